@@ -23,9 +23,7 @@ const ON_BOTH_STORES = [
 const IN_BOTH_BROWSERS = ["pages", "jobs"];
 
 /** Tests of several real processes, of a platform or of a browser: the only ones that are retried. */
-const SYSTEM = ["e2e", "cluster", "console", "launchers", "torture"].map(
-	(folder) => `test/${folder}/**/*.test.ts`,
-);
+const SYSTEM = ["e2e", "cluster", "console", "launchers", "torture"].map((folder) => `test/${folder}/**/*.test.ts`);
 
 export default defineConfig({
 	test: {

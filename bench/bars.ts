@@ -7,26 +7,17 @@ const LABEL = 420;
 const ROW = 34;
 const TOP = 36;
 
-const escape = (text: string): string =>
-	text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const escape = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 /** An SVG for light and dark pages. `before`: the same figures of another commit. */
-export function bars(
-	title: string,
-	figures: readonly Figure[],
-	before: readonly Figure[],
-	caption: string,
-): string {
+export function bars(title: string, figures: readonly Figure[], before: readonly Figure[], caption: string): string {
 	const old = new Map(before.map((figure) => [figure.name, figure]));
-	const most = Math.max(
-		...figures.flatMap(({ name, high, target = 0 }) => [high, target, old.get(name)?.high ?? 0]),
-	);
+	const most = Math.max(...figures.flatMap(({ name, high, target = 0 }) => [high, target, old.get(name)?.high ?? 0]));
 	const room = WIDTH - LABEL - 150;
 	const x = (value: number): number => LABEL + (room * value) / most;
 	const height = TOP + figures.length * ROW + 28;
 	const bar = (q: { y: number; value: number; height: number; fill: string }): string =>
-		`<rect x="${LABEL}" y="${q.y}" width="${x(q.value) - LABEL}" height="${q.height}" rx="2" ` +
-		`fill="${q.fill}"/>`;
+		`<rect x="${LABEL}" y="${q.y}" width="${x(q.value) - LABEL}" height="${q.height}" rx="2" ` + `fill="${q.fill}"/>`;
 	const line = (q: { from: number; to: number; y: [number, number]; stroke: string }): string =>
 		`<line x1="${x(q.from)}" x2="${x(q.to)}" y1="${q.y[0]}" y2="${q.y[1]}" stroke="${q.stroke}" ` +
 		'stroke-width="3"/>';
@@ -41,9 +32,7 @@ export function bars(
 			bar({ y: y + 4, value: median, height: 14, fill: "#2563eb" }),
 			line({ from: low, to: high, y: [y + 11, y + 11], stroke: "#93c5fd" }),
 			was ? bar({ y: y + 20, value: was.median, height: 5, fill: "#9ca3af" }) : "",
-			target === undefined
-				? ""
-				: line({ from: target, to: target, y: [y + 1, y + 21], stroke: "#c2410c" }),
+			target === undefined ? "" : line({ from: target, to: target, y: [y + 1, y + 21], stroke: "#c2410c" }),
 			`<text x="${end}" y="${y + 15}">${label}</text>`,
 		];
 	});

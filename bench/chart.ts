@@ -21,9 +21,7 @@ const MOST = 0.6;
 const COLOURS = { runsync: "#2563eb", submit: "#c2410c" } as const;
 const NAMES = { runsync: "/runsync", submit: "/run" } as const;
 
-const history: Figure[] = JSON.parse(
-	readFileSync(new URL("results/history.json", import.meta.url), "utf8"),
-);
+const history: Figure[] = JSON.parse(readFileSync(new URL("results/history.json", import.meta.url), "utf8"));
 const states = [...new Set(history.map(({ state }) => state))];
 const column = (WIDTH - LEFT) / states.length;
 const y = (ratio: number): number => BOTTOM - ((BOTTOM - TOP) * ratio) / MOST;

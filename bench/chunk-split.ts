@@ -22,6 +22,4 @@ function msPerMb(elements: number): number {
 
 msPerMb(20_000);
 const sizes = Object.fromEntries([20_000, 80_000, 160_000].map((size) => [size, msPerMb(size)]));
-process.stdout.write(
-	`${JSON.stringify({ bench: "chunk-split", ...machine(), msPerMbByElements: sizes }, null, 2)}\n`,
-);
+process.stdout.write(`${JSON.stringify({ bench: "chunk-split", ...machine(), msPerMbByElements: sizes }, null, 2)}\n`);

@@ -37,9 +37,7 @@ const database = await startDatabase();
 
 /** Pages of the statement, from the front of the queue, for the first time and after that. */
 async function explained(client: Client, now: number): Promise<{ first: number; again: number }> {
-	await client.query(
-		`PREPARE claim (text, boolean, int8, int8, int8, int8, int8) AS ${NEXT_WAITING.text}`,
-	);
+	await client.query(`PREPARE claim (text, boolean, int8, int8, int8, int8, int8) AS ${NEXT_WAITING.text}`);
 	// As `store/postgres/connection.ts` has it.
 	await client.query("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off");
 	const pages: number[] = [];
@@ -50,8 +48,7 @@ async function explained(client: Client, now: number): Promise<{ first: number; 
 		);
 		await client.query("ROLLBACK");
 		const plan = rows[0]["QUERY PLAN"][0]["Plan"] as Record<string, number>;
-		if (plan["Actual Rows"] !== 1)
-			throw new Error(`The statement found ${plan["Actual Rows"]} jobs.`);
+		if (plan["Actual Rows"] !== 1) throw new Error(`The statement found ${plan["Actual Rows"]} jobs.`);
 		pages.push(plan["Shared Hit Blocks"]! + plan["Shared Read Blocks"]!);
 	}
 	await client.query("DEALLOCATE claim; RESET plan_cache_mode");
@@ -62,10 +59,7 @@ async function explained(client: Client, now: number): Promise<{ first: number; 
  * Pages of whole claims through a store that was just opened, their writes included: the first, and
  * the mean of those after it.
  */
-async function claimed(home: {
-	name: string;
-	url: string;
-}): Promise<{ first: number; mean: number }> {
+async function claimed(home: { name: string; url: string }): Promise<{ first: number; mean: number }> {
 	const store = await openPostgres({
 		url: home.url,
 		clock: systemClock,
@@ -93,10 +87,7 @@ async function claimed(home: {
 }
 
 /** One database in a state, and what claims read there. */
-async function scene(
-	name: string,
-	make: (client: Client, add: (jobs: number) => Promise<void>) => Promise<void>,
-) {
+async function scene(name: string, make: (client: Client, add: (jobs: number) => Promise<void>) => Promise<void>) {
 	const home = await database.create();
 	await prepareSchema({ url: home.url });
 	const client = new Client(home.url);
@@ -109,9 +100,7 @@ async function scene(
 			await client.query(FILL, [ENDPOINT, rank, now, jobs]);
 			rank += jobs;
 		});
-		const { rows } = await client.query(
-			"SELECT count(*)::int AS waiting FROM jobs WHERE state = 'IN_QUEUE'",
-		);
+		const { rows } = await client.query("SELECT count(*)::int AS waiting FROM jobs WHERE state = 'IN_QUEUE'");
 		await client.query(COUNT, [ENDPOINT, rows[0].waiting]);
 		const statement = await explained(client, now);
 		const claims = await claimed(home);
@@ -143,16 +132,13 @@ try {
 			await client.query("VACUUM ANALYZE jobs");
 			await add(FEW);
 		}),
-		await scene(
-			`${FEW} queued after ${many} finished that vacuum has not seen`,
-			async (client, add) => {
-				await client.query("ALTER TABLE jobs SET (autovacuum_enabled = off)");
-				await add(many);
-				await client.query("ANALYZE jobs");
-				await finish(client);
-				await add(FEW);
-			},
-		),
+		await scene(`${FEW} queued after ${many} finished that vacuum has not seen`, async (client, add) => {
+			await client.query("ALTER TABLE jobs SET (autovacuum_enabled = off)");
+			await add(many);
+			await client.query("ANALYZE jobs");
+			await finish(client);
+			await add(FEW);
+		}),
 	];
 	process.stdout.write(
 		`${JSON.stringify({ bench: "claim-pages", ...machine(), postgres: database.facts, scenes }, null, 2)}\n`,

@@ -52,13 +52,9 @@ const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
 const database = await startDatabase();
 const redis = await startRedis(folder);
 if (!areInstalled())
-	console.error(
-		"The other queues are left out: they are installed by 'npm ci --prefix bench/cluster'.",
-	);
+	console.error("The other queues are left out: they are installed by 'npm ci --prefix bench/cluster'.");
 else if (!redis)
-	console.error(
-		"BullMQ on Redis is left out: there is no redis-server (Debian: apt-get install redis-server).",
-	);
+	console.error("BullMQ on Redis is left out: there is no redis-server (Debian: apt-get install redis-server).");
 
 const ONE = "Sluice/1";
 const TWO = "Sluice/2";
@@ -110,10 +106,7 @@ async function measured({ start }: Entry, home: Home): Promise<Shown> {
  * Ratios of one to the best of others, one for each round and their median; undefined where one of
  * them was left out.
  */
-function ratio(
-	one: string,
-	others: readonly string[],
-): { median: number; each: number[] } | undefined {
+function ratio(one: string, others: readonly string[]): { median: number; each: number[] } | undefined {
 	const runs = shown.get(one);
 	const rates = others.map((name) => shown.get(name) ?? []);
 	if (!runs || rates.length === 0 || rates.some((each) => each.length === 0)) return undefined;

@@ -33,9 +33,7 @@ async function bare(): Promise<number> {
 		if (url.includes("/job-take") && !given) {
 			given = true;
 			res.setHeader("content-type", "application/json");
-			return void res.end(
-				url.includes("batch") ? '[{"id":"job","input":{}}]' : '{"id":"job","input":{}}',
-			);
+			return void res.end(url.includes("batch") ? '[{"id":"job","input":{}}]' : '{"id":"job","input":{}}');
 		}
 		// Polls are held, as the service does.
 		if (!url.includes("/job-take") && !url.includes("/job-stop/")) res.end("{}");
@@ -64,8 +62,7 @@ async function ask(path: string, method: string, body?: object): Promise<any> {
 		headers,
 		...(body && { body: JSON.stringify(body) }),
 	});
-	if (!answer.ok)
-		throw new Error(`${method} ${path} was answered ${answer.status}: ${await answer.text()}`);
+	if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${await answer.text()}`);
 	return await answer.json();
 }
 

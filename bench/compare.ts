@@ -18,8 +18,7 @@ import { shoot } from "./wrk.ts";
 
 const [other, turns = "20", seconds = "2", kind = "sqlite"] = process.argv.slice(2);
 if (other === undefined) throw new Error("name the folder of the other checkout");
-if (kind !== "sqlite" && kind !== "postgres")
-	throw new Error(`unknown store ${kind}: sqlite or postgres`);
+if (kind !== "sqlite" && kind !== "postgres") throw new Error(`unknown store ${kind}: sqlite or postgres`);
 
 interface Side {
 	url: string;
@@ -36,9 +35,10 @@ interface Turn {
 	p99: number;
 }
 
-const processes = (await import(
-	pathToFileURL(join(resolve(other), "bench/processes.ts")).href
-)) as Pick<typeof ours, "KEY" | "startService" | "startWorker">;
+const processes = (await import(pathToFileURL(join(resolve(other), "bench/processes.ts")).href)) as Pick<
+	typeof ours,
+	"KEY" | "startService" | "startWorker"
+>;
 
 const database = kind === "postgres" ? await startDatabase() : undefined;
 
@@ -76,10 +76,7 @@ async function drained(side: Side): Promise<void> {
 async function turn(side: Side, path: string, connections: number): Promise<Turn> {
 	const before = cpuMs(side);
 	const headers = { "Content-Type": "application/json", ...headersOf(side) };
-	const load = await shoot(
-		{ url: side.url + path, body, headers },
-		{ connections, seconds: Number(seconds) },
-	);
+	const load = await shoot({ url: side.url + path, body, headers }, { connections, seconds: Number(seconds) });
 	if (load.refused > 0) throw new Error(`${load.refused} requests were refused`);
 	await drained(side);
 	const answers = load.perSecond * Number(seconds);

@@ -84,10 +84,7 @@ async function fill(path: string): Promise<void> {
 					endpoint: "noop",
 					id,
 					worker,
-					outcome:
-						kind(index) === "failed"
-							? { on: "fail", error: "It broke." }
-							: { on: "complete", output },
+					outcome: kind(index) === "failed" ? { on: "fail", error: "It broke." } : { on: "complete", output },
 					now: now + 40 + (index % 300),
 				}),
 			),
@@ -119,10 +116,7 @@ async function timed(
  * Time of a page of a filter that fits few jobs: answers are asked for until there are 50 rows or
  * no more jobs, as the console does.
  */
-async function followed(
-	url: string,
-	path: string,
-): Promise<{ rows: number; answers: number; ms: number }> {
+async function followed(url: string, path: string): Promise<{ rows: number; answers: number; ms: number }> {
 	const began = performance.now();
 	let [rows, answers] = [0, 0];
 	for (let next: string | null = ""; next !== null && rows < 50; answers += 1) {
@@ -221,8 +215,7 @@ async function inTheBrowser(url: string): Promise<object> {
 		const open = await seen(page);
 		await page.mouse.move(640, 400);
 		const scrolled = async (): Promise<object> => {
-			for (let turn = 0; turn < 240; turn += 1)
-				await page.mouse.wheel(0, turn % 60 < 30 ? 80 : -80);
+			for (let turn = 0; turn < 240; turn += 1) await page.mouse.wheel(0, turn % 60 < 30 ? 80 : -80);
 			return await seen(page);
 		};
 		const scrolling = await scrolled();

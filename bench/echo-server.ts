@@ -11,6 +11,4 @@ const server = createServer((req, res) => {
 		res.end(body);
 	});
 });
-server.listen(0, "127.0.0.1", () =>
-	process.stdout.write(`${(server.address() as AddressInfo).port}\n`),
-);
+server.listen(0, "127.0.0.1", () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));

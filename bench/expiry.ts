@@ -56,9 +56,7 @@ async function finish(store: Store, jobs: number, q: { now: number; retainMs: nu
 		await Promise.all(inserts);
 		const outcome = { on: "complete" as const, output: text };
 		await Promise.all(
-			(await claim).jobs.map(({ job: { id, endpoint } }) =>
-				store.jobs.report({ endpoint, id, worker, outcome, now }),
-			),
+			(await claim).jobs.map(({ job: { id, endpoint } }) => store.jobs.report({ endpoint, id, worker, outcome, now })),
 		);
 	}
 }
@@ -80,8 +78,7 @@ async function fill(): Promise<number> {
 	return firstAt;
 }
 
-const until = (at: number): Promise<void> =>
-	new Promise((resolve) => setTimeout(resolve, at - Date.now()));
+const until = (at: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, at - Date.now()));
 
 let service: Awaited<ReturnType<typeof startService>> | undefined;
 try {

@@ -9,9 +9,10 @@ const RETRY_MS = 1000;
 /** Makes a call; resolves at the end of the answer, whether there was one. */
 function call(url: string, authorization: string, agent: Agent): Promise<boolean> {
 	return new Promise((resolve) => {
-		get(url, { agent, headers: { authorization } }, (res) =>
-			res.resume().on("close", () => resolve(true)),
-		).on("error", () => resolve(false));
+		get(url, { agent, headers: { authorization } }, (res) => res.resume().on("close", () => resolve(true))).on(
+			"error",
+			() => resolve(false),
+		);
 	});
 }
 

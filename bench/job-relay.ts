@@ -4,16 +4,13 @@
  * database as argument it keeps each body there before it passes it on, as a service must that loses
  * nothing (`relay-keeper.ts`). Prints its port.
  */
-import { createServer } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileKeeper, postgresKeeper } from "./relay-keeper.ts";
 
 const place = process.argv[2];
 const keep =
-	place === undefined
-		? undefined
-		: await (place.startsWith("postgres") ? postgresKeeper(place) : fileKeeper(place));
+	place === undefined ? undefined : await (place.startsWith("postgres") ? postgresKeeper(place) : fileKeeper(place));
 const clients = new Map<string, ServerResponse>();
 const jobs: { id: string; body: Buffer[] }[] = [];
 let take: { res: ServerResponse; limit: number } | undefined;
@@ -41,8 +38,7 @@ function answer(res: ServerResponse, parts: readonly (string | Buffer)[], isTake
 }
 
 /** The members of the object in a body, behind others. */
-const members = (body: readonly Buffer[]): Buffer[] =>
-	body.map((piece, n) => (n === 0 ? piece.subarray(1) : piece));
+const members = (body: readonly Buffer[]): Buffer[] => body.map((piece, n) => (n === 0 ? piece.subarray(1) : piece));
 
 function hand(): void {
 	if (!take || jobs.length === 0) return;
@@ -89,6 +85,4 @@ async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> 
 
 // A client that has left in the middle of its body.
 const server = createServer((req, res) => void handle(req, res).catch(() => res.destroy()));
-server.listen(0, "127.0.0.1", () =>
-	process.stdout.write(`${(server.address() as AddressInfo).port}\n`),
-);
+server.listen(0, "127.0.0.1", () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));

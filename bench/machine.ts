@@ -7,8 +7,7 @@ import { join } from "node:path";
 /** Facts printed with every result. */
 export function machine(): Record<string, string | number> {
 	const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
-	const changed =
-		execFileSync("git", ["status", "--porcelain"], { encoding: "utf8" }).trim() !== "";
+	const changed = execFileSync("git", ["status", "--porcelain"], { encoding: "utf8" }).trim() !== "";
 	return {
 		cpu: cpus()[0]?.model ?? "unknown",
 		cores: cpus().length,

@@ -37,8 +37,7 @@ async function feedMs(): Promise<number> {
 	const asked = performance.now();
 	const answer = await fetch(`${service.url}/v1/feed`, { headers });
 	const reader = answer.body!.getReader();
-	for (let text = ""; !text.includes("\n\n"); )
-		text += new TextDecoder().decode((await reader.read()).value);
+	for (let text = ""; !text.includes("\n\n"); ) text += new TextDecoder().decode((await reader.read()).value);
 	await reader.cancel();
 	return Number((performance.now() - asked).toPrecision(3));
 }
@@ -62,8 +61,7 @@ try {
 			headers: { authorization: `Bearer ${KEY}` },
 			body,
 		});
-		if (answer.status !== 201)
-			throw new Error(`an endpoint was answered ${answer.status}: ${await answer.text()}`);
+		if (answer.status !== 201) throw new Error(`an endpoint was answered ${answer.status}: ${await answer.text()}`);
 	}
 	const working = new Set<string>();
 	while (working.size < endpoints) {
@@ -71,10 +69,7 @@ try {
 			if (working.has(id) || id.endsWith(".part")) continue;
 			working.add(id);
 			const lines = readFileSync(join(notes, id), "utf8").split("\n");
-			const entries = lines.map((line) => [
-				line.slice(0, line.indexOf("=")),
-				line.slice(line.indexOf("=") + 1),
-			]);
+			const entries = lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]);
 			startIdleWorker(Object.fromEntries(entries), () => over);
 		}
 		await sleep(50);

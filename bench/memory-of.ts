@@ -2,9 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
 function field(pid: number, name: "VmRSS" | "VmHWM"): number {
-	const found = new RegExp(`${name}:\\s+(\\d+) kB`).exec(
-		readFileSync(`/proc/${pid}/status`, "utf8"),
-	);
+	const found = new RegExp(`${name}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, "utf8"));
 	return Math.round(Number(found?.[1]) / 102.4) / 10;
 }
 

@@ -40,8 +40,7 @@ interface Place {
 }
 
 function sqlite(folder: string): Place {
-	const sizeOf = (name: string): number =>
-		statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0;
+	const sizeOf = (name: string): number => statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0;
 	return {
 		address: undefined,
 		bytes: async () => readdirSync(folder).reduce((sum, name) => sum + sizeOf(name), 0),
@@ -58,9 +57,7 @@ async function postgres(): Promise<Place> {
 	return {
 		address: url,
 		async bytes() {
-			const { rows } = await admin.query(
-				"SELECT pg_database_size(current_database())::float8 AS n",
-			);
+			const { rows } = await admin.query("SELECT pg_database_size(current_database())::float8 AS n");
 			return (rows[0] as { n: number }).n;
 		},
 		facts: database.facts,
@@ -95,8 +92,7 @@ let service = await start();
 
 async function post(path: string): Promise<unknown> {
 	const answer = await fetch(`${service.url}${path}`, { method: "POST", headers, body });
-	if (answer.status !== 200)
-		throw new Error(`${path} was answered ${answer.status}: ${await answer.text()}`);
+	if (answer.status !== 200) throw new Error(`${path} was answered ${answer.status}: ${await answer.text()}`);
 	return answer.json();
 }
 
@@ -137,9 +133,7 @@ try {
 		const { id } = (await answer.json()) as { id: string };
 		takes.push(performance.now() - asked);
 		const done = `${named("RUNPOD_WEBHOOK_POST_OUTPUT", id)}&isStream=false`;
-		await (
-			await fetch(done, { method: "POST", headers: { authorization }, body: '{"output":1}' })
-		).arrayBuffer();
+		await (await fetch(done, { method: "POST", headers: { authorization }, body: '{"output":1}' })).arrayBuffer();
 	}
 	const firstTakeMs = digits(takes[0]!);
 	const afterTakesMb = residentMb(service.child.pid!);

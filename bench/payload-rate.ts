@@ -11,8 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { flushTimes, machine, spread } from "./machine.ts";
 import { KEY, end, startEcho, startJobRelay, startService, startWorker } from "./processes.ts";
-import { shoot } from "./wrk.ts";
-import type { Load } from "./wrk.ts";
+import { type Load, shoot } from "./wrk.ts";
 
 const [connections = 8, seconds = 4, rounds = 5] = process.argv.slice(2).map(Number);
 const SIZES = [1000, 100_000, 1_000_000, 5_000_000];
@@ -40,10 +39,7 @@ interface Round {
 	processorMsPerMb: { service: number; worker: number };
 }
 
-async function round(
-	{ service, worker, echo, relay, durableRelay }: Place,
-	bytes: number,
-): Promise<Round> {
+async function round({ service, worker, echo, relay, durableRelay }: Place, bytes: number): Promise<Round> {
 	const body = JSON.stringify({ input: { image: "A".repeat(bytes) } });
 	const load = { connections, seconds };
 	const limits = {
@@ -54,11 +50,7 @@ async function round(
 	const before = [writtenBytes(service.pid), processorMs(service.pid), processorMs(worker)];
 	const jobs = await shoot({ url: `${service.url}/v2/noop/runsync`, body, headers }, load);
 	const after = [writtenBytes(service.pid), processorMs(service.pid), processorMs(worker)];
-	const [written, serviceMs, workerMs] = after.map((value, n) => value - before[n]!) as [
-		number,
-		number,
-		number,
-	];
+	const [written, serviceMs, workerMs] = after.map((value, n) => value - before[n]!) as [number, number, number];
 	const megabytes = (jobs.perSecond * seconds * bytes) / 1e6;
 	return {
 		...limits,
@@ -107,9 +99,7 @@ try {
 			durableRelayPerSecond: spread(found.map(({ durableRelay: other }) => other.perSecond)),
 			ratio: spread(found.map((each) => each.jobs.perSecond / each.echo.perSecond)),
 			ratioToRelay: spread(found.map((each) => each.jobs.perSecond / each.relay.perSecond)),
-			ratioToDurableRelay: spread(
-				found.map((each) => each.jobs.perSecond / each.durableRelay.perSecond),
-			),
+			ratioToDurableRelay: spread(found.map((each) => each.jobs.perSecond / each.durableRelay.perSecond)),
 			relayRatio: spread(found.map((each) => each.relay.perSecond / each.echo.perSecond)),
 			p50: spread(found.map(({ jobs }) => jobs.p50)),
 			p99: spread(found.map(({ jobs }) => jobs.p99)),

@@ -88,11 +88,8 @@ async function measure(kind: keyof typeof TEXTS): Promise<Record<string, unknown
 
 try {
 	const results: Record<string, unknown> = {};
-	for (const kind of Object.keys(TEXTS) as (keyof typeof TEXTS)[])
-		results[kind] = await measure(kind);
-	process.stdout.write(
-		`${JSON.stringify({ bench: "payload", ...machine(), rounds, ...results }, null, 2)}\n`,
-	);
+	for (const kind of Object.keys(TEXTS) as (keyof typeof TEXTS)[]) results[kind] = await measure(kind);
+	process.stdout.write(`${JSON.stringify({ bench: "payload", ...machine(), rounds, ...results }, null, 2)}\n`);
 } finally {
 	rmSync(folder, { recursive: true, force: true });
 }

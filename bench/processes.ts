@@ -1,6 +1,5 @@
 /** Processes of a benchmark: echo, service and worker, each on its own, ended by pid. */
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,9 +17,7 @@ async function started(child: ChildProcess, pattern: RegExp): Promise<string> {
 			const found = pattern.exec(text);
 			if (found) resolve([found[0]]);
 		});
-		child.once("exit", (code) =>
-			reject(new Error(`a process of the benchmark ended with code ${code}`)),
-		);
+		child.once("exit", (code) => reject(new Error(`a process of the benchmark ended with code ${code}`)));
 	});
 	return line;
 }
@@ -38,10 +35,7 @@ export function startEcho(): Promise<{ url: string; child: ChildProcess }> {
 }
 
 /** A server of this folder that prints its port. */
-async function startServer(
-	file: string,
-	...args: string[]
-): Promise<{ url: string; child: ChildProcess }> {
+async function startServer(file: string, ...args: string[]): Promise<{ url: string; child: ChildProcess }> {
 	const child = spawn(process.execPath, [join(HERE, file), ...args], {
 		stdio: ["ignore", "pipe", "inherit"],
 	});

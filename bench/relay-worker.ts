@@ -2,8 +2,7 @@
 import { Agent, get } from "node:http";
 import { json } from "node:stream/consumers";
 import { openResultPoster } from "../src/worker/reporting/result-poster.ts";
-import { events } from "./stream-chunks.ts";
-import type { StreamInput } from "./stream-chunks.ts";
+import { events, type StreamInput } from "./stream-chunks.ts";
 
 const origin = process.argv[2]!;
 const agent = new Agent({ keepAlive: true });
@@ -22,8 +21,7 @@ const take = (): Promise<{ id: string; input: StreamInput }> =>
 	});
 
 async function run({ id, input }: { id: string; input: StreamInput }): Promise<void> {
-	for await (const output of events(input))
-		await posts.send(`/chunk/${id}`, JSON.stringify({ output }));
+	for await (const output of events(input)) await posts.send(`/chunk/${id}`, JSON.stringify({ output }));
 	await posts.send(`/chunk/${id}`, "end");
 }
 

@@ -2,8 +2,7 @@
  * The yardstick of streams: a server that passes each chunk, posted by `relay-worker.ts`, on to the
  * client that waits for it, and keeps nothing. Prints its port.
  */
-import { createServer } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
@@ -43,6 +42,4 @@ async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> 
 }
 
 const server = createServer((req, res) => void handle(req, res));
-server.listen(0, "127.0.0.1", () =>
-	process.stdout.write(`${(server.address() as AddressInfo).port}\n`),
-);
+server.listen(0, "127.0.0.1", () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));

@@ -51,9 +51,7 @@ export const withRange = ({ median, low, high }: Figure): string =>
 /** One line for each figure, beside those of `before`. */
 export function table(figures: readonly Figure[], before: Results | undefined): string {
 	const rows = figures.map((figure) => {
-		const old = before?.figures.find(
-			({ name, unit }) => name === figure.name && unit === figure.unit,
-		);
+		const old = before?.figures.find(({ name, unit }) => name === figure.name && unit === figure.unit);
 		return [
 			figure.name,
 			`${withRange(figure)} ${figure.unit}`,

@@ -10,10 +10,8 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { bars } from "./bars.ts";
 import { machine } from "./machine.ts";
-import { previous, save, table } from "./results.ts";
-import type { Results } from "./results.ts";
-import { BENCHMARKS } from "./suite.ts";
-import type { Benchmark, Figure } from "./suite.ts";
+import { previous, type Results, save, table } from "./results.ts";
+import { type Benchmark, BENCHMARKS, type Figure } from "./suite.ts";
 
 const TITLES: readonly [unit: Figure["unit"], file: string, title: string][] = [
 	["ratio", "ratios", "Rates as ratios to a bare server in the same run (more is better)"],
@@ -81,16 +79,12 @@ results.seconds = Math.round((performance.now() - began) / 1000);
 
 const before = previous(String(results.machine["commit"]));
 process.stdout.write(`${JSON.stringify(results.machine)}\n${table(results.figures, before)}\n`);
-if (before)
-	process.stdout.write(
-		`was: ${before.machine["commit"]}, ${before.machine["cpu"]}, ${before.date}\n`,
-	);
+if (before) process.stdout.write(`was: ${before.machine["commit"]}, ${before.machine["cpu"]}, ${before.date}\n`);
 if (!values.slice && positionals.length === 0) {
 	process.stdout.write(`${save(results)}\n`);
 	const { commit, cpu, cores } = results.machine;
 	const caption =
-		`${commit}, ${cores} cores of ${cpu}, ${results.date.slice(0, 10)}. ` +
-		"Light line: spread. Orange: target.";
+		`${commit}, ${cores} cores of ${cpu}, ${results.date.slice(0, 10)}. ` + "Light line: spread. Orange: target.";
 	for (const [unit, file, title] of TITLES) {
 		const own = results.figures.filter((figure) => figure.unit === unit);
 		const old = before?.figures.filter((figure) => figure.unit === unit) ?? [];

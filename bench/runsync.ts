@@ -9,8 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { flushTimes, machine, median } from "./machine.ts";
 import { KEY, end, startEcho, startJobRelay, startService, startWorker } from "./processes.ts";
-import { shoot } from "./wrk.ts";
-import type { Load, Shot } from "./wrk.ts";
+import { type Load, shoot, type Shot } from "./wrk.ts";
 
 const seconds = Number(process.argv[2] ?? 5);
 const runs = Number(process.argv[3] ?? 5);
@@ -36,12 +35,10 @@ try {
 		runsync: { url: `${service.url}/v2/noop/runsync`, body, headers },
 	};
 	const names = Object.keys(shots) as Name[];
-	for (const name of names.slice(1))
-		await shoot(shots[name], { connections: 64, seconds: WARM_UP });
+	for (const name of names.slice(1)) await shoot(shots[name], { connections: 64, seconds: WARM_UP });
 	const loads: Record<Name, Load[]> = { echo: [], relay: [], durableRelay: [], runsync: [] };
 	for (let run = 0; run < runs; run += 1)
-		for (const name of names)
-			loads[name].push(await shoot(shots[name], { connections: 64, seconds }));
+		for (const name of names) loads[name].push(await shoot(shots[name], { connections: 64, seconds }));
 	const measured = async (
 		name: Name,
 		connections: number,
@@ -50,9 +47,7 @@ try {
 		return { p50Ms: p50, p99Ms: p99, perSecond };
 	};
 	const ratiosOf = (name: Name): number[] =>
-		loads[name].map((load, run) =>
-			Number((load.perSecond / loads.echo[run]!.perSecond).toFixed(3)),
-		);
+		loads[name].map((load, run) => Number((load.perSecond / loads.echo[run]!.perSecond).toFixed(3)));
 	const ratios = ratiosOf("runsync");
 	const limits = { relay: ratiosOf("relay"), durableRelay: ratiosOf("durableRelay") };
 	const result = {

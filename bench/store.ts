@@ -5,15 +5,7 @@
  * bench/store.ts [seconds] [folder] [purged]`
  */
 import { execFileSync } from "node:child_process";
-import {
-	closeSync,
-	fdatasyncSync,
-	mkdirSync,
-	mkdtempSync,
-	openSync,
-	rmSync,
-	writeSync,
-} from "node:fs";
+import { closeSync, fdatasyncSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { cpus, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import type { Submission } from "../src/core/job.ts";
@@ -77,15 +69,7 @@ async function lives(store: Store, size: number): Promise<void> {
 }
 
 /** Runs groups for some seconds, `lanes` of them at once. */
-async function measure({
-	size,
-	lanes,
-	forSeconds,
-}: {
-	size: number;
-	lanes: number;
-	forSeconds: number;
-}) {
+async function measure({ size, lanes, forSeconds }: { size: number; lanes: number; forSeconds: number }) {
 	const store = await openSqlite({ path: join(folder, `${size}x${lanes}.db`) });
 	const warm = performance.now() + 500;
 	while (performance.now() < warm) await lives(store, size);

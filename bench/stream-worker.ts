@@ -1,7 +1,6 @@
 /** A worker that streams events (`stream.ts`). */
 import { start } from "../src/worker/index.ts";
-import { events } from "./stream-chunks.ts";
-import type { StreamInput } from "./stream-chunks.ts";
+import { events, type StreamInput } from "./stream-chunks.ts";
 
 await start({
 	async *handler({ input }: { input: { openai_input?: StreamInput } }) {

@@ -4,8 +4,7 @@
  * the worker to the client in ms, and the ratio to the relay. `node bench/stream.ts [streams]
  * [chunks] [rounds]`, after `npm run build`.
  */
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -23,28 +22,24 @@ const pathOf = (file: string): string => fileURLToPath(new URL(file, import.meta
 /** Times of the chunks of one stream, ms. */
 function stream(url: string, input: StreamInput): Promise<number[]> {
 	const { promise, resolve, reject } = Promise.withResolvers<number[]>();
-	const call = request(
-		url,
-		{ method: "POST", agent, headers: { authorization: `Bearer ${KEY}` } },
-		(answer) => {
-			const times: number[] = [];
-			let rest = "";
-			answer.setEncoding("utf8");
-			answer.on("data", (text: string) => {
-				const now = performance.timeOrigin + performance.now();
-				const events = (rest + text).split("\n\n");
-				rest = events.pop()!;
-				for (const event of events) {
-					const at = /"at":([\d.]+)/.exec(event)?.[1];
-					if (at !== undefined) times.push(now - Number(at));
-				}
-			});
-			answer.on("end", () => {
-				if (answer.statusCode === 200 && times.length === input.chunks) resolve(times);
-				else reject(new Error(`HTTP ${answer.statusCode}, ${times.length} chunks`));
-			});
-		},
-	);
+	const call = request(url, { method: "POST", agent, headers: { authorization: `Bearer ${KEY}` } }, (answer) => {
+		const times: number[] = [];
+		let rest = "";
+		answer.setEncoding("utf8");
+		answer.on("data", (text: string) => {
+			const now = performance.timeOrigin + performance.now();
+			const events = (rest + text).split("\n\n");
+			rest = events.pop()!;
+			for (const event of events) {
+				const at = /"at":([\d.]+)/.exec(event)?.[1];
+				if (at !== undefined) times.push(now - Number(at));
+			}
+		});
+		answer.on("end", () => {
+			if (answer.statusCode === 200 && times.length === input.chunks) resolve(times);
+			else reject(new Error(`HTTP ${answer.statusCode}, ${times.length} chunks`));
+		});
+	});
 	call.on("error", reject);
 	call.end(JSON.stringify({ model: "m", stream: true, ...input }));
 	return promise;
@@ -93,13 +88,10 @@ try {
 		const pairs: [Round, Round][] = [];
 		for (let count = 0; count < rounds; count += 1)
 			pairs.push([await round(relayUrl, streams, input), await round(url, streams, input)]);
-		const of = (side: 0 | 1, member: keyof Round) =>
-			spread(pairs.map((pair) => pair[side][member]));
+		const of = (side: 0 | 1, member: keyof Round) => spread(pairs.map((pair) => pair[side][member]));
 		result[name] = {
 			...(everyMs === 0 && {
-				ratio: spread(
-					pairs.map(([base, own]) => Number((own.perSecond / base.perSecond).toFixed(2))),
-				),
+				ratio: spread(pairs.map(([base, own]) => Number((own.perSecond / base.perSecond).toFixed(2)))),
 				perSecond: of(1, "perSecond"),
 			}),
 			p50: of(1, "p50"),

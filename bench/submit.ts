@@ -7,8 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { flushTimes, machine, median } from "./machine.ts";
 import { KEY, end, startEcho, startService } from "./processes.ts";
-import { shoot } from "./wrk.ts";
-import type { Load } from "./wrk.ts";
+import { type Load, shoot } from "./wrk.ts";
 
 const seconds = Number(process.argv[2] ?? 5);
 const runs = Number(process.argv[3] ?? 5);
@@ -27,9 +26,7 @@ try {
 		loads.echo.push(await shoot({ url: echo.url, body, headers }, { connections: 64, seconds }));
 		loads.run.push(await shoot(submit, { connections: 64, seconds }));
 	}
-	const ratios = loads.run.map((load, run) =>
-		Number((load.perSecond / loads.echo[run]!.perSecond).toFixed(3)),
-	);
+	const ratios = loads.run.map((load, run) => Number((load.perSecond / loads.echo[run]!.perSecond).toFixed(3)));
 	const result = {
 		bench: "submit",
 		...machine(),

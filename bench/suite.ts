@@ -50,8 +50,7 @@ const several = (kind: Kind, median: number, values: readonly number[]): Figure 
 	high: Math.max(...values),
 });
 
-const megabytes = (bytes: number): string =>
-	bytes < 1e6 ? `${bytes / 1000} kB` : `${bytes / 1e6} MB`;
+const megabytes = (bytes: number): string => (bytes < 1e6 ? `${bytes / 1000} kB` : `${bytes / 1e6} MB`);
 
 export const BENCHMARKS: readonly Benchmark[] = [
 	{
@@ -72,14 +71,8 @@ export const BENCHMARKS: readonly Benchmark[] = [
 			),
 			single({ name: "/runsync, 64 in flight, p50", unit: "ms", better: "less" }, r.at64.p50Ms),
 			single({ name: "/runsync, 64 in flight, p99", unit: "ms", better: "less" }, r.at64.p99Ms),
-			single(
-				{ name: "/runsync, 1 in flight, p50", unit: "ms", better: "less", target: 0.8 },
-				r.at1.p50Ms,
-			),
-			single(
-				{ name: "/runsync, 1 in flight, p99", unit: "ms", better: "less", target: 2.5 },
-				r.at1.p99Ms,
-			),
+			single({ name: "/runsync, 1 in flight, p50", unit: "ms", better: "less", target: 0.8 }, r.at1.p50Ms),
+			single({ name: "/runsync, 1 in flight, p99", unit: "ms", better: "less", target: 2.5 }, r.at1.p99Ms),
 		],
 	},
 	{
@@ -103,12 +96,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
 				.filter(([, value]) => value?.ratio || value?.p99)
 				.flatMap(([name, value]) => [
 					...(value.ratio
-						? [
-								spread(
-									{ name: `/openai stream, ${name}, to a relay`, unit: "ratio", better: "more" },
-									value.ratio,
-								),
-							]
+						? [spread({ name: `/openai stream, ${name}, to a relay`, unit: "ratio", better: "more" }, value.ratio)]
 						: []),
 					spread({ name: `/openai stream, ${name}, p99`, unit: "ms", better: "less" }, value.p99),
 				]),
@@ -127,10 +115,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
 					},
 					each.ratioToDurableRelay,
 				),
-				spread(
-					{ name: `${megabytes(each.bytes)} in and out, p99`, unit: "ms", better: "less" },
-					each.p99,
-				),
+				spread({ name: `${megabytes(each.bytes)} in and out, p99`, unit: "ms", better: "less" }, each.p99),
 			]),
 	},
 	{
@@ -152,30 +137,21 @@ export const BENCHMARKS: readonly Benchmark[] = [
 		name: "memory",
 		args: [100_000],
 		figures: (r) => [
-			single(
-				{ name: "100,000 queued jobs, memory", unit: "MB", better: "less", target: 100 },
-				r.growthMb,
-			),
+			single({ name: "100,000 queued jobs, memory", unit: "MB", better: "less", target: 100 }, r.growthMb),
 		],
 	},
 	{
 		name: "waiters",
 		args: [10_000],
 		figures: (r) => [
-			single(
-				{ name: "10,000 callers that wait, memory", unit: "MB", better: "less", target: 350 },
-				r.growthMb,
-			),
+			single({ name: "10,000 callers that wait, memory", unit: "MB", better: "less", target: 350 }, r.growthMb),
 		],
 	},
 	{
 		name: "idle-workers",
 		args: [1000, 20],
 		figures: (r) => [
-			single(
-				{ name: "1,000 idle workers, processor", unit: "% of a core", better: "less", target: 5 },
-				r.cpuPercent,
-			),
+			single({ name: "1,000 idle workers, processor", unit: "% of a core", better: "less", target: 5 }, r.cpuPercent),
 		],
 	},
 	{
@@ -199,38 +175,23 @@ export const BENCHMARKS: readonly Benchmark[] = [
 		args: ["--jobs", 200_000],
 		needs: "wrk",
 		figures: (r) => [
-			single(
-				{ name: "200,000 waiting jobs, a take, p99", unit: "ms", better: "less" },
-				r.takeMs.p99,
-			),
-			single(
-				{ name: "200,000 purged jobs, smallest file", unit: "MB", better: "less" },
-				r.purge.smallestMb,
-			),
+			single({ name: "200,000 waiting jobs, a take, p99", unit: "ms", better: "less" }, r.takeMs.p99),
+			single({ name: "200,000 purged jobs, smallest file", unit: "MB", better: "less" }, r.purge.smallestMb),
 		],
 	},
 	{
 		name: "cold-start",
 		args: [10],
 		figures: (r) => [
-			single(
-				{ name: "start of a worker, beyond its own", unit: "ms", better: "less", target: 30 },
-				r.addedMs,
-			),
+			single({ name: "start of a worker, beyond its own", unit: "ms", better: "less", target: 30 }, r.addedMs),
 		],
 	},
 	{
 		name: "many-endpoints",
 		args: [200, 20],
 		figures: (r) => [
-			single(
-				{ name: "200 idle endpoints, processor", unit: "% of a core", better: "less", target: 2 },
-				r.cpuPercent,
-			),
-			single(
-				{ name: "200 idle endpoints, memory", unit: "MB", better: "less", target: 150 },
-				r.residentMb,
-			),
+			single({ name: "200 idle endpoints, processor", unit: "% of a core", better: "less", target: 2 }, r.cpuPercent),
+			single({ name: "200 idle endpoints, memory", unit: "MB", better: "less", target: 150 }, r.residentMb),
 		],
 	},
 ];

@@ -83,8 +83,7 @@ try {
 	await admin.query("ALTER TABLE jobs SET (autovacuum_enabled = off)");
 	const windows = [];
 	for (const [phase, count] of Object.entries(PHASES)) {
-		if (phase === "held")
-			await other.query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM queues");
+		if (phase === "held") await other.query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM queues");
 		if (phase === "after") await other.query("COMMIT");
 		for (let n = 0; n < count; n += 1) windows.push(await measured(phase));
 	}

@@ -59,8 +59,7 @@ try {
 	const waits: ReturnType<typeof caller>[] = [];
 	while (waits.length < callers) {
 		for (let n = 0; n < CONNECTING && waits.length < callers; n += 1) waits.push(caller());
-		while ((await inQueue()) < waits.length)
-			await new Promise((resolve) => setTimeout(resolve, 20));
+		while ((await inQueue()) < waits.length) await new Promise((resolve) => setTimeout(resolve, 20));
 	}
 	const waiting = residentMb(pid);
 	const began = performance.now();

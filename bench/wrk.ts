@@ -46,9 +46,7 @@ export async function shoot(
 		writeFileSync(
 			script,
 			[
-				...(body === undefined
-					? []
-					: [`wrk.method = "POST"`, `wrk.body = ${JSON.stringify(body)}`]),
+				...(body === undefined ? [] : [`wrk.method = "POST"`, `wrk.body = ${JSON.stringify(body)}`]),
 				...lines,
 				REPORT,
 			].join("\n"),

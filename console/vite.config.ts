@@ -3,15 +3,13 @@
  * a proxy.
  */
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vite";
-import type { Plugin } from "vite";
+import { defineConfig, type Plugin } from "vite";
 
 /**
  * The component library brings its few sentences in 30 languages; the console speaks English
  * (`I18nProvider` in main.tsx).
  */
-const LOCALE =
-	/\/(?:react-aria|react-aria-components|react-stately)\/.*\/(?!en-US)[a-z]{2}-[A-Z]{2}\.m?js$/;
+const LOCALE = /\/(?:react-aria|react-aria-components|react-stately)\/.*\/(?!en-US)[a-z]{2}-[A-Z]{2}\.m?js$/;
 
 const englishOnly: Plugin = {
 	name: "english-only",

@@ -42,8 +42,7 @@ function pictureBytes(image) {
 	if (image === undefined || image === null || image === "") {
 		throw new InputError("`image` is missing. Send the picture as base64 text or as a data URL.");
 	}
-	if (typeof image !== "string")
-		throw new InputError("`image` must be a string: base64 text or a data URL.");
+	if (typeof image !== "string") throw new InputError("`image` must be a string: base64 text or a data URL.");
 	if (/^https?:/i.test(image))
 		throw new InputError(
 			"`image` is a link, and links are not followed. Send the picture itself, as base64 or data URL.",

@@ -57,8 +57,7 @@ function build(): void {
 	const dead = deadLinks(pages);
 	if (dead.length > 0) throw new Error(`Dead links:\n${dead.join("\n")}`);
 	const styles = new Map<string, string>();
-	for (const { path, html } of pages)
-		writeFileSync(join(OUT, path), relativeTo(path, external(html, styles)));
+	for (const { path, html } of pages) writeFileSync(join(OUT, path), relativeTo(path, external(html, styles)));
 	for (const path of filesBelow(join(OUT, "assets")))
 		if (path.endsWith(".js")) writeFileSync(path, relativeSearch(readFileSync(path, "utf8")));
 	const rules = [...styles].map(([style, name]) => `.${name}{${style}}`).join("\n");
@@ -73,28 +72,22 @@ const STYLES = "assets/attributes.css";
 function external(html: string, styles: Map<string, string>): string {
 	const link = `<link rel="stylesheet" href="${BASE}${STYLES}">`;
 	return html
-		.replace(
-			/<script(?![^>]*\ssrc=)([^>]*)>([^]*?)<\/script>/g,
-			(_, attributes: string, text: string) => {
-				if (/type="application\/(?:ld\+)?json"/.test(attributes)) return "";
-				return `<script${attributes} src="${BASE}${stored(text, "js")}"></script>`;
-			},
-		)
+		.replace(/<script(?![^>]*\ssrc=)([^>]*)>([^]*?)<\/script>/g, (_, attributes: string, text: string) => {
+			if (/type="application\/(?:ld\+)?json"/.test(attributes)) return "";
+			return `<script${attributes} src="${BASE}${stored(text, "js")}"></script>`;
+		})
 		.replace(/<style([^>]*)>([^]*?)<\/style>/g, (_, __, text: string) => {
 			return `<link rel="stylesheet" href="${BASE}${stored(text, "css")}">`;
 		})
-		.replace(
-			/<(\w[\w-]*)((?:\s[^<>]*?)?)\sstyle="([^"]*)"([^<>]*)>/g,
-			(_, tag, before, style, after) => {
-				const name = styles.get(style) ?? `s${styles.size}`;
-				styles.set(style, name);
-				const rest = `${before}${after}`;
-				const classed = /\sclass="/.test(rest)
-					? rest.replace(/\sclass="/, ` class="${name} `)
-					: ` class="${name}"${rest}`;
-				return `<${tag}${classed}>`;
-			},
-		)
+		.replace(/<(\w[\w-]*)((?:\s[^<>]*?)?)\sstyle="([^"]*)"([^<>]*)>/g, (_, tag, before, style, after) => {
+			const name = styles.get(style) ?? `s${styles.size}`;
+			styles.set(style, name);
+			const rest = `${before}${after}`;
+			const classed = /\sclass="/.test(rest)
+				? rest.replace(/\sclass="/, ` class="${name} `)
+				: ` class="${name}"${rest}`;
+			return `<${tag}${classed}>`;
+		})
 		.replace("</head>", `${link}</head>`);
 }
 
@@ -121,10 +114,7 @@ function relativeSearch(script: string): string {
 /** Links to pages, files and headings that do not exist. */
 function deadLinks(pages: readonly Page[]): string[] {
 	const ids = new Map(
-		pages.map(({ path, html }) => [
-			path,
-			new Set([...html.matchAll(/\sid="([^"]+)"/g)].map((match) => match[1]!)),
-		]),
+		pages.map(({ path, html }) => [path, new Set([...html.matchAll(/\sid="([^"]+)"/g)].map((match) => match[1]!))]),
 	);
 	return pages.flatMap(({ path, html }) =>
 		[...html.matchAll(/\s(?:href|src)="([^"]*)"/g)]
@@ -141,8 +131,7 @@ function isAlive(to: string, from: string, ids: ReadonlyMap<string, Set<string>>
 	if (address === `${BASE}api/`) return true;
 	if (address !== "" && !address.startsWith(BASE)) return false;
 	const target = address.slice(BASE.length);
-	const path =
-		address === "" ? from : target === "" || target.endsWith("/") ? `${target}index.html` : target;
+	const path = address === "" ? from : target === "" || target.endsWith("/") ? `${target}index.html` : target;
 	if (!ids.has(path)) return existsSync(join(OUT, path));
 	return hash === "" || ids.get(path)!.has(decodeURIComponent(hash));
 }

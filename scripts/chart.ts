@@ -16,8 +16,8 @@ const SOURCE = fileURLToPath(new URL("helm-template.go", import.meta.url));
 const LIBRARIES = "/usr/share/gocode";
 
 /** Why charts cannot be rendered here; undefined where they can. */
-export const noRenderer: string | undefined = ["Masterminds/sprig", "sigs.k8s.io/yaml"].every(
-	(name) => ["", "github.com/"].some((host) => existsSync(`${LIBRARIES}/src/${host}${name}`)),
+export const noRenderer: string | undefined = ["Masterminds/sprig", "sigs.k8s.io/yaml"].every((name) =>
+	["", "github.com/"].some((host) => existsSync(`${LIBRARIES}/src/${host}${name}`)),
 )
 	? undefined
 	: "it needs Debian's golang-go, golang-github-masterminds-sprig-dev, golang-k8s-sigs-yaml-dev";
@@ -104,9 +104,7 @@ export async function kustomizeFiles(renderer: Renderer): Promise<Map<string, st
 		}),
 	);
 	const [[, first]] = rendered as [(typeof rendered)[number]];
-	const shared = [...first].filter(([file, text]) =>
-		rendered.every(([, objects]) => objects.get(file) === text),
-	);
+	const shared = [...first].filter(([file, text]) => rendered.every(([, objects]) => objects.get(file) === text));
 	const config = shared.find(([file]) => file === "configmap.yaml")!;
 	const base = shared.filter((each) => each !== config);
 	for (const [file, text] of base) files.set(`base/${file}`, text);
@@ -126,10 +124,7 @@ export async function kustomizeFiles(renderer: Renderer): Promise<Map<string, st
 		const own = [...objects].filter(([file]) => !shared.some(([other]) => other === file));
 		for (const [file, text] of own) files.set(`overlays/${name}/${file}`, text);
 		const resources = ["../../base", ...own.map(([file]) => file)];
-		files.set(
-			`overlays/${name}/kustomization.yaml`,
-			kustomization(resources, { namespace: "sluice" }),
-		);
+		files.set(`overlays/${name}/kustomization.yaml`, kustomization(resources, { namespace: "sluice" }));
 	}
 	return files;
 }

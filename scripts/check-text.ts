@@ -113,15 +113,10 @@ export function folderOf(path: string): string {
 }
 
 /** Sentences for each folder that has more faults than it may have. */
-export function overAllowance(
-	faults: readonly Fault[],
-	allowance: Readonly<Record<string, number>>,
-): string[] {
+export function overAllowance(faults: readonly Fault[], allowance: Readonly<Record<string, number>>): string[] {
 	return [...Map.groupBy(faults, ({ path }) => folderOf(path))].flatMap(([folder, found]) => {
 		const allowed = allowance[folder] ?? 0;
-		return found.length <= allowed
-			? []
-			: [`${folder}: ${found.length} faults of text, at most ${allowed} are allowed`];
+		return found.length <= allowed ? [] : [`${folder}: ${found.length} faults of text, at most ${allowed} are allowed`];
 	});
 }
 
@@ -145,10 +140,7 @@ function main([mode, under = ""]: string[]): void {
 	const faults = repositoryFaults();
 	const allowance = readAllowance();
 	const counts = new Map(
-		[...Map.groupBy(faults, ({ path }) => folderOf(path))].map(([folder, found]) => [
-			folder,
-			found.length,
-		]),
+		[...Map.groupBy(faults, ({ path }) => folderOf(path))].map(([folder, found]) => [folder, found.length]),
 	);
 	if (mode === "--list") {
 		for (const { path, line, message } of faults)

@@ -35,16 +35,7 @@ const LAST_LINES_MS = 1_000;
 export function startDemoService(settings: { key: string; store: string }): DemoService {
 	const child = spawn(
 		process.execPath,
-		[
-			"bin/sluice.js",
-			"serve",
-			"--config",
-			"examples/sluice.yaml",
-			"--port",
-			"0",
-			"--store",
-			settings.store,
-		],
+		["bin/sluice.js", "serve", "--config", "examples/sluice.yaml", "--port", "0", "--store", settings.store],
 		{
 			cwd: ROOT,
 			env: environment(settings.key),
@@ -59,9 +50,7 @@ export function startDemoService(settings: { key: string; store: string }): Demo
 	let stopping = false;
 	const exit = new Promise<string>((resolve) => {
 		child.once("error", (error) => resolve(error.message));
-		child.once("exit", (code, signal) =>
-			resolve(signal === null ? `exit code ${code}` : `signal ${signal}`),
-		);
+		child.once("exit", (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`));
 	});
 	const closed = once(child, "close");
 	const exited = exit.then(async (how) => {
@@ -94,8 +83,7 @@ export function startDemoService(settings: { key: string; store: string }): Demo
 		const timer = setTimeout(() => child.kill("SIGKILL"), STOP_LIMIT_MS);
 		const how = await exited;
 		clearTimeout(timer);
-		if (how !== "exit code 0")
-			throw new Error(`The service was told to stop and ended with ${how}.`);
+		if (how !== "exit code 0") throw new Error(`The service was told to stop and ended with ${how}.`);
 	};
 
 	return {

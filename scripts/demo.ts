@@ -10,8 +10,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startDemoService } from "./demo-service.ts";
-import type { DemoService } from "./demo-service.ts";
+import { type DemoService, startDemoService } from "./demo-service.ts";
 
 type Job = {
 	id: string;
@@ -36,18 +35,13 @@ type Reading = {
 	words: number;
 };
 type Progress = { step: string; percent: number };
-type Api = (
-	method: "GET" | "POST",
-	path: string,
-	body?: unknown,
-) => Promise<{ json: unknown; headers: Headers }>;
+type Api = (method: "GET" | "POST", path: string, body?: unknown) => Promise<{ json: unknown; headers: Headers }>;
 type Step = { name: string; what: string; ms: number };
 
 const OVERALL_LIMIT_MS = 120_000;
 const POLL_EVERY_MS = 100;
 const FINAL = ["COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"];
-const EXPECTED_SENTENCE =
-	"Alice was beginning to get very tired of sitting by her sister on the bank";
+const EXPECTED_SENTENCE = "Alice was beginning to get very tired of sitting by her sister on the bank";
 
 const say = (line = ""): void => void process.stdout.write(`${line}\n`);
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
@@ -78,9 +72,7 @@ function client(base: string, key: string, signal: AbortSignal): Api {
 
 function completed(job: Job): Job {
 	if (job.status === "COMPLETED") return job;
-	throw new Error(
-		`Job ${job.id} ended ${job.status}${job.error === undefined ? "" : `: ${job.error}`}.`,
-	);
+	throw new Error(`Job ${job.id} ended ${job.status}${job.error === undefined ? "" : `: ${job.error}`}.`);
 }
 
 function thumbnailLine(one: Thumbnail, original: number): string {
@@ -124,20 +116,14 @@ async function readPage(api: Api, signal: AbortSignal): Promise<string> {
 	const page = await picture("page.png");
 	say(`   page.png, ${count(page.bytes)} bytes`);
 	const started = performance.now();
-	let job = (
-		await api("POST", "/ocr/run", { input: { image: `data:image/png;base64,${page.base64}` } })
-	).json as Job;
+	let job = (await api("POST", "/ocr/run", { input: { image: `data:image/png;base64,${page.base64}` } })).json as Job;
 	say(`   job ${job.id}: ${job.status}`);
 	let seen = "";
 	while (!FINAL.includes(job.status)) {
 		await sleep(POLL_EVERY_MS, undefined, { signal });
 		job = (await api("GET", `/ocr/status/${job.id}`)).json as Job;
-		const progress =
-			job.status === "IN_PROGRESS" ? (job.output as Progress | undefined) : undefined;
-		const line =
-			progress === undefined
-				? job.status
-				: `${job.status}  ${progress.step}, ${progress.percent} %`;
+		const progress = job.status === "IN_PROGRESS" ? (job.output as Progress | undefined) : undefined;
+		const line = progress === undefined ? job.status : `${job.status}  ${progress.step}, ${progress.percent} %`;
 		if (line !== seen && !FINAL.includes(job.status))
 			say(`   ${seconds(performance.now() - started).padStart(8)}  ${line}`);
 		seen = line;
@@ -148,9 +134,7 @@ async function readPage(api: Api, signal: AbortSignal): Promise<string> {
 	say();
 	if (!reading.text.replaceAll(/\s+/g, " ").includes(EXPECTED_SENTENCE))
 		throw new Error(`The text read does not hold the sentence "${EXPECTED_SENTENCE}".`);
-	say(
-		`   ${reading.words} words in ${reading.lines.length} lines, confidence ${reading.confidence} %`,
-	);
+	say(`   ${reading.words} words in ${reading.lines.length} lines, confidence ${reading.confidence} %`);
 	say(took(job, performance.now() - started));
 	return `${reading.words} words, confidence ${reading.confidence} %`;
 }
@@ -176,13 +160,10 @@ async function thumbnailsStreamed(api: Api): Promise<string> {
 		const { json, headers } = await api("GET", `/thumbnail/stream/${submitted.id}`);
 		for (const { output } of json as { output: Thumbnail }[]) {
 			arrived.push(output);
-			say(
-				`   ${seconds(performance.now() - started).padStart(8)}  ${thumbnailLine(output, photo.bytes)}`,
-			);
+			say(`   ${seconds(performance.now() - started).padStart(8)}  ${thumbnailLine(output, photo.bytes)}`);
 		}
 		status = headers.get("sluice-job-status") ?? "missing";
-		if (status === "missing")
-			throw new Error("The answer of /stream has no header Sluice-Job-Status.");
+		if (status === "missing") throw new Error("The answer of /stream has no header Sluice-Job-Status.");
 	}
 	const job = completed((await api("GET", `/thumbnail/status/${submitted.id}`)).json as Job);
 	same(arrived, job.output, "The chunks of /stream, compared with the output in /status");
@@ -191,11 +172,7 @@ async function thumbnailsStreamed(api: Api): Promise<string> {
 	return `${arrived.length} thumbnails, streamed`;
 }
 
-async function steps(
-	service: DemoService,
-	api: (base: string) => Api,
-	signal: AbortSignal,
-): Promise<Step[]> {
+async function steps(service: DemoService, api: (base: string) => Api, signal: AbortSignal): Promise<Step[]> {
 	const done: Step[] = [];
 	const step = async (name: string, work: () => Promise<string>): Promise<void> => {
 		say(`\n${done.length + 1}. ${name}`);
@@ -211,9 +188,7 @@ async function steps(
 	});
 	await step("POST /v2/thumbnail/runsync", () => thumbnailsAtOnce(api(base)));
 	await step("POST /v2/ocr/run, GET /v2/ocr/status", () => readPage(api(base), signal));
-	await step("POST /v2/thumbnail/run, GET /v2/thumbnail/stream", () =>
-		thumbnailsStreamed(api(base)),
-	);
+	await step("POST /v2/thumbnail/run, GET /v2/thumbnail/stream", () => thumbnailsStreamed(api(base)));
 	await step("Stop the service", async () => {
 		await service.stop();
 		say("   SIGTERM, then exit code 0");
@@ -236,13 +211,9 @@ async function demo(): Promise<void> {
 	const signal = AbortSignal.any([limit.signal, service.ended]);
 	say("Sluice: real jobs on real pictures, through the public HTTP API");
 	try {
-		const done = await Promise.race([
-			steps(service, (base) => client(base, key, signal), signal),
-			aborted(signal),
-		]);
+		const done = await Promise.race([steps(service, (base) => client(base, key, signal), signal), aborted(signal)]);
 		say("\nSummary");
-		for (const { name, what, ms } of done)
-			say(`   ${name.padEnd(50)}${what.padEnd(32)}${seconds(ms).padStart(8)}`);
+		for (const { name, what, ms } of done) say(`   ${name.padEnd(50)}${what.padEnd(32)}${seconds(ms).padStart(8)}`);
 		say(`   ${"".padEnd(82)}${seconds(done.reduce((sum, { ms }) => sum + ms, 0)).padStart(8)}`);
 		say("\nCOMPLETED: every job ran to its result.");
 	} catch (error) {
@@ -254,9 +225,7 @@ async function demo(): Promise<void> {
 		);
 		const reason = (signal.aborted ? signal.reason : error) as Error;
 		const cause = reason.cause instanceof Error ? ` (${reason.cause.message})` : "";
-		process.stderr.write(
-			`\nThe demo failed: ${reason.message}${cause}${end}\n${service.errorTail()}`,
-		);
+		process.stderr.write(`\nThe demo failed: ${reason.message}${cause}${end}\n${service.errorTail()}`);
 	} finally {
 		clearTimeout(timer);
 		await rm(directory, { recursive: true, force: true });

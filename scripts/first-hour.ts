@@ -6,8 +6,7 @@
  */
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,9 +29,7 @@ const bin = join(folder, "global/bin/sluice");
 
 /** As of a user: without the packages of this repository, and with no settings of Sluice. */
 const env: NodeJS.ProcessEnv = {
-	...Object.fromEntries(
-		Object.entries(process.env).filter(([name]) => !/^(?:SLUICE_|npm_)/.test(name)),
-	),
+	...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:SLUICE_|npm_)/.test(name))),
 	PATH: (process.env["PATH"] ?? "")
 		.split(delimiter)
 		.filter((each) => !each.includes("node_modules"))
@@ -137,8 +134,7 @@ const STEPS: readonly Step[] = [
 		name: "sluice with this machine's Node",
 		async run() {
 			const { status, stderr } = spawnSync(bin, ["--version"], { env, encoding: "utf8" });
-			if (status !== 0 && !/^sluice needs Node .* or run: npx -y node@/.test(stderr))
-				throw new Error(stderr);
+			if (status !== 0 && !/^sluice needs Node .* or run: npx -y node@/.test(stderr)) throw new Error(stderr);
 		},
 	},
 	{
@@ -188,8 +184,7 @@ const STEPS: readonly Step[] = [
 	{
 		name: "docker run, first answer",
 		async run() {
-			if (spawnSync("docker", ["image", "inspect", IMAGE], { env }).status !== 0)
-				return "there is no image";
+			if (spawnSync("docker", ["image", "inspect", IMAGE], { env }).status !== 0) return "there is no image";
 			const port = await freePort();
 			const bridge = spawnSync("docker", ["network", "inspect", "bridge"], { env }).status === 0;
 			const line = /^docker run .*$/m
@@ -199,9 +194,7 @@ const STEPS: readonly Step[] = [
 				.replace(/ sluice$/, ` ${IMAGE}`)
 				.replace(
 					/-p 127\.0\.0\.1:8080:8080/,
-					bridge
-						? `-p 127.0.0.1:${port}:8080`
-						: `--network host -e SLUICE_HOST=127.0.0.1 -e SLUICE_PORT=${port}`,
+					bridge ? `-p 127.0.0.1:${port}:8080` : `--network host -e SLUICE_HOST=127.0.0.1 -e SLUICE_PORT=${port}`,
 				);
 			const session = started(clone, "sh", ["-c", `exec ${line}`]);
 			try {

@@ -12,21 +12,10 @@ import { events } from "./gen/events.ts";
 import { jobStates } from "./gen/job-states.ts";
 import { licences } from "./gen/licences.ts";
 import { limits } from "./gen/limits.ts";
-import { pageText } from "./gen/markdown.ts";
-import type { Page } from "./gen/markdown.ts";
+import { type Page, pageText } from "./gen/markdown.ts";
 import { rules } from "./gen/rules.ts";
 
-const PAGES: readonly Page[] = [
-	api,
-	errors,
-	limits,
-	jobStates,
-	config,
-	cli,
-	events,
-	rules,
-	licences,
-];
+const PAGES: readonly Page[] = [api, errors, limits, jobStates, config, cli, events, rules, licences];
 
 const index: Page = {
 	file: "README.md",

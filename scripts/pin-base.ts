@@ -19,12 +19,9 @@ function docker(...args: string[]): string {
 const present = BASE.exec(readFileSync(DOCKERFILE, "utf8"))?.[0] ?? "";
 const tag = process.argv[2] ?? present.replace(/@.*$/, "");
 docker("pull", "--quiet", tag);
-const digests = JSON.parse(
-	docker("image", "inspect", "--format", "{{json .RepoDigests}}", tag),
-) as string[];
+const digests = JSON.parse(docker("image", "inspect", "--format", "{{json .RepoDigests}}", tag)) as string[];
 const digest = digests.map((each) => /@(sha256:[0-9a-f]{64})$/.exec(each)?.[1]).find(Boolean);
-if (digest === undefined)
-	throw new Error(`${tag} has no digest: it was not pulled from a registry.`);
+if (digest === undefined) throw new Error(`${tag} has no digest: it was not pulled from a registry.`);
 for (const path of [DOCKERFILE, COMPOSE]) {
 	const text = readFileSync(path, "utf8");
 	writeFileSync(path, text.replace(BASE, `${tag}@${digest}`));

@@ -97,5 +97,4 @@ async function check(major: string, releases: readonly string[]): Promise<boolea
 
 const { stdout } = await run("npm", ["view", PACKAGE, "versions", "--json"]);
 const releases = JSON.parse(stdout) as string[];
-for (const major of values.majors.split(","))
-	if (!(await check(major, releases))) process.exitCode = 1;
+for (const major of values.majors.split(",")) if (!(await check(major, releases))) process.exitCode = 1;

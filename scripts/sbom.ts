@@ -13,9 +13,7 @@ interface Bom {
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const args = ["sbom", "--sbom-format", "cyclonedx", "--package-lock-only"];
-const bom = JSON.parse(
-	execFileSync("npm", args, { cwd: root, encoding: "utf8", maxBuffer: 64 * 2 ** 20 }),
-) as Bom;
+const bom = JSON.parse(execFileSync("npm", args, { cwd: root, encoding: "utf8", maxBuffer: 64 * 2 ** 20 })) as Bom;
 const { packages } = JSON.parse(readFileSync(`${root}/package-lock.json`, "utf8")) as {
 	packages: Record<string, { version: string; dev?: boolean; devOptional?: boolean }>;
 };
@@ -29,8 +27,6 @@ if (components.length !== wanted.size)
 	throw new Error(`npm names ${components.length} of the ${wanted.size} packages of the service.`);
 const refs = new Set(components.map((component) => component["bom-ref"]));
 const dependencies = bom.dependencies.flatMap(({ ref, dependsOn }, index) =>
-	index === 0 || refs.has(ref)
-		? [{ ref, dependsOn: dependsOn.filter((each) => refs.has(each)) }]
-		: [],
+	index === 0 || refs.has(ref) ? [{ ref, dependsOn: dependsOn.filter((each) => refs.has(each)) }] : [],
 );
 process.stdout.write(`${JSON.stringify({ ...bom, components, dependencies }, null, 2)}\n`);

@@ -15,8 +15,7 @@ import { T } from "../console/src/text.ts";
 import { startBrowser } from "../test/support/browser.ts";
 import { startDemoService } from "./demo-service.ts";
 import { writeHistory } from "./screenshots/history.ts";
-import { play } from "./screenshots/scene.ts";
-import type { Scene } from "./screenshots/scene.ts";
+import { play, type Scene } from "./screenshots/scene.ts";
 
 const { review } = parseArgs({ options: { review: { type: "string" } } }).values;
 const IMAGES = review ?? fileURLToPath(new URL("../docs/images", import.meta.url));
@@ -95,9 +94,7 @@ const OTHERS: readonly Shot[] = [
 
 /** Charts are drawn in the frame after their data came, and follow the width of the page. */
 async function settled(page: Page): Promise<void> {
-	await page.evaluate(
-		"new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))",
-	);
+	await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
 }
 
 async function drawn(page: Page): Promise<void> {
@@ -126,8 +123,7 @@ async function take(page: Page, name: string, fullPage = false): Promise<number>
 	await page.mouse.move(0, 0);
 	const png = await page.screenshot({ animations: "disabled", caret: "hide", fullPage });
 	const webp = await sharp(png).webp({ nearLossless: true, quality: 60, effort: 6 }).toBuffer();
-	if (webp.length > MOST && review === undefined)
-		throw new Error(`${name} has ${webp.length} bytes.`);
+	if (webp.length > MOST && review === undefined) throw new Error(`${name} has ${webp.length} bytes.`);
 	await writeFile(join(IMAGES, `${name}.webp`), webp);
 	return webp.length;
 }
@@ -154,9 +150,7 @@ try {
 		all += await take(page, `console-sign-in-${colorScheme}`);
 		await page.getByLabel(T.signIn.key).fill(KEY);
 		await page.getByRole("button", { name: T.signIn.act }).click();
-		for (const { name, at, ready, before, phone } of review === undefined
-			? SHOTS
-			: [...OTHERS, ...SHOTS]) {
+		for (const { name, at, ready, before, phone } of review === undefined ? SHOTS : [...OTHERS, ...SHOTS]) {
 			await page.setViewportSize(WINDOW);
 			await page.evaluate(`location.hash = ${JSON.stringify(at(scene))}`);
 			await page
@@ -170,17 +164,12 @@ try {
 			if (!phone && review === undefined) continue;
 			await page.setViewportSize(PHONE);
 			await settled(page);
-			all += await take(
-				page,
-				`console-${name}-${PHONE.width}-${colorScheme}`,
-				review !== undefined,
-			);
+			all += await take(page, `console-${name}-${PHONE.width}-${colorScheme}`, review !== undefined);
 		}
 		await context.close();
 	}
 	await browser.close();
-	if (all > MOST_OF_ALL && review === undefined)
-		throw new Error(`All pictures together have ${all} bytes.`);
+	if (all > MOST_OF_ALL && review === undefined) throw new Error(`All pictures together have ${all} bytes.`);
 	process.stdout.write(`${Math.round(all / 1000)} kB in ${IMAGES}\n`);
 } finally {
 	await service.stop();

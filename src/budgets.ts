@@ -1,6 +1,5 @@
 /** Meters of the budgets of this server (D41): what is used, and how often one was spent. */
-import { BUDGET_NAMES } from "./core/budgets.ts";
-import type { BudgetLimits, BudgetName } from "./core/budgets.ts";
+import { BUDGET_NAMES, type BudgetLimits, type BudgetName } from "./core/budgets.ts";
 
 export interface BudgetMeter {
 	readonly limit: number;

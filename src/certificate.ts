@@ -1,9 +1,7 @@
 /** The TLS certificate and key of the service, from PEM files (D34). */
-import { createPrivateKey, X509Certificate } from "node:crypto";
-import type { KeyObject } from "node:crypto";
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createSecureContext } from "node:tls";
-import type { SecureContextOptions } from "node:tls";
+import { createSecureContext, type SecureContextOptions } from "node:tls";
 
 /** Paths of PEM files: the certificate with its chain, and its unencrypted private key. */
 export interface TlsFiles {
@@ -12,10 +10,7 @@ export interface TlsFiles {
 }
 
 /** Throws an Error for the operator if the files cannot be used. */
-export function readCertificate(
-	files: TlsFiles,
-	now: number,
-): { options: SecureContextOptions; expiresAt: number } {
+export function readCertificate(files: TlsFiles, now: number): { options: SecureContextOptions; expiresAt: number } {
 	const [cert, key] = [read(files.cert, "certificate"), read(files.key, "key")];
 	const certificate = parse(cert, (text) => new X509Certificate(text), {
 		path: files.cert,
@@ -28,8 +23,7 @@ export function readCertificate(
 	if (!certificate.checkPrivateKey(privateKey))
 		throw new Error(`The key in ${files.key} does not belong to the certificate in ${files.cert}.`);
 	const expiresAt = Date.parse(certificate.validTo);
-	if (expiresAt <= now)
-		throw new Error(`The certificate in ${files.cert} expired on ${certificate.validTo}.`);
+	if (expiresAt <= now) throw new Error(`The certificate in ${files.cert} expired on ${certificate.validTo}.`);
 	const options: SecureContextOptions = { cert, key, minVersion: "TLSv1.2" };
 	try {
 		createSecureContext(options);

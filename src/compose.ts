@@ -13,16 +13,13 @@ import type { Config } from "./config/config.ts";
 import { makeFolder, openToOthers } from "./durable-file.ts";
 import { createEngine } from "./engine/engine.ts";
 import type { Engine } from "./engine/api.ts";
-import { hex, pooled } from "./ids.ts";
-import type { Random } from "./ids.ts";
+import { hex, pooled, type Random } from "./ids.ts";
 import type { EventBus } from "./events.ts";
-import { listen } from "./http/server.ts";
-import type { HttpServer, Site } from "./http/server.ts";
+import { type HttpServer, listen, type Site } from "./http/server.ts";
 import { LAUNCHERS } from "./launchers/index.ts";
 import { workerLogs } from "./launchers/worker-logs.ts";
 import { removePreviousKey } from "./key-file.ts";
-import { secretKeys } from "./secret-key.ts";
-import type { AcceptedKeys } from "./secret-key.ts";
+import { type AcceptedKeys, secretKeys } from "./secret-key.ts";
 import { freeBytesOf, openStore } from "./stores.ts";
 import { version } from "./version.ts";
 import { hostResolver } from "./webhooks/dns/resolver.ts";
@@ -72,13 +69,10 @@ export async function startApp(
 ): Promise<App> {
 	const { clock, events, random = pooled(randomBytes), open = openStore } = o;
 	makeFolder(config.dataDir);
-	if (openToOthers(config.dataDir) === "write")
-		events.emit("folder.writable", { path: config.dataDir });
+	if (openToOthers(config.dataDir) === "write") events.emit("folder.writable", { path: config.dataDir });
 	const shared = config.store.kind === "postgres";
 	// Servers that share a store each have an identity, which marks the workers they launched.
-	const folder = shared
-		? (await import("./data-folder.ts")).openDataFolder(config.dataDir)
-		: undefined;
+	const folder = shared ? (await import("./data-folder.ts")).openDataFolder(config.dataDir) : undefined;
 	const source = {
 		secret: config.secret,
 		previousSecret: config.secretPrevious,

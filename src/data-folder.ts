@@ -44,10 +44,9 @@ export function openDataFolder(path: string): DataFolder {
 	} catch (error) {
 		db.close();
 		if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
-		throw new Error(
-			`The folder ${path} is in use by another server. Each server needs its own: --data-dir FOLDER.`,
-			{ cause: error },
-		);
+		throw new Error(`The folder ${path} is in use by another server. Each server needs its own: --data-dir FOLDER.`, {
+			cause: error,
+		});
 	}
 }
 

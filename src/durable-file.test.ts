@@ -18,8 +18,7 @@ import fs, {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, it } from "vitest";
-import { createFile, flushFile, makeFolder, openToOthers, replaceFile } from "./durable-file.ts";
-import type { FileOperations } from "./durable-file.ts";
+import { createFile, type FileOperations, flushFile, makeFolder, openToOthers, replaceFile } from "./durable-file.ts";
 
 const root = mkdtempSync(join(tmpdir(), "sluice-durable-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -48,9 +47,7 @@ function recorded(fail: Partial<Record<keyof FileOperations, string>> = {}): {
 			recordedCalls.push(
 				[
 					name.replace("Sync", ""),
-					...args
-						.filter((_, index) => index === 0 || (index === 1 && /^(link|rename)/.test(name)))
-						.map(shown),
+					...args.filter((_, index) => index === 0 || (index === 1 && /^(link|rename)/.test(name))).map(shown),
 				].join(" "),
 			);
 			const code = fail[name];
@@ -71,9 +68,7 @@ function recorded(fail: Partial<Record<keyof FileOperations, string>> = {}): {
 	] as const;
 	return {
 		recordedCalls,
-		ops: Object.fromEntries(
-			all.map((name) => [name, operation(name)]),
-		) as unknown as FileOperations,
+		ops: Object.fromEntries(all.map((name) => [name, operation(name)])) as unknown as FileOperations,
 	};
 }
 
@@ -85,11 +80,11 @@ it("D17, D22: a new file is flushed before it has its name, and its folder after
 	const { ops, recordedCalls } = recorded();
 	expect(createFile(join(place, "a"), "text", ops)).toBe(true);
 	expect(recordedCalls).toEqual([...WRITTEN, "link /.a.tmp /a", "rm /.a.tmp", ...FLUSHED]);
-	expect([
-		readFileSync(join(place, "a"), "utf8"),
-		mode(join(place, "a")),
-		readdirSync(place),
-	]).toEqual(["text", 0o600, ["a"]]);
+	expect([readFileSync(join(place, "a"), "utf8"), mode(join(place, "a")), readdirSync(place)]).toEqual([
+		"text",
+		0o600,
+		["a"],
+	]);
 });
 
 it("D22: a file that exists stays as it is", () => {
@@ -129,9 +124,7 @@ it("D17: a file is replaced as a whole", () => {
 	replaceFile(join(place, "a"), "new", ops);
 	expect(recordedCalls).toEqual([...WRITTEN, "rename /.a.tmp /a", "rm /.a.tmp", ...FLUSHED]);
 	expect([readFileSync(join(place, "a"), "utf8"), mode(join(place, "a"))]).toEqual(["new", 0o600]);
-	expect(() => replaceFile(join(place, "a"), "third", recorded({ fsyncSync: "EIO" }).ops)).toThrow(
-		"EIO",
-	);
+	expect(() => replaceFile(join(place, "a"), "third", recorded({ fsyncSync: "EIO" }).ops)).toThrow("EIO");
 	expect([readFileSync(join(place, "a"), "utf8"), readdirSync(place)]).toEqual(["new", ["a"]]);
 });
 
@@ -163,13 +156,7 @@ it("D22: of processes that create a file at once one does, and all read its text
 	const children = Array.from({ length: 3 }, () =>
 		spawn(
 			process.execPath,
-			[
-				"--input-type=module",
-				"-e",
-				script,
-				new URL("./durable-file.ts", import.meta.url).href,
-				join(place, "a"),
-			],
+			["--input-type=module", "-e", script, new URL("./durable-file.ts", import.meta.url).href, join(place, "a")],
 			{ stdio: ["pipe", "pipe", "inherit"] },
 		),
 	);
@@ -194,37 +181,33 @@ const STRACE = (() => {
 	}
 })();
 
-it.skipIf(!STRACE)(
-	`D17: the system calls come in that order${STRACE ? "" : " (no strace here)"}`,
-	() => {
-		const log = join(root, "calls");
-		const script = `const { createFile } = await import(process.argv[1]); createFile(process.argv[2], "text");`;
-		execFileSync("strace", [
-			"-f",
-			"-y",
-			"-o",
-			log,
-			"-e",
-			"trace=fsync,fdatasync,link,linkat,rename,renameat2",
-			process.execPath,
-			"--input-type=module",
-			"-e",
-			script,
-			new URL("./durable-file.ts", import.meta.url).href,
-			join(place, "a"),
-		]);
-		expect(existsSync(join(place, "a"))).toBe(true);
-		const calls = readFileSync(log, "utf8")
-			.split("\n")
-			.filter((line) => line.includes(place))
-			.map(
-				(line) =>
-					/(fsync|link|rename)\S*\(/.exec(line)?.[1] +
-					(/\.tmp>?\)/.test(line) || /link/.test(line) ? "" : " folder"),
-			);
-		expect(calls).toEqual(["fsync", "link", "fsync folder"]);
-	},
-);
+it.skipIf(!STRACE)(`D17: the system calls come in that order${STRACE ? "" : " (no strace here)"}`, () => {
+	const log = join(root, "calls");
+	const script = `const { createFile } = await import(process.argv[1]); createFile(process.argv[2], "text");`;
+	execFileSync("strace", [
+		"-f",
+		"-y",
+		"-o",
+		log,
+		"-e",
+		"trace=fsync,fdatasync,link,linkat,rename,renameat2",
+		process.execPath,
+		"--input-type=module",
+		"-e",
+		script,
+		new URL("./durable-file.ts", import.meta.url).href,
+		join(place, "a"),
+	]);
+	expect(existsSync(join(place, "a"))).toBe(true);
+	const calls = readFileSync(log, "utf8")
+		.split("\n")
+		.filter((line) => line.includes(place))
+		.map(
+			(line) =>
+				/(fsync|link|rename)\S*\(/.exec(line)?.[1] + (/\.tmp>?\)/.test(line) || /link/.test(line) ? "" : " folder"),
+		);
+	expect(calls).toEqual(["fsync", "link", "fsync folder"]);
+});
 
 it.each([
 	[0o700, undefined],

@@ -4,34 +4,20 @@
  */
 import { randomUUID } from "node:crypto";
 import fs from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 
 /** A parameter, so that tests can record operations and make them fail. */
 export type FileOperations = Pick<
 	typeof fs,
-	| "openSync"
-	| "writeFileSync"
-	| "fsyncSync"
-	| "closeSync"
-	| "linkSync"
-	| "renameSync"
-	| "rmSync"
-	| "mkdirSync"
+	"openSync" | "writeFileSync" | "fsyncSync" | "closeSync" | "linkSync" | "renameSync" | "rmSync" | "mkdirSync"
 >;
 
 export const OWNER_FILE = 0o600;
 const OWNER_FOLDER = 0o700;
 
 /** File systems without hard links. */
-const NO_LINKS: ReadonlySet<string> = new Set([
-	"EPERM",
-	"ENOTSUP",
-	"EOPNOTSUPP",
-	"ENOSYS",
-	"EMLINK",
-]);
+const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
 
 /** Nothing can be flushed, such as on read-only mounts. Not EIO and ENOSPC: data may be lost. */
 const NO_FLUSH: ReadonlySet<string> = new Set([
@@ -78,10 +64,7 @@ export function replaceFile(path: string, text: string, ops: FileOperations = fs
  * Replaces or creates (mode 0600) a file of any size: complete under its name, or not at all if
  * `write` rejects.
  */
-export async function replaceFileBy(
-	path: string,
-	write: (file: FileHandle) => Promise<void>,
-): Promise<void> {
+export async function replaceFileBy(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
 	const temporary = temporaryFor(path);
 	try {
 		const file = await open(temporary, "wx", OWNER_FILE);
@@ -129,12 +112,7 @@ export function openToOthers(path: string): "read" | "write" | undefined {
 }
 
 /** `name` links or renames the flushed temporary file. */
-function writeDurably(
-	path: string,
-	text: string,
-	ops: FileOperations,
-	name: (temporary: string) => boolean,
-): boolean {
+function writeDurably(path: string, text: string, ops: FileOperations, name: (temporary: string) => boolean): boolean {
 	const temporary = temporaryFor(path);
 	let named: boolean;
 	try {

@@ -9,22 +9,16 @@ const FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 describe("ids", () => {
 	it("D6: a UUIDv7 holds its moment, its version and its variant, for any moment and randomness", () => {
 		fc.assert(
-			fc.property(
-				fc.nat(2 ** 48 - 1),
-				fc.uint8Array({ minLength: 10, maxLength: 10 }),
-				(now, bytes) => {
-					const id = uuidv7(now, () => bytes.slice());
-					expect(id).toMatch(FORM);
-					expect(Number.parseInt(id.slice(0, 13).replace("-", ""), 16)).toBe(now);
-				},
-			),
+			fc.property(fc.nat(2 ** 48 - 1), fc.uint8Array({ minLength: 10, maxLength: 10 }), (now, bytes) => {
+				const id = uuidv7(now, () => bytes.slice());
+				expect(id).toMatch(FORM);
+				expect(Number.parseInt(id.slice(0, 13).replace("-", ""), 16)).toBe(now);
+			}),
 		);
 	});
 
 	it("D6: all 74 free bits come from the randomness given", () => {
-		expect(uuidv7(0, () => new Uint8Array(10).fill(0xff))).toBe(
-			"00000000-0000-7fff-bfff-ffffffffffff",
-		);
+		expect(uuidv7(0, () => new Uint8Array(10).fill(0xff))).toBe("00000000-0000-7fff-bfff-ffffffffffff");
 		expect(uuidv7(0, () => new Uint8Array(10))).toBe("00000000-0000-7000-8000-000000000000");
 	});
 
@@ -44,8 +38,7 @@ describe("ids", () => {
 
 	it("D6: only the id of a /runsync job begins with sync-, and each can be a job's id", () => {
 		expect(jobId("runsync", 1, randomBytes)).toMatch(new RegExp(`^sync-${FORM.source.slice(1)}`));
-		for (const operation of ["run", "openai"] as const)
-			expect(jobId(operation, 1, randomBytes)).toMatch(FORM);
+		for (const operation of ["run", "openai"] as const) expect(jobId(operation, 1, randomBytes)).toMatch(FORM);
 		for (const operation of ["run", "runsync", "openai"] as const)
 			expect(isJobId(jobId(operation, 1, randomBytes))).toBe(true);
 	});
@@ -59,17 +52,14 @@ describe("ids", () => {
 
 	it("pooled randomness gives every byte out once, however it is asked for", () => {
 		fc.assert(
-			fc.property(
-				fc.array(fc.integer({ min: 1, max: 2000 }), { minLength: 1, maxLength: 60 }),
-				(sizes) => {
-					const random = pooled((bytes) => new Uint8Array(bytes));
-					const given = sizes.map((size) => random(size));
-					expect(given.map(({ length }) => length)).toEqual(sizes);
-					// A byte given out twice would be marked twice.
-					for (const bytes of given) for (let at = 0; at < bytes.length; at += 1) bytes[at]! += 1;
-					for (const bytes of given) expect(bytes.every((byte) => byte === 1)).toBe(true);
-				},
-			),
+			fc.property(fc.array(fc.integer({ min: 1, max: 2000 }), { minLength: 1, maxLength: 60 }), (sizes) => {
+				const random = pooled((bytes) => new Uint8Array(bytes));
+				const given = sizes.map((size) => random(size));
+				expect(given.map(({ length }) => length)).toEqual(sizes);
+				// A byte given out twice would be marked twice.
+				for (const bytes of given) for (let at = 0; at < bytes.length; at += 1) bytes[at]! += 1;
+				for (const bytes of given) expect(bytes.every((byte) => byte === 1)).toBe(true);
+			}),
 		);
 	});
 

@@ -48,12 +48,10 @@ export function confirmKeyFile(database: string): void {
 /** Makes `key` the current key. Throws an Error for the operator. */
 export function rotateKeyFile(database: string, key: string): void {
 	const [current, previous] = readKeyFile(database) ?? [];
-	if (current === undefined)
-		throw new Error(`${pathOf(database)} is missing: no key of a file is in use.`);
+	if (current === undefined) throw new Error(`${pathOf(database)} is missing: no key of a file is in use.`);
 	if (previous !== undefined)
 		throw new Error(
-			`${pathOf(database)} already has a new key. Start the service: it encrypts the stored secrets ` +
-				"with it.",
+			`${pathOf(database)} already has a new key. Start the service: it encrypts the stored secrets ` + "with it.",
 		);
 	replaceFile(pathOf(database), `${key}\n${hexOf(current)}\n`);
 }

@@ -20,8 +20,7 @@ describe("text", () => {
 		events.emit("worker.unhealthy", {
 			endpoint: "e",
 			worker: "w",
-			reason:
-				"disk: full\n2026-01-01T00:00:00.000Z the store can be written again\r\u001b[2K\u2028",
+			reason: "disk: full\n2026-01-01T00:00:00.000Z the store can be written again\r\u001b[2K\u2028",
 		});
 		expect(lines).toEqual([
 			`${time} e: worker w is unhealthy: disk: full 2026-01-01T00:00:00.000Z the store can be written again??\n`,
@@ -32,14 +31,10 @@ describe("text", () => {
 		const { events, lines, time } = logged();
 		events.emit("worker.exited", EXIT);
 		events.emit("fault", { where: "here", error: new Error("broken") });
-		expect(lines[0]).toBe(
-			`${time} e: worker w ended with code 7; its last lines:\n    one\n    two\n`,
-		);
+		expect(lines[0]).toBe(`${time} e: worker w ended with code 7; its last lines:\n    one\n    two\n`);
 		const out = "\u001b[2J\u001b]0;title\u0007red\r\nnext\u0000";
 		events.emit("worker.exited", { ...EXIT, lastOutput: out });
-		expect(lines[2]).toBe(
-			`${time} e: worker w ended with code 7; its last lines:\n    red\n    next?\n`,
-		);
+		expect(lines[2]).toBe(`${time} e: worker w ended with code 7; its last lines:\n    red\n    next?\n`);
 		events.emit("worker.failed", { endpoint: "e", reason: "a\u001b[31m\nb", retryMs: 1000 });
 		expect(lines[3]).toBe(`${time} e: no worker could be started: a b; next try in 1 s\n`);
 		expect(lines[1]).toMatch(/^\S+ here: Error: broken\n {4}at .*\n/);

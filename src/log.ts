@@ -17,10 +17,7 @@ type Entry<N extends EventName> = readonly [LogLevel, (facts: Events[N]) => Line
 
 /** Per-job events are omitted: metrics count them. */
 const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
-	"service.draining": [
-		"info",
-		({ drainMs }) => `stopping: running jobs get up to ${drainMs / 1000} s`,
-	],
+	"service.draining": ["info", ({ drainMs }) => `stopping: running jobs get up to ${drainMs / 1000} s`],
 	"service.away": [
 		"warn",
 		({ ms }) => `the service did not run for ${Math.round(ms / 1000)} s; all leases were extended`,
@@ -46,14 +43,10 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 		({ endpoint, reason, retryMs }) =>
 			`${endpoint}: no worker could be started: ${reason}; next try in ${retryMs / 1000} s`,
 	],
-	"starts.resumed": [
-		"info",
-		({ endpoint }) => `${endpoint}: an operator ended the pause of starts`,
-	],
+	"starts.resumed": ["info", ({ endpoint }) => `${endpoint}: an operator ended the pause of starts`],
 	"worker.duplicate": [
 		"warn",
-		({ endpoint, worker }) =>
-			`${endpoint}: a second process polls as worker ${worker} and was refused`,
+		({ endpoint, worker }) => `${endpoint}: a second process polls as worker ${worker} and was refused`,
 	],
 	"job.returned": [
 		"warn",
@@ -63,14 +56,8 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 	],
 	"endpoint.paused": ["info", ({ endpoint }) => `${endpoint}: paused`],
 	"endpoint.resumed": ["info", ({ endpoint }) => `${endpoint}: resumed`],
-	"endpoint.removed": [
-		"info",
-		({ endpoint }) => `${endpoint}: deleted; its jobs are being cancelled`,
-	],
-	"queue.purged": [
-		"info",
-		({ endpoint, removed }) => `${endpoint}: the queue was purged, ${removed} jobs removed`,
-	],
+	"endpoint.removed": ["info", ({ endpoint }) => `${endpoint}: deleted; its jobs are being cancelled`],
+	"queue.purged": ["info", ({ endpoint, removed }) => `${endpoint}: the queue was purged, ${removed} jobs removed`],
 	"stop.unconfirmed": [
 		"warn",
 		(facts) => `${nameOf(facts)} was asked to stop job ${facts.id} and has not confirmed it`,
@@ -83,8 +70,7 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 	],
 	"folder.writable": [
 		"warn",
-		({ path }) =>
-			`other users of this machine can replace files in the data folder; run: chmod 700 ${path}`,
+		({ path }) => `other users of this machine can replace files in the data folder; run: chmod 700 ${path}`,
 	],
 	"certificate.reloaded": ["info", () => "the TLS certificate was read again and is in use"],
 	"certificate.failed": [
@@ -97,8 +83,7 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 	],
 	"secrets.resealed": [
 		"info",
-		() =>
-			"all stored secrets are encrypted with the current key; SLUICE_SECRET_PREVIOUS can be removed",
+		() => "all stored secrets are encrypted with the current key; SLUICE_SECRET_PREVIOUS can be removed",
 	],
 	"webhook.paused": [
 		"warn",
@@ -126,14 +111,8 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 			`the disk of the store has ${mebibytes(freeBytes)} free; below ${mebibytes(reserveBytes)} ` +
 			"submissions are refused",
 	],
-	"backup.sent": [
-		"info",
-		({ bytes, ms }) => `a backup of ${mebibytes(bytes)} was sent in ${Math.round(ms / 1000)} s`,
-	],
-	"disk.enough": [
-		"info",
-		({ freeBytes }) => `the disk of the store has ${mebibytes(freeBytes)} free again`,
-	],
+	"backup.sent": ["info", ({ bytes, ms }) => `a backup of ${mebibytes(bytes)} was sent in ${Math.round(ms / 1000)} s`],
+	"disk.enough": ["info", ({ freeBytes }) => `the disk of the store has ${mebibytes(freeBytes)} free again`],
 	"store.failed": ["error", ({ why }) => `the store has failed: ${why}`],
 	"store.back": ["info", () => "the store can be written again"],
 	"request.failed": ["error", requestFailed],

@@ -7,8 +7,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { encryption } from "./engine/access/encryption.ts";
 import { removePreviousKey, rotateKeyFile } from "./key-file.ts";
 import { secretKeys } from "./secret-key.ts";
-import { ANY_KEY, bothChecks, keyCheck } from "./store/key-check.ts";
-import type { StoredSecrets } from "./store/key-check.ts";
+import { ANY_KEY, bothChecks, keyCheck, type StoredSecrets } from "./store/key-check.ts";
 
 const root = mkdtempSync(join(tmpdir(), "sluice-key-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -28,9 +27,7 @@ const checked = (text: string): StoredSecrets => ({
 const before = (...keys: string[]): StoredSecrets => ({
 	...EMPTY,
 	encrypted: keys.map((key) =>
-		encryption({ current: bytes(key), pending: false }, (size) => new Uint8Array(size)).encrypt(
-			"a secret",
-		),
+		encryption({ current: bytes(key), pending: false }, (size) => new Uint8Array(size)).encrypt("a secret"),
 	),
 });
 
@@ -42,10 +39,8 @@ beforeEach(() => {
 
 function keyFor(stored: StoredSecrets, q: { file?: string; secret?: string } = {}): string {
 	if (q.file !== undefined) writeFileSync(`${database}.secret`, q.file);
-	const key = secretKeys(
-		{ secret: q.secret, database, random: (size) => new Uint8Array(size).fill(7) },
-		stored,
-	).keys.current;
+	const key = secretKeys({ secret: q.secret, database, random: (size) => new Uint8Array(size).fill(7) }, stored).keys
+		.current;
 	expect(key).toHaveLength(32);
 	return Buffer.from(key).toString("hex");
 }
@@ -95,9 +90,7 @@ it("D22: refuses a key that the database was not encrypted with", () => {
 	expect(() => keyFor(checked(OTHER), { file: KEY })).toThrow(
 		/The key in \S+ is not the one that the secrets in \S+ are encrypted with/,
 	);
-	expect(() => keyFor(checked(KEY), { secret: "another text" })).toThrow(
-		/^SLUICE_SECRET is not the one/,
-	);
+	expect(() => keyFor(checked(KEY), { secret: "another text" })).toThrow(/^SLUICE_SECRET is not the one/);
 	const fromText = createHash("sha256").update("a text").digest("hex");
 	expect(keyFor(checked(fromText), { secret: "a text" })).toBe(fromText);
 });
@@ -125,9 +118,7 @@ it("D22: takes any key once the operator gave the old one up, and makes one wher
 it("D22: with PostgreSQL it is of SLUICE_SECRET alone", () => {
 	const random = (): Uint8Array => new Uint8Array();
 	const none = { ...EMPTY };
-	expect(secretKeys({ secret: "a", database: undefined, random }, none).keys.current).toHaveLength(
-		32,
-	);
+	expect(secretKeys({ secret: "a", database: undefined, random }, none).keys.current).toHaveLength(32);
 	expect(() => secretKeys({ secret: undefined, database: undefined, random }, none)).toThrow(
 		"SLUICE_SECRET is not set.",
 	);
@@ -169,13 +160,9 @@ describe("a secret that is replaced", () => {
 	it("D22: the earlier key cannot be left out before all texts have the new one", () => {
 		for (const shared of [{}, { shared: true }] as const) {
 			expect(() => accepted(bothChecks(b, a), shared)).toThrow(/Set SLUICE_SECRET_PREVIOUS/);
-			expect(() => accepted(bothChecks(b, a), { ...shared, previous: "c" })).toThrow(
-				/Set SLUICE_SECRET_PREVIOUS/,
-			);
+			expect(() => accepted(bothChecks(b, a), { ...shared, previous: "c" })).toThrow(/Set SLUICE_SECRET_PREVIOUS/);
 			expect(() => accepted(a, shared)).toThrow(/SLUICE_SECRET is not the one/);
-			expect(() => accepted(a, { ...shared, previous: "c" })).toThrow(
-				/SLUICE_SECRET is not the one/,
-			);
+			expect(() => accepted(a, { ...shared, previous: "c" })).toThrow(/SLUICE_SECRET is not the one/);
 		}
 	});
 

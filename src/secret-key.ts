@@ -3,13 +3,10 @@
  * mode 0600 next to the database (D22, decisions 0025 and 0033).
  */
 import { createHash } from "node:crypto";
-import { encryption } from "./engine/access/encryption.ts";
-import type { KeyRing, SealKeys } from "./engine/access/encryption.ts";
-import { hex } from "./ids.ts";
-import type { Random } from "./ids.ts";
+import { encryption, type KeyRing, type SealKeys } from "./engine/access/encryption.ts";
+import { hex, type Random } from "./ids.ts";
 import { confirmKeyFile, createKeyFile, LOST, readKeyFile, recovery } from "./key-file.ts";
-import { ANY_KEY, bothChecks, checksIn, keyCheck } from "./store/key-check.ts";
-import type { StoredSecrets } from "./store/key-check.ts";
+import { ANY_KEY, bothChecks, checksIn, keyCheck, type StoredSecrets } from "./store/key-check.ts";
 
 const KEY_BYTES = 32;
 
@@ -37,8 +34,7 @@ type Keys = Pick<KeyRing, "current" | "previous">;
 export function secretKeys(source: KeySource, stored: StoredSecrets): AcceptedKeys {
 	const { secret, database } = source;
 	if (secret === undefined && database === undefined) throw new Error("SLUICE_SECRET is not set.");
-	const inUse =
-		stored.check !== ANY_KEY && (stored.check !== undefined || stored.encrypted.length > 0);
+	const inUse = stored.check !== ANY_KEY && (stored.check !== undefined || stored.encrypted.length > 0);
 	const keys = readKeys(source, inUse);
 	// An earlier version or a killed process may not have flushed the file.
 	if (secret === undefined && database !== undefined && !(inUse && stored.check !== undefined))
@@ -46,8 +42,7 @@ export function secretKeys(source: KeySource, stored: StoredSecrets): AcceptedKe
 	const { current, previous } = keys;
 	const after = keyCheck(current, stored.identity);
 	const before = previous && keyCheck(previous, stored.identity);
-	const checks =
-		before === undefined ? undefined : { before, both: bothChecks(after, before), after };
+	const checks = before === undefined ? undefined : { before, both: bothChecks(after, before), after };
 	const accepted = (pending: boolean, check: string): AcceptedKeys => ({
 		keys: { ...keys, pending },
 		check,
@@ -56,14 +51,12 @@ export function secretKeys(source: KeySource, stored: StoredSecrets): AcceptedKe
 	if (!inUse) return accepted(false, after);
 	if (stored.check === undefined) {
 		if (opensSome(current, stored.encrypted)) return accepted(false, after);
-		if (previous && checks && opensSome(previous, stored.encrypted))
-			return accepted(false, checks.both);
+		if (previous && checks && opensSome(previous, stored.encrypted)) return accepted(false, checks.both);
 		throw new Error(wrongKey(source));
 	}
 	const { sealing, earlier } = checksIn(stored.check);
 	if (sealing !== after && sealing !== before) throw new Error(wrongKey(source));
-	if (earlier !== undefined && earlier !== before && earlier !== after)
-		throw new Error(unfinished(source));
+	if (earlier !== undefined && earlier !== before && earlier !== after) throw new Error(unfinished(source));
 	if (sealing === after || !checks) return accepted(false, stored.check);
 	// Several servers: new texts only once each server has the new key.
 	return database === undefined ? accepted(true, stored.check) : accepted(false, checks.both);
@@ -78,8 +71,7 @@ export function opensSecrets(
 	{ identity, check, encrypted }: StoredSecrets,
 ): boolean | undefined {
 	if (check === ANY_KEY) return undefined;
-	if (check === undefined)
-		return encrypted.length === 0 ? undefined : keys.some((key) => opensSome(key, encrypted));
+	if (check === undefined) return encrypted.length === 0 ? undefined : keys.some((key) => opensSome(key, encrypted));
 	const { sealing } = checksIn(check);
 	return keys.some((key) => keyCheck(key, identity) === sealing);
 }
@@ -92,8 +84,7 @@ function readKeys({ secret, previousSecret, database, random }: KeySource, inUse
 		};
 	const path = database ?? "";
 	const [current, previous] =
-		readKeyFile(path) ??
-		(inUse ? refuseMissing(path) : createKeyFile(path, hex(random(KEY_BYTES))));
+		readKeyFile(path) ?? (inUse ? refuseMissing(path) : createKeyFile(path, hex(random(KEY_BYTES))));
 	return { current, previous };
 }
 

@@ -79,9 +79,7 @@ export function backgroundTasks(onError: (name: string, error: unknown) => void)
 	const stopped = new AbortController();
 	return {
 		run(name, work) {
-			const task = work
-				.catch((error: unknown) => onError(name, error))
-				.finally(() => running.delete(task));
+			const task = work.catch((error: unknown) => onError(name, error)).finally(() => running.delete(task));
 			running.add(task);
 		},
 		stopped: stopped.signal,

@@ -8,8 +8,7 @@ import type { StoreAddress } from "./config/config.ts";
 import { readKeyFile, rotateKeyFile } from "./key-file.ts";
 import { fromText, opensSecrets } from "./secret-key.ts";
 import type { Inspection, Standbys } from "./store/postgres/inspect.ts";
-import { bothChecks, keyCheck } from "./store/key-check.ts";
-import type { CheckKey } from "./store/key-check.ts";
+import { bothChecks, type CheckKey, keyCheck } from "./store/key-check.ts";
 import type { Verification } from "./store/sqlite/verify.ts";
 import type { Store } from "./store/contract/store.ts";
 
@@ -82,10 +81,7 @@ export async function migrateStore({
 		: await migrateDatabase(address.url, check);
 }
 
-async function migrateDatabase(
-	url: string,
-	check: boolean,
-): Promise<{ name: string; migrations: string[] }> {
+async function migrateDatabase(url: string, check: boolean): Promise<{ name: string; migrations: string[] }> {
 	const [{ pendingMigrations, prepareSchema }, { addressOf }] = await Promise.all([
 		import("./store/postgres/schema.ts"),
 		import("./store/postgres/connection/database.ts"),
@@ -110,15 +106,13 @@ async function migrateFile(
 		compact?: boolean;
 	},
 ): Promise<{ name: string; migrations: string[] }> {
-	const [{ allMigrations, pendingMigrations, prepareSchema }, { openDatabase }, { acceptNewKey }] =
-		await Promise.all([
-			import("./store/sqlite/schema.ts"),
-			import("./store/sqlite/database.ts"),
-			import("./store/sqlite/stored-secrets.ts"),
-		]);
+	const [{ allMigrations, pendingMigrations, prepareSchema }, { openDatabase }, { acceptNewKey }] = await Promise.all([
+		import("./store/sqlite/schema.ts"),
+		import("./store/sqlite/database.ts"),
+		import("./store/sqlite/stored-secrets.ts"),
+	]);
 	// Opening would create the file.
-	if (check && !existsSync(path))
-		return { name: path, migrations: allMigrations().map(({ name }) => name) };
+	if (check && !existsSync(path)) return { name: path, migrations: allMigrations().map(({ name }) => name) };
 	const db = openDatabase({ path, acceptMissingLog });
 	try {
 		const migrations = await (check ? pendingMigrations : prepareSchema)(db);
@@ -171,9 +165,7 @@ export async function verifyStore(
 export async function renewIdentity(path: string, key: KeyPlace): Promise<void> {
 	const [current, previous] = keysIn(path, key) ?? [];
 	if (current === undefined)
-		throw new Error(
-			`A new identity needs the key: there is no ${key.file}, and SLUICE_SECRET is not set.`,
-		);
+		throw new Error(`A new identity needs the key: there is no ${key.file}, and SLUICE_SECRET is not set.`);
 	const [{ openDatabase }, secrets] = await Promise.all([
 		import("./store/sqlite/database.ts"),
 		import("./store/sqlite/stored-secrets.ts"),
@@ -190,10 +182,7 @@ export async function renewIdentity(path: string, key: KeyPlace): Promise<void> 
 	}
 }
 
-function keysIn(
-	path: string,
-	{ secret, previousSecret, file }: KeyPlace,
-): Uint8Array[] | undefined {
+function keysIn(path: string, { secret, previousSecret, file }: KeyPlace): Uint8Array[] | undefined {
 	if (secret === undefined) return readKeyFile(path, file)?.filter((key) => key !== undefined);
 	return [secret, previousSecret].flatMap((text) => (text === undefined ? [] : [fromText(text)]));
 }

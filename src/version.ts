@@ -4,6 +4,4 @@ import { readFileSync } from "node:fs";
 const packageFile = new URL("../package.json", import.meta.url);
 
 /** The package's version, such as `1.2.3`. */
-export const version: string = (
-	JSON.parse(readFileSync(packageFile, "utf8")) as { version: string }
-).version;
+export const version: string = (JSON.parse(readFileSync(packageFile, "utf8")) as { version: string }).version;

@@ -27,9 +27,7 @@ const DOCUMENTS = [
 describe("documents", () => {
 	it.each(DOCUMENTS)("the links of %s lead to files", (document) => {
 		const text = readFileSync(join(ROOT, document), "utf8");
-		const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map((match) =>
-			join(dirname(document), match[1]!),
-		);
+		const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map((match) => join(dirname(document), match[1]!));
 		expect(links.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 	});
 
@@ -90,9 +88,7 @@ describe("marks", () => {
 			behaviour
 				.split(/^## /m)
 				.flatMap((section) =>
-					[...section.matchAll(/^\*\*([A-Z][a-z]+)/gm)].map(
-						(match) => `${section.split(" ")[0]!} ${match[1]!}`,
-					),
+					[...section.matchAll(/^\*\*([A-Z][a-z]+)/gm)].map((match) => `${section.split(" ")[0]!} ${match[1]!}`),
 				),
 		);
 		expect(unknown(texts(["src", "test"]), /\bD\d{1,2} [A-Z][a-z]+/g, known)).toEqual([]);

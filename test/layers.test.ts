@@ -76,15 +76,7 @@ const LAYERS: Record<string, readonly string[]> = {
 	"core/": ["core/"],
 	"store/contract/": ["store/contract/", "core/"],
 	"store/": [...STORE, "core/", "node"],
-	"store/sqlite/": [
-		...STORE,
-		"store/sqlite/",
-		"core/",
-		"durable-file.ts",
-		"clock.ts",
-		"service.ts",
-		"node",
-	],
+	"store/sqlite/": [...STORE, "store/sqlite/", "core/", "durable-file.ts", "clock.ts", "service.ts", "node"],
 	"store/postgres/": [...STORE, "store/postgres/", "core/", "clock.ts", "node", "pg"],
 	"launchers/": ["launchers/", "core/", "clock.ts", "node"],
 	"launchers/kubernetes/": ["launchers/", "core/", "clock.ts", "node", "undici", "yaml"],
@@ -110,15 +102,7 @@ const LAYERS: Record<string, readonly string[]> = {
 		"cookie",
 		"node",
 	],
-	"http/v1/backup-api.ts": [
-		"http/",
-		"api/",
-		"core/",
-		"engine/",
-		"version.ts",
-		"modern-tar",
-		"node:crypto",
-	],
+	"http/v1/backup-api.ts": ["http/", "api/", "core/", "engine/", "version.ts", "modern-tar", "node:crypto"],
 	"worker/": ["worker/", "node", "undici"],
 	"cli/": [
 		"cli/",
@@ -171,13 +155,7 @@ const LAYERS: Record<string, readonly string[]> = {
 		"clock.ts",
 		"node",
 	],
-	"secret-key.ts": [
-		"key-file.ts",
-		"ids.ts",
-		"engine/access/encryption.ts",
-		"store/key-check.ts",
-		"node",
-	],
+	"secret-key.ts": ["key-file.ts", "ids.ts", "engine/access/encryption.ts", "store/key-check.ts", "node"],
 	"data-folder.ts": ["durable-file.ts", "node"],
 	"key-file.ts": ["durable-file.ts", "node"],
 	"durable-file.ts": ["node"],
@@ -213,15 +191,9 @@ function faultsOf(path: string, text: string): string[] {
 	const layer = layerOf(path);
 	if (layer === undefined) return [`${path} belongs to no layer`];
 	return importsOf(text).flatMap((wanted) => {
-		const target = wanted.startsWith(".")
-			? relative(SRC, join(SRC, dirname(path), wanted))
-			: wanted;
+		const target = wanted.startsWith(".") ? relative(SRC, join(SRC, dirname(path), wanted)) : wanted;
 		const allowed = LAYERS[layer]!.some((entry) =>
-			entry === "node"
-				? target.startsWith("node:")
-				: entry.endsWith("/")
-					? target.startsWith(entry)
-					: target === entry,
+			entry === "node" ? target.startsWith("node:") : entry.endsWith("/") ? target.startsWith(entry) : target === entry,
 		);
 		return allowed ? [] : [`${path} imports ${target}, which ${layer} must not`];
 	});
@@ -229,15 +201,13 @@ function faultsOf(path: string, text: string): string[] {
 
 /** All files of the service, tests excluded, relative to `src`. */
 const files = readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter(
-	(path) => path.endsWith(".ts") && !path.endsWith(".test.ts") && !path.includes("/testing/"),
+	(path) => path.endsWith(".ts") && !path.endsWith(".test.ts"),
 );
 
 describe("layers", () => {
 	it("no file imports against the direction", () => {
 		expect(files.length).toBeGreaterThan(40);
-		expect(files.flatMap((path) => faultsOf(path, readFileSync(join(SRC, path), "utf8")))).toEqual(
-			[],
-		);
+		expect(files.flatMap((path) => faultsOf(path, readFileSync(join(SRC, path), "utf8")))).toEqual([]);
 	});
 
 	it.each([
@@ -296,40 +266,29 @@ describe("import cycles, types included", () => {
  */
 describe("layers of the console", () => {
 	const CONSOLE = fileURLToPath(new URL("../console/src", import.meta.url));
-	const PACKAGES = [
-		"react",
-		"react-dom/client",
-		"react-aria-components",
-		"uplot",
-		"uplot/dist/uPlot.min.css",
-	];
+	const PACKAGES = ["react", "react-dom/client", "react-aria-components", "uplot", "uplot/dist/uPlot.min.css"];
 	const files = readdirSync(CONSOLE, { recursive: true, encoding: "utf8" }).filter(
 		(path) => /\.tsx?$/.test(path) && !path.endsWith(".test.ts"),
 	);
 
 	function consoleFaults(path: string, text: string): string[] {
 		return importsOf(text).flatMap((wanted) => {
-			if (!wanted.startsWith("."))
-				return PACKAGES.includes(wanted) ? [] : [`${path} imports ${wanted}`];
+			if (!wanted.startsWith(".")) return PACKAGES.includes(wanted) ? [] : [`${path} imports ${wanted}`];
 			const target = relative(CONSOLE, join(CONSOLE, dirname(path), wanted));
 			if (!target.startsWith(".."))
 				return path.startsWith("parts/") && target.startsWith("pages/")
 					? [`${path} imports ${target}: parts know no page`]
 					: [];
-			const typesOnly = [
-				...text.matchAll(/^(?:import|export)\s+(type\s)?[^"']*["']([^"']+)["']/gm),
-			].every(([, type, from]) => from !== wanted || type !== undefined);
-			return typesOnly && /^\.\.\/\.\.\/src\/(core|api)\//.test(target)
-				? []
-				: [`${path} imports ${target}`];
+			const typesOnly = [...text.matchAll(/^(?:import|export)\s+(type\s)?[^"']*["']([^"']+)["']/gm)].every(
+				([, type, from]) => from !== wanted || type !== undefined,
+			);
+			return typesOnly && /^\.\.\/\.\.\/src\/(core|api)\//.test(target) ? [] : [`${path} imports ${target}`];
 		});
 	}
 
 	it("takes only types from the service, and a part knows no page", () => {
 		expect(files.length).toBeGreaterThan(30);
-		expect(
-			files.flatMap((path) => consoleFaults(path, readFileSync(join(CONSOLE, path), "utf8"))),
-		).toEqual([]);
+		expect(files.flatMap((path) => consoleFaults(path, readFileSync(join(CONSOLE, path), "utf8")))).toEqual([]);
 	});
 
 	it.each([

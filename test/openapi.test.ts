@@ -29,9 +29,7 @@ import { ENDPOINT_SCHEMA } from "../src/endpoint-settings.ts";
 import { folder } from "./support/service.ts";
 
 /** `npm run site` installs it. */
-const REDOCLY = fileURLToPath(
-	new URL("../site/node_modules/@redocly/cli/bin/cli.js", import.meta.url),
-);
+const REDOCLY = fileURLToPath(new URL("../site/node_modules/@redocly/cli/bin/cli.js", import.meta.url));
 
 /** As it arrives. */
 const document = JSON.parse(JSON.stringify(openapiOf(OPERATIONS, "1.2.3"))) as OpenApi;
@@ -45,16 +43,12 @@ function operation(id: string): Operation {
 
 /** The codes that the operation names for a status. */
 function codes(id: string, status: string): string[] {
-	return Object.keys(
-		operation(id).responses[status]?.content?.["application/json"]?.examples ?? {},
-	);
+	return Object.keys(operation(id).responses[status]?.content?.["application/json"]?.examples ?? {});
 }
 
 describe("/openapi.json", () => {
 	it("is valid OpenAPI 3.1", async () => {
-		const found = await new Validator().validate(
-			structuredClone(document) as unknown as Record<string, unknown>,
-		);
+		const found = await new Validator().validate(structuredClone(document) as unknown as Record<string, unknown>);
 		expect(found.errors ?? []).toEqual([]);
 		expect(found.valid).toBe(true);
 	});
@@ -81,10 +75,7 @@ describe("/openapi.json", () => {
 		);
 		expect(
 			operations
-				.map(
-					({ method, path, operation: { operationId } }) =>
-						`${method.toUpperCase()} ${path} ${operationId}`,
-				)
+				.map(({ method, path, operation: { operationId } }) => `${method.toUpperCase()} ${path} ${operationId}`)
 				.toSorted(),
 		).toEqual(rows.toSorted());
 	});
@@ -99,8 +90,7 @@ describe("/openapi.json", () => {
 			JSON.parse(
 				JSON.stringify(operation(id).requestBody?.content["application/json"]?.schema),
 				// Only generators of types need it.
-				(name, value: unknown) =>
-					name === "additionalProperties" && value === true ? undefined : value,
+				(name, value: unknown) => (name === "additionalProperties" && value === true ? undefined : value),
 			);
 		expect(body("run")).toEqual(SUBMISSION_SCHEMA);
 		expect(body("runsync")).toEqual(SUBMISSION_SCHEMA);
@@ -124,13 +114,9 @@ describe("/openapi.json", () => {
 	);
 
 	it("leads each reference somewhere", () => {
-		const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
-			(match) => match[1]!,
-		);
+		const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map((match) => match[1]!);
 		expect(refs.length).toBeGreaterThan(100);
-		const lost = refs.filter(
-			(path) => path.split("/").reduce<any>((at, name) => at?.[name], document) === undefined,
-		);
+		const lost = refs.filter((path) => path.split("/").reduce<any>((at, name) => at?.[name], document) === undefined);
 		expect(lost).toEqual([]);
 	});
 
@@ -159,13 +145,9 @@ describe("/openapi.json", () => {
 
 	it("D39: an endpoint's answer has every setting but the secret", () => {
 		const { required, properties } = ENDPOINT;
-		expect([...required, "formerWebhookSecretUntil", "reason"].toSorted()).toEqual(
-			Object.keys(properties).toSorted(),
-		);
+		expect([...required, "formerWebhookSecretUntil", "reason"].toSorted()).toEqual(Object.keys(properties).toSorted());
 		expect(Object.keys(properties)).toEqual(
-			expect.arrayContaining(
-				Object.keys(ENDPOINT_SCHEMA.properties).filter((name) => name !== "webhookSecret"),
-			),
+			expect.arrayContaining(Object.keys(ENDPOINT_SCHEMA.properties).filter((name) => name !== "webhookSecret")),
 		);
 	});
 
@@ -178,9 +160,7 @@ describe("/openapi.json", () => {
 			);
 			for (const { schema, example } of media) {
 				if (example === undefined) continue;
-				const fits = ajv.compile(
-					JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"doc#/')) as object,
-				);
+				const fits = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"doc#/')) as object);
 				expect(fits(example) ? [] : [each.operationId, fits.errors]).toEqual([]);
 			}
 		}
@@ -197,10 +177,7 @@ describe("errors in /openapi.json", () => {
 				for (const code of Object.keys(content?.["application/json"]?.examples ?? {})) {
 					named.add(code);
 					if (status !== "default")
-						expect([code, status]).toEqual([
-							code,
-							String(ERRORS[code as keyof typeof ERRORS].status),
-						]);
+						expect([code, status]).toEqual([code, String(ERRORS[code as keyof typeof ERRORS].status)]);
 					else expect(ALWAYS).toContain(code);
 				}
 			}
@@ -222,12 +199,7 @@ describe("errors in /openapi.json", () => {
 			"queue_full",
 			"quota_full",
 		]);
-		expect(codes("run", "503")).toEqual([
-			"memory_spent",
-			"store_full",
-			"store_unavailable",
-			"outcome_unknown",
-		]);
+		expect(codes("run", "503")).toEqual(["memory_spent", "store_full", "store_unavailable", "outcome_unknown"]);
 		expect(codes("status", "404")).toEqual(["endpoint_not_found", "job_not_found"]);
 		expect(codes("status", "413")).toEqual([]);
 		expect(codes("jobDone", "404")).toEqual(["endpoint_not_found"]);
@@ -251,8 +223,7 @@ describe("errors in /openapi.json", () => {
 	});
 
 	it("D32: under /openai they have OpenAI's form", () => {
-		const { schema, examples } =
-			operation("openai").responses["429"]!.content!["application/json"]!;
+		const { schema, examples } = operation("openai").responses["429"]!.content!["application/json"]!;
 		expect(schema).toEqual({ $ref: "#/components/schemas/OpenAIError" });
 		expect(examples!["queue_full"]).toEqual({ $ref: "#/components/examples/openai_queue_full" });
 		expect(document.components.examples["openai_queue_full"]!.value).toMatchObject({
@@ -270,22 +241,16 @@ describe("/docs/api/ as a page", () => {
 		const ids = [...page.matchAll(/<article id="([^"]+)"/g)].map((match) => match[1]);
 		expect(ids.filter((id) => !id!.startsWith("schema-"))).toEqual(
 			document.tags.flatMap(({ name }) =>
-				own
-					.filter((each) => each.operation.tags.includes(name))
-					.map((each) => each.operation.operationId),
+				own.filter((each) => each.operation.tags.includes(name)).map((each) => each.operation.operationId),
 			),
 		);
-		for (const { operation: each } of operations)
-			expect(page).toContain(` id="${each.operationId}"`);
+		for (const { operation: each } of operations) expect(page).toContain(` id="${each.operationId}"`);
 		for (const language of LANGUAGES)
-			expect(page.split(`<pre data-language="${language.toLowerCase()}"`)).toHaveLength(
-				own.length + 1,
-			);
+			expect(page.split(`<pre data-language="${language.toLowerCase()}"`)).toHaveLength(own.length + 1);
 	});
 
 	it("has the sign and the colours of the console", () => {
-		const file = (path: string): string =>
-			readFileSync(new URL(`../console/${path}`, import.meta.url), "utf8");
+		const file = (path: string): string => readFileSync(new URL(`../console/${path}`, import.meta.url), "utf8");
 		expect(ICON_SVG).toBe(file("public/icon.svg").trim());
 		const theme = file("src/styles/theme.css");
 		const colours = DOCS_CSS.match(/--[\w-]+:(?:light-dark\([^)]*\)|#\w+)/g)!;
@@ -301,13 +266,9 @@ describe("/docs/api/ as a page", () => {
 	});
 
 	it("loads nothing", () => {
-		expect(page).not.toMatch(
-			/<script |<link rel="stylesheet"|<img|<iframe|@import|url\(| on[a-z]+=/i,
-		);
+		expect(page).not.toMatch(/<script |<link rel="stylesheet"|<img|<iframe|@import|url\(| on[a-z]+=/i);
 		expect(
-			[...page.matchAll(/(?:src|href)="([^"#]+)"/g)]
-				.map((match) => match[1])
-				.filter((to) => !to!.startsWith("data:")),
+			[...page.matchAll(/(?:src|href)="([^"#]+)"/g)].map((match) => match[1]).filter((to) => !to!.startsWith("data:")),
 		).toEqual(["../", "../", "../../openapi.json"]);
 	});
 
@@ -317,9 +278,7 @@ describe("/docs/api/ as a page", () => {
 		const spoiled = {
 			openapi,
 			...(JSON.parse(JSON.stringify(rest), (key, value: unknown) =>
-				["summary", "description", "title", "version"].includes(key) && typeof value === "string"
-					? evil
-					: value,
+				["summary", "description", "title", "version"].includes(key) && typeof value === "string" ? evil : value,
 			) as Omit<OpenApi, "openapi">),
 		};
 		const text = docsPage(spoiled, { address: `http://x"><script>`, endpoint: `"><script>` });

@@ -45,8 +45,7 @@ describe("docs/reference", () => {
 	});
 
 	it("names every operation", () => {
-		for (const route of ROUTES)
-			expect(page("api.md").includes(`### ${route.name}\n`), route.name).toBe(!route.page);
+		for (const route of ROUTES) expect(page("api.md").includes(`### ${route.name}\n`), route.name).toBe(!route.page);
 	});
 });
 
@@ -80,12 +79,9 @@ describe("rules", () => {
 		expect(titlesIn(test(title, call, quote), ids)).toEqual([{ ids: named, text }]);
 	});
 
-	it.each(["finds D7: a", "D7 is a decision: so", "B.5: errors"])(
-		"'%s' is no title of a rule",
-		(title) => {
-			expect(titlesIn(test(title), ids)).toEqual([]);
-		},
-	);
+	it.each(["finds D7: a", "D7 is a decision: so", "B.5: errors"])("'%s' is no title of a rule", (title) => {
+		expect(titlesIn(test(title), ids)).toEqual([]);
+	});
 
 	const all = { file: "a.test.ts", text: RULES.map(({ id }) => test(`${id}: a`)).join("\n") };
 	const more = (title: string): { file: string; text: string } => ({
@@ -95,16 +91,12 @@ describe("rules", () => {
 
 	it("a title that names an unknown rule is a fault", () => {
 		expect(testsByRule([all]).get("D7")).toEqual(["a.test.ts"]);
-		expect(() => testsByRule([all, more(`D${99}: b`)])).toThrow(
-			`b.test.ts: there is no rule D${99} (in 'b').`,
-		);
+		expect(() => testsByRule([all, more(`D${99}: b`)])).toThrow(`b.test.ts: there is no rule D${99} (in 'b').`);
 		expect(() => testsByRule([all, more(`spec ${3.4}: b`)])).toThrow("there is no rule spec 3.4");
 	});
 
 	it("a rule without a test is a fault", () => {
-		expect(() => testsByRule([{ ...all, text: all.text.replace("D7:", "D8:") }])).toThrow(
-			"No test shows D7",
-		);
+		expect(() => testsByRule([{ ...all, text: all.text.replace("D7:", "D8:") }])).toThrow("No test shows D7");
 	});
 });
 
@@ -133,9 +125,7 @@ describe("events", () => {
 	it("every event of the source is on the page", () => {
 		const text = readFileSync(join(ROOT, "src/events.ts"), "utf8");
 		const names = [
-			...text
-				.slice(0, text.indexOf("export type EventName"))
-				.matchAll(/^\t"?([a-z.]+)"?: (?:\{|Record)/gm),
+			...text.slice(0, text.indexOf("export type EventName")).matchAll(/^\t"?([a-z.]+)"?: (?:\{|Record)/gm),
 		].map((match) => match[1]!);
 		expect(names.length).toBeGreaterThan(25);
 		expect(eventsIn(text).map(({ name }) => name)).toEqual(names);

@@ -1,12 +1,6 @@
 /** The check of the repository's text (`scripts/check-text.ts`) itself: what it finds. */
 import { describe, expect, it } from "vitest";
-import {
-	folderOf,
-	overAllowance,
-	readAllowance,
-	repositoryFaults,
-	textFaults,
-} from "../scripts/check-text.ts";
+import { folderOf, overAllowance, readAllowance, repositoryFaults, textFaults } from "../scripts/check-text.ts";
 
 const messages = (path: string, text: string) =>
 	textFaults(path, text).map(({ line, message }) => `${line}: ${message.split(":")[0]}`);
@@ -50,9 +44,7 @@ describe("the check of the text", () => {
 
 	it("counts columns with a tab as two, and allows 120", () => {
 		const wide = (columns: number) => `\t${"x".repeat(columns - 2)}`;
-		expect(messages("test/a.test.ts", `${wide(120)}\n${wide(121)}`)).toEqual([
-			"2: 121 columns, at most 120",
-		]);
+		expect(messages("test/a.test.ts", `${wide(120)}\n${wide(121)}`)).toEqual(["2: 121 columns, at most 120"]);
 	});
 
 	it.each([
@@ -85,9 +77,6 @@ describe("the check of the text", () => {
 	});
 
 	it("counts files at the root for themselves", () => {
-		expect([folderOf("README.md"), folderOf("console/src/api.ts")]).toEqual([
-			"README.md",
-			"console",
-		]);
+		expect([folderOf("README.md"), folderOf("console/src/api.ts")]).toEqual(["README.md", "console"]);
 	});
 });

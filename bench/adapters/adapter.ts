@@ -27,9 +27,7 @@ const start = SYSTEMS[system];
 const env = process.env;
 const url = env["DATABASE_URL"];
 if (!start || !url) {
-	console.error(
-		`Usage: DATABASE_URL=postgres://... node bench/adapters/adapter.ts ${Object.keys(SYSTEMS).join("|")}`,
-	);
+	console.error(`Usage: DATABASE_URL=postgres://... node bench/adapters/adapter.ts ${Object.keys(SYSTEMS).join("|")}`);
 	process.exit(2);
 }
 const numberOf = (name: string, otherwise: number): number => Number(env[name] ?? otherwise);
@@ -61,9 +59,7 @@ function rate(): number {
 }
 
 const now = (): number => Date.now();
-const [producing, claiming, ending] = Array.from({ length: 3 }, () =>
-	latencies({ now, seconds: windowS }),
-);
+const [producing, claiming, ending] = Array.from({ length: 3 }, () => latencies({ now, seconds: windowS }));
 let [enqueued, completed, depth, over] = [0, 0, 0, false];
 
 const queue = await start({
@@ -77,9 +73,7 @@ const queue = await start({
 		completed += 1;
 	},
 });
-const manifest = JSON.parse(
-	readFileSync(new URL("adapter.json", import.meta.url), "utf8"),
-) as Record<string, unknown>;
+const manifest = JSON.parse(readFileSync(new URL("adapter.json", import.meta.url), "utf8")) as Record<string, unknown>;
 emit({
 	kind: "descriptor",
 	system,

@@ -17,8 +17,7 @@ export function latencies({ now, seconds }: { now: () => number; seconds: number
 	/** One for each second. */
 	const slots = Array.from({ length: seconds }, () => ({ second: -1, counts: [] as number[] }));
 	const secondOf = (): number => Math.floor(now() / 1000);
-	const bucketOf = (ms: number): number =>
-		ms <= LEAST ? 0 : Math.ceil(Math.log(ms / LEAST) / Math.log(STEP));
+	const bucketOf = (ms: number): number => (ms <= LEAST ? 0 : Math.ceil(Math.log(ms / LEAST) / Math.log(STEP)));
 
 	return {
 		add(ms) {

@@ -22,9 +22,7 @@ export async function startPgBoss({ url, workers, work }: QueueOptions): Promise
 		batchSize: Math.max(1, Math.ceil(workers / BATCHES)),
 		burstWhenBatchFull: true,
 	};
-	await boss.work("bench", settings, (jobs: { data: JobData }[]) =>
-		Promise.all(jobs.map(({ data }) => work(data))),
-	);
+	await boss.work("bench", settings, (jobs: { data: JobData }[]) => Promise.all(jobs.map(({ data }) => work(data))));
 	return {
 		version,
 		insert: (jobs) =>

@@ -147,9 +147,7 @@ async function deadRows(url: string): Promise<number> {
 }
 
 /** As many jobs as it can, with a thousand waiting; then the phases. */
-async function measured(
-	system: string,
-): Promise<{ version: string; phases: Record<string, Shown> }> {
+async function measured(system: string): Promise<{ version: string; phases: Record<string, Shown> }> {
 	const common = {
 		WORKER_COUNT: WORKERS,
 		SAMPLE_EVERY_S: 1,
@@ -208,10 +206,7 @@ try {
 				Object.entries(all[0]!).map(([phase, metrics]) => [
 					phase,
 					Object.fromEntries(
-						Object.keys(metrics).map((metric) => [
-							metric,
-							spread(all.map((phases) => phases[phase]![metric]!)),
-						]),
+						Object.keys(metrics).map((metric) => [metric, spread(all.map((phases) => phases[phase]![metric]!))]),
 					),
 				]),
 			),

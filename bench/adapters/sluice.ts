@@ -89,10 +89,7 @@ export async function startSluice({ url, workers, work }: QueueOptions): Promise
 	}
 
 	const session = crypto.randomUUID().slice(0, 8);
-	const running = [
-		sweep(),
-		...Array.from({ length: workers }, (_, n) => runWorker(`worker-${session}-${n}`)),
-	];
+	const running = [sweep(), ...Array.from({ length: workers }, (_, n) => runWorker(`worker-${session}-${n}`))];
 	return {
 		version,
 		async insert(jobs) {

@@ -9,8 +9,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { machine } from "../machine.ts";
 import type * as Processes from "../processes.ts";
-import { shoot } from "../wrk.ts";
-import type { Load } from "../wrk.ts";
+import { type Load, shoot } from "../wrk.ts";
 
 const [checkout = ".", seconds = "5"] = process.argv.slice(2);
 const { KEY, end, startService } = (await import(

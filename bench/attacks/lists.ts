@@ -15,8 +15,7 @@ import { systemClock } from "../../src/clock.ts";
 import { BLOCK_BYTES } from "../../src/core/json/json-text.ts";
 import { machine, median } from "../machine.ts";
 import type * as Processes from "../processes.ts";
-import { shoot } from "../wrk.ts";
-import type { Shot } from "../wrk.ts";
+import { shoot, type Shot } from "../wrk.ts";
 
 const [checkout = ".", seconds = "2", pattern = ".", address] = process.argv.slice(2);
 const from = async <T>(path: string): Promise<T> =>
@@ -63,9 +62,7 @@ function largeText(): Uint8Array[] {
 /** Fills the store before the service opens it; the id of a job with a large output. */
 async function fill(): Promise<string> {
 	const opened = await openStore({
-		address: address
-			? { kind: "postgres", url: address }
-			: { kind: "sqlite", path: join(folder, "sluice.db") },
+		address: address ? { kind: "postgres", url: address } : { kind: "sqlite", path: join(folder, "sluice.db") },
 		clock: systemClock,
 	});
 	const now = Date.now();
@@ -118,8 +115,7 @@ async function setUp(): Promise<string> {
 	});
 	for (let count = 0; count < ENDPOINTS; count += 1)
 		await post("/v1/endpoints", { id: `other${count}`, launcher: { type: "external" } });
-	for (let count = 0; count < KEYS; count += 1)
-		await post("/v1/keys", { name: `key ${count}`, scopes: ["read"] });
+	for (let count = 0; count < KEYS; count += 1) await post("/v1/keys", { name: `key ${count}`, scopes: ["read"] });
 	const { workers } = (await (
 		await fetch(`${service.url}/v1/endpoints/big/workers`, {
 			headers: { authorization: `Bearer ${KEY}` },

@@ -6,24 +6,14 @@
  * [attacks]`, both built; `attacks`: some of `unread,uploads,headers,pipelined`. Needs root
  * and a cgroup of memory (v1 or v2).
  */
-import {
-	existsSync,
-	mkdirSync,
-	mkdtempSync,
-	readFileSync,
-	rmSync,
-	rmdirSync,
-	writeFileSync,
-} from "node:fs";
-import { connect } from "node:net";
-import type { Socket } from "node:net";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, rmdirSync, writeFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { machine } from "../machine.ts";
 import { peakMb } from "../memory-of.ts";
-import { end } from "../processes.ts";
-import type { startService as Start, startWorker as Work } from "../processes.ts";
+import { end, type startService as Start, type startWorker as Work } from "../processes.ts";
 
 const [checkout = ".", seconds = "20", only] = process.argv.slice(2);
 const LIMIT = 512 * 1024 * 1024;
@@ -39,10 +29,7 @@ const { KEY, startService, startWorker } = (await import(
 /** A cgroup with the limit, and how to put a process into it. */
 function cgroup(): { enter(): void; leave(): void; peakMb(): number; remove(): void } {
 	const v2 = existsSync("/sys/fs/cgroup/cgroup.controllers");
-	const folder = join(
-		v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory",
-		`sluice-attack-${process.pid}`,
-	);
+	const folder = join(v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory", `sluice-attack-${process.pid}`);
 	mkdirSync(folder);
 	const set = (name: string, value: string): void => writeFileSync(join(folder, name), value);
 	return {
@@ -53,10 +40,7 @@ function cgroup(): { enter(): void; leave(): void; peakMb(): number; remove(): v
 		leave: () => writeFileSync(join(folder, "../cgroup.procs"), String(process.pid)),
 		peakMb: () =>
 			Math.round(
-				Number(
-					readFileSync(join(folder, v2 ? "memory.peak" : "memory.max_usage_in_bytes"), "utf8"),
-				) /
-					2 ** 20,
+				Number(readFileSync(join(folder, v2 ? "memory.peak" : "memory.max_usage_in_bytes"), "utf8")) / 2 ** 20,
 			),
 		remove: () => rmdirSync(folder),
 	};
@@ -64,11 +48,7 @@ function cgroup(): { enter(): void; leave(): void; peakMb(): number; remove(): v
 
 const authorization = { authorization: `Bearer ${KEY}` };
 
-async function post(
-	url: string,
-	body?: string,
-	headers: Record<string, string> = authorization,
-): Promise<any> {
+async function post(url: string, body?: string, headers: Record<string, string> = authorization): Promise<any> {
 	const answer = await fetch(url, {
 		method: "POST",
 		headers,
@@ -108,9 +88,7 @@ function attack(url: string, name: Attack, bytes: Buffer): void {
 		const socket = connect(Number(port), hostname);
 		sockets.add(socket);
 		socket.once("readable", () => {
-			const status = /^HTTP\/1.1 (\d+)/.exec(
-				(socket.read(20) as Buffer | null)?.toString() ?? "",
-			)?.[1];
+			const status = /^HTTP\/1.1 (\d+)/.exec((socket.read(20) as Buffer | null)?.toString() ?? "")?.[1];
 			if (status !== undefined) seen[status] = (seen[status] ?? 0) + 1;
 			// An attacker that is refused tries again, but not as a flood of connections.
 			if (status !== "200") setTimeout(() => socket.destroy(), 1000);
@@ -125,44 +103,26 @@ function attack(url: string, name: Attack, bytes: Buffer): void {
 	for (let number = 0; number < count; number += 1) setTimeout(open, (number % 500) * 2);
 }
 
-const requestOf = (lines: string[], body = ""): Buffer =>
-	Buffer.from(`${lines.join("\r\n")}\r\n\r\n${body}`);
+const requestOf = (lines: string[], body = ""): Buffer => Buffer.from(`${lines.join("\r\n")}\r\n\r\n${body}`);
 
 function attackAll(url: string, keys: { read: string; write: string }, job: string): void {
-	attack(
-		url,
-		"unread",
-		requestOf([`GET /v2/noop/status/${job} HTTP/1.1`, "Host: a", `Authorization: ${keys.read}`]),
-	);
+	attack(url, "unread", requestOf([`GET /v2/noop/status/${job} HTTP/1.1`, "Host: a", `Authorization: ${keys.read}`]));
 	attack(
 		url,
 		"uploads",
 		requestOf(
-			[
-				"POST /v2/noop/runsync HTTP/1.1",
-				"Host: a",
-				`Authorization: ${keys.write}`,
-				"Content-Length: 20000000",
-			],
+			["POST /v2/noop/runsync HTTP/1.1", "Host: a", `Authorization: ${keys.write}`, "Content-Length: 20000000"],
 			" ".repeat(19_900_000),
 		),
 	);
 	attack(url, "headers", Buffer.from(`GET / HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(60_000)}`));
-	attack(
-		url,
-		"pipelined",
-		Buffer.from("GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n".repeat(2000)),
-	);
+	attack(url, "pipelined", Buffer.from("GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n".repeat(2000)));
 }
 
 const serving = (): boolean => service.child.exitCode === null && service.child.signalCode === null;
 
 /** Another client's `/runsync` until the time is over. */
-async function probe(
-	url: string,
-	key: string,
-	until: number,
-): Promise<{ ms: number[]; failed: number }> {
+async function probe(url: string, key: string, until: number): Promise<{ ms: number[]; failed: number }> {
 	const ms: number[] = [];
 	let failed = 0;
 	const one = async (): Promise<void> => {

@@ -4,14 +4,12 @@
  * `npm run build` there; six minutes, loopback only. The names need `unshare` and root, for a
  * `resolv.conf` of their own; without, that part is left out.
  */
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { createServer as createTcpServer } from "node:net";
-import type { AddressInfo, Server, Socket } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -66,9 +64,7 @@ async function startService(folder: string): Promise<{ url: string; child: Child
 	const serve = [process.execPath, join(checkout, "bin/sluice.js"), "serve", "--config", config];
 	serve.push("--port", "0", "--store", `sqlite:${join(folder, "sluice.db")}`);
 	const mount = `mount --bind "${conf}" /etc/resolv.conf && exec "$@"`;
-	const [command = "", ...args] = isRoot
-		? ["unshare", "--mount", "sh", "-c", mount, "sh", ...serve]
-		: serve;
+	const [command = "", ...args] = isRoot ? ["unshare", "--mount", "sh", "-c", mount, "sh", ...serve] : serve;
 	const child = spawn(command, args, {
 		cwd: folder,
 		stdio: ["ignore", "pipe", "ignore"],
@@ -132,10 +128,7 @@ async function measured(attacks: readonly string[]): Promise<object> {
 					const arrived = arrivals.get(path);
 					return arrived === undefined ? [] : [Math.round(arrived - at)];
 				});
-				return [
-					endpoint,
-					{ p50Ms: median(times), maxMs: Math.max(...times), lost: own.length - times.length },
-				];
+				return [endpoint, { p50Ms: median(times), maxMs: Math.max(...times), lost: own.length - times.length }];
 			}),
 		);
 	} finally {

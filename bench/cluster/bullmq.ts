@@ -3,8 +3,7 @@
  * flight its workers never run dry, and each completion brings the next job in the same script; at
  * that number they wait for single jobs, and the rate falls to a third or less.
  */
-import { numbered } from "./contender.ts";
-import type { Contender } from "./contender.ts";
+import { type Contender, numbered } from "./contender.ts";
 import { installed } from "./packages.ts";
 
 /** Where its jobs are: a Redis on this machine, or a database. */
@@ -13,10 +12,7 @@ type Place = { port: number } | { url: string };
 /** Connections of each of its pools to PostgreSQL. */
 const POOL = 32;
 
-export async function startBullmq({
-	concurrency,
-	...place
-}: { concurrency: number } & Place): Promise<Contender> {
+export async function startBullmq({ concurrency, ...place }: { concurrency: number } & Place): Promise<Contender> {
 	const { api: all, version } = await installed("bullmq");
 	const { end, run } = numbered();
 	const api = "url" in place ? all.withBackend(all.createPostgresBackend) : all;

@@ -40,8 +40,7 @@ export async function startDatabase() {
 	await admin.connect();
 	await admin.query("CREATE EXTENSION pg_stat_statements");
 	const facts: Record<string, string> = {};
-	for (const name of FACTS)
-		facts[name] = Object.values<string>((await admin.query(`SHOW ${name}`)).rows[0])[0]!;
+	for (const name of FACTS) facts[name] = Object.values<string>((await admin.query(`SHOW ${name}`)).rows[0])[0]!;
 
 	return {
 		facts,

@@ -2,8 +2,7 @@
  * graphile-worker, with its two ways of batching: jobs are fetched into a local queue, and
  * completions of one turn are written together.
  */
-import { numbered } from "./contender.ts";
-import type { Contender } from "./contender.ts";
+import { type Contender, numbered } from "./contender.ts";
 import { installed } from "./packages.ts";
 
 const SETTINGS = {
@@ -48,9 +47,8 @@ export async function startGraphileWorker(url: string): Promise<Contender> {
 					const open = "SELECT 1 FROM graphile_worker._private_jobs LIMIT 1";
 					while (
 						(
-							await submitter.withPgClient(
-								(client: { query(text: string): Promise<{ rows: unknown[] }> }) =>
-									client.query(open),
+							await submitter.withPgClient((client: { query(text: string): Promise<{ rows: unknown[] }> }) =>
+								client.query(open),
 							)
 						).rows.length > 0
 					);

@@ -3,8 +3,7 @@
  * wakes them all. Polling alone takes half a second wherever a batch comes back short. Larger pools
  * are slower: commits that notify wait for each other.
  */
-import { numbered } from "./contender.ts";
-import type { Contender } from "./contender.ts";
+import { type Contender, numbered } from "./contender.ts";
 import { installed } from "./packages.ts";
 
 const SETTINGS = { max: 16, localConcurrency: 2, batchSize: 64, burstWhenBatchFull: true };
@@ -33,8 +32,7 @@ export async function startPgBoss(url: string): Promise<Contender> {
 				...q,
 				submit: (payload) => boss.send("noop", payload),
 				async settled() {
-					const open =
-						"SELECT 1 FROM pgboss.job WHERE name = 'noop' AND state < 'completed' LIMIT 1";
+					const open = "SELECT 1 FROM pgboss.job WHERE name = 'noop' AND state < 'completed' LIMIT 1";
 					while ((await boss.getDb().executeSql(open)).rows.length > 0);
 				},
 			}),

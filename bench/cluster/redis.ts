@@ -47,10 +47,7 @@ export async function startRedis(folder: string): Promise<Redis | undefined> {
 
 function versionOf(): string | undefined {
 	try {
-		return (
-			/v=(\S+)/.exec(execFileSync("redis-server", ["--version"], { encoding: "utf8" }))?.[1] ??
-			"unknown"
-		);
+		return /v=(\S+)/.exec(execFileSync("redis-server", ["--version"], { encoding: "utf8" }))?.[1] ?? "unknown";
 	} catch {
 		return undefined;
 	}

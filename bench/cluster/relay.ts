@@ -4,8 +4,7 @@
  */
 import { end, startJobRelay } from "../processes.ts";
 import { shoot } from "../wrk.ts";
-import { INPUT } from "./contender.ts";
-import type { Contender } from "./contender.ts";
+import { type Contender, INPUT } from "./contender.ts";
 
 export async function startRelay(database: string): Promise<Contender> {
 	const { url, children } = await startJobRelay("noop-worker.ts", database);

@@ -7,10 +7,8 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { version } from "../../src/version.ts";
 import { KEY, end, startService, startWorker } from "../processes.ts";
-import { shoot } from "../wrk.ts";
-import type { Load } from "../wrk.ts";
-import { INPUT } from "./contender.ts";
-import type { Contender } from "./contender.ts";
+import { type Load, shoot } from "../wrk.ts";
+import { type Contender, INPUT } from "./contender.ts";
 
 /**
  * Starts so many servers. Callers are spread over them evenly; a job may run at a worker of any.
@@ -49,10 +47,7 @@ export async function startSluice({
 		async run({ seconds, inFlight }) {
 			const loads = await Promise.all(
 				urls.map((each) =>
-					shoot(
-						{ url: `${each}/v2/noop/runsync`, body, headers },
-						{ connections: inFlight / servers, seconds },
-					),
+					shoot({ url: `${each}/v2/noop/runsync`, body, headers }, { connections: inFlight / servers, seconds }),
 				),
 			);
 			return together(loads, seconds);

@@ -5,8 +5,7 @@
 import { systemClock } from "../../src/clock.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { version } from "../../src/version.ts";
-import { INPUT, closedLoop } from "./contender.ts";
-import type { Contender } from "./contender.ts";
+import { closedLoop, type Contender, INPUT } from "./contender.ts";
 
 export async function startSluiceStore(url: string): Promise<Contender> {
 	const store = await openPostgres({ url, clock: systemClock });

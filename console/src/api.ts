@@ -7,9 +7,7 @@ import { T } from "./text.ts";
 
 /** The service's address: the page's own, up to `/console/`. */
 export const BASE =
-	location.origin +
-	location.pathname.slice(0, Math.max(0, location.pathname.lastIndexOf("/console"))) +
-	"/";
+	location.origin + location.pathname.slice(0, Math.max(0, location.pathname.lastIndexOf("/console"))) + "/";
 
 /** Statuses of a service that starts or stops, or of a proxy without one. */
 const OUTAGES: readonly number[] = [502, 503, 504];
@@ -23,10 +21,7 @@ export class Failure extends Error {
 	readonly code: string;
 	readonly details: readonly Fault[];
 
-	constructor(
-		status: number,
-		{ error, code, details }: { error: string; code: string; details?: readonly Fault[] },
-	) {
+	constructor(status: number, { error, code, details }: { error: string; code: string; details?: readonly Fault[] }) {
 		super(error);
 		this.status = status;
 		this.code = code;
@@ -89,12 +84,7 @@ export async function askText(path: string, options: Ask = {}): Promise<string> 
 /** The answer with its body unread, once the service has accepted the request. */
 export async function askResponse(
 	path: string,
-	{
-		method = "GET",
-		body,
-		text = body === undefined ? undefined : JSON.stringify(body),
-		signal,
-	}: Ask = {},
+	{ method = "GET", body, text = body === undefined ? undefined : JSON.stringify(body), signal }: Ask = {},
 ): Promise<Response> {
 	const response = await fetch(BASE + path, {
 		method,
@@ -128,10 +118,7 @@ async function checkSession(): Promise<void> {
 	}
 }
 
-function failureOf(
-	answer: string,
-	status: number,
-): { error: string; code: string; details?: Fault[] } {
+function failureOf(answer: string, status: number): { error: string; code: string; details?: Fault[] } {
 	try {
 		const body = JSON.parse(answer) as { error?: unknown; code?: string; details?: Fault[] };
 		const openai = openaiFailure(body);

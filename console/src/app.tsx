@@ -1,8 +1,7 @@
 /**
  * Which page stands in the shell. Pages that few first looks need are loaded when they are wanted.
  */
-import { Suspense, useEffect } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, Suspense, useEffect } from "react";
 import { lazyPage } from "./lazy-page.ts";
 import { Boundary } from "./parts/boundary.tsx";
 import { Loading } from "./parts/notice.tsx";
@@ -44,8 +43,7 @@ export function App(): ReactNode {
 
 function pageOf(first: string, id: string | undefined, rest: readonly string[]): ReactNode {
 	if (first === "overview") return <OverviewPage />;
-	if (first === "endpoints" && id !== undefined)
-		return <EndpointPage key={id} id={id} path={rest} />;
+	if (first === "endpoints" && id !== undefined) return <EndpointPage key={id} id={id} path={rest} />;
 	if (first === "workers") return <AllWorkersPage />;
 	if (first === "webhooks") return <WebhooksPage />;
 	if (first === "hosts") return <HostsPage />;

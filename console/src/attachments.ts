@@ -7,10 +7,7 @@
 export const markOf = (name: string): string => `@file:${name}`;
 
 /** The text with its files in place, or the name of one that is not there. */
-export async function withFiles(
-	text: string,
-	files: readonly File[],
-): Promise<{ text: string } | { missing: string }> {
+export async function withFiles(text: string, files: readonly File[]): Promise<{ text: string } | { missing: string }> {
 	let filled = text;
 	for (const file of files) {
 		const mark = JSON.stringify(markOf(file.name));
@@ -23,9 +20,7 @@ export async function withFiles(
 function base64(file: File): Promise<string> {
 	return new Promise((resolve, reject) => {
 		const reader = new FileReader();
-		reader.addEventListener("load", () =>
-			resolve((reader.result as string).replace(/^[^,]*,/, "")),
-		);
+		reader.addEventListener("load", () => resolve((reader.result as string).replace(/^[^,]*,/, "")));
 		reader.addEventListener("error", () => reject(reader.error ?? new Error(file.name)));
 		reader.readAsDataURL(file);
 	});

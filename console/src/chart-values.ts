@@ -25,9 +25,7 @@ export function timeOf(seconds: number, span: number): string {
 /** Values without a neighbour, of which no line can be drawn. */
 export function isolated(values: Series): number[] {
 	const known = (index: number): boolean => (values[index] ?? null) !== null;
-	return values.flatMap((_, index) =>
-		known(index) && !known(index - 1) && !known(index + 1) ? [index] : [],
-	);
+	return values.flatMap((_, index) => (known(index) && !known(index - 1) && !known(index + 1) ? [index] : []));
 }
 
 /** Distances of labels that read well as durations, ms. */

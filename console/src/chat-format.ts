@@ -46,8 +46,7 @@ export function chatBody(
 	{ model, system, temperature, maxTokens }: ChatSettings,
 	messages: readonly Message[],
 ): Record<string, unknown> {
-	const number = (text: string): number | string =>
-		Number.isNaN(Number(text)) ? text : Number(text);
+	const number = (text: string): number | string => (Number.isNaN(Number(text)) ? text : Number(text));
 	return {
 		model,
 		messages: [

@@ -2,8 +2,7 @@
 import { Failure, askResponse, openaiFailure, unreachable } from "./api.ts";
 import { now } from "./clock.ts";
 import { reader } from "./event-stream.ts";
-import { chatPath, pieceOf } from "./chat-format.ts";
-import type { Completion, Pace, Piece } from "./chat-format.ts";
+import { chatPath, type Completion, type Pace, type Piece, pieceOf } from "./chat-format.ts";
 import { T } from "./text.ts";
 
 /** Names of the models that the worker serves. */

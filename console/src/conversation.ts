@@ -1,8 +1,7 @@
 /** The state of a chat: questions and answers, the one in progress, and how fast answers came. */
 import { useEffect, useRef, useState } from "react";
 import { Failure } from "./api.ts";
-import { chatBody, messagesOf } from "./chat-format.ts";
-import type { ChatSettings, Exchange } from "./chat-format.ts";
+import { chatBody, type ChatSettings, type Exchange, messagesOf } from "./chat-format.ts";
 import { chat } from "./chat.ts";
 
 export interface Conversation {
@@ -23,8 +22,7 @@ export function useConversation(endpoint: string): Conversation {
 	const send = async (question: string, settings: ChatSettings): Promise<void> => {
 		const mine = (open.current = new AbortController());
 		const change = (to: (last: Exchange) => Partial<Exchange>): void => {
-			if (open.current === mine)
-				setExchanges((all) => [...all.slice(0, -1), { ...all.at(-1)!, ...to(all.at(-1)!) }]);
+			if (open.current === mine) setExchanges((all) => [...all.slice(0, -1), { ...all.at(-1)!, ...to(all.at(-1)!) }]);
 		};
 		setExchanges([...exchanges, { question, answer: "", reasoning: "" }]);
 		setBusy(true);

@@ -15,16 +15,11 @@ export function diffOf(left: string, right: string): readonly DiffLine[] | undef
 	let head = 0;
 	while (head < a.length && head < b.length && a[head] === b[head]) head += 1;
 	let tail = 0;
-	while (
-		tail < a.length - head &&
-		tail < b.length - head &&
-		a[a.length - 1 - tail] === b[b.length - 1 - tail]
-	)
+	while (tail < a.length - head && tail < b.length - head && a[a.length - 1 - tail] === b[b.length - 1 - tail])
 		tail += 1;
 	const middle = differing(a.slice(head, a.length - tail), b.slice(head, b.length - tail));
 	if (!middle) return undefined;
-	const both = (lines: readonly string[]): DiffLine[] =>
-		lines.map((text) => ({ in: "both", text }));
+	const both = (lines: readonly string[]): DiffLine[] => lines.map((text) => ({ in: "both", text }));
 	return [...both(a.slice(0, head)), ...middle, ...both(a.slice(a.length - tail))];
 }
 
@@ -46,10 +41,7 @@ function differing(a: readonly string[], b: readonly string[]): DiffLine[] | und
 			lines.push({ in: "both", text: a[i]! });
 			i += 1;
 			j += 1;
-		} else if (
-			j >= b.length ||
-			(i < a.length && common[(i + 1) * width + j]! >= common[i * width + j + 1]!)
-		)
+		} else if (j >= b.length || (i < a.length && common[(i + 1) * width + j]! >= common[i * width + j + 1]!))
 			lines.push({ in: "left", text: a[i++]! });
 		else lines.push({ in: "right", text: b[j++]! });
 	return lines;

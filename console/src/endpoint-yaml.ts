@@ -29,10 +29,7 @@ function withoutDefaults(value: unknown, { default: usual, properties }: Setting
 }
 
 /** A file for `--config`, with the names of variables that are to be filled in. */
-export function endpointYaml(
-	endpoint: Endpoint,
-	settings: Readonly<Record<string, Setting>>,
-): string {
+export function endpointYaml(endpoint: Endpoint, settings: Readonly<Record<string, Setting>>): string {
 	const lines = ["endpoints:", `  ${scalar(endpoint.id)}:`];
 	for (const [name, value] of Object.entries(settingsToCopy(endpoint, settings)))
 		lines.push(...member(name, value, "    "));
@@ -64,7 +61,5 @@ function flow(value: unknown): string {
 /** Plain where YAML reads it as the same text, else in quotes. */
 function scalar(text: string): string {
 	const plain = /^[A-Za-z_/][\w./+@-]*$/.test(text);
-	return plain && !/^(?:true|false|yes|no|on|off|null|y|n)$/i.test(text)
-		? text
-		: JSON.stringify(text);
+	return plain && !/^(?:true|false|yes|no|on|off|null|y|n)$/i.test(text) ? text : JSON.stringify(text);
 }

@@ -11,9 +11,15 @@ describe("JSON as it was written", () => {
 	});
 
 	it("returns the kind of a value", () => {
-		expect(
-			["[1]", "{}", "null", '"a"', "1", "1.0", "true"].map((text) => kindOf(readExact(text))),
-		).toEqual(["array", "object", "null", "string", "number", "number", "boolean"]);
+		expect(["[1]", "{}", "null", '"a"', "1", "1.0", "true"].map((text) => kindOf(readExact(text)))).toEqual([
+			"array",
+			"object",
+			"null",
+			"string",
+			"number",
+			"number",
+			"boolean",
+		]);
 		expect(pretty(readExact('{"a":[1.0]}'))).toBe('{\n  "a": [\n    1.0\n  ]\n}');
 	});
 });

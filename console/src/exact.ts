@@ -16,10 +16,7 @@ const { rawJSON, isRawJSON } = JSON as RawJson;
  */
 export function readExact(text: string): unknown {
 	const keep = (_key: string, value: unknown, context?: { source?: string }): unknown =>
-		typeof value === "number" &&
-		rawJSON &&
-		context?.source !== undefined &&
-		context.source !== String(value)
+		typeof value === "number" && rawJSON && context?.source !== undefined && context.source !== String(value)
 			? rawJSON(context.source)
 			: value;
 	return JSON.parse(text, keep as (key: string, value: unknown) => unknown);

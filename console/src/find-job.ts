@@ -6,10 +6,7 @@ import type { JobSummary, Page } from "./shapes.ts";
 const AT_ONCE = 4;
 
 /** The endpoint that has the job, expired or not. */
-export async function findJob(
-	id: string,
-	endpoints: readonly string[],
-): Promise<string | undefined> {
+export async function findJob(id: string, endpoints: readonly string[]): Promise<string | undefined> {
 	for (let from = 0; from < endpoints.length; from += AT_ONCE) {
 		const some = endpoints.slice(from, from + AT_ONCE);
 		const found = await Promise.all(some.map((endpoint) => has(endpoint, id)));
@@ -22,11 +19,8 @@ export async function findJob(
 async function has(endpoint: string, id: string): Promise<boolean> {
 	try {
 		return (
-			(
-				await ask<Page<"jobs", JobSummary>>(
-					ofEndpoint(endpoint, `/jobs${search({ id, expired: "true" })}`),
-				)
-			).jobs.length > 0
+			(await ask<Page<"jobs", JobSummary>>(ofEndpoint(endpoint, `/jobs${search({ id, expired: "true" })}`))).jobs
+				.length > 0
 		);
 	} catch (error) {
 		if (error instanceof Failure) return false;

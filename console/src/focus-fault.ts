@@ -1,6 +1,5 @@
 /** Leads to the first field that is wrong. */
-import { useEffect } from "react";
-import type { RefObject } from "react";
+import { type RefObject, useEffect } from "react";
 
 /** `change`: a new value after each attempt to send the form; undefined before the first. */
 export function useFocusFault(form: RefObject<HTMLFormElement | null>, change: unknown): void {

@@ -37,9 +37,7 @@ export function duration(ms: number): string {
 	if (s < 60) return `${s < 10 ? s.toFixed(1) : Math.round(s)} s`;
 	const whole = Math.round(s);
 	if (whole < 3600) return two(whole, 60, "min", "s");
-	return whole < 86_400
-		? two(Math.round(whole / 60), 60, "h", "min")
-		: two(Math.round(whole / 3600), 24, "d", "h");
+	return whole < 86_400 ? two(Math.round(whole / 60), 60, "h", "min") : two(Math.round(whole / 3600), 24, "d", "h");
 }
 
 function two(value: number, size: number, big: string, small: string): string {
@@ -55,13 +53,7 @@ export function bytes(size: number): string {
 }
 
 /** A reason with its percentage: `Pulling image a:1, 43 %.` */
-export function withProgress({
-	message,
-	progress,
-}: {
-	message: string;
-	progress?: number | undefined;
-}): string {
+export function withProgress({ message, progress }: { message: string; progress?: number | undefined }): string {
 	return progress === undefined ? message : `${message.replace(/\.$/, "")}, ${progress} %.`;
 }
 

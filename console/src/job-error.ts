@@ -41,18 +41,14 @@ export function firstLine(text: string): string {
 /** A text whose further lines are a stack trace, as Node writes it. */
 function withTrace(text: string): JobError {
 	const at = text.search(/\r?\n\s+at /);
-	return at < 0
-		? { message: text }
-		: { message: text.slice(0, at), trace: text.slice(at).replace(/^\r?\n/, "") };
+	return at < 0 ? { message: text } : { message: text.slice(0, at), trace: text.slice(at).replace(/^\r?\n/, "") };
 }
 
 function objectIn(text: string): Record<string, unknown> | undefined {
 	if (!text.trimStart().startsWith("{")) return undefined;
 	try {
 		const value = readExact(text);
-		return typeof value === "object" && value !== null
-			? (value as Record<string, unknown>)
-			: undefined;
+		return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
 	} catch {
 		return undefined;
 	}

@@ -2,14 +2,7 @@
 import type { JobState } from "../../src/core/job-states.ts";
 
 /** In the order in which they are offered. */
-export const STATES: readonly JobState[] = [
-	"IN_QUEUE",
-	"IN_PROGRESS",
-	"COMPLETED",
-	"FAILED",
-	"TIMED_OUT",
-	"CANCELLED",
-];
+export const STATES: readonly JobState[] = ["IN_QUEUE", "IN_PROGRESS", "COMPLETED", "FAILED", "TIMED_OUT", "CANCELLED"];
 
 /** No states: all. `from` and `to` as a field of the browser gives them, in its time zone. */
 export interface JobFilter {
@@ -24,9 +17,7 @@ export interface JobFilter {
 /** The filter in a query; what is none is left out. */
 export function filterOf(query: URLSearchParams): JobFilter {
 	const named = (query.get("status") ?? "").split(",");
-	const [worker, from, to, text] = ["worker", "from", "to", "search"].map((name) =>
-		query.get(name),
-	);
+	const [worker, from, to, text] = ["worker", "from", "to", "search"].map((name) => query.get(name));
 	return {
 		status: STATES.filter((state) => named.includes(state)),
 		...(worker ? { worker } : {}),
@@ -43,12 +34,6 @@ export function iso(local: string | undefined): string | undefined {
 }
 
 /** The filter for the service's lists. */
-export function paramsOf({
-	status,
-	worker,
-	from,
-	to,
-	search,
-}: JobFilter): Record<string, string | undefined> {
+export function paramsOf({ status, worker, from, to, search }: JobFilter): Record<string, string | undefined> {
 	return { status: status.join(","), worker, from: iso(from), to: iso(to), search };
 }

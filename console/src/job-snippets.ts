@@ -14,8 +14,7 @@ const MOST_INLINE = 20_000;
 /** Where the caller saves a long body. */
 export const BODY_FILE = "job.json";
 
-const url = ({ base, endpoint }: Call): string =>
-	`${base}v2/${encodeURIComponent(endpoint)}/runsync`;
+const url = ({ base, endpoint }: Call): string => `${base}v2/${encodeURIComponent(endpoint)}/runsync`;
 
 /** Whether the snippets read the body from {@link BODY_FILE}. */
 export const isLong = (body: string): boolean => body.length > MOST_INLINE;
@@ -66,9 +65,7 @@ print(json.load(urllib.request.urlopen(request)))`,
     Authorization: \`Bearer \${process.env.SLUICE_API_KEY}\`,
     "Content-Type": "application/json",
   },
-  body: ${
-		isLong(call.body) ? `await readFile("${BODY_FILE}")` : `String.raw\`${plain(call.body)}\``
-	},
+  body: ${isLong(call.body) ? `await readFile("${BODY_FILE}")` : `String.raw\`${plain(call.body)}\``},
 });
 console.log(await response.json());`,
 	},

@@ -18,8 +18,7 @@ export function lazyPage<M extends { default: React.ComponentType<any> }>(
 		try {
 			return await load();
 		} catch (error) {
-			while (!(await answers()))
-				await new Promise<void>((resolve) => void afterSeen(OUTAGE_MS, resolve));
+			while (!(await answers())) await new Promise<void>((resolve) => void afterSeen(OUTAGE_MS, resolve));
 			if (now() - Number(sessionStorage.getItem(RELOADED)) < RELOAD_MS) throw error;
 			sessionStorage.setItem(RELOADED, String(now()));
 			location.reload();

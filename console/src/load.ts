@@ -1,8 +1,7 @@
 /** Loading what a page shows, and loading it again when something has changed. */
 import { useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
 import { Failure, OUTAGE_MS } from "./api.ts";
-import { afterSeen, throttled } from "./clock.ts";
-import type { Throttled } from "./clock.ts";
+import { afterSeen, throttled, type Throttled } from "./clock.ts";
 
 export interface Loaded<D> {
 	/** The last that came; stays while it is loaded again. */
@@ -53,8 +52,7 @@ export function useLoad<D>(
 				if (!mine.signal.aborted) setState({ key, data });
 			} catch (error) {
 				if (mine.signal.aborted) return;
-				const failure =
-					error instanceof Failure ? error : new Failure(0, { error: String(error), code: "page" });
+				const failure = error instanceof Failure ? error : new Failure(0, { error: String(error), code: "page" });
 				setState((last) => ({ ...(last.key === key ? last : { key }), failure }));
 				if (failure.outage) stopWaiting = afterSeen(OUTAGE_MS, () => void run());
 			}

@@ -50,8 +50,7 @@ function blocksOf(lines: readonly string[], depth: number): readonly Block[] {
 	const blocks: Block[] = [];
 	let paragraph: string[] = [];
 	const flush = (): void => {
-		if (paragraph.length > 0)
-			blocks.push({ kind: "paragraph", parts: inlineOf(paragraph.join("\n")) });
+		if (paragraph.length > 0) blocks.push({ kind: "paragraph", parts: inlineOf(paragraph.join("\n")) });
 		paragraph = [];
 	};
 	for (let at = 0; at < lines.length; ) {
@@ -72,11 +71,7 @@ function blocksOf(lines: readonly string[], depth: number): readonly Block[] {
 }
 
 /** The block that begins at a line and is no paragraph. */
-function blockAt(
-	lines: readonly string[],
-	at: number,
-	depth: number,
-): { block: Block; next: number } | undefined {
+function blockAt(lines: readonly string[], at: number, depth: number): { block: Block; next: number } | undefined {
 	const line = lines[at]!;
 	const fence = FENCE.exec(line);
 	if (fence) return codeAt(lines, at, fence);
@@ -129,11 +124,7 @@ function tableAt(lines: readonly string[], at: number): { block: Block; next: nu
 }
 
 /** Items with the lines that are indented below them. */
-function listAt(
-	lines: readonly string[],
-	at: number,
-	depth: number,
-): { block: Block; next: number } {
+function listAt(lines: readonly string[], at: number, depth: number): { block: Block; next: number } {
 	const [, indent = "", mark = ""] = ITEM.exec(lines[at]!)!;
 	const numbered = /^\d/.test(mark);
 	const items: string[][] = [];
@@ -199,7 +190,6 @@ function inlineFrom(match: RegExpExecArray, depth: number): Inline {
 	if (del !== undefined) return { kind: "del", parts: inlineOf(del, depth) };
 	const light = em ?? em2;
 	if (light !== undefined) return { kind: "em", parts: inlineOf(light, depth) };
-	if (address !== undefined)
-		return { kind: "link", address, parts: [{ kind: "text", text: label || address }] };
+	if (address !== undefined) return { kind: "link", address, parts: [{ kind: "text", text: label || address }] };
 	return { kind: "link", address: bare!, parts: [{ kind: "text", text: bare! }] };
 }

@@ -38,9 +38,10 @@ describe("pictures and sounds in JSON", () => {
 	});
 
 	it("finds them with their paths, so many at most", () => {
-		expect(
-			mediaIn({ pages: [{ image: PNG }, { image: "none" }], cover: PNG }).map(({ path }) => path),
-		).toEqual(["pages[0].image", "cover"]);
+		expect(mediaIn({ pages: [{ image: PNG }, { image: "none" }], cover: PNG }).map(({ path }) => path)).toEqual([
+			"pages[0].image",
+			"cover",
+		]);
 		expect(
 			mediaIn(
 				Array.from({ length: 50 }, () => PNG),

@@ -51,9 +51,7 @@ const MAGIC: readonly [string, readonly [number, string][]][] = [
 /** The picture or sound that a text holds, if it does. */
 export function mediaOf(text: string): Media | undefined {
 	if (text.length < SHORTEST || text.length > LONGEST) return undefined;
-	const base64 = text.startsWith("data:")
-		? /^data:[\w.+-]+\/[\w.+-]+;base64,/.exec(text.slice(0, 100))
-		: undefined;
+	const base64 = text.startsWith("data:") ? /^data:[\w.+-]+\/[\w.+-]+;base64,/.exec(text.slice(0, 100)) : undefined;
 	if (base64 === null) return undefined;
 	const body = base64 ? text.slice(base64[0].length) : text;
 	const type = typeOf(body.slice(0, 24));
@@ -69,9 +67,7 @@ export function mediaOf(text: string): Media | undefined {
 function typeOf(head: string): string | undefined {
 	if (!/^[A-Za-z0-9+/]{24}$/.test(head)) return undefined;
 	const bytes = atob(head);
-	return MAGIC.find(([, pieces]) =>
-		pieces.every(([at, piece]) => bytes.startsWith(piece, at)),
-	)?.[0];
+	return MAGIC.find(([, pieces]) => pieces.every(([at, piece]) => bytes.startsWith(piece, at)))?.[0];
 }
 
 /** All of them in a value, with their paths, the first `most`. */
@@ -82,11 +78,9 @@ export function mediaIn(value: unknown, most = 24): { path: string; media: Media
 		if (typeof each === "string") {
 			const media = mediaOf(each);
 			if (media) found.push({ path, media });
-		} else if (Array.isArray(each))
-			for (const [index, item] of each.entries()) walk(item, `${path}[${index}]`);
+		} else if (Array.isArray(each)) for (const [index, item] of each.entries()) walk(item, `${path}[${index}]`);
 		else if (typeof each === "object" && each !== null)
-			for (const [name, item] of Object.entries(each))
-				walk(item, path === "" ? name : `${path}.${name}`);
+			for (const [name, item] of Object.entries(each)) walk(item, path === "" ? name : `${path}.${name}`);
 	};
 	walk(value, "");
 	return found;

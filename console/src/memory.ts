@@ -20,8 +20,7 @@ export function recall(name: string): unknown {
 /** Forgets all whose names begin so. */
 export function forgetAll(beginning: string): void {
 	try {
-		for (const key of Object.keys(localStorage))
-			if (key.startsWith(PREFIX + beginning)) localStorage.removeItem(key);
+		for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX + beginning)) localStorage.removeItem(key);
 	} catch {
 		// Forbidden: there is nothing either.
 	}

@@ -45,8 +45,7 @@ export function pictureFields(example: unknown): PictureField[] {
 			const number = typeof member !== "string";
 			found.set(role, { role, path: [...path, name], value: text, number });
 		}
-		for (const [name, member] of members)
-			if (exactNumber(member) === undefined) walk(member, [...path, name]);
+		for (const [name, member] of members) if (exactNumber(member) === undefined) walk(member, [...path, name]);
 	};
 	walk(example, []);
 	return (Object.keys(NAMES) as PictureRole[]).flatMap((role) => found.get(role) ?? []);
@@ -55,10 +54,7 @@ export function pictureFields(example: unknown): PictureField[] {
 /** Whether an input is one of a worker that makes pictures. */
 export function isPictureInput(example: unknown): boolean {
 	const roles = new Set(pictureFields(example).map(({ role }) => role));
-	return (
-		roles.has("prompt") &&
-		["width", "height", "size", "steps"].some((role) => roles.has(role as PictureRole))
-	);
+	return roles.has("prompt") && ["width", "height", "size", "steps"].some((role) => roles.has(role as PictureRole));
 }
 
 function roleOf(name: string): PictureRole | undefined {
@@ -91,9 +87,7 @@ function numberIn(text: string): unknown {
 function replaced(value: unknown, [name, ...rest]: readonly string[], by: unknown): unknown {
 	if (name === undefined) return by;
 	if (Array.isArray(value))
-		return value.map((item: unknown, index) =>
-			String(index) === name ? replaced(item, rest, by) : item,
-		);
+		return value.map((item: unknown, index) => (String(index) === name ? replaced(item, rest, by) : item));
 	const members = value as Readonly<Record<string, unknown>>;
 	return { ...members, [name]: replaced(members[name], rest, by) };
 }

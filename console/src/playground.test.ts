@@ -14,10 +14,7 @@ describe("chats", () => {
 			stream: true,
 			stream_options: { include_usage: true },
 		});
-		const body = chatBody(
-			{ ...SETTINGS, system: "Be short.", temperature: "0.5", maxTokens: "many" },
-			[],
-		);
+		const body = chatBody({ ...SETTINGS, system: "Be short.", temperature: "0.5", maxTokens: "many" }, []);
 		expect(body).toMatchObject({
 			messages: [{ role: "system", content: "Be short." }],
 			temperature: 0.5,
@@ -68,9 +65,7 @@ describe("forms for pictures", () => {
 	);
 
 	it("fields are found wherever they stand, in one order", () => {
-		expect(
-			pictureFields(nested).map(({ role, path, value }) => [role, path.join("."), value]),
-		).toEqual([
+		expect(pictureFields(nested).map(({ role, path, value }) => [role, path.join("."), value])).toEqual([
 			["prompt", "workflow.6.inputs.text", "a cat"],
 			["width", "workflow.5.inputs.width", "512"],
 			["height", "workflow.5.inputs.height", "768"],
@@ -82,16 +77,12 @@ describe("forms for pictures", () => {
 
 	it("what was typed replaces only its member; everything else stays as it was", () => {
 		const input = pictureInput(nested, pictureFields(nested), { prompt: "a dog", width: "640" });
-		expect(JSON.stringify(input)).toBe(
-			JSON.stringify(nested).replace("a cat", "a dog").replace("512", "640"),
-		);
+		expect(JSON.stringify(input)).toBe(JSON.stringify(nested).replace("a cat", "a dog").replace("512", "640"));
 	});
 
 	it("an input is one of a picture worker if it has a prompt and a size", () => {
 		expect(
-			[nested, { prompt: "a" }, { prompt: "a", size: "1024x1024" }, { width: 1, height: 1 }].map(
-				isPictureInput,
-			),
+			[nested, { prompt: "a" }, { prompt: "a", size: "1024x1024" }, { width: 1, height: 1 }].map(isPictureInput),
 		).toEqual([true, false, true, false]);
 	});
 });

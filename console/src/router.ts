@@ -34,9 +34,7 @@ function decoded(text: string): string {
  */
 export function to(path: readonly string[], query: Query = {}): string {
 	const params = new URLSearchParams(
-		Object.entries(query).filter(
-			(entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== "",
-		),
+		Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== ""),
 	);
 	return `#/${path.map(encodeURIComponent).join("/")}${params.size > 0 ? `?${params}` : ""}`;
 }

@@ -1,6 +1,5 @@
 /** Who is signed in (D31), and what the key may do. */
-import { createContext, use, useEffect, useState } from "react";
-import type { ReactNode } from "react";
+import { createContext, type ReactNode, use, useEffect, useState } from "react";
 import { Failure, OUTAGE_MS, ask, whenSignedOut } from "./api.ts";
 import { afterSeen } from "./clock.ts";
 import { INPUTS, forgetAll } from "./memory.ts";
@@ -103,11 +102,7 @@ export function useSession(): Session {
 
 /** Whether the key may do that: `admin` everything, `write` also reading (D30). */
 export function mayDo({ scopes }: Principal, scope: Scope): boolean {
-	return (
-		scopes.includes("admin") ||
-		scopes.includes(scope) ||
-		(scope === "read" && scopes.includes("write"))
-	);
+	return scopes.includes("admin") || scopes.includes(scope) || (scope === "read" && scopes.includes("write"));
 }
 
 export function useMay(scope: Scope): boolean {

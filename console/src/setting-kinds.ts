@@ -77,8 +77,7 @@ export function shown(kind: Kind, setting: Setting, value: unknown): string {
 		return Object.entries(value as object)
 			.map(([name, each]) => `${name}: ${String(each)}`)
 			.join("\n");
-	if (kind === "duration" && typeof value === "number")
-		return durationText(value * unitOf(setting));
+	if (kind === "duration" && typeof value === "number") return durationText(value * unitOf(setting));
 	if (kind === "waits" && Array.isArray(value)) return value.map(durationText).join(", ");
 	if (Array.isArray(value)) return value.join(", ");
 	return typeof value === "string" ? value : JSON.stringify(value);
@@ -135,8 +134,7 @@ function bounded(
 	otherwise: string,
 	show: (value: number) => string,
 ): Read {
-	if (type === "number" ? !Number.isFinite(value) : !Number.isSafeInteger(value))
-		return { fault: otherwise };
+	if (type === "number" ? !Number.isFinite(value) : !Number.isSafeInteger(value)) return { fault: otherwise };
 	const high = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER ? maximum : undefined;
 	return value < (minimum ?? -Infinity) || value > (maximum ?? Infinity)
 		? {
@@ -166,9 +164,7 @@ function waitsOf(setting: Setting, text: string): Read {
 	const word = wordIn(setting, text);
 	if (word !== undefined) return { value: word };
 	const waits = text.split(",").map((each) => durationIn(each, 1));
-	return waits.every((each) => each !== undefined)
-		? { value: waits }
-		: { fault: T.settings.faults.waits };
+	return waits.every((each) => each !== undefined) ? { value: waits } : { fault: T.settings.faults.waits };
 }
 
 function linesOf(text: string): string[] {

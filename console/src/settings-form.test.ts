@@ -7,6 +7,8 @@ import {
 	defaultOf,
 	faultIn,
 	fieldsOf,
+	type FormField,
+	type LauncherChoice,
 	launcherFields,
 	launcherFrom,
 	launchersIn,
@@ -15,7 +17,6 @@ import {
 	patchOf,
 	settingsIn,
 } from "./settings-form.ts";
-import type { FormField, LauncherChoice } from "./settings-form.ts";
 import type { Setting } from "./setting-kinds.ts";
 import type { Endpoint } from "./shapes.ts";
 import { T } from "./text.ts";
@@ -38,28 +39,19 @@ const PRESENT = {
 const FIELDS = fieldsOf(SETTINGS, PRESENT);
 const CHOICES = launchersIn(SETTINGS);
 const of = (type: string): LauncherChoice => CHOICES.find((choice) => choice.type === type)!;
-const named = (fields: readonly FormField[], name: string): FormField =>
-	fields.find((each) => nameOf(each) === name)!;
+const named = (fields: readonly FormField[], name: string): FormField => fields.find((each) => nameOf(each) === name)!;
 const field = (name: string): FormField => named(FIELDS, name);
 const { faults } = T.settings;
 
 describe("the settings form", () => {
 	it("has a field for every setting of the schema but those with a form of their own", () => {
 		const names = new Set(FIELDS.map(({ path }) => path[0]!));
-		const expected = Object.entries<Setting>(
-			ENDPOINT_SCHEMA.properties as unknown as Record<string, Setting>,
-		).filter(
+		const expected = Object.entries<Setting>(ENDPOINT_SCHEMA.properties as unknown as Record<string, Setting>).filter(
 			([name, { writeOnly }]) => !writeOnly && !["env", "launcher", "limits"].includes(name),
 		);
 		expect([...names].toSorted()).toEqual(expected.map(([name]) => name).toSorted());
 		const kinds = ["retention.run", "scalerType", "name", "workersMax", "webhooks.schedule"];
-		expect(kinds.map((name) => field(name).kind)).toEqual([
-			"duration",
-			"choice",
-			"text",
-			"number",
-			"waits",
-		]);
+		expect(kinds.map((name) => field(name).kind)).toEqual(["duration", "choice", "text", "number", "waits"]);
 	});
 
 	it("durations are shown and read in units that people use, exactly", () => {
@@ -70,19 +62,19 @@ describe("the settings form", () => {
 			"1 min 30 s",
 			"7 d",
 		]);
-		for (const ms of [0, 1, 5001, 90_000, 86_399_999, 604_800_000])
-			expect(durationIn(durationText(ms), 1)).toBe(ms);
-		expect(
-			["1.5h", "1 h 30 min", "90", "2 days", "7 w", "d", ""].map((text) => durationIn(text, 1000)),
-		).toEqual([5_400_000, 5_400_000, 90_000, 172_800_000, undefined, undefined, undefined]);
-		expect([field("idleTimeout").value, field("retention.run").value]).toEqual([
-			"1 min 30 s",
-			"30 min",
+		for (const ms of [0, 1, 5001, 90_000, 86_399_999, 604_800_000]) expect(durationIn(durationText(ms), 1)).toBe(ms);
+		expect(["1.5h", "1 h 30 min", "90", "2 days", "7 w", "d", ""].map((text) => durationIn(text, 1000))).toEqual([
+			5_400_000,
+			5_400_000,
+			90_000,
+			172_800_000,
+			undefined,
+			undefined,
+			undefined,
 		]);
+		expect([field("idleTimeout").value, field("retention.run").value]).toEqual(["1 min 30 s", "30 min"]);
 		expect(field("webhooks.schedule").value).toBe("10 s, 1 h");
-		expect([field("webhooks.disableAfterMs").value, defaultOf(field("retention.records"))]).toEqual(
-			["off", "7 d"],
-		);
+		expect([field("webhooks.disableAfterMs").value, defaultOf(field("retention.records"))]).toEqual(["off", "7 d"]);
 	});
 
 	it("knows a bad value by the schema's bounds", () => {
@@ -146,9 +138,7 @@ describe("the forms of launchers", () => {
 			["external", false],
 		]);
 		const fields = CHOICES.flatMap((choice) => launcherFields(choice, {}));
-		expect(fields.filter(({ kind }) => kind === "json").map(nameOf)).toEqual([
-			"launcher.podTemplate",
-		]);
+		expect(fields.filter(({ kind }) => kind === "json").map(nameOf)).toEqual(["launcher.podTemplate"]);
 		for (const choice of CHOICES) {
 			const { type: _, ...settings } = choice.schema.properties!;
 			const names = new Set(launcherFields(choice, {}).map(({ path }) => path[1]));

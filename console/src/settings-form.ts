@@ -2,8 +2,7 @@
  * The forms of an endpoint's settings as data: fields from the service's own schema, and what was
  * typed as a merge patch or as the launcher of a new endpoint (D27, D39).
  */
-import { kindOf, read, shown } from "./setting-kinds.ts";
-import type { Kind, Setting } from "./setting-kinds.ts";
+import { type Kind, kindOf, read, type Setting, shown } from "./setting-kinds.ts";
 import { T } from "./text.ts";
 
 /** One field: `path` leads to the setting. */
@@ -30,18 +29,14 @@ export interface LauncherChoice {
 }
 
 interface OpenApi {
-	paths: Record<
-		string,
-		{ patch?: { requestBody?: { content?: Record<string, { schema?: Setting }> } } }
-	>;
+	paths: Record<string, { patch?: { requestBody?: { content?: Record<string, { schema?: Setting }> } } }>;
 }
 
 /** The settings that may be changed, from `/openapi.json`. */
 export function settingsIn(document: unknown): Readonly<Record<string, Setting>> {
 	return (
-		(document as OpenApi).paths["/v1/endpoints/{endpoint}"]?.patch?.requestBody?.content?.[
-			"application/json"
-		]?.schema?.properties ?? {}
+		(document as OpenApi).paths["/v1/endpoints/{endpoint}"]?.patch?.requestBody?.content?.["application/json"]?.schema
+			?.properties ?? {}
 	);
 }
 
@@ -72,10 +67,7 @@ export function launchersIn(settings: Readonly<Record<string, Setting>>): Launch
 }
 
 /** Fields of a launcher's settings; `present`: the launcher now, if it is of this type. */
-export function launcherFields(
-	{ schema }: LauncherChoice,
-	present: Readonly<Record<string, unknown>>,
-): FormField[] {
+export function launcherFields({ schema }: LauncherChoice, present: Readonly<Record<string, unknown>>): FormField[] {
 	const { type: _, ...properties } = schema.properties ?? {};
 	return membersOf({ ...schema, properties }, present, ["launcher"]);
 }
@@ -96,8 +88,7 @@ function membersOf(
 		if (setting.writeOnly) return [];
 		const path = [...before, name];
 		const value = present[name];
-		if (setting.type === "object" && setting.properties)
-			return membersOf(setting, isObject(value) ? value : {}, path);
+		if (setting.type === "object" && setting.properties) return membersOf(setting, isObject(value) ? value : {}, path);
 		const kind = kindOf(name, setting);
 		return [
 			{
@@ -111,10 +102,7 @@ function membersOf(
 	});
 }
 
-function pick(
-	settings: Readonly<Record<string, Setting>>,
-	names: readonly string[],
-): Record<string, Setting> {
+function pick(settings: Readonly<Record<string, Setting>>, names: readonly string[]): Record<string, Setting> {
 	return Object.fromEntries(names.map((name) => [name, settings[name]!]));
 }
 
@@ -122,9 +110,7 @@ export const nameOf = ({ path }: FormField): string => path.join(".");
 
 /** The default as the field would show it; undefined if there is none to show. */
 export function defaultOf({ kind, setting }: FormField): string | undefined {
-	return setting.default === undefined || kind === "json"
-		? undefined
-		: shown(kind, setting, setting.default);
+	return setting.default === undefined || kind === "json" ? undefined : shown(kind, setting, setting.default);
 }
 
 /** What is wrong with a text before it is sent; the service checks it too. */
@@ -190,9 +176,7 @@ export function replacing(before: unknown, after: unknown): unknown {
 	const removed = Object.keys(before).filter((name) => !(name in after));
 	return {
 		...Object.fromEntries(removed.map((name) => [name, null])),
-		...Object.fromEntries(
-			Object.entries(after).map(([name, value]) => [name, replacing(before[name], value)]),
-		),
+		...Object.fromEntries(Object.entries(after).map(([name, value]) => [name, replacing(before[name], value)])),
 	};
 }
 

@@ -15,8 +15,7 @@ export const ACCESS_TEXTS = {
 		redeliver: "Resend",
 		open: "Details",
 		detail: "Webhook delivery",
-		attempts: (count: number) =>
-			count === 0 ? "Attempts" : `${count} ${count === 1 ? "attempt" : "attempts"}`,
+		attempts: (count: number) => (count === 0 ? "Attempts" : `${count} ${count === 1 ? "attempt" : "attempts"}`),
 		answer: "Answer of the receiver",
 		body: "Request body",
 		noBody: "The body is not kept: the result of the job was erased.",
@@ -109,8 +108,7 @@ export const ACCESS_TEXTS = {
 		none: "No one is signed in.",
 		end: "End",
 		endTitle: (key: string) => `End this session of ${key}?`,
-		endText: (client: string, address: string) =>
-			`${client || "A browser"} at ${address} has to sign in again.`,
+		endText: (client: string, address: string) => `${client || "A browser"} at ${address} has to sign in again.`,
 		ended: "The session was ended.",
 		endOthers: "End all others",
 		endOthersTitle: "End all other sessions?",

@@ -1,8 +1,7 @@
 /** Texts about jobs: requests, one job, its output, logs and stream, and Try it. */
 
 /** `count` is a number as text. */
-export const jobs = (count: string, kind = ""): string =>
-	`${count} ${kind}${count === "1" ? "job" : "jobs"}`;
+export const jobs = (count: string, kind = ""): string => `${count} ${kind}${count === "1" ? "job" : "jobs"}`;
 
 export const JOB_TEXTS = {
 	requests: {
@@ -50,8 +49,7 @@ export const JOB_TEXTS = {
 			means: "Running jobs are stopped, waiting ones leave the queue.",
 			title: "Cancel all jobs that match?",
 			none: "No waiting or running job matches this filter.",
-			ask: (count: string) =>
-				`This filter matches ${jobs(count, "waiting or running ")}. Running jobs are stopped.`,
+			ask: (count: string) => `This filter matches ${jobs(count, "waiting or running ")}. Running jobs are stopped.`,
 			act: (count: string) => `Cancel ${jobs(count)}`,
 			doing: (done: string, all: string) => `${done} of ${all} cancelled …`,
 			done: (count: string) => `${jobs(count)} cancelled.`,
@@ -81,8 +79,7 @@ export const JOB_TEXTS = {
 		stream: "Stream",
 		chunks: (count: number) => `${count} ${count === 1 ? "chunk" : "chunks"}`,
 		logs: "Worker log of this job",
-		onlyIts:
-			"Lines that the worker wrote while it held only this job, or that its SDK attributes to it.",
+		onlyIts: "Lines that the worker wrote while it held only this job, or that its SDK attributes to it.",
 		wholeLog: "All lines of the worker",
 		timeline: "Timeline",
 		waited: (span: string) => `waited ${span}`,
@@ -101,8 +98,7 @@ export const JOB_TEXTS = {
 		s3Given: "set, not shown",
 		expires: "Result expires",
 		expired: "Input, output and error have expired and were removed. Only this record is kept.",
-		open: (attempt: number, worker: string) =>
-			`Worker ${worker} may still be running attempt ${attempt}.`,
+		open: (attempt: number, worker: string) => `Worker ${worker} may still be running attempt ${attempt}.`,
 		cancel: "Cancel",
 		cancelTitle: "Cancel this job?",
 		cancelRunning: "Its worker is stopped immediately; unfinished work is lost.",
@@ -169,9 +165,7 @@ export const JOB_TEXTS = {
 		waiting: "Nothing streamed yet.",
 		coming: (count: number) => `${count} ${count === 1 ? "chunk" : "chunks"} so far …`,
 		over: (count: number) =>
-			count === 0
-				? "The job streamed nothing."
-				: `${count} ${count === 1 ? "chunk" : "chunks"} in all.`,
+			count === 0 ? "The job streamed nothing." : `${count} ${count === 1 ? "chunk" : "chunks"} in all.`,
 	},
 	try: {
 		mayNot: "This key is read-only. Sign in with a key that has the write scope to submit jobs.",

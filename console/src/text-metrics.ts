@@ -17,8 +17,7 @@ export const METRIC_TEXTS = {
 		time: "Execution, sum",
 		gpuTime: "GPU time",
 		failing: (ratio: string, span: string) => `${ratio} of its jobs failed in ${span}.`,
-		pausedWith: (count: string) =>
-			`${jobs(count)} ${count === "1" ? "waits" : "wait"} until it is resumed.`,
+		pausedWith: (count: string) => `${jobs(count)} ${count === "1" ? "waits" : "wait"} until it is resumed.`,
 		spark: "Last 30 min",
 		sparkLabel: (sum: string, most: string) =>
 			`${jobs(sum)} ended in the last 30 minutes, at most ${most} in one minute.`,
@@ -42,8 +41,7 @@ export const METRIC_TEXTS = {
 		later: "Then send it a job from the page Try it.",
 		tryIt: (name: string) => `Send a job to ${name}`,
 		own: "Your own handler",
-		write:
-			"A worker is one function. Start with a template, change its handler, and the service restarts it:",
+		write: "A worker is one function. Start with a template, change its handler, and the service restarts it:",
 		commands:
 			"sluice init python my-worker   # or javascript, typescript, streaming, image\ncd my-worker && sluice dev .",
 	},

@@ -38,8 +38,7 @@ export const PLAYGROUND_TEXTS = {
 		first: (span: string) => `first token after ${span}`,
 		tokens: (count: string, counted: boolean) => `${counted ? "" : "about "}${count} tokens`,
 		rate: (rate: string) => `${rate} tokens/s`,
-		unreadable: (text: string) =>
-			`The worker's answer is not in OpenAI's format. It begins: ${text}`,
+		unreadable: (text: string) => `The worker's answer is not in OpenAI's format. It begins: ${text}`,
 	},
 	picture: {
 		roles: {

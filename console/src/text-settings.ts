@@ -25,8 +25,7 @@ export const SETTING_TEXTS = {
 		another: "Create another token",
 		once: "These commands contain a token for workers of this endpoint. It is shown only once; deleting the endpoint revokes it.",
 		ways: {
-			docker:
-				"A container with RunPod's SDK or the worker kit. Run it as often as you need workers.",
+			docker: "A container with RunPod's SDK or the worker kit. Run it as often as you need workers.",
 			compose: "For compose.yaml. Each worker needs its own RUNPOD_POD_ID.",
 			shell: "In a shell on any machine; the last line starts your handler.",
 			kubernetes: "A Secret and a Deployment; set replicas to the number of workers.",
@@ -81,8 +80,7 @@ export const SETTING_TEXTS = {
 			duration: "Must be a duration, such as 30 s, 5 min, 1 h 30 min or 7 d.",
 			waits: "Must be short, long, or durations such as 10 s, 1 min, 1 h.",
 			json: "Not valid JSON.",
-			required: (example: string) =>
-				example === "" ? "Must not be empty." : `Must not be empty. Example: ${example}`,
+			required: (example: string) => (example === "" ? "Must not be empty." : `Must not be empty. Example: ${example}`),
 			bounds: (low: string, high: string) =>
 				high === "" ? `Must be at least ${low}.` : `Must be from ${low} to ${high}.`,
 			long: (most: number) => `Must have at most ${most} characters.`,
@@ -121,8 +119,7 @@ export const SETTING_TEXTS = {
 		secretAsk: "The former secret signs webhooks too for 24 h. Receivers need the new one by then.",
 		delete: "Delete endpoint",
 		deleteTitle: (name: string) => `Delete ${name}?`,
-		deleteText:
-			"Its jobs are cancelled, its workers stopped, and its URL answers 404. This cannot be undone.",
+		deleteText: "Its jobs are cancelled, its workers stopped, and its URL answers 404. This cannot be undone.",
 		deleted: (name: string) => `${name} was deleted.`,
 	},
 	env: {

@@ -20,8 +20,7 @@ export const WORKER_TEXTS = {
 		warning: "see note",
 		stop: "Stop",
 		stopTitle: "Stop this worker?",
-		stopBusy: (id: string) =>
-			`${id} gets no more jobs and is stopped when its current jobs are done.`,
+		stopBusy: (id: string) => `${id} gets no more jobs and is stopped when its current jobs are done.`,
 		stopIdle: (id: string) => `${id} is stopped. Another worker starts when jobs need one.`,
 		stopped: "The worker is stopping.",
 		none: "No workers.",

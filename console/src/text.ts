@@ -16,8 +16,7 @@ export const T = {
 	dismiss: "Go back",
 	copy: "Copy",
 	copied: "Copied",
-	noClipboard:
-		"The browser does not allow this page to copy. Select the text and copy it manually.",
+	noClipboard: "The browser does not allow this page to copy. Select the text and copy it manually.",
 	again: "Try again",
 	reload: "Refresh",
 	or: "or",

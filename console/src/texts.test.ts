@@ -22,24 +22,17 @@ describe("texts of the console", () => {
 			"3 h 10 min",
 			"2 d 4 h",
 		]);
-		expect([ago(0, 1000), ago(0, 119_000), ago(7_300_000, 0)]).toEqual([
-			"just now",
-			"1 min ago",
-			"in 2 h",
-		]);
+		expect([ago(0, 1000), ago(0, 119_000), ago(7_300_000, 0)]).toEqual(["just now", "1 min ago", "in 2 h"]);
 	});
 
 	it("ids of jobs", () => {
-		expect([
-			jobIdOf(` sync-${ID.toUpperCase()}\n`),
-			jobIdOf(ID),
-			jobIdOf(ID.slice(1)),
-			jobIdOf("thumbnail"),
-		]).toEqual([`sync-${ID}`, ID, undefined, undefined]);
-		expect([short(`sync-${ID}`), short("thumbnail-1a2b3c")]).toEqual([
-			"sync-…6fd9c3e8ce72",
-			"thumbnail-1a2b3c",
+		expect([jobIdOf(` sync-${ID.toUpperCase()}\n`), jobIdOf(ID), jobIdOf(ID.slice(1)), jobIdOf("thumbnail")]).toEqual([
+			`sync-${ID}`,
+			ID,
+			undefined,
+			undefined,
 		]);
+		expect([short(`sync-${ID}`), short("thumbnail-1a2b3c")]).toEqual(["sync-…6fd9c3e8ce72", "thumbnail-1a2b3c"]);
 	});
 
 	it("addresses: what is empty is left out, what is odd is escaped", () => {
@@ -66,18 +59,11 @@ describe("texts of the console", () => {
 			]),
 		).toBe("hello");
 		expect(
-			textIn([
-				'data: {"choices":[{"text":"hel"}]}\n\n',
-				'data: {"choices":[{"text":"lo"}]}\n\ndata: [DONE]\n\n',
-			]),
+			textIn(['data: {"choices":[{"text":"hel"}]}\n\n', 'data: {"choices":[{"text":"lo"}]}\n\ndata: [DONE]\n\n']),
 		).toBe("hello");
 		expect(textIn(['data: {"choices":[{"te', 'xt":"hel"}]}\n\ndata: {"cho'])).toBe("hel");
 		expect(textIn(["data: 1\n", "data: 2\n"])).toBe("data: 1\ndata: 2\n");
-		expect([textIn([]), textIn([{ width: 1 }]), textIn(["a", 1])]).toEqual([
-			undefined,
-			undefined,
-			undefined,
-		]);
+		expect([textIn([]), textIn([{ width: 1 }]), textIn(["a", 1])]).toEqual([undefined, undefined, undefined]);
 	});
 
 	it("snippets hold the address and no key", () => {
@@ -104,18 +90,19 @@ describe("texts of the console", () => {
 		expect(shell).toContain(`export RUNPOD_AI_API_KEY='it'\\''s'\n`);
 		expect(kubernetes).toContain('  RUNPOD_WEBHOOK_GET_JOB: "http://h/take/$ID"');
 		expect(kubernetes).toContain("  name: my-model-worker\n");
-		expect(
-			["http://127.0.0.1:1", "http://[::1]", "https://a.example", "x"].map(isLoopback),
-		).toEqual([true, true, false, false]);
+		expect(["http://127.0.0.1:1", "http://[::1]", "https://a.example", "x"].map(isLoopback)).toEqual([
+			true,
+			true,
+			false,
+			false,
+		]);
 	});
 
 	it("D42: every audited operation has a name", () => {
 		const audited = OPERATIONS.filter(({ access, methods, audited: too }) =>
 			access === "admin" ? !methods.includes("GET") : too,
 		);
-		expect(Object.keys(T.audit.actions).toSorted()).toEqual(
-			audited.map(({ name }) => name).toSorted(),
-		);
+		expect(Object.keys(T.audit.actions).toSorted()).toEqual(audited.map(({ name }) => name).toSorted());
 	});
 
 	it("an attached file that is not there is named", async () => {

@@ -40,7 +40,5 @@ export function useTheme(): Theme {
 
 /** The theme in use; charts are redrawn when it changes. */
 export function useShade(): "light" | "dark" {
-	return useSyncExternalStore(subscribe, () =>
-		chosen === "system" ? (system.matches ? "dark" : "light") : chosen,
-	);
+	return useSyncExternalStore(subscribe, () => (chosen === "system" ? (system.matches ? "dark" : "light") : chosen));
 }

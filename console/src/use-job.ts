@@ -5,8 +5,7 @@
 import { askText, ofEndpoint } from "./api.ts";
 import { readExact } from "./exact.ts";
 import { useOverview } from "./feed.ts";
-import { useLoad } from "./load.ts";
-import type { Loaded } from "./load.ts";
+import { type Loaded, useLoad } from "./load.ts";
 import type { JobDetail } from "./shapes.ts";
 
 /**

@@ -39,9 +39,7 @@ describe("errors", () => {
 	});
 
 	it("an input on one line, without its base64", () => {
-		expect(previewOf(`{\n  "a": 1,\n  "image": "${"A".repeat(500)}"}`)).toBe(
-			'{ "a": 1, "image": "AAAAAAAAAAAA…"}',
-		);
+		expect(previewOf(`{\n  "a": 1,\n  "image": "${"A".repeat(500)}"}`)).toBe('{ "a": 1, "image": "AAAAAAAAAAAA…"}');
 	});
 });
 
@@ -85,29 +83,13 @@ describe("Markdown", () => {
 		expect(inline("[a](https://x.example/1)")).toEqual([
 			{ kind: "link", address: "https://x.example/1", parts: [text("a")] },
 		]);
-		for (const hostile of [
-			"[a](javascript:alert(1))",
-			"<img src=x onerror=alert(1)>",
-			"snake_case_name",
-		])
+		for (const hostile of ["[a](javascript:alert(1))", "<img src=x onerror=alert(1)>", "snake_case_name"])
 			expect(inline(hostile)).toEqual([text(hostile)]);
 	});
 
 	it("is read in little time whatever the text is, and ends", () => {
 		const began = performance.now();
-		for (const piece of [
-			"[",
-			"*",
-			"`",
-			"**a",
-			"![a](https://",
-			"> ",
-			"- ",
-			"|",
-			"_a_ ",
-			"  - a\n",
-			"```\n",
-		]) {
+		for (const piece of ["[", "*", "`", "**a", "![a](https://", "> ", "- ", "|", "_a_ ", "  - a\n", "```\n"]) {
 			const hostile = piece.repeat(Math.floor(MOST_MARKDOWN / piece.length));
 			readMarkdown(hostile);
 			looksLikeMarkdown(hostile);
@@ -135,9 +117,9 @@ describe("views", () => {
 		expect(textOf([{ choices: [{ tokens: ["a", "b"] }] }])).toBe("ab");
 		expect(textOf({ choices: [{ text: "done" }] })).toBe("done");
 		expect(turnsOf({ openai_input: chat })).toEqual([{ role: "user", text: "hi" }]);
-		expect(
-			turnsOf([{ role: "user", content: [{ type: "text", text: "a" }, { type: "image_url" }] }]),
-		).toEqual([{ role: "user", text: "a\n[image_url]" }]);
+		expect(turnsOf([{ role: "user", content: [{ type: "text", text: "a" }, { type: "image_url" }] }])).toEqual([
+			{ role: "user", text: "a\n[image_url]" },
+		]);
 		expect(rowsOf({ list: [{ a: 1 }, { b: 2 }] })).toMatchObject({
 			path: "list",
 			columns: ["a", "b"],
@@ -154,8 +136,7 @@ describe("comparing and times", () => {
 			{ in: "both", text: "c" },
 			{ in: "right", text: "d" },
 		]);
-		const many = (mark: string): string =>
-			Array.from({ length: 3000 }, (_, n) => mark + n).join("\n");
+		const many = (mark: string): string => Array.from({ length: 3000 }, (_, n) => mark + n).join("\n");
 		expect(diffOf(many("a"), many("b"))).toBeUndefined();
 	});
 

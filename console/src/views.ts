@@ -69,9 +69,7 @@ function isText(text: string): boolean {
 function tokensIn(list: readonly unknown[]): string | undefined {
 	const texts = list.map((each) => {
 		const tokens = firstOf(member(each, "choices"), "tokens");
-		return Array.isArray(tokens) && tokens.every((token) => typeof token === "string")
-			? tokens.join("")
-			: undefined;
+		return Array.isArray(tokens) && tokens.every((token) => typeof token === "string") ? tokens.join("") : undefined;
 	});
 	return list.length > 0 && texts.every((text) => text !== undefined) ? texts.join("") : undefined;
 }

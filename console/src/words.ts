@@ -4,9 +4,6 @@
  */
 export function wordsOf(text: string): string[] {
 	return [...text.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"']+|["'])+/g)].map(([word]) =>
-		word.replace(
-			/"([^"]*)"|'([^']*)'/g,
-			(_, double?: string, single?: string) => double ?? single ?? "",
-		),
+		word.replace(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? ""),
 	);
 }

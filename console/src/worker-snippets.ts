@@ -13,10 +13,7 @@ export interface WorkerPlace {
 /** For a POSIX shell; a literal `$ID` must reach the worker (protocol B.1). */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-const lines = (
-	env: Readonly<Record<string, string>>,
-	line: (name: string, value: string) => string,
-): string =>
+const lines = (env: Readonly<Record<string, string>>, line: (name: string, value: string) => string): string =>
 	Object.entries(env)
 		.map(([name, value]) => line(name, value))
 		.join("\n");

@@ -10,9 +10,7 @@ import { createWorker, OEM } from "tesseract.js";
 import { InputError, inputPicture } from "../input-picture.js";
 
 const LANGUAGE_DATA = dirname(
-	createRequire(import.meta.url).resolve(
-		"@tesseract.js-data/eng/4.0.0_best_int/eng.traineddata.gz",
-	),
+	createRequire(import.meta.url).resolve("@tesseract.js-data/eng/4.0.0_best_int/eng.traineddata.gz"),
 );
 const PROGRESS_EVERY_MS = 200;
 /**
@@ -57,9 +55,7 @@ export function createReader() {
 				await close();
 				throw error;
 			});
-			const lines = (page.blocks ?? [])
-				.flatMap((block) => block.paragraphs)
-				.flatMap((paragraph) => paragraph.lines);
+			const lines = (page.blocks ?? []).flatMap((block) => block.paragraphs).flatMap((paragraph) => paragraph.lines);
 			return {
 				text: page.text.trim(),
 				confidence: page.confidence,

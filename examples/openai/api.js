@@ -36,8 +36,7 @@ export async function* reply(route, body, context) {
 		};
 	else if (route === "/v1/chat/completions" && body !== undefined)
 		yield* complete(CHAT, body, promptOfChat(body), context);
-	else if (route === "/v1/completions" && body !== undefined)
-		yield* complete(TEXT, body, promptOfText(body), context);
+	else if (route === "/v1/completions" && body !== undefined) yield* complete(TEXT, body, promptOfText(body), context);
 	else
 		throw new ApiError(
 			404,
@@ -84,11 +83,7 @@ async function* complete(kind, body, prompt, { id, now, random, signal }) {
 	};
 	const count = { tokens: 0 };
 	const pieces = untilStop(
-		limited(
-			generate({ prompt, temperature, random: seed === undefined ? random : seeded(seed) }),
-			maxTokens,
-			count,
-		),
+		limited(generate({ prompt, temperature, random: seed === undefined ? random : seeded(seed) }), maxTokens, count),
 		stops,
 	);
 	const usage = () => {
@@ -170,19 +165,15 @@ function overlap(text, stop) {
 function settings(body) {
 	const { model, n, temperature, seed, stop, stream, stream_options: options } = body;
 	if (model !== MODEL)
-		throw new ApiError(
-			404,
-			`The model ${JSON.stringify(model)} does not exist. GET /v1/models lists those that do.`,
-			{ param: "model", code: "model_not_found" },
-		);
+		throw new ApiError(404, `The model ${JSON.stringify(model)} does not exist. GET /v1/models lists those that do.`, {
+			param: "model",
+			code: "model_not_found",
+		});
 	if ((n ?? 1) !== 1) throw wrong("n", "must be 1: one completion is made for each request");
 	const most = body.max_completion_tokens ?? body.max_tokens ?? DEFAULT_TOKENS;
 	if (!Number.isInteger(most) || most < 1 || most > MOST_TOKENS)
 		throw wrong("max_tokens", `must be a whole number from 1 to ${MOST_TOKENS}`);
-	if (
-		temperature != null &&
-		!(typeof temperature === "number" && temperature >= 0 && temperature <= 2)
-	)
+	if (temperature != null && !(typeof temperature === "number" && temperature >= 0 && temperature <= 2))
 		throw wrong("temperature", "must be a number from 0 to 2");
 	if (seed != null && !Number.isInteger(seed)) throw wrong("seed", "must be a whole number");
 	const stops = stop == null ? [] : [stop].flat();
@@ -204,19 +195,15 @@ function promptOfChat({ messages }) {
 	return messages
 		.map((message, index) => {
 			const content = message?.content ?? "";
-			const text = Array.isArray(content)
-				? content.map((part) => part?.text ?? "").join(" ")
-				: content;
-			if (typeof text !== "string")
-				throw wrong(`messages[${index}].content`, "must be a text or a list of text parts");
+			const text = Array.isArray(content) ? content.map((part) => part?.text ?? "").join(" ") : content;
+			if (typeof text !== "string") throw wrong(`messages[${index}].content`, "must be a text or a list of text parts");
 			return text;
 		})
 		.join("\n");
 }
 
 function promptOfText({ prompt = "" }) {
-	if (typeof prompt !== "string")
-		throw wrong("prompt", "must be a text: one completion is made for each request");
+	if (typeof prompt !== "string") throw wrong("prompt", "must be a text: one completion is made for each request");
 	return prompt;
 }
 

@@ -29,11 +29,7 @@ export function* generate({ prompt, temperature, random }) {
 	let [before, last] = said.length === 2 && followers.has(said.join(" ")) ? said : [END, END];
 	let first = last === END;
 	for (;;) {
-		const next = choose(
-			followers.get(key(before, last)) ?? followers.get(key(END, END)),
-			temperature,
-			random,
-		);
+		const next = choose(followers.get(key(before, last)) ?? followers.get(key(END, END)), temperature, random);
 		if (next === END) return;
 		const space = first || /^[.,;:!?]$/.test(next) ? "" : " ";
 		yield space + next;

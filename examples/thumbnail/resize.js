@@ -56,15 +56,10 @@ function settings({ sizes = [64, 128, 256], format = "webp", quality = 80, fit =
 		);
 	}
 	if (!FORMATS.includes(format))
-		throw new InputError(
-			`\`format\` ${JSON.stringify(format)} is unknown. Use one of: ${FORMATS.join(", ")}.`,
-		);
+		throw new InputError(`\`format\` ${JSON.stringify(format)} is unknown. Use one of: ${FORMATS.join(", ")}.`);
 	if (!FITS.includes(fit))
-		throw new InputError(
-			`\`fit\` ${JSON.stringify(fit)} is unknown. Use one of: ${FITS.join(", ")}.`,
-		);
-	if (!isWhole(quality, 100))
-		throw new InputError("`quality` must be a whole number from 1 to 100.");
+		throw new InputError(`\`fit\` ${JSON.stringify(fit)} is unknown. Use one of: ${FITS.join(", ")}.`);
+	if (!isWhole(quality, 100)) throw new InputError("`quality` must be a whole number from 1 to 100.");
 	return { sizes: sizes.map(box), format, quality, fit };
 }
 

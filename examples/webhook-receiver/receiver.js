@@ -8,9 +8,7 @@ import { createServer } from "node:http";
 const { WEBHOOK_SECRET = "", PORT = "9000" } = process.env;
 const key = Buffer.from(WEBHOOK_SECRET.replace(/^whsec_/, ""), "base64");
 if (key.length < 24) {
-	console.error(
-		"Set WEBHOOK_SECRET to the endpoint's secret: whsec_ and base64 of at least 24 bytes.",
-	);
+	console.error("Set WEBHOOK_SECRET to the endpoint's secret: whsec_ and base64 of at least 24 bytes.");
 	process.exit(2);
 }
 
@@ -19,11 +17,7 @@ const OLDEST = 300;
 
 /** Whether whoever sent this has the secret (Standard Webhooks). */
 function isSigned(headers, body) {
-	const {
-		"webhook-id": id,
-		"webhook-timestamp": time,
-		"webhook-signature": signatures = "",
-	} = headers;
+	const { "webhook-id": id, "webhook-timestamp": time, "webhook-signature": signatures = "" } = headers;
 	if (!(Math.abs(Date.now() / 1000 - Number(time)) <= OLDEST)) return false;
 	const expected = createHmac("sha256", key).update(`${id}.${time}.`).update(body).digest();
 	return signatures.split(" ").some((signature) => {

@@ -5,8 +5,7 @@ import { OPERATIONS } from "../../src/api/operations.ts";
 import { boundTexts, descriptionOf, nameOf, typeText } from "../../src/http/docs/schema-text.ts";
 import type { JsonSchema } from "../../src/api/schema.ts";
 import { twinOf } from "../../src/http/docs/twins.ts";
-import { code, headingAnchor, plain, table } from "./markdown.ts";
-import type { Page } from "./markdown.ts";
+import { code, headingAnchor, type Page, plain, table } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";
 
 const document = openapiOf(OPERATIONS, "");
@@ -36,9 +35,7 @@ export const api: Page = {
 			return `## ${name}\n\n${description}\n\n${index}\n\n${members.map((each) => section(each)).join("\n\n")}`;
 		});
 		const shapes = Object.entries(document.components.schemas).map(([name, schema]) =>
-			[`### ${name}`, plain(descriptionOf(schema)), schemaTable(schema)]
-				.filter((part) => part !== "")
-				.join("\n\n"),
+			[`### ${name}`, plain(descriptionOf(schema)), schemaTable(schema)].filter((part) => part !== "").join("\n\n"),
 		);
 		return [
 			"A running service has the same at `/openapi.json` (OpenAPI 3.1) and, to read, at `/docs/api/`. " +
@@ -56,14 +53,9 @@ function section(placed: { method: string; path: string; operation: Operation })
 	const { method, path, operation } = placed;
 	const twin = twinOf({ ...placed, method: method.toLowerCase() }, document);
 	const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
-	const parts = [
-		`### ${operationId}`,
-		`${code(`${method} ${path}`)}: ${plain(summary)} ${plain(description)}`,
-	];
+	const parts = [`### ${operationId}`, `${code(`${method} ${path}`)}: ${plain(summary)} ${plain(description)}`];
 	if (twin !== undefined)
-		return [...parts, `Takes and answers the same as [${twin}](#${headingAnchor(twin)}).`].join(
-			"\n\n",
-		);
+		return [...parts, `Takes and answers the same as [${twin}](#${headingAnchor(twin)}).`].join("\n\n");
 	if (parameters.length > 0)
 		parts.push(
 			table(
@@ -71,22 +63,15 @@ function section(placed: { method: string; path: string; operation: Operation })
 				parameters.map(({ name, in: place, schema, required, description: meaning }) => [
 					code(name) + (required && place !== "path" ? " (required)" : ""),
 					place,
-					[
-						typeText(schema),
-						...boundTexts(schema).filter((text) => !text.startsWith("matches")),
-					].join(", "),
+					[typeText(schema), ...boundTexts(schema).filter((text) => !text.startsWith("matches"))].join(", "),
 					plain(meaning),
 				]),
 			),
 		);
 	if (requestBody) {
-		const [{ schema, example }] = Object.values(requestBody.content) as [
-			{ schema: JsonSchema; example: unknown },
-		];
+		const [{ schema, example }] = Object.values(requestBody.content) as [{ schema: JsonSchema; example: unknown }];
 		const shown = typeof example === "string" ? example : JSON.stringify(example);
-		parts.push(
-			`Body: ${plain(requestBody.description)}${schemaNote(schema)} For example \`${shown}\`.`,
-		);
+		parts.push(`Body: ${plain(requestBody.description)}${schemaNote(schema)} For example \`${shown}\`.`);
 	}
 	for (const [status, response] of Object.entries(responses))
 		if (status.startsWith("2")) parts.push(answer(status, response));

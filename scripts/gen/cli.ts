@@ -3,8 +3,7 @@ import type { Action } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { SERVICE_ENV, SERVICE_FLAGS } from "../../src/cli/connection.ts";
 import { synopsisOf } from "../../src/cli/help.ts";
-import { code, headingAnchor, plain, table } from "./markdown.ts";
-import type { Page } from "./markdown.ts";
+import { code, headingAnchor, type Page, plain, table } from "./markdown.ts";
 
 export const cli: Page = {
 	file: "cli.md",
@@ -32,10 +31,7 @@ export const cli: Page = {
 				"of a context is sent to its address only.",
 			table(
 				["Flag", ""],
-				Object.entries(SERVICE_FLAGS).map(([flag, { value, summary }]) => [
-					code(`--${flag} ${value}`),
-					plain(summary),
-				]),
+				Object.entries(SERVICE_FLAGS).map(([flag, { value, summary }]) => [code(`--${flag} ${value}`), plain(summary)]),
 			),
 			table(
 				["Variable", ""],

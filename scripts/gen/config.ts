@@ -2,13 +2,11 @@
  * `docs/reference/config.md`: options of the service and settings of endpoints, from the schemas
  * that check them.
  */
-import { OPTIONS } from "../../src/config/options.ts";
+import { type Option, OPTIONS } from "../../src/config/options.ts";
 import { HOST_SCHEMA } from "../../src/core/hosts.ts";
-import type { Option } from "../../src/config/options.ts";
 import { boundTexts, typeText } from "../../src/http/docs/schema-text.ts";
 import { REGISTRY_SETTINGS_SCHEMA } from "../../src/core/registry-login.ts";
-import { code, plain, table } from "./markdown.ts";
-import type { Page } from "./markdown.ts";
+import { code, type Page, plain, table } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";
 import type { Schema } from "../../src/core/schema.ts";
 import { ENDPOINT_SCHEMA } from "../../src/endpoint-settings.ts";

@@ -1,8 +1,6 @@
 /** `docs/reference/errors.md`: every code of the table, and what to do. */
-import { ERRORS } from "../../src/core/errors.ts";
-import type { ErrorCode } from "../../src/core/errors.ts";
-import { code, plain, table } from "./markdown.ts";
-import type { Page } from "./markdown.ts";
+import { type ErrorCode, ERRORS } from "../../src/core/errors.ts";
+import { code, type Page, plain, table } from "./markdown.ts";
 
 /** What the client should do, for each code. */
 const ADVICE: Readonly<Record<ErrorCode, string>> = {
@@ -11,8 +9,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	bad_query: "Correct the parameter in `details`.",
 	bad_http: "Check the client or the proxy: the request is not valid HTTP.",
 	https_only: "Use https:// in the address; proxies too.",
-	unauthorized:
-		"Check the key, its scope and its endpoints. Without a valid key an unknown endpoint is 401 too.",
+	unauthorized: "Check the key, its scope and its endpoints. Without a valid key an unknown endpoint is 401 too.",
 	worker_unauthorized: "Start the worker with new variables. Refused polls are answered after 5 s.",
 	console_link_over: "Create another one with `sluice console`, or sign in with a key.",
 	endpoint_not_found: "Check the id in the path.",
@@ -46,8 +43,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	documents_busy: "Wait for some requests of your address to be answered.",
 	memory_share: "Read answers to the end, and send fewer large requests at once.",
 	queue_full: "Wait for `Retry-After`, then with exponential backoff, or raise `workersMax`.",
-	quota_full:
-		"Wait until results have expired, lower `retention`, or raise `limits.storedMb` of the endpoint.",
+	quota_full: "Wait until results have expired, lower `retention`, or raise `limits.storedMb` of the endpoint.",
 	draining: "Repeat it: another server or the next start continues.",
 	backup_running: "Wait until the other one has ended.",
 	backup_elsewhere: "Use the tools of PostgreSQL ([backup](../guides/backup.md)).",
@@ -66,17 +62,13 @@ export const errors: Page = {
 	title: "Errors",
 	about: "every code, its status, its sentence, and what to do",
 	body() {
-		const entries = Object.entries(ERRORS) as [
-			ErrorCode,
-			{ status: number; sentence: string; retryAfter?: number },
-		][];
+		const entries = Object.entries(ERRORS) as [ErrorCode, { status: number; sentence: string; retryAfter?: number }][];
 		const overview = table(
 			["Code", "Status", "What to do"],
 			entries.map(([name, { status }]) => [`[${name}](#${name})`, String(status), ADVICE[name]]),
 		);
 		const sections = entries.map(([name, { status, sentence, retryAfter }]) => {
-			const wait =
-				retryAfter === undefined ? "" : `, with \`Retry-After\` (${retryAfter} s by default)`;
+			const wait = retryAfter === undefined ? "" : `, with \`Retry-After\` (${retryAfter} s by default)`;
 			return `### ${name}\n\n${status}${wait}. ${ADVICE[name]}\n\n> ${plain(sentence)}`;
 		});
 		return [

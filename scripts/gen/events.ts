@@ -3,8 +3,7 @@
  * `src/events.ts`.
  */
 import { readFileSync } from "node:fs";
-import { code, plain, table } from "./markdown.ts";
-import type { Page } from "./markdown.ts";
+import { code, type Page, plain, table } from "./markdown.ts";
 
 export const events: Page = {
 	file: "events.md",
@@ -18,11 +17,7 @@ export const events: Page = {
 				"output or a secret.",
 			table(
 				["Event", "When", "Facts"],
-				eventsIn(text).map(({ name, docstring, facts }) => [
-					code(name),
-					plain(docstring),
-					facts.map(code).join(", "),
-				]),
+				eventsIn(text).map(({ name, docstring, facts }) => [code(name), plain(docstring), facts.map(code).join(", ")]),
 			),
 		].join("\n\n");
 	},

@@ -1,8 +1,6 @@
 /** `docs/reference/job-states.md`: the table of `core/job-states.ts` as a diagram and in words. */
-import { FINAL_STATES, JOB_STATES, RULES } from "../../src/core/job-states.ts";
-import type { Effect, JobEvent } from "../../src/core/job-states.ts";
-import { code, table } from "./markdown.ts";
-import type { Page } from "./markdown.ts";
+import { type Effect, FINAL_STATES, JOB_STATES, type JobEvent, RULES } from "../../src/core/job-states.ts";
+import { code, type Page, table } from "./markdown.ts";
 
 /** The cause of each event. */
 const CAUSES: Readonly<Record<JobEvent, string>> = {

@@ -1,7 +1,6 @@
 /** The packages that a release contains, with their licences, from `package-lock.json`. */
 import { readFileSync } from "node:fs";
-import { table } from "./markdown.ts";
-import type { Page } from "./markdown.ts";
+import { type Page, table } from "./markdown.ts";
 
 /** What the build puts into the console. */
 const CONSOLE = ["react", "react-dom", "react-aria-components", "uplot"];
@@ -17,9 +16,9 @@ interface LockedPackage {
 const FOLDER = "node_modules/";
 
 function packages(): Map<string, LockedPackage> {
-	const lock = JSON.parse(
-		readFileSync(new URL("../../package-lock.json", import.meta.url), "utf8"),
-	) as { packages: Record<string, LockedPackage> };
+	const lock = JSON.parse(readFileSync(new URL("../../package-lock.json", import.meta.url), "utf8")) as {
+		packages: Record<string, LockedPackage>;
+	};
 	return new Map(Object.entries(lock.packages).filter(([path]) => path.startsWith(FOLDER)));
 }
 
@@ -61,9 +60,7 @@ export const licences: Page = {
 	about: "packages that a release contains, with their licences",
 	body() {
 		const all = packages();
-		const service = [...all].flatMap(([path, { dev, devOptional }]) =>
-			dev || devOptional ? [] : [path],
-		);
+		const service = [...all].flatMap(([path, { dev, devOptional }]) => (dev || devOptional ? [] : [path]));
 		const header = ["Package", "Version", "Licence"];
 		return [
 			"Versions are those of `package-lock.json`. `npm run --silent sbom > sbom.json` writes the " +

@@ -1,11 +1,6 @@
 /** `docs/reference/limits.md`: rates, concurrency, sizes and bounds, with the numbers that hold. */
-import { BUDGETS } from "../../src/core/budgets.ts";
-import type { Budget } from "../../src/core/budgets.ts";
-import {
-	DELIVERY_KEPT_MS,
-	DELIVERY_TIMEOUT_MS,
-	SPECIFIED_SCHEDULE,
-} from "../../src/core/delivery.ts";
+import { type Budget, BUDGETS } from "../../src/core/budgets.ts";
+import { DELIVERY_KEPT_MS, DELIVERY_TIMEOUT_MS, SPECIFIED_SCHEDULE } from "../../src/core/delivery.ts";
 import { ENDPOINT_DEFAULTS } from "../../src/core/endpoint-schema.ts";
 import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "../../src/core/limits.ts";
 import { MAX_LOSSES } from "../../src/core/job-transitions.ts";
@@ -13,8 +8,7 @@ import { CHUNK_LIMIT, RESULT_LIMIT } from "../../src/core/report.ts";
 import { SUBMISSION_JSON, SUBMISSION_SCHEMA } from "../../src/core/submission.ts";
 import { OPERATIONS } from "../../src/api/operations.ts";
 import { SYNC_WAIT, STREAM_WAIT } from "../../src/api/jobs.ts";
-import { code, duration, grouped, table } from "./markdown.ts";
-import type { Page } from "./markdown.ts";
+import { code, duration, grouped, type Page, table } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";
 
 export const limits: Page = {
@@ -94,21 +88,12 @@ ${table(
 ${table(
 	["What", "Time"],
 	[
-		[
-			"A wait of /runsync and /status-sync",
-			`${grouped(SYNC_WAIT.default)} ms; ${code("?wait=")} 1,000 to 300,000 ms`,
-		],
-		[
-			"A wait of /stream",
-			`${grouped(STREAM_WAIT.default)} ms; ${code("?wait=")} 1,000 to 300,000 ms`,
-		],
+		["A wait of /runsync and /status-sync", `${grouped(SYNC_WAIT.default)} ms; ${code("?wait=")} 1,000 to 300,000 ms`],
+		["A wait of /stream", `${grouped(STREAM_WAIT.default)} ms; ${code("?wait=")} 1,000 to 300,000 ms`],
 		["The result of a /run job", duration(retention.run)],
 		["The result of a /runsync or /openai job", duration(retention.runsync)],
 		["The record of a job without its result", duration(retention.records)],
-		[
-			"A lease without renewal",
-			`${duration(leaseMs)}; after ${MAX_LOSSES} losses the job is FAILED`,
-		],
+		["A lease without renewal", `${duration(leaseMs)}; after ${MAX_LOSSES} losses the job is FAILED`],
 		[
 			"An attempt of a webhook",
 			`${duration(DELIVERY_TIMEOUT_MS)}; ${SPECIFIED_SCHEDULE.length + 1} attempts, ` +

@@ -4,10 +4,8 @@
  */
 import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { RULES } from "../rules.ts";
-import type { Rule } from "../rules.ts";
-import { headingAnchor, plain, table } from "./markdown.ts";
-import type { Page } from "./markdown.ts";
+import { type Rule, RULES } from "../rules.ts";
+import { headingAnchor, type Page, plain, table } from "./markdown.ts";
 import { titlesIn } from "./titles.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -34,9 +32,7 @@ export const rules: Page = {
  * The file of each test, by rule. Throws with every title that names an unknown rule, and every rule without a
  * test.
  */
-export function testsByRule(
-	texts: readonly { file: string; text: string }[],
-): Map<string, string[]> {
+export function testsByRule(texts: readonly { file: string; text: string }[]): Map<string, string[]> {
 	const ids = RULES.map(({ id }) => id);
 	const shown = new Map<string, string[]>(ids.map((id) => [id, []]));
 	const faults: string[] = [];
@@ -82,8 +78,6 @@ function row(rule: Rule, files: readonly string[]): string[] {
 		title === undefined ? rule.id : `[${rule.id}](../behaviour.md#${headingAnchor(title)})`,
 		plain(rule.says),
 		String(files.length),
-		[...new Set(files)]
-			.map((file) => `[${file.replace(/(\.test)?\.ts$/, "")}](../../${file})`)
-			.join(", "),
+		[...new Set(files)].map((file) => `[${file.replace(/(\.test)?\.ts$/, "")}](../../${file})`).join(", "),
 	];
 }

@@ -5,11 +5,11 @@
 import { systemClock } from "../../src/clock.ts";
 import { observe } from "../../src/core/metrics/histogram.ts";
 import {
+	type MetricBucket,
+	metricBucketText,
 	MINUTE_MS,
 	newMetricBucket,
-	metricBucketText,
 } from "../../src/core/metrics/metric-buckets.ts";
-import type { MetricBucket } from "../../src/core/metrics/metric-buckets.ts";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
 
 const MINUTES = 60;
@@ -61,8 +61,7 @@ function minute({ jobs, runMs, failing, phase }: Load, index: number): MetricBuc
 		observe(tally.delay, 14 + tide * 40 * luck ** 2 + (rush - 1) * 700 * luck + 60 * luck ** 16);
 		observe(
 			tally.execution,
-			runMs *
-				(0.55 + 0.2 * tide + 0.5 * luck + (0.5 + 0.6 * noise(index * 5 + phase)) * luck ** 12),
+			runMs * (0.55 + 0.2 * tide + 0.5 * luck + (0.5 + 0.6 * noise(index * 5 + phase)) * luck ** 12),
 		);
 	}
 	return tally;

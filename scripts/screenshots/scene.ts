@@ -34,12 +34,7 @@ const HARBOUR = {
 
 /** Plays it against the service. Resolves when what is shown is there. */
 export async function play({ url, key }: { url: string; key: string }): Promise<Scene> {
-	const call = async (
-		method: "GET" | "POST",
-		path: string,
-		body?: unknown,
-		as = key,
-	): Promise<any> => {
+	const call = async (method: "GET" | "POST", path: string, body?: unknown, as = key): Promise<any> => {
 		const answer = await fetch(url + path, {
 			method,
 			headers: { authorization: `Bearer ${as}` },
@@ -69,14 +64,7 @@ export async function play({ url, key }: { url: string; key: string }): Promise<
 	await call("POST", "/v1/keys", { name: "Operator", scopes: ["admin"] });
 
 	const run = async (endpoint: string, input: object, rest: object = {}): Promise<string> =>
-		(
-			await call(
-				"POST",
-				`/v2/${endpoint}/run`,
-				{ input, ...rest },
-				endpoint === "openai" ? key : shop.key,
-			)
-		).id;
+		(await call("POST", `/v2/${endpoint}/run`, { input, ...rest }, endpoint === "openai" ? key : shop.key)).id;
 	const jobs: [string, string][] = [];
 	for (const [index, name] of [
 		"landscape.jpg",
@@ -98,32 +86,23 @@ export async function play({ url, key }: { url: string; key: string }): Promise<
 	}
 	jobs.push([
 		"thumbnail",
-		await run(
-			"thumbnail",
-			{ image: "this is no picture", sizes: [64] },
-			{ webhook: `${hooks}/down` },
-		),
+		await run("thumbnail", { image: "this is no picture", sizes: [64] }, { webhook: `${hooks}/down` }),
 	]);
 	jobs.push(
 		["ocr", await run("ocr", { image: picture("receipt.jpg") }, { webhook: `${hooks}/receipts` })],
 		["ocr", await run("ocr", { image: picture("page.png") })],
 	);
 	for (const seed of [1, 2, 3])
-		jobs.push([
-			"openai",
-			await run("openai", { ...HARBOUR, openai_input: { ...HARBOUR.openai_input, seed } }),
-		]);
+		jobs.push(["openai", await run("openai", { ...HARBOUR, openai_input: { ...HARBOUR.openai_input, seed } })]);
 	for (const [endpoint, id] of jobs)
-		while (!/COMPLETED|FAILED/.test((await call("GET", `/v2/${endpoint}/status/${id}`)).status))
-			await sleep(100);
+		while (!/COMPLETED|FAILED/.test((await call("GET", `/v2/${endpoint}/status/${id}`)).status)) await sleep(100);
 
 	const pictures = await run(
 		"thumbnail",
 		{ image: picture("landscape.jpg"), sizes: [64, 160, 320], format: "webp" },
 		{ webhook: `${hooks}/thumbnails` },
 	);
-	while ((await call("GET", `/v2/thumbnail/status/${pictures}`)).status !== "COMPLETED")
-		await sleep(100);
+	while ((await call("GET", `/v2/thumbnail/status/${pictures}`)).status !== "COMPLETED") await sleep(100);
 	await call("POST", "/v1/endpoints/ocr/pause");
 	for (let left = 0; left < 7; left += 1) await run("ocr", { image: picture("receipt.jpg") });
 	const { workers } = await call("GET", "/v1/endpoints/thumbnail/workers");

@@ -39,8 +39,7 @@ function page(file: string): { title: string; body: string } {
 
 /** Pictures follow the theme that the reader chose, not that of the system. */
 function bothThemes(text: string): string {
-	const picture =
-		/<picture>\s*<source media="[^"]*dark\)" srcset="([^"]+)">\s*<img (src="[^>]+)>\s*<\/picture>/g;
+	const picture = /<picture>\s*<source media="[^"]*dark\)" srcset="([^"]+)">\s*<img (src="[^>]+)>\s*<\/picture>/g;
 	return text.replace(picture, (_, dark: string, light: string) => {
 		const other = light.replace(/src="[^"]+"/, `src="${dark}"`);
 		return `<img class="dark:sl-hidden" ${light}><img class="light:sl-hidden" ${other}>`;

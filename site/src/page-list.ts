@@ -15,8 +15,7 @@ interface Section {
 
 const guides = (...names: string[]): string[] => names.map((name) => `docs/guides/${name}.md`);
 
-const reference = (...names: string[]): string[] =>
-	names.map((name) => `docs/reference/${name}.md`);
+const reference = (...names: string[]): string[] => names.map((name) => `docs/reference/${name}.md`);
 
 const DECISIONS = readdirSync(`${ROOT}docs/decisions`)
 	.filter((name) => /^\d/.test(name))

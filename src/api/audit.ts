@@ -1,8 +1,7 @@
 /** The audit log (D42). */
 import { CURSOR, LIMIT, text } from "./params.ts";
 import { route } from "./route.ts";
-import { EXAMPLE, MOMENT, TEXT, TEXTS, pageOf } from "./schema.ts";
-import type { Static } from "./schema.ts";
+import { EXAMPLE, MOMENT, pageOf, type Static, TEXT, TEXTS } from "./schema.ts";
 
 export const AUDIT_ENTRY = {
 	type: "object",

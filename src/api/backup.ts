@@ -1,7 +1,6 @@
 /** Backups of a running service (D46). */
 import { NO_BODY, route } from "./route.ts";
-import { COUNT } from "./schema.ts";
-import type { Static } from "./schema.ts";
+import { COUNT, type Static } from "./schema.ts";
 
 export const BACKUP_STATUS = {
 	type: "object",
@@ -9,8 +8,7 @@ export const BACKUP_STATUS = {
 	properties: {
 		state: {
 			enum: ["none", "copying", "sending"],
-			description:
-				"copying: the service copies the store to its disk; sending: the client reads that copy.",
+			description: "copying: the service copies the store to its disk; sending: the client reads that copy.",
 		},
 		doneBytes: { ...COUNT, description: "Copied or sent so far." },
 		totalBytes: { ...COUNT, description: "In all; 0 while unknown." },
@@ -23,11 +21,9 @@ export const CREATE_BACKUP = route({
 	path: "/v1/backup",
 	access: "admin",
 	name: "createBackup",
-	summary:
-		"Copies the SQLite store while the service runs, and sends the copy. The key for secrets is not in it.",
+	summary: "Copies the SQLite store while the service runs, and sends the copy. The key for secrets is not in it.",
 	answer: {
-		description:
-			"A tar of backup.json, sluice.db and SHA256SUMS, which is last. It is complete only with that.",
+		description: "A tar of backup.json, sluice.db and SHA256SUMS, which is last. It is complete only with that.",
 		media: "application/x-tar",
 	},
 	body: NO_BODY,

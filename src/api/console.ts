@@ -1,9 +1,7 @@
 /** The web console: sign-in and files (D31, D38). */
 import { KEY, KEY_EXAMPLE } from "./keys.ts";
-import { FILE, NO_BODY, PAGE, REDIRECT, emptyAnswer, route } from "./route.ts";
-import type { Answer } from "./route.ts";
-import { EXAMPLE, MOMENT, TEXT } from "./schema.ts";
-import type { Static } from "./schema.ts";
+import { type Answer, emptyAnswer, FILE, NO_BODY, PAGE, REDIRECT, route } from "./route.ts";
+import { EXAMPLE, MOMENT, type Static, TEXT } from "./schema.ts";
 import type { Schema } from "../core/schema.ts";
 
 export const SIGN_IN_SCHEMA = {
@@ -69,8 +67,7 @@ export const CREATE_CONSOLE_LINK = route({
 	path: "/v1/console-link",
 	access: "admin",
 	name: "createConsoleLink",
-	summary:
-		"Creates a link that signs in to the console once, within 10 minutes, as the holder of this key.",
+	summary: "Creates a link that signs in to the console once, within 10 minutes, as the holder of this key.",
 	answer: {
 		description: "The link: the path to append to the address of the service.",
 		schema: {

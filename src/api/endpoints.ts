@@ -4,12 +4,9 @@ import { ENDPOINT_ID } from "../core/endpoint-schema.ts";
 import { ENDPOINT_SCHEMA } from "../endpoint-settings.ts";
 import { WORKER_REASON } from "./workers.ts";
 import { COUNTS_EXAMPLE, JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
-import { flag, whole } from "./params.ts";
-import type { Param } from "./params.ts";
-import { MB, NO_BODY, route } from "./route.ts";
-import type { Answer } from "./route.ts";
-import { EXAMPLE, FLAG, MOMENT, TEXT, list, listIn } from "./schema.ts";
-import type { Static } from "./schema.ts";
+import { flag, type Param, whole } from "./params.ts";
+import { type Answer, MB, NO_BODY, route } from "./route.ts";
+import { EXAMPLE, FLAG, list, listIn, MOMENT, type Static, TEXT } from "./schema.ts";
 
 const { env: _env, webhookSecret: _secret, ...SETTINGS } = ENDPOINT_SCHEMA.properties;
 
@@ -34,16 +31,7 @@ const SETTING_NAMES = [
 
 export const ENDPOINT = {
 	type: "object",
-	required: [
-		"id",
-		...SETTING_NAMES,
-		"env",
-		"webhookSecretSet",
-		"paused",
-		"createdAt",
-		"jobs",
-		"workers",
-	],
+	required: ["id", ...SETTING_NAMES, "env", "webhookSecretSet", "paused", "createdAt", "jobs", "workers"],
 	properties: {
 		id: ENDPOINT_ID,
 		...SETTINGS,
@@ -122,8 +110,7 @@ export const OVERLAP = whole("overlap", {
 	minimum: 0,
 	maximum: 7 * 86_400,
 	default: 86_400,
-	description:
-		"Seconds for which webhooks are signed with the former secret too; 0 for one that is known to others.",
+	description: "Seconds for which webhooks are signed with the former secret too; 0 for one that is known to others.",
 });
 
 export const LIST_ENDPOINTS = route({
@@ -148,8 +135,7 @@ export const CREATE_ENDPOINT = route({
 	answer: ENDPOINT_ANSWER,
 	status: 201,
 	body: {
-		description:
-			"Settings as in sluice.yaml, all optional, and the id; without one it gets a random one.",
+		description: "Settings as in sluice.yaml, all optional, and the id; without one it gets a random one.",
 		schema: { ...ENDPOINT_SCHEMA, properties: { id: ENDPOINT_ID, ...ENDPOINT_SCHEMA.properties } },
 		example: { id: "hello", workersMax: 3, launcher: { type: "external" } },
 		checked: true,

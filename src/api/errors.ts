@@ -1,6 +1,5 @@
 /** The bodies of errors (D2, D32). */
-import { TEXT, list } from "./schema.ts";
-import type { Static } from "./schema.ts";
+import { list, type Static, TEXT } from "./schema.ts";
 
 export const ERROR = {
 	type: "object",

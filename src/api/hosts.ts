@@ -1,8 +1,7 @@
 /** Machines on which the launcher docker starts workers, for operators (D44). */
 import { HOST_STATES } from "../core/hosts.ts";
 import { NO_BODY, route } from "./route.ts";
-import { COUNT, EXAMPLE, FLAG, MOMENT, TEXT, TEXTS, list, listIn } from "./schema.ts";
-import type { Static } from "./schema.ts";
+import { COUNT, EXAMPLE, FLAG, list, listIn, MOMENT, type Static, TEXT, TEXTS } from "./schema.ts";
 
 export const HOST_GPU = {
 	type: "object",
@@ -83,8 +82,7 @@ export const DRAIN_HOST = route({
 	path: "/v1/hosts/:host/drain",
 	access: "admin",
 	name: "drainHost",
-	summary:
-		"Starts no more workers on the host; those it has finish their jobs and are replaced elsewhere.",
+	summary: "Starts no more workers on the host; those it has finish their jobs and are replaced elsewhere.",
 	answer: { description: "The host.", ...ANSWER },
 	body: NO_BODY,
 });

@@ -13,10 +13,8 @@ import { TIMELINE_EVENTS } from "../core/timeline-events.ts";
 import { REASON_CODES, STOP_STEPS } from "../core/timeline.ts";
 import { JOB_EXAMPLE, LISTED_JOB, LISTED_JOB_EXAMPLE, OUTPUT } from "./jobs.ts";
 import { CURSOR, LIMIT, flag, moment, text, words } from "./params.ts";
-import { route } from "./route.ts";
-import type { Answer, Body } from "./route.ts";
-import { COUNT, EXAMPLE, FLAG, MOMENT, MS, TEXT, list, pageOf } from "./schema.ts";
-import type { Static } from "./schema.ts";
+import { type Answer, type Body, route } from "./route.ts";
+import { COUNT, EXAMPLE, FLAG, list, MOMENT, MS, pageOf, type Static, TEXT } from "./schema.ts";
 import { ENDED_WORKER } from "./workers.ts";
 
 /** What lists and details of jobs have in common. */
@@ -52,8 +50,7 @@ const LISTED_PAGE = {
 		...JOB_PAGE.properties,
 		searchedTo: {
 			...MOMENT,
-			description:
-				"With search, while next is not null: jobs submitted before this moment were not searched yet.",
+			description: "With search, while next is not null: jobs submitted before this moment were not searched yet.",
 		},
 		matching: {
 			type: "object",
@@ -161,18 +158,11 @@ export type JobDetail = Static<typeof JOB_DETAIL>;
 const TIMES = { submittedAt: EXAMPLE.at, startedAt: EXAMPLE.at, endedAt: EXAMPLE.at };
 
 export const STATUS_FILTER = words("status", JOB_STATES, "Only jobs in these states.");
-export const WORKER_FILTER = text(
-	"worker",
-	128,
-	"Only jobs whose current or last attempt is on this worker.",
-);
+export const WORKER_FILTER = text("worker", 128, "Only jobs whose current or last attempt is on this worker.");
 export const FROM = moment("from", "Only jobs submitted at this moment or later.");
 export const TO = moment("to", "Only jobs submitted before this moment.");
 export const ID_FILTER = text("id", 100, "Only the job with this id.");
-export const EXPIRED = flag(
-	"expired",
-	"Also jobs whose result has expired: their records are kept longer.",
-);
+export const EXPIRED = flag("expired", "Also jobs whose result has expired: their records are kept longer.");
 
 export const SEARCH = text(
 	"search",
@@ -196,19 +186,7 @@ export const LIST_JOBS = route({
 		schema: LISTED_PAGE,
 		example: { jobs: [{ ...LISTED_JOB_EXAMPLE, ...TIMES, expired: false }], next: null },
 	},
-	query: [
-		STATUS_FILTER,
-		WORKER_FILTER,
-		FROM,
-		TO,
-		ID_FILTER,
-		SEARCH,
-		EXPIRED,
-		PREVIEW,
-		WITH_COUNT,
-		LIMIT,
-		CURSOR,
-	],
+	query: [STATUS_FILTER, WORKER_FILTER, FROM, TO, ID_FILTER, SEARCH, EXPIRED, PREVIEW, WITH_COUNT, LIMIT, CURSOR],
 });
 
 export const GET_JOB = route({
@@ -262,8 +240,7 @@ export const BULK = {
 } as const;
 
 const BULK_BODY = {
-	description:
-		"Which jobs; without a filter all of the endpoint that can be cancelled, or retried.",
+	description: "Which jobs; without a filter all of the endpoint that can be cancelled, or retried.",
 	schema: BULK_SCHEMA,
 	example: { filter: { status: ["FAILED"], search: "out of memory" }, dryRun: true },
 	checked: true,
@@ -291,8 +268,7 @@ export const RETRY_JOBS = route({
 	path: "/v1/endpoints/:endpoint/jobs/retry",
 	access: "write",
 	name: "retryJobs",
-	summary:
-		"Queues a batch of the FAILED and TIMED_OUT jobs that match a filter again; continue with next.",
+	summary: "Queues a batch of the FAILED and TIMED_OUT jobs that match a filter again; continue with next.",
 	answer: BULK_ANSWER,
 	body: BULK_BODY,
 	errors: ["bad_query", "queue_full"],

@@ -2,10 +2,8 @@
 import { JOB_STATES } from "../core/job-states.ts";
 import { SUBMISSION_SCHEMA } from "../core/submission.ts";
 import { CURSOR, LIMIT, wait, whole, word } from "./params.ts";
-import { MB, route } from "./route.ts";
-import type { Answer, Body, RouteDefinition } from "./route.ts";
-import { COUNT, EXAMPLE, MS, TEXT, list, pageOf } from "./schema.ts";
-import type { Static } from "./schema.ts";
+import { type Answer, type Body, MB, route, type RouteDefinition } from "./route.ts";
+import { COUNT, EXAMPLE, list, MS, pageOf, type Static, TEXT } from "./schema.ts";
 
 export const JOB_ID = {
 	type: "string",
@@ -47,8 +45,7 @@ export const LISTED_JOB = {
 export type ListedJob = Static<typeof LISTED_JOB>;
 
 export const OUTPUT = {
-	description:
-		"The result as the worker produced it, byte for byte; while the job runs, its latest progress.",
+	description: "The result as the worker produced it, byte for byte; while the job runs, its latest progress.",
 } as const;
 
 export const JOB = {
@@ -105,8 +102,7 @@ export const HEALTH = {
 	type: "object",
 	required: ["jobs", "workers"],
 	properties: { jobs: JOB_COUNTS, workers: WORKER_COUNTS },
-	description:
-		"completed, failed and retried are totals since the endpoint was created; the others are current.",
+	description: "completed, failed and retried are totals since the endpoint was created; the others are current.",
 } as const;
 
 export const COUNTS_EXAMPLE = {
@@ -125,8 +121,7 @@ const CHUNK_EXAMPLE = { output: "hel", metrics: {} };
 export const JOB_EXAMPLE = { ...LISTED_JOB_EXAMPLE, output: { greeting: "hello" } };
 
 const SUBMISSION = {
-	description:
-		"The job. Read as JSON whatever the Content-Type; other members are ignored, null means absent.",
+	description: "The job. Read as JSON whatever the Content-Type; other members are ignored, null means absent.",
 	schema: SUBMISSION_SCHEMA,
 	example: { input: { prompt: "hello" } },
 	checked: true,

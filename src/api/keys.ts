@@ -2,8 +2,7 @@
 import { ENDPOINT_ID } from "../core/endpoint-schema.ts";
 import { KEY_REQUEST_SCHEMA, KEY_ROTATION_SCHEMA, SCOPES } from "../core/key-request.ts";
 import { NO_BODY, route } from "./route.ts";
-import { EXAMPLE, MOMENT, TEXT, list, listIn } from "./schema.ts";
-import type { Static } from "./schema.ts";
+import { EXAMPLE, list, listIn, MOMENT, type Static, TEXT } from "./schema.ts";
 
 export const KEY = {
 	type: "object",
@@ -86,8 +85,7 @@ export const ROTATE_KEY = route({
 	path: "/v1/keys/:key/rotate",
 	access: "admin",
 	name: "rotateKey",
-	summary:
-		"Replaces an API key; the one before stays valid for a while. Only this answer contains it.",
+	summary: "Replaces an API key; the one before stays valid for a while. Only this answer contains it.",
 	answer: {
 		description: "The new key, shown only in this answer.",
 		schema: NEW_KEY,

@@ -1,21 +1,11 @@
 /** Metrics: endpoint history, live feed, Prometheus (D39, D40). */
-import {
-	COUNTERS,
-	GAUGES,
-	HOUR_MS,
-	MINUTE_MS,
-	OUTCOMES,
-	STEPS,
-} from "../core/metrics/metric-buckets.ts";
+import { COUNTERS, GAUGES, HOUR_MS, MINUTE_MS, OUTCOMES, type StepMs, STEPS } from "../core/metrics/metric-buckets.ts";
 import { HEALTH_STATES } from "../core/workers/endpoint-health.ts";
-import type { StepMs } from "../core/metrics/metric-buckets.ts";
 import { JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
-import { moment, text, whole } from "./params.ts";
-import type { Param } from "./params.ts";
+import { moment, type Param, text, whole } from "./params.ts";
 import { route } from "./route.ts";
 import { WORKER_REASON } from "./workers.ts";
-import { COUNT, EXAMPLE, FLAG, MOMENT, TEXT, list } from "./schema.ts";
-import type { Static } from "./schema.ts";
+import { COUNT, EXAMPLE, FLAG, list, MOMENT, type Static, TEXT } from "./schema.ts";
 
 const NAMES = [...COUNTERS, ...GAUGES] as const;
 

@@ -5,16 +5,7 @@ import { CONSOLE_ROUTES, PRINCIPAL } from "./console.ts";
 import { ENDPOINT, ENDPOINT_ROUTES } from "./endpoints.ts";
 import { ERROR, OPENAI_ERROR } from "./errors.ts";
 import { BULK, JOB_DETAIL, JOB_RECORD_ROUTES, JOB_SUMMARY } from "./job-records.ts";
-import {
-	CHUNK,
-	CLIENT_ROUTES,
-	HEALTH,
-	JOB,
-	LISTED_JOB,
-	PURGED,
-	STATUS_PAIR,
-	sdkRoute,
-} from "./jobs.ts";
+import { CHUNK, CLIENT_ROUTES, HEALTH, JOB, LISTED_JOB, PURGED, STATUS_PAIR, sdkRoute } from "./jobs.ts";
 import { HOST, HOST_ROUTES } from "./hosts.ts";
 import { KEY, KEY_ROUTES, NEW_KEY } from "./keys.ts";
 import {

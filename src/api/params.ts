@@ -45,19 +45,13 @@ export function whole(name: string, range: Range & { default?: number }): Param<
 		...fallback,
 		read(text) {
 			const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
-			return Number.isSafeInteger(value) && value >= minimum && value <= maximum
-				? value
-				: undefined;
+			return Number.isSafeInteger(value) && value >= minimum && value <= maximum ? value : undefined;
 		},
 	};
 }
 
 /** One of `words`. */
-export function word<W extends string>(
-	name: string,
-	words: readonly W[],
-	description: string,
-): Param<W> {
+export function word<W extends string>(name: string, words: readonly W[], description: string): Param<W> {
 	return {
 		name,
 		description,
@@ -68,11 +62,7 @@ export function word<W extends string>(
 }
 
 /** One or more of `all`, separated by commas. */
-export function words<W extends string>(
-	name: string,
-	all: readonly W[],
-	description: string,
-): Param<W[]> {
+export function words<W extends string>(name: string, all: readonly W[], description: string): Param<W[]> {
 	return {
 		name,
 		description,
@@ -104,8 +94,7 @@ export function text(name: string, longest: number, description: string): Param<
 		description,
 		bound: `text of 1 to ${longest} characters without control characters`,
 		schema: { type: "string", minLength: 1, maxLength: longest, pattern: NO_CONTROLS },
-		read: (value) =>
-			value.length >= 1 && value.length <= longest && !hasControls(value) ? value : undefined,
+		read: (value) => (value.length >= 1 && value.length <= longest && !hasControls(value) ? value : undefined),
 	};
 }
 

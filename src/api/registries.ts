@@ -1,8 +1,7 @@
 /** Logins to registries of container images (D45, D39). */
 import { REGISTRY_LOGIN_SCHEMA } from "../core/registry-login.ts";
 import { NO_BODY, route } from "./route.ts";
-import { EXAMPLE, MOMENT, TEXT, listIn } from "./schema.ts";
-import type { Static } from "./schema.ts";
+import { EXAMPLE, listIn, MOMENT, type Static, TEXT } from "./schema.ts";
 
 export const REGISTRY = {
 	type: "object",

@@ -15,17 +15,13 @@ const KEY = {
 
 describe("answers of handlers", () => {
 	it("must have every required member, and may leave optional ones undefined", () => {
-		expectTypeOf({ ...KEY, key: "sluice_1", lastUsedAt: undefined }).toExtend<
-			AnswerOf<typeof CREATE_KEY>
-		>();
+		expectTypeOf({ ...KEY, key: "sluice_1", lastUsedAt: undefined }).toExtend<AnswerOf<typeof CREATE_KEY>>();
 		expectTypeOf(KEY).not.toExtend<AnswerOf<typeof CREATE_KEY>>();
 	});
 
 	it("must have the types of the schema, its words included", () => {
 		expectTypeOf({ ...KEY, key: 1 }).not.toExtend<AnswerOf<typeof CREATE_KEY>>();
-		expectTypeOf({ ...KEY, scopes: ["owner"], key: "" }).not.toExtend<
-			AnswerOf<typeof CREATE_KEY>
-		>();
+		expectTypeOf({ ...KEY, scopes: ["owner"], key: "" }).not.toExtend<AnswerOf<typeof CREATE_KEY>>();
 		expectTypeOf<AnswerOf<typeof LIST_WORKERS>["workers"][number]["state"]>().toEqualTypeOf<
 			"initializing" | "idle" | "running" | "unhealthy" | "stopping"
 		>();

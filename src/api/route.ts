@@ -15,16 +15,7 @@ export type Access = "read" | "write" | "admin" | "worker" | "anyone";
 
 /** Path parameters; `rest`: the remaining path with slashes. */
 export type PathParams = Record<
-	| "endpoint"
-	| "job"
-	| "worker"
-	| "delivery"
-	| "receiver"
-	| "key"
-	| "session"
-	| "host"
-	| "registry"
-	| "rest",
+	"endpoint" | "job" | "worker" | "delivery" | "receiver" | "key" | "session" | "host" | "registry" | "rest",
 	string
 >;
 

@@ -16,9 +16,7 @@ export type Sendable<T> = T extends readonly (infer Item)[]
 	? readonly Sendable<Item>[]
 	: T extends object
 		? {
-				readonly [Name in keyof T]:
-					| Sendable<T[Name]>
-					| (T extends Record<Name, T[Name]> ? never : undefined);
+				readonly [Name in keyof T]: Sendable<T[Name]> | (T extends Record<Name, T[Name]> ? never : undefined);
 			}
 		: T;
 

@@ -1,7 +1,6 @@
 /** Servers, health and API documentation (D40). */
 import { FILE, PAGE, REDIRECT, route } from "./route.ts";
-import { EXAMPLE, FLAG, MOMENT, TEXT, list, listIn } from "./schema.ts";
-import type { Static } from "./schema.ts";
+import { EXAMPLE, FLAG, list, listIn, MOMENT, type Static, TEXT } from "./schema.ts";
 
 export const SERVER = {
 	type: "object",

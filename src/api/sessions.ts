@@ -1,8 +1,7 @@
 /** Sessions of the console, seen by administrators (D31, D39). */
 import { text } from "./params.ts";
 import { NO_BODY, route } from "./route.ts";
-import { COUNT, EMPTY, EXAMPLE, FLAG, MOMENT, TEXT, listIn } from "./schema.ts";
-import type { Static } from "./schema.ts";
+import { COUNT, EMPTY, EXAMPLE, FLAG, listIn, MOMENT, type Static, TEXT } from "./schema.ts";
 
 /** How a session began. */
 const SIGN_INS = ["key", "link"] as const;

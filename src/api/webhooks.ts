@@ -2,8 +2,7 @@
 import { DELIVERY_STATES } from "../core/delivery.ts";
 import { CURSOR, LIMIT, text, word } from "./params.ts";
 import { NO_BODY, route } from "./route.ts";
-import { COUNT, EMPTY, EXAMPLE, MOMENT, MS, TEXT, list, listIn, pageOf } from "./schema.ts";
-import type { Static } from "./schema.ts";
+import { COUNT, EMPTY, EXAMPLE, list, listIn, MOMENT, MS, pageOf, type Static, TEXT } from "./schema.ts";
 
 export const DELIVERY = {
 	type: "object",
@@ -28,8 +27,7 @@ export const DELIVERY = {
 				status: { type: "integer" },
 				answer: {
 					...TEXT,
-					description:
-						"The first 256 bytes of the answer, in printable characters; only with an admin key.",
+					description: "The first 256 bytes of the answer, in printable characters; only with an admin key.",
 				},
 				error: TEXT,
 			},
@@ -174,10 +172,4 @@ export const ENABLE_RECEIVER = route({
 	errors: ["receiver_not_found"],
 });
 
-export const WEBHOOK_ROUTES = [
-	LIST_DELIVERIES,
-	GET_DELIVERY,
-	REDELIVER,
-	LIST_RECEIVERS,
-	ENABLE_RECEIVER,
-] as const;
+export const WEBHOOK_ROUTES = [LIST_DELIVERIES, GET_DELIVERY, REDELIVER, LIST_RECEIVERS, ENABLE_RECEIVER] as const;

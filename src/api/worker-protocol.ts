@@ -22,8 +22,7 @@ const ACCEPTED = emptyAnswer("It was accepted. A result is durable.");
 /** Parsed leniently: a worker could not act on a refusal. */
 const IN_PROGRESS: ParamDescription = {
 	name: "job_in_progress",
-	description:
-		"0: the worker holds no job, so that jobs sent to it before this call count as lost.",
+	description: "0: the worker holds no job, so that jobs sent to it before this call count as lost.",
 	schema: COUNT,
 };
 
@@ -108,11 +107,9 @@ export const JOB_DONE_BATCH = route({
 	path: "/worker/:endpoint/job-done-batch/:worker",
 	access: "worker",
 	name: "jobDoneBatch",
-	summary:
-		"Results of several jobs, one per line; for workers that got the maximum number from job-take-batch.",
+	summary: "Results of several jobs, one per line; for workers that got the maximum number from job-take-batch.",
 	answer: {
-		description:
-			"For each line, in order, the status that a post of its own would have got: 200 when it was accepted.",
+		description: "For each line, in order, the status that a post of its own would have got: 200 when it was accepted.",
 		schema: list({ type: "integer" }),
 		example: [200, 200],
 	},
@@ -130,8 +127,7 @@ export const JOB_DONE_BATCH = route({
 
 const FIRST_CHUNK = {
 	name: "chunk",
-	description:
-		"Number of the post's first chunk among those of its attempt, by which a repeat is recognised.",
+	description: "Number of the post's first chunk among those of its attempt, by which a repeat is recognised.",
 	schema: COUNT,
 } as const;
 

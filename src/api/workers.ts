@@ -2,8 +2,7 @@
 import { flag, text, whole } from "./params.ts";
 import { NO_BODY, emptyAnswer, route } from "./route.ts";
 import { WORKER_REASON_CODES } from "../core/workers/worker-reason.ts";
-import { COUNT, EXAMPLE, FLAG, MOMENT, TEXT, list } from "./schema.ts";
-import type { Static } from "./schema.ts";
+import { COUNT, EXAMPLE, FLAG, list, MOMENT, type Static, TEXT } from "./schema.ts";
 
 /** Why a worker does not run yet or will be ended, or why an endpoint lacks workers (D29). */
 export const WORKER_REASON = {
@@ -164,8 +163,7 @@ export const WORKER_LOGS = route({
 			"One object per line: {text, position}; time: when it was written, within 0.2 s; job: what the " +
 			"worker's SDK ascribes it to, or the only job it held; level: the SDK's. A very long line is split.",
 		media: "application/x-ndjson",
-		events:
-			"one event per line, with its position as id, which Last-Event-ID resumes after; end at the end",
+		events: "one event per line, with its position as id, which Last-Event-ID resumes after; end at the end",
 	},
 	errors: ["worker_not_found"],
 	query: [TAIL, WHOLE, FOLLOW, JOB_FILTER],
@@ -176,8 +174,7 @@ export const START_WORKERS = route({
 	path: "/v1/endpoints/:endpoint/workers/start",
 	access: "admin",
 	name: "startWorkers",
-	summary:
-		"Ends the pause of starts that follows crashes of workers: one is started now, if it is needed.",
+	summary: "Ends the pause of starts that follows crashes of workers: one is started now, if it is needed.",
 	answer: emptyAnswer("Starts are not paused any more."),
 	body: NO_BODY,
 	errors: ["workers_external", "not_ready"],
@@ -242,10 +239,4 @@ export const STOP_WORKER = route({
 	errors: ["worker_gone", "worker_not_launched"],
 });
 
-export const WORKER_ADMIN_ROUTES = [
-	LIST_WORKERS,
-	START_WORKERS,
-	WORKER_LOGS,
-	SEARCH_LOGS,
-	STOP_WORKER,
-] as const;
+export const WORKER_ADMIN_ROUTES = [LIST_WORKERS, START_WORKERS, WORKER_LOGS, SEARCH_LOGS, STOP_WORKER] as const;

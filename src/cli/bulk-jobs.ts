@@ -2,8 +2,7 @@
 import type { Action, ActionInput } from "./command.ts";
 import { JSON_FLAG, YES_FLAG, confirm } from "./common-flags.ts";
 import { CliError } from "./errors.ts";
-import { path } from "./service-client.ts";
-import type { ServiceClient } from "./service-client.ts";
+import { path, type ServiceClient } from "./service-client.ts";
 import { stateStyled } from "./style.ts";
 
 type Operation = "cancel" | "retry";
@@ -53,13 +52,9 @@ export function bulkAction(name: Operation, summary: string, examples: readonly 
 		async run(input) {
 			const [endpoint = "", ...ids] = input.args;
 			const { flags } = input;
-			const filters = [...Object.keys(JOB_FILTERS), "all"].filter(
-				(each) => flags[each] !== undefined,
-			);
+			const filters = [...Object.keys(JOB_FILTERS), "all"].filter((each) => flags[each] !== undefined);
 			if (ids.length > 0 && filters.length > 0)
-				throw new CliError(
-					`Pass either jobs or a filter: --${filters[0]} cannot be combined with ids.`,
-				);
+				throw new CliError(`Pass either jobs or a filter: --${filters[0]} cannot be combined with ids.`);
 			if (ids.length > 0) return await eachJob(input, { name, endpoint, ids: ids as string[] });
 			if (filters.length === 0)
 				throw new CliError(
@@ -121,11 +116,7 @@ async function byFilter(
 }
 
 /** Counts the first 10,000 or so; `more` if there are others. */
-async function count(
-	service: ServiceClient,
-	url: string,
-	filter: object,
-): Promise<{ matched: number; more: boolean }> {
+async function count(service: ServiceClient, url: string, filter: object): Promise<{ matched: number; more: boolean }> {
 	let matched = 0;
 	for (let cursor: string | null = null; ; ) {
 		const answer = await send(service, url, {

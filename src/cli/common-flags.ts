@@ -16,26 +16,18 @@ export const PAGE_FLAGS = {
 } as const satisfies Flags;
 
 /** Unchanged with `--json`, else `text`. Returns exit code 0. */
-export function printAnswer(
-	answer: ServiceAnswer,
-	{ flags }: Pick<ActionInput, "flags">,
-	text: () => string,
-): number {
+export function printAnswer(answer: ServiceAnswer, { flags }: Pick<ActionInput, "flags">, text: () => string): number {
 	process.stdout.write(flags["json"] ? `${answer.text}\n` : text());
 	return 0;
 }
 
 /** On stderr, so that stdout has only the list. */
 export function printNextPage(next: unknown, { flags }: Pick<ActionInput, "flags">): void {
-	if (typeof next === "string" && !flags["json"])
-		process.stderr.write(`There may be more: --cursor ${next}\n`);
+	if (typeof next === "string" && !flags["json"]) process.stderr.write(`There may be more: --cursor ${next}\n`);
 }
 
 /** Throws unless the user confirms, by `--yes` or at the terminal. */
-export async function confirm(
-	question: string,
-	{ flags }: Pick<ActionInput, "flags">,
-): Promise<void> {
+export async function confirm(question: string, { flags }: Pick<ActionInput, "flags">): Promise<void> {
 	if (flags["yes"]) return;
 	if (!process.stdin.isTTY || !process.stderr.isTTY)
 		throw new CliError(`${question} Pass --yes to confirm in non-interactive mode.`);

@@ -1,6 +1,5 @@
 /** `sluice completion`: scripts with which a shell completes commands and flags (D36). */
-import type { Action, Command, CommandGroup } from "./command.ts";
-import { flagsOf } from "./command.ts";
+import { type Action, type Command, type CommandGroup, flagsOf } from "./command.ts";
 import { CliError } from "./errors.ts";
 
 /** What may follow the words of `path`, such as `jobs list`; empty: `sluice` alone. */
@@ -34,10 +33,7 @@ export function completionCommand(commands: () => readonly Command[]): Action {
 		],
 		async run({ args: [shell = ""] }) {
 			const script = SHELLS[shell];
-			if (!script)
-				throw new CliError(
-					`SHELL must be one of ${Object.keys(SHELLS).join(", ")}, not '${shell}'.`,
-				);
+			if (!script) throw new CliError(`SHELL must be one of ${Object.keys(SHELLS).join(", ")}, not '${shell}'.`);
 			process.stdout.write(script(placesOf(commands())));
 			return 0;
 		},
@@ -74,14 +70,11 @@ function placeOfAction(action: Action, path: string): Place {
 		hasValue: value !== undefined,
 	}));
 	const words =
-		action.name === "completion"
-			? Object.keys(SHELLS).map((text) => ({ text, summary: `for ${text}` }))
-			: [];
+		action.name === "completion" ? Object.keys(SHELLS).map((text) => ({ text, summary: `for ${text}` })) : [];
 	return { path, words, flags: [...flags, { text: "--help", summary: "explain the command" }] };
 }
 
-const pathsOf = (places: readonly Place[]): string[] =>
-	places.flatMap(({ path }) => (path === "" ? [] : [path]));
+const pathsOf = (places: readonly Place[]): string[] => places.flatMap(({ path }) => (path === "" ? [] : [path]));
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
@@ -90,8 +83,7 @@ const texts = (words: readonly Word[]): string => words.map(({ text }) => text).
 /** Where nothing of a command fits, file names are completed. */
 function bash(places: readonly Place[]): string {
 	const cases = places.map(
-		({ path, words, flags }) =>
-			`\t\t${quoted(path)}) words=${quoted(texts(words))} flags=${quoted(texts(flags))} ;;\n`,
+		({ path, words, flags }) => `\t\t${quoted(path)}) words=${quoted(texts(words))} flags=${quoted(texts(flags))} ;;\n`,
 	);
 	return `# bash completion of sluice
 _sluice() {
@@ -115,8 +107,7 @@ function zsh(places: readonly Place[]): string {
 	const described = (all: readonly Word[]): string =>
 		all.map(({ text, summary }) => quoted(`${text.replaceAll(":", "\\:")}:${summary}`)).join(" ");
 	const cases = places.map(
-		({ path, words, flags }) =>
-			`\t\t(${quoted(path)}) found=(${described(words)}) flags=(${described(flags)}) ;;\n`,
+		({ path, words, flags }) => `\t\t(${quoted(path)}) found=(${described(words)}) flags=(${described(flags)}) ;;\n`,
 	);
 	return `#compdef sluice
 # zsh completion of sluice
@@ -148,8 +139,7 @@ function fish(places: readonly Place[]): string {
 		return [
 			...words.map(({ text, summary }) => `${at} -f -a ${text} -d ${fishQuoted(summary)}`),
 			...flags.map(
-				({ text, summary, hasValue }) =>
-					`${at} ${hasValue ? "-r " : ""}-l ${text.slice(2)} -d ${fishQuoted(summary)}`,
+				({ text, summary, hasValue }) => `${at} ${hasValue ? "-r " : ""}-l ${text.slice(2)} -d ${fishQuoted(summary)}`,
 			),
 		];
 	});

@@ -42,7 +42,6 @@ export function connectionOf({ url, key, context }: Values, env: Values): Connec
 	const found = stored ? stored.url : usesEnv ? envUrl : undefined;
 	const base = (url ?? found ?? DEFAULT_URL).replace(/\/+$/, "");
 	if (key !== undefined) return { base, key, keyFrom: "--key" };
-	if (stored && url === undefined)
-		return { base, key: stored.key, keyFrom: `context '${stored.name}'` };
+	if (stored && url === undefined) return { base, key: stored.key, keyFrom: `context '${stored.name}'` };
 	return { base, key: usesEnv ? envKey : undefined, keyFrom: "SLUICE_API_KEY" };
 }

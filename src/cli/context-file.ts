@@ -46,9 +46,7 @@ export function readContexts(env: Env): Contexts {
 }
 
 function unusable(path: string): CliError {
-	return new CliError(
-		`${path} is not a file of contexts. Correct or remove it; 'sluice context add' makes a new one.`,
-	);
+	return new CliError(`${path} is not a file of contexts. Correct or remove it; 'sluice context add' makes a new one.`);
 }
 
 /** Readable by this user only. Throws {@link CliError}. */

@@ -1,16 +1,14 @@
 /** `sluice context`: named services, as contexts of kubectl (D36). */
 import type { Action, CommandGroup } from "./command.ts";
 import { JSON_FLAG } from "./common-flags.ts";
-import { contextOf, contextsFile, readContexts, writeContexts } from "./context-file.ts";
-import type { Contexts } from "./context-file.ts";
+import { contextOf, type Contexts, contextsFile, readContexts, writeContexts } from "./context-file.ts";
 import { CliError } from "./errors.ts";
 import { readSecret } from "./secret-input.ts";
 import { table } from "./table.ts";
 
 const NAME = /^[\w.-]{1,64}$/;
 
-const NONE =
-	"No contexts. Add one: sluice context add production --url https://sluice.example.com\n";
+const NONE = "No contexts. Add one: sluice context add production --url https://sluice.example.com\n";
 
 const list: Action = {
 	name: "list",
@@ -55,11 +53,9 @@ const add: Action = {
 		"sluice context add ci --url https://sluice.example.com < key.txt",
 	],
 	async run({ args: [name = ""], flags }) {
-		if (!NAME.test(name))
-			throw new CliError("The name of a context is 1 to 64 letters, digits, '.', '_' and '-'.");
+		if (!NAME.test(name)) throw new CliError("The name of a context is 1 to 64 letters, digits, '.', '_' and '-'.");
 		const { url } = flags;
-		if (url === undefined)
-			throw new CliError("Missing option --url. Usage: sluice context add NAME --url URL");
+		if (url === undefined) throw new CliError("Missing option --url. Usage: sluice context add NAME --url URL");
 		if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
 			throw new CliError(`--url must begin with http:// or https://, not '${url}'.`);
 		const key = (flags["key"] ?? (await readSecret(`API key of ${url}: `))).trim();
@@ -88,8 +84,7 @@ const use: Action = {
 		writeContexts(process.env, { ...readContexts(process.env), current: name });
 		process.stdout.write(`Commands use '${name}' (${url}) from now on.\n`);
 		for (const variable of ["SLUICE_URL", "SLUICE_API_KEY", "SLUICE_CONTEXT"])
-			if (process.env[variable])
-				process.stderr.write(`${variable} is set and overrides it in this shell.\n`);
+			if (process.env[variable]) process.stderr.write(`${variable} is set and overrides it in this shell.\n`);
 		return 0;
 	},
 };

@@ -141,8 +141,7 @@ const remove: Action = {
 		return printAnswer(
 			answer,
 			input,
-			() =>
-				`Deleted endpoint '${id}'; cancelled ${inQueue} queued and ${inProgress} running jobs.\n`,
+			() => `Deleted endpoint '${id}'; cancelled ${inQueue} queued and ${inProgress} running jobs.\n`,
 		);
 	},
 };
@@ -174,10 +173,7 @@ const webhookSecret: Action = {
 	examples: ["sluice endpoints webhook-secret hello --overlap 24h"],
 	async run(input) {
 		const overlap = spanOf("overlap", input.flags["overlap"] ?? "24h") / 1000;
-		const answer = await input.service.request(
-			"POST",
-			`${endpointPath(input)}/webhook-secret?overlap=${overlap}`,
-		);
+		const answer = await input.service.request("POST", `${endpointPath(input)}/webhook-secret?overlap=${overlap}`);
 		const { webhookSecret: secret, formerWebhookSecretUntil: until } = answer.json as {
 			webhookSecret: string;
 			formerWebhookSecretUntil?: string;
@@ -201,11 +197,7 @@ export const endpoints: CommandGroup = {
 		create,
 		update,
 		remove,
-		stateAction(
-			"pause",
-			"keep queueing jobs, but start none",
-			"is paused: jobs are queued but not started.",
-		),
+		stateAction("pause", "keep queueing jobs, but start none", "is paused: jobs are queued but not started."),
 		stateAction("resume", "start jobs again", "is active."),
 		webhookSecret,
 	],

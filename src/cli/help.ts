@@ -41,8 +41,7 @@ function flagRows(flags: Flags): (readonly [string, string])[] {
 
 export function groupHelp({ name, summary, actions }: CommandGroup): string {
 	const rows = actions.map(
-		(action) =>
-			[`${name} ${action.name} ${action.args.join(" ")}`.trimEnd(), action.summary] as const,
+		(action) => [`${name} ${action.name} ${action.args.join(" ")}`.trimEnd(), action.summary] as const,
 	);
 	const examples = actions.flatMap((action) => action.examples?.slice(0, 1) ?? []);
 	return (

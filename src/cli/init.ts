@@ -46,9 +46,7 @@ function copyStarter(starter: string, folder: string): string[] {
 	const files = readdirSync(source);
 	const taken = files.find((name) => existsSync(join(folder, name)));
 	if (taken !== undefined)
-		throw new CliError(
-			`${join(folder, taken)} exists. Pass another folder: sluice init ${starter} FOLDER`,
-		);
+		throw new CliError(`${join(folder, taken)} exists. Pass another folder: sluice init ${starter} FOLDER`);
 	try {
 		mkdirSync(folder, { recursive: true });
 		cpSync(source, folder, { recursive: true });

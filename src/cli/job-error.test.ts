@@ -5,10 +5,7 @@ it.each([
 	["a sentence", "a sentence"],
 	['{"code":400}', '{"code":400}'],
 	["[1]", "[1]"],
-	[
-		JSON.stringify({ error_type: "<class 'ValueError'>", error_message: "no model" }),
-		"ValueError: no model",
-	],
+	[JSON.stringify({ error_type: "<class 'ValueError'>", error_message: "no model" }), "ValueError: no model"],
 	[
 		JSON.stringify({
 			error_message: "no model",

@@ -7,9 +7,7 @@ export function errorText(error: string): string {
 	const sentence = typeof message === "string" ? `${name}: ${message}` : undefined;
 	if (typeof trace !== "string") return sentence ?? error;
 	const stack = trace.trimEnd();
-	return sentence === undefined || stack.includes(String(message))
-		? stack
-		: `${sentence}\n${stack}`;
+	return sentence === undefined || stack.includes(String(message)) ? stack : `${sentence}\n${stack}`;
 }
 
 function recordIn(text: string): Record<string, unknown> {

@@ -1,8 +1,7 @@
 /** `sluice jobs get` as text (D39). */
 import { errorText } from "./job-error.ts";
 import { membersOf } from "./json-members.ts";
-import { parseJson } from "./service-client.ts";
-import type { ServiceAnswer } from "./service-client.ts";
+import { parseJson, type ServiceAnswer } from "./service-client.ts";
 import { fieldList, shortTime, table } from "./table.ts";
 import { printable, printableLines } from "../core/terminal-text.ts";
 
@@ -80,9 +79,7 @@ function payloads(text: string): string {
 function payload(heading: string, text: string | undefined): string {
 	if (text === undefined) return "";
 	const shortened =
-		text.length > MAX_PAYLOAD
-			? `${text.slice(0, MAX_PAYLOAD)}… (${text.length} characters; --json prints all)`
-			: text;
+		text.length > MAX_PAYLOAD ? `${text.slice(0, MAX_PAYLOAD)}… (${text.length} characters; --json prints all)` : text;
 	return `\n${heading}\n${readable(shortened)}\n`;
 }
 

@@ -2,14 +2,7 @@
 import { systemClock } from "../clock.ts";
 import { JOB_FILTERS, bulkAction } from "./bulk-jobs.ts";
 import type { Action, ActionInput, CommandGroup } from "./command.ts";
-import {
-	JSON_FLAG,
-	PAGE_FLAGS,
-	YES_FLAG,
-	confirm,
-	printAnswer,
-	printNextPage,
-} from "./common-flags.ts";
+import { JSON_FLAG, PAGE_FLAGS, YES_FLAG, confirm, printAnswer, printNextPage } from "./common-flags.ts";
 import { jobText } from "./job-text.ts";
 import { path, queryOf } from "./service-client.ts";
 import { submit } from "./submit/submit.ts";
@@ -44,10 +37,7 @@ const list: Action = {
 		if (input.flags["follow"] !== undefined) return await follow(input);
 		const [endpoint = ""] = input.args;
 		const query = queryOf(input.flags, [...Object.keys(FILTERS), ...Object.keys(PAGE_FLAGS)]);
-		const answer = await input.service.request(
-			"GET",
-			path`/v1/endpoints/${endpoint}/jobs?${query}`,
-		);
+		const answer = await input.service.request("GET", path`/v1/endpoints/${endpoint}/jobs?${query}`);
 		const { jobs, next } = answer.json as { jobs: ListedJob[]; next: string | null };
 		printAnswer(answer, input, () => {
 			if (jobs.length > 0) return table(HEADINGS, jobs.map(row));
@@ -71,10 +61,7 @@ const FOLLOW_MS = 1000;
 
 /** A row for each job that is new or has another state; of the 100 submitted last. */
 async function follow({ args: [endpoint = ""], flags, service }: ActionInput): Promise<number> {
-	const query = queryOf({ ...flags, limit: flags["limit"] ?? "100" }, [
-		...Object.keys(FILTERS),
-		"limit",
-	]);
+	const query = queryOf({ ...flags, limit: flags["limit"] ?? "100" }, [...Object.keys(FILTERS), "limit"]);
 	const url = path`/v1/endpoints/${endpoint}/jobs?${query}`;
 	let seen = new Map<string, string>();
 	for (let isFirst = true; ; isFirst = false) {
@@ -82,9 +69,7 @@ async function follow({ args: [endpoint = ""], flags, service }: ActionInput): P
 		if (isFirst && !flags["json"]) process.stdout.write(tableRow(HEADINGS, WIDTHS));
 		for (const job of jobs.toReversed())
 			if (seen.get(job.id) !== job.status)
-				process.stdout.write(
-					flags["json"] ? `${JSON.stringify(job)}\n` : tableRow(row(job), WIDTHS),
-				);
+				process.stdout.write(flags["json"] ? `${JSON.stringify(job)}\n` : tableRow(row(job), WIDTHS));
 		seen = new Map(jobs.map(({ id, status }) => [id, status]));
 		await systemClock.sleep(FOLLOW_MS);
 	}

@@ -32,9 +32,7 @@ const list: Action = {
 	async run(input) {
 		const answer = await input.service.request("GET", "/v1/keys");
 		const { keys } = answer.json as { keys: Key[] };
-		return printAnswer(answer, input, () =>
-			keys.length === 0 ? NO_KEYS : table(HEADINGS, keys.map(row)),
-		);
+		return printAnswer(answer, input, () => (keys.length === 0 ? NO_KEYS : table(HEADINGS, keys.map(row))));
 	},
 };
 
@@ -87,8 +85,7 @@ const create: Action = {
 		const { flags, lists } = input;
 		if (flags["name"] === undefined)
 			throw new CliError("Missing option --name. Usage: sluice keys create --name NAME [options]");
-		const listed = (flag: string): string[] =>
-			(lists[flag] ?? []).flatMap((value) => value.split(","));
+		const listed = (flag: string): string[] => (lists[flag] ?? []).flatMap((value) => value.split(","));
 		const [scopes, endpoints] = [listed("scope"), listed("endpoint")];
 		const answer = await input.service.request("POST", "/v1/keys", {
 			name: flags["name"],
@@ -100,9 +97,7 @@ const create: Action = {
 		const { id, name } = created;
 		const scope = `${created.scopes.join(", ")} on ${created.endpoints?.join(", ") ?? "all endpoints"}`;
 		if (!flags["json"])
-			process.stderr.write(
-				`Created key '${name}' with the id ${id}: ${scope}. The key is not shown again.\n`,
-			);
+			process.stderr.write(`Created key '${name}' with the id ${id}: ${scope}. The key is not shown again.\n`);
 		return printAnswer(answer, input, () => `${created.key}\n`);
 	},
 };
@@ -110,8 +105,7 @@ const create: Action = {
 const rotate: Action = {
 	name: "rotate",
 	args: ["ID"],
-	summary:
-		"replace a key; the new one is printed to stdout, the one before stays valid for a while",
+	summary: "replace a key; the new one is printed to stdout, the one before stays valid for a while",
 	flags: {
 		overlap: { value: "SPAN", summary: "how long the key before stays valid (default 24h)" },
 		...EXPIRES,

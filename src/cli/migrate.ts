@@ -26,8 +26,7 @@ export const migrate: Action = {
 			summary: "SQLite: go on without the log (-wal) of a file that was copied without it",
 		},
 		"rotate-secret": {
-			summary:
-				"SQLite with a key file: make a new key; the next start encrypts stored secrets with it",
+			summary: "SQLite with a key file: make a new key; the next start encrypts stored secrets with it",
 		},
 		compact: {
 			summary:
@@ -51,8 +50,7 @@ export const migrate: Action = {
 		const compact = flags["compact"] !== undefined;
 		if (compact && (check || loaded.store.kind === "postgres"))
 			throw new CliError("--compact is for SQLite, and cannot be combined with --check.");
-		if (acceptMissingLog && check)
-			throw new CliError("--accept-missing-log cannot be combined with --check.");
+		if (acceptMissingLog && check) throw new CliError("--accept-missing-log cannot be combined with --check.");
 		if (newSecret && loaded.store.kind === "postgres")
 			throw new CliError(
 				"--new-secret is for SQLite. With PostgreSQL, stop all servers and run: DELETE FROM meta WHERE name = 'seal'.",
@@ -76,8 +74,7 @@ export const migrate: Action = {
 			throw new CliError((error as Error).message, 1);
 		});
 		const done = check ? "missing" : "applied";
-		if (flags["json"])
-			process.stdout.write(`${JSON.stringify({ store: name, [done]: migrations })}\n`);
+		if (flags["json"]) process.stdout.write(`${JSON.stringify({ store: name, [done]: migrations })}\n`);
 		else if (migrations.length === 0) process.stdout.write(`${name} is up to date.\n`);
 		else process.stdout.write(`${name}: ${done} ${migrations.join(", ")}.\n`);
 		if (newSecret)

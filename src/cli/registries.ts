@@ -24,11 +24,7 @@ const list: Action = {
 	async run(input) {
 		const answer = await input.service.request("GET", "/v1/registries");
 		const { registries: all } = answer.json as { registries: Registry[] };
-		const row = (each: Registry): (string | undefined)[] => [
-			each.registry,
-			each.username,
-			shortTime(each.updatedAt),
-		];
+		const row = (each: Registry): (string | undefined)[] => [each.registry, each.username, shortTime(each.updatedAt)];
 		return printAnswer(answer, input, () =>
 			all.length === 0 ? NONE : table(["REGISTRY", "USER", "SET"], all.map(row)),
 		);
@@ -48,9 +44,7 @@ const login: Action = {
 		const [registry = ""] = input.args;
 		const { username } = input.flags;
 		if (username === undefined)
-			throw new CliError(
-				"Missing option --username. Usage: sluice registries login REGISTRY --username NAME",
-			);
+			throw new CliError("Missing option --username. Usage: sluice registries login REGISTRY --username NAME");
 		const password = await readSecret(`Password of ${username} at ${registry}: `);
 		if (password === "") throw new CliError("The password is empty. Pass it on stdin.");
 		const answer = await input.service.request("PUT", path`/v1/registries/${registry}`, {
@@ -74,11 +68,7 @@ const logout: Action = {
 	async run(input) {
 		const [registry = ""] = input.args;
 		const answer = await input.service.request("DELETE", path`/v1/registries/${registry}`);
-		return printAnswer(
-			answer,
-			input,
-			() => `Removed the login to ${(answer.json as Registry).registry}.\n`,
-		);
+		return printAnswer(answer, input, () => `Removed the login to ${(answer.json as Registry).registry}.\n`);
 	},
 };
 

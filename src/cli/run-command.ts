@@ -1,7 +1,6 @@
 /** Parses the arguments of a command and runs it. */
 import { parseArgs } from "node:util";
-import { flagsOf } from "./command.ts";
-import type { Action, Command, CommandGroup, FlagValues } from "./command.ts";
+import { type Action, type Command, type CommandGroup, flagsOf, type FlagValues } from "./command.ts";
 import { connectionOf } from "./connection.ts";
 import { CliError } from "./errors.ts";
 import { actionHelp, groupHelp, synopsisOf } from "./help.ts";
@@ -35,8 +34,7 @@ function actionOf(
 		verb,
 		actions.map((each) => each.name),
 	);
-	if (meant)
-		throw new CliError(`Unknown command '${name} ${verb}'. Did you mean '${name} ${meant}'?`);
+	if (meant) throw new CliError(`Unknown command '${name} ${verb}'. Did you mean '${name} ${meant}'?`);
 	throw new CliError(`Unknown command '${name} ${verb}'.\n\n${groupHelp(group)}`);
 }
 
@@ -59,8 +57,7 @@ async function runAction(action: Action, name: string, argv: readonly string[]):
 	if (flags["key"] !== undefined) process.title = `sluice ${name}`;
 	const usage = `Usage: sluice ${name} ${synopsisOf(action)}`.trimEnd();
 	const missing = action.args[args.length];
-	if (missing !== undefined && !missing.startsWith("["))
-		throw new CliError(`Missing argument ${missing}. ${usage}`);
+	if (missing !== undefined && !missing.startsWith("[")) throw new CliError(`Missing argument ${missing}. ${usage}`);
 	if (args.length > action.args.length && !action.args.at(-1)?.includes("..."))
 		throw new CliError(`Unexpected argument '${args[action.args.length]}'. ${usage}`);
 	return await action.run({

@@ -1,7 +1,6 @@
 /** Every command explains itself, and reports what is wrong with how it was called (D36). */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { flagsOf } from "./command.ts";
-import type { Action } from "./command.ts";
+import { type Action, flagsOf } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { synopsisOf } from "./help.ts";
 import { run } from "./run.ts";
@@ -45,27 +44,19 @@ describe("--help", () => {
 			const { stdout, ...rest } = await sluice(name, "--help");
 			expect(rest).toEqual({ code: 0, stderr: "" });
 			for (const action of actions)
-				expect(stdout).toContain(
-					`  ${name} ${action.name}${action.args.map((each) => ` ${each}`).join("")}  `,
-				);
+				expect(stdout).toContain(`  ${name} ${action.name}${action.args.map((each) => ` ${each}`).join("")}  `);
 		},
 	);
 
-	it.each(ACTIONS)(
-		"D36: sluice %s --help prints its arguments and flags",
-		async (words, action) => {
-			const { stdout, ...rest } = await sluice(...words.split(" "), "--help");
-			expect(rest).toEqual({ code: 0, stderr: "" });
-			expect(stdout.split("\n")[0]).toBe(`sluice ${words} ${synopsisOf(action)}`);
-			for (const [flag, { summary }] of Object.entries(flagsOf(action)))
-				expect(stdout).toMatch(
-					new RegExp(
-						`^  (?:-\\w, )?--${flag}\\b.*${summary.slice(0, 20).replace(/[(),.]/g, ".")}`,
-						"m",
-					),
-				);
-		},
-	);
+	it.each(ACTIONS)("D36: sluice %s --help prints its arguments and flags", async (words, action) => {
+		const { stdout, ...rest } = await sluice(...words.split(" "), "--help");
+		expect(rest).toEqual({ code: 0, stderr: "" });
+		expect(stdout.split("\n")[0]).toBe(`sluice ${words} ${synopsisOf(action)}`);
+		for (const [flag, { summary }] of Object.entries(flagsOf(action)))
+			expect(stdout).toMatch(
+				new RegExp(`^  (?:-\\w, )?--${flag}\\b.*${summary.slice(0, 20).replace(/[(),.]/g, ".")}`, "m"),
+			);
+	});
 });
 
 it("D36: help COMMAND prints what --help does, in a group too", async () => {
@@ -81,13 +72,7 @@ it("D36: help COMMAND prints what --help does, in a group too", async () => {
 
 it("D36: help of a command that calls a service has its flags, variables and examples", async () => {
 	const { stdout } = await sluice("jobs", "cancel", "--help");
-	for (const text of [
-		"--url URL",
-		"--context NAME",
-		"SLUICE_API_KEY",
-		"NO_COLOR",
-		"sluice jobs cancel",
-	])
+	for (const text of ["--url URL", "--context NAME", "SLUICE_API_KEY", "NO_COLOR", "sluice jobs cancel"])
 		expect(stdout).toContain(text);
 	expect((await sluice("serve", "--help")).stdout).not.toContain("--context");
 });

@@ -4,9 +4,8 @@ import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
-import { OPTIONS } from "../config/options.ts";
+import { type Option, OPTIONS } from "../config/options.ts";
 import { loadConfig } from "../config/config.ts";
-import type { Option } from "../config/options.ts";
 import type { Action, Flag } from "./command.ts";
 import { CliError } from "./errors.ts";
 import type { ServiceCommand, ServiceMessage } from "./service-thread.ts";
@@ -37,9 +36,7 @@ const FLAGS: Readonly<Record<string, Flag>> = Object.fromEntries(
 	Object.values<Option>(OPTIONS).flatMap(({ flag, env, schema }) => {
 		if (flag === undefined) return [];
 		const fallback =
-			schema.default === undefined
-				? ""
-				: `default ${JSON.stringify(schema.default).replaceAll('"', "")}; `;
+			schema.default === undefined ? "" : `default ${JSON.stringify(schema.default).replaceAll('"', "")}; `;
 		const summary = `${schema.description} (${fallback}${env})`;
 		return [[flag, { value: PLACEHOLDERS[flag] ?? "VALUE", summary }]];
 	}),
@@ -51,20 +48,13 @@ export const serve: Action = {
 	args: [],
 	local: true,
 	flags: FLAGS,
-	examples: [
-		"sluice serve --config sluice.yaml",
-		"sluice serve --port 8081 --store sqlite:other.db",
-	],
+	examples: ["sluice serve --config sluice.yaml", "sluice serve --port 8081 --store sqlite:other.db"],
 	async run({ flags }) {
 		// A password on the command line: every user of the machine could read it.
 		if (/:[^/@]*@/.test(flags["store"] ?? "")) process.title = "sluice serve";
 		const loaded = loadConfig({ flags, env: process.env, cwd: process.cwd(), readFile });
 		if (!loaded.ok)
-			throw new CliError(
-				["The configuration is not valid:", ...loaded.problems.map((each) => `- ${each}`)].join(
-					"\n",
-				),
-			);
+			throw new CliError(["The configuration is not valid:", ...loaded.problems.map((each) => `- ${each}`)].join("\n"));
 		for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
 		const stopRequested = onStopSignal();
 		const thread = new Worker(THREAD, {
@@ -80,14 +70,10 @@ export const serve: Action = {
 			once(thread, "message"),
 			exited.then(() => [{ kind: "failed", reason: "its thread exited." }]),
 		])) as [ServiceMessage];
-		if (message.kind === "failed")
-			throw new CliError(`The service could not start: ${message.reason}`, 1);
+		if (message.kind === "failed") throw new CliError(`The service could not start: ${message.reason}`, 1);
 		process.stdout.write(banner(message));
 		void stopRequested.then(() => thread.postMessage("stop" satisfies ServiceCommand));
-		const [ended] = await Promise.race([
-			exited,
-			once(thread, "message") as Promise<[ServiceMessage]>,
-		]);
+		const [ended] = await Promise.race([exited, once(thread, "message") as Promise<[ServiceMessage]>]);
 		if (typeof ended === "number") return ended;
 		await thread.terminate();
 		throw new CliError(`The service has ended: ${failureOf(ended)}`, 1);
@@ -103,21 +89,14 @@ function banner(service: Extract<ServiceMessage, { kind: "listening" }>): string
 	const { url, firstKey, consoleLink, endpoint, readOnly } = service;
 	const lines = [`Sluice listens on ${url}`];
 	if (readOnly !== undefined)
-		lines.push(
-			`READ-ONLY: ${readOnly} Status and results are answered, submissions are 503 until there is room.`,
-		);
+		lines.push(`READ-ONLY: ${readOnly} Status and results are answered, submissions are 503 until there is room.`);
 	if (consoleLink !== undefined) lines.push(`Console: ${consoleLink} ${LINK_NOTE}`);
 	if (firstKey !== undefined) lines.push(`API key, shown only this once: ${firstKey}`);
 	if (endpoint === undefined)
-		lines.push(
-			"No endpoints yet. Describe one in sluice.yaml and restart with --config sluice.yaml.",
-		);
+		lines.push("No endpoints yet. Describe one in sluice.yaml and restart with --config sluice.yaml.");
 	else {
 		const key = firstKey ?? "$SLUICE_API_KEY";
-		lines.push(
-			"Try it:",
-			`  curl -s ${url}/v2/${endpoint}/health -H "Authorization: Bearer ${key}"`,
-		);
+		lines.push("Try it:", `  curl -s ${url}/v2/${endpoint}/health -H "Authorization: Bearer ${key}"`);
 	}
 	return `${lines.join("\n")}\n`;
 }

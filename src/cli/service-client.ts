@@ -1,6 +1,5 @@
 /** Calls a running service (D36). */
-import { request as httpRequest } from "node:http";
-import type { IncomingMessage } from "node:http";
+import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { Readable } from "node:stream";
 import type { Connection } from "./connection.ts";
@@ -19,11 +18,7 @@ export interface ServiceClient {
 	connection(): Connection;
 	/** Throws {@link CliError} if none is set. */
 	apiKey(): string;
-	request(
-		method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
-		path: string,
-		body?: unknown,
-	): Promise<ServiceAnswer>;
+	request(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<ServiceAnswer>;
 	/** Non-empty lines of a streamed response, as they arrive. */
 	streamLines(path: string): AsyncIterable<string>;
 	/** The body of a POST, whose answer may begin late. */
@@ -35,16 +30,11 @@ export function serviceClient(connection: () => Connection): ServiceClient {
 	function apiKey(): string {
 		const { key } = connection();
 		if (key === undefined || key === "")
-			throw new CliError(
-				"No API key: set SLUICE_API_KEY, pass --key, or store one with 'sluice context add'.",
-			);
+			throw new CliError("No API key: set SLUICE_API_KEY, pass --key, or store one with 'sluice context add'.");
 		return key;
 	}
 
-	async function send(
-		path: string,
-		init: { method?: string; body?: string } = {},
-	): Promise<Response> {
+	async function send(path: string, init: { method?: string; body?: string } = {}): Promise<Response> {
 		const { base } = connection();
 		const headers = {
 			authorization: `Bearer ${apiKey()}`,
@@ -80,9 +70,7 @@ export function serviceClient(connection: () => Connection): ServiceClient {
 		const headers = { authorization: `Bearer ${apiKey()}` };
 		return new Promise((resolve, reject) => {
 			request(base + path, { method: "POST", headers, signal }, resolve)
-				.on("error", (error) =>
-					reject(new CliError(`${noServiceAt(base, failureReason(error))} ${START_SERVICE}`, 1)),
-				)
+				.on("error", (error) => reject(new CliError(`${noServiceAt(base, failureReason(error))} ${START_SERVICE}`, 1)))
 				.end();
 		});
 	}
@@ -124,15 +112,10 @@ export function serviceClient(connection: () => Connection): ServiceClient {
 }
 
 /** Template tag for paths: escapes strings, inserts a `URLSearchParams` as is. */
-export function path(
-	texts: TemplateStringsArray,
-	...values: readonly (string | URLSearchParams)[]
-): string {
+export function path(texts: TemplateStringsArray, ...values: readonly (string | URLSearchParams)[]): string {
 	return texts.reduce((before, text, index) => {
 		const value = values[index - 1]!;
-		return (
-			before + (typeof value === "string" ? encodeURIComponent(value) : value.toString()) + text
-		);
+		return before + (typeof value === "string" ? encodeURIComponent(value) : value.toString()) + text;
 	});
 }
 
@@ -142,9 +125,7 @@ export function queryOf(
 	names: readonly string[],
 ): URLSearchParams {
 	return new URLSearchParams(
-		names.flatMap((name): [string, string][] =>
-			flags[name] === undefined ? [] : [[name, flags[name]]],
-		),
+		names.flatMap((name): [string, string][] => (flags[name] === undefined ? [] : [[name, flags[name]]])),
 	);
 }
 

@@ -1,15 +1,9 @@
 import { expect, it } from "vitest";
-import { ApiError, ERRORS } from "../core/errors.ts";
-import type { ErrorCode } from "../core/errors.ts";
+import { ApiError, type ErrorCode, ERRORS } from "../core/errors.ts";
 import { inCommandWords, serviceError } from "./service-error.ts";
 
 /** Of callers that are no command: programs that speak HTTP, and workers. */
-const OTHERS: readonly string[] = [
-	"bad_http",
-	"path_not_found",
-	"method_not_allowed",
-	"headers_too_large",
-];
+const OTHERS: readonly string[] = ["bad_http", "path_not_found", "method_not_allowed", "headers_too_large"];
 
 it.each(Object.keys(ERRORS).filter((code) => !OTHERS.includes(code)))(
 	"D36: the error %s is in words of the command, not of HTTP",
@@ -35,7 +29,5 @@ it("D36: a refused key names where it comes from, other refusals keep their reas
 	expect(serviceError(body(`The API key is unknown.${header}`), q)).toBe(
 		"Invalid API key: check SLUICE_API_KEY or --key.",
 	);
-	expect(serviceError(body(`The key lacks the scope admin.${header}`), q)).toBe(
-		"The key lacks the scope admin.",
-	);
+	expect(serviceError(body(`The key lacks the scope admin.${header}`), q)).toBe("The key lacks the scope admin.");
 });

@@ -3,10 +3,7 @@
 /** What a sentence of the API says, and what helps here. */
 const WORDS: readonly (readonly [RegExp, string])[] = [
 	[/ Send the header 'Authorization: Bearer <API key>'\./, ""],
-	[
-		/Change it with PATCH \/v1\/endpoints\/([^,\s]+),/,
-		"Change it with 'sluice endpoints update $1',",
-	],
+	[/Change it with PATCH \/v1\/endpoints\/([^,\s]+),/, "Change it with 'sluice endpoints update $1',"],
 	[/GET \/v1\/endpoints\/([^/\s]+)\/workers lists/, "'sluice workers list $1' lists"],
 	[/: GET \/v1\/backup shows how far it is\./, "."],
 	[/GET \/v1\/([a-z]+) lists/, "'sluice $1 list' lists"],
@@ -25,10 +22,7 @@ interface ErrorBody {
 }
 
 /** With a line per field if several are wrong. `keyFrom`: where the key can be corrected. */
-export function serviceError(
-	body: unknown,
-	{ status, keyFrom }: { status: number; keyFrom: string },
-): string {
+export function serviceError(body: unknown, { status, keyFrom }: { status: number; keyFrom: string }): string {
 	const { error, code, details = [] } = (body ?? {}) as ErrorBody;
 	if (typeof error !== "string") return `The service answered with status ${status}.`;
 	if (code === "unauthorized" && error.startsWith("The API key is unknown"))

@@ -58,8 +58,7 @@ const end: Action = {
 			service,
 		} = input;
 		const given = [id, flags["all"], flags["key-id"]].filter((each) => each !== undefined);
-		if (given.length !== 1)
-			throw new CliError("Usage: sluice sessions end ID, or with --all, or with --key-id ID.");
+		if (given.length !== 1) throw new CliError("Usage: sluice sessions end ID, or with --all, or with --key-id ID.");
 		if (id !== undefined) {
 			const answer = await service.request("DELETE", path`/v1/sessions/${id}`);
 			return printAnswer(answer, input, () => `Ended session ${id}.\n`);
@@ -67,11 +66,7 @@ const end: Action = {
 		const query = queryOf({ key: flags["key-id"] }, ["key"]);
 		const answer = await service.request("DELETE", path`/v1/sessions?${query}`);
 		const { ended } = answer.json as { ended: number };
-		return printAnswer(
-			answer,
-			input,
-			() => `Ended ${ended} ${ended === 1 ? "session" : "sessions"}.\n`,
-		);
+		return printAnswer(answer, input, () => `Ended ${ended} ${ended === 1 ? "session" : "sessions"}.\n`);
 	},
 };
 

@@ -2,16 +2,14 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { ENDPOINT_SCHEMA } from "../endpoint-settings.ts";
-import { isObject } from "../core/schema.ts";
-import type { Schema } from "../core/schema.ts";
+import { isObject, type Schema } from "../core/schema.ts";
 import type { ActionInput, Flags } from "./command.ts";
 import { CliError } from "./errors.ts";
 
 export const SETTING_FLAGS = {
 	file: {
 		value: "FILE",
-		summary:
-			"settings as YAML or JSON, in the form of endpoints.<id> in sluice.yaml; - for standard input",
+		summary: "settings as YAML or JSON, in the form of endpoints.<id> in sluice.yaml; - for standard input",
 	},
 	set: {
 		value: "NAME=VALUE",
@@ -26,8 +24,7 @@ export function readSettings({ flags, lists }: ActionInput): Record<string, unkn
 	const settings = flags["file"] === undefined ? {} : readFile(flags["file"]);
 	for (const assignment of lists["set"] ?? []) {
 		const equals = assignment.indexOf("=");
-		if (equals < 1)
-			throw new CliError(`--set takes NAME=VALUE, such as workersMax=5, not '${assignment}'.`);
+		if (equals < 1) throw new CliError(`--set takes NAME=VALUE, such as workersMax=5, not '${assignment}'.`);
 		const name = assignment.slice(0, equals);
 		const value = assignment.slice(equals + 1);
 		const { members, isText } = memberPath(name);
@@ -45,8 +42,7 @@ function readFile(file: string): Record<string, unknown> {
 		throw new CliError(`Cannot read the file ${file}.`);
 	}
 	const settings = yaml(text, `The file ${file}`);
-	if (!isObject(settings))
-		throw new CliError(`The file ${file} must contain settings, such as workersMax: 5.`);
+	if (!isObject(settings)) throw new CliError(`The file ${file} must contain settings, such as workersMax: 5.`);
 	return settings;
 }
 

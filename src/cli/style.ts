@@ -4,11 +4,7 @@ import { styleText } from "node:util";
 type Format = Parameters<typeof styleText>[0];
 
 /** Plain unless `stream` shows colours. */
-export function styled(
-	format: Format,
-	text: string,
-	stream: NodeJS.WritableStream = process.stdout,
-): string {
+export function styled(format: Format, text: string, stream: NodeJS.WritableStream = process.stdout): string {
 	return styleText(format, text, { stream });
 }
 

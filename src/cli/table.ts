@@ -15,10 +15,7 @@ export function table(
 }
 
 /** A line of a table whose other rows are not known yet. */
-export function tableRow(
-	cells: readonly (string | number | undefined)[],
-	widths: readonly number[],
-): string {
+export function tableRow(cells: readonly (string | number | undefined)[], widths: readonly number[]): string {
 	const row = padded(
 		cells.map((cell) => printable(String(cell ?? ""))),
 		widths,
@@ -29,20 +26,14 @@ export function tableRow(
 /** Without spaces at the end of the line. */
 function padded(row: readonly string[], widths: readonly number[]): string[] {
 	const last = row.findLastIndex((cell) => cell !== "");
-	return row
-		.slice(0, last + 1)
-		.map((cell, column) => (column === last ? cell : cell.padEnd(widths[column] ?? 0)));
+	return row.slice(0, last + 1).map((cell, column) => (column === last ? cell : cell.padEnd(widths[column] ?? 0)));
 }
 
 /** One `name  value` pair per line; omits undefined values. */
-export function fieldList(
-	fields: readonly (readonly [string, string | number | undefined])[],
-): string {
+export function fieldList(fields: readonly (readonly [string, string | number | undefined])[]): string {
 	const present = fields.filter(([, value]) => value !== undefined);
 	const width = Math.max(...present.map(([name]) => name.length));
-	return present
-		.map(([name, value]) => `${name.padEnd(width)}  ${printable(String(value))}\n`)
-		.join("");
+	return present.map(([name, value]) => `${name.padEnd(width)}  ${printable(String(value))}\n`).join("");
 }
 
 /** To the second: `2026-01-31 12:00:00Z`. */

@@ -45,15 +45,7 @@ const list: Action = {
 function row(delivery: Delivery): (string | number | undefined)[] {
 	const { id, endpoint, state, createdAt, tries, url } = delivery;
 	const last = tries.at(-1);
-	return [
-		id,
-		endpoint,
-		state,
-		shortTime(createdAt),
-		tries.length,
-		last?.status ?? last?.error,
-		url,
-	];
+	return [id, endpoint, state, shortTime(createdAt), tries.length, last?.status ?? last?.error, url];
 }
 
 const redeliver: Action = {

@@ -35,15 +35,9 @@ export const workerEnv: Action = {
 	async run({ args: [endpoint = ""], flags, service }) {
 		const { "worker-url": url = service.connection().base, format = "env", replicas } = flags;
 		const line = FORMATS[format];
-		if (!line)
-			throw new CliError(
-				`--format must be one of ${Object.keys(FORMATS).join(", ")}, not '${format}'.`,
-			);
+		if (!line) throw new CliError(`--format must be one of ${Object.keys(FORMATS).join(", ")}, not '${format}'.`);
 		const query = new URLSearchParams({ url, ...(replicas ? { replicas: "true" } : {}) });
-		const { json } = await service.request(
-			"POST",
-			path`/v1/endpoints/${endpoint}/worker-env?${query}`,
-		);
+		const { json } = await service.request("POST", path`/v1/endpoints/${endpoint}/worker-env?${query}`);
 		const { env } = json as { env: Record<string, string> };
 		if (flags["json"]) {
 			process.stdout.write(`${JSON.stringify(env, null, 2)}\n`);
@@ -53,9 +47,7 @@ export const workerEnv: Action = {
 		const replicaId = replicas && REPLICA_ID[format];
 		process.stdout.write(`${[...lines, ...(replicaId ? [replicaId] : [])].join("\n")}\n`);
 		if (replicas && !replicaId)
-			process.stderr.write(
-				"Set RUNPOD_POD_ID to a unique id for each worker, such as its host name.\n",
-			);
+			process.stderr.write("Set RUNPOD_POD_ID to a unique id for each worker, such as its host name.\n");
 		return 0;
 	},
 };

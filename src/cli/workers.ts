@@ -2,8 +2,7 @@
 import { CliError } from "./errors.ts";
 import type { Action, ActionInput, CommandGroup } from "./command.ts";
 import { JSON_FLAG, YES_FLAG, confirm, printAnswer } from "./common-flags.ts";
-import { path, queryOf } from "./service-client.ts";
-import type { ServiceClient } from "./service-client.ts";
+import { path, queryOf, type ServiceClient } from "./service-client.ts";
 import { shortTime, table } from "./table.ts";
 import { reasonText } from "../core/workers/worker-reason.ts";
 import { afterReturns, printableLines } from "../core/terminal-text.ts";
@@ -45,10 +44,7 @@ const list: Action = {
 		return printAnswer({ json, text: JSON.stringify(json) }, input, () => {
 			const rows = [...workers.map(row), ...(ended ?? []).map(endedRow)];
 			if (rows.length === 0) return noWorkers(endpoint ?? "ENDPOINT");
-			return table(
-				["ENDPOINT", "WORKER", "STATE", "LAUNCHER", "LAST CALL", "JOBS", "REASON"],
-				rows,
-			);
+			return table(["ENDPOINT", "WORKER", "STATE", "LAUNCHER", "LAST CALL", "JOBS", "REASON"], rows);
 		});
 	},
 };
@@ -84,15 +80,7 @@ async function endpointIds({ request }: Pick<ServiceClient, "request">): Promise
 
 function row(worker: Worker): (string | undefined)[] {
 	const { endpoint, id, state, launcher, seenAt, jobs, reason } = worker;
-	return [
-		endpoint,
-		id,
-		state,
-		launcher,
-		shortTime(seenAt),
-		jobs.join(","),
-		reason && reasonText(reason),
-	];
+	return [endpoint, id, state, launcher, shortTime(seenAt), jobs.join(","), reason && reasonText(reason)];
 }
 
 function endedRow(worker: EndedWorker): (string | undefined)[] {
@@ -107,10 +95,7 @@ const start: Action = {
 	flags: JSON_FLAG,
 	async run(input) {
 		const [endpoint = ""] = input.args;
-		const answer = await input.service.request(
-			"POST",
-			path`/v1/endpoints/${endpoint}/workers/start`,
-		);
+		const answer = await input.service.request("POST", path`/v1/endpoints/${endpoint}/workers/start`);
 		return printAnswer(
 			answer,
 			input,
@@ -122,8 +107,7 @@ const start: Action = {
 const logs: Action = {
 	name: "logs",
 	args: ["ENDPOINT", "[WORKER]"],
-	summary:
-		"print the log of a launched worker, or the last lines of all, also after they have exited",
+	summary: "print the log of a launched worker, or the last lines of all, also after they have exited",
 	flags: {
 		search: {
 			value: "TEXT",
@@ -159,9 +143,7 @@ async function found(
 	worker: string | undefined,
 ): Promise<number> {
 	if (flags["follow"] !== undefined)
-		throw new CliError(
-			"--follow needs a WORKER, and no --search: sluice workers list prints them.",
-		);
+		throw new CliError("--follow needs a WORKER, and no --search: sluice workers list prints them.");
 	const query = queryOf({ ...flags, limit: flags["tail"] }, ["search", "job", "limit"]);
 	if (worker !== undefined) query.set("worker", worker);
 	const { json } = await service.request("GET", path`/v1/endpoints/${endpoint}/logs?${query}`);
@@ -196,10 +178,7 @@ const stop: Action = {
 	async run(input) {
 		const [endpoint = "", worker = ""] = input.args;
 		await confirm(`Stop worker '${worker}' of endpoint '${endpoint}'?`, input);
-		const answer = await input.service.request(
-			"POST",
-			path`/v1/endpoints/${endpoint}/workers/${worker}/stop`,
-		);
+		const answer = await input.service.request("POST", path`/v1/endpoints/${endpoint}/workers/${worker}/stop`);
 		return printAnswer(
 			answer,
 			input,

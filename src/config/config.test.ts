@@ -71,23 +71,20 @@ describe("loadConfig", () => {
 	});
 
 	it("D34: an empty variable is one that is not set", () => {
-		expect(
-			config({ env: { SLUICE_PORT: "", SLUICE_HOST: "", SLUICE_API_KEY: "", SLUICE_SECRET: "" } }),
-		).toMatchObject({ port: 8080, host: "127.0.0.1", apiKey: undefined, secret: undefined });
+		expect(config({ env: { SLUICE_PORT: "", SLUICE_HOST: "", SLUICE_API_KEY: "", SLUICE_SECRET: "" } })).toMatchObject({
+			port: 8080,
+			host: "127.0.0.1",
+			apiKey: undefined,
+			secret: undefined,
+		});
 	});
 
 	it("D30, D22: key and secret come from the environment alone", () => {
-		expect(
-			config({ env: { SLUICE_API_KEY: "123456789012345678901234", SLUICE_SECRET: "s" } }),
-		).toMatchObject({
+		expect(config({ env: { SLUICE_API_KEY: "123456789012345678901234", SLUICE_SECRET: "s" } })).toMatchObject({
 			apiKey: "123456789012345678901234",
 			secret: "s",
 		});
-		for (const key of [
-			"12345678901234567890123",
-			"123456789012 345678901234",
-			"123456789012345678901234\n",
-		])
+		for (const key of ["12345678901234567890123", "123456789012 345678901234", "123456789012345678901234\n"])
 			expect(problems({ env: { SLUICE_API_KEY: key } }), key).toEqual([
 				"SLUICE_API_KEY must have at least 24 characters and no white space; " +
 					"'openssl rand -hex 24' prints such a key.",
@@ -120,9 +117,7 @@ describe("loadConfig", () => {
 	});
 
 	it("D34: a file that is set must exist; the default one need not", () => {
-		expect(problems({ flags: { config: "none.yaml" } })).toEqual([
-			expect.stringContaining("/srv/none.yaml"),
-		]);
+		expect(problems({ flags: { config: "none.yaml" } })).toEqual([expect.stringContaining("/srv/none.yaml")]);
 		expect(problems({ env: { SLUICE_CONFIG: "none.yaml" } })).toHaveLength(1);
 	});
 
@@ -133,9 +128,7 @@ describe("loadConfig", () => {
 		["endpoints that are a list", "endpoints: [a]\n"],
 		["an unknown setting", "endpoint: {}\n"],
 	])("D34: a file that is %s is one problem, with its path", (_, text) => {
-		expect(problems({ files: { "/srv/sluice.yaml": text } })).toEqual([
-			expect.stringContaining("/srv/sluice.yaml"),
-		]);
+		expect(problems({ files: { "/srv/sluice.yaml": text } })).toEqual([expect.stringContaining("/srv/sluice.yaml")]);
 	});
 
 	it("D35: an empty file, and one with nothing under endpoints, are fine", () => {
@@ -155,9 +148,7 @@ describe("loadConfig", () => {
 			port: 65_535,
 			drainMs: 86_400_000,
 		});
-		expect(problems({ flags: { "drain-timeout": "86401" } })).toEqual([
-			expect.stringContaining("--drain-timeout"),
-		]);
+		expect(problems({ flags: { "drain-timeout": "86401" } })).toEqual([expect.stringContaining("--drain-timeout")]);
 	});
 
 	it("D34: the address of one server differs from that of all", () => {
@@ -187,9 +178,9 @@ describe("loadConfig", () => {
 		expect(problems({ env: { SLUICE_PUBLIC_URL: url } })).toEqual([
 			expect.stringMatching(/^SLUICE_PUBLIC_URL must be/),
 		]);
-		expect(problems({ files: { "/srv/sluice.yaml": JSON.stringify({ publicUrl: url }) } })).toEqual(
-			[expect.stringMatching(/^\/srv\/sluice\.yaml: publicUrl must be/)],
-		);
+		expect(problems({ files: { "/srv/sluice.yaml": JSON.stringify({ publicUrl: url }) } })).toEqual([
+			expect.stringMatching(/^\/srv\/sluice\.yaml: publicUrl must be/),
+		]);
 	});
 
 	it.each<[string, unknown, Config["corsOrigins"]]>([
@@ -209,10 +200,9 @@ describe("loadConfig", () => {
 		"D38: the origins %j are those that browsers send, from the environment and from the file",
 		(text, origins, expected) => {
 			expect(config({ env: { SLUICE_CORS_ORIGINS: text } }).corsOrigins).toEqual(expected);
-			expect(
-				config({ files: { "/srv/sluice.yaml": JSON.stringify({ cors: { origins } }) } })
-					.corsOrigins,
-			).toEqual(expected);
+			expect(config({ files: { "/srv/sluice.yaml": JSON.stringify({ cors: { origins } }) } }).corsOrigins).toEqual(
+				expected,
+			);
 		},
 	);
 
@@ -236,9 +226,10 @@ describe("loadConfig", () => {
 				env: { SLUICE_CORS_ORIGINS: "", SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: "" },
 			}),
 		).toMatchObject({ corsOrigins: [], webhooksAllowPrivateNetworks: true });
-		expect(
-			config({ files: { "/srv/sluice.yaml": "cors:\nwebhooks: { allowPrivateNetworks: }\n" } }),
-		).toMatchObject({ corsOrigins: "*", webhooksAllowPrivateNetworks: false });
+		expect(config({ files: { "/srv/sluice.yaml": "cors:\nwebhooks: { allowPrivateNetworks: }\n" } })).toMatchObject({
+			corsOrigins: "*",
+			webhooksAllowPrivateNetworks: false,
+		});
 	});
 
 	it.each([
@@ -257,9 +248,9 @@ describe("loadConfig", () => {
 		expect(problems({ env: { SLUICE_CORS_ORIGINS: `http://good.test,${origin}` } })).toEqual([
 			expect.stringMatching(/^SLUICE_CORS_ORIGINS\.1 must be an origin such as https:/),
 		]);
-		expect(
-			problems({ files: { "/srv/sluice.yaml": JSON.stringify({ cors: { origins: [origin] } }) } }),
-		).toEqual([expect.stringMatching(/sluice\.yaml: cors\.origins\.0 must be an origin/)]);
+		expect(problems({ files: { "/srv/sluice.yaml": JSON.stringify({ cors: { origins: [origin] } }) } })).toEqual([
+			expect.stringMatching(/sluice\.yaml: cors\.origins\.0 must be an origin/),
+		]);
 	});
 
 	it.each<[string, object]>([
@@ -302,8 +293,7 @@ describe("loadConfig", () => {
 
 	it("D34: every problem is listed at once, each with its field", () => {
 		const files = {
-			"/srv/c.yaml":
-				"bogus: 1\npublicUrl: no\nendpoints:\n  'a b': {}\n  good: { workersMax: -1, leaseMs: 1 }\n",
+			"/srv/c.yaml": "bogus: 1\npublicUrl: no\nendpoints:\n  'a b': {}\n  good: { workersMax: -1, leaseMs: 1 }\n",
 		};
 		const found = problems({
 			flags: { config: "c.yaml", port: "x", store: "y" },

@@ -1,7 +1,6 @@
 /** The service configuration, from flags, environment and `sluice.yaml` (D34, D35). */
 import { dirname, resolve } from "node:path";
-import { budgetLimits } from "../core/budgets.ts";
-import type { BudgetLimits } from "../core/budgets.ts";
+import { budgetLimits, type BudgetLimits } from "../core/budgets.ts";
 import type { Endpoint } from "../core/endpoint.ts";
 import type { HostConfig } from "../core/hosts.ts";
 import type { RegistryLogin } from "../core/registry-login.ts";
@@ -11,8 +10,7 @@ import { resolvePaths } from "../launchers/index.ts";
 import { readHosts } from "./hosts.ts";
 import { readRegistries } from "./registries.ts";
 import { OPTIONS } from "./options.ts";
-import { optionText, optionValue, parseFile } from "./sources.ts";
-import type { Sources } from "./sources.ts";
+import { optionText, optionValue, parseFile, type Sources } from "./sources.ts";
 
 export interface Config {
 	host: string;
@@ -62,14 +60,7 @@ export type StoreAddress = { kind: "sqlite"; path: string } | { kind: "postgres"
 interface Values
 	extends Omit<
 		Config,
-		| "tls"
-		| "endpoints"
-		| "registries"
-		| "secretVariables"
-		| "store"
-		| "drainMs"
-		| "budgets"
-		| "hosts"
+		"tls" | "endpoints" | "registries" | "secretVariables" | "store" | "drainMs" | "budgets" | "hosts"
 	> {
 	store: string;
 	hostTimeout: number;
@@ -79,25 +70,19 @@ interface Values
 }
 
 /** The configuration, or a sentence per problem. */
-export function loadConfig(
-	sources: Sources,
-): { ok: true; config: Config } | { ok: false; problems: string[] } {
+export function loadConfig(sources: Sources): { ok: true; config: Config } | { ok: false; problems: string[] } {
 	const { cwd, readFile } = sources;
 	const problems: string[] = [];
 	const fileOption = optionText(sources, OPTIONS.config);
 	const path = resolve(cwd, fileOption?.text ?? OPTIONS.config.schema.default);
 	const text = readFile(path);
-	if (text === undefined && fileOption)
-		problems.push(`${fileOption.source}: cannot read the file ${path}.`);
+	if (text === undefined && fileOption) problems.push(`${fileOption.source}: cannot read the file ${path}.`);
 	const file = text === undefined ? {} : parseFile(text, path, problems);
 	const endpoints = readEndpoints(file["endpoints"], path, problems);
 	const registries = readRegistries(file["registries"], { ...sources, path }, problems);
 
 	const values = Object.fromEntries(
-		Object.entries(OPTIONS).map(([name, option]) => [
-			name,
-			optionValue(sources, option, problems, file),
-		]),
+		Object.entries(OPTIONS).map(([name, option]) => [name, optionValue(sources, option, problems, file)]),
 	) as unknown as Values;
 	// A value of another type is among the problems.
 	const store = storeAddress(String(values.store), cwd);
@@ -164,9 +149,7 @@ export function loadStore(
 ): { ok: true; store: StoreAddress } | { ok: false; problems: string[] } {
 	const problems: string[] = [];
 	const value = optionValue(sources, OPTIONS.store, problems);
-	return problems.length > 0
-		? { ok: false, problems }
-		: { ok: true, store: storeAddress(String(value), sources.cwd) };
+	return problems.length > 0 ? { ok: false, problems } : { ok: true, store: storeAddress(String(value), sources.cwd) };
 }
 
 function storeAddress(value: string, cwd: string): StoreAddress {

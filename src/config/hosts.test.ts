@@ -60,10 +60,7 @@ describe("hosts", () => {
 			"hosts.rig1.docker is tcp:// without tls: everyone in that network can control the machine. " +
 				"Set hosts.rig1.tls, use ssh://, or set hosts.rig1.insecure: true.",
 		],
-		[
-			{ rig1: { docker: "ssh://rig1", gpus: [{ id: "G", model: "L4" }] } },
-			"hosts.rig1.gpus.0.memoryGb",
-		],
+		[{ rig1: { docker: "ssh://rig1", gpus: [{ id: "G", model: "L4" }] } }, "hosts.rig1.gpus.0.memoryGb"],
 		[{ rig1: { docker: "ssh://rig1", workersMax: 0 } }, "hosts.rig1.workersMax must be a whole"],
 		[{ local: { docker: "unix:///x" } }, "hosts.local is the daemon of DOCKER_HOST: set that"],
 	])("D44: refuses %j", (hosts, sentence) => {

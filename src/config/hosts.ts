@@ -1,8 +1,7 @@
 /** `hosts` in `sluice.yaml`: what the schema cannot say (D44). */
 import { dirname, resolve } from "node:path";
 import type { Endpoint } from "../core/endpoint.ts";
-import { LOCAL } from "../core/hosts.ts";
-import type { HostSettings } from "../core/hosts.ts";
+import { type HostSettings, LOCAL } from "../core/hosts.ts";
 import { isObject } from "../core/schema.ts";
 
 /** What else the configuration says. */
@@ -19,17 +18,12 @@ export interface HostContext {
 }
 
 /** The hosts, with absolute paths. `raw` fits the schema unless there are problems. */
-export function readHosts(
-	raw: unknown,
-	context: HostContext,
-	problems: string[],
-): Record<string, HostSettings> {
+export function readHosts(raw: unknown, context: HostContext, problems: string[]): Record<string, HostSettings> {
 	const hosts: Record<string, HostSettings> = {};
 	if (problems.length > 0) return hosts;
 	for (const [name, settings] of isObject(raw) ? Object.entries(raw) : []) {
 		const host = (settings ?? {}) as HostSettings;
-		for (const problem of problemsOf(name, host, context))
-			problems.push(`${context.path}: ${problem}`);
+		for (const problem of problemsOf(name, host, context)) problems.push(`${context.path}: ${problem}`);
 		const file = (path: string): string => resolve(dirname(context.path), path);
 		const { tls } = host;
 		hosts[name] = {
@@ -59,8 +53,7 @@ function* problemsOf(name: string, host: HostSettings, context: HostContext): It
 	const url = URL.parse(docker);
 	if (!url || url.hostname === "")
 		return yield `${at}.docker must be ssh://user@host or tcp://host:2376, not ${docker}.`;
-	if (url.password !== "")
-		yield `${at}.docker must not contain a password: ssh uses the keys of the service's user.`;
+	if (url.password !== "") yield `${at}.docker must not contain a password: ssh uses the keys of the service's user.`;
 	const isTcp = url.protocol === "tcp:";
 	if (tls && !isTcp) yield `${at}.tls is for tcp:// only.`;
 	if (isTcp && !tls && !insecure && !isLoopback(url.hostname))
@@ -77,10 +70,7 @@ function checkEndpoints(
 	{ path, endpoints }: HostContext,
 	problems: string[],
 ): void {
-	const known = new Set([
-		LOCAL,
-		...Object.entries(hosts).flatMap(([n, h]) => [n, ...(h.labels ?? [])]),
-	]);
+	const known = new Set([LOCAL, ...Object.entries(hosts).flatMap(([n, h]) => [n, ...(h.labels ?? [])])]);
 	for (const { id, launcher } of endpoints) {
 		const wanted = launcher.type === "docker" && (launcher as { hosts?: unknown }).hosts;
 		for (const each of Array.isArray(wanted) ? (wanted as string[]) : []) {

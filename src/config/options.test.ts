@@ -1,8 +1,7 @@
 /** The table of options as a whole. */
 import { describe, expect, it } from "vitest";
 import { check } from "../core/schema.ts";
-import { OPTIONS } from "./options.ts";
-import type { Option } from "./options.ts";
+import { type Option, OPTIONS } from "./options.ts";
 
 describe("OPTIONS", () => {
 	it.each(Object.entries<Option>(OPTIONS))(

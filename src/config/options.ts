@@ -22,8 +22,7 @@ export const OPTIONS = {
 			type: "string",
 			minLength: 1,
 			default: "sluice.yaml",
-			description:
-				"File with settings and endpoints. A file that is set must exist; the default one need not.",
+			description: "File with settings and endpoints. A file that is set must exist; the default one need not.",
 		},
 	},
 	host: {
@@ -86,11 +85,9 @@ export const OPTIONS = {
 			type: "string",
 			format: "uri",
 			pattern: "^[^\\s?#]+$",
-			description:
-				"Address at which workers and clients reach this service. Default: the address it listens on.",
+			description: "Address at which workers and clients reach this service. Default: the address it listens on.",
 			examples: ["http://192.168.1.10:8080"],
-			"x-message":
-				"must be an http or https address without query, such as http://192.168.1.10:8080.",
+			"x-message": "must be an http or https address without query, such as http://192.168.1.10:8080.",
 		},
 	},
 	advertiseUrl: {
@@ -219,8 +216,7 @@ export const OPTIONS = {
 			description:
 				"An admin key, valid while it is set, as 'openssl rand -hex 24' prints one. If there is no " +
 				"key at all, the first start creates one.",
-			"x-message":
-				"must have at least 24 characters and no white space; 'openssl rand -hex 24' prints such a key.",
+			"x-message": "must have at least 24 characters and no white space; 'openssl rand -hex 24' prints such a key.",
 		},
 	},
 	secret: {

@@ -1,7 +1,6 @@
 /** Logins to registries of container images in `sluice.yaml`, and their passwords (D45). */
 import { dirname, resolve } from "node:path";
-import { readRegistryLogin } from "../core/registry-login.ts";
-import type { RegistryLogin } from "../core/registry-login.ts";
+import { readRegistryLogin, type RegistryLogin } from "../core/registry-login.ts";
 import { isObject } from "../core/schema.ts";
 import type { Sources } from "./sources.ts";
 
@@ -50,8 +49,7 @@ export function readRegistries(
 		else
 			for (const { field, message } of read.faults) {
 				// The schema of the file has reported a bad user name.
-				if (field !== "username")
-					problems.push(`${where}${field === "registry" ? "" : `.${field}`} ${message}`);
+				if (field !== "username") problems.push(`${where}${field === "registry" ? "" : `.${field}`} ${message}`);
 			}
 	}
 	return { registries, secretVariables };

@@ -1,13 +1,10 @@
 /** Reads options from flags, environment and `sluice.yaml`; collects problems as sentences. */
 import { parse } from "yaml";
-import { BUDGETS } from "../core/budgets.ts";
-import type { Budget } from "../core/budgets.ts";
+import { type Budget, BUDGETS } from "../core/budgets.ts";
 import { HOSTS_SCHEMA } from "../core/hosts.ts";
 import { REGISTRY_SETTINGS_SCHEMA } from "../core/registry-login.ts";
-import { check, isAbsent, isObject } from "../core/schema.ts";
-import type { Schema } from "../core/schema.ts";
-import { OPTIONS } from "./options.ts";
-import type { Option } from "./options.ts";
+import { check, isAbsent, isObject, type Schema } from "../core/schema.ts";
+import { type Option, OPTIONS } from "./options.ts";
 
 export interface Sources {
 	/** By name. */
@@ -39,9 +36,7 @@ const FILE_SCHEMA: Schema = section({
 	hostTimeout: OPTIONS.hostTimeout.schema,
 	cors: section({ origins: OPTIONS.corsOrigins.schema }),
 	webhooks: section({ allowPrivateNetworks: OPTIONS.webhooksAllowPrivateNetworks.schema }),
-	budgets: section(
-		Object.fromEntries(Object.entries<Budget>(BUDGETS).map(([name, one]) => [name, schemaOf(one)])),
-	),
+	budgets: section(Object.fromEntries(Object.entries<Budget>(BUDGETS).map(([name, one]) => [name, schemaOf(one)]))),
 });
 
 function schemaOf({ minimum, maximum, default: value, description }: Budget): Schema {
@@ -76,8 +71,7 @@ export function optionValue(
 ): unknown {
 	const { schema } = option;
 	const given = optionText(sources, option);
-	if (!given)
-		return (option.file === undefined ? undefined : memberAt(file, option.file)) ?? schema.default;
+	if (!given) return (option.file === undefined ? undefined : memberAt(file, option.file)) ?? schema.default;
 	const { source, text } = given;
 	const value = fromText(schema, text);
 	const faults = check(schema, value, source);
@@ -86,9 +80,7 @@ export function optionValue(
 	// Other types may be secrets: do not print them.
 	const isPrintable = schema.type === "integer" || schema.type === "boolean";
 	for (const { field, message } of faults)
-		problems.push(
-			isPrintable ? `${field} ${message.slice(0, -1)}, not '${text}'.` : `${field} ${message}`,
-		);
+		problems.push(isPrintable ? `${field} ${message.slice(0, -1)}, not '${text}'.` : `${field} ${message}`);
 	return value;
 }
 
@@ -110,16 +102,13 @@ function fromText({ type, oneOf }: Schema, text: string): unknown {
 }
 
 function memberAt(file: Record<string, unknown>, path: string): unknown {
-	return path
-		.split(".")
-		.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), file);
+	return path.split(".").reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), file);
 }
 
 /** Checked except for the endpoints. */
 export function parseFile(text: string, path: string, problems: string[]): Record<string, unknown> {
 	const file = readYaml(text, path, problems);
-	for (const { field, message } of check(FILE_SCHEMA, file))
-		problems.push(`${path}: ${field} ${message}`);
+	for (const { field, message } of check(FILE_SCHEMA, file)) problems.push(`${path}: ${field} ${message}`);
 	return file;
 }
 

@@ -37,8 +37,7 @@ export const BUDGETS = {
 		default: 60,
 		minimum: 5,
 		maximum: 100_000,
-		description:
-			"Wrong keys, worker tokens and sign-in links of one address (IPv6: /64) in a minute.",
+		description: "Wrong keys, worker tokens and sign-in links of one address (IPv6: /64) in a minute.",
 		beyond: "Wrong ones of the address are answered 429; valid ones pass.",
 	},
 	failedKeys: {
@@ -62,8 +61,7 @@ export const BUDGETS = {
 		default: 32,
 		minimum: 2,
 		maximum: 10_000,
-		description:
-			"Webhooks being sent for one endpoint. Half is for receivers whose last attempt was answered.",
+		description: "Webhooks being sent for one endpoint. Half is for receivers whose last attempt was answered.",
 		beyond: "Further ones of the endpoint wait, its receivers in turn.",
 	},
 	webhookSendersPerReceiver: {
@@ -79,8 +77,7 @@ export const BUDGETS = {
 		default: 128 * 1024 * 1024,
 		minimum: 1024 * 1024,
 		maximum: 64 * 1024 ** 3,
-		description:
-			"Bodies of webhooks being sent, or one. Half is for receivers whose last attempt was answered.",
+		description: "Bodies of webhooks being sent, or one. Half is for receivers whose last attempt was answered.",
 		beyond: "Further ones wait, endpoints in turn.",
 	},
 	webhookBytesPerEndpoint: {
@@ -98,8 +95,7 @@ export const BUDGETS = {
 		minimum: 0,
 		maximum: 2 ** 50,
 		description: "Free space on the disk of a SQLite store that is kept for results.",
-		beyond:
-			"`/run` and `/runsync` are 503 until more is free; reads, results and cancels continue.",
+		beyond: "`/run` and `/runsync` are 503 until more is free; reads, results and cancels continue.",
 	},
 	stored: {
 		unit: "bytes",
@@ -116,8 +112,7 @@ export const BUDGETS = {
 		default: 256,
 		minimum: 16,
 		maximum: 100_000,
-		description:
-			"Requests on one connection that are not answered yet; four times as many after a valid key or token.",
+		description: "Requests on one connection that are not answered yet; four times as many after a valid key or token.",
 		beyond: "The connection is closed.",
 	},
 	headers: {
@@ -209,9 +204,6 @@ export function budgetLimits(
 	const { default: most, minimum } = BUDGETS.memory;
 	const memory = Math.max(minimum, Math.min(most, Math.floor(available / 4)));
 	const defaults: Partial<BudgetLimits> = { memory };
-	const limits = BUDGET_NAMES.map((name) => [
-		name,
-		configured[name] ?? defaults[name] ?? BUDGETS[name].default,
-	]);
+	const limits = BUDGET_NAMES.map((name) => [name, configured[name] ?? defaults[name] ?? BUDGETS[name].default]);
 	return Object.fromEntries(limits) as BudgetLimits;
 }

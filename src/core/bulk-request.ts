@@ -1,10 +1,8 @@
 /** The body of `POST /v1/endpoints/{endpoint}/jobs/cancel` and `/retry` (D39). */
 import type { Fault } from "./errors.ts";
 import { LONGEST_SEARCH } from "./job-search.ts";
-import { JOB_STATES } from "./job-states.ts";
-import type { JobState } from "./job-states.ts";
-import { check, isAbsent } from "./schema.ts";
-import type { Schema } from "./schema.ts";
+import { JOB_STATES, type JobState } from "./job-states.ts";
+import { check, isAbsent, type Schema } from "./schema.ts";
 import { NO_CONTROLS } from "./text.ts";
 
 /** Date and time with zone. */
@@ -42,8 +40,7 @@ export const BULK_SCHEMA = {
 					minLength: 1,
 					maxLength: LONGEST_SEARCH,
 					pattern: NO_CONTROLS,
-					description:
-						"Only jobs with this text in their id, worker, error or input, as in the list of jobs.",
+					description: "Only jobs with this text in their id, worker, error or input, as in the list of jobs.",
 					"x-message": `must be text of 1 to ${LONGEST_SEARCH} characters without control characters.`,
 				},
 			},
@@ -98,8 +95,7 @@ export function readBulkRequest(
 	if (faults.length === 0)
 		for (const name of ["from", "to"] as const) {
 			times[name] = momentOf(filter?.[name]);
-			if (Number.isNaN(times[name]))
-				faults.push({ field: `filter.${name}`, message: MOMENT["x-message"] });
+			if (Number.isNaN(times[name])) faults.push({ field: `filter.${name}`, message: MOMENT["x-message"] });
 		}
 	const [first, ...rest] = faults;
 	if (first) return { ok: false, faults: [first, ...rest] };

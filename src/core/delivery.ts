@@ -1,8 +1,6 @@
 /** Webhook deliveries: content and retries (spec 6, D21). */
-import { asOne } from "./json/json-text.ts";
-import type { JsonText } from "./json/json-text.ts";
-import { jobView } from "./job-view.ts";
-import type { JobResult } from "./job-view.ts";
+import { asOne, type JsonText } from "./json/json-text.ts";
+import { type JobResult, jobView } from "./job-view.ts";
 import { receiverOf } from "./receiver.ts";
 
 /** From a failed try to the next, ms: 2 retries (spec 6). */

@@ -5,11 +5,11 @@
 import {
 	DEFAULT_LIMITS,
 	LIMITED_OPERATIONS,
+	type LimitedOperation,
 	STORED_MB,
 	STREAM_CHUNKS,
 	STREAM_MB,
 } from "./limits.ts";
-import type { LimitedOperation } from "./limits.ts";
 import type { Schema } from "./schema.ts";
 import { NO_CONTROLS } from "./text.ts";
 
@@ -72,8 +72,7 @@ function operationLimits(operation: LimitedOperation): Schema {
 			}),
 		},
 		description: `Limits of ${operation}.`,
-		"x-message":
-			"must be an object such as { per10s: 100, concurrent: 20 }; each of the two may be off.",
+		"x-message": "must be an object such as { per10s: 100, concurrent: 20 }; each of the two may be off.",
 	};
 }
 
@@ -91,16 +90,13 @@ const LIMITS: Schema = {
 				}),
 				storedMb: wholeOrOff({
 					default: STORED_MB,
-					description:
-						"Submissions are refused while the endpoint's inputs, results and chunks have more megabytes.",
+					description: "Submissions are refused while the endpoint's inputs, results and chunks have more megabytes.",
 				}),
 				streamMb: wholeOrOff({
 					default: STREAM_MB,
 					description: `A job fails whose chunks have more megabytes, or are more than ${STREAM_CHUNKS}.`,
 				}),
-				...Object.fromEntries(
-					LIMITED_OPERATIONS.map((operation) => [operation, operationLimits(operation)]),
-				),
+				...Object.fromEntries(LIMITED_OPERATIONS.map((operation) => [operation, operationLimits(operation)])),
 			},
 		},
 	],
@@ -109,8 +105,7 @@ const LIMITS: Schema = {
 		"Rate, concurrency and queue limits: off for no limits, or changes to single numbers, each of " +
 		"which may be off. What is not named keeps its default.",
 	examples: [{ run: { per10s: 5000, concurrent: "off" }, queue: 10_000 }],
-	"x-message":
-		"must be off, or an object of operations to { per10s, concurrent }, queue, storedMb and streamMb.",
+	"x-message": "must be off, or an object of operations to { per10s, concurrent }, queue, storedMb and streamMb.",
 };
 
 const ENV: Schema = {
@@ -154,8 +149,7 @@ const WEBHOOKS: Schema = {
 				"Waits between the attempts of a delivery: short for 2 more attempts, 10 s apart; long for 9 more, " +
 				"the last after a day; or a list of waits in ms.",
 			examples: [[10_000, 60_000, 3_600_000]],
-			"x-message":
-				"must be short, long, or a list of at most 12 waits, whole numbers from 1000 to 86400000 of ms.",
+			"x-message": "must be short, long, or a list of at most 12 waits, whole numbers from 1000 to 86400000 of ms.",
 		},
 		disableAfterMs: {
 			oneOf: [OFF, { type: "integer", minimum: 3_600_000, maximum: 30 * DAY_MS }],
@@ -232,8 +226,7 @@ export function endpointSchema(launcher: Schema) {
 			scalerType: {
 				enum: ["QUEUE_DELAY", "REQUEST_COUNT"],
 				default: ENDPOINT_DEFAULTS.scalerType,
-				description:
-					"What workers are added for: the wait of the oldest job, or the number of jobs.",
+				description: "What workers are added for: the wait of the oldest job, or the number of jobs.",
 			},
 			scalerValue: whole(1, 1_000_000, {
 				default: ENDPOINT_DEFAULTS.scalerValue,
@@ -276,8 +269,7 @@ export function endpointSchema(launcher: Schema) {
 					"(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?" +
 					"|(?:[A-Za-z0-9+/]{4}){21}(?:[A-Za-z0-9+/]{2}==)?)$",
 				writeOnly: true,
-				description:
-					"Signs the webhooks of this endpoint after the Standard Webhooks scheme. Not shown again.",
+				description: "Signs the webhooks of this endpoint after the Standard Webhooks scheme. Not shown again.",
 				"x-message": "must be whsec_ and the base64 of 24 to 64 random bytes.",
 			},
 		},

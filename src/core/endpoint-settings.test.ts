@@ -1,8 +1,7 @@
 /** Settings of an endpoint as they are stored, merged with a patch, and shown. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ENDPOINT_DEFAULTS, mergeSettings, settingsOf } from "./endpoint.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { type Endpoint, ENDPOINT_DEFAULTS, mergeSettings, settingsOf } from "./endpoint.ts";
 import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "./limits.ts";
 import type { Schema } from "./schema.ts";
 import { ENDPOINT_SCHEMA, readEndpoint } from "../endpoint-settings.ts";
@@ -36,10 +35,7 @@ const someSettings = fc.record(
 				{ requiredKeys: ["type", "command"] },
 			),
 		),
-		env: fc.dictionary(
-			fc.stringMatching(/^[A-Z_]{1,9}$/),
-			fc.oneof(fc.string(), fc.integer(), fc.boolean()),
-		),
+		env: fc.dictionary(fc.stringMatching(/^[A-Z_]{1,9}$/), fc.oneof(fc.string(), fc.integer(), fc.boolean())),
 		limits: fc.oneof(
 			fc.constantFrom("off", false),
 			fc.dictionary(
@@ -53,10 +49,7 @@ const someSettings = fc.record(
 				),
 			),
 		),
-		retention: fc.record(
-			{ run: fc.nat(), runsync: fc.nat(), records: fc.nat() },
-			{ requiredKeys: [] },
-		),
+		retention: fc.record({ run: fc.nat(), runsync: fc.nat(), records: fc.nat() }, { requiredKeys: [] }),
 		webhookSecret: fc
 			.uint8Array({ minLength: 24, maxLength: 64 })
 			.map((bytes) => `whsec_${Buffer.from(bytes).toString("base64")}`),
@@ -80,9 +73,7 @@ describe("settings that are kept", () => {
 	it("D35: the defaults of the schema are those of the decisions, and each setting has its own", () => {
 		const { id: _, name: __, ...settings } = endpoint();
 		expect(settings).toEqual(ENDPOINT_DEFAULTS);
-		for (const [name, { description, default: standard }] of Object.entries<Schema>(
-			ENDPOINT_SCHEMA.properties,
-		)) {
+		for (const [name, { description, default: standard }] of Object.entries<Schema>(ENDPOINT_SCHEMA.properties)) {
 			expect(description, name).toMatch(/\.$/);
 			expect(standard === undefined, name).toBe(name === "name" || name === "webhookSecret");
 		}
@@ -94,8 +85,7 @@ describe("settings that are kept", () => {
 	});
 
 	it("spec 8: the schema has the limits of the table", () => {
-		const shown = ENDPOINT_SCHEMA.properties.limits.oneOf!.find(({ type }) => type === "object")!
-			.properties!;
+		const shown = ENDPOINT_SCHEMA.properties.limits.oneOf!.find(({ type }) => type === "object")!.properties!;
 		for (const operation of LIMITED_OPERATIONS) {
 			const { per10s, concurrent } = shown[operation]!.properties!;
 			const { per10s: rate = "off", concurrent: atOnce = "off" } = DEFAULT_LIMITS[operation];
@@ -130,12 +120,9 @@ describe("mergeSettings", () => {
 		expect(current).toEqual(before);
 	});
 
-	it.each([null, 7, "x", [], ["a"]])(
-		"D39: a patch that is %j is refused when the outcome is read",
-		(patch) => {
-			expect(fields(mergeSettings({ name: "x" }, patch))).toEqual([""]);
-		},
-	);
+	it.each([null, 7, "x", [], ["a"]])("D39: a patch that is %j is refused when the outcome is read", (patch) => {
+		expect(fields(mergeSettings({ name: "x" }, patch))).toEqual([""]);
+	});
 
 	it("D39: null brings the default back, and the rest stays", () => {
 		const { id: _, ...settings } = endpoint({
@@ -162,18 +149,18 @@ describe("mergeSettings", () => {
 
 	it("D25, D39: a launcher of another type replaces the old one, one of the same type merges into it", () => {
 		const current = { launcher: { type: "process", command: ["a"], cwd: "/w" } };
-		expect(
-			endpoint(mergeSettings(current, { launcher: { type: "external" } }) as object).launcher,
-		).toEqual({ type: "external" });
+		expect(endpoint(mergeSettings(current, { launcher: { type: "external" } }) as object).launcher).toEqual({
+			type: "external",
+		});
 		expect(mergeSettings(current, { launcher: { command: ["b"] } })).toEqual({
 			launcher: { type: "process", command: ["b"], cwd: "/w" },
 		});
 		expect(mergeSettings(current, { launcher: { type: "process", cwd: null } })).toEqual({
 			launcher: { type: "process", command: ["a"] },
 		});
-		expect(
-			fields(mergeSettings({ launcher: { type: "external" } }, { launcher: { type: "process" } })),
-		).toEqual(["launcher.command"]);
+		expect(fields(mergeSettings({ launcher: { type: "external" } }, { launcher: { type: "process" } }))).toEqual([
+			"launcher.command",
+		]);
 	});
 
 	it("D39: no member of a patch reaches a prototype", () => {
@@ -189,11 +176,7 @@ describe("mergeSettings", () => {
 describe("settingsOf", () => {
 	it("D39: shows all but the values of env and the webhook secret", () => {
 		const secret = `whsec_${Buffer.alloc(24, 7).toString("base64")}`;
-		const {
-			env: _,
-			webhookSecret: __,
-			...rest
-		} = endpoint({ webhookSecret: secret, env: { TOKEN: "hidden", B: 1 } });
+		const { env: _, webhookSecret: __, ...rest } = endpoint({ webhookSecret: secret, env: { TOKEN: "hidden", B: 1 } });
 		const shown = settingsOf(endpoint({ webhookSecret: secret, env: { TOKEN: "hidden", B: 1 } }));
 		expect(shown).toStrictEqual({ ...rest, env: ["TOKEN", "B"] });
 		expect(JSON.stringify(shown)).not.toMatch(/hidden|whsec/);

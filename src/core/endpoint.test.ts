@@ -1,7 +1,6 @@
 /** Settings of an endpoint: defaults, every bound on both sides, all faults at once. */
 import { describe, expect, it } from "vitest";
-import { queueBound, retentionOf } from "./endpoint.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { type Endpoint, queueBound, retentionOf } from "./endpoint.ts";
 import { LIMITED_OPERATIONS, limitsOf } from "./limits.ts";
 import { ENDPOINT_SCHEMA, readEndpoint } from "../endpoint-settings.ts";
 
@@ -62,16 +61,12 @@ describe("readEndpoint", () => {
 		expect(fields({ workersMin: -1 })).toEqual(["workersMin"]);
 		expect(fields({ workersMax: { toString: null } })).toEqual(["workersMax"]);
 		expect(fields({ workersMin: 1001, workersMax: 1000 })).toEqual(["workersMin"]);
-		expect(fields({ workersMin: 5, workersMax: 2, idleTimeout: 0 })).toEqual([
-			"idleTimeout",
-			"workersMin",
-		]);
+		expect(fields({ workersMin: 5, workersMax: 2, idleTimeout: 0 })).toEqual(["idleTimeout", "workersMin"]);
 	});
 
 	it("D35: an id has 1 to 64 letters, digits, _ and -", () => {
 		for (const id of ["a", "A_b-9", "x".repeat(64)]) expect(fields({}, id)).toEqual([]);
-		for (const id of ["", "x".repeat(65), "a/b", "a b", "é", "a.b", "a\n"])
-			expect(fields({}, id), id).toEqual(["id"]);
+		for (const id of ["", "x".repeat(65), "a/b", "a b", "é", "a.b", "a\n"]) expect(fields({}, id), id).toEqual(["id"]);
 	});
 
 	it("D35: settings must be a mapping, and unknown ones are named", () => {
@@ -90,21 +85,19 @@ describe("readEndpoint", () => {
 	});
 
 	it("D25: launchers", () => {
-		expect(
-			endpoint({ launcher: { type: "process", command: ["node", "w.js"], cwd: "/x" } }).launcher,
-		).toEqual({ type: "process", command: ["node", "w.js"], cwd: "/x" });
+		expect(endpoint({ launcher: { type: "process", command: ["node", "w.js"], cwd: "/x" } }).launcher).toEqual({
+			type: "process",
+			command: ["node", "w.js"],
+			cwd: "/x",
+		});
 		expect(endpoint({ launcher: { type: "process", command: ["w"] } }).launcher).toEqual({
 			type: "process",
 			command: ["w"],
 		});
 		for (const command of [undefined, null, [], "node w.js"])
 			expect(fields({ launcher: { type: "process", command } })).toEqual(["launcher.command"]);
-		expect(fields({ launcher: { type: "process", command: ["node", 7] } })).toEqual([
-			"launcher.command.1",
-		]);
-		expect(fields({ launcher: { type: "process", command: ["w"], cwd: 7 } })).toEqual([
-			"launcher.cwd",
-		]);
+		expect(fields({ launcher: { type: "process", command: ["node", 7] } })).toEqual(["launcher.command.1"]);
+		expect(fields({ launcher: { type: "process", command: ["w"], cwd: 7 } })).toEqual(["launcher.cwd"]);
 		expect(fields({ launcher: "process" })).toEqual(["launcher"]);
 		for (const type of ["nomad", "lambda", undefined])
 			expect(fields({ launcher: { type } }), type).toEqual(["launcher.type"]);
@@ -128,9 +121,7 @@ describe("readEndpoint", () => {
 			}).launcher,
 		).toEqual({ type: "docker", image: "ocr", memory: 6_291_456, gpus: "all" });
 		for (const image of [undefined, "", "a b", "x".repeat(256), 7])
-			expect(fields({ launcher: { type: "docker", image } }), String(image)).toEqual([
-				"launcher.image",
-			]);
+			expect(fields({ launcher: { type: "docker", image } }), String(image)).toEqual(["launcher.image"]);
 		for (const [name, values] of Object.entries({
 			command: ["python h.py", []],
 			memory: ["512mb", "0", "-1m", 6_291_455, true],
@@ -146,17 +137,14 @@ describe("readEndpoint", () => {
 				).toEqual([`launcher.${name}`]);
 		}
 		for (const volume of ["/a", "a:b", "/a:/b:rx", ":/b"])
-			expect(
-				fields({ launcher: { type: "docker", image: "i", volumes: [volume] } }),
-				volume,
-			).toEqual(["launcher.volumes.0"]);
+			expect(fields({ launcher: { type: "docker", image: "i", volumes: [volume] } }), volume).toEqual([
+				"launcher.volumes.0",
+			]);
 		expect(fields({ launcher: { type: "docker", image: "i", gpus: [0, -1, ""] } })).toEqual([
 			"launcher.gpus.1",
 			"launcher.gpus.2",
 		]);
-		expect(fields({ launcher: { type: "docker", image: "i", cwd: "/x" } })).toEqual([
-			"launcher.cwd",
-		]);
+		expect(fields({ launcher: { type: "docker", image: "i", cwd: "/x" } })).toEqual(["launcher.cwd"]);
 	});
 
 	it("D35: values of env are text", () => {
@@ -173,22 +161,19 @@ describe("readEndpoint", () => {
 			runsync: 60_000,
 			records: 31_536_000_000,
 		});
-		expect(
-			fields({ retention: { run: -1, runsync: 31_536_000_001, records: 1.5, other: 1 } }),
-		).toEqual(["retention.run", "retention.runsync", "retention.records", "retention.other"]);
+		expect(fields({ retention: { run: -1, runsync: 31_536_000_001, records: 1.5, other: 1 } })).toEqual([
+			"retention.run",
+			"retention.runsync",
+			"retention.records",
+			"retention.other",
+		]);
 		expect(fields({ retention: 60 })).toEqual(["retention"]);
 		const mine = endpoint({ retention: { run: 5, runsync: 6 } });
-		expect([
-			retentionOf(mine, "run"),
-			retentionOf(mine, "runsync"),
-			retentionOf(mine, "openai"),
-		]).toEqual([5, 6, 6]);
+		expect([retentionOf(mine, "run"), retentionOf(mine, "runsync"), retentionOf(mine, "openai")]).toEqual([5, 6, 6]);
 	});
 
 	it("D4: null is the default, at every depth", () => {
-		const nothing = Object.fromEntries(
-			Object.keys(ENDPOINT_SCHEMA.properties).map((name) => [name, null]),
-		);
+		const nothing = Object.fromEntries(Object.keys(ENDPOINT_SCHEMA.properties).map((name) => [name, null]));
 		expect(endpoint(nothing)).toStrictEqual(endpoint());
 		expect(
 			endpoint({
@@ -209,42 +194,33 @@ describe("readEndpoint", () => {
 			_: "",
 			é: "y",
 		});
-		for (const name of ["", "A=B", "A\0"])
-			expect(fields({ env: { [name]: "x" } }), name).toEqual([`env.${name}`]);
-		expect(endpoint(JSON.parse('{"env":{"__proto__":"x"}}') as object).env).toEqual(
-			JSON.parse('{"__proto__":"x"}'),
-		);
+		for (const name of ["", "A=B", "A\0"]) expect(fields({ env: { [name]: "x" } }), name).toEqual([`env.${name}`]);
+		expect(endpoint(JSON.parse('{"env":{"__proto__":"x"}}') as object).env).toEqual(JSON.parse('{"__proto__":"x"}'));
 	});
 
-	it.each(LIMITED_OPERATIONS)(
-		"D24, D35: limits of %s are whole numbers from 0, or off",
-		(operation) => {
-			for (const given of [
-				{},
-				{ per10s: 0 },
-				{ concurrent: 0 },
-				{ per10s: Number.MAX_SAFE_INTEGER, concurrent: "off" },
-				{ per10s: "off", concurrent: 1 },
-			]) {
-				expect(endpoint({ limits: { [operation]: given } }).limits).toEqual({ [operation]: given });
-			}
-			expect(
-				endpoint({ limits: { [operation]: { per10s: false, concurrent: false } } }).limits,
-			).toEqual({ [operation]: { per10s: "off", concurrent: "off" } });
-			for (const member of ["per10s", "concurrent"]) {
-				for (const value of [-1, 0.5, "7", "on", true, [], {}])
-					expect(
-						fields({ limits: { [operation]: { [member]: value } } }),
-						JSON.stringify(value),
-					).toEqual([`limits.${operation}.${member}`]);
-			}
-			for (const value of ["off", false, 7, []])
-				expect(fields({ limits: { [operation]: value } })).toEqual([`limits.${operation}`]);
-			expect(fields({ limits: { [operation]: { rate: 1 } } })).toEqual([
-				`limits.${operation}.rate`,
-			]);
-		},
-	);
+	it.each(LIMITED_OPERATIONS)("D24, D35: limits of %s are whole numbers from 0, or off", (operation) => {
+		for (const given of [
+			{},
+			{ per10s: 0 },
+			{ concurrent: 0 },
+			{ per10s: Number.MAX_SAFE_INTEGER, concurrent: "off" },
+			{ per10s: "off", concurrent: 1 },
+		]) {
+			expect(endpoint({ limits: { [operation]: given } }).limits).toEqual({ [operation]: given });
+		}
+		expect(endpoint({ limits: { [operation]: { per10s: false, concurrent: false } } }).limits).toEqual({
+			[operation]: { per10s: "off", concurrent: "off" },
+		});
+		for (const member of ["per10s", "concurrent"]) {
+			for (const value of [-1, 0.5, "7", "on", true, [], {}])
+				expect(fields({ limits: { [operation]: { [member]: value } } }), JSON.stringify(value)).toEqual([
+					`limits.${operation}.${member}`,
+				]);
+		}
+		for (const value of ["off", false, 7, []])
+			expect(fields({ limits: { [operation]: value } })).toEqual([`limits.${operation}`]);
+		expect(fields({ limits: { [operation]: { rate: 1 } } })).toEqual([`limits.${operation}.rate`]);
+	});
 
 	it("D24: operations without limits are no names in limits", () => {
 		expect(fields({ limits: { retry: {}, health: {}, Run: {} } })).toEqual([
@@ -256,11 +232,11 @@ describe("readEndpoint", () => {
 
 	it("D24: what is read is what limitsOf understands", () => {
 		const mine = endpoint({ limits: { run: { per10s: 5, concurrent: false }, queue: 1 } });
-		expect([
-			limitsOf(mine, "run"),
-			limitsOf(mine, "cancel"),
-			limitsOf(endpoint({ limits: false }), "run"),
-		]).toEqual([{ per10s: 5 }, { per10s: 100, concurrent: 20 }, {}]);
+		expect([limitsOf(mine, "run"), limitsOf(mine, "cancel"), limitsOf(endpoint({ limits: false }), "run")]).toEqual([
+			{ per10s: 5 },
+			{ per10s: 100, concurrent: 20 },
+			{},
+		]);
 	});
 
 	it.each(Array.from({ length: 41 }, (_, more) => 24 + more))(
@@ -298,13 +274,8 @@ describe("readEndpoint", () => {
 	it("D27: names that only RunPod has are faults, and the known ones are named", () => {
 		const read = readEndpoint("e", { templateId: "x", gpuTypeIds: ["y"], flashboot: true });
 		if (read.ok) throw new Error("taken");
-		expect(read.faults.map(({ field }) => field)).toEqual([
-			"templateId",
-			"gpuTypeIds",
-			"flashboot",
-		]);
-		for (const name of Object.keys(ENDPOINT_SCHEMA.properties))
-			expect(read.faults[0]?.message).toContain(name);
+		expect(read.faults.map(({ field }) => field)).toEqual(["templateId", "gpuTypeIds", "flashboot"]);
+		for (const name of Object.keys(ENDPOINT_SCHEMA.properties)) expect(read.faults[0]?.message).toContain(name);
 	});
 
 	it("D35: every fault is named at once, with its bound", () => {
@@ -328,9 +299,7 @@ describe("readEndpoint", () => {
 			"retention.run",
 			"workersMax",
 		]);
-		expect(read.faults.find(({ field }) => field === "leaseMs")?.message).toContain(
-			"from 2000 to 600000",
-		);
+		expect(read.faults.find(({ field }) => field === "leaseMs")?.message).toContain("from 2000 to 600000");
 	});
 });
 
@@ -351,7 +320,6 @@ describe("queueBound", () => {
 
 	it("D35: limits are off or a mapping, the queue off or a whole number", () => {
 		for (const limits of ["on", 7, [], true]) expect(fields({ limits })).toEqual(["limits"]);
-		for (const queue of [-1, 1.5, "7", true])
-			expect(fields({ limits: { queue } })).toEqual(["limits.queue"]);
+		for (const queue of [-1, 1.5, "7", true]) expect(fields({ limits: { queue } })).toEqual(["limits.queue"]);
 	});
 });

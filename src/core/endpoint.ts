@@ -2,10 +2,8 @@
 import { ENDPOINT_DEFAULTS, ENDPOINT_ID } from "./endpoint-schema.ts";
 import type { Schedule } from "./delivery.ts";
 import type { Fault } from "./errors.ts";
-import { LIMITED_OPERATIONS, STORED_MB, STREAM_CHUNKS, STREAM_MB } from "./limits.ts";
-import type { LimitedOperation } from "./limits.ts";
-import { check, isAbsent, isObject, withDefaults } from "./schema.ts";
-import type { Schema } from "./schema.ts";
+import { LIMITED_OPERATIONS, type LimitedOperation, STORED_MB, STREAM_CHUNKS, STREAM_MB } from "./limits.ts";
+import { check, isAbsent, isObject, type Schema, withDefaults } from "./schema.ts";
 
 export { ENDPOINT_DEFAULTS } from "./endpoint-schema.ts";
 
@@ -71,13 +69,10 @@ export function parseEndpoint(
 ): { ok: true; endpoint: Endpoint } | { ok: false; faults: Fault[] } {
 	const faults = [...check(ENDPOINT_ID, id, "id"), ...check(schema, raw)];
 	const crossed = workersCrossed(raw);
-	if (crossed && !faults.some(({ field }) => field === "workersMin" || field === "workersMax"))
-		faults.push(crossed);
+	if (crossed && !faults.some(({ field }) => field === "workersMin" || field === "workersMax")) faults.push(crossed);
 	if (faults.length > 0) return { ok: false, faults };
 	const { name = id, env, launcher, limits, ...rest } = withDefaults(schema, raw) as Read;
-	const texts = Object.fromEntries(
-		Object.entries(env).map(([variable, value]) => [variable, String(value)]),
-	);
+	const texts = Object.fromEntries(Object.entries(env).map(([variable, value]) => [variable, String(value)]));
 	return {
 		ok: true,
 		endpoint: {
@@ -136,11 +131,7 @@ function numberOrOff(value: unknown): number | "off" {
 export function mergeSettings(current: Readonly<Record<string, unknown>>, patch: unknown): unknown {
 	if (!isObject(patch)) return patch;
 	const [before, after] = [current["launcher"], patch["launcher"]];
-	const replaced =
-		isObject(before) &&
-		isObject(after) &&
-		!isAbsent(after["type"]) &&
-		after["type"] !== before["type"];
+	const replaced = isObject(before) && isObject(after) && !isAbsent(after["type"]) && after["type"] !== before["type"];
 	return merged(replaced ? { ...current, launcher: {} } : current, patch);
 }
 
@@ -178,9 +169,7 @@ export function storedBound({ limits }: Endpoint): number | undefined {
 }
 
 /** What a job's chunks may have (D43); undefined: no bound. */
-export function streamBound({
-	limits,
-}: Pick<Endpoint, "limits">): { bytes: number; chunks: number } | undefined {
+export function streamBound({ limits }: Pick<Endpoint, "limits">): { bytes: number; chunks: number } | undefined {
 	const megabytes = limits === "off" ? "off" : (limits.streamMb ?? STREAM_MB);
 	return megabytes === "off" ? undefined : { bytes: megabytes * 2 ** 20, chunks: STREAM_CHUNKS };
 }

@@ -1,7 +1,6 @@
 /** The table of errors as a whole. */
 import { describe, expect, it } from "vitest";
-import { ApiError, ERRORS, badRequest, errorBody } from "./errors.ts";
-import type { ErrorCode } from "./errors.ts";
+import { ApiError, badRequest, errorBody, type ErrorCode, ERRORS } from "./errors.ts";
 
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 
@@ -16,9 +15,7 @@ describe("errors", () => {
 
 	it("D3: no body has a member status or id", () => {
 		for (const code of CODES)
-			expect(
-				Object.keys(JSON.parse(errorBody(new ApiError(code, { status: 1, id: "x" })))),
-			).toEqual(["error", "code"]);
+			expect(Object.keys(JSON.parse(errorBody(new ApiError(code, { status: 1, id: "x" }))))).toEqual(["error", "code"]);
 	});
 
 	it("D3: only the statuses of the decision, and those of HTTP itself, are used; never 403", () => {
@@ -30,9 +27,7 @@ describe("errors", () => {
 	it("D3: 429 and 503 say when to come again", () => {
 		for (const code of CODES) {
 			const error = new ApiError(code);
-			expect(error.retryAfter !== undefined, code).toBe(
-				error.status === 429 || error.status === 503,
-			);
+			expect(error.retryAfter !== undefined, code).toBe(error.status === 429 || error.status === 503);
 		}
 	});
 
@@ -58,9 +53,7 @@ describe("errors", () => {
 	});
 
 	it("D3: the 405 carries its methods", () => {
-		expect(new ApiError("method_not_allowed", { method: "PUT", allow: "GET, POST" }).allow).toBe(
-			"GET, POST",
-		);
+		expect(new ApiError("method_not_allowed", { method: "PUT", allow: "GET, POST" }).allow).toBe("GET, POST");
 		expect(new ApiError("job_not_found").allow).toBeUndefined();
 	});
 });

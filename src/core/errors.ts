@@ -29,8 +29,7 @@ export const ERRORS = {
 	},
 	worker_unauthorized: {
 		status: 401,
-		sentence:
-			"{why} Start the worker with the variables that 'sluice worker-env {endpoint}' prints.",
+		sentence: "{why} Start the worker with the variables that 'sluice worker-env {endpoint}' prints.",
 	},
 	console_link_over: {
 		status: 401,
@@ -44,13 +43,11 @@ export const ERRORS = {
 	},
 	job_not_found: {
 		status: 404,
-		sentence:
-			"There is no job '{job}' on endpoint '{endpoint}': the id is unknown, or its result has expired.",
+		sentence: "There is no job '{job}' on endpoint '{endpoint}': the id is unknown, or its result has expired.",
 	},
 	delivery_not_found: {
 		status: 404,
-		sentence:
-			"There is no webhook delivery '{delivery}': the id is unknown, or it is over 7 days old.",
+		sentence: "There is no webhook delivery '{delivery}': the id is unknown, or it is over 7 days old.",
 	},
 	key_not_found: {
 		status: 404,
@@ -58,8 +55,7 @@ export const ERRORS = {
 	},
 	registry_not_found: {
 		status: 404,
-		sentence:
-			"There is no login to the registry '{registry}'. GET /v1/registries lists those that exist.",
+		sentence: "There is no login to the registry '{registry}'. GET /v1/registries lists those that exist.",
 	},
 	session_not_found: {
 		status: 404,
@@ -73,8 +69,7 @@ export const ERRORS = {
 	},
 	worker_gone: {
 		status: 404,
-		sentence:
-			"Endpoint '{endpoint}' has no worker '{worker}'. GET /v1/endpoints/{endpoint}/workers lists its workers.",
+		sentence: "Endpoint '{endpoint}' has no worker '{worker}'. GET /v1/endpoints/{endpoint}/workers lists its workers.",
 	},
 	host_not_found: {
 		status: 404,
@@ -82,8 +77,7 @@ export const ERRORS = {
 	},
 	path_not_found: {
 		status: 404,
-		sentence:
-			"There is no operation {method} {path}. Job operations are at /v2/<endpoint>/<operation>.",
+		sentence: "There is no operation {method} {path}. Job operations are at /v2/<endpoint>/<operation>.",
 	},
 	method_not_allowed: { status: 405, sentence: "{method} is not allowed here; use {allow}." },
 	job_not_retryable: {
@@ -96,8 +90,7 @@ export const ERRORS = {
 	},
 	idempotency_expired: {
 		status: 409,
-		sentence:
-			"The job of this Idempotency-Key {fate} and does not run again. Use a new key to submit it again.",
+		sentence: "The job of this Idempotency-Key {fate} and does not run again. Use a new key to submit it again.",
 	},
 	endpoint_exists: {
 		status: 409,
@@ -111,13 +104,11 @@ export const ERRORS = {
 	},
 	delivery_pending: {
 		status: 409,
-		sentence:
-			"Delivery '{delivery}' is in progress; it can be sent again after it was delivered or has failed.",
+		sentence: "Delivery '{delivery}' is in progress; it can be sent again after it was delivered or has failed.",
 	},
 	last_admin_key: {
 		status: 409,
-		sentence:
-			"This is the last admin key; without one the service cannot be managed. Create another one first.",
+		sentence: "This is the last admin key; without one the service cannot be managed. Create another one first.",
 	},
 	worker_not_launched: {
 		status: 409,
@@ -133,8 +124,7 @@ export const ERRORS = {
 	},
 	duplicate_worker_id: {
 		status: 409,
-		sentence:
-			"Another process is already polling as worker '{worker}'. Give each worker its own id in RUNPOD_POD_ID.",
+		sentence: "Another process is already polling as worker '{worker}'. Give each worker its own id in RUNPOD_POD_ID.",
 	},
 	body_too_large: {
 		status: 413,
@@ -236,8 +226,7 @@ export const ERRORS = {
 	},
 	internal: {
 		status: 500,
-		sentence:
-			"The request failed because of an internal error; the log has the details under {reference}.",
+		sentence: "The request failed because of an internal error; the log has the details under {reference}.",
 	},
 	not_ready: { status: 503, sentence: "This server {why}; use another one.", retryAfter: 2 },
 	store_unavailable: {
@@ -287,20 +276,13 @@ export class ApiError extends Error {
 	/** Seconds for `Retry-After`; `values.retryAfter` overrides the table. */
 	readonly retryAfter: number | undefined;
 
-	constructor(
-		code: ErrorCode,
-		values: Readonly<Record<string, string | number>> = {},
-		details?: readonly Fault[],
-	) {
-		super(
-			ERRORS[code].sentence.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "")),
-		);
+	constructor(code: ErrorCode, values: Readonly<Record<string, string | number>> = {}, details?: readonly Fault[]) {
+		super(ERRORS[code].sentence.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "")));
 		this.code = code;
 		this.details = details;
 		this.allow = values["allow"]?.toString();
 		const entry: Entry = ERRORS[code];
-		this.retryAfter =
-			values["retryAfter"] === undefined ? entry.retryAfter : Number(values["retryAfter"]);
+		this.retryAfter = values["retryAfter"] === undefined ? entry.retryAfter : Number(values["retryAfter"]);
 	}
 
 	get status(): number {

@@ -115,8 +115,7 @@ export const HOST_SCHEMA: Schema = {
 		insecure: {
 			type: "boolean",
 			default: false,
-			description:
-				"Allows tcp without tls to another machine: everyone in that network can then control it.",
+			description: "Allows tcp without tls to another machine: everyone in that network can then control it.",
 		},
 		workerUrl: {
 			type: "string",

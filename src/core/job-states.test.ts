@@ -1,7 +1,16 @@
 /** The table of transitions, spelled out a second time: each event in each state. */
 import { describe, expect, it } from "vitest";
-import { FINAL_STATES, JOB_STATES, RULES, allowed, isFinal, next, ruleOf } from "./job-states.ts";
-import type { JobEvent, JobState } from "./job-states.ts";
+import {
+	allowed,
+	FINAL_STATES,
+	isFinal,
+	JOB_STATES,
+	type JobEvent,
+	type JobState,
+	next,
+	ruleOf,
+	RULES,
+} from "./job-states.ts";
 
 /**
  * Where each event leads from each state where it may happen; `stays` where the state is kept,
@@ -26,14 +35,7 @@ const EVENTS = Object.keys(EXPECTED) as JobEvent[];
 
 describe("machine", () => {
 	it("spec 3: the states are the six of the specification, four of them final", () => {
-		expect(JOB_STATES).toEqual([
-			"IN_QUEUE",
-			"IN_PROGRESS",
-			"COMPLETED",
-			"FAILED",
-			"CANCELLED",
-			"TIMED_OUT",
-		]);
+		expect(JOB_STATES).toEqual(["IN_QUEUE", "IN_PROGRESS", "COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"]);
 		expect(JOB_STATES.filter(isFinal)).toEqual([...FINAL_STATES]);
 	});
 
@@ -50,9 +52,7 @@ describe("machine", () => {
 	});
 
 	it("D16: a final state is left by retry alone", () => {
-		const leaving = EVENTS.flatMap((on) =>
-			FINAL_STATES.filter((state) => next(state, on) !== undefined).map(() => on),
-		);
+		const leaving = EVENTS.flatMap((on) => FINAL_STATES.filter((state) => next(state, on) !== undefined).map(() => on));
 		expect(new Set(leaving)).toEqual(new Set(["retry"]));
 	});
 
@@ -69,10 +69,7 @@ describe("machine", () => {
 	});
 
 	it("D18: what ends a run from outside stops the worker, what a worker reports does not", () => {
-		expect(EVENTS.filter((on) => ruleOf(on).effects.includes("stop")).toSorted()).toEqual([
-			"cancel",
-			"overrun",
-		]);
+		expect(EVENTS.filter((on) => ruleOf(on).effects.includes("stop")).toSorted()).toEqual(["cancel", "overrun"]);
 	});
 
 	it("every event that leads into a final state settles the job", () => {

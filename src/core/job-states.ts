@@ -4,23 +4,11 @@
  */
 
 /** Spec 3. */
-export const JOB_STATES = [
-	"IN_QUEUE",
-	"IN_PROGRESS",
-	"COMPLETED",
-	"FAILED",
-	"CANCELLED",
-	"TIMED_OUT",
-] as const;
+export const JOB_STATES = ["IN_QUEUE", "IN_PROGRESS", "COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
 /** Only `retry` leaves a final state (spec 3, D16). */
-export const FINAL_STATES = [
-	"COMPLETED",
-	"FAILED",
-	"CANCELLED",
-	"TIMED_OUT",
-] as const satisfies readonly JobState[];
+export const FINAL_STATES = ["COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"] as const satisfies readonly JobState[];
 
 /**
  * What a transition does besides changing the state.
@@ -34,17 +22,7 @@ export const FINAL_STATES = [
  * - `erase`: removes input, output, chunks, error and secrets; keeps the record
  * - `delete`: removes the job
  */
-export type Effect =
-	| "start"
-	| "settle"
-	| "front"
-	| "back"
-	| "loss"
-	| "close"
-	| "clear"
-	| "stop"
-	| "erase"
-	| "delete";
+export type Effect = "start" | "settle" | "front" | "back" | "loss" | "close" | "clear" | "stop" | "erase" | "delete";
 
 interface Rule {
 	on: string;
@@ -121,9 +99,9 @@ export const RULES = [
 
 export type JobEvent = (typeof RULES)[number]["on"];
 
-const BY_EVENT = Object.fromEntries(
-	RULES.map((rule): [JobEvent, Rule] => [rule.on, rule]),
-) as Readonly<Record<JobEvent, Rule>>;
+const BY_EVENT = Object.fromEntries(RULES.map((rule): [JobEvent, Rule] => [rule.on, rule])) as Readonly<
+	Record<JobEvent, Rule>
+>;
 
 export function ruleOf(on: JobEvent): Readonly<Rule> {
 	return BY_EVENT[on];

@@ -1,20 +1,20 @@
 /** What events do to a job: cases by decision, and what holds after any sequence of events. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { newJob } from "./job.ts";
-import type { Job, Submission } from "./job.ts";
+import { type Job, newJob, type Submission } from "./job.ts";
 import {
-	MAX_LOSSES,
+	type Counts,
 	countsOf,
 	dueAt,
 	dueEvent,
 	errorOf,
+	type EventContext,
 	lossOf,
+	MAX_LOSSES,
 	transition,
+	type TransitionStep,
 } from "./job-transitions.ts";
-import type { Counts, EventContext, TransitionStep } from "./job-transitions.ts";
-import { RULES, isFinal } from "./job-states.ts";
-import type { JobEvent } from "./job-states.ts";
+import { isFinal, type JobEvent, RULES } from "./job-states.ts";
 
 const SUBMISSION: Submission = {
 	id: "j",
@@ -134,9 +134,7 @@ describe("step", () => {
 			job: { state: "FAILED", erased: true, webhook: undefined, s3Config: undefined },
 		});
 		for (const { on } of RULES)
-			expect(transition(erased.job, on, { now: T + 50_000 }) !== undefined, on).toBe(
-				on === "forget",
-			);
+			expect(transition(erased.job, on, { now: T + 50_000 }) !== undefined, on).toBe(on === "forget");
 		expect(after(erased.job, "forget", { now: T + 200_000 }).remove).toBe(true);
 	});
 
@@ -172,11 +170,7 @@ describe("dueEvent", () => {
 		const job = running();
 		expect(dueEvent(job, T + 20_099)).toBeUndefined();
 		expect(dueEvent(job, T + 20_100)).toMatchObject({ on: "lose" });
-		expect([0, 1, 2].map((losses) => lossOf({ ...job, losses }))).toEqual([
-			"lose",
-			"lose",
-			"exhaust",
-		]);
+		expect([0, 1, 2].map((losses) => lossOf({ ...job, losses }))).toEqual(["lose", "lose", "exhaust"]);
 		expect(dueEvent({ ...job, losses: 2 }, T + 20_100)).toMatchObject({ on: "exhaust" });
 	});
 
@@ -213,9 +207,7 @@ describe("errorOf and countsOf", () => {
 			{ ...past(2, "w2"), end: "released" },
 			past(3, "w3"),
 		]);
-		expect(message).toContain(
-			"attempt 1 on worker w1, attempt 3 on worker w3, attempt 4 on worker w4",
-		);
+		expect(message).toContain("attempt 1 on worker w1, attempt 3 on worker w3, attempt 4 on worker w4");
 		for (const on of ["claim", "complete", "fail", "cancel", "retry", "lose"] as const)
 			expect(errorOf(on, job, [])).toBeUndefined();
 	});
@@ -299,8 +291,7 @@ function live(
 		// outside.
 		if (!["lapse", "overrun", "expire", "forget", "lose", "exhaust"].includes(on))
 			apply(on, { now, worker: `w${now}`, over });
-		else if ((on === "lose" || on === "exhaust") && job.state === "IN_PROGRESS")
-			apply(lossOf(job), { now, over });
+		else if ((on === "lose" || on === "exhaust") && job.state === "IN_PROGRESS") apply(lossOf(job), { now, over });
 	}
 	return job;
 }
@@ -317,8 +308,7 @@ describe("any sequence of events", () => {
 					for (const key of Object.keys(sum) as (keyof Counts)[]) {
 						sum[key] += change[key];
 						expect(sum[key]).toBeGreaterThanOrEqual(0);
-						if (key !== "inQueue" && key !== "inProgress")
-							expect(change[key]).toBeGreaterThanOrEqual(0);
+						if (key !== "inQueue" && key !== "inProgress") expect(change[key]).toBeGreaterThanOrEqual(0);
 					}
 					isRemoved ||= done.remove;
 					expect(sum.inQueue).toBe(Number(job.state === "IN_QUEUE" && !isRemoved));
@@ -333,8 +323,7 @@ describe("any sequence of events", () => {
 						expect([job.worker, job.startedAt, job.missed]).toEqual([undefined, undefined, 0]);
 					expect(job.losses).toBeLessThanOrEqual(MAX_LOSSES);
 					if (!isFinal(job.state)) expect(job.losses).toBeLessThan(MAX_LOSSES);
-					if (done.closed)
-						expect(done.closed).toMatchObject({ attempt: before.attempt, worker: before.worker });
+					if (done.closed) expect(done.closed).toMatchObject({ attempt: before.attempt, worker: before.worker });
 					if (done.place) expect(job.queuedAt).toBeGreaterThanOrEqual(before.queuedAt);
 				});
 			}),

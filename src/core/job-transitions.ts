@@ -1,7 +1,6 @@
 /** Job transitions as pure functions; stores write the result. */
 import type { Attempt, AttemptEnd, Job } from "./job.ts";
-import { allowed, isFinal, ruleOf } from "./job-states.ts";
-import type { JobEvent, JobState } from "./job-states.ts";
+import { allowed, isFinal, type JobEvent, type JobState, ruleOf } from "./job-states.ts";
 
 /** At this many losses a job fails instead of returning to the queue (D16). */
 export const MAX_LOSSES = 3;
@@ -52,11 +51,7 @@ const ENDS: Partial<Record<JobEvent, AttemptEnd>> = {
 };
 
 /** Applies an event to a copy of `job`; undefined if its state does not allow the event. */
-export function transition(
-	job: Job,
-	on: JobEvent,
-	context: EventContext,
-): TransitionStep | undefined {
+export function transition(job: Job, on: JobEvent, context: EventContext): TransitionStep | undefined {
 	if (job.erased && on !== "forget") return undefined;
 	if (!allowed(job.state, on)) return undefined;
 	const rule = ruleOf(on);
@@ -132,8 +127,7 @@ function closedAttempt(job: Job, on: JobEvent, context: EventContext): Attempt |
 	if (job.worker === undefined || job.startedAt === undefined) return undefined;
 	// A final job keeps its last attempt in the record until a retry; others are already closed.
 	if (isFinal(job.state)) {
-		if (job.state === "TIMED_OUT" || job.endedAt === undefined || job.losses >= MAX_LOSSES)
-			return undefined;
+		if (job.state === "TIMED_OUT" || job.endedAt === undefined || job.losses >= MAX_LOSSES) return undefined;
 		return {
 			attempt: job.attempt,
 			worker: job.worker,
@@ -186,9 +180,7 @@ export function dueEvent(job: Job, now: number): { on: JobEvent; at: number } | 
 		case "IN_QUEUE":
 			return { on: "lapse", at: job.dueAt };
 		case "IN_PROGRESS":
-			return deadlineOf(job) <= job.dueAt
-				? { on: "overrun", at: job.dueAt }
-				: { on: lossOf(job), at: job.dueAt };
+			return deadlineOf(job) <= job.dueAt ? { on: "overrun", at: job.dueAt } : { on: lossOf(job), at: job.dueAt };
 		default:
 			return { on: job.erased ? "forget" : "expire", at: job.dueAt };
 	}
@@ -231,8 +223,7 @@ export function errorOf(
 
 /** Change of the endpoint's counts by an event (D13). */
 export function countsOf(on: JobEvent, from: JobState, to: JobState): Counts {
-	const into = (state: JobState): number =>
-		ruleOf(on).to === undefined ? 0 : Number(to === state);
+	const into = (state: JobState): number => (ruleOf(on).to === undefined ? 0 : Number(to === state));
 	return {
 		inQueue: into("IN_QUEUE") - Number(from === "IN_QUEUE"),
 		inProgress: into("IN_PROGRESS") - Number(from === "IN_PROGRESS"),

@@ -1,8 +1,7 @@
 /** The job object in each state, and its two times. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { newJob } from "./job.ts";
-import type { Job } from "./job.ts";
+import { type Job, newJob } from "./job.ts";
 import { transition } from "./job-transitions.ts";
 import { JOB_STATES } from "./job-states.ts";
 import { delayTime, executionTime, jobView, statusView } from "./job-view.ts";
@@ -23,14 +22,9 @@ const WAITING = newJob(
 	T,
 );
 const RUNNING = transition(WAITING, "claim", { now: T + 70, worker: "w" })!.job;
-const at = (on: "complete" | "fail" | "cancel" | "overrun"): Job =>
-	transition(RUNNING, on, { now: T + 200 })!.job;
+const at = (on: "complete" | "fail" | "cancel" | "overrun"): Job => transition(RUNNING, on, { now: T + 200 })!.job;
 
-function view(
-	job: Job,
-	now: number,
-	texts: { output?: string; error?: string } = {},
-): Record<string, unknown> {
+function view(job: Job, now: number, texts: { output?: string; error?: string } = {}): Record<string, unknown> {
 	return JSON.parse(jobView({ job, ...texts }, now));
 }
 
@@ -86,9 +80,13 @@ describe("jobView", () => {
 	});
 
 	it("D6: a job that ended in the queue has waited until its end and has no worker", () => {
-		expect(
-			view(transition(WAITING, "lapse", { now: T + 10_000 })!.job, T + 90_000, { error: "late" }),
-		).toEqual({ id: "j", status: "TIMED_OUT", delayTime: 10_000, executionTime: 0, error: "late" });
+		expect(view(transition(WAITING, "lapse", { now: T + 10_000 })!.job, T + 90_000, { error: "late" })).toEqual({
+			id: "j",
+			status: "TIMED_OUT",
+			delayTime: 10_000,
+			executionTime: 0,
+			error: "late",
+		});
 	});
 
 	it("D6: both times belong to the last attempt; retries stands only above 0", () => {

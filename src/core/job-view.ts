@@ -3,8 +3,7 @@
  * for byte (D5). Schema: `JOB` in `src/api/jobs.ts`.
  */
 import type { Job } from "./job.ts";
-import { piecesOf } from "./json/json-text.ts";
-import type { JsonPieces, JsonText } from "./json/json-text.ts";
+import { type JsonPieces, type JsonText, piecesOf } from "./json/json-text.ts";
 import type { JobState } from "./job-states.ts";
 
 export interface JobResult {
@@ -24,9 +23,7 @@ export function delayTime(job: Job, now: number): number {
 
 /** Time of the last attempt, ms; grows while it runs, 0 before it (D6). */
 export function executionTime(job: Job, now: number): number {
-	return job.startedAt === undefined
-		? 0
-		: Math.max(0, Math.round((job.endedAt ?? now) - job.startedAt));
+	return job.startedAt === undefined ? 0 : Math.max(0, Math.round((job.endedAt ?? now) - job.startedAt));
 }
 
 /** JSON text on one line; in pieces if the output is large. */
@@ -34,8 +31,7 @@ export function jobView(result: JobResult & { output?: string | undefined }, now
 export function jobView(result: JobResult, now: number): JsonPieces;
 export function jobView({ job, output, error }: JobResult, now: number): JsonPieces {
 	const shown =
-		output !== undefined &&
-		(job.state === "COMPLETED" || job.state === "IN_PROGRESS" || job.state === "FAILED");
+		output !== undefined && (job.state === "COMPLETED" || job.state === "IN_PROGRESS" || job.state === "FAILED");
 	let text =
 		`{"id":"${job.id}","status":"${job.state}","delayTime":${delayTime(job, now)}` +
 		`,"executionTime":${executionTime(job, now)}`;

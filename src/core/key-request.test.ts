@@ -31,25 +31,20 @@ describe("readKeyRequest", () => {
 	});
 
 	it("D30: a name has 1 to 100 characters", () => {
-		for (const name of ["x", "x".repeat(100), "\u{1f511}".repeat(100)])
-			expect(fields({ ...GOOD, name })).toEqual([]);
-		for (const name of ["", "x".repeat(101), 7, null, undefined])
-			expect(fields({ ...GOOD, name })).toEqual(["name"]);
+		for (const name of ["x", "x".repeat(100), "\u{1f511}".repeat(100)]) expect(fields({ ...GOOD, name })).toEqual([]);
+		for (const name of ["", "x".repeat(101), 7, null, undefined]) expect(fields({ ...GOOD, name })).toEqual(["name"]);
 	});
 
 	it("D30: scopes are a list of at least one of read, write and admin", () => {
-		for (const scopes of ["read", "write", "admin"])
-			expect(fields({ ...GOOD, scopes: [scopes] })).toEqual([]);
-		for (const scopes of [[], "read", {}, null, undefined])
-			expect(fields({ ...GOOD, scopes })).toEqual(["scopes"]);
+		for (const scopes of ["read", "write", "admin"]) expect(fields({ ...GOOD, scopes: [scopes] })).toEqual([]);
+		for (const scopes of [[], "read", {}, null, undefined]) expect(fields({ ...GOOD, scopes })).toEqual(["scopes"]);
 		for (const scope of ["Read", "", "owner", 1, null])
 			expect(fields({ ...GOOD, scopes: ["read", scope] })).toEqual(["scopes.1"]);
 	});
 
 	it("D30: endpoints are a list of at least one id: an empty one is not taken for all", () => {
 		expect(fields({ ...GOOD, endpoints: ["x".repeat(64)] })).toEqual([]);
-		for (const endpoints of [[], "a", {}, true])
-			expect(fields({ ...GOOD, endpoints })).toEqual(["endpoints"]);
+		for (const endpoints of [[], "a", {}, true]) expect(fields({ ...GOOD, endpoints })).toEqual(["endpoints"]);
 		for (const id of ["", "a/b", "x".repeat(65), 7, null])
 			expect(fields({ ...GOOD, endpoints: ["a", id] })).toEqual(["endpoints.1"]);
 	});
@@ -58,9 +53,7 @@ describe("readKeyRequest", () => {
 		const read = readKeyRequest({ name: "n", scopes: ["read", "admin"], endpoints: ["a"] }, NOW);
 		expect(read).toEqual({
 			ok: false,
-			faults: [
-				{ field: "endpoints", message: expect.stringContaining("cannot go with the scope admin") },
-			],
+			faults: [{ field: "endpoints", message: expect.stringContaining("cannot go with the scope admin") }],
 		});
 	});
 
@@ -94,12 +87,7 @@ describe("readKeyRequest", () => {
 	});
 
 	it("D2: all faults at once; a body that is no object is one", () => {
-		expect(fields({ name: "", scopes: [], endpoints: [], x: 1 })).toEqual([
-			"name",
-			"scopes",
-			"endpoints",
-			"x",
-		]);
+		expect(fields({ name: "", scopes: [], endpoints: [], x: 1 })).toEqual(["name", "scopes", "endpoints", "x"]);
 		for (const raw of [null, undefined, [], "x", 7]) expect(fields(raw)).toEqual([""]);
 	});
 });

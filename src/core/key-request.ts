@@ -1,8 +1,7 @@
 /** The body of `POST /v1/keys` (D30, D39). */
 import { ENDPOINT_ID } from "./endpoint-schema.ts";
 import type { Fault } from "./errors.ts";
-import { check, isAbsent } from "./schema.ts";
-import type { Schema } from "./schema.ts";
+import { check, isAbsent, type Schema } from "./schema.ts";
 import { NO_CONTROLS } from "./text.ts";
 
 /** `admin` allows everything, `write` includes `read` (D30). */
@@ -34,8 +33,7 @@ export const KEY_REQUEST_SCHEMA = {
 			type: "array",
 			minItems: 1,
 			items: { enum: SCOPES },
-			description:
-				"read: jobs and endpoints; write: also submit, cancel and retry; admin: everything.",
+			description: "read: jobs and endpoints; write: also submit, cancel and retry; admin: everything.",
 			examples: [["write"]],
 			"x-message": "must be a list of one or more of read, write and admin.",
 		},
@@ -43,8 +41,7 @@ export const KEY_REQUEST_SCHEMA = {
 			type: "array",
 			minItems: 1,
 			items: ENDPOINT_ID,
-			description:
-				"Ids of the only endpoints it is valid for; absent: all. Not with the scope admin.",
+			description: "Ids of the only endpoints it is valid for; absent: all. Not with the scope admin.",
 			examples: [["thumbnail"]],
 			"x-message": "must be a list of one or more endpoint ids; leave it out for all endpoints.",
 		},

@@ -13,15 +13,12 @@ describe("limitsOf", () => {
 		["purge-queue", 2, undefined],
 		["openai", 2000, 400],
 		["requests", 10, 2],
-	] as const)(
-		"spec 8: /%s has %d requests in 10 s and %s at once",
-		(operation, per10s, concurrent) => {
-			expect(limitsOf({ limits: {} }, operation)).toEqual({
-				per10s,
-				...(concurrent === undefined ? {} : { concurrent }),
-			});
-		},
-	);
+	] as const)("spec 8: /%s has %d requests in 10 s and %s at once", (operation, per10s, concurrent) => {
+		expect(limitsOf({ limits: {} }, operation)).toEqual({
+			per10s,
+			...(concurrent === undefined ? {} : { concurrent }),
+		});
+	});
 
 	it("spec 8: these are all rows", () => {
 		expect(Object.keys(DEFAULT_LIMITS)).toEqual([...LIMITED_OPERATIONS]);
@@ -29,8 +26,7 @@ describe("limitsOf", () => {
 	});
 
 	it("D35: off is no limit for any operation", () => {
-		for (const operation of LIMITED_OPERATIONS)
-			expect(limitsOf({ limits: "off" }, operation)).toEqual({});
+		for (const operation of LIMITED_OPERATIONS) expect(limitsOf({ limits: "off" }, operation)).toEqual({});
 	});
 
 	it("D24, D35: one number is changed or lifted, the other stays, and so do other operations", () => {

@@ -37,8 +37,7 @@ export interface LimitSettings {
 		| Partial<
 				Record<
 					LimitedOperation,
-					| { per10s?: number | "off" | undefined; concurrent?: number | "off" | undefined }
-					| undefined
+					{ per10s?: number | "off" | undefined; concurrent?: number | "off" | undefined } | undefined
 				>
 		  >;
 }

@@ -1,8 +1,7 @@
 /** Logins to registries of container images, as users give them (D45). */
 import { registryName } from "./image-name.ts";
 import type { Fault } from "./errors.ts";
-import { check } from "./schema.ts";
-import type { Schema } from "./schema.ts";
+import { check, type Schema } from "./schema.ts";
 import { NO_CONTROLS } from "./text.ts";
 
 export interface RegistryLogin {
@@ -77,9 +76,7 @@ export function readRegistryName(text: string): string | undefined {
 export function readRegistryLogin(
 	name: string,
 	body: unknown,
-):
-	| { ok: true; registry: string; login: RegistryLogin }
-	| { ok: false; faults: [Fault, ...Fault[]] } {
+): { ok: true; registry: string; login: RegistryLogin } | { ok: false; faults: [Fault, ...Fault[]] } {
 	const registry = readRegistryName(name);
 	const faults = check(REGISTRY_LOGIN_SCHEMA, body);
 	if (registry === undefined) faults.unshift({ field: "registry", message: REGISTRY_NAME_MESSAGE });

@@ -1,7 +1,6 @@
 /** What posts of workers mean, by the bodies of protocol B.5. */
 import { describe, expect, it } from "vitest";
-import { RESULT_LIMIT, notJson, readReport, tooLarge } from "./report.ts";
-import type { ReportParts } from "./report.ts";
+import { notJson, readReport, type ReportParts, RESULT_LIMIT, tooLarge } from "./report.ts";
 
 const end = (on: "complete" | "fail", rest: object = {}): object => ({
 	kind: "end",
@@ -25,21 +24,9 @@ describe("readReport", () => {
 			{ output: '{"detail":7}', error: '"bad"' },
 			end("fail", { output: '{"detail":7}', error: "bad" }),
 		],
-		[
-			"a wish for a new start",
-			{ output: "1", stopPod: "true" },
-			end("complete", { output: "1", restart: true }),
-		],
-		[
-			"a wish that is not true",
-			{ output: "1", stopPod: '"true"' },
-			end("complete", { output: "1" }),
-		],
-		[
-			"a progress value",
-			{ status: '"IN_PROGRESS"', output: '{"step":1}' },
-			{ kind: "progress", value: '{"step":1}' },
-		],
+		["a wish for a new start", { output: "1", stopPod: "true" }, end("complete", { output: "1", restart: true })],
+		["a wish that is not true", { output: "1", stopPod: '"true"' }, end("complete", { output: "1" })],
+		["a progress value", { status: '"IN_PROGRESS"', output: '{"step":1}' }, { kind: "progress", value: '{"step":1}' }],
 		["progress without a value", { status: '"IN_PROGRESS"' }, { kind: "progress", value: "null" }],
 		["another status", { status: '"COMPLETED"', output: "1" }, end("complete", { output: "1" })],
 	])("B.5: %s", (_, parts, expected) => {

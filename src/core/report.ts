@@ -19,9 +19,9 @@ export const REPORT_MEMBERS = ["output", "error", "status", "stopPod"] as const;
 export const CHUNK_MEMBERS = ["output", "metrics"] as const;
 
 /** JSON texts of the members. */
-export type ReportParts = Partial<
-	Record<Exclude<(typeof REPORT_MEMBERS)[number], "output">, string>
-> & { output?: JsonText };
+export type ReportParts = Partial<Record<Exclude<(typeof REPORT_MEMBERS)[number], "output">, string>> & {
+	output?: JsonText;
+};
 
 /** A parsed post. */
 export type Report =
@@ -42,8 +42,7 @@ export function readReport(parts: ReportParts): Report {
 	if (parts.status === '"IN_PROGRESS"') return { kind: "progress", value: parts.output ?? "null" };
 	const restart = parts.stopPod === "true";
 	const output = parts.output === undefined ? {} : { output: parts.output };
-	if (parts.error === undefined || parts.error === "null")
-		return { kind: "end", on: "complete", ...output, restart };
+	if (parts.error === undefined || parts.error === "null") return { kind: "end", on: "complete", ...output, restart };
 	const error = parts.error.startsWith('"') ? (JSON.parse(parts.error) as string) : parts.error;
 	return { kind: "end", on: "fail", ...output, error, restart };
 }

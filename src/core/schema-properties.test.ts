@@ -5,8 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { OPTIONS } from "../config/options.ts";
 import { KEY_REQUEST_SCHEMA } from "./key-request.ts";
-import { check, sentence } from "./schema.ts";
-import type { Schema } from "./schema.ts";
+import { check, type Schema, sentence } from "./schema.ts";
 import { SUBMISSION_SCHEMA } from "./submission.ts";
 import { ENDPOINT_SCHEMA } from "../endpoint-settings.ts";
 
@@ -25,8 +24,7 @@ interface Sample {
 	at: string;
 }
 
-const join = (name: string | number, at: string): string =>
-	at === "" ? String(name) : `${name}.${at}`;
+const join = (name: string | number, at: string): string => (at === "" ? String(name) : `${name}.${at}`);
 
 const leaf: fc.Arbitrary<Sample> = fc.oneof(
 	fc
@@ -40,17 +38,15 @@ const leaf: fc.Arbitrary<Sample> = fc.oneof(
 				at: "",
 			};
 		}),
-	fc
-		.tuple(fc.string({ unit: "binary" }), fc.nat(3), fc.nat(3))
-		.map(([text, less, more]): Sample => {
-			const { length } = Array.from(text);
-			return {
-				schema: { type: "string", minLength: Math.max(0, length - less), maxLength: length + more },
-				good: text,
-				bad: text + "x".repeat(more + 1),
-				at: "",
-			};
-		}),
+	fc.tuple(fc.string({ unit: "binary" }), fc.nat(3), fc.nat(3)).map(([text, less, more]): Sample => {
+		const { length } = Array.from(text);
+		return {
+			schema: { type: "string", minLength: Math.max(0, length - less), maxLength: length + more },
+			good: text,
+			bad: text + "x".repeat(more + 1),
+			at: "",
+		};
+	}),
 	fc
 		.uniqueArray(fc.string(), { minLength: 2, maxLength: 5 })
 		.map(([bad, ...words]): Sample => ({ schema: { enum: words }, good: words[0], bad, at: "" })),
@@ -63,21 +59,19 @@ const { sample } = fc.letrec<{ sample: Sample }>((tie) => ({
 	sample: fc.oneof(
 		{ depthSize: "small", withCrossShrink: true },
 		leaf,
-		fc
-			.tuple(tie("sample"), fc.nat(3), fc.nat(3))
-			.map(([{ schema, good, bad, at }, before, after]): Sample => {
-				const around = (item: unknown): unknown[] => [
-					...Array<unknown>(before).fill(good),
-					item,
-					...Array<unknown>(after).fill(good),
-				];
-				return {
-					schema: { type: "array", items: schema },
-					good: around(good),
-					bad: around(bad),
-					at: join(before, at),
-				};
-			}),
+		fc.tuple(tie("sample"), fc.nat(3), fc.nat(3)).map(([{ schema, good, bad, at }, before, after]): Sample => {
+			const around = (item: unknown): unknown[] => [
+				...Array<unknown>(before).fill(good),
+				item,
+				...Array<unknown>(after).fill(good),
+			];
+			return {
+				schema: { type: "array", items: schema },
+				good: around(good),
+				bad: around(bad),
+				at: join(before, at),
+			};
+		}),
 		fc
 			.tuple(
 				fc.dictionary(fc.stringMatching(/^[a-z_]{1,12}$/), tie("sample"), {
@@ -91,12 +85,10 @@ const { sample } = fc.letrec<{ sample: Sample }>((tie) => ({
 				const names = Object.keys(members);
 				const chosen = names[pick % names.length]!;
 				const good = Object.fromEntries(names.map((name) => [name, members[name]!.good]));
-				const schema = object(
-					Object.fromEntries(names.map((name) => [name, members[name]!.schema])),
-					{ required: names },
-				);
-				if (how === "unknown")
-					return { schema, good, bad: { ...good, "not known": 1 }, at: "not known" };
+				const schema = object(Object.fromEntries(names.map((name) => [name, members[name]!.schema])), {
+					required: names,
+				});
+				if (how === "unknown") return { schema, good, bad: { ...good, "not known": 1 }, at: "not known" };
 				if (how === "missing")
 					return {
 						schema,
@@ -122,9 +114,7 @@ describe("any schema", () => {
 				expect(check(schema, bad)).toEqual([
 					{
 						field: at,
-						message: expect.stringMatching(
-							/^(must be|is missing; it must be|is unknown; expected one of) .*\.$/s,
-						),
+						message: expect.stringMatching(/^(must be|is missing; it must be|is unknown; expected one of) .*\.$/s),
 					},
 				]);
 			}),
@@ -137,10 +127,7 @@ describe("any schema", () => {
 		const names = schemas.flatMap((schema) => Object.keys(schema.properties!));
 		const value = fc.oneof(
 			fc.anything(),
-			fc.dictionary(
-				fc.constantFrom(...names),
-				fc.oneof(fc.anything(), fc.jsonValue(), fc.constant("sEcReT")),
-			),
+			fc.dictionary(fc.constantFrom(...names), fc.oneof(fc.anything(), fc.jsonValue(), fc.constant("sEcReT"))),
 		);
 		fc.assert(
 			fc.property(fc.constantFrom(...schemas), value, (schema, any) => {
@@ -153,13 +140,11 @@ describe("any schema", () => {
 /** Every schema inside a schema, with its path. */
 function* all(schema: Schema, path: string): Generator<[string, Schema]> {
 	yield [path, schema];
-	for (const [name, member] of Object.entries(schema.properties ?? {}))
-		yield* all(member, `${path}.${name}`);
+	for (const [name, member] of Object.entries(schema.properties ?? {})) yield* all(member, `${path}.${name}`);
 	for (const [at, branch] of (schema.oneOf ?? []).entries()) yield* all(branch, `${path}|${at}`);
 	if (schema.items) yield* all(schema.items, `${path}[]`);
 	if (schema.propertyNames) yield* all(schema.propertyNames, `${path}:name`);
-	if (typeof schema.additionalProperties === "object")
-		yield* all(schema.additionalProperties, `${path}.*`);
+	if (typeof schema.additionalProperties === "object") yield* all(schema.additionalProperties, `${path}.*`);
 }
 
 describe("our schemas", () => {
@@ -175,10 +160,7 @@ describe("our schemas", () => {
 		(path, schema) => {
 			if (schema.pattern !== undefined) expect(schema["x-message"], path).toBeDefined();
 			expect(sentence(schema)).toMatch(/^must .*\.$/);
-			for (const value of [
-				...(schema.default === undefined ? [] : [schema.default]),
-				...(schema.examples ?? []),
-			])
+			for (const value of [...(schema.default === undefined ? [] : [schema.default]), ...(schema.examples ?? [])])
 				expect(check(schema, value)).toEqual([]);
 		},
 	);

@@ -1,7 +1,6 @@
 /** The checker of schemas: every bound on both sides. */
 import { describe, expect, it } from "vitest";
-import { check, sentence, withDefaults } from "./schema.ts";
-import type { Schema } from "./schema.ts";
+import { check, type Schema, sentence, withDefaults } from "./schema.ts";
 
 function fields(schema: Schema, value: unknown): string[] {
 	return check(schema, value).map(({ field }) => field);
@@ -147,9 +146,7 @@ describe("check", () => {
 	])("D2: a value that $must", ({ schema, inside, outside, must }) => {
 		for (const value of inside) expect(check(schema, value), JSON.stringify(value)).toEqual([]);
 		for (const value of outside)
-			expect(check(schema, value, "f"), JSON.stringify(value)).toEqual([
-				{ field: "f", message: must },
-			]);
+			expect(check(schema, value, "f"), JSON.stringify(value)).toEqual([{ field: "f", message: must }]);
 		expect(sentence(schema)).toBe(must);
 	});
 
@@ -165,21 +162,14 @@ describe("check", () => {
 			"d",
 			"f",
 		]);
-		expect(check(schema, { d: 0 }, "policy")).toEqual([
-			{ field: "policy.d", message: "must be true or false." },
-		]);
+		expect(check(schema, { d: 0 }, "policy")).toEqual([{ field: "policy.d", message: "must be true or false." }]);
 	});
 
 	it("D4: null is an absent optional member; a required one is missing, with what it must be", () => {
-		const schema = object(
-			{ a: { type: "integer", minimum: 1 }, b: { type: "string" } },
-			{ required: ["a"] },
-		);
+		const schema = object({ a: { type: "integer", minimum: 1 }, b: { type: "string" } }, { required: ["a"] });
 		expect(check(schema, { a: 1, b: null })).toEqual([]);
 		for (const value of [{}, { a: null }, { a: undefined }])
-			expect(check(schema, value)).toEqual([
-				{ field: "a", message: "is missing; it must be a whole number from 1." },
-			]);
+			expect(check(schema, value)).toEqual([{ field: "a", message: "is missing; it must be a whole number from 1." }]);
 	});
 
 	it("D2: unknown members are faults where the schema is closed, and the known ones are named", () => {
@@ -211,18 +201,13 @@ describe("check", () => {
 		(name) => {
 			const value: unknown = JSON.parse(`{"${name}": 7}`);
 			expect(fields(object({ a: {} }), value)).toEqual([name]);
-			expect(fields({ type: "object", additionalProperties: { type: "string" } }, value)).toEqual([
-				name,
-			]);
+			expect(fields({ type: "object", additionalProperties: { type: "string" } }, value)).toEqual([name]);
 			expect(check(object({ [name]: { type: "integer" } }, { required: [name] }), {})).toEqual([
 				{ field: name, message: "is missing; it must be a whole number." },
 			]);
-			expect(
-				fields(
-					{ oneOf: [object({ type: { const: name } }), object({ type: { const: "b" } })] },
-					{},
-				),
-			).toEqual(["type"]);
+			expect(fields({ oneOf: [object({ type: { const: name } }), object({ type: { const: "b" } })] }, {})).toEqual([
+				"type",
+			]);
 		},
 	);
 
@@ -235,30 +220,19 @@ describe("check", () => {
 			],
 			"x-message": "must be off or an object with type.",
 		};
-		for (const value of ["off", { type: "a", x: 1 }, { type: "b" }])
-			expect(check(schema, value)).toEqual([]);
-		expect(check(schema, { type: "a" })).toEqual([
-			{ field: "x", message: "is missing; it must be a whole number." },
-		]);
-		expect(check(schema, { type: "b", x: 1 })).toEqual([
-			{ field: "x", message: "is unknown; expected one of type." },
-		]);
+		for (const value of ["off", { type: "a", x: 1 }, { type: "b" }]) expect(check(schema, value)).toEqual([]);
+		expect(check(schema, { type: "a" })).toEqual([{ field: "x", message: "is missing; it must be a whole number." }]);
+		expect(check(schema, { type: "b", x: 1 })).toEqual([{ field: "x", message: "is unknown; expected one of type." }]);
 		expect(check(schema, { type: "c" })).toEqual([{ field: "type", message: "must be a or b." }]);
-		expect(check(schema, {})).toEqual([
-			{ field: "type", message: "is missing; it must be a or b." },
-		]);
+		expect(check(schema, {})).toEqual([{ field: "type", message: "is missing; it must be a or b." }]);
 		for (const value of ["on", 7, []])
-			expect(check(schema, value, "f")).toEqual([
-				{ field: "f", message: "must be off or an object with type." },
-			]);
+			expect(check(schema, value, "f")).toEqual([{ field: "f", message: "must be off or an object with type." }]);
 	});
 
 	it("D2: where a list or one object is a possible shape, the fault names its member", () => {
 		const list: Schema = { oneOf: [{ const: "*" }, { type: "array", items: { type: "string" } }] };
 		expect(fields(list, ["a", 7])).toEqual(["1"]);
-		expect(
-			fields({ oneOf: [{ const: "off" }, object({ a: { type: "integer" } })] }, { a: "x" }),
-		).toEqual(["a"]);
+		expect(fields({ oneOf: [{ const: "off" }, object({ a: { type: "integer" } })] }, { a: "x" })).toEqual(["a"]);
 	});
 });
 

@@ -91,13 +91,7 @@ function visit(schema: Schema, value: unknown, field: string, faults: Fault[]): 
 }
 
 /** Checks against the branch of the value's type, so that the fault names a member. */
-function visitOneOf(
-	schema: Schema,
-	branches: readonly Schema[],
-	value: unknown,
-	field: string,
-	faults: Fault[],
-): void {
+function visitOneOf(schema: Schema, branches: readonly Schema[], value: unknown, field: string, faults: Fault[]): void {
 	const kind = Array.isArray(value) ? "array" : isObject(value) ? "object" : undefined;
 	const [only, ...others] = branches.filter(({ type }) => kind !== undefined && type === kind);
 	if (!only) {
@@ -106,9 +100,7 @@ function visitOneOf(
 		return;
 	}
 	if (others.length === 0 || !isObject(value)) return visit(only, value, field, faults);
-	const [name, first] = Object.entries(only.properties ?? {}).find(
-		([, member]) => member.const !== undefined,
-	)!;
+	const [name, first] = Object.entries(only.properties ?? {}).find(([, member]) => member.const !== undefined)!;
 	const options = [only, ...others];
 	const branch = options.find(({ properties }) => properties?.[name]?.const === value[name]);
 	if (branch) return visit(branch, value, field, faults);
@@ -120,18 +112,12 @@ function visitOneOf(
 	});
 }
 
-function visitMembers(
-	schema: Schema,
-	value: Record<string, unknown>,
-	field: string,
-	faults: Fault[],
-): void {
+function visitMembers(schema: Schema, value: Record<string, unknown>, field: string, faults: Fault[]): void {
 	const { properties = {}, required = [], propertyNames, additionalProperties = true } = schema;
 	for (const [name, member] of Object.entries(properties)) {
 		const given = Object.hasOwn(value, name) ? value[name] : undefined;
 		if (!isAbsent(given)) visit(member, given, inside(field, name), faults);
-		else if (required.includes(name))
-			faults.push({ field: inside(field, name), message: missing(sentence(member)) });
+		else if (required.includes(name)) faults.push({ field: inside(field, name), message: missing(sentence(member)) });
 	}
 	for (const [name, member] of Object.entries(value)) {
 		if (Object.hasOwn(properties, name)) continue;
@@ -159,9 +145,7 @@ function fits(schema: Schema, value: unknown): boolean {
 			return isObject(value);
 		case "array":
 			return (
-				Array.isArray(value) &&
-				value.length >= (schema.minItems ?? 0) &&
-				value.length <= (schema.maxItems ?? Infinity)
+				Array.isArray(value) && value.length >= (schema.minItems ?? 0) && value.length <= (schema.maxItems ?? Infinity)
 			);
 		case "boolean":
 			return typeof value === "boolean";
@@ -184,10 +168,7 @@ function fitsNumber(
 }
 
 /** Checks length first, so that no pattern runs on an oversized text. */
-function fitsText(
-	{ minLength = 0, maxLength = Infinity, pattern, format }: Schema,
-	text: string,
-): boolean {
+function fitsText({ minLength = 0, maxLength = Infinity, pattern, format }: Schema, text: string): boolean {
 	if (text.length < minLength || text.length > 2 * maxLength) return false;
 	if (text.length < 2 * minLength || text.length > maxLength) {
 		const { length } = Array.from(text);
@@ -210,8 +191,7 @@ function expected(schema: Schema): string {
 			return "true or false";
 		case "string":
 			return (
-				(schema.format ? FORMATS[schema.format].noun : "text") +
-				count(schema.minLength, schema.maxLength, "characters")
+				(schema.format ? FORMATS[schema.format].noun : "text") + count(schema.minLength, schema.maxLength, "characters")
 			);
 		case "integer":
 			return `a whole number${range(schema)}`;
@@ -231,8 +211,7 @@ function range({ minimum, maximum, exclusiveMinimum, "x-unit": unit }: Schema): 
 	const of = unit === undefined ? "" : ` of ${unit}`;
 	if (exclusiveMinimum !== undefined)
 		return `${of} above ${exclusiveMinimum}${maximum === undefined ? "" : ` and at most ${maximum}`}`;
-	if (minimum !== undefined)
-		return `${of} from ${minimum}${maximum === undefined ? "" : ` to ${maximum}`}`;
+	if (minimum !== undefined) return `${of} from ${minimum}${maximum === undefined ? "" : ` to ${maximum}`}`;
 	return of + (maximum === undefined ? "" : ` of at most ${maximum}`);
 }
 

@@ -1,8 +1,7 @@
 /** What may be submitted: every member just inside and just outside its bounds. */
 import { describe, expect, it } from "vitest";
 import type { Schema } from "./schema.ts";
-import { SUBMISSION_JSON, SUBMISSION_SCHEMA, readSubmission } from "./submission.ts";
-import type { SubmissionParts } from "./submission.ts";
+import { readSubmission, SUBMISSION_JSON, SUBMISSION_SCHEMA, type SubmissionParts } from "./submission.ts";
 
 const GOOD: SubmissionParts = { input: "object" };
 
@@ -35,20 +34,15 @@ describe("readSubmission", () => {
 
 	it("D4: null for an optional member means absent", () => {
 		expect(wish({ ...GOOD, webhook: null, policy: null, s3Config: null })).toEqual(wish(GOOD));
-		expect(
-			wish({ ...GOOD, policy: { executionTimeout: null, ttl: null, lowPriority: null } }),
-		).toEqual(wish(GOOD));
+		expect(wish({ ...GOOD, policy: { executionTimeout: null, ttl: null, lowPriority: null } })).toEqual(wish(GOOD));
 	});
 
-	it.each([
-		"http://a.test/",
-		"https://a.test/x?y=z#w",
-		"HTTP://A.test",
-		"http://127.0.0.1:9/",
-		"http://[::1]:8/",
-	])("spec 2.3: the webhook %s is taken as it stands", (webhook) => {
-		expect(wish({ ...GOOD, webhook })).toMatchObject({ webhook });
-	});
+	it.each(["http://a.test/", "https://a.test/x?y=z#w", "HTTP://A.test", "http://127.0.0.1:9/", "http://[::1]:8/"])(
+		"spec 2.3: the webhook %s is taken as it stands",
+		(webhook) => {
+			expect(wish({ ...GOOD, webhook })).toMatchObject({ webhook });
+		},
+	);
 
 	it.each([
 		"",
@@ -67,21 +61,16 @@ describe("readSubmission", () => {
 		expect(fields({ ...GOOD, webhook })).toEqual(["webhook"]);
 	});
 
-	it.each([5001, 600_000, Number.MAX_SAFE_INTEGER])(
-		"D15: an executionTimeout of %d is inside",
-		(executionTimeout) => {
-			expect(wish({ ...GOOD, policy: { executionTimeout } })).toMatchObject({
-				executionTimeoutMs: executionTimeout,
-			});
-		},
-	);
+	it.each([5001, 600_000, Number.MAX_SAFE_INTEGER])("D15: an executionTimeout of %d is inside", (executionTimeout) => {
+		expect(wish({ ...GOOD, policy: { executionTimeout } })).toMatchObject({
+			executionTimeoutMs: executionTimeout,
+		});
+	});
 
 	it.each([5000, 0, -1, 5001.5, Number.MAX_SAFE_INTEGER + 1, 1e300, "6000", true, [], {}])(
 		"D15: an executionTimeout of %j is refused",
 		(executionTimeout) => {
-			expect(fields({ ...GOOD, policy: { executionTimeout } })).toEqual([
-				"policy.executionTimeout",
-			]);
+			expect(fields({ ...GOOD, policy: { executionTimeout } })).toEqual(["policy.executionTimeout"]);
 			expect(readSubmission({ ...GOOD, policy: { executionTimeout } })).toMatchObject({
 				faults: [{ message: expect.stringContaining("above 5000 and at most 9007199254740991") }],
 			});
@@ -92,12 +81,9 @@ describe("readSubmission", () => {
 		expect(wish({ ...GOOD, policy: { ttl } })).toMatchObject({ ttlMs: ttl });
 	});
 
-	it.each([9_999, 604_800_001, 10_000.5, -10_000, "10000", false, []])(
-		"D15: a ttl of %j is refused",
-		(ttl) => {
-			expect(fields({ ...GOOD, policy: { ttl } })).toEqual(["policy.ttl"]);
-		},
-	);
+	it.each([9_999, 604_800_001, 10_000.5, -10_000, "10000", false, []])("D15: a ttl of %j is refused", (ttl) => {
+		expect(fields({ ...GOOD, policy: { ttl } })).toEqual(["policy.ttl"]);
+	});
 
 	it("spec 2.4: lowPriority is a boolean", () => {
 		expect(wish({ ...GOOD, policy: { lowPriority: true } })).toMatchObject({ lowPriority: true });
@@ -124,19 +110,13 @@ describe("readSubmission", () => {
 				},
 			}),
 		).toMatchObject({ s3Config: true });
-		for (const s3Config of ["x", 7, false, []])
-			expect(fields({ ...GOOD, s3Config })).toEqual(["s3Config"]);
+		for (const s3Config of ["x", 7, false, []]) expect(fields({ ...GOOD, s3Config })).toEqual(["s3Config"]);
 		expect(
 			fields({
 				...GOOD,
 				s3Config: { accessId: 1, accessSecret: {}, bucketName: [], endpointUrl: true },
 			}),
-		).toEqual([
-			"s3Config.accessId",
-			"s3Config.accessSecret",
-			"s3Config.bucketName",
-			"s3Config.endpointUrl",
-		]);
+		).toEqual(["s3Config.accessId", "s3Config.accessSecret", "s3Config.bucketName", "s3Config.endpointUrl"]);
 	});
 
 	it("D2: all faults are named at once, each sentence with its bound", () => {
@@ -185,9 +165,7 @@ describe("readSubmission", () => {
 	});
 
 	it("D4: unknown members of policy are ignored", () => {
-		expect(wish({ ...GOOD, policy: { executionTimeoutMs: 1, priority: "high" } })).toEqual(
-			wish(GOOD),
-		);
+		expect(wish({ ...GOOD, policy: { executionTimeoutMs: 1, priority: "high" } })).toEqual(wish(GOOD));
 	});
 
 	it("D22: no value of s3Config is in a sentence", () => {
@@ -201,12 +179,9 @@ describe("readSubmission", () => {
 	it("spec 2.3 to 2.5: the schema describes every member, with the defaults of the specification", () => {
 		const { policy, s3Config } = SUBMISSION_SCHEMA.properties;
 		for (const members of [SUBMISSION_SCHEMA.properties, policy.properties, s3Config.properties]) {
-			for (const [name, { description }] of Object.entries<Schema>(members))
-				expect(description, name).toMatch(/\.$/);
+			for (const [name, { description }] of Object.entries<Schema>(members)) expect(description, name).toMatch(/\.$/);
 		}
-		const defaults = Object.entries<Schema>(policy.properties).map(
-			([name, { default: standard }]) => [name, standard],
-		);
+		const defaults = Object.entries<Schema>(policy.properties).map(([name, { default: standard }]) => [name, standard]);
 		expect(Object.fromEntries(defaults)).toEqual({
 			executionTimeout: 600_000,
 			ttl: 86_400_000,

@@ -2,8 +2,7 @@
 import { DEFAULT_TTL_MS, ENDPOINT_DEFAULTS } from "./endpoint.ts";
 import type { Fault } from "./errors.ts";
 import type { JsonKind } from "./json/json-scan.ts";
-import { check, isAbsent, sentence } from "./schema.ts";
-import type { Schema } from "./schema.ts";
+import { check, isAbsent, type Schema, sentence } from "./schema.ts";
 
 /** More would break Python's parser in a worker (D4). */
 const BOUNDS = { maxDepth: 500, maxDigits: 4000 } as const;

@@ -20,9 +20,7 @@ describe("D36: escape sequences", () => {
 	});
 
 	it("colours stay on demand, and end with their line", () => {
-		expect(printableLines(`${ESC}[31mone${ESC}[2J\ntwo`, { colours: true })).toBe(
-			`${ESC}[31mone${ESC}[0m\ntwo`,
-		);
+		expect(printableLines(`${ESC}[31mone${ESC}[2J\ntwo`, { colours: true })).toBe(`${ESC}[31mone${ESC}[0m\ntwo`);
 	});
 
 	it("other control characters become visible; lines stay", () => {

@@ -1,11 +1,9 @@
 /** The timeline of a job, over any life it can have. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { newJob } from "./job.ts";
-import type { Attempt, Job } from "./job.ts";
+import { type Attempt, type Job, newJob } from "./job.ts";
 import { lossOf, transition } from "./job-transitions.ts";
-import { isFinal } from "./job-states.ts";
-import type { JobEvent } from "./job-states.ts";
+import { isFinal, type JobEvent } from "./job-states.ts";
 import { attemptsOf } from "./timeline.ts";
 import { timelineOf } from "./timeline-events.ts";
 
@@ -52,8 +50,7 @@ function lived(events: readonly { on: JobEvent | "loss"; after: number }[]): {
 function linesOf(...events: (JobEvent | "loss")[]): string[] {
 	const { job, history } = lived(events.map((on) => ({ on, after: 10 })));
 	return timelineOf(job, attemptsOf(job, history)).map(
-		({ event, at, attempt }) =>
-			`${at - START} ${event}${attempt === undefined ? "" : ` ${attempt}`}`,
+		({ event, at, attempt }) => `${at - START} ${event}${attempt === undefined ? "" : ` ${attempt}`}`,
 	);
 }
 
@@ -71,15 +68,7 @@ describe("timelineOf", () => {
 		],
 		[
 			["claim", "loss", "claim", "release", "claim", "fail"],
-			[
-				"0 submitted",
-				"10 started 1",
-				"20 lost 1",
-				"30 started 2",
-				"40 released 2",
-				"50 started 3",
-				"60 failed 3",
-			],
+			["0 submitted", "10 started 1", "20 lost 1", "30 started 2", "40 released 2", "50 started 3", "60 failed 3"],
 		],
 		[
 			["claim", "fail", "retry"],
@@ -87,26 +76,11 @@ describe("timelineOf", () => {
 		],
 		[
 			["claim", "fail", "retry", "claim", "complete"],
-			[
-				"0 submitted",
-				"10 started 1",
-				"20 failed 1",
-				"30 retried",
-				"40 started 2",
-				"50 completed 2",
-			],
+			["0 submitted", "10 started 1", "20 failed 1", "30 retried", "40 started 2", "50 completed 2"],
 		],
 		[
 			["claim", "fail", "retry", "claim", "loss", "claim"],
-			[
-				"0 submitted",
-				"10 started 1",
-				"20 failed 1",
-				"40 retried",
-				"40 started 2",
-				"50 lost 2",
-				"60 started 3",
-			],
+			["0 submitted", "10 started 1", "20 failed 1", "40 retried", "40 started 2", "50 lost 2", "60 started 3"],
 		],
 		[
 			["claim", "overrun", "retry", "claim"],
@@ -148,14 +122,7 @@ describe("timelineOf", () => {
 	});
 
 	it("D39: is sorted by time, whatever the clock did", () => {
-		const event = fc.constantFrom<JobEvent | "loss">(
-			"claim",
-			"complete",
-			"fail",
-			"loss",
-			"release",
-			"retry",
-		);
+		const event = fc.constantFrom<JobEvent | "loss">("claim", "complete", "fail", "loss", "release", "retry");
 		fc.assert(
 			fc.property(
 				fc.array(fc.record({ on: event, after: fc.integer({ min: -5000, max: 5000 }) }), {
@@ -195,34 +162,25 @@ describe("timelineOf", () => {
 				(events) => {
 					const { job, history, happened } = lived(events);
 					const timeline = timelineOf(job, attemptsOf(job, history));
-					expect(timeline.map(({ at }) => at)).toEqual(
-						timeline.map(({ at }) => at).toSorted((a, b) => a - b),
-					);
+					expect(timeline.map(({ at }) => at)).toEqual(timeline.map(({ at }) => at).toSorted((a, b) => a - b));
 					expect(timeline[0]).toMatchObject({ at: START, event: "submitted" });
 					expect(timeline.filter((each) => each.event === "started").map(({ at }) => at)).toEqual(
 						happened.filter(({ on }) => on === "claim").map(({ at }) => at),
 					);
 					for (const on of ["loss", "release"] as const) {
 						const wanted = happened
-							.filter((each) =>
-								on === "loss" ? each.on === "lose" || each.on === "exhaust" : each.on === on,
-							)
+							.filter((each) => (on === "loss" ? each.on === "lose" || each.on === "exhaust" : each.on === on))
 							.map(({ at }) => at);
 						expect(
-							timeline
-								.filter((each) => each.event === (on === "loss" ? "lost" : "released"))
-								.map(({ at }) => at),
+							timeline.filter((each) => each.event === (on === "loss" ? "lost" : "released")).map(({ at }) => at),
 						).toEqual(wanted);
 					}
 					const last = timeline.filter((each) => each.event !== "expired").at(-1)!;
-					if (isFinal(job.state))
-						expect(last).toMatchObject({ at: job.endedAt, event: job.state.toLowerCase() });
+					if (isFinal(job.state)) expect(last).toMatchObject({ at: job.endedAt, event: job.state.toLowerCase() });
 					const retry = happened.findLast(({ on }) => on === "retry");
 					const returned = happened.findLast(({ on }) => on === "lose" || on === "release");
 					if (retry && retry.at > (returned?.at ?? 0))
-						expect(timeline).toContainEqual(
-							expect.objectContaining({ at: retry.at, event: "retried" }),
-						);
+						expect(timeline).toContainEqual(expect.objectContaining({ at: retry.at, event: "retried" }));
 					expect(timeline.every(({ message }) => /^[A-Z].*\.$/.test(message))).toBe(true);
 				},
 			),

@@ -1,7 +1,6 @@
 /** The timeline of a job (D39). */
 import type { Job } from "./job.ts";
-import { isFinal } from "./job-states.ts";
-import type { JobState } from "./job-states.ts";
+import { isFinal, type JobState } from "./job-states.ts";
 import type { AttemptDetails } from "./timeline.ts";
 
 export const TIMELINE_EVENTS = [
@@ -41,30 +40,22 @@ const FINALS = {
 	FAILED: { event: "failed", message: "The job failed: it was lost too often." },
 	CANCELLED: { event: "cancelled", message: "The job was cancelled while it waited." },
 	TIMED_OUT: { event: "timed_out", message: "The job waited longer than its ttl." },
-} as const satisfies Record<
-	Exclude<JobState, "IN_QUEUE" | "IN_PROGRESS">,
-	Pick<TimelineEvent, "event" | "message">
->;
+} as const satisfies Record<Exclude<JobState, "IN_QUEUE" | "IN_PROGRESS">, Pick<TimelineEvent, "event" | "message">>;
 
 /**
  * Events, oldest first. Only the last retry's time is recorded: an earlier retry is shown at the
  * start of the next attempt if the previous one failed or timed out, else not at all.
  */
 export function timelineOf(job: Job, attempts: readonly AttemptDetails[]): TimelineEvent[] {
-	const events: TimelineEvent[] = [
-		{ at: job.submittedAt, event: "submitted", message: "The job was submitted." },
-	];
+	const events: TimelineEvent[] = [{ at: job.submittedAt, event: "submitted", message: "The job was submitted." }];
 	const lastRetry = lastRetryOf(job, attempts);
 	for (const [index, details] of attempts.entries()) {
 		const { attempt, worker, startedAt, endedAt, end } = details;
 		const before = attempts[index - 1];
 		const hasLastRetry =
-			lastRetry !== undefined &&
-			lastRetry <= startedAt &&
-			(before?.endedAt ?? job.submittedAt) <= lastRetry;
+			lastRetry !== undefined && lastRetry <= startedAt && (before?.endedAt ?? job.submittedAt) <= lastRetry;
 		if (hasLastRetry) events.push(retried(lastRetry));
-		else if (before?.end === "failed" || before?.end === "timed_out")
-			events.push(retried(startedAt));
+		else if (before?.end === "failed" || before?.end === "timed_out") events.push(retried(startedAt));
 		events.push({
 			at: startedAt,
 			event: "started",
@@ -82,16 +73,12 @@ export function timelineOf(job: Job, attempts: readonly AttemptDetails[]): Timel
 			});
 	}
 	const last = attempts.at(-1);
-	if (
-		lastRetry !== undefined &&
-		!events.some(({ event, at }) => event === "retried" && at === lastRetry)
-	)
+	if (lastRetry !== undefined && !events.some(({ event, at }) => event === "retried" && at === lastRetry))
 		events.push(retried(lastRetry));
 	const { state, endedAt } = job;
 	if (state !== "IN_QUEUE" && state !== "IN_PROGRESS" && endedAt !== undefined) {
 		const final = FINALS[state];
-		const byAttempt =
-			last?.end === final.event && last.attempt === job.attempt && last.endedAt === endedAt;
+		const byAttempt = last?.end === final.event && last.attempt === job.attempt && last.endedAt === endedAt;
 		if (!byAttempt) events.push({ at: endedAt, ...final });
 		if (job.erased)
 			events.push({
@@ -114,13 +101,8 @@ export function expiresAt(job: Job): number | undefined {
 }
 
 /** Start of the current or last wait, if a retry began it. */
-function lastRetryOf(
-	{ submittedAt, queuedAt }: Job,
-	attempts: readonly AttemptDetails[],
-): number | undefined {
-	const returned = attempts.some(
-		({ end, endedAt }) => (end === "lost" || end === "released") && endedAt === queuedAt,
-	);
+function lastRetryOf({ submittedAt, queuedAt }: Job, attempts: readonly AttemptDetails[]): number | undefined {
+	const returned = attempts.some(({ end, endedAt }) => (end === "lost" || end === "released") && endedAt === queuedAt);
 	return queuedAt === submittedAt || returned ? undefined : queuedAt;
 }
 

@@ -1,9 +1,7 @@
 /** Attempts as returned, and the reason a job waits. */
 import { describe, expect, it } from "vitest";
-import { newJob } from "./job.ts";
-import type { Attempt, Job } from "./job.ts";
-import { REASON_CODES, attemptsOf, waitReason } from "./timeline.ts";
-import type { WaitSample } from "./timeline.ts";
+import { type Attempt, type Job, newJob } from "./job.ts";
+import { attemptsOf, REASON_CODES, waitReason, type WaitSample } from "./timeline.ts";
 
 const FRESH = newJob(
 	{
@@ -67,9 +65,7 @@ describe("attemptsOf", () => {
 
 	it("D39: one that stands in the history is returned once", () => {
 		const cancelled: Attempt = { ...LOST, attempt: 2, worker: "w2", end: "cancelled" };
-		expect(attemptsOf({ ...running, state: "CANCELLED", endedAt: 40 }, [cancelled])).toHaveLength(
-			1,
-		);
+		expect(attemptsOf({ ...running, state: "CANCELLED", endedAt: 40 }, [cancelled])).toHaveLength(1);
 	});
 
 	it.each([
@@ -98,39 +94,23 @@ describe("waitReason", () => {
 	const cases: [string, Partial<WaitSample>, string][] = [
 		["paused comes before all else", { paused: true, workersMax: 0, busy: ["w1"] }, "paused"],
 		["no worker may start", { workersMax: 0 }, "no_worker_allowed"],
-		[
-			"workersMax binds only launched workers",
-			{ workersMax: 0, external: true, busy: ["w1"] },
-			"workers_busy",
-		],
+		["workersMax binds only launched workers", { workersMax: 0, external: true, busy: ["w1"] }, "workers_busy"],
 		[
 			"every worker may still run an old attempt",
 			{ idle: ["w1"], busy: ["w2"], fenced: ["w1", "w2", "w9"] },
 			"old_attempt_running",
 		],
-		[
-			"one of the workers is free of old attempts",
-			{ busy: ["w1", "w2"], fenced: ["w1"] },
-			"workers_busy",
-		],
+		["one of the workers is free of old attempts", { busy: ["w1", "w2"], fenced: ["w1"] }, "workers_busy"],
 		["all are busy while another starts", { busy: ["w1"], starting: ["w2"] }, "workers_busy"],
 		["one is free", { idle: ["w1"], busy: ["w2"] }, "worker_starting"],
 		["one starts", { starting: ["w1"], crashing: "code 1" }, "worker_starting"],
 		["they end before they work", { crashing: "code 1" }, "workers_crashing"],
 		["nobody attached", { external: true }, "no_worker"],
-		[
-			"nobody attached, whatever its priority",
-			{ external: true, onlyLowPriority: true },
-			"no_worker",
-		],
+		["nobody attached, whatever its priority", { external: true, onlyLowPriority: true }, "no_worker"],
 		["no GPU is free", { withoutGpu: "All are taken." }, "no_gpu_free"],
 		["no GPU is free for one more", { withoutGpu: "All are taken.", busy: ["w1"] }, "workers_busy"],
 		["low priority starts none", { onlyLowPriority: true }, "low_priority"],
-		[
-			"low priority, and one is starting anyway",
-			{ onlyLowPriority: true, starting: ["w1"] },
-			"worker_starting",
-		],
+		["low priority, and one is starting anyway", { onlyLowPriority: true, starting: ["w1"] }, "worker_starting"],
 		["nothing yet", {}, "worker_starting"],
 	];
 

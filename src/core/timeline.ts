@@ -34,16 +34,10 @@ export function attemptsOf(job: Job, history: readonly Attempt[]): AttemptDetail
 			open,
 			...(workerEnd !== undefined && { workerEnd }),
 		};
-		return end === "cancelled" || end === "timed_out"
-			? { ...details, stop: stopStep(past) }
-			: details;
+		return end === "cancelled" || end === "timed_out" ? { ...details, stop: stopStep(past) } : details;
 	});
 	const { worker, startedAt, attempt, endedAt } = job;
-	if (
-		worker === undefined ||
-		startedAt === undefined ||
-		attempts.some((past) => past.attempt === attempt)
-	)
+	if (worker === undefined || startedAt === undefined || attempts.some((past) => past.attempt === attempt))
 		return attempts;
 	if (!isFinal(job.state) || endedAt === undefined)
 		return [...attempts, { attempt, worker, startedAt, end: "running", open: true }];
@@ -113,8 +107,7 @@ export function waitReason(s: WaitSample): Reason {
 		return {
 			code: "paused",
 			message:
-				`Endpoint '${s.endpoint}' is paused: jobs are queued but not started. Resume the ` +
-				"endpoint to start them.",
+				`Endpoint '${s.endpoint}' is paused: jobs are queued but not started. Resume the ` + "endpoint to start them.",
 		};
 	if (!s.external && s.workersMax === 0)
 		return {
@@ -133,8 +126,7 @@ export function waitReason(s: WaitSample): Reason {
 			code: "workers_busy",
 			message: `All ${s.busy.length} workers are busy${atMaximum ? `, and workersMax is ${s.workersMax}` : ""}.`,
 		};
-	if (s.idle.length > 0)
-		return { code: "worker_starting", message: "A worker is idle and is about to take the job." };
+	if (s.idle.length > 0) return { code: "worker_starting", message: "A worker is idle and is about to take the job." };
 	if (s.starting.length > 0)
 		return {
 			code: "worker_starting",

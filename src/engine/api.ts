@@ -15,10 +15,7 @@ import type { Workers } from "./workers/workers.ts";
 
 /** What clients, workers and operators can do. Throws `ApiError` for refusals. */
 export interface Engine extends Lifecycle {
-	access: Pick<
-		Access,
-		"keys" | "sessions" | "consoleLinks" | "tokens" | "failures" | "audit" | "registries"
-	>;
+	access: Pick<Access, "keys" | "sessions" | "consoleLinks" | "tokens" | "failures" | "audit" | "registries">;
 	/** Rate and concurrency limits of spec 8 (D24). */
 	limits: { admit: Admit };
 	jobs: Jobs;

@@ -2,8 +2,7 @@
 import type { BudgetMeters } from "../budgets.ts";
 import type { Clock } from "../clock.ts";
 import type { EventBus } from "../events.ts";
-import { hex } from "../ids.ts";
-import type { Random } from "../ids.ts";
+import { hex, type Random } from "../ids.ts";
 import type { Launcher, WorkerLogs } from "../launchers/launcher.ts";
 import { backgroundTasks } from "../service.ts";
 import type { Store } from "../store/contract/store.ts";

@@ -1,8 +1,6 @@
 /** Answers of any size: counted while they wait for their client, which must read (D41). */
-import { jobView } from "../core/job-view.ts";
-import type { JobResult } from "../core/job-view.ts";
-import type { JsonPieces } from "../core/json/json-text.ts";
-import { release, sizeOf } from "../core/json/json-text.ts";
+import { type JobResult, jobView } from "../core/job-view.ts";
+import { type JsonPieces, release, sizeOf } from "../core/json/json-text.ts";
 import { principalOf } from "./auth.ts";
 import type { Call } from "./call.ts";
 import { FREE_BYTES, hold, holdNow } from "./memory/call-memory.ts";
@@ -12,11 +10,7 @@ import { json } from "./reply.ts";
 const MS_PER_BYTE = 1 / 2 ** 20;
 
 /** Sends JSON text when the caller may hold it. */
-export async function answer(
-	call: Call,
-	text: JsonPieces,
-	headers: readonly string[] = [],
-): Promise<void> {
+export async function answer(call: Call, text: JsonPieces, headers: readonly string[] = []): Promise<void> {
 	const size = bytesIn(text);
 	if (size > FREE_BYTES) {
 		await hold(call, size);
@@ -76,7 +70,5 @@ export function outputSize({ output, outputBytes }: JobResult): number {
 }
 
 function bytesIn(text: JsonPieces): number {
-	return typeof text === "string"
-		? text.length
-		: text.reduce((sum, piece) => sum + piece.length, 0);
+	return typeof text === "string" ? text.length : text.reduce((sum, piece) => sum + piece.length, 0);
 }

@@ -4,9 +4,8 @@
  */
 import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/errors.ts";
-import { may } from "../engine/access/keys.ts";
+import { may, type Principal } from "../engine/access/keys.ts";
 import type { Scope } from "../core/key-request.ts";
-import type { Principal } from "../engine/access/keys.ts";
 import type { Call } from "./call.ts";
 import { fromCookie, pageTokenIn, tokenIn } from "./console/session-cookie.ts";
 
@@ -28,22 +27,15 @@ export function presented(call: Call): string | undefined {
  * Sets `principal`; throws 401. A key takes precedence over a session. `changes`: whether a GET has
  * side effects.
  */
-export async function identify(
-	call: Call,
-	scope: Scope,
-	changes?: (call: Call) => boolean,
-): Promise<void> {
+export async function identify(call: Call, scope: Scope, changes?: (call: Call) => boolean): Promise<void> {
 	const key = presented(call);
 	const principal =
-		key === undefined
-			? await fromCookie(call, changes)
-			: await call.engine.access.keys.identify(key, call.req.socket);
+		key === undefined ? await fromCookie(call, changes) : await call.engine.access.keys.identify(key, call.req.socket);
 	if (!principal)
 		throw key === undefined
 			? new ApiError("unauthorized", { why: "The request carries no API key." })
 			: wrongKey(call, new ApiError("unauthorized", { why: "The API key is unknown." }));
-	if (!may(principal, scope, call.params.endpoint || undefined))
-		await call.pace.spend(principal.keyId, 0, call.caller);
+	if (!may(principal, scope, call.params.endpoint || undefined)) await call.pace.spend(principal.keyId, 0, call.caller);
 	permit(principal, scope, call.params.endpoint || undefined);
 	call.principal = principal;
 }
@@ -86,15 +78,10 @@ export async function admitWorker(call: Call): Promise<void> {
 	const refused = (why: string): ApiError => new ApiError("worker_unauthorized", { why, endpoint });
 	if (token === undefined) throw refused("The worker sent no token.");
 	if (!/^[a-zA-Z0-9_.:-]{1,128}$/.test(worker))
-		throw refused(
-			"The worker id in the path must be 1 to 128 of the characters a-z, A-Z, 0-9, _, ., : and -.",
-		);
+		throw refused("The worker id in the path must be 1 to 128 of the characters a-z, A-Z, 0-9, _, ., : and -.");
 	const peer = call.req.socket;
 	if (!(await call.engine.access.tokens.admits({ token, endpoint, worker, peer })))
-		throw wrongKey(
-			call,
-			refused("The worker's token is not valid for this worker id and endpoint."),
-		);
+		throw wrongKey(call, refused("The worker's token is not valid for this worker id and endpoint."));
 	const found = call.engine.endpoints.find(endpoint);
 	if (found instanceof Promise) await found;
 }

@@ -1,6 +1,5 @@
 import { once } from "node:events";
-import { createServer, request } from "node:http";
-import type { IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -40,19 +39,16 @@ async function open(body: string, onTestFinished: (end: () => void) => void): Pr
 it.each<[what: string, read: (call: Call) => Promise<Uint8Array | undefined>]>([
 	["bytes", readBytes],
 	["JSON", async (call) => (await readJson(call, { members: [] })).blocks[0]],
-])(
-	"D3: a request that is not answered yet keeps nothing of its body, read as %s",
-	async (_, read) => {
-		for (const size of [100, 1_000_000]) {
-			const ends: (() => void)[] = [];
-			const call = await open(`"${"x".repeat(size)}"`, (end) => ends.push(end));
-			const kept = await read(call).then((body) => new WeakRef(body!));
-			do {
-				await new Promise((resolve) => setImmediate(resolve));
-				collect();
-			} while (kept.deref() !== undefined);
-			expect(call.req.complete).toBe(true);
-			for (const end of ends) end();
-		}
-	},
-);
+])("D3: a request that is not answered yet keeps nothing of its body, read as %s", async (_, read) => {
+	for (const size of [100, 1_000_000]) {
+		const ends: (() => void)[] = [];
+		const call = await open(`"${"x".repeat(size)}"`, (end) => ends.push(end));
+		const kept = await read(call).then((body) => new WeakRef(body!));
+		do {
+			await new Promise((resolve) => setImmediate(resolve));
+			collect();
+		} while (kept.deref() !== undefined);
+		expect(call.req.complete).toBe(true);
+		for (const end of ends) end();
+	}
+});

@@ -1,9 +1,7 @@
 /** Reads request bodies: bounded (D3); scanned as JSON on arrival, not parsed (D5). */
 import { ApiError } from "../core/errors.ts";
-import { jsonScanner } from "../core/json/json-scan.ts";
-import type { JsonMember, JsonScan } from "../core/json/json-scan.ts";
-import { BLOCK_BYTES, LARGE_BYTES, cut, release } from "../core/json/json-text.ts";
-import type { JsonText } from "../core/json/json-text.ts";
+import { type JsonMember, type JsonScan, jsonScanner } from "../core/json/json-scan.ts";
+import { BLOCK_BYTES, cut, type JsonText, LARGE_BYTES, release } from "../core/json/json-text.ts";
 import type { Call } from "./call.ts";
 import { FREE_BYTES, hold } from "./memory/call-memory.ts";
 
@@ -169,9 +167,7 @@ function scanned(blocks: readonly Buffer[], size: number, scan: JsonScan): Scann
 	};
 	const text = (part: Part | undefined): string | undefined => {
 		if (!part) return undefined;
-		return blocks.length === 1
-			? blocks[0]!.toString(encoding, part.start, part.end)
-			: bytes(part).toString(encoding);
+		return blocks.length === 1 ? blocks[0]!.toString(encoding, part.start, part.end) : bytes(part).toString(encoding);
 	};
 	const payload = (part: Part | undefined): JsonText | undefined =>
 		part && part.end - part.start >= LARGE_BYTES ? cut(blocks, part.start, part.end) : text(part);
@@ -225,12 +221,7 @@ function gather(size: number | undefined): {
 		},
 		blocks() {
 			close();
-			const blocks =
-				small === undefined
-					? full.splice(0)
-					: small.length === 1
-						? small
-						: [Buffer.concat(small, bytes)];
+			const blocks = small === undefined ? full.splice(0) : small.length === 1 ? small : [Buffer.concat(small, bytes)];
 			// Freed: the request keeps this closure until answered, which may take minutes (D40).
 			small = undefined;
 			return blocks;
@@ -246,12 +237,7 @@ function gather(size: number | undefined): {
 /** 400 for a body that is not a JSON object; mentions a non-JSON Content-Type (D4). */
 export function notAnObject(call: Call, scan: JsonScan): ApiError {
 	const type = call.req.headers["content-type"];
-	const hint =
-		type !== undefined && !/json/i.test(type)
-			? `; its Content-Type says '${type.slice(0, 100)}'`
-			: "";
-	const why = scan.ok
-		? `it is ${scan.kind === "array" ? "an array" : `a ${scan.kind}`}.`
-		: scan.fault.message;
+	const hint = type !== undefined && !/json/i.test(type) ? `; its Content-Type says '${type.slice(0, 100)}'` : "";
+	const why = scan.ok ? `it is ${scan.kind === "array" ? "an array" : `a ${scan.kind}`}.` : scan.fault.message;
 	return new ApiError("bad_json", { why, type: hint });
 }

@@ -68,17 +68,11 @@ export function bundle(folder: string): Bundle {
 /** Undefined without a page. */
 async function readFolder(folder: string): Promise<ReadonlyMap<string, BundleFile> | undefined> {
 	const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-	const paths = entries
-		.filter((entry) => entry.isFile())
-		.map((entry) => join(entry.parentPath, entry.name));
+	const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 	const contents = new Map(
 		await Promise.all(
 			paths.map(
-				async (path) =>
-					[
-						path.slice(join(folder, sep).length).replaceAll(sep, "/"),
-						await readFile(path),
-					] as const,
+				async (path) => [path.slice(join(folder, sep).length).replaceAll(sep, "/"), await readFile(path)] as const,
 			),
 		),
 	);

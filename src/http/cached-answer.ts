@@ -28,17 +28,10 @@ export async function sendCacheable(
 ): Promise<void> {
 	const { req, res, caller } = call;
 	const { "accept-encoding": accepted = "", "if-none-match": has = "" } = req.headers;
-	const coding = (["br", "gzip"] as const).find(
-		(each) => packed.has(each) && takes(accepted, each),
-	);
+	const coding = (["br", "gzip"] as const).find((each) => packed.has(each) && takes(accepted, each));
 	const etag = `"${tag}${coding === undefined ? "" : `-${coding}`}"`;
 	const depends = packed.size > 0 ? [...vary, "Accept-Encoding"] : vary;
-	const kept = [
-		"ETag",
-		etag,
-		...headers,
-		...(depends.length > 0 ? ["Vary", depends.join(", ")] : []),
-	];
+	const kept = ["ETag", etag, ...headers, ...(depends.length > 0 ? ["Vary", depends.join(", ")] : [])];
 	const isKnown = has.split(",").some((each) => each.trim().replace(/^W\//, "") === etag);
 	const body = coding === undefined ? pieces : [packed.get(coding)!];
 	const size = body.reduce((sum, piece) => sum + piece.length, 0);

@@ -57,9 +57,7 @@ export function connections(o: {
 	/** Closes the connections with most unfinished headers until the others fit. */
 	function check(): void {
 		unchecked = 0;
-		const unfinished = [...unidentified].map(
-			([socket, mark]) => [socket, socket.bytesRead - mark] as const,
-		);
+		const unfinished = [...unidentified].map(([socket, mark]) => [socket, socket.bytesRead - mark] as const);
 		let bytes = unfinished.reduce((sum, [, size]) => sum + size, 0);
 		if (bytes <= budgets.headers.limit) return;
 		for (const [socket, size] of unfinished.toSorted(([, a], [, b]) => b - a)) {

@@ -22,10 +22,7 @@ const MAX_AGE = "7200";
 const HEADER_NAMES = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:[ \t]*,[ \t]*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*$/;
 
 /** CORS headers of the answer, errors included. */
-export function allowOrigin(
-	res: ServerResponse,
-	q: { origin: string; path: string; origins: CorsOrigins },
-): void {
+export function allowOrigin(res: ServerResponse, q: { origin: string; path: string; origins: CorsOrigins }): void {
 	const { origin, path, origins } = q;
 	if (!path.startsWith("/v2/") && !path.startsWith("/sdk/v2/")) return;
 	if (origins !== "*") res.setHeader("Vary", "Origin");
@@ -35,18 +32,12 @@ export function allowOrigin(
 }
 
 /** Answers `OPTIONS`: 200 without a body (D1). */
-export function answerOptions(
-	req: IncomingMessage,
-	res: ServerResponse,
-	methods: Iterable<string>,
-): void {
+export function answerOptions(req: IncomingMessage, res: ServerResponse, methods: Iterable<string>): void {
 	const allowed = [...methods].join(", ");
-	const { "access-control-request-method": preflight, "access-control-request-headers": names } =
-		req.headers;
+	const { "access-control-request-method": preflight, "access-control-request-headers": names } = req.headers;
 	if (preflight !== undefined && res.hasHeader("Access-Control-Allow-Origin")) {
 		res.setHeader("Access-Control-Allow-Methods", allowed);
-		if (names !== undefined && HEADER_NAMES.test(names))
-			res.setHeader("Access-Control-Allow-Headers", names);
+		if (names !== undefined && HEADER_NAMES.test(names)) res.setHeader("Access-Control-Allow-Headers", names);
 		res.setHeader("Access-Control-Max-Age", MAX_AGE);
 	}
 	res.writeHead(200, { Allow: `${allowed}, OPTIONS`, "Content-Length": "0" });

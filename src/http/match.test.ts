@@ -108,12 +108,7 @@ describe("matcher", () => {
 			rest: "v1/chat/completions",
 		});
 		expect(match("/v2/ep/openai/a%20b/")?.params.rest).toBe("a b/");
-		for (const path of [
-			"/v2/ep/openai",
-			"/v2/ep/openai/",
-			"/v2/ep/openai//v1",
-			"/v2/ep/openai/%zz",
-		])
+		for (const path of ["/v2/ep/openai", "/v2/ep/openai/", "/v2/ep/openai//v1", "/v2/ep/openai/%zz"])
 			expect(match(path), path).toBeUndefined();
 	});
 
@@ -134,34 +129,25 @@ describe("matcher", () => {
 			.string({ minLength: 1, maxLength: 20, unit: "binary" })
 			.filter((text) => text.isWellFormed() && text !== "." && text !== "..");
 		fc.assert(
-			fc.property(
-				fc.constantFrom(...ROUTES),
-				value,
-				value,
-				value,
-				(route, endpoint, job, worker) => {
-					const given: Record<string, string> = {
-						endpoint,
-						job,
-						worker,
-						delivery: job,
-						receiver: job,
-						key: job,
-						session: job,
-						registry: job,
-						host: job,
-						token: job,
-					};
-					const found = find(
-						route.path
-							.replace("*", "v1/x")
-							.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(given[name]!)),
-					);
-					for (const method of route.methods) expect(found?.byMethod.get(method)).toBe(route);
-					for (const [, name] of route.path.matchAll(/:(\w+)/g))
-						expect(found?.params[name as "job"]).toBe(given[name!]);
-				},
-			),
+			fc.property(fc.constantFrom(...ROUTES), value, value, value, (route, endpoint, job, worker) => {
+				const given: Record<string, string> = {
+					endpoint,
+					job,
+					worker,
+					delivery: job,
+					receiver: job,
+					key: job,
+					session: job,
+					registry: job,
+					host: job,
+					token: job,
+				};
+				const found = find(
+					route.path.replace("*", "v1/x").replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(given[name]!)),
+				);
+				for (const method of route.methods) expect(found?.byMethod.get(method)).toBe(route);
+				for (const [, name] of route.path.matchAll(/:(\w+)/g)) expect(found?.params[name as "job"]).toBe(given[name!]);
+			}),
 		);
 	});
 });

@@ -1,8 +1,7 @@
 /** Reads query parameters. */
 import type { Param, ParamWithDefault } from "../api/params.ts";
 import { badQuery } from "../core/errors.ts";
-import { query } from "./call.ts";
-import type { Call } from "./call.ts";
+import { type Call, query } from "./call.ts";
 
 /** The value or its default. Throws `bad_query` if not valid. */
 export function valueOf<T>(call: Call, param: ParamWithDefault<T>): T;

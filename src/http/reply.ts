@@ -22,9 +22,7 @@ export function json(
 	open = false,
 ): void {
 	const size =
-		typeof text === "string"
-			? Buffer.byteLength(text)
-			: text.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+		typeof text === "string" ? Buffer.byteLength(text) : text.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
 	res.writeHead(status, [
 		"Content-Type",
 		JSON_TYPE,
@@ -55,18 +53,12 @@ export function nothing(res: ServerResponse): void {
 }
 
 /** Sends JSON text; true if all was written to an open connection (D7 Delivery, D16). */
-export function jsonWritten(
-	call: Call,
-	text: JsonPieces,
-	headers: readonly string[] = [],
-): Promise<boolean> {
+export function jsonWritten(call: Call, text: JsonPieces, headers: readonly string[] = []): Promise<boolean> {
 	const { res } = call;
 	return new Promise((resolve) => {
 		// Writing to a destroyed socket finishes without an error.
 		res.once("finish", () => resolve(!(res.socket?.destroyed ?? call.req.socket.destroyed)));
-		res.once("close", () =>
-			resolve(res.writableFinished && !call.req.errored && !call.caller.disconnected),
-		);
+		res.once("close", () => resolve(res.writableFinished && !call.req.errored && !call.caller.disconnected));
 		json(res, text, headers);
 	});
 }
@@ -108,11 +100,5 @@ export function refuse(
 	if (close) headers.push("Connection", "close");
 	// The caller ends an answer that closes the connection.
 	if (!close && form === undefined && wantsPage(res.req)) return sendErrorPage(res, error, headers);
-	json(
-		res,
-		form === "openai" ? failureBody(failureOfRefusal(error)) : errorBody(error),
-		headers,
-		error.status,
-		close,
-	);
+	json(res, form === "openai" ? failureBody(failureOfRefusal(error)) : errorBody(error), headers, error.status, close);
 }

@@ -2,8 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { PathParams } from "../api/route.ts";
 import type { Clock } from "../clock.ts";
-import { ApiError } from "../core/errors.ts";
-import type { ErrorCode } from "../core/errors.ts";
+import { ApiError, type ErrorCode } from "../core/errors.ts";
 import { RotatingSet } from "../core/rotating-map.ts";
 import type { Engine } from "../engine/api.ts";
 import type { Admission } from "../engine/limits/admission.ts";
@@ -20,11 +19,9 @@ import {
 } from "./auth.ts";
 import { BodyTooLarge } from "./body.ts";
 import type { Call } from "./call.ts";
-import { bundle } from "./bundle.ts";
-import type { Site } from "./bundle.ts";
+import { bundle, type Site } from "./bundle.ts";
 import type { Connections } from "./connections.ts";
-import { allowOrigin, answerOptions } from "./cors.ts";
-import type { CorsOrigins } from "./cors.ts";
+import { allowOrigin, answerOptions, type CorsOrigins } from "./cors.ts";
 import { matcher } from "./match.ts";
 import { releaseAll } from "./memory/call-memory.ts";
 import { memoryShares } from "./memory/shares.ts";
@@ -45,12 +42,7 @@ const HEADERS_LIMIT = 16 * 1024;
 const OPENAI_PATH = /^\/(?:sdk\/)?v2\/[^/]+\/openai(?:\/|$)/;
 
 /** 5xx that are no fault of the service. */
-const EXPECTED: ReadonlySet<ErrorCode> = new Set([
-	"not_ready",
-	"memory_spent",
-	"store_full",
-	"backup_space",
-]);
+const EXPECTED: ReadonlySet<ErrorCode> = new Set(["not_ready", "memory_spent", "store_full", "backup_space"]);
 
 const NO_PARAMS: Readonly<PathParams> = {
 	endpoint: "",
@@ -166,13 +158,10 @@ export function requests(o: RequestOptions): Requests {
 			await identify(call, route.access, route.changes);
 			o.connections.identified(call.req.socket);
 			admitManagement(call);
-			const found =
-				call.params.endpoint === "" ? undefined : call.engine.endpoints.find(call.params.endpoint);
+			const found = call.params.endpoint === "" ? undefined : call.engine.endpoints.find(call.params.endpoint);
 			const endpoint = found instanceof Promise ? await found : found;
 			const admission =
-				endpoint && route.limit
-					? call.engine.limits.admit({ endpoint, operation: route.limit })
-					: undefined;
+				endpoint && route.limit ? call.engine.limits.admit({ endpoint, operation: route.limit }) : undefined;
 			// Synchronous on a single server: avoid the await.
 			if (admission) admit(call, admission instanceof Promise ? await admission : admission);
 		}
@@ -224,17 +213,10 @@ export function requests(o: RequestOptions): Requests {
 		else call.release = admission.release;
 	}
 
-	async function noRoute(
-		call: Call,
-		byMethod: ReadonlyMap<string, Route> | undefined,
-	): Promise<void> {
+	async function noRoute(call: Call, byMethod: ReadonlyMap<string, Route> | undefined): Promise<void> {
 		const method = call.req.method ?? "";
 		if (!byMethod) {
-			if (
-				call.path.startsWith("/v2/") ||
-				call.path.startsWith("/sdk/v2/") ||
-				call.path.startsWith("/v1/")
-			)
+			if (call.path.startsWith("/v2/") || call.path.startsWith("/sdk/v2/") || call.path.startsWith("/v1/"))
 				await identify(call, "read");
 			throw new ApiError("path_not_found", { method, path: call.path.slice(0, 200) });
 		}
@@ -262,8 +244,7 @@ export function requests(o: RequestOptions): Requests {
 		if (wait > 0 && !draining && !call.res.headersSent) await delayRefusal(o.clock, call, wait);
 		const tooLarge =
 			refusal instanceof BodyTooLarge ||
-			(!call.req.complete &&
-				Number(call.req.headers["content-length"] ?? 0) > (route?.maxBody ?? 0));
+			(!call.req.complete && Number(call.req.headers["content-length"] ?? 0) > (route?.maxBody ?? 0));
 		const late = refusal.code === "request_timeout";
 		refuse(call.res, refusal, { close: tooLarge || late, form: call.errorForm });
 		if (tooLarge) discardBody(call);

@@ -4,9 +4,7 @@ import type { AnswerOf, RouteDefinition } from "../api/route.ts";
 import type { Call } from "./call.ts";
 
 /** The result is sent as JSON; a handler that returns nothing has sent the answer. */
-export type Handler<R extends RouteDefinition> = (
-	call: Call,
-) => AnswerOf<R> | void | Promise<AnswerOf<R> | void>;
+export type Handler<R extends RouteDefinition> = (call: Call) => AnswerOf<R> | void | Promise<AnswerOf<R> | void>;
 
 export interface Route extends Operation {
 	handle: (call: Call) => unknown;

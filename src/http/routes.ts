@@ -1,6 +1,5 @@
 /** All served operations: definitions of `src/api` with handlers. */
-import { OPERATIONS } from "../api/operations.ts";
-import type { Definition, OperationName } from "../api/operations.ts";
+import { type Definition, type OperationName, OPERATIONS } from "../api/operations.ts";
 import type { Access } from "../api/route.ts";
 import * as client from "./client/client-api.ts";
 import { delivers, stream } from "./client/stream-api.ts";

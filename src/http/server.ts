@@ -4,8 +4,7 @@ import type { Duplex } from "node:stream";
 import type { TlsFiles } from "../certificate.ts";
 import { ApiError, errorBody } from "../core/errors.ts";
 import { connections } from "./connections.ts";
-import { requests } from "./requests.ts";
-import type { RequestOptions } from "./requests.ts";
+import { type RequestOptions, requests } from "./requests.ts";
 import { plainSocketOf, serverFor } from "./tls.ts";
 
 export type { Site } from "./bundle.ts";
@@ -87,8 +86,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 	server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
 		const plain = error.code === PLAIN_HTTP ? plainSocketOf(socket) : undefined;
 		if (plain?.writable) return refuseSocket(plain, new ApiError("https_only"));
-		if (error.code === "ECONNRESET" || NO_TLS.test(error.code ?? "") || !socket.writable)
-			return void socket.destroy();
+		if (error.code === "ECONNRESET" || NO_TLS.test(error.code ?? "") || !socket.writable) return void socket.destroy();
 		refuseSocket(
 			socket,
 			new ApiError(
@@ -102,10 +100,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 	});
 	// Without a listener Node closes without an answer (D2).
 	server.on("connect", ({ url = "" }, socket) =>
-		refuseSocket(
-			socket,
-			new ApiError("path_not_found", { method: "CONNECT", path: url.slice(0, 200) }),
-		),
+		refuseSocket(socket, new ApiError("path_not_found", { method: "CONNECT", path: url.slice(0, 200) })),
 	);
 
 	await new Promise<void>((resolve, reject) => {

@@ -7,14 +7,7 @@ import type { Call } from "./call.ts";
 export const INDEX = "index.html";
 
 function securityHeaders(policy: string): string[] {
-	return [
-		"Content-Security-Policy",
-		policy,
-		"X-Content-Type-Options",
-		"nosniff",
-		"Referrer-Policy",
-		"no-referrer",
-	];
+	return ["Content-Security-Policy", policy, "X-Content-Type-Options", "nosniff", "Referrer-Policy", "no-referrer"];
 }
 
 /** `policy`: the Content-Security-Policy of the site. */

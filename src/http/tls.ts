@@ -1,11 +1,9 @@
 /** The server with or without TLS; the certificate files are read again when they change (D34). */
 import { statSync } from "node:fs";
-import { createServer as createHttpServer } from "node:http";
-import type { RequestListener, Server, ServerOptions } from "node:http";
+import { createServer as createHttpServer, type RequestListener, type Server, type ServerOptions } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
-import { readCertificate } from "../certificate.ts";
-import type { TlsFiles } from "../certificate.ts";
+import { readCertificate, type TlsFiles } from "../certificate.ts";
 import type { Clock } from "../clock.ts";
 import type { EventBus } from "../events.ts";
 import { loop } from "../service.ts";

@@ -8,13 +8,7 @@ import { KUBERNETES } from "./kubernetes/index.ts";
 import { PROCESS } from "./process/index.ts";
 import { SLURM } from "./slurm/index.ts";
 
-export const LAUNCHERS: readonly LauncherDefinition[] = [
-	PROCESS,
-	DOCKER,
-	KUBERNETES,
-	SLURM,
-	EXTERNAL,
-];
+export const LAUNCHERS: readonly LauncherDefinition[] = [PROCESS, DOCKER, KUBERNETES, SLURM, EXTERNAL];
 
 function definitionOf(type: string): LauncherDefinition | undefined {
 	return LAUNCHERS.find((launcher) => launcher.type === type);

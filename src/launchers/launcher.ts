@@ -82,10 +82,7 @@ export interface Exit {
  * `running`: nothing hinders it any more. `ending`: the platform will end it, for good: it gets no
  * more jobs, is stopped once it holds none, and replaced; its exit is no crash.
  */
-export type Notice = { workerId: string } & (
-	| ({ state: "waiting" | "ending" } & WorkerReason)
-	| { state: "running" }
-);
+export type Notice = { workerId: string } & (({ state: "waiting" | "ending" } & WorkerReason) | { state: "running" });
 
 export interface Launcher {
 	readonly name: string;
@@ -146,9 +143,7 @@ export interface Launcher {
 	 * What workers use now, by id; those of which it is unknown are left out. Cheap enough for a page
 	 * that asks every few seconds; never rejects. `gpus`: numbers of this machine's GPUs.
 	 */
-	usage?(
-		workers: readonly { id: string; gpus: readonly number[] }[],
-	): Promise<ReadonlyMap<string, WorkerUsage>>;
+	usage?(workers: readonly { id: string; gpus: readonly number[] }[]): Promise<ReadonlyMap<string, WorkerUsage>>;
 	/** For those that place workers on hosts of the configuration. */
 	readonly hosts?: LauncherHosts;
 	/**

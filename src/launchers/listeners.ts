@@ -5,10 +5,7 @@ export interface Listeners<A extends unknown[]> {
 }
 
 /** `of`: what they are called for, for the log. */
-export function listeners<A extends unknown[]>(
-	of: string,
-	log: (message: string) => void,
-): Listeners<A> {
+export function listeners<A extends unknown[]>(of: string, log: (message: string) => void): Listeners<A> {
 	const all: ((...args: A) => void)[] = [];
 	return {
 		add: (listener) => void all.push(listener),

@@ -37,10 +37,7 @@ export function openLog(logDir: string, workerId: string): number {
 		mkdirSync(logDir, { recursive: true, mode: 0o700 });
 		return openSync(logPath(logDir, workerId), "a", 0o600);
 	} catch (cause) {
-		throw new Error(
-			`cannot open the log of worker ${workerId} in ${logDir}: ${(cause as Error).message}`,
-			{ cause },
-		);
+		throw new Error(`cannot open the log of worker ${workerId} in ${logDir}: ${(cause as Error).message}`, { cause });
 	}
 }
 
@@ -120,8 +117,7 @@ export async function pruneLogs(
 	for (const { path, changed, size } of logs) {
 		kept += size;
 		if (now - changed <= KEPT_MS && kept <= bytes) continue;
-		for (const each of [path, `${path}.old`, startPath(path), marksPath(path)])
-			await rm(each, { force: true });
+		for (const each of [path, `${path}.old`, startPath(path), marksPath(path)]) await rm(each, { force: true });
 	}
 }
 

@@ -55,9 +55,7 @@ export function logMarks(folders: readonly string[], clock: Clock): LogMarks {
 	let looking = false;
 
 	function find(each: Watched): string | undefined {
-		each.path ??= folders
-			.map((folder) => logPath(folder, each.id))
-			.find((path) => existsSync(path));
+		each.path ??= folders.map((folder) => logPath(folder, each.id)).find((path) => existsSync(path));
 		return each.path;
 	}
 

@@ -3,7 +3,6 @@
 /** The port of a loopback address, unreachable from a container or Pod with its own network. */
 export function loopbackOf(url: string): { port: number } | undefined {
 	const { hostname, port, protocol } = new URL(url);
-	if (hostname !== "localhost" && hostname !== "[::1]" && !hostname.startsWith("127."))
-		return undefined;
+	if (hostname !== "localhost" && hostname !== "[::1]" && !hostname.startsWith("127.")) return undefined;
 	return { port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port) };
 }

@@ -3,10 +3,7 @@ import { execFile } from "node:child_process";
 import type { Clock } from "../clock.ts";
 import type { GpuUsage } from "../core/workers/worker-usage.ts";
 
-const QUERY = [
-	"--query-gpu=index,name,memory.total,memory.used,utilization.gpu",
-	"--format=csv,noheader,nounits",
-];
+const QUERY = ["--query-gpu=index,name,memory.total,memory.used,utilization.gpu", "--format=csv,noheader,nounits"];
 
 /** Between two readings, and after one that failed, ms. */
 const FRESH_MS = 2000;

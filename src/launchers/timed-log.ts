@@ -39,10 +39,7 @@ export function timedLog(logDir: string, workerId: string): TimedLog {
 /** `at`: µs since the epoch. */
 function timed(piece: Buffer): { at: number; text: Buffer } {
 	const space = piece.indexOf(" ");
-	const [seconds = "", fraction = ""] = piece
-		.toString("latin1", 0, space)
-		.replace("Z", "")
-		.split(".");
+	const [seconds = "", fraction = ""] = piece.toString("latin1", 0, space).replace("Z", "").split(".");
 	return {
 		at: Date.parse(`${seconds}Z`) * 1000 + Number(fraction.padEnd(6, "0").slice(0, 6)),
 		text: piece.subarray(space + 1),

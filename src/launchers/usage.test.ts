@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { coreMeter } from "../core/workers/worker-usage.ts";
 import { memoryOf } from "./docker/usage.ts";
 import { gpusIn } from "./nvidia-smi.ts";
-import { parseStat, procTable } from "./process/process-table.ts";
-import type { ProcessRow } from "./process/process-table.ts";
+import { parseStat, type ProcessRow, procTable } from "./process/process-table.ts";
 import { usageOfGroups, usageReader } from "./process/usage.ts";
 
 const MIB = 1024 ** 2;
@@ -57,8 +56,7 @@ describe("what workers use", () => {
 
 	it("D48: lines of nvidia-smi; what a GPU does not report is left out", () => {
 		const text =
-			"0, NVIDIA L4, 23034, 512, 37\njunk, x, 1, 1, 1\n" +
-			"2, Tesla T4, 15360, [N/A], [N/A]\nNo devices were found\n";
+			"0, NVIDIA L4, 23034, 512, 37\njunk, x, 1, 1, 1\n" + "2, Tesla T4, 15360, [N/A], [N/A]\nNo devices were found\n";
 		expect(gpusIn(text)).toEqual([
 			{
 				id: "0",

@@ -85,11 +85,7 @@ describe("worker logs", () => {
 		expect(await workerLogs([folder], clock).extent("w")).toEqual({ first: 0, last: 19 });
 		expect(boundLog(path, 4)).toBe(true);
 		appendFileSync(path, "five\n");
-		expect((await readAll()).texts, "of the rotated files only the last is kept").toEqual([
-			"ee",
-			"four",
-			"five",
-		]);
+		expect((await readAll()).texts, "of the rotated files only the last is kept").toEqual(["ee", "four", "five"]);
 		expect(await workerLogs([folder], clock).extent("w")).toEqual({ first: 11, last: 24 });
 	});
 

@@ -2,8 +2,7 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { LogLine, LogPart, WorkerLogs } from "./launcher.ts";
-import { logMarks, markAt, readMarks } from "./log-marks.ts";
-import type { Mark } from "./log-marks.ts";
+import { logMarks, type Mark, markAt, readMarks } from "./log-marks.ts";
 import { logPath, logsIn, marksPath, startOf } from "./log-files.ts";
 import type { Clock } from "../clock.ts";
 
@@ -28,10 +27,7 @@ export function workerLogs(folders: readonly string[], clock: Clock): WorkerLogs
 	const marksOf = cachedMarks();
 
 	/** Opens a worker's files, older first. `read` is synchronous: no rotation in between. */
-	function opened<T>(
-		workerId: string,
-		read: (segments: readonly Segment[], path: string) => T,
-	): T | undefined {
+	function opened<T>(workerId: string, read: (segments: readonly Segment[], path: string) => T): T | undefined {
 		for (const folder of folders) {
 			const path = logPath(folder, workerId);
 			const file = open(path);
@@ -41,9 +37,7 @@ export function workerLogs(folders: readonly string[], clock: Clock): WorkerLogs
 				const start = startOf(path);
 				const current = { file, from: start, to: start + fstatSync(file).size };
 				return read(
-					old === undefined
-						? [current]
-						: [{ file: old, from: start - fstatSync(old).size, to: start }, current],
+					old === undefined ? [current] : [{ file: old, from: start - fstatSync(old).size, to: start }, current],
 					path,
 				);
 			} finally {
@@ -124,11 +118,7 @@ function bytesAt(segments: readonly Segment[], position: number): Buffer {
 	return Buffer.concat(parts);
 }
 
-function linesOf(
-	bytes: Buffer,
-	start: number,
-	{ whole, last }: { whole: boolean; last: number },
-): LogPart {
+function linesOf(bytes: Buffer, start: number, { whole, last }: { whole: boolean; last: number }): LogPart {
 	const lines: LogLine[] = [];
 	let at = 0;
 	while (at < bytes.length) {

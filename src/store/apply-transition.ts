@@ -2,14 +2,19 @@
  * Writes the effects of a core transition and settles jobs whose deadlines have passed (D15).
  * Shared by both dialects.
  */
-import { deliveryOf } from "../core/delivery.ts";
-import type { NewDelivery } from "../core/delivery.ts";
-import { dueAt, dueEvent, errorOf, lossOf, transition } from "../core/job-transitions.ts";
-import type { EventContext, TransitionStep } from "../core/job-transitions.ts";
+import { deliveryOf, type NewDelivery } from "../core/delivery.ts";
+import {
+	dueAt,
+	dueEvent,
+	errorOf,
+	type EventContext,
+	lossOf,
+	transition,
+	type TransitionStep,
+} from "../core/job-transitions.ts";
 import type { Attempt, Job } from "../core/job.ts";
 import { sizeOf } from "../core/json/json-text.ts";
-import type { JobEvent } from "../core/job-states.ts";
-import { isFinal } from "../core/job-states.ts";
+import { isFinal, type JobEvent } from "../core/job-states.ts";
 import type { JobResult } from "../core/job-view.ts";
 import type { JobRow, Result } from "./row.ts";
 import { RUNNING, WAITING } from "./states.ts";
@@ -94,14 +99,11 @@ export function openTransitions<Row extends JobRow>({
 		const outputBytes = taken.clear ? 0 : row.outputBytes + (taken.ended ? bytesOf(result) : 0);
 		const place: Partial<JobRow> = taken.place ? queues.join(row, taken.place) : {};
 		// Without retention, by `?ttl=0` or the endpoint's setting, the webhook's copy is not kept either.
-		if (taken.erase && row.job.retainMs === 0 && row.job.webhook !== undefined)
-			deliveries.erase(row.job);
+		if (taken.erase && row.job.retainMs === 0 && row.job.webhook !== undefined) deliveries.erase(row.job);
 		if (taken.erase || taken.remove) payloads.erase(row);
 		// Leaving the running state clears the progress value; the end of a wait sets an error.
-		else if (taken.clear || taken.from === RUNNING || result.error !== undefined)
-			payloads.setResult(row, result);
-		if (!taken.remove)
-			return records.update(row, changeOf<Row>({ ...place, job: taken.job, cursor, outputBytes }));
+		else if (taken.clear || taken.from === RUNNING || result.error !== undefined) payloads.setResult(row, result);
+		if (!taken.remove) return records.update(row, changeOf<Row>({ ...place, job: taken.job, cursor, outputBytes }));
 		attempts.remove(row);
 		records.remove(row);
 		return undefined;
@@ -112,11 +114,7 @@ export function openTransitions<Row extends JobRow>({
 	}
 
 	/** The error of a job that an event ends. Only "exhaust" needs the attempts. */
-	function sentence(
-		on: JobEvent,
-		row: Row,
-		before: Job & Pick<Attempt, "workerEnd">,
-	): string | undefined {
+	function sentence(on: JobEvent, row: Row, before: Job & Pick<Attempt, "workerEnd">): string | undefined {
 		return errorOf(on, before, on === "exhaust" ? attempts.list(row) : []);
 	}
 

@@ -74,9 +74,7 @@ export const namesOf = (columns: readonly JobColumn[]): string[] => columns.map(
 
 const MEMBERS = ALL.map(({ member }) => member);
 
-export const SUBMISSION_MEMBERS = ALL.flatMap(({ member, submitted }) =>
-	submitted ? [member] : [],
-);
+export const SUBMISSION_MEMBERS = ALL.flatMap(({ member, submitted }) => (submitted ? [member] : []));
 
 /** A job to a value list and back, values unchanged. */
 export const packJob = packer<Job>(MEMBERS);
@@ -87,10 +85,7 @@ export type Conversion = (column: JobColumn, value: string) => string;
 
 /** Compiles a function that returns the values of some columns of a job. */
 export function jobWriter<V>(columns: readonly JobColumn[], write: Conversion): (job: Job) => V[] {
-	return compile(
-		"job",
-		`[${columns.map((column) => write(column, `job.${column.member}`)).join(", ")}]`,
-	);
+	return compile("job", `[${columns.map((column) => write(column, `job.${column.member}`)).join(", ")}]`);
 }
 
 /**

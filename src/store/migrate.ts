@@ -34,26 +34,18 @@ export function readMigrations(folder: URL): Migration[] {
 	return names.map((name, index) => {
 		const number = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);
 		if (number !== index + 1)
-			throw new Error(
-				`The migration file ${name} must begin with ${String(index + 1).padStart(4, "0")}_.`,
-			);
+			throw new Error(`The migration file ${name} must begin with ${String(index + 1).padStart(4, "0")}_.`);
 		return { number, name, sql: readFileSync(new URL(name, folder), "utf8") };
 	});
 }
 
 /** The missing migrations; changes nothing. Throws an Error for the operator. */
-export async function pending(
-	target: MigrationTarget,
-	migrations: readonly Migration[],
-): Promise<Migration[]> {
+export async function pending(target: MigrationTarget, migrations: readonly Migration[]): Promise<Migration[]> {
 	return (await ownerOf(target)) === "empty" ? [...migrations] : await lacking(target, migrations);
 }
 
 /** Applies the missing migrations and returns them. Throws an Error for the operator. */
-export async function migrate(
-	target: MigrationTarget,
-	migrations: readonly Migration[],
-): Promise<Migration[]> {
+export async function migrate(target: MigrationTarget, migrations: readonly Migration[]): Promise<Migration[]> {
 	await ownerOf(target);
 	await target.prepare();
 	const done: Migration[] = [];
@@ -73,10 +65,7 @@ async function ownerOf(target: MigrationTarget): Promise<"empty" | "sluice"> {
 	return owner;
 }
 
-async function lacking(
-	target: MigrationTarget,
-	migrations: readonly Migration[],
-): Promise<Migration[]> {
+async function lacking(target: MigrationTarget, migrations: readonly Migration[]): Promise<Migration[]> {
 	const applied = new Set(await target.applied());
 	const newest = Math.max(0, ...applied);
 	if (newest > migrations.length) {

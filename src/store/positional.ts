@@ -17,9 +17,7 @@ export function compile<F>(parameters: string, expression: string): F {
 }
 
 /** The text of an object literal; members are paths such as `job.state` with expressions. */
-export function objectText(
-	members: readonly (readonly [path: string, expression: string])[],
-): string {
+export function objectText(members: readonly (readonly [path: string, expression: string])[]): string {
 	const root: Tree = {};
 	for (const [path, expression] of members) {
 		const names = path.split(".");

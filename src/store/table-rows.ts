@@ -45,20 +45,19 @@ export const SESSION_COLUMNS =
 	"id, hash, page, key_id, mark, by_link, created_at, until, last_used_at, address, client";
 
 export function sessionFrom(values: readonly unknown[]): SessionRow {
-	const [id, hash, page, keyId, mark, byLink, createdAt, until, lastUsedAt, address, client] =
-		values as [
-			string,
-			string,
-			string,
-			string,
-			string,
-			boolean | number,
-			number,
-			number,
-			number,
-			string,
-			string,
-		];
+	const [id, hash, page, keyId, mark, byLink, createdAt, until, lastUsedAt, address, client] = values as [
+		string,
+		string,
+		string,
+		string,
+		string,
+		boolean | number,
+		number,
+		number,
+		number,
+		string,
+		string,
+	];
 	const row = { id, hash, page, keyId, mark, createdAt, until, lastUsedAt, address, client };
 	return { ...row, byLink: Boolean(byLink) };
 }
@@ -119,18 +118,17 @@ export const RECEIVER_COLUMNS = [
 ];
 
 export function receiverFrom(values: readonly unknown[]): ReceiverRow {
-	const [endpoint, receiver, failingSince, failures, failed, unanswered, reason, paused, disabled] =
-		values as [
-			string,
-			string,
-			number,
-			number,
-			number,
-			number,
-			string,
-			number | null,
-			number | null,
-		];
+	const [endpoint, receiver, failingSince, failures, failed, unanswered, reason, paused, disabled] = values as [
+		string,
+		string,
+		number,
+		number,
+		number,
+		number,
+		string,
+		number | null,
+		number | null,
+	];
 	return {
 		endpoint,
 		receiver,
@@ -166,31 +164,20 @@ export const KEY_COLUMNS =
 
 /** Its name as stored. */
 export function keyFrom(values: readonly unknown[]): KeyRow {
-	const [
-		id,
-		hash,
-		name,
-		scopes,
-		endpoints,
-		createdAt,
-		expiresAt,
-		lastUsedAt,
-		lastUsedAddress,
-		previousHash,
-		until,
-	] = values as [
-		string,
-		string,
-		string,
-		string,
-		string | null,
-		number,
-		number | null,
-		number | null,
-		string | null,
-		string | null,
-		number | null,
-	];
+	const [id, hash, name, scopes, endpoints, createdAt, expiresAt, lastUsedAt, lastUsedAddress, previousHash, until] =
+		values as [
+			string,
+			string,
+			string,
+			string,
+			string | null,
+			number,
+			number | null,
+			number | null,
+			string | null,
+			string | null,
+			number | null,
+		];
 	return {
 		id,
 		hash,
@@ -214,8 +201,7 @@ export function tokenFrom(values: readonly unknown[]): TokenRow {
 }
 
 /** Columns as {@link deliveryFrom} reads them. */
-export const DELIVERY_COLUMNS =
-	"number, id, endpoint, job, url, state, tries, used, created_at, due_at";
+export const DELIVERY_COLUMNS = "number, id, endpoint, job, url, state, tries, used, created_at, due_at";
 
 /** Its URL as stored. */
 export function deliveryFrom(values: readonly unknown[]): NumberedDelivery {

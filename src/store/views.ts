@@ -25,17 +25,10 @@ export interface ViewParts<Row extends JobRow> {
 
 export type Views<Row extends JobRow> = ReturnType<typeof openViews<Row>>;
 
-export function openViews<Row extends JobRow>({
-	attempts,
-	payloads,
-	chunks,
-	transitions,
-}: ViewParts<Row>) {
+export function openViews<Row extends JobRow>({ attempts, payloads, chunks, transitions }: ViewParts<Row>) {
 	/** The job as stored. */
 	function stored(row: Row, large?: "size"): JobResult {
-		return row.job.state === WAITING
-			? { job: row.job }
-			: { job: row.job, ...payloads.result(row, large) };
+		return row.job.state === WAITING ? { job: row.job } : { job: row.job, ...payloads.result(row, large) };
 	}
 
 	function shown(row: Row, { job, steps, error }: Projection, large?: "size"): JobResult {
@@ -65,19 +58,14 @@ export function openViews<Row extends JobRow>({
 			const projected = transitions.project(row, now);
 			if (!projected) return undefined;
 			const { steps } = projected;
-			const dropped = (which: "undelivered" | "all"): boolean =>
-				steps.some((step) => step.chunks === which);
+			const dropped = (which: "undelivered" | "all"): boolean => steps.some((step) => step.chunks === which);
 			return {
 				...shown(row, projected),
 				input: projected.job.erased ? undefined : payloads.input(row),
 				attempts: [...attempts.list(row), ...steps.flatMap(({ closed }) => closed ?? [])],
 				chunks: {
 					written: row.nextChunk,
-					delivered: dropped("all")
-						? row.nextChunk
-						: dropped("undelivered")
-							? chunks.undelivered(row)
-							: row.cursor,
+					delivered: dropped("all") ? row.nextChunk : dropped("undelivered") ? chunks.undelivered(row) : row.cursor,
 				},
 			};
 		},

@@ -1,8 +1,7 @@
 /** Which addresses are public, and where a URL leads, in every spelling (D21). */
 import { describe, expect, it } from "vitest";
 import { notPublic } from "./address.ts";
-import { targetOf } from "./target.ts";
-import type { Address } from "./target.ts";
+import { type Address, targetOf } from "./target.ts";
 
 describe("addresses", () => {
 	it.each([
@@ -121,8 +120,7 @@ describe("addresses", () => {
 });
 
 describe("targets", () => {
-	const never = (host: string): Promise<Address[]> =>
-		Promise.reject(new Error(`${host} was looked up`));
+	const never = (host: string): Promise<Address[]> => Promise.reject(new Error(`${host} was looked up`));
 	const at =
 		(...addresses: string[]) =>
 		async (): Promise<Address[]> =>
@@ -220,8 +218,7 @@ describe("targets", () => {
 	});
 
 	it("D21: private networks allowed: the first address is called; user names and schemes stay refused", async () => {
-		const target = (url: string) =>
-			targetOf(url, { allowPrivateNetworks: true, resolve: at("10.0.0.7", "1.1.1.1") });
+		const target = (url: string) => targetOf(url, { allowPrivateNetworks: true, resolve: at("10.0.0.7", "1.1.1.1") });
 		expect(await target("http://hook.internal/")).toMatchObject({
 			ok: true,
 			address: { address: "10.0.0.7" },

@@ -61,16 +61,12 @@ export function notPublic(address: string, own: readonly string[] = []): string 
 	if (address.includes("%")) return "a link-local";
 	if (isIP(address) === 0) return "an unknown";
 	const bits = unwrapped(address);
-	return (
-		kindOf(bits) ?? (own.some((each) => unwrapped(each) === bits) ? "this machine's" : undefined)
-	);
+	return kindOf(bits) ?? (own.some((each) => unwrapped(each) === bits) ? "this machine's" : undefined);
 }
 
 function unwrapped(address: string): string {
 	const bits = bitsOf(address.replace(/%.*$/, ""));
-	return bits.length === 128 && WRAPPING.some((range) => bits.startsWith(range))
-		? bits.slice(-32)
-		: bits;
+	return bits.length === 128 && WRAPPING.some((range) => bits.startsWith(range)) ? bits.slice(-32) : bits;
 }
 
 function kindOf(bits: string): string | undefined {
@@ -102,11 +98,6 @@ function groups(address: string): string {
 	const [head = "", tail] = address.split("::");
 	const front = head === "" ? [] : head.split(":");
 	const back = tail === undefined || tail === "" ? [] : tail.split(":");
-	const gap = Array.from(
-		{ length: tail === undefined ? 0 : 8 - front.length - back.length },
-		() => "0",
-	);
-	return [...front, ...gap, ...back]
-		.map((group) => Number.parseInt(group, 16).toString(2).padStart(16, "0"))
-		.join("");
+	const gap = Array.from({ length: tail === undefined ? 0 : 8 - front.length - back.length }, () => "0");
+	return [...front, ...gap, ...back].map((group) => Number.parseInt(group, 16).toString(2).padStart(16, "0")).join("");
 }

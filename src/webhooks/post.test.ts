@@ -2,16 +2,14 @@
  * One POST over real sockets: what is sent, what counts as an answer, where the connection goes
  * (spec 6, D21).
  */
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { once } from "node:events";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
 import { atOnce } from "../../test/spec/hand-worker.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { RECEIVER_CERTIFICATE, RECEIVER_HOST } from "../../test/support/receiver-certificate.ts";
-import { hangUp, silence, webhookReceiver } from "../../test/support/webhook-receiver.ts";
-import type { WebhookReceiver } from "../../test/support/webhook-receiver.ts";
+import { hangUp, silence, webhookReceiver, type WebhookReceiver } from "../../test/support/webhook-receiver.ts";
 import type { JsonText } from "../core/json/json-text.ts";
 import { hostResolver } from "./dns/resolver.ts";
 import { webhookSender } from "./post.ts";
@@ -32,13 +30,7 @@ async function receiver(q: Parameters<typeof webhookReceiver>[0] = {}): Promise<
 	return made;
 }
 
-function sender({
-	allowPrivateNetworks = true,
-	resolve,
-}: {
-	allowPrivateNetworks?: boolean;
-	resolve?: Resolve;
-} = {}) {
+function sender({ allowPrivateNetworks = true, resolve }: { allowPrivateNetworks?: boolean; resolve?: Resolve } = {}) {
 	const clock = manualClock();
 	const send = webhookSender({
 		clock,
@@ -48,10 +40,8 @@ function sender({
 	});
 	return {
 		clock,
-		send: (
-			url: string,
-			{ body = "{}", signal = never }: { body?: JsonText; signal?: AbortSignal } = {},
-		) => send({ url, id: "msg_1", body, secrets: [SECRET], signal }),
+		send: (url: string, { body = "{}", signal = never }: { body?: JsonText; signal?: AbortSignal } = {}) =>
+			send({ url, id: "msg_1", body, secrets: [SECRET], signal }),
 	};
 }
 
@@ -88,13 +78,10 @@ describe("a webhook's POST", () => {
 			expect(received[0]!.headers[name]).toBe(received[1]!.headers[name]);
 	});
 
-	it.each([200, 201, 204, 400, 404, 410, 429, 500, 503])(
-		"spec 6: returns the status %i",
-		async (status) => {
-			const { url } = await receiver({ reply: () => status });
-			expect(await sender().send(url)).toEqual({ status });
-		},
-	);
+	it.each([200, 201, 204, 400, 404, 410, 429, 500, 503])("spec 6: returns the status %i", async (status) => {
+		const { url } = await receiver({ reply: () => status });
+		expect(await sender().send(url)).toEqual({ status });
+	});
 
 	it.each([301, 302, 303, 307, 308])("D21: follows no redirect (%i)", async (status) => {
 		const other = await receiver();
@@ -150,12 +137,7 @@ describe("a webhook's POST", () => {
 	});
 
 	it("D21: keeps the first 256 bytes of the answer, printable, a cut character left out", async () => {
-		const answers = [
-			"",
-			"no  such\n\tjob",
-			`\u001b[31m${"\u0000"}x\u202e`,
-			`a${"\u00e9".repeat(200)}`,
-		];
+		const answers = ["", "no  such\n\tjob", `\u001b[31m${"\u0000"}x\u202e`, `a${"\u00e9".repeat(200)}`];
 		const { url } = await receiver({
 			reply: (_, number) => (response) => response.writeHead(410).end(answers[number]),
 		});
@@ -177,30 +159,25 @@ describe("a webhook's POST", () => {
 		await end();
 		expect(await sender().send(url)).toEqual({ error: "the connection was refused" });
 
-		const rude = createServer((socket) =>
-			socket.on("error", () => {}).end("220 mail.example ESMTP\r\n"),
-		);
+		const rude = createServer((socket) => socket.on("error", () => {}).end("220 mail.example ESMTP\r\n"));
 		rude.listen(0, "127.0.0.1");
 		await once(rude, "listening");
 		ends.push(async () => void rude.close());
-		expect(
-			await sender().send(`http://127.0.0.1:${(rude.address() as AddressInfo).port}/`),
-		).toEqual({ error: expect.stringMatching(/^the call failed \(HPE_\w+\)$/) });
+		expect(await sender().send(`http://127.0.0.1:${(rude.address() as AddressInfo).port}/`)).toEqual({
+			error: expect.stringMatching(/^the call failed \(HPE_\w+\)$/),
+		});
 	});
 
 	it("spec 6: an answer before the body was read counts", async () => {
 		const early = createServer((socket) =>
-			socket
-				.on("error", () => {})
-				.end("HTTP/1.1 413 Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"),
+			socket.on("error", () => {}).end("HTTP/1.1 413 Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"),
 		);
 		early.listen(0, "127.0.0.1");
 		await once(early, "listening");
 		ends.push(async () => void early.close());
-		const { status, error } = await sender().send(
-			`http://127.0.0.1:${(early.address() as AddressInfo).port}/`,
-			{ body: JSON.stringify("x".repeat(1000)) },
-		);
+		const { status, error } = await sender().send(`http://127.0.0.1:${(early.address() as AddressInfo).port}/`, {
+			body: JSON.stringify("x".repeat(1000)),
+		});
 		expect({ status, error }).toEqual({ status: 413, error: undefined });
 	});
 
@@ -229,9 +206,7 @@ describe("where it goes", () => {
 	it("D21: the name is looked up once, and the address found is called, whatever a second answer were", async () => {
 		const { port, received } = await receiver();
 		let asked = 0;
-		const resolve: Resolve = async () => [
-			{ address: (asked += 1) === 1 ? "127.0.0.1" : "192.0.2.1", family: 4 },
-		];
+		const resolve: Resolve = async () => [{ address: (asked += 1) === 1 ? "127.0.0.1" : "192.0.2.1", family: 4 }];
 		expect(await sender({ resolve }).send(`http://rebind.example:${port}/`)).toEqual({
 			status: 200,
 		});
@@ -241,12 +216,10 @@ describe("where it goes", () => {
 
 	it("D21: an unknown name is a failed try, not a refusal", async () => {
 		const resolve: Resolve = () =>
-			Promise.reject(
-				Object.assign(new Error("getaddrinfo ENOTFOUND secret.example"), { code: "ENOTFOUND" }),
-			);
-		expect(
-			await sender({ resolve, allowPrivateNetworks: false }).send("http://secret.example/"),
-		).toEqual({ error: "the host name is unknown" });
+			Promise.reject(Object.assign(new Error("getaddrinfo ENOTFOUND secret.example"), { code: "ENOTFOUND" }));
+		expect(await sender({ resolve, allowPrivateNetworks: false }).send("http://secret.example/")).toEqual({
+			error: "the host name is unknown",
+		});
 	});
 });
 

@@ -7,13 +7,11 @@ import { request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
 import type { Clock } from "../clock.ts";
 import { DELIVERY_TIMEOUT_MS } from "../core/delivery.ts";
-import { sizeOf } from "../core/json/json-text.ts";
-import type { JsonText } from "../core/json/json-text.ts";
+import { type JsonText, sizeOf } from "../core/json/json-text.ts";
 import { printable } from "../core/terminal-text.ts";
 import type { SendWebhook, WebhookAnswer } from "./sender.ts";
 import { signedHeaders } from "./sign.ts";
-import { targetOf } from "./target.ts";
-import type { Address, Resolve } from "./target.ts";
+import { type Address, type Resolve, targetOf } from "./target.ts";
 
 /** Maximum body bytes read of an answer; only {@link KEPT_BYTES} are kept. */
 const ANSWER_BYTES = 64 * 1024;
@@ -70,9 +68,7 @@ export function webhookSender({
 		} catch (error) {
 			signal.throwIfAborted();
 			return {
-				error: late
-					? `there was no answer within ${DELIVERY_TIMEOUT_MS / 1000} s`
-					: sentence(error),
+				error: late ? `there was no answer within ${DELIVERY_TIMEOUT_MS / 1000} s` : sentence(error),
 			};
 		} finally {
 			over.abort();
@@ -87,11 +83,7 @@ export function webhookSender({
 function post(
 	url: URL,
 	address: Address,
-	{
-		headers,
-		body,
-		signal,
-	}: { headers: Record<string, string | number>; body: JsonText; signal: AbortSignal },
+	{ headers, body, signal }: { headers: Record<string, string | number>; body: JsonText; signal: AbortSignal },
 ): Promise<WebhookAnswer> {
 	return new Promise((resolve, reject) => {
 		const send = url.protocol === "https:" ? requestHttps : requestHttp;
@@ -101,15 +93,13 @@ function post(
 			signal,
 			// No pooled connection: it might lead to another address or through a proxy.
 			agent: false,
-			lookup: (_host, { all }, found) =>
-				all ? found(null, [address]) : found(null, address.address, address.family),
+			lookup: (_host, { all }, found) => (all ? found(null, [address]) : found(null, address.address, address.family)),
 		});
 		request.on("error", reject);
 		request.on("response", (response) => {
 			const first: Buffer[] = [];
 			let left = ANSWER_BYTES;
-			const answered = (): void =>
-				resolve({ status: response.statusCode, answer: beginningOf(first) });
+			const answered = (): void => resolve({ status: response.statusCode, answer: beginningOf(first) });
 			response.on("data", (piece: Buffer) => {
 				if (ANSWER_BYTES - left < KEPT_BYTES) first.push(piece.subarray(0, KEPT_BYTES));
 				left -= piece.length;

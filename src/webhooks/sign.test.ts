@@ -33,8 +33,7 @@ describe("signatures", () => {
 			body,
 			secrets: secrets.slice(0, 2),
 		});
-		for (const secret of secrets.slice(0, 2))
-			expect(new Webhook(secret).verify(body, headers)).toEqual({ n: 1 });
+		for (const secret of secrets.slice(0, 2)) expect(new Webhook(secret).verify(body, headers)).toEqual({ n: 1 });
 		expect(() => new Webhook(secrets[2]!).verify(body, headers)).toThrow();
 	});
 

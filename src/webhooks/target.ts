@@ -38,9 +38,7 @@ export async function targetOf(
 	if (url === null || (url.protocol !== "http:" && url.protocol !== "https:"))
 		return refused("it is not an http or https URL");
 	if (url.username !== "" || url.password !== "")
-		return refused(
-			"it holds a user name or password; let the receiver check the signature instead",
-		);
+		return refused("it holds a user name or password; let the receiver check the signature instead");
 	const host = url.hostname.replace(/^\[|\]$/g, "");
 	const family = isIP(host);
 	if (!allowPrivateNetworks && family === 0 && /(^|\.)localhost\.?$/.test(host))
@@ -53,15 +51,11 @@ export async function targetOf(
 		: addresses.find((each) => notPublic(each.address, own) === undefined);
 	if (address) return { ok: true, url, address };
 	const [first] = addresses;
-	return refused(
-		first ? `${host} is at ${notPublic(first.address, own)} address` : `${host} has no address`,
-	);
+	return refused(first ? `${host} is at ${notPublic(first.address, own)} address` : `${host} has no address`);
 }
 
 function machineAddresses(): string[] {
-	return Object.values(networkInterfaces()).flatMap((each) =>
-		(each ?? []).map(({ address }) => address),
-	);
+	return Object.values(networkInterfaces()).flatMap((each) => (each ?? []).map(({ address }) => address));
 }
 
 function refused(why: string): Target {

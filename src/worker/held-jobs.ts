@@ -33,10 +33,7 @@ export interface HeldJobs {
 }
 
 /** `overflow` receives the ids that do not fit into `table`, whenever they change. */
-export function createHeldJobs(
-	table: SharedArrayBuffer,
-	overflow: (ids: string[]) => void,
-): HeldJobs {
+export function createHeldJobs(table: SharedArrayBuffer, overflow: (ids: string[]) => void): HeldJobs {
 	const jobs = new Map<string, HeldJob>();
 	const writer = heldTableWriter(table);
 	const outside = new Set<string>();
@@ -91,8 +88,7 @@ export function createHeldJobs(
 			return jobs.size;
 		},
 		onRoom: () => {},
-		idle: () =>
-			jobs.size === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
+		idle: () => (jobs.size === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
 	};
 	return held;
 }
@@ -106,9 +102,7 @@ export function signalOf(job: HeldJob): AbortSignal {
 }
 
 function stopReason(): Error {
-	const reason = new Error(
-		"The service stopped this job (cancelled or timed out), or the worker is stopping.",
-	);
+	const reason = new Error("The service stopped this job (cancelled or timed out), or the worker is stopping.");
 	reason.name = "AbortError";
 	return reason;
 }

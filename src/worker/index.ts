@@ -33,9 +33,7 @@ export { rawJson, RawJson } from "./raw-json.ts";
  * returns prevents the end. Rejects with an Error for an invalid setting, or with neither a service
  * nor a test input.
  */
-export function start<Input = any, Output = any>(
-	options: StartOptions<Input, Output>,
-): Promise<void> {
+export function start<Input = any, Output = any>(options: StartOptions<Input, Output>): Promise<void> {
 	return runWorker(options, {
 		clock: systemClock,
 		random: Math.random,

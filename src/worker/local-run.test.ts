@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "./clock.ts";
-import { startProcess } from "./testing/process-worker.ts";
+import { startProcess } from "../../test/support/worker-kit/process-worker.ts";
 import type { Handler, StartOptions } from "./types.ts";
 import { runWorker } from "./worker.ts";
 
@@ -38,9 +38,9 @@ describe("B.11: without a service", () => {
 		);
 		expect(written).toEqual(['{"output":["local_test","{\\"n\\":1.0}"]}\n']);
 		expect(failed).toBe(false);
-		expect((await locally((job) => job.id, ['--test_input={"id":"x","input":1}'])).written).toEqual(
-			['{"output":"x"}\n'],
-		);
+		expect((await locally((job) => job.id, ['--test_input={"id":"x","input":1}'])).written).toEqual([
+			'{"output":"x"}\n',
+		]);
 	});
 
 	it("reads test_input.json, prints chunks, and says when the job failed", async () => {
@@ -55,12 +55,8 @@ describe("B.11: without a service", () => {
 	});
 
 	it("says in a sentence what is missing", async () => {
-		await expect(locally(() => 1, [])).rejects.toThrow(
-			/RUNPOD_WEBHOOK_GET_JOB is not set.*test_input\.json/,
-		);
-		await expect(locally(() => 1, ["--test_input", "{"])).rejects.toThrow(
-			/--test_input is not JSON/,
-		);
+		await expect(locally(() => 1, [])).rejects.toThrow(/RUNPOD_WEBHOOK_GET_JOB is not set.*test_input\.json/);
+		await expect(locally(() => 1, ["--test_input", "{"])).rejects.toThrow(/--test_input is not JSON/);
 		await expect(locally(() => 1, ["--test_input", "{}"])).rejects.toThrow(/member "input"/);
 		await expect(locally(() => 1, [], { concurrency: 0 })).rejects.toThrow(/concurrency/);
 		await expect(runWorker({} as never, {} as never)).rejects.toThrow(/handler/);

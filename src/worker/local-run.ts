@@ -20,13 +20,7 @@ export interface LocalRunOptions {
  * Input: `--test_input JSON` in `argv`, else `test_input.json` in `cwd`. Prints chunks, progress
  * and the final body. Resolves to false if the job failed; throws without valid input.
  */
-export async function runLocally({
-	options,
-	argv,
-	cwd,
-	log,
-	write,
-}: LocalRunOptions): Promise<boolean> {
+export async function runLocally({ options, argv, cwd, log, write }: LocalRunOptions): Promise<boolean> {
 	const job = readTestJob(argv, cwd);
 	let body = "{}";
 	const held = createHeldJobs(newHeldTable(), () => {});
@@ -71,9 +65,7 @@ function readTestJob(argv: readonly string[], cwd: string) {
 		throw new Error(`${source} is not JSON: ${(error as Error).message}`, { cause: error });
 	}
 	if (typeof parsed !== "object" || parsed === null || !("input" in parsed)) {
-		throw new Error(
-			`${source} must be an object with a member "input", such as {"input": {"prompt": "hi"}}.`,
-		);
+		throw new Error(`${source} must be an object with a member "input", such as {"input": {"prompt": "hi"}}.`);
 	}
 	const withId = "id" in parsed ? text : text.replace("{", '{"id":"local_test",');
 	const [job] = readJobs(withId).jobs;
@@ -82,9 +74,7 @@ function readTestJob(argv: readonly string[], cwd: string) {
 }
 
 function readTestInput(argv: readonly string[], cwd: string): { source: string; text: string } {
-	const flag = argv.findIndex(
-		(argument) => argument === "--test_input" || argument.startsWith("--test_input="),
-	);
+	const flag = argv.findIndex((argument) => argument === "--test_input" || argument.startsWith("--test_input="));
 	const given = argv[flag];
 	if (given !== undefined) {
 		const text = given.includes("=") ? given.slice(given.indexOf("=") + 1) : argv[flag + 1];

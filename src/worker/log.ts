@@ -12,10 +12,7 @@ const MAX_MESSAGE = 4096;
  * Lines are `{"requestId", "message", "level"}` or `LEVEL | job id | message`. Messages over 4,096
  * characters are cut in the middle.
  */
-export function createLog(
-	{ json, level: minimum }: LogSettings,
-	write: (line: string) => void,
-): Log {
+export function createLog({ json, level: minimum }: LogSettings, write: (line: string) => void): Log {
 	return (level, message, jobId) => {
 		if (RANK[level] < RANK[minimum]) return;
 		const text = shorten(message);

@@ -28,15 +28,7 @@ export interface RunnerOptions {
 }
 
 /** Returns a function that runs one job until its report is acknowledged; never rejects. */
-export function createRunner({
-	handler,
-	aggregate,
-	stopPod,
-	identity,
-	held,
-	report,
-	log,
-}: RunnerOptions) {
+export function createRunner({ handler, aggregate, stopPod, identity, held, report, log }: RunnerOptions) {
 	function contextOf(entry: HeldJob): Context {
 		return {
 			get signal() {
@@ -60,10 +52,7 @@ export function createRunner({
 		await report.progress(entry, body);
 	}
 
-	async function stream(
-		entry: HeldJob,
-		items: AsyncIterable<unknown> | Iterable<unknown>,
-	): Promise<string> {
+	async function stream(entry: HeldJob, items: AsyncIterable<unknown> | Iterable<unknown>): Promise<string> {
 		const texts: string[] = [];
 		const chunks = report.chunks(entry);
 		try {

@@ -16,13 +16,9 @@ describe("B.1, B.2: settings from the environment", () => {
 		const settings = readSettings(env)!;
 		expect(settings.takeOrigin).toBe("http://h:1");
 		expect(settings.takePath(1, false)).toBe("/worker/ep/job-take/w%201?gpu=A&job_in_progress=0");
-		expect(settings.takePath(3, true)).toBe(
-			"/worker/ep/job-take-batch/w%201?gpu=A&batch_size=3&job_in_progress=1",
-		);
+		expect(settings.takePath(3, true)).toBe("/worker/ep/job-take-batch/w%201?gpu=A&batch_size=3&job_in_progress=1");
 		expect(settings.stopPath).toBe("/worker/ep/job-stop/w%201?gpu=A");
-		expect(settings.output.path("j/1", "isStream=true")).toBe(
-			"/worker/ep/job-done/w%201/j%2F1?gpu=A&isStream=true",
-		);
+		expect(settings.output.path("j/1", "isStream=true")).toBe("/worker/ep/job-done/w%201/j%2F1?gpu=A&isStream=true");
 		expect(settings.outputBatchPath).toBe("/worker/ep/job-done-batch/w%201?gpu=A");
 		expect(settings.stream.origin).toBe("http://h:2");
 		expect(settings.stream.path("j", "chunk=0")).toBe("/worker/ep/job-stream/w%201/j?chunk=0");
@@ -40,9 +36,7 @@ describe("B.1, B.2: settings from the environment", () => {
 		"http://h/job-done/$ID/of/$RUNPOD_POD_ID",
 		"http://h/job-done/$RUNPOD_POD_ID?job=$ID",
 	])("with results going to %s there is no address for several", (output) => {
-		expect(
-			readSettings({ ...env, RUNPOD_WEBHOOK_POST_OUTPUT: output })!.outputBatchPath,
-		).toBeUndefined();
+		expect(readSettings({ ...env, RUNPOD_WEBHOOK_POST_OUTPUT: output })!.outputBatchPath).toBeUndefined();
 	});
 
 	it("without key or worker id there are no pings, and the id is made up", () => {
@@ -69,12 +63,10 @@ describe("B.1, B.2: settings from the environment", () => {
 		expect(() => readSettings({ ...env, RUNPOD_WEBHOOK_POST_STREAM: "ftp://x/$ID" })).toThrow(
 			/RUNPOD_WEBHOOK_POST_STREAM must be an http/,
 		);
-		expect(() =>
-			readSettings({ ...env, RUNPOD_WEBHOOK_GET_JOB: "http://h/job-take/?gpu" }),
-		).toThrow(/\$\$ID/);
-		expect(() =>
-			readSettings({ ...env, RUNPOD_WEBHOOK_POST_OUTPUT: "http://h/job-done/w/?gpu" }),
-		).toThrow(/must contain \$ID/);
+		expect(() => readSettings({ ...env, RUNPOD_WEBHOOK_GET_JOB: "http://h/job-take/?gpu" })).toThrow(/\$\$ID/);
+		expect(() => readSettings({ ...env, RUNPOD_WEBHOOK_POST_OUTPUT: "http://h/job-done/w/?gpu" })).toThrow(
+			/must contain \$ID/,
+		);
 	});
 });
 
@@ -95,9 +87,7 @@ describe("B.9: log lines", () => {
 			level: "INFO",
 		});
 		expect(lines({})[0]).toBe("INFO   | job-1 | i\n");
-		expect(
-			(JSON.parse(lines({ RUNPOD_ENDPOINT_ID: "ep" })[1]!) as { requestId: null }).requestId,
-		).toBeNull();
+		expect((JSON.parse(lines({ RUNPOD_ENDPOINT_ID: "ep" })[1]!) as { requestId: null }).requestId).toBeNull();
 	});
 
 	it("obey the level and are cut in the middle", () => {

@@ -41,8 +41,7 @@ export interface LogSettings {
 
 const DEFAULT_PING_INTERVAL_MS = 10_000;
 const SHORTEST_PING_INTERVAL_MS = 1000;
-const QUOTING_HINT =
-	"Shells and compose files expand $ID to nothing unless it is quoted (compose: $$ID).";
+const QUOTING_HINT = "Shells and compose files expand $ID to nothing unless it is quoted (compose: $$ID).";
 
 /** Undefined without `RUNPOD_WEBHOOK_GET_JOB`: a local run. Throws an Error naming the variable. */
 export function readSettings(env: Env): Settings | undefined {
@@ -51,19 +50,15 @@ export function readSettings(env: Env): Settings | undefined {
 	const workerId = env.RUNPOD_POD_ID || randomUUID();
 	const template = (variable: string) => {
 		const text = env[variable];
-		if (!text)
-			throw new Error(`${variable} must be set when RUNPOD_WEBHOOK_GET_JOB is: reports go there.`);
-		if (!text.includes("$ID"))
-			throw new Error(`${variable} must contain $ID in place of the job id. ${QUOTING_HINT}`);
+		if (!text) throw new Error(`${variable} must be set when RUNPOD_WEBHOOK_GET_JOB is: reports go there.`);
+		if (!text.includes("$ID")) throw new Error(`${variable} must contain $ID in place of the job id. ${QUOTING_HINT}`);
 		return urlTemplate(variable, text, workerId);
 	};
 
 	const take = urlTemplate("RUNPOD_WEBHOOK_GET_JOB", takeUrl, workerId);
 	const single = take.path(workerId, "");
 	if (/\/job-take\/?(\?|$)/.test(single))
-		throw new Error(
-			`RUNPOD_WEBHOOK_GET_JOB must contain $ID in place of the worker id. ${QUOTING_HINT}`,
-		);
+		throw new Error(`RUNPOD_WEBHOOK_GET_JOB must contain $ID in place of the worker id. ${QUOTING_HINT}`);
 	const separator = single.includes("?") ? "&" : "?";
 	const hasRoute = single.includes("/job-take/");
 	const batchPath = single.replace("/job-take/", "/job-take-batch/");
@@ -92,8 +87,7 @@ export function readSettings(env: Env): Settings | undefined {
 					path: (id, query) => stream.path(id, query).replace("/job-stream/", "/job-stream-batch/"),
 				}
 			: undefined,
-		pingUrl:
-			ping && env.RUNPOD_POD_ID && env.RUNPOD_AI_API_KEY ? pingAddress(ping, workerId) : undefined,
+		pingUrl: ping && env.RUNPOD_POD_ID && env.RUNPOD_AI_API_KEY ? pingAddress(ping, workerId) : undefined,
 		pingIntervalMs: pingInterval(env.RUNPOD_PING_INTERVAL),
 		key: env.RUNPOD_AI_API_KEY || undefined,
 		hostname: env.RUNPOD_POD_HOSTNAME || "unknown",

@@ -1,11 +1,10 @@
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "./clock.ts";
 import { openPoll } from "./polling/poll.ts";
-import { startProcess } from "./testing/process-worker.ts";
-import { startWorker } from "./testing/run-worker.ts";
-import { scriptedService } from "./testing/scripted-service.ts";
+import { startProcess } from "../../test/support/worker-kit/process-worker.ts";
+import { startWorker } from "../../test/support/worker-kit/run-worker.ts";
+import { scriptedService } from "../../test/support/worker-kit/scripted-service.ts";
 
 const cleanups: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -119,9 +118,7 @@ describe("B.3: poll", () => {
 			socket.on("data", () => events.push("request"));
 			socket.on("end", () => {
 				events.push("goodbye");
-				socket.end(
-					"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}",
-				);
+				socket.end("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}");
 			});
 		});
 		await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

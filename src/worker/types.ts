@@ -47,12 +47,7 @@ export interface Context {
 export type Handler<Input = any, Output = any> = (
 	job: Job<Input>,
 	context: Context,
-) =>
-	| Output
-	| Promise<Output>
-	| Generator<Output>
-	| AsyncIterable<Output>
-	| Promise<AsyncIterable<Output>>;
+) => Output | Promise<Output> | Generator<Output> | AsyncIterable<Output> | Promise<AsyncIterable<Output>>;
 
 /** Options of `start`. */
 export interface StartOptions<Input = any, Output = any> {

@@ -15,14 +15,10 @@ const MARK = "__sluice_job_id__";
  * Error that names `variable`.
  */
 export function urlTemplate(variable: string, text: string, workerId: string): UrlTemplate {
-	const filled = text
-		.replaceAll("$RUNPOD_POD_ID", encodeURIComponent(workerId))
-		.replaceAll("$ID", MARK);
+	const filled = text.replaceAll("$RUNPOD_POD_ID", encodeURIComponent(workerId)).replaceAll("$ID", MARK);
 	const url = URL.canParse(filled) ? new URL(filled) : undefined;
 	if (url?.protocol !== "http:" && url?.protocol !== "https:") {
-		throw new Error(
-			`${variable} must be an http or https URL with placeholders, not ${JSON.stringify(text)}.`,
-		);
+		throw new Error(`${variable} must be an http or https URL with placeholders, not ${JSON.stringify(text)}.`);
 	}
 	const parts = (url.pathname + url.search).split(MARK);
 	const [before = "", after = ""] = parts;

@@ -39,8 +39,7 @@ const HANG_UP_MS = 1000;
 /** `start` with an explicit environment. */
 export async function runWorker(options: StartOptions, environment: Environment): Promise<void> {
 	const { argv, cwd, write, fail } = environment;
-	if (typeof options.handler !== "function")
-		throw new TypeError("start() needs a function as its option `handler`.");
+	if (typeof options.handler !== "function") throw new TypeError("start() needs a function as its option `handler`.");
 	if (
 		typeof options.concurrency === "number" &&
 		!(Number.isSafeInteger(options.concurrency) && options.concurrency > 0)
@@ -52,27 +51,17 @@ export async function runWorker(options: StartOptions, environment: Environment)
 	const env = options.env ?? process.env;
 	const settings = readSettings(env);
 	if (settings) return await serve(options, settings, environment);
-	if (
-		!(await runLocally({ options, argv, cwd, write, log: createLog(readLogSettings(env), write) }))
-	)
-		fail();
+	if (!(await runLocally({ options, argv, cwd, write, log: createLog(readLogSettings(env), write) }))) fail();
 }
 
-async function serve(
-	options: StartOptions,
-	settings: Settings,
-	{ clock, random, write }: Environment,
-): Promise<void> {
+async function serve(options: StartOptions, settings: Settings, { clock, random, write }: Environment): Promise<void> {
 	const log = createLog(settings.log, write);
 	const headers = requestHeaders(settings.key);
 	const table = newHeldTable();
 	const { pingUrl, key, pingIntervalMs } = settings;
 	const pinger =
-		pingUrl && key
-			? startPinger({ url: pingUrl, key, intervalMs: pingIntervalMs, table, clock, log })
-			: undefined;
-	if (!pinger)
-		log("WARN", "No pings: they need RUNPOD_WEBHOOK_PING, RUNPOD_POD_ID and RUNPOD_AI_API_KEY.");
+		pingUrl && key ? startPinger({ url: pingUrl, key, intervalMs: pingIntervalMs, table, clock, log }) : undefined;
+	if (!pinger) log("WARN", "No pings: they need RUNPOD_WEBHOOK_PING, RUNPOD_POD_ID and RUNPOD_AI_API_KEY.");
 	const held = createHeldJobs(table, (ids) => pinger?.overflow(ids));
 	await pinger?.ready;
 
@@ -98,8 +87,7 @@ async function serve(
 		random,
 		log,
 	});
-	const openTakePoll = () =>
-		openPoll({ origin: settings.takeOrigin, headers, timeoutMs: POLL_TIMEOUT_MS, clock });
+	const openTakePoll = () => openPoll({ origin: settings.takeOrigin, headers, timeoutMs: POLL_TIMEOUT_MS, clock });
 	const takes = openTakePoll();
 	const stops = openTakePoll();
 

@@ -11,8 +11,7 @@ export function png({ width, height, pixels }) {
 	header.set([8, 2, 0, 0, 0], 8);
 	const stride = width * 3;
 	const rows = Buffer.alloc((stride + 1) * height);
-	for (let y = 0; y < height; y += 1)
-		pixels.copy(rows, y * (stride + 1) + 1, y * stride, (y + 1) * stride);
+	for (let y = 0; y < height; y += 1) pixels.copy(rows, y * (stride + 1) + 1, y * stride, (y + 1) * stride);
 	return Buffer.concat([
 		SIGNATURE,
 		chunk("IHDR", header),

@@ -66,8 +66,7 @@ export function stepping(...steps: (() => unknown)[]): {
 		async pause(ms) {
 			const step = steps[slept.length];
 			slept.push(ms);
-			if (!step)
-				throw new Error(`The client pauses more often than the ${steps.length} times it should.`);
+			if (!step) throw new Error(`The client pauses more often than the ${steps.length} times it should.`);
 			await step();
 		},
 	};

@@ -1,7 +1,6 @@
 /** An endpoint and an SDK worker of its own for each test of a scripted client SDK. */
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
-import { bench } from "../support/sdk-worker-bench.ts";
-import type { Bench } from "../support/sdk-worker-bench.ts";
+import { bench, type Bench } from "../support/sdk-worker-bench.ts";
 import type { SdkProtocol } from "../support/sdk-protocol.ts";
 
 export let b: Bench;

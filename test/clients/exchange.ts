@@ -2,8 +2,7 @@
  * One HTTP request with exactly the headers it is given, for the scripted clients: fetch would add
  * its own.
  */
-import { Agent, request } from "node:http";
-import type { IncomingHttpHeaders } from "node:http";
+import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import type { Clock } from "../../src/clock.ts";
 
 /** What a client sends. */
@@ -48,25 +47,21 @@ export function openExchange(clock: Clock): Exchange {
 		const { promise, resolve } = Promise.withResolvers<Outcome>();
 		const over = new AbortController();
 		const headers = { Host: new URL(q.url).host, ...q.headers };
-		const req = request(
-			q.url,
-			{ method: q.method, agent, headers, setDefaultHeaders: false },
-			(res) => {
-				const pieces: Buffer[] = [];
-				res.on("data", (piece: Buffer) => pieces.push(piece));
-				res.on("error", () => resolve({ fault: "dropped" }));
-				res.on("end", () =>
-					resolve({
-						answer: {
-							status: res.statusCode!,
-							reason: res.statusMessage!,
-							headers: res.headers,
-							text: Buffer.concat(pieces).toString("utf8"),
-						},
-					}),
-				);
-			},
-		);
+		const req = request(q.url, { method: q.method, agent, headers, setDefaultHeaders: false }, (res) => {
+			const pieces: Buffer[] = [];
+			res.on("data", (piece: Buffer) => pieces.push(piece));
+			res.on("error", () => resolve({ fault: "dropped" }));
+			res.on("end", () =>
+				resolve({
+					answer: {
+						status: res.statusCode!,
+						reason: res.statusMessage!,
+						headers: res.headers,
+						text: Buffer.concat(pieces).toString("utf8"),
+					},
+				}),
+			);
+		});
 		req.on("error", (error: NodeJS.ErrnoException) =>
 			resolve({ fault: error.code === "ECONNREFUSED" ? "refused" : "dropped" }),
 		);

@@ -3,10 +3,8 @@
  * no pause between polls (protocol A.5, A.10).
  */
 import type { Clock } from "../../src/clock.ts";
-import { openExchange } from "./exchange.ts";
-import type { Asked } from "./exchange.ts";
-import { marshal, unmarshal } from "./go-json.ts";
-import type { GoShape, GoStruct } from "./go-json.ts";
+import { type Asked, openExchange } from "./exchange.ts";
+import { type GoShape, type GoStruct, marshal, unmarshal } from "./go-json.ts";
 
 /** `JobInput`; an empty `input` is left out. */
 export interface GoJobInput {
@@ -75,12 +73,7 @@ export function goClient({
 }): GoEndpoint {
 	const exchange = openExchange(clock);
 
-	async function asked(
-		method: Asked["method"],
-		path: string,
-		timeoutMs: number,
-		body = "",
-	): Promise<string> {
+	async function asked(method: Asked["method"], path: string, timeoutMs: number, body = ""): Promise<string> {
 		const length = method === "POST" ? { "Content-Length": String(Buffer.byteLength(body)) } : {};
 		const headers = {
 			"User-Agent": "Go-http-client/1.1",
@@ -98,9 +91,7 @@ export function goClient({
 		});
 		if (fault)
 			throw new Error(
-				fault === "timeout"
-					? "sls request error: context deadline exceeded"
-					: `sls request error: connection ${fault}`,
+				fault === "timeout" ? "sls request error: context deadline exceeded" : `sls request error: connection ${fault}`,
 			);
 		if (answer.status !== 200) throw new Error(`response status ${answer.status} ${answer.reason}`);
 		return answer.text;
@@ -155,10 +146,7 @@ export function goClient({
 		run: (job) => post("run", { id: "string", status: "string" }, jobText(job)),
 		async runSync(job, timeout = 90) {
 			const limit = limited(timeout);
-			const result = unmarshal(
-				await asked("POST", `runsync?wait=${limit.wait}`, limit.callMs, jobText(job)),
-				JOB,
-			);
+			const result = unmarshal(await asked("POST", `runsync?wait=${limit.wait}`, limit.callMs, jobText(job)), JOB);
 			if (isOver(result)) return result;
 			if (result["id"] === undefined)
 				throw new Error("panic: runtime error: invalid memory address or nil pointer dereference");
@@ -169,10 +157,10 @@ export function goClient({
 		async *stream(id, timeout = 90) {
 			const { wait, callMs, within } = limited(timeout);
 			for (;;) {
-				const { stream = [], status } = unmarshal(
-					await within(asked("POST", `stream/${id}?wait=${wait}`, callMs)),
-					{ status: "string", stream: "items" },
-				);
+				const { stream = [], status } = unmarshal(await within(asked("POST", `stream/${id}?wait=${wait}`, callMs)), {
+					status: "string",
+					stream: "items",
+				});
 				yield* stream;
 				if (isCompleted(status)) return;
 			}

@@ -14,10 +14,7 @@ describe("decoding", () => {
 	} as const;
 
 	it.each<[string, object]>([
-		[
-			'{"n":1,"s":"x","any":1.5,"inner":{"n":-2},"other":{"n":1.5}}',
-			{ n: 1, s: "x", any: 1.5, inner: { n: -2 } },
-		],
+		['{"n":1,"s":"x","any":1.5,"inner":{"n":-2},"other":{"n":1.5}}', { n: 1, s: "x", any: 1.5, inner: { n: -2 } }],
 		['{"n":null,"s":null,"inner":null}', {}],
 		['{"N":9007199254740991,"S":""}', { n: 9_007_199_254_740_991, s: "" }],
 		['{"n":-9223372036854775808}', { n: Number.MIN_SAFE_INTEGER * 1024 - 1024 }],

@@ -24,12 +24,7 @@ export type GoStruct = Record<string, any>;
 export function unmarshal(text: string, shape: GoShape, struct: GoStruct = {}): GoStruct {
 	/** Numbers as they stand in the text: 1.0 is no integer, though it equals 1. */
 	const literals = new WeakMap<object, Map<string, string>>();
-	const reviver = function (
-		this: object,
-		name: string,
-		value: unknown,
-		context?: { source?: string },
-	): unknown {
+	const reviver = function (this: object, name: string, value: unknown, context?: { source?: string }): unknown {
 		if (typeof value === "number") {
 			const of = literals.get(this) ?? new Map<string, string>();
 			literals.set(this, of.set(name, context!.source!));
@@ -50,48 +45,29 @@ export function unmarshal(text: string, shape: GoShape, struct: GoStruct = {}): 
 		if (typeof from !== "object" || Array.isArray(from)) throw mismatch(kindOf(from), at, "struct");
 		for (const [name, value] of Object.entries(from)) {
 			// Go takes a member whatever its letters' case, and ignores those it does not know.
-			const wanted = Object.keys(members).find(
-				(known) => known.toLowerCase() === name.toLowerCase(),
-			);
+			const wanted = Object.keys(members).find((known) => known.toLowerCase() === name.toLowerCase());
 			if (wanted === undefined) continue;
 			if (value === null) delete into[wanted];
 			else
-				into[wanted] = decoded(
-					value,
-					members[wanted]!,
-					`${at}${wanted}`,
-					literals.get(from)?.get(name),
-					into[wanted],
-				);
+				into[wanted] = decoded(value, members[wanted]!, `${at}${wanted}`, literals.get(from)?.get(name), into[wanted]);
 		}
 	}
 
-	function decoded(
-		value: unknown,
-		type: GoType,
-		at: string,
-		literal: string | undefined,
-		before: unknown,
-	): unknown {
+	function decoded(value: unknown, type: GoType, at: string, literal: string | undefined, before: unknown): unknown {
 		if (type === "any") return value;
 		if (type === "string") {
 			if (typeof value === "string") return value;
 			throw mismatch(kindOf(value), at, "string");
 		}
 		if (type === "int") {
-			if (
-				literal !== undefined &&
-				/^-?\d+$/.test(literal) &&
-				BigInt.asIntN(64, BigInt(literal)) === BigInt(literal)
-			)
+			if (literal !== undefined && /^-?\d+$/.test(literal) && BigInt.asIntN(64, BigInt(literal)) === BigInt(literal))
 				return value;
 			throw mismatch(literal === undefined ? kindOf(value) : `number ${literal}`, at, "int");
 		}
 		if (type === "items") {
 			if (!Array.isArray(value)) throw mismatch(kindOf(value), at, "[]StreamResult");
 			for (const item of value)
-				if (typeof item !== "object" || Array.isArray(item))
-					throw mismatch(kindOf(item), at, "StreamResult");
+				if (typeof item !== "object" || Array.isArray(item)) throw mismatch(kindOf(item), at, "StreamResult");
 			return value;
 		}
 		const struct = (before ?? {}) as GoStruct;
@@ -101,9 +77,7 @@ export function unmarshal(text: string, shape: GoShape, struct: GoStruct = {}): 
 }
 
 function mismatch(found: string, at: string, wanted: string): Error {
-	return new Error(
-		`json decoder error: json: cannot unmarshal ${found} into Go struct field ${at} of type ${wanted}`,
-	);
+	return new Error(`json decoder error: json: cannot unmarshal ${found} into Go struct field ${at} of type ${wanted}`);
 }
 
 function kindOf(value: unknown): string {

@@ -7,8 +7,7 @@ import { KEY } from "../support/service.ts";
 import { stopsOf } from "../support/sdk-worker-bench.ts";
 import { all, arrived } from "./arrivals.ts";
 import { b, open, worker } from "./endpoint.ts";
-import { goClient } from "./go-client.ts";
-import type { GoEndpoint } from "./go-client.ts";
+import { goClient, type GoEndpoint } from "./go-client.ts";
 import { workload } from "./workload.ts";
 
 const INPUT = { input: { p: 1 } };
@@ -21,9 +20,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 	}
 
 	const lines = ({ sent }: GoEndpoint): string[] =>
-		sent.map(
-			({ method, url }) => `${method} ${url.slice(url.indexOf(`/${b.ep}/`) + b.ep.length + 2)}`,
-		);
+		sent.map(({ method, url }) => `${method} ${url.slice(url.indexOf(`/${b.ep}/`) + b.ep.length + 2)}`);
 
 	/** Submits and hands out a job. */
 	async function running(go = client()): Promise<string> {
@@ -183,10 +180,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 			await held;
 			await b.clock.advance(3000);
 			await expect(answer).rejects.toThrow("ctx timeout reached");
-			expect(lines(go).slice(1)).toEqual([
-				`POST status-sync/${id}?wait=5000`,
-				`POST status-sync/${id}?wait=5000`,
-			]);
+			expect(lines(go).slice(1)).toEqual([`POST status-sync/${id}?wait=5000`, `POST status-sync/${id}?wait=5000`]);
 			expect(await go.status(id)).toMatchObject({ status: "IN_QUEUE" });
 		});
 
@@ -224,17 +218,14 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 	});
 
 	describe("Stream", () => {
-		const outputs = (items: Record<string, unknown>[]): unknown[] =>
-			items.map(({ output }) => output);
+		const outputs = (items: Record<string, unknown>[]): unknown[] => items.map(({ output }) => output);
 
 		it("D7: a job that ended before: all chunks with the final state, one call", async () => {
 			const go = client();
 			const id = await running(go);
 			for (const output of [{ text: "a" }, "b", null]) await worker.chunk(id, { output });
 			await worker.done(id, { output: [] });
-			expect(await all(go.stream(id))).toEqual(
-				[{ text: "a" }, "b", null].map((output) => ({ output, metrics: {} })),
-			);
+			expect(await all(go.stream(id))).toEqual([{ text: "a" }, "b", null].map((output) => ({ output, metrics: {} })));
 			expect(lines(go)).toEqual(["POST run", `POST stream/${id}?wait=90000`]);
 		});
 
@@ -279,10 +270,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 			await again;
 			await worker.done(id, { output: [] });
 			expect(await read).toEqual([]);
-			expect(lines(go).slice(1)).toEqual([
-				`POST stream/${id}?wait=4000`,
-				`POST stream/${id}?wait=4000`,
-			]);
+			expect(lines(go).slice(1)).toEqual([`POST stream/${id}?wait=4000`, `POST stream/${id}?wait=4000`]);
 		});
 	});
 

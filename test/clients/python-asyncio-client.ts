@@ -3,10 +3,8 @@
  * JSON and say so (protocol A.3, A.10).
  */
 import type { Clock } from "../../src/clock.ts";
-import { openExchange } from "./exchange.ts";
-import type { Asked } from "./exchange.ts";
-import { COMPLETED, dumps, outputOf, pythonError, subscript, yielded } from "./python.ts";
-import type { Pause } from "./python.ts";
+import { type Asked, openExchange } from "./exchange.ts";
+import { COMPLETED, dumps, outputOf, type Pause, pythonError, subscript, yielded } from "./python.ts";
 
 /** `runpod.AsyncioJob`. */
 export interface AsyncioJob {
@@ -80,15 +78,10 @@ export function pythonAsyncio({
 			...(text === undefined ? {} : { body: text }),
 		});
 		if (fault)
-			throw fault === "timeout"
-				? pythonError("TimeoutError", "")
-				: pythonError("ClientError", `connection ${fault}`);
+			throw fault === "timeout" ? pythonError("TimeoutError", "") : pythonError("ClientError", `connection ${fault}`);
 		const type = answer.headers["content-type"] ?? "";
 		if (!/^application\/(?:[\w.+-]+\+)?json\b/.test(type))
-			throw pythonError(
-				"ContentTypeError",
-				`Attempt to decode JSON with unexpected mimetype: ${type}`,
-			);
+			throw pythonError("ContentTypeError", `Attempt to decode JSON with unexpected mimetype: ${type}`);
 		return answer.text.trim() === "" ? null : JSON.parse(answer.text);
 	}
 
@@ -107,8 +100,7 @@ export function pythonAsyncio({
 			return state;
 		}
 
-		const status = async (): Promise<unknown> =>
-			known ?? subscript(await fetched("status"), "status");
+		const status = async (): Promise<unknown> => known ?? subscript(await fetched("status"), "status");
 
 		/** `asyncio.wait_for` around the polling, which never begins with a timeout of 0. */
 		async function completed(timeout: number): Promise<void> {
@@ -147,8 +139,7 @@ export function pythonAsyncio({
 	return {
 		sent: exchange.sent,
 		job,
-		run: async (input) =>
-			job(subscript(await asked("POST", "run", { body: { input } }), "id") as string),
+		run: async (input) => job(subscript(await asked("POST", "run", { body: { input } }), "id") as string),
 		health: () => asked("GET", "health"),
 		purgeQueue: () => asked("POST", "purge-queue"),
 		close: exchange.close,

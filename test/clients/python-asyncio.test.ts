@@ -7,8 +7,7 @@ import { KEY } from "../support/service.ts";
 import { stopsOf } from "../support/sdk-worker-bench.ts";
 import { all, arrived, stepping } from "./arrivals.ts";
 import { b, open, worker } from "./endpoint.ts";
-import { pythonAsyncio } from "./python-asyncio-client.ts";
-import type { AsyncioEndpoint, AsyncioJob } from "./python-asyncio-client.ts";
+import { type AsyncioEndpoint, type AsyncioJob, pythonAsyncio } from "./python-asyncio-client.ts";
 import { workload } from "./workload.ts";
 
 const nothing = (): void => {};
@@ -39,9 +38,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 	}
 
 	const lines = ({ sent }: AsyncioEndpoint): string[] =>
-		sent.map(
-			({ method, url }) => `${method} ${url.slice(url.indexOf(`/${b.ep}/`) + b.ep.length + 2)}`,
-		);
+		sent.map(({ method, url }) => `${method} ${url.slice(url.indexOf(`/${b.ep}/`) + b.ep.length + 2)}`);
 
 	it("A.3, A.10: the script sends what the traces show; X-Request-ID goes with the calls of a job only", async () => {
 		const endpoint = client();
@@ -49,12 +46,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 		await job.status();
 		await job.cancel();
 		await endpoint.health();
-		expect(lines(endpoint)).toEqual([
-			"POST run",
-			`GET status/${job.id}`,
-			`POST cancel/${job.id}`,
-			"GET health",
-		]);
+		expect(lines(endpoint)).toEqual(["POST run", `GET status/${job.id}`, `POST cancel/${job.id}`, "GET health"]);
 		const [run, status, cancel, health] = endpoint.sent;
 		expect(run!.body).toBe('{"input": {"p": 1}}');
 		expect(status!.headers).toEqual({
@@ -69,13 +61,10 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 		for (const { headers } of [run!, health!]) expect(headers).not.toHaveProperty("X-Request-ID");
 	});
 
-	it.each([{ p: 1 }, { input: { p: 1 } }, {}])(
-		"A.3, spec 1: run(%j) hands just that to the worker",
-		async (input) => {
-			const { id } = await client().run(input);
-			expect(JSON.parse((await worker.take()).text)).toEqual({ id, input });
-		},
-	);
+	it.each([{ p: 1 }, { input: { p: 1 } }, {}])("A.3, spec 1: run(%j) hands just that to the worker", async (input) => {
+		const { id } = await client().run(input);
+		expect(JSON.parse((await worker.take()).text)).toEqual({ id, input });
+	});
 
 	describe("output", () => {
 		it("spec 4: polls each second and asks again after the end", async () => {
@@ -85,10 +74,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 			const job: AsyncioJob = await endpoint.run({ p: 1 });
 			expect(await job.output(60)).toEqual([1]);
 			expect(endpoint.slept).toEqual([1000, 1000]);
-			expect(lines(endpoint)).toEqual([
-				"POST run",
-				...Array.from({ length: 4 }, () => `GET status/${job.id}`),
-			]);
+			expect(lines(endpoint)).toEqual(["POST run", ...Array.from({ length: 4 }, () => `GET status/${job.id}`)]);
 			expect([await job.status(), await job.output()]).toEqual(["COMPLETED", [1]]);
 			expect(endpoint.sent).toHaveLength(5);
 		});
@@ -151,9 +137,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 			);
 			expect(await all(job.stream())).toEqual([{ text: "a" }, "b", 3, "last"]);
 			expect(endpoint.slept).toEqual([1000, 1000, 1000, 1000]);
-			expect(lines(endpoint).slice(1)).toEqual(
-				Array.from({ length: 4 }, () => `GET stream/${job.id}`),
-			);
+			expect(lines(endpoint).slice(1)).toEqual(Array.from({ length: 4 }, () => `GET stream/${job.id}`));
 			expect(endpoint.sent.at(-1)!.headers).toMatchObject({ "X-Request-ID": job.id });
 		});
 
@@ -232,8 +216,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 			const endpoint = client({ key: "wrong", steps: [nothing] });
 			const job = endpoint.job("0");
 			await expect(endpoint.run({ p: 1 })).rejects.toMatchObject(NO_ID);
-			for (const call of [job.status(), all(job.stream())])
-				await expect(call).rejects.toMatchObject(NO_STATUS);
+			for (const call of [job.status(), all(job.stream())]) await expect(call).rejects.toMatchObject(NO_STATUS);
 			for (const call of [job.cancel(), endpoint.health(), endpoint.purgeQueue()])
 				expect(await call).toEqual({ error: expect.any(String), code: "unauthorized" });
 		});

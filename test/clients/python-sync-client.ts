@@ -3,10 +3,8 @@
  * (protocol A.2, A.10).
  */
 import type { Clock } from "../../src/clock.ts";
-import { openExchange } from "./exchange.ts";
-import type { Answer, Asked, Fault } from "./exchange.ts";
-import { COMPLETED, FINAL, dumps, outputOf, pythonError, subscript, yielded } from "./python.ts";
-import type { Pause } from "./python.ts";
+import { type Answer, type Asked, type Fault, openExchange } from "./exchange.ts";
+import { COMPLETED, dumps, FINAL, outputOf, type Pause, pythonError, subscript, yielded } from "./python.ts";
 
 /** `runpod.Job`. Times in seconds, as in Python. */
 export interface PythonJob {
@@ -52,13 +50,7 @@ const REPEATED = new Set([408, 429]);
 const REPEATED_IF_TOLD = new Set([413, 429, 503]);
 
 /** Makes one. */
-export function pythonSync({
-	base,
-	endpoint,
-	key,
-	clock,
-	pause,
-}: PythonSyncOptions): PythonEndpoint {
+export function pythonSync({ base, endpoint, key, clock, pause }: PythonSyncOptions): PythonEndpoint {
 	const exchange = openExchange(clock);
 	const adapted = base.startsWith("http://");
 	const headers = {
@@ -90,16 +82,9 @@ export function pythonSync({
 		}
 	}
 
-	function repeats(
-		{ status, headers: got }: Answer,
-		method: Asked["method"],
-		left: number,
-	): boolean {
+	function repeats({ status, headers: got }: Answer, method: Asked["method"], left: number): boolean {
 		if (!adapted || method !== "GET") return false;
-		return (
-			REPEATED.has(status) ||
-			(left > 0 && got["retry-after"] !== undefined && REPEATED_IF_TOLD.has(status))
-		);
+		return REPEATED.has(status) || (left > 0 && got["retry-after"] !== undefined && REPEATED_IF_TOLD.has(status));
 	}
 
 	function faultOf(fault: Fault): Error {
@@ -108,12 +93,7 @@ export function pythonSync({
 			: pythonError("ConnectionError", `connection ${fault}`);
 	}
 
-	async function asked(
-		method: Asked["method"],
-		path: string,
-		timeout: number,
-		body?: unknown,
-	): Promise<unknown> {
+	async function asked(method: Asked["method"], path: string, timeout: number, body?: unknown): Promise<unknown> {
 		const text = body === undefined ? undefined : dumps(body);
 		const length =
 			text === undefined
@@ -151,8 +131,7 @@ export function pythonSync({
 			return state;
 		}
 
-		const status = async (): Promise<unknown> =>
-			known ?? subscript(await fetched("status"), "status");
+		const status = async (): Promise<unknown> => known ?? subscript(await fetched("status"), "status");
 
 		return {
 			id,
@@ -190,8 +169,7 @@ export function pythonSync({
 	return {
 		sent: exchange.sent,
 		job,
-		run: async (body) =>
-			job(subscript(await asked("POST", "run", 10, wrapped(body)), "id") as string),
+		run: async (body) => job(subscript(await asked("POST", "run", 10, wrapped(body)), "id") as string),
 		async runSync(body, timeout = 86_400) {
 			const state = await asked("POST", "runsync", timeout, wrapped(body));
 			if (FINAL.includes(subscript(state, "status"))) return outputOf(state);

@@ -2,8 +2,7 @@
 import { KEY } from "../support/service.ts";
 import { stepping } from "./arrivals.ts";
 import { b, open } from "./endpoint.ts";
-import { pythonSync } from "./python-sync-client.ts";
-import type { PythonEndpoint, PythonSyncOptions } from "./python-sync-client.ts";
+import { type PythonEndpoint, pythonSync, type PythonSyncOptions } from "./python-sync-client.ts";
 
 /** A client of the endpoint whose pauses are these steps. */
 export function client({

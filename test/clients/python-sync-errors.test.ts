@@ -11,8 +11,7 @@ import { client, times } from "./python-sync-endpoint.ts";
 describe("cancel, health, purge_queue", () => {
 	it("D10: a waiting job is cancelled at once, and again", async () => {
 		const job = await client().run({ p: 1 });
-		for (let round = 0; round < 2; round += 1)
-			expect(await job.cancel()).toEqual({ id: job.id, status: "CANCELLED" });
+		for (let round = 0; round < 2; round += 1) expect(await job.cancel()).toEqual({ id: job.id, status: "CANCELLED" });
 		expect(await job.status()).toBe("CANCELLED");
 		expect(await job.output(5)).toBeNull();
 	});
@@ -90,19 +89,16 @@ describe("errors", () => {
 	});
 
 	it("spec 2.4: a policy out of bounds is HTTPError 400", async () => {
-		await expect(
-			client().run({ input: { p: 1 }, policy: { executionTimeout: 5000 } }),
-		).rejects.toMatchObject(HTTP("400 Bad Request"));
+		await expect(client().run({ input: { p: 1 }, policy: { executionTimeout: 5000 } })).rejects.toMatchObject(
+			HTTP("400 Bad Request"),
+		);
 	});
 
 	it("D23: a full queue is HTTPError 429, not tried again", async () => {
 		await b.fresh({ limits: { queue: 0 } });
 		const endpoint = client();
 		await endpoint.run({ p: 1 });
-		for (const result of await Promise.allSettled([
-			endpoint.run({ p: 1 }),
-			endpoint.runSync({ p: 1 }),
-		]))
+		for (const result of await Promise.allSettled([endpoint.run({ p: 1 }), endpoint.runSync({ p: 1 })]))
 			expect(result).toMatchObject({ reason: HTTP("429 Too Many Requests") });
 		expect(endpoint.sent).toHaveLength(3);
 	});

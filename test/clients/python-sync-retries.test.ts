@@ -7,8 +7,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../support/manual-clock.ts";
 import { stepping } from "./arrivals.ts";
-import { pythonSync } from "./python-sync-client.ts";
-import type { PythonEndpoint } from "./python-sync-client.ts";
+import { type PythonEndpoint, pythonSync } from "./python-sync-client.ts";
 
 /**
  * A client of a server that answers with these statuses, one after another; with `Retry-After`

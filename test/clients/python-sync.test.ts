@@ -20,12 +20,7 @@ describe("requests", () => {
 		await job.status();
 		await job.cancel();
 		await endpoint.health();
-		expect(lines(endpoint)).toEqual([
-			"POST run",
-			`GET status/${job.id}`,
-			`POST cancel/${job.id}`,
-			"GET health",
-		]);
+		expect(lines(endpoint)).toEqual(["POST run", `GET status/${job.id}`, `POST cancel/${job.id}`, "GET health"]);
 		const [run, status, cancel] = endpoint.sent;
 		expect(run).toMatchObject({
 			body: '{"input": {"p": "\\u00e9"}, "policy": {"ttl": 20000}}',
@@ -52,13 +47,10 @@ describe("requests", () => {
 		[{}, {}, {}],
 		[{ input: {}, policy: { ttl: 20_000 } }, { input: {}, policy: { ttl: 20_000 } }, {}],
 		[{ input: { p: 1 }, s3Config: { accessId: "a" } }, { p: 1 }, { s3Config: { accessId: "a" } }],
-	])(
-		"A.2, spec 1: run(%j) hands %j to the worker, and %j beside it",
-		async (body, input, beside) => {
-			const { id } = await client().run({ ...body });
-			expect(JSON.parse((await worker.take()).text)).toEqual({ id, input, ...beside });
-		},
-	);
+	])("A.2, spec 1: run(%j) hands %j to the worker, and %j beside it", async (body, input, beside) => {
+		const { id } = await client().run({ ...body });
+		expect(JSON.parse((await worker.take()).text)).toEqual({ id, input, ...beside });
+	});
 });
 
 describe("run, status, output", () => {
@@ -135,8 +127,7 @@ describe("run_sync", () => {
 
 	it("D8: after 90 s it gets the job as it stands and polls on by /status", async () => {
 		const [asked, queued] = [arrived(b, /POST .*runsync$/), b.next("job.queued")];
-		const ended = (): Promise<unknown> =>
-			b.takes(worker, id).then(() => worker.done(id, { output: "late" }));
+		const ended = (): Promise<unknown> => b.takes(worker, id).then(() => worker.done(id, { output: "late" }));
 		const endpoint = client({ steps: [nothing, ended] });
 		const answer = endpoint.runSync({ p: 1 });
 		const [{ id }] = await Promise.all([queued, asked]);

@@ -23,18 +23,13 @@ export function dumps(value: unknown): string {
 	const spaced = JSON.stringify(value, null, 1)
 		.replace(/,\n\s*/g, ", ")
 		.replace(/\n\s*/g, "");
-	return spaced.replace(
-		/[\u0080-\uffff]/g,
-		(unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-	);
+	return spaced.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** `value["name"]`. */
 export function subscript(value: unknown, name: string): unknown {
-	if (Array.isArray(value))
-		throw pythonError("TypeError", "list indices must be integers or slices, not str");
-	if (typeof value !== "object" || value === null)
-		throw pythonError("TypeError", "object is not subscriptable");
+	if (Array.isArray(value)) throw pythonError("TypeError", "list indices must be integers or slices, not str");
+	if (typeof value !== "object" || value === null) throw pythonError("TypeError", "object is not subscriptable");
 	if (!Object.hasOwn(value, name)) throw pythonError("KeyError", `'${name}'`);
 	return (value as Record<string, unknown>)[name];
 }

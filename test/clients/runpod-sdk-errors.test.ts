@@ -4,8 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { KEY } from "../support/service.ts";
-import { bench } from "../support/sdk-worker-bench.ts";
-import type { Bench } from "../support/sdk-worker-bench.ts";
+import { bench, type Bench } from "../support/sdk-worker-bench.ts";
 import type { SdkProtocol } from "../support/sdk-protocol.ts";
 import { all, arrivals } from "./arrivals.ts";
 
@@ -150,11 +149,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 		});
 
 		it("spec 7: an input that is no object is 400", async () => {
-			await refused(
-				[sdk().run({ input: [1] }), sdk().runSync({ input: undefined })],
-				400,
-				"bad_request",
-			);
+			await refused([sdk().run({ input: [1] }), sdk().runSync({ input: undefined })], 400, "bad_request");
 		});
 
 		it("D23: a full queue is 429", async () => {

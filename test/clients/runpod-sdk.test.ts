@@ -5,8 +5,7 @@
 import { advanceUntil } from "../support/manual-clock.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { KEY } from "../support/service.ts";
-import { bench, stopsOf } from "../support/sdk-worker-bench.ts";
-import type { Bench } from "../support/sdk-worker-bench.ts";
+import { bench, type Bench, stopsOf } from "../support/sdk-worker-bench.ts";
 import type { SdkProtocol } from "../support/sdk-protocol.ts";
 import { all, arrivals, arrived } from "./arrivals.ts";
 import { workload } from "./workload.ts";
@@ -209,19 +208,16 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 			expect(await all(stream)).toEqual([chunk(4)]);
 		});
 
-		it.each(["done", "failed", "cancelled"])(
-			"D7: of a job that ends after all was read: %s",
-			async (how) => {
-				const id = await running();
-				await worker.chunk(id, { output: 1 });
-				const held = arrived(b, /stream/, 2);
-				const read = all(sdk().stream(id));
-				await held;
-				if (how === "cancelled") await sdk().cancel(id);
-				else await worker.done(id, how === "done" ? { output: [] } : { error: "x" });
-				expect(await read).toEqual([chunk(1)]);
-			},
-		);
+		it.each(["done", "failed", "cancelled"])("D7: of a job that ends after all was read: %s", async (how) => {
+			const id = await running();
+			await worker.chunk(id, { output: 1 });
+			const held = arrived(b, /stream/, 2);
+			const read = all(sdk().stream(id));
+			await held;
+			if (how === "cancelled") await sdk().cancel(id);
+			else await worker.done(id, how === "done" ? { output: [] } : { error: "x" });
+			expect(await read).toEqual([chunk(1)]);
+		});
 
 		it("D7: an empty wait is held, not answered at once: the SDK asks again without a pause", async () => {
 			const id = await running();
@@ -239,8 +235,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 		it("D7: of more than one answer holds all chunks after the end, though it stops at a final state", async () => {
 			const id = await running();
 			const large = "x".repeat(900_000);
-			for (let count = 0; count < 20; count += 1)
-				await worker.chunk(id, `{"output":"${count} ${large}"}`);
+			for (let count = 0; count < 20; count += 1) await worker.chunk(id, `{"output":"${count} ${large}"}`);
 			await worker.done(id, { output: [] });
 			const got = (await all(sdk().stream(id))) as { output: string }[];
 			expect(got.map(({ output }) => output.split(" ")[0])).toEqual(
@@ -252,8 +247,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 	describe("cancel, health, purgeQueue", () => {
 		it("D10: a waiting job is cancelled, and again", async () => {
 			const { id } = await sdk().run(INPUT);
-			for (let round = 0; round < 2; round += 1)
-				expect(await sdk().cancel(id)).toEqual({ id, status: "CANCELLED" });
+			for (let round = 0; round < 2; round += 1) expect(await sdk().cancel(id)).toEqual({ id, status: "CANCELLED" });
 			expect(await sdk().status(id)).toMatchObject({
 				status: "CANCELLED",
 				completed: true,
@@ -292,10 +286,7 @@ describe.each(["/v2", "/sdk/v2"])("at %s", (prefix) => {
 		const id = await running();
 		const waits = 40;
 		const held = arrived(b, /status-sync|stream/, 2 * waits);
-		const waiting = Array.from({ length: waits }, () => [
-			sdk().statusSync(id),
-			all(sdk().stream(id)),
-		]).flat();
+		const waiting = Array.from({ length: waits }, () => [sdk().statusSync(id), all(sdk().stream(id))]).flat();
 		await held;
 		const { id: next } = await sdk().run(INPUT);
 		expect(await sdk().status(next)).toMatchObject({ status: "IN_QUEUE" });

@@ -224,8 +224,6 @@ describe("workers", () => {
 			() => call(b.url, `/v1/endpoints/${ep}/jobs/${second}`),
 			({ json }) => json.reason.code === "workers_busy",
 		);
-		expect((await call(b.url, `/v1/endpoints/${ep}/jobs/${first}`)).json).not.toHaveProperty(
-			"reason",
-		);
+		expect((await call(b.url, `/v1/endpoints/${ep}/jobs/${first}`)).json).not.toHaveProperty("reason");
 	});
 });

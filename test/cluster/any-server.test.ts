@@ -120,9 +120,9 @@ describe("operators", () => {
 				() => call(server.url, "/v1/servers"),
 				({ json }) => json.servers.length === 2,
 			);
-			expect(
-				answer.json.servers.map(({ url, self }: { url: string; self: boolean }) => ({ url, self })),
-			).toEqual([a, b].map(({ url }) => ({ url, self: url === server.url })));
+			expect(answer.json.servers.map(({ url, self }: { url: string; self: boolean }) => ({ url, self }))).toEqual(
+				[a, b].map(({ url }) => ({ url, self: url === server.url })),
+			);
 			expect(
 				answer.json.servers
 					.flatMap(({ leads }: { leads: string[] }) => leads)

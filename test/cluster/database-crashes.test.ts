@@ -9,8 +9,7 @@ import { systemClock } from "../../src/clock.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import type { Store } from "../../src/store/contract/store.ts";
 import { postgresPair, query } from "../support/postgres-pair.ts";
-import { startPostgres } from "../support/postgres-server.ts";
-import type { PostgresServer } from "../support/postgres-server.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { storeLoad } from "../support/store-load.ts";
 
 const CRASHES = Number(process.env["SLUICE_CRASHES"] ?? 4);

@@ -27,16 +27,11 @@ it("D16, D17, D40: stopped or killed: errors within 2 s, workers' calls are held
 	const place = site(test);
 	const settings = { launcher: { type: "external" }, leaseMs: 5000, limits: "off" };
 	const endpoints = { ep: settings, quiet: { ...settings, leaseMs: 20_000 } };
-	const live = await Promise.all([
-		group.spawn({ endpoints }),
-		group.spawn({ endpoints }),
-		group.spawn({ endpoints }),
-	]);
+	const live = await Promise.all([group.spawn({ endpoints }), group.spawn({ endpoints }), group.spawn({ endpoints })]);
 	const urls = live.map(({ url }) => url);
 	const front = await balancer(urls);
 	test.onTestFinished(() => front.close());
-	for (let workers = 0; workers < 2; workers += 1)
-		await place.attach(front, "ep", { CONCURRENCY: "4" });
+	for (let workers = 0; workers < 2; workers += 1) await place.attach(front, "ep", { CONCURRENCY: "4" });
 	const env = await workerEnvOf(urls[0]!, "quiet");
 	const quiet = urls.map((url) => sdkProtocol(movedEnv(env, url)));
 	test.onTestFinished(() => quiet.forEach((each) => each.close()));
@@ -48,10 +43,7 @@ it("D16, D17, D40: stopped or killed: errors within 2 s, workers' calls are held
 		const had = await submit(urls[0]!, { input: {} }, "quiet");
 		expect(idsOf(await quiet[0]!.take())).toEqual([had]);
 		const poll = quiet[1]!.take({ busy: true });
-		await until(
-			"the poll",
-			async () => (await call(urls[1]!, "/v2/quiet/health")).json.workers.running === 1,
-		);
+		await until("the poll", async () => (await call(urls[1]!, "/v2/quiet/health")).json.workers.running === 1);
 		await database[end]();
 		const stoppedAt = performance.now();
 		const post = quiet[2]!.done(had, { output: "held" });
@@ -90,10 +82,7 @@ it("D16, D17, D40: stopped or killed: errors within 2 s, workers' calls are held
 		await quiet[0]!.done(next, { output: 1 });
 		await load.more(30);
 		for (const url of urls)
-			await until(
-				"readiness",
-				async () => (await call(url, "/readyz", { key: null })).status === 200,
-			);
+			await until("readiness", async () => (await call(url, "/readyz", { key: null })).status === 200);
 		process.stdout.write(
 			`${end}: ${times.length} requests refused, after at most ${slowest.toFixed(0)} ms; ` +
 				`jobs end again ${again.toFixed(0)} ms after it accepts connections\n`,

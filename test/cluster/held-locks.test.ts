@@ -40,9 +40,7 @@ it.each(["ACCESS EXCLUSIVE", "SHARE"])(
 		const ends = [a, b].map((each) => each.next("store.back"));
 		await client.query(`LOCK TABLE jobs IN ${mode} MODE`);
 		const lockedAt = performance.now();
-		const first = await Promise.all(
-			[a, b].map(({ url }) => call(url, `/v2/${ep}/run`, { body: { input: {} } })),
-		);
+		const first = await Promise.all([a, b].map(({ url }) => call(url, `/v2/${ep}/run`, { body: { input: {} } })));
 		const firstMs = performance.now() - lockedAt;
 		for (const { status, headers, text } of first) {
 			expect([status, headers.get("retry-after")], text).toEqual([503, "2"]);

@@ -4,11 +4,9 @@
  */
 import { afterEach, describe, expect, it } from "vitest";
 import { freePort } from "../support/free-port.ts";
-import type { SdkProtocol } from "../support/sdk-protocol.ts";
-import { sdkProtocol } from "../support/sdk-protocol.ts";
+import { type SdkProtocol, sdkProtocol } from "../support/sdk-protocol.ts";
 import { idsOf, movedEnv, statusOf, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";
-import { servers } from "../support/servers.ts";
-import type { Servers } from "../support/servers.ts";
+import { servers, type Servers } from "../support/servers.ts";
 import { call } from "../support/service.ts";
 import { untilFits } from "../support/until.ts";
 
@@ -42,9 +40,7 @@ async function group(): Promise<Servers> {
 /** What each server does for all, by its address, as one of them reports it. */
 async function leadsAt(url: string): Promise<Record<string, string[]>> {
 	const { json } = await call(url, "/v1/servers");
-	return Object.fromEntries(
-		json.servers.map((server: { url: string; leads: string[] }) => [server.url, server.leads]),
-	);
+	return Object.fromEntries(json.servers.map((server: { url: string; leads: string[] }) => [server.url, server.leads]));
 }
 
 describe("D28, D34: kill -9 of the server that leads", { timeout: 90_000 }, () => {
@@ -101,12 +97,7 @@ describe("D28, D34: kill -9 of the server that leads", { timeout: 90_000 }, () =
 		);
 		await a.end("SIGKILL");
 		const again = await g.spawn({ endpoints, port, in: a.folder });
-		expect((await leadsAt(again.url))[again.url]).toEqual([
-			"deliveries",
-			"removal",
-			"scale:launched",
-			"sweep",
-		]);
+		expect((await leadsAt(again.url))[again.url]).toEqual(["deliveries", "removal", "scale:launched", "sweep"]);
 		expect((await call(again.url, "/v1/endpoints/launched/workers")).json.workers).toMatchObject([
 			{ id: worker.id, state: "idle" },
 		]);
@@ -122,10 +113,7 @@ describe("D28, D34: kill -9 of the server that leads", { timeout: 90_000 }, () =
 		const env = await workerEnvOf(a!.url, "ep");
 		const [atA, atB] = [sdkProtocol(env), sdkProtocol(movedEnv(env, b!.url))];
 		protocols.push(atA, atB);
-		const ids = [
-			await submit(a!.url, { input: {} }, "ep"),
-			await submit(a!.url, { input: {} }, "ep"),
-		];
+		const ids = [await submit(a!.url, { input: {} }, "ep"), await submit(a!.url, { input: {} }, "ep")];
 		expect(idsOf(await atA.takeBatch({ size: 2 }))).toEqual(ids);
 		await a!.end("SIGKILL");
 		// Three leases long.

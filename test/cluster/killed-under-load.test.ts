@@ -32,25 +32,19 @@ it("D16, D17, D28, D34: no acknowledged job is lost, each ends once, what the de
 		too: place.launched({ workersMin: 1, workersMax: 1, ...settings }),
 	};
 	const live = await Promise.all(
-		Array.from(
-			{ length: SERVERS },
-			async () => await group.spawn({ endpoints, port: await freePort() }),
-		),
+		Array.from({ length: SERVERS }, async () => await group.spawn({ endpoints, port: await freePort() })),
 	);
 	const urls = live.map(({ url }) => url);
 	const front = await balancer(urls);
 	test.onTestFinished(() => front.close());
-	for (let workers = 0; workers < 2; workers += 1)
-		await place.attach(front, "theirs", { CONCURRENCY: "4" });
+	for (let workers = 0; workers < 2; workers += 1) await place.attach(front, "theirs", { CONCURRENCY: "4" });
 	/** What these servers lead, each by its own word. */
 	const ledBy = async (servers: readonly { url: string }[]): Promise<string[]> =>
 		(
 			await Promise.all(
 				servers.map(
 					async ({ url }) =>
-						(
-							await call(url, "/v1/servers")
-						).json.servers.find(({ self }: { self: boolean }) => self)?.leads ?? [],
+						(await call(url, "/v1/servers")).json.servers.find(({ self }: { self: boolean }) => self)?.leads ?? [],
 				),
 			)
 		).flat();
@@ -60,9 +54,7 @@ it("D16, D17, D28, D34: no acknowledged job is lost, each ends once, what the de
 
 	for (let kills = 0; kills < KILLS; kills += 1) {
 		await load.more(30);
-		const sweeps = await Promise.all(
-			live.map(async (each) => (await ledBy([each])).includes("sweep")),
-		);
+		const sweeps = await Promise.all(live.map(async (each) => (await ledBy([each])).includes("sweep")));
 		const index = sweeps.indexOf(true);
 		const victim = live[index]!;
 		const others = live.filter((each) => each !== victim);
@@ -78,10 +70,7 @@ it("D16, D17, D28, D34: no acknowledged job is lost, each ends once, what the de
 		expect(ms).toBeLessThan(TAKEN_MS);
 		for (const name of before.filter((each) => each.startsWith("scale:"))) {
 			const path = `/v1/endpoints/${name.slice("scale:".length)}/workers`;
-			await until(
-				`a worker of ${name}`,
-				async () => (await call(others[0]!.url, path)).json.workers.length === 1,
-			);
+			await until(`a worker of ${name}`, async () => (await call(others[0]!.url, path)).json.workers.length === 1);
 		}
 		await load.more(25);
 		live[index] = await group.spawn({

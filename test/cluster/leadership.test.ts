@@ -8,8 +8,7 @@ import { systemClock } from "../../src/clock.ts";
 import { rawConnection, requestText } from "../spec/raw-http.ts";
 import { sdkProtocol } from "../support/sdk-protocol.ts";
 import { movedEnv, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";
-import { servers } from "../support/servers.ts";
-import type { Servers, TestServer } from "../support/servers.ts";
+import { servers, type Servers, type TestServer } from "../support/servers.ts";
 import { call } from "../support/service.ts";
 import { untilFits } from "../support/until.ts";
 
@@ -39,8 +38,7 @@ async function group(): Promise<Servers> {
 }
 
 /** What the server leads, by its own word. */
-const leads = (server: TestServer): string[] =>
-	server.engine.cluster.members().find(({ self }) => self)?.leads ?? [];
+const leads = (server: TestServer): string[] => server.engine.cluster.members().find(({ self }) => self)?.leads ?? [];
 
 /**
  * Ids of the endpoint's workers that this server has launched and that are not on their way out.
@@ -55,9 +53,7 @@ describe("D28: one server launches the workers of an endpoint", () => {
 		timeout: 60_000,
 	}, async () => {
 		const g = await group();
-		const endpoints = Object.fromEntries(
-			["e1", "e2", "e3", "e4"].map((id) => [id, { ...SLEEPER, workersMin: 0 }]),
-		);
+		const endpoints = Object.fromEntries(["e1", "e2", "e3", "e4"].map((id) => [id, { ...SLEEPER, workersMin: 0 }]));
 		const a = await g.start({ endpoints });
 		const b = await g.start({ endpoints });
 		const both = [a, b];
@@ -77,11 +73,9 @@ describe("D28: one server launches the workers of an endpoint", () => {
 					({ json }) => json.workers.initializing === 1,
 				);
 		}
-		expect(
-			both.map(
-				(server) => Object.keys(endpoints).filter((id) => launched(server, id).length > 0).length,
-			),
-		).toEqual([2, 2]);
+		expect(both.map((server) => Object.keys(endpoints).filter((id) => launched(server, id).length > 0).length)).toEqual(
+			[2, 2],
+		);
 	});
 
 	it("D34: one that stops gives them up at once", { timeout: 60_000 }, async () => {

@@ -4,8 +4,7 @@
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { rawConnection, requestText } from "../spec/raw-http.ts";
-import { servers } from "../support/servers.ts";
-import type { Servers, TestServer } from "../support/servers.ts";
+import { servers, type Servers, type TestServer } from "../support/servers.ts";
 import { KEY, call } from "../support/service.ts";
 
 const endpoints = {
@@ -31,11 +30,9 @@ it("spec 8.1, D24: spread over all servers as many pass as the limit has; the ne
 		Array.from({ length: 200 }, (_, index) => call(at(index).url, "/v2/burst/status/none")),
 	);
 	const passed = answers.filter(({ status }) => status === 404);
-	expect(
-		passed
-			.map(({ headers }) => Number(headers.get("ratelimit-remaining")))
-			.toSorted((a, b) => a - b),
-	).toEqual(Array.from({ length: 60 }, (_, index) => index));
+	expect(passed.map(({ headers }) => Number(headers.get("ratelimit-remaining"))).toSorted((a, b) => a - b)).toEqual(
+		Array.from({ length: 60 }, (_, index) => index),
+	);
 	for (const answer of answers.filter(({ status }) => status !== 404)) {
 		expect([answer.status, answer.json.code, answer.headers.get("ratelimit-remaining")]).toEqual([
 			429,
@@ -78,8 +75,7 @@ it("D24: a waiting request holds its place at all servers until its client has t
 		]);
 	}
 	held[0]!.socket.destroy();
-	for (let free = false; !free; )
-		free = (await call(all[2]!.url, "/v2/held/runsync", { text: "{}" })).status === 400;
+	for (let free = false; !free; ) free = (await call(all[2]!.url, "/v2/held/runsync", { text: "{}" })).status === 400;
 	held[1]!.socket.destroy();
 });
 

@@ -4,11 +4,9 @@
  */
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sdkProtocol } from "../support/sdk-protocol.ts";
-import type { SdkProtocol } from "../support/sdk-protocol.ts";
+import { sdkProtocol, type SdkProtocol } from "../support/sdk-protocol.ts";
 import { idsOf, statusOf, stopsOf, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";
-import { servers } from "../support/servers.ts";
-import type { Servers, TestServer } from "../support/servers.ts";
+import { servers, type Servers, type TestServer } from "../support/servers.ts";
 import { browser } from "../spec/console/browser.ts";
 import { call } from "../support/service.ts";
 import { untilFits } from "../support/until.ts";
@@ -72,13 +70,9 @@ describe("at once, from the database", () => {
 
 	it("D27: a change begins with what another server has left", async () => {
 		const ep = await fresh();
-		await sql(
-			`UPDATE endpoints SET settings = jsonb_set(settings::jsonb, '{name}', '"N"')::text WHERE id = $1`,
-			ep,
-		);
+		await sql(`UPDATE endpoints SET settings = jsonb_set(settings::jsonb, '{name}', '"N"')::text WHERE id = $1`, ep);
 		expect(
-			(await call(server.url, `/v1/endpoints/${ep}`, { method: "PATCH", body: { workersMax: 7 } }))
-				.json,
+			(await call(server.url, `/v1/endpoints/${ep}`, { method: "PATCH", body: { workersMax: 7 } })).json,
 		).toMatchObject({ name: "N", workersMax: 7 });
 	});
 });

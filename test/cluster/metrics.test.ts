@@ -4,8 +4,7 @@
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { call, KEY } from "../support/service.ts";
-import { servers } from "../support/servers.ts";
-import type { Servers, TestServer } from "../support/servers.ts";
+import { servers, type Servers, type TestServer } from "../support/servers.ts";
 
 const ENDPOINTS = {
 	ep: {},
@@ -39,9 +38,7 @@ function untilReported(server: TestServer, fits: (endpoint: any) => boolean): Pr
 			send(text) {
 				if (
 					text === undefined ||
-					!(JSON.parse(text).endpoints as { id: string }[]).some(
-						(each) => each.id === "ep" && fits(each),
-					)
+					!(JSON.parse(text).endpoints as { id: string }[]).some((each) => each.id === "ep" && fits(each))
 				)
 					return true;
 				leave();
@@ -71,9 +68,7 @@ it("D31: a worker is stopped through a server that did not start it, also from t
 		const launched = Promise.race([one!, two!].map((each) => each.next("worker.launched")));
 		const [worker] = (await workers()).filter(({ state }) => state !== "stopping");
 		const id = worker?.id ?? (await launched).worker;
-		const exited = Promise.race(
-			[one!, two!].map((each) => each.next("worker.exited", (facts) => facts.worker === id)),
-		);
+		const exited = Promise.race([one!, two!].map((each) => each.next("worker.exited", (facts) => facts.worker === id)));
 		// The others hear of a worker with the next sign of life of its server.
 		for (let status = 404; status === 404; )
 			({ status } = await call(server.url, `/v1/endpoints/launched/workers/${id}/stop`, {
@@ -85,17 +80,8 @@ it("D31: a worker is stopped through a server that did not start it, also from t
 });
 
 it("D40: what each server counted adds up, and what another one does is reported live", async () => {
-	const heard = untilReported(
-		two!,
-		({ perMinute, spark }) => perMinute.cancelled === 3 && sum(spark) === 3,
-	);
-	const ids = [
-		await submit(one!),
-		await submit(one!),
-		await submit(two!),
-		await submit(two!),
-		await submit(two!),
-	];
+	const heard = untilReported(two!, ({ perMinute, spark }) => perMinute.cancelled === 3 && sum(spark) === 3);
+	const ids = [await submit(one!), await submit(one!), await submit(two!), await submit(two!), await submit(two!)];
 	for (const [index, id] of ids.slice(0, 3).entries())
 		await call((index === 0 ? two! : one!).url, `/v2/ep/cancel/${id}`, { method: "POST" });
 	await heard;
@@ -106,9 +92,5 @@ it("D40: what each server counted adds up, and what another one does is reported
 	expect([sum(before.submitted), sum(before.cancelled)]).toEqual([3, 1]);
 	await two!.stop();
 	const after = await history(one!);
-	expect([sum(after.submitted), sum(after.cancelled), Math.max(...after.queued)]).toEqual([
-		5,
-		3,
-		expect.any(Number),
-	]);
+	expect([sum(after.submitted), sum(after.cancelled), Math.max(...after.queued)]).toEqual([5, 3, expect.any(Number)]);
 });

@@ -5,19 +5,14 @@
 import { Client } from "pg";
 import { expect, it } from "vitest";
 import { SESSION_LOCKS } from "../../src/store/postgres/rows/session-liveness.ts";
-import { networkFault, postgresNetwork } from "../support/postgres-network.ts";
-import type { Direction } from "../support/postgres-network.ts";
+import { type Direction, networkFault, postgresNetwork } from "../support/postgres-network.ts";
 import { sdkProtocol } from "../support/sdk-protocol.ts";
 import { idsOf, movedEnv, statusOf, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";
 import { servers } from "../support/servers.ts";
 import { call } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-const DIRECTIONS: readonly Direction[] = [
-	"to the database",
-	"from the database",
-	"in both directions",
-];
+const DIRECTIONS: readonly Direction[] = ["to the database", "from the database", "in both directions"];
 
 /** By when a client learns that the store is unavailable, and what a busy machine may add, ms. */
 const TOLD_MS = 2000;
@@ -51,11 +46,7 @@ it.skipIf(FAULT !== undefined)(
 		await admin.connect();
 		test.onTestFinished(() => admin.end());
 		const sessionsOf = async (n: number): Promise<number> =>
-			(
-				await admin.query("SELECT 1 FROM pg_stat_activity WHERE client_addr = $1", [
-					links[n]!.client,
-				])
-			).rows.length;
+			(await admin.query("SELECT 1 FROM pg_stat_activity WHERE client_addr = $1", [links[n]!.client])).rows.length;
 
 		const env = await workerEnvOf(other.url, "ep");
 		const workers = cut.map(({ url }) => sdkProtocol(movedEnv(env, url)));
@@ -101,20 +92,13 @@ it.skipIf(FAULT !== undefined)(
 		for (const { url } of cut) expect((await call(url, "/readyz", { key: null })).status).toBe(503);
 		const ended: string[] = [];
 		for (const [n, direction] of DIRECTIONS.entries()) {
-			await until(
-				`sessions ${direction} to end`,
-				async () => (await sessionsOf(n)) === 0,
-				ENDED_MS,
-			);
+			await until(`sessions ${direction} to end`, async () => (await sessionsOf(n)) === 0, ENDED_MS);
 			ended.push(`${direction} ${((performance.now() - began) / 1000).toFixed(1)} s`);
 		}
 
 		for (const link of links) link.pass();
 		for (const { url } of cut)
-			await until(
-				"readiness",
-				async () => (await call(url, "/readyz", { key: null })).status === 200,
-			);
+			await until("readiness", async () => (await call(url, "/readyz", { key: null })).status === 200);
 		for (const [n, report] of reports.entries()) {
 			expect((await report).status).toBe(200);
 			expect(await statusOf(other.url, had[n]!, "ep")).toMatchObject({

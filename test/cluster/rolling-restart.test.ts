@@ -22,15 +22,11 @@ it("D16, D34: a restart of all three by SIGTERM, one by one, loses no job, runs 
 		ours: place.launched({ workersMin: 1, workersMax: 1, ...settings }),
 	};
 	const live = await Promise.all(
-		Array.from(
-			{ length: 3 },
-			async () => await group.spawn({ endpoints, port: await freePort(), drainSeconds: 20 }),
-		),
+		Array.from({ length: 3 }, async () => await group.spawn({ endpoints, port: await freePort(), drainSeconds: 20 })),
 	);
 	const front = await balancer(live.map(({ url }) => url));
 	test.onTestFinished(() => front.close());
-	for (let workers = 0; workers < 2; workers += 1)
-		await place.attach(front, "theirs", { CONCURRENCY: "4" });
+	for (let workers = 0; workers < 2; workers += 1) await place.attach(front, "theirs", { CONCURRENCY: "4" });
 	const load = traffic({ urls: [front.url], endpoints: Object.keys(endpoints), clients: 6 });
 	const took: string[] = [];
 	for (const [index, each] of live.entries()) {

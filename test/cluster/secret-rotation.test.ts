@@ -23,17 +23,13 @@ it("D22: servers with the old and with both secrets read the same texts; then al
 	const client = new pg.Client({ connectionString: group.store });
 	await client.connect();
 	const checks = async (): Promise<number> =>
-		String((await client.query("SELECT value FROM meta WHERE name = 'seal'")).rows[0].value).split(
-			" ",
-		).length;
+		String((await client.query("SELECT value FROM meta WHERE name = 'seal'")).rows[0].value).split(" ").length;
 	const keys = async (): Promise<string[]> => {
 		const { rows } = await client.query(
 			"SELECT s3_config AS text FROM jobs UNION ALL SELECT settings || coalesce(secret, '') FROM endpoints " +
 				"UNION ALL SELECT password FROM registries",
 		);
-		return rows.flatMap(({ text }) =>
-			[...String(text).matchAll(/\b1\.([0-9a-f]{8})\./g)].map(([, id]) => id!),
-		);
+		return rows.flatMap(({ text }) => [...String(text).matchAll(/\b1\.([0-9a-f]{8})\./g)].map(([, id]) => id!));
 	};
 	try {
 		const old = { endpoints, env: { SLUICE_SECRET: "old" } };
@@ -58,10 +54,7 @@ it("D22: servers with the old and with both secrets read the same texts; then al
 
 		await second.stop();
 		const fourth = await group.start({ endpoints, env: BOTH });
-		const resealed = Promise.race([
-			third.next("secrets.resealed"),
-			fourth.next("secrets.resealed"),
-		]);
+		const resealed = Promise.race([third.next("secrets.resealed"), fourth.next("secrets.resealed")]);
 		await submitted(fourth, "ep", { input: { n: 3 }, s3Config: S3 });
 		await resealed;
 		const after = await keys();
@@ -91,11 +84,7 @@ it("D22: two servers under load get another secret one by one: no request fails,
 	const ours = place.launched({ workersMin: 1, workersMax: 1, leaseMs: 5000, limits: "off" });
 	const settings = { ours, waiting: { launcher: { type: "external" } } };
 	const ports = [await freePort(), await freePort()];
-	const spawn = (
-		n: number,
-		env: Record<string, string>,
-		folder?: (typeof live)[number]["folder"],
-	) =>
+	const spawn = (n: number, env: Record<string, string>, folder?: (typeof live)[number]["folder"]) =>
 		group.spawn({
 			endpoints: settings,
 			port: ports[n]!,

@@ -6,11 +6,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { LauncherDefinition } from "../../src/launchers/definition.ts";
 import type * as Registry from "../../src/launchers/index.ts";
 import { calls, platform } from "../launchers/pretend/launcher.ts";
-import { servers } from "../support/servers.ts";
-import type { Servers, TestServer } from "../support/servers.ts";
+import { servers, type Servers, type TestServer } from "../support/servers.ts";
 import { call } from "../support/service.ts";
-import { tcpProxy } from "../support/tcp-proxy.ts";
-import type { TcpProxy } from "../support/tcp-proxy.ts";
+import { tcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 
 vi.mock("../../src/launchers/index.ts", async (original) => {
@@ -55,8 +53,7 @@ afterEach(async () => {
 
 const submit = async (input: object): Promise<string> =>
 	(await call(other.url, `/v2/${ID}/run`, { body: { input } })).json.id;
-const job = async (id: string): Promise<any> =>
-	(await call(other.url, `/v2/${ID}/status/${id}`)).json;
+const job = async (id: string): Promise<any> => (await call(other.url, `/v2/${ID}/status/${id}`)).json;
 const completed = (id: string): Promise<any> =>
 	until("the job completes", async () => {
 		const found = await job(id);

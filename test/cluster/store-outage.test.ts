@@ -7,14 +7,11 @@ import { systemClock } from "../../src/clock.ts";
 import type { EventName } from "../../src/events.ts";
 import { ROUTES } from "../../src/http/routes.ts";
 import { log } from "../../src/log.ts";
-import { sdkProtocol } from "../support/sdk-protocol.ts";
-import type { SdkProtocol } from "../support/sdk-protocol.ts";
+import { sdkProtocol, type SdkProtocol } from "../support/sdk-protocol.ts";
 import { idsOf, statusOf, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";
-import { servers } from "../support/servers.ts";
-import type { Servers, TestServer } from "../support/servers.ts";
+import { servers, type Servers, type TestServer } from "../support/servers.ts";
 import { KEY, call } from "../support/service.ts";
-import { tcpProxy } from "../support/tcp-proxy.ts";
-import type { TcpProxy } from "../support/tcp-proxy.ts";
+import { tcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
 /** By when a client gets an error, and what a busy machine may add, ms. */
 const TOLD_MS = 2000;
@@ -133,9 +130,9 @@ describe("clients", () => {
 		{ timeout: 60_000 },
 		async (what, fail) => {
 			const id = await submit(server.url, { input: {} }, "old");
-			const routes = ROUTES.filter(
-				({ access }) => access !== "anyone" && access !== "worker",
-			).flatMap((route) => route.methods.map((method) => ({ ...route, method })));
+			const routes = ROUTES.filter(({ access }) => access !== "anyone" && access !== "worker").flatMap((route) =>
+				route.methods.map((method) => ({ ...route, method })),
+			);
 			fail();
 			const ends = await Promise.all(
 				routes.map(async ({ name, method, path }) => {
@@ -149,8 +146,7 @@ describe("clients", () => {
 							.replace(":registry", "ghcr.io")
 							.replace("*", "v1/models") + (name === "workerEnv" ? "?url=http://127.0.0.1" : "");
 					const began = performance.now();
-					const body =
-						method === "GET" ? {} : { body: JSON.stringify(BODIES[name] ?? { input: {} }) };
+					const body = method === "GET" ? {} : { body: JSON.stringify(BODIES[name] ?? { input: {} }) };
 					const authorization = `Bearer ${name === "feed" ? "wrong-key-0123456789" : KEY}`;
 					const answer = await fetch(server.url + at, {
 						method,
@@ -186,9 +182,7 @@ describe("clients", () => {
 			);
 			const known = performance.now();
 			expect((await get("/v2/old/run", { body: { input: {} } })).status).toBe(503);
-			process.stdout.write(
-				`${what}: as soon as it is known 503 after ${(performance.now() - known).toFixed(0)} ms\n`,
-			);
+			process.stdout.write(`${what}: as soon as it is known 503 after ${(performance.now() - known).toFixed(0)} ms\n`);
 			expect((await get("/healthz", { key: null })).status).toBe(200);
 			expect((await get("/readyz", { key: null })).status).toBe(503);
 			const back = server.next("store.back");
@@ -196,9 +190,7 @@ describe("clients", () => {
 			await proxy.pass();
 			await back;
 			while ((await get("/readyz", { key: null })).status !== 200) await systemClock.sleep(20);
-			process.stdout.write(
-				`${what}: ready again ${(performance.now() - began).toFixed(0)} ms after its end\n`,
-			);
+			process.stdout.write(`${what}: ready again ${(performance.now() - began).toFixed(0)} ms after its end\n`);
 			await submit(server.url, { input: {} }, "old");
 		},
 	);
@@ -256,11 +248,10 @@ describe("workers", () => {
 		const fourth = await submit(server.url, { input: { n: 4 } }, ep);
 		expect(idsOf(await poll)).toEqual([fourth]);
 		await streaming.done(second, { output: [] }, { stream: true });
-		expect(
-			(await get(`/v2/${ep}/stream/${second}`)).json.map(
-				({ output }: { output: string }) => output,
-			),
-		).toEqual(["a", "b"]);
+		expect((await get(`/v2/${ep}/stream/${second}`)).json.map(({ output }: { output: string }) => output)).toEqual([
+			"a",
+			"b",
+		]);
 		expect(await statusOf(server.url, second, ep)).not.toHaveProperty("retries");
 		const since = recorded.slice(eventsBefore).map(({ name }) => name);
 		expect(since.filter((name) => name === "store.away" || name === "store.back")).toEqual([
@@ -282,10 +273,7 @@ describe("workers", () => {
 	}, async () => {
 		const ep = await fresh({ leaseMs: 2000 });
 		const worker = await workerOf(ep);
-		const ids = [
-			await submit(server.url, { input: {} }, ep),
-			await submit(server.url, { input: {} }, ep),
-		];
+		const ids = [await submit(server.url, { input: {} }, ep), await submit(server.url, { input: {} }, ep)];
 		await worker.takeBatch({ size: 2 });
 		await worker.ping(ids);
 		const from = recorded.length;
@@ -307,8 +295,7 @@ describe("workers", () => {
 		over = true;
 		expect(await statusOf(server.url, ids[0]!, ep)).toMatchObject({ status: "IN_PROGRESS" });
 		// At every moment a client saw it run.
-		for (const seen of await looks)
-			expect(seen.filter((each) => each !== "503" && each !== "IN_PROGRESS")).toEqual([]);
+		for (const seen of await looks) expect(seen.filter((each) => each !== "503" && each !== "IN_PROGRESS")).toEqual([]);
 		expect((await worker.done(ids[0]!, { output: 1 })).status).toBe(200);
 		expect(await statusOf(server.url, ids[0]!, ep)).toMatchObject({ status: "COMPLETED" });
 		expect(recorded.slice(from).filter(({ name }) => name === "job.returned")).toEqual([]);

@@ -6,20 +6,10 @@ import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { SESSION_LOCKS } from "../../src/store/postgres/rows/session-liveness.ts";
 import { rawConnection, requestText } from "../spec/raw-http.ts";
-import type { SdkProtocol } from "../support/sdk-protocol.ts";
-import { sdkProtocol } from "../support/sdk-protocol.ts";
-import {
-	idsOf,
-	movedEnv,
-	statusOf,
-	stopsOf,
-	submit,
-	workerEnvOf,
-} from "../support/sdk-worker-bench.ts";
-import { servers } from "../support/servers.ts";
-import type { Servers } from "../support/servers.ts";
-import { KEY, call } from "../support/service.ts";
-import type { ServiceProcess } from "../support/service.ts";
+import { type SdkProtocol, sdkProtocol } from "../support/sdk-protocol.ts";
+import { idsOf, movedEnv, statusOf, stopsOf, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";
+import { servers, type Servers } from "../support/servers.ts";
+import { call, KEY, type ServiceProcess } from "../support/service.ts";
 import { untilFits } from "../support/until.ts";
 
 /** Jobs of which the median is printed. */
@@ -65,9 +55,7 @@ async function fresh(settings: object = {}): Promise<string> {
 /** One worker as it reaches each server. */
 async function worker(ep: string): Promise<{ at: (server: ServiceProcess) => SdkProtocol }> {
 	const env = await workerEnvOf(a.url, ep);
-	const at = new Map(
-		[a, b, c].map((server) => [server.url, sdkProtocol(movedEnv(env, server.url))]),
-	);
+	const at = new Map([a, b, c].map((server) => [server.url, sdkProtocol(movedEnv(env, server.url))]));
 	protocols.push(...at.values());
 	return { at: (server) => at.get(server.url)! };
 }
@@ -84,9 +72,7 @@ describe("three servers started at the same moment on an empty database", () => 
 		const empty = await servers();
 		const database = new Client({ connectionString: empty.store });
 		try {
-			const started = await Promise.all(
-				Array.from({ length: 3 }, () => empty.spawn({ env: { SLUICE_API_KEY: "" } })),
-			);
+			const started = await Promise.all(Array.from({ length: 3 }, () => empty.spawn({ env: { SLUICE_API_KEY: "" } })));
 			await database.connect();
 			expect((await database.query("SELECT scopes FROM keys")).rows).toHaveLength(1);
 			const printedKeys = () =>
@@ -96,8 +82,7 @@ describe("three servers started at the same moment on an empty database", () => 
 				(keys) => keys.length > 0,
 			);
 			expect(more).toEqual([]);
-			for (const { url } of started)
-				expect((await call(url, "/v1/endpoints", { key: key! })).status).toBe(200);
+			for (const { url } of started) expect((await call(url, "/v1/endpoints", { key: key! })).status).toBe(200);
 		} finally {
 			await database.end();
 			await empty.end();
@@ -181,8 +166,7 @@ describe("a stream", () => {
 				const { json } = await call(server.url, `/v2/${ep}/stream/${id}?wait=20000&status=true`);
 				const chunks = Array.isArray(json) ? json : json.stream;
 				seen.push(...chunks.map(({ output }: { output: number }) => output));
-				if (chunks.length === 0 && (await statusOf(server.url, id, ep)).status === "COMPLETED")
-					return seen;
+				if (chunks.length === 0 && (await statusOf(server.url, id, ep)).status === "COMPLETED") return seen;
 			}
 		}
 		const readers = [read(a), read(c)];
@@ -204,9 +188,7 @@ describe("a stream", () => {
 		await w.at(b).done(id, { output: [] }, { stream: true });
 		const printedKeys = (await events).split("\n\n");
 		expect(
-			printedKeys.flatMap(
-				(event) => /^id: (\d+)\ndata: \{"output":(\d+)/m.exec(event)?.slice(1).map(Number) ?? [],
-			),
+			printedKeys.flatMap((event) => /^id: (\d+)\ndata: \{"output":(\d+)/m.exec(event)?.slice(1).map(Number) ?? []),
 		).toEqual(Array.from({ length: CHUNKS }, (_, n) => [n, n]).flat());
 		expect(printedKeys.at(-2)).toMatch(/^event: end\n/);
 	});
@@ -224,14 +206,11 @@ describe("a server that is killed", () => {
 		const w = await worker(ep);
 		const id = await submit(a.url, { input: {} }, ep);
 		await w.at(b).take();
-		for (let n = 0; n < CHUNKS; n += 1)
-			await w.at(b).chunk(id, { output: `${n}:`.padEnd(CHUNK_BYTES, "x") });
+		for (let n = 0; n < CHUNKS; n += 1) await w.at(b).chunk(id, { output: `${n}:`.padEnd(CHUNK_BYTES, "x") });
 		const victim = await group.spawn();
 		const busy = [];
 		for (let n = 0; n < 2; n += 1)
-			busy.push(
-				call(victim.url, `/v2/${ep}/runsync?wait=60000`, { body: { input: {} } }).catch(() => {}),
-			);
+			busy.push(call(victim.url, `/v2/${ep}/runsync?wait=60000`, { body: { input: {} } }).catch(() => {}));
 		await untilFits(
 			() => call(a.url, `/v2/${ep}/health`),
 			({ json }) => json.jobs.inQueue === 2,
@@ -288,9 +267,7 @@ describe("what a client or an operator asks of one server holds at all", () => {
 
 	it("D11: a purge at A answers those who wait at B and C", async () => {
 		const ep = await fresh();
-		const waits = [b, c].map(({ url }) =>
-			call(url, `/v2/${ep}/runsync?wait=20000`, { body: { input: {} } }),
-		);
+		const waits = [b, c].map(({ url }) => call(url, `/v2/${ep}/runsync?wait=20000`, { body: { input: {} } }));
 		await untilFits(
 			() => call(a.url, `/v2/${ep}/health`),
 			({ json }) => json.jobs.inQueue === 2,
@@ -301,8 +278,7 @@ describe("what a client or an operator asks of one server holds at all", () => {
 		});
 		for (const { status, json } of await Promise.all(waits)) {
 			expect([status, json.status]).toEqual([200, "CANCELLED"]);
-			for (const { url } of [a, b, c])
-				expect((await call(url, `/v2/${ep}/status/${json.id}`)).status).toBe(404);
+			for (const { url } of [a, b, c]) expect((await call(url, `/v2/${ep}/status/${json.id}`)).status).toBe(404);
 		}
 	});
 
@@ -328,9 +304,7 @@ describe("what a client or an operator asks of one server holds at all", () => {
 				() => call(url, `/v2/${ep}/status/${id}`),
 				({ status }) => status === 429,
 			);
-		expect(
-			(await call(a.url, `/v1/endpoints/${ep}?jobs=cancel`, { method: "DELETE" })).status,
-		).toBeLessThan(300);
+		expect((await call(a.url, `/v1/endpoints/${ep}?jobs=cancel`, { method: "DELETE" })).status).toBeLessThan(300);
 		for (const { url } of [b, c])
 			await untilFits(
 				() => call(url, `/v2/${ep}/run`, { body: { input: {} } }),

@@ -1,10 +1,8 @@
 /** Two servers, new endpoints, and workers whose calls reach either of them. */
 import { afterAll, beforeAll, expect } from "vitest";
-import type { SdkProtocol } from "../support/sdk-protocol.ts";
-import { sdkProtocol } from "../support/sdk-protocol.ts";
+import { type SdkProtocol, sdkProtocol } from "../support/sdk-protocol.ts";
 import { movedEnv, workerEnvOf } from "../support/sdk-worker-bench.ts";
-import { servers } from "../support/servers.ts";
-import type { Servers, TestServer } from "../support/servers.ts";
+import { servers, type Servers, type TestServer } from "../support/servers.ts";
 import { call } from "../support/service.ts";
 
 export let group: Servers;
@@ -34,9 +32,7 @@ export async function fresh(settings: object = {}): Promise<string> {
 }
 
 /** One worker as it reaches each server. */
-export async function worker(
-	ep: string,
-): Promise<{ id: string; at: (server: TestServer) => SdkProtocol }> {
+export async function worker(ep: string): Promise<{ id: string; at: (server: TestServer) => SdkProtocol }> {
 	const env = await workerEnvOf(a.url, ep);
 	const at = new Map([a, b].map((server) => [server.url, sdkProtocol(movedEnv(env, server.url))]));
 	protocols.push(...at.values());

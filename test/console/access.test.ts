@@ -83,10 +83,7 @@ describe.skipIf(noBrowser !== undefined)(titled("access in the console"), () => 
 	});
 
 	it("D31: all others are ended at one press", async () => {
-		const others = [
-			await here.open({ forgive: REFUSED }),
-			await here.open({ at: "#/webhooks", forgive: REFUSED }),
-		];
+		const others = [await here.open({ forgive: REFUSED }), await here.open({ at: "#/webhooks", forgive: REFUSED })];
 		const page = await here.open({ at: "#/keys" });
 		await press(page, T.sessions.endOthers);
 		await press(page, T.sessions.endOthers);
@@ -101,8 +98,7 @@ describe.skipIf(noBrowser !== undefined)(titled("access in the console"), () => 
 
 	it("D42: the audit log is read newest first, by action and key, page by page", async () => {
 		const { id } = await here.key(["read"]);
-		for (let n = 0; n < 60; n += 1)
-			await call(here.service.url, "/v1/endpoints/ep/resume", { method: "POST" });
+		for (let n = 0; n < 60; n += 1) await call(here.service.url, "/v1/endpoints/ep/resume", { method: "POST" });
 		await call(here.service.url, "/v1/endpoints/nowhere/pause", { method: "POST" });
 		const page = await here.open({ at: "#/audit" });
 		const rows = page.locator("tbody tr");

@@ -12,10 +12,7 @@ const MOST = 250_000;
 /** Files that the page names, and that those import before they run. */
 function firstLoad(): string[] {
 	const html = readFileSync(join(BUNDLE, "index.html"), "utf8");
-	const files = new Set([
-		"index.html",
-		...[...html.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(([, path]) => path!),
-	]);
+	const files = new Set(["index.html", ...[...html.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(([, path]) => path!)]);
 	for (const path of files) {
 		if (!path.endsWith(".js")) continue;
 		const imports = readFileSync(join(BUNDLE, path), "utf8").matchAll(
@@ -36,8 +33,7 @@ it("the first load is under 250 kB with gzip, and what few pages need is loaded 
 	const all = readdirSync(join(BUNDLE, "assets"))
 		.filter((name) => /\.(?:js|css)$/.test(name))
 		.map((name) => `assets/${name}`);
-	const sum = (paths: readonly string[]): number =>
-		paths.reduce((bytes, path) => bytes + sizeOf(path), 0);
+	const sum = (paths: readonly string[]): number => paths.reduce((bytes, path) => bytes + sizeOf(path), 0);
 	console.info(
 		`console: first load ${(sum(files) / 1000).toFixed(1)} kB in ${files.length} files, ` +
 			`all ${(sum(all) / 1000).toFixed(1)} kB (gzip)`,

@@ -23,15 +23,11 @@ const here = site({
 	}),
 });
 
-const program = (name: string, code: string): void =>
-	writeFileSync(join(here.folder.path, name), code);
+const program = (name: string, code: string): void => writeFileSync(join(here.folder.path, name), code);
 
 /** Waits until the pause of starts is so long, ms. */
 async function paused(endpoint: string, ms: number): Promise<void> {
-	await here.service.next(
-		"worker.failed",
-		(facts) => facts.endpoint === endpoint && facts.retryMs >= ms,
-	);
+	await here.service.next("worker.failed", (facts) => facts.endpoint === endpoint && facts.retryMs >= ms);
 }
 
 describe.skipIf(noBrowser !== undefined)(titled("workers that crash in the console"), () => {
@@ -85,10 +81,7 @@ describe.skipIf(noBrowser !== undefined)(titled("workers that crash in the conso
 		const page = await here.open({ at: "#/endpoints/repaired/workers" });
 		await page.locator(".reason").getByText(T.ended.nextStart).waitFor();
 		program("repaired.mjs", "setInterval(() => {}, 1000)");
-		const launched = here.service.next(
-			"worker.launched",
-			({ endpoint }) => endpoint === "repaired",
-		);
+		const launched = here.service.next("worker.launched", ({ endpoint }) => endpoint === "repaired");
 		await press(page, T.ended.startNow);
 		await launched;
 		await page.getByText(T.ended.startsNow).waitFor();

@@ -2,14 +2,11 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { T } from "../../console/src/text.ts";
 import { startBrowser } from "../support/browser.ts";
-import { pathProxy } from "../support/path-proxy.ts";
-import type { PathProxy } from "../support/path-proxy.ts";
-import { KEY, startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
+import { pathProxy, type PathProxy } from "../support/path-proxy.ts";
+import { KEY, startService, type TestService } from "../support/service.ts";
 import { NARROW, WIDE, noBrowser, titled } from "./site.ts";
 
 const BUILT = fileURLToPath(new URL("../../dist/docs/index.html", import.meta.url));
@@ -47,24 +44,21 @@ describe.skipIf(noBrowser !== undefined)(titled("documentation in a browser"), (
 	}
 
 	describe.skipIf(!existsSync(BUILT))("the site", () => {
-		it.for(["the service", "a proxy's path"])(
-			"D40: is read and searched at %s",
-			async (where, test) => {
-				const base = where === "the service" ? service.url : proxy.url;
-				const page = await open(test, `${base}/docs`);
-				await page.getByRole("link", { name: "The first hour" }).first().click();
-				await page.getByRole("heading", { level: 1, name: "The first hour" }).waitFor();
-				await page.getByRole("button", { name: "Search" }).click();
-				await page.getByRole("textbox", { name: "Search" }).fill("lease of a lost worker");
-				const found = page.locator(".pagefind-ui__result-link", { hasText: "lost jobs" }).first();
-				// Results that arrive above move it between the press and the release of a button.
-				await found.press("Enter");
-				await page.waitForURL(/\/docs\/behaviour\/.*#d16/);
-				await page.getByRole("link", { name: "API", exact: true }).click();
-				await page.getByRole("heading", { level: 1, name: "Sluice API" }).waitFor();
-				expect(proxy.astray).toEqual([]);
-			},
-		);
+		it.for(["the service", "a proxy's path"])("D40: is read and searched at %s", async (where, test) => {
+			const base = where === "the service" ? service.url : proxy.url;
+			const page = await open(test, `${base}/docs`);
+			await page.getByRole("link", { name: "The first hour" }).first().click();
+			await page.getByRole("heading", { level: 1, name: "The first hour" }).waitFor();
+			await page.getByRole("button", { name: "Search" }).click();
+			await page.getByRole("textbox", { name: "Search" }).fill("lease of a lost worker");
+			const found = page.locator(".pagefind-ui__result-link", { hasText: "lost jobs" }).first();
+			// Results that arrive above move it between the press and the release of a button.
+			await found.press("Enter");
+			await page.waitForURL(/\/docs\/behaviour\/.*#d16/);
+			await page.getByRole("link", { name: "API", exact: true }).click();
+			await page.getByRole("heading", { level: 1, name: "Sluice API" }).waitFor();
+			expect(proxy.astray).toEqual([]);
+		});
 
 		it("shows the theme that the reader chose, diagrams too", async (test) => {
 			const page = await open(test, `${service.url}/docs/architecture/`);

@@ -37,18 +37,14 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		const refused = "must be 1 to 64 of the characters a-z, A-Z, 0-9, _ and -.";
 		await dialog.getByText(refused).waitFor();
 		expect(await dialog.getByText(refused).count()).toBe(1);
-		expect(
-			await page.getByLabel(T.newEndpoint.id, { exact: true }).getAttribute("aria-invalid"),
-		).toBe("true");
+		expect(await page.getByLabel(T.newEndpoint.id, { exact: true }).getAttribute("aria-invalid")).toBe("true");
 		await page.getByLabel(T.newEndpoint.id, { exact: true }).fill("made-here");
 		await press(page, T.newEndpoint.create);
 		await dialog.getByText("'/nowhere/at/all' is not there").waitFor();
 		await page.getByLabel("Folder").fill("");
 		await page.getByLabel(T.newEndpoint.name, { exact: true }).fill("Made here");
 		const { command } = (here.stage() as { launcher: { command: string[] } }).launcher;
-		await page
-			.getByRole("textbox", { name: /^Command/ })
-			.fill(command.map((word) => `"${word}"`).join(" "));
+		await page.getByRole("textbox", { name: /^Command/ }).fill(command.map((word) => `"${word}"`).join(" "));
 		await press(page, T.newEndpoint.create);
 		await page.getByRole("heading", { name: "Made here" }).waitFor();
 		expect(new URL(page.url()).hash).toBe("#/endpoints/made-here/try");
@@ -58,10 +54,7 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		});
 		await page.getByLabel(T.try.input).fill('{"output": "hello from a new endpoint"}');
 		await press(page, T.try.send);
-		await page
-			.getByRole("region", { name: T.try.result })
-			.getByText("hello from a new endpoint")
-			.waitFor();
+		await page.getByRole("region", { name: T.try.result }).getByText("hello from a new endpoint").waitFor();
 	});
 
 	it("one whose workers are started elsewhere says how to attach them", async () => {
@@ -113,9 +106,7 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		expect(await idle.inputValue()).toBe("5 s");
 		await idle.fill("2 h");
 		await page.getByText(T.settings.faults.bounds("1 s", "1 h")).waitFor();
-		expect(
-			await page.getByRole("button", { name: T.settings.save, exact: true }).isDisabled(),
-		).toBe(true);
+		expect(await page.getByRole("button", { name: T.settings.save, exact: true }).isDisabled()).toBe(true);
 		await idle.fill("1 min 30 s");
 		await field(T.settings.names.workersMin).fill("9");
 		await press(page, T.settings.save);
@@ -145,8 +136,7 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		await page.getByRole("textbox", { name: /^Image/ }).fill("my-worker:1.0");
 		await press(page, T.settings.moreOf(0));
 		await page.getByLabel("Volumes").fill("models:/runpod-volume");
-		const limit = (name: string): ReturnType<Page["getByLabel"]> =>
-			page.getByLabel(name, { exact: true });
+		const limit = (name: string): ReturnType<Page["getByLabel"]> => page.getByLabel(name, { exact: true });
 		expect(await limit(`run: ${T.settings.limits.per10s}`).inputValue()).toBe("5");
 		await limit(`run: ${T.settings.limits.per10s}`).fill("");
 		await limit(`cancel: ${T.settings.limits.concurrent}`).fill("off");
@@ -195,9 +185,7 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		await page.getByText("PLACE", { exact: true }).waitFor();
 		await page.getByText(T.settings.saved).waitFor();
 		// What the page does about it, it does in the next frames.
-		await page.evaluate(
-			"new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)))",
-		);
+		await page.evaluate("new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)))");
 		expect(Math.abs((await top()) - before)).toBeLessThan(5);
 	});
 

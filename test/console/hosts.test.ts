@@ -94,9 +94,7 @@ describe.skipIf(noBrowser !== undefined)(titled("hosts in the console"), () => {
 
 	it("D44: without other machines it shows the configuration that adds one", async () => {
 		const { gpus: _gpus, workersMax: _max, ...local } = HOST;
-		const page = await pageOf([
-			{ ...local, name: "local", state: "unused", gpus: [], workers: [] },
-		]);
+		const page = await pageOf([{ ...local, name: "local", state: "unused", gpus: [], workers: [] }]);
 		await page.getByText(T.hosts.none).waitFor();
 		await page.getByText("docker: ssh://sluice@rig1").waitFor();
 	});

@@ -97,10 +97,7 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 		await expect.poll(() => input.inputValue()).toContain('"output": 41');
 		await input.fill('{"output": 42}');
 		await press(page, T.try.send);
-		await page
-			.getByRole("region", { name: T.try.result })
-			.locator(".status", { hasText: T.states.IN_QUEUE })
-			.waitFor();
+		await page.getByRole("region", { name: T.try.result }).locator(".status", { hasText: T.states.IN_QUEUE }).waitFor();
 	});
 
 	it("requests are filtered by state, worker and id, by what stands in the address", async () => {
@@ -143,8 +140,7 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 
 	it("one job of a filter is found behind more jobs than one page reads", async () => {
 		const old = await here.ended("busy", {});
-		const worker = (await call(here.service.url, `/v1/endpoints/busy/jobs/${old}`)).json
-			.workerId as string;
+		const worker = (await call(here.service.url, `/v1/endpoints/busy/jobs/${old}`)).json.workerId as string;
 		await call(here.service.url, "/v1/endpoints/busy/pause", { method: "POST" });
 		const { engine } = here.service;
 		const endpoint = engine.endpoints.get("busy");
@@ -189,23 +185,18 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 		await press(page, T.close);
 		await page.getByText(T.requests.noMatch).waitFor();
 		expect((await call(here.service.url, "/v2/crowd/health")).json.jobs.inQueue).toBe(0);
-		expect((await call(here.service.url, `/v2/work/status/${running}`)).json.status).not.toBe(
-			"CANCELLED",
-		);
+		expect((await call(here.service.url, `/v2/work/status/${running}`)).json.status).not.toBe("CANCELLED");
 		here.allow("end");
 	});
 
 	it("bulk retrying queues all failed ones again", async () => {
 		await call(here.service.url, "/v1/endpoints/crowd/pause", { method: "POST" });
 		const env = (
-			await call(
-				here.service.url,
-				`/v1/endpoints/crowd/worker-env?url=${encodeURIComponent(here.service.url)}`,
-				{ method: "POST" },
-			)
+			await call(here.service.url, `/v1/endpoints/crowd/worker-env?url=${encodeURIComponent(here.service.url)}`, {
+				method: "POST",
+			})
 		).json.env as Record<string, string>;
-		for (let left = 0; left < 3; left += 1)
-			await here.submit("crowd", {}, { policy: { executionTimeout: 6000 } });
+		for (let left = 0; left < 3; left += 1) await here.submit("crowd", {}, { policy: { executionTimeout: 6000 } });
 		await call(here.service.url, "/v1/endpoints/crowd/resume", { method: "POST" });
 		for (let left = 0; left < 3; left += 1) {
 			const headers = { authorization: env["RUNPOD_AI_API_KEY"]! };
@@ -251,9 +242,7 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 		const evil =
 			`<script>globalThis.harmed = 1</script><img src=x onerror="globalThis.harmed = 1"><iframe ` +
 			`srcdoc="<script>parent.harmed = 1</script>">`;
-		const svg =
-			'<svg xmlns="http://www.w3.org/2000/svg" onload="globalThis.harmed=1">' +
-			`${" ".repeat(80)}</svg>`;
+		const svg = '<svg xmlns="http://www.w3.org/2000/svg" onload="globalThis.harmed=1">' + `${" ".repeat(80)}</svg>`;
 		const output = {
 			[evil]: evil,
 			link: "javascript:globalThis.harmed=1",
@@ -274,8 +263,7 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 			await page.getByText("globalThis.harmed = 1").first().waitFor();
 			const stream = page.locator("summary", { hasText: T.job.stream });
 			if ((await stream.count()) > 0) await stream.click();
-			if (endpoint === "work")
-				await page.getByRole("log").getByText("globalThis.harmed = 1").waitFor();
+			if (endpoint === "work") await page.getByRole("log").getByText("globalThis.harmed = 1").waitFor();
 			expect(
 				await page.evaluate(
 					"[globalThis.harmed, document.querySelectorAll('main script, main iframe, main " +
@@ -306,9 +294,7 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 			await page.reload();
 			await page.getByText(T.live, { exact: true }).waitFor();
 			expect(
-				await page.evaluate(
-					"[globalThis.harmed, document.querySelectorAll('img, script:not([src])').length]",
-				),
+				await page.evaluate("[globalThis.harmed, document.querySelectorAll('img, script:not([src])').length]"),
 				hash,
 			).toEqual([undefined, 0]);
 		}
@@ -332,17 +318,14 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 			.poll(() =>
 				result
 					.locator(".stream img")
-					.evaluateAll((all) =>
-						all.map((each) => (each as unknown as { naturalWidth: number }).naturalWidth),
-					),
+					.evaluateAll((all) => all.map((each) => (each as unknown as { naturalWidth: number }).naturalWidth)),
 			)
 			.toEqual([64, 160]);
 	});
 
 	it("the log of a worker follows what it writes, and of a job shows its lines alone", async () => {
 		const first = await here.ended("work", { log: "the first line" });
-		const worker = (await call(here.service.url, `/v1/endpoints/work/jobs/${first}`)).json
-			.workerId as string;
+		const worker = (await call(here.service.url, `/v1/endpoints/work/jobs/${first}`)).json.workerId as string;
 		const page = await here.open({ at: `#/endpoints/work/workers/${worker}` });
 		const log = page.getByRole("log");
 		await log.getByText("the first line").waitFor();

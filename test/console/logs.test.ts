@@ -35,8 +35,7 @@ beforeAll(async () => {
 	({ id: made.beta } = await say("beta"));
 });
 
-const searchFor = (page: Page, text: string): Promise<void> =>
-	page.getByLabel(T.log.search).fill(text);
+const searchFor = (page: Page, text: string): Promise<void> => page.getByLabel(T.log.search).fill(text);
 
 describe.skipIf(noBrowser !== undefined)(titled("logs in the console"), () => {
 	it("B14: colours are colours, progress bars show their last state, lines have times", async () => {

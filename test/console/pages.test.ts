@@ -2,17 +2,14 @@
  * What every page of the console keeps: no barrier that axe knows, both themes, 360 px, the
  * keyboard, a path behind a proxy, silence while the page is hidden.
  */
-import axe from "axe-core";
-import type { AxeResults } from "axe-core";
+import axe, { type AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { T } from "../../console/src/text.ts";
 import { IN_FIREFOX } from "../support/firefox.ts";
 import { KEY, call } from "../support/service.ts";
-import { pathProxy } from "../support/path-proxy.ts";
-import type { PathProxy } from "../support/path-proxy.ts";
-import { tour } from "./page-tour.ts";
-import type { Made } from "./page-tour.ts";
+import { pathProxy, type PathProxy } from "../support/path-proxy.ts";
+import { type Made, tour } from "./page-tour.ts";
 import { NARROW, WIDE, goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 
 const here = site({
@@ -136,15 +133,12 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 		expect(found).toEqual({});
 	});
 
-	it.each(["light", "dark"] as const)(
-		"axe finds no violation where one signs in, %s",
-		async (colorScheme) => {
-			const page = await here.open({ key: null, width: NARROW, forgive: /status of 401/ });
-			await page.emulateMedia({ colorScheme });
-			await page.getByLabel(T.signIn.key).waitFor();
-			expect([...(await barriers(page)), ...(await tooWide(page))]).toEqual([]);
-		},
-	);
+	it.each(["light", "dark"] as const)("axe finds no violation where one signs in, %s", async (colorScheme) => {
+		const page = await here.open({ key: null, width: NARROW, forgive: /status of 401/ });
+		await page.emulateMedia({ colorScheme });
+		await page.getByLabel(T.signIn.key).waitFor();
+		expect([...(await barriers(page)), ...(await tooWide(page))]).toEqual([]);
+	});
 
 	it("the switch of colours is remembered, and goes before the system", async () => {
 		const page = await here.open();

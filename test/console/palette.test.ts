@@ -27,8 +27,7 @@ async function command(page: Page, typed: string, name: string): Promise<void> {
 	await page.keyboard.press("Enter");
 }
 
-const paused = async (): Promise<boolean> =>
-	(await call(here.service.url, "/v1/endpoints/first")).json.paused;
+const paused = async (): Promise<boolean> => (await call(here.service.url, "/v1/endpoints/first")).json.paused;
 
 describe.skipIf(noBrowser !== undefined)(titled("commands of the palette"), () => {
 	it("pause and resume an endpoint, from any page", async () => {

@@ -37,9 +37,7 @@ describe.skipIf(noBrowser !== undefined)(titled("the playground"), () => {
 	it("a chat streams, shows its pace, sends what was said before, and links to its jobs", async () => {
 		const page = await here.open({ at: "#/endpoints/work/try?mode=chat" });
 		await press(page, T.chat.models);
-		await expect
-			.poll(() => page.getByLabel(T.chat.model, { exact: true }).inputValue(), SLOW)
-			.toBe("echo-1");
+		await expect.poll(() => page.getByLabel(T.chat.model, { exact: true }).inputValue(), SLOW).toBe("echo-1");
 		await ask(page, "hello until:chat-goes-on there");
 		// The first words are shown while the rest is awaited.
 		await chatOf(page, "work").getByText("1: hello", { exact: true }).waitFor();
@@ -48,9 +46,7 @@ describe.skipIf(noBrowser !== undefined)(titled("the playground"), () => {
 		await chatOf(page, "work").getByText("1: hello there", { exact: true }).waitFor();
 		const pace = chatOf(page, "work").locator(".chat-pace");
 		await pace.getByText(T.chat.tokens("42", true)).waitFor();
-		expect(await pace.textContent()).toMatch(
-			/first token after .* · 42 tokens · [\d,.]+ tokens\/s/,
-		);
+		expect(await pace.textContent()).toMatch(/first token after .* · 42 tokens · [\d,.]+ tokens\/s/);
 		await ask(page, "again");
 		await chatOf(page, "work").getByText("3: again", { exact: true }).waitFor();
 		await press(page, T.chat.code);
@@ -69,9 +65,7 @@ describe.skipIf(noBrowser !== undefined)(titled("the playground"), () => {
 		});
 		await ask(page, "wait until:never");
 		await chatOf(page, "work").getByText("1: wait", { exact: true }).waitFor();
-		const job = await chatOf(page, "work")
-			.getByRole("link", { name: T.chat.job })
-			.getAttribute("title");
+		const job = await chatOf(page, "work").getByRole("link", { name: T.chat.job }).getAttribute("title");
 		const cancelled = here.service.next("job.settled", ({ id }) => id === job);
 		await press(page, T.chat.stop);
 		await chatOf(page, "work").getByText(T.chat.stopped).waitFor();
@@ -93,10 +87,7 @@ describe.skipIf(noBrowser !== undefined)(titled("the playground"), () => {
 		await page.getByLabel(T.try.input).fill('{"output": "for both"}');
 		await press(page, T.try.send);
 		await expect
-			.poll(
-				() => page.getByRole("region", { name: T.try.result }).getByText("for both").count(),
-				SLOW,
-			)
+			.poll(() => page.getByRole("region", { name: T.try.result }).getByText("for both").count(), SLOW)
 			.toBe(2);
 	});
 
@@ -106,9 +97,7 @@ describe.skipIf(noBrowser !== undefined)(titled("the playground"), () => {
 		await here.submit("fresh", { output: "of the newest job" });
 		await goTo(page, "#/overview");
 		await goTo(page, "#/endpoints/fresh/try");
-		await expect
-			.poll(() => page.getByLabel(T.try.input).inputValue(), SLOW)
-			.toContain('"output": "of the newest job"');
+		await expect.poll(() => page.getByLabel(T.try.input).inputValue(), SLOW).toContain('"output": "of the newest job"');
 	});
 
 	it("a form for pictures has the fields of the newest job's input, and shows what is made", async () => {
@@ -125,8 +114,9 @@ describe.skipIf(noBrowser !== undefined)(titled("the playground"), () => {
 		await page.getByLabel(T.picture.roles.width).fill("256");
 		await press(page, T.picture.generate);
 		await page.getByRole("img", { name: T.media.picture("images[0]") }).waitFor();
-		const [{ id }] = (await call(here.service.url, "/v1/endpoints/pictures/jobs?limit=1")).json
-			.jobs as [{ id: string }];
+		const [{ id }] = (await call(here.service.url, "/v1/endpoints/pictures/jobs?limit=1")).json.jobs as [
+			{ id: string },
+		];
 		const sent = (await call(here.service.url, `/v1/endpoints/pictures/jobs/${id}`)).json.input;
 		expect(sent).toEqual({
 			prompt: "a lighthouse",

@@ -37,8 +37,7 @@ describe.skipIf(noBrowser !== undefined)(titled("an outage of the service"), () 
 			const page = await here.open({
 				base: service.url,
 				at: "#/endpoints/hello/connect",
-				forgive:
-					/ERR_CONNECTION|ERR_EMPTY|ERR_INCOMPLETE|ERR_NETWORK|status of 50|Failed to fetch dynamically/,
+				forgive: /ERR_CONNECTION|ERR_EMPTY|ERR_INCOMPLETE|ERR_NETWORK|status of 50|Failed to fetch dynamically/,
 			});
 			await page.getByText(T.connect.clients).waitFor();
 			tabs.push({ page, hash, ready });
@@ -53,9 +52,7 @@ describe.skipIf(noBrowser !== undefined)(titled("an outage of the service"), () 
 		service = await place.serve();
 		for (const { page, hash, ready } of tabs) {
 			await page.locator("main").getByText(ready, { exact: false }).first().waitFor();
-			await expect
-				.poll(() => page.getByText(T.offline).count(), { message: hash, timeout: 20_000 })
-				.toBe(0);
+			await expect.poll(() => page.getByText(T.offline).count(), { message: hash, timeout: 20_000 }).toBe(0);
 			await page.getByText(T.live, { exact: true }).first().waitFor({ state: "attached" });
 		}
 	});

@@ -89,8 +89,7 @@ describe.skipIf(noBrowser !== undefined)(titled("requests in the console"), () =
 
 	it("D39: all that a search finds are cancelled, the others stay", async () => {
 		const ids = [];
-		for (const user of ["Ada", "Bob", "Ada"])
-			ids.push(await here.submit("searched", { output: { user } }));
+		for (const user of ["Ada", "Bob", "Ada"]) ids.push(await here.submit("searched", { output: { user } }));
 		const page = await here.open({ at: "#/endpoints/searched/requests?search=ada" });
 		await rowOf(page, tail(ids[0]!)).waitFor();
 		expect(await rowOf(page, tail(ids[1]!)).count()).toBe(0);
@@ -99,9 +98,7 @@ describe.skipIf(noBrowser !== undefined)(titled("requests in the console"), () =
 		await press(page, T.bulk.cancel.act("2"));
 		await page.getByText(T.bulk.cancel.done("2")).waitFor();
 		const states = await Promise.all(
-			ids.map(
-				async (id) => (await call(here.service.url, `/v2/searched/status/${id}`)).json.status,
-			),
+			ids.map(async (id) => (await call(here.service.url, `/v2/searched/status/${id}`)).json.status),
 		);
 		expect(states).toEqual(["CANCELLED", "IN_QUEUE", "CANCELLED"]);
 	});
@@ -152,18 +149,14 @@ describe.skipIf(noBrowser !== undefined)(titled("requests in the console"), () =
 		const line = page.locator(".diff .left", { hasText: '"picture"' }).first();
 		expect((await line.locator("code").textContent())!.length).toBeLessThan(1000);
 		await line.getByRole("button").click();
-		await expect
-			.poll(async () => (await line.locator("code").textContent())!.length)
-			.toBeGreaterThan(100_000);
+		await expect.poll(async () => (await line.locator("code").textContent())!.length).toBeGreaterThan(100_000);
 	});
 
 	it("a failure is shown once and readable, with its times to the ms and as code", async () => {
 		const id = await here.ended("work", { fail: "the tide is out" });
 		const page = await here.open({ at: `#/endpoints/work/requests/${id}` });
 		await page.locator(".error-text", { hasText: "the tide is out" }).first().waitFor();
-		expect(
-			await page.locator(".error-text:not(.quiet)", { hasText: "the tide is out" }).count(),
-		).toBe(1);
+		expect(await page.locator(".error-text:not(.quiet)", { hasText: "the tide is out" }).count()).toBe(1);
 		await page.getByRole("img", { name: /attempt 1 ran/ }).waitFor();
 		await page
 			.locator(".timeline time", { hasText: /\d\d:\d\d:\d\d\.\d{3}/ })
@@ -213,10 +206,7 @@ describe.skipIf(noBrowser !== undefined)(titled("requests in the console"), () =
 			output: { choices: [{ message: { role: "assistant", content: "**Ahoy**" } }] },
 		});
 		const page = await here.open({ at: `#/endpoints/work/requests/${chat}` });
-		await page
-			.locator(".turn", { hasText: "assistant" })
-			.locator("b", { hasText: "Ahoy" })
-			.waitFor();
+		await page.locator(".turn", { hasText: "assistant" }).locator("b", { hasText: "Ahoy" }).waitFor();
 		const table = await here.ended("work", {
 			output: [{ port: "Bremen", depth: 9 }, { port: "Kiel" }],
 		});

@@ -1,7 +1,6 @@
 /** Signing in to the console in a real browser, and what a session may do there (D31). */
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { IncomingHttpHeaders } from "node:http";
+import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -38,9 +37,7 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 		await page.getByRole("link", { name: "Works" }).first().waitFor();
 		expect(page.url()).toBe(`${here.service.url}/console/#/`);
 		expect(await page.evaluate("document.cookie")).toBe("");
-		expect(await page.context().cookies()).toMatchObject([
-			{ httpOnly: true, sameSite: "Strict", path: "/" },
-		]);
+		expect(await page.context().cookies()).toMatchObject([{ httpOnly: true, sameSite: "Strict", path: "/" }]);
 		// Loaded again by its user, also in a new tab, it leads on; elsewhere it is over.
 		await page.reload();
 		await page.getByRole("link", { name: "Works" }).first().waitFor();
@@ -114,9 +111,7 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 		await row.getByRole("button", { name: T.keys.revoke }).click();
 		await press(page, T.keys.revoke);
 		await row.waitFor({ state: "detached" });
-		expect(
-			(await call(here.service.url, "/v2/waiting/run", { key, body: { input: {} } })).status,
-		).toBe(401);
+		expect((await call(here.service.url, "/v2/waiting/run", { key, body: { input: {} } })).status).toBe(401);
 		await goTo(held, "#/endpoints/waiting/workers");
 		await held.getByLabel(T.signIn.key).waitFor();
 	});
@@ -174,17 +169,11 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 				.locator("button:enabled")
 				.evaluateAll((all) =>
 					all
-						.filter(
-							(each) =>
-								each.getAttribute("role") === null &&
-								!/json-(fold|more)|segment/.test(each.className),
-						)
+						.filter((each) => each.getAttribute("role") === null && !/json-(fold|more)|segment/.test(each.className))
 						.map((each) => each.getAttribute("aria-label") ?? each.textContent),
 				);
 			expect(
-				buttons
-					.map((each) => (each ?? "").trim())
-					.filter((each) => !harmless.some((known) => each.startsWith(known))),
+				buttons.map((each) => (each ?? "").trim()).filter((each) => !harmless.some((known) => each.startsWith(known))),
 				hash,
 			).toEqual([]);
 			expect(
@@ -198,9 +187,7 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 			expect(
 				await page
 					.getByRole("link", {
-						name: new RegExp(
-							`^(${T.pages.keys}|${T.pages.audit}|${T.job.again}|${T.requests.sendOne})$`,
-						),
+						name: new RegExp(`^(${T.pages.keys}|${T.pages.audit}|${T.job.again}|${T.requests.sendOne})$`),
 					})
 					.count(),
 				hash,
@@ -244,10 +231,7 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 		expect(await opened.evaluate("[window.opener, document.referrer]")).toEqual([null, ""]);
 		expect(received).toMatchObject([{ host: new URL(address).host }]);
 		const [{ cookie = "", referer, ...others } = {}] = received;
-		expect([referer, Object.keys(others).filter((name) => name.startsWith("sluice"))]).toEqual([
-			undefined,
-			[],
-		]);
+		expect([referer, Object.keys(others).filter((name) => name.startsWith("sluice"))]).toEqual([undefined, []]);
 		// The browser sends the cookie to every port of the host: with it the neighbour forges the rest.
 		expect(cookie).toMatch(/sluice_/);
 		for (const [method, path] of [

@@ -11,8 +11,7 @@ import { T } from "../../console/src/text.ts";
 import type { Clock } from "../../src/clock.ts";
 import { startBrowser } from "../support/browser.ts";
 import { IN_FIREFOX, insertAsTyped } from "../support/firefox.ts";
-import { KEY, call, folder, startService } from "../support/service.ts";
-import type { Folder, TestService } from "../support/service.ts";
+import { call, folder, type Folder, KEY, startService, type TestService } from "../support/service.ts";
 import type { Act } from "./workers/stage.ts";
 
 /** The built console. */
@@ -66,10 +65,7 @@ export interface Site {
 	/** Submits a job and answers its id when it has ended. */
 	ended(endpoint: string, input: Act): Promise<string>;
 	/** Makes a key; answers it. */
-	key(
-		scopes: readonly string[],
-		endpoints?: readonly string[],
-	): Promise<{ id: string; key: string }>;
+	key(scopes: readonly string[], endpoints?: readonly string[]): Promise<{ id: string; key: string }>;
 	/** Opens a page; it is closed, and must have kept the rules, when the test ends. */
 	open(q?: Opening): Promise<Page>;
 }
@@ -164,8 +160,7 @@ export function site({
 			if (key !== null) await signInBefore(context, { base, key });
 			const page = await context.newPage();
 			const shown = async (): Promise<void> => {
-				if (key !== null)
-					await page.getByText(T.live, { exact: true }).first().waitFor({ state: "attached" });
+				if (key !== null) await page.getByText(T.live, { exact: true }).first().waitFor({ state: "attached" });
 			};
 			const opened = page.goto(`${base}/console/${at}`).then(shown);
 			if ((await Promise.race([opened.catch(cutOff), networkChange(page)])) === "cut off") {
@@ -227,16 +222,11 @@ function watch(
 		void (forgive.test(fault) || fault.includes(NETWORK_CHANGED) || faults.push(fault));
 	context.on("request", (request) => {
 		const url = request.url();
-		if (!url.startsWith(`${base}/`) && !/^(?:data|blob):/.test(url))
-			note(`asked for ${url.slice(0, 200)}`);
+		if (!url.startsWith(`${base}/`) && !/^(?:data|blob):/.test(url)) note(`asked for ${url.slice(0, 200)}`);
 	});
 	context.on(
 		"console",
-		(message) =>
-			void (
-				["error", "warning"].includes(message.type()) &&
-				note(`said ${message.text().slice(0, 500)}`)
-			),
+		(message) => void (["error", "warning"].includes(message.type()) && note(`said ${message.text().slice(0, 500)}`)),
 	);
 	context.on("weberror", (error) => note(`threw ${error.error().message}`));
 }

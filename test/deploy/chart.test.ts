@@ -11,12 +11,13 @@ import {
 	CHART,
 	chartRenderer,
 	defaultValues,
+	type KubernetesObject,
 	kustomizeFiles,
 	noRenderer,
 	OVERLAYS,
+	type Renderer,
 	withoutHelm,
 } from "../../scripts/chart.ts";
-import type { KubernetesObject, Renderer } from "../../scripts/chart.ts";
 import { RIGHTS } from "../../src/launchers/kubernetes/rights.ts";
 import { EVERYTHING, kustomized, noKubectl } from "./objects.ts";
 
@@ -29,8 +30,7 @@ const accepts = new Ajv({ allErrors: true, strictTypes: false }).compile(schema)
 function problems(over: Record<string, unknown>): string[] {
 	const values = defaultValues();
 	for (const [name, value] of Object.entries(over))
-		values[name] =
-			typeof value === "object" && !Array.isArray(value) ? { ...values[name], ...value } : value;
+		values[name] = typeof value === "object" && !Array.isArray(value) ? { ...values[name], ...value } : value;
 	accepts(values);
 	return (accepts.errors ?? [])
 		.filter(({ keyword }) => keyword !== "if")
@@ -39,8 +39,7 @@ function problems(over: Record<string, unknown>): string[] {
 
 describe("values.schema.json", () => {
 	it("accepts the defaults, the overlays and all options together", () => {
-		for (const values of [{}, ...Object.values(OVERLAYS), EVERYTHING])
-			expect(problems(values)).toEqual([]);
+		for (const values of [{}, ...Object.values(OVERLAYS), EVERYTHING]) expect(problems(values)).toEqual([]);
 	});
 
 	it.each<[string, Record<string, unknown>, RegExp]>([
@@ -78,9 +77,7 @@ describe.skipIf(noRenderer !== undefined)(
 			const { env } = spec.template.spec.containers[0] as {
 				env: { name: string; value?: string; valueFrom?: { secretKeyRef?: object } }[];
 			};
-			return Object.fromEntries(
-				env.map(({ name, value, valueFrom }) => [name, value ?? valueFrom?.secretKeyRef]),
-			);
+			return Object.fromEntries(env.map(({ name, value, valueFrom }) => [name, value ?? valueFrom?.secretKeyRef]));
 		}
 
 		it("has with SQLite one replica, which ends before the next one starts, on a volume", async () => {
@@ -101,9 +98,7 @@ describe.skipIf(noRenderer !== undefined)(
 				"Service",
 				"ServiceAccount",
 			]);
-			expect(await kinds({ persistence: { existingClaim: "old" } })).not.toContain(
-				"PersistentVolumeClaim",
-			);
+			expect(await kinds({ persistence: { existingClaim: "old" } })).not.toContain("PersistentVolumeClaim");
 		});
 
 		it("has with PostgreSQL replicas that are replaced one by one and spread", async () => {
@@ -134,9 +129,7 @@ describe.skipIf(noRenderer !== undefined)(
 				PGPASSWORD: { name: "db", key: "pw" },
 				SLUICE_STORE: "postgres://sluice@db.example.com:5432/sluice?sslmode=verify-full",
 			});
-			expect(await variables({ apiKey: { existingSecret: "" } })).not.toHaveProperty(
-				"SLUICE_API_KEY",
-			);
+			expect(await variables({ apiKey: { existingSecret: "" } })).not.toHaveProperty("SLUICE_API_KEY");
 		});
 
 		it.each(Object.entries({ ...OVERLAYS, everything: EVERYTHING }))(
@@ -155,8 +148,7 @@ describe.skipIf(noRenderer !== undefined)(
 						capabilities: { drop: ["ALL"] },
 					});
 				const allowed = ["configMap", "emptyDir", "persistentVolumeClaim", "secret"];
-				for (const { name: _name, ...volume } of spec.volumes)
-					expect(allowed).toContain(Object.keys(volume)[0]);
+				for (const { name: _name, ...volume } of spec.volumes) expect(allowed).toContain(Object.keys(volume)[0]);
 				expect(spec).not.toHaveProperty("hostNetwork");
 			},
 		);
@@ -175,19 +167,15 @@ describe.skipIf(noRenderer !== undefined)(
 		});
 
 		it("gives the rights that the launcher needs, in each namespace of workers", async () => {
-			const roles = (
-				await renderer.objects({ kubernetesLauncher: { namespaces: ["a", "b"] } })
-			).filter(({ kind }) => kind === "Role");
+			const roles = (await renderer.objects({ kubernetesLauncher: { namespaces: ["a", "b"] } })).filter(
+				({ kind }) => kind === "Role",
+			);
 			expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(["a", "b"]);
 			for (const { rules } of roles)
-				expect(rules).toEqual(
-					RIGHTS.map(({ resource, verbs }) => ({ apiGroups: [""], resources: [resource], verbs })),
-				);
+				expect(rules).toEqual(RIGHTS.map(({ resource, verbs }) => ({ apiGroups: [""], resources: [resource], verbs })));
 			const without = { kubernetesLauncher: { enabled: false } };
 			expect(await kinds(without)).not.toContain("Role");
-			expect(
-				(await one("Deployment", without)).spec.template.spec.automountServiceAccountToken,
-			).toBe(false);
+			expect((await one("Deployment", without)).spec.template.spec.automountServiceAccountToken).toBe(false);
 		});
 
 		it("speaks https everywhere once it has a certificate", async () => {
@@ -218,17 +206,14 @@ describe.skipIf(noRenderer !== undefined)(
 				path.endsWith(".yaml"),
 			);
 			expect(present.toSorted()).toEqual([...made.keys()].toSorted());
-			for (const [path, text] of made)
-				expect(readFileSync(join(KUSTOMIZE, path), "utf8"), path).toBe(text);
+			for (const [path, text] of made) expect(readFileSync(join(KUSTOMIZE, path), "utf8"), path).toBe(text);
 		});
 
 		it.skipIf(noKubectl).for(Object.keys(OVERLAYS) as (keyof typeof OVERLAYS)[])(
 			"makes the same objects as the overlay %s",
 			async (name) => {
 				const byName = (objects: KubernetesObject[]): Record<string, KubernetesObject> =>
-					Object.fromEntries(
-						objects.map((each) => [`${each.kind} ${each.metadata.name}`, withoutHelm(each)]),
-					);
+					Object.fromEntries(objects.map((each) => [`${each.kind} ${each.metadata.name}`, withoutHelm(each)]));
 				// Kustomize names a configuration by its hash where Helm adds one to the Pods.
 				const text = JSON.stringify(await kustomized(join(KUSTOMIZE, "overlays", name)));
 				const overlay = JSON.parse(text.replace(/(sluice-config)-[a-z0-9]{10}/g, "$1"));

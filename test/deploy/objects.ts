@@ -1,8 +1,7 @@
 /** What the tests of `deploy/` share: kubectl, and values with every option of the chart. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { objectsIn } from "../../scripts/chart.ts";
-import type { KubernetesObject } from "../../scripts/chart.ts";
+import { type KubernetesObject, objectsIn } from "../../scripts/chart.ts";
 
 /** Runs kubectl and returns its output. */
 export async function kubectl(...args: string[]): Promise<string> {

@@ -2,25 +2,15 @@
  * Backups by command (D46): of a service under load, killed, refused; checked, restored, and started
  * again.
  */
-import {
-	copyFileSync,
-	existsSync,
-	mkdirSync,
-	readFileSync,
-	readdirSync,
-	writeFileSync,
-} from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { ON_POSTGRES } from "../support/service-store.ts";
-import { call, folder } from "../support/service.ts";
-import type { ServiceProcess } from "../support/service.ts";
+import { call, folder, type ServiceProcess } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { sluice, start } from "./command.ts";
-import { managed } from "./managed.ts";
-import type { Managed } from "./managed.ts";
+import { managed, type Managed } from "./managed.ts";
 import { site } from "./site.ts";
 
 const EXTERNAL = { ep: { launcher: { type: "external" }, limits: "off" } };
@@ -35,8 +25,7 @@ async function submit({ url }: ServiceProcess, input: object): Promise<string> {
 /** Jobs of 50 kB each, in rows, so that a copy of the database takes a while. */
 async function fill({ service }: Managed, megabytes: number): Promise<void> {
 	const text = "x".repeat(50_000);
-	for (let n = 0; n < megabytes; n += 1)
-		await Promise.all(Array.from({ length: 20 }, () => submit(service, { text })));
+	for (let n = 0; n < megabytes; n += 1) await Promise.all(Array.from({ length: 20 }, () => submit(service, { text })));
 }
 
 /** A service with a backup of three jobs in `b.tar`. */
@@ -56,8 +45,7 @@ describe.skipIf(ON_POSTGRES)("D46: a backup of a service under load", () => {
 			ep: place.launched({ workersMax: 2, limits: "off", env: { SECRET: "in env" } }),
 		}));
 		const { service, cwd } = here;
-		const secret = (await call(service.url, "/v1/endpoints/ep/webhook-secret", { method: "POST" }))
-			.json;
+		const secret = (await call(service.url, "/v1/endpoints/ep/webhook-secret", { method: "POST" })).json;
 		expect(secret.secret ?? secret.webhookSecret).toBeDefined();
 		const before: string[] = [];
 		const padding = "x".repeat(100_000);
@@ -131,9 +119,7 @@ describe.skipIf(ON_POSTGRES)("D46: a backup of a service under load", () => {
 		const restored = await here.ask("restore", here.file, "--store", `sqlite:${store}`);
 		expect(restored.stderr).toMatch(/put the saved key file at \S+\/sluice\.db\.secret/);
 		expect(restored.stdout).toMatch(/key +not checked: there is no/);
-		await expect(next.serve({ endpoints: EXTERNAL })).rejects.toThrow(
-			/sluice\.db\.secret is missing/,
-		);
+		await expect(next.serve({ endpoints: EXTERNAL })).rejects.toThrow(/sluice\.db\.secret is missing/);
 		const wrong = join(here.cwd, "wrong.secret");
 		writeFileSync(wrong, "a".repeat(64));
 		const checked = await here.ask("verify", here.file, "--key-file", wrong);
@@ -142,14 +128,7 @@ describe.skipIf(ON_POSTGRES)("D46: a backup of a service under load", () => {
 			expect.stringMatching(/key +\S+wrong\.secret is not the key of this store/),
 		]);
 		const other = join(here.cwd, "other", "s.db");
-		const refused = await here.ask(
-			"restore",
-			here.file,
-			"--store",
-			`sqlite:${other}`,
-			"--key-file",
-			wrong,
-		);
+		const refused = await here.ask("restore", here.file, "--store", `sqlite:${other}`, "--key-file", wrong);
 		expect([refused.code, refused.stderr, readdirSync(dirname(other))]).toEqual([
 			1,
 			expect.stringMatching(/is not the key of this backup\. Nothing was restored/),
@@ -172,9 +151,7 @@ describe.skipIf(ON_POSTGRES)("D46: a backup of a service under load", () => {
 		const { code, stderr } = await running.ended;
 		expect([code, stderr]).toEqual([1, expect.stringMatching(/No service answers|was lost/)]);
 		await here.place.serve({ endpoints: EXTERNAL });
-		const names = readdirSync(here.cwd).filter(
-			(name) => name.includes("backup") || name.includes(".tar"),
-		);
+		const names = readdirSync(here.cwd).filter((name) => name.includes("backup") || name.includes(".tar"));
 		expect(names).toEqual([]);
 		expect((await here.ask("backup", file)).code).toBe(0);
 	});
@@ -209,9 +186,7 @@ describe.skipIf(ON_POSTGRES)("D46: a backup of a service under load", () => {
 		});
 		expect([code, stderr]).toEqual([
 			1,
-			expect.stringMatching(
-				/needs \d+ MB on the disk of the store .* 0 MB are free .*nothing was written/,
-			),
+			expect.stringMatching(/needs \d+ MB on the disk of the store .* 0 MB are free .*nothing was written/),
 		]);
 	});
 
@@ -270,10 +245,7 @@ describe.skipIf(ON_POSTGRES)("D46: verify and restore", () => {
 			mkdirSync(dirname(store));
 			writeFileSync(join(dirname(store), name), "old");
 			const { code, stderr } = await here.ask("restore", here.file, "--store", `sqlite:${store}`);
-			expect([code, stderr]).toEqual([
-				2,
-				expect.stringContaining(`${name} exists; a restore never`),
-			]);
+			expect([code, stderr]).toEqual([2, expect.stringContaining(`${name} exists; a restore never`)]);
 			expect(readFileSync(join(dirname(store), name), "utf8")).toBe("old");
 		}
 	});
@@ -297,10 +269,7 @@ describe.skipIf(ON_POSTGRES)("D46: verify and restore", () => {
 		const here = await backedUp(test);
 		const store = join(here.cwd, "sluice.db");
 		const busy = await here.ask("verify", store);
-		expect([busy.code, busy.stderr]).toEqual([
-			1,
-			expect.stringMatching(/is in use by another process/),
-		]);
+		expect([busy.code, busy.stderr]).toEqual([1, expect.stringMatching(/is in use by another process/)]);
 		await here.service.end("SIGKILL");
 		const { stdout } = await here.ask("verify", store);
 		expect(stdout).toMatch(/is sound\.\n[^]*jobs +3, 3 IN_QUEUE\n[^]*key +\S+\.secret fits/);
@@ -315,9 +284,7 @@ describe.skipIf(ON_POSTGRES)("D46: verify and restore", () => {
 			return found;
 		};
 		const next = site(test);
-		const args = (path: string): string[] => [
-			...["restore", here.file, "--store", `sqlite:${path}`, "--new-identity"],
-		];
+		const args = (path: string): string[] => [...["restore", here.file, "--store", `sqlite:${path}`, "--new-identity"]];
 		const none = join(here.cwd, "none", "s.db");
 		expect((await here.ask(...args(none))).stderr).toMatch(/A new identity needs the key/);
 		expect(readdirSync(dirname(none))).toEqual([]);

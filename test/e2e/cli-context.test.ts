@@ -1,8 +1,7 @@
 /** Which service commands call: contexts, `--url`, `--key` (D36). */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { KEY } from "../support/service.ts";
 import { sluice } from "./command.ts";
 import { managed } from "./managed.ts";
@@ -77,20 +76,14 @@ describe("sluice context", () => {
 		expect(await refused(["endpoints", ...url], { SLUICE_API_KEY: "wrong" })).toBe(
 			"Invalid API key: check SLUICE_API_KEY or --key.\n",
 		);
-		expect(await refused(["endpoints", ...url, "--key", "wrong"])).toBe(
-			"Invalid API key: check --key.\n",
-		);
+		expect(await refused(["endpoints", ...url, "--key", "wrong"])).toBe("Invalid API key: check --key.\n");
 		await ask([...ADD, "here", ...url, "--key", "wrong"]);
 		expect(await refused(["endpoints"])).toBe("Invalid API key: check context 'here'.\n");
 		expect(await refused(["jobs", "submit", "words", "--input", "{}"])).toBe(
 			"Invalid API key: check context 'here'.\n",
 		);
-		expect(await refused([...ADD, "a b", ...url, "--key", "k"])).toMatch(
-			/^The name of a context is/,
-		);
-		expect(await refused([...ADD, "a", "--url", "ftp://x", "--key", "k"])).toMatch(
-			/^--url must begin/,
-		);
+		expect(await refused([...ADD, "a b", ...url, "--key", "k"])).toMatch(/^The name of a context is/);
+		expect(await refused([...ADD, "a", "--url", "ftp://x", "--key", "k"])).toMatch(/^--url must begin/);
 		expect(await refused([...ADD, "a", ...url])).toBe("The key is empty. Pass it on stdin.\n");
 	});
 

@@ -24,19 +24,8 @@ describe("sluice dev", () => {
 		expect((await result(own, { name: "x" })).output).toBe("own x");
 		await own.close();
 		const kit = join(ROOT, "dist/worker/index.js");
-		writeFileSync(
-			join(cwd, "own.js"),
-			readFileSync(join(cwd, "own.js"), "utf8").replace("sluice/worker", kit),
-		);
-		const command = await session(
-			test,
-			cwd,
-			"--endpoint",
-			"words",
-			"--",
-			process.execPath,
-			"own.js",
-		);
+		writeFileSync(join(cwd, "own.js"), readFileSync(join(cwd, "own.js"), "utf8").replace("sluice/worker", kit));
+		const command = await session(test, cwd, "--endpoint", "words", "--", process.execPath, "own.js");
 		expect((await result(command, { name: "y" })).output).toBe("own y");
 		expect(command.endpoint).toBe("words");
 	});
@@ -66,12 +55,8 @@ describe("sluice dev", () => {
 			cwd,
 		});
 		expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-		expect(stderr).toMatch(
-			/^handler\.py imports runpod, which \S+\.venv\/bin\/python does not have\..*\n/s,
-		);
-		expect(stderr).toMatch(
-			/\n {2}python3 -m venv \S+\.venv && \S+\.venv\/bin\/pip install runpod\n$/,
-		);
+		expect(stderr).toMatch(/^handler\.py imports runpod, which \S+\.venv\/bin\/python does not have\..*\n/s);
+		expect(stderr).toMatch(/\n {2}python3 -m venv \S+\.venv && \S+\.venv\/bin\/pip install runpod\n$/);
 		expect(existsSync(join(cwd, ".sluice"))).toBe(false);
 
 		write(
@@ -116,9 +101,7 @@ describe("sluice dev", () => {
 	});
 
 	it("D36: sluice dev examples/thumbnail/worker.js works", async (test) => {
-		test.onTestFinished(() =>
-			rmSync(join(ROOT, "examples/thumbnail/.sluice"), { recursive: true, force: true }),
-		);
+		test.onTestFinished(() => rmSync(join(ROOT, "examples/thumbnail/.sluice"), { recursive: true, force: true }));
 		const dev = await session(test, ROOT, "examples/thumbnail/worker.js");
 		expect(dev.endpoint).toBe("thumbnail");
 		const image = readFileSync(join(ROOT, "examples/pictures/receipt.jpg")).toString("base64");

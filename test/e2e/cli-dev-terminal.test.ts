@@ -1,8 +1,7 @@
 /** `sluice dev`: what it prints of jobs, `.env`, and its keys at a terminal (D36). */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { SLUICE } from "./command.ts";
 import { HELLO, result, room, session } from "./dev-session.ts";
 import { isAlive } from "./site.ts";
@@ -11,16 +10,12 @@ import { until, within } from "../support/until.ts";
 /** A session at a terminal of its own: `type` writes what a user types there. */
 function terminal(test: TestContext, cwd: string, env: Record<string, string> = {}) {
 	const typist = "import os, pty, sys\npty.spawn(sys.argv[1:])\n";
-	const child = spawn(
-		"python3",
-		["-c", typist, process.execPath, SLUICE, "dev", "handler.js", "--port", "0"],
-		{
-			cwd,
-			// Node takes a terminal in CI for one without colours.
-			env: { ...process.env, FORCE_COLOR: undefined, CI: undefined, ...env },
-			stdio: ["pipe", "pipe", "inherit"],
-		},
-	);
+	const child = spawn("python3", ["-c", typist, process.execPath, SLUICE, "dev", "handler.js", "--port", "0"], {
+		cwd,
+		// Node takes a terminal in CI for one without colours.
+		env: { ...process.env, FORCE_COLOR: undefined, CI: undefined, ...env },
+		stdio: ["pipe", "pipe", "inherit"],
+	});
 	test.onTestFinished(() => void child.kill("SIGKILL"));
 	let said = "";
 	child.stdout.on("data", (piece: Buffer) => (said += piece.toString()));
@@ -63,9 +58,7 @@ describe("sluice dev", () => {
 		});
 		const dev = await session(test, cwd, "handler.js");
 		await result(dev, {});
-		const [text] = await dev.says(
-			/job \S+ FAILED in \d+ ms: Error: no such model\n[^]*\n.*--verbose/,
-		);
+		const [text] = await dev.says(/job \S+ FAILED in \d+ ms: Error: no such model\n[^]*\n.*--verbose/);
 		expect(text.match(/^ +at /gm)).toHaveLength(2);
 		expect(text).toMatch(/at load .*handler\.js:2/);
 		expect(dev.stdout().match(/no such model/g)).toHaveLength(1);
@@ -124,18 +117,13 @@ describe("sluice dev", () => {
 		dev.type("i");
 		await dev.says(/RUNPOD_ENDPOINT_BASE_URL=(\S+)\/sdk\/v2/);
 		dev.type("o");
-		await dev.says(
-			/console\/#\/link\/[0-9a-f]{48}[^]*\d\d:\d\d:\d\d[^]*console\/#\/link\/[0-9a-f]{48}/,
-		);
+		await dev.says(/console\/#\/link\/[0-9a-f]{48}[^]*\d\d:\d\d:\d\d[^]*console\/#\/link\/[0-9a-f]{48}/);
 		const [, url = "", key = ""] = await dev.says(/SLUICE_URL=(\S+) SLUICE_API_KEY=([a-z0-9_]+)/);
 		const [, endpoint = ""] = await dev.says(/\/v2\/([^/]+)\/runsync/);
 		expect((await result({ url, key, endpoint }, { name: "Cy" })).output.hello).toBe("Cy");
 		dev.type("\r");
 		await dev.says(/"Cy"[^]*"Cy"/);
-		write(
-			"handler.js",
-			"export default async () => new Promise(() => setInterval(() => {}, 1000));\n",
-		);
+		write("handler.js", "export default async () => new Promise(() => setInterval(() => {}, 1000));\n");
 		await dev.says(/handler\.js changed/);
 		dev.type("\r");
 		const [, id] = await dev.says(/changed[^]*job (\S+) .*started/);

@@ -29,9 +29,7 @@ describe("sluice dev", () => {
 		await dev.says(new RegExp(`job ${id} done in \\d+ ms`));
 		await dev.says(/output \{"hello":"O'Neil \\"Ann\\" \$HOME!"\}/);
 
-		const lines = [...dev.stdout().matchAll(/^ {2}((?:curl|python3|node) .*)$/gm)].map(
-			([, line]) => line!,
-		);
+		const lines = [...dev.stdout().matchAll(/^ {2}((?:curl|python3|node) .*)$/gm)].map(([, line]) => line!);
 		expect(lines.map((line) => line.split(" ")[0])).toEqual(["curl", "python3", "node"]);
 		for (const line of lines) {
 			const said = execFileSync("sh", ["-c", line], {
@@ -49,9 +47,7 @@ describe("sluice dev", () => {
 			`${dev.url}/v2/greet/openai/v1`,
 		])
 			expect(dev.stdout()).toContain(base);
-		expect(dev.stdout()).toMatch(
-			new RegExp(`^  console  ${dev.url}/console/#/link/[0-9a-f]{48}$`, "m"),
-		);
+		expect(dev.stdout()).toMatch(new RegExp(`^  console  ${dev.url}/console/#/link/[0-9a-f]{48}$`, "m"));
 		expect(readFileSync(join(cwd, "greet/.sluice/.gitignore"), "utf8")).toBe("*\n");
 	});
 
@@ -129,11 +125,9 @@ describe("sluice dev", () => {
 		write("handler.js", HELLO);
 		const second = await session(test, cwd, "handler.js");
 		await second.says(new RegExp(`job ${json.id} done`));
-		const { json: job } = await call(
-			second.url,
-			`/v1/endpoints/${second.endpoint}/jobs/${json.id}`,
-			{ key: second.key },
-		);
+		const { json: job } = await call(second.url, `/v1/endpoints/${second.endpoint}/jobs/${json.id}`, {
+			key: second.key,
+		});
 		expect(job).toMatchObject({
 			status: "COMPLETED",
 			output: { hello: "Ann" },
@@ -148,20 +142,17 @@ describe("sluice dev", () => {
 		});
 		// A terminal of its own; what comes on standard input is typed there.
 		const typist = "import os, pty, sys\npty.spawn(sys.argv[1:])\n";
-		const child = spawn(
-			"python3",
-			["-c", typist, process.execPath, SLUICE, "dev", "handler.js", "--port", "0"],
-			{ cwd, stdio: ["pipe", "pipe", "inherit"] },
-		);
+		const child = spawn("python3", ["-c", typist, process.execPath, SLUICE, "dev", "handler.js", "--port", "0"], {
+			cwd,
+			stdio: ["pipe", "pipe", "inherit"],
+		});
 		test.onTestFinished(() => void child.kill("SIGKILL"));
 		let said = "";
 		child.stdout.on("data", (piece: Buffer) => (said += piece.toString()));
 		const ended = once(child, "close");
 		await until("the offer", () => said.includes("sends test_input.json"));
 		child.stdin.write("\n");
-		const [, first] = await until("the output", () =>
-			/output \{"hello":"Ann","pid":(\d+)\}/.exec(said),
-		);
+		const [, first] = await until("the output", () => /output \{"hello":"Ann","pid":(\d+)\}/.exec(said));
 		child.stdin.write("r");
 		await until("the worker to end", () => !isAlive(Number(first)));
 		child.stdin.write("\n");
@@ -179,9 +170,7 @@ describe("sluice dev", () => {
 		const { cwd, write } = room(test, { "handler.js": "export default async () => { return 1;\n" });
 		const dev = await session(test, cwd, "handler.js");
 		await dev.says(/worker \| SyntaxError/);
-		await dev.says(
-			/The worker exited with code 1 before it asked for a job; its last lines are above\. /,
-		);
+		await dev.says(/The worker exited with code 1 before it asked for a job; its last lines are above\. /);
 		await dev.says(/^It restarts when a source file in \S+ changes\./);
 		const { json } = await call(dev.url, `/v2/${dev.endpoint}/run`, {
 			key: dev.key,
@@ -216,8 +205,7 @@ describe("sluice dev", () => {
 
 	it.concurrent("D36: queue and key stay for the next run, --fresh starts with none", async (test) => {
 		const { cwd } = room(test, {
-			"handler.js":
-				"export default async (job) => { if (!job.input.now) process.exit(1); return job.input.n; };\n",
+			"handler.js": "export default async (job) => { if (!job.input.now) process.exit(1); return job.input.n; };\n",
 		});
 		const first = await session(test, cwd, "handler.js");
 		await result(first, { now: true });
@@ -233,9 +221,7 @@ describe("sluice dev", () => {
 		await second.says(/Its job is back in the queue/);
 		await second.close("SIGTERM");
 		const third = await session(test, cwd, "handler.js", "--fresh");
-		expect(
-			(await call(third.url, `/v2/${third.endpoint}/status/${json.id}`, { key: third.key })).status,
-		).toBe(404);
+		expect((await call(third.url, `/v2/${third.endpoint}/status/${json.id}`, { key: third.key })).status).toBe(404);
 		expect((await result(third, { now: true, n: 5 })).output).toBe(5);
 	});
 
@@ -251,13 +237,9 @@ describe("sluice dev", () => {
 		expect(url).not.toContain(":8080");
 		expect(await sluice(test, ["dev", "handler.js", "--port", "0"], { cwd })).toMatchObject({
 			code: 1,
-			stderr: expect.stringMatching(
-				new RegExp(`^sluice dev already runs here at ${url}\\. Stop it first`),
-			),
+			stderr: expect.stringMatching(new RegExp(`^sluice dev already runs here at ${url}\\. Stop it first`)),
 		});
-		expect(
-			await sluice(test, ["dev", "handler.js", "--port", "0", "--fresh"], { cwd }),
-		).toMatchObject({
+		expect(await sluice(test, ["dev", "handler.js", "--port", "0", "--fresh"], { cwd })).toMatchObject({
 			code: 1,
 			stderr: expect.stringMatching(/^sluice dev already runs here at /),
 		});

@@ -4,8 +4,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { launcherFindings, nodeFinding } from "../../src/cli/doctor/machine.ts";
 import type { ProcessSettings } from "../../src/launchers/process/settings.ts";
 import { KEY, folder } from "../support/service.ts";
@@ -58,9 +57,7 @@ describe("sluice doctor", () => {
 		expect(text).toMatch(/\nNo problems found\.\n$/);
 		const json = JSON.parse(await stdoutOf("doctor", "--json")) as Report;
 		expect(json.ok).toBe(true);
-		expect(about(json, "key")).toEqual([
-			{ check: "key", level: "ok", message: "The key in SLUICE_API_KEY is valid." },
-		]);
+		expect(about(json, "key")).toEqual([{ check: "key", level: "ok", message: "The key in SLUICE_API_KEY is valid." }]);
 	});
 
 	it.concurrent("D36: without a service it says so, and checks configuration, store and port, exit 1", async (test) => {
@@ -111,12 +108,7 @@ describe("sluice doctor", () => {
 			"endpoints:\n  words: { workersMin: 5, workersMax: 2 }\ncolour: blue\n",
 		);
 		const wrong = await ask({});
-		expect(
-			about(wrong, "configuration").map(({ level, message }) => [
-				level,
-				message.replace(/^\S+: /, ""),
-			]),
-		).toEqual([
+		expect(about(wrong, "configuration").map(({ level, message }) => [level, message.replace(/^\S+: /, "")])).toEqual([
 			["problem", expect.stringContaining("colour is unknown")],
 			["problem", "endpoints.words.workersMin must not be over workersMax (2)."],
 		]);
@@ -233,9 +225,7 @@ describe("sluice doctor", () => {
 			);
 		};
 		expect(await look(["node", "worker.js"])).toEqual([]);
-		expect(await look(["no-such-program"])).toEqual([
-			"problem Its program 'no-such-program' was not found.",
-		]);
+		expect(await look(["no-such-program"])).toEqual(["problem Its program 'no-such-program' was not found."]);
 		expect(await look(["node"], join(place.path, "absent"))).toEqual([
 			`problem Its working directory ${join(place.path, "absent")} does not exist.`,
 		]);
@@ -255,9 +245,7 @@ describe("sluice doctor", () => {
 		expect(await launcherFindings(endpoints, { DOCKER_HOST: `tcp://127.0.0.1:${port}` })).toEqual([
 			expect.objectContaining({ check: "docker", level: "ok" }),
 		]);
-		expect(
-			await launcherFindings(endpoints, { DOCKER_HOST: "unix:///nowhere/docker.sock" }),
-		).toEqual([
+		expect(await launcherFindings(endpoints, { DOCKER_HOST: "unix:///nowhere/docker.sock" })).toEqual([
 			expect.objectContaining({
 				check: "docker",
 				level: "problem",

@@ -90,9 +90,7 @@ describe("sluice endpoints", () => {
 			stdout: expect.stringMatching(/^whsec_\S{44}\n$/),
 			stderr: expect.stringMatching(/^The former secret signs webhooks too until 20\d\d-.*\.\n$/),
 		});
-		expect(await stdoutOf("endpoints", "webhook-secret", "words", "--overlap", "0s")).toMatch(
-			/^whsec_\S{44}\n$/,
-		);
+		expect(await stdoutOf("endpoints", "webhook-secret", "words", "--overlap", "0s")).toMatch(/^whsec_\S{44}\n$/);
 
 		await run(service, "words", {});
 		expect(await ask("endpoints", "delete", "words")).toMatchObject({
@@ -118,10 +116,7 @@ describe("sluice endpoints", () => {
 			join(cwd, "words.yaml"),
 			"workersMax: 4\nidleTimeout: 9\nlauncher: { type: external }\nlimits: off\n",
 		);
-		expect(
-			(await ask("endpoints", "create", "words", "--file", "words.yaml", "--set", "idleTimeout=30"))
-				.code,
-		).toBe(0);
+		expect((await ask("endpoints", "create", "words", "--file", "words.yaml", "--set", "idleTimeout=30")).code).toBe(0);
 		expect((await call(service.url, "/v1/endpoints/words")).json).toMatchObject({
 			workersMax: 4,
 			idleTimeout: 30,

@@ -50,10 +50,7 @@ export default async ({ input }) => {
 function repository(path: string, files: Record<string, unknown>): string {
 	for (const [name, content] of Object.entries({ "src/handler.mjs": HANDLER, ...files })) {
 		mkdirSync(dirname(join(path, name)), { recursive: true });
-		writeFileSync(
-			join(path, name),
-			typeof content === "string" ? content : JSON.stringify(content),
-		);
+		writeFileSync(join(path, name), typeof content === "string" ? content : JSON.stringify(content));
 	}
 	return path;
 }
@@ -118,8 +115,7 @@ describe("a RunPod repository", () => {
 		const { code, stdout, stderr } = await sluice(test, ["dev", ".", "--test"], { cwd });
 		expect({ code, stderr }).toEqual({
 			code: 1,
-			stderr:
-				"The worker exited with code 1 before it asked for a job; its last lines are above.\n",
+			stderr: "The worker exited with code 1 before it asked for a job; its last lines are above.\n",
 		});
 		expect(stdout).toContain("no weights");
 		repository(cwd, { ".runpod/tests.json": { tests: [{ input: 5 }] } });

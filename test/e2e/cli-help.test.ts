@@ -6,8 +6,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { folder } from "../support/service.ts";
 import { sluice } from "./command.ts";
@@ -29,9 +28,7 @@ describe("--help", () => {
 	});
 
 	it.concurrent("D36: --version is that of the package", async (test) => {
-		const { version } = JSON.parse(
-			readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
-		);
+		const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
 		expect(await sluice(test, ["--version"], room(test))).toEqual({
 			code: 0,
 			stdout: `${version}\n`,
@@ -42,9 +39,7 @@ describe("--help", () => {
 	it.concurrent("D36: --help of a command prints its arguments and flags", async (test) => {
 		expect(await sluice(test, ["jobs", "get", "--help"], room(test))).toEqual({
 			code: 0,
-			stdout: expect.stringMatching(
-				/^sluice jobs get ENDPOINT JOB \[options\]\n\nPrint a job .*\n  --json /s,
-			),
+			stdout: expect.stringMatching(/^sluice jobs get ENDPOINT JOB \[options\]\n\nPrint a job .*\n  --json /s),
 			stderr: "",
 		});
 	});
@@ -94,9 +89,7 @@ describe("what cannot be", () => {
 		expect(await sluice(test, ["endpoints"], room(test))).toMatchObject({
 			code: 1,
 			stdout: "",
-			stderr: expect.stringMatching(
-				/^No service answers at http:\/\/127\.0\.0\.1:1 .*sluice serve/,
-			),
+			stderr: expect.stringMatching(/^No service answers at http:\/\/127\.0\.0\.1:1 .*sluice serve/),
 		});
 	});
 });

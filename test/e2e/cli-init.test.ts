@@ -3,8 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { call } from "../support/service.ts";
 import { sluice, start } from "./command.ts";
 import { ROOT, result, room, session } from "./dev-session.ts";
@@ -28,9 +27,7 @@ const STARTERS: Readonly<Record<string, (job: any) => void>> = {
 	javascript: ({ output }) => expect(output).toEqual({ greeting: "Hello, Ada!" }),
 	typescript: ({ output }) => expect(output).toEqual({ greeting: "Hello, Ada!" }),
 	streaming: ({ output }) =>
-		expect(output.map((each: { token: string }) => each.token).join("")).toBe(
-			"a job that streams its tokens a job",
-		),
+		expect(output.map((each: { token: string }) => each.token).join("")).toBe("a job that streams its tokens a job"),
 	image({ output }) {
 		const [, data] = /^data:image\/png;base64,(.*)$/.exec(output.images[0].data)!;
 		const png = Buffer.from(data!, "base64");

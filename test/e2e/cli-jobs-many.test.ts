@@ -55,9 +55,7 @@ describe("sluice jobs", () => {
 		const id = await run(service, "words", { n: 1 });
 		await until("the new job", () => following.stdout().includes(`${id}  `));
 		await place.attach(service, "words");
-		await until("its end", () =>
-			new RegExp(`${id} +IN_QUEUE[^]*${id} +COMPLETED`).test(following.stdout()),
-		);
+		await until("its end", () => new RegExp(`${id} +IN_QUEUE[^]*${id} +COMPLETED`).test(following.stdout()));
 		following.end("SIGINT");
 		await following.ended;
 	});

@@ -19,9 +19,7 @@ describe("sluice jobs", () => {
 			code: 0,
 			stdout: expect.stringMatching(/no jobs\. Submit one/),
 		});
-		expect(await stdoutOf("workers", "list", "words")).toMatch(
-			/^No workers\..*sluice worker-env words/,
-		);
+		expect(await stdoutOf("workers", "list", "words")).toMatch(/^No workers\..*sluice worker-env words/);
 
 		const waiting = await run(service, "words", { n: 1 });
 		expect(await stdoutOf("jobs", "get", "words", waiting)).toMatch(
@@ -34,35 +32,22 @@ describe("sluice jobs", () => {
 
 		const lines = (await stdoutOf("jobs", "list", "words")).trimEnd().split("\n");
 		expect(lines[0]).toMatch(/^ID +STATUS +SUBMITTED +IN QUEUE MS +RUN MS +WORKER$/);
-		expect(lines[1]).toMatch(
-			new RegExp(`^${running} +IN_PROGRESS +\\S+ \\S+Z +\\d+ +\\d+ +${job.workerId}$`),
-		);
+		expect(lines[1]).toMatch(new RegExp(`^${running} +IN_PROGRESS +\\S+ \\S+Z +\\d+ +\\d+ +${job.workerId}$`));
 		expect(lines[2]).toMatch(new RegExp(`^${waiting} +COMPLETED `));
 		expect(lines).toHaveLength(3);
-		expect(
-			await stdoutOf(
-				"jobs",
-				"list",
-				"words",
-				"--status",
-				"COMPLETED,FAILED",
-				"--worker",
-				job.workerId,
-			),
-		).toMatch(new RegExp(`^ID.*\n${waiting} .*\n$`));
-		expect(await stdoutOf("jobs", "list", "words", "--status", "FAILED")).toBe(
-			"No matching jobs.\n",
+		expect(await stdoutOf("jobs", "list", "words", "--status", "COMPLETED,FAILED", "--worker", job.workerId)).toMatch(
+			new RegExp(`^ID.*\n${waiting} .*\n$`),
 		);
+		expect(await stdoutOf("jobs", "list", "words", "--status", "FAILED")).toBe("No matching jobs.\n");
 
 		const first = await ask("jobs", "list", "words", "--limit", "1");
 		const cursor = /--cursor (\S+)\n$/.exec(first.stderr)![1]!;
 		expect(first.stdout).toContain(running);
-		expect(
-			(await ask("jobs", "list", "words", "--limit", "1", "--cursor", cursor)).stdout,
-		).toContain(waiting);
-		expect(
-			JSON.parse(await stdoutOf("jobs", "list", "words", "--limit", "1", "--json")),
-		).toMatchObject({ jobs: [{ id: running }], next: cursor });
+		expect((await ask("jobs", "list", "words", "--limit", "1", "--cursor", cursor)).stdout).toContain(waiting);
+		expect(JSON.parse(await stdoutOf("jobs", "list", "words", "--limit", "1", "--json"))).toMatchObject({
+			jobs: [{ id: running }],
+			next: cursor,
+		});
 
 		const text = await stdoutOf("jobs", "get", "words", waiting);
 		expect(text).toMatch(
@@ -76,9 +61,7 @@ describe("sluice jobs", () => {
 		expect(text).toMatch(/^Output\n\{"n":1,/m);
 
 		expect(await stdoutOf("workers")).toMatch(
-			new RegExp(
-				`^ENDPOINT +WORKER +STATE .*\nwords +${job.workerId} +running +external +\\S+ \\S+ +${running}\n$`,
-			),
+			new RegExp(`^ENDPOINT +WORKER +STATE .*\nwords +${job.workerId} +running +external +\\S+ \\S+ +${running}\n$`),
 		);
 		expect(JSON.parse(await stdoutOf("workers", "list", "--json"))).toMatchObject({
 			workers: [{ endpoint: "words", id: job.workerId, state: "running", jobs: [running] }],
@@ -108,8 +91,7 @@ describe("sluice jobs", () => {
 		});
 		await until(
 			"the ttl to pass",
-			async () =>
-				(await call(service.url, `/v2/words/status/${json.id}`)).json.status === "TIMED_OUT",
+			async () => (await call(service.url, `/v2/words/status/${json.id}`)).json.status === "TIMED_OUT",
 		);
 		expect(await stdoutOf("jobs", "retry", "words", json.id)).toBe(`Job ${json.id} is IN_QUEUE.\n`);
 		expect(await stdoutOf("jobs", "get", "words", json.id)).toMatch(
@@ -135,15 +117,11 @@ describe("sluice jobs", () => {
 		}));
 		const input = '{"seed": 18446744073709551615, "x": 1.0, "name": "a\u009b31mb", "\\u001b": 1}';
 		const { json } = await call(service.url, "/v2/words/run", { text: `{"input": ${input}}` });
-		expect(await stdoutOf("jobs", "get", "words", json.id)).toContain(
-			`Input\n${input.replace("\u009b", "?")}\n`,
-		);
+		expect(await stdoutOf("jobs", "get", "words", json.id)).toContain(`Input\n${input.replace("\u009b", "?")}\n`);
 		expect(await stdoutOf("jobs", "get", "words", json.id, "--json")).toContain(`"input":${input}`);
 		const long = await call(service.url, "/v2/words/run", {
 			body: { input: { text: "x".repeat(5000) } },
 		});
-		expect(await stdoutOf("jobs", "get", "words", long.json.id)).toMatch(
-			/x… \(5011 characters; --json prints all\)\n/,
-		);
+		expect(await stdoutOf("jobs", "get", "words", long.json.id)).toMatch(/x… \(5011 characters; --json prints all\)\n/);
 	});
 });

@@ -15,9 +15,7 @@ describe("sluice keys", () => {
 			words: { launcher: { type: "external" } },
 			other: { launcher: { type: "external" } },
 		}));
-		expect(await stdoutOf("keys")).toMatch(
-			/No API keys besides SLUICE_API_KEY.*sluice keys create/,
-		);
+		expect(await stdoutOf("keys")).toMatch(/No API keys besides SLUICE_API_KEY.*sluice keys create/);
 		const { code, stdout, stderr } = await ask(
 			"keys",
 			"create",
@@ -36,9 +34,7 @@ describe("sluice keys", () => {
 		);
 		const id = /the id (\S+):/.exec(stderr)![1]!;
 
-		expect((await call(service.url, "/v2/words/run", { key, body: { input: {} } })).status).toBe(
-			200,
-		);
+		expect((await call(service.url, "/v2/words/run", { key, body: { input: {} } })).status).toBe(200);
 		expect(await as(key, "jobs", "list", "words")).toMatchObject({ code: 0 });
 		expect(await as(key, "jobs", "list", "other")).toMatchObject({
 			code: 1,
@@ -64,9 +60,7 @@ describe("sluice keys", () => {
 		expect(rotated).toMatchObject({
 			code: 0,
 			stdout: expect.stringMatching(/^sluice_[0-9a-f]{48}\n$/),
-			stderr: expect.stringMatching(
-				/^Rotated key 'nightly batch'\. The one before is valid until 20/,
-			),
+			stderr: expect.stringMatching(/^Rotated key 'nightly batch'\. The one before is valid until 20/),
 		});
 		for (const each of [key, rotated.stdout.trim()])
 			expect(await as(each, "jobs", "list", "words")).toMatchObject({ code: 0 });
@@ -113,9 +107,9 @@ describe("sluice keys", () => {
 			endpoints: ["a", "b"],
 			key: expect.stringMatching(/^sluice_/),
 		});
-		expect(
-			JSON.parse((await ask("keys", "create", "--name", "least", "--json")).stdout),
-		).toMatchObject({ scopes: ["read"] });
+		expect(JSON.parse((await ask("keys", "create", "--name", "least", "--json")).stdout)).toMatchObject({
+			scopes: ["read"],
+		});
 		expect(await ask("keys", "create", "--name", "bad", "--scope", "root")).toMatchObject({
 			code: 1,
 			stdout: "",
@@ -187,12 +181,8 @@ describe("sluice webhooks", () => {
 		});
 		expect(list).toMatch(/^ID +ENDPOINT +STATE +CREATED +TRIES +LAST RESPONSE +URL\n/);
 		const [id = ""] = list.split("\n")[1]!.split(" ");
-		expect(list).toMatch(
-			new RegExp(`^${id} +words +delivered +\\S+ \\S+Z +1 +200 +${webhook}$`, "m"),
-		);
-		expect(await stdoutOf("webhooks", "list", "--state", "failed")).toBe(
-			"No matching deliveries.\n",
-		);
+		expect(list).toMatch(new RegExp(`^${id} +words +delivered +\\S+ \\S+Z +1 +200 +${webhook}$`, "m"));
+		expect(await stdoutOf("webhooks", "list", "--state", "failed")).toBe("No matching deliveries.\n");
 		expect(await stdoutOf("webhooks", "redeliver", id)).toBe(`Queued delivery ${id} again.\n`);
 		await until("it to come again", () => got.filter((each) => each === id).length === 2);
 		expect(await ask("webhooks", "redeliver", "none")).toMatchObject({
@@ -221,12 +211,8 @@ describe("sluice webhooks", () => {
 			return text.includes(host) && text;
 		});
 		expect(list).toMatch(/^ENDPOINT +RECEIVER +STATE +FAILING SINCE +FAILURES +REASON\n/);
-		expect(list).toMatch(
-			new RegExp(`^words +${host} +failing +\\S+ \\S+Z +\\d+ +the connection was refused$`, "m"),
-		);
-		expect(await stdoutOf("webhooks", "enable", "words", host)).toBe(
-			`Receiver ${host} is called again.\n`,
-		);
+		expect(list).toMatch(new RegExp(`^words +${host} +failing +\\S+ \\S+Z +\\d+ +the connection was refused$`, "m"));
+		expect(await stdoutOf("webhooks", "enable", "words", host)).toBe(`Receiver ${host} is called again.\n`);
 		expect(await ask("webhooks", "enable", "words", "none.example:80")).toMatchObject({
 			code: 1,
 			stdout: "",

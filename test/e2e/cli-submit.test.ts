@@ -6,13 +6,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { KEY, call } from "../support/service.ts";
-import { SLUICE, start } from "./command.ts";
-import type { Running } from "./command.ts";
-import { managed } from "./managed.ts";
-import type { Managed } from "./managed.ts";
+import { type Running, SLUICE, start } from "./command.ts";
+import { managed, type Managed } from "./managed.ts";
 import { jobAt } from "./site.ts";
 import { until, within } from "../support/until.ts";
 
@@ -51,10 +48,7 @@ async function allJobs({ url }: { url: string }): Promise<string[]> {
 	const ids: string[] = [];
 	for (let cursor: string | null = null; ; ) {
 		const from = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-		const { json }: { json: any } = await call(
-			url,
-			`/v1/endpoints/words/jobs?limit=100&expired=true${from}`,
-		);
+		const { json }: { json: any } = await call(url, `/v1/endpoints/words/jobs?limit=100&expired=true${from}`);
 		ids.push(...(json.jobs as { id: string }[]).map(({ id }) => id));
 		cursor = json.next as string | null;
 		if (cursor === null) return ids;
@@ -65,33 +59,15 @@ describe("sluice jobs submit, one job", () => {
 	it.concurrent("D36: prints the id; with --wait the exact output, and exit 1 unless it completed", async (test) => {
 		const { stdoutOf, ask, service, cwd } = await ready(test);
 		const id = (
-			await stdoutOf(
-				"jobs",
-				"submit",
-				"words",
-				"--input",
-				'{"n": 1}',
-				"--policy",
-				"{ttl: 20000, lowPriority: false}",
-			)
+			await stdoutOf("jobs", "submit", "words", "--input", '{"n": 1}', "--policy", "{ttl: 20000, lowPriority: false}")
 		).trim();
 		expect(await jobAt(service, "words", id)).toMatchObject({ id });
-		expect(
-			JSON.parse(await stdoutOf("jobs", "submit", "words", "--input", '{"n": 2}', "--wait")),
-		).toMatchObject({ n: 2 });
+		expect(JSON.parse(await stdoutOf("jobs", "submit", "words", "--input", '{"n": 2}', "--wait"))).toMatchObject({
+			n: 2,
+		});
 		writeFileSync(join(cwd, "test_input.json"), '{"id": "local", "input": {"n": 3}}\n');
 		expect(
-			JSON.parse(
-				await stdoutOf(
-					"jobs",
-					"submit",
-					"words",
-					"--input",
-					"@test_input.json",
-					"--wait",
-					"--json",
-				),
-			),
+			JSON.parse(await stdoutOf("jobs", "submit", "words", "--input", "@test_input.json", "--wait", "--json")),
 		).toMatchObject({ status: "COMPLETED", output: { n: 3 } });
 		const late = await ask(
 			"jobs",
@@ -116,15 +92,7 @@ describe("sluice jobs submit, one job", () => {
 		}));
 		const input = '{"seed": 18446744073709551615, "x": 1.0, "s": "\\u00e9"}';
 		const id = (
-			await stdoutOf(
-				"jobs",
-				"submit",
-				"words",
-				"--input",
-				input,
-				"--webhook",
-				"http://192.0.2.1/hook",
-			)
+			await stdoutOf("jobs", "submit", "words", "--input", input, "--webhook", "http://192.0.2.1/hook")
 		).trim();
 		const { text } = await call(service.url, `/v1/endpoints/words/jobs/${id}`);
 		expect(text).toContain(`"input":${input}`);
@@ -161,9 +129,7 @@ describe("sluice jobs submit, one job", () => {
 	it.concurrent("D36: --stream prints the output of a job without chunks; a failure is a stack", async (test) => {
 		const place = await ready(test);
 		const { ask, stdoutOf } = place;
-		expect(await stdoutOf("jobs", "submit", "words", "--input", '{"n":1}', "--stream")).toMatch(
-			/^\{.*"n":1.*\}\n$/,
-		);
+		expect(await stdoutOf("jobs", "submit", "words", "--input", '{"n":1}', "--stream")).toMatch(/^\{.*"n":1.*\}\n$/);
 		const failed = await ask("jobs", "submit", "words", "--input", '{"fail":"no model"}', "--wait");
 		expect(failed.code).toBe(1);
 		expect(failed.stderr).toMatch(/^Job \S+ is FAILED: .*no model\n +at .*\n/s);
@@ -242,25 +208,16 @@ describe("sluice jobs submit --file", () => {
 		expect(results.map(({ id }) => id !== undefined)).toEqual([true, false, true, false, true]);
 		expect(await allJobs(service)).toHaveLength(3);
 		// A second run changes nothing; another name submits again, to standard output here.
-		expect(
-			await ask("jobs", "submit", "words", "--file", "inputs.jsonl", "--output", "results.jsonl"),
-		).toMatchObject({ code: 1, stderr: expect.stringContaining("5 lines") });
+		expect(await ask("jobs", "submit", "words", "--file", "inputs.jsonl", "--output", "results.jsonl")).toMatchObject({
+			code: 1,
+			stderr: expect.stringContaining("5 lines"),
+		});
 		expect(read(join(cwd, "results.jsonl"))).toHaveLength(5);
 		expect(await allJobs(service)).toHaveLength(3);
-		const again = await ask(
-			"jobs",
-			"submit",
-			"words",
-			"--file",
-			"inputs.jsonl",
-			"--batch",
-			"second",
-		);
+		const again = await ask("jobs", "submit", "words", "--file", "inputs.jsonl", "--batch", "second");
 		expect(again.stdout.trim().split("\n")).toHaveLength(5);
 		expect(await allJobs(service)).toHaveLength(6);
-		expect(
-			await ask("jobs", "submit", "words", "--file", "inputs.jsonl", "--output", "inputs.jsonl"),
-		).toMatchObject({
+		expect(await ask("jobs", "submit", "words", "--file", "inputs.jsonl", "--output", "inputs.jsonl")).toMatchObject({
 			code: 2,
 			stderr: expect.stringMatching(/^inputs\.jsonl contains lines that are not results/),
 		});
@@ -272,10 +229,7 @@ describe("sluice jobs submit --file", () => {
 		const count = 60;
 		writeFileSync(
 			join(cwd, "inputs.jsonl"),
-			Array.from(
-				{ length: count },
-				(_, n) => `{"n": ${n}${n >= 20 ? ', "until": "go"' : ""}}\n`,
-			).join(""),
+			Array.from({ length: count }, (_, n) => `{"n": ${n}${n >= 20 ? ', "until": "go"' : ""}}\n`).join(""),
 		);
 		const args = ["--file", "inputs.jsonl", "--output", "results.jsonl", "--concurrency", "8"];
 		const first = begin(test, all, ...args);
@@ -291,10 +245,7 @@ describe("sluice jobs submit --file", () => {
 		const before = read(join(cwd, "results.jsonl")).length;
 		expect(before).toBeLessThan(count);
 		// A crash of the command may leave half a line.
-		writeFileSync(
-			join(cwd, "results.jsonl"),
-			`${readFileSync(join(cwd, "results.jsonl"), "utf8")}{"index":59,"id":"x`,
-		);
+		writeFileSync(join(cwd, "results.jsonl"), `${readFileSync(join(cwd, "results.jsonl"), "utf8")}{"index":59,"id":"x`);
 		place.allow("go");
 		expect(await ask("jobs", "submit", "words", ...args)).toMatchObject({
 			code: 0,
@@ -318,16 +269,7 @@ describe("sluice jobs submit --file", () => {
 			join(cwd, "inputs.jsonl"),
 			Array.from({ length: count }, (_, n) => `{"n": ${n}, "ms": 10}\n`).join(""),
 		);
-		const running = begin(
-			test,
-			all,
-			"--file",
-			"inputs.jsonl",
-			"--output",
-			"results.jsonl",
-			"--concurrency",
-			"5",
-		);
+		const running = begin(test, all, "--file", "inputs.jsonl", "--output", "results.jsonl", "--concurrency", "5");
 		await until(
 			"some results",
 			() => existsSync(join(cwd, "results.jsonl")) && read(join(cwd, "results.jsonl")).length >= 5,

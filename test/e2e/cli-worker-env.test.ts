@@ -4,13 +4,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { KEY, call } from "../support/service.ts";
 import { sluice } from "./command.ts";
-import { WORKER, run, ended, site } from "./site.ts";
+import { ended, run, site, type Site, WORKER } from "./site.ts";
 import { until } from "../support/until.ts";
-import type { Site } from "./site.ts";
-import type { TestContext } from "vitest";
 
 const NAMES = [
 	"RUNPOD_WEBHOOK_GET_JOB",
@@ -51,9 +49,7 @@ function variables(text: string): Record<string, string> {
 /** What is the same each time it is asked for: token and worker id are new. */
 function lasting(env: Record<string, string>): Record<string, string> {
 	return Object.fromEntries(
-		Object.entries(env).filter(
-			([name]) => name !== "RUNPOD_AI_API_KEY" && name !== "RUNPOD_POD_ID",
-		),
+		Object.entries(env).filter(([name]) => name !== "RUNPOD_AI_API_KEY" && name !== "RUNPOD_POD_ID"),
 	);
 }
 
@@ -68,17 +64,13 @@ describe("sluice worker-env", () => {
 		expect(plain).toMatchObject({ code: 0, stderr: "" });
 		const env = variables(plain.stdout);
 		expect(Object.keys(env).sort()).toEqual([...NAMES].sort());
-		expect(env["RUNPOD_WEBHOOK_GET_JOB"]).toMatch(
-			new RegExp(`^${service.url}/worker/theirs/job-take/\\$ID`),
-		);
+		expect(env["RUNPOD_WEBHOOK_GET_JOB"]).toMatch(new RegExp(`^${service.url}/worker/theirs/job-take/\\$ID`));
 		const compose = await ask("theirs", "--format", "compose");
 		const read = parse(compose.stdout) as Record<string, string>;
 		const asCompose = Object.fromEntries(
 			Object.entries(read).map(([name, value]) => [name, value.replaceAll("$$", "$")]),
 		);
-		expect(Object.values(read).join().replaceAll("$$", ""), "every $ is doubled").not.toContain(
-			"$",
-		);
+		expect(Object.values(read).join().replaceAll("$$", ""), "every $ is doubled").not.toContain("$");
 		const json = JSON.parse((await ask("theirs", "--json")).stdout) as Record<string, string>;
 		for (const other of [asCompose, json]) {
 			expect(lasting(other)).toEqual(lasting(env));
@@ -117,16 +109,12 @@ describe("sluice worker-env", () => {
 		expect((await ask("theirs", "--replicas", "--format", "shell")).stdout).toMatch(
 			/^export RUNPOD_POD_ID="\$\(hostname\)"$/m,
 		);
-		for (const id of ["host-a", "host-b"])
-			place.spawn(WORKER, { ...env, ...diaryOf(place), RUNPOD_POD_ID: id });
+		for (const id of ["host-a", "host-b"]) place.spawn(WORKER, { ...env, ...diaryOf(place), RUNPOD_POD_ID: id });
 		await until(
 			"two ready workers",
 			async () => (await call(service.url, "/v2/theirs/health")).json.workers.ready === 2,
 		);
-		const jobs = [
-			await run(service, "theirs", { until: "both" }),
-			await run(service, "theirs", { until: "both" }),
-		];
+		const jobs = [await run(service, "theirs", { until: "both" }), await run(service, "theirs", { until: "both" })];
 		await until(
 			"both to run",
 			() =>
@@ -196,17 +184,13 @@ describe("sluice worker-env", () => {
 		expect(await sluice(test, ["worker-env", "theirs"], { cwd, env })).toMatchObject({
 			code: 1,
 			stdout: "",
-			stderr: expect.stringMatching(
-				/^The server at \S+ is not Sluice \(HTTP 200\)\. .*SLUICE_URL.*\n$/,
-			),
+			stderr: expect.stringMatching(/^The server at \S+ is not Sluice \(HTTP 200\)\. .*SLUICE_URL.*\n$/),
 		});
 		await new Promise((resolve) => other.close(resolve));
 		expect(await sluice(test, ["worker-env", "theirs"], { cwd, env })).toMatchObject({
 			code: 1,
 			stdout: "",
-			stderr: expect.stringMatching(
-				/^No service answers at \S+ \(.*ECONNREFUSED.*\)\. .*sluice serve.*\n$/,
-			),
+			stderr: expect.stringMatching(/^No service answers at \S+ \(.*ECONNREFUSED.*\)\. .*sluice serve.*\n$/),
 		});
 	});
 });

@@ -3,16 +3,14 @@
  */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { oldNodes } from "../support/old-nodes.ts";
 import { call, folder } from "../support/service.ts";
 import { sluice, start } from "./command.ts";
 import { site } from "./site.ts";
 import { until } from "../support/until.ts";
-import type { TestContext } from "vitest";
 
 /** An empty folder for the time of a test. */
 function room(test: TestContext): { cwd: string } {
@@ -27,24 +25,15 @@ const FREE = ["serve", "--port", "0"];
 describe("sluice serve", () => {
 	it.concurrent("D34, D30: says where it listens, shows the first key once, and accepts it later", async (test) => {
 		const { cwd } = room(test);
-		writeFileSync(
-			join(cwd, "sluice.yaml"),
-			"endpoints:\n  words:\n    launcher: { type: external }\n",
-		);
+		writeFileSync(join(cwd, "sluice.yaml"), "endpoints:\n  words:\n    launcher: { type: external }\n");
 		const first = start(test, FREE, { cwd });
 		const url = await until("the address", () => ADDRESS.exec(first.stdout())?.[0]);
-		const key = await until(
-			"the key",
-			() => /API key, shown only this once: (\S+)/.exec(first.stdout())?.[1],
-		);
+		const key = await until("the key", () => /API key, shown only this once: (\S+)/.exec(first.stdout())?.[1]);
 		expect((await call(url, "/v2/words/health", { key })).status).toBe(200);
 		expect((await call(url, "/v2/words/health", { key: `${key}x` })).status).toBe(401);
 		expect(first.stderr()).not.toContain(key);
 		const hint = await until("the line to try", () => /^ {2}(curl .*)$/m.exec(first.stdout())?.[1]);
-		expect(JSON.parse(execFileSync("sh", ["-c", hint], { encoding: "utf8" }))).toHaveProperty(
-			"jobs.inQueue",
-			0,
-		);
+		expect(JSON.parse(execFileSync("sh", ["-c", hint], { encoding: "utf8" }))).toHaveProperty("jobs.inQueue", 0);
 		first.end();
 		expect((await first.ended).code).toBe(0);
 
@@ -65,9 +54,7 @@ describe("sluice serve", () => {
 			env: { SLUICE_API_KEY: "secret-of-the-operator-of-it" },
 		});
 		const url = await until("the address", () => ADDRESS.exec(service.stdout())?.[0]);
-		expect((await call(url, "/v1/endpoints", { key: "secret-of-the-operator-of-it" })).status).toBe(
-			200,
-		);
+		expect((await call(url, "/v1/endpoints", { key: "secret-of-the-operator-of-it" })).status).toBe(200);
 		service.end();
 		const { stdout, stderr } = await service.ended;
 		expect(stdout + stderr).not.toMatch(/secret-of-the-operator-of-it|shown only this once/);
@@ -91,11 +78,10 @@ describe("sluice serve", () => {
 				},
 			}),
 		);
-		const { code, stdout, stderr } = await sluice(
-			test,
-			["serve", "--port", "70000", "--store", "mysql:x"],
-			{ cwd, env: { SLUICE_API_KEY: "short" } },
-		);
+		const { code, stdout, stderr } = await sluice(test, ["serve", "--port", "70000", "--store", "mysql:x"], {
+			cwd,
+			env: { SLUICE_API_KEY: "short" },
+		});
 		expect(code).toBe(2);
 		expect(stdout).toBe("");
 		for (const part of [
@@ -149,9 +135,7 @@ describe("sluice serve", () => {
 			{ cwd: place.folder.path },
 		);
 		expect(code).toBe(1);
-		expect(stderr).toMatch(
-			/^The service could not start: .*sluice\.db is in use by another process\. .*\n$/,
-		);
+		expect(stderr).toMatch(/^The service could not start: .*sluice\.db is in use by another process\. .*\n$/);
 		expect((await call(service.url, "/readyz", { key: null })).status).toBe(200);
 	});
 });

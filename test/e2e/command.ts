@@ -39,9 +39,7 @@ export function start(
 	{ cwd, env = {}, node = [process.execPath], input }: Surroundings,
 ): Running {
 	const [file = "", ...flags] = node;
-	const inherited = Object.fromEntries(
-		Object.entries(process.env).filter(([name]) => !name.startsWith("SLUICE_")),
-	);
+	const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("SLUICE_")));
 	const child = spawn(file, [...flags, SLUICE, ...args], {
 		cwd,
 		// Neither colours nor contexts of the user who runs the tests.

@@ -12,10 +12,8 @@ import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { docker, dockerAt } from "../support/docker.ts";
-import { startDockerNetwork } from "../support/docker-network.ts";
-import type { DockerNetwork } from "../support/docker-network.ts";
-import { buildServiceImage, copyImages, noServiceImage } from "../support/service-image.ts";
-import { BASE, SERVICE_IMAGE } from "../support/service-image.ts";
+import { type DockerNetwork, startDockerNetwork } from "../support/docker-network.ts";
+import { BASE, buildServiceImage, copyImages, noServiceImage, SERVICE_IMAGE } from "../support/service-image.ts";
 import { folder, KEY } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { site, WORKER } from "./site.ts";
@@ -103,12 +101,10 @@ describe.skipIf(missing !== undefined)(
 				const header = ["-H", `Authorization: Bearer ${KEY}`];
 				return JSON.parse(await network.run("curl", "-sf", ...header, ...post, url + path));
 			};
-			const ready = (): Promise<unknown> =>
-				until("the balancer reaches a server", () => api("/v1/servers"), 90_000);
+			const ready = (): Promise<unknown> => until("the balancer reaches a server", () => api("/v1/servers"), 90_000);
 			const both = (): Promise<unknown> =>
 				until("both servers", async () => (await api("/v1/servers")).servers.length === 2, 90_000);
-			const status = async (id: string): Promise<string> =>
-				(await api(`/v2/kept/status/${id}`)).status;
+			const status = async (id: string): Promise<string> => (await api(`/v2/kept/status/${id}`)).status;
 			async function attach(): Promise<void> {
 				const path = `/v1/endpoints/kept/worker-env?url=${encodeURIComponent(url)}`;
 				const answer = await api(path, {});
@@ -126,9 +122,7 @@ describe.skipIf(missing !== undefined)(
 			const { id: first } = await api("/v2/kept/run", { input: { n: 1 } });
 			await until("the first job", async () => (await status(first)) === "COMPLETED");
 
-			const [killed = ""] = (
-				await dockerAt(network.host, "ps", "--quiet", "--filter", "name=sluice-1")
-			).split("\n");
+			const [killed = ""] = (await dockerAt(network.host, "ps", "--quiet", "--filter", "name=sluice-1")).split("\n");
 			await dockerAt(network.host, "kill", killed);
 			const { id: second } = await api("/v2/kept/run", { input: { n: 2 } });
 			await until("the second job", async () => (await status(second)) === "COMPLETED");

@@ -4,8 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { call } from "../support/service.ts";
-import type { ServiceProcess } from "../support/service.ts";
+import { call, type ServiceProcess } from "../support/service.ts";
 import { ended, isAlive, run, site, started } from "./site.ts";
 import { until } from "../support/until.ts";
 
@@ -84,8 +83,7 @@ describe("kill -9 of the server", () => {
 			}
 			// No worker died, so no attempt was truly lost: whatever began to run has run once.
 			const counts = new Map<string, number>();
-			for (const { what, id } of place.notes())
-				if (what === "run") counts.set(id, (counts.get(id) ?? 0) + 1);
+			for (const { what, id } of place.notes()) if (what === "run") counts.set(id, (counts.get(id) ?? 0) + 1);
 			const twice = [...counts].filter(([, count]) => count > 1);
 			expect(twice, `jobs that ran twice, of ${counts.size}`).toEqual([]);
 			expect(counts.size).toBeGreaterThanOrEqual(acknowledged.size);

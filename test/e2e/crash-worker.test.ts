@@ -40,17 +40,11 @@ describe("a worker that dies in the middle of a job", () => {
 		const worker = await place.attach(service, "theirs");
 		const lost = await run(service, "theirs", { until: "second" });
 		const first = await started(place, lost);
-		const [busy, other] = [
-			await run(service, "theirs", { until: "allowed" }),
-			await run(service, "theirs", {}),
-		];
+		const [busy, other] = [await run(service, "theirs", { until: "allowed" }), await run(service, "theirs", {})];
 		await place.attach(service, "theirs");
 		await started(place, busy);
 		worker.kill("SIGKILL");
-		await until(
-			"the lost job to wait again",
-			async () => (await jobAt(service, "theirs", lost)).status === "IN_QUEUE",
-		);
+		await until("the lost job to wait again", async () => (await jobAt(service, "theirs", lost)).status === "IN_QUEUE");
 		place.allow("allowed");
 		const second = await started(place, lost, 1);
 		expect(second.worker).not.toBe(first.worker);
@@ -61,8 +55,7 @@ describe("a worker that dies in the middle of a job", () => {
 			retries: 1,
 			workerId: second.worker,
 		});
-		for (const id of [busy, other])
-			expect(await ended(service, "theirs", id)).toMatchObject({ status: "COMPLETED" });
+		for (const id of [busy, other]) expect(await ended(service, "theirs", id)).toMatchObject({ status: "COMPLETED" });
 		expect((await call(service.url, "/v2/theirs/health")).json.jobs).toEqual({
 			inQueue: 0,
 			inProgress: 0,

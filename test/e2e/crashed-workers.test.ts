@@ -1,8 +1,7 @@
 /** What is known of workers that have crashed, and what an operator can do (D16, D28, D29, D47). */
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { call, KEY } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { sluice } from "./command.ts";
@@ -97,9 +96,7 @@ describe("a worker that crashes at its start", { timeout: 120_000 }, () => {
 	it("D29, D47: each is explained where its job waits, with its last lines", async (test) => {
 		const place = site(test);
 		const service = await place.serve({
-			endpoints: Object.fromEntries(
-				CRASHES.map(({ how, code }) => [how.replaceAll(" ", "-"), launched(node(code))]),
-			),
+			endpoints: Object.fromEntries(CRASHES.map(({ how, code }) => [how.replaceAll(" ", "-"), launched(node(code))])),
 		});
 		for (const { how, message: text, facts, says } of CRASHES) {
 			const endpoint = how.replaceAll(" ", "-");
@@ -176,8 +173,7 @@ describe("a worker that crashes at its start", { timeout: 120_000 }, () => {
 			endpoints: { ours: place.launched({ ...launched([process.execPath, program]), env: {} }) },
 		});
 		const id = await run(service, "ours", {});
-		const pauseOf = (): number =>
-			Number(service.stderr().match(/next try in (\d+) s\n(?!.*next try)/s)?.[1] ?? 0);
+		const pauseOf = (): number => Number(service.stderr().match(/next try in (\d+) s\n(?!.*next try)/s)?.[1] ?? 0);
 		await until("a pause of 8 s", () => pauseOf() >= 8, 20_000);
 		const { retryAt } = await crashing(service.url, id);
 		writeFileSync(program, "setInterval(() => {}, 1000)");
@@ -210,11 +206,7 @@ describe("a job whose workers die", { timeout: 120_000 }, () => {
 		}
 		await until("the end", async () => (await jobAt(service, "ours", id)).status === "FAILED");
 		const job = await seen(service.url, `/v1/endpoints/ours/jobs/${id}`);
-		const ends = [
-			"killed by signal 9, SIGKILL",
-			"killed by signal 11, SIGSEGV",
-			"killed by signal 7, SIGBUS",
-		];
+		const ends = ["killed by signal 9, SIGKILL", "killed by signal 11, SIGSEGV", "killed by signal 7, SIGBUS"];
 		expect(job.attempts.map((each: any) => each.workerEnd)).toEqual(ends);
 		for (const [index, end] of ends.entries()) {
 			const { workerId } = job.attempts[index];

@@ -8,15 +8,12 @@ describe("the demo", () => {
 	it("D33: prints its steps, COMPLETED and the results, and exits with 0", {
 		timeout: 120_000,
 	}, async ({ onTestFinished }) => {
-		const child = spawn(
-			process.execPath,
-			[fileURLToPath(new URL("../../scripts/demo.ts", import.meta.url))],
-			{ stdio: ["ignore", "pipe", "pipe"] },
-		);
+		const child = spawn(process.execPath, [fileURLToPath(new URL("../../scripts/demo.ts", import.meta.url))], {
+			stdio: ["ignore", "pipe", "pipe"],
+		});
 		onTestFinished(() => void child.kill());
 		let said = "";
-		for (const stream of [child.stdout, child.stderr])
-			stream.on("data", (piece: Buffer) => (said += piece.toString()));
+		for (const stream of [child.stdout, child.stderr]) stream.on("data", (piece: Buffer) => (said += piece.toString()));
 		const [code] = (await once(child, "close")) as [number | null];
 		expect(code, said).toBe(0);
 		expect(said).toMatch(/\/v2\/thumbnail\/runsync.*COMPLETED/s);

@@ -10,17 +10,14 @@ import { randomBytes } from "node:crypto";
 import { chmodSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
-import { chartRenderer, noRenderer, OVERLAYS } from "../../scripts/chart.ts";
-import type { KubernetesObject } from "../../scripts/chart.ts";
+import { beforeAll, beforeEach, describe, expect, it, type TestContext } from "vitest";
+import { chartRenderer, type KubernetesObject, noRenderer, OVERLAYS } from "../../scripts/chart.ts";
 import { EVERYTHING, kubectl, kustomized, noKubectl } from "../deploy/objects.ts";
 import { SERVICE_MONITOR } from "../deploy/service-monitor.ts";
 import { freePort } from "../support/free-port.ts";
 import { ADMIN, DOCKER, noKubernetes } from "../support/kubernetes.ts";
 import { postgres } from "../support/postgres.ts";
-import { buildServiceImage, copyImages, noServiceImage } from "../support/service-image.ts";
-import { SERVICE_IMAGE } from "../support/service-image.ts";
+import { buildServiceImage, copyImages, noServiceImage, SERVICE_IMAGE } from "../support/service-image.ts";
 import { call, folder, KEY } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { ended, jobAt, run, site } from "./site.ts";
@@ -37,11 +34,9 @@ const inNamespace = (...args: string[]): Promise<string> => cluster("-n", NAMESP
 
 /** Sends objects; kubectl also refuses fields that the API does not have. */
 async function apply(objects: readonly object[], ...args: string[]): Promise<string> {
-	const child = promisify(execFile)(
-		"kubectl",
-		["--kubeconfig", ADMIN, "apply", ...args, "-f", "-"],
-		{ maxBuffer: 16 << 20 },
-	);
+	const child = promisify(execFile)("kubectl", ["--kubeconfig", ADMIN, "apply", ...args, "-f", "-"], {
+		maxBuffer: 16 << 20,
+	});
 	const items = objects.map((each) => inBeta(each as KubernetesObject));
 	child.child.stdin!.end(JSON.stringify({ apiVersion: "v1", kind: "List", items }));
 	return (await child).stdout;
@@ -95,17 +90,14 @@ async function running(test: TestContext, objects: KubernetesObject[]): Promise<
 		await inNamespace("delete", "deployment,pvc,pdb", "--all", "--wait=false");
 	});
 	await apply(objects);
-	for (const { kind, metadata } of objects)
-		if (kind === "Deployment") await rolledOut(metadata.name);
+	for (const { kind, metadata } of objects) if (kind === "Deployment") await rolledOut(metadata.name);
 }
 
 async function rolledOut(deployment: string): Promise<void> {
-	await inNamespace("rollout", "status", `deployment/${deployment}`, "--timeout=120s").catch(
-		async (error: unknown) => {
-			const said = await inNamespace("describe", "pods");
-			throw new Error(`${deployment} does not become available:\n${said}`, { cause: error });
-		},
-	);
+	await inNamespace("rollout", "status", `deployment/${deployment}`, "--timeout=120s").catch(async (error: unknown) => {
+		const said = await inNamespace("describe", "pods");
+		throw new Error(`${deployment} does not become available:\n${said}`, { cause: error });
+	});
 }
 
 const podsOf = async (deployment: string): Promise<string[]> =>
@@ -255,8 +247,7 @@ describe.skipIf(noRun !== undefined)(
 
 /** The second server: of the chart with the parts of the address, where it can be rendered. */
 async function second(port: number, address: string): Promise<KubernetesObject[]> {
-	if (noRenderer !== undefined)
-		return onNode(await overlay("postgres"), port, "sluice-1").filter(isPod);
+	if (noRenderer !== undefined) return onNode(await overlay("postgres"), port, "sluice-1").filter(isPod);
 	const { hostname, port: databasePort, pathname, username } = new URL(address);
 	const renderer = chartRenderer();
 	try {
@@ -292,9 +283,7 @@ const volumeAt = (path: string, name: string): object => ({
 			required: {
 				nodeSelectorTerms: [
 					{
-						matchExpressions: [
-							{ key: "kubernetes.io/hostname", operator: "In", values: ["localhost"] },
-						],
+						matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: ["localhost"] }],
 					},
 				],
 			},

@@ -4,8 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestContext } from "vitest";
 import { call, folder } from "../support/service.ts";
-import { start } from "./command.ts";
-import type { Running } from "./command.ts";
+import { type Running, start } from "./command.ts";
 import { until, within } from "../support/until.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -40,17 +39,14 @@ export async function session(test: TestContext, cwd: string, ...args: string[])
 	const running = start(test, ["dev", "--port", "0", ...args], { cwd });
 	let from = 0;
 	const says = async (what: RegExp): Promise<RegExpExecArray> => {
-		const found = await until(
-			`${what} in the output, which is:\n${running.stdout()}${running.stderr()}`,
-			() => what.exec(running.stdout().slice(from)),
+		const found = await until(`${what} in the output, which is:\n${running.stdout()}${running.stderr()}`, () =>
+			what.exec(running.stdout().slice(from)),
 		);
 		from += found.index + found[0].length;
 		return found;
 	};
 	const [, endpoint = ""] = await says(/Sluice dev {2}(\S+) {2}/);
-	const [, url = "", key = ""] = await says(
-		/^ {2}shell +export SLUICE_URL=(\S+) SLUICE_API_KEY=(\S+)$/m,
-	);
+	const [, url = "", key = ""] = await says(/^ {2}shell +export SLUICE_URL=(\S+) SLUICE_API_KEY=(\S+)$/m);
 	return {
 		...running,
 		url,
@@ -74,5 +70,4 @@ export async function result(
 	return (await call(url, `/v2/${endpoint}/runsync`, { key, body: { input } })).json;
 }
 
-export const HELLO =
-	"export default async (job) => ({ hello: job.input.name, pid: process.pid });\n";
+export const HELLO = "export default async (job) => ({ hello: job.input.name, pid: process.pid });\n";

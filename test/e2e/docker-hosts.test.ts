@@ -4,18 +4,14 @@
  */
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { IMAGE, TAKES_ALL_MEMORY } from "../support/docker.ts";
-import { noHosts, titledHosts, twoMachines } from "../support/docker-hosts.ts";
-import type { Machine, TwoMachines } from "../support/docker-hosts.ts";
-import { call, KEY } from "../support/service.ts";
-import type { ServiceProcess } from "../support/service.ts";
+import { type Machine, noHosts, titledHosts, twoMachines, type TwoMachines } from "../support/docker-hosts.ts";
+import { call, KEY, type ServiceProcess } from "../support/service.ts";
 import { until, within } from "../support/until.ts";
 import { sluice } from "./command.ts";
-import { ended, run, site, started, WORKER } from "./site.ts";
-import type { Site } from "./site.ts";
+import { ended, run, site, type Site, started, WORKER } from "./site.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 
@@ -43,20 +39,11 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 		const id = `e2e-${randomBytes(4).toString("hex")}`;
 		const port = await freePort();
 		const hosts = Object.fromEntries(
-			machines.map(({ name, gateway, settings }) => [
-				name,
-				{ ...settings, workerUrl: `http://${gateway}:${port}` },
-			]),
+			machines.map(({ name, gateway, settings }) => [name, { ...settings, workerUrl: `http://${gateway}:${port}` }]),
 		);
 		test.onTestFinished(async () => {
 			for (const { docker } of machines) {
-				const ids = await docker(
-					"ps",
-					"--all",
-					"--quiet",
-					"--filter",
-					`label=sluice.endpoint=${id}`,
-				);
+				const ids = await docker("ps", "--all", "--quiet", "--filter", `label=sluice.endpoint=${id}`);
 				if (ids !== "") await docker("rm", "--force", ...ids.split("\n")).catch(() => {});
 			}
 		});
@@ -88,14 +75,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 
 	/** Ids of its containers by machine, running or not. */
 	async function containers({ id }: Place): Promise<string[][]> {
-		const filter = [
-			"ps",
-			"--all",
-			"--quiet",
-			"--no-trunc",
-			"--filter",
-			`label=sluice.endpoint=${id}`,
-		];
+		const filter = ["ps", "--all", "--quiet", "--no-trunc", "--filter", `label=sluice.endpoint=${id}`];
 		const texts = await Promise.all(machines.map(({ docker }) => docker(...filter)));
 		return texts.map((text) => text.split("\n").filter((each) => each !== ""));
 	}
@@ -118,20 +98,12 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 		expect((await containers(place)).flat()).toEqual([]);
 		const jobs = [];
 		for (let n = 0; n < 9; n += 1) jobs.push(await run(service, place.id, { until: "allowed", n }));
-		await until(
-			"three runs at once",
-			() => place.notes().filter(({ what }) => what === "run").length === 3,
-		);
-		expect((await containers(place)).map((each) => each.length)).toEqual(
-			expect.arrayContaining([1, 2]),
-		);
+		await until("three runs at once", () => place.notes().filter(({ what }) => what === "run").length === 3);
+		expect((await containers(place)).map((each) => each.length)).toEqual(expect.arrayContaining([1, 2]));
 		const { hosts } = (await call(service.url, "/v1/hosts")).json;
-		expect(hosts.flatMap(({ workers }: { workers: string[] }) => workers).toSorted()).toEqual(
-			ups(place).toSorted(),
-		);
+		expect(hosts.flatMap(({ workers }: { workers: string[] }) => workers).toSorted()).toEqual(ups(place).toSorted());
 		place.allow("allowed");
-		for (const id of jobs)
-			expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
+		for (const id of jobs) expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
 		await noneLeft(place);
 		expect(new Set(ups(place)).size).toBe(3);
 	});
@@ -160,12 +132,8 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 			[place.id]: place.contained(settings, { placement: "spread" }),
 		});
 		const jobs = [];
-		for (let n = 0; n < 12; n += 1)
-			jobs.push(await run(service, place.id, { until: "allowed", n }));
-		await until(
-			"four runs at once",
-			() => place.notes().filter(({ what }) => what === "run").length === 4,
-		);
+		for (let n = 0; n < 12; n += 1) jobs.push(await run(service, place.id, { until: "allowed", n }));
+		await until("four runs at once", () => place.notes().filter(({ what }) => what === "run").length === 4);
 		const before = (await containers(place)).flat().toSorted();
 		await service.end("SIGKILL");
 		service = await place.again();
@@ -197,8 +165,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 		await Promise.all(machines.map(({ kill }) => kill()));
 		const down = performance.now();
 		place.allow("first");
-		for (const id of jobs)
-			expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
+		for (const id of jobs) expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
 		// Further ones keep the same workers busy until after the outage.
 		const later = [];
 		for (let n = 0; n < 2; n += 1) later.push(await run(service, place.id, { until: "later", n }));
@@ -233,8 +200,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 		});
 		const id = await run(service, place.id, { until: "allowed" });
 		const { worker } = await started(place, id);
-		const [lost, other] =
-			(await containers(place))[0]!.length === 1 ? machines : machines.toReversed();
+		const [lost, other] = (await containers(place))[0]!.length === 1 ? machines : machines.toReversed();
 		await lost!.connect(false);
 		try {
 			const why = await until(
@@ -246,15 +212,11 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 				60_000,
 			);
 			expect(why).toMatch(
-				new RegExp(
-					`^Host ${lost!.name} is unreachable for \\d+ s; after 10 s its worker is given up`,
-				),
+				new RegExp(`^Host ${lost!.name} is unreachable for \\d+ s; after 10 s its worker is given up`),
 			);
 			await until("it runs on the other one", () => place.runs(id).length === 2, 60_000);
 			expect(place.runs(id)[1]!.worker).not.toBe(worker);
-			expect(
-				await other!.docker("ps", "--quiet", "--filter", `label=sluice.endpoint=${place.id}`),
-			).not.toBe("");
+			expect(await other!.docker("ps", "--quiet", "--filter", `label=sluice.endpoint=${place.id}`)).not.toBe("");
 		} finally {
 			await lost!.connect(true);
 		}
@@ -295,12 +257,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 		expect(await hosts("resume", "rig1")).toBe("Host rig1 is resumed.\n");
 		expect(await hosts()).toMatch(/^rig1 +reachable +/m);
 		const { entries } = (await call(service.url, "/v1/audit")).json;
-		expect(
-			entries.map(({ action, subject }: { action: string; subject: string[] }) => [
-				action,
-				subject,
-			]),
-		).toEqual([
+		expect(entries.map(({ action, subject }: { action: string; subject: string[] }) => [action, subject])).toEqual([
 			["resumeHost", ["rig1"]],
 			["drainHost", ["rig1"]],
 		]);

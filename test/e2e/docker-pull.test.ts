@@ -3,14 +3,11 @@
  * before a worker is needed and with one that waits; failures with their reason (D29, D45).
  */
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { docker, removeAll } from "../support/docker.ts";
-import { dockerRegistry, LOGIN, noRegistry, titled } from "../support/docker-registry.ts";
-import type { TestRegistry } from "../support/docker-registry.ts";
+import { dockerRegistry, LOGIN, noRegistry, type TestRegistry, titled } from "../support/docker-registry.ts";
 import { writtenIn } from "../support/service-store.ts";
-import { call, KEY } from "../support/service.ts";
-import type { ServiceProcess } from "../support/service.ts";
+import { call, KEY, type ServiceProcess } from "../support/service.ts";
 import { until, within } from "../support/until.ts";
 import { start } from "./command.ts";
 import { ended, run, site, WORKER } from "./site.ts";
@@ -72,11 +69,10 @@ describe.skipIf(noRegistry !== undefined)(titled("a service that pulls images"),
 
 		const env = { SLUICE_URL: service.url, SLUICE_API_KEY: KEY };
 		const around = { cwd: place.folder.path, env };
-		const login = start(
-			test,
-			["registries", "login", registry.name, "--username", LOGIN.username],
-			{ ...around, input: `${LOGIN.password}\n` },
-		);
+		const login = start(test, ["registries", "login", registry.name, "--username", LOGIN.username], {
+			...around,
+			input: `${LOGIN.password}\n`,
+		});
 		expect(await login.ended).toEqual({
 			code: 0,
 			stdout: `Stored the login of ci to ${registry.name}. It is checked at the next pull.\n`,
@@ -109,8 +105,7 @@ describe.skipIf(noRegistry !== undefined)(titled("a service that pulls images"),
 		expect(await service.end()).toBe(0);
 		for (const text of [service.stderr(), shown.stdout, ...answers.map((answer) => answer.text)])
 			expect(text).not.toContain(LOGIN.password);
-		for (const bytes of await writtenIn(place.folder.path))
-			expect(bytes.includes(LOGIN.password)).toBe(false);
+		for (const bytes of await writtenIn(place.folder.path)) expect(bytes.includes(LOGIN.password)).toBe(false);
 	});
 
 	it("D45: with the login of sluice.yaml; without prePull the first worker's image is pulled", {

@@ -3,21 +3,11 @@
  * once, busy ones after their job. For processes and for containers.
  */
 import { fileURLToPath } from "node:url";
-import { beforeAll, describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
-import {
-	containersOf,
-	docker,
-	IMAGE,
-	makeImage,
-	noDocker,
-	removeAll,
-	titled,
-} from "../support/docker.ts";
+import { beforeAll, describe, expect, it, type TestContext } from "vitest";
+import { containersOf, docker, IMAGE, makeImage, noDocker, removeAll, titled } from "../support/docker.ts";
 import { call } from "../support/service.ts";
-import { ended, run, site, started, WORKER } from "./site.ts";
+import { ended, run, site, type Site, started, WORKER } from "./site.ts";
 import { until, within } from "../support/until.ts";
-import type { Site } from "./site.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 
@@ -25,11 +15,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "")
  * Declares the tests for one launcher; `changed`: another launcher that does the same, for a merge
  * patch.
  */
-function replacement(q: {
-	endpoint: string;
-	launcher: (place: Site) => object;
-	changed: object;
-}): void {
+function replacement(q: { endpoint: string; launcher: (place: Site) => object; changed: object }): void {
 	const { endpoint } = q;
 	const patch = (service: { url: string }, body: object) =>
 		call(service.url, `/v1/endpoints/${endpoint}`, { method: "PATCH", body });
@@ -100,29 +86,26 @@ describe("changed settings of an endpoint with processes", () => {
 	});
 });
 
-describe.skipIf(noDocker !== undefined)(
-	titled("changed settings of an endpoint with containers"),
-	() => {
-		const endpoint = `replace-${process.pid}`;
-		beforeAll(async () => {
-			await makeImage();
-			await docker("tag", IMAGE, "sluice-test-worker:other");
-			return () => removeAll(`sluice.endpoint=${endpoint}`);
-		}, 60_000);
+describe.skipIf(noDocker !== undefined)(titled("changed settings of an endpoint with containers"), () => {
+	const endpoint = `replace-${process.pid}`;
+	beforeAll(async () => {
+		await makeImage();
+		await docker("tag", IMAGE, "sluice-test-worker:other");
+		return () => removeAll(`sluice.endpoint=${endpoint}`);
+	}, 60_000);
 
-		replacement({
-			endpoint,
-			launcher: ({ folder: { path } }) => ({
-				type: "docker",
-				image: IMAGE,
-				command: ["node", WORKER[1]],
-				volumes: [`${ROOT}:${ROOT}:ro`, `${path}:${path}`],
-			}),
-			changed: { image: "sluice-test-worker:other" },
-		});
+	replacement({
+		endpoint,
+		launcher: ({ folder: { path } }) => ({
+			type: "docker",
+			image: IMAGE,
+			command: ["node", WORKER[1]],
+			volumes: [`${ROOT}:${ROOT}:ro`, `${path}:${path}`],
+		}),
+		changed: { image: "sluice-test-worker:other" },
+	});
 
-		it("leaves no container", async () => {
-			expect(await containersOf(`sluice.endpoint=${endpoint}`)).toEqual([]);
-		});
-	},
-);
+	it("leaves no container", async () => {
+		expect(await containersOf(`sluice.endpoint=${endpoint}`)).toEqual([]);
+	});
+});

@@ -5,22 +5,12 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { beforeAll, describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
-import {
-	containersOf,
-	docker,
-	IMAGE,
-	makeImage,
-	noDocker,
-	removeAll,
-	titled,
-} from "../support/docker.ts";
+import { beforeAll, describe, expect, it, type TestContext } from "vitest";
+import { containersOf, docker, IMAGE, makeImage, noDocker, removeAll, titled } from "../support/docker.ts";
 import { call, KEY } from "../support/service.ts";
 import { sluice, start } from "./command.ts";
-import { ended, jobAt, run, site, started, WORKER } from "./site.ts";
+import { ended, jobAt, run, site, type Site, started, WORKER } from "./site.ts";
 import { until, within } from "../support/until.ts";
-import type { Site } from "./site.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 
@@ -89,14 +79,10 @@ describe.skipIf(noDocker !== undefined)(titled("a service with containers as wor
 		});
 		const jobs = [];
 		for (let n = 0; n < 3; n += 1) jobs.push(await run(service, place.id, { until: "allowed" }));
-		await until(
-			"two runs at once",
-			() => place.notes().filter(({ what }) => what === "run").length === 2,
-		);
+		await until("two runs at once", () => place.notes().filter(({ what }) => what === "run").length === 2);
 		expect(await place.containers()).toHaveLength(2);
 		place.allow("allowed");
-		for (const id of jobs)
-			expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
+		for (const id of jobs) expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
 		expect(await within("the stop", service.end())).toBe(0);
 		expect(await place.containers()).toEqual([]);
 	});
@@ -160,13 +146,10 @@ describe.skipIf(noDocker !== undefined)(titled("a service with containers as wor
 		const [container] = await place.containers();
 		const next = await run(service, place.id, {});
 		const began = performance.now();
-		expect(
-			(await call(service.url, `/v2/${place.id}/cancel/${id}`, { method: "POST" })).json,
-		).toMatchObject({ status: "CANCELLED" });
-		await until(
-			"its container to be removed",
-			async () => !(await place.containers()).includes(container!),
-		);
+		expect((await call(service.url, `/v2/${place.id}/cancel/${id}`, { method: "POST" })).json).toMatchObject({
+			status: "CANCELLED",
+		});
+		await until("its container to be removed", async () => !(await place.containers()).includes(container!));
 		expect(performance.now() - began).toBeLessThan(1500);
 		expect(await ended(service, place.id, next)).toMatchObject({ status: "COMPLETED" });
 		expect(await place.containers()).toHaveLength(1);
@@ -232,9 +215,7 @@ describe.skipIf(noDocker !== undefined)(titled("a service with containers as wor
 			position: 13,
 			time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
 		});
-		expect(
-			await sluice(test, ["workers", "logs", place.id, "none"], { cwd: place.folder.path, env }),
-		).toMatchObject({
+		expect(await sluice(test, ["workers", "logs", place.id, "none"], { cwd: place.folder.path, env })).toMatchObject({
 			code: 1,
 			stderr: expect.stringContaining("There is no log of worker 'none'"),
 		});
@@ -257,9 +238,7 @@ describe("a service without a Docker daemon", () => {
 			const { reason } = (await call(service.url, `/v1/endpoints/there/jobs/${id}`)).json;
 			return reason.code === "workers_crashing" && reason;
 		});
-		expect(message).toContain(
-			`no Docker daemon answers at ${socket}; start it, or set DOCKER_HOST`,
-		);
+		expect(message).toContain(`no Docker daemon answers at ${socket}; start it, or set DOCKER_HOST`);
 		expect(await ended(service, "here", await run(service, "here", {}))).toMatchObject({
 			status: "COMPLETED",
 		});

@@ -30,17 +30,13 @@ describe("DELETE /v1/endpoints/{endpoint} and kill -9", () => {
 			workersMin: 1,
 			stopGraceMs: 600_000,
 		};
-		expect(
-			(await call(service.url, "/v1/endpoints", { body: { id: "deleted", ...settings } })).status,
-		).toBe(201);
+		expect((await call(service.url, "/v1/endpoints", { body: { id: "deleted", ...settings } })).status).toBe(201);
 		await until(
 			"the worker to call",
 			async () => (await call(service.url, "/v2/deleted/health")).json.workers.idle === 1,
 		);
 		const [worker] = place.notes();
-		expect((await call(service.url, "/v1/endpoints/deleted", { method: "DELETE" })).status).toBe(
-			200,
-		);
+		expect((await call(service.url, "/v1/endpoints/deleted", { method: "DELETE" })).status).toBe(200);
 		await service.end("SIGKILL");
 		expect(isAlive(worker!.pid)).toBe(true);
 
@@ -49,8 +45,7 @@ describe("DELETE /v1/endpoints/{endpoint} and kill -9", () => {
 		await until("the worker to exit", () => !isAlive(worker!.pid));
 		await until(
 			"the id to be free",
-			async () =>
-				(await call(next.url, "/v1/endpoints", { body: { id: "deleted" } })).status === 201,
+			async () => (await call(next.url, "/v1/endpoints", { body: { id: "deleted" } })).status === 201,
 		);
 		expect((await call(next.url, "/v2/deleted/health")).json.jobs).toMatchObject({
 			inQueue: 0,

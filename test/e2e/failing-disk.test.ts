@@ -7,11 +7,9 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { ext4, failing, trouble } from "../support/failing-disk.ts";
-import { call, folder } from "../support/service.ts";
-import type { ServiceProcess } from "../support/service.ts";
+import { call, folder, type ServiceProcess } from "../support/service.ts";
 import { until, within } from "../support/until.ts";
-import { jobAt, run, site } from "./site.ts";
-import type { Site } from "./site.ts";
+import { jobAt, run, site, type Site } from "./site.ts";
 
 /** In a payload file. */
 const LARGE = { fail: "x".repeat(100_000) };
@@ -143,8 +141,7 @@ it.skipIf(noTmpfs !== undefined)(
 			const answer = await submit(service, LARGE);
 			return answer.status === 200 && (answer.json.id as string);
 		});
-		for (const each of [small, id])
-			expect(await jobAt(service, "e", each)).toHaveProperty("id", each);
+		for (const each of [small, id]) expect(await jobAt(service, "e", each)).toHaveProperty("id", each);
 	},
 );
 

@@ -5,13 +5,10 @@
 import { execFileSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
-import { call, folder } from "../support/service.ts";
-import type { ServiceProcess } from "../support/service.ts";
-import { ended, isAlive, jobAt, run, site, started } from "./site.ts";
+import { describe, expect, it, type TestContext } from "vitest";
+import { call, folder, type ServiceProcess } from "../support/service.ts";
+import { ended, isAlive, jobAt, run, site, type Site, started } from "./site.ts";
 import { until, within } from "../support/until.ts";
-import type { Site } from "./site.ts";
 
 /** A disk that can be full. */
 interface Disk {
@@ -79,8 +76,7 @@ const LIMIT: Kind = {
 	missing: trouble("prlimit", "--version"),
 	make: () => ({
 		disk: {
-			fill: ({ child }) =>
-				void execFileSync("prlimit", ["--pid", String(child.pid), "--fsize=1:unlimited"]),
+			fill: ({ child }) => void execFileSync("prlimit", ["--pid", String(child.pid), "--fsize=1:unlimited"]),
 			free({ child }) {
 				if (child.exitCode === null && child.signalCode === null)
 					execFileSync("prlimit", ["--pid", String(child.pid), "--fsize=unlimited:unlimited"]);
@@ -147,12 +143,8 @@ async function refusal(
 /** Lets the run end and waits until the service holds its result. */
 async function held(place: Site, service: ServiceProcess, id: string): Promise<void> {
 	place.allow("allowed");
-	await until("the run to end", () =>
-		place.notes().some((each) => each.what === "end" && each.id === id),
-	);
-	await until("the result to be held", () =>
-		service.stderr().includes("the store cannot be written"),
-	);
+	await until("the run to end", () => place.notes().some((each) => each.what === "end" && each.id === id));
+	await until("the result to be held", () => service.stderr().includes("the store cannot be written"));
 }
 
 describe("a full disk", () => {
@@ -178,8 +170,7 @@ describe("a full disk", () => {
 			const acknowledged = [...large.acknowledged, ...small.acknowledged];
 			const ready = await call(service.url, "/readyz", { key: null });
 			expect(ready).toMatchObject({ status: 503, json: { code: "store_unavailable" } });
-			for (const id of acknowledged)
-				expect(await jobAt(service, "theirs", id)).toMatchObject({ status: "IN_QUEUE" });
+			for (const id of acknowledged) expect(await jobAt(service, "theirs", id)).toMatchObject({ status: "IN_QUEUE" });
 
 			await held(place, service, running);
 			expect(await jobAt(service, "theirs", running)).toMatchObject({ status: "IN_PROGRESS" });
@@ -188,8 +179,7 @@ describe("a full disk", () => {
 			expect(job.status, JSON.stringify(job).slice(0, 500)).toBe("COMPLETED");
 			expect(job.output.padding).toHaveLength(100_000);
 			expect(place.runs(running)).toHaveLength(1);
-			for (const id of acknowledged)
-				expect(await ended(service, "theirs", id)).toMatchObject({ status: "COMPLETED" });
+			for (const id of acknowledged) expect(await ended(service, "theirs", id)).toMatchObject({ status: "COMPLETED" });
 			expect((await call(service.url, "/readyz", { key: null })).status).toBe(200);
 			await run(service, "theirs", {});
 		});
@@ -259,9 +249,7 @@ describe("a full disk", () => {
 			expect(job.output.padding).toHaveLength(50_000);
 			expect(await jobAt(full, "theirs", running)).toHaveProperty("id", running);
 			const list = await call(full.url, "/v1/endpoints/theirs/jobs");
-			expect(list.json.jobs.map(({ id }: { id: string }) => id).toSorted()).toEqual(
-				[done, running].toSorted(),
-			);
+			expect(list.json.jobs.map(({ id }: { id: string }) => id).toSorted()).toEqual([done, running].toSorted());
 			const { answer } = await refusal(full, {});
 			expect(answer).toMatchObject({ status: 503, json: { code: "store_unavailable" } });
 

@@ -1,14 +1,7 @@
 /** Shell blocks of the documentation, and the shell that runs them as a reader would. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-	chmodSync,
-	existsSync,
-	mkdirSync,
-	readFileSync,
-	readdirSync,
-	writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -114,9 +107,7 @@ export async function runBlocks(
 		[/https:\/\/(?:sluice|jobs)\.example\.com/g, `http://127.0.0.1:${q.port}`],
 		[/SLUICE_API_KEY=\.\.\./g, 'SLUICE_API_KEY="$SLUICE_API_KEY"'],
 	];
-	const parts = blocks.map((block) =>
-		replace.reduce((script, [said, run]) => script.replace(said, run), block.text),
-	);
+	const parts = blocks.map((block) => replace.reduce((script, [said, run]) => script.replace(said, run), block.text));
 	const file = join(q.cwd, "blocks.sh");
 	const script = parts.map((part) => `printf '\\f'\n${part}\n`).join("");
 	writeFileSync(file, `${PRELUDE}${q.before ?? ""}\n${script}`);

@@ -2,12 +2,10 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { folder } from "../support/service.ts";
-import { ROOT, blocksOf, pagesWithShell, runBlocks, write } from "./guide-shell.ts";
-import type { Replacements } from "./guide-shell.ts";
+import { blocksOf, pagesWithShell, type Replacements, ROOT, runBlocks, write } from "./guide-shell.ts";
 
 const shellBlocks = pagesWithShell().flatMap((page) =>
 	blocksOf(page).filter(({ language }) => /^(?:sh|bash)$/.test(language)),
@@ -114,9 +112,7 @@ async function run({ onTestFinished }: TestContext, page: string): Promise<strin
 
 describe("shell blocks of the documentation", () => {
 	it("are on pages that are run, or say what runs them", () => {
-		const silent = shellBlocks.filter(
-			({ page, notRun }) => notRun === undefined && PAGES[page] === undefined,
-		);
+		const silent = shellBlocks.filter(({ page, notRun }) => notRun === undefined && PAGES[page] === undefined);
 		expect(silent.map(({ page, line }) => `${page}:${line}`)).toEqual([]);
 		const notRun = shellBlocks.filter((block) => block.notRun !== undefined);
 		console.info(
@@ -128,11 +124,7 @@ describe("shell blocks of the documentation", () => {
 		expect(shellBlocks.length - notRun.length).toBeGreaterThanOrEqual(22);
 	});
 
-	it.for(Object.keys(PAGES))(
-		"of %s work as they stand",
-		{ timeout: 120_000 },
-		async (page, test) => {
-			expect(await run(test, page)).not.toMatch(/"error": ?"/);
-		},
-	);
+	it.for(Object.keys(PAGES))("of %s work as they stand", { timeout: 120_000 }, async (page, test) => {
+		expect(await run(test, page)).not.toMatch(/"error": ?"/);
+	});
 });

@@ -1,8 +1,7 @@
 /** Launched workers that hang: killed after two leases without a sign, and replaced (D16). */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { ended, run, site, started } from "./site.ts";
-import type { Site } from "./site.ts";
+import { ended, run, site, type Site, started } from "./site.ts";
 import { until } from "../support/until.ts";
 
 const SETTINGS = { leaseMs: 2000, workersMax: 1 };
@@ -66,9 +65,7 @@ describe("D16: a launched worker does not answer", () => {
 		service.child.kill("SIGSTOP");
 		await sleep(3 * SETTINGS.leaseMs);
 		service.child.kill("SIGCONT");
-		await until("the service to notice", () =>
-			service.stderr().includes("all leases were extended"),
-		);
+		await until("the service to notice", () => service.stderr().includes("all leases were extended"));
 		await sleep(SETTINGS.leaseMs);
 		place.allow("end");
 		const job = await ended(service, "e", id);

@@ -3,8 +3,7 @@
  * names: without root, on a read-only root file system, with its data in a volume (D34).
  */
 import { randomBytes } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { docker } from "../support/docker.ts";
 import { freePort } from "../support/free-port.ts";
 import { buildServiceImage, noServiceImage, SERVICE_IMAGE } from "../support/service-image.ts";
@@ -26,11 +25,7 @@ describe.skipIf(noServiceImage !== undefined)(
 			);
 			test.onTestFinished(async () => void (await docker("rm", "--force", id)));
 			const status = ["inspect", "--format", "{{.State.Health.Status}}", id];
-			await until(
-				"the container is healthy",
-				async () => (await docker(...status)) === "healthy",
-				60_000,
-			);
+			await until("the container is healthy", async () => (await docker(...status)) === "healthy", 60_000);
 			return [id, `http://127.0.0.1:${port}`];
 		}
 
@@ -50,23 +45,13 @@ describe.skipIf(noServiceImage !== undefined)(
 		}, 120_000);
 
 		it("lists the packages of the service, and has no others", async () => {
-			const bom = JSON.parse(
-				await docker("run", "--rm", "--entrypoint", "cat", SERVICE_IMAGE, "sbom.cdx.json"),
-			) as {
+			const bom = JSON.parse(await docker("run", "--rm", "--entrypoint", "cat", SERVICE_IMAGE, "sbom.cdx.json")) as {
 				components: { name: string }[];
 			};
 			const listed = bom.components.map(({ name }) => name);
 			expect(listed).toContain("pg");
-			const folders = await docker(
-				"run",
-				"--rm",
-				"--entrypoint",
-				"ls",
-				SERVICE_IMAGE,
-				"node_modules",
-			);
-			for (const name of folders.split("\n").filter((each) => /^[a-z]/.test(each)))
-				expect(listed).toContain(name);
+			const folders = await docker("run", "--rm", "--entrypoint", "ls", SERVICE_IMAGE, "node_modules");
+			for (const name of folders.split("\n").filter((each) => /^[a-z]/.test(each))) expect(listed).toContain(name);
 		});
 	},
 );

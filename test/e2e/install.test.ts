@@ -60,21 +60,16 @@ describe("npm install -g", () => {
 		expect(readdirSync(join(place.path, "started"))).toContain("worker.js");
 	});
 
-	it.skipIf(OLD_NODE === undefined)(
-		"D33: says with an old Node what to run, and that works",
-		() => {
-			const refused = run(`${bin} init python 'a b'`, OLD_NODE!, place.path);
-			expect(refused).toMatchObject({ status: 2, stdout: "" });
-			const [, words = ""] = /^sluice needs Node 24 .* or run: npx -y node@24 (.*)\n$/.exec(
-				refused.stderr,
-			)!;
-			// What npx would do, without the registry.
-			expect(run(`${process.execPath} ${words}`, OLD_NODE!, place.path)).toMatchObject({
-				status: 0,
-			});
-			expect(readdirSync(join(place.path, "a b"))).toContain("handler.py");
-		},
-	);
+	it.skipIf(OLD_NODE === undefined)("D33: says with an old Node what to run, and that works", () => {
+		const refused = run(`${bin} init python 'a b'`, OLD_NODE!, place.path);
+		expect(refused).toMatchObject({ status: 2, stdout: "" });
+		const [, words = ""] = /^sluice needs Node 24 .* or run: npx -y node@24 (.*)\n$/.exec(refused.stderr)!;
+		// What npx would do, without the registry.
+		expect(run(`${process.execPath} ${words}`, OLD_NODE!, place.path)).toMatchObject({
+			status: 0,
+		});
+		expect(readdirSync(join(place.path, "a b"))).toContain("handler.py");
+	});
 });
 
 describe("npm install", () => {
@@ -118,18 +113,12 @@ await start({ handler, concurrency: 2 });
 		expect(wrong.stdout).toMatch(/checked\.ts.*TS2322/);
 	});
 
-	it.skipIf(OLD_NODE === undefined)(
-		"D33: the kit says in one sentence that Node is too old",
-		() => {
-			writeFileSync(
-				join(cwd, "worker.js"),
-				'import { start } from "sluice/worker";\nawait start({});\n',
-			);
-			const { status, stdout, stderr } = run("node worker.js", OLD_NODE!, cwd);
-			expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-			expect(stderr).toMatch(
-				/^sluice\/worker needs Node 24 or newer; this is Node \S+\. .* npx -y node@24 \S+worker\.js\n$/,
-			);
-		},
-	);
+	it.skipIf(OLD_NODE === undefined)("D33: the kit says in one sentence that Node is too old", () => {
+		writeFileSync(join(cwd, "worker.js"), 'import { start } from "sluice/worker";\nawait start({});\n');
+		const { status, stdout, stderr } = run("node worker.js", OLD_NODE!, cwd);
+		expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+		expect(stderr).toMatch(
+			/^sluice\/worker needs Node 24 or newer; this is Node \S+\. .* npx -y node@24 \S+worker\.js\n$/,
+		);
+	});
 });

@@ -38,10 +38,7 @@ async function metric(service: string): Promise<number> {
 
 /** How many Jobs the default strategy adds. */
 const added = (wanted: number, jobs: number): number =>
-	Math.min(
-		Math.ceil(wanted / Number(trigger.metadata.targetValue)),
-		scaledJob.spec.maxReplicaCount,
-	) - jobs;
+	Math.min(Math.ceil(wanted / Number(trigger.metadata.targetValue)), scaledJob.spec.maxReplicaCount) - jobs;
 
 it("the guide's objects belong together", () => {
 	expect(trigger.type).toBe("metrics-api");

@@ -1,11 +1,8 @@
 /** A service as a process and the command line that manages it. */
-import { expect } from "vitest";
-import type { TestContext } from "vitest";
-import { KEY } from "../support/service.ts";
-import type { ServiceProcess } from "../support/service.ts";
+import { expect, type TestContext } from "vitest";
+import { KEY, type ServiceProcess } from "../support/service.ts";
 import { sluice } from "./command.ts";
-import { site } from "./site.ts";
-import type { Site } from "./site.ts";
+import { site, type Site } from "./site.ts";
 
 type Ended = Awaited<ReturnType<typeof sluice>>;
 

@@ -4,9 +4,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { ended, run, site, started } from "./site.ts";
+import { ended, run, site, type Site, started } from "./site.ts";
 import { until } from "../support/until.ts";
-import type { Site } from "./site.ts";
 
 /** Twice the lease of the endpoints here, ms. */
 const AWAY_MS = 4000;
@@ -41,9 +40,7 @@ describe("the service is down for longer than a lease", () => {
 		await until("the first run to end", () => place.notes().some((each) => each.what === "end"));
 		await sleep(AWAY_MS);
 		service.child.kill("SIGCONT");
-		await until("the service to notice", () =>
-			service.stderr().includes("all leases were extended"),
-		);
+		await until("the service to notice", () => service.stderr().includes("all leases were extended"));
 		expect(await ended(service, "theirs", jobs[0]!.id)).toMatchObject({ status: "COMPLETED" });
 		// A wrong loss would be settled by now and run elsewhere within the next lease.
 		await sleep(SETTINGS.leaseMs + 1000);

@@ -7,8 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "pg";
-import { describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { readMigrations } from "../../src/store/migrate.ts";
 import { postgres } from "../support/postgres.ts";
 import { KEY, folder } from "../support/service.ts";
@@ -92,8 +91,7 @@ describe("sluice migrate", () => {
 
 	it.concurrent("D34: does the same for a file of SQLite, and does not make one to look", async (test) => {
 		const { cwd } = await place(test);
-		const ask = (...args: string[]) =>
-			sluice(test, ["migrate", "--store", "sqlite:s.db", ...args], { cwd });
+		const ask = (...args: string[]) => sluice(test, ["migrate", "--store", "sqlite:s.db", ...args], { cwd });
 		const path = join(cwd, "s.db");
 		for (let look = 0; look < 2; look += 1)
 			expect(await ask("--check")).toMatchObject({
@@ -122,9 +120,7 @@ describe("sluice doctor", () => {
 			});
 			expect(stdout + stderr).not.toMatch(new RegExp(`${password}|hidden`));
 			return (JSON.parse(stdout) as Report).findings
-				.filter(({ check }) =>
-					["configuration", "store", "schema", "durability", "commit", "clock"].includes(check),
-				)
+				.filter(({ check }) => ["configuration", "store", "schema", "durability", "commit", "clock"].includes(check))
 				.map(({ check, level, message }) => `${level} ${check}: ${message}`);
 		};
 		expect(await look()).toEqual([
@@ -133,16 +129,11 @@ describe("sluice doctor", () => {
 			`warning schema: Missing migrations: ${ALL}.`,
 			"ok durability: Commits are flushed to disk.",
 			expect.stringMatching(/^(ok|warning) commit: A commit takes [\d.]+ ms/),
-			expect.stringMatching(
-				/^ok clock: The clocks of this machine and PostgreSQL differ by \d+ ms\.$/,
-			),
+			expect.stringMatching(/^ok clock: The clocks of this machine and PostgreSQL differ by \d+ ms\.$/),
 		]);
 		await sluice(test, ["migrate"], { cwd, env });
 		expect(await look()).toContain("ok schema: The schema is up to date.");
-		await sql(
-			url,
-			`ALTER ROLE sluice IN DATABASE ${shown.split("/")[1]} SET synchronous_commit = off`,
-		);
+		await sql(url, `ALTER ROLE sluice IN DATABASE ${shown.split("/")[1]} SET synchronous_commit = off`);
 		expect(await look()).toContain(
 			"ok durability: Commits are flushed to disk (Sluice overrides the server's synchronous_commit = off).",
 		);
@@ -155,9 +146,7 @@ describe("sluice doctor", () => {
 			),
 		);
 		expect(await look({ SLUICE_SECRET: undefined })).toEqual([
-			expect.stringMatching(
-				/^problem configuration: SLUICE_SECRET must be set when the store is PostgreSQL/,
-			),
+			expect.stringMatching(/^problem configuration: SLUICE_SECRET must be set when the store is PostgreSQL/),
 		]);
 	});
 });
@@ -186,14 +175,7 @@ describe("sluice serve", () => {
 		const { url, password } = await place(test);
 		const here = site(test);
 		const env = { SLUICE_STORE: url, SLUICE_SECRET: SECRET };
-		const args = [
-			"--store",
-			url,
-			"--data-dir",
-			join(here.folder.path, "one"),
-			"--drain-timeout",
-			"0",
-		];
+		const args = ["--store", url, "--data-dir", join(here.folder.path, "one"), "--drain-timeout", "0"];
 		writeFileSync(
 			join(here.folder.path, "env.mjs"),
 			`import { writeFileSync } from "node:fs"; writeFileSync("seen.json", JSON.stringify(process.env)); ` +

@@ -3,9 +3,8 @@
  */
 import { describe, expect, it } from "vitest";
 import { call } from "../support/service.ts";
-import { ended, isAlive, jobAt, run, site, started } from "./site.ts";
+import { ended, isAlive, jobAt, run, site, type Site, started } from "./site.ts";
 import { until, within } from "../support/until.ts";
-import type { Site } from "./site.ts";
 
 /** Pids of all workers that came up here and run. */
 function living(place: Site): number[] {

@@ -18,10 +18,7 @@ describe("a launched worker", () => {
 		timeout: 40_000,
 	}, async (test) => {
 		const place = site(test);
-		const command = [
-			process.execPath,
-			fileURLToPath(new URL("workers/pinging-child.ts", import.meta.url)),
-		];
+		const command = [process.execPath, fileURLToPath(new URL("workers/pinging-child.ts", import.meta.url))];
 		const service = await place.serve({
 			endpoints: {
 				ours: place.launched({ launcher: { type: "process", command }, workersMax: 1 }),
@@ -30,9 +27,7 @@ describe("a launched worker", () => {
 		const id = await run(service, "ours", {});
 		const first = await started(place, id);
 		const child = await until("the child that pings", () =>
-			place
-				.notes()
-				.find((note) => note.what === "up" && note.id === "pings" && note.worker === first.worker),
+			place.notes().find((note) => note.what === "up" && note.id === "pings" && note.worker === first.worker),
 		);
 		process.kill(first.pid, "SIGKILL");
 		// Far below the lease of 20 s.
@@ -57,10 +52,7 @@ describe("a launched worker", () => {
 		const service = await place.serve({
 			endpoints: { ours: { launcher: { type: "process", command }, workersMin: 1, workersMax: 1 } },
 		});
-		await until(
-			"a second start",
-			() => service.stderr().match(/worker \S+ started/g)?.length === 2,
-		);
+		await until("a second start", () => service.stderr().match(/worker \S+ started/g)?.length === 2);
 		expect(service.stderr()).toMatch(/worker \S+ is unhealthy: disk: full/);
 		expect(service.stderr()).toMatch(
 			/no worker could be started: it reports that it is unhealthy: disk: full; next try in 1 s/,
@@ -89,10 +81,7 @@ describe("a launched worker", () => {
 			return json.reason.code === "workers_crashing" && json.reason;
 		});
 		expect(reason.message).toContain("within 1000 ms of its start (initTimeoutMs)");
-		await until(
-			"a second start",
-			() => service.stderr().match(/worker \S+ started/g)?.length === 2,
-		);
+		await until("a second start", () => service.stderr().match(/worker \S+ started/g)?.length === 2);
 		await service.end();
 	});
 });

@@ -4,9 +4,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { call } from "../support/service.ts";
-import { ended, isAlive, jobAt, run, site, started } from "./site.ts";
+import { ended, isAlive, jobAt, run, site, type Site, started } from "./site.ts";
 import { until } from "../support/until.ts";
-import type { Site } from "./site.ts";
 
 /** Pids of the workers that came up and run. */
 function living(place: Site): number[] {
@@ -34,18 +33,14 @@ describe("the number of launched workers", () => {
 		await until("the worker of workersMin", () => living(place).length === 1);
 		const jobs = [];
 		for (let n = 0; n < 4; n += 1) jobs.push(await run(service, "ours", { until: "allowed" }));
-		await until(
-			"three runs at once",
-			() => place.notes().filter((each) => each.what === "run").length === 3,
-		);
+		await until("three runs at once", () => place.notes().filter((each) => each.what === "run").length === 3);
 		expect(living(place)).toHaveLength(3);
 		expect((await call(service.url, "/v2/ours/health")).json).toMatchObject({
 			jobs: { inQueue: 1, inProgress: 3 },
 			workers: { running: 3, idle: 0 },
 		});
 		place.allow("allowed");
-		for (const id of jobs)
-			expect(await ended(service, "ours", id)).toMatchObject({ status: "COMPLETED" });
+		for (const id of jobs) expect(await ended(service, "ours", id)).toMatchObject({ status: "COMPLETED" });
 		await until("two workers to be stopped", () => living(place).length === 1);
 		expect(
 			place.notes().filter((each) => each.what === "down"),
@@ -56,10 +51,7 @@ describe("the number of launched workers", () => {
 			"never more than workersMax",
 		).toHaveLength(3);
 		expect(service.stderr()).toContain("idle for over 1 s");
-		await until(
-			"health to agree",
-			async () => (await call(service.url, "/v2/ours/health")).json.workers.idle === 1,
-		);
+		await until("health to agree", async () => (await call(service.url, "/v2/ours/health")).json.workers.idle === 1);
 	});
 
 	it.concurrent("D27: without workersMin there is none until a job comes, and none after idleTimeout", {
@@ -88,17 +80,13 @@ describe("the number of launched workers", () => {
 		const id = await run(service, "ours", {});
 		const pauses = await until("three failed starts", () => {
 			const found = [
-				...service
-					.stderr()
-					.matchAll(/^(\S+) ours: no worker could be started: .*; next try in ([\d.]+) s$/gm),
+				...service.stderr().matchAll(/^(\S+) ours: no worker could be started: .*; next try in ([\d.]+) s$/gm),
 			];
 			return found.length >= 3 && found;
 		});
 		expect(pauses.slice(0, 3).map((match) => Number(match[2]))).toEqual([1, 2, 4]);
 		const [first, , third] = pauses.map((match) => Date.parse(match[1]!));
-		expect(third! - first!, "ms between the first and the third failure").toBeGreaterThanOrEqual(
-			3000,
-		);
+		expect(third! - first!, "ms between the first and the third failure").toBeGreaterThanOrEqual(3000);
 		expect(service.stderr().match(/worker \S+ started/g)).toHaveLength(3);
 		expect(service.stderr()).toMatch(/ended with code 7; its last lines:\n {4}no model here/);
 		expect(await jobAt(service, "ours", id)).toMatchObject({ status: "IN_QUEUE" });
@@ -146,9 +134,9 @@ describe("a cancelled run", () => {
 		const id = await run(service, "ours", { block: 60_000 });
 		const { pid } = await started(place, id);
 		const began = performance.now();
-		expect(
-			(await call(service.url, `/v2/ours/cancel/${id}`, { method: "POST" })).json,
-		).toMatchObject({ status: "CANCELLED" });
+		expect((await call(service.url, `/v2/ours/cancel/${id}`, { method: "POST" })).json).toMatchObject({
+			status: "CANCELLED",
+		});
 		const next = await run(service, "ours", {});
 		await until("the blocking process to be killed", () => !isAlive(pid));
 		const endedMs = performance.now() - began;
@@ -158,9 +146,7 @@ describe("a cancelled run", () => {
 		expect(job).toMatchObject({ status: "COMPLETED" });
 		expect(job.output.pid).not.toBe(pid);
 		expect(await jobAt(service, "ours", id)).toMatchObject({ status: "CANCELLED" });
-		expect(await attemptsAt(service, id)).toMatchObject([
-			{ end: "cancelled", open: false, stop: "killed" },
-		]);
+		expect(await attemptsAt(service, id)).toMatchObject([{ end: "cancelled", open: false, stop: "killed" }]);
 	});
 
 	it.concurrent("D18: of a handler that heeds its signal: the worker stays, and is not killed after the grace", {
@@ -174,9 +160,7 @@ describe("a cancelled run", () => {
 		const id = await run(service, "ours", { until: "never" });
 		const { pid } = await started(place, id);
 		await call(service.url, `/v2/ours/cancel/${id}`, { method: "POST" });
-		await until("the handler to stop", () =>
-			place.notes().some((each) => each.what === "stopped" && each.id === id),
-		);
+		await until("the handler to stop", () => place.notes().some((each) => each.what === "stopped" && each.id === id));
 		expect(await ended(service, "ours", await run(service, "ours", {}))).toMatchObject({
 			status: "COMPLETED",
 			output: { pid },
@@ -189,9 +173,7 @@ describe("a cancelled run", () => {
 		});
 		expect(living(place)).toEqual([pid]);
 		expect(service.stderr()).not.toContain("has not confirmed");
-		expect(await attemptsAt(service, id)).toMatchObject([
-			{ end: "cancelled", open: false, stop: "confirmed" },
-		]);
+		expect(await attemptsAt(service, id)).toMatchObject([{ end: "cancelled", open: false, stop: "confirmed" }]);
 		expect(await jobAt(service, "ours", id)).toMatchObject({ status: "CANCELLED" });
 	});
 });

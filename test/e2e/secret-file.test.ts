@@ -4,20 +4,10 @@
  */
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import {
-	chmodSync,
-	existsSync,
-	mkdirSync,
-	readFileSync,
-	readdirSync,
-	rmSync,
-	statSync,
-	writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { openDataFolder } from "../../src/data-folder.ts";
 import { KEY, call, folder } from "../support/service.ts";
 import { sluice, start } from "./command.ts";
@@ -51,10 +41,7 @@ function place(test: TestContext): Place {
 	test.onTestFinished(at.remove);
 	const db = join(at.path, "data", "s.db");
 	const settings = join(at.path, "sluice.yaml");
-	writeFileSync(
-		settings,
-		JSON.stringify({ endpoints: { ep: { launcher: { type: "external" } } } }),
-	);
+	writeFileSync(settings, JSON.stringify({ endpoints: { ep: { launcher: { type: "external" } } } }));
 	const on = <T>(use: (open: DatabaseSync) => T): T => {
 		const open = new DatabaseSync(db);
 		try {
@@ -70,17 +57,7 @@ function place(test: TestContext): Place {
 		async serve({ secret, node } = {}) {
 			const running = start(
 				test,
-				[
-					"serve",
-					"--config",
-					settings,
-					"--port",
-					"0",
-					"--store",
-					`sqlite:${db}`,
-					"--drain-timeout",
-					"0",
-				],
+				["serve", "--config", settings, "--port", "0", "--store", `sqlite:${db}`, "--drain-timeout", "0"],
 				{
 					cwd: at.path,
 					env: { SLUICE_API_KEY: KEY, SLUICE_SECRET: secret },
@@ -103,11 +80,9 @@ function place(test: TestContext): Place {
 				},
 			};
 		},
-		migrate: (...args) =>
-			sluice(test, ["migrate", "--store", `sqlite:${db}`, ...args], { cwd: at.path }),
+		migrate: (...args) => sluice(test, ["migrate", "--store", `sqlite:${db}`, ...args], { cwd: at.path }),
 		edit: (sql) => on((open) => open.exec(sql)),
-		check: () =>
-			on((open) => open.prepare("SELECT value FROM meta WHERE name = 'seal'").get()?.["value"]),
+		check: () => on((open) => open.prepare("SELECT value FROM meta WHERE name = 'seal'").get()?.["value"]),
 	};
 }
 
@@ -170,9 +145,7 @@ describe.concurrent("the key file", { timeout: 90_000 }, () => {
 		const at = place(test);
 		await once(at, { secret: "a text" });
 		await once(at, { secret: "a text" });
-		expect((await at.serve({ secret: "another text" })).refused).toMatch(
-			/SLUICE_SECRET is not the one/,
-		);
+		expect((await at.serve({ secret: "another text" })).refused).toMatch(/SLUICE_SECRET is not the one/);
 		expect((await at.serve()).refused).toMatch(/s\.db\.secret is missing.*set it to the same text/);
 		expect(existsSync(at.file)).toBe(false);
 	});
@@ -194,9 +167,7 @@ describe.concurrent("the key file", { timeout: 90_000 }, () => {
 		});
 		const service = await at.serve();
 		expect((await call(service.url!, "/v2/ep/run", { body: { input: {} } })).status).toBe(200);
-		expect(
-			(await call(service.url!, "/v1/endpoints/ep/webhook-secret", { method: "POST" })).status,
-		).toBe(200);
+		expect((await call(service.url!, "/v1/endpoints/ep/webhook-secret", { method: "POST" })).status).toBe(200);
 		await service.end();
 		await once(at);
 		writeFileSync(at.file, randomBytes(32).toString("hex"));
@@ -288,9 +259,7 @@ it.skipIf(!STRACE)(
 		const check = index("the check value is written", /pwrite64\(.*s\.db-wal>.*seal[0-9a-f]{64}/);
 		expect(check).toBeGreaterThan(name);
 		// The endpoint's row holds the first encrypted text.
-		expect(
-			index("the endpoint is written", /pwrite64\(.*s\.db-wal>.*\\"external\\"/),
-		).toBeGreaterThan(name);
+		expect(index("the endpoint is written", /pwrite64\(.*s\.db-wal>.*\\"external\\"/)).toBeGreaterThan(name);
 	},
 );
 
@@ -303,27 +272,13 @@ it.skipIf(!STRACE)(
 		at.edit("DELETE FROM meta WHERE name = 'seal'");
 		const log = join(at.path, "calls");
 		const service = await at.serve({
-			node: [
-				"strace",
-				"-D",
-				"-f",
-				"-y",
-				"-s",
-				"8192",
-				"-o",
-				log,
-				"-e",
-				"trace=fsync,pwrite64",
-				process.execPath,
-			],
+			node: ["strace", "-D", "-f", "-y", "-s", "8192", "-o", log, "-e", "trace=fsync,pwrite64", process.execPath],
 		});
 		await service.end();
 		const calls = readFileSync(log, "utf8").split("\n");
 		const flushed = calls.findIndex((line) => /fsync\(\d+<[^>]*s\.db\.secret>/.test(line));
 		expect(flushed).toBeGreaterThanOrEqual(0);
-		expect(
-			calls.findIndex((line) => /pwrite64\(.*s\.db-wal>.*seal[0-9a-f]{64}/.test(line)),
-		).toBeGreaterThan(flushed);
+		expect(calls.findIndex((line) => /pwrite64\(.*s\.db-wal>.*seal[0-9a-f]{64}/.test(line))).toBeGreaterThan(flushed);
 	},
 );
 
@@ -333,9 +288,7 @@ it("D34: what a server with PostgreSQL keeps is its owner's alone, also if it wa
 	const path = join(at.path, "new", "data");
 	const { close, serverId } = openDataFolder(path);
 	close();
-	expect([mode(join(at.path, "new")), mode(path), mode(join(path, "server.db"))]).toEqual([
-		0o700, 0o700, 0o600,
-	]);
+	expect([mode(join(at.path, "new")), mode(path), mode(join(path, "server.db"))]).toEqual([0o700, 0o700, 0o600]);
 	chmodSync(join(path, "server.db"), 0o644);
 	const again = openDataFolder(path);
 	again.close();

@@ -2,22 +2,16 @@
  * What the end-to-end tests share: a folder with its services and workers as processes, all ended
  * when the test ends, and what their workers wrote down.
  */
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../support/until.ts";
 import { fileURLToPath } from "node:url";
-import { expect } from "vitest";
-import type { TestContext } from "vitest";
-import { call, folder, spawnService } from "../support/service.ts";
-import type { Folder, ServiceProcess } from "../support/service.ts";
+import { expect, type TestContext } from "vitest";
+import { call, folder, type Folder, type ServiceProcess, spawnService } from "../support/service.ts";
 
 /** The command of a worker that keeps a diary. */
-export const WORKER = [
-	process.execPath,
-	fileURLToPath(new URL("workers/diary.ts", import.meta.url)),
-] as const;
+export const WORKER = [process.execPath, fileURLToPath(new URL("workers/diary.ts", import.meta.url))] as const;
 
 /** The command of a worker with RunPod's wire, without the worker kit. */
 export const WIRE_WORKER = [
@@ -64,11 +58,7 @@ export interface Site {
 		file?: object;
 	}): Promise<ServiceProcess>;
 	/** Starts a diary worker as an operator would, and waits until it is up. */
-	attach(
-		service: { url: string },
-		endpoint: string,
-		env?: Record<string, string>,
-	): Promise<ChildProcess>;
+	attach(service: { url: string }, endpoint: string, env?: Record<string, string>): Promise<ChildProcess>;
 	/** Starts any process with this environment; it ends with the test. */
 	spawn(command: readonly string[], env: Record<string, string>): ChildProcess;
 	notes(): Note[];
@@ -95,8 +85,7 @@ export function site({ onTestFinished }: Pick<TestContext, "onTestFinished">): S
 	}
 
 	onTestFinished(() => {
-		for (const child of children)
-			if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+		for (const child of children) if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
 		for (const pid of new Set(notes().map((each) => each.pid))) if (isOurs(pid, diary)) kill(pid);
 		place.remove();
 	});
@@ -136,11 +125,9 @@ export function site({ onTestFinished }: Pick<TestContext, "onTestFinished">): S
 			return child;
 		},
 		async attach({ url }, endpoint, env = {}) {
-			const answer = await call(
-				url,
-				`/v1/endpoints/${endpoint}/worker-env?url=${encodeURIComponent(url)}`,
-				{ method: "POST" },
-			);
+			const answer = await call(url, `/v1/endpoints/${endpoint}/worker-env?url=${encodeURIComponent(url)}`, {
+				method: "POST",
+			});
 			const child = this.spawn(WORKER, {
 				...(answer.json as { env: Record<string, string> }).env,
 				DIARY: diary,
@@ -161,8 +148,7 @@ export function site({ onTestFinished }: Pick<TestContext, "onTestFinished">): S
 function isOurs(pid: number, diary: string): boolean {
 	try {
 		return (
-			isAlive(pid) &&
-			(process.platform !== "linux" || readFileSync(`/proc/${pid}/environ`, "utf8").includes(diary))
+			isAlive(pid) && (process.platform !== "linux" || readFileSync(`/proc/${pid}/environ`, "utf8").includes(diary))
 		);
 	} catch {
 		return false;
@@ -202,12 +188,7 @@ export async function jobAt({ url }: { url: string }, endpoint: string, id: stri
 }
 
 /** The job object once it is final. */
-export function ended(
-	service: { url: string },
-	endpoint: string,
-	id: string,
-	ms?: number,
-): Promise<any> {
+export function ended(service: { url: string }, endpoint: string, id: string, ms?: number): Promise<any> {
 	return until(
 		`job ${id} of ${endpoint} to end`,
 		async () => {

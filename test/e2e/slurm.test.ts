@@ -6,15 +6,11 @@
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
-import { call } from "../support/service.ts";
-import type { ServiceProcess } from "../support/service.ts";
-import { GPUS, noSlurm, startSlurm, titled } from "../support/slurm.ts";
-import type { SlurmCluster } from "../support/slurm.ts";
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
+import { call, type ServiceProcess } from "../support/service.ts";
+import { GPUS, noSlurm, type SlurmCluster, startSlurm, titled } from "../support/slurm.ts";
 import { until, untilFits, within } from "../support/until.ts";
-import { ended, run, site, started, WIRE_WORKER, WORKER } from "./site.ts";
-import type { Site } from "./site.ts";
+import { ended, run, site, type Site, started, WIRE_WORKER, WORKER } from "./site.ts";
 
 interface Place extends Site {
 	/** An endpoint of this test's own, so that its jobs are known. */
@@ -49,8 +45,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 					...settings,
 				}),
 			}),
-			start: (endpoints) =>
-				place.serve({ env: cluster.env, ...(endpoints === undefined ? {} : { endpoints }) }),
+			start: (endpoints) => place.serve({ env: cluster.env, ...(endpoints === undefined ? {} : { endpoints }) }),
 		};
 	}
 
@@ -79,14 +74,10 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 		expect(await active(place)).toEqual([]);
 		const jobs = [];
 		for (let n = 0; n < 9; n += 1) jobs.push(await run(service, place.id, { until: "allowed" }));
-		await until(
-			"three runs at once",
-			() => place.notes().filter(({ what }) => what === "run").length === 3,
-		);
+		await until("three runs at once", () => place.notes().filter(({ what }) => what === "run").length === 3);
 		expect(await active(place)).toHaveLength(3);
 		place.allow("allowed");
-		for (const id of jobs)
-			expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
+		for (const id of jobs) expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
 		await until("the Slurm jobs to end", async () => (await active(place)).length === 0);
 		const workers = place.notes().filter(({ what }) => what === "up" || what === "down");
 		expect(workers.map(({ what }) => what).toSorted(), "each stopped gracefully").toEqual([
@@ -122,9 +113,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 		const next = await run(service, place.id, {});
 		const began = performance.now();
 		await call(service.url, `/v2/${place.id}/cancel/${id}`, { method: "POST" });
-		await until("its job to end", async () =>
-			(await active(place)).every((each) => each.id !== job!.id),
-		);
+		await until("its job to end", async () => (await active(place)).every((each) => each.id !== job!.id));
 		expect(performance.now() - began).toBeLessThan(2500);
 		expect(await ended(service, place.id, next)).toMatchObject({ status: "COMPLETED" });
 	});
@@ -142,8 +131,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 			await service.end("SIGKILL");
 			service = await place.start();
 		}
-		for (const id of jobs)
-			expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
+		for (const id of jobs) expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
 		const counts = jobs.map((id) => place.runs(id).length);
 		expect(counts, "each ran once").toEqual(jobs.map(() => 1));
 		expect(new Set(place.notes().map(({ pid }) => pid)).size, "no worker was replaced").toBe(2);
@@ -208,9 +196,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 
 		it("a program that does not exist", async (test) => {
 			const place = slurmSite(test);
-			const service = await place.start(
-				place.batch({ workersMin: 1 }, { command: ["no-such-program"] }),
-			);
+			const service = await place.start(place.batch({ workersMin: 1 }, { command: ["no-such-program"] }));
 			await expectReason(service, place, { code: "config", message: /no-such-program/ });
 		});
 
@@ -218,9 +204,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 			const place = slurmSite(test);
 			const fill = "const all = []; setInterval(() => all.push(Buffer.alloc(2e7, 1)), 20)";
 			const command = [process.execPath, "-e", fill];
-			const service = await place.start(
-				place.batch({ workersMin: 1 }, { command, memory: "100M" }),
-			);
+			const service = await place.start(place.batch({ workersMin: 1 }, { command, memory: "100M" }));
 			await expectReason(service, place, { code: "out_of_memory", message: /its memory, 100M/ });
 		});
 
@@ -265,20 +249,14 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 			status: "COMPLETED",
 			workerId: worker,
 		});
-		await until("the old job to end", async () =>
-			(await active(place)).every((each) => each.id !== job!.id),
-		);
+		await until("the old job to end", async () => (await active(place)).every((each) => each.id !== job!.id));
 	});
 
 	it("D36: leaves no variables behind; 'workers logs' shows the output", {
 		timeout: 40_000,
 	}, async (test) => {
 		const place = slurmSite(test);
-		const command = [
-			process.execPath,
-			"-e",
-			"console.log('model loaded'); setInterval(() => {}, 1e3)",
-		];
+		const command = [process.execPath, "-e", "console.log('model loaded'); setInterval(() => {}, 1e3)"];
 		const service = await place.start(place.batch({ workersMin: 1 }, { command }));
 		const [{ id: worker }] = await until("the worker", async () => {
 			const { workers } = (await call(service.url, `/v1/endpoints/${place.id}/workers`)).json;

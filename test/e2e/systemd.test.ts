@@ -4,8 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { beforeAll, describe, expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { docker } from "../support/docker.ts";
 import { BASE, buildServiceImage, noServiceImage } from "../support/service-image.ts";
 import { until } from "../support/until.ts";
@@ -79,9 +78,7 @@ describe.skipIf(noServiceImage !== undefined)(
 
 			await shell("systemctl stop sluice");
 			expect(await shell("systemctl show sluice -p Result --value")).toBe("success");
-			expect(await shell("stat -c '%U %a' /var/lib/sluice /etc/sluice/environment")).toBe(
-				"sluice 700\nroot 600",
-			);
+			expect(await shell("stat -c '%U %a' /var/lib/sluice /etc/sluice/environment")).toBe("sluice 700\nroot 600");
 		});
 	},
 );

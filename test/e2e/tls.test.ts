@@ -5,8 +5,7 @@ import { request } from "node:https";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
-import { expect, it } from "vitest";
-import type { TestContext } from "vitest";
+import { expect, it, type TestContext } from "vitest";
 import { readCertificate } from "../../src/certificate.ts";
 import { certificateFinding } from "../../src/cli/doctor/certificate.ts";
 import { manualClock } from "../support/manual-clock.ts";
@@ -87,9 +86,9 @@ it("D34: serves https only, from TLS 1.2 on, and asks browsers to stay with it",
 	});
 	const local = await ask(url, { ca, headers: { host: "localhost:8080" } });
 	expect(local.headers["strict-transport-security"]).toBeUndefined();
-	await expect(
-		ask(url, { ca: readFileSync(certificate(path, "two").cert, "utf8") }),
-	).rejects.toThrow(/self-signed|unable to verify/);
+	await expect(ask(url, { ca: readFileSync(certificate(path, "two").cert, "utf8") })).rejects.toThrow(
+		/self-signed|unable to verify/,
+	);
 	const plain = await fetch(`${url.replace("https:", "http:")}/v1/keys`);
 	expect([plain.status, await plain.json()]).toEqual([
 		400,
@@ -161,9 +160,10 @@ it("D34: files that cannot be used are refused with a sentence", (test) => {
 	expect(fault({}, Date.now() + 31 * 86_400_000)).toMatch(/expired on/);
 	const level = (days: number) => certificateFinding(one, Date.now() + days * 86_400_000).level;
 	expect([level(0), level(20), level(31)]).toEqual(["ok", "warning", "problem"]);
-	expect(
-		loadConfig({ flags: { "tls-cert": "c" }, env: {}, cwd: path, readFile: () => undefined }),
-	).toMatchObject({ ok: false, problems: [expect.stringContaining("must be set together")] });
+	expect(loadConfig({ flags: { "tls-cert": "c" }, env: {}, cwd: path, readFile: () => undefined })).toMatchObject({
+		ok: false,
+		problems: [expect.stringContaining("must be set together")],
+	});
 });
 
 it("D36, D34: commands accept the certificate in SLUICE_CA", async (test) => {

@@ -1,7 +1,6 @@
 /** Webhooks when the server dies by SIGKILL: at least once (D21). */
 import { describe, expect, it } from "vitest";
-import { call, folder, spawnService } from "../support/service.ts";
-import type { ServiceProcess } from "../support/service.ts";
+import { call, folder, type ServiceProcess, spawnService } from "../support/service.ts";
 import { silence, webhookReceiver } from "../support/webhook-receiver.ts";
 import { until } from "../support/until.ts";
 
@@ -29,9 +28,7 @@ describe("kill -9 of the server", () => {
 
 		const ended = async (webhook: string): Promise<string> => {
 			const { json } = await call(service!.url, "/v2/ep/run", { body: { input: {}, webhook } });
-			expect(
-				(await call(service!.url, `/v2/ep/cancel/${json.id}`, { method: "POST" })).status,
-			).toBe(200);
+			expect((await call(service!.url, `/v2/ep/cancel/${json.id}`, { method: "POST" })).status).toBe(200);
 			return json.id as string;
 		};
 		const waiting = await ended(down.url);

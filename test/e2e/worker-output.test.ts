@@ -5,10 +5,7 @@ import { call, KEY } from "../support/service.ts";
 import { sluice } from "./command.ts";
 import { site } from "./site.ts";
 
-const CHATTY = [
-	process.execPath,
-	fileURLToPath(new URL("workers/chatty.ts", import.meta.url)),
-] as const;
+const CHATTY = [process.execPath, fileURLToPath(new URL("workers/chatty.ts", import.meta.url))] as const;
 
 interface Line {
 	worker?: string;
@@ -74,8 +71,7 @@ it("D47: lines have times and jobs, of running and ended workers, and are found 
 
 	// Its worker ends; the job runs twice more, each time on another one.
 	await call(service.url, "/v2/ours/run", { body: { input: { say: "gamma", exit: 3 } } });
-	const log = async (): Promise<Line[]> =>
-		(await get("/logs?search=GAMMA%20ON&limit=10")).lines as Line[];
+	const log = async (): Promise<Line[]> => (await get("/logs?search=GAMMA%20ON&limit=10")).lines as Line[];
 	await expect.poll(async () => (await log()).length, { timeout: 30_000 }).toBe(3);
 	const hits = await log();
 	expect(new Set(hits.map((each) => each.worker)).size).toBe(3);
@@ -131,8 +127,6 @@ it("D47: what Python prints is in the log at once", { timeout: 40_000 }, async (
 		(await call(service.url, "/v1/endpoints/ours/logs?search=printed")).json.lines;
 	await expect.poll(printed, { timeout: 20_000 }).toHaveLength(1);
 	await call(service.url, "/v1/endpoints/ours", { method: "DELETE" });
-	await expect
-		.poll(async () => (await call(service.url, "/v1/endpoints/ours")).status, { timeout: 10_000 })
-		.toBe(404);
+	await expect.poll(async () => (await call(service.url, "/v1/endpoints/ours")).status, { timeout: 10_000 }).toBe(404);
 	await service.end();
 });

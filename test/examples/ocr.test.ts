@@ -2,8 +2,7 @@
 import { readdir } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import sharp from "sharp";
-import { base64, loadCreateReader } from "./pictures.ts";
-import type { Progress, Reader } from "./pictures.ts";
+import { base64, loadCreateReader, type Progress, type Reader } from "./pictures.ts";
 
 let reader: Reader;
 let createReader: () => Reader;
@@ -32,15 +31,11 @@ describe("ocr example: reading", () => {
 		expect(reading.confidence).toBeGreaterThan(85);
 		expect(reading.words).toBeGreaterThan(145);
 		expect(reading.lines.length).toBeGreaterThan(15);
-		expect(
-			reading.lines.every(
-				(line) => line.text.length > 0 && line.confidence >= 0 && line.confidence <= 100,
-			),
-		).toBe(true);
+		expect(reading.lines.every((line) => line.text.length > 0 && line.confidence >= 0 && line.confidence <= 100)).toBe(
+			true,
+		);
 		expect(progress[0]).toEqual({ step: "starting the engine", percent: 0 });
-		const percents = progress
-			.filter(({ step }) => step === "reading")
-			.map(({ percent }) => percent);
+		const percents = progress.filter(({ step }) => step === "reading").map(({ percent }) => percent);
 		expect(percents.length).toBeGreaterThan(1);
 		expect(percents).toEqual(percents.toSorted((a, b) => a - b));
 		expect(await readdir(process.cwd())).toEqual(before);
@@ -64,9 +59,7 @@ describe("ocr example: reading", () => {
 		expect((await first).text).toContain("White Rabbit");
 		expect((await second).text).toContain("HARBOUR STREET");
 		expect(new Set(reported)).toEqual(new Set(["page.png", "receipt.jpg"]));
-		expect(reported).toEqual(
-			reported.toSorted((a, b) => reported.indexOf(a) - reported.indexOf(b)),
-		);
+		expect(reported).toEqual(reported.toSorted((a, b) => reported.indexOf(a) - reported.indexOf(b)));
 	});
 
 	it("finds nothing on an empty page", async () => {
@@ -100,9 +93,7 @@ describe("ocr example: abort", () => {
 		const onProgress = ({ percent }: Progress) => {
 			if (percent > 0) stop.abort(new Error("cancelled"));
 		};
-		await expect(reader.read({ image }, { signal: stop.signal, onProgress })).rejects.toThrow(
-			"cancelled",
-		);
+		await expect(reader.read({ image }, { signal: stop.signal, onProgress })).rejects.toThrow("cancelled");
 		const progress: Progress[] = [];
 		const reading = await reader.read(
 			{ image: await base64("receipt.jpg") },
@@ -116,17 +107,17 @@ describe("ocr example: abort", () => {
 		const own = createReader();
 		const stop = new AbortController();
 		const onProgress = () => stop.abort(new Error("cancelled early"));
-		await expect(
-			own.read({ image: await base64("receipt.jpg") }, { signal: stop.signal, onProgress }),
-		).rejects.toThrow("cancelled early");
+		await expect(own.read({ image: await base64("receipt.jpg") }, { signal: stop.signal, onProgress })).rejects.toThrow(
+			"cancelled early",
+		);
 		await own.close();
 	});
 
 	it("does not begin a job that is already aborted, and keeps the engine", async () => {
 		const image = await base64("receipt.jpg");
-		await expect(
-			reader.read({ image }, { signal: AbortSignal.abort(new Error("too late")) }),
-		).rejects.toThrow("too late");
+		await expect(reader.read({ image }, { signal: AbortSignal.abort(new Error("too late")) })).rejects.toThrow(
+			"too late",
+		);
 		const progress: Progress[] = [];
 		await reader.read({ image }, { onProgress: (step) => progress.push(step) });
 		expect(progress.map(({ step }) => step)).not.toContain("starting the engine");

@@ -5,8 +5,7 @@
 import { fileURLToPath } from "node:url";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { KEY, startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
+import { KEY, startService, type TestService } from "../support/service.ts";
 
 const EXAMPLE = new URL("../../examples/openai/", import.meta.url);
 const LAUNCHER = {
@@ -101,9 +100,7 @@ describe("D32: the official client", () => {
 		});
 		const id = answer._request_id!;
 		expect(answer.id).toBe(`chatcmpl-${id}`);
-		expect((await service.engine.jobs.status({ endpoint: "openai", id })).job.state).toBe(
-			"COMPLETED",
-		);
+		expect((await service.engine.jobs.status({ endpoint: "openai", id })).job.state).toBe("COMPLETED");
 	});
 
 	it("gets the same text for the same seed, streamed or not, and others for others", async () => {
@@ -174,24 +171,20 @@ describe("D32: the official client", () => {
 					type: "invalid_request_error",
 				},
 			});
-			const missing = await refusal(
-				client.chat.completions.create({ model: MODEL, messages: [], stream }),
-			);
+			const missing = await refusal(client.chat.completions.create({ model: MODEL, messages: [], stream }));
 			expect(missing.error).toBeInstanceOf(OpenAI.BadRequestError);
 			expect(missing).toMatchObject({ tries: 1, error: { param: "messages" } });
 		},
 	);
 
 	it("raises the service's own refusals", async () => {
-		expect(
-			(await refusal(clientOf(service, "openai", "wrong-key-0123456789").models.list())).error,
-		).toBeInstanceOf(OpenAI.AuthenticationError);
-		expect((await refusal(clientOf(service, "nowhere").models.list())).error).toBeInstanceOf(
+		expect((await refusal(clientOf(service, "openai", "wrong-key-0123456789").models.list())).error).toBeInstanceOf(
+			OpenAI.AuthenticationError,
+		);
+		expect((await refusal(clientOf(service, "nowhere").models.list())).error).toBeInstanceOf(OpenAI.NotFoundError);
+		expect((await refusal(client.post("/embeddings", { body: { model: MODEL, input: "x" } }))).error).toBeInstanceOf(
 			OpenAI.NotFoundError,
 		);
-		expect(
-			(await refusal(client.post("/embeddings", { body: { model: MODEL, input: "x" } }))).error,
-		).toBeInstanceOf(OpenAI.NotFoundError);
 	});
 
 	it("does not try again when another client cancels the job", async () => {
@@ -257,11 +250,7 @@ describe("openai example: the work", () => {
 		[{ messages: undefined }, "'messages' must be a list of at least one message"],
 		[{ messages: [{ content: 5 }] }, "'messages[0].content' must be a text"],
 	])("refuses %j with a sentence", async (wrong, sentence) => {
-		const work = reply(
-			"/v1/chat/completions",
-			{ ...LONG, ...wrong },
-			{ id: "j", now: 0, random: () => 0 },
-		);
+		const work = reply("/v1/chat/completions", { ...LONG, ...wrong }, { id: "j", now: 0, random: () => 0 });
 		await expect(work.next()).rejects.toThrow(sentence);
 	});
 });

@@ -22,10 +22,7 @@ export type Reading = {
 	words: number;
 	ms: number;
 };
-export type Resize = (
-	input: Record<string, unknown>,
-	signal?: AbortSignal,
-) => AsyncGenerator<Thumbnail>;
+export type Resize = (input: Record<string, unknown>, signal?: AbortSignal) => AsyncGenerator<Thumbnail>;
 export type Reader = {
 	read(
 		input: Record<string, unknown>,
@@ -46,12 +43,10 @@ export async function base64(name: string): Promise<string> {
 
 /** The function of `examples/thumbnail/resize.js`. */
 export async function loadResize(): Promise<Resize> {
-	return ((await import(new URL("thumbnail/resize.js", EXAMPLES).href)) as { resize: Resize })
-		.resize;
+	return ((await import(new URL("thumbnail/resize.js", EXAMPLES).href)) as { resize: Resize }).resize;
 }
 
 /** The factory of `examples/ocr/read.js`. */
 export async function loadCreateReader(): Promise<() => Reader> {
-	return ((await import(new URL("ocr/read.js", EXAMPLES).href)) as { createReader: () => Reader })
-		.createReader;
+	return ((await import(new URL("ocr/read.js", EXAMPLES).href)) as { createReader: () => Reader }).createReader;
 }

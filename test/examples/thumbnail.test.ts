@@ -4,8 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import sharp from "sharp";
-import { base64, loadResize, picture } from "./pictures.ts";
-import type { Resize, Thumbnail } from "./pictures.ts";
+import { base64, loadResize, picture, type Resize, type Thumbnail } from "./pictures.ts";
 
 let resize: Resize;
 let landscape: string;
@@ -33,52 +32,35 @@ describe("thumbnail example: the pictures that come out", () => {
 		]);
 	});
 
-	it.each(["webp", "jpeg", "png", "avif"])(
-		"encodes %s that decodes to the size it says",
-		async (format) => {
-			const [thumbnail] = await all({
-				image: `data:image/jpeg;base64,${landscape}`,
-				sizes: [{ width: 90, height: 90 }],
-				format,
-			});
-			const bytes = decoded(thumbnail!);
-			const metadata = await sharp(bytes).metadata();
-			expect([metadata.format, metadata.width, metadata.height]).toEqual([
-				format === "avif" ? "heif" : format,
-				90,
-				60,
-			]);
-			expect(thumbnail!.bytes).toBe(bytes.length);
-			expect(thumbnail!.image.startsWith(`data:image/${format};base64,`)).toBe(true);
-		},
-	);
+	it.each(["webp", "jpeg", "png", "avif"])("encodes %s that decodes to the size it says", async (format) => {
+		const [thumbnail] = await all({
+			image: `data:image/jpeg;base64,${landscape}`,
+			sizes: [{ width: 90, height: 90 }],
+			format,
+		});
+		const bytes = decoded(thumbnail!);
+		const metadata = await sharp(bytes).metadata();
+		expect([metadata.format, metadata.width, metadata.height]).toEqual([format === "avif" ? "heif" : format, 90, 60]);
+		expect(thumbnail!.bytes).toBe(bytes.length);
+		expect(thumbnail!.image.startsWith(`data:image/${format};base64,`)).toBe(true);
+	});
 
 	it("shows the same scene: the mean colour stays", async () => {
 		const [thumbnail] = await all({ image: landscape, sizes: [200], format: "png" });
 		const before = (await sharp(await picture("landscape.jpg")).stats()).channels;
 		const after = (await sharp(decoded(thumbnail!)).stats()).channels;
-		after.forEach((channel, index) =>
-			expect(Math.abs(channel.mean - before[index]!.mean)).toBeLessThan(2),
-		);
+		after.forEach((channel, index) => expect(Math.abs(channel.mean - before[index]!.mean)).toBeLessThan(2));
 	});
 
 	it("crops with cover, pads with contain, keeps the proportions when only one edge is given", async () => {
 		const sizes = [{ width: 100, height: 100 }];
-		expect(await all({ image: landscape, sizes, fit: "cover" })).toMatchObject([
-			{ width: 100, height: 100 },
-		]);
-		expect(await all({ image: landscape, sizes, fit: "contain" })).toMatchObject([
-			{ width: 100, height: 100 },
-		]);
-		expect(await all({ image: landscape, sizes: [{ height: 100 }] })).toMatchObject([
-			{ width: 150, height: 100 },
-		]);
+		expect(await all({ image: landscape, sizes, fit: "cover" })).toMatchObject([{ width: 100, height: 100 }]);
+		expect(await all({ image: landscape, sizes, fit: "contain" })).toMatchObject([{ width: 100, height: 100 }]);
+		expect(await all({ image: landscape, sizes: [{ height: 100 }] })).toMatchObject([{ width: 150, height: 100 }]);
 	});
 
 	it("never enlarges inside a box", async () => {
-		expect(await all({ image: landscape, sizes: [2048] })).toMatchObject([
-			{ width: 1200, height: 800 },
-		]);
+		expect(await all({ image: landscape, sizes: [2048] })).toMatchObject([{ width: 1200, height: 800 }]);
 	});
 
 	it("makes smaller files at lower quality", async () => {
@@ -102,18 +84,13 @@ describe("thumbnail example: wrong input", () => {
 		],
 		[
 			{
-				image: Buffer.from(
-					"<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>",
-				).toString("base64"),
+				image: Buffer.from("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>").toString("base64"),
 			},
 			"not a picture that can be read",
 		],
 		[{ ...size, sizes: [] }, "a list of 1 to 16 sizes"],
 		[{ ...size, sizes: Array(17).fill(10) }, "a list of 1 to 16 sizes"],
-		[
-			{ ...size, sizes: [64, 0] },
-			"`sizes[1]` is 0; width and height must be whole numbers from 1 to 2048",
-		],
+		[{ ...size, sizes: [64, 0] }, "`sizes[1]` is 0; width and height must be whole numbers from 1 to 2048"],
 		[{ ...size, sizes: [2049] }, "`sizes[0]` is 2049"],
 		[{ ...size, sizes: [{ width: 1.5 }] }, "from 1 to 2048"],
 		[{ ...size, sizes: [{}] }, "from 1 to 2048"],
@@ -147,10 +124,7 @@ describe("thumbnail example: abort", () => {
 		const stop = new AbortController();
 		const made: Thumbnail[] = [];
 		const work = async () => {
-			for await (const thumbnail of resize(
-				{ image: landscape, sizes: [32, 48, 64] },
-				stop.signal,
-			)) {
+			for await (const thumbnail of resize({ image: landscape, sizes: [32, 48, 64] }, stop.signal)) {
 				made.push(thumbnail);
 				stop.abort(new Error("cancelled"));
 			}

@@ -68,9 +68,7 @@ describe("webhook receiver example", () => {
 		expect((await fetch(url, { method: "POST", body })).status).toBe(401);
 		expect(await post(body, { sent: body.replace("j", "k") })).toBe(401);
 		expect(await post(body, { at: Date.now() - 310_000 })).toBe(401);
-		expect(await post(body, { secret: `whsec_${Buffer.alloc(32, 8).toString("base64")}` })).toBe(
-			401,
-		);
+		expect(await post(body, { secret: `whsec_${Buffer.alloc(32, 8).toString("base64")}` })).toBe(401);
 		expect(await post(body)).toBe(200);
 		expect(await post(body)).toBe(200);
 		expect(await post('{"id":"l","status":"FAILED","error":"no"}', { id: "msg_2" })).toBe(200);
@@ -79,9 +77,7 @@ describe("webhook receiver example", () => {
 
 	it("outlives a caller that hangs up in the middle", async () => {
 		const caller = connect(Number(new URL(url).port), "127.0.0.1");
-		caller.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf", () =>
-			caller.destroy(),
-		);
+		caller.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf", () => caller.destroy());
 		await once(caller, "close");
 		expect(await post("{}")).toBe(200);
 	});

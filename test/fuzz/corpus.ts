@@ -9,8 +9,7 @@ export interface Stored {
 	value: Case;
 }
 
-const pathOf = (target: string): string =>
-	fileURLToPath(new URL(`corpus/${target}.jsonl`, import.meta.url));
+const pathOf = (target: string): string => fileURLToPath(new URL(`corpus/${target}.jsonl`, import.meta.url));
 
 export function readCorpus(target: string): Stored[] {
 	const path = pathOf(target);

@@ -1,6 +1,5 @@
 /** Blocks of `src/` that ran, by V8's precise coverage. Start it before the sources are loaded. */
-import { Session } from "node:inspector";
-import type { Profiler } from "node:inspector";
+import { type Profiler, Session } from "node:inspector";
 
 const SOURCE = new URL("../../src/", import.meta.url).href;
 

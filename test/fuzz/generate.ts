@@ -19,20 +19,9 @@ export const jsonValue: fc.Arbitrary<Case> = fc.jsonValue({ maxDepth: 3 }) as fc
 const space = fc.constantFrom("", "", "", " ", "\n", "\t \r");
 const quoted = fc.oneof(
 	fc
-		.constantFrom(
-			..."input|output|error|status|stopPod|id|metrics|webhook|policy|s3Config|__proto__|a|".split(
-				"|",
-			),
-		)
+		.constantFrom(..."input|output|error|status|stopPod|id|metrics|webhook|policy|s3Config|__proto__|a|".split("|"))
 		.map((name) => JSON.stringify(name)),
-	fc.constantFrom(
-		'"\\u0069nput"',
-		'"\\ud800"',
-		'"\\ud83d\\ude00"',
-		'"\u00e9\ud83d\ude00"',
-		'"\\\\"',
-		'"\\""',
-	),
+	fc.constantFrom('"\\u0069nput"', '"\\ud800"', '"\\ud83d\\ude00"', '"\u00e9\ud83d\ude00"', '"\\\\"', '"\\""'),
 	oddText.map((text) => JSON.stringify(text)),
 );
 const number = fc.oneof(
@@ -119,9 +108,7 @@ function ofType(type: string, schema: AnySchema, depth: number): fc.Arbitrary<Ca
 		case "boolean":
 			return fc.boolean();
 		case "array":
-			return depth === 0
-				? fc.constant([])
-				: fc.array(fromSchema(schema["items"] ?? {}, depth - 1), { maxLength: 3 });
+			return depth === 0 ? fc.constant([]) : fc.array(fromSchema(schema["items"] ?? {}, depth - 1), { maxLength: 3 });
 		case "object":
 			return depth === 0 ? fc.constant({}) : objectOf(schema, depth - 1);
 		case "string":
@@ -134,26 +121,12 @@ function ofType(type: string, schema: AnySchema, depth: number): fc.Arbitrary<Ca
 function numberIn(schema: AnySchema): fc.Arbitrary<number> {
 	const low = Number(schema["minimum"] ?? schema["exclusiveMinimum"] ?? 0);
 	const high = Number(schema["maximum"] ?? low + 1000);
-	return fc.constantFrom(
-		low,
-		low + 1,
-		low - 1,
-		high,
-		high + 1,
-		Math.round((low + high) / 2),
-		low + 0.5,
-	);
+	return fc.constantFrom(low, low + 1, low - 1, high, high + 1, Math.round((low + high) / 2), low + 0.5);
 }
 
 function textOf(schema: AnySchema): fc.Arbitrary<string> {
 	if (schema["format"] === "uri")
-		return fc.constantFrom(
-			"http://127.0.0.1:9/x",
-			"https://localhost/",
-			"ftp://a.test",
-			"http://x/\u0000",
-			"http://",
-		);
+		return fc.constantFrom("http://127.0.0.1:9/x", "https://localhost/", "ftp://a.test", "http://x/\u0000", "http://");
 	if (schema["format"] === "origin")
 		return fc.constantFrom("https://a.test", "http://a.test:1/", "a.test", "null", "app://x");
 	const longest = Number(schema["maxLength"] ?? 40);
@@ -166,27 +139,19 @@ function textOf(schema: AnySchema): fc.Arbitrary<string> {
 
 function objectOf(schema: AnySchema, depth: number): fc.Arbitrary<Case> {
 	const members = Object.entries((schema["properties"] ?? {}) as Record<string, AnySchema>);
-	const others =
-		typeof schema["additionalProperties"] === "object" ? schema["additionalProperties"] : {};
+	const others = typeof schema["additionalProperties"] === "object" ? schema["additionalProperties"] : {};
 	const known = fc.record(
 		Object.fromEntries(
 			members.map(([name, member]) => [
 				name,
-				fc.oneof(
-					{ weight: 12, arbitrary: fromSchema(member, depth) },
-					{ weight: 1, arbitrary: fc.constant(null) },
-				),
+				fc.oneof({ weight: 12, arbitrary: fromSchema(member, depth) }, { weight: 1, arbitrary: fc.constant(null) }),
 			]),
 		),
 		{ requiredKeys: [] },
 	);
-	const required = ((schema["required"] ?? []) as string[]).filter(
-		(name) => schema["properties"]?.[name],
-	);
+	const required = ((schema["required"] ?? []) as string[]).filter((name) => schema["properties"]?.[name]);
 	const needed = fc.record(
-		Object.fromEntries(
-			required.map((name) => [name, fromSchema(schema["properties"][name], depth)]),
-		),
+		Object.fromEntries(required.map((name) => [name, fromSchema(schema["properties"][name], depth)])),
 	);
 	const unknown = fc.dictionary(oddText, fromSchema(others, depth), {
 		maxKeys: members.length > 0 ? 1 : 3,
@@ -195,10 +160,7 @@ function objectOf(schema: AnySchema, depth: number): fc.Arbitrary<Case> {
 		.tuple(
 			known,
 			fc.oneof({ weight: 9, arbitrary: needed }, { weight: 1, arbitrary: fc.constant({}) }),
-			fc.oneof(
-				{ weight: members.length > 0 ? 8 : 1, arbitrary: fc.constant({}) },
-				{ weight: 2, arbitrary: unknown },
-			),
+			fc.oneof({ weight: members.length > 0 ? 8 : 1, arbitrary: fc.constant({}) }, { weight: 2, arbitrary: unknown }),
 		)
 		.map((parts) => Object.fromEntries(parts.flatMap((part) => Object.entries(part))) as Case);
 }

@@ -4,8 +4,7 @@
  */
 import fc from "fast-check";
 import type { Coverage } from "./coverage.ts";
-import { mutated, random, smaller } from "./mutate.ts";
-import type { Random } from "./mutate.ts";
+import { mutated, random, type Random, smaller } from "./mutate.ts";
 import type { Case, Target } from "./target.ts";
 
 /** Cases kept for changes, at most. */
@@ -89,12 +88,7 @@ function changed({ pool }: Campaign, generated: Case, next: Random): Case {
 }
 
 /** Keeps the cases that reached new blocks; in a batch each is run again to find them. */
-async function keep(
-	c: Campaign,
-	tried: readonly Case[],
-	ran: ReadonlySet<string>,
-	coverage: Coverage,
-): Promise<void> {
+async function keep(c: Campaign, tried: readonly Case[], ran: ReadonlySet<string>, coverage: Coverage): Promise<void> {
 	const fresh = new Set([...ran].filter((block) => !c.blocks.has(block)));
 	if (fresh.size === 0) return;
 	c.newest = c.runs;

@@ -17,24 +17,7 @@ export function random(seed: number): Random {
 const below = (next: Random, bound: number): number => Math.floor(next() * bound);
 
 const NUMBERS = [0, 1, -1, 2 ** 31, 2 ** 53 - 1, 2 ** 53, 0.5, 1e308] as const;
-const TEXTS = [
-	"\0",
-	'"',
-	"\\",
-	"\n",
-	"\r",
-	"%",
-	"/",
-	":",
-	",",
-	" ",
-	"\u00ff",
-	"\ud800",
-	"é",
-	"0",
-	"-",
-	"x",
-];
+const TEXTS = ["\0", '"', "\\", "\n", "\r", "%", "/", ":", ",", " ", "\u00ff", "\ud800", "é", "0", "-", "x"];
 
 const isList = (value: Case | undefined): value is Case[] => Array.isArray(value);
 const isRecord = (value: Case | undefined): value is { [name: string]: Case } =>
@@ -83,11 +66,7 @@ function text(value: string, donor: string, next: Random): string {
 	if (kind === 2) return before + TEXTS[below(next, TEXTS.length)]! + value.slice(at + 1);
 	if (kind === 3) return before + String.fromCharCode(below(next, 256)) + value.slice(at + 1);
 	if (kind === 4 && value.length < 4000)
-		return (
-			before +
-			value.slice(at, at + 1 + below(next, 16)).repeat(1 + below(next, 8)) +
-			value.slice(at)
-		);
+		return before + value.slice(at, at + 1 + below(next, 16)).repeat(1 + below(next, 8)) + value.slice(at);
 	if (kind === 5) return before + donor.slice(below(next, donor.length + 1));
 	const from = below(next, donor.length + 1);
 	return before + donor.slice(from, from + 1 + below(next, 8)) + value.slice(at);
@@ -97,16 +76,14 @@ function text(value: string, donor: string, next: Random): string {
 export function* smaller(value: Case): Generator<Case> {
 	if (typeof value === "string") {
 		for (let size = value.length; size >= 1; size = Math.floor(size / 2))
-			for (let at = 0; at < value.length; at += size)
-				yield value.slice(0, at) + value.slice(at + size);
+			for (let at = 0; at < value.length; at += size) yield value.slice(0, at) + value.slice(at + size);
 	} else if (typeof value === "number") {
 		if (value !== 0) yield 0;
 		if (Math.abs(value) > 1) yield Math.trunc(value / 2);
 	} else if (isList(value)) {
 		for (let size = value.length; size >= 1; size = Math.floor(size / 2))
 			for (let at = 0; at < value.length; at += size) yield value.toSpliced(at, size);
-		for (const [at, item] of value.entries())
-			for (const less of smaller(item)) yield value.with(at, less);
+		for (const [at, item] of value.entries()) for (const less of smaller(item)) yield value.with(at, less);
 	} else if (isRecord(value))
 		for (const [name, member] of Object.entries(value))
 			for (const less of smaller(member)) yield { ...value, [name]: less };

@@ -6,8 +6,7 @@
 import { parseArgs } from "node:util";
 import { addToCorpus, readCorpus } from "./corpus.ts";
 import { coverage } from "./coverage.ts";
-import { campaign, turn } from "./loop.ts";
-import type { Campaign, Finding } from "./loop.ts";
+import { campaign, type Campaign, type Finding, turn } from "./loop.ts";
 
 /** Of `--keep`: cases per target, characters of a case. */
 const [KEPT, LONGEST] = [12, 400];
@@ -29,9 +28,7 @@ const counted = coverage();
 const { TARGETS } = await import("./targets/index.ts");
 const unknown = values.target?.find((name) => !TARGETS.some((each) => each.name === name));
 if (unknown !== undefined)
-	throw new Error(
-		`Unknown target ${unknown}; expected ${TARGETS.map(({ name }) => name).join(", ")}.`,
-	);
+	throw new Error(`Unknown target ${unknown}; expected ${TARGETS.map(({ name }) => name).join(", ")}.`);
 
 const campaigns = TARGETS.filter(({ name }) => values.target?.includes(name) ?? true).map((each) =>
 	campaign(

@@ -30,8 +30,7 @@ export function target<T extends Case>(definition: Target<T>): Target<T> {
 /** Throws with both values unless they are equal as JSON. */
 export function same(what: string, found: unknown, expected: unknown): void {
 	const [one, other] = [JSON.stringify(found), JSON.stringify(expected)];
-	if (one !== other)
-		throw new Error(`${what}: ${cut(one ?? "undefined")}, expected ${cut(other ?? "undefined")}`);
+	if (one !== other) throw new Error(`${what}: ${cut(one ?? "undefined")}, expected ${cut(other ?? "undefined")}`);
 }
 
 /** Throws with the sentence unless `holds`. */

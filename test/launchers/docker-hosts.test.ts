@@ -13,8 +13,7 @@ import { dockerLauncher } from "../../src/launchers/docker/launcher.ts";
 import type { DockerSettings } from "../../src/launchers/docker/settings.ts";
 import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";
 import { IMAGE } from "../support/docker.ts";
-import { noHosts, titledHosts, twoMachines } from "../support/docker-hosts.ts";
-import type { Machine, TwoMachines } from "../support/docker-hosts.ts";
+import { type Machine, noHosts, titledHosts, twoMachines, type TwoMachines } from "../support/docker-hosts.ts";
 import { until } from "../support/until.ts";
 import { conformance, exitsOf } from "./index.ts";
 import { SCRIPTS } from "./sample-workers.ts";
@@ -104,9 +103,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 	}
 
 	const containers = async ({ docker }: Machine, label: string): Promise<string[]> =>
-		(await docker("ps", "--all", "--quiet", "--filter", `label=${label}`))
-			.split("\n")
-			.filter((id) => id !== "");
+		(await docker("ps", "--all", "--quiet", "--filter", `label=${label}`)).split("\n").filter((id) => id !== "");
 
 	async function processesOn(machine: Machine, workerId: string): Promise<number> {
 		let count = 0;
@@ -133,10 +130,8 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 					log() {},
 					hosts: { hosts: { [name]: hosts[name]! }, lostAfterMs: 300_000 },
 				}),
-			spec: (behaviour) =>
-				script(SCRIPTS[behaviour], {}, { serviceId: `${serviceId}-contract-${name}` }),
-			ready: (spec) =>
-				until(`${spec.workerId} is ready`, () => readdirSync(folder(spec)).includes("ready")),
+			spec: (behaviour) => script(SCRIPTS[behaviour], {}, { serviceId: `${serviceId}-contract-${name}` }),
+			ready: (spec) => until(`${spec.workerId} is ready`, () => readdirSync(folder(spec)).includes("ready")),
 			release: (spec) => writeFileSync(join(folder(spec), "release"), ""),
 			processes: ({ workerId }) => processesOn(two[name], workerId),
 			reused: (handle) => ({ ...handle, container: foreign }),
@@ -189,10 +184,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 
 	it("D44: a daemon that is killed and restarted ends no worker", { timeout: 60_000 }, async () => {
 		const { start, launcher, exits, view, reason } = open();
-		const specs = [
-			script(SCRIPTS.runs, { hosts: ["rig1"] }),
-			script(SCRIPTS.runs, { hosts: ["rig1"] }),
-		];
+		const specs = [script(SCRIPTS.runs, { hosts: ["rig1"] }), script(SCRIPTS.runs, { hosts: ["rig1"] })];
 		for (const spec of specs) await start(spec);
 		await two.rig1.kill();
 		await until("it is noticed", () => view("rig1").state === "unreachable");
@@ -200,15 +192,11 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 		const late = script(SCRIPTS.runs, { hosts: ["rig1"] });
 		expect(await start(late)).toEqual({});
 		expect(reason(late.workerId)).toMatch(/rig1: unreachable for less than 10 s/);
-		await expect(launcher.stop(specs[0]!.workerId, 0)).rejects.toThrow(
-			/could not be ended: host rig1 is unreachable/,
-		);
+		await expect(launcher.stop(specs[0]!.workerId, 0)).rejects.toThrow(/could not be ended: host rig1 is unreachable/);
 		await two.rig1.start();
 		await until("the late one runs", async () => (await launcher.list()).length === 3);
 		expect(specs.flatMap(({ workerId }) => exits.of(workerId))).toEqual([]);
-		expect(await Promise.all(specs.map(({ workerId }) => processesOn(two.rig1, workerId)))).toEqual(
-			[1, 1],
-		);
+		expect(await Promise.all(specs.map(({ workerId }) => processesOn(two.rig1, workerId)))).toEqual([1, 1]);
 		await launcher.stop(specs[0]!.workerId, 0);
 		expect(exits.of(specs[0]!.workerId)).toHaveLength(1);
 	});
@@ -246,9 +234,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 		try {
 			await until("it is unreachable", () => view("rig2").state === "unreachable", 30_000);
 			await launcher.stop(lost.workerId, 0);
-			expect(exits.of(lost.workerId)).toMatchObject([
-				{ reason: { code: "node_failed", crash: false } },
-			]);
+			expect(exits.of(lost.workerId)).toMatchObject([{ reason: { code: "node_failed", crash: false } }]);
 			expect(view("rig2").workers).toEqual([kept.workerId]);
 		} finally {
 			await two.rig2.connect(true);

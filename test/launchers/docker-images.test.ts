@@ -11,8 +11,7 @@ import { dockerLauncher } from "../../src/launchers/docker/launcher.ts";
 import type { DockerSettings } from "../../src/launchers/docker/settings.ts";
 import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";
 import { containersOf, docker, removeAll } from "../support/docker.ts";
-import { dockerRegistry, LOGIN, noRegistry, titled } from "../support/docker-registry.ts";
-import type { TestRegistry } from "../support/docker-registry.ts";
+import { dockerRegistry, LOGIN, noRegistry, type TestRegistry, titled } from "../support/docker-registry.ts";
 import { freePort } from "../support/free-port.ts";
 import { until } from "../support/until.ts";
 import { exitsOf } from "./index.ts";
@@ -120,9 +119,7 @@ describe.skipIf(noRegistry !== undefined)(titled("images of the docker launcher"
 		const specs = [specOf(name), specOf(name)];
 		const handles = await Promise.all(specs.map((spec) => own.start(spec)));
 		const pulling = { state: "waiting", code: "image_pull", message: `Pulling image ${name}.` };
-		expect(new Set(notices)).toEqual(
-			new Set(specs.map(({ workerId }) => ({ workerId, ...pulling }))),
-		);
+		expect(new Set(notices)).toEqual(new Set(specs.map(({ workerId }) => ({ workerId, ...pulling }))));
 		expect(await own.list()).toEqual([]);
 		let allowed = 0;
 		const shown = await until("a part of it", () => {
@@ -135,18 +132,14 @@ describe.skipIf(noRegistry !== undefined)(titled("images of the docker launcher"
 		expect((shown as WorkerReason).progress).toBeLessThanOrEqual(Math.ceil(allowed / 40_000));
 		open.pass();
 		for (const { workerId } of specs)
-			await until("it runs", () =>
-				notices.some((each) => each.workerId === workerId && each.state === "running"),
-			);
+			await until("it runs", () => notices.some((each) => each.workerId === workerId && each.state === "running"));
 		expect(new Set(await own.list())).toEqual(new Set(specs.map(({ workerId }) => workerId)));
 		expect(open.pulls - before).toBe(1);
 
 		const next = launcher();
 		for (const [n, { workerId }] of specs.entries())
 			expect(await next.launcher.adopt(workerId, handles[n]!)).toBe(true);
-		expect(new Set(await next.launcher.list())).toEqual(
-			new Set(specs.map(({ workerId }) => workerId)),
-		);
+		expect(new Set(await next.launcher.list())).toEqual(new Set(specs.map(({ workerId }) => workerId)));
 		await Promise.all(specs.map(({ workerId }) => next.launcher.stop(workerId, 0)));
 		for (const { workerId } of specs) expect(next.exits.of(workerId)).toHaveLength(1);
 		for (const { workerId } of specs) await exits.next(workerId);
@@ -178,9 +171,7 @@ describe.skipIf(noRegistry !== undefined)(titled("images of the docker launcher"
 		open.pass();
 		const next = launcher();
 		expect(await next.launcher.adopt(spec.workerId, handle)).toBe(false);
-		expect(
-			await next.launcher.removeStrays({ serviceId, recorded: [spec.workerId], endpoints: [] }),
-		).toBe(0);
+		expect(await next.launcher.removeStrays({ serviceId, recorded: [spec.workerId], endpoints: [] })).toBe(0);
 		await next.launcher.start(specOf(await image()));
 		await until("another one runs", async () => (await next.launcher.list()).length === 1);
 		expect(await containersOf(`sluice.worker=${spec.workerId}`)).toEqual([]);
@@ -254,9 +245,7 @@ describe.skipIf(noRegistry !== undefined)(titled("images of the docker launcher"
 			);
 			open.fail({ status: 503, body: "" });
 			expect(await failureOf(`${open.name}/w:1`)).toMatch(/cannot be reached by Docker \(.*503/);
-			const errors = [
-				{ code: "TOOMANYREQUESTS", message: "You have reached your pull rate limit." },
-			];
+			const errors = [{ code: "TOOMANYREQUESTS", message: "You have reached your pull rate limit." }];
 			open.fail({ status: 429, body: JSON.stringify({ errors }) });
 			expect(await failureOf(`${open.name}/w:1`)).toMatch(/allows no more pulls for now/);
 		});

@@ -2,8 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -113,8 +112,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 	conformance("docker", {
 		open: () => dockerLauncher({ clock, logDir, serviceEnv: ENV, log() {} }),
 		spec: (behaviour) => script(SCRIPTS[behaviour], { serviceId: `${serviceId}-contract` }),
-		ready: (spec) =>
-			until(`${spec.workerId} is ready`, () => readdirSync(folder(spec)).includes("ready")),
+		ready: (spec) => until(`${spec.workerId} is ready`, () => readdirSync(folder(spec)).includes("ready")),
 		release: (spec) => writeFileSync(join(folder(spec), "release"), ""),
 		processes: ({ workerId }) => processesOf(workerId),
 		reused: () => foreign,
@@ -156,11 +154,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 				{ image: "no-such-image:1" },
 				/No such image: no-such-image:1; it must be on the machine/,
 			],
-			[
-				"a network that is not there",
-				{ network: "no-such-network" },
-				/network no-such-network not found/,
-			],
+			["a network that is not there", { network: "no-such-network" }, /network no-such-network not found/],
 			["a folder that cannot be mounted", { volumes: ["relative/path:/x"] }, /relative\/path/],
 		])("refuses %s with a sentence, and leaves no container", async (_, change, sentence) => {
 			const { launcher } = open();
@@ -178,9 +172,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			);
 			expect(await launcher.list()).toEqual([]);
 			await launcher.stop("worker", 0);
-			expect(await launcher.removeStrays({ serviceId, recorded: ["worker"], endpoints: [] })).toBe(
-				0,
-			);
+			expect(await launcher.removeStrays({ serviceId, recorded: ["worker"], endpoints: [] })).toBe(0);
 			expect(await launcher.adopt("worker", foreign), "its pings decide").toBe(true);
 			expect(said).toEqual([
 				expect.stringMatching(/^host local is unreachable: no Docker daemon answers at /),
@@ -254,9 +246,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			await until("lines are copied", () => readFileSync(log, "utf8").includes("line 10\n"));
 			await first.launcher.close();
 			const second = open();
-			expect(
-				await second.launcher.adopt(spec.workerId, JSON.parse(JSON.stringify(handle)) as Handle),
-			).toBe(true);
+			expect(await second.launcher.adopt(spec.workerId, JSON.parse(JSON.stringify(handle)) as Handle)).toBe(true);
 			const before = readFileSync(log, "utf8").length;
 			await until("lines are copied again", () => readFileSync(log, "utf8").length > before + 200);
 			writeFileSync(join(folder(spec), "release"), "");
@@ -264,9 +254,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 				code: 0,
 				lastOutput: expect.stringMatching(/end$/),
 			});
-			const numbers = [...readFileSync(log, "utf8").matchAll(/line (\d+)/g)].map((match) =>
-				Number(match[1]),
-			);
+			const numbers = [...readFileSync(log, "utf8").matchAll(/line (\d+)/g)].map((match) => Number(match[1]));
 			expect(numbers).toEqual(numbers.map((_, index) => index + 1));
 		});
 
@@ -296,12 +284,8 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 				const second = open();
 				expect(await second.launcher.adopt(kept.workerId, handle)).toBe(true);
 				const recorded = [kept.workerId];
-				expect(
-					await second.launcher.removeStrays({ serviceId: mine, recorded, endpoints: [] }),
-				).toBe(1);
-				expect(
-					await Promise.all([kept, lost, other].map(({ workerId }) => processesOf(workerId))),
-				).toEqual([1, 0, 1]);
+				expect(await second.launcher.removeStrays({ serviceId: mine, recorded, endpoints: [] })).toBe(1);
+				expect(await Promise.all([kept, lost, other].map(({ workerId }) => processesOf(workerId)))).toEqual([1, 0, 1]);
 				const third = open();
 				const next = script(SCRIPTS.runs, { serviceId: mine });
 				await third.launcher.start(next);
@@ -324,11 +308,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 		await Promise.all(handles.map(({ container }) => docker("rm", "--force", String(container))));
 		await launcher.stop(one.workerId, 600_000);
 		await exits.next(two.workerId);
-		expect([
-			exits.of(one.workerId).length,
-			exits.of(two.workerId).length,
-			await launcher.list(),
-		]).toEqual([1, 1, []]);
+		expect([exits.of(one.workerId).length, exits.of(two.workerId).length, await launcher.list()]).toEqual([1, 1, []]);
 	});
 
 	it("D48: what a container uses is read from its daemon", async () => {

@@ -36,20 +36,12 @@ describe("external launcher", () => {
 
 describe("table of launchers", () => {
 	it("D25: makes each launcher under its name", async () => {
-		expect(LAUNCHERS.map(({ type }) => type)).toEqual([
-			"process",
-			"docker",
-			"kubernetes",
-			"slurm",
-			"external",
-		]);
+		expect(LAUNCHERS.map(({ type }) => type)).toEqual(["process", "docker", "kubernetes", "slurm", "external"]);
 		for (const { type, create } of LAUNCHERS)
 			expect((await create({ clock, logDir: tmpdir(), serviceEnv: {}, log() {} })).name).toBe(type);
 	});
 
 	it("D25: all but external start workers themselves", () => {
-		expect(LAUNCHERS.filter(({ type }) => !isManaged(type)).map(({ type }) => type)).toEqual([
-			"external",
-		]);
+		expect(LAUNCHERS.filter(({ type }) => !isManaged(type)).map(({ type }) => type)).toEqual(["external"]);
 	});
 });

@@ -114,11 +114,7 @@ export function conformance(name: string, subject: Subject): void {
 			await launcher.stop("never-started", 0);
 			const { spec, id } = await start("runs");
 			await subject.ready(spec);
-			await Promise.all([
-				launcher.stop(id, FOREVER),
-				launcher.stop(id, FOREVER),
-				launcher.stop(id, FOREVER),
-			]);
+			await Promise.all([launcher.stop(id, FOREVER), launcher.stop(id, FOREVER), launcher.stop(id, FOREVER)]);
 			await launcher.stop(id, FOREVER);
 			expect(exits.of(id)).toHaveLength(1);
 		});
@@ -190,8 +186,7 @@ export function conformance(name: string, subject: Subject): void {
 			await subject.ready(two.spec);
 			await first.launcher.close();
 			const { launcher, exits } = open();
-			for (const { id, handle } of [one, one, two])
-				expect(await launcher.adopt(id, handle)).toBe(true);
+			for (const { id, handle } of [one, one, two]) expect(await launcher.adopt(id, handle)).toBe(true);
 			subject.release(one.spec);
 			expect((await exits.next(one.id)).code).toBe(subject.reportsAdopted ? 3 : undefined);
 			expect(await subject.processes(one.spec)).toBe(0);

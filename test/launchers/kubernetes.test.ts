@@ -17,13 +17,13 @@ import {
 	DOCKER,
 	LAUNCHER,
 	namespace,
+	type Namespace,
 	noKubernetes,
 	ON_NODE,
 	processesOfPod,
 	serverOf,
 	titledKubernetes,
 } from "../support/kubernetes.ts";
-import type { Namespace } from "../support/kubernetes.ts";
 import { kubernetesProxy } from "../support/kubernetes-proxy.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
@@ -89,8 +89,7 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 		};
 	}
 
-	const processes = ({ workerId }: WorkerSpec): Promise<number> =>
-		processesOfPod(uids.get(workerId) ?? "");
+	const processes = ({ workerId }: WorkerSpec): Promise<number> => processesOfPod(uids.get(workerId) ?? "");
 
 	function open(env = ENV): {
 		launcher: Launcher;
@@ -125,8 +124,7 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 	conformance("kubernetes", {
 		open: () => makeLauncher(),
 		spec: (behaviour) => script(SCRIPTS[behaviour]),
-		ready: (spec) =>
-			until(`${spec.workerId} is ready`, () => readdirSync(folder(spec)).includes("ready")),
+		ready: (spec) => until(`${spec.workerId} is ready`, () => readdirSync(folder(spec)).includes("ready")),
 		release: (spec) => writeFileSync(join(folder(spec), "release"), ""),
 		processes,
 		reused: () => foreign,
@@ -172,9 +170,7 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 			const id = spec.workerId;
 			const { reason } = await until("it is given up", () => exits.of(id)[0], 60_000);
 			expect(reason).toMatchObject({ code: "image_pull", crash: true });
-			expect(notices).toContainEqual(
-				expect.objectContaining({ state: "waiting", code: "image_pull" }),
-			);
+			expect(notices).toContainEqual(expect.objectContaining({ state: "waiting", code: "image_pull" }));
 		}, 90_000);
 
 		it("D29: one that no node can take waits, with the scheduler's message", async () => {
@@ -199,10 +195,7 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 			});
 			await launcher.start(spec);
 			// Some kubelets report an end before that a minute later.
-			await until(
-				"its node reports it",
-				async () => (await podOf(spec)).status?.phase === "Running",
-			);
+			await until("its node reports it", async () => (await podOf(spec)).status?.phase === "Running");
 			writeFileSync(join(folder(spec), "go"), "");
 			expect(await exits.next(spec.workerId)).toMatchObject({
 				code: 137,
@@ -215,10 +208,7 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 			const spec = script(SCRIPTS.drains);
 			await launcher.start(spec);
 			await until("it is ready", () => readdirSync(folder(spec)).includes("ready"));
-			await until(
-				"its node reports it",
-				async () => (await podOf(spec)).status?.phase === "Running",
-			);
+			await until("its node reports it", async () => (await podOf(spec)).status?.phase === "Running");
 			const { name } = (await podOf(spec)).metadata;
 			await place.admin.call("DELETE", place.path("pods", name));
 			const exit = await exits.next(spec.workerId);
@@ -232,15 +222,12 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 		const { launcher } = open();
 		const spec = script(SCRIPTS.runs);
 		await launcher.start(spec);
-		const annotations = async (): Promise<Record<string, string>> =>
-			(await podOf(spec)).metadata.annotations ?? {};
+		const annotations = async (): Promise<Record<string, string>> => (await podOf(spec)).metadata.annotations ?? {};
 		launcher.setBusy!(spec.workerId, true);
 		await until(
 			"it is marked",
 			async () =>
-				Object.entries(await annotations()).filter(
-					([key, value]) => BUSY_ANNOTATIONS[key] === value,
-				).length === 2,
+				Object.entries(await annotations()).filter(([key, value]) => BUSY_ANNOTATIONS[key] === value).length === 2,
 		);
 		launcher.setBusy!(spec.workerId, false);
 		await until("it is not marked", async () =>
@@ -322,9 +309,7 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 		await one.launcher.stop(specs[0]!.workerId, 0);
 		const last = { ...script(SCRIPTS.runs), ...own };
 		await two.launcher.start(last);
-		expect(new Set(await two.launcher.list())).toEqual(
-			new Set([specs[1]!.workerId, last.workerId]),
-		);
+		expect(new Set(await two.launcher.list())).toEqual(new Set([specs[1]!.workerId, last.workerId]));
 		for (const { workerId } of [specs[1]!, last]) await two.launcher.stop(workerId, 0);
 	}, 40_000);
 

@@ -9,8 +9,7 @@ import { launcherFindings } from "../../src/cli/doctor/machine.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import type { LauncherDefinition } from "../../src/launchers/definition.ts";
 import type * as Registry from "../../src/launchers/index.ts";
-import { KEY, call, folder, startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
+import { call, folder, KEY, startService, type TestService } from "../support/service.ts";
 import type { PretendSettings } from "./pretend/index.ts";
 import { calls, platform, startStray, state } from "./pretend/launcher.ts";
 
@@ -44,9 +43,7 @@ describe("a new launcher", () => {
 			expect.stringContaining("launcher.size "),
 		]);
 		const unknown = loaded({ type: "nomad" });
-		expect(!unknown.ok && unknown.problems[0]).toMatch(
-			/must be process, docker, kubernetes, .* or pretend\.$/,
-		);
+		expect(!unknown.ok && unknown.problems[0]).toMatch(/must be process, docker, kubernetes, .* or pretend\.$/);
 	});
 
 	it("D36: sluice doctor reports what it finds", async () => {
@@ -140,11 +137,7 @@ describe("a service with a new launcher", () => {
 		calls.length = 0;
 		await begin({ ...launcher, partition: "cpu" });
 		// The service has another address now, so that an adopted worker is stopped.
-		expect(calls).toEqual([
-			`adopt ${recorded!.workerId}: true`,
-			`stop ${recorded!.workerId}`,
-			"removeStrays: 1",
-		]);
+		expect(calls).toEqual([`adopt ${recorded!.workerId}: true`, `stop ${recorded!.workerId}`, "removeStrays: 1"]);
 		expect([...platform.values()].map((run) => run.spec.workerId)).toEqual(["words-foreign"]);
 	});
 });

@@ -4,8 +4,7 @@ import type { LauncherDefinition } from "../../src/launchers/definition.ts";
 import type * as Registry from "../../src/launchers/index.ts";
 import { advanceUntil, manualClock } from "../support/manual-clock.ts";
 import { endWith } from "../spec/hand-worker.ts";
-import { call, startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
+import { call, startService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { calls, platform, state, announce } from "./pretend/launcher.ts";
 
@@ -41,10 +40,8 @@ afterAll(async () => {
 });
 
 const get = async (path: string): Promise<any> => (await call(service.url, path)).json;
-const endpointReason = async (id: string): Promise<unknown> =>
-	(await get(`/v1/endpoints/${id}`)).reason;
-const workers = async (id: string): Promise<any[]> =>
-	(await get(`/v1/endpoints/${id}/workers`)).workers;
+const endpointReason = async (id: string): Promise<unknown> => (await get(`/v1/endpoints/${id}`)).reason;
+const workers = async (id: string): Promise<any[]> => (await get(`/v1/endpoints/${id}/workers`)).workers;
 /** Submits a job; answers its id. */
 const submit = async (endpoint: string, input: unknown = {}): Promise<string> =>
 	(await call(service.url, `/v2/${endpoint}/run`, { body: { input } })).json.id;
@@ -54,10 +51,7 @@ const completed = (endpoint: string, id: string): Promise<unknown> =>
 		return (await get(`/v2/${endpoint}/status/${id}`)).status === "COMPLETED";
 	});
 /** Submits a job and answers the worker that is started for it. */
-async function launched(
-	endpoint: string,
-	input?: unknown,
-): Promise<{ worker: string; id: string }> {
+async function launched(endpoint: string, input?: unknown): Promise<{ worker: string; id: string }> {
 	const event = service.next("worker.launched", (facts) => facts.endpoint === endpoint);
 	const id = await submit(endpoint, input);
 	return { ...(await event), id };

@@ -60,9 +60,7 @@ async function doomedService(spec: WorkerSpec, then = "") {
 
 describe("process launcher: the service dies", () => {
 	it("D34: a worker goes on writing after kill -9 of the service, and the next one adopts it", async () => {
-		const spec = samples.script(
-			`${lines.HERE}; i=0; while :; do i=$((i+1)); echo "line $i"; sleep 0.01; done`,
-		);
+		const spec = samples.script(`${lines.HERE}; i=0; while :; do i=$((i+1)); echo "line $i"; sleep 0.01; done`);
 		const { service, ended, handle } = await doomedService(spec);
 		service.kill("SIGKILL");
 		expect(await ended).toEqual([null, "SIGKILL"]);
@@ -78,9 +76,7 @@ describe("process launcher: the service dies", () => {
 		expect(samples.processes(spec)).toBe(0);
 		const [exit, ...more] = exits.of(spec.workerId);
 		expect(more).toEqual([]);
-		expect(exit?.lastOutput).toBe(
-			readFileSync(log, "utf8").trimEnd().slice(-exit!.lastOutput.length),
-		);
+		expect(exit?.lastOutput).toBe(readFileSync(log, "utf8").trimEnd().slice(-exit!.lastOutput.length));
 		expect(exit?.lastOutput).toMatch(/line \d+$/);
 	});
 
@@ -113,9 +109,7 @@ describe("process launcher: the service dies", () => {
 			const other = sampleWorkers();
 			const { HERE, READY } = lines;
 			const launcher = open();
-			const recorded = other.script(
-				`${HERE}; setsid sh -c '${HERE}; ${READY}; exec sleep 300' & wait`,
-			);
+			const recorded = other.script(`${HERE}; setsid sh -c '${HERE}; ${READY}; exec sleep 300' & wait`);
 			const unrecorded = other.spec("deaf");
 			const nameless = other.spec("deaf");
 			const { RUNPOD_POD_ID: _, ...env } = nameless.env;
@@ -141,34 +135,28 @@ describe("process launcher: the service dies", () => {
 				expect(other.processes(nameless)).toBe(2);
 				expect(await sweepStrays({ clock, ...which })).toEqual([]);
 			} finally {
-				await Promise.all([
-					launcher.stop(recorded.workerId, 0),
-					launcher.stop(nameless.workerId, 0),
-				]);
+				await Promise.all([launcher.stop(recorded.workerId, 0), launcher.stop(nameless.workerId, 0)]);
 				other.clear();
 			}
 		},
 	);
 
-	it.runIf(linux)(
-		"D34: never takes the service itself or another service's worker for a stray",
-		async () => {
-			const spec = samples.spec("runs");
-			const script =
-				"const {sweepStrays} = await import(process.argv[1]); const {systemClock: clock} " +
-				"= await import(process.argv[2]); console.log(JSON.stringify(await sweepStrays({clock, " +
-				'serviceId: "nested", known: []})))';
-			const paths = ["process/strays.ts", "../clock.ts"].map(
-				(name) => new URL(`../../src/launchers/${name}`, import.meta.url).href,
-			);
-			const command = [process.execPath, "--input-type=module", "-e", script, ...paths];
-			const launcher = open();
-			await launcher.start(spec);
-			const nested = withSettings(samples.script(""), { command });
-			const exit = await run({ ...nested, serviceId: "nested" });
-			expect(exit).toMatchObject({ code: 0, lastOutput: "[]" });
-			expect(await launcher.list()).toEqual([spec.workerId]);
-			await launcher.stop(spec.workerId, 0);
-		},
-	);
+	it.runIf(linux)("D34: never takes the service itself or another service's worker for a stray", async () => {
+		const spec = samples.spec("runs");
+		const script =
+			"const {sweepStrays} = await import(process.argv[1]); const {systemClock: clock} " +
+			"= await import(process.argv[2]); console.log(JSON.stringify(await sweepStrays({clock, " +
+			'serviceId: "nested", known: []})))';
+		const paths = ["process/strays.ts", "../clock.ts"].map(
+			(name) => new URL(`../../src/launchers/${name}`, import.meta.url).href,
+		);
+		const command = [process.execPath, "--input-type=module", "-e", script, ...paths];
+		const launcher = open();
+		await launcher.start(spec);
+		const nested = withSettings(samples.script(""), { command });
+		const exit = await run({ ...nested, serviceId: "nested" });
+		expect(exit).toMatchObject({ code: 0, lastOutput: "[]" });
+		expect(await launcher.list()).toEqual([spec.workerId]);
+		await launcher.stop(spec.workerId, 0);
+	});
 });

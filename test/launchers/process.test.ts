@@ -71,15 +71,12 @@ describe("process launcher: start", () => {
 		expect(exit).toMatchObject({ code: 0, lastOutput: `40\n${64 * 1024}\n${64 * 1024}\n0` });
 	});
 
-	it.skipIf(!linux)(
-		"D25: one that allocates more than memoryMb ends; the service does not",
-		async () => {
-			const command = ["sh", "-c", "head -c 200m /dev/zero | tail -c 100m >/dev/null; echo over"];
-			const limits = { memoryMb: 32 };
-			const exit = await run(withSettings(samples.script(""), { command, limits }));
-			expect(exit.lastOutput).toMatch(/(memory|allocate)[^]*over/i);
-		},
-	);
+	it.skipIf(!linux)("D25: one that allocates more than memoryMb ends; the service does not", async () => {
+		const command = ["sh", "-c", "head -c 200m /dev/zero | tail -c 100m >/dev/null; echo over"];
+		const limits = { memoryMb: 32 };
+		const exit = await run(withSettings(samples.script(""), { command, limits }));
+		expect(exit.lastOutput).toMatch(/(memory|allocate)[^]*over/i);
+	});
 
 	it.skipIf(process.getuid?.() !== 0)("D25: user is another user, without groups", async () => {
 		const command = ["sh", "-c", "id -u; id -G; echo $HOME; touch /etc/sluice-test"];
@@ -97,28 +94,14 @@ describe("process launcher: start", () => {
 
 	it.each([
 		["an empty command", { command: [] }, /its command is empty/],
-		[
-			"a missing folder",
-			{ cwd: "/no/such/folder" },
-			/the working directory \/no\/such\/folder does not exist/,
-		],
-		[
-			"a missing file",
-			{ command: ["./absent.sh"] },
-			/"\.\/absent\.sh", or the interpreter .* was not found/,
-		],
+		["a missing folder", { cwd: "/no/such/folder" }, /the working directory \/no\/such\/folder does not exist/],
+		["a missing file", { command: ["./absent.sh"] }, /"\.\/absent\.sh", or the interpreter .* was not found/],
 		["a file that is no program", { command: [samples.root] }, /may not be executed/],
-		[
-			"a name that PATH does not have",
-			{ command: ["absent"] },
-			/"absent" was not found on its PATH/,
-		],
+		["a name that PATH does not have", { command: ["absent"] }, /"absent" was not found on its PATH/],
 		["an impossible argument", { command: ["sh", "\0"] }, /failed to start/],
 	])("refuses %s with a sentence", async (_, change, sentence) => {
 		const launcher = open();
-		await expect(launcher.start(withSettings(samples.spec("exits"), change))).rejects.toThrow(
-			sentence,
-		);
+		await expect(launcher.start(withSettings(samples.spec("exits"), change))).rejects.toThrow(sentence);
 		await launcher.close();
 	});
 
@@ -141,9 +124,7 @@ describe("process launcher: start", () => {
 			/runpod-volume of launcher.volumes is a link to .*models, not a link to .*others: remove it/,
 		);
 		const nowhere = withSettings(samples.spec("runs"), { volumes: ["models:/proc/models"] });
-		await expect(launcher.start(nowhere)).rejects.toThrow(
-			/a link at \/proc\/models to .*models cannot be created/,
-		);
+		await expect(launcher.start(nowhere)).rejects.toThrow(/a link at \/proc\/models to .*models cannot be created/);
 	});
 
 	it("refuses a second worker under the same id", async () => {
@@ -183,9 +164,7 @@ describe("process launcher: exit", () => {
 
 	it("shows the last whole lines of a long output, at most 2,000 characters", async () => {
 		const exit = await run(
-			samples.script(
-				'i=0; while [ $i -lt 5000 ]; do i=$((i+1)); echo "line $i"; done; echo "the end" >&2',
-			),
+			samples.script('i=0; while [ $i -lt 5000 ]; do i=$((i+1)); echo "line $i"; done; echo "the end" >&2'),
 		);
 		expect(exit.lastOutput.length).toBeLessThanOrEqual(2000);
 		expect(exit.lastOutput.length).toBeGreaterThan(1900);
@@ -201,10 +180,7 @@ describe("process launcher: exit", () => {
 		await samples.ready(spec);
 		await launcher.close();
 		samples.release(spec);
-		await until(
-			"the leader has ended and its child is left alone",
-			() => samples.processes(spec) === 1,
-		);
+		await until("the leader has ended and its child is left alone", () => samples.processes(spec) === 1);
 		await exitsOfAnother();
 		expect(exits.of(spec.workerId)).toEqual([]);
 		expect(samples.processes(spec)).toBe(1);
@@ -227,9 +203,7 @@ describe("process launcher: exit", () => {
 describe("process launcher: stop", () => {
 	it.runIf(linux)("ends a grandchild that left the process group", async () => {
 		const launcher = open();
-		const spec = samples.script(
-			`${lines.HERE}; setsid sh -c '${lines.HERE}; ${lines.READY}; exec sleep 300' & wait`,
-		);
+		const spec = samples.script(`${lines.HERE}; setsid sh -c '${lines.HERE}; ${lines.READY}; exec sleep 300' & wait`);
 		await launcher.start(spec);
 		await samples.ready(spec);
 		expect(samples.processes(spec)).toBe(2);
@@ -243,15 +217,10 @@ describe("process launcher: stop", () => {
 		const spec = samples.spec("exits");
 		const { pid } = await launcher.start(spec);
 		// Without a turn of the event loop, so that the launcher cannot have received it.
-		for (
-			const deadline = performance.now() + 10_000;
-			runs(pid as number) && performance.now() < deadline;
-		);
+		for (const deadline = performance.now() + 10_000; runs(pid as number) && performance.now() < deadline; );
 		expect(await launcher.list()).toEqual([]);
 		await launcher.stop(spec.workerId, 0);
-		expect(exits.of(spec.workerId)).toEqual([
-			{ workerId: spec.workerId, code: 7, lastOutput: "last words" },
-		]);
+		expect(exits.of(spec.workerId)).toEqual([{ workerId: spec.workerId, code: 7, lastOutput: "last words" }]);
 	});
 
 	it("reports an adopted worker once when its leader is seen to end during the stop", async () => {
@@ -276,8 +245,7 @@ describe("process launcher: stop", () => {
 	it("waits for a child that outlives the leader in its grace", async () => {
 		const launcher = open();
 		const child =
-			`trap "sleep 0.3; echo drained; exit" TERM; ${lines.HERE}; ${lines.READY}; while ` +
-			":; do sleep 0.01; done";
+			`trap "sleep 0.3; echo drained; exit" TERM; ${lines.HERE}; ${lines.READY}; while ` + ":; do sleep 0.01; done";
 		const spec = samples.script(`${lines.HERE}; sh -c '${child}' & wait`);
 		const exits = exitsOf(launcher);
 		await launcher.start(spec);
@@ -309,10 +277,7 @@ describe("process launcher: logs", () => {
 			expect(statSync(path).size).toBe(16 * 1024 * 1024);
 			truncateSync(path, 16 * 1024 * 1024 + 1);
 			await manual.advance(2000);
-			expect([statSync(path).size, statSync(`${path}.old`).size]).toEqual([
-				0,
-				16 * 1024 * 1024 + 1,
-			]);
+			expect([statSync(path).size, statSync(`${path}.old`).size]).toEqual([0, 16 * 1024 * 1024 + 1]);
 			await watching.close();
 			// Ending a group takes time that passes.
 			await first.adopt(spec.workerId, handle);
@@ -325,9 +290,7 @@ describe("process launcher: logs", () => {
 		const file = join(samples.root, "a-file");
 		writeFileSync(file, "");
 		const launcher = processLauncher({ clock, logDir: file });
-		await expect(launcher.start(samples.spec("exits"))).rejects.toThrow(
-			/cannot open the log of worker/,
-		);
+		await expect(launcher.start(samples.spec("exits"))).rejects.toThrow(/cannot open the log of worker/);
 		expect(await launcher.list()).toEqual([]);
 	});
 });

@@ -77,8 +77,7 @@ export function sampleWorkers() {
 		spec: (behaviour: Behaviour) => script(SCRIPTS[behaviour]),
 		ready: (spec: WorkerSpec<ProcessSettings>) =>
 			until(`${spec.workerId} is ready`, () => readdirSync(folder(spec)).includes("ready")),
-		release: (spec: WorkerSpec<ProcessSettings>) =>
-			writeFileSync(join(folder(spec), "release"), ""),
+		release: (spec: WorkerSpec<ProcessSettings>) => writeFileSync(join(folder(spec), "release"), ""),
 		pids,
 		processes: (spec: WorkerSpec<ProcessSettings>) => pids(spec).length,
 		clear() {
@@ -97,8 +96,7 @@ export const lines = { HERE, CHILD, READY };
 /** Whether a process is there and no zombie. */
 export function runs(pid: number): boolean {
 	try {
-		if (process.platform === "linux")
-			return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+		if (process.platform === "linux") return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
 		return process.kill(pid, 0);
 	} catch {
 		return false;

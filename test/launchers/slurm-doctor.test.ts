@@ -6,8 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Finding } from "../../src/core/finding.ts";
 import { findings } from "../../src/launchers/slurm/doctor.ts";
 import type { SlurmSettings } from "../../src/launchers/slurm/settings.ts";
-import { GPUS, noSlurm, startSlurm, titled } from "../support/slurm.ts";
-import type { SlurmCluster } from "../support/slurm.ts";
+import { GPUS, noSlurm, type SlurmCluster, startSlurm, titled } from "../support/slurm.ts";
 
 const root = mkdtempSync(join(tmpdir(), "sluice-slurm-"));
 

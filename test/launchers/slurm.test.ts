@@ -5,13 +5,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
 import type { Exit, Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";
 import { logPath } from "../../src/launchers/log-files.ts";
-import { slurmCommands, SlurmFailure } from "../../src/launchers/slurm/commands.ts";
-import type { RunCommand } from "../../src/launchers/slurm/commands.ts";
+import { type RunCommand, slurmCommands, SlurmFailure } from "../../src/launchers/slurm/commands.ts";
 import { slurmLauncher } from "../../src/launchers/slurm/launcher.ts";
 import { folderOf } from "../../src/launchers/slurm/script.ts";
 import type { SlurmSettings } from "../../src/launchers/slurm/settings.ts";
-import { noSlurm, startSlurm, titled } from "../support/slurm.ts";
-import type { SlurmCluster } from "../support/slurm.ts";
+import { noSlurm, type SlurmCluster, startSlurm, titled } from "../support/slurm.ts";
 import { until } from "../support/until.ts";
 import { conformance, exitsOf } from "./index.ts";
 import { SCRIPTS } from "./sample-workers.ts";
@@ -95,9 +93,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 			const seen = [
 				await cluster.run("scontrol", "show", "job", "--details", String(job)),
 				await cluster.run("scontrol", "write", "batch_script", String(job), "-"),
-				await cluster
-					.run("squeue", "--noheader", "--job", String(job), "--Format=ALL:.1000")
-					.catch(() => ""),
+				await cluster.run("squeue", "--noheader", "--job", String(job), "--Format=ALL:.1000").catch(() => ""),
 				readFileSync(logPath(logDir, spec.workerId), "utf8"),
 				...pidsOf(spec).map((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8")),
 			];
@@ -131,9 +127,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 			await launcher.start(second!);
 			expect(await noticed(second!, "waiting")).toMatchObject({ code: "queued" });
 			await until("Slurm's reason", () =>
-				notices.some(
-					(each) => "message" in each && / is pending: (Resources|Priority) \(/.test(each.message),
-				),
+				notices.some((each) => "message" in each && / is pending: (Resources|Priority) \(/.test(each.message)),
 			);
 			await launcher.stop(first!.workerId, 0);
 			await noticed(second!, "running");
@@ -171,9 +165,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 
 		it("D29: a worker that uses too much memory says its limit", async () => {
 			const fill = "const all = []; setInterval(() => all.push(Buffer.alloc(2e7, 1)), 20)";
-			const exit = await run(
-				script("", { command: [process.execPath, "-e", fill], memory: "100M" }),
-			);
+			const exit = await run(script("", { command: [process.execPath, "-e", fill], memory: "100M" }));
 			expect(exit.reason).toEqual({
 				code: "out_of_memory",
 				crash: true,
@@ -259,9 +251,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 			expect([...first.exits.of(spec.workerId), ...second.exits.of(spec.workerId)]).toEqual([]);
 			down = false;
 			expect(await second.exits.next(spec.workerId)).toMatchObject({ code: 3 });
-			expect(
-				second.said.filter((text) => text.includes("the queue could not be read")),
-			).toHaveLength(1);
+			expect(second.said.filter((text) => text.includes("the queue could not be read"))).toHaveLength(1);
 		});
 	});
 
@@ -330,9 +320,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 			await first.launcher.close();
 			const { launcher } = open();
 			expect(await launcher.adopt(kept.workerId, handle)).toBe(true);
-			expect(
-				await launcher.removeStrays({ serviceId: mine, recorded: [kept.workerId], endpoints }),
-			).toBe(1);
+			expect(await launcher.removeStrays({ serviceId: mine, recorded: [kept.workerId], endpoints })).toBe(1);
 			await until("the stray to end", () => pidsOf(lost).length === 0);
 			expect([kept, other].map((each) => pidsOf(each).length)).toEqual([1, 1]);
 		});
@@ -377,9 +365,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 				code: 0,
 				lastOutput: expect.stringMatching(/end$/),
 			});
-			const numbers = [...readFileSync(log, "utf8").matchAll(/line (\d+)/g)].map((each) =>
-				Number(each[1]),
-			);
+			const numbers = [...readFileSync(log, "utf8").matchAll(/line (\d+)/g)].map((each) => Number(each[1]));
 			expect(numbers).toEqual(numbers.map((_, index) => index + 1));
 			expect(statSync(log).mode & 0o777).toBe(0o600);
 		});

@@ -1,7 +1,6 @@
 /** The clients of an endpoint, which share its jobs and may end at any moment. */
 import type { Api } from "../torture/api.ts";
-import { useEndpoint } from "../torture/clients.ts";
-import type { ClientOptions } from "../torture/clients.ts";
+import { type ClientOptions, useEndpoint } from "../torture/clients.ts";
 import type { Participants, Schedule } from "./schedule.ts";
 
 interface Clients {
@@ -50,8 +49,7 @@ function mortal(api: Api): { api: Api; leave: () => void; left: Promise<void> } 
 	return {
 		api: {
 			...api,
-			call: (url, call) =>
-				end.signal.aborted ? never : api.call(url, { ...call, signal: end.signal }),
+			call: (url, call) => (end.signal.aborted ? never : api.call(url, { ...call, signal: end.signal })),
 			open: (url, headers) => (end.signal.aborted ? never : api.open(url, headers)),
 		},
 		leave() {

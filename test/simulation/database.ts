@@ -93,9 +93,7 @@ export async function openSimulatedDatabase(): Promise<SimulatedDatabase> {
 		.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
 		.all()
 		.map((row) => String((row as unknown as string[])[0]))
-		.filter(
-			(name) => !kept.has(name) && (name === "sqlite_sequence" || !name.startsWith("sqlite_")),
-		)
+		.filter((name) => !kept.has(name) && (name === "sqlite_sequence" || !name.startsWith("sqlite_")))
 		.map((name) => `DELETE FROM "${name}"`);
 	db.exec("INSERT INTO meta (name, value) VALUES ('identity', 'simulated')");
 	rows.push("INSERT INTO meta (name, value) VALUES ('identity', 'simulated')");

@@ -2,8 +2,7 @@
  * What the HTTP layer does with a request, without sockets: one call of the engine, and the answer.
  * Paths, bodies and status codes are those of the service.
  */
-import type { JobResult } from "../../src/core/job-view.ts";
-import { jobView, statusView } from "../../src/core/job-view.ts";
+import { type JobResult, jobView, statusView } from "../../src/core/job-view.ts";
 import { isFinal } from "../../src/core/job-states.ts";
 import { errorBody } from "../../src/core/errors.ts";
 import { readReport } from "../../src/core/report.ts";
@@ -84,11 +83,7 @@ async function client(engine: Engine, request: Request, connection: Connection):
 	}
 }
 
-function submission(
-	engine: Engine,
-	{ path, body, key }: Request,
-	operation: "run" | "runsync",
-): SubmitRequest {
+function submission(engine: Engine, { path, body, key }: Request, operation: "run" | "runsync"): SubmitRequest {
 	const { input, policy, webhook } = JSON.parse(body) as Record<string, unknown>;
 	const read = readSubmission({ input: "object", policy, webhook });
 	if (!read.ok) throw new Error(JSON.stringify(read.faults));
@@ -147,9 +142,7 @@ async function worker(engine: Engine, request: Request, connection: Connection):
 		}
 		case "job-stop": {
 			const jobsToStop = await engine.workers.pollStops({ worker: caller, signal: left });
-			return jobsToStop.length === 0
-				? { status: 204, text: "" }
-				: ok(JSON.stringify({ jobsToStop }));
+			return jobsToStop.length === 0 ? { status: 204, text: "" } : ok(JSON.stringify({ jobsToStop }));
 		}
 		case "ping": {
 			const named = (query.get("job_id") ?? "").split(",").filter((each) => each !== "");
@@ -161,9 +154,7 @@ async function worker(engine: Engine, request: Request, connection: Connection):
 			return ok("{}");
 		case "job-done-batch": {
 			const lines = body.split("\n").map((line) => JSON.parse(line) as Posted);
-			return ok(
-				JSON.stringify(await Promise.all(lines.map((line) => statusOf(engine, caller, line)))),
-			);
+			return ok(JSON.stringify(await Promise.all(lines.map((line) => statusOf(engine, caller, line)))));
 		}
 		case "job-stream":
 		case "job-stream-batch": {
@@ -188,8 +179,7 @@ interface Posted {
 }
 
 async function report(engine: Engine, caller: Worker, posted: Posted): Promise<void> {
-	const text = (value: unknown): string | undefined =>
-		value === undefined ? undefined : JSON.stringify(value);
+	const text = (value: unknown): string | undefined => (value === undefined ? undefined : JSON.stringify(value));
 	const parts = {
 		output: text(posted.output),
 		error: text(posted.error),

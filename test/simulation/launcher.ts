@@ -43,8 +43,7 @@ export function platform(q: {
 	const workers = new Map<string, Running>();
 	let numbers = 0;
 
-	const alive = (endpoint: string): number =>
-		[...workers.values()].filter((each) => each.endpoint === endpoint).length;
+	const alive = (endpoint: string): number => [...workers.values()].filter((each) => each.endpoint === endpoint).length;
 
 	function begin({
 		workerId,
@@ -143,9 +142,7 @@ export function platform(q: {
 				list: () => inProcess(async () => [...mine]),
 				removeStrays: ({ serviceId }) =>
 					inProcess(async () => {
-						const strays = [...workers.values()].filter(
-							(each) => each.serviceId === serviceId && !mine.has(each.id),
-						);
+						const strays = [...workers.values()].filter((each) => each.serviceId === serviceId && !mine.has(each.id));
 						await Promise.all(strays.map((each) => stop(each, 0)));
 						return strays.length;
 					}),

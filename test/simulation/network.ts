@@ -137,13 +137,7 @@ class Exchange {
 	private broken = false;
 	private server: Listener | undefined;
 
-	constructor(
-		network: Network,
-		o: NetworkOptions,
-		request: Request,
-		stream: boolean,
-		signal: AbortSignal | undefined,
-	) {
+	constructor(network: Network, o: NetworkOptions, request: Request, stream: boolean, signal: AbortSignal | undefined) {
 		this.network = network;
 		this.o = o;
 		this.request = request;
@@ -159,8 +153,7 @@ class Exchange {
 		const { network, request } = this;
 		const { world, random } = this.o;
 		world.after(network.delay(), () => this.arrive());
-		if (isRepeatable(request) && random() < TWICE)
-			world.after(network.delay(), () => this.arriveAgain());
+		if (isRepeatable(request) && random() < TWICE) world.after(network.delay(), () => this.arriveAgain());
 	}
 
 	/** The client gives up, or is dead: the server learns of it later, if the network allows. */

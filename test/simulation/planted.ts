@@ -26,11 +26,7 @@ export const PLANTED: readonly Planted[] = [
 				store: ({ jobs }) => ({
 					jobs: {
 						insert: (q) =>
-							jobs.insert(
-								!q.idempotency && lies()
-									? { ...q, submission: { ...q.submission, endpoint: "x" } }
-									: q,
-							),
+							jobs.insert(!q.idempotency && lies() ? { ...q, submission: { ...q.submission, endpoint: "x" } } : q),
 					},
 				}),
 			};
@@ -53,8 +49,7 @@ export const PLANTED: readonly Planted[] = [
 			return {
 				store: ({ jobs }) => ({
 					jobs: {
-						report: (q) =>
-							lies() ? Promise.resolve({ ok: false, why: "state" } as const) : jobs.report(q),
+						report: (q) => (lies() ? Promise.resolve({ ok: false, why: "state" } as const) : jobs.report(q)),
 					},
 				}),
 			};
@@ -146,9 +141,7 @@ export const PLANTED: readonly Planted[] = [
 					async move(q) {
 						if (q.on !== "cancel") return await jobs.move(q);
 						const found = await jobs.get({ ...q, large: "size" });
-						return found
-							? { ok: true, job: { ...found.job, state: "CANCELLED", endedAt: q.now } }
-							: await jobs.move(q);
+						return found ? { ok: true, job: { ...found.job, state: "CANCELLED", endedAt: q.now } } : await jobs.move(q);
 					},
 				},
 			}),

@@ -4,8 +4,7 @@
  * resolves.
  */
 import type { Clock } from "../../src/clock.ts";
-import { sleepOn } from "./world.ts";
-import type { Event, World } from "./world.ts";
+import { type Event, sleepOn, type World } from "./world.ts";
 
 export class Process {
 	alive = true;

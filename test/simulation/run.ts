@@ -43,8 +43,7 @@ const { failure, ...counts } = await search({
 });
 const seconds = (performance.now() - began) / 1000;
 const history = join(values.keep, `sluice-simulation-${failure?.seed}.jsonl`);
-if (failure)
-	writeFileSync(history, failure.history.map((op) => `${JSON.stringify(op)}\n`).join(""));
+if (failure) writeFileSync(history, failure.history.map((op) => `${JSON.stringify(op)}\n`).join(""));
 const { simulatedMs, ...shown } = counts;
 process.stdout.write(
 	`${JSON.stringify(

@@ -2,8 +2,7 @@
 import type { Endpoint } from "../../src/core/endpoint.ts";
 import { readEndpoint } from "../../src/endpoint-settings.ts";
 import type { EndpointTerms } from "../torture/history.ts";
-import { planOf, random } from "../torture/plan.ts";
-import type { EndpointName } from "../torture/plan.ts";
+import { type EndpointName, planOf, random } from "../torture/plan.ts";
 
 /**
  * - `crash`: of the server, at one of its next actions
@@ -142,10 +141,7 @@ export function endpointOf({ endpoint: id, launched, retentionMs: kept }: Partic
 		scalerType: "REQUEST_COUNT",
 		scalerValue: 1,
 		leaseMs: LEASE_MS,
-		limits:
-			id === "queue"
-				? { queue: QUEUE_LIMIT, run: NO_RATES, runsync: NO_RATES, status: NO_RATES }
-				: "off",
+		limits: id === "queue" ? { queue: QUEUE_LIMIT, run: NO_RATES, runsync: NO_RATES, status: NO_RATES } : "off",
 		retention: { run: kept, runsync: kept, records: 0 },
 	});
 	if (!read.ok) throw new Error(JSON.stringify(read.faults));

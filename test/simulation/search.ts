@@ -1,14 +1,11 @@
 /** Simulates one schedule after another until the first that breaks a rule, which it shrinks. */
 import type { Violation } from "../torture/checker/job-history.ts";
 import type { Op } from "../torture/history.ts";
-import { openSimulatedDatabase } from "./database.ts";
-import type { SimulatedDatabase } from "./database.ts";
-import { scheduleOf } from "./schedule.ts";
-import type { Schedule } from "./schedule.ts";
+import { openSimulatedDatabase, type SimulatedDatabase } from "./database.ts";
+import { type Schedule, scheduleOf } from "./schedule.ts";
 import type { Plant } from "./server.ts";
 import { shrink } from "./shrink.ts";
-import { simulate } from "./simulate.ts";
-import type { Simulated } from "./simulate.ts";
+import { simulate, type Simulated } from "./simulate.ts";
 
 export interface SearchOptions {
 	/** Of the first schedule; the next ones count on from it. */
@@ -98,9 +95,7 @@ export async function search(o: SearchOptions): Promise<Found> {
 			const { violations } = result;
 			const rules = new Set(violations.map(({ rule }) => rule));
 			const fails = (smaller: Schedule): boolean =>
-				simulate(smaller, { database, plant: plant() }).violations.some(({ rule }) =>
-					rules.has(rule),
-				);
+				simulate(smaller, { database, plant: plant() }).violations.some(({ rule }) => rules.has(rule));
 			const shrunk = await inTurn(() => shrink(schedule, fails, tries));
 			const { history, violations: shrunkViolations } = await runOnce(database, shrunk, plant);
 			found.failure = { seed: schedule.seed, violations, shrunk, history, shrunkViolations };

@@ -44,8 +44,7 @@ export async function settle(o: Settled, last: boolean): Promise<void> {
 	if (!last) return;
 	for (const job of [...tracker.jobs.values()]) tracker.close(job);
 	// Of results that have expired the end may be unknown.
-	for (const { id, retention } of o.endpoints)
-		if (retention.run > SETTLE_MS) await readHealth(api, tracker, id);
+	for (const { id, retention } of o.endpoints) if (retention.run > SETTLE_MS) await readHealth(api, tracker, id);
 }
 
 async function cancel({ api, tracker }: Settled, { endpoint, id }: Tracked): Promise<void> {

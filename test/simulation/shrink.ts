@@ -2,11 +2,7 @@
 import type { Schedule } from "./schedule.ts";
 
 /** The smallest schedule found that still fails; it is tried at most `tries` times. */
-export function shrink(
-	schedule: Schedule,
-	fails: (schedule: Schedule) => boolean,
-	tries = 400,
-): Schedule {
+export function shrink(schedule: Schedule, fails: (schedule: Schedule) => boolean, tries = 400): Schedule {
 	let best = schedule;
 	let left = tries;
 
@@ -22,8 +18,7 @@ export function shrink(
 	/** Leaves out parts, first large ones. */
 	function fewer<T>(list: () => readonly T[], change: (kept: T[]) => Partial<Schedule>): void {
 		for (let size = list().length; size >= 1; size = size >> 1)
-			for (let at = 0; at < list().length; )
-				if (!tryOne(change(list().toSpliced(at, size)))) at += size;
+			for (let at = 0; at < list().length; ) if (!tryOne(change(list().toSpliced(at, size)))) at += size;
 	}
 
 	for (let before = -1; before !== sizeOf(best); ) {

@@ -11,17 +11,14 @@ import type { Op } from "../torture/history.ts";
 import { random as randomOf } from "../torture/plan.ts";
 import { deliveries } from "../torture/receiver.ts";
 import { tracker as track } from "../torture/tracker.ts";
-import { live, work } from "../torture/worker.ts";
-import type { WorkerOptions } from "../torture/worker.ts";
+import { live, work, type WorkerOptions } from "../torture/worker.ts";
 import { startClients } from "./clients.ts";
 import type { SimulatedDatabase } from "./database.ts";
 import { platform } from "./launcher.ts";
 import { Network } from "./network.ts";
 import { Process } from "./process.ts";
-import { endpointOf } from "./schedule.ts";
-import type { Fault, Participants, Schedule } from "./schedule.ts";
-import { startServer } from "./server.ts";
-import type { Plant, SimulatedServer } from "./server.ts";
+import { endpointOf, type Fault, type Participants, type Schedule } from "./schedule.ts";
+import { type Plant, type SimulatedServer, startServer } from "./server.ts";
 import { settle, SETTLE_MS } from "./settle.ts";
 import { simulatedStore } from "./store.ts";
 import { World } from "./world.ts";
@@ -97,11 +94,7 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 		world,
 		random: rest("platform"),
 		program: ({ id, endpoint }, signal) =>
-			live(
-				id,
-				workerOptions(schedule.participants.find((each) => each.endpoint === endpoint)!, rest(id)),
-				signal,
-			),
+			live(id, workerOptions(schedule.participants.find((each) => each.endpoint === endpoint)!, rest(id)), signal),
 		started(endpoint, alive) {
 			const at = time.now();
 			const op = { op: "launched", by: "platform", endpoint, alive, result: "ok" } as const;
@@ -115,8 +108,7 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 				signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
 				if (!process.act()) return;
 				const broken = { error: "the connection broke" };
-				const answered = (answer: WebhookAnswer): void =>
-					void process.after(network.delay(), () => resolve(answer));
+				const answered = (answer: WebhookAnswer): void => void process.after(network.delay(), () => resolve(answer));
 				world.after(network.delay(), () => {
 					if (network.isLost()) return answered(broken);
 					const sent = { delivery: id, body: JSON.parse(stringOf(body)), from: time.now() };
@@ -225,9 +217,7 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 					each,
 					() =>
 						(database.faults =
-							kind === "full"
-								? { failsNext: fails, isMoved: never }
-								: { failsNext: never, isMoved: fails }),
+							kind === "full" ? { failsNext: fails, isMoved: never } : { failsNext: never, isMoved: fails }),
 					() => (database.faults = healthy),
 				);
 			}
@@ -261,8 +251,7 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 	for (const client of clients) void client.then(() => (clientsLeft -= 1));
 	const isOver = (): boolean => found.length > 0;
 	const end = (stuck?: string): Simulated => {
-		if (stuck !== undefined && !isOver())
-			found.push({ rule: "ends", what: `${stuck} did not end`, lines: [] });
+		if (stuck !== undefined && !isOver()) found.push({ rule: "ends", what: `${stuck} did not end`, lines: [] });
 		const violations = found.length > 0 ? found : checked.finish();
 		isJudged = true;
 		working.abort();
@@ -272,8 +261,7 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 		return { ...checked.counts, events: world.events, ms, restarts, violations };
 	};
 	const START = time.now();
-	if (!world.run(() => isOver() || (clientsLeft === 0 && faultsLeft === 0), CLIENTS_MS))
-		return end("clients");
+	if (!world.run(() => isOver() || (clientsLeft === 0 && faultsLeft === 0), CLIENTS_MS)) return end("clients");
 	const resting = { api, time, tracker, endpoints: endpoints.map(({ settings }) => settings) };
 	for (const again of [false, true]) {
 		if (again) server!.process.kill();
@@ -291,7 +279,6 @@ function bytesOf(random: () => number): Random {
 /** FNV-1a. */
 function hashOf(text: string): number {
 	let hash = 0x811c9dc5;
-	for (let at = 0; at < text.length; at += 1)
-		hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+	for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
 	return hash;
 }

@@ -1,7 +1,6 @@
 /** A slice of `npm run simulate`, and that it finds what is planted. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openSimulatedDatabase } from "./database.ts";
-import type { SimulatedDatabase } from "./database.ts";
+import { openSimulatedDatabase, type SimulatedDatabase } from "./database.ts";
 import { PLANTED } from "./planted.ts";
 import { scheduleOf } from "./schedule.ts";
 import { runOnce, search } from "./search.ts";

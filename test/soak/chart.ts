@@ -1,7 +1,6 @@
 /** Draws the series of a soak as small multiples: an SVG for light and dark pages. */
 import { medianOf, medians } from "./flatness.ts";
-import { seriesOf, short } from "./series.ts";
-import type { Sample, Series } from "./series.ts";
+import { type Sample, type Series, seriesOf, short } from "./series.ts";
 
 const COLUMNS = 2;
 const [WIDTH, HEIGHT] = [430, 150];
@@ -32,8 +31,7 @@ export function chart(title: string, samples: readonly Sample[]): string {
 		const inside = panel(name, series, { end, faults: faults.map(({ at }) => at), id: index });
 		return `<g transform="translate(${x} ${y})">${inside}</g>`;
 	});
-	const note =
-		"Minutes since the start. Dotted: a server was killed. Medians of equal spans of time.";
+	const note = "Minutes since the start. Dotted: a server was killed. Medians of equal spans of time.";
 	return [
 		`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
 			`viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">`,
@@ -68,8 +66,7 @@ function panel(name: string, series: readonly Series[], { end, faults, id }: Fra
 		text(x(minute * 60), HEIGHT - 6, String(minute), 'text-anchor="middle"'),
 	);
 	const marks = faults.map(
-		(at) =>
-			`<line class="fault" x1="${px(x(at))}" x2="${px(x(at))}" y1="${TOP}" y2="${HEIGHT - BOTTOM}"/>`,
+		(at) => `<line class="fault" x1="${px(x(at))}" x2="${px(x(at))}" y1="${TOP}" y2="${HEIGHT - BOTTOM}"/>`,
 	);
 	const paths = lines.map((points, n) => {
 		const way = points.map(({ at, value }) => `${px(x(at))} ${px(y(value))}`).join("L");

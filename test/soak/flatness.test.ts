@@ -1,8 +1,7 @@
 /** The verdict of a soak finds planted growth, and none in series that restart, jump or vary. */
 import { describe, expect, it } from "vitest";
 import { random } from "../torture/plan.ts";
-import { flatness } from "./flatness.ts";
-import type { Bound, Point } from "./flatness.ts";
+import { type Bound, flatness, type Point } from "./flatness.ts";
 
 const BOUND: Bound = { percent: 10, least: 2 };
 const HOUR = 3600;
@@ -38,10 +37,7 @@ describe("a series that", () => {
 			"begins again, lower, and warms up",
 			(at) => ({ value: 100 - 60 * Math.exp(-(at % 1800) / 120), life: Math.floor(at / 1800) }),
 		],
-		[
-			"has a larger process after a restart",
-			(at) => ({ value: at < 2400 ? 50 : 100, life: Math.floor(at / 2400) }),
-		],
+		["has a larger process after a restart", (at) => ({ value: at < 2400 ? 50 : 100, life: Math.floor(at / 2400) })],
 	])("%s is flat", (_, of) => {
 		expect(flatness(series(of), BOUND).verdict).toBe("flat");
 	});

@@ -95,16 +95,13 @@ export function medianOf(values: readonly number[]): number {
 }
 
 function slopesOf(points: readonly Point[]): number[] {
-	return points.flatMap((a, index) =>
-		points.slice(index + 1).map((b) => (b.value - a.value) / (b.at - a.at)),
-	);
+	return points.flatMap((a, index) => points.slice(index + 1).map((b) => (b.value - a.value) / (b.at - a.at)));
 }
 
 /** Of Theil-Sen's slope, by the variance of Kendall's statistic. */
 function interval(sorted: readonly number[], counts: readonly number[]): [number, number] {
 	const variance = counts.reduce((sum, n) => sum + (n * (n - 1) * (2 * n + 5)) / 18, 0);
 	const half = CONFIDENCE * Math.sqrt(variance);
-	const at = (index: number): number =>
-		sorted[Math.min(sorted.length - 1, Math.max(0, Math.round(index)))]!;
+	const at = (index: number): number => sorted[Math.min(sorted.length - 1, Math.max(0, Math.round(index)))]!;
 	return [at((sorted.length - half) / 2), at((sorted.length + half) / 2)];
 }

@@ -5,8 +5,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chart } from "./chart.ts";
-import { judge, verdictTable } from "./series.ts";
-import type { Sample } from "./series.ts";
+import { judge, type Sample, verdictTable } from "./series.ts";
 
 const TITLES: Record<string, string> = {
 	sqlite: "Soak, SQLite, one server",

@@ -34,11 +34,8 @@ const { values } = parseArgs({
 	},
 });
 const { store } = values;
-if (store !== "sqlite" && store !== "postgres")
-	throw new Error(`Unknown store ${store}; expected sqlite or postgres.`);
-const number = (
-	name: "servers" | "minutes" | "rate" | "seed" | "kills" | "cycle" | "every" | "scale",
-) => {
+if (store !== "sqlite" && store !== "postgres") throw new Error(`Unknown store ${store}; expected sqlite or postgres.`);
+const number = (name: "servers" | "minutes" | "rate" | "seed" | "kills" | "cycle" | "every" | "scale") => {
 	const value = Number(values[name]);
 	const isZero = value === 0 && (name === "kills" || name === "seed");
 	if (!(value > 0) && !isZero) throw new Error(`--${name} must be a number above 0.`);

@@ -1,8 +1,7 @@
 /** Growth that is planted in one measure of the samples is found there, and nowhere else. */
 import { expect, it } from "vitest";
 import { random } from "../torture/plan.ts";
-import { judge, verdictTable } from "./series.ts";
-import type { Sample } from "./series.ts";
+import { judge, type Sample, verdictTable } from "./series.ts";
 
 const MB = 2 ** 20;
 
@@ -47,32 +46,16 @@ it.each(["sqlite", "postgres"] as const)("finds no growth where none is planted:
 
 it.each<[string, "sqlite" | "postgres", (sample: Sample, part: number) => void]>([
 	["Resident memory, server 2", "sqlite", (s, part) => (s.servers[1]!.memory *= 1 + part)],
-	[
-		"Open file descriptors, server 1",
-		"sqlite",
-		(s, part) => (s.servers[0]!.descriptors += Math.round(40 * part)),
-	],
+	["Open file descriptors, server 1", "sqlite", (s, part) => (s.servers[0]!.descriptors += Math.round(40 * part))],
 	["Submission (/run), p50", "sqlite", (s, part) => s.submit && (s.submit.p50! *= 1 + 3 * part)],
 	["Whole job (/runsync), p99", "postgres", (s, part) => s.whole && (s.whole.p99! *= 1 + 2 * part)],
-	[
-		"Tables without keys and deliveries, size",
-		"sqlite",
-		(s, part) => (s.store!.data! += 80 * MB * part),
-	],
+	["Tables without keys and deliveries, size", "sqlite", (s, part) => (s.store!.data! += 80 * MB * part)],
 	["Log, size", "sqlite", (s, part) => (s.store!.wal += 60 * MB * part)],
 	["Payload files, size", "sqlite", (s, part) => (s.store!.payloads! += 400 * MB * part)],
-	[
-		"Tables without keys and deliveries, size",
-		"postgres",
-		(s, part) => (s.store!.data! += 80 * MB * part),
-	],
+	["Tables without keys and deliveries, size", "postgres", (s, part) => (s.store!.data! += 80 * MB * part)],
 	["Log, size", "postgres", (s, part) => (s.store!.wal += 60 * MB * part)],
 	["Dead rows, rows", "postgres", (s, part) => (s.store!.dead! += 30_000 * part)],
-	[
-		"Memory of PostgreSQL, all processes",
-		"postgres",
-		(s, part) => (s.store!.memory! += 100 * MB * part),
-	],
+	["Memory of PostgreSQL, all processes", "postgres", (s, part) => (s.store!.memory! += 100 * MB * part)],
 ])("finds what grows: %s, %s", (series, store, plant) => {
 	expect(growing(judge(samples(store, plant)))).toEqual([series]);
 });

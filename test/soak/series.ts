@@ -1,7 +1,6 @@
 /** The series of a soak: what of the samples is drawn and judged, and how much it may grow. */
 import type { Percentiles } from "./latency.ts";
-import { flatness } from "./flatness.ts";
-import type { Bound, Flatness, Point } from "./flatness.ts";
+import { type Bound, flatness, type Flatness, type Point } from "./flatness.ts";
 import type { ProcessSample, StoreSample } from "./sample.ts";
 
 /** One line of `samples.jsonl`. */
@@ -60,8 +59,7 @@ export function seriesOf(samples: readonly Sample[]): Series[] {
 		});
 		if (points.length > 0) series.push({ ...head, points });
 	};
-	const mb = (bytes: number | undefined): number | undefined =>
-		bytes === undefined ? undefined : bytes / MB;
+	const mb = (bytes: number | undefined): number | undefined => (bytes === undefined ? undefined : bytes / MB);
 
 	const count = samples[0]?.servers.length ?? 0;
 	for (let n = 0; n < count; n += 1) {
@@ -88,16 +86,13 @@ export function seriesOf(samples: readonly Sample[]): Series[] {
 	);
 	add({ ...size, panel: "Database file" }, ({ store }) => mb(store?.file));
 	add({ ...size, panel: "Log", bound: FILES }, ({ store }) => mb(store?.wal));
-	add({ ...size, panel: "Payload files", bound: { percent: 10, least: 64 } }, ({ store }) =>
-		mb(store?.payloads),
-	);
+	add({ ...size, panel: "Payload files", bound: { percent: 10, least: 64 } }, ({ store }) => mb(store?.payloads));
 	add(
 		{ panel: "Dead rows", name: "rows", unit: "", bound: { percent: 10, least: 5000 } },
 		(sample) => sample.store?.dead,
 	);
-	add(
-		{ panel: "Memory of PostgreSQL", name: "all processes", unit: "MB", bound: MEMORY },
-		(sample) => mb(sample.store?.memory),
+	add({ panel: "Memory of PostgreSQL", name: "all processes", unit: "MB", bound: MEMORY }, (sample) =>
+		mb(sample.store?.memory),
 	);
 	add({ panel: "Jobs submitted", name: "jobs", unit: "/s" }, ({ jobs }) => jobs);
 	return series;

@@ -7,10 +7,8 @@ import type { Op } from "../torture/history.ts";
 import { random as randomOf } from "../torture/plan.ts";
 import type { MeasuredSite } from "../torture/site.ts";
 import { machineTime } from "../torture/time.ts";
-import { torture } from "../torture/torture.ts";
-import type { Retention, Tortured, TortureOptions } from "../torture/torture.ts";
-import { LatencyWindow, percentiles } from "./latency.ts";
-import type { Percentiles } from "./latency.ts";
+import { type Retention, torture, type Tortured, type TortureOptions } from "../torture/torture.ts";
+import { LatencyWindow, percentiles, type Percentiles } from "./latency.ts";
 import { processSample, storeProbe } from "./sample.ts";
 import type { Sample } from "./series.ts";
 
@@ -121,8 +119,7 @@ export async function soak(o: SoakOptions): Promise<Soaked> {
 		auditAfterMs: AUDIT_AFTER_MS,
 		oneLargeOf: ONE_LARGE_OF,
 		pauses: [killMs / 2, killMs * 1.5],
-		sparesServers: () =>
-			now() - began < o.ms && ((now() - began) % cycleMs) / cycleMs >= KILLED_PART,
+		sparesServers: () => now() - began < o.ms && ((now() - began) % cycleMs) / cycleMs >= KILLED_PART,
 		cuts: () => (random() < CUT ? random() * CUT_MS : undefined),
 		pace: (signal) => pacer.next(signal),
 		record(op) {

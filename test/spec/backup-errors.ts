@@ -2,8 +2,7 @@
 import { backups } from "../../src/engine/availability/backups.ts";
 import type { BackupStore } from "../../src/store/contract/backup.ts";
 import type { Clock } from "../../src/clock.ts";
-import { KEY, call } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
+import { call, KEY, type TestService } from "../support/service.ts";
 import { untilTrue } from "../support/until.ts";
 
 type Answer = Awaited<ReturnType<typeof call>>;
@@ -30,9 +29,7 @@ export function backupErrors(
 	}
 
 	const neverCopied: BackupStore["copy"] = ({ signal }) =>
-		new Promise((_, reject) =>
-			signal.addEventListener("abort", () => reject(signal.reason as Error)),
-		);
+		new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
 	const failing = (message: string): BackupStore => ({
 		size: async () => 1,
 		copy: () => Promise.reject(new Error(message)),

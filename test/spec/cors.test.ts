@@ -4,11 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/http/routes.ts";
-import { KEY, call, startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
+import { call, KEY, startService, type TestService } from "../support/service.ts";
 import { expectError, handWorker, submitted } from "./hand-worker.ts";
-import { rawConnection, requestText } from "./raw-http.ts";
-import type { RawAnswer } from "./raw-http.ts";
+import { type RawAnswer, rawConnection, requestText } from "./raw-http.ts";
 
 const PAGE = "https://app.example:8443";
 const OTHER = "https://evil.example";
@@ -73,26 +71,19 @@ const OURS = PATHS.filter(({ path }) => /^(\/sdk)?\/v2\//.test(path));
 const OTHERS = PATHS.filter(({ path }) => !OURS.some((each) => each.path === path));
 
 describe("OPTIONS", () => {
-	it.each(PATHS)(
-		"D38, D1: $path answers 200 with Allow and nothing else, without a key",
-		async ({ path, methods }) => {
-			const answer = await ask(open, { method: "OPTIONS", path: real(path) });
-			expect([
-				answer.status,
-				answer.text,
-				answer.headers["content-length"],
-				answer.headers["allow"],
-			]).toEqual([200, "", "0", [...methods, "OPTIONS"].join(", ")]);
-			expect(corsHeaders(answer)).toEqual([]);
-		},
-	);
+	it.each(PATHS)("D38, D1: $path answers 200 with Allow and nothing else, without a key", async ({ path, methods }) => {
+		const answer = await ask(open, { method: "OPTIONS", path: real(path) });
+		expect([answer.status, answer.text, answer.headers["content-length"], answer.headers["allow"]]).toEqual([
+			200,
+			"",
+			"0",
+			[...methods, "OPTIONS"].join(", "),
+		]);
+		expect(corsHeaders(answer)).toEqual([]);
+	});
 
 	it("D38: an unknown path has no options, and no endpoint is told apart", async () => {
-		expectError(
-			await ask(open, { method: "OPTIONS", path: "/v2/ep/nothing" }),
-			401,
-			"unauthorized",
-		);
+		expectError(await ask(open, { method: "OPTIONS", path: "/v2/ep/nothing" }), 401, "unauthorized");
 		expectError(await ask(open, { method: "OPTIONS", path: "/nothing" }), 404, "path_not_found");
 		expect((await ask(open, { method: "OPTIONS", path: "/v2/nowhere/run" })).status).toBe(200);
 	});
@@ -105,24 +96,19 @@ describe("preflight", () => {
 		"Access-Control-Request-Headers": "authorization,content-type,x-stainless-os",
 	};
 
-	it.each(OURS)(
-		"D38: $path allows its methods and the headers asked for",
-		async ({ path, methods }) => {
-			for (const [service, origin] of [
-				[open, "*"],
-				[listed, PAGE],
-			] as const) {
-				const answer = await ask(service, { method: "OPTIONS", path: real(path), headers: wish });
-				expect([answer.status, answer.text]).toEqual([200, ""]);
-				expectReadable(answer, origin);
-				expect(answer.headers["access-control-allow-methods"]).toBe(methods.join(", "));
-				expect(answer.headers["access-control-allow-headers"]).toBe(
-					wish["Access-Control-Request-Headers"],
-				);
-				expect(Number(answer.headers["access-control-max-age"])).toBeGreaterThan(0);
-			}
-		},
-	);
+	it.each(OURS)("D38: $path allows its methods and the headers asked for", async ({ path, methods }) => {
+		for (const [service, origin] of [
+			[open, "*"],
+			[listed, PAGE],
+		] as const) {
+			const answer = await ask(service, { method: "OPTIONS", path: real(path), headers: wish });
+			expect([answer.status, answer.text]).toEqual([200, ""]);
+			expectReadable(answer, origin);
+			expect(answer.headers["access-control-allow-methods"]).toBe(methods.join(", "));
+			expect(answer.headers["access-control-allow-headers"]).toBe(wish["Access-Control-Request-Headers"]);
+			expect(Number(answer.headers["access-control-max-age"])).toBeGreaterThan(0);
+		}
+	});
 
 	it.each(OTHERS)("D38: $path allows nothing to pages", async ({ path }) => {
 		for (const service of [open, listed]) {
@@ -155,18 +141,15 @@ describe("preflight", () => {
 		}
 	});
 
-	it.each(["a b", "a:b", "a,,b", ",", "a, b;", "é"])(
-		"D38: the header names %s are not sent back",
-		async (names) => {
-			const answer = await ask(open, {
-				method: "OPTIONS",
-				path: "/v2/ep/run",
-				headers: { ...wish, "Access-Control-Request-Headers": names },
-			});
-			expect(answer.status).toBe(200);
-			expect(answer.headers["access-control-allow-headers"]).toBeUndefined();
-		},
-	);
+	it.each(["a b", "a:b", "a,,b", ",", "a, b;", "é"])("D38: the header names %s are not sent back", async (names) => {
+		const answer = await ask(open, {
+			method: "OPTIONS",
+			path: "/v2/ep/run",
+			headers: { ...wish, "Access-Control-Request-Headers": names },
+		});
+		expect(answer.status).toBe(200);
+		expect(answer.headers["access-control-allow-headers"]).toBeUndefined();
+	});
 });
 
 describe("answers to a page", () => {
@@ -178,13 +161,7 @@ describe("answers to a page", () => {
 		["an unknown job", "GET", "/sdk/v2/ep/stream/none", AUTH, 404],
 		["a wrong method", "PUT", "/v2/ep/run", AUTH, 405],
 		["a bad body", "POST", "/v2/ep/run", AUTH, 400],
-		[
-			"a body that is too large",
-			"POST",
-			"/v2/ep/run",
-			{ ...AUTH, "Content-Length": "99999999" },
-			413,
-		],
+		["a body that is too large", "POST", "/v2/ep/run", { ...AUTH, "Content-Length": "99999999" }, 413],
 		["an answer of /openai", "POST", "/v2/ep/openai/v1/models", AUTH, 400],
 	])("D38: %s can be read", async (_, method, path, headers, status) => {
 		for (const [service, origin, vary] of [
@@ -259,19 +236,12 @@ describe("answers to a page", () => {
 		}
 	});
 
-	it.each(["/v1/endpoints", "/worker/ep/ping/w", "/healthz", "/console/"])(
-		"D38: never %s",
-		async (path) => {
-			expect(
-				corsHeaders(await ask(open, { method: "GET", path, headers: { ...AUTH, Origin: PAGE } })),
-			).toEqual([]);
-		},
-	);
+	it.each(["/v1/endpoints", "/worker/ep/ping/w", "/healthz", "/console/"])("D38: never %s", async (path) => {
+		expect(corsHeaders(await ask(open, { method: "GET", path, headers: { ...AUTH, Origin: PAGE } }))).toEqual([]);
+	});
 
 	it("D38: a client that is no page gets none of it", async () => {
 		const answer = await call(open.url, "/v2/ep/health");
-		expect([...answer.headers.keys()].filter((name) => name.startsWith("access-control-"))).toEqual(
-			[],
-		);
+		expect([...answer.headers.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
 	});
 });

@@ -10,8 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { OPERATIONS } from "../../src/api/operations.ts";
 import { exampleRequest } from "../../src/http/docs/example-request.ts";
 import { openapiOf } from "../../src/http/docs/openapi.ts";
-import { snippetOf } from "../../src/http/docs/snippets.ts";
-import type { Language } from "../../src/http/docs/snippets.ts";
+import { type Language, snippetOf } from "../../src/http/docs/snippets.ts";
 import { folder } from "../support/service.ts";
 
 /** Values of the variables that examples use. */
@@ -65,10 +64,7 @@ function examples(language: Language): { id: string; code: string }[] {
 	return Object.entries(document.paths).flatMap(([path, item]) =>
 		Object.entries(item).map(([method, operation]) => ({
 			id: operation.operationId,
-			code: snippetOf(
-				exampleRequest({ method, path, operation }, { address, endpoint: "hello" }),
-				language,
-			),
+			code: snippetOf(exampleRequest({ method, path, operation }, { address, endpoint: "hello" }), language),
 		})),
 	);
 }
@@ -95,8 +91,7 @@ function files(language: Language, nameOf: (id: string) => string): string[] {
 	});
 }
 
-const lacks = (command: string, ...args: string[]): boolean =>
-	spawnSync(command, args).status !== 0;
+const lacks = (command: string, ...args: string[]): boolean => spawnSync(command, args).status !== 0;
 
 describe.skipIf(lacks("curl", "--version"))("examples of the API reference", () => {
 	it("in JavaScript send what curl sends", async () => {
@@ -106,14 +101,11 @@ describe.skipIf(lacks("curl", "--version"))("examples of the API reference", () 
 		expect(await sent(process.execPath, ["all.mjs"])).toEqual(await ofCurl());
 	});
 
-	it.skipIf(lacks("python3", "-c", "import requests"))(
-		"in Python, with requests, send what curl sends",
-		async () => {
-			const all = files("Python", (id) => `python/${id}.py`);
-			const runner = "import runpy, sys\nfor file in sys.argv[1:]: runpy.run_path(file)";
-			expect(await sent("python3", ["-c", runner, ...all])).toEqual(await ofCurl());
-		},
-	);
+	it.skipIf(lacks("python3", "-c", "import requests"))("in Python, with requests, send what curl sends", async () => {
+		const all = files("Python", (id) => `python/${id}.py`);
+		const runner = "import runpy, sys\nfor file in sys.argv[1:]: runpy.run_path(file)";
+		expect(await sent("python3", ["-c", runner, ...all])).toEqual(await ofCurl());
+	});
 
 	it.skipIf(lacks("go", "version"))(
 		"in Go are formatted, and send what curl sends",
@@ -122,18 +114,13 @@ describe.skipIf(lacks("curl", "--version"))("examples of the API reference", () 
 			expect((await run("gofmt", ["-l", ...all])).stdout).toBe("");
 			// One program of all, so that one is linked.
 			const ids = examples("Go").map(({ id, code }) => {
-				const own = code
-					.replace("package main", `package ${id.toLowerCase()}`)
-					.replace("func main()", "func Main()");
+				const own = code.replace("package main", `package ${id.toLowerCase()}`).replace("func main()", "func Main()");
 				writeFileSync(join(place.path, `go/${id}/main.go`), own);
 				return id;
 			});
 			const imports = ids.map((id) => `${id} "examples/go/${id}"`).join("\n");
 			const calls = ids.map((id) => `${id}.Main()`).join("\n");
-			writeFileSync(
-				join(place.path, "main.go"),
-				`package main\nimport (\n${imports}\n)\nfunc main() {\n${calls}\n}\n`,
-			);
+			writeFileSync(join(place.path, "main.go"), `package main\nimport (\n${imports}\n)\nfunc main() {\n${calls}\n}\n`);
 			writeFileSync(join(place.path, "go.mod"), "module examples\n\ngo 1.19\n");
 			await run("go", ["build", "-o", "all", "."], { cwd: place.path });
 			expect(await sent(join(place.path, "all"), [])).toEqual(await ofCurl());

@@ -8,10 +8,8 @@ import type { OpenApi } from "../../src/http/docs/openapi-types.ts";
 import { twinOf } from "../../src/http/docs/twins.ts";
 import { ON_POSTGRES } from "../support/service-store.ts";
 import { manualClock } from "../support/manual-clock.ts";
-import { KEY, call, startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
-import { endWith, handWorker, submitted } from "./hand-worker.ts";
-import type { HandWorker } from "./hand-worker.ts";
+import { call, KEY, startService, type TestService } from "../support/service.ts";
+import { endWith, handWorker, type HandWorker, submitted } from "./hand-worker.ts";
 import { held, operationsOf } from "./openapi-calls.ts";
 
 /** The endpoint that the page names. */
@@ -97,9 +95,7 @@ describe("/docs/api/ of a running service", () => {
 	});
 
 	it("puts nothing into the page that is no endpoint's id", async () => {
-		const page = await (
-			await fetch(`${service.url}/docs/api/?endpoint=${encodeURIComponent('"><b>$(id)')}`)
-		).text();
+		const page = await (await fetch(`${service.url}/docs/api/?endpoint=${encodeURIComponent('"><b>$(id)')}`)).text();
 		expect(page).not.toContain("$(id)");
 		expect(lines(page).get("health")).toContain(`/v2/${EP}/health`);
 	});
@@ -111,8 +107,7 @@ describe("/docs/api/ of a running service", () => {
 			.map(({ id }) => id);
 		expect([...all.keys()].toSorted()).toEqual(ids.toSorted());
 		const last = ["deleteEndpoint"];
-		const key = (await call(service.url, "/v1/keys", { body: { name: "k", scopes: ["read"] } }))
-			.json.id as string;
+		const key = (await call(service.url, "/v1/keys", { body: { name: "k", scopes: ["read"] } })).json.id as string;
 		const over = await submitted(service, EP, { input: {}, webhook: "http://127.0.0.1:9/" });
 		await call(service.url, `/v2/${EP}/cancel/${over}`, { method: "POST" });
 		// Refused at once, since it is this machine's own (D21): then it can be sent again.

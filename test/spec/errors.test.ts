@@ -8,13 +8,11 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ERRORS } from "../../src/core/errors.ts";
-import type { ErrorCode } from "../../src/core/errors.ts";
+import { type ErrorCode, ERRORS } from "../../src/core/errors.ts";
 import { StoreUnavailable } from "../../src/store/contract/store.ts";
 import { advanceUntil, manualClock } from "../support/manual-clock.ts";
 import { RECEIVER_CERTIFICATE, RECEIVER_KEY } from "../support/receiver-certificate.ts";
-import { KEY, call, folder, startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
+import { call, folder, KEY, startService, type TestService } from "../support/service.ts";
 import { atOnce, begun, endWith, expectError, handWorker, submitted } from "./hand-worker.ts";
 import { untilTrue } from "../support/until.ts";
 import { backupErrors } from "./backup-errors.ts";
@@ -43,8 +41,7 @@ interface Answer {
 	headers: Headers | Record<string, string>;
 }
 
-const get = (path: string, init: Parameters<typeof call>[2] = {}): Promise<Answer> =>
-	call(service.url, path, init);
+const get = (path: string, init: Parameters<typeof call>[2] = {}): Promise<Answer> => call(service.url, path, init);
 
 async function raw(bytes: string): Promise<Answer> {
 	const connection = await rawConnection(service.url);
@@ -139,8 +136,7 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
 			settings: { budgets: { failedKeysPerAddress: 5 } },
 		});
 		try {
-			const wrong = (): Promise<Answer> =>
-				call(strict.url, "/v1/endpoints", { key: "wrong-key-0123456789" });
+			const wrong = (): Promise<Answer> => call(strict.url, "/v1/endpoints", { key: "wrong-key-0123456789" });
 			for (let count = 0; count < 5; count += 1) await wrong();
 			return await wrong();
 		} finally {
@@ -196,8 +192,7 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
 				headers: { Authorization: KEY, "Content-Length": "99999999" },
 			}),
 		),
-	headers_too_large: () =>
-		raw(requestText({ method: "GET", path: "/healthz", headers: { X: "x".repeat(200_000) } })),
+	headers_too_large: () => raw(requestText({ method: "GET", path: "/healthz", headers: { X: "x".repeat(200_000) } })),
 	async request_timeout() {
 		// The server's own timeout is a minute: its event is given by hand, on a connection whose next
 		// request is half sent.
@@ -260,8 +255,7 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
 	memory_spent: () => secondUpload("/v2/open/runsync", 20_000_000),
 	too_many_at_once: () => get("/v2/tight/requests"),
 	delivery_not_found: () => get("/v1/webhooks/msg_none/redeliver", { method: "POST" }),
-	receiver_not_found: () =>
-		get("/v1/endpoints/open/webhook-receivers/none.example/enable", { method: "POST" }),
+	receiver_not_found: () => get("/v1/endpoints/open/webhook-receivers/none.example/enable", { method: "POST" }),
 	async delivery_pending() {
 		const id = await submitted(service, "open", { input: {}, webhook: "http://receiver.invalid/" });
 		await get(`/v2/open/cancel/${id}`, { method: "POST" });
@@ -310,8 +304,7 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
 		),
 	internal: () => withFault(new Error("a secret of ours"), () => get("/v2/open/health")),
 	not_ready: () => whileStopping((url) => call(url, "/readyz", { key: null })),
-	store_unavailable: () =>
-		withFault(new StoreUnavailable("full", "the disk is full"), () => get("/v2/open/health")),
+	store_unavailable: () => withFault(new StoreUnavailable("full", "the disk is full"), () => get("/v2/open/health")),
 	outcome_unknown: () =>
 		withFault(new StoreUnavailable("unreachable", "the connection broke", { unsure: true }), () =>
 			get("/v2/open/health"),
@@ -332,13 +325,9 @@ describe("every code", () => {
 		const body = expectError(answer, entry.status, code);
 		expect(body.error).not.toMatch(/undefined|\[object|\{\w+\}/);
 		const header = (name: string): string | undefined =>
-			answer.headers instanceof Headers
-				? (answer.headers.get(name) ?? undefined)
-				: answer.headers[name];
+			answer.headers instanceof Headers ? (answer.headers.get(name) ?? undefined) : answer.headers[name];
 		expect(header("content-type")).toBe("application/json");
-		expect(header("retry-after")).toBe(
-			entry.retryAfter === undefined ? undefined : String(entry.retryAfter),
-		);
+		expect(header("retry-after")).toBe(entry.retryAfter === undefined ? undefined : String(entry.retryAfter));
 		if (entry.status === 405) expect(header("allow")).toBe("POST");
 		expect(failed).toHaveLength(
 			["internal", "backup_failed", "store_unavailable", "outcome_unknown"].includes(code) ? 1 : 0,

@@ -2,13 +2,11 @@
  * A worker whose every call the test makes itself, as in the worker requests of the protocol (B),
  * and what goes with it.
  */
-import { advanceUntil } from "../support/manual-clock.ts";
+import { advanceUntil, type ManualClock } from "../support/manual-clock.ts";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
 import { expect } from "vitest";
-import type { ManualClock } from "../support/manual-clock.ts";
-import { call } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
+import { call, type TestService } from "../support/service.ts";
 
 /** A job as a worker gets it. */
 export interface Taken {
@@ -34,15 +32,10 @@ export interface HandWorker {
 }
 
 /** Attaches a worker to an endpoint with a token of its own. */
-export async function handWorker(
-	{ url }: Pick<TestService, "url">,
-	endpoint: string,
-): Promise<HandWorker> {
-	const { json } = await call(
-		url,
-		`/v1/endpoints/${endpoint}/worker-env?url=${encodeURIComponent(url)}`,
-		{ method: "POST" },
-	);
+export async function handWorker({ url }: Pick<TestService, "url">, endpoint: string): Promise<HandWorker> {
+	const { json } = await call(url, `/v1/endpoints/${endpoint}/worker-env?url=${encodeURIComponent(url)}`, {
+		method: "POST",
+	});
 	const { RUNPOD_POD_ID: id, RUNPOD_AI_API_KEY: token } = json.env as {
 		RUNPOD_POD_ID: string;
 		RUNPOD_AI_API_KEY: string;
@@ -63,11 +56,7 @@ export async function handWorker(
 		id,
 		token,
 		async take({ busy = false } = {}) {
-			const answer = await call(
-				url,
-				`${base}/job-take/${id}?gpu=none&job_in_progress=${busy ? 1 : 0}`,
-				{ headers },
-			);
+			const answer = await call(url, `${base}/job-take/${id}?gpu=none&job_in_progress=${busy ? 1 : 0}`, { headers });
 			expect([200, 204], answer.text).toContain(answer.status);
 			return answer.status === 204 ? undefined : { ...answer.json, text: answer.text };
 		},
@@ -115,11 +104,7 @@ export interface HeldCall<T = Awaited<ReturnType<typeof call>>> {
 }
 
 /** Begins a call and resolves when the service, in this process, has begun it. */
-export function begun(
-	url: string,
-	path: string,
-	init: Parameters<typeof call>[2] = {},
-): Promise<HeldCall> {
+export function begun(url: string, path: string, init: Parameters<typeof call>[2] = {}): Promise<HeldCall> {
 	return begunBy(path, () => call(url, path, init));
 }
 
@@ -175,9 +160,7 @@ export function expectError(
 	expect(answer.status, answer.text).toBe(status);
 	const body = JSON.parse(answer.text);
 	expect(body).toMatchObject({ error: expect.stringMatching(/^\S.*\.$/s), code });
-	expect(Object.keys(body).filter((name) => !["error", "code", "details"].includes(name))).toEqual(
-		[],
-	);
+	expect(Object.keys(body).filter((name) => !["error", "code", "details"].includes(name))).toEqual([]);
 	if (fields) expect(body.details?.map((fault: { field: string }) => fault.field)).toEqual(fields);
 	return body;
 }

@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { StoreUnavailable } from "../../src/store/contract/store.ts";
 import { manualClock } from "../support/manual-clock.ts";
-import { KEY, startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
+import { KEY, startService, type TestService } from "../support/service.ts";
 import { endWith, expectError, handWorker, submitted } from "./hand-worker.ts";
 import { keyWith, operator } from "./operator.ts";
 
@@ -28,21 +27,14 @@ async function scraped(key = KEY): Promise<{ text: string; samples: Map<string, 
 	return {
 		text,
 		samples: new Map(
-			lines.map((line) => [
-				line.slice(0, line.lastIndexOf(" ")),
-				Number(line.slice(line.lastIndexOf(" ") + 1)),
-			]),
+			lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))]),
 		),
 	};
 }
 
 it("D40: jobs, workers, ends and durations by endpoint", async () => {
 	const worker = await handWorker(service, "a");
-	const ids = [
-		await submitted(service, "a"),
-		await submitted(service, "a"),
-		await submitted(service, "a"),
-	];
+	const ids = [await submitted(service, "a"), await submitted(service, "a"), await submitted(service, "a")];
 	await clock.advance(3000);
 	await worker.takeThis(ids[0]!);
 	await clock.advance(200);
@@ -92,13 +84,9 @@ it("D40: the text is well-formed: families with help and type, samples in order,
 			expect(head[2]).toBe(family);
 			families.set(family, head[3]!);
 		} else {
-			expect(line).toMatch(
-				/^[a-z_]+(\{[a-z]+="[^"\\\n]*"(,[a-z]+="[^"\\\n]*")*\})? (\d+(\.\d+)?(e[-+]\d+)?)$/,
-			);
+			expect(line).toMatch(/^[a-z_]+(\{[a-z]+="[^"\\\n]*"(,[a-z]+="[^"\\\n]*")*\})? (\d+(\.\d+)?(e[-+]\d+)?)$/);
 			const name = /^\w+/.exec(line)![0];
-			expect(
-				families.get(family) === "histogram" ? name.replace(/_(bucket|sum|count)$/, "") : name,
-			).toBe(family);
+			expect(families.get(family) === "histogram" ? name.replace(/_(bucket|sum|count)$/, "") : name).toBe(family);
 		}
 	}
 	const buckets = [...samples]
@@ -117,8 +105,7 @@ it("D30: it needs a key, and a limited one sees its endpoints only", async () =>
 
 it("D40: while the store is unavailable it returns what this server knows", async () => {
 	const { snapshots } = service.engine.metrics;
-	service.engine.metrics.snapshots = () =>
-		Promise.reject(new StoreUnavailable("unreachable", "stopped"));
+	service.engine.metrics.snapshots = () => Promise.reject(new StoreUnavailable("unreachable", "stopped"));
 	try {
 		const { samples } = await scraped();
 		expect([

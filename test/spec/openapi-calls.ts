@@ -1,12 +1,9 @@
 /** What tests of the OpenAPI document and of `/docs` share. */
-import { advanceUntil } from "../support/manual-clock.ts";
+import { advanceUntil, type ManualClock } from "../support/manual-clock.ts";
 import type { OpenApi, Operation } from "../../src/http/docs/openapi-types.ts";
-import type { ManualClock } from "../support/manual-clock.ts";
 
 /** All operations with their places. */
-export function operationsOf(
-	document: OpenApi,
-): { id: string; method: string; path: string; operation: Operation }[] {
+export function operationsOf(document: OpenApi): { id: string; method: string; path: string; operation: Operation }[] {
 	return Object.entries(document.paths).flatMap(([path, item]) =>
 		Object.entries(item).map(([method, operation]) => ({
 			id: operation.operationId,

@@ -8,10 +8,8 @@ import type { OpenApi } from "../../src/http/docs/openapi-types.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { ON_POSTGRES } from "../support/service-store.ts";
 import type { PathParams } from "../../src/api/route.ts";
-import { KEY, call, startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
-import { endWith, handWorker, submitted } from "./hand-worker.ts";
-import type { HandWorker } from "./hand-worker.ts";
+import { call, KEY, startService, type TestService } from "../support/service.ts";
+import { endWith, handWorker, type HandWorker, submitted } from "./hand-worker.ts";
 import { held, operationsOf } from "./openapi-calls.ts";
 
 const EP = "thumbnail";
@@ -45,8 +43,7 @@ beforeAll(async () => {
 });
 // What a test that fails leaves waiting is not for the next one.
 afterEach(async () => {
-	const { jobs } = (await call(service.url, `/v1/endpoints/${EP}/jobs?status=IN_QUEUE&limit=100`))
-		.json;
+	const { jobs } = (await call(service.url, `/v1/endpoints/${EP}/jobs?status=IN_QUEUE&limit=100`)).json;
 	for (const { id } of jobs) await call(service.url, `/v2/${EP}/cancel/${id}`, { method: "POST" });
 });
 afterAll(() => endWith(service, clock));
@@ -61,15 +58,11 @@ function closed(schema: unknown): unknown {
 	const inner: Record<string, unknown> = Object.fromEntries(
 		Object.entries(schema).map(([name, member]) => [name, closed(member)]),
 	);
-	return inner["type"] === "object" && "properties" in inner
-		? { additionalProperties: false, ...inner }
-		: inner;
+	return inner["type"] === "object" && "properties" in inner ? { additionalProperties: false, ...inner } : inner;
 }
 
 function faultsOf(schema: unknown, value: unknown): unknown {
-	const fits = ajv.compile(
-		JSON.parse(JSON.stringify(closed(schema)).replaceAll('"#/', '"doc#/')) as object,
-	);
+	const fits = ajv.compile(JSON.parse(JSON.stringify(closed(schema)).replaceAll('"#/', '"doc#/')) as object);
 	return fits(value) ? [] : fits.errors;
 }
 
@@ -89,13 +82,8 @@ async function ask(
 	init: Parameters<typeof call>[2] = {},
 ): Promise<{ status: number; json: any; code?: string }> {
 	const { method, path, operation } = operationsOf(document).find((each) => each.id === id)!;
-	const filled = path.replace(
-		/\{(\w+)\}/g,
-		(_, name: "endpoint") => q[name] ?? (name === "endpoint" ? EP : worker.id),
-	);
-	const headers = path.startsWith("/worker/")
-		? { authorization: worker.token, ...init.headers }
-		: init.headers;
+	const filled = path.replace(/\{(\w+)\}/g, (_, name: "endpoint") => q[name] ?? (name === "endpoint" ? EP : worker.id));
+	const headers = path.startsWith("/worker/") ? { authorization: worker.token, ...init.headers } : init.headers;
 	const answer = await held(
 		clock,
 		call(service.url, filled + (q.query ?? ""), {
@@ -107,14 +95,13 @@ async function ask(
 	);
 	const said = operation.responses[answer.status];
 	expect(said, `${id} answered ${answer.status}: ${answer.text}`).toBeDefined();
-	for (const name of Object.keys(said!.headers ?? {}))
-		expect([...answer.headers.keys()]).toContain(name.toLowerCase());
+	for (const name of Object.keys(said!.headers ?? {})) expect([...answer.headers.keys()]).toContain(name.toLowerCase());
 	const media = said!.content?.["application/json"];
-	expect([
+	expect([id, answer.status, media === undefined ? answer.text : faultsOf(media.schema, answer.json)]).toEqual([
 		id,
 		answer.status,
-		media === undefined ? answer.text : faultsOf(media.schema, answer.json),
-	]).toEqual([id, answer.status, media === undefined ? "" : []]);
+		media === undefined ? "" : [],
+	]);
 	if (answer.status < 300) {
 		answered.add(id);
 		return answer;
@@ -134,17 +121,14 @@ async function ended(body: object): Promise<string> {
 describe("spec 4: answers of clients' operations fit their schemas", () => {
 	it.each(["", "sdk"])("from submission to the end, prefix '%s'", async (prefix) => {
 		const name = (operation: string): string =>
-			prefix === ""
-				? operation
-				: `${prefix}${operation.charAt(0).toUpperCase()}${operation.slice(1)}`;
+			prefix === "" ? operation : `${prefix}${operation.charAt(0).toUpperCase()}${operation.slice(1)}`;
 		const job = (await ask(name("run"), {}, { body: { input: {} } })).json.id as string;
 		await ask(name("status"), { job });
 		await worker.takeThis(job);
 		await worker.chunk(job, { output: "a", metrics: { tokens: 1 } });
 		await worker.done(job, { status: "IN_PROGRESS", output: { step: 1 } });
 		await ask(name("status"), { job });
-		for (const each of ["stream", "streamPost"])
-			await ask(name(each), { job, query: "?offset=0&wait=1000" });
+		for (const each of ["stream", "streamPost"]) await ask(name(each), { job, query: "?offset=0&wait=1000" });
 		await worker.done(job, { output: [1] });
 		for (const each of ["status", "statusPost", "statusSync", "statusSyncPost"])
 			expect((await ask(name(each), { job })).json.status).toBe("COMPLETED");
@@ -152,11 +136,7 @@ describe("spec 4: answers of clients' operations fit their schemas", () => {
 		expect((await ask(name("status"), { job: failed })).json.error).toBe("no");
 		await ask(name("retry"), { job: failed });
 		await ask(name("cancel"), { job: failed });
-		const waited = ask(
-			name("runsync"),
-			{ query: "?wait=1000", step: 1000 },
-			{ body: { input: {} } },
-		);
+		const waited = ask(name("runsync"), { query: "?wait=1000", step: 1000 }, { body: { input: {} } });
 		expect((await waited).json.status).toBe("IN_QUEUE");
 		await ask(name("requests"), { query: "?limit=2" });
 		await ask(name("requests"), { query: "?limit=100" });
@@ -167,11 +147,7 @@ describe("spec 4: answers of clients' operations fit their schemas", () => {
 	it.each(["", "sdk"])("D32: under /openai, prefix '%s'", async (prefix) => {
 		for (const method of ["", "Get"]) {
 			const id = `${prefix === "" ? "openai" : "sdkOpenai"}${method}`;
-			const answer = ask(
-				id,
-				{ route: "v1/models" },
-				method === "" ? { body: { model: "small" } } : {},
-			);
+			const answer = ask(id, { route: "v1/models" }, method === "" ? { body: { model: "small" } } : {});
 			const taken = await worker.take();
 			await worker.done(taken!.id, { output: { object: "list" } });
 			expect((await answer).json).toEqual({ object: "list" });
@@ -214,13 +190,7 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 			},
 		);
 		await ask("updateEndpoint", { endpoint: "own" }, { body: { name: "Mine", limits: "off" } });
-		for (const id of [
-			"getEndpoint",
-			"pauseEndpoint",
-			"resumeEndpoint",
-			"renewWebhookSecret",
-			"listWorkers",
-		])
+		for (const id of ["getEndpoint", "pauseEndpoint", "resumeEndpoint", "renewWebhookSecret", "listWorkers"])
 			await ask(id, { endpoint: "own" });
 		await ask("workerEnv", { query: "?url=http://127.0.0.1:1" });
 		for (const id of ["listEndpoints", "allMetrics"]) await ask(id);
@@ -264,9 +234,7 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 
 	it("D39: deeds on many jobs", async () => {
 		const failed = await ended({ error: "no" });
-		expect((await ask("retryJobs", {}, { body: { dryRun: true } })).json.matched).toBeGreaterThan(
-			0,
-		);
+		expect((await ask("retryJobs", {}, { body: { dryRun: true } })).json.matched).toBeGreaterThan(0);
 		await ask("retryJobs", {}, { body: {} });
 		expect((await ask("cancelJobs", {}, { body: {} })).json.done).toBeGreaterThan(0);
 		expect((await ask("getJob", { job: failed })).json.status).toBe("CANCELLED");
@@ -276,9 +244,7 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		const job = await submitted(service, EP, { input: {}, webhook: NEVER });
 		await call(service.url, `/v2/${EP}/cancel/${job}`, { method: "POST" });
 		for (let state = "pending"; state === "pending"; await clock.advance(1000))
-			state =
-				(await ask("listDeliveries", { query: `?job=${job}` })).json.deliveries[0]?.state ??
-				"pending";
+			state = (await ask("listDeliveries", { query: `?job=${job}` })).json.deliveries[0]?.state ?? "pending";
 		const { deliveries } = (await ask("listDeliveries", { query: `?job=${job}` })).json;
 		expect(deliveries[0].tries).not.toEqual([]);
 		await ask("getDelivery", { delivery: deliveries[0].id });
@@ -302,9 +268,7 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 	});
 
 	it("D30: keys", async () => {
-		const { id, key } = (
-			await ask("createKey", {}, { body: { name: "a", scopes: ["read"], endpoints: [EP] } })
-		).json;
+		const { id, key } = (await ask("createKey", {}, { body: { name: "a", scopes: ["read"], endpoints: [EP] } })).json;
 		await call(service.url, `/v2/${EP}/health`, { key });
 		await ask("listKeys");
 		await ask("rotateKey", { key: id }, { body: {} });
@@ -377,15 +341,13 @@ describe("D2: refusals are those that the document names", () => {
 		const job = await ended({ output: 1 });
 		expect((await ask("retry", { job })).code).toBe("job_not_retryable");
 		await submitted(service, "full");
-		expect((await ask("run", { endpoint: "full" }, { body: { input: {} } })).code).toBe(
-			"queue_full",
-		);
+		expect((await ask("run", { endpoint: "full" }, { body: { input: {} } })).code).toBe("queue_full");
 		const headers = { "idempotency-key": "k" };
 		await submitted(service, "deleted");
 		await ask("run", { endpoint: "deleted" }, { body: { input: {} }, headers });
-		expect(
-			(await ask("run", { endpoint: "deleted" }, { body: { input: { a: 1 } }, headers })).code,
-		).toBe("idempotency_reused");
+		expect((await ask("run", { endpoint: "deleted" }, { body: { input: { a: 1 } }, headers })).code).toBe(
+			"idempotency_reused",
+		);
 	});
 });
 

@@ -1,13 +1,11 @@
 /** What an operator asks of `/v1`, and the keys that others get for it. */
 import { expect } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { startApp } from "../../src/compose.ts";
-import type { App } from "../../src/compose.ts";
+import { type App, startApp } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { eventBus } from "../../src/events.ts";
 import { storeIn } from "../support/service-store.ts";
-import { KEY, call, folder } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
+import { call, folder, KEY, type TestService } from "../support/service.ts";
 
 type Answer = Awaited<ReturnType<typeof call>>;
 
@@ -26,8 +24,7 @@ export function operator({ url }: { url: string }, key: string = KEY): Operator 
 	const get = (path: string): Promise<Answer> => call(url, `/v1${path}`, { key });
 	return {
 		get,
-		post: (path, body) =>
-			call(url, `/v1${path}`, { key, method: "POST", ...(body === undefined ? {} : { body }) }),
+		post: (path, body) => call(url, `/v1${path}`, { key, method: "POST", ...(body === undefined ? {} : { body }) }),
 		patch: (path, body) => call(url, `/v1${path}`, { key, method: "PATCH", body }),
 		remove: (path) => call(url, `/v1${path}`, { key, method: "DELETE" }),
 		async seen(path) {

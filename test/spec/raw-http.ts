@@ -2,8 +2,7 @@
  * HTTP by hand: bytes into a socket, the answers out of it. For what a well-behaved client cannot
  * send.
  */
-import { connect } from "node:net";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 
 /** One answer read from a socket. */
 export interface RawAnswer {
@@ -30,9 +29,7 @@ export interface RawConnection {
 export async function rawConnection(url: string, { lazy = false } = {}): Promise<RawConnection> {
 	const { hostname, port } = new URL(url);
 	const socket = connect(Number(port), hostname);
-	await new Promise<void>((resolve, reject) =>
-		socket.once("connect", resolve).once("error", reject),
-	);
+	await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("error", reject));
 	let buffer = Buffer.alloc(0);
 	let ended = false;
 	let wake = (): void => {};
@@ -54,8 +51,7 @@ export async function rawConnection(url: string, { lazy = false } = {}): Promise
 		for (;;) {
 			const found = look();
 			if (found !== undefined) return found;
-			if (ended)
-				throw new Error(`the connection ended after: ${buffer.toString("latin1").slice(0, 500)}`);
+			if (ended) throw new Error(`the connection ended after: ${buffer.toString("latin1").slice(0, 500)}`);
 			await new Promise<void>((resolve) => (wake = resolve));
 		}
 	}
@@ -72,10 +68,7 @@ export async function rawConnection(url: string, { lazy = false } = {}): Promise
 			});
 			const [first = "", ...lines] = buffer.subarray(0, end).toString("latin1").split("\r\n");
 			const headers = Object.fromEntries(
-				lines.map((line) => [
-					line.slice(0, line.indexOf(":")).toLowerCase(),
-					line.slice(line.indexOf(":") + 1).trim(),
-				]),
+				lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]),
 			);
 			const length = head ? 0 : Number(headers["content-length"] ?? 0);
 			const whole = end + 4 + length;

@@ -8,8 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { KEY, folder, startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
+import { folder, KEY, startService, type TestService } from "../support/service.ts";
 import { handWorker } from "./hand-worker.ts";
 
 const MODULES = fileURLToPath(new URL("../../site/node_modules", import.meta.url));
@@ -111,9 +110,7 @@ it.skipIf(!existsSync(MODULES))(
 		});
 		const flags = "--strict --noEmit --module nodenext --target es2024 --skipLibCheck";
 		const options = [...flags.split(" "), "--allowImportingTsExtensions", "calls.ts", "api.d.ts"];
-		const checked = await run(join(MODULES, ".bin/tsc"), options, { cwd }).catch(
-			(error: { stdout: string }) => error,
-		);
+		const checked = await run(join(MODULES, ".bin/tsc"), options, { cwd }).catch((error: { stdout: string }) => error);
 		expect(checked.stdout).toBe("");
 
 		const worker = await handWorker(service, EP);

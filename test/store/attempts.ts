@@ -81,9 +81,7 @@ export function attemptCases({ store, open }: Bed): void {
 			await site.move(lost.id, "lose", { attempt: 1 });
 			const waiting = await site.add();
 			await site.move(waiting.id, "cancel");
-			expect(await site.store.jobs.unstopped()).toEqual([
-				{ endpoint: site.endpoint, id: cancelled.id, worker: "wa" },
-			]);
+			expect(await site.store.jobs.unstopped()).toEqual([{ endpoint: site.endpoint, id: cancelled.id, worker: "wa" }]);
 			await site.report(cancelled.id, { worker: "wa" });
 			expect(await site.store.jobs.unstopped()).toEqual([]);
 		}));
@@ -92,9 +90,7 @@ export function attemptCases({ store, open }: Bed): void {
 		const site = siteOf(store());
 		const over = await site.running({ leaseMs: 600_000 });
 		await site.move(over.id, "cancel", { now: T0 + TIMEOUT + 9 });
-		expect(await site.attempts(over.id)).toMatchObject([
-			{ end: "timed_out", endedAt: T0 + TIMEOUT, open: true },
-		]);
+		expect(await site.attempts(over.id)).toMatchObject([{ end: "timed_out", endedAt: T0 + TIMEOUT, open: true }]);
 		const lost = await site.running();
 		await site.move(lost.id, "cancel", { now: T0 + LEASE });
 		expect(await site.attempts(lost.id)).toMatchObject([{ end: "lost", open: true }]);

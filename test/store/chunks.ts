@@ -1,8 +1,7 @@
 /** Cases: streams, their cursor and reservations (D7). */
 import { expect, it } from "vitest";
 import type { Bed } from "./index.ts";
-import { LEASE, RETAIN, siteOf, T0 } from "./site.ts";
-import type { Site } from "./site.ts";
+import { LEASE, RETAIN, type Site, siteOf, T0 } from "./site.ts";
 
 const chunk = (n: number): string => `{"output":${n},"metrics":{}}`;
 const chunksOf = (...numbers: number[]): string[] => numbers.map(chunk);
@@ -11,10 +10,7 @@ function streamOf(site: Site, id: string) {
 	const { endpoint } = site;
 	const { chunks } = site.store;
 	return {
-		append: (
-			texts: string[],
-			given: { worker?: string; unlessLast?: boolean; now?: number } = {},
-		) =>
+		append: (texts: string[], given: { worker?: string; unlessLast?: boolean; now?: number } = {}) =>
 			chunks.append({
 				endpoint,
 				id,
@@ -28,8 +24,7 @@ function streamOf(site: Site, id: string) {
 			chunks.read({ endpoint, id, from, maxBytes: 1_000_000, now: T0, ...given }),
 		reserve: (reader: string, given: { maxBytes?: number; now?: number } = {}) =>
 			chunks.reserve({ endpoint, id, reader, maxBytes: 1_000_000, now: T0, ...given }),
-		deliver: (reader: string, delivered = true) =>
-			chunks.deliver({ endpoint, id, reader, delivered }),
+		deliver: (reader: string, delivered = true) => chunks.deliver({ endpoint, id, reader, delivered }),
 	};
 }
 

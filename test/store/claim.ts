@@ -94,13 +94,8 @@ export function claimCases({ store, open }: Bed): void {
 		await site.move(retried.id, "retry");
 		expect(await site.takeIds({ limit: 4 })).toEqual(group);
 		const later = await site.add();
-		expect((await site.idle({ before: T0 + 1, now: T0 + 1 })).lost.toSorted()).toEqual(
-			group.toSorted(),
-		);
-		expect(await site.takeIds({ worker: "w2", limit: 9, now: T0 + 2 })).toEqual([
-			...group,
-			later.id,
-		]);
+		expect((await site.idle({ before: T0 + 1, now: T0 + 1 })).lost.toSorted()).toEqual(group.toSorted());
+		expect(await site.takeIds({ worker: "w2", limit: 9, now: T0 + 2 })).toEqual([...group, later.id]);
 	});
 
 	it("D16: a group whose leases end in one sweep keeps its order", () =>
@@ -109,10 +104,7 @@ export function claimCases({ store, open }: Bed): void {
 			for (const id of group) expect(await site.takeIds()).toEqual([id]);
 			const later = await site.add();
 			await site.settle(T0 + LEASE);
-			expect(await site.takeIds({ worker: "w2", limit: 9, now: T0 + LEASE })).toEqual([
-				...group,
-				later.id,
-			]);
+			expect(await site.takeIds({ worker: "w2", limit: 9, now: T0 + LEASE })).toEqual([...group, later.id]);
 		}));
 
 	it("D16: the fence keeps a job from the worker that may still run it, and reports it", async () => {
@@ -159,9 +151,7 @@ export function claimCases({ store, open }: Bed): void {
 		expect(await site.take({ now })).toEqual({ jobs: [], fenced: true });
 		expect(await site.report(id, { now })).toMatchObject({ ok: false, why: "stale" });
 		expect(await site.state(id, now)).toBe("IN_QUEUE");
-		expect((await site.take({ now })).jobs.map(({ job }) => [job.id, job.attempt])).toEqual([
-			[id, 2],
-		]);
+		expect((await site.take({ now })).jobs.map(({ job }) => [job.id, job.attempt])).toEqual([[id, 2]]);
 		expect(await site.get(id, now)).toMatchObject({
 			job: { state: "IN_PROGRESS", attempt: 2 },
 			output: undefined,
@@ -180,8 +170,7 @@ export function claimCases({ store, open }: Bed): void {
 		await site.take({ limit: 30 });
 		for (const id of old) await site.move(id, "lose", { attempt: 1 });
 		const behind = [await site.add(), await site.add(), await site.add()];
-		for (const { id } of behind)
-			expect(await site.take()).toMatchObject({ jobs: [{ job: { id } }], fenced: true });
+		for (const { id } of behind) expect(await site.take()).toMatchObject({ jobs: [{ job: { id } }], fenced: true });
 		expect(await site.take()).toEqual({ jobs: [], fenced: true });
 		const [again] = behind;
 		await site.move(again?.id ?? "", "release", { attempt: 1, over: true });

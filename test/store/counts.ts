@@ -46,20 +46,18 @@ export function countCases({ store, open }: Bed): void {
 			await site.add({ ttlMs: 2 * TTL });
 			await other.running();
 			const all = async (now: number) =>
-				(await site.store.jobs.allCounts({ now })).toSorted((a, b) =>
-					a.endpoint < b.endpoint ? -1 : 1,
-				);
+				(await site.store.jobs.allCounts({ now })).toSorted((a, b) => (a.endpoint < b.endpoint ? -1 : 1));
 			const both = [site, other].toSorted((a, b) => (a.endpoint < b.endpoint ? -1 : 1));
 			for (const now of [T0, T0 + TTL]) {
 				expect(await all(now)).toEqual(
-					await Promise.all(
-						both.map(async ({ endpoint, counts }) => ({ endpoint, counts: await counts(now) })),
-					),
+					await Promise.all(both.map(async ({ endpoint, counts }) => ({ endpoint, counts: await counts(now) }))),
 				);
 			}
-			expect(
-				(await all(T0 + TTL)).find(({ endpoint }) => endpoint === site.endpoint)?.counts,
-			).toEqual({ ...NONE, inQueue: 1, failed: 1 });
+			expect((await all(T0 + TTL)).find(({ endpoint }) => endpoint === site.endpoint)?.counts).toEqual({
+				...NONE,
+				inQueue: 1,
+				failed: 1,
+			});
 		}));
 
 	it("D13: counts › a release is no retry", async () => {

@@ -114,9 +114,7 @@ export function deadlineCases({ store, open }: Bed): void {
 			const next = await site.add({ ttlMs: 20_000 });
 			expect(await site.settle(T0)).toEqual({ settled: 0, nextDueAt: T0 + 10_000 });
 			const signals: string[] = [];
-			site.store.onSignal((signal) =>
-				signals.push(signal.kind === "settled" ? signal.id : signal.kind),
-			);
+			site.store.onSignal((signal) => signals.push(signal.kind === "settled" ? signal.id : signal.kind));
 			expect(await site.settle(T0 + 30_000, 2)).toEqual({ settled: 2, nextDueAt: T0 + 30_000 });
 			expect(await site.settle(T0 + 30_000, 2)).toEqual({
 				settled: 1,
@@ -176,11 +174,7 @@ export function deadlineCases({ store, open }: Bed): void {
 
 	it("D16: extendAll › whatever is asked after it finds it done, though no caller waits for its answer", () =>
 		alone(open, async (site) => {
-			const jobs = [
-				await site.running(),
-				await site.running({ worker: "w2" }),
-				await site.running({ worker: "w3" }),
-			];
+			const jobs = [await site.running(), await site.running({ worker: "w2" }), await site.running({ worker: "w3" })];
 			const afterLease = T0 + LEASE + 5000;
 			const [, shown, settled, taken, pinged, moved] = await Promise.all([
 				site.store.jobs.extendAll({ now: afterLease }),

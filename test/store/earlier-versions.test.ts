@@ -11,8 +11,7 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { Client } from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startApp } from "../../src/compose.ts";
-import type { App } from "../../src/compose.ts";
+import { type App, startApp } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { eventBus } from "../../src/events.ts";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
@@ -22,8 +21,7 @@ import { postgres } from "../support/postgres.ts";
 import { sdkProtocol } from "../support/sdk-protocol.ts";
 import { call } from "../support/service.ts";
 import { openOn } from "../support/service-store.ts";
-import { KEY, SECRET } from "./earlier/facts.ts";
-import type { Dialect, Facts } from "./earlier/facts.ts";
+import { type Dialect, type Facts, KEY, SECRET } from "./earlier/facts.ts";
 
 const FOLDER = fileURLToPath(new URL("earlier/", import.meta.url));
 const FILES = readdirSync(FOLDER).filter((name) => name.endsWith(".gz"));
@@ -52,11 +50,7 @@ async function storeOf(dialect: Dialect, number: string, folder: string): Promis
 	return url;
 }
 
-async function start(
-	store: string,
-	folder: string,
-	{ at }: Facts,
-): Promise<{ app: App; stop(): Promise<void> }> {
+async function start(store: string, folder: string, { at }: Facts): Promise<{ app: App; stop(): Promise<void> }> {
 	const clock = manualClock(at + 1000);
 	const endpoints = { ep: { name: "From a file", launcher: { type: "external" } } };
 	const file = JSON.stringify({ budgets: { reservedDisk: 0 }, endpoints });
@@ -82,9 +76,7 @@ async function start(
 
 describe.each<Dialect>(["sqlite", "postgres"])("databases of earlier versions: %s", (dialect) => {
 	it("one is kept of each schema that a service could use, up to the one before the last", () => {
-		const migrations = fileURLToPath(
-			new URL(`../../src/store/${dialect}/migrations`, import.meta.url),
-		);
+		const migrations = fileURLToPath(new URL(`../../src/store/${dialect}/migrations`, import.meta.url));
 		const last = readdirSync(migrations).length;
 		const [first, none] = dialect === "sqlite" ? [3, [9, 10]] : [6, [12, 13]];
 		const expected = Array.from({ length: last - first }, (_, n) => first + n);
@@ -94,9 +86,7 @@ describe.each<Dialect>(["sqlite", "postgres"])("databases of earlier versions: %
 	});
 
 	it.each(stored(dialect))("D17: migration %s", async (number) => {
-		const facts = JSON.parse(
-			readFileSync(join(FOLDER, `${dialect}-${number}.json`), "utf8"),
-		) as Facts;
+		const facts = JSON.parse(readFileSync(join(FOLDER, `${dialect}-${number}.json`), "utf8")) as Facts;
 		const { jobs } = facts;
 		const folder = temporaryFolder();
 		const store = await storeOf(dialect, number, folder);
@@ -128,9 +118,7 @@ describe.each<Dialect>(["sqlite", "postgres"])("databases of earlier versions: %
 				repeated: "IN_QUEUE",
 			});
 			expect((await call(app.url, "/v2/ep/health")).json.jobs).toEqual(facts.counts);
-			expect((await status(jobs.completed)).text).toContain(
-				'"output":{"big":18446744073709551615,"text":"é😀"}',
-			);
+			expect((await status(jobs.completed)).text).toContain('"output":{"big":18446744073709551615,"text":"é😀"}');
 			expect((await status(jobs.large)).json.output).toBe("x".repeat(200_000));
 			expect((await status(jobs.failed)).json.error).toBe("it broke");
 			const chunks = (await call(app.url, `/sdk/v2/ep/stream/${jobs.streamed}`)).json.stream;

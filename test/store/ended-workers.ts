@@ -31,8 +31,7 @@ export function endedWorkerCases({ store, open }: Bed): void {
 			});
 			const { id, endpoint } = worker;
 			await workers.put({ id, endpoint, launcher: "process", createdAt: T0 });
-			for (let times = 0; times < 2; times += 1)
-				await workers.end({ worker, count: 50, since: T0 });
+			for (let times = 0; times < 2; times += 1) await workers.end({ worker, count: 50, since: T0 });
 			expect(await workers.list()).toEqual([]);
 			expect(await workers.ended({ endpoint, since: T0, limit: 50 })).toEqual([worker]);
 			expect(await workers.ended({ endpoint: "other", since: T0, limit: 50 })).toEqual([]);
@@ -51,10 +50,9 @@ export function endedWorkerCases({ store, open }: Bed): void {
 		const late = endedWorker({ endpoint, endedAt: T0 + 10 });
 		await workers.end({ worker: late, count: 3, since: T0 + 4 });
 		expect(await of({ since: T0, limit: 50 })).toEqual([late, ends[4]]);
-		expect(
-			await workers.ended({ endpoint: other.endpoint, since: T0, limit: 50 }),
-			"of another endpoint",
-		).toEqual([other]);
+		expect(await workers.ended({ endpoint: other.endpoint, since: T0, limit: 50 }), "of another endpoint").toEqual([
+			other,
+		]);
 	});
 
 	it("D47: a deleted endpoint has none", () =>
@@ -94,8 +92,7 @@ export function endedWorkerCases({ store, open }: Bed): void {
 		expect((await site.attempts(id))[1]).not.toHaveProperty("workerEnd");
 		const { error } = (await site.get(id, T0 + 1)) ?? {};
 		expect(error).toContain(
-			"attempt 1 on worker w1 (exit code 7), attempt 2 on worker w2, " +
-				"attempt 3 on worker w3 (out of memory).",
+			"attempt 1 on worker w1 (exit code 7), attempt 2 on worker w2, " + "attempt 3 on worker w3 (out of memory).",
 		);
 	});
 

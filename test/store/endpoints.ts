@@ -1,8 +1,7 @@
 /** Cases: endpoints as stored, paused, and on their way out (D39). */
 import { expect, it } from "vitest";
 import type { Bed } from "./index.ts";
-import { alone, LEASE, siteOf, T0, TTL } from "./site.ts";
-import type { Site } from "./site.ts";
+import { alone, LEASE, type Site, siteOf, T0, TTL } from "./site.ts";
 
 const HOOK = "https://example.org/hook";
 
@@ -43,10 +42,10 @@ export function endpointCases({ open }: Bed): void {
 			]);
 			expect(await endpoints.pause({ id: "a", paused: false })).toBe(true);
 			expect(await endpoints.list()).toMatchObject([{ id: "a", paused: false }, { id: "b" }]);
-			expect([
-				await endpoints.pause({ id: "none", paused: true }),
-				await endpoints.remove({ id: "none" }),
-			]).toEqual([false, false]);
+			expect([await endpoints.pause({ id: "none", paused: true }), await endpoints.remove({ id: "none" })]).toEqual([
+				false,
+				false,
+			]);
 		}));
 
 	it("D39: put › an endpoint that is being deleted is alive again", () =>

@@ -39,8 +39,7 @@ export function everyCall(store: Store): Calls {
 		"jobs.running": () => store.jobs.running(),
 		"jobs.unstopped": () => store.jobs.unstopped(),
 		"jobs.attempts": () => store.jobs.attempts(named),
-		"chunks.append": () =>
-			store.chunks.append({ ...named, worker: "w1", chunks: ["1"], unlessLast: false }),
+		"chunks.append": () => store.chunks.append({ ...named, worker: "w1", chunks: ["1"], unlessLast: false }),
 		"chunks.read": () => store.chunks.read({ ...named, from: 0, maxBytes: 1 }),
 		"chunks.reserve": () => store.chunks.reserve({ ...named, reader: "r", maxBytes: 1 }),
 		"chunks.deliver": () => store.chunks.deliver({ ...named, reader: "r", delivered: true }),
@@ -49,12 +48,10 @@ export function everyCall(store: Store): Calls {
 		"endpoints.pause": () => store.endpoints.pause({ id: endpoint, paused: true }),
 		"endpoints.remove": () => store.endpoints.remove({ id: "none" }),
 		"endpoints.forget": () => store.endpoints.forget({ id: "none", now }),
-		"workers.put": () =>
-			store.workers.put({ id: "w1", endpoint, launcher: "external", createdAt: now }),
+		"workers.put": () => store.workers.put({ id: "w1", endpoint, launcher: "external", createdAt: now }),
 		"workers.list": () => store.workers.list(),
 		"workers.remove": () => store.workers.remove({ id: "w1" }),
-		"workers.end": () =>
-			store.workers.end({ worker: endedWorker({ endpoint }), count: 1, since: now }),
+		"workers.end": () => store.workers.end({ worker: endedWorker({ endpoint }), count: 1, since: now }),
 		"workers.ended": () => store.workers.ended({ endpoint, since: now, limit: 1 }),
 		"workers.ping": () => store.workers.ping({ ...of, named: [], handedBefore: now }),
 		"workers.idle": () => store.workers.idle({ ...of, before: now }),
@@ -103,8 +100,7 @@ export function everyCall(store: Store): Calls {
 		"audit.expire": () => store.audit.expire({ before: now, limit: 1 }),
 		"webhooks.claim": () => store.webhooks.claim({ limit: 1, each: 1, skip: [], holdMs: 1, now }),
 		"webhooks.body": () => store.webhooks.body(named),
-		"webhooks.tried": () =>
-			store.webhooks.tried({ id: named.id, tried: { at: now, tookMs: 1 }, state: "failed" }),
+		"webhooks.tried": () => store.webhooks.tried({ id: named.id, tried: { at: now, tookMs: 1 }, state: "failed" }),
 		"webhooks.receivers": () => store.webhooks.receivers({ limit: 1 }),
 		"webhooks.enable": () => store.webhooks.enable({ endpoint, receiver: "r", now }),
 		"webhooks.pending": () => store.webhooks.pending({ atMost: 1 }),
@@ -112,8 +108,7 @@ export function everyCall(store: Store): Calls {
 		"webhooks.find": () => store.webhooks.find(named),
 		"webhooks.list": () => store.webhooks.list({ limit: 1 }),
 		"webhooks.expire": () => store.webhooks.expire({ before: now, limit: 1 }),
-		"metrics.put": () =>
-			store.metrics.put({ rows: [{ endpoint, step: 60_000, at: now, source: "s", tally: "[]" }] }),
+		"metrics.put": () => store.metrics.put({ rows: [{ endpoint, step: 60_000, at: now, source: "s", tally: "[]" }] }),
 		"metrics.read": () => store.metrics.read({ step: 60_000, from: now, to: now + 1 }),
 		"metrics.expire": () => store.metrics.expire({ step: 60_000, before: now, limit: 1 }),
 		"cluster.servers": () => cluster.servers({ now }),

@@ -35,17 +35,9 @@ export function idempotencyCases({ store, open }: Bed): void {
 
 	it("D14: two at once share one job", async () => {
 		const site = siteOf(store());
-		const answers = await Promise.all(
-			Array.from({ length: 5 }, () => site.insert({ idempotency: keyOf() })),
-		);
+		const answers = await Promise.all(Array.from({ length: 5 }, () => site.insert({ idempotency: keyOf() })));
 		expect(new Set(answers.map((answer) => answer.ok && answer.job.id)).size).toBe(1);
-		expect(answers.map((answer) => answer.ok && answer.repeated === true)).toEqual([
-			false,
-			true,
-			true,
-			true,
-			true,
-		]);
+		expect(answers.map((answer) => answer.ok && answer.repeated === true)).toEqual([false, true, true, true, true]);
 		expect(await site.counts()).toMatchObject({ inQueue: 1 });
 	});
 
@@ -81,9 +73,10 @@ export function idempotencyCases({ store, open }: Bed): void {
 		});
 		const second = await site.add({ now: T0 + 5000, idempotency: keyOf({ bodyHash: "b" }) });
 		expect(second.id).not.toBe(first.id);
-		expect(
-			await site.insert({ now: T0 + 5001, idempotency: keyOf({ bodyHash: "b" }) }),
-		).toMatchObject({ repeated: true, job: { id: second.id } });
+		expect(await site.insert({ now: T0 + 5001, idempotency: keyOf({ bodyHash: "b" }) })).toMatchObject({
+			repeated: true,
+			job: { id: second.id },
+		});
 	});
 
 	it("D14, D23: a known key decides before the bound; a refused submission keeps no key", async () => {
@@ -101,9 +94,7 @@ export function idempotencyCases({ store, open }: Bed): void {
 			ok: false,
 			why: "full",
 		});
-		expect(
-			await site.insert({ idempotency: keyOf({ key: "other", bodyHash: "b" }) }),
-		).toMatchObject({ ok: true });
+		expect(await site.insert({ idempotency: keyOf({ key: "other", bodyHash: "b" }) })).toMatchObject({ ok: true });
 	});
 
 	it("D14, D15: the job is returned as its deadlines leave it, without a sweep", async () => {
@@ -166,9 +157,9 @@ export function idempotencyCases({ store, open }: Bed): void {
 			expect(await site.settle(T0)).toEqual({ settled: 0, nextDueAt: T0 + 1000 });
 			expect(await site.settle(T0 + 1000, 2)).toEqual({ settled: 0, nextDueAt: T0 + 1000 });
 			expect(await site.settle(T0 + 1000, 2)).toEqual({ settled: 0, nextDueAt: T0 + 3000 });
-			expect(
-				await site.insert({ now: T0 + 1001, idempotency: keyOf({ key: "k3" }) }),
-			).toMatchObject({ repeated: true });
+			expect(await site.insert({ now: T0 + 1001, idempotency: keyOf({ key: "k3" }) })).toMatchObject({
+				repeated: true,
+			});
 			expect(await site.settle(T0 + 3000)).toEqual({ settled: 0, nextDueAt: T0 + TTL });
 		}));
 }

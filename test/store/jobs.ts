@@ -4,8 +4,7 @@ import { stringOf } from "../../src/core/json/json-text.ts";
 import type { Bed } from "./index.ts";
 import { LEASE, siteOf, T0, TTL } from "./site.ts";
 
-const ODD_JSON =
-	'{"seed": 18446744073709551615, "x": 1.0, "a": "\\ud83d\\ude00", "a": 2, "e": "é 😀"}';
+const ODD_JSON = '{"seed": 18446744073709551615, "x": 1.0, "a": "\\ud83d\\ude00", "a": 2, "e": "é 😀"}';
 
 export function jobCases({ store }: Bed): void {
 	it("insert › answers a fresh job that waits, and get finds it", async () => {
@@ -57,9 +56,7 @@ export function jobCases({ store }: Bed): void {
 
 	it("D23: insert › the bound holds among submissions at once", async () => {
 		const site = siteOf(store());
-		const answers = await Promise.all(
-			Array.from({ length: 30 }, () => site.insert({ queueBound: 9 })),
-		);
+		const answers = await Promise.all(Array.from({ length: 30 }, () => site.insert({ queueBound: 9 })));
 		expect(answers.filter(({ ok }) => ok)).toHaveLength(10);
 	});
 
@@ -79,9 +76,9 @@ export function jobCases({ store }: Bed): void {
 		});
 		await site.report(id, { output: ODD_JSON });
 		expect((await site.get(id))?.output).toBe(ODD_JSON);
-		expect(
-			await store().chunks.read({ endpoint: site.endpoint, id, from: 0, maxBytes: 1, now: T0 }),
-		).toMatchObject({ chunks: [ODD_JSON] });
+		expect(await store().chunks.read({ endpoint: site.endpoint, id, from: 0, maxBytes: 1, now: T0 })).toMatchObject({
+			chunks: [ODD_JSON],
+		});
 	});
 
 	it("D5: texts of 20 MB pass", async () => {
@@ -276,10 +273,10 @@ export function jobCases({ store }: Bed): void {
 		const lapsed = await site.add({ ttlMs: 10_000 });
 		const waiting = await site.add();
 		expect(await site.cancelAll(9, T0 + 10_000)).toEqual({ cancelled: 1, left: false });
-		expect([
-			await site.state(lapsed.id, T0 + 10_000),
-			await site.state(waiting.id, T0 + 10_000),
-		]).toEqual(["TIMED_OUT", "CANCELLED"]);
+		expect([await site.state(lapsed.id, T0 + 10_000), await site.state(waiting.id, T0 + 10_000)]).toEqual([
+			"TIMED_OUT",
+			"CANCELLED",
+		]);
 	});
 
 	it("identity › is the same at every call; ping › works", async () => {

@@ -26,9 +26,7 @@ export function keyCases({ open }: Bed): void {
 
 	it("D30: the first key is made once, also by several at once", () =>
 		alone(open, async ({ store }) => {
-			const made = await Promise.all(
-				[1, 2, 3].map((n) => store.keys.insert({ row: keyOf(n), ifNone: true })),
-			);
+			const made = await Promise.all([1, 2, 3].map((n) => store.keys.insert({ row: keyOf(n), ifNone: true })));
 			expect(made.filter(Boolean)).toHaveLength(1);
 			expect(await store.keys.insert({ row: keyOf(4), ifNone: true })).toBe(false);
 			expect(await store.keys.find({ hash: keyOf(4).hash })).toBeUndefined();
@@ -44,10 +42,7 @@ export function keyCases({ open }: Bed): void {
 			await keys.used({ id: young.id, now: T0 + 9, address: "192.0.2.1" });
 			await keys.used({ id: young.id, now: T0 + 3 });
 			await keys.used({ id: "none", now: T0 + 3 });
-			expect(await keys.list()).toEqual([
-				old,
-				{ ...young, lastUsedAt: T0 + 9, lastUsedAddress: "192.0.2.1" },
-			]);
+			expect(await keys.list()).toEqual([old, { ...young, lastUsedAt: T0 + 9, lastUsedAddress: "192.0.2.1" }]);
 			expect(await keys.find({ hash: young.hash })).toEqual({
 				...young,
 				lastUsedAt: T0 + 9,
@@ -84,9 +79,7 @@ export function keyCases({ open }: Bed): void {
 			await keys.insert({ row, ifNone: false });
 			const [one, two] = ["b".repeat(64), "c".repeat(64)];
 			expect(await keys.rotate({ id: "none", hash: one, previousUntil: T0 })).toBe(false);
-			expect(
-				await keys.rotate({ id: row.id, hash: one, previousUntil: T0 + 5, expiresAt: T0 + 20 }),
-			).toBe(true);
+			expect(await keys.rotate({ id: row.id, hash: one, previousUntil: T0 + 5, expiresAt: T0 + 20 })).toBe(true);
 			const rotated = {
 				...row,
 				hash: one,
@@ -140,13 +133,11 @@ export function keyCases({ open }: Bed): void {
 
 	it("D30: remove › of the last two at once one stays", () =>
 		alone(open, async ({ store: { keys } }) => {
-			for (const n of [1, 2])
-				await keys.insert({ row: { ...keyOf(n), scopes: ["admin"] }, ifNone: false });
-			expect(
-				await Promise.all(
-					[1, 2].map((n) => keys.remove({ id: `key-${n}`, keep: "admin", now: T0 })),
-				),
-			).toEqual(["removed", "last"]);
+			for (const n of [1, 2]) await keys.insert({ row: { ...keyOf(n), scopes: ["admin"] }, ifNone: false });
+			expect(await Promise.all([1, 2].map((n) => keys.remove({ id: `key-${n}`, keep: "admin", now: T0 })))).toEqual([
+				"removed",
+				"last",
+			]);
 		}));
 
 	it("D26: tokens are found by their hash until their worker is removed", () =>
@@ -157,10 +148,7 @@ export function keyCases({ open }: Bed): void {
 			await tokens.put(many);
 			expect(await tokens.find({ hash: "h1" })).toEqual(own);
 			expect(await tokens.find({ hash: "h2" })).toEqual(many);
-			expect((await tokens.list()).toSorted((a, b) => (a.hash < b.hash ? -1 : 1))).toEqual([
-				own,
-				many,
-			]);
+			expect((await tokens.list()).toSorted((a, b) => (a.hash < b.hash ? -1 : 1))).toEqual([own, many]);
 			await tokens.remove({ worker: "w1" });
 			expect(await tokens.list()).toEqual([many]);
 			expect(await tokens.find({ hash: "h1" })).toBeUndefined();

@@ -1,10 +1,8 @@
 /** Cases: lists of jobs and what is known of one (D12, D39). */
 import { expect, it } from "vitest";
-import type { JobState } from "../../src/core/job-states.ts";
-import { FINAL_STATES, JOB_STATES } from "../../src/core/job-states.ts";
+import { FINAL_STATES, JOB_STATES, type JobState } from "../../src/core/job-states.ts";
 import type { Bed } from "./index.ts";
-import { alone, LEASE, RECORD, RETAIN, siteOf, T0, TIMEOUT, TTL } from "./site.ts";
-import type { Site } from "./site.ts";
+import { alone, LEASE, RECORD, RETAIN, type Site, siteOf, T0, TIMEOUT, TTL } from "./site.ts";
 
 /** One job in each state, in the order of the table; all by `w1` but the waiting one. */
 export async function oneOfEach(site: Site): Promise<Record<JobState, string>> {
@@ -101,48 +99,37 @@ export function listCases({ store, open }: Bed): void {
 		expect(await site.listIds({ worker: "wa", now: T0 + 5 })).toEqual([ids[2], ids[0]]);
 		expect(await site.listIds({ worker: "wb", now: T0 + 5 })).toEqual([ids[1]]);
 		expect(await site.listIds({ from: T0 + 1, to: T0 + 3, now: T0 + 5 })).toEqual([ids[2], ids[1]]);
-		expect(
-			await site.listIds({ worker: "wa", states: ["COMPLETED"], to: T0 + 1, now: T0 + 5 }),
-		).toEqual([ids[0]]);
-		expect(await site.listIds({ worker: "wa", states: ["IN_PROGRESS"], now: T0 + 5 })).toEqual([
-			ids[2],
-		]);
-		expect(await site.listIds({ states: ["IN_PROGRESS"], from: T0 + 2, now: T0 + 5 })).toEqual([
-			ids[2],
-		]);
-		expect(await site.listIds({ states: ["IN_PROGRESS"], to: T0 + 2, now: T0 + 5 })).toEqual([
-			ids[1],
-		]);
+		expect(await site.listIds({ worker: "wa", states: ["COMPLETED"], to: T0 + 1, now: T0 + 5 })).toEqual([ids[0]]);
+		expect(await site.listIds({ worker: "wa", states: ["IN_PROGRESS"], now: T0 + 5 })).toEqual([ids[2]]);
+		expect(await site.listIds({ states: ["IN_PROGRESS"], from: T0 + 2, now: T0 + 5 })).toEqual([ids[2]]);
+		expect(await site.listIds({ states: ["IN_PROGRESS"], to: T0 + 2, now: T0 + 5 })).toEqual([ids[1]]);
 	});
 
 	it.each([
 		{ name: "all", filter: {} },
 		{ name: "ended ones", filter: { states: ["COMPLETED", "CANCELLED"] as JobState[] } },
 		{ name: "live ones", filter: { states: ["IN_QUEUE", "IN_PROGRESS"] as JobState[] } },
-	])(
-		"D12: list › pages of $name hold each job once; the last page has no cursor",
-		async ({ filter }) => {
-			const site = siteOf(store());
-			for (let n = 0; n < 12; n += 1) {
-				const { id } = await site.running();
-				if (n % 3 === 0) await site.report(id);
-				if (n % 3 === 1) await site.move(id, "cancel");
-			}
-			const whole = await site.listIds(filter);
-			expect(whole).toEqual(whole.toSorted().toReversed());
-			const sizes = [];
-			for (
-				let page = await site.list({ ...filter, limit: 2 });
-				;
-				page = await site.list({ ...filter, limit: 2, cursor: page.next })
-			) {
-				sizes.push(page.jobs.length);
-				if (page.next === undefined) break;
-			}
-			expect(sizes).toEqual(Array.from({ length: whole.length / 2 }, () => 2));
-			expect(await site.listIds({ ...filter, limit: 3 })).toEqual(whole);
-		},
-	);
+	])("D12: list › pages of $name hold each job once; the last page has no cursor", async ({ filter }) => {
+		const site = siteOf(store());
+		for (let n = 0; n < 12; n += 1) {
+			const { id } = await site.running();
+			if (n % 3 === 0) await site.report(id);
+			if (n % 3 === 1) await site.move(id, "cancel");
+		}
+		const whole = await site.listIds(filter);
+		expect(whole).toEqual(whole.toSorted().toReversed());
+		const sizes = [];
+		for (
+			let page = await site.list({ ...filter, limit: 2 });
+			;
+			page = await site.list({ ...filter, limit: 2, cursor: page.next })
+		) {
+			sizes.push(page.jobs.length);
+			if (page.next === undefined) break;
+		}
+		expect(sizes).toEqual(Array.from({ length: whole.length / 2 }, () => 2));
+		expect(await site.listIds({ ...filter, limit: 3 })).toEqual(whole);
+	});
 
 	it("D12: list › a cursor stays good while jobs come and end", async () => {
 		const site = siteOf(store());
@@ -165,9 +152,7 @@ export function listCases({ store, open }: Bed): void {
 			});
 			expect(right).toMatchObject({ value: { jobs: [{ job: { id } }] } });
 		}
-		await expect(site.list({ cursor: "x" })).rejects.toThrow(
-			/cursor is not one that a list returned/,
-		);
+		await expect(site.list({ cursor: "x" })).rejects.toThrow(/cursor is not one that a list returned/);
 		await expect(store().webhooks.list({ cursor: "x", limit: 1 })).rejects.toThrow(RangeError);
 	});
 
@@ -176,24 +161,15 @@ export function listCases({ store, open }: Bed): void {
 		const lost = await site.running();
 		const lapsing = await site.add();
 		const over = await site.add();
-		expect(await site.listIds({ states: ["IN_QUEUE"], now: T0 + LEASE })).toEqual([
-			over.id,
-			lapsing.id,
-			lost.id,
-		]);
+		expect(await site.listIds({ states: ["IN_QUEUE"], now: T0 + LEASE })).toEqual([over.id, lapsing.id, lost.id]);
 		expect(await site.listIds({ states: ["IN_PROGRESS"], now: T0 + LEASE })).toEqual([]);
-		expect(await site.listIds({ states: ["TIMED_OUT"], now: T0 + TTL })).toEqual([
-			over.id,
-			lapsing.id,
-		]);
+		expect(await site.listIds({ states: ["TIMED_OUT"], now: T0 + TTL })).toEqual([over.id, lapsing.id]);
 		expect((await site.list({ now: T0 + TTL })).jobs[0]).toEqual(await site.get(over.id, T0 + TTL));
 	});
 
 	it("D15: list › also when more has passed than one call settles", () =>
 		alone(open, async (site) => {
-			await Promise.all(
-				Array.from({ length: 1500 }, (_, n) => site.add({ ttlMs: n === 700 ? TTL : 10_000 })),
-			);
+			await Promise.all(Array.from({ length: 1500 }, (_, n) => site.add({ ttlMs: n === 700 ? TTL : 10_000 })));
 			const now = T0 + 10_000;
 			const [lapsed, waiting, all] = await Promise.all([
 				site.listIds({ states: ["TIMED_OUT", "FAILED"], now }),
@@ -225,9 +201,7 @@ export function listCases({ store, open }: Bed): void {
 			await Promise.all(Array.from({ length: 20_500 }, () => site.insert()));
 			const first = await site.list({ worker: "rare" });
 			expect(first.jobs).toEqual([]);
-			expect(
-				(await site.list({ worker: "rare", cursor: first.next })).jobs.map(({ job }) => job.id),
-			).toEqual([id]);
+			expect((await site.list({ worker: "rare", cursor: first.next })).jobs.map(({ job }) => job.id)).toEqual([id]);
 			expect(await site.listIds({ worker: "rare" })).toEqual([id]);
 			expect(await site.listIds({ states: ["IN_PROGRESS"] })).toEqual([id]);
 			expect(await site.list({ states: ["COMPLETED"], worker: "rare" })).toEqual({ jobs: [] });
@@ -295,13 +269,13 @@ export function listCases({ store, open }: Bed): void {
 			job: { id, state: "COMPLETED", erased: true },
 			attempts: [{ end: "lost" }],
 		});
-		expect([
-			before?.input,
-			before?.output,
-			before?.error,
-			before?.job.webhook,
-			before?.job.s3Config,
-		]).toEqual([undefined, undefined, undefined, undefined, undefined]);
+		expect([before?.input, before?.output, before?.error, before?.job.webhook, before?.job.s3Config]).toEqual([
+			undefined,
+			undefined,
+			undefined,
+			undefined,
+			undefined,
+		]);
 		await store().jobs.settle({ now: T0 + RETAIN, limit: 1000 });
 		expect(await site.record(id, T0 + RETAIN)).toEqual(before);
 		expect(await site.record(id, T0 + RECORD)).toBeUndefined();

@@ -2,13 +2,10 @@
  * Cases: every event on every state, accepted or refused as the table of `core/machine.ts` says.
  */
 import { describe, expect, it } from "vitest";
-import { countsOf } from "../../src/core/job-transitions.ts";
-import type { Counts } from "../../src/core/job-transitions.ts";
-import { allowed, JOB_STATES, next, RULES } from "../../src/core/job-states.ts";
-import type { JobEvent, JobState } from "../../src/core/job-states.ts";
+import { type Counts, countsOf } from "../../src/core/job-transitions.ts";
+import { allowed, JOB_STATES, type JobEvent, type JobState, next, RULES } from "../../src/core/job-states.ts";
 import type { Bed } from "./index.ts";
-import { siteOf, T0 } from "./site.ts";
-import type { Site } from "./site.ts";
+import { type Site, siteOf, T0 } from "./site.ts";
 
 /** Long enough that nothing but the event under test happens. */
 const LONG = 10_000_000;
@@ -20,8 +17,7 @@ const BRING: Record<JobState, (site: Site) => Promise<string>> = {
 	COMPLETED: async (site) => ended(site, (id) => site.report(id)),
 	FAILED: async (site) => ended(site, (id) => site.report(id, { on: "fail" })),
 	CANCELLED: async (site) => ended(site, (id) => site.move(id, "cancel")),
-	TIMED_OUT: async (site) =>
-		(await site.running({ leaseMs: LONG, executionTimeoutMs: 6000, now: T0 - 6000 })).id,
+	TIMED_OUT: async (site) => (await site.running({ leaseMs: LONG, executionTimeoutMs: 6000, now: T0 - 6000 })).id,
 };
 
 async function ended(site: Site, end: (id: string) => Promise<unknown>): Promise<string> {
@@ -55,15 +51,10 @@ const BY_ITSELF: readonly JobEvent[] = ["overrun", "lapse", "exhaust", "expire",
 
 export function machineCases({ store }: Bed): void {
 	it("each event of the table has a case", () => {
-		expect([...Object.keys(CALL), ...BY_ITSELF].toSorted()).toEqual(
-			RULES.map(({ on }) => on).toSorted(),
-		);
+		expect([...Object.keys(CALL), ...BY_ITSELF].toSorted()).toEqual(RULES.map(({ on }) => on).toSorted());
 	});
 
-	for (const [on, call] of Object.entries(CALL) as [
-		JobEvent,
-		(site: Site, id: string) => Promise<boolean>,
-	][]) {
+	for (const [on, call] of Object.entries(CALL) as [JobEvent, (site: Site, id: string) => Promise<boolean>][]) {
 		describe(`${on}`, () => {
 			it.each(
 				JOB_STATES.map((state) => ({
@@ -80,12 +71,7 @@ export function machineCases({ store }: Bed): void {
 				const after = await site.counts();
 				const change = allowed(state, on) ? countsOf(on, state, next(state, on) ?? state) : NOTHING;
 				expect(after).toEqual(
-					Object.fromEntries(
-						Object.entries(before).map(([key, count]) => [
-							key,
-							count + change[key as keyof Counts],
-						]),
-					),
+					Object.fromEntries(Object.entries(before).map(([key, count]) => [key, count + change[key as keyof Counts]])),
 				);
 			});
 		});

@@ -18,8 +18,7 @@ const rowOf = (given: Partial<MetricsRow> = {}): MetricsRow => ({
 
 /** Rows in one order. */
 function sorted(rows: readonly MetricsRow[]): MetricsRow[] {
-	const key = ({ endpoint, step, at, source }: MetricsRow): string =>
-		JSON.stringify([endpoint, step, at, source]);
+	const key = ({ endpoint, step, at, source }: MetricsRow): string => JSON.stringify([endpoint, step, at, source]);
 	return rows.toSorted((one, other) => (key(one) < key(other) ? -1 : 1));
 }
 
@@ -39,9 +38,7 @@ export function metricsCases({ open }: Bed): void {
 			expect(sorted(minutes)).toEqual(
 				sorted([rowOf({ tally: "[[2]]" }), ...others.filter(({ step }) => step === MINUTE)]),
 			);
-			expect(await metrics.read({ step: HOUR, from: T0, to: T0 + HOUR })).toEqual([
-				rowOf({ step: HOUR }),
-			]);
+			expect(await metrics.read({ step: HOUR, from: T0, to: T0 + HOUR })).toEqual([rowOf({ step: HOUR })]);
 		}));
 
 	it("D40: read › steps that begin from one moment until before another, of the endpoints that are asked for", () =>
@@ -86,9 +83,7 @@ export function metricsCases({ open }: Bed): void {
 			await metrics.put({ rows: [rowOf(), rowOf({ step: HOUR }), rowOf({ endpoint: "b" })] });
 			await endpoints.remove({ id: "a" });
 			expect(await endpoints.forget({ id: "a", now: T0 })).toBe(true);
-			expect(await metrics.read({ step: MINUTE, from: T0, to: T0 + HOUR })).toEqual([
-				rowOf({ endpoint: "b" }),
-			]);
+			expect(await metrics.read({ step: MINUTE, from: T0, to: T0 + HOUR })).toEqual([rowOf({ endpoint: "b" })]);
 			expect(await metrics.read({ step: HOUR, from: T0, to: T0 + HOUR })).toEqual([]);
 		}));
 }

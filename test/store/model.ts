@@ -4,10 +4,16 @@
  */
 import type { Attempt, Job } from "../../src/core/job.ts";
 import { deliveryOf } from "../../src/core/delivery.ts";
-import { countsOf, dueAt, dueEvent, lossOf, transition } from "../../src/core/job-transitions.ts";
-import type { Counts, EventContext } from "../../src/core/job-transitions.ts";
-import { allowed, isFinal } from "../../src/core/job-states.ts";
-import type { JobEvent, JobState } from "../../src/core/job-states.ts";
+import {
+	type Counts,
+	countsOf,
+	dueAt,
+	dueEvent,
+	type EventContext,
+	lossOf,
+	transition,
+} from "../../src/core/job-transitions.ts";
+import { allowed, isFinal, type JobEvent, type JobState } from "../../src/core/job-states.ts";
 import type { Idempotency } from "../../src/store/contract/jobs.ts";
 import { T0 } from "./site.ts";
 
@@ -64,10 +70,7 @@ export function modelOf() {
 	}
 
 	/** Those failed by their last loss do not wait again. */
-	function split(
-		ids: readonly string[],
-		over: readonly string[],
-	): { lost: string[]; over: string[] } {
+	function split(ids: readonly string[], over: readonly string[]): { lost: string[]; over: string[] } {
 		const waits = (id: string): boolean => jobs.get(id)?.state === "IN_QUEUE";
 		return { lost: ids.filter(waits), over: [...over, ...ids.filter((id) => !waits(id))] };
 	}
@@ -177,10 +180,8 @@ export function modelOf() {
 		report(id: string, worker: string, on: "complete" | "fail"): string {
 			const job = jobs.get(id);
 			if (!job || job.erased) return "missing";
-			if (job.state === "IN_PROGRESS" && job.worker === worker)
-				return apply(id, on, { now }) ? "ok" : "state";
-			if (job.worker !== worker && !histories.get(id)?.some((past) => past.worker === worker))
-				return "missing";
+			if (job.state === "IN_PROGRESS" && job.worker === worker) return apply(id, on, { now }) ? "ok" : "state";
+			if (job.worker !== worker && !histories.get(id)?.some((past) => past.worker === worker)) return "missing";
 			for (const past of openAt(id, worker)) past.open = false;
 			return "stale";
 		},
@@ -192,8 +193,7 @@ export function modelOf() {
 		): string {
 			const job = jobs.get(id);
 			if (!job || job.erased) return "missing";
-			if (on === "retry" && allowed(job.state, on) && this.counts().inQueue > queueBound)
-				return "full";
+			if (on === "retry" && allowed(job.state, on) && this.counts().inQueue > queueBound) return "full";
 			return apply(id, on === "lose" ? lossOf(job) : on, { now, over }) ? "ok" : "state";
 		},
 
@@ -206,8 +206,7 @@ export function modelOf() {
 					past.open = false;
 					over.push(id);
 				}
-				if (job.state === "IN_PROGRESS" && job.worker === worker && (job.startedAt ?? now) < now)
-					lost.push(id);
+				if (job.state === "IN_PROGRESS" && job.worker === worker && (job.startedAt ?? now) < now) lost.push(id);
 			}
 			takeBack(lost, { now, over: true });
 			return split(lost, over);
@@ -233,7 +232,6 @@ export function modelOf() {
 			return { ...totals, inQueue: inState("IN_QUEUE"), inProgress: inState("IN_PROGRESS") };
 		},
 
-		waiting: (): number =>
-			[...jobs.values()].filter((job) => job.state === "IN_QUEUE" && !job.lowPriority).length,
+		waiting: (): number => [...jobs.values()].filter((job) => job.state === "IN_QUEUE" && !job.lowPriority).length,
 	};
 }

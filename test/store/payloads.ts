@@ -3,8 +3,7 @@
  * blocks (D5).
  */
 import { expect, it } from "vitest";
-import { asOne, BLOCK_BYTES, LARGE_BYTES, sizeOf } from "../../src/core/json/json-text.ts";
-import type { JsonText } from "../../src/core/json/json-text.ts";
+import { asOne, BLOCK_BYTES, type JsonText, LARGE_BYTES, sizeOf } from "../../src/core/json/json-text.ts";
 import { jobView } from "../../src/core/job-view.ts";
 import type { Claim } from "../../src/store/contract/jobs.ts";
 import type { Bed } from "./index.ts";
@@ -37,10 +36,7 @@ const SIZES = [0, 1, LARGE_BYTES - 1, LARGE_BYTES, LARGE_BYTES + 1, 3 * BLOCK_BY
 
 /** What a case is given: made again for each use, since a store may keep what it is given. */
 const PAYLOADS: [name: string, make: () => JsonText][] = [
-	...SIZES.map((size): [string, () => JsonText] => [
-		`a string of ${size} bytes`,
-		() => letters(size).toString(),
-	]),
+	...SIZES.map((size): [string, () => JsonText] => [`a string of ${size} bytes`, () => letters(size).toString()]),
 	...SIZES.map((size): [string, () => JsonText] => [
 		`blocks of ${size} bytes`,
 		() => blocksOf(letters(size), BLOCK_BYTES),
@@ -51,10 +47,7 @@ const PAYLOADS: [name: string, make: () => JsonText][] = [
 	]),
 	[
 		"blocks with empty ones between and last",
-		() => [
-			new Uint8Array(),
-			...blocksOf(BEYOND_ASCII, 100_000).flatMap((block) => [block, new Uint8Array()]),
-		],
+		() => [new Uint8Array(), ...blocksOf(BEYOND_ASCII, 100_000).flatMap((block) => [block, new Uint8Array()])],
 	],
 ];
 
@@ -64,8 +57,7 @@ export function payloadCases({ store, open }: Bed): void {
 		expect(bytesOf(found).equals(bytesOf(given))).toBe(true);
 		// What is small may be either, and a dialect may keep large strings as blocks, never the other
 		// way round.
-		if (typeof given !== "string" && sizeOf(given) >= LARGE_BYTES)
-			expect(typeof found).toBe("object");
+		if (typeof given !== "string" && sizeOf(given) >= LARGE_BYTES) expect(typeof found).toBe("object");
 	}
 
 	it.each(PAYLOADS)(
@@ -107,12 +99,7 @@ export function payloadCases({ store, open }: Bed): void {
 			const output = make();
 			await site.report(id, { output });
 			expectSame(output, make);
-			for (const found of [
-				await site.get(id),
-				await site.get(id),
-				await site.record(id),
-				await site.retain(id, 5000),
-			])
+			for (const found of [await site.get(id), await site.get(id), await site.record(id), await site.retain(id, 5000)])
 				expectSame(found?.output, make);
 			expect(await site.get(id, T0 + 5000)).toBeUndefined();
 		},
@@ -123,12 +110,7 @@ export function payloadCases({ store, open }: Bed): void {
 		const { id } = await site.running();
 		const progress = (value: JsonText) =>
 			store().jobs.progress({ endpoint: site.endpoint, id, worker: "w1", value, now: T0 });
-		for (const each of [
-			make,
-			() => blocksOf(letters(LARGE_BYTES * 2), LARGE_BYTES),
-			make,
-			() => "1",
-		]) {
+		for (const each of [make, () => blocksOf(letters(LARGE_BYTES * 2), LARGE_BYTES), make, () => "1"]) {
 			expect(await progress(each())).toBe(true);
 			expectSame((await site.get(id))?.output, each);
 		}
@@ -137,29 +119,27 @@ export function payloadCases({ store, open }: Bed): void {
 		expect(await site.get(id)).toMatchObject({ output: "2" });
 	});
 
-	it.each(PAYLOADS)(
-		"D21: %s, as the output in the body of a delivery, which outlives the job's own",
-		(_, make) =>
-			alone(open, async (site) => {
-				const { id } = await site.running({ webhook: "https://example.com/hook" });
-				await site.report(id, { on: "fail", output: make(), error: "no" });
-				const ended = (await site.get(id))!;
-				const expected = bytesOf(asOne(jobView({ ...ended, output: make() }, T0)));
-				await site.move(id, "retry");
-				await site.settle(T0);
-				for (let round = 0; round < 2; round += 1) {
-					const { due } = await site.store.webhooks.claim({
-						limit: 1,
-						each: 1,
-						skip: [],
-						holdMs: 1000,
-						now: T0 + round * 1000,
-					});
-					expect(due[0]?.bytes).toBe(expected.length);
-					const body = await site.store.webhooks.body({ id: due[0]?.id ?? "" });
-					expect(bytesOf(body).equals(expected)).toBe(true);
-				}
-			}),
+	it.each(PAYLOADS)("D21: %s, as the output in the body of a delivery, which outlives the job's own", (_, make) =>
+		alone(open, async (site) => {
+			const { id } = await site.running({ webhook: "https://example.com/hook" });
+			await site.report(id, { on: "fail", output: make(), error: "no" });
+			const ended = (await site.get(id))!;
+			const expected = bytesOf(asOne(jobView({ ...ended, output: make() }, T0)));
+			await site.move(id, "retry");
+			await site.settle(T0);
+			for (let round = 0; round < 2; round += 1) {
+				const { due } = await site.store.webhooks.claim({
+					limit: 1,
+					each: 1,
+					skip: [],
+					holdMs: 1000,
+					now: T0 + round * 1000,
+				});
+				expect(due[0]?.bytes).toBe(expected.length);
+				const body = await site.store.webhooks.body({ id: due[0]?.id ?? "" });
+				expect(bytesOf(body).equals(expected)).toBe(true);
+			}
+		}),
 	);
 
 	it("D37: the output of a failed job is removed by a retry, its input is not", async () => {
@@ -176,12 +156,8 @@ export function payloadCases({ store, open }: Bed): void {
 
 	it("D9, D11: an expired or purged job takes nothing of another with it", () =>
 		alone(open, async (site) => {
-			const make = (byte: string) => (): JsonText =>
-				blocksOf(Buffer.from(`"${byte.repeat(200_000)}"`), 50_000);
-			const [expired, kept] = [
-				await site.running({ input: make("a")() }),
-				await site.running({ input: make("b")() }),
-			];
+			const make = (byte: string) => (): JsonText => blocksOf(Buffer.from(`"${byte.repeat(200_000)}"`), 50_000);
+			const [expired, kept] = [await site.running({ input: make("a")() }), await site.running({ input: make("b")() })];
 			const [purged] = [await site.add({ input: make("c")() })];
 			await site.report(expired.id, { output: make("d")(), now: T0 });
 			await site.report(kept.id, { output: make("e")(), now: T0 + 10 });

@@ -36,8 +36,7 @@ async function two(onTestFinished: (end: () => Promise<void>) => void) {
 	return {
 		site,
 		other,
-		addThere: (id: string, input = "{}") =>
-			other.jobs.insert({ submission: { ...submission, id }, input, now: T0 }),
+		addThere: (id: string, input = "{}") => other.jobs.insert({ submission: { ...submission, id }, input, now: T0 }),
 	};
 }
 
@@ -50,9 +49,7 @@ const INPUTS = [
 	`"${"😀".repeat(30_000)}"`,
 ];
 
-it("D5: inputs of any length come back as they were, read along with their jobs or not", async ({
-	onTestFinished,
-}) => {
+it("D5: inputs of any length come back as they were, read along with their jobs or not", async ({ onTestFinished }) => {
 	const { site } = await two(onTestFinished);
 	// So that the next claims begin where this one ended.
 	await site.add();
@@ -142,9 +139,7 @@ it("a write sent with the end of its transaction that fails undoes all, and its 
 			ending.writes(Promise.all(names.map((name) => run(add, [name]))));
 			return "done";
 		});
-	await expect(written(["second", "first", "third"])).rejects.toThrow(
-		/refused a statement \(23505\)/,
-	);
+	await expect(written(["second", "first", "third"])).rejects.toThrow(/refused a statement \(23505\)/);
 	expect((await database.read.run(all)).rows).toEqual([]);
 	expect(await written(["second", "third"])).toBe("done");
 	expect((await database.read.run(all)).rows.flat()).toEqual(["first", "second", "third"]);
@@ -169,10 +164,8 @@ it("last writes of which one could not be asked at all undo those before it", as
 it("a last write that fails is what is reported, also where nothing was awaited before it", async (test) => {
 	const { database } = await place(test);
 	const add = statement("INSERT INTO queues (endpoint) VALUES ($1)");
-	const twice = transaction(
-		{ connection: database.hot, clock: systemClock },
-		async ({ run }, ending) =>
-			ending.writes(Promise.all([run(add, ["first"]), run(add, ["first"])])),
+	const twice = transaction({ connection: database.hot, clock: systemClock }, async ({ run }, ending) =>
+		ending.writes(Promise.all([run(add, ["first"]), run(add, ["first"])])),
 	);
 	await expect(twice).rejects.toMatchObject({ code: "23505" });
 });

@@ -7,16 +7,13 @@ import { systemClock } from "../../src/clock.ts";
 import type { Signal } from "../../src/store/contract/store.ts";
 import { siteOf, T0, LEASE } from "./site.ts";
 import { until } from "../support/until.ts";
-import { TOLD_MS, place, timed, untilAnswered, printTime } from "./postgres-proxied.ts";
-import type { Place } from "./postgres-proxied.ts";
+import { place, type Place, printTime, timed, TOLD_MS, untilAnswered } from "./postgres-proxied.ts";
 
 /**
  * Commits of changed jobs wait for a lock that the test holds, so that their connection can be cut
  * right then.
  */
-async function gate({
-	admin,
-}: Place): Promise<{ waited: () => Promise<number>; open: () => Promise<void> }> {
+async function gate({ admin }: Place): Promise<{ waited: () => Promise<number>; open: () => Promise<void> }> {
 	await admin.query(`
     CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql
       AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN NULL; END $$;
@@ -51,9 +48,9 @@ describe("a connection is cut while its COMMIT is in flight", () => {
 		const answer = await inserted;
 		expect(answer).toMatchObject({ ok: true });
 		expect(answer).not.toHaveProperty("repeated");
-		expect(
-			await siteOf(all.other).store.jobs.counts({ endpoint: site.endpoint, now: T0 }),
-		).toMatchObject({ inQueue: 1 });
+		expect(await siteOf(all.other).store.jobs.counts({ endpoint: site.endpoint, now: T0 })).toMatchObject({
+			inQueue: 1,
+		});
 	});
 
 	it("not committed: it is done again, once", async () => {
@@ -72,11 +69,7 @@ describe("a connection is cut while its COMMIT is in flight", () => {
 	 * Lets a call's connection be cut in its COMMIT, and nothing through until it has been refused.
 	 * `end`: what becomes of the commit then.
 	 */
-	async function unheard(
-		all: Place,
-		call: () => Promise<unknown>,
-		end: "committed" | "undone",
-	): Promise<void> {
+	async function unheard(all: Place, call: () => Promise<unknown>, end: "committed" | "undone"): Promise<void> {
 		const { waited, open } = await gate(all);
 		const asked = timed(call);
 		const pid = await waited();
@@ -111,9 +104,7 @@ describe("a connection is cut while its COMMIT is in flight", () => {
 		});
 		const back: Signal[] = [];
 		const signalled = new Promise<void>((resolve) =>
-			all.store.onSignal(
-				(signal) => signal.kind === "queued" && back.push(signal) === 2 && resolve(),
-			),
+			all.store.onSignal((signal) => signal.kind === "queued" && back.push(signal) === 2 && resolve()),
 		);
 		const began = performance.now();
 		await all.proxy.pass();
@@ -121,9 +112,7 @@ describe("a connection is cut while its COMMIT is in flight", () => {
 		printTime("jobs of a lost hand-out are back after", performance.now() - began);
 		const later = T0 + LEASE + 1;
 		expect(await site.counts(later)).toMatchObject({ inQueue: 3, inProgress: 0, retried: 0 });
-		expect(await site.attempts(ids[0]!)).toMatchObject([
-			{ attempt: 1, end: "released", open: false },
-		]);
+		expect(await site.attempts(ids[0]!)).toMatchObject([{ attempt: 1, end: "released", open: false }]);
 		expect(await site.takeIds({ limit: 3, now: later })).toEqual(ids);
 		expect(await site.get(ids[0]!, later)).toMatchObject({
 			job: { attempt: 2, losses: 0, worker: "w1" },

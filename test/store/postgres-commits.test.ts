@@ -6,20 +6,16 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { isCommitted } from "../../src/store/postgres/connection/commit-markers.ts";
-import type { Marker } from "../../src/store/postgres/connection/commit-markers.ts";
+import { isCommitted, type Marker } from "../../src/store/postgres/connection/commit-markers.ts";
 import type { Session } from "../../src/store/postgres/connection/connection.ts";
-import { openDatabase } from "../../src/store/postgres/connection/database.ts";
-import type { Database } from "../../src/store/postgres/connection/database.ts";
+import { type Database, openDatabase } from "../../src/store/postgres/connection/database.ts";
 import { ConnectionLost, OutcomeUnknown } from "../../src/store/postgres/connection/errors.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { prepareSchema } from "../../src/store/postgres/schema.ts";
-import { statement } from "../../src/store/postgres/connection/statement.ts";
-import type { Answer, Statement } from "../../src/store/postgres/connection/statement.ts";
+import { type Answer, statement, type Statement } from "../../src/store/postgres/connection/statement.ts";
 import { transaction } from "../../src/store/postgres/connection/transaction.ts";
 import type { Store } from "../../src/store/contract/store.ts";
-import { startPostgres } from "../support/postgres-server.ts";
-import type { PostgresServer } from "../support/postgres-server.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { siteOf } from "./site.ts";
 
 /** Nothing but a commit flushes. */
@@ -64,17 +60,12 @@ async function place() {
 }
 
 /** A session whose end goes through `end` instead: `asked` is its marker or its COMMIT. */
-function ending(
-	session: Session,
-	end: (asked: Statement, send: () => Promise<Answer>) => Promise<Answer>,
-): Session {
+function ending(session: Session, end: (asked: Statement, send: () => Promise<Answer>) => Promise<Answer>): Session {
 	return {
 		...session,
 		run(asked, values) {
 			const send = (): Promise<Answer> => session.run(asked, values);
-			return asked.text === "COMMIT" || asked.text.includes("INTO commit_markers AS known")
-				? end(asked, send)
-				: send();
+			return asked.text === "COMMIT" || asked.text.includes("INTO commit_markers AS known") ? end(asked, send) : send();
 		},
 	};
 }
@@ -128,14 +119,11 @@ describe("a COMMIT without an answer", () => {
 				return await send();
 			});
 		};
-		await transaction(
-			{ connection: { session, drop: database.hot.drop }, clock: patient },
-			async ({ run }) => {
-				runs += 1;
-				await run(DO, [runs]);
-				number ??= Number((await run(NUMBER)).rows[0]?.[0]);
-			},
-		);
+		await transaction({ connection: { session, drop: database.hot.drop }, clock: patient }, async ({ run }) => {
+			runs += 1;
+			await run(DO, [runs]);
+			number ??= Number((await run(NUMBER)).rows[0]?.[0]);
+		});
 		expect([runs, await done()]).toEqual([2, [2]]);
 	});
 

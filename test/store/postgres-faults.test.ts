@@ -5,11 +5,9 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { SESSION_LOCKS } from "../../src/store/postgres/rows/session-liveness.ts";
-import { StoreUnavailable } from "../../src/store/contract/store.ts";
-import type { Store } from "../../src/store/contract/store.ts";
+import { type Store, StoreUnavailable } from "../../src/store/contract/store.ts";
 import { postgres } from "../support/postgres.ts";
-import { tcpProxy } from "../support/tcp-proxy.ts";
-import type { TcpProxy } from "../support/tcp-proxy.ts";
+import { tcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 import { everyCall, operationsOf } from "./every-call.ts";
 import { siteOf, T0 } from "./site.ts";
@@ -46,10 +44,7 @@ describe("the database is unavailable", () => {
 					expect(fault, name).toMatchObject({ why: "unreachable" });
 					expect(ms, `${name} ${known}`).toBeLessThan(bound);
 				}
-				printTime(
-					`${what}, ${known}: refused after at most`,
-					Math.max(...ends.map(({ ms }) => ms)),
-				);
+				printTime(`${what}, ${known}: refused after at most`, Math.max(...ends.map(({ ms }) => ms)));
 			}
 			await proxy.pass();
 			const back = await Promise.all(Object.values(calls).map(untilAnswered));
@@ -94,9 +89,7 @@ describe("the database is unavailable", () => {
 		proxy.cut();
 		const { fault } = await timed(() => store.ping());
 		expect(String((fault as Error).message)).toContain("cannot be reached");
-		expect(JSON.stringify(fault) + String((fault as Error).stack)).not.toMatch(
-			/postgres:\/\/|[0-9a-f]{24}/,
-		);
+		expect(JSON.stringify(fault) + String((fault as Error).stack)).not.toMatch(/postgres:\/\/|[0-9a-f]{24}/);
 	});
 });
 
@@ -139,8 +132,7 @@ describe("a connection is cut", () => {
 			proxy.cut();
 			const { fault } = await timed(call);
 			// Signs of life and counts have loops of their own, which ask again.
-			if (!/^(cluster|limits)\./.test(name))
-				expect({ name, fault }).toEqual({ name, fault: undefined });
+			if (!/^(cluster|limits)\./.test(name)) expect({ name, fault }).toEqual({ name, fault: undefined });
 		}
 	});
 
@@ -157,8 +149,7 @@ describe("a connection is cut", () => {
 			unlessLast: false,
 			now: T0,
 		});
-		const reserve = (at: Store, reader: string) =>
-			at.chunks.reserve({ endpoint, id, reader, maxBytes: 1000, now: T0 });
+		const reserve = (at: Store, reader: string) => at.chunks.reserve({ endpoint, id, reader, maxBytes: 1000, now: T0 });
 		for (let cuts = 0; cuts < 5; cuts += 1) {
 			await admin.query(
 				"SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND " +
@@ -207,20 +198,14 @@ describe("a connection is cut", () => {
 				if (claimed?.jobs.length === 0) await systemClock.sleep(5);
 			}
 		};
-		await Promise.all([
-			cutting,
-			...Array.from({ length: 8 }, submit),
-			...["w1", "w2", "w3"].map(work),
-		]);
+		await Promise.all([cutting, ...Array.from({ length: 8 }, submit), ...["w1", "w2", "w3"].map(work)]);
 		const { rows } = await admin.query<{ state: string; count: string }>(
 			"SELECT state, count(*) FROM jobs GROUP BY state",
 		);
 		expect([...acknowledged].filter((id) => !reported.has(id))).toEqual([]);
 		expect(rows.filter(({ state }) => state === "IN_PROGRESS")).toEqual([]);
 		expect(Number(rows.find(({ state }) => state === "COMPLETED")?.count)).toBe(reported.size);
-		expect((await site.counts()).inQueue).toBe(
-			Number(rows.find(({ state }) => state === "IN_QUEUE")?.count ?? 0),
-		);
+		expect((await site.counts()).inQueue).toBe(Number(rows.find(({ state }) => state === "IN_QUEUE")?.count ?? 0));
 		console.log(`40 cuts: ${acknowledged.size} submitted, ${reported.size} done`);
 	});
 });

@@ -50,12 +50,8 @@ describe("the contract of sessions", () => {
 
 it("D30: of several servers one makes the first key, and of the last two admin keys one stays", async (test) => {
 	const here = await place(test);
-	const servers = [here.database, here.another(), here.another()].map((database) =>
-		openKeys({ ...here, database }),
-	);
-	const made = await Promise.all(
-		servers.map((keys, n) => keys.insert({ row: key(n), ifNone: true })),
-	);
+	const servers = [here.database, here.another(), here.another()].map((database) => openKeys({ ...here, database }));
+	const made = await Promise.all(servers.map((keys, n) => keys.insert({ row: key(n), ifNone: true })));
 	expect(made.filter(Boolean)).toHaveLength(1);
 	const [one, other] = servers as [Store["keys"], Store["keys"]];
 	for (const { id } of await one.list()) await one.remove({ id, now: T0 });
@@ -86,8 +82,7 @@ it("D30, D26: other servers are notified of keys and tokens that end, and of not
 it("D31: other servers are notified of sessions that end, and of nothing else", async (test) => {
 	const here = await place(test);
 	const sessions = openSessions(here);
-	for (const n of [1, 2, 3])
-		await sessions.insert({ row: sessionRow(n), atMost: 9, usedSince: T0, now: T0 });
+	for (const n of [1, 2, 3]) await sessions.insert({ row: sessionRow(n), atMost: 9, usedSince: T0, now: T0 });
 	await sessions.used({ id: "session-1", now: T0 + 9, address: "" });
 	await sessions.remove({ id: "none" });
 	await sessions.removeAll({ keyId: "none" });
@@ -104,17 +99,12 @@ it("D39: other servers are notified when an endpoint changes, and of its tokens 
 		await work();
 		return here.others.splice(0).map(({ kind }) => kind);
 	};
-	expect(await signalsOf(() => endpoints.put({ id: "a", settings: "{}", now: T0 }))).toEqual([
-		"endpoints",
-	]);
+	expect(await signalsOf(() => endpoints.put({ id: "a", settings: "{}", now: T0 }))).toEqual(["endpoints"]);
 	expect(await signalsOf(() => endpoints.pause({ id: "a", paused: true }))).toEqual(["endpoints"]);
 	expect(await signalsOf(() => endpoints.pause({ id: "none", paused: true }))).toEqual([]);
 	expect(await signalsOf(() => endpoints.forget({ id: "a", now: T0 }))).toEqual([]);
 	expect(await signalsOf(() => endpoints.remove({ id: "a" }))).toEqual(["endpoints"]);
-	expect(await signalsOf(() => endpoints.forget({ id: "a", now: T0 }))).toEqual([
-		"endpoints",
-		"access",
-	]);
+	expect(await signalsOf(() => endpoints.forget({ id: "a", now: T0 }))).toEqual(["endpoints", "access"]);
 	expect(await signalsOf(() => endpoints.forget({ id: "a", now: T0 }))).toEqual([]);
 	expect(here.own).toEqual([]);
 });
@@ -124,9 +114,7 @@ it("D39: forget › waits for a submission of another server that is not through
 	const endpoints = openEndpoints({ ...here, settle: async () => ({ settled: 0 }) });
 	await endpoints.put({ id: "a", settings: "{}", now: T0 });
 	await endpoints.remove({ id: "a" });
-	await here.database.write(({ run }) =>
-		run(statement("INSERT INTO queue_counts (endpoint, slot) VALUES ('a', 1)")),
-	);
+	await here.database.write(({ run }) => run(statement("INSERT INTO queue_counts (endpoint, slot) VALUES ('a', 1)")));
 	const { promise: submitted, resolve: submit } = Promise.withResolvers<void>();
 	const counted = Promise.withResolvers<void>();
 	const submission = here.another().write(async ({ run }) => {
@@ -181,17 +169,15 @@ describe("meta", () => {
 		);
 		expect(new Set(identities).size).toBe(1);
 		expect(identities[0]).toMatch(/^[0-9a-f]{32}$/);
-		expect(
-			await (await openMeta({ database: here.another(), checkKey: checkKey("1") })).identity(),
-		).toBe(identities[0]);
+		expect(await (await openMeta({ database: here.another(), checkKey: checkKey("1") })).identity()).toBe(
+			identities[0],
+		);
 	});
 
 	it("D22: a server with another secret is refused; of two at once the first has its way", async (test) => {
 		const here = await place(test);
 		const opened = await Promise.allSettled(
-			[1, 2].map((byte) =>
-				openMeta({ database: here.another(), checkKey: checkKey(String(byte)) }),
-			),
+			[1, 2].map((byte) => openMeta({ database: here.another(), checkKey: checkKey(String(byte)) })),
 		);
 		expect(opened.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
 		const refused = opened.find((each) => each.status === "rejected");
@@ -203,9 +189,7 @@ describe("meta", () => {
 	it("D40: ping › writes, leaves nothing, and rejects when nothing can be written", async (test) => {
 		const here = await place(test);
 		const { ping } = await openMeta({ database: here.database, checkKey: undefined });
-		const facts = statement(
-			"SELECT (SELECT count(*) FROM meta), pg_current_wal_lsn() - '0/0'::pg_lsn",
-		);
+		const facts = statement("SELECT (SELECT count(*) FROM meta), pg_current_wal_lsn() - '0/0'::pg_lsn");
 		const [before] = (await here.database.read.run(facts)).rows;
 		await Promise.all([ping(), ping()]);
 		const [after] = (await here.database.read.run(facts)).rows;

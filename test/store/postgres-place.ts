@@ -1,8 +1,7 @@
 /** A database with the schema of a store, and connections to it as one server has them. */
 import type { TestContext } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { openDatabase } from "../../src/store/postgres/connection/database.ts";
-import type { Database } from "../../src/store/postgres/connection/database.ts";
+import { type Database, openDatabase } from "../../src/store/postgres/connection/database.ts";
 import { prepareSchema } from "../../src/store/postgres/schema.ts";
 import type { Signal } from "../../src/store/contract/store.ts";
 import { postgres } from "../support/postgres.ts";
@@ -21,9 +20,7 @@ export interface Place {
 }
 
 /** Ends with the test. */
-export async function place({
-	onTestFinished,
-}: Pick<TestContext, "onTestFinished">): Promise<Place> {
+export async function place({ onTestFinished }: Pick<TestContext, "onTestFinished">): Promise<Place> {
 	const { url } = await (await postgres()).createDatabase();
 	await prepareSchema({ url });
 	const another = (): Database => {

@@ -4,8 +4,7 @@ import { expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { LOAD_JOBS, UPDATE_JOBS } from "../../src/store/postgres/rows/job-records.ts";
 import { insertDeliveries } from "../../src/store/postgres/rows/deliveries.ts";
-import { openDatabase } from "../../src/store/postgres/connection/database.ts";
-import type { Database } from "../../src/store/postgres/connection/database.ts";
+import { type Database, openDatabase } from "../../src/store/postgres/connection/database.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openMetrics } from "../../src/store/postgres/metrics.ts";
 import { expireKeys } from "../../src/store/postgres/purge.ts";
@@ -28,10 +27,7 @@ const JOINS = ["hashjoin", "mergejoin", "nestloop"];
 const KEPT = ["material", "hashagg", "sort"];
 
 /** A database whose planner joins in one way. */
-async function joiningBy(
-	join: string,
-	onTestFinished: (end: () => Promise<void>) => void,
-): Promise<Database> {
+async function joiningBy(join: string, onTestFinished: (end: () => Promise<void>) => void): Promise<Database> {
 	const { url } = await (await postgres()).createDatabase();
 	await prepareSchema({ url });
 	const client = new Client({ connectionString: url });
@@ -53,9 +49,7 @@ async function removed(step: () => Promise<number>): Promise<number[]> {
 }
 
 for (const join of JOINS) {
-	it(`D21: deliveries that are over go no more than asked at a time: ${join}`, async ({
-		onTestFinished,
-	}) => {
+	it(`D21: deliveries that are over go no more than asked at a time: ${join}`, async ({ onTestFinished }) => {
 		const database = await joiningBy(join, onTestFinished);
 		const webhooks = openWebhooks({ database, ...silent });
 		const rows = Array.from({ length: ROWS }, (_, n) => ({
@@ -70,14 +64,10 @@ for (const join of JOINS) {
 		await database.write(({ run }) => insertDeliveries(run, rows));
 		for (const { id } of rows)
 			await webhooks.tried({ id, tried: { at: T0, tookMs: 1, error: "refused" }, state: "failed" });
-		expect(await removed(() => webhooks.expire({ before: T0 + 1, limit: SOME }))).toEqual([
-			2, 2, 1, 0,
-		]);
+		expect(await removed(() => webhooks.expire({ before: T0 + 1, limit: SOME }))).toEqual([2, 2, 1, 0]);
 	});
 
-	it(`D40: old rows of the metrics go no more than asked at a time: ${join}`, async ({
-		onTestFinished,
-	}) => {
+	it(`D40: old rows of the metrics go no more than asked at a time: ${join}`, async ({ onTestFinished }) => {
 		const metrics = openMetrics({ database: await joiningBy(join, onTestFinished) });
 		await metrics.put({
 			rows: Array.from({ length: ROWS }, (_, n) => ({
@@ -88,14 +78,10 @@ for (const join of JOINS) {
 				tally: "{}",
 			})),
 		});
-		expect(
-			await removed(() => metrics.expire({ step: 60_000, before: T0 + ROWS, limit: SOME })),
-		).toEqual([2, 2, 1, 0]);
+		expect(await removed(() => metrics.expire({ step: 60_000, before: T0 + ROWS, limit: SOME }))).toEqual([2, 2, 1, 0]);
 	});
 
-	it(`D14: keys that have expired go no more than asked at a time: ${join}`, async ({
-		onTestFinished,
-	}) => {
+	it(`D14: keys that have expired go no more than asked at a time: ${join}`, async ({ onTestFinished }) => {
 		const database = await joiningBy(join, onTestFinished);
 		const add = statement(
 			"INSERT INTO idempotency (endpoint, operation, key, body_hash, job, expires_at) " +
@@ -122,10 +108,7 @@ it("jobs are found by their key where the statistics say that the table is empty
 	onTestFinished(() => store.close());
 	const site = siteOf(store);
 	for (let n = 0; n < ROWS; n += 1) await site.add();
-	const [other, own] = [
-		new Client({ connectionString: url }),
-		new Client({ connectionString: url }),
-	];
+	const [other, own] = [new Client({ connectionString: url }), new Client({ connectionString: url })];
 	for (const client of [other, own]) {
 		await client.connect();
 		onTestFinished(() => client.end());
@@ -133,9 +116,7 @@ it("jobs are found by their key where the statistics say that the table is empty
 	await other.query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM queues");
 	await own.query("DELETE FROM jobs");
 	await own.query("VACUUM jobs");
-	const { rows } = await own.query(
-		"SELECT reltuples, relpages FROM pg_class WHERE relname = 'jobs'",
-	);
+	const { rows } = await own.query("SELECT reltuples, relpages FROM pg_class WHERE relname = 'jobs'");
 	expect(rows).toEqual([{ reltuples: 0, relpages: 1 }]);
 	const database = openDatabase({ url, clock: systemClock });
 	onTestFinished(() => database.close());

@@ -5,8 +5,7 @@ import { systemClock } from "../../src/clock.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import type { Store } from "../../src/store/contract/store.ts";
 import { postgres } from "../support/postgres.ts";
-import { tcpProxy } from "../support/tcp-proxy.ts";
-import type { TcpProxy } from "../support/tcp-proxy.ts";
+import { tcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 
 /** The longest time until a caller gets an error, ms. */
@@ -57,5 +56,4 @@ export async function untilAnswered(call: () => Promise<unknown>): Promise<numbe
 	return performance.now() - began;
 }
 
-export const printTime = (what: string, ms: number): void =>
-	console.log(`${what}: ${Math.round(ms)} ms`);
+export const printTime = (what: string, ms: number): void => console.log(`${what}: ${Math.round(ms)} ms`);

@@ -3,18 +3,14 @@ import { Client } from "pg";
 import { expect, it } from "vitest";
 import { readMigrations } from "../../src/store/migrate.ts";
 import { pendingMigrations, prepareSchema } from "../../src/store/postgres/schema.ts";
-import { usable } from "../../src/store/postgres/connection/setup.ts";
-import type { Facts } from "../../src/store/postgres/connection/setup.ts";
+import { type Facts, usable } from "../../src/store/postgres/connection/setup.ts";
 import { postgres } from "../support/postgres.ts";
 import type { TestDatabase } from "../support/postgres-databases.ts";
 
-const ALL = readMigrations(new URL("../../src/store/postgres/migrations/", import.meta.url)).map(
-	({ name }) => name,
-);
+const ALL = readMigrations(new URL("../../src/store/postgres/migrations/", import.meta.url)).map(({ name }) => name);
 
 const database = async (): Promise<TestDatabase> => await (await postgres()).createDatabase();
-const names = (migrations: readonly { name: string }[]): string[] =>
-	migrations.map(({ name }) => name);
+const names = (migrations: readonly { name: string }[]): string[] => migrations.map(({ name }) => name);
 
 /** The rows of SQL on a connection of its own. */
 async function sql(url: string, text: string): Promise<unknown[][]> {
@@ -29,9 +25,7 @@ async function sql(url: string, text: string): Promise<unknown[][]> {
 
 /** Names of the tables in the schema `public`. */
 async function tables(url: string): Promise<unknown[]> {
-	return (
-		await sql(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
-	).flat();
+	return (await sql(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")).flat();
 }
 
 it("makes a store once, prints what is missing before, and opens it again without a migration", async () => {
@@ -55,12 +49,8 @@ it("refuses a store of a newer version, and leaves it alone", async () => {
 	const { url } = await database();
 	await prepareSchema({ url });
 	await sql(url, "INSERT INTO migrations (number, name) VALUES (900, '0900_future.sql')");
-	await expect(prepareSchema({ url })).rejects.toThrow(
-		/newer version of Sluice: it is at migration 900/,
-	);
-	await expect(pendingMigrations({ url })).rejects.toThrow(
-		/newer version of Sluice: it is at migration 900/,
-	);
+	await expect(prepareSchema({ url })).rejects.toThrow(/newer version of Sluice: it is at migration 900/);
+	await expect(pendingMigrations({ url })).rejects.toThrow(/newer version of Sluice: it is at migration 900/);
 });
 
 it.each([
@@ -71,9 +61,7 @@ it.each([
 	const { url } = await database();
 	await sql(url, text);
 	const before = await tables(url);
-	await expect(prepareSchema({ url })).rejects.toThrow(
-		/contains something that is not a Sluice store/,
-	);
+	await expect(prepareSchema({ url })).rejects.toThrow(/contains something that is not a Sluice store/);
 	expect(await tables(url)).toEqual(before);
 });
 
@@ -90,9 +78,9 @@ it("the search path says in which schema the store is; another one is not read",
 	expect(names(await prepareSchema({ url: own }))).toEqual(ALL);
 	expect(await prepareSchema({ url: own })).toEqual([]);
 	expect(await tables(url)).toEqual(["mine"]);
-	await expect(
-		prepareSchema({ url: `${url}?options=${encodeURIComponent("-c search_path=none")}` }),
-	).rejects.toThrow(/No schema of the search path of sluice exists/);
+	await expect(prepareSchema({ url: `${url}?options=${encodeURIComponent("-c search_path=none")}` })).rejects.toThrow(
+		/No schema of the search path of sluice exists/,
+	);
 });
 
 it("a migration that fails leaves nothing behind, and says which it was", async () => {
@@ -112,10 +100,7 @@ it("a migration that fails leaves nothing behind, and says which it was", async 
 it("a role without the right to make tables gets an error that says so, and uses a store that exists", async () => {
 	const { name, url } = await database();
 	const admin = (await postgres()).adminUrl(name);
-	await sql(
-		admin,
-		`REVOKE CREATE ON SCHEMA public FROM PUBLIC; ALTER DATABASE ${name} OWNER TO postgres`,
-	);
+	await sql(admin, `REVOKE CREATE ON SCHEMA public FROM PUBLIC; ALTER DATABASE ${name} OWNER TO postgres`);
 	await expect(prepareSchema({ url })).rejects.toThrow(
 		new RegExp(
 			"The role sluice may not create tables in the schema public of 127\\.0\\.0\\.1.*" +
@@ -182,8 +167,6 @@ it("no sentence holds the password", async () => {
 		message: "PostgreSQL at 127.0.0.1:1/jobs cannot be reached: connect ECONNREFUSED 127.0.0.1:1.",
 	});
 	expect(
-		[refused, unreachable]
-			.map((error) => `${(error as Error).message} ${(error as Error).stack}`)
-			.join(),
+		[refused, unreachable].map((error) => `${(error as Error).message} ${(error as Error).stack}`).join(),
 	).not.toContain("hidden");
 });

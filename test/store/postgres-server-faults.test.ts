@@ -11,18 +11,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { systemClock } from "../../src/clock.ts";
 import { openDatabase } from "../../src/store/postgres/connection/database.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
-import { statement } from "../../src/store/postgres/connection/statement.ts";
-import type { Runner } from "../../src/store/postgres/connection/statement.ts";
-import { StoreUnavailable } from "../../src/store/contract/store.ts";
-import type { Store } from "../../src/store/contract/store.ts";
+import { type Runner, statement } from "../../src/store/postgres/connection/statement.ts";
+import { type Store, StoreUnavailable } from "../../src/store/contract/store.ts";
 import type { TestDatabase } from "../support/postgres-databases.ts";
-import { startPostgres } from "../support/postgres-server.ts";
-import type { PostgresServer } from "../support/postgres-server.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { until } from "../support/until.ts";
 import { everyCall } from "./every-call.ts";
 import { TOLD_MS, timed, untilAnswered } from "./postgres-proxied.ts";
-import { siteOf } from "./site.ts";
-import type { Site } from "./site.ts";
+import { type Site, siteOf } from "./site.ts";
 
 let server: PostgresServer;
 let at: TestDatabase;
@@ -55,35 +51,28 @@ async function backends(): Promise<number[]> {
 	return rows.map(({ pid }) => pid);
 }
 const terminate = async (pids: readonly number[]): Promise<void> =>
-	void (await admin.query("SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid", [
-		pids,
-	]));
+	void (await admin.query("SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid", [pids]));
 
 describe("PostgreSQL ends", () => {
 	it.each([
 		["killed", () => server.kill()],
 		["stopped at once", () => server.stop("immediate")],
 		["stopped", () => server.stop("fast")],
-	] as const)(
-		"%s: calls are refused in time; what was acknowledged is there after the start",
-		async (what, end) => {
-			const kept = await Promise.all([site.add(), site.add()]);
-			await end();
-			const { fault, ms } = await timed(() => site.add());
-			expect(fault).toMatchObject({ why: "unreachable" });
-			expect(ms).toBeLessThan(TOLD_MS);
-			await server.start();
-			const began = performance.now();
-			await untilAnswered(() => site.add());
-			console.log(
-				`${what}: refused after ${Math.round(ms)} ms, answers again ${Math.round(performance.now() - began)} ` +
-					"ms after the start",
-			);
-			expect(await site.takeIds({ limit: 3 })).toEqual(
-				expect.arrayContaining(kept.map(({ id }) => id)),
-			);
-		},
-	);
+	] as const)("%s: calls are refused in time; what was acknowledged is there after the start", async (what, end) => {
+		const kept = await Promise.all([site.add(), site.add()]);
+		await end();
+		const { fault, ms } = await timed(() => site.add());
+		expect(fault).toMatchObject({ why: "unreachable" });
+		expect(ms).toBeLessThan(TOLD_MS);
+		await server.start();
+		const began = performance.now();
+		await untilAnswered(() => site.add());
+		console.log(
+			`${what}: refused after ${Math.round(ms)} ms, answers again ${Math.round(performance.now() - began)} ` +
+				"ms after the start",
+		);
+		expect(await site.takeIds({ limit: 3 })).toEqual(expect.arrayContaining(kept.map(({ id }) => id)));
+	});
 
 	it("each connection, whatever it is used for, is opened again: callers notice nothing", async () => {
 		const { id } = await site.running();
@@ -120,22 +109,19 @@ describe("PostgreSQL does not serve", () => {
 		await untilAnswered(() => site.add());
 	});
 
-	it.each([0, 4])(
-		"a start with %i connections (53300) is refused with the number that it needs",
-		async (limit) => {
-			await store.close();
-			await admin.query(`ALTER DATABASE ${at.name} CONNECTION LIMIT ${limit}`);
-			const opening = openPostgres({ url: at.url, clock: systemClock });
-			await expect(opening).rejects.toMatchObject({
-				why: "unreachable",
-				message: expect.stringMatching(/too many connections .*; each server needs ten \(max_conn/),
-			});
-			await until("no connection", async () => (await backends()).length === 0);
-			await admin.query(`ALTER DATABASE ${at.name} CONNECTION LIMIT -1`);
-			store = await openPostgres({ url: at.url, clock: systemClock });
-			await siteOf(store).add();
-		},
-	);
+	it.each([0, 4])("a start with %i connections (53300) is refused with the number that it needs", async (limit) => {
+		await store.close();
+		await admin.query(`ALTER DATABASE ${at.name} CONNECTION LIMIT ${limit}`);
+		const opening = openPostgres({ url: at.url, clock: systemClock });
+		await expect(opening).rejects.toMatchObject({
+			why: "unreachable",
+			message: expect.stringMatching(/too many connections .*; each server needs ten \(max_conn/),
+		});
+		await until("no connection", async () => (await backends()).length === 0);
+		await admin.query(`ALTER DATABASE ${at.name} CONNECTION LIMIT -1`);
+		store = await openPostgres({ url: at.url, clock: systemClock });
+		await siteOf(store).add();
+	});
 
 	it("read-only, as a standby (25006): refused in time, until it is a primary", async () => {
 		await admin.query(`ALTER DATABASE ${at.name} SET default_transaction_read_only = on`);
@@ -201,9 +187,7 @@ describe("the disk is full", () => {
 		};
 	}
 
-	it("D40: writes are refused as `full`, reads go on, and it goes on when there is room", async ({
-		skip,
-	}) => {
+	it("D40: writes are refused as `full`, reads go on, and it goes on when there is room", async ({ skip }) => {
 		const place = disk();
 		if (!place) return skip("mounting a file system needs root");
 		const { id } = await site.add({ input: '"kept"' });
@@ -248,9 +232,7 @@ describe("transactions in each other's way", () => {
 	 * time each.
 	 */
 	async function pair(): Promise<{
-		run: (
-			work: (runner: Runner, n: number, meet: () => Promise<void>) => Promise<void>,
-		) => Promise<number>;
+		run: (work: (runner: Runner, n: number, meet: () => Promise<void>) => Promise<void>) => Promise<number>;
 	}> {
 		const databases = [0, 1].map(() => openDatabase({ url: at.url, clock: systemClock }));
 		onTestFinished(async () => void (await Promise.all(databases.map((each) => each.close()))));
@@ -323,9 +305,7 @@ describe("D17: settings of each connection", () => {
 		["remote_apply", "remote_apply"],
 	])("synchronous_commit of a role is %s: it is %s", async (given, kept) => {
 		await admin.query(`ALTER ROLE sluice SET synchronous_commit = ${given}`);
-		onTestFinished(
-			async () => void (await admin.query("ALTER ROLE sluice RESET synchronous_commit")),
-		);
+		onTestFinished(async () => void (await admin.query("ALTER ROLE sluice RESET synchronous_commit")));
 		const database = openDatabase({ url: at.url, clock: systemClock });
 		onTestFinished(() => database.close());
 		const answers = await Promise.all([

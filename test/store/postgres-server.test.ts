@@ -1,6 +1,5 @@
 /** The PostgreSQL of the tests itself: what other tests take for granted about it. */
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
@@ -9,8 +8,7 @@ import { createInterface } from "node:readline";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { commandOf, serverPid, sweepLeftovers } from "../support/postgres-folder.ts";
-import { startPostgres } from "../support/postgres-server.ts";
-import type { PostgresServer } from "../support/postgres-server.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { postgres } from "../support/postgres.ts";
 
 /** The rows of one statement, on a connection of its own. */
@@ -25,13 +23,9 @@ async function rows(url: string, statement: string): Promise<Record<string, unkn
 }
 
 test("each file has a database of its own, on one server", async () => {
-	const [one, two] = [
-		await (await postgres()).createDatabase(),
-		await (await postgres()).createDatabase(),
-	];
+	const [one, two] = [await (await postgres()).createDatabase(), await (await postgres()).createDatabase()];
 	await rows(one.url, "create table only_here (a text)");
-	const tables =
-		"select to_regclass('only_here') is not null as there, pg_postmaster_start_time()::text as server";
+	const tables = "select to_regclass('only_here') is not null as there, pg_postmaster_start_time()::text as server";
 	const [[inOne], [inTwo]] = [await rows(one.url, tables), await rows(two.url, tables)];
 	expect(inOne).toMatchObject({ there: true });
 	expect(inTwo).toEqual({ there: false, server: inOne!["server"] });
@@ -41,8 +35,7 @@ test("each file has a database of its own, on one server", async () => {
 
 test("tests are no superuser, own their database, and get the order of a language", async () => {
 	const database = await (await postgres()).createDatabase();
-	const about =
-		"select rolsuper, rolcreatedb, rolcreaterole, rolbypassrls from pg_roles where rolname = current_user";
+	const about = "select rolsuper, rolcreatedb, rolcreaterole, rolbypassrls from pg_roles where rolname = current_user";
 	expect(await rows(database.url, about)).toEqual([
 		{ rolsuper: false, rolcreatedb: false, rolcreaterole: false, rolbypassrls: false },
 	]);
@@ -63,10 +56,9 @@ test("tests are no superuser, own their database, and get the order of a languag
 test("what is acknowledged is flushed", async () => {
 	const database = await (await postgres()).createDatabase();
 	for (const setting of ["fsync", "synchronous_commit", "full_page_writes"])
-		expect(
-			await rows(database.url, `select current_setting('${setting}') as value`),
-			setting,
-		).toEqual([{ value: "on" }]);
+		expect(await rows(database.url, `select current_setting('${setting}') as value`), setting).toEqual([
+			{ value: "on" },
+		]);
 	await database.drop();
 });
 
@@ -145,20 +137,15 @@ test("the server of a killed run is ended, that of a living one is not", async (
 	expect(await rows(server.adminUrl("postgres"), "select")).toHaveLength(1);
 });
 
-test.each(["SIGINT", "SIGTERM"] as const)(
-	"a server goes with the process that started it: %s",
-	async (signal) => {
-		const { run, dataDir } = await runWithServer("setInterval(() => {}, 1000)");
-		run.kill(signal);
-		expect(await once(run, "exit")).toEqual([null, signal]);
-		expect(existsSync(dirname(dataDir))).toBe(false);
-	},
-);
+test.each(["SIGINT", "SIGTERM"] as const)("a server goes with the process that started it: %s", async (signal) => {
+	const { run, dataDir } = await runWithServer("setInterval(() => {}, 1000)");
+	run.kill(signal);
+	expect(await once(run, "exit")).toEqual([null, signal]);
+	expect(existsSync(dirname(dataDir))).toBe(false);
+});
 
 test("a server goes with the process that started it: its end", async () => {
-	const { run, dataDir } = await runWithServer(
-		"process.stdin.once('end', () => process.exit(3)).resume()",
-	);
+	const { run, dataDir } = await runWithServer("process.stdin.once('end', () => process.exit(3)).resume()");
 	run.stdin!.end();
 	expect(await once(run, "exit")).toEqual([3, null]);
 	expect(existsSync(dirname(dataDir))).toBe(false);

@@ -6,8 +6,7 @@ import { beforeEach, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { postgresFindings } from "../../src/cli/doctor/postgres.ts";
 import { query } from "../support/postgres-pair.ts";
-import { startPostgres } from "../support/postgres-server.ts";
-import type { PostgresServer } from "../support/postgres-server.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { until } from "../support/until.ts";
 import { opened } from "./postgres-proxied.ts";
 import { siteOf, T0 } from "./site.ts";
@@ -71,9 +70,7 @@ it("D36: doctor warns of a standby that no commit waits for, and of one that is 
 	const state = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'quorum'";
 	await until("a synchronous one", async () => (await query(primary, state)).length > 0);
 	expect(await finding("standby")).toMatch(new RegExp(`^ok \\| ${names}; connected: 1\\.$`));
-	expect(await finding("standby", primary.adminUrl(name))).toMatch(
-		/connected: 1, synchronous: 1\.$/,
-	);
+	expect(await finding("standby", primary.adminUrl(name))).toMatch(/connected: 1, synchronous: 1\.$/);
 	expect(await finding("commit")).toMatch(/^ok/);
 	await standby.stop();
 	expect(await finding("commit")).toBe(

@@ -5,8 +5,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { pendingMigrations } from "../../src/store/postgres/schema.ts";
 import { serverUser } from "../support/postgres-programs.ts";
-import { startPostgres } from "../support/postgres-server.ts";
-import type { PostgresServer } from "../support/postgres-server.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { RECEIVER_CERTIFICATE, RECEIVER_KEY } from "../support/receiver-certificate.ts";
 
 let server: PostgresServer;
@@ -45,18 +44,14 @@ it("sslmode=no-verify encrypts", async () => {
 	expect(await pendingMigrations({ url: `${url}?sslmode=no-verify` })).not.toEqual([]);
 	const client = new Client({ connectionString: `${url}?sslmode=no-verify` });
 	await client.connect();
-	expect(
-		(await client.query("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")).rows,
-	).toEqual([{ ssl: true }]);
+	expect((await client.query("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")).rows).toEqual([
+		{ ssl: true },
+	]);
 	await client.end();
 });
 
 it.each([
-	[
-		"without encryption, where it is required",
-		"",
-		/no pg_hba\.conf entry for host .* no encryption/,
-	],
+	["without encryption, where it is required", "", /no pg_hba\.conf entry for host .* no encryption/],
 	["with a certificate of an unknown authority", "?sslmode=verify-full", /self-signed certificate/],
 	[
 		"with the certificate of another name",

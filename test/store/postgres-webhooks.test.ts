@@ -8,8 +8,7 @@ import { LARGE_BYTES, stringOf } from "../../src/core/json/json-text.ts";
 import { insertDeliveries } from "../../src/store/postgres/rows/deliveries.ts";
 import { statement } from "../../src/store/postgres/connection/statement.ts";
 import { openWebhooks } from "../../src/store/postgres/webhooks.ts";
-import { place } from "./postgres-place.ts";
-import type { Place } from "./postgres-place.ts";
+import { place, type Place } from "./postgres-place.ts";
 import { T0 } from "./site.ts";
 
 const HOLD = 30_000;
@@ -32,9 +31,7 @@ it("D21: many are added by one statement, listed by their order, and come back a
 	const here = await place(test);
 	const webhooks = openWebhooks(here);
 	const large = Array.from({ length: 3 }, (_, index) =>
-		new TextEncoder().encode(
-			`${index === 0 ? '"' : ""}${"€".repeat(LARGE_BYTES)}${index === 2 ? '"' : ""}`,
-		),
+		new TextEncoder().encode(`${index === 0 ? '"' : ""}${"€".repeat(LARGE_BYTES)}${index === 2 ? '"' : ""}`),
 	);
 	const odd = "https://example.org/\u0000\ud800";
 	await add(here, [
@@ -43,11 +40,7 @@ it("D21: many are added by one statement, listed by their order, and come back a
 		delivery(3, { url: odd, createdAt: T0 + 1 }),
 	]);
 	await add(here, []);
-	expect((await webhooks.list({ limit: 9 })).deliveries.map(({ id }) => id)).toEqual([
-		"msg_3",
-		"msg_2",
-		"msg_1",
-	]);
+	expect((await webhooks.list({ limit: 9 })).deliveries.map(({ id }) => id)).toEqual(["msg_3", "msg_2", "msg_1"]);
 	expect(await webhooks.find({ id: "msg_3" })).toEqual({
 		id: "msg_3",
 		endpoint: "a",
@@ -102,9 +95,7 @@ it("D21: what another server holds is passed over, not waited for", async (test)
 	await here.database.write(async ({ run }) => {
 		await run(statement("SELECT 1 FROM deliveries WHERE id = 'msg_1' FOR UPDATE"));
 		expect(
-			(await webhooks.claim({ limit: 9, each: 9, skip: [], holdMs: HOLD, now: T0 })).due.map(
-				({ id }) => id,
-			),
+			(await webhooks.claim({ limit: 9, each: 9, skip: [], holdMs: HOLD, now: T0 })).due.map(({ id }) => id),
 		).toEqual(["msg_2"]);
 	});
 });
@@ -139,45 +130,34 @@ it.for([
 	[{ endpoint: "a" }, "deliveries_endpoint"],
 	[{ job: "job-7" }, "deliveries_job"],
 	[{ state: "pending" }, "deliveries_undelivered"],
-] as const)(
-	"D39: the list of %j is read by an index, also by a plan for any values",
-	async ([filter, index], test) => {
-		const here = await place(test);
-		await add(
-			here,
-			Array.from({ length: 5000 }, (_, n) => delivery(n, { endpoint: `e${n % 50}` })),
-		);
-		const plans: string[] = [];
-		await here.database.write(async ({ run }) => {
-			await run(
-				statement(
-					"UPDATE deliveries SET state = 'delivered', due_at = NULL WHERE number % 100 <> 0",
-				),
-			);
-			await run(statement("ANALYZE deliveries"));
-		});
-		const spied = {
-			...here.database,
-			read: {
-				run: async (asked: { text: string }, values: readonly unknown[] = []) => {
-					const types = ["bigint", "bigint", ...values.slice(2).map(() => "text")];
-					await here.database.write(async ({ run }) => {
-						await run(statement("SET LOCAL plan_cache_mode = force_generic_plan"));
-						await run(statement(`PREPARE listed (${types.join(", ")}) AS ${asked.text}`));
-						const literals = values.map((value) =>
-							typeof value === "number" ? value : `'${String(value)}'`,
-						);
-						const { rows } = await run(
-							statement(`EXPLAIN EXECUTE listed (${literals.join(", ")})`),
-						);
-						plans.push(rows.flat().join("\n"));
-						await run(statement("DEALLOCATE listed"));
-					});
-					return { rows: [], count: 0 };
-				},
+] as const)("D39: the list of %j is read by an index, also by a plan for any values", async ([filter, index], test) => {
+	const here = await place(test);
+	await add(
+		here,
+		Array.from({ length: 5000 }, (_, n) => delivery(n, { endpoint: `e${n % 50}` })),
+	);
+	const plans: string[] = [];
+	await here.database.write(async ({ run }) => {
+		await run(statement("UPDATE deliveries SET state = 'delivered', due_at = NULL WHERE number % 100 <> 0"));
+		await run(statement("ANALYZE deliveries"));
+	});
+	const spied = {
+		...here.database,
+		read: {
+			run: async (asked: { text: string }, values: readonly unknown[] = []) => {
+				const types = ["bigint", "bigint", ...values.slice(2).map(() => "text")];
+				await here.database.write(async ({ run }) => {
+					await run(statement("SET LOCAL plan_cache_mode = force_generic_plan"));
+					await run(statement(`PREPARE listed (${types.join(", ")}) AS ${asked.text}`));
+					const literals = values.map((value) => (typeof value === "number" ? value : `'${String(value)}'`));
+					const { rows } = await run(statement(`EXPLAIN EXECUTE listed (${literals.join(", ")})`));
+					plans.push(rows.flat().join("\n"));
+					await run(statement("DEALLOCATE listed"));
+				});
+				return { rows: [], count: 0 };
 			},
-		} as unknown as Place["database"];
-		await openWebhooks({ ...here, database: spied }).list({ ...filter, limit: 20 });
-		expect(plans).toEqual([expect.stringContaining(`Index Scan Backward using ${index}`)]);
-	},
-);
+		},
+	} as unknown as Place["database"];
+	await openWebhooks({ ...here, database: spied }).list({ ...filter, limit: 20 });
+	expect(plans).toEqual([expect.stringContaining(`Index Scan Backward using ${index}`)]);
+});

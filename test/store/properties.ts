@@ -7,10 +7,8 @@ import { expect, it } from "vitest";
 import { FINAL_STATES, JOB_STATES } from "../../src/core/job-states.ts";
 import type { Store } from "../../src/store/contract/store.ts";
 import type { Bed } from "./index.ts";
-import { modelOf } from "./model.ts";
-import type { Model } from "./model.ts";
-import { alone, nextId, siteOf } from "./site.ts";
-import type { Site } from "./site.ts";
+import { type Model, modelOf } from "./model.ts";
+import { alone, nextId, type Site, siteOf } from "./site.ts";
 
 const job = fc.nat({ max: 30 });
 const worker = fc.constantFrom("w1", "w2", "w3");
@@ -111,10 +109,7 @@ async function happen(site: Site, model: Model, what: Happening): Promise<Result
 			return [undefined, undefined];
 		case "claim": {
 			const { jobs, fenced } = await site.take({ worker: what.worker, limit: what.limit, now });
-			return [
-				{ ids: jobs.map((claimed) => claimed.job.id), fenced },
-				model.claim(what.worker, what.limit),
-			];
+			return [{ ids: jobs.map((claimed) => claimed.job.id), fenced }, model.claim(what.worker, what.limit)];
 		}
 		case "report": {
 			if (id === undefined) return [undefined, undefined];
@@ -181,9 +176,7 @@ export function propertyCases({ open }: Bed): void {
 		timeout: 60_000,
 	}, async () => {
 		await Promise.all(
-			Array.from({ length: AT_ONCE }, () =>
-				alone(open, ({ store }) => sequences(store, RUNS / AT_ONCE)),
-			),
+			Array.from({ length: AT_ONCE }, () => alone(open, ({ store }) => sequences(store, RUNS / AT_ONCE))),
 		);
 	});
 }
@@ -224,9 +217,7 @@ async function sequences(store: Store, numRuns: number): Promise<void> {
 				const later = model.now + unseen;
 				const shown = async () =>
 					new Map(
-						await Promise.all(
-							[...model.jobs.keys()].map(async (id) => [id, await site.record(id, later)] as const),
-						),
+						await Promise.all([...model.jobs.keys()].map(async (id) => [id, await site.record(id, later)] as const)),
 					);
 				const before = await shown();
 				await site.settle(later);

@@ -5,8 +5,7 @@
 import { expect, it } from "vitest";
 import type { Signal } from "../../src/store/contract/store.ts";
 import type { Bed } from "./index.ts";
-import { alone, LEASE, siteOf, T0, TTL } from "./site.ts";
-import type { Site } from "./site.ts";
+import { alone, LEASE, type Site, siteOf, T0, TTL } from "./site.ts";
 
 /** A queue of three waiting jobs that was purged, their rows still there. */
 async function purgedSite(store: Site["store"]): Promise<{ site: Site; ids: string[] }> {
@@ -29,12 +28,8 @@ export function purgeCases({ store, open }: Bed): void {
 			for (const on of ["cancel", "retry"] as const)
 				expect(await site.move(id, on)).toEqual({ ok: false, why: "missing" });
 			expect(await site.report(id)).toEqual({ ok: false, why: "missing" });
-			expect(
-				await store().chunks.read({ endpoint, id, from: 0, maxBytes: 9, now: T0 }),
-			).toBeUndefined();
-			expect(
-				await store().chunks.reserve({ endpoint, id, reader: "r", maxBytes: 9, now: T0 }),
-			).toBeUndefined();
+			expect(await store().chunks.read({ endpoint, id, from: 0, maxBytes: 9, now: T0 })).toBeUndefined();
+			expect(await store().chunks.reserve({ endpoint, id, reader: "r", maxBytes: 9, now: T0 })).toBeUndefined();
 		}
 		expect(await site.take({ limit: 9 })).toEqual({ jobs: [], fenced: false });
 		expect(await site.listIds({ erased: true })).toEqual([]);
@@ -60,10 +55,7 @@ export function purgeCases({ store, open }: Bed): void {
 		await site.add();
 		expect(await site.purge()).toBe(1);
 		expect(await site.report(running.id, { output: "2" })).toMatchObject({ ok: true });
-		expect([(await site.get(done.id))?.output, (await site.get(running.id))?.output]).toEqual([
-			"1",
-			"2",
-		]);
+		expect([(await site.get(done.id))?.output, (await site.get(running.id))?.output]).toEqual(["1", "2"]);
 		expect(await other.takeIds()).toEqual([there.id]);
 	});
 
@@ -117,9 +109,7 @@ export function purgeCases({ store, open }: Bed): void {
 
 	it("D11: purge against claim, both at once: each job is either handed out or removed", async () => {
 		const site = siteOf(store());
-		const ids = (await Promise.all(Array.from({ length: 60 }, () => site.add()))).map(
-			({ id }) => id,
-		);
+		const ids = (await Promise.all(Array.from({ length: 60 }, () => site.add()))).map(({ id }) => id);
 		const [taken, removed, later] = await Promise.all([
 			site.takeIds({ limit: 20 }),
 			site.purge(),
@@ -127,9 +117,7 @@ export function purgeCases({ store, open }: Bed): void {
 		]);
 		expect(taken.length + later.length + removed).toBe(60);
 		for (const id of ids)
-			expect(await site.state(id)).toBe(
-				[...taken, ...later].includes(id) ? "IN_PROGRESS" : undefined,
-			);
+			expect(await site.state(id)).toBe([...taken, ...later].includes(id) ? "IN_PROGRESS" : undefined);
 		expect(await site.counts()).toMatchObject({
 			inQueue: 0,
 			inProgress: taken.length + later.length,
@@ -238,11 +226,7 @@ export function purgeCases({ store, open }: Bed): void {
 			for (let n = 0; n < 20; n += 1) await site.add({ ttlMs: 10_000 });
 			await site.purge();
 			const { id } = await site.add({ ttlMs: 10_000 });
-			for (
-				let round = 0;
-				round < 30 && (await site.settle(T0 + 10_000, 2)).nextDueAt === T0 + 10_000;
-				round += 1
-			)
+			for (let round = 0; round < 30 && (await site.settle(T0 + 10_000, 2)).nextDueAt === T0 + 10_000; round += 1)
 				expect(await site.counts(T0 + 10_000)).toMatchObject({ inQueue: 0, failed: 1 });
 			expect(await site.state(id, T0 + 10_000)).toBe("TIMED_OUT");
 			expect(await site.settle(T0 + 10_000)).toEqual({
@@ -253,9 +237,7 @@ export function purgeCases({ store, open }: Bed): void {
 
 	it("D11: 20,000 jobs are purged in one step", () =>
 		alone(open, async (site) => {
-			await Promise.all(
-				Array.from({ length: 20_000 }, (_, n) => site.insert({ lowPriority: n % 7 === 0 })),
-			);
+			await Promise.all(Array.from({ length: 20_000 }, (_, n) => site.insert({ lowPriority: n % 7 === 0 })));
 			expect(await site.purge()).toBe(20_000);
 			expect(await site.counts()).toMatchObject({ inQueue: 0 });
 			const { id } = await site.add();

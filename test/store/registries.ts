@@ -35,9 +35,6 @@ export function registryCases({ open }: Bed): void {
 			expect(await registries.replace({ ...name, from: "other", to: "new" })).toBe(false);
 			expect(await registries.replace({ ...name, to: "new" })).toBe(true);
 			expect(await registries.replace({ ...name, to: "newer" })).toBe(false);
-			expect(await registries.list()).toEqual([
-				row("ghcr.io", { password: "new" }),
-				row("other.example.com"),
-			]);
+			expect(await registries.list()).toEqual([row("ghcr.io", { password: "new" }), row("other.example.com")]);
 		}));
 }

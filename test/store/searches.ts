@@ -1,12 +1,10 @@
 /** Cases: what a list of jobs finds, shows of inputs and counts (D39). */
 import { expect, it } from "vitest";
 import { MOST_READ, MOST_SEARCHED, PREVIEW_CHARACTERS } from "../../src/core/job-search.ts";
-import { LARGE_BYTES, stringOf } from "../../src/core/json/json-text.ts";
-import type { JsonBlocks } from "../../src/core/json/json-text.ts";
+import { type JsonBlocks, LARGE_BYTES, stringOf } from "../../src/core/json/json-text.ts";
 import type { Bed } from "./index.ts";
 import { oneOfEach } from "./lists.ts";
-import { alone, RETAIN, siteOf, T0, TTL } from "./site.ts";
-import type { Listed } from "./site.ts";
+import { alone, type Listed, RETAIN, siteOf, T0, TTL } from "./site.ts";
 
 /** A large text. */
 const blocks = (text: string): JsonBlocks => [Uint8Array.from(Buffer.from(text))];
@@ -19,8 +17,7 @@ export function searchCases({ store, open }: Bed): void {
 		await site.report(failed.id, { worker: "w2", on: "fail", error: "Out of MEMORY: 7" });
 		const large = await site.add({ input: blocks(`{"note":"Zürich"${" ".repeat(LARGE_BYTES)}}`) });
 		await site.add({ input: blocks(`{"a":"${"x".repeat(LARGE_BYTES)}"}`) });
-		const found = (search: string, filter: Listed = {}): Promise<string[]> =>
-			site.listIds({ ...filter, search });
+		const found = (search: string, filter: Listed = {}): Promise<string[]> => site.listIds({ ...filter, search });
 		expect(await found(user.id.slice(-12))).toEqual([user.id]);
 		expect(await found("gpu-BOX")).toEqual([user.id]);
 		expect(await found('"user":"ada"')).toEqual([user.id]);
@@ -38,9 +35,7 @@ export function searchCases({ store, open }: Bed): void {
 	it("D39: list › a page of a search reads a part of the jobs and says how far it got", () =>
 		alone(open, async (site) => {
 			const { id } = await site.add({ input: '{"rare":1}' });
-			await Promise.all(
-				Array.from({ length: MOST_SEARCHED }, (_, n) => site.insert({ now: T0 + 1000 + n })),
-			);
+			await Promise.all(Array.from({ length: MOST_SEARCHED }, (_, n) => site.insert({ now: T0 + 1000 + n })));
 			const now = T0 + 9000;
 			const first = await site.list({ search: "rare", now });
 			expect(first).toMatchObject({ jobs: [], searchedTo: T0 + 1000, next: expect.any(String) });
@@ -65,16 +60,12 @@ export function searchCases({ store, open }: Bed): void {
 			);
 		expect(await heads({ heads: true })).toEqual([text.slice(0, PREVIEW_CHARACTERS), '{"n":1.0}']);
 		expect(await heads({})).toEqual([undefined, undefined]);
-		expect(await heads({ heads: true, erased: true, now: T0 + TTL + RETAIN })).toEqual([
-			undefined,
-			undefined,
-		]);
+		expect(await heads({ heads: true, erased: true, now: T0 + TTL + RETAIN })).toEqual([undefined, undefined]);
 	});
 
 	it("D39: list › counts what matches, of the newest jobs", () =>
 		alone(open, async (site) => {
-			const counted = async (given: Listed) =>
-				(await site.list({ ...given, count: true, limit: 1 })).matching;
+			const counted = async (given: Listed) => (await site.list({ ...given, count: true, limit: 1 })).matching;
 			expect(await counted({})).toEqual({ count: 0, more: false });
 			await oneOfEach(site);
 			expect(await counted({})).toEqual({ count: 6, more: false });

@@ -50,9 +50,7 @@ export function secretCases({ open }: Bed): void {
 			expect(await store.secrets.replaceJob({ ...of, from: "other", to: "new" })).toBe(false);
 			expect(await store.secrets.replaceJob({ ...of, from: "old", to: "new" })).toBe(true);
 			expect(await store.secrets.replaceJob({ ...of, from: "old", to: "newer" })).toBe(false);
-			expect(
-				await store.secrets.replaceJob({ endpoint: "none", id, from: "new", to: "newer" }),
-			).toBe(false);
+			expect(await store.secrets.replaceJob({ endpoint: "none", id, from: "new", to: "newer" })).toBe(false);
 			const { jobs } = await site.take();
 			expect(jobs.map(({ job }) => job.s3Config)).toEqual(["new"]);
 		}));
@@ -72,9 +70,7 @@ export function secretCases({ open }: Bed): void {
 			expect(await secrets.replaceEndpoint({ id: "a", from, to })).toBe(true);
 			expect(await secrets.replaceEndpoint({ id: "a", from, to })).toBe(false);
 			const bare = { settings: "old" };
-			expect(await secrets.replaceEndpoint({ id: "b", from: bare, to: { settings: "1" } })).toBe(
-				true,
-			);
+			expect(await secrets.replaceEndpoint({ id: "b", from: bare, to: { settings: "1" } })).toBe(true);
 			const common = { removing: false, createdAt: T0 };
 			expect((await endpoints.list()).toSorted((x, y) => x.id.localeCompare(y.id))).toEqual([
 				{ id: "a", settings: "new", secret: "t", paused: true, ...common },

@@ -23,8 +23,7 @@ export const sessionRow = (n: number, given: Partial<SessionRow> = {}): SessionR
 const put = ({ sessions }: Store, row: SessionRow, atMost = 9, now = T0): Promise<void> =>
 	sessions.insert({ row, atMost, usedSince: T0 - 100, now });
 
-const idsOf = async ({ sessions }: Store): Promise<string[]> =>
-	(await sessions.list()).map(({ id }) => id);
+const idsOf = async ({ sessions }: Store): Promise<string[]> => (await sessions.list()).map(({ id }) => id);
 
 export function sessionCases({ open }: Bed): void {
 	it("D31: a session is found by the hash of its token, until it is removed", () =>
@@ -47,9 +46,7 @@ export function sessionCases({ open }: Bed): void {
 			await store.sessions.used({ id: "session-1", now: T0 + 9, address: "192.0.2.2" });
 			await store.sessions.used({ id: "session-1", now: T0 + 5, address: "192.0.2.3" });
 			await store.sessions.used({ id: "none", now: T0 + 5, address: "" });
-			expect(await store.sessions.list()).toEqual([
-				sessionRow(1, { lastUsedAt: T0 + 9, address: "192.0.2.2" }),
-			]);
+			expect(await store.sessions.list()).toEqual([sessionRow(1, { lastUsedAt: T0 + 9, address: "192.0.2.2" })]);
 		}));
 
 	it("D31: a new one removes those that are over, and of its key the longest unused beyond a number", () =>
@@ -66,8 +63,7 @@ export function sessionCases({ open }: Bed): void {
 
 	it("D31: all, or those of a key, are removed but one", () =>
 		alone(open, async ({ store }) => {
-			for (let n = 1; n <= 6; n += 1)
-				await put(store, sessionRow(n, { keyId: n > 3 ? "key-2" : "key-1" }));
+			for (let n = 1; n <= 6; n += 1) await put(store, sessionRow(n, { keyId: n > 3 ? "key-2" : "key-1" }));
 			expect(await store.sessions.removeAll({ keyId: "key-1", except: "session-2" })).toBe(2);
 			expect(await idsOf(store)).toEqual(["session-6", "session-5", "session-4", "session-2"]);
 			expect(await store.sessions.removeAll({ except: "session-4" })).toBe(3);

@@ -2,15 +2,13 @@
 import { expect, it } from "vitest";
 import type { Signal } from "../../src/store/contract/store.ts";
 import type { Bed } from "./index.ts";
-import { alone, LEASE, siteOf, T0, TIMEOUT, TTL } from "./site.ts";
-import type { Site } from "./site.ts";
+import { alone, LEASE, type Site, siteOf, T0, TIMEOUT, TTL } from "./site.ts";
 
 /** The signals of an endpoint while `act` runs. */
 async function heard(site: Site, act: () => Promise<unknown>): Promise<Signal[]> {
 	const signals: Signal[] = [];
 	const stop = site.store.onSignal(
-		(signal) =>
-			void ("endpoint" in signal && signal.endpoint === site.endpoint && signals.push(signal)),
+		(signal) => void ("endpoint" in signal && signal.endpoint === site.endpoint && signals.push(signal)),
 	);
 	await act();
 	stop();
@@ -86,9 +84,7 @@ export function signalCases({ store, open }: Bed): void {
 	it("reads announce nothing", async () => {
 		const site = siteOf(store());
 		const { id } = await site.add();
-		expect(
-			await heard(site, () => Promise.all([site.get(id, T0 + TTL), site.record(id, T0 + TTL)])),
-		).toEqual([]);
+		expect(await heard(site, () => Promise.all([site.get(id, T0 + TTL), site.record(id, T0 + TTL)]))).toEqual([]);
 	});
 
 	it("the third loss by pings is announced as settled: the answer cannot say", async () => {

@@ -3,14 +3,7 @@ import type { Job, Submission } from "../../src/core/job.ts";
 import type { JsonText } from "../../src/core/json/json-text.ts";
 import type { JobState } from "../../src/core/job-states.ts";
 import type { JobResult } from "../../src/core/job-view.ts";
-import type {
-	Claim,
-	Idempotency,
-	JobFilter,
-	MoveResult,
-	Outcome,
-	QueueFull,
-} from "../../src/store/contract/jobs.ts";
+import type { Claim, Idempotency, JobFilter, MoveResult, Outcome, QueueFull } from "../../src/store/contract/jobs.ts";
 import type { Store } from "../../src/store/contract/store.ts";
 import type { AttemptReconciliation } from "../../src/store/contract/workers.ts";
 
@@ -85,15 +78,7 @@ export function siteOf(store: Store) {
 		store,
 		endpoint,
 
-		insert({
-			input = '{"a":1}',
-			now = T0,
-			queueBound,
-			storedBound,
-			idempotency,
-			sent,
-			...submission
-		}: Added = {}) {
+		insert({ input = '{"a":1}', now = T0, queueBound, storedBound, idempotency, sent, ...submission }: Added = {}) {
 			return store.jobs.insert({
 				submission: submissionOf(submission),
 				input,
@@ -136,17 +121,13 @@ export function siteOf(store: Store) {
 			return claimed.job;
 		},
 
-		get: (id: string, now = T0): Promise<JobResult | undefined> =>
-			store.jobs.get({ endpoint, id, now }),
+		get: (id: string, now = T0): Promise<JobResult | undefined> => store.jobs.get({ endpoint, id, now }),
 
 		async state(id: string, now = T0): Promise<JobState | undefined> {
 			return (await site.get(id, now))?.job.state;
 		},
 
-		report(
-			id: string,
-			given: Partial<Outcome> & { worker?: string; now?: number } = {},
-		): Promise<MoveResult> {
+		report(id: string, given: Partial<Outcome> & { worker?: string; now?: number } = {}): Promise<MoveResult> {
 			const { worker = "w1", now = T0, on = "complete", output, error } = given;
 			return store.jobs.report({ endpoint, id, worker, outcome: { on, output, error }, now });
 		},
@@ -174,12 +155,7 @@ export function siteOf(store: Store) {
 			});
 		},
 
-		idle: (given: {
-			worker?: string;
-			before: number;
-			dead?: boolean;
-			now?: number;
-		}): Promise<AttemptReconciliation> =>
+		idle: (given: { worker?: string; before: number; dead?: boolean; now?: number }): Promise<AttemptReconciliation> =>
 			store.workers.idle({ endpoint, worker: "w1", now: T0, ...given }),
 
 		purge: (now = T0): Promise<number> => store.jobs.purge({ endpoint, now }),
@@ -224,10 +200,7 @@ export function siteOf(store: Store) {
 }
 
 /** Runs a case on a fresh store of its own. */
-export async function alone(
-	open: () => Promise<Store>,
-	run: (site: Site) => Promise<void>,
-): Promise<void> {
+export async function alone(open: () => Promise<Store>, run: (site: Site) => Promise<void>): Promise<void> {
 	const store = await open();
 	try {
 		await run(siteOf(store));

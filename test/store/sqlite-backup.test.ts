@@ -19,8 +19,7 @@ import { openSqlite } from "../../src/store/sqlite/open.ts";
 import type { StoreCopy } from "../../src/store/contract/backup.ts";
 import type { Store } from "../../src/store/contract/store.ts";
 import { verify } from "../../src/store/sqlite/verify.ts";
-import { siteOf, T0 } from "./site.ts";
-import type { Site } from "./site.ts";
+import { type Site, siteOf, T0 } from "./site.ts";
 
 const NEVER = new AbortController().signal;
 const LARGE = [new TextEncoder().encode(JSON.stringify("x".repeat(200_000)))];
@@ -109,8 +108,7 @@ describe("D46: a copy of a store in use", () => {
 			while (!over) {
 				const added = await Promise.all([site.add({ input }), site.add()]);
 				acknowledged.push(...added.map(({ id }) => id));
-				for (const { job } of (await site.take({ limit: 2 })).jobs)
-					await site.report(job.id, { output: input });
+				for (const { job } of (await site.take({ limit: 2 })).jobs) await site.report(job.id, { output: input });
 			}
 		})();
 		for (let round = 0; round < 5; round += 1) {
@@ -205,14 +203,8 @@ const DAMAGE: [string, RegExp][] = [
 			VALUES (999, 1, 'w', 1, 2, 'lost', 0, 0)`,
 		/attempts belong to no job/,
 	],
-	[
-		"DELETE FROM payloads WHERE number = (SELECT input FROM inputs LIMIT 1)",
-		/inputs are incomplete/,
-	],
-	[
-		"DELETE FROM payloads WHERE number = (SELECT output FROM results LIMIT 1)",
-		/results are incomplete/,
-	],
+	["DELETE FROM payloads WHERE number = (SELECT input FROM inputs LIMIT 1)", /inputs are incomplete/],
+	["DELETE FROM payloads WHERE number = (SELECT output FROM results LIMIT 1)", /results are incomplete/],
 	["UPDATE delivery_bodies SET payload = 9999", /bodies of webhooks are incomplete/],
 	["UPDATE payloads SET refs = 1", /^1 large payloads count other references than they have: 2\.$/],
 	[
@@ -244,10 +236,7 @@ const DAMAGE: [string, RegExp][] = [
 	["DELETE FROM delivery_bodies", /pending webhooks have no body/],
 	["INSERT INTO delivery_bodies (number, body) VALUES (99, '1')", /bodies belong to no webhook/],
 	["UPDATE endpoints SET settings = '{'", /unreadable settings/],
-	[
-		"INSERT INTO keys (id, hash, name, scopes, created_at) VALUES ('1', 'h', 'n', '[', 1)",
-		/unreadable scopes/,
-	],
+	["INSERT INTO keys (id, hash, name, scopes, created_at) VALUES ('1', 'h', 'n', '[', 1)", /unreadable scopes/],
 ];
 
 describe("D46: the check of a store", () => {

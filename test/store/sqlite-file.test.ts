@@ -74,39 +74,30 @@ const LOSSES: [string, (path: string) => (() => void) | void][] = [
 ];
 
 describe("a SQLite file that is deleted or replaced while it is open", () => {
-	it.each(LOSSES)(
-		"D17: nothing is acknowledged once %s; it goes on when the files are back",
-		async (_, lose) => {
-			const path = newPath();
-			const store = await open(path);
-			const site = siteOf(store);
-			const running = await site.running();
-			const { id } = await site.add();
-			const restore = lose(path);
-			const signals: Signal[] = [];
-			store.onSignal((signal) => signals.push(signal));
-			await expect(site.add(), "a commit in flight").rejects.toMatchObject({
-				why: "moved",
-				unsure: true,
-			});
-			const refused = await Promise.allSettled([
-				site.add(),
-				site.report(running.id),
-				site.take(),
-				store.ping(),
-			]);
-			for (const each of refused)
-				expect(each).toMatchObject({ reason: { why: "moved", unsure: false } });
-			expect(signals).toEqual([]);
-			expect(await site.state(id)).toBe("IN_QUEUE");
-			if (!restore) return;
-			restore();
-			await store.ping();
-			expect(signals).toEqual([{ kind: "lost" }]);
-			await site.report(running.id);
-			expect(await site.state(running.id)).toBe("COMPLETED");
-		},
-	);
+	it.each(LOSSES)("D17: nothing is acknowledged once %s; it goes on when the files are back", async (_, lose) => {
+		const path = newPath();
+		const store = await open(path);
+		const site = siteOf(store);
+		const running = await site.running();
+		const { id } = await site.add();
+		const restore = lose(path);
+		const signals: Signal[] = [];
+		store.onSignal((signal) => signals.push(signal));
+		await expect(site.add(), "a commit in flight").rejects.toMatchObject({
+			why: "moved",
+			unsure: true,
+		});
+		const refused = await Promise.allSettled([site.add(), site.report(running.id), site.take(), store.ping()]);
+		for (const each of refused) expect(each).toMatchObject({ reason: { why: "moved", unsure: false } });
+		expect(signals).toEqual([]);
+		expect(await site.state(id)).toBe("IN_QUEUE");
+		if (!restore) return;
+		restore();
+		await store.ping();
+		expect(signals).toEqual([{ kind: "lost" }]);
+		await site.report(running.id);
+		expect(await site.state(running.id)).toBe("COMPLETED");
+	});
 
 	it("D17: a symbolic link is followed: to the file, and to the log beside it", async () => {
 		const path = newPath();
@@ -148,12 +139,9 @@ const waiting = async (path: string, endpoint: string): Promise<number> => {
 describe("a SQLite file without its log", () => {
 	it("D17: a copy of the file alone is refused until the operator accepts the loss", async () => {
 		const { path, endpoint } = await copied([""]);
-		const refused =
-			/copied or restored without its log .*sluice migrate --store .* --accept-missing-log/;
+		const refused = /copied or restored without its log .*sluice migrate --store .* --accept-missing-log/;
 		for (const check of [false, true])
-			await expect(migrateStore({ address: { kind: "sqlite", path }, check })).rejects.toThrow(
-				refused,
-			);
+			await expect(migrateStore({ address: { kind: "sqlite", path }, check })).rejects.toThrow(refused);
 		await expect(openSqlite({ path })).rejects.toThrow(refused);
 		writeFileSync(`${path}-wal`, "");
 		await expect(openSqlite({ path }), "an empty log").rejects.toThrow(refused);
@@ -206,8 +194,7 @@ it("D40: calls that need a damaged page are refused with the reason and the way 
 	// Only pages of inputs: those of the rows are read at the start.
 	const half = 4096 * Math.floor(bytes.length / 8192);
 	for (let at = half; at < half * 1.5; at += 4096)
-		if (bytes.toString("latin1", at + 100, at + 4096) === "x".repeat(3996))
-			bytes.fill(0xff, at, at + 4096);
+		if (bytes.toString("latin1", at + 100, at + 4096) === "x".repeat(3996)) bytes.fill(0xff, at, at + 4096);
 	writeFileSync(path, bytes);
 	const store = await open(path);
 	const answers = await Promise.allSettled(

@@ -7,8 +7,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { DELIVERY_STATES } from "../../src/core/delivery.ts";
 import { isFinal, JOB_STATES } from "../../src/core/job-states.ts";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
-import { StoreUnavailable } from "../../src/store/contract/store.ts";
-import type { Signal, Store } from "../../src/store/contract/store.ts";
+import { type Signal, type Store, StoreUnavailable } from "../../src/store/contract/store.ts";
 import { nextId, siteOf, T0 } from "./site.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-sqlite-"));
@@ -17,11 +16,7 @@ const newPath = (): string => join(folder, `${(files += 1)}`, "sluice.db");
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs a case on a file and closes the store. */
-async function on<T>(
-	path: string,
-	run: (store: Store) => Promise<T>,
-	maxPages?: number,
-): Promise<T> {
+async function on<T>(path: string, run: (store: Store) => Promise<T>, maxPages?: number): Promise<T> {
 	const store = await openSqlite({ path, maxPages });
 	try {
 		return await run(store);
@@ -52,14 +47,9 @@ describe("SQLite", () => {
 				const acknowledged: string[] = [];
 				const refused = await (async () => {
 					for (;;) {
-						const tried = await Promise.allSettled([
-							site.add({ input: big }),
-							site.add({ input: big }),
-							site.counts(),
-						]);
+						const tried = await Promise.allSettled([site.add({ input: big }), site.add({ input: big }), site.counts()]);
 						for (const answer of tried.slice(0, 2))
-							if (answer.status === "fulfilled" && "id" in answer.value)
-								acknowledged.push(answer.value.id);
+							if (answer.status === "fulfilled" && "id" in answer.value) acknowledged.push(answer.value.id);
 						expect(tried[2]?.status).toBe("fulfilled");
 						const failed = tried.find((answer) => answer.status === "rejected");
 						if (failed) return failed.reason as unknown;
@@ -131,8 +121,7 @@ describe("SQLite", () => {
 			const site = siteOf(store);
 			const { endpoint } = site;
 			const { id } = await site.running();
-			const reserve = (reader: string) =>
-				store.chunks.reserve({ endpoint, id, reader, maxBytes: 9, now: T0 });
+			const reserve = (reader: string) => store.chunks.reserve({ endpoint, id, reader, maxBytes: 9, now: T0 });
 			await store.chunks.append({
 				endpoint,
 				id,
@@ -152,15 +141,9 @@ describe("SQLite", () => {
 			const lapsing = await site.add({ ttlMs: 10_000 });
 			const signals: Signal[] = [];
 			store.onSignal((signal) => signals.push(signal));
-			const [counts] = await Promise.all([
-				site.counts(T0 + 10_000),
-				site.add({ id }).catch(() => undefined),
-			]);
+			const [counts] = await Promise.all([site.counts(T0 + 10_000), site.add({ id }).catch(() => undefined)]);
 			expect(counts).toMatchObject({ inQueue: 0, failed: 1 });
-			await Promise.allSettled([
-				site.move(lapsing.id, "cancel", { now: T0 + 10_000 }),
-				site.add({ id }),
-			]);
+			await Promise.allSettled([site.move(lapsing.id, "cancel", { now: T0 + 10_000 }), site.add({ id })]);
 			expect(signals).toEqual([{ kind: "settled", endpoint, id: lapsing.id, state: "TIMED_OUT" }]);
 		}));
 
@@ -192,8 +175,7 @@ describe("SQLite", () => {
 	it("D22: the file and its log are their owner's alone", async () => {
 		const path = newPath();
 		await on(path, async () => {
-			for (const file of [path, `${path}-wal`])
-				expect((statSync(file).mode & 0o777).toString(8), file).toBe("600");
+			for (const file of [path, `${path}-wal`]) expect((statSync(file).mode & 0o777).toString(8), file).toBe("600");
 		});
 	});
 
@@ -264,31 +246,22 @@ describe("the schema of SQLite", () => {
 	it("spells exactly the states of the table", async () => {
 		const path = newPath();
 		await on(path, (store) => store.ping());
-		const table = String(
-			rows(path, "SELECT sql FROM sqlite_schema WHERE name = 'jobs'")[0]?.["sql"],
-		);
-		const states = (sql: string): string[] =>
-			[...sql.matchAll(/'([A-Z_]+)'/g)].map(([, state]) => state ?? "");
+		const table = String(rows(path, "SELECT sql FROM sqlite_schema WHERE name = 'jobs'")[0]?.["sql"]);
+		const states = (sql: string): string[] => [...sql.matchAll(/'([A-Z_]+)'/g)].map(([, state]) => state ?? "");
 		expect(states(table)).toEqual([...JOB_STATES]);
-		const deliveries = String(
-			rows(path, "SELECT sql FROM sqlite_schema WHERE name = 'deliveries'")[0]?.["sql"],
-		);
+		const deliveries = String(rows(path, "SELECT sql FROM sqlite_schema WHERE name = 'deliveries'")[0]?.["sql"]);
 		expect(
-			[...(/CHECK \(state IN (.*)\)/.exec(deliveries)?.[1] ?? "").matchAll(/'([a-z]+)'/g)].map(
-				([, state]) => state,
-			),
+			[...(/CHECK \(state IN (.*)\)/.exec(deliveries)?.[1] ?? "").matchAll(/'([a-z]+)'/g)].map(([, state]) => state),
 		).toEqual([...DELIVERY_STATES]);
 		const indexes = rows(
 			path,
 			"SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'jobs' AND sql LIKE '%''%'",
 		);
-		expect(Object.fromEntries(indexes.map(({ name, sql }) => [name, states(String(sql))]))).toEqual(
-			{
-				jobs_waiting: ["IN_QUEUE"],
-				jobs_running: ["IN_PROGRESS"],
-				jobs_listed_ended: JOB_STATES.filter((state) => !isFinal(state)),
-			},
-		);
+		expect(Object.fromEntries(indexes.map(({ name, sql }) => [name, states(String(sql))]))).toEqual({
+			jobs_waiting: ["IN_QUEUE"],
+			jobs_running: ["IN_PROGRESS"],
+			jobs_listed_ended: JOB_STATES.filter((state) => !isFinal(state)),
+		});
 	});
 });
 

@@ -9,11 +9,9 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { JOB_STATES } from "../../src/core/job-states.ts";
-import { LARGE_BYTES } from "../../src/core/json/json-text.ts";
-import type { JsonBlocks } from "../../src/core/json/json-text.ts";
+import { type JsonBlocks, LARGE_BYTES } from "../../src/core/json/json-text.ts";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
-import { StoreUnavailable } from "../../src/store/contract/store.ts";
-import type { Store } from "../../src/store/contract/store.ts";
+import { type Store, StoreUnavailable } from "../../src/store/contract/store.ts";
 import { siteOf, T0 } from "./site.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-sqlite-"));
@@ -22,11 +20,7 @@ const newPath = (): string => join(folder, `${(files += 1)}`, "sluice.db");
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs a case on a file and closes the store. */
-async function on<T>(
-	path: string,
-	run: (store: Store) => Promise<T>,
-	maxPages?: number,
-): Promise<T> {
+async function on<T>(path: string, run: (store: Store) => Promise<T>, maxPages?: number): Promise<T> {
 	const store = await openSqlite({ path, maxPages });
 	try {
 		return await run(store);
@@ -54,11 +48,9 @@ function rows(path: string, sql: string): Record<string, unknown>[] {
 describe("SQLite", () => {
 	it("D17: kill -9 in the middle of work loses nothing that was acknowledged", async () => {
 		const path = newPath();
-		const child = spawn(
-			process.execPath,
-			[fileURLToPath(new URL("insert-until-killed.ts", import.meta.url)), path],
-			{ stdio: ["ignore", "pipe", "inherit"] },
-		);
+		const child = spawn(process.execPath, [fileURLToPath(new URL("insert-until-killed.ts", import.meta.url)), path], {
+			stdio: ["ignore", "pipe", "inherit"],
+		});
 		const acknowledged: string[] = [];
 		for await (const line of createInterface({ input: child.stdout })) {
 			if (/^\w+ \S{36}$/.test(line)) acknowledged.push(line);
@@ -78,8 +70,7 @@ describe("SQLite", () => {
 			for (const line of acknowledged) {
 				const [what = "", id = ""] = line.split(" ");
 				const found = await store.jobs.record({ endpoint, id, now: T0 });
-				if (!found || !reached[what]?.includes(found.job.state))
-					wrong.push(`${line}: ${found?.job.state}`);
+				if (!found || !reached[what]?.includes(found.job.state)) wrong.push(`${line}: ${found?.job.state}`);
 				for (const text of [found?.input, found?.output])
 					if (typeof text === "object" && !isWhole(text)) wrong.push(`${line}: not as written`);
 			}
@@ -149,9 +140,9 @@ describe("SQLite", () => {
 				unlessLast: false,
 				now: T0,
 			});
-			expect(
-				await store.chunks.reserve({ endpoint, id, reader: "r1", maxBytes: 9, now: T0 }),
-			).toMatchObject({ chunks: ["1"] });
+			expect(await store.chunks.reserve({ endpoint, id, reader: "r1", maxBytes: 9, now: T0 })).toMatchObject({
+				chunks: ["1"],
+			});
 			const back = await site.running();
 			const later = await site.add();
 			await site.move(back.id, "release", { attempt: 1, over: true });
@@ -160,9 +151,9 @@ describe("SQLite", () => {
 		await on(path, async (store) => {
 			const { endpoint, id } = before;
 			expect(await store.identity()).toBe(before.identity);
-			expect(
-				await store.chunks.reserve({ endpoint, id, reader: "r2", maxBytes: 9, now: T0 }),
-			).toMatchObject({ chunks: ["1"] });
+			expect(await store.chunks.reserve({ endpoint, id, reader: "r2", maxBytes: 9, now: T0 })).toMatchObject({
+				chunks: ["1"],
+			});
 			const site = siteOf(store);
 			const last = await site.add({ endpoint });
 			const lost = await store.jobs.move({
@@ -206,16 +197,12 @@ describe("SQLite", () => {
 				await on(path, async (store) => {
 					const { endpoint, running, purged } = before;
 					const site = siteOf(store);
-					for (const id of purged)
-						expect(await store.jobs.get({ endpoint, id, now: T0 })).toBeUndefined();
+					for (const id of purged) expect(await store.jobs.get({ endpoint, id, now: T0 })).toBeUndefined();
 					expect(await store.jobs.counts({ endpoint, now: T0 })).toMatchObject({
 						inQueue: 0,
 						inProgress: 1,
 					});
-					const added = [
-						await site.add({ endpoint }),
-						await site.add({ endpoint, lowPriority: true }),
-					];
+					const added = [await site.add({ endpoint }), await site.add({ endpoint, lowPriority: true })];
 					expect(
 						await store.jobs.move({
 							endpoint,

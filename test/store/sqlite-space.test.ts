@@ -9,8 +9,7 @@ import type { Store } from "../../src/store/contract/store.ts";
 import { verify } from "../../src/store/sqlite/verify.ts";
 import { migrateStore } from "../../src/stores.ts";
 import { until } from "../support/until.ts";
-import { siteOf, T0 } from "./site.ts";
-import type { Site } from "./site.ts";
+import { type Site, siteOf, T0 } from "./site.ts";
 
 const MB = 1_000_000;
 

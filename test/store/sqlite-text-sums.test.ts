@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { afterAll, expect, it, onTestFinished } from "vitest";
 import type { Store } from "../../src/store/contract/store.ts";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
-import { siteOf, T0 } from "./site.ts";
-import type { Site } from "./site.ts";
+import { type Site, siteOf, T0 } from "./site.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-sums-"));
 let files = 0;
@@ -55,9 +54,7 @@ it("D40: an input is not handed out: its claim says why, and the next job is cla
 		return first.id;
 	});
 	const { endpoint } = site;
-	await expect(store.jobs.record({ endpoint, id, now: T0 })).rejects.toMatchObject(
-		isDamaged("input", id),
-	);
+	await expect(store.jobs.record({ endpoint, id, now: T0 })).rejects.toMatchObject(isDamaged("input", id));
 	const claim = { endpoint, worker: "w", limit: 2, maxBytes: 1e6, now: T0 };
 	const { message: damage } = isDamaged("input", id);
 	expect((await store.jobs.claim(claim)).jobs).toMatchObject([
@@ -71,9 +68,7 @@ it.each([
 	["error", (site: Site) => ended(site, { error: TEXT })],
 ] as const)("D40: an %s is not answered", async (column, furnish) => {
 	const { store, site, id } = await damaged(furnish);
-	await expect(store.jobs.get({ endpoint: site.endpoint, id, now: T0 })).rejects.toMatchObject(
-		isDamaged(column, id),
-	);
+	await expect(store.jobs.get({ endpoint: site.endpoint, id, now: T0 })).rejects.toMatchObject(isDamaged(column, id));
 });
 
 it("D40: a chunk is not delivered", async () => {

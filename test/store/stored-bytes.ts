@@ -1,8 +1,7 @@
 /** Cases: bytes that jobs have stored, and the bounds on them (D43). */
 import { expect, it } from "vitest";
 import type { Bed } from "./index.ts";
-import { LEASE, RECORD, RETAIN, siteOf, T0, TTL } from "./site.ts";
-import type { Site } from "./site.ts";
+import { LEASE, RECORD, RETAIN, type Site, siteOf, T0, TTL } from "./site.ts";
 
 const text = (bytes: number): string => `"${"x".repeat(bytes - 2)}"`;
 
@@ -11,12 +10,7 @@ async function stored({ store, endpoint }: Site): Promise<number> {
 	return all.find((each) => each.endpoint === endpoint)?.bytes ?? 0;
 }
 
-function append(
-	site: Site,
-	id: string,
-	chunks: string[],
-	bound?: { bytes: number; chunks: number },
-) {
+function append(site: Site, id: string, chunks: string[], bound?: { bytes: number; chunks: number }) {
 	const { endpoint } = site;
 	const q = { endpoint, id, worker: "w1", chunks, unlessLast: false, bound, now: T0 };
 	return site.store.chunks.append(q);

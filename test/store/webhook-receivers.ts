@@ -28,8 +28,7 @@ export function webhookReceiverCases({ open }: Bed): void {
 			const ids = [];
 			for (const each of sites) ids.push(await delivering(each));
 			const rounds = [];
-			for (let n = 0; n < 3; n += 1)
-				rounds.push((await claim(site.store, { limit: 1 })).due.map(({ id }) => id));
+			for (let n = 0; n < 3; n += 1) rounds.push((await claim(site.store, { limit: 1 })).due.map(({ id }) => id));
 			expect(rounds.flat().toSorted()).toEqual(ids.toSorted());
 		}));
 
@@ -53,15 +52,10 @@ export function webhookReceiverCases({ open }: Bed): void {
 	it("D21: a receiver that does not answer is paused, for one endpoint; what is due for it waits until the end", () =>
 		alone(open, async (site) => {
 			const other = siteOf(site.store);
-			const [one, two, elsewhere] = [
-				await delivering(site),
-				await delivering(site),
-				await delivering(other),
-			];
+			const [one, two, elsewhere] = [await delivering(site), await delivering(site), await delivering(other)];
 			const apart = await delivering(site, { webhook: "https://other.example/" });
 			await claim(site.store);
-			for (let n = 1; n < PAUSE_AFTER; n += 1)
-				expect((await attempt(site.store, one))?.pausedUntil).toBeUndefined();
+			for (let n = 1; n < PAUSE_AFTER; n += 1) expect((await attempt(site.store, one))?.pausedUntil).toBeUndefined();
 			const paused = await attempt(site.store, one);
 			expect(paused).toEqual({
 				failingSince: T0,
@@ -96,11 +90,7 @@ export function webhookReceiverCases({ open }: Bed): void {
 
 	it("D21: after a success the others keep the time between attempts and their hold", () =>
 		alone(open, async (site) => {
-			const [waits, held, good] = [
-				await delivering(site),
-				await delivering(site),
-				await delivering(site),
-			];
+			const [waits, held, good] = [await delivering(site), await delivering(site), await delivering(site)];
 			await claim(site.store);
 			const dueAt = T0 + 10_000;
 			const tried = failed(T0);
@@ -157,10 +147,7 @@ export function webhookReceiverCases({ open }: Bed): void {
 			await delivering(other);
 			await site.store.webhooks.tried({ id: done, tried: failed(T0), state: "failed" });
 			const counts = new Map(
-				(await site.store.webhooks.pending({ atMost: 2 })).map(({ endpoint, count }) => [
-					endpoint,
-					count,
-				]),
+				(await site.store.webhooks.pending({ atMost: 2 })).map(({ endpoint, count }) => [endpoint, count]),
 			);
 			expect(counts).toEqual(
 				new Map([

@@ -5,8 +5,7 @@ import { DELIVERY_HISTORY } from "../../src/core/delivery.ts";
 import { jobView } from "../../src/core/job-view.ts";
 import type { Signal, Store } from "../../src/store/contract/store.ts";
 import type { Bed } from "./index.ts";
-import { alone, LEASE, RETAIN, siteOf, T0, TIMEOUT, TTL } from "./site.ts";
-import type { Site } from "./site.ts";
+import { alone, LEASE, RETAIN, type Site, siteOf, T0, TIMEOUT, TTL } from "./site.ts";
 
 const webhook = "https://example.org/hook";
 export const HOLD = 30_000;
@@ -15,15 +14,11 @@ export const claim = (
 	{ webhooks }: Store,
 	given: { limit?: number; each?: number; skip?: string[]; now?: number } = {},
 ) => webhooks.claim({ limit: 100, each: 100, skip: [], holdMs: HOLD, now: T0, ...given });
-const bodyOf = async ({ webhooks }: Store, id = ""): Promise<string> =>
-	stringOf((await webhooks.body({ id })) ?? "");
+const bodyOf = async ({ webhooks }: Store, id = ""): Promise<string> => stringOf((await webhooks.body({ id })) ?? "");
 export const failed = (at: number) => ({ at, tookMs: 7, status: 500 });
 
 /** A site with one delivery, made at `T0`; answers its id. */
-export async function delivering(
-	site: Site,
-	given: { output?: string; webhook?: string } = {},
-): Promise<string> {
+export async function delivering(site: Site, given: { output?: string; webhook?: string } = {}): Promise<string> {
 	const { id } = await site.running({ webhook, ...given });
 	await site.report(id, { output: given.output ?? "1" });
 	return `msg_${id}_0`;
@@ -110,8 +105,7 @@ export function webhookCases({ store, open }: Bed): void {
 		},
 		"the third loss": async (site) => {
 			const { id } = await site.add({ webhook, ttlMs: 600_000 });
-			for (let loss = 0; loss < 3; loss += 1)
-				await site.take({ now: T0 + loss * LEASE, worker: `w${loss}` });
+			for (let loss = 0; loss < 3; loss += 1) await site.take({ now: T0 + loss * LEASE, worker: `w${loss}` });
 			await store().jobs.settle({ now: T0 + 3 * LEASE, limit: 1000 });
 			return { id, now: T0 + 3 * LEASE, state: "FAILED", says: ["lost 3 times", '"retries":2'] };
 		},
@@ -129,9 +123,7 @@ export function webhookCases({ store, open }: Bed): void {
 		const site = siteOf(store());
 		const { id, now, state, says } = await end(site);
 		const { deliveries } = await store().webhooks.list({ endpoint: site.endpoint, limit: 9 });
-		expect(deliveries).toMatchObject([
-			{ job: id, url: webhook, state: "pending", createdAt: now, dueAt: now },
-		]);
+		expect(deliveries).toMatchObject([{ job: id, url: webhook, state: "pending", createdAt: now, dueAt: now }]);
 		const { due } = await claim(store(), { now: T0 + 10_000_000 });
 		const body = await bodyOf(store(), due.find((delivery) => delivery.job === id)?.id);
 		expect(JSON.parse(body)).toMatchObject({ id, status: state });
@@ -179,11 +171,7 @@ export function webhookCases({ store, open }: Bed): void {
 
 	it("claim › the longest due first, up to the limit; no other server gets them while they are held", () =>
 		alone(open, async (site) => {
-			const [one, two, three] = [
-				await delivering(site),
-				await delivering(site),
-				await delivering(site),
-			];
+			const [one, two, three] = [await delivering(site), await delivering(site), await delivering(site)];
 			const ids = async (given: { limit?: number; now?: number }) =>
 				(await claim(site.store, given)).due.map(({ id }) => id);
 			expect(await ids({ limit: 2 })).toEqual([one, two]);
@@ -198,9 +186,7 @@ export function webhookCases({ store, open }: Bed): void {
 			const output = JSON.stringify("0123456789".repeat(2_000_000));
 			const id = await delivering(site, { output });
 			expect((await site.store.webhooks.list({ limit: 9 })).deliveries).toMatchObject([{ id }]);
-			expect(
-				(await bodyOf(site.store, (await claim(site.store)).due[0]!.id)).includes(output),
-			).toBe(true);
+			expect((await bodyOf(site.store, (await claim(site.store)).due[0]!.id)).includes(output)).toBe(true);
 		}));
 
 	it("D21: tried › notes each try and what follows from it", () =>
@@ -255,9 +241,7 @@ export function webhookCases({ store, open }: Bed): void {
 			expect(await webhooks.redeliver({ id, now: T0 + 50 })).toBe("due");
 			expect(signals).toEqual([{ kind: "delivery" }]);
 			const { due } = await claim(site.store, { now: T0 + 50 });
-			expect(due).toMatchObject([
-				{ id, state: "pending", used: 0, tries: [failed(T0)], createdAt: T0 },
-			]);
+			expect(due).toMatchObject([{ id, state: "pending", used: 0, tries: [failed(T0)], createdAt: T0 }]);
 			await webhooks.tried({ id, tried: failed(T0 + 51), state: "delivered" });
 			expect(await webhooks.find({ id })).toMatchObject({
 				used: 1,

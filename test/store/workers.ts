@@ -55,8 +55,7 @@ export function workerCases({ store, open }: Bed): void {
 		const site = siteOf(store());
 		const { id } = await site.running();
 		const other = await site.running({ worker: "w2" });
-		for (let i = 0; i < 3; i += 1)
-			expect(await site.ping([], { handedBefore: T0 })).toEqual({ lost: [], over: [] });
+		for (let i = 0; i < 3; i += 1) expect(await site.ping([], { handedBefore: T0 })).toEqual({ lost: [], over: [] });
 		for (let i = 0; i < 3; i += 1)
 			expect(await siteOf(store()).ping([], { handedBefore: T0 + 1 })).toEqual({
 				lost: [],
@@ -149,22 +148,14 @@ export function workerCases({ store, open }: Bed): void {
 			missed: 0,
 			killed: true,
 		});
-		expect(await site.store.jobs.unstopped()).not.toContainEqual(
-			expect.objectContaining({ id: dead.id }),
-		);
+		expect(await site.store.jobs.unstopped()).not.toContainEqual(expect.objectContaining({ id: dead.id }));
 	});
 
 	it("D16: renew › gives all jobs of the worker a full lease, and no others", async () => {
 		const site = siteOf(store());
-		const [one, two, other] = [
-			await site.running(),
-			await site.running(),
-			await site.running({ worker: "w2" }),
-		];
+		const [one, two, other] = [await site.running(), await site.running(), await site.running({ worker: "w2" })];
 		await store().workers.renew({ endpoint: site.endpoint, worker: "w1", now: T0 + 100 });
-		const leases = await Promise.all(
-			[one, two, other].map(async ({ id }) => (await site.get(id))?.job.leaseUntil),
-		);
+		const leases = await Promise.all([one, two, other].map(async ({ id }) => (await site.get(id))?.job.leaseUntil));
 		expect(leases).toEqual([T0 + 100 + LEASE, T0 + 100 + LEASE, T0 + LEASE]);
 	});
 }

@@ -3,8 +3,14 @@
  * to the next one, whatever connection it came on.
  */
 import { once } from "node:events";
-import { Agent, createServer, request } from "node:http";
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import {
+	Agent,
+	createServer,
+	type IncomingHttpHeaders,
+	type IncomingMessage,
+	request,
+	type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -93,10 +99,7 @@ export async function balancer(urls: readonly string[]): Promise<Balancer> {
 		turn += 1;
 		const inTurn = servers.map((_, index) => servers[(turn + index) % servers.length]!);
 		let why = "";
-		for (const server of [
-			...inTurn.filter(({ ready }) => ready),
-			...inTurn.filter(({ ready }) => !ready),
-		]) {
+		for (const server of [...inTurn.filter(({ ready }) => ready), ...inTurn.filter(({ ready }) => !ready)]) {
 			try {
 				return await pass(req, res, server, body);
 			} catch (error) {

@@ -7,14 +7,11 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { chromium } from "playwright-core";
-import type { Browser, LaunchOptions } from "playwright-core";
+import { type Browser, chromium, type LaunchOptions } from "playwright-core";
 import { IN_FIREFOX, startFirefox } from "./firefox.ts";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-const PACKAGE = fileURLToPath(
-	new URL("../../node_modules/@sparticuz/chromium/package.json", import.meta.url),
-);
+const PACKAGE = fileURLToPath(new URL("../../node_modules/@sparticuz/chromium/package.json", import.meta.url));
 const CACHE = fileURLToPath(new URL("../../node_modules/.cache", import.meta.url));
 
 /** Starts it. Throws an error whose message says why none can run here. */
@@ -33,9 +30,7 @@ export async function startBrowser(): Promise<Browser> {
 /** The machine's own goes first. */
 async function found(): Promise<Required<Pick<LaunchOptions, "executablePath" | "env">>> {
 	const env = Object.fromEntries(
-		Object.entries(process.env).filter(
-			(entry): entry is [string, string] => entry[1] !== undefined,
-		),
+		Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
 	);
 	const own = (env["PATH"] ?? "")
 		.split(delimiter)
@@ -51,9 +46,7 @@ async function found(): Promise<Required<Pick<LaunchOptions, "executablePath" | 
 		env: {
 			...env,
 			FONTCONFIG_PATH: join(folder, "fonts"),
-			LD_LIBRARY_PATH: [join(folder, "al2023/lib"), env["LD_LIBRARY_PATH"]]
-				.filter(Boolean)
-				.join(":"),
+			LD_LIBRARY_PATH: [join(folder, "al2023/lib"), env["LD_LIBRARY_PATH"]].filter(Boolean).join(":"),
 		},
 	};
 }
@@ -66,10 +59,7 @@ async function unpacked(): Promise<string> {
 	mkdirSync(CACHE, { recursive: true });
 	const mine = mkdtempSync(join(CACHE, "unpacking-"));
 	try {
-		await promisify(execFile)(process.execPath, [
-			fileURLToPath(new URL("unpack-chromium.ts", import.meta.url)),
-			mine,
-		]);
+		await promisify(execFile)(process.execPath, [fileURLToPath(new URL("unpack-chromium.ts", import.meta.url)), mine]);
 		renameSync(mine, folder);
 	} catch (error) {
 		// Another one was faster.

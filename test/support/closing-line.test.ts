@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { MAX_FLAKY, closingLines } from "./closing-line.ts";
-import type { ReportedModule } from "./closing-line.ts";
+import { closingLines, MAX_FLAKY, type ReportedModule } from "./closing-line.ts";
 
 type State = "passed" | "failed" | "skipped" | "pending";
 
@@ -21,15 +20,11 @@ const module = (tests: ReturnType<typeof test>[], errors: unknown[] = []): Repor
 	children: { allTests: () => tests },
 });
 
-const flakyTests = (count: number) =>
-	Array.from({ length: count }, (_, n) => test(`flaky ${n}`, "passed", true));
+const flakyTests = (count: number) => Array.from({ length: count }, (_, n) => test(`flaky ${n}`, "passed", true));
 
 describe("the closing line", () => {
 	it("counts tests of all files by their result", () => {
-		const { lines } = closingLines(
-			[module([test("a"), test("b", "failed")]), module([test("c")])],
-			0,
-		);
+		const { lines } = closingLines([module([test("a"), test("b", "failed")]), module([test("c")])], 0);
 		expect(lines).toEqual(["0 flaky (passed on a retry)", "2 passed, 1 failed"]);
 	});
 

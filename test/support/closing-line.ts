@@ -34,8 +34,7 @@ export function closingLines(
 		if (module.errors().length > 0) count.failed += 1;
 		for (const test of module.children.allTests()) {
 			count[test.result().state] += 1;
-			if (test.diagnostic()?.flaky)
-				flaky.push(`${relative(process.cwd(), test.module.moduleId)} > ${test.fullName}`);
+			if (test.diagnostic()?.flaky) flaky.push(`${relative(process.cwd(), test.module.moduleId)} > ${test.fullName}`);
 		}
 	}
 	const tooFlaky = flaky.length > MAX_FLAKY;

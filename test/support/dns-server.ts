@@ -30,8 +30,7 @@ export async function dnsServer(
 		const family = query.readUInt16BE(end) === A ? 4 : 6;
 		queried.push(name);
 		const found = answer(name, family);
-		if (found !== "silence")
-			socket.send(response(query, end + 4, found, family), from.port, from.address);
+		if (found !== "silence") socket.send(response(query, end + 4, found, family), from.port, from.address);
 		for (const check of [...waiting]) check();
 	});
 	socket.bind(port, host);
@@ -62,12 +61,7 @@ function nameIn(query: Buffer): { name: string; end: number } {
 	return { name: labels.join(".").toLowerCase(), end: at + 1 };
 }
 
-function response(
-	query: Buffer,
-	questionEnd: number,
-	found: readonly string[] | "failure",
-	family: 4 | 6,
-): Buffer {
+function response(query: Buffer, questionEnd: number, found: readonly string[] | "failure", family: 4 | 6): Buffer {
 	const addresses = found === "failure" ? [] : found.map(bytesOf);
 	const fitting = addresses.filter(({ length }) => length === (family === 4 ? 4 : 16));
 	const header = Buffer.from(query.subarray(0, HEADER_BYTES));

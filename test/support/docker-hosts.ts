@@ -2,8 +2,7 @@
  * Two machines with Docker on this one: network namespaces, each with a dockerd of its own. The first
  * is reached by ssh (Debian's openssh-server, keys of the test), the second by TLS.
  */
-import { execFile, execFileSync, spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import {
 	chmodSync,
 	closeSync,
@@ -29,8 +28,7 @@ const run = promisify(execFile);
 export const noHosts: string | undefined = reason();
 
 function reason(): string | undefined {
-	if (process.platform !== "linux" || process.getuid?.() !== 0)
-		return "network namespaces need root on Linux";
+	if (process.platform !== "linux" || process.getuid?.() !== 0) return "network namespaces need root on Linux";
 	for (const [program, file] of [
 		["dockerd", "/usr/sbin/dockerd"],
 		["sshd (openssh-server)", "/usr/sbin/sshd"],
@@ -76,9 +74,7 @@ export interface TwoMachines {
 }
 
 /** `gpus`: pretended for each; dockerd then has a driver for them that does nothing. */
-export async function twoMachines(
-	q: { gpus?: number; liveRestore?: boolean } = {},
-): Promise<TwoMachines> {
+export async function twoMachines(q: { gpus?: number; liveRestore?: boolean } = {}): Promise<TwoMachines> {
 	const root = mkdtempSync(join(tmpdir(), "sluice-hosts-"));
 	const closers: (() => Promise<unknown>)[] = [];
 	const close = async (): Promise<void> => {
@@ -106,19 +102,12 @@ async function made(
 	script(join(stubs, "nvidia-container-runtime-hook"), "exit 0");
 	const net = await freeNet();
 	const liveRestore = q.liveRestore ?? true;
-	const make = (index: number): Promise<Base> =>
-		machine({ index, root, net, stubs, liveRestore, closers });
+	const make = (index: number): Promise<Base> => machine({ index, root, net, stubs, liveRestore, closers });
 	const [first, second] = await Promise.all([make(1), make(2)]);
 	await sshd(first, root, closers);
 	const certificates = await tls(root, second.address);
 	second.args.push(
-		...[
-			"--tlsverify",
-			"--tlscacert",
-			certificates.daemon.ca,
-			"--tlscert",
-			certificates.daemon.cert,
-		],
+		...["--tlsverify", "--tlscacert", certificates.daemon.ca, "--tlscert", certificates.daemon.cert],
 		...["--tlskey", certificates.daemon.key, "--host", `tcp://${second.address}:2376`],
 	);
 	await Promise.all([first.start(), second.start()]);
@@ -243,16 +232,11 @@ async function machine(q: {
 /** The first two numbers of a network that no interface uses. */
 async function freeNet(): Promise<string> {
 	const { stdout } = await run("ip", ["-o", "addr"]);
-	for (let second = 213; ; second += 1)
-		if (!stdout.includes(` 10.${second}.`)) return `10.${second}`;
+	for (let second = 213; ; second += 1) if (!stdout.includes(` 10.${second}.`)) return `10.${second}`;
 }
 
 /** An ssh daemon in the namespace, and an `ssh` that knows its key. */
-async function sshd(
-	{ namespace, address }: Base,
-	root: string,
-	closers: (() => Promise<unknown>)[],
-): Promise<void> {
+async function sshd({ namespace, address }: Base, root: string, closers: (() => Promise<unknown>)[]): Promise<void> {
 	const folder = join(root, "ssh");
 	mkdirSync(folder, { mode: 0o700 });
 	mkdirSync("/run/sshd", { recursive: true });
@@ -310,23 +294,9 @@ async function tls(
 		["client", "extendedKeyUsage=clientAuth\n"],
 	] as const) {
 		writeFileSync(join(folder, `${name}.ext`), extensions);
+		await openssl(...["req", ...key, "-subj", `/CN=${name}`], ...["-keyout", `${name}-key.pem`, "-out", `${name}.csr`]);
 		await openssl(
-			...["req", ...key, "-subj", `/CN=${name}`],
-			...["-keyout", `${name}-key.pem`, "-out", `${name}.csr`],
-		);
-		await openssl(
-			...[
-				"x509",
-				"-req",
-				"-in",
-				`${name}.csr`,
-				"-days",
-				"2",
-				"-CA",
-				"ca.pem",
-				"-CAkey",
-				"ca-key.pem",
-			],
+			...["x509", "-req", "-in", `${name}.csr`, "-days", "2", "-CA", "ca.pem", "-CAkey", "ca-key.pem"],
 			...["-CAcreateserial", "-extfile", `${name}.ext`, "-out", `${name}.pem`],
 		);
 	}

@@ -47,8 +47,7 @@ export async function startDockerNetwork(): Promise<DockerNetwork> {
 	const ended = once(daemon, "exit");
 	async function remove(): Promise<void> {
 		const ids = await dockerAt(host, "ps", "--all", "--quiet").catch(() => "");
-		for (const id of ids.split("\n").filter(Boolean))
-			await dockerAt(host, "rm", "--force", id).catch(() => {});
+		for (const id of ids.split("\n").filter(Boolean)) await dockerAt(host, "rm", "--force", id).catch(() => {});
 		daemon.kill();
 		await ended;
 		for (const line of readFileSync("/proc/mounts", "utf8").split("\n").toReversed()) {

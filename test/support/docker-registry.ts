@@ -23,9 +23,7 @@ const HTPASSWD = "$2b$05$abcdefghijklmnopqrstuuMv1a6eWTSQfw2zEqhsBIv/SzZtUtnda";
 /** Why tests with a registry cannot run here; undefined where they can. */
 export const noRegistry: string | undefined =
 	noDocker ??
-	((process.env["PATH"] ?? "")
-		.split(delimiter)
-		.some((folder) => existsSync(join(folder, "docker-registry")))
+	((process.env["PATH"] ?? "").split(delimiter).some((folder) => existsSync(join(folder, "docker-registry")))
 		? undefined
 		: "docker-registry not found: apt-get install docker-registry");
 
@@ -133,8 +131,7 @@ export async function dockerRegistry({ users = false } = {}): Promise<TestRegist
 		async push(path, megabytes = 1) {
 			const image = `${name}/${path}`;
 			const root = mkdtempSync(join(folder, "image-"));
-			const script =
-				'cd "$1" && mkdir tmp && head -c "$2" /dev/urandom >random && tar -c . | docker import - "$3"';
+			const script = 'cd "$1" && mkdir tmp && head -c "$2" /dev/urandom >random && tar -c . | docker import - "$3"';
 			const size = String(Math.round(megabytes * 1e6));
 			await promisify(execFile)("sh", ["-c", script, "sh", root, size, image]);
 			await docker("--config", login, "push", "--quiet", image);

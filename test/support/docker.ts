@@ -31,8 +31,7 @@ export async function dockerAt(host: string, ...args: string[]): Promise<string>
 export const noDocker: string | undefined = await reason();
 
 async function reason(): Promise<string | undefined> {
-	if (process.platform !== "linux")
-		return "the image is made of this machine's own programs, which are not for Linux";
+	if (process.platform !== "linux") return "the image is made of this machine's own programs, which are not for Linux";
 	try {
 		await docker("version");
 		return undefined;
@@ -59,9 +58,7 @@ export async function makeImage(host?: string): Promise<void> {
 			["/bin/sleep", "/bin/sleep"],
 		] as const) {
 			put(root, program, place);
-			for (const [library] of execFileSync("ldd", [program], { encoding: "utf8" }).matchAll(
-				/\/\S+/g,
-			))
+			for (const [library] of execFileSync("ldd", [program], { encoding: "utf8" }).matchAll(/\/\S+/g))
 				put(root, library, library);
 		}
 		mkdirSync(join(root, "tmp"), { mode: 0o1777 });

@@ -2,8 +2,7 @@
  * Disks that fail under a running process: `strace` makes its system calls on a file fail, and small
  * file systems of their own are full or can only be read.
  */
-import { execFileSync, spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";

@@ -5,8 +5,7 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
-import { firefox } from "playwright-core";
-import type { Browser, BrowserContext } from "playwright-core";
+import { type Browser, type BrowserContext, firefox } from "playwright-core";
 
 /** Whether tests are to use it. */
 export const IN_FIREFOX = process.env["SLUICE_TEST_BROWSER"] === "firefox";
@@ -37,8 +36,7 @@ interface Socket {
  */
 function ignoreEmulatedMedia(): void {
 	const load = createRequire(import.meta.url);
-	const { prototype } = (load("playwright-core/lib/utilsBundle") as { ws: { prototype: Socket } })
-		.ws;
+	const { prototype } = (load("playwright-core/lib/utilsBundle") as { ws: { prototype: Socket } }).ws;
 	const { send } = prototype;
 	prototype.send = function (this: Socket, data, ...rest) {
 		if (typeof data === "string" && data.includes('"emulation.setMediaFeaturesOverride"')) {

@@ -1,8 +1,7 @@
 /** A proxy before a cluster's API server: it can hold or lose the answers to creations of Pods. */
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { request } from "node:https";
 import type { AddressInfo } from "node:net";
 import { LAUNCHER, serverOf } from "./kubernetes.ts";

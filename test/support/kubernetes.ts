@@ -7,19 +7,16 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { systemClock } from "../../src/clock.ts";
-import { kubernetesClient, linesOf } from "../../src/launchers/kubernetes/client.ts";
-import type { KubernetesClient } from "../../src/launchers/kubernetes/client.ts";
+import { kubernetesClient, type KubernetesClient, linesOf } from "../../src/launchers/kubernetes/client.ts";
 import { connectionOf } from "../../src/launchers/kubernetes/credentials.ts";
-import { workerOf } from "../../src/launchers/kubernetes/pod-status.ts";
-import type { Pod } from "../../src/launchers/kubernetes/pod-status.ts";
+import { type Pod, workerOf } from "../../src/launchers/kubernetes/pod-status.ts";
 import { RIGHTS } from "../../src/launchers/kubernetes/rights.ts";
 import { dockerAt } from "./docker.ts";
 
 const FOLDER = process.env["SLUICE_TEST_KUBERNETES"];
 
 /** Why tests with Pods cannot run here; undefined where they can. */
-export const noKubernetes =
-	FOLDER === undefined ? "SLUICE_TEST_KUBERNETES names no cluster" : undefined;
+export const noKubernetes = FOLDER === undefined ? "SLUICE_TEST_KUBERNETES names no cluster" : undefined;
 
 /** The title of a suite, with the reason why it does not run. */
 export function titledKubernetes(title: string): string {
@@ -69,8 +66,7 @@ export async function namespace(name: string): Promise<Namespace> {
 			subjects: [{ kind: "User", name: "launcher", apiGroup: "rbac.authorization.k8s.io" }],
 		},
 	});
-	const pods = async (): Promise<Pod[]> =>
-		(await admin.call<{ items: Pod[] }>("GET", path("pods"))).items;
+	const pods = async (): Promise<Pod[]> => (await admin.call<{ items: Pod[] }>("GET", path("pods"))).items;
 	return {
 		name,
 		admin,
@@ -81,9 +77,7 @@ export async function namespace(name: string): Promise<Namespace> {
 			for (const {
 				metadata: { name: pod },
 			} of await pods())
-				await admin
-					.call("DELETE", path("pods", pod), { body: { gracePeriodSeconds: 0 } })
-					.catch(() => {});
+				await admin.call("DELETE", path("pods", pod), { body: { gracePeriodSeconds: 0 } }).catch(() => {});
 			await admin.call("DELETE", `/api/v1/namespaces/${name}`);
 			await admin.close();
 		},
@@ -92,10 +86,7 @@ export async function namespace(name: string): Promise<Namespace> {
 
 /** How many processes run in the containers of a Pod, without the pauses of scripts. */
 export async function processesOfPod(uid: string): Promise<number> {
-	const filters = [
-		`label=io.kubernetes.pod.uid=${uid}`,
-		"label=io.kubernetes.container.name=worker",
-	];
+	const filters = [`label=io.kubernetes.pod.uid=${uid}`, "label=io.kubernetes.container.name=worker"];
 	const ids = await dockerAt(DOCKER, "ps", "-q", ...filters.flatMap((each) => ["--filter", each]));
 	let count = 0;
 	for (const id of ids.split("\n").filter((each) => each !== "")) {
@@ -118,10 +109,7 @@ export function serverOf(kubeconfig: string): string {
 }
 
 /** Most Pods that existed at any moment from now on, as the API server's watch reports it. */
-export async function podCount({
-	admin,
-	path,
-}: Namespace): Promise<{ most(): number; end(): void }> {
+export async function podCount({ admin, path }: Namespace): Promise<{ most(): number; end(): void }> {
 	const left = new AbortController();
 	const present = new Set<string>();
 	let most = 0;

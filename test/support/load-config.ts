@@ -1,6 +1,5 @@
 /** A configuration from given sources; the working directory is /srv. */
-import { loadConfig } from "../../src/config/config.ts";
-import type { Config } from "../../src/config/config.ts";
+import { type Config, loadConfig } from "../../src/config/config.ts";
 
 export interface Setup {
 	flags?: Record<string, string>;

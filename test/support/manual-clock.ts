@@ -77,8 +77,7 @@ export function manualClock(start = 1_800_000_000_000): ManualClock {
 			await settleWork();
 			for (;;) {
 				let next: Sleeper | undefined;
-				for (const sleeper of sleepers)
-					if (sleeper.at <= end && (!next || sleeper.at < next.at)) next = sleeper;
+				for (const sleeper of sleepers) if (sleeper.at <= end && (!next || sleeper.at < next.at)) next = sleeper;
 				if (!next) break;
 				present = Math.max(present, next.at);
 				next.wake();

@@ -9,9 +9,7 @@ export function oldNodes(): string[] {
 		.map((each) => join(each, "node"))
 		.filter((path) => {
 			try {
-				return (
-					Number(/^v(\d+)/.exec(execFileSync(path, ["--version"], { encoding: "utf8" }))?.[1]) < 24
-				);
+				return Number(/^v(\d+)/.exec(execFileSync(path, ["--version"], { encoding: "utf8" }))?.[1]) < 24;
 			} catch {
 				return false;
 			}

@@ -3,8 +3,7 @@
  * removes the path and passes `Host` on. Answers that are streams go through as they come.
  */
 import { once } from "node:events";
-import { createServer, request } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** A proxy on 127.0.0.1. */
@@ -31,15 +30,12 @@ export async function pathProxy({ to, path }: { to: string; path: string }): Pro
 			return;
 		}
 		under.add(req);
-		const onward = request(
-			{ hostname, port, method, path: url.slice(path.length), headers },
-			(answer) => {
-				res.writeHead(answer.statusCode!, answer.headers);
-				res.flushHeaders();
-				answer.on("error", () => res.destroy());
-				answer.pipe(res);
-			},
-		);
+		const onward = request({ hostname, port, method, path: url.slice(path.length), headers }, (answer) => {
+			res.writeHead(answer.statusCode!, answer.headers);
+			res.flushHeaders();
+			answer.on("error", () => res.destroy());
+			answer.pipe(res);
+		});
 		onward.on("error", () => res.destroy());
 		res.on("close", () => {
 			under.delete(req);

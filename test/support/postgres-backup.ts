@@ -46,11 +46,7 @@ export async function baseBackup(q: {
 		);
 		const isNew = rows[0]!.version >= RENAMED_SINCE;
 		await client.query("SELECT pg_create_physical_replication_slot($1, true)", [q.slot]);
-		await client.query(
-			isNew
-				? "SELECT pg_backup_start('copy', true)"
-				: "SELECT pg_start_backup('copy', true, false)",
-		);
+		await client.query(isNew ? "SELECT pg_backup_start('copy', true)" : "SELECT pg_start_backup('copy', true, false)");
 		await copyData(q.from, q.to, q.user);
 		const { rows: labels } = await client.query<{ labelfile: string }>(
 			`SELECT labelfile FROM ${isNew ? "pg_backup_stop()" : "pg_stop_backup(false)"}`,

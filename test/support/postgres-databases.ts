@@ -55,16 +55,10 @@ export function databasesAt(access: PostgresAccess): PostgresDatabases {
 
 /** Makes {@link ROLE}; once for a server. */
 export async function createRole(access: PostgresAccess): Promise<void> {
-	await asAdmin(
-		access,
-		`create role ${ROLE} login nosuperuser nocreatedb nocreaterole password '${access.password}'`,
-	);
+	await asAdmin(access, `create role ${ROLE} login nosuperuser nocreatedb nocreaterole password '${access.password}'`);
 }
 
-async function asAdmin(
-	{ port, socketDir, password }: PostgresAccess,
-	statement: string,
-): Promise<void> {
+async function asAdmin({ port, socketDir, password }: PostgresAccess, statement: string): Promise<void> {
 	const client = new Client({
 		host: socketDir,
 		port,

@@ -5,15 +5,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import {
-	chmodSync,
-	chownSync,
-	mkdtempSync,
-	readFileSync,
-	readdirSync,
-	renameSync,
-	rmSync,
-} from "node:fs";
+import { chmodSync, chownSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

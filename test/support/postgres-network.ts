@@ -4,8 +4,7 @@
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
-import { startPostgres } from "./postgres-server.ts";
-import type { PostgresServer } from "./postgres-server.ts";
+import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 
 /** Packets of this direction are dropped. */
 export type Direction = "to the database" | "from the database" | "in both directions";
@@ -38,10 +37,8 @@ export function networkFault(): string | undefined {
 /** The same port in as many networks of four addresses as there are links. */
 export async function postgresNetwork(count: number): Promise<PostgresNetwork> {
 	const name = `sl${randomBytes(3).toString("hex")}`;
-	const run = (...[file, ...args]: string[]): string =>
-		execFileSync(file!, args, { encoding: "utf8" });
-	const inside = (...command: string[]): string =>
-		run("nsenter", `--net=/run/netns/${name}`, "--", ...command);
+	const run = (...[file, ...args]: string[]): string => execFileSync(file!, args, { encoding: "utf8" });
+	const inside = (...command: string[]): string => run("nsenter", `--net=/run/netns/${name}`, "--", ...command);
 	run("ip", "netns", "add", name);
 	const removeNetwork = (): void => {
 		// The pairs of interfaces end with the namespace.

@@ -3,10 +3,8 @@
  * manager such as Patroni keeps, done by hand.
  */
 import { Client } from "pg";
-import { startPostgres } from "./postgres-server.ts";
-import type { PostgresServer } from "./postgres-server.ts";
-import { tcpProxy } from "./tcp-proxy.ts";
-import type { TcpProxy } from "./tcp-proxy.ts";
+import { type PostgresServer, startPostgres } from "./postgres-server.ts";
+import { tcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 import { until } from "./until.ts";
 
 /** Longest time until a new standby has caught up under load, ms. */
@@ -78,20 +76,13 @@ async function makeSynchronous(primary: PostgresServer): Promise<void> {
 	await query(primary, "ALTER SYSTEM SET synchronous_standby_names = 'standby'");
 	await query(primary, "SELECT pg_reload_conf()");
 	const sql = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'";
-	await until(
-		"a synchronous standby",
-		async () => (await query(primary, sql)).length > 0,
-		CATCH_UP_MS,
-	);
+	await until("a synchronous standby", async () => (await query(primary, sql)).length > 0, CATCH_UP_MS);
 	// Commits that were answered before are there once a later one is.
 	await query(primary, "SELECT pg_logical_emit_message(true, 'caught up', '')");
 }
 
 /** Runs a statement as the superuser. */
-export async function query<Row extends object>(
-	server: PostgresServer,
-	text: string,
-): Promise<Row[]> {
+export async function query<Row extends object>(server: PostgresServer, text: string): Promise<Row[]> {
 	const client = new Client({ connectionString: server.adminUrl("postgres") });
 	client.on("error", () => {});
 	await client.connect();

@@ -18,8 +18,7 @@ export type ServerUser = { uid: number; gid: number } | undefined;
 /** For root it is `nobody`, whom every machine has: no user is made for a test. */
 export function serverUser(): ServerUser {
 	if (process.getuid?.() !== 0) return undefined;
-	const id = (flag: string): number =>
-		Number(execFileSync("id", [flag, "nobody"], { encoding: "utf8" }));
+	const id = (flag: string): number => Number(execFileSync("id", [flag, "nobody"], { encoding: "utf8" }));
 	return { uid: id("-u"), gid: id("-g") };
 }
 
@@ -34,9 +33,7 @@ export function programsFor(user: ServerUser, folder: string): string {
 	const runs = spawnSync(join(programs, "postgres"), ["--version"], { ...user, cwd: folder });
 	if (runs.status === 0) return programs;
 	if (named !== undefined || user === undefined)
-		throw new Error(
-			`PostgreSQL in ${programs} does not run: ${runs.error?.message ?? runs.stderr.toString()}`,
-		);
+		throw new Error(`PostgreSQL in ${programs} does not run: ${runs.error?.message ?? runs.stderr.toString()}`);
 	execFileSync("cp", ["-R", dirname(programs), join(folder, "native")]);
 	execFileSync("chown", ["-R", `${user.uid}:${user.gid}`, join(folder, "native")]);
 	return join(folder, "native", "bin");
@@ -57,9 +54,7 @@ function namedPrograms(): string | undefined {
 	const named = process.env[VARIABLE];
 	if (!named) return undefined;
 	if (!existsSync(join(named, "postgres")))
-		throw new Error(
-			`${VARIABLE} names ${resolve(named)}, and there is no program "postgres" in it.`,
-		);
+		throw new Error(`${VARIABLE} names ${resolve(named)}, and there is no program "postgres" in it.`);
 	return resolve(named);
 }
 

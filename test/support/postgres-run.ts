@@ -3,11 +3,9 @@
  * asks for it, and goes with the run.
  */
 import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import type { TestProject } from "vitest/node";
-import { startPostgres } from "./postgres-server.ts";
-import type { PostgresServer } from "./postgres-server.ts";
+import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 
 declare module "vitest" {
 	interface ProvidedContext {

@@ -2,27 +2,17 @@
  * A real PostgreSQL server of a test's own, which it may stop, kill and start again on the same
  * port and data.
  */
-import { execFile, execFileSync, spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import {
-	appendFileSync,
-	chownSync,
-	closeSync,
-	openSync,
-	readFileSync,
-	writeFileSync,
-} from "node:fs";
+import { appendFileSync, chownSync, closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "./free-port.ts";
 import { baseBackup } from "./postgres-backup.ts";
-import { createRole, databasesAt } from "./postgres-databases.ts";
-import type { PostgresAccess, PostgresDatabases } from "./postgres-databases.ts";
+import { createRole, databasesAt, type PostgresAccess, type PostgresDatabases } from "./postgres-databases.ts";
 import { isReady, makeFolder, removeFolder, sweepLeftovers } from "./postgres-folder.ts";
-import { orderFor, programsFor, serverUser } from "./postgres-programs.ts";
-import type { ServerUser } from "./postgres-programs.ts";
+import { orderFor, programsFor, serverUser, type ServerUser } from "./postgres-programs.ts";
 import { until } from "./until.ts";
 
 /**
@@ -136,8 +126,7 @@ export async function startPostgres({
 			...settings,
 			primary_slot_name: slot,
 			primary_conninfo:
-				`host=127.0.0.1 port=${primary.port} user=postgres password=${access.password} ` +
-				"application_name=standby",
+				`host=127.0.0.1 port=${primary.port} user=postgres password=${access.password} ` + "application_name=standby",
 		};
 		appendFileSync(join(dataDir, "postgresql.conf"), configOf(config));
 		writeFileSync(join(dataDir, "standby.signal"), "");
@@ -154,8 +143,7 @@ export async function startPostgres({
 			["-D", dataDir, "--no-sync", ...login, "--encoding=UTF8", ...orderFor(programs)],
 			{ ...user, cwd: folder },
 		);
-		if (network)
-			appendFileSync(join(dataDir, "pg_hba.conf"), "host all all samenet scram-sha-256\n");
+		if (network) appendFileSync(join(dataDir, "pg_hba.conf"), "host all all samenet scram-sha-256\n");
 		// Before version 16, initdb takes no settings.
 		appendFileSync(join(dataDir, "postgresql.conf"), configOf({ ...SETTINGS, ...settings }));
 	}
@@ -267,9 +255,7 @@ function configOf(settings: Record<string, string>): string {
 }
 
 function childrenOf(pid: number): number[] {
-	const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" })
-		.trim()
-		.split("\n");
+	const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" }).trim().split("\n");
 	return lines
 		.map((line) => line.trim().split(/\s+/).map(Number))
 		.flatMap(([each, parent]) => (parent === pid ? [each!] : []));

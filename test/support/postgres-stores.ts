@@ -33,10 +33,7 @@ const SEQUENCES =
 	"WHERE schemaname = 'public' AND last_value IS NOT NULL";
 
 /** Runs statements on a connection of their own. */
-async function on<T>(
-	url: string,
-	work: (client: Client, tables: string[]) => Promise<T>,
-): Promise<T> {
+async function on<T>(url: string, work: (client: Client, tables: string[]) => Promise<T>): Promise<T> {
 	const client = new Client({ connectionString: url });
 	await client.connect();
 	try {
@@ -77,9 +74,9 @@ export function allRows(url: string): Promise<string> {
 		const all: string[] = [];
 		for (const name of tables)
 			all.push(
-				...(
-					await client.query<{ text: string }>(`SELECT each::text AS text FROM ${name} AS each`)
-				).rows.map(({ text }) => text),
+				...(await client.query<{ text: string }>(`SELECT each::text AS text FROM ${name} AS each`)).rows.map(
+					({ text }) => text,
+				),
 			);
 		return all.join("\n");
 	});
@@ -98,8 +95,7 @@ export async function copyRows({ from, to }: { from: string; to: string }): Prom
 					[rows[0]?.all ?? "[]"],
 				);
 			}
-			for (const { name, last } of (await source.query<{ name: string; last: string }>(SEQUENCES))
-				.rows)
+			for (const { name, last } of (await source.query<{ name: string; last: string }>(SEQUENCES)).rows)
 				await target.query("SELECT setval($1, $2)", [name, last]);
 		});
 	});

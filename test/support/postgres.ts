@@ -5,8 +5,7 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { inject } from "vitest";
-import { databasesAt } from "./postgres-databases.ts";
-import type { PostgresDatabases } from "./postgres-databases.ts";
+import { databasesAt, type PostgresDatabases } from "./postgres-databases.ts";
 import type { PostgresAnswer } from "./postgres-run.ts";
 
 let shared: Promise<PostgresDatabases> | undefined;
@@ -20,9 +19,7 @@ export function postgres(): Promise<PostgresDatabases> {
 }
 
 async function ask(): Promise<PostgresDatabases> {
-	const answer = JSON.parse(
-		await text(connect(inject("postgresDoor"), "127.0.0.1")),
-	) as PostgresAnswer;
+	const answer = JSON.parse(await text(connect(inject("postgresDoor"), "127.0.0.1"))) as PostgresAnswer;
 	if ("error" in answer) throw new Error(answer.error);
 	return databasesAt(answer);
 }

@@ -2,8 +2,7 @@
  * A server that stands before the service or in its place: what its worker is answered, the test
  * says.
  */
-import { createServer, request } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** A front that listens on loopback. */
@@ -15,9 +14,7 @@ export interface SdkFront {
 }
 
 /** Starts one. A request that `answer` leaves alone stays open. */
-export async function sdkFront(
-	answer: (req: IncomingMessage, res: ServerResponse) => void,
-): Promise<SdkFront> {
+export async function sdkFront(answer: (req: IncomingMessage, res: ServerResponse) => void): Promise<SdkFront> {
 	const server = createServer(answer);
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	return {
@@ -38,15 +35,10 @@ export function passOn(
 	res: ServerResponse,
 	{ url, instead }: { url: string; instead?: number | undefined },
 ): void {
-	const onward = request(
-		url + req.url!,
-		{ method: req.method!, headers: req.headers },
-		(answer) => {
-			if (instead === undefined)
-				return void answer.pipe(res.writeHead(answer.statusCode!, answer.headers));
-			answer.resume().on("end", () => res.writeHead(instead).end());
-		},
-	);
+	const onward = request(url + req.url!, { method: req.method!, headers: req.headers }, (answer) => {
+		if (instead === undefined) return void answer.pipe(res.writeHead(answer.statusCode!, answer.headers));
+		answer.resume().on("end", () => res.writeHead(instead).end());
+	});
 	res.on("close", () => onward.destroy());
 	onward.on("error", () => res.destroy());
 	req.pipe(onward);

@@ -3,8 +3,7 @@
  * B.1, B.2, B.6): addresses from the templates in its environment, its headers, its form label on
  * JSON. Knows nothing of jobs.
  */
-import { Agent, request } from "node:http";
-import type { OutgoingHttpHeaders } from "node:http";
+import { Agent, type OutgoingHttpHeaders, request } from "node:http";
 
 /** An answer as it arrived. */
 export interface Answer {
@@ -61,15 +60,8 @@ export interface SdkProtocol {
  * Speaks for the worker that these variables describe. `version` decides the user agent and what
  * pings say.
  */
-export function sdkProtocol(
-	env: Readonly<Record<string, string>>,
-	{ version = "1.12.0" } = {},
-): SdkProtocol {
-	const {
-		RUNPOD_POD_ID: id = "",
-		RUNPOD_AI_API_KEY: key = "",
-		RUNPOD_WEBHOOK_GET_JOB: getJob = "",
-	} = env;
+export function sdkProtocol(env: Readonly<Record<string, string>>, { version = "1.12.0" } = {}): SdkProtocol {
+	const { RUNPOD_POD_ID: id = "", RUNPOD_AI_API_KEY: key = "", RUNPOD_WEBHOOK_GET_JOB: getJob = "" } = env;
 	const session = new Agent({ keepAlive: true });
 	const pings = new Agent({ keepAlive: false });
 	const sent: Sent[] = [];
@@ -185,8 +177,7 @@ export function sdkProtocol(
 		get open() {
 			return open;
 		},
-		take: ({ busy = false, signal } = {}) =>
-			get(`${takeUrl}&job_in_progress=${busy ? 1 : 0}`, signal),
+		take: ({ busy = false, signal } = {}) => get(`${takeUrl}&job_in_progress=${busy ? 1 : 0}`, signal),
 		takeBatch: ({ size, busy = false, signal }) =>
 			get(
 				`${takeUrl.replace("/job-take/", "/job-take-batch/")}&batch_size=${size}&job_in_progress=${busy ? 1 : 0}`,
@@ -205,12 +196,9 @@ export function sdkProtocol(
 				signal,
 			}),
 		doneRaw: (job, body) => post({ template: outputTemplate, job, stream: false, body }),
-		ping: (named = []) =>
-			pinged(named.length === 0 ? "" : `job_id=${encodeURIComponent(named.join(","))}&`),
+		ping: (named = []) => pinged(named.length === 0 ? "" : `job_id=${encodeURIComponent(named.join(","))}&`),
 		unfit: (check, reason) =>
-			pinged(
-				`${new URLSearchParams({ status: "unhealthy", check, reason: reason.slice(0, 256) }).toString()}&`,
-			),
+			pinged(`${new URLSearchParams({ status: "unhealthy", check, reason: reason.slice(0, 256) }).toString()}&`),
 		close() {
 			session.destroy();
 			pings.destroy();

@@ -6,15 +6,11 @@ import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { EventName, Events } from "../../src/events.ts";
-import type { ManualClock } from "./manual-clock.ts";
-import { advanceUntil, manualClock } from "./manual-clock.ts";
-import { sdkProtocol } from "./sdk-protocol.ts";
-import type { Answer, SdkProtocol } from "./sdk-protocol.ts";
-import { sdkWorker } from "./sdk-worker.ts";
-import type { SdkWorker, SdkWorkerOptions } from "./sdk-worker.ts";
+import { advanceUntil, type ManualClock, manualClock } from "./manual-clock.ts";
+import { type Answer, sdkProtocol, type SdkProtocol } from "./sdk-protocol.ts";
+import { sdkWorker, type SdkWorker, type SdkWorkerOptions } from "./sdk-worker.ts";
 import { copyStore } from "./service-store.ts";
-import { call, folder, startService } from "./service.ts";
-import type { Folder, TestService } from "./service.ts";
+import { call, folder, type Folder, startService, type TestService } from "./service.ts";
 import { untilTrue } from "./until.ts";
 
 /** The endpoint that is meant where none is named. */
@@ -39,17 +35,11 @@ export async function workerEnvOf(
 
 /** The same worker, when the service is at another address. */
 export function movedEnv(env: Record<string, string>, url: string): Record<string, string> {
-	return Object.fromEntries(
-		Object.entries(env).map(([name, value]) => [name, value.replace(/^http:\/\/[^/]+/, url)]),
-	);
+	return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value.replace(/^http:\/\/[^/]+/, url)]));
 }
 
 /** Submits with `/run` and answers the id. */
-export async function submit(
-	url: string,
-	body: object = { input: {} },
-	endpoint = EP,
-): Promise<string> {
+export async function submit(url: string, body: object = { input: {} }, endpoint = EP): Promise<string> {
 	const { status, json, text } = await call(url, `/v2/${endpoint}/run`, { body });
 	expect(status, text).toBe(200);
 	return json.id as string;
@@ -84,8 +74,7 @@ export async function crashImage({ service }: Bench): Promise<Folder> {
 	const image = folder();
 	for (const name of readdirSync(service.folder.path)) {
 		// The shared memory of the log dies with the process.
-		if (!name.endsWith("-shm"))
-			cpSync(join(service.folder.path, name), join(image.path, name), { recursive: true });
+		if (!name.endsWith("-shm")) cpSync(join(service.folder.path, name), join(image.path, name), { recursive: true });
 	}
 	await copyStore({ from: service.folder.path, to: image.path });
 	return image;
@@ -153,12 +142,7 @@ export interface Bench {
 
 /** Starts a bench. `drainSeconds` as in the command line. */
 export async function bench(
-	q: {
-		endpoints?: Record<string, object>;
-		in?: Folder;
-		startAt?: number;
-		drainSeconds?: number;
-	} = {},
+	q: { endpoints?: Record<string, object>; in?: Folder; startAt?: number; drainSeconds?: number } = {},
 ): Promise<Bench> {
 	const clock = q.startAt === undefined ? manualClock() : manualClock(q.startAt);
 	const slept: number[] = [];
@@ -197,8 +181,7 @@ export async function bench(
 	}
 
 	async function endpoint(settings: object = {}): Promise<string> {
-		return (await engine.endpoints.create({ id: `ep-${(endpoints += 1)}`, ...settings })).endpoint
-			.id;
+		return (await engine.endpoints.create({ id: `ep-${(endpoints += 1)}`, ...settings })).endpoint.id;
 	}
 
 	async function reached<T>(promise: Promise<T>): Promise<T> {
@@ -227,8 +210,7 @@ export async function bench(
 		submit: (body) => submit(url, body, ep),
 		status: (id) => statusOf(url, id, ep),
 		call: (operation, init) => call(url, `/v2/${ep}/${operation}`, init),
-		of: (name) =>
-			events.filter((event) => event.name === name && mine(event.facts)).map(({ facts }) => facts),
+		of: (name) => events.filter((event) => event.name === name && mine(event.facts)).map(({ facts }) => facts),
 		next: (name, fits = () => true) => service.next(name, (facts) => mine(facts) && fits(facts)),
 		jump: (ms) => void (jumped += ms),
 		async pass(ms) {

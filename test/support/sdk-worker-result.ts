@@ -10,9 +10,7 @@
 export function pythonJson(value: unknown): string {
 	const text = JSON.stringify(value, (_, member: unknown) => {
 		if (member instanceof Set || member instanceof Map || typeof member === "function")
-			throw new TypeError(
-				`Object of type ${member.constructor.name.toLowerCase()} is not JSON serializable`,
-			);
+			throw new TypeError(`Object of type ${member.constructor.name.toLowerCase()} is not JSON serializable`);
 		if (typeof member === "string" && !member.isWellFormed())
 			throw new TypeError("'utf-8' codec can't encode a surrogate: surrogates not allowed");
 		return typeof member === "number" && !Number.isFinite(member) ? `\u0000${member}` : member;
@@ -22,12 +20,7 @@ export function pythonJson(value: unknown): string {
 
 /** The body for a returned value. */
 export function resultBody(returned: unknown): Record<string, unknown> {
-	if (
-		typeof returned !== "object" ||
-		returned === null ||
-		Array.isArray(returned) ||
-		returned instanceof Set
-	)
+	if (typeof returned !== "object" || returned === null || Array.isArray(returned) || returned instanceof Set)
 		return { output: returned ?? null };
 	const { error, refresh_worker: refresh, ...output } = returned as Record<string, unknown>;
 	return {
@@ -69,8 +62,7 @@ export async function generatorBody(
 	try {
 		for await (const item of items) {
 			if (cancelled.aborted) break;
-			const { error } =
-				typeof item === "object" && item !== null ? (item as { error?: unknown }) : {};
+			const { error } = typeof item === "object" && item !== null ? (item as { error?: unknown }) : {};
 			if (error)
 				return {
 					error: typeof error === "string" ? error : JSON.stringify(error).replaceAll('"', "'"),

@@ -5,8 +5,7 @@
  */
 import { on } from "node:events";
 import { Worker as Thread } from "node:worker_threads";
-import { sdkProtocol } from "./sdk-protocol.ts";
-import type { Answer, SdkProtocol } from "./sdk-protocol.ts";
+import { type Answer, sdkProtocol, type SdkProtocol } from "./sdk-protocol.ts";
 import { generatorBody, pythonJson, raisedBody, resultBody } from "./sdk-worker-result.ts";
 import type { PingerOrder, PingerStart } from "./sdk-worker-pinger.ts";
 
@@ -80,8 +79,7 @@ const CUT_MS = 90_000;
 /** Waits between the attempts of a post that is answered 5xx (B.6), ms. */
 const POST_WAITS_MS = [2000, 3000] as const;
 
-const atLeast = (version: string, floor: string): boolean =>
-	version.localeCompare(floor, "en", { numeric: true }) >= 0;
+const atLeast = (version: string, floor: string): boolean => version.localeCompare(floor, "en", { numeric: true }) >= 0;
 
 /** Starts a worker. */
 export function sdkWorker(o: SdkWorkerOptions): SdkWorker {
@@ -118,9 +116,7 @@ export function sdkWorker(o: SdkWorkerOptions): SdkWorker {
 	}
 
 	/** A poll that the worker cuts after 90 s; undefined when it failed. */
-	async function polled(
-		call: (signal: AbortSignal) => Promise<Answer>,
-	): Promise<Answer | undefined> {
+	async function polled(call: (signal: AbortSignal) => Promise<Answer>): Promise<Answer | undefined> {
 		const cut = new AbortController();
 		const over = new AbortController();
 		void sleep(CUT_MS, over.signal).then(() => cut.abort());
@@ -159,9 +155,7 @@ export function sdkWorker(o: SdkWorkerOptions): SdkWorker {
 			const batch = needed >= 2 && atLeast(version, "1.7.1");
 			const busy = held.size > 0;
 			const answer = await polled((signal) =>
-				batch
-					? protocol.takeBatch({ size: needed, busy, signal })
-					: protocol.take({ busy, signal }),
+				batch ? protocol.takeBatch({ size: needed, busy, signal }) : protocol.take({ busy, signal }),
 			);
 			if (!answer) continue;
 			if (answer.status === 429 && atLeast(version, "1.7.3")) await sleep(5000, dead.signal);
@@ -223,9 +217,7 @@ export function sdkWorker(o: SdkWorkerOptions): SdkWorker {
 			errors.push(`Error while returning job result. | ${String(error)}`);
 			return;
 		}
-		await deliver(() =>
-			protocol.done(job.id, text, { stream: result.stream, signal: dead.signal }),
-		);
+		await deliver(() => protocol.done(job.id, text, { stream: result.stream, signal: dead.signal }));
 	}
 
 	async function handle(
@@ -236,9 +228,7 @@ export function sdkWorker(o: SdkWorkerOptions): SdkWorker {
 			const made = o.handler(job, context);
 			if (isGenerator(made)) {
 				const post = (chunk: unknown): Promise<void> =>
-					deliver(() =>
-						protocol.chunk(job.id, pythonJson({ output: chunk }), { signal: dead.signal }),
-					);
+					deliver(() => protocol.chunk(job.id, pythonJson({ output: chunk }), { signal: dead.signal }));
 				return {
 					body: await generatorBody(made, {
 						post,
@@ -285,8 +275,7 @@ export function sdkWorker(o: SdkWorkerOptions): SdkWorker {
 				errors.push(`Failed to get stops, status code: ${answer.status}`);
 			// Ids that are no strings are passed over.
 			for (const id of ids) running.get(id as string)?.cancel.abort();
-			if (ids.length === 0 && !leaving)
-				await sleep(answer?.status === 429 ? 5000 : 1000, dead.signal);
+			if (ids.length === 0 && !leaving) await sleep(answer?.status === 429 ? 5000 : 1000, dead.signal);
 		}
 	}
 
@@ -302,9 +291,7 @@ export function sdkWorker(o: SdkWorkerOptions): SdkWorker {
 	}
 
 	const ended = Promise.all([takeLoop(), stopLoop()])
-		.then(() =>
-			dead.signal.aborted ? undefined : Promise.all([...running.values()].map(({ over }) => over)),
-		)
+		.then(() => (dead.signal.aborted ? undefined : Promise.all([...running.values()].map(({ over }) => over))))
 		.then(() => kill());
 
 	return {

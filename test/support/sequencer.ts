@@ -1,6 +1,5 @@
 /** The order of the test files in a run. */
-import { BaseSequencer } from "vitest/node";
-import type { TestSpecification } from "vitest/node";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Take longest of those that are not tests of the whole system. */
 const LONG = ["test/store/postgres.test.ts", "test/store/sqlite.test.ts"];

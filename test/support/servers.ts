@@ -4,17 +4,13 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "../../src/clock.ts";
-import type { Clock } from "../../src/clock.ts";
-import { startApp } from "../../src/compose.ts";
-import type { App } from "../../src/compose.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { type App, startApp } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config/config.ts";
-import { eventBus } from "../../src/events.ts";
-import type { EventName, Events } from "../../src/events.ts";
+import { eventBus, type EventName, type Events } from "../../src/events.ts";
 import type { PostgresDatabases } from "./postgres-databases.ts";
 import { postgres } from "./postgres.ts";
-import { folder, KEY, nextEvent, spawnService } from "./service.ts";
-import type { Folder, ServiceProcess } from "./service.ts";
+import { folder, type Folder, KEY, nextEvent, type ServiceProcess, spawnService } from "./service.ts";
 
 /** `SLUICE_SECRET` of all servers. */
 const SECRET = "one secret for all";
@@ -108,26 +104,13 @@ export async function servers(on?: PostgresDatabases): Promise<Servers> {
 				stop: () => stop(each),
 			};
 		},
-		async spawn({
-			endpoints = {},
-			in: place = folder(),
-			port = 0,
-			drainSeconds = 0,
-			env = {},
-		} = {}) {
+		async spawn({ endpoints = {}, in: place = folder(), port = 0, drainSeconds = 0, env = {} } = {}) {
 			const service = await spawnService({
 				in: place,
 				endpoints,
 				port,
 				env: { SLUICE_SECRET: SECRET, ...env },
-				args: [
-					"--store",
-					store,
-					"--data-dir",
-					join(place.path, "data"),
-					"--drain-timeout",
-					String(drainSeconds),
-				],
+				args: ["--store", store, "--data-dir", join(place.path, "data"), "--drain-timeout", String(drainSeconds)],
 			});
 			const each = { ...service, folder: place };
 			processes.add(each);

@@ -4,8 +4,7 @@
  */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "../../src/clock.ts";
-import { systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Store } from "../../src/store/contract/store.ts";
 import { openStore } from "../../src/stores.ts";
 import type { StoreDatabase } from "./postgres-stores.ts";
@@ -22,15 +21,12 @@ const databases = new Map<string, Promise<StoreDatabase>>();
 
 function databaseOf(folder: string): Promise<StoreDatabase> {
 	let found = databases.get(folder);
-	if (!found)
-		databases.set(folder, (found = stores().then(({ storeDatabase }) => storeDatabase())));
+	if (!found) databases.set(folder, (found = stores().then(({ storeDatabase }) => storeDatabase())));
 	return found;
 }
 
 /** How a service in this folder gets its store: the same for each that is started there. */
-export async function storeIn(
-	folder: string,
-): Promise<{ flags: Record<string, string>; env: Record<string, string> }> {
+export async function storeIn(folder: string): Promise<{ flags: Record<string, string>; env: Record<string, string> }> {
 	if (!ON_POSTGRES) return { flags: { store: `sqlite:${join(folder, "sluice.db")}` }, env: {} };
 	const { url } = await databaseOf(folder);
 	return {

@@ -2,22 +2,18 @@
  * A whole service for tests: in this process on a clock of the test's choice, or as a process of
  * its own from the built package. A real store, real sockets, a folder of its own.
  */
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { systemClock } from "../../src/clock.ts";
-import type { Clock } from "../../src/clock.ts";
-import { startApp } from "../../src/compose.ts";
-import type { App } from "../../src/compose.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { type App, startApp } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import type { Site } from "../../src/http/server.ts";
-import { eventBus } from "../../src/events.ts";
-import type { EventBus, EventName, Events } from "../../src/events.ts";
+import { eventBus, type EventBus, type EventName, type Events } from "../../src/events.ts";
 import { ON_POSTGRES, leaveStore, openOn, storeIn } from "./service-store.ts";
 
 /** The API key of every service under test. */

@@ -83,8 +83,7 @@ export async function startSlurm(): Promise<SlurmCluster> {
 			.filter(({ name }) => name.includes(text));
 	}
 
-	const active = async (text: string): Promise<TestJob[]> =>
-		(await jobs(text)).filter(({ state }) => isActive(state));
+	const active = async (text: string): Promise<TestJob[]> => (await jobs(text)).filter(({ state }) => isActive(state));
 
 	return {
 		env,
@@ -101,13 +100,7 @@ export async function startSlurm(): Promise<SlurmCluster> {
 		async killController() {
 			// It saves changes every few seconds only; a job that it forgot would be killed by slurmd.
 			const since = Date.now();
-			const marker = await run(
-				"sbatch",
-				"--hold",
-				"--parsable",
-				"--output=/dev/null",
-				"--wrap=true",
-			);
+			const marker = await run("sbatch", "--hold", "--parsable", "--output=/dev/null", "--wrap=true");
 			await until("its state to be saved", () => statSync(stateFile).mtimeMs > since);
 			await run("scancel", marker);
 			const pid = Number(readFileSync(join(folder, "slurmctld.pid"), "utf8"));

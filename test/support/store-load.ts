@@ -5,8 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import { expect } from "vitest";
-import { StoreUnavailable } from "../../src/store/contract/store.ts";
-import type { Store } from "../../src/store/contract/store.ts";
+import { type Store, StoreUnavailable } from "../../src/store/contract/store.ts";
 
 const ENDPOINT = "load";
 const TERMS = {
@@ -61,9 +60,8 @@ export function storeLoad({ stores, lanes }: { stores: readonly Store[]; lanes: 
 			);
 			if (inserted && !inserted.ok) wrong.push(`insert: ${inserted.why}`);
 			if (inserted?.ok) accepted.add(inserted.job.id);
-			for (const { job } of (
-				await step(() => jobs.claim({ endpoint: ENDPOINT, worker, limit: 1, maxBytes: 1e6, now }))
-			)?.jobs ?? []) {
+			for (const { job } of (await step(() => jobs.claim({ endpoint: ENDPOINT, worker, limit: 1, maxBytes: 1e6, now })))
+				?.jobs ?? []) {
 				const reported = await step(() =>
 					jobs.report({
 						endpoint: ENDPOINT,
@@ -80,9 +78,7 @@ export function storeLoad({ stores, lanes }: { stores: readonly Store[]; lanes: 
 	}
 
 	const running = Promise.all(
-		stores.flatMap((store, at) =>
-			Array.from({ length: lanes }, (_, n) => lane(store, `w-${at}-${n}`)),
-		),
+		stores.flatMap((store, at) => Array.from({ length: lanes }, (_, n) => lane(store, `w-${at}-${n}`))),
 	);
 
 	return {
@@ -115,9 +111,7 @@ export function storeLoad({ stores, lanes }: { stores: readonly Store[]; lanes: 
 			await client.end();
 			const byId = new Map(rows.map((row) => [row.id, row]));
 			const lostJobs = [...accepted].filter((id) => !byId.has(id));
-			const lostResults = [...completed].filter(
-				(id) => byId.has(id) && byId.get(id)?.output !== `"${id}"`,
-			);
+			const lostResults = [...completed].filter((id) => byId.has(id) && byId.get(id)?.output !== `"${id}"`);
 			const summary =
 				`${accepted.size} jobs and ${completed.size} results acknowledged, ${lostJobs.length} ` +
 				`and ${lostResults.length} lost; ${unavailable} times unavailable, ${unsure} of ` +

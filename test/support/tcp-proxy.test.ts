@@ -5,8 +5,7 @@ import { Client } from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { postgres } from "./postgres.ts";
 import type { TestDatabase } from "./postgres-databases.ts";
-import { tcpProxy } from "./tcp-proxy.ts";
-import type { TcpProxy } from "./tcp-proxy.ts";
+import { tcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 
 let database: TestDatabase;
 let proxy: TcpProxy;
@@ -35,9 +34,7 @@ async function dial(url = proxy.through(database.url)): Promise<Client> {
 
 /** Rows of `kept`, asked for past the proxy. */
 async function kept(): Promise<number> {
-	const { rows } = await (await dial(database.url)).query<{ n: number }>(
-		"select count(*)::int as n from kept",
-	);
+	const { rows } = await (await dial(database.url)).query<{ n: number }>("select count(*)::int as n from kept");
 	return rows[0]!.n;
 }
 
@@ -65,9 +62,7 @@ test("passes both ways, and counts", async () => {
 	const { rows } = await one.query<{ text: string }>(TEXT);
 	expect(rows[0]!.text).toHaveLength(100_000);
 	const big = "b".repeat(3_000_000);
-	expect(
-		(await two.query<{ back: string }>("select $1::text as back", [big])).rows[0]!.back === big,
-	).toBe(true);
+	expect((await two.query<{ back: string }>("select $1::text as back", [big])).rows[0]!.back === big).toBe(true);
 	expect([proxy.open, proxy.accepted]).toEqual([2, 2]);
 	await one.end();
 	await dial();
@@ -108,9 +103,7 @@ test("is silent: what was sent arrives when it passes again, in order, once", as
 
 test("cuts all connections at once; new ones pass", async () => {
 	const [one, two] = [await dial(), await dial()];
-	const ended = Promise.all(
-		[one, two].map((client) => new Promise((resolve) => client.once("end", resolve))),
-	);
+	const ended = Promise.all([one, two].map((client) => new Promise((resolve) => client.once("end", resolve))));
 	proxy.silent();
 	const lost = one.query("select").then(
 		() => "an answer",

@@ -3,8 +3,7 @@
  * database.
  */
 import { once } from "node:events";
-import { connect, createServer } from "node:net";
-import type { Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./free-port.ts";
 
@@ -107,11 +106,7 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
 	});
 
 	/** One direction of a connection: pieces leave in order, each when it is due. */
-	function lane(
-		towards: Side,
-		delay: () => number,
-		deliver: (piece: Piece) => void,
-	): (piece: Piece) => void {
+	function lane(towards: Side, delay: () => number, deliver: (piece: Piece) => void): (piece: Piece) => void {
 		let last = Promise.resolve();
 		return (piece) => {
 			const ms = delay();
@@ -127,8 +122,7 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
 	}
 
 	function answer(link: Link, piece: Piece): void {
-		if (!cutting || typeof piece === "string" || link.client.destroyed)
-			return put(link.client, piece);
+		if (!cutting || typeof piece === "string" || link.client.destroyed) return put(link.client, piece);
 		const room = cutting.bytes - link.answered;
 		link.answered += piece.length;
 		if (piece.length <= room) return put(link.client, piece);

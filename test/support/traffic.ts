@@ -59,10 +59,7 @@ export function traffic({
 	let over = false;
 
 	/** The first answer below 500, from whatever server. */
-	async function ask(
-		path: string,
-		init: Parameters<typeof call>[2],
-	): Promise<Awaited<ReturnType<typeof call>>> {
+	async function ask(path: string, init: Parameters<typeof call>[2]): Promise<Awaited<ReturnType<typeof call>>> {
 		for (;;) {
 			turn += 1;
 			const url = urls[turn % urls.length]!;
@@ -93,8 +90,7 @@ export function traffic({
 			body: { input: { n } },
 			headers: { "idempotency-key": `n-${n}` },
 		});
-		if (submitted.status !== 200)
-			return void wrong.push(`submission ${n}: ${submitted.status} ${submitted.text}`);
+		if (submitted.status !== 200) return void wrong.push(`submission ${n}: ${submitted.status} ${submitted.text}`);
 		const { id } = submitted.json;
 		acknowledged.set(id, { endpoint, n });
 		for (;;) {
@@ -147,9 +143,10 @@ export async function allEndedOnce({
 }): Promise<number> {
 	expect(load.wrong).toEqual([]);
 	for (const [id, { endpoint, n }] of load.acknowledged)
-		expect((await call(urls[n % urls.length]!, `/v2/${endpoint}/status/${id}`)).json).toMatchObject(
-			{ status: "COMPLETED", output: { n } },
-		);
+		expect((await call(urls[n % urls.length]!, `/v2/${endpoint}/status/${id}`)).json).toMatchObject({
+			status: "COMPLETED",
+			output: { n },
+		});
 	const database = new Client({ connectionString: store });
 	await database.connect();
 	const { rows } = await database.query(

@@ -16,11 +16,7 @@ const LONGEST_PAUSE_MS = 25;
  * with `what` was waited for, and with the last error as its cause. An error of `check` counts as
  * "not yet"; a failed assertion ends the wait at once.
  */
-export async function until<T>(
-	what: string,
-	check: () => T | Promise<T>,
-	ms = 40_000,
-): Promise<Found<T>> {
+export async function until<T>(what: string, check: () => T | Promise<T>, ms = 40_000): Promise<Found<T>> {
 	const end = performance.now() + ms;
 	let pause = FIRST_PAUSE_MS / 2;
 	for (let cause: unknown; ; await sleep((pause = Math.min(2 * pause, LONGEST_PAUSE_MS)))) {
@@ -32,25 +28,17 @@ export async function until<T>(
 			if ((error as Error).name === "AssertionError") throw error;
 			cause = error;
 		}
-		if (performance.now() > end)
-			throw new Error(`Timed out after ${ms / 1000} s waiting for: ${what}`, { cause });
+		if (performance.now() > end) throw new Error(`Timed out after ${ms / 1000} s waiting for: ${what}`, { cause });
 	}
 }
 
 /** Polls until the condition holds; fails after `ms` with its source text. */
-export async function untilTrue(
-	condition: () => boolean | Promise<boolean>,
-	ms?: number,
-): Promise<void> {
+export async function untilTrue(condition: () => boolean | Promise<boolean>, ms?: number): Promise<void> {
 	await until(String(condition).replace(/^\(\) => /, ""), condition, ms);
 }
 
 /** Polls until the result fits, and returns it; fails after `ms` with the last result. */
-export async function untilFits<T>(
-	read: () => T | Promise<T>,
-	fits: (result: T) => boolean,
-	ms = 40_000,
-): Promise<T> {
+export async function untilFits<T>(read: () => T | Promise<T>, fits: (result: T) => boolean, ms = 40_000): Promise<T> {
 	// The stack of the caller: after a pause the one of the failure has only this file.
 	const failure = new Error();
 	let last: T | undefined;

@@ -1,7 +1,12 @@
 /** A receiver of webhooks on loopback: notes what comes and answers as the test says. */
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { IncomingHttpHeaders, RequestListener, Server, ServerResponse } from "node:http";
+import {
+	createServer,
+	type IncomingHttpHeaders,
+	type RequestListener,
+	type Server,
+	type ServerResponse,
+} from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { RECEIVER_CERTIFICATE, RECEIVER_KEY } from "./receiver-certificate.ts";

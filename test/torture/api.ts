@@ -1,11 +1,9 @@
 /** Requests of clients and workers over connections that stay open, and what their answers mean. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
-import { FINAL_STATES } from "../../src/core/job-states.ts";
-import type { JobState } from "../../src/core/job-states.ts";
+import { FINAL_STATES, type JobState } from "../../src/core/job-states.ts";
 import { KEY } from "../support/service.ts";
-import { brief } from "./history.ts";
-import type { Result, Seen } from "./history.ts";
+import { brief, type Result, type Seen } from "./history.ts";
 
 export interface Answer {
 	result: Result;

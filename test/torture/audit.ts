@@ -1,6 +1,5 @@
 /** Reads at the end, or after a fault: what became of a job, and the counts of an endpoint. */
-import { seenOf } from "./api.ts";
-import type { Api } from "./api.ts";
+import { type Api, seenOf } from "./api.ts";
 import { isEnd } from "./checker/job-history.ts";
 import type { Time } from "./time.ts";
 import type { Tracked, Tracker } from "./tracker.ts";

@@ -1,12 +1,9 @@
 /** Clients that submit what the plan says, and do with their jobs what it says. */
-import { isPurged, seenOf } from "./api.ts";
-import type { Answer, Api } from "./api.ts";
-import { brief } from "./history.ts";
-import type { Chunks, Seen } from "./history.ts";
+import { type Answer, type Api, isPurged, seenOf } from "./api.ts";
+import { brief, type Chunks, type Seen } from "./history.ts";
 import { isEnd } from "./checker/job-history.ts";
 import { readEvents } from "./events.ts";
-import { planOf } from "./plan.ts";
-import type { EndpointName, Plan } from "./plan.ts";
+import { type EndpointName, type Plan, planOf } from "./plan.ts";
 import type { Time } from "./time.ts";
 import type { Tracked, Tracker } from "./tracker.ts";
 
@@ -158,8 +155,7 @@ export async function useEndpoint(
 			const done = await until(async () => {
 				const answer = await api.call(`${base()}/stream/${job.id}?wait=2000`);
 				const { result, from, to, status, json, next } = answer;
-				const chunks =
-					result === "ok" ? (json as { output: string }[]).map((c) => c.output) : undefined;
+				const chunks = result === "ok" ? (json as { output: string }[]).map((c) => c.output) : undefined;
 				const found = chunks ? { chunks, next: Number(next) } : {};
 				const missing = status === 404 ? { missing: true as const } : {};
 				tracker.record({ op: "stream", by, job: job.id, ...found, ...missing, result, from, to });

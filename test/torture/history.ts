@@ -151,16 +151,7 @@ export type JobBoundOp =
 	| DropOp
 	| WebhookOp
 	| CloseOp;
-export type Op =
-	| EndpointTerms
-	| SubmitOp
-	| JobBoundOp
-	| TakeOp
-	| PingOp
-	| PurgeOp
-	| HealthOp
-	| LaunchedOp
-	| FaultOp;
+export type Op = EndpointTerms | SubmitOp | JobBoundOp | TakeOp | PingOp | PurgeOp | HealthOp | LaunchedOp | FaultOp;
 
 /** Longest text that a history holds as it is. */
 const BRIEF = 80;

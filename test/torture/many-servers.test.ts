@@ -28,9 +28,7 @@ it("D16, D17, D28: what clients and workers saw breaks no rule through partition
 			workerStops: true,
 			shared: { queueSlack: QUEUE_SLACK },
 		});
-		process.stdout.write(
-			`${acknowledged} jobs in ${seconds} s, ${JSON.stringify(faults)}, ${closed} closed\n`,
-		);
+		process.stdout.write(`${acknowledged} jobs in ${seconds} s, ${JSON.stringify(faults)}, ${closed} closed\n`);
 		expect(violations).toEqual([]);
 		expect(closed).toBeGreaterThanOrEqual(acknowledged);
 		const kinds = Object.keys(faults).map((what) => what.split(" ")[0]);

@@ -58,12 +58,7 @@ const TTL_MS = 10_000;
 
 const MIXED: readonly Work[] = ["fail", "fail", "hang", "twice", "late", "slow", "echo"];
 
-export function planOf(
-	seed: number,
-	endpoint: EndpointName,
-	n: number,
-	oneLargeOf = ONE_LARGE_OF,
-): Plan {
+export function planOf(seed: number, endpoint: EndpointName, n: number, oneLargeOf = ONE_LARGE_OF): Plan {
 	const next = random(Math.imul(seed, 0x9e3779b1) ^ Math.imul(n, 0x85ebca6b));
 	const chance = next();
 	const key = next() < 0.15;

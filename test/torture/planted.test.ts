@@ -79,11 +79,7 @@ it.each<[string, string, EndpointName, Plant]>([
 			return {
 				jobs: {
 					insert: async (q) =>
-						await jobs.insert(
-							!q.idempotency && lies()
-								? { ...q, submission: { ...q.submission, endpoint: "x" } }
-								: q,
-						),
+						await jobs.insert(!q.idempotency && lies() ? { ...q, submission: { ...q.submission, endpoint: "x" } } : q),
 				},
 			};
 		},
@@ -104,8 +100,7 @@ it.each<[string, string, EndpointName, Plant]>([
 			const lies = every(20);
 			return {
 				jobs: {
-					report: async (q) =>
-						lies() ? { ok: false, why: "state" as const } : await jobs.report(q),
+					report: async (q) => (lies() ? { ok: false, why: "state" as const } : await jobs.report(q)),
 				},
 			};
 		},

@@ -38,17 +38,12 @@ const { values } = parseArgs({
 	},
 	allowNegative: true,
 });
-const [seed, minutes, servers] = [values.seed, values.minutes, values.servers].map(Number) as [
-	number,
-	number,
-	number,
-];
+const [seed, minutes, servers] = [values.seed, values.minutes, values.servers].map(Number) as [number, number, number];
 if (!Number.isSafeInteger(seed) || !(minutes > 0) || !(servers >= 1))
 	throw new Error("--seed and --servers must be whole numbers, --minutes a number above 0.");
 if (values.store !== "sqlite" && values.store !== "postgres")
 	throw new Error(`Unknown store ${values.store}; expected sqlite or postgres.`);
-if (values.failovers && values.store !== "postgres")
-	throw new Error("--failovers needs --store postgres.");
+if (values.failovers && values.store !== "postgres") throw new Error("--failovers needs --store postgres.");
 
 mkdirSync(values.keep, { recursive: true });
 const folder = mkdtempSync(join(values.keep, "sluice-torture-"));

@@ -1,6 +1,5 @@
 /** What is tortured: servers as processes of their own with their store, and how they are broken. */
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,14 +7,11 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../support/free-port.ts";
-import { postgresPair } from "../support/postgres-pair.ts";
-import type { PostgresPair } from "../support/postgres-pair.ts";
-import { startPostgres } from "../support/postgres-server.ts";
-import type { PostgresServer } from "../support/postgres-server.ts";
+import { postgresPair, type PostgresPair } from "../support/postgres-pair.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { KEY, folder } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { manyServerFaults, sessionOf } from "./faults/many-servers.ts";
-import type { ManyServers } from "./faults/many-servers.ts";
+import { manyServerFaults, type ManyServers, sessionOf } from "./faults/many-servers.ts";
 
 /** They end with this process at the latest. */
 const children = new Set<ChildProcess>();
@@ -24,9 +20,7 @@ process.on("exit", () => {
 });
 
 /** Where a site keeps its data. */
-export type SiteStore =
-	| { kind: "sqlite"; file: string }
-	| { kind: "postgres"; adminUrl: string; dataDir: string };
+export type SiteStore = { kind: "sqlite"; file: string } | { kind: "postgres"; adminUrl: string; dataDir: string };
 
 export interface Site {
 	urls(): readonly string[];
@@ -223,8 +217,7 @@ export async function postgresSite(
 	}
 
 	async function kill(random: () => number, sparesServers: boolean): Promise<string> {
-		if (pair && random() < failovers)
-			return await failOver(pair, random() < ISOLATED ? "isolated" : "killed");
+		if (pair && random() < failovers) return await failOver(pair, random() < ISOLATED ? "isolated" : "killed");
 		const chance = sparesServers ? 0.4 + random() * 0.6 : random();
 		if (chance < 0.4) {
 			await servers[Math.floor(random() * count)]!.kill(random);

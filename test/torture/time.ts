@@ -10,6 +10,5 @@ export interface Time {
 
 export const machineTime: Time = {
 	now: () => performance.now(),
-	sleep: (ms, signal) =>
-		timer(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined),
+	sleep: (ms, signal) => timer(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined),
 };

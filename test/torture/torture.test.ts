@@ -18,9 +18,7 @@ it("D17: what clients and workers saw breaks no rule while the server is killed"
 			scale: 0.2,
 			pauses: [500, 2500],
 		});
-		process.stdout.write(
-			`${acknowledged} jobs in ${seconds} s, ${JSON.stringify(faults)}, ${closed} closed\n`,
-		);
+		process.stdout.write(`${acknowledged} jobs in ${seconds} s, ${JSON.stringify(faults)}, ${closed} closed\n`);
 		expect(violations).toEqual([]);
 		expect(closed).toBeGreaterThanOrEqual(acknowledged);
 		expect(Object.keys(faults)).toEqual(["kill -9 of the server"]);
@@ -43,9 +41,7 @@ it("D17: what clients and workers saw breaks no rule while a synchronous standby
 			pauses: [500, 1000],
 			shared: { queueSlack: QUEUE_SLACK },
 		});
-		process.stdout.write(
-			`${acknowledged} jobs in ${seconds} s, ${JSON.stringify(faults)}, ${closed} closed\n`,
-		);
+		process.stdout.write(`${acknowledged} jobs in ${seconds} s, ${JSON.stringify(faults)}, ${closed} closed\n`);
 		expect(violations).toEqual([]);
 		expect(closed).toBeGreaterThanOrEqual(acknowledged);
 		expect(Object.keys(faults).every((what) => what.startsWith("failover"))).toBe(true);

@@ -3,21 +3,17 @@
  * judged. A job is closed when it was read again after a fault that followed its end.
  */
 import { KEY } from "../support/service.ts";
-import { api as connect } from "./api.ts";
-import type { Api, Cuts } from "./api.ts";
+import { type Api, api as connect, type Cuts } from "./api.ts";
 import { auditJob, readHealth, waitsFor } from "./audit.ts";
 import { checker } from "./checker/checker.ts";
 import type { Violation } from "./checker/job-history.ts";
-import { useEndpoint } from "./clients.ts";
-import type { ClientOptions } from "./clients.ts";
+import { type ClientOptions, useEndpoint } from "./clients.ts";
 import type { Op } from "./history.ts";
-import { random as randomOf } from "./plan.ts";
-import type { EndpointName } from "./plan.ts";
+import { type EndpointName, random as randomOf } from "./plan.ts";
 import { receiver } from "./receiver.ts";
 import type { Endpoints, Site } from "./site.ts";
 import { machineTime as time } from "./time.ts";
-import { tracker as track } from "./tracker.ts";
-import type { Tracker } from "./tracker.ts";
+import { type Tracker, tracker as track } from "./tracker.ts";
 import { work } from "./worker.ts";
 
 const LEASE_MS = 5000;
@@ -203,8 +199,7 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 		const isLast = submitting.signal.aborted;
 		const since = isLast ? present : Math.max(lastFault, present - auditAfterMs);
 		const jobs = [...tracker.jobs.values()].filter(
-			({ left, running, endedAt, met }) =>
-				left && running === 0 && (endedAt ?? met + OPEN_MS) < since,
+			({ left, running, endedAt, met }) => left && running === 0 && (endedAt ?? met + OPEN_MS) < since,
 		);
 		let at = 0;
 		async function auditor(): Promise<void> {
@@ -252,9 +247,7 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	const drainedAt = now() + DRAIN_MS;
 	const drained = new AbortController();
 	if (checked.violations.length === 0)
-		await Promise.race([Promise.all(clients), sleep(DRAIN_MS, drained.signal)]).finally(() =>
-			drained.abort(),
-		);
+		await Promise.race([Promise.all(clients), sleep(DRAIN_MS, drained.signal)]).finally(() => drained.abort());
 	await fault();
 	for (const job of tracker.jobs.values()) job.left = true;
 	while (tracker.jobs.size > 0 && now() < drainedAt && checked.violations.length === 0) {

@@ -45,8 +45,7 @@ export function tracker(record: (op: Op) => void, now: () => number): Tracker {
 				const job = jobs.get(op.job);
 				if (job && op.result === "ok") job.endedAt ??= op.to;
 			}
-			if (op.op === "submit" && op.job !== undefined && !op.seen && op.endpoint === "bulk")
-				waiting.add(op.job);
+			if (op.op === "submit" && op.job !== undefined && !op.seen && op.endpoint === "bulk") waiting.add(op.job);
 		},
 		meet(id, endpoint) {
 			let job = jobs.get(id);

@@ -3,9 +3,8 @@
  * name what it holds, so that only what it drops on purpose is lost.
  */
 import type { Api, Answer } from "./api.ts";
-import { brief } from "./history.ts";
+import { brief, type DropOp } from "./history.ts";
 import { suspension } from "./faults/suspension.ts";
-import type { DropOp } from "./history.ts";
 import type { Input } from "./plan.ts";
 import type { Time } from "./time.ts";
 import type { Tracked, Tracker } from "./tracker.ts";
@@ -72,8 +71,7 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 	let turn = Math.floor(o.random() * 100);
 	let free: (() => void) | undefined;
 
-	const path = (operation: string, rest = "") =>
-		`${api.url(turn)}/worker/${endpoint}/${operation}/${id}${rest}`;
+	const path = (operation: string, rest = "") => `${api.url(turn)}/worker/${endpoint}/${operation}/${id}${rest}`;
 
 	function releaseRun(run: Run): void {
 		// What a dead worker holds is dropped at its end.
@@ -118,8 +116,7 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 					token,
 					body: JSON.stringify(body),
 				}),
-			({ result, from, to }) =>
-				tracker.record({ op: "report", by: id, job: run.id, kind, text, result, from, to }),
+			({ result, from, to }) => tracker.record({ op: "report", by: id, job: run.id, kind, text, result, from, to }),
 		);
 	}
 
@@ -227,8 +224,7 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 		const query = `?batch_size=${size}&job_in_progress=${idle ? 0 : 1}`;
 		const answer = await api.call(path("job-take-batch", query), { token, signal });
 		const { result, from, to } = answer;
-		const taken =
-			result === "ok" ? ((answer.json as { id: string; input: Input }[] | undefined) ?? []) : [];
+		const taken = result === "ok" ? ((answer.json as { id: string; input: Input }[] | undefined) ?? []) : [];
 		const jobs = taken.map(({ id: job, input }) => begin(job, input));
 		if (jobs.length > 0 || result !== "ok")
 			tracker.record({
@@ -293,8 +289,7 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 				signal,
 			});
 			if (result !== "ok") turn += 1;
-			if (named.length > 0)
-				tracker.record({ op: "ping", by: id, endpoint, named, result, from, to });
+			if (named.length > 0) tracker.record({ op: "ping", by: id, endpoint, named, result, from, to });
 		}
 	}
 

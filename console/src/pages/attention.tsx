@@ -58,9 +58,7 @@ export function Health({ state }: { state: State }): ReactNode {
 export function Attention({ rows, span }: { rows: readonly Row[]; span: string }): ReactNode {
 	const urgent = rows.filter(
 		({ overview: { health, paused, queue }, totals }) =>
-			!["healthy", "paused"].includes(health.state) ||
-			fails(totals) ||
-			(paused && queue.inQueue > 0),
+			!["healthy", "paused"].includes(health.state) || fails(totals) || (paused && queue.inQueue > 0),
 	);
 	if (urgent.length === 0) return null;
 	return (
@@ -75,11 +73,7 @@ export function Attention({ rows, span }: { rows: readonly Row[]; span: string }
 							<Reasons overview={overview} totals={totals} span={span} />
 						</p>
 						{overview.health.state === "crashing" ? (
-							<StartNow
-								endpoint={overview.id}
-								retryAt={overview.health.reason?.retryAt}
-								reload={() => {}}
-							/>
+							<StartNow endpoint={overview.id} retryAt={overview.health.reason?.retryAt} reload={() => {}} />
 						) : null}
 					</li>
 				))}
@@ -88,11 +82,7 @@ export function Attention({ rows, span }: { rows: readonly Row[]; span: string }
 	);
 }
 
-function Reasons({
-	overview: { id, health, queue },
-	totals,
-	span,
-}: Row & { span: string }): ReactNode {
+function Reasons({ overview: { id, health, queue }, totals, span }: Row & { span: string }): ReactNode {
 	const { state, reason } = health;
 	return (
 		<>

@@ -6,8 +6,7 @@ import { Button } from "../parts/button.tsx";
 import { Select } from "../parts/field.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
 import { Badge } from "../parts/status.tsx";
-import { Pages, Table } from "../parts/table.tsx";
-import type { Column } from "../parts/table.tsx";
+import { type Column, Pages, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { go, to, usePlace } from "../router.ts";
 import { useMay } from "../session.tsx";
@@ -110,18 +109,14 @@ function withOwn(
 	choices: readonly { id: string; name: string }[],
 	own: string | undefined,
 ): readonly { id: string; name: string }[] {
-	return own === undefined || choices.some(({ id }) => id === own)
-		? choices
-		: [...choices, { id: own, name: own }];
+	return own === undefined || choices.some(({ id }) => id === own) ? choices : [...choices, { id: own, name: own }];
 }
 
 const COLUMNS: readonly Column<Row>[] = [
 	{
 		name: T.audit.action,
 		main: true,
-		cell: ({ action }) => (
-			<b>{(T.audit.actions as Readonly<Record<string, string>>)[action] ?? action}</b>
-		),
+		cell: ({ action }) => <b>{(T.audit.actions as Readonly<Record<string, string>>)[action] ?? action}</b>,
 	},
 	{
 		name: T.audit.subject,

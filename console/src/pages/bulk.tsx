@@ -1,11 +1,9 @@
 /** Cancelling or retrying all jobs that match a filter: counted first, then done in portions. */
-import { useEffect, useRef, useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { ProgressBar } from "react-aria-components";
 import { Failure, ask, ofEndpoint } from "../api.ts";
 import { number } from "../format.ts";
-import { iso } from "../job-filter.ts";
-import type { JobFilter } from "../job-filter.ts";
+import { iso, type JobFilter } from "../job-filter.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
@@ -54,9 +52,7 @@ export function BulkDialog({
 
 	const call = (dryRun: boolean, cursor?: string): Promise<Answer> => {
 		const status =
-			filter.status.length === 0
-				? CHANGED[act]
-				: filter.status.filter((state) => CHANGED[act].includes(state));
+			filter.status.length === 0 ? CHANGED[act] : filter.status.filter((state) => CHANGED[act].includes(state));
 		const [from, to] = [iso(filter.from), iso(filter.to)];
 		return ask<Answer>(ofEndpoint(endpoint, `/jobs/${act}`), {
 			method: "POST",
@@ -79,15 +75,12 @@ export function BulkDialog({
 		for (let cursor: string | undefined; ; ) {
 			const { next, ...answer } = await call(true, cursor);
 			matched += answer.matched;
-			if (next === null || matched >= MOST_COUNTED || left.current)
-				return { matched, more: next !== null };
+			if (next === null || matched >= MOST_COUNTED || left.current) return { matched, more: next !== null };
 			cursor = next;
 		}
 	};
 	const fail = (error: unknown): void =>
-		setFailure(
-			error instanceof Failure ? error : new Failure(0, { error: String(error), code: "page" }),
-		);
+		setFailure(error instanceof Failure ? error : new Failure(0, { error: String(error), code: "page" }));
 
 	useEffect(() => {
 		left.current = false;
@@ -119,11 +112,7 @@ export function BulkDialog({
 
 	const matched = counted?.matched;
 	const all =
-		counted === undefined
-			? ""
-			: counted.more
-				? T.bulk.atLeast(number(counted.matched))
-				: number(counted.matched);
+		counted === undefined ? "" : counted.more ? T.bulk.atLeast(number(counted.matched)) : number(counted.matched);
 	return (
 		<Dialog title={words.title} close={close}>
 			<div className="stack">
@@ -138,12 +127,7 @@ export function BulkDialog({
 					<p role="status">{over ? words.done(number(done)) : words.doing(number(done), all)}</p>
 				)}
 				{done !== undefined && !over && matched && !counted?.more ? (
-					<ProgressBar
-						aria-label={words.title}
-						className="progress"
-						value={Math.min(done, matched)}
-						maxValue={matched}
-					>
+					<ProgressBar aria-label={words.title} className="progress" value={Math.min(done, matched)} maxValue={matched}>
 						<progress value={Math.min(done, matched)} max={matched} aria-hidden="true" />
 					</ProgressBar>
 				) : null}
@@ -152,11 +136,7 @@ export function BulkDialog({
 						{over || matched === 0 ? T.close : T.dismiss}
 					</Button>
 					{over || !matched ? null : (
-						<Button
-							look={act === "cancel" ? "danger" : "main"}
-							busy={done !== undefined}
-							onPress={() => void run()}
-						>
+						<Button look={act === "cancel" ? "danger" : "main"} busy={done !== undefined} onPress={() => void run()}>
 							{words.act(all)}
 						</Button>
 					)}

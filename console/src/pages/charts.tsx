@@ -2,20 +2,17 @@
  * An endpoint over time: queue, jobs by outcome, waiting and running times, workers, cold starts,
  * and when its settings were changed.
  */
-import { useMemo } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo } from "react";
 import { ask, ofEndpoint, search } from "../api.ts";
 import { now, useNow } from "../clock.ts";
 import { useFeed, useOverview } from "../feed.ts";
 import { count, moment } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Button, IconButton } from "../parts/button.tsx";
-import { Chart } from "../parts/chart.tsx";
-import type { Line, Marker } from "../parts/chart.tsx";
+import { Chart, type Line, type Marker } from "../parts/chart.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
 import { SpanChoice } from "../parts/span-choice.tsx";
-import { MINUTE_MS, rangeOf, zoomed } from "../ranges.ts";
-import type { Range } from "../ranges.ts";
+import { MINUTE_MS, type Range, rangeOf, zoomed } from "../ranges.ts";
 import { go, to, usePlace } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { AuditEntry, Metrics, Overview, Page, Series } from "../shapes.ts";
@@ -57,17 +54,10 @@ export function ChartsPage({ id }: { id: string }): ReactNode {
 			{overview ? <Now overview={overview} /> : null}
 			<div className="bar">
 				<RangeMoves range={range} show={show} />
-				<SpanChoice
-					chosen={range.span}
-					choose={(span) => go(to(["endpoints", id, "charts"], { span }), true)}
-				/>
+				<SpanChoice chosen={range.span} choose={(span) => go(to(["endpoints", id, "charts"], { span }), true)} />
 			</div>
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
-			{data ? (
-				<Charts metrics={data} markers={markers} zoom={show} />
-			) : failure ? null : (
-				<Loading />
-			)}
+			{data ? <Charts metrics={data} markers={markers} zoom={show} /> : failure ? null : <Loading />}
 			<Changes markers={markers} />
 		</>
 	);
@@ -84,11 +74,7 @@ function RangeMoves({
 	const part = (end - from) / 4;
 	return (
 		<div className="actions range-moves">
-			<IconButton
-				name={T.charts.earlier}
-				icon="left"
-				onPress={() => show(from - 2 * part, end - 2 * part)}
-			/>
+			<IconButton name={T.charts.earlier} icon="left" onPress={() => show(from - 2 * part, end - 2 * part)} />
 			<IconButton
 				name={T.charts.later}
 				icon="right"
@@ -168,10 +154,7 @@ function Now({ overview: { queue, workers, perMinute } }: { overview: Overview }
 	const tiles: [string, number, boolean?][] = [
 		[T.overview.queue, queue.inQueue],
 		[T.overview.running, queue.inProgress],
-		[
-			T.overview.perMinute,
-			(perMinute.completed ?? 0) + failuresOf(perMinute) + (perMinute.cancelled ?? 0),
-		],
+		[T.overview.perMinute, (perMinute.completed ?? 0) + failuresOf(perMinute) + (perMinute.cancelled ?? 0)],
 		[T.overview.failures, failuresOf(perMinute), true],
 		[T.charts.busy, workers.running],
 		[T.charts.idle, workers.idle],
@@ -208,36 +191,18 @@ function Charts({
 	return (
 		<div className="charts">
 			<Chart {...shared} title={T.charts.queue} lines={lines.queue} />
-			<Chart
-				{...shared}
-				title={`${T.charts.outcomes} ${per}`}
-				lines={lines.outcomes}
-				kind="stacked"
-			/>
+			<Chart {...shared} title={`${T.charts.outcomes} ${per}`} lines={lines.outcomes} kind="stacked" />
 			<Chart {...shared} title={T.charts.delay} lines={lines.delay} unit="ms" />
 			<Chart {...shared} title={T.charts.execution} lines={lines.execution} unit="ms" />
-			<Chart
-				{...shared}
-				title={`${T.charts.workers} ${per}`}
-				lines={lines.workers}
-				kind="stepped"
-			/>
-			<Chart
-				{...shared}
-				title={`${T.charts.coldStarts} ${per}`}
-				lines={lines.coldStarts}
-				kind="stacked"
-			/>
+			<Chart {...shared} title={`${T.charts.workers} ${per}`} lines={lines.workers} kind="stepped" />
+			<Chart {...shared} title={`${T.charts.coldStarts} ${per}`} lines={lines.coldStarts} kind="stacked" />
 		</div>
 	);
 }
 
 function linesOf(
 	series: Metrics["series"],
-): Record<
-	"queue" | "outcomes" | "delay" | "execution" | "workers" | "coldStarts",
-	readonly Line[]
-> {
+): Record<"queue" | "outcomes" | "delay" | "execution" | "workers" | "coldStarts", readonly Line[]> {
 	const percentiles = (of: Record<"p50" | "p95" | "p99", Series>): Line[] => [
 		{ name: "p50", tone: "chart-1", values: of.p50 },
 		{ name: "p95", tone: "chart-2", values: of.p95 },

@@ -5,13 +5,7 @@ import { useOverview } from "../feed.ts";
 import { NewEndpoint } from "./new-endpoint.tsx";
 import { PurgeQueue } from "./purge-queue.tsx";
 
-export default function CommandDialogView({
-	dialog,
-	close,
-}: {
-	dialog: CommandDialog;
-	close: () => void;
-}): ReactNode {
+export default function CommandDialogView({ dialog, close }: { dialog: CommandDialog; close: () => void }): ReactNode {
 	return dialog.kind === "endpoint" ? (
 		<NewEndpoint close={close} />
 	) : (

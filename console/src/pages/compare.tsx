@@ -1,6 +1,5 @@
 /** Two jobs side by side: state and times, and what differs in input, output and error. */
-import { useMemo, useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { ask, ofEndpoint, search } from "../api.ts";
 import { diffOf } from "../diff.ts";
 import { pretty } from "../exact.ts";
@@ -37,10 +36,7 @@ export function CompareDialog({
 }): ReactNode {
 	const [id, setId] = useState("");
 	const whole = jobIdOf(id);
-	const path = ofEndpoint(
-		endpoint,
-		`/jobs${search({ limit: 20, expired: "true", preview: "true" })}`,
-	);
+	const path = ofEndpoint(endpoint, `/jobs${search({ limit: 20, expired: "true", preview: "true" })}`);
 	const { data, failure } = useLoad(path, (signal) => ask<JobList>(path, { signal }));
 	return (
 		<Dialog title={T.compare.title} close={close} wide>
@@ -52,14 +48,7 @@ export function CompareDialog({
 				}}
 			>
 				<div className="inline-form">
-					<TextField
-						bare
-						label={T.compare.id}
-						placeholder={T.compare.id}
-						value={id}
-						onChange={setId}
-						mono
-					/>
+					<TextField bare label={T.compare.id} placeholder={T.compare.id} value={id} onChange={setId} mono />
 					<Button look="main" disabled={whole === undefined || whole === job}>
 						{T.compare.act}
 					</Button>
@@ -71,12 +60,9 @@ export function CompareDialog({
 						.map((each) => (
 							<li key={each.id}>
 								<a href={comparison(endpoint, job, each.id)} onClick={close}>
-									<Status state={each.status} /> <code>{short(each.id)}</code>{" "}
-									<Ago at={each.submittedAt} />
+									<Status state={each.status} /> <code>{short(each.id)}</code> <Ago at={each.submittedAt} />
 									<span className="line muted">
-										{each.error === undefined
-											? previewOf(each.inputPreview ?? "")
-											: firstLine(each.error)}
+										{each.error === undefined ? previewOf(each.inputPreview ?? "") : firstLine(each.error)}
 									</span>
 								</a>
 							</li>
@@ -87,15 +73,7 @@ export function CompareDialog({
 	);
 }
 
-export function ComparePage({
-	endpoint,
-	left,
-	right,
-}: {
-	endpoint: string;
-	left: string;
-	right: string;
-}): ReactNode {
+export function ComparePage({ endpoint, left, right }: { endpoint: string; left: string; right: string }): ReactNode {
 	const [a, b] = [useJob(endpoint, left), useJob(endpoint, right)];
 	const failed = a.failure ? a : b.failure ? b : undefined;
 	if (failed?.failure) return <Refusal failure={failed.failure} again={failed.reload} />;
@@ -123,10 +101,7 @@ function Facts({ endpoint, jobs }: { endpoint: string; jobs: readonly JobDetail[
 		[T.requests.state, ({ status }) => <Status state={status} />],
 		[T.requests.submitted, ({ submittedAt }) => moment(new Date(submittedAt).getTime())],
 		[T.requests.delay, ({ delayTime }) => duration(delayTime)],
-		[
-			T.requests.execution,
-			({ startedAt, executionTime }) => (startedAt === undefined ? "–" : duration(executionTime)),
-		],
+		[T.requests.execution, ({ startedAt, executionTime }) => (startedAt === undefined ? "–" : duration(executionTime))],
 		[T.requests.worker, ({ workerId }) => workerId ?? "–"],
 		[T.compare.attempts, ({ attempts }) => attempts.length],
 	];
@@ -163,15 +138,7 @@ function Facts({ endpoint, jobs }: { endpoint: string; jobs: readonly JobDetail[
 }
 
 /** One text of both jobs, line by line. */
-function Difference({
-	name,
-	left,
-	right,
-}: {
-	name: string;
-	left: unknown;
-	right: unknown;
-}): ReactNode {
+function Difference({ name, left, right }: { name: string; left: unknown; right: unknown }): ReactNode {
 	const [a, b] = [linesOf(left), linesOf(right)];
 	const lines = useMemo(() => (a === b ? [] : diffOf(a, b)), [a, b]);
 	if (left === undefined && right === undefined) return null;

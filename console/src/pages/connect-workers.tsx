@@ -1,6 +1,5 @@
 /** Attaching workers that are started elsewhere: a token made on the spot, and lines that use it. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { useAct } from "../act.ts";
 import { ask, ofEndpoint, search } from "../api.ts";
 import { Button } from "../parts/button.tsx";
@@ -21,9 +20,7 @@ export function ConnectWorkers({
 }): ReactNode {
 	const [url, setUrl] = useState(base);
 	const [image, setImage] = useState("my-worker:latest");
-	const [made, setMade] = useState<{ env: Record<string, string>; url: string } | undefined>(
-		undefined,
-	);
+	const [made, setMade] = useState<{ env: Record<string, string>; url: string } | undefined>(undefined);
 	const { busy, run } = useAct();
 	const make = (): Promise<boolean> =>
 		run(async () => {

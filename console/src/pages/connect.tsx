@@ -22,9 +22,7 @@ export function ConnectPage({ endpoint: { id, launcher } }: { endpoint: Endpoint
 				/>
 				<p className="hint">{T.connect.key}</p>
 			</section>
-			{admin ? (
-				<ConnectWorkers endpoint={id} base={base} external={launcher.type === "external"} />
-			) : null}
+			{admin ? <ConnectWorkers endpoint={id} base={base} external={launcher.type === "external"} /> : null}
 		</>
 	);
 }

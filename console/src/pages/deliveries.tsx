@@ -1,6 +1,5 @@
 /** Webhook deliveries: a list with their tries, and resending one. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { useAct } from "../act.ts";
 import { ask, search } from "../api.ts";
 import { duration, short } from "../format.ts";
@@ -8,8 +7,7 @@ import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
 import { Status } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
-import type { Column } from "../parts/table.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { to } from "../router.ts";
 import { useMay } from "../session.tsx";
@@ -98,9 +96,7 @@ function Tries({ delivery: { tries, state, dueAt } }: { delivery: Delivery }): R
 			) : (
 				<>
 					{last.status ?? ""} {last.error ?? ""}{" "}
-					{last.answer === undefined || last.status === 200 ? null : (
-						<q className="break">{last.answer}</q>
-					)}{" "}
+					{last.answer === undefined || last.status === 200 ? null : <q className="break">{last.answer}</q>}{" "}
 					<span className="muted">
 						{duration(last.tookMs)}
 						{tries.length > 1 ? `, ${T.webhooks.count(tries.length)}` : ""}
@@ -117,21 +113,10 @@ function Tries({ delivery: { tries, state, dueAt } }: { delivery: Delivery }): R
 	);
 }
 
-function Redeliver({
-	delivery: { id, state },
-	reload,
-}: {
-	delivery: Delivery;
-	reload: () => void;
-}): ReactNode {
+function Redeliver({ delivery: { id, state }, reload }: { delivery: Delivery; reload: () => void }): ReactNode {
 	const { busy, run } = useAct();
 	const send = async (): Promise<void> => {
-		if (
-			await run(
-				() => ask(`v1/webhooks/${encodeURIComponent(id)}/redeliver`, { method: "POST" }),
-				T.webhooks.sent,
-			)
-		)
+		if (await run(() => ask(`v1/webhooks/${encodeURIComponent(id)}/redeliver`, { method: "POST" }), T.webhooks.sent))
 			reload();
 	};
 	return state === "pending" ? null : (
@@ -152,11 +137,9 @@ export function JobDeliveries({
 	change: unknown;
 }): ReactNode {
 	const path = `v1/webhooks${search({ endpoint, job })}`;
-	const { data, failure, reload } = useLoad(
-		path,
-		(signal) => ask<Page<"deliveries", Delivery>>(path, { signal }),
-		{ change },
-	);
+	const { data, failure, reload } = useLoad(path, (signal) => ask<Page<"deliveries", Delivery>>(path, { signal }), {
+		change,
+	});
 	return (
 		<section className="card">
 			<h2>{T.pages.webhooks}</h2>

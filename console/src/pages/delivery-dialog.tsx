@@ -21,11 +21,9 @@ export function DeliveryDialog({
 	close: () => void;
 }): ReactNode {
 	const path = `v1/webhooks/${encodeURIComponent(id)}`;
-	const { data, failure, reload } = useLoad(
-		path,
-		(signal) => ask<DeliveryDetail>(path, { signal }),
-		{ change: `${state} ${tries.length}` },
-	);
+	const { data, failure, reload } = useLoad(path, (signal) => ask<DeliveryDetail>(path, { signal }), {
+		change: `${state} ${tries.length}`,
+	});
 	return (
 		<Dialog title={T.webhooks.detail} close={close} wide>
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
@@ -52,17 +50,13 @@ function Detail({ delivery }: { delivery: DeliveryDetail }): ReactNode {
 					{tries.map(({ at, status, tookMs, error, answer }) => (
 						<li key={at}>
 							<p>
-								{status === undefined ? null : (
-									<Badge tone={status === 200 ? "good" : "bad"}>{String(status)}</Badge>
-								)}{" "}
+								{status === undefined ? null : <Badge tone={status === 200 ? "good" : "bad"}>{String(status)}</Badge>}{" "}
 								<time dateTime={at}>
 									{at.slice(0, 10)} {timeOfDay(at)}
 								</time>{" "}
 								<span className="muted">{duration(tookMs)}</span> {error}
 							</p>
-							{answer === undefined || answer === "" ? null : (
-								<CodeBlock text={answer} name={T.webhooks.answer} />
-							)}
+							{answer === undefined || answer === "" ? null : <CodeBlock text={answer} name={T.webhooks.answer} />}
 						</li>
 					))}
 				</ol>

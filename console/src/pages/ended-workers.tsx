@@ -4,8 +4,7 @@ import { useNow } from "../clock.ts";
 import { duration, number } from "../format.ts";
 import { LastLines } from "../parts/crash.tsx";
 import { Badge } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
-import type { Column } from "../parts/table.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { to } from "../router.ts";
 import { useMay } from "../session.tsx";
@@ -55,8 +54,7 @@ export function EndedWorkers({
 		{
 			name: T.ended.lived,
 			end: true,
-			cell: ({ createdAt, endedAt }) =>
-				duration(new Date(endedAt).getTime() - new Date(createdAt).getTime()),
+			cell: ({ createdAt, endedAt }) => duration(new Date(endedAt).getTime() - new Date(createdAt).getTime()),
 		},
 		{
 			name: T.workers.launcher,
@@ -74,12 +72,7 @@ export function EndedWorkers({
 				<h2>{T.ended.title}</h2>
 				<LastDay rows={rows} />
 			</header>
-			<Table
-				label={T.ended.title}
-				columns={columns}
-				rows={rows}
-				id={({ endpoint, id }) => `${endpoint}/${id}`}
-			/>
+			<Table label={T.ended.title} columns={columns} rows={rows} id={({ endpoint, id }) => `${endpoint}/${id}`} />
 		</section>
 	);
 }

@@ -1,6 +1,5 @@
 /** An endpoint: what stands above all its pages, and which of them is shown. */
-import { useEffect, useRef, useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useAct } from "../act.ts";
 import { ask, ofEndpoint } from "../api.ts";
 import { useFeed, useOverview } from "../feed.ts";
@@ -23,13 +22,7 @@ import { SettingsPage } from "./settings/page.tsx";
 import { TryPage } from "./try/page.tsx";
 import { WorkersPage } from "./workers.tsx";
 
-export default function EndpointPage({
-	id,
-	path,
-}: {
-	id: string;
-	path: readonly string[];
-}): ReactNode {
+export default function EndpointPage({ id, path }: { id: string; path: readonly string[] }): ReactNode {
 	const overview = useOverview(id);
 	const { live } = useFeed();
 	const {
@@ -45,9 +38,7 @@ export default function EndpointPage({
 	const loaded = endpoint !== undefined;
 	useEffect(() => {
 		// Newer browsers answer a promise, which is no way to end an effect.
-		tabs.current
-			?.querySelector("[aria-current]")
-			?.scrollIntoView({ block: "nearest", inline: "nearest" });
+		tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 	}, [tab, loaded]);
 	if (failure && !endpoint) return <Refusal failure={failure} again={reload} />;
 	if (!endpoint) return <Loading />;
@@ -136,9 +127,7 @@ function Head({
 					</Button>
 				) : null}
 			</div>
-			{purging ? (
-				<PurgeQueue id={id} name={name} waiting={waiting} close={() => setPurging(false)} />
-			) : null}
+			{purging ? <PurgeQueue id={id} name={name} waiting={waiting} close={() => setPurging(false)} /> : null}
 		</header>
 	);
 }

@@ -1,6 +1,5 @@
 /** What a new service is shown: an endpoint, a first job, then the own handler. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { recall, remember } from "../memory.ts";
 import { Button } from "../parts/button.tsx";
 import { CodeBlock } from "../parts/copy.tsx";
@@ -17,11 +16,8 @@ export function FirstSteps({ endpoints }: { endpoints: readonly Overview[] }): R
 	const [hidden, setHidden] = useState(() => recall(HIDDEN) === true);
 	const admin = useMay("admin");
 	const [first] = endpoints;
-	const used = endpoints.some(
-		({ queue }) => queue.completed + queue.failed + queue.inQueue + queue.inProgress > 0,
-	);
-	if (first !== undefined && (hidden || endpoints.some(({ queue }) => queue.completed > 0)))
-		return null;
+	const used = endpoints.some(({ queue }) => queue.completed + queue.failed + queue.inQueue + queue.inProgress > 0);
+	if (first !== undefined && (hidden || endpoints.some(({ queue }) => queue.completed > 0))) return null;
 	return (
 		<section className="card first-steps">
 			<div className="section-head">
@@ -68,15 +64,7 @@ export function FirstSteps({ endpoints }: { endpoints: readonly Overview[] }): R
 	);
 }
 
-function Step({
-	done,
-	title,
-	children,
-}: {
-	done: boolean;
-	title: string;
-	children: ReactNode;
-}): ReactNode {
+function Step({ done, title, children }: { done: boolean; title: string; children: ReactNode }): ReactNode {
 	return (
 		<li className={done ? "step done" : "step"}>
 			<b>

@@ -1,6 +1,5 @@
 /** Machines with a Docker daemon (D44): their state, GPUs, workers, images; drained and resumed. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { ask } from "../api.ts";
 import { useNow } from "../clock.ts";
 import { bytes, number } from "../format.ts";
@@ -10,8 +9,7 @@ import { CodeBlock } from "../parts/copy.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
 import { Badge, Status } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
-import type { Column } from "../parts/table.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Since } from "../parts/time.tsx";
 import { to } from "../router.ts";
 import { useMay } from "../session.tsx";
@@ -33,11 +31,9 @@ export default function HostsPage(): ReactNode {
 		data: hosts,
 		failure,
 		reload,
-	} = useLoad(
-		"hosts",
-		async (signal) => (await ask<{ hosts: Host[] }>("v1/hosts", { signal })).hosts,
-		{ change: Math.floor(useNow(LOAD_MS) / LOAD_MS) },
-	);
+	} = useLoad("hosts", async (signal) => (await ask<{ hosts: Host[] }>("v1/hosts", { signal })).hosts, {
+		change: Math.floor(useNow(LOAD_MS) / LOAD_MS),
+	});
 	if (!admin) return <Empty title={T.hosts.mayNot} />;
 	const isUnused = hosts?.every(({ state }) => state === "unused") && hosts.length <= 1;
 	return (
@@ -104,12 +100,7 @@ function HostCard({ host, act }: { host: Host; act: () => void }): ReactNode {
 			{fault === undefined ? null : <p className="reason">{fault}</p>}
 			<Facts host={host} />
 			{gpus.length === 0 ? null : (
-				<Table
-					label={T.hosts.gpusOf(name)}
-					columns={GPU_COLUMNS}
-					rows={gpus}
-					id={(gpu) => gpu.id}
-				/>
+				<Table label={T.hosts.gpusOf(name)} columns={GPU_COLUMNS} rows={gpus} id={(gpu) => gpu.id} />
 			)}
 		</section>
 	);
@@ -167,10 +158,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }): ReactN
 
 function WorkerLink({ id }: { id: string }): ReactNode {
 	return (
-		<a
-			className="quiet mono break"
-			href={to(["endpoints", id.slice(0, -WORKER_TAIL), "workers", id])}
-		>
+		<a className="quiet mono break" href={to(["endpoints", id.slice(0, -WORKER_TAIL), "workers", id])}>
 			{id}
 		</a>
 	);

@@ -1,6 +1,5 @@
 /** Code that submits a job like this one. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
 import { BASE } from "../api.ts";
 import { pretty } from "../exact.ts";
@@ -27,11 +26,7 @@ export function JobCode({
 		});
 	const body = open ? bodyOf() : "";
 	return (
-		<details
-			className="card fold"
-			open={open}
-			onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
-		>
+		<details className="card fold" open={open} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
 			<summary>{T.job.asCode}</summary>
 			<div className="stack">
 				<ToggleButtonGroup

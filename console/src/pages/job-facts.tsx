@@ -27,13 +27,7 @@ export function Facts({ endpoint, job }: { endpoint: string; job: JobDetail }): 
 		},
 		{
 			name: T.requests.execution,
-			value: runs ? (
-				<Since at={job.startedAt!} />
-			) : job.startedAt === undefined ? (
-				"–"
-			) : (
-				duration(job.executionTime)
-			),
+			value: runs ? <Since at={job.startedAt!} /> : job.startedAt === undefined ? "–" : duration(job.executionTime),
 		},
 		{
 			name: T.requests.worker,

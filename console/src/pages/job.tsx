@@ -1,6 +1,5 @@
 /** One job: where it stands and why, what happened to it, what went in and what came out. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { useAct } from "../act.ts";
 import { ask } from "../api.ts";
 import { Button } from "../parts/button.tsx";
@@ -31,9 +30,7 @@ export function JobPage({ endpoint, id }: { endpoint: string; id: string }): Rea
 		<article className="job">
 			<JobHead endpoint={endpoint} job={job} reload={reload} />
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
-			{job.reason ? (
-				<WaitReason endpoint={endpoint} reason={job.reason} reload={reload} title={T.job.waits} />
-			) : null}
+			{job.reason ? <WaitReason endpoint={endpoint} reason={job.reason} reload={reload} title={T.job.waits} /> : null}
 			{job.error === undefined ? null : (
 				<section className="card">
 					<h2>{T.job.error}</h2>
@@ -61,9 +58,7 @@ export function JobPage({ endpoint, id }: { endpoint: string; id: string }): Rea
 					)}
 					{job.expired ? <p className="muted">{T.job.expired}</p> : null}
 					<Logs endpoint={endpoint} job={job} />
-					{job.webhook === undefined ? null : (
-						<JobDeliveries endpoint={endpoint} job={id} change={job.status} />
-					)}
+					{job.webhook === undefined ? null : <JobDeliveries endpoint={endpoint} job={id} change={job.status} />}
 					<JobCode endpoint={endpoint} job={job} />
 				</div>
 			</div>
@@ -71,15 +66,7 @@ export function JobPage({ endpoint, id }: { endpoint: string; id: string }): Rea
 	);
 }
 
-function JobHead({
-	endpoint,
-	job,
-	reload,
-}: {
-	endpoint: string;
-	job: JobDetail;
-	reload: () => void;
-}): ReactNode {
+function JobHead({ endpoint, job, reload }: { endpoint: string; job: JobDetail; reload: () => void }): ReactNode {
 	const [cancelling, setCancelling] = useState(false);
 	const [comparing, setComparing] = useState(false);
 	const write = useMay("write");
@@ -121,9 +108,7 @@ function JobHead({
 					</a>
 				) : null}
 			</div>
-			{comparing ? (
-				<CompareDialog endpoint={endpoint} job={job.id} close={() => setComparing(false)} />
-			) : null}
+			{comparing ? <CompareDialog endpoint={endpoint} job={job.id} close={() => setComparing(false)} /> : null}
 			{cancelling ? (
 				<Confirm
 					title={T.job.cancelTitle}
@@ -158,11 +143,7 @@ function Stream({
 	const [open, setOpen] = useState(status === "IN_PROGRESS");
 	if (expired || (chunks.written === 0 && status !== "IN_PROGRESS")) return null;
 	return (
-		<details
-			className="card fold"
-			open={open}
-			onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
-		>
+		<details className="card fold" open={open} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
 			<summary>
 				{T.job.stream} <span className="muted">{T.job.chunks(chunks.written)}</span>
 			</summary>
@@ -172,13 +153,7 @@ function Stream({
 }
 
 /** Of one attempt's worker at a time, the last one first. */
-function Logs({
-	endpoint,
-	job: { id, attempts },
-}: {
-	endpoint: string;
-	job: JobDetail;
-}): ReactNode {
+function Logs({ endpoint, job: { id, attempts } }: { endpoint: string; job: JobDetail }): ReactNode {
 	const admin = useMay("admin");
 	const workers = [...new Set(attempts.map(({ workerId }) => workerId))].toReversed();
 	const [chosen, setChosen] = useState<string | undefined>(undefined);
@@ -204,8 +179,7 @@ function Logs({
 			) : null}
 			<LogView key={worker} endpoint={endpoint} worker={worker} job={id} />
 			<p className="hint">
-				{T.job.onlyIts}{" "}
-				<a href={to(["endpoints", endpoint, "workers", worker])}>{T.job.wholeLog}</a>
+				{T.job.onlyIts} <a href={to(["endpoints", endpoint, "workers", worker])}>{T.job.wholeLog}</a>
 			</p>
 		</section>
 	);

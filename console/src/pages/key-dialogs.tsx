@@ -1,6 +1,5 @@
 /** API keys (D30): creating and rotating one. Each is shown once. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { Failure, ask } from "../api.ts";
 import { now } from "../clock.ts";
 import { useFeed } from "../feed.ts";
@@ -28,15 +27,7 @@ const DAY_MS = 86_400_000;
 const inDays = (days: number): string => new Date(now() + days * DAY_MS).toISOString();
 
 /** A new key, for as long as the dialog is open. */
-function NewKeyShown({
-	made,
-	close,
-	children,
-}: {
-	made: NewKey;
-	close: () => void;
-	children?: ReactNode;
-}): ReactNode {
+function NewKeyShown({ made, close, children }: { made: NewKey; close: () => void; children?: ReactNode }): ReactNode {
 	return (
 		<Dialog title={T.keys.createdTitle(made.name)} close={close}>
 			<div className="stack">
@@ -133,11 +124,7 @@ export function CreateKey({ close }: { close: () => void }): ReactNode {
 					<fieldset className="choices">
 						<legend>{T.keys.only}</legend>
 						{endpoints.map(({ id, name: shown }) => (
-							<Checkbox
-								key={id}
-								checked={only.includes(id)}
-								onChange={(on) => setOnly(toggle(only, id, on))}
-							>
+							<Checkbox key={id} checked={only.includes(id)} onChange={(on) => setOnly(toggle(only, id, on))}>
 								{shown}
 							</Checkbox>
 						))}

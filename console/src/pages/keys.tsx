@@ -1,14 +1,12 @@
 /** API keys (D30): made with scopes, rotated, revoked; and the sessions that they began (D31). */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { ask } from "../api.ts";
 import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
 import { Badge } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
-import type { Column } from "../parts/table.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { go, to, usePlace } from "../router.ts";
 import { useMay } from "../session.tsx";
@@ -47,11 +45,7 @@ export default function KeysPage(): ReactNode {
 		{
 			name: T.keys.endpoints,
 			cell: ({ endpoints }) =>
-				endpoints === undefined ? (
-					<span className="muted">{T.keys.all}</span>
-				) : (
-					endpoints.join(", ")
-				),
+				endpoints === undefined ? <span className="muted">{T.keys.all}</span> : endpoints.join(", "),
 		},
 		{ name: T.keys.created, cell: ({ createdAt }) => <Ago at={createdAt} /> },
 		{
@@ -62,9 +56,7 @@ export default function KeysPage(): ReactNode {
 				) : (
 					<>
 						<Ago at={lastUsedAt} />{" "}
-						{lastUsedAddress === undefined ? null : (
-							<span className="muted">{T.keys.from(lastUsedAddress)}</span>
-						)}
+						{lastUsedAddress === undefined ? null : <span className="muted">{T.keys.from(lastUsedAddress)}</span>}
 					</>
 				),
 		},

@@ -2,8 +2,7 @@
  * Creating an endpoint: its id, and how it gets workers. Launchers and their fields are those of the
  * service's schema; everything else has its default and can be changed in the settings.
  */
-import { useRef, useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { Failure, ask } from "../api.ts";
 import { useFocusFault } from "../focus-fault.ts";
 import { useLoad } from "../load.ts";
@@ -13,13 +12,14 @@ import { Loading, Refusal } from "../parts/notice.tsx";
 import { go, to } from "../router.ts";
 import {
 	faultIn,
+	type LauncherChoice,
 	launcherFields,
 	launcherFrom,
 	launchersIn,
 	nameOf,
 	settingsIn,
+	type Typed,
 } from "../settings-form.ts";
-import type { LauncherChoice, Typed } from "../settings-form.ts";
 import type { Endpoint } from "../shapes.ts";
 import { T } from "../text.ts";
 import { LauncherFields } from "./settings/launcher-fields.tsx";
@@ -61,13 +61,7 @@ export function NewEndpoint({ close }: { close: () => void }): ReactNode {
 	);
 }
 
-function Form({
-	launchers,
-	close,
-}: {
-	launchers: readonly LauncherChoice[];
-	close: () => void;
-}): ReactNode {
+function Form({ launchers, close }: { launchers: readonly LauncherChoice[]; close: () => void }): ReactNode {
 	const [id, setId] = useState("");
 	const [name, setName] = useState("");
 	const [type, setType] = useState(launchers[0]!.type);
@@ -79,12 +73,9 @@ function Form({
 	useFocusFault(form, failure ?? (tries || undefined));
 	const launcher = launchers.find((each) => each.type === type)!;
 	const fields = launcherFields(launcher, {});
-	const faults = new Map(
-		fields.map((field) => [nameOf(field), faultIn(field, typed[nameOf(field)] ?? "")]),
-	);
+	const faults = new Map(fields.map((field) => [nameOf(field), faultIn(field, typed[nameOf(field)] ?? "")]));
 	const faultOf = (name: string): string | undefined =>
-		failure?.faultOf(name) ??
-		(tries > 0 || typed[name] !== undefined ? faults.get(name) : undefined);
+		failure?.faultOf(name) ?? (tries > 0 || typed[name] !== undefined ? faults.get(name) : undefined);
 	const unshown = failure?.beyond(["id", "name", "launcher.type", ...fields.map(nameOf)]);
 
 	const submit = async (): Promise<void> => {
@@ -102,13 +93,7 @@ function Form({
 	};
 
 	return (
-		<DialogForm
-			form={form}
-			act={T.newEndpoint.create}
-			busy={busy}
-			submit={() => void submit()}
-			close={close}
-		>
+		<DialogForm form={form} act={T.newEndpoint.create} busy={busy} submit={() => void submit()} close={close}>
 			<TextField
 				label={T.newEndpoint.id}
 				value={id}

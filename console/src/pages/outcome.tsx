@@ -37,9 +37,7 @@ export function Outcome({ endpoint, job: id }: { endpoint: string; job: string }
 					</a>
 				</span>
 				{over ? (
-					<span className="muted">
-						{T.try.times(duration(job.delayTime), duration(job.executionTime))}
-					</span>
+					<span className="muted">{T.try.times(duration(job.delayTime), duration(job.executionTime))}</span>
 				) : (
 					<Button look="quiet" icon="stop" onPress={() => void cancel()}>
 						{T.job.cancel}
@@ -49,31 +47,18 @@ export function Outcome({ endpoint, job: id }: { endpoint: string; job: string }
 			{job.reason ? <WaitReason endpoint={endpoint} reason={job.reason} reload={reload} /> : null}
 			{over ? null : (
 				<p className="muted">
-					{job.status === "IN_QUEUE" ? T.try.waiting : T.try.running}{" "}
-					<Since at={job.startedAt ?? job.queuedAt} />
+					{job.status === "IN_QUEUE" ? T.try.waiting : T.try.running} <Since at={job.startedAt ?? job.queuedAt} />
 				</p>
 			)}
 			{job.error === undefined ? null : <ErrorView error={job.error} />}
-			{over && job.chunks.written === 0 ? null : (
-				<StreamView endpoint={endpoint} job={id} onEnd={reload} />
-			)}
-			{job.output === undefined ? null : (
-				<Output value={job.output} streamed={job.chunks.written > 0} over={over} />
-			)}
+			{over && job.chunks.written === 0 ? null : <StreamView endpoint={endpoint} job={id} onEnd={reload} />}
+			{job.output === undefined ? null : <Output value={job.output} streamed={job.chunks.written > 0} over={over} />}
 		</div>
 	);
 }
 
 /** Folded where the stream has shown it piece by piece. */
-function Output({
-	value,
-	streamed,
-	over,
-}: {
-	value: unknown;
-	streamed: boolean;
-	over: boolean;
-}): ReactNode {
+function Output({ value, streamed, over }: { value: unknown; streamed: boolean; over: boolean }): ReactNode {
 	const view = <JsonView value={value} label={over ? T.job.output : T.job.progress} />;
 	if (!streamed || !over) return view;
 	return (

@@ -1,8 +1,7 @@
 /**
  * All endpoints: what needs attention first, what happened in a chosen time, queue and workers now.
  */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { ask, search } from "../api.ts";
 import { now, useNow } from "../clock.ts";
 import { useFeed } from "../feed.ts";
@@ -13,15 +12,13 @@ import { Loading, Refusal } from "../parts/notice.tsx";
 import { SpanChoice } from "../parts/span-choice.tsx";
 import { Spark } from "../parts/spark.tsx";
 import { Badge } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
-import type { Column } from "../parts/table.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { MINUTE_MS, spanOf, stepOf } from "../ranges.ts";
 import { go, to, usePlace } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { EndpointTotals, Overview, Totals, WorkerCounts } from "../shapes.ts";
 import { T } from "../text.ts";
-import { Attention, Health, endedOf, failedOf, ratioOf, urgency } from "./attention.tsx";
-import type { Row } from "./attention.tsx";
+import { Attention, endedOf, failedOf, Health, ratioOf, type Row, urgency } from "./attention.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { NewEndpoint } from "./new-endpoint.tsx";
 
@@ -57,9 +54,7 @@ const COLUMNS: readonly Column<Row>[] = [
 		end: true,
 		cell: ({ totals }) =>
 			totals && endedOf(totals) > 0 ? (
-				<span className={failedOf(totals) > 0 ? "figure bad" : "figure zero"}>
-					{percent(ratioOf(totals))}
-				</span>
+				<span className={failedOf(totals) > 0 ? "figure bad" : "figure zero"}>{percent(ratioOf(totals))}</span>
 			) : (
 				NONE
 			),
@@ -101,10 +96,7 @@ export function OverviewPage(): ReactNode {
 				<h1>{T.pages.overview}</h1>
 				<div className="actions">
 					{endpoints === undefined || endpoints.length === 0 ? null : (
-						<SpanChoice
-							chosen={span.id}
-							choose={(id) => go(to(["overview"], { span: id }), true)}
-						/>
+						<SpanChoice chosen={span.id} choose={(id) => go(to(["overview"], { span: id }), true)} />
 					)}
 					{admin ? (
 						<Button icon="plus" onPress={() => setMaking(true)}>
@@ -167,15 +159,8 @@ function Summary({
 				<Tile name={T.overview.running} text={count(total(({ queue }) => queue.inProgress))} />
 				<Tile name={T.overview.workers} text={count(total(({ workers }) => present(workers)))} />
 				<Tile name={T.overview.endedIn(T.charts.spans[id])} text={count(ended)} />
-				<Tile
-					name={T.overview.errors}
-					text={ended === 0 ? "–" : percent(failed / ended)}
-					bad={failed > 0}
-				/>
-				<Tile
-					name={T.overview.time}
-					text={duration(1000 * sum(({ executionSeconds }) => executionSeconds))}
-				/>
+				<Tile name={T.overview.errors} text={ended === 0 ? "–" : percent(failed / ended)} bad={failed > 0} />
+				<Tile name={T.overview.time} text={duration(1000 * sum(({ executionSeconds }) => executionSeconds))} />
 				{gpu > 0 ? <Tile name={T.overview.gpuTime} text={duration(1000 * gpu)} /> : null}
 			</dl>
 			<Attention rows={rows} span={T.charts.spans[id]} />
@@ -192,15 +177,7 @@ function Summary({
 	);
 }
 
-function Tile({
-	name,
-	text,
-	bad = false,
-}: {
-	name: string;
-	text: string;
-	bad?: boolean;
-}): ReactNode {
+function Tile({ name, text, bad = false }: { name: string; text: string; bad?: boolean }): ReactNode {
 	return (
 		<div className="tile">
 			<dt>{name}</dt>
@@ -222,27 +199,15 @@ function Name({ endpoint }: { endpoint: Overview }): ReactNode {
 			{name === id ? null : <code className="muted">{id}</code>}
 			<Health state={state} />
 			{paused && state !== "paused" ? <Badge tone="late">{T.paused}</Badge> : null}
-			{workers.unhealthy > 0 ? (
-				<Badge tone="bad">{T.overview.unhealthy(workers.unhealthy)}</Badge>
-			) : null}
+			{workers.unhealthy > 0 ? <Badge tone="bad">{T.overview.unhealthy(workers.unhealthy)}</Badge> : null}
 			{workers.throttled > 0 ? <Badge tone="late">{T.overview.throttled}</Badge> : null}
 		</span>
 	);
 }
 
-function Figure({
-	value,
-	loud = false,
-	bad = false,
-}: {
-	value: number;
-	loud?: boolean;
-	bad?: boolean;
-}): ReactNode {
+function Figure({ value, loud = false, bad = false }: { value: number; loud?: boolean; bad?: boolean }): ReactNode {
 	return (
-		<span
-			className={bad ? "figure bad" : loud ? "figure loud" : value === 0 ? "figure zero" : "figure"}
-		>
+		<span className={bad ? "figure bad" : loud ? "figure loud" : value === 0 ? "figure zero" : "figure"}>
 			{count(value)}
 		</span>
 	);
@@ -255,9 +220,7 @@ function Workers({ workers }: { workers: WorkerCounts }): ReactNode {
 		workers.initializing > 0 ? T.overview.starting(workers.initializing) : "",
 	].filter(Boolean);
 	return (
-		<span className={parts.length === 0 ? "figure zero" : "figure"}>
-			{parts.length === 0 ? "0" : parts.join(", ")}
-		</span>
+		<span className={parts.length === 0 ? "figure zero" : "figure"}>{parts.length === 0 ? "0" : parts.join(", ")}</span>
 	);
 }
 

@@ -25,13 +25,7 @@ export function PurgeQueue({
 		toast({ text: T.endpoint.purged(number(removed)) });
 	};
 	return (
-		<Confirm
-			title={T.endpoint.purgeTitle}
-			act={T.endpoint.purge}
-			danger
-			doing={purge}
-			close={close}
-		>
+		<Confirm title={T.endpoint.purgeTitle} act={T.endpoint.purge} danger doing={purge} close={close}>
 			<p>{T.endpoint.purgeText(count(waiting), name)}</p>
 		</Confirm>
 	);

@@ -6,8 +6,7 @@ import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
 import { Refusal } from "../parts/notice.tsx";
 import { Badge } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
-import type { Column } from "../parts/table.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { to } from "../router.ts";
 import { useMay } from "../session.tsx";
@@ -32,11 +31,10 @@ export function FailingReceivers({
 		data: receivers = [],
 		failure,
 		reload,
-	} = useLoad(
-		path,
-		async (signal) => (await ask<{ receivers: Receiver[] }>(path, { signal })).receivers,
-		{ change, pace: () => PACE_MS },
-	);
+	} = useLoad(path, async (signal) => (await ask<{ receivers: Receiver[] }>(path, { signal })).receivers, {
+		change,
+		pace: () => PACE_MS,
+	});
 	if (failure) return <Refusal failure={failure} again={reload} />;
 	if (receivers.length === 0) return null;
 	const act: Column<Receiver> = {

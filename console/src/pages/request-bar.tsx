@@ -1,6 +1,5 @@
 /** Above a list of jobs: how many match, which columns it has, and what is done with many jobs. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { Failure, ask } from "../api.ts";
 import { number } from "../format.ts";
 import { remember } from "../memory.ts";
@@ -11,11 +10,9 @@ import { toast } from "../parts/toast.tsx";
 import { useMay } from "../session.tsx";
 import type { JobState, JobSummary } from "../shapes.ts";
 import { T } from "../text.ts";
-import { CHANGED } from "./bulk.tsx";
-import type { BulkAct } from "./bulk.tsx";
+import { type BulkAct, CHANGED } from "./bulk.tsx";
 import { comparison } from "./compare.tsx";
-import { COLUMNS } from "./request-table.tsx";
-import type { ColumnName } from "./request-table.tsx";
+import { type ColumnName, COLUMNS } from "./request-table.tsx";
 
 /** Calls at once. */
 const AT_ONCE = 4;
@@ -41,20 +38,17 @@ export function ListBar({
 	return (
 		<div className="bar list-bar">
 			<p role="status" className="muted">
-				{matching === undefined
-					? ""
-					: T.requests.matching(number(matching.count) + (matching.more ? "+" : ""))}
+				{matching === undefined ? "" : T.requests.matching(number(matching.count) + (matching.more ? "+" : ""))}
 			</p>
 			<div className="actions">
 				{write && act
-					? ACTS.filter(
-							(each) =>
-								states.length === 0 || states.some((state) => CHANGED[each].includes(state)),
-						).map((each) => (
-							<Button key={each} icon={ICONS[each]} onPress={() => act(each)}>
-								{T.bulk[each].open}
-							</Button>
-						))
+					? ACTS.filter((each) => states.length === 0 || states.some((state) => CHANGED[each].includes(state))).map(
+							(each) => (
+								<Button key={each} icon={ICONS[each]} onPress={() => act(each)}>
+									{T.bulk[each].open}
+								</Button>
+							),
+						)
 					: null}
 				{children}
 			</div>
@@ -178,11 +172,7 @@ export function Columns({
 				<Dialog title={T.requests.columns} close={() => setOpen(false)}>
 					<div className="stack">
 						{COLUMNS.map((name) => (
-							<Checkbox
-								key={name}
-								checked={shown.includes(name)}
-								onChange={(on) => toggle(name, on)}
-							>
+							<Checkbox key={name} checked={shown.includes(name)} onChange={(on) => toggle(name, on)}>
 								{T.requests[name]}
 							</Checkbox>
 						))}

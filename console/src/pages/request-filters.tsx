@@ -1,6 +1,5 @@
 /** Which jobs a list shows: by the address, and by filters that the browser keeps under a name. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
 import { STATES, filterOf } from "../job-filter.ts";
 import { jobIdOf } from "../job-id.ts";
@@ -29,8 +28,7 @@ export function Filters({ id }: { id: string }): ReactNode {
 	const { status } = filterOf(query);
 	const [worker, setWorker] = useQueryText("worker");
 	const [text, setText] = useQueryText("search");
-	const set = (change: Readonly<Record<string, string | undefined>>): void =>
-		go(addressOf(id, query, change), true);
+	const set = (change: Readonly<Record<string, string | undefined>>): void => go(addressOf(id, query, change), true);
 	const onSubmit = (): void => {
 		const whole = jobIdOf(text);
 		if (whole !== undefined) go(to(["endpoints", id, "requests", whole]));
@@ -50,9 +48,7 @@ export function Filters({ id }: { id: string }): ReactNode {
 				aria-label={T.requests.state}
 				selectionMode="multiple"
 				selectedKeys={status}
-				onSelectionChange={(keys) =>
-					set({ status: STATES.filter((state) => keys.has(state)).join(",") })
-				}
+				onSelectionChange={(keys) => set({ status: STATES.filter((state) => keys.has(state)).join(",") })}
 			>
 				{STATES.map((state) => (
 					<ToggleButton key={state} id={state} className="segment">
@@ -77,11 +73,7 @@ export function Filters({ id }: { id: string }): ReactNode {
 					value={worker}
 					onChange={setWorker}
 				/>
-				<Moment
-					name={T.requests.from}
-					value={query.get("from")}
-					onChange={(from) => set({ from })}
-				/>
+				<Moment name={T.requests.from} value={query.get("from")} onChange={(from) => set({ from })} />
 				<Moment name={T.requests.to} value={query.get("to")} onChange={(at) => set({ to: at })} />
 				<Button>{T.requests.apply}</Button>
 				{query.size > 0 ? (
@@ -98,10 +90,7 @@ export function Filters({ id }: { id: string }): ReactNode {
 function useQueryText(name: string): [string, (text: string) => void] {
 	const inAddress = usePlace().query.get(name) ?? "";
 	const [typed, setTyped] = useState({ over: inAddress, text: inAddress });
-	return [
-		typed.over === inAddress ? typed.text : inAddress,
-		(text) => setTyped({ over: inAddress, text }),
-	];
+	return [typed.over === inAddress ? typed.text : inAddress, (text) => setTyped({ over: inAddress, text })];
 }
 
 function Moment({
@@ -151,10 +140,7 @@ export function SavedFilters({ id }: { id: string }): ReactNode {
 			{saved.map((each) => (
 				<span key={each.name} className="chip">
 					<a
-						href={to(
-							["endpoints", id, "requests"],
-							Object.fromEntries(new URLSearchParams(each.query)),
-						)}
+						href={to(["endpoints", id, "requests"], Object.fromEntries(new URLSearchParams(each.query)))}
 						aria-current={each.query === present.toString() ? "true" : undefined}
 					>
 						{each.name}

@@ -3,24 +3,14 @@ import type { ReactNode } from "react";
 import { duration, short } from "../format.ts";
 import { firstLine, previewOf } from "../job-error.ts";
 import { Status } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
-import type { Column } from "../parts/table.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { to } from "../router.ts";
 import type { JobSummary } from "../shapes.ts";
 import { T } from "../text.ts";
 
 /** What may be shown of a job beside its id, in this order. */
-export const COLUMNS = [
-	"input",
-	"error",
-	"state",
-	"submitted",
-	"ended",
-	"delay",
-	"execution",
-	"worker",
-] as const;
+export const COLUMNS = ["input", "error", "state", "submitted", "ended", "delay", "execution", "worker"] as const;
 export type ColumnName = (typeof COLUMNS)[number];
 
 /** Shown unless chosen otherwise. */
@@ -133,8 +123,7 @@ const CELLS: readonly Cell[] = [
 	{
 		id: "execution",
 		end: true,
-		cell: ({ executionTime, startedAt }) =>
-			startedAt === undefined ? NONE : duration(executionTime),
+		cell: ({ executionTime, startedAt }) => (startedAt === undefined ? NONE : duration(executionTime)),
 	},
 	{
 		id: "worker",

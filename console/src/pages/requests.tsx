@@ -2,12 +2,10 @@
  * Jobs of an endpoint: live, filtered by what stands in the address, page by page by cursor, and
  * acted on together.
  */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { ask, ofEndpoint, search } from "../api.ts";
 import { useOverview } from "../feed.ts";
-import { filterOf, paramsOf } from "../job-filter.ts";
-import type { JobFilter } from "../job-filter.ts";
+import { filterOf, type JobFilter, paramsOf } from "../job-filter.ts";
 import { useLoad } from "../load.ts";
 import { recall } from "../memory.ts";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
@@ -16,12 +14,10 @@ import { At } from "../parts/time.tsx";
 import { go, to, usePlace } from "../router.ts";
 import type { JobList, JobSummary } from "../shapes.ts";
 import { T } from "../text.ts";
-import { BulkDialog } from "./bulk.tsx";
-import type { BulkAct } from "./bulk.tsx";
+import { type BulkAct, BulkDialog } from "./bulk.tsx";
 import { Columns, ListBar, SelectionBar } from "./request-bar.tsx";
 import { Filters, SavedFilters, addressOf } from "./request-filters.tsx";
-import { COLUMNS, RequestTable, USUAL_COLUMNS } from "./request-table.tsx";
-import type { ColumnName } from "./request-table.tsx";
+import { type ColumnName, COLUMNS, RequestTable, USUAL_COLUMNS } from "./request-table.tsx";
 
 const PAGE_ROWS = 50;
 
@@ -63,11 +59,7 @@ export function RequestsPage({ id }: { id: string }): ReactNode {
 					{chosen.length > 0 ? (
 						<SelectionBar endpoint={id} jobs={chosen} clear={clear} reload={reload} />
 					) : (
-						<ListBar
-							matching={matching}
-							states={filter.status}
-							act={data.jobs.length === 0 ? undefined : setActing}
-						>
+						<ListBar matching={matching} states={filter.status} act={data.jobs.length === 0 ? undefined : setActing}>
 							<Columns shown={shown} choose={setShown} />
 						</ListBar>
 					)}
@@ -75,13 +67,7 @@ export function RequestsPage({ id }: { id: string }): ReactNode {
 						<NoJobs id={id} filtered={query.size > 0} />
 					) : (
 						<section className="card flush" aria-busy={loading}>
-							<RequestTable
-								endpoint={id}
-								jobs={data.jobs}
-								shown={shown}
-								selected={selected}
-								select={setSelected}
-							/>
+							<RequestTable endpoint={id} jobs={data.jobs} shown={shown} selected={selected} select={setSelected} />
 						</section>
 					)}
 					<div className="bar">
@@ -120,20 +106,16 @@ export function RequestsPage({ id }: { id: string }): ReactNode {
 function useJobs(id: string, filter: JobFilter, cursor: string | undefined) {
 	const overview = useOverview(id);
 	const pathOf = (limit: number, from: string | undefined): string =>
-		ofEndpoint(
-			id,
-			`/jobs${search({ ...paramsOf(filter), expired: "true", preview: "true", limit, cursor: from })}`,
-		);
+		ofEndpoint(id, `/jobs${search({ ...paramsOf(filter), expired: "true", preview: "true", limit, cursor: from })}`);
 	const load = async (signal: AbortSignal): Promise<LoadedPage> => {
 		const jobs: JobSummary[] = [];
 		const most = filter.search ? MOST_SEARCH_ANSWERS : MOST_ANSWERS;
 		let last: Pick<JobList, "next" | "searchedTo"> = { next: cursor ?? null };
 		let answers = 0;
 		do {
-			const { jobs: found, ...rest } = await ask<JobList>(
-				pathOf(PAGE_ROWS - jobs.length, last.next ?? undefined),
-				{ signal },
-			);
+			const { jobs: found, ...rest } = await ask<JobList>(pathOf(PAGE_ROWS - jobs.length, last.next ?? undefined), {
+				signal,
+			});
 			jobs.push(...found);
 			last = rest;
 			answers += 1;
@@ -150,10 +132,7 @@ function useJobs(id: string, filter: JobFilter, cursor: string | undefined) {
 /** How many jobs match; not of a search, which would have to read them. */
 function useMatching(id: string, filter: JobFilter): JobList["matching"] {
 	const overview = useOverview(id);
-	const path = ofEndpoint(
-		id,
-		`/jobs${search({ ...paramsOf(filter), expired: "true", limit: 1, count: "true" })}`,
-	);
+	const path = ofEndpoint(id, `/jobs${search({ ...paramsOf(filter), expired: "true", limit: 1, count: "true" })}`);
 	const { data } = useLoad(
 		path,
 		async (signal) => (filter.search ? undefined : (await ask<JobList>(path, { signal })).matching),

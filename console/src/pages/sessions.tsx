@@ -1,14 +1,12 @@
 /** Sessions of the console (D31): who is signed in, from where; ended one by one or all others. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { ask } from "../api.ts";
 import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
 import { Badge } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
-import type { Column } from "../parts/table.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import type { ConsoleSession } from "../shapes.ts";
 import { T } from "../text.ts";
@@ -22,8 +20,7 @@ export function Sessions({ change }: { change: unknown }): ReactNode {
 		reload,
 	} = useLoad(
 		"sessions",
-		async (signal) =>
-			(await ask<{ sessions: ConsoleSession[] }>("v1/sessions", { signal })).sessions,
+		async (signal) => (await ask<{ sessions: ConsoleSession[] }>("v1/sessions", { signal })).sessions,
 		{ change },
 	);
 	const end = async (path: string): Promise<void> => {
@@ -91,8 +88,7 @@ const COLUMNS: readonly Column<ConsoleSession>[] = [
 		main: true,
 		cell: ({ client, current }) => (
 			<>
-				<b>{client || T.sessions.unknown}</b>{" "}
-				{current ? <Badge tone="good">{T.sessions.current}</Badge> : null}
+				<b>{client || T.sessions.unknown}</b> {current ? <Badge tone="good">{T.sessions.current}</Badge> : null}
 			</>
 		),
 	},

@@ -2,8 +2,7 @@
  * Signing in with an API key, once, or with a link (D31): the page does not keep either, the browser
  * gets a cookie that scripts cannot read and a page token that other ports of the host cannot.
  */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { Failure, ask } from "../api.ts";
 import { Button } from "../parts/button.tsx";
 import { TextField } from "../parts/field.tsx";
@@ -15,10 +14,10 @@ import { T } from "../text.ts";
 
 /** Starts a session. Throws `Failure`. */
 export async function signInWith(body: { key: string } | { link: string }): Promise<Principal> {
-	const { principal, pageToken } = await ask<{ principal: Principal; pageToken: string }>(
-		"console/session",
-		{ method: "POST", body },
-	);
+	const { principal, pageToken } = await ask<{ principal: Principal; pageToken: string }>("console/session", {
+		method: "POST",
+		body,
+	});
 	keepPageToken(pageToken);
 	return principal;
 }

@@ -76,11 +76,7 @@ export default function WebhooksPage(): ReactNode {
 				)
 			) : data.deliveries.length === 0 ? (
 				<Empty title={query.size > 0 ? T.webhooks.noMatch : T.webhooks.none}>
-					{query.size > 0 ? (
-						<a href={to(["webhooks"])}>{T.requests.clear}</a>
-					) : (
-						<p>{T.webhooks.how}</p>
-					)}
+					{query.size > 0 ? <a href={to(["webhooks"])}>{T.requests.clear}</a> : <p>{T.webhooks.how}</p>}
 				</Empty>
 			) : (
 				<section className="card flush" aria-busy={loading}>

@@ -1,13 +1,11 @@
 /** The table of workers: state, age, present jobs, machine, use, stop. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { ask, ofEndpoint } from "../api.ts";
 import { short, withProgress } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { Status } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
-import type { Column } from "../parts/table.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Ago, Since } from "../parts/time.tsx";
 import { to } from "../router.ts";
 import { useMay } from "../session.tsx";
@@ -65,12 +63,7 @@ export function WorkerTable({
 				) : (
 					<span className="links">
 						{jobs.map((job) => (
-							<a
-								key={job}
-								className="mono"
-								href={to(["endpoints", endpoint, "requests", job])}
-								title={job}
-							>
+							<a key={job} className="mono" href={to(["endpoints", endpoint, "requests", job])} title={job}>
 								{short(job)}
 							</a>
 						))}
@@ -115,32 +108,22 @@ export function WorkerTable({
 	];
 	return (
 		<section className="card flush">
-			<Table
-				label={T.pages.workers}
-				columns={columns}
-				rows={rows}
-				id={({ endpoint, id }) => `${endpoint}/${id}`}
-			/>
+			<Table label={T.pages.workers} columns={columns} rows={rows} id={({ endpoint, id }) => `${endpoint}/${id}`} />
 			{stopping ? (
 				<Confirm
 					title={T.workers.stopTitle}
 					act={T.workers.stop}
 					danger
 					doing={async () => {
-						await ask(
-							ofEndpoint(stopping.endpoint, `/workers/${encodeURIComponent(stopping.id)}/stop`),
-							{ method: "POST" },
-						);
+						await ask(ofEndpoint(stopping.endpoint, `/workers/${encodeURIComponent(stopping.id)}/stop`), {
+							method: "POST",
+						});
 						reload();
 					}}
 					done={T.workers.stopped}
 					close={() => setStopping(undefined)}
 				>
-					<p>
-						{stopping.jobs.length > 0
-							? T.workers.stopBusy(stopping.id)
-							: T.workers.stopIdle(stopping.id)}
-					</p>
+					<p>{stopping.jobs.length > 0 ? T.workers.stopBusy(stopping.id) : T.workers.stopIdle(stopping.id)}</p>
 				</Confirm>
 			) : null}
 		</section>

@@ -11,12 +11,8 @@ export function PlaceCell({ launcher, host, gpus, usage }: Worker): ReactNode {
 		<>
 			{launcher === "external" ? T.workers.external : launcher}
 			{host === undefined ? null : <span className="fact-line muted">{host}</span>}
-			{usage?.image === undefined ? null : (
-				<code className="fact-line muted break">{usage.image}</code>
-			)}
-			{gpus && !usage?.gpus?.length ? (
-				<span className="fact-line muted">GPU {gpus.join(", ")}</span>
-			) : null}
+			{usage?.image === undefined ? null : <code className="fact-line muted break">{usage.image}</code>}
+			{gpus && !usage?.gpus?.length ? <span className="fact-line muted">GPU {gpus.join(", ")}</span> : null}
 		</>
 	);
 }

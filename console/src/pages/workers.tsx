@@ -1,6 +1,5 @@
 /** Workers of one endpoint or of all, those that have ended, and the log of one. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { ask, ofEndpoint } from "../api.ts";
 import { useNow } from "../clock.ts";
 import { useFeed, useOverview } from "../feed.ts";
@@ -13,10 +12,8 @@ import { go, to } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { EndedWorker, Endpoint, Overview, Worker } from "../shapes.ts";
 import { T } from "../text.ts";
-import { EndedWorkers } from "./ended-workers.tsx";
-import type { EndedRow } from "./ended-workers.tsx";
-import { WorkerTable } from "./worker-table.tsx";
-import type { Row } from "./worker-table.tsx";
+import { type EndedRow, EndedWorkers } from "./ended-workers.tsx";
+import { type Row, WorkerTable } from "./worker-table.tsx";
 
 /** Between two loads while something is in progress, and of what workers use, ms. */
 const PROGRESS_MS = 2000;
@@ -62,11 +59,7 @@ export function WorkersPage({
 				<section className="card">
 					<header className="section-head">
 						<h2>{T.log.of(worker)}</h2>
-						<IconButton
-							name={T.close}
-							icon="close"
-							onPress={() => go(to(["endpoints", id, "workers"]))}
-						/>
+						<IconButton name={T.close} icon="close" onPress={() => go(to(["endpoints", id, "workers"]))} />
 					</header>
 					<LogView key={worker} endpoint={id} worker={worker} />
 				</section>
@@ -151,15 +144,11 @@ function useWorkers(
 		const waiting = workers.some(({ reason }) => reason !== undefined);
 		const used = workers.some(({ usage }) => usage !== undefined);
 		setEvery(waiting ? PROGRESS_MS : used ? USAGE_MS : undefined);
-		const ended = all
-			.flatMap((each) => each.ended)
-			.toSorted((a, b) => (a.endedAt < b.endedAt ? 1 : -1));
+		const ended = all.flatMap((each) => each.ended).toSorted((a, b) => (a.endedAt < b.endedAt ? 1 : -1));
 		return { workers, ended };
 	};
 	const change =
-		counts && "queue" in counts
-			? [counts.workers, counts.queue.inProgress, counts.queue.completed]
-			: counts;
+		counts && "queue" in counts ? [counts.workers, counts.queue.inProgress, counts.queue.completed] : counts;
 	return useLoad(ids.join(" "), load, { change: `${JSON.stringify(change)} ${beat}` });
 }
 

@@ -2,8 +2,7 @@
  * What stands where a page could not be shown: mostly because the service was updated under it. A
  * class: React knows no other form of this.
  */
-import { Component } from "react";
-import type { ReactNode } from "react";
+import { Component, type ReactNode } from "react";
 import { T } from "../text.ts";
 import { Button } from "./button.tsx";
 import { Empty } from "./notice.tsx";

@@ -1,8 +1,7 @@
 /** Buttons. */
 import type { ReactNode } from "react";
 import { Button as AriaButton, Tooltip, TooltipTrigger } from "react-aria-components";
-import { Icon } from "./icons.tsx";
-import type { IconName } from "./icons.tsx";
+import { Icon, type IconName } from "./icons.tsx";
 
 interface ButtonProps {
 	children: ReactNode;

@@ -2,8 +2,7 @@
  * A chart over time, on a canvas (uPlot). Its legend shows the last values, or those under the
  * pointer; its accessible name contains them too.
  */
-import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
-import type { KeyboardEvent, ReactNode } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { MS_STEPS, isolated, lastOf, spanOf, timeOf } from "../chart-values.ts";
@@ -87,9 +86,7 @@ export function Chart({
 			place,
 		);
 		plot.current = made;
-		const size = new ResizeObserver(() =>
-			made.setSize({ width: place.clientWidth, height: HEIGHT }),
-		);
+		const size = new ResizeObserver(() => made.setSize({ width: place.clientWidth, height: HEIGHT }));
 		size.observe(place);
 		return () => {
 			size.disconnect();
@@ -157,19 +154,13 @@ function valueText(value: number | null | undefined, format: (value: number) => 
 }
 
 /** uPlot's columns; stacked ones hold the sum up to their own, the last drawn lowest. */
-function aligned(
-	times: readonly number[],
-	lines: readonly Line[],
-	kind: ChartKind,
-): uPlot.AlignedData {
+function aligned(times: readonly number[], lines: readonly Line[], kind: ChartKind): uPlot.AlignedData {
 	if (kind !== "stacked") return [[...times], ...lines.map(({ values }) => [...values])];
 	const sums = times.map(() => 0);
 	return [
 		[...times],
 		...lines
-			.map(({ values }) =>
-				values.map((value, index) => (value === null ? null : (sums[index]! += value))),
-			)
+			.map(({ values }) => values.map((value, index) => (value === null ? null : (sums[index]! += value))))
 			.toReversed(),
 	];
 }
@@ -220,24 +211,18 @@ function options(drawing: Drawing): uPlot.Options {
 				size: 24,
 				gap: 4,
 				space: 64,
-				values: ({ data: [times] }, splits) =>
-					splits.map((split) => timeOf(split, spanOf([...times]))),
+				values: ({ data: [times] }, splits) => splits.map((split) => timeOf(split, spanOf([...times]))),
 			},
 			{
 				...axis,
-				size: (_plot, labels) =>
-					Math.max(40, ...(labels ?? []).map((label) => label.length * CHARACTER + GAP)),
+				size: (_plot, labels) => Math.max(40, ...(labels ?? []).map((label) => label.length * CHARACTER + GAP)),
 				gap: 4,
 				space: 32,
 				...(unit === "ms" ? { incrs: MS_STEPS } : {}),
-				values: (_plot, splits) =>
-					splits.map((split) => (Number.isInteger(split) || split > 10 ? format(split) : "")),
+				values: (_plot, splits) => splits.map((split) => (Number.isInteger(split) || split > 10 ? format(split) : "")),
 			},
 		],
-		series: [
-			{},
-			...drawn.map((line) => seriesOf(line, { kind, color: colorOf(place, line.tone) })),
-		],
+		series: [{}, ...drawn.map((line) => seriesOf(line, { kind, color: colorOf(place, line.tone) }))],
 		hooks: {
 			setCursor: [({ cursor }) => onMove(cursor.idx ?? undefined)],
 			setSelect: [
@@ -253,10 +238,7 @@ function options(drawing: Drawing): uPlot.Options {
 	};
 }
 
-function seriesOf(
-	{ name, dashed }: Line,
-	{ kind, color }: { kind: ChartKind; color: string },
-): uPlot.Series {
+function seriesOf({ name, dashed }: Line, { kind, color }: { kind: ChartKind; color: string }): uPlot.Series {
 	const { bars, stepped } = uPlot.paths;
 	if (kind === "stacked")
 		return {

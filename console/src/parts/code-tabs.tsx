@@ -1,6 +1,5 @@
 /** Code in several languages, of which one is shown; the browser remembers which. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 import { recall, remember } from "../memory.ts";
 import { CodeBlock } from "./copy.tsx";
@@ -23,9 +22,7 @@ export function CodeTabs({
 	memory: string;
 	tabs: readonly CodeTab[];
 }): ReactNode {
-	const [chosen, setChosen] = useState(
-		() => tabs.find(({ id }) => id === recall(memory))?.id ?? tabs[0]!.id,
-	);
+	const [chosen, setChosen] = useState(() => tabs.find(({ id }) => id === recall(memory))?.id ?? tabs[0]!.id);
 	return (
 		<Tabs
 			selectedKey={chosen}

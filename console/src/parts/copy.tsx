@@ -1,6 +1,5 @@
 /** Copying a text. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { after } from "../clock.ts";
 import { T } from "../text.ts";
 import { IconButton } from "./button.tsx";
@@ -17,13 +16,7 @@ export function Copy({ text, name }: { text: string | (() => string); name: stri
 			toast({ text: T.noClipboard, bad: true });
 		}
 	};
-	return (
-		<IconButton
-			name={done ? T.copied : name}
-			icon={done ? "check" : "copy"}
-			onPress={() => void copy()}
-		/>
-	);
+	return <IconButton name={done ? T.copied : name} icon={done ? "check" : "copy"} onPress={() => void copy()} />;
 }
 
 /** A text to be taken as it is, with its button. */

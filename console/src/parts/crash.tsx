@@ -77,10 +77,7 @@ export function StartNow({
 	const admin = useMay("admin");
 	const { busy, run } = useAct();
 	const start = async (): Promise<void> => {
-		const started = await run(
-			() => ask(ofEndpoint(endpoint, "/workers/start"), { method: "POST" }),
-			T.ended.startsNow,
-		);
+		const started = await run(() => ask(ofEndpoint(endpoint, "/workers/start"), { method: "POST" }), T.ended.startsNow);
 		if (started) reload();
 	};
 	return (

@@ -2,8 +2,7 @@
  * Windows over the page: what must be answered, or a question before something that cannot be taken
  * back.
  */
-import { useState } from "react";
-import type { ReactNode, RefObject } from "react";
+import { type ReactNode, type RefObject, useState } from "react";
 import { Dialog as AriaDialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { useAct } from "../act.ts";
 import { T } from "../text.ts";
@@ -23,12 +22,7 @@ export function Dialog({
 	wide?: boolean;
 }): ReactNode {
 	return (
-		<ModalOverlay
-			className="overlay"
-			isOpen
-			isDismissable
-			onOpenChange={(open) => (open ? undefined : close())}
-		>
+		<ModalOverlay className="overlay" isOpen isDismissable onOpenChange={(open) => (open ? undefined : close())}>
 			<Modal className={wide ? "modal wide" : "modal"}>
 				<AriaDialog className="dialog">
 					<header className="dialog-head">
@@ -128,9 +122,7 @@ export function Confirm({
 				close={close}
 			>
 				{children}
-				{typed === undefined ? null : (
-					<TextField label={T.typeToConfirm(typed)} value={text} onChange={setText} mono />
-				)}
+				{typed === undefined ? null : <TextField label={T.typeToConfirm(typed)} value={text} onChange={setText} mono />}
 			</DialogForm>
 		</Dialog>
 	);

@@ -1,6 +1,5 @@
 /** A job's failure: what went wrong first, then the stack trace, then what else the worker sent. */
-import { useMemo } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo } from "react";
 import { readError } from "../job-error.ts";
 import { T } from "../text.ts";
 import { Copy } from "./copy.tsx";

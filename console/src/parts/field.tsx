@@ -1,6 +1,5 @@
 /** Fields of forms: a label, what it means, and what is wrong with it. */
-import { useId } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useId } from "react";
 import {
 	Checkbox as AriaCheckbox,
 	Button,
@@ -104,11 +103,7 @@ export function TextField({
 			{bare ? null : <FieldLabel label={label} api={api} />}
 			{lines === undefined ? (
 				<div className={unit === undefined ? "with-unit none" : "with-unit"}>
-					<Input
-						{...shared}
-						{...(number ? { inputMode: "numeric" } : {})}
-						{...(suggestions ? { list } : {})}
-					/>
+					<Input {...shared} {...(number ? { inputMode: "numeric" } : {})} {...(suggestions ? { list } : {})} />
 					{suggestions ? (
 						<datalist id={list}>
 							{suggestions.map((each) => (
@@ -240,12 +235,7 @@ export function Checkbox({
 	disabled?: boolean;
 }): ReactNode {
 	return (
-		<AriaCheckbox
-			className="checkbox"
-			isSelected={checked}
-			onChange={onChange}
-			isDisabled={disabled}
-		>
+		<AriaCheckbox className="checkbox" isSelected={checked} onChange={onChange} isDisabled={disabled}>
 			<span className="box" aria-hidden="true">
 				<Icon name="check" />
 			</span>

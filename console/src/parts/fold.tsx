@@ -1,6 +1,5 @@
 /** What is hidden until it is asked for. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { Button, Disclosure, DisclosurePanel, Heading } from "react-aria-components";
 import { Icon } from "./icons.tsx";
 

@@ -2,8 +2,7 @@
  * JSON to look at: folded, searched, copied, with its pictures and sounds. Everything is text:
  * nothing is ever taken for HTML.
  */
-import { memo, useMemo, useState } from "react";
-import type { ReactNode } from "react";
+import { memo, type ReactNode, useMemo, useState } from "react";
 import { exactNumber, kindOf, pretty } from "../exact.ts";
 import { number } from "../format.ts";
 import { mediaIn, mediaOf } from "../media.ts";
@@ -108,8 +107,7 @@ interface NodeProps {
 
 const Node = memo(function Node({ name, value, depth, path, needle, hits }: NodeProps): ReactNode {
 	const kind = kindOf(value);
-	const entries =
-		kind === "object" || kind === "array" ? Object.entries(value as object) : undefined;
+	const entries = kind === "object" || kind === "array" ? Object.entries(value as object) : undefined;
 	const [chosen, setChosen] = useState<boolean | undefined>(undefined);
 	const [most, setMost] = useState(PORTION);
 	const key =
@@ -131,27 +129,17 @@ const Node = memo(function Node({ name, value, depth, path, needle, hits }: Node
 		);
 	}
 	const led = hits?.paths.has(path) ?? false;
-	const open =
-		chosen ?? (led || (depth < OPEN_DEPTH && entries.length <= OPEN_MEMBERS) || depth === 0);
+	const open = chosen ?? (led || (depth < OPEN_DEPTH && entries.length <= OPEN_MEMBERS) || depth === 0);
 	const shown =
 		hits && led
-			? entries.filter(
-					([each]) => hits.paths.has(`${path}/${each}`) || each.toLowerCase().includes(needle),
-				)
+			? entries.filter(([each]) => hits.paths.has(`${path}/${each}`) || each.toLowerCase().includes(needle))
 			: entries;
 	return (
 		<div className="json-node">
-			<button
-				type="button"
-				className="json-fold"
-				aria-expanded={open}
-				onClick={() => setChosen(!open)}
-			>
+			<button type="button" className="json-fold" aria-expanded={open} onClick={() => setChosen(!open)}>
 				{key}
 				<span className="json-punct">
-					{kind === "array"
-						? `[${T.json.items(entries.length)}]`
-						: `{${T.json.members(entries.length)}}`}
+					{kind === "array" ? `[${T.json.items(entries.length)}]` : `{${T.json.members(entries.length)}}`}
 				</span>
 			</button>
 			{open ? (

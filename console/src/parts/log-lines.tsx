@@ -47,8 +47,6 @@ export function LogLines({
 /** As a file has them. */
 export function logText(lines: readonly ShownLine[], plain: (text: string) => string): string {
 	return lines
-		.map(({ text, time, worker }) =>
-			[time, worker, plain(text)].filter((each) => each !== undefined).join(" "),
-		)
+		.map(({ text, time, worker }) => [time, worker, plain(text)].filter((each) => each !== undefined).join(" "))
 		.join("\n");
 }

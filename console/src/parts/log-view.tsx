@@ -1,6 +1,5 @@
 /** Lines that a launched worker wrote, as they come; a search in all that is kept; a download. */
-import { useEffect, useRef, useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { ask, askText, ofEndpoint, search } from "../api.ts";
 import { useAct } from "../act.ts";
 import { plainText } from "../ansi.ts";
@@ -57,21 +56,9 @@ export function LogView({ endpoint, worker, job }: Shown): ReactNode {
 				<Copy text={() => logText(lines, plainText)} name={T.copy} />
 			</div>
 			{needle === "" ? (
-				<Live
-					endpoint={endpoint}
-					worker={worker}
-					job={job}
-					follow={follow}
-					lines={lines}
-					setLines={setLines}
-				/>
+				<Live endpoint={endpoint} worker={worker} job={job} follow={follow} lines={lines} setLines={setLines} />
 			) : (
-				<Hits
-					endpoint={endpoint}
-					worker={everyWorker ? undefined : worker}
-					job={job}
-					needle={needle}
-				/>
+				<Hits endpoint={endpoint} worker={everyWorker ? undefined : worker} job={job} needle={needle} />
 			)}
 		</div>
 	);
@@ -126,9 +113,7 @@ function Live({
 		<>
 			{/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it is scrolled by the keyboard */}
 			<div className="log-lines" ref={box} role="log" aria-label={T.log.of(worker)} tabIndex={0}>
-				{lines.length === 0 ? (
-					<p className="muted">{state === "refused" ? T.log.none : T.log.quiet}</p>
-				) : null}
+				{lines.length === 0 ? <p className="muted">{state === "refused" ? T.log.none : T.log.quiet}</p> : null}
 				<LogLines lines={lines} endpoint={endpoint} />
 			</div>
 			<span className="muted" role="status">
@@ -150,10 +135,7 @@ function Hits({
 	job: string | undefined;
 	needle: string;
 }): ReactNode {
-	const path = ofEndpoint(
-		endpoint,
-		`/logs${search({ search: needle.slice(0, 200), worker, job, limit: HITS })}`,
-	);
+	const path = ofEndpoint(endpoint, `/logs${search({ search: needle.slice(0, 200), worker, job, limit: HITS })}`);
 	const { data, failure, reload } = useLoad(
 		path,
 		(signal) => ask<{ lines: FoundLine[]; more: boolean }>(path, { signal }),
@@ -168,11 +150,7 @@ function Hits({
 				<LogLines lines={found} endpoint={endpoint} everyWorker={worker === undefined} />
 			</section>
 			<span className="muted" role="status">
-				{data === undefined
-					? T.loading
-					: data.more
-						? T.log.moreHits(found.length)
-						: T.log.hits(found.length)}
+				{data === undefined ? T.loading : data.more ? T.log.moreHits(found.length) : T.log.hits(found.length)}
 			</span>
 		</>
 	);
@@ -188,9 +166,7 @@ function Download({ endpoint, worker, job }: Shown): ReactNode {
 			.split("\n")
 			.filter((line) => line !== "")
 			.map((line) => JSON.parse(line) as LogLine);
-		const url = URL.createObjectURL(
-			new Blob([`${logText(all, plainText)}\n`], { type: "text/plain" }),
-		);
+		const url = URL.createObjectURL(new Blob([`${logText(all, plainText)}\n`], { type: "text/plain" }));
 		const link = document.createElement("a");
 		link.href = url;
 		link.download = `${job ?? worker}.log`;

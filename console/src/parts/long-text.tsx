@@ -1,6 +1,5 @@
 /** The beginning of a long text, and a button that shows all of it. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { bytes } from "../format.ts";
 import { T } from "../text.ts";
 

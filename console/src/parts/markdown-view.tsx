@@ -1,8 +1,6 @@
 /** Markdown as elements: no HTML, no pictures from elsewhere, links only after a question. */
-import { useMemo } from "react";
-import type { ReactNode } from "react";
-import { readMarkdown } from "../markdown.ts";
-import type { Block, Inline } from "../markdown.ts";
+import { type ReactNode, useMemo } from "react";
+import { type Block, type Inline, readMarkdown } from "../markdown.ts";
 import { T } from "../text.ts";
 import { CodeBlock } from "./copy.tsx";
 import { OutsideLink } from "./outside-link.tsx";

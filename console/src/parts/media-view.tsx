@@ -1,6 +1,5 @@
 /** Pictures, sounds and videos that JSON holds. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { bytes } from "../format.ts";
 import type { Media } from "../media.ts";
 import { T } from "../text.ts";
@@ -55,9 +54,7 @@ function Picture(item: Item): ReactNode {
 				alt={T.media.picture(item.path)}
 				loading="lazy"
 				decoding="async"
-				onLoad={({ currentTarget: { naturalWidth, naturalHeight } }) =>
-					setPixels(`${naturalWidth} × ${naturalHeight}`)
-				}
+				onLoad={({ currentTarget: { naturalWidth, naturalHeight } }) => setPixels(`${naturalWidth} × ${naturalHeight}`)}
 			/>
 		</Shown>
 	);
@@ -67,12 +64,7 @@ function Sound(item: Item): ReactNode {
 	return (
 		<Shown {...item}>
 			{/* oxlint-disable-next-line jsx-a11y/media-has-caption -- a job's output has no captions */}
-			<audio
-				controls
-				preload="metadata"
-				src={item.media.url}
-				aria-label={T.media.sound(item.path)}
-			/>
+			<audio controls preload="metadata" src={item.media.url} aria-label={T.media.sound(item.path)} />
 		</Shown>
 	);
 }
@@ -81,12 +73,7 @@ function Video(item: Item): ReactNode {
 	return (
 		<Shown {...item}>
 			{/* oxlint-disable-next-line jsx-a11y/media-has-caption -- a job's output has no captions */}
-			<video
-				controls
-				preload="metadata"
-				src={item.media.url}
-				aria-label={T.media.video(item.path)}
-			/>
+			<video controls preload="metadata" src={item.media.url} aria-label={T.media.video(item.path)} />
 		</Shown>
 	);
 }

@@ -1,6 +1,5 @@
 /** Addresses that jobs wrote, outside of the console, and texts with a marked part. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { T } from "../text.ts";
 import { Button } from "./button.tsx";
 import { CodeBlock } from "./copy.tsx";
@@ -10,15 +9,7 @@ import { Dialog } from "./dialog.tsx";
  * A link only where the whole text is an http address; it is shown as the text that it is, and opens
  * after a question: the job chose the address.
  */
-export function LinkOrText({
-	text,
-	whole,
-	needle = "",
-}: {
-	text: string;
-	whole: boolean;
-	needle?: string;
-}): ReactNode {
+export function LinkOrText({ text, whole, needle = "" }: { text: string; whole: boolean; needle?: string }): ReactNode {
 	if (!whole || !isAddress(text)) return <Marked text={text} needle={needle} />;
 	return (
 		<OutsideLink address={text}>
@@ -32,13 +23,7 @@ function isAddress(text: string): boolean {
 }
 
 /** A link that a job wrote: it opens after a question that shows the address. */
-export function OutsideLink({
-	address,
-	children,
-}: {
-	address: string;
-	children: ReactNode;
-}): ReactNode {
+export function OutsideLink({ address, children }: { address: string; children: ReactNode }): ReactNode {
 	const [leaving, setLeaving] = useState(false);
 	if (!isAddress(address)) return children;
 	return (
@@ -60,13 +45,7 @@ function Leave({ to, close }: { to: URL; close: () => void }): ReactNode {
 				<Button look="quiet" onPress={close}>
 					{T.dismiss}
 				</Button>
-				<a
-					className="button main"
-					href={to.href}
-					target="_blank"
-					rel="noopener noreferrer"
-					onClick={close}
-				>
+				<a className="button main" href={to.href} target="_blank" rel="noopener noreferrer" onClick={close}>
 					{T.leave.open}
 				</a>
 			</div>

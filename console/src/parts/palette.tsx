@@ -2,8 +2,7 @@
  * Search and commands, from anywhere with `/` or Ctrl-K: pages, endpoints, a job by its id, and what
  * can be done with them.
  */
-import { useEffect, useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import {
 	Autocomplete,
 	Collection,
@@ -19,8 +18,7 @@ import {
 	useFilter,
 } from "react-aria-components";
 import { useAct } from "../act.ts";
-import { commandsFor } from "../commands.ts";
-import type { CommandDialog } from "../commands.ts";
+import { type CommandDialog, commandsFor } from "../commands.ts";
 import { useFeed } from "../feed.ts";
 import { findJob } from "../find-job.ts";
 import { jobIdOf } from "../job-id.ts";
@@ -46,10 +44,8 @@ export function usePaletteKeys(open: () => void): void {
 	useEffect(() => {
 		const onKey = (event: KeyboardEvent): void => {
 			const typing =
-				event.target instanceof HTMLElement &&
-				event.target.closest("input, textarea, select, [contenteditable]");
-			const wanted =
-				(event.key === "k" && (event.ctrlKey || event.metaKey)) || (event.key === "/" && !typing);
+				event.target instanceof HTMLElement && event.target.closest("input, textarea, select, [contenteditable]");
+			const wanted = (event.key === "k" && (event.ctrlKey || event.metaKey)) || (event.key === "/" && !typing);
 			if (!wanted) return;
 			event.preventDefault();
 			open();
@@ -60,13 +56,7 @@ export function usePaletteKeys(open: () => void): void {
 	}, [open]);
 }
 
-export function Palette({
-	close,
-	open,
-}: {
-	close: () => void;
-	open: (dialog: CommandDialog) => void;
-}): ReactNode {
+export function Palette({ close, open }: { close: () => void; open: (dialog: CommandDialog) => void }): ReactNode {
 	const [text, setText] = useState("");
 	const { contains } = useFilter({ sensitivity: "base" });
 	const { run } = useAct();
@@ -83,20 +73,19 @@ export function Palette({
 		{ name: T.palette.jobs, targets: job === undefined ? [] : [{ id: `job:${job}`, name: job }] },
 		{
 			name: T.palette.pages,
-			targets: GLOBAL_PAGES.filter((page) => !("admin" in page) || mayDo(principal, "admin")).map(
-				({ path, name }) => ({ id: to([path]), name }),
-			),
+			targets: GLOBAL_PAGES.filter((page) => !("admin" in page) || mayDo(principal, "admin")).map(({ path, name }) => ({
+				id: to([path]),
+				name,
+			})),
 		},
 		{
 			name: T.palette.endpoints,
 			targets: endpoints.flatMap(({ id, name }) =>
 				// All pages of an endpoint once something is typed; before, one line for each.
-				(text.trim() === "" ? ENDPOINT_PAGES.slice(0, 1) : ENDPOINT_PAGES).map(
-					({ path, name: page }) => ({
-						id: to(["endpoints", id, path]),
-						name: `${name === id ? id : `${name} (${id})`}: ${page}`,
-					}),
-				),
+				(text.trim() === "" ? ENDPOINT_PAGES.slice(0, 1) : ENDPOINT_PAGES).map(({ path, name: page }) => ({
+					id: to(["endpoints", id, path]),
+					name: `${name === id ? id : `${name} (${id})`}: ${page}`,
+				})),
 			),
 		},
 		{ name: T.palette.commands, targets: commands },

@@ -1,17 +1,14 @@
 /** What stands around every page: where one is, where one may go, who one is. */
-import { useCallback, useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useCallback, useState } from "react";
 import type { CommandDialog } from "../commands.ts";
 import { useFeed } from "../feed.ts";
 import { GLOBAL_PAGES } from "../page-list.ts";
 import { to, usePlace } from "../router.ts";
 import { useMay, useSession } from "../session.tsx";
 import { T } from "../text.ts";
-import { setTheme, useTheme } from "../theme.ts";
-import type { Theme } from "../theme.ts";
+import { setTheme, type Theme, useTheme } from "../theme.ts";
 import { IconButton } from "./button.tsx";
-import { Icon, Mark } from "./icons.tsx";
-import type { IconName } from "./icons.tsx";
+import { Icon, type IconName, Mark } from "./icons.tsx";
 import { Palette, usePaletteKeys } from "./palette.tsx";
 import { Toasts } from "./toast.tsx";
 
@@ -85,15 +82,13 @@ function Side({ path }: { path: readonly string[] }): ReactNode {
 		<div className="side">
 			<nav aria-label={T.menu.pages}>
 				<ul>
-					{GLOBAL_PAGES.filter((page) => !("admin" in page) || admin).map(
-						({ path: page, name, icon }) => (
-							<li key={page}>
-								<a href={to([page])} aria-current={first === page ? "page" : undefined}>
-									<Icon name={icon} /> {name}
-								</a>
-							</li>
-						),
-					)}
+					{GLOBAL_PAGES.filter((page) => !("admin" in page) || admin).map(({ path: page, name, icon }) => (
+						<li key={page}>
+							<a href={to([page])} aria-current={first === page ? "page" : undefined}>
+								<Icon name={icon} /> {name}
+							</a>
+						</li>
+					))}
 				</ul>
 				<h2>{T.pages.endpoints}</h2>
 				<ul className="side-endpoints">

@@ -1,8 +1,7 @@
 /** A choice of the time that is shown. */
 import type { ReactNode } from "react";
 import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
-import { SPANS } from "../ranges.ts";
-import type { SpanId } from "../ranges.ts";
+import { type SpanId, SPANS } from "../ranges.ts";
 import { T } from "../text.ts";
 
 export function SpanChoice({

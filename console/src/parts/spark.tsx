@@ -12,18 +12,9 @@ export function Spark({ values, label }: { values: readonly number[]; label: str
 			`${((index / Math.max(1, values.length - 1)) * WIDTH).toFixed(1)},${(HEIGHT - 1.5 - (value / top) * (HEIGHT - 4)).toFixed(1)}`,
 	);
 	return (
-		<svg
-			className="spark"
-			viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-			preserveAspectRatio="none"
-			role="img"
-			aria-label={label}
-		>
+		<svg className="spark" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
 			{points.length > 1 ? (
-				<path
-					className="spark-area"
-					d={`M0,${HEIGHT} L${points.join(" L")} L${WIDTH},${HEIGHT} Z`}
-				/>
+				<path className="spark-area" d={`M0,${HEIGHT} L${points.join(" L")} L${WIDTH},${HEIGHT} Z`} />
 			) : null}
 			{points.length > 1 ? <polyline className="spark-line" points={points.join(" ")} /> : null}
 		</svg>

@@ -1,6 +1,5 @@
 /** What a job streams, as it comes: texts run together, other chunks stand one below the other. */
-import { useEffect, useEffectEvent, useMemo, useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useEffectEvent, useMemo, useState } from "react";
 import { useEvents } from "../events.ts";
 import { readExact } from "../exact.ts";
 import { textIn } from "../stream-text.ts";
@@ -13,15 +12,7 @@ const KEPT = 500;
 /**
  * Chunks from the first on, which moves no client's cursor (D7); `onEnd` when the job has ended.
  */
-export function StreamView({
-	endpoint,
-	job,
-	onEnd,
-}: {
-	endpoint: string;
-	job: string;
-	onEnd?: () => void;
-}): ReactNode {
+export function StreamView({ endpoint, job, onEnd }: { endpoint: string; job: string; onEnd?: () => void }): ReactNode {
 	const [values, setValues] = useState<readonly unknown[]>([]);
 	const [total, setTotal] = useState(0);
 	const ended = useEffectEvent(() => onEnd?.());
@@ -48,11 +39,7 @@ export function StreamView({
 	return (
 		<div className="stream" aria-busy={state === "open"}>
 			<p className="muted stream-state" {...(state === "over" ? { role: "status" } : {})}>
-				{state === "over"
-					? T.stream.over(total)
-					: total === 0
-						? T.stream.waiting
-						: T.stream.coming(total)}
+				{state === "over" ? T.stream.over(total) : total === 0 ? T.stream.waiting : T.stream.coming(total)}
 			</p>
 			{text !== undefined ? (
 				// oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard

@@ -30,14 +30,7 @@ interface TableProps<Row> {
 	isSelected?: (row: Row) => boolean;
 }
 
-export function Table<Row>({
-	label,
-	columns,
-	rows,
-	id,
-	leads,
-	isSelected,
-}: TableProps<Row>): ReactNode {
+export function Table<Row>({ label, columns, rows, id, leads, isSelected }: TableProps<Row>): ReactNode {
 	return (
 		<table className="table" role="table" onKeyDown={walk}>
 			<caption className="hidden">{label}</caption>
@@ -105,13 +98,7 @@ export function Pages({
 	);
 }
 
-function cellClass({
-	end,
-	main,
-}: {
-	end?: boolean | undefined;
-	main?: boolean | undefined;
-}): string {
+function cellClass({ end, main }: { end?: boolean | undefined; main?: boolean | undefined }): string {
 	return `${end ? "end" : ""} ${main ? "main" : ""}`.trim();
 }
 
@@ -127,19 +114,8 @@ function follow(event: MouseEvent<HTMLElement>, address: string | (() => void)):
 /** Moves the focus to the same link or button of the next or the last row. */
 function walk(event: KeyboardEvent<HTMLTableElement>): void {
 	const step =
-		event.key === "ArrowDown" || event.key === "j"
-			? 1
-			: event.key === "ArrowUp" || event.key === "k"
-				? -1
-				: 0;
-	if (
-		step === 0 ||
-		event.ctrlKey ||
-		event.metaKey ||
-		event.altKey ||
-		!(event.target instanceof HTMLElement)
-	)
-		return;
+		event.key === "ArrowDown" || event.key === "j" ? 1 : event.key === "ArrowUp" || event.key === "k" ? -1 : 0;
+	if (step === 0 || event.ctrlKey || event.metaKey || event.altKey || !(event.target instanceof HTMLElement)) return;
 	const row = event.target.closest("tr");
 	const focusable = (from: Element | null | undefined): HTMLElement[] =>
 		from ? [...from.querySelectorAll<HTMLElement>("a[href], button, input")] : [];

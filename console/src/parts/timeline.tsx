@@ -19,9 +19,7 @@ export function Timeline({ job }: { job: JobDetail }): ReactNode {
 					<li key={`${at}${event}${attempt ?? index}`} className={`tone-${toneOf(event)}`}>
 						<time dateTime={at} title={moment(new Date(at).getTime())}>
 							{timeOfDay(at)}
-							{index === 0 ? null : (
-								<span className="offset">+{duration(new Date(at).getTime() - began)}</span>
-							)}
+							{index === 0 ? null : <span className="offset">+{duration(new Date(at).getTime() - began)}</span>}
 						</time>
 						<span>{message}</span>
 					</li>

@@ -1,6 +1,5 @@
 /** Short news at the edge of the page: what was done, or the service's refusal with its code. */
-import { useSyncExternalStore } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useSyncExternalStore } from "react";
 import { after } from "../clock.ts";
 import { T } from "../text.ts";
 import { IconButton } from "./button.tsx";

@@ -1,14 +1,12 @@
 /** An input or an output in the way that shows it best, and in all others that fit. */
-import { useMemo, useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
 import { number } from "../format.ts";
 import { pretty } from "../exact.ts";
 import { previewOf } from "../job-error.ts";
 import { mediaIn } from "../media.ts";
 import { T } from "../text.ts";
-import { rowsOf, textOf, turnsOf, viewsOf } from "../views.ts";
-import type { Rows, Turn, ViewName } from "../views.ts";
+import { type Rows, rowsOf, textOf, type Turn, turnsOf, type ViewName, viewsOf } from "../views.ts";
 import { Copy } from "./copy.tsx";
 import { JsonView } from "./json-view.tsx";
 import { MarkdownView } from "./markdown-view.tsx";
@@ -47,15 +45,7 @@ export function ValueView({ value, label }: { value: unknown; label: string }): 
 	);
 }
 
-function Shown({
-	view,
-	value,
-	label,
-}: {
-	view: ViewName;
-	value: unknown;
-	label: string;
-}): ReactNode {
+function Shown({ view, value, label }: { view: ViewName; value: unknown; label: string }): ReactNode {
 	const text = textOf(value) ?? "";
 	const [turns, rows] = [turnsOf(value), rowsOf(value)];
 	if (view === "chat" && turns) return <Chat turns={turns} label={label} />;

@@ -22,8 +22,7 @@ function archive(
 	const list = Object.entries(all)
 		.map(([name, text]) => `${sha256(text)}  ${name}\n`)
 		.join("");
-	const last: [string, string][] =
-		sums === false ? [] : [["SHA256SUMS", sums === true ? list : sums]];
+	const last: [string, string][] = sums === false ? [] : [["SHA256SUMS", sums === true ? list : sums]];
 	return packTar(
 		[...Object.entries(all), ...last].map(([name, body]) => ({
 			header:
@@ -90,11 +89,7 @@ describe("D46: an archive", () => {
 	});
 
 	it.each<[string, Parameters<typeof archive>, RegExp]>([
-		[
-			"a newer form",
-			[{ "backup.json": INFO.replace('"format":1', '"format":2') }],
-			/newer form \(2/,
-		],
+		["a newer form", [{ "backup.json": INFO.replace('"format":1', '"format":2') }], /newer form \(2/],
 		["a file that is not listed", [{}, { sums: `${sha256(INFO)}  backup.json\n` }], /not listed/],
 		["no list", [{}, { sums: false }], /it was truncated/],
 		["a path out of its folder", [{ "../x": "1" }], /it contains '\.\.\/x'/],

@@ -1,17 +1,16 @@
 /** Reads the archive of a backup (D46): its form, and the digests of its entries. */
 import { createHash } from "node:crypto";
-import { createTarDecoder } from "modern-tar";
-import type { ParsedTarEntry } from "modern-tar";
+import { createTarDecoder, type ParsedTarEntry } from "modern-tar";
 import {
 	BACKUP_FORMAT,
+	backupInfo,
+	type BackupInfo,
 	DATABASE_NAME,
 	INFO_NAME,
-	SUMS_NAME,
-	backupInfo,
 	isEntryName,
 	parseSums,
+	SUMS_NAME,
 } from "../../core/backup.ts";
-import type { BackupInfo } from "../../core/backup.ts";
 
 /** Of the first and the last entry, bytes. */
 const MOST_TEXT = 64 * 2 ** 20;
@@ -29,17 +28,12 @@ export interface Archive {
 export type EntrySink = (name: string, pieces: AsyncIterable<Uint8Array>) => Promise<void>;
 
 /** Reads to the end. Throws {@link BadArchive}, and what `pieces` and `sink` throw. */
-export async function readArchive(
-	pieces: AsyncIterable<Uint8Array>,
-	sink: EntrySink = drain,
-): Promise<Archive> {
+export async function readArchive(pieces: AsyncIterable<Uint8Array>, sink: EntrySink = drain): Promise<Archive> {
 	const found = new Map<string, string>();
 	const files: Archive["files"] = [];
 	let info: BackupInfo | undefined;
 	let sums: Map<string, string> | undefined;
-	const entries = ReadableStream.from(readable(pieces)).pipeThrough(
-		createTarDecoder({ strict: true }),
-	);
+	const entries = ReadableStream.from(readable(pieces)).pipeThrough(createTarDecoder({ strict: true }));
 	for await (const entry of faults(entries)) {
 		const { name, size, type } = entry.header;
 		if (sums) throw new BadArchive(`${name} follows after ${SUMS_NAME}`);
@@ -81,11 +75,8 @@ function readInfo(text: string): BackupInfo {
 function compare(found: ReadonlyMap<string, string>, sums: ReadonlyMap<string, string>): void {
 	for (const [name, sum] of sums)
 		if (found.get(name) !== sum)
-			throw new BadArchive(
-				found.has(name) ? `the content of ${name} was changed` : `${name} is missing`,
-			);
-	for (const name of found.keys())
-		if (!sums.has(name)) throw new BadArchive(`${name} is not listed in ${SUMS_NAME}`);
+			throw new BadArchive(found.has(name) ? `the content of ${name} was changed` : `${name} is missing`);
+	for (const name of found.keys()) if (!sums.has(name)) throw new BadArchive(`${name} is not listed in ${SUMS_NAME}`);
 }
 
 /** The decoder reports errors of its source like its own: keeps them apart. */

@@ -7,10 +7,8 @@ import { makeFolder, replaceFileBy } from "../../durable-file.ts";
 import type { Action, ActionInput } from "../command.ts";
 import { CliError } from "../errors.ts";
 import type { ServiceClient } from "../service-client.ts";
-import { BadArchive, readArchive } from "./archive.ts";
-import type { Archive } from "./archive.ts";
-import { bytesText, transferBar } from "./transfer-bar.ts";
-import type { TransferBar } from "./transfer-bar.ts";
+import { type Archive, BadArchive, readArchive } from "./archive.ts";
+import { bytesText, transferBar, type TransferBar } from "./transfer-bar.ts";
 
 /** Names of backups in a folder; sorted, the oldest is first. */
 const NAME = /^sluice-\d{8}T\d{6}Z\.tar$/;
@@ -54,8 +52,7 @@ export const backup: Action = {
 
 function keepOf(text: string | undefined): number | undefined {
 	if (text === undefined) return undefined;
-	if (!/^[1-9]\d{0,5}$/.test(text))
-		throw new CliError(`--keep is ${text}; it must be a whole number from 1.`);
+	if (!/^[1-9]\d{0,5}$/.test(text)) throw new CliError(`--keep is ${text}; it must be a whole number from 1.`);
 	return Number(text);
 }
 
@@ -69,10 +66,7 @@ function nameOf(at: Date): string {
 }
 
 /** Writes what the service sends, while its digests are checked. */
-async function download(
-	service: ServiceClient,
-	file: string,
-): Promise<{ archive: Archive; bytes: number }> {
+async function download(service: ServiceClient, file: string): Promise<{ archive: Archive; bytes: number }> {
 	const stopped = new AbortController();
 	const stop = (): void => stopped.abort();
 	const bar = transferBar("copied");
@@ -110,10 +104,7 @@ async function download(
 }
 
 /** Shows how far the service is, on a terminal. */
-async function watch(
-	service: ServiceClient,
-	{ bar, until }: { bar: TransferBar; until: AbortSignal },
-): Promise<void> {
+async function watch(service: ServiceClient, { bar, until }: { bar: TransferBar; until: AbortSignal }): Promise<void> {
 	if (!process.stderr.isTTY) return;
 	while (!until.aborted) {
 		await systemClock.sleep(ASK_MS, until);

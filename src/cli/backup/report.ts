@@ -46,7 +46,5 @@ export function reportText(
 		["key", summary && keySentence(report.key, key)],
 	];
 	const known = fields.filter(([, value]) => value !== undefined);
-	return (
-		head + notes.map((note) => `${note}\n`).join("") + (known.length > 0 ? fieldList(known) : "")
-	);
+	return head + notes.map((note) => `${note}\n`).join("") + (known.length > 0 ? fieldList(known) : "");
 }

@@ -1,19 +1,10 @@
 /** `sluice restore`: puts the store of a backup in place (D46). */
-import {
-	linkSync,
-	lstatSync,
-	mkdtempSync,
-	readFileSync,
-	readdirSync,
-	renameSync,
-	rmSync,
-} from "node:fs";
+import { linkSync, lstatSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { loadStore } from "../../config/config.ts";
 import { DATABASE_NAME } from "../../core/backup.ts";
 import { createFile, flushFile, makeFolder } from "../../durable-file.ts";
-import { renewIdentity } from "../../stores.ts";
-import type { KeyPlace } from "../../stores.ts";
+import { type KeyPlace, renewIdentity } from "../../stores.ts";
 import type { Action } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { keyPlace, reportText } from "./report.ts";
@@ -30,8 +21,7 @@ export const restore: Action = {
 	flags: {
 		store: {
 			value: "STORE",
-			summary:
-				"where the store is made, as for sluice serve; must not exist (default SLUICE_STORE)",
+			summary: "where the store is made, as for sluice serve; must not exist (default SLUICE_STORE)",
 		},
 		"key-file": {
 			value: "FILE",
@@ -56,18 +46,14 @@ export const restore: Action = {
 		try {
 			const { archive, report } = await unpack(file, { folder, key });
 			if (report.problems.length > 0)
-				throw new CliError(
-					`${reportText(file, { report, archive, key })}Nothing was restored. Use another backup.`,
-					1,
-				);
+				throw new CliError(`${reportText(file, { report, archive, key })}Nothing was restored. Use another backup.`, 1);
 			if (flags["key-file"] !== undefined && report.key === "wrong")
 				throw new CliError(`${key.file} is not the key of this backup. Nothing was restored.`, 1);
 			const database = join(folder, DATABASE_NAME);
 			if (flags["new-identity"]) await renewed(database, key);
 			putInPlace(folder, path);
 			if (flags["key-file"] !== undefined && key.file !== own) copyKey(key.file, own);
-			if (flags["json"])
-				process.stdout.write(`${JSON.stringify({ store: path, ...archive.info, ...report })}\n`);
+			if (flags["json"]) process.stdout.write(`${JSON.stringify({ store: path, ...archive.info, ...report })}\n`);
 			else {
 				process.stdout.write(`Restored ${path}.\n${reportText(file, { report, archive, key })}`);
 				process.stderr.write(notes(path, report.key));
@@ -120,8 +106,7 @@ function putInPlace(folder: string, path: string): void {
 		linkSync(database, path);
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
-		if (code === "EEXIST")
-			throw new CliError(`${path} was made meanwhile; nothing was replaced.`, 1);
+		if (code === "EEXIST") throw new CliError(`${path} was made meanwhile; nothing was replaced.`, 1);
 		renameSync(database, path);
 	}
 	flushFile(path);

@@ -4,11 +4,9 @@ import { mkdir, open, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DATABASE_NAME } from "../../core/backup.ts";
 import { OWNER_FILE } from "../../durable-file.ts";
-import { verifyStore } from "../../stores.ts";
-import type { KeyPlace, StoreReport } from "../../stores.ts";
+import { type KeyPlace, type StoreReport, verifyStore } from "../../stores.ts";
 import { CliError } from "../errors.ts";
-import { BadArchive, readArchive } from "./archive.ts";
-import type { Archive } from "./archive.ts";
+import { type Archive, BadArchive, readArchive } from "./archive.ts";
 import { transferBar } from "./transfer-bar.ts";
 
 const PIECE_BYTES = 2 ** 20;
@@ -22,10 +20,7 @@ export interface Unpacked {
  * Unpacks `file` into the empty `folder`, flushed, and checks it. Throws {@link CliError} if the
  * archive or the store in it is not sound.
  */
-export async function unpack(
-	file: string,
-	{ folder, key }: { folder: string; key: KeyPlace },
-): Promise<Unpacked> {
+export async function unpack(file: string, { folder, key }: { folder: string; key: KeyPlace }): Promise<Unpacked> {
 	const { size } = await stat(file).catch((error: unknown) => {
 		throw new CliError(`${file} cannot be read: ${(error as Error).message}.`, 1);
 	});
@@ -38,15 +33,12 @@ export async function unpack(
 		}
 	}
 	try {
-		const archive = await readArchive(pieces(), (name, content) =>
-			writeEntry(join(folder, placeOf(name)), content),
-		);
+		const archive = await readArchive(pieces(), (name, content) => writeEntry(join(folder, placeOf(name)), content));
 		bar.stage("checking the store");
 		const report = await verifyStore(join(folder, DATABASE_NAME), { migrate: true, key });
 		return { archive, report };
 	} catch (error) {
-		if (error instanceof BadArchive)
-			throw new CliError(`${file} is not a complete backup: ${error.message}.`, 1);
+		if (error instanceof BadArchive) throw new CliError(`${file} is not a complete backup: ${error.message}.`, 1);
 		throw error instanceof CliError ? error : new CliError((error as Error).message, 1);
 	} finally {
 		bar.clear();

@@ -40,8 +40,7 @@ export const verify: Action = {
 						({ archive } = found);
 						return found.report;
 					});
-		if (flags["json"])
-			process.stdout.write(`${JSON.stringify({ file: path, ...archive?.info, ...report })}\n`);
+		if (flags["json"]) process.stdout.write(`${JSON.stringify({ file: path, ...archive?.info, ...report })}\n`);
 		else process.stdout.write(reportText(path, { report, ...(archive && { archive }), key }));
 		return report.problems.length > 0 || report.key === "wrong" ? 1 : 0;
 	},
@@ -77,10 +76,7 @@ function kindOf(path: string): "store" | "backup" {
 }
 
 /** Beside the backup, where there is space; else in the system's folder for temporary files. */
-async function inTemporaryFolder<T>(
-	beside: string,
-	use: (folder: string) => Promise<T>,
-): Promise<T> {
+async function inTemporaryFolder<T>(beside: string, use: (folder: string) => Promise<T>): Promise<T> {
 	const folder = temporaryFolder(beside);
 	const remove = (): void => rmSync(folder, { recursive: true, force: true });
 	process.once("exit", remove);

@@ -45,13 +45,11 @@ export function clientsText(q: BannerFacts): string {
 	const address = addressOf(q);
 	const inline = inlineOf(q);
 	const file = JSON.stringify(example?.path ?? "");
-	const pythonBody =
-		inline === undefined ? `open(${file}, "rb").read()` : `${JSON.stringify(inline)}.encode()`;
+	const pythonBody = inline === undefined ? `open(${file}, "rb").read()` : `${JSON.stringify(inline)}.encode()`;
 	const pythonHeaders = `{"Authorization": "Bearer ${key}", "Content-Type": "application/json"}`;
 	const request = `u.Request("${address}", ${pythonBody}, ${pythonHeaders})`;
 	const python = `import urllib.request as u; print(u.urlopen(${request}).read().decode())`;
-	const nodeBody =
-		inline === undefined ? `require("fs").readFileSync(${file})` : JSON.stringify(inline);
+	const nodeBody = inline === undefined ? `require("fs").readFileSync(${file})` : JSON.stringify(inline);
 	const init = `{ method: "POST", headers: { Authorization: "Bearer ${key}" }, body: ${nodeBody} }`;
 	const node = `fetch("${address}", ${init}).then((r) => r.text()).then(console.log)`;
 	return `${styled("bold", "Base addresses")}

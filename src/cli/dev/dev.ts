@@ -10,8 +10,7 @@ import { HEAP_FLAGS } from "../serve.ts";
 import { readTests } from "./hub-repository.ts";
 import { startDev } from "./service.ts";
 import { crashText, onStopSignal, print, session } from "./session.ts";
-import { devTarget } from "./target.ts";
-import type { DevTarget } from "./target.ts";
+import { devTarget, type DevTarget } from "./target.ts";
 import { runTests } from "./test-jobs.ts";
 
 export const dev: Action = {
@@ -32,8 +31,7 @@ export const dev: Action = {
 		},
 		run: { summary: "send test_input.json, or the first of .runpod/tests.json, as the first job" },
 		test: {
-			summary:
-				"run the tests of .runpod/tests.json, print a table and exit; exit code 1 if one fails",
+			summary: "run the tests of .runpod/tests.json, print a table and exit; exit code 1 if one fails",
 		},
 		fresh: { summary: "start with an empty queue instead of that of the last run" },
 		verbose: {
@@ -41,11 +39,7 @@ export const dev: Action = {
 			summary: "also debugging lines of the SDKs, whole stack traces, addresses for all clients",
 		},
 	},
-	examples: [
-		"sluice dev handler.ts",
-		"sluice dev path/to/repository --test",
-		"sluice dev -- python3 worker.py",
-	],
+	examples: ["sluice dev handler.ts", "sluice dev path/to/repository --test", "sluice dev -- python3 worker.py"],
 	env: { BROWSER: "program that the key o opens the console with" },
 	async run({ args: [path], flags, rest: command }) {
 		if (path !== undefined && command.length > 0)
@@ -87,9 +81,7 @@ async function testSession(target: DevTarget, flags: FlagValues): Promise<number
 		});
 		try {
 			worker.restart();
-			const stopped = requested.then(() =>
-				Promise.reject(new CliError("Interrupted before all tests had run.", 130)),
-			);
+			const stopped = requested.then(() => Promise.reject(new CliError("Interrupted before all tests had run.", 130)));
 			outcome = await Promise.race([runTests(calls, tests), crashed.promise, stopped]);
 		} finally {
 			await stop();

@@ -6,10 +6,7 @@ import { parseEnv } from "node:util";
 export const ENV_FILE = ".env";
 
 /** Its variables but for those that the shell has; none without the file. */
-export function envFileOf(
-	folder: string,
-	shell: Readonly<Record<string, string | undefined>>,
-): Record<string, string> {
+export function envFileOf(folder: string, shell: Readonly<Record<string, string | undefined>>): Record<string, string> {
 	let text: string;
 	try {
 		text = readFileSync(join(folder, ENV_FILE), "utf8");

@@ -7,9 +7,7 @@ import { CliError } from "../errors.ts";
 
 /** Preferred first. */
 const HANDLERS = ["handler", "rp_handler", "worker", "main", "index"].flatMap((name) =>
-	["", "src/"].flatMap((folder) =>
-		["py", "ts", "js", "mjs"].map((extension) => `${folder}${name}.${extension}`),
-	),
+	["", "src/"].flatMap((folder) => ["py", "ts", "js", "mjs"].map((extension) => `${folder}${name}.${extension}`)),
 );
 
 const TESTS_EXAMPLE = '{"tests": [{"name": "hello", "input": {"prompt": "hi"}, "timeout": 10000}]}';
@@ -49,9 +47,7 @@ export function findHandler(folder: string): string {
 
 const SCRIPT = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"];
 
-const WORKER_ENTRY = fileURLToPath(
-	new URL(`./worker-entry${extname(import.meta.filename)}`, import.meta.url),
-);
+const WORKER_ENTRY = fileURLToPath(new URL(`./worker-entry${extname(import.meta.filename)}`, import.meta.url));
 
 /** Starts the kit with what a script exports; undefined for other files. */
 export function scriptCommand(handler: string): string[] | undefined {
@@ -81,8 +77,7 @@ function dockerScript(folder: string): string | undefined {
 export function readHub(folder: string): HubSettings | undefined {
 	const hub = readJson(join(folder, ".runpod", "hub.json"));
 	if (hub === undefined) return undefined;
-	if (!isObject(hub))
-		throw new CliError(`${join(folder, ".runpod", "hub.json")} must contain a JSON object.`);
+	if (!isObject(hub)) throw new CliError(`${join(folder, ".runpod", "hub.json")} must contain a JSON object.`);
 	const config = isObject(hub["config"]) ? hub["config"] : {};
 	const { env, unset } = readEnv(config["env"]);
 	const title = hub["title"];
@@ -114,8 +109,7 @@ function readEnv(raw: unknown): Pick<HubSettings, "env" | "unset"> {
 		if (!isObject(entry) || typeof entry["key"] !== "string" || entry["key"] === "") continue;
 		const input = isObject(entry["input"]) ? entry["input"] : {};
 		const value = entry["value"] ?? defaultOf(input);
-		if (value === undefined || value === null || value === "" || typeof value === "object")
-			unset.push(entry["key"]);
+		if (value === undefined || value === null || value === "" || typeof value === "object") unset.push(entry["key"]);
 		else env[entry["key"]] = String(value as string | number | boolean);
 	}
 	return { env, unset };
@@ -136,8 +130,7 @@ export function hasTests(folder: string): boolean {
 export function readTests(folder: string): { tests: HubTest[]; env: Record<string, string> } {
 	const path = join(folder, ".runpod", "tests.json");
 	const file = readJson(path);
-	if (file === undefined)
-		throw new CliError(`${path} does not exist. Create it with tests: ${TESTS_EXAMPLE}`);
+	if (file === undefined) throw new CliError(`${path} does not exist. Create it with tests: ${TESTS_EXAMPLE}`);
 	const list = isObject(file) ? file["tests"] : undefined;
 	if (!Array.isArray(list) || list.length === 0)
 		throw new CliError(`${path} must contain at least one test: ${TESTS_EXAMPLE}`);
@@ -152,9 +145,7 @@ function readTest(raw: unknown, index: number, path: string): HubTest {
 	const { name, timeout } = raw;
 	if (timeout !== undefined && !(typeof timeout === "number" && timeout > 0))
 		throw new CliError(`${path}: tests[${index}].timeout must be a number of ms greater than 0.`);
-	const outputName = ["expected_output", "expectedOutput", "output"].find(
-		(member) => member in raw,
-	);
+	const outputName = ["expected_output", "expectedOutput", "output"].find((member) => member in raw);
 	return {
 		name: typeof name === "string" ? name : `test ${index + 1}`,
 		input: raw["input"],
@@ -193,9 +184,7 @@ export function hubNotes({ ignored, unset, env }: HubSettings): string[] {
 	const variables = Object.keys(env);
 	return [
 		...(variables.length > 0 ? [`From .runpod/hub.json: ${variables.join(", ")}.`] : []),
-		...(unset.length > 0
-			? [`No default; set them if the handler needs them: ${unset.join(", ")}.`]
-			: []),
+		...(unset.length > 0 ? [`No default; set them if the handler needs them: ${unset.join(", ")}.`] : []),
 		...(ignored.length > 0 ? [`Ignored, not supported: ${ignored.join(", ")}.`] : []),
 	];
 }

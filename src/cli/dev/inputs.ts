@@ -15,10 +15,7 @@ export interface SampleInput {
 }
 
 /** Read at each call: files may have changed. Throws {@link CliError}. */
-export function sampleInputs({
-	testInput,
-	folder,
-}: Pick<DevTarget, "testInput" | "folder">): SampleInput[] {
+export function sampleInputs({ testInput, folder }: Pick<DevTarget, "testInput" | "folder">): SampleInput[] {
 	const samples = testInput === undefined ? [] : [readTestInput(testInput)];
 	if (hasTests(folder))
 		for (const { name, input } of readTests(folder).tests)
@@ -31,17 +28,12 @@ function readTestInput(file: string): SampleInput {
 	if (!found.ok) throw new CliError(`${file} is not JSON: ${found.fault}`);
 	const { input } = found.texts;
 	if (input === undefined)
-		throw new CliError(
-			`${file} must be an object with a member "input", such as {"input": {"prompt": "hi"}}.`,
-		);
+		throw new CliError(`${file} must be an object with a member "input", such as {"input": {"prompt": "hi"}}.`);
 	return { name: basename(file), body: `{"input":${input}}` };
 }
 
 /** The input of the job submitted last that still has one; also of an earlier session. */
-export async function lastInput(
-	calls: Pick<JobCalls, "request">,
-	endpoint: string,
-): Promise<SampleInput | undefined> {
+export async function lastInput(calls: Pick<JobCalls, "request">, endpoint: string): Promise<SampleInput | undefined> {
 	const list = await calls.request(path`/v1/endpoints/${endpoint}/jobs?limit=1`);
 	const { jobs } = (await list.json()) as { jobs: { id: string }[] };
 	const [job] = jobs;
@@ -49,7 +41,5 @@ export async function lastInput(
 	const details = await calls.request(path`/v1/endpoints/${endpoint}/jobs/${job.id}`);
 	const found = membersOf(await details.text(), ["input"]);
 	const input = found.ok ? found.texts["input"] : undefined;
-	return input === undefined
-		? undefined
-		: { name: `the input of job ${job.id}`, body: `{"input":${input}}` };
+	return input === undefined ? undefined : { name: `the input of job ${job.id}`, body: `{"input":${input}}` };
 }

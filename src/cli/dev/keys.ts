@@ -22,10 +22,7 @@ export function keysText(actions: readonly KeyAction[]): string {
 }
 
 /** Calls the action of each key; undefined if stdin is no terminal. */
-export function listenToKeys(
-	actions: readonly KeyAction[],
-	onStop: () => void,
-): { close(): void } | undefined {
+export function listenToKeys(actions: readonly KeyAction[], onStop: () => void): { close(): void } | undefined {
 	const { stdin } = process;
 	if (!stdin.isTTY) return undefined;
 	function onData(data: Buffer): void {

@@ -1,15 +1,12 @@
 /** `sluice/worker` under `sluice dev`; also records whether `start` was called. */
-import { start as startWorker } from "../../worker/index.ts";
-import type { StartOptions } from "../../worker/index.ts";
+import { start as startWorker, type StartOptions } from "../../worker/index.ts";
 
 export * from "../../worker/index.ts";
 
 let started = false;
 
 /** As in the kit. */
-export function start<Input = any, Output = any>(
-	options: StartOptions<Input, Output>,
-): Promise<void> {
+export function start<Input = any, Output = any>(options: StartOptions<Input, Output>): Promise<void> {
 	started = true;
 	return startWorker(options);
 }

@@ -1,8 +1,7 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
-import { printEvents } from "./log-lines.ts";
-import type { JobReader } from "./log-lines.ts";
+import { type JobReader, printEvents } from "./log-lines.ts";
 
 const [endpoint, worker] = ["ep", "w"] as const;
 
@@ -30,8 +29,7 @@ function printer(read: Partial<JobReader> = {}) {
 		events,
 		unfinished,
 		queued: (id: string) => events.emit("job.queued", { endpoint, id }),
-		started: (id: string) =>
-			events.emit("job.started", { endpoint, id, worker, attempt: 1, waitedMs: 0 }),
+		started: (id: string) => events.emit("job.started", { endpoint, id, worker, attempt: 1, waitedMs: 0 }),
 		settled: (id: string, state: "COMPLETED" | "FAILED" = "COMPLETED") =>
 			events.emit("job.settled", { endpoint, id, state }),
 		returned: (id: string) => events.emit("job.returned", { endpoint, id, worker, why: "lost" }),
@@ -81,11 +79,7 @@ it("D36: chunks are printed before the end, once, also after a lost attempt; an 
 	q.started("a");
 	q.settled("a");
 	await vi.waitFor(() => expect(q.lines).toHaveLength(5));
-	expect(q.lines.slice(2)).toEqual([
-		"job a chunk one",
-		"job a chunk two\nlines",
-		"job a done in 0 ms, 2 chunks",
-	]);
+	expect(q.lines.slice(2)).toEqual(["job a chunk one", "job a chunk two\nlines", "job a done in 0 ms, 2 chunks"]);
 	expect(asked).toEqual([0, 1]);
 });
 

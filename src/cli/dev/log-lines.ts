@@ -1,7 +1,6 @@
 /** Output of a running `sluice dev` about jobs: steps, chunks, progress, results; and problems. */
 import type { Clock } from "../../clock.ts";
-import { eventBus } from "../../events.ts";
-import type { EventBus, EventName } from "../../events.ts";
+import { eventBus, type EventBus, type EventName } from "../../events.ts";
 import { log } from "../../log.ts";
 import { errorText } from "../job-error.ts";
 import { readable } from "../job-text.ts";
@@ -75,9 +74,7 @@ export function printEvents(q: {
 		const { signal } = attempt.lost;
 		for (let over = false; !over; ) {
 			const from = nextChunk.get(id) ?? 0;
-			const part = await read
-				.chunks(id, { from, signal })
-				.catch(() => ({ chunks: [], next: from, over: true }));
+			const part = await read.chunks(id, { from, signal }).catch(() => ({ chunks: [], next: from, over: true }));
 			for (const chunk of part.chunks) step(id, `chunk ${shortened(chunk)}`);
 			nextChunk.set(id, part.next);
 			attempt.chunks += part.chunks.length;
@@ -163,10 +160,7 @@ export function printEvents(q: {
 					if (!isEmpty) print(`output ${shortened(output)}`);
 				} else {
 					const reason = error === undefined ? "" : `: ${errorLines(error, verbose)}`;
-					step(
-						id,
-						`${stateStyled(state)}${duration}${count}${state === "CANCELLED" ? "" : reason}`,
-					);
+					step(id, `${stateStyled(state)}${duration}${count}${state === "CANCELLED" ? "" : reason}`);
 				}
 			});
 	});

@@ -4,22 +4,17 @@ import { isFinal } from "../../core/job-states.ts";
 import { stringOf } from "../../core/json/json-text.ts";
 import type { App } from "../../compose.ts";
 import { OWN_VARIABLES } from "../../config/options.ts";
-import { loadConfig } from "../../config/config.ts";
-import type { Config } from "../../config/config.ts";
-import { eventBus } from "../../events.ts";
-import type { EventBus } from "../../events.ts";
+import { type Config, loadConfig } from "../../config/config.ts";
+import { eventBus, type EventBus } from "../../events.ts";
 import { CliError } from "../errors.ts";
 import { membersOf } from "../json-members.ts";
-import { jobCalls } from "../submit/job-calls.ts";
-import type { JobCalls } from "../submit/job-calls.ts";
+import { jobCalls, type JobCalls } from "../submit/job-calls.ts";
 import { envFileOf } from "./dot-env.ts";
-import { printEvents } from "./log-lines.ts";
-import type { JobReader } from "./log-lines.ts";
+import { type JobReader, printEvents } from "./log-lines.ts";
 import type { DevState } from "./state.ts";
 import type { DevTarget } from "./target.ts";
 import { workerLine } from "./worker-lines.ts";
-import { devWorker } from "./worker-process.ts";
-import type { Crash, DevWorker, DevWorkers } from "./worker-process.ts";
+import { type Crash, devWorker, type DevWorker, type DevWorkers } from "./worker-process.ts";
 
 /** A running service; the worker starts at the first `restart`. */
 export interface DevSession {
@@ -183,8 +178,7 @@ function workerRegistry(
 function withoutSecrets(env: Env): Record<string, string> {
 	return Object.fromEntries(
 		Object.entries(env).filter(
-			(entry): entry is [string, string] =>
-				entry[1] !== undefined && !OWN_VARIABLES.includes(entry[0]),
+			(entry): entry is [string, string] => entry[1] !== undefined && !OWN_VARIABLES.includes(entry[0]),
 		),
 	);
 }
@@ -193,8 +187,7 @@ async function startService(options: DevOptions, events: EventBus): Promise<App>
 	const { port, print } = options;
 	// Keeps the service out of the memory of other commands.
 	const { startApp } = await import("../../compose.ts");
-	const start = (at: string): Promise<App> =>
-		startApp(configOf(at, options), { clock: systemClock, events, env: {} });
+	const start = (at: string): Promise<App> => startApp(configOf(at, options), { clock: systemClock, events, env: {} });
 	try {
 		return await start(port ?? DEFAULT_PORT);
 	} catch (error) {
@@ -204,9 +197,7 @@ async function startService(options: DevOptions, events: EventBus): Promise<App>
 			print(`Port ${DEFAULT_PORT} is in use; using a free port.`);
 			return await start("0");
 		}
-		const reason = inUse
-			? `port ${port} is in use. Leave --port out, or choose another.`
-			: (error as Error).message;
+		const reason = inUse ? `port ${port} is in use. Leave --port out, or choose another.` : (error as Error).message;
 		throw new CliError(`The service could not start: ${reason}`, 1);
 	}
 }
@@ -231,8 +222,6 @@ function configOf(port: string, { target, state, env }: DevOptions): Config {
 			}),
 	});
 	if (!loaded.ok)
-		throw new CliError(
-			loaded.problems.map((problem) => problem.replace(/^.*sluice\.yaml: /, "")).join("\n"),
-		);
+		throw new CliError(loaded.problems.map((problem) => problem.replace(/^.*sluice\.yaml: /, "")).join("\n"));
 	return loaded.config;
 }

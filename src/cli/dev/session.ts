@@ -7,21 +7,17 @@ import { styled } from "../style.ts";
 import { RefusedJob } from "../submit/job-calls.ts";
 import { banner, clientsText } from "./banner.ts";
 import { envFileOf } from "./dot-env.ts";
-import { lastInput, sampleInputs } from "./inputs.ts";
-import type { SampleInput } from "./inputs.ts";
-import { keysText, listenToKeys } from "./keys.ts";
-import type { KeyAction } from "./keys.ts";
+import { lastInput, type SampleInput, sampleInputs } from "./inputs.ts";
+import { type KeyAction, keysText, listenToKeys } from "./keys.ts";
 import { openPage } from "./open-page.ts";
-import { startDev } from "./service.ts";
-import type { DevSession } from "./service.ts";
+import { type DevSession, startDev } from "./service.ts";
 import { openState, refuseSecondSession } from "./state.ts";
 import type { DevTarget } from "./target.ts";
 import { sendSample } from "./test-jobs.ts";
 import { watchSources } from "./watch.ts";
 import type { Crash } from "./worker-process.ts";
 
-const NO_INPUT =
-	'No input to send: create test_input.json, such as {"input": {"prompt": "hi"}}, or send a job once.';
+const NO_INPUT = 'No input to send: create test_input.json, such as {"input": {"prompt": "hi"}}, or send a job once.';
 
 /** Returns the exit code. */
 export async function session(target: DevTarget, flags: FlagValues): Promise<number> {
@@ -43,9 +39,7 @@ export async function session(target: DevTarget, flags: FlagValues): Promise<num
 		port: flags["port"],
 		env: process.env,
 		onCrash: (crash) =>
-			print(
-				`${styled("red", crashText(crash))} It restarts when a source file in ${folder} changes.`,
-			),
+			print(`${styled("red", crashText(crash))} It restarts when a source file in ${folder} changes.`),
 	});
 	state.setUrl(dev.url);
 	const [first] = samples;
@@ -59,10 +53,7 @@ export async function session(target: DevTarget, flags: FlagValues): Promise<num
 			text: first.body,
 			...(target.testInput === undefined ? {} : { path: target.testInput }),
 		},
-		notes: [
-			...target.notes,
-			...(variables.length > 0 ? [`From .env: ${variables.join(", ")}.`] : []),
-		],
+		notes: [...target.notes, ...(variables.length > 0 ? [`From .env: ${variables.join(", ")}.`] : [])],
 	};
 	process.stdout.write(banner(facts));
 	if (verbose) process.stdout.write(clientsText(facts));
@@ -94,10 +85,7 @@ export async function session(target: DevTarget, flags: FlagValues): Promise<num
 	return 0;
 }
 
-async function sendFound(
-	{ calls }: DevSession,
-	find: () => Promise<SampleInput | undefined>,
-): Promise<void> {
+async function sendFound({ calls }: DevSession, find: () => Promise<SampleInput | undefined>): Promise<void> {
 	const sample = await find();
 	if (sample === undefined) print(NO_INPUT);
 	else await sendSample(calls, sample);
@@ -145,9 +133,7 @@ function keyActions(q: {
 						},
 					},
 				]),
-		...(samples.length === 0
-			? []
-			: [{ key: "l", what: "last input again", run: () => send(last) }]),
+		...(samples.length === 0 ? [] : [{ key: "l", what: "last input again", run: () => send(last) }]),
 		{ key: "c", what: "cancel", run: () => void dev.cancel().then(print) },
 		{ key: "r", what: "restart worker", run: () => dev.worker.restart() },
 		{

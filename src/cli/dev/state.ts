@@ -35,10 +35,7 @@ export async function refuseSecondSession(folder: string): Promise<void> {
 		signal: AbortSignal.timeout(ANSWER_MS),
 	}).catch(() => undefined);
 	if (answer?.ok)
-		throw new CliError(
-			`sluice dev already runs here at ${url}. Stop it first (Ctrl-C in its terminal).`,
-			1,
-		);
+		throw new CliError(`sluice dev already runs here at ${url}. Stop it first (Ctrl-C in its terminal).`, 1);
 }
 
 /** `fresh` empties the queue. Throws {@link CliError}. */
@@ -57,8 +54,7 @@ export function openState(q: { folder: string; fresh: boolean }): DevState {
 	const saved = read(file);
 	const key = saved.key ?? `dev_${randomBytes(18).toString("hex")}`;
 	const current: Saved = { key, worker: saved.worker };
-	const save = (change: Saved): void =>
-		replaceFile(file, `${JSON.stringify(Object.assign(current, change))}\n`);
+	const save = (change: Saved): void => replaceFile(file, `${JSON.stringify(Object.assign(current, change))}\n`);
 	save({});
 	return {
 		database,
@@ -95,8 +91,7 @@ interface Saved {
 function read(file: string): Saved {
 	try {
 		const saved = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
-		const text = (name: string): string | undefined =>
-			typeof saved[name] === "string" ? saved[name] : undefined;
+		const text = (name: string): string | undefined => (typeof saved[name] === "string" ? saved[name] : undefined);
 		return { key: text("key"), worker: text("worker"), url: text("url") };
 	} catch {
 		return {};

@@ -56,10 +56,7 @@ export function devTarget(q: {
 		);
 	const given = resolve(cwd, path);
 	const found = statSync(given, { throwIfNoEntry: false });
-	if (!found)
-		throw new CliError(
-			`${given} does not exist. Pass the file of a handler: sluice dev handler.py`,
-		);
+	if (!found) throw new CliError(`${given} does not exist. Pass the file of a handler: sluice dev handler.py`);
 	const folder = found.isDirectory() ? given : dirname(given);
 	const handler = found.isDirectory() ? findHandler(given) : given;
 	const hub = readHub(folder);
@@ -72,18 +69,14 @@ export function devTarget(q: {
 		...(hub?.name === undefined ? {} : { name: hub.name }),
 		env: hub?.env ?? {},
 		testInput: findTestInput([dirname(handler), folder]),
-		notes: [
-			...(hub ? hubNotes(hub) : []),
-			...(hasTests(folder) ? [`Run its tests: sluice dev ${path} --test`] : []),
-		],
+		notes: [...(hub ? hubNotes(hub) : []), ...(hasTests(folder) ? [`Run its tests: sluice dev ${path} --test`] : [])],
 	};
 }
 
 function commandOf(handler: string, env: Env, folder: string): Pick<DevTarget, "command" | "kit"> {
 	const script = scriptCommand(handler);
 	if (script) return { command: script, kit: true };
-	if (PYTHON.includes(extname(handler)))
-		return { command: [pythonFor(handler, env, folder), handler], kit: false };
+	if (PYTHON.includes(extname(handler))) return { command: [pythonFor(handler, env, folder), handler], kit: false };
 	throw new CliError(
 		`Cannot run ${basename(handler)}: unknown file type. Pass the whole command: sluice dev -- PROGRAM ${handler}`,
 	);
@@ -93,9 +86,7 @@ function commandOf(handler: string, env: Env, folder: string): Pick<DevTarget, "
 function pythonFor(handler: string, env: Env, folder: string): string {
 	const venvPython =
 		env["VIRTUAL_ENV"] === undefined
-			? [".venv", "venv"]
-					.map((name) => join(folder, name, "bin", "python"))
-					.find((path) => existsSync(path))
+			? [".venv", "venv"].map((name) => join(folder, name, "bin", "python")).find((path) => existsSync(path))
 			: undefined;
 	const python = venvPython ?? "python3";
 	const hasSdk = hasModule(python, "runpod", folder);

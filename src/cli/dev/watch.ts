@@ -1,6 +1,5 @@
 /** Watches source files and `.env`. Ignores other files: workers may write them. */
-import { readdirSync, statSync, watch } from "node:fs";
-import type { Dirent, FSWatcher } from "node:fs";
+import { type Dirent, type FSWatcher, readdirSync, statSync, watch } from "node:fs";
 import { extname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { ENV_FILE } from "./dot-env.ts";
@@ -83,12 +82,9 @@ export function watchSources({
 		await clock.sleep(SETTLE_MS, stopped.signal);
 		pending = false;
 		if (stopped.signal.aborted) return;
-		for (const path of watchers.keys())
-			if (!statSync(path, { throwIfNoEntry: false })) unwatchFolder(path);
+		for (const path of watchers.keys()) if (!statSync(path, { throwIfNoEntry: false })) unwatchFolder(path);
 		const current = scan();
-		const path = [...current.keys(), ...versions.keys()].find(
-			(each) => current.get(each) !== versions.get(each),
-		);
+		const path = [...current.keys(), ...versions.keys()].find((each) => current.get(each) !== versions.get(each));
 		versions = current;
 		if (path !== undefined) onChange(path);
 	}

@@ -5,8 +5,7 @@
 import { registerHooks } from "node:module";
 import { extname } from "node:path";
 import { pathToFileURL } from "node:url";
-import { start, wasStarted } from "./kit.ts";
-import type { StartOptions } from "./kit.ts";
+import { start, type StartOptions, wasStarted } from "./kit.ts";
 
 const KIT = new URL(`./kit${extname(import.meta.filename)}`, import.meta.url).href;
 
@@ -14,8 +13,7 @@ const KIT = new URL(`./kit${extname(import.meta.filename)}`, import.meta.url).hr
 function exportedHandler(module: Record<string, unknown>): StartOptions | undefined {
 	for (const value of [module["default"], module["handler"]]) {
 		if (typeof value === "function") return { handler: value as StartOptions["handler"] };
-		if (typeof (value as { handler?: unknown } | undefined)?.handler === "function")
-			return value as StartOptions;
+		if (typeof (value as { handler?: unknown } | undefined)?.handler === "function") return value as StartOptions;
 	}
 	return undefined;
 }
@@ -23,9 +21,7 @@ function exportedHandler(module: Record<string, unknown>): StartOptions | undefi
 // The handler's folder needs no installed package.
 registerHooks({
 	resolve: (specifier, context, next) =>
-		specifier === "sluice/worker"
-			? { url: KIT, format: "module", shortCircuit: true }
-			: next(specifier, context),
+		specifier === "sluice/worker" ? { url: KIT, format: "module", shortCircuit: true } : next(specifier, context),
 });
 
 // Exit if `sluice dev` is killed.

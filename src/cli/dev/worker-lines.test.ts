@@ -26,7 +26,5 @@ it("D36: what the handler writes stays, its colours on a terminal only", () => {
 	expect(workerLine(json("INFO", "step 1"), plain)).toBe("worker | INFO  j1 step 1");
 	expect(workerLine(json("ERROR", "no disk"), plain)).toBe("worker | ERROR j1 no disk");
 	expect(workerLine("\u001b[31mred\u001b[0m\u001b[2J", plain)).toBe("worker | red");
-	expect(workerLine("\u001b[31mred", { verbose: false, colours: true })).toBe(
-		"worker | \u001b[31mred\u001b[0m",
-	);
+	expect(workerLine("\u001b[31mred", { verbose: false, colours: true })).toBe("worker | \u001b[31mred\u001b[0m");
 });

@@ -5,8 +5,7 @@ import { printable, printableLines } from "../../core/terminal-text.ts";
 const SDK_MESSAGE = /^(?:Started|Finished|Stopped)\.$|^Jobs in (?:queue|progress): \d+$/;
 
 /** The end of the job has the same exception. */
-const SDK_EXCEPTION =
-	/^(?:The handler failed: |Captured Handler Exception$|\{[^]*"error_traceback")/;
+const SDK_EXCEPTION = /^(?:The handler failed: |Captured Handler Exception$|\{[^]*"error_traceback")/;
 
 /** A line of output (protocol B.9); undefined for one that only `--verbose` shows. */
 export function workerLine(
@@ -25,9 +24,7 @@ export function workerLine(
 	return `worker | ${level.padEnd(5)} ${about}${message.split("\n").map(printable).join("\n       | ")}`;
 }
 
-function sdkLine(
-	text: string,
-): { job: string | undefined; message: string; level: string } | undefined {
+function sdkLine(text: string): { job: string | undefined; message: string; level: string } | undefined {
 	if (!text.startsWith("{")) return undefined;
 	try {
 		const { requestId, message, level } = JSON.parse(text) as Record<string, unknown>;

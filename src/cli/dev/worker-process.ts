@@ -1,8 +1,7 @@
 /**
  * The worker process of `sluice dev`. After a crash it restarts when a source file changes (D36).
  */
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Clock } from "../../clock.ts";
@@ -78,8 +77,7 @@ export function devWorker(options: Options): DevWorker {
 			detached: true,
 			stdio: target.kit ? ["ignore", "pipe", "pipe", "ipc"] : ["ignore", "pipe", "pipe"],
 		});
-		for (const stream of [child.stdout, child.stderr])
-			createInterface({ input: stream! }).on("line", onLine);
+		for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream! }).on("line", onLine);
 		const closed = once(child, "close").then(
 			() => {},
 			() => {},
@@ -140,11 +138,9 @@ export function devWorker(options: Options): DevWorker {
 async function killGroup(clock: Clock, child: ChildProcess, graceMs: number): Promise<void> {
 	const { pid } = child;
 	if (pid === undefined) return;
-	const exited =
-		child.exitCode !== null || child.signalCode !== null ? Promise.resolve() : once(child, "exit");
+	const exited = child.exitCode !== null || child.signalCode !== null ? Promise.resolve() : once(child, "exit");
 	if (graceMs > 0 && signalGroup(pid, "SIGTERM")) {
-		for (let waited = 0; waited < graceMs && signalGroup(pid, 0); waited += CHECK_MS)
-			await clock.sleep(CHECK_MS);
+		for (let waited = 0; waited < graceMs && signalGroup(pid, 0); waited += CHECK_MS) await clock.sleep(CHECK_MS);
 	}
 	signalGroup(pid, "SIGKILL");
 	await exited;

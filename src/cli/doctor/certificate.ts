@@ -1,8 +1,6 @@
 /** `sluice doctor` check of the TLS certificate. */
-import { readCertificate } from "../../certificate.ts";
-import type { TlsFiles } from "../../certificate.ts";
-import { ok, problem, warning } from "../../core/finding.ts";
-import type { Finding } from "../../core/finding.ts";
+import { readCertificate, type TlsFiles } from "../../certificate.ts";
+import { type Finding, ok, problem, warning } from "../../core/finding.ts";
 
 const DAY_MS = 86_400_000;
 /** Automatic renewal begins weeks before the end: later it has failed. */

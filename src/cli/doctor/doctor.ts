@@ -2,8 +2,7 @@
 import { systemClock } from "../../clock.ts";
 import { OPTIONS } from "../../config/options.ts";
 import { loadConfig } from "../../config/config.ts";
-import { ok, problem } from "../../core/finding.ts";
-import type { Finding } from "../../core/finding.ts";
+import { type Finding, ok, problem } from "../../core/finding.ts";
 import { NO_HOSTS } from "../../core/hosts.ts";
 import type { EndpointToCheck } from "../../launchers/definition.ts";
 import type { Action, FlagValues } from "../command.ts";
@@ -13,13 +12,7 @@ import { readFile } from "../serve.ts";
 import { stateStyled } from "../style.ts";
 import { printable } from "../../core/terminal-text.ts";
 import { certificateFinding } from "./certificate.ts";
-import {
-	folderFindings,
-	launcherFindings,
-	nodeFinding,
-	portFinding,
-	storeFindings,
-} from "./machine.ts";
+import { folderFindings, launcherFindings, nodeFinding, portFinding, storeFindings } from "./machine.ts";
 import { postgresFindings } from "./postgres.ts";
 import { checkService, publicUrlFinding } from "./service.ts";
 
@@ -45,8 +38,7 @@ export const doctor: Action = {
 	async run({ flags, service }) {
 		const findings = await checkSetup(service.connection(), flags);
 		const problems = findings.filter(({ level }) => level === "problem").length;
-		if (flags["json"])
-			process.stdout.write(`${JSON.stringify({ ok: problems === 0, findings }, null, 2)}\n`);
+		if (flags["json"]) process.stdout.write(`${JSON.stringify({ ok: problems === 0, findings }, null, 2)}\n`);
 		else process.stdout.write(`${findings.map(findingText).join("")}\n${verdict(findings)}\n`);
 		return problems === 0 ? 0 : 1;
 	},
@@ -58,8 +50,7 @@ function findingText({ check, level, message, fix }: Finding): string {
 }
 
 function verdict(findings: readonly Finding[]): string {
-	const count = (of: Finding["level"]): number =>
-		findings.filter(({ level }) => level === of).length;
+	const count = (of: Finding["level"]): number => findings.filter(({ level }) => level === of).length;
 	const [problems, warnings] = [count("problem"), count("warning")];
 	const and = warnings === 0 ? "" : ` and ${warnings} ${warnings === 1 ? "warning" : "warnings"}`;
 	if (problems > 0) return `Found ${problems} ${problems === 1 ? "problem" : "problems"}${and}.`;
@@ -85,13 +76,10 @@ async function checkSetup(connection: Connection, flags: FlagValues): Promise<Fi
 		findings.push(...folderFindings(config.dataDir));
 		if (config.tls) findings.push(certificateFinding(config.tls, systemClock.wall()));
 		if (!service.answers && config.port !== 0) findings.push(await portFinding(config));
-		if (service.answers && config.publicUrl !== undefined)
-			findings.push(await publicUrlFinding(config.publicUrl));
+		if (service.answers && config.publicUrl !== undefined) findings.push(await publicUrlFinding(config.publicUrl));
 	} else
 		findings.push(
-			...loaded.problems.map((each) =>
-				problem("configuration", each, "Correct it; see docs/reference/config.md."),
-			),
+			...loaded.problems.map((each) => problem("configuration", each, "Correct it; see docs/reference/config.md.")),
 		);
 	// Launchers of a remote service cannot be checked from here.
 	const configured: readonly EndpointToCheck[] = loaded.ok ? loaded.config.endpoints : [];

@@ -2,10 +2,8 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname } from "node:path";
-import { ok, problem, warning } from "../../core/finding.ts";
-import type { Finding } from "../../core/finding.ts";
-import { NO_HOSTS } from "../../core/hosts.ts";
-import type { HostConfig } from "../../core/hosts.ts";
+import { type Finding, ok, problem, warning } from "../../core/finding.ts";
+import { type HostConfig, NO_HOSTS } from "../../core/hosts.ts";
 import { openToOthers } from "../../durable-file.ts";
 import type { EndpointToCheck } from "../../launchers/definition.ts";
 import { LAUNCHERS } from "../../launchers/index.ts";
@@ -50,8 +48,7 @@ export function storeFindings(path: string): Finding[] {
 				"Make room, or move the store with --store.",
 			),
 		];
-	if (free < DISK.little)
-		return [warning("disk", `Only ${space}.`, "Make room, or move the store with --store.")];
+	if (free < DISK.little) return [warning("disk", `Only ${space}.`, "Make room, or move the store with --store.")];
 	return [ok("store", `${path} can be written; ${space}.`)];
 }
 
@@ -65,13 +62,7 @@ export function folderFindings(path: string): Finding[] {
 		: [warning("folder", `Other users can list ${path}; they cannot read its files.`, fix)];
 }
 
-export async function portFinding({
-	host,
-	port,
-}: {
-	host: string;
-	port: number;
-}): Promise<Finding> {
+export async function portFinding({ host, port }: { host: string; port: number }): Promise<Finding> {
 	const server = createServer();
 	const code = await new Promise<string | undefined>((done) => {
 		server.once("error", (error: NodeJS.ErrnoException) => done(error.code ?? error.message));
@@ -84,11 +75,7 @@ export async function portFinding({
 			`Port ${port} on ${host} is in use by another program.`,
 			"End that program, or start the service with another --port.",
 		);
-	return problem(
-		"port",
-		`Listening on ${host}:${port} is not possible: ${code}.`,
-		"Choose another --host or --port.",
-	);
+	return problem("port", `Listening on ${host}:${port} is not possible: ${code}.`, "Choose another --host or --port.");
 }
 
 export async function launcherFindings(

@@ -1,9 +1,7 @@
 /** `sluice doctor` checks of a PostgreSQL store (D36). */
 import type { Clock } from "../../clock.ts";
-import { inspectPostgres } from "../../stores.ts";
-import type { Inspection, Standbys } from "../../stores.ts";
-import { ok, problem, warning } from "../../core/finding.ts";
-import type { Finding } from "../../core/finding.ts";
+import { type Inspection, inspectPostgres, type Standbys } from "../../stores.ts";
+import { type Finding, ok, problem, warning } from "../../core/finding.ts";
 
 /** Servers with a larger difference are not ready, ms. */
 const MAX_CLOCK_DIFFERENCE_MS = 1000;
@@ -97,9 +95,7 @@ function durabilityFinding(settings: Inspection["settings"]): Finding {
 			"Set both to on.",
 		);
 	const note =
-		synchronousCommit === "on"
-			? ""
-			: ` (Sluice overrides the server's synchronous_commit = ${synchronousCommit})`;
+		synchronousCommit === "on" ? "" : ` (Sluice overrides the server's synchronous_commit = ${synchronousCommit})`;
 	return ok("durability", `Commits are flushed to disk${note}.`);
 }
 

@@ -1,6 +1,5 @@
 /** `sluice doctor` checks of a running service: readiness, API key, clock, endpoints. */
-import { ok, problem, warning } from "../../core/finding.ts";
-import type { Finding } from "../../core/finding.ts";
+import { type Finding, ok, problem, warning } from "../../core/finding.ts";
 import type { EndpointToCheck } from "../../launchers/definition.ts";
 import { isManaged } from "../../launchers/index.ts";
 import { SET_URL, failureReason, noServiceAt, notSluice } from "../errors.ts";
@@ -42,15 +41,11 @@ const WAIT_FIXES: Readonly<Record<string, (id: string) => string>> = {
 	workers_crashing: (id) =>
 		"Read their last lines in the service's log, or run the handler with: sluice dev HANDLER. " +
 		`Settings: sluice endpoints get ${id}`,
-	no_gpu_free: () =>
-		"Give the service more GPUs (gpus in sluice.yaml), or other endpoints fewer (gpusPerWorker).",
+	no_gpu_free: () => "Give the service more GPUs (gpus in sluice.yaml), or other endpoints fewer (gpusPerWorker).",
 	paused: (id) => `sluice endpoints resume ${id}`,
 };
 
-export async function checkService(q: {
-	connection: Connection;
-	now: () => number;
-}): Promise<ServiceCheck> {
+export async function checkService(q: { connection: Connection; now: () => number }): Promise<ServiceCheck> {
 	const { now } = q;
 	const { base, key, keyFrom } = q.connection;
 	const alive = await fetchFrom(base, "/healthz");
@@ -62,11 +57,7 @@ export async function checkService(q: {
 	if (typeof alive === "string")
 		return failed(
 			false,
-			problem(
-				"service",
-				noServiceAt(base, alive),
-				"Start it with 'sluice serve', or set SLUICE_URL to its address.",
-			),
+			problem("service", noServiceAt(base, alive), "Start it with 'sluice serve', or set SLUICE_URL to its address."),
 		);
 	if (alive.status !== 200 || alive.json === undefined)
 		return failed(true, problem("service", notSluice(base, alive.status), SET_URL));
@@ -109,8 +100,7 @@ export async function checkService(q: {
 
 async function readyFinding(base: string): Promise<Finding> {
 	const ready = await fetchFrom(base, "/readyz");
-	if (typeof ready !== "string" && ready.status === 200)
-		return ok("service", `The service at ${base} is ready.`);
+	if (typeof ready !== "string" && ready.status === 200) return ok("service", `The service at ${base} is ready.`);
 	const reason = typeof ready === "string" || ready.error === undefined ? "." : `: ${ready.error}`;
 	const code = typeof ready === "string" ? undefined : (ready.json as { code?: unknown })?.code;
 	return problem(
@@ -163,25 +153,15 @@ async function endpointFindings(
 		);
 	if (jobs.inQueue > 0) findings.push(...(await waitFindings(get, id, jobs.inQueue)));
 	else if (!isManaged(launcher.type) && attached === 0)
-		findings.push(
-			warning(check, "No worker is attached: jobs will wait.", WAIT_FIXES["no_worker"]!(id)),
-		);
-	else if (paused)
-		findings.push(warning(check, "It is paused: jobs will wait.", WAIT_FIXES["paused"]!(id)));
+		findings.push(warning(check, "No worker is attached: jobs will wait.", WAIT_FIXES["no_worker"]!(id)));
+	else if (paused) findings.push(warning(check, "It is paused: jobs will wait.", WAIT_FIXES["paused"]!(id)));
 	if (findings.length > 0) return findings;
-	return [
-		ok(
-			check,
-			`${jobs.inQueue} jobs wait, ${workers.running} workers are busy, ${workers.idle} are idle.`,
-		),
-	];
+	return [ok(check, `${jobs.inQueue} jobs wait, ${workers.running} workers are busy, ${workers.idle} are idle.`)];
 }
 
 async function waitFindings(get: Fetcher, id: string, waiting: number): Promise<Finding[]> {
 	const query = new URLSearchParams({ status: "IN_QUEUE", limit: "1" });
-	const list = await read<{ jobs?: { id: string }[] }>(
-		get(path`/v1/endpoints/${id}/jobs?${query}`),
-	);
+	const list = await read<{ jobs?: { id: string }[] }>(get(path`/v1/endpoints/${id}/jobs?${query}`));
 	const job = list?.jobs?.[0]?.id;
 	if (job === undefined) return [];
 	const details = await read<{ reason?: { code: string; message: string } }>(

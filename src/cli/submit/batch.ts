@@ -5,12 +5,9 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { CliError } from "../errors.ts";
-import { submissionBody } from "./body.ts";
-import type { SubmissionMembers } from "./body.ts";
-import { RefusedJob } from "./job-calls.ts";
-import type { JobCalls } from "./job-calls.ts";
-import { linesOf } from "./results.ts";
-import type { Result, Results } from "./results.ts";
+import { submissionBody, type SubmissionMembers } from "./body.ts";
+import { type JobCalls, RefusedJob } from "./job-calls.ts";
+import { linesOf, type Result, type Results } from "./results.ts";
 
 export interface Batch {
 	calls: JobCalls;
@@ -53,8 +50,7 @@ export async function submitBatch(q: Batch): Promise<ReadonlyMap<string, number>
 		const result: Result = read.ok
 			? await runJob(q.calls, read.body, { index: at, key })
 			: refusal({ index: at, key }, read.fault);
-		if (result.status === "REFUSED")
-			q.warn(`Line ${at}: ${String(JSON.parse(result.error ?? '""'))}`);
+		if (result.status === "REFUSED") q.warn(`Line ${at}: ${String(JSON.parse(result.error ?? '""'))}`);
 		q.results.write(result);
 		count(result.status, end);
 	}
@@ -68,20 +64,14 @@ export async function submitBatch(q: Batch): Promise<ReadonlyMap<string, number>
 		}
 	}
 
-	const loops = Array.from({ length: q.concurrency }, () =>
-		submitLines().catch((error: unknown) => (fatal ??= error)),
-	);
+	const loops = Array.from({ length: q.concurrency }, () => submitLines().catch((error: unknown) => (fatal ??= error)));
 	await Promise.all(loops);
 	if (fatal !== undefined) throw fatal;
 	return counts;
 }
 
 /** A final rejection is also a result. */
-async function runJob(
-	calls: JobCalls,
-	body: string,
-	line: { index: number; key: string },
-): Promise<Result> {
+async function runJob(calls: JobCalls, body: string, line: { index: number; key: string }): Promise<Result> {
 	let id: string | undefined;
 	try {
 		id = await calls.submit(body, line.key);

@@ -21,12 +21,10 @@ export function submissionBody(
 ): { ok: true; body: string } | { ok: false; fault: string } {
 	const found = membersOf(text, SUBMISSION_JSON.members, SUBMISSION_JSON);
 	if (!found.ok) return { ok: false, fault: `It is not JSON: ${found.fault}` };
-	if (!found.object)
-		return { ok: false, fault: 'It must be a JSON object, such as {"prompt": "hello"}.' };
+	if (!found.object) return { ok: false, fault: 'It must be a JSON object, such as {"prompt": "hello"}.' };
 	const value = JSON.parse(text) as Record<string, unknown>;
 	const isSubmission =
-		isObject(value["input"]) &&
-		Object.keys(value).every((name) => SUBMISSION_MEMBERS.includes(name));
+		isObject(value["input"]) && Object.keys(value).every((name) => SUBMISSION_MEMBERS.includes(name));
 	const members = { ...(isSubmission ? found.texts : { input: text.trim() }), ...overrides };
 	const texts = Object.entries(members).flatMap(([name, member]) =>
 		member === undefined ? [] : [`${JSON.stringify(name)}:${member}`],

@@ -1,7 +1,6 @@
 /** Calls on the jobs of one endpoint, retried on temporary failures (D14, D36). */
 import type { Clock } from "../../clock.ts";
-import { isFinal } from "../../core/job-states.ts";
-import type { JobState } from "../../core/job-states.ts";
+import { isFinal, type JobState } from "../../core/job-states.ts";
 import { CliError, START_SERVICE, failureReason, noServiceAt, notSluiceError } from "../errors.ts";
 import { membersOf } from "../json-members.ts";
 import type { Connection } from "../connection.ts";
@@ -58,8 +57,7 @@ export function jobCalls(q: {
 	const { base, key, keyFrom } = q.connection;
 	let hasAnswered = false;
 
-	const sentenceOf = (text: string, status: number): string =>
-		serviceError(parseJson(text), { status, keyFrom });
+	const sentenceOf = (text: string, status: number): string => serviceError(parseJson(text), { status, keyFrom });
 
 	async function pause(ms: number, reason: string): Promise<void> {
 		onRetry(reason);
@@ -95,10 +93,7 @@ export function jobCalls(q: {
 				unavailableSince ??= clock.now();
 			}
 			if (unavailableSince !== undefined && clock.now() - unavailableSince > MAX_OUTAGE_MS)
-				throw new CliError(
-					`${reason} Run the same command again when the service is available.`,
-					1,
-				);
+				throw new CliError(`${reason} Run the same command again when the service is available.`, 1);
 			await pause(retryPause(response, tries), reason);
 		}
 	}
@@ -143,8 +138,7 @@ export function jobCalls(q: {
 				const text = await read(path`/v2/${endpoint}/status-sync/${id}?${wait}`);
 				const members = jobMembers(text, ["status", "output", "error"]);
 				const status = JSON.parse(members["status"]!) as JobState;
-				if (isFinal(status))
-					return { id, status, text, output: members["output"], error: members["error"] };
+				if (isFinal(status)) return { id, status, text, output: members["output"], error: members["error"] };
 			}
 		},
 	};
@@ -152,7 +146,6 @@ export function jobCalls(q: {
 
 function retryPause(response: Response | undefined, tries: number): number {
 	const retryAfterMs = Number(response?.headers.get("retry-after") ?? Number.NaN) * 1000;
-	if (Number.isFinite(retryAfterMs))
-		return Math.min(Math.max(retryAfterMs, RETRY_MS.first), MAX_RETRY_AFTER_MS);
+	if (Number.isFinite(retryAfterMs)) return Math.min(Math.max(retryAfterMs, RETRY_MS.first), MAX_RETRY_AFTER_MS);
 	return Math.min(RETRY_MS.first * 2 ** Math.min(tries, 10), RETRY_MS.max);
 }

@@ -56,9 +56,7 @@ export function barText(progress: Progress, elapsedMs: number): string {
 	const isKnown = count > 0 && elapsedMs >= RATE_AFTER_MS;
 	const rate = isKnown ? (count * 1000) / elapsedMs : undefined;
 	const left =
-		rate === undefined || !share || share >= 1
-			? ""
-			: `, ${spanText((elapsedMs * (1 - share)) / share)} left`;
+		rate === undefined || !share || share >= 1 ? "" : `, ${spanText((elapsedMs * (1 - share)) / share)} left`;
 	const pace = rate === undefined ? "" : `${rateText(rate)}/s${left}  `;
 	if (share === undefined) return `${pace}${text}`;
 	const filled = Math.round(Math.min(1, Math.max(0, share)) * WIDTH);

@@ -12,8 +12,7 @@ import { fileResults } from "./results.ts";
 const root = mkdtempSync(join(tmpdir(), "sluice-results-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-const line = (index: number): string =>
-	`{"index":${index},"status":"COMPLETED","key":"k${index}"}\n`;
+const line = (index: number): string => `{"index":${index},"status":"COMPLETED","key":"k${index}"}\n`;
 
 it.each([
 	["half a line", '{"index":3,"sta'],
@@ -22,11 +21,7 @@ it.each([
 	const path = join(mkdtempSync(join(root, "a-")), "r.jsonl");
 	writeFileSync(path, line(1) + line(2) + end);
 	const results = await fileResults(path);
-	expect([1, 2, 3].map((index) => results.known(index, `k${index}`))).toEqual([
-		"COMPLETED",
-		"COMPLETED",
-		undefined,
-	]);
+	expect([1, 2, 3].map((index) => results.known(index, `k${index}`))).toEqual(["COMPLETED", "COMPLETED", undefined]);
 	results.write({ index: 3, status: "COMPLETED", key: "k3" });
 	results.close();
 	expect(readFileSync(path, "utf8")).toBe(line(1) + line(2) + line(3));
@@ -81,10 +76,7 @@ it.skipIf(!STRACE)(
 		const calls = readFileSync(log, "utf8")
 			.split("\n")
 			.filter((each) => each.includes(place) && !each.includes("resumed"))
-			.map(
-				(each) =>
-					`${/\b(write|fsync|fdatasync)\(/.exec(each)?.[1]}${each.includes("r.jsonl>") ? "" : " folder"}`,
-			);
+			.map((each) => `${/\b(write|fsync|fdatasync)\(/.exec(each)?.[1]}${each.includes("r.jsonl>") ? "" : " folder"}`);
 		expect(calls.indexOf("fsync folder")).toBeGreaterThanOrEqual(0);
 		expect(calls.indexOf("fsync folder")).toBeLessThan(calls.indexOf("write"));
 		expect(calls.slice(calls.indexOf("write"), calls.lastIndexOf("write"))).toContain("fdatasync");

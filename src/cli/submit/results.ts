@@ -36,9 +36,7 @@ export interface Results {
 }
 
 /** `file`: `-` is standard input. `end`: offset after the line; `whole`: ends with a newline. */
-export async function* linesOf(
-	file: string,
-): AsyncGenerator<{ bytes: Buffer; end: number; whole: boolean }> {
+export async function* linesOf(file: string): AsyncGenerator<{ bytes: Buffer; end: number; whole: boolean }> {
 	let pieces: Buffer[] = [];
 	let end = 0;
 	const source = file === "-" ? process.stdin : createReadStream(file);
@@ -141,8 +139,7 @@ function openFlusher(file: number): { written(): void; close(): void } {
 			try {
 				fdatasyncSync(file);
 			} catch (error) {
-				if (!NOT_FLUSHABLE.has((error as NodeJS.ErrnoException).code ?? ""))
-					failure ??= error as NodeJS.ErrnoException;
+				if (!NOT_FLUSHABLE.has((error as NodeJS.ErrnoException).code ?? "")) failure ??= error as NodeJS.ErrnoException;
 			}
 			// A flush in progress closes the file.
 			if (!flushing) closeSync(file);

@@ -34,8 +34,7 @@ export async function submitOne(q: SingleJob): Promise<number> {
 
 function exitCodeOf({ id, status, error }: EndedJob): number {
 	if (status === "COMPLETED") return 0;
-	const reason =
-		error === undefined ? "." : `: ${printableLines(errorText(String(JSON.parse(error))))}`;
+	const reason = error === undefined ? "." : `: ${printableLines(errorText(String(JSON.parse(error))))}`;
 	process.stderr.write(`Job ${id} is ${status}${reason}\n`);
 	return 1;
 }
@@ -57,9 +56,7 @@ async function printChunks(calls: JobCalls, q: { endpoint: string; id: string })
 				lastId = event.id ?? lastId;
 				if (event.name === "end") done = true;
 				else if (event.name === "restart")
-					process.stderr.write(
-						"The job lost its worker and starts again; earlier chunks may be repeated.\n",
-					);
+					process.stderr.write("The job lost its worker and starts again; earlier chunks may be repeated.\n");
 				else {
 					process.stdout.write(`${outputOf(event.data)}\n`);
 					count += 1;
@@ -90,9 +87,7 @@ async function* serverSentEvents(
 			const lines = rest.slice(0, end).split("\n");
 			rest = rest.slice(end + 2);
 			const fields = (name: string): string[] =>
-				lines
-					.filter((line) => line.startsWith(`${name}: `))
-					.map((line) => line.slice(name.length + 2));
+				lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2));
 			const data = fields("data");
 			if (data.length > 0)
 				yield {

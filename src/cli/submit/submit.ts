@@ -14,8 +14,7 @@ import { submitOne } from "./single-job.ts";
 const FLAGS = {
 	input: {
 		value: "JSON",
-		summary:
-			"the input, @FILE, or @- for standard input; may be a whole submission such as test_input.json",
+		summary: "the input, @FILE, or @- for standard input; may be a whole submission such as test_input.json",
 	},
 	wait: { summary: "wait and print the output; exit code 1 if the job does not complete" },
 	stream: { summary: "print each chunk as it arrives, one per line" },
@@ -26,8 +25,7 @@ const FLAGS = {
 	webhook: { value: "URL", summary: "URL that is called when the job ends" },
 	file: {
 		value: "FILE",
-		summary:
-			"one input per line of JSON, - for standard input; run the same command again to resume",
+		summary: "one input per line of JSON, - for standard input; run the same command again to resume",
 	},
 	output: {
 		value: "FILE",
@@ -57,9 +55,7 @@ export const submit: Action = {
 	],
 	async run(input) {
 		checkFlags(input.flags);
-		return input.flags["file"] === undefined
-			? await submitInput(input)
-			: await submitFile(input, input.flags["file"]);
+		return input.flags["file"] === undefined ? await submitInput(input) : await submitFile(input, input.flags["file"]);
 	},
 };
 
@@ -67,13 +63,9 @@ function checkFlags(flags: FlagValues): void {
 	const { input, file } = flags;
 	if ((input === undefined) === (file === undefined))
 		throw new CliError("Pass either --input JSON or --file inputs.jsonl.");
-	const unusable = (file === undefined ? FILE_ONLY : SINGLE_ONLY).find(
-		(flag) => flags[flag] !== undefined,
-	);
+	const unusable = (file === undefined ? FILE_ONLY : SINGLE_ONLY).find((flag) => flags[flag] !== undefined);
 	if (unusable !== undefined)
-		throw new CliError(
-			`--${unusable} cannot be combined with --${file === undefined ? "input" : "file"}.`,
-		);
+		throw new CliError(`--${unusable} cannot be combined with --${file === undefined ? "input" : "file"}.`);
 }
 
 async function submitInput(input: ActionInput): Promise<number> {
@@ -122,8 +114,7 @@ async function submitFile(input: ActionInput, file: string): Promise<number> {
 		if (reason !== lastReason) bar.line(`${reason} Retrying.`);
 		lastReason = reason;
 	};
-	const results =
-		flags["output"] === undefined ? printedResults() : await fileResults(flags["output"]);
+	const results = flags["output"] === undefined ? printedResults() : await fileResults(flags["output"]);
 	const signal = interrupted();
 	let counts: ReadonlyMap<string, number>;
 	try {
@@ -152,9 +143,7 @@ async function submitFile(input: ActionInput, file: string): Promise<number> {
 		bar.clear();
 		results.close();
 	}
-	process.stderr.write(
-		flags["json"] ? `${JSON.stringify(Object.fromEntries(counts))}\n` : `${summary(counts)}.\n`,
-	);
+	process.stderr.write(flags["json"] ? `${JSON.stringify(Object.fromEntries(counts))}\n` : `${summary(counts)}.\n`);
 	return [...counts.keys()].every((status) => status === "COMPLETED") ? 0 : 1;
 }
 
@@ -162,12 +151,7 @@ async function submitFile(input: ActionInput, file: string): Promise<number> {
 function interrupted(): AbortSignal {
 	const controller = new AbortController();
 	const stop = (): void =>
-		controller.abort(
-			new CliError(
-				"Interrupted. Submitted jobs continue; run the same command again to resume.",
-				130,
-			),
-		);
+		controller.abort(new CliError("Interrupted. Submitted jobs continue; run the same command again to resume.", 130));
 	process.once("SIGINT", stop);
 	process.once("SIGTERM", stop);
 	return controller.signal;

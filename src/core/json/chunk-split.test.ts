@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { splitOutput as splitting } from "./chunk-split.ts";
-import type { SplitOutput } from "./chunk-split.ts";
+import { type SplitOutput, splitOutput as splitting } from "./chunk-split.ts";
 import { scanJson } from "./json-scan.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text).length;
@@ -70,25 +69,14 @@ function joins(source: Node, parts: readonly Node[]): boolean {
 			`"${parts.map((part) => part.text.slice(1, -1)).join("")}"` === source.text
 		);
 	}
-	if (parts.some((part) => part.items === undefined || part.text[0] !== source.text[0]))
-		return false;
-	const held = parts.flatMap((part) =>
-		part.items!.map((item) => ({ ...item, alone: part.items!.length === 1 })),
-	);
+	if (parts.some((part) => part.items === undefined || part.text[0] !== source.text[0])) return false;
+	const held = parts.flatMap((part) => part.items!.map((item) => ({ ...item, alone: part.items!.length === 1 })));
 	const fits = (item: number, from: number): boolean => {
 		const wanted = source.items![item];
 		if (wanted === undefined) return from === held.length;
-		if (
-			held[from]?.name === wanted.name &&
-			held[from].value.text === wanted.value.text &&
-			fits(item + 1, from + 1)
-		)
+		if (held[from]?.name === wanted.name && held[from].value.text === wanted.value.text && fits(item + 1, from + 1))
 			return true;
-		for (
-			let to = from;
-			to < held.length && held[to]!.alone && held[to]!.name === wanted.name;
-			to++
-		) {
+		for (let to = from; to < held.length && held[to]!.alone && held[to]!.name === wanted.name; to++) {
 			if (
 				joins(
 					wanted.value,
@@ -150,32 +138,23 @@ function mustFail(value: Node, room: number): boolean {
 	if (value.items !== undefined)
 		return (
 			room < 2 ||
-			value.items.some((item) =>
-				mustFail(item.value, room - 2 - (item.name === "" ? 0 : bytesOf(item.name) + 1)),
-			)
+			value.items.some((item) => mustFail(item.value, room - 2 - (item.name === "" ? 0 : bytesOf(item.name) + 1)))
 		);
 	if (!value.text.startsWith('"') || value.text === '""') return true;
-	const units =
-		value.text.slice(1, -1).match(/\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[^\\]/gsu) ?? [];
+	const units = value.text.slice(1, -1).match(/\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[^\\]/gsu) ?? [];
 	return units.some((part) => bytesOf(part) > room - 2);
 }
 
 /** What is wrong with the outcome, if anything. */
 function wrong(source: string, limit: number, split: SplitOutput): string | undefined {
-	if (split.ok === mustFail(read(source), limit))
-		return split.ok ? "should have failed" : "should not have failed";
+	if (split.ok === mustFail(read(source), limit)) return split.ok ? "should have failed" : "should not have failed";
 	if (!split.ok)
-		return /^The output cannot be split: .*\.$/.test(split.reason)
-			? undefined
-			: "the reason is no sentence";
+		return /^The output cannot be split: .*\.$/.test(split.reason) ? undefined : "the reason is no sentence";
 	if (bytesOf(source) <= limit)
-		return split.pieces.length === 1 && split.pieces[0] === source
-			? undefined
-			: "not the source itself";
+		return split.pieces.length === 1 && split.pieces[0] === source ? undefined : "not the source itself";
 	if (split.pieces.some((piece) => bytesOf(piece) > limit)) return "over the limit";
 	if (split.pieces.some((piece) => piece.includes("\uFFFD"))) return "cut inside a character";
-	if (split.pieces.some((piece) => !scanJson(new TextEncoder().encode(piece), { members: [] }).ok))
-		return "not JSON";
+	if (split.pieces.some((piece) => !scanJson(new TextEncoder().encode(piece), { members: [] }).ok)) return "not JSON";
 	return joins(read(source), split.pieces.map(read)) ? undefined : "does not join to the source";
 }
 
@@ -238,18 +217,8 @@ describe("D7: splitting the output of a chunk", () => {
 			'{"text":"j"}',
 			'{"b":2}',
 		]);
-		expect(pieces('[0,["abcdef",1],2]', 9)).toEqual([
-			"[0]",
-			'[["abc"]]',
-			'[["def"]]',
-			"[[1]]",
-			"[2]",
-		]);
-		expect(pieces('{"a":{"b":[1,2,3]}}', 16)).toEqual([
-			'{"a":{"b":[1]}}',
-			'{"a":{"b":[2]}}',
-			'{"a":{"b":[3]}}',
-		]);
+		expect(pieces('[0,["abcdef",1],2]', 9)).toEqual(["[0]", '[["abc"]]', '[["def"]]', "[[1]]", "[2]"]);
+		expect(pieces('{"a":{"b":[1,2,3]}}', 16)).toEqual(['{"a":{"b":[1]}}', '{"a":{"b":[2]}}', '{"a":{"b":[3]}}']);
 	});
 
 	it("D7: white space alone never makes a piece too large or a failure", () => {
@@ -280,8 +249,7 @@ describe("D7: splitting the output of a chunk", () => {
 		const split = splitOutput(`{"${"k".repeat(99_980)}":"${"x".repeat(100_000)}"}`, 100_000);
 		expect(split).toEqual({
 			ok: false,
-			reason:
-				"The output cannot be split: the names and brackets around its parts would take more than the parts.",
+			reason: "The output cannot be split: the names and brackets around its parts would take more than the parts.",
 		});
 	});
 
@@ -297,8 +265,7 @@ describe("D7: splitting the output of a chunk", () => {
 	/** How often it pauses: once for so many bytes that it reads or copies. */
 	function pausesOf(text: string): number {
 		let pauses = 0;
-		for (const steps = splitting(new TextEncoder().encode(text), 1_000_000); !steps.next().done; )
-			pauses += 1;
+		for (const steps = splitting(new TextEncoder().encode(text), 1_000_000); !steps.next().done; ) pauses += 1;
 		return pauses;
 	}
 

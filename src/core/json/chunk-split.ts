@@ -75,12 +75,10 @@ export function* splitOutput(source: Uint8Array, limit: number): Generator<void,
 		if (before !== 0) piece[length++] = before;
 		length = copy(start, end, length);
 		if (behind !== 0) piece[length++] = behind;
-		for (let at = around - 1; at >= 0; at--)
-			piece[length++] = frames[at]!.object ? END_OBJECT : END_ARRAY;
+		for (let at = around - 1; at >= 0; at--) piece[length++] = frames[at]!.object ? END_OBJECT : END_ARRAY;
 		total += length;
 		if (total > allowed)
-			reason =
-				"The output cannot be split: the names and brackets around its parts would take more than the parts.";
+			reason = "The output cannot be split: the names and brackets around its parts would take more than the parts.";
 		else pieces.push(utf8.decode(piece.subarray(0, length)));
 	};
 	const emitRun = (at: number) => {

@@ -51,8 +51,5 @@ function unitLength(source: Uint8Array, at: number, end: number): number {
 
 /** Whether the `\u` escape at `at` is D8.. to DB.. (digits "89ab") or DC.. to DF.. ("cdef"). */
 function isSurrogate(source: Uint8Array, at: number, digits: string): boolean {
-	return (
-		(source[at + 2]! | 0x20) === 0x64 &&
-		digits.includes(String.fromCharCode(source[at + 3]! | 0x20))
-	);
+	return (source[at + 2]! | 0x20) === 0x64 && digits.includes(String.fromCharCode(source[at + 3]! | 0x20));
 }

@@ -41,11 +41,7 @@ export function byteFault(state: number, byte: number, at: number): JsonFault {
 	}
 	const printable = byte > 0x20 && byte < 0x7f;
 	const found =
-		byte === 0x22
-			? "a double quote"
-			: printable
-				? `"${String.fromCharCode(byte)}"`
-				: `the byte ${hex(byte)}`;
+		byte === 0x22 ? "a double quote" : printable ? `"${String.fromCharCode(byte)}"` : `the byte ${hex(byte)}`;
 	return {
 		code: "syntax",
 		at,
@@ -55,8 +51,7 @@ export function byteFault(state: number, byte: number, at: number): JsonFault {
 
 /** For a text that ends in this state, after `at` bytes. */
 export function endFault(state: number, at: number): JsonFault {
-	if (state === START)
-		return { code: "empty", at, message: "Expected a JSON value, found nothing." };
+	if (state === START) return { code: "empty", at, message: "Expected a JSON value, found nothing." };
 	if (inCharacter(state))
 		return {
 			code: "encoding",

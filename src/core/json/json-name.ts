@@ -38,12 +38,7 @@ export function nameMatcher(names: readonly string[]): NameMatcher {
 	return { keep, match };
 }
 
-function find(
-	names: readonly string[],
-	bytes: Uint8Array,
-	start: number,
-	end: number,
-): string | undefined {
+function find(names: readonly string[], bytes: Uint8Array, start: number, end: number): string | undefined {
 	for (let at = start; at < end; at++) {
 		if (bytes[at] === 0x5c || bytes[at]! >= 0x80) {
 			const name: unknown = JSON.parse(`"${utf8.decode(bytes.subarray(start, end))}"`);

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { jsonScanner, scanJson } from "./json-scan.ts";
-import type { JsonScan, JsonScanOptions } from "./json-scan.ts";
+import { type JsonScan, jsonScanner, type JsonScanOptions, scanJson } from "./json-scan.ts";
 
 const utf8 = new TextEncoder();
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -65,31 +64,15 @@ const text = fc.tuple(space, valueText, space).map((parts) => parts.join(""));
 
 const interesting = fc.oneof(
 	fc.constantFrom(...utf8.encode('{}[]:,"\\-+.0123eEtrufalsn NaNInity\t\n/')),
-	fc.constantFrom(
-		0x00,
-		0x1f,
-		0x7f,
-		0x80,
-		0xbf,
-		0xc0,
-		0xc1,
-		0xc2,
-		0xe0,
-		0xed,
-		0xef,
-		0xf0,
-		0xf4,
-		0xf5,
-		0xff,
-	),
+	fc.constantFrom(0x00, 0x1f, 0x7f, 0x80, 0xbf, 0xc0, 0xc1, 0xc2, 0xe0, 0xed, 0xef, 0xf0, 0xf4, 0xf5, 0xff),
 );
 const mutated = fc
 	.tuple(
 		text,
-		fc.array(
-			fc.tuple(fc.nat(), interesting, fc.constantFrom("replace", "insert", "delete", "cut")),
-			{ minLength: 1, maxLength: 3 },
-		),
+		fc.array(fc.tuple(fc.nat(), interesting, fc.constantFrom("replace", "insert", "delete", "cut")), {
+			minLength: 1,
+			maxLength: 3,
+		}),
 	)
 	.map(([source, edits]) => {
 		const bytes = [...utf8.encode(source)];
@@ -165,8 +148,7 @@ describe("D5: which texts are JSON", () => {
 				fc.array(fc.nat(9)),
 				(bytes, sizes) => {
 					const whole = scanJson(bytes, options);
-					for (let at = 0; at <= bytes.length; at++)
-						expect(inPieces(bytes, [at], options)).toEqual(whole);
+					for (let at = 0; at <= bytes.length; at++) expect(inPieces(bytes, [at], options)).toEqual(whole);
 					expect(
 						inPieces(
 							bytes,
@@ -195,10 +177,7 @@ describe("D5: members of the outermost object", () => {
 		fc.constantFrom(...wanted, "inputs", "inpu", "other", "é".repeat(200)),
 		fc.array(fc.boolean(), { minLength: 13, maxLength: 13 }),
 	);
-	const object = fc.tuple(
-		fc.array(fc.tuple(name, space, space, valueText, space), { maxLength: 7 }),
-		space,
-	);
+	const object = fc.tuple(fc.array(fc.tuple(name, space, space, valueText, space), { maxLength: 7 }), space);
 
 	it("are found by name, escaped or not; the last of duplicates counts; offsets are of the source", () => {
 		fc.assert(
@@ -209,10 +188,7 @@ describe("D5: members of the outermost object", () => {
 					return `${before}"${escaped(plain, which)}"${behind}:${behind}${value}${end}`;
 				});
 				const bytes = utf8.encode(`${around}{${members.join(",")}}${around}`);
-				for (const scan of [
-					scanJson(bytes, { members: wanted }),
-					inPieces(bytes, sizes, { members: wanted }),
-				]) {
+				for (const scan of [scanJson(bytes, { members: wanted }), inPieces(bytes, sizes, { members: wanted })]) {
 					if (!scan.ok) throw new Error(scan.fault.message);
 					expect(
 						new Map(
@@ -222,8 +198,7 @@ describe("D5: members of the outermost object", () => {
 							]),
 						),
 					).toEqual(last);
-					for (const key of last.keys())
-						expect(scan.members[key]?.kind).toBe(scanKind(last.get(key)!));
+					for (const key of last.keys()) expect(scan.members[key]?.kind).toBe(scanKind(last.get(key)!));
 				}
 			}),
 			runs(2000),
@@ -295,13 +270,7 @@ describe("faults", () => {
 			`"${digits}1"`,
 		])
 			expect(codeOf(fine, options)).toBe("ok");
-		for (const long of [
-			`${digits}1`,
-			`-${digits}1`,
-			`[${digits}1]`,
-			`{"a":${digits}1}`,
-			` ${digits}1 `,
-		])
+		for (const long of [`${digits}1`, `-${digits}1`, `[${digits}1]`, `{"a":${digits}1}`, ` ${digits}1 `])
 			expect(codeOf(long, options)).toBe("digits");
 		expect(fault(`[-${digits}1]`, options)).toEqual({
 			code: "digits",
@@ -323,8 +292,7 @@ describe("faults", () => {
 			});
 			expect(codeOf(word)).toBe("nan");
 		}
-		for (const other of ["nan", "Na", "-NaN", "Inf", "inf", "+Infinity", "Nope"])
-			expect(codeOf(other)).toBe("syntax");
+		for (const other of ["nan", "Na", "-NaN", "Inf", "inf", "+Infinity", "Nope"]) expect(codeOf(other)).toBe("syntax");
 		expect(codeOf('"NaN Infinity"')).toBe("ok");
 	});
 
@@ -354,30 +322,18 @@ describe("faults", () => {
 		const messages: [string, string][] = [
 			["", "Expected a JSON value, found nothing."],
 			[" \n", "Expected a JSON value, found nothing."],
-			[
-				"\uFEFF{}",
-				"Expected a value at byte 0, found the byte 0xEF: a byte order mark is not allowed.",
-			],
+			["\uFEFF{}", "Expected a value at byte 0, found the byte 0xEF: a byte order mark is not allowed."],
 			["{'a':1}", 'Expected a member name in double quotes or "}" at byte 1, found "\'".'],
 			['{"é":1,}', 'Expected a member name in double quotes at byte 8, found "}".'],
 			["[1 2]", 'Expected "," or "]" at byte 3, found "2".'],
 			["[1}", 'Expected "," or "]" at byte 2, found "}".'],
 			["[tru]", 'Expected the rest of true at byte 4, found "]".'],
 			["input=1", 'Expected a value at byte 0, found "i".'],
-			[
-				"01",
-				'Expected the end of a number, ".", or an exponent (numbers have no leading zeros) at byte 1, found "1".',
-			],
+			["01", 'Expected the end of a number, ".", or an exponent (numbers have no leading zeros) at byte 1, found "1".'],
 			["{} x", 'Expected the end of the text at byte 3, found "x".'],
 			['{"a":', "The text is cut off after 5 bytes, where a value was expected."],
-			[
-				'"a',
-				"The text is cut off after 2 bytes, where the closing quote of a string was expected.",
-			],
-			[
-				'"a\tb"',
-				"The control character 0x09 at byte 2 is not allowed in a string: write it as an escape.",
-			],
+			['"a', "The text is cut off after 2 bytes, where the closing quote of a string was expected."],
+			['"a\tb"', "The control character 0x09 at byte 2 is not allowed in a string: write it as an escape."],
 		];
 		for (const [source, message] of messages) expect(fault(source)?.message).toBe(message);
 		expect(fault(Uint8Array.from([0x22, 0xff]))).toEqual({

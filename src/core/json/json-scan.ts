@@ -3,8 +3,7 @@
  * (D4, D5).
  */
 
-import { byteFault, depthFault, digitsFault, endFault, nanFault } from "./json-fault.ts";
-import type { JsonFault } from "./json-fault.ts";
+import { byteFault, depthFault, digitsFault, endFault, type JsonFault, nanFault } from "./json-fault.ts";
 import { nameMatcher } from "./json-name.ts";
 import {
 	ACTION,
@@ -188,10 +187,8 @@ export function jsonScanner(options: JsonScanOptions): JsonScanner {
 			if (tooMany !== undefined) return { ok: false, fault: tooMany };
 		}
 		const numberEnds =
-			depth === 0 &&
-			(state === ZERO || state === INTEGER || state === FRACTION || state === EXPONENT_DIGITS);
-		if ((state !== AFTER_TEXT && !numberEnds) || kind === undefined)
-			return { ok: false, fault: endFault(state, base) };
+			depth === 0 && (state === ZERO || state === INTEGER || state === FRACTION || state === EXPONENT_DIGITS);
+		if ((state !== AFTER_TEXT && !numberEnds) || kind === undefined) return { ok: false, fault: endFault(state, base) };
 		return { ok: true, kind, members, ascii };
 	};
 

@@ -120,8 +120,7 @@ between(AFTER_F4, 0x80, 0x8f, TWO_MORE);
 const DIGITS = "0123456789";
 on(MINUS, DIGITS, INTEGER);
 on(MINUS, "0", ZERO);
-for (const state of [ZERO, INTEGER, FRACTION, EXPONENT_DIGITS])
-	on(state, `${SPACE},]}`, END_NUMBER);
+for (const state of [ZERO, INTEGER, FRACTION, EXPONENT_DIGITS]) on(state, `${SPACE},]}`, END_NUMBER);
 for (const state of [ZERO, INTEGER]) on(state, ".", POINT);
 for (const state of [ZERO, INTEGER, FRACTION]) on(state, "eE", EXPONENT);
 on(INTEGER, DIGITS, INTEGER);

@@ -1,18 +1,13 @@
 /** Texts as strings, as blocks and in pieces. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { asOne, cut, piecesOf, release, share, sizeOf, stringOf } from "./json-text.ts";
-import type { JsonText } from "./json-text.ts";
+import { asOne, cut, type JsonText, piecesOf, release, share, sizeOf, stringOf } from "./json-text.ts";
 
 const encoder = new TextEncoder();
 
 /** Blocks of `bytes`, cut anywhere: also inside a character. */
 function blocksOf(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
-	const edges = [
-		0,
-		...cuts.map((at) => at % (bytes.length + 1)).toSorted((a, b) => a - b),
-		bytes.length,
-	];
+	const edges = [0, ...cuts.map((at) => at % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
 	return edges.slice(1).map((end, index) => bytes.slice(edges[index], end));
 }
 
@@ -37,16 +32,11 @@ describe("a text in blocks", () => {
 		fc.assert(
 			fc.property(blocks, fc.nat(), fc.nat(), (given, a, b) => {
 				const bytes = encoder.encode(given.text);
-				const [start, end] = [a, b]
-					.map((at) => at % (bytes.length + 1))
-					.toSorted((x, y) => x - y) as [number, number];
+				const [start, end] = [a, b].map((at) => at % (bytes.length + 1)).toSorted((x, y) => x - y) as [number, number];
 				const part = cut(given.blocks, start, end);
 				expect(Buffer.concat(part).equals(bytes.subarray(start, end))).toBe(true);
 				expect(
-					part.every(
-						(block) =>
-							block.length > 0 && given.blocks.some(({ buffer }) => buffer === block.buffer),
-					),
+					part.every((block) => block.length > 0 && given.blocks.some(({ buffer }) => buffer === block.buffer)),
 				).toBe(true);
 			}),
 		);
@@ -55,10 +45,7 @@ describe("a text in blocks", () => {
 	it("D5: is a string when all pieces are, so that what is small is never turned into bytes", () => {
 		expect(asOne("one")).toBe("one");
 		expect(piecesOf("a", "b")).toBe("ab");
-		expect(asOne(piecesOf("a", [encoder.encode("é")]))).toEqual([
-			encoder.encode("a"),
-			encoder.encode("é"),
-		]);
+		expect(asOne(piecesOf("a", [encoder.encode("é")]))).toEqual([encoder.encode("a"), encoder.encode("é")]);
 	});
 
 	it("has the characters of a string or the bytes of its blocks", () => {

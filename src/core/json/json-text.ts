@@ -27,9 +27,7 @@ export function stringOf(text: JsonText): string {
 
 /** Characters of a string, or bytes of blocks. */
 export function sizeOf(text: JsonText): number {
-	return typeof text === "string"
-		? text.length
-		: text.reduce((sum, block) => sum + block.length, 0);
+	return typeof text === "string" ? text.length : text.reduce((sum, block) => sum + block.length, 0);
 }
 
 /** Concatenates texts: one string if all are strings. */
@@ -62,22 +60,16 @@ export function release(text: JsonText): void {
 	const left = (readers.get(text) ?? 1) - 1;
 	if (left > 0) return void readers.set(text, left);
 	// A transfer to length 0 is the only way to free a buffer explicitly.
-	for (const { buffer } of text)
-		if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
+	for (const { buffer } of text) if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
 }
 
 /** Views (not copies) of the bytes from `start` to `end` (excluded). */
-export function cut<Block extends Uint8Array>(
-	blocks: readonly Block[],
-	start: number,
-	end: number,
-): Block[] {
+export function cut<Block extends Uint8Array>(blocks: readonly Block[], start: number, end: number): Block[] {
 	const within: Block[] = [];
 	let at = 0;
 	for (const block of blocks) {
 		const [from, to] = [Math.max(start - at, 0), Math.min(end - at, block.length)];
-		if (from < to)
-			within.push((from === 0 && to === block.length ? block : block.subarray(from, to)) as Block);
+		if (from < to) within.push((from === 0 && to === block.length ? block : block.subarray(from, to)) as Block);
 		at += block.length;
 	}
 	return within;

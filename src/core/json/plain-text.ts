@@ -25,8 +25,7 @@ export function plainEnd(bytes: Uint8Array, start: number): number {
 	while (at < near && PLAIN[bytes[at]!] === 1) at += 1;
 	if (at < near || at === size) return at;
 	// Words begin at multiples of four in memory.
-	for (; ((bytes.byteOffset + at) & 3) !== 0; at += 1)
-		if (at === size || PLAIN[bytes[at]!] !== 1) return at;
+	for (; ((bytes.byteOffset + at) & 3) !== 0; at += 1) if (at === size || PLAIN[bytes[at]!] !== 1) return at;
 	const words = new Int32Array(bytes.buffer, bytes.byteOffset + at, (size - at) >> 2);
 	let word = 0;
 	for (; word < words.length; word += 1) {

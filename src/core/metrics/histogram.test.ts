@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import {
 	addHistogram,
 	atMost,
+	type Histogram,
 	newHistogram,
 	observe,
 	packHistogram,
@@ -11,7 +12,6 @@ import {
 	sizeOfHistogram,
 	unpackHistogram,
 } from "./histogram.ts";
-import type { Histogram } from "./histogram.ts";
 
 function of(...durations: number[]): Histogram {
 	const made = newHistogram();
@@ -34,9 +34,7 @@ it("a percentile is within 5 % of the duration at its place", () => {
 it("two together are as one that saw all, also through text", () => {
 	fc.assert(
 		fc.property(DURATIONS, DURATIONS, (one, other) => {
-			const sum = unpackHistogram(
-				JSON.parse(JSON.stringify(packHistogram(of(...one)))) as number[],
-			);
+			const sum = unpackHistogram(JSON.parse(JSON.stringify(packHistogram(of(...one)))) as number[]);
 			addHistogram(sum, of(...other));
 			expect(sum).toEqual(of(...one, ...other));
 		}),

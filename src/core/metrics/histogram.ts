@@ -27,8 +27,7 @@ export function observe(histogram: Histogram, ms: number): void {
 
 /** Adds `from` to `to`. */
 export function addHistogram(to: Histogram, from: Histogram): void {
-	for (const [bucket, count] of from.counts)
-		to.counts.set(bucket, (to.counts.get(bucket) ?? 0) + count);
+	for (const [bucket, count] of from.counts) to.counts.set(bucket, (to.counts.get(bucket) ?? 0) + count);
 	to.sum += from.sum;
 }
 
@@ -49,10 +48,7 @@ export function atMost({ counts }: Histogram, power: number): number {
 /**
  * Quantiles, ms, as bucket middles; undefined without durations. `quantiles`: 0 to 1, ascending.
  */
-export function percentiles(
-	histogram: Histogram,
-	quantiles: readonly number[],
-): number[] | undefined {
+export function percentiles(histogram: Histogram, quantiles: readonly number[]): number[] | undefined {
 	const size = sizeOfHistogram(histogram);
 	if (size === 0) return undefined;
 	const sorted = [...histogram.counts].toSorted(([one], [other]) => one - other);

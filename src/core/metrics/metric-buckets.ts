@@ -1,6 +1,5 @@
 /** Metrics of an endpoint per minute or hour (D40). Buckets of several servers are added. */
-import type { Histogram } from "./histogram.ts";
-import { addHistogram, newHistogram, packHistogram, unpackHistogram } from "./histogram.ts";
+import { addHistogram, type Histogram, newHistogram, packHistogram, unpackHistogram } from "./histogram.ts";
 import type { JobState } from "../job-states.ts";
 
 /** Lengths of buckets. */
@@ -33,13 +32,7 @@ export const COUNTERS = ["submitted", ...OUTCOMES, "retried", "coldStarts"] as c
 export type Counter = (typeof COUNTERS)[number];
 
 /** Maxima are kept. Worker states as in `/health`. Stored in this order. */
-export const GAUGES = [
-	"queued",
-	"running",
-	"workersReady",
-	"workersBusy",
-	"workersStarting",
-] as const;
+export const GAUGES = ["queued", "running", "workersReady", "workersBusy", "workersStarting"] as const;
 export type Gauge = (typeof GAUGES)[number];
 
 export interface MetricBucket {
@@ -73,9 +66,7 @@ export function addMetricBucket(to: MetricBucket, from: MetricBucket): void {
 
 export function isEmpty({ counts, most, delay }: MetricBucket): boolean {
 	return (
-		COUNTERS.every((name) => counts[name] === 0) &&
-		GAUGES.every((name) => most[name] === 0) &&
-		delay.counts.size === 0
+		COUNTERS.every((name) => counts[name] === 0) && GAUGES.every((name) => most[name] === 0) && delay.counts.size === 0
 	);
 }
 
@@ -91,10 +82,7 @@ export function metricBucketText({ counts, most, delay, execution }: MetricBucke
 /** Reads {@link metricBucketText}; counters missing in an older version are 0. */
 export function readMetricBucket(text: string): MetricBucket {
 	const [counts = [], most = [], delay = [], execution = []] = JSON.parse(text) as number[][];
-	const named = <N extends string>(
-		names: readonly N[],
-		values: readonly number[],
-	): Record<N, number> =>
+	const named = <N extends string>(names: readonly N[], values: readonly number[]): Record<N, number> =>
 		Object.fromEntries(names.map((name, index) => [name, values[index] ?? 0])) as Record<N, number>;
 	return {
 		counts: named(COUNTERS, counts),

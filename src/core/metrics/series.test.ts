@@ -3,13 +3,13 @@ import { expect, it } from "vitest";
 import { observe } from "./histogram.ts";
 import { seriesOf } from "./series.ts";
 import {
-	MINUTE_MS,
 	isEmpty,
+	type MetricBucket,
+	metricBucketText,
+	MINUTE_MS,
 	newMetricBucket,
 	readMetricBucket,
-	metricBucketText,
 } from "./metric-buckets.ts";
-import type { MetricBucket } from "./metric-buckets.ts";
 
 function tallyOf(completed: number, queued: number, ...delays: number[]): MetricBucket {
 	const bucket = newMetricBucket();
@@ -62,9 +62,9 @@ it("a text of a version that counted less reads as zeros", () => {
 		...newMetricBucket(),
 		counts: { ...newMetricBucket().counts, submitted: 4 },
 	});
-	expect([
-		isEmpty(readMetricBucket("[]")),
-		isEmpty(tallyOf(0, 0, 5)),
-		isEmpty(tallyOf(0, 1)),
-	]).toEqual([true, false, false]);
+	expect([isEmpty(readMetricBucket("[]")), isEmpty(tallyOf(0, 0, 5)), isEmpty(tallyOf(0, 1))]).toEqual([
+		true,
+		false,
+		false,
+	]);
 });

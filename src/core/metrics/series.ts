@@ -1,8 +1,15 @@
 /** Buckets of an endpoint as chart series: one value per step, null where unknown. */
-import type { Histogram } from "./histogram.ts";
-import { percentiles } from "./histogram.ts";
-import { COUNTERS, GAUGES, addMetricBucket, newMetricBucket } from "./metric-buckets.ts";
-import type { Counter, Gauge, StepMs, MetricBucket } from "./metric-buckets.ts";
+import { type Histogram, percentiles } from "./histogram.ts";
+import {
+	addMetricBucket,
+	type Counter,
+	COUNTERS,
+	type Gauge,
+	GAUGES,
+	type MetricBucket,
+	newMetricBucket,
+	type StepMs,
+} from "./metric-buckets.ts";
 
 type Line = (number | null)[];
 
@@ -46,18 +53,15 @@ export function seriesOf({
 	}
 	const empty = newMetricBucket();
 	const steps: (MetricBucket | undefined)[] = [];
-	for (let at = from; at < to; at += step)
-		steps.push(sums.get(at) ?? (known.has(at) ? empty : undefined));
+	for (let at = from; at < to; at += step) steps.push(sums.get(at) ?? (known.has(at) ? empty : undefined));
 	const line = (value: (bucket: MetricBucket) => number): Line =>
 		steps.map((bucket) => (bucket ? value(bucket) : null));
 	return {
-		...(Object.fromEntries(
-			COUNTERS.map((name) => [name, line(({ counts }) => counts[name])]),
-		) as Record<Counter, Line>),
-		...(Object.fromEntries(GAUGES.map((name) => [name, line(({ most }) => most[name])])) as Record<
-			Gauge,
+		...(Object.fromEntries(COUNTERS.map((name) => [name, line(({ counts }) => counts[name])])) as Record<
+			Counter,
 			Line
 		>),
+		...(Object.fromEntries(GAUGES.map((name) => [name, line(({ most }) => most[name])])) as Record<Gauge, Line>),
 		delayMs: percentileLines(steps.map((bucket) => bucket?.delay)),
 		executionMs: percentileLines(steps.map((bucket) => bucket?.execution)),
 	};
@@ -66,17 +70,15 @@ export function seriesOf({
 /** The percentiles of one histogram; null without durations. */
 export function percentilesOf(histogram: Histogram): Record<QuantileName, number | null> {
 	const values = percentiles(histogram, Object.values(QUANTILES));
-	return Object.fromEntries(
-		Object.keys(QUANTILES).map((name, index) => [name, values?.[index] ?? null]),
-	) as Record<QuantileName, number | null>;
+	return Object.fromEntries(Object.keys(QUANTILES).map((name, index) => [name, values?.[index] ?? null])) as Record<
+		QuantileName,
+		number | null
+	>;
 }
 
 function percentileLines(histograms: readonly (Histogram | undefined)[]): Percentiles {
 	const values = histograms.map((histogram) => histogram && percentilesOf(histogram));
 	return Object.fromEntries(
-		Object.keys(QUANTILES).map((name) => [
-			name,
-			values.map((each) => each?.[name as QuantileName] ?? null),
-		]),
+		Object.keys(QUANTILES).map((name) => [name, values.map((each) => each?.[name as QuantileName] ?? null)]),
 	) as Percentiles;
 }

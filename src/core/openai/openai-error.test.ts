@@ -1,14 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ApiError, badRequest } from "../errors.ts";
-import type { Job } from "../job.ts";
-import { newJob } from "../job.ts";
-import {
-	failureBody,
-	failureInOutput,
-	failureOfJob,
-	failureOfRefusal,
-	failureOfError,
-} from "./openai-error.ts";
+import { type Job, newJob } from "../job.ts";
+import { failureBody, failureInOutput, failureOfJob, failureOfRefusal, failureOfError } from "./openai-error.ts";
 import { readPython } from "./python-literal.ts";
 
 const inner = {
@@ -85,15 +78,10 @@ describe("what a worker says", () => {
 		});
 	});
 
-	it.each(["200", "302", "399", "600", "999"])(
-		"D32: a status of %s is none for an error: 500",
-		(status) => {
-			expect(failureOfError(repr("x").replace("404", status)).status).toBe(500);
-			expect(failureOfError(JSON.stringify({ message: "x", code: Number(status) })).status).toBe(
-				500,
-			);
-		},
-	);
+	it.each(["200", "302", "399", "600", "999"])("D32: a status of %s is none for an error: 500", (status) => {
+		expect(failureOfError(repr("x").replace("404", status)).status).toBe(500);
+		expect(failureOfError(JSON.stringify({ message: "x", code: Number(status) })).status).toBe(500);
+	});
 
 	it("D32: all else is 500 with the text, never with a traceback", () => {
 		const plain = { status: 500, type: "server_error", param: null, code: "worker_failed" };
@@ -107,9 +95,9 @@ describe("what a worker says", () => {
 				}),
 			),
 		).toEqual({ ...plain, message: "no such model" });
-		expect(
-			failureOfError(JSON.stringify({ error_type: "x", error_traceback: "secret" })).message,
-		).not.toContain("secret");
+		expect(failureOfError(JSON.stringify({ error_type: "x", error_traceback: "secret" })).message).not.toContain(
+			"secret",
+		);
 		expect(failureOfError("handler: broke half way \ntraceback: secret")).toEqual({
 			...plain,
 			message: "broke half way",
@@ -119,9 +107,13 @@ describe("what a worker says", () => {
 	});
 
 	it("D32: an error with a word for a code is 500 and keeps it; what has no such type is null", () => {
-		expect(
-			failureOfError(JSON.stringify({ message: "x", type: 5, param: {}, code: "slow" })),
-		).toEqual({ status: 500, message: "x", type: "server_error", param: null, code: "slow" });
+		expect(failureOfError(JSON.stringify({ message: "x", type: 5, param: {}, code: "slow" }))).toEqual({
+			status: 500,
+			message: "x",
+			type: "server_error",
+			param: null,
+			code: "slow",
+		});
 	});
 
 	it("texts of any size and depth are taken", () => {
@@ -138,9 +130,7 @@ describe("what a worker says", () => {
 describe("readPython", () => {
 	it("reads plain values, and nothing else", () => {
 		expect(
-			readPython(
-				`{'a': [1, -2.5, 1e3, (), ('x',)], "b": {'c': True, 'd': False, 'e': None}, 'f': 'g\\n\\x41\\q'}`,
-			),
+			readPython(`{'a': [1, -2.5, 1e3, (), ('x',)], "b": {'c': True, 'd': False, 'e': None}, 'f': 'g\\n\\x41\\q'}`),
 		).toEqual({ a: [1, -2.5, 1000, [], ["x"]], b: { c: true, d: false, e: null }, f: "g\nA\\q" });
 		for (const text of [
 			"",
@@ -155,9 +145,7 @@ describe("readPython", () => {
 			"['\\U00110000'",
 		])
 			expect(readPython(text), text).toBeUndefined();
-		expect(readPython("{'__proto__': 1}")).toEqual(
-			Object.assign(Object.create(null), { ["__proto__"]: 1 }),
-		);
+		expect(readPython("{'__proto__': 1}")).toEqual(Object.assign(Object.create(null), { ["__proto__"]: 1 }));
 	});
 });
 
@@ -204,8 +192,7 @@ describe("ends of jobs", () => {
 		},
 		0,
 	);
-	const of = (change: Partial<Job>, error?: string) =>
-		failureOfJob({ job: { ...fresh, ...change }, error });
+	const of = (change: Partial<Job>, error?: string) => failureOfJob({ job: { ...fresh, ...change }, error });
 
 	it("D32: no worker in time is 503 and may be retried; a time-out is 504, a cancelled job 409, neither may", () => {
 		expect(of({ state: "TIMED_OUT" }, "waited")).toEqual({
@@ -231,9 +218,13 @@ describe("ends of jobs", () => {
 
 describe("refusals", () => {
 	it("D32: have the message and code of the table, the first bad field and when to come again", () => {
-		expect(failureOfRefusal(new ApiError("queue_full", { endpoint: "e", limit: 5 }))).toMatchObject(
-			{ status: 429, type: "rate_limit_error", code: "queue_full", param: null, retryAfter: 5 },
-		);
+		expect(failureOfRefusal(new ApiError("queue_full", { endpoint: "e", limit: 5 }))).toMatchObject({
+			status: 429,
+			type: "rate_limit_error",
+			code: "queue_full",
+			param: null,
+			retryAfter: 5,
+		});
 		expect(failureOfRefusal(new ApiError("unauthorized", { why: "No." }))).toMatchObject({
 			status: 401,
 			type: "authentication_error",

@@ -42,8 +42,7 @@ const ENDS = {
 	broken: {
 		status: 500,
 		code: "attempt_lost",
-		message:
-			"The worker was lost during its answer. The answer so far is incomplete; send the request again.",
+		message: "The worker was lost during its answer. The answer so far is incomplete; send the request again.",
 	},
 } as const;
 
@@ -78,8 +77,7 @@ export function failureByEnd(end: keyof typeof ENDS, message?: string): OpenAIFa
 /** The failure of a job that did not complete. */
 export function failureOfJob({ job, error }: JobResult): OpenAIFailure {
 	if (job.state === "CANCELLED") return failureByEnd("cancelled", error);
-	if (job.state === "TIMED_OUT")
-		return failureByEnd(job.startedAt === undefined ? "no_worker" : "timed_out", error);
+	if (job.state === "TIMED_OUT") return failureByEnd(job.startedAt === undefined ? "no_worker" : "timed_out", error);
 	return failureOfError(error ?? "The worker failed without a message.");
 }
 
@@ -101,20 +99,14 @@ export function failureOfError(text: string): OpenAIFailure {
 	const value = parsed(text) ?? (text.length <= MAX_ERROR ? readPython(text) : undefined);
 	const message =
 		messageOf(value) ??
-		(isObject(value) && "error_traceback" in value
-			? "The worker failed without a message."
-			: withoutTraceback(text));
+		(isObject(value) && "error_traceback" in value ? "The worker failed without a message." : withoutTraceback(text));
 	const relayed = /^vLLM returned HTTP (\d{3}): ?/.exec(message);
 	if (relayed) {
 		const body = message.slice(relayed[0].length);
 		const inner = parsed(body);
-		return failure(
-			within(Number(relayed[1])),
-			errorIn(inner) ?? { message: messageOf(inner) ?? body },
-		);
+		return failure(within(Number(relayed[1])), errorIn(inner) ?? { message: messageOf(inner) ?? body });
 	}
-	const error =
-		errorIn(value) ?? (isObject(value) && typeof value["message"] === "string" ? value : undefined);
+	const error = errorIn(value) ?? (isObject(value) && typeof value["message"] === "string" ? value : undefined);
 	return error ? failure(statusIn(error), error) : failure(500, { message, code: "worker_failed" });
 }
 
@@ -134,17 +126,13 @@ function errorIn(value: unknown): Record<string, unknown> | undefined {
 	if (!isObject(value)) return undefined;
 	if (value["object"] === "error" && typeof value["message"] === "string") return value;
 	const { error } = value;
-	return Object.keys(value).length === 1 && isObject(error) && typeof error["message"] === "string"
-		? error
-		: undefined;
+	return Object.keys(value).length === 1 && isObject(error) && typeof error["message"] === "string" ? error : undefined;
 }
 
 /** From an error record, an error object or an answer of vLLM's framework. */
 function messageOf(value: unknown): string | undefined {
 	if (!isObject(value)) return undefined;
-	return [value["error_message"], value["message"], value["detail"]].find(
-		(each) => typeof each === "string",
-	);
+	return [value["error_message"], value["message"], value["detail"]].find((each) => typeof each === "string");
 }
 
 /** Strips the SDK's wrapping of generator errors: `handler: <text> \ntraceback: <text>`. */

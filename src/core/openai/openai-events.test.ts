@@ -23,9 +23,7 @@ describe("eventText", () => {
 	});
 
 	it("D32: an element of a list is an event, and so is any other value, on one line", () => {
-		expect(whole([{ a: 1 }, "x"], [], { b: 2 })).toBe(
-			`data: {"a":1}\n\ndata: "x"\n\ndata: {"b":2}\n\n${DONE}`,
-		);
+		expect(whole([{ a: 1 }, "x"], [], { b: 2 })).toBe(`data: {"a":1}\n\ndata: "x"\n\ndata: {"b":2}\n\n${DONE}`);
 		const text = eventText();
 		expect(text.chunk('{\n "n": 12345678901234567890,\r\n "f": 1.0}')).toBe(
 			'data: {  "n": 12345678901234567890,  "f": 1.0}\n\n',

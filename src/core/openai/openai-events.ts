@@ -52,9 +52,7 @@ export function eventText(): EventText {
 				held = end === 0 ? held + text : text.slice(end);
 				return write(lines);
 			}
-			return (
-				flushed() + (elementsOf(output) ?? [output]).map((value) => write(event(value))).join("")
-			);
+			return flushed() + (elementsOf(output) ?? [output]).map((value) => write(event(value))).join("");
 		},
 		comment: () => (open() ? "" : ": waiting\n\n"),
 		end: () => flushed() + (done ? "" : write("data: [DONE]\n\n")),

@@ -14,9 +14,7 @@ function finished<T>(steps: Generator<unknown, T>): T {
 /** In blocks that cut anywhere. */
 function inBlocks(text: string, size: number): Uint8Array[] {
 	const bytes = new TextEncoder().encode(text);
-	return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
-		bytes.slice(at * size, (at + 1) * size),
-	);
+	return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.slice(at * size, (at + 1) * size));
 }
 
 describe("openaiInput", () => {
@@ -30,9 +28,13 @@ describe("openaiInput", () => {
 
 describe("elementsOf", () => {
 	it("gives the texts of the elements as they stand", () => {
-		expect(elementsOf('[ 1.0 ,{"a":[1,2],"b":"],"}, "x\\"],[" ,[],12345678901234567890 ]')).toEqual(
-			["1.0", '{"a":[1,2],"b":"],"}', '"x\\"],["', "[]", "12345678901234567890"],
-		);
+		expect(elementsOf('[ 1.0 ,{"a":[1,2],"b":"],"}, "x\\"],[" ,[],12345678901234567890 ]')).toEqual([
+			"1.0",
+			'{"a":[1,2],"b":"],"}',
+			'"x\\"],["',
+			"[]",
+			"12345678901234567890",
+		]);
 		for (const text of ["[]", "[ \n ]"]) expect(elementsOf(text)).toEqual([]);
 		for (const text of ["{}", '"[1]"', "1", "null"]) expect(elementsOf(text)).toBeUndefined();
 	});
@@ -40,11 +42,9 @@ describe("elementsOf", () => {
 	it("any array, printed in any way, is what its elements are", () => {
 		fc.assert(
 			fc.property(fc.array(fc.jsonValue()), fc.constantFrom(undefined, 1, "\t"), (list, space) => {
-				expect(
-					elementsOf(JSON.stringify(list, undefined, space))?.map(
-						(text) => JSON.parse(text) as unknown,
-					),
-				).toEqual(JSON.parse(JSON.stringify(list)));
+				expect(elementsOf(JSON.stringify(list, undefined, space))?.map((text) => JSON.parse(text) as unknown)).toEqual(
+					JSON.parse(JSON.stringify(list)),
+				);
 			}),
 		);
 	});
@@ -81,9 +81,7 @@ describe("a large result in blocks", () => {
 				(list, space, size) => {
 					const text = JSON.stringify(list, undefined, space);
 					const blocks = inBlocks(text, size);
-					expect([...resultAsChunks(blocks)].filter((each) => each !== undefined)).toEqual(
-						elementsOf(text),
-					);
+					expect([...resultAsChunks(blocks)].filter((each) => each !== undefined)).toEqual(elementsOf(text));
 					const single = finished(singleResult(blocks));
 					const expected = list.length > 1 ? text : elementsOf(text)![0];
 					expect(single === undefined ? single : stringOf(single).trim()).toBe(expected);
@@ -95,9 +93,7 @@ describe("a large result in blocks", () => {
 	it.each(["a text", "the only text of a list"])("D41: %s is cut into short ones", (kind) => {
 		const text = 'é😀"\\\n'.repeat(200_000);
 		const output = kind === "a text" ? text : [text];
-		const pieces = [...resultAsChunks(inBlocks(JSON.stringify(output), 262_144))].flatMap(
-			(each) => each ?? [],
-		);
+		const pieces = [...resultAsChunks(inBlocks(JSON.stringify(output), 262_144))].flatMap((each) => each ?? []);
 		expect(pieces.length).toBeGreaterThan(5);
 		for (const piece of pieces) expect(Buffer.byteLength(piece)).toBeLessThanOrEqual(262_144);
 		expect(pieces.map((piece) => JSON.parse(piece) as string).join("")).toBe(text);

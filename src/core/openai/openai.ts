@@ -1,8 +1,16 @@
 /** `/openai/*` (D32): the job for a request and the body for its result. JSON text is kept (D5). */
 import { scanJson } from "../json/json-scan.ts";
 import { splitOutput } from "../json/chunk-split.ts";
-import { asOne, BLOCK_BYTES, cut, piecesOf, sizeOf, stringOf } from "../json/json-text.ts";
-import type { JsonBlocks, JsonText } from "../json/json-text.ts";
+import {
+	asOne,
+	BLOCK_BYTES,
+	cut,
+	type JsonBlocks,
+	type JsonText,
+	piecesOf,
+	sizeOf,
+	stringOf,
+} from "../json/json-text.ts";
 import type { SubmissionOptions } from "../submission.ts";
 
 /** Maximum wait for a worker, ms: clients give up after that. */
@@ -109,8 +117,7 @@ function* piecesOfValue(blocks: JsonBlocks): Generator<string | undefined> {
 	let step = steps.next();
 	for (; !step.done; step = steps.next()) yield;
 	const split = step.value;
-	for (const piece of split.ok ? split.pieces : [stringOf(blocks).trim()])
-		yield* [piece, undefined];
+	for (const piece of split.ok ? split.pieces : [stringOf(blocks).trim()]) yield* [piece, undefined];
 }
 
 /** The `output` of a stored chunk, `{"output":...,"metrics":...}`. */

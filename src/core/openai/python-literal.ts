@@ -67,10 +67,7 @@ function reader(text: string): unknown {
 		}
 		const string = take(/'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"/sy);
 		if (string)
-			return (string[1] ?? string[2]!).replace(
-				/\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))/gs,
-				unescaped,
-			);
+			return (string[1] ?? string[2]!).replace(/\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))/gs, unescaped);
 		const number = take(/-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/y)?.[0];
 		if (number !== undefined) return Number(number);
 		const word = take(/None|True|False/y)?.[0];

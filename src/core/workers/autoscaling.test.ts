@@ -1,8 +1,7 @@
 /** How many workers are wanted: cases, what holds for every sample, and what holds over time. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { desiredWorkers } from "./autoscaling.ts";
-import type { Sample, ScaleRule } from "./autoscaling.ts";
+import { desiredWorkers, type Sample, type ScaleRule } from "./autoscaling.ts";
 
 const NOTHING: Sample = {
 	waiting: 0,
@@ -45,38 +44,18 @@ describe("desiredWorkers", () => {
 			{ waiting: 9, oldestWaitMs: 9000, busy: 1, starting: 1, sinceStartMs: 4001 },
 			3,
 		],
-		[
-			"one is on its way for each job that waits",
-			{ waiting: 1, oldestWaitMs: 9000, starting: 1 },
-			1,
-		],
-		[
-			"one is about to take what waits",
-			{ waiting: 1, oldestWaitMs: 60_000, idle: 1, idleFresh: 1 },
-			1,
-		],
+		["one is on its way for each job that waits", { waiting: 1, oldestWaitMs: 9000, starting: 1 }, 1],
+		["one is about to take what waits", { waiting: 1, oldestWaitMs: 60_000, idle: 1, idleFresh: 1 }, 1],
 		["the free one does not take what waits", { waiting: 1, oldestWaitMs: 4001, idle: 1 }, 2],
 		["jobs wait longer at the maximum", { waiting: 9, oldestWaitMs: 9000, busy: 3 }, 3],
 		["one idled too long", { idle: 2, idleTooLong: 1 }, 1],
 		["all idled too long", { idle: 3, idleTooLong: 3 }, 0],
 		["one idled too long while jobs wait", { waiting: 1, idle: 1, idleTooLong: 1 }, 1],
-		[
-			"one idled too long while another works: it stays warm",
-			{ busy: 1, idle: 1, idleTooLong: 1 },
-			2,
-		],
-		[
-			"two idled too long while another works: one stays warm",
-			{ busy: 1, idle: 2, idleTooLong: 2 },
-			2,
-		],
+		["one idled too long while another works: it stays warm", { busy: 1, idle: 1, idleTooLong: 1 }, 2],
+		["two idled too long while another works: one stays warm", { busy: 1, idle: 2, idleTooLong: 2 }, 2],
 		["idle, but not too long", { idle: 2 }, 2],
 		["one is not run by its platform, and nothing waits", { starting: 2, pendingTooLong: 1 }, 1],
-		[
-			"one is not run by its platform, and a job waits",
-			{ waiting: 1, starting: 1, pendingTooLong: 1 },
-			1,
-		],
+		["one is not run by its platform, and a job waits", { waiting: 1, starting: 1, pendingTooLong: 1 }, 1],
 		["more busy than the maximum", { busy: 5 }, 5],
 		["more than the maximum, some of them idle", { busy: 2, idle: 3 }, 3],
 		["one on its way out takes a place", { waiting: 1, stopping: 3 }, 0],
@@ -138,9 +117,7 @@ describe("desiredWorkers", () => {
 			scalerType: fc.constantFrom("QUEUE_DELAY" as const, "REQUEST_COUNT" as const),
 			scalerValue: fc.integer({ min: 1, max: 20 }),
 		})
-		.map(
-			({ min, more, ...rest }): ScaleRule => ({ workersMin: min, workersMax: min + more, ...rest }),
-		);
+		.map(({ min, more, ...rest }): ScaleRule => ({ workersMin: min, workersMax: min + more, ...rest }));
 	const presentIn = ({ busy, idle, starting }: Sample): number => busy + idle + starting;
 
 	it("D27, D28: never below the minimum or the busy, never above the maximum unless more are busy", () => {
@@ -148,14 +125,10 @@ describe("desiredWorkers", () => {
 			fc.property(samples, rules, (seen, rule) => {
 				const wanted = desiredWorkers(seen, rule);
 				expect(wanted).toBeGreaterThanOrEqual(
-					Math.max(
-						seen.busy,
-						Math.min(rule.workersMin, Math.max(presentIn(seen), rule.workersMax - seen.stopping)),
-					),
+					Math.max(seen.busy, Math.min(rule.workersMin, Math.max(presentIn(seen), rule.workersMax - seen.stopping))),
 				);
 				expect(wanted).toBeLessThanOrEqual(Math.max(rule.workersMax, seen.busy));
-				if (wanted > presentIn(seen))
-					expect(wanted + seen.stopping).toBeLessThanOrEqual(rule.workersMax);
+				if (wanted > presentIn(seen)) expect(wanted + seen.stopping).toBeLessThanOrEqual(rule.workersMax);
 			}),
 		);
 	});
@@ -177,9 +150,7 @@ describe("desiredWorkers", () => {
 		fc.assert(
 			fc.property(samples, rules, (seen, rule) => {
 				const low = { ...seen, waiting: 0, oldestWaitMs: 0, inProgress: 0, busyLow: seen.busy };
-				expect(desiredWorkers(low, rule)).toBeLessThanOrEqual(
-					Math.max(presentIn(low), rule.workersMin),
-				);
+				expect(desiredWorkers(low, rule)).toBeLessThanOrEqual(Math.max(presentIn(low), rule.workersMin));
 			}),
 		);
 	});
@@ -198,9 +169,7 @@ describe("desiredWorkers", () => {
 		fc.assert(
 			fc.property(samples, rules, (seen, rule) => {
 				fc.pre(seen.waiting > 0);
-				expect(desiredWorkers(seen, rule)).toBeGreaterThanOrEqual(
-					Math.min(presentIn(seen), rule.workersMax),
-				);
+				expect(desiredWorkers(seen, rule)).toBeGreaterThanOrEqual(Math.min(presentIn(seen), rule.workersMax));
 			}),
 		);
 	});
@@ -223,12 +192,7 @@ function run(q: {
 	coldMs: number;
 	arrivals: readonly { at: number; ms: number }[];
 	untilMs: number;
-	look: (facts: {
-		now: number;
-		workers: readonly Modelled[];
-		stopped: readonly Modelled[];
-		waiting: number;
-	}) => void;
+	look: (facts: { now: number; workers: readonly Modelled[]; stopped: readonly Modelled[]; waiting: number }) => void;
 }): void {
 	const { rule } = q;
 	const queue: { at: number; ms: number }[] = [];
@@ -237,8 +201,7 @@ function run(q: {
 	let lastStart = -Infinity;
 	for (let now = 0; now <= q.untilMs; now += 1000) {
 		while (arrivals[0] && arrivals[0].at <= now) queue.push(arrivals.shift()!);
-		const idleNow = (): Modelled[] =>
-			workers.filter((worker) => worker.readyAt <= now && worker.busyUntil <= now);
+		const idleNow = (): Modelled[] => workers.filter((worker) => worker.readyAt <= now && worker.busyUntil <= now);
 		for (const worker of idleNow()) {
 			const job = queue.shift();
 			if (job) worker.busyUntil = now + job.ms;
@@ -302,9 +265,7 @@ describe("over time", () => {
 					untilMs: 300_000,
 					look({ now, workers, stopped }) {
 						for (const worker of stopped)
-							expect(now - Math.max(worker.readyAt, worker.busyUntil)).toBeGreaterThanOrEqual(
-								world.idleTimeout * 1000,
-							);
+							expect(now - Math.max(worker.readyAt, worker.busyUntil)).toBeGreaterThanOrEqual(world.idleTimeout * 1000);
 						expect(workers.length).toBeGreaterThanOrEqual(world.rule.workersMin);
 						expect(workers.length).toBeLessThanOrEqual(world.rule.workersMax);
 					},

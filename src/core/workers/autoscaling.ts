@@ -39,15 +39,9 @@ export interface ScaleRule {
  */
 export function desiredWorkers(sample: Sample, rule: ScaleRule): number {
 	const present = sample.busy + sample.idle + sample.starting;
-	const wanted = Math.max(
-		demand(sample, rule, present),
-		present - surplus(sample),
-		rule.workersMin,
-	);
+	const wanted = Math.max(demand(sample, rule, present), present - surplus(sample), rule.workersMin);
 	const bounded = Math.max(Math.min(wanted, rule.workersMax), sample.busy);
-	return bounded <= present
-		? bounded
-		: Math.max(present, Math.min(bounded, rule.workersMax - sample.stopping));
+	return bounded <= present ? bounded : Math.max(present, Math.min(bounded, rule.workersMax - sample.stopping));
 }
 
 /** Workers that the jobs need. */

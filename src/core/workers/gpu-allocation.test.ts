@@ -1,8 +1,7 @@
 /** Who gets which GPU, and who goes for it: cases, and what holds for every machine. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MIN_STAY_MS, allocateGpus } from "./gpu-allocation.ts";
-import type { GpuHolder, GpuQuery } from "./gpu-allocation.ts";
+import { allocateGpus, type GpuHolder, type GpuQuery, MIN_STAY_MS } from "./gpu-allocation.ts";
 
 const NOW = 1_000_000;
 const idle = (worker: string, endpoint: string, gpus: number[], idleMs = 1000): GpuHolder => ({
@@ -33,11 +32,7 @@ const ask = (given: Partial<GpuQuery>): GpuQuery => ({
 describe("assignSlots", () => {
 	const cases: [string, Partial<GpuQuery>, object][] = [
 		["the lowest free number", { holders: [busy("w1", "b", [0])] }, { gpus: [1] }],
-		[
-			"as many as needed",
-			{ total: 4, needed: 2, holders: [busy("w1", "b", [1])] },
-			{ gpus: [0, 2] },
-		],
+		["as many as needed", { total: 4, needed: 2, holders: [busy("w1", "b", [1])] }, { gpus: [0, 2] }],
 		["none for a worker that needs none", { total: 0, needed: 0 }, { gpus: [] }],
 		["a busy one never makes room", { total: 1, holders: [busy("w1", "b", [0])] }, { evict: [] }],
 		[
@@ -45,21 +40,9 @@ describe("assignSlots", () => {
 			{ total: 1, holders: [{ ...busy("w1", "b", [0]), readyAt: undefined }] },
 			{ evict: [] },
 		],
-		[
-			"an idle one of the same endpoint never makes room",
-			{ total: 1, holders: [idle("w1", "a", [0])] },
-			{ evict: [] },
-		],
-		[
-			"an idle one of another endpoint makes room",
-			{ total: 1, holders: [idle("w1", "b", [0])] },
-			{ evict: ["w1"] },
-		],
-		[
-			"the longest idle one goes",
-			{ holders: [idle("w1", "b", [0], 10), idle("w2", "b", [1], 20)] },
-			{ evict: ["w2"] },
-		],
+		["an idle one of the same endpoint never makes room", { total: 1, holders: [idle("w1", "a", [0])] }, { evict: [] }],
+		["an idle one of another endpoint makes room", { total: 1, holders: [idle("w1", "b", [0])] }, { evict: ["w1"] }],
+		["the longest idle one goes", { holders: [idle("w1", "b", [0], 10), idle("w2", "b", [1], 20)] }, { evict: ["w2"] }],
 		[
 			"as many go as are needed",
 			{ needed: 2, holders: [idle("w1", "b", [0], 10), idle("w2", "b", [1], 20)] },
@@ -70,11 +53,7 @@ describe("assignSlots", () => {
 			{ needed: 2, holders: [idle("w1", "b", [0]), busy("w2", "b", [1])] },
 			{ evict: [] },
 		],
-		[
-			"nobody goes for more than the machine has",
-			{ needed: 3, holders: [idle("w1", "b", [0, 1])] },
-			{ evict: [] },
-		],
+		["nobody goes for more than the machine has", { needed: 3, holders: [idle("w1", "b", [0, 1])] }, { evict: [] }],
 		[
 			"nobody goes while enough are coming free",
 			{ total: 2, holders: [{ ...busy("w1", "b", [0]), stopping: true }, idle("w2", "b", [1])] },
@@ -144,10 +123,8 @@ describe("assignSlots", () => {
 					expect(holder.endpoint).not.toBe("a");
 					expect(NOW - holder.readyAt!).toBeGreaterThanOrEqual(MIN_STAY_MS);
 					expect(
-						present.filter(
-							(each) =>
-								each.endpoint === holder.endpoint && !each.stopping && !going.includes(each),
-						).length,
+						present.filter((each) => each.endpoint === holder.endpoint && !each.stopping && !going.includes(each))
+							.length,
 					).toBeGreaterThanOrEqual(min);
 				}
 				const coming = present

@@ -38,9 +38,7 @@ export function allocateGpus(q: GpuQuery): GpuAllocation {
 	const taken = new Set(q.holders.flatMap(({ gpus }) => gpus));
 	const free = Array.from({ length: q.total }, (_, gpu) => gpu).filter((gpu) => !taken.has(gpu));
 	if (free.length >= q.needed) return { gpus: free.slice(0, q.needed) };
-	const freeSoon = q.holders
-		.filter(({ stopping }) => stopping)
-		.reduce((sum, { gpus }) => sum + gpus.length, 0);
+	const freeSoon = q.holders.filter(({ stopping }) => stopping).reduce((sum, { gpus }) => sum + gpus.length, 0);
 	const missing = q.needed - free.length - freeSoon;
 	return { evict: missing > 0 ? selectEvictions(q, missing) : [] };
 }

@@ -1,7 +1,6 @@
 /** Which host a worker gets, as a table, and the sentence when none has a place. */
 import { describe, expect, it } from "vitest";
-import { hasImage, place } from "./placement.ts";
-import type { PlacementHost, PlacementQuery } from "./placement.ts";
+import { hasImage, place, type PlacementHost, type PlacementQuery } from "./placement.ts";
 
 const query: PlacementQuery = { gpuCount: 0, placement: "pack", image: "ocr:1" };
 const gpu = (id: string, q: { model?: string; memoryGb?: number; used?: boolean } = {}) => ({
@@ -26,13 +25,7 @@ function host(name: string, change: Partial<PlacementHost> = {}): PlacementHost 
 	};
 }
 
-type Case = [
-	title: string,
-	Partial<PlacementQuery>,
-	PlacementHost[],
-	host: string,
-	gpus?: string[],
-];
+type Case = [title: string, Partial<PlacementQuery>, PlacementHost[], host: string, gpus?: string[]];
 
 describe("place", () => {
 	it.each<Case>([
@@ -96,11 +89,7 @@ describe("place", () => {
 			{ gpuCount: 1, gpu: { memoryMinGb: 20 } },
 			[
 				host("a", {
-					gpus: [
-						gpu("1", { memoryGb: 80 }),
-						gpu("2", { memoryGb: 16.1 }),
-						gpu("3", { memoryGb: 24.2 }),
-					],
+					gpus: [gpu("1", { memoryGb: 80 }), gpu("2", { memoryGb: 16.1 }), gpu("3", { memoryGb: 24.2 })],
 				}),
 			],
 			"a",

@@ -44,14 +44,10 @@ export function place(query: PlacementQuery, all: readonly PlacementHost[]): Pla
 	);
 	if (hosts.length === 0) return { reason: noneNamed(wanted ?? [], all) };
 	const found = hosts.map((host) => ({ host, gpus: fit(query, host) }));
-	const fitting = found.flatMap(({ host, gpus }) =>
-		typeof gpus === "string" ? [] : [{ host, gpus }],
-	);
+	const fitting = found.flatMap(({ host, gpus }) => (typeof gpus === "string" ? [] : [{ host, gpus }]));
 	const [best] = fitting.toSorted((a, b) => compare(query, a.host, b.host));
 	if (best) return { host: best.host.name, gpus: best.gpus.map(({ id }) => id) };
-	const why = found.flatMap(({ host, gpus }) =>
-		typeof gpus === "string" ? [`${host.name}: ${gpus}`] : [],
-	);
+	const why = found.flatMap(({ host, gpus }) => (typeof gpus === "string" ? [`${host.name}: ${gpus}`] : []));
 	return { reason: `No host has a place for a worker: ${why.join("; ")}.` };
 }
 
@@ -91,10 +87,7 @@ function fit(query: PlacementQuery, host: PlacementHost): readonly HostGpu[] | s
 }
 
 function suits({ model, memoryGb }: HostGpu, need: GpuNeed = {}): boolean {
-	return (
-		model.toLowerCase().includes((need.model ?? "").toLowerCase()) &&
-		memoryGb >= (need.memoryMinGb ?? 0)
-	);
+	return model.toLowerCase().includes((need.model ?? "").toLowerCase()) && memoryGb >= (need.memoryMinGb ?? 0);
 }
 
 function kindText({ model, memoryMinGb }: GpuNeed = {}): string {

@@ -7,8 +7,7 @@ const SHARED_JOB_LIST = { from: [1, 7, 11], to: [1, 10, 0] } as const;
 export function sdkWarning(version: string): string | undefined {
 	const parts = version.split(".").map(Number);
 	if (parts.length !== 3 || parts.some(Number.isNaN)) return undefined;
-	if (compare(parts, SHARED_JOB_LIST.from) < 0 || compare(parts, SHARED_JOB_LIST.to) > 0)
-		return undefined;
+	if (compare(parts, SHARED_JOB_LIST.from) < 0 || compare(parts, SHARED_JOB_LIST.to) > 0) return undefined;
 	return (
 		`SDK ${version} mixes up the job lists of workers that share a network volume: running jobs ` +
 		"may be considered lost. Use 1.10.1 or newer."

@@ -5,9 +5,7 @@ import { pingIntervalMs, workerEnv } from "./worker-env.ts";
 
 describe("worker-env", () => {
 	it("D36: the variables, with the placeholders standing literally", () => {
-		expect(
-			workerEnv({ url: "http://h:1", endpoint: "e", worker: "w", token: "t", leaseMs: 20_000 }),
-		).toEqual({
+		expect(workerEnv({ url: "http://h:1", endpoint: "e", worker: "w", token: "t", leaseMs: 20_000 })).toEqual({
 			RUNPOD_WEBHOOK_GET_JOB: "http://h:1/worker/e/job-take/$ID?gpu=none",
 			RUNPOD_WEBHOOK_POST_OUTPUT: "http://h:1/worker/e/job-done/$RUNPOD_POD_ID/$ID?gpu=none",
 			RUNPOD_WEBHOOK_POST_STREAM: "http://h:1/worker/e/job-stream/$RUNPOD_POD_ID/$ID?gpu=none",
@@ -21,9 +19,9 @@ describe("worker-env", () => {
 	});
 
 	it("D36: for many replicas the worker id comes from elsewhere", () => {
-		expect(
-			workerEnv({ url: "http://h:1", endpoint: "e", token: "t", leaseMs: 20_000 }),
-		).not.toHaveProperty("RUNPOD_POD_ID");
+		expect(workerEnv({ url: "http://h:1", endpoint: "e", token: "t", leaseMs: 20_000 })).not.toHaveProperty(
+			"RUNPOD_POD_ID",
+		);
 	});
 
 	it("D16: the SDK's default lease pings every 5 s", () => {

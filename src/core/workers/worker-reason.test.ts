@@ -1,7 +1,6 @@
 /** Which reason an endpoint shows. */
 import { describe, expect, it } from "vitest";
-import { reasonOf, reasonText } from "./worker-reason.ts";
-import type { HeldBack, WorkerReason } from "./worker-reason.ts";
+import { type HeldBack, reasonOf, reasonText, type WorkerReason } from "./worker-reason.ts";
 
 const NOW = 1_000_000;
 const WAITS: WorkerReason = { code: "unschedulable", message: "0/1 nodes are available." };
@@ -34,27 +33,12 @@ describe("D29: why an endpoint lacks workers", () => {
 			[{ code: "image_pull", message: PULLS.message }],
 			{ code: "image_pull", message: "No access." },
 		],
-		[
-			"an image that is pulled before a worker is needed",
-			{ preparing: PULLS, ended: ENDED },
-			[],
-			PULLS,
-		],
+		["an image that is pulled before a worker is needed", { preparing: PULLS, ended: ENDED }, [], PULLS],
 		["what waits is before it", { preparing: PULLS }, [WAITS], WAITS],
 		["an earlier version names no code", { crashing: "x" }, [], { code: "crashed", message: "X." }],
 		["the first that waits", { withoutGpu: "None." }, [WAITS, { ...WAITS, code: "queued" }], WAITS],
-		[
-			"no GPU",
-			{ withoutGpu: "None.", ended: ENDED },
-			[],
-			{ code: "no_gpu_free", message: "None." },
-		],
-		[
-			"the last end",
-			{ ended: ENDED },
-			[],
-			{ code: "evicted", message: "The node was low on memory." },
-		],
+		["no GPU", { withoutGpu: "None.", ended: ENDED }, [], { code: "no_gpu_free", message: "None." }],
+		["the last end", { ended: ENDED }, [], { code: "evicted", message: "The node was low on memory." }],
 		["10 minutes later", { ended: { ...ENDED, at: NOW - 600_001 } }, [], undefined],
 	])("%s", (_, heldBack, waiting, reason) => {
 		expect(reasonOf(heldBack, { waiting, now: NOW })).toEqual(reason);

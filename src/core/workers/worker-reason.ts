@@ -36,10 +36,7 @@ export interface WorkerReason {
 }
 
 /** Such as "Pulling image a:1, 43 %." */
-export function reasonText({
-	message,
-	progress,
-}: Pick<WorkerReason, "message" | "progress">): string {
+export function reasonText({ message, progress }: Pick<WorkerReason, "message" | "progress">): string {
 	return progress === undefined ? message : `${message.replace(/\.$/, "")}, ${progress} %.`;
 }
 
@@ -77,9 +74,7 @@ export function reasonOf(
 	{ waiting, now }: { waiting: readonly WorkerReason[]; now: number },
 ): WorkerReason | undefined {
 	// A failed pull is repeated: while bytes arrive, that is the news.
-	const moving = waiting.find(
-		({ code, progress }) => code === "image_pull" && progress !== undefined,
-	);
+	const moving = waiting.find(({ code, progress }) => code === "image_pull" && progress !== undefined);
 	if (moving && crashCode === "image_pull") return moving;
 	if (crashing !== undefined)
 		return {

@@ -1,21 +1,13 @@
 /** Who may call: API keys, console sessions, worker tokens, and the encryption of stored secrets. */
 import type { EngineContext } from "../context.ts";
-import { auditLog } from "./audit.ts";
-import type { AuditLog } from "./audit.ts";
-import { consoleLinks } from "./console-links.ts";
-import type { ConsoleLinks } from "./console-links.ts";
-import { encryption } from "./encryption.ts";
-import type { Encryption, SealKeys } from "./encryption.ts";
-import { failures } from "./failures.ts";
-import type { Failures } from "./failures.ts";
-import { apiKeys } from "./keys.ts";
-import type { ApiKeys } from "./keys.ts";
-import { registries } from "./registries.ts";
-import type { Registries } from "./registries.ts";
-import { sessions } from "./sessions.ts";
-import type { Sessions } from "./sessions.ts";
-import { workerTokens } from "./worker-tokens.ts";
-import type { WorkerTokens } from "./worker-tokens.ts";
+import { auditLog, type AuditLog } from "./audit.ts";
+import { consoleLinks, type ConsoleLinks } from "./console-links.ts";
+import { encryption, type Encryption, type SealKeys } from "./encryption.ts";
+import { failures, type Failures } from "./failures.ts";
+import { apiKeys, type ApiKeys } from "./keys.ts";
+import { registries, type Registries } from "./registries.ts";
+import { sessions, type Sessions } from "./sessions.ts";
+import { workerTokens, type WorkerTokens } from "./worker-tokens.ts";
 
 export interface Access {
 	keys: ApiKeys;
@@ -32,8 +24,7 @@ export interface Access {
 	forgetCached(): void;
 }
 
-interface Deps
-	extends Pick<EngineContext, "now" | "random" | "events" | "store" | "retry" | "budgets"> {
+interface Deps extends Pick<EngineContext, "now" | "random" | "events" | "store" | "retry" | "budgets"> {
 	sealKeys: SealKeys;
 	/** `SLUICE_API_KEY`. */
 	apiKey: string | undefined;

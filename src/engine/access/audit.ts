@@ -13,9 +13,7 @@ const EXPIRED_AT_ONCE = 1000;
 
 export interface AuditLog {
 	/** Resolves once the entry is durable, or when it could not be stored, which is logged. */
-	record(
-		q: Pick<AuditEntry, "action" | "subject" | "result"> & { principal: Principal; peer: Peer },
-	): Promise<void>;
+	record(q: Pick<AuditEntry, "action" | "subject" | "result"> & { principal: Principal; peer: Peer }): Promise<void>;
 	/** Newest first. Throws `bad_query` for a cursor that is not valid. */
 	list(q: {
 		keyId?: string | undefined;

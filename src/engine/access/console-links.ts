@@ -3,8 +3,7 @@
  * valid at the server that created them.
  */
 import type { EpochMs, WallMs } from "../../core/time.ts";
-import type { Random } from "../../ids.ts";
-import { hex } from "../../ids.ts";
+import { hex, type Random } from "../../ids.ts";
 import type { ApiKeys } from "./keys.ts";
 import { digest } from "./worker-tokens.ts";
 
@@ -31,11 +30,7 @@ export interface ConsoleLinks {
 	redeem(token: string): string | undefined;
 }
 
-export function consoleLinks(d: {
-	keys: Pick<ApiKeys, "first">;
-	now: () => EpochMs;
-	random: Random;
-}): ConsoleLinks {
+export function consoleLinks(d: { keys: Pick<ApiKeys, "first">; now: () => EpochMs; random: Random }): ConsoleLinks {
 	/** By the SHA-256 of their tokens. */
 	const links = new Map<string, { keyId: string; until: EpochMs }>();
 

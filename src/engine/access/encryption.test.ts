@@ -18,10 +18,7 @@ function opened(found: ReturnType<typeof sealing.decrypt>): string | undefined {
 describe("seal", () => {
 	it("D22: opens any text it closed, byte for byte", () => {
 		fc.assert(
-			fc.property(
-				fc.string({ unit: "grapheme" }),
-				(text) => opened(sealing.decrypt(sealing.encrypt(text))) === text,
-			),
+			fc.property(fc.string({ unit: "grapheme" }), (text) => opened(sealing.decrypt(sealing.encrypt(text))) === text),
 		);
 	});
 
@@ -33,9 +30,7 @@ describe("seal", () => {
 	});
 
 	it("D22: another key does not open it", () => {
-		expect(
-			encryption({ current: OTHER, pending: false }, randomBytes).decrypt(sealing.encrypt("x")),
-		).toEqual({
+		expect(encryption({ current: OTHER, pending: false }, randomBytes).decrypt(sealing.encrypt("x"))).toEqual({
 			ok: false,
 		});
 	});
@@ -46,10 +41,7 @@ describe("seal", () => {
 		for (let at = 0; at < closed.length; at += 1) {
 			const changed = Buffer.from(closed);
 			changed[at]! ^= 1;
-			expect(
-				sealing.decrypt(text.slice(0, PREFIX) + changed.toString("base64")),
-				`byte ${at}`,
-			).toEqual({ ok: false });
+			expect(sealing.decrypt(text.slice(0, PREFIX) + changed.toString("base64")), `byte ${at}`).toEqual({ ok: false });
 		}
 	});
 

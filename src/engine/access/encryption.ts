@@ -80,10 +80,7 @@ function decryptWith(key: Uint8Array, bytes: Buffer): ReturnType<Encryption["dec
 			authTagLength: TAG_BYTES,
 		});
 		decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-		const text = Buffer.concat([
-			decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)),
-			decipher.final(),
-		]);
+		const text = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
 		return { ok: true, text: text.toString("utf8") };
 	} catch {
 		return { ok: false };

@@ -2,8 +2,7 @@
 import { expect, it } from "vitest";
 import { budgetMeters } from "../../budgets.ts";
 import { budgetLimits } from "../../core/budgets.ts";
-import { failures, networkOf } from "./failures.ts";
-import type { Failures } from "./failures.ts";
+import { failures, type Failures, networkOf } from "./failures.ts";
 
 let present = 1_800_000_000_000;
 const at = (remoteAddress: string): { remoteAddress: string } => ({ remoteAddress });
@@ -34,8 +33,7 @@ it("D41: beyond its budget an address gets 429 until the minute is over, and no 
 
 it("D41: beyond the budget of all, reads are saved and no address is refused that has its own left", () => {
 	const counted = counter({ failedKeys: 10 });
-	for (let count = 0; count < 11; count += 1)
-		expect(counted.count(at(`192.0.2.${count}`))).toBeUndefined();
+	for (let count = 0; count < 11; count += 1) expect(counted.count(at(`192.0.2.${count}`))).toBeUndefined();
 	expect([counted.strained(at("198.51.100.1")), counted.spent()]).toEqual([true, [0, 1]]);
 	present += 60_000;
 	expect(counted.strained(A)).toBe(false);

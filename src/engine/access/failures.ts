@@ -47,16 +47,14 @@ export function failures(d: Pick<EngineContext, "now" | "budgets">): Failures {
 	}
 
 	return {
-		strained: (peer) =>
-			countOf(total) >= all.limit || countOf(byAddress.get(networkOf(peer))) >= each.limit,
+		strained: (peer) => countOf(total) >= all.limit || countOf(byAddress.get(networkOf(peer))) >= each.limit,
 		count(peer) {
 			total = added(total);
 			if (total.count > all.limit) all.refuse();
 			const address = networkOf(peer);
 			const window = added(byAddress.get(address));
 			const [oldest] = byAddress.keys();
-			if (oldest !== undefined && byAddress.size >= MAX_ADDRESSES && !byAddress.has(address))
-				byAddress.delete(oldest);
+			if (oldest !== undefined && byAddress.size >= MAX_ADDRESSES && !byAddress.has(address)) byAddress.delete(oldest);
 			byAddress.set(address, window);
 			if (window.count <= each.limit) return undefined;
 			each.refuse();

@@ -7,8 +7,7 @@ import { ApiError } from "../../core/errors.ts";
 import type { Scope } from "../../core/key-request.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { KeyRow, KeyStore } from "../../store/contract/keys.ts";
-import type { Random } from "../../ids.ts";
-import { hex, uuidv7 } from "../../ids.ts";
+import { hex, type Random, uuidv7 } from "../../ids.ts";
 import type { Peer } from "./failures.ts";
 import { rowsByHash } from "./rows-by-hash.ts";
 import { digest } from "./worker-tokens.ts";
@@ -89,14 +88,9 @@ interface CachedKey extends KeyHolder {
 
 /** Whether a caller may do something of this scope on this endpoint. */
 export function may(principal: Principal, scope: Scope, endpoint?: string): boolean {
-	if (principal.endpoints && endpoint !== undefined && !principal.endpoints.includes(endpoint))
-		return false;
+	if (principal.endpoints && endpoint !== undefined && !principal.endpoints.includes(endpoint)) return false;
 	const { scopes } = principal;
-	return (
-		scopes.includes("admin") ||
-		scopes.includes(scope) ||
-		(scope === "read" && scopes.includes("write"))
-	);
+	return scopes.includes("admin") || scopes.includes(scope) || (scope === "read" && scopes.includes("write"));
 }
 
 function viewOf({ hash: _hash, previous, ...shown }: KeyRow): KeyView {
@@ -193,9 +187,7 @@ export function apiKeys(d: {
 		if (!row) return undefined;
 		const current = cache(row, readIn);
 		const entry =
-			row.hash === hashed
-				? current
-				: { ...current, until: Math.min(current.until, row.previous?.until ?? 0) };
+			row.hash === hashed ? current : { ...current, until: Math.min(current.until, row.previous?.until ?? 0) };
 		if (readIn === generation) byKey.set(key, entry);
 		return entry;
 	}

@@ -28,19 +28,12 @@ export interface Registries {
 	reseal(): Promise<void>;
 }
 
-export function registries(d: {
-	store: RegistryStore;
-	now: () => EpochMs;
-	encryption: Encryption;
-}): Registries {
+export function registries(d: { store: RegistryStore; now: () => EpochMs; encryption: Encryption }): Registries {
 	const { store, encryption } = d;
 	const find = async (registry: string): Promise<RegistryRow | undefined> =>
 		(await store.list()).find((row) => row.registry === registry);
 
-	async function put(
-		registry: string,
-		{ username, password }: RegistryLogin,
-	): Promise<RegistryView> {
+	async function put(registry: string, { username, password }: RegistryLogin): Promise<RegistryView> {
 		const view = { registry, username, updatedAt: d.now() };
 		await store.put({ row: { ...view, password: encryption.encrypt(password) } });
 		return view;
@@ -51,8 +44,7 @@ export function registries(d: {
 		put,
 		async remove(registry) {
 			const row = await find(registry);
-			if (!row || !(await store.remove({ registry })))
-				throw new ApiError("registry_not_found", { registry });
+			if (!row || !(await store.remove({ registry }))) throw new ApiError("registry_not_found", { registry });
 			return viewOf(row);
 		},
 		async loginFor(registry) {
@@ -70,8 +62,7 @@ export function registries(d: {
 			for (const [registry, login] of configured) {
 				const row = stored.get(registry);
 				const opened = row && encryption.decrypt(row.password);
-				if (row?.username === login.username && opened?.ok && opened.text === login.password)
-					continue;
+				if (row?.username === login.username && opened?.ok && opened.text === login.password) continue;
 				await unlessFull(put(registry, login));
 			}
 		},

@@ -3,8 +3,7 @@ import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import type { SessionRow, SessionStore } from "../../store/contract/sessions.ts";
 import type { KeyHolder } from "./keys.ts";
-import { MAX_SESSIONS, SESSION_MAX_MS, SESSION_MS, sessions } from "./sessions.ts";
-import type { BegunSession, Sessions } from "./sessions.ts";
+import { type BegunSession, MAX_SESSIONS, SESSION_MAX_MS, SESSION_MS, sessions, type Sessions } from "./sessions.ts";
 
 const PEER = { remoteAddress: "192.0.2.1" };
 const MINUTE = 60_000;
@@ -21,8 +20,7 @@ function memory(): SessionStore & { calls: string[]; rows: Map<string, SessionRo
 			return found && { ...found };
 		},
 		list: async () => [...rows.values()],
-		used: async ({ id, now, address }) =>
-			void Object.assign(rows.get(id) ?? {}, { lastUsedAt: now, address }),
+		used: async ({ id, now, address }) => void Object.assign(rows.get(id) ?? {}, { lastUsedAt: now, address }),
 		remove: async ({ id }) => rows.delete(id),
 		removeAll: async () => 0,
 	};
@@ -121,10 +119,7 @@ it("D31: servers with one store take each other's sessions under one name, and o
 	const { token, pageToken } = await one.begun();
 	expect(await two.resume(token, pageToken, PEER)).toMatchObject({ principal: { keyId: "k" } });
 	expect(await server().resume(token, pageToken, PEER)).toBeUndefined();
-	expect([two.cookie, server({ storeId: "b" }).cookie]).toEqual([
-		one.cookie,
-		expect.not.stringContaining(one.cookie),
-	]);
+	expect([two.cookie, server({ storeId: "b" }).cookie]).toEqual([one.cookie, expect.not.stringContaining(one.cookie)]);
 	// Its use at the first is not known to the second, which asks the store before it refuses.
 	present += SESSION_MS - 1;
 	await one.resume(token, pageToken, PEER);
@@ -137,8 +132,7 @@ it("D31: one that was ended is refused, here at once and elsewhere when its serv
 	const two = server({ store: one.store });
 	const [first, second] = [await one.begun(), await one.begun()];
 	for (const at of [one, two])
-		for (const { token, pageToken } of [first, second])
-			expect(await at.resume(token, pageToken, PEER)).toBeDefined();
+		for (const { token, pageToken } of [first, second]) expect(await at.resume(token, pageToken, PEER)).toBeDefined();
 	await one.end(first.id);
 	expect(await one.resume(first.token, first.pageToken, PEER)).toBeUndefined();
 	two.forgetCached();
@@ -184,16 +178,14 @@ it("D31: no other page token fits, nor any other token", async () => {
 		expect(await at.resume(other, pageToken, PEER), String(n)).toBeUndefined();
 	}
 	const [{ hash, page, mark } = expect.fail()] = at.store.rows.values();
-	for (const stored of [hash, page, mark])
-		expect(await at.resume(stored, pageToken, PEER)).toBeUndefined();
+	for (const stored of [hash, page, mark]) expect(await at.resume(stored, pageToken, PEER)).toBeUndefined();
 });
 
 it("D41: beyond the budget of wrong keys unknown tokens cost one read a second together", async () => {
 	const { store, begun } = server();
 	const { token, pageToken } = await begun();
 	const at = server({ store, strained: true });
-	for (let n = 0; n < 50; n += 1)
-		expect(await at.resume(`guess-${n}`, pageToken, PEER)).toBeUndefined();
+	for (let n = 0; n < 50; n += 1) expect(await at.resume(`guess-${n}`, pageToken, PEER)).toBeUndefined();
 	expect(await at.resume(token, pageToken, PEER)).toBeDefined();
 	expect(store.calls).toEqual(["insert", "list"]);
 });

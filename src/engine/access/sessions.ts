@@ -7,8 +7,7 @@ import { hash, timingSafeEqual } from "node:crypto";
 import { ApiError } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { SessionRow, SessionStore } from "../../store/contract/sessions.ts";
-import type { Random } from "../../ids.ts";
-import { hex, uuidv7 } from "../../ids.ts";
+import { hex, type Random, uuidv7 } from "../../ids.ts";
 import type { Peer } from "./failures.ts";
 import type { ApiKeys, KeyHolder, Principal } from "./keys.ts";
 import { rowsByHash } from "./rows-by-hash.ts";
@@ -30,10 +29,7 @@ const TOKEN_BYTES = 24;
 
 /** A session without its secrets. Times are ms since the epoch. */
 export interface SessionView
-	extends Pick<
-		SessionRow,
-		"id" | "keyId" | "byLink" | "createdAt" | "lastUsedAt" | "address" | "client"
-	> {
+	extends Pick<SessionRow, "id" | "keyId" | "byLink" | "createdAt" | "lastUsedAt" | "address" | "client"> {
 	keyName: string;
 	/** When it ends unless it is used before. */
 	until: number;
@@ -52,19 +48,12 @@ export interface Sessions {
 	/** Name of the cookie, of each service its own: cookies of one host reach all its ports. */
 	readonly cookie: string;
 	/** Begins a session of the holder of a key, at most until that key ends. */
-	begin(
-		holder: KeyHolder,
-		q: { byLink: boolean; client: string; peer: Peer },
-	): Promise<BegunSession>;
+	begin(holder: KeyHolder, q: { byLink: boolean; client: string; peer: Peer }): Promise<BegunSession>;
 	/**
 	 * The caller with the permissions of its key now. Undefined when the session is unknown or has
 	 * ended, for another page token, or when its key was revoked. Without `peer` it is not a use.
 	 */
-	resume(
-		token: string,
-		pageToken: string,
-		peer?: Peer,
-	): Promise<{ id: string; principal: Principal } | undefined>;
+	resume(token: string, pageToken: string, peer?: Peer): Promise<{ id: string; principal: Principal } | undefined>;
 	/** Those of keys that are valid, last used first. */
 	list(): Promise<SessionView[]>;
 	/** Its next use is refused, on all servers. Throws `session_not_found`. */
@@ -96,8 +85,7 @@ export function sessions(d: {
 	/** Grows with each session that ends, so that a row read before is not cached after. */
 	let generation = 0;
 
-	const endOf = ({ until, lastUsedAt }: SessionRow): number =>
-		Math.min(until, lastUsedAt + SESSION_MS);
+	const endOf = ({ until, lastUsedAt }: SessionRow): number => Math.min(until, lastUsedAt + SESSION_MS);
 	const isOver = (row: SessionRow): boolean => d.now() >= endOf(row);
 
 	function forget(): void {
@@ -109,9 +97,7 @@ export function sessions(d: {
 	async function read(token: string, peer?: Peer): Promise<CachedSession | undefined> {
 		const readIn = generation;
 		const hashed = digest(token);
-		const row = await (peer && d.strained(peer)
-			? all.find(hashed)
-			: d.store.find({ hash: hashed }));
+		const row = await (peer && d.strained(peer) ? all.find(hashed) : d.store.find({ hash: hashed }));
 		if (!row || isOver(row)) return undefined;
 		const entry = { ...row, recordedAt: row.lastUsedAt };
 		if (readIn === generation) byToken.set(token, entry);
@@ -171,8 +157,7 @@ export function sessions(d: {
 			});
 		},
 		async end(id) {
-			if (!(await d.store.remove({ id })))
-				throw new ApiError("session_not_found", { session: id.slice(0, 80) });
+			if (!(await d.store.remove({ id }))) throw new ApiError("session_not_found", { session: id.slice(0, 80) });
 			forget();
 		},
 		async endAll(q) {

@@ -2,8 +2,7 @@
 import { hash } from "node:crypto";
 import type { EpochMs } from "../../core/time.ts";
 import type { TokenRow, TokenStore } from "../../store/contract/workers.ts";
-import type { Random } from "../../ids.ts";
-import { hex } from "../../ids.ts";
+import { hex, type Random } from "../../ids.ts";
 import type { Peer } from "./failures.ts";
 import { rowsByHash } from "./rows-by-hash.ts";
 

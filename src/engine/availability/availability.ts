@@ -4,18 +4,14 @@ import type { EpochMs } from "../../core/time.ts";
 import type { EventBus } from "../../events.ts";
 import type { Service } from "../../service.ts";
 import type { Store } from "../../store/contract/store.ts";
-import { backups } from "./backups.ts";
-import type { Backups } from "./backups.ts";
+import { backups, type Backups } from "./backups.ts";
 import type { Calendar } from "./calendar.ts";
 import { clockOffset } from "./clock-offset.ts";
 import { PAUSE_MS } from "./job-clock.ts";
 import { machineClock } from "./machine-clock.ts";
-import { freeSpace } from "./free-space.ts";
-import type { FreeSpace, StoreDisk } from "./free-space.ts";
-import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
-import type { RetryWhileUnavailable } from "./retry-while-unavailable.ts";
-import { storeHealth } from "./store-health.ts";
-import type { StoreHealth } from "./store-health.ts";
+import { freeSpace, type FreeSpace, type StoreDisk } from "./free-space.ts";
+import { retryWhileUnavailable, type RetryWhileUnavailable } from "./retry-while-unavailable.ts";
+import { storeHealth, type StoreHealth } from "./store-health.ts";
 import { suspendDetector } from "./suspend-detector.ts";
 
 export interface Availability extends Pick<StoreHealth, "store" | "events"> {
@@ -69,12 +65,6 @@ export function createAvailability(d: {
 			time.observe();
 			return time.fault();
 		},
-		services: [
-			health.service,
-			suspension.service,
-			...time.services,
-			...space.services,
-			copies.service,
-		],
+		services: [health.service, suspension.service, ...time.services, ...space.services, copies.service],
 	};
 }

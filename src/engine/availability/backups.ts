@@ -7,9 +7,7 @@ import type { BackupStore, StoreCopy } from "../../store/contract/backup.ts";
 import type { StoreDisk } from "./free-space.ts";
 
 /** `copying`: the service copies the store to its disk. `sending`: the client reads the copy. */
-export type BackupStatus =
-	| { state: "none" }
-	| { state: "copying" | "sending"; doneBytes: number; totalBytes: number };
+export type BackupStatus = { state: "none" } | { state: "copying" | "sending"; doneBytes: number; totalBytes: number };
 
 /** What a caller reads of a copy. */
 export type Copy = Pick<StoreCopy, "migration" | "files">;
@@ -20,10 +18,7 @@ export interface Backups {
 	 * Makes a copy and removes it when `send` has settled, which reports what it has sent. Throws
 	 * `ApiError`: `backup_elsewhere`, `backup_running`, `backup_space`, `backup_failed`.
 	 */
-	run(
-		left: AbortSignal,
-		send: (copy: Copy, sent: (bytes: number) => void) => Promise<void>,
-	): Promise<void>;
+	run(left: AbortSignal, send: (copy: Copy, sent: (bytes: number) => void) => Promise<void>): Promise<void>;
 }
 
 export function backups({
@@ -78,11 +73,7 @@ export function backups({
 			});
 	}
 
-	async function make(
-		from: BackupStore,
-		left: AbortSignal,
-		send: Parameters<Backups["run"]>[1],
-	): Promise<void> {
+	async function make(from: BackupStore, left: AbortSignal, send: Parameters<Backups["run"]>[1]): Promise<void> {
 		const begun = clock.now();
 		await checkSpace(from);
 		const copy = await copyOf(from, left);

@@ -32,8 +32,7 @@ export function stepRecord(now: () => EpochMs): StepRecord {
 	const last = (): ClockStep => steps.at(-1) ?? NONE;
 	/** Before the first step both were equal; earlier steps than the kept ones are unknown. */
 	const first = (): ClockStep => (steps[0]?.serial === 1 ? NONE : (steps[0] ?? NONE));
-	const of = (at: EpochMs): WallMs =>
-		(at as number) + (steps.findLast((step) => step.at <= at) ?? first()).ahead;
+	const of = (at: EpochMs): WallMs => (at as number) + (steps.findLast((step) => step.at <= at) ?? first()).ahead;
 	return {
 		last,
 		load: (stored) => void (steps = stored),

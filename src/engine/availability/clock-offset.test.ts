@@ -1,8 +1,7 @@
 /** The job clock of servers that share a database, whose clock or machine is set or stands (D16, D24). */
 import { describe, expect, it } from "vitest";
 import { advanceUntil, manualClock } from "../../../test/support/manual-clock.ts";
-import { eventBus } from "../../events.ts";
-import type { EventName } from "../../events.ts";
+import { eventBus, type EventName } from "../../events.ts";
 import type { ClusterStore, ServerRow } from "../../store/contract/cluster.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { ClockStep, LastSeen, TimeStore } from "../../store/contract/time.ts";
@@ -39,12 +38,7 @@ function database(wall: () => number) {
 }
 
 /** A server whose monotonic clock is `skew` ms ahead of the database's clock. */
-function machine({
-	skew = 0,
-	clock = manualClock(),
-	from = database(() => clock.now()),
-	server = "one",
-} = {}) {
+function machine({ skew = 0, clock = manualClock(), from = database(() => clock.now()), server = "one" } = {}) {
 	const link = { there: 0, back: 0, unreachable: false, skew: 0 };
 	let leapt = 0;
 	const own = {
@@ -109,17 +103,14 @@ function machine({
 }
 
 describe("D16, D24: the present where servers share a store", () => {
-	it.each([0, 400, -400, HOUR, -24 * HOUR])(
-		"is the database's on a machine that is off by %i ms",
-		async (skew) => {
-			const m = machine({ skew });
-			await m.begin();
-			expect(m.error()).toBe(0);
-			expect(m.emitted).toEqual([]);
-			expect(m.time.fault()).toBeUndefined();
-			await m.end();
-		},
-	);
+	it.each([0, 400, -400, HOUR, -24 * HOUR])("is the database's on a machine that is off by %i ms", async (skew) => {
+		const m = machine({ skew });
+		await m.begin();
+		expect(m.error()).toBe(0);
+		expect(m.emitted).toEqual([]);
+		expect(m.time.fault()).toBeUndefined();
+		await m.end();
+	});
 
 	it("errs by half the difference of the ways at most, and takes the best of several measures", async () => {
 		const m = machine({ skew: 5000 });

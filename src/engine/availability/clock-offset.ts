@@ -9,8 +9,7 @@ import type { ClusterStore } from "../../store/contract/cluster.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { ClockStep } from "../../store/contract/time.ts";
 import { stepRecord } from "./calendar.ts";
-import { SEEN_MS, SUSPEND_MS } from "./job-clock.ts";
-import type { JobClock, JobClockDeps } from "./job-clock.ts";
+import { type JobClock, type JobClockDeps, SEEN_MS, SUSPEND_MS } from "./job-clock.ts";
 import { suspensions } from "./suspensions.ts";
 
 /** Time between two measurements, ms, and between two while the offset is unknown. */
@@ -35,8 +34,7 @@ const SETTLE_MS = 1500;
 /** Measurements at the start before it fails. */
 const START_ATTEMPTS = 10;
 
-const FAULT =
-	"does not know the common time, because its clock cannot be compared with the database's";
+const FAULT = "does not know the common time, because its clock cannot be compared with the database's";
 
 interface Measurement {
 	/** Job time minus machine time. */
@@ -144,8 +142,7 @@ export function clockOffset({
 	 */
 	async function removeJump(measurement: Measurement): Promise<boolean> {
 		const asleep = suspended.take();
-		const others =
-			paused + asleep > 0 && (await othersRan(Math.round(clock.now() + measurement.offset)));
+		const others = paused + asleep > 0 && (await othersRan(Math.round(clock.now() + measurement.offset)));
 		const drift = measurement.offset - offset;
 		const jump = drift + (others ? -asleep : paused);
 		if (Math.abs(jump) > JUMP_MS) {
@@ -188,8 +185,7 @@ export function clockOffset({
 		retryMs: MEASURE_MS,
 		onError: (error) => {
 			// `store.away` reports an unavailable store.
-			if (!(error instanceof StoreUnavailable))
-				events.emit("fault", { where: "measuring the clock", error });
+			if (!(error instanceof StoreUnavailable)) events.emit("fault", { where: "measuring the clock", error });
 		},
 		step: async () => {
 			await measure();
@@ -205,8 +201,7 @@ export function clockOffset({
 			observe();
 			for (const until = clock.now() + SETTLE_MS; !known; ) {
 				await measure();
-				if (!known && clock.now() >= until)
-					throw new StoreUnavailable("unreachable", `This server ${FAULT}.`);
+				if (!known && clock.now() >= until) throw new StoreUnavailable("unreachable", `This server ${FAULT}.`);
 				if (!known) await clock.sleep(REMEASURE_MS);
 			}
 		},

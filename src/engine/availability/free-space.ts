@@ -3,8 +3,7 @@ import type { BudgetMeter } from "../../budgets.ts";
 import type { Clock } from "../../clock.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { EventBus } from "../../events.ts";
-import { loop } from "../../service.ts";
-import type { Service } from "../../service.ts";
+import { loop, type Service } from "../../service.ts";
 
 /** Time between two checks of the disk, ms. */
 const CHECK_MS = 1000;
@@ -42,8 +41,7 @@ export function freeSpace({
 			const free = await freeBytes();
 			const wasLow = low !== undefined;
 			low = free < reserve.limit ? free : undefined;
-			if (low !== undefined && !wasLow)
-				events.emit("disk.low", { freeBytes: low, reserveBytes: reserve.limit });
+			if (low !== undefined && !wasLow) events.emit("disk.low", { freeBytes: low, reserveBytes: reserve.limit });
 			if (low === undefined && wasLow) events.emit("disk.enough", { freeBytes: free });
 			return CHECK_MS;
 		},

@@ -2,8 +2,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { folder } from "../../../test/support/service.ts";
 import { LEASE, siteOf, T0 } from "../../../test/store/site.ts";
-import { advanceUntil, manualClock } from "../../../test/support/manual-clock.ts";
-import type { ManualClock } from "../../../test/support/manual-clock.ts";
+import { advanceUntil, manualClock, type ManualClock } from "../../../test/support/manual-clock.ts";
 import type { Clock } from "../../clock.ts";
 import { eventBus } from "../../events.ts";
 import { openSqlite } from "../../store/sqlite/open.ts";
@@ -103,23 +102,20 @@ describe("D16: the time of day is set while the service runs", () => {
 });
 
 describe("D16: the service does not run", () => {
-	it.each([MINUTE, DAY])(
-		"the machine is suspended for %i ms: no job time passes; leases are extended",
-		async (ms) => {
-			const hand = manualClock(T0);
-			const { now, calendar, emitted, site } = await server(place(), hand);
-			const { id } = await site.running({ now: now() });
-			const waiting = await site.add({ now: now() });
-			await hand.advance(LEASE / 2);
-			hand.suspend(ms);
-			await hand.advance(LEASE - 1000);
-			await site.settle(now());
-			expect(await site.state(id, now())).toBe("IN_PROGRESS");
-			expect(await site.state(waiting.id, now())).toBe("IN_QUEUE");
-			expect(calendar.now()).toBe(hand.wall());
-			expect(emitted).toEqual([["service.away", { ms: expect.closeTo(ms, -4) }]]);
-		},
-	);
+	it.each([MINUTE, DAY])("the machine is suspended for %i ms: no job time passes; leases are extended", async (ms) => {
+		const hand = manualClock(T0);
+		const { now, calendar, emitted, site } = await server(place(), hand);
+		const { id } = await site.running({ now: now() });
+		const waiting = await site.add({ now: now() });
+		await hand.advance(LEASE / 2);
+		hand.suspend(ms);
+		await hand.advance(LEASE - 1000);
+		await site.settle(now());
+		expect(await site.state(id, now())).toBe("IN_PROGRESS");
+		expect(await site.state(waiting.id, now())).toBe("IN_QUEUE");
+		expect(calendar.now()).toBe(hand.wall());
+		expect(emitted).toEqual([["service.away", { ms: expect.closeTo(ms, -4) }]]);
+	});
 
 	it("stopped for a minute and continued: results stay, deadlines wait", async () => {
 		const hand = manualClock(T0);

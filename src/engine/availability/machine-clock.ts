@@ -8,19 +8,13 @@ import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { ClockStep, LastSeen } from "../../store/contract/time.ts";
 import { stepRecord } from "./calendar.ts";
 import { unlessFull } from "./read-only-start.ts";
-import { SEEN_MS, SUSPEND_MS } from "./job-clock.ts";
-import type { JobClock, JobClockDeps } from "./job-clock.ts";
+import { type JobClock, type JobClockDeps, SEEN_MS, SUSPEND_MS } from "./job-clock.ts";
 import { suspensions } from "./suspensions.ts";
 
 /** Time between two attempts to write what the store has not taken, ms. */
 const RETRY_MS = 1000;
 
-export function machineClock({
-	clock,
-	events,
-	store: { time },
-	pauseMs,
-}: Omit<JobClockDeps, "server">): JobClock {
+export function machineClock({ clock, events, store: { time }, pauseMs }: Omit<JobClockDeps, "server">): JobClock {
 	/** Job time minus machine time. */
 	let base = 0;
 	let observed: EpochMs = -Infinity;
@@ -60,8 +54,7 @@ export function machineClock({
 		retryMs: RETRY_MS,
 		onError: (error) => {
 			// `store.away` reports an unavailable store.
-			if (!(error instanceof StoreUnavailable))
-				events.emit("fault", { where: "recording the time", error });
+			if (!(error instanceof StoreUnavailable)) events.emit("fault", { where: "recording the time", error });
 		},
 		step: async () => {
 			await save();

@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import { retryWhileUnavailable, MAX_HELD_BYTES } from "./retry-while-unavailable.ts";
-import type { RetryOptions } from "./retry-while-unavailable.ts";
+import { MAX_HELD_BYTES, type RetryOptions, retryWhileUnavailable } from "./retry-while-unavailable.ts";
 
 const AWAY = new StoreUnavailable("unreachable", "stopped");
 

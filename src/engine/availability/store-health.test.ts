@@ -4,14 +4,11 @@
  */
 import { afterEach, describe, expect, it } from "vitest";
 import { folder } from "../../../test/support/service.ts";
-import { LEASE, siteOf, T0 } from "../../../test/store/site.ts";
-import type { Site } from "../../../test/store/site.ts";
+import { LEASE, type Site, siteOf, T0 } from "../../../test/store/site.ts";
 import { manualClock } from "../../../test/support/manual-clock.ts";
-import { eventBus } from "../../events.ts";
-import type { EventName } from "../../events.ts";
+import { eventBus, type EventName } from "../../events.ts";
 import { openSqlite } from "../../store/sqlite/open.ts";
-import { StoreUnavailable } from "../../store/contract/store.ts";
-import type { Store } from "../../store/contract/store.ts";
+import { type Store, StoreUnavailable } from "../../store/contract/store.ts";
 import { storeHealth } from "./store-health.ts";
 
 const ends: (() => Promise<void> | void)[] = [];
@@ -33,17 +30,12 @@ async function sample() {
 		if (typeof value === "function") {
 			return (...q: unknown[]) => {
 				asked.push(path);
-				return link.fault
-					? Promise.reject(link.fault)
-					: (value as (...all: unknown[]) => unknown)(...q);
+				return link.fault ? Promise.reject(link.fault) : (value as (...all: unknown[]) => unknown)(...q);
 			};
 		}
 		if (typeof value !== "object" || value === null) return value;
 		return Object.fromEntries(
-			Object.entries(value).map(([name, inner]) => [
-				name,
-				failing(inner, path === "" ? name : `${path}.${name}`),
-			]),
+			Object.entries(value).map(([name, inner]) => [name, failing(inner, path === "" ? name : `${path}.${name}`)]),
 		);
 	};
 	const clock = manualClock(T0);

@@ -6,11 +6,9 @@
 import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { EventBus, EventName, Events } from "../../events.ts";
-import { loop } from "../../service.ts";
-import type { Service } from "../../service.ts";
+import { loop, type Service } from "../../service.ts";
 import { isRead } from "../../store/operations/table.ts";
-import { StoreUnavailable } from "../../store/contract/store.ts";
-import type { Store } from "../../store/contract/store.ts";
+import { type Store, StoreUnavailable } from "../../store/contract/store.ts";
 
 /** Time between two attempts to reach an unavailable store, ms, and the pause while it is fine. */
 const PROBE_MS = 250;
@@ -22,12 +20,7 @@ const UNGATED: ReadonlySet<string> = new Set(["cluster", "time"]);
 /** Groups whose failures are handled by their callers (D24, D46). */
 const UNWATCHED: ReadonlySet<string> = new Set(["limits", "backup"]);
 
-const OUTAGES: ReadonlySet<StoreUnavailable["why"]> = new Set([
-	"unreachable",
-	"full",
-	"moved",
-	"blocked",
-]);
+const OUTAGES: ReadonlySet<StoreUnavailable["why"]> = new Set(["unreachable", "full", "moved", "blocked"]);
 
 /** Outages in which the store can still be read. */
 const READABLE: ReadonlySet<string | undefined> = new Set(["full", "moved"]);
@@ -117,9 +110,7 @@ export function storeHealth({
 		for (const each of waiting) each.abort();
 	}
 
-	function watched<Q extends unknown[], A>(
-		method: (...q: Q) => Promise<A>,
-	): (...q: Q) => Promise<A> {
+	function watched<Q extends unknown[], A>(method: (...q: Q) => Promise<A>): (...q: Q) => Promise<A> {
 		return (...q) => {
 			const answer = method(...q);
 			answer.catch(note);

@@ -5,8 +5,7 @@
 import type { BudgetMeter } from "../../budgets.ts";
 import type { Clock } from "../../clock.ts";
 import { ApiError } from "../../core/errors.ts";
-import { loop } from "../../service.ts";
-import type { Service } from "../../service.ts";
+import { loop, type Service } from "../../service.ts";
 import type { JobStore } from "../../store/contract/jobs.ts";
 
 /** Time between two reads, ms: with more than half of the budget used, and before. */

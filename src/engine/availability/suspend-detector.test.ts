@@ -1,8 +1,7 @@
 /** A service that did not run for a while, over a real SQLite store (D16 Outages). */
 import { afterEach, describe, expect, it } from "vitest";
 import { folder } from "../../../test/support/service.ts";
-import { LEASE, siteOf, T0 } from "../../../test/store/site.ts";
-import type { Site } from "../../../test/store/site.ts";
+import { LEASE, type Site, siteOf, T0 } from "../../../test/store/site.ts";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
 import { openSqlite } from "../../store/sqlite/open.ts";

@@ -2,10 +2,8 @@
 import type { Clock } from "../../clock.ts";
 import type { EpochMs, LocalMs } from "../../core/time.ts";
 import type { EventBus } from "../../events.ts";
-import { loop } from "../../service.ts";
-import type { Service } from "../../service.ts";
-import { SUSPEND_MS } from "./job-clock.ts";
-import type { JobClock } from "./job-clock.ts";
+import { loop, type Service } from "../../service.ts";
+import { type JobClock, SUSPEND_MS } from "./job-clock.ts";
 
 /** Time between two checks when no operation needs one, ms. */
 const CHECK_MS = 250;

@@ -3,18 +3,15 @@
  * when it knows that it does not.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { manualClock } from "../../../test/support/manual-clock.ts";
-import type { ManualClock } from "../../../test/support/manual-clock.ts";
+import { manualClock, type ManualClock } from "../../../test/support/manual-clock.ts";
 import { postgres } from "../../../test/support/postgres.ts";
 import { systemClock } from "../../clock.ts";
 import { eventBus } from "../../events.ts";
 import { openPostgres } from "../../store/postgres/open.ts";
 import type { ClusterStore } from "../../store/contract/cluster.ts";
-import type { Store } from "../../store/contract/store.ts";
-import { StoreUnavailable } from "../../store/contract/store.ts";
+import { type Store, StoreUnavailable } from "../../store/contract/store.ts";
 import { untilTrue } from "../../../test/support/until.ts";
-import { createCluster } from "./cluster.ts";
-import type { Cluster } from "./cluster.ts";
+import { type Cluster, createCluster } from "./cluster.ts";
 import type { Membership } from "./cluster-state.ts";
 
 let store: Store;
@@ -59,10 +56,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 /** A server that has joined. */
-async function member(
-	name: string,
-	{ endpoints = [] as string[], run = "1" } = {},
-): Promise<Member> {
+async function member(name: string, { endpoints = [] as string[], run = "1" } = {}): Promise<Member> {
 	let isCutOff = false;
 	const watched = new Proxy(store.cluster!, {
 		get: (target, method: keyof ClusterStore) => (q: never) =>
@@ -114,16 +108,9 @@ describe("D28, D34: one server and another", () => {
 		expect(a.emitted).toEqual(["+sweep", "+removal", "+deliveries", "+scale:e"]);
 		const b = await member("b", { endpoints: ["e"] });
 		await pass(2000);
-		expect([a.leads("sweep"), a.scales("e"), b.leads("sweep"), b.scales("e")]).toEqual([
-			true,
-			true,
-			false,
-			false,
-		]);
+		expect([a.leads("sweep"), a.scales("e"), b.leads("sweep"), b.scales("e")]).toEqual([true, true, false, false]);
 		expect(b.scalesElsewhere("e")).toBe(true);
-		expect(
-			[a, b].map((each) => each.servers().map(({ id, url, note }) => ({ id, url, note }))),
-		).toEqual(
+		expect([a, b].map((each) => each.servers().map(({ id, url, note }) => ({ id, url, note })))).toEqual(
 			[1, 2].map(() => [
 				{ id: a.id, url: "http://a", note: '"a"' },
 				{ id: b.id, url: "http://b", note: '"b"' },
@@ -140,13 +127,7 @@ describe("D28, D34: one server and another", () => {
 		expect(b.emitted).toEqual([`+${a.id}`]);
 		await pass(3000);
 		await untilTrue(() => b.scales("e"));
-		expect(b.emitted.slice(1)).toEqual([
-			`-${a.id}`,
-			"+sweep",
-			"+removal",
-			"+deliveries",
-			"+scale:e",
-		]);
+		expect(b.emitted.slice(1)).toEqual([`-${a.id}`, "+sweep", "+removal", "+deliveries", "+scale:e"]);
 		expect([b.leads("sweep"), b.scales("e"), b.scalesElsewhere("e")]).toEqual([true, true, false]);
 	});
 
@@ -167,11 +148,7 @@ describe("D16: a store that is unavailable says nothing about others", () => {
 		await pass(6750);
 		expect([a.leads("sweep"), a.scales("e")]).toEqual([true, true]);
 		await pass(500);
-		expect([a.leads("sweep"), a.scales("e"), a.scalesElsewhere("e")]).toEqual([
-			false,
-			false,
-			false,
-		]);
+		expect([a.leads("sweep"), a.scales("e"), a.scalesElsewhere("e")]).toEqual([false, false, false]);
 		a.cutOff(false);
 		await pass(1500);
 		expect([a.leads("sweep"), a.scales("e")]).toEqual([true, true]);
@@ -212,11 +189,7 @@ describe("two processes under one identity", () => {
 		const late = await member("twin", { run: "late", endpoints: ["e"] });
 		await pass(2500);
 		expect([late.scales("e"), late.leads("sweep"), late.fault()]).toEqual([true, true, undefined]);
-		expect([early.scales("e"), early.leads("sweep"), early.scalesElsewhere("e")]).toEqual([
-			false,
-			false,
-			false,
-		]);
+		expect([early.scales("e"), early.leads("sweep"), early.scalesElsewhere("e")]).toEqual([false, false, false]);
 		expect(early.fault()).toMatch(/same data directory/);
 	});
 });

@@ -2,14 +2,15 @@
  * The servers that share a store: which are alive, and which leads what (D16, D28, D34). A server
  * whose store is not shared leads everything.
  */
-import { ALIVE_MS, SCALE } from "./cluster-state.ts";
-import type {
-	ClusterDeps,
-	ClusterState,
-	Membership,
-	Peer,
-	Role,
-	ServerSources,
+import {
+	ALIVE_MS,
+	type ClusterDeps,
+	type ClusterState,
+	type Membership,
+	type Peer,
+	type Role,
+	SCALE,
+	type ServerSources,
 } from "./cluster-state.ts";
 import { heartbeat } from "./heartbeat.ts";
 
@@ -93,9 +94,7 @@ export function createCluster(d: ClusterDeps): Cluster {
 		scalesElsewhere: (endpoint) => !state.led.has(SCALE + endpoint),
 		othersAlive: async () => (await store.servers({ now: d.now() })).some(({ id }) => id !== d.id),
 		fault: () =>
-			state.replaced
-				? "was replaced by another one with the same data directory: give each server its own"
-				: undefined,
+			state.replaced ? "was replaced by another one with the same data directory: give each server its own" : undefined,
 		connect: (sources) => heartbeat({ ...d, ...sources, store, state }),
 	};
 }

@@ -3,13 +3,15 @@ import type { EpochMs, LocalMs } from "../../core/time.ts";
 import { loop } from "../../service.ts";
 import type { ClusterStore, ServerRow } from "../../store/contract/cluster.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import { ALIVE_MS, ROLES, SCALE } from "./cluster-state.ts";
-import type {
-	ClusterDeps,
-	ClusterState,
-	Membership,
-	Peer,
-	ServerSources,
+import {
+	ALIVE_MS,
+	type ClusterDeps,
+	type ClusterState,
+	type Membership,
+	type Peer,
+	ROLES,
+	SCALE,
+	type ServerSources,
 } from "./cluster-state.ts";
 import { leaseBalancer } from "./lease-balancer.ts";
 
@@ -74,9 +76,7 @@ export function heartbeat(d: Deps): Membership {
 		state.leases = answer.leases;
 		await balanceLeases();
 		const { led } = state;
-		state.led = new Set(
-			state.leases.filter(({ server }) => server === d.id).map(({ name }) => name),
-		);
+		state.led = new Set(state.leases.filter(({ server }) => server === d.id).map(({ name }) => name));
 		announce(before, led);
 	}
 
@@ -84,8 +84,7 @@ export function heartbeat(d: Deps): Membership {
 		const { events } = d;
 		const now = new Set(state.peers.map(({ id }) => id));
 		for (const { id, url: address } of state.peers)
-			if (id !== d.id && !before.has(id))
-				events.emit("server.joined", { server: id, url: address });
+			if (id !== d.id && !before.has(id)) events.emit("server.joined", { server: id, url: address });
 		for (const { id, url: address } of before.values())
 			if (id !== d.id && !now.has(id)) events.emit("server.left", { server: id, url: address });
 		for (const name of state.led) if (!led.has(name)) events.emit("lease.taken", { name });
@@ -121,21 +120,17 @@ export function heartbeat(d: Deps): Membership {
 		retryMs: RETRY_MS,
 		onError: (error) => {
 			// `store.away` reports an unavailable store.
-			if (!(error instanceof StoreUnavailable))
-				d.events.emit("fault", { where: "sending a heartbeat", error });
+			if (!(error instanceof StoreUnavailable)) d.events.emit("fault", { where: "sending a heartbeat", error });
 		},
 		step: async () => {
 			await beat(false);
 			// The next one directly after another server would stop counting as alive.
-			const ends = state.peers
-				.filter(({ id }) => id !== d.id)
-				.map(({ aliveUntil }) => aliveUntil - d.now() + 1);
+			const ends = state.peers.filter(({ id }) => id !== d.id).map(({ aliveUntil }) => aliveUntil - d.now() + 1);
 			return Math.max(PAUSE_MS, Math.min(BEAT_MS, ...ends));
 		},
 	});
 
-	for (const event of ["endpoints.changed", "store.back", "hints.lost"] as const)
-		d.events.on(event, beats.nudge);
+	for (const event of ["endpoints.changed", "store.back", "hints.lost"] as const) d.events.on(event, beats.nudge);
 
 	return {
 		async join(address) {

@@ -1,19 +1,12 @@
 /** How launched endpoints are spread over the servers that live. */
 import { describe, expect, it } from "vitest";
-import type { Movable } from "./lease-balancer.ts";
-import { leaseBalancer } from "./lease-balancer.ts";
+import { leaseBalancer, type Movable } from "./lease-balancer.ts";
 
 /**
  * Servers that take and give by turns until no server changes anything; `costs` of endpoints that
  * are not free to move.
  */
-function group({
-	endpoints,
-	costs = {},
-}: {
-	endpoints: string[];
-	costs?: Record<string, Movable>;
-}) {
+function group({ endpoints, costs = {} }: { endpoints: string[]; costs?: Record<string, Movable> }) {
 	let leases: { name: string; server: string }[] = [];
 	const members = new Map<string, ReturnType<typeof leaseBalancer>>();
 	const state = { now: 0, endpoints };
@@ -28,9 +21,7 @@ function group({
 			now: state.now,
 		});
 		leases = leases.filter(({ name, server }) => server !== me || !give.includes(name));
-		const free = take.endpoints
-			.filter((name) => !leases.some((lease) => lease.name === name))
-			.slice(0, maxEndpoints);
+		const free = take.endpoints.filter((name) => !leases.some((lease) => lease.name === name)).slice(0, maxEndpoints);
 		for (const name of [...take.roles, ...free]) leases.push({ name, server: me });
 	}
 
@@ -51,12 +42,10 @@ function group({
 		turns(rounds = 3) {
 			for (let round = 0; round < rounds; round += 1) for (const id of members.keys()) turn(id);
 		},
-		of: (id: string) =>
-			leases.filter(({ server }) => server === id).map(({ name }) => name.replace("scale:", "")),
+		of: (id: string) => leases.filter(({ server }) => server === id).map(({ name }) => name.replace("scale:", "")),
 		sizes: () =>
 			[...members.keys()].map(
-				(id) =>
-					leases.filter(({ name, server }) => server === id && name.startsWith("scale:")).length,
+				(id) => leases.filter(({ name, server }) => server === id && name.startsWith("scale:")).length,
 			),
 		all: () => leases.map(({ name }) => name),
 	};

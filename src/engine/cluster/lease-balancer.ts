@@ -38,9 +38,7 @@ export function leaseBalancer(d: {
 	return ({ server: own, leases, servers, scale, roles, now }) => {
 		const held = new Set(leases.map(({ name }) => name));
 		const names = new Set([...d.managedEndpoints()].map((id) => scale + id));
-		const mine = leases
-			.filter(({ name, server }) => server === own && name.startsWith(scale))
-			.map(({ name }) => name);
+		const mine = leases.filter(({ name, server }) => server === own && name.startsWith(scale)).map(({ name }) => name);
 		const give = mine.filter((name) => !names.has(name));
 		const rest = mine.length - give.length;
 		const share = Math.ceil(names.size / Math.max(1, servers));

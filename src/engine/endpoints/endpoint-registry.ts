@@ -7,19 +7,8 @@ import type { EndpointRow } from "../../store/contract/endpoints.ts";
 import type { Store } from "../../store/contract/store.ts";
 import type { Random } from "../../ids.ts";
 import type { Encryption } from "../access/encryption.ts";
-import {
-	hasClearValues,
-	openSettings,
-	resealSettings,
-	resealText,
-	sealSettings,
-} from "./sealed-settings.ts";
-import {
-	decryptSecret,
-	encryptSecret,
-	newWebhookSecret,
-	SECRET_OVERLAP_MS,
-} from "./webhook-secrets.ts";
+import { hasClearValues, openSettings, resealSettings, resealText, sealSettings } from "./sealed-settings.ts";
+import { decryptSecret, encryptSecret, newWebhookSecret, SECRET_OVERLAP_MS } from "./webhook-secrets.ts";
 
 /** An endpoint with what is not a setting of it. */
 export interface EndpointEntry {
@@ -109,8 +98,7 @@ export function endpointRegistry(
 		const before = decryptSecret(encryption, current, now);
 		// The configuration file sets the same one at each start.
 		if (before.ok && before.text === text) return current!;
-		const former =
-			before.ok && overlapMs > 0 ? { text: before.text, until: now + overlapMs } : undefined;
+		const former = before.ok && overlapMs > 0 ? { text: before.text, until: now + overlapMs } : undefined;
 		return encryptSecret(encryption, { text, former });
 	}
 

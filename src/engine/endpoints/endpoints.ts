@@ -1,8 +1,6 @@
 /** Endpoints: looked up by every request; created, changed, paused and deleted by operators. */
-import { ENDPOINT_DEFAULTS, mergeSettings } from "../../core/endpoint.ts";
-import type { Endpoint } from "../../core/endpoint.ts";
-import { ApiError, badRequest } from "../../core/errors.ts";
-import type { Fault } from "../../core/errors.ts";
+import { type Endpoint, ENDPOINT_DEFAULTS, mergeSettings } from "../../core/endpoint.ts";
+import { ApiError, badRequest, type Fault } from "../../core/errors.ts";
 import type { LocalMs } from "../../core/time.ts";
 import { readEndpoint } from "../../endpoint-settings.ts";
 import { hex } from "../../ids.ts";
@@ -12,17 +10,14 @@ import { unlessFull } from "../availability/read-only-start.ts";
 import type { Encryption } from "../access/encryption.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
-import { endpointRegistry } from "./endpoint-registry.ts";
-import type { EndpointEntry, EndpointRegistry } from "./endpoint-registry.ts";
+import { type EndpointEntry, endpointRegistry, type EndpointRegistry } from "./endpoint-registry.ts";
 import { endpointRemoval } from "./removal.ts";
-import { decryptSecret, newWebhookSecret } from "./webhook-secrets.ts";
-import type { WebhookSecret } from "./webhook-secrets.ts";
+import { decryptSecret, newWebhookSecret, type WebhookSecret } from "./webhook-secrets.ts";
 
 /** Least time between two searches of the store for an unknown endpoint, ms. */
 const SEARCH_MS = 200;
 
-interface Deps
-	extends Pick<EngineContext, "clock" | "now" | "random" | "events" | "store" | "background"> {
+interface Deps extends Pick<EngineContext, "clock" | "now" | "random" | "events" | "store" | "background"> {
 	encryption: Encryption;
 	cluster: Pick<Cluster, "shared" | "leads">;
 }
@@ -129,14 +124,12 @@ export function createEndpoints(d: Deps): Endpoints {
 	}
 
 	d.events.on("store.back", () => {
-		if (unstored.length > 0)
-			d.background.run("storing the configured endpoints", inTurn(storeConfigured));
+		if (unstored.length > 0) d.background.run("storing the configured endpoints", inTurn(storeConfigured));
 	});
 	const refresh = (): void => d.background.run("reading endpoints", refreshNow());
 	d.events.on("store.back", refresh);
 	d.events.on("hints.lost", refresh);
-	for (const event of ["lease.taken", "server.joined", "server.left"] as const)
-		d.events.on(event, removal.nudge);
+	for (const event of ["lease.taken", "server.joined", "server.left"] as const) d.events.on(event, removal.nudge);
 
 	return {
 		get: registry.get,
@@ -146,8 +139,7 @@ export function createEndpoints(d: Deps): Endpoints {
 		paused: registry.paused,
 		encryptedSecret: registry.encryptedSecret,
 		find(id) {
-			if (registry.has(id) || !d.cluster.shared || d.clock.now() - searchedAt < SEARCH_MS)
-				return registry.get(id);
+			if (registry.has(id) || !d.cluster.shared || d.clock.now() - searchedAt < SEARCH_MS) return registry.get(id);
 			searchedAt = d.clock.now();
 			return refreshNow().then(() => registry.get(id));
 		},
@@ -199,9 +191,7 @@ export function createEndpoints(d: Deps): Endpoints {
 		webhookSettings: (id) => (registry.has(id) ? registry.get(id) : ENDPOINT_DEFAULTS).webhooks,
 		stopGraceMs: (id) => (registry.has(id) ? registry.get(id) : ENDPOINT_DEFAULTS).stopGraceMs,
 		managed: () =>
-			[...registry.all()].flatMap(({ endpoint: { id, launcher } }) =>
-				isManaged(launcher.type) ? [id] : [],
-			),
+			[...registry.all()].flatMap(({ endpoint: { id, launcher } }) => (isManaged(launcher.type) ? [id] : [])),
 		async load(configured) {
 			await reload();
 			for (const endpoint of configured)
@@ -219,9 +209,6 @@ function refusal(faults: readonly Fault[]): ApiError {
 }
 
 function settingsIn(body: unknown): Record<string, unknown> {
-	if (typeof body === "object" && body !== null && !Array.isArray(body))
-		return body as Record<string, unknown>;
-	throw badRequest([
-		{ field: "", message: 'must be an object of settings, such as {"id": "thumbnail"}.' },
-	]);
+	if (typeof body === "object" && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
+	throw badRequest([{ field: "", message: 'must be an object of settings, such as {"id": "thumbnail"}.' }]);
 }

@@ -1,6 +1,5 @@
 /** Completes the deletion of endpoints: their jobs are cancelled, then their rows go (D39). */
-import { loop } from "../../service.ts";
-import type { Loop } from "../../service.ts";
+import { loop, type Loop } from "../../service.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { EndpointRegistry } from "./endpoint-registry.ts";

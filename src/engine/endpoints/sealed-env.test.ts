@@ -12,8 +12,7 @@ import { openPostgres } from "../../store/postgres/open.ts";
 import { openSqlite } from "../../store/sqlite/open.ts";
 import { postgres } from "../../../test/support/postgres.ts";
 import { encryption } from "../access/encryption.ts";
-import { endpointRegistry } from "./endpoint-registry.ts";
-import type { EndpointRegistry } from "./endpoint-registry.ts";
+import { endpointRegistry, type EndpointRegistry } from "./endpoint-registry.ts";
 
 const KEY = new Uint8Array(32).fill(7);
 const VALUE = "hf_a-token-for-workers-only";
@@ -120,9 +119,7 @@ describe("in PostgreSQL", () => {
 	});
 
 	it("D22: several servers that start at once encrypt what an earlier version stored in clear", async () => {
-		const stores = await Promise.all(
-			[1, 2, 3].map(() => openPostgres({ url, clock: systemClock })),
-		);
+		const stores = await Promise.all([1, 2, 3].map(() => openPostgres({ url, clock: systemClock })));
 		await stores[0]!.endpoints.put({ id: "ep", settings: inClear(), secret: "s", now: 1 });
 		const servers = stores.map((store) => registry(store));
 		await Promise.all(servers.map((server) => server.load(noFault)));

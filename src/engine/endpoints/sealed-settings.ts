@@ -26,10 +26,7 @@ export function sealSettings(
 	const sealed = new Map(Object.entries(stored.sealedEnv ?? {}));
 	const sealedEnv = Object.entries(env).map(([name, value]) => {
 		const text = sealed.get(name);
-		return [
-			name,
-			text !== undefined && keeps(text, value, encryption) ? text : encryption.encrypt(value),
-		];
+		return [name, text !== undefined && keeps(text, value, encryption) ? text : encryption.encrypt(value)];
 	});
 	return JSON.stringify({ ...rest, sealedEnv: Object.fromEntries(sealedEnv) });
 }
@@ -62,14 +59,8 @@ export function hasClearValues(text: string): boolean {
 /** The stored text with values in clear, or of another key, encrypted with the current one. */
 export function resealSettings(text: string, encryption: Encryption): string {
 	const { env, sealedEnv, ...rest } = JSON.parse(text) as StoredSettings;
-	const sealed = Object.entries(sealedEnv ?? {}).map(([name, value]) => [
-		name,
-		resealText(value, encryption),
-	]);
-	const clear = Object.entries(env ?? {}).map(([name, value]) => [
-		name,
-		encryption.encrypt(String(value)),
-	]);
+	const sealed = Object.entries(sealedEnv ?? {}).map(([name, value]) => [name, resealText(value, encryption)]);
+	const clear = Object.entries(env ?? {}).map(([name, value]) => [name, encryption.encrypt(String(value))]);
 	return JSON.stringify({ ...rest, sealedEnv: Object.fromEntries([...clear, ...sealed]) });
 }
 

@@ -33,11 +33,7 @@ export function encryptSecret(
 	return encryption.encrypt(former ? JSON.stringify({ text, former }) : text);
 }
 
-export function decryptSecret(
-	encryption: Encryption,
-	encrypted: string | undefined,
-	now: EpochMs,
-): WebhookSecret {
+export function decryptSecret(encryption: Encryption, encrypted: string | undefined, now: EpochMs): WebhookSecret {
 	if (encrypted === undefined) return { ok: false, why: "missing" };
 	const decrypted = encryption.decrypt(encrypted);
 	if (!decrypted.ok) return { ok: false, why: "encrypted" };

@@ -4,8 +4,7 @@
  */
 import { ApiError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
-import { ruleOf } from "../../core/job-states.ts";
-import type { JobState } from "../../core/job-states.ts";
+import { type JobState, ruleOf } from "../../core/job-states.ts";
 import type { JobFilter } from "../../store/contract/jobs.ts";
 import { cancel } from "./cancel.ts";
 import type { JobDeps } from "./job-deps.ts";
@@ -44,10 +43,7 @@ export interface BulkAnswer {
 	next?: string | undefined;
 }
 
-type Deps = Pick<
-	JobDeps,
-	"store" | "now" | "events" | "waiters" | "workers" | "endpoints" | "dispatch"
->;
+type Deps = Pick<JobDeps, "store" | "now" | "events" | "waiters" | "workers" | "endpoints" | "dispatch">;
 
 /** Whether the job was changed. Throws `queue_full` for a retry. */
 async function change(d: Deps, on: BulkQuery["on"], { endpoint, id }: Job): Promise<boolean> {
@@ -60,14 +56,9 @@ async function change(d: Deps, on: BulkQuery["on"], { endpoint, id }: Job): Prom
  * Throws `queue_full` when the queue took none of the jobs to be retried, and `bad_query` for an
  * invalid cursor.
  */
-export async function bulk(
-	d: Deps,
-	{ endpoint, on, filter, search, cursor, dryRun }: BulkQuery,
-): Promise<BulkAnswer> {
+export async function bulk(d: Deps, { endpoint, on, filter, search, cursor, dryRun }: BulkQuery): Promise<BulkAnswer> {
 	const changeable: readonly JobState[] = ruleOf(on).from;
-	const states = filter.states
-		? changeable.filter((state) => filter.states?.includes(state))
-		: changeable;
+	const states = filter.states ? changeable.filter((state) => filter.states?.includes(state)) : changeable;
 	if (states.length === 0) return { matched: 0, done: 0, more: false };
 	const limit = dryRun ? MAX_COUNTED : PORTION;
 	const found: Job[] = [];

@@ -8,9 +8,7 @@ type Deps = Pick<JobDeps, "store" | "now" | "events" | "waiters" | "workers">;
 
 /** A job that has ended keeps its state, which is returned. Throws `job_not_found`. */
 export async function cancel(d: Deps, q: JobName): Promise<JobState> {
-	const moved = isJobId(q.id)
-		? await d.store.jobs.move({ ...q, on: "cancel", now: d.now() })
-		: undefined;
+	const moved = isJobId(q.id) ? await d.store.jobs.move({ ...q, on: "cancel", now: d.now() }) : undefined;
 	if (moved?.ok) {
 		const { job } = moved;
 		// Before the event: the drain then checks what the workers hold.
@@ -28,10 +26,7 @@ export async function cancel(d: Deps, q: JobName): Promise<JobState> {
  * Cancels a job whose only caller has disconnected (D32), after an outage of the store if need be.
  * Nothing happens when it has ended or does not exist.
  */
-export async function abandon(
-	d: Deps & Pick<JobDeps, "retry" | "background">,
-	q: JobName,
-): Promise<void> {
+export async function abandon(d: Deps & Pick<JobDeps, "retry" | "background">, q: JobName): Promise<void> {
 	try {
 		await d.retry(() => cancel(d, q), { signal: d.background.stopped });
 	} catch (error) {

@@ -36,8 +36,7 @@ function setting() {
 		endpoints: { get: () => ({ limits: "off" }) },
 		cluster: { others: () => false, shared: false },
 	} as unknown as Deps;
-	const post = (number: number, text: string) =>
-		addChunks(d, { worker, id: JOB, pieces: [text], number, count: 1 });
+	const post = (number: number, text: string) => addChunks(d, { worker, id: JOB, pieces: [text], number, count: 1 });
 	return { appends, post };
 }
 

@@ -39,10 +39,7 @@ export async function addChunks(d: Deps & Pick<JobDeps, "cluster">, q: Post): Pr
 	return await post;
 }
 
-async function addAfter<T>(
-	before: Promise<unknown> | undefined,
-	add: () => Promise<T>,
-): Promise<T> {
+async function addAfter<T>(before: Promise<unknown> | undefined, add: () => Promise<T>): Promise<T> {
 	await before?.catch(() => {});
 	return await add();
 }

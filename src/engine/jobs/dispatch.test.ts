@@ -6,13 +6,11 @@ import { describe, expect, it } from "vitest";
 import { newJob } from "../../core/job.ts";
 import { eventBus } from "../../events.ts";
 import { backgroundTasks } from "../../service.ts";
-import { StoreUnavailable } from "../../store/contract/store.ts";
+import { type Store, StoreUnavailable } from "../../store/contract/store.ts";
 import type { Claim, Claimed, JobStore } from "../../store/contract/jobs.ts";
-import type { Store } from "../../store/contract/store.ts";
 import { createDispatch } from "./dispatch.ts";
 import { requeueUndelivered } from "./requeue.ts";
-import { workerRegistry } from "../workers/worker-registry.ts";
-import type { Worker } from "../workers/worker-registry.ts";
+import { type Worker, workerRegistry } from "../workers/worker-registry.ts";
 
 /** A queue in memory whose claims are answered when the test says so, or at once. */
 function sample({ held = false }: { held?: boolean } = {}) {
@@ -84,14 +82,11 @@ function sample({ held = false }: { held?: boolean } = {}) {
 		answers,
 		pause: (on: boolean) => (paused = on),
 		failWith: (error?: Error) => (fault = error),
-		worker: (id: string, endpoint = "e"): Worker =>
-			present.meet({ id, endpoint, ready: true, now: 0 }),
+		worker: (id: string, endpoint = "e"): Worker => present.meet({ id, endpoint, ready: true, now: 0 }),
 		take(worker: Worker, limit = 1) {
 			let leave = (): void => {};
 			const left = new Promise<void>((resolve) => (leave = resolve));
-			const jobs = lanes
-				.take({ worker, limit, ended: left })
-				.then((found) => found.map(({ job }) => job.id));
+			const jobs = lanes.take({ worker, limit, ended: left }).then((found) => found.map(({ job }) => job.id));
 			return { jobs, leave };
 		},
 		add(...ids: string[]) {
@@ -166,11 +161,7 @@ describe("dispatch", () => {
 		const s = sample();
 		s.queue.push("a", "b", "c");
 		const takes = ["w1", "w2", "w3"].map((id) => s.take(s.worker(id)));
-		expect((await Promise.all(takes.map(({ jobs }) => jobs))).flat().toSorted()).toEqual([
-			"a",
-			"b",
-			"c",
-		]);
+		expect((await Promise.all(takes.map(({ jobs }) => jobs))).flat().toSorted()).toEqual(["a", "b", "c"]);
 	});
 
 	it("a poll that ends is answered empty and gets no job", async () => {
@@ -303,14 +294,13 @@ describe("handBack", () => {
 
 	it("D16: gives jobs back from the last to the first, which keeps their order, as ended attempts", async () => {
 		const moves: object[] = [];
-		const move = (async (q: object) => (
-			moves.push(q), { ok: true }
-		)) as unknown as JobStore["move"];
+		const move = (async (q: object) => (moves.push(q), { ok: true })) as unknown as JobStore["move"];
 		const worker = sample().worker("w");
 		worker.held.set("a", { attempt: 1, handedAt: 0 });
-		expect(
-			await requeueUndelivered({ move, now: () => 5 }, worker, [job, { id: "b", attempt: 2 }]),
-		).toEqual(["b", "a"]);
+		expect(await requeueUndelivered({ move, now: () => 5 }, worker, [job, { id: "b", attempt: 2 }])).toEqual([
+			"b",
+			"a",
+		]);
 		expect(moves).toEqual([
 			{ endpoint: "e", id: "b", on: "release", attempt: 2, over: true, now: 5 },
 			{ endpoint: "e", id: "a", on: "release", attempt: 1, over: true, now: 5 },
@@ -322,14 +312,9 @@ describe("handBack", () => {
 		const worker = sample().worker("w");
 		const refused: JobStore["move"] = async () => ({ ok: false, why: "stale" });
 		expect(await requeueUndelivered({ move: refused, now: () => 5 }, worker, [job])).toEqual([]);
-		const unavailable: JobStore["move"] = () =>
-			Promise.reject(new StoreUnavailable("full", "disk full"));
-		expect(await requeueUndelivered({ move: unavailable, now: () => 5 }, worker, [job])).toEqual(
-			[],
-		);
+		const unavailable: JobStore["move"] = () => Promise.reject(new StoreUnavailable("full", "disk full"));
+		expect(await requeueUndelivered({ move: unavailable, now: () => 5 }, worker, [job])).toEqual([]);
 		const broken: JobStore["move"] = () => Promise.reject(new Error("broken"));
-		await expect(requeueUndelivered({ move: broken, now: () => 5 }, worker, [job])).rejects.toThrow(
-			"broken",
-		);
+		await expect(requeueUndelivered({ move: broken, now: () => 5 }, worker, [job])).rejects.toThrow("broken");
 	});
 });

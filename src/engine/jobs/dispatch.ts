@@ -88,25 +88,21 @@ export function createDispatch(d: Deps): Dispatch {
 
 	function claim(endpoint: string, lane: Lane, poll: Poll): void {
 		const { worker, limit } = poll;
-		d.store.jobs
-			.claim({ endpoint, worker: worker.id, limit, maxBytes: MAX_INPUT_CHARACTERS, now: d.now() })
-			.then(
-				(found) => claimed(endpoint, lane, poll, found),
-				(error: unknown) => {
-					expectMore(lane);
-					if (!(error instanceof StoreUnavailable) || error.why === "closed")
-						return poll.reject(error);
-					// The poll stays parked until the next check of all lanes, or its end.
-					if (poll.ended) poll.resolve([]);
-					else lane.parked.unshift(poll);
-				},
-			);
+		d.store.jobs.claim({ endpoint, worker: worker.id, limit, maxBytes: MAX_INPUT_CHARACTERS, now: d.now() }).then(
+			(found) => claimed(endpoint, lane, poll, found),
+			(error: unknown) => {
+				expectMore(lane);
+				if (!(error instanceof StoreUnavailable) || error.why === "closed") return poll.reject(error);
+				// The poll stays parked until the next check of all lanes, or its end.
+				if (poll.ended) poll.resolve([]);
+				else lane.parked.unshift(poll);
+			},
+		);
 	}
 
 	function claimed(endpoint: string, lane: Lane, poll: Poll, { jobs, fenced }: Claim): void {
 		const { worker } = poll;
-		const cut =
-			jobs.reduce((sum, { input }) => sum + sizeOf(input ?? ""), 0) > MAX_INPUT_CHARACTERS / 2;
+		const cut = jobs.reduce((sum, { input }) => sum + sizeOf(input ?? ""), 0) > MAX_INPUT_CHARACTERS / 2;
 		if (fenced || cut || (lane.unsure && jobs.length === poll.limit)) expectMore(lane);
 		else if (jobs.length < poll.limit) lane.unsure = false;
 		// Only the store knows what other servers handed to it.
@@ -150,14 +146,10 @@ export function createDispatch(d: Deps): Dispatch {
 		claimForParked(endpoint, lane);
 	}
 
-	async function requeue(
-		worker: Worker,
-		jobs: readonly { id: string; attempt: number }[],
-	): Promise<void> {
+	async function requeue(worker: Worker, jobs: readonly { id: string; attempt: number }[]): Promise<void> {
 		const { endpoint } = worker;
 		const requeued = await d.requeue(worker, jobs);
-		for (const id of requeued)
-			d.events.emit("job.returned", { endpoint, id, worker: worker.id, why: "released" });
+		for (const id of requeued) d.events.emit("job.returned", { endpoint, id, worker: worker.id, why: "released" });
 		if (requeued.length > 0) announce(endpoint, requeued.length);
 	}
 

@@ -9,16 +9,12 @@ import type { JobDeps, JobName } from "./job-deps.ts";
 /** Jobs in one question to the store. */
 const PAGE = 1000;
 
-type Deps = Pick<
-	JobDeps,
-	"store" | "now" | "events" | "background" | "dispatch" | "waiters" | "workers"
->;
+type Deps = Pick<JobDeps, "store" | "now" | "events" | "background" | "dispatch" | "waiters" | "workers">;
 
 /** A job waits; `lostBy` had held it. */
 export function onQueued(d: Deps, q: JobName & { lostBy: string | undefined }): void {
 	const { endpoint, id, lostBy } = q;
-	if (lostBy !== undefined)
-		d.events.emit("job.returned", { endpoint, id, worker: lostBy, why: "lost" });
+	if (lostBy !== undefined) d.events.emit("job.returned", { endpoint, id, worker: lostBy, why: "lost" });
 	d.waiters.notify(id);
 	d.dispatch.announce(endpoint);
 }
@@ -30,8 +26,7 @@ export function onSettled(
 ): void {
 	d.events.emit("job.settled", { endpoint, id, state, ...(elsewhere && { elsewhere }) });
 	d.waiters.notify(id);
-	if (d.waiters.isAwaited(id))
-		d.background.run("notifying callers", notifyCompletion(d, { endpoint, id }));
+	if (d.waiters.isAwaited(id)) d.background.run("notifying callers", notifyCompletion(d, { endpoint, id }));
 }
 
 /** Callers that wait for a job that may have ended get its result. */

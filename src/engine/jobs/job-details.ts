@@ -1,7 +1,6 @@
 /** One job as operators see it: its record, its attempts, and why it waits (D29, D39). */
 import { ApiError } from "../../core/errors.ts";
-import { attemptsOf, waitReason } from "../../core/timeline.ts";
-import type { Reason, AttemptDetails } from "../../core/timeline.ts";
+import { type AttemptDetails, attemptsOf, type Reason, waitReason } from "../../core/timeline.ts";
 import { isJobId } from "../../ids.ts";
 import type { EndedWorker } from "../../core/workers/ended-worker.ts";
 import { reasonText } from "../../core/workers/worker-reason.ts";
@@ -31,11 +30,8 @@ export async function jobDetails(
 
 	const { endpoint, paused } = d.endpoints.entry(q.endpoint);
 	const views = d.workers.allViews;
-	const usable = (await views.of(q.endpoint)).filter(
-		(worker) => !worker.draining && !worker.unhealthy,
-	);
-	const ids = (fits: (worker: WorkerView) => boolean): string[] =>
-		usable.filter(fits).map(({ id }) => id);
+	const usable = (await views.of(q.endpoint)).filter((worker) => !worker.draining && !worker.unhealthy);
+	const ids = (fits: (worker: WorkerView) => boolean): string[] => usable.filter(fits).map(({ id }) => id);
 	const reason = waitReason({
 		endpoint: endpoint.id,
 		paused,
@@ -50,8 +46,7 @@ export async function jobDetails(
 			.filter(({ notice }) => notice?.state === "waiting")
 			.flatMap(({ notice }) => (notice ? [reasonText(notice)] : []))[0],
 		onlyLowPriority:
-			found.job.lowPriority &&
-			(await d.store.jobs.waiting({ endpoint: q.endpoint, now: d.now() })).jobs === 0,
+			found.job.lowPriority && (await d.store.jobs.waiting({ endpoint: q.endpoint, now: d.now() })).jobs === 0,
 	});
 	const { crashing, retryAt } = views.heldBack(q.endpoint);
 	const isCrash = crashing !== undefined && AFTER_CRASHES.has(reason.code);

@@ -13,8 +13,7 @@ import { catchUpOnJobs, onQueued, onSettled } from "./hints.ts";
 import { jobDetails } from "./job-details.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
 import { list } from "./list.ts";
-import { follow } from "./live-chunks.ts";
-import type { Follower } from "./live-chunks.ts";
+import { follow, type Follower } from "./live-chunks.ts";
 import { ping } from "./ping.ts";
 import { renewPolledLeases } from "./polled-leases.ts";
 import { notifyPurged, purge } from "./purge.ts";
@@ -81,8 +80,7 @@ export function createJobs(
 	context: Omit<JobDeps, "dispatch" | "waiters"> & { endpoints: Pick<Endpoints, "paused"> },
 ): JobDomain {
 	const { events, store, now, random, background, workers } = context;
-	const move: typeof store.jobs.move = (q) =>
-		context.retry(() => store.jobs.move(q), { signal: background.stopped });
+	const move: typeof store.jobs.move = (q) => context.retry(() => store.jobs.move(q), { signal: background.stopped });
 	const dispatch = createDispatch({
 		...context,
 		paused: context.endpoints.paused,
@@ -129,8 +127,7 @@ export function createJobs(
 		workerEnded: (q) => workerEnded(d, q),
 		onQueued: (q) => onQueued(d, q),
 		onSettled: (q) => onSettled(d, q),
-		onPurged: (endpoint) =>
-			background.run("notifying callers of a purge", notifyPurged(d, endpoint)),
+		onPurged: (endpoint) => background.run("notifying callers of a purge", notifyPurged(d, endpoint)),
 		onChunks: (id) => waiters.notify(id),
 		catchUp: (cluster) => catchUpOnJobs(d, cluster),
 		close() {

@@ -122,8 +122,7 @@ describe("a reader that follows", () => {
 		stream.add(["0"]);
 		stream.end();
 		expect((await stream.next(0)).chunks).toEqual(["0"]);
-		for (const _ of [1, 2])
-			expect(await stream.next(1)).toMatchObject({ chunks: [], state: "COMPLETED" });
+		for (const _ of [1, 2]) expect(await stream.next(1)).toMatchObject({ chunks: [], state: "COMPLETED" });
 	});
 
 	it("keeps little for a reader that is slow, who reads the rest from the store", async () => {

@@ -25,10 +25,7 @@ export interface Follower {
 /** Characters that wait for one reader; what is beyond is read from the store. */
 const KEPT = 65_536;
 
-export function follow(
-	waiters: Pick<CompletionWaiters, "watch">,
-	job: { endpoint: string; id: string },
-): Follower {
+export function follow(waiters: Pick<CompletionWaiters, "watch">, job: { endpoint: string; id: string }): Follower {
 	let parts: LivePart[] = [];
 	let kept = 0;
 	/** News that came without chunks. */

@@ -7,8 +7,7 @@ import { sdkWarning } from "../../core/workers/sdk-version.ts";
 import { pingIntervalMs } from "../../core/workers/worker-env.ts";
 import type { RetryOptions } from "../availability/retry-while-unavailable.ts";
 import { isMainProcessDead } from "../workers/liveness.ts";
-import type { Worker } from "../workers/worker-registry.ts";
-import { releaseJob } from "../workers/worker-registry.ts";
+import { releaseJob, type Worker } from "../workers/worker-registry.ts";
 import type { JobDeps } from "./job-deps.ts";
 import { reconcileAttempts, reconcileDead } from "./reconcile-attempts.ts";
 
@@ -23,15 +22,7 @@ export interface Ping {
 
 type Deps = Pick<
 	JobDeps,
-	| "now"
-	| "events"
-	| "store"
-	| "retry"
-	| "dispatch"
-	| "waiters"
-	| "workers"
-	| "endpoints"
-	| "cluster"
+	"now" | "events" | "store" | "retry" | "dispatch" | "waiters" | "workers" | "endpoints" | "cluster"
 >;
 
 /** Held while the store is unavailable, until the worker hangs up. */
@@ -63,14 +54,12 @@ export async function ping(
 	// A job that was to stop and is not named any more has stopped; the first ping may be older than
 	// the request to stop.
 	for (const [id, { since }] of worker.stopping) {
-		if (!said.named.includes(id) && now - since >= intervalMs)
-			d.workers.stopSignals.over(worker, id);
+		if (!said.named.includes(id) && now - since >= intervalMs) d.workers.stopSignals.over(worker, id);
 	}
 	const { endpoint, id } = worker;
 	// A ping may be older than a take by one interval: it counts for jobs handed out before that. One
 	// that was held counts for none: a result may have been held as well.
-	const handedBefore = ({ held }: RetryOptions): EpochMs =>
-		held ? -Infinity : now - intervalMs + 1;
+	const handedBefore = ({ held }: RetryOptions): EpochMs => (held ? -Infinity : now - intervalMs + 1);
 	await reconcileAttempts(d, worker, () =>
 		d.retry(
 			(attempt) =>
@@ -107,6 +96,5 @@ function noteVersion({ events }: Deps, worker: Worker, version: string | undefin
 	if (version === undefined || worker.version === version) return;
 	worker.version = version;
 	const warning = sdkWarning(version);
-	if (warning !== undefined)
-		events.emit("worker.warned", { endpoint: worker.endpoint, worker: worker.id, warning });
+	if (warning !== undefined) events.emit("worker.warned", { endpoint: worker.endpoint, worker: worker.id, warning });
 }

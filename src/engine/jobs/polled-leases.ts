@@ -1,7 +1,6 @@
 /** Open polls keep the leases of a worker that never pings (D16). */
 import type { EpochMs } from "../../core/time.ts";
-import { loop } from "../../service.ts";
-import type { Loop } from "../../service.ts";
+import { loop, type Loop } from "../../service.ts";
 import type { Worker } from "../workers/worker-registry.ts";
 import type { JobDeps } from "./job-deps.ts";
 
@@ -15,10 +14,7 @@ const CLAIM_MS = 15_000;
 const RENEWALS_PER_LEASE = 4;
 
 export function renewPolledLeases(
-	d: Pick<
-		JobDeps,
-		"clock" | "now" | "events" | "store" | "cluster" | "workers" | "endpoints" | "dispatch"
-	>,
+	d: Pick<JobDeps, "clock" | "now" | "events" | "store" | "cluster" | "workers" | "endpoints" | "dispatch">,
 ): Loop {
 	let claimedAt: EpochMs = 0;
 	const renewedAt = new WeakMap<Worker, EpochMs>();
@@ -30,8 +26,7 @@ export function renewPolledLeases(
 		const { endpoint } = worker;
 		if (!d.endpoints.has(endpoint)) return false;
 		const pauseMs = d.endpoints.get(endpoint).leaseMs / RENEWALS_PER_LEASE;
-		if (now - (renewedAt.get(worker) ?? 0) < pauseMs || d.workers.allViews.pings(worker))
-			return false;
+		if (now - (renewedAt.get(worker) ?? 0) < pauseMs || d.workers.allViews.pings(worker)) return false;
 		renewedAt.set(worker, now);
 		return true;
 	}

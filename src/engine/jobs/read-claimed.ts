@@ -23,8 +23,7 @@ const OTHER_SECRET =
 	"The s3Config of the job was stored under another SLUICE_SECRET and cannot be read. " +
 	"Submit the job again, or start the service with its earlier secret.";
 
-const DAMAGED =
-	"The stored input of the job is damaged: it is not as it was submitted. Submit the job again.";
+const DAMAGED = "The stored input of the job is damaged: it is not as it was submitted. Submit the job again.";
 
 /** The jobs for the worker, and those that must fail instead, each with its error. */
 export function readClaimed(
@@ -35,10 +34,7 @@ export function readClaimed(
 	const unreadable: UnreadableJob[] = [];
 	for (const { job, input, damage } of claimed) {
 		const { id, attempt, s3Config } = job;
-		const decrypted =
-			s3Config === undefined
-				? { ok: true as const, text: undefined }
-				: encryption.decrypt(s3Config);
+		const decrypted = s3Config === undefined ? { ok: true as const, text: undefined } : encryption.decrypt(s3Config);
 		if (input === undefined) unreadable.push({ id, error: DAMAGED, damage });
 		else if (decrypted.ok) jobs.push({ id, attempt, input, s3Config: decrypted.text });
 		else unreadable.push({ id, error: OTHER_SECRET });

@@ -3,8 +3,7 @@
  * queued again, and attempts that are over free their jobs.
  */
 import type { AttemptReconciliation } from "../../store/contract/workers.ts";
-import type { HeldJob, Worker } from "../workers/worker-registry.ts";
-import { releaseJobById } from "../workers/worker-registry.ts";
+import { type HeldJob, releaseJobById, type Worker } from "../workers/worker-registry.ts";
 import type { JobDeps } from "./job-deps.ts";
 
 export type ReconcileDeps = Pick<JobDeps, "now" | "dispatch" | "workers">;

@@ -6,8 +6,7 @@ import { share, sizeOf } from "../../core/json/json-text.ts";
 import type { Report } from "../../core/report.ts";
 import { executionTime } from "../../core/job-view.ts";
 import { isJobId } from "../../ids.ts";
-import type { Worker } from "../workers/worker-registry.ts";
-import { releaseJobById } from "../workers/worker-registry.ts";
+import { releaseJobById, type Worker } from "../workers/worker-registry.ts";
 import type { JobDeps } from "./job-deps.ts";
 
 /** Never refused: a report on a job that the worker does not hold changes nothing (D16 Fence). */
@@ -22,10 +21,10 @@ export async function report(
 	if (!isJobId(id)) return drop("missing");
 	if (received.kind === "progress") {
 		const { value } = received;
-		const kept = await d.retry(
-			() => d.store.jobs.progress({ endpoint, id, worker: worker.id, value, now: d.now() }),
-			{ bytes: sizeOf(value), signal: q.signal },
-		);
+		const kept = await d.retry(() => d.store.jobs.progress({ endpoint, id, worker: worker.id, value, now: d.now() }), {
+			bytes: sizeOf(value),
+			signal: q.signal,
+		});
 		if (kept) d.events.emit("job.progressed", { endpoint, id });
 		else drop("stale");
 		return;

@@ -2,8 +2,7 @@
 import type { EpochMs } from "../../core/time.ts";
 import type { JobStore } from "../../store/contract/jobs.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import { releaseJob } from "../workers/worker-registry.ts";
-import type { Worker } from "../workers/worker-registry.ts";
+import { releaseJob, type Worker } from "../workers/worker-registry.ts";
 
 /** Puts the jobs back at the front of the queue; returns the ids of those that wait again. */
 export async function requeueUndelivered(

@@ -18,8 +18,7 @@ export async function retry(
 		: undefined;
 	if (!moved?.ok) {
 		if (moved?.why === "full") throw new ApiError("queue_full", { endpoint, limit: bound ?? 0 });
-		if (moved?.state !== undefined)
-			throw new ApiError("job_not_retryable", { job: id, state: moved.state });
+		if (moved?.state !== undefined) throw new ApiError("job_not_retryable", { job: id, state: moved.state });
 		throw new ApiError("job_not_found", { endpoint, job: id });
 	}
 	d.events.emit("job.queued", { endpoint, id, again: true });

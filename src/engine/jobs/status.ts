@@ -57,11 +57,7 @@ export async function statusSync(
  * The result at the end of the wait; else the job as it is, its end alone when the result was not
  * to be kept (D9), or that it was purged (D11).
  */
-export async function resultAfter(
-	d: Deps,
-	job: Job,
-	end: CompletionWait<JobResult | undefined>,
-): Promise<JobResult> {
+export async function resultAfter(d: Deps, job: Job, end: CompletionWait<JobResult | undefined>): Promise<JobResult> {
 	const result = await end.result;
 	if (result) return result;
 	const now = d.now();

@@ -1,7 +1,6 @@
 /** `/stream`: chunks not yet delivered, or from a given number, waiting for them if need be (D7). */
 import { ApiError } from "../../core/errors.ts";
-import { isFinal } from "../../core/job-states.ts";
-import type { JobState } from "../../core/job-states.ts";
+import { isFinal, type JobState } from "../../core/job-states.ts";
 import { hex, isJobId } from "../../ids.ts";
 import type { ChunkRead } from "../../store/contract/chunks.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
@@ -61,8 +60,7 @@ export async function streamNext(d: Reserving, q: Query): Promise<StreamPart> {
 			return { ...read, delivered: end };
 		} catch (error) {
 			// It may be stored, and this reader has no chunks of it.
-			if (error instanceof StoreUnavailable && error.unsure)
-				d.background.run(`the stream of job ${id}`, end(false));
+			if (error instanceof StoreUnavailable && error.unsure) d.background.run(`the stream of job ${id}`, end(false));
 			throw error;
 		}
 	});
@@ -80,8 +78,7 @@ async function whenAvailable(
 		try {
 			return await end();
 		} catch (error) {
-			if (!(error instanceof StoreUnavailable) || error.why === "closed" || stopped.aborted)
-				throw error;
+			if (!(error instanceof StoreUnavailable) || error.why === "closed" || stopped.aborted) throw error;
 			await clock.sleep(PAUSE_MS, stopped);
 		}
 }
@@ -90,16 +87,12 @@ async function whenAvailable(
  * The chunks from number `from`; the job's cursor stays. With `follower`, those that it has are not
  * read from the store.
  */
-export async function streamFrom(
-	d: Deps,
-	q: Query & { from: number; follower?: Follower },
-): Promise<StreamPart> {
+export async function streamFrom(d: Deps, q: Query & { from: number; follower?: Follower }): Promise<StreamPart> {
 	const { endpoint, id, from, follower } = q;
 	return await whenFound(
 		d,
 		q,
-		() =>
-			q.bounded((maxBytes) => d.store.chunks.read({ endpoint, id, from, maxBytes, now: d.now() })),
+		() => q.bounded((maxBytes) => d.store.chunks.read({ endpoint, id, from, maxBytes, now: d.now() })),
 		follower && { follower, from },
 	);
 }

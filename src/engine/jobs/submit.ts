@@ -2,13 +2,11 @@
  * Accepts a job: persisted before its id is returned (D17), then offered to a parked poll in the
  * same commit.
  */
-import type { Endpoint } from "../../core/endpoint.ts";
-import { DEFAULT_TTL_MS, queueBound, retentionOf, storedBound } from "../../core/endpoint.ts";
+import { DEFAULT_TTL_MS, type Endpoint, queueBound, retentionOf, storedBound } from "../../core/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { Job, Operation } from "../../core/job.ts";
 import type { JobResult } from "../../core/job-view.ts";
-import { sizeOf } from "../../core/json/json-text.ts";
-import type { JsonText } from "../../core/json/json-text.ts";
+import { type JsonText, sizeOf } from "../../core/json/json-text.ts";
 import type { SubmissionOptions } from "../../core/submission.ts";
 import type { JobDeps } from "./job-deps.ts";
 import { megabytes } from "../availability/stored-bytes.ts";
@@ -75,8 +73,7 @@ export async function submit(d: Deps, q: SubmitRequest): Promise<Job> {
 	q.input = "";
 	q.stored?.();
 	if (!answer.ok) {
-		if (answer.why === "full")
-			throw new ApiError("queue_full", { endpoint: endpoint.id, limit: bound ?? 0 });
+		if (answer.why === "full") throw new ApiError("queue_full", { endpoint: endpoint.id, limit: bound ?? 0 });
 		if (answer.why === "stored")
 			throw new ApiError("quota_full", {
 				endpoint: endpoint.id,

@@ -1,6 +1,5 @@
 /** Settles what is due: passed deadlines, ended leases (D15, D16). Being late changes no answer. */
-import { loop } from "../../service.ts";
-import type { Loop } from "../../service.ts";
+import { loop, type Loop } from "../../service.ts";
 import type { JobDeps } from "./job-deps.ts";
 
 /** Jobs settled in one step, so that other operations get their turn. */

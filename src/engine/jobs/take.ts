@@ -2,26 +2,15 @@
 import { ApiError } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/time.ts";
 import { countPoll, holdPoll } from "../workers/polls.ts";
-import { releaseJob } from "../workers/worker-registry.ts";
-import type { Worker } from "../workers/worker-registry.ts";
-import { readClaimed } from "./read-claimed.ts";
-import type { DispatchedJob } from "./read-claimed.ts";
+import { releaseJob, type Worker } from "../workers/worker-registry.ts";
+import { type DispatchedJob, readClaimed } from "./read-claimed.ts";
 import type { JobDeps } from "./job-deps.ts";
 import { reconcileAttempts } from "./reconcile-attempts.ts";
 import { report } from "./report.ts";
 
 type Deps = Pick<
 	JobDeps,
-	| "access"
-	| "clock"
-	| "now"
-	| "events"
-	| "store"
-	| "retry"
-	| "dispatch"
-	| "waiters"
-	| "workers"
-	| "cluster"
+	"access" | "clock" | "now" | "events" | "store" | "retry" | "dispatch" | "waiters" | "workers" | "cluster"
 >;
 
 /**
@@ -55,8 +44,7 @@ export async function take(
 			const claimed = await d.dispatch.take({ worker, limit: q.limit, ended });
 			const { jobs, unreadable } = readClaimed(claimed, d.access.encryption);
 			for (const { id, error, damage } of unreadable) {
-				if (damage !== undefined)
-					d.events.emit("fault", { where: `reading the input of job ${id}`, error: damage });
+				if (damage !== undefined) d.events.emit("fault", { where: `reading the input of job ${id}`, error: damage });
 				await report(d, { worker, id, report: { kind: "end", on: "fail", error, restart: false } });
 			}
 			return jobs;
@@ -68,12 +56,7 @@ export async function take(
 	}
 }
 
-async function nothingRuns(
-	d: Deps,
-	worker: Worker,
-	began: EpochMs,
-	signal: AbortSignal,
-): Promise<void> {
+async function nothingRuns(d: Deps, worker: Worker, began: EpochMs, signal: AbortSignal): Promise<void> {
 	for (const id of [...worker.stopping.keys()]) d.workers.stopSignals.over(worker, id);
 	if (worker.held.size === 0 && worker.knownIdle) return;
 	const { endpoint, id } = worker;
@@ -83,7 +66,6 @@ async function nothingRuns(
 		}),
 	);
 	// Jobs that it has reported to other servers.
-	for (const [job, { handedAt }] of worker.held)
-		if (handedAt < began) releaseJob(worker, job, d.now());
+	for (const [job, { handedAt }] of worker.held) if (handedAt < began) releaseJob(worker, job, d.now());
 	worker.knownIdle = true;
 }

@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { newJob } from "../../core/job.ts";
 import type { JobResult } from "../../core/job-view.ts";
-import { completionWaiters } from "./wait.ts";
-import type { Caller } from "./wait.ts";
+import { type Caller, completionWaiters } from "./wait.ts";
 
 function result(id: string): JobResult {
 	return {
@@ -41,9 +40,7 @@ function sample() {
 describe("waiting", () => {
 	it("D8: everyone who waits for the end of a job gets its result, others do not", async () => {
 		const { clock, waits, caller } = sample();
-		const mine = [1000, 2000, 3000].map((ms) =>
-			waits.forEnd({ endpoint: "ep", id: "a", ms, caller: caller() }),
-		);
+		const mine = [1000, 2000, 3000].map((ms) => waits.forEnd({ endpoint: "ep", id: "a", ms, caller: caller() }));
 		const other = waits.forEnd({ endpoint: "ep", id: "b", ms: 5000, caller: caller() });
 		const ended = result("a");
 		waits.jobEnded(ended);
@@ -102,12 +99,9 @@ describe("waiting", () => {
 	it("a caller that hung up, and a wait of no time, end at once", async () => {
 		const { waits, caller } = sample();
 		expect(
-			await waits.forEnd({ endpoint: "ep", id: "a", ms: 1000, caller: { disconnected: true } })
-				.result,
+			await waits.forEnd({ endpoint: "ep", id: "a", ms: 1000, caller: { disconnected: true } }).result,
 		).toBeUndefined();
-		expect(await waits.forNews({ endpoint: "ep", id: "a", ms: 0, caller: caller() }).result).toBe(
-			false,
-		);
+		expect(await waits.forNews({ endpoint: "ep", id: "a", ms: 0, caller: caller() }).result).toBe(false);
 		expect(waits.isAwaited("a")).toBe(false);
 	});
 

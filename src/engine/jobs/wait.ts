@@ -115,8 +115,7 @@ export function completionWaiters(clock: Clock): CompletionWaiters {
 		if (!all.delete(waiter)) return false;
 		const waiting = byJob.get(waiter.id);
 		if (waiting === waiter) byJob.delete(waiter.id);
-		else if (waiting instanceof Set && waiting.delete(waiter) && waiting.size === 0)
-			byJob.delete(waiter.id);
+		else if (waiting instanceof Set && waiting.delete(waiter) && waiting.size === 0) byJob.delete(waiter.id);
 		return true;
 	}
 
@@ -186,11 +185,7 @@ export function completionWaiters(clock: Clock): CompletionWaiters {
 			for (const waiter of of(id)) waiter.notify?.(part);
 		},
 		awaitedAt: (endpoint) => [
-			...new Set(
-				[...all]
-					.filter((waiter) => waiter.stored && waiter.endpoint === endpoint)
-					.map(({ id }) => id),
-			),
+			...new Set([...all].filter((waiter) => waiter.stored && waiter.endpoint === endpoint).map(({ id }) => id)),
 		],
 		awaitedJobs: () => [
 			...new Map(

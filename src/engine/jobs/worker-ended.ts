@@ -10,8 +10,7 @@ export async function workerEnded(
 	const { registry } = d.workers;
 	// It may have called other servers only.
 	const worker =
-		registry.get(q) ??
-		(d.cluster.shared ? registry.meet({ ...q, ready: false, now: d.now() }) : undefined);
+		registry.get(q) ?? (d.cluster.shared ? registry.meet({ ...q, ready: false, now: d.now() }) : undefined);
 	if (worker) {
 		worker.draining = true;
 		endPolls(worker);

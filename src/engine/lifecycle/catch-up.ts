@@ -2,8 +2,7 @@
  * Reads what hints should have announced: they may be lost with a commit in doubt, and where several
  * servers share a store with a connection, or with the server that would send them.
  */
-import { loop } from "../../service.ts";
-import type { Service } from "../../service.ts";
+import { loop, type Service } from "../../service.ts";
 import type { ClusterStore } from "../../store/contract/cluster.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { Domains } from "./domains.ts";
@@ -18,9 +17,7 @@ export function catchUp(
 	const store = d.store.cluster;
 	if (!store) {
 		// Only then: hints of a store that one server has alone are lost with commits in doubt.
-		d.events.on("hints.lost", () =>
-			d.background.run("reading what lost hints would announce", d.jobs.catchUp()),
-		);
+		d.events.on("hints.lost", () => d.background.run("reading what lost hints would announce", d.jobs.catchUp()));
 		return [];
 	}
 	let last: Awaited<ReturnType<ClusterStore["versions"]>> | undefined;

@@ -6,13 +6,7 @@ import type { SealKeys } from "../access/encryption.ts";
 import type { ServiceAddresses } from "../workers/worker-spec.ts";
 import type { Domains } from "./domains.ts";
 import { catchUp } from "./catch-up.ts";
-import {
-	drainWorkers,
-	forgetReported,
-	requeueRunning,
-	stopWorkers,
-	waitUntilIdle,
-} from "./shutdown.ts";
+import { drainWorkers, forgetReported, requeueRunning, stopWorkers, waitUntilIdle } from "./shutdown.ts";
 import { reseal } from "./reseal.ts";
 import { loadState, recallStops } from "./startup.ts";
 import { listenToStore } from "./store-signals.ts";

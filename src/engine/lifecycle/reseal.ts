@@ -3,8 +3,7 @@
  * once every server has the current key, in bounded steps.
  */
 import type { SealKeys } from "../access/encryption.ts";
-import { loop } from "../../service.ts";
-import type { Loop } from "../../service.ts";
+import { loop, type Loop } from "../../service.ts";
 import type { Domains } from "./domains.ts";
 
 /** Wait for other servers, ms. */
@@ -19,10 +18,9 @@ const SETTLE_MS = 15_000;
 /** Wait when nothing is left to do, ms. */
 const DONE_MS = 86_400_000;
 
-type Deps = Pick<
-	Domains,
-	"clock" | "events" | "store" | "access" | "cluster" | "endpoints" | "workers"
-> & { sealKeys: SealKeys };
+type Deps = Pick<Domains, "clock" | "events" | "store" | "access" | "cluster" | "endpoints" | "workers"> & {
+	sealKeys: SealKeys;
+};
 
 export function reseal(d: Deps): Loop[] {
 	const { checks } = d.sealKeys;

@@ -34,19 +34,13 @@ export async function waitUntilIdle(
 	{ othersAlive, ms }: { othersAlive: boolean; ms: number },
 ): Promise<void> {
 	const isBusy = (): boolean =>
-		[...workers.registry.all()].some(
-			(worker) => worker.held.size > 0 && (worker.managed || !othersAlive),
-		);
+		[...workers.registry.all()].some((worker) => worker.held.size > 0 && (worker.managed || !othersAlive));
 	if (!isBusy()) return;
 	const idle = new AbortController();
 	const check = (): void => {
 		if (!isBusy()) idle.abort();
 	};
-	const remove = [
-		events.on("job.settled", check),
-		events.on("worker.exited", check),
-		events.on("job.returned", check),
-	];
+	const remove = [events.on("job.settled", check), events.on("worker.exited", check), events.on("job.returned", check)];
 	await clock.sleep(ms, idle.signal);
 	for (const each of remove) each();
 }
@@ -62,9 +56,7 @@ export async function requeueRunning({
 	for (const { endpoint, id, worker, attempt } of running) {
 		// An external worker continues without Sluice: its job would run twice (D16 Outages).
 		if (!workers.registry.get({ endpoint, id: worker })?.managed) continue;
-		const moved = await store.jobs
-			.move({ endpoint, id, on: "release", attempt, now: now() })
-			.catch(() => undefined);
+		const moved = await store.jobs.move({ endpoint, id, on: "release", attempt, now: now() }).catch(() => undefined);
 		if (moved?.ok) events.emit("job.returned", { endpoint, id, worker, why: "released" });
 	}
 }

@@ -24,9 +24,7 @@ export async function loadState(
 			registry.meet({ ...row, ready: false, now: now() });
 	for (const { endpoint, id, worker, attempt, startedAt } of await store.jobs.running()) {
 		if (othersAlive && !registry.get({ endpoint, id: worker })) continue;
-		registry
-			.meet({ id: worker, endpoint, ready: true, now: now() })
-			.held.set(id, { attempt, handedAt: startedAt });
+		registry.meet({ id: worker, endpoint, ready: true, now: now() }).held.set(id, { attempt, handedAt: startedAt });
 	}
 	return { othersAlive };
 }
@@ -37,8 +35,7 @@ export async function recallStops(
 	{ othersAlive }: { othersAlive: boolean },
 ): Promise<void> {
 	for (const run of await store.jobs.unstopped()) {
-		if (!othersAlive)
-			workers.registry.meet({ id: run.worker, endpoint: run.endpoint, ready: true, now: now() });
+		if (!othersAlive) workers.registry.meet({ id: run.worker, endpoint: run.endpoint, ready: true, now: now() });
 		workers.stopSignals.request(run);
 	}
 }

@@ -4,8 +4,7 @@
  */
 import { beforeEach, describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "../../core/limits.ts";
-import { admission } from "./admission.ts";
-import type { Admission } from "./admission.ts";
+import { admission, type Admission } from "./admission.ts";
 
 const EP = { id: "ep", limits: {} };
 let now: number;
@@ -37,9 +36,7 @@ describe.each(LIMITED_OPERATIONS)("/%s", (operation) => {
 			quota: { limit: per10s, remaining: 0, reset: 10 },
 			refusal: expect.objectContaining({ code: "rate_limited", status: 429, retryAfter: 10 }),
 		});
-		expect(refused?.refusal?.message).toContain(
-			`'ep' allows ${per10s} requests of '${operation}' in any 10 s`,
-		);
+		expect(refused?.refusal?.message).toContain(`'ep' allows ${per10s} requests of '${operation}' in any 10 s`);
 		now += 9_599;
 		expect(budgets.admit({ endpoint: EP, operation })?.refusal?.retryAfter).toBe(1);
 		now += 1;
@@ -48,9 +45,7 @@ describe.each(LIMITED_OPERATIONS)("/%s", (operation) => {
 	});
 
 	it("spec 8.1, D24: the number of the table is in flight, the next is 429, one more when one has ended", () => {
-		const held = Array.from({ length: concurrent ?? per10s }, () =>
-			budgets.admit({ endpoint: EP, operation }),
-		);
+		const held = Array.from({ length: concurrent ?? per10s }, () => budgets.admit({ endpoint: EP, operation }));
 		expect(held.map((each) => each?.refusal)).toEqual(held.map(() => undefined));
 		if (concurrent === undefined) return;
 		const refused = budgets.admit({ endpoint: EP, operation });
@@ -59,9 +54,7 @@ describe.each(LIMITED_OPERATIONS)("/%s", (operation) => {
 			status: 429,
 			retryAfter: 1,
 		});
-		expect(refused?.refusal?.message).toContain(
-			`'ep' allows ${concurrent} concurrent requests of '${operation}'`,
-		);
+		expect(refused?.refusal?.message).toContain(`'ep' allows ${concurrent} concurrent requests of '${operation}'`);
 		expect(refused?.release).toBeUndefined();
 		held[0]?.release?.();
 		// Only admitted requests count: the refused one has used nothing up.
@@ -75,9 +68,7 @@ describe.each(LIMITED_OPERATIONS)("/%s", (operation) => {
 
 describe("admission", () => {
 	it("D24: each operation of each endpoint has its own budget", () => {
-		const limits = Object.fromEntries(
-			LIMITED_OPERATIONS.map((operation) => [operation, { per10s: 1, concurrent: 1 }]),
-		);
+		const limits = Object.fromEntries(LIMITED_OPERATIONS.map((operation) => [operation, { per10s: 1, concurrent: 1 }]));
 		for (const id of ["a", "b", "a/run"]) {
 			for (const operation of LIMITED_OPERATIONS) {
 				expect(budgets.admit({ endpoint: { id, limits }, operation })?.refusal).toBeUndefined();
@@ -88,9 +79,7 @@ describe("admission", () => {
 
 	it("D35: with limits off nothing is counted or reported, nothing kept", () => {
 		for (let index = 0; index < 5000; index += 1)
-			expect(
-				budgets.admit({ endpoint: { id: "ep", limits: "off" }, operation: "run" }),
-			).toBeUndefined();
+			expect(budgets.admit({ endpoint: { id: "ep", limits: "off" }, operation: "run" })).toBeUndefined();
 		expect(budgets.size).toBe(0);
 	});
 
@@ -113,9 +102,7 @@ describe("admission", () => {
 			quota: { limit: 0, remaining: 0, reset: 10 },
 			refusal: expect.objectContaining({ code: "rate_limited", retryAfter: 10 }),
 		});
-		expect(budgets.admit({ endpoint: closed, operation: "cancel" })?.refusal?.code).toBe(
-			"too_many_at_once",
-		);
+		expect(budgets.admit({ endpoint: closed, operation: "cancel" })?.refusal?.code).toBe("too_many_at_once");
 	});
 
 	it("D24, D35: a changed number holds from the next request on, with what was counted before", () => {
@@ -126,9 +113,9 @@ describe("admission", () => {
 				operation: "cancel",
 			}),
 		).toMatchObject({ quota: { limit: 3, remaining: 0 }, refusal: { code: "rate_limited" } });
-		expect(
-			passing({ endpoint: { id: "ep", limits: { cancel: { per10s: 6 } } }, operation: "cancel" }),
-		).toMatchObject({ quota: { limit: 6, remaining: 0 } });
+		expect(passing({ endpoint: { id: "ep", limits: { cancel: { per10s: 6 } } }, operation: "cancel" })).toMatchObject({
+			quota: { limit: 6, remaining: 0 },
+		});
 	});
 
 	it("D24: a caller that waits as long as Retry-After says is admitted", () => {

@@ -5,10 +5,8 @@
 import type { Endpoint } from "../../core/endpoint.ts";
 import type { EpochMs } from "../../core/time.ts";
 import { ApiError } from "../../core/errors.ts";
-import { limitsOf } from "../../core/limits.ts";
-import type { LimitedOperation, Limits } from "../../core/limits.ts";
-import { WINDOW_MS, rateWindow } from "../../core/rate-window.ts";
-import type { RateWindow } from "../../core/rate-window.ts";
+import { type LimitedOperation, type Limits, limitsOf } from "../../core/limits.ts";
+import { rateWindow, type RateWindow, WINDOW_MS } from "../../core/rate-window.ts";
 
 /** What is left of a rate limit once this request has been counted or refused. */
 export interface Quota {
@@ -65,8 +63,7 @@ export function admission(now: () => EpochMs): {
 	function sweep(at: number): void {
 		if (Math.abs(at - sweptAt) < WINDOW_MS) return;
 		sweptAt = at;
-		for (const [key, { window, running }] of budgets)
-			if (running === 0 && window.used(at) === 0) budgets.delete(key);
+		for (const [key, { window, running }] of budgets) if (running === 0 && window.used(at) === 0) budgets.delete(key);
 	}
 
 	function budgetOf(key: string): Budget {
@@ -106,8 +103,7 @@ function refusalOf(
 	{ per10s, concurrent }: Limits,
 	{ at, ...q }: AdmissionRequest & { at: number },
 ): ApiError | undefined {
-	if (per10s !== undefined && window.used(at) >= per10s)
-		return overRate(q, per10s, window.wait(per10s, at));
+	if (per10s !== undefined && window.used(at) >= per10s) return overRate(q, per10s, window.wait(per10s, at));
 	if (concurrent !== undefined && running >= concurrent) return overConcurrency(q, concurrent);
 	return undefined;
 }
@@ -118,11 +114,7 @@ function quotaOf(window: RateWindow, limit: number, at: number): Quota {
 }
 
 /** The 429 for a rate that is used up. `waitMs`: until a request can be let in again. */
-export function overRate(
-	{ endpoint, operation }: AdmissionRequest,
-	limit: number,
-	waitMs: number,
-): ApiError {
+export function overRate({ endpoint, operation }: AdmissionRequest, limit: number, waitMs: number): ApiError {
 	return new ApiError("rate_limited", {
 		endpoint: endpoint.id,
 		operation,
@@ -135,23 +127,12 @@ export function overRate(
  * The 429 for too many at once. The time at which a place is given back is unknown: `Retry-After` is
  * the second of the table.
  */
-export function overConcurrency(
-	{ endpoint, operation }: AdmissionRequest,
-	limit: number,
-): ApiError {
+export function overConcurrency({ endpoint, operation }: AdmissionRequest, limit: number): ApiError {
 	return new ApiError("too_many_at_once", { endpoint: endpoint.id, operation, limit });
 }
 
 /** What an answer reports of a rate; `resetMs`: until the oldest request leaves the window. */
-export function quota({
-	limit,
-	used,
-	resetMs,
-}: {
-	limit: number;
-	used: number;
-	resetMs: number;
-}): Quota {
+export function quota({ limit, used, resetMs }: { limit: number; used: number; resetMs: number }): Quota {
 	return { limit, remaining: Math.max(0, limit - used), reset: seconds(resetMs) };
 }
 

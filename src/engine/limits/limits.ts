@@ -1,8 +1,7 @@
 /** Rate and concurrency limits (spec 8, D24): counted by this server, or by all that share a store. */
 import type { Service } from "../../service.ts";
 import type { EngineContext } from "../context.ts";
-import { admission } from "./admission.ts";
-import type { Admit } from "./admission.ts";
+import { admission, type Admit } from "./admission.ts";
 import { sharedAdmission } from "./shared-admission.ts";
 
 export interface Limits {

@@ -8,12 +8,10 @@ import { describe, expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { systemClock } from "../../clock.ts";
 import { LIMITED_OPERATIONS } from "../../core/limits.ts";
-import { admission } from "./admission.ts";
-import type { AdmissionRequest } from "./admission.ts";
+import { admission, type AdmissionRequest } from "./admission.ts";
 import { until, untilTrue } from "../../../test/support/until.ts";
 
-import { connections, postgres, server, to, url, viewOf } from "./testing/servers.ts";
-import type { Server } from "./testing/servers.ts";
+import { connections, postgres, server, type Server, to, url, viewOf } from "../../../test/support/limits/servers.ts";
 
 describe("several servers", () => {
 	const step = fc.record({
@@ -72,8 +70,7 @@ describe("several servers", () => {
 			const asked = to(limits);
 			const answers = await Promise.all(
 				Array.from({ length: 1500 }, async (_, index) => {
-					for (let turn = 0; turn < index % 50; turn += 1)
-						await new Promise((resolve) => setImmediate(resolve));
+					for (let turn = 0; turn < index % 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 					return await servers[index % 3]!.admit(asked);
 				}),
 			);
@@ -81,14 +78,12 @@ describe("several servers", () => {
 			const { per10s, concurrent } = limits.run;
 			expect(passed).toHaveLength(per10s === "off" ? concurrent : per10s);
 			if (per10s !== "off")
-				expect(
-					passed.map((answer) => answer?.quota?.remaining).toSorted((a, b) => a! - b!),
-				).toEqual(Array.from({ length: per10s }, (_, index) => index));
-			expect(
-				new Set(
-					answers.filter((answer) => !answer?.release).map((answer) => answer?.refusal?.code),
-				),
-			).toEqual(new Set([per10s === "off" ? "too_many_at_once" : "rate_limited"]));
+				expect(passed.map((answer) => answer?.quota?.remaining).toSorted((a, b) => a! - b!)).toEqual(
+					Array.from({ length: per10s }, (_, index) => index),
+				);
+			expect(new Set(answers.filter((answer) => !answer?.release).map((answer) => answer?.refusal?.code))).toEqual(
+				new Set([per10s === "off" ? "too_many_at_once" : "rate_limited"]),
+			);
 		}
 		// One question for all that came meanwhile.
 		for (const { asked } of servers) expect(asked()).toBeLessThan(300);
@@ -125,8 +120,7 @@ describe("several servers", () => {
 describe("what is asked", () => {
 	it("D24, D35: nothing about an endpoint without limits, and the answer is there at once", () => {
 		const one = server(systemClock);
-		for (const operation of LIMITED_OPERATIONS)
-			expect(one.admit(to("off", operation))).toBeUndefined();
+		for (const operation of LIMITED_OPERATIONS) expect(one.admit(to("off", operation))).toBeUndefined();
 		expect([one.asked(), one.size]).toEqual([0, 0]);
 	});
 
@@ -201,9 +195,7 @@ describe("an unavailable database", () => {
 	async function together(one: Server, two: Server): Promise<void> {
 		for (;;) {
 			const asked = to({ run: { per10s: 2, concurrent: "off" } });
-			const left = [await one.admit(asked), await two.admit(asked)].map(
-				(answer) => answer?.quota?.remaining,
-			);
+			const left = [await one.admit(asked), await two.admit(asked)].map((answer) => answer?.quota?.remaining);
 			if (left[0] === 1 && left[1] === 0) return;
 			await new Promise((resolve) => setImmediate(resolve));
 		}
@@ -218,9 +210,7 @@ describe("an unavailable database", () => {
 		const counted = to({ run: { per10s: 3, concurrent: "off" } });
 		await one.admit(counted);
 		const began = performance.now();
-		const alone = await Promise.all(
-			Array.from({ length: 4 }, async () => await one.admit(counted)),
-		);
+		const alone = await Promise.all(Array.from({ length: 4 }, async () => await one.admit(counted)));
 		expect(performance.now() - began).toBeLessThan(100);
 		expect(alone.map((answer) => answer?.quota?.remaining)).toEqual([1, 0, 0, 0]);
 		expect(alone.map((answer) => answer?.refusal?.code)).toEqual([
@@ -231,9 +221,7 @@ describe("an unavailable database", () => {
 		]);
 		await two.admit(counted);
 		for (const { faults } of [one, two])
-			expect(faults).toEqual([
-				expect.stringMatching(/^counting requests together with the other servers: /),
-			]);
+			expect(faults).toEqual([expect.stringMatching(/^counting requests together with the other servers: /)]);
 		await postgres.start();
 		await together(one, two);
 		await one.quiet();
@@ -268,11 +256,12 @@ describe("an unavailable database", () => {
 		await together(one, two);
 		// What is held together is what was before: those of the time between were counted alone.
 		await one.quiet();
-		expect(
-			await Promise.all(
-				Array.from({ length: 4 }, async () => (await two.admit(asked))?.refusal?.code),
-			),
-		).toEqual([undefined, undefined, undefined, "too_many_at_once"]);
+		expect(await Promise.all(Array.from({ length: 4 }, async () => (await two.admit(asked))?.refusal?.code))).toEqual([
+			undefined,
+			undefined,
+			undefined,
+			"too_many_at_once",
+		]);
 		for (const { loop } of [one, two]) await loop.stop();
 	});
 
@@ -308,14 +297,12 @@ describe("an unavailable database", () => {
 		await blocker.connect();
 		await blocker.query("BEGIN");
 		await blocker.query("LOCK TABLE limit_budgets IN ACCESS EXCLUSIVE MODE");
-		for (const answer of await Promise.all([one.admit(asked), one.admit(asked)]))
-			answer?.release?.();
+		for (const answer of await Promise.all([one.admit(asked), one.admit(asked)])) answer?.release?.();
 		await blocker.query("ROLLBACK");
 		await blocker.end();
 		await together(one, two);
 		await one.quiet();
-		for (let index = 0; index < 2; index += 1)
-			expect((await two.admit(asked))?.release).toBeDefined();
+		for (let index = 0; index < 2; index += 1) expect((await two.admit(asked))?.release).toBeDefined();
 		await one.loop.stop();
 	});
 });

@@ -5,16 +5,21 @@
  * to be used up. While it does not answer, this server counts alone.
  */
 import type { Clock } from "../../clock.ts";
-import { limitsOf } from "../../core/limits.ts";
-import type { Limits } from "../../core/limits.ts";
+import { type Limits, limitsOf } from "../../core/limits.ts";
 import { WINDOW_MS } from "../../core/rate-window.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { EventBus } from "../../events.ts";
-import { loop } from "../../service.ts";
-import type { Loop } from "../../service.ts";
+import { loop, type Loop } from "../../service.ts";
 import type { LimitAnswer, LimitAsk, LimitStore } from "../../store/contract/limits.ts";
-import { admission, overConcurrency, overRate, quota } from "./admission.ts";
-import type { Admission, Admit, AdmissionRequest } from "./admission.ts";
+import {
+	admission,
+	type Admission,
+	type AdmissionRequest,
+	type Admit,
+	overConcurrency,
+	overRate,
+	quota,
+} from "./admission.ts";
 
 /**
  * How long the running requests of a server count after its last report, and time between two
@@ -89,13 +94,7 @@ export interface SharedAdmissionDeps {
 }
 
 /** `loop` reports the running requests of this server, and asks an unavailable store again. */
-export function sharedAdmission({
-	limits: store,
-	server,
-	clock,
-	now,
-	events,
-}: SharedAdmissionDeps): {
+export function sharedAdmission({ limits: store, server, clock, now, events }: SharedAdmissionDeps): {
 	admit: Admit;
 	loop: Loop;
 	/** Budgets in memory. */
@@ -225,8 +224,7 @@ export function sharedAdmission({
 					release: () => release(budget),
 				});
 			} else if (full) waiter.resolve(overFull(waiter.request, full, at));
-			else if (held + granted < concurrent && waiter.tries < RETRY_MS.length)
-				void retryLater(waiter);
+			else if (held + granted < concurrent && waiter.tries < RETRY_MS.length) void retryLater(waiter);
 			else
 				waiter.resolve({
 					...quotaAt(answer.used),
@@ -235,8 +233,7 @@ export function sharedAdmission({
 		}
 		if (count > 0) budget.full = full;
 		// A request has ended meanwhile, or was counted alone.
-		if (budget.limits.concurrent !== undefined && budget.running !== held + granted)
-			next.add(budget);
+		if (budget.limits.concurrent !== undefined && budget.running !== held + granted) next.add(budget);
 	}
 
 	async function retryLater(waiter: Waiter): Promise<void> {
@@ -283,8 +280,7 @@ export function sharedAdmission({
 	/** Removes unused budgets. */
 	function sweep(at: number): void {
 		for (const [key, budget] of budgets)
-			if (budget.running === 0 && !next.has(budget) && !(budget.full && isFull(budget.full, at)))
-				budgets.delete(key);
+			if (budget.running === 0 && !next.has(budget) && !(budget.full && isFull(budget.full, at))) budgets.delete(key);
 	}
 
 	const reports = loop({
@@ -338,11 +334,7 @@ function isFull({ freeAt }: Full, at: number): boolean {
 }
 
 /** The answer to a request when the rate is used up. */
-function overFull(
-	request: AdmissionRequest,
-	{ limit, oldest, freeAt }: Full,
-	at: number,
-): Admission {
+function overFull(request: AdmissionRequest, { limit, oldest, freeAt }: Full, at: number): Admission {
 	const waitMs = Math.min(freeAt - at, WINDOW_MS);
 	const oldestLeavesMs = oldest + WINDOW_MS - at;
 	return {

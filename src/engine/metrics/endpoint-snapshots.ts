@@ -1,14 +1,12 @@
 /** All endpoints with the counts of `/health` (D13), by one question to the store. */
-import { endpointHealth } from "../../core/workers/endpoint-health.ts";
-import type { EndpointHealth } from "../../core/workers/endpoint-health.ts";
+import { endpointHealth, type EndpointHealth } from "../../core/workers/endpoint-health.ts";
 import { isManaged } from "../../launchers/index.ts";
 import type { Counts } from "../../core/job-transitions.ts";
 import type { EngineContext } from "../context.ts";
 import type { EndpointEntry } from "../endpoints/endpoint-registry.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { WorkerViews } from "../workers/worker-views.ts";
-import { workerCounts } from "./health.ts";
-import type { WorkerCounts } from "./health.ts";
+import { workerCounts, type WorkerCounts } from "./health.ts";
 
 export interface EndpointSnapshot extends EndpointEntry {
 	jobs: Counts;
@@ -31,9 +29,7 @@ export async function endpointSnapshots(
 		views: Pick<WorkerViews, "of" | "reason" | "heldBack">;
 	},
 ): Promise<EndpointSnapshot[]> {
-	const counts = new Map(
-		(await d.store.jobs.allCounts({ now: d.now() })).map((each) => [each.endpoint, each.counts]),
-	);
+	const counts = new Map((await d.store.jobs.allCounts({ now: d.now() })).map((each) => [each.endpoint, each.counts]));
 	return await Promise.all(
 		[...d.endpoints.all()].map(async (entry) => {
 			const { id, launcher, workersMax } = entry.endpoint;

@@ -17,10 +17,7 @@ export async function health(
 	d: Pick<EngineContext, "store" | "now"> & { views: Pick<WorkerViews, "of"> },
 	endpoint: string,
 ): Promise<{ jobs: Counts; workers: WorkerCounts }> {
-	const [jobs, workers] = await Promise.all([
-		d.store.jobs.counts({ endpoint, now: d.now() }),
-		d.views.of(endpoint),
-	]);
+	const [jobs, workers] = await Promise.all([d.store.jobs.counts({ endpoint, now: d.now() }), d.views.of(endpoint)]);
 	return { jobs, workers: workerCounts(workers) };
 }
 

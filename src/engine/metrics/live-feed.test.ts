@@ -4,8 +4,7 @@ import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { Principal } from "../access/keys.ts";
-import { liveFeed } from "./live-feed.ts";
-import type { Listener } from "./live-feed.ts";
+import { type Listener, liveFeed } from "./live-feed.ts";
 import type { EndpointSnapshot } from "./endpoint-snapshots.ts";
 import { readEndpoint } from "../../endpoint-settings.ts";
 
@@ -80,9 +79,7 @@ it("no server listens, none is read; many listen, one is read", async () => {
 	expect([place.looks, ...all.map(({ heard }) => heard.length)]).toEqual([2, 1, 1, 1]);
 	place.waiting = 7;
 	await place.clock.advance(2000);
-	expect(all.map(({ heard }) => JSON.parse(heard[1]!).endpoints[0].queue.inQueue)).toEqual([
-		7, 7, 7,
-	]);
+	expect(all.map(({ heard }) => JSON.parse(heard[1]!).endpoints[0].queue.inQueue)).toEqual([7, 7, 7]);
 	for (const { leave } of all) leave();
 	const { looks } = place;
 	await place.clock.advance(60_000);

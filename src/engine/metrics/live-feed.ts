@@ -4,11 +4,9 @@
  */
 import type { LocalMs } from "../../core/time.ts";
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
-import { loop } from "../../service.ts";
-import type { Service } from "../../service.ts";
+import { loop, type Service } from "../../service.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import { may } from "../access/keys.ts";
-import type { Principal } from "../access/keys.ts";
+import { may, type Principal } from "../access/keys.ts";
 import type { EngineContext } from "../context.ts";
 import type { EndpointSnapshot } from "./endpoint-snapshots.ts";
 import type { RollingWindow } from "./rolling-window.ts";
@@ -93,8 +91,7 @@ export function liveFeed(d: Deps): LiveFeed {
 		if (!principal) return remove(listener);
 		const now = d.clock.now();
 		const visible = [...texts].filter(
-			([id]) =>
-				(listener.endpoint === undefined || listener.endpoint === id) && may(principal, "read", id),
+			([id]) => (listener.endpoint === undefined || listener.endpoint === id) && may(principal, "read", id),
 		);
 		const text = `[${visible.map(([, each]) => each).join(",")}]`;
 		const hasChanged = text !== listener.last && now >= listener.dueAt;
@@ -121,25 +118,20 @@ export function liveFeed(d: Deps): LiveFeed {
 		retryMs: RETRY_MS,
 		onError: (error) => {
 			// `store.away` reports an unavailable store.
-			if (!(error instanceof StoreUnavailable))
-				d.events.emit("fault", { where: "reading all endpoints", error });
+			if (!(error instanceof StoreUnavailable)) d.events.emit("fault", { where: "reading all endpoints", error });
 		},
 		step: async () => {
 			const wait = readAt + PAUSE_MS - d.clock.now();
 			if (subscriptions.size > 0 && wait > 0) return wait;
-			const nextAt = ({ dueAt, sentAt }: Subscription): LocalMs =>
-				Math.min(dueAt, sentAt + KEEP_ALIVE_MS);
-			const due = (): Subscription[] =>
-				[...subscriptions].filter((listener) => nextAt(listener) <= d.clock.now());
+			const nextAt = ({ dueAt, sentAt }: Subscription): LocalMs => Math.min(dueAt, sentAt + KEEP_ALIVE_MS);
+			const due = (): Subscription[] => [...subscriptions].filter((listener) => nextAt(listener) <= d.clock.now());
 			if (due().length > 0) {
 				const texts = await read();
 				for (const listener of due()) await update(listener, texts);
 			}
 			return Math.min(
 				IDLE_MS,
-				...[...subscriptions].map((listener) =>
-					Math.max(PAUSE_MS, nextAt(listener) - d.clock.now()),
-				),
+				...[...subscriptions].map((listener) => Math.max(PAUSE_MS, nextAt(listener) - d.clock.now())),
 			);
 		},
 	});

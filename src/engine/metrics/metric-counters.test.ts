@@ -3,11 +3,9 @@
  * is written twice or lost on the way.
  */
 import { expect, it } from "vitest";
-import { HOUR_MS, MINUTE_MS } from "../../core/metrics/metric-buckets.ts";
-import type { StepMs } from "../../core/metrics/metric-buckets.ts";
+import { HOUR_MS, MINUTE_MS, type StepMs } from "../../core/metrics/metric-buckets.ts";
 import { eventBus } from "../../events.ts";
-import { metricCounters } from "./metric-counters.ts";
-import type { CountedEndpoint, MetricCounters } from "./metric-counters.ts";
+import { type CountedEndpoint, metricCounters, type MetricCounters } from "./metric-counters.ts";
 
 const T0 = 500 * HOUR_MS;
 

@@ -5,11 +5,12 @@
 import {
 	addMetricBucket,
 	HOUR_MS,
+	type MetricBucket,
 	MINUTE_MS,
 	newMetricBucket,
 	OUTCOME_OF,
+	type StepMs,
 } from "../../core/metrics/metric-buckets.ts";
-import type { StepMs, MetricBucket } from "../../core/metrics/metric-buckets.ts";
 import { observe } from "../../core/metrics/histogram.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { EventBus } from "../../events.ts";
@@ -66,13 +67,7 @@ function together(...all: readonly ReadonlyMap<string, MetricBucket>[]): ByEndpo
 }
 
 /** Events that another server announces too are counted there. */
-export function metricCounters({
-	events,
-	now,
-}: {
-	events: EventBus;
-	now: () => EpochMs;
-}): MetricCounters {
+export function metricCounters({ events, now }: { events: EventBus; now: () => EpochMs }): MetricCounters {
 	const total: ByEndpoint = new Map();
 	let minute: { at: number; tallies: ByEndpoint } = { at: 0, tallies: new Map() };
 	let over: CountedEndpoint[] = [];
@@ -98,10 +93,7 @@ export function metricCounters({
 		minute = { at, tallies: new Map() };
 	}
 
-	events.on(
-		"job.queued",
-		({ endpoint, again }) => void (of(endpoint).counts[again ? "retried" : "submitted"] += 1),
-	);
+	events.on("job.queued", ({ endpoint, again }) => void (of(endpoint).counts[again ? "retried" : "submitted"] += 1));
 	events.on("job.started", ({ endpoint, waitedMs }) => observe(of(endpoint).delay, waitedMs));
 	events.on("job.settled", ({ endpoint, state, ranMs, elsewhere }) => {
 		const outcome = OUTCOME_OF[state];
@@ -124,17 +116,13 @@ export function metricCounters({
 		},
 		unwritten() {
 			if (over.length === 0) return [];
-			return [
-				...over,
-				...[...hours].map(([at, each]): CountedEndpoint => ({ step: HOUR_MS, at, tallies: each })),
-			];
+			return [...over, ...[...hours].map(([at, each]): CountedEndpoint => ({ step: HOUR_MS, at, tallies: each }))];
 		},
 		written(counted) {
 			over = over.filter((each) => !counted.includes(each));
 			for (const { step, at, tallies: each } of counted) {
 				// An hour that has grown meanwhile is written again.
-				if (step === HOUR_MS && hours.get(at) === each && at < beginning(minute.at, HOUR_MS))
-					hours.delete(at);
+				if (step === HOUR_MS && hours.get(at) === each && at < beginning(minute.at, HOUR_MS)) hours.delete(at);
 			}
 		},
 		held(step) {
@@ -143,10 +131,7 @@ export function metricCounters({
 			const others = [...hours]
 				.filter(([at]) => at !== present)
 				.map(([at, each]): CountedEndpoint => ({ step, at, tallies: each }));
-			return [
-				...others,
-				{ step, at: present, tallies: together(hours.get(present) ?? new Map(), minute.tallies) },
-			];
+			return [...others, { step, at: present, tallies: together(hours.get(present) ?? new Map(), minute.tallies) }];
 		},
 		totals: () => together(total, minute.tallies),
 	};

@@ -3,12 +3,7 @@
  */
 import { expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
-import {
-	HOUR_MS,
-	MINUTE_MS,
-	readMetricBucket,
-	METRICS_KEPT_MS,
-} from "../../core/metrics/metric-buckets.ts";
+import { HOUR_MS, MINUTE_MS, readMetricBucket, METRICS_KEPT_MS } from "../../core/metrics/metric-buckets.ts";
 import { eventBus } from "../../events.ts";
 import type { MetricsRow } from "../../store/contract/metrics.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";

@@ -4,31 +4,28 @@
  * its own rows; reads add them up.
  */
 import type { EpochMs } from "../../core/time.ts";
-import { newHistogram, observe } from "../../core/metrics/histogram.ts";
-import type { Histogram } from "../../core/metrics/histogram.ts";
-import { seriesOf } from "../../core/metrics/series.ts";
-import type { DatedBucket, Series } from "../../core/metrics/series.ts";
+import { type Histogram, newHistogram, observe } from "../../core/metrics/histogram.ts";
+import { type DatedBucket, type Series, seriesOf } from "../../core/metrics/series.ts";
 import {
 	addMetricBucket,
 	isEmpty,
+	type MetricBucket,
+	metricBucketText,
+	METRICS_KEPT_MS,
 	MINUTE_MS,
 	newMetricBucket,
 	readMetricBucket,
+	type StepMs,
 	STEPS,
-	METRICS_KEPT_MS,
-	metricBucketText,
 } from "../../core/metrics/metric-buckets.ts";
-import type { StepMs, MetricBucket } from "../../core/metrics/metric-buckets.ts";
-import { loop } from "../../service.ts";
-import type { Service } from "../../service.ts";
+import { loop, type Service } from "../../service.ts";
 import type { MetricsRow } from "../../store/contract/metrics.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { EndpointSnapshot } from "./endpoint-snapshots.ts";
-import { beginning, metricCounters } from "./metric-counters.ts";
-import type { CountedEndpoint } from "./metric-counters.ts";
+import { beginning, type CountedEndpoint, metricCounters } from "./metric-counters.ts";
 
 /** Time between two samples of queue lengths and worker counts, ms. */
 const SAMPLE_MS = 5000;
@@ -107,9 +104,7 @@ export function metricHistory(d: Deps): MetricHistory {
 	function rowsOf({ step, at, tallies: counted }: CountedEndpoint): MetricsRow[] {
 		const row = { step, at, source: d.run };
 		// Rows of a deleted endpoint must not be written again.
-		const kept = [...counted].filter(
-			([endpoint, tally]) => d.endpoints.has(endpoint) && !isEmpty(tally),
-		);
+		const kept = [...counted].filter(([endpoint, tally]) => d.endpoints.has(endpoint) && !isEmpty(tally));
 		return [
 			{ ...row, endpoint: SERVER, tally: "[]" },
 			...kept.map(([endpoint, tally]) => ({ ...row, endpoint, tally: metricBucketText(tally) })),
@@ -148,9 +143,7 @@ export function metricHistory(d: Deps): MetricHistory {
 		const held = counters.held(step).filter(({ at }) => at >= from && at < to);
 		const rows = await store.read({ endpoints: names, step, from, to });
 		const heldAt = new Set(held.map(({ at }) => at));
-		const stored = rows.filter(
-			(row) => row.endpoint !== SERVER && !(row.source === d.run && heldAt.has(row.at)),
-		);
+		const stored = rows.filter((row) => row.endpoint !== SERVER && !(row.source === d.run && heldAt.has(row.at)));
 		return {
 			from,
 			to,
@@ -169,8 +162,7 @@ export function metricHistory(d: Deps): MetricHistory {
 		retryMs: SAMPLE_MS,
 		onError: (error) => {
 			// `store.away` reports an unavailable store.
-			if (!(error instanceof StoreUnavailable))
-				d.events.emit("fault", { where: "writing metrics", error });
+			if (!(error instanceof StoreUnavailable)) d.events.emit("fault", { where: "writing metrics", error });
 		},
 		step: async () => {
 			counters.turn();

@@ -4,15 +4,11 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { WorkerViews } from "../workers/worker-views.ts";
-import { demand } from "./demand.ts";
-import type { Demand } from "./demand.ts";
-import { endpointSnapshots } from "./endpoint-snapshots.ts";
-import type { EndpointSnapshot } from "./endpoint-snapshots.ts";
+import { demand, type Demand } from "./demand.ts";
+import { type EndpointSnapshot, endpointSnapshots } from "./endpoint-snapshots.ts";
 import { health } from "./health.ts";
-import { liveFeed } from "./live-feed.ts";
-import type { LiveFeed } from "./live-feed.ts";
-import { metricHistory } from "./metric-history.ts";
-import type { MetricHistory } from "./metric-history.ts";
+import { liveFeed, type LiveFeed } from "./live-feed.ts";
+import { metricHistory, type MetricHistory } from "./metric-history.ts";
 import { rollingWindow } from "./rolling-window.ts";
 
 export interface Metrics extends Pick<MetricHistory, "history" | "total" | "totals" | "storeMs"> {

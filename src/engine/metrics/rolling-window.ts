@@ -2,13 +2,7 @@
  * Jobs that ended in the last half hour, by minute, on all servers: for the live feed. In memory;
  * the time before the start of this server is read from the store.
  */
-import {
-	MINUTE_MS,
-	OUTCOME_OF,
-	OUTCOMES,
-	readMetricBucket,
-} from "../../core/metrics/metric-buckets.ts";
-import type { Outcome } from "../../core/metrics/metric-buckets.ts";
+import { MINUTE_MS, type Outcome, OUTCOME_OF, OUTCOMES, readMetricBucket } from "../../core/metrics/metric-buckets.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { EventBus } from "../../events.ts";
 import type { MetricsStore } from "../../store/contract/metrics.ts";
@@ -91,10 +85,7 @@ export function rollingWindow({
 			const found = new Map<string, Map<number, number>>();
 			for (const { endpoint, at: minute, tally } of rows) {
 				const minutes = found.get(endpoint) ?? new Map<number, number>();
-				found.set(
-					endpoint,
-					minutes.set(minute, (minutes.get(minute) ?? 0) + sumOf(readMetricBucket(tally).counts)),
-				);
+				found.set(endpoint, minutes.set(minute, (minutes.get(minute) ?? 0) + sumOf(readMetricBucket(tally).counts)));
 			}
 			before = found;
 		},
@@ -107,10 +98,7 @@ export function rollingWindow({
 				// Of the minute of the start both have a part, perhaps the same.
 				return Math.max(live ? sumOf(live) : 0, before?.get(endpoint)?.get(each) ?? 0);
 			});
-			const [last, current] = [
-				at(endpoint, minute - MINUTE_MS) ?? none(),
-				at(endpoint, minute) ?? none(),
-			];
+			const [last, current] = [at(endpoint, minute - MINUTE_MS) ?? none(), at(endpoint, minute) ?? none()];
 			const part = 1 - (present - minute) / MINUTE_MS;
 			const perMinute = Object.fromEntries(
 				OUTCOMES.map((outcome) => [outcome, current[outcome] + Math.round(last[outcome] * part)]),

@@ -5,12 +5,10 @@
 import type { Endpoint } from "../../core/endpoint.ts";
 import type { EpochMs } from "../../core/time.ts";
 import { desiredWorkers } from "../../core/workers/autoscaling.ts";
-import { CRASH_MS, exitText } from "../../core/workers/ended-worker.ts";
-import type { WorkerExit } from "../../core/workers/ended-worker.ts";
+import { CRASH_MS, exitText, type WorkerExit } from "../../core/workers/ended-worker.ts";
 import type { WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import { isManaged, isShared, usesOwnGpus } from "../../launchers/index.ts";
-import { loop } from "../../service.ts";
-import type { Loop } from "../../service.ts";
+import { loop, type Loop } from "../../service.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
@@ -19,8 +17,7 @@ import type { Worker } from "../workers/worker-registry.ts";
 import { crashBackoff } from "./crash-backoff.ts";
 import { gpuAllocator } from "./gpu-allocator.ts";
 import { queueLengths } from "./queue-lengths.ts";
-import { sampleWorkers } from "./worker-sample.ts";
-import type { WorkerSample } from "./worker-sample.ts";
+import { sampleWorkers, type WorkerSample } from "./worker-sample.ts";
 
 /** Time between two checks of everything, ms. */
 const CHECK_MS = 1000;
@@ -39,8 +36,7 @@ export interface Autoscaler {
 	recount(): void;
 }
 
-export interface AutoscalerDeps
-	extends Pick<EngineContext, "clock" | "now" | "events" | "store" | "background"> {
+export interface AutoscalerDeps extends Pick<EngineContext, "clock" | "now" | "events" | "store" | "background"> {
 	endpoints: Pick<Endpoints, "all" | "get" | "has" | "paused" | "stopGraceMs">;
 	workers: Pick<WorkerDomain, "registry" | "launcher" | "startProblems">;
 	cluster: Pick<Cluster, "shared" | "scales" | "scalesElsewhere">;
@@ -59,13 +55,9 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 	const starts = new Set<Promise<void>>();
 
 	const scales = (endpoint: Endpoint): boolean =>
-		isManaged(endpoint.launcher.type) &&
-		cluster.scales(endpoint.id) &&
-		launcher.isComplete(endpoint);
-	const scaled = (): Endpoint[] =>
-		[...endpoints.all()].map(({ endpoint }) => endpoint).filter(scales);
-	const managed = (endpoint: string): Worker[] =>
-		[...registry.of(endpoint)].filter((worker) => worker.managed);
+		isManaged(endpoint.launcher.type) && cluster.scales(endpoint.id) && launcher.isComplete(endpoint);
+	const scaled = (): Endpoint[] => [...endpoints.all()].map(({ endpoint }) => endpoint).filter(scales);
+	const managed = (endpoint: string): Worker[] => [...registry.of(endpoint)].filter((worker) => worker.managed);
 
 	function stop(worker: Worker, why: string, fault: { code?: WorkerReasonCode } = {}): void {
 		const graceMs = endpoints.stopGraceMs(worker.endpoint);
@@ -77,8 +69,7 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 		const begun = launcher
 			.start(endpoint, assigned)
 			.catch((error: unknown) => {
-				if (cluster.scales(endpoint.id))
-					crashes.crashed(endpoint.id, "start_failed", (error as Error).message);
+				if (cluster.scales(endpoint.id)) crashes.crashed(endpoint.id, "start_failed", (error as Error).message);
 			})
 			.finally(() => starts.delete(begun));
 		starts.add(begun);
@@ -125,13 +116,9 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 	function apply(endpoint: Endpoint, { staying, stoppable, counts }: WorkerSample): void {
 		const now = d.now();
 		const { id, idleTimeout, workersMax } = endpoint;
-		if (staying.some((worker) => worker.ready && now - worker.createdAt >= CRASH_MS))
-			crashes.reset(id);
+		if (staying.some((worker) => worker.ready && now - worker.createdAt >= CRASH_MS)) crashes.reset(id);
 		const { jobs: waiting, oldestQueuedAt = now } = queues.of(id) ?? { jobs: 0 };
-		const wanted = desiredWorkers(
-			{ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt },
-			endpoint,
-		);
+		const wanted = desiredWorkers({ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt }, endpoint);
 		add(endpoint, wanted - staying.length);
 		const surplus = stoppable
 			.slice(0, Math.max(0, staying.length - wanted))
@@ -157,8 +144,7 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 		}
 	}
 
-	const oldest = ({ id }: Endpoint): number =>
-		queues.of(id)?.oldestQueuedAt ?? Number.MAX_SAFE_INTEGER;
+	const oldest = ({ id }: Endpoint): number => queues.of(id)?.oldestQueuedAt ?? Number.MAX_SAFE_INTEGER;
 
 	/** When the wait of the longest waiting job calls for another worker, ms from now. */
 	function lateIn({ id, scalerType, scalerValue }: Endpoint): number {
@@ -188,9 +174,7 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 			}));
 			await Promise.all(active.map(({ id }) => queues.count(id)));
 			// GPUs go to the endpoint whose job has waited longest.
-			for (const { endpoint, sample } of samples.toSorted(
-				(a, b) => oldest(a.endpoint) - oldest(b.endpoint),
-			))
+			for (const { endpoint, sample } of samples.toSorted((a, b) => oldest(a.endpoint) - oldest(b.endpoint)))
 				apply(endpoint, sample);
 			return Math.min(CHECK_MS, ...active.map(lateIn));
 		},
@@ -228,15 +212,9 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 					message: exitText(end, { ...worker, endedAt: d.now() }),
 				};
 				if (crashed) crashes.crashed(endpoint, code, message);
-				else if (end.reason || end.code !== 0)
-					problems.set(endpoint, { ended: { code, message, at: d.now() } });
+				else if (end.reason || end.code !== 0) problems.set(endpoint, { ended: { code, message, at: d.now() } });
 			}
-			if (
-				worker.ready &&
-				!worker.unhealthy &&
-				(works || worker.draining) &&
-				!crashes.holds(endpoint)
-			)
+			if (worker.ready && !worker.unhealthy && (works || worker.draining) && !crashes.holds(endpoint))
 				crashes.reset(endpoint);
 			scaleLoop.nudge();
 		},

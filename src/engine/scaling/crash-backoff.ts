@@ -19,11 +19,7 @@ export interface CrashBackoff {
 	holds(endpoint: string): boolean;
 }
 
-export function crashBackoff(d: {
-	now: () => EpochMs;
-	events: EventBus;
-	problems: StartProblems;
-}): CrashBackoff {
+export function crashBackoff(d: { now: () => EpochMs; events: EventBus; problems: StartProblems }): CrashBackoff {
 	const crashes = new Map<string, { count: number; until: EpochMs }>();
 	const holds = (endpoint: string): boolean => (crashes.get(endpoint)?.until ?? 0) > d.now();
 	return {

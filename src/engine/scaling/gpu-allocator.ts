@@ -1,8 +1,7 @@
 /** GPUs of this machine for new workers, and why a worker gets none (D27, D29). */
 import type { Endpoint } from "../../core/endpoint.ts";
 import type { EpochMs } from "../../core/time.ts";
-import type { GpuHolder, GpuAllocation } from "../../core/workers/gpu-allocation.ts";
-import { allocateGpus } from "../../core/workers/gpu-allocation.ts";
+import { allocateGpus, type GpuAllocation, type GpuHolder } from "../../core/workers/gpu-allocation.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Worker, WorkerRegistry } from "../workers/worker-registry.ts";
 

@@ -37,19 +37,13 @@ export function queueLengths(
 
 	function isEmpty(endpoint: string): boolean {
 		const last = queues.get(endpoint);
-		return (
-			last !== undefined &&
-			last.jobs === 0 &&
-			!hinted.has(endpoint) &&
-			d.now() - last.countedAt < recountMs
-		);
+		return last !== undefined && last.jobs === 0 && !hinted.has(endpoint) && d.now() - last.countedAt < recountMs;
 	}
 
 	return {
 		of: (endpoint) => queues.get(endpoint),
 		async count(endpoint) {
-			if (d.endpoints.paused(endpoint))
-				return void queues.set(endpoint, { countedAt: -Infinity, jobs: 0 });
+			if (d.endpoints.paused(endpoint)) return void queues.set(endpoint, { countedAt: -Infinity, jobs: 0 });
 			if (isEmpty(endpoint)) return;
 			const now = d.now();
 			hinted.delete(endpoint);

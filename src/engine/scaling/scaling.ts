@@ -1,8 +1,7 @@
 /** Scaling: how many workers each managed endpoint has, and which settings they run with. */
 import type { Service } from "../../service.ts";
 import { launchHash } from "../workers/worker-spec.ts";
-import { autoscaler } from "./autoscaler.ts";
-import type { AutoscalerDeps } from "./autoscaler.ts";
+import { autoscaler, type AutoscalerDeps } from "./autoscaler.ts";
 
 export interface Scaling {
 	/** A job waits there. */
@@ -33,8 +32,7 @@ export function createScaling(d: AutoscalerDeps): Scaling {
 	const prepare = (): void =>
 		launcher.prepare((endpoint, preparing) => d.workers.startProblems.set(endpoint, { preparing }));
 
-	for (const event of ["endpoint.removed", "lease.taken", "lease.lost"] as const)
-		events.on(event, prepare);
+	for (const event of ["endpoint.removed", "lease.taken", "lease.lost"] as const) events.on(event, prepare);
 	for (const event of ["job.queued", "job.returned"] as const)
 		events.on(event, ({ endpoint }) => scaler.queued(endpoint));
 	events.on("endpoints.changed", () => {

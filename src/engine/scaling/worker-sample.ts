@@ -31,13 +31,9 @@ export function sampleWorkers(
 	const starting = staying.filter((worker) => !worker.ready && worker.held.size === 0);
 	const idleTimeoutMs = endpoint.idleTimeout * 1000;
 	const pending = starting
-		.filter(
-			({ notice, createdAt }) => notice?.state === "waiting" && now - createdAt >= idleTimeoutMs,
-		)
+		.filter(({ notice, createdAt }) => notice?.state === "waiting" && now - createdAt >= idleTimeoutMs)
 		.toReversed();
-	const jobs = busy.map(
-		(worker) => [...worker.held.values()].filter(({ lowPriority }) => !lowPriority).length,
-	);
+	const jobs = busy.map((worker) => [...worker.held.values()].filter(({ lowPriority }) => !lowPriority).length);
 	return {
 		staying,
 		// Those that their platform does not run first, then the longest idle, then the last started.

@@ -11,8 +11,7 @@ import { ENDPOINT_DEFAULTS } from "../../core/endpoint-schema.ts";
 import { budgetLimits } from "../../core/budgets.ts";
 import { eventBus } from "../../events.ts";
 import { FIRST_PAUSE_MS } from "../../core/receiver.ts";
-import { StoreUnavailable } from "../../store/contract/store.ts";
-import type { Store } from "../../store/contract/store.ts";
+import { type Store, StoreUnavailable } from "../../store/contract/store.ts";
 import type { DeliveryRow, WebhookStore } from "../../store/contract/webhooks.ts";
 import { openSqlite } from "../../store/sqlite/open.ts";
 import type { SendWebhook } from "../../webhooks/sender.ts";
@@ -102,9 +101,7 @@ async function sample(send: SendWebhook) {
 describe("delivering", () => {
 	it("D21: a try is noted when the store is back, and not sent again for that", async () => {
 		let sent = 0;
-		const { clock, loop, emitted, failing, end, until } = await sample(
-			async () => ((sent += 1), { status: 200 }),
-		);
+		const { clock, loop, emitted, failing, end, until } = await sample(async () => ((sent += 1), { status: 200 }));
 		failing.set("tried", 3);
 		loop.start();
 		const row = await end();
@@ -146,16 +143,12 @@ describe("delivering", () => {
 
 	it("D21: without a secret that can be read nothing is sent, and that is noted as a failed try", async () => {
 		let sent = 0;
-		const { clock, loop, setSecret, end, until } = await sample(
-			async () => ((sent += 1), { status: 200 }),
-		);
+		const { clock, loop, setSecret, end, until } = await sample(async () => ((sent += 1), { status: 200 }));
 		setSecret({ ok: false, why: "encrypted" });
 		loop.start();
 		const row = await end();
 		await until(async () => (await row()).used === 1);
-		expect((await row()).tries).toMatchObject([
-			{ error: expect.stringContaining("another SLUICE_SECRET") },
-		]);
+		expect((await row()).tries).toMatchObject([{ error: expect.stringContaining("another SLUICE_SECRET") }]);
 		expect(sent).toBe(0);
 		setSecret(GOOD);
 		await clock.advance(10_000);
@@ -164,9 +157,7 @@ describe("delivering", () => {
 
 	it("D21: a lost hint costs at most 5 s", async () => {
 		const times: number[] = [];
-		const { clock, loop, end, until } = await sample(
-			async () => (times.push(clock.now()), { status: 200 }),
-		);
+		const { clock, loop, end, until } = await sample(async () => (times.push(clock.now()), { status: 200 }));
 		loop.start();
 		const row = await end();
 		await until(async () => (await row()).state === "delivered");
@@ -214,9 +205,7 @@ describe("delivering", () => {
 		loop.start();
 		const before = await end();
 		await until(async () => (await before()).state === "delivered");
-		await Promise.all(
-			Array.from({ length: 600 }, (_, n) => end({ webhook: `http://hang${n}.example/` })),
-		);
+		await Promise.all(Array.from({ length: 600 }, (_, n) => end({ webhook: `http://hang${n}.example/` })));
 		await until(() => sent.length > 10);
 		const rows = [await end({ of: another() }), await end()];
 		for (const row of rows) await until(async () => (await row()).state === "delivered");

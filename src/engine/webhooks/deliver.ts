@@ -3,14 +3,11 @@
  * attempt, so that one whose server died is sent again.
  */
 import { afterTry, DELIVERY_KEPT_MS, waitsOf } from "../../core/delivery.ts";
-import { PAUSE_AFTER, receiverOf } from "../../core/receiver.ts";
-import type { ReceiverStanding } from "../../core/receiver.ts";
-import { loop } from "../../service.ts";
-import type { Service } from "../../service.ts";
+import { PAUSE_AFTER, receiverOf, type ReceiverStanding } from "../../core/receiver.ts";
+import { loop, type Service } from "../../service.ts";
 import type { SendWebhook, WebhookAnswer } from "../../webhooks/sender.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { deliveryQueue, SEND_MS } from "./delivery-queue.ts";
-import type { LastAttempt } from "./delivery-queue.ts";
+import { deliveryQueue, type LastAttempt, SEND_MS } from "./delivery-queue.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
@@ -47,8 +44,7 @@ export interface WebhookDeliverer extends Service {
 	nudge(): void;
 }
 
-export interface DelivererDeps
-	extends Pick<EngineContext, "clock" | "now" | "events" | "retry" | "budgets"> {
+export interface DelivererDeps extends Pick<EngineContext, "clock" | "now" | "events" | "retry" | "budgets"> {
 	store: Pick<EngineContext["store"], "webhooks">;
 	endpoints: Pick<Endpoints, "webhookSecret" | "webhookSettings">;
 	send: SendWebhook;
@@ -108,8 +104,7 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 			const taken = delivery;
 			const end = deliver(taken)
 				.catch((error: unknown) => {
-					if (!cutOff.signal.aborted)
-						d.events.emit("fault", { where: `webhook delivery ${taken.id}`, error });
+					if (!cutOff.signal.aborted) d.events.emit("fault", { where: `webhook delivery ${taken.id}`, error });
 					return undefined;
 				})
 				.then((last) => {
@@ -208,8 +203,7 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 		}
 		const secrets = secret.former ? [secret.text, secret.former.text] : [secret.text];
 		const body = claimed ?? (await webhooks.body({ id }));
-		if (body === undefined)
-			return { sent: false, error: "not sent: the result of the job was erased", final: true };
+		if (body === undefined) return { sent: false, error: "not sent: the result of the job was erased", final: true };
 		const answer = await d.send({ id, url, body, secrets, signal: cutOff.signal });
 		return { ...answer, sent: answer.final !== true };
 	}

@@ -1,12 +1,10 @@
 /** The queue of claimed deliveries: turns, bounds, and what is dropped (D21). */
 import { describe, expect, it } from "vitest";
 import { budgetMeters } from "../../budgets.ts";
-import { budgetLimits } from "../../core/budgets.ts";
-import type { BudgetLimits } from "../../core/budgets.ts";
+import { budgetLimits, type BudgetLimits } from "../../core/budgets.ts";
 import { receiverOf } from "../../core/receiver.ts";
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
-import { deliveryQueue, SEND_MS } from "./delivery-queue.ts";
-import type { DeliveryQueue } from "./delivery-queue.ts";
+import { deliveryQueue, type DeliveryQueue, SEND_MS } from "./delivery-queue.ts";
 
 let made = 0;
 const LONG = 1_000_000;
@@ -87,8 +85,7 @@ describe("delivery queue", () => {
 		answered(queue, "good.example");
 		answered(queue, "good.example", "third");
 		for (let n = 0; n < 20; n += 1)
-			for (const endpoint of ["ep", "other"])
-				queue.add(delivery(`h${n}.example`, { endpoint }), LONG);
+			for (const endpoint of ["ep", "other"]) queue.add(delivery(`h${n}.example`, { endpoint }), LONG);
 		expect(begun(queue).map(({ endpoint }) => endpoint)).toEqual(["ep", "other", "ep", "other"]);
 		for (let n = 0; n < 5; n += 1) queue.add(delivery("good.example"), LONG);
 		queue.add(delivery("good.example", { endpoint: "third" }), LONG);
@@ -149,8 +146,7 @@ describe("delivery queue", () => {
 	it("D41: an endpoint with long URLs is full, and only it", () => {
 		const queue = queueOf();
 		queue.add(delivery("b.example", { endpoint: "other" }), LONG);
-		for (let n = 0; n < 65; n += 1)
-			queue.add(delivery(`h${n}.example`, { path: "x".repeat(65_000) }), SEND_MS);
+		for (let n = 0; n < 65; n += 1) queue.add(delivery(`h${n}.example`, { path: "x".repeat(65_000) }), SEND_MS);
 		expect(queue.full).toEqual(["ep"]);
 		queue.dropLate(1);
 		expect(queue.full).toEqual([]);

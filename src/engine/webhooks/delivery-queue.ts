@@ -112,8 +112,7 @@ export function deliveryQueue(budgets: Budgets): DeliveryQueue {
 	}
 
 	function dropLate(endpoint: EndpointQueue, lane: Lane, now: number): void {
-		while (lane.waiting[0] && lane.waiting[0].heldUntil - now < SEND_MS)
-			free(endpoint, lane.waiting.shift()!.delivery);
+		while (lane.waiting[0] && lane.waiting[0].heldUntil - now < SEND_MS) free(endpoint, lane.waiting.shift()!.delivery);
 	}
 
 	function dropUnused(endpoint: EndpointQueue, lane: Lane): void {
@@ -157,9 +156,7 @@ export function deliveryQueue(budgets: Budgets): DeliveryQueue {
 		lane.sending += 1;
 		calls.set(lane.name, (calls.get(lane.name) ?? 0) + 1);
 		sent.set(delivery.id, { lane, proven });
-		for (const each of proven
-			? [endpoint.all, all]
-			: [endpoint.all, all, endpoint.unproven, unproven])
+		for (const each of proven ? [endpoint.all, all] : [endpoint.all, all, endpoint.unproven, unproven])
 			add(each, 1, delivery.bytes);
 		budgets.webhookSenders.take(1);
 		return delivery;
@@ -172,9 +169,7 @@ export function deliveryQueue(budgets: Budgets): DeliveryQueue {
 		if (last !== "unanswered") remembered.set(key, last);
 		if (remembered.size > MAX_REMEMBERED) remembered.delete(remembered.keys().next().value!);
 		const [to, from] =
-			last === "answered"
-				? [endpoint.answering, endpoint.others]
-				: [endpoint.others, endpoint.answering];
+			last === "answered" ? [endpoint.answering, endpoint.others] : [endpoint.others, endpoint.answering];
 		if (from.delete(lane.name)) to.set(lane.name, lane);
 		if (last !== "paused") return;
 		// The store puts them off when they are claimed again.
@@ -187,8 +182,7 @@ export function deliveryQueue(budgets: Budgets): DeliveryQueue {
 			const name = receiverOf(delivery.url);
 			const id = delivery.endpoint;
 			const endpoint = endpoints.get(id) ?? newEndpoint(id);
-			const lane =
-				endpoint.answering.get(name) ?? endpoint.others.get(name) ?? newLane(endpoint, name);
+			const lane = endpoint.answering.get(name) ?? endpoint.others.get(name) ?? newLane(endpoint, name);
 			if (lane.waiting.length >= MAX_WAITING_PER_RECEIVER) return;
 			endpoints.set(id, endpoint);
 			lane.waiting.push({ delivery, heldUntil });
@@ -217,9 +211,7 @@ export function deliveryQueue(budgets: Budgets): DeliveryQueue {
 			const left = calls.get(lane.name)! - 1;
 			if (left > 0) calls.set(lane.name, left);
 			else calls.delete(lane.name);
-			for (const each of proven
-				? [endpoint.all, all]
-				: [endpoint.all, all, endpoint.unproven, unproven])
+			for (const each of proven ? [endpoint.all, all] : [endpoint.all, all, endpoint.unproven, unproven])
 				add(each, -1, -delivery.bytes);
 			budgets.webhookSenders.give(1);
 			if (last) remember(endpoint, lane, last);

@@ -3,8 +3,7 @@ import { ApiError } from "../../core/errors.ts";
 import type { Service } from "../../service.ts";
 import type { SizedDelivery, WebhookStore } from "../../store/contract/webhooks.ts";
 import { invalidCursor } from "../invalid-cursor.ts";
-import { webhookDeliverer } from "./deliver.ts";
-import type { DelivererDeps } from "./deliver.ts";
+import { type DelivererDeps, webhookDeliverer } from "./deliver.ts";
 
 /** A count costs the store by what it counts. */
 const MAX_COUNTED = 10_000;
@@ -42,13 +41,7 @@ export interface Webhooks {
 export function createWebhooks(d: DelivererDeps): Webhooks {
 	const { webhooks } = d.store;
 	const deliverer = webhookDeliverer(d);
-	for (const event of [
-		"lease.taken",
-		"server.joined",
-		"server.left",
-		"store.back",
-		"hints.lost",
-	] as const)
+	for (const event of ["lease.taken", "server.joined", "server.left", "store.back", "hints.lost"] as const)
 		d.events.on(event, deliverer.nudge);
 	const totals = new Map<string, DeliveryTotals>();
 	const count = (endpoint: string, state: keyof DeliveryTotals): void => {

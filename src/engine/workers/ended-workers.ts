@@ -1,6 +1,5 @@
 /** Keeps what is known of launched workers that have ended (D47). */
-import { ENDED_WORKERS, endOf, lastLines } from "../../core/workers/ended-worker.ts";
-import type { EndedWorker, WorkerExit } from "../../core/workers/ended-worker.ts";
+import { ENDED_WORKERS, type EndedWorker, endOf, lastLines, type WorkerExit } from "../../core/workers/ended-worker.ts";
 import type { EngineContext } from "../context.ts";
 import type { Worker } from "./worker-registry.ts";
 

@@ -2,8 +2,7 @@
 import { ApiError } from "../../core/errors.ts";
 import type { HostView } from "../../core/hosts.ts";
 import type { Launcher } from "../../launchers/launcher.ts";
-import { loop } from "../../service.ts";
-import type { Service } from "../../service.ts";
+import { loop, type Service } from "../../service.ts";
 import type { EngineContext } from "../context.ts";
 
 /** Between two reads of what other servers drained, ms; without other servers or hosts. */

@@ -1,12 +1,10 @@
 /** Stops workers of removed endpoints and silent ones; forgets external ones that call no more. */
-import { loop } from "../../service.ts";
-import type { Loop } from "../../service.ts";
+import { loop, type Loop } from "../../service.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { EngineContext } from "../context.ts";
 import type { WorkerLauncher } from "./launch.ts";
 import { silentWorkers } from "./silent-workers.ts";
-import { endPolls } from "./worker-registry.ts";
-import type { Worker, WorkerRegistry } from "./worker-registry.ts";
+import { endPolls, type Worker, type WorkerRegistry } from "./worker-registry.ts";
 import { FORGET_MS } from "./worker-views.ts";
 
 /** Time between two checks, ms. */
@@ -63,8 +61,7 @@ export function workerHousekeeping(d: Deps): Loop {
 				d.launcher.reportBusy(worker);
 				stopAgain(worker);
 				const isPolling = worker.takes + worker.stops > 0;
-				if (!worker.managed && !isPolling && d.now() - worker.seenAt >= FORGET_MS)
-					registry.forget(worker);
+				if (!worker.managed && !isPolling && d.now() - worker.seenAt >= FORGET_MS) registry.forget(worker);
 			}
 			return CHECK_MS;
 		},

@@ -1,7 +1,6 @@
 /** Starts, takes over and stops managed workers; each is stored before it is counted on (D25, D34). */
 import type { Endpoint } from "../../core/endpoint.ts";
-import { withoutSecrets } from "../../core/workers/ended-worker.ts";
-import type { WorkerExit } from "../../core/workers/ended-worker.ts";
+import { withoutSecrets, type WorkerExit } from "../../core/workers/ended-worker.ts";
 import type { WorkerReason, WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import { hex } from "../../ids.ts";
 import { isManaged, isShared } from "../../launchers/index.ts";
@@ -10,13 +9,10 @@ import type { WorkerTokens } from "../access/worker-tokens.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
-import { GPUS, LAUNCHED_AS, takeOver } from "./take-over.ts";
-import type { TakeOver } from "./take-over.ts";
-import { launchHash, WORKER_ID_BYTES, workerSpec } from "./worker-spec.ts";
-import type { ServiceAddresses } from "./worker-spec.ts";
+import { GPUS, LAUNCHED_AS, takeOver, type TakeOver } from "./take-over.ts";
+import { launchHash, type ServiceAddresses, WORKER_ID_BYTES, workerSpec } from "./worker-spec.ts";
 import type { EndedWorkers } from "./ended-workers.ts";
-import { endPolls } from "./worker-registry.ts";
-import type { Worker, WorkerRegistry } from "./worker-registry.ts";
+import { endPolls, type Worker, type WorkerRegistry } from "./worker-registry.ts";
 
 /** From the 204 of its polls to the signal, ms: the responses must be out first (protocol B.8). */
 const POLLS_OUT_MS = 20;
@@ -94,11 +90,7 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 
 	/** Those of its endpoint as it is now, where an earlier run of the service has started it. */
 	function variablesOf({ env, endpoint }: Worker): Readonly<Record<string, string>> {
-		return (
-			env ??
-			[...d.endpoints.all()].find((each) => each.endpoint.id === endpoint)?.endpoint.env ??
-			{}
-		);
+		return env ?? [...d.endpoints.all()].find((each) => each.endpoint.id === endpoint)?.endpoint.env ?? {};
 	}
 
 	function noticed(notice: Notice): void {
@@ -168,9 +160,7 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 			expectLead();
 			let later: Handle | undefined;
 			recorders.set(id, (handle) => record((later = handle)));
-			const handle = await launcher.start(
-				workerSpec({ endpoint, id, token, gpus, url, serviceId }),
-			);
+			const handle = await launcher.start(workerSpec({ endpoint, id, token, gpus, url, serviceId }));
 			expectLead();
 			await record(later ?? handle);
 			d.events.emit("worker.launched", { endpoint: endpoint.id, worker: id });
@@ -243,9 +233,7 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 			d.launchers.get(worker.launcher)?.setBusy?.(worker.id, busy);
 		},
 		prepare(report) {
-			const scaled = [...d.endpoints.all()]
-				.map(({ endpoint }) => endpoint)
-				.filter(({ id }) => d.cluster.scales(id));
+			const scaled = [...d.endpoints.all()].map(({ endpoint }) => endpoint).filter(({ id }) => d.cluster.scales(id));
 			for (const [type, launcher] of d.launchers)
 				launcher.prepare?.(
 					scaled

@@ -10,8 +10,7 @@ it("D16: a time in which neither polls nor pings arrived is no sign", () => {
 	const worker = registry.meet({ id: "w", endpoint: "e", ready: true, now });
 	worker.longestPollMs = 1000;
 	pollBegun(worker, () => now)(true);
-	const ping = (at: number): boolean =>
-		isMainProcessDead(worker, { now: (now = at), pingIntervalMs: 1000 });
+	const ping = (at: number): boolean => isMainProcessDead(worker, { now: (now = at), pingIntervalMs: 1000 });
 	// The first ping after three intervals: its next poll may be on the way.
 	expect(ping(3000)).toBe(false);
 	pollBegun(worker, () => now)(true);

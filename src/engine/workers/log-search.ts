@@ -1,8 +1,7 @@
 /** Lines in all kept logs of an endpoint's launched workers, running or ended (D47). */
 import type { WorkerLogs } from "../../launchers/launcher.ts";
 import { isWorkerOf } from "./worker-spec.ts";
-import { entryOf, tailFrom } from "./worker-logs.ts";
-import type { LogEntry } from "./worker-logs.ts";
+import { entryOf, type LogEntry, tailFrom } from "./worker-logs.ts";
 
 /** Characters of a line in an answer. */
 const LINE_CHARACTERS = 2000;
@@ -24,10 +23,7 @@ export interface LogSearch {
 }
 
 /** The newest lines that match, newest first; `more`: there are others. */
-export async function searchLogs(
-	logs: WorkerLogs,
-	q: LogSearch,
-): Promise<{ lines: FoundLine[]; more: boolean }> {
+export async function searchLogs(logs: WorkerLogs, q: LogSearch): Promise<{ lines: FoundLine[]; more: boolean }> {
 	const needle = q.search.toLowerCase();
 	const workers = (await logs.list()).filter(
 		(id) => isWorkerOf(q.endpoint, id) && (q.worker === undefined || q.worker === id),
@@ -43,8 +39,7 @@ export async function searchLogs(
 			const part = await logs.read({ workerId: worker, from: at, whole: true });
 			if (!part || part.lines.length === 0) break;
 			for (const entry of part.lines.map(entryOf))
-				if (fits(entry))
-					hits.push({ worker, ...entry, text: entry.text.slice(0, LINE_CHARACTERS) });
+				if (fits(entry)) hits.push({ worker, ...entry, text: entry.text.slice(0, LINE_CHARACTERS) });
 			if (hits.length > 4 * q.limit) hits = hits.slice(-q.limit - 1);
 			at = part.next;
 			if (part.end) break;
@@ -60,10 +55,7 @@ async function beginOf(logs: WorkerLogs, q: LogSearch & { worker: string }): Pro
 }
 
 /** Of one server or several; lines without a time are the oldest. */
-export function newest(
-	found: readonly FoundLine[],
-	limit: number,
-): { lines: FoundLine[]; more: boolean } {
+export function newest(found: readonly FoundLine[], limit: number): { lines: FoundLine[]; more: boolean } {
 	const lines = found.toSorted((a, b) => {
 		const [first = "", second = ""] = [a.time, b.time];
 		if (first !== second) return first < second ? 1 : -1;

@@ -36,17 +36,12 @@ export function silentWorkers(d: Deps): () => void {
 	function silentMs(worker: Worker): number {
 		// Of one that has pinged the pings are the sign: an open poll is kept by its system.
 		const isPolling = !worker.pinged && worker.takes + worker.stops > 0;
-		return isPolling
-			? 0
-			: d.now() - Math.max(worker.seenAt, worker.pollEndedAt ?? -Infinity, heardSince);
+		return isPolling ? 0 : d.now() - Math.max(worker.seenAt, worker.pollEndedAt ?? -Infinity, heardSince);
 	}
 
 	function kill(worker: Worker, ms: number): void {
 		const why = `it did not answer for ${Math.round(ms / 1000)} s; it is killed`;
-		d.background.run(
-			`killing ${worker.id}`,
-			d.launcher.stop(worker, { why, graceMs: 0, code: "unhealthy" }),
-		);
+		d.background.run(`killing ${worker.id}`, d.launcher.stop(worker, { why, graceMs: 0, code: "unhealthy" }));
 	}
 
 	return () => {

@@ -6,8 +6,7 @@ import type { EventBus } from "../../events.ts";
 import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/time.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import type { Worker, WorkerRegistry } from "./worker-registry.ts";
-import { releaseJob } from "./worker-registry.ts";
+import { releaseJob, type Worker, type WorkerRegistry } from "./worker-registry.ts";
 
 /** Least time between two responses that name the same job to stop, ms. */
 const REPEAT_MS = 1000;
@@ -90,8 +89,7 @@ export function stopSignals(d: {
 	async function recall(worker?: Worker): Promise<void> {
 		const asked = d.now();
 		const runs = await d.unstopped().catch((error: unknown) => {
-			if (!(error instanceof StoreUnavailable))
-				d.events.emit("fault", { where: "reading jobs to stop", error });
+			if (!(error instanceof StoreUnavailable)) d.events.emit("fault", { where: "reading jobs to stop", error });
 		});
 		if (!runs) return;
 		const open = new Set(runs.map(nameOf));
@@ -99,8 +97,7 @@ export function stopSignals(d: {
 		if (worker) {
 			const { id: workerId, endpoint, stopping } = worker;
 			for (const [id, { since, failed }] of stopping)
-				if (!failed && since < asked && !open.has(nameOf({ endpoint, id, worker: workerId })))
-					stopping.delete(id);
+				if (!failed && since < asked && !open.has(nameOf({ endpoint, id, worker: workerId }))) stopping.delete(id);
 		}
 		for (const run of runs) if (!ended.has(nameOf(run))) request(run);
 	}

@@ -19,9 +19,7 @@ export async function stopWorker(
 		return true;
 	}
 	const view = (await d.views.of(q.endpoint)).find(({ id }) => id === q.id);
-	if (!view)
-		throw new ApiError("worker_gone", { endpoint: q.endpoint, worker: q.id.slice(0, 128) });
-	if (!isManaged(view.launcher))
-		throw new ApiError("worker_not_launched", { endpoint: q.endpoint, worker: q.id });
+	if (!view) throw new ApiError("worker_gone", { endpoint: q.endpoint, worker: q.id.slice(0, 128) });
+	if (!isManaged(view.launcher)) throw new ApiError("worker_not_launched", { endpoint: q.endpoint, worker: q.id });
 	return false;
 }

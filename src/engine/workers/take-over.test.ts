@@ -1,8 +1,7 @@
 /** Workers of an earlier run whose start was not recorded before a crash (D34). */
 import { expect, it } from "vitest";
 import { eventBus } from "../../events.ts";
-import { takeOver } from "./take-over.ts";
-import type { TakeOverDeps } from "./take-over.ts";
+import { takeOver, type TakeOverDeps } from "./take-over.ts";
 import { workerRegistry } from "./worker-registry.ts";
 
 it("D16: a worker without a recorded start gets no job, and loses its jobs only after it was ended", async () => {

@@ -11,8 +11,7 @@ import { unlessFull } from "../availability/read-only-start.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
-import { endPolls } from "./worker-registry.ts";
-import type { HeldJob, Worker, WorkerRegistry } from "./worker-registry.ts";
+import { endPolls, type HeldJob, type Worker, type WorkerRegistry } from "./worker-registry.ts";
 import type { ServiceAddress, ServiceAddresses } from "./worker-spec.ts";
 
 /** Members of a stored handle: numbers of the worker's GPUs, comma separated; its launch hash. */
@@ -31,8 +30,7 @@ export interface TakeOver {
 	releaseAll(): void;
 }
 
-export interface TakeOverDeps
-	extends Pick<EngineContext, "now" | "events" | "store" | "background"> {
+export interface TakeOverDeps extends Pick<EngineContext, "now" | "events" | "store" | "background"> {
 	registry: WorkerRegistry;
 	launchers: ReadonlyMap<string, Launcher>;
 	address: Promise<ServiceAddresses>;
@@ -77,8 +75,7 @@ export function takeOver(d: TakeOverDeps): TakeOver {
 		if (handle[LAUNCHED_AS] !== undefined) worker.launchedAs = String(handle[LAUNCHED_AS]);
 		// It called the service that ran here before, unless its platform has not run it yet.
 		if (worker.notice?.state !== "waiting") registry.seen(worker, d.now());
-		if (row.url === url)
-			d.events.emit("worker.adopted", { endpoint: row.endpoint, worker: row.id });
+		if (row.url === url) d.events.emit("worker.adopted", { endpoint: row.endpoint, worker: row.id });
 		else
 			await d.stop(worker, {
 				why: `it calls ${row.url ?? "nowhere"}, and the service is at ${url} now`,
@@ -94,9 +91,7 @@ export function takeOver(d: TakeOverDeps): TakeOver {
 	async function forgetLost(rows: readonly WorkerRow[]): Promise<void> {
 		// What the store still has of an exited worker is removed at the next start.
 		for (const { id } of rows)
-			await unlessFull(
-				d.lastOutput(id).then((lastOutput) => d.exited({ workerId: id, lastOutput })),
-			);
+			await unlessFull(d.lastOutput(id).then((lastOutput) => d.exited({ workerId: id, lastOutput })));
 	}
 
 	/** Its jobs are those of the store: it may have called any server. */
@@ -114,16 +109,12 @@ export function takeOver(d: TakeOverDeps): TakeOver {
 		const { shared } = await d.address;
 		const running = Map.groupBy(await store.jobs.running(), ({ worker }) => worker);
 		const rows = (await store.workers.list()).filter(
-			(row) =>
-				row.endpoint === endpoint.id && isShared(row.launcher) && !registry.get(row)?.managed,
+			(row) => row.endpoint === endpoint.id && isShared(row.launcher) && !registry.get(row)?.managed,
 		);
 		const lost: WorkerRow[] = [];
 		for (const row of rows) {
 			const jobs = (running.get(row.id) ?? []).filter((job) => job.endpoint === row.endpoint);
-			meet(
-				row,
-				new Map(jobs.map(({ id, attempt, startedAt }) => [id, { attempt, handedAt: startedAt }])),
-			);
+			meet(row, new Map(jobs.map(({ id, attempt, startedAt }) => [id, { attempt, handedAt: startedAt }])));
 			if (!(await restoreWorker(row, shared.url))) lost.push(row);
 			else if (registry.get(row)) await store.workers.put({ ...row, server: cluster.id });
 		}

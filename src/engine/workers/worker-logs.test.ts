@@ -7,8 +7,7 @@ import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
 import { boundLog, logPath } from "../../launchers/log-files.ts";
 import { workerLogs } from "../../launchers/worker-logs.ts";
-import { logReader } from "./worker-logs.ts";
-import type { LogQuery } from "./worker-logs.ts";
+import { type LogQuery, logReader } from "./worker-logs.ts";
 import { workerRegistry } from "./worker-registry.ts";
 
 const ID = "ours-0123456789ab";
@@ -53,11 +52,7 @@ describe("logs", () => {
 		expect(await texts({ tail: 5000 })).toHaveLength(5000);
 		expect((await texts({ tail: 5000 }))[1]).toBe(LINES[15_001]);
 		expect(await texts({ tail: 0 })).toEqual([]);
-		expect(await texts({ tail: 3, job: "rare" })).toEqual([
-			"rare 17000",
-			"rare 18000",
-			"rare 19000",
-		]);
+		expect(await texts({ tail: 3, job: "rare" })).toEqual(["rare 17000", "rare 18000", "rare 19000"]);
 		expect(await texts({ tail: 100, job: "rare" })).toHaveLength(20);
 		expect(await texts({ tail: 100, job: "none" })).toEqual([]);
 	});

@@ -121,16 +121,14 @@ export async function tailFrom(
 			for (const line of part.lines) {
 				// The first line may be the end of a longer one.
 				const inside = at === from && line === part.lines[0] && from > first;
-				if (!inside && line.position <= last && (job === undefined || entryOf(line).job === job))
-					starts.push(end);
+				if (!inside && line.position <= last && (job === undefined || entryOf(line).job === job)) starts.push(end);
 				end = line.position;
 			}
 			at = part.next;
 			if (starts.length > 2 * tail) starts = starts.slice(-tail - 1);
 		}
 		if (tail === 0) return Math.min(end, last);
-		if (starts.length >= tail || from === first)
-			return starts.at(-tail) ?? starts[0] ?? Math.min(end, last);
+		if (starts.length >= tail || from === first) return starts.at(-tail) ?? starts[0] ?? Math.min(end, last);
 	}
 }
 

@@ -188,10 +188,6 @@ export function releaseJob(worker: Worker, id: string, now: EpochMs): void {
  * As {@link releaseJob}, unless the worker was handed the same job again since `before`: a claim of
  * the same commit is answered first.
  */
-export function releaseJobById(
-	worker: Worker,
-	id: string,
-	q: { before: HeldJob | undefined; now: EpochMs },
-): void {
+export function releaseJobById(worker: Worker, id: string, q: { before: HeldJob | undefined; now: EpochMs }): void {
 	if (worker.held.get(id) === q.before) releaseJob(worker, id, q.now);
 }

@@ -38,10 +38,7 @@ describe("workerSpec", () => {
 			stopGraceMs: 5000,
 		});
 		expect(env).toMatchObject({ A: "1", RUNPOD_POD_ID: given.id });
-		expect(Object.keys(env).filter((name) => !name.startsWith("RUNPOD_"))).toEqual([
-			"PYTHONUNBUFFERED",
-			"A",
-		]);
+		expect(Object.keys(env).filter((name) => !name.startsWith("RUNPOD_"))).toEqual(["PYTHONUNBUFFERED", "A"]);
 	});
 });
 
@@ -86,14 +83,7 @@ describe("isWorkerOf", () => {
 				expect(isWorkerOf(other, `${one}-${end}`)).toBe(one === other);
 			}),
 		);
-		for (const worker of [
-			"ocr",
-			"ocr-",
-			"ocr-0123",
-			"ocr-0123456789AB",
-			"../ocr-0123456789ab",
-			"ocr-0123456789ab/..",
-		])
+		for (const worker of ["ocr", "ocr-", "ocr-0123", "ocr-0123456789AB", "../ocr-0123456789ab", "ocr-0123456789ab/.."])
 			expect(isWorkerOf("ocr", worker), worker).toBe(false);
 	});
 });

@@ -26,9 +26,7 @@ export interface ServiceAddresses {
 
 /** Whether this is the id of a launched worker of the endpoint, running or not. */
 export function isWorkerOf(endpoint: string, worker: string): boolean {
-	return (
-		worker.startsWith(`${endpoint}-`) && /^[0-9a-f]{12}$/.test(worker.slice(endpoint.length + 1))
-	);
+	return worker.startsWith(`${endpoint}-`) && /^[0-9a-f]{12}$/.test(worker.slice(endpoint.length + 1));
 }
 
 /** Hash of launcher and environment, whatever the order of their members. */

@@ -3,8 +3,7 @@
  * report in their notes, each once.
  */
 import type { EpochMs } from "../../core/time.ts";
-import { reasonOf } from "../../core/workers/worker-reason.ts";
-import type { HeldBack, WorkerReason } from "../../core/workers/worker-reason.ts";
+import { type HeldBack, reasonOf, type WorkerReason } from "../../core/workers/worker-reason.ts";
 import { isManaged } from "../../launchers/index.ts";
 import type { ClusterStore } from "../../store/contract/cluster.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -91,18 +90,14 @@ export function workerViews(d: Deps): WorkerViews {
 	function notes(): ParsedNote[] {
 		const before = byText;
 		const { id, servers } = d.cluster;
-		const texts = servers().flatMap((peer) =>
-			peer.id !== id && peer.note !== undefined ? [peer.note] : [],
-		);
+		const texts = servers().flatMap((peer) => (peer.id !== id && peer.note !== undefined ? [peer.note] : []));
 		byText = new Map(texts.map((text) => [text, before.get(text) ?? parseNote(text)]));
 		return [...byText.values()];
 	}
 
 	/** Workers that any server knows; of a worker that calls several, what the last one saw. */
 	function collect(endpoint: string): Map<string, WorkerFacts> {
-		const found = new Map<string, WorkerFacts>(
-			[...d.registry.of(endpoint)].map((worker) => [worker.id, worker]),
-		);
+		const found = new Map<string, WorkerFacts>([...d.registry.of(endpoint)].map((worker) => [worker.id, worker]));
 		for (const { workers } of notes()) {
 			for (const facts of workers.get(endpoint)?.values() ?? []) {
 				const own = found.get(facts.id);
@@ -114,11 +109,7 @@ export function workerViews(d: Deps): WorkerViews {
 		return found;
 	}
 
-	async function ofAllServers(
-		endpoint: string,
-		store: ClusterStore,
-		noneBusy: boolean,
-	): Promise<WorkerView[]> {
+	async function ofAllServers(endpoint: string, store: ClusterStore, noneBusy: boolean): Promise<WorkerView[]> {
 		const running = noneBusy ? [] : await store.running({ endpoint });
 		const found = collect(endpoint);
 		const jobs = new Map<string, string[]>();
@@ -161,8 +152,7 @@ export function workerViews(d: Deps): WorkerViews {
 			return reasonOf(heldBack(endpoint), { waiting, now: d.now() });
 		},
 		pings: (worker) =>
-			worker.pinged ||
-			notes().some(({ workers }) => workers.get(worker.endpoint)?.get(worker.id)?.pinged === true),
+			worker.pinged || notes().some(({ workers }) => workers.get(worker.endpoint)?.get(worker.id)?.pinged === true),
 		allHaveKey(key) {
 			const others = d.cluster.servers().filter(({ id }) => id !== d.cluster.id);
 			return others.every(({ note }) => note !== undefined && parseNote(note).keyId === key);

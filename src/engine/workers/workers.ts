@@ -8,32 +8,22 @@ import { isManaged, isShared } from "../../launchers/index.ts";
 import type { WorkerLogs } from "../../launchers/launcher.ts";
 import type { Service } from "../../service.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { SCALE } from "../cluster/cluster-state.ts";
-import type { ServerSources } from "../cluster/cluster-state.ts";
+import { SCALE, type ServerSources } from "../cluster/cluster-state.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
-import { createHosts } from "./hosts.ts";
-import type { Hosts } from "./hosts.ts";
+import { createHosts, type Hosts } from "./hosts.ts";
 import { workerHousekeeping } from "./housekeeping.ts";
-import { workerLauncher } from "./launch.ts";
-import type { LauncherDeps, WorkerLauncher } from "./launch.ts";
+import { type LauncherDeps, workerLauncher, type WorkerLauncher } from "./launch.ts";
 import { countPoll, holdPoll } from "./polls.ts";
-import { startProblems } from "./start-problems.ts";
-import type { StartProblems } from "./start-problems.ts";
-import { stopSignals } from "./stop-signals.ts";
-import type { StopSignals } from "./stop-signals.ts";
+import { startProblems, type StartProblems } from "./start-problems.ts";
+import { stopSignals, type StopSignals } from "./stop-signals.ts";
 import { stopWorker } from "./stop-worker.ts";
-import { endedWorkers } from "./ended-workers.ts";
-import type { EndedWorkers } from "./ended-workers.ts";
-import { searchLogs } from "./log-search.ts";
-import type { LogSearch } from "./log-search.ts";
-import { lastOutput, logReader } from "./worker-logs.ts";
-import type { LogEntry, LogQuery } from "./worker-logs.ts";
-import { workerRegistry } from "./worker-registry.ts";
-import type { Worker, WorkerRegistry } from "./worker-registry.ts";
+import { endedWorkers, type EndedWorkers } from "./ended-workers.ts";
+import { type LogSearch, searchLogs } from "./log-search.ts";
+import { lastOutput, type LogEntry, type LogQuery, logReader } from "./worker-logs.ts";
+import { type Worker, workerRegistry, type WorkerRegistry } from "./worker-registry.ts";
 import { WORKER_ID_BYTES } from "./worker-spec.ts";
-import { workerViews } from "./worker-views.ts";
-import type { WorkerView, WorkerViews } from "./worker-views.ts";
+import { type WorkerView, workerViews, type WorkerViews } from "./worker-views.ts";
 
 /** What callers can do. */
 export interface Workers {
@@ -104,8 +94,7 @@ export function createWorkers(d: Deps): WorkerDomain {
 		registry,
 		ended,
 		lastOutput: (worker) => lastOutput(d.workerLogs, worker),
-		hostOf: (type, { host }) =>
-			typeof host === "string" ? host : isShared(type) ? undefined : d.hostname,
+		hostOf: (type, { host }) => (typeof host === "string" ? host : isShared(type) ? undefined : d.hostname),
 	});
 	const problems = startProblems();
 	const views = workerViews({
@@ -122,8 +111,7 @@ export function createWorkers(d: Deps): WorkerDomain {
 		...d,
 		registry,
 		stopGraceMs: endpoints.stopGraceMs,
-		kill: (worker, why) =>
-			background.run(`stopping ${worker.id}`, launcher.stop(worker, { why, graceMs: 0 })),
+		kill: (worker, why) => background.run(`stopping ${worker.id}`, launcher.stop(worker, { why, graceMs: 0 })),
 		unstopped: () => store.jobs.unstopped(),
 		shared: cluster.shared,
 	});
@@ -134,8 +122,7 @@ export function createWorkers(d: Deps): WorkerDomain {
 		const worker = id === undefined ? undefined : registry.get({ endpoint, id });
 		if (worker?.managed) marks.hold(worker.id, [...worker.held.keys()]);
 	}
-	for (const event of ["job.started", "job.settled", "job.returned"] as const)
-		d.events.on(event, hold);
+	for (const event of ["job.started", "job.settled", "job.returned"] as const) d.events.on(event, hold);
 	for (const event of ["worker.launched", "worker.adopted"] as const)
 		d.events.on(event, (facts) => {
 			marks.watch(facts.worker);
@@ -151,8 +138,7 @@ export function createWorkers(d: Deps): WorkerDomain {
 		allViews: views,
 		recordCall({ id, endpoint }) {
 			const at = now();
-			const worker =
-				registry.get({ endpoint, id }) ?? registry.meet({ id, endpoint, ready: true, now: at });
+			const worker = registry.get({ endpoint, id }) ?? registry.meet({ id, endpoint, ready: true, now: at });
 			registry.seen(worker, at);
 			return worker;
 		},
@@ -169,8 +155,7 @@ export function createWorkers(d: Deps): WorkerDomain {
 		},
 		ended: ended.of,
 		start(endpoint) {
-			if (!isManaged(endpoints.get(endpoint).launcher.type))
-				throw new ApiError("workers_external", { endpoint });
+			if (!isManaged(endpoints.get(endpoint).launcher.type)) throw new ApiError("workers_external", { endpoint });
 			if (!cluster.scales(endpoint)) return false;
 			d.events.emit("starts.resumed", { endpoint });
 			return true;
@@ -202,8 +187,7 @@ export function createWorkers(d: Deps): WorkerDomain {
 		scaledAt(endpoint) {
 			if (!cluster.shared || cluster.scales(endpoint) || !endpoints.has(endpoint)) return undefined;
 			if (!isShared(endpoints.get(endpoint).launcher.type)) return undefined;
-			return cluster.members().find(({ self, leads }) => !self && leads.includes(SCALE + endpoint))
-				?.url;
+			return cluster.members().find(({ self, leads }) => !self && leads.includes(SCALE + endpoint))?.url;
 		},
 		movable(endpoint) {
 			if (endpoints.has(endpoint) && isShared(endpoints.get(endpoint).launcher.type)) return "free";

@@ -1,12 +1,18 @@
 /** `/v2/{endpoint}/...`: operations for clients (spec 4). */
-import { STATUS_FILTER, SYNC_WAIT, TTL } from "../../api/jobs.ts";
-import type { CANCEL, GET_HEALTH, PURGE_QUEUE, RETRY } from "../../api/jobs.ts";
+import {
+	type CANCEL,
+	type GET_HEALTH,
+	type PURGE_QUEUE,
+	type RETRY,
+	STATUS_FILTER,
+	SYNC_WAIT,
+	TTL,
+} from "../../api/jobs.ts";
 import { CURSOR, LIMIT } from "../../api/params.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import { jobView, statusView } from "../../core/job-view.ts";
 import { permit, principalOf } from "../auth.ts";
-import { query } from "../call.ts";
-import type { Call } from "../call.ts";
+import { type Call, query } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { answer, answerJob } from "../answer.ts";
 import { hold } from "../memory/call-memory.ts";

@@ -8,8 +8,7 @@ import { may } from "../../engine/access/keys.ts";
 import type { Follower } from "../../engine/jobs/live-chunks.ts";
 import type { StreamPart } from "../../engine/jobs/stream.ts";
 import { principalOf } from "../auth.ts";
-import { connected, drained, query } from "../call.ts";
-import type { Call } from "../call.ts";
+import { type Call, connected, drained, query } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { mustRead, withOutput } from "../answer.ts";
 import { boundedReads } from "../memory/bounded-reads.ts";
@@ -43,9 +42,7 @@ export async function stream(call: Call): Promise<void> {
 		bounded: boundedReads(call, ANSWER_BYTES),
 	};
 	const found =
-		from === undefined
-			? await call.engine.jobs.streamNext(q)
-			: await call.engine.jobs.streamFrom({ ...q, from });
+		from === undefined ? await call.engine.jobs.streamNext(q) : await call.engine.jobs.streamFrom({ ...q, from });
 	await send(call, found);
 }
 
@@ -67,12 +64,7 @@ async function send(call: Call, { chunks, next, state, delivered }: StreamPart):
 	try {
 		written =
 			connected(call) &&
-			(await jsonWritten(call, text, [
-				"Sluice-Job-Status",
-				state,
-				"Sluice-Next-Offset",
-				String(next),
-			]));
+			(await jsonWritten(call, text, ["Sluice-Job-Status", state, "Sluice-Next-Offset", String(next)]));
 	} finally {
 		await delivered?.(written);
 	}
@@ -122,8 +114,7 @@ async function sendChunks(
 		// Numbers of dropped chunks are not reused: clients resume after the last number sent.
 		const firstNumber = found.next - found.chunks.length;
 		for (const [index, chunk] of found.chunks.entries()) {
-			if (!res.write(`id: ${firstNumber + index}\ndata: ${inLines(chunk)}\n\n`))
-				await drained(call);
+			if (!res.write(`id: ${firstNumber + index}\ndata: ${inLines(chunk)}\n\n`)) await drained(call);
 			if (caller.disconnected) return;
 		}
 		await drained(call);

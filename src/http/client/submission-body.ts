@@ -16,8 +16,7 @@ const MAX_KEY_LENGTH = 255;
 /** Members besides `input`; bounded in size. */
 const SETTINGS = ["webhook", "policy", "s3Config"] as const;
 
-const bytesOf = (member: JsonMember | undefined): number =>
-	member ? member.end - member.start : 0;
+const bytesOf = (member: JsonMember | undefined): number => (member ? member.end - member.start : 0);
 
 /** The checked submission; throws 400 and 413. */
 export async function readSubmitted(call: Call, operation: Operation): Promise<SubmitRequest> {
@@ -27,8 +26,7 @@ export async function readSubmitted(call: Call, operation: Operation): Promise<S
 	const { members } = scan;
 	const { input, webhook, policy, s3Config } = members;
 	if (webhook || policy || s3Config) checkSizes(members);
-	const value = (member: typeof webhook): unknown =>
-		member ? JSON.parse(text(member)!) : undefined;
+	const value = (member: typeof webhook): unknown => (member ? JSON.parse(text(member)!) : undefined);
 	const read = readSubmission({
 		input: input?.kind,
 		webhook: value(webhook),
@@ -55,9 +53,10 @@ function releaseBody(call: Call): () => void {
 
 /** Throws 400 for settings over `SETTING_LIMIT`. */
 function checkSizes(members: Readonly<Record<string, JsonMember | undefined>>): void {
-	const [tooLarge, ...others] = SETTINGS.filter(
-		(field) => bytesOf(members[field]) > SETTING_LIMIT,
-	).map((field) => ({ field, message: `must be at most ${SETTING_LIMIT} bytes of JSON.` }));
+	const [tooLarge, ...others] = SETTINGS.filter((field) => bytesOf(members[field]) > SETTING_LIMIT).map((field) => ({
+		field,
+		message: `must be at most ${SETTING_LIMIT} bytes of JSON.`,
+	}));
 	if (tooLarge) throw badRequest([tooLarge, ...others]);
 }
 
@@ -70,11 +69,7 @@ function hashOf(blocks: JsonBlocks): string {
 function idempotencyKey({ req }: Call): string | undefined {
 	const key = req.headers["idempotency-key"];
 	if (key === undefined) return undefined;
-	if (
-		typeof key === "string" &&
-		/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key) &&
-		key.length <= MAX_KEY_LENGTH
-	)
+	if (typeof key === "string" && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key) && key.length <= MAX_KEY_LENGTH)
 		return key;
 	throw badRequest([
 		{

@@ -34,8 +34,7 @@ export function sourceOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): S
 export function placeOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): CookieScope {
 	const { origin, host } = req.headers;
 	const byPublic =
-		publicUrl !== undefined &&
-		(origin === undefined ? host === publicUrl.host : origin === publicUrl.origin);
+		publicUrl !== undefined && (origin === undefined ? host === publicUrl.host : origin === publicUrl.origin);
 	const encrypted = "encrypted" in req.socket || origin?.startsWith("https://") === true;
 	if (!byPublic) return { path: "/", secure: encrypted };
 	const path = publicUrl.pathname.replace(/\/+$/, "");
@@ -45,11 +44,7 @@ export function placeOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): Co
 	};
 }
 
-function isOwn(
-	origin: string,
-	{ headers: { host = "" } }: IncomingMessage,
-	publicUrl: URL | undefined,
-): boolean {
+function isOwn(origin: string, { headers: { host = "" } }: IncomingMessage, publicUrl: URL | undefined): boolean {
 	if (!URL.canParse(origin)) return false;
 	const page = new URL(origin);
 	if (page.origin === publicUrl?.origin) return true;

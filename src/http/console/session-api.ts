@@ -1,11 +1,11 @@
 /** Console sign-in and sign-out (D31). */
-import { SIGN_IN_SCHEMA } from "../../api/console.ts";
-import type {
-	CREATE_CONSOLE_LINK,
-	GET_SESSION,
-	SIGN_IN,
-	SIGN_OUT,
-	SignIn,
+import {
+	type CREATE_CONSOLE_LINK,
+	type GET_SESSION,
+	type SIGN_IN,
+	SIGN_IN_SCHEMA,
+	type SIGN_OUT,
+	type SignIn,
 } from "../../api/console.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
@@ -37,8 +37,7 @@ export function session(call: Call): AnswerOf<typeof GET_SESSION> {
  */
 export async function signIn(call: Call): Promise<AnswerOf<typeof SIGN_IN>> {
 	// Foreign pages could sign a visitor in with their own key.
-	if (call.req.headers.origin !== undefined || call.req.headers["sec-fetch-site"] !== undefined)
-		requireOwn(call, true);
+	if (call.req.headers.origin !== undefined || call.req.headers["sec-fetch-site"] !== undefined) requireOwn(call, true);
 	const body = await readObject(call);
 	const [first, ...rest] = check(SIGN_IN_SCHEMA, body);
 	if (first) throw badRequest([first, ...rest]);
@@ -49,15 +48,11 @@ export async function signIn(call: Call): Promise<AnswerOf<typeof SIGN_IN>> {
 	const peer = call.req.socket;
 	const byLink = key === undefined;
 	const keyId = byLink ? consoleLinks.redeem(link ?? "") : undefined;
-	const holder = byLink
-		? keyId && (await keys.holder(keyId, peer))
-		: await keys.signIn(key.trim(), peer);
+	const holder = byLink ? keyId && (await keys.holder(keyId, peer)) : await keys.signIn(key.trim(), peer);
 	if (!holder)
 		throw wrongKey(
 			call,
-			byLink
-				? new ApiError("console_link_over")
-				: new ApiError("unauthorized", { why: "The API key is unknown." }),
+			byLink ? new ApiError("console_link_over") : new ApiError("unauthorized", { why: "The API key is unknown." }),
 		);
 	const client = clientOf(call.req.headers["user-agent"]);
 	const begun = await sessions.begin(holder, { byLink, client, peer });
@@ -87,10 +82,7 @@ export async function signOut(call: Call): Promise<AnswerOf<typeof SIGN_OUT>> {
 	return {};
 }
 
-function sessionOf(
-	call: Call,
-	{ name, scopes, endpoints }: Principal,
-): AnswerOf<typeof GET_SESSION> {
+function sessionOf(call: Call, { name, scopes, endpoints }: Principal): AnswerOf<typeof GET_SESSION> {
 	noStore(call);
 	return { principal: { name, scopes, endpoints } };
 }

@@ -31,10 +31,7 @@ export function pageTokenIn({ req }: Call): string {
  * The caller by cookie, undefined without one. Throws 401 for an ended session, a foreign page, or a
  * change without a known origin. `changes`: whether a GET has side effects.
  */
-export async function fromCookie(
-	call: Call,
-	changes?: (call: Call) => boolean,
-): Promise<Principal | undefined> {
+export async function fromCookie(call: Call, changes?: (call: Call) => boolean): Promise<Principal | undefined> {
 	const token = tokenIn(call);
 	if (token === undefined) return undefined;
 	requireOwn(call, changes?.(call) ?? false);

@@ -67,14 +67,8 @@ export function exampleRequest(
 		method: method.toUpperCase(),
 		url: joined(url),
 		authorization: scheme === undefined ? [] : CREDENTIALS[scheme]!,
-		...(requestBody?.required && media !== undefined
-			? { body: { value: example!.example, media } }
-			: {}),
-		answer: types.includes("application/x-tar")
-			? "file"
-			: types.join() === "text/event-stream"
-				? "stream"
-				: "whole",
+		...(requestBody?.required && media !== undefined ? { body: { value: example!.example, media } } : {}),
+		answer: types.includes("application/x-tar") ? "file" : types.join() === "text/event-stream" ? "stream" : "whole",
 	};
 }
 
@@ -82,8 +76,7 @@ export function exampleRequest(
 function joined(pieces: readonly Piece[]): Piece[] {
 	return pieces.reduce<Piece[]>((all, piece) => {
 		const last = all.at(-1);
-		if (typeof piece === "string" && typeof last === "string")
-			return [...all.slice(0, -1), last + piece];
+		if (typeof piece === "string" && typeof last === "string") return [...all.slice(0, -1), last + piece];
 		return [...all, piece];
 	}, []);
 }

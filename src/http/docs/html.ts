@@ -29,7 +29,5 @@ export function prose(text: string): Html[] {
 
 /** One line; backticks mark `code`. */
 export function inline(text: string): Html[] {
-	return text
-		.split("`")
-		.map((piece, at) => (at % 2 === 1 ? html`<code>${piece}</code>` : html`${piece}`));
+	return text.split("`").map((piece, at) => (at % 2 === 1 ? html`<code>${piece}</code>` : html`${piece}`));
 }

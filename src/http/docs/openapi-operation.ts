@@ -4,8 +4,7 @@ import { ERROR, OPENAI_ERROR } from "../../api/errors.ts";
 import type { Answer, Body, RouteDefinition } from "../../api/route.ts";
 import type { JsonSchema } from "../../api/schema.ts";
 import { ENDPOINT_ID } from "../../core/endpoint-schema.ts";
-import { ERRORS } from "../../core/errors.ts";
-import type { ErrorCode } from "../../core/errors.ts";
+import { type ErrorCode, ERRORS } from "../../core/errors.ts";
 import { DEFAULT_LIMITS } from "../../core/limits.ts";
 import type { Operation, Parameter, Response } from "./openapi-types.ts";
 import { withReferences } from "./references.ts";
@@ -24,23 +23,11 @@ export const TAGS: readonly (readonly [name: string, paths: RegExp, description:
 		/^\/sdk\/v2\//,
 		"The same operations at the base address for RunPod's SDKs; only /stream answers differently.",
 	],
-	[
-		"Endpoints",
-		/^\/v1\/(?:endpoints(?!.*\/jobs)|feed)/,
-		"For operators: endpoints and their workers.",
-	],
-	[
-		"Job records",
-		/^\/v1\/endpoints\/.*\/jobs/,
-		"For operators: every job, its attempts, and why it waits.",
-	],
+	["Endpoints", /^\/v1\/(?:endpoints(?!.*\/jobs)|feed)/, "For operators: endpoints and their workers."],
+	["Job records", /^\/v1\/endpoints\/.*\/jobs/, "For operators: every job, its attempts, and why it waits."],
 	["Webhooks", /^\/v1\/webhooks/, "Deliveries, and sending one again."],
 	["Keys", /^\/v1\/(?:keys|sessions|audit)/, "API keys, sessions of the console, the audit log."],
-	[
-		"Workers",
-		/^\/worker\//,
-		"What workers call, as RunPod's worker SDK does. Refused polls are answered after 5 s.",
-	],
+	["Workers", /^\/worker\//, "What workers call, as RunPod's worker SDK does. Refused polls are answered after 5 s."],
 	["Servers", /^\/v1\/servers/, "For operators: the servers that share the store."],
 	["Hosts", /^\/v1\/hosts/, "For operators: machines on which the launcher docker starts workers."],
 	["Backup", /^\/v1\/backup/, "For operators: a copy of a SQLite store that is in use."],
@@ -77,8 +64,7 @@ const IN_PATH: Readonly<Record<string, Omit<Parameter, "name" | "in" | "required
 		schema: { type: "string" },
 	},
 	route: {
-		description:
-			"The rest of the path, slashes included: under openai such as v1/chat/completions.",
+		description: "The rest of the path, slashes included: under openai such as v1/chat/completions.",
 		schema: { type: "string" },
 		example: "v1/chat/completions",
 	},
@@ -116,8 +102,7 @@ export function pathOf({ path }: Pick<RouteDefinition, "path">): string {
  * other methods append theirs.
  */
 export function operationIdOf({ name, methods, body }: RouteDefinition, method: Method): string {
-	const main =
-		body === undefined ? methods[0] : (methods.find((each) => each !== "GET") ?? methods[0]);
+	const main = body === undefined ? methods[0] : (methods.find((each) => each !== "GET") ?? methods[0]);
 	return method === main ? name : `${name}${method.charAt(0)}${method.slice(1).toLowerCase()}`;
 }
 
@@ -195,10 +180,7 @@ function success(route: RouteDefinition): Record<string, Response> {
 			schema: { type: "string", description: `Server-sent events: ${events}.` },
 		};
 	const own = Object.fromEntries(
-		Object.entries(headers).map(([name, text]) => [
-			name,
-			{ description: text, schema: { type: "string" } },
-		]),
+		Object.entries(headers).map(([name, text]) => [name, { description: text, schema: { type: "string" } }]),
 	);
 	return {
 		[route.status ?? 200]: { description, headers: { ...own, ...quota(route) }, content },
@@ -224,10 +206,7 @@ function failure(route: RouteDefinition, status: string, codes: readonly ErrorCo
 		...(status === "429" ? quota(route) : {}),
 	};
 	const examples = Object.fromEntries(
-		codes.map((code) => [
-			code,
-			{ $ref: `#/components/examples/${openai ? "openai_" : ""}${code}` },
-		]),
+		codes.map((code) => [code, { $ref: `#/components/examples/${openai ? "openai_" : ""}${code}` }]),
 	);
 	return {
 		description:
@@ -246,10 +225,7 @@ function failure(route: RouteDefinition, status: string, codes: readonly ErrorCo
 function quota({ limit }: RouteDefinition): Record<string, JsonSchema> {
 	if (!limit) return {};
 	return Object.fromEntries(
-		(["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const).map((name) => [
-			name,
-			header(name),
-		]),
+		(["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const).map((name) => [name, header(name)]),
 	);
 }
 

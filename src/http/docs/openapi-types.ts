@@ -16,10 +16,7 @@ export interface OpenApi {
 		schemas: Readonly<Record<string, JsonSchema>>;
 		headers: Record<string, { description: string; schema: JsonSchema }>;
 		examples: Record<string, { summary: string; value: unknown }>;
-		securitySchemes: Record<
-			string,
-			{ type: string; description: string; scheme?: string; in?: string; name?: string }
-		>;
+		securitySchemes: Record<string, { type: string; description: string; scheme?: string; in?: string; name?: string }>;
 	};
 }
 

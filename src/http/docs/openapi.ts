@@ -1,8 +1,7 @@
 /** `/openapi.json`: the definitions of `src/api` as an OpenAPI 3.1 document. */
 import { SCHEMAS } from "../../api/operations.ts";
 import type { RouteDefinition } from "../../api/route.ts";
-import { ERRORS } from "../../core/errors.ts";
-import type { ErrorCode } from "../../core/errors.ts";
+import { type ErrorCode, ERRORS } from "../../core/errors.ts";
 import { HEADERS, TAGS, operationOf, pathOf } from "./openapi-operation.ts";
 import type { OpenApi } from "./openapi-types.ts";
 import { withReferences } from "./references.ts";
@@ -20,8 +19,7 @@ const SECURITY_SCHEMES: OpenApi["components"]["securitySchemes"] = {
 	bearer: {
 		type: "http",
 		scheme: "bearer",
-		description:
-			"An API key with one of the listed scopes. admin includes all scopes, write includes read.",
+		description: "An API key with one of the listed scopes. admin includes all scopes, write includes read.",
 	},
 	bareKey: {
 		type: "apiKey",
@@ -44,8 +42,7 @@ export function openapiOf(routes: readonly RouteDefinition[], version: string): 
 		if (route.page) continue;
 		const item = (paths[pathOf(route)] ??= {});
 		// As GET, without body.
-		for (const method of route.methods)
-			if (method !== "HEAD") item[method.toLowerCase()] = operationOf(route, method);
+		for (const method of route.methods) if (method !== "HEAD") item[method.toLowerCase()] = operationOf(route, method);
 	}
 	const operations = Object.values(paths).flatMap((item) => Object.values(item));
 	const used = new Set(operations.flatMap(({ tags }) => tags));

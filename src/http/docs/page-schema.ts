@@ -1,8 +1,6 @@
 /** Schemas on `/docs`: tables of members; nested ones folded, named schemas linked. */
-import { html, inline } from "./html.ts";
-import type { Html } from "./html.ts";
-import { boundTexts, descriptionOf, membersOf, nameOf, typeText } from "./schema-text.ts";
-import type { Member } from "./schema-text.ts";
+import { html, type Html, inline } from "./html.ts";
+import { boundTexts, descriptionOf, type Member, membersOf, nameOf, typeText } from "./schema-text.ts";
 import type { JsonSchema } from "../../api/schema.ts";
 
 export function memberTable(members: readonly Member[]): Html {

@@ -1,12 +1,10 @@
 /** `/docs/api/`: the OpenAPI document as one page, complete without its script; no other requests. */
-import { exampleRequest } from "./example-request.ts";
-import type { PlacedOperation, Target } from "./example-request.ts";
+import { exampleRequest, type PlacedOperation, type Target } from "./example-request.ts";
 import { DOCS_CSS } from "./page-css.ts";
 import { memberTable, schemaAnchor, schemaHtml } from "./page-schema.ts";
 import { DOCS_SCRIPT } from "./page-script.ts";
 import { LANGUAGES, snippetOf } from "./snippets.ts";
-import { html, inline, prose } from "./html.ts";
-import type { Html } from "./html.ts";
+import { html, type Html, inline, prose } from "./html.ts";
 import { descriptionOf } from "./schema-text.ts";
 import type { OpenApi, Operation, Parameter, Response } from "./openapi-types.ts";
 import { twinOf } from "./twins.ts";
@@ -211,9 +209,7 @@ ${cards}</section>`;
 function pathParts(path: string): Html[] {
 	return path
 		.split(/(\{\w+\})/)
-		.map((part) =>
-			part.startsWith("{") ? html`<var>${part}</var>` : html`${part.replaceAll("/", "/\u200b")}`,
-		);
+		.map((part) => (part.startsWith("{") ? html`<var>${part}</var>` : html`${part.replaceAll("/", "/\u200b")}`));
 }
 
 /** Without the prefix of its group. */

@@ -2,9 +2,7 @@
 import { SCHEMAS } from "../../api/operations.ts";
 import type { JsonSchema } from "../../api/schema.ts";
 
-const NAMES = new Map<unknown, string>(
-	Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]),
-);
+const NAMES = new Map<unknown, string>(Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]));
 
 /** Replaces named schemas by `$ref`, except `itself`. */
 export function withReferences(schema: JsonSchema, itself?: string): JsonSchema {

@@ -1,16 +1,10 @@
 /** Errors of an operation, derived from its definition (D3, D24, D26). */
 import type { Body, RouteDefinition } from "../../api/route.ts";
-import { ApiError, badQuery, badRequest, errorBody } from "../../core/errors.ts";
-import type { ErrorCode } from "../../core/errors.ts";
+import { ApiError, badQuery, badRequest, errorBody, type ErrorCode } from "../../core/errors.ts";
 import { failureBody, failureOfRefusal } from "../../core/openai/openai-error.ts";
 
 /** Errors of any request. */
-export const ALWAYS: readonly ErrorCode[] = [
-	"bad_http",
-	"request_timeout",
-	"headers_too_large",
-	"internal",
-];
+export const ALWAYS: readonly ErrorCode[] = ["bad_http", "request_timeout", "headers_too_large", "internal"];
 
 /** For unknown path parameters. */
 const UNKNOWN: Readonly<Record<string, ErrorCode>> = {
@@ -32,8 +26,7 @@ export function refusalsOf(route: RouteDefinition, method: Method): ErrorCode[] 
 	else if (access !== "anyone") codes.push("unauthorized", "too_many_failures");
 	// Reports about jobs that the worker does not hold are accepted and dropped (D16, D19).
 	for (const segment of path.split("/"))
-		if (UNKNOWN[segment] && !(access === "worker" && segment === ":job"))
-			codes.push(UNKNOWN[segment]);
+		if (UNKNOWN[segment] && !(access === "worker" && segment === ":job")) codes.push(UNKNOWN[segment]);
 	if (query && access !== "worker") codes.push("bad_query");
 	const { neverRefused, checked }: Partial<Pick<Body, "neverRefused" | "checked">> =
 		body && method !== "GET" ? body : { neverRefused: true };
@@ -95,9 +88,7 @@ const WHY: Partial<Record<ErrorCode, string>> = {
 export function exampleOf(code: ErrorCode): ApiError {
 	if (code === "bad_query") return badQuery("wait", "soon", "a number of ms from 1000 to 300000");
 	if (code === "bad_request")
-		return badRequest([
-			{ field: "policy.ttl", message: "must be a whole number of ms from 10000 to 604800000." },
-		]);
+		return badRequest([{ field: "policy.ttl", message: "must be a whole number of ms from 10000 to 604800000." }]);
 	return new ApiError(code, { ...VALUES, why: WHY[code] ?? "" });
 }
 

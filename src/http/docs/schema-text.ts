@@ -44,16 +44,7 @@ const TYPES: Readonly<Record<string, string>> = {
  * Such as `list of text`, `one of a, b`, `whole number of ms`; for a reference the schema's name.
  */
 export function typeText(schema: JsonSchema): string {
-	const {
-		$ref,
-		oneOf,
-		enum: words,
-		const: only,
-		type,
-		items,
-		format,
-		"x-unit": unit,
-	} = schema as Facts;
+	const { $ref, oneOf, enum: words, const: only, type, items, format, "x-unit": unit } = schema as Facts;
 	if ($ref !== undefined) return nameOf($ref);
 	if (only !== undefined) return JSON.stringify(only);
 	if (words) return `one of ${words.map(String).join(", ")}`;
@@ -94,11 +85,7 @@ export function boundTexts(schema: JsonSchema): string[] {
 	else if (minimum !== undefined) parts.push(`${minimum} or more`);
 	else if (high !== undefined) parts.push(`at most ${high}`);
 	if (maxLength !== undefined)
-		parts.push(
-			minLength === undefined
-				? `at most ${maxLength} characters`
-				: `${minLength} to ${maxLength} characters`,
-		);
+		parts.push(minLength === undefined ? `at most ${maxLength} characters` : `${minLength} to ${maxLength} characters`);
 	else if (minLength !== undefined) parts.push(`${minLength} or more characters`);
 	if (minItems !== undefined) parts.push(`${minItems} or more`);
 	// Long patterns do not help; the error messages do.
@@ -121,10 +108,7 @@ function merged(branches: readonly (readonly Member[])[]): Member[] {
 		return {
 			name,
 			required: same.length === branches.length && same.every(({ required }) => required),
-			schema:
-				same.length === 1
-					? same[0]!.schema
-					: { oneOf: same.map(({ schema }) => schema), description },
+			schema: same.length === 1 ? same[0]!.schema : { oneOf: same.map(({ schema }) => schema), description },
 		};
 	});
 }

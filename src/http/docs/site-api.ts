@@ -1,7 +1,6 @@
 /** `/docs/`: files of the documentation site, and redirects (D40). */
 import { ApiError } from "../../core/errors.ts";
-import { query } from "../call.ts";
-import type { Call } from "../call.ts";
+import { type Call, query } from "../call.ts";
 import { INDEX, redirect, sendFile, sendNotBuilt } from "../site-files.ts";
 
 /** Own files only; the search is WebAssembly. */
@@ -38,8 +37,7 @@ export async function docsFile(call: Call): Promise<void> {
 	const files = await call.sites.docs.files();
 	const found = files?.get(params.rest.replace(/\/$/, `/${INDEX}`));
 	if (found) return await sendFile(call, found, POLICY);
-	if (files?.has(`${params.rest}/${INDEX}`))
-		return redirect(call, `${params.rest.split("/").at(-1)}/`);
+	if (files?.has(`${params.rest}/${INDEX}`)) return redirect(call, `${params.rest.split("/").at(-1)}/`);
 	throw new ApiError("path_not_found", {
 		method: call.req.method ?? "",
 		path: path.slice(0, 200),
@@ -49,10 +47,7 @@ export async function docsFile(call: Call): Promise<void> {
 /** GET /docs. It was the API reference, which `?endpoint=` still means. */
 export function docsFolder(call: Call): void {
 	const endpoint = query(call).get("endpoint");
-	redirect(
-		call,
-		endpoint === null ? "docs/" : `docs/api/?endpoint=${encodeURIComponent(endpoint)}`,
-	);
+	redirect(call, endpoint === null ? "docs/" : `docs/api/?endpoint=${encodeURIComponent(endpoint)}`);
 }
 
 /** GET /docs/api: adds the slash. */

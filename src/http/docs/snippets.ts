@@ -34,9 +34,7 @@ function python({ method, url, authorization, body, answer }: ExampleRequest): s
 	const text = (pieces: readonly Piece[]): string => {
 		const inner = pieces
 			.map((each) =>
-				typeof each === "string"
-					? JSON.stringify(each).slice(1, -1)
-					: `{os.environ['${each.variable}']}`,
+				typeof each === "string" ? JSON.stringify(each).slice(1, -1) : `{os.environ['${each.variable}']}`,
 			)
 			.join("");
 		const [only] = pieces;
@@ -47,11 +45,7 @@ function python({ method, url, authorization, body, answer }: ExampleRequest): s
 		text(url),
 		...(authorization.length > 0 ? [`headers={"Authorization": ${text(authorization)}}`] : []),
 		...(body
-			? [
-					isJson(body)
-						? `json=${literal(body.value, IN_PYTHON)}`
-						: `data=${JSON.stringify(bodyText(body))}`,
-				]
+			? [isJson(body) ? `json=${literal(body.value, IN_PYTHON)}` : `data=${JSON.stringify(bodyText(body))}`]
 			: []),
 		...(answer === "whole" ? [] : ["stream=True"]),
 	];
@@ -78,8 +72,7 @@ function python({ method, url, authorization, body, answer }: ExampleRequest): s
 function javascript({ method, url, authorization, body, answer }: ExampleRequest): string {
 	const text = (pieces: readonly Piece[]): string => {
 		const [only] = pieces;
-		if (pieces.length === 1)
-			return typeof only === "string" ? JSON.stringify(only) : `process.env.${only!.variable}`;
+		if (pieces.length === 1) return typeof only === "string" ? JSON.stringify(only) : `process.env.${only!.variable}`;
 		return `\`${pieces
 			.map((each) => (typeof each === "string" ? each : `\${process.env.${each.variable}}`))
 			.join("")}\``;
@@ -109,13 +102,8 @@ function javascript({ method, url, authorization, body, answer }: ExampleRequest
 
 function go({ method, url, authorization, body, answer }: ExampleRequest): string {
 	const text = (pieces: readonly Piece[]): string =>
-		pieces
-			.map((each) =>
-				typeof each === "string" ? JSON.stringify(each) : `os.Getenv("${each.variable}")`,
-			)
-			.join("+");
-	const quoted = (plain: string): string =>
-		plain.includes("`") ? JSON.stringify(plain) : `\`${plain}\``;
+		pieces.map((each) => (typeof each === "string" ? JSON.stringify(each) : `os.Getenv("${each.variable}")`)).join("+");
+	const quoted = (plain: string): string => (plain.includes("`") ? JSON.stringify(plain) : `\`${plain}\``);
 	const stop = ["\tif err != nil {", "\t\tlog.Fatal(err)", "\t}"];
 	const file = answer === "file";
 	const imports = ["io", "log", "net/http", "os", ...(body ? ["strings"] : [])];
@@ -131,9 +119,7 @@ function go({ method, url, authorization, body, answer }: ExampleRequest): strin
 		...(body ? [`\tbody := ${content}`] : []),
 		`\trequest, err := http.NewRequest("${method}", ${text(url)}, ${body ? "body" : "nil"})`,
 		...stop,
-		...(authorization.length > 0
-			? [`\trequest.Header.Set("Authorization", ${text(authorization)})`]
-			: []),
+		...(authorization.length > 0 ? [`\trequest.Header.Set("Authorization", ${text(authorization)})`] : []),
 		"\tresponse, err := http.DefaultClient.Do(request)",
 		...stop,
 		"\tdefer response.Body.Close()",
@@ -186,8 +172,6 @@ function literal(value: unknown, words: Words): string {
 	if (typeof value === "boolean") return value ? words.true : words.false;
 	if (Array.isArray(value)) return `[${value.map((each) => literal(each, words)).join(", ")}]`;
 	if (typeof value !== "object") return JSON.stringify(value);
-	const members = Object.entries(value).map(
-		([name, each]) => `${words.name(name)}: ${literal(each, words)}`,
-	);
+	const members = Object.entries(value).map(([name, each]) => `${words.name(name)}: ${literal(each, words)}`);
 	return members.length === 0 ? "{}" : `{${words.space}${members.join(", ")}${words.space}}`;
 }

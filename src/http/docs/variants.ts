@@ -13,10 +13,7 @@ const KEPT = 8;
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
 /** `placeholders` are replaced by the values of a variant, in the same order. */
-export function variantsOf(
-	text: string,
-	placeholders: readonly string[],
-): (values: readonly string[]) => Cacheable {
+export function variantsOf(text: string, placeholders: readonly string[]): (values: readonly string[]) => Cacheable {
 	const hash = createHash("sha256").update(text).digest("base64url").slice(0, 16);
 	const parts = placeholders
 		.reduce(

@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { budgetMeters } from "../../budgets.ts";
 import { budgetLimits } from "../../core/budgets.ts";
 import { manualClock } from "../../../test/support/manual-clock.ts";
-import { memoryShares } from "./shares.ts";
-import type { Owner } from "./shares.ts";
+import { memoryShares, type Owner } from "./shares.ts";
 
 const key = (id: string): Owner => ({ kind: "key", id });
 const worker = (id: string): Owner => ({ kind: "worker", id });

@@ -39,11 +39,7 @@ export interface MemoryShares {
 	room(owner: Owner): number;
 }
 
-export function memoryShares(o: {
-	meter: BudgetMeter;
-	clock: Clock;
-	waitMs: number;
-}): MemoryShares {
+export function memoryShares(o: { meter: BudgetMeter; clock: Clock; waitMs: number }): MemoryShares {
 	const { meter, clock } = o;
 	const held = new Map<string, number>();
 	const waiting = new Set<Waiter>();
@@ -101,10 +97,7 @@ export function memoryShares(o: {
 		const admitted = new AbortController();
 		const waiter: Waiter = { owner, bytes, admit: () => admitted.abort() };
 		waiting.add(waiter);
-		await clock.sleep(
-			owner.kind === "worker" ? WORKER_WAIT_MS : o.waitMs,
-			AbortSignal.any([signal, admitted.signal]),
-		);
+		await clock.sleep(owner.kind === "worker" ? WORKER_WAIT_MS : o.waitMs, AbortSignal.any([signal, admitted.signal]));
 		if (admitted.signal.aborted) return true;
 		waiting.delete(waiter);
 		if (signal.aborted) return false;
@@ -113,8 +106,7 @@ export function memoryShares(o: {
 
 	return {
 		take(owner, bytes, signal) {
-			const overtakes =
-				owner.kind === "worker" && [...waiting].some((each) => each.owner.kind === "worker");
+			const overtakes = owner.kind === "worker" && [...waiting].some((each) => each.owner.kind === "worker");
 			if (overtakes || !fits(owner, bytes)) return wait(owner, bytes, signal());
 			count(owner, bytes);
 			return undefined;

@@ -1,6 +1,5 @@
 /** Prometheus text format (decision 0026 on libraries). */
-import { atMost, sizeOfHistogram } from "../../core/metrics/histogram.ts";
-import type { Histogram } from "../../core/metrics/histogram.ts";
+import { atMost, type Histogram, sizeOfHistogram } from "../../core/metrics/histogram.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -38,23 +37,15 @@ export function exposition(families: readonly (Family | Durations)[]): string {
 
 function linesOf(family: Family | Durations): string[] {
 	if (family.type === "histogram")
-		return family.samples.flatMap(([labels, histogram]) =>
-			durations(family.name, labels, histogram),
-		);
-	return family.samples.flatMap(([labels, value]) =>
-		value === undefined ? [] : [line(family.name, labels, value)],
-	);
+		return family.samples.flatMap(([labels, histogram]) => durations(family.name, labels, histogram));
+	return family.samples.flatMap(([labels, value]) => (value === undefined ? [] : [line(family.name, labels, value)]));
 }
 
 function durations(name: string, labels: Labels, histogram: Histogram): string[] {
 	const size = sizeOfHistogram(histogram);
 	return [
 		...POWERS.map((power) =>
-			line(
-				`${name}_bucket`,
-				{ ...labels, le: String(2 ** power / 1000) },
-				atMost(histogram, power),
-			),
+			line(`${name}_bucket`, { ...labels, le: String(2 ** power / 1000) }, atMost(histogram, power)),
 		),
 		line(`${name}_bucket`, { ...labels, le: "+Inf" }, size),
 		line(`${name}_sum`, labels, histogram.sum / 1000),
@@ -64,8 +55,7 @@ function durations(name: string, labels: Labels, histogram: Histogram): string[]
 
 function line(name: string, labels: Labels, value: number): string {
 	const pairs = Object.entries(labels).map(
-		([label, text]) =>
-			`${label}="${text.replace(/[\\"\n]/g, (char) => (char === "\n" ? "\\n" : `\\${char}`))}"`,
+		([label, text]) => `${label}="${text.replace(/[\\"\n]/g, (char) => (char === "\n" ? "\\n" : `\\${char}`))}"`,
 	);
 	return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${value}`;
 }

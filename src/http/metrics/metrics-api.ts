@@ -3,10 +3,8 @@
  * all servers; counters only the answering one since its start: scrape every server and sum them.
  */
 import { EXPOSITION_TYPE } from "../../api/metrics.ts";
-import { BUDGETS } from "../../core/budgets.ts";
-import type { Budget, BudgetName } from "../../core/budgets.ts";
-import { OUTCOMES } from "../../core/metrics/metric-buckets.ts";
-import type { MetricBucket } from "../../core/metrics/metric-buckets.ts";
+import { type Budget, type BudgetName, BUDGETS } from "../../core/budgets.ts";
+import { type MetricBucket, OUTCOMES } from "../../core/metrics/metric-buckets.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { Engine } from "../../engine/api.ts";
 import type { EndpointSnapshot } from "../../engine/metrics/endpoint-snapshots.ts";
@@ -15,8 +13,7 @@ import { version } from "../../version.ts";
 import type { BudgetMeter, BudgetMeters } from "../../budgets.ts";
 import { principalOf } from "../auth.ts";
 import type { Call } from "../call.ts";
-import { exposition } from "./exposition.ts";
-import type { Durations, Family } from "./exposition.ts";
+import { type Durations, exposition, type Family } from "./exposition.ts";
 
 /** GET /metrics; no gauges while the store is unavailable. */
 export async function metrics(call: Call): Promise<void> {
@@ -28,9 +25,7 @@ export async function metrics(call: Call): Promise<void> {
 	});
 	const pending = present && (await engine.webhooks.pending());
 	const stored = present && (await engine.metrics.stored());
-	const totals = [...engine.metrics.totals()].filter(
-		([endpoint]) => engine.endpoints.has(endpoint) && sees(endpoint),
-	);
+	const totals = [...engine.metrics.totals()].filter(([endpoint]) => engine.endpoints.has(endpoint) && sees(endpoint));
 	const text = exposition([
 		{
 			name: "sluice_build_info",
@@ -137,9 +132,7 @@ function ofPresent(all: readonly EndpointSnapshot[]): Family[] {
 		labels: (snapshot: EndpointSnapshot) => readonly (readonly [state: string, count: number])[],
 	): Family["samples"] =>
 		all.flatMap((present) =>
-			labels(present).map(
-				([state, count]) => [{ endpoint: present.endpoint.id, state }, count] as const,
-			),
+			labels(present).map(([state, count]) => [{ endpoint: present.endpoint.id, state }, count] as const),
 		);
 	return [
 		{
@@ -166,16 +159,12 @@ function ofPresent(all: readonly EndpointSnapshot[]): Family[] {
 			name: "sluice_endpoint_paused",
 			type: "gauge",
 			help: "Whether jobs are queued but not sent to workers.",
-			samples: all.map(
-				({ endpoint, paused }) => [{ endpoint: endpoint.id }, Number(paused)] as const,
-			),
+			samples: all.map(({ endpoint, paused }) => [{ endpoint: endpoint.id }, Number(paused)] as const),
 		},
 	];
 }
 
-function ofTotals(
-	totals: readonly (readonly [endpoint: string, tally: MetricBucket])[],
-): (Family | Durations)[] {
+function ofTotals(totals: readonly (readonly [endpoint: string, tally: MetricBucket])[]): (Family | Durations)[] {
 	const counter = (name: string, help: string, value: (tally: MetricBucket) => number): Family => ({
 		name,
 		type: "counter",
@@ -189,11 +178,7 @@ function ofTotals(
 		samples: totals.map(([endpoint, tally]) => [{ endpoint }, tally[of]] as const),
 	});
 	return [
-		counter(
-			"sluice_jobs_submitted_total",
-			"Jobs accepted by this server.",
-			({ counts }) => counts.submitted,
-		),
+		counter("sluice_jobs_submitted_total", "Jobs accepted by this server.", ({ counts }) => counts.submitted),
 		{
 			name: "sluice_jobs_ended_total",
 			type: "counter",
@@ -202,26 +187,10 @@ function ofTotals(
 				OUTCOMES.map((outcome) => [{ endpoint, outcome }, counts[outcome]] as const),
 			),
 		},
-		counter(
-			"sluice_jobs_retried_total",
-			"Returns to the queue by a retry or a loss.",
-			({ counts }) => counts.retried,
-		),
-		counter(
-			"sluice_workers_launched_total",
-			"Workers started by this server.",
-			({ counts }) => counts.coldStarts,
-		),
-		durations(
-			"sluice_job_delay_seconds",
-			"Waits in the queue of jobs sent to workers by this server.",
-			"delay",
-		),
-		durations(
-			"sluice_job_execution_seconds",
-			"Runs whose end a worker reported to this server.",
-			"execution",
-		),
+		counter("sluice_jobs_retried_total", "Returns to the queue by a retry or a loss.", ({ counts }) => counts.retried),
+		counter("sluice_workers_launched_total", "Workers started by this server.", ({ counts }) => counts.coldStarts),
+		durations("sluice_job_delay_seconds", "Waits in the queue of jobs sent to workers by this server.", "delay"),
+		durations("sluice_job_execution_seconds", "Runs whose end a worker reported to this server.", "execution"),
 	];
 }
 
@@ -236,12 +205,7 @@ function ofProcess(): Family[] {
 		samples: [[{}, value]],
 	});
 	return [
-		one(
-			"process_cpu_seconds_total",
-			"counter",
-			"Processor time, user and system.",
-			(user + system) / 1e6,
-		),
+		one("process_cpu_seconds_total", "counter", "Processor time, user and system.", (user + system) / 1e6),
 		one("process_resident_memory_bytes", "gauge", "Resident memory.", rss),
 		one("process_uptime_seconds", "gauge", "Time since the process began.", process.uptime()),
 		one("nodejs_heap_size_used_bytes", "gauge", "Heap of the service's thread in use.", heapUsed),

@@ -1,17 +1,11 @@
 /** `/openai/*` (D32, protocol C): each request is a job. */
 import { ApiError } from "../../core/errors.ts";
-import { LARGE_BYTES, sizeOf, stringOf } from "../../core/json/json-text.ts";
-import type { JsonText } from "../../core/json/json-text.ts";
+import { type JsonText, LARGE_BYTES, sizeOf, stringOf } from "../../core/json/json-text.ts";
 import type { JobResult } from "../../core/job-view.ts";
 import { isFinal } from "../../core/job-states.ts";
 import { RESULT_LIMIT } from "../../core/report.ts";
 import { failureByEnd, failureInOutput, failureOfJob } from "../../core/openai/openai-error.ts";
-import {
-	OPENAI_SUBMISSION_OPTIONS,
-	openaiInput,
-	outputOf,
-	singleResult,
-} from "../../core/openai/openai.ts";
+import { OPENAI_SUBMISSION_OPTIONS, openaiInput, outputOf, singleResult } from "../../core/openai/openai.ts";
 import { SUBMISSION_JSON } from "../../core/submission.ts";
 import { answer, withOutput } from "../answer.ts";
 import { notAnObject, readJson } from "../body.ts";
@@ -19,8 +13,7 @@ import type { Call } from "../call.ts";
 import { hold } from "../memory/call-memory.ts";
 import { boundedReads } from "../memory/bounded-reads.ts";
 import { inSlices } from "../slices.ts";
-import { CHECK_MS, READ_BYTES, answerFailure } from "./openai-reply.ts";
-import type { JobName } from "./openai-reply.ts";
+import { answerFailure, CHECK_MS, type JobName, READ_BYTES } from "./openai-reply.ts";
 import { streamed } from "./openai-stream.ts";
 
 /**
@@ -90,16 +83,12 @@ async function whole(call: Call, job: JobName): Promise<boolean> {
 function answerEnd(call: Call, found: JobResult): void | Promise<void> {
 	if (found.job.state !== "COMPLETED") return answerFailure(call, failureOfJob(found));
 	const shown = withOutput(call, found);
-	return shown instanceof Promise
-		? shown.then((read) => answerOutput(call, read))
-		: answerOutput(call, shown);
+	return shown instanceof Promise ? shown.then((read) => answerOutput(call, read)) : answerOutput(call, shown);
 }
 
 async function answerOutput(call: Call, { job, output }: JobResult): Promise<void> {
 	const body =
-		(await inSlices(singleResult(output))) ??
-		(await chunksAsResult(call, job)) ??
-		(output === undefined ? "{}" : "[]");
+		(await inSlices(singleResult(output))) ?? (await chunksAsResult(call, job)) ?? (output === undefined ? "{}" : "[]");
 	const small = sizeOf(body) <= LARGE_BYTES;
 	const failure = small ? failureInOutput(stringOf(body)) : undefined;
 	if (failure) return answerFailure(call, failure);
@@ -107,10 +96,7 @@ async function answerOutput(call: Call, { job, output }: JobResult): Promise<voi
 }
 
 /** The only chunk's output, or a list of all; undefined without chunks. */
-async function chunksAsResult(
-	call: Call,
-	{ endpoint, id }: JobName,
-): Promise<JsonText | undefined> {
+async function chunksAsResult(call: Call, { endpoint, id }: JobName): Promise<JsonText | undefined> {
 	const { engine, caller } = call;
 	const outputs: string[] = [];
 	let size = 0;

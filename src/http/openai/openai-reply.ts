@@ -1,6 +1,5 @@
 /** Shared by both forms of `/openai/*` answers (D32). */
-import { failureBody } from "../../core/openai/openai-error.ts";
-import type { OpenAIFailure } from "../../core/openai/openai-error.ts";
+import { failureBody, type OpenAIFailure } from "../../core/openai/openai-error.ts";
 import type { Call } from "../call.ts";
 import { json } from "../reply.ts";
 
@@ -25,7 +24,6 @@ export const READ_BYTES = 1024 * 1024;
  */
 export function answerFailure({ res }: Call, failure: OpenAIFailure): void {
 	const { status, retryAfter } = failure;
-	const again =
-		retryAfter === undefined ? ["x-should-retry", "false"] : ["Retry-After", String(retryAfter)];
+	const again = retryAfter === undefined ? ["x-should-retry", "false"] : ["Retry-After", String(retryAfter)];
 	json(res, failureBody(failure), again, status);
 }

@@ -10,19 +10,17 @@ import {
 	failureInOutput,
 	failureOfJob,
 	failureOfRefusal,
+	type OpenAIFailure,
 } from "../../core/openai/openai-error.ts";
-import type { OpenAIFailure } from "../../core/openai/openai-error.ts";
 import { eventText } from "../../core/openai/openai-events.ts";
 import { outputOf, resultAsChunks } from "../../core/openai/openai.ts";
 import type { Follower } from "../../engine/jobs/live-chunks.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import { withOutput } from "../answer.ts";
-import { drained } from "../call.ts";
-import type { Call } from "../call.ts";
+import { type Call, drained } from "../call.ts";
 import { boundedReads } from "../memory/bounded-reads.ts";
 import { hold } from "../memory/call-memory.ts";
-import { CHECK_MS, READ_BYTES, answerFailure } from "./openai-reply.ts";
-import type { JobName } from "./openai-reply.ts";
+import { answerFailure, CHECK_MS, type JobName, READ_BYTES } from "./openai-reply.ts";
 import { refusalOf } from "../reply.ts";
 import { EVENT_STREAM } from "../server-sent-events.ts";
 
@@ -122,8 +120,7 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 	try {
 		return await sendJob(follower);
 	} catch (error) {
-		if (!res.headersSent || !(error instanceof ApiError || error instanceof StoreUnavailable))
-			throw error;
+		if (!res.headersSent || !(error instanceof ApiError || error instanceof StoreUnavailable)) throw error;
 		const removed = error instanceof ApiError && error.code === "job_not_found";
 		fail(removed ? failureByEnd("removed") : failureOfRefusal(refusalOf(error, () => "")));
 		return false;

@@ -1,6 +1,5 @@
 /** `/v1/audit` (D42). */
-import { ACTION_FILTER, KEY_FILTER } from "../../api/audit.ts";
-import type { LIST_AUDIT } from "../../api/audit.ts";
+import { ACTION_FILTER, KEY_FILTER, type LIST_AUDIT } from "../../api/audit.ts";
 import { CURSOR, LIMIT } from "../../api/params.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import { principalOf } from "../auth.ts";

@@ -1,15 +1,12 @@
 /** `/v1/backup` (D46): a copy of the store as a tar. */
 import { createHash } from "node:crypto";
-import { createTarPacker } from "modern-tar";
-import type { TarPackController } from "modern-tar";
+import { createTarPacker, type TarPackController } from "modern-tar";
 import type { GET_BACKUP } from "../../api/backup.ts";
 import type { AnswerOf } from "../../api/route.ts";
-import { BACKUP_FORMAT, INFO_NAME, SUMS_NAME, sumsText } from "../../core/backup.ts";
-import type { BackupInfo } from "../../core/backup.ts";
+import { BACKUP_FORMAT, type BackupInfo, INFO_NAME, SUMS_NAME, sumsText } from "../../core/backup.ts";
 import type { Copy } from "../../engine/availability/backups.ts";
 import { version } from "../../version.ts";
-import { drained, outside } from "../call.ts";
-import type { Call } from "../call.ts";
+import { type Call, drained, outside } from "../call.ts";
 import { readNothing } from "./body.ts";
 import { isoTime } from "./format.ts";
 

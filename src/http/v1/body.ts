@@ -1,8 +1,7 @@
 /** `/v1` bodies: small JSON objects (D4). */
 import { SUBMISSION_JSON } from "../../core/submission.ts";
 import { notAnObject, readJson } from "../body.ts";
-import { outside } from "../call.ts";
-import type { Call } from "../call.ts";
+import { type Call, outside } from "../call.ts";
 
 /** Bounds of submissions on nesting and digits. */
 const BOUNDS = { ...SUBMISSION_JSON, members: [] };

@@ -1,11 +1,13 @@
 /** `/v1/endpoints`: endpoints, for operators (D25, D27, D36, D39). */
-import { OVERLAP, REPLICAS, WORKER_URL } from "../../api/endpoints.ts";
-import type {
-	Endpoint,
-	GET_ENDPOINT,
-	LIST_ENDPOINTS,
-	RENEW_WEBHOOK_SECRET,
-	WORKER_ENV,
+import {
+	type Endpoint,
+	type GET_ENDPOINT,
+	type LIST_ENDPOINTS,
+	OVERLAP,
+	type RENEW_WEBHOOK_SECRET,
+	REPLICAS,
+	type WORKER_ENV,
+	WORKER_URL,
 } from "../../api/endpoints.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import type { Sendable } from "../../api/schema.ts";

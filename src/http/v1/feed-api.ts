@@ -2,8 +2,7 @@
 import { ENDPOINT_FILTER, INTERVAL } from "../../api/metrics.ts";
 import { ApiError } from "../../core/errors.ts";
 import { permit, principalNow, principalOf } from "../auth.ts";
-import { connected, drained } from "../call.ts";
-import type { Call } from "../call.ts";
+import { type Call, connected, drained } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { EVENT_STREAM } from "../server-sent-events.ts";
 
@@ -31,8 +30,7 @@ export async function feed(call: Call): Promise<void> {
 		intervalMs,
 		send(overview) {
 			// Slow readers miss intermediate states; those that read nothing are closed.
-			if (connected(call) && res.writableNeedDrain)
-				unread ??= drained(call).then(() => (unread = undefined));
+			if (connected(call) && res.writableNeedDrain) unread ??= drained(call).then(() => (unread = undefined));
 			if (!connected(call) || unread) return false;
 			const event = `event: overview\ndata: ${overview}\n\n`;
 			res.write(overview === undefined ? ": nothing new\n\n" : event);

@@ -5,14 +5,8 @@ import type { Engine } from "../../engine/api.ts";
 
 /** A job time as {@link isoTime} of its time of day. */
 export function isoJobTime(engine: Pick<Engine, "calendar">, at: EpochMs): string;
-export function isoJobTime(
-	engine: Pick<Engine, "calendar">,
-	at: EpochMs | undefined,
-): string | undefined;
-export function isoJobTime(
-	{ calendar }: Pick<Engine, "calendar">,
-	at: EpochMs | undefined,
-): string | undefined {
+export function isoJobTime(engine: Pick<Engine, "calendar">, at: EpochMs | undefined): string | undefined;
+export function isoJobTime({ calendar }: Pick<Engine, "calendar">, at: EpochMs | undefined): string | undefined {
 	return isoTime(at === undefined ? undefined : calendar.of(at));
 }
 

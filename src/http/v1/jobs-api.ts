@@ -1,8 +1,13 @@
 /** `/v1/endpoints/{endpoint}/jobs`: jobs for operators (D29, D39). */
 import {
+	type Attempt,
+	type CANCEL_JOBS,
 	EXPIRED,
 	FROM,
 	ID_FILTER,
+	type JobDetail,
+	type JobList,
+	type JobSummary,
 	PREVIEW,
 	SEARCH,
 	STATUS_FILTER,
@@ -10,15 +15,7 @@ import {
 	WITH_COUNT,
 	WORKER_FILTER,
 } from "../../api/job-records.ts";
-import type {
-	Attempt,
-	CANCEL_JOBS,
-	JobDetail,
-	JobList,
-	JobSummary,
-} from "../../api/job-records.ts";
-import type { Job as JobJson } from "../../api/jobs.ts";
-import { RUNSYNC } from "../../api/jobs.ts";
+import { type Job as JobJson, RUNSYNC } from "../../api/jobs.ts";
 import { CURSOR, LIMIT } from "../../api/params.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import type { Sendable } from "../../api/schema.ts";
@@ -26,8 +23,7 @@ import { readBulkRequest } from "../../core/bulk-request.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
 import { PREVIEW_CHARACTERS } from "../../core/job-search.ts";
-import { cut, sizeOf, stringOf } from "../../core/json/json-text.ts";
-import type { JsonText } from "../../core/json/json-text.ts";
+import { cut, type JsonText, sizeOf, stringOf } from "../../core/json/json-text.ts";
 import { jobView } from "../../core/job-view.ts";
 import { expiresAt, timelineOf } from "../../core/timeline-events.ts";
 import { may } from "../../engine/access/keys.ts";
@@ -138,11 +134,7 @@ export async function get(call: Call): Promise<void> {
 	const pieces = typeof view === "string" ? [view] : [...view];
 	pieces.push(extended(String(pieces.pop()), detailPart(call, found, full)));
 	if (input !== undefined)
-		pieces.push(
-			`${String(pieces.pop()).slice(0, -1)},"input":`,
-			...(typeof input === "string" ? [input] : input),
-			"}",
-		);
+		pieces.push(`${String(pieces.pop()).slice(0, -1)},"input":`, ...(typeof input === "string" ? [input] : input), "}");
 	await answer(call, pieces);
 }
 
@@ -171,11 +163,7 @@ async function bulk(call: Call, on: "cancel" | "retry"): Promise<AnswerOf<typeof
 }
 
 /** `full`: without redaction of the webhook URL. */
-function detailPart(
-	call: Call,
-	{ job, attempts, reason, chunks }: JobDetails,
-	full: boolean,
-): DetailPart {
+function detailPart(call: Call, { job, attempts, reason, chunks }: JobDetails, full: boolean): DetailPart {
 	const { engine } = call;
 	const { operation, lowPriority, queuedAt, ttlMs, executionTimeoutMs, webhook, s3Config } = job;
 	return {
@@ -210,20 +198,14 @@ function detailPart(
 }
 
 /** Bounds of a filter, given by the time of day. */
-function jobTimes(
-	{ calendar }: Engine,
-	{ from, to }: Pick<JobFilter, "from" | "to">,
-): Pick<JobFilter, "from" | "to"> {
+function jobTimes({ calendar }: Engine, { from, to }: Pick<JobFilter, "from" | "to">): Pick<JobFilter, "from" | "to"> {
 	return {
 		...(from !== undefined && { from: calendar.jobTime(from) }),
 		...(to !== undefined && { to: calendar.jobTime(to) }),
 	};
 }
 
-function summaryPart(
-	engine: Engine,
-	{ submittedAt, startedAt, endedAt, erased }: Job,
-): SummaryPart {
+function summaryPart(engine: Engine, { submittedAt, startedAt, endedAt, erased }: Job): SummaryPart {
 	return {
 		submittedAt: isoJobTime(engine, submittedAt),
 		startedAt: isoJobTime(engine, startedAt),

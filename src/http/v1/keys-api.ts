@@ -3,8 +3,7 @@ import type { CREATE_KEY, Key, LIST_KEYS, REVOKE_KEY, ROTATE_KEY } from "../../a
 import type { AnswerOf } from "../../api/route.ts";
 import type { Sendable } from "../../api/schema.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
-import { readKeyRequest, readKeyRotation } from "../../core/key-request.ts";
-import type { Scope } from "../../core/key-request.ts";
+import { readKeyRequest, readKeyRotation, type Scope } from "../../core/key-request.ts";
 import type { KeyView } from "../../engine/access/keys.ts";
 import type { Call } from "../call.ts";
 import { readNothing, readObject } from "./body.ts";

@@ -1,10 +1,8 @@
 /** `.../workers/{worker}/logs`: output of a launched worker as JSON lines or events. */
-import { FOLLOW, JOB_FILTER, LINES, SEARCH, TAIL, WHOLE, WORKER_LINES } from "../../api/workers.ts";
-import type { SEARCH_LOGS } from "../../api/workers.ts";
+import { FOLLOW, JOB_FILTER, LINES, SEARCH, type SEARCH_LOGS, TAIL, WHOLE, WORKER_LINES } from "../../api/workers.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { LogEntry } from "../../engine/workers/worker-logs.ts";
-import { drained, outside } from "../call.ts";
-import type { Call } from "../call.ts";
+import { type Call, drained, outside } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { EVENT_STREAM, lastEventId, wantsEvents } from "../server-sent-events.ts";
 import { newest } from "../../engine/workers/log-search.ts";
@@ -38,10 +36,7 @@ export async function logs(call: Call): Promise<void> {
 		});
 	if (!lines) return;
 	const events = wantsEvents(req);
-	res.writeHead(
-		200,
-		events ? EVENT_STREAM : { ...EVENT_STREAM, "Content-Type": "application/x-ndjson" },
-	);
+	res.writeHead(200, events ? EVENT_STREAM : { ...EVENT_STREAM, "Content-Type": "application/x-ndjson" });
 	res.flushHeaders();
 	for await (const entries of lines) {
 		if (!res.write(events ? eventsOf(entries) : linesOf(entries))) await drained(call);
@@ -76,15 +71,11 @@ export async function search(call: Call): Promise<AnswerOf<typeof SEARCH_LOGS>> 
 
 /** An empty line keeps an idle connection open. */
 function linesOf(entries: readonly LogEntry[]): string {
-	return entries.length === 0
-		? "\n"
-		: entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+	return entries.length === 0 ? "\n" : entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
 }
 
 /** A comment keeps an idle connection open. */
 function eventsOf(entries: readonly LogEntry[]): string {
 	if (entries.length === 0) return ": waiting\n\n";
-	return entries
-		.map((entry) => `id: ${entry.position}\ndata: ${JSON.stringify(entry)}\n\n`)
-		.join("");
+	return entries.map((entry) => `id: ${entry.position}\ndata: ${JSON.stringify(entry)}\n\n`).join("");
 }

@@ -1,15 +1,17 @@
 /** History of endpoints, and its totals (D39, D40). */
-import { DEFAULT_STEPS, FROM, STEP, TO } from "../../api/metrics.ts";
-import type {
-	ALL_METRICS,
-	ENDPOINT_DEMAND,
-	ENDPOINT_METRICS,
-	EndpointTotals,
+import {
+	type ALL_METRICS,
+	DEFAULT_STEPS,
+	type ENDPOINT_DEMAND,
+	type ENDPOINT_METRICS,
+	type EndpointTotals,
+	FROM,
+	STEP,
+	TO,
 } from "../../api/metrics.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import { badQuery } from "../../core/errors.ts";
-import { HOUR_MS, METRICS_KEPT_MS, MINUTE_MS } from "../../core/metrics/metric-buckets.ts";
-import type { StepMs } from "../../core/metrics/metric-buckets.ts";
+import { HOUR_MS, METRICS_KEPT_MS, MINUTE_MS, type StepMs } from "../../core/metrics/metric-buckets.ts";
 import { percentilesOf } from "../../core/metrics/series.ts";
 import type { EpochMs } from "../../core/time.ts";
 import { may } from "../../engine/access/keys.ts";
@@ -52,13 +54,10 @@ export async function totals(call: Call): Promise<AnswerOf<typeof ALL_METRICS>> 
 /** The steps that are asked for. */
 function rangeOf(call: Call): { step: StepMs; from: EpochMs; to: EpochMs } {
 	const { calendar } = call.engine;
-	const jobTime = (wall: number | undefined) =>
-		wall === undefined ? undefined : calendar.jobTime(wall);
+	const jobTime = (wall: number | undefined) => (wall === undefined ? undefined : calendar.jobTime(wall));
 	const now = call.engine.now();
 	const [given, to = now] = [jobTime(valueOf(call, FROM)), jobTime(valueOf(call, TO))];
-	const step =
-		valueOf(call, STEP) ??
-		((given ?? now) < now - METRICS_KEPT_MS[MINUTE_MS] ? HOUR_MS : MINUTE_MS);
+	const step = valueOf(call, STEP) ?? ((given ?? now) < now - METRICS_KEPT_MS[MINUTE_MS] ? HOUR_MS : MINUTE_MS);
 	const from = given ?? to - DEFAULT_STEPS * step;
 	if (from >= to) throw badQuery("from", String(from), "before `to`, which is now if absent");
 	return { step, from, to };

@@ -1,9 +1,7 @@
 /** Forwards requests about workers of other servers. */
-import { request as httpRequest } from "node:http";
-import type { IncomingMessage } from "node:http";
+import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { drained } from "../call.ts";
-import type { Call } from "../call.ts";
+import { type Call, drained } from "../call.ts";
 
 /** Marks a forwarded request, which is not forwarded again. */
 const FORWARDED = "sluice-forwarded";
@@ -90,21 +88,13 @@ async function passOn(answer: IncomingMessage, call: Call): Promise<void> {
 	}
 }
 
-function ask(
-	url: string,
-	{ req, path, queryText }: Call,
-	signal?: AbortSignal,
-): Promise<IncomingMessage> {
+function ask(url: string, { req, path, queryText }: Call, signal?: AbortSignal): Promise<IncomingMessage> {
 	const send = url.startsWith("https:") ? httpsRequest : httpRequest;
 	const headers: Record<string, string> = { [FORWARDED]: "1" };
 	for (const name of [...SENT, ...(req.headers.cookie === undefined ? [] : SENT_WITH_COOKIE)])
 		if (req.headers[name] !== undefined) headers[name] = String(req.headers[name]);
 	return new Promise((resolve, reject) => {
-		send(
-			`${url}${path}?${queryText}`,
-			{ method: req.method, headers, ...(signal && { signal }) },
-			resolve,
-		)
+		send(`${url}${path}?${queryText}`, { method: req.method, headers, ...(signal && { signal }) }, resolve)
 			.on("error", reject)
 			.end();
 	});

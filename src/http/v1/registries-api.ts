@@ -1,10 +1,5 @@
 /** `/v1/registries`: logins to registries of container images (D45). */
-import type {
-	LIST_REGISTRIES,
-	PUT_REGISTRY,
-	Registry,
-	REMOVE_REGISTRY,
-} from "../../api/registries.ts";
+import type { LIST_REGISTRIES, PUT_REGISTRY, Registry, REMOVE_REGISTRY } from "../../api/registries.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import type { Sendable } from "../../api/schema.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
@@ -31,8 +26,7 @@ export async function remove(call: Call): Promise<AnswerOf<typeof REMOVE_REGISTR
 	await readNothing(call);
 	const { registry: given } = call.params;
 	const registry = readRegistryName(given);
-	if (registry === undefined)
-		throw new ApiError("registry_not_found", { registry: given.slice(0, 80) });
+	if (registry === undefined) throw new ApiError("registry_not_found", { registry: given.slice(0, 80) });
 	return registryJson(await call.engine.access.registries.remove(registry));
 }
 

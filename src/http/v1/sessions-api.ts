@@ -1,7 +1,6 @@
 /** `/v1/sessions`: sessions of the console (D31, D39). */
 import type { AnswerOf } from "../../api/route.ts";
-import { KEY_FILTER } from "../../api/sessions.ts";
-import type { END_SESSION, END_SESSIONS, LIST_SESSIONS } from "../../api/sessions.ts";
+import { type END_SESSION, type END_SESSIONS, KEY_FILTER, type LIST_SESSIONS } from "../../api/sessions.ts";
 import type { Call } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { readNothing } from "./body.ts";

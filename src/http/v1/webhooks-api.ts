@@ -2,14 +2,17 @@
 import { CURSOR, LIMIT } from "../../api/params.ts";
 import type { AnswerOf } from "../../api/route.ts";
 import type { Sendable } from "../../api/schema.ts";
-import { ENDPOINT_FILTER, JOB_FILTER, SHOWN_BODY, STATE_FILTER } from "../../api/webhooks.ts";
-import type {
-	Delivery,
-	ENABLE_RECEIVER,
-	GET_DELIVERY,
-	LIST_DELIVERIES,
-	LIST_RECEIVERS,
-	REDELIVER,
+import {
+	type Delivery,
+	type ENABLE_RECEIVER,
+	ENDPOINT_FILTER,
+	type GET_DELIVERY,
+	JOB_FILTER,
+	type LIST_DELIVERIES,
+	type LIST_RECEIVERS,
+	type REDELIVER,
+	SHOWN_BODY,
+	STATE_FILTER,
 } from "../../api/webhooks.ts";
 import { badQuery } from "../../core/errors.ts";
 import { cut, stringOf } from "../../core/json/json-text.ts";
@@ -45,11 +48,7 @@ function endpointOf(call: Call): string | undefined {
 	if (requested !== undefined || !principal.endpoints) return requested;
 	const [only, ...others] = principal.endpoints;
 	if (others.length > 0)
-		throw badQuery(
-			"endpoint",
-			"",
-			`one of ${principal.endpoints.join(", ")}: the API key is valid for these only`,
-		);
+		throw badQuery("endpoint", "", `one of ${principal.endpoints.join(", ")}: the API key is valid for these only`);
 	return only;
 }
 

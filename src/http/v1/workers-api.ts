@@ -1,14 +1,15 @@
 /** Workers of an endpoint, for operators (D28, D39). */
 import type { AnswerOf } from "../../api/route.ts";
 import type { Sendable } from "../../api/schema.ts";
-import { ENDED, USAGE } from "../../api/workers.ts";
-import type {
-	EndedWorker as EndedJson,
-	LIST_WORKERS,
-	START_WORKERS,
-	STOP_WORKER,
-	Worker,
-	WorkerReason as ReasonJson,
+import {
+	ENDED,
+	type EndedWorker as EndedJson,
+	type LIST_WORKERS,
+	type START_WORKERS,
+	type STOP_WORKER,
+	USAGE,
+	type Worker,
+	type WorkerReason as ReasonJson,
 } from "../../api/workers.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { EndedWorker } from "../../core/workers/ended-worker.ts";
@@ -19,8 +20,7 @@ import type { Engine } from "../../engine/api.ts";
 import { principalOf } from "../auth.ts";
 import { valueOf } from "../params.ts";
 import { sdkWarning } from "../../core/workers/sdk-version.ts";
-import { reasonIn } from "../../engine/workers/worker-views.ts";
-import type { WorkerView } from "../../engine/workers/worker-views.ts";
+import { reasonIn, type WorkerView } from "../../engine/workers/worker-views.ts";
 import type { Call } from "../call.ts";
 import { readNothing } from "./body.ts";
 import { isoJobTime } from "./format.ts";
@@ -78,18 +78,11 @@ export function endedWorkerJson(call: Call, worker: EndedWorker): Sendable<Ended
 }
 
 /** Times as callers see them. */
-export function reasonJson(
-	engine: Pick<Engine, "calendar">,
-	reason: WorkerReason,
-): Sendable<ReasonJson> {
+export function reasonJson(engine: Pick<Engine, "calendar">, reason: WorkerReason): Sendable<ReasonJson> {
 	return { ...reason, retryAt: isoJobTime(engine, reason.retryAt) };
 }
 
-function workerJson(
-	{ engine }: Call,
-	worker: WorkerView,
-	usage: WorkerUsage | undefined,
-): Sendable<Worker> {
+function workerJson({ engine }: Call, worker: WorkerView, usage: WorkerUsage | undefined): Sendable<Worker> {
 	const { id, launcher, host, createdAt, seenAt, jobs, gpus, version, notice } = worker;
 	return {
 		id,

@@ -1,11 +1,8 @@
 /** Chunks of a job's stream (protocol B.5, D7): one in a post, or several, a line each. */
 import { splitOutput } from "../../core/json/chunk-split.ts";
-import { CHUNK_LIMIT, CHUNK_MEMBERS, notJson } from "../../core/report.ts";
-import type { Report } from "../../core/report.ts";
-import { readBytes, scanBytes } from "../body.ts";
-import type { ScannedBody } from "../body.ts";
-import { connected, query } from "../call.ts";
-import type { Call } from "../call.ts";
+import { CHUNK_LIMIT, CHUNK_MEMBERS, notJson, type Report } from "../../core/report.ts";
+import { readBytes, scanBytes, type ScannedBody } from "../body.ts";
+import { type Call, connected, query } from "../call.ts";
 import { jsonWritten } from "../reply.ts";
 import { inSlices } from "../slices.ts";
 import { linesOf } from "./lines.ts";
@@ -20,11 +17,7 @@ interface ChunkTexts {
 /** POST /job-stream/{worker}/{job}: one chunk; large ones are split (D7). */
 export async function chunk(call: Call): Promise<void> {
 	const body = await readWorkerBody(call, CHUNK_MEMBERS);
-	await add(
-		call,
-		"report" in body ? { chunks: [], failure: body.report } : await chunksOf(body),
-		1,
-	);
+	await add(call, "report" in body ? { chunks: [], failure: body.report } : await chunksOf(body), 1);
 }
 
 /**
@@ -68,14 +61,10 @@ function postNumber(call: Call): number | undefined {
 async function chunksOf({ scan, text, bytes, size }: ScannedBody): Promise<ChunkTexts> {
 	if (!scan.ok) return { chunks: [], failure: notJson(scan.fault.message, size) };
 	if (scan.kind !== "object") return { chunks: [], failure: notJson("it is not an object.", size) };
-	const metrics =
-		scan.members["metrics"]?.kind === "object" ? text(scan.members["metrics"])! : "{}";
+	const metrics = scan.members["metrics"]?.kind === "object" ? text(scan.members["metrics"])! : "{}";
 	const { output } = scan.members;
-	const split = await inSlices(
-		splitOutput(output ? bytes(output) : Buffer.from("null"), CHUNK_LIMIT),
-	);
-	if (split.ok)
-		return { chunks: split.pieces.map((piece) => `{"output":${piece},"metrics":${metrics}}`) };
+	const split = await inSlices(splitOutput(output ? bytes(output) : Buffer.from("null"), CHUNK_LIMIT));
+	if (split.ok) return { chunks: split.pieces.map((piece) => `{"output":${piece},"metrics":${metrics}}`) };
 	return {
 		chunks: [],
 		failure: {

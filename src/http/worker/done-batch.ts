@@ -1,8 +1,7 @@
 /** Results of several jobs in one post, from workers that run many short jobs concurrently. */
 import type { AnswerOf } from "../../api/route.ts";
 import type { JOB_DONE_BATCH } from "../../api/worker-protocol.ts";
-import { REPORT_MEMBERS } from "../../core/report.ts";
-import type { Report } from "../../core/report.ts";
+import { type Report, REPORT_MEMBERS } from "../../core/report.ts";
 import { ApiError } from "../../core/errors.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import { readBytes, scanBytes } from "../body.ts";
@@ -38,9 +37,7 @@ async function readLines(call: Call): Promise<(LineReport | undefined)[]> {
 function readLine(line: Buffer): LineReport | undefined {
 	const body = scanBytes(line, LINE_JSON);
 	const id = body.scan.ok ? body.scan.members["id"] : undefined;
-	return id?.kind === "string"
-		? { id: JSON.parse(body.text(id)!) as string, report: reportOf(body) }
-		: undefined;
+	return id?.kind === "string" ? { id: JSON.parse(body.text(id)!) as string, report: reportOf(body) } : undefined;
 }
 
 /** Status of one report. An internal error fails the whole post, which may be repeated. */
@@ -50,8 +47,7 @@ async function accept({ engine, worker }: Call, line: LineReport | undefined): P
 		await engine.jobs.report({ worker: worker!, ...line });
 		return 200;
 	} catch (error) {
-		if (error instanceof ApiError || error instanceof StoreUnavailable)
-			return refusalOf(error, () => "").status;
+		if (error instanceof ApiError || error instanceof StoreUnavailable) return refusalOf(error, () => "").status;
 		throw error;
 	}
 }

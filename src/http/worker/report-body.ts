@@ -1,6 +1,5 @@
 /** Reports in worker bodies. */
-import { notJson, readReport } from "../../core/report.ts";
-import type { Report } from "../../core/report.ts";
+import { notJson, readReport, type Report } from "../../core/report.ts";
 import type { ScannedBody } from "../body.ts";
 
 /** The report in a body scanned for `REPORT_MEMBERS`. */

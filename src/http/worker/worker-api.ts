@@ -3,18 +3,13 @@
  * refused (D19).
  */
 import type { AnswerOf } from "../../api/route.ts";
-import { BATCH_LIMIT } from "../../api/worker-protocol.ts";
-import type { JOB_STOP } from "../../api/worker-protocol.ts";
-import { piecesOf, release, sizeOf } from "../../core/json/json-text.ts";
-import type { JsonPieces, JsonText } from "../../core/json/json-text.ts";
-import { REPORT_MEMBERS, LINES_TOGETHER, notJson, tooLarge } from "../../core/report.ts";
-import type { Report } from "../../core/report.ts";
+import { BATCH_LIMIT, type JOB_STOP } from "../../api/worker-protocol.ts";
+import { type JsonPieces, type JsonText, piecesOf, release, sizeOf } from "../../core/json/json-text.ts";
+import { LINES_TOGETHER, notJson, type Report, REPORT_MEMBERS, tooLarge } from "../../core/report.ts";
 import { replaceControls } from "../../core/text.ts";
 import type { DispatchedJob } from "../../engine/jobs/read-claimed.ts";
-import { BodyTooLarge, readJson } from "../body.ts";
-import type { ScannedBody } from "../body.ts";
-import { connected, query } from "../call.ts";
-import type { Call } from "../call.ts";
+import { BodyTooLarge, readJson, type ScannedBody } from "../body.ts";
+import { type Call, connected, query } from "../call.ts";
 import { mustRead } from "../answer.ts";
 import { holdNow } from "../memory/call-memory.ts";
 import { json, jsonWritten, nothing } from "../reply.ts";
@@ -40,11 +35,7 @@ export async function takeBatch(call: Call): Promise<void> {
 		call,
 		limit,
 		(jobs) =>
-			piecesOf(
-				"[",
-				...jobs.flatMap((job, index) => (index === 0 ? jobText(job) : [",", ...jobText(job)])),
-				"]",
-			),
+			piecesOf("[", ...jobs.flatMap((job, index) => (index === 0 ? jobText(job) : [",", ...jobText(job)])), "]"),
 		BATCHES,
 	);
 }
@@ -75,24 +66,16 @@ export async function ping(call: Call): Promise<void> {
 	const named = (q.get("job_id") ?? "").split(",").filter((id) => id !== "");
 	const unhealthy =
 		q.get("status") === "unhealthy"
-			? replaceControls(
-					`${q.get("check") ?? "a check"}: ${q.get("reason") ?? "no reason given"}`.slice(0, 500),
-				)
+			? replaceControls(`${q.get("check") ?? "a check"}: ${q.get("reason") ?? "no reason given"}`.slice(0, 500))
 			: undefined;
 	const version = q.get("runpod_version")?.slice(0, 64);
 	const reported = { named, unhealthy, version: version && replaceControls(version) };
-	await withCaller(call, (signal) =>
-		call.engine.jobs.ping({ worker: call.worker!, said: reported, signal }),
-	);
+	await withCaller(call, (signal) => call.engine.jobs.ping({ worker: call.worker!, said: reported, signal }));
 	json(call.res, POSTED);
 }
 
 function jobText({ id, input, s3Config }: DispatchedJob): JsonText[] {
-	return [
-		`{"id":"${id}","input":`,
-		input,
-		s3Config === undefined ? "}" : `,"s3Config":${s3Config}}`,
-	];
+	return [`{"id":"${id}","input":`, input, s3Config === undefined ? "}" : `,"s3Config":${s3Config}}`];
 }
 
 async function dispatch(
@@ -103,9 +86,7 @@ async function dispatch(
 ): Promise<void> {
 	const worker = call.worker!;
 	const idle = query(call).get("job_in_progress") === "0";
-	const jobs = await withCaller(call, (signal) =>
-		call.engine.jobs.take({ worker, limit, idle, signal }),
-	);
+	const jobs = await withCaller(call, (signal) => call.engine.jobs.take({ worker, limit, idle, signal }));
 	if (jobs.length === 0) return nothing(call.res);
 	mustRead(call);
 	holdNow(
@@ -118,10 +99,7 @@ async function dispatch(
 	for (const { input } of jobs) release(input);
 }
 
-async function withCaller<T>(
-	{ caller }: Call,
-	wait: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
+async function withCaller<T>({ caller }: Call, wait: (signal: AbortSignal) => Promise<T>): Promise<T> {
 	const left = new AbortController();
 	caller.onDisconnect = () => left.abort();
 	if (caller.disconnected) left.abort();

@@ -6,8 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { connectionOf } from "./connection.ts";
-import { dockerDaemon } from "./daemon.ts";
-import type { Daemon } from "./daemon.ts";
+import { type Daemon, dockerDaemon } from "./daemon.ts";
 
 describe("connectionOf", () => {
 	it.each([
@@ -60,10 +59,7 @@ describe("a daemon over ssh", () => {
 	 * Stands for ssh: forwards the socket to a server here, and answers questions. `before`: code that
 	 * runs first.
 	 */
-	async function withSsh(
-		before: string,
-		use: (daemon: Daemon, args: () => string[]) => Promise<void>,
-	): Promise<void> {
+	async function withSsh(before: string, use: (daemon: Daemon, args: () => string[]) => Promise<void>): Promise<void> {
 		const server = createServer((request, response) => response.end(`{"at":"${request.url}"}`));
 		await once(server.listen(0, "127.0.0.1"), "listening");
 		const folder = mkdtempSync(join(tmpdir(), "sluice-ssh-"));
@@ -83,8 +79,7 @@ createServer((from) => from.pipe(connect(${port}, "127.0.0.1")).pipe(from))
 		process.env["PATH"] = `${folder}:${path}`;
 		const daemon = dockerDaemon(connectionOf({ DOCKER_HOST: "ssh://me@far:2222/run/d.sock" }));
 		try {
-			const read = (): string[] =>
-				JSON.parse(readFileSync(join(folder, "args"), "utf8")) as string[];
+			const read = (): string[] => JSON.parse(readFileSync(join(folder, "args"), "utf8")) as string[];
 			await use(daemon, read);
 		} finally {
 			daemon.close();

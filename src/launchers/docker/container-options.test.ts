@@ -148,9 +148,7 @@ describe("containerOptions", () => {
 			url: "https://jobs.example.com",
 			env: { A: "https://jobs.example.com/worker/x" },
 		};
-		expect(containerOptions(far, { network: "jobs" }).Env).toEqual([
-			"A=https://jobs.example.com/worker/x",
-		]);
+		expect(containerOptions(far, { network: "jobs" }).Env).toEqual(["A=https://jobs.example.com/worker/x"]);
 		const values = {
 			...spec,
 			env: { A: "http://127.0.0.1:80801/x", B: "see http://127.0.0.1:8080/" },
@@ -193,9 +191,7 @@ describe("containerOptions", () => {
 		["7000000", 7_000_000],
 		[7_000_000, 7_000_000],
 	])("memory: %j", (memory, bytes) => {
-		expect(
-			containerOptions({ ...spec, settings: { ...plain, memory } }, host).HostConfig?.Memory,
-		).toBe(bytes);
+		expect(containerOptions({ ...spec, settings: { ...plain, memory } }, host).HostConfig?.Memory).toBe(bytes);
 	});
 });
 

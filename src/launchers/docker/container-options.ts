@@ -63,10 +63,7 @@ export function containerName(workerId: string): string {
 }
 
 /** The init process forwards signals, so that programs without handlers end too. */
-export function containerOptions(
-	spec: WorkerSpec<DockerSettings>,
-	context: ContainerContext,
-): ContainerOptions {
+export function containerOptions(spec: WorkerSpec<DockerSettings>, context: ContainerContext): ContainerOptions {
 	const { image, command, memory, cpus, volumes, gpus } = spec.settings;
 	const placed = context.gpus ?? [];
 	const devices = deviceRequests(placed.length > 0 ? placed : spec.gpus, gpus);
@@ -74,9 +71,7 @@ export function containerOptions(
 		name: containerName(spec.workerId),
 		Image: image,
 		...(command === undefined ? {} : { Cmd: [...command] }),
-		Env: Object.entries(spec.env).map(
-			([name, value]) => `${name}=${reachable(value, spec.url, context)}`,
-		),
+		Env: Object.entries(spec.env).map(([name, value]) => `${name}=${reachable(value, spec.url, context)}`),
 		Labels: {
 			[LABELS.service]: spec.serviceId,
 			[LABELS.worker]: spec.workerId,
@@ -112,13 +107,9 @@ function addressThere(url: string, context: ContainerContext): string {
 }
 
 /** Assigned GPUs override the settings. */
-function deviceRequests(
-	assigned: readonly (number | string)[],
-	set: DockerSettings["gpus"],
-): DeviceRequest[] {
+function deviceRequests(assigned: readonly (number | string)[], set: DockerSettings["gpus"]): DeviceRequest[] {
 	const wanted = assigned.length === 0 ? set : assigned;
-	if (wanted === undefined || wanted === 0 || (Array.isArray(wanted) && wanted.length === 0))
-		return [];
+	if (wanted === undefined || wanted === 0 || (Array.isArray(wanted) && wanted.length === 0)) return [];
 	const which =
 		wanted === "all"
 			? { Count: -1 }

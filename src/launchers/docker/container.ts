@@ -2,8 +2,7 @@
 import type { Clock } from "../../clock.ts";
 import type { ExitReason } from "../../core/workers/worker-reason.ts";
 import { LABELS } from "./container-options.ts";
-import { statusOf } from "./daemon.ts";
-import type { Daemon, InspectedContainer } from "./daemon.ts";
+import { type Daemon, type InspectedContainer, statusOf } from "./daemon.ts";
 import type { DockerHost } from "./host.ts";
 import { copyOutput } from "./output.ts";
 
@@ -44,8 +43,7 @@ export async function endOf(q: {
 		try {
 			await copyOutput(host.daemon, container, { logDir: q.logDir, workerId, signal: left });
 		} catch (error) {
-			if (!logged)
-				q.log(`the output of worker ${workerId} could not be read, trying again: ${String(error)}`);
+			if (!logged) q.log(`the output of worker ${workerId} could not be read, trying again: ${String(error)}`);
 			logged = true;
 		}
 		try {
@@ -66,8 +64,7 @@ function endIn(
 	{ Memory = 0 }: InspectedContainer["HostConfig"],
 ): ContainerEnd {
 	if (!OOMKilled) return { code: ExitCode };
-	const limit =
-		Memory > 0 ? `its limit of ${Math.round(Memory / 1024 ** 2)} MiB` : "its machine has";
+	const limit = Memory > 0 ? `its limit of ${Math.round(Memory / 1024 ** 2)} MiB` : "its machine has";
 	const message = `Its container was killed: it used more memory than ${limit}.`;
 	return { code: ExitCode, reason: { code: "out_of_memory", message, crash: true } };
 }
@@ -118,17 +115,11 @@ export async function endContainer(
 	);
 	if (thawed) await signal(clock, daemon, container, "SIGKILL");
 	await clock.sleep(KILL_TIMEOUT_MS, over.signal);
-	if (!over.signal.aborted)
-		throw new Error(`its container still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`);
+	if (!over.signal.aborted) throw new Error(`its container still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`);
 }
 
 /** No error if the container has ended. Waits 10 s for a daemon that does not answer. */
-async function signal(
-	clock: Clock,
-	daemon: Daemon,
-	container: string,
-	name: "SIGTERM" | "SIGKILL",
-): Promise<void> {
+async function signal(clock: Clock, daemon: Daemon, container: string, name: "SIGTERM" | "SIGKILL"): Promise<void> {
 	const until = clock.now() + KILL_TIMEOUT_MS;
 	for (;;) {
 		try {

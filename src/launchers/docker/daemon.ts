@@ -1,6 +1,5 @@
 /** The Docker Engine API calls of the launcher, and daemon errors as sentences. */
-import { request as plainRequest } from "node:http";
-import type { IncomingMessage } from "node:http";
+import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
 import type { RegistryLogin } from "../../core/registry-login.ts";
 import type { Connection } from "./connection.ts";
@@ -88,10 +87,7 @@ export interface Daemon {
 		signal: AbortSignal;
 	}): Promise<AsyncIterable<Buffer>>;
 	/** Multiplexed frames with timestamps, from `since` (s) until the end, or as far as there are any. */
-	logs(
-		id: string,
-		q: { since: number; signal: AbortSignal; follow?: boolean },
-	): Promise<AsyncIterable<Buffer>>;
+	logs(id: string, q: { since: number; signal: AbortSignal; follow?: boolean }): Promise<AsyncIterable<Buffer>>;
 	close(): void;
 }
 
@@ -125,9 +121,7 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 	/** Resolves once the headers arrived; throws {@link Refusal}. */
 	async function answerTo(method: string, path: string, q: Call = {}): Promise<IncomingMessage> {
 		const text = q.body === undefined ? undefined : JSON.stringify(q.body);
-		const signals = [q.signal, q.always ? undefined : session?.()].filter(
-			(each) => each !== undefined,
-		);
+		const signals = [q.signal, q.always ? undefined : session?.()].filter((each) => each !== undefined);
 		const signal = AbortSignal.any(signals);
 		signal.throwIfAborted();
 		const options = await unlessAborted(connection.options(), signal);
@@ -144,9 +138,7 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 				signal,
 			});
 			request.once("response", resolve).end(text);
-			request.once("error", (error) =>
-				reject(signal.aborted ? (signal.reason as Error) : connection.faultOf(error)),
-			);
+			request.once("error", (error) => reject(signal.aborted ? (signal.reason as Error) : connection.faultOf(error)));
 		});
 		const status = answer.statusCode ?? 0;
 		if (status < 400) return answer;
@@ -158,8 +150,7 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 		return (text === "" ? undefined : JSON.parse(text)) as T;
 	}
 
-	const get = <T>(path: string, query?: Record<string, string>): Promise<T> =>
-		call("GET", path, query && { query });
+	const get = <T>(path: string, query?: Record<string, string>): Promise<T> => call("GET", path, query && { query });
 	const of = (id: string, action = ""): string => `/containers/${encodeURIComponent(id)}${action}`;
 
 	return {
@@ -170,12 +161,8 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 		},
 		info: () => get("/info"),
 		async images() {
-			const rows =
-				await get<{ RepoTags: string[] | null; RepoDigests: string[] | null }[]>("/images/json");
-			return rows.flatMap(({ RepoTags, RepoDigests }) => [
-				...(RepoTags ?? []),
-				...(RepoDigests ?? []),
-			]);
+			const rows = await get<{ RepoTags: string[] | null; RepoDigests: string[] | null }[]>("/images/json");
+			return rows.flatMap(({ RepoTags, RepoDigests }) => [...(RepoTags ?? []), ...(RepoDigests ?? [])]);
 		},
 		freeDisk: async ({ DockerRootDir }) =>
 			DockerRootDir === undefined ? undefined : await connection.freeBytes(DockerRootDir),
@@ -261,8 +248,7 @@ export function sentenceOf(
 		return `the Docker daemon at ${address} does not answer in time; check the machine and its network`;
 	if (/CERT|^ERR_(TLS|SSL)/.test(code))
 		return (
-			`TLS with the Docker daemon at ${address} failed (${message.trim()}); check its ` +
-			"certificate and those in tls"
+			`TLS with the Docker daemon at ${address} failed (${message.trim()}); check its ` + "certificate and those in tls"
 		);
 	switch (code) {
 		case "ENOENT":

@@ -1,11 +1,8 @@
 /** `sluice doctor` checks for container workers: whether each daemon responds (D36, D44). */
-import { ok, problem } from "../../core/finding.ts";
-import type { Finding } from "../../core/finding.ts";
-import { LOCAL } from "../../core/hosts.ts";
-import type { HostConfig, HostSettings } from "../../core/hosts.ts";
+import { type Finding, ok, problem } from "../../core/finding.ts";
+import { type HostConfig, type HostSettings, LOCAL } from "../../core/hosts.ts";
 import type { EndpointToCheck } from "../definition.ts";
-import { connectionOf, connectionTo } from "./connection.ts";
-import type { Connection, Env } from "./connection.ts";
+import { type Connection, connectionOf, connectionTo, type Env } from "./connection.ts";
 import { dockerDaemon, sentenceOf } from "./daemon.ts";
 import type { DockerSettings } from "./settings.ts";
 

@@ -31,10 +31,8 @@ export async function readGpus(daemon: Daemon, image: string): Promise<HostGpu[]
 		const { State } = await daemon.inspect(container);
 		const frames = framesOf(await daemon.logs(container, { since: 0, signal, follow: false }));
 		const lines: string[] = [];
-		for await (const pieces of frames)
-			lines.push(...pieces.map((piece) => String(piece).replace(/^\S+ /, "").trim()));
-		if (State.ExitCode !== 0)
-			throw new Error(`nvidia-smi ended with exit code ${State.ExitCode}: ${lines.join(" ")}`);
+		for await (const pieces of frames) lines.push(...pieces.map((piece) => String(piece).replace(/^\S+ /, "").trim()));
+		if (State.ExitCode !== 0) throw new Error(`nvidia-smi ended with exit code ${State.ExitCode}: ${lines.join(" ")}`);
 		return gpusIn(lines);
 	} finally {
 		await daemon.remove(container).catch(() => {});

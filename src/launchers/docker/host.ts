@@ -2,17 +2,21 @@
  * One machine with a Docker daemon: whether it is reachable, and what is known about it (D44). An
  * unreachable host proves nothing about its workers.
  */
-import { LOCAL } from "../../core/hosts.ts";
-import type { HostGpu, HostSettings, HostView } from "../../core/hosts.ts";
+import { type HostGpu, type HostSettings, type HostView, LOCAL } from "../../core/hosts.ts";
 import type { LocalMs, WallMs } from "../../core/time.ts";
-import { connectionOf, connectionTo } from "./connection.ts";
-import type { Env } from "./connection.ts";
-import { dockerDaemon, sentenceOf, Unreachable, unlessAborted } from "./daemon.ts";
-import type { Daemon, DaemonInfo, ListedContainer } from "./daemon.ts";
+import { connectionOf, connectionTo, type Env } from "./connection.ts";
+import {
+	type Daemon,
+	type DaemonInfo,
+	dockerDaemon,
+	type ListedContainer,
+	sentenceOf,
+	unlessAborted,
+	Unreachable,
+} from "./daemon.ts";
 import { LABELS } from "./container-options.ts";
 import type { LauncherDependencies } from "../definition.ts";
-import { dockerImages } from "./images/images.ts";
-import type { Images } from "./images/images.ts";
+import { dockerImages, type Images } from "./images/images.ts";
 import { hasNvidia, readGpus } from "./gpus.ts";
 
 /** Between two checks, and for the answer to one, ms. */
@@ -71,9 +75,7 @@ export function dockerHost(name: string, settings: HostSettings, d: HostDeps): D
 	const { clock } = d;
 	const { docker, tls, labels = [] } = settings;
 	const connection =
-		docker === undefined
-			? connectionOf(d.env)
-			: connectionTo(docker, { secure: tls !== undefined, certificates: tls });
+		docker === undefined ? connectionOf(d.env) : connectionTo(docker, { secure: tls !== undefined, certificates: tls });
 	const fix = name === LOCAL ? undefined : `correct hosts.${name}.docker`;
 	const stopped = new AbortController();
 	let session = aborted(new Unreachable(`host ${name} is not connected yet`));
@@ -98,8 +100,7 @@ export function dockerHost(name: string, settings: HostSettings, d: HostDeps): D
 	const daemon = dockerDaemon(connection, () => session.signal);
 	const where = name === LOCAL ? "" : ` on ${name}`;
 	const pulls = dockerImages({ ...d, daemon: () => daemon, where });
-	const sentence = (error: unknown): string =>
-		sentenceOf(error, { address: connection.address, ...(fix && { fix }) });
+	const sentence = (error: unknown): string => sentenceOf(error, { address: connection.address, ...(fix && { fix }) });
 
 	async function readFacts(): Promise<void> {
 		if (gpus?.length !== 0) gpuContainers = await daemon.list({ label: LABELS.gpus });

@@ -1,12 +1,9 @@
 /** The hosts of the configuration and `local`: the best one for a worker, and what they show (D44). */
-import { LOCAL } from "../../core/hosts.ts";
-import type { HostConfig, HostView } from "../../core/hosts.ts";
-import { place } from "../../core/workers/placement.ts";
-import type { Placement, PlacementHost } from "../../core/workers/placement.ts";
+import { type HostConfig, type HostView, LOCAL } from "../../core/hosts.ts";
+import { place, type Placement, type PlacementHost } from "../../core/workers/placement.ts";
 import type { WorkerSpec } from "../launcher.ts";
 import { LABELS } from "./container-options.ts";
-import { dockerHost, gpusOf } from "./host.ts";
-import type { DockerHost, HostDeps } from "./host.ts";
+import { dockerHost, type DockerHost, gpusOf, type HostDeps } from "./host.ts";
 import type { DockerSettings } from "./settings.ts";
 
 /** A worker that has a place on a host, or is about to start there. */
@@ -43,8 +40,7 @@ export function dockerHosts(
 	const hosts = new Map<string, DockerHost>();
 	let drained: ReadonlySet<string> = new Set();
 
-	for (const [name, settings] of Object.entries(configured))
-		hosts.set(name, dockerHost(name, settings, d));
+	for (const [name, settings] of Object.entries(configured)) hosts.set(name, dockerHost(name, settings, d));
 
 	function get(name: string): DockerHost | undefined {
 		// Its GPUs are assigned by number unless the configuration lists the host.
@@ -71,8 +67,7 @@ export function dockerHosts(
 	function usedGpus(host: DockerHost, workers: readonly PlacedWorker[]): Map<string, string> {
 		const used = new Map<string, string>();
 		for (const each of host.gpuContainers())
-			if (each.Labels[LABELS.service] !== d.serviceId())
-				for (const gpu of gpusOf(each)) used.set(gpu, "");
+			if (each.Labels[LABELS.service] !== d.serviceId()) for (const gpu of gpusOf(each)) used.set(gpu, "");
 		for (const { id, gpus } of workers) for (const gpu of gpus) used.set(gpu, id);
 		return used;
 	}

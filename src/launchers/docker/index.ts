@@ -1,7 +1,6 @@
 /** Workers as Docker containers (D25). */
 import type { LauncherDefinition } from "../definition.ts";
-import { SETTINGS } from "./settings.ts";
-import type { DockerSettings } from "./settings.ts";
+import { type DockerSettings, SETTINGS } from "./settings.ts";
 
 export const DOCKER: LauncherDefinition<DockerSettings> = {
 	type: "docker",

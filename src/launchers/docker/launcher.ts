@@ -3,11 +3,7 @@
  * service and lost connections (D25, D34, D44).
  */
 import { LOCAL, NO_HOSTS } from "../../core/hosts.ts";
-import type {
-	ExitReason,
-	WorkerReason,
-	WorkerReasonCode,
-} from "../../core/workers/worker-reason.ts";
+import type { ExitReason, WorkerReason, WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import type { LauncherDependencies } from "../definition.ts";
 import type { Exit, Handle, Launcher, Notice } from "../launcher.ts";
 import { listeners } from "../listeners.ts";
@@ -15,16 +11,13 @@ import { logPath, pruneLogs, tail } from "../log-files.ts";
 import { containerName, containerOptions, LABELS } from "./container-options.ts";
 import { begun, endContainer, endOf, remove, removeOthers } from "./container.ts";
 import { statusOf } from "./daemon.ts";
-import { patiently } from "./host.ts";
-import type { DockerHost } from "./host.ts";
-import { dockerHosts } from "./hosts.ts";
-import type { PlacedWorker } from "./hosts.ts";
+import { type DockerHost, patiently } from "./host.ts";
+import { dockerHosts, type PlacedWorker } from "./hosts.ts";
 import { prePullsOnHosts } from "./images/pre-pull.ts";
 import { containerContext, serviceAddress } from "./network.ts";
 import { copyOutput } from "./output.ts";
 import { containerUsage } from "./usage.ts";
-import { handleOf, lostReason, newWorker } from "./worker.ts";
-import type { Spec, Worker } from "./worker.ts";
+import { handleOf, lostReason, newWorker, type Spec, type Worker } from "./worker.ts";
 
 /**
  * The `docker` launcher (D25). A handle is `{container}`, an id or a name, with `host`, `url` and
@@ -118,8 +111,7 @@ export function dockerLauncher({
 
 	/** GPUs of a host that has returned may have to be read first. */
 	async function readyWaiting(): Promise<void> {
-		for (const { spec, isWaiting } of workers.values())
-			if (spec && isWaiting === true) await hosts.ready(spec);
+		for (const { spec, isWaiting } of workers.values()) if (spec && isWaiting === true) await hosts.ready(spec);
 		placeWaiting();
 	}
 
@@ -276,9 +268,7 @@ export function dockerLauncher({
 			if (present?.container === container) return true;
 			const host = hosts.find(String(name));
 			if (!host) {
-				log(
-					`worker ${workerId} was not adopted: host ${name} is not in the configuration any more`,
-				);
+				log(`worker ${workerId} was not adopted: host ${name} is not in the configuration any more`);
 				return false;
 			}
 			const watchFrom = (id: string): true => {
@@ -326,9 +316,7 @@ export function dockerLauncher({
 			for (const [host, own] of Map.groupBy(workers.values(), ({ place }) => place?.host)) {
 				const running = own.filter(({ container }) => container !== undefined);
 				if (!host || running.length === 0) continue;
-				const listed = host.isReachable()
-					? await host.daemon.list({ label: LABELS.worker })
-					: undefined;
+				const listed = host.isReachable() ? await host.daemon.list({ label: LABELS.worker }) : undefined;
 				const there = new Set(listed?.map(({ Labels }) => Labels[LABELS.worker]));
 				ids.push(...running.map(({ id }) => id).filter((id) => !listed || there.has(id)));
 			}
@@ -349,8 +337,7 @@ export function dockerLauncher({
 			return removed;
 		},
 
-		usage: (ids) =>
-			usageOf([...workers.values()].filter(({ id }) => ids.some((each) => each.id === id))),
+		usage: (ids) => usageOf([...workers.values()].filter(({ id }) => ids.some((each) => each.id === id))),
 
 		hosts: {
 			views: () => hosts.views(placed()),

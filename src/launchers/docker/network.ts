@@ -23,12 +23,9 @@ export async function containerContext(
 	if (name === "host" || desktop || !loopback) return { network: name };
 	const { IPAM } = await daemon.network(name);
 	const machine = IPAM?.Config?.find(({ Gateway }) => Gateway !== undefined)?.Gateway;
-	if (machine !== undefined && (await listens(machine, loopback.port)))
-		return { network: name, machine };
+	if (machine !== undefined && (await listens(machine, loopback.port))) return { network: name, machine };
 	const where =
-		machine === undefined
-			? "an address of this machine on that network"
-			: `--host ${machine} or --host 0.0.0.0`;
+		machine === undefined ? "an address of this machine on that network" : `--host ${machine} or --host 0.0.0.0`;
 	throw new Error(
 		`the Docker network "${name}" does not reach the service, which listens at ${url}: ` +
 			`start it with ${where}, set publicUrl, or use network: host`,

@@ -44,8 +44,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			enum: ["missing", "always", "never"],
 			default: "never",
 			description:
-				"When the image is pulled: missing, if it is not on the machine; always, before each worker; " +
-				"never.",
+				"When the image is pulled: missing, if it is not on the machine; always, before each worker; " + "never.",
 			"x-message": "must be missing, always or never.",
 		},
 		prePull: {
@@ -62,8 +61,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			items: { type: "string", "x-message": "must be text; put quotes around a number." },
 			title: "Command",
 			description: "Replaces the CMD of the image; its ENTRYPOINT stays.",
-			"x-message":
-				"must be a list of the command and its arguments, such as [python, -u, handler.py].",
+			"x-message": "must be a list of the command and its arguments, such as [python, -u, handler.py].",
 		},
 		memory: {
 			oneOf: [
@@ -90,8 +88,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 				pattern: "^[^:]+:/[^:]*(:(ro|rw))?$",
 				"x-message": "must be source:/path or source:/path:ro.",
 			},
-			description:
-				"Folders or volumes it sees, as source:/path or source:/path:ro; a folder by its absolute path.",
+			description: "Folders or volumes it sees, as source:/path or source:/path:ro; a folder by its absolute path.",
 			"x-message": "must be a list of source:/path, each perhaps with :ro behind it.",
 		},
 		network: {

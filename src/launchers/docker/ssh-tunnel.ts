@@ -2,8 +2,7 @@
  * The socket of a daemon on another machine, forwarded by one `ssh` process to a socket here (D44,
  * decision 0039). The session's shell answers questions, and ends when this process does.
  */
-import { spawn } from "node:child_process";
-import type { ChildProcessByStdio } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

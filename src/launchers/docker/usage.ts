@@ -1,6 +1,5 @@
 /** What workers in containers use, as their daemon counts it. */
-import { coreMeter } from "../../core/workers/worker-usage.ts";
-import type { CpuReading, WorkerUsage } from "../../core/workers/worker-usage.ts";
+import { coreMeter, type CpuReading, type WorkerUsage } from "../../core/workers/worker-usage.ts";
 import type { ContainerStats } from "./daemon.ts";
 import type { Worker } from "./worker.ts";
 
@@ -11,9 +10,7 @@ const NS_PER_MS = 1e6;
 const GB = 1e9;
 
 /** Usage by worker; one whose daemon does not answer is left out. */
-export function containerUsage(): (
-	workers: readonly Worker[],
-) => Promise<Map<string, WorkerUsage>> {
+export function containerUsage(): (workers: readonly Worker[]) => Promise<Map<string, WorkerUsage>> {
 	const cores = coreMeter();
 	return async (workers) => {
 		const found = new Map<string, WorkerUsage>();
@@ -53,9 +50,7 @@ function readingOf({ read, cpu_stats }: ContainerStats): CpuReading | undefined 
 }
 
 /** Without the cache of files that it could give back, as `docker stats` shows it. */
-export function memoryOf({
-	memory_stats,
-}: ContainerStats): Pick<WorkerUsage, "memory" | "memoryMax"> {
+export function memoryOf({ memory_stats }: ContainerStats): Pick<WorkerUsage, "memory" | "memoryMax"> {
 	const { usage, limit, stats } = memory_stats ?? {};
 	if (usage === undefined) return {};
 	const cache = stats?.["inactive_file"] ?? stats?.["total_inactive_file"] ?? 0;

@@ -15,9 +15,7 @@ export function externalLauncher(): Launcher {
 	return {
 		name: "external",
 		async start({ endpoint }) {
-			throw new Error(
-				`workers of this endpoint are started elsewhere: see \`sluice worker-env ${endpoint}\``,
-			);
+			throw new Error(`workers of this endpoint are started elsewhere: see \`sluice worker-env ${endpoint}\``);
 		},
 		adopt: async () => false,
 		stop: async () => {},

@@ -139,8 +139,7 @@ export function isPassing(error: unknown): boolean {
 export function sentenceOf(error: unknown, server: string): string {
 	const { code = "", message } = error as NodeJS.ErrnoException;
 	const status = statusOf(error);
-	if (status === 401)
-		return `the API server at ${server} does not accept the credentials (${message})`;
+	if (status === 401) return `the API server at ${server} does not accept the credentials (${message})`;
 	if (status === 403) return `${message}; 'sluice doctor' shows which rights are missing`;
 	if (status !== undefined) return message;
 	if (/^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|UND_ERR|EPIPE|EAI_)/.test(code))

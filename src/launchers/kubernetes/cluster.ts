@@ -1,15 +1,13 @@
 /** One namespace of one cluster: its Pods of this service, and the calls that change them. */
 import type { Clock } from "../../clock.ts";
 import type { LocalMs } from "../../core/time.ts";
-import { kubernetesClient, statusOf } from "./client.ts";
-import type { KubernetesClient } from "./client.ts";
+import { kubernetesClient, type KubernetesClient, statusOf } from "./client.ts";
 import { connectionOf } from "./credentials.ts";
 import type { Env } from "./exec-plugin.ts";
 import type { Json } from "./merge.ts";
 import { BUSY_ANNOTATIONS, LABELS, MANAGED_BY } from "./names.ts";
 import type { Pod } from "./pod-status.ts";
-import { podWatch } from "./pod-watch.ts";
-import type { PodWatch } from "./pod-watch.ts";
+import { podWatch, type PodWatch } from "./pod-watch.ts";
 
 /** Where Pods of a service are; members of handles. */
 export interface Place {
@@ -108,9 +106,7 @@ export function openCluster(
 			const { items } = await client.call<EventList>("GET", `${root}/events`, {
 				query: { fieldSelector: "involvedObject.kind=Pod", limit: "500" },
 			});
-			const sorted = items.toSorted((a, b) =>
-				(a.lastTimestamp ?? "").localeCompare(b.lastTimestamp ?? ""),
-			);
+			const sorted = items.toSorted((a, b) => (a.lastTimestamp ?? "").localeCompare(b.lastTimestamp ?? ""));
 			return new Map(sorted.map((event) => [event.involvedObject.uid ?? "", event]));
 		},
 		close() {

@@ -49,9 +49,7 @@ describe("a kubeconfig", () => {
 			insecure: false,
 		});
 		expect(await credentials()).toEqual({ token: "t" });
-		const clusters = [
-			{ name: "c2", cluster: { server: "https://two", "tls-server-name": "kube" } },
-		];
+		const clusters = [{ name: "c2", cluster: { server: "https://two", "tls-server-name": "kube" } }];
 		const second = file("more", JSON.stringify({ clusters }));
 		expect(connect(`${first}:${second}`, "two")).toMatchObject({
 			server: "https://two",
@@ -131,9 +129,7 @@ describe("an exec plugin", () => {
 		await expect(plugin("echo no login >&2; exit 3").credentials()).rejects.toThrow(
 			"the credential plugin ./plugin failed: exit code 3 no login; install it",
 		);
-		await expect(plugin(answer("{}")).credentials()).rejects.toThrow(
-			/neither token nor certificate/,
-		);
+		await expect(plugin(answer("{}")).credentials()).rejects.toThrow(/neither token nor certificate/);
 	});
 });
 

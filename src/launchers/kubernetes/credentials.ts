@@ -4,8 +4,7 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import type { Clock } from "../../clock.ts";
-import { execPlugin } from "./exec-plugin.ts";
-import type { Credentials, Env, ExecConfig } from "./exec-plugin.ts";
+import { type Credentials, type Env, type ExecConfig, execPlugin } from "./exec-plugin.ts";
 
 export interface Connection {
 	/** Without a slash at the end. */
@@ -28,15 +27,10 @@ const TOKEN_FILE_MS = 60_000;
 /** Throws an Error with a sentence if there are no credentials, or of an unsupported kind. */
 export function connectionOf(
 	env: Env,
-	{
-		context,
-		clock,
-		podFolder = POD_FOLDER,
-	}: { context?: string | undefined; clock: Clock; podFolder?: string },
+	{ context, clock, podFolder = POD_FOLDER }: { context?: string | undefined; clock: Clock; podFolder?: string },
 ): Connection {
 	const files = kubeconfigFiles(env);
-	const inPod =
-		env["KUBERNETES_SERVICE_HOST"] !== undefined && existsSync(join(podFolder, "token"));
+	const inPod = env["KUBERNETES_SERVICE_HOST"] !== undefined && existsSync(join(podFolder, "token"));
 	if (context === undefined && !env["KUBECONFIG"] && inPod) return ofPod(env, podFolder, clock);
 	if (files.length > 0) return ofKubeconfig(files, context, { clock, env });
 	throw new Error(
@@ -73,9 +67,7 @@ interface Kubeconfig {
 	"current-context"?: string;
 	clusters?: (Named & { cluster?: Record<string, unknown> })[] | null;
 	users?: (Named & { user?: Record<string, unknown> | null })[] | null;
-	contexts?:
-		| (Named & { context?: { cluster?: string; user?: string; namespace?: string } })[]
-		| null;
+	contexts?: (Named & { context?: { cluster?: string; user?: string; namespace?: string } })[] | null;
 }
 
 function ofKubeconfig(
@@ -102,12 +94,9 @@ function ofKubeconfig(
 	const cluster = first("cluster", context.cluster, (config) => config.clusters);
 	const user = first("user", context.user, (config) => config.users);
 	const { server, "tls-server-name": serverName, ...rest } = cluster.found.cluster ?? {};
-	if (typeof server !== "string")
-		throw new Error(`cluster "${context.cluster}" in ${where} has no server`);
+	if (typeof server !== "string") throw new Error(`cluster "${context.cluster}" in ${where} has no server`);
 	if (rest["proxy-url"] !== undefined)
-		throw new Error(
-			`cluster "${context.cluster}" in ${where} has proxy-url, which is not supported`,
-		);
+		throw new Error(`cluster "${context.cluster}" in ${where} has proxy-url, which is not supported`);
 	return {
 		server: server.replace(/\/+$/, ""),
 		namespace: context.namespace ?? "default",
@@ -143,8 +132,7 @@ function userCredentials(
 				`user "${name}" of the kubeconfig has ${unsupported}, which is not supported: use a token, ` +
 					"a client certificate or an exec plugin",
 			);
-	if (user["exec"] !== undefined)
-		return execPlugin(user["exec"] as ExecConfig, { folder, clock, env });
+	if (user["exec"] !== undefined) return execPlugin(user["exec"] as ExecConfig, { folder, clock, env });
 	const cert = textOf(user, "client-certificate", folder);
 	const key = textOf(user, "client-key", folder);
 	const pair = { ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };

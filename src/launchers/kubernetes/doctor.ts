@@ -1,10 +1,8 @@
 /** `sluice doctor` checks of endpoints with Pods: the API server, each right, registry Secrets. */
 import { systemClock } from "../../clock.ts";
-import { ok, problem, warning } from "../../core/finding.ts";
-import type { Finding } from "../../core/finding.ts";
+import { type Finding, ok, problem, warning } from "../../core/finding.ts";
 import type { EndpointToCheck } from "../definition.ts";
-import { kubernetesClient, sentenceOf, statusOf } from "./client.ts";
-import type { KubernetesClient } from "./client.ts";
+import { kubernetesClient, type KubernetesClient, sentenceOf, statusOf } from "./client.ts";
 import { connectionOf } from "./credentials.ts";
 import type { Env } from "./exec-plugin.ts";
 import { RIGHTS } from "./rights.ts";
@@ -63,17 +61,13 @@ async function missingRights(client: KubernetesClient, namespace: string): Promi
 		asked.map(async ({ resource, verb }) => {
 			const [name, subresource] = resource.split("/");
 			const resourceAttributes = { namespace, verb, resource: name, subresource };
-			const { status } = await client.call<Review>(
-				"POST",
-				"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-				{
-					body: {
-						apiVersion: "authorization.k8s.io/v1",
-						kind: "SelfSubjectAccessReview",
-						spec: { resourceAttributes },
-					},
+			const { status } = await client.call<Review>("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {
+				body: {
+					apiVersion: "authorization.k8s.io/v1",
+					kind: "SelfSubjectAccessReview",
+					spec: { resourceAttributes },
 				},
-			);
+			});
 			return status?.allowed === true ? [] : [`${verb} ${resource}`];
 		}),
 	);

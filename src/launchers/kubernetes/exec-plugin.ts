@@ -48,9 +48,7 @@ export function execPlugin(
 		const { status } = JSON.parse(await outputOf(config, q)) as ExecCredential;
 		const { token, clientCertificateData: cert, clientKeyData: key } = status ?? {};
 		if (token === undefined && cert === undefined)
-			throw new Error(
-				`the credential plugin ${config.command} returned neither token nor certificate`,
-			);
+			throw new Error(`the credential plugin ${config.command} returned neither token nor certificate`);
 		const credentials = {
 			...(token !== undefined && { token }),
 			...(cert !== undefined && { cert }),

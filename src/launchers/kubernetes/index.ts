@@ -1,7 +1,6 @@
 /** Workers as Pods of a Kubernetes cluster, k3s included (D25). */
 import type { LauncherDefinition } from "../definition.ts";
-import { SETTINGS } from "./settings.ts";
-import type { KubernetesSettings } from "./settings.ts";
+import { type KubernetesSettings, SETTINGS } from "./settings.ts";
 
 export const KUBERNETES: LauncherDefinition<KubernetesSettings> = {
 	type: "kubernetes",

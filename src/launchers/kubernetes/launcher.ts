@@ -9,16 +9,12 @@ import { listeners } from "../listeners.ts";
 import { logPath, pruneLogs, tail } from "../log-files.ts";
 import { loopbackOf } from "../loopback.ts";
 import { Refusal, sentenceOf } from "./client.ts";
-import { openCluster } from "./cluster.ts";
-import type { Cluster, Place, PodEvent, PodName } from "./cluster.ts";
+import { type Cluster, openCluster, type Place, type PodEvent, type PodName } from "./cluster.ts";
 import { podNames, shortHash } from "./names.ts";
 import { podOf, secretOf, usesHostNetwork } from "./objects.ts";
-import { allEnded, endpointOf, hasEnded, waitingOf, workerOf } from "./pod-status.ts";
-import type { Pod } from "./pod-status.ts";
-import { podWorker } from "./pod-worker.ts";
-import type { PodWorker, WorkerOptions } from "./pod-worker.ts";
-import { IMAGE_PULL_TRIES } from "./settings.ts";
-import type { KubernetesSettings } from "./settings.ts";
+import { allEnded, endpointOf, hasEnded, type Pod, waitingOf, workerOf } from "./pod-status.ts";
+import { podWorker, type PodWorker, type WorkerOptions } from "./pod-worker.ts";
+import { IMAGE_PULL_TRIES, type KubernetesSettings } from "./settings.ts";
 
 /** Patience with the first list of Pods: for a start, and for an adoption, ms. */
 const START_MS = 10_000;
@@ -39,12 +35,7 @@ const CHECK_MS = 250;
  * The `kubernetes` launcher (D25). A handle is the {@link Place} of the Pod with its name, its uid,
  * and the tries of its image. Output stays in `logDir`; Pods of ended workers are deleted.
  */
-export function kubernetesLauncher({
-	clock,
-	logDir,
-	serviceEnv,
-	log,
-}: LauncherDependencies): Launcher {
+export function kubernetesLauncher({ clock, logDir, serviceEnv, log }: LauncherDependencies): Launcher {
 	const workers = new Map<string, PodWorker>();
 	const clusters = new Map<string, Cluster>();
 	/** Ids of the endpoints whose strays are removed: this server starts their workers. */
@@ -172,8 +163,7 @@ export function kubernetesLauncher({
 	}
 
 	/** Whether it was known. */
-	const forget = (worker: PodWorker): boolean =>
-		workers.get(worker.id) === worker && workers.delete(worker.id);
+	const forget = (worker: PodWorker): boolean => workers.get(worker.id) === worker && workers.delete(worker.id);
 
 	/** With the first free one of the names for its endpoint, which then is in `creating`. */
 	async function createPod(spec: WorkerSpec<KubernetesSettings>, cluster: Cluster) {
@@ -186,9 +176,7 @@ export function kubernetesLauncher({
 			const name = names.find((each) => ![used, creating, refused].some((set) => set.has(each)));
 			if (name === undefined) {
 				if (closed || clock.now() >= giveUpAt)
-					throw new Error(
-						`the ${names.length} Pods that workersMax permits exist; some of them are not removed yet`,
-					);
+					throw new Error(`the ${names.length} Pods that workersMax permits exist; some of them are not removed yet`);
 				await clock.sleep(CHECK_MS, left.signal);
 				refused.clear();
 				continue;
@@ -280,10 +268,7 @@ export function kubernetesLauncher({
 				owned.add(spec.endpoint);
 				return await create(spec);
 			} catch (error) {
-				throw new Error(
-					`cannot start a worker of endpoint "${spec.endpoint}": ${sentence(error)}`,
-					{ cause: error },
-				);
+				throw new Error(`cannot start a worker of endpoint "${spec.endpoint}": ${sentence(error)}`, { cause: error });
 			}
 		},
 

@@ -5,12 +5,7 @@ import { merged } from "./merge.ts";
 describe("merged", () => {
 	it.each([
 		["members of objects", { a: { b: 1, c: 2 } }, { a: { c: 3 } }, { a: { b: 1, c: 3 } }],
-		[
-			"null removes a member",
-			{ a: 1, b: { c: 1, d: 2 } },
-			{ b: { c: null } },
-			{ a: 1, b: { d: 2 } },
-		],
+		["null removes a member", { a: 1, b: { c: 1, d: 2 } }, { b: { c: null } }, { a: 1, b: { d: 2 } }],
 		["a list as a whole", { args: ["a"] }, { args: ["b"] }, { args: ["b"] }],
 		[
 			"named entries by name, new ones after",

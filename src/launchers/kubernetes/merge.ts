@@ -48,9 +48,7 @@ function mergedMember(name: string, base: JsonValue | undefined, over: JsonValue
 function mergedByKey(key: string, base: JsonValue[], over: JsonValue[]): JsonValue[] {
 	const result = [...base];
 	for (const entry of over) {
-		const at = isObject(entry)
-			? result.findIndex((each) => isObject(each) && each[key] === entry[key])
-			: -1;
+		const at = isObject(entry) ? result.findIndex((each) => isObject(each) && each[key] === entry[key]) : -1;
 		const present = result[at];
 		if (isObject(entry) && isObject(present)) result[at] = merged(present, entry);
 		else result.push(entry);

@@ -6,10 +6,7 @@ import { podNames, secretName } from "./names.ts";
 import { podOf, secretOf } from "./objects.ts";
 import type { KubernetesSettings } from "./settings.ts";
 
-function spec(
-	settings: Partial<KubernetesSettings> = {},
-	gpuCount = 0,
-): WorkerSpec<KubernetesSettings> {
+function spec(settings: Partial<KubernetesSettings> = {}, gpuCount = 0): WorkerSpec<KubernetesSettings> {
 	return {
 		workerId: "Text_2-0123456789ab",
 		endpoint: "Text_2",
@@ -67,8 +64,7 @@ describe("podOf", () => {
 			"sluice/endpoint-id": "Text_2",
 			"sluice/worker-id": "Text_2-0123456789ab",
 		});
-		for (const value of Object.values(pod.metadata.labels))
-			expect(value).toMatch(/^[a-z0-9]{1,63}$/);
+		for (const value of Object.values(pod.metadata.labels)) expect(value).toMatch(/^[a-z0-9]{1,63}$/);
 		expect(pod.spec).toMatchObject({
 			restartPolicy: "Never",
 			automountServiceAccountToken: false,
@@ -86,17 +82,13 @@ describe("podOf", () => {
 	});
 
 	it("D25: GPUs are limits of their resource, with a toleration of their taint", () => {
-		const pod = podFor(
-			spec({ gpuResource: "amd.com/gpu", resources: { limits: { memory: "1Gi" } } }, 2),
-		);
+		const pod = podFor(spec({ gpuResource: "amd.com/gpu", resources: { limits: { memory: "1Gi" } } }, 2));
 		expect(containerOf(pod).resources).toEqual({ limits: { memory: "1Gi", "amd.com/gpu": 2 } });
 		expect(pod.spec.tolerations).toEqual([{ key: "amd.com/gpu", operator: "Exists" }]);
 	});
 
 	it("D25: volumes are claims or folders of the node; /dev/shm is memory", () => {
-		const pod = podFor(
-			spec({ volumes: ["models:/runpod-volume:ro", "/data:/data"], shmSize: "2Gi" }),
-		);
+		const pod = podFor(spec({ volumes: ["models:/runpod-volume:ro", "/data:/data"], shmSize: "2Gi" }));
 		expect(pod.spec.volumes).toEqual([
 			{ name: "volume-0", persistentVolumeClaim: { claimName: "models", readOnly: true } },
 			{ name: "volume-1", hostPath: { path: "/data" } },
@@ -111,11 +103,7 @@ describe("podOf", () => {
 
 	it("D25: a command is passed as it is", () => {
 		const command = ["sh", "-c", "echo $(NAME) $$ $HOME"];
-		expect(containerOf(podFor(spec({ command }))).args).toEqual([
-			"sh",
-			"-c",
-			"echo $$(NAME) $$$$ $$HOME",
-		]);
+		expect(containerOf(podFor(spec({ command }))).args).toEqual(["sh", "-c", "echo $$(NAME) $$$$ $$HOME"]);
 	});
 
 	it("D25: a template changes anything but what the launcher finds its Pods by", () => {

@@ -1,10 +1,8 @@
 /** The Pod and the Secret of a worker (D25). Pure. */
 import type { WorkerSpec } from "../launcher.ts";
-import { isObject, merged } from "./merge.ts";
-import type { Json } from "./merge.ts";
+import { isObject, type Json, merged } from "./merge.ts";
 import { ANNOTATIONS, annotationsOf, CONTAINER, labelsOf, secretName, shortHash } from "./names.ts";
-import { GPU_RESOURCE } from "./settings.ts";
-import type { KubernetesSettings } from "./settings.ts";
+import { GPU_RESOURCE, type KubernetesSettings } from "./settings.ts";
 
 type Spec = WorkerSpec<KubernetesSettings>;
 

@@ -6,10 +6,10 @@ import {
 	endOf,
 	hasEnded,
 	isOnLostNode,
+	type Pod,
 	preparationOf,
 	waitingOf,
 } from "./pod-status.ts";
-import type { Pod } from "./pod-status.ts";
 
 type Status = NonNullable<Pod["status"]>;
 
@@ -26,28 +26,19 @@ function pod(status: Status, metadata: Partial<Pod["metadata"]> = {}): Pod {
 const worker = (state: object, more: object[] = []): Status => ({
 	containerStatuses: [{ name: "worker", state }, ...(more as [])],
 });
-const waits = (reason: string, message?: string): Status =>
-	worker({ waiting: { reason, message } });
+const waits = (reason: string, message?: string): Status => worker({ waiting: { reason, message } });
 const scheduled = (message: string): Status => ({
 	conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message }],
 });
 
 describe("D29: waitingOf", () => {
 	it.each<[string, Status, object | undefined]>([
-		[
-			"no node",
-			scheduled("0/3 nodes are available: 3 Insufficient nvidia.com/gpu."),
-			{ code: "unschedulable" },
-		],
+		["no node", scheduled("0/3 nodes are available: 3 Insufficient nvidia.com/gpu."), { code: "unschedulable" }],
 		["no claim", scheduled('persistentvolumeclaim "models" not found'), { code: "volume" }],
 		["a failed pull", waits("ErrImagePull", "denied"), { code: "image_pull" }],
 		["its pause", waits("ImagePullBackOff"), { code: "image_pull" }],
 		["an invalid name", waits("InvalidImageName"), { code: "image_pull", hopelessAfterMs: 0 }],
-		[
-			"no Secret",
-			waits("CreateContainerConfigError", "no secret"),
-			{ code: "config", hopelessAfterMs: 30_000 },
-		],
+		["no Secret", waits("CreateContainerConfigError", "no secret"), { code: "config", hopelessAfterMs: 30_000 }],
 		["preparation", waits("ContainerCreating"), { code: "starting" }],
 		["it runs", worker({ running: {} }), undefined],
 		["it has ended", { phase: "Failed", reason: "Evicted" }, undefined],
@@ -58,9 +49,9 @@ describe("D29: waitingOf", () => {
 	});
 
 	it("says what to do about an image of root", () => {
-		expect(
-			waitingOf(pod(waits("CreateContainerConfigError", "container has runAsNonRoot")))?.message,
-		).toMatch(/Set runAsUser/);
+		expect(waitingOf(pod(waits("CreateContainerConfigError", "container has runAsNonRoot")))?.message).toMatch(
+			/Set runAsUser/,
+		);
 	});
 });
 
@@ -139,10 +130,7 @@ it("a Pod that runs and is not ready is on a lost node", () => {
 		...worker({ running: {} }),
 		conditions: [{ type: "Ready", status }],
 	});
-	expect([isOnLostNode(pod(ready("False"))), isOnLostNode(pod(ready("True")))]).toEqual([
-		true,
-		false,
-	]);
+	expect([isOnLostNode(pod(ready("False"))), isOnLostNode(pod(ready("True")))]).toEqual([true, false]);
 });
 
 it.each([

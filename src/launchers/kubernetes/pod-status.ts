@@ -67,9 +67,7 @@ export function hasBegun(pod: Pod): boolean {
 /** The worker has ended; sidecars may go on. */
 export function hasEnded(pod: Pod): boolean {
 	const { phase } = pod.status ?? {};
-	return (
-		statusOf(pod)?.state?.terminated !== undefined || phase === "Succeeded" || phase === "Failed"
-	);
+	return statusOf(pod)?.state?.terminated !== undefined || phase === "Succeeded" || phase === "Failed";
 }
 
 /** Its node has stopped reporting: a Pod that runs is ready otherwise. */
@@ -92,12 +90,7 @@ export interface Waiting extends WorkerReason {
 
 /** Waiting reasons of a container that no repetition helps. */
 const HOPELESS: readonly string[] = ["InvalidImageName", "ErrImageNeverPull"];
-const PULLS: readonly string[] = [
-	"ErrImagePull",
-	"ImagePullBackOff",
-	"ImageInspectError",
-	...HOPELESS,
-];
+const PULLS: readonly string[] = ["ErrImagePull", "ImagePullBackOff", "ImageInspectError", ...HOPELESS];
 
 /** Its Secret follows the Pod, and claims may be created later, ms. */
 const CONFIG_MS = 30_000;
@@ -159,10 +152,7 @@ const ENDS: Readonly<Record<string, { code: ExitReason["code"]; crash: boolean }
 const OWN_FAULT = /exceed/i;
 
 /** `asked`: the launcher deleted it. */
-export function endOf(
-	pod: Pod,
-	{ asked }: { asked: boolean },
-): { code?: number; reason?: ExitReason } {
+export function endOf(pod: Pod, { asked }: { asked: boolean }): { code?: number; reason?: ExitReason } {
 	const { reason: why = "", message = "" } = pod.status ?? {};
 	const terminated = statusOf(pod)?.state?.terminated;
 	const code = terminated && { code: terminated.exitCode };
@@ -193,9 +183,7 @@ export function endOf(
 }
 
 function memoryText({ spec }: Pod): string {
-	const limit = spec?.containers?.find(({ name }) => name === CONTAINER)?.resources?.limits?.[
-		"memory"
-	];
+	const limit = spec?.containers?.find(({ name }) => name === CONTAINER)?.resources?.limits?.["memory"];
 	return limit === undefined
 		? "Its node had no memory left, and it has no limit (resources.limits.memory)."
 		: `It used more than its memory limit of ${limit} (resources.limits.memory).`;
@@ -204,9 +192,7 @@ function memoryText({ spec }: Pod): string {
 /** Why something other than the launcher deletes a Pod. */
 export function deletionOf({ metadata, spec, status }: Pod): WorkerReason {
 	const { reason = "", message } =
-		status?.conditions?.find(
-			({ type, status: is }) => type === "DisruptionTarget" && is === "True",
-		) ?? {};
+		status?.conditions?.find(({ type, status: is }) => type === "DisruptionTarget" && is === "True") ?? {};
 	const detail = message === undefined ? "" : `: ${message}`;
 	if (reason.startsWith("Preemption"))
 		return { code: "preempted", message: `A Pod of higher priority takes its place${detail}` };
@@ -220,19 +206,11 @@ export function deletionOf({ metadata, spec, status }: Pod): WorkerReason {
 
 /** Whether it is marked as holding jobs. */
 export function isBusy({ metadata }: Pod): boolean {
-	return Object.entries(BUSY_ANNOTATIONS).every(
-		([key, value]) => metadata.annotations?.[key] === value,
-	);
+	return Object.entries(BUSY_ANNOTATIONS).every(([key, value]) => metadata.annotations?.[key] === value);
 }
 
 /** What an event says about a Pod that its node prepares. */
-export function preparationOf({
-	reason,
-	message,
-}: {
-	reason: string;
-	message: string;
-}): WorkerReason | undefined {
+export function preparationOf({ reason, message }: { reason: string; message: string }): WorkerReason | undefined {
 	if (/Mount|Volume|Attach/.test(reason)) return { code: "volume", message };
 	if (reason === "Pulling") return { code: "image_pull", message };
 	if (reason.startsWith("Failed")) return { code: "starting", message };

@@ -3,8 +3,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { untilTrue } from "../../../test/support/until.ts";
-import { Refusal } from "./client.ts";
-import type { KubernetesClient } from "./client.ts";
+import { type KubernetesClient, Refusal } from "./client.ts";
 import { podWatch } from "./pod-watch.ts";
 
 const pod = (uid: string, resourceVersion: string): object => ({
@@ -30,10 +29,7 @@ function begin() {
 			const items = query["continue"] === undefined ? listed.slice(0, 2) : listed.slice(2);
 			return { metadata: { resourceVersion: "10", ...next }, items };
 		},
-		async stream(
-			_path: string,
-			{ query, signal }: { query: Record<string, string>; signal: AbortSignal },
-		) {
+		async stream(_path: string, { query, signal }: { query: Record<string, string>; signal: AbortSignal }) {
 			answer(`watch ${query["resourceVersion"]}`);
 			const mine = (stream = new PassThrough());
 			signal.addEventListener("abort", () => mine.destroy(new Error("aborted")));

@@ -4,8 +4,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { LocalMs } from "../../core/time.ts";
-import { linesOf, statusOf } from "./client.ts";
-import type { KubernetesClient } from "./client.ts";
+import { type KubernetesClient, linesOf, statusOf } from "./client.ts";
 import type { Pod } from "./pod-status.ts";
 
 /** Between two lists, ms. */

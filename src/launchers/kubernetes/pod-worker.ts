@@ -16,10 +16,11 @@ import {
 	isBusy,
 	isFailedPull,
 	isOnLostNode,
+	type Pod,
 	preparationOf,
+	type Waiting,
 	waitingOf,
 } from "./pod-status.ts";
-import type { Pod, Waiting } from "./pod-status.ts";
 
 /** Pause between repeated calls, ms. */
 const RETRY_MS = 1000;
@@ -215,9 +216,7 @@ export function podWorker(q: WorkerOptions): PodWorker {
 				tries += 1;
 				if (hadEnded && tries >= TRIES) return;
 				if (tries === TRIES && !hadEnded)
-					q.log(
-						`the output of worker ${id} is not read: ${sentenceOf(error, cluster.client.server)}`,
-					);
+					q.log(`the output of worker ${id} is not read: ${sentenceOf(error, cluster.client.server)}`);
 			}
 			const wake = hadEnded ? left.signal : AbortSignal.any([over.signal, left.signal]);
 			await clock.sleep(RETRY_MS, wake);
@@ -289,10 +288,9 @@ export function podWorker(q: WorkerOptions): PodWorker {
 			try {
 				await Promise.race([reported.promise, failed.promise]);
 			} catch (error) {
-				throw new Error(
-					`worker ${id} could not be ended: ${sentenceOf(error, cluster.client.server)}`,
-					{ cause: error },
-				);
+				throw new Error(`worker ${id} could not be ended: ${sentenceOf(error, cluster.client.server)}`, {
+					cause: error,
+				});
 			} finally {
 				late.abort();
 			}

@@ -65,8 +65,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			items: { type: "string", "x-message": "must be text; put quotes around a number." },
 			title: "Command",
 			description: "Replaces the CMD of the image; its ENTRYPOINT stays.",
-			"x-message":
-				"must be a list of the command and its arguments, such as [python, -u, handler.py].",
+			"x-message": "must be a list of the command and its arguments, such as [python, -u, handler.py].",
 		},
 		namespace: {
 			type: "string",
@@ -109,15 +108,13 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			description:
 				"Resources that it requests and may use at most, such as { requests: { cpu: 500m }, limits: " +
 				"{ memory: 8Gi } }. GPUs follow from gpusPerWorker.",
-			"x-message":
-				"must be { requests: ..., limits: ... } with quantities such as { memory: 8Gi }.",
+			"x-message": "must be { requests: ..., limits: ... } with quantities such as { memory: 8Gi }.",
 		},
 		gpuResource: {
 			type: "string",
 			pattern: "^[a-z0-9.-]+/[A-Za-z0-9._-]+$",
 			default: GPU_RESOURCE,
-			description:
-				"Resource that stands for one GPU of gpusPerWorker: nvidia.com/gpu, amd.com/gpu, or a MIG profile.",
+			description: "Resource that stands for one GPU of gpusPerWorker: nvidia.com/gpu, amd.com/gpu, or a MIG profile.",
 			"x-message": "must be the name of a resource, such as nvidia.com/gpu.",
 		},
 		volumes: {

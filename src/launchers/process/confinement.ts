@@ -41,8 +41,7 @@ export function confinementOf({ user, limits }: ProcessSettings): Confinement {
 		throw new Error(`only a service that runs as root can start workers as user ${user}`);
 	if (options.length === 0) return { prefix: [], ...(account && { account }) };
 	const prlimit = PRLIMIT.find((path) => existsSync(path));
-	if (prlimit === undefined)
-		throw new Error("launcher.limits needs the program prlimit, of the package util-linux");
+	if (prlimit === undefined) throw new Error("launcher.limits needs the program prlimit, of the package util-linux");
 	return { prefix: [prlimit, ...options, "--"], ...(account && { account }) };
 }
 
@@ -54,9 +53,7 @@ export function inheritedEnv(
 	if (inheritEnv === "all") return { ...serviceEnv };
 	const patterns = [...MINIMAL, ...(inheritEnv === "minimal" ? [] : inheritEnv)];
 	const isInherited = (name: string): boolean =>
-		patterns.some((each) =>
-			each.endsWith("*") ? name.startsWith(each.slice(0, -1)) : name === each,
-		);
+		patterns.some((each) => (each.endsWith("*") ? name.startsWith(each.slice(0, -1)) : name === each));
 	return Object.fromEntries(Object.entries(serviceEnv).filter(([name]) => isInherited(name)));
 }
 

@@ -1,8 +1,7 @@
 /** `sluice doctor` checks of endpoints with process workers: folder, program, handler. */
 import { accessSync, constants, existsSync } from "node:fs";
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:path";
-import { ok, problem } from "../../core/finding.ts";
-import type { Finding } from "../../core/finding.ts";
+import { type Finding, ok, problem } from "../../core/finding.ts";
 import type { EndpointToCheck } from "../definition.ts";
 import { confinementOf } from "./confinement.ts";
 import { hasModule, importsRunpod } from "./python.ts";
@@ -10,10 +9,7 @@ import type { ProcessSettings } from "./settings.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-export function findings(
-	endpoints: readonly EndpointToCheck<ProcessSettings>[],
-	env: Env,
-): Finding[] {
+export function findings(endpoints: readonly EndpointToCheck<ProcessSettings>[], env: Env): Finding[] {
 	return endpoints.flatMap((endpoint) => findingsOf(endpoint, env));
 }
 
@@ -32,16 +28,9 @@ function findingsOf({ id, launcher }: EndpointToCheck<ProcessSettings>, env: Env
 		];
 	}
 	if (cwd !== undefined && !existsSync(cwd))
-		return [
-			problem(
-				check,
-				`Its working directory ${cwd} does not exist.`,
-				"Set launcher.cwd to a folder that does.",
-			),
-		];
+		return [problem(check, `Its working directory ${cwd} does not exist.`, "Set launcher.cwd to a folder that does.")];
 	/** Undefined if relative to a directory that only the service knows. */
-	const placed = (path: string): string | undefined =>
-		isAbsolute(path) ? path : cwd && resolve(cwd, path);
+	const placed = (path: string): string | undefined => (isAbsolute(path) ? path : cwd && resolve(cwd, path));
 	const [program = "", ...args] = command;
 	const places = program.includes("/")
 		? [placed(program)]
@@ -60,17 +49,10 @@ function findingsOf({ id, launcher }: EndpointToCheck<ProcessSettings>, env: Env
 	const path = script === undefined ? undefined : placed(script);
 	if (!/^python[\d.]*$/.test(basename(program)) || path === undefined) return [];
 	if (!existsSync(path))
-		return [
-			problem(
-				check,
-				`Its handler ${path} does not exist.`,
-				"Correct launcher.command or launcher.cwd.",
-			),
-		];
+		return [problem(check, `Its handler ${path} does not exist.`, "Correct launcher.command or launcher.cwd.")];
 	if (!importsRunpod(path)) return [];
 	const has = hasModule(program, "runpod", cwd ?? dirname(path));
-	if (has === undefined)
-		return [problem(check, `'${program}' cannot be run.`, "Install Python 3.10 or newer.")];
+	if (has === undefined) return [problem(check, `'${program}' cannot be run.`, "Install Python 3.10 or newer.")];
 	return has
 		? [ok(check, `${program} has the runpod package.`)]
 		: [

@@ -3,8 +3,7 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Fault } from "../../core/errors.ts";
 import type { LauncherDefinition } from "../definition.ts";
-import { SETTINGS } from "./settings.ts";
-import type { ProcessSettings } from "./settings.ts";
+import { type ProcessSettings, SETTINGS } from "./settings.ts";
 
 export const PROCESS: LauncherDefinition<ProcessSettings> = {
 	type: "process",
@@ -25,10 +24,7 @@ export const PROCESS: LauncherDefinition<ProcessSettings> = {
 /** One that cannot be read may be there for the user of the workers. */
 async function faultsOfFolder(path: string): Promise<Fault[]> {
 	const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
-	const isMissing =
-		found instanceof Error
-			? found.code === "ENOENT" || found.code === "ENOTDIR"
-			: !found.isDirectory();
+	const isMissing = found instanceof Error ? found.code === "ENOENT" || found.code === "ENOTDIR" : !found.isDirectory();
 	const message = `must be a folder of the machine of the service; '${path}' is not there.`;
 	return isMissing ? [{ field: "cwd", message }] : [];
 }

@@ -7,15 +7,16 @@ import type { Exit, Launcher, WorkerSpec } from "../launcher.ts";
 import { listeners } from "../listeners.ts";
 import {
 	endGroup,
+	type Ending,
 	groupRuns,
 	identify,
+	type Identity,
 	identityOf,
 	isRunning,
 	SERVICE_VARIABLE,
 	signal,
 	WORKER_VARIABLE,
 } from "./process-group.ts";
-import type { Ending, Identity } from "./process-group.ts";
 import { boundLog, logPath, openLog, pruneLogs, tail } from "../log-files.ts";
 import type { LauncherDependencies } from "../definition.ts";
 import { localGpus } from "../nvidia-smi.ts";
@@ -69,12 +70,7 @@ export function processLauncher({
 	let killsBefore = 0;
 
 	/** `environment`: that of the leader, as `NAME=value`. */
-	function add(params: {
-		id: string;
-		leader: Identity;
-		adopted: boolean;
-		environment: readonly string[];
-	}): Worker {
+	function add(params: { id: string; leader: Identity; adopted: boolean; environment: readonly string[] }): Worker {
 		const { id, leader, adopted, environment } = params;
 		const service = environment.find((entry) => entry.startsWith(`${SERVICE_VARIABLE}=`));
 		const name = environment.find((entry) => entry === `${WORKER_VARIABLE}=${id}`);
@@ -167,8 +163,7 @@ export function processLauncher({
 				} finally {
 					if (!leader) signal(-pid, "SIGKILL");
 				}
-				if (!leader)
-					throw new Error(`process ${pid} of worker ${spec.workerId} is not in the system's list`);
+				if (!leader) throw new Error(`process ${pid} of worker ${spec.workerId} is not in the system's list`);
 				const environment = Object.entries(env).map(([name, value]) => `${name}=${value}`);
 				const worker = add({ id: spec.workerId, leader, adopted: false, environment });
 				child.once("exit", (code, killedBy) => {
@@ -204,8 +199,7 @@ export function processLauncher({
 			await worker.reported.promise;
 		},
 
-		list: async () =>
-			[...workers.values()].filter((worker) => groupRuns(worker.leader)).map((worker) => worker.id),
+		list: async () => [...workers.values()].filter((worker) => groupRuns(worker.leader)).map((worker) => worker.id),
 
 		async usage(ids) {
 			const leaders = new Map(

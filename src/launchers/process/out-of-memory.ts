@@ -29,8 +29,7 @@ export function memoryReason(
 	if (signal === "SIGABRT" && lastOutput.includes("JavaScript heap out of memory"))
 		return {
 			code: "out_of_memory",
-			message:
-				"its JavaScript heap was full: raise it in env, such as NODE_OPTIONS: --max-old-space-size=4096",
+			message: "its JavaScript heap was full: raise it in env, such as NODE_OPTIONS: --max-old-space-size=4096",
 			crash: true,
 		};
 	return undefined;

@@ -1,19 +1,18 @@
 /** Identity of processes and the end of groups, with real processes. */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { ChildProcess } from "node:child_process";
 import {
 	endGroup,
 	groupOf,
 	groupRuns,
 	identify,
+	type Identity,
 	identityOf,
 	isRunning,
 	killAll,
 	signal,
 } from "./process-group.ts";
-import type { Identity } from "./process-group.ts";
 
 /** A clock whose sleeps are over at once, and how much was slept in all. */
 function hastyClock() {
@@ -42,11 +41,7 @@ afterEach(async () => {
 
 describe("process group", () => {
 	it("is running until its leader ended", async () => {
-		expect([isRunning(leader), groupRuns(leader), groupOf(leader)]).toEqual([
-			true,
-			true,
-			[leader.pid],
-		]);
+		expect([isRunning(leader), groupRuns(leader), groupOf(leader)]).toEqual([true, true, [leader.pid]]);
 		child.kill("SIGKILL");
 		await once(child, "exit");
 		expect([isRunning(leader), groupRuns(leader), groupOf(leader)]).toEqual([false, false, []]);
@@ -87,9 +82,7 @@ describe("process group", () => {
 	});
 
 	it("D34: reads back only a handle of a process of this boot", () => {
-		expect(identityOf(JSON.parse(JSON.stringify(leader)) as Record<string, string>)).toEqual(
-			leader,
-		);
+		expect(identityOf(JSON.parse(JSON.stringify(leader)) as Record<string, string>)).toEqual(leader);
 		for (const handle of [
 			{},
 			{ pid: 0, startTime: 1 },

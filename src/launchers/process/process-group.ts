@@ -32,8 +32,7 @@ export function identify(pid: number): Identity | undefined {
 /** Undefined if the handle is of another launcher or boot. */
 export function identityOf(handle: Handle): Identity | undefined {
 	const { pid, startTime, boot } = handle;
-	if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid <= 1 || startTime === undefined)
-		return undefined;
+	if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid <= 1 || startTime === undefined) return undefined;
 	const current = processTable.boot();
 	if (boot !== current) return undefined;
 	return { pid, startTime, ...(current !== undefined && { boot: current }) };
@@ -97,20 +96,12 @@ export function signal(target: number, name: NodeJS.Signals | 0): boolean {
 }
 
 /** Kills what `find` returns, and groups led by it, until none are left. Throws after 10 s. */
-export async function killAll({
-	clock,
-	find,
-}: {
-	clock: Clock;
-	find: () => number[];
-}): Promise<void> {
+export async function killAll({ clock, find }: { clock: Clock; find: () => number[] }): Promise<void> {
 	for (let waited = 0; ; waited += POLL_MS) {
 		const pids = find();
 		if (pids.length === 0) return;
 		if (waited >= KILL_TIMEOUT_MS) {
-			throw new Error(
-				`process ${pids.join(", ")} still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`,
-			);
+			throw new Error(`process ${pids.join(", ")} still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`);
 		}
 		for (const pid of pids) {
 			signal(-pid, "SIGKILL");

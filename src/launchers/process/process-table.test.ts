@@ -2,8 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { procTable, psTable } from "./process-table.ts";
-import type { ProcessTable } from "./process-table.ts";
+import { type ProcessTable, procTable, psTable } from "./process-table.ts";
 import { untilTrue } from "../../../test/support/until.ts";
 
 const tables: [string, ProcessTable][] = [["ps", psTable]];
@@ -66,9 +65,7 @@ describe.runIf(process.platform === "linux")("process table by /proc", () => {
 			env: { PATH: "/usr/bin:/bin", MARK: "a=b\nc" },
 			stdio: "ignore",
 		});
-		expect(new Set(procTable.environment(child.pid!))).toEqual(
-			new Set(["MARK=a=b\nc", "PATH=/usr/bin:/bin"]),
-		);
+		expect(new Set(procTable.environment(child.pid!))).toEqual(new Set(["MARK=a=b\nc", "PATH=/usr/bin:/bin"]));
 		child.kill("SIGKILL");
 		await once(child, "exit");
 		expect(procTable.environment(child.pid!)).toEqual([]);

@@ -11,10 +11,7 @@ export function hasModule(python: string, module: string, cwd: string): boolean 
 	try {
 		execFileSync(
 			python,
-			[
-				"-c",
-				`import importlib.util, sys; sys.exit(0 if importlib.util.find_spec(${JSON.stringify(module)}) else 3)`,
-			],
+			["-c", `import importlib.util, sys; sys.exit(0 if importlib.util.find_spec(${JSON.stringify(module)}) else 3)`],
 			{ cwd, stdio: "ignore", timeout: 20_000 },
 		);
 		return true;

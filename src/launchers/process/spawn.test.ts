@@ -39,8 +39,9 @@ describe("environmentOf", () => {
 		["minimal as another user", { user: "1000:1000" }, few],
 		["all as another user, if so set", { user: "1000:1000", inheritEnv: "all" }, secrets],
 	])("D25: inherits %s", (_, change, inherited) => {
-		expect(
-			environmentOf({ ...worker, env: {}, settings: { ...settings, ...change } }, secrets),
-		).toEqual({ ...inherited, SLUICE_SERVICE_ID: "store" });
+		expect(environmentOf({ ...worker, env: {}, settings: { ...settings, ...change } }, secrets)).toEqual({
+			...inherited,
+			SLUICE_SERVICE_ID: "store",
+		});
 	});
 });

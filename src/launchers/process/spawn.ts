@@ -1,11 +1,9 @@
 /** Starts the process of a worker. */
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
 import type { WorkerSpec } from "../launcher.ts";
-import { accountEnv, confinementOf, inheritedEnv } from "./confinement.ts";
-import type { Confinement } from "./confinement.ts";
+import { accountEnv, type Confinement, confinementOf, inheritedEnv } from "./confinement.ts";
 import { SERVICE_VARIABLE } from "./process-group.ts";
 import type { ProcessSettings } from "./settings.ts";
 import { linkVolumes } from "./volumes.ts";

@@ -10,13 +10,7 @@ import { processTable } from "./process-table.ts";
  * Processes with `SLUICE_SERVICE_ID=serviceId` that belong to no worker with a leader in `known`,
  * neither by process group nor by `RUNPOD_POD_ID`.
  */
-export function findStrays({
-	serviceId,
-	known,
-}: {
-	serviceId: string;
-	known: Iterable<number>;
-}): number[] {
+export function findStrays({ serviceId, known }: { serviceId: string; known: Iterable<number> }): number[] {
 	const groups = new Set(known);
 	const workers = new Set([...groups].map(workerMark).filter((mark) => mark !== undefined));
 	return markedProcesses([`${SERVICE_VARIABLE}=${serviceId}`]).filter((pid) => {

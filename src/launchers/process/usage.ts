@@ -1,8 +1,6 @@
 /** What process workers use: processor time and memory of their process groups. */
-import { coreMeter } from "../../core/workers/worker-usage.ts";
-import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
-import { processTable } from "./process-table.ts";
-import type { ProcessUsage } from "./process-table.ts";
+import { coreMeter, type WorkerUsage } from "../../core/workers/worker-usage.ts";
+import { processTable, type ProcessUsage } from "./process-table.ts";
 
 export interface GroupUsage extends ProcessUsage {
 	processes: number;

@@ -1,13 +1,5 @@
 /** Volumes of process workers: folders of this machine, at their paths by symbolic links. */
-import {
-	chownSync,
-	existsSync,
-	lstatSync,
-	mkdirSync,
-	readlinkSync,
-	realpathSync,
-	symlinkSync,
-} from "node:fs";
+import { chownSync, existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, symlinkSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { ProcessSettings } from "./settings.ts";
 
@@ -27,8 +19,7 @@ export function linkVolumes(
 			mkdirSync(folder, { recursive: true, mode: 0o700 });
 			if (owner) chownSync(folder, owner.uid, owner.gid);
 		}
-		if (!existsSync(folder))
-			throw new Error(`the folder ${folder} of launcher.volumes does not exist`);
+		if (!existsSync(folder)) throw new Error(`the folder ${folder} of launcher.volumes does not exist`);
 		if (!isAt(path, folder)) link(folder, path);
 	}
 }
@@ -50,10 +41,7 @@ function link(folder: string, path: string): void {
 		symlinkSync(folder, path);
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
-		const fix =
-			code === "ENOENT"
-				? `create the folder ${dirname(path)}`
-				: `run once: sudo ln -s '${folder}' '${path}'`;
+		const fix = code === "ENOENT" ? `create the folder ${dirname(path)}` : `run once: sudo ln -s '${folder}' '${path}'`;
 		throw new Error(`a link at ${path} to ${folder} cannot be created (${code}): ${fix}`, {
 			cause: error,
 		});

@@ -57,12 +57,7 @@ export function slurmCommands(env: Env): RunCommand {
 			child.once("close", (code, signal) => {
 				if (code === 0) resolve(out);
 				else if (signal !== null)
-					reject(
-						new SlurmFailure(
-							`${program} did not answer for ${timeoutMs / 1000} s: ${linesOf(err)}`,
-							true,
-						),
-					);
+					reject(new SlurmFailure(`${program} did not answer for ${timeoutMs / 1000} s: ${linesOf(err)}`, true));
 				else reject(failureOf(program, err));
 			});
 		});
@@ -83,8 +78,7 @@ function notStarted(program: string, error: Error): SlurmFailure {
 export function failureOf(program: string, stderr: string): SlurmFailure {
 	const text = linesOf(stderr);
 	const refused = /connect failure|connection refused/i.test(text);
-	const answerLost =
-		!refused && /timed out|zero bytes|communication|unexpected message/i.test(text);
+	const answerLost = !refused && /timed out|zero bytes|communication|unexpected message/i.test(text);
 	return new SlurmFailure(
 		refused || answerLost ? `Slurm's controller does not answer: ${text}` : `${program}: ${text}`,
 		answerLost,

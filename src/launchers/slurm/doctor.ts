@@ -1,10 +1,8 @@
 /** `sluice doctor` checks of endpoints with Slurm workers: commands, controller, options, folder. */
 import { accessSync, constants, statSync } from "node:fs";
-import { ok, problem } from "../../core/finding.ts";
-import type { Finding } from "../../core/finding.ts";
+import { type Finding, ok, problem } from "../../core/finding.ts";
 import type { EndpointToCheck } from "../definition.ts";
-import { slurmCommands } from "./commands.ts";
-import type { Env, RunCommand } from "./commands.ts";
+import { type Env, type RunCommand, slurmCommands } from "./commands.ts";
 import { batchScript, sbatchOptions } from "./script.ts";
 import type { SlurmSettings } from "./settings.ts";
 
@@ -14,8 +12,7 @@ type Endpoint = EndpointToCheck<SlurmSettings>;
 const ANSWER_MS = 15_000;
 
 export async function findings(endpoints: readonly Endpoint[], env: Env): Promise<Finding[]> {
-	const run: RunCommand = (program, args, q) =>
-		slurmCommands(env)(program, args, { timeoutMs: ANSWER_MS, ...q });
+	const run: RunCommand = (program, args, q) => slurmCommands(env)(program, args, { timeoutMs: ANSWER_MS, ...q });
 	try {
 		const [version] = await Promise.all(
 			["sbatch", "squeue", "scancel", "scontrol"].map((each) => run(each, ["--version"])),
@@ -45,10 +42,7 @@ function folderFinding(check: string, { sharedDir }: SlurmSettings): Finding {
 	try {
 		if (!statSync(sharedDir).isDirectory()) throw new Error("it is not a directory");
 		accessSync(sharedDir, constants.W_OK | constants.X_OK);
-		return ok(
-			check,
-			`Its shared folder ${sharedDir} can be written here; the nodes must see it under the same path.`,
-		);
+		return ok(check, `Its shared folder ${sharedDir} can be written here; the nodes must see it under the same path.`);
 	} catch (error) {
 		return problem(
 			check,

@@ -1,8 +1,7 @@
 /** Workers as batch jobs of Slurm (D25). */
 import { resolve } from "node:path";
 import type { LauncherDefinition } from "../definition.ts";
-import { SETTINGS } from "./settings.ts";
-import type { SlurmSettings } from "./settings.ts";
+import { SETTINGS, type SlurmSettings } from "./settings.ts";
 
 export const SLURM: LauncherDefinition<SlurmSettings> = {
 	type: "slurm",

@@ -77,11 +77,7 @@ describe("waitingReason", () => {
 		["None", "queued", " (Slurm has not considered it yet)."],
 		["QOSMaxJobsPerUserLimit", "queued", "QOSMaxJobsPerUserLimit."],
 		["AssocGrpGRES", "queued", "AssocGrpGRES."],
-		[
-			"PartitionTimeLimit",
-			"unschedulable",
-			" (its time limit is longer than the partition allows).",
-		],
+		["PartitionTimeLimit", "unschedulable", " (its time limit is longer than the partition allows)."],
 		["BadConstraints", "unschedulable", " (no node fits its constraint, GPUs, cores and memory)."],
 		["JobHeldUser", "unschedulable", " (it is held: scontrol release)."],
 		["ReqNodeNotAvail, May be reserved for other job", "unschedulable", " reserved)."],
@@ -102,8 +98,7 @@ describe("waitingReason", () => {
 
 describe("isActive", () => {
 	it("is false for ends only", () => {
-		const ends =
-			"BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED REVOKED TIMEOUT";
+		const ends = "BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED REVOKED TIMEOUT";
 		expect(ends.split(" ").filter(isActive)).toEqual([]);
 		const runs = "PENDING CONFIGURING RUNNING COMPLETING SUSPENDED STOPPED REQUEUED REQUEUE_HOLD";
 		expect(runs.split(" ").filter((each) => !isActive(each))).toEqual([]);
@@ -127,12 +122,7 @@ describe("exitOf", () => {
 		["TIMEOUT", "time_limit", false, "reached its time limit."],
 		["PREEMPTED", "preempted", false, "was preempted by another job."],
 		["NODE_FAIL", "node_failed", false, "ended because its node failed (NODE_FAIL)."],
-		[
-			"OUT_OF_MEMORY",
-			"out_of_memory",
-			true,
-			"used more than its memory, 1G: raise launcher.memory.",
-		],
+		["OUT_OF_MEMORY", "out_of_memory", true, "used more than its memory, 1G: raise launcher.memory."],
 	])("D28, D29: %s is %s, a crash: %s", (state, code, crash, what) => {
 		expect(of(`JobState=${state} Reason=None ExitCode=0:15`, "1G")).toEqual({
 			reason: { code, crash, message: `Slurm job 12 on node n1 ${what}` },
@@ -180,9 +170,7 @@ describe("faultIn", () => {
 		expect(fault("", "1:0", "/shared")).toMatchObject({
 			code: "volume",
 			crash: true,
-			message: expect.stringContaining(
-				"before it read its variables in /shared: launcher.sharedDir",
-			),
+			message: expect.stringContaining("before it read its variables in /shared: launcher.sharedDir"),
 		});
 	});
 
@@ -191,8 +179,7 @@ describe("faultIn", () => {
 		expect(fault(output, "127:0")).toEqual({
 			code: "config",
 			crash: true,
-			message:
-				"Slurm job 12 on node n1 could not run the command: script: 12: exec: no-such: not found",
+			message: "Slurm job 12 on node n1 could not run the command: script: 12: exec: no-such: not found",
 		});
 	});
 
@@ -204,8 +191,6 @@ describe("faultIn", () => {
 	it("is silent about a program that crashed", () => {
 		expect(fault("Traceback: exceeded job memory limit", "1:0")).toBeUndefined();
 		expect(withoutNotes(["drained", ...NOTES].join("\n"))).toBe("drained");
-		expect(withoutNotes([NOTES[0], "drained", "slurmstepd: mine"].join("\n"))).toBe(
-			"drained\nslurmstepd: mine",
-		);
+		expect(withoutNotes([NOTES[0], "drained", "slurmstepd: mine"].join("\n"))).toBe("drained\nslurmstepd: mine");
 	});
 });

@@ -37,13 +37,10 @@ const ACTIVE = new Set(
 );
 
 /** States in which no process of the job runs yet. */
-const WAITING = new Set(
-	"PENDING CONFIGURING REQUEUED REQUEUE_FED REQUEUE_HOLD SPECIAL_EXIT RESV_DEL_HOLD".split(" "),
-);
+const WAITING = new Set("PENDING CONFIGURING REQUEUED REQUEUE_FED REQUEUE_HOLD SPECIAL_EXIT RESV_DEL_HOLD".split(" "));
 
 /** Reasons of pending jobs that do not pass without a change of settings or by an operator. */
-const UNSCHEDULABLE =
-	/^(Bad|Invalid|Partition|JobHeld|ReqNodeNotAvail|DependencyNever)|NotAllowed|PerJob|launch|held/i;
+const UNSCHEDULABLE = /^(Bad|Invalid|Partition|JobHeld|ReqNodeNotAvail|DependencyNever)|NotAllowed|PerJob|launch|held/i;
 
 const EXPLAINED: Readonly<Record<string, string>> = {
 	None: "Slurm has not considered it yet",
@@ -94,16 +91,13 @@ export function rowsOf(output: string): Map<string, JobRow> {
 export function seconds(duration: string): number | undefined {
 	const match = /^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)$/.exec(duration);
 	if (!match) return undefined;
-	const [days = 0, hours = 0, minutes = 0, rest = 0] = match
-		.slice(1)
-		.map((each) => Number(each ?? 0));
+	const [days = 0, hours = 0, minutes = 0, rest = 0] = match.slice(1).map((each) => Number(each ?? 0));
 	return ((days * 24 + hours) * 60 + minutes) * 60 + rest;
 }
 
 /** Why a job does not run yet. */
 export function waitingReason({ id, state, reason }: JobRow): WorkerReason {
-	if (state === "CONFIGURING")
-		return { code: "starting", message: `Slurm prepares the node of job ${id}.` };
+	if (state === "CONFIGURING") return { code: "starting", message: `Slurm prepares the node of job ${id}.` };
 	const [word = ""] = reason.split(/[,: ]/, 1);
 	const explained = EXPLAINED[word];
 	return {
@@ -114,8 +108,7 @@ export function waitingReason({ id, state, reason }: JobRow): WorkerReason {
 
 /** Members of a line of `scontrol show job --oneliner`. */
 export function endInRecord(record: string): JobEnd | undefined {
-	const member = (name: string): string | undefined =>
-		new RegExp(`(?:^| )${name}=(\\S+)`).exec(record)?.[1];
+	const member = (name: string): string | undefined => new RegExp(`(?:^| )${name}=(\\S+)`).exec(record)?.[1];
 	const state = member("JobState");
 	return state === undefined
 		? undefined
@@ -129,8 +122,7 @@ export const ACCOUNTING_FORMAT = "State,ExitCode,NodeList,JobName";
 export function endInAccounting(output: string, name: string): JobEnd | undefined {
 	for (const line of output.split("\n")) {
 		const [state = "", exitCode, node, ...found] = line.trim().split("|");
-		if (state !== "" && found.join("|") === name)
-			return { state: state.split(" ", 1)[0]!, exitCode, node };
+		if (state !== "" && found.join("|") === name) return { state: state.split(" ", 1)[0]!, exitCode, node };
 	}
 	return undefined;
 }
@@ -143,11 +135,7 @@ export function exitOf(
 	const job = nameOf(q.job, node);
 	const [code = 0, signal = 0] = exitCode.split(":").map(Number);
 	const how = signal > 0 ? { signal: signalName(signal) } : { code };
-	const because = (
-		code_: ExitReason["code"],
-		crash: boolean,
-		what: string,
-	): { reason: ExitReason } => ({
+	const because = (code_: ExitReason["code"], crash: boolean, what: string): { reason: ExitReason } => ({
 		reason: { code: code_, crash, message: `${job} ${what}` },
 	});
 	switch (state) {
@@ -155,8 +143,7 @@ export function exitOf(
 			return { code: 0 };
 		case "FAILED":
 			// As when slurmstepd cannot open the output; a reason of launch alone says nothing.
-			if (code === 0 && signal === 0)
-				return because("start_failed", true, `could not be started: ${reason}.`);
+			if (code === 0 && signal === 0) return because("start_failed", true, `could not be started: ${reason}.`);
 			return how;
 		case "OUT_OF_MEMORY":
 			return { reason: outOfMemory(job, q.memory) };

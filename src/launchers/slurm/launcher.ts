@@ -5,19 +5,11 @@ import type { LauncherDependencies } from "../definition.ts";
 import type { Exit, Launcher, Notice, WorkerSpec } from "../launcher.ts";
 import { listeners } from "../listeners.ts";
 import { boundLog, logPath, tail } from "../log-files.ts";
-import { slurmCommands, SlurmFailure } from "./commands.ts";
-import type { RunCommand } from "./commands.ts";
-import { exitOf, faultIn, isActive, isWaiting, waitingReason, withoutNotes } from "./job-states.ts";
-import type { JobRow } from "./job-states.ts";
+import { type RunCommand, slurmCommands, SlurmFailure } from "./commands.ts";
+import { exitOf, faultIn, isActive, isWaiting, type JobRow, waitingReason, withoutNotes } from "./job-states.ts";
 import { slurmQueue } from "./queue.ts";
 import { batchScript, folderOf, nameOf, ownerIn, sbatchOptions } from "./script.ts";
-import {
-	discardWorker,
-	linkLog,
-	prepareWorker,
-	pruneFolder,
-	removeVariables,
-} from "./shared-folder.ts";
+import { discardWorker, linkLog, prepareWorker, pruneFolder, removeVariables } from "./shared-folder.ts";
 import type { SlurmSettings } from "./settings.ts";
 
 /** Interval of the query for all jobs, ms; shorter while a worker is being stopped. */
@@ -182,8 +174,7 @@ export function slurmLauncher({
 		workers.delete(id);
 		const stopped = worker.ending !== undefined;
 		const lastOutput = withoutNotes(output);
-		if (!closed)
-			exits.call({ workerId: id, ...how, lastOutput, ...(why && !stopped && { reason: why }) });
+		if (!closed) exits.call({ workerId: id, ...how, lastOutput, ...(why && !stopped && { reason: why }) });
 		worker.reported.resolve();
 	}
 
@@ -266,8 +257,7 @@ export function slurmLauncher({
 
 		async start(spec: WorkerSpec<SlurmSettings>) {
 			const { workerId, endpoint, settings, serviceId } = spec;
-			if (workers.has(workerId) || starting.has(workerId))
-				throw new Error(`worker ${workerId} already runs`);
+			if (workers.has(workerId) || starting.has(workerId)) throw new Error(`worker ${workerId} already runs`);
 			starting.add(workerId);
 			try {
 				service = serviceId;
@@ -336,9 +326,7 @@ export function slurmLauncher({
 		async list() {
 			if (workers.size === 0) return [];
 			const rows = await queue.rows();
-			return [...workers.values()]
-				.filter(({ job }) => isActive(rows.get(job)?.state ?? ""))
-				.map(({ id }) => id);
+			return [...workers.values()].filter(({ job }) => isActive(rows.get(job)?.state ?? "")).map(({ id }) => id);
 		},
 
 		async removeStrays({ serviceId, recorded, endpoints, scales: isScaled = () => true }) {

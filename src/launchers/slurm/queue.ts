@@ -6,10 +6,11 @@ import {
 	endInAccounting,
 	endInRecord,
 	isActive,
+	type JobEnd,
+	type JobRow,
 	ROW_FORMAT,
 	rowsOf,
 } from "./job-states.ts";
-import type { JobEnd, JobRow } from "./job-states.ts";
 
 /** Limit for a command that a stop waits for, ms. */
 const SIGNAL_MS = 10_000;
@@ -55,8 +56,7 @@ export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }): S
 
 	return {
 		rows,
-		recentRows: async (ms) =>
-			last !== undefined && clock.now() - last.at < ms ? last.rows : await rows(),
+		recentRows: async (ms) => (last !== undefined && clock.now() - last.at < ms ? last.rows : await rows()),
 		async submit(options, script) {
 			const output = await run("sbatch", options, { input: script });
 			// `id` or `id;cluster`, below what plugins of the site print.
@@ -66,11 +66,7 @@ export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }): S
 		},
 		async terminate(job, step) {
 			await cancel("--state=PENDING", job);
-			await cancel(
-				...(step === undefined
-					? ["--batch", "--signal=TERM", job]
-					: ["--signal=TERM", `${job}.${step}`]),
-			);
+			await cancel(...(step === undefined ? ["--batch", "--signal=TERM", job] : ["--signal=TERM", `${job}.${step}`]));
 		},
 		async kill(job) {
 			await cancel("--state=PENDING", job);
@@ -79,12 +75,10 @@ export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }): S
 		},
 		cancel: (job) => cancel(job),
 		async endOf(job, name) {
-			const record = await run("scontrol", ["show", "job", "--oneliner", job]).catch(
-				(error: Error) => {
-					if (/invalid job id/i.test(error.message)) return "";
-					throw error;
-				},
-			);
+			const record = await run("scontrol", ["show", "job", "--oneliner", job]).catch((error: Error) => {
+				if (/invalid job id/i.test(error.message)) return "";
+				throw error;
+			});
 			const end = record.includes(` JobName=${name} `) ? endInRecord(record) : undefined;
 			if (end && !isActive(end.state)) return end;
 			// Without accounting this fails.

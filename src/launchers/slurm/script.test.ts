@@ -7,16 +7,15 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
 	batchScript,
 	folderOf,
+	nameOf,
 	NO_VARIABLES,
 	ownerIn,
-	nameOf,
 	sbatchOptions,
+	type SlurmSpec,
 	variablesFile,
 	variablesPath,
 } from "./script.ts";
-import type { SlurmSpec } from "./script.ts";
-import { SETTINGS } from "./settings.ts";
-import type { SlurmSettings } from "./settings.ts";
+import { SETTINGS, type SlurmSettings } from "./settings.ts";
 
 const ODD = 'it\'s "$HOME" `id` \\ two\nlines !';
 const SECRET = "token-of-the-worker";
@@ -93,8 +92,7 @@ describe("batchScript", () => {
 	});
 
 	it("D31: neither script nor options contain a value of env", () => {
-		for (const text of [batchScript(spec()), sbatchOptions(spec()).join("\n")])
-			expect(text).not.toContain(SECRET);
+		for (const text of [batchScript(spec()), sbatchOptions(spec()).join("\n")]) expect(text).not.toContain(SECRET);
 	});
 
 	it.each<[string, Partial<SlurmSettings>, number, string]>([
@@ -189,15 +187,7 @@ describe("sbatchOptions", () => {
 	it("refuses options that Sluice sets", () => {
 		const pattern = SETTINGS.properties?.["options"]?.items?.pattern ?? "";
 		const accepted = ["--exclusive", "--nice=100", "--mail-type=END", "--outputs=x", "--signals"];
-		const refused = [
-			"--output=x",
-			"--export=NONE",
-			"--array=1-3",
-			"-p",
-			"exclusive",
-			"--wrap",
-			"--x=a\nb",
-		];
+		const refused = ["--output=x", "--export=NONE", "--array=1-3", "-p", "exclusive", "--wrap", "--x=a\nb"];
 		const fits = (each: string): boolean => new RegExp(pattern, "u").test(each);
 		expect(accepted.filter((each) => !fits(each))).toEqual([]);
 		expect(refused.filter(fits)).toEqual([]);
@@ -211,14 +201,7 @@ describe("ownerIn", () => {
 			endpoint: "gpt",
 			workerId: "gpt-0123456789ab",
 		});
-		for (const name of [
-			"",
-			"sluice",
-			"sluice:a:b",
-			"sluice::b:c",
-			"sluice:a:b:c d",
-			"my sluice:a:b:c",
-		])
+		for (const name of ["", "sluice", "sluice:a:b", "sluice::b:c", "sluice:a:b:c d", "my sluice:a:b:c"])
 			expect(ownerIn(name)).toBeUndefined();
 	});
 });

@@ -55,9 +55,7 @@ export function sbatchOptions(spec: SlurmSpec): string[] {
 		...option("time", timeLimit),
 		...option("cpus-per-task", cpus),
 		...option("mem", memory),
-		...(gpuCount > 0
-			? [`--gres=gpu:${gpuType === undefined ? "" : `${gpuType}:`}${gpuCount}`]
-			: []),
+		...(gpuCount > 0 ? [`--gres=gpu:${gpuType === undefined ? "" : `${gpuType}:`}${gpuCount}`] : []),
 		...option("chdir", settings.cwd),
 		"--nodes=1",
 		"--ntasks=1",
@@ -115,9 +113,7 @@ function commandOf({ settings, gpuCount }: SlurmSpec): string[] {
 	const volumes = volumesOf(settings).map(({ folder, at }) => `${folder}:${at}`);
 	if (image === undefined) {
 		if (volumes.length === 0) return command;
-		throw new Error(
-			"launcher.volumes needs launcher.image: a command on the node itself sees the node's own folders",
-		);
+		throw new Error("launcher.volumes needs launcher.image: a command on the node itself sees the node's own folders");
 	}
 	if (container === "pyxis")
 		return [

@@ -61,8 +61,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			title: "Command",
 			description: "Program and arguments, without a shell; with image, inside of it.",
 			examples: [["python3", "-u", "handler.py"]],
-			"x-message":
-				"must be a list of the command and its arguments, such as [python3, -u, handler.py].",
+			"x-message": "must be a list of the command and its arguments, such as [python3, -u, handler.py].",
 		},
 		sharedDir: {
 			type: "string",
@@ -128,11 +127,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			examples: ["16G"],
 			"x-message": "must be a size such as 16G or 512M.",
 		},
-		gpuType: name(
-			undefined,
-			"Type of the GPUs that gpusPerWorker counts, as the cluster names it.",
-			"a100",
-		),
+		gpuType: name(undefined, "Type of the GPUs that gpusPerWorker counts, as the cluster names it.", "a100"),
 		image: {
 			type: "string",
 			pattern: "^\\S{1,1000}$",

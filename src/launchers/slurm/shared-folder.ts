@@ -6,8 +6,7 @@ import { closeSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } 
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { logPath, openLog, pruneLogs } from "../log-files.ts";
-import { folderOf, variablesFile, variablesPath, volumesOf } from "./script.ts";
-import type { SlurmSpec } from "./script.ts";
+import { folderOf, type SlurmSpec, variablesFile, variablesPath, volumesOf } from "./script.ts";
 
 /** Writes what the job of a worker needs, for this user only. Throws an Error. */
 export function prepareWorker(spec: SlurmSpec, logDir: string): void {
@@ -44,11 +43,7 @@ export function linkLog(q: { folder: string; workerId: string; logDir: string })
 export function discardWorker(spec: SlurmSpec, logDir: string): void {
 	const { workerId } = spec;
 	const folder = folderOf(spec);
-	for (const path of [
-		variablesPath(folder, workerId),
-		logPath(logDir, workerId),
-		logPath(folder, workerId),
-	])
+	for (const path of [variablesPath(folder, workerId), logPath(logDir, workerId), logPath(folder, workerId)])
 		rmSync(path, { force: true });
 }
 

@@ -31,8 +31,7 @@ export interface ChunkStore {
 		bound?: { bytes: number; chunks: number } | undefined;
 		now: number;
 	}): Promise<
-		| { ok: true; repeat: boolean; from: number; attempt: number }
-		| { ok: false; why: "missing" | "stale" | "full" }
+		{ ok: true; repeat: boolean; from: number; attempt: number } | { ok: false; why: "missing" | "stale" | "full" }
 	>;
 	/** Chunks from number `from`; does not move the cursor. Undefined for an unknown job. */
 	read(q: {

@@ -45,20 +45,13 @@ export interface ClusterStore {
 	/** Removes the server and frees its leases. Signals `servers`. */
 	leave(q: { server: string; run: string }): Promise<void>;
 	/** Takes up to `atMost` free leases of `names`, in order, and returns those taken. */
-	lead(q: {
-		names: readonly string[];
-		atMost: number;
-		server: string;
-		run: string;
-	}): Promise<string[]>;
+	lead(q: { names: readonly string[]; atMost: number; server: string; run: string }): Promise<string[]>;
 	/** Frees leases of this server. Signals `servers`. */
 	yield(q: { names: readonly string[]; server: string }): Promise<void>;
 	/** The database's time of day, and the last step of it against the job clock. */
 	clock(): Promise<{ wall: number; last: ClockStep }>;
 	/** Those of these jobs that have ended or do not exist, as stored. */
-	over(q: {
-		jobs: readonly { endpoint: string; id: string }[];
-	}): Promise<{ endpoint: string; id: string }[]>;
+	over(q: { jobs: readonly { endpoint: string; id: string }[] }): Promise<{ endpoint: string; id: string }[]>;
 	/** The running jobs of an endpoint, as stored. */
 	running(q: { endpoint: string }): Promise<Running[]>;
 	/** Texts that change with any change of endpoints, and of keys or worker tokens. */

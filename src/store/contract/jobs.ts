@@ -6,9 +6,7 @@ import type { JobResult } from "../../core/job-view.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
 
 /** The answer of a compare-and-set: the job after it, or why it was refused. */
-export type MoveResult =
-	| { ok: true; job: Job }
-	| { ok: false; why: "missing" | "state" | "stale"; state?: JobState };
+export type MoveResult = { ok: true; job: Job } | { ok: false; why: "missing" | "state" | "stale"; state?: JobState };
 
 /** The queue bound refuses one more waiting job. */
 export interface QueueFull {
@@ -130,12 +128,7 @@ export interface JobStore {
 	 * The job with its texts; `output` is the latest progress value while it runs (D6). With `large:
 	 * "size"` an output of `LARGE_BYTES` or more is not read, only its size (D41).
 	 */
-	get(q: {
-		endpoint: string;
-		id: string;
-		now: number;
-		large?: "size";
-	}): Promise<JobResult | undefined>;
+	get(q: { endpoint: string; id: string; now: number; large?: "size" }): Promise<JobResult | undefined>;
 	/** Counts of an endpoint (D13); zeros for an endpoint without jobs. */
 	counts(q: { endpoint: string; now: number }): Promise<Counts>;
 	/** Counts of every endpoint that ever had a job. */
@@ -149,32 +142,14 @@ export interface JobStore {
 	 * `maxBytes` characters in total (but at least one job). Skips lapsed jobs and those fenced from
 	 * this worker.
 	 */
-	claim(q: {
-		endpoint: string;
-		worker: string;
-		limit: number;
-		maxBytes: number;
-		now: number;
-	}): Promise<Claim>;
+	claim(q: { endpoint: string; worker: string; limit: number; maxBytes: number; now: number }): Promise<Claim>;
 	/**
 	 * Ends a job with its worker's report. `stale` when the worker does not hold the job; its old
 	 * attempt is then known to have ended. `missing` when the worker never held it.
 	 */
-	report(q: {
-		endpoint: string;
-		id: string;
-		worker: string;
-		outcome: Outcome;
-		now: number;
-	}): Promise<MoveResult>;
+	report(q: { endpoint: string; id: string; worker: string; outcome: Outcome; now: number }): Promise<MoveResult>;
 	/** Stores a progress value and renews the lease. False when the worker does not hold the job. */
-	progress(q: {
-		endpoint: string;
-		id: string;
-		worker: string;
-		value: JsonText;
-		now: number;
-	}): Promise<boolean>;
+	progress(q: { endpoint: string; id: string; worker: string; value: JsonText; now: number }): Promise<boolean>;
 	/**
 	 * Applies one event. `release` and `lose` name their attempt; another one is `stale`. `over`: the
 	 * attempt is known to have ended at its worker. `queueBound` bounds a `retry` like an `insert`.
@@ -192,23 +167,14 @@ export interface JobStore {
 	 * Shortens the retention of a result to at most `retainMs` from its end, never lengthens it (D9).
 	 * Answers like {@link JobStore.get}, for the last time when that moment has passed.
 	 */
-	retain(q: {
-		endpoint: string;
-		id: string;
-		retainMs: number;
-		now: number;
-	}): Promise<JobResult | undefined>;
+	retain(q: { endpoint: string; id: string; retainMs: number; now: number }): Promise<JobResult | undefined>;
 	/**
 	 * Removes every waiting job of the endpoint in one step and returns their number (D11). They are
 	 * missing to every method from then on; `settle` removes their rows. Signals `purged`.
 	 */
 	purge(q: { endpoint: string; now: number }): Promise<number>;
 	/** Cancels up to `limit` waiting or running jobs and signals each. `left`: there are more. */
-	cancelAll(q: {
-		endpoint: string;
-		limit: number;
-		now: number;
-	}): Promise<{ cancelled: number; left: boolean }>;
+	cancelAll(q: { endpoint: string; limit: number; now: number }): Promise<{ cancelled: number; left: boolean }>;
 	/**
 	 * Jobs of an endpoint without outputs, newest first, after `cursor`; with `erased` also erased
 	 * ones. While `next` is present there may be more: a page may end early, even empty, after many

@@ -31,19 +31,10 @@ export interface KeyStore {
 	 * Replaces the hash; the one before is `previous` then. Its sessions end. False when there is no
 	 * such key.
 	 */
-	rotate(q: {
-		id: string;
-		hash: string;
-		previousUntil: number;
-		expiresAt?: number | undefined;
-	}): Promise<boolean>;
+	rotate(q: { id: string; hash: string; previousUntil: number; expiresAt?: number | undefined }): Promise<boolean>;
 	/**
 	 * Removes a key and its sessions. `last`: the only one with the scope `keep` that has not expired at `now` is not
 	 * removed.
 	 */
-	remove(q: {
-		id: string;
-		now: number;
-		keep?: string | undefined;
-	}): Promise<"removed" | "missing" | "last">;
+	remove(q: { id: string; now: number; keep?: string | undefined }): Promise<"removed" | "missing" | "last">;
 }

@@ -21,12 +21,7 @@ export interface MetricsStore {
 	 * Rows of one step length that start at or after `from` and before `to`, unordered; of all
 	 * endpoints when none are named.
 	 */
-	read(q: {
-		endpoints?: readonly string[] | undefined;
-		step: number;
-		from: number;
-		to: number;
-	}): Promise<MetricsRow[]>;
+	read(q: { endpoints?: readonly string[] | undefined; step: number; from: number; to: number }): Promise<MetricsRow[]>;
 	/**
 	 * Removes up to `limit` rows of one step length that start before `before`; returns their number.
 	 */

@@ -14,10 +14,7 @@ interface Visible<Row> {
 	end: number;
 }
 
-function visible<Row extends JobRow>(
-	unit: ReadUnit<Row>,
-	q: JobKey & { now: number },
-): Visible<Row> | undefined {
+function visible<Row extends JobRow>(unit: ReadUnit<Row>, q: JobKey & { now: number }): Visible<Row> | undefined {
 	const row = unit.records.find(q);
 	const projected = row && unit.transitions.project(row, q.now);
 	if (!projected || projected.job.erased) return undefined;
@@ -51,14 +48,12 @@ export const append: SharedOperation<"chunks.append"> = {
 		const { endpoint, id, worker, chunks, unlessLast, now } = q;
 		const row = current(unit, { endpoint, id, now });
 		if (!row) return { ok: false, why: "missing" };
-		if (!holds(row, worker))
-			return { ok: false, why: hadJob(unit, row, worker) ? "stale" : "missing" };
+		if (!holds(row, worker)) return { ok: false, why: hadJob(unit, row, worker) ? "stale" : "missing" };
 		const last = unlessLast && chunks.length > 0 ? unit.chunks.last(row, chunks.length) : undefined;
 		const repeat = last?.every((text, index) => text === chunks[index]) ?? false;
 		const bytes = chunks.reduce((sum, text) => sum + text.length, 0);
 		if (!repeat && isOver(row, { ...q, bytes })) return { ok: false, why: "full" };
-		if (!repeat)
-			chunks.forEach((text, index) => unit.chunks.insert(row, row.nextChunk + index, text));
+		if (!repeat) chunks.forEach((text, index) => unit.chunks.insert(row, row.nextChunk + index, text));
 		unit.records.update(row, {
 			job: unit.transitions.renewed(row.job, now),
 			nextChunk: row.nextChunk + (repeat ? 0 : chunks.length),
@@ -106,8 +101,7 @@ export const reserve: SharedOperation<"chunks.reserve"> = {
 		if (!stream) return undefined;
 		const { row, state, end } = stream;
 		const from = row.cursor;
-		if (unit.chunks.isBusy(row, q.reader))
-			return { state, from, next: from, chunks: [], more: true, busy: true };
+		if (unit.chunks.isBusy(row, q.reader)) return { state, from, next: from, chunks: [], more: true, busy: true };
 		const range = unit.chunks.range(row, { from, end, maxBytes: q.maxBytes });
 		if (range.chunks.length > 0) unit.chunks.reserve(row, { reader: q.reader, end: range.next });
 		return { state, ...range };
@@ -122,8 +116,7 @@ export const deliver: SharedOperation<"chunks.deliver"> = {
 		const reservation = row && unit.chunks.reservation(row);
 		if (!row || reservation?.reader !== reader) return;
 		const after = unit.chunks.release(row);
-		if (delivered && reservation.end > row.cursor)
-			unit.records.update(after, { cursor: reservation.end });
+		if (delivered && reservation.end > row.cursor) unit.records.update(after, { cursor: reservation.end });
 		unit.notifyOthers({ kind: "chunks", endpoint, id });
 	},
 };

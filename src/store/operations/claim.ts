@@ -14,9 +14,7 @@ export interface PendingClaim<Row extends JobRow, Input> {
 	full: boolean;
 }
 
-export function pendingClaim<Row extends JobRow, Input>(
-	q: Query<"jobs.claim">,
-): PendingClaim<Row, Input> {
+export function pendingClaim<Row extends JobRow, Input>(q: Query<"jobs.claim">): PendingClaim<Row, Input> {
 	return { q, jobs: [], fenced: false, room: q.maxBytes, full: q.limit <= 0 };
 }
 

@@ -20,17 +20,11 @@ export function isFull<Row extends JobRow>(
 }
 
 /** The answer to a repeated submission with the same key and body. */
-function repeated<Row extends JobRow>(
-	unit: UnitOfWork<Row>,
-	key: JobKey,
-	now: number,
-): InsertResult {
+function repeated<Row extends JobRow>(unit: UnitOfWork<Row>, key: JobKey, now: number): InsertResult {
 	const row = unit.records.find(key);
 	const job = row && unit.transitions.project(row, now)?.job;
 	if (!job) return { ok: false, why: "key_expired" };
-	return job.erased
-		? { ok: false, why: "key_expired", state: job.state }
-		: { ok: true, job, repeated: true };
+	return job.erased ? { ok: false, why: "key_expired", state: job.state } : { ok: true, job, repeated: true };
 }
 
 export const insert: SharedOperation<"jobs.insert"> = {
@@ -46,9 +40,7 @@ export const insert: SharedOperation<"jobs.insert"> = {
 		const key = keyOf(q);
 		const use = key && unit.idempotency.find(key, q.now);
 		if (use) return { jobs: [{ endpoint, id: use.job }] };
-		return q.queueBound === undefined
-			? undefined
-			: { waiting: { endpoint, now: q.now, most: q.queueBound } };
+		return q.queueBound === undefined ? undefined : { waiting: { endpoint, now: q.now, most: q.queueBound } };
 	},
 
 	apply(unit, q) {
@@ -63,17 +55,12 @@ export const insert: SharedOperation<"jobs.insert"> = {
 		if (isFull(unit, { endpoint, bound: queueBound, now })) return { ok: false, why: "full" };
 		const inputBytes = sizeOf(input);
 		const stored = storedBound === undefined ? 0 : unit.storedBytes(endpoint);
-		if (storedBound !== undefined && stored + inputBytes > storedBound)
-			return { ok: false, why: "stored", stored };
+		if (storedBound !== undefined && stored + inputBytes > storedBound) return { ok: false, why: "stored", stored };
 		const job = newJob(submission, now);
 		unit.payloads.setInput(unit.records.insert(job, inputBytes), input);
 		unit.notifyOthers({ kind: "queued", endpoint, id: job.id });
 		if (key && idempotency)
-			unit.idempotency.put(
-				key,
-				{ bodyHash: idempotency.bodyHash, job: job.id },
-				now + idempotency.keptMs,
-			);
+			unit.idempotency.put(key, { bodyHash: idempotency.bodyHash, job: job.id }, now + idempotency.keptMs);
 		return { ok: true, job };
 	},
 };

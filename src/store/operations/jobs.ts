@@ -11,10 +11,7 @@ import type { JobKey, UnitOfWork } from "./unit-of-work.ts";
 const readsJob = ({ endpoint, id }: JobKey) => ({ jobs: [{ endpoint, id }] });
 
 /** The row of a job with passed deadlines settled; undefined for an unknown or erased job. */
-export function current<Row extends JobRow>(
-	unit: UnitOfWork<Row>,
-	q: JobKey & { now: number },
-): Row | undefined {
+export function current<Row extends JobRow>(unit: UnitOfWork<Row>, q: JobKey & { now: number }): Row | undefined {
 	const found = unit.records.find(q);
 	const row = found && unit.transitions.pass(found, q.now);
 	return row?.job.erased ? undefined : row;
@@ -26,21 +23,12 @@ export function holds(row: JobRow, worker: string): boolean {
 }
 
 /** Whether the worker runs the job, or has run an attempt of it. */
-export function hadJob<Row extends JobRow>(
-	unit: UnitOfWork<Row>,
-	row: Row,
-	worker: string,
-): boolean {
+export function hadJob<Row extends JobRow>(unit: UnitOfWork<Row>, row: Row, worker: string): boolean {
 	return row.job.worker === worker || unit.attempts.includes(row, worker);
 }
 
-function moved<Row extends JobRow>(
-	row: Row,
-	applied: ReturnType<UnitOfWork<Row>["transitions"]["apply"]>,
-): MoveResult {
-	return applied
-		? { ok: true, job: applied.step.job }
-		: { ok: false, why: "state", state: row.job.state };
+function moved<Row extends JobRow>(row: Row, applied: ReturnType<UnitOfWork<Row>["transitions"]["apply"]>): MoveResult {
+	return applied ? { ok: true, job: applied.step.job } : { ok: false, why: "state", state: row.job.state };
 }
 
 export const report: SharedOperation<"jobs.report"> = {
@@ -77,24 +65,15 @@ export const move: SharedOperation<"jobs.move"> = {
 	kind: "write",
 	reads: readsJob,
 	follow: (_unit, { endpoint, on, queueBound, now }) =>
-		on === "retry" && queueBound !== undefined
-			? { waiting: { endpoint, now, most: queueBound } }
-			: undefined,
+		on === "retry" && queueBound !== undefined ? { waiting: { endpoint, now, most: queueBound } } : undefined,
 	apply(unit, { endpoint, id, on, attempt, over = false, queueBound, now }) {
 		const row = current(unit, { endpoint, id, now });
 		if (!row) return { ok: false, why: "missing" };
-		if (
-			on === "retry" &&
-			allowed(row.job.state, on) &&
-			isFull(unit, { endpoint, bound: queueBound, now })
-		)
+		if (on === "retry" && allowed(row.job.state, on) && isFull(unit, { endpoint, bound: queueBound, now }))
 			return { ok: false, why: "full" };
 		if ((on === "release" || on === "lose") && attempt !== row.job.attempt)
 			return { ok: false, why: "stale", state: row.job.state };
-		return moved(
-			row,
-			unit.transitions.apply(row, on === "lose" ? lossOf(row.job) : on, { now, over }),
-		);
+		return moved(row, unit.transitions.apply(row, on === "lose" ? lossOf(row.job) : on, { now, over }));
 	},
 };
 

@@ -15,9 +15,7 @@ export function fits({ job }: JobResult, { filter, erased }: Query<"jobs.list">)
 	if (job.erased && !erased) return false;
 	if (states && !states.includes(job.state)) return false;
 	if (worker !== undefined && job.worker !== worker) return false;
-	return (
-		(from === undefined || job.submittedAt >= from) && (to === undefined || job.submittedAt < to)
-	);
+	return (from === undefined || job.submittedAt >= from) && (to === undefined || job.submittedAt < to);
 }
 
 /**

@@ -1,14 +1,7 @@
 /** The type of an operation: the rows it reads, and its rule. */
 import type { JobRow } from "../row.ts";
 import type { Store } from "../contract/store.ts";
-import type {
-	JobKey,
-	KeyPlace,
-	RangeQuery,
-	ReadUnit,
-	UnitOfWork,
-	WorkerKey,
-} from "./unit-of-work.ts";
+import type { JobKey, KeyPlace, RangeQuery, ReadUnit, UnitOfWork, WorkerKey } from "./unit-of-work.ts";
 
 /** A group of the contract. */
 export type Group =
@@ -28,10 +21,7 @@ export type Group =
 	| "time";
 
 /** A method of the contract as `group.method`. */
-export type OpName =
-	| { [G in Group]: `${G}.${keyof Store[G] & string}` }[Group]
-	| "identity"
-	| "ping";
+export type OpName = { [G in Group]: `${G}.${keyof Store[G] & string}` }[Group] | "identity" | "ping";
 
 /** A method of the contract by its name. */
 export type MethodOf<N extends OpName> = N extends `${infer G extends Group}.${infer M}`
@@ -44,8 +34,7 @@ export type MethodOf<N extends OpName> = N extends `${infer G extends Group}.${i
 
 /** Query and answer of an operation. */
 export type Query<N extends OpName> = MethodOf<N> extends (q: infer Q) => unknown ? Q : undefined;
-export type Answer<N extends OpName> =
-	MethodOf<N> extends (...q: never[]) => Promise<infer A> ? A : never;
+export type Answer<N extends OpName> = MethodOf<N> extends (...q: never[]) => Promise<infer A> ? A : never;
 
 /** How a dialect runs an operation, synchronously. */
 export type Handler<N extends OpName> = (q: Query<N>) => Answer<N>;

@@ -55,8 +55,7 @@ export function removal(
 	const key = keys.find((each) => each.id === id);
 	if (!key) return "missing";
 	const holders = keys.filter(
-		({ scopes, expiresAt = Infinity }) =>
-			keep !== undefined && scopes.includes(keep) && expiresAt > now,
+		({ scopes, expiresAt = Infinity }) => keep !== undefined && scopes.includes(keep) && expiresAt > now,
 	);
 	return holders.length === 1 && holders[0] === key ? "last" : "removed";
 }
@@ -73,10 +72,7 @@ export function withoutNumber(delivery: NumberedDelivery): DeliveryRow {
 }
 
 /** A pending delivery after a try. */
-export function recordTry<Row extends DeliveryRow>(
-	row: Row,
-	{ tried, state, dueAt }: Query<"webhooks.tried">,
-): Row {
+export function recordTry<Row extends DeliveryRow>(row: Row, { tried, state, dueAt }: Query<"webhooks.tried">): Row {
 	return {
 		...row,
 		state,

@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Operation, OpName } from "./operation.ts";
 import { insert } from "./insert.ts";
-import { isRead, memberOf, OP_NAMES, OPERATIONS, storeOf } from "./table.ts";
-import type { AllDialectHandlers } from "./table.ts";
+import { type AllDialectHandlers, isRead, memberOf, OP_NAMES, OPERATIONS, storeOf } from "./table.ts";
 
 describe("operations", () => {
 	it("an operation that is missing from the table, or is in no contract, does not compile", () => {
@@ -30,9 +29,7 @@ describe("operations", () => {
 	it("a store has a method for each operation, and nothing else", () => {
 		const store = storeOf((name) => async () => name);
 		const found = Object.entries(store).flatMap(([group, methods]) =>
-			typeof methods === "function"
-				? [group]
-				: Object.keys(methods).map((method) => `${group}.${method}`),
+			typeof methods === "function" ? [group] : Object.keys(methods).map((method) => `${group}.${method}`),
 		);
 		expect(found.toSorted()).toEqual(OP_NAMES.toSorted());
 	});

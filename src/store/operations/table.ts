@@ -7,8 +7,15 @@ import type { JsonText } from "../../core/json/json-text.ts";
 import * as chunks from "./chunks.ts";
 import { insert } from "./insert.ts";
 import * as jobs from "./jobs.ts";
-import { perDialect } from "./operation.ts";
-import type { Group, Handler, MethodOf, Operation, OpName, Query } from "./operation.ts";
+import {
+	type Group,
+	type Handler,
+	type MethodOf,
+	type Operation,
+	type OpName,
+	perDialect,
+	type Query,
+} from "./operation.ts";
 import * as secrets from "./secrets.ts";
 import type { Store } from "../contract/store.ts";
 import * as workers from "./workers.ts";

@@ -20,11 +20,7 @@ function held<Row extends JobRow>(unit: UnitOfWork<Row>, q: WorkerKey & { now: n
 function takeBack<Row extends JobRow>(
 	unit: UnitOfWork<Row>,
 	rows: readonly Row[],
-	{
-		over,
-		now,
-		workerEnd,
-	}: { over: readonly string[]; now: number; workerEnd?: string | undefined },
+	{ over, now, workerEnd }: { over: readonly string[]; now: number; workerEnd?: string | undefined },
 ): AttemptReconciliation {
 	const lost = unit.transitions.takeBack(rows, { now, over: true, workerEnd });
 	return {
@@ -42,11 +38,7 @@ export const ping: SharedOperation<"workers.ping"> = {
 		const over: string[] = [];
 		// Old attempts first: those that this ping ends have already ended or were just named.
 		for (const { row, past } of unit.attempts.openOf({ endpoint, worker })) {
-			const missed = names.has(row.job.id)
-				? 0
-				: past.startedAt < handedBefore
-					? past.missed + 1
-					: past.missed;
+			const missed = names.has(row.job.id) ? 0 : past.startedAt < handedBefore ? past.missed + 1 : past.missed;
 			if (missed >= MISSED_PINGS) {
 				unit.attempts.close(row, past);
 				over.push(row.job.id);

@@ -11,9 +11,7 @@ const APPEND = statement("INSERT INTO audit (at, entry, key_id, action) VALUES (
 const SELECT = new Map(
 	["", "key_id = $3 AND ", "action = $3 AND ", "key_id = $3 AND action = $4 AND "].map((where) => [
 		where,
-		statement(
-			`SELECT number, entry FROM audit WHERE ${where}number < $1 ORDER BY number DESC LIMIT $2`,
-		),
+		statement(`SELECT number, entry FROM audit WHERE ${where}number < $1 ORDER BY number DESC LIMIT $2`),
 	]),
 );
 const EXPIRE = statement(

@@ -8,12 +8,10 @@ import type { Clock } from "../../clock.ts";
 import type { Job } from "../../core/job.ts";
 import type { Answer, Operation, Query, Reads } from "../operations/operation.ts";
 import { sizeOf } from "../../core/json/json-text.ts";
-import { OPERATIONS, weightOf } from "../operations/table.ts";
-import type { SharedWriteName } from "../operations/table.ts";
+import { OPERATIONS, type SharedWriteName, weightOf } from "../operations/table.ts";
 import { StoreUnavailable } from "../contract/store.ts";
 import type { Claim } from "../contract/jobs.ts";
-import { openClaims } from "./claim.ts";
-import type { ClaimQuery } from "./claim.ts";
+import { type ClaimQuery, openClaims } from "./claim.ts";
 import { faultOf, isLockTimeout, OutcomeUnknown } from "./connection/errors.ts";
 import type { Database } from "./connection/database.ts";
 import { lockedTable } from "./connection/table-locks.ts";
@@ -23,8 +21,7 @@ import type { ServerMemory, UnitOfWork } from "./rows/unit-of-work.ts";
 import { transaction } from "./connection/transaction.ts";
 import { addReads, emptyReadSet, loadFollowUp, loadRows } from "./rows/read-set.ts";
 import { unstorable } from "./rows/storable.ts";
-import { runUnitOfWork } from "./rows/run-unit-of-work.ts";
-import type { Hints } from "./rows/run-unit-of-work.ts";
+import { type Hints, runUnitOfWork } from "./rows/run-unit-of-work.ts";
 
 /** Most operations per transaction, and most payload characters. */
 const MOST_OPS = 512;
@@ -53,9 +50,7 @@ export interface Batches {
 
 function readsOf(name: BatchedName, q: unknown): Reads {
 	const operation = OPERATIONS[name] as Operation<SharedWriteName>;
-	return operation.apply
-		? operation.reads(q as never)
-		: { endpoints: [(q as Query<"jobs.claim">).endpoint] };
+	return operation.apply ? operation.reads(q as never) : { endpoints: [(q as Query<"jobs.claim">).endpoint] };
 }
 
 function endpointOf({ name, q }: Waiter): string {
@@ -96,8 +91,7 @@ export function openBatches({
 			),
 		];
 		const claims = openClaims(unit);
-		const queriesOf = (places: readonly number[]): ClaimQuery[] =>
-			places.map((at) => ops[at]!.q as ClaimQuery);
+		const queriesOf = (places: readonly number[]): ClaimQuery[] => places.map((at) => ops[at]!.q as ClaimQuery);
 		// Sent together; each sees what the locks before it protect.
 		await Promise.all([
 			queues.read(reads.endpoints, reads.now),
@@ -138,9 +132,7 @@ export function openBatches({
 				lostClaims.add({
 					marker: error.marker,
 					jobs: ops.flatMap(({ name }, at) =>
-						OPERATIONS[name].kind === "claim"
-							? (answers[at] as Claim).jobs.map(({ job }) => job)
-							: [],
+						OPERATIONS[name].kind === "claim" ? (answers[at] as Claim).jobs.map(({ job }) => job) : [],
 					),
 				});
 			throw error;
@@ -169,8 +161,7 @@ export function openBatches({
 				if (!whole && lockMs === undefined) return await runApart(ops);
 				if (!whole) blocked.add(endpointOf(ops[0]!));
 				fault = whole ?? fault;
-			} else if (ops.length > 1 && !(fault instanceof StoreUnavailable))
-				return await runHalves(ops, lockMs);
+			} else if (ops.length > 1 && !(fault instanceof StoreUnavailable)) return await runHalves(ops, lockMs);
 			for (const { reject } of ops) reject(fault);
 			return false;
 		}
@@ -206,10 +197,7 @@ export function openBatches({
 		const fit = waiting.findIndex(
 			({ name, q }, at) =>
 				at > 0 &&
-				(alone ||
-					name === "jobs.purge" ||
-					at >= MOST_OPS ||
-					(weight += weightOf(name, q, sizeOf)) > MOST_WEIGHT),
+				(alone || name === "jobs.purge" || at >= MOST_OPS || (weight += weightOf(name, q, sizeOf)) > MOST_WEIGHT),
 		);
 		return waiting.splice(0, fit < 0 ? waiting.length : fit);
 	}
@@ -227,8 +215,7 @@ export function openBatches({
 		return new Promise<Answer<N>>((resolve, reject) => {
 			if (closed) return reject(new StoreUnavailable("closed", "The store is closed."));
 			const member = unstorable(q);
-			if (member !== undefined)
-				return reject(new Error(`PostgreSQL cannot store U+0000, which ${member} contains.`));
+			if (member !== undefined) return reject(new Error(`PostgreSQL cannot store U+0000, which ${member} contains.`));
 			waiting.push({
 				name,
 				q,

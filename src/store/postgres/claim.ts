@@ -2,20 +2,16 @@
  * Claims waiting jobs: decides which job runs next. All claims of a transaction on one endpoint are
  * answered together.
  */
-import { sizeOf } from "../../core/json/json-text.ts";
-import type { JsonText } from "../../core/json/json-text.ts";
-import { offer, pendingClaim } from "../operations/claim.ts";
-import type { ClaimParts, PendingClaim } from "../operations/claim.ts";
+import { type JsonText, sizeOf } from "../../core/json/json-text.ts";
+import { type ClaimParts, offer, pendingClaim, type PendingClaim } from "../operations/claim.ts";
 import type { Query } from "../operations/operation.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { Claim } from "../contract/jobs.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import { earlier } from "./rows/rank-allocator.ts";
 import { COLUMNS } from "./rows/job-records.ts";
-import { isPurged } from "./rows/row.ts";
-import type { Queue, Row } from "./rows/row.ts";
-import { statement } from "./connection/statement.ts";
-import type { Answer } from "./connection/statement.ts";
+import { isPurged, type Queue, type Row } from "./rows/row.ts";
+import { type Answer, statement } from "./connection/statement.ts";
 import type { QueueMemory } from "./rows/queues.ts";
 
 export type ClaimQuery = Query<"jobs.claim">;
@@ -67,16 +63,7 @@ interface Ahead {
 	answer: Promise<Answer>;
 }
 
-export function openClaims({
-	run,
-	queues,
-	records,
-	attempts,
-	payloads,
-	transitions,
-	due,
-	server,
-}: UnitOfWork) {
+export function openClaims({ run, queues, records, attempts, payloads, transitions, due, server }: UnitOfWork) {
 	const sizes = new Map<string, number>();
 	const ahead = new Map<string, Ahead>();
 
@@ -107,14 +94,9 @@ export function openClaims({
 		return same ? await page.answer : undefined;
 	}
 
-	async function page(
-		queue: Queue,
-		stretch: Stretch,
-		q: { now: number; limit: number },
-	): Promise<Row[]> {
+	async function page(queue: Queue, stretch: Stretch, q: { now: number; limit: number }): Promise<Row[]> {
 		const { rows } =
-			(await early(queue, stretch, q)) ??
-			(await ask(queue.endpoint, stretch, { ...q, epoch: queue.epoch }));
+			(await early(queue, stretch, q)) ?? (await ask(queue.endpoint, stretch, { ...q, epoch: queue.epoch }));
 		return rows.map(([size, input, ...values]) => {
 			const row = records.take(values);
 			sizes.set(row.key, Number(size));
@@ -145,8 +127,7 @@ export function openClaims({
 		return false;
 	}
 
-	const opened = (asked: readonly ClaimQuery[]): Open[] =>
-		asked.map((q) => pendingClaim<Row, number>(q));
+	const opened = (asked: readonly ClaimQuery[]): Open[] => asked.map((q) => pendingClaim<Row, number>(q));
 	const latest = (asked: readonly ClaimQuery[]): number => Math.max(...asked.map(({ now }) => now));
 	const wanted = (claims: readonly Open[]): number =>
 		claims.reduce((sum, { q, jobs, full }) => sum + (full ? 0 : q.limit - jobs.length), 0);
@@ -166,15 +147,10 @@ export function openClaims({
 		let allHanded = true;
 		let own = records
 			.waiting(queue)
-			.filter(
-				({ job, rank }) =>
-					job.lowPriority === stretch.low && rank > stretch.after && rank < stretch.before,
-			);
+			.filter(({ job, rank }) => job.lowPriority === stretch.low && rank > stretch.after && rank < stretch.before);
 		while (wanted(claims) > 0) {
 			const limit = wanted(claims);
-			const stored = q.stored
-				? await page(queue, { ...stretch, after }, { now: q.now, limit })
-				: [];
+			const stored = q.stored ? await page(queue, { ...stretch, after }, { now: q.now, limit }) : [];
 			after = stored.at(-1)?.rank ?? after;
 			const found = new Map([...stored, ...own].map((row) => [row.key, row]));
 			own = [];
@@ -190,23 +166,16 @@ export function openClaims({
 	}
 
 	/** Searches a queue as far as the claims need. */
-	async function search(
-		queue: Queue,
-		memory: QueueMemory,
-		claims: readonly Open[],
-		now: number,
-	): Promise<void> {
+	async function search(queue: Queue, memory: QueueMemory, claims: readonly Open[], now: number): Promise<void> {
 		const stored = (): number => queue.counts.inQueue - records.waiting(queue).length;
 		const since = now < memory.searchedAt ? Infinity : now - memory.searchedAt;
 		const back: Stretch = { low: false, after: queue.purgedTo, before: LAST };
 		const anyway = since >= SEARCH_ANYWAY_MS;
 		if (stored() > 0 && since < SEARCH_MS) {
-			const { handedTo } = await fill(
-				queue,
-				{ ...back, after: Math.max(memory.claimedTo, back.after) },
-				claims,
-				{ now, stored: true },
-			);
+			const { handedTo } = await fill(queue, { ...back, after: Math.max(memory.claimedTo, back.after) }, claims, {
+				now,
+				stored: true,
+			});
 			memory.claimedTo = Math.max(memory.claimedTo, handedTo);
 			if (wanted(claims) === 0) return;
 		}
@@ -220,9 +189,7 @@ export function openClaims({
 			stored: true,
 		});
 		const all = now < memory.searchedAllAt || now - memory.searchedAllAt >= SEARCH_ALL_MS;
-		const after = all
-			? back.after
-			: Math.max(back.after, earlier(memory.claimedTo, SEARCH_BACK_MS));
+		const after = all ? back.after : Math.max(back.after, earlier(memory.claimedTo, SEARCH_BACK_MS));
 		const { handedTo } = await fill(queue, { ...back, after }, claims, { now, stored: true });
 		// After an empty search the remembered rank stays.
 		memory.claimedTo = handedTo > after ? handedTo : Math.max(after, memory.claimedTo);
@@ -261,11 +228,8 @@ export function openClaims({
 			queues.onUndo(() => server.queueMemories.forgetOne(endpoint));
 			await search(queue, memory, claims, now);
 			const rows = claims.flatMap(({ jobs }) => jobs.map(({ row }) => row));
-			const inputs = await payloads.inputs(
-				rows.filter((row) => payloads.inputAtHand(row) === undefined),
-			);
-			const inputOf = (row: Row): JsonText =>
-				payloads.inputAtHand(row) ?? inputs.get(row.key) ?? "null";
+			const inputs = await payloads.inputs(rows.filter((row) => payloads.inputAtHand(row) === undefined));
+			const inputOf = (row: Row): JsonText => payloads.inputAtHand(row) ?? inputs.get(row.key) ?? "null";
 			return claims.map(({ jobs, fenced }) => ({
 				jobs: jobs
 					.filter(({ row }) => row.job.state === RUNNING)

@@ -103,10 +103,7 @@ describe("D24, D34: signs of life", () => {
 	});
 
 	it("of two starts under one id the later one counts, with all that the earlier one led", async () => {
-		const [one, again] = [
-			server({ id: "twice", run: "early" }),
-			server({ id: "twice", run: "late" }),
-		];
+		const [one, again] = [server({ id: "twice", run: "early" }), server({ id: "twice", run: "late" })];
 		await one.beat(T0, { first: true });
 		await one.lead(["twice-1"]);
 		expect((await again.beat(T0 + 1, { first: true }))!.leases).toContainEqual({
@@ -134,9 +131,7 @@ describe("D28, D34: leases", () => {
 		const pair = [server(), server({ at: second.cluster! })];
 		for (const each of pair) await each.beat(T0, { first: true });
 		const names = Array.from({ length: 200 }, (_, n) => `b${n}`);
-		const [one, two] = await Promise.all(
-			pair.map((each, n) => each.lead(n === 0 ? names : names.toReversed())),
-		);
+		const [one, two] = await Promise.all(pair.map((each, n) => each.lead(n === 0 ? names : names.toReversed())));
 		expect([...one!, ...two!].toSorted()).toEqual(names.toSorted());
 	});
 
@@ -242,19 +237,14 @@ describe("looks", () => {
 		const { versions } = cluster;
 		let last = await versions();
 		expect(await versions()).toEqual(last);
-		const differs = async (
-			what: keyof typeof last,
-			change: () => Promise<unknown>,
-		): Promise<void> => {
+		const differs = async (what: keyof typeof last, change: () => Promise<unknown>): Promise<void> => {
 			await change();
 			const now = await versions();
 			expect(now[what]).not.toBe(last[what]);
 			last = now;
 		};
 		await differs("endpoints", () => first.endpoints.put({ id: "v", settings: "{}", now: T0 }));
-		await differs("endpoints", () =>
-			first.endpoints.put({ id: "v", settings: '{"name":"V"}', now: T0 }),
-		);
+		await differs("endpoints", () => first.endpoints.put({ id: "v", settings: '{"name":"V"}', now: T0 }));
 		await differs("endpoints", () => first.endpoints.pause({ id: "v", paused: true }));
 		await differs("endpoints", () => first.endpoints.remove({ id: "v" }));
 		await differs("endpoints", () => first.endpoints.forget({ id: "v", now: T0 }));
@@ -270,9 +260,7 @@ describe("looks", () => {
 		await first.sessions.used({ id: session.row.id, now: T0 + 9, address: "" });
 		expect(await versions()).toEqual(last);
 		await differs("access", () => first.sessions.remove(session.row));
-		await differs("access", () =>
-			first.tokens.put({ hash: "t", endpoint: "v", worker: "w", createdAt: T0 }),
-		);
+		await differs("access", () => first.tokens.put({ hash: "t", endpoint: "v", worker: "w", createdAt: T0 }));
 		await differs("access", () => first.tokens.remove({ worker: "w" }));
 	});
 

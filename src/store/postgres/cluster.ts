@@ -7,8 +7,7 @@ import type { Running } from "../contract/jobs.ts";
 import type { Signal } from "../contract/store.ts";
 import { stepFrom } from "../table-rows.ts";
 import { numbers, texts } from "./connection/arrays.ts";
-import type { Runner } from "./connection/statement.ts";
-import { statement } from "./connection/statement.ts";
+import { type Runner, statement } from "./connection/statement.ts";
 
 // `note_number` starts at a time, so that a new row never repeats an earlier number.
 const BEAT = statement(`
@@ -71,11 +70,7 @@ export function openCluster({
 	notifyOthers: (signal: Signal) => void;
 }): ClusterStore {
 	async function alive(now: number, known: ReadonlyMap<string, number>): Promise<ServerRow[]> {
-		const { rows } = await run(ALIVE, [
-			now,
-			texts([...known.keys()]),
-			numbers([...known.values()]),
-		]);
+		const { rows } = await run(ALIVE, [now, texts([...known.keys()]), numbers([...known.values()])]);
 		return rows.map(([id, url, startedAt, aliveUntil, noteNumber, note]) => ({
 			id: String(id),
 			url: String(url),
@@ -93,12 +88,7 @@ export function openCluster({
 			const sent = run(BEAT, [server, start, url, startedAt, now + aliveMs, note ?? null, first]);
 			const buried = bury ? run(REMOVE_EXPIRED, [now, server]) : undefined;
 			// Sent together, run in this order.
-			const [beat, servers, leases] = await Promise.all([
-				sent,
-				alive(now, known),
-				run(LEASES),
-				buried,
-			]);
+			const [beat, servers, leases] = await Promise.all([sent, alive(now, known), run(LEASES), buried]);
 			const made = beat.rows[0]?.[0];
 			if (made === undefined) return undefined;
 			if (made === true || first) notifyOthers({ kind: "servers" });

@@ -21,9 +21,7 @@ const COUNTS = statement(
 const PENDING = statement(
 	"SELECT 1 FROM deliveries WHERE state <> 'delivered' AND state = 'pending' AND endpoint = $1 LIMIT 1",
 );
-const FORGET_TOTALS = statement(
-	"UPDATE queue_counts SET completed = 0, failed = 0, retried = 0 WHERE endpoint = $1",
-);
+const FORGET_TOTALS = statement("UPDATE queue_counts SET completed = 0, failed = 0, retried = 0 WHERE endpoint = $1");
 const FORGET_TOKENS = statement("DELETE FROM tokens WHERE endpoint = $1");
 const FORGET_WORKERS = statement("DELETE FROM ended_workers WHERE endpoint = $1");
 const FORGET_METRICS = statement("DELETE FROM metrics WHERE endpoint = $1");
@@ -45,10 +43,7 @@ export function openEndpoints({
 	const { read, write } = database;
 
 	/** Runs a change; false when there was nothing to change. */
-	async function change(
-		asked: typeof PAUSE,
-		values: readonly (string | number | boolean | null)[],
-	): Promise<boolean> {
+	async function change(asked: typeof PAUSE, values: readonly (string | number | boolean | null)[]): Promise<boolean> {
 		const { count } = await write((run) => run.run(asked, values));
 		if (count > 0) notifyOthers({ kind: "endpoints" });
 		return count > 0;
@@ -74,12 +69,8 @@ export function openEndpoints({
 			const outcome = await write(async ({ run }) => {
 				const removing = (await run(KNOWN, [id])).rows[0]?.[0];
 				if (removing === undefined) return "missing";
-				const live = (await run(COUNTS, [id])).rows.reduce(
-					(sum, [count]) => sum + Number(count),
-					0,
-				);
-				if (removing !== true || live > 0 || (await run(PENDING, [id])).rows.length > 0)
-					return "kept";
+				const live = (await run(COUNTS, [id])).rows.reduce((sum, [count]) => sum + Number(count), 0);
+				if (removing !== true || live > 0 || (await run(PENDING, [id])).rows.length > 0) return "kept";
 				// The rows stay for the records of its jobs.
 				await run(FORGET_TOTALS, [id]);
 				await run(FORGET_TOKENS, [id]);
@@ -88,8 +79,7 @@ export function openEndpoints({
 				await run(FORGET, [id]);
 				return "removed";
 			});
-			if (outcome === "removed")
-				for (const kind of ["endpoints", "access"] as const) notifyOthers({ kind });
+			if (outcome === "removed") for (const kind of ["endpoints", "access"] as const) notifyOthers({ kind });
 			return outcome !== "kept";
 		},
 	};

@@ -4,9 +4,7 @@ import type { Database } from "./connection/database.ts";
 import { statement } from "./connection/statement.ts";
 
 const NAMES = statement("SELECT name FROM drained_hosts ORDER BY name");
-const ADD = statement(
-	"INSERT INTO drained_hosts (name, since) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
-);
+const ADD = statement("INSERT INTO drained_hosts (name, since) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING");
 const REMOVE = statement("DELETE FROM drained_hosts WHERE name = $1");
 
 export function openHosts({ database: { read, write } }: { database: Database }): HostStore {

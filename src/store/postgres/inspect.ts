@@ -2,8 +2,7 @@
 import type { Clock } from "../../clock.ts";
 import { addressOf } from "./connection/database.ts";
 import { pendingMigrations } from "./schema.ts";
-import { connected, usable } from "./connection/setup.ts";
-import type { Setup } from "./connection/setup.ts";
+import { connected, type Setup, usable } from "./connection/setup.ts";
 
 /** Times are ms. */
 export interface Inspection {
@@ -57,9 +56,7 @@ export async function inspect({ url, clock }: { url: string; clock: Clock }): Pr
 	const pending = (await pendingMigrations({ url })).map(({ name }) => name);
 	return await connected(url, async (database) => {
 		const { version } = await usable(database);
-		const [settings] = (await database.ask<Inspection["settings"]>(SETTINGS)) as [
-			Inspection["settings"],
-		];
+		const [settings] = (await database.ask<Inspection["settings"]>(SETTINGS)) as [Inspection["settings"]];
 		const [standbys] = (await database.ask<Standbys>(STANDBYS)) as [Standbys];
 		const asked = clock.now();
 		const [there] = (await database.ask<{ ms: string }>(

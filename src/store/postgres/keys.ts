@@ -8,8 +8,7 @@ import type { KeyRow, KeyStore } from "../contract/keys.ts";
 import type { Signal } from "../contract/store.ts";
 import type { TokenStore } from "../contract/workers.ts";
 import type { Database } from "./connection/database.ts";
-import { statement } from "./connection/statement.ts";
-import type { Value } from "./connection/statement.ts";
+import { statement, type Value } from "./connection/statement.ts";
 import { isStorable } from "./rows/storable.ts";
 
 // One transaction at a time adds or removes keys: both depend on the existing ones.
@@ -82,8 +81,7 @@ export function openKeys({
 			const outcome = await write(async ({ run }) => {
 				await run(ALONE);
 				const found = removal((await run(ALL)).rows.map(named), q);
-				if (found === "removed")
-					for (const each of [REMOVE, REMOVE_SESSIONS]) await run(each, [id]);
+				if (found === "removed") for (const each of [REMOVE, REMOVE_SESSIONS]) await run(each, [id]);
 				return found;
 			});
 			if (outcome === "removed") notifyOthers({ kind: "access" });

@@ -7,11 +7,9 @@ import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgres } from "../../../test/support/postgres.ts";
 import { systemClock } from "../../clock.ts";
-import { rateWindow, WINDOW_MS } from "../../core/rate-window.ts";
-import type { RateWindow } from "../../core/rate-window.ts";
+import { rateWindow, type RateWindow, WINDOW_MS } from "../../core/rate-window.ts";
 import type { LimitAnswer, LimitAsk, LimitStore } from "../contract/limits.ts";
-import { openConnection } from "./connection/connection.ts";
-import type { Connection } from "./connection/connection.ts";
+import { type Connection, openConnection } from "./connection/connection.ts";
 import { addressOf } from "./connection/database.ts";
 import { openLimits } from "./limits.ts";
 import { timeoutRunner } from "./connection/timeouts.ts";
@@ -71,8 +69,7 @@ async function take({ server = 0, now = T0, ...ask }: Taken): Promise<LimitAnswe
 
 async function rowsOf(table: string, endpoint: string): Promise<number> {
 	return Number(
-		(await admin.query(`SELECT count(*) AS rows FROM ${table} WHERE endpoint = $1`, [endpoint]))
-			.rows[0].rows,
+		(await admin.query(`SELECT count(*) AS rows FROM ${table} WHERE endpoint = $1`, [endpoint])).rows[0].rows,
 	);
 }
 
@@ -105,17 +102,12 @@ function model() {
 			used: times.length,
 			oldest: times[0],
 			freeAt:
-				times.length < per10s
-					? undefined
-					: per10s === 0
-						? now + WINDOW_MS
-						: times[times.length - per10s]! + WINDOW_MS,
+				times.length < per10s ? undefined : per10s === 0 ? now + WINDOW_MS : times[times.length - per10s]! + WINDOW_MS,
 		};
 	};
 }
 
-const limit = (max: number): fc.Arbitrary<number | undefined> =>
-	fc.option(fc.nat(max), { nil: undefined, freq: 4 });
+const limit = (max: number): fc.Arbitrary<number | undefined> => fc.option(fc.nat(max), { nil: undefined, freq: 4 });
 const step = fc.record({
 	server: fc.nat(2),
 	wait: fc.oneof(fc.nat(3), fc.nat(4000)),
@@ -153,10 +145,7 @@ describe("take", () => {
 	});
 
 	/** What one server without PostgreSQL does (`engine/limits/admission.ts`), request by request. */
-	function byCore(
-		window: RateWindow,
-		q: { now: number; per10s: number; count: number },
-	): LimitAnswer {
+	function byCore(window: RateWindow, q: { now: number; per10s: number; count: number }): LimitAnswer {
 		const { now, per10s, count } = q;
 		let granted = 0;
 		for (; granted < count && window.used(now) < per10s; granted += 1) window.add(now);
@@ -174,11 +163,7 @@ describe("take", () => {
 		const request = fc.record({
 			server: fc.nat(2),
 			// Often exactly at the end of a window, or within one millisecond.
-			wait: fc.oneof(
-				fc.nat(2),
-				fc.nat(4000),
-				fc.constantFrom(WINDOW_MS - 1, WINDOW_MS, WINDOW_MS + 1),
-			),
+			wait: fc.oneof(fc.nat(2), fc.nat(4000), fc.constantFrom(WINDOW_MS - 1, WINDOW_MS, WINDOW_MS + 1)),
 			count: fc.integer({ min: 1, max: 6 }),
 			per10s: fc.option(fc.nat(12), { freq: 3, nil: undefined }),
 		});
@@ -191,9 +176,7 @@ describe("take", () => {
 				for (const { server, wait, count, ...change } of requests) {
 					now += wait;
 					per10s = change.per10s ?? per10s;
-					expect(await take({ endpoint, server, now, count, per10s })).toEqual(
-						byCore(window, { now, per10s, count }),
-					);
+					expect(await take({ endpoint, server, now, count, per10s })).toEqual(byCore(window, { now, per10s, count }));
 				}
 			}),
 			{ numRuns: 100 },
@@ -314,20 +297,16 @@ describe("what is kept", () => {
 			await rowsOf("limit_places", endpoint),
 		]).toEqual([1, 1, 0]);
 		await stores[1]!.forget({ windowMs: WINDOW_MS, now: later + WINDOW_MS });
-		expect([
-			await rowsOf("limit_times", endpoint),
-			await rowsOf("limit_budgets", endpoint),
-		]).toEqual([0, 0]);
+		expect([await rowsOf("limit_times", endpoint), await rowsOf("limit_budgets", endpoint)]).toEqual([0, 0]);
 	});
 
 	it("D24: what is being counted is not removed, and no caller waits for it", async () => {
 		const [busy, idle] = [fresh(), fresh()];
 		for (const endpoint of [busy, idle]) await take({ endpoint, per10s: 9, concurrent: 9 });
 		await admin.query("BEGIN");
-		await admin.query(
-			"SELECT FROM limit_budgets JOIN limit_places USING (endpoint) WHERE endpoint = $1 FOR UPDATE",
-			[busy],
-		);
+		await admin.query("SELECT FROM limit_budgets JOIN limit_places USING (endpoint) WHERE endpoint = $1 FOR UPDATE", [
+			busy,
+		]);
 		await stores[0]!.forget({ windowMs: WINDOW_MS, now: T0 + 2 * WINDOW_MS });
 		await admin.query("COMMIT");
 		for (const table of ["limit_budgets", "limit_times", "limit_places"])

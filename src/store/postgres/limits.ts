@@ -1,8 +1,7 @@
 /** Request limits across all servers (D24): one statement per call, not flushed to disk. */
 import type { LimitAnswer, LimitAsk, LimitStore } from "../contract/limits.ts";
 import { numbers, texts } from "./connection/arrays.ts";
-import { statement } from "./connection/statement.ts";
-import type { Runner, Value } from "./connection/statement.ts";
+import { type Runner, statement, type Value } from "./connection/statement.ts";
 
 const TAKE = statement(
 	`SELECT granted, used, oldest, free_at FROM take_limits($1, $2, $3, $4,
@@ -32,9 +31,7 @@ export function openLimits({ run: { run } }: { run: Runner }): LimitStore {
 	return {
 		async take({ server, asks, windowMs, aliveMs, now }) {
 			// Fixed lock order: prevents deadlocks.
-			const sorted = asks
-				.map((ask, index) => ({ ask, index }))
-				.toSorted((a, b) => order(a.ask, b.ask));
+			const sorted = asks.map((ask, index) => ({ ask, index })).toSorted((a, b) => order(a.ask, b.ask));
 			const column = <T>(of: (ask: LimitAsk) => T): T[] => sorted.map(({ ask }) => of(ask));
 			const { rows } = await run(TAKE, [
 				server,

@@ -17,10 +17,8 @@ import { fits, MOST_CHARACTERS, searchableSql, STRIDE } from "../operations/list
 import type { Answer, Query } from "../operations/operation.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { Database } from "./connection/database.ts";
-import { VIEWS, readModelColumns, readModelFrom } from "./rows/read-model.ts";
-import type { ReadModelRow } from "./rows/read-model.ts";
-import { statement } from "./connection/statement.ts";
-import type { Statement } from "./connection/statement.ts";
+import { readModelColumns, readModelFrom, type ReadModelRow, VIEWS } from "./rows/read-model.ts";
+import { statement, type Statement } from "./connection/statement.ts";
 import type { Sweeps } from "./sweeps.ts";
 
 type ListQuery = Query<"jobs.list">;
@@ -107,9 +105,7 @@ function statementsOf(form: Form): Record<"all" | "ended" | "running" | "live", 
 	};
 }
 
-const LIVE_COUNT = statement(
-	"SELECT sum(in_queue + in_progress)::int8 FROM queue_counts WHERE endpoint = $1",
-);
+const LIVE_COUNT = statement("SELECT sum(in_queue + in_progress)::int8 FROM queue_counts WHERE endpoint = $1");
 
 /** How many of the newest rows there are, and how many of them match. */
 function counting(where: string): Statement {
@@ -171,10 +167,8 @@ export function openList({
 		const { states } = q.filter;
 		const { search } = q;
 		const needle = search === undefined ? [] : [searchable(search)];
-		const statements =
-			search !== undefined ? SEARCH_STATEMENTS : q.heads ? HEAD_STATEMENTS : PLAIN_STATEMENTS;
-		if (states?.every((state) => state === RUNNING))
-			return [walk(statements.running, q, from, ...needle)];
+		const statements = search !== undefined ? SEARCH_STATEMENTS : q.heads ? HEAD_STATEMENTS : PLAIN_STATEMENTS;
+		if (states?.every((state) => state === RUNNING)) return [walk(statements.running, q, from, ...needle)];
 		if (states?.every((state) => !isFinal(state)) && search === undefined) {
 			const count = Number((await read.run(LIVE_COUNT, [q.endpoint])).rows[0]?.[0] ?? 0);
 			if (count <= STRIDE) return [walk(statements.live, q, from)];

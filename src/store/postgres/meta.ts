@@ -1,7 +1,6 @@
 /** The store's identity, the check of its encryption key, and the trial write of `ping`. */
 import { randomUUID } from "node:crypto";
-import { CHECK_NAME } from "../key-check.ts";
-import type { CheckKey } from "../key-check.ts";
+import { CHECK_NAME, type CheckKey } from "../key-check.ts";
 import type { Store } from "../contract/store.ts";
 import type { Database } from "./connection/database.ts";
 import { statement } from "./connection/statement.ts";
@@ -9,9 +8,7 @@ import { statement } from "./connection/statement.ts";
 /** Bytes of a trial write: more than a page, since values of `meta` are not compressed. */
 const TRIAL_BYTES = 16_384;
 
-const KEEP = statement(
-	"INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
-);
+const KEEP = statement("INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING");
 const KEPT = statement("SELECT value FROM meta WHERE name = $1");
 const FILL = statement("INSERT INTO meta (name, value) VALUES ($1, $2)");
 const EMPTY = statement("DELETE FROM meta WHERE name = $1");
@@ -40,8 +37,7 @@ export async function openMeta({
 		const check = stored === undefined ? undefined : String(stored);
 		const own = checkKey({ identity, check, encrypted: [] });
 		// Another server that starts at the same time may have stored that of another key.
-		if (check === undefined)
-			checkKey({ identity, check: await keep(CHECK_NAME, own), encrypted: [] });
+		if (check === undefined) checkKey({ identity, check: await keep(CHECK_NAME, own), encrypted: [] });
 	}
 
 	return {

@@ -44,7 +44,6 @@ export function openMetrics({ database: { read, write } }: { database: Database 
 			return rows.map(metricsFrom);
 		},
 
-		expire: async ({ step, before, limit }) =>
-			(await write((run) => run.run(EXPIRE, [step, before, limit]))).count,
+		expire: async ({ step, before, limit }) => (await write((run) => run.run(EXPIRE, [step, before, limit]))).count,
 	};
 }

@@ -2,14 +2,18 @@
 import { randomInt } from "node:crypto";
 import type { Clock } from "../../clock.ts";
 import type { Answer, Operation, OpName, Query } from "../operations/operation.ts";
-import { memberOf, OPERATIONS, storeOf } from "../operations/table.ts";
-import type { AllDialectMethods, SharedReadName, SharedWriteName } from "../operations/table.ts";
-import { StoreUnavailable } from "../contract/store.ts";
-import type { Store } from "../contract/store.ts";
+import {
+	type AllDialectMethods,
+	memberOf,
+	OPERATIONS,
+	type SharedReadName,
+	type SharedWriteName,
+	storeOf,
+} from "../operations/table.ts";
+import { type Store, StoreUnavailable } from "../contract/store.ts";
 import type { CheckKey } from "../key-check.ts";
 import { openSessionLiveness } from "./rows/session-liveness.ts";
-import { openBatches } from "./batch.ts";
-import type { BatchedName } from "./batch.ts";
+import { type BatchedName, openBatches } from "./batch.ts";
 import { openCluster } from "./cluster.ts";
 import { addressOf, openDatabase } from "./connection/database.ts";
 import { openEndpoints } from "./endpoints.ts";
@@ -83,8 +87,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 	const batches = openBatches({ database, clock, server, hints });
 	const sweeps = openSweeps({ database, server, hints });
 	const reads = openReads({ database, sweeps });
-	const notifyOthers = (signal: Parameters<typeof hints.others>[0][number]): void =>
-		hints.others([signal]);
+	const notifyOthers = (signal: Parameters<typeof hints.others>[0][number]): void => hints.others([signal]);
 	const signal = (each: Parameters<typeof hints.own>[0][number]): void => hints.own([each]);
 	let meta: Awaited<ReturnType<typeof openMeta>>;
 	try {

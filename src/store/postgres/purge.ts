@@ -6,8 +6,7 @@ import { WAITING } from "../states.ts";
 import type { Database } from "./connection/database.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import { QUEUE_LOCKS } from "./rows/queues.ts";
-import { statement } from "./connection/statement.ts";
-import type { Runner, Value } from "./connection/statement.ts";
+import { type Runner, statement, type Value } from "./connection/statement.ts";
 
 const LOCK = statement(`SELECT pg_advisory_xact_lock(${QUEUE_LOCKS}, hashtext($1::text))`);
 const LAST = statement(`
@@ -20,18 +19,14 @@ const LAST = statement(`
 const MARK = statement(
 	"UPDATE queues SET epoch = epoch + 1, purged_to = greatest(purged_to, $2::int8) WHERE endpoint = $1",
 );
-const UNCOUNT = statement(
-	"UPDATE queue_counts SET in_queue = 0, in_queue_low = 0 WHERE endpoint = $1",
-);
+const UNCOUNT = statement("UPDATE queue_counts SET in_queue = 0, in_queue_low = 0 WHERE endpoint = $1");
 
 /** In the first slot, whose connection may be another one. */
 const UNSTORED = statement(`
   UPDATE queue_counts SET stored_bytes = stored_bytes - $2 WHERE endpoint = $1
     AND slot = (SELECT min(slot) FROM queue_counts WHERE endpoint = $1)`);
 
-const DIRTY = statement(
-	"SELECT endpoint, epoch FROM queues WHERE cleaned < epoch ORDER BY endpoint",
-);
+const DIRTY = statement("SELECT endpoint, epoch FROM queues WHERE cleaned < epoch ORDER BY endpoint");
 const CLEANED = statement("UPDATE queues SET cleaned = greatest(cleaned, $2) WHERE endpoint = $1");
 /** Removes rows of purged jobs with their dependent rows; the counts exclude them already. */
 const REMOVE = statement(`
@@ -73,19 +68,12 @@ export async function purge(
  * Removes up to `limit` rows of purged jobs. Returns whether there may be more. Read-only if there
  * are none.
  */
-export async function removePurged(
-	{ read, write }: Pick<Database, "read" | "write">,
-	limit: number,
-): Promise<boolean> {
+export async function removePurged({ read, write }: Pick<Database, "read" | "write">, limit: number): Promise<boolean> {
 	const { rows } = await read.run(DIRTY);
 	return rows.length > 0 && (await write(({ run }) => removeFrom(run, rows, limit)));
 }
 
-async function removeFrom(
-	run: Runner["run"],
-	dirty: readonly Value[][],
-	limit: number,
-): Promise<boolean> {
+async function removeFrom(run: Runner["run"], dirty: readonly Value[][], limit: number): Promise<boolean> {
 	let left = limit;
 	const stored: [endpoint: Value, bytes: number][] = [];
 	for (const [endpoint = null, epoch = null] of dirty) {
@@ -120,8 +108,7 @@ export async function expireKeys(
 	{ read, write }: Pick<Database, "read" | "write">,
 	{ now, limit }: { now: number; limit: number },
 ): Promise<number> {
-	const next = async (): Promise<number> =>
-		Number((await read.run(NEXT_KEY)).rows[0]?.[0] ?? Infinity);
+	const next = async (): Promise<number> => Number((await read.run(NEXT_KEY)).rows[0]?.[0] ?? Infinity);
 	const nextAt = await next();
 	if (nextAt > now) return nextAt;
 	await write(({ run }) => run(EXPIRE_KEYS, [now, limit]));

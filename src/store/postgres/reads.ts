@@ -1,29 +1,20 @@
 /** Read-only operations on jobs, except lists. */
 import { RUNNING, STOPPED, WAITING } from "../states.ts";
-import type {
-	Answer,
-	Query,
-	Reads as OperationReads,
-	SharedRead,
-} from "../operations/operation.ts";
-import { OPERATIONS } from "../operations/table.ts";
-import type { SharedReadName } from "../operations/table.ts";
+import type { Answer, Query, Reads as OperationReads, SharedRead } from "../operations/operation.ts";
+import { OPERATIONS, type SharedReadName } from "../operations/table.ts";
 import type { JobKey } from "../operations/unit-of-work.ts";
 import type { JobStore } from "../contract/jobs.ts";
 import { texts } from "./connection/arrays.ts";
 import type { Database } from "./connection/database.ts";
 import { keyOf } from "./rows/row.ts";
 import { readRange } from "./rows/chunk-rows.ts";
-import { readModelColumns, readModelFrom, readUnit } from "./rows/read-model.ts";
-import type { ReadModelRow } from "./rows/read-model.ts";
+import { readModelColumns, readModelFrom, type ReadModelRow, readUnit } from "./rows/read-model.ts";
 import { SMALL_OUTPUT } from "./rows/payloads.ts";
 import { isStorable } from "./rows/storable.ts";
-import { statement } from "./connection/statement.ts";
-import type { Runner, Statement } from "./connection/statement.ts";
+import { type Runner, statement, type Statement } from "./connection/statement.ts";
 import type { Sweeps } from "./sweeps.ts";
 
-const ROW =
-	"FROM jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint WHERE jobs.endpoint = $1 AND jobs.id = $2";
+const ROW = "FROM jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint WHERE jobs.endpoint = $1 AND jobs.id = $2";
 const resultsWith = (output: string): Statement =>
 	statement(`
   SELECT ${readModelColumns({ input: "NULL", output })}
@@ -32,9 +23,7 @@ const resultsWith = (output: string): Statement =>
   LEFT JOIN queues ON queues.endpoint = jobs.endpoint`);
 const RESULTS = resultsWith("jobs.output");
 const SMALL_RESULTS = resultsWith(SMALL_OUTPUT);
-const RECORD = statement(
-	`SELECT ${readModelColumns({ input: "jobs.input", output: "jobs.output" })} ${ROW}`,
-);
+const RECORD = statement(`SELECT ${readModelColumns({ input: "jobs.input", output: "jobs.output" })} ${ROW}`);
 const BARE = statement(`SELECT ${readModelColumns({ input: "NULL", output: "NULL" })} ${ROW}`);
 
 /** Per endpoint, so that the index of running jobs is used. */
@@ -58,9 +47,7 @@ const ALL_SUMS = statement(`
   SELECT endpoint, sum(in_queue)::int8, sum(in_progress)::int8, sum(completed)::int8, sum(failed)::int8,
     sum(retried)::int8
   FROM queue_counts GROUP BY endpoint`);
-const STORED = statement(
-	"SELECT endpoint, sum(stored_bytes)::int8 FROM queue_counts GROUP BY endpoint",
-);
+const STORED = statement("SELECT endpoint, sum(stored_bytes)::int8 FROM queue_counts GROUP BY endpoint");
 const ALL_DUE = statement(`
   SELECT endpoint FROM queues WHERE EXISTS (
     SELECT 1 FROM jobs WHERE jobs.endpoint = queues.endpoint AND ended_at IS NULL AND due_at <= $1
@@ -94,10 +81,7 @@ export interface Reads {
 const MOST_ROWS = 128;
 
 /** Reads rows with their results; requests of one event-loop turn share a query. */
-function openResults(
-	read: Runner,
-	results: Statement,
-): { row(key: JobKey): Promise<ReadModelRow | undefined> } {
+function openResults(read: Runner, results: Statement): { row(key: JobKey): Promise<ReadModelRow | undefined> } {
 	let asked: {
 		key: JobKey;
 		resolve: (row: ReadModelRow | undefined) => void;
@@ -112,9 +96,7 @@ function openResults(
 				texts(mine.map(({ key }) => key.endpoint)),
 				texts(mine.map(({ key }) => key.id)),
 			]);
-			const found = new Map(
-				rows.map(readModelFrom).flatMap((row) => (row ? [[keyOf(row.job), row] as const] : [])),
-			);
+			const found = new Map(rows.map(readModelFrom).flatMap((row) => (row ? [[keyOf(row.job), row] as const] : [])));
 			for (const { key, resolve } of mine) resolve(found.get(keyOf(key)));
 		} catch (error) {
 			for (const { reject } of mine) reject(error);
@@ -137,10 +119,7 @@ export function openReads({
 	database: Pick<Database, "read">;
 	sweeps: Pick<Sweeps, "freshen">;
 }): Reads {
-	async function shown(
-		asked: typeof RECORD,
-		{ endpoint, id }: JobKey,
-	): Promise<ReadModelRow | undefined> {
+	async function shown(asked: typeof RECORD, { endpoint, id }: JobKey): Promise<ReadModelRow | undefined> {
 		const [values] = (await read.run(asked, [endpoint, id])).rows;
 		return values && readModelFrom(values);
 	}
@@ -154,9 +133,7 @@ export function openReads({
 		if (found?.[0] === true) await sweeps.freshen({ endpoint, now });
 	}
 
-	async function sums(
-		endpoint: string,
-	): Promise<{ counts: Awaited<ReturnType<JobStore["counts"]>>; low: number }> {
+	async function sums(endpoint: string): Promise<{ counts: Awaited<ReturnType<JobStore["counts"]>>; low: number }> {
 		const [inQueue = 0, low = 0, inProgress = 0, completed = 0, failed = 0, retried = 0] = (
 			(await read.run(SUMS, [endpoint])).rows[0] ?? []
 		).map(Number);
@@ -177,10 +154,7 @@ export function openReads({
 		const row = await rowFor(operation.reads(q));
 		const unit = readUnit(row);
 		const range = operation.follow?.(unit, q)?.range;
-		return operation.apply(
-			range ? readUnit(row, await readRange(read.run, range.row.job, range)) : unit,
-			q,
-		);
+		return operation.apply(range ? readUnit(row, await readRange(read.run, range.row.job, range)) : unit, q);
 	}
 
 	const own: Reads["own"] = {
@@ -213,8 +187,7 @@ export function openReads({
 			for (const [endpoint] of (await read.run(ALL_DUE, [now])).rows)
 				await sweeps.freshen({ endpoint: String(endpoint), now });
 			return (await read.run(ALL_SUMS)).rows.map(([endpoint, ...sums]) => {
-				const [inQueue = 0, inProgress = 0, completed = 0, failed = 0, retried = 0] =
-					sums.map(Number);
+				const [inQueue = 0, inProgress = 0, completed = 0, failed = 0, retried = 0] = sums.map(Number);
 				return {
 					endpoint: String(endpoint),
 					counts: { inQueue, inProgress, completed, failed, retried },

@@ -11,9 +11,7 @@ const PUT = statement(`
     username = EXCLUDED.username, password = EXCLUDED.password, updated_at = EXCLUDED.updated_at`);
 const ALL = statement(`SELECT ${REGISTRY_COLUMNS} FROM registries ORDER BY registry`);
 const REMOVE = statement("DELETE FROM registries WHERE registry = $1");
-const REPLACE = statement(
-	"UPDATE registries SET password = $3 WHERE registry = $1 AND password = $2",
-);
+const REPLACE = statement("UPDATE registries SET password = $3 WHERE registry = $1 AND password = $2");
 
 export function openRegistries({
 	database: { read, write },

@@ -1,9 +1,7 @@
 /** Applies the migrations to a PostgreSQL database, and recognizes a store. */
 import { DatabaseError } from "pg";
-import { migrate, pending, readMigrations } from "../migrate.ts";
-import type { Migration, MigrationTarget } from "../migrate.ts";
-import { LOCK_MS, SCHEMA, connected, usable } from "./connection/setup.ts";
-import type { Setup } from "./connection/setup.ts";
+import { migrate, type Migration, type MigrationTarget, pending, readMigrations } from "../migrate.ts";
+import { connected, LOCK_MS, SCHEMA, type Setup, usable } from "./connection/setup.ts";
 
 /** How long a server waits for another one's migration, ms. */
 const WAIT_MS = 600_000;
@@ -81,9 +79,7 @@ function targetOf({ name, ask }: Setup): MigrationTarget {
 		async owner() {
 			const relations = await ask<{ name: string; comment: string | null }>(RELATIONS);
 			if (relations.length === 0) return "empty";
-			return relations.some((each) => each.name === "migrations" && each.comment === MARK)
-				? "sluice"
-				: "other";
+			return relations.some((each) => each.name === "migrations" && each.comment === MARK) ? "sluice" : "other";
 		},
 		async prepare() {
 			await ask(
@@ -92,9 +88,7 @@ function targetOf({ name, ask }: Setup): MigrationTarget {
 			);
 		},
 		async applied() {
-			return (await ask<{ number: number }>("SELECT number FROM migrations")).map(
-				({ number }) => number,
-			);
+			return (await ask<{ number: number }>("SELECT number FROM migrations")).map(({ number }) => number);
 		},
 		async apply(migration) {
 			await ask("BEGIN");
@@ -109,10 +103,9 @@ function targetOf({ name, ask }: Setup): MigrationTarget {
 				return added.length > 0;
 			} catch (error) {
 				await ask("ROLLBACK").catch(() => {});
-				throw new Error(
-					`The migration ${migration.name} failed and was rolled back. ${(error as Error).message}`,
-					{ cause: error },
-				);
+				throw new Error(`The migration ${migration.name} failed and was rolled back. ${(error as Error).message}`, {
+					cause: error,
+				});
 			}
 		},
 	};

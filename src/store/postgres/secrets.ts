@@ -26,20 +26,13 @@ export function openSecrets({
 }): Omit<SecretStore, "replaceJob"> {
 	return {
 		async jobs({ after }) {
-			const [endpoint, id] = (after === undefined ? ["", ""] : JSON.parse(after)) as [
-				string,
-				string,
-			];
+			const [endpoint, id] = (after === undefined ? ["", ""] : JSON.parse(after)) as [string, string];
 			const { rows } = await read.run(PAGE, [endpoint, id, PAGE_ROWS]);
 			const jobs = rows.flatMap(([of, job, s3Config]) =>
-				s3Config === null
-					? []
-					: [{ endpoint: String(of), id: String(job), s3Config: String(s3Config) }],
+				s3Config === null ? [] : [{ endpoint: String(of), id: String(job), s3Config: String(s3Config) }],
 			);
 			const last = rows.at(-1);
-			return rows.length < PAGE_ROWS || !last
-				? { jobs }
-				: { jobs, next: JSON.stringify([last[0], last[1]]) };
+			return rows.length < PAGE_ROWS || !last ? { jobs } : { jobs, next: JSON.stringify([last[0], last[1]]) };
 		},
 
 		async replaceCheck({ from, to }) {

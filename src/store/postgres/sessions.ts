@@ -15,16 +15,10 @@ const REMOVE_BEYOND = statement(
     ORDER BY last_used_at DESC, id DESC OFFSET $2)`,
 );
 const FIND = statement(`SELECT ${SESSION_COLUMNS} FROM sessions WHERE hash = $1`);
-const ALL = statement(
-	`SELECT ${SESSION_COLUMNS} FROM sessions ORDER BY last_used_at DESC, id DESC`,
-);
-const USED = statement(
-	"UPDATE sessions SET last_used_at = $2, address = $3 WHERE id = $1 AND last_used_at < $2",
-);
+const ALL = statement(`SELECT ${SESSION_COLUMNS} FROM sessions ORDER BY last_used_at DESC, id DESC`);
+const USED = statement("UPDATE sessions SET last_used_at = $2, address = $3 WHERE id = $1 AND last_used_at < $2");
 const REMOVE = statement("DELETE FROM sessions WHERE id = $1");
-const REMOVE_ALL = statement(
-	"DELETE FROM sessions WHERE ($1::text IS NULL OR key_id = $1) AND id IS DISTINCT FROM $2",
-);
+const REMOVE_ALL = statement("DELETE FROM sessions WHERE ($1::text IS NULL OR key_id = $1) AND id IS DISTINCT FROM $2");
 
 /** `notifyOthers` is called after the commit. */
 export function openSessions({

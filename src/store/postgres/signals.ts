@@ -12,8 +12,7 @@ import type { Connection } from "./connection/connection.ts";
 import type { Database } from "./connection/database.ts";
 import { lostAnswers } from "./connection/lost-answers.ts";
 import { late } from "./connection/timeouts.ts";
-import { statement } from "./connection/statement.ts";
-import type { Runner } from "./connection/statement.ts";
+import { type Runner, statement } from "./connection/statement.ts";
 
 const CHANNEL = "sluice";
 
@@ -27,9 +26,7 @@ const SILENT_MS = 1200;
 /** Pause between attempts to take the session lock, ms. */
 const SHOW_MS = 50;
 
-const NOTIFY = statement(
-	`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`,
-);
+const NOTIFY = statement(`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`);
 const ALIVE = statement("SELECT 1");
 // Not waited for: the lock of a connection that died silently is held for some seconds.
 const SHOW = statement(`SELECT pg_try_advisory_lock(${SESSION_LOCKS}, $1::int4) AS shown`);
@@ -123,9 +120,7 @@ export function openSignals({
 	/** Polls an existing connection; one being made fails on its own. */
 	async function ask(present: Runner): Promise<void> {
 		const answered = new AbortController();
-		void late({ clock, ms: SILENT_MS, answered: answered.signal }).then(
-			(isLate) => isLate && database.silent(),
-		);
+		void late({ clock, ms: SILENT_MS, answered: answered.signal }).then((isLate) => isLate && database.silent());
 		try {
 			if (isShown) await Promise.all([present.run(ALIVE), dropLost(present)]);
 			else isShown = (await present.run(SHOW, [session])).rows[0]?.[0] === true;

@@ -10,10 +10,8 @@ import { PASSING_LIMIT } from "./rows/due.ts";
 import type { ServerMemory, UnitOfWork } from "./rows/unit-of-work.ts";
 import { expireKeys, removePurged } from "./purge.ts";
 import { COLUMNS } from "./rows/job-records.ts";
-import { statement } from "./connection/statement.ts";
-import type { Runner } from "./connection/statement.ts";
-import { runUnitOfWork } from "./rows/run-unit-of-work.ts";
-import type { Hints } from "./rows/run-unit-of-work.ts";
+import { type Runner, statement } from "./connection/statement.ts";
+import { type Hints, runUnitOfWork } from "./rows/run-unit-of-work.ts";
 
 const LIVE = statement(`
   SELECT ${COLUMNS} FROM (
@@ -44,9 +42,7 @@ const AT_WORK = statement(`
 const RUNNING_ROWS = statement(
 	`SELECT ${COLUMNS} FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}' ORDER BY endpoint, id FOR UPDATE OF jobs`,
 );
-const FORGET_MISSED = statement(
-	"UPDATE attempts SET missed = 0 WHERE endpoint = $1 AND open = 1 AND missed > 0",
-);
+const FORGET_MISSED = statement("UPDATE attempts SET missed = 0 WHERE endpoint = $1 AND open = 1 AND missed > 0");
 
 export type Sweeps = Pick<JobStore, "cancelAll" | "settle" | "extendAll"> & {
 	/** Settles due live jobs of an endpoint until none is left. */

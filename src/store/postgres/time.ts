@@ -5,9 +5,7 @@ import type { Database } from "./connection/database.ts";
 import { statement } from "./connection/statement.ts";
 
 const STEPS = statement("SELECT serial, at, ahead FROM clock_steps ORDER BY serial");
-const ADD = statement(
-	"INSERT INTO clock_steps (serial, at, ahead) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-);
+const ADD = statement("INSERT INTO clock_steps (serial, at, ahead) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING");
 const PRUNE = statement("DELETE FROM clock_steps WHERE serial <= $1");
 const LAST = statement("SELECT value FROM meta WHERE name = $1");
 const PUT = statement(

@@ -6,8 +6,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Job } from "../../core/job.ts";
 import { StoreUnavailable } from "../contract/store.ts";
-import { ASKED_MS, isCommitted } from "./connection/commit-markers.ts";
-import type { Marker } from "./connection/commit-markers.ts";
+import { ASKED_MS, isCommitted, type Marker } from "./connection/commit-markers.ts";
 import type { Database } from "./connection/database.ts";
 
 /** Pause between attempts while the database is unavailable or the transaction is open, ms. */
@@ -42,8 +41,7 @@ export function openUnconfirmedClaims({
 	/** False: try again. */
 	async function settled(marker: Marker, jobs: readonly Job[]): Promise<boolean> {
 		try {
-			if (await write((runner) => isCommitted(runner, marker, WAIT_MS)))
-				await release(jobs.toReversed());
+			if (await write((runner) => isCommitted(runner, marker, WAIT_MS))) await release(jobs.toReversed());
 			return true;
 		} catch (error) {
 			return !(error instanceof StoreUnavailable) || error.why === "closed";

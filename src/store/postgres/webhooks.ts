@@ -4,16 +4,13 @@ import { afterAttempt } from "../../core/receiver.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import { recordTry, withoutNumber } from "../operations/steps.ts";
 import type { Signal } from "../contract/store.ts";
-import { INLINE_BYTES } from "../contract/webhooks.ts";
-import type { SizedDelivery, WebhookStore } from "../contract/webhooks.ts";
+import { INLINE_BYTES, type SizedDelivery, type WebhookStore } from "../contract/webhooks.ts";
 import type { Database } from "./connection/database.ts";
 import { deliveryOf } from "./rows/deliveries.ts";
-import { DELIVERY_COLUMNS } from "../table-rows.ts";
+import { DELIVERY_COLUMNS, RECEIVER_COLUMNS, receiverFrom, receiverValues } from "../table-rows.ts";
 import { jsonTextOf } from "./rows/buffer-transfer.ts";
 import { texts } from "./connection/arrays.ts";
-import { statement } from "./connection/statement.ts";
-import type { Runner, Statement } from "./connection/statement.ts";
-import { RECEIVER_COLUMNS, receiverFrom, receiverValues } from "../table-rows.ts";
+import { type Runner, statement, type Statement } from "./connection/statement.ts";
 import { isStorable } from "./rows/storable.ts";
 
 /** Endpoints with pending deliveries, and when the first of each is due: one search of the index for each. */
@@ -48,18 +45,14 @@ const CLAIM = statement(`
   UPDATE deliveries SET due_at = coalesce(paused, $4), in_flight = paused IS NULL FROM held WHERE number = claimed
   RETURNING ${DELIVERY_COLUMNS}, CASE WHEN octet_length(body) <= ${INLINE_BYTES} THEN body END,
     octet_length(body), disabled_at, paused IS NOT NULL, was_due`);
-const NEXT_DUE = statement(
-	`${READY} SELECT min(due_at) FROM ready WHERE endpoint <> ALL ($1::text[])`,
-);
+const NEXT_DUE = statement(`${READY} SELECT min(due_at) FROM ready WHERE endpoint <> ALL ($1::text[])`);
 const PENDING_COUNTS = statement(`${READY} SELECT endpoint, (
     SELECT count(*) FROM (SELECT 1 FROM deliveries
       WHERE due_at IS NOT NULL AND deliveries.endpoint = ready.endpoint LIMIT $1) AS counted)
   FROM ready`);
 const BODY = statement("SELECT body FROM deliveries WHERE id = $1 AND body <> ''");
 const COLUMNS = RECEIVER_COLUMNS.join(", ");
-const STANDING = statement(
-	`SELECT ${COLUMNS} FROM receivers WHERE endpoint = $1 AND receiver = $2 FOR UPDATE`,
-);
+const STANDING = statement(`SELECT ${COLUMNS} FROM receivers WHERE endpoint = $1 AND receiver = $2 FOR UPDATE`);
 const SET_STANDING = statement(
 	`INSERT INTO receivers (${COLUMNS}) VALUES (${RECEIVER_COLUMNS.map((_, at) => `$${at + 1}`).join(", ")})
   ON CONFLICT (endpoint, receiver) DO UPDATE SET ${RECEIVER_COLUMNS.slice(2)
@@ -71,9 +64,7 @@ const DUE_NOW = statement(
 	`UPDATE deliveries SET due_at = $3
   WHERE endpoint = $1 AND receiver = $2 AND due_at > $3 AND NOT in_flight`,
 );
-const PUT_OFF = statement(
-	"UPDATE deliveries SET due_at = $4 WHERE endpoint = $1 AND receiver = $2 AND due_at = $3",
-);
+const PUT_OFF = statement("UPDATE deliveries SET due_at = $4 WHERE endpoint = $1 AND receiver = $2 AND due_at = $3");
 const RECEIVERS = statement(
 	`SELECT ${COLUMNS} FROM receivers WHERE $1::text IS NULL OR endpoint = $1
   ORDER BY failing_since, endpoint, receiver LIMIT $2`,
@@ -89,9 +80,7 @@ const TRIED = statement(
 const REDELIVER = statement(
 	"UPDATE deliveries SET state = 'pending', used = 0, due_at = $2 WHERE id = $1 AND state <> 'pending'",
 );
-const FIND = statement(
-	`SELECT ${DELIVERY_COLUMNS}, octet_length(body) FROM deliveries WHERE id = $1`,
-);
+const FIND = statement(`SELECT ${DELIVERY_COLUMNS}, octet_length(body) FROM deliveries WHERE id = $1`);
 /** MATERIALIZED: a subquery re-run per row would skip deleted rows and exceed the limit. */
 const EXPIRE = statement(`
   WITH old AS MATERIALIZED (SELECT number FROM deliveries WHERE due_at IS NULL AND created_at < $1
@@ -127,10 +116,7 @@ export function openWebhooks({
 				};
 			});
 			const due = rows
-				.toSorted(
-					(one, other) =>
-						Number(one.at(-1)) - Number(other.at(-1)) || Number(one[0]) - Number(other[0]),
-				)
+				.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)) || Number(one[0]) - Number(other[0]))
 				.flatMap((values) => {
 					const [body, bytes, disabledAt, paused] = values.slice(-5);
 					return paused === true
@@ -213,10 +199,11 @@ export function openWebhooks({
 			const { endpoint, job, state } = filter;
 			if (!isStorable(`${endpoint}${job}`)) return { deliveries: [], next: undefined };
 			const given = [endpoint, job].filter((value) => value !== undefined);
-			const { rows } = await read.run(
-				listBy({ endpoint: endpoint !== undefined, job: job !== undefined, state }),
-				[below, limit + 1, ...given],
-			);
+			const { rows } = await read.run(listBy({ endpoint: endpoint !== undefined, job: job !== undefined, state }), [
+				below,
+				limit + 1,
+				...given,
+			]);
 			const found = rows.map(deliveryOf);
 			const page = found.slice(0, limit);
 			const last = page.at(-1);
@@ -247,11 +234,7 @@ const lists = new Map<string, Statement>();
  * Lists deliveries below a number, highest first. The state is literal SQL, since a parameter would
  * prevent the partial index.
  */
-function listBy(filter: {
-	endpoint: boolean;
-	job: boolean;
-	state: DeliveryState | undefined;
-}): Statement {
+function listBy(filter: { endpoint: boolean; job: boolean; state: DeliveryState | undefined }): Statement {
 	const conditions = ["number < $1"];
 	for (const column of ["endpoint", "job"] as const)
 		if (filter[column]) conditions.push(`${column} = $${conditions.length + 2}`);
@@ -259,9 +242,7 @@ function listBy(filter: {
 	const where = conditions.join(" AND ");
 	const found =
 		lists.get(where) ??
-		statement(
-			`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${where} ORDER BY number DESC LIMIT $2`,
-		);
+		statement(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${where} ORDER BY number DESC LIMIT $2`);
 	lists.set(where, found);
 	return found;
 }

@@ -15,9 +15,7 @@ export function openAudit({ db }: UnitOfWork): DialectHandlers<"audit"> {
 	function selectBy(where: string): Statement {
 		const found =
 			selects.get(where) ??
-			db.prepare(
-				`SELECT number, entry FROM audit WHERE ${where}number < ? ORDER BY number DESC LIMIT ?`,
-			);
+			db.prepare(`SELECT number, entry FROM audit WHERE ${where}number < ? ORDER BY number DESC LIMIT ?`);
 		selects.set(where, found);
 		return found;
 	}

@@ -1,6 +1,5 @@
 /** Copies of the store for backups (D46): made by the database thread, read by this one. */
-import { open, rm, stat } from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
+import { type FileHandle, open, rm, stat } from "node:fs/promises";
 import type { MessagePort } from "node:worker_threads";
 import { DATABASE_NAME } from "../../core/backup.ts";
 import type { BackupStore, CopiedFile } from "../contract/backup.ts";

@@ -2,10 +2,9 @@
  * Which waiting jobs a claim finds where some of their rows are in the file and others are not yet.
  */
 import { expect, it } from "vitest";
-import { batchSite, claim, claimed, handedOut, insert, op } from "./testing/batches.ts";
+import { batchSite, claim, claimed, handedOut, insert, op } from "../../../test/support/sqlite/batches.ts";
 
-const ids = (from: number, count: number): string[] =>
-	Array.from({ length: count }, (_, n) => `job-${from + n}`);
+const ids = (from: number, count: number): string[] => Array.from({ length: count }, (_, n) => `job-${from + n}`);
 const report = (id: string, on: "complete" | "fail"): unknown[] =>
 	op("jobs.report", {
 		id,
@@ -25,9 +24,7 @@ it("D17: finds jobs of this and earlier commits in order, with inputs, and write
 	// The first claim of all finds out what is due.
 	s.answer([...ids(0, 40).flatMap((id) => insert(id)), ...claim(0)]);
 	const reply = s.answer([...ids(40, 40).flatMap((id) => insert(id)), ...claim(100)]);
-	expect(handedOut(reply.answers.at(-1))).toEqual(
-		ids(0, 80).map((id) => ({ id, input: `{"of":"${id}"}` })),
-	);
+	expect(handedOut(reply.answers.at(-1))).toEqual(ids(0, 80).map((id) => ({ id, input: `{"of":"${id}"}` })));
 	expect(s.ran("INSERT INTO jobs")).toBe(80);
 	expect(s.ran("UPDATE jobs")).toBe(40);
 });
@@ -57,9 +54,7 @@ it("a job that joins at the back stands between those that were added before and
 	expect(claimed(reply.answers.at(-1))).toEqual(["before", "retried", "after"]);
 });
 
-it("of waiting jobs those that have lapsed are passed over, in the file or not", async ({
-	onTestFinished,
-}) => {
+it("of waiting jobs those that have lapsed are passed over, in the file or not", async ({ onTestFinished }) => {
 	const s = await batchSite();
 	onTestFinished(s.end);
 	s.answer([...insert("a", { ttlMs: 1000 }), ...insert("b")]);

@@ -1,14 +1,11 @@
 /** Finds the waiting jobs for a claim, in the order in which they run. */
-import { sizeOf } from "../../core/json/json-text.ts";
-import type { JsonText } from "../../core/json/json-text.ts";
+import { type JsonText, sizeOf } from "../../core/json/json-text.ts";
 import { damageOf } from "./disk-errors.ts";
-import { offer, pendingClaim } from "../operations/claim.ts";
-import type { PendingClaim } from "../operations/claim.ts";
+import { offer, pendingClaim, type PendingClaim } from "../operations/claim.ts";
 import type { Handler } from "../operations/operation.ts";
 import type { Lane } from "./rows/fence.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
-import { FIRST, unpurged } from "./rows/row.ts";
-import type { Row } from "./rows/row.ts";
+import { FIRST, type Row, unpurged } from "./rows/row.ts";
 import { WAITING } from "../states.ts";
 
 /**
@@ -21,8 +18,7 @@ const AT_ONCE = 32;
 /** An input, or why it cannot be read. */
 type Input = JsonText | { damage: string };
 
-const hasDamage = (input: Input): input is { damage: string } =>
-	typeof input === "object" && "damage" in input;
+const hasDamage = (input: Input): input is { damage: string } => typeof input === "object" && "damage" in input;
 
 /** The `claim` of the contract. */
 export function openClaim({

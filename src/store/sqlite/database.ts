@@ -5,8 +5,7 @@ import { DatabaseSync, backup } from "node:sqlite";
 import { makeFolder, OWNER_FILE } from "../../durable-file.ts";
 import { StoreUnavailable } from "../contract/store.ts";
 import { resultCode, SQLITE_BUSY, SQLITE_NOTADB, unavailable } from "./disk-errors.ts";
-import { fileIdentity } from "./file-identity.ts";
-import type { FileIdentity } from "./file-identity.ts";
+import { fileIdentity, type FileIdentity } from "./file-identity.ts";
 import { hasLog, header, markFile, missingLog, needsLog } from "./file-header.ts";
 
 /** Of `auto_vacuum`: free pages can be returned (`vacuum.ts`). */
@@ -115,10 +114,9 @@ export function openDatabase({ path, maxPages, acceptMissingLog }: DatabaseOptio
 				{ cause: error },
 			);
 		if (code === SQLITE_NOTADB)
-			throw new Error(
-				`${path} is not a SQLite database. Name another file for the store; nothing was changed here.`,
-				{ cause: error },
-			);
+			throw new Error(`${path} is not a SQLite database. Name another file for the store; nothing was changed here.`, {
+				cause: error,
+			});
 		throw unavailable(error, path) ?? error;
 	}
 	return {

@@ -43,8 +43,7 @@ export function copyIsBusy(error: unknown): boolean {
 
 /** SQLite's primary result code in a driver error. */
 export function resultCode(error: unknown): number | undefined {
-	if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
-		return undefined;
+	if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return undefined;
 	return error.errcode & 0xff;
 }
 
@@ -53,8 +52,7 @@ export function resultCode(error: unknown): number | undefined {
  * cannot be read now but may be later.
  */
 export function damageOf(error: unknown): string {
-	const isDamage =
-		error instanceof StoreUnavailable && error.why === "damaged" && error.cause === undefined;
+	const isDamage = error instanceof StoreUnavailable && error.why === "damaged" && error.cause === undefined;
 	if (!isDamage) throw error;
 	return error.message;
 }

@@ -25,10 +25,7 @@ export function hasLog(path: string): boolean {
 	}
 }
 
-export function header(
-	db: DatabaseSync,
-	member: "application_id" | "user_version" | "auto_vacuum",
-): unknown {
+export function header(db: DatabaseSync, member: "application_id" | "user_version" | "auto_vacuum"): unknown {
 	return Object.values(db.prepare(`PRAGMA ${member}`).get() ?? {})[0];
 }
 
@@ -48,10 +45,7 @@ export function needsLog(db: DatabaseSync): boolean {
 export function markFile(db: DatabaseSync): boolean {
 	if (!isOwn(db)) return false;
 	let marked = true;
-	for (const sql of [
-		"PRAGMA user_version = 1; PRAGMA wal_checkpoint(PASSIVE)",
-		"PRAGMA user_version = 0",
-	])
+	for (const sql of ["PRAGMA user_version = 1; PRAGMA wal_checkpoint(PASSIVE)", "PRAGMA user_version = 0"])
 		try {
 			db.exec(sql);
 		} catch {

@@ -2,8 +2,7 @@
  * Notices that the database file or its log was deleted or replaced while it is open: what is
  * written then is lost with the process (D17, decision 0031).
  */
-import { realpathSync, statSync } from "node:fs";
-import type { BigIntStats } from "node:fs";
+import { type BigIntStats, realpathSync, statSync } from "node:fs";
 import { StoreUnavailable } from "../contract/store.ts";
 
 export interface FileIdentity {
@@ -34,13 +33,7 @@ function read(path: string): BigIntStats | undefined {
  * `path` is the configured one; call while the database and its log are open. `checkpointed` is
  * called when the file was written since it last returned true.
  */
-export function fileIdentity({
-	path,
-	checkpointed,
-}: {
-	path: string;
-	checkpointed: () => boolean;
-}): FileIdentity {
+export function fileIdentity({ path, checkpointed }: { path: string; checkpointed: () => boolean }): FileIdentity {
 	const files = [path, logOf(path)].map((file) => ({ file, own: read(file) }));
 	let writtenAt: bigint | undefined;
 	let moved = false;

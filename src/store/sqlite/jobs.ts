@@ -41,11 +41,7 @@ export function openJobs(unit: UnitOfWork): DialectHandlers<"jobs"> {
 			return {
 				settled: passed.settled,
 				...dueTimes({
-					nextDueAt: Math.min(
-						purging ? now : Infinity,
-						passed.liveDueAt,
-						idempotency.expire(now, limit),
-					),
+					nextDueAt: Math.min(purging ? now : Infinity, passed.liveDueAt, idempotency.expire(now, limit)),
 					expiryDueAt: passed.expiryDueAt,
 					separate: expiries !== undefined,
 				}),

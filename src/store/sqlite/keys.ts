@@ -63,9 +63,7 @@ export function openKeys({ db }: UnitOfWork): DialectHandlers<"keys"> {
 }
 
 export function openTokens({ db }: UnitOfWork): DialectHandlers<"tokens"> {
-	const replace = db.prepare(
-		"INSERT OR REPLACE INTO tokens (hash, endpoint, worker, created_at) VALUES (?, ?, ?, ?)",
-	);
+	const replace = db.prepare("INSERT OR REPLACE INTO tokens (hash, endpoint, worker, created_at) VALUES (?, ?, ?, ?)");
 	const select = db.prepare(`SELECT ${TOKEN_COLUMNS} FROM tokens WHERE hash = ?`);
 	const all = db.prepare(`SELECT ${TOKEN_COLUMNS} FROM tokens`);
 	const remove = db.prepare("DELETE FROM tokens WHERE worker = ?");

@@ -60,9 +60,6 @@ export function listStatements({ prepare }: Pick<Records, "prepare">): {
 	}
 	return {
 		all: over("jobs_listed", "queue = ?"),
-		ended: over(
-			"jobs_listed_ended",
-			`queue = ? AND state = ? AND state NOT IN ('${WAITING}', '${RUNNING}')`,
-		),
+		ended: over("jobs_listed_ended", `queue = ? AND state = ? AND state NOT IN ('${WAITING}', '${RUNNING}')`),
 	};
 }

@@ -15,12 +15,10 @@ import { cursorOf, numberOf } from "../cursor.ts";
 import { fits, MOST_CHARACTERS, STRIDE } from "../operations/list.ts";
 import type { Answer, Query } from "../operations/operation.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
-import { LAST } from "./rows/row.ts";
-import type { Queue, Row } from "./rows/row.ts";
+import { LAST, type Queue, type Row } from "./rows/row.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { Value } from "./database.ts";
-import { listStatements } from "./list-statements.ts";
-import type { ListStatements } from "./list-statements.ts";
+import { listStatements, type ListStatements } from "./list-statements.ts";
 
 type ListQuery = Query<"jobs.list">;
 
@@ -59,8 +57,7 @@ export function openList({
 	function* walk({ index, key }: Walk, { q, queue, from, floor }: Page): Generator<number> {
 		const values = fitting(q, queue);
 		const statement = q.search === undefined ? index.fitting : index.found;
-		if (q.search !== undefined)
-			values.push(...Array.from({ length: 4 }, () => searchable(q.search!)));
+		if (q.search !== undefined) values.push(...Array.from({ length: 4 }, () => searchable(q.search!)));
 		for (let at = from; ; ) {
 			const found = statement.all(...key, at, floor, ...values);
 			for (const [seq] of found) {
@@ -82,11 +79,7 @@ export function openList({
 	function floorOf({ index, key }: Walk, q: ListQuery, from: number): number {
 		if (q.search === undefined) return Number(index.floor.get(...key, from)?.[0] ?? 0);
 		for (let at = from, rows = 0, bytes = 0; ; ) {
-			const [last, count, size] = index.slice.get(...key, at)!.map(Number) as [
-				number,
-				number,
-				number,
-			];
+			const [last, count, size] = index.slice.get(...key, at)!.map(Number) as [number, number, number];
 			if (count < STRIDE) return 0;
 			[at, rows, bytes] = [last, rows + count, bytes + size];
 			if (rows >= MOST_SEARCHED || bytes >= MOST_SEARCHED_BYTES) return at;
@@ -98,10 +91,7 @@ export function openList({
 		const { states, worker, from, to } = q.filter;
 		if (states?.every((state) => !isFinal(state)) && (worker ?? from ?? to) === undefined) {
 			const counts = { [WAITING]: queue.counts.inQueue, [RUNNING]: queue.counts.inProgress };
-			const count = [...new Set(states)].reduce(
-				(sum, state) => sum + counts[state as "IN_QUEUE"],
-				0,
-			);
+			const count = [...new Set(states)].reduce((sum, state) => sum + counts[state as "IN_QUEUE"], 0);
 			return { count, more: false };
 		}
 		const read = { ...q, search: undefined };
@@ -116,11 +106,7 @@ export function openList({
 	}
 
 	/** Row numbers that may fit, descending; includes all that fit down to `floor`. */
-	function candidates(
-		q: ListQuery,
-		queue: Queue,
-		from: number,
-	): { numbers: Iterable<number>; floor: number } {
+	function candidates(q: ListQuery, queue: Queue, from: number): { numbers: Iterable<number>; floor: number } {
 		const { states } = q.filter;
 		const { inQueue, inProgress } = queue.counts;
 		const searching = q.search !== undefined;
@@ -178,10 +164,7 @@ export function openList({
 	};
 }
 
-function downwards(
-	numbers: readonly number[],
-	{ from, floor }: { from: number; floor: number },
-): number[] {
+function downwards(numbers: readonly number[], { from, floor }: { from: number; floor: number }): number[] {
 	return numbers.filter((number) => number < from && number >= floor).toSorted((a, b) => b - a);
 }
 

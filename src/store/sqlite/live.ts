@@ -1,7 +1,6 @@
 /** Row numbers of a queue's waiting and running jobs. */
 import type { Records } from "./rows/job-records.ts";
-import { unpurged } from "./rows/row.ts";
-import type { Queue } from "./rows/row.ts";
+import { type Queue, unpurged } from "./rows/row.ts";
 import { RUNNING, WAITING } from "../states.ts";
 
 export function openLive(records: Records) {
@@ -10,22 +9,15 @@ export function openLive(records: Records) {
 			AND rank > ? AND rank < ? LIMIT ?`,
 	);
 	// `+queue` forces the index of running jobs: the queue may have millions of rows.
-	const running = records.prepare(
-		`SELECT seq FROM jobs WHERE state = '${RUNNING}' AND +queue = ? LIMIT ?`,
-	);
+	const running = records.prepare(`SELECT seq FROM jobs WHERE state = '${RUNNING}' AND +queue = ? LIMIT ?`);
 
 	return {
 		/** Up to `limit` row numbers, unordered. */
 		some(queue: Queue, limit: number): number[] {
 			const found: number[] = [];
-			if (queue.counts.inProgress > 0)
-				found.push(...running.all(queue.number, limit).map(([seq]) => Number(seq)));
+			if (queue.counts.inProgress > 0) found.push(...running.all(queue.number, limit).map(([seq]) => Number(seq)));
 			for (const { after, before } of queue.counts.inQueue > 0 ? unpurged(queue) : []) {
-				found.push(
-					...waiting
-						.all(queue.number, after, before, limit - found.length)
-						.map(([seq]) => Number(seq)),
-				);
+				found.push(...waiting.all(queue.number, after, before, limit - found.length).map(([seq]) => Number(seq)));
 			}
 			return found;
 		},

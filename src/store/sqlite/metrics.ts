@@ -5,9 +5,7 @@ import type { UnitOfWork } from "./rows/unit-of-work.ts";
 
 export function openMetrics({ db }: UnitOfWork): DialectHandlers<"metrics"> {
 	const replace = db.prepare(`INSERT OR REPLACE INTO metrics (${columns}) VALUES (?, ?, ?, ?, ?)`);
-	const one = db.prepare(
-		`SELECT ${columns} FROM metrics WHERE endpoint = ? AND step = ? AND at >= ? AND at < ?`,
-	);
+	const one = db.prepare(`SELECT ${columns} FROM metrics WHERE endpoint = ? AND step = ? AND at >= ? AND at < ?`);
 	const all = db.prepare(`SELECT ${columns} FROM metrics WHERE step = ? AND at >= ? AND at < ?`);
 	const expire = db.prepare(
 		`DELETE FROM metrics WHERE (endpoint, step, at, source) IN (
@@ -16,8 +14,7 @@ export function openMetrics({ db }: UnitOfWork): DialectHandlers<"metrics"> {
 
 	return {
 		put({ rows }) {
-			for (const { endpoint, step, at, source, tally } of rows)
-				replace.run(endpoint, step, at, source, tally);
+			for (const { endpoint, step, at, source, tally } of rows) replace.run(endpoint, step, at, source, tally);
 		},
 
 		read({ endpoints, step, from, to }) {

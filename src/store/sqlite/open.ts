@@ -7,8 +7,7 @@ import { systemClock } from "../../clock.ts";
 import { loop } from "../../service.ts";
 import { sqliteBackup } from "./backup.ts";
 import { openCompaction } from "./payload-files/compaction.ts";
-import { openPayloadFiles, payloadFolder } from "./payload-files/payload-files.ts";
-import type { PayloadFiles } from "./payload-files/payload-files.ts";
+import { openPayloadFiles, type PayloadFiles, payloadFolder } from "./payload-files/payload-files.ts";
 import { withPayloadFiles } from "./payload-files/store-with-files.ts";
 import { connect, errorFrom } from "./thread/client.ts";
 import type { DatabaseOptions } from "./database.ts";
@@ -46,9 +45,7 @@ export async function openSqlite({
 	});
 	const greeting = (): Promise<Extract<Greeting, { ready: true }>> =>
 		new Promise((resolve, reject) => {
-			thread.once("message", (word: Greeting) =>
-				word.ready ? resolve(word) : reject(errorFrom(word)),
-			);
+			thread.once("message", (word: Greeting) => (word.ready ? resolve(word) : reject(errorFrom(word))));
 			thread.once("error", reject);
 		});
 	const failure = Promise.withResolvers<Error>();

@@ -7,8 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { openBatches } from "./thread/batch.ts";
-import { openDatabase } from "./database.ts";
-import type { Database } from "./database.ts";
+import { type Database, openDatabase } from "./database.ts";
 import { OP_NAMES } from "../operations/table.ts";
 import type { OpName } from "../operations/operation.ts";
 import { openUnitOfWork } from "./rows/unit-of-work.ts";
@@ -106,19 +105,13 @@ it("no statement reads a whole table of jobs or their parts, or sorts", async ()
 	expect(plans.length).toBeGreaterThan(20);
 	const whole = plans.filter(
 		(plan) =>
-			(/^SCAN (jobs|attempts|chunks|inputs|results|idempotency|deliveries|delivery_bodies)\b/.test(
-				plan,
-			) &&
-				!/^SCAN \w+ USING (COVERING )?INDEX (jobs_waiting|jobs_running|attempts_open)/.test(
-					plan,
-				)) ||
+			(/^SCAN (jobs|attempts|chunks|inputs|results|idempotency|deliveries|delivery_bodies)\b/.test(plan) &&
+				!/^SCAN \w+ USING (COVERING )?INDEX (jobs_waiting|jobs_running|attempts_open)/.test(plan)) ||
 			plan.includes("TEMP B-TREE"),
 	);
 	expect(whole).toEqual([]);
 	const claim = plans.filter((plan) =>
-		plan.includes(
-			"low_priority = ? AND state = 'IN_QUEUE' AND rank > ? AND rank < ? AND due_at > ?",
-		),
+		plan.includes("low_priority = ? AND state = 'IN_QUEUE' AND rank > ? AND rank < ? AND due_at > ?"),
 	);
 	const fromIndex = expect.stringMatching(
 		/^SEARCH jobs USING COVERING INDEX jobs_waiting \(queue=\? AND low_priority=\? AND rank>\? AND rank<\?\)/,
@@ -196,11 +189,7 @@ it("D11: a purge of 20,000 waiting jobs is a handful of statements and one chang
 	expect(op("jobs.purge", { endpoint: "e", now: 1000 })).toBe(WAITING);
 	expect([executed.length < 10, changes() - before < 5]).toEqual([true, true]);
 	for (let more = true; more; )
-		more =
-			(op("jobs.settle", { now: 1000, limit: 5000 }) as { nextDueAt?: number }).nextDueAt === 1000;
-	expect(db.prepare("SELECT count(*), (SELECT count(*) FROM inputs) FROM jobs").get()).toEqual([
-		ENDED,
-		0,
-	]);
+		more = (op("jobs.settle", { now: 1000, limit: 5000 }) as { nextDueAt?: number }).nextDueAt === 1000;
+	expect(db.prepare("SELECT count(*), (SELECT count(*) FROM inputs) FROM jobs").get()).toEqual([ENDED, 0]);
 	db.close();
 });

@@ -47,9 +47,7 @@ it("refuses a database of something else, and leaves it alone", async () => {
 	await expect(make(path)).rejects.toThrow(/not a Sluice store/);
 	const db = new DatabaseSync(path);
 	expect(db.prepare("PRAGMA user_version").get()).toEqual({ user_version: 1 });
-	expect(db.prepare("SELECT name FROM sqlite_schema").all()).toEqual([
-		expect.objectContaining({ name: "jobs" }),
-	]);
+	expect(db.prepare("SELECT name FROM sqlite_schema").all()).toEqual([expect.objectContaining({ name: "jobs" })]);
 	db.close();
 });
 
@@ -95,7 +93,5 @@ it("readMigrations refuses a gap in the numbers", () => {
 	const gap = mkdtempSync(join(folder, "gap-"));
 	writeFileSync(join(gap, "0001_one.sql"), "");
 	writeFileSync(join(gap, "0003_three.sql"), "");
-	expect(() => readMigrations(pathToFileURL(`${gap}/`))).toThrow(
-		/0003_three.sql must begin with 0002_/,
-	);
+	expect(() => readMigrations(pathToFileURL(`${gap}/`))).toThrow(/0003_three.sql must begin with 0002_/);
 });

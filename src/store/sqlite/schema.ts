@@ -1,6 +1,5 @@
 /** Migrates a SQLite file, and checks that a file is a store. */
-import { migrate, pending, readMigrations } from "../migrate.ts";
-import type { Migration, MigrationTarget } from "../migrate.ts";
+import { migrate, type Migration, type MigrationTarget, pending, readMigrations } from "../migrate.ts";
 import type { Database } from "./database.ts";
 import { APPLICATION_ID } from "./file-header.ts";
 

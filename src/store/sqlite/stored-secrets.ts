@@ -3,8 +3,7 @@
  * no check value (D22).
  */
 import { randomUUID } from "node:crypto";
-import { ANY_KEY, CHECK_NAME } from "../key-check.ts";
-import type { StoredSecrets } from "../key-check.ts";
+import { ANY_KEY, CHECK_NAME, type StoredSecrets } from "../key-check.ts";
 import type { Database } from "./database.ts";
 import { inTransaction } from "./schema.ts";
 
@@ -16,9 +15,7 @@ export function readSecrets(db: Database): StoredSecrets {
 	const select = db.prepare("SELECT value FROM meta WHERE name = ?");
 	if (select.get("identity") === undefined) {
 		const made = randomUUID().replaceAll("-", "");
-		inTransaction(db, () =>
-			db.prepare("INSERT INTO meta (name, value) VALUES ('identity', ?)").run(made),
-		);
+		inTransaction(db, () => db.prepare("INSERT INTO meta (name, value) VALUES ('identity', ?)").run(made));
 	}
 	const identity = String(select.get("identity")?.[0]);
 	const check = select.get(CHECK_NAME)?.[0] as string | undefined;
@@ -27,17 +24,13 @@ export function readSecrets(db: Database): StoredSecrets {
 
 function encryptedTexts(db: Database): string[] {
 	const endpoints = db.prepare("SELECT secret FROM endpoints WHERE secret IS NOT NULL").all();
-	const jobs = db
-		.prepare("SELECT s3_config FROM jobs WHERE s3_config IS NOT NULL ORDER BY seq DESC LIMIT ?")
-		.all(JOBS);
+	const jobs = db.prepare("SELECT s3_config FROM jobs WHERE s3_config IS NOT NULL ORDER BY seq DESC LIMIT ?").all(JOBS);
 	return [...endpoints, ...jobs].map(([text]) => String(text));
 }
 
 /** Stores the check value of the key. */
 export function keepCheck(db: Database, check: string): void {
-	inTransaction(db, () =>
-		db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)").run(CHECK_NAME, check),
-	);
+	inTransaction(db, () => db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)").run(CHECK_NAME, check));
 }
 
 /** Accepts any next key. Texts encrypted with another key become unreadable. */

@@ -5,9 +5,7 @@ import type { UnitOfWork } from "./rows/unit-of-work.ts";
 
 export function openTime({ db }: UnitOfWork): DialectHandlers<"time"> {
 	const steps = db.prepare("SELECT serial, at, ahead FROM clock_steps ORDER BY serial");
-	const add = db.prepare(
-		"INSERT INTO clock_steps (serial, at, ahead) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-	);
+	const add = db.prepare("INSERT INTO clock_steps (serial, at, ahead) VALUES (?, ?, ?) ON CONFLICT DO NOTHING");
 	const prune = db.prepare("DELETE FROM clock_steps WHERE serial <= ?");
 	const last = db.prepare("SELECT value FROM meta WHERE name = ?");
 	const put = db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)");

@@ -3,9 +3,8 @@
  * so that the file shrinks after a purge (D40, decision 0048).
  */
 import type { Clock } from "../../clock.ts";
-import { INCREMENTAL } from "./database.ts";
+import { type Database, INCREMENTAL, type Statement } from "./database.ts";
 import { throwIfFlushFailed } from "./disk-errors.ts";
-import type { Database, Statement } from "./database.ts";
 
 /** Most pages of one step. */
 const STEP_PAGES = 64;

@@ -1,9 +1,8 @@
 /** Checks a store that no service has open: SQLite's own check, and rules between rows (D46). */
 import { convertBlocks, hasBlocks } from "./payload-files/convert-blocks.ts";
 import { damagedFiles } from "./payload-files/damaged-files.ts";
-import { openDatabase } from "./database.ts";
+import { type Database, openDatabase } from "./database.ts";
 import { unavailable } from "./disk-errors.ts";
-import type { Database } from "./database.ts";
 import { allMigrations, pendingMigrations, prepareSchema } from "./schema.ts";
 import { readSecrets } from "./stored-secrets.ts";
 import { damagedTexts } from "./rows/text-sums.ts";
@@ -55,10 +54,7 @@ const RULES: readonly (readonly [problem: string, sql: string])[] = [
 		"jobs have no input",
 		"SELECT id FROM jobs WHERE erased = 0 AND NOT EXISTS (SELECT 1 FROM inputs WHERE inputs.seq = jobs.seq)",
 	],
-	[
-		"jobs belong to no queue",
-		"SELECT id FROM jobs WHERE NOT EXISTS (SELECT 1 FROM queues WHERE number = queue)",
-	],
+	["jobs belong to no queue", "SELECT id FROM jobs WHERE NOT EXISTS (SELECT 1 FROM queues WHERE number = queue)"],
 	...["inputs", "results", "chunks", "attempts"].map(
 		(table) =>
 			[
@@ -133,10 +129,7 @@ const RULES: readonly (readonly [problem: string, sql: string])[] = [
  * otherwise the rows of an earlier schema are not checked. Throws an Error for the operator if the
  * file is no store of this or an earlier version, or in use.
  */
-export async function verify(
-	path: string,
-	{ migrate }: { migrate: boolean },
-): Promise<Verification> {
+export async function verify(path: string, { migrate }: { migrate: boolean }): Promise<Verification> {
 	const problems: string[] = [];
 	const notes: string[] = [];
 	let db: Database | undefined;

@@ -1,15 +1,12 @@
 /** Webhook delivery operations (D21). Each runs inside a batch of the database thread. */
 import type { DeliveryState } from "../../core/delivery.ts";
-import { afterAttempt } from "../../core/receiver.ts";
-import type { ReceiverRow } from "../../core/receiver.ts";
+import { afterAttempt, type ReceiverRow } from "../../core/receiver.ts";
 import { recordTry, withoutNumber } from "../operations/steps.ts";
-import { INLINE_BYTES } from "../contract/webhooks.ts";
-import type { DueDelivery } from "../contract/webhooks.ts";
+import { type DueDelivery, INLINE_BYTES } from "../contract/webhooks.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import type { Statement, Value } from "./database.ts";
-import { DELIVERY_COLUMNS, deliveryFrom } from "../table-rows.ts";
+import { DELIVERY_COLUMNS, deliveryFrom, RECEIVER_COLUMNS, receiverFrom, receiverValues } from "../table-rows.ts";
 import type { DialectHandlers } from "../operations/table.ts";
-import { RECEIVER_COLUMNS, receiverFrom, receiverValues } from "../table-rows.ts";
 import { BODY_BYTES } from "./rows/deliveries.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import { LAST } from "./rows/row.ts";
@@ -30,9 +27,7 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
     WHERE deliveries.endpoint = ? AND due_at <= ? ORDER BY due_at, deliveries.number LIMIT ?`);
 	const receiverOfDelivery = db.prepare("SELECT receiver, erase FROM deliveries WHERE number = ?");
 	const columns = RECEIVER_COLUMNS.join(", ");
-	const standing = db.prepare(
-		`SELECT ${columns} FROM receivers WHERE endpoint = ? AND receiver = ?`,
-	);
+	const standing = db.prepare(`SELECT ${columns} FROM receivers WHERE endpoint = ? AND receiver = ?`);
 	const setStanding = db.prepare(
 		`INSERT OR REPLACE INTO receivers (${columns}) VALUES (${RECEIVER_COLUMNS.map(() => "?").join(", ")})`,
 	);
@@ -41,12 +36,8 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
 		"UPDATE deliveries SET due_at = ? WHERE endpoint = ? AND due_at > ? AND receiver = ? AND in_flight = 0",
 	);
 	const hold = db.prepare("UPDATE deliveries SET due_at = ?, in_flight = ? WHERE number = ?");
-	const putOff = db.prepare(
-		"UPDATE deliveries SET due_at = ? WHERE endpoint = ? AND receiver = ? AND due_at = ?",
-	);
-	const receivers = db.prepare(
-		`SELECT ${columns} FROM receivers ORDER BY failing_since, endpoint, receiver LIMIT ?`,
-	);
+	const putOff = db.prepare("UPDATE deliveries SET due_at = ? WHERE endpoint = ? AND receiver = ? AND due_at = ?");
+	const receivers = db.prepare(`SELECT ${columns} FROM receivers ORDER BY failing_since, endpoint, receiver LIMIT ?`);
 	const receiversOf = db.prepare(
 		`SELECT ${columns} FROM receivers WHERE endpoint = ? ORDER BY failing_since, receiver LIMIT ?`,
 	);
@@ -142,15 +133,12 @@ export function openWebhooks({ db, deliveries, signal }: UnitOfWork): DialectHan
 			const now = afterAttempt(before, { ...counts, status: q.tried.status, last });
 			if (now) setStanding.run(...receiverValues({ endpoint, receiver, ...now }));
 			else if (before) dropStanding.run(endpoint, receiver);
-			if (before?.pausedUntil !== undefined && now?.pausedUntil === undefined)
-				endPause(before, counts.now);
+			if (before?.pausedUntil !== undefined && now?.pausedUntil === undefined) endPause(before, counts.now);
 			return now;
 		},
 
 		receivers: ({ endpoint, limit }) =>
-			(endpoint === undefined ? receivers.all(limit) : receiversOf.all(endpoint, limit)).map(
-				receiverFrom,
-			),
+			(endpoint === undefined ? receivers.all(limit) : receiversOf.all(endpoint, limit)).map(receiverFrom),
 
 		enable({ endpoint, receiver, now }) {
 			if (!standing.get(endpoint, receiver)) return false;
@@ -215,12 +203,8 @@ function conditionsOf({
 	const conditions: Condition[] = [];
 	const few = state !== undefined && state !== "delivered";
 	if (job !== undefined) conditions.push(["job = ?", job]);
-	if (endpoint !== undefined)
-		conditions.push([job !== undefined || few ? "+endpoint = ?" : "endpoint = ?", endpoint]);
+	if (endpoint !== undefined) conditions.push([job !== undefined || few ? "+endpoint = ?" : "endpoint = ?", endpoint]);
 	if (state !== undefined)
-		conditions.push([
-			job === undefined && few ? "state <> 'delivered' AND state = ?" : "+state = ?",
-			state,
-		]);
+		conditions.push([job === undefined && few ? "state <> 'delivered' AND state = ?" : "+state = ?", state]);
 	return conditions;
 }

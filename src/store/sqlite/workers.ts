@@ -26,14 +26,7 @@ export function openWorkers({ db }: UnitOfWork): DialectHandlers<"workers"> {
 
 	return {
 		put(row) {
-			replace.run(
-				row.id,
-				row.endpoint,
-				row.launcher,
-				row.handle ?? null,
-				row.url ?? null,
-				row.createdAt,
-			);
+			replace.run(row.id, row.endpoint, row.launcher, row.handle ?? null, row.url ?? null, row.createdAt);
 		},
 
 		list() {
@@ -60,8 +53,6 @@ export function openWorkers({ db }: UnitOfWork): DialectHandlers<"workers"> {
 		},
 
 		ended: ({ endpoint, since, limit }) =>
-			ended
-				.all(endpoint, since, limit)
-				.map(([record]) => JSON.parse(String(record)) as EndedWorker),
+			ended.all(endpoint, since, limit).map(([record]) => JSON.parse(String(record)) as EndedWorker),
 	};
 }

@@ -3,13 +3,11 @@ import { lookup } from "node:dns/promises";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { dnsServer } from "../../../test/support/dns-server.ts";
-import type { DnsAnswer, DnsServer } from "../../../test/support/dns-server.ts";
+import { type DnsAnswer, dnsServer, type DnsServer } from "../../../test/support/dns-server.ts";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { folder } from "../../../test/support/service.ts";
 import { candidates, parseHosts, parseSearch } from "./system-files.ts";
-import { hostResolver } from "./resolver.ts";
-import type { ResolverOptions } from "./resolver.ts";
+import { hostResolver, type ResolverOptions } from "./resolver.ts";
 
 let ends: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -17,16 +15,11 @@ afterEach(async () => {
 	ends = [];
 });
 
-const unknown = (): Promise<never> =>
-	Promise.reject(Object.assign(new Error("unknown"), { code: "ENOTFOUND" }));
+const unknown = (): Promise<never> => Promise.reject(Object.assign(new Error("unknown"), { code: "ENOTFOUND" }));
 
 async function site(
 	answer: (name: string, family: 4 | 6) => DnsAnswer,
-	{
-		hosts = "",
-		conf = "",
-		...options
-	}: Partial<ResolverOptions> & { hosts?: string; conf?: string } = {},
+	{ hosts = "", conf = "", ...options }: Partial<ResolverOptions> & { hosts?: string; conf?: string } = {},
 ) {
 	const server: DnsServer = await dnsServer(answer);
 	const place = folder();
@@ -44,8 +37,7 @@ async function site(
 		hasIpv4: () => true,
 		...options,
 	});
-	const addresses = async (host: string): Promise<string[]> =>
-		(await resolve(host)).map(({ address }) => address);
+	const addresses = async (host: string): Promise<string[]> => (await resolve(host)).map(({ address }) => address);
 	return { clock, server, resolve, addresses, hostsFile, resolvConf };
 }
 
@@ -67,10 +59,9 @@ describe("resolving", () => {
 	it("D21: a lookup outside of DNS has one thread at most, and only for names that DNS does not have", async () => {
 		let asked = 0;
 		const first = Promise.withResolvers<void>();
-		const { addresses, resolve } = await site(
-			(name) => (name === "known.example" ? ["192.0.2.7"] : []),
-			{ system: () => ((asked += 1), first.resolve(), new Promise(() => {})) },
-		);
+		const { addresses, resolve } = await site((name) => (name === "known.example" ? ["192.0.2.7"] : []), {
+			system: () => ((asked += 1), first.resolve(), new Promise(() => {})),
+		});
 		void resolve("one.local").catch(() => {});
 		await first.promise;
 		await expect(resolve("two.local")).rejects.toMatchObject({ code: "ENOTFOUND" });
@@ -98,18 +89,13 @@ describe("resolving", () => {
 	});
 
 	it("D21: search domains are tried as resolv.conf says", async () => {
-		const { server, addresses, resolve } = await site(
-			(name) => (name === "hook.team.svc.local" ? ["192.0.2.3"] : []),
-			{ conf: "search svc.local cluster.local\noptions timeout:1 ndots:2\n" },
-		);
+		const { server, addresses, resolve } = await site((name) => (name === "hook.team.svc.local" ? ["192.0.2.3"] : []), {
+			conf: "search svc.local cluster.local\noptions timeout:1 ndots:2\n",
+		});
 		expect(await addresses("hook.team")).toEqual(["192.0.2.3"]);
 		expect([...new Set(server.queried)]).toEqual(["hook.team.svc.local"]);
 		await expect(resolve("a.b.c")).rejects.toMatchObject({ code: "ENOTFOUND" });
-		expect([...new Set(server.queried)].slice(1)).toEqual([
-			"a.b.c",
-			"a.b.c.svc.local",
-			"a.b.c.cluster.local",
-		]);
+		expect([...new Set(server.queried)].slice(1)).toEqual(["a.b.c", "a.b.c.svc.local", "a.b.c.cluster.local"]);
 	});
 
 	it("D21: both families, IPv4 first; IPv6 first on a machine without IPv4", async () => {
@@ -144,9 +130,7 @@ describe("files of the resolver", () => {
 				["c", ["192.0.2.2"]],
 			]),
 		);
-		expect(
-			parseSearch("domain a.test\nsearch b.test c.test\n; search d\noptions ndots:99"),
-		).toEqual({
+		expect(parseSearch("domain a.test\nsearch b.test c.test\n; search d\noptions ndots:99")).toEqual({
 			domains: ["b.test", "c.test"],
 			ndots: 15,
 		});

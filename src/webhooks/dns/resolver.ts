@@ -62,8 +62,7 @@ export function hostResolver({
 		};
 		const all = hasIpv4() ? [...found.four, ...found.six] : [...found.six, ...found.four];
 		if (all.length > 0) return all;
-		for (const each of [four, six])
-			if (each.status === "rejected" && !isNegative(each.reason)) throw each.reason;
+		for (const each of [four, six]) if (each.status === "rejected" && !isNegative(each.reason)) throw each.reason;
 		throw failure("ENOTFOUND");
 	}
 
@@ -118,8 +117,7 @@ function parsedFile<T>(clock: Clock, path: string, parse: (text: string) => T): 
 		checkedAt = clock.now();
 		const stat = statSync(path, { throwIfNoEntry: false });
 		const present = stat ? `${stat.ino} ${stat.size} ${stat.mtimeMs}` : "";
-		if (value === undefined || present !== version)
-			value = parse(stat ? readFileSync(path, "utf8") : "");
+		if (value === undefined || present !== version) value = parse(stat ? readFileSync(path, "utf8") : "");
 		version = present;
 		return value;
 	};

@@ -30,18 +30,14 @@ export function heldTableWriter(memory: SharedArrayBuffer): HeldTableWriter {
 	function write(slot: number, id: string): void {
 		const head = slot * SLOT_INTS;
 		Atomics.add(ints, head, 1);
-		const length =
-			id === ""
-				? 0
-				: bytes.write(id, slot * SLOT_BYTES + HEAD_BYTES, SLOT_BYTES - HEAD_BYTES, "utf8");
+		const length = id === "" ? 0 : bytes.write(id, slot * SLOT_BYTES + HEAD_BYTES, SLOT_BYTES - HEAD_BYTES, "utf8");
 		Atomics.store(ints, head + 1, length);
 		Atomics.add(ints, head, 1);
 	}
 
 	return {
 		add(id) {
-			const mayFit =
-				id.length <= SLOT_BYTES - HEAD_BYTES && Buffer.byteLength(id) <= SLOT_BYTES - HEAD_BYTES;
+			const mayFit = id.length <= SLOT_BYTES - HEAD_BYTES && Buffer.byteLength(id) <= SLOT_BYTES - HEAD_BYTES;
 			const slot = mayFit ? free.pop() : undefined;
 			if (slot === undefined) return -1;
 			write(slot, id);

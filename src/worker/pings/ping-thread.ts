@@ -24,10 +24,7 @@ const RETRY_MS = 1000;
 
 if (parentPort) await pingForever(workerData as PingThreadData, parentPort);
 
-async function pingForever(
-	data: PingThreadData,
-	parent: NonNullable<typeof parentPort>,
-): Promise<never> {
+async function pingForever(data: PingThreadData, parent: NonNullable<typeof parentPort>): Promise<never> {
 	let overflow = data.overflow;
 	parent.on("message", (ids: string[]) => {
 		overflow = ids;
@@ -49,15 +46,11 @@ async function pingForever(
 		const url = data.url + (data.url.includes("?") ? "&" : "?") + query.join("&");
 		return new Promise((resolve) => {
 			const signal = AbortSignal.timeout(2 * data.intervalMs);
-			const call = (secure ? httpsRequest : httpRequest)(
-				url,
-				{ agent, headers: data.headers, signal },
-				(answer) => {
-					const status = answer.statusCode ?? 0;
-					answer.resume();
-					answer.on("close", () => resolve(status !== 429 && status < 500));
-				},
-			);
+			const call = (secure ? httpsRequest : httpRequest)(url, { agent, headers: data.headers, signal }, (answer) => {
+				const status = answer.statusCode ?? 0;
+				answer.resume();
+				answer.on("close", () => resolve(status !== 429 && status < 500));
+			});
 			call.on("error", () => resolve(false));
 			call.end();
 		});

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { startProcess } from "../testing/process-worker.ts";
-import { startWorker } from "../testing/run-worker.ts";
-import { scriptedService } from "../testing/scripted-service.ts";
+import { startProcess } from "../../../test/support/worker-kit/process-worker.ts";
+import { startWorker } from "../../../test/support/worker-kit/run-worker.ts";
+import { scriptedService } from "../../../test/support/worker-kit/scripted-service.ts";
 import { kitVersion } from "../version.ts";
 
 const cleanups: (() => Promise<void> | void)[] = [];
@@ -63,9 +63,7 @@ describe("B.7: pings", () => {
 		finish();
 		await scripted.until((one) => one.query.job_in_progress === "0", 2);
 		const pings = scripted.of("ping").length;
-		expect(
-			(await scripted.until((one) => one.route === "ping", pings + 1)).query,
-		).not.toHaveProperty("job_id");
+		expect((await scripted.until((one) => one.route === "ping", pings + 1)).query).not.toHaveProperty("job_id");
 		await worker.stop();
 	});
 

@@ -28,10 +28,7 @@ export interface Pinger {
 const RESTART_MS = 1000;
 
 /** `.ts` in the source tree, `.js` in the build. */
-const threadFile = new URL(
-	`./ping-thread${extname(new URL(import.meta.url).pathname)}`,
-	import.meta.url,
-);
+const threadFile = new URL(`./ping-thread${extname(new URL(import.meta.url).pathname)}`, import.meta.url);
 
 /** Protocol B.7. Restarts an exited thread after a second. */
 export function startPinger({ url, key, intervalMs, table, clock, log }: PingerOptions): Pinger {

@@ -4,11 +4,8 @@ import { memberText, readJobs } from "./job-text.ts";
 
 describe("readJobs", () => {
 	it("D5: gives the input's exact text beside the parsed value", () => {
-		const input =
-			'{ "seed" : 9223372036854775807, "x":1.0, "x": 2.50, "s":"\\u00e9 \\"}{", "__proto__":{} }';
-		const { jobs, problems } = readJobs(
-			` {"id":"a","note":"\\"input\\":7 {[","input":${input} ,"webhook":"w"}\n`,
-		);
+		const input = '{ "seed" : 9223372036854775807, "x":1.0, "x": 2.50, "s":"\\u00e9 \\"}{", "__proto__":{} }';
+		const { jobs, problems } = readJobs(` {"id":"a","note":"\\"input\\":7 {[","input":${input} ,"webhook":"w"}\n`);
 		expect(problems).toEqual([]);
 		expect(jobs[0]!.inputText).toBe(input);
 		expect(jobs[0]!.webhook).toBe("w");
@@ -16,9 +13,7 @@ describe("readJobs", () => {
 	});
 
 	it("D5: finds each input of a list", () => {
-		const { jobs } = readJobs(
-			'[{"id":"a","input":1.0}, {"input":[1,{"input":2}],"id":"b"},{"id":"c"}]',
-		);
+		const { jobs } = readJobs('[{"id":"a","input":1.0}, {"input":[1,{"input":2}],"id":"b"},{"id":"c"}]');
 		expect(jobs.map((job) => [job.id, job.inputText])).toEqual([
 			["a", "1.0"],
 			["b", '[1,{"input":2}]'],

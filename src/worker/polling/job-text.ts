@@ -34,20 +34,14 @@ export function readJobs(text: string): TakenJobs {
 			problems.push("A job in the list has no id.");
 			continue;
 		}
-		jobs.push(
-			withText(element, () => memberText(text, (starts ??= elementStarts(text))[index]!, "input")),
-		);
+		jobs.push(withText(element, () => memberText(text, (starts ??= elementStarts(text))[index]!, "input")));
 	}
 	return { jobs, problems };
 }
 
 function isJob(value: unknown): value is { id: string } {
 	return (
-		typeof value === "object" &&
-		value !== null &&
-		"id" in value &&
-		typeof value.id === "string" &&
-		value.id !== ""
+		typeof value === "object" && value !== null && "id" in value && typeof value.id === "string" && value.id !== ""
 	);
 }
 

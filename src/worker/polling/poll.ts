@@ -125,13 +125,9 @@ class PollHandler implements Dispatcher.DispatchHandler {
 		});
 	}
 
-	onResponseError(
-		_controller: Dispatcher.DispatchController,
-		error: Error & { code?: string },
-	): void {
+	onResponseError(_controller: Dispatcher.DispatchController, error: Error & { code?: string }): void {
 		const code = error.code ?? "";
-		if (code === "UND_ERR_HEADERS_TIMEOUT" || code === "UND_ERR_BODY_TIMEOUT")
-			return this.resolve({ kind: "cut" });
+		if (code === "UND_ERR_HEADERS_TIMEOUT" || code === "UND_ERR_BODY_TIMEOUT") return this.resolve({ kind: "cut" });
 		const stale = code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE";
 		this.resolve({ kind: "failed", stale, reason: error.message || code });
 	}

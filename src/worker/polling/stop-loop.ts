@@ -23,25 +23,14 @@ const FAILED = { firstMs: 1000, longestMs: 5000 };
 const NO_NEWS_MS = 1000;
 
 /** Runs until `ended` aborts. */
-export async function stopLoop({
-	poll,
-	path,
-	held,
-	clock,
-	random,
-	log,
-	ended,
-}: StopLoopOptions): Promise<void> {
+export async function stopLoop({ poll, path, held, clock, random, log, ended }: StopLoopOptions): Promise<void> {
 	const errors = createPollErrorLog("job-stop", log);
 
 	/** Aborts the jobs of an answer; returns the wait before the next poll, ms. */
 	function accept(answer: PollAnswer, began: number): number {
 		if (
 			answer.kind === "failed" ||
-			(answer.kind === "answer" &&
-				answer.status !== 200 &&
-				answer.status !== 204 &&
-				answer.status !== 429)
+			(answer.kind === "answer" && answer.status !== 200 && answer.status !== 204 && answer.status !== 429)
 		) {
 			const first = answer.kind === "failed" && answer.stale && errors.tries === 0;
 			errors.failed(reasonOf(answer));

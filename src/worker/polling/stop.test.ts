@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { scriptedService } from "../testing/scripted-service.ts";
-import { startWorker } from "../testing/run-worker.ts";
+import { scriptedService } from "../../../test/support/worker-kit/scripted-service.ts";
+import { startWorker } from "../../../test/support/worker-kit/run-worker.ts";
 import { systemClock } from "../clock.ts";
 import { jobsToStop } from "./stop-loop.ts";
 import type { StartOptions } from "../types.ts";
@@ -112,7 +112,6 @@ describe("B.8, D18: the stop channel", () => {
 
 	it("reads only strings", () => {
 		expect(jobsToStop('{"jobsToStop":["a",1,null,"b"]}')).toEqual(["a", "b"]);
-		for (const text of ["", "[]", "{}", '{"jobsToStop":1}', "null"])
-			expect(jobsToStop(text)).toEqual([]);
+		for (const text of ["", "[]", "{}", '{"jobsToStop":1}', "null"]) expect(jobsToStop(text)).toEqual([]);
 	});
 });

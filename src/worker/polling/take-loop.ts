@@ -110,12 +110,7 @@ export async function takeLoop({
 			const entry = entries[index];
 			const began = clock.now();
 			if (entry) run(job, entry);
-			else
-				log(
-					"WARN",
-					"The job was received again while this worker still holds it; ignoring the copy.",
-					job.id,
-				);
+			else log("WARN", "The job was received again while this worker still holds it; ignoring the copy.", job.id);
 			if (clock.now() - began > BLOCKED_MS) await clock.sleep(BLOCKED_MS);
 		}
 		return jobs.length;

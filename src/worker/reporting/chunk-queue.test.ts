@@ -1,9 +1,9 @@
 /** Chunks of a generator, with a service that takes several in one post. */
 import type { ServerResponse } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
-import { scriptedService, type Seen } from "../testing/scripted-service.ts";
+import { scriptedService, type Seen } from "../../../test/support/worker-kit/scripted-service.ts";
 import { MOST_WAITING } from "./chunk-queue.ts";
-import { startWorker } from "../testing/run-worker.ts";
+import { startWorker } from "../../../test/support/worker-kit/run-worker.ts";
 
 interface Post {
 	seen: Seen;
@@ -58,11 +58,7 @@ const numbers = (count: number): number[] => Array.from({ length: count }, (_, a
 it("D7: chunks that are made during a post share the next one, in order, with the number of the first", async () => {
 	const stream = await streaming(numbers(5));
 	const first = await stream.post();
-	expect([first.seen.route, first.seen.query["chunk"], outputsOf(first.seen)]).toEqual([
-		"job-stream",
-		"0",
-		[0],
-	]);
+	expect([first.seen.route, first.seen.query["chunk"], outputsOf(first.seen)]).toEqual(["job-stream", "0", [0]]);
 	await stream.until(() => stream.made() === 5);
 	first.answer();
 	const second = await stream.post();
@@ -123,11 +119,7 @@ it("D7: a service that does not know the path gets them one by one from then on"
 	refused.answer(404);
 	for (const number of [1, 2, 3]) {
 		const { seen, answer } = await stream.post();
-		expect([seen.route, seen.query["chunk"], outputsOf(seen)]).toEqual([
-			"job-stream",
-			String(number),
-			[number],
-		]);
+		expect([seen.route, seen.query["chunk"], outputsOf(seen)]).toEqual(["job-stream", String(number), [number]]);
 		answer();
 	}
 	await stream.ended();

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { scriptedService, type ScriptedService } from "../testing/scripted-service.ts";
-import { startWorker } from "../testing/run-worker.ts";
+import { scriptedService, type ScriptedService } from "../../../test/support/worker-kit/scripted-service.ts";
+import { startWorker } from "../../../test/support/worker-kit/run-worker.ts";
 import { rawJson } from "../raw-json.ts";
 import type { StartOptions } from "../types.ts";
 
@@ -9,10 +9,7 @@ afterEach(async () => {
 	for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-async function working(
-	options: StartOptions,
-	prepare: (service: ScriptedService) => void = () => {},
-) {
+async function working(options: StartOptions, prepare: (service: ScriptedService) => void = () => {}) {
 	const service = await scriptedService();
 	prepare(service);
 	const worker = startWorker(service, options);
@@ -74,9 +71,7 @@ describe("B.5: what is posted", () => {
 	it("an error for an output that is no JSON", async () => {
 		const { service, reported } = await working({ handler: () => ({ big: 1n }) });
 		service.give(job);
-		expect((await reported()).body).toMatch(
-			/^\{"error":"The handler's output cannot be written as JSON: .*BigInt/,
-		);
+		expect((await reported()).body).toMatch(/^\{"error":"The handler's output cannot be written as JSON: .*BigInt/);
 	});
 
 	it("progress before the result, on job-done", async () => {
@@ -89,10 +84,7 @@ describe("B.5: what is posted", () => {
 		});
 		service.give(job);
 		await reported(2);
-		expect(service.results()).toEqual([
-			'{"status":"IN_PROGRESS","output":{"step":1}}',
-			'{"output":"done"}',
-		]);
+		expect(service.results()).toEqual(['{"status":"IN_PROGRESS","output":{"step":1}}', '{"output":"done"}']);
 	});
 
 	it("stopPod with refreshWorker, and the worker ends", async () => {
@@ -114,9 +106,7 @@ describe("B.5: generators", () => {
 		const { service, reported } = await working({ handler: words });
 		service.give(job);
 		expect(await reported()).toMatchObject({ query: { isStream: "true" }, body: '{"output":[]}' });
-		expect(
-			service.of("job-stream").map((one) => [one.query.chunk, one.query.isStream, one.body]),
-		).toEqual([
+		expect(service.of("job-stream").map((one) => [one.query.chunk, one.query.isStream, one.body])).toEqual([
 			["0", "false", '{"output":{"text":"a"}}'],
 			["1", "false", '{"output":{"text":"b"}}'],
 			["2", "false", '{"output":1.0}'],
@@ -201,16 +191,13 @@ describe("B.6: reports are repeated until acknowledged", () => {
 
 	it("after a dropped connection, without losing the reports behind it", async () => {
 		let dropped = 0;
-		const { service, reported } = await working(
-			{ handler: (given) => given.id, concurrency: 8 },
-			(one) => {
-				one.script = (seen, response) => {
-					if (seen.route !== "job-done" || dropped++ > 0) return false;
-					response.socket!.destroy();
-					return true;
-				};
-			},
-		);
+		const { service, reported } = await working({ handler: (given) => given.id, concurrency: 8 }, (one) => {
+			one.script = (seen, response) => {
+				if (seen.route !== "job-done" || dropped++ > 0) return false;
+				response.socket!.destroy();
+				return true;
+			};
+		});
 		service.give(...Array.from({ length: 8 }, (_, index) => ({ id: `j-${index}`, input: 1 })));
 		await reported(9);
 		await vi.waitFor(() => expect(new Set(service.results()).size).toBe(8), 20_000);

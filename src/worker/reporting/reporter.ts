@@ -66,8 +66,7 @@ export function createReporter({
 					return outcome;
 				}
 				if (outcome < 500 && outcome !== 408 && outcome !== 429) {
-					if (last)
-						log("ERROR", `The service refused the report with HTTP ${outcome}; giving up.`, job.id);
+					if (last) log("ERROR", `The service refused the report with HTTP ${outcome}; giving up.`, job.id);
 					return outcome;
 				}
 			}

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { rawJson } from "../raw-json.ts";
-import { scriptedService, type ScriptedService, type Seen } from "../testing/scripted-service.ts";
-import { startWorker } from "../testing/run-worker.ts";
+import { scriptedService, type ScriptedService, type Seen } from "../../../test/support/worker-kit/scripted-service.ts";
+import { startWorker } from "../../../test/support/worker-kit/run-worker.ts";
 import type { StartOptions } from "../types.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -11,8 +11,7 @@ afterEach(async () => {
 
 const COUNT = 5;
 const jobs = Array.from({ length: COUNT }, (_, n) => ({ id: `job-${n}`, input: { n } }));
-const idsIn = ({ body }: Seen): string[] =>
-	body.split("\n").map((line) => (JSON.parse(line) as { id: string }).id);
+const idsIn = ({ body }: Seen): string[] => body.split("\n").map((line) => (JSON.parse(line) as { id: string }).id);
 
 /**
  * A worker that runs all jobs at once, of a service that says it takes `batchSize` results in one
@@ -29,13 +28,9 @@ async function working({
 }): Promise<{ service: ScriptedService; allReported: () => Promise<void> }> {
 	const service = await scriptedService();
 	service.script = (seen, response) => {
-		if (seen.route === "job-take-batch" && batchSize > 0)
-			response.setHeader("Sluice-Job-Done-Batch", batchSize);
+		if (seen.route === "job-take-batch" && batchSize > 0) response.setHeader("Sluice-Job-Done-Batch", batchSize);
 		if (seen.route !== "job-done-batch") return false;
-		const [status, text] = answer?.(seen) ?? [
-			200,
-			JSON.stringify(seen.body.split("\n").map(() => 200)),
-		];
+		const [status, text] = answer?.(seen) ?? [200, JSON.stringify(seen.body.split("\n").map(() => 200))];
 		response.writeHead(status, { "content-type": "application/json" }).end(text);
 		return true;
 	};
@@ -63,9 +58,7 @@ describe("results of several jobs", () => {
 	it("go together where the service takes them so, a line each", async () => {
 		const { service, allReported } = await working({});
 		await allReported();
-		expect(
-			service.of("job-done-batch").map(({ ids, query, body }) => ({ ids, query, body })),
-		).toEqual([
+		expect(service.of("job-done-batch").map(({ ids, query, body }) => ({ ids, query, body }))).toEqual([
 			{
 				ids: ["w-1"],
 				query: { gpu: "none" },
@@ -115,15 +108,10 @@ describe("results of several jobs", () => {
 
 	it("a line that is refused for good is posted alone before it is given up", async () => {
 		const { service, allReported } = await working({
-			answer: ({ body }) => [
-				200,
-				JSON.stringify(body.split("\n").map((_, at) => (at === 1 ? 400 : 200))),
-			],
+			answer: ({ body }) => [200, JSON.stringify(body.split("\n").map((_, at) => (at === 1 ? 400 : 200)))],
 		});
 		await allReported();
-		expect(service.of("job-done").map(({ ids, body }) => [ids[1], body])).toEqual([
-			["job-1", '{"output":"job-1"}'],
-		]);
+		expect(service.of("job-done").map(({ ids, body }) => [ids[1], body])).toEqual([["job-1", '{"output":"job-1"}']]);
 	});
 
 	it("those that were refused for the moment are repeated, the others are not", async () => {
@@ -131,9 +119,7 @@ describe("results of several jobs", () => {
 		const { service, allReported } = await working({
 			answer: ({ body }) => [
 				200,
-				JSON.stringify(
-					body.split("\n").map((_, at) => ((posts += 1) <= COUNT && at % 2 === 1 ? 503 : 200)),
-				),
+				JSON.stringify(body.split("\n").map((_, at) => ((posts += 1) <= COUNT && at % 2 === 1 ? 503 : 200))),
 			],
 		});
 		await allReported();
@@ -151,9 +137,7 @@ describe("results of several jobs", () => {
 		let failed = false;
 		const { service, allReported } = await working({
 			answer: ({ body }) =>
-				failed
-					? [200, JSON.stringify(body.split("\n").map(() => 200))]
-					: ((failed = true), [status, text]),
+				failed ? [200, JSON.stringify(body.split("\n").map(() => 200))] : ((failed = true), [status, text]),
 		});
 		await allReported();
 		const repeated = [

@@ -48,10 +48,7 @@ export function openResultBatcher(options: ResultBatcherOptions): ResultBatcher 
 		for (let start = 0; start < all.length; ) {
 			let length = 0;
 			const cut = all.findIndex(
-				({ body }, at) =>
-					at >= start &&
-					(at - start >= batchSize || (length += body.length) > MAX_BATCH) &&
-					at > start,
+				({ body }, at) => at >= start && (at - start >= batchSize || (length += body.length) > MAX_BATCH) && at > start,
 			);
 			const end = cut < 0 ? all.length : cut;
 			void post(all.slice(start, end));
@@ -63,19 +60,14 @@ export function openResultBatcher(options: ResultBatcherOptions): ResultBatcher 
 		if (batch.length === 1 || path === undefined) return batch.forEach(resolveAlone);
 		const answer = await posts.ask(path, batch.map(lineOf).join("\n"));
 		const statuses =
-			answer instanceof Error || answer.status !== 200
-				? undefined
-				: statusesIn(answer.text, batch.length);
+			answer instanceof Error || answer.status !== 200 ? undefined : statusesIn(answer.text, batch.length);
 		// A refused line is posted again to job-done, which accepts results in any form (D19).
 		if (statuses)
 			return batch.forEach((each, at) =>
-				statuses[at]! >= 400 && statuses[at]! < 500
-					? resolveAlone(each)
-					: each.resolve(statuses[at]!),
+				statuses[at]! >= 400 && statuses[at]! < 500 ? resolveAlone(each) : each.resolve(statuses[at]!),
 			);
 		const outcome = answer instanceof Error ? answer : answer.status;
-		if (outcome instanceof Error || outcome >= 500)
-			return batch.forEach(({ resolve }) => resolve(outcome));
+		if (outcome instanceof Error || outcome >= 500) return batch.forEach(({ resolve }) => resolve(outcome));
 		// The service does not know the path, for example after it was replaced by another one.
 		path = undefined;
 		batch.forEach(resolveAlone);
@@ -84,8 +76,7 @@ export function openResultBatcher(options: ResultBatcherOptions): ResultBatcher 
 	return {
 		send(id, body, isStream) {
 			const mayBatch = path !== undefined && batchSize > 1;
-			if (!mayBatch || body.length > MAX_RESULT || body.includes("\n"))
-				return sendAlone(id, body, isStream);
+			if (!mayBatch || body.length > MAX_RESULT || body.includes("\n")) return sendAlone(id, body, isStream);
 			return new Promise((resolve) => {
 				if (pending.length === 0) setImmediate(flush);
 				pending.push({ id, body, isStream, resolve });

@@ -1,14 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { rawJson } from "../raw-json.ts";
-import {
-	errorBody,
-	itemError,
-	NotJsonError,
-	progressBody,
-	resultBody,
-	streamBody,
-	thrownText,
-} from "./result-body.ts";
+import { errorBody, itemError, NotJsonError, progressBody, resultBody, streamBody, thrownText } from "./result-body.ts";
 import { kitVersion } from "../version.ts";
 
 describe("B.5: result bodies", () => {
@@ -20,19 +12,11 @@ describe("B.5: result bodies", () => {
 		["an object", { a: 1 }, '{"output":{"a":1}}'],
 		["undefined", undefined, "{}"],
 		["an empty object", {}, "{}"],
-		[
-			"an error beside output",
-			{ error: "bad", detail: 7 },
-			'{"output":{"detail":7},"error":"bad"}',
-		],
+		["an error beside output", { error: "bad", detail: 7 }, '{"output":{"detail":7},"error":"bad"}'],
 		["only an error", { error: "bad" }, '{"error":"bad"}'],
 		["an error of any type", { error: { code: 1 } }, '{"error":{"code":1}}'],
 		["a falsy error, dropped", { error: "", a: 1 }, '{"output":{"a":1}}'],
-		[
-			"refresh_worker",
-			{ refresh_worker: true, result: 1 },
-			'{"output":{"result":1},"stopPod":true}',
-		],
+		["refresh_worker", { refresh_worker: true, result: 1 }, '{"output":{"result":1},"stopPod":true}'],
 	])("%s", (_name, value, body) => {
 		expect(resultBody(value, false)).toBe(body);
 	});
@@ -54,8 +38,7 @@ describe("B.5: result bodies", () => {
 	it("says in a sentence that an output is not JSON", () => {
 		const cycle: Record<string, unknown> = {};
 		cycle.self = cycle;
-		for (const value of [1n, cycle, () => 1])
-			expect(() => resultBody(value, false)).toThrow(NotJsonError);
+		for (const value of [1n, cycle, () => 1]) expect(() => resultBody(value, false)).toThrow(NotJsonError);
 		expect(() => resultBody({ big: 1n }, false)).toThrow(/cannot be written as JSON.*BigInt/);
 	});
 });

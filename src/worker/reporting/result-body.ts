@@ -90,12 +90,7 @@ export function itemError(item: unknown): string | undefined {
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
-	return (
-		typeof value === "object" &&
-		value !== null &&
-		!Array.isArray(value) &&
-		!(value instanceof RawJson)
-	);
+	return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof RawJson);
 }
 
 function asText(thrown: unknown): string {

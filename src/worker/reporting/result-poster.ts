@@ -66,21 +66,14 @@ export function openResultPoster({
 	}
 
 	function post(path: string, body: string, handler: PostHandler): void {
-		pool.dispatch(
-			{ path, method: "POST", headers, body, idempotent: true, blocking: false },
-			handler,
-		);
+		pool.dispatch({ path, method: "POST", headers, body, idempotent: true, blocking: false }, handler);
 	}
 
 	return {
 		send(path, body) {
 			corkSockets();
 			return new Promise((resolve) =>
-				post(
-					path,
-					body,
-					new PostHandler((answer) => resolve(answer instanceof Error ? answer : answer.status)),
-				),
+				post(path, body, new PostHandler((answer) => resolve(answer instanceof Error ? answer : answer.status))),
 			);
 		},
 		ask: (path, body) => new Promise((resolve) => post(path, body, new PostHandler(resolve, []))),

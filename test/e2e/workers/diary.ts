@@ -22,8 +22,7 @@ function note(what: string, id = ""): void {
 async function run({ ms, block, until, fail }: Act, signal: AbortSignal): Promise<void> {
 	if (block !== undefined) for (const end = performance.now() + block; performance.now() < end; );
 	if (ms !== undefined) await sleep(ms);
-	while (until !== undefined && !existsSync(join(dirname(diary), until)))
-		await sleep(20, undefined, { signal });
+	while (until !== undefined && !existsSync(join(dirname(diary), until))) await sleep(20, undefined, { signal });
 	if (fail !== undefined) throw new Error(fail);
 }
 

@@ -10,18 +10,12 @@ const env = process.env as Record<string, string>;
 const headers = { authorization: env["RUNPOD_AI_API_KEY"]! };
 const id = env["RUNPOD_POD_ID"]!;
 const note = (what: string, job: string): void =>
-	appendFileSync(
-		env["DIARY"]!,
-		`${JSON.stringify({ what, id: job, worker: id, pid: process.pid })}\n`,
-	);
+	appendFileSync(env["DIARY"]!, `${JSON.stringify({ what, id: job, worker: id, pid: process.pid })}\n`);
 
 const [, , job] = process.argv;
 if (job === undefined) {
 	note("up", "");
-	const answer = await fetch(
-		`${env["RUNPOD_WEBHOOK_GET_JOB"]!.replace("$ID", id)}&job_in_progress=0`,
-		{ headers },
-	);
+	const answer = await fetch(`${env["RUNPOD_WEBHOOK_GET_JOB"]!.replace("$ID", id)}&job_in_progress=0`, { headers });
 	const { id: taken } = (await answer.json()) as { id: string };
 	spawn(process.execPath, [import.meta.filename, taken], { stdio: "ignore" });
 	note("run", taken);

@@ -15,9 +15,7 @@ function closed(schema: unknown): unknown {
 	const inner: Record<string, unknown> = Object.fromEntries(
 		Object.entries(schema).map(([name, member]) => [name, closed(member)]),
 	);
-	return inner["type"] === "object" && "properties" in inner
-		? { additionalProperties: false, ...inner }
-		: inner;
+	return inner["type"] === "object" && "properties" in inner ? { additionalProperties: false, ...inner } : inner;
 }
 
 /** Throws for an answer that the document does not describe. */
@@ -44,9 +42,7 @@ export function answerChecker(document: OpenApi): CheckAnswer {
 			compiled.set(key, (check = ajv.compile(JSON.parse(text) as object)));
 		}
 		if (!check(value))
-			throw new Error(
-				`${key}: ${ajv.errorsText(check.errors)} in ${JSON.stringify(value).slice(0, 300)}`,
-			);
+			throw new Error(`${key}: ${ajv.errorsText(check.errors)} in ${JSON.stringify(value).slice(0, 300)}`);
 	}
 
 	/** An answer without an operation: a refusal in our form or OpenAI's, or that of OPTIONS. */
@@ -60,8 +56,7 @@ export function answerChecker(document: OpenApi): CheckAnswer {
 
 	return ({ method, path, answer }) => {
 		const { status, headers, text } = answer;
-		if (method !== "HEAD" && status >= 400)
-			same("type", headers["content-type"], "application/json");
+		if (method !== "HEAD" && status >= 400) same("type", headers["content-type"], "application/json");
 		const route = match(path)?.byMethod.get(method);
 		// Bytes that cannot be parsed have no operation, whatever they look like.
 		const unreadable = status === 400 && headers["connection"] === "close";
@@ -84,9 +79,7 @@ export function answerChecker(document: OpenApi): CheckAnswer {
 		if (type !== "application/json") {
 			const types = Object.keys(found.content ?? {}).map((each) => each.split(";")[0]);
 			return must(
-				type === undefined
-					? text === ""
-					: types.includes(type) || types.includes("application/octet-stream"),
+				type === undefined ? text === "" : types.includes(type) || types.includes("application/octet-stream"),
 				`${id}: ${type} with ${status}`,
 			);
 		}
@@ -99,8 +92,7 @@ export function answerChecker(document: OpenApi): CheckAnswer {
 			Object.keys(each?.content?.["application/json"]?.examples ?? {}),
 		);
 		// A failure of the job under /openai has what its worker reported.
-		if (route.errorForm !== "openai")
-			must(codes.includes(String(code)), `${id}: ${status} with ${String(code)}`);
+		if (route.errorForm !== "openai") must(codes.includes(String(code)), `${id}: ${status} with ${String(code)}`);
 	};
 
 	/** A request that cannot be parsed has no method: its answer has a body. */

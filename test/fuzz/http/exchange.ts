@@ -1,6 +1,5 @@
 /** One request over a socket of its own, and its answer byte by byte: strict where clients are not. */
-import { connect } from "node:net";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 
 export interface Answer {
 	status: number;
@@ -39,8 +38,7 @@ export function exchange(
 	socket.on("error", () => {});
 	socket.on("close", () => {
 		it.closed = true;
-		if (bytes.length > 0 && !it.answer && !q.cut && !socket.destroyed)
-			it.fault = `cut after ${bytes.length} bytes`;
+		if (bytes.length > 0 && !it.answer && !q.cut && !socket.destroyed) it.fault = `cut after ${bytes.length} bytes`;
 	});
 
 	function read(): void {
@@ -74,10 +72,7 @@ export function exchange(
 }
 
 /** The body, undefined while it is incomplete, or what is wrong with it. */
-function bodyIn(
-	headers: Record<string, string>,
-	rest: Buffer,
-): { text: string; left: number } | string | undefined {
+function bodyIn(headers: Record<string, string>, rest: Buffer): { text: string; left: number } | string | undefined {
 	const length = headers["content-length"];
 	if (length !== undefined) {
 		if (!/^\d+$/.test(length)) return `Content-Length: ${length}`;

@@ -14,8 +14,7 @@ export function harmless(text: string): string {
 	}
 	if (!isObject(value)) return text;
 	const { launcher, webhook } = value;
-	const launches =
-		isObject(launcher) && typeof launcher["type"] === "string" && launcher["type"] !== "external";
+	const launches = isObject(launcher) && typeof launcher["type"] === "string" && launcher["type"] !== "external";
 	const host = typeof webhook === "string" ? URL.parse(webhook)?.hostname : undefined;
 	const calls = host !== undefined && !HOSTS.includes(host);
 	if (!launches && !calls) return text;

@@ -1,9 +1,7 @@
 /** Requests to every operation, from its definition: valid, nearly valid, and not at all. */
 import fc from "fast-check";
-import { OPERATIONS } from "../../../src/api/operations.ts";
-import type { Operation } from "../../../src/api/operations.ts";
-import { brokenJson, fromSchema, jsonText, oddText } from "../generate.ts";
-import type { AnySchema } from "../generate.ts";
+import { type Operation, OPERATIONS } from "../../../src/api/operations.ts";
+import { type AnySchema, brokenJson, fromSchema, jsonText, oddText } from "../generate.ts";
 import type { Case } from "../target.ts";
 
 /** A request and the time after it. Texts hold {@link PLACES}. */
@@ -43,10 +41,7 @@ export const PLACES = [
 export type Place = (typeof PLACES)[number];
 
 const OF_PARAMETER: Record<string, fc.Arbitrary<string>> = {
-	endpoint: fc.oneof(
-		{ weight: 15, arbitrary: fc.constant("@ep") },
-		{ weight: 1, arbitrary: fc.constant("@other") },
-	),
+	endpoint: fc.oneof({ weight: 15, arbitrary: fc.constant("@ep") }, { weight: 1, arbitrary: fc.constant("@other") }),
 	job: fc.constantFrom("@job", "@taken", "@taken", "@old"),
 	worker: fc.constant("@worker"),
 	delivery: fc.constant("@delivery"),
@@ -57,13 +52,7 @@ const OF_PARAMETER: Record<string, fc.Arbitrary<string>> = {
 	registry: fc.constantFrom("ghcr.io", "registry.example.com%3A5000"),
 };
 const encoded = oddText.map((text) => encodeURIComponent(text.toWellFormed()));
-const rest = fc.constantFrom(
-	"v1/models",
-	"v1/chat/completions",
-	"index.html",
-	"assets/..%2f..%2fx",
-	"a//b",
-);
+const rest = fc.constantFrom("v1/models", "v1/chat/completions", "index.html", "assets/..%2f..%2fx", "a//b");
 
 function pathOf({ path }: Operation): fc.Arbitrary<string> {
 	const names = path.match(/:\w+|\*/g) ?? [];
@@ -79,19 +68,7 @@ function pathOf({ path }: Operation): fc.Arbitrary<string> {
 	});
 }
 
-const number = fc.constantFrom(
-	"0",
-	"1",
-	"2",
-	"1000",
-	"5000",
-	"-1",
-	"1e9",
-	"NaN",
-	"",
-	"9007199254740993",
-	"1.5",
-);
+const number = fc.constantFrom("0", "1", "2", "1000", "5000", "-1", "1e9", "NaN", "", "9007199254740993", "1.5");
 const WORKER_QUERY = [
 	"gpu",
 	"job_in_progress",
@@ -107,32 +84,17 @@ const WORKER_QUERY = [
 ];
 
 function queryOf({ query = [], access }: Operation): fc.Arbitrary<string[][]> {
-	const names = [
-		...query.map(({ name }) => name),
-		...(access === "worker" ? WORKER_QUERY : []),
-		"x",
-	];
+	const names = [...query.map(({ name }) => name), ...(access === "worker" ? WORKER_QUERY : []), "x"];
 	const value = (name: string): fc.Arbitrary<string> => {
 		const schema = query.find((each) => each.name === name)?.schema as AnySchema | undefined;
 		const known = schema
-			? fromSchema(schema, 1).map((each) =>
-					typeof each === "string" ? each : JSON.stringify(each),
-				)
+			? fromSchema(schema, 1).map((each) => (typeof each === "string" ? each : JSON.stringify(each)))
 			: number;
 		return fc.oneof(
 			known.map((text) => encodeURIComponent(text.toWellFormed())),
 			number,
 			encoded,
-			fc.constantFrom(
-				"@job",
-				"@taken,@old",
-				"@cursor",
-				"n5",
-				"n999999999999999",
-				"IN_QUEUE",
-				"unhealthy",
-				"true",
-			),
+			fc.constantFrom("@job", "@taken,@old", "@cursor", "n5", "n999999999999999", "IN_QUEUE", "unhealthy", "true"),
 		);
 	};
 	const pair = fc.constantFrom(...names).chain((name) => fc.tuple(fc.constant(name), value(name)));

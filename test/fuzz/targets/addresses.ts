@@ -39,9 +39,7 @@ function written(groups: readonly number[], style: number): string {
 	});
 	const parts = mixed ? [...texts.slice(0, 6), dotted(groups)] : texts;
 	if (!(style & 8)) return parts.join(":");
-	const at = groups.findIndex(
-		(group, index) => group === 0 && groups[index + 1] === 0 && index + 1 < (mixed ? 6 : 8),
-	);
+	const at = groups.findIndex((group, index) => group === 0 && groups[index + 1] === 0 && index + 1 < (mixed ? 6 : 8));
 	if (at < 0) return parts.join(":");
 	let end = at;
 	while (groups[end] === 0 && end < (mixed ? 6 : 8)) end += 1;
@@ -84,15 +82,7 @@ export const ADDRESS = target({
 		style: fc.nat(15),
 		text: fc.oneof(
 			oddText,
-			fc.constantFrom(
-				"127.1",
-				"0x7f.1",
-				"010.0.0.1",
-				"::1%eth0",
-				"[::1]",
-				"1.2.3.4.5",
-				"::ffff:1.2.3",
-			),
+			fc.constantFrom("127.1", "0x7f.1", "010.0.0.1", "::1%eth0", "[::1]", "1.2.3.4.5", "::ffff:1.2.3"),
 		),
 	}),
 	check({ groups: any, style, text }) {
@@ -102,10 +92,7 @@ export const ADDRESS = target({
 		const four = dotted(groups);
 		same(four, notPublic(four) === undefined, !special.check(four, "ipv4"));
 		if (notPublic(text) !== undefined) return;
-		must(
-			URL.canParse(isIPv4(text) ? `http://${text}` : `http://[${text}]`),
-			`${text} is no address`,
-		);
+		must(URL.canParse(isIPv4(text) ? `http://${text}` : `http://[${text}]`), `${text} is no address`);
 	},
 });
 
@@ -116,16 +103,7 @@ export const WEBHOOK_URL = target({
 		url: fc.oneof(
 			fc
 				.tuple(
-					fc.constantFrom(
-						"http://",
-						"https://",
-						"HTTP:",
-						"http:\\\\",
-						"ftp://",
-						"//",
-						" http://",
-						"javascript:",
-					),
+					fc.constantFrom("http://", "https://", "HTTP:", "http:\\\\", "ftp://", "//", " http://", "javascript:"),
 					fc.constantFrom("", "", "u:p@", "@", "%40@", "a@b@"),
 					fc.constantFrom(
 						"127.1",
@@ -147,20 +125,15 @@ export const WEBHOOK_URL = target({
 				.map((parts) => parts.join("")),
 			oddText,
 		),
-		answers: fc.array(
-			fc.constantFrom("8.8.8.8", "127.0.0.1", "::1", "10.0.0.1", "2606:4700::1", "169.254.169.254"),
-			{ maxLength: 3 },
-		),
+		answers: fc.array(fc.constantFrom("8.8.8.8", "127.0.0.1", "::1", "10.0.0.1", "2606:4700::1", "169.254.169.254"), {
+			maxLength: 3,
+		}),
 	}),
 	async check({ url, answers }) {
-		const resolve = async () =>
-			answers.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+		const resolve = async () => answers.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
 		const found = await targetOf(url, { allowPrivateNetworks: false, resolve });
 		if (!found.ok) return must(/^not sent: \S/.test(found.refusal), found.refusal);
 		must(notPublic(found.address.address) === undefined, `calls ${found.address.address}`);
-		must(
-			/^https?:$/.test(found.url.protocol) && found.url.username + found.url.password === "",
-			found.url.href,
-		);
+		must(/^https?:$/.test(found.url.protocol) && found.url.username + found.url.password === "", found.url.href);
 	},
 });

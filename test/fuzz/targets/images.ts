@@ -9,12 +9,7 @@ import { must, same, target } from "../target.ts";
 
 const name = fc.oneof(
 	oddText,
-	fc.constantFrom(
-		"localhost:5000/a/b:1",
-		"a@sha256:0a",
-		"ghcr.io/x/y:z@sha256:0",
-		"HTTPS://A:1/v2/",
-	),
+	fc.constantFrom("localhost:5000/a/b:1", "a@sha256:0a", "ghcr.io/x/y:z@sha256:0", "HTTPS://A:1/v2/"),
 );
 const word = fc.oneof(
 	oddText,
@@ -27,10 +22,7 @@ export const IMAGES = target({
 	cases: fc.record({
 		name,
 		text: oddText,
-		lines: fc.array(
-			fc.record({ id: word, status: word, current: fc.double(), total: fc.double() }),
-			{ maxLength: 12 },
-		),
+		lines: fc.array(fc.record({ id: word, status: word, current: fc.double(), total: fc.double() }), { maxLength: 12 }),
 	}),
 	check(q) {
 		const image = String(q.name);

@@ -2,8 +2,7 @@
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { splitOutput } from "../../../src/core/json/chunk-split.ts";
-import { jsonScanner, scanJson } from "../../../src/core/json/json-scan.ts";
-import type { JsonScan, JsonScanOptions } from "../../../src/core/json/json-scan.ts";
+import { type JsonScan, jsonScanner, type JsonScanOptions, scanJson } from "../../../src/core/json/json-scan.ts";
 import { stringOf } from "../../../src/core/json/json-text.ts";
 import { elementsOf } from "../../../src/core/openai/openai.ts";
 import { BodyTooLarge, readJson } from "../../../src/http/body.ts";
@@ -42,10 +41,7 @@ function measures(text: string): { depth: number; digits: number } {
 		else if (mark === "]" || mark === "}") depth -= 1;
 	}
 	const integers = bare.match(/\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g) ?? [];
-	const digits = Math.max(
-		0,
-		...integers.filter((one) => /^\d+$/.test(one)).map(({ length }) => length),
-	);
+	const digits = Math.max(0, ...integers.filter((one) => /^\d+$/.test(one)).map(({ length }) => length));
 	return { depth: deepest, digits };
 }
 
@@ -80,11 +76,7 @@ export const JSON_SCAN = target({
 		const bounded = scanJson(bytes, options);
 		if (expected === undefined || !scan.ok) return must(!bounded.ok, "bounds accept more");
 		const found = measures(strict.decode(bytes));
-		same(
-			"bounded",
-			bounded.ok,
-			found.depth <= options.maxDepth && found.digits <= options.maxDigits,
-		);
+		same("bounded", bounded.ok, found.depth <= options.maxDepth && found.digits <= options.maxDigits);
 		same(
 			"ascii",
 			scan.ascii,
@@ -95,11 +87,7 @@ export const JSON_SCAN = target({
 			const at = scan.members[name];
 			same(`member ${name}`, at !== undefined, member);
 			if (at && !isMisread(expected.value))
-				same(
-					name,
-					JSON.parse(strict.decode(bytes.subarray(at.start, at.end))),
-					(expected.value as any)[name],
-				);
+				same(name, JSON.parse(strict.decode(bytes.subarray(at.start, at.end))), (expected.value as any)[name]);
 		}
 	},
 });
@@ -134,10 +122,8 @@ export const CHUNK_SPLIT = target({
 		const values = pieces.map((piece) => JSON.parse(piece) as unknown);
 		const { value } = expected;
 		if (values.length === 1) return same("one piece", values[0], value);
-		const flat =
-			Array.isArray(value) && value.every((item) => typeof item !== "object" || item === null);
-		const short =
-			flat && value.every((item) => Buffer.byteLength(JSON.stringify(item)) + 2 <= limit);
+		const flat = Array.isArray(value) && value.every((item) => typeof item !== "object" || item === null);
+		const short = flat && value.every((item) => Buffer.byteLength(JSON.stringify(item)) + 2 <= limit);
 		if (typeof value === "string" || short) same("joined", values.reduce(joined), value);
 	},
 });
@@ -173,14 +159,8 @@ export const BODY = target({
 	}),
 	async check({ text, padding, cuts, declared, limit }) {
 		const filled = Math.min(natural(padding), 400_000);
-		const source = bytesOf(
-			filled > 0 ? `{"a":${text === "" ? "0" : text},"output":"${"x".repeat(filled)}"}` : text,
-		);
-		const at = [
-			0,
-			...cuts.map((cut) => natural(cut) % (source.length + 1)).toSorted((a, b) => a - b),
-			source.length,
-		];
+		const source = bytesOf(filled > 0 ? `{"a":${text === "" ? "0" : text},"output":"${"x".repeat(filled)}"}` : text);
+		const at = [0, ...cuts.map((cut) => natural(cut) % (source.length + 1)).toSorted((a, b) => a - b), source.length];
 		const pieces = at.slice(1).map((end, index) => Buffer.from(source.subarray(at[index], end)));
 		const size = declared ? source.length : undefined;
 		const call = callWith(

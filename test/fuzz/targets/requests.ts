@@ -10,9 +10,7 @@ import { natural, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
 const match = matcher(OPERATIONS);
-const segments = [...new Set(OPERATIONS.flatMap(({ path }) => path.split("/")))].filter(
-	(each) => !/^[:*]/.test(each),
-);
+const segments = [...new Set(OPERATIONS.flatMap(({ path }) => path.split("/")))].filter((each) => !/^[:*]/.test(each));
 
 /** All that fit, segment by segment; the one with the most fixed segments from the left wins. */
 function naive(path: string): { path: string; params: Record<string, string> } | undefined {
@@ -20,11 +18,7 @@ function naive(path: string): { path: string; params: Record<string, string> } |
 	const found = OPERATIONS.flatMap((route) => {
 		const names = route.path.split("/").slice(1);
 		const tail = names.at(-1) === "*";
-		if (
-			!path.startsWith("/") ||
-			(tail ? parts.length < names.length : parts.length !== names.length)
-		)
-			return [];
+		if (!path.startsWith("/") || (tail ? parts.length < names.length : parts.length !== names.length)) return [];
 		const params: Record<string, string> = {};
 		for (const [at, name] of names.entries()) {
 			const part = tail && at === names.length - 1 ? parts.slice(at).join("/") : parts[at]!;
@@ -39,9 +33,7 @@ function naive(path: string): { path: string; params: Record<string, string> } |
 				}
 			}
 		}
-		const rank = names
-			.map((name) => (name === "*" ? "0" : name.startsWith(":") ? "1" : "2"))
-			.join("");
+		const rank = names.map((name) => (name === "*" ? "0" : name.startsWith(":") ? "1" : "2")).join("");
 		return [{ path: route.path, params, rank }];
 	});
 	const [best] = found.toSorted((one, other) => (one.rank < other.rank ? 1 : -1));
@@ -67,9 +59,7 @@ export const ROUTE_MATCH = target({
 					return path.replace(/:\w+|\*/g, () => values[at++ % 4]!);
 				}),
 		),
-		fc
-			.array(fc.oneof(fc.constantFrom(...segments), oddText), { maxLength: 6 })
-			.map((parts) => `/${parts.join("/")}`),
+		fc.array(fc.oneof(fc.constantFrom(...segments), oddText), { maxLength: 6 }).map((parts) => `/${parts.join("/")}`),
 	),
 	check(path) {
 		const found = match(path);
@@ -77,8 +67,7 @@ export const ROUTE_MATCH = target({
 		const [route] = found ? found.byMethod.values() : [];
 		same("route", route?.path, expected?.path);
 		if (found && expected)
-			for (const [name, value] of Object.entries(found.params))
-				same(name, value, expected.params[name] ?? "");
+			for (const [name, value] of Object.entries(found.params)) same(name, value, expected.params[name] ?? "");
 	},
 });
 
@@ -186,8 +175,7 @@ export const ORIGIN = target({
 		if (source !== "own" || origin === null) return;
 		const page = new URL(origin);
 		must(
-			page.origin === "https://sluice.test" ||
-				page.host === new URL(`${page.protocol}//${host ?? ""}`).host,
+			page.origin === "https://sluice.test" || page.host === new URL(`${page.protocol}//${host ?? ""}`).host,
 			`own: ${origin} at ${host}`,
 		);
 	},
@@ -198,10 +186,7 @@ export const USER_AGENT = target({
 	sources: ["http/console/user-agent.ts"],
 	turn: 1000,
 	cases: fc.array(
-		fc.oneof(
-			fc.constantFrom("Mozilla/5.0", "Chrome/", "140.0", "Version/26", " Safari/", "(X11; Linux"),
-			oddText,
-		),
+		fc.oneof(fc.constantFrom("Mozilla/5.0", "Chrome/", "140.0", "Version/26", " Safari/", "(X11; Linux"), oddText),
 		{ maxLength: 8 },
 	),
 	check(parts) {

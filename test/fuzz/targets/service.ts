@@ -6,17 +6,12 @@
 import { setTimeout } from "node:timers/promises";
 import type { OpenApi } from "../../../src/http/docs/openapi-types.ts";
 import { manualClock } from "../../support/manual-clock.ts";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
-import { atOnce, endWith, handWorker } from "../../spec/hand-worker.ts";
-import type { HandWorker } from "../../spec/hand-worker.ts";
-import { answerChecker } from "../http/answers.ts";
-import type { CheckAnswer } from "../http/answers.ts";
-import { exchange } from "../http/exchange.ts";
-import type { Answer, Exchange } from "../http/exchange.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
+import { atOnce, endWith, handWorker, type HandWorker } from "../../spec/hand-worker.ts";
+import { answerChecker, type CheckAnswer } from "../http/answers.ts";
+import { type Answer, exchange, type Exchange } from "../http/exchange.ts";
 import { harmless } from "../http/harmless.ts";
-import { PLACES, steps } from "../http/steps.ts";
-import type { Place, Step } from "../http/steps.ts";
+import { type Place, PLACES, type Step, steps } from "../http/steps.ts";
 import { natural } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
@@ -38,8 +33,7 @@ interface Site {
 }
 
 let site: Site | undefined;
-const faultsOf = (error: unknown): string =>
-	error instanceof Error ? error.stack! : String(error);
+const faultsOf = (error: unknown): string => (error instanceof Error ? error.stack! : String(error));
 const onFault = (error: unknown): void => void site?.faults.push(`unhandled: ${faultsOf(error)}`);
 
 async function started(): Promise<Site> {
@@ -130,33 +124,23 @@ async function prepared({ service, clock, cases }: Site): Promise<Scene> {
 const ANY_PLACE = new RegExp(PLACES.toSorted((a, b) => b.length - a.length).join("|"), "g");
 
 function send(site: Site, { known, open }: Scene, step: Step): Exchange {
-	const placed = (text: string): string =>
-		text.replaceAll(ANY_PLACE, (name) => known[name as Place]);
+	const placed = (text: string): string => text.replaceAll(ANY_PLACE, (name) => known[name as Place]);
 	const clean = (text: string): string => text.replaceAll(/[\r\n\0]/g, "");
 	const query = step.query.map(([name = "x", value = ""]) => `${name}=${value}`).join("&");
 	const path = clean(placed(step.path)).replaceAll(/[\s#?]/g, "x");
 	const target = `${path}${query === "" ? "" : `?${clean(placed(query)).replaceAll(/[\s#]/g, "x")}`}`;
 	const body = step.body === null ? undefined : Buffer.from(harmless(placed(step.body)));
 	const lines = [["Host", new URL(site.service.url).host] as string[], ...step.headers]
-		.filter(
-			([name = ""], at) => at === 0 || !/^(?:host|transfer-encoding|content-length)$/i.test(name),
-		)
-		.map(
-			([name = "", value = ""]) =>
-				`${clean(name).replaceAll(/[^\w-]/g, "x")}: ${clean(placed(value))}`,
-		);
+		.filter(([name = ""], at) => at === 0 || !/^(?:host|transfer-encoding|content-length)$/i.test(name))
+		.map(([name = "", value = ""]) => `${clean(name).replaceAll(/[^\w-]/g, "x")}: ${clean(placed(value))}`);
 	const chunks = Math.min(20, natural(step.chunks));
-	if (body)
-		lines.push(chunks > 0 ? "Transfer-Encoding: chunked" : `Content-Length: ${body.length}`);
+	if (body) lines.push(chunks > 0 ? "Transfer-Encoding: chunked" : `Content-Length: ${body.length}`);
 	const method = clean(step.method).replaceAll(/[^A-Z]/g, "") || "GET";
 	const share = Math.min(100, natural(step.cut));
 	const whole = framed(body, chunks);
 	const sent = whole.subarray(0, share > 0 ? Math.floor((whole.length * share) / 100) : undefined);
 	const it = exchange(site.service.url, {
-		pieces: [
-			Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`, "latin1"),
-			sent,
-		],
+		pieces: [Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`, "latin1"), sent],
 		head: method === "HEAD",
 		cut: share > 0,
 	});
@@ -191,11 +175,7 @@ function settled(site: Site, { known, open }: Scene): void {
 	}
 }
 
-function learn(
-	known: Record<Place, string>,
-	path: string,
-	{ status, text, headers }: Answer,
-): void {
+function learn(known: Record<Place, string>, path: string, { status, text, headers }: Answer): void {
 	if (status >= 300 || !headers["content-type"]?.startsWith("application/json")) return;
 	const value = JSON.parse(text) as any;
 	const jobs = Array.isArray(value) ? value : [value];
@@ -204,8 +184,7 @@ function learn(
 		known["@job"] = String(value?.id);
 	} else if (path.includes("/job-take")) known["@taken"] = String(jobs[0]?.id);
 	else if (path.endsWith("/keys") && value?.key) known["@keyid"] = String(value.id);
-	else if (path.includes("/webhooks"))
-		known["@delivery"] = String(value?.deliveries?.[0]?.id ?? known["@delivery"]);
+	else if (path.includes("/webhooks")) known["@delivery"] = String(value?.deliveries?.[0]?.id ?? known["@delivery"]);
 	if (typeof value?.next === "string") known["@cursor"] = value.next;
 }
 
@@ -238,10 +217,7 @@ async function run(site: Site, list: readonly Step[]): Promise<void> {
 	}
 	await clock.advance(0);
 	await countsFit(site, known["@ep"]);
-	const { json } = await atOnce(
-		clock,
-		call(service.url, `/v2/${BYSTANDER}/run`, { body: { input: {} } }),
-	);
+	const { json } = await atOnce(clock, call(service.url, `/v2/${BYSTANDER}/run`, { body: { input: {} } }));
 	const taken = await atOnce(clock, bystander.takeThis(json.id));
 	await atOnce(clock, bystander.done(taken.id, { output: { n: site.cases } }));
 	const status = await atOnce(clock, call(service.url, `/v2/${BYSTANDER}/status/${taken.id}`));
@@ -252,8 +228,7 @@ async function run(site: Site, list: readonly Step[]): Promise<void> {
 
 /** `/health` against the records: they fit when the end of a cut request has been noticed. */
 async function countsFit({ service, clock }: Site, endpoint: string): Promise<void> {
-	const get = async (path: string): Promise<any> =>
-		(await atOnce(clock, call(service.url, path))).json;
+	const get = async (path: string): Promise<any> => (await atOnce(clock, call(service.url, path))).json;
 	for (let tries = 10; ; tries -= 1) {
 		const { jobs: counts } = await get(`/v2/${endpoint}/health`);
 		if (!counts) return;
@@ -276,10 +251,7 @@ async function removed({ service, clock }: Site): Promise<void> {
 	const { json } = await atOnce(clock, call(service.url, "/v1/endpoints"));
 	for (const { id } of json.endpoints)
 		if (id !== BYSTANDER)
-			await atOnce(
-				clock,
-				call(service.url, `/v1/endpoints/${encodeURIComponent(id)}`, { method: "DELETE" }),
-			);
+			await atOnce(clock, call(service.url, `/v1/endpoints/${encodeURIComponent(id)}`, { method: "DELETE" }));
 }
 
 export const SERVICE = target({

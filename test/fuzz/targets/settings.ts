@@ -7,13 +7,11 @@ import type { Action, Command } from "../../../src/cli/command.ts";
 import { CliError } from "../../../src/cli/errors.ts";
 import { SETTING_FLAGS, readSettings } from "../../../src/cli/setting-flags.ts";
 import { loadConfig } from "../../../src/config/config.ts";
-import { OPTIONS } from "../../../src/config/options.ts";
-import type { Option } from "../../../src/config/options.ts";
+import { type Option, OPTIONS } from "../../../src/config/options.ts";
 import { BULK_SCHEMA, readBulkRequest } from "../../../src/core/bulk-request.ts";
 import { mergeSettings } from "../../../src/core/endpoint.ts";
 import { KEY_REQUEST_SCHEMA, readKeyRequest } from "../../../src/core/key-request.ts";
-import { check, isObject } from "../../../src/core/schema.ts";
-import type { Schema } from "../../../src/core/schema.ts";
+import { check, isObject, type Schema } from "../../../src/core/schema.ts";
 import { SUBMISSION_SCHEMA, readSubmission } from "../../../src/core/submission.ts";
 import { ENDPOINT_SCHEMA, readEndpoint } from "../../../src/endpoint-settings.ts";
 import { fromSchema, jsonText, jsonValue, natural, oddText } from "../generate.ts";
@@ -23,8 +21,7 @@ const ajv = new Ajv2020({
 	strict: false,
 	formats: {
 		uri: (text: string) => /^https?:$/.test(URL.parse(text)?.protocol ?? ""),
-		origin: (text: string) =>
-			/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/i.test(text) && URL.canParse(text),
+		origin: (text: string) => /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/i.test(text) && URL.canParse(text),
 	},
 });
 
@@ -51,9 +48,7 @@ function withoutNulls(schema: Schema, value: unknown): unknown {
 	const branch = schema.oneOf?.find(({ type, properties }) =>
 		Array.isArray(value)
 			? type === "array"
-			: type === "object" &&
-				isObject(value) &&
-				(!properties?.["type"] || properties["type"].const === value["type"]),
+			: type === "object" && isObject(value) && (!properties?.["type"] || properties["type"].const === value["type"]),
 	);
 	const { properties, additionalProperties, items } = branch ?? schema;
 	if (Array.isArray(value)) return items ? value.map((item) => withoutNulls(items, item)) : value;
@@ -75,28 +70,16 @@ function hasUnsafe(value: unknown): boolean {
 	return typeof value === "object" && value !== null && Object.values(value).some(hasUnsafe);
 }
 
-const fits = Object.fromEntries(
-	Object.entries(READERS).map(([name, { schema }]) => [name, ajv.compile(schema)]),
-);
+const fits = Object.fromEntries(Object.entries(READERS).map(([name, { schema }]) => [name, ajv.compile(schema)]));
 
 export const SCHEMAS = target({
 	name: "schemas",
-	sources: [
-		"core/schema",
-		"core/endpoint",
-		"core/key-request",
-		"core/bulk",
-		"core/submission",
-		"endpoint-settings",
-	],
+	sources: ["core/schema", "core/endpoint", "core/key-request", "core/bulk", "core/submission", "endpoint-settings"],
 	cases: fc.oneof(
 		...Object.entries(READERS).map(([name, { schema }]) =>
 			fc.record({
 				name: fc.constant(name),
-				value: fc.oneof(
-					{ weight: 9, arbitrary: fromSchema(schema) },
-					{ weight: 1, arbitrary: jsonValue },
-				),
+				value: fc.oneof({ weight: 9, arbitrary: fromSchema(schema) }, { weight: 1, arbitrary: jsonValue }),
 			}),
 		),
 	),
@@ -105,12 +88,8 @@ export const SCHEMAS = target({
 		if (!reader || !isObject(value)) return;
 		const faults = check(reader.schema, value);
 		for (const { field, message } of faults)
-			must(
-				/^(?:must|is|has|cannot) ?.*\.$/s.test(message) && typeof field === "string",
-				`${field} ${message}`,
-			);
-		if (!hasUnsafe(value))
-			same("accepted", faults.length === 0, fits[name]!(withoutNulls(reader.schema, value)));
+			must(/^(?:must|is|has|cannot) ?.*\.$/s.test(message) && typeof field === "string", `${field} ${message}`);
+		if (!hasUnsafe(value)) same("accepted", faults.length === 0, fits[name]!(withoutNulls(reader.schema, value)));
 		const read = reader.read(value);
 		must(!read.ok || faults.length === 0, "read although it is at fault");
 	},
@@ -229,8 +208,7 @@ export const CONFIG = target({
 		const loaded = loadConfig({ flags, env, cwd: "/srv", readFile: () => file });
 		if (!loaded.ok) {
 			must(loaded.problems.length > 0, "no problem is named");
-			for (const problem of loaded.problems)
-				must(!problem.includes(SECRET), "a problem shows the secret");
+			for (const problem of loaded.problems) must(!problem.includes(SECRET), "a problem shows the secret");
 			return;
 		}
 		const { config } = loaded;

@@ -2,17 +2,8 @@
 import fc from "fast-check";
 import { newHistogram, observe } from "../../../src/core/metrics/histogram.ts";
 import { eventText } from "../../../src/core/openai/openai-events.ts";
-import {
-	failureBody,
-	failureInOutput,
-	failureOfError,
-} from "../../../src/core/openai/openai-error.ts";
-import {
-	openaiInput,
-	outputOf,
-	resultAsChunks,
-	singleResult,
-} from "../../../src/core/openai/openai.ts";
+import { failureBody, failureInOutput, failureOfError } from "../../../src/core/openai/openai-error.ts";
+import { openaiInput, outputOf, resultAsChunks, singleResult } from "../../../src/core/openai/openai.ts";
 import { stringOf } from "../../../src/core/json/json-text.ts";
 import { WINDOW_MS, rateWindow } from "../../../src/core/rate-window.ts";
 import { REPORT_MEMBERS } from "../../../src/core/report.ts";
@@ -38,11 +29,9 @@ export const REPORT = target({
 	cases: fc.oneof(
 		jsonBytes,
 		fc
-			.dictionary(
-				fc.constantFrom(...REPORT_MEMBERS),
-				fc.oneof(jsonValue, fc.constantFrom("IN_PROGRESS", true, null)),
-				{ maxKeys: 4 },
-			)
+			.dictionary(fc.constantFrom(...REPORT_MEMBERS), fc.oneof(jsonValue, fc.constantFrom("IN_PROGRESS", true, null)), {
+				maxKeys: 4,
+			})
 			.map((value) => Buffer.from(JSON.stringify(value)).toString("latin1")),
 	),
 	check(text) {
@@ -103,9 +92,7 @@ export const OPENAI_ERROR = target({
 		jsonText.map((error) => `{"object":"error","message":"m","code":${error}}`),
 		jsonText.map((error) => `{"error":${error}}`),
 		oddText,
-		fc
-			.tuple(fc.nat(999), jsonText)
-			.map(([status, body]) => `vLLM returned HTTP ${status}: ${body}`),
+		fc.tuple(fc.nat(999), jsonText).map(([status, body]) => `vLLM returned HTTP ${status}: ${body}`),
 	),
 	check(text) {
 		for (const failure of [failureOfError(text), failureInOutput(text)]) {
@@ -115,10 +102,7 @@ export const OPENAI_ERROR = target({
 				`status ${failure.status}`,
 			);
 			const { error } = JSON.parse(failureBody(failure));
-			must(
-				typeof error.message === "string" && typeof error.type === "string",
-				JSON.stringify(error),
-			);
+			must(typeof error.message === "string" && typeof error.type === "string", JSON.stringify(error));
 		}
 		const value = parsed(text);
 		if (!value) return;
@@ -138,14 +122,11 @@ export const OPENAI_ERROR = target({
 			);
 			same(
 				"chunks",
-				[...resultAsChunks(form)].flatMap((each) =>
-					each === undefined ? [] : [JSON.parse(each) as unknown],
-				),
+				[...resultAsChunks(form)].flatMap((each) => (each === undefined ? [] : [JSON.parse(each) as unknown])),
 				list ?? [value.value],
 			);
 		}
-		if (text.isWellFormed())
-			same("output", JSON.parse(outputOf(`{"output":${text},"metrics":{}}`)), value.value);
+		if (text.isWellFormed()) same("output", JSON.parse(outputOf(`{"output":${text},"metrics":{}}`)), value.value);
 	},
 });
 
@@ -224,12 +205,7 @@ export const RATE_WINDOW = target({
 			real += Math.max(0, Math.trunc(step) % 1_000_000);
 			const held = times.filter((time) => time > real - WINDOW_MS);
 			same("used", window.used(now), held.length);
-			const free =
-				held.length < limit
-					? 0
-					: limit === 0
-						? WINDOW_MS
-						: held[held.length - limit]! + WINDOW_MS - real;
+			const free = held.length < limit ? 0 : limit === 0 ? WINDOW_MS : held[held.length - limit]! + WINDOW_MS - real;
 			same("wait", window.wait(limit, now), free);
 			if (!add) continue;
 			window.add(now);
@@ -249,10 +225,7 @@ function samplesIn(text: string): [string, Record<string, string>, string][] {
 			must(found !== null, `no sample: ${line}`);
 			const labels = [...(found[2] ?? "").matchAll(/([a-z_]+)="((?:[^"\\]|\\.)*)"/g)].map(
 				([, name, value]) =>
-					[
-						name!,
-						value!.replaceAll(/\\(.)/g, (_, mark: string) => (mark === "n" ? "\n" : mark)),
-					] as const,
+					[name!, value!.replaceAll(/\\(.)/g, (_, mark: string) => (mark === "n" ? "\n" : mark))] as const,
 			);
 			return [found[1]!, Object.fromEntries(labels), found[3]!];
 		});
@@ -301,14 +274,7 @@ export const LOG = target({
 	cases: fc.record({
 		text: fc.oneof(
 			oddText,
-			fc.constantFrom(
-				"\x1b[31m",
-				"a\n2026-01-01T00:00:00.000Z forged",
-				"\r\n\r\n",
-				"\x9b2J",
-				"\u2028x",
-				"\x7f",
-			),
+			fc.constantFrom("\x1b[31m", "a\n2026-01-01T00:00:00.000Z forged", "\r\n\r\n", "\x9b2J", "\u2028x", "\x7f"),
 		),
 		format: fc.constantFrom("text", "json"),
 	}),

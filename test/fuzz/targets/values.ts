@@ -2,8 +2,7 @@
 import fc from "fast-check";
 import { diffOf } from "../../../console/src/diff.ts";
 import { firstLine, previewOf, readError } from "../../../console/src/job-error.ts";
-import { readMarkdown } from "../../../console/src/markdown.ts";
-import type { Block, Inline } from "../../../console/src/markdown.ts";
+import { type Block, type Inline, readMarkdown } from "../../../console/src/markdown.ts";
 import { rowsOf, textOf, turnsOf, viewsOf } from "../../../console/src/views.ts";
 import { jsonValue, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
@@ -11,9 +10,7 @@ import { must, same, target } from "../target.ts";
 const piece = fc.oneof(
 	oddText,
 	fc.constantFrom(
-		..."# |- |1. |> |```\n|`|**|*|_|__|~~|[a](https://x.y)|[a](javascript:x)|<b>|\n|\n\n|  |---".split(
-			"|",
-		),
+		..."# |- |1. |> |```\n|`|**|*|_|__|~~|[a](https://x.y)|[a](javascript:x)|<b>|\n|\n\n|  |---".split("|"),
 		"|",
 		"|---|",
 	),
@@ -23,8 +20,7 @@ const markdown = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(
 /** Every text of inline parts; addresses must be of http. */
 function* inlineTexts(parts: readonly Inline[]): Generator<string> {
 	for (const part of parts) {
-		if (part.kind === "link")
-			must(/^https?:\/\//i.test(part.address), `a link leads to ${part.address}`);
+		if (part.kind === "link") must(/^https?:\/\//i.test(part.address), `a link leads to ${part.address}`);
 		if ("text" in part) yield part.text;
 		else yield* inlineTexts(part.parts);
 	}
@@ -36,8 +32,7 @@ function* texts(blocks: readonly Block[]): Generator<string> {
 		else if (block.kind === "quote") yield* texts(block.blocks);
 		else if (block.kind === "list") for (const item of block.items) yield* texts(item);
 		else if (block.kind === "table")
-			for (const row of [block.head, ...block.rows])
-				for (const cell of row) yield* inlineTexts(cell);
+			for (const row of [block.head, ...block.rows]) for (const cell of row) yield* inlineTexts(cell);
 		else if ("parts" in block) yield* inlineTexts(block.parts);
 	}
 }

@@ -1,8 +1,7 @@
 /** The pretend platform, which outlives services, and its launcher. */
 import type { LauncherDependencies } from "../../../src/launchers/definition.ts";
 import type { Exit, Launcher, Notice, WorkerSpec } from "../../../src/launchers/launcher.ts";
-import { sdkWorker } from "../../support/sdk-worker.ts";
-import type { SdkWorker } from "../../support/sdk-worker.ts";
+import { sdkWorker, type SdkWorker } from "../../support/sdk-worker.ts";
 import type { PretendSettings } from "./index.ts";
 
 type Spec = WorkerSpec<PretendSettings>;
@@ -35,8 +34,7 @@ export function pretendLauncher({ clock }: Pick<LauncherDependencies, "clock">):
 	announce.exit = (exit) => {
 		const run = watched.get(exit.workerId);
 		watched.delete(exit.workerId);
-		if (run !== undefined)
-			void end(run).then(() => listeners.forEach((listener) => listener(exit)));
+		if (run !== undefined) void end(run).then(() => listeners.forEach((listener) => listener(exit)));
 	};
 
 	async function end(run: number): Promise<void> {

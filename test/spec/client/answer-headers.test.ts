@@ -1,7 +1,6 @@
 /** Headers of every answer in JSON: results are neither kept by caches nor guessed to be pages. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
 import { submitted } from "../hand-worker.ts";
 
 let service: TestService;

@@ -5,8 +5,7 @@ import { startApp } from "../../../src/compose.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { eventBus } from "../../../src/events.ts";
 import { storeIn, writtenIn } from "../../support/service-store.ts";
-import { KEY, call, folder, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, folder, KEY, startService, type TestService } from "../../support/service.ts";
 import { expectError, handWorker, submitted } from "../hand-worker.ts";
 import { expectOpenAIError } from "./openai/answers.ts";
 
@@ -56,12 +55,7 @@ async function as(header: string | null, method: string, path: string): ReturnTy
 }
 
 /** An error in the form that its path has (D2, D32). */
-function expectRefusal(
-	path: string,
-	answer: Awaited<ReturnType<typeof call>>,
-	status: number,
-	code: string,
-): void {
+function expectRefusal(path: string, answer: Awaited<ReturnType<typeof call>>, status: number, code: string): void {
 	if (path.includes("/openai/")) expectOpenAIError(answer, status, code);
 	else expectError(answer, status, code);
 }
@@ -71,8 +65,7 @@ describe.each(OPERATIONS)("%s %s", (method, path) => {
 		const answer = await as(header, method, path);
 		expectRefusal(path, answer, 401, "unauthorized");
 		expect(answer.headers.get("www-authenticate")).toMatch(/^Bearer/);
-		for (const secret of [KEY, "wrong-key", KEY.toUpperCase()])
-			expect(answer.text).not.toContain(secret);
+		for (const secret of [KEY, "wrong-key", KEY.toUpperCase()]) expect(answer.text).not.toContain(secret);
 	});
 });
 
@@ -125,8 +118,7 @@ describe("the order of checks", () => {
 	});
 
 	it("D40: the health of the process needs no key", async () => {
-		for (const path of ["/healthz", "/readyz"])
-			expect((await call(service.url, path, { key: null })).status).toBe(200);
+		for (const path of ["/healthz", "/readyz"]) expect((await call(service.url, path, { key: null })).status).toBe(200);
 	});
 });
 

@@ -3,8 +3,7 @@
  * on.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { expectError, handWorker } from "../hand-worker.ts";
 import { rawConnection } from "../raw-http.ts";
 
@@ -42,32 +41,20 @@ function refused(body: string | Uint8Array, headers?: Record<string, string>): P
  * Checks that `/run` takes a body, and that `/runsync` does: its job ended by the caller that cancels
  * it.
  */
-async function expectTaken(
-	body: string | Uint8Array,
-	headers?: Record<string, string>,
-): Promise<void> {
+async function expectTaken(body: string | Uint8Array, headers?: Record<string, string>): Promise<void> {
 	const queued = service.next("job.queued", ({ id }) => id.startsWith("sync-"));
 	const [run, runsync] = [send("run", body, headers), send("runsync", body, headers)];
-	const { id } = await Promise.race([
-		queued,
-		runsync.then(({ text }) => Promise.reject(new Error(text))),
-	]);
+	const { id } = await Promise.race([queued, runsync.then(({ text }) => Promise.reject(new Error(text)))]);
 	await call(service.url, `/v2/ep/cancel/${id}`, { method: "POST" });
-	for (const answer of await Promise.all([run, runsync]))
-		expect(answer.status, answer.text).toBe(200);
+	for (const answer of await Promise.all([run, runsync])) expect(answer.status, answer.text).toBe(200);
 }
 
-const nested = (depth: number): string =>
-	`{"input":${'{"a":'.repeat(depth - 2)}{}${"}".repeat(depth - 2)}}`;
+const nested = (depth: number): string => `{"input":${'{"a":'.repeat(depth - 2)}{}${"}".repeat(depth - 2)}}`;
 const bytes = (...parts: (string | number)[]): Uint8Array =>
-	Buffer.concat(
-		parts.map((part) => (typeof part === "string" ? Buffer.from(part) : Buffer.of(part))),
-	);
+	Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : Buffer.of(part))));
 
 afterEach(async () => {
-	expect(
-		(await call(service.url, "/v2/ep/run", { body: { input: { after: "a bad one" } } })).status,
-	).toBe(200);
+	expect((await call(service.url, "/v2/ep/run", { body: { input: { after: "a bad one" } } })).status).toBe(200);
 });
 
 describe("the body as JSON", () => {
@@ -94,14 +81,9 @@ describe("the body as JSON", () => {
 		["nested 501 deep", nested(501), /nested more than 500/],
 		["nested 100,000 deep", '{"input":'.padEnd(100_000, "["), /nested more than 500/],
 		["with an integer of 4001 digits", `{"input":{"a":${"9".repeat(4001)}}}`, /4001 digits.*4000/],
-		[
-			"with a negative integer of 4001 digits",
-			`{"input":{"a":-${"9".repeat(4001)}}}`,
-			/4001 digits/,
-		],
+		["with a negative integer of 4001 digits", `{"input":{"a":-${"9".repeat(4001)}}}`, /4001 digits/],
 	])("D4: a body that is or comes %s is 400", async (_, body, sentence) => {
-		for (const answer of await refused(body))
-			expect(expectError(answer, 400, "bad_json").error).toMatch(sentence);
+		for (const answer of await refused(body)) expect(expectError(answer, 400, "bad_json").error).toMatch(sentence);
 	});
 
 	it.each([
@@ -120,8 +102,7 @@ describe("the body as JSON", () => {
 	});
 
 	it("D4: the last of duplicate members counts, as everywhere", async () => {
-		for (const answer of await refused('{"input":{},"input":[]}'))
-			expectError(answer, 400, "bad_request", ["input"]);
+		for (const answer of await refused('{"input":{},"input":[]}')) expectError(answer, 400, "bad_request", ["input"]);
 		await expectTaken('{"input":[],"webhook":"","input":{},"webhook":null}');
 	});
 
@@ -140,9 +121,7 @@ describe("the body as JSON", () => {
 		for (const answer of await refused("a=1", {
 			"content-type": "application/x-www-form-urlencoded",
 		}))
-			expect(expectError(answer, 400, "bad_json").error).toContain(
-				"application/x-www-form-urlencoded",
-			);
+			expect(expectError(answer, 400, "bad_json").error).toContain("application/x-www-form-urlencoded");
 		for (const answer of await refused("a=1", { "content-type": "text/plain" }))
 			expect(expectError(answer, 400, "bad_json").error).toContain("text/plain");
 		for (const answer of await refused("a=1", { "content-type": "application/json" }))
@@ -166,9 +145,7 @@ describe("the body as JSON", () => {
 		const worker = await handWorker(service, "ep");
 		const connection = await rawConnection(service.url);
 		const write = (path: string, authorization: string): void =>
-			connection.write(
-				`POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\n\r\n`,
-			);
+			connection.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\n\r\n`);
 		for (const operation of ["run", "runsync"]) {
 			write(`/v2/ep/${operation}`, KEY);
 			expectError(await connection.answer(), 400, "bad_json");
@@ -211,21 +188,13 @@ describe("the members of the body", () => {
 		["webhook not a URL", { input: {}, webhook: "somewhere" }, ["webhook"]],
 		["webhook ftp", { input: {}, webhook: "ftp://a.test/x" }, ["webhook"]],
 		["webhook a number", { input: {}, webhook: 7 }, ["webhook"]],
-		[
-			"executionTimeout 5000",
-			{ input: {}, policy: { executionTimeout: 5000 } },
-			["policy.executionTimeout"],
-		],
+		["executionTimeout 5000", { input: {}, policy: { executionTimeout: 5000 } }, ["policy.executionTimeout"]],
 		[
 			"executionTimeout with a fraction",
 			{ input: {}, policy: { executionTimeout: 5001.5 } },
 			["policy.executionTimeout"],
 		],
-		[
-			"executionTimeout as text",
-			{ input: {}, policy: { executionTimeout: "6000" } },
-			["policy.executionTimeout"],
-		],
+		["executionTimeout as text", { input: {}, policy: { executionTimeout: "6000" } }, ["policy.executionTimeout"]],
 		["ttl 9999", { input: {}, policy: { ttl: 9999 } }, ["policy.ttl"]],
 		["ttl over a week", { input: {}, policy: { ttl: 604_800_001 } }, ["policy.ttl"]],
 		["lowPriority as text", { input: {}, policy: { lowPriority: "yes" } }, ["policy.lowPriority"]],
@@ -242,8 +211,7 @@ describe("the members of the body", () => {
 			["input", "webhook", "policy.executionTimeout", "policy.ttl", "s3Config"],
 		],
 	])("D2: %s is 400, and details name the field", async (_, body, fields) => {
-		for (const answer of await refused(JSON.stringify(body)))
-			expectError(answer, 400, "bad_request", fields);
+		for (const answer of await refused(JSON.stringify(body))) expectError(answer, 400, "bad_request", fields);
 	});
 
 	it.each<[string, object]>([
@@ -285,16 +253,13 @@ describe("the input on its way", () => {
 		const own = await startService({ endpoints: { ep: {} } });
 		try {
 			const worker = await handWorker(own, "ep");
-			const input =
-				'{ "b":1.0, "a":12345678901234567890123, "a":"\\u00e9é\\/😀", "__proto__":{"x":-0.0e+1}, "":[ ] }';
+			const input = '{ "b":1.0, "a":12345678901234567890123, "a":"\\u00e9é\\/😀", "__proto__":{"x":-0.0e+1}, "":[ ] }';
 			const { json } = await call(own.url, "/v2/ep/run", {
 				text: `{"policy":{},"input" : ${input} }`,
 			});
 			expect((await worker.takeThis(json.id)).text).toBe(`{"id":"${json.id}","input":${input}}`);
 			await worker.done(json.id, `{"output": ${input} }`);
-			expect((await call(own.url, `/v2/ep/status/${json.id}`)).text).toContain(
-				`"output":${input},`,
-			);
+			expect((await call(own.url, `/v2/ep/status/${json.id}`)).text).toContain(`"output":${input},`);
 		} finally {
 			await own.end();
 		}

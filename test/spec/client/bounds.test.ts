@@ -5,17 +5,14 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
 import { endWith, expectError, handWorker, submitted } from "../hand-worker.ts";
 
 const clock = manualClock();
 let service: TestService;
 beforeAll(async () => {
 	const rates = { run: "off", runsync: "off", requests: "off" };
-	const limits = Object.fromEntries(
-		Object.keys(rates).map((name) => [name, { per10s: "off", concurrent: "off" }]),
-	);
+	const limits = Object.fromEntries(Object.keys(rates).map((name) => [name, { per10s: "off", concurrent: "off" }]));
 	service = await startService({
 		endpoints: {
 			ep: { limits: { ...limits, queue: "off" } },
@@ -53,17 +50,12 @@ describe.each(POLICY)("%s: policy.%s", (_, field, inside, outside) => {
 			[`policy.${field}`],
 		);
 		expect(body.error).toMatch(
-			field === "lowPriority"
-				? /true or false/
-				: field === "ttl"
-					? /10000 to 604800000/
-					: /5000|5001/,
+			field === "lowPriority" ? /true or false/ : field === "ttl" ? /10000 to 604800000/ : /5000|5001/,
 		);
 	});
 });
 
-const DEPTH = (levels: number): string =>
-	`{"input":${'{"a":'.repeat(levels - 2)}{}${"}".repeat(levels - 2)}}`;
+const DEPTH = (levels: number): string => `{"input":${'{"a":'.repeat(levels - 2)}{}${"}".repeat(levels - 2)}}`;
 /** A submission with a member of so many bytes. */
 const SETTING = (name: string, bytes: number): string =>
 	`{"input":{},"${name}":{"more":"${"x".repeat(bytes - '{"more":""}'.length)}"}}`;
@@ -83,20 +75,8 @@ const TEXTS: [rule: string, what: string, inside: string, outside: string, code:
 		JSON.stringify({ input: {}, webhook: "https://a.test/".padEnd(8193, "x") }),
 		"bad_request",
 	],
-	[
-		"D4",
-		"a policy of 65,536 bytes",
-		SETTING("policy", 65_536),
-		SETTING("policy", 65_537),
-		"bad_request",
-	],
-	[
-		"D4, D22",
-		"an s3Config of 65,536 bytes",
-		SETTING("s3Config", 65_536),
-		SETTING("s3Config", 65_537),
-		"bad_request",
-	],
+	["D4", "a policy of 65,536 bytes", SETTING("policy", 65_536), SETTING("policy", 65_537), "bad_request"],
+	["D4, D22", "an s3Config of 65,536 bytes", SETTING("s3Config", 65_536), SETTING("s3Config", 65_537), "bad_request"],
 ];
 
 describe.each(TEXTS)("%s: %s", (_, __, inside, outside, code) => {
@@ -136,8 +116,6 @@ it.each([
 	await worker.chunk(id, `{"output":"${"x".repeat(bytes - 2)}"}`);
 	const answer = await call(service.url, `/v2/${endpoint}/stream/${id}?offset=0`);
 	expect(answer.json).toHaveLength(chunks);
-	expect(answer.json.map(({ output }: { output: string }) => output).join("")).toHaveLength(
-		bytes - 2,
-	);
+	expect(answer.json.map(({ output }: { output: string }) => output).join("")).toHaveLength(bytes - 2);
 	await worker.done(id, {});
 });

@@ -17,11 +17,7 @@ function quota({ headers }: Pick<Answer, "headers">): (string | null)[] {
 	return ["limit", "remaining", "reset"].map((name) => headers.get(`ratelimit-${name}`));
 }
 
-function expect429(
-	answer: Answer,
-	code: "rate_limited" | "too_many_at_once",
-	parts: readonly string[],
-): void {
+function expect429(answer: Answer, code: "rate_limited" | "too_many_at_once", parts: readonly string[]): void {
 	expect(answer.status, answer.text).toBe(429);
 	const error = answer.json.error as string | { code: string; message: string };
 	const [said, sentence] =
@@ -58,17 +54,13 @@ describe("requests at once", () => {
 		const after = await begun(service.url, "/v2/held/runsync", INPUT);
 		expect429(await call(service.url, "/v2/held/runsync", INPUT), "too_many_at_once", []);
 		await clock.advance(90_000);
-		for (const { answer } of [...held, after])
-			expect((await atOnce(clock, answer)).status).toBe(200);
+		for (const { answer } of [...held, after]) expect((await atOnce(clock, answer)).status).toBe(200);
 		for (let index = 0; index < 3; index += 1)
 			expect((await call(service.url, "/v2/held/runsync", { text: "{}" })).status).toBe(400);
 	});
 
 	/** Opens a held /runsync and answers its connection once its job is queued. */
-	async function heldSocket(
-		endpoint: string,
-		count = 1,
-	): Promise<Awaited<ReturnType<typeof rawConnection>>> {
+	async function heldSocket(endpoint: string, count = 1): Promise<Awaited<ReturnType<typeof rawConnection>>> {
 		const connection = await rawConnection(service.url);
 		let left = count;
 		const queued = new Promise<void>((resolve) => {
@@ -98,9 +90,7 @@ describe("requests at once", () => {
 	async function untilFree(endpoint: string, count: number): Promise<void> {
 		for (let free = 0; free < count; ) {
 			const held = await Promise.all(
-				Array.from({ length: count }, () =>
-					call(service.url, `/v2/${endpoint}/runsync`, { text: "{}" }),
-				),
+				Array.from({ length: count }, () => call(service.url, `/v2/${endpoint}/runsync`, { text: "{}" })),
 			);
 			free = held.filter(({ status }) => status === 400).length;
 		}
@@ -164,13 +154,10 @@ describe("requests at once", () => {
 		const id = await submitted(service, "streams");
 		const path = `/v2/streams/stream/${id}?offset=0`;
 		const held = [await begun(service.url, path), await begun(service.url, path)];
-		expect429(await call(service.url, "/sdk/v2/streams/stream/none"), "too_many_at_once", [
-			"'stream'",
-		]);
+		expect429(await call(service.url, "/sdk/v2/streams/stream/none"), "too_many_at_once", ["'stream'"]);
 		await worker.takeThis(id);
 		await worker.chunk(id, { output: "a" });
-		for (const { answer } of held)
-			expect((await answer).json).toEqual([{ output: "a", metrics: {} }]);
+		for (const { answer } of held) expect((await answer).json).toEqual([{ output: "a", metrics: {} }]);
 		expect((await call(service.url, "/v2/streams/stream/none")).status).toBe(404);
 		await worker.done(id, {});
 	});

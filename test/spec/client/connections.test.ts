@@ -1,7 +1,6 @@
 /** Unfinished headers: without a key, so they must hold little memory (D41). */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { untilTrue } from "../../support/until.ts";
 import { expectError, handWorker } from "../hand-worker.ts";
 import { rawConnection, requestText } from "../raw-http.ts";
@@ -29,14 +28,10 @@ it("D41: connections with long unfinished headers are closed, those with a key s
 	known.write(request);
 	expect((await known.answer()).status).toBe(200);
 	const { headers } = service.engine.budgets;
-	const unfinished = await Promise.all(
-		Array.from({ length: 40 }, () => rawConnection(service.url)),
-	);
+	const unfinished = await Promise.all(Array.from({ length: 40 }, () => rawConnection(service.url)));
 	for (const each of unfinished) each.write(`GET / HTTP/1.1\r\nHost: a\r\nX: ${long}`);
 	await untilTrue(() => headers.spent >= 20);
-	await Promise.all(
-		unfinished.filter(({ socket }) => socket.destroyed).map(({ closed }) => closed),
-	);
+	await Promise.all(unfinished.filter(({ socket }) => socket.destroyed).map(({ closed }) => closed));
 	known.write(request);
 	expect((await known.answer()).status).toBe(200);
 	expect((await call(service.url, "/healthz")).status).toBe(200);

@@ -3,8 +3,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { KEY, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { KEY, startService, type TestService } from "../../support/service.ts";
 import { rawConnection, requestText } from "../raw-http.ts";
 
 let service: TestService;
@@ -34,8 +33,7 @@ it.each<[string, string, Record<string, string>]>([
 		const answered = nextResponse();
 		const connection = await rawConnection(service.url);
 		connection.write(
-			requestText({ method: "POST", path, headers: { ...headers, "Content-Length": "100" } }) +
-				'{"key":',
+			requestText({ method: "POST", path, headers: { ...headers, "Content-Length": "100" } }) + '{"key":',
 		);
 		const response = await answered;
 		const closed = once(response, "close");

@@ -27,25 +27,21 @@ describe("paths", () => {
 		"/index.html",
 		"/v2/ep/health%2F",
 	])("D3: %s is 404", async (path) => {
-		for (const method of ["GET", "POST"])
-			expectError(await call(service.url, path, { method }), 404, "path_not_found");
+		for (const method of ["GET", "POST"]) expectError(await call(service.url, path, { method }), 404, "path_not_found");
 	});
 
-	it.each(["%", "%zz", "%c3%28", "%ff", "a%"])(
-		"D3: the bad escape %s in a path is 404",
-		async (escape) => {
-			expectError(
-				await raw(requestText({ method: "GET", path: `/v2/ep/status/${escape}`, headers: AUTH })),
-				404,
-				"path_not_found",
-			);
-			expectError(
-				await raw(requestText({ method: "GET", path: `/v2/${escape}/health`, headers: AUTH })),
-				404,
-				"path_not_found",
-			);
-		},
-	);
+	it.each(["%", "%zz", "%c3%28", "%ff", "a%"])("D3: the bad escape %s in a path is 404", async (escape) => {
+		expectError(
+			await raw(requestText({ method: "GET", path: `/v2/ep/status/${escape}`, headers: AUTH })),
+			404,
+			"path_not_found",
+		);
+		expectError(
+			await raw(requestText({ method: "GET", path: `/v2/${escape}/health`, headers: AUTH })),
+			404,
+			"path_not_found",
+		);
+	});
 
 	const HOSTILE = [
 		"..",
@@ -69,68 +65,58 @@ describe("paths", () => {
 		"sync-",
 		"018f0000-0000-7000-8000-000000000000",
 	];
-	it.each(HOSTILE.map((id) => [id.slice(0, 40), id]))(
-		"D3: the job id %s is unknown, 404",
-		async (_, id) => {
-			for (const [method, operation] of [
-				["GET", "status"],
-				["POST", "status"],
-				["GET", "status-sync"],
-				["GET", "stream"],
-				["POST", "stream"],
-				["POST", "cancel"],
-			]) {
-				expectError(
-					await raw(
-						requestText({ method: method!, path: `/v2/ep/${operation}/${id}`, headers: AUTH }),
-					),
-					404,
-					"job_not_found",
-				);
-			}
+	it.each(HOSTILE.map((id) => [id.slice(0, 40), id]))("D3: the job id %s is unknown, 404", async (_, id) => {
+		for (const [method, operation] of [
+			["GET", "status"],
+			["POST", "status"],
+			["GET", "status-sync"],
+			["GET", "stream"],
+			["POST", "stream"],
+			["POST", "cancel"],
+		]) {
 			expectError(
-				await raw(
-					requestText({
-						method: "GET",
-						path: `/v2/ep/stream/${id}`,
-						headers: { ...AUTH, Accept: "text/event-stream" },
-					}),
-				),
+				await raw(requestText({ method: method!, path: `/v2/ep/${operation}/${id}`, headers: AUTH })),
 				404,
 				"job_not_found",
 			);
-			expectError(
-				await raw(
-					requestText({ method: "GET", path: `/v2/ep/stream/${id}?offset=0`, headers: AUTH }),
-				),
-				404,
-				"job_not_found",
-			);
-		},
-	);
+		}
+		expectError(
+			await raw(
+				requestText({
+					method: "GET",
+					path: `/v2/ep/stream/${id}`,
+					headers: { ...AUTH, Accept: "text/event-stream" },
+				}),
+			),
+			404,
+			"job_not_found",
+		);
+		expectError(
+			await raw(requestText({ method: "GET", path: `/v2/ep/stream/${id}?offset=0`, headers: AUTH })),
+			404,
+			"job_not_found",
+		);
+	});
 
-	it.each(HOSTILE.map((id) => [id.slice(0, 40), id]))(
-		"spec 5.4: the endpoint id %s is unknown, 404",
-		async (_, id) => {
-			expectError(
-				await raw(requestText({ method: "GET", path: `/v2/${id}/health`, headers: AUTH })),
-				404,
-				"endpoint_not_found",
-			);
-			expectError(
-				await raw(
-					requestText({
-						method: "POST",
-						path: `/v2/${id}/run`,
-						headers: AUTH,
-						body: '{"input":{}}',
-					}),
-				),
-				404,
-				"endpoint_not_found",
-			);
-		},
-	);
+	it.each(HOSTILE.map((id) => [id.slice(0, 40), id]))("spec 5.4: the endpoint id %s is unknown, 404", async (_, id) => {
+		expectError(
+			await raw(requestText({ method: "GET", path: `/v2/${id}/health`, headers: AUTH })),
+			404,
+			"endpoint_not_found",
+		);
+		expectError(
+			await raw(
+				requestText({
+					method: "POST",
+					path: `/v2/${id}/run`,
+					headers: AUTH,
+					body: '{"input":{}}',
+				}),
+			),
+			404,
+			"endpoint_not_found",
+		);
+	});
 
 	it("D3: a job of one endpoint is unknown on another", async () => {
 		const own = await startService({ endpoints: { a: {}, b: {} } });
@@ -142,11 +128,7 @@ describe("paths", () => {
 				["GET", "stream"],
 				["POST", "cancel"],
 			]) {
-				expectError(
-					await call(own.url, `/v2/b/${operation}/${id}`, { method: method! }),
-					404,
-					"job_not_found",
-				);
+				expectError(await call(own.url, `/v2/b/${operation}/${id}`, { method: method! }), 404, "job_not_found");
 			}
 			expect((await call(own.url, `/v2/a/status/${id}`)).json.status).toBe("IN_QUEUE");
 		} finally {
@@ -181,19 +163,11 @@ describe("request targets", () => {
 			["ttl"],
 		);
 		for (const path of ["http://sluice", "http://sluice?/healthz", "ftp://sluice/healthz", "*"])
-			expectError(
-				await raw(requestText({ method: "GET", path, headers: AUTH })),
-				404,
-				"path_not_found",
-			);
+			expectError(await raw(requestText({ method: "GET", path, headers: AUTH })), 404, "path_not_found");
 	});
 
 	it("D2: a tunnel is refused with an error like any other", async () => {
-		expectError(
-			await raw("CONNECT sluice:443 HTTP/1.1\r\nHost: sluice\r\n\r\n"),
-			404,
-			"path_not_found",
-		);
+		expectError(await raw("CONNECT sluice:443 HTTP/1.1\r\nHost: sluice\r\n\r\n"), 404, "path_not_found");
 	});
 
 	it.each(["", "/", "/%zz", "//models"])(
@@ -227,25 +201,22 @@ describe("methods", () => {
 		["cancel/JOB", "POST"],
 		["health", "GET"],
 	];
-	it.each(ROWS)(
-		"D3: on %s only %s is possible, others are 405 with Allow",
-		async (operation, allow) => {
-			for (const prefix of ["/v2", "/sdk/v2"]) {
-				const path = `${prefix}/ep/${operation.replace("JOB", job)}`;
-				const wrong = ["GET", "POST", "PUT", "DELETE", "PATCH", "PURGE", "QUERY"].filter(
-					(method) => !allow.split(", ").includes(method),
-				);
-				for (const method of wrong) {
-					const answer = await raw(requestText({ method, path, headers: AUTH }));
-					expectError(answer, 405, "method_not_allowed");
-					expect(answer.headers["allow"]).toBe(allow);
-				}
-				const head = await raw(requestText({ method: "HEAD", path, headers: AUTH }), true);
-				expect(head.status).toBe(405);
-				expect(head.headers["allow"]).toBe(allow);
+	it.each(ROWS)("D3: on %s only %s is possible, others are 405 with Allow", async (operation, allow) => {
+		for (const prefix of ["/v2", "/sdk/v2"]) {
+			const path = `${prefix}/ep/${operation.replace("JOB", job)}`;
+			const wrong = ["GET", "POST", "PUT", "DELETE", "PATCH", "PURGE", "QUERY"].filter(
+				(method) => !allow.split(", ").includes(method),
+			);
+			for (const method of wrong) {
+				const answer = await raw(requestText({ method, path, headers: AUTH }));
+				expectError(answer, 405, "method_not_allowed");
+				expect(answer.headers["allow"]).toBe(allow);
 			}
-		},
-	);
+			const head = await raw(requestText({ method: "HEAD", path, headers: AUTH }), true);
+			expect(head.status).toBe(405);
+			expect(head.headers["allow"]).toBe(allow);
+		}
+	});
 
 	it("D3: a 405 with a body is answered too, and an unknown path before the method", async () => {
 		expectError(
@@ -253,10 +224,6 @@ describe("methods", () => {
 			405,
 			"method_not_allowed",
 		);
-		expectError(
-			await call(service.url, "/v2/ep/none", { method: "DELETE" }),
-			404,
-			"path_not_found",
-		);
+		expectError(await call(service.url, "/v2/ep/none", { method: "DELETE" }), 404, "path_not_found");
 	});
 });

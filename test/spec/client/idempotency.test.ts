@@ -1,16 +1,8 @@
 /** Section 4: an `Idempotency-Key` makes a submission happen once (D14). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
-import {
-	atOnce,
-	begun,
-	endWith,
-	endpointsByName,
-	expectError,
-	handWorker,
-} from "../hand-worker.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
+import { atOnce, begun, endWith, endpointsByName, expectError, handWorker } from "../hand-worker.ts";
 
 const DAY_MS = 86_400_000;
 const clock = manualClock();
@@ -43,8 +35,7 @@ const submit = ({
 	endpoint = ep,
 }: Asked = {}): ReturnType<typeof call> =>
 	call(service.url, `/v2/${endpoint}/${operation}`, { text, headers: { "idempotency-key": key } });
-const waiting = async (): Promise<number> =>
-	(await call(service.url, `/v2/${ep}/health`)).json.jobs.inQueue;
+const waiting = async (): Promise<number> => (await call(service.url, `/v2/${ep}/health`)).json.jobs.inQueue;
 
 describe("the same key", () => {
 	it("D14: and the same body give the same job, whatever has become of it", async () => {

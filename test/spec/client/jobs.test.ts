@@ -2,10 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
 import { writtenIn } from "../../support/service-store.ts";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
-import { endWith, handWorker, statusOf, submitted } from "../hand-worker.ts";
-import type { HandWorker } from "../hand-worker.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
+import { endWith, handWorker, type HandWorker, statusOf, submitted } from "../hand-worker.ts";
 
 const clock = manualClock();
 let service: TestService;
@@ -204,8 +202,7 @@ describe("the job object", () => {
 				expect(answer.status, operation).toBe(200);
 				expect(answer.headers.get("content-type"), operation).toBe("application/json");
 				expect(answer.text).not.toContain("\n");
-				if (operation === "run")
-					await call(service.url, `/v2/ep/cancel/${answer.json.id}`, { method: "POST" });
+				if (operation === "run") await call(service.url, `/v2/ep/cancel/${answer.json.id}`, { method: "POST" });
 			}
 		}
 	});
@@ -238,16 +235,10 @@ describe("s3Config", () => {
 		const expected: string[] = [];
 		const remove = service.events.onAny((name, facts) =>
 			expected.push(
-				name +
-					JSON.stringify(facts, (_, value: unknown) =>
-						value instanceof Error ? value.stack : value,
-					),
+				name + JSON.stringify(facts, (_, value: unknown) => (value instanceof Error ? value.stack : value)),
 			),
 		);
-		const text = JSON.stringify({ input: {}, s3Config }).replace(
-			'"bucketName":',
-			'"bucketName" : ',
-		);
+		const text = JSON.stringify({ input: {}, s3Config }).replace('"bucketName":', '"bucketName" : ');
 		const submit = await call(service.url, "/v2/ep/run", { text });
 		const { id } = submit.json;
 		const waiting = await call(service.url, `/v2/ep/status/${id}`);
@@ -286,12 +277,6 @@ describe("s3Config", () => {
 		});
 		expect((await worker.takeThis(id)).input).toEqual({ a: 1 });
 		await worker.done(id, {});
-		expect(Object.keys(await read(id)).toSorted()).toEqual([
-			"delayTime",
-			"executionTime",
-			"id",
-			"status",
-			"workerId",
-		]);
+		expect(Object.keys(await read(id)).toSorted()).toEqual(["delayTime", "executionTime", "id", "status", "workerId"]);
 	});
 });

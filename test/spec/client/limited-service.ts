@@ -1,17 +1,13 @@
 /** A service whose endpoints have small limits, shared by the tests of section 8 (D24). */
 import { afterAll, beforeAll } from "vitest";
 import { LIMITED_OPERATIONS } from "../../../src/core/limits.ts";
-import type { ManualClock } from "../../support/manual-clock.ts";
-import { manualClock } from "../../support/manual-clock.ts";
-import { KEY, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { type ManualClock, manualClock } from "../../support/manual-clock.ts";
+import { KEY, startService, type TestService } from "../../support/service.ts";
 import { endWith, endpointsByName } from "../hand-worker.ts";
 
 /** Every limit of an operation is small: two in 10 s, two at once. */
 const SMALL = {
-	limits: Object.fromEntries(
-		LIMITED_OPERATIONS.map((operation) => [operation, { per10s: 2, concurrent: 2 }]),
-	),
+	limits: Object.fromEntries(LIMITED_OPERATIONS.map((operation) => [operation, { per10s: 2, concurrent: 2 }])),
 	workersMax: 0,
 };
 const AT_ONCE = {

@@ -1,7 +1,6 @@
 /** Section 8: sizes of payloads, and the bound of the queue. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { expectError, handWorker, submitted } from "../hand-worker.ts";
 import { rawConnection, requestText } from "../raw-http.ts";
 
@@ -37,10 +36,7 @@ describe.each(LIMITS)("the payload of /%s", (operation, limit) => {
 	it(`spec 8: ${limit} bytes are taken`, async () => {
 		const queued = service.next("job.queued");
 		const answer = call(service.url, `/v2/ep/${operation}`, { text: bodyOf(limit) });
-		const { id } = await Promise.race([
-			queued,
-			answer.then(({ text }) => ({ id: JSON.parse(text).id as string })),
-		]);
+		const { id } = await Promise.race([queued, answer.then(({ text }) => ({ id: JSON.parse(text).id as string }))]);
 		await call(service.url, `/v2/ep/cancel/${id}`, { method: "POST" });
 		expect((await answer).status).toBe(200);
 	});
@@ -130,11 +126,7 @@ async function fill(endpoint: string, most: number): Promise<number> {
 describe("the bound of the queue", () => {
 	it("spec 8.2, D23: without workers a submission is refused when over 50 jobs wait: the 52nd", async () => {
 		expect(await fill("none", 60)).toBe(51);
-		expectError(
-			await call(service.url, "/v2/none/runsync", { body: { input: {} } }),
-			429,
-			"queue_full",
-		);
+		expectError(await call(service.url, "/v2/none/runsync", { body: { input: {} } }), 429, "queue_full");
 		expect((await call(service.url, "/v2/none/health")).json.jobs.inQueue).toBe(51);
 	});
 
@@ -164,8 +156,7 @@ describe("the bound of the queue", () => {
 			Array.from({ length: 20 }, () => call(service.url, "/v2/back/run", { body: { input: {} } })),
 		);
 		expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
-		for (const answer of answers.filter(({ status }) => status !== 200))
-			expectError(answer, 429, "queue_full");
+		for (const answer of answers.filter(({ status }) => status !== 200)) expectError(answer, 429, "queue_full");
 	});
 
 	it("D23: a job that returns after a loss is never refused, though the queue is full", async () => {
@@ -184,15 +175,7 @@ describe("the bound of the queue", () => {
 
 	it("D23: /runsync counts like /run", async () => {
 		await submitted(service, "sync");
-		expectError(
-			await call(service.url, "/v2/sync/runsync", { body: { input: {} } }),
-			429,
-			"queue_full",
-		);
-		expectError(
-			await call(service.url, "/sdk/v2/sync/run", { body: { input: {} } }),
-			429,
-			"queue_full",
-		);
+		expectError(await call(service.url, "/v2/sync/runsync", { body: { input: {} } }), 429, "queue_full");
+		expectError(await call(service.url, "/sdk/v2/sync/run", { body: { input: {} } }), 429, "queue_full");
 	});
 });

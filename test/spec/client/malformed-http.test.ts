@@ -35,10 +35,7 @@ describe("bytes that are not well-formed HTTP", () => {
 				headers: { ...AUTH, "Content-Length": "-1" },
 			}),
 		],
-		[
-			"two lengths",
-			`POST /v2/ep/run HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}`,
-		],
+		["two lengths", `POST /v2/ep/run HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}`],
 		[
 			"a length and chunks",
 			`POST /v2/ep/run HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
@@ -62,22 +59,15 @@ describe("bytes that are not well-formed HTTP", () => {
 	});
 
 	it("D2: the sentence for too many headers names the bound that they broke", async () => {
-		const headers = (count: number): string =>
-			`GET /healthz HTTP/1.1\r\nHost: a\r\n${"X: y\r\n".repeat(count)}\r\n`;
+		const headers = (count: number): string => `GET /healthz HTTP/1.1\r\nHost: a\r\n${"X: y\r\n".repeat(count)}\r\n`;
 		expect((await raw(headers(900))).status).toBe(200);
-		expect(expectError(await raw(headers(1001)), 431, "headers_too_large").error).toContain(
-			"1000 lines",
-		);
+		expect(expectError(await raw(headers(1001)), 431, "headers_too_large").error).toContain("1000 lines");
 	});
 
 	it("D2: an unknown expectation is passed over, 100-continue is met", async () => {
-		expect(
-			(
-				await raw(
-					requestText({ method: "GET", path: "/healthz", headers: { Expect: "a miracle" } }),
-				)
-			).status,
-		).toBe(200);
+		expect((await raw(requestText({ method: "GET", path: "/healthz", headers: { Expect: "a miracle" } }))).status).toBe(
+			200,
+		);
 		const connection = await rawConnection(service.url);
 		const body = '{"input":{}}';
 		connection.write(

@@ -3,13 +3,10 @@
  * not read. Of 64 MiB clients have the half.
  */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { untilTrue } from "../../support/until.ts";
-import { begun, expectError, handWorker, submitted } from "../hand-worker.ts";
-import type { HandWorker } from "../hand-worker.ts";
-import { rawConnection, requestText, stalledReader } from "../raw-http.ts";
-import type { RawConnection } from "../raw-http.ts";
+import { begun, expectError, handWorker, type HandWorker, submitted } from "../hand-worker.ts";
+import { rawConnection, type RawConnection, requestText, stalledReader } from "../raw-http.ts";
 
 const MB = 1024 * 1024;
 let service: TestService;

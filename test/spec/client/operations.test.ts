@@ -1,19 +1,18 @@
 /** Section 4: waiting in /runsync and /status-sync, the SDKs' prefix, and /health. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import {
 	atOnce,
 	begun,
-	endWith,
 	endpointsByName,
+	endWith,
 	expectError,
 	handWorker,
+	type HeldCall,
 	statusOf,
 	submitted,
 } from "../hand-worker.ts";
-import type { HeldCall } from "../hand-worker.ts";
 import { rawConnection, requestText } from "../raw-http.ts";
 
 const clock = manualClock();
@@ -33,10 +32,7 @@ afterAll(() => endWith(service, clock));
 async function runsync(query = ""): Promise<HeldCall & { id: string }> {
 	const queued = service.next("job.queued");
 	const sync = await begun(service.url, `/v2/${ep}/runsync${query}`, { body: { input: {} } });
-	const { id } = await Promise.race([
-		queued,
-		sync.answer.then(({ text }) => Promise.reject(new Error(text))),
-	]);
+	const { id } = await Promise.race([queued, sync.answer.then(({ text }) => Promise.reject(new Error(text)))]);
 	return { ...sync, id };
 }
 
@@ -70,35 +66,19 @@ const WAITS: [string, number][] = [
 	["?wait=300001", 300_000],
 	["?wait=99999999999999999999999", 300_000],
 ];
-const JUNK = [
-	"abc",
-	"",
-	"1e4",
-	"0x400",
-	"NaN",
-	"Infinity",
-	"5s",
-	" 5000",
-	"5000 ",
-	"1,000",
-	"--1",
-	"%00",
-];
+const JUNK = ["abc", "", "1e4", "0x400", "NaN", "Infinity", "5s", " 5000", "5000 ", "1,000", "--1", "%00"];
 
 describe("waiting", () => {
-	it.each(WAITS)(
-		"D8: /runsync%s is answered after %d ms with the job as it stands",
-		async (query, ms) => {
-			const held = await runsync(query);
-			expect(await expectHeld(held, ms)).toEqual({
-				id: held.id,
-				status: "IN_QUEUE",
-				delayTime: ms,
-				executionTime: 0,
-			});
-			expect(await statusOf(service, ep, held.id)).toMatchObject({ status: "IN_QUEUE" });
-		},
-	);
+	it.each(WAITS)("D8: /runsync%s is answered after %d ms with the job as it stands", async (query, ms) => {
+		const held = await runsync(query);
+		expect(await expectHeld(held, ms)).toEqual({
+			id: held.id,
+			status: "IN_QUEUE",
+			delayTime: ms,
+			executionTime: 0,
+		});
+		expect(await statusOf(service, ep, held.id)).toMatchObject({ status: "IN_QUEUE" });
+	});
 
 	it.each(WAITS)("D8: /status-sync%s is answered after %d ms", async (query, ms) => {
 		const id = await submitted(service, ep);
@@ -111,27 +91,18 @@ describe("waiting", () => {
 	it.each(JUNK)("D8: wait=%j is 400 and names it; nothing is queued", async (junk) => {
 		const query = `?wait=${junk.startsWith("%") ? junk : encodeURIComponent(junk)}`;
 		const id = await submitted(service, ep);
-		expectError(
-			await call(service.url, `/v2/${ep}/runsync${query}`, { body: { input: {} } }),
-			400,
-			"bad_query",
-			["wait"],
-		);
-		expectError(await call(service.url, `/v2/${ep}/status-sync/${id}${query}`), 400, "bad_query", [
+		expectError(await call(service.url, `/v2/${ep}/runsync${query}`, { body: { input: {} } }), 400, "bad_query", [
 			"wait",
 		]);
-		expectError(await call(service.url, `/v2/${ep}/stream/${id}${query}`), 400, "bad_query", [
-			"wait",
-		]);
+		expectError(await call(service.url, `/v2/${ep}/status-sync/${id}${query}`), 400, "bad_query", ["wait"]);
+		expectError(await call(service.url, `/v2/${ep}/stream/${id}${query}`), 400, "bad_query", ["wait"]);
 		expect((await call(service.url, `/v2/${ep}/health`)).json.jobs.inQueue).toBe(1);
 	});
 
 	it("D8: unknown query parameters are ignored", async () => {
 		const id = await submitted(service, ep);
 		expect((await call(service.url, `/v2/${ep}/status/${id}?wait=junk&x=1`)).status).toBe(200);
-		expect(
-			(await call(service.url, `/v2/${ep}/run?wait=junk&&&=`, { body: { input: {} } })).status,
-		).toBe(200);
+		expect((await call(service.url, `/v2/${ep}/run?wait=junk&&&=`, { body: { input: {} } })).status).toBe(200);
 	});
 
 	it("spec 4: /runsync is answered as soon as the job has ended", async () => {
@@ -166,22 +137,19 @@ describe("waiting", () => {
 		const id = await submitted(service, ep);
 		await call(service.url, `/v2/${ep}/cancel/${id}`, { method: "POST" });
 		for (const method of ["GET", "POST"])
-			expect(
-				(await call(service.url, `/v2/${ep}/status-sync/${id}?wait=300000`, { method })).json,
-			).toMatchObject({ status: "CANCELLED" });
+			expect((await call(service.url, `/v2/${ep}/status-sync/${id}?wait=300000`, { method })).json).toMatchObject({
+				status: "CANCELLED",
+			});
 		expectError(await call(service.url, `/v2/${ep}/status-sync/none`), 404, "job_not_found");
 	});
 
 	it("D8: many callers may wait for one job", async () => {
 		const worker = await handWorker(service, ep);
 		const id = await submitted(service, ep);
-		const held = await Promise.all(
-			Array.from({ length: 10 }, () => begun(service.url, `/v2/${ep}/status-sync/${id}`)),
-		);
+		const held = await Promise.all(Array.from({ length: 10 }, () => begun(service.url, `/v2/${ep}/status-sync/${id}`)));
 		await worker.takeThis(id);
 		await worker.done(id, { error: "no" });
-		for (const { answer } of held)
-			expect((await answer).json).toMatchObject({ id, status: "FAILED", error: "no" });
+		for (const { answer } of held) expect((await answer).json).toMatchObject({ id, status: "FAILED", error: "no" });
 	});
 
 	it("D8: a client that hangs up changes nothing for the job", async () => {
@@ -231,16 +199,15 @@ describe("/sdk/v2", () => {
 		expect((await call(service.url, `/sdk/v2/${ep}/health`)).text).toBe(
 			(await call(service.url, `/v2/${ep}/health`)).text,
 		);
-		expect(
-			(await call(service.url, `/sdk/v2/${ep}/cancel/${json.id}`, { method: "POST", body: {} }))
-				.json,
-		).toEqual({ id: json.id, status: "CANCELLED" });
+		expect((await call(service.url, `/sdk/v2/${ep}/cancel/${json.id}`, { method: "POST", body: {} })).json).toEqual({
+			id: json.id,
+			status: "CANCELLED",
+		});
 	});
 });
 
 describe("/health", () => {
-	const health = async (endpoint = ep): Promise<any> =>
-		(await call(service.url, `/v2/${endpoint}/health`)).json;
+	const health = async (endpoint = ep): Promise<any> => (await call(service.url, `/v2/${endpoint}/health`)).json;
 	const NO_WORKERS = { idle: 0, initializing: 0, ready: 0, running: 0, throttled: 0, unhealthy: 0 };
 
 	it("spec 2.6, D13: a fresh endpoint has all members at 0", async () => {
@@ -317,11 +284,9 @@ describe("/health", () => {
 		expect((await health()).workers).toEqual({ ...NO_WORKERS, idle: 1, ready: 1, running: 1 });
 		await one.done(id, {});
 		expect((await health()).workers).toEqual({ ...NO_WORKERS, idle: 2, ready: 2 });
-		await call(
-			service.url,
-			`/worker/${ep}/ping/${two.id}?status=unhealthy&check=disk&reason=full`,
-			{ headers: { authorization: two.token } },
-		);
+		await call(service.url, `/worker/${ep}/ping/${two.id}?status=unhealthy&check=disk&reason=full`, {
+			headers: { authorization: two.token },
+		});
 		expect((await health()).workers).toEqual({ ...NO_WORKERS, idle: 1, ready: 1, unhealthy: 1 });
 	});
 

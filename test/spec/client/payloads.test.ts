@@ -4,12 +4,9 @@
  */
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
-import { webhookReceiver } from "../../support/webhook-receiver.ts";
-import type { WebhookReceiver } from "../../support/webhook-receiver.ts";
-import { begun, begunBy, handWorker, submitted } from "../hand-worker.ts";
-import type { HandWorker } from "../hand-worker.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
+import { webhookReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
+import { begun, begunBy, handWorker, type HandWorker, submitted } from "../hand-worker.ts";
 
 let service: TestService;
 let receiver: WebhookReceiver;
@@ -32,8 +29,7 @@ afterAll(async () => {
  * numbers beyond doubles, all lengths of characters.
  */
 function valueOf(bytes: number): string {
-	const item =
-		'{ "é€😀" : 1.0 ,"\\u00e9":12345678901234567890,\t"a":"\\/\\"","a":"\\ud83d\\ude00" }';
+	const item = '{ "é€😀" : 1.0 ,"\\u00e9":12345678901234567890,\t"a":"\\/\\"","a":"\\ud83d\\ude00" }';
 	return `{"list":[${Array.from({ length: Math.ceil(bytes / Buffer.byteLength(item)) }, () => item).join(" ,\n")}]}`;
 }
 
@@ -75,9 +71,7 @@ describe("D5: a large payload comes back byte for byte", () => {
 			expect(job.includes(`,"output":${value},"workerId":`)).toBe(true);
 			expect((await call(service.url, `/v2/ep/status/${id}`)).text).toBe(job);
 			const details = (await call(service.url, `/v1/endpoints/ep/jobs/${id}`)).text;
-			expect(
-				details.includes(`,"output":${value},`) && details.endsWith(`,"input":${value}}`),
-			).toBe(true);
+			expect(details.includes(`,"output":${value},`) && details.endsWith(`,"input":${value}}`)).toBe(true);
 			const [delivered] = await receiver.arrived(1, hook);
 			expect(delivered!.body.toString()).toBe(job);
 		},
@@ -90,9 +84,9 @@ describe("D5: a large payload comes back byte for byte", () => {
 			const body = Buffer.from(`{"input":${value}}`);
 			const { id } = await postChunked("/v2/ep/run", body, size);
 			expect(await postChunked("/v2/ep/run", body, size)).toMatchObject({ id });
-			expect(
-				await postChunked("/v2/ep/run", Buffer.concat([body, Buffer.from(" ")]), size),
-			).toMatchObject({ code: "idempotency_reused" });
+			expect(await postChunked("/v2/ep/run", Buffer.concat([body, Buffer.from(" ")]), size)).toMatchObject({
+				code: "idempotency_reused",
+			});
 			expect((await worker.takeThis(id)).text).toBe(`{"id":"${id}","input":${value}}`);
 			await worker.done(id, {});
 		},
@@ -103,9 +97,7 @@ describe("D5: a large payload comes back byte for byte", () => {
 		const id = await submitted(service, "ep");
 		await worker.takeThis(id);
 		const path = `/v2/ep/status-sync/${id}`;
-		const slow = await begunBy(path, () =>
-			fetch(service.url + path, { headers: { authorization: KEY } }),
-		);
+		const slow = await begunBy(path, () => fetch(service.url + path, { headers: { authorization: KEY } }));
 		const fast = await begun(service.url, path);
 		await worker.done(id, `{"output":${value}}`);
 		const expected = `,"output":${value},"workerId":`;
@@ -125,11 +117,9 @@ describe("D5: a large payload comes back byte for byte", () => {
 		const { json } = await call(service.url, "/v2/ep/run", {
 			text: `{"input":${value},"s3Config":${JSON.stringify(s3Config)}}`,
 		});
-		const { text } = await call(
-			service.url,
-			`/worker/ep/job-take-batch/${worker.id}?batch_size=2&job_in_progress=0`,
-			{ headers: { authorization: worker.token } },
-		);
+		const { text } = await call(service.url, `/worker/ep/job-take-batch/${worker.id}?batch_size=2&job_in_progress=0`, {
+			headers: { authorization: worker.token },
+		});
 		expect(text).toBe(
 			`[{"id":"${first}","input":{"small":true}},` +
 				`{"id":"${json.id}","input":${value},"s3Config":${JSON.stringify(s3Config)}}]`,
@@ -163,9 +153,7 @@ describe("D5: a large payload comes back byte for byte", () => {
 		const body = valueOf(300_000);
 		const { answer } = await begun(service.url, "/v2/ep/openai/v1/completions", { text: body });
 		const { id, text } = (await worker.take())!;
-		expect(text).toBe(
-			`{"id":"${id}","input":{"openai_route":"/v1/completions","openai_input":${body}}}`,
-		);
+		expect(text).toBe(`{"id":"${id}","input":{"openai_route":"/v1/completions","openai_input":${body}}}`);
 		await worker.done(id, `{"output":${body}}`);
 		expect((await answer).text).toBe(body);
 	});

@@ -1,19 +1,18 @@
 /** Section 3: `/purge-queue` removes what waits (spec 2.8, 3, D11). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
 import {
 	atOnce,
 	begun,
-	endWith,
 	endpointsByName,
+	endWith,
 	expectError,
 	handWorker,
+	type HandWorker,
 	statusOf,
 	submitted,
 } from "../hand-worker.ts";
-import type { HandWorker } from "../hand-worker.ts";
 
 const clock = manualClock();
 const unused = endpointsByName(20);
@@ -35,8 +34,7 @@ afterAll(() => endWith(service, clock));
 
 const purge = (endpoint = ep): ReturnType<typeof call> =>
 	call(service.url, `/v2/${endpoint}/purge-queue`, { method: "POST" });
-const counts = async (endpoint = ep): Promise<any> =>
-	(await call(service.url, `/v2/${endpoint}/health`)).json.jobs;
+const counts = async (endpoint = ep): Promise<any> => (await call(service.url, `/v2/${endpoint}/health`)).json.jobs;
 
 describe("what is removed", () => {
 	it("spec 2.8, 3: every waiting job is removed and counted; running and ended ones are unaffected", async () => {
@@ -56,11 +54,7 @@ describe("what is removed", () => {
 			for (const operation of ["status", "stream", "status-sync"])
 				expectError(await call(service.url, `/v2/${ep}/${operation}/${id}`), 404, "job_not_found");
 			for (const operation of ["cancel", "retry"])
-				expectError(
-					await call(service.url, `/v2/${ep}/${operation}/${id}`, { method: "POST" }),
-					404,
-					"job_not_found",
-				);
+				expectError(await call(service.url, `/v2/${ep}/${operation}/${id}`, { method: "POST" }), 404, "job_not_found");
 		}
 		expect(await statusOf(service, ep, running)).toMatchObject({ status: "IN_PROGRESS" });
 		expect(await statusOf(service, ep, done)).toMatchObject({ status: "COMPLETED", output: 1 });
@@ -71,11 +65,10 @@ describe("what is removed", () => {
 			inQueue: 0,
 			retried: 0,
 		});
-		expect(
-			(await call(service.url, `/v2/${ep}/requests`)).json.requests.map(
-				({ id }: { id: string }) => id,
-			),
-		).toEqual([done, running]);
+		expect((await call(service.url, `/v2/${ep}/requests`)).json.requests.map(({ id }: { id: string }) => id)).toEqual([
+			done,
+			running,
+		]);
 	});
 
 	it("spec 2.8: an empty queue gives 0", async () => {
@@ -112,18 +105,13 @@ describe("what is removed", () => {
 		const taken = (await Promise.all(takes)).flatMap((job) => (job ? [job.id] : []));
 		await later;
 		expect(removed + taken.length).toBe(ids.length);
-		for (const id of taken)
-			expect((await call(service.url, `/v2/${ep}/status/${id}`)).status).toBe(200);
+		for (const id of taken) expect((await call(service.url, `/v2/${ep}/status/${id}`)).status).toBe(200);
 	});
 
 	it("D23: the places are free again", async () => {
 		await submitted(service, "bounded");
 		await submitted(service, "bounded");
-		expectError(
-			await call(service.url, "/v2/bounded/run", { body: { input: {} } }),
-			429,
-			"queue_full",
-		);
+		expectError(await call(service.url, "/v2/bounded/run", { body: { input: {} } }), 429, "queue_full");
 		expect((await purge("bounded")).json.removed).toBe(2);
 		await submitted(service, "bounded");
 	});

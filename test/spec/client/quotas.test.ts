@@ -1,7 +1,6 @@
 /** Quotas in bytes: of an endpoint, of a stream, of the store (D43). */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { untilTrue } from "../../support/until.ts";
 import { expectError, handWorker, statusOf, submitted } from "../hand-worker.ts";
 
@@ -30,9 +29,7 @@ it("D43: a submission beyond limits.storedMb is 429 with stored, size and limit;
 	const id = await submitted(service, "full", large);
 	const answer = await call(service.url, "/v2/full/run", { body: large });
 	const { error } = expectError(answer, 429, "quota_full");
-	expect(error).toContain(
-		"have 0.6 MB of inputs, results and chunks stored, and this input has 0.6 MB",
-	);
+	expect(error).toContain("have 0.6 MB of inputs, results and chunks stored, and this input has 0.6 MB");
 	expect(error).toContain("its limit limits.storedMb is 1.0 MB");
 	expect(answer.headers.get("retry-after")).toBe("5");
 	await submitted(service, "full", { input: {} });
@@ -79,8 +76,7 @@ it("D43: streamMb off sets no bound", async () => {
 	const worker = await handWorker(service, "long");
 	const id = await submitted(service, "long");
 	await worker.takeThis(id);
-	for (let count = 0; count < 3; count += 1)
-		await worker.chunk(id, { output: "x".repeat(900_000) });
+	for (let count = 0; count < 3; count += 1) await worker.chunk(id, { output: "x".repeat(900_000) });
 	await worker.done(id, { output: [] });
 	expect(await statusOf(service, "long", id)).toMatchObject({ status: "COMPLETED" });
 });

@@ -2,8 +2,7 @@
  * Section 8, rates over HTTP: each operation's budget, and what a response reports about it (D24).
  */
 import { describe, expect, it } from "vitest";
-import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "../../../src/core/limits.ts";
-import type { LimitedOperation } from "../../../src/core/limits.ts";
+import { DEFAULT_LIMITS, LIMITED_OPERATIONS, type LimitedOperation } from "../../../src/core/limits.ts";
 import { ROUTES } from "../../../src/http/routes.ts";
 import { call } from "../../support/service.ts";
 import { rawConnection, requestText } from "../raw-http.ts";
@@ -11,9 +10,7 @@ import { AUTH, clock, service, small } from "./limited-service.ts";
 
 /** Rows with a limit, as the service has them. */
 const ROWS = ROUTES.flatMap((route) =>
-	route.limit
-		? route.methods.map((method) => ({ method, path: route.path, limit: route.limit! }))
-		: [],
+	route.limit ? route.methods.map((method) => ({ method, path: route.path, limit: route.limit! })) : [],
 );
 
 /** Those that are answered at once: a GET of /openai is a job. */
@@ -22,14 +19,8 @@ const PROMPT = ROWS.filter(({ method, limit }) => method === "POST" || limit !==
 type Answer = Awaited<ReturnType<typeof call>>;
 
 /** A request of this row that is answered at once: a success, or an error after it was let in. */
-function ask(
-	endpoint: string,
-	{ method, path }: { method: string; path: string },
-): Promise<Answer> {
-	const real = path
-		.replace(":endpoint", endpoint)
-		.replace(":job", "none")
-		.replace("*", "v1/chat/completions");
+function ask(endpoint: string, { method, path }: { method: string; path: string }): Promise<Answer> {
+	const real = path.replace(":endpoint", endpoint).replace(":job", "none").replace("*", "v1/chat/completions");
 	return call(service.url, real, method === "POST" ? { method, text: "nonsense" } : { method });
 }
 
@@ -38,11 +29,7 @@ function quota({ headers }: Pick<Answer, "headers">): (string | null)[] {
 	return ["limit", "remaining", "reset"].map((name) => headers.get(`ratelimit-${name}`));
 }
 
-function expect429(
-	answer: Answer,
-	code: "rate_limited" | "too_many_at_once",
-	parts: readonly string[],
-): void {
+function expect429(answer: Answer, code: "rate_limited" | "too_many_at_once", parts: readonly string[]): void {
 	expect(answer.status, answer.text).toBe(429);
 	const error = answer.json.error as string | { code: string; message: string };
 	const [said, sentence] =
@@ -58,9 +45,7 @@ describe("the rate", () => {
 			const [, operation] = /^(?:\/sdk)?\/v2\/:endpoint\/([^/]+)/.exec(path) ?? [];
 			expect(limit, path).toBe(LIMITED_OPERATIONS.find((each) => each === operation));
 		}
-		expect([...new Set(ROWS.map(({ limit }) => limit))].toSorted()).toEqual(
-			LIMITED_OPERATIONS.toSorted(),
-		);
+		expect([...new Set(ROWS.map(({ limit }) => limit))].toSorted()).toEqual(LIMITED_OPERATIONS.toSorted());
 	});
 
 	it.each(PROMPT)(
@@ -92,15 +77,12 @@ describe("the rate", () => {
 		async (operation) => {
 			const endpoint = small.next();
 			const [plain, sdk] = ["/v2", "/sdk/v2"].map(
-				(prefix) =>
-					PROMPT.find(({ path, limit }) => limit === operation && path.startsWith(`${prefix}/`))!,
+				(prefix) => PROMPT.find(({ path, limit }) => limit === operation && path.startsWith(`${prefix}/`))!,
 			);
 			for (const row of [plain!, sdk!]) expect((await ask(endpoint, row)).status).not.toBe(429);
 			for (const row of ROWS.filter(({ limit }) => limit === operation))
 				expect429(await ask(endpoint, row), "rate_limited", []);
-			for (const row of PROMPT.filter(
-				({ path, limit }) => limit !== operation && path.startsWith("/v2/"),
-			))
+			for (const row of PROMPT.filter(({ path, limit }) => limit !== operation && path.startsWith("/v2/")))
 				expect((await ask(endpoint, row)).status, row.path).not.toBe(429);
 			expect((await ask("plain", plain!)).status).not.toBe(429);
 		},
@@ -144,15 +126,10 @@ describe("the rate", () => {
 	});
 
 	it("D24: of a burst exactly as many as the limit pass", async () => {
-		const answers = await Promise.all(
-			Array.from({ length: 80 }, () => call(service.url, "/v2/burst/status/none")),
-		);
+		const answers = await Promise.all(Array.from({ length: 80 }, () => call(service.url, "/v2/burst/status/none")));
 		expect(answers.filter(({ status }) => status === 404)).toHaveLength(30);
-		for (const answer of answers.filter(({ status }) => status !== 404))
-			expect429(answer, "rate_limited", []);
-		const left = answers
-			.filter(({ status }) => status === 404)
-			.map((answer) => Number(quota(answer)[1]));
+		for (const answer of answers.filter(({ status }) => status !== 404)) expect429(answer, "rate_limited", []);
+		const left = answers.filter(({ status }) => status === 404).map((answer) => Number(quota(answer)[1]));
 		expect(left.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, index) => index));
 	});
 
@@ -171,8 +148,7 @@ describe("the rate", () => {
 
 	it("D24: a refused request is answered before its body, also a too large one; a sent body is skipped", async () => {
 		const endpoint = small.next();
-		for (let index = 0; index < 2; index += 1)
-			await call(service.url, `/v2/${endpoint}/run`, { text: "{}" });
+		for (let index = 0; index < 2; index += 1) await call(service.url, `/v2/${endpoint}/run`, { text: "{}" });
 		for (const length of ["1000", "99999999"]) {
 			const connection = await rawConnection(service.url);
 			connection.write(

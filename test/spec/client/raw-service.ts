@@ -1,10 +1,8 @@
 /** A service that is sent raw bytes, and answers other calls after each test. */
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { submitted } from "../hand-worker.ts";
-import { rawConnection } from "../raw-http.ts";
-import type { RawAnswer } from "../raw-http.ts";
+import { type RawAnswer, rawConnection } from "../raw-http.ts";
 
 export let service: TestService;
 export let job: string;

@@ -1,10 +1,8 @@
 /** A key that may only read changes nothing of a job, whatever the query (D7, D9, D30). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROUTES } from "../../../src/http/routes.ts";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
-import { expectError, handWorker, submitted } from "../hand-worker.ts";
-import type { HandWorker } from "../hand-worker.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
+import { expectError, handWorker, type HandWorker, submitted } from "../hand-worker.ts";
 import { keyWith, operator } from "../operator.ts";
 
 let service: TestService;
@@ -35,29 +33,23 @@ async function ended(): Promise<string> {
 }
 
 const READS = ROUTES.filter(
-	({ access, path }) =>
-		access === "read" && path.includes(":endpoint") && !path.startsWith("/v1/feed"),
+	({ access, path }) => access === "read" && path.includes(":endpoint") && !path.startsWith("/v1/feed"),
 ).flatMap(({ methods, path, query = [] }) =>
 	methods.flatMap((method) =>
-		["", ...query.map(({ name }) => `?${name}=0`)].map(
-			(search) => [method, path + search] as const,
-		),
+		["", ...query.map(({ name }) => `?${name}=0`)].map((search) => [method, path + search] as const),
 	),
 );
 
 describe("a key with the scope read", () => {
-	it.each(READS)(
-		"D30: %s %s leaves the job, its result and its cursor as they are",
-		async (method, path) => {
-			const id = await ended();
-			const record = (): Promise<unknown> => operator(service).seen(`/endpoints/ep/jobs/${id}`);
-			const before = await record();
-			const filled = path.replace(":endpoint", "ep").replace(":job", id);
-			await call(service.url, filled, { method, key: keys.read });
-			expect(await record()).toEqual(before);
-			expect((await call(service.url, `/v2/ep/status/${id}`)).json).toMatchObject({ output: 1 });
-		},
-	);
+	it.each(READS)("D30: %s %s leaves the job, its result and its cursor as they are", async (method, path) => {
+		const id = await ended();
+		const record = (): Promise<unknown> => operator(service).seen(`/endpoints/ep/jobs/${id}`);
+		const before = await record();
+		const filled = path.replace(":endpoint", "ep").replace(":job", id);
+		await call(service.url, filled, { method, key: keys.read });
+		expect(await record()).toEqual(before);
+		expect((await call(service.url, `/v2/ep/status/${id}`)).json).toMatchObject({ output: 1 });
+	});
 
 	it("D9, D30: /status?ttl= is 401 and names the scope; with write it shortens the retention", async () => {
 		const id = await ended();
@@ -66,9 +58,7 @@ describe("a key with the scope read", () => {
 				method,
 				key: keys.read,
 			});
-			expect(expectError(answer, 401, "unauthorized").error).toContain(
-				"the scope write; the one sent has read.",
-			);
+			expect(expectError(answer, 401, "unauthorized").error).toContain("the scope write; the one sent has read.");
 		}
 		const last = await call(service.url, `/v2/ep/status/${id}?ttl=0`, { key: keys.write });
 		expect(last.json).toMatchObject({ output: 1 });
@@ -84,9 +74,7 @@ describe("a key with the scope read", () => {
 		}
 		const sdk = await call(service.url, `/sdk/v2/ep/stream/${id}`, { key: keys.read });
 		expect(sdk.json).toEqual({ status: "COMPLETED", stream: CHUNKS });
-		expect((await call(service.url, `/v2/ep/stream/${id}`, { key: keys.write })).json).toEqual(
-			CHUNKS,
-		);
+		expect((await call(service.url, `/v2/ep/stream/${id}`, { key: keys.write })).json).toEqual(CHUNKS);
 		expect((await call(service.url, `/v2/ep/stream/${id}`, { key: keys.write })).json).toEqual([]);
 	});
 });

@@ -1,8 +1,7 @@
 /** Section 4: `/requests`, the jobs of an endpoint page by page (D12). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
 import { endWith, expectError, handWorker, submitted } from "../hand-worker.ts";
 
 const clock = manualClock();
@@ -29,8 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => endWith(service, clock));
 
-const list = (q: string, endpoint = "ep"): ReturnType<typeof call> =>
-	call(service.url, `/v2/${endpoint}/requests${q}`);
+const list = (q: string, endpoint = "ep"): ReturnType<typeof call> => call(service.url, `/v2/${endpoint}/requests${q}`);
 const idsOf = (answer: Awaited<ReturnType<typeof call>>): string[] =>
 	answer.json.requests.map(({ id }: { id: string }) => id);
 
@@ -64,9 +62,7 @@ describe("/requests", () => {
 	it.each([1, 7, 24, 25, 100])("D12: with pages of %d every job comes once", async (limit) => {
 		const seen: string[] = [];
 		for (let next: string | null = ""; next !== null; ) {
-			const page = await list(
-				`?limit=${limit}${next === "" ? "" : `&cursor=${encodeURIComponent(next)}`}`,
-			);
+			const page = await list(`?limit=${limit}${next === "" ? "" : `&cursor=${encodeURIComponent(next)}`}`);
 			expect(idsOf(page).length).toBeLessThanOrEqual(limit);
 			seen.push(...idsOf(page));
 			next = page.json.next;

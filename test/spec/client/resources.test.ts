@@ -1,8 +1,7 @@
 /** Sections 2.1, 2.2 and 9: what names an endpoint, a job and a version. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
 import { endWith, expectError, handWorker, statusOf, submitted } from "../hand-worker.ts";
 
 const clock = manualClock();
@@ -62,13 +61,7 @@ describe("the job", () => {
 describe("versions", () => {
 	it("spec 9: the version stands before the endpoint; others are nothing", async () => {
 		expect((await call(service.url, "/v2/one/health")).status).toBe(200);
-		for (const path of [
-			"/v3/one/health",
-			"/one/health",
-			"/v1/one/health",
-			"/V2/one/health",
-			"/one/v2/health",
-		])
+		for (const path of ["/v3/one/health", "/one/health", "/v1/one/health", "/V2/one/health", "/one/v2/health"])
 			expectError(await call(service.url, path), 404, "path_not_found");
 	});
 });

@@ -1,19 +1,18 @@
 /** Section 3, rule 3: `/status?ttl=` shortens the time a result is kept (D9). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
 import {
 	atOnce,
 	begun,
-	endWith,
 	endpointsByName,
+	endWith,
 	expectError,
 	handWorker,
+	type HandWorker,
 	statusOf,
 	submitted,
 } from "../hand-worker.ts";
-import type { HandWorker } from "../hand-worker.ts";
 
 const clock = manualClock();
 const unused = endpointsByName(20);
@@ -93,11 +92,7 @@ describe("?ttl=", () => {
 		await worker.takeThis(id);
 		await worker.done(id, { error: "broke" });
 		expect((await status(id, "0")).json).toMatchObject({ status: "FAILED", error: "broke" });
-		expectError(
-			await call(service.url, `/v2/${ep}/retry/${id}`, { method: "POST" }),
-			404,
-			"job_not_found",
-		);
+		expectError(await call(service.url, `/v2/${ep}/retry/${id}`, { method: "POST" }), 404, "job_not_found");
 	});
 
 	it("D9: a caller that waits for the end of a job whose result is not to be kept hears of the end", async () => {

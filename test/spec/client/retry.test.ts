@@ -1,18 +1,17 @@
 /** Section 3: `/retry`, and what of a job is reset by it (rule 1, D37). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
 import {
 	atOnce,
-	endWith,
 	endpointsByName,
+	endWith,
 	expectError,
 	handWorker,
+	type HandWorker,
 	statusOf,
 	submitted,
 } from "../hand-worker.ts";
-import type { HandWorker } from "../hand-worker.ts";
 
 const clock = manualClock();
 const unused = endpointsByName(30, { retention: { run: 20_000, runsync: 5000 } });

@@ -5,8 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { keyId } from "../../../src/engine/access/encryption.ts";
 import { migrateStore } from "../../../src/stores.ts";
-import { folder, startService } from "../../support/service.ts";
-import type { Folder } from "../../support/service.ts";
+import { folder, type Folder, startService } from "../../support/service.ts";
 import { handWorker, submitted } from "../hand-worker.ts";
 
 const S3 = { accessId: "i", accessSecret: "a-secret", bucketName: "b", endpointUrl: "https://s3" };
@@ -34,9 +33,7 @@ it("D22: a new SLUICE_SECRET beside the previous one: all texts have its key aft
 		expect(before).toHaveLength(3);
 		const env = { SLUICE_SECRET: "new" };
 		await expect(startService({ endpoints, in: place, env })).rejects.toThrow("is not the one");
-		await (
-			await startService({ endpoints, in: place, env: { ...env, SLUICE_SECRET_PREVIOUS: "old" } })
-		).end();
+		await (await startService({ endpoints, in: place, env: { ...env, SLUICE_SECRET_PREVIOUS: "old" } })).end();
 		const after = keyIds(place);
 		expect(after).toHaveLength(3);
 		expect(new Set(after).size).toBe(1);
@@ -47,9 +44,9 @@ it("D22: a new SLUICE_SECRET beside the previous one: all texts have its key aft
 		expect(last.engine.endpoints.get("ep").env).toEqual({ TOKEN: "a-token" });
 		expect(last.engine.endpoints.webhookSecret("ep")).toMatchObject({ ok: true });
 		await last.end();
-		await expect(
-			startService({ endpoints, in: place, env: { SLUICE_SECRET: "old" } }),
-		).rejects.toThrow("is not the one");
+		await expect(startService({ endpoints, in: place, env: { SLUICE_SECRET: "old" } })).rejects.toThrow(
+			"is not the one",
+		);
 	} finally {
 		place.remove();
 	}

@@ -2,18 +2,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Clock } from "../../../src/clock.ts";
 import { manualClock } from "../../support/manual-clock.ts";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
 import {
 	atOnce,
-	endWith,
 	endpointsByName,
+	endWith,
 	expectError,
 	handWorker,
+	type HandWorker,
 	statusOf,
 	submitted,
 } from "../hand-worker.ts";
-import type { HandWorker } from "../hand-worker.ts";
 
 const hand = manualClock();
 let skew = 0;
@@ -45,8 +44,7 @@ beforeEach(async () => {
 afterAll(() => endWith(service, hand));
 
 const read = (id: string, endpoint = ep): Promise<any> => statusOf(service, endpoint, id);
-const cancel = (id: string): ReturnType<typeof call> =>
-	call(service.url, `/v2/${ep}/cancel/${id}`, { method: "POST" });
+const cancel = (id: string): ReturnType<typeof call> => call(service.url, `/v2/${ep}/cancel/${id}`, { method: "POST" });
 
 describe("the ttl of a waiting job", () => {
 	const body = { input: {}, policy: { ttl: 10_000 } };
@@ -212,8 +210,7 @@ describe("/cancel", () => {
 
 	it("D10: cancelled twice is cancelled; unknown is 404", async () => {
 		const id = await submitted(service, ep);
-		for (let round = 0; round < 2; round += 1)
-			expect((await cancel(id)).json).toEqual({ id, status: "CANCELLED" });
+		for (let round = 0; round < 2; round += 1) expect((await cancel(id)).json).toEqual({ id, status: "CANCELLED" });
 		expectError(await cancel("018f0000-0000-7000-8000-000000000000"), 404, "job_not_found");
 	});
 
@@ -283,16 +280,8 @@ describe("the end of results", () => {
 				["GET", "stream"],
 				["POST", "cancel"],
 			] as const) {
-				expectError(
-					await call(service.url, `/v2/${ep}/${path}/${id}`, { method }),
-					404,
-					"job_not_found",
-				);
-				expectError(
-					await call(service.url, `/sdk/v2/${ep}/${path}/${id}`, { method }),
-					404,
-					"job_not_found",
-				);
+				expectError(await call(service.url, `/v2/${ep}/${path}/${id}`, { method }), 404, "job_not_found");
+				expectError(await call(service.url, `/sdk/v2/${ep}/${path}/${id}`, { method }), 404, "job_not_found");
 			}
 			expectError(await call(service.url, `/v2/${ep}/stream/${id}?offset=0`), 404, "job_not_found");
 			expect((await call(service.url, `/v2/${ep}/health`)).json.jobs).toMatchObject({

@@ -4,17 +4,16 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { advanceUntil, manualClock } from "../../support/manual-clock.ts";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import {
-	endWith,
 	endpointsByName,
+	endWith,
 	expectError,
 	handWorker,
+	type HandWorker,
 	statusOf,
 	submitted,
 } from "../hand-worker.ts";
-import type { HandWorker } from "../hand-worker.ts";
 
 const clock = manualClock();
 const unused = endpointsByName(20);
@@ -65,10 +64,7 @@ async function open(
 				// As the standard has it: three kinds of line ends, and several data lines make one text.
 				for (const line of text.slice(0, end).split(/\r\n|\r|\n/)) {
 					const [, name, value] = /^(\w*): (.*)$/.exec(line)!;
-					fields[name!] =
-						name === "data" && fields["data"] !== undefined
-							? `${fields["data"]}\n${value}`
-							: value!;
+					fields[name!] = name === "data" && fields["data"] !== undefined ? `${fields["data"]}\n${value}` : value!;
 				}
 				text = text.slice(end + 2);
 				const { "": comment, data, ...rest } = fields;
@@ -136,9 +132,7 @@ describe("server-sent events", () => {
 		await worker.chunk(id, { output: 1 });
 		await worker.done(id, {});
 		await (await open()).rest();
-		expect((await call(service.url, `/v2/${ep}/stream/${id}`)).json).toEqual([
-			{ output: 1, metrics: {} },
-		]);
+		expect((await call(service.url, `/v2/${ep}/stream/${id}`)).json).toEqual([{ output: 1, metrics: {} }]);
 		expect(await (await open()).rest()).toHaveLength(2);
 	});
 
@@ -152,9 +146,7 @@ describe("server-sent events", () => {
 		for (const output of [0, 1, 2]) await worker.chunk(id, { output });
 		await worker.done(id, {});
 		const received = await (await open("", { "last-event-id": last })).rest();
-		expect(received.slice(0, -1)).toEqual(
-			[0, 1, 2].slice(from).map((number) => event(number, number)),
-		);
+		expect(received.slice(0, -1)).toEqual([0, 1, 2].slice(from).map((number) => event(number, number)));
 		expect(received.at(-1)?.event).toBe("end");
 	});
 

@@ -1,9 +1,7 @@
 /** Section 2.7 and 8: the size of chunks and of one answer of /stream. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
-import { endpointsByName, handWorker, statusOf, submitted } from "../hand-worker.ts";
-import type { HandWorker } from "../hand-worker.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
+import { endpointsByName, handWorker, type HandWorker, statusOf, submitted } from "../hand-worker.ts";
 
 const LIMIT = 1_000_000;
 const unused = endpointsByName(20);
@@ -94,8 +92,7 @@ describe("one chunk", () => {
 describe("one answer", () => {
 	it("D7: holds at most 16 MB of chunks; the state stays IN_PROGRESS while more remain", async () => {
 		const [count, size] = [20, 900_000];
-		for (let index = 0; index < count; index += 1)
-			await worker.chunk(id, { output: `${index}`.padEnd(size, "x") });
+		for (let index = 0; index < count; index += 1) await worker.chunk(id, { output: `${index}`.padEnd(size, "x") });
 		await worker.done(id, { output: [] });
 		const seen: string[] = [];
 		const states: string[] = [];
@@ -108,11 +105,7 @@ describe("one answer", () => {
 			expect(text.length).toBeLessThan(16 * 1024 * 1024 + 1000);
 			offset = Number(headers.get("sluice-next-offset"));
 			states.push(json.status);
-			seen.push(
-				...json.stream.map(({ output }: { output: string }) =>
-					output.slice(0, output.indexOf("x")),
-				),
-			);
+			seen.push(...json.stream.map(({ output }: { output: string }) => output.slice(0, output.indexOf("x"))));
 		}
 		expect(states).toEqual(["IN_PROGRESS", "COMPLETED"]);
 		expect(seen).toEqual(Array.from({ length: count }, (_, index) => `${index}`));

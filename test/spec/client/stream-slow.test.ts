@@ -2,8 +2,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { handWorker, submitted } from "../hand-worker.ts";
 
 /** More than the system keeps for a connection on both sides. */
@@ -63,9 +62,7 @@ it("D7: of events that the client does not read at most two chunks wait in the s
 	expect(answer.writableLength).toBeLessThan(3 * CHUNK_BYTES);
 	const events = (await stream.text()).split("\n\n");
 	expect(
-		events
-			.slice(0, CHUNKS)
-			.map((event) => /^id: (\d+)\ndata: \{"output":"(\d+):x/.exec(event)?.slice(1).map(Number)),
+		events.slice(0, CHUNKS).map((event) => /^id: (\d+)\ndata: \{"output":"(\d+):x/.exec(event)?.slice(1).map(Number)),
 	).toEqual(Array.from({ length: CHUNKS }, (_, number) => [number, number]));
 	expect(events.at(-2)).toMatch(/^event: end\n/);
 });

@@ -1,18 +1,17 @@
 /** Section 2.7, /stream: its two JSON forms, its waits, and each chunk delivered once. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import {
 	atOnce,
 	begun,
-	endWith,
 	endpointsByName,
+	endWith,
 	expectError,
 	handWorker,
+	type HandWorker,
 	submitted,
 } from "../hand-worker.ts";
-import type { HandWorker } from "../hand-worker.ts";
 import { rawConnection, requestText, stalledReader } from "../raw-http.ts";
 
 const clock = manualClock();
@@ -94,10 +93,7 @@ describe("the shape", () => {
 	});
 
 	it("D5: output and metrics stand byte for byte", async () => {
-		const [output, metrics] = [
-			'{ "b":1.0,"a":12345678901234567890, "b":"\\u00e9" }',
-			'{"x": 1e2 }',
-		];
+		const [output, metrics] = ['{ "b":1.0,"a":12345678901234567890, "b":"\\u00e9" }', '{"x": 1e2 }'];
 		await worker.chunk(id, `{"metrics":${metrics},"output":${output}}`);
 		expect((await read("?offset=1")).text).toBe(`[{"output":${output},"metrics":${metrics}}]`);
 	});
@@ -153,12 +149,9 @@ describe("waiting", () => {
 		});
 	});
 
-	it.each(["-1", "1.5", "abc", "", "1e3", "9999999999999999"])(
-		"D7: offset=%j is 400 and names it",
-		async (offset) => {
-			expectError(await read(`?offset=${offset}`), 400, "bad_query", ["offset"]);
-		},
-	);
+	it.each(["-1", "1.5", "abc", "", "1e3", "9999999999999999"])("D7: offset=%j is 400 and names it", async (offset) => {
+		expectError(await read(`?offset=${offset}`), 400, "bad_query", ["offset"]);
+	});
 });
 
 describe("delivery", () => {
@@ -221,8 +214,7 @@ describe("delivery", () => {
 		expect(got.flat().toSorted((a, b) => Number(a) - Number(b))).toEqual(
 			Array.from({ length: total }, (_, index) => index),
 		);
-		for (const outputs of got)
-			expect(outputs.toSorted((a, b) => Number(a) - Number(b))).toEqual(outputs);
+		for (const outputs of got) expect(outputs.toSorted((a, b) => Number(a) - Number(b))).toEqual(outputs);
 	});
 
 	it("D7: a reader that hangs up while it waits takes nothing with it", async () => {
@@ -236,8 +228,7 @@ describe("delivery", () => {
 
 	it("D7: when a reader's connection dies before its range was written, the range is sent again", async () => {
 		const large = "x".repeat(900_000);
-		for (let count = 0; count < 16; count += 1)
-			await worker.chunk(id, { output: `${count}${large}` });
+		for (let count = 0; count < 16; count += 1) await worker.chunk(id, { output: `${count}${large}` });
 		const dying = await stalledReader(
 			service.url,
 			requestText({ method: "GET", path: path(), headers: { Authorization: KEY } }),
@@ -254,8 +245,7 @@ describe("delivery", () => {
 	it("D7: a reader that waits without effect for another's range gets nothing, and no restart event", async () => {
 		await worker.chunk(id, { output: "first" });
 		await read();
-		for (let count = 0; count < 16; count += 1)
-			await worker.chunk(id, { output: "x".repeat(900_000) });
+		for (let count = 0; count < 16; count += 1) await worker.chunk(id, { output: "x".repeat(900_000) });
 		const slow = await stalledReader(
 			service.url,
 			requestText({ method: "GET", path: path(), headers: { Authorization: KEY } }),

@@ -1,7 +1,6 @@
 /** Wrong keys, worker tokens and sign-ins beyond their budget (D41, D30, D26, D31). */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { expectError, handWorker } from "../hand-worker.ts";
 import { keyWith, operator } from "../operator.ts";
 
@@ -20,11 +19,7 @@ const wrong = (count: number): string => `wrong-key-${count}`;
 it("D41, D30: guesses are 429 beyond the budget of their address, on every way in; valid keys pass", async () => {
 	const worker = await handWorker(service, "ep");
 	for (let count = 0; count < LIMIT; count += 1)
-		expectError(
-			await call(service.url, "/v2/ep/health", { key: wrong(count) }),
-			401,
-			"unauthorized",
-		);
+		expectError(await call(service.url, "/v2/ep/health", { key: wrong(count) }), 401, "unauthorized");
 	for (const refused of [
 		await call(service.url, "/v2/ep/health", { key: wrong(LIMIT) }),
 		await call(service.url, `/worker/ep/ping/${worker.id}`, { key: wrong(LIMIT) }),
@@ -44,9 +39,7 @@ it("D41, D30: guesses are 429 beyond the budget of their address, on every way i
 	).json.env;
 	service.engine.access.tokens.forgetCached();
 	expect((await call(service.url, `/worker/ep/ping/${id}`, { key: token })).status).toBe(200);
-	expect(
-		(await call(service.url, "/console/session", { key: null, body: { key: KEY } })).status,
-	).toBe(200);
+	expect((await call(service.url, "/console/session", { key: null, body: { key: KEY } })).status).toBe(200);
 	await operator(service).remove(`/keys/${made.id}`);
 	expect((await call(service.url, "/v2/ep/health", { key: made.key })).status).toBe(429);
 	expect((await call(service.url, "/v2/ep/health", { key: null })).status).toBe(401);

@@ -4,8 +4,7 @@
  */
 import { expect } from "vitest";
 import { KEY } from "../../support/service.ts";
-import { rawConnection, requestText } from "../raw-http.ts";
-import type { RawAnswer } from "../raw-http.ts";
+import { type RawAnswer, rawConnection, requestText } from "../raw-http.ts";
 
 /** A cookie as an answer sets it: its value and its attributes. */
 export interface SetCookie {
@@ -98,8 +97,7 @@ export function browser({ url }: { url: string }): Browser {
 			const answer = await connection.answer({ head: method === "HEAD" || streams });
 			connection.socket.destroy();
 			const set = cookieOf(answer);
-			if (set)
-				page.cookie = set.attributes["max-age"] === "0" ? undefined : `${set.name}=${set.value}`;
+			if (set) page.cookie = set.attributes["max-age"] === "0" ? undefined : `${set.name}=${set.value}`;
 			if (method === "POST" && path === "/console/session" && answer.status === 200)
 				page.pageToken = JSON.parse(answer.text).pageToken;
 			return answer;

@@ -2,10 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROUTES } from "../../../src/http/routes.ts";
 import { manualClock } from "../../support/manual-clock.ts";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
-import { browser } from "./browser.ts";
-import type { Browser } from "./browser.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
+import { browser, type Browser } from "./browser.ts";
 import { endWith, expectError, handWorker, statusOf, submitted } from "../hand-worker.ts";
 import { keyWith, operator } from "../operator.ts";
 
@@ -30,9 +28,7 @@ async function signedIn(key?: string): Promise<Browser> {
 }
 
 describe("what the cookie allows", () => {
-	const HELD = ROUTES.filter(
-		({ access }) => access === "read" || access === "write" || access === "admin",
-	);
+	const HELD = ROUTES.filter(({ access }) => access === "read" || access === "write" || access === "admin");
 	const UNSAFE = HELD.flatMap(({ path, methods, access }) =>
 		methods.filter((method) => method !== "GET").map((method) => [method, path, access] as const),
 	);
@@ -50,9 +46,7 @@ describe("what the cookie allows", () => {
 
 	it("spec 5.2, D31: a page of the console needs no key on the paths of clients and operators", async () => {
 		const page = await signedIn();
-		const { id } = JSON.parse(
-			(await page.send("/v2/ep/run", { method: "POST", body: { input: {} } })).text,
-		);
+		const { id } = JSON.parse((await page.send("/v2/ep/run", { method: "POST", body: { input: {} } })).text);
 		expect(JSON.parse((await page.send(`/sdk/v2/ep/status/${id}`)).text)).toMatchObject({
 			id,
 			status: "IN_QUEUE",
@@ -64,9 +58,7 @@ describe("what the cookie allows", () => {
 		});
 		expect([events.status, events.headers["content-type"]]).toEqual([200, "text/event-stream"]);
 		expect((await page.send("/v1/endpoints/other/pause", { method: "POST" })).status).toBe(200);
-		expect(
-			(await page.send("/v1/endpoints/other", { method: "PATCH", body: { name: "Named" } })).status,
-		).toBe(200);
+		expect((await page.send("/v1/endpoints/other", { method: "PATCH", body: { name: "Named" } })).status).toBe(200);
 		expect((await page.send(`/v2/ep/cancel/${id}`, { method: "POST" })).status).toBe(200);
 		expectError(await page.send("/v2/nowhere/health"), 404, "endpoint_not_found");
 		expectError(await page.send("/v1/nothing"), 404, "path_not_found");
@@ -87,32 +79,27 @@ describe("what the cookie allows", () => {
 		expect((await page.send("/v1/keys")).status).toBe(200);
 	});
 
-	it.each(UNSAFE)(
-		"D31: %s %s is 401 from another origin, and taken from its own",
-		async (method, path) => {
-			const page = await signedIn();
-			for (const [what, headers] of FOREIGN) {
-				const answer = await page.send(real(path), { method, text: "[]", headers });
-				expect(answer.status, `${what}: ${answer.text}`).toBe(401);
-			}
-			expect((await page.send(real(path), { method, text: "[]" })).status).not.toBe(401);
-			expect(
-				(
-					await page.send(real(path), {
-						method,
-						text: "[]",
-						headers: { "Sec-Fetch-Site": undefined },
-					})
-				).status,
-			).not.toBe(401);
-		},
-	);
+	it.each(UNSAFE)("D31: %s %s is 401 from another origin, and taken from its own", async (method, path) => {
+		const page = await signedIn();
+		for (const [what, headers] of FOREIGN) {
+			const answer = await page.send(real(path), { method, text: "[]", headers });
+			expect(answer.status, `${what}: ${answer.text}`).toBe(401);
+		}
+		expect((await page.send(real(path), { method, text: "[]" })).status).not.toBe(401);
+		expect(
+			(
+				await page.send(real(path), {
+					method,
+					text: "[]",
+					headers: { "Sec-Fetch-Site": undefined },
+				})
+			).status,
+		).not.toBe(401);
+	});
 
 	it("D31: there are such rows of every prefix", () => {
 		expect(UNSAFE.length).toBeGreaterThan(25);
-		expect(new Set(UNSAFE.map(([, path]) => path.split("/")[1]))).toEqual(
-			new Set(["v2", "sdk", "v1"]),
-		);
+		expect(new Set(UNSAFE.map(([, path]) => path.split("/")[1]))).toEqual(new Set(["v2", "sdk", "v1"]));
 	});
 
 	it.each(HELD.filter(({ methods }) => methods.includes("GET")).map(({ path }) => path))(
@@ -139,13 +126,9 @@ describe("what the cookie allows", () => {
 			"/v2/ep/openai/v1/models",
 		]) {
 			for (const site of [undefined, "none"])
-				expect((await page.send(path, { headers: { "Sec-Fetch-Site": site } })).status, path).toBe(
-					401,
-				);
+				expect((await page.send(path, { headers: { "Sec-Fetch-Site": site } })).status, path).toBe(401);
 		}
-		expect((await operator(service).seen("/endpoints/ep/jobs?limit=100")).jobs).toHaveLength(
-			before,
-		);
+		expect((await operator(service).seen("/endpoints/ep/jobs?limit=100")).jobs).toHaveLength(before);
 		expect((await operator(service).seen(`/endpoints/ep/jobs/${id}`)).chunks).toEqual({
 			written: 1,
 			delivered: 0,
@@ -154,10 +137,7 @@ describe("what the cookie allows", () => {
 		// What changes nothing is read by a browser that does not send it, as over plain HTTP in a local
 		// network.
 		for (const path of [`/v2/ep/stream/${id}?offset=0`, `/v2/ep/status/${id}`])
-			expect(
-				(await page.send(path, { headers: { "Sec-Fetch-Site": undefined } })).status,
-				path,
-			).toBe(200);
+			expect((await page.send(path, { headers: { "Sec-Fetch-Site": undefined } })).status, path).toBe(200);
 		expect((await page.send(`/v2/ep/stream/${id}`)).text).toBe('[{"output":"a","metrics":{}}]');
 		expect((await page.send(`/v2/ep/status/${id}?ttl=0`)).status).toBe(200);
 		expectError(await call(service.url, `/v2/ep/status/${id}`), 404, "job_not_found");
@@ -165,17 +145,9 @@ describe("what the cookie allows", () => {
 
 	it("D30: a key in the header counts before the cookie, whatever it is", async () => {
 		const page = await signedIn();
-		expectError(
-			await page.send("/v1/keys", { headers: { Authorization: "Bearer wrong-key" } }),
-			401,
-			"unauthorized",
-		);
+		expectError(await page.send("/v1/keys", { headers: { Authorization: "Bearer wrong-key" } }), 401, "unauthorized");
 		const { key } = await keyWith(service, ["read"]);
-		expectError(
-			await page.send("/v1/keys", { headers: { Authorization: `Bearer ${key}` } }),
-			401,
-			"unauthorized",
-		);
+		expectError(await page.send("/v1/keys", { headers: { Authorization: `Bearer ${key}` } }), 401, "unauthorized");
 		// A key needs no Origin; the password of a proxy is no key.
 		expect(
 			(
@@ -190,21 +162,14 @@ describe("what the cookie allows", () => {
 				})
 			).status,
 		).toBe(200);
-		expect(
-			(await page.send("/v1/keys", { headers: { Authorization: "Basic dXNlcjpwYXNz cg==" } }))
-				.status,
-		).toBe(200);
+		expect((await page.send("/v1/keys", { headers: { Authorization: "Basic dXNlcjpwYXNz cg==" } })).status).toBe(200);
 	});
 
 	it("D30, D31: a session may what its key may", async () => {
 		const read = await signedIn((await keyWith(service, ["read"])).key);
 		expect((await read.send("/v1/endpoints")).status).toBe(200);
 		expect(
-			expectError(
-				await read.send("/v2/ep/run", { method: "POST", body: { input: {} } }),
-				401,
-				"unauthorized",
-			).error,
+			expectError(await read.send("/v2/ep/run", { method: "POST", body: { input: {} } }), 401, "unauthorized").error,
 		).toContain("the scope write");
 		expectError(
 			await read.send("/v1/keys", { method: "POST", body: { name: "a", scopes: ["admin"] } }),
@@ -212,11 +177,9 @@ describe("what the cookie allows", () => {
 			"unauthorized",
 		);
 		const here = await signedIn((await keyWith(service, ["write"], ["ep"])).key);
-		expect(
-			JSON.parse((await here.send("/v1/endpoints")).text).endpoints.map(
-				({ id }: { id: string }) => id,
-			),
-		).toEqual(["ep"]);
+		expect(JSON.parse((await here.send("/v1/endpoints")).text).endpoints.map(({ id }: { id: string }) => id)).toEqual([
+			"ep",
+		]);
 		expect((await here.send("/v2/ep/health")).status).toBe(200);
 		expectError(await here.send("/v2/other/health"), 401, "unauthorized");
 	});

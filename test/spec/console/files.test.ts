@@ -3,8 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { call, folder, startService } from "../../support/service.ts";
-import type { Folder, TestService } from "../../support/service.ts";
+import { call, folder, type Folder, startService, type TestService } from "../../support/service.ts";
 import { browser } from "./browser.ts";
 import { expectError } from "../hand-worker.ts";
 import type { RawAnswer } from "../raw-http.ts";
@@ -40,29 +39,16 @@ afterAll(async () => {
 	place.remove();
 });
 
-const get = (
-	path: string,
-	headers: Record<string, string> = {},
-	method = "GET",
-): Promise<RawAnswer> => browser(service).send(path, { method, headers });
+const get = (path: string, headers: Record<string, string> = {}, method = "GET"): Promise<RawAnswer> =>
+	browser(service).send(path, { method, headers });
 
 describe("files", () => {
 	it.each([
 		["/console/", PAGE, "text/html; charset=utf-8", "no-cache"],
 		["/console/index.html", PAGE, "text/html; charset=utf-8", "no-cache"],
 		["/console/icon.svg", "<svg/>", "image/svg+xml", "no-cache"],
-		[
-			"/console/assets/app-B0a1.js",
-			SCRIPT,
-			"text/javascript; charset=utf-8",
-			"public, max-age=31536000, immutable",
-		],
-		[
-			"/console/assets/app-C.css",
-			"a{}",
-			"text/css; charset=utf-8",
-			"public, max-age=31536000, immutable",
-		],
+		["/console/assets/app-B0a1.js", SCRIPT, "text/javascript; charset=utf-8", "public, max-age=31536000, immutable"],
+		["/console/assets/app-C.css", "a{}", "text/css; charset=utf-8", "public, max-age=31536000, immutable"],
 		["/console/strange.xyz", "?", "application/octet-stream", "no-cache"],
 	])(
 		"D31: %s needs no key and has its type, and what hashes name is cached permanently",
@@ -75,24 +61,20 @@ describe("files", () => {
 				etag: expect.stringMatching(/^"[\w-]{22}"$/),
 			});
 			const head = await get(path, {}, "HEAD");
-			expect([
-				head.status,
-				head.text,
-				head.headers["content-length"],
-				head.headers["etag"],
-			]).toEqual([200, "", String(Buffer.byteLength(content)), answer.headers["etag"]]);
-			for (const tag of [
-				answer.headers["etag"]!,
-				`W/${answer.headers["etag"]}`,
-				`"x", ${answer.headers["etag"]}`,
-			]) {
+			expect([head.status, head.text, head.headers["content-length"], head.headers["etag"]]).toEqual([
+				200,
+				"",
+				String(Buffer.byteLength(content)),
+				answer.headers["etag"],
+			]);
+			for (const tag of [answer.headers["etag"]!, `W/${answer.headers["etag"]}`, `"x", ${answer.headers["etag"]}`]) {
 				const same = await get(path, { "If-None-Match": tag });
-				expect([
-					same.status,
-					same.text,
-					same.headers["etag"],
-					same.headers["cache-control"],
-				]).toEqual([304, "", answer.headers["etag"], kept]);
+				expect([same.status, same.text, same.headers["etag"], same.headers["cache-control"]]).toEqual([
+					304,
+					"",
+					answer.headers["etag"],
+					kept,
+				]);
 			}
 			expect((await get(path, { "If-None-Match": '"x"' })).status).toBe(200);
 		},
@@ -138,10 +120,7 @@ describe("files", () => {
 	])("Accept-Encoding %j gets %s", async (accepted, coding) => {
 		const path = "/console/assets/app-B0a1.js";
 		const raw = await get(path, { "Accept-Encoding": accepted }, "HEAD");
-		expect([raw.headers["content-encoding"], raw.headers["vary"]]).toEqual([
-			coding,
-			"Accept-Encoding",
-		]);
+		expect([raw.headers["content-encoding"], raw.headers["vary"]]).toEqual([coding, "Accept-Encoding"]);
 		// fetch unpacks it.
 		const response = await fetch(service.url + path, { headers: { "accept-encoding": accepted } });
 		expect(await response.text()).toBe(SCRIPT);
@@ -250,10 +229,7 @@ describe("errors for people", () => {
 		expect(answer.text).toContain('href="../../console/"');
 		expect(answer.text).not.toContain("<b>");
 		const refused = await get("/v2/ep/status/x", { accept });
-		expect([refused.status, refused.headers["content-type"]]).toEqual([
-			401,
-			"text/html; charset=utf-8",
-		]);
+		expect([refused.status, refused.headers["content-type"]]).toEqual([401, "text/html; charset=utf-8"]);
 	});
 
 	it("D2: everyone else gets JSON", async () => {

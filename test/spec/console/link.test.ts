@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { LINK_MS } from "../../../src/engine/access/console-links.ts";
 import { manualClock } from "../../support/manual-clock.ts";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { browser, cookieOf } from "./browser.ts";
 import { endWith, expectError } from "../hand-worker.ts";
 import { held } from "../openapi-calls.ts";

@@ -3,10 +3,8 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SESSION_MAX_MS, SESSION_MS } from "../../../src/engine/access/sessions.ts";
 import { manualClock } from "../../support/manual-clock.ts";
-import { KEY, call, folder, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
-import { browser, cookieOf } from "./browser.ts";
-import type { Browser } from "./browser.ts";
+import { call, folder, KEY, startService, type TestService } from "../../support/service.ts";
+import { browser, type Browser, cookieOf } from "./browser.ts";
 import { endWith, expectError } from "../hand-worker.ts";
 import { held } from "../openapi-calls.ts";
 import { keyWith, operator } from "../operator.ts";
@@ -77,12 +75,7 @@ describe("signing in", () => {
 
 	it("D2: neither key nor link, and both, is 400", async () => {
 		for (const body of [{}, { key: KEY, link: "x" }])
-			expectError(
-				await browser(service).send("/console/session", { method: "POST", body }),
-				400,
-				"bad_request",
-				[""],
-			);
+			expectError(await browser(service).send("/console/session", { method: "POST", body }), 400, "bad_request", [""]);
 	});
 
 	it.each([
@@ -90,12 +83,7 @@ describe("signing in", () => {
 		["a number", { key: 1 }],
 		["a long key", { key: "x".repeat(1001) }],
 	])("D2: %s is 400", async (_, body) => {
-		expectError(
-			await browser(service).send("/console/session", { method: "POST", body }),
-			400,
-			"bad_request",
-			["key"],
-		);
+		expectError(await browser(service).send("/console/session", { method: "POST", body }), 400, "bad_request", ["key"]);
 	});
 
 	it("D31: a page of another origin starts no session", async () => {
@@ -105,17 +93,13 @@ describe("signing in", () => {
 		]) {
 			const page = browser(service);
 			expectError(
-				await refused(
-					page.send("/console/session", { method: "POST", body: { key: KEY }, headers }),
-				),
+				await refused(page.send("/console/session", { method: "POST", body: { key: KEY }, headers })),
 				401,
 				"unauthorized",
 			);
 			expect(page.cookie).toBeUndefined();
 		}
-		expect(
-			(await call(service.url, "/console/session", { key: null, body: { key: KEY } })).status,
-		).toBe(200);
+		expect((await call(service.url, "/console/session", { key: null, body: { key: KEY } })).status).toBe(200);
 	});
 
 	it("D31: signing out removes the cookie, also one that is over", async () => {
@@ -155,12 +139,8 @@ describe("behind a proxy", () => {
 			name: expect.stringMatching(/^__Secure-sluice_/),
 			attributes: { path: "/sluice", secure: "" },
 		});
-		expect(
-			(await page.send("/v1/endpoints/ep/pause", { method: "POST", headers: byProxy })).status,
-		).toBe(200);
-		expect(
-			(await page.send("/v1/endpoints/ep/resume", { method: "POST", headers: byProxy })).status,
-		).toBe(200);
+		expect((await page.send("/v1/endpoints/ep/pause", { method: "POST", headers: byProxy })).status).toBe(200);
+		expect((await page.send("/v1/endpoints/ep/resume", { method: "POST", headers: byProxy })).status).toBe(200);
 		const out = await page.send("/console/session", { method: "DELETE", headers: byProxy });
 		expect(cookieOf(out)).toMatchObject({
 			name: cookieOf(answer)!.name,
@@ -225,9 +205,7 @@ describe("the end of a session", () => {
 		};
 		expect((await later(SESSION_MS - 1)).status).toBe(200);
 		expect((await later(SESSION_MS - 1)).status).toBe(200);
-		expect(expectError(await later(SESSION_MS), 401, "unauthorized").error).toContain(
-			"The console session has ended",
-		);
+		expect(expectError(await later(SESSION_MS), 401, "unauthorized").error).toContain("The console session has ended");
 		await endWith(own, clock);
 	});
 
@@ -269,9 +247,7 @@ describe("the end of a session", () => {
 		for (const page of pages) expect((await page.send("/v1/endpoints")).status).toBe(200);
 		await operator(service).remove(`/keys/${id}`);
 		for (const page of pages)
-			expect(expectError(await page.send("/v1/endpoints"), 401, "unauthorized").error).toContain(
-				"its key was revoked",
-			);
+			expect(expectError(await page.send("/v1/endpoints"), 401, "unauthorized").error).toContain("its key was revoked");
 	});
 
 	it("D31: a cookie that was changed, or is another service's, is none", async () => {
@@ -293,9 +269,7 @@ describe("the end of a session", () => {
 			expectError(await page.send("/v1/endpoints"), 401, "unauthorized");
 		}
 		page.cookie = `a=b; x${name}=${value}; sluice=${value}`;
-		expect(expectError(await page.send("/v1/endpoints"), 401, "unauthorized").error).toContain(
-			"carries no API key",
-		);
+		expect(expectError(await page.send("/v1/endpoints"), 401, "unauthorized").error).toContain("carries no API key");
 		page.cookie = `a=b; ${name}=${value}; c=d`;
 		expect((await page.send("/v1/endpoints")).status).toBe(200);
 	});

@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROUTES } from "../../../src/http/routes.ts";
 import type { Route } from "../../../src/http/route.ts";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
 import { expectError, handWorker, submitted } from "../hand-worker.ts";
 import { keyWith, operator } from "../operator.ts";
 
@@ -22,8 +21,7 @@ beforeAll(async () => {
 		endpoints: { ep: settings, other: settings },
 		settings: { budgets: { failedKeysPerAddress: 100_000 } },
 	});
-	const key = async (...q: [string[], string[]?]): Promise<string> =>
-		(await keyWith(service, ...q)).key;
+	const key = async (...q: [string[], string[]?]): Promise<string> => (await keyWith(service, ...q)).key;
 	keys = {
 		read: await key(["read"]),
 		write: await key(["write"]),
@@ -48,12 +46,8 @@ function secretJob(): Promise<string> {
 	});
 }
 
-const HELD = ROUTES.filter(
-	({ access }) => access === "read" || access === "write" || access === "admin",
-);
-const CASES = HELD.flatMap((route) =>
-	route.methods.map((method) => [method, route.path, route] as const),
-);
+const HELD = ROUTES.filter(({ access }) => access === "read" || access === "write" || access === "admin");
+const CASES = HELD.flatMap((route) => route.methods.map((method) => [method, route.path, route] as const));
 /** What each scope allows (D30). */
 const ALLOWS: Record<string, readonly string[]> = {
 	read: ["read"],
@@ -97,8 +91,7 @@ async function beginning(key: string, path: string): ReturnType<typeof call> {
 }
 
 /** GET of `/openai/*` makes a job and waits for it; the same row is called by POST. */
-const isWait = (method: string, { methods }: Route): boolean =>
-	method === "GET" && methods.includes("POST");
+const isWait = (method: string, { methods }: Route): boolean => method === "GET" && methods.includes("POST");
 
 describe.each(CASES)("%s %s", (method, path, route) => {
 	it("D30, spec 5.3: is for keys with its scope and 401 for others, with a sentence that names it", async () => {
@@ -107,9 +100,7 @@ describe.each(CASES)("%s %s", (method, path, route) => {
 			if (allowed && isWait(method, route)) continue;
 			const answer = await as(keys[scope], method, path);
 			if (allowed)
-				expect(answer.status, `${scope}: ${answer.text}`).toSatisfy(
-					(status) => status !== 401 && status < 500,
-				);
+				expect(answer.status, `${scope}: ${answer.text}`).toSatisfy((status) => status !== 401 && status < 500);
 			else if (!path.includes("/openai/"))
 				expect(expectError(answer, 401, "unauthorized").error).toContain(
 					`the scope ${route.access}; the one sent has ${scope}.`,
@@ -138,9 +129,9 @@ describe.each(CASES)("%s %s", (method, path, route) => {
 
 describe("rows without an endpoint in the path", () => {
 	it("D30: every one of them that is not for admins is tested for keys with a list of endpoints", () => {
-		const open = HELD.filter(
-			({ path, access }) => access !== "admin" && !path.includes(":endpoint"),
-		).map(({ path }) => path);
+		const open = HELD.filter(({ path, access }) => access !== "admin" && !path.includes(":endpoint")).map(
+			({ path }) => path,
+		);
 		// The feed and /metrics in their own files.
 		expect(open).toEqual([
 			"/v1/endpoints",
@@ -157,9 +148,7 @@ describe("rows without an endpoint in the path", () => {
 
 	it("D30: GET /v1/endpoints shows such a key its own only", async () => {
 		const ids = async (key: string): Promise<string[]> =>
-			(await operator(service, key).seen("/endpoints")).endpoints.map(
-				({ id }: { id: string }) => id,
-			);
+			(await operator(service, key).seen("/endpoints")).endpoints.map(({ id }: { id: string }) => id);
 		expect(await ids(keys.here)).toEqual(["ep"]);
 		expect(await ids(keys.elsewhere)).toEqual(["other"]);
 		expect(await ids(keys.read)).toEqual(["ep", "other"]);
@@ -180,12 +169,7 @@ it("D21, D22, D27: no answer and no event holds a value of env, a webhook secret
 	const job = await secretJob();
 	const texts: string[] = [];
 	for (const { methods, path } of HELD) {
-		if (
-			!methods.includes("GET") ||
-			path.includes("*") ||
-			path.includes("status-sync") ||
-			path.includes("stream")
-		)
+		if (!methods.includes("GET") || path.includes("*") || path.includes("status-sync") || path.includes("stream"))
 			continue;
 		const answer = await as(keys.admin, "GET", path, { job });
 		if (path.includes(":job")) expect(answer.status, answer.text).toBe(200);
@@ -227,8 +211,7 @@ it("D39: the webhook of a job is shown whole to keys that may submit, as scheme 
 
 it("D26: a worker's token opens none of it", async () => {
 	const { token } = await handWorker(service, "ep");
-	for (const [method, path] of CASES)
-		expect((await as(token, method, path)).status, `${method} ${path}`).toBe(401);
+	for (const [method, path] of CASES) expect((await as(token, method, path)).status, `${method} ${path}`).toBe(401);
 });
 
 it("spec 5.3: an unknown path under /v1 is 404 with a key and 401 without", async () => {

@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ROUTES } from "../../../src/http/routes.ts";
 import { manualClock } from "../../support/manual-clock.ts";
-import { KEY, call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { endWith, expectError } from "../hand-worker.ts";
 import { MOMENT, keyWith, operator } from "../operator.ts";
 
@@ -53,9 +52,8 @@ it("D42: says who did what, when, to what and with what result; never a secret",
 });
 
 it("D42: every change for admins is in it, for admin keys only, in pages", async () => {
-	const changes = ROUTES.filter(({ access }) => access === "admin").flatMap(
-		({ name, path, methods }) =>
-			methods.filter((method) => method !== "GET").map((method) => [name, path, method] as const),
+	const changes = ROUTES.filter(({ access }) => access === "admin").flatMap(({ name, path, methods }) =>
+		methods.filter((method) => method !== "GET").map((method) => [name, path, method] as const),
 	);
 	expect(changes.length).toBeGreaterThan(10);
 	for (const [name, path, method] of changes) {

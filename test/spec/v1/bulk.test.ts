@@ -4,18 +4,17 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { advanceUntil, manualClock } from "../../support/manual-clock.ts";
-import { startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { startService, type TestService } from "../../support/service.ts";
 import {
 	atOnce,
-	endWith,
 	endpointsByName,
+	endWith,
 	expectError,
 	handWorker,
+	type HandWorker,
 	statusOf,
 	submitted,
 } from "../hand-worker.ts";
-import type { HandWorker } from "../hand-worker.ts";
 import { keyWith, operator } from "../operator.ts";
 
 const clock = manualClock();
@@ -71,23 +70,13 @@ describe("cancel", () => {
 			more: false,
 			next: null,
 		});
-		expect(await states(ep, [failed!, running!, waiting!])).toEqual([
-			"FAILED",
-			"IN_PROGRESS",
-			"IN_QUEUE",
-		]);
+		expect(await states(ep, [failed!, running!, waiting!])).toEqual(["FAILED", "IN_PROGRESS", "IN_QUEUE"]);
 		const settled: string[] = [];
-		const stop = service.events.on("job.settled", ({ id, state }) =>
-			settled.push(`${id} ${state}`),
-		);
+		const stop = service.events.on("job.settled", ({ id, state }) => settled.push(`${id} ${state}`));
 		expect(await deed("cancel", ep)).toEqual({ matched: 2, done: 2, more: false, next: null });
 		stop();
 		expect(settled.toSorted()).toEqual([`${running} CANCELLED`, `${waiting} CANCELLED`].toSorted());
-		expect(await states(ep, [failed!, running!, waiting!])).toEqual([
-			"FAILED",
-			"CANCELLED",
-			"CANCELLED",
-		]);
+		expect(await states(ep, [failed!, running!, waiting!])).toEqual(["FAILED", "CANCELLED", "CANCELLED"]);
 		expect(await deed("cancel", ep)).toEqual({ matched: 0, done: 0, more: false, next: null });
 	});
 
@@ -100,17 +89,11 @@ describe("cancel", () => {
 		const at = new Date(clock.now()).toISOString();
 		await clock.advance(1);
 		const [late] = await many(ep, 1);
-		expect(
-			(await deed("cancel", ep, { filter: { status: ["COMPLETED", "FAILED"] } })).matched,
-		).toBe(0);
+		expect((await deed("cancel", ep, { filter: { status: ["COMPLETED", "FAILED"] } })).matched).toBe(0);
 		expect((await deed("cancel", ep, { filter: { status: [] } })).matched).toBe(0);
 		expect((await deed("cancel", ep, { filter: { from: at }, dryRun: true })).matched).toBe(1);
 		expect((await deed("cancel", ep, { filter: { to: at, status: ["IN_QUEUE"] } })).done).toBe(1);
-		expect(await states(ep, [running!, early!, late!])).toEqual([
-			"IN_PROGRESS",
-			"CANCELLED",
-			"IN_QUEUE",
-		]);
+		expect(await states(ep, [running!, early!, late!])).toEqual(["IN_PROGRESS", "CANCELLED", "IN_QUEUE"]);
 		expect((await deed("cancel", ep, { filter: { worker: worker.id, from: null } })).done).toBe(1);
 		expect(await states(ep, [running!, late!])).toEqual(["CANCELLED", "IN_QUEUE"]);
 	});
@@ -197,47 +180,31 @@ describe("retry", () => {
 		const first = await deed("retry", "bounded");
 		expect(first).toMatchObject({ matched: 4, done: 2, more: true });
 		expect(await states("bounded", ids)).toEqual(["IN_QUEUE", "IN_QUEUE", "FAILED", "FAILED"]);
-		expectError(
-			await operator(service).post("/endpoints/bounded/jobs/retry", {}),
-			429,
-			"queue_full",
-		);
+		expectError(await operator(service).post("/endpoints/bounded/jobs/retry", {}), 429, "queue_full");
 	});
 });
 
 it("D39: what cannot be read is 400 with its fields; reading keys and foreign endpoints are 401", async () => {
 	const ep = names.next();
-	const post = (body: unknown, key?: string) =>
-		operator(service, key).post(`/endpoints/${ep}/jobs/cancel`, body);
+	const post = (body: unknown, key?: string) => operator(service, key).post(`/endpoints/${ep}/jobs/cancel`, body);
 	expectError(
 		await post({ filter: { status: ["RUNNING"], from: "yesterday", color: 1 }, dryRun: "yes" }),
 		400,
 		"bad_request",
 		["filter.status.0", "filter.from", "filter.color", "dryRun"],
 	);
-	expectError(await post({ filter: { to: "2026-13-40T00:00:00Z" } }), 400, "bad_request", [
-		"filter.to",
-	]);
+	expectError(await post({ filter: { to: "2026-13-40T00:00:00Z" } }), 400, "bad_request", ["filter.to"]);
 	for (const search of ["", "x".repeat(201), "\u0000", 1])
 		expectError(await post({ filter: { search } }), 400, "bad_request", ["filter.search"]);
 	expectError(await post({ filters: {} }), 400, "bad_request", ["filters"]);
 	expectError(await post({ cursor: "%" }), 400, "bad_query", ["cursor"]);
 	expectError(await post({}, (await keyWith(service, ["read"])).key), 401, "unauthorized");
-	expectError(
-		await post({}, (await keyWith(service, ["write"], ["elsewhere"])).key),
-		401,
-		"unauthorized",
-	);
-	expectError(
-		await operator(service).post("/endpoints/nowhere/jobs/retry", {}),
-		404,
-		"endpoint_not_found",
-	);
+	expectError(await post({}, (await keyWith(service, ["write"], ["elsewhere"])).key), 401, "unauthorized");
+	expectError(await operator(service).post("/endpoints/nowhere/jobs/retry", {}), 404, "endpoint_not_found");
 });
 
 describe("a worker", () => {
-	const stop = (ep: string, worker: string) =>
-		operator(service).post(`/endpoints/${ep}/workers/${worker}/stop`);
+	const stop = (ep: string, worker: string) => operator(service).post(`/endpoints/${ep}/workers/${worker}/stop`);
 
 	it("D28: that was launched gets no more jobs and ends once it holds none; another replaces it", async () => {
 		const started = async (): Promise<string> =>
@@ -291,10 +258,6 @@ describe("a worker", () => {
 		expectError(await stop(ep, worker.id), 409, "worker_not_launched");
 		expectError(await stop(ep, "none"), 404, "worker_gone");
 		const { key } = await keyWith(service, ["write"]);
-		expectError(
-			await operator(service, key).post(`/endpoints/${ep}/workers/${worker.id}/stop`),
-			401,
-			"unauthorized",
-		);
+		expectError(await operator(service, key).post(`/endpoints/${ep}/workers/${worker.id}/stop`), 401, "unauthorized");
 	});
 });

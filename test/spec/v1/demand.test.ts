@@ -1,8 +1,7 @@
 /** The demand of an endpoint, for autoscalers outside of Sluice (D27). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
 import { endWith, handWorker, submitted } from "../hand-worker.ts";
 
 const clock = manualClock();

@@ -1,11 +1,9 @@
 /** `/docs/api/` and `/openapi.json`: without a key, so they must cost next to nothing. */
-import { request } from "node:http";
-import type { IncomingHttpHeaders } from "node:http";
+import { type IncomingHttpHeaders, request } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { startService, type TestService } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
 
 let service: TestService;

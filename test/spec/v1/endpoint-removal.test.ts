@@ -1,8 +1,7 @@
 /** DELETE /v1/endpoints/{endpoint}: jobs cancelled, workers ended, the id free again (D39). */
 import { afterEach, describe, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
-import { call, folder, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, folder, startService, type TestService } from "../../support/service.ts";
 import { begun, endWith, expectError, handWorker, submitted } from "../hand-worker.ts";
 import { operator } from "../operator.ts";
 
@@ -66,11 +65,7 @@ describe("DELETE /v1/endpoints/{endpoint}", () => {
 		])
 			expectError(await call(here.url, path), 404, "endpoint_not_found");
 		expectError(await admin.remove("/endpoints/deleted"), 404, "endpoint_not_found");
-		expectError(
-			await call(here.url, "/v2/deleted/run", { body: { input: {} } }),
-			404,
-			"endpoint_not_found",
-		);
+		expectError(await call(here.url, "/v2/deleted/run", { body: { input: {} } }), 404, "endpoint_not_found");
 
 		expect(await waiter.answer).toMatchObject({ status: 200, json: { status: "CANCELLED" } });
 		expect((await cancelled).state).toBe("CANCELLED");
@@ -133,15 +128,9 @@ describe("DELETE /v1/endpoints/{endpoint}", () => {
 		await admin.post("/endpoints", { id: "full", limits: "off" });
 		const ids = new Set<string>();
 		for (let round = 0; round < 12; round += 1)
-			for (const id of await Promise.all(
-				Array.from({ length: 100 }, () => submitted(here, "full")),
-			))
-				ids.add(id);
+			for (const id of await Promise.all(Array.from({ length: 100 }, () => submitted(here, "full")))) ids.add(id);
 		const settled = new Set<string>();
-		here.events.on(
-			"job.settled",
-			({ id, state }) => void (state === "CANCELLED" && settled.add(id)),
-		);
+		here.events.on("job.settled", ({ id, state }) => void (state === "CANCELLED" && settled.add(id)));
 		expect((await admin.remove("/endpoints/full")).json.jobs.inQueue).toBe(1200);
 		expect((await call(here.url, "/v2/other/health")).status).toBe(200);
 		await again(here.url, "full");
@@ -160,8 +149,7 @@ describe("DELETE /v1/endpoints/{endpoint}", () => {
 				in: place,
 				clock,
 			});
-		const create = (at: TestService): ReturnType<typeof call> =>
-			operator(at).post("/endpoints", { id: "deleted" });
+		const create = (at: TestService): ReturnType<typeof call> => operator(at).post("/endpoints", { id: "deleted" });
 		try {
 			const first = await start();
 			expect((await create(first)).status).toBe(201);

@@ -2,11 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ENDPOINT_DEFAULTS } from "../../../src/core/endpoint.ts";
 import { manualClock } from "../../support/manual-clock.ts";
-import { call, folder, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, folder, startService, type TestService } from "../../support/service.ts";
 import { begun, endWith, expectError, handWorker, submitted } from "../hand-worker.ts";
-import { MOMENT, operator } from "../operator.ts";
-import type { Operator } from "../operator.ts";
+import { MOMENT, operator, type Operator } from "../operator.ts";
 
 let service: TestService;
 let admin: Operator;
@@ -102,11 +100,7 @@ describe("POST /v1/endpoints", () => {
 		`${"[".repeat(600)}${"]".repeat(600)}`,
 		`{"env":${"[".repeat(600)}${"]".repeat(600)}}`,
 	])("D4: the body %j is 400", async (text) => {
-		expectError(
-			await call(service.url, "/v1/endpoints", { method: "POST", text }),
-			400,
-			"bad_json",
-		);
+		expectError(await call(service.url, "/v1/endpoints", { method: "POST", text }), 400, "bad_json");
 	});
 
 	it("D3: a body of nearly 1 MB is read, a larger one is 413", async () => {
@@ -170,12 +164,9 @@ describe("PATCH /v1/endpoints/{endpoint}", () => {
 
 	it("D2: a bad change is 400 with its field, and changes nothing", async () => {
 		const id = await endpoint({ workersMin: 2, workersMax: 3 });
-		expectError(
-			await admin.patch(`/endpoints/${id}`, { workersMax: 1, idleTimeout: 9 }),
-			400,
-			"bad_request",
-			["workersMin"],
-		);
+		expectError(await admin.patch(`/endpoints/${id}`, { workersMax: 1, idleTimeout: 9 }), 400, "bad_request", [
+			"workersMin",
+		]);
 		expectError(await admin.patch(`/endpoints/${id}`, { id: "other" }), 400, "bad_request", ["id"]);
 		expect(await admin.seen(`/endpoints/${id}`)).toMatchObject({ workersMax: 3, idleTimeout: 5 });
 		expectError(await admin.patch("/endpoints/nowhere", {}), 404, "endpoint_not_found");
@@ -185,22 +176,10 @@ describe("PATCH /v1/endpoints/{endpoint}", () => {
 		const id = await endpoint();
 		await submitted(service, id);
 		await submitted(service, id);
-		expect((await admin.patch(`/endpoints/${id}`, { limits: { run: { per10s: 0 } } })).status).toBe(
-			200,
-		);
-		expectError(
-			await call(service.url, `/v2/${id}/run`, { body: { input: {} } }),
-			429,
-			"rate_limited",
-		);
-		expect(
-			(await admin.patch(`/endpoints/${id}`, { limits: { run: null, queue: 1 } })).status,
-		).toBe(200);
-		expectError(
-			await call(service.url, `/v2/${id}/run`, { body: { input: {} } }),
-			429,
-			"queue_full",
-		);
+		expect((await admin.patch(`/endpoints/${id}`, { limits: { run: { per10s: 0 } } })).status).toBe(200);
+		expectError(await call(service.url, `/v2/${id}/run`, { body: { input: {} } }), 429, "rate_limited");
+		expect((await admin.patch(`/endpoints/${id}`, { limits: { run: null, queue: 1 } })).status).toBe(200);
+		expectError(await call(service.url, `/v2/${id}/run`, { body: { input: {} } }), 429, "queue_full");
 		expect((await admin.patch(`/endpoints/${id}`, { limits: "off" })).status).toBe(200);
 		await submitted(service, id);
 	});
@@ -208,9 +187,7 @@ describe("PATCH /v1/endpoints/{endpoint}", () => {
 	it("D39: of many changes at once none is lost", async () => {
 		const id = await endpoint();
 		const names = Array.from({ length: 20 }, (_, index) => `V${index}`);
-		const answers = await Promise.all(
-			names.map((name) => admin.patch(`/endpoints/${id}`, { env: { [name]: "x" } })),
-		);
+		const answers = await Promise.all(names.map((name) => admin.patch(`/endpoints/${id}`, { env: { [name]: "x" } })));
 		expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200));
 		expect((await admin.seen(`/endpoints/${id}`)).env.toSorted()).toEqual(names.toSorted());
 	});
@@ -228,11 +205,9 @@ describe("pause and resume", () => {
 				json: { id: "ep", paused: true },
 			});
 			const jobs = [await submitted(still, "ep"), await submitted(still, "ep")];
-			const parked = await begun(
-				still.url,
-				`/worker/ep/job-take/${worker.id}?gpu=none&job_in_progress=0`,
-				{ headers: { authorization: worker.token } },
-			);
+			const parked = await begun(still.url, `/worker/ep/job-take/${worker.id}?gpu=none&job_in_progress=0`, {
+				headers: { authorization: worker.token },
+			});
 			await clock.advance(10_000);
 			expect(await seen("/endpoints/ep")).toMatchObject({
 				paused: true,
@@ -252,9 +227,7 @@ describe("pause and resume", () => {
 	it("D29: both may be repeated, and a body that is no object is 400", async () => {
 		const id = await endpoint();
 		for (const paused of [true, true, false, false]) {
-			expect(
-				(await admin.post(`/endpoints/${id}/${paused ? "pause" : "resume"}`)).json.paused,
-			).toBe(paused);
+			expect((await admin.post(`/endpoints/${id}/${paused ? "pause" : "resume"}`)).json.paused).toBe(paused);
 			expect((await admin.seen(`/endpoints/${id}`)).paused).toBe(paused);
 		}
 		for (const text of ["[]", "true", "{"])
@@ -275,9 +248,7 @@ describe("GET /v1/endpoints/{endpoint}/workers", () => {
 			{ ...shown, state: "running", jobs: [job] },
 		]);
 		await worker.done(job, { output: {} });
-		expect((await admin.seen(`/endpoints/${id}/workers`)).workers).toEqual([
-			{ ...shown, state: "idle", jobs: [] },
-		]);
+		expect((await admin.seen(`/endpoints/${id}/workers`)).workers).toEqual([{ ...shown, state: "idle", jobs: [] }]);
 		expect((await admin.seen(`/endpoints/${id}`)).workers).toMatchObject({ idle: 1, ready: 1 });
 		const unfit = await call(
 			service.url,
@@ -285,9 +256,7 @@ describe("GET /v1/endpoints/{endpoint}/workers", () => {
 			{ headers: { authorization: worker.token } },
 		);
 		expect(unfit.status).toBe(200);
-		expect((await admin.seen(`/endpoints/${id}/workers`)).workers).toMatchObject([
-			{ state: "unhealthy" },
-		]);
+		expect((await admin.seen(`/endpoints/${id}/workers`)).workers).toMatchObject([{ state: "unhealthy" }]);
 	});
 
 	it("D25: a launched worker that has not called is initializing", async () => {
@@ -374,9 +343,7 @@ it("D36: worker-env wants the address that workers call", async () => {
 		`?url=http://a.test${"/".repeat(2048)}x`,
 	])
 		expectError(await admin.post(`/endpoints/ep/worker-env${query}`), 400, "bad_query");
-	const { status, json } = await admin.post(
-		"/endpoints/ep/worker-env?url=http://a.test/&replicas=true",
-	);
+	const { status, json } = await admin.post("/endpoints/ep/worker-env?url=http://a.test/&replicas=true");
 	expect(status).toBe(200);
 	expect(json.env.RUNPOD_WEBHOOK_GET_JOB).toMatch(/^http:\/\/a\.test\/worker\/ep\/job-take\/\$ID/);
 	expect(json.env).not.toHaveProperty("RUNPOD_POD_ID");

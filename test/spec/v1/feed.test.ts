@@ -1,8 +1,7 @@
 /** `/v1/feed`: all endpoints live, as server-sent events (D39). */
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { advanceUntil, manualClock } from "../../support/manual-clock.ts";
-import { KEY, call, folder, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, folder, KEY, startService, type TestService } from "../../support/service.ts";
 import { atOnce, endWith, expectError, handWorker, submitted } from "../hand-worker.ts";
 import { untilTrue } from "../../support/until.ts";
 import { requestText, stalledReader } from "../raw-http.ts";
@@ -37,10 +36,7 @@ async function open(of: TestService, query = "", { key = KEY, time = clock } = {
 		headers: { authorization: `Bearer ${key}` },
 		signal: left.signal,
 	});
-	expect([response.status, response.headers.get("content-type")]).toEqual([
-		200,
-		"text/event-stream",
-	]);
+	expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
 	const pieces: (string | undefined)[] = [];
 	void (async () => {
 		let text = "";
@@ -184,12 +180,9 @@ it("D39: ends of the half hour before a start are reported after it", async () =
 	for (const before of [0, 1]) {
 		const here = await startService({ endpoints: { ep: {} }, clock: time, in: place });
 		const feed = await open(here, "", { time });
-		expect(
-			(await overview(feed)).endpoints[0].spark.reduce(
-				(sum: number, value: number) => sum + value,
-				0,
-			),
-		).toBe(before);
+		expect((await overview(feed)).endpoints[0].spark.reduce((sum: number, value: number) => sum + value, 0)).toBe(
+			before,
+		);
 		await call(here.url, `/v2/ep/cancel/${await submitted(here, "ep")}`, { method: "POST" });
 		expect(
 			(await until(feed, ([each]) => each.perMinute.cancelled === 1))[0].spark.reduce(

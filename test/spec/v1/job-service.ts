@@ -1,11 +1,9 @@
 /** A service with endpoints that wait for different reasons, a new endpoint for each test. */
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
-import { startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { startService, type TestService } from "../../support/service.ts";
 import { endWith, endpointsByName } from "../hand-worker.ts";
-import { operator } from "../operator.ts";
-import type { Operator } from "../operator.ts";
+import { operator, type Operator } from "../operator.ts";
 
 export const clock = manualClock();
 const unused = endpointsByName(30, { retention: { run: 60_000, records: 600_000 } });
@@ -32,5 +30,4 @@ beforeAll(async () => {
 beforeEach(() => void (ep = unused.next()));
 afterAll(() => endWith(service, clock));
 
-export const job = (id: string, endpoint = ep): Promise<any> =>
-	admin.seen(`/endpoints/${endpoint}/jobs/${id}`);
+export const job = (id: string, endpoint = ep): Promise<any> => admin.seen(`/endpoints/${endpoint}/jobs/${id}`);

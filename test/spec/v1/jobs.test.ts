@@ -8,8 +8,7 @@ import { admin, clock, ep, job, service } from "./job-service.ts";
 const later = (): Promise<void> => clock.advance(100);
 const iso = (ms: number): string => new Date(ms).toISOString();
 const jobs = (query = ""): Promise<any> => admin.seen(`/endpoints/${ep}/jobs${query}`);
-const idsOf = async (query = ""): Promise<string[]> =>
-	(await jobs(query)).jobs.map(({ id }: { id: string }) => id);
+const idsOf = async (query = ""): Promise<string[]> => (await jobs(query)).jobs.map(({ id }: { id: string }) => id);
 
 describe("GET /v1/endpoints/{endpoint}/jobs", () => {
 	it("D39: job objects without output, with their times, the last submitted first", async () => {
@@ -109,9 +108,7 @@ describe("GET /v1/endpoints/{endpoint}/jobs", () => {
 		expect(await idsOf("?search=out%20of%20MEMORY")).toEqual([first]);
 		expect(await idsOf(`?search=${encodeURIComponent('"user": "ada"')}`)).toEqual([first]);
 		const found = await jobs("?preview=true&search=ada");
-		expect(found.jobs[0].inputPreview).toBe(
-			JSON.stringify({ metadata: { user: "ada" }, long }).slice(0, 500),
-		);
+		expect(found.jobs[0].inputPreview).toBe(JSON.stringify({ metadata: { user: "ada" }, long }).slice(0, 500));
 		expect(found.searchedTo).toBeUndefined();
 		expect((await jobs(`?id=${second}&preview=true`)).jobs[0].inputPreview).toBe("{}");
 		expect((await jobs()).jobs[0].inputPreview).toBeUndefined();
@@ -136,9 +133,7 @@ describe("GET /v1/endpoints/{endpoint}/jobs", () => {
 		"expired=yes",
 		"id=",
 	])("D2: ?%s is 400 and names the parameter", async (query) => {
-		expectError(await admin.get(`/endpoints/${ep}/jobs?${query}`), 400, "bad_query", [
-			query.split("=")[0]!,
-		]);
+		expectError(await admin.get(`/endpoints/${ep}/jobs?${query}`), 400, "bad_query", [query.split("=")[0]!]);
 	});
 
 	it("D9, D39: an expired job is listed only on demand, without input, output, error and webhook", async () => {
@@ -311,11 +306,7 @@ describe("GET /v1/endpoints/{endpoint}/jobs/{job}", () => {
 
 	it("D39: the job of another endpoint, and an unknown one, are 404", async () => {
 		const id = await submitted(service, ep);
-		for (const path of [
-			`/endpoints/slow/jobs/${id}`,
-			`/endpoints/${ep}/jobs/none`,
-			`/endpoints/${ep}/jobs/%00`,
-		])
+		for (const path of [`/endpoints/slow/jobs/${id}`, `/endpoints/${ep}/jobs/none`, `/endpoints/${ep}/jobs/%00`])
 			expectError(await admin.get(path), 404, "job_not_found");
 	});
 });

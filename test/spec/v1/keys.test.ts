@@ -2,11 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
 import { writtenIn } from "../../support/service-store.ts";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
 import { endWith, expectError } from "../hand-worker.ts";
-import { MOMENT, keyWith, keylessService, operator } from "../operator.ts";
-import type { Operator } from "../operator.ts";
+import { keylessService, keyWith, MOMENT, operator, type Operator } from "../operator.ts";
 
 const clock = manualClock();
 let service: TestService;
@@ -45,25 +43,16 @@ describe("POST /v1/keys", () => {
 			createdAt: json.createdAt,
 		});
 		expect((await admin.get("/keys")).text).not.toContain(json.key);
-		for (const bytes of await writtenIn(service.folder.path))
-			expect(bytes.includes(json.key)).toBe(false);
+		for (const bytes of await writtenIn(service.folder.path)) expect(bytes.includes(json.key)).toBe(false);
 	});
 
 	it.each([
 		["no name", { scopes: ["read"] }, ["name"]],
 		["no scope", { name: "n", scopes: [] }, ["scopes"]],
 		["an unknown scope", { name: "n", scopes: ["read", "root"] }, ["scopes.1"]],
-		[
-			"an endpoint id that cannot be",
-			{ name: "n", scopes: ["read"], endpoints: ["a/b"] },
-			["endpoints.0"],
-		],
+		["an endpoint id that cannot be", { name: "n", scopes: ["read"], endpoints: ["a/b"] }, ["endpoints.0"]],
 		["an admin with endpoints", { name: "n", scopes: ["admin"], endpoints: ["ep"] }, ["endpoints"]],
-		[
-			"an unknown member, and a long name",
-			{ name: "n".repeat(101), scopes: ["read"], id: "mine" },
-			["name", "id"],
-		],
+		["an unknown member, and a long name", { name: "n".repeat(101), scopes: ["read"], id: "mine" }, ["name", "id"]],
 	])("D2, D30: %s is 400 and names the field", async (_, body, fields) => {
 		expectError(await admin.post("/keys", body), 400, "bad_request", fields);
 	});
@@ -73,11 +62,7 @@ describe("POST /v1/keys", () => {
 	});
 
 	it("D3: a body over 64 KB is 413", async () => {
-		expectError(
-			await admin.post("/keys", { name: "n".repeat(70_000), scopes: ["read"] }),
-			413,
-			"body_too_large",
-		);
+		expectError(await admin.post("/keys", { name: "n".repeat(70_000), scopes: ["read"] }), 413, "body_too_large");
 	});
 });
 
@@ -150,12 +135,9 @@ describe("expiry and rotation", () => {
 		service.engine.access.keys.forgetCached();
 		expect(await health(json.key)).toBe(401);
 		expect(await listed(json.id)).toMatchObject({ expiresAt });
-		expectError(
-			await admin.post("/keys", { name: "old", scopes: ["read"], expiresAt }),
-			400,
-			"bad_request",
-			["expiresAt"],
-		);
+		expectError(await admin.post("/keys", { name: "old", scopes: ["read"], expiresAt }), 400, "bad_request", [
+			"expiresAt",
+		]);
 	});
 
 	it("D30: rotate returns a new key under the id; the one before is valid until the overlap ends", async () => {
@@ -177,9 +159,7 @@ describe("expiry and rotation", () => {
 		await clock.advance(5000);
 		expect([await health(key), await health(json.key)]).toEqual([401, 200]);
 		const next = (await admin.post(`/keys/${id}/rotate`, { overlapMs: 0 })).json.key;
-		expect([await health(key), await health(json.key), await health(next)]).toEqual([
-			401, 401, 200,
-		]);
+		expect([await health(key), await health(json.key), await health(next)]).toEqual([401, 401, 200]);
 		await admin.remove(`/keys/${id}`);
 		expect(await health(next)).toBe(401);
 		expectError(await admin.post(`/keys/${id}/rotate`, {}), 404, "key_not_found");

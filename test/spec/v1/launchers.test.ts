@@ -2,11 +2,9 @@
 import { mkdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { startService, type TestService } from "../../support/service.ts";
 import { expectError } from "../hand-worker.ts";
-import { operator } from "../operator.ts";
-import type { Operator } from "../operator.ts";
+import { operator, type Operator } from "../operator.ts";
 
 let service: TestService;
 let admin: Operator;
@@ -33,8 +31,7 @@ it.skipIf(process.platform !== "linux")(
 			launcher: { type: "process", command: [process.execPath, "-e", "for (;;);"] },
 		});
 		await started;
-		const usage = async (): Promise<any> =>
-			(await admin.seen(`/endpoints/${id}/workers?usage=true`)).workers[0].usage;
+		const usage = async (): Promise<any> => (await admin.seen(`/endpoints/${id}/workers?usage=true`)).workers[0].usage;
 		const first = await usage();
 		expect(first).toEqual({ memory: expect.any(Number), processes: 1 });
 		await expect.poll(async () => (await usage()).cores).toBeGreaterThan(0);
@@ -56,10 +53,5 @@ it("D25: a folder that is not there is refused; one that is removed later change
 	rmdirSync(launcher.cwd);
 	expect((await admin.patch(`/endpoints/${id}`, { idleTimeout: 7 })).status).toBe(200);
 	const file = join(folder.path, "sluice.yaml");
-	expectError(
-		await admin.patch(`/endpoints/${id}`, { launcher: { cwd: file } }),
-		400,
-		"bad_request",
-		["launcher.cwd"],
-	);
+	expectError(await admin.patch(`/endpoints/${id}`, { launcher: { cwd: file } }), 400, "bad_request", ["launcher.cwd"]);
 });

@@ -2,13 +2,11 @@
  * `/v1/.../logs`: what launched workers write, with real processes (D34, D39, protocol B.9).
  */
 import { existsSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
-import type { IncomingMessage } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { call, folder, KEY, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, folder, KEY, startService, type TestService } from "../../support/service.ts";
 import { keyWith, operator } from "../operator.ts";
 import { until } from "../../support/until.ts";
 
@@ -73,10 +71,7 @@ async function read(rest: string): Promise<Entry[]> {
 	const response = await fetch(`${service.url}${path}/${rest}`, {
 		headers: { authorization: KEY },
 	});
-	expect([response.status, response.headers.get("content-type")]).toEqual([
-		200,
-		"application/x-ndjson",
-	]);
+	expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/x-ndjson"]);
 	return (await response.text())
 		.split("\n")
 		.filter((line) => line !== "")
@@ -89,11 +84,7 @@ async function follow(
 	headers: Record<string, string> = {},
 ): Promise<{ next(): Promise<string | undefined>; close(): void; response: IncomingMessage }> {
 	const response = await new Promise<IncomingMessage>((resolve, reject) => {
-		request(
-			`${service.url}${path}/${rest}`,
-			{ headers: { authorization: KEY, ...headers } },
-			resolve,
-		)
+		request(`${service.url}${path}/${rest}`, { headers: { authorization: KEY, ...headers } }, resolve)
 			.on("error", reject)
 			.end();
 	});
@@ -141,10 +132,7 @@ describe("logs of a worker that runs", () => {
 		expect(id).toMatch(/^id: \d+$/);
 		expect(await first.next()).toMatch(/^data: \{"text":"\{\\"requestId/);
 		more(0);
-		expect([await first.next(), await first.next()]).toEqual([
-			"",
-			expect.stringMatching(/^id: \d+$/),
-		]);
+		expect([await first.next(), await first.next()]).toEqual(["", expect.stringMatching(/^id: \d+$/)]);
 		expect(await first.next()).toMatch(/^data: \{"text":"more 0","position":\d+,"time":"\S+Z"\}$/);
 		first.close();
 		more(1);
@@ -162,10 +150,7 @@ describe("logs of a worker that runs", () => {
 	});
 
 	it("D30: for admin keys only, and for workers of the endpoint only", async () => {
-		for (const { key } of [
-			await keyWith(service, ["read"]),
-			await keyWith(service, ["read", "write"]),
-		])
+		for (const { key } of [await keyWith(service, ["read"]), await keyWith(service, ["read", "write"])])
 			expect((await call(service.url, `${path}/logs`, { key })).status).toBe(401);
 		for (const other of [
 			`theirs/workers/${worker}`,
@@ -200,8 +185,6 @@ describe("logs of a worker that has ended", () => {
 		expect(followed.filter((line) => line?.startsWith("data:"))).toHaveLength(1);
 		expect(await ended).toMatchObject({ code: 3 });
 		expect(await read("logs?tail=1&follow=true")).toEqual([last]);
-		expect(existsSync(join(service.folder.path, "logs", "process", `worker-${worker}.log`))).toBe(
-			true,
-		);
+		expect(existsSync(join(service.folder.path, "logs", "process", `worker-${worker}.log`))).toBe(true);
 	});
 });

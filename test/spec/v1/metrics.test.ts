@@ -1,16 +1,8 @@
 /** `/v1/endpoints/{endpoint}/metrics`: what was counted over time (D39, D40). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
-import { call, folder, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
-import {
-	atOnce,
-	endWith,
-	endpointsByName,
-	expectError,
-	handWorker,
-	submitted,
-} from "../hand-worker.ts";
+import { call, folder, startService, type TestService } from "../../support/service.ts";
+import { atOnce, endWith, endpointsByName, expectError, handWorker, submitted } from "../hand-worker.ts";
 import { keyWith, operator } from "../operator.ts";
 
 /** The beginning of an hour. */
@@ -49,11 +41,7 @@ describe("what is counted", () => {
 		const ep = names.next();
 		const worker = await handWorker(service, ep);
 		await nextMinute();
-		const ids = [
-			await submitted(service, ep),
-			await submitted(service, ep),
-			await submitted(service, ep),
-		];
+		const ids = [await submitted(service, ep), await submitted(service, ep), await submitted(service, ep)];
 		await clock.advance(2000);
 		await worker.takeThis(ids[0]!);
 		await clock.advance(500);
@@ -78,18 +66,9 @@ describe("what is counted", () => {
 			Math.floor((clock.now() - 60 * MINUTE) / MINUTE) * MINUTE,
 			61,
 		]);
-		expect(
-			last(
-				series,
-				"submitted",
-				"completed",
-				"failed",
-				"cancelled",
-				"timedOut",
-				"retried",
-				"coldStarts",
-			),
-		).toEqual([3, 1, 1, 1, 0, 1, 0]);
+		expect(last(series, "submitted", "completed", "failed", "cancelled", "timedOut", "retried", "coldStarts")).toEqual([
+			3, 1, 1, 1, 0, 1, 0,
+		]);
 		expect(Math.abs(series.delayMs.p50.at(-1) - 2000)).toBeLessThan(100);
 		expect(Math.abs(series.executionMs.p99.at(-1) - 500)).toBeLessThan(25);
 	});
@@ -120,11 +99,7 @@ describe("what is counted", () => {
 				await clock.advance(1000);
 			expect(last((await seen(ep)).series, ...lines)).toEqual(values);
 		};
-		const ids = [
-			await submitted(service, ep),
-			await submitted(service, ep),
-			await submitted(service, ep),
-		];
+		const ids = [await submitted(service, ep), await submitted(service, ep), await submitted(service, ep)];
 		await expectCounts([3, 0, 1, 0, 0]);
 		await worker.takeThis(ids[0]!);
 		await worker.done(ids[0]!, { output: {} });
@@ -160,9 +135,7 @@ describe("what is asked", () => {
 			1441,
 			Math.floor((now - 86_400_000) / MINUTE) * MINUTE,
 		]);
-		expect(
-			(await seen(ep, `?from=${HOUR0}&to=${HOUR0 + 2 * MINUTE}`)).series.submitted,
-		).toHaveLength(2);
+		expect((await seen(ep, `?from=${HOUR0}&to=${HOUR0 + 2 * MINUTE}`)).series.submitted).toHaveLength(2);
 	});
 
 	it("D39: what cannot be read is 400, a foreign endpoint 401, an unknown one 404", async () => {
@@ -171,11 +144,7 @@ describe("what is asked", () => {
 		expectError(await get("?step=1000"), 400, "bad_query", ["step"]);
 		expectError(await get("?from=yesterday"), 400, "bad_query", ["from"]);
 		expectError(await get(`?from=${clock.now() + 1}`), 400, "bad_query", ["from"]);
-		expectError(
-			await operator(service).get("/endpoints/nowhere/metrics"),
-			404,
-			"endpoint_not_found",
-		);
+		expectError(await operator(service).get("/endpoints/nowhere/metrics"), 404, "endpoint_not_found");
 		const { key } = await keyWith(service, ["read"], ["elsewhere"]);
 		expectError(await operator(service, key).get(`/endpoints/${ep}/metrics`), 401, "unauthorized");
 	});
@@ -184,8 +153,7 @@ describe("what is asked", () => {
 it("D39: a stop loses nothing, the next start goes on in the same minute, and hours add up", async () => {
 	const place = folder();
 	const time = manualClock(HOUR0 + 50 * MINUTE);
-	const start = (): Promise<TestService> =>
-		startService({ endpoints: { ep: {} }, clock: time, in: place });
+	const start = (): Promise<TestService> => startService({ endpoints: { ep: {} }, clock: time, in: place });
 	let here = await start();
 	await submitted(here, "ep");
 	await atOnce(time, here.end());
@@ -201,8 +169,7 @@ it("D39: a stop loses nothing, the next start goes on in the same minute, and ho
 		const minutes = await seen("ep", `?from=${HOUR0 + 50 * MINUTE}`, here);
 		expect(minutes.series.submitted.slice(0, 4)).toEqual([2, 1, 1]);
 		await time.advance(10 * MINUTE);
-		const hours = async (): Promise<any> =>
-			(await seen("ep", `?step=${HOUR}&from=${HOUR0}`, here)).series;
+		const hours = async (): Promise<any> => (await seen("ep", `?step=${HOUR}&from=${HOUR0}`, here)).series;
 		expect((await hours()).queued).toEqual([4, 4]);
 		await submitted(here, "ep");
 		expect((await hours()).submitted).toEqual([4, 1]);

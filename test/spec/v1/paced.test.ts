@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ROUTES } from "../../../src/http/routes.ts";
 import { advanceUntil, manualClock } from "../../support/manual-clock.ts";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
 import { endWith } from "../hand-worker.ts";
 
 const clock = manualClock();

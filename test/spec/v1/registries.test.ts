@@ -2,11 +2,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
 import { writtenIn } from "../../support/service-store.ts";
-import { call, KEY, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { endWith, expectError } from "../hand-worker.ts";
-import { keyWith, MOMENT, operator } from "../operator.ts";
-import type { Operator } from "../operator.ts";
+import { keyWith, MOMENT, operator, type Operator } from "../operator.ts";
 
 const PASSWORD = "pull-secret-5c1d";
 const clock = manualClock();
@@ -61,10 +59,8 @@ it("D45: a login is set, replaced, listed without its password, used by pulls, a
 		["putRegistry", [name], "ok"],
 		["putRegistry", [name], "ok"],
 	]);
-	for (const { text } of [first, hub, listed, removed, await admin.get("/audit")])
-		expect(text).not.toContain(PASSWORD);
-	for (const bytes of await writtenIn(service.folder.path))
-		expect(bytes.includes(PASSWORD)).toBe(false);
+	for (const { text } of [first, hub, listed, removed, await admin.get("/audit")]) expect(text).not.toContain(PASSWORD);
+	for (const bytes of await writtenIn(service.folder.path)) expect(bytes.includes(PASSWORD)).toBe(false);
 });
 
 it.each<[string, string, unknown, string[]]>([

@@ -3,13 +3,10 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { SESSION_MS } from "../../../src/engine/access/sessions.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { writtenIn } from "../../support/service-store.ts";
-import { KEY, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
-import { browser } from "../console/browser.ts";
-import type { Browser } from "../console/browser.ts";
+import { KEY, startService, type TestService } from "../../support/service.ts";
+import { browser, type Browser } from "../console/browser.ts";
 import { endWith, expectError } from "../hand-worker.ts";
-import { keyWith, operator } from "../operator.ts";
-import type { Operator } from "../operator.ts";
+import { keyWith, operator, type Operator } from "../operator.ts";
 
 const clock = manualClock();
 let service: TestService;
@@ -77,10 +74,7 @@ it("D31: the list says whose they are, how they began, from where and until when
 	await status(page);
 	await clock.advance(0);
 	expect((await listed())[0]).toMatchObject({ keyId, lastUsedAt: at(0), createdAt: at(-61_000) });
-	const secrets = [page, own].flatMap(({ cookie, pageToken }) => [
-		cookie!.split("=")[1]!,
-		pageToken!,
-	]);
+	const secrets = [page, own].flatMap(({ cookie, pageToken }) => [cookie!.split("=")[1]!, pageToken!]);
 	for (const bytes of await writtenIn(service.folder.path))
 		for (const secret of secrets) expect(bytes.includes(secret)).toBe(false);
 });
@@ -104,8 +98,7 @@ it("D31: all are ended but the caller's own, or those of one key", async () => {
 	const { id: keyId, key } = await keyWith(service, ["write"]);
 	const [own, other] = [await signedIn(), await signedIn()];
 	const third = [await signedIn(key), await signedIn(key)];
-	const end = async (query = "") =>
-		JSON.parse((await own.send(`/v1/sessions${query}`, { method: "DELETE" })).text);
+	const end = async (query = "") => JSON.parse((await own.send(`/v1/sessions${query}`, { method: "DELETE" })).text);
 	expect(await end(`?key=${keyId}`)).toEqual({ ended: 2 });
 	for (const page of third) expect(await status(page)).toBe(401);
 	expect(await status(other)).toBe(200);

@@ -7,10 +7,7 @@ import { handWorker, statusOf, submitted } from "../hand-worker.ts";
 import { admin, clock, ep, job, service } from "./job-service.ts";
 
 /** How a job comes to wait for each reason; answers endpoint and job. */
-const WAITS: Record<
-	(typeof REASON_CODES)[number],
-	() => Promise<{ endpoint: string; id: string; says: RegExp }>
-> = {
+const WAITS: Record<(typeof REASON_CODES)[number], () => Promise<{ endpoint: string; id: string; says: RegExp }>> = {
 	async paused() {
 		await admin.post(`/endpoints/${ep}/pause`);
 		return { endpoint: ep, id: await submitted(service, ep), says: /paused/ };

@@ -1,13 +1,10 @@
 /** `/v1/webhooks`: deliveries, and sending one again (D21, D39). */
-import { createServer } from "node:http";
-import type { Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
 import { expectError, handWorker, submitted } from "../hand-worker.ts";
-import { MOMENT, keyWith, operator } from "../operator.ts";
-import type { Operator } from "../operator.ts";
+import { keyWith, MOMENT, operator, type Operator } from "../operator.ts";
 
 let service: TestService;
 let receiver: Server;
@@ -44,10 +41,7 @@ afterAll(async () => {
 });
 
 /** A job that is cancelled, and its delivery once it is over. */
-async function delivered(
-	endpoint: string,
-	path = "/ok?token=secret",
-): Promise<{ job: string; id: string }> {
+async function delivered(endpoint: string, path = "/ok?token=secret"): Promise<{ job: string; id: string }> {
 	const job = await submitted(service, endpoint, { input: {}, webhook: hook + path });
 	const over = service.next("webhook.delivered", (facts) => facts.id === job);
 	await call(service.url, `/v2/${endpoint}/cancel/${job}`, { method: "POST" });
@@ -93,9 +87,7 @@ describe("GET /v1/webhooks", () => {
 	it("D21: a key that may only read sees scheme and host of the URL", async () => {
 		const { id } = await delivered("a");
 		const urlFor = async (who: Operator): Promise<string> =>
-			(await who.seen("/webhooks?endpoint=a")).deliveries.find(
-				(each: { id: string }) => each.id === id,
-			).url;
+			(await who.seen("/webhooks?endpoint=a")).deliveries.find((each: { id: string }) => each.id === id).url;
 		expect(await urlFor(keys.read)).toBe(`${hook}/…`);
 		expect((await keys.read.get("/webhooks")).text).not.toContain("secret");
 		expect(await urlFor(keys.write)).toBe(`${hook}/ok?token=secret`);
@@ -105,16 +97,10 @@ describe("GET /v1/webhooks", () => {
 		await delivered("a");
 		await delivered("b");
 		const endpoints = async (who: Operator, query = ""): Promise<Set<string>> =>
-			new Set(
-				(await who.seen(`/webhooks${query}`)).deliveries.map(
-					({ endpoint }: { endpoint: string }) => endpoint,
-				),
-			);
+			new Set((await who.seen(`/webhooks${query}`)).deliveries.map(({ endpoint }: { endpoint: string }) => endpoint));
 		expect(await endpoints(keys.one)).toEqual(new Set(["a"]));
 		expect(await endpoints(keys.two, "?endpoint=b")).toEqual(new Set(["b"]));
-		expect(
-			expectError(await keys.two.get("/webhooks"), 400, "bad_query", ["endpoint"]).error,
-		).toContain("one of a, b");
+		expect(expectError(await keys.two.get("/webhooks"), 400, "bad_query", ["endpoint"]).error).toContain("one of a, b");
 		expectError(await keys.one.get("/webhooks?endpoint=b"), 401, "unauthorized");
 	});
 });
@@ -161,9 +147,7 @@ describe("POST /v1/webhooks/{delivery}/redeliver", () => {
 		await again;
 		expect(received.filter((each) => each === id)).toHaveLength(2);
 		expect(
-			(await admin.seen("/webhooks?endpoint=a")).deliveries.find(
-				(each: { id: string }) => each.id === id,
-			),
+			(await admin.seen("/webhooks?endpoint=a")).deliveries.find((each: { id: string }) => each.id === id),
 		).toMatchObject({ state: "delivered", tries: [{ status: 200 }, { status: 200 }] });
 	});
 
@@ -199,8 +183,7 @@ describe("receivers that fail", () => {
 		await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
 		const host = `127.0.0.1:${(closed.address() as AddressInfo).port}`;
 		await new Promise((resolve) => closed.close(resolve));
-		const failed = (): Promise<unknown> =>
-			service.next("webhook.failed", (facts) => facts.host === host);
+		const failed = (): Promise<unknown> => service.next("webhook.failed", (facts) => facts.host === host);
 		const first = failed();
 		const job = await submitted(service, "c", { input: {}, webhook: `http://${host}/secret` });
 		await call(service.url, `/v2/c/cancel/${job}`, { method: "POST" });
@@ -229,9 +212,6 @@ describe("receivers that fail", () => {
 it("D21: shows what a receiver answered to admin keys only", async () => {
 	const { job } = await delivered("a", "/answers");
 	const path = `/webhooks?job=${job}`;
-	expect((await admin.seen(path)).deliveries[0].tries).toMatchObject([
-		{ status: 200, answer: "internal page" },
-	]);
-	for (const key of [keys.write, keys.read])
-		expect(JSON.stringify(await key.seen(path))).not.toContain("internal");
+	expect((await admin.seen(path)).deliveries[0].tries).toMatchObject([{ status: 200, answer: "internal page" }]);
+	for (const key of [keys.write, keys.read]) expect(JSON.stringify(await key.seen(path))).not.toContain("internal");
 });

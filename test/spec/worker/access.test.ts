@@ -4,11 +4,9 @@
  */
 import { advanceUntil } from "../../support/manual-clock.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { sdkProtocol } from "../../support/sdk-protocol.ts";
-import type { Answer, SdkProtocol } from "../../support/sdk-protocol.ts";
+import { type Answer, sdkProtocol, type SdkProtocol } from "../../support/sdk-protocol.ts";
 import type { SdkWorker } from "../../support/sdk-worker.ts";
-import { bench, idsOf, workerEnvOf } from "../../support/sdk-worker-bench.ts";
-import type { Bench } from "../../support/sdk-worker-bench.ts";
+import { bench, type Bench, idsOf, workerEnvOf } from "../../support/sdk-worker-bench.ts";
 import { KEY, call, folder } from "../../support/service.ts";
 import { untilTrue } from "../../support/until.ts";
 
@@ -63,15 +61,11 @@ function expectError({ status, type, text }: Answer, wanted: number, code: strin
 describe("D26: a worker's token is good for its worker id and endpoint only", () => {
 	const CASES: [string, (worker: SdkProtocol) => Promise<SdkProtocol>][] = [
 		["no token", async (worker) => changed(worker, { RUNPOD_AI_API_KEY: "" })],
-		[
-			"an unknown token",
-			async (worker) => changed(worker, { RUNPOD_AI_API_KEY: "sluice_worker_0000" }),
-		],
+		["an unknown token", async (worker) => changed(worker, { RUNPOD_AI_API_KEY: "sluice_worker_0000" })],
 		["an API key", async (worker) => changed(worker, { RUNPOD_AI_API_KEY: KEY })],
 		[
 			"the token of another worker of the endpoint",
-			async (worker) =>
-				changed(worker, { RUNPOD_AI_API_KEY: (await b.worker()).env["RUNPOD_AI_API_KEY"]! }),
+			async (worker) => changed(worker, { RUNPOD_AI_API_KEY: (await b.worker()).env["RUNPOD_AI_API_KEY"]! }),
 		],
 		[
 			"the token of another endpoint's worker",
@@ -106,10 +100,7 @@ describe("D26: a worker's token is good for its worker id and endpoint only", ()
 					),
 				),
 		],
-		[
-			"a worker id that cannot be one",
-			async (worker) => changed(worker, { RUNPOD_POD_ID: "a%20b" }),
-		],
+		["a worker id that cannot be one", async (worker) => changed(worker, { RUNPOD_POD_ID: "a%20b" })],
 	];
 
 	it.each(CASES)(
@@ -120,11 +111,7 @@ describe("D26: a worker's token is good for its worker id and endpoint only", ()
 			const id = await b.submit();
 			await b.takes(worker, id);
 			const waiting = await b.submit();
-			for (const poll of [
-				() => impostor.take(),
-				() => impostor.takeBatch({ size: 2 }),
-				() => impostor.stop(),
-			])
+			for (const poll of [() => impostor.take(), () => impostor.takeBatch({ size: 2 }), () => impostor.stop()])
 				expectError(await paced(poll), 401, "worker_unauthorized");
 			for (const post of [
 				() => impostor.done(id, { output: "stolen" }),
@@ -208,8 +195,7 @@ describe("D26: a worker's token is good for its worker id and endpoint only", ()
 		const id = await b.submit();
 		await b.takes(here, id);
 		const answer = there.take();
-		const theirs = (await call(b.url, `/v2/${other}/run`, { body: { input: {} } })).json
-			.id as string;
+		const theirs = (await call(b.url, `/v2/${other}/run`, { body: { input: {} } })).json.id as string;
 		expect(idsOf(await answer)).toEqual([theirs]);
 		await here.done(id, { output: 1 });
 		expect(await b.status(id)).toMatchObject({ status: "COMPLETED", workerId: "one-host" });
@@ -219,8 +205,7 @@ describe("D26: a worker's token is good for its worker id and endpoint only", ()
 describe("B.3, B.8: SDK workers that are refused ask few times a minute, though they begin again at once", () => {
 	/** Polls of each kind in five minutes. */
 	async function asked(worker: SdkWorker, at: Bench): Promise<{ takes: number; stops: number }> {
-		const sent = (kind: string): number =>
-			worker.protocol.sent.filter(({ path }) => path.includes(kind)).length;
+		const sent = (kind: string): number => worker.protocol.sent.filter(({ path }) => path.includes(kind)).length;
 		const before = { takes: sent("/job-take"), stops: sent("/job-stop/") };
 		for (let second = 0; second < 300; second += 1) await at.pass(1000);
 		return { takes: sent("/job-take") - before.takes, stops: sent("/job-stop/") - before.stops };
@@ -280,9 +265,7 @@ describe("D26: two processes polling under one id", () => {
 		const { answer } = await b.held(worker, (signal) => worker.take({ signal }));
 		expectError(await paced(() => twin.take()), 409, "duplicate_worker_id");
 		expectError(await paced(() => twin.takeBatch({ size: 2 })), 409, "duplicate_worker_id");
-		expect(b.of("worker.duplicate")).toEqual(
-			Array.from({ length: 2 }, () => ({ endpoint: b.ep, worker: worker.id })),
-		);
+		expect(b.of("worker.duplicate")).toEqual(Array.from({ length: 2 }, () => ({ endpoint: b.ep, worker: worker.id })));
 		const id = await b.submit();
 		expect(idsOf(await answer)).toEqual([id]);
 	});
@@ -293,11 +276,7 @@ describe("D26: two processes polling under one id", () => {
 		await b.takes(worker, id);
 		await b.clock.advance(1);
 		await b.held(worker, (signal) => worker.take({ busy: true, signal }));
-		expectError(
-			await paced(() => changed(worker, {}).take({ busy: false })),
-			409,
-			"duplicate_worker_id",
-		);
+		expectError(await paced(() => changed(worker, {}).take({ busy: false })), 409, "duplicate_worker_id");
 		expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS" });
 	});
 
@@ -323,14 +302,9 @@ describe("D34: draining", () => {
 			];
 			let over = false;
 			const stopped = drained.service.stop().then(() => (over = true));
-			for (const { answer } of polls)
-				expect(await answer).toEqual({ status: 204, type: "", text: "" });
+			for (const { answer } of polls) expect(await answer).toEqual({ status: 204, type: "", text: "" });
 			for (const poller of [worker, newcomer])
-				expectError(
-					await paced(() => poller.take({ busy: poller === worker }), drained),
-					429,
-					"draining",
-				);
+				expectError(await paced(() => poller.take({ busy: poller === worker }), drained), 429, "draining");
 			expect((await worker.done(first, { output: 1 })).status).toBe(200);
 			expect(over).toBe(false);
 			expect((await worker.done(second, { output: 2 })).status).toBe(200);

@@ -4,10 +4,8 @@
  */
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
-import { sdkFront } from "../../support/sdk-front.ts";
-import type { SdkFront } from "../../support/sdk-front.ts";
-import { sdkWorker } from "../../support/sdk-worker.ts";
-import type { SdkWorker, SdkWorkerOptions } from "../../support/sdk-worker.ts";
+import { sdkFront, type SdkFront } from "../../support/sdk-front.ts";
+import { sdkWorker, type SdkWorker, type SdkWorkerOptions } from "../../support/sdk-worker.ts";
 import { untilTrue } from "../../support/until.ts";
 
 /** Status, content type and body of an answer; `cut`: the connection goes instead. */
@@ -62,9 +60,7 @@ async function scripted(
 		if (ms !== CUT_MS) pauses.push(ms);
 		// Others get their turn even between pauses without end.
 		if (ms !== CUT_MS || cuts-- > 0) return await new Promise((resolve) => setImmediate(resolve));
-		await new Promise<void>((resolve) =>
-			signal?.addEventListener("abort", () => resolve(), { once: true }),
-		);
+		await new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
 	};
 	const env = {
 		RUNPOD_POD_ID: "w-1",
@@ -100,11 +96,7 @@ describe("B.3: the fake SDK worker and each answer to job-take", () => {
 		Scripted,
 		{ ran?: object[]; errors?: string[]; pauses?: number[]; options?: Partial<SdkWorkerOptions> },
 	][] = [
-		[
-			"row 200, an object: one job",
-			[200, JSON_TYPE, JSON.stringify(job("a"))],
-			{ ran: [job("a")] },
-		],
+		["row 200, an object: one job", [200, JSON_TYPE, JSON.stringify(job("a"))], { ran: [job("a")] }],
 		[
 			"row 200, parameters of the type: one job",
 			[200, `${JSON_TYPE}; charset=utf-8`, JSON.stringify(job("a"))],
@@ -120,16 +112,8 @@ describe("B.3: the fake SDK worker and each answer to job-take", () => {
 			[200, JSON_TYPE, '{"id":"a","input":{},"s3Config":{"x":1},"batchId":"b"}'],
 			{ ran: [{ id: "a", input: {}, s3Config: { x: 1 }, batchId: "b" }] },
 		],
-		[
-			"row 200, no input: logged, and dropped unseen",
-			[200, JSON_TYPE, '{"id":"a"}'],
-			{ errors: [MISSING] },
-		],
-		[
-			"row 200, no id: logged, and dropped unseen",
-			[200, JSON_TYPE, '{"input":{}}'],
-			{ errors: [MISSING] },
-		],
+		["row 200, no input: logged, and dropped unseen", [200, JSON_TYPE, '{"id":"a"}'], { errors: [MISSING] }],
+		["row 200, no id: logged, and dropped unseen", [200, JSON_TYPE, '{"input":{}}'], { errors: [MISSING] }],
 		[
 			"row array: each is a job, also of a single take, and inputs are not looked for",
 			[200, JSON_TYPE, JSON.stringify([job("a"), { id: "b" }])],
@@ -147,11 +131,7 @@ describe("B.3: the fake SDK worker and each answer to job-take", () => {
 		["row 204: again at once", [204], {}],
 		["row 400: again at once", [400, JSON_TYPE, "{}"], {}],
 		["row 429: again after 5 s", [429, JSON_TYPE, "{}"], { pauses: [5000] }],
-		[
-			"row 429, before 1.7.3: again at once",
-			[429, JSON_TYPE, "{}"],
-			{ options: { version: "1.7.2" } },
-		],
+		["row 429, before 1.7.3: again at once", [429, JSON_TYPE, "{}"], { options: { version: "1.7.2" } }],
 		...[401, 403, 404, 500, 503].map((status): [string, Scripted, object] => [
 			`row ${status}: logged, again at once`,
 			[status, JSON_TYPE, "{}"],
@@ -186,11 +166,7 @@ describe("B.3: the fake SDK worker and each answer to job-take", () => {
 describe("B.8: the fake SDK worker and each answer to job-stop", () => {
 	const ROWS: [string, Scripted, { pauses: number[]; errors?: string[] }][] = [
 		["row 204: again after 1 s", [204], { pauses: [1000] }],
-		[
-			"row 200, an empty list: again after 1 s",
-			[200, JSON_TYPE, '{"jobsToStop": []}'],
-			{ pauses: [1000] },
-		],
+		["row 200, an empty list: again after 1 s", [200, JSON_TYPE, '{"jobsToStop": []}'], { pauses: [1000] }],
 		["row 429: again after 5 s", [429, JSON_TYPE, "{}"], { pauses: [5000] }],
 		[
 			"row 404: logged, again after 1 s",

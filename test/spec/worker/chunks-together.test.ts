@@ -1,9 +1,7 @@
 /** Several chunks in one post (docs/decisions/0042): stored in order, once, or ended by what is no chunk. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
-import { handWorker, submitted } from "../hand-worker.ts";
-import type { HandWorker } from "../hand-worker.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
+import { handWorker, type HandWorker, submitted } from "../hand-worker.ts";
 
 let service: TestService;
 let worker: HandWorker;
@@ -27,8 +25,7 @@ async function post(id: string, lines: string[], first?: number, token = worker.
 	});
 }
 
-const lines = (...outputs: unknown[]): string[] =>
-	outputs.map((output) => JSON.stringify({ output }));
+const lines = (...outputs: unknown[]): string[] => outputs.map((output) => JSON.stringify({ output }));
 
 async function stream(id: string): Promise<unknown[]> {
 	const { json } = await call(service.url, `/v2/ep/stream/${id}?offset=0&wait=1000`);

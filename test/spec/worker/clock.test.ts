@@ -1,7 +1,6 @@
 /** The time of day is set, or the machine or the service stands: no job, result or lease is harmed (D16). */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { bench } from "../../support/sdk-worker-bench.ts";
-import type { Bench } from "../../support/sdk-worker-bench.ts";
+import { bench, type Bench } from "../../support/sdk-worker-bench.ts";
 import type { SdkProtocol } from "../../support/sdk-protocol.ts";
 
 const MINUTE = 60_000;

@@ -3,8 +3,7 @@ import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { advanceUntil } from "../../support/manual-clock.ts";
-import { bench, idsOf } from "../../support/sdk-worker-bench.ts";
-import type { Bench } from "../../support/sdk-worker-bench.ts";
+import { bench, type Bench, idsOf } from "../../support/sdk-worker-bench.ts";
 import { folder } from "../../support/service.ts";
 import { ON_POSTGRES } from "../../support/service-store.ts";
 
@@ -24,8 +23,7 @@ async function reopened(inputs: readonly string[]): Promise<{ b: Bench; ids: str
 		if (!/\.db$|\.payloads\/\d+$/.test(name)) continue;
 		const path = join(place.path, name);
 		const bytes = readFileSync(path);
-		for (let at = bytes.indexOf(NEEDLE); at !== -1; at = bytes.indexOf(NEEDLE, at))
-			bytes[at + 3]! ^= 1;
+		for (let at = bytes.indexOf(NEEDLE); at !== -1; at = bytes.indexOf(NEEDLE, at)) bytes[at + 3]! ^= 1;
 		writeFileSync(path, bytes);
 	}
 	const b = await bench({ in: place, startAt: before.clock.now() + 1000 });
@@ -33,25 +31,20 @@ async function reopened(inputs: readonly string[]): Promise<{ b: Bench; ids: str
 	return { b, ids };
 }
 
-it.skipIf(ON_POSTGRES)(
-	"D40: a job whose stored input is damaged fails, and the others of its claim run",
-	async () => {
-		const large = "x".repeat(100_000);
-		const { b, ids } = await reopened([NEEDLE, "first", large + NEEDLE, large]);
-		const [small, first, inFile, last] = ids as [string, string, string, string];
-		const worker = await b.worker();
-		expect(idsOf(await worker.takeBatch({ size: 10 }))).toEqual([first, last]);
-		for (const id of [small, inFile])
-			expect(await b.status(id)).toMatchObject({
-				status: "FAILED",
-				error:
-					"The stored input of the job is damaged: it is not as it was submitted. Submit the job again.",
-			});
-		for (const id of [first, last])
-			expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS" });
-		expect(b.of("fault").map(({ where }) => where)).toEqual([
-			`reading the input of job ${small}`,
-			`reading the input of job ${inFile}`,
-		]);
-	},
-);
+it.skipIf(ON_POSTGRES)("D40: a job whose stored input is damaged fails, and the others of its claim run", async () => {
+	const large = "x".repeat(100_000);
+	const { b, ids } = await reopened([NEEDLE, "first", large + NEEDLE, large]);
+	const [small, first, inFile, last] = ids as [string, string, string, string];
+	const worker = await b.worker();
+	expect(idsOf(await worker.takeBatch({ size: 10 }))).toEqual([first, last]);
+	for (const id of [small, inFile])
+		expect(await b.status(id)).toMatchObject({
+			status: "FAILED",
+			error: "The stored input of the job is damaged: it is not as it was submitted. Submit the job again.",
+		});
+	for (const id of [first, last]) expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS" });
+	expect(b.of("fault").map(({ where }) => where)).toEqual([
+		`reading the input of job ${small}`,
+		`reading the input of job ${inFile}`,
+	]);
+});

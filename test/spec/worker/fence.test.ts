@@ -5,8 +5,7 @@
 import { advanceUntil } from "../../support/manual-clock.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Answer, SdkProtocol } from "../../support/sdk-protocol.ts";
-import { bench, idsOf } from "../../support/sdk-worker-bench.ts";
-import type { Bench } from "../../support/sdk-worker-bench.ts";
+import { bench, type Bench, idsOf } from "../../support/sdk-worker-bench.ts";
 
 const LEASE_MS = 20_000;
 const PING_MS = 5000;
@@ -124,8 +123,7 @@ describe("D16: posts for a job never handed to this worker are 200 and change no
 	it("it does not exist, or its id is no id", async () => {
 		const worker = await b.worker();
 		for (const id of ["0190b5a0-0000-7000-8000-000000000000", "x", "a%20b"]) {
-			for (const [what, post] of POSTS)
-				expect((await post(worker, id)).status, `${id}: ${what}`).toBe(200);
+			for (const [what, post] of POSTS) expect((await post(worker, id)).status, `${id}: ${what}`).toBe(200);
 		}
 	});
 
@@ -225,11 +223,7 @@ describe("D16: the word that an earlier attempt is over and the take that gets t
 					report: { kind: "end", on: "complete", restart: false },
 				}),
 		],
-		[
-			"the second ping that omits it",
-			1,
-			(worker) => b.service.engine.jobs.ping({ worker, said: { named: [] } }),
-		],
+		["the second ping that omits it", 1, (worker) => b.service.engine.jobs.ping({ worker, said: { named: [] } })],
 	])("%s: the job stays in the worker's hands", async (_, pings, say) => {
 		const late = await b.worker();
 		const id = await lostAt(late);
@@ -275,9 +269,7 @@ describe("B.6: repeats", () => {
 		const id = await b.submit();
 		await b.takes(worker, id);
 		const chunks = async (): Promise<unknown[]> =>
-			(await b.call(`stream/${id}?offset=0`)).json.map(
-				(chunk: { output: unknown }) => chunk.output,
-			);
+			(await b.call(`stream/${id}?offset=0`)).json.map((chunk: { output: unknown }) => chunk.output);
 		await worker.chunk(id, { output: "a" });
 		await worker.chunk(id, { output: "a" });
 		expect(await chunks()).toEqual(["a", "a"]);

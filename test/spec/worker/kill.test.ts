@@ -4,11 +4,9 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/clock.ts";
-import type { SdkHandler, SdkWorker } from "../../support/sdk-worker.ts";
-import { sdkWorker } from "../../support/sdk-worker.ts";
+import { type SdkHandler, type SdkWorker, sdkWorker } from "../../support/sdk-worker.ts";
 import { EP, statusOf, submit, workerEnvOf } from "../../support/sdk-worker-bench.ts";
-import { call, folder, spawnService } from "../../support/service.ts";
-import type { Folder, ServiceProcess } from "../../support/service.ts";
+import { call, folder, type Folder, type ServiceProcess, spawnService } from "../../support/service.ts";
 import { untilTrue } from "../../support/until.ts";
 
 let place: Folder;
@@ -26,10 +24,7 @@ async function killed(): Promise<() => Promise<void>> {
 	return async () => start({}, port);
 }
 
-async function sdk(
-	handler: SdkHandler,
-	q: { pingEveryMs?: number; concurrency?: number } = {},
-): Promise<SdkWorker> {
+async function sdk(handler: SdkHandler, q: { pingEveryMs?: number; concurrency?: number } = {}): Promise<SdkWorker> {
 	const worker = sdkWorker({
 		env: await workerEnvOf(service.url),
 		handler,
@@ -51,8 +46,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
 	for (const worker of workers) await worker.kill();
-	if (service?.child.exitCode === null && service.child.signalCode === null)
-		await service.end("SIGKILL");
+	if (service?.child.exitCode === null && service.child.signalCode === null) await service.end("SIGKILL");
 	place.remove();
 });
 
@@ -102,9 +96,7 @@ describe("D16, D17: kill -9 of the service", () => {
 		await untilTrue(() => worker.began.length === 1);
 		const again = await killed();
 		finish();
-		await untilTrue(() =>
-			worker.errors.includes("Failed to return job results. | Server disconnected"),
-		);
+		await untilTrue(() => worker.errors.includes("Failed to return job results. | Server disconnected"));
 		await again();
 		expect(await ended(id)).toMatchObject({ status: "COMPLETED", output: 2, retries: 1 });
 	});
@@ -120,11 +112,7 @@ describe("B.4, B.7: a handler that blocks the worker's only thread", () => {
 				const began = systemClock.now();
 				// Really blocks: nothing else of this thread runs until the ping thread has pinged four
 				// times more.
-				for (
-					let seen = Atomics.load(pings, 0), target = seen + 4;
-					seen < target;
-					seen = Atomics.load(pings, 0)
-				)
+				for (let seen = Atomics.load(pings, 0), target = seen + 4; seen < target; seen = Atomics.load(pings, 0))
 					Atomics.wait(pings, 0, seen, 20_000);
 				blockedMs = systemClock.now() - began;
 				return "slow";

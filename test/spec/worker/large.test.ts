@@ -4,11 +4,9 @@
  */
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sdkProtocol } from "../../support/sdk-protocol.ts";
-import type { SdkProtocol } from "../../support/sdk-protocol.ts";
+import { sdkProtocol, type SdkProtocol } from "../../support/sdk-protocol.ts";
 import { EP, idsOf, statusOf, submit, workerEnvOf } from "../../support/sdk-worker-bench.ts";
-import { call, folder, spawnService } from "../../support/service.ts";
-import type { Folder, ServiceProcess } from "../../support/service.ts";
+import { call, folder, type Folder, type ServiceProcess, spawnService } from "../../support/service.ts";
 
 const MIB = 1024 * 1024;
 const LIMIT = 64 * MIB;
@@ -90,11 +88,7 @@ describe("D19: a result over 64 MiB makes the job FAILED with the reason and the
 
 	it("64 MiB exactly is kept and answered whole", async () => {
 		const id = await running();
-		const body = Buffer.concat([
-			Buffer.from('{"output":"'),
-			...letters(LIMIT - 13),
-			Buffer.from('"}'),
-		]);
+		const body = Buffer.concat([Buffer.from('{"output":"'), ...letters(LIMIT - 13), Buffer.from('"}')]);
 		expect(body.length).toBe(LIMIT);
 		expect((await worker.done(id, body)).status).toBe(200);
 		const { status, output } = await statusOf(service.url, id);

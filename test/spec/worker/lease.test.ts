@@ -1,7 +1,6 @@
 /** What keeps a lease and what proves a job lost (D16 Lease, Loss; protocol B.7). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { bench, idsOf } from "../../support/sdk-worker-bench.ts";
-import type { Bench } from "../../support/sdk-worker-bench.ts";
+import { bench, type Bench, idsOf } from "../../support/sdk-worker-bench.ts";
 import type { SdkProtocol } from "../../support/sdk-protocol.ts";
 
 const LEASE_MS = 20_000;
@@ -75,10 +74,7 @@ describe("D16: the lease", () => {
 		expect(idsOf(await other.takeBatch({ size: 9 }))).toEqual(ids);
 	});
 
-	const renewals: [
-		string,
-		(worker: Awaited<ReturnType<Bench["worker"]>>, id: string) => Promise<unknown>,
-	][] = [
+	const renewals: [string, (worker: Awaited<ReturnType<Bench["worker"]>>, id: string) => Promise<unknown>][] = [
 		["a ping that names it among others", (worker, id) => worker.ping(["a", id, "b-2"])],
 		["a chunk", (worker, id) => worker.chunk(id, { output: "same" })],
 		["progress", (worker, id) => worker.done(id, { status: "IN_PROGRESS", output: 1 })],
@@ -176,8 +172,7 @@ describe("D16: proof that a job is lost", () => {
 		["a ping that names it", (worker: SdkProtocol, id: string) => worker.ping([id])],
 		[
 			"a take with job_in_progress=1",
-			async (worker: SdkProtocol) =>
-				void (await b.held(worker, (signal) => worker.take({ busy: true, signal }))),
+			async (worker: SdkProtocol) => void (await b.held(worker, (signal) => worker.take({ busy: true, signal }))),
 		],
 	])("two pings without it, where this server did not hand it out but saw %s", async (_, sign) => {
 		const worker = await b.worker();

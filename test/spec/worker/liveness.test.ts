@@ -3,10 +3,8 @@
  * versions that are known to err.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { bench } from "../../support/sdk-worker-bench.ts";
-import type { Bench } from "../../support/sdk-worker-bench.ts";
-import type { SdkProtocol } from "../../support/sdk-protocol.ts";
-import { sdkProtocol } from "../../support/sdk-protocol.ts";
+import { bench, type Bench } from "../../support/sdk-worker-bench.ts";
+import { type SdkProtocol, sdkProtocol } from "../../support/sdk-protocol.ts";
 import { call } from "../../support/service.ts";
 
 const PING_MS = 5000;
@@ -23,9 +21,7 @@ afterAll(() => b?.end());
  * A worker whose stop poll was held for so long and then answered, with a job held and a stop
  * poll open.
  */
-async function atWork(
-	outlivedMs: number,
-): Promise<{ worker: SdkProtocol; id: string; hangUp(): Promise<void> }> {
+async function atWork(outlivedMs: number): Promise<{ worker: SdkProtocol; id: string; hangUp(): Promise<void> }> {
 	const worker = await b.worker();
 	const { answer } = await b.held(worker, (signal) => worker.stop({ signal }));
 	await b.clock.advance(HOLD_MS);
@@ -47,9 +43,8 @@ async function pings(worker: SdkProtocol, id: string, count: number): Promise<vo
 }
 
 const state = async (worker: SdkProtocol): Promise<string> =>
-	(await call(b.url, `/v1/endpoints/${b.ep}/workers`)).json.workers.find(
-		({ id }: { id: string }) => id === worker.id,
-	).state;
+	(await call(b.url, `/v1/endpoints/${b.ep}/workers`)).json.workers.find(({ id }: { id: string }) => id === worker.id)
+		.state;
 
 describe("D16: pings of a dead worker's child", () => {
 	it("keep its job for two intervals after its polls were cut, and no longer; then others may have it", async () => {

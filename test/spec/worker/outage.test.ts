@@ -5,8 +5,7 @@
 import { advanceUntil } from "../../support/manual-clock.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import type { SdkProtocol } from "../../support/sdk-protocol.ts";
-import { bench, crashImage, idsOf, stopsOf } from "../../support/sdk-worker-bench.ts";
-import type { Bench } from "../../support/sdk-worker-bench.ts";
+import { bench, type Bench, crashImage, idsOf, stopsOf } from "../../support/sdk-worker-bench.ts";
 import type { Folder } from "../../support/service.ts";
 
 const LEASE_MS = 20_000;
@@ -34,9 +33,7 @@ async function afterCrash(b: Bench, ms = AWAY_MS): Promise<Bench> {
 }
 
 /** A service with a job that a worker runs. */
-async function working(
-	body: object = { input: {} },
-): Promise<{ before: Bench; worker: SdkProtocol; id: string }> {
+async function working(body: object = { input: {} }): Promise<{ before: Bench; worker: SdkProtocol; id: string }> {
 	const before = await started();
 	const worker = await before.worker();
 	await worker.ping();
@@ -92,9 +89,7 @@ describe("D16: after a crash and a restart much later than the lease", () => {
 		const same = b.again(worker);
 		await same.chunk(id, { output: "b" });
 		await same.done(id, { output: [] }, { stream: true });
-		expect(
-			(await b.call(`stream/${id}`)).json.map(({ output }: { output: string }) => output),
-		).toEqual(["a", "b"]);
+		expect((await b.call(`stream/${id}`)).json.map(({ output }: { output: string }) => output)).toEqual(["a", "b"]);
 	});
 
 	it("a result whose post was refused meanwhile: two pings without the job prove it lost", async () => {
@@ -179,14 +174,8 @@ describe("D16: after a crash and a restart much later than the lease", () => {
 
 describe("D16: the clock jumped, or the machine was suspended", () => {
 	it.each([
-		[
-			"a ping that names the job",
-			async (_: Bench, worker: SdkProtocol, id: string) => void (await worker.ping([id])),
-		],
-		[
-			"a read by a client",
-			async (b: Bench, _: SdkProtocol, id: string) => void (await b.status(id)),
-		],
+		["a ping that names the job", async (_: Bench, worker: SdkProtocol, id: string) => void (await worker.ping([id]))],
+		["a read by a client", async (b: Bench, _: SdkProtocol, id: string) => void (await b.status(id))],
 		[
 			"a take of another worker",
 			async (b: Bench) => {
@@ -211,27 +200,24 @@ describe("D16: the clock jumped, or the machine was suspended", () => {
 describe("D16: a pause shorter than the shortest lease", () => {
 	const SHORTEST = { leaseMs: 2000, pingMs: 1000 };
 
-	it.each([1001, 1400, 1999])(
-		"of %s ms that keeps a worker's ping from us costs it nothing",
-		async (pause) => {
-			const b = await started();
-			await b.fresh({ leaseMs: SHORTEST.leaseMs });
-			const worker = await b.worker();
-			await worker.ping();
-			const id = await b.submit();
-			await b.takes(worker, id);
-			await b.clock.advance(SHORTEST.pingMs);
-			await worker.ping([id]);
-			await b.pass(SHORTEST.pingMs - 1);
-			b.jump(pause);
-			// Any request may be the first: here a client's read, before the ping that waited.
-			expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS" });
-			await worker.ping([id]);
-			await b.pass(SHORTEST.leaseMs - 1);
-			expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS" });
-			expect(await b.status(id)).not.toHaveProperty("retries");
-		},
-	);
+	it.each([1001, 1400, 1999])("of %s ms that keeps a worker's ping from us costs it nothing", async (pause) => {
+		const b = await started();
+		await b.fresh({ leaseMs: SHORTEST.leaseMs });
+		const worker = await b.worker();
+		await worker.ping();
+		const id = await b.submit();
+		await b.takes(worker, id);
+		await b.clock.advance(SHORTEST.pingMs);
+		await worker.ping([id]);
+		await b.pass(SHORTEST.pingMs - 1);
+		b.jump(pause);
+		// Any request may be the first: here a client's read, before the ping that waited.
+		expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS" });
+		await worker.ping([id]);
+		await b.pass(SHORTEST.leaseMs - 1);
+		expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS" });
+		expect(await b.status(id)).not.toHaveProperty("retries");
+	});
 });
 
 describe("D16: a planned stop without drain, and a start much later", () => {

@@ -3,8 +3,7 @@
  * answers: each is answered.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { call, startService } from "../../support/service.ts";
-import type { TestService } from "../../support/service.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
 import { handWorker, submitted } from "../hand-worker.ts";
 import { rawConnection, requestText } from "../raw-http.ts";
 
@@ -16,11 +15,7 @@ afterAll(() => service.end());
 
 it("protocol B.5, D7: chunks that are posted together on one connection are kept and answered in order", async () => {
 	const worker = await handWorker(service, "ep");
-	const ids = [
-		await submitted(service, "ep"),
-		await submitted(service, "ep"),
-		await submitted(service, "ep"),
-	];
+	const ids = [await submitted(service, "ep"), await submitted(service, "ep"), await submitted(service, "ep")];
 	for (const id of ids) expect((await worker.take({ busy: true }))?.id).toBe(id);
 	const connection = await rawConnection(service.url);
 	const post = (id: string): string =>
@@ -33,8 +28,6 @@ it("protocol B.5, D7: chunks that are posted together on one connection are kept
 	connection.write(ids.map(post).join(""));
 	for (const _ of ids) expect((await connection.answer()).status).toBe(200);
 	for (const id of ids)
-		expect((await call(service.url, `/v2/ep/stream/${id}`)).json).toEqual([
-			{ output: id, metrics: {} },
-		]);
+		expect((await call(service.url, `/v2/ep/stream/${id}`)).json).toEqual([{ output: id, metrics: {} }]);
 	connection.socket.destroy();
 });

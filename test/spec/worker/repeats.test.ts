@@ -3,11 +3,9 @@
  * again, once lost where they do not (protocol B.6; D7, D16).
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { passOn, sdkFront } from "../../support/sdk-front.ts";
-import type { SdkFront } from "../../support/sdk-front.ts";
+import { passOn, sdkFront, type SdkFront } from "../../support/sdk-front.ts";
 import type { SdkHandler, SdkWorker } from "../../support/sdk-worker.ts";
-import { bench, movedEnv, workerEnvOf } from "../../support/sdk-worker-bench.ts";
-import type { Bench } from "../../support/sdk-worker-bench.ts";
+import { bench, type Bench, movedEnv, workerEnvOf } from "../../support/sdk-worker-bench.ts";
 import { untilTrue } from "../../support/until.ts";
 
 /**
@@ -30,11 +28,7 @@ beforeAll(async () => {
 	front = await sdkFront((req, res) => {
 		const fate = req.method === "POST" ? fates.shift() : undefined;
 		if (!fate || "kept" in fate) return passOn(req, res, { url: b.url, instead: fate?.kept });
-		req
-			.resume()
-			.on("end", () =>
-				fate.unkept === "cut" ? req.socket.destroy() : res.writeHead(fate.unkept).end(),
-			);
+		req.resume().on("end", () => (fate.unkept === "cut" ? req.socket.destroy() : res.writeHead(fate.unkept).end()));
 	});
 });
 beforeEach(async () => {
@@ -88,9 +82,10 @@ describe("B.6 row 5xx: what an SDK worker posts again", () => {
 		});
 		const { json } = await b.call("runsync", { body: { input: {} } });
 		expect(json).toMatchObject({ status: "COMPLETED", output: [] });
-		expect(
-			(await b.call(`stream/${json.id}`)).json.map(({ output }: { output: string }) => output),
-		).toEqual(["a", "b"]);
+		expect((await b.call(`stream/${json.id}`)).json.map(({ output }: { output: string }) => output)).toEqual([
+			"a",
+			"b",
+		]);
 		await untilTrue(() => worker.held().length === 0);
 		expect(waited).toEqual([...WAITS_MS, WAITS_MS[0]]);
 	});
@@ -104,11 +99,7 @@ describe("B.6: a post that an SDK worker gives up loses its result; its next tak
 			"Failed to return job results. | 503",
 		],
 		["row 4xx, once", [{ unkept: 400 }], "Failed to return job results. | 400"],
-		[
-			"row connection reset, once",
-			[{ unkept: "cut" }],
-			"Failed to return job results. | Server disconnected",
-		],
+		["row connection reset, once", [{ unkept: "cut" }], "Failed to return job results. | Server disconnected"],
 	])("%s", async (_, lost, error) => {
 		fates = [...lost];
 		let runs = 0;

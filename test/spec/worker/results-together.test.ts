@@ -5,8 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SdkProtocol } from "../../support/sdk-protocol.ts";
 import { call } from "../../support/service.ts";
-import { EP, bench } from "../../support/sdk-worker-bench.ts";
-import type { Bench } from "../../support/sdk-worker-bench.ts";
+import { bench, type Bench, EP } from "../../support/sdk-worker-bench.ts";
 
 let b: Bench;
 let worker: SdkProtocol;
@@ -91,8 +90,7 @@ describe("D16, D19: results of several jobs in one post", () => {
 	});
 
 	it("D2, D3, D26: too many lines, too large a body, a wrong token", async () => {
-		const lines = (count: number): string =>
-			Array.from({ length: count }, () => line("unknown", {})).join("\n");
+		const lines = (count: number): string => Array.from({ length: count }, () => line("unknown", {})).join("\n");
 		expect(await post(lines(128))).toMatchObject({ status: 200 });
 		expect(await post(lines(129))).toMatchObject({
 			status: 400,
@@ -113,9 +111,10 @@ describe("D16, D19: results of several jobs in one post", () => {
 	it("D16: ids that no job can have are of no job, in the same post as others and alone", async () => {
 		const [id] = (await running(1)) as [string];
 		const odd = ["\0", "\ud800", "a/b", "", "x".repeat(100_000), "__proto__"];
-		expect(
-			await post([...odd, id].map((each) => line(each, { output: 1 })).join("\n")),
-		).toMatchObject({ status: 200, json: [...odd, id].map(() => 200) });
+		expect(await post([...odd, id].map((each) => line(each, { output: 1 })).join("\n"))).toMatchObject({
+			status: 200,
+			json: [...odd, id].map(() => 200),
+		});
 		expect(await b.status(id)).toMatchObject({ status: "COMPLETED" });
 		for (const status of ["IN_PROGRESS", "anything"])
 			expect((await worker.done("%00", { output: 1, status })).status).toBe(200);

@@ -4,8 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SdkProtocol } from "../../support/sdk-protocol.ts";
-import { bench } from "../../support/sdk-worker-bench.ts";
-import type { Bench } from "../../support/sdk-worker-bench.ts";
+import { bench, type Bench } from "../../support/sdk-worker-bench.ts";
 
 let b: Bench;
 let worker: SdkProtocol;
@@ -70,11 +69,7 @@ describe("B.5: bodies posted to job-done", () => {
 			"handler: broke half way \ntraceback: Traceback …",
 		],
 		["a string with escapes", '{"error": "\\u00e9\\ud83d\\ude00 \\"q\\" \\n"}', 'é😀 "q" \n'],
-		[
-			"an object, as JSON text",
-			'{"error": {"code": 1.0, "why": ["x"]}}',
-			'{"code": 1.0, "why": ["x"]}',
-		],
+		["an object, as JSON text", '{"error": {"code": 1.0, "why": ["x"]}}', '{"code": 1.0, "why": ["x"]}'],
 		["a list, as JSON text", '{"error": [1, 2]}', "[1, 2]"],
 		["a number, as JSON text", '{"error": 18446744073709551615}', "18446744073709551615"],
 		["a boolean, as JSON text", '{"error": true}', "true"],
@@ -135,10 +130,7 @@ describe("D19: a result that cannot be stored makes the job FAILED, is answered 
 		["-Infinity", '{"output": [-Infinity]}'],
 		["a form", "output=1&x=2"],
 		["text cut short", '{"output": [1, 2'],
-		[
-			"bytes that are not UTF-8",
-			Buffer.from([...Buffer.from('{"output": "'), 0xff, 0xfe, ...Buffer.from('"}')]),
-		],
+		["bytes that are not UTF-8", Buffer.from([...Buffer.from('{"output": "'), 0xff, 0xfe, ...Buffer.from('"}')])],
 		["two values", '{"output": 1} {"output": 2}'],
 		["an array", "[1]"],
 		["a bare string", '"done"'],
@@ -146,9 +138,7 @@ describe("D19: a result that cannot be stored makes the job FAILED, is answered 
 	])("%s", async (_, body) => {
 		const { error, ...rest } = await after(body);
 		expect(rest).toEqual({ status: "FAILED" });
-		expect(error).toMatch(
-			new RegExp(`^The worker's result of ${Buffer.byteLength(body)} bytes is not JSON: .+\\.$`),
-		);
+		expect(error).toMatch(new RegExp(`^The worker's result of ${Buffer.byteLength(body)} bytes is not JSON: .+\\.$`));
 	});
 
 	it("a chunk that is not JSON fails the job, and the result that follows is dropped", async () => {

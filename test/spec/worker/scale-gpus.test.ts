@@ -7,10 +7,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { MIN_STAY_MS } from "../../../src/core/workers/gpu-allocation.ts";
 import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
-import { manualClock } from "../../support/manual-clock.ts";
-import type { ManualClock } from "../../support/manual-clock.ts";
-import { call, folder, startService } from "../../support/service.ts";
-import type { Folder, TestService } from "../../support/service.ts";
+import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
+import { call, folder, type Folder, startService, type TestService } from "../../support/service.ts";
 import { endWith, submitted } from "../hand-worker.ts";
 
 let clock: ManualClock;
@@ -22,11 +20,7 @@ const notes = (): string => join(place.path, "gpus");
 
 /** Workers that note their id and what GPUs they see, and need so many. */
 function needing(gpusPerWorker: number, rest: object = {}): object {
-	const command = [
-		"sh",
-		"-c",
-		'echo "$RUNPOD_POD_ID ${CUDA_VISIBLE_DEVICES-all}" >> "$NOTES"; exec sleep 300',
-	];
+	const command = ["sh", "-c", 'echo "$RUNPOD_POD_ID ${CUDA_VISIBLE_DEVICES-all}" >> "$NOTES"; exec sleep 300'];
 	return {
 		launcher: { type: "process", command },
 		env: { NOTES: notes() },
@@ -39,10 +33,7 @@ function needing(gpusPerWorker: number, rest: object = {}): object {
 	};
 }
 
-async function serve(
-	endpoints: Record<string, object>,
-	settings: object = { gpus: 2 },
-): Promise<void> {
+async function serve(endpoints: Record<string, object>, settings: object = { gpus: 2 }): Promise<void> {
 	service = await startService({ endpoints, settings: { ...settings }, clock, in: place });
 	ended = [];
 	service.events.on("worker.exited", ({ worker }) => ended.push(worker));
@@ -77,11 +68,7 @@ function seen({ id }: Worker): string | undefined {
 
 /** Time passes until the endpoint has so many workers whose processes run. */
 async function running(endpoint: string, workers: number): Promise<Worker[]> {
-	while (
-		of(endpoint).length !== workers ||
-		of(endpoint).some((worker) => seen(worker) === undefined)
-	)
-		await pass(50);
+	while (of(endpoint).length !== workers || of(endpoint).some((worker) => seen(worker) === undefined)) await pass(50);
 	return of(endpoint);
 }
 
@@ -120,9 +107,7 @@ describe("gpus and gpusPerWorker", () => {
 	it("D27: where the service shares out none, workers see what the service sees", async () => {
 		await serve({ none: needing(0) }, {});
 		await submitted(service, "none");
-		expect((await running("none", 1)).map(seen)).toEqual([
-			process.env["CUDA_VISIBLE_DEVICES"] ?? "all",
-		]);
+		expect((await running("none", 1)).map(seen)).toEqual([process.env["CUDA_VISIBLE_DEVICES"] ?? "all"]);
 	});
 
 	it("D29: while all are taken by working ones the job waits and its reason names them", async () => {
@@ -142,9 +127,7 @@ describe("gpus and gpusPerWorker", () => {
 		expect(of("late")).toEqual([]);
 		expect(await reason("late", id)).toEqual({
 			code: "no_gpu_free",
-			message: expect.stringMatching(
-				new RegExp(`needs 1 of the 2 GPUs.*${worker!.id} \\(0, 1\\).*\\.$`),
-			),
+			message: expect.stringMatching(new RegExp(`needs 1 of the 2 GPUs.*${worker!.id} \\(0, 1\\).*\\.$`)),
 		});
 	});
 

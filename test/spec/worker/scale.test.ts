@@ -4,8 +4,7 @@
  * clock of its own.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bench } from "../../support/sdk-worker-bench.ts";
-import type { Bench } from "../../support/sdk-worker-bench.ts";
+import { bench, type Bench } from "../../support/sdk-worker-bench.ts";
 import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
 
 const LAUNCHED = { launcher: { type: "process", command: ["sleep", "300"] }, stopGraceMs: 0 };
@@ -204,9 +203,7 @@ describe("a worker that never calls", () => {
 			worker: worker!.id,
 			signal: "SIGKILL",
 		});
-		expect(b.of("worker.failed")).toMatchObject([
-			{ reason: expect.stringContaining("initTimeoutMs"), retryMs: 1000 },
-		]);
+		expect(b.of("worker.failed")).toMatchObject([{ reason: expect.stringContaining("initTimeoutMs"), retryMs: 1000 }]);
 		expect(await reason(id)).toMatchObject({
 			code: "workers_crashing",
 			message: expect.stringContaining("within 5000 ms"),
@@ -230,9 +227,7 @@ describe("a sick worker", () => {
 		await ping(worker!, { unhealthy: "disk: full" });
 		await b.pass(500);
 		expect(await soon(exited)).toMatchObject({ worker: worker!.id });
-		expect(b.of("worker.failed")).toMatchObject([
-			{ reason: expect.stringContaining("disk: full"), retryMs: 1000 },
-		]);
+		expect(b.of("worker.failed")).toMatchObject([{ reason: expect.stringContaining("disk: full"), retryMs: 1000 }]);
 		await b.pass(2000);
 		expect((await counted(1))[0]!.id).not.toBe(worker!.id);
 	});

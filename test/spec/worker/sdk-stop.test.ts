@@ -7,8 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { SdkProtocol } from "../../support/sdk-protocol.ts";
 import type { SdkWorker } from "../../support/sdk-worker.ts";
-import { bench } from "../../support/sdk-worker-bench.ts";
-import type { Bench } from "../../support/sdk-worker-bench.ts";
+import { bench, type Bench } from "../../support/sdk-worker-bench.ts";
 import { untilTrue } from "../../support/until.ts";
 
 let b: Bench;
@@ -18,8 +17,7 @@ beforeAll(async () => {
 beforeEach(() => b.fresh());
 afterAll(() => b?.end());
 
-const runsync = async (input: object = {}): Promise<any> =>
-	(await b.call(`runsync`, { body: { input } })).json;
+const runsync = async (input: object = {}): Promise<any> => (await b.call(`runsync`, { body: { input } })).json;
 const posts = ({ protocol }: SdkWorker): { path: string; body: unknown }[] =>
 	protocol.sent
 		.filter(({ method }) => method === "POST")
@@ -106,8 +104,7 @@ describe("B.8: SIGTERM", () => {
 			await b.held(worker, (signal) => worker.stop({ signal })),
 		];
 		await advanceUntil(b.clock, () => b.of("worker.stopping").length > 0, 5);
-		for (const { answer } of polls)
-			expect(await answer).toEqual({ status: 204, type: "", text: "" });
+		for (const { answer } of polls) expect(await answer).toEqual({ status: 204, type: "", text: "" });
 		const next = await b.submit();
 		expect(await b.status(next)).toMatchObject({ status: "IN_QUEUE" });
 		const alive = (): boolean => process.kill(Number(env["PID"]), 0);
@@ -121,9 +118,7 @@ describe("B.8: SIGTERM", () => {
 	it("refresh_worker in its configuration: the result counts, the worker takes nothing more", async () => {
 		const sdk = await b.sdk({ handler: () => 1, refresh: true });
 		expect(await runsync()).toMatchObject({ status: "COMPLETED", output: 1 });
-		expect(posts(sdk)).toEqual([
-			{ path: "job-done?gpu=none&isStream=false", body: { output: 1, stopPod: true } },
-		]);
+		expect(posts(sdk)).toEqual([{ path: "job-done?gpu=none&isStream=false", body: { output: 1, stopPod: true } }]);
 		let ended = false;
 		void sdk.ended.then(() => (ended = true));
 		await advanceUntil(b.clock, () => ended, 1000);

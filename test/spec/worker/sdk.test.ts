@@ -6,10 +6,8 @@ import { advanceUntil } from "../../support/manual-clock.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/clock.ts";
 import { sdkFront } from "../../support/sdk-front.ts";
-import type { SdkHandler, SdkWorker } from "../../support/sdk-worker.ts";
-import { sdkWorker } from "../../support/sdk-worker.ts";
-import { bench, movedEnv } from "../../support/sdk-worker-bench.ts";
-import type { Bench } from "../../support/sdk-worker-bench.ts";
+import { type SdkHandler, type SdkWorker, sdkWorker } from "../../support/sdk-worker.ts";
+import { bench, type Bench, movedEnv } from "../../support/sdk-worker-bench.ts";
 import { untilTrue } from "../../support/until.ts";
 
 let b: Bench;
@@ -19,8 +17,7 @@ beforeAll(async () => {
 beforeEach(() => b.fresh());
 afterAll(() => b?.end());
 
-const runsync = async (input: object = {}): Promise<any> =>
-	(await b.call(`runsync`, { body: { input } })).json;
+const runsync = async (input: object = {}): Promise<any> => (await b.call(`runsync`, { body: { input } })).json;
 const posts = ({ protocol }: SdkWorker): { path: string; body: unknown }[] =>
 	protocol.sent
 		.filter(({ method }) => method === "POST")
@@ -33,21 +30,17 @@ describe("B.2: the fake speaks as the traces do", () => {
 	it("takes, posts and pings with the SDK's addresses and headers", async () => {
 		const sdk = await b.sdk({ handler: ({ input }) => ({ echo: input }), pingEveryMs: 0 });
 		const { id } = await runsync({ prompt: "hé" });
-		await untilTrue(
-			() => sdk.protocol.sent.filter(({ path }) => path.includes("job-take")).length >= 2,
-		);
+		await untilTrue(() => sdk.protocol.sent.filter(({ path }) => path.includes("job-take")).length >= 2);
 		const token = sdk.protocol.env["RUNPOD_AI_API_KEY"];
 		const take = sdk.protocol.sent.find(
-			({ path }) =>
-				path === `/worker/${b.ep}/job-take/${sdk.protocol.id}?gpu=none&job_in_progress=0`,
+			({ path }) => path === `/worker/${b.ep}/job-take/${sdk.protocol.id}?gpu=none&job_in_progress=0`,
 		);
 		expect(take).toMatchObject({
 			method: "GET",
 			headers: { Authorization: token, "Content-Type": "application/json" },
 		});
 		const done = sdk.protocol.sent.find(
-			({ path }) =>
-				path === `/worker/${b.ep}/job-done/${sdk.protocol.id}/${id}?gpu=none&isStream=false`,
+			({ path }) => path === `/worker/${b.ep}/job-done/${sdk.protocol.id}/${id}?gpu=none&isStream=false`,
 		);
 		expect(done).toMatchObject({
 			method: "POST",
@@ -58,14 +51,12 @@ describe("B.2: the fake speaks as the traces do", () => {
 				"X-Request-ID": id,
 			},
 		});
-		expect(
-			sdk.protocol.sent.findLast(({ path }) => path.includes("job-take"))!.headers,
-		).toMatchObject({ "X-Request-ID": id });
-		expect(
-			sdk.protocol.sent.some(
-				({ path }) => path === `/worker/${b.ep}/job-stop/${sdk.protocol.id}?gpu=none`,
-			),
-		).toBe(true);
+		expect(sdk.protocol.sent.findLast(({ path }) => path.includes("job-take"))!.headers).toMatchObject({
+			"X-Request-ID": id,
+		});
+		expect(sdk.protocol.sent.some(({ path }) => path === `/worker/${b.ep}/job-stop/${sdk.protocol.id}?gpu=none`)).toBe(
+			true,
+		);
 		await sdk.protocol.ping(["b-2", "b-1"]);
 		expect(sdk.protocol.sent.at(-1)).toMatchObject({
 			path: `/worker/${b.ep}/ping/${sdk.protocol.id}?gpu=none&job_id=b-2%2Cb-1&runpod_version=1.12.0`,
@@ -83,10 +74,7 @@ describe("B.2: the fake speaks as the traces do", () => {
 				if (next === "cut") return void req.socket.destroy();
 				return void res.writeHead(next).end();
 			}
-			if (jobs-- > 1)
-				res
-					.writeHead(200, { "content-type": "application/json" })
-					.end(`{"id":"j-${jobs}","input":{}}`);
+			if (jobs-- > 1) res.writeHead(200, { "content-type": "application/json" }).end(`{"id":"j-${jobs}","input":{}}`);
 		});
 		const slept: number[] = [];
 		const env = movedEnv((await b.worker()).env, front.url);
@@ -118,11 +106,7 @@ describe("B.5: what handlers lead to", () => {
 	const raise = (message: string): never => {
 		throw new TypeError(message);
 	};
-	const CASES: [
-		string,
-		SdkHandler,
-		{ chunks?: unknown[]; status: string; output?: unknown; error?: unknown },
-	][] = [
+	const CASES: [string, SdkHandler, { chunks?: unknown[]; status: string; output?: unknown; error?: unknown }][] = [
 		["returns a string", () => "text", { status: "COMPLETED", output: "text" }],
 		["returns a number", () => 0, { status: "COMPLETED", output: 0 }],
 		["returns a boolean", () => false, { status: "COMPLETED", output: false }],
@@ -144,11 +128,7 @@ describe("B.5: what handlers lead to", () => {
 			() => ({ error: "bad", detail: 7 }),
 			{ status: "FAILED", output: { detail: 7 }, error: "bad" },
 		],
-		[
-			"returns an error object",
-			() => ({ error: { code: 3 } }),
-			{ status: "FAILED", error: '{"code":3}' },
-		],
+		["returns an error object", () => ({ error: { code: 3 } }), { status: "FAILED", error: '{"code":3}' }],
 		[
 			"returns a falsy error, which the SDK drops",
 			() => ({ error: "", x: 1 }),
@@ -164,17 +144,9 @@ describe("B.5: what handlers lead to", () => {
 			() => raise("no such model"),
 			{ status: "FAILED", error: expect.stringContaining('"error_message":"no such model"') },
 		],
-		[
-			"returns NaN",
-			() => ({ loss: Number.NaN }),
-			{ status: "FAILED", error: expect.stringContaining("is not JSON") },
-		],
+		["returns NaN", () => ({ loss: Number.NaN }), { status: "FAILED", error: expect.stringContaining("is not JSON") }],
 		["is a generator", words, { chunks: ["a", "b"], status: "COMPLETED", output: [] }],
-		[
-			"is a generator that yields nothing",
-			async function* () {},
-			{ chunks: [], status: "COMPLETED", output: [] },
-		],
+		["is a generator that yields nothing", async function* () {}, { chunks: [], status: "COMPLETED", output: [] }],
 		[
 			"is a generator that raises half way",
 			async function* () {
@@ -249,9 +221,7 @@ describe("B.5: what handlers lead to", () => {
 		});
 		const { id } = await runsync();
 		await untilTrue(
-			() =>
-				sdk.protocol.sent.filter(({ method }) => method === "POST").length === 4 &&
-				sdk.held().length === 0,
+			() => sdk.protocol.sent.filter(({ method }) => method === "POST").length === 4 && sdk.held().length === 0,
 		);
 		await b.service.engine.ready();
 		expect(await b.status(id)).toMatchObject({ status: "COMPLETED", output: "done" });
@@ -315,9 +285,7 @@ describe("B.4: concurrency", () => {
 		expect(sdk.began).toEqual(ids);
 		const fourth = await b.submit();
 		await untilTrue(() => sdk.began.length === 4);
-		const takes = sdk.protocol.sent
-			.map(({ path }) => path)
-			.filter((path) => path.includes("job-take"));
+		const takes = sdk.protocol.sent.map(({ path }) => path).filter((path) => path.includes("job-take"));
 		expect(takes.map((path) => path.replace(/.*(job-take[-a-z]*)\/[^?]*/, "$1"))).toEqual([
 			"job-take-batch?gpu=none&batch_size=4&job_in_progress=0",
 			"job-take?gpu=none&job_in_progress=1",
@@ -342,8 +310,6 @@ describe("B.4: concurrency", () => {
 		});
 		await untilTrue(() => sdk.began.length === 2);
 		expect(sdk.began).toEqual(ids);
-		expect(
-			sdk.protocol.sent.some(({ path }) => path.includes("batch") || path.includes("job-stop")),
-		).toBe(false);
+		expect(sdk.protocol.sent.some(({ path }) => path.includes("batch") || path.includes("job-stop"))).toBe(false);
 	});
 });

@@ -3,8 +3,7 @@
  * known afterwards (D15, D18, D26; protocol B.8).
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { bench, stopsOf } from "../../support/sdk-worker-bench.ts";
-import type { Bench } from "../../support/sdk-worker-bench.ts";
+import { bench, type Bench, stopsOf } from "../../support/sdk-worker-bench.ts";
 import type { SdkProtocol } from "../../support/sdk-protocol.ts";
 import { untilTrue } from "../../support/until.ts";
 
@@ -18,8 +17,7 @@ beforeAll(async () => {
 beforeEach(() => b.fresh());
 afterAll(() => b?.end());
 
-const cancel = async (id: string): Promise<any> =>
-	(await b.call(`cancel/${id}`, { method: "POST" })).json;
+const cancel = async (id: string): Promise<any> => (await b.call(`cancel/${id}`, { method: "POST" })).json;
 
 /** A job in the hands of a worker. */
 async function running(worker: SdkProtocol, body: object = { input: {} }): Promise<string> {
@@ -84,8 +82,7 @@ describe("D18: cancel of a running job", () => {
 		["its late report", (worker: SdkProtocol, id: string) => worker.done(id, { output: 1 })],
 		[
 			"a take with job_in_progress=0",
-			async (worker: SdkProtocol) =>
-				(await b.held(worker, (signal) => worker.take({ signal }))).hangUp(),
+			async (worker: SdkProtocol) => (await b.held(worker, (signal) => worker.take({ signal }))).hangUp(),
 		],
 	])("ends with %s", async (_, word) => {
 		const worker = await b.worker();
@@ -201,9 +198,7 @@ describe("B.8: SDK workers that get a stop", () => {
 			handler: ({ input }, { cancelled }) =>
 				input.quick
 					? "quick"
-					: new Promise((resolve) =>
-							cancelled.addEventListener("abort", () => resolve("swallowed")),
-						),
+					: new Promise((resolve) => cancelled.addEventListener("abort", () => resolve("swallowed"))),
 		});
 		const id = await b.submit();
 		await untilTrue(() => sdk.began.includes(id));
@@ -213,9 +208,7 @@ describe("B.8: SDK workers that get a stop", () => {
 		const settled = b.next("job.settled");
 		const next = await b.submit({ input: { quick: true } });
 		expect(await b.reached(settled)).toMatchObject({ id: next, state: "COMPLETED" });
-		expect(
-			sdk.protocol.sent.filter(({ path }) => path.includes(`job-done/${sdk.protocol.id}/${id}`)),
-		).toEqual([]);
+		expect(sdk.protocol.sent.filter(({ path }) => path.includes(`job-done/${sdk.protocol.id}/${id}`))).toEqual([]);
 		expect(await b.status(id)).toMatchObject({ status: "CANCELLED" });
 	});
 

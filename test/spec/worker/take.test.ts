@@ -4,8 +4,7 @@
  */
 import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { bench, idsOf, submit } from "../../support/sdk-worker-bench.ts";
-import type { Bench } from "../../support/sdk-worker-bench.ts";
+import { bench, type Bench, idsOf, submit } from "../../support/sdk-worker-bench.ts";
 import { call } from "../../support/service.ts";
 import { untilTrue } from "../../support/until.ts";
 
@@ -78,32 +77,29 @@ describe("B.3: job-take", () => {
 		"?batch_size=x&batch_size=3",
 		"?batch_size=1e9&x=%00",
 		"?gpu=a%26b&gpu=c",
-	])(
-		"row 400: a poll with the query '%s' is refused on no channel, and gets what waits",
-		async (queryText) => {
-			const worker = await b.worker();
-			const ask = async (operation: string): Promise<{ status: number; text: string }> =>
-				await call(b.url, `/worker/${b.ep}/${operation}/${worker.id}${queryText}`, {
-					key: null,
-					headers: { authorization: worker.env["RUNPOD_AI_API_KEY"]! },
-				});
-			for (const operation of ["job-take", "job-take-batch"]) {
-				const id = await b.submit();
-				const { status, text } = await ask(operation);
-				expect({ status, jobs: [JSON.parse(text)].flat() }).toEqual({
-					status: 200,
-					jobs: [{ id, input: {} }],
-				});
-				await b.call(`cancel/${id}`, { method: "POST" });
-				const stop = await ask("job-stop");
-				expect({ status: stop.status, text: stop.text }).toEqual({
-					status: 200,
-					text: JSON.stringify({ jobsToStop: [id] }),
-				});
-				await worker.done(id, {});
-			}
-		},
-	);
+	])("row 400: a poll with the query '%s' is refused on no channel, and gets what waits", async (queryText) => {
+		const worker = await b.worker();
+		const ask = async (operation: string): Promise<{ status: number; text: string }> =>
+			await call(b.url, `/worker/${b.ep}/${operation}/${worker.id}${queryText}`, {
+				key: null,
+				headers: { authorization: worker.env["RUNPOD_AI_API_KEY"]! },
+			});
+		for (const operation of ["job-take", "job-take-batch"]) {
+			const id = await b.submit();
+			const { status, text } = await ask(operation);
+			expect({ status, jobs: [JSON.parse(text)].flat() }).toEqual({
+				status: 200,
+				jobs: [{ id, input: {} }],
+			});
+			await b.call(`cancel/${id}`, { method: "POST" });
+			const stop = await ask("job-stop");
+			expect({ status: stop.status, text: stop.text }).toEqual({
+				status: 200,
+				text: JSON.stringify({ jobsToStop: [id] }),
+			});
+			await worker.done(id, {});
+		}
+	});
 
 	it("D26: an empty poll is held 50 s and then 204, on job-take, job-take-batch and job-stop alike", async () => {
 		const worker = await b.worker();
@@ -160,10 +156,7 @@ describe("B.3: job-take", () => {
 			await b.held(second, (signal) => second.take({ signal })),
 		];
 		const ids = [await b.submit(), await b.submit()];
-		expect([idsOf(await polls[0]!.answer), idsOf(await polls[1]!.answer)]).toEqual([
-			[ids[0]],
-			[ids[1]],
-		]);
+		expect([idsOf(await polls[0]!.answer), idsOf(await polls[1]!.answer)]).toEqual([[ids[0]], [ids[1]]]);
 	});
 
 	it("a worker gets jobs of its own endpoint only", async () => {
@@ -180,8 +173,7 @@ describe("B.3: job-take", () => {
 describe("B.4: batches and order", () => {
 	const jobs = async (count: number, policy?: object): Promise<string[]> => {
 		const ids: string[] = [];
-		for (let n = 0; n < count; n += 1)
-			ids.push(await b.submit({ input: { n }, ...(policy ? { policy } : {}) }));
+		for (let n = 0; n < count; n += 1) ids.push(await b.submit({ input: { n }, ...(policy ? { policy } : {}) }));
 		return ids;
 	};
 

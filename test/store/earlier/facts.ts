@@ -21,16 +21,7 @@ export interface Facts {
 	/** Of `/health`. */
 	counts: object;
 	jobs: Record<
-		| "completed"
-		| "large"
-		| "failed"
-		| "streamed"
-		| "hooked"
-		| "running"
-		| "cancelled"
-		| "low"
-		| "waiting"
-		| "repeated",
+		"completed" | "large" | "failed" | "streamed" | "hooked" | "running" | "cancelled" | "low" | "waiting" | "repeated",
 		string
 	>;
 }

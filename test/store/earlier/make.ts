@@ -17,12 +17,12 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { sdkProtocol } from "../../support/sdk-protocol.ts";
-import { KEY, SECRET } from "./facts.ts";
-import type { Dialect, Facts } from "./facts.ts";
+import { type Dialect, type Facts, KEY, SECRET } from "./facts.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
-const [dialect, version = fileURLToPath(new URL("../../..", import.meta.url)), commit = head()] =
-	process.argv.slice(2) as [Dialect, string?, string?];
+const [dialect, version = fileURLToPath(new URL("../../..", import.meta.url)), commit = head()] = process.argv.slice(
+	2,
+) as [Dialect, string?, string?];
 const number = readdirSync(join(version, `src/store/${dialect}/migrations`)).length;
 const place = mkdtempSync(join(tmpdir(), "sluice-earlier-"));
 const database = join(place, "sluice.db");

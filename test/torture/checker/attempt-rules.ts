@@ -1,9 +1,7 @@
 /** Rules of a job's runs: what a worker gets, what its report does, one run at a time (D16, D17). */
 import type { ReportOp, Seen } from "../history.ts";
-import { isEnd, over } from "./job-history.ts";
-import type { Attempt, JobHistory } from "./job-history.ts";
-import { found } from "./job-rules.ts";
-import type { Found, JobRule } from "./job-rules.ts";
+import { type Attempt, isEnd, type JobHistory, over } from "./job-history.ts";
+import { found, type Found, type JobRule } from "./job-rules.ts";
 
 /** Of a job that failed because its runs were lost. */
 const LOST = /was lost 3 times/;
@@ -60,8 +58,7 @@ const outputOfOneAttempt: JobRule = (job) => {
 			return [found("output-of-one-attempt", "no run reported this output", ...job.reports, line)];
 		if (seen.state !== "FAILED" || reported) continue;
 		const lost = LOST.test(seen.error ?? "") && mayBeLost(job);
-		if (!lost)
-			return [found("output-of-one-attempt", "no run reported this failure", ...job.reports, line)];
+		if (!lost) return [found("output-of-one-attempt", "no run reported this failure", ...job.reports, line)];
 	}
 	return [];
 };
@@ -122,9 +119,7 @@ function isEnded(job: JobHistory, attempt: Attempt, report: ReportOp): Found | u
 const cancelHolds: JobRule = (job) => {
 	for (const each of job.cancels) {
 		if (each.state !== "CANCELLED") continue;
-		const other = job
-			.observations()
-			.find(({ seen, from }) => from > over(each) && seen.state !== "CANCELLED");
+		const other = job.observations().find(({ seen, from }) => from > over(each) && seen.state !== "CANCELLED");
 		if (other) return [found("cancel", "a cancelled job has another state", each, other.line)];
 	}
 	return [];

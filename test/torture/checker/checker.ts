@@ -2,20 +2,19 @@
  * Reads a history, operation by operation in the order of the answers, and holds each job against
  * the rules when the harness closes it. Linear in the history; memory for open jobs only.
  */
-import { PARTITION } from "../history.ts";
-import type {
-	EndpointTerms,
-	FaultOp,
-	JobBoundOp,
-	Op,
-	PingOp,
-	SubmitOp,
-	TakeOp,
+import {
+	type EndpointTerms,
+	type FaultOp,
+	type JobBoundOp,
+	type Op,
+	PARTITION,
+	type PingOp,
+	type SubmitOp,
+	type TakeOp,
 } from "../history.ts";
 import { ATTEMPT_RULES } from "./attempt-rules.ts";
 import { EndpointHistory, RequestHistory, dropOld } from "./endpoint-rules.ts";
-import { JobHistory } from "./job-history.ts";
-import type { Violation } from "./job-history.ts";
+import { JobHistory, type Violation } from "./job-history.ts";
 import { JOB_RULES } from "./job-rules.ts";
 import { STREAM_RULES } from "./stream-rules.ts";
 
@@ -113,8 +112,7 @@ export function checker(): Checker {
 	/** Requests without an answer that may have made the job. */
 	function addUnanswered(job: JobHistory): void {
 		for (const n of job.numbers)
-			for (const submitted of requests.get(n)?.submits ?? [])
-				if (submitted.job === undefined) job.add(submitted);
+			for (const submitted of requests.get(n)?.submits ?? []) if (submitted.job === undefined) job.add(submitted);
 	}
 
 	function close(job: JobHistory): void {
@@ -172,8 +170,7 @@ export function checker(): Checker {
 		},
 		forget(before) {
 			for (const [n, { lines, jobs: made }] of requests)
-				if ([...made].every(isClosed) && lines.every((op) => "to" in op && op.to < before))
-					requests.delete(n);
+				if ([...made].every(isClosed) && lines.every((op) => "to" in op && op.to < before)) requests.delete(n);
 			for (const endpoint of endpoints.values()) endpoint.forget(before, faults);
 			dropOld(faults, before);
 		},

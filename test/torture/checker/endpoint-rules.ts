@@ -1,14 +1,5 @@
 /** Rules of an endpoint as a whole: queue limit, workers, purges, counts, one job per request. */
-import type {
-	EndpointTerms,
-	FaultOp,
-	HealthOp,
-	LaunchedOp,
-	Op,
-	PurgeOp,
-	SubmitOp,
-	TakeOp,
-} from "../history.ts";
+import type { EndpointTerms, FaultOp, HealthOp, LaunchedOp, Op, PurgeOp, SubmitOp, TakeOp } from "../history.ts";
 import type { JobHistory, Violation } from "./job-history.ts";
 
 /** Ends that were certainly, or perhaps, counted (D13). */
@@ -69,8 +60,7 @@ export class EndpointHistory {
 	leaves(id: string, from: number): void {
 		const entry = this.waiting.get(id);
 		if (entry) entry.left = Math.min(entry.left, from);
-		else if (this.terms.queue)
-			this.leftBefore.set(id, Math.min(from, this.leftBefore.get(id) ?? Infinity));
+		else if (this.terms.queue) this.leftBefore.set(id, Math.min(from, this.leftBefore.get(id) ?? Infinity));
 	}
 
 	purge(op: PurgeOp): void {
@@ -114,8 +104,7 @@ export class EndpointHistory {
 		const wrong = [
 			inQueue > 0 && `${inQueue} jobs wait`,
 			inProgress > 0 && `${inProgress} jobs run`,
-			isOutside(completed, this.completed, 0) &&
-				`completed ${completed}, seen ${show(this.completed)}`,
+			isOutside(completed, this.completed, 0) && `completed ${completed}, seen ${show(this.completed)}`,
 			isOutside(failed, this.failed, slack) && `failed ${failed}, seen ${show(this.failed)}`,
 			isOutside(retried, this.retried, slack) && `retried ${retried}, seen ${show(this.retried)}`,
 		].filter((each) => each !== false);

@@ -44,13 +44,11 @@ it("keeps open jobs and the requests that made them", () => {
 it("finds a queue above its limit before, across and after the moment, each once", () => {
 	const later = (count: number) => {
 		const made = history();
-		for (let n = 0; n < count; n += 1)
-			made.submit({ n: 10 + n, job: `later${n}`, at: LATER + n * 20 });
+		for (let n = 0; n < count; n += 1) made.submit({ n: 10 + n, job: `later${n}`, at: LATER + n * 20 });
 		return made;
 	};
 	const left = history();
-	for (let n = 0; n < 3; n += 1)
-		left.add("cancel", { job: `j${n}`, state: "CANCELLED", at: 500 + n * 20 });
+	for (let n = 0; n < 3; n += 1) left.add("cancel", { job: `j${n}`, state: "CANCELLED", at: 500 + n * 20 });
 	expect(rulesOf(queued(5)).filter((rule) => rule === "queue-limit")).toHaveLength(1);
 	expect(rulesOf(queued(3), later(2))).toContain("queue-limit");
 	expect(rulesOf(queued(3), left, later(5))).toContain("queue-limit");

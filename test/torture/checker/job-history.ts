@@ -2,8 +2,7 @@
  * All operations on one job, and what follows from their times alone. An operation takes effect
  * between its request and its answer; one without an answer also a little later, or never.
  */
-import { isFinal } from "../../../src/core/job-states.ts";
-import type { JobState } from "../../../src/core/job-states.ts";
+import { isFinal, type JobState } from "../../../src/core/job-states.ts";
 import type {
 	CancelOp,
 	ChunkOp,
@@ -141,9 +140,7 @@ export class JobHistory {
 
 	/** Retries that were accepted, or may have been. */
 	restarts(): RetryOp[] {
-		return this.retries
-			.filter(({ result }) => result !== "fail")
-			.toSorted((a, b) => a.from - b.from);
+		return this.retries.filter(({ result }) => result !== "fail").toSorted((a, b) => a.from - b.from);
 	}
 
 	/** How many restarts lie before a span of time; undefined when one may lie in it. */
@@ -162,9 +159,7 @@ export class JobHistory {
 	/** Purges that may have removed the job. */
 	purges(): PurgeOp[] {
 		const created = this.createdFrom();
-		return this.surroundings.purges.filter(
-			(purge) => purge.result !== "fail" && over(purge) > created,
-		);
+		return this.surroundings.purges.filter((purge) => purge.result !== "fail" && over(purge) > created);
 	}
 
 	faultsIn({ from, to }: { from: number; to: number }): FaultOp[] {
@@ -177,11 +172,8 @@ export class JobHistory {
 		for (const line of [...this.submits, ...this.reads, ...this.events])
 			if (line.seen) found.push({ line, from: line.from, to: line.to, seen: line.seen });
 		for (const line of this.cancels)
-			if (line.state)
-				found.push({ line, from: line.from, to: line.to, seen: { state: line.state } });
-		return found
-			.map((each) => ({ ...each, epoch: this.epochAt(each) }))
-			.toSorted((a, b) => a.from - b.from);
+			if (line.state) found.push({ line, from: line.from, to: line.to, seen: { state: line.state } });
+		return found.map((each) => ({ ...each, epoch: this.epochAt(each) })).toSorted((a, b) => a.from - b.from);
 	}
 
 	/** The end after the last restart. */
@@ -235,12 +227,8 @@ export class JobHistory {
 		const ends = [...this.reports, ...this.cancels, ...this.drops].map(({ from }) => from);
 		// Answers to takes were lost, perhaps all of them: it may have failed as lost.
 		if (ends.length === 0)
-			for (const { from } of this.faultsIn({ from: created, to: Infinity }))
-				ends.push(Math.max(from, created));
-		return Math.min(
-			...ends.filter((from) => from >= created),
-			created + Math.min(ttlMs, timeoutMs),
-		);
+			for (const { from } of this.faultsIn({ from: created, to: Infinity })) ends.push(Math.max(from, created));
+		return Math.min(...ends.filter((from) => from >= created), created + Math.min(ttlMs, timeoutMs));
 	}
 
 	/** Why the job may be missing in an answer; undefined: it must exist. */

@@ -1,7 +1,6 @@
 /** Rules of a job that hold whatever its worker does: it exists, it ends once, retry, deadlines. */
 import type { Op, RetryOp, Seen } from "../history.ts";
-import { CLOCK_MS, isEnd, over } from "./job-history.ts";
-import type { JobHistory, Observation, Violation } from "./job-history.ts";
+import { CLOCK_MS, isEnd, type JobHistory, type Observation, over, type Violation } from "./job-history.ts";
 
 /** How late a deadline may show after a pause that the clock of jobs leaves out, ms (D16 Clock). */
 const PAUSE_MS = 15_000;
@@ -44,9 +43,7 @@ export const finalOnce: JobRule = (job) => {
 		const before = first.get(each.epoch);
 		if (!isEnd(each.seen)) {
 			if (before && before.to < each.from)
-				violations.push(
-					found("final-once", "a job that had ended has not", before.line, each.line),
-				);
+				violations.push(found("final-once", "a job that had ended has not", before.line, each.line));
 			continue;
 		}
 		if (!before || each.to < before.to) first.set(each.epoch, each);
@@ -74,9 +71,7 @@ export const retry: JobRule = (job) =>
 		const allowed = state.seen.state === "FAILED" || state.seen.state === "TIMED_OUT";
 		if (allowed === (each.result === "ok")) return [];
 		const what = allowed ? "refused for" : "accepted for";
-		return [
-			found("retry", `retry was ${what} a job that is ${state.seen.state}`, state.line, each),
-		];
+		return [found("retry", `retry was ${what} a job that is ${state.seen.state}`, state.line, each)];
 	});
 
 /** The final state that a job certainly has when a retry is sent. */
@@ -84,9 +79,7 @@ function stateBefore(job: JobHistory, q: RetryOp): Observation | undefined {
 	const others = job.restarts().filter((each) => each !== q);
 	if (others.some((each) => each.from < q.to && over(each) > q.from)) return undefined;
 	const epoch = others.filter((each) => over(each) <= q.from).length;
-	return job
-		.observations()
-		.find((each) => isEnd(each.seen) && each.to < q.from && each.epoch === epoch);
+	return job.observations().find((each) => isEnd(each.seen) && each.to < q.from && each.epoch === epoch);
 }
 
 /** A cancelled job was cancelled; one that `/cancel` answers as CANCELLED is (spec 3, D10). */
@@ -108,13 +101,8 @@ export const deadlines: JobRule = (job) => {
 		const began = Math.max(created, epoch === undefined ? 0 : job.restartedFrom(epoch));
 		if (seen.state === "TIMED_OUT" && seen.error !== undefined) {
 			const lapsed = /ttl/.test(seen.error);
-			const [limit, time] = lapsed
-				? [submit.ttlMs, seen.delayTime]
-				: [submit.timeoutMs, seen.executionTime];
-			if (time !== limit)
-				violations.push(
-					found("deadlines", `timed out after ${time} ms, not ${limit}`, submit, line),
-				);
+			const [limit, time] = lapsed ? [submit.ttlMs, seen.delayTime] : [submit.timeoutMs, seen.executionTime];
+			if (time !== limit) violations.push(found("deadlines", `timed out after ${time} ms, not ${limit}`, submit, line));
 			if (to < began + limit - CLOCK_MS)
 				violations.push(found("deadlines", `timed out before ${limit} ms`, submit, restart, line));
 		}
@@ -138,8 +126,7 @@ export const webhooks: JobRule = (job) => {
 		if (!wanted) return [found("webhook-per-end", "a webhook that was not requested", each)];
 		if (before && JSON.stringify(before) !== JSON.stringify(each.seen))
 			return [found("webhook-per-end", "attempts of one delivery differ", ...job.webhooks)];
-		if (!isEnd(each.seen))
-			return [found("webhook-per-end", "a webhook of a job that has not ended", each)];
+		if (!isEnd(each.seen)) return [found("webhook-per-end", "a webhook of a job that has not ended", each)];
 		bodies.set(each.delivery, each.seen);
 	}
 	if (!wanted || !job.acknowledged()) return [];
@@ -153,17 +140,7 @@ export const webhooks: JobRule = (job) => {
 		return [found("webhook-per-end", what, ...job.submits, ...job.webhooks)];
 	}
 	if (!final || [...bodies.values()].some((seen) => sameEnd(seen, final.seen))) return [];
-	return [
-		found("webhook-per-end", "no delivery says the final state", final.line, ...job.webhooks),
-	];
+	return [found("webhook-per-end", "no delivery says the final state", final.line, ...job.webhooks)];
 };
 
-export const JOB_RULES: readonly JobRule[] = [
-	exists,
-	ends,
-	finalOnce,
-	retry,
-	cancel,
-	deadlines,
-	webhooks,
-];
+export const JOB_RULES: readonly JobRule[] = [exists, ends, finalOnce, retry, cancel, deadlines, webhooks];

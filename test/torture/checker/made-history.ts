@@ -33,8 +33,7 @@ export function history() {
 	const self = {
 		ops,
 		add,
-		endpoint: (members: Partial<Made["endpoint"]> = {}) =>
-			add("endpoint", { id: "e", ...TERMS, ...members }),
+		endpoint: (members: Partial<Made["endpoint"]> = {}) => add("endpoint", { id: "e", ...TERMS, ...members }),
 		submit: (members: Partial<Made["submit"]> & { at?: number } = {}) =>
 			add("submit", {
 				operation: "run",
@@ -74,11 +73,9 @@ export function rulesOf({ ops }: { ops: readonly Op[] }): string[] {
 export const begun = () => history().endpoint().submit().take();
 export const ended = () => begun().report().read(ENDED);
 export const chunk = (text: string) => ({ by: "w1", take: 1, text });
-export const streamed = () =>
-	begun().add("chunk", chunk("a")).add("chunk", chunk("b")).report().read(ENDED);
+export const streamed = () => begun().add("chunk", chunk("a")).add("chunk", chunk("b")).report().read(ENDED);
 export const webhook = (delivery: string, seen = ENDED) => ({ delivery, status: 200, seen });
-export const hooked = () =>
-	history().endpoint().submit({ webhook: true }).take().report().read(ENDED);
+export const hooked = () => history().endpoint().submit({ webhook: true }).take().report().read(ENDED);
 export const failed = () => begun().report({ kind: "fail", text: "no" }).read(FAILED);
 export const TIMED_OUT: Seen = {
 	state: "TIMED_OUT",

@@ -22,11 +22,7 @@ import {
 
 describe("histories with one", () => {
 	it.each<[string, string, { ops: readonly Op[] }]>([
-		[
-			"acknowledged-exists",
-			"an acknowledged job is lost",
-			history().endpoint().submit().read(undefined).close(),
-		],
+		["acknowledged-exists", "an acknowledged job is lost", history().endpoint().submit().read(undefined).close()],
 		["acknowledged-exists", "a result expires too early", ended().read(undefined, 30_000).close()],
 		["ends", "a job never ends", begun().close()],
 		[
@@ -46,11 +42,7 @@ describe("histories with one", () => {
 				.read({ ...ENDED, output: '"x"' })
 				.close(),
 		],
-		[
-			"output-of-one-attempt",
-			"the result of before a retry",
-			failed().add("retry").read(FAILED).close(),
-		],
+		["output-of-one-attempt", "the result of before a retry", failed().add("retry").read(FAILED).close()],
 		[
 			"acknowledged-result",
 			"an acknowledged result is lost",
@@ -70,16 +62,8 @@ describe("histories with one", () => {
 				.read({ ...ENDED, output: '"r2"' })
 				.close(),
 		],
-		[
-			"one-attempt-at-a-time",
-			"two workers get one job",
-			begun().take({ by: "w2" }).report().read(ENDED).close(),
-		],
-		[
-			"fence",
-			"a worker gets its job again",
-			begun().take({ at: 50_000 }).report().read(ENDED).close(),
-		],
+		["one-attempt-at-a-time", "two workers get one job", begun().take({ by: "w2" }).report().read(ENDED).close()],
+		["fence", "a worker gets its job again", begun().take({ at: 50_000 }).report().read(ENDED).close()],
 		["no-run-after-end", "an ended job is handed out", ended().take({ by: "w2" }).close()],
 		["no-run-after-end", "a closed job is handed out", ended().close().take({ by: "w2" })],
 		[
@@ -135,11 +119,7 @@ describe("histories with one", () => {
 				.read({ ...ENDED, state: "CANCELLED" })
 				.close(),
 		],
-		[
-			"cancel",
-			"a cancelled job completes",
-			begun().add("cancel", { state: "CANCELLED" }).report().read(ENDED).close(),
-		],
+		["cancel", "a cancelled job completes", begun().add("cancel", { state: "CANCELLED" }).report().read(ENDED).close()],
 		["deadlines", "a timeout that comes early", timed().read(TIMED_OUT, 3000).close()],
 		[
 			"deadlines",
@@ -257,21 +237,13 @@ describe("histories with one", () => {
 			"an end has two deliveries",
 			hooked().add("webhook", webhook("d1")).add("webhook", webhook("d2")).close(),
 		],
-		[
-			"webhook-per-end",
-			"a delivery says another state",
-			hooked().add("webhook", webhook("d1", FAILED)).close(),
-		],
+		["webhook-per-end", "a delivery says another state", hooked().add("webhook", webhook("d1", FAILED)).close()],
 		[
 			"batch-size",
 			"a worker gets more than it asked for",
 			history().endpoint().submit().take({ size: 0 }).report().read(ENDED).close(),
 		],
-		[
-			"workers-max",
-			"too many workers live",
-			history().endpoint({ workersMax: 2 }).add("launched", { alive: 3 }),
-		],
+		["workers-max", "too many workers live", history().endpoint({ workersMax: 2 }).add("launched", { alive: 3 })],
 		["queue-limit", "the queue grows beyond its limit", queued(5)],
 		[
 			"purge-count",

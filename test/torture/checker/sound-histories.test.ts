@@ -22,29 +22,15 @@ import {
 describe("histories without a bug", () => {
 	it.each<[string, { ops: readonly Op[] }]>([
 		["a job that completes", ended().close()],
-		[
-			"a retry of a failed one",
-			failed().add("retry").take({ by: "w2" }).report({ by: "w2" }).read(ENDED).close(),
-		],
+		["a retry of a failed one", failed().add("retry").take({ by: "w2" }).report({ by: "w2" }).read(ENDED).close()],
 		["a result read while it expires", ended().read(undefined, 60_000).close()],
 		[
 			"a submission without an answer whose job runs",
-			history()
-				.endpoint()
-				.submit({ result: "unknown", job: undefined! })
-				.take()
-				.report()
-				.read(ENDED)
-				.close(),
+			history().endpoint().submit({ result: "unknown", job: undefined! }).take().report().read(ENDED).close(),
 		],
 		[
 			"a lost run",
-			begun()
-				.add("drop", { by: "w1", why: "crash" })
-				.take({ by: "w2" })
-				.report({ by: "w2" })
-				.read(ENDED)
-				.close(),
+			begun().add("drop", { by: "w1", why: "crash" }).take({ by: "w2" }).report({ by: "w2" }).read(ENDED).close(),
 		],
 		[
 			"a late report of a lost run",
@@ -92,10 +78,7 @@ describe("histories without a bug", () => {
 				})
 				.close(),
 		],
-		[
-			"webhooks, one twice",
-			hooked().add("webhook", webhook("d1")).add("webhook", webhook("d1")).close(),
-		],
+		["webhooks, one twice", hooked().add("webhook", webhook("d1")).add("webhook", webhook("d1")).close()],
 		["a purge", history().endpoint().submit().add("purge", { removed: 1 }).read(undefined).close()],
 		["counts", ended().close().add("health", idleHealth({}))],
 		[

@@ -3,17 +3,13 @@
  * that those of a lost run are not taken for those of the run that ended the job.
  */
 import type { Chunks, EventsOp, StreamOp } from "../history.ts";
-import { over } from "./job-history.ts";
-import type { Attempt, JobHistory } from "./job-history.ts";
-import { found } from "./job-rules.ts";
-import type { Found, JobRule } from "./job-rules.ts";
+import { type Attempt, type JobHistory, over } from "./job-history.ts";
+import { found, type Found, type JobRule } from "./job-rules.ts";
 
 /** Reads that have an answer, all in the last epoch, by the time of their requests. */
 function answered<O extends EventsOp | StreamOp>(job: JobHistory, ops: readonly O[]): O[] {
 	const epoch = job.restarts().length;
-	return ops
-		.filter((op) => op.chunks && job.epochAt(op) === epoch)
-		.toSorted((a, b) => a.from - b.from);
+	return ops.filter((op) => op.chunks && job.epochAt(op) === epoch).toSorted((a, b) => a.from - b.from);
 }
 
 /** The chunks of a read at the cursor with their numbers. */
@@ -34,8 +30,7 @@ const numbers: JobRule = (job) => {
 			if (number <= last) return [found("chunks", `chunk ${number} after ${last}`, op)];
 			last = number;
 			const before = known.get(number);
-			if (before && before.text !== text)
-				return [found("chunks", `two chunks have number ${number}`, before.op, op)];
+			if (before && before.text !== text) return [found("chunks", `two chunks have number ${number}`, before.op, op)];
 			known.set(number, { text, op });
 		}
 	}
@@ -77,9 +72,7 @@ function mayRepeat({ terms, chunks }: JobHistory, text: string): boolean {
 
 /** The run whose report is the result, where only one can be. */
 function winner(job: JobHistory, read: EventsOp): Attempt | undefined {
-	const winners = job
-		.attempts()
-		.filter(({ reports }) => reports.some(({ text }) => text === read.seen?.output));
+	const winners = job.attempts().filter(({ reports }) => reports.some(({ text }) => text === read.seen?.output));
 	return winners.length === 1 ? winners[0] : undefined;
 }
 
@@ -115,8 +108,7 @@ const delivered: JobRule = (job) => {
 		const before = reads[index - 1];
 		const start = (read.next ?? 0) - (read.chunks?.length ?? 0);
 		const broken = (from: number, to: number): boolean =>
-			unsure.some((each) => each.from < to && over(each) > from) ||
-			job.faultsIn({ from, to }).length > 0;
+			unsure.some((each) => each.from < to && over(each) > from) || job.faultsIn({ from, to }).length > 0;
 		if (before && read.from < before.to) return [];
 		const known = before?.next ?? 0;
 		if (read.chunks!.length > 0 && start < known && !broken(before!.from, read.to))

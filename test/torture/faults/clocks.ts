@@ -35,8 +35,7 @@ function pathOf(): string | undefined {
 
 export function clocks(servers: number): Clocks {
 	const library = pathOf();
-	if (library === undefined)
-		throw new Error("Wrong clocks need libfaketime: `apt-get install faketime`.");
+	if (library === undefined) throw new Error("Wrong clocks need libfaketime: `apt-get install faketime`.");
 	const folder = mkdtempSync(join(tmpdir(), "sluice-clocks-"));
 	// PostgreSQL runs as another user.
 	chmodSync(folder, 0o755);

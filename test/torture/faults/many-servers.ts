@@ -5,8 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import type { PostgresServer } from "../../support/postgres-server.ts";
-import { tcpProxy } from "../../support/tcp-proxy.ts";
-import type { TcpProxy } from "../../support/tcp-proxy.ts";
+import { tcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
 import { until } from "../../support/until.ts";
 import { PARTITION } from "../history.ts";
 import type { Server } from "../site.ts";
@@ -138,8 +137,7 @@ export async function sessionOf(postgres: PostgresServer, database: string): Pro
 		await client.connect();
 		try {
 			const { rows } = await client.query<{ pid: number }>(
-				"SELECT pid FROM pg_stat_activity WHERE datname = $1 " +
-					"ORDER BY xact_start IS NULL, random() LIMIT 1",
+				"SELECT pid FROM pg_stat_activity WHERE datname = $1 " + "ORDER BY xact_start IS NULL, random() LIMIT 1",
 				[database],
 			);
 			return rows[0]?.pid;

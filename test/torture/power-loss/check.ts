@@ -1,6 +1,5 @@
 /** Opens what a power loss left as the service does, and holds it against what was acknowledged. */
-import { stringOf } from "../../../src/core/json/json-text.ts";
-import type { JsonText } from "../../../src/core/json/json-text.ts";
+import { type JsonText, stringOf } from "../../../src/core/json/json-text.ts";
 import { T0 } from "../../store/site.ts";
 import type { Expected } from "./expected.ts";
 import { openInline } from "./inline-store.ts";
@@ -42,10 +41,8 @@ async function wrongOf(store: Opened, known: Known): Promise<string[]> {
 	const found = await store.jobs.record(q);
 	if (!found) return [`job ${id} is lost`];
 	const wrong: string[] = [];
-	if (state !== undefined && found.job.state !== state)
-		wrong.push(`job ${id} is ${found.job.state}, not ${state}`);
-	if (worker !== undefined && found.job.worker !== worker)
-		wrong.push(`job ${id} is not at ${worker}`);
+	if (state !== undefined && found.job.state !== state) wrong.push(`job ${id} is ${found.job.state}, not ${state}`);
+	if (worker !== undefined && found.job.worker !== worker) wrong.push(`job ${id} is not at ${worker}`);
 	if (!isText(found.input, input)) wrong.push(`job ${id} has another input`);
 	if (!isText(found.output, output)) wrong.push(`job ${id} has another output`);
 	if (chunks.length === 0) return wrong;

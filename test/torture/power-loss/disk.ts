@@ -27,8 +27,7 @@ export class Disk {
 	apply(step: Exclude<Step, { kind: "say" }>): void {
 		switch (step.kind) {
 			case "create":
-				if (!this.live.has(step.file))
-					this.live.set(step.file, { durable: Buffer.alloc(0), pending: [] });
+				if (!this.live.has(step.file)) this.live.set(step.file, { durable: Buffer.alloc(0), pending: [] });
 				return;
 			case "remove":
 				return void this.live.delete(step.file);
@@ -52,8 +51,7 @@ export class Disk {
 	/** The names in a folder are durable. */
 	private flushEntries(folder: string): void {
 		for (const path of this.durable.keys()) if (dirname(path) === folder) this.durable.delete(path);
-		for (const [path, file] of this.live)
-			if (dirname(path) === folder) this.durable.set(path, file);
+		for (const [path, file] of this.live) if (dirname(path) === folder) this.durable.set(path, file);
 	}
 
 	/** How many changes are not flushed. */

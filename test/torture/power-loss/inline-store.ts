@@ -4,10 +4,7 @@ import type { Worker } from "node:worker_threads";
 import type { Store } from "../../../src/store/contract/store.ts";
 import { openDatabase } from "../../../src/store/sqlite/database.ts";
 import { convertBlocks } from "../../../src/store/sqlite/payload-files/convert-blocks.ts";
-import {
-	openPayloadFiles,
-	payloadFolder,
-} from "../../../src/store/sqlite/payload-files/payload-files.ts";
+import { openPayloadFiles, payloadFolder } from "../../../src/store/sqlite/payload-files/payload-files.ts";
 import { withPayloadFiles } from "../../../src/store/sqlite/payload-files/store-with-files.ts";
 import { openUnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
 import { prepareSchema } from "../../../src/store/sqlite/schema.ts";
@@ -17,9 +14,7 @@ import type { Batch } from "../../../src/store/sqlite/thread/messages.ts";
 import { convert } from "../../../src/store/sqlite/vacuum.ts";
 
 /** In the order of `openSqlite` and its thread, which do the same with messages between them. */
-export async function openInline(
-	path: string,
-): Promise<Pick<Store, "jobs" | "chunks" | "close" | "ping">> {
+export async function openInline(path: string): Promise<Pick<Store, "jobs" | "chunks" | "close" | "ping">> {
 	const db = openDatabase({ path });
 	try {
 		await prepareSchema(db);

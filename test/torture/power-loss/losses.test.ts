@@ -9,10 +9,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { random } from "../plan.ts";
 import { Disk, choices, torn } from "./disk.ts";
-import { losePower, traced } from "./losses.ts";
-import type { Losses } from "./losses.ts";
-import { stepsOf } from "./trace.ts";
-import type { Step } from "./trace.ts";
+import { losePower, type Losses, traced } from "./losses.ts";
+import { type Step, stepsOf } from "./trace.ts";
 
 const HAS_STRACE = spawnSync("strace", ["-V"]).status === 0;
 if (!HAS_STRACE) process.stdout.write("Skipped: losses of power; install strace.\n");

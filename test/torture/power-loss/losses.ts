@@ -1,24 +1,13 @@
 /** Traces the workload once, and opens what a loss of power may leave at any moment of it. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-	closeSync,
-	mkdirSync,
-	mkdtempSync,
-	openSync,
-	readFileSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { check, learn } from "./check.ts";
-import type { Known } from "./check.ts";
-import { Disk, choices } from "./disk.ts";
-import type { Contents } from "./disk.ts";
+import { check, type Known, learn } from "./check.ts";
+import { choices, type Contents, Disk } from "./disk.ts";
 import type { Expected } from "./expected.ts";
-import { CALLS, stepsOf } from "./trace.ts";
-import type { Step } from "./trace.ts";
+import { CALLS, type Step, stepsOf } from "./trace.ts";
 
 const WORKLOAD = fileURLToPath(new URL("./workload.ts", import.meta.url));
 

@@ -22,11 +22,7 @@ const { values } = parseArgs({
 		keep: { type: "string", default: tmpdir() },
 	},
 });
-const [most, seed, sessions] = [values.states, values.seed, values.sessions].map(Number) as [
-	number,
-	number,
-	number,
-];
+const [most, seed, sessions] = [values.states, values.seed, values.sessions].map(Number) as [number, number, number];
 if (!(most > 0) || !Number.isSafeInteger(seed) || !(sessions > 0))
 	throw new Error("--states, --seed and --sessions must be whole numbers.");
 

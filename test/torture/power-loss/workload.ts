@@ -4,8 +4,7 @@
  */
 import { writeSync } from "node:fs";
 import { openSqlite } from "../../../src/store/sqlite/open.ts";
-import { T0, siteOf } from "../../store/site.ts";
-import type { Site } from "../../store/site.ts";
+import { type Site, siteOf, T0 } from "../../store/site.ts";
 import type { Expected } from "./expected.ts";
 
 const [path = "", sessions = "6", rounds = "12"] = process.argv.slice(2);

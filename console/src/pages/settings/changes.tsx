@@ -23,13 +23,7 @@ export function Changes({
 	close: () => void;
 }): ReactNode {
 	return (
-		<Confirm
-			title={T.settings.changes.title}
-			act={T.settings.changes.save}
-			doing={save}
-			close={close}
-			wide
-		>
+		<Confirm title={T.settings.changes.title} act={T.settings.changes.save} doing={save} close={close} wide>
 			<div className="limits-scroll">
 				<table className="changes">
 					<thead>

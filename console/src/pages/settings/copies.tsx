@@ -1,6 +1,5 @@
 /** The settings for another endpoint, or for `sluice.yaml`. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { endpointYaml, settingsToCopy } from "../../endpoint-yaml.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/copy.tsx";
@@ -38,10 +37,7 @@ export function Copies({ admin, ...source }: Source & { admin: boolean }): React
 			{open === "yaml" ? (
 				<Dialog title={T.settings.copies.yamlTitle(source.endpoint.id)} close={close} wide>
 					<p className="hint">{T.settings.copies.yamlText}</p>
-					<CodeBlock
-						text={endpointYaml(source.endpoint, source.settings)}
-						name={T.settings.copies.yaml}
-					/>
+					<CodeBlock text={endpointYaml(source.endpoint, source.settings)} name={T.settings.copies.yaml} />
 				</Dialog>
 			) : null}
 		</section>

@@ -1,6 +1,5 @@
 /** What cannot be undone or is shown once: a new webhook secret, deleting the endpoint. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { ask, ofEndpoint } from "../../api.ts";
 import { forget } from "../../feed.ts";
 import { Button } from "../../parts/button.tsx";
@@ -10,19 +9,12 @@ import { go, to } from "../../router.ts";
 import type { Endpoint } from "../../shapes.ts";
 import { T } from "../../text.ts";
 
-export function Secret({
-	endpoint: { id },
-	reload,
-}: {
-	endpoint: Endpoint;
-	reload: () => void;
-}): ReactNode {
+export function Secret({ endpoint: { id }, reload }: { endpoint: Endpoint; reload: () => void }): ReactNode {
 	const [asking, setAsking] = useState(false);
 	const [secret, setSecret] = useState<string | undefined>(undefined);
 	const renew = async (): Promise<void> => {
 		setSecret(
-			(await ask<{ webhookSecret: string }>(ofEndpoint(id, "/webhook-secret"), { method: "POST" }))
-				.webhookSecret,
+			(await ask<{ webhookSecret: string }>(ofEndpoint(id, "/webhook-secret"), { method: "POST" })).webhookSecret,
 		);
 		reload();
 	};

@@ -2,8 +2,7 @@
  * Environment of an endpoint's workers: values are never shown, so each is replaced, kept or
  * removed.
  */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { useAct } from "../../act.ts";
 import { ask, ofEndpoint } from "../../api.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
@@ -11,24 +10,12 @@ import { TextField } from "../../parts/field.tsx";
 import type { Endpoint } from "../../shapes.ts";
 import { T } from "../../text.ts";
 
-export function EnvForm({
-	endpoint: { id, env },
-	reload,
-}: {
-	endpoint: Endpoint;
-	reload: () => void;
-}): ReactNode {
+export function EnvForm({ endpoint: { id, env }, reload }: { endpoint: Endpoint; reload: () => void }): ReactNode {
 	const [name, setName] = useState("");
 	const [value, setValue] = useState("");
 	const { busy, run } = useAct();
 	const patch = async (change: Readonly<Record<string, string | null>>): Promise<void> => {
-		if (
-			!(await run(
-				() => ask(ofEndpoint(id), { method: "PATCH", body: { env: change } }),
-				T.settings.saved,
-			))
-		)
-			return;
+		if (!(await run(() => ask(ofEndpoint(id), { method: "PATCH", body: { env: change } }), T.settings.saved))) return;
 		setName("");
 		setValue("");
 		reload();

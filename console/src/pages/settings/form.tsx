@@ -1,6 +1,5 @@
 /** The form of all settings but the environment; changes are shown before they are saved. */
-import { useRef, useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { Failure, ask, ofEndpoint } from "../../api.ts";
 import { useFocusFault } from "../../focus-fault.ts";
 import { Button } from "../../parts/button.tsx";
@@ -10,6 +9,7 @@ import {
 	defaultOf,
 	faultIn,
 	fieldsOf,
+	type FormField,
 	isChanged,
 	launcherFields,
 	launcherFrom,
@@ -18,13 +18,12 @@ import {
 	nameOf,
 	patchOf,
 	replacing,
+	type Typed,
 } from "../../settings-form.ts";
-import type { FormField, Typed } from "../../settings-form.ts";
 import type { Setting } from "../../setting-kinds.ts";
 import type { Endpoint } from "../../shapes.ts";
 import { T } from "../../text.ts";
-import { Changes } from "./changes.tsx";
-import type { Change } from "./changes.tsx";
+import { type Change, Changes } from "./changes.tsx";
 import { GROUPS } from "./groups.ts";
 import { LauncherFields } from "./launcher-fields.tsx";
 import { LimitsTable } from "./limits-table.tsx";
@@ -62,10 +61,7 @@ export function SettingsForm({
 	const faults = new Map(
 		all.flatMap((field) => {
 			const name = nameOf(field);
-			const fault =
-				typed[name] === undefined && !tried
-					? undefined
-					: faultIn(field, typed[name] ?? field.value);
+			const fault = typed[name] === undefined && !tried ? undefined : faultIn(field, typed[name] ?? field.value);
 			return fault === undefined ? [] : [[name, fault] as const];
 		}),
 	);
@@ -108,9 +104,7 @@ export function SettingsForm({
 		}
 	};
 	const change = (name: string, text: string): void => setTyped({ ...typed, [name]: text });
-	const others = fields.filter(
-		(field) => !GROUPS.some(({ names }) => names.includes(nameOf(field))),
-	);
+	const others = fields.filter((field) => !GROUPS.some(({ names }) => names.includes(nameOf(field))));
 	const groups = [...GROUPS, { title: T.settings.groups.other, names: others.map(nameOf) }];
 	return (
 		<form
@@ -119,8 +113,7 @@ export function SettingsForm({
 			onSubmit={(event) => {
 				event.preventDefault();
 				setTried(true);
-				if (all.every((field) => !faultIn(field, typed[nameOf(field)] ?? field.value)))
-					setAsking(true);
+				if (all.every((field) => !faultIn(field, typed[nameOf(field)] ?? field.value))) setAsking(true);
 			}}
 		>
 			{groups.map(({ title, names }) => {
@@ -158,14 +151,7 @@ export function SettingsForm({
 			</fieldset>
 			<fieldset className="card" disabled={!admin}>
 				<legend>{T.settings.groups.limits}</legend>
-				<LimitsTable
-					fields={ofLimits}
-					off={off}
-					setOff={setOff}
-					typed={typed}
-					faultOf={faultOf}
-					onChange={change}
-				/>
+				<LimitsTable fields={ofLimits} off={off} setOff={setOff} typed={typed} faultOf={faultOf} onChange={change} />
 			</fieldset>
 			{unshown ? <Refusal failure={unshown} /> : null}
 			{admin ? (
@@ -197,9 +183,7 @@ function changesOf(fields: readonly FormField[], typed: Typed): Change[] {
 		.filter((field) => isChanged(field, typed))
 		.map((field) => {
 			const text = (value: string): string =>
-				value.trim() === ""
-					? T.settings.changes.default(defaultOf(field) ?? "")
-					: valueText(field, value.trim());
+				value.trim() === "" ? T.settings.changes.default(defaultOf(field) ?? "") : valueText(field, value.trim());
 			return { name: nameOf(field), before: text(field.value), after: text(typed[nameOf(field)]!) };
 		});
 }

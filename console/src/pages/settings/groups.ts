@@ -18,13 +18,7 @@ export const GROUPS: readonly { title: string; names: readonly string[] }[] = [
 	},
 	{
 		title: T.settings.groups.jobs,
-		names: [
-			"executionTimeoutMs",
-			"leaseMs",
-			"retention.run",
-			"retention.runsync",
-			"retention.records",
-		],
+		names: ["executionTimeoutMs", "leaseMs", "retention.run", "retention.runsync", "retention.records"],
 	},
 	{
 		title: T.settings.groups.webhooks,

@@ -2,8 +2,7 @@
 import type { ReactNode } from "react";
 import { Fold } from "../../parts/fold.tsx";
 import { Select } from "../../parts/field.tsx";
-import { nameOf } from "../../settings-form.ts";
-import type { FormField, LauncherChoice, Typed } from "../../settings-form.ts";
+import { type FormField, type LauncherChoice, nameOf, type Typed } from "../../settings-form.ts";
 import { T } from "../../text.ts";
 import { SettingField } from "./setting-field.tsx";
 

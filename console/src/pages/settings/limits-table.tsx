@@ -1,8 +1,7 @@
 /** The limits of an endpoint: a row for each operation, then single numbers. */
 import type { ReactNode } from "react";
 import { Switch, TextField } from "../../parts/field.tsx";
-import { defaultOf, nameOf } from "../../settings-form.ts";
-import type { FormField, Typed } from "../../settings-form.ts";
+import { defaultOf, type FormField, nameOf, type Typed } from "../../settings-form.ts";
 import { T } from "../../text.ts";
 import { SettingField } from "./setting-field.tsx";
 

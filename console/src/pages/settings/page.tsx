@@ -15,13 +15,7 @@ import { Delete, Secret } from "./danger.tsx";
 import { EnvForm } from "./env-form.tsx";
 import { SettingsForm } from "./form.tsx";
 
-export function SettingsPage({
-	endpoint,
-	reload,
-}: {
-	endpoint: Endpoint;
-	reload: () => void;
-}): ReactNode {
+export function SettingsPage({ endpoint, reload }: { endpoint: Endpoint; reload: () => void }): ReactNode {
 	const admin = useMay("admin");
 	const { data: settings, failure } = useLoad("openapi", async (signal) =>
 		settingsIn(await ask("openapi.json", { signal })),

@@ -2,8 +2,7 @@
 import type { ReactNode } from "react";
 import { Select, TextField } from "../../parts/field.tsx";
 import { UNIT_MS, durationText } from "../../duration-text.ts";
-import { defaultOf, nameOf } from "../../settings-form.ts";
-import type { FormField } from "../../settings-form.ts";
+import { defaultOf, type FormField, nameOf } from "../../settings-form.ts";
 import { shown } from "../../setting-kinds.ts";
 import { T } from "../../text.ts";
 
@@ -29,9 +28,7 @@ export function SettingField({
 		label: labelOf(field),
 		api: nameOf(field),
 		fault,
-		hint: [setting.description, usual === undefined ? "" : T.settings.defaultIs(usual)]
-			.filter(Boolean)
-			.join(" "),
+		hint: [setting.description, usual === undefined ? "" : T.settings.defaultIs(usual)].filter(Boolean).join(" "),
 	};
 	if (kind === "choice" || kind === "boolean") {
 		const words = kind === "boolean" ? ["true", "false"] : (setting.enum ?? []).map(String);

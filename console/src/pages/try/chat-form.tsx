@@ -1,12 +1,9 @@
 /** A chat with one endpoint, or the same one with two: settings, messages, how fast answers come. */
-import { useEffect, useRef, useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useAct } from "../../act.ts";
-import { chatBody, messagesOf } from "../../chat-format.ts";
-import type { ChatSettings } from "../../chat-format.ts";
+import { chatBody, type ChatSettings, messagesOf } from "../../chat-format.ts";
 import { modelsOf } from "../../chat.ts";
-import { useConversation } from "../../conversation.ts";
-import type { Conversation } from "../../conversation.ts";
+import { type Conversation, useConversation } from "../../conversation.ts";
 import { INPUTS, recall, remember } from "../../memory.ts";
 import { Button } from "../../parts/button.tsx";
 import { TextField } from "../../parts/field.tsx";
@@ -25,11 +22,7 @@ const modelKey = (endpoint: string): string => `${INPUTS}model.${endpoint}`;
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-export function ChatForm({
-	endpoints: [first, second],
-}: {
-	endpoints: readonly [string, ...string[]];
-}): ReactNode {
+export function ChatForm({ endpoints: [first, second] }: { endpoints: readonly [string, ...string[]] }): ReactNode {
 	const [shared, setShared] = useState<Shared>(() => ({
 		...DEFAULTS,
 		...(recall(sharedKey(first)) as Partial<Shared> | undefined),
@@ -76,12 +69,7 @@ export function ChatForm({
 						}}
 					/>
 				))}
-				<TextField
-					label={T.chat.system}
-					value={shared.system}
-					onChange={(system) => change({ system })}
-					lines={3}
-				/>
+				<TextField label={T.chat.system} value={shared.system} onChange={(system) => change({ system })} lines={3} />
 				<TextField
 					label={T.chat.temperature}
 					value={shared.temperature}
@@ -122,11 +110,7 @@ export function ChatForm({
 					</div>
 					<div className="actions">
 						{busy ? (
-							<Button
-								look="main"
-								icon="stop"
-								onPress={() => columns.forEach(([, { stop }]) => stop())}
-							>
+							<Button look="main" icon="stop" onPress={() => columns.forEach(([, { stop }]) => stop())}>
 								{T.chat.stop}
 							</Button>
 						) : (
@@ -182,14 +166,7 @@ function Model({
 		});
 	return (
 		<div className="stack">
-			<TextField
-				label={label}
-				value={value}
-				onChange={onChange}
-				hint={T.chat.modelHint}
-				suggestions={known}
-				mono
-			/>
+			<TextField label={label} value={value} onChange={onChange} hint={T.chat.modelHint} suggestions={known} mono />
 			<div className="actions">
 				<Button look="quiet" busy={busy} onPress={() => void list()}>
 					{T.chat.models}

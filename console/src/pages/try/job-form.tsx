@@ -1,13 +1,6 @@
 /** A job with an input written here, and what comes of it as it comes. */
-import { useEffect, useRef, useState } from "react";
-import type { ReactNode } from "react";
-import {
-	Disclosure,
-	DisclosurePanel,
-	Button as AriaButton,
-	FileTrigger,
-	Heading,
-} from "react-aria-components";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { Disclosure, DisclosurePanel, Button as AriaButton, FileTrigger, Heading } from "react-aria-components";
 import { Failure, askText, ofEndpoint } from "../../api.ts";
 import { markOf, withFiles } from "../../attachments.ts";
 import { pretty, readExact } from "../../exact.ts";
@@ -17,8 +10,7 @@ import { Checkbox, TextField } from "../../parts/field.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { Empty, Refusal } from "../../parts/notice.tsx";
 import { usePlace } from "../../router.ts";
-import { submitTo } from "../../submit.ts";
-import type { SentJob } from "../../submit.ts";
+import { type SentJob, submitTo } from "../../submit.ts";
 import { T } from "../../text.ts";
 import { Outcome } from "../outcome.tsx";
 
@@ -43,9 +35,7 @@ export function JobForm({
 	const { query } = usePlace();
 	const memory = INPUTS + id;
 	const [past, setPast] = useState(() => known(recall(memory)));
-	const [input, setInput] = useState(
-		() => past[0] ?? (example === undefined ? FIRST : pretty(example)),
-	);
+	const [input, setInput] = useState(() => past[0] ?? (example === undefined ? FIRST : pretty(example)));
 	const [files, setFiles] = useState<readonly File[]>([]);
 	const [policy, setPolicy] = useState({
 		executionTimeout: "",
@@ -76,13 +66,11 @@ export function JobForm({
 	const send = async (): Promise<void> => {
 		setFailure(undefined);
 		const faulty = faultOf(input);
-		if (faulty !== undefined)
-			return setFailure(new Failure(400, { error: faulty, code: "bad_json" }));
+		if (faulty !== undefined) return setFailure(new Failure(400, { error: faulty, code: "bad_json" }));
 		setBusy(true);
 		try {
 			const filled = await withFiles(input, files);
-			if ("missing" in filled)
-				throw new Failure(400, { error: T.try.missing(filled.missing), code: "no_file" });
+			if ("missing" in filled) throw new Failure(400, { error: T.try.missing(filled.missing), code: "no_file" });
 			// The input goes as it was typed: numbers and their order are the worker's business (D5).
 			const rest = JSON.stringify(restOf(policy)).slice(1);
 			const text = `{"input":${filled.text}${rest === "}" ? "" : ","}${rest}`;
@@ -105,10 +93,7 @@ export function JobForm({
 		const area = form.current?.querySelector("textarea");
 		const marks = [...list].map(({ name }) => JSON.stringify(markOf(name))).join(", ");
 		const [from, to] = [area?.selectionStart ?? input.length, area?.selectionEnd ?? input.length];
-		setFiles((last) => [
-			...last.filter(({ name }) => ![...list].some((file) => file.name === name)),
-			...list,
-		]);
+		setFiles((last) => [...last.filter(({ name }) => ![...list].some((file) => file.name === name)), ...list]);
 		setInput(input.slice(0, from) + marks + input.slice(to));
 	};
 
@@ -178,10 +163,7 @@ export function JobForm({
 							placeholder="https://"
 							mono
 						/>
-						<Checkbox
-							checked={policy.lowPriority}
-							onChange={(lowPriority) => setPolicy({ ...policy, lowPriority })}
-						>
+						<Checkbox checked={policy.lowPriority} onChange={(lowPriority) => setPolicy({ ...policy, lowPriority })}>
 							{T.try.lowPriority}
 						</Checkbox>
 					</DisclosurePanel>
@@ -258,9 +240,7 @@ function known(value: unknown): readonly string[] {
 function faultOf(text: string): string | undefined {
 	try {
 		const value: unknown = JSON.parse(text);
-		return typeof value === "object" && value !== null && !Array.isArray(value)
-			? undefined
-			: T.try.notObject;
+		return typeof value === "object" && value !== null && !Array.isArray(value) ? undefined : T.try.notObject;
 	} catch (error) {
 		return T.try.notJson(error instanceof Error ? error.message : String(error));
 	}

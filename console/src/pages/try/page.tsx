@@ -2,8 +2,7 @@
  * Trying an endpoint: a job as JSON, a chat for workers that speak OpenAI's API, or a form for those
  * that make pictures; also with a second endpoint beside it.
  */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 import { useFeed } from "../../feed.ts";
 import { lastInput } from "../../last-input.ts";
@@ -33,11 +32,7 @@ export function TryPage({ id }: { id: string }): ReactNode {
 	const { query } = usePlace();
 	const mode = query.has("like") ? "job" : query.get("mode");
 	if (!write) return <Empty title={T.try.mayNot} />;
-	return loading ? (
-		<Loading />
-	) : (
-		<Playground key={mode} id={id} asked={mode} example={data?.example} />
-	);
+	return loading ? <Loading /> : <Playground key={mode} id={id} asked={mode} example={data?.example} />;
 }
 
 function Playground({

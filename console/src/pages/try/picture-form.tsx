@@ -1,20 +1,12 @@
 /** A form for workers that make pictures: prompt, size, seed, and the pictures that came. */
-import { useState } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { Failure } from "../../api.ts";
 import { INPUTS, recall, remember } from "../../memory.ts";
 import { Button } from "../../parts/button.tsx";
 import { Checkbox, TextField } from "../../parts/field.tsx";
 import { Empty, Refusal } from "../../parts/notice.tsx";
-import {
-	PICTURE_EXAMPLE,
-	isPictureInput,
-	pictureFields,
-	pictureInput,
-} from "../../picture-form.ts";
-import type { PictureRole } from "../../picture-form.ts";
-import { submitTo } from "../../submit.ts";
-import type { SentJob } from "../../submit.ts";
+import { isPictureInput, PICTURE_EXAMPLE, pictureFields, pictureInput, type PictureRole } from "../../picture-form.ts";
+import { type SentJob, submitTo } from "../../submit.ts";
 import { T } from "../../text.ts";
 import { PictureOutcome } from "./picture-outcome.tsx";
 
@@ -102,12 +94,7 @@ export function PictureForm({
 				) : (
 					<div className={endpoints.length > 1 ? "two-chats" : "results"}>
 						{sent.map(({ endpoint, job }) => (
-							<PictureOutcome
-								key={job}
-								endpoint={endpoint}
-								job={job}
-								named={endpoints.length > 1}
-							/>
+							<PictureOutcome key={job} endpoint={endpoint} job={job} named={endpoints.length > 1} />
 						))}
 					</div>
 				)}

@@ -1,6 +1,5 @@
 /** A job that makes pictures: its progress, then the pictures large. */
-import { useMemo } from "react";
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo } from "react";
 import { duration, short } from "../../format.ts";
 import { mediaIn } from "../../media.ts";
 import { WaitReason } from "../../parts/crash.tsx";
@@ -25,12 +24,7 @@ export function PictureOutcome({
 }): ReactNode {
 	const { data: job, failure, reload } = useJob(endpoint, id);
 	const items = useMemo(() => mediaIn(job?.output), [job?.output]);
-	if (!job)
-		return (
-			<div className="card">
-				{failure ? <Refusal failure={failure} again={reload} /> : <Loading />}
-			</div>
-		);
+	if (!job) return <div className="card">{failure ? <Refusal failure={failure} again={reload} /> : <Loading />}</div>;
 	const over = isOver(job);
 	return (
 		<article className="card stack" aria-label={short(id)}>
@@ -43,9 +37,7 @@ export function PictureOutcome({
 					</a>
 				</span>
 				{over ? (
-					<span className="muted">
-						{T.try.times(duration(job.delayTime), duration(job.executionTime))}
-					</span>
+					<span className="muted">{T.try.times(duration(job.delayTime), duration(job.executionTime))}</span>
 				) : null}
 			</header>
 			{job.reason ? <WaitReason endpoint={endpoint} reason={job.reason} reload={reload} /> : null}

@@ -1,8 +1,6 @@
 /** The messages of a chat, the newest in view, with the pace of each answer. */
-import { useEffect, useRef } from "react";
-import type { ReactNode } from "react";
-import { rateOf } from "../../chat-format.ts";
-import type { Exchange, Pace } from "../../chat-format.ts";
+import { type ReactNode, useEffect, useRef } from "react";
+import { type Exchange, type Pace, rateOf } from "../../chat-format.ts";
 import { duration, number } from "../../format.ts";
 import { Empty, Refusal } from "../../parts/notice.tsx";
 import { to } from "../../router.ts";
@@ -43,11 +41,7 @@ export function Transcript({
 								<span className="hidden">{T.chat.you}: </span>
 								{exchange.question}
 							</div>
-							<Answer
-								endpoint={endpoint}
-								exchange={exchange}
-								coming={busy && index === exchanges.length - 1}
-							/>
+							<Answer endpoint={endpoint} exchange={exchange} coming={busy && index === exchanges.length - 1} />
 						</div>
 					))}
 				</div>

@@ -25,9 +25,7 @@ const FAULTS: readonly (readonly [RegExp, Sentence])[] = [
 		/toomanyrequests|too many requests|rate limit/i,
 		({ registry, username, text }) =>
 			`the registry ${registry} allows no more pulls for now` +
-			(username === undefined
-				? `; with credentials it may allow more: sluice registries login ${registry}`
-				: "") +
+			(username === undefined ? `; with credentials it may allow more: sluice registries login ${registry}` : "") +
 			` (${text})`,
 	],
 	[
@@ -64,8 +62,7 @@ const FAULTS: readonly (readonly [RegExp, Sentence])[] = [
 				"time(out|d out)|deadline exceeded|request canceled|\\bEOF\\b|\\b50[0-4]\\b",
 			"i",
 		),
-		({ registry, where = "", text }) =>
-			`the registry ${registry} cannot be reached by Docker${where} (${text})`,
+		({ registry, where = "", text }) => `the registry ${registry} cannot be reached by Docker${where} (${text})`,
 	],
 ];
 

@@ -5,12 +5,10 @@
 import { imageName } from "../../../core/image-name.ts";
 import type { WorkerReason } from "../../../core/workers/worker-reason.ts";
 import type { LauncherDependencies } from "../../definition.ts";
-import { sentenceOf, statusOf } from "../daemon.ts";
-import type { Daemon } from "../daemon.ts";
+import { type Daemon, sentenceOf, statusOf } from "../daemon.ts";
 import type { DockerSettings } from "../settings.ts";
 import { pullFault } from "./faults.ts";
-import { pullProgress } from "./progress.ts";
-import type { PullLine } from "./progress.ts";
+import { type PullLine, pullProgress } from "./progress.ts";
 
 /** Least time between two reports of progress, ms. */
 const REPORT_MS = 1000;
@@ -24,10 +22,7 @@ export interface Images {
 	 * Joins the pull of the image in progress, or begins one. Rejects with a sentence if it fails, or
 	 * when the signal aborts; a pull that no one waits for any more is cancelled.
 	 */
-	pull(
-		image: string,
-		q: { signal: AbortSignal; onProgress?: (reason: WorkerReason) => void },
-	): Promise<void>;
+	pull(image: string, q: { signal: AbortSignal; onProgress?: (reason: WorkerReason) => void }): Promise<void>;
 	/** Called with the image when a pull begins. */
 	onPull(listener: (image: string) => void): void;
 	/** Ends all pulls. */
@@ -78,11 +73,7 @@ export function dockerImages({
 		if (pulls.get(image) === pull) pulls.delete(image);
 	}
 
-	async function run(
-		image: string,
-		cancelled: AbortSignal,
-		report: (reason: WorkerReason) => void,
-	): Promise<void> {
+	async function run(image: string, cancelled: AbortSignal, report: (reason: WorkerReason) => void): Promise<void> {
 		const over = new AbortController();
 		const progress = pullProgress(image, where);
 		let movedAt = clock.now();
@@ -120,14 +111,10 @@ export function dockerImages({
 		}
 	}
 
-	function sentence(
-		error: unknown,
-		q: { image: string; username: string | undefined; isStalled: boolean },
-	): string {
+	function sentence(error: unknown, q: { image: string; username: string | undefined; isStalled: boolean }): string {
 		const { image, username, isStalled } = q;
 		if (closed.signal.aborted) return "the service stops";
-		if (isStalled)
-			return `the pull of image ${image}${where} made no progress for ${STALL_MS / 60_000} minutes`;
+		if (isStalled) return `the pull of image ${image}${where} made no progress for ${STALL_MS / 60_000} minutes`;
 		if (error instanceof PullError || statusOf(error) !== undefined)
 			return pullFault({ image, text: (error as Error).message, username, where });
 		return sentenceOf(error, daemon());

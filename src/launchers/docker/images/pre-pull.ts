@@ -27,15 +27,10 @@ function isSame(one: DockerSettings, other: DockerSettings): boolean {
 }
 
 /** Of one daemon. */
-export function prePulls({
-	clock,
-	images,
-	log,
-}: {
-	clock: Clock;
-	images: Images;
-	log: (message: string) => void;
-}): { prepare: Prepare; close: () => void } {
+export function prePulls({ clock, images, log }: { clock: Clock; images: Images; log: (message: string) => void }): {
+	prepare: Prepare;
+	close: () => void;
+} {
 	/** By endpoint, also those that are done. */
 	const tasks = new Map<string, Task>();
 
@@ -108,9 +103,7 @@ export function prePullsOnHosts(d: {
 	const ofHost = new Map<DockerHost, ReturnType<typeof prePulls>>();
 
 	function prepare(endpoints: readonly EndpointWorkers[], report: Report): void {
-		const wanted = new Map<DockerHost, EndpointWorkers[]>(
-			[...ofHost.keys()].map((host) => [host, []]),
-		);
+		const wanted = new Map<DockerHost, EndpointWorkers[]>([...ofHost.keys()].map((host) => [host, []]));
 		// Other endpoints need no connection yet.
 		for (const endpoint of endpoints) {
 			const settings = endpoint.settings as DockerSettings;

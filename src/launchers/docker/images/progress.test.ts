@@ -1,7 +1,6 @@
 /** What is shown of a pull, for lines as Docker sends them. */
 import { describe, expect, it } from "vitest";
-import { pullProgress } from "./progress.ts";
-import type { PullLine } from "./progress.ts";
+import { type PullLine, pullProgress } from "./progress.ts";
 
 const line = (id: string, status: string, current?: number, total?: number): PullLine => ({
 	id,

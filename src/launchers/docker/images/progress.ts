@@ -21,8 +21,7 @@ interface Layer {
 }
 
 /** Of a layer that is new to the daemon, in this order. */
-const LAYER_STATES =
-	/^(Pulling fs layer|Waiting|Downloading|Verifying|Download c|Extracting|Pull c)/;
+const LAYER_STATES = /^(Pulling fs layer|Waiting|Downloading|Verifying|Download c|Extracting|Pull c)/;
 
 export interface PullProgress {
 	read(line: PullLine): void;
@@ -53,8 +52,7 @@ export function pullProgress(image: string, where = ""): PullProgress {
 		if (total > 0 && units === undefined) layer.total = total;
 		if (status === "Downloading") layer.downloaded = current;
 		if (status === "Extracting" && units === undefined) layer.unpacked = current;
-		if (layer.has === "nothing" && /^(Download complete|Extracting)/.test(status))
-			layer.has = "downloaded";
+		if (layer.has === "nothing" && /^(Download complete|Extracting)/.test(status)) layer.has = "downloaded";
 		if (status === "Pull complete") layer.has = "unpacked";
 	}
 
@@ -77,9 +75,7 @@ export function pullProgress(image: string, where = ""): PullProgress {
 				has === "nothing" ? Math.min(downloaded, total) : total,
 			);
 			const isUnpacking = all.length > 0 && all.every(({ has }) => has !== "nothing");
-			const unpacked = percent(({ has, unpacked }, total) =>
-				has === "unpacked" ? total : Math.min(unpacked, total),
-			);
+			const unpacked = percent(({ has, unpacked }, total) => (has === "unpacked" ? total : Math.min(unpacked, total)));
 			const phase = isUnpacking ? "unpacking" : "pulling";
 			const now = isUnpacking ? unpacked : downloaded;
 			// Sizes become known and downloads are repeated while the pull goes on.

@@ -13,8 +13,7 @@
  *   If a wait for a standby was cut short, the old transaction is visible although a promotion may
  *   lose it.
  */
-import type { Runner } from "./statement.ts";
-import { statement } from "./statement.ts";
+import { type Runner, statement } from "./statement.ts";
 
 /** A transaction of a session. */
 export interface Marker {
@@ -67,14 +66,7 @@ export function mark({ run }: Runner, { session, serial }: Marker): Promise<unkn
  * Whether the transaction was committed. Runs in a transaction; valid only once that is committed.
  * Throws if the old transaction stays open for longer than `waitMs`.
  */
-export async function isCommitted(
-	{ run }: Runner,
-	{ session, serial }: Marker,
-	waitMs: number,
-): Promise<boolean> {
-	const [, { rows }] = await Promise.all([
-		run(LOCK_LIMIT, [String(Math.ceil(waitMs))]),
-		run(ASK, [session]),
-	]);
+export async function isCommitted({ run }: Runner, { session, serial }: Marker, waitMs: number): Promise<boolean> {
+	const [, { rows }] = await Promise.all([run(LOCK_LIMIT, [String(Math.ceil(waitMs))]), run(ASK, [session])]);
 	return rows[0]?.[0] === serial;
 }

@@ -48,8 +48,7 @@ export function openConnectionHealth(clock: Clock): ConnectionHealth {
 	let since: number | undefined;
 	let why = "no answer";
 	return {
-		left: () =>
-			since === undefined ? PATIENCE_MS : Math.max(0, since + PATIENCE_MS - clock.now()),
+		left: () => (since === undefined ? PATIENCE_MS : Math.max(0, since + PATIENCE_MS - clock.now())),
 		get why() {
 			return why;
 		},
@@ -63,8 +62,6 @@ export function openConnectionHealth(clock: Clock): ConnectionHealth {
 		},
 		add: (connection) => void connections.add(connection),
 		waiting: (ms) =>
-			[...connections].flatMap(({ waiting }) =>
-				waiting && clock.now() - waiting.since > ms ? [waiting] : [],
-			),
+			[...connections].flatMap(({ waiting }) => (waiting && clock.now() - waiting.since > ms ? [waiting] : [])),
 	};
 }

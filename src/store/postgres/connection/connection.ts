@@ -3,14 +3,12 @@
  * connection is lost, statements in flight fail and later ones wait, bounded, for a new connection.
  */
 import { randomUUID } from "node:crypto";
-import { Client, DatabaseError } from "pg";
-import type { ClientConfig } from "pg";
+import { Client, type ClientConfig, DatabaseError } from "pg";
 import type { Clock } from "../../../clock.ts";
 import { StoreUnavailable } from "../../contract/store.ts";
 import type { Marker } from "./commit-markers.ts";
 import { ConnectionLost, fromDriver, losesConnection } from "./errors.ts";
-import { openConnectionHealth } from "./connection-health.ts";
-import type { ConnectionHealth, Watched } from "./connection-health.ts";
+import { type ConnectionHealth, openConnectionHealth, type Watched } from "./connection-health.ts";
 import type { Answer, Parameter, Runner, Statement, Value } from "./statement.ts";
 
 /** Timeout of one connection attempt, ms: several round trips on a slow network. */
@@ -109,10 +107,7 @@ export interface ConnectionOptions {
 }
 
 /** `int8`, `int4`, `int2`, `float8` and `bool` are parsed; all else stays text. */
-const PARSERS: ReadonlyMap<number, (text: string) => Value> = new Map<
-	number,
-	(text: string) => Value
->([
+const PARSERS: ReadonlyMap<number, (text: string) => Value> = new Map<number, (text: string) => Value>([
 	[20, Number],
 	[23, Number],
 	[21, Number],
@@ -126,9 +121,7 @@ const types = {
 
 /** Destroys the socket: the driver's `end` waits for an answer, which a dead server never sends. */
 function cutOff(client: Client): void {
-	(
-		client as unknown as { connection: { stream: { destroy(): void } } }
-	).connection.stream.destroy();
+	(client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }
 
 /** Connects at the first statement and after each loss. */
@@ -222,10 +215,7 @@ export function openConnection({
 		} finally {
 			enough.abort();
 		}
-		throw new StoreUnavailable(
-			"unreachable",
-			`PostgreSQL at ${name} cannot be reached: ${reach.why}.`,
-		);
+		throw new StoreUnavailable("unreachable", `PostgreSQL at ${name} cannot be reached: ${reach.why}.`);
 	}
 
 	async function reachable(waitMs = Infinity): Promise<Client> {
@@ -234,10 +224,7 @@ export function openConnection({
 
 	function on(bound: Client): Runner {
 		return {
-			async run(
-				{ name: statementName, text }: Statement,
-				values: readonly Parameter[] = [],
-			): Promise<Answer> {
+			async run({ name: statementName, text }: Statement, values: readonly Parameter[] = []): Promise<Answer> {
 				if (pending === 0) quietSince = clock.now();
 				pending += 1;
 				asked += 1;
@@ -252,15 +239,11 @@ export function openConnection({
 						values: [...values],
 						rowMode: "array",
 					});
-					if (unreplicated.has(bound))
-						throw new ConnectionLost("a commit was not confirmed by a synchronous standby");
+					if (unreplicated.has(bound)) throw new ConnectionLost("a commit was not confirmed by a synchronous standby");
 					return { rows, count: rowCount ?? 0, command };
 				} catch (error) {
 					// On a live connection, driver errors concern the statement.
-					const fault =
-						error instanceof DatabaseError || client !== bound
-							? fromDriver(error)
-							: (error as Error);
+					const fault = error instanceof DatabaseError || client !== bound ? fromDriver(error) : (error as Error);
 					if (losesConnection(fault)) lose(bound);
 					throw fault;
 				} finally {
@@ -286,8 +269,7 @@ export function openConnection({
 
 	const connection: Connection = {
 		// Avoids an await if possible: statements run in a row are sent in that order.
-		run: async (statement, values) =>
-			await on(client ?? (await reachable())).run(statement, values),
+		run: async (statement, values) => await on(client ?? (await reachable())).run(statement, values),
 		session: async (waitMs) => sessionOn(client ?? (await reachable(waitMs))),
 		async open() {
 			await connected(ATTEMPT_MS);

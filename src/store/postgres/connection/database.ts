@@ -4,13 +4,11 @@
  */
 import type { Client, ClientConfig } from "pg";
 import type { Clock } from "../../../clock.ts";
-import { openConnection } from "./connection.ts";
-import type { Connection, ConnectionOptions } from "./connection.ts";
+import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
 import { faultOf, losesConnection } from "./errors.ts";
 import { openConnectionHealth } from "./connection-health.ts";
 import type { Answer, Parameter, Runner, Statement } from "./statement.ts";
-import { transaction } from "./transaction.ts";
-import type { Work } from "./transaction.ts";
+import { transaction, type Work } from "./transaction.ts";
 
 const READERS = 3;
 

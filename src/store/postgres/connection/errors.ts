@@ -47,19 +47,14 @@ export class ConnectionLost extends Error {}
 export class OutcomeUnknown extends Error {
 	readonly marker: Marker;
 	constructor(marker: Marker, options: ErrorOptions) {
-		super(
-			`Transaction ${marker.serial} of session ${marker.session} may have been committed or not.`,
-			options,
-		);
+		super(`Transaction ${marker.serial} of session ${marker.session} may have been committed or not.`, options);
 		this.marker = marker;
 	}
 }
 
 /** Converts a driver error; any error that is not from the database is a lost connection. */
 export function fromDriver(error: unknown): Error {
-	return error instanceof DatabaseError
-		? error
-		: new ConnectionLost((error as Error).message, { cause: error });
+	return error instanceof DatabaseError ? error : new ConnectionLost((error as Error).message, { cause: error });
 }
 
 /** Whether the transaction may succeed when retried immediately. */
@@ -89,11 +84,9 @@ export function faultOf(error: unknown, name: string): Error {
 			{ cause: error, unsure: true },
 		);
 	if (error instanceof ConnectionLost)
-		return new StoreUnavailable(
-			"unreachable",
-			`PostgreSQL at ${name} cannot be reached: ${reasonOf(error)}.`,
-			{ cause: error },
-		);
+		return new StoreUnavailable("unreachable", `PostgreSQL at ${name} cannot be reached: ${reasonOf(error)}.`, {
+			cause: error,
+		});
 	if (!(error instanceof DatabaseError)) return error as Error;
 	const code = error.code ?? "";
 	if (FULL.has(code))
@@ -101,11 +94,9 @@ export function faultOf(error: unknown, name: string): Error {
 			cause: error,
 		});
 	if (losesConnection(error))
-		return new StoreUnavailable(
-			"unreachable",
-			`PostgreSQL at ${name} is not available: ${reasonOf(error)}.`,
-			{ cause: error },
-		);
+		return new StoreUnavailable("unreachable", `PostgreSQL at ${name} is not available: ${reasonOf(error)}.`, {
+			cause: error,
+		});
 	if (CONTENDED.has(code) || TIMED_OUT.has(code))
 		return new StoreUnavailable("busy", `PostgreSQL at ${name} is busy: ${error.message}.`, {
 			cause: error,

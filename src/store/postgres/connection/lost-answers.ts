@@ -6,8 +6,7 @@ import type { Clock } from "../../../clock.ts";
 import { numbers } from "./arrays.ts";
 import { STATEMENT_MS } from "./connection.ts";
 import type { Database } from "./database.ts";
-import { statement } from "./statement.ts";
-import type { Runner } from "./statement.ts";
+import { type Runner, statement } from "./statement.ts";
 
 /** Without an answer for so long, the database is asked about the connection, ms. */
 const QUIET_MS = 1000;
@@ -15,9 +14,7 @@ const QUIET_MS = 1000;
 /** By then the database would have ended every statement, ms. */
 const HUNG_MS = STATEMENT_MS + 2000;
 
-const BUSY = statement(
-	"SELECT pid FROM pg_stat_activity WHERE pid = ANY ($1::int8[]) AND state NOT LIKE 'idle%'",
-);
+const BUSY = statement("SELECT pid FROM pg_stat_activity WHERE pid = ANY ($1::int8[]) AND state NOT LIKE 'idle%'");
 
 /**
  * To be called now and then, on a connection that works. A connection whose process waits for a

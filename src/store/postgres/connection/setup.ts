@@ -2,8 +2,7 @@
  * A connection for migrations and checks: runs several statements in one text, without the time
  * limits of job statements. Its locks end with it.
  */
-import { Client } from "pg";
-import type { ClientConfig } from "pg";
+import { Client, type ClientConfig } from "pg";
 import { addressOf } from "./database.ts";
 import { faultOf, fromDriver, losesConnection } from "./errors.ts";
 
@@ -87,9 +86,7 @@ export async function usable({ name, ask }: Setup): Promise<Facts> {
 			`PostgreSQL at ${name} is version ${facts.version}; Sluice needs ${VERSION_NEEDED / 10_000} or newer.`,
 		);
 	if (facts.standby)
-		throw new Error(
-			`PostgreSQL at ${name} is a standby, which is read-only. Use the address of its primary.`,
-		);
+		throw new Error(`PostgreSQL at ${name} is a standby, which is read-only. Use the address of its primary.`);
 	if (facts.encoding !== "UTF8")
 		throw new Error(
 			`The database at ${name} has the encoding ${facts.encoding}, and payloads need UTF8. ` +
@@ -107,9 +104,8 @@ function made(config: ClientConfig, name: string): Client {
 	try {
 		return new Client(config);
 	} catch (error) {
-		throw new Error(
-			`The address of PostgreSQL at ${name} cannot be used: ${(error as Error).message}.`,
-			{ cause: error },
-		);
+		throw new Error(`The address of PostgreSQL at ${name} cannot be used: ${(error as Error).message}.`, {
+			cause: error,
+		});
 	}
 }

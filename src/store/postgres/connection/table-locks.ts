@@ -25,8 +25,5 @@ export async function lockedTable({
 	const [table, pid] = found;
 	const holder = pid === null ? "a prepared transaction" : `session ${pid}`;
 	const end = pid === null ? "" : ` SELECT pg_terminate_backend(${pid}) ends it.`;
-	return new StoreUnavailable(
-		"blocked",
-		`PostgreSQL at ${name}: ${holder} locks the table ${table}.${end}`,
-	);
+	return new StoreUnavailable("blocked", `PostgreSQL at ${name}: ${holder} locks the table ${table}.${end}`);
 }

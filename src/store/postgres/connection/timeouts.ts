@@ -40,9 +40,7 @@ export function timeoutRunner({
 	return {
 		async run(asked, values) {
 			const answered = new AbortController();
-			void late({ clock, ms: silentMs, answered: answered.signal }).then(
-				(isLate) => isLate && connection.drop(),
-			);
+			void late({ clock, ms: silentMs, answered: answered.signal }).then((isLate) => isLate && connection.drop());
 			try {
 				return await connection.run(asked, values);
 			} catch (error) {

@@ -1,12 +1,10 @@
 /** Transactions, retried after a conflict or a lost connection. */
 import type { Clock } from "../../../clock.ts";
-import { isCommitted, LOCK_LIMIT, mark } from "./commit-markers.ts";
-import type { Marker } from "./commit-markers.ts";
+import { isCommitted, LOCK_LIMIT, mark, type Marker } from "./commit-markers.ts";
 import type { Connection } from "./connection.ts";
 import { isContended, losesConnection, OutcomeUnknown } from "./errors.ts";
 import { late } from "./timeouts.ts";
-import type { Runner } from "./statement.ts";
-import { statement } from "./statement.ts";
+import { type Runner, statement } from "./statement.ts";
 
 /** Attempts before the error is thrown. */
 const TRIES = 5;
@@ -72,8 +70,7 @@ export async function transaction<T>(
 				isCommitted(session, marker, waitMs),
 				session.run(COMMIT),
 			]);
-			if (end.command === "ROLLBACK")
-				throw new Error("The marker of a transaction could not be written.");
+			if (end.command === "ROLLBACK") throw new Error("The marker of a transaction could not be written.");
 			return committed;
 		} finally {
 			answered.abort();
@@ -123,8 +120,7 @@ export async function transaction<T>(
 			await writes;
 			await marked;
 			const end = await ended;
-			if (end.command === "ROLLBACK")
-				throw new Error("The transaction was undone by an earlier failure in it.");
+			if (end.command === "ROLLBACK") throw new Error("The transaction was undone by an earlier failure in it.");
 			return result;
 		} catch (error) {
 			const lost = losesConnection(error);

@@ -4,8 +4,7 @@ import { numbers, texts } from "../connection/arrays.ts";
 import type { JobKey } from "../../operations/unit-of-work.ts";
 import type { Row } from "./row.ts";
 import { openColumn, openMembers } from "../../states.ts";
-import { statement } from "../connection/statement.ts";
-import type { Runner } from "../connection/statement.ts";
+import { type Runner, statement } from "../connection/statement.ts";
 
 const INSERT = statement(`
   INSERT INTO attempts (endpoint, job, attempt, worker, started_at, ended_at, outcome, open, missed,
@@ -34,18 +33,16 @@ type Packed = [
 /** Parses a JSON list of attempts, oldest first. */
 export function attemptsFrom(json: string | null): Attempt[] {
 	if (json === null) return [];
-	return (JSON.parse(json) as Packed[]).map(
-		([attempt, worker, startedAt, endedAt, end, open, missed, workerEnd]) => ({
-			attempt,
-			worker,
-			startedAt,
-			endedAt,
-			end,
-			missed,
-			...openMembers(open),
-			...(workerEnd !== null && { workerEnd }),
-		}),
-	);
+	return (JSON.parse(json) as Packed[]).map(([attempt, worker, startedAt, endedAt, end, open, missed, workerEnd]) => ({
+		attempt,
+		worker,
+		startedAt,
+		endedAt,
+		end,
+		missed,
+		...openMembers(open),
+		...(workerEnd !== null && { workerEnd }),
+	}));
 }
 
 export type Attempts = ReturnType<typeof openAttempts>;
@@ -81,25 +78,18 @@ export function openAttempts({ run }: { run: Runner["run"] }) {
 		list: listOf,
 
 		/** Whether the worker may still run an old attempt of this job. */
-		isOpen: (row: Row, worker: string): boolean =>
-			listOf(row).some((past) => past.open && past.worker === worker),
+		isOpen: (row: Row, worker: string): boolean => listOf(row).some((past) => past.open && past.worker === worker),
 
 		/** Whether an ended attempt of this job was the worker's. */
-		includes: (row: Row, worker: string): boolean =>
-			listOf(row).some((past) => past.worker === worker),
+		includes: (row: Row, worker: string): boolean => listOf(row).some((past) => past.worker === worker),
 
 		/** Old attempts that the worker may still run. */
-		openOf: (row: Row, worker: string): Attempt[] =>
-			listOf(row).filter((past) => past.open && past.worker === worker),
+		openOf: (row: Row, worker: string): Attempt[] => listOf(row).filter((past) => past.open && past.worker === worker),
 
 		setMissed: (row: Row, past: Attempt, missed: number): void => put(row, { ...past, missed }),
 
 		/** Marks the attempt as ended at its worker; `killed`: with its process. */
-		close: (
-			row: Row,
-			past: Attempt,
-			{ killed, workerEnd }: Pick<Attempt, "killed" | "workerEnd"> = {},
-		): void =>
+		close: (row: Row, past: Attempt, { killed, workerEnd }: Pick<Attempt, "killed" | "workerEnd"> = {}): void =>
 			put(row, {
 				...past,
 				open: false,
@@ -109,8 +99,7 @@ export function openAttempts({ run }: { run: Runner["run"] }) {
 
 		/** Marks all attempts of the job at this worker as ended. */
 		closeAt(row: Row, worker: string): void {
-			for (const past of listOf(row))
-				if (past.open && past.worker === worker) put(row, { ...past, open: false });
+			for (const past of listOf(row)) if (past.open && past.worker === worker) put(row, { ...past, open: false });
 		},
 
 		remove(row: Row): void {
@@ -127,20 +116,13 @@ export function openAttempts({ run }: { run: Runner["run"] }) {
 			if (removed.size > 0) {
 				const keys = [...removed.values()];
 				removed.clear();
-				writes.push(
-					run(REMOVE, [
-						texts(keys.map(({ endpoint }) => endpoint)),
-						texts(keys.map(({ id }) => id)),
-					]),
-				);
+				writes.push(run(REMOVE, [texts(keys.map(({ endpoint }) => endpoint)), texts(keys.map(({ id }) => id))]));
 			}
 			if (changed.size > 0) {
 				const all = [...changed.values()];
 				changed.clear();
-				const number = (of: (past: Attempt) => number): Buffer =>
-					numbers(all.map(({ past }) => of(past)));
-				const text = (of: (past: Attempt) => string): Buffer =>
-					texts(all.map(({ past }) => of(past)));
+				const number = (of: (past: Attempt) => number): Buffer => numbers(all.map(({ past }) => of(past)));
+				const text = (of: (past: Attempt) => string): Buffer => texts(all.map(({ past }) => of(past)));
 				writes.push(
 					run(INSERT, [
 						texts(all.map(({ job }) => job.endpoint)),

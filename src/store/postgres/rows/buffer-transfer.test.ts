@@ -5,10 +5,7 @@ import { jsonTextOf } from "./buffer-transfer.ts";
 
 /** One to four bytes a character; the sizes let block edges fall into each of them. */
 const TEXTS = ["x", "é", "€", "😀", "aé€😀"].flatMap((part) =>
-	[0, 1, 2, 3].map(
-		(shift) =>
-			"x".repeat(shift) + part.repeat(Math.ceil((BLOCK_BYTES + 20) / Buffer.byteLength(part))),
-	),
+	[0, 1, 2, 3].map((shift) => "x".repeat(shift) + part.repeat(Math.ceil((BLOCK_BYTES + 20) / Buffer.byteLength(part)))),
 );
 
 it.each(TEXTS.map((text, index) => [index, text] as const))(

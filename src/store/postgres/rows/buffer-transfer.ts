@@ -1,6 +1,5 @@
 /** Converts large JSON texts from the database to blocks (D5). */
-import { BLOCK_BYTES, LARGE_BYTES } from "../../../core/json/json-text.ts";
-import type { JsonText } from "../../../core/json/json-text.ts";
+import { BLOCK_BYTES, type JsonText, LARGE_BYTES } from "../../../core/json/json-text.ts";
 
 const encoder = new TextEncoder();
 

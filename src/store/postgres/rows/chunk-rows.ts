@@ -5,11 +5,9 @@
 import { numbers, texts } from "../connection/arrays.ts";
 import type { JobKey, RangeQuery, Reservation } from "../../operations/unit-of-work.ts";
 import type { ChunkRead } from "../../contract/chunks.ts";
-import { SESSION_LOCKS } from "./session-liveness.ts";
-import type { SessionLiveness } from "./session-liveness.ts";
+import { SESSION_LOCKS, type SessionLiveness } from "./session-liveness.ts";
 import type { Row } from "./row.ts";
-import { statement } from "../connection/statement.ts";
-import type { Runner } from "../connection/statement.ts";
+import { type Runner, statement } from "../connection/statement.ts";
 
 const INSERT = statement(
 	`INSERT INTO chunks (endpoint, job, number, body)

@@ -3,8 +3,7 @@ import type { NewDelivery } from "../../../core/delivery.ts";
 import type { NumberedDelivery } from "../../operations/steps.ts";
 import { deliveryFrom } from "../../table-rows.ts";
 import { numbers, texts } from "../connection/arrays.ts";
-import { statement } from "../connection/statement.ts";
-import type { Runner, Value } from "../connection/statement.ts";
+import { type Runner, statement, type Value } from "../connection/statement.ts";
 
 // Numbered in the given order.
 const INSERT = statement(`
@@ -15,13 +14,9 @@ const INSERT = statement(`
   ORDER BY place`);
 
 /** Adds deliveries, due immediately, in the transaction of `run`. */
-export async function insertDeliveries(
-	run: Runner["run"],
-	rows: readonly NewDelivery[],
-): Promise<void> {
+export async function insertDeliveries(run: Runner["run"], rows: readonly NewDelivery[]): Promise<void> {
 	if (rows.length === 0) return;
-	const column = (name: "id" | "endpoint" | "job" | "receiver" | "body"): Buffer =>
-		texts(rows.map((row) => row[name]));
+	const column = (name: "id" | "endpoint" | "job" | "receiver" | "body"): Buffer => texts(rows.map((row) => row[name]));
 	await run(INSERT, [
 		column("id"),
 		column("endpoint"),

@@ -4,8 +4,7 @@
  */
 import type { Transitions } from "../../apply-transition.ts";
 import type { Queues } from "./queues.ts";
-import { COLUMNS } from "./job-records.ts";
-import type { Records } from "./job-records.ts";
+import { COLUMNS, type Records } from "./job-records.ts";
 import type { Queue, Row } from "./row.ts";
 import { statement } from "../connection/statement.ts";
 import { WAITING } from "../../states.ts";
@@ -40,15 +39,10 @@ export function openDue({
 	transitions: Transitions<Row>;
 	flush: () => Promise<void>;
 }) {
-	async function settle(
-		queue: Queue,
-		q: { now: number; limit: number; ended: boolean },
-	): Promise<number> {
+	async function settle(queue: Queue, q: { now: number; limit: number; ended: boolean }): Promise<number> {
 		await queues.read([queue.endpoint], q.now);
 		const asked = [queue.endpoint, q.now, q.limit];
-		const rows = await (q.ended
-			? records.query(ENDED, asked)
-			: records.query(LIVE, [...asked, queue.epoch]));
+		const rows = await (q.ended ? records.query(ENDED, asked) : records.query(LIVE, [...asked, queue.epoch]));
 		const current = rows.flatMap((row) => records.now(row) ?? []);
 		transitions.settleAll(
 			current.toSorted((a, b) => a.job.dueAt - b.job.dueAt),
@@ -67,8 +61,7 @@ export function openDue({
 		/** Settles due live jobs of a queue, up to {@link PASSING_LIMIT}. */
 		async freshen(queue: Queue, now: number): Promise<void> {
 			if (!queue.due) return;
-			queue.due =
-				(await settle(queue, { now, limit: PASSING_LIMIT, ended: false })) === PASSING_LIMIT;
+			queue.due = (await settle(queue, { now, limit: PASSING_LIMIT, ended: false })) === PASSING_LIMIT;
 			if (queue.due) await flush();
 		},
 	};

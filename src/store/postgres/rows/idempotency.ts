@@ -5,8 +5,7 @@
 import type { Operation } from "../../../core/job.ts";
 import type { KeyPlace, KeyUse } from "../../operations/unit-of-work.ts";
 import { numbers, texts } from "../connection/arrays.ts";
-import { statement } from "../connection/statement.ts";
-import type { Runner } from "../connection/statement.ts";
+import { type Runner, statement } from "../connection/statement.ts";
 
 /** First number of the advisory locks on keys. */
 const KEY_LOCKS = 0x534c_0002;
@@ -29,8 +28,7 @@ const PUT = statement(`
     DO UPDATE SET body_hash = excluded.body_hash, job = excluded.job,
     expires_at = excluded.expires_at`);
 
-const nameOf = ({ endpoint, operation, key }: KeyPlace): string =>
-	JSON.stringify([endpoint, operation, key]);
+const nameOf = ({ endpoint, operation, key }: KeyPlace): string => JSON.stringify([endpoint, operation, key]);
 
 export function openIdempotencyKeys({ run }: { run: Runner["run"] }) {
 	const used = new Map<string, (KeyUse & { expiresAt: number }) | undefined>();
@@ -46,10 +44,7 @@ export function openIdempotencyKeys({ run }: { run: Runner["run"] }) {
 			const asked = places.filter((place) => !used.has(nameOf(place)));
 			if (asked.length === 0) return;
 			for (const place of asked) used.set(nameOf(place), undefined);
-			const [, { rows }] = await Promise.all([
-				run(LOCK, columns(asked)),
-				run(FIND, columns(asked)),
-			]);
+			const [, { rows }] = await Promise.all([run(LOCK, columns(asked)), run(FIND, columns(asked))]);
 			for (const [endpoint, operation, key, bodyHash, job, expiresAt] of rows as [
 				string,
 				Operation,

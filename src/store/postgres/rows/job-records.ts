@@ -3,28 +3,19 @@
  * INSERT, one UPDATE and one DELETE.
  */
 import type { Job } from "../../../core/job.ts";
-import {
-	CHANGING as CHANGING_OF_JOB,
-	FIXED as FIXED_OF_JOB,
-	jobReader,
-} from "../../job-columns.ts";
-import type { JobColumn } from "../../job-columns.ts";
+import { CHANGING as CHANGING_OF_JOB, FIXED as FIXED_OF_JOB, type JobColumn, jobReader } from "../../job-columns.ts";
 import { compile } from "../../positional.ts";
 import { flags, numbers, texts as textArray } from "../connection/arrays.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Queues } from "./queues.ts";
 import { RUNNING, WAITING } from "../../states.ts";
 import { storedBytes } from "../../row.ts";
-import { isPurged, keyOf } from "./row.ts";
+import { isPurged, keyOf, type Queue, type Row } from "./row.ts";
 import type { JobKey, WorkerKey } from "../../operations/unit-of-work.ts";
-import type { Queue, Row } from "./row.ts";
-import { statement } from "../connection/statement.ts";
-import type { Runner, Statement, Value } from "../connection/statement.ts";
+import { type Runner, statement, type Statement, type Value } from "../connection/statement.ts";
 import type { Payloads } from "./payloads.ts";
 
-type RowChange = Partial<
-	Pick<Row, "job" | "rank" | "epoch" | "nextChunk" | "cursor" | "outputBytes" | "reader">
->;
+type RowChange = Partial<Pick<Row, "job" | "rank" | "epoch" | "nextChunk" | "cursor" | "outputBytes" | "reader">>;
 
 type Column = Pick<JobColumn, "name" | "type"> & {
 	value: (row: Row) => string | number | boolean | undefined;
@@ -62,9 +53,7 @@ const arrays = (columns: readonly Column[], first: number): string =>
 
 /** Columns in the order of {@link rowOf}. */
 const NAMES = ["endpoint", "id", ...names(ALL)];
-const jobOf = jobReader(NAMES, ({ nullable }, value) =>
-	nullable ? `${value} ?? undefined` : value,
-);
+const jobOf = jobReader(NAMES, ({ nullable }, value) => (nullable ? `${value} ?? undefined` : value));
 const AT = Object.fromEntries(NAMES.map((name, index) => [name, index]));
 
 /** Columns of table `jobs` as {@link rowOf} reads them, with ended attempts as JSON text. */
@@ -95,16 +84,7 @@ const INSERT = statement(`
   SELECT * FROM unnest($1::text[], $2::text[], ${arrays(ALL, 3)}, $${ALL.length + 3}::bool[],
     $${ALL.length + 4}::text[], $${ALL.length + 5}::text[], $${ALL.length + 6}::text[])`);
 
-const changed = [
-	"endpoint",
-	"id",
-	...names(CHANGING),
-	"past",
-	"result",
-	"erase",
-	"output",
-	"error",
-];
+const changed = ["endpoint", "id", ...names(CHANGING), "past", "result", "erase", "output", "error"];
 const after = CHANGING.length + 3;
 
 /**
@@ -135,9 +115,7 @@ function packed(rows: readonly Row[], columns: readonly Column[]): Buffer[] {
 	return columns.map(({ type, value }) => {
 		const values = rows.map(value);
 		if (type === "int8") return numbers(values as (number | undefined)[]);
-		return type === "bool"
-			? flags(values as boolean[])
-			: textArray(values as (string | undefined)[]);
+		return type === "bool" ? flags(values as boolean[]) : textArray(values as (string | undefined)[]);
 	});
 }
 
@@ -180,16 +158,14 @@ export function openRecords({
 	 */
 	function expect(keys: Iterable<JobKey>): JobKey[] {
 		const fresh = [...keys].filter((key) => !tracked.has(keyOf(key)));
-		for (const key of fresh)
-			tracked.set(keyOf(key), { row: undefined, stored: false, changed: false });
+		for (const key of fresh) tracked.set(keyOf(key), { row: undefined, stored: false, changed: false });
 		return fresh;
 	}
 
 	/** Rows of an endpoint that were read or added so far. */
 	function of(endpoint: string): Row[] {
 		const rows: Row[] = [];
-		for (const { row } of tracked.values())
-			if (row && row.job.endpoint === endpoint && !isPurged(row)) rows.push(row);
+		for (const { row } of tracked.values()) if (row && row.job.endpoint === endpoint && !isPurged(row)) rows.push(row);
 		return rows;
 	}
 
@@ -299,17 +275,11 @@ export function openRecords({
 				textArray(rows.map(({ job }) => job.endpoint)),
 				textArray(rows.map(({ job }) => job.id)),
 			];
-			const past = (rows: readonly Row[]): Buffer =>
-				flags(rows.map((row) => attempts.list(row).length > 0));
+			const past = (rows: readonly Row[]): Buffer => flags(rows.map((row) => attempts.list(row).length > 0));
 			const writes: Promise<unknown>[] = [];
 			if (inserted.length > 0)
 				writes.push(
-					run(INSERT, [
-						...keys(inserted),
-						...packed(inserted, ALL),
-						past(inserted),
-						...payloads.ofNew(inserted),
-					]),
+					run(INSERT, [...keys(inserted), ...packed(inserted, ALL), past(inserted), ...payloads.ofNew(inserted)]),
 				);
 			if (updated.length > 0)
 				writes.push(
@@ -351,8 +321,6 @@ export function rowOf(values: Value[], queueOf: (endpoint: string) => Queue): Ro
 		inputBytes: number("input_bytes"),
 		outputBytes: number("output_bytes"),
 		reader:
-			typeof reader === "string"
-				? { reader, end: number("reader_end"), session: number("reader_session") }
-				: undefined,
+			typeof reader === "string" ? { reader, end: number("reader_end"), session: number("reader_session") } : undefined,
 	};
 }

@@ -2,15 +2,12 @@
  * Inputs, results and progress values in one transaction. They are columns of `jobs`; PostgreSQL
  * stores large ones out of line.
  */
-import { LARGE_BYTES } from "../../../core/json/json-text.ts";
-import type { JsonText } from "../../../core/json/json-text.ts";
+import { type JsonText, LARGE_BYTES } from "../../../core/json/json-text.ts";
 import type { Result } from "../../row.ts";
 import { flags, texts as textArray } from "../connection/arrays.ts";
 import { jsonTextOf } from "./buffer-transfer.ts";
-import { keyOf } from "./row.ts";
-import type { Row } from "./row.ts";
-import { statement } from "../connection/statement.ts";
-import type { Runner } from "../connection/statement.ts";
+import { keyOf, type Row } from "./row.ts";
+import { type Runner, statement } from "../connection/statement.ts";
 
 const INPUTS = statement(`
   SELECT jobs.endpoint, jobs.id, input FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
@@ -37,8 +34,7 @@ export const SMALL_OUTPUT = `CASE WHEN octet_length(jobs.output) < ${LARGE_BYTES
   ELSE '#' || octet_length(jobs.output) END`;
 
 export function readResult(output: string | null, error: string | null): Result {
-	if (output?.startsWith("#"))
-		return { outputBytes: Number(output.slice(1)), error: readError(error) };
+	if (output?.startsWith("#")) return { outputBytes: Number(output.slice(1)), error: readError(error) };
 	return { output: output === null ? undefined : jsonTextOf(output), error: readError(error) };
 }
 
@@ -89,8 +85,7 @@ export function openPayloads({ run }: { run: Runner["run"] }) {
 
 		/** Reads a result, for {@link Payloads.result}. */
 		async loadResult({ job, key }: Row): Promise<void> {
-			const [output = null, error = null] =
-				(await run(RESULT, [job.endpoint, job.id])).rows[0] ?? [];
+			const [output = null, error = null] = (await run(RESULT, [job.endpoint, job.id])).rows[0] ?? [];
 			results.set(key, readResult(output as string | null, error as string | null));
 		},
 

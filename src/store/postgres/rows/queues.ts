@@ -3,14 +3,11 @@
  * locks exclusively (D11); so what was read of a queue holds until the end. Counts are incremented,
  * never set, in this connection's slot (D13).
  */
-import { countsOf } from "../../../core/job-transitions.ts";
-import type { TransitionStep } from "../../../core/job-transitions.ts";
+import { countsOf, type TransitionStep } from "../../../core/job-transitions.ts";
 import { numbers, texts } from "../connection/arrays.ts";
 import type { RankAllocator } from "./rank-allocator.ts";
-import { noChange, noCounts } from "./row.ts";
-import type { Queue, Row } from "./row.ts";
-import { statement } from "../connection/statement.ts";
-import type { Runner } from "../connection/statement.ts";
+import { noChange, noCounts, type Queue, type Row } from "./row.ts";
+import { type Runner, statement } from "../connection/statement.ts";
 import { WAITING } from "../../states.ts";
 
 /** First number of the advisory locks on queues; the second is derived from the endpoint. */
@@ -35,9 +32,7 @@ const READ = statement(`
     FROM queue_counts WHERE queue_counts.endpoint = given.endpoint
   ) AS sums`);
 
-const ADD = statement(
-	"INSERT INTO queues (endpoint) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING",
-);
+const ADD = statement("INSERT INTO queues (endpoint) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING");
 
 const COUNT = statement(`
   INSERT INTO queue_counts AS counted (endpoint, slot, in_queue, in_queue_low, in_progress, completed,
@@ -160,18 +155,14 @@ export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 		 * Locks and reads the queues of some endpoints. `now`: time for deadlines, ms since the epoch.
 		 */
 		async read(endpoints: Iterable<string>, now: number): Promise<void> {
-			const fresh = [...new Set(endpoints)]
-				.filter((endpoint) => !byEndpoint.has(endpoint))
-				.toSorted();
+			const fresh = [...new Set(endpoints)].filter((endpoint) => !byEndpoint.has(endpoint)).toSorted();
 			if (fresh.length === 0) return;
 			for (const endpoint of fresh) added(endpoint);
 			const names = texts(fresh);
 			const looked = fresh.map((endpoint) => {
 				const memory = memories.of(endpoint);
 				if (now < memory.looked) memory.looked = Number.MIN_SAFE_INTEGER;
-				return memory.looked === Number.MIN_SAFE_INTEGER
-					? memory.looked
-					: memory.looked - LOOK_BACK_MS;
+				return memory.looked === Number.MIN_SAFE_INTEGER ? memory.looked : memory.looked - LOOK_BACK_MS;
 			});
 			const [, { rows }] = await Promise.all([
 				run(LOCK, [names]),
@@ -236,8 +227,7 @@ export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 
 		/** A rank at an end of the queue, in its current epoch; below 0 at the front. */
 		join({ queue, job }: Row, end: "front" | "back"): { rank: number; epoch: number } {
-			if (end === "back")
-				return { rank: places.back(job.queuedAt, queue.purgedTo), epoch: queue.epoch };
+			if (end === "back") return { rank: places.back(job.queuedAt, queue.purgedTo), epoch: queue.epoch };
 			// Makes this server's claims search the front again.
 			memories.of(queue.endpoint).searchedAt = -Infinity;
 			return { rank: places.front(job.queuedAt), epoch: queue.epoch };
@@ -250,8 +240,7 @@ export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 				.filter(({ change }) => Object.values(change).some((by) => by !== 0))
 				.toSorted((a, b) => (a.endpoint < b.endpoint ? -1 : 1));
 			if (changed.length === 0) return [];
-			const column = (name: keyof Queue["change"]): Buffer =>
-				numbers(changed.map(({ change }) => change[name]));
+			const column = (name: keyof Queue["change"]): Buffer => numbers(changed.map(({ change }) => change[name]));
 			const fresh = changed.filter(({ known }) => !known);
 			const writes: Promise<unknown>[] = [];
 			if (fresh.length > 0) writes.push(run(ADD, [texts(fresh.map(({ endpoint }) => endpoint))]));

@@ -10,8 +10,7 @@ import { attemptsFrom } from "./attempts.ts";
 import { undelivered } from "./chunk-rows.ts";
 import { jsonTextOf } from "./buffer-transfer.ts";
 import { COLUMNS, rowOf } from "./job-records.ts";
-import { isPurged, noChange, noCounts } from "./row.ts";
-import type { Queue, Row } from "./row.ts";
+import { isPurged, noChange, noCounts, type Queue, type Row } from "./row.ts";
 import type { Value } from "../connection/statement.ts";
 import { readResult } from "./payloads.ts";
 
@@ -30,9 +29,7 @@ export function readModelColumns({ input, output }: { input: string; output: str
 }
 
 /** A row from the values of {@link readModelColumns}; undefined if purged. */
-export function readModelFrom([epoch, input, output, error, ...values]: Value[]):
-	| ReadModelRow
-	| undefined {
+export function readModelFrom([epoch, input, output, error, ...values]: Value[]): ReadModelRow | undefined {
 	const queueOf = (endpoint: string): Queue => ({
 		endpoint,
 		known: true,
@@ -55,10 +52,7 @@ export function readModelFrom([epoch, input, output, error, ...values]: Value[])
 }
 
 /** The unit of work of an operation that reads one row; `range`: chunks read for it. */
-export function readUnit(
-	row: ReadModelRow | undefined,
-	range?: Omit<ChunkRead, "state">,
-): ReadUnit<ReadModelRow> {
+export function readUnit(row: ReadModelRow | undefined, range?: Omit<ChunkRead, "state">): ReadUnit<ReadModelRow> {
 	return {
 		records: { find: () => row },
 		attempts: { list: ({ past }) => [...past] },

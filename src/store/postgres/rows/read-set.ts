@@ -2,8 +2,7 @@
 import type { FollowUp, Reads } from "../../operations/operation.ts";
 import type { JobKey, KeyPlace, WorkerKey } from "../../operations/unit-of-work.ts";
 import { texts } from "../connection/arrays.ts";
-import { COLUMNS } from "./job-records.ts";
-import type { Records } from "./job-records.ts";
+import { COLUMNS, type Records } from "./job-records.ts";
 import type { Row } from "./row.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
 import { statement } from "../connection/statement.ts";

@@ -3,8 +3,7 @@
  * commit.
  */
 import type { Signal } from "../../contract/store.ts";
-import { openUnitOfWork } from "./unit-of-work.ts";
-import type { ServerMemory, UnitOfWork } from "./unit-of-work.ts";
+import { openUnitOfWork, type ServerMemory, type UnitOfWork } from "./unit-of-work.ts";
 import type { Runner } from "../connection/statement.ts";
 import type { Work } from "../connection/transaction.ts";
 

@@ -28,8 +28,7 @@ export function openSessionLiveness(clock: Clock): SessionLiveness {
 	return {
 		isOver(session, shown) {
 			const now = clock.now();
-			for (const [each, { last }] of missed)
-				if (now - last > APART_MS || now < last) missed.delete(each);
+			for (const [each, { last }] of missed) if (now - last > APART_MS || now < last) missed.delete(each);
 			if (shown) missed.delete(session);
 			else missed.set(session, { since: missed.get(session)?.since ?? now, last: now });
 			return !shown && now - missed.get(session)!.since >= BACK_MS;

@@ -13,8 +13,7 @@ import { eraseDeliveries, insertDeliveries } from "./deliveries.ts";
 import { openDue } from "./due.ts";
 import { openIdempotencyKeys } from "./idempotency.ts";
 import type { RankAllocator } from "./rank-allocator.ts";
-import { openQueues } from "./queues.ts";
-import type { QueueMemories } from "./queues.ts";
+import { openQueues, type QueueMemories } from "./queues.ts";
 import { openRecords } from "./job-records.ts";
 import type { Row } from "./row.ts";
 import type { Runner } from "../connection/statement.ts";
@@ -33,15 +32,7 @@ export interface ServerMemory {
 export type UnitOfWork = ReturnType<typeof openUnitOfWork>;
 
 /** `slot`: count slot of the connection. */
-export function openUnitOfWork({
-	run,
-	server,
-	slot,
-}: {
-	run: Runner["run"];
-	server: ServerMemory;
-	slot: number;
-}) {
+export function openUnitOfWork({ run, server, slot }: { run: Runner["run"]; server: ServerMemory; slot: number }) {
 	const own: Signal[] = [];
 	const others: Signal[] = [];
 	const delivered: NewDelivery[] = [];
@@ -53,8 +44,7 @@ export function openUnitOfWork({
 	}
 
 	function notifyOthers(each: Signal): void {
-		if (each.kind !== "delivery" || !others.some(({ kind }) => kind === "delivery"))
-			others.push(each);
+		if (each.kind !== "delivery" || !others.some(({ kind }) => kind === "delivery")) others.push(each);
 	}
 
 	const queues = openQueues({ run, memories: server.queueMemories, places: server.ranks, slot });
@@ -74,9 +64,7 @@ export function openUnitOfWork({
 	};
 	// Only the server that noticed the loss of a worker needs its id.
 	const written = (step: TransitionStep): void =>
-		signalsOf(step).forEach((each) =>
-			notifyOthers(each.kind === "queued" ? { ...each, worker: undefined } : each),
-		);
+		signalsOf(step).forEach((each) => notifyOthers(each.kind === "queued" ? { ...each, worker: undefined } : each));
 	const transitions = openTransitions<Row>({
 		queues,
 		records,
@@ -126,9 +114,7 @@ export function openUnitOfWork({
 			...attempts,
 			/** Old attempts that the worker may still run. */
 			openOf: ({ endpoint, worker }: WorkerKey): { row: Row; past: Attempt }[] =>
-				records
-					.of(endpoint)
-					.flatMap((row) => attempts.openOf(row, worker).map((past) => ({ row, past }))),
+				records.of(endpoint).flatMap((row) => attempts.openOf(row, worker).map((past) => ({ row, past }))),
 		},
 
 		chunks: {

@@ -71,8 +71,7 @@ export function openCompaction({
 	async function run(): Promise<void> {
 		for (let segment; !stopped.signal.aborted && (segment = due()) !== undefined; )
 			try {
-				while (!stopped.signal.aborted && (await step(segment)))
-					await clock.sleep(PAUSE_MS, stopped.signal);
+				while (!stopped.signal.aborted && (await step(segment))) await clock.sleep(PAUSE_MS, stopped.signal);
 			} catch (error) {
 				if (!(error instanceof StoreUnavailable) || error.why !== "damaged") throw error;
 				damaged.add(segment);

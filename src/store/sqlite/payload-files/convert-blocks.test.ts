@@ -3,8 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { openDatabase } from "../database.ts";
-import type { Database } from "../database.ts";
+import { type Database, openDatabase } from "../database.ts";
 import { openSqlite } from "../open.ts";
 import { prepareSchema } from "../schema.ts";
 import { convertBlocks } from "./convert-blocks.ts";
@@ -40,18 +39,13 @@ it("texts keep their bytes, and dropped ones are removed", async () => {
 			VALUES (?, ?, 1, 'COMPLETED', 'run', 1, 1, 1, 1, 1, 1e12, 1e12, 1e15, ?, 0, 2)`,
 		).run(seq, `job-${seq}`, seq);
 		db.prepare("INSERT INTO inputs (seq, input) VALUES (?, ?)").run(seq, writeBlocks(db, seq, 1));
-		db.prepare("INSERT INTO results (seq, output) VALUES (?, ?)").run(
-			seq,
-			writeBlocks(db, 10 * seq, 4),
-		);
+		db.prepare("INSERT INTO results (seq, output) VALUES (?, ?)").run(seq, writeBlocks(db, 10 * seq, 4));
 	}
 	db.prepare(
 		`INSERT INTO deliveries (number, id, endpoint, job, url, state, created_at, receiver)
 			VALUES (1, 'd', 'e', 'job-1', 'https://example.com', 'failed', 1, 'r')`,
 	).run();
-	db.prepare("INSERT INTO delivery_bodies (number, body) VALUES (1, ?)").run(
-		writeBlocks(db, 70, 2),
-	);
+	db.prepare("INSERT INTO delivery_bodies (number, body) VALUES (1, ?)").run(writeBlocks(db, 70, 2));
 	db.close();
 	for (const start of ["first", "second"]) {
 		const store = await openSqlite({ path });
@@ -65,9 +59,7 @@ it("texts keep their bytes, and dropped ones are removed", async () => {
 		await store.close();
 	}
 	const after = openDatabase({ path });
-	expect(after.prepare("SELECT name FROM sqlite_schema WHERE name LIKE '%blocks'").all()).toEqual(
-		[],
-	);
+	expect(after.prepare("SELECT name FROM sqlite_schema WHERE name LIKE '%blocks'").all()).toEqual([]);
 	expect(after.prepare("SELECT count(*) FROM payloads").get()).toEqual([7]);
 	after.close();
 	expect(readdirSync(`${path}.payloads`)).toEqual(["1"]);
@@ -90,9 +82,7 @@ it("many texts go to several files, and an interrupted conversion goes on", asyn
 	};
 	expect(() => convertBlocks(interrupted)).toThrow("interrupted");
 	convertBlocks(db);
-	expect(db.prepare("SELECT count(*), sum(length) FROM payloads").get()).toEqual([
-		130, 130_000_000,
-	]);
+	expect(db.prepare("SELECT count(*), sum(length) FROM payloads").get()).toEqual([130, 130_000_000]);
 	// The file of the interrupted step is not referred to.
 	expect(db.prepare("SELECT DISTINCT segment FROM payloads").all()).toHaveLength(3);
 	expect(readdirSync(join(folder, "many.db.payloads"))).toHaveLength(4);

@@ -24,8 +24,7 @@ export function hasBlocks(db: Database): boolean {
 export function convertBlocks(db: Database): void {
 	if (!hasBlocks(db)) return;
 	inTransaction(db, () => {
-		for (const [first] of db.prepare("SELECT number FROM dropped_blocks").all())
-			removeText(db, Number(first));
+		for (const [first] of db.prepare("SELECT number FROM dropped_blocks").all()) removeText(db, Number(first));
 		db.exec(`DELETE FROM dropped_blocks;
 			UPDATE delivery_bodies SET payload = body, body = '', tail = '' WHERE typeof(body) <> 'text'`);
 	});
@@ -35,9 +34,7 @@ export function convertBlocks(db: Database): void {
 }
 
 function removeText(db: Database, first: number): void {
-	const remove = db.prepare(
-		"DELETE FROM blocks WHERE number = ? RETURNING rest, octet_length(body)",
-	);
+	const remove = db.prepare("DELETE FROM blocks WHERE number = ? RETURNING rest, octet_length(body)");
 	for (let number = first; ; number += 1) {
 		const [rest, size] = remove.get(number) ?? [0, 0];
 		if (rest === size) return;
@@ -80,9 +77,6 @@ function convertSome(db: Database): void {
 
 /** All blocks in order. */
 function* blocksOf(db: Database): Generator<Block> {
-	const next = db.prepare(
-		"SELECT number, rest, body FROM blocks WHERE number > ? ORDER BY number LIMIT 1",
-	);
-	for (let last = 0, row: Value[] | undefined; (row = next.get(last)); last = Number(row[0]))
-		yield row as Block;
+	const next = db.prepare("SELECT number, rest, body FROM blocks WHERE number > ? ORDER BY number LIMIT 1");
+	for (let last = 0, row: Value[] | undefined; (row = next.get(last)); last = Number(row[0])) yield row as Block;
 }

@@ -21,9 +21,7 @@ export function damagedFiles(db: Database): string[] {
 			try {
 				const file = openSync(path, "r");
 				try {
-					const wrong = (texts.all(segment!) as [number, number, number][]).filter(
-						(text) => !isWhole(file, text),
-					);
+					const wrong = (texts.all(segment!) as [number, number, number][]).filter((text) => !isWhole(file, text));
 					if (wrong.length === 0) return [];
 					const places = wrong.slice(0, MOST_FAULTS).map(([at]) => at);
 					return [

@@ -1,6 +1,5 @@
 /** Payload files that stay open, by number. */
-import { open, stat } from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { StoreUnavailable } from "../../contract/store.ts";
 
 /** Most files that stay open without being used. */

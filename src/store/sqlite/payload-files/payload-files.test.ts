@@ -1,20 +1,11 @@
 /** Files of large texts: what is written is read, and a file is used again when nothing needs it. */
-import {
-	existsSync,
-	mkdtempSync,
-	readdirSync,
-	rmSync,
-	statSync,
-	truncateSync,
-	writeFileSync,
-} from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it, onTestFinished } from "vitest";
 import { damageOf } from "../disk-errors.ts";
 import { grouped } from "./grouped.ts";
-import { openPayloadFiles } from "./payload-files.ts";
-import type { PayloadFiles } from "./payload-files.ts";
+import { openPayloadFiles, type PayloadFiles } from "./payload-files.ts";
 
 const parent = mkdtempSync(join(tmpdir(), "sluice-payload-files-"));
 afterAll(() => rmSync(parent, { recursive: true, force: true }));
@@ -130,9 +121,7 @@ it("a start keeps the files that rows refer to, and numbers above all others", a
 	for (const n of [1, 2, 3]) written.push(await files.write(bytes(900, n)));
 	await files.close();
 	const again = await site([[2, 900]], folder);
-	expect(Buffer.concat(await again.files.read(written[1]!.block))).toEqual(
-		Buffer.concat(bytes(900, 2)),
-	);
+	expect(Buffer.concat(await again.files.read(written[1]!.block))).toEqual(Buffer.concat(bytes(900, 2)));
 	expect((await again.files.write(bytes(10, 9))).block.segment).toBe(4);
 	expect(names(folder)).toHaveLength(3);
 });
@@ -145,9 +134,7 @@ it("a start removes what no row refers to beyond a few files that are used again
 	writeFileSync(join(folder, "note.txt"), "not ours");
 	await site([], folder);
 	expect(readdirSync(folder)).toHaveLength(8 + 1);
-	expect(readdirSync(folder).every((name) => statSync(join(folder, name)).size <= SEGMENT)).toBe(
-		true,
-	);
+	expect(readdirSync(folder).every((name) => statSync(join(folder, name)).size <= SEGMENT)).toBe(true);
 });
 
 it("D17: a start without the files that rows refer to is refused with what to do", async () => {
@@ -173,9 +160,7 @@ it("D40: a text that was changed or cut on disk is not served", async () => {
 		message: `${join(folder, "1")} is damaged: it ends after 500 bytes. Restore a backup.`,
 	});
 	for (const { block } of [changed, cut])
-		expect(damageOf(await files.read(block).catch((error: unknown) => error))).toContain(
-			"is damaged: it",
-		);
+		expect(damageOf(await files.read(block).catch((error: unknown) => error))).toContain("is damaged: it");
 });
 
 it("D40: a write that fails is refused, and the next one goes to another file", async () => {

@@ -7,8 +7,7 @@
 import { constants } from "node:fs";
 import { open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { sizeOf } from "../../../core/json/json-text.ts";
-import type { JsonBlocks } from "../../../core/json/json-text.ts";
+import { type JsonBlocks, sizeOf } from "../../../core/json/json-text.ts";
 import { makeFolder, OWNER_FILE } from "../../../durable-file.ts";
 import type { CopiedFile } from "../../contract/backup.ts";
 import { StoreUnavailable } from "../../contract/store.ts";
@@ -68,9 +67,7 @@ export interface PayloadFiles {
 	/** Bytes of these files that rows refer to after a commit. */
 	referenced(changes: readonly (readonly [segment: number, bytes: number])[]): void;
 	/** A file that gets no further text, of which rows refer to the smallest share. */
-	mostUnused(
-		except: ReadonlySet<number>,
-	): { number: number; bytes: number; referenced: number } | undefined;
+	mostUnused(except: ReadonlySet<number>): { number: number; bytes: number; referenced: number } | undefined;
 	/** Bytes of all files, and of those that rows refer to. */
 	total(): { bytes: number; referenced: number };
 	/** Removes a file that is kept to be written again, if none was since the last call. */
@@ -114,9 +111,7 @@ export async function openPayloadFiles(q: {
 		pathOf,
 		isInUse(number) {
 			const segment = segments.get(number);
-			return (
-				segment !== undefined && (segment === current || segment.pending + segment.readers > 0)
-			);
+			return segment !== undefined && (segment === current || segment.pending + segment.readers > 0);
 		},
 	});
 
@@ -131,10 +126,7 @@ export async function openPayloadFiles(q: {
 			flush: grouped(async () => {
 				if (segment.fault) throw segment.fault;
 				const file = await files.open(number);
-				await Promise.all([
-					flushed(pathOf(number), file.datasync()),
-					confirm(pathOf(number), file),
-				]);
+				await Promise.all([flushed(pathOf(number), file.datasync()), confirm(pathOf(number), file)]);
 			}),
 			fault: undefined,
 		};
@@ -147,8 +139,7 @@ export async function openPayloadFiles(q: {
 		try {
 			await flush;
 		} catch (error) {
-			if (!NO_ROOM.has((error as NodeJS.ErrnoException).code))
-				q.flushFailed?.(new FlushFailed(path, error as Error));
+			if (!NO_ROOM.has((error as NodeJS.ErrnoException).code)) q.flushFailed?.(new FlushFailed(path, error as Error));
 			throw error;
 		}
 	}
@@ -235,10 +226,7 @@ export async function openPayloadFiles(q: {
 	}
 
 	/** Begins at once: the file stays until it is read. */
-	async function readFrom(
-		number: number,
-		place: { at: number; length: number },
-	): Promise<Buffer[]> {
+	async function readFrom(number: number, place: { at: number; length: number }): Promise<Buffer[]> {
 		const segment = segments.get(number);
 		if (!segment) throw new Error("it is missing");
 		segment.readers += 1;
@@ -253,8 +241,7 @@ export async function openPayloadFiles(q: {
 	async function retire(segment: Segment): Promise<void> {
 		const path = pathOf(segment.number);
 		await files.close(segment.number);
-		if (segment.fault === undefined && segment.size <= segmentBytes && spare.length < MOST_SPARE)
-			spare.push(path);
+		if (segment.fault === undefined && segment.size <= segmentBytes && spare.length < MOST_SPARE) spare.push(path);
 		else await rm(path, { force: true }).catch(() => {});
 	}
 

@@ -1,12 +1,17 @@
 /** The store of SQLite with large texts in payload files: the database thread has only their places. */
 import { isFound, SEARCHED_CHARACTERS } from "../../../core/job-search.ts";
-import { LARGE_BYTES, release, sizeOf, stringOf } from "../../../core/json/json-text.ts";
-import type { JsonBlocks, JsonText } from "../../../core/json/json-text.ts";
+import {
+	type JsonBlocks,
+	type JsonText,
+	LARGE_BYTES,
+	release,
+	sizeOf,
+	stringOf,
+} from "../../../core/json/json-text.ts";
 import type { Claimed, ListedJob } from "../../contract/jobs.ts";
 import type { Store } from "../../contract/store.ts";
 import { damageOf } from "../disk-errors.ts";
-import { isInFile, placeOf, textInFile } from "./file-block.ts";
-import type { FileBlock } from "./file-block.ts";
+import { type FileBlock, isInFile, placeOf, textInFile } from "./file-block.ts";
 import type { PayloadFiles } from "./payload-files.ts";
 
 const keyOf = ({ segment, at }: FileBlock): string => `${segment}:${at}`;
@@ -17,10 +22,7 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 	const fresh = new Map<string, JsonBlocks>();
 
 	/** Calls `use` with the form of a text in the store. */
-	async function stored<T>(
-		text: JsonText,
-		use: (text: JsonText, place?: FileBlock) => Promise<T>,
-	): Promise<T> {
+	async function stored<T>(text: JsonText, use: (text: JsonText, place?: FileBlock) => Promise<T>): Promise<T> {
 		if (typeof text === "string") return await use(text);
 		if (sizeOf(text) < LARGE_BYTES) return await use(stringOf(text));
 		const { block, settled } = await files.write(text);
@@ -37,9 +39,7 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 		const place = placeOf(text);
 		if (place) return taken(place) ?? (await files.read(place));
 		const blocks = text as readonly (Uint8Array | FileBlock)[];
-		const parts = await Promise.all(
-			blocks.map(async (block) => (isInFile(block) ? await files.read(block) : [block])),
-		);
+		const parts = await Promise.all(blocks.map(async (block) => (isInFile(block) ? await files.read(block) : [block])));
 		return parts.flat();
 	}
 
@@ -77,9 +77,7 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 		const place = placeOf(listed.inputHead);
 		if (!place) return listed;
 		const inputHead = await files.head(place, SEARCHED_CHARACTERS);
-		return isFound(listed, { head: stringOf(inputHead ?? ""), search })
-			? { ...listed, inputHead }
-			: undefined;
+		return isFound(listed, { head: stringOf(inputHead ?? ""), search }) ? { ...listed, inputHead } : undefined;
 	}
 
 	const { jobs, webhooks } = store;
@@ -96,9 +94,7 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 			report(q) {
 				const { output = "" } = q.outcome;
 				if (typeof output === "string") return jobs.report(q);
-				return stored(output, (text) =>
-					jobs.report({ ...q, outcome: { ...q.outcome, output: text } }),
-				);
+				return stored(output, (text) => jobs.report({ ...q, outcome: { ...q.outcome, output: text } }));
 			},
 			progress: (q) => stored(q.value, (value) => jobs.progress({ ...q, value })),
 			async claim(q) {

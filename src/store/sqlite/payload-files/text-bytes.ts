@@ -1,8 +1,7 @@
 /** The bytes of a text in a file. */
 import type { FileHandle } from "node:fs/promises";
 import { crc32 } from "node:zlib";
-import { BLOCK_BYTES, sizeOf } from "../../../core/json/json-text.ts";
-import type { JsonBlocks } from "../../../core/json/json-text.ts";
+import { BLOCK_BYTES, type JsonBlocks, sizeOf } from "../../../core/json/json-text.ts";
 
 /** CRC-32. */
 export async function checksum(text: JsonBlocks): Promise<number> {
@@ -25,13 +24,9 @@ export async function writeAll(handle: FileHandle, text: JsonBlocks, at: number)
 export class CutOff extends Error {}
 
 /** Throws {@link CutOff}, or the error of the system. */
-export async function readAll(
-	handle: FileHandle,
-	{ at, length }: { at: number; length: number },
-): Promise<Buffer[]> {
+export async function readAll(handle: FileHandle, { at, length }: { at: number; length: number }): Promise<Buffer[]> {
 	const text: Buffer[] = [];
-	for (let left = length; left > 0; left -= BLOCK_BYTES)
-		text.push(Buffer.allocUnsafeSlow(Math.min(left, BLOCK_BYTES)));
+	for (let left = length; left > 0; left -= BLOCK_BYTES) text.push(Buffer.allocUnsafeSlow(Math.min(left, BLOCK_BYTES)));
 	if (length === 0) return text;
 	const { bytesRead } = await handle.readv(text, at);
 	if (bytesRead === length) return text;

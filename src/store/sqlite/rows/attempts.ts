@@ -4,8 +4,7 @@ import type { WorkerKey } from "../../operations/unit-of-work.ts";
 import { openColumn, openMembers, STOPPED } from "../../states.ts";
 import type { Database, Value } from "../database.ts";
 import type { Records } from "./job-records.ts";
-import { isPurged } from "./row.ts";
-import type { Row } from "./row.ts";
+import { isPurged, type Row } from "./row.ts";
 
 /** A row that belongs to a row of `jobs`. */
 export interface Numbered {
@@ -40,30 +39,20 @@ export function openAttempts({
 	records: Pick<Records, "at">;
 	ended: (worker: string) => void;
 }) {
-	const insert = db.prepare(
-		`INSERT INTO attempts (seq, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-	);
+	const insert = db.prepare(`INSERT INTO attempts (seq, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 	const select = db.prepare(`SELECT ${COLUMNS} FROM attempts WHERE seq = ? ORDER BY attempt`);
 	const anyOpen = db.prepare("SELECT 1 FROM attempts WHERE worker = ? AND open = 1 LIMIT 1");
 	const anyAtAll = db.prepare("SELECT 1 FROM attempts WHERE open = 1 LIMIT 1");
-	const openOfJob = db.prepare(
-		"SELECT 1 FROM attempts WHERE worker = ? AND seq = ? AND open = 1 LIMIT 1",
-	);
+	const openOfJob = db.prepare("SELECT 1 FROM attempts WHERE worker = ? AND seq = ? AND open = 1 LIMIT 1");
 	const ofWorker = db.prepare("SELECT 1 FROM attempts WHERE seq = ? AND worker = ? LIMIT 1");
 	const openOfWorker = db.prepare(
 		`SELECT ${COLUMNS}, seq FROM attempts WHERE worker = ? AND open = 1 ORDER BY seq, attempt`,
 	);
-	const openByEnd = db.prepare(
-		"SELECT seq, worker FROM attempts WHERE open = 1 AND outcome IN (?, ?)",
-	);
+	const openByEnd = db.prepare("SELECT seq, worker FROM attempts WHERE open = 1 AND outcome IN (?, ?)");
 	const setMissed = db.prepare("UPDATE attempts SET missed = ? WHERE seq = ? AND attempt = ?");
 	const forgetMissed = db.prepare("UPDATE attempts SET missed = 0 WHERE open = 1 AND missed > 0");
-	const close = db.prepare(
-		"UPDATE attempts SET open = ?, worker_end = ? WHERE seq = ? AND attempt = ?",
-	);
-	const closeOfJob = db.prepare(
-		"UPDATE attempts SET open = 0 WHERE worker = ? AND seq = ? AND open = 1",
-	);
+	const close = db.prepare("UPDATE attempts SET open = ?, worker_end = ? WHERE seq = ? AND attempt = ?");
+	const closeOfJob = db.prepare("UPDATE attempts SET open = 0 WHERE worker = ? AND seq = ? AND open = 1");
 	const removeAll = db.prepare("DELETE FROM attempts WHERE seq = ?");
 
 	/** False only while no attempt is open (R8); saves each claim a query. */
@@ -92,27 +81,21 @@ export function openAttempts({
 		anyOpen: (worker: string): boolean => some && anyOpen.get(worker) !== undefined,
 
 		/** Whether the worker may still run an old attempt of this job. */
-		isOpen: ({ seq }: Numbered, worker: string): boolean =>
-			openOfJob.get(worker, seq) !== undefined,
+		isOpen: ({ seq }: Numbered, worker: string): boolean => openOfJob.get(worker, seq) !== undefined,
 
 		/** Whether the worker had an ended attempt of this job. */
-		includes: ({ seq }: Numbered, worker: string): boolean =>
-			ofWorker.get(seq, worker) !== undefined,
+		includes: ({ seq }: Numbered, worker: string): boolean => ofWorker.get(seq, worker) !== undefined,
 
 		/** Old attempts that the worker may still run. */
 		openOf: ({ endpoint, worker }: WorkerKey): { row: Row; past: Attempt }[] =>
 			openOfWorker.all(worker).flatMap((values) => {
 				const row = records.at(Number(values.at(-1)));
-				return row.job.endpoint === endpoint && !isPurged(row)
-					? [{ row, past: attemptFrom(values) }]
-					: [];
+				return row.job.endpoint === endpoint && !isPurged(row) ? [{ row, past: attemptFrom(values) }] : [];
 			}),
 
 		/** Attempts of all workers that were to stop and may still run. */
 		unstopped: (): { seq: number; worker: string }[] =>
-			openByEnd
-				.all(...STOPPED)
-				.map(([seq, worker]) => ({ seq: Number(seq), worker: String(worker) })),
+			openByEnd.all(...STOPPED).map(([seq, worker]) => ({ seq: Number(seq), worker: String(worker) })),
 
 		setMissed({ seq }: Numbered, { attempt }: Attempt, missed: number): void {
 			setMissed.run(missed, seq, attempt);

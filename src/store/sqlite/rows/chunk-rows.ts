@@ -46,15 +46,12 @@ export function openChunkRows({
 	}
 
 	return {
-		insert: ({ seq }: Row, number: number, body: string): void =>
-			void insert.run(seq, number, body, sumOf(body)),
+		insert: ({ seq }: Row, number: number, body: string): void => void insert.run(seq, number, body, sumOf(body)),
 
 		/** The last `count` chunks of the row, if all are still stored. */
 		last(row: Row, count: number): string[] | undefined {
 			const found = select.all(row.seq, row.nextChunk - count, row.nextChunk);
-			return found.length === count
-				? found.map(([, body, , sum]) => textOf(row, body, sum))
-				: undefined;
+			return found.length === count ? found.map(([, body, , sum]) => textOf(row, body, sum)) : undefined;
 		},
 
 		/**

@@ -2,8 +2,7 @@
  * Counts of a queue: of the endpoint (D13), for the scaler (D20, D27) and for the queue bound
  * (D23).
  */
-import { countsOf } from "../../../core/job-transitions.ts";
-import type { Counts } from "../../../core/job-transitions.ts";
+import { type Counts, countsOf } from "../../../core/job-transitions.ts";
 import type { Answer, Query } from "../../operations/operation.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
 import type { Queue } from "./row.ts";
@@ -17,11 +16,7 @@ const NO_COUNTS: Readonly<Counts> = {
 	retried: 0,
 };
 
-export function openCounts({
-	queues,
-	records,
-	due,
-}: Pick<UnitOfWork, "queues" | "records" | "due">) {
+export function openCounts({ queues, records, due }: Pick<UnitOfWork, "queues" | "records" | "due">) {
 	// Jobs that joined at the back began to wait in rank order. Of those that joined at the front
 	// (rank below 0) the last began first.
 	const oldestAtBack = records.prepare(

@@ -1,12 +1,10 @@
 /** Webhook deliveries, with bodies in their own table (D21). */
 import type { NewDelivery } from "../../../core/delivery.ts";
-import { asOne, stringOf } from "../../../core/json/json-text.ts";
-import type { JsonText } from "../../../core/json/json-text.ts";
+import { asOne, type JsonText, stringOf } from "../../../core/json/json-text.ts";
 import type { NumberedDelivery } from "../../operations/steps.ts";
 import { DELIVERY_COLUMNS, deliveryFrom } from "../../table-rows.ts";
 import type { Database, Value } from "../database.ts";
-import { isInFile, textInFile } from "../payload-files/file-block.ts";
-import type { FileBlock } from "../payload-files/file-block.ts";
+import { type FileBlock, isInFile, textInFile } from "../payload-files/file-block.ts";
 import type { FileTexts } from "./file-texts.ts";
 
 /** Size of the body in a row of `delivery_bodies`. */
@@ -34,9 +32,7 @@ export function openDeliveries({ db, texts }: { db: Database; texts: FileTexts }
 		`INSERT INTO deliveries (id, endpoint, job, url, receiver, state, created_at, due_at)
 			VALUES (?, ?, ?, ?, ?, 'pending', ?, ?) RETURNING number`,
 	);
-	const insertBody = db.prepare(
-		"INSERT INTO delivery_bodies (number, body, payload, tail) VALUES (?, ?, ?, ?)",
-	);
+	const insertBody = db.prepare("INSERT INTO delivery_bodies (number, body, payload, tail) VALUES (?, ?, ?, ?)");
 	const selectBody = db.prepare("SELECT body, payload, tail FROM delivery_bodies WHERE number = ?");
 	const selectBytes = db.prepare(`SELECT ${BODY_BYTES} FROM delivery_bodies WHERE number = ?`);
 	const select = db.prepare(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`);
@@ -66,9 +62,7 @@ export function openDeliveries({ db, texts }: { db: Database; texts: FileTexts }
 
 		/** Adds a delivery that is due at once. */
 		add({ id, endpoint, job, url, receiver, body, createdAt }: NewDelivery): void {
-			const number = Number(
-				insert.get(id, endpoint, job, url, receiver, createdAt, createdAt)?.[0],
-			);
+			const number = Number(insert.get(id, endpoint, job, url, receiver, createdAt, createdAt)?.[0]);
 			const { head, payload, tail } = split(body);
 			const file = payload ? texts.write(textInFile(payload)) : null;
 			insertBody.run(number, head, file, payload ? tail : null);

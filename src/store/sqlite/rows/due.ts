@@ -5,8 +5,7 @@ import type { Database, Statement } from "../database.ts";
 import type { Transitions, Projection } from "../../apply-transition.ts";
 import type { Purge } from "../purge.ts";
 import type { Records } from "./job-records.ts";
-import { isPurged } from "./row.ts";
-import type { Queue, Row } from "./row.ts";
+import { isPurged, type Queue, type Row } from "./row.ts";
 import { WAITING } from "../../states.ts";
 
 /** Most jobs settled in passing by one batch. */

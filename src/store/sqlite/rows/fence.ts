@@ -2,8 +2,7 @@
  * Remembers how far a worker's claims found only jobs fenced from it (D16 Fence), so that a long
  * run of them is scanned once (R7).
  */
-import { FIRST } from "./row.ts";
-import type { Queue } from "./row.ts";
+import { FIRST, type Queue } from "./row.ts";
 
 interface Walked {
 	/** `queue.fronts` at that time: jobs that joined the front later were not checked. */

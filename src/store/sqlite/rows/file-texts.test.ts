@@ -8,8 +8,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { JsonText } from "../../../core/json/json-text.ts";
 import { openBatches } from "../thread/batch.ts";
-import { openDatabase } from "../database.ts";
-import type { Database } from "../database.ts";
+import { type Database, openDatabase } from "../database.ts";
 import { OP_NAMES } from "../../operations/table.ts";
 import type { OpName } from "../../operations/operation.ts";
 import { textInFile } from "../payload-files/file-block.ts";
@@ -24,8 +23,7 @@ const MINUTE = 60_000;
 let places = 0;
 
 /** A text of so many bytes in the file 7. */
-const text = (length: number): JsonText =>
-	textInFile({ segment: 7, at: (places += 1_000_000), length, sum: 1 });
+const text = (length: number): JsonText => textInFile({ segment: 7, at: (places += 1_000_000), length, sum: 1 });
 
 let stores = 0;
 
@@ -47,10 +45,7 @@ async function site(run: (site: Site) => void): Promise<void> {
 	let reported = 0;
 	const op: Site["op"] = (name, q) => {
 		const number = OP_NAMES.indexOf(name);
-		const { answers, failures, segments } = batch([
-			number,
-			CODECS[number]?.pack({ endpoint: "e", now: 1000, ...q }),
-		]);
+		const { answers, failures, segments } = batch([number, CODECS[number]?.pack({ endpoint: "e", now: 1000, ...q })]);
 		expect(failures).toEqual([]);
 		for (const [segment, bytes] of segments) {
 			expect(segment).toBe(7);
@@ -108,8 +103,7 @@ describe("large texts in files", () => {
 		site(({ op, bytes, insert, claim }) => {
 			insert("job");
 			claim();
-			for (const value of [text(500_000), text(600_000), "1", text(200_000)])
-				op("jobs.progress", { ...report, value });
+			for (const value of [text(500_000), text(600_000), "1", text(200_000)]) op("jobs.progress", { ...report, value });
 			expect(bytes()).toBe(300_000 + 200_000);
 			op("jobs.move", { id: "job", on: "release", attempt: 1, over: true });
 			expect(bytes()).toBe(300_000);
@@ -201,9 +195,7 @@ describe("large texts in files", () => {
 				]);
 				payloads.erase({ seq: 1 });
 			});
-			expect(
-				executed.filter((sql) => /typeof|payloads \(|FROM payloads|UPDATE payloads/.test(sql)),
-			).toEqual([]);
+			expect(executed.filter((sql) => /typeof|payloads \(|FROM payloads|UPDATE payloads/.test(sql))).toEqual([]);
 			expect(bytes()).toBe(0);
 		}));
 });

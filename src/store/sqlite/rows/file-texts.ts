@@ -4,41 +4,25 @@
  */
 import type { JsonText } from "../../../core/json/json-text.ts";
 import type { Database, Value } from "../database.ts";
-import { placeOf, textInFile } from "../payload-files/file-block.ts";
-import type { FileBlock } from "../payload-files/file-block.ts";
+import { type FileBlock, placeOf, textInFile } from "../payload-files/file-block.ts";
 
 export type FileTexts = ReturnType<typeof openFileTexts>;
 
 /** `onRollback`: what restores memory if the transaction is undone. */
-export function openFileTexts({
-	db,
-	onRollback,
-}: {
-	db: Database;
-	onRollback: (restore: () => void) => void;
-}) {
+export function openFileTexts({ db, onRollback }: { db: Database; onRollback: (restore: () => void) => void }) {
 	const add = db.prepare(
 		`INSERT INTO payloads (segment, at, length, sum, refs) VALUES (?, ?, ?, ?, 1)
 			ON CONFLICT (segment, at) DO UPDATE SET refs = refs + 1 RETURNING number, refs`,
 	);
 	const select = db.prepare("SELECT segment, at, length, sum FROM payloads WHERE number = ?");
 	const selectSize = db.prepare("SELECT length FROM payloads WHERE number = ?");
-	const unref = db.prepare(
-		"UPDATE payloads SET refs = refs - 1 WHERE number = ? RETURNING refs, segment, length",
-	);
-	const selectIn = db.prepare(
-		"SELECT at, length, sum FROM payloads WHERE segment = ? ORDER BY at LIMIT ?",
-	);
-	const moveText = db.prepare(
-		"UPDATE payloads SET segment = ?, at = ? WHERE segment = ? AND at = ?",
-	);
+	const unref = db.prepare("UPDATE payloads SET refs = refs - 1 WHERE number = ? RETURNING refs, segment, length");
+	const selectIn = db.prepare("SELECT at, length, sum FROM payloads WHERE segment = ? ORDER BY at LIMIT ?");
+	const moveText = db.prepare("UPDATE payloads SET segment = ?, at = ? WHERE segment = ? AND at = ?");
 	const remove = db.prepare("DELETE FROM payloads WHERE number = ?");
 	/** Bytes of each file that rows refer to. */
 	const referenced = new Map<number, number>(
-		db.prepare("SELECT segment, sum(length) FROM payloads GROUP BY segment").all() as [
-			number,
-			number,
-		][],
+		db.prepare("SELECT segment, sum(length) FROM payloads GROUP BY segment").all() as [number, number][],
 	);
 	/** Files whose bytes may have changed since the last reply. */
 	let changed = new Set<number>();
@@ -109,10 +93,7 @@ export function openFileTexts({
 		/** Bytes of the files that changed since the last call, after a commit. */
 		takeChanges(): [segment: number, bytes: number][] {
 			if (changed.size === 0) return [];
-			const taken = [...changed].map((segment): [number, number] => [
-				segment,
-				referenced.get(segment) ?? 0,
-			]);
+			const taken = [...changed].map((segment): [number, number] => [segment, referenced.get(segment) ?? 0]);
 			changed = new Set();
 			return taken;
 		},

@@ -13,9 +13,7 @@ export function openIdempotencyKeys({ db, queues }: { db: Database; queues: Queu
 	const expired = db.prepare(
 		"SELECT queue, operation, key FROM idempotency WHERE expires_at <= ? ORDER BY expires_at LIMIT ?",
 	);
-	const remove = db.prepare(
-		"DELETE FROM idempotency WHERE queue = ? AND operation = ? AND key = ?",
-	);
+	const remove = db.prepare("DELETE FROM idempotency WHERE queue = ? AND operation = ? AND key = ?");
 	const next = db.prepare("SELECT min(expires_at) FROM idempotency");
 
 	return {
@@ -26,11 +24,7 @@ export function openIdempotencyKeys({ db, queues }: { db: Database; queues: Queu
 			return found && { bodyHash: String(found[0]), job: String(found[1]) };
 		},
 
-		put(
-			{ endpoint, operation, key }: KeyPlace,
-			{ bodyHash, job }: KeyUse,
-			expiresAt: number,
-		): void {
+		put({ endpoint, operation, key }: KeyPlace, { bodyHash, job }: KeyUse, expiresAt: number): void {
 			replace.run(queues.of(endpoint).number, operation, key, bodyHash, job, expiresAt);
 		},
 

@@ -6,12 +6,10 @@ import type { Job } from "../../../core/job.ts";
 import type { WorkerKey } from "../../operations/unit-of-work.ts";
 import type { Database, Statement, Value } from "../database.ts";
 import type { Queues } from "./queues.ts";
-import { CHANGING, FIXED, jobReader, jobWriter, namesOf } from "../../job-columns.ts";
-import type { Conversion } from "../../job-columns.ts";
+import { CHANGING, type Conversion, FIXED, jobReader, jobWriter, namesOf } from "../../job-columns.ts";
 import { rowCache } from "./row-cache.ts";
 import { storedBytes } from "../../row.ts";
-import { isPurged } from "./row.ts";
-import type { Row } from "./row.ts";
+import { isPurged, type Row } from "./row.ts";
 import { RUNNING, WAITING } from "../../states.ts";
 
 /** The members of a row that may change. */
@@ -30,12 +28,9 @@ const CHANGING_NAMES = [...namesOf(CHANGING), ...OWN];
 const NAMES = ["seq", "id", "queue", "input_bytes", ...namesOf(FIXED), ...CHANGING_NAMES];
 const COLUMNS = NAMES.join(", ");
 
-const [SEQ, QUEUE, INPUT_BYTES, RANK, NEXT_CHUNK, CURSOR, OUTPUT_BYTES] = [
-	"seq",
-	"queue",
-	"input_bytes",
-	...OWN,
-].map((name) => NAMES.indexOf(name)) as [number, number, number, number, number, number, number];
+const [SEQ, QUEUE, INPUT_BYTES, RANK, NEXT_CHUNK, CURSOR, OUTPUT_BYTES] = ["seq", "queue", "input_bytes", ...OWN].map(
+	(name) => NAMES.indexOf(name),
+) as [number, number, number, number, number, number, number];
 
 const write: Conversion = ({ type, nullable }, value) =>
 	type === "bool" ? `Number(${value})` : nullable ? `${value} ?? null` : value;
@@ -63,14 +58,10 @@ export function openRecords({
 	noted: (dueAt: number) => void;
 	keptRows?: number | undefined;
 }) {
-	const insertRow = db.prepare(
-		`INSERT INTO jobs (${COLUMNS}) VALUES (${COLUMNS.replace(/\w+/g, "?")})`,
-	);
+	const insertRow = db.prepare(`INSERT INTO jobs (${COLUMNS}) VALUES (${COLUMNS.replace(/\w+/g, "?")})`);
 	const selectById = db.prepare(`SELECT ${COLUMNS} FROM jobs WHERE id = ?`);
 	const selectBySeq = db.prepare(`SELECT ${COLUMNS} FROM jobs WHERE seq = ?`);
-	const selectRunningOn = db.prepare(
-		`SELECT seq FROM jobs WHERE worker = ? AND state = '${RUNNING}'`,
-	);
+	const selectRunningOn = db.prepare(`SELECT seq FROM jobs WHERE worker = ? AND state = '${RUNNING}'`);
 	const deleteRow = db.prepare("DELETE FROM jobs WHERE seq = ?");
 	const updates = new Map<number, Statement>();
 	let lastSeq = Number(db.prepare("SELECT max(seq) FROM jobs").get()?.[0]);
@@ -90,14 +81,7 @@ export function openRecords({
 		for (const row of rows) {
 			const { job } = row;
 			row.queue.unwritten[job.lowPriority ? 1 : 0].delete(row.seq);
-			insertRow.run(
-				row.seq,
-				job.id,
-				row.queue.number,
-				row.inputBytes,
-				...fixedOf(job),
-				...changing(row),
-			);
+			insertRow.run(row.seq, job.id, row.queue.number, row.inputBytes, ...fixedOf(job), ...changing(row));
 		}
 	}
 
@@ -115,9 +99,7 @@ export function openRecords({
 		let statement = updates.get(mask);
 		if (!statement) {
 			const columns = CHANGING_NAMES.filter((_, bit) => mask & (1 << bit));
-			statement = db.prepare(
-				`UPDATE jobs SET ${columns.map((column) => `${column} = ?`).join(", ")} WHERE seq = ?`,
-			);
+			statement = db.prepare(`UPDATE jobs SET ${columns.map((column) => `${column} = ?`).join(", ")} WHERE seq = ?`);
 			updates.set(mask, statement);
 		}
 		return statement;

@@ -1,6 +1,5 @@
 /** Payloads: inputs, and results or the progress value of a running job. */
-import { sizeOf } from "../../../core/json/json-text.ts";
-import type { JsonText } from "../../../core/json/json-text.ts";
+import { type JsonText, sizeOf } from "../../../core/json/json-text.ts";
 import type { Result } from "../../row.ts";
 import type { Database, Value } from "../database.ts";
 import type { FileTexts } from "./file-texts.ts";
@@ -11,8 +10,7 @@ export interface Numbered {
 	seq: number;
 }
 
-const textOf = (value: Value | undefined): string | undefined =>
-	(value as string | null | undefined) ?? undefined;
+const textOf = (value: Value | undefined): string | undefined => (value as string | null | undefined) ?? undefined;
 
 export type Payloads = ReturnType<typeof openPayloads>;
 
@@ -26,20 +24,14 @@ export function openPayloads({ db, texts }: { db: Database; texts: FileTexts }) 
 	const replaceResult = db.prepare(
 		"INSERT OR REPLACE INTO results (seq, output, error, output_sum, error_sum) VALUES (?, ?, ?, ?, ?)",
 	);
-	const selectResult = db.prepare(
-		"SELECT output, error, output_sum, error_sum FROM results WHERE seq = ?",
-	);
+	const selectResult = db.prepare("SELECT output, error, output_sum, error_sum FROM results WHERE seq = ?");
 	// The sum lies behind the output.
 	const selectError = db.prepare(
 		"SELECT error, CASE WHEN error IS NOT NULL THEN error_sum END FROM results WHERE seq = ?",
 	);
 	const deleteResult = db.prepare("DELETE FROM results WHERE seq = ?");
-	const largeInput = db.prepare(
-		"SELECT input FROM inputs WHERE seq = ? AND typeof(input) <> 'text'",
-	);
-	const largeOutput = db.prepare(
-		"SELECT output FROM results WHERE seq = ? AND typeof(output) <> 'text'",
-	);
+	const largeInput = db.prepare("SELECT input FROM inputs WHERE seq = ? AND typeof(input) <> 'text'");
+	const largeOutput = db.prepare("SELECT output FROM results WHERE seq = ? AND typeof(output) <> 'text'");
 	/** Inputs of this batch, so that its claims need not read them (R8). */
 	const fresh = new Map<number, JsonText>();
 

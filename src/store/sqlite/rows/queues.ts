@@ -3,11 +3,9 @@
  * written once per transaction (D13), so that they are exact after a crash.
  */
 import { RotatingMap } from "../../../core/rotating-map.ts";
-import { countsOf } from "../../../core/job-transitions.ts";
-import type { TransitionStep } from "../../../core/job-transitions.ts";
+import { countsOf, type TransitionStep } from "../../../core/job-transitions.ts";
 import type { Database } from "../database.ts";
-import { NO_RANKS } from "./row.ts";
-import type { Queue, Ranks, Row } from "./row.ts";
+import { NO_RANKS, type Queue, type Ranks, type Row } from "./row.ts";
 import { RUNNING, WAITING } from "../../states.ts";
 
 export type Queues = ReturnType<typeof openQueues>;
@@ -46,37 +44,23 @@ export function openQueues(db: Database) {
 	function stored(): Queue[] {
 		return select
 			.all()
-			.map(
-				([
-					number,
-					endpoint,
-					inQueue,
-					low,
-					inProgress,
-					completed,
-					failed,
-					retried,
-					from,
-					to,
-					bytes,
-				]) => ({
-					number: Number(number),
-					endpoint: String(endpoint),
-					lowInQueue: Number(low),
-					storedBytes: Number(bytes),
-					counts: {
-						inQueue: Number(inQueue),
-						inProgress: Number(inProgress),
-						completed: Number(completed),
-						failed: Number(failed),
-						retried: Number(retried),
-					},
-					purged: { from: Number(from), to: Number(to) },
-					changed: false,
-					fronts: 0,
-					unwritten: [new RotatingMap(), new RotatingMap()],
-				}),
-			);
+			.map(([number, endpoint, inQueue, low, inProgress, completed, failed, retried, from, to, bytes]) => ({
+				number: Number(number),
+				endpoint: String(endpoint),
+				lowInQueue: Number(low),
+				storedBytes: Number(bytes),
+				counts: {
+					inQueue: Number(inQueue),
+					inProgress: Number(inProgress),
+					completed: Number(completed),
+					failed: Number(failed),
+					retried: Number(retried),
+				},
+				purged: { from: Number(from), to: Number(to) },
+				changed: false,
+				fronts: 0,
+				unwritten: [new RotatingMap(), new RotatingMap()],
+			}));
 	}
 
 	function add(queue: Queue): Queue {

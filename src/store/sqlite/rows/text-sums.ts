@@ -54,8 +54,7 @@ export function damagedTexts(db: Database): string[] {
 			`SELECT id, ${column}, ${table}.${sum} FROM ${table} JOIN jobs USING (seq)
 				WHERE ${table}.${sum} IS NOT NULL`,
 		);
-		for (const [id, value, sumOfValue] of stored.iterate())
-			if (!isWhole(value, sumOfValue)) ids.add(String(id));
+		for (const [id, value, sumOfValue] of stored.iterate()) if (!isWhole(value, sumOfValue)) ids.add(String(id));
 		if (ids.size === 0) return [];
 		const names = [...ids].slice(0, NAMED).join(", ");
 		return [

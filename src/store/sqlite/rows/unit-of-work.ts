@@ -23,10 +23,7 @@ export type UnitOfWork = ReturnType<typeof openUnitOfWork>;
 /** Tests pass a small `keptRows`, and `reservations` that outlive one unit. */
 export function openUnitOfWork(
 	db: Database,
-	{
-		keptRows,
-		reservations = new Map(),
-	}: { keptRows?: number; reservations?: Map<number, Reservation> } = {},
+	{ keptRows, reservations = new Map() }: { keptRows?: number; reservations?: Map<number, Reservation> } = {},
 ) {
 	let signals: Signal[] = [];
 	/** Of the open transaction: the number of signals before it, and what restores the memory. */

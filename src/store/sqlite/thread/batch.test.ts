@@ -1,6 +1,6 @@
 /** What shares a transaction: a batch, and those that arrive while it is worked on. */
 import { expect, it } from "vitest";
-import { batchSite, claim, claimed, get, insert } from "../testing/batches.ts";
+import { batchSite, claim, claimed, get, insert } from "../../../../test/support/sqlite/batches.ts";
 
 it("D17: what arrives while a batch is worked on shares its commit, and claims run after all of it", async ({
 	onTestFinished,
@@ -11,17 +11,10 @@ it("D17: what arrives while a batch is worked on shares its commit, and claims r
 	expect(reply).toMatchObject({ batches: 3, failures: [] });
 	expect(s.ran("COMMIT")).toBe(1);
 	expect(claimed(reply.answers[1])).toEqual(["a", "b", "c"]);
-	expect(reply.answers[3]).toMatchObject([
-		expect.arrayContaining(["b"]),
-		undefined,
-		undefined,
-		undefined,
-	]);
+	expect(reply.answers[3]).toMatchObject([expect.arrayContaining(["b"]), undefined, undefined, undefined]);
 });
 
-it("a batch that only reads makes no commit, before others or alone", async ({
-	onTestFinished,
-}) => {
+it("a batch that only reads makes no commit, before others or alone", async ({ onTestFinished }) => {
 	const s = await batchSite();
 	onTestFinished(s.end);
 	expect(s.answer(get("a"), get("b"))).toMatchObject({
@@ -33,9 +26,7 @@ it("a batch that only reads makes no commit, before others or alone", async ({
 	expect(s.ran("COMMIT")).toBe(1);
 });
 
-it("an operation that fails hurts no other, whichever batch it came in", async ({
-	onTestFinished,
-}) => {
+it("an operation that fails hurts no other, whichever batch it came in", async ({ onTestFinished }) => {
 	for (const at of [0, 1, 2]) {
 		const s = await batchSite();
 		onTestFinished(s.end);
@@ -45,16 +36,10 @@ it("an operation that fails hurts no other, whichever batch it came in", async (
 		batches[at] = [...batches[at]!, ...insert("taken")];
 		const { answers, failures } = s.answer(...batches);
 		const place = [1, 2, 4][at]!;
-		expect(failures).toEqual([
-			{ index: place, why: undefined, message: expect.stringContaining("UNIQUE") },
-		]);
+		expect(failures).toEqual([{ index: place, why: undefined, message: expect.stringContaining("UNIQUE") }]);
 		expect(answers[place]).toBeUndefined();
 		expect(claimed(answers[at === 2 ? 2 : 3])).toEqual(["taken", "a", "b", "c"]);
-		const [, , found] = s.answer([...get("a"), ...get("b"), ...get("c")]).answers as [
-			unknown,
-			unknown,
-			[unknown[]],
-		];
+		const [, , found] = s.answer([...get("a"), ...get("b"), ...get("c")]).answers as [unknown, unknown, [unknown[]]];
 		expect(found[0]).toContain("IN_PROGRESS");
 	}
 });
@@ -76,9 +61,7 @@ it("T11: a transaction waits for the rest of the turn unless stored jobs wait in
 	expect(waits(get("c"), insert("d"))).toEqual([false, true]);
 });
 
-it("T11: rows that the transaction itself has written do not end its wait", async ({
-	onTestFinished,
-}) => {
+it("T11: rows that the transaction itself has written do not end its wait", async ({ onTestFinished }) => {
 	const s = await batchSite({ keptRows: 2 });
 	onTestFinished(s.end);
 	s.answer(insert("a"), insert("b"), insert("c"));
@@ -86,9 +69,7 @@ it("T11: rows that the transaction itself has written do not end its wait", asyn
 	expect(s.waits()).toEqual([true, true, true]);
 });
 
-it("a transaction ends: what comes without end waits for the next one", async ({
-	onTestFinished,
-}) => {
+it("a transaction ends: what comes without end waits for the next one", async ({ onTestFinished }) => {
 	const s = await batchSite();
 	onTestFinished(s.end);
 	const batches = Array.from({ length: 400 }, (_, n) => insert(`job-${n}`));
@@ -102,17 +83,11 @@ it("a transaction of more new jobs than are kept in memory finds and claims each
 	const s = await batchSite();
 	onTestFinished(s.end);
 	const ids = Array.from({ length: 3000 }, (_, n) => `job-${n}`);
-	const { answers, failures } = s.answer([
-		...ids.flatMap((id) => insert(id)),
-		...ids.flatMap(get),
-		...claim(5000),
-	]);
+	const { answers, failures } = s.answer([...ids.flatMap((id) => insert(id)), ...ids.flatMap(get), ...claim(5000)]);
 	expect(failures).toEqual([]);
-	expect(
-		answers
-			.slice(ids.length, 2 * ids.length)
-			.map((found) => (found as [unknown[]] | undefined)?.[0][0]),
-	).toEqual(ids);
+	expect(answers.slice(ids.length, 2 * ids.length).map((found) => (found as [unknown[]] | undefined)?.[0][0])).toEqual(
+		ids,
+	);
 	expect(claimed(answers.at(-1))).toEqual(ids);
 	expect(s.ran("COMMIT")).toBe(1);
 });

@@ -10,8 +10,7 @@ import { openMetrics } from "../metrics.ts";
 import { openSecrets } from "../secrets.ts";
 import { openRegistries } from "../registries.ts";
 import { openSessions } from "../sessions.ts";
-import { memberOf, OP_NAMES, OPERATIONS } from "../../operations/table.ts";
-import type { AllDialectHandlers } from "../../operations/table.ts";
+import { type AllDialectHandlers, memberOf, OP_NAMES, OPERATIONS } from "../../operations/table.ts";
 import type { Failure, Reply } from "./messages.ts";
 import type { Kind, Operation, OpName } from "../../operations/operation.ts";
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
@@ -65,10 +64,7 @@ const MOST_SHARED = 256;
  */
 export function openBatches(
 	unit: UnitOfWork,
-): (
-	batch: readonly unknown[],
-	next?: (mayWait: boolean) => readonly unknown[] | undefined,
-) => Reply {
+): (batch: readonly unknown[], next?: (mayWait: boolean) => readonly unknown[] | undefined) => Reply {
 	const handlers = [...handlersOf(unit), ...(moveHandlers(unit) as Handler[])];
 	const kinds = [...OP_NAMES.map((name) => OPERATIONS[name].kind), ...MOVE_KINDS];
 
@@ -177,8 +173,7 @@ export function openBatches(
 		if (open && !fault) confirm(ops.map(({ index }) => index));
 		if (fault) {
 			const [only] = ops;
-			if (ops.length === 1 && only && only.kind !== "fresh")
-				failures.push(failureOf(only.index, fault.error));
+			if (ops.length === 1 && only && only.kind !== "fresh") failures.push(failureOf(only.index, fault.error));
 			else ops.forEach(runAlone);
 		}
 		// Answers and signals leave only after the commit (T4).

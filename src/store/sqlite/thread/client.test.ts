@@ -35,8 +35,7 @@ const insert = (store: Store, id: string, input: string | Uint8Array[] = "{}") =
 		input,
 		now: NOW,
 	});
-const claim = (store: Store) =>
-	store.jobs.claim({ endpoint: "e", worker: "w", limit: 1000, maxBytes: 1e6, now: NOW });
+const claim = (store: Store) => store.jobs.claim({ endpoint: "e", worker: "w", limit: 1000, maxBytes: 1e6, now: NOW });
 
 it("of a batch that cannot be sent each caller gets an error, and later batches are answered", async () => {
 	const store = await openStore();

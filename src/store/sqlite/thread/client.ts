@@ -6,16 +6,13 @@
  */
 import type { Worker } from "node:worker_threads";
 import type { JsonText } from "../../../core/json/json-text.ts";
-import { StoreUnavailable } from "../../contract/store.ts";
-import type { Signal, Store } from "../../contract/store.ts";
+import { type Signal, type Store, StoreUnavailable } from "../../contract/store.ts";
 import { OP_NAMES, OPERATIONS, storeOf, weightOf } from "../../operations/table.ts";
 import type { Batch, Failure, Reply, SegmentBytes } from "./messages.ts";
 import type { Answer, OpName, Query } from "../../operations/operation.ts";
 import { CODECS } from "./codecs.ts";
-import { MOVE_NAMES } from "./text-moves.ts";
-import type { TextMoves } from "./text-moves.ts";
-import { NO_TURN } from "./turn.ts";
-import type { TurnWriter } from "./turn.ts";
+import { MOVE_NAMES, type TextMoves } from "./text-moves.ts";
+import { NO_TURN, type TurnWriter } from "./turn.ts";
 
 /** Most characters of payload in one batch, and in all batches at the thread (T8). */
 const MOST_WEIGHT = 32_000_000;
@@ -47,9 +44,7 @@ interface PendingBatch {
 
 /** The error of a failure in the thread. */
 export function errorFrom({ why, unsure, message }: Omit<Failure, "index">): Error {
-	return why === undefined
-		? new Error(message)
-		: new StoreUnavailable(why, message, { unsure: unsure === true });
+	return why === undefined ? new Error(message) : new StoreUnavailable(why, message, { unsure: unsure === true });
 }
 
 /**
@@ -64,9 +59,7 @@ export function connect(
 	turn: TurnWriter = NO_TURN,
 ): Store & { moves: TextMoves } {
 	const listeners = new Set<(signal: Signal) => void>();
-	const numbers = new Map<string, number>(
-		[...OP_NAMES, ...MOVE_NAMES].map((name, number) => [name, number]),
-	);
+	const numbers = new Map<string, number>([...OP_NAMES, ...MOVE_NAMES].map((name, number) => [name, number]));
 	/** Unsent batches; only the last accepts more operations. */
 	const waiting: PendingBatch[] = [];
 	/** Batches at the thread, and their total weight. */
@@ -148,11 +141,7 @@ export function connect(
 		});
 	}
 
-	function answer(
-		{ number, q, resolve, reject }: Waiter,
-		packed: unknown,
-		failure?: Failure,
-	): void {
+	function answer({ number, q, resolve, reject }: Waiter, packed: unknown, failure?: Failure): void {
 		if (failure) return reject(errorFrom(failure));
 		try {
 			resolve(CODECS[number]?.unpackAnswer(packed, q));
@@ -217,8 +206,7 @@ export function connect(
 		async close() {
 			if (!closed) {
 				closed = new StoreUnavailable("closed", "The store is closed.");
-				if (sent.length > 0 || waiting.length > 0)
-					await new Promise<void>((resolve) => (idle = resolve));
+				if (sent.length > 0 || waiting.length > 0) await new Promise<void>((resolve) => (idle = resolve));
 				thread.postMessage("close" satisfies Batch);
 			}
 			await exited;

@@ -41,9 +41,7 @@ const insert: Codec<Args<"insert">, Outcome<"insert">> = {
 	),
 	packAnswer: (answer) => (answer.ok && !answer.repeated ? true : answer),
 	unpackAnswer: (packed, q) =>
-		packed === true
-			? { ok: true, job: newJob(q.submission, q.now) }
-			: (packed as Outcome<"insert">),
+		packed === true ? { ok: true, job: newJob(q.submission, q.now) } : (packed as Outcome<"insert">),
 };
 
 const claim: Codec<Args<"claim">, Claim> = {
@@ -58,8 +56,7 @@ const claim: Codec<Args<"claim">, Claim> = {
 		for (let at = 0; at < rest.length; at += 2) {
 			const job = unpackJob(rest[at] as unknown[]);
 			const input = rest[at + 1] as JsonText | { damage: string };
-			if (typeof input === "object" && "damage" in input)
-				jobs.push({ job, input: undefined, ...input });
+			if (typeof input === "object" && "damage" in input) jobs.push({ job, input: undefined, ...input });
 			else jobs.push({ job, input });
 		}
 		return { jobs, fenced };
@@ -75,8 +72,7 @@ const report: Codec<Args<"report">, Outcome<"report">> = {
 
 const get: Codec<Args<"get">, Outcome<"get">> = {
 	...listed("endpoint", "id", "now", "large"),
-	packAnswer: (answer) =>
-		answer && [packJob(answer.job), answer.output, answer.error, answer.outputBytes],
+	packAnswer: (answer) => answer && [packJob(answer.job), answer.output, answer.error, answer.outputBytes],
 	unpackAnswer(packed) {
 		if (packed === undefined) return undefined;
 		const [job, output, error, outputBytes] = packed as [
@@ -110,19 +106,17 @@ const plain: Codec<unknown, unknown> = {
 };
 
 /** The form of each operation, by its number. */
-export const CODECS: readonly Codec<unknown, unknown>[] = [...OP_NAMES, ...MOVE_NAMES].map(
-	(name) => {
-		const packed = (
-			{
-				"jobs.insert": insert,
-				"jobs.claim": claim,
-				"jobs.report": report,
-				"jobs.get": get,
-				"jobs.list": page,
-				"webhooks.list": page,
-				"audit.list": page,
-			} as Partial<Record<string, unknown>>
-		)[name];
-		return (packed as Codec<unknown, unknown> | undefined) ?? plain;
-	},
-);
+export const CODECS: readonly Codec<unknown, unknown>[] = [...OP_NAMES, ...MOVE_NAMES].map((name) => {
+	const packed = (
+		{
+			"jobs.insert": insert,
+			"jobs.claim": claim,
+			"jobs.report": report,
+			"jobs.get": get,
+			"jobs.list": page,
+			"webhooks.list": page,
+			"audit.list": page,
+		} as Partial<Record<string, unknown>>
+	)[name];
+	return (packed as Codec<unknown, unknown> | undefined) ?? plain;
+});

@@ -62,9 +62,7 @@ export function openCopier(db: Database, port: MessagePort): { stop(): Promise<v
 							const copied = (totalPages - remainingPages) * PAGE_BYTES;
 							if (flush || Math.abs(copied - flushed) < FLUSHED_BYTES) return;
 							flushed = copied;
-							flush = new Promise<void>((resolve) => fdatasync(file, () => resolve())).then(
-								() => (flush = undefined),
-							);
+							flush = new Promise<void>((resolve) => fdatasync(file, () => resolve())).then(() => (flush = undefined));
 							send({ copiedBytes: copied, totalBytes: totalPages * PAGE_BYTES });
 						},
 					});

@@ -10,14 +10,17 @@ import { LARGE_BYTES } from "../../../core/json/json-text.ts";
 import { OP_NAMES, OPERATIONS } from "../../operations/table.ts";
 import type { OpName } from "../../operations/operation.ts";
 import type { Store } from "../../contract/store.ts";
-import { openDatabase } from "../database.ts";
-import type { Database } from "../database.ts";
+import { type Database, openDatabase } from "../database.ts";
 import { textInFile } from "../payload-files/file-block.ts";
 import { openUnitOfWork } from "../rows/unit-of-work.ts";
-import { contents, openNaiveStore, temporaryDatabase } from "../testing/naive.ts";
-import type { NaiveStore } from "../testing/naive.ts";
-import { anyOperation, fencing, roundsOf, streaming } from "../testing/operations.ts";
-import type { Operation } from "../testing/operations.ts";
+import { contents, type NaiveStore, openNaiveStore, temporaryDatabase } from "../../../../test/support/sqlite/naive.ts";
+import {
+	anyOperation,
+	fencing,
+	type Operation,
+	roundsOf,
+	streaming,
+} from "../../../../test/support/sqlite/operations.ts";
 import { openBatches } from "./batch.ts";
 import { connect } from "./client.ts";
 import { CODECS } from "./codecs.ts";
@@ -57,9 +60,7 @@ function caller() {
 		},
 		settle: (): Call => ({ name: "jobs.settle", q: { now, limit: 1000 } }),
 		reads: (): Call[] => [
-			...ids.flatMap((id) =>
-				["e1", "e2"].map((of): Call => ({ name: "jobs.record", q: { endpoint: of, id, now } })),
-			),
+			...ids.flatMap((id) => ["e1", "e2"].map((of): Call => ({ name: "jobs.record", q: { endpoint: of, id, now } }))),
 			...["e1", "e2"].flatMap((of): Call[] => [
 				{ name: "jobs.counts", q: { endpoint: of, now } },
 				{ name: "jobs.waiting", q: { endpoint: of, now } },
@@ -155,9 +156,7 @@ const packed = ({ name, q }: Call): unknown[] => {
 const outcomeOf = ({ name, q }: Call, reply: Reply, index: number): Outcome => {
 	const failure = reply.failures.find((each) => each.index === index)?.message;
 	const codec = CODECS[OP_NAMES.indexOf(name)]!;
-	return failure === undefined
-		? { answer: plain(codec.unpackAnswer(reply.answers[index], q)) }
-		: { failure };
+	return failure === undefined ? { answer: plain(codec.unpackAnswer(reply.answers[index], q)) } : { failure };
 };
 
 /** Compares what calls of one reply gave with the naive store, in the order of T3. */
@@ -168,10 +167,7 @@ function comparison(naive: NaiveStore) {
 		compare(calls: readonly Call[], outcomes: readonly Outcome[]): void {
 			const order = calls.map((_, index) => index);
 			const isClaim = (index: number): boolean => OPERATIONS[calls[index]!.name].kind === "claim";
-			for (const index of [
-				...order.filter((each) => !isClaim(each)),
-				...order.filter((each) => isClaim(each)),
-			]) {
+			for (const index of [...order.filter((each) => !isClaim(each)), ...order.filter((each) => isClaim(each))]) {
 				const call = calls[index]!;
 				// Nothing of it was done, as the caller knows.
 				if (outcomes[index]!.failure === FAILED_COMMIT) continue;
@@ -318,11 +314,7 @@ it("T1 to T9, T11: each caller of the thread gets the answer of its own operatio
 							return (event: string, listener: (value: unknown) => void) =>
 								target.on(event, (value: unknown) => {
 									if (event === "message")
-										replied.push(
-											sent
-												.splice(0, (value as Reply).batches)
-												.reduce((sum, count) => sum + count, 0),
-										);
+										replied.push(sent.splice(0, (value as Reply).batches).reduce((sum, count) => sum + count, 0));
 									listener(value);
 								});
 						return Reflect.get(target, key) as unknown;
@@ -347,8 +339,7 @@ it("T1 to T9, T11: each caller of the thread gets the answer of its own operatio
 							),
 						),
 					);
-					for (const count of replied.splice(0))
-						compare(copies.splice(0, count), outcomes.splice(0, count));
+					for (const count of replied.splice(0)) compare(copies.splice(0, count), outcomes.splice(0, count));
 					expect(copies).toEqual([]);
 				}
 

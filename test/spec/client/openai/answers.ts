@@ -2,11 +2,10 @@
  * What the tests of `/openai/*` share: requests, streams read piece by piece, and the form of
  * errors.
  */
-import { advanceUntil } from "../../../support/manual-clock.ts";
+import { advanceUntil, type ManualClock } from "../../../support/manual-clock.ts";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ServerResponse } from "node:http";
 import { expect } from "vitest";
-import type { ManualClock } from "../../../support/manual-clock.ts";
 import { KEY } from "../../../support/service.ts";
 
 /** An answer that is read as it comes. */
@@ -26,12 +25,7 @@ export interface Asking {
 }
 
 /** Sends a body, an object or JSON text, with the admin key. */
-export function ask(
-	url: string,
-	path: string,
-	body: object | string,
-	headers: Record<string, string> = {},
-): Asking {
+export function ask(url: string, path: string, body: object | string, headers: Record<string, string> = {}): Asking {
 	const hungUp = new AbortController();
 	const answer = fetch(url + path, {
 		method: "POST",
@@ -93,11 +87,9 @@ export function expectOpenAIError(
 	code: string | number | null,
 ): any {
 	expect(answer.status, answer.text).toBe(status);
-	expect(
-		answer.headers instanceof Headers
-			? answer.headers.get("content-type")
-			: answer.headers["content-type"],
-	).toBe("application/json");
+	expect(answer.headers instanceof Headers ? answer.headers.get("content-type") : answer.headers["content-type"]).toBe(
+		"application/json",
+	);
 	const body = JSON.parse(answer.text);
 	expect(Object.keys(body)).toEqual(["error"]);
 	expect(Object.keys(body.error)).toEqual(["message", "type", "param", "code"]);

@@ -1,10 +1,8 @@
 /** A service with a worker at `/openai/*`, an endpoint of its own for each test (D32). */
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { manualClock } from "../../../support/manual-clock.ts";
-import { call, startService } from "../../../support/service.ts";
-import type { TestService } from "../../../support/service.ts";
-import { endWith, endpointsByName, handWorker } from "../../hand-worker.ts";
-import type { HandWorker, Taken } from "../../hand-worker.ts";
+import { call, startService, type TestService } from "../../../support/service.ts";
+import { endpointsByName, endWith, handWorker, type HandWorker, type Taken } from "../../hand-worker.ts";
 
 export const clock = manualClock();
 // Results are kept long, because the time of these tests may run ahead of their disk.

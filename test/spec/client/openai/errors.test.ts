@@ -17,8 +17,7 @@ describe("failures of the job", () => {
 		[
 			"a failed handler",
 			{
-				error:
-					'{"error_type":"ValueError","error_message":"no such seed","error_traceback":"Traceback"}',
+				error: '{"error_type":"ValueError","error_message":"no such seed","error_traceback":"Traceback"}',
 			},
 			500,
 			"worker_failed",
@@ -34,39 +33,27 @@ describe("failures of the job", () => {
 			422,
 			"no",
 		],
-		[
-			"the same in a list of one",
-			{ output: [{ error: { message: "no", code: 429 } }] },
-			429,
-			429,
-			"no",
-		],
+		["the same in a list of one", { output: [{ error: { message: "no", code: 429 } }] }, 429, 429, "no"],
 		["a status that is none", { error: { message: "odd", code: 302 } }, 500, 302, "odd"],
-	])(
-		"D32: %s is an HTTP error, not to be tried again",
-		async (_, report, status, code, message) => {
-			const answer = await answered(({ id }) => worker.done(id, report));
-			expect(expectOpenAIError(answer, status, code).message).toBe(message);
-			expect(answer.headers.get("x-should-retry")).toBe("false");
-			expect(answer.headers.get("retry-after")).toBeNull();
-			expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
-			expect(answer.text).not.toContain("Traceback");
-		},
-	);
+	])("D32: %s is an HTTP error, not to be tried again", async (_, report, status, code, message) => {
+		const answer = await answered(({ id }) => worker.done(id, report));
+		expect(expectOpenAIError(answer, status, code).message).toBe(message);
+		expect(answer.headers.get("x-should-retry")).toBe("false");
+		expect(answer.headers.get("retry-after")).toBeNull();
+		expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+		expect(answer.text).not.toContain("Traceback");
+	});
 
-	it.each(BOTH)(
-		"D32: with no worker within 300 s it is 503, to be tried again: %j",
-		async (body) => {
-			const held = await begun(service.url, path, { body });
-			await clock.advance(299_999);
-			expect(held.over()).toBe(false);
-			await clock.advance(1);
-			const answer = await asTimePasses(clock, held.answer);
-			expectOpenAIError(answer, 503, "no_worker_in_time");
-			expect(answer.headers.get("retry-after")).toBe("5");
-			expect(answer.headers.get("x-should-retry")).toBeNull();
-		},
-	);
+	it.each(BOTH)("D32: with no worker within 300 s it is 503, to be tried again: %j", async (body) => {
+		const held = await begun(service.url, path, { body });
+		await clock.advance(299_999);
+		expect(held.over()).toBe(false);
+		await clock.advance(1);
+		const answer = await asTimePasses(clock, held.answer);
+		expectOpenAIError(answer, 503, "no_worker_in_time");
+		expect(answer.headers.get("retry-after")).toBe("5");
+		expect(answer.headers.get("x-should-retry")).toBeNull();
+	});
 
 	it.each(BOTH)("D32: over the endpoint's execution timeout it is 504: %j", async (body) => {
 		const held = await begun(service.url, path, { body });
@@ -80,64 +67,45 @@ describe("failures of the job", () => {
 		expect(answer.headers.get("x-should-retry")).toBe("false");
 	});
 
-	it.each(BOTH)(
-		"D32: a job that another client cancels is 409, not to be tried again: %j",
-		async (body) => {
-			const answer = await answered(
-				async ({ id }) => {
-					await call(service.url, `/v2/${ep}/cancel/${id}`, { method: "POST" });
-				},
-				{ body },
-			);
-			expectOpenAIError(answer, 409, "job_cancelled");
-			expect(answer.headers.get("x-should-retry")).toBe("false");
-		},
-	);
+	it.each(BOTH)("D32: a job that another client cancels is 409, not to be tried again: %j", async (body) => {
+		const answer = await answered(
+			async ({ id }) => {
+				await call(service.url, `/v2/${ep}/cancel/${id}`, { method: "POST" });
+			},
+			{ body },
+		);
+		expectOpenAIError(answer, 409, "job_cancelled");
+		expect(answer.headers.get("x-should-retry")).toBe("false");
+	});
 });
 
 describe("a purge", () => {
-	it.each(BOTH)(
-		"D11, D32: a waiting request is answered as for a cancelled job: %j",
-		async (body) => {
-			const queued = service.next("job.queued", ({ endpoint }) => endpoint === ep);
-			const asking = begun(service.url, path, { body });
-			await queued;
-			expect(
-				(await call(service.url, `/v2/${ep}/purge-queue`, { method: "POST" })).json,
-			).toMatchObject({ removed: 1 });
-			const answer = await (await asking).answer;
-			expectOpenAIError(answer, 409, "stream" in body ? "job_removed" : "job_cancelled");
-			expect(answer.headers.get("x-should-retry")).toBe("false");
-		},
-	);
+	it.each(BOTH)("D11, D32: a waiting request is answered as for a cancelled job: %j", async (body) => {
+		const queued = service.next("job.queued", ({ endpoint }) => endpoint === ep);
+		const asking = begun(service.url, path, { body });
+		await queued;
+		expect((await call(service.url, `/v2/${ep}/purge-queue`, { method: "POST" })).json).toMatchObject({ removed: 1 });
+		const answer = await (await asking).answer;
+		expectOpenAIError(answer, 409, "stream" in body ? "job_removed" : "job_cancelled");
+		expect(answer.headers.get("x-should-retry")).toBe("false");
+	});
 });
 
 describe("refusals", () => {
-	it.each(["/v2", "/sdk/v2"])(
-		"D32, D3: under %s they have OpenAI's form and our statuses",
-		async (prefix) => {
-			const at = (endpoint: string): string => `${prefix}/${endpoint}/openai/v1/completions`;
-			const unauthorized = await call(service.url, at(ep), {
-				body: BODY,
-				key: "wrong-key-0123456789",
-			});
-			expectOpenAIError(unauthorized, 401, "unauthorized");
-			expect(unauthorized.headers.get("www-authenticate")).toMatch(/^Bearer/);
-			expectOpenAIError(
-				await call(service.url, at("nowhere"), { body: BODY, key: null }),
-				401,
-				"unauthorized",
-			);
-			expectOpenAIError(
-				await call(service.url, at("nowhere"), { body: BODY }),
-				404,
-				"endpoint_not_found",
-			);
-			const wrongMethod = await call(service.url, at(ep), { method: "DELETE" });
-			expectOpenAIError(wrongMethod, 405, "method_not_allowed");
-			expect(wrongMethod.headers.get("allow")).toBe("GET, POST");
-		},
-	);
+	it.each(["/v2", "/sdk/v2"])("D32, D3: under %s they have OpenAI's form and our statuses", async (prefix) => {
+		const at = (endpoint: string): string => `${prefix}/${endpoint}/openai/v1/completions`;
+		const unauthorized = await call(service.url, at(ep), {
+			body: BODY,
+			key: "wrong-key-0123456789",
+		});
+		expectOpenAIError(unauthorized, 401, "unauthorized");
+		expect(unauthorized.headers.get("www-authenticate")).toMatch(/^Bearer/);
+		expectOpenAIError(await call(service.url, at("nowhere"), { body: BODY, key: null }), 401, "unauthorized");
+		expectOpenAIError(await call(service.url, at("nowhere"), { body: BODY }), 404, "endpoint_not_found");
+		const wrongMethod = await call(service.url, at(ep), { method: "DELETE" });
+		expectOpenAIError(wrongMethod, 405, "method_not_allowed");
+		expect(wrongMethod.headers.get("allow")).toBe("GET, POST");
+	});
 
 	it.each([
 		"",

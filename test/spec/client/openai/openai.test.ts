@@ -2,25 +2,13 @@
 import { describe, expect, it } from "vitest";
 import { advanceUntil, manualClock } from "../../../support/manual-clock.ts";
 import { call, startService } from "../../../support/service.ts";
-import { handWorker, statusOf } from "../../hand-worker.ts";
-import type { Taken } from "../../hand-worker.ts";
+import { handWorker, statusOf, type Taken } from "../../hand-worker.ts";
 import { ask, expectOpenAIError, nextArrival } from "./answers.ts";
-import {
-	BODY,
-	BOTH,
-	answered,
-	clock,
-	ep,
-	path,
-	service,
-	useEndpoint,
-	worker,
-} from "./completions.ts";
+import { BODY, BOTH, answered, clock, ep, path, service, useEndpoint, worker } from "./completions.ts";
 
 describe("the job", () => {
 	it("D32, D5: its input holds the route and the body's text, byte for byte", async () => {
-		const text =
-			' { "model":"m", "seed": 12345678901234567890, "t":1.0, "é":"\\u00e9", "a":1, "a":2 } ';
+		const text = ' { "model":"m", "seed": 12345678901234567890, "t":1.0, "é":"\\u00e9", "a":1, "a":2 } ';
 		let job: Taken | undefined;
 		await answered(
 			async (taken) => {
@@ -29,9 +17,7 @@ describe("the job", () => {
 			},
 			{ text },
 		);
-		expect(job!.text).toContain(
-			`"input":{"openai_route":"/v1/chat/completions","openai_input":${text}}`,
-		);
+		expect(job!.text).toContain(`"input":{"openai_route":"/v1/chat/completions","openai_input":${text}}`);
 	});
 
 	it("protocol C.1: a GET has a route and no openai_input", async () => {
@@ -140,8 +126,7 @@ describe("one answer", () => {
 	});
 });
 describe("a client that hangs up", () => {
-	const cancelled = (): Promise<{ state: string }> =>
-		service.next("job.settled", ({ endpoint }) => endpoint === ep);
+	const cancelled = (): Promise<{ state: string }> => service.next("job.settled", ({ endpoint }) => endpoint === ep);
 
 	it.each(BOTH)("D32: cancels the job while it waits: %j", async (body) => {
 		const queued = service.next("job.queued", ({ endpoint }) => endpoint === ep);
@@ -163,22 +148,19 @@ describe("a client that hangs up", () => {
 		expect(await stopped).toMatchObject({ id, worker: worker.id });
 	});
 
-	it.each(BOTH)(
-		"D32: cancels the job also when it left before anybody waited for it: %j",
-		async (body) => {
-			const { submit } = service.engine.jobs;
-			const arrival = nextArrival();
-			const asking = ask(service.url, path, body);
-			service.engine.jobs.submit = async (q) => {
-				service.engine.jobs.submit = submit;
-				const id = await submit(q);
-				asking.hangUp();
-				await (await arrival).closed;
-				return id;
-			};
-			expect((await cancelled()).state).toBe("CANCELLED");
-		},
-	);
+	it.each(BOTH)("D32: cancels the job also when it left before anybody waited for it: %j", async (body) => {
+		const { submit } = service.engine.jobs;
+		const arrival = nextArrival();
+		const asking = ask(service.url, path, body);
+		service.engine.jobs.submit = async (q) => {
+			service.engine.jobs.submit = submit;
+			const id = await submit(q);
+			asking.hangUp();
+			await (await arrival).closed;
+			return id;
+		};
+		expect((await cancelled()).state).toBe("CANCELLED");
+	});
 });
 
 describe("a service that stops", () => {

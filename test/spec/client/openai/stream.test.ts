@@ -4,12 +4,9 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { manualClock } from "../../../support/manual-clock.ts";
-import { KEY, call, startService } from "../../../support/service.ts";
-import type { TestService } from "../../../support/service.ts";
-import { endWith, endpointsByName, handWorker, statusOf } from "../../hand-worker.ts";
-import type { HandWorker } from "../../hand-worker.ts";
-import { ask, asTimePasses, expectOpenAIError } from "./answers.ts";
-import type { Asking, OpenAnswer } from "./answers.ts";
+import { call, KEY, startService, type TestService } from "../../../support/service.ts";
+import { endpointsByName, endWith, handWorker, type HandWorker, statusOf } from "../../hand-worker.ts";
+import { ask, type Asking, asTimePasses, expectOpenAIError, type OpenAnswer } from "./answers.ts";
 import { requestText } from "../../raw-http.ts";
 
 const clock = manualClock();
@@ -71,13 +68,10 @@ describe("what goes out", () => {
 		expect(answer.status).toBe(200);
 		expect(
 			Object.fromEntries(
-				[
-					"content-type",
-					"cache-control",
-					"x-accel-buffering",
-					"content-encoding",
-					"x-request-id",
-				].map((name) => [name, answer.headers.get(name)]),
+				["content-type", "cache-control", "x-accel-buffering", "content-encoding", "x-request-id"].map((name) => [
+					name,
+					answer.headers.get(name),
+				]),
 			),
 		).toEqual({
 			"content-type": "text/event-stream",
@@ -107,13 +101,10 @@ describe("what goes out", () => {
 		['{"a":1}', `data: {"a":1}\n\n${DONE}`],
 		['[{"a":1},"data: x\\n\\n"]', `data: {"a":1}\n\ndata: x\n\n${DONE}`],
 		["[]", DONE],
-	])(
-		"D32: the result %s of a worker that does not stream goes out as if it had",
-		async (output, text) => {
-			await worker.done(id, `{"output":${output}}`);
-			expect(await closed()).toMatchObject({ status: 200, text });
-		},
-	);
+	])("D32: the result %s of a worker that does not stream goes out as if it had", async (output, text) => {
+		await worker.done(id, `{"output":${output}}`);
+		expect(await closed()).toMatchObject({ status: 200, text });
+	});
 
 	it("D32, spec 2.7: text over the limit of a chunk arrives whole", async () => {
 		const long = `data: ${"é".repeat(1_200_000)}\n\n`;
@@ -279,13 +270,11 @@ describe("the client's side", () => {
 		await worker.done(id, {});
 		const slow = (await worker.take())!.id;
 		const count = 30;
-		for (let n = 0; n < count; n += 1)
-			await worker.chunk(slow, { output: `data: ${"x".repeat(900_000)}\n\n` });
+		for (let n = 0; n < count; n += 1) await worker.chunk(slow, { output: `data: ${"x".repeat(900_000)}\n\n` });
 		const settled = service.next("job.settled", (facts) => facts.id === slow);
 		// Time enough for a stream that does not wait for its reader: it reads the store between these
 		// reads.
-		for (let turn = 0; turn < 20; turn += 1)
-			expect((await statusOf(service, ep, slow)).status).toBe("IN_PROGRESS");
+		for (let turn = 0; turn < 20; turn += 1) expect((await statusOf(service, ep, slow)).status).toBe("IN_PROGRESS");
 		expect(asked).toBeLessThan(count);
 		let got = 0;
 		const some = new Promise<void>((resolve) => {

@@ -7,26 +7,13 @@ import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import { eventBus } from "../../../../src/events.ts";
 import { log } from "../../../../src/log.ts";
-import { folder, startService } from "../../../support/service.ts";
-import type { TestService } from "../../../support/service.ts";
+import { folder, startService, type TestService } from "../../../support/service.ts";
 import { silence, webhookReceiver } from "../../../support/webhook-receiver.ts";
 import { atOnce, endWith, submitted } from "../../hand-worker.ts";
 import { ALLOW, SECRET, webhookSite } from "./site.ts";
 
 const site = webhookSite();
-const {
-	hand,
-	clock,
-	submit,
-	cancel,
-	ended,
-	deliveries,
-	deliveryOf,
-	over,
-	arrived,
-	delivered,
-	failed,
-} = site;
+const { hand, clock, submit, cancel, ended, deliveries, deliveryOf, over, arrived, delivered, failed } = site;
 
 describe("many", () => {
 	it("D21: 1,000 deliveries to one receiver all arrive, once each, a few at a time", async () => {
@@ -44,11 +31,7 @@ describe("many", () => {
 		const body = { input: {}, webhook: own.url, policy: { ttl: 10_000 } };
 		const ids: string[] = [];
 		for (let round = 0; round < 20; round += 1)
-			ids.push(
-				...(await Promise.all(
-					Array.from({ length: 50 }, () => submitted(site.service, site.ep, body)),
-				)),
-			);
+			ids.push(...(await Promise.all(Array.from({ length: 50 }, () => submitted(site.service, site.ep, body)))));
 		let acknowledged = 0;
 		const all = site.service.next(
 			"webhook.delivered",
@@ -59,9 +42,7 @@ describe("many", () => {
 		await atOnce(hand, all);
 		await hand.advance(60_000);
 		expect(own.received).toHaveLength(1000);
-		expect(new Set(requests.map((each) => JSON.parse(each.body.toString()).id as string))).toEqual(
-			new Set(ids),
-		);
+		expect(new Set(requests.map((each) => JSON.parse(each.body.toString()).id as string))).toEqual(new Set(ids));
 		expect(own.open.most).toBe(4);
 		await own.end();
 	});
@@ -69,9 +50,7 @@ describe("many", () => {
 	it("D21: a slow receiver does not delay the deliveries to another", async () => {
 		const slow = await webhookReceiver({ reply: () => silence });
 		const stuck = await Promise.all(
-			Array.from({ length: 250 }, () =>
-				submitted(site.service, site.ep, { input: {}, webhook: slow.url }),
-			),
+			Array.from({ length: 250 }, () => submitted(site.service, site.ep, { input: {}, webhook: slow.url })),
 		);
 		await Promise.all(stuck.map((id) => cancel(id)));
 		await atOnce(hand, slow.arrived(4));
@@ -84,11 +63,9 @@ describe("many", () => {
 		expect(slow.received).toHaveLength(4);
 		expect(slow.open.most).toBe(4);
 		await slow.end();
-		const standing = async () =>
-			(await site.service.engine.webhooks.receivers({ endpoint: site.ep, limit: 1 }))[0];
+		const standing = async () => (await site.service.engine.webhooks.receivers({ endpoint: site.ep, limit: 1 }))[0];
 		await advanceUntil(hand, async () => (await standing())?.pausedUntil !== undefined, 1000);
-		for (const row of await Promise.all(stuck.map((id) => deliveryOf(id))))
-			expect(row.state).toBe("pending");
+		for (const row of await Promise.all(stuck.map((id) => deliveryOf(id)))) expect(row.state).toBe("pending");
 	});
 });
 
@@ -224,17 +201,12 @@ describe("secrets of the URL", () => {
 		];
 		for (const id of ids) await over(id);
 		for (const id of ids)
-			expect(
-				lines.filter((line) => line.includes("webhook") && line.includes(id)).length,
-			).toBeGreaterThan(0);
+			expect(lines.filter((line) => line.includes("webhook") && line.includes(id)).length).toBeGreaterThan(0);
 		expect(recorded.filter((each) => each.includes("webhook.delivered"))).toHaveLength(1);
-		expect(
-			recorded.filter((each) => each.includes("webhook.failed")).length,
-		).toBeGreaterThanOrEqual(5);
+		expect(recorded.filter((each) => each.includes("webhook.failed")).length).toBeGreaterThanOrEqual(5);
 		for (const text of [...lines, ...recorded]) expect(text).not.toMatch(/-word/);
 		for (const id of ids)
-			for (const { tries } of await deliveries(id))
-				expect(JSON.stringify(tries)).not.toMatch(/-word/);
+			for (const { tries } of await deliveries(id)) expect(JSON.stringify(tries)).not.toMatch(/-word/);
 		remove();
 	});
 });

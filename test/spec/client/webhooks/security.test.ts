@@ -2,8 +2,7 @@
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { writtenIn } from "../../../support/service-store.ts";
-import { call, folder, startService } from "../../../support/service.ts";
-import type { TestService } from "../../../support/service.ts";
+import { call, folder, startService, type TestService } from "../../../support/service.ts";
 import type { Received } from "../../../support/webhook-receiver.ts";
 import { atOnce, endWith } from "../../hand-worker.ts";
 import { ALLOW, SECRET, webhookSite } from "./site.ts";
@@ -29,9 +28,7 @@ describe("the signature", () => {
 					"webhook-timestamp": String(Number(headers["webhook-timestamp"]) + 1),
 				}),
 			).toThrow();
-			expect(() =>
-				new Webhook(`whsec_${Buffer.alloc(32, 6).toString("base64")}`).verify(text, headers),
-			).toThrow();
+			expect(() => new Webhook(`whsec_${Buffer.alloc(32, 6).toString("base64")}`).verify(text, headers)).toThrow();
 		} finally {
 			libraryClock.mockRestore();
 		}
@@ -112,8 +109,7 @@ describe("the signature", () => {
 		const made = await site.service.engine.endpoints.renewWebhookSecret(site.ep);
 		const kept = Buffer.concat(await writtenIn(site.service.folder.path));
 		for (const secret of [SECRET, made])
-			for (const form of [secret, secret.slice("whsec_".length)])
-				expect(kept.includes(form)).toBe(false);
+			for (const form of [secret, secret.slice("whsec_".length)]) expect(kept.includes(form)).toBe(false);
 		expect(kept.includes(site.ep)).toBe(true);
 		expect(JSON.stringify([...site.service.engine.endpoints.all()])).not.toContain("whsec_");
 	});
@@ -128,28 +124,12 @@ describe("refused targets", () => {
 
 	it.each([
 		["loopback", () => site.hook, "a loopback address"],
-		[
-			"a name of this machine",
-			() => `http://localhost:${site.receiver.port}${site.path}`,
-			"localhost is this machine",
-		],
-		[
-			"another spelling of loopback",
-			() => `http://0x7f.1:${site.receiver.port}${site.path}`,
-			"a loopback address",
-		],
-		[
-			"IPv6 around loopback",
-			() => `http://[::ffff:127.0.0.1]:${site.receiver.port}${site.path}`,
-			"a loopback address",
-		],
+		["a name of this machine", () => `http://localhost:${site.receiver.port}${site.path}`, "localhost is this machine"],
+		["another spelling of loopback", () => `http://0x7f.1:${site.receiver.port}${site.path}`, "a loopback address"],
+		["IPv6 around loopback", () => `http://[::ffff:127.0.0.1]:${site.receiver.port}${site.path}`, "a loopback address"],
 		["cloud metadata", () => "http://169.254.169.254/latest/meta-data", "a link-local address"],
 		["a private network", () => "https://10.1.2.3/", "a private address"],
-		[
-			"a user name",
-			() => `http://me:word@127.0.0.1:${site.receiver.port}${site.path}`,
-			"user name or password",
-		],
+		["a user name", () => `http://me:word@127.0.0.1:${site.receiver.port}${site.path}`, "user name or password"],
 	])(
 		"D21: %s is taken at submission, refused at delivery, recorded with the reason and not tried again",
 		async (_name, url, reason) => {

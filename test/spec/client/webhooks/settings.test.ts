@@ -68,9 +68,7 @@ describe("a receiver that keeps failing", () => {
 		expect(lines.filter((line) => line.includes("not sent any more"))).toEqual([
 			expect.stringContaining(`sluice webhooks enable ${site.ep} ${host}`),
 		]);
-		expect(await receivers()).toMatchObject([
-			{ receiver: host, failures: 10, disabledAt: expect.any(String) },
-		]);
+		expect(await receivers()).toMatchObject([{ receiver: host, failures: 10, disabledAt: expect.any(String) }]);
 
 		site.reply(() => 200);
 		const job = await ended();

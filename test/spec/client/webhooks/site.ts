@@ -6,12 +6,9 @@ import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 import type { Clock } from "../../../../src/clock.ts";
 import type { Events } from "../../../../src/events.ts";
 import type { DeliveryRow } from "../../../../src/store/contract/webhooks.ts";
-import { manualClock } from "../../../support/manual-clock.ts";
-import type { ManualClock } from "../../../support/manual-clock.ts";
-import { call, startService } from "../../../support/service.ts";
-import type { TestService } from "../../../support/service.ts";
-import { webhookReceiver } from "../../../support/webhook-receiver.ts";
-import type { Received, Reply, WebhookReceiver } from "../../../support/webhook-receiver.ts";
+import { manualClock, type ManualClock } from "../../../support/manual-clock.ts";
+import { call, startService, type TestService } from "../../../support/service.ts";
+import { type Received, type Reply, webhookReceiver, type WebhookReceiver } from "../../../support/webhook-receiver.ts";
 import { atOnce, endWith, endpointsByName, submitted } from "../../hand-worker.ts";
 
 /** Settings of a service that may call receivers on loopback. */
@@ -118,16 +115,14 @@ export function webhookSite(): WebhookSite {
 			return receiver.url + site.path;
 		},
 		reply: (answer, path = site.path) => void replies.set(path, answer),
-		submit: (extra = {}, of = service) =>
-			submitted(of, ep, { input: {}, webhook: site.hook, ...extra }),
+		submit: (extra = {}, of = service) => submitted(of, ep, { input: {}, webhook: site.hook, ...extra }),
 		cancel: (id, of = service) => call(of.url, `/v2/${ep}/cancel/${id}`, { method: "POST" }),
 		async ended(extra, of) {
 			const id = await site.submit(extra, of);
 			expect((await site.cancel(id, of)).json.status).toBe("CANCELLED");
 			return id;
 		},
-		deliveries: async (job, of = service) =>
-			(await of.engine.webhooks.list({ job, limit: 100 })).deliveries,
+		deliveries: async (job, of = service) => (await of.engine.webhooks.list({ job, limit: 100 })).deliveries,
 		async deliveryOf(job, of) {
 			const [only, ...others] = await site.deliveries(job, of);
 			expect(others).toEqual([]);

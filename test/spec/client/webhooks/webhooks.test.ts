@@ -5,30 +5,22 @@
 import { describe, expect, it } from "vitest";
 import { advanceUntil } from "../../../support/manual-clock.ts";
 import { call } from "../../../support/service.ts";
-import { hangUp, silence, webhookReceiver } from "../../../support/webhook-receiver.ts";
-import type { Reply } from "../../../support/webhook-receiver.ts";
+import { hangUp, type Reply, silence, webhookReceiver } from "../../../support/webhook-receiver.ts";
 import { atOnce, handWorker, submitted } from "../../hand-worker.ts";
 import { webhookSite } from "./site.ts";
 
 const site = webhookSite();
-const { hand, clock, submit, cancel, deliveries, deliveryOf, over, arrived, delivered, failed } =
-	site;
+const { hand, clock, submit, cancel, deliveries, deliveryOf, over, arrived, delivered, failed } = site;
 
 describe("what is sent", () => {
-	const ends: Record<
-		string,
-		{ status: string; body?: object; end: (id: string) => Promise<unknown> }
-	> = {
+	const ends: Record<string, { status: string; body?: object; end: (id: string) => Promise<unknown> }> = {
 		"a result": {
 			status: "COMPLETED",
 			end: async (id) => {
 				const worker = await handWorker(site.service, site.ep);
 				await worker.takeThis(id);
 				await hand.advance(1234);
-				await worker.done(
-					id,
-					'{"output": {"a": 1.0, "b": 12345678901234567890, "a": "\\u00e9\u{1f600}"}}',
-				);
+				await worker.done(id, '{"output": {"a": 1.0, "b": 12345678901234567890, "a": "\\u00e9\u{1f600}"}}');
 			},
 		},
 		"a failure": {
@@ -119,9 +111,7 @@ describe("what is sent", () => {
 
 	it("D11: purged jobs send none", async () => {
 		const id = await submit();
-		expect(
-			(await call(site.service.url, `/v2/${site.ep}/purge-queue`, { method: "POST" })).json.removed,
-		).toBe(1);
+		expect((await call(site.service.url, `/v2/${site.ep}/purge-queue`, { method: "POST" })).json.removed).toBe(1);
 		await hand.advance(30_000);
 		expect(await deliveries(id)).toEqual([]);
 		expect(site.count).toBe(0);
@@ -180,18 +170,14 @@ describe("failed tries", () => {
 						: { state: "failed", used: 3 },
 				);
 				expect(row.tries).toHaveLength(number + 1);
-				expect(row.tries.at(-1)).toMatchObject(
-					typeof outcome === "number" ? { status: outcome } : { error: outcome },
-				);
+				expect(row.tries.at(-1)).toMatchObject(typeof outcome === "number" ? { status: outcome } : { error: outcome });
 			}
 			await hand.advance(60_000);
 			const requests = await arrived(3);
 			expect(site.count).toBe(3);
 			expect(new Set(requests.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
 			expect(new Set(requests.map(({ body }) => body.toString())).size).toBe(1);
-			const [first, second, third] = requests.map(({ headers }) =>
-				Number(headers["webhook-timestamp"]),
-			);
+			const [first, second, third] = requests.map(({ headers }) => Number(headers["webhook-timestamp"]));
 			const apart = reply === silence ? 20 : 10;
 			expect([second! - first!, third! - second!]).toEqual([apart, apart]);
 			expect(site.receiver.received.filter((each) => each.path === "/redirected")).toEqual([]);
@@ -210,10 +196,7 @@ describe("failed tries", () => {
 		await hand.advance(10_000);
 		await atOnce(hand, done);
 		expect(back.received).toHaveLength(1);
-		expect((await deliveryOf(id)).tries).toMatchObject([
-			{ error: "the connection was refused" },
-			{ status: 200 },
-		]);
+		expect((await deliveryOf(id)).tries).toMatchObject([{ error: "the connection was refused" }, { status: 200 }]);
 		await back.end();
 	});
 
@@ -250,9 +233,7 @@ describe("failed tries", () => {
 		const redelivered = delivered(id);
 		await site.service.engine.webhooks.redeliver(delivery.id);
 		await atOnce(hand, redelivered);
-		expect(new Set((await arrived(6)).map(({ headers }) => headers["webhook-id"]))).toEqual(
-			new Set([delivery.id]),
-		);
+		expect(new Set((await arrived(6)).map(({ headers }) => headers["webhook-id"]))).toEqual(new Set([delivery.id]));
 	});
 });
 
@@ -265,9 +246,7 @@ describe("/retry", () => {
 		const fault = failed(id);
 		await worker.done(id, { error: "first" });
 		await atOnce(hand, fault);
-		expect(
-			(await call(site.service.url, `/v2/${site.ep}/retry/${id}`, { method: "POST" })).status,
-		).toBe(200);
+		expect((await call(site.service.url, `/v2/${site.ep}/retry/${id}`, { method: "POST" })).status).toBe(200);
 		await worker.takeThis(id);
 		const second = delivered(id);
 		await worker.done(id, { output: "second" });

@@ -1,7 +1,7 @@
 /** Runs a whole worker against a scripted service, in this process. */
-import { systemClock } from "../clock.ts";
-import type { StartOptions } from "../types.ts";
-import { runWorker } from "../worker.ts";
+import { systemClock } from "../../../src/worker/clock.ts";
+import type { StartOptions } from "../../../src/worker/types.ts";
+import { runWorker } from "../../../src/worker/worker.ts";
 import type { ScriptedService } from "./scripted-service.ts";
 
 /** A worker under test. */

@@ -5,15 +5,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { OP_NAMES } from "../../operations/table.ts";
-import type { OpName } from "../../operations/operation.ts";
-import { openBatches } from "../thread/batch.ts";
-import { openDatabase } from "../database.ts";
-import type { Database } from "../database.ts";
-import type { Reply } from "../thread/messages.ts";
-import { openUnitOfWork } from "../rows/unit-of-work.ts";
-import { prepareSchema } from "../schema.ts";
-import { CODECS } from "../thread/codecs.ts";
+import { OP_NAMES } from "../../../src/store/operations/table.ts";
+import type { OpName } from "../../../src/store/operations/operation.ts";
+import { openBatches } from "../../../src/store/sqlite/thread/batch.ts";
+import { type Database, openDatabase } from "../../../src/store/sqlite/database.ts";
+import type { Reply } from "../../../src/store/sqlite/thread/messages.ts";
+import { openUnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
+import { prepareSchema } from "../../../src/store/sqlite/schema.ts";
+import { CODECS } from "../../../src/store/sqlite/thread/codecs.ts";
 
 export const NOW = 1_800_000_000_000;
 export const MINUTE = 60_000;
@@ -72,8 +71,7 @@ export async function batchSite(options: { keptRows?: number } = {}): Promise<Ba
 		},
 		left: () => waiting.length,
 		waits: () => waits,
-		ran: (beginning) =>
-			[...runs].reduce((sum, [sql, times]) => (sql.startsWith(beginning) ? sum + times : sum), 0),
+		ran: (beginning) => [...runs].reduce((sum, [sql, times]) => (sql.startsWith(beginning) ? sum + times : sum), 0),
 		end() {
 			file.close();
 			rmSync(folder, { recursive: true, force: true });
@@ -103,8 +101,7 @@ export const insert = (id: string, submission: object = {}): unknown[] =>
 		},
 		input: `{"of":"${id}"}`,
 	});
-export const claim = (limit: number): unknown[] =>
-	op("jobs.claim", { worker: "w", limit, maxBytes: 1e6 });
+export const claim = (limit: number): unknown[] => op("jobs.claim", { worker: "w", limit, maxBytes: 1e6 });
 export const get = (id: string): unknown[] => op("jobs.get", { id });
 
 /** Ids and inputs of the jobs in a claim's answer. */

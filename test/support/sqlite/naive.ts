@@ -6,13 +6,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Reservation } from "../../operations/unit-of-work.ts";
-import { openDatabase } from "../database.ts";
-import type { Database, Statement, Value } from "../database.ts";
-import { openUnitOfWork } from "../rows/unit-of-work.ts";
-import { prepareSchema } from "../schema.ts";
-import { openBatches } from "../thread/batch.ts";
-import type { Reply } from "../thread/messages.ts";
+import type { Reservation } from "../../../src/store/operations/unit-of-work.ts";
+import { type Database, openDatabase, type Statement, type Value } from "../../../src/store/sqlite/database.ts";
+import { openUnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
+import { prepareSchema } from "../../../src/store/sqlite/schema.ts";
+import { openBatches } from "../../../src/store/sqlite/thread/batch.ts";
+import type { Reply } from "../../../src/store/sqlite/thread/messages.ts";
 
 /** A new file without flushes to disk, removed by `end`. */
 export async function temporaryDatabase(): Promise<{ db: Database; end: () => void }> {
@@ -54,8 +53,7 @@ export async function openNaiveStore(): Promise<NaiveStore> {
 	};
 	return {
 		db,
-		run: (number, packed) =>
-			openBatches(openUnitOfWork(cached, { reservations }))([number, packed]),
+		run: (number, packed) => openBatches(openUnitOfWork(cached, { reservations }))([number, packed]),
 		end,
 	};
 }
@@ -88,8 +86,6 @@ export function contents(db: Database): Record<string, Value[][]> {
 		chunks: all("SELECT id, chunks.number, body FROM chunks JOIN jobs USING (seq) ORDER BY id, 2"),
 		payloads: all("SELECT segment, at, length, sum, refs FROM payloads ORDER BY at"),
 		deliveries: all("SELECT id, state, due_at FROM deliveries ORDER BY id"),
-		keys: all(
-			"SELECT operation, key, body_hash, job, expires_at FROM idempotency ORDER BY key, job",
-		),
+		keys: all("SELECT operation, key, body_hash, job, expires_at FROM idempotency ORDER BY key, job"),
 	};
 }

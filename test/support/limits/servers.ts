@@ -1,20 +1,17 @@
 /** Servers that admit requests together, over one PostgreSQL of the test file that imports this. */
 import { afterAll, afterEach, beforeAll } from "vitest";
-import type { ManualClock } from "../../../../test/support/manual-clock.ts";
-import { startPostgres } from "../../../../test/support/postgres-server.ts";
-import type { PostgresServer } from "../../../../test/support/postgres-server.ts";
-import { systemClock } from "../../../clock.ts";
-import type { Clock } from "../../../clock.ts";
-import { eventBus } from "../../../events.ts";
-import { openConnection } from "../../../store/postgres/connection/connection.ts";
-import type { Connection } from "../../../store/postgres/connection/connection.ts";
-import { addressOf } from "../../../store/postgres/connection/database.ts";
-import { openLimits } from "../../../store/postgres/limits.ts";
-import { timeoutRunner } from "../../../store/postgres/connection/timeouts.ts";
-import { prepareSchema } from "../../../store/postgres/schema.ts";
-import type { LimitStore } from "../../../store/contract/limits.ts";
-import type { Admission, AdmissionRequest } from "../admission.ts";
-import { sharedAdmission } from "../shared-admission.ts";
+import type { ManualClock } from "../manual-clock.ts";
+import { type PostgresServer, startPostgres } from "../postgres-server.ts";
+import { type Clock, systemClock } from "../../../src/clock.ts";
+import { eventBus } from "../../../src/events.ts";
+import { type Connection, openConnection } from "../../../src/store/postgres/connection/connection.ts";
+import { addressOf } from "../../../src/store/postgres/connection/database.ts";
+import { openLimits } from "../../../src/store/postgres/limits.ts";
+import { timeoutRunner } from "../../../src/store/postgres/connection/timeouts.ts";
+import { prepareSchema } from "../../../src/store/postgres/schema.ts";
+import type { LimitStore } from "../../../src/store/contract/limits.ts";
+import type { Admission, AdmissionRequest } from "../../../src/engine/limits/admission.ts";
+import { sharedAdmission } from "../../../src/engine/limits/shared-admission.ts";
 
 export let postgres: PostgresServer;
 export let url: string;

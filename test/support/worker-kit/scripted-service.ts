@@ -58,9 +58,7 @@ export async function scriptedService(): Promise<ScriptedService> {
 		queue: [],
 		script: () => false,
 		give(...jobs) {
-			service.queue.push(
-				...jobs.map((job) => (typeof job === "string" ? job : JSON.stringify(job))),
-			);
+			service.queue.push(...jobs.map((job) => (typeof job === "string" ? job : JSON.stringify(job))));
 			serve();
 		},
 		stopJobs(...ids) {
@@ -158,10 +156,7 @@ export async function scriptedService(): Promise<ScriptedService> {
 				const [, , , route = "", ...ids] = url.pathname.split("/").map(decodeURIComponent);
 				const query = Object.fromEntries(url.searchParams);
 				const body = Buffer.concat(chunks).toString("utf8");
-				answer(
-					{ method: request.method!, route, ids, query, headers: request.headers, body },
-					response,
-				);
+				answer({ method: request.method!, route, ids, query, headers: request.headers, body }, response);
 			});
 		});
 		await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
