@@ -24,6 +24,7 @@ const STORE = [
 	"store/positional.ts",
 	"store/cursor.ts",
 	"store/table-rows.ts",
+	"store/tables/",
 ];
 
 /** What every part of the engine may import. */

@@ -2,7 +2,10 @@
 import type { TestContext } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { type Database, openDatabase } from "../../src/store/postgres/connection/database.ts";
+import type { Operation, OpName } from "../../src/store/operations/operation.ts";
+import { OPERATIONS, storeOf } from "../../src/store/operations/table.ts";
 import { prepareSchema } from "../../src/store/postgres/schema.ts";
+import { type TableContext, tableMethod } from "../../src/store/postgres/tables.ts";
 import type { Signal } from "../../src/store/contract/store.ts";
 import { postgres } from "../support/postgres.ts";
 
@@ -39,4 +42,14 @@ export async function place({ onTestFinished }: Pick<TestContext, "onTestFinishe
 		notifyOthers: (sent) => void others.push(sent),
 		signal: (sent) => void own.push(sent),
 	};
+}
+
+/** The operations on small tables alone; any other rejects. */
+export function tablesAt(context: TableContext): ReturnType<typeof storeOf> {
+	return storeOf((name) => {
+		const operation = OPERATIONS[name] as Operation<OpName>;
+		return operation.work
+			? tableMethod(operation, context)
+			: () => Promise.reject(new Error(`${name} needs a whole store.`));
+	});
 }

@@ -6,12 +6,12 @@ import { LOAD_JOBS, UPDATE_JOBS } from "../../src/store/postgres/rows/job-record
 import { insertDeliveries } from "../../src/store/postgres/rows/deliveries.ts";
 import { type Database, openDatabase } from "../../src/store/postgres/connection/database.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
-import { openMetrics } from "../../src/store/postgres/metrics.ts";
 import { expireKeys } from "../../src/store/postgres/purge.ts";
 import { prepareSchema } from "../../src/store/postgres/schema.ts";
 import { statement } from "../../src/store/postgres/connection/statement.ts";
 import { openWebhooks } from "../../src/store/postgres/webhooks.ts";
 import { postgres } from "../support/postgres.ts";
+import { tablesAt } from "./postgres-place.ts";
 import { siteOf, T0 } from "./site.ts";
 
 const ROWS = 5;
@@ -68,7 +68,7 @@ for (const join of JOINS) {
 	});
 
 	it(`D40: old rows of the metrics go no more than asked at a time: ${join}`, async ({ onTestFinished }) => {
-		const metrics = openMetrics({ database: await joiningBy(join, onTestFinished) });
+		const { metrics } = tablesAt({ database: await joiningBy(join, onTestFinished), ...silent });
 		await metrics.put({
 			rows: Array.from({ length: ROWS }, (_, n) => ({
 				endpoint: "a",

@@ -1,6 +1,7 @@
 /** The type of an operation: the rows it reads, and its rule. */
 import type { JobRow } from "../row.ts";
 import type { Store } from "../contract/store.ts";
+import type { Work } from "../tables/work.ts";
 import type { JobKey, KeyPlace, RangeQuery, ReadUnit, UnitOfWork, WorkerKey } from "./unit-of-work.ts";
 
 /** A group of the contract. */
@@ -73,6 +74,7 @@ export interface FollowUp<Row extends JobRow> {
 /** A rule for every dialect. `apply` reads only rows that `reads` or `follow` name. */
 export interface SharedOperation<N extends OpName> {
 	kind: "write";
+	work?: never;
 	reads(q: Query<N>): Reads;
 	/** Evaluated right before `apply`; not used by SQLite. */
 	follow?<Row extends JobRow>(unit: UnitOfWork<Row>, q: Query<N>): FollowUp<Row> | undefined;
@@ -82,18 +84,37 @@ export interface SharedOperation<N extends OpName> {
 /** Likewise for an operation that writes nothing. */
 export interface SharedRead<N extends OpName> {
 	kind: "read";
+	work?: never;
 	reads(q: Query<N>): Reads;
 	follow?<Row extends JobRow>(unit: ReadUnit<Row>, q: Query<N>): FollowUp<Row> | undefined;
 	apply<Row extends JobRow>(unit: ReadUnit<Row>, q: Query<N>): Answer<N>;
+}
+
+/** An operation on a small table, in statements that both dialects understand (`tables/`). */
+export interface TableOperation<N extends OpName> {
+	kind: "read" | "write";
+	work(q: Query<N>): Work<Answer<N>>;
+	apply?: never;
 }
 
 /** An operation whose statements differ by dialect: each has its own handler. */
 export interface DialectOperation {
 	kind: Kind;
 	apply?: never;
+	work?: never;
 }
 
-export type Operation<N extends OpName> = SharedOperation<N> | SharedRead<N> | DialectOperation;
+export type Operation<N extends OpName> = SharedOperation<N> | SharedRead<N> | TableOperation<N> | DialectOperation;
 
 /** An operation that each dialect implements. */
 export const perDialect = <K extends Kind>(kind: K): { kind: K } => ({ kind });
+
+/** An operation on a small table that writes nothing. */
+export function read<N extends OpName>(work: (q: Query<N>) => Work<Answer<N>>): TableOperation<N> & { kind: "read" } {
+	return { kind: "read", work };
+}
+
+/** An operation on a small table that runs in a transaction. */
+export function write<N extends OpName>(work: (q: Query<N>) => Work<Answer<N>>): TableOperation<N> & { kind: "write" } {
+	return { kind: "write", work };
+}

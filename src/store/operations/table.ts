@@ -18,6 +18,15 @@ import {
 } from "./operation.ts";
 import * as secrets from "./secrets.ts";
 import type { Store } from "../contract/store.ts";
+import { audit } from "../tables/audit.ts";
+import { endpoints } from "../tables/endpoints.ts";
+import { hosts } from "../tables/hosts.ts";
+import { keys, tokens } from "../tables/keys.ts";
+import { metrics } from "../tables/metrics.ts";
+import { registries } from "../tables/registries.ts";
+import { sessions } from "../tables/sessions.ts";
+import { time } from "../tables/time.ts";
+import { workerRows } from "../tables/workers.ts";
 import * as workers from "./workers.ts";
 
 export const OPERATIONS = {
@@ -45,44 +54,44 @@ export const OPERATIONS = {
 	"chunks.read": chunks.read,
 	"chunks.reserve": chunks.reserve,
 	"chunks.deliver": chunks.deliver,
-	"endpoints.put": perDialect("write"),
-	"endpoints.list": perDialect("read"),
-	"endpoints.pause": perDialect("write"),
-	"endpoints.remove": perDialect("write"),
+	"endpoints.put": endpoints.put,
+	"endpoints.list": endpoints.list,
+	"endpoints.pause": endpoints.pause,
+	"endpoints.remove": endpoints.remove,
 	"endpoints.forget": perDialect("write"),
-	"workers.put": perDialect("write"),
-	"workers.list": perDialect("read"),
-	"workers.remove": perDialect("write"),
-	"workers.end": perDialect("write"),
-	"workers.ended": perDialect("read"),
+	"workers.put": workerRows.put,
+	"workers.list": workerRows.list,
+	"workers.remove": workerRows.remove,
+	"workers.end": workerRows.end,
+	"workers.ended": workerRows.ended,
 	"workers.ping": workers.ping,
 	"workers.idle": workers.idle,
 	"workers.renew": workers.renew,
-	"hosts.drained": perDialect("read"),
-	"hosts.drain": perDialect("write"),
-	"tokens.put": perDialect("write"),
-	"tokens.find": perDialect("read"),
-	"tokens.list": perDialect("read"),
-	"tokens.remove": perDialect("write"),
-	"keys.insert": perDialect("write"),
-	"keys.find": perDialect("read"),
-	"keys.list": perDialect("read"),
-	"keys.used": perDialect("write"),
-	"keys.rotate": perDialect("write"),
-	"keys.remove": perDialect("write"),
-	"sessions.insert": perDialect("write"),
-	"sessions.find": perDialect("read"),
-	"sessions.list": perDialect("read"),
-	"sessions.used": perDialect("write"),
-	"sessions.remove": perDialect("write"),
-	"sessions.removeAll": perDialect("write"),
-	"registries.put": perDialect("write"),
-	"registries.list": perDialect("read"),
-	"registries.remove": perDialect("write"),
-	"registries.replace": perDialect("write"),
-	"audit.append": perDialect("write"),
-	"audit.list": perDialect("read"),
-	"audit.expire": perDialect("write"),
+	"hosts.drained": hosts.drained,
+	"hosts.drain": hosts.drain,
+	"tokens.put": tokens.put,
+	"tokens.find": tokens.find,
+	"tokens.list": tokens.list,
+	"tokens.remove": tokens.remove,
+	"keys.insert": keys.insert,
+	"keys.find": keys.find,
+	"keys.list": keys.list,
+	"keys.used": keys.used,
+	"keys.rotate": keys.rotate,
+	"keys.remove": keys.remove,
+	"sessions.insert": sessions.insert,
+	"sessions.find": sessions.find,
+	"sessions.list": sessions.list,
+	"sessions.used": sessions.used,
+	"sessions.remove": sessions.remove,
+	"sessions.removeAll": sessions.removeAll,
+	"registries.put": registries.put,
+	"registries.list": registries.list,
+	"registries.remove": registries.remove,
+	"registries.replace": registries.replace,
+	"audit.append": audit.append,
+	"audit.list": audit.list,
+	"audit.expire": audit.expire,
 	"webhooks.claim": perDialect("write"),
 	"webhooks.body": perDialect("read"),
 	"webhooks.tried": perDialect("write"),
@@ -93,16 +102,16 @@ export const OPERATIONS = {
 	"webhooks.find": perDialect("read"),
 	"webhooks.list": perDialect("read"),
 	"webhooks.expire": perDialect("write"),
-	"metrics.put": perDialect("write"),
-	"metrics.read": perDialect("read"),
-	"metrics.expire": perDialect("write"),
+	"metrics.put": metrics.put,
+	"metrics.read": metrics.read,
+	"metrics.expire": metrics.expire,
 	"secrets.jobs": perDialect("read"),
 	"secrets.replaceJob": secrets.replaceJob,
 	"secrets.replaceEndpoint": perDialect("write"),
 	"secrets.replaceCheck": perDialect("write"),
-	"time.read": perDialect("read"),
-	"time.step": perDialect("write"),
-	"time.seen": perDialect("write"),
+	"time.read": time.read,
+	"time.step": time.step,
+	"time.seen": time.seen,
 	identity: perDialect("read"),
 	ping: perDialect("write"),
 } as const satisfies { [N in OpName]: Operation<N> };
@@ -140,19 +149,23 @@ export type SharedReadName = {
 	[N in SharedName]: (typeof OPERATIONS)[N] extends { kind: "read" } ? N : never;
 }[SharedName];
 export type SharedWriteName = Exclude<SharedName, SharedReadName>;
-type DialectName = Exclude<OpName, SharedName>;
+type TableName = {
+	[N in OpName]: (typeof OPERATIONS)[N] extends { work: unknown } ? N : never;
+}[OpName];
+type DialectName = Exclude<OpName, SharedName | TableName>;
+type DialectGroup = DialectName extends infer N ? (N extends `${infer G}.${string}` ? G : never) : never;
 
 /** What a dialect implements of a group, synchronously. */
-export type DialectHandlers<G extends Group> = {
+export type DialectHandlers<G extends DialectGroup> = {
 	[N in DialectName as N extends `${G}.${infer M}` ? M : never]: Handler<N>;
 };
 
 /** All that a dialect implements, synchronously; or as methods of the contract. */
-export type AllDialectHandlers = { [G in Group]: DialectHandlers<G> } & {
+export type AllDialectHandlers = { [G in DialectGroup]: DialectHandlers<G> } & {
 	[N in DialectName & ("identity" | "ping")]: Handler<N>;
 };
 export type AllDialectMethods = {
-	[G in Group]: { [N in DialectName as N extends `${G}.${infer M}` ? M : never]: MethodOf<N> };
+	[G in DialectGroup]: { [N in DialectName as N extends `${G}.${infer M}` ? M : never]: MethodOf<N> };
 } & { [N in DialectName & ("identity" | "ping")]: MethodOf<N> };
 
 /** The function of an operation among those of all groups. */

@@ -5,7 +5,7 @@ import { RUNNING } from "../states.ts";
 import type { ClusterStore, ServerRow } from "../contract/cluster.ts";
 import type { Running } from "../contract/jobs.ts";
 import type { Signal } from "../contract/store.ts";
-import { stepFrom } from "../table-rows.ts";
+import { stepFrom } from "../tables/time.ts";
 import { numbers, texts } from "./connection/arrays.ts";
 import { type Runner, statement } from "./connection/statement.ts";
 

@@ -1,18 +1,10 @@
-/** Endpoints as stored. Each change is signalled to other servers. */
+/** Forgets endpoints whose last job has ended. */
 import type { EndpointStore } from "../contract/endpoints.ts";
 import type { JobStore } from "../contract/jobs.ts";
 import type { Signal } from "../contract/store.ts";
 import type { Database } from "./connection/database.ts";
 import { statement } from "./connection/statement.ts";
-import { ENDPOINT_COLUMNS, endpointFrom } from "../table-rows.ts";
 
-const PUT = statement(`
-  INSERT INTO endpoints (id, settings, secret, created_at) VALUES ($1, $2, $3, $4)
-  ON CONFLICT (id) DO UPDATE SET settings = excluded.settings,
-    secret = coalesce(excluded.secret, endpoints.secret), removing = false`);
-const SELECT = statement(`SELECT ${ENDPOINT_COLUMNS} FROM endpoints ORDER BY id`);
-const PAUSE = statement("UPDATE endpoints SET paused = $2 WHERE id = $1");
-const REMOVE = statement("UPDATE endpoints SET removing = true WHERE id = $1");
 const KNOWN = statement("SELECT removing FROM endpoints WHERE id = $1 FOR UPDATE");
 // Locked, to wait for and count submissions of other servers that are not committed yet.
 const COUNTS = statement(
@@ -39,34 +31,13 @@ export function openEndpoints({
 	database: Database;
 	notifyOthers: (signal: Signal) => void;
 	settle: JobStore["settle"];
-}): EndpointStore {
-	const { read, write } = database;
-
-	/** Runs a change; false when there was nothing to change. */
-	async function change(asked: typeof PAUSE, values: readonly (string | number | boolean | null)[]): Promise<boolean> {
-		const { count } = await write((run) => run.run(asked, values));
-		if (count > 0) notifyOthers({ kind: "endpoints" });
-		return count > 0;
-	}
-
+}): Pick<EndpointStore, "forget"> {
 	return {
-		async put({ id, settings, secret, now }) {
-			await change(PUT, [id, settings, secret ?? null, now]);
-		},
-
-		async list() {
-			return (await read.run(SELECT)).rows.map(endpointFrom);
-		},
-
-		pause: ({ id, paused }) => change(PAUSE, [id, paused]),
-
-		remove: ({ id }) => change(REMOVE, [id]),
-
 		async forget({ id, now }) {
 			// Contract rule 7.
 			for (let due: number | undefined = now; due !== undefined && due <= now; )
 				due = (await settle({ now, limit: SETTLE_LIMIT })).nextDueAt;
-			const outcome = await write(async ({ run }) => {
+			const outcome = await database.write(async ({ run }) => {
 				const removing = (await run(KNOWN, [id])).rows[0]?.[0];
 				if (removing === undefined) return "missing";
 				const live = (await run(COUNTS, [id])).rows.reduce((sum, [count]) => sum + Number(count), 0);

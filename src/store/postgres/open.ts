@@ -17,27 +17,20 @@ import { type BatchedName, openBatches } from "./batch.ts";
 import { openCluster } from "./cluster.ts";
 import { addressOf, openDatabase } from "./connection/database.ts";
 import { openEndpoints } from "./endpoints.ts";
-import { openAudit } from "./audit.ts";
-import { openKeys, openTokens } from "./keys.ts";
 import { openLimits } from "./limits.ts";
 import { openList } from "./list.ts";
 import { openMeta } from "./meta.ts";
-import { openMetrics } from "./metrics.ts";
 import { openBarrier } from "./connection/barrier.ts";
 import { openRankAllocator } from "./rows/rank-allocator.ts";
 import { timeoutRunner } from "./connection/timeouts.ts";
 import { openQueueMemories } from "./rows/queues.ts";
 import { openReads } from "./reads.ts";
 import { openSecrets } from "./secrets.ts";
-import { openRegistries } from "./registries.ts";
-import { openHosts } from "./hosts.ts";
-import { openSessions } from "./sessions.ts";
 import { prepareSchema } from "./schema.ts";
 import { openSignals } from "./signals.ts";
 import { openSweeps } from "./sweeps.ts";
-import { openTime } from "./time.ts";
 import { openWebhooks } from "./webhooks.ts";
-import { openWorkerRows } from "./rows/worker-rows.ts";
+import { tableMethod } from "./tables.ts";
 
 export interface PostgresOptions {
 	/** `postgres://user:password@host:port/database` */
@@ -128,24 +121,16 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 			settle: open(sweeps.settle),
 			extendAll: (q) => barrier.first(() => sweeps.extendAll(q)),
 		},
-		chunks: {},
 		endpoints: openEndpoints({ database, notifyOthers, settle: sweeps.settle }),
-		workers: openWorkerRows({ database }),
-		hosts: openHosts({ database }),
-		tokens: openTokens({ database, notifyOthers }),
-		keys: openKeys({ database, notifyOthers }),
-		sessions: openSessions({ database, notifyOthers }),
-		registries: openRegistries({ database }),
-		audit: openAudit({ database }),
 		webhooks: openWebhooks({ database, signal, notifyOthers }),
-		metrics: openMetrics({ database }),
 		secrets: openSecrets({ database, notifyOthers }),
-		time: openTime({ database }),
 		identity: meta.identity,
 		ping: open(meta.ping),
 	};
 	const operations = storeOf((name) => {
-		const { apply, kind } = OPERATIONS[name] as Operation<OpName>;
+		const operation = OPERATIONS[name] as Operation<OpName>;
+		if (operation.work) return tableMethod(operation, { database, notifyOthers });
+		const { apply, kind } = operation;
 		if (!apply) return memberOf(own, name) as (q: never) => Promise<unknown>;
 		return kind === "read"
 			? open((q: never) => reads.shared(name as SharedReadName, q))

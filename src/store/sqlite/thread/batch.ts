@@ -1,24 +1,17 @@
 /** Runs the operations of batches in shared transactions. T1 to T11: see README.md. */
 import { throwIfFlushFailed, unavailable } from "../disk-errors.ts";
 import { openEndpoints } from "../endpoints.ts";
-import { openHosts } from "../hosts.ts";
 import { openJobs } from "../jobs.ts";
-import { openAudit } from "../audit.ts";
-import { openKeys, openTokens } from "../keys.ts";
 import { openMeta } from "../meta.ts";
-import { openMetrics } from "../metrics.ts";
 import { openSecrets } from "../secrets.ts";
-import { openRegistries } from "../registries.ts";
-import { openSessions } from "../sessions.ts";
 import { type AllDialectHandlers, memberOf, OP_NAMES, OPERATIONS } from "../../operations/table.ts";
 import type { Failure, Reply } from "./messages.ts";
 import type { Kind, Operation, OpName } from "../../operations/operation.ts";
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import { CODECS } from "./codecs.ts";
 import { MOVE_KINDS, moveHandlers } from "./text-moves.ts";
-import { openTime } from "../time.ts";
 import { openWebhooks } from "../webhooks.ts";
-import { openWorkers } from "../workers.ts";
+import { openTables } from "../tables.ts";
 
 type Handler = (q: unknown) => unknown;
 
@@ -33,24 +26,16 @@ interface Op {
 function handlersOf(unit: UnitOfWork): Handler[] {
 	const own: AllDialectHandlers = {
 		jobs: openJobs(unit),
-		chunks: {},
 		endpoints: openEndpoints(unit),
-		workers: openWorkers(unit),
-		hosts: openHosts(unit),
-		tokens: openTokens(unit),
-		keys: openKeys(unit),
-		sessions: openSessions(unit),
-		registries: openRegistries(unit),
-		audit: openAudit(unit),
 		webhooks: openWebhooks(unit),
-		metrics: openMetrics(unit),
 		secrets: openSecrets(unit),
-		time: openTime(unit),
 		...openMeta(unit),
 	};
+	const table = openTables(unit.db);
 	return OP_NAMES.map((name) => {
-		const { apply } = OPERATIONS[name] as Operation<OpName>;
-		return apply ? (q) => apply(unit, q as never) : (memberOf(own, name) as Handler);
+		const { apply, work } = OPERATIONS[name] as Operation<OpName>;
+		if (apply) return (q) => apply(unit, q as never);
+		return work ? (q) => table(work(q as never)) : (memberOf(own, name) as Handler);
 	});
 }
 

@@ -1,0 +1,29 @@
+/** Runs operations on the small tables, inside a batch of the database thread. */
+import type { Sql, Value, Work } from "../tables/work.ts";
+import type { Database, Statement } from "./database.ts";
+
+/** Returns what runs the steps of an operation and returns its answer. */
+export function openTables(db: Database): <A>(work: Work<A>) => A {
+	const prepared = new Map<Sql, Statement>();
+
+	function statementOf(sql: Sql): Statement {
+		const statement = prepared.get(sql) ?? db.prepare(sql.text.replaceAll(/\$(?=\d)/g, "?"));
+		prepared.set(sql, statement);
+		return statement;
+	}
+
+	const bound = (values: readonly Value[]) =>
+		values.map((value) => (typeof value === "boolean" ? Number(value) : value));
+
+	return (work) => {
+		for (let step = work.next(); ; ) {
+			if (step.done) return step.value;
+			const { value } = step;
+			if ("read" in value) step = work.next(statementOf(value.read).all(...bound(value.values)));
+			else if ("change" in value)
+				step = work.next(Number(statementOf(value.change).run(...bound(value.values)).changes));
+			// This thread is the only writer, and no other server shares the file.
+			else step = work.next();
+		}
+	};
+}

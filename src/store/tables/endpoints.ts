@@ -1,0 +1,56 @@
+/** Endpoints as stored; forgetting one needs its queue and differs by dialect. */
+import type { EndpointRow } from "../contract/endpoints.ts";
+import { read, write } from "../operations/operation.ts";
+import { change, notify, rows, type Sql, sql, type Value, type Work } from "./work.ts";
+
+const PUT = sql(`
+  INSERT INTO endpoints (id, settings, secret, created_at) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (id) DO UPDATE SET settings = excluded.settings,
+    secret = coalesce(excluded.secret, endpoints.secret), removing = false`);
+const ALL = sql("SELECT id, settings, secret, paused, removing, created_at FROM endpoints ORDER BY id");
+const PAUSE = sql("UPDATE endpoints SET paused = $2 WHERE id = $1");
+const REMOVE = sql("UPDATE endpoints SET removing = true WHERE id = $1");
+
+function endpointFrom(values: readonly Value[]): EndpointRow {
+	const [id, settings, secret, paused, removing, createdAt] = values as [
+		string,
+		string,
+		string | null,
+		boolean | number,
+		boolean | number,
+		number,
+	];
+	return {
+		id,
+		settings,
+		secret: secret ?? undefined,
+		paused: Boolean(paused),
+		removing: Boolean(removing),
+		createdAt,
+	};
+}
+
+/** Changes endpoints and notifies the other servers; false when there was nothing to change. */
+function* changed(statement: Sql, ...values: readonly Value[]): Work<boolean> {
+	if ((yield* change(statement, ...values)) === 0) return false;
+	yield* notify("endpoints");
+	return true;
+}
+
+export const endpoints = {
+	put: write<"endpoints.put">(function* ({ id, settings, secret, now }) {
+		yield* changed(PUT, id, settings, secret ?? null, now);
+	}),
+
+	list: read<"endpoints.list">(function* () {
+		return (yield* rows(ALL)).map(endpointFrom);
+	}),
+
+	pause: write<"endpoints.pause">(function* ({ id, paused }) {
+		return yield* changed(PAUSE, id, paused);
+	}),
+
+	remove: write<"endpoints.remove">(function* ({ id }) {
+		return yield* changed(REMOVE, id);
+	}),
+};

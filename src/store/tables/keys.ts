@@ -1,0 +1,125 @@
+/** API keys (D30) and worker tokens (D26), by hash. Servers remember those they found, never that one is missing. */
+import type { KeyRow } from "../contract/keys.ts";
+import type { TokenRow } from "../contract/workers.ts";
+import { removal } from "../operations/steps.ts";
+import { read, write } from "../operations/operation.ts";
+import { change, lock, notify, rows, sql, type Value } from "./work.ts";
+
+const COLUMNS =
+	"id, hash, name, scopes, endpoints, created_at, expires_at, last_used_at, last_used_address, " +
+	"previous_hash, previous_until";
+
+const ANY = sql("SELECT 1 FROM keys LIMIT 1");
+const INSERT = sql(
+	"INSERT INTO keys (id, hash, name, scopes, endpoints, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+);
+const FIND = sql(`SELECT ${COLUMNS} FROM keys WHERE hash = $1 OR previous_hash = $1`);
+const ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
+const USED = sql(
+	"UPDATE keys SET last_used_at = $2, last_used_address = $3 WHERE id = $1 AND coalesce(last_used_at, 0) < $2",
+);
+const ROTATE = sql(
+	"UPDATE keys SET previous_hash = hash, previous_until = $2, hash = $3, expires_at = $4 WHERE id = $1",
+);
+const REMOVE = sql("DELETE FROM keys WHERE id = $1");
+const REMOVE_SESSIONS = sql("DELETE FROM sessions WHERE key_id = $1");
+
+function keyFrom(values: readonly Value[]): KeyRow {
+	const [id, hash, name, scopes, endpoints, createdAt, expiresAt, lastUsedAt, lastUsedAddress, previousHash, until] =
+		values as [
+			string,
+			string,
+			string,
+			string,
+			string | null,
+			number,
+			number | null,
+			number | null,
+			string | null,
+			string | null,
+			number | null,
+		];
+	return {
+		id,
+		hash,
+		name,
+		scopes: JSON.parse(scopes) as string[],
+		endpoints: endpoints === null ? undefined : (JSON.parse(endpoints) as string[]),
+		createdAt,
+		expiresAt: expiresAt ?? undefined,
+		lastUsedAt: lastUsedAt ?? undefined,
+		lastUsedAddress: lastUsedAddress ?? undefined,
+		previous: previousHash === null ? undefined : { hash: previousHash, until: until ?? 0 },
+	};
+}
+
+export const keys = {
+	insert: write<"keys.insert">(function* ({ row, ifNone }) {
+		yield* lock("keys");
+		if (ifNone && (yield* rows(ANY)).length > 0) return false;
+		const { id, hash, name, scopes, endpoints, createdAt, expiresAt } = row;
+		const only = endpoints ? JSON.stringify(endpoints) : null;
+		yield* change(INSERT, id, hash, name, JSON.stringify(scopes), only, createdAt, expiresAt ?? null);
+		return true;
+	}),
+
+	find: read<"keys.find">(function* ({ hash }) {
+		return (yield* rows(FIND, hash)).map(keyFrom)[0];
+	}),
+
+	list: read<"keys.list">(function* () {
+		return (yield* rows(ALL)).map(keyFrom);
+	}),
+
+	used: write<"keys.used">(function* ({ id, now, address }) {
+		yield* change(USED, id, now, address ?? null);
+	}),
+
+	rotate: write<"keys.rotate">(function* ({ id, hash, previousUntil, expiresAt }) {
+		if ((yield* change(ROTATE, id, previousUntil, hash, expiresAt ?? null)) === 0) return false;
+		yield* change(REMOVE_SESSIONS, id);
+		yield* notify("access");
+		return true;
+	}),
+
+	remove: write<"keys.remove">(function* (q) {
+		yield* lock("keys");
+		const outcome = removal((yield* rows(ALL)).map(keyFrom), q);
+		if (outcome !== "removed") return outcome;
+		yield* change(REMOVE, q.id);
+		yield* change(REMOVE_SESSIONS, q.id);
+		yield* notify("access");
+		return outcome;
+	}),
+};
+
+const PUT_TOKEN = sql(`
+  INSERT INTO tokens (hash, endpoint, worker, created_at) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (hash) DO UPDATE SET endpoint = excluded.endpoint, worker = excluded.worker,
+    created_at = excluded.created_at`);
+const FIND_TOKEN = sql("SELECT hash, endpoint, worker, created_at FROM tokens WHERE hash = $1");
+const ALL_TOKENS = sql("SELECT hash, endpoint, worker, created_at FROM tokens");
+const REMOVE_TOKENS = sql("DELETE FROM tokens WHERE worker = $1");
+
+function tokenFrom(values: readonly Value[]): TokenRow {
+	const [hash, endpoint, worker, createdAt] = values as [string, string, string | null, number];
+	return { hash, endpoint, worker: worker ?? undefined, createdAt };
+}
+
+export const tokens = {
+	put: write<"tokens.put">(function* ({ hash, endpoint, worker, createdAt }) {
+		yield* change(PUT_TOKEN, hash, endpoint, worker ?? null, createdAt);
+	}),
+
+	find: read<"tokens.find">(function* ({ hash }) {
+		return (yield* rows(FIND_TOKEN, hash)).map(tokenFrom)[0];
+	}),
+
+	list: read<"tokens.list">(function* () {
+		return (yield* rows(ALL_TOKENS)).map(tokenFrom);
+	}),
+
+	remove: write<"tokens.remove">(function* ({ worker }) {
+		if ((yield* change(REMOVE_TOKENS, worker)) > 0) yield* notify("access");
+	}),
+};
