@@ -2,28 +2,35 @@ import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/sequencer.ts";
 
 /**
- * What depends on the store: these files run on PostgreSQL too. `SLUICE_TEST_STORE=postgres vitest
- * run --project sluice test/spec` does all of the specification.
+ * Parts of the specification whose meaning depends on the store: they run on PostgreSQL too. All of
+ * it: `SLUICE_TEST_STORE=postgres vitest run --project sluice test/spec`.
  */
 const ON_BOTH_STORES = [
-	"client/{control-characters,idempotency}",
-	"client/jobs",
-	"client/{purge,retention,retry,states}",
-	"client/{stream,stream-events}",
-	"client/webhooks/{security,settings,webhooks}",
-	"v1/bulk",
-	"worker/{access,clock,fence,lease,outage}",
-	"worker/{results,results-together}",
+	"client/{idempotency,states,stream}",
+	"client/webhooks/webhooks",
+	"worker/{clock,fence,lease,outage,results}",
 ];
 
 /**
- * What the console does in a second browser. `SLUICE_TEST_BROWSER=firefox vitest run --project system
- * test/console` does all of it.
+ * What the console does in a second browser. All of it: `SLUICE_TEST_BROWSER=firefox vitest run
+ * --project system test/console`.
  */
 const IN_BOTH_BROWSERS = ["pages", "jobs"];
 
-/** Tests of several real processes, of a platform or of a browser: the only ones that are retried. */
-const SYSTEM = ["e2e", "cluster", "console", "launchers", "torture"].map((folder) => `test/${folder}/**/*.test.ts`);
+/** Searches, and bugs planted to prove that the tools find them: for changes of the tools. */
+const VERIFY = ["test/torture/planted.test.ts", "test/simulation/planted.test.ts", "test/soak/**/*.test.ts"];
+
+/** Tests with PostgreSQL, several processes, platforms, browsers, other languages. */
+const SYSTEM = [
+	...["e2e", "cluster", "console", "launchers", "torture", "clients", "examples", "deploy"].map(
+		(folder) => `test/${folder}/**/*.test.ts`,
+	),
+	"test/store/postgres*.test.ts",
+	"test/store/earlier-versions.test.ts",
+	"src/store/postgres/*.test.ts",
+	"src/engine/cluster/cluster.test.ts",
+	"src/engine/limits/shared-admission.test.ts",
+];
 
 export default defineConfig({
 	test: {
@@ -42,7 +49,7 @@ export default defineConfig({
 				test: {
 					name: "sluice",
 					include: ["src/**/*.test.ts", "test/**/*.test.ts", "console/src/**/*.test.ts"],
-					exclude: SYSTEM,
+					exclude: [...SYSTEM, ...VERIFY],
 				},
 			},
 			{
@@ -50,6 +57,7 @@ export default defineConfig({
 				test: {
 					name: "system",
 					include: SYSTEM,
+					exclude: VERIFY,
 					// A second try is for what a busy machine does to processes. The closing line names and
 					// counts the tests that needed it.
 					retry: 1,
@@ -71,6 +79,10 @@ export default defineConfig({
 					env: { SLUICE_TEST_BROWSER: "firefox" },
 					retry: 1,
 				},
+			},
+			{
+				extends: true,
+				test: { name: "verify", include: VERIFY, retry: 1 },
 			},
 		],
 	},

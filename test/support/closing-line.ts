@@ -1,12 +1,19 @@
 /**
- * Names the flaky tests of a run, then prints its totals on the last line: `N passed, N failed[, N
- * skipped]`.
+ * Prints the slowest files of a run and its flaky tests, then its totals on the last line: `N passed,
+ * N failed[, N skipped]`. With SLUICE_KEEP_DURATIONS it writes the durations from which the order of
+ * the next runs is made.
  */
+import { readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 
 /** A run with more tests than this that passed only on a retry fails. */
 export const MAX_FLAKY = 3;
+
+/** Number of slow files that are printed. */
+const SLOWEST = 20;
+
+const DURATIONS = new URL("durations.json", import.meta.url);
 
 /** What the reporter reads of a test case; a `TestCase` of Vitest. */
 export interface ReportedTest {
@@ -54,8 +61,39 @@ export function closingLines(
 /** The Vitest reporter. */
 export default class ClosingLine implements Reporter {
 	onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
+		const durations = durationsOf(modules);
+		process.stdout.write(`\nSlowest files:\n${slowest(durations).join("\n")}\n`);
+		if (process.env["SLUICE_KEEP_DURATIONS"]) keep(durations);
 		const { lines, tooFlaky } = closingLines(modules, unhandledErrors.length);
 		if (tooFlaky) process.exitCode = 1;
 		process.stdout.write(`\n${lines.join("\n")}\n`);
 	}
+}
+
+/** Milliseconds of each file, by project and path. */
+function durationsOf(modules: readonly TestModule[]): Map<string, number> {
+	return new Map(
+		modules.map((module) => {
+			const { duration, collectDuration, setupDuration } = module.diagnostic();
+			const name = `${module.project.name} ${relative(process.cwd(), module.moduleId)}`;
+			return [name, Math.round(duration + collectDuration + setupDuration)];
+		}),
+	);
+}
+
+function slowest(durations: ReadonlyMap<string, number>): string[] {
+	return [...durations]
+		.toSorted(([, one], [, other]) => other - one)
+		.slice(0, SLOWEST)
+		.map(([name, ms]) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${name}`);
+}
+
+/** Replaces the durations of the projects that have run, so that files that no longer exist are dropped. */
+function keep(durations: ReadonlyMap<string, number>): void {
+	const projects = new Set([...durations.keys()].map((name) => name.split(" ")[0]));
+	const kept = Object.entries(JSON.parse(readFileSync(DURATIONS, "utf8")) as Record<string, number>).filter(
+		([name]) => !projects.has(name.split(" ")[0]),
+	);
+	const all = Object.fromEntries([...kept, ...durations].toSorted(([one], [other]) => (one < other ? -1 : 1)));
+	writeFileSync(DURATIONS, `${JSON.stringify(all, undefined, "\t")}\n`);
 }

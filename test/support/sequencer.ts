@@ -1,21 +1,21 @@
 /** The order of the test files in a run. */
+import { relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import durations from "./durations.json" with { type: "json" };
 
-/** Take longest of those that are not tests of the whole system. */
-const LONG = ["test/store/postgres.test.ts", "test/store/sqlite.test.ts"];
+/** Milliseconds of each file in an earlier run, by project and path. */
+const known: Readonly<Record<string, number>> = durations;
 
 /**
- * Starts the tests of the whole system and other long files first: none of them runs alone at the
- * end while the other workers idle. Vitest orders by project and size, which says nothing of the
- * duration.
+ * Starts the longest files first, so that none of them runs alone at the end while the other workers
+ * idle. New files come first of all.
  */
 export class LongestFirst extends BaseSequencer {
 	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-		return (await super.sort(files)).toSorted((a, b) => place(a) - place(b));
+		return (await super.sort(files)).toSorted((a, b) => durationOf(b) - durationOf(a));
 	}
 }
 
-function place({ project, moduleId }: TestSpecification): number {
-	if (["system", "firefox"].includes(project.name)) return 0;
-	return LONG.some((path) => moduleId.endsWith(path)) ? 1 : 2;
+function durationOf({ project, moduleId }: TestSpecification): number {
+	return known[`${project.name} ${relative(process.cwd(), moduleId)}`] ?? Number.MAX_SAFE_INTEGER;
 }
