@@ -1,10 +1,11 @@
 /**
  * Compiles `src/` to `dist/`, copies what the compiler leaves behind (the migrations), and builds
- * the console where it has changed.
+ * the API reference, and the console where it has changed.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { buildApiPage } from "./build-api-page.ts";
 import { buildConsole } from "./build-console.ts";
 
 /** Of other builds: the sites, and the hashes of what they were made of. */
@@ -19,4 +20,5 @@ for (const dialect of ["sqlite", "postgres"])
 	cpSync(`${root}src/store/${dialect}/migrations`, `${root}dist/store/${dialect}/migrations`, {
 		recursive: true,
 	});
+buildApiPage(root);
 await buildConsole(root);

@@ -153,7 +153,12 @@ export async function startApp(
 			tls: config.tls,
 			corsOrigins: config.corsOrigins,
 			publicUrl: config.publicUrl,
-			siteFolders: { console: builtSite("console"), docs: builtSite("docs"), ...o.siteFolders },
+			siteFolders: {
+				console: builtSite("console"),
+				docs: builtSite("docs"),
+				api: builtSite("api"),
+				...o.siteFolders,
+			},
 			reference: () => hex(random(4)),
 		});
 		const url = `http${config.tls ? "s" : ""}://${reachable(server.host)}:${server.port}`;

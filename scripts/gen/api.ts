@@ -1,10 +1,10 @@
 /** `docs/reference/api.md`: every operation, by group, from the OpenAPI document. */
-import { openapiOf } from "../../src/http/docs/openapi.ts";
-import type { Operation, Response } from "../../src/http/docs/openapi-types.ts";
+import { openapiOf } from "../api-page/openapi.ts";
+import type { Operation, Response } from "../api-page/openapi-types.ts";
 import { OPERATIONS } from "../../src/api/operations.ts";
-import { boundTexts, descriptionOf, nameOf, typeText } from "../../src/http/docs/schema-text.ts";
+import { boundTexts, descriptionOf, nameOf, typeText } from "../api-page/schema-text.ts";
 import type { JsonSchema } from "../../src/api/schema.ts";
-import { twinOf } from "../../src/http/docs/twins.ts";
+import { twinOf } from "../api-page/twins.ts";
 import { code, headingAnchor, type Page, plain, table } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";
 

@@ -4,7 +4,7 @@
  */
 import { type Option, OPTIONS } from "../../src/config/options.ts";
 import { HOST_SCHEMA } from "../../src/core/hosts.ts";
-import { boundTexts, typeText } from "../../src/http/docs/schema-text.ts";
+import { boundTexts, typeText } from "../api-page/schema-text.ts";
 import { REGISTRY_SETTINGS_SCHEMA } from "../../src/core/registry-login.ts";
 import { code, type Page, plain, table } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";

@@ -1,5 +1,5 @@
 /** Schemas as Markdown tables, with the words of the reading page. */
-import { boundTexts, descriptionOf, membersOf, typeText } from "../../src/http/docs/schema-text.ts";
+import { boundTexts, descriptionOf, membersOf, typeText } from "../api-page/schema-text.ts";
 import type { JsonSchema } from "../../src/api/schema.ts";
 import { code, plain, table } from "./markdown.ts";
 

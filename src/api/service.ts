@@ -118,6 +118,16 @@ export const DOCUMENTATION_ROUTES = [
 	}),
 	route({
 		methods: ["GET", "HEAD"],
+		path: "/docs/api/*",
+		access: "anyone",
+		name: "apiFile",
+		page: true,
+		summary: "The style and script of the API reference.",
+		answer: FILE,
+		errors: ["path_not_found", "documents_busy"],
+	}),
+	route({
+		methods: ["GET", "HEAD"],
 		path: "/docs/*",
 		access: "anyone",
 		name: "docsFile",

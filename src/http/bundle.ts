@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 
-/** Sites that are built beside the service. */
-export type Site = "console" | "docs";
+/** Sites that the build makes. */
+export type Site = "console" | "docs" | "api";
 
 /** A file of the bundle. */
 export interface BundleFile {

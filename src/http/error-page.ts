@@ -1,7 +1,7 @@
 /** An error as a page, for people who open an address of the service in a browser (D2). */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ApiError } from "../core/errors.ts";
-import { html } from "./docs/html.ts";
+import { html } from "./html.ts";
 
 const CSS = `
 :root{color-scheme:light dark}

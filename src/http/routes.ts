@@ -5,7 +5,7 @@ import * as client from "./client/client-api.ts";
 import { delivers, stream } from "./client/stream-api.ts";
 import * as site from "./console/console-api.ts";
 import * as session from "./console/session-api.ts";
-import { apiReference, openapi } from "./docs/docs-api.ts";
+import { apiFile, apiReference, openapi } from "./docs/docs-api.ts";
 import * as documentation from "./docs/site-api.ts";
 import { metrics as prometheus } from "./metrics/metrics-api.ts";
 import { openai } from "./openai/openai-api.ts";
@@ -109,6 +109,7 @@ const HANDLERS: Handlers = {
 	readyz: ready,
 	metrics: prometheus,
 	openapi,
+	apiFile,
 	apiReference,
 	apiFolder: documentation.apiFolder,
 	docs: documentation.docs,

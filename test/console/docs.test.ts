@@ -110,6 +110,15 @@ describe.skipIf(noBrowser !== undefined)(titled("documentation in a browser"), (
 			expect(await example.innerText()).toContain("requests.post(");
 		});
 
+		it("names the address it was opened at, and the endpoint asked for", async (test) => {
+			const page = await open(test, `${service.url}/docs/api/?endpoint=mine`);
+			const example = page.locator("#health [data-language]:visible");
+			await expect.poll(() => example.innerText()).toContain(`curl -s "${service.url}/v2/mine/health"`);
+			expect(await page.locator("#endpoint").inputValue()).toBe("mine");
+			await page.goto(`${service.url}/docs/api/?endpoint=${encodeURIComponent('"><b>$(id)')}`);
+			await expect.poll(() => example.innerText()).toContain(`"${service.url}/v2/thumbnail/health"`);
+		});
+
 		it("fits a phone", async (test) => {
 			const page = await open(test, `${service.url}/docs/api/`);
 			await page.setViewportSize(NARROW);

@@ -8,9 +8,9 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { OPERATIONS } from "../../src/api/operations.ts";
-import { exampleRequest } from "../../src/http/docs/example-request.ts";
-import { openapiOf } from "../../src/http/docs/openapi.ts";
-import { type Language, snippetOf } from "../../src/http/docs/snippets.ts";
+import { exampleRequest } from "../../scripts/api-page/example-request.ts";
+import { openapiOf } from "../../scripts/api-page/openapi.ts";
+import { type Language, snippetOf } from "../../scripts/api-page/snippets.ts";
 import { folder } from "../support/service.ts";
 
 /** Values of the variables that examples use. */

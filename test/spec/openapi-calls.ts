@@ -1,6 +1,6 @@
 /** What tests of the OpenAPI document and of `/docs` share. */
 import { advanceUntil, type ManualClock } from "../support/manual-clock.ts";
-import type { OpenApi, Operation } from "../../src/http/docs/openapi-types.ts";
+import type { OpenApi, Operation } from "../../scripts/api-page/openapi-types.ts";
 
 /** All operations with their places. */
 export function operationsOf(document: OpenApi): { id: string; method: string; path: string; operation: Operation }[] {

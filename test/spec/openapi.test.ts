@@ -4,7 +4,7 @@
  */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { OpenApi } from "../../src/http/docs/openapi-types.ts";
+import type { OpenApi } from "../../scripts/api-page/openapi-types.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { ON_POSTGRES } from "../support/service-store.ts";
 import type { PathParams } from "../../src/api/route.ts";

@@ -1,8 +1,8 @@
 /** Whether an answer is what the OpenAPI document says of its operation. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ValidateFunction } from "ajv";
-import { operationIdOf } from "../../../src/http/docs/openapi-operation.ts";
-import type { OpenApi, Operation, Response } from "../../../src/http/docs/openapi-types.ts";
+import { operationIdOf } from "../../../scripts/api-page/openapi-operation.ts";
+import type { OpenApi, Operation, Response } from "../../../scripts/api-page/openapi-types.ts";
 import { matcher } from "../../../src/http/match.ts";
 import { ROUTES } from "../../../src/http/routes.ts";
 import { must, same } from "../target.ts";

@@ -4,7 +4,7 @@
  * is a 500, nothing is left unhandled, the counts are right, others' jobs run.
  */
 import { setTimeout } from "node:timers/promises";
-import type { OpenApi } from "../../../src/http/docs/openapi-types.ts";
+import type { OpenApi } from "../../../scripts/api-page/openapi-types.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { atOnce, endWith, handWorker, type HandWorker } from "../../spec/hand-worker.ts";

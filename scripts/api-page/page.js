@@ -1,5 +1,22 @@
-/** Script of the API reference: search, and the language that the reader chose. */
-export const DOCS_SCRIPT = `
+const ADDRESS = "http://127.0.0.1:8080";
+const ENDPOINT = "thumbnail";
+
+/** The examples call the service that this page is from, with the endpoint of `?endpoint=`. */
+function nameWhatIsAsked() {
+	const address = new URL("../..", location.href).href.replace(/\/$/, "");
+	const asked = new URLSearchParams(location.search).get("endpoint") ?? "";
+	const endpoint = /^[a-zA-Z0-9_-]{1,64}$/.test(asked) ? asked : ENDPOINT;
+	const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+	for (let text = texts.nextNode(); text; text = texts.nextNode())
+		if (text.parentElement.matches("pre code, strong, p code"))
+			text.data = text.data
+				.replaceAll(ADDRESS, address)
+				.replaceAll(/(?<=\/(?:v2|endpoints|worker)\/|worker-env )thumbnail\b/g, endpoint);
+	document.querySelector("#endpoint").value = endpoint;
+}
+
+nameWhatIsAsked();
+
 const search = document.querySelector("#search");
 const none = document.querySelector("#none");
 const entries = [...document.querySelectorAll("main article")].map((article) => ({
@@ -7,7 +24,7 @@ const entries = [...document.querySelectorAll("main article")].map((article) => 
 	item: document.querySelector('nav a[href="#' + article.id + '"]')?.parentElement,
 	text: [...article.children]
 		.filter((part) => !part.matches("[data-language]"))
-		.map((part) => part.textContent.replaceAll("\\u200b", ""))
+		.map((part) => part.textContent.replaceAll("\u200b", ""))
 		.join(" ")
 		.toLowerCase(),
 }));
@@ -17,7 +34,7 @@ const groups = [...document.querySelectorAll("main .group")].map((section) => ({
 }));
 
 function filter() {
-	const words = search.value.toLowerCase().split(/\\s+/).filter(Boolean);
+	const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
 	for (const { article, item, text } of entries) {
 		article.hidden = !words.every((word) => text.includes(word));
 		if (item) item.hidden = article.hidden;
@@ -54,11 +71,12 @@ addEventListener("hashchange", () => {
 const KEY = "sluice-docs-language";
 for (const choice of document.getElementsByName("language"))
 	choice.addEventListener("change", () => {
-		try { localStorage.setItem(KEY, choice.id); } catch {}
+		try {
+			localStorage.setItem(KEY, choice.id);
+		} catch {}
 	});
 try {
 	const choice = document.getElementById(localStorage.getItem(KEY) ?? "");
 	if (choice) choice.checked = true;
 } catch {}
 filter();
-`;

@@ -1,5 +1,5 @@
 /** The subset of OpenAPI 3.1 in use. */
-import type { JsonSchema } from "../../api/schema.ts";
+import type { JsonSchema } from "../../src/api/schema.ts";
 
 export interface OpenApi {
 	openapi: "3.1.1";

@@ -1,5 +1,5 @@
 /** JSON Schemas in words, for `/docs` and the reference. */
-import type { JsonSchema } from "../../api/schema.ts";
+import type { JsonSchema } from "../../src/api/schema.ts";
 
 export interface Member {
 	name: string;

@@ -1,10 +1,8 @@
-/** `/docs/api/`: the OpenAPI document as one page, complete without its script; no other requests. */
+/** `/docs/api/`: the OpenAPI document as a page, complete without its script. */
 import { exampleRequest, type PlacedOperation, type Target } from "./example-request.ts";
-import { DOCS_CSS } from "./page-css.ts";
 import { memberTable, schemaAnchor, schemaHtml } from "./page-schema.ts";
-import { DOCS_SCRIPT } from "./page-script.ts";
 import { LANGUAGES, snippetOf } from "./snippets.ts";
-import { html, type Html, inline, prose } from "./html.ts";
+import { html, type Html, inline, prose } from "../../src/http/html.ts";
 import { descriptionOf } from "./schema-text.ts";
 import type { OpenApi, Operation, Parameter, Response } from "./openapi-types.ts";
 import { twinOf } from "./twins.ts";
@@ -36,7 +34,7 @@ export function docsPage(document: OpenApi, target: Target): string {
 <meta name="color-scheme" content="light dark">
 <title>${info.title} API</title>
 <link rel="icon" href="${ICON}">
-<style>${{ html: DOCS_CSS }}</style>
+<link rel="stylesheet" href="page.css">
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
@@ -61,7 +59,7 @@ ${members.map((each) => article(each, target))}</section>`,
 ${schemas(document)}
 </main>
 </div>
-<script>${{ html: DOCS_SCRIPT }}</script>
+<script src="page.js" defer></script>
 </body>
 </html>
 `.html;

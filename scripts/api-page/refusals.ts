@@ -1,7 +1,7 @@
 /** Errors of an operation, derived from its definition (D3, D24, D26). */
-import type { Body, RouteDefinition } from "../../api/route.ts";
-import { ApiError, badQuery, badRequest, errorBody, type ErrorCode } from "../../core/errors.ts";
-import { failureBody, failureOfRefusal } from "../../core/openai/openai-error.ts";
+import type { Body, RouteDefinition } from "../../src/api/route.ts";
+import { ApiError, badQuery, badRequest, errorBody, type ErrorCode } from "../../src/core/errors.ts";
+import { failureBody, failureOfRefusal } from "../../src/core/openai/openai-error.ts";
 
 /** Errors of any request. */
 export const ALWAYS: readonly ErrorCode[] = ["bad_http", "request_timeout", "headers_too_large", "internal"];
