@@ -79,11 +79,9 @@ describe("sluice doctor", () => {
 		const env = { ...secrets, SLUICE_URL: "http://127.0.0.1:1", KUBECONFIG: join(place.path, "kubeconfig") };
 		await sluice(test, ["doctor"], { cwd: place.path, env });
 		const seen = readFileSync(join(place.path, "seen"), "utf8");
-		expect(seen).toContain("KUBECONFIG=");
-		for (const [name, value] of Object.entries(secrets)) {
-			expect(seen).not.toContain(name);
-			expect(seen).not.toContain(value);
-		}
+		expect([...Object.entries(secrets).flat(), "KUBECONFIG="].filter((each) => seen.includes(each))).toEqual([
+			"KUBECONFIG=",
+		]);
 	});
 
 	it.concurrent("D36: without a service it says so, and checks configuration, store and port, exit 1", async (test) => {
