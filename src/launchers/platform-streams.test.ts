@@ -15,9 +15,11 @@ import { kubernetesClient, type KubernetesClient } from "./kubernetes/client.ts"
 import { copyOutput as copyPod } from "./kubernetes/output.ts";
 import { podWatch } from "./kubernetes/pod-watch.ts";
 import { logPath, startOf } from "./log-files.ts";
+import { linesOf, textOf } from "./platform-streams.ts";
+import { timedLog } from "./timed-log.ts";
 
 const MIB = 1024 ** 2;
-/** More than any bound, and what an answer without end sends at most, so that a reader of all fails and not the machine. */
+/** More than any bound; and what an endless answer sends at most, so that reading all fails, and not the machine. */
 const MUCH = 100 * MIB;
 const ENDLESS = 250 * MIB;
 const TIME = "2026-01-01T00:00:00.000000001Z";
@@ -99,6 +101,47 @@ describe("one line of output without end", () => {
 		expect(blockedMs).toBeLessThan(1000);
 		expect(memory).toBeLessThan(100 * MIB);
 	}, 30_000);
+});
+
+describe("lines and frames", () => {
+	const time = (n: number): string => `2026-01-01T00:00:00.00000${n}000Z`;
+	async function* sent(...chunks: readonly string[]): AsyncGenerator<Buffer> {
+		yield* chunks.map((each) => Buffer.from(each));
+	}
+	/** Appends what arrives in these chunks, as a new connection; returns the log. */
+	async function copied(...chunks: readonly string[]): Promise<string> {
+		const log = timedLog(logDir, "w");
+		for await (const pieces of linesOf(sent(...chunks), 50)) log.append(pieces);
+		log.close();
+		return readFileSync(logPath(logDir, "w"), "utf8");
+	}
+
+	it("D47: a log goes on where it ended; only an unfinished long line is repeated", async () => {
+		const [one, two] = [`${time(1)} one\n`, `${time(2)} ${"x".repeat(60)}`];
+		const log = timedLog(logDir, "w");
+		await expect(async () => {
+			for await (const pieces of linesOf(sent(one, two), 50)) {
+				log.append(pieces);
+				if (pieces.some(({ ends }) => !ends)) throw new Error("lost");
+			}
+		}).rejects.toThrow("lost");
+		log.close();
+		const rest = `${two} end\n${time(2)} same time\n${time(3)} last`;
+		const expected = `one\n${"x".repeat(60)}${"x".repeat(60)} end\nsame time\nlast`;
+		expect(await copied(one, rest)).toBe(expected);
+		expect(await copied(one, rest)).toBe(expected);
+	});
+
+	it("D47: many small parts of a long line are no objects that are held", async () => {
+		const byte = Buffer.from("x");
+		async function* bytes(): AsyncGenerator<Buffer> {
+			for (let n = 0; n < 3 * MIB; n += 1) yield byte.subarray();
+		}
+		const { memory } = await cost(() =>
+			expect(textOf(bytes(), "it", 2 * MIB)).rejects.toThrow("it sends more than 2 MiB"),
+		);
+		expect(memory).toBeLessThan(100 * MIB);
+	});
 });
 
 describe("an answer without end is not read to its end", () => {

@@ -33,7 +33,7 @@ describe("a command of Slurm", () => {
 		expect(process.memoryUsage().heapUsed - held).toBeLessThan(300 * 1024 ** 2);
 	});
 
-	it("D25: that does not answer, fails or is missing is a sentence, which says whether the answer was lost", async () => {
+	it("D25: that is late, fails or is missing is a sentence, which says whether the answer was lost", async () => {
 		const late = squeue("echo waiting >&2; exec sleep 60", { timeoutMs: 500 });
 		await expect(late).rejects.toMatchObject({ answerLost: true, message: "squeue did not answer for 0.5 s: waiting" });
 		const failed = squeue("echo 'squeue: error: no such partition' >&2; exit 1");
