@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { budgetMeters } from "./budgets.ts";
 import type { Clock } from "./clock.ts";
-import { OWN_VARIABLES } from "./config/options.ts";
+import { withoutSecrets } from "./config/options.ts";
 import type { Config } from "./config/config.ts";
 import { makeFolder, openToOthers } from "./durable-file.ts";
 import { createEngine } from "./engine/engine.ts";
@@ -209,10 +209,7 @@ function workerBaseEnv(
 	env: Readonly<Record<string, string | undefined>>,
 	{ gpus, secretVariables }: Pick<Config, "gpus" | "secretVariables">,
 ): Record<string, string> {
-	const base: Record<string, string> = {};
-	const hidden = [...OWN_VARIABLES, ...secretVariables];
-	for (const [name, value] of Object.entries(env))
-		if (value !== undefined && !hidden.includes(name)) base[name] = value;
+	const base = withoutSecrets(env, secretVariables);
 	// If GPUs are assigned, a worker without any must see none.
 	return gpus > 0 ? { ...base, CUDA_VISIBLE_DEVICES: "" } : base;
 }

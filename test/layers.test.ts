@@ -229,6 +229,24 @@ describe("layers", () => {
 	});
 });
 
+/** Calls of `node:child_process` in a source text that let a child inherit the environment. */
+function inheritingSpawns(text: string): string[] {
+	return [...text.matchAll(/\b(?:spawn|fork|exec|execFile)(?:Sync)?\([^]*?;$/gm)]
+		.map(([call]) => call)
+		.filter((call) => !/\benv\b/.test(call));
+}
+
+describe("child processes", () => {
+	it("each gets an environment, so that none inherits secrets of the service", () => {
+		const found = files.flatMap((path) => {
+			const text = readFileSync(join(SRC, path), "utf8");
+			return text.includes('"node:child_process"') ? inheritingSpawns(text).map((call) => `${path}: ${call}`) : [];
+		});
+		expect(found).toEqual([]);
+		expect(inheritingSpawns('const a = spawn("ssh", [f(x)], { stdio: "pipe" });')).toHaveLength(1);
+	});
+});
+
 describe("import cycles, types included", () => {
 	const cycles = importCycles(
 		new Map(

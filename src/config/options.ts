@@ -250,3 +250,16 @@ export const OWN_VARIABLES: readonly string[] = [
 	"SLUICE_STORE",
 	"PGPASSWORD",
 ];
+
+/** What child processes may see of the service's variables; `more`: names that the configuration reads secrets from. */
+export function withoutSecrets(
+	env: Readonly<Record<string, string | undefined>>,
+	more: readonly string[] = [],
+): Record<string, string> {
+	const hidden = [...OWN_VARIABLES, ...more];
+	return Object.fromEntries(
+		Object.entries(env).filter(
+			(entry): entry is [string, string] => entry[1] !== undefined && !hidden.includes(entry[0]),
+		),
+	);
+}

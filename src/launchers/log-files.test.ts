@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { boundLog, logPath, pruneLogs, startOf, startPath, tail } from "./log-files.ts";
+import { boundLog, logPath, logsIn, pruneLogs, startOf, startPath, tail } from "./log-files.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -61,6 +61,14 @@ describe("boundLog", () => {
 });
 
 describe("pruneLogs", () => {
+	it("D47: passes over files whose names no worker has", async () => {
+		for (const name of ["worker-%.log", "worker-.log", "worker-%ff.log", "worker-a%2Fb.log"])
+			writeFileSync(join(folder, name), "x");
+		expect((await logsIn(folder)).map(({ workerId }) => workerId)).toEqual(["a/b"]);
+		await pruneLogs(folder, [], Date.now() + 2 * 24 * 3_600_000);
+		expect(readdirSync(folder).sort()).toEqual(["worker-%.log", "worker-%ff.log", "worker-.log"]);
+	});
+
 	const DAY_MS = 86_400_000;
 
 	/**

@@ -128,10 +128,19 @@ export async function logsIn(
 	const names = await readdir(logDir).catch(() => []);
 	return await Promise.all(
 		names.flatMap((name) => {
-			const id = /^worker-(.*)\.log$/.exec(name)?.[1];
-			return id === undefined ? [] : [kept(join(logDir, name), decodeURIComponent(id))];
+			const id = workerIn(name);
+			return id === undefined ? [] : [kept(join(logDir, name), id)];
 		}),
 	);
+}
+
+/** Undefined for a file that is no log of {@link logPath}. */
+function workerIn(name: string): string | undefined {
+	try {
+		return decodeURIComponent(/^worker-(.+)\.log$/.exec(name)?.[1] ?? "") || undefined;
+	} catch {
+		return undefined;
+	}
 }
 
 async function kept(

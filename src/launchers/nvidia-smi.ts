@@ -12,14 +12,16 @@ const TIMEOUT_MS = 5000;
 
 const MIB = 1024 ** 2;
 
+type Env = Readonly<Record<string, string>>;
+
 /** Empty where there is no such program or it fails. */
-export function localGpus(clock: Pick<Clock, "now">): () => Promise<readonly GpuUsage[]> {
+export function localGpus(clock: Pick<Clock, "now">, env: Env): () => Promise<readonly GpuUsage[]> {
 	let last: Promise<readonly GpuUsage[]> | undefined;
 	let nextAt = -Infinity;
 	return () => {
 		if (last && clock.now() < nextAt) return last;
 		nextAt = clock.now() + FRESH_MS;
-		last = read().catch(() => {
+		last = read(env).catch(() => {
 			nextAt = clock.now() + FAILED_MS;
 			return [];
 		});
@@ -27,9 +29,9 @@ export function localGpus(clock: Pick<Clock, "now">): () => Promise<readonly Gpu
 	};
 }
 
-function read(): Promise<GpuUsage[]> {
+function read(env: Env): Promise<GpuUsage[]> {
 	return new Promise((resolve, reject) => {
-		execFile("nvidia-smi", QUERY, { timeout: TIMEOUT_MS, encoding: "utf8" }, (error, stdout) =>
+		execFile("nvidia-smi", QUERY, { env, timeout: TIMEOUT_MS, encoding: "utf8" }, (error, stdout) =>
 			error ? reject(error) : resolve(gpusIn(stdout)),
 		);
 	});

@@ -1,6 +1,6 @@
 /** `sluice doctor`: every finding with the way out (D36). */
 import { once } from "node:events";
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -58,6 +58,30 @@ describe("sluice doctor", () => {
 		const json = JSON.parse(await stdoutOf("doctor", "--json")) as Report;
 		expect(json.ok).toBe(true);
 		expect(about(json, "key")).toEqual([{ check: "key", level: "ok", message: "The key in SLUICE_API_KEY is valid." }]);
+	});
+
+	it.concurrent("D36: programs that it runs get no secrets of the service", async (test) => {
+		const place = folder();
+		test.onTestFinished(() => place.remove());
+		const file = (name: string, text: string): void => writeFileSync(join(place.path, name), text, { mode: 0o755 });
+		file("plugin", `#!/bin/sh\nenv > ${join(place.path, "seen")}\nexit 1\n`);
+		file(
+			"kubeconfig",
+			JSON.stringify({
+				"current-context": "c",
+				contexts: [{ name: "c", context: { cluster: "k", user: "u" } }],
+				clusters: [{ name: "k", cluster: { server: "https://127.0.0.1:1" } }],
+				users: [{ name: "u", user: { exec: { command: "./plugin" } } }],
+			}),
+		);
+		file("sluice.yaml", "endpoints: { pods: { launcher: { type: kubernetes, image: a/b } } }");
+		const secrets = { SLUICE_API_KEY: KEY, SLUICE_SECRET: "a secret of the service", PGPASSWORD: "another one" };
+		const env = { ...secrets, SLUICE_URL: "http://127.0.0.1:1", KUBECONFIG: join(place.path, "kubeconfig") };
+		await sluice(test, ["doctor"], { cwd: place.path, env });
+		const seen = readFileSync(join(place.path, "seen"), "utf8");
+		expect([...Object.entries(secrets).flat(), "KUBECONFIG="].filter((each) => seen.includes(each))).toEqual([
+			"KUBECONFIG=",
+		]);
 	});
 
 	it.concurrent("D36: without a service it says so, and checks configuration, store and port, exit 1", async (test) => {

@@ -7,7 +7,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { systemClock } from "../../src/clock.ts";
-import { kubernetesClient, type KubernetesClient, linesOf } from "../../src/launchers/kubernetes/client.ts";
+import { kubernetesClient, type KubernetesClient } from "../../src/launchers/kubernetes/client.ts";
+import { jsonLines } from "../../src/launchers/platform-streams.ts";
 import { connectionOf } from "../../src/launchers/kubernetes/credentials.ts";
 import { type Pod, workerOf } from "../../src/launchers/kubernetes/pod-status.ts";
 import { RIGHTS } from "../../src/launchers/kubernetes/rights.ts";
@@ -118,13 +119,10 @@ export async function podCount({ admin, path }: Namespace): Promise<{ most(): nu
 		signal: left.signal,
 	});
 	async function follow(): Promise<void> {
-		for await (const lines of linesOf(stream)) {
-			for (const line of lines) {
-				const { type, object } = JSON.parse(line.toString("utf8")) as { type: string; object: Pod };
-				if (type === "DELETED") present.delete(object.metadata.uid);
-				else present.add(object.metadata.uid);
-				most = Math.max(most, present.size);
-			}
+		for await (const { type, object } of jsonLines<{ type: string; object: Pod }>(stream, "the API server")) {
+			if (type === "DELETED") present.delete(object.metadata.uid);
+			else present.add(object.metadata.uid);
+			most = Math.max(most, present.size);
 		}
 	}
 	follow().catch(() => {});

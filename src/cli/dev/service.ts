@@ -3,7 +3,7 @@ import { systemClock } from "../../clock.ts";
 import { isFinal } from "../../core/job-states.ts";
 import { stringOf } from "../../core/json/json-text.ts";
 import type { App } from "../../compose.ts";
-import { OWN_VARIABLES } from "../../config/options.ts";
+import { withoutSecrets } from "../../config/options.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import { eventBus, type EventBus } from "../../events.ts";
 import { CliError } from "../errors.ts";
@@ -173,14 +173,6 @@ function workerRegistry(
 		},
 		progress: (id) => ({ polled: find(id)?.ready ?? false, worked: worked.has(id) }),
 	};
-}
-
-function withoutSecrets(env: Env): Record<string, string> {
-	return Object.fromEntries(
-		Object.entries(env).filter(
-			(entry): entry is [string, string] => entry[1] !== undefined && !OWN_VARIABLES.includes(entry[0]),
-		),
-	);
 }
 
 async function startService(options: DevOptions, events: EventBus): Promise<App> {

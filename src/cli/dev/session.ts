@@ -1,6 +1,7 @@
 /** An interactive session of `sluice dev`: banner, keys, restarts, until it is stopped (D36). */
 import { relative } from "node:path";
 import { systemClock } from "../../clock.ts";
+import { withoutSecrets } from "../../config/options.ts";
 import type { FlagValues } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { styled } from "../style.ts";
@@ -143,7 +144,7 @@ function keyActions(q: {
 				void dev.newConsoleLink().then((link) => {
 					if (link === undefined) return;
 					print(link);
-					openPage(link, process.env);
+					openPage(link, withoutSecrets(process.env));
 				});
 			},
 		},

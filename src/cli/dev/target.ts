@@ -1,6 +1,7 @@
 /** What `sluice dev` runs: a handler file, a repository folder, or a command (D36). */
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
+import { withoutSecrets } from "../../config/options.ts";
 import { hasModule, importsRunpod } from "../../launchers/process/python.ts";
 import { CliError } from "../errors.ts";
 import { findHandler, hasTests, hubNotes, readHub, scriptCommand } from "./hub-repository.ts";
@@ -89,7 +90,7 @@ function pythonFor(handler: string, env: Env, folder: string): string {
 			? [".venv", "venv"].map((name) => join(folder, name, "bin", "python")).find((path) => existsSync(path))
 			: undefined;
 	const python = venvPython ?? "python3";
-	const hasSdk = hasModule(python, "runpod", folder);
+	const hasSdk = hasModule(python, "runpod", { cwd: folder, env: withoutSecrets(env) });
 	if (hasSdk === undefined)
 		throw new CliError(
 			`${python} cannot be run. Install Python 3.10 or newer, or pass the whole command: ` +

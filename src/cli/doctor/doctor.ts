@@ -1,6 +1,6 @@
 /** `sluice doctor`: checks a setup and prints a fix for each problem (D36). */
 import { systemClock } from "../../clock.ts";
-import { OPTIONS } from "../../config/options.ts";
+import { OPTIONS, withoutSecrets } from "../../config/options.ts";
 import { loadConfig } from "../../config/config.ts";
 import { type Finding, ok, problem } from "../../core/finding.ts";
 import { NO_HOSTS } from "../../core/hosts.ts";
@@ -86,7 +86,8 @@ async function checkSetup(connection: Connection, flags: FlagValues): Promise<Fi
 	const served = isLoopback(base) ? service.endpoints : [];
 	const local = new Map([...configured, ...served].map((endpoint) => [endpoint.id, endpoint]));
 	const hosts = loaded.ok ? loaded.config.hosts : NO_HOSTS;
-	const launchers = await launcherFindings([...local.values()], env, hosts);
+	const launchersEnv = withoutSecrets(env, loaded.ok ? loaded.config.secretVariables : []);
+	const launchers = await launcherFindings([...local.values()], launchersEnv, hosts);
 	return [...findings, ...service.findings, ...launchers];
 }
 

@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { OWN_VARIABLES, withoutSecrets } from "../../config/options.ts";
 import { connectionOf } from "./connection.ts";
 import { type Daemon, dockerDaemon } from "./daemon.ts";
 
@@ -77,7 +78,9 @@ createServer((from) => from.pipe(connect(${port}, "127.0.0.1")).pipe(from))
 		chmodSync(join(folder, "ssh"), 0o755);
 		const path = process.env["PATH"];
 		process.env["PATH"] = `${folder}:${path}`;
-		const daemon = dockerDaemon(connectionOf({ DOCKER_HOST: "ssh://me@far:2222/run/d.sock" }));
+		for (const name of OWN_VARIABLES) process.env[name] ??= "secret";
+		const env = { ...withoutSecrets(process.env), DOCKER_HOST: "ssh://me@far:2222/run/d.sock" };
+		const daemon = dockerDaemon(connectionOf(env));
 		try {
 			const read = (): string[] => JSON.parse(readFileSync(join(folder, "args"), "utf8")) as string[];
 			await use(daemon, read);
@@ -100,6 +103,38 @@ createServer((from) => from.pipe(connect(${port}, "127.0.0.1")).pipe(from))
 			expect(await daemon.freeDisk({ DockerRootDir: "/var/lib/docker" })).toBe(500 * 1024);
 			expect(args(), "one process for all calls").toEqual(first);
 		}));
+
+	/** In place of the program above: the shell here. */
+	const shell = 'return require("node:child_process").spawn("sh", ["-c", args.at(-1)], { stdio: "inherit" });';
+
+	it("D44: only an absolute path of a daemon's reaches the shell over there", () =>
+		withSsh(shell, async (daemon) => {
+			const free = (path: unknown): Promise<number | undefined> => daemon.freeDisk({ DockerRootDir: path as string });
+			for (const path of ["/\n/proc", "/\0", "-a", "--total", "var", "", {}, 7, `/${"x".repeat(5000)}`])
+				expect(await free(path), JSON.stringify(path).slice(0, 20)).toBeUndefined();
+			expect(await free("/$(id)`id`;id"), "not there").toBeUndefined();
+			expect(await free("/")).toBeGreaterThan(0);
+			expect(await free("/proc")).toBe(0);
+		}));
+
+	it("D44: ssh gets no secrets of the service", () =>
+		withSsh('require("node:fs").writeFileSync(__filename + ".env", JSON.stringify(process.env));', async (daemon) => {
+			await daemon.info();
+			const [folder] = process.env["PATH"]!.split(":");
+			const env = JSON.parse(readFileSync(join(folder!, "ssh.env"), "utf8")) as Record<string, string>;
+			expect(env["PATH"]).toBe(process.env["PATH"]);
+			expect(OWN_VARIABLES.filter((name) => name in env)).toEqual([]);
+		}));
+
+	it("D44: what ssh prints without end is not held", () => {
+		const print = 'for (let n = 0; n < 3200; n += 1) require("node:fs").writeSync(1 + (n % 2), "x".repeat(65536));';
+		return withSsh(print, async (daemon) => {
+			const held = (): number => process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
+			const before = held();
+			await daemon.info();
+			expect(held() - before).toBeLessThan(100 * 1024 ** 2);
+		});
+	});
 
 	it.each([
 		["Host key verification failed.", /ssh does not know far:2222 .*run ssh far:2222 once/],

@@ -17,7 +17,7 @@ export interface Connection {
 	/** The fault of a call, with what else is known about it. */
 	faultOf(error: Error): Error;
 	/** Free bytes at a path of the daemon's machine; undefined if unknown. */
-	freeBytes(path: string): Promise<number | undefined>;
+	freeBytes(path: unknown): Promise<number | undefined>;
 	close(): void;
 }
 
@@ -35,6 +35,7 @@ export function connectionOf(env: Env, platform = process.platform): Connection 
 	const host = env["DOCKER_HOST"] || (platform === "win32" ? `npipe://${PIPE}` : "unix://");
 	const folder = env["DOCKER_CERT_PATH"];
 	return connectionTo(host, {
+		env,
 		secure: env["DOCKER_TLS_VERIFY"] === "1",
 		certificates: folder
 			? {
@@ -46,9 +47,10 @@ export function connectionOf(env: Env, platform = process.platform): Connection 
 	});
 }
 
+/** `env`: of `ssh`. */
 export function connectionTo(
 	host: string,
-	{ secure, certificates }: { secure: boolean; certificates: Certificates | undefined },
+	{ env, secure, certificates }: { env: Env; secure: boolean; certificates: Certificates | undefined },
 ): Connection {
 	const socket = /^(?:unix|npipe):\/\/(.*)$/.exec(host);
 	if (socket) {
@@ -60,7 +62,7 @@ export function connectionTo(
 		throw new Error(`DOCKER_HOST must be unix://, tcp://, https:// or ssh://, not ${host}`);
 	const { hostname, port, protocol } = url;
 	if (protocol === "ssh:") {
-		const { open, ...tunnel } = sshTunnel(url);
+		const { open, ...tunnel } = sshTunnel(url, env);
 		const options = async (): Promise<RequestOptions> => ({ socketPath: await open() });
 		return { address: url.host, secure: false, options, ...tunnel };
 	}

@@ -2,6 +2,7 @@
 import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
 import type { RegistryLogin } from "../../core/registry-login.ts";
+import { refusalText, textOf } from "../platform-streams.ts";
 import type { Connection } from "./connection.ts";
 
 export interface ListedContainer {
@@ -142,11 +143,11 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 		});
 		const status = answer.statusCode ?? 0;
 		if (status < 400) return answer;
-		throw new Refusal(status, messageIn(await textOf(answer)) ?? `HTTP ${status}`);
+		throw new Refusal(status, messageIn(await refusalText(answer)) ?? `HTTP ${status}`);
 	}
 
 	async function call<T>(method: string, path: string, q?: Call): Promise<T> {
-		const text = await textOf(await answerTo(method, path, q));
+		const text = await textOf(await answerTo(method, path, q), `the Docker daemon at ${address}`);
 		return (text === "" ? undefined : JSON.parse(text)) as T;
 	}
 
@@ -215,12 +216,6 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
 		// A listener would keep a composed signal as long as its sources.
 		signal.removeEventListener("abort", abort);
 	}
-}
-
-async function textOf(answer: IncomingMessage): Promise<string> {
-	let text = "";
-	for await (const part of answer.setEncoding("utf8")) text += part;
-	return text;
 }
 
 function messageIn(text: string): string | undefined {

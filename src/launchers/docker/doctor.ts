@@ -19,7 +19,7 @@ export async function findings(
 	const remote = Object.entries(hosts).filter(([name]) => name !== LOCAL);
 	return await Promise.all([
 		...(local.length > 0 ? [localFinding(local, env)] : []),
-		...remote.map(([name, settings]) => hostFinding(name, settings)),
+		...remote.map(([name, settings]) => hostFinding(name, settings, env)),
 	]);
 }
 
@@ -46,8 +46,8 @@ async function localFinding(endpoints: readonly EndpointToCheck[], env: Env): Pr
 	}
 }
 
-async function hostFinding(name: string, { docker = "", tls }: HostSettings): Promise<Finding> {
-	const connection = connectionTo(docker, { secure: tls !== undefined, certificates: tls });
+async function hostFinding(name: string, { docker = "", tls }: HostSettings, env: Env): Promise<Finding> {
+	const connection = connectionTo(docker, { env, secure: tls !== undefined, certificates: tls });
 	const fix = `correct hosts.${name}.docker`;
 	try {
 		await ping(connection, HOST_MS);

@@ -1,7 +1,7 @@
 /** The GPUs of a daemon's machine, read by `nvidia-smi` in a container. */
 import type { HostGpu } from "../../core/hosts.ts";
+import { framesOf, textOf } from "../platform-streams.ts";
 import type { Daemon, DaemonInfo } from "./daemon.ts";
-import { framesOf } from "./output.ts";
 
 const QUERY = ["--query-gpu=uuid,name,memory.total", "--format=csv,noheader,nounits"];
 
@@ -29,14 +29,21 @@ export async function readGpus(daemon: Daemon, image: string): Promise<HostGpu[]
 		await daemon.start(container);
 		await daemon.wait(container, signal);
 		const { State } = await daemon.inspect(container);
-		const frames = framesOf(await daemon.logs(container, { since: 0, signal, follow: false }));
-		const lines: string[] = [];
-		for await (const pieces of frames) lines.push(...pieces.map((piece) => String(piece).replace(/^\S+ /, "").trim()));
+		const output = bytesOf(await daemon.logs(container, { since: 0, signal, follow: false }));
+		const text = await textOf(output, `nvidia-smi at ${daemon.address}`, MIB);
+		const lines = text
+			.trim()
+			.split("\n")
+			.map((line) => line.replace(/^\S+ /, "").trim());
 		if (State.ExitCode !== 0) throw new Error(`nvidia-smi ended with exit code ${State.ExitCode}: ${lines.join(" ")}`);
 		return gpusIn(lines);
 	} finally {
 		await daemon.remove(container).catch(() => {});
 	}
+}
+
+async function* bytesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+	for await (const pieces of framesOf(stream)) yield Buffer.concat(pieces.map(({ bytes }) => bytes));
 }
 
 /** Lines such as `GPU-8f1c, NVIDIA L4, 23034`, memory in MiB. */

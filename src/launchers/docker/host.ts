@@ -75,7 +75,9 @@ export function dockerHost(name: string, settings: HostSettings, d: HostDeps): D
 	const { clock } = d;
 	const { docker, tls, labels = [] } = settings;
 	const connection =
-		docker === undefined ? connectionOf(d.env) : connectionTo(docker, { secure: tls !== undefined, certificates: tls });
+		docker === undefined
+			? connectionOf(d.env)
+			: connectionTo(docker, { env: d.env, secure: tls !== undefined, certificates: tls });
 	const fix = name === LOCAL ? undefined : `correct hosts.${name}.docker`;
 	const stopped = new AbortController();
 	let session = aborted(new Unreachable(`host ${name} is not connected yet`));

@@ -1,5 +1,6 @@
 /** Calls of the Kubernetes API (docs/decisions/0037-kubernetes-client.md). */
 import type { Agent, Dispatcher } from "undici";
+import { refusalText, textOf } from "../platform-streams.ts";
 import type { Connection } from "./credentials.ts";
 import type { Credentials } from "./exec-plugin.ts";
 
@@ -102,7 +103,7 @@ export function kubernetesClient(connection: Connection): KubernetesClient {
 		async call<T>(method: Dispatcher.HttpMethod, path: string, q: Call = {}) {
 			const bodyTimeout = q.timeoutMs ?? CALL_MS;
 			const { body } = await answer(method, path, { ...q, bodyTimeout });
-			return (await body.json()) as T;
+			return JSON.parse(await textOf(body, `the API server at ${server}`)) as T;
 		},
 		stream: async (path, q) => (await answer("GET", path, { ...q, bodyTimeout: STREAM_MS })).body,
 		async close() {
@@ -112,7 +113,7 @@ export function kubernetesClient(connection: Connection): KubernetesClient {
 }
 
 async function refusalOf({ statusCode, body }: Dispatcher.ResponseData): Promise<Refusal> {
-	const text = await body.text();
+	const text = await refusalText(body);
 	try {
 		const { message = text, reason = "" } = JSON.parse(text) as {
 			message?: string;
@@ -145,21 +146,4 @@ export function sentenceOf(error: unknown, server: string): string {
 	if (/^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|UND_ERR|EPIPE|EAI_)/.test(code))
 		return `the API server at ${server} does not answer (${code})`;
 	return message;
-}
-
-/** Lines of a stream with their ends; the last one may lack it. */
-export async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
-	let left: Buffer = Buffer.alloc(0);
-	for await (const chunk of stream) {
-		const bytes = left.length === 0 ? chunk : Buffer.concat([left, chunk]);
-		const lines: Buffer[] = [];
-		let at = 0;
-		for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, at)) {
-			lines.push(bytes.subarray(at, end + 1));
-			at = end + 1;
-		}
-		left = bytes.subarray(at);
-		if (lines.length > 0) yield lines;
-	}
-	if (left.length > 0) yield [left];
 }

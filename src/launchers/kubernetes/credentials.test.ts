@@ -130,6 +130,9 @@ describe("an exec plugin", () => {
 			"the credential plugin ./plugin failed: exit code 3 no login; install it",
 		);
 		await expect(plugin(answer("{}")).credentials()).rejects.toThrow(/neither token nor certificate/);
+		await expect(plugin("exec yes").credentials()).rejects.toThrow(
+			"the credential plugin ./plugin failed: stdout maxBuffer length exceeded; install it",
+		);
 	});
 });
 

@@ -1,5 +1,5 @@
 /** Credentials of a kubeconfig's `exec` plugin: a program prints them as an ExecCredential. */
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import type { Clock } from "../../clock.ts";
 
@@ -76,25 +76,25 @@ function outputOf(
 		spec: { interactive: false },
 	};
 	const added = Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]));
-	const child = spawn(command.includes("/") ? resolve(q.folder, command) : command, args ?? [], {
-		env: { ...q.env, ...added, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
-		stdio: ["ignore", "pipe", "pipe"],
-		timeout: PLUGIN_MS,
-	});
-	const texts = { stdout: "", stderr: "" };
-	for (const name of ["stdout", "stderr"] as const)
-		child[name].setEncoding("utf8").on("data", (part: string) => {
-			if (texts[name].length < MAX_OUTPUT) texts[name] += part;
-		});
 	return new Promise((done, fail) => {
-		const failed = (why: string): void => {
-			const hint = installHint === undefined ? "" : `; ${installHint.trim()}`;
-			fail(new Error(`the credential plugin ${command} failed: ${why}${hint}`));
-		};
-		child.once("error", (error) => failed(error.message));
-		child.once("close", (code, signal) => {
-			if (code === 0) done(texts.stdout);
-			else failed(`${signal ?? `exit code ${code}`} ${texts.stderr.trim().slice(-500)}`.trim());
-		});
+		const child = execFile(
+			command.includes("/") ? resolve(q.folder, command) : command,
+			args ?? [],
+			{
+				env: { ...q.env, ...added, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
+				timeout: PLUGIN_MS,
+				killSignal: "SIGKILL",
+				maxBuffer: MAX_OUTPUT,
+			},
+			(error, stdout, stderr) => {
+				if (!error) return done(stdout);
+				const { code, signal, message } = error;
+				const why =
+					typeof code === "string" ? message : `${signal ?? `exit code ${code}`} ${stderr.trim().slice(-500)}`;
+				const hint = installHint === undefined ? "" : `; ${installHint.trim()}`;
+				fail(new Error(`the credential plugin ${command} failed: ${why.trim()}${hint}`));
+			},
+		);
+		child.stdin?.end();
 	});
 }

@@ -1,6 +1,7 @@
 /** Copies a worker's output from `pods/log` to its log file, which outlives the Pod. */
+import { linesOf } from "../platform-streams.ts";
 import { timedLog } from "../timed-log.ts";
-import { type KubernetesClient, linesOf } from "./client.ts";
+import type { KubernetesClient } from "./client.ts";
 import { CONTAINER } from "./names.ts";
 
 /** Copies until the container ends or `signal` aborts; rejects if the API server fails. */
@@ -20,7 +21,7 @@ export async function copyOutput(
 			},
 			signal: q.signal,
 		});
-		for await (const lines of linesOf(stream)) log.append(lines);
+		for await (const pieces of linesOf(stream)) log.append(pieces);
 	} catch (error) {
 		if (!q.signal.aborted) throw error;
 	} finally {

@@ -4,7 +4,8 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { LocalMs } from "../../core/time.ts";
-import { type KubernetesClient, linesOf, statusOf } from "./client.ts";
+import { jsonLines } from "../platform-streams.ts";
+import { type KubernetesClient, statusOf } from "./client.ts";
 import type { Pod } from "./pod-status.ts";
 
 /** Between two lists, ms. */
@@ -13,7 +14,9 @@ const RESYNC_MS = 300_000;
 const WATCH_SECONDS = 330;
 /** First and longest pause after a failure, ms; doubled each time. */
 const PAUSE_MS = [250, 5000] as const;
-const PAGE = "500";
+const PAGE = "100";
+/** More than a service has; an API server that lists more is not believed. */
+const MOST_PODS = 50_000;
 
 export interface PodWatch {
 	/** By uid, as last seen. */
@@ -55,6 +58,7 @@ export function podWatch(q: {
 	function put(pod: Pod): void {
 		const { uid, resourceVersion } = pod.metadata;
 		if (pods.get(uid)?.metadata.resourceVersion === resourceVersion) return;
+		if (pods.size === MOST_PODS && !pods.has(uid)) throw new Error(`the API server lists over ${MOST_PODS} Pods`);
 		pods.set(uid, pod);
 		q.onPod(pod, true);
 	}
@@ -94,15 +98,12 @@ export function podWatch(q: {
 			},
 			signal,
 		});
-		for await (const lines of linesOf(stream)) {
-			for (const line of lines) {
-				const { type, object } = JSON.parse(line.toString("utf8")) as Event;
-				// Mostly 410: the version is older than what the server keeps.
-				if (type === "ERROR") return void (version = undefined);
-				version = object.metadata.resourceVersion ?? version;
-				if (type === "DELETED") remove(object.metadata.uid, object);
-				else if (type !== "BOOKMARK") put(object);
-			}
+		for await (const { type, object } of jsonLines<Event>(stream, `the API server at ${q.client.server}`)) {
+			// Mostly 410: the version is older than what the server keeps.
+			if (type === "ERROR") return void (version = undefined);
+			version = object.metadata.resourceVersion ?? version;
+			if (type === "DELETED") remove(object.metadata.uid, object);
+			else if (type !== "BOOKMARK") put(object);
 		}
 	}
 

@@ -51,7 +51,7 @@ function findingsOf({ id, launcher }: EndpointToCheck<ProcessSettings>, env: Env
 	if (!existsSync(path))
 		return [problem(check, `Its handler ${path} does not exist.`, "Correct launcher.command or launcher.cwd.")];
 	if (!importsRunpod(path)) return [];
-	const has = hasModule(program, "runpod", cwd ?? dirname(path));
+	const has = hasModule(program, "runpod", { cwd: cwd ?? dirname(path), env });
 	if (has === undefined) return [problem(check, `'${program}' cannot be run.`, "Install Python 3.10 or newer.")];
 	return has
 		? [ok(check, `${program} has the runpod package.`)]

@@ -63,7 +63,7 @@ export function processLauncher({
 	const exits = listeners<[Exit]>("exits of workers", log);
 	const closing = new AbortController();
 	const usageOf = usageReader(() => clock.now());
-	const gpusHere = localGpus(clock);
+	const gpusHere = localGpus(clock, serviceEnv);
 	let closed = false;
 	let bounding = false;
 	/** `oomKills` when it was last read. */

@@ -7,12 +7,16 @@ export function importsRunpod(file: string): boolean {
 }
 
 /** Does not import the module; undefined if the interpreter cannot run. */
-export function hasModule(python: string, module: string, cwd: string): boolean | undefined {
+export function hasModule(
+	python: string,
+	module: string,
+	{ cwd, env }: { cwd: string; env: Readonly<Record<string, string | undefined>> },
+): boolean | undefined {
 	try {
 		execFileSync(
 			python,
 			["-c", `import importlib.util, sys; sys.exit(0 if importlib.util.find_spec(${JSON.stringify(module)}) else 3)`],
-			{ cwd, stdio: "ignore", timeout: 20_000 },
+			{ cwd, env: { ...env }, stdio: "ignore", timeout: 20_000 },
 		);
 		return true;
 	} catch (error) {

@@ -1,10 +1,13 @@
 /** Calls of Slurm's commands, and their errors as sentences. */
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
 /** A command that does not answer is ended, ms: after Slurm's own timeouts (MessageTimeout, 10 s). */
 const COMMAND_MS = 30_000;
+
+/** Most that a command may print, bytes: rows of 100,000 jobs. */
+const OUTPUT_BYTES = 32 * 1024 * 1024;
 
 /** What workers inherit through `sbatch`, beside what Slurm sets: no secrets. */
 const INHERITED = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_.*|TZ)$/;
@@ -43,23 +46,18 @@ export function slurmCommands(env: Env): RunCommand {
 		new Promise((resolve, reject) => {
 			// Workers of `sbatch` inherit its locale.
 			const format = program === "sbatch" ? {} : FORMAT;
-			const child = spawn(program, args, {
-				env: { ...inherited, ...format },
-				stdio: ["pipe", "pipe", "pipe"],
-				timeout: timeoutMs,
-				killSignal: "SIGKILL",
-			});
-			let [out, err] = ["", ""];
-			child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
-			child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
-			child.stdin.on("error", () => {}).end(input);
-			child.once("error", (error) => reject(notStarted(program, error)));
-			child.once("close", (code, signal) => {
-				if (code === 0) resolve(out);
-				else if (signal !== null)
+			const env = { ...inherited, ...format };
+			const limits = { timeout: timeoutMs, killSignal: "SIGKILL", maxBuffer: OUTPUT_BYTES } as const;
+			const child = execFile(program, args, { env, ...limits }, (error, out, err) => {
+				if (!error) resolve(out);
+				else if (error.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER")
+					reject(new SlurmFailure(`${program} printed more than ${OUTPUT_BYTES / 1024 ** 2} MiB`, true));
+				else if (typeof error.code === "string") reject(notStarted(program, error));
+				else if (error.signal)
 					reject(new SlurmFailure(`${program} did not answer for ${timeoutMs / 1000} s: ${linesOf(err)}`, true));
 				else reject(failureOf(program, err));
 			});
+			child.stdin?.on("error", () => {}).end(input);
 		});
 }
 

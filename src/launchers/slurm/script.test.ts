@@ -64,6 +64,19 @@ describe("batchScript", () => {
 		expect(existsSync(path)).toBe(false);
 	});
 
+	it("D25: keeps the service's token for Slurm from the worker, which may have one of its own", () => {
+		const command = ["sh", "-c", 'echo "${SLURM_JWT-none}"'];
+		const own = spec({ command }, { env: { SLURM_JWT: "own" } });
+		for (const [of, found] of [
+			[spec({ command }), "none\n"],
+			[own, "own\n"],
+		] as const) {
+			writeVariables(of);
+			const env = { PATH: process.env["PATH"], SLURM_JWT: "of-the-service" };
+			expect(execFileSync("sh", [], { input: batchScript(of), encoding: "utf8", env })).toBe(found);
+		}
+	});
+
 	it("becomes the command: its signals and exit code are the job's", () => {
 		const of = spec({ command: ["sh", "-c", "kill -TERM $$"] });
 		writeVariables(of);
@@ -184,13 +197,31 @@ describe("sbatchOptions", () => {
 		expect(sbatchOptions(spec({}, { gpuCount: 1 }))).toContain("--gres=gpu:1");
 	});
 
-	it("refuses options that Sluice sets", () => {
+	it("D25: refuses options that Sluice sets, abbreviated too", () => {
 		const pattern = SETTINGS.properties?.["options"]?.items?.pattern ?? "";
-		const accepted = ["--exclusive", "--nice=100", "--mail-type=END", "--outputs=x", "--signals"];
+		const accepted = [
+			"--exclusive",
+			"--nice=100",
+			"--mail-type=END",
+			"--nodelist=n1",
+			"--ntasks-per-node=2",
+			"--no-kill",
+		];
 		const refused = ["--output=x", "--export=NONE", "--array=1-3", "-p", "exclusive", "--wrap", "--x=a\nb"];
+		const abbreviated = [
+			"--outp=x",
+			"--o=x",
+			"--wra=x",
+			"--arr=1-2",
+			"--hol",
+			"--erro=x",
+			"--export-f=3",
+			"--test",
+			"--cluster=x",
+		];
 		const fits = (each: string): boolean => new RegExp(pattern, "u").test(each);
 		expect(accepted.filter((each) => !fits(each))).toEqual([]);
-		expect(refused.filter(fits)).toEqual([]);
+		expect([...refused, ...abbreviated].filter(fits)).toEqual([]);
 	});
 });
 

@@ -77,6 +77,8 @@ export function batchScript(spec: SlurmSpec): string {
 	return [
 		// Modules of HPC sites are set up by login shells.
 		setup.length > 0 ? "#!/bin/bash -l" : "#!/bin/sh",
+		// The service's token for Slurm, which sbatch passes on.
+		"unset SLURM_JWT",
 		`variables=${quoted(variablesPath(folderOf(spec), spec.workerId))}`,
 		'if [ ! -r "$variables" ]; then',
 		'  echo "The worker\'s variables in $variables cannot be read on $(hostname):" \\',

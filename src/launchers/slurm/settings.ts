@@ -34,10 +34,14 @@ export interface SlurmSettings {
 	options?: string[];
 }
 
-/** Set by the launcher itself. */
-const OWN_OPTIONS =
-	"job-name|comment|output|error|input|open-mode|export|export-file|parsable|wrap|array|requeue|" +
-	"no-requeue|chdir|nodes|ntasks|hold|wait|test-only|get-user-env|clusters|signal";
+/** Set by the launcher itself; `sbatch` takes any beginning of them for the same. */
+const OWN_OPTIONS = (
+	"job-name comment output error input open-mode export-file parsable wrap array requeue " +
+	"no-requeue chdir nodes ntasks hold wait test-only get-user-env clusters signal"
+)
+	.split(" ")
+	.map((name) => [...name].reduceRight((rest, letter) => `${letter}(?:${rest})?`))
+	.join("|");
 
 /** A name in Slurm's configuration, or a list of them. */
 function name(title: string | undefined, description: string, example: string): Schema {

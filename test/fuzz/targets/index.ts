@@ -7,6 +7,7 @@ import { ORIGIN, QUERY, ROUTE_MATCH, USER_AGENT } from "./requests.ts";
 import { SERVICE } from "./service.ts";
 import { CLI, CONFIG, MERGE, SCHEMAS } from "./settings.ts";
 import { SLURM_JOBS } from "./slurm.ts";
+import { STREAMS } from "./streams.ts";
 import { LOG, OPENAI_ERROR, OPENAI_STREAM, PROMETHEUS, RATE_WINDOW, REPORT } from "./texts.ts";
 import { VALUES } from "./values.ts";
 
@@ -34,6 +35,7 @@ export const TARGETS: readonly Target[] = [
 	LOG,
 	SLURM_JOBS,
 	IMAGES,
+	STREAMS,
 	VALUES,
 	SERVICE,
 ];

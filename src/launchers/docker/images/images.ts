@@ -5,6 +5,7 @@
 import { imageName } from "../../../core/image-name.ts";
 import type { WorkerReason } from "../../../core/workers/worker-reason.ts";
 import type { LauncherDependencies } from "../../definition.ts";
+import { jsonLines } from "../../platform-streams.ts";
 import { type Daemon, sentenceOf, statusOf } from "../daemon.ts";
 import type { DockerSettings } from "../settings.ts";
 import { pullFault } from "./faults.ts";
@@ -103,7 +104,7 @@ export function dockerImages({
 			const signal = AbortSignal.any([over.signal, closed.signal, cancelled]);
 			void watch();
 			const stream = await daemon().pull({ repository, version, login, signal });
-			for await (const line of linesOf(stream)) read(line);
+			for await (const line of jsonLines<PullLine>(stream, `the Docker daemon${where}`)) read(line);
 		} catch (error) {
 			throw new Error(sentence(error, { image, username: login?.username, isStalled }));
 		} finally {
@@ -160,15 +161,3 @@ export function dockerImages({
 
 /** Docker reports it among the lines. */
 class PullError extends Error {}
-
-/** Lines of JSON, however they are cut. */
-async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<PullLine> {
-	let left = "";
-	const decoder = new TextDecoder();
-	for await (const chunk of stream) {
-		const lines = (left + decoder.decode(chunk, { stream: true })).split("\n");
-		left = lines.pop() ?? "";
-		for (const line of lines) if (line.trim() !== "") yield JSON.parse(line) as PullLine;
-	}
-	if (left.trim() !== "") yield JSON.parse(left) as PullLine;
-}

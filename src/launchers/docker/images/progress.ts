@@ -20,6 +20,9 @@ interface Layer {
 	has: "nothing" | "downloaded" | "unpacked";
 }
 
+/** More than any image has. */
+const MOST_LAYERS = 512;
+
 /** Of a layer that is new to the daemon, in this order. */
 const LAYER_STATES = /^(Pulling fs layer|Waiting|Downloading|Verifying|Download c|Extracting|Pull c)/;
 
@@ -40,6 +43,7 @@ export function pullProgress(image: string, where = ""): PullProgress {
 
 	function read({ id, status = "", progressDetail = {} }: PullLine): void {
 		if (id === undefined || !LAYER_STATES.test(status)) return;
+		if (!layers.has(id) && layers.size === MOST_LAYERS) return;
 		const layer = layers.get(id) ?? {
 			total: undefined,
 			downloaded: 0,
