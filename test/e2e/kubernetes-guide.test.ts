@@ -51,7 +51,8 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("the Kubernetes gui
 			kubeconfig: readFileSync(ADMIN, "utf8"),
 		});
 		const blocks = blocksOf(PAGE).filter(({ notRun = "" }) => notRun.includes("kubernetes-guide.test.ts"));
-		const probe = `--image=${IMAGE} --image-pull-policy=Never --overrides='${JSON.stringify(ON_NODE)}' --command -- \\\n`;
+		const own = `--image-pull-policy=Never --overrides='${JSON.stringify(ON_NODE)}'`;
+		const probe = `--image=${IMAGE} ${own} --command -- \\\n`;
 		const fetches = `/bin/node -e 'fetch(process.argv[1]).then(async (a) => console.log(await a.text()))'`;
 		const said = await runBlocks(blocks, {
 			cwd: place.path,
