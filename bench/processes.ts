@@ -63,7 +63,7 @@ export async function startJobRelay(
 /**
  * The service with one endpoint `noop`, `limits: off`, default durability; with `probe` it answers
  * how long its event loop was blocked (`loop-probe.ts`). `store` is a file in `folder` by default,
- * `endpoint` has further settings of it.
+ * `endpoint` has further settings of it, `args` further options of `serve`.
  */
 export async function startService(
 	folder: string,
@@ -73,6 +73,8 @@ export async function startService(
 		port = 0,
 		budgets = {} as Record<string, number>,
 		endpoint = {} as Record<string, unknown>,
+		args: further = [] as string[],
+		env: variables = {} as Record<string, string>,
 	} = {},
 ): Promise<{ url: string; child: ChildProcess }> {
 	const config = join(folder, "sluice.yaml");
@@ -95,14 +97,15 @@ export async function startService(
 		store,
 		"--drain-timeout",
 		"0",
+		...further,
 	];
-	const env = { ...process.env, SLUICE_API_KEY: KEY, SLUICE_SECRET: KEY };
+	const env = { ...process.env, SLUICE_API_KEY: KEY, SLUICE_SECRET: KEY, ...variables };
 	const child = spawn(process.execPath, args, {
 		cwd: folder,
 		stdio: ["ignore", "pipe", "inherit", ...(probe ? (["ipc"] as const) : [])],
 		env,
 	});
-	return { url: await started(child, /http:\/\/\S+/), child };
+	return { url: await started(child, /https?:\/\/\S+/), child };
 }
 
 /** Variables that attach a worker to `noop`. */

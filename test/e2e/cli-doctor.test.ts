@@ -51,7 +51,7 @@ describe("sluice doctor", () => {
 			`ok       service: The service at ${service.url} is ready.`,
 			"ok       key: ",
 			"ok       endpoint words: ",
-			`ok       publicUrl: ${service.url} reaches the service.`,
+			`ok       publicUrl: ${service.url} reaches the service from here. Test it where workers run: curl `,
 		])
 			expect(text).toContain(part);
 		expect(text).toMatch(/\nNo problems found\.\n$/);
@@ -187,6 +187,7 @@ describe("sluice doctor", () => {
 			expect.objectContaining({
 				level: "problem",
 				message: expect.stringContaining("does not reach the service from here"),
+				fix: expect.stringContaining("curl -sS -m 5 http://127.0.0.1:1/healthz"),
 			}),
 		]);
 	});

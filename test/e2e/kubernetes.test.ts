@@ -222,4 +222,25 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("a service with Pod
 			expect((await call(service.url, `/v1/endpoints/${ID}/jobs/${id}`)).json.reason.message).toMatch(says);
 		},
 	);
+
+	it("D29: a namespace that refuses the Pod: the reason is the API server's own sentence, not a missing right", {
+		timeout: 60_000,
+	}, async (test) => {
+		const place = await clusterSite(test);
+		const limits = [{ type: "Container", max: { memory: "32Mi" } }];
+		await place.pods.admin.call("POST", place.pods.path("limitranges"), {
+			body: { metadata: { name: "small" }, spec: { limits } },
+		});
+		const template = {
+			spec: { ...ON_NODE.spec, containers: [{ name: "worker", resources: { limits: { memory: "64Mi" } } }] },
+		};
+		const service = await place.begin(place.endpoint({}, { podTemplate: template }));
+		await run(service, ID, {});
+		const reason = await until("the reason", async () => {
+			const found = (await call(service.url, `/v1/endpoints/${ID}`)).json.reason;
+			return found?.code === "start_failed" && found;
+		});
+		expect(reason.message).toMatch(/is forbidden: maximum memory usage per Container is 32Mi, but limit is 64Mi/);
+		expect(reason.message).not.toMatch(/rights are missing/);
+	});
 });

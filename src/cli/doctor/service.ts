@@ -114,13 +114,14 @@ async function readyFinding(base: string): Promise<Finding> {
 
 export async function publicUrlFinding(publicUrl: string): Promise<Finding> {
 	const response = await fetchFrom(publicUrl, "/healthz");
+	const test = `curl -sS -m 5 ${publicUrl}/healthz`;
 	if (typeof response !== "string" && response.status === 200)
-		return ok("publicUrl", `${publicUrl} reaches the service.`);
+		return ok("publicUrl", `${publicUrl} reaches the service from here. Test it where workers run: ${test}`);
 	const reason = typeof response === "string" ? response : `HTTP ${response.status}`;
 	return problem(
 		"publicUrl",
 		`${publicUrl} does not reach the service from here (${reason}).`,
-		"Correct publicUrl: workers and snippets use it.",
+		`Correct publicUrl: workers and snippets use it. If only workers reach it, test it there: ${test}`,
 	);
 }
 

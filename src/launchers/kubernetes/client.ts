@@ -141,7 +141,9 @@ export function sentenceOf(error: unknown, server: string): string {
 	const { code = "", message } = error as NodeJS.ErrnoException;
 	const status = statusOf(error);
 	if (status === 401) return `the API server at ${server} does not accept the credentials (${message})`;
-	if (status === 403) return `${message}; 'sluice doctor' shows which rights are missing`;
+	// Quotas, limits and Pod security are refused with 403 too; only RBAC writes this.
+	if (status === 403 && / cannot \w+ resource /.test(message))
+		return `${message}; 'sluice doctor' shows which rights are missing`;
 	if (status !== undefined) return message;
 	if (/^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|UND_ERR|EPIPE|EAI_)/.test(code))
 		return `the API server at ${server} does not answer (${code})`;
