@@ -5,6 +5,7 @@
 import axe, { type AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
+import { ENDPOINT_PAGES } from "../../console/src/page-list.ts";
 import { T } from "../../console/src/text.ts";
 import { IN_FIREFOX } from "../support/firefox.ts";
 import { KEY, call } from "../support/service.ts";
@@ -188,6 +189,29 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 		expect(focus).toEqual({ text: expect.not.stringContaining(id), outline: "solid" });
 		await page.keyboard.press("Enter");
 		await page.locator(".job-id", { hasText: focus.text }).waitFor();
+	});
+
+	it.each(ENDPOINT_PAGES)(
+		"the page $name of an endpoint is shown where Chrome runs with LANG=C",
+		async ({ path, name }) => {
+			const page = await here.open({ language: "en-US@posix", at: `#/endpoints/work/${path}` });
+			await page.locator("nav.tabs [aria-current=page]", { hasText: name }).waitFor();
+			if (path === "charts") await page.locator(".chart canvas").first().waitFor();
+			expect(await page.getByText(T.broken).count()).toBe(0);
+		},
+	);
+
+	it("a page whose code fails says what failed and what to do; the pages beside it are shown", async () => {
+		const page = await here.open({ forgive: /planted/ });
+		await page.route(/\/charts-[^/]+\.js$/, (route) =>
+			route.fulfill({ contentType: "text/javascript", body: 'throw new RangeError("planted")' }),
+		);
+		await goTo(page, "#/endpoints/work/charts");
+		await page.getByText(T.broken).waitFor();
+		await page.getByText("RangeError: planted").waitFor();
+		await page.getByText(T.brokenNext).waitFor();
+		await page.getByRole("link", { name: T.tabs.connect }).click();
+		await page.getByText(T.connect.clients).waitFor();
 	});
 
 	it("the menu has room for its search whatever font the browser has", async () => {
