@@ -5,7 +5,6 @@
 import axe, { type AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { ENDPOINT_PAGES } from "../../console/src/page-list.ts";
 import { T } from "../../console/src/text.ts";
 import { IN_FIREFOX } from "../support/firefox.ts";
 import { KEY, call } from "../support/service.ts";
@@ -191,9 +190,9 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 		await page.locator(".job-id", { hasText: focus.text }).waitFor();
 	});
 
-	it.each(ENDPOINT_PAGES)(
-		"the page $name of an endpoint is shown where Chrome runs with LANG=C",
-		async ({ path, name }) => {
+	it.each(Object.entries(T.tabs))(
+		"the page %s of an endpoint is shown where Chrome runs with LANG=C",
+		async (path, name) => {
 			const page = await here.open({ language: "en-US@posix", at: `#/endpoints/work/${path}` });
 			await page.locator("nav.tabs [aria-current=page]", { hasText: name }).waitFor();
 			if (path === "charts") await page.locator(".chart canvas").first().waitFor();
