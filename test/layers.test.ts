@@ -285,7 +285,14 @@ describe("import cycles, types included", () => {
  */
 describe("layers of the console", () => {
 	const CONSOLE = fileURLToPath(new URL("../console/src", import.meta.url));
-	const PACKAGES = ["react", "react-dom/client", "react-aria-components", "uplot", "uplot/dist/uPlot.min.css"];
+	const PACKAGES = [
+		"react",
+		"react-dom/client",
+		"react-aria-components",
+		"uplot",
+		"uplot/dist/uPlot.min.css",
+		"markdown-it",
+	];
 	const files = readdirSync(CONSOLE, { recursive: true, encoding: "utf8" }).filter(
 		(path) => /\.tsx?$/.test(path) && !path.endsWith(".test.ts"),
 	);

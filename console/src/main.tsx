@@ -22,6 +22,13 @@ import "./styles/pages.css";
 import "./styles/playground.css";
 import "./styles/settings.css";
 
+try {
+	Intl.getCanonicalLocales(navigator.language);
+} catch {
+	// Chrome with LANG=C says "en-US@posix". Libraries give it to `Intl`, which throws: uPlot while it loads.
+	Object.defineProperty(navigator, "language", { value: "en-US" });
+}
+
 createRoot(document.querySelector("#root")!).render(
 	<StrictMode>
 		<I18nProvider locale="en-US">

@@ -29,8 +29,10 @@ export const T = {
 	news: "Notifications",
 	skip: "Skip to content",
 	noPage: "Page not found.",
-	broken: "This page could not be displayed.",
-	brokenNext: "The console may have been updated since you opened it. Details:",
+	broken: "This page failed with an error.",
+	brokenNext:
+		"Reload it. If it fails again, report this error with the name and version of your browser. " +
+		"The other pages work, and so does the command line.",
 	reloadPage: "Reload page",
 	offline: "The service cannot be reached. Check that it is running and that you are online.",
 	unexpected: (status: number) => `Unexpected answer ${status}, probably from a proxy.`,

@@ -1,6 +1,5 @@
 /** The ways in which a value can be shown: as text, as Markdown, as a conversation, as a table. */
 import { kindOf } from "./exact.ts";
-import { looksLikeMarkdown } from "./markdown.ts";
 import { mediaOf } from "./media.ts";
 import { textIn } from "./stream-text.ts";
 
@@ -32,6 +31,9 @@ const TEXT_MEMBERS = [
 /** Columns of a table; values with more members are shown as JSON. */
 const MOST_COLUMNS = 20;
 
+/** Longer texts are shown as they are. */
+export const MOST_MARKDOWN = 100_000;
+
 export type ViewName = "chat" | "markdown" | "text" | "table" | "json";
 
 /** The views of a value, the best first. */
@@ -58,6 +60,15 @@ export function textOf(value: unknown): string | undefined {
 	const name = TEXT_MEMBERS.find((each) => typeof object[each] === "string");
 	const text = name === undefined ? undefined : (object[name] as string);
 	return text !== undefined && isText(text) ? text : undefined;
+}
+
+/** Whether a text is more than paragraphs. */
+export function looksLikeMarkdown(text: string): boolean {
+	if (text.length > MOST_MARKDOWN) return false;
+	return (
+		/^ {0,3}(?:#{1,6} |```|~~~|> |[-*+] \S|\d{1,3}[.)] \S|\|.{0,500}\|\s*$)/m.test(text) ||
+		/\*\*[^*\n]{1,500}\*\*|`[^`\n]{1,500}`|\]\(https?:/.test(text)
+	);
 }
 
 /** No base64 of a picture. */

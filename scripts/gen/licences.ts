@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { type Page, table } from "./markdown.ts";
 
 /** What the build puts into the console. */
-const CONSOLE = ["react", "react-dom", "react-aria-components", "uplot"];
+const CONSOLE = ["react", "react-dom", "react-aria-components", "uplot", "markdown-it"];
 
 interface LockedPackage {
 	version: string;

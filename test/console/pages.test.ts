@@ -190,6 +190,29 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 		await page.locator(".job-id", { hasText: focus.text }).waitFor();
 	});
 
+	it.each(Object.entries(T.tabs))(
+		"the page %s of an endpoint is shown where Chrome runs with LANG=C",
+		async (path, name) => {
+			const page = await here.open({ language: "en-US@posix", at: `#/endpoints/work/${path}` });
+			await page.locator("nav.tabs [aria-current=page]", { hasText: name }).waitFor();
+			if (path === "charts") await page.locator(".chart canvas").first().waitFor();
+			expect(await page.getByText(T.broken).count()).toBe(0);
+		},
+	);
+
+	it("a page whose code fails says what failed and what to do; the pages beside it are shown", async () => {
+		const page = await here.open({ forgive: /planted/ });
+		await page.route(/\/charts-[^/]+\.js$/, (route) =>
+			route.fulfill({ contentType: "text/javascript", body: 'throw new RangeError("planted")' }),
+		);
+		await goTo(page, "#/endpoints/work/charts");
+		await page.getByText(T.broken).waitFor();
+		await page.getByText("RangeError: planted").waitFor();
+		await page.getByText(T.brokenNext).waitFor();
+		await page.getByRole("link", { name: T.tabs.connect }).click();
+		await page.getByText(T.connect.clients).waitFor();
+	});
+
 	it("the menu has room for its search whatever font the browser has", async () => {
 		const page = await here.open();
 		const beyond = await page.evaluate(`{

@@ -179,7 +179,7 @@ describe.skipIf(noBrowser !== undefined)(titled("requests in the console"), () =
 		const id = await here.ended("work", { output });
 		const page = await here.open({ at: `#/endpoints/work/requests/${id}` });
 		await page.locator(".md-heading", { hasText: "Tides" }).first().waitFor();
-		await page.locator(".markdown b", { hasText: "high" }).first().waitFor();
+		await page.locator(".markdown strong", { hasText: "high" }).first().waitFor();
 		await page.getByText(evil).first().waitFor();
 		await page.getByRole("button", { name: "low" }).first().click();
 		await page.getByRole("dialog").getByText(T.leave.title("example.com")).waitFor();
@@ -201,12 +201,30 @@ describe.skipIf(noBrowser !== undefined)(titled("requests in the console"), () =
 		expect(await leaf.innerText()).toContain("line1\nline2\ttab");
 	});
 
+	it.each([
+		["blanks in a heading", `# ${" ".repeat(1500)}x\ry${" ".repeat(1500)}z`],
+		["a table that never begins", `|a\n|${" :-:".repeat(25_000)}x`],
+		["code in code", "```\n".repeat(9000)],
+		["a list", "- a\n".repeat(25_000)],
+		["links", "https://a ".repeat(10_000)],
+		["many quotes", `${"> ".repeat(30)}a\n${"b\n".repeat(49_000)}`],
+	])("no output freezes the console: %s", async (_, output) => {
+		const [first, id] = [await here.ended("work", { output: "# Tides" }), await here.ended("work", { output })];
+		const page = await here.open({ at: `#/endpoints/work/requests/${first}` });
+		await page.locator(".md-heading").first().waitFor();
+		const began = performance.now();
+		await goTo(page, `#/endpoints/work/requests/${id}`);
+		await page.getByText(tail(id)).first().waitFor();
+		await page.getByRole("radio", { name: T.views.text }).first().click();
+		expect(performance.now() - began).toBeLessThan(5000);
+	});
+
 	it("a conversation is shown as its turns, and objects as a table", async () => {
 		const chat = await here.ended("work", {
 			output: { choices: [{ message: { role: "assistant", content: "**Ahoy**" } }] },
 		});
 		const page = await here.open({ at: `#/endpoints/work/requests/${chat}` });
-		await page.locator(".turn", { hasText: "assistant" }).locator("b", { hasText: "Ahoy" }).waitFor();
+		await page.locator(".turn", { hasText: "assistant" }).locator("strong", { hasText: "Ahoy" }).waitFor();
 		const table = await here.ended("work", {
 			output: [{ port: "Bremen", depth: 9 }, { port: "Kiel" }],
 		});

@@ -45,6 +45,8 @@ interface Opening {
 	/** What stands behind the `#`. */
 	at?: string;
 	width?: typeof NARROW;
+	/** What `navigator.language` says. */
+	language?: string;
 	/**
 	 * Why this page may say errors: those that fit are passed over. The browser itself logs each
 	 * refused call.
@@ -143,7 +145,7 @@ export function site({
 			expect(status, text).toBe(201);
 			return json as { id: string; key: string };
 		},
-		async open({ key = KEY, base = service.url, at = "", width, forgive = /^$/ } = {}) {
+		async open({ key = KEY, base = service.url, at = "", width, language, forgive = /^$/ } = {}) {
 			if (started instanceof Error) throw started;
 			const context = await started.newContext({
 				viewport: width ?? WIDE,
@@ -157,6 +159,10 @@ export function site({
 			context.setDefaultTimeout(PATIENCE_MS);
 			watch(context, { faults, base, forgive });
 			if (IN_FIREFOX) await insertAsTyped(context);
+			if (language !== undefined)
+				await context.addInitScript(
+					`Object.defineProperty(Navigator.prototype, "language", { get: () => ${JSON.stringify(language)} })`,
+				);
 			if (key !== null) await signInBefore(context, { base, key });
 			const page = await context.newPage();
 			const shown = async (): Promise<void> => {

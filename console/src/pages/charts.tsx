@@ -22,7 +22,7 @@ import { failuresOf } from "./overview.tsx";
 /** Ms between two reads of the history; what is live comes by the feed. */
 const PACE_MS = 15_000;
 
-export function ChartsPage({ id }: { id: string }): ReactNode {
+export default function ChartsPage({ id }: { id: string }): ReactNode {
 	const { query } = usePlace();
 	const { at } = useFeed();
 	const overview = useOverview(id);

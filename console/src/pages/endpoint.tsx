@@ -1,9 +1,11 @@
 /** An endpoint: what stands above all its pages, and which of them is shown. */
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { useAct } from "../act.ts";
 import { ask, ofEndpoint } from "../api.ts";
 import { useFeed, useOverview } from "../feed.ts";
+import { lazyPage } from "../lazy-page.ts";
 import { useLoad } from "../load.ts";
+import { Boundary } from "../parts/boundary.tsx";
 import { Button } from "../parts/button.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
 import { Badge } from "../parts/status.tsx";
@@ -11,7 +13,6 @@ import { to, usePlace } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { Endpoint } from "../shapes.ts";
 import { T } from "../text.ts";
-import { ChartsPage } from "./charts.tsx";
 import { ComparePage } from "./compare.tsx";
 import { ConnectPage } from "./connect.tsx";
 import { ENDPOINT_PAGES } from "../page-list.ts";
@@ -21,6 +22,8 @@ import { RequestsPage } from "./requests.tsx";
 import { SettingsPage } from "./settings/page.tsx";
 import { TryPage } from "./try/page.tsx";
 import { WorkersPage } from "./workers.tsx";
+
+const ChartsPage = lazyPage(() => import("./charts.tsx"));
 
 export default function EndpointPage({ id, path }: { id: string; path: readonly string[] }): ReactNode {
 	const overview = useOverview(id);
@@ -62,22 +65,26 @@ export default function EndpointPage({ id, path }: { id: string; path: readonly 
 					</a>
 				))}
 			</nav>
-			{tab === "charts" ? <ChartsPage id={id} /> : null}
-			{tab === "requests" ? (
-				rest === undefined ? (
-					<RequestsPage id={id} />
-				) : other !== null ? (
-					<ComparePage key={`${rest} ${other}`} endpoint={id} left={rest} right={other} />
-				) : (
-					<JobPage key={rest} endpoint={id} id={rest} />
-				)
-			) : null}
-			{tab === "try" ? <TryPage key={id} id={id} /> : null}
-			{tab === "workers" ? (
-				<WorkersPage id={id} launched={endpoint.launcher.type !== "external"} worker={rest} />
-			) : null}
-			{tab === "connect" ? <ConnectPage endpoint={endpoint} /> : null}
-			{tab === "settings" ? <SettingsPage endpoint={endpoint} reload={reload} /> : null}
+			<Boundary key={tab === "requests" ? `${tab}/${rest}` : tab}>
+				<Suspense fallback={<Loading />}>
+					{tab === "charts" ? <ChartsPage id={id} /> : null}
+					{tab === "requests" ? (
+						rest === undefined ? (
+							<RequestsPage id={id} />
+						) : other !== null ? (
+							<ComparePage key={`${rest} ${other}`} endpoint={id} left={rest} right={other} />
+						) : (
+							<JobPage key={rest} endpoint={id} id={rest} />
+						)
+					) : null}
+					{tab === "try" ? <TryPage key={id} id={id} /> : null}
+					{tab === "workers" ? (
+						<WorkersPage id={id} launched={endpoint.launcher.type !== "external"} worker={rest} />
+					) : null}
+					{tab === "connect" ? <ConnectPage endpoint={endpoint} /> : null}
+					{tab === "settings" ? <SettingsPage endpoint={endpoint} reload={reload} /> : null}
+				</Suspense>
+			</Boundary>
 		</>
 	);
 }

@@ -1,6 +1,6 @@
 /**
- * What stands where a page could not be shown: mostly because the service was updated under it. A
- * class: React knows no other form of this.
+ * What stands where a page could not be shown: the error of its code, and what to do. A class: React knows
+ * no other form of this.
  */
 import { Component, type ReactNode } from "react";
 import { T } from "../text.ts";
@@ -20,8 +20,9 @@ export class Boundary extends Component<{ children: ReactNode }, { error: Error 
 		return (
 			<Empty title={T.broken}>
 				<p>
-					{T.brokenNext} <code>{error.message}</code>
+					<code>{String(error)}</code>
 				</p>
+				<p>{T.brokenNext}</p>
 				<p>
 					<Button look="main" icon="retry" onPress={() => location.reload()}>
 						{T.reloadPage}

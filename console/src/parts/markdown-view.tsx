@@ -1,87 +1,106 @@
 /** Markdown as elements: no HTML, no pictures from elsewhere, links only after a question. */
-import { type ReactNode, useMemo } from "react";
-import { type Block, type Inline, readMarkdown } from "../markdown.ts";
+import type { Token } from "markdown-it";
+import { Fragment, type ReactNode, createElement, useMemo } from "react";
+import { readMarkdown } from "../markdown.ts";
 import { T } from "../text.ts";
 import { CodeBlock } from "./copy.tsx";
 import { OutsideLink } from "./outside-link.tsx";
 
-export function MarkdownView({ text }: { text: string }): ReactNode {
-	const blocks = useMemo(() => readMarkdown(text), [text]);
-	return <div className="markdown">{blocks.map(blockOf)}</div>;
+/** Tokens that a browser draws within a second, of which a list item has five. A block of code has a button. */
+const MOST_TOKENS = 20_000;
+const TOKENS_OF_CODE = 40;
+
+/** `plain` is shown in its place where it has too many elements. */
+export default function MarkdownView({ text, plain }: { text: string; plain: ReactNode }): ReactNode {
+	const shown = useMemo(() => {
+		const tokens = readMarkdown(text);
+		const weight = tokens.reduce((sum, { tag }) => sum + (tag === "code" ? TOKENS_OF_CODE : 1), 0);
+		return weight > MOST_TOKENS ? undefined : elementsOf(tokens);
+	}, [text]);
+	return shown === undefined ? plain : <div className="markdown">{shown}</div>;
 }
 
-function blockOf(block: Block, key: number): ReactNode {
-	switch (block.kind) {
-		case "heading":
+/** Elements of tokens: leaves, and pairs that begin and end an element. */
+function elementsOf(tokens: readonly Token[]): readonly ReactNode[] {
+	let parts: ReactNode[] = [];
+	const outer: { start: Token; siblings: ReactNode[] }[] = [];
+	for (const [key, token] of tokens.entries()) {
+		if (token.nesting === 1) {
+			outer.push({ start: token, siblings: parts });
+			parts = [];
+		} else if (token.nesting === 0) parts.push(leafOf(token, key));
+		else {
+			const { start, siblings } = outer.pop()!;
+			siblings.push(elementOf(start, parts, key));
+			parts = siblings;
+		}
+	}
+	return parts;
+}
+
+function elementOf(token: Token, parts: readonly ReactNode[], key: number): ReactNode {
+	switch (token.type) {
+		case "heading_open":
 			// Its level is that of the text, not of the page.
 			return (
-				<p key={key} className={`md-heading level-${block.level}`}>
-					<b>{block.parts.map(inlineOf)}</b>
+				<p key={key} className={`md-heading level-${token.tag.slice(1)}`}>
+					<b>{parts}</b>
 				</p>
 			);
-		case "paragraph":
-			return <p key={key}>{block.parts.map(inlineOf)}</p>;
-		case "code":
-			return <CodeBlock key={key} text={block.text} name={block.language || T.views.code} />;
-		case "quote":
-			return <blockquote key={key}>{block.blocks.map(blockOf)}</blockquote>;
-		case "rule":
-			return <hr key={key} />;
-		case "list": {
-			const items = block.items.map((item, index) => <li key={index}>{item.map(blockOf)}</li>);
-			return block.first === undefined ? (
-				<ul key={key}>{items}</ul>
-			) : (
-				<ol key={key} start={block.first}>
-					{items}
+		case "paragraph_open":
+			return token.hidden ? <Fragment key={key}>{parts}</Fragment> : <p key={key}>{parts}</p>;
+		case "ordered_list_open":
+			return (
+				<ol key={key} start={Number(token.attrGet("start") ?? 1)}>
+					{parts}
 				</ol>
 			);
-		}
-		case "table":
+		case "table_open":
 			return (
 				<div key={key} className="md-table">
-					<table>
-						<thead>
-							<tr>
-								{block.head.map((cell, index) => (
-									<th key={index} scope="col">
-										{cell.map(inlineOf)}
-									</th>
-								))}
-							</tr>
-						</thead>
-						<tbody>
-							{block.rows.map((row, index) => (
-								<tr key={index}>
-									{row.map((cell, at) => (
-										<td key={at}>{cell.map(inlineOf)}</td>
-									))}
-								</tr>
-							))}
-						</tbody>
-					</table>
+					<table>{parts}</table>
 				</div>
 			);
+		case "th_open":
+			return (
+				<th key={key} scope="col">
+					{parts}
+				</th>
+			);
+		case "link_open":
+			return (
+				<OutsideLink key={key} address={String(token.attrGet("href"))}>
+					{parts}
+				</OutsideLink>
+			);
+		default:
+			return createElement(token.tag, { key }, parts);
 	}
 }
 
-function inlineOf(part: Inline, key: number): ReactNode {
-	switch (part.kind) {
-		case "text":
-			return part.text;
-		case "code":
-			return <code key={key}>{part.text}</code>;
-		case "strong":
-			return <b key={key}>{part.parts.map(inlineOf)}</b>;
-		case "em":
-			return <em key={key}>{part.parts.map(inlineOf)}</em>;
-		case "del":
-			return <del key={key}>{part.parts.map(inlineOf)}</del>;
-		case "link":
+function leafOf(token: Token, key: number): ReactNode {
+	const { type, content, info, children } = token;
+	switch (type) {
+		case "inline":
+			return <Fragment key={key}>{elementsOf(children ?? [])}</Fragment>;
+		case "fence":
+		case "code_block":
+			return <CodeBlock key={key} text={content.replace(/\n$/, "")} name={info.trim() || T.views.code} />;
+		case "code_inline":
+			return <code key={key}>{content}</code>;
+		case "image":
 			return (
-				<OutsideLink key={key} address={part.address}>
-					{part.parts.map(inlineOf)}
+				<OutsideLink key={key} address={String(token.attrGet("src"))}>
+					{content || token.attrGet("src")}
 				</OutsideLink>
 			);
+		case "hr":
+			return <hr key={key} />;
+		case "hardbreak":
+			return <br key={key} />;
+		case "softbreak":
+			return "\n";
+		default:
+			return content;
 	}
 }

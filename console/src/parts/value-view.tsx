@@ -1,16 +1,18 @@
 /** An input or an output in the way that shows it best, and in all others that fit. */
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, Suspense, useMemo, useState } from "react";
 import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
 import { number } from "../format.ts";
 import { pretty } from "../exact.ts";
 import { previewOf } from "../job-error.ts";
+import { lazyPage } from "../lazy-page.ts";
 import { mediaIn } from "../media.ts";
 import { T } from "../text.ts";
-import { type Rows, rowsOf, textOf, type Turn, turnsOf, type ViewName, viewsOf } from "../views.ts";
+import { MOST_MARKDOWN, type Rows, rowsOf, textOf, type Turn, turnsOf, type ViewName, viewsOf } from "../views.ts";
 import { Copy } from "./copy.tsx";
 import { JsonView } from "./json-view.tsx";
-import { MarkdownView } from "./markdown-view.tsx";
 import { MediaView } from "./media-view.tsx";
+
+const MarkdownView = lazyPage(() => import("./markdown-view.tsx"));
 
 /** Rows that are shown before one asks for more. */
 const PORTION = 100;
@@ -53,7 +55,7 @@ function Shown({ view, value, label }: { view: ViewName; value: unknown; label: 
 	if (view === "markdown")
 		return (
 			<WithCopy text={text}>
-				<MarkdownView text={text} />
+				<Formatted text={text} label={label} />
 			</WithCopy>
 		);
 	if (view === "text")
@@ -63,6 +65,18 @@ function Shown({ view, value, label }: { view: ViewName; value: unknown; label: 
 			</WithCopy>
 		);
 	return <JsonView value={value} label={label} />;
+}
+
+/** A text as Markdown: as it is while the code for it is loaded, or where it is too long. */
+function Formatted({ text, label }: { text: string; label: string }): ReactNode {
+	const plain = <TextBlock text={text} label={label} />;
+	return text.length > MOST_MARKDOWN ? (
+		plain
+	) : (
+		<Suspense fallback={plain}>
+			<MarkdownView text={text} plain={plain} />
+		</Suspense>
+	);
 }
 
 function TextBlock({ text, label }: { text: string; label: string }): ReactNode {
@@ -89,7 +103,7 @@ function Chat({ turns, label }: { turns: readonly Turn[]; label: string }): Reac
 			{turns.map(({ role, text }, index) => (
 				<li key={index} className={role === "user" ? "turn own" : "turn"}>
 					<b className="muted">{role}</b>
-					<MarkdownView text={text} />
+					<Formatted text={text} label={role} />
 				</li>
 			))}
 		</ol>
