@@ -10,9 +10,9 @@ import { loop, type Service } from "../../service.ts";
 import { isRead } from "../../store/operations/table.ts";
 import { type Store, StoreUnavailable } from "../../store/contract/store.ts";
 
-/** Time between two attempts to reach an unavailable store, ms, and the pause while it is fine. */
+/** Time between two attempts to reach an unavailable store, and between two checks of an available one, ms. */
 const PROBE_MS = 250;
-const IDLE_MS = 60_000;
+const CHECK_MS = 1000;
 
 /** Groups that concern no job and need no order: heartbeats, the clock. */
 const UNGATED: ReadonlySet<string> = new Set(["cluster", "time"]);
@@ -36,7 +36,7 @@ export interface StoreHealth {
 	events: EventBus;
 	/** Resolves when the store is available again, after `ms`, or when the signal aborts. */
 	waitUntilBack(ms: number, signal?: AbortSignal): Promise<void>;
-	/** Probes an unavailable store when no operation does. */
+	/** Probes an unavailable store when no operation does, and checks the files of an available one. */
 	service: Service;
 }
 
@@ -159,7 +159,8 @@ export function storeHealth({
 		onError: () => {},
 		step: async () => {
 			if (outage) await recovered();
-			return outage ? PROBE_MS : IDLE_MS;
+			else if (store.confirm) await watched(store.confirm)();
+			return outage ? PROBE_MS : CHECK_MS;
 		},
 	});
 

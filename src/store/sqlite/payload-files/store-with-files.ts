@@ -128,6 +128,11 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 				return body && (await loaded(body));
 			},
 		},
+		async ping() {
+			await store.ping();
+			await files.confirm();
+		},
+		confirm: () => files.confirm(),
 		async close() {
 			await store.close();
 			await files.close();
