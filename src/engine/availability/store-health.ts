@@ -55,6 +55,7 @@ export function storeHealth({
 	now,
 	settled,
 	takeGap,
+	release = async () => false,
 	store,
 	events,
 }: {
@@ -64,6 +65,8 @@ export function storeHealth({
 	settled: () => Promise<void>;
 	/** Whether the service did not run for a while since the last call. */
 	takeGap: () => boolean;
+	/** Gives up space on a full disk; false when there is none to give. */
+	release?: (() => Promise<boolean>) | undefined;
 	store: Store;
 	events: EventBus;
 }): StoreHealth {
@@ -92,10 +95,19 @@ export function storeHealth({
 		return recovery;
 	}
 
+	async function probe(): Promise<void> {
+		try {
+			await store.ping();
+		} catch (error) {
+			if (!isOutage(error) || error.why !== "full" || !(await release())) throw error;
+			await store.ping();
+		}
+	}
+
 	async function recover(): Promise<void> {
 		const current = outage;
 		try {
-			if (current?.error) await store.ping();
+			if (current?.error) await probe();
 			await settled();
 			await store.jobs.extendAll({ now: now() });
 		} catch (error) {

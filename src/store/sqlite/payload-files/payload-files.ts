@@ -75,6 +75,8 @@ export interface PayloadFiles {
 	confirm(): Promise<void>;
 	/** Removes a file that is kept to be written again, if none was since the last call. */
 	trim(): Promise<void>;
+	/** Removes all of these. Returns false when there are none. */
+	release(): Promise<boolean>;
 	/** Until `release` no file is removed or written again. */
 	hold(): HeldFiles;
 	close(): Promise<void>;
@@ -350,6 +352,12 @@ export async function openPayloadFiles(q: {
 			const path = reused || closed ? undefined : spare.shift();
 			reused = false;
 			if (path !== undefined) await rm(path, { force: true });
+		},
+
+		async release() {
+			const paths = spare.splice(0);
+			await Promise.all(paths.map((path) => rm(path, { force: true })));
+			return paths.length > 0;
 		},
 
 		hold() {
