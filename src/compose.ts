@@ -20,7 +20,7 @@ import { LAUNCHERS } from "./launchers/index.ts";
 import { workerLogs } from "./launchers/worker-logs.ts";
 import { removePreviousKey } from "./key-file.ts";
 import { type AcceptedKeys, secretKeys } from "./secret-key.ts";
-import { freeBytesOf, openStore } from "./stores.ts";
+import { diskOf, openStore } from "./stores.ts";
 import { version } from "./version.ts";
 import { hostResolver } from "./webhooks/dns/resolver.ts";
 import { webhookSender } from "./webhooks/post.ts";
@@ -112,6 +112,7 @@ export async function startApp(
 	if (secret === undefined && address.kind === "sqlite")
 		events.on("secrets.resealed", () => removePreviousKey(address.path));
 	const budgets = budgetMeters(config.budgets);
+	const disk = await diskOf(config.store, budgets.reservedDisk.limit);
 	const logFiles = workerLogs(
 		[...table.keys()].map((name) => join(logs, name)),
 		clock,
@@ -120,7 +121,7 @@ export async function startApp(
 		budgets,
 		pauseMs: o.pauseMs,
 		store,
-		freeBytes: freeBytesOf(config.store),
+		disk: disk && { ...disk, reserve: budgets.reservedDisk },
 		clock,
 		random,
 		events,

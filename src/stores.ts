@@ -42,13 +42,21 @@ export async function openStore({
 	});
 }
 
-/** Free bytes on the disk of a store on this machine. */
-export function freeBytesOf(address: StoreAddress): (() => Promise<number>) | undefined {
+/** Largest ballast, bytes: the log of a store has 16 MB, and a merge of it needs as much again. */
+const MOST_BALLAST = 32 * 2 ** 20;
+
+/** The disk of a store on this machine. A part of the reserve is a ballast, which is free too. */
+export async function diskOf(address: StoreAddress, reserveBytes: number) {
 	if (address.kind !== "sqlite") return undefined;
 	const folder = dirname(address.path);
-	return async () => {
-		const { bavail, bsize } = await statfs(folder);
-		return bavail * bsize;
+	const { openBallast } = await import("./store/sqlite/ballast.ts");
+	const ballast = openBallast(address.path, Math.min(MOST_BALLAST, Math.floor(reserveBytes / 8)));
+	return {
+		ballast,
+		async freeBytes(): Promise<number> {
+			const [{ bavail, bsize }, held] = await Promise.all([statfs(folder), ballast.held()]);
+			return bavail * bsize + held;
+		},
 	};
 }
 

@@ -123,6 +123,7 @@ export const ACCESS_TEXTS = {
 		subject: "Subject",
 		result: "Result",
 		ok: "Done",
+		times: (count: number) => `${count} times`,
 		allActions: "All actions",
 		allKeys: "All keys",
 		none: "Nothing recorded yet.",

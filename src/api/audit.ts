@@ -1,7 +1,7 @@
 /** The audit log (D42). */
 import { CURSOR, LIMIT, text } from "./params.ts";
 import { route } from "./route.ts";
-import { EXAMPLE, MOMENT, pageOf, type Static, TEXT, TEXTS } from "./schema.ts";
+import { COUNT, EXAMPLE, MOMENT, pageOf, type Static, TEXT, TEXTS } from "./schema.ts";
 
 export const AUDIT_ENTRY = {
 	type: "object",
@@ -17,6 +17,12 @@ export const AUDIT_ENTRY = {
 			description: "Ids of what it was about, such as endpoint and worker.",
 		},
 		result: { ...TEXT, description: "ok, or the code of the error." },
+		count: {
+			...COUNT,
+			description:
+				"How many times this key did this from this address, since an hour at most: after ten sign-ins only each " +
+				"doubling has an entry.",
+		},
 	},
 	description: "A change that an administrator made or tried.",
 } as const;

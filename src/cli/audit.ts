@@ -11,6 +11,7 @@ interface Entry {
 	action: string;
 	subject: string[];
 	result: string;
+	count?: number;
 }
 
 const FILTERS = {
@@ -42,6 +43,7 @@ export const audit: Action = {
 	},
 };
 
-function row({ at, keyName, address, action, subject, result }: Entry): (string | undefined)[] {
-	return [shortTime(at), keyName, address, action, subject.join(" "), result];
+function row({ at, keyName, address, action, subject, result, count }: Entry): (string | undefined)[] {
+	const times = count === undefined ? "" : ` (${count} times)`;
+	return [shortTime(at), keyName, address, action + times, subject.join(" "), result];
 }

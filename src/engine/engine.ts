@@ -11,6 +11,7 @@ import { createAccess } from "./access/access.ts";
 import type { SealKeys } from "./access/encryption.ts";
 import type { Engine } from "./api.ts";
 import { createAvailability } from "./availability/availability.ts";
+import type { StoreDisk } from "./availability/free-space.ts";
 import { storedBytes } from "./availability/stored-bytes.ts";
 import { createCluster } from "./cluster/cluster.ts";
 import type { EngineContext } from "./context.ts";
@@ -26,8 +27,8 @@ import { createWorkers } from "./workers/workers.ts";
 
 export interface EngineOptions {
 	store: Store;
-	/** Free bytes on the disk of the store; absent where it is on another machine. */
-	freeBytes?: (() => Promise<number>) | undefined;
+	/** The disk of the store; absent where it is on another machine. */
+	disk?: StoreDisk | undefined;
 	budgets: BudgetMeters;
 	clock: Clock;
 	random: Random;
@@ -57,11 +58,7 @@ export interface EngineOptions {
 
 /** Nothing runs before `start`. */
 export function createEngine(o: EngineOptions): Engine {
-	const availability = createAvailability({
-		...o,
-		server: o.serviceId,
-		disk: o.freeBytes && { freeBytes: o.freeBytes, reserve: o.budgets.reservedDisk },
-	});
+	const availability = createAvailability({ ...o, server: o.serviceId });
 	const { store, events, now, calendar, retry, space } = availability;
 	const background = backgroundTasks((where, error) => events.emit("fault", { where, error }));
 	const { clock, random, budgets } = o;

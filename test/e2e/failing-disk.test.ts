@@ -3,7 +3,7 @@
  * acknowledged is lost (D17, D40, decision 0051).
  */
 import { once } from "node:events";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { ext4, failing, trouble } from "../support/failing-disk.ts";
@@ -97,6 +97,27 @@ it.skipIf(noStrace !== undefined)(
 		await run(service, "e", LARGE);
 	},
 );
+
+it("D17: a service whose payload files are moved is not ready until they are back; damage is logged", async (test) => {
+	const place = site(test);
+	const database = join(place.folder.path, "sluice.db");
+	const service = await serveOn(place, database);
+	const id = await run(service, "e", LARGE);
+	renameSync(`${database}.payloads`, `${database}.lost`);
+	await until("the loss to be logged", () => service.stderr().includes(`${database}.payloads was deleted or moved`));
+	expect(await call(service.url, "/readyz", { key: null })).toMatchObject({
+		status: 503,
+		json: { code: "store_unavailable", error: expect.stringContaining("Move the original back") },
+	});
+	for (const input of [LARGE, {}]) expect(await submit(service, input)).toMatchObject({ status: 503 });
+	expect(await jobAt(service, "e", id)).toHaveProperty("id", id);
+	renameSync(`${database}.lost`, `${database}.payloads`);
+	await ready(service);
+	await run(service, "e", LARGE);
+	truncateSync(`${database}.payloads/1`);
+	await call(service.url, `/v1/endpoints/e/jobs/${id}`);
+	await until("the damage to be logged", () => service.stderr().includes(`${database}.payloads/1 is damaged`));
+});
 
 const noTmpfs = tried((path) => mountInodes(path) ?? trouble("umount", path));
 

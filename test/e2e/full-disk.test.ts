@@ -3,7 +3,7 @@
  * acknowledged is lost (D40, D17).
  */
 import { execFileSync } from "node:child_process";
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, type TestContext } from "vitest";
 import { call, folder, type ServiceProcess } from "../support/service.ts";
@@ -21,7 +21,7 @@ interface Kind {
 	/** Why it cannot be had on this machine. */
 	missing: string | undefined;
 	/** Makes it at this place; what it returns is undone at the end of the test. */
-	make(path: string): { disk: Disk; remove: () => void };
+	make(path: string, size?: string): { disk: Disk; remove: () => void };
 }
 
 /** Runs a command; the sentence that says why it failed, if it did. */
@@ -34,16 +34,16 @@ function trouble(...[file, ...args]: [string, ...string[]]): string | undefined 
 	}
 }
 
-function mount(path: string): string | undefined {
-	return trouble("mount", "-t", "tmpfs", "-o", "size=6m", "sluice-test", path);
+function mount(path: string, size = "6m"): string | undefined {
+	return trouble("mount", "-t", "tmpfs", "-o", `size=${size}`, "sluice-test", path);
 }
 
 /** A small file system of its own, really full. */
 const TMPFS: Kind = {
 	name: "a tmpfs of 6 MB",
 	missing: tried((path) => mount(path) ?? trouble("umount", path)),
-	make(path) {
-		const why = mount(path);
+	make(path, size) {
+		const why = mount(path, size);
 		if (why) throw new Error(why);
 		const filler = join(path, "filler");
 		return {
@@ -260,6 +260,51 @@ describe("a full disk", () => {
 			place.allow("allowed");
 			expect(await ended(full, "theirs", running)).toMatchObject({ status: "COMPLETED" });
 			await run(full, "theirs", {});
+		},
+	);
+
+	it.skipIf(TMPFS.missing !== undefined)(
+		`D41: is purged by the API, also after a restart: a part of the reserve is given up for that${noTmpfs}`,
+		{ timeout: 90_000 },
+		async (test) => {
+			const place = site(test);
+			const path = join(place.folder.path, "disk");
+			mkdirSync(path);
+			const { disk, remove } = TMPFS.make(path, "32m");
+			test.onTestFinished(remove);
+			const database = join(path, "sluice.db");
+			const serve = (): Promise<ServiceProcess> =>
+				place.serve({
+					endpoints: { theirs: { launcher: { type: "external" }, limits: "off" } },
+					file: { budgets: { reservedDisk: 8 * 2 ** 20 } },
+					args: ["--drain-timeout", "0", "--store", `sqlite:${database}`],
+				});
+			const ballast = (): number => statSync(`${database}.ballast`, { throwIfNoEntry: false })?.size ?? 0;
+			const purged = (service: ServiceProcess): Promise<number> =>
+				until("the purge", async () => {
+					const answer = await call(service.url, "/v2/theirs/purge-queue", { method: "POST" });
+					return answer.status === 200 && (answer.json.removed as number);
+				});
+			let service = await serve();
+			for (const restarts of [false, true]) {
+				await until("the ballast", () => ballast() === 2 ** 20);
+				const ids: string[] = [];
+				for (let n = 0; n < 20; n += 1) ids.push(await run(service, "theirs", { fail: "x".repeat(50_000) }));
+				if (restarts) await service.end();
+				disk.fill(service);
+				if (restarts) service = await serve();
+				expect(await purged(service)).toBe(ids.length);
+				expect(ballast()).toBe(0);
+				for (const id of ids) expect((await call(service.url, `/v2/theirs/status/${id}`)).status).toBe(404);
+				// The disk is checked once a second.
+				const { answer } = await refusal(service, {});
+				expect(answer).toMatchObject({ status: 503, json: { error: expect.stringContaining("reserved for results") } });
+				disk.free(service);
+				await until("room for submissions", async () => {
+					return (await call(service.url, "/v2/theirs/run", { body: { input: {} } })).status === 200;
+				});
+				expect(await purged(service)).toBeGreaterThan(0);
+			}
 		},
 	);
 });

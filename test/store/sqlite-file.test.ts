@@ -16,6 +16,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { stringOf } from "../../src/core/json/json-text.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
 import type { Signal, Store } from "../../src/store/contract/store.ts";
@@ -112,6 +113,72 @@ describe("a SQLite file that is deleted or replaced while it is open", () => {
 		await store.ping();
 		unlinkSync(`${path}-wal`);
 		await expect(site.add()).rejects.toMatchObject({ why: "moved" });
+	});
+});
+
+/** How payload files disappear while the store is open; returns what puts them back. */
+const PAYLOAD_LOSSES: [string, (folder: string) => (() => void) | void][] = [
+	[
+		"their folder was moved",
+		(folder) => {
+			renameSync(folder, `${folder}.old`);
+			return () => renameSync(`${folder}.old`, folder);
+		},
+	],
+	[
+		"one was moved",
+		(folder) => {
+			renameSync(join(folder, "1"), join(folder, "../1"));
+			return () => renameSync(join(folder, "../1"), join(folder, "1"));
+		},
+	],
+	[
+		"one was replaced",
+		(folder) => {
+			renameSync(join(folder, "1"), join(folder, "../1"));
+			writeFileSync(join(folder, "1"), readFileSync(join(folder, "../1")));
+			return () => renameSync(join(folder, "../1"), join(folder, "1"));
+		},
+	],
+	["their folder was deleted", (folder) => rmSync(folder, { recursive: true })],
+	["one was deleted", (folder) => unlinkSync(join(folder, "1"))],
+];
+
+const LARGE = JSON.stringify({ text: "x".repeat(100_000) });
+
+describe("payload files that are deleted or replaced while the store is open", () => {
+	it.each(PAYLOAD_LOSSES)("D17: the store is unavailable once %s, until the files are back", async (_, lose) => {
+		const path = newPath();
+		const store = await open(path);
+		const site = siteOf(store);
+		await site.add({ input: [Buffer.from(LARGE)] });
+		for (let n = 0; n < 3; n += 1) await store.ping();
+		const restore = lose(`${path}.payloads`);
+		await expect(store.confirm!()).rejects.toMatchObject({
+			why: "moved",
+			message: expect.stringMatching(/sluice\.db\.payloads(\/1)? was (deleted or moved|replaced)/),
+		});
+		await expect(store.ping()).rejects.toMatchObject({ why: "moved" });
+		await expect(site.add({ input: [Buffer.from(LARGE)] })).rejects.toMatchObject({
+			why: expect.stringMatching("moved|full"),
+		});
+		if (!restore) return;
+		restore();
+		await store.ping();
+		await store.confirm!();
+		const { jobs } = await site.take();
+		expect(stringOf(jobs[0]?.input ?? "")).toBe(LARGE);
+	});
+
+	it("files that no row refers to are not missed", async () => {
+		const path = newPath();
+		const store = await open(path);
+		const site = siteOf(store);
+		await site.add({ input: [Buffer.from(LARGE)] });
+		await store.jobs.purge({ endpoint: site.endpoint, now: T0 });
+		await store.jobs.settle({ now: T0, limit: 100 });
+		rmSync(`${path}.payloads`, { recursive: true });
+		await store.ping();
 	});
 });
 

@@ -116,7 +116,12 @@ const COLUMNS: readonly Column<Row>[] = [
 	{
 		name: T.audit.action,
 		main: true,
-		cell: ({ action }) => <b>{(T.audit.actions as Readonly<Record<string, string>>)[action] ?? action}</b>,
+		cell: ({ action, count }) => (
+			<>
+				<b>{(T.audit.actions as Readonly<Record<string, string>>)[action] ?? action}</b>
+				{count === undefined ? null : ` ${T.audit.times(count)}`}
+			</>
+		),
 	},
 	{
 		name: T.audit.subject,

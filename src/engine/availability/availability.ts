@@ -49,6 +49,7 @@ export function createAvailability(d: {
 		now: time.now,
 		settled: time.settled,
 		takeGap: suspension.takeGap,
+		release: d.disk?.ballast?.release,
 	});
 	const space = freeSpace(d);
 	const copies = backups({ ...d, disk: d.disk, backup: d.store.backup });

@@ -49,6 +49,35 @@ it("D41: below the reserve submissions are refused with both sizes, until more i
 	await Promise.all(space.services.map((service) => service.stop()));
 });
 
+it("D41: the ballast is filled while the reserve is free; with less than its size left no job starts", async () => {
+	const clock = manualClock();
+	const { reservedDisk } = budgetMeters(budgetLimits());
+	const disk = { free: 100 * MIB, fills: 0 };
+	const space = freeSpace({
+		clock,
+		events: eventBus(),
+		disk: {
+			reserve: reservedDisk,
+			freeBytes: async () => disk.free,
+			ballast: {
+				size: 32 * MIB,
+				fill: async () => void (disk.fills += 1),
+				release: async () => true,
+			},
+		},
+	});
+	for (const service of space.services) service.start();
+	await clock.advance(1000);
+	expect([disk.fills, space.isScarce()]).toEqual([0, false]);
+	disk.free = 31 * MIB;
+	await clock.advance(1000);
+	expect([disk.fills, space.isScarce()]).toEqual([0, true]);
+	disk.free = 256 * MIB;
+	await clock.advance(1000);
+	expect([disk.fills, space.isScarce()]).toEqual([1, false]);
+	await Promise.all(space.services.map((service) => service.stop()));
+});
+
 it("D41: where the disk is unknown, everything is admitted", () => {
 	const space = freeSpace({ clock: manualClock(), events: eventBus() });
 	space.admit();

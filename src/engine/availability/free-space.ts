@@ -11,11 +11,24 @@ const CHECK_MS = 1000;
 export interface FreeSpace {
 	/** Throws `store_unavailable` while less than the reserve is free. */
 	admit(): void;
+	/** Whether so little is free that no job starts: what is left is for removals, and results of running jobs. */
+	isScarce(): boolean;
+}
+
+/** A part of the reserve that no other program can take. */
+export interface Ballast {
+	/** Bytes. */
+	readonly size: number;
+	fill(): Promise<void>;
+	/** Returns whether this has given back space. */
+	release(): Promise<boolean>;
 }
 
 export interface StoreDisk {
+	/** What the ballast holds is free too. */
 	freeBytes: () => Promise<number>;
 	reserve: BudgetMeter;
+	ballast?: Ballast;
 }
 
 /** Where the disk is unknown, everything is admitted. */
@@ -28,8 +41,8 @@ export function freeSpace({
 	events: EventBus;
 	disk?: StoreDisk | undefined;
 }): FreeSpace & { services: readonly Service[] } {
-	if (!disk) return { admit() {}, services: [] };
-	const { freeBytes, reserve } = disk;
+	if (!disk) return { admit() {}, isScarce: () => false, services: [] };
+	const { freeBytes, reserve, ballast } = disk;
 	/** Less than the reserve, bytes. */
 	let low: number | undefined;
 	const checks = loop({
@@ -43,6 +56,7 @@ export function freeSpace({
 			low = free < reserve.limit ? free : undefined;
 			if (low !== undefined && !wasLow) events.emit("disk.low", { freeBytes: low, reserveBytes: reserve.limit });
 			if (low === undefined && wasLow) events.emit("disk.enough", { freeBytes: free });
+			if (low === undefined) await ballast?.fill();
 			return CHECK_MS;
 		},
 	});
@@ -56,6 +70,7 @@ export function freeSpace({
 					"results; free some, or change budgets.reservedDisk",
 			});
 		},
+		isScarce: () => low !== undefined && ballast !== undefined && low < ballast.size,
 		services: [checks],
 	};
 }

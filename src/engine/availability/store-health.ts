@@ -10,9 +10,9 @@ import { loop, type Service } from "../../service.ts";
 import { isRead } from "../../store/operations/table.ts";
 import { type Store, StoreUnavailable } from "../../store/contract/store.ts";
 
-/** Time between two attempts to reach an unavailable store, ms, and the pause while it is fine. */
+/** Time between two attempts to reach an unavailable store, and between two checks of an available one, ms. */
 const PROBE_MS = 250;
-const IDLE_MS = 60_000;
+const CHECK_MS = 1000;
 
 /** Groups that concern no job and need no order: heartbeats, the clock. */
 const UNGATED: ReadonlySet<string> = new Set(["cluster", "time"]);
@@ -36,7 +36,7 @@ export interface StoreHealth {
 	events: EventBus;
 	/** Resolves when the store is available again, after `ms`, or when the signal aborts. */
 	waitUntilBack(ms: number, signal?: AbortSignal): Promise<void>;
-	/** Probes an unavailable store when no operation does. */
+	/** Probes an unavailable store when no operation does, and checks the files of an available one. */
 	service: Service;
 }
 
@@ -55,6 +55,7 @@ export function storeHealth({
 	now,
 	settled,
 	takeGap,
+	release = async () => false,
 	store,
 	events,
 }: {
@@ -64,6 +65,8 @@ export function storeHealth({
 	settled: () => Promise<void>;
 	/** Whether the service did not run for a while since the last call. */
 	takeGap: () => boolean;
+	/** Gives up space on a full disk; false when there is none to give. */
+	release?: (() => Promise<boolean>) | undefined;
 	store: Store;
 	events: EventBus;
 }): StoreHealth {
@@ -92,10 +95,19 @@ export function storeHealth({
 		return recovery;
 	}
 
+	async function probe(): Promise<void> {
+		try {
+			await store.ping();
+		} catch (error) {
+			if (!isOutage(error) || error.why !== "full" || !(await release())) throw error;
+			await store.ping();
+		}
+	}
+
 	async function recover(): Promise<void> {
 		const current = outage;
 		try {
-			if (current?.error) await store.ping();
+			if (current?.error) await probe();
 			await settled();
 			await store.jobs.extendAll({ now: now() });
 		} catch (error) {
@@ -159,7 +171,8 @@ export function storeHealth({
 		onError: () => {},
 		step: async () => {
 			if (outage) await recovered();
-			return outage ? PROBE_MS : IDLE_MS;
+			else if (store.confirm) await watched(store.confirm)();
+			return outage ? PROBE_MS : CHECK_MS;
 		},
 	});
 

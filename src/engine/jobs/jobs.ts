@@ -83,7 +83,7 @@ export function createJobs(
 	const move: typeof store.jobs.move = (q) => context.retry(() => store.jobs.move(q), { signal: background.stopped });
 	const dispatch = createDispatch({
 		...context,
-		paused: context.endpoints.paused,
+		paused: (endpoint) => context.space.isScarce() || context.endpoints.paused(endpoint),
 		requeue: (worker, jobs) => requeueUndelivered({ move, now }, worker, jobs),
 	});
 	const waiters = completionWaiters(context.clock);
@@ -95,7 +95,7 @@ export function createJobs(
 		const how = { workerEnd: exitPhrase(exit), signal: background.stopped };
 		if (worker) background.run(`jobs of worker ${id}`, reconcileDead(d, worker, how));
 	});
-	for (const event of ["endpoints.changed", "endpoint.resumed", "store.back"] as const)
+	for (const event of ["endpoints.changed", "endpoint.resumed", "store.back", "disk.enough"] as const)
 		events.on(event, dispatch.checkAll);
 	for (const event of ["lease.taken", "server.joined", "server.left", "store.back"] as const)
 		events.on(event, sweeper.nudge);

@@ -43,5 +43,6 @@ export async function recordAction(
 		action: name,
 		subject: named.length === 0 && typeof id === "string" ? [id] : named,
 		result,
+		repeatable: audited === true,
 	});
 }

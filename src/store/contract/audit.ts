@@ -15,6 +15,8 @@ export interface AuditEntry {
 	subject: string[];
 	/** `ok`, or the code of the error. */
 	result: string;
+	/** Of repeated calls: how many there were of this key from this address, since an hour at most. */
+	count?: number | undefined;
 }
 
 export interface AuditStore {

@@ -101,6 +101,11 @@ export interface Store {
 	/** Resolves when a write works; otherwise throws {@link StoreUnavailable}. */
 	ping(): Promise<void>;
 	/**
+	 * Throws {@link StoreUnavailable} `moved` when files that rows refer to were deleted, moved or replaced. Writes
+	 * nothing. Absent where there are none.
+	 */
+	confirm?(): Promise<void>;
+	/**
 	 * Called once when this process cannot use the store any more and must end: a flush failed (decision
 	 * 0051), or what works with the file has.
 	 */

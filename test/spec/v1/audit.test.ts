@@ -51,6 +51,30 @@ it("D42: says who did what, when, to what and with what result; never a secret",
 	for (const secret of [key, json.key, KEY, "value-of-env"]) expect(text).not.toContain(secret);
 });
 
+it("D42: repeated sign-ins and sign-outs of a key have ten entries an hour, then one at each doubling", async () => {
+	const reader = await keyWith(service, ["read"]);
+	const signIn = () => call(service.url, "/console/session", { key: null, body: { key: reader.key } });
+	const counts = async (action: string) =>
+		(await operator(service).seen(`/audit?key=${reader.id}&action=${action}`)).entries.map(
+			({ count }: { count?: number }) => count,
+		);
+	const alone = Array.from({ length: 10 }, () => undefined);
+	for (let n = 0; n < 25; n += 1) {
+		const { headers, json } = await signIn();
+		const cookie = headers.get("set-cookie")!.split(";")[0]!;
+		const page = { cookie, origin: service.url, "sluice-page-token": json.pageToken };
+		await call(service.url, "/console/session", { key: null, method: "DELETE", headers: page });
+		await clock.advance(1000);
+	}
+	expect(await counts("signIn")).toEqual([20, ...alone]);
+	expect(await counts("signOut")).toEqual([20, ...alone]);
+	await Promise.all(Array.from({ length: 60 }, signIn));
+	expect(await counts("signIn")).toEqual([80, 40, 20, ...alone]);
+	await clock.advance(3_600_000);
+	await signIn();
+	expect(await counts("signIn")).toEqual([undefined, 80, 40, 20, ...alone]);
+});
+
 it("D42: every change for admins is in it, for admin keys only, in pages", async () => {
 	const changes = ROUTES.filter(({ access }) => access === "admin").flatMap(({ name, path, methods }) =>
 		methods.filter((method) => method !== "GET").map((method) => [name, path, method] as const),

@@ -176,6 +176,20 @@ it("D40: a write that fails is refused, and the next one goes to another file", 
 	expect((await files.write(bytes(1000, 2))).block.segment).toBeGreaterThan(first.block.segment);
 });
 
+it("D41: files that are kept to be written again are given up for a full disk", async () => {
+	const { folder, files } = await site();
+	const first = await files.write(bytes(900, 1));
+	files.referenced([[first.block.segment, 900]]);
+	first.settled();
+	await files.write(bytes(900, 3));
+	files.referenced([[first.block.segment, 0]]);
+	await settled();
+	expect(names(folder)).toEqual([1, 2]);
+	expect(await files.release()).toBe(true);
+	expect(names(folder)).toEqual([2]);
+	expect(await files.release()).toBe(false);
+});
+
 it("D17: a text in a file that was deleted or replaced is not acknowledged", async () => {
 	const { folder, files } = await site();
 	await files.write(bytes(10, 1));

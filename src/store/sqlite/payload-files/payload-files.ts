@@ -15,6 +15,7 @@ import { FlushFailed, whyFull } from "../disk-errors.ts";
 import { piecesOf } from "../file-pieces.ts";
 import { grouped } from "./grouped.ts";
 import type { FileBlock } from "./file-block.ts";
+import { filesInPlace } from "./files-in-place.ts";
 import { confirm, openFiles } from "./open-files.ts";
 import { checksum, CutOff, readAll, writeAll } from "./text-bytes.ts";
 
@@ -70,8 +71,12 @@ export interface PayloadFiles {
 	mostUnused(except: ReadonlySet<number>): { number: number; bytes: number; referenced: number } | undefined;
 	/** Bytes of all files, and of those that rows refer to. */
 	total(): { bytes: number; referenced: number };
+	/** Throws {@link StoreUnavailable} `moved` when a file that rows refer to is missing or was replaced. */
+	confirm(): Promise<void>;
 	/** Removes a file that is kept to be written again, if none was since the last call. */
 	trim(): Promise<void>;
+	/** Removes all of these. Returns false when there are none. */
+	release(): Promise<boolean>;
 	/** Until `release` no file is removed or written again. */
 	hold(): HeldFiles;
 	close(): Promise<void>;
@@ -107,6 +112,8 @@ export async function openPayloadFiles(q: {
 	let holders = 0;
 
 	const pathOf = (number: number): string => join(folder, String(number));
+	const needed = (): Set<string> =>
+		new Set([...segments.values()].flatMap(({ number, referenced }) => (referenced > 0 ? [String(number)] : [])));
 	const files = openFiles({
 		pathOf,
 		isInUse(number) {
@@ -156,7 +163,8 @@ export async function openPayloadFiles(q: {
 		const path = pathOf(number);
 		const old = spare.pop();
 		if (old === undefined) {
-			makeFolder(folder);
+			// Another folder in the place of a lost one would be in the way of the original.
+			if (needed().size === 0) makeFolder(folder);
 			const flags = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR;
 			await (await open(path, flags, OWNER_FILE)).close();
 		} else {
@@ -338,10 +346,18 @@ export async function openPayloadFiles(q: {
 			return { bytes, referenced: rows };
 		},
 
+		confirm: filesInPlace({ folder, needed }),
+
 		async trim() {
 			const path = reused || closed ? undefined : spare.shift();
 			reused = false;
 			if (path !== undefined) await rm(path, { force: true });
+		},
+
+		async release() {
+			const paths = spare.splice(0);
+			await Promise.all(paths.map((path) => rm(path, { force: true })));
+			return paths.length > 0;
 		},
 
 		hold() {

@@ -128,6 +128,15 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 				return body && (await loaded(body));
 			},
 		},
+		async ping() {
+			await store.ping().catch(async (error: unknown) => {
+				// The disk may be full.
+				if (!(await files.release())) throw error;
+				await store.ping();
+			});
+			await files.confirm();
+		},
+		confirm: () => files.confirm(),
 		async close() {
 			await store.close();
 			await files.close();
