@@ -102,6 +102,8 @@ export interface Events {
 	"starts.resumed": { endpoint: string };
 	/** Two processes poll with one worker id; the later one was refused (D26). */
 	"worker.duplicate": { endpoint: string; worker: string };
+	/** A launched worker that has ended still calls, and is refused (D26); once for each worker. */
+	"worker.stray": { endpoint: string; worker: string; from: string };
 	/** A worker was asked to stop a job (D18). */
 	"stop.sent": { endpoint: string; id: string; worker: string };
 	/**

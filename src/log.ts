@@ -48,6 +48,12 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 		"warn",
 		({ endpoint, worker }) => `${endpoint}: a second process polls as worker ${worker} and was refused`,
 	],
+	"worker.stray": [
+		"error",
+		(facts) =>
+			`${nameOf(facts)} has ended for its platform, but still calls from ${facts.from} and is refused: ` +
+			"end its process there",
+	],
 	"job.returned": [
 		"warn",
 		({ endpoint, id, worker, why }) =>

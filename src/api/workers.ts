@@ -80,6 +80,12 @@ export const ENDED_WORKER = {
 		createdAt: MOMENT,
 		readyAt: { ...MOMENT, description: "Its first call; absent if it made none." },
 		endedAt: MOMENT,
+		calledAt: {
+			...MOMENT,
+			description:
+				"Its last call since then to the server that answers, which refused it: its process runs where its " +
+				"platform has lost it, and must be ended there.",
+		},
 		exitCode: { type: "integer" },
 		signal: { ...TEXT, description: "That killed it, such as SIGKILL." },
 		code: {

@@ -80,8 +80,13 @@ export async function admitWorker(call: Call): Promise<void> {
 	if (!/^[a-zA-Z0-9_.:-]{1,128}$/.test(worker))
 		throw refused("The worker id in the path must be 1 to 128 of the characters a-z, A-Z, 0-9, _, ., : and -.");
 	const peer = call.req.socket;
-	if (!(await call.engine.access.tokens.admits({ token, endpoint, worker, peer })))
-		throw wrongKey(call, refused("The worker's token is not valid for this worker id and endpoint."));
+	if (!(await call.engine.access.tokens.admits({ token, endpoint, worker, peer }))) {
+		const refusal = refused("The worker's token is not valid for this worker id and endpoint.");
+		const counted = wrongKey(call, refusal);
+		// Not for guesses beyond the budget: it costs a read of the store.
+		if (counted === refusal) call.engine.workers.refused({ endpoint, worker, from: peer.remoteAddress ?? "" });
+		throw counted;
+	}
 	const found = call.engine.endpoints.find(endpoint);
 	if (found instanceof Promise) await found;
 }

@@ -4,6 +4,7 @@
  */
 import {
 	closeSync,
+	constants,
 	copyFileSync,
 	mkdirSync,
 	openSync,
@@ -17,6 +18,8 @@ import {
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
+/** Not through a link that another user may have made. */
+const APPEND = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 const TAIL_CHARACTERS = 2_000;
 /** Enough for that many UTF-8 characters. */
 const TAIL_BYTES = 4 * TAIL_CHARACTERS;
@@ -35,7 +38,7 @@ export function logPath(logDir: string, workerId: string): string {
 export function openLog(logDir: string, workerId: string): number {
 	try {
 		mkdirSync(logDir, { recursive: true, mode: 0o700 });
-		return openSync(logPath(logDir, workerId), "a", 0o600);
+		return openSync(logPath(logDir, workerId), APPEND, 0o600);
 	} catch (cause) {
 		throw new Error(`cannot open the log of worker ${workerId} in ${logDir}: ${(cause as Error).message}`, { cause });
 	}

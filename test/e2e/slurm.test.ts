@@ -4,7 +4,8 @@
  * D34).
  */
 import { randomBytes } from "node:crypto";
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { call, type ServiceProcess } from "../support/service.ts";
@@ -176,6 +177,57 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 		await until("no job to be left", async () => (await active(place)).length === 0);
 	});
 
+	describe("D34: slurmctld is killed 1 s after a job's start, and returns with its state from before", () => {
+		async function outage(test: TestContext, settings: object) {
+			const place = slurmSite(test);
+			// Its state is saved while it waits; local time, as sbatch reads it.
+			const begin = new Date(Date.now() + 12_000).toLocaleString("sv").replace(" ", "T");
+			const options = [`--begin=${begin}`];
+			const service = await place.start(place.batch({ workersMax: 1, ...settings }, { options }));
+			const id = await run(service, place.id, { until: "allowed" });
+			await until("its Slurm job", async () => (await active(place)).length === 1);
+			const restore = await cluster.keepState();
+			const { worker, pid } = await started(place, id);
+			await sleep(1000);
+			await cluster.killController({ saved: false });
+			restore();
+			return { place, service, id, worker, pid };
+		}
+		const running = (place: Place): number[] =>
+			[...new Set(place.notes().map(({ pid }) => pid))].filter((pid) => existsSync(`/proc/${pid}/exe`));
+
+		it("a worker that is idle then ends, before Slurm's record of it does", { timeout: 90_000 }, async (test) => {
+			const { place, service, id, pid } = await outage(test, { idleTimeout: 1 });
+			place.allow("allowed");
+			expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
+			await until("its stop", async () => {
+				const { workers } = (await call(service.url, `/v1/endpoints/${place.id}/workers`)).json;
+				return workers.every((each: { state: string }) => each.state === "stopping");
+			});
+			await cluster.startController();
+			await until("no job of it to be left", async () => (await active(place)).length === 0, 30_000);
+			expect(running(place), `process ${pid} without a job of Slurm`).toEqual([]);
+			expect(place.runs(id)).toHaveLength(1);
+		});
+
+		it("a job that runs then is finished once, and no worker is left", { timeout: 90_000 }, async (test) => {
+			const { place, service, id, worker } = await outage(test, { idleTimeout: 5 });
+			await cluster.startController();
+			const t0 = Date.now();
+			// Slurm ends the worker that it takes for pending.
+			await until("its second run", () => place.runs(id).some((each) => each.worker !== worker));
+			console.log("second run after", Date.now() - t0);
+			place.allow("allowed");
+			expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
+			const { json } = await call(service.url, `/v1/endpoints/${place.id}/workers?ended=true`);
+			const message = expect.stringContaining("was started twice: its controller lost its first start");
+			expect(json.ended).toContainEqual(expect.objectContaining({ id: worker, code: "deleted", message }));
+			await until("no job of it to be left", async () => (await active(place)).length === 0, 30_000);
+			expect(running(place)).toEqual([]);
+			expect(place.notes().filter((note) => note.what === "end" && note.id === id)).toHaveLength(1);
+		});
+	});
+
 	describe("D29: the endpoint says within 15 s why it lacks workers", () => {
 		it("a partition that does not exist", async (test) => {
 			const place = slurmSite(test);
@@ -267,6 +319,9 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 			return text.includes("model loaded");
 		});
 		const files = readdirSync(place.folder.path, { recursive: true, encoding: "utf8" });
-		expect(files.filter((name) => name.endsWith(".env"))).toEqual([]);
+		const left = files
+			.filter((name) => name.endsWith(".env"))
+			.map((name) => readFileSync(join(place.folder.path, name)));
+		expect(left.map(String), "its file is empty").toEqual([""]);
 	});
 });

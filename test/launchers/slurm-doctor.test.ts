@@ -1,5 +1,5 @@
 /** `sluice doctor` for endpoints with Slurm workers, on a real Slurm. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -32,9 +32,13 @@ describe.skipIf(noSlurm !== undefined)(titled("sluice doctor and Slurm"), () => 
 	afterAll(() => cluster.remove());
 
 	it("D36: checks the controller, the folder, and that Slurm accepts the job", async () => {
+		const open = join(root, "open");
+		mkdirSync(open);
+		chmodSync(open, 0o777);
 		const endpoints = [
 			endpoint("good", { partition: "work", timeLimit: "10" }, GPUS),
 			endpoint("bad", { partition: "no-such", sharedDir: join(root, "none") }),
+			endpoint("open", { sharedDir: open }),
 			endpoint("big", {}, GPUS + 1),
 		];
 		const env = { PATH: process.env["PATH"], ...cluster.env };
@@ -42,8 +46,10 @@ describe.skipIf(noSlurm !== undefined)(titled("sluice doctor and Slurm"), () => 
 			expect.stringMatching(/^ok slurm: The controller answers \(slurm.* \d/),
 			expect.stringMatching(/^ok endpoint good: Its shared folder .* can be written here/),
 			"ok endpoint good: Slurm accepts its batch job (sbatch --test-only).",
-			expect.stringMatching(/^problem endpoint bad: .*none cannot be written: ENOENT/),
+			expect.stringMatching(/^problem endpoint bad: .*none cannot be used: ENOENT/),
 			expect.stringMatching(/^problem endpoint bad: .*invalid partition specified: no-such/),
+			expect.stringMatching(/^problem endpoint open: .*open cannot be used: another user can .* run chmod go-w /),
+			"ok endpoint open: Slurm accepts its batch job (sbatch --test-only).",
 			expect.stringMatching(/^ok endpoint big: Its shared folder/),
 			expect.stringMatching(/^problem endpoint big: .*Requested node configuration is not avail/),
 		]);

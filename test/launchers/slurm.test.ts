@@ -1,13 +1,15 @@
 /** The slurm launcher with a real Slurm: the common contract, and what only batch jobs do. */
-import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { execFileSync } from "node:child_process";
+import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
 import type { Exit, Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";
 import { logPath } from "../../src/launchers/log-files.ts";
 import { type RunCommand, slurmCommands, SlurmFailure } from "../../src/launchers/slurm/commands.ts";
 import { slurmLauncher } from "../../src/launchers/slurm/launcher.ts";
-import { folderOf } from "../../src/launchers/slurm/script.ts";
+import { folderOf, variablesPath } from "../../src/launchers/slurm/script.ts";
 import type { SlurmSettings } from "../../src/launchers/slurm/settings.ts";
 import { noSlurm, type SlurmCluster, startSlurm, titled } from "../support/slurm.ts";
 import { until } from "../support/until.ts";
@@ -16,7 +18,7 @@ import { SCRIPTS } from "./sample-workers.ts";
 import { logDir, pidsOf, ready, release, root, script, serviceId, TOKEN } from "./slurm-workers.ts";
 
 const QUERY_MS = 200;
-const endpoints = [{ id: "sample", settings: { type: "slurm" } }];
+const endpoints = [{ id: "sample", settings: { type: "slurm", sharedDir: root } }];
 
 describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 	const opened: Launcher[] = [];
@@ -89,7 +91,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 			const { job } = await launcher.start(spec);
 			await ready(spec);
 			const file = join(folderOf(spec), `worker-${spec.workerId}.env`);
-			expect(() => statSync(file)).toThrow("ENOENT");
+			expect(readFileSync(file, "utf8")).toBe("");
 			const seen = [
 				await cluster.run("scontrol", "show", "job", "--details", String(job)),
 				await cluster.run("scontrol", "write", "batch_script", String(job), "-"),
@@ -115,6 +117,60 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 			await noticed(spec, "waiting");
 			await launcher.stop(spec.workerId, 600_000);
 			expect(() => statSync(file)).toThrow("ENOENT");
+		});
+	});
+
+	describe.skipIf(process.getuid?.() !== 0)("another user of the cluster (needs root)", () => {
+		let shared: string;
+		beforeEach(() => {
+			shared = mkdtempSync(join(tmpdir(), "sluice-shared-"));
+			chmodSync(shared, 0o1777);
+		});
+		afterEach(() => rmSync(shared, { recursive: true, force: true }));
+		const neighbour = (text: string): void => void execFileSync("runuser", ["-u", "nobody", "--", "sh", "-c", text]);
+		const start = (sharedDir = shared): Promise<Handle> => open().launcher.start(script("exec true", { sharedDir }));
+
+		it.each<[string, (own: string) => string, RegExp]>([
+			[
+				"the folder",
+				(own) => `mkdir -m 777 ${own}`,
+				/the folder \S+ belongs to user 65534 and has mode 0777; remove it/,
+			],
+			["a link for it", (own) => `ln -s ${root} ${own}`, /the link \S+ belongs to user 65534 .* remove it/],
+			[
+				"the folder of volumes",
+				(own) => `mkdir -m 777 ${dirname(own)}/volumes`,
+				/the folder \S+volumes belongs to user 65534/,
+			],
+		])("D26: makes %s first: no worker starts there", async (_, attack, why) => {
+			const spec = script("exec true", { sharedDir: shared, image: "x", volumes: ["models:/runpod-volume"] });
+			neighbour(attack(dirname(folderOf(spec))));
+			const { launcher } = open();
+			await expect(launcher.start(spec)).rejects.toThrow(why);
+			expect(await cluster.jobs(spec.workerId)).toEqual([]);
+			expect(readdirSync(shared, { recursive: true, encoding: "utf8" }).join()).not.toContain(".env");
+		});
+
+		it.each<[string, number]>([
+			["others", 0o777],
+			["a group", 0o775],
+		])("D26: no worker starts where %s may rename folders", async (_, mode) => {
+			chmodSync(shared, mode);
+			chownSync(shared, 0, 65_534);
+			await expect(start()).rejects.toThrow(
+				`the folder ${shared} belongs to user 0 and has mode 0${mode.toString(8)}; run chmod go-w ${shared}`,
+			);
+			chmodSync(shared, 0o755);
+			await start();
+			chownSync(shared, 65_534, 65_534);
+			await expect(start()).rejects.toThrow("belongs to user 65534");
+		});
+
+		it("D26: no worker starts where others may read its folder", async () => {
+			await start();
+			const [name] = readdirSync(shared);
+			chmodSync(join(shared, name!), 0o755);
+			await expect(start()).rejects.toThrow(`run chmod 700 ${join(shared, name!)}`);
 		});
 	});
 
@@ -253,6 +309,19 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 			expect(await second.exits.next(spec.workerId)).toMatchObject({ code: 3 });
 			expect(second.said.filter((text) => text.includes("the queue could not be read"))).toHaveLength(1);
 		});
+	});
+
+	it("D34: a worker ends when its file is removed, whatever Slurm knows of its job", async () => {
+		const { launcher, exits } = open();
+		const spec = script(SCRIPTS.deaf);
+		await launcher.start(spec);
+		await ready(spec);
+		rmSync(variablesPath(folderOf(spec), spec.workerId));
+		expect(await exits.next(spec.workerId)).toMatchObject({
+			signal: "SIGKILL",
+			lastOutput: expect.stringContaining("The file of this worker was removed"),
+		});
+		expect(pidsOf(spec)).toEqual([]);
 	});
 
 	describe("the service dies", () => {

@@ -3,7 +3,7 @@
  * (`slurm-cluster.sh`), called with Slurm's own commands.
  */
 import { execFile, execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -51,8 +51,10 @@ export interface SlurmCluster {
 	jobs(text: string): Promise<TestJob[]>;
 	/** Ends all jobs whose name contains the text. */
 	endJobs(text: string): Promise<void>;
-	/** SIGKILL to slurmctld, after it saved the jobs that it has now. */
-	killController(): Promise<void>;
+	/** Copies the jobs that slurmctld has now; the returned function puts them back while it is killed. */
+	keepState(): Promise<() => void>;
+	/** SIGKILL to slurmctld, after it saved the jobs that it has now, unless `saved` is false. */
+	killController(q?: { saved?: boolean }): Promise<void>;
 	startController(): Promise<void>;
 	remove(): void;
 }
@@ -85,6 +87,14 @@ export async function startSlurm(): Promise<SlurmCluster> {
 
 	const active = async (text: string): Promise<TestJob[]> => (await jobs(text)).filter(({ state }) => isActive(state));
 
+	/** It saves changes every few seconds only. */
+	async function saved(): Promise<void> {
+		const since = Date.now();
+		const marker = await run("sbatch", "--hold", "--parsable", "--output=/dev/null", "--wrap=true");
+		await until("its state to be saved", () => statSync(stateFile).mtimeMs > since);
+		await run("scancel", marker);
+	}
+
 	return {
 		env,
 		run,
@@ -97,12 +107,19 @@ export async function startSlurm(): Promise<SlurmCluster> {
 					await run("scancel", ...how, id).catch(() => {});
 			await until("its jobs to end", async () => (await active(text)).length === 0);
 		},
-		async killController() {
-			// It saves changes every few seconds only; a job that it forgot would be killed by slurmd.
-			const since = Date.now();
-			const marker = await run("sbatch", "--hold", "--parsable", "--output=/dev/null", "--wrap=true");
-			await until("its state to be saved", () => statSync(stateFile).mtimeMs > since);
-			await run("scancel", marker);
+		async keepState() {
+			await saved();
+			const [from, to] = [join(folder, "state"), join(folder, "state-before")];
+			rmSync(to, { recursive: true, force: true });
+			cpSync(from, to, { recursive: true });
+			return () => {
+				rmSync(from, { recursive: true });
+				cpSync(to, from, { recursive: true });
+			};
+		},
+		async killController(q = {}) {
+			// A job that it forgot would be killed by slurmd.
+			if (q.saved !== false) await saved();
 			const pid = Number(readFileSync(join(folder, "slurmctld.pid"), "utf8"));
 			process.kill(pid, "SIGKILL");
 			await until("slurmctld to end", () => !existsSync(`/proc/${pid}`));

@@ -152,12 +152,29 @@ async function endpointFindings(
 				`List them: sluice workers list ${id}. The service's log has the reasons.`,
 			),
 		);
+	findings.push(...(await strayFindings(get, id)));
 	if (jobs.inQueue > 0) findings.push(...(await waitFindings(get, id, jobs.inQueue)));
 	else if (!isManaged(launcher.type) && attached === 0)
 		findings.push(warning(check, "No worker is attached: jobs will wait.", WAIT_FIXES["no_worker"]!(id)));
 	else if (paused) findings.push(warning(check, "It is paused: jobs will wait.", WAIT_FIXES["paused"]!(id)));
 	if (findings.length > 0) return findings;
 	return [ok(check, `${jobs.inQueue} jobs wait, ${workers.running} workers are busy, ${workers.idle} are idle.`)];
+}
+
+/** Workers that run where their platform has lost them. */
+async function strayFindings(get: Fetcher, id: string): Promise<Finding[]> {
+	const list = await read<{ ended?: { id: string; calledAt?: string; message: string }[] }>(
+		get(path`/v1/endpoints/${id}/workers?ended=true`),
+	);
+	return (list?.ended ?? [])
+		.filter(({ calledAt }) => calledAt !== undefined)
+		.map((worker) =>
+			problem(
+				`endpoint ${id}`,
+				`Its worker ${worker.id} has ended for its platform and still runs: ${worker.message}`,
+				"Log in there, find the process with: ps -ef, and end it: it may hold a GPU that counts as free.",
+			),
+		);
 }
 
 async function waitFindings(get: Fetcher, id: string, waiting: number): Promise<Finding[]> {

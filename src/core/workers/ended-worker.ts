@@ -30,6 +30,8 @@ export interface EndedWorker {
 	/** Its first call. */
 	readyAt?: number | undefined;
 	endedAt: number;
+	/** Its last call since then: it still runs, where its platform does not know it. */
+	calledAt?: number | undefined;
 	/** The operating system's; both absent if unknown. */
 	exitCode?: number | undefined;
 	signal?: string | undefined;

@@ -18,6 +18,7 @@ import { countPoll, holdPoll } from "./polls.ts";
 import { startProblems, type StartProblems } from "./start-problems.ts";
 import { stopSignals, type StopSignals } from "./stop-signals.ts";
 import { stopWorker } from "./stop-worker.ts";
+import { createStrays, type Strays } from "./strays.ts";
 import { endedWorkers, type EndedWorkers } from "./ended-workers.ts";
 import { type LogSearch, searchLogs } from "./log-search.ts";
 import { lastOutput, type LogEntry, type LogQuery, logReader } from "./worker-logs.ts";
@@ -37,6 +38,8 @@ export interface Workers {
 	usage(endpoint: string): Promise<ReadonlyMap<string, WorkerUsage>>;
 	/** Launched workers of an endpoint that have ended, on all servers (D47). */
 	ended: EndedWorkers["of"];
+	/** See `strays.ts`. */
+	refused: Strays["refused"];
 	/**
 	 * Starts workers of an endpoint again where starts are paused after crashes, if they are needed.
 	 * False when another server starts them. Throws `workers_external`.
@@ -89,6 +92,7 @@ export function createWorkers(d: Deps): WorkerDomain {
 	const { clock, now, store, cluster, endpoints, background } = d;
 	const registry = workerRegistry(d.events);
 	const ended = endedWorkers(d);
+	const strays = createStrays({ ...d, ended });
 	const launcher = workerLauncher({
 		...d,
 		registry,
@@ -153,7 +157,8 @@ export function createWorkers(d: Deps): WorkerDomain {
 			);
 			return new Map(found.flatMap((each) => [...(each ?? [])]));
 		},
-		ended: ended.of,
+		ended: async (endpoint, limit) => (await ended.of(endpoint, limit)).map(strays.withCall),
+		refused: strays.refused,
 		start(endpoint) {
 			if (!isManaged(endpoints.get(endpoint).launcher.type)) throw new ApiError("workers_external", { endpoint });
 			if (!cluster.scales(endpoint)) return false;

@@ -67,12 +67,13 @@ export async function start(call: Call): Promise<AnswerOf<typeof START_WORKERS> 
 /** Its output only for an admin key. */
 export function endedWorkerJson(call: Call, worker: EndedWorker): Sendable<EndedJson> {
 	const { engine, params } = call;
-	const { endpoint: _, lastOutput, createdAt, readyAt, endedAt, ...rest } = worker;
+	const { endpoint: _, lastOutput, createdAt, readyAt, endedAt, calledAt, ...rest } = worker;
 	return {
 		...rest,
 		createdAt: isoJobTime(engine, createdAt),
 		readyAt: isoJobTime(engine, readyAt),
 		endedAt: isoJobTime(engine, endedAt),
+		calledAt: isoJobTime(engine, calledAt),
 		lastOutput: may(principalOf(call), "admin", params.endpoint) ? lastOutput : undefined,
 	};
 }

@@ -5,6 +5,7 @@ import type { EndpointToCheck } from "../definition.ts";
 import { type Env, type RunCommand, slurmCommands } from "./commands.ts";
 import { batchScript, sbatchOptions } from "./script.ts";
 import type { SlurmSettings } from "./settings.ts";
+import { checkFolder } from "./shared-folder.ts";
 
 type Endpoint = EndpointToCheck<SlurmSettings>;
 
@@ -42,12 +43,14 @@ function folderFinding(check: string, { sharedDir }: SlurmSettings): Finding {
 	try {
 		if (!statSync(sharedDir).isDirectory()) throw new Error("it is not a directory");
 		accessSync(sharedDir, constants.W_OK | constants.X_OK);
+		checkFolder(sharedDir);
 		return ok(check, `Its shared folder ${sharedDir} can be written here; the nodes must see it under the same path.`);
 	} catch (error) {
 		return problem(
 			check,
-			`Its shared folder ${sharedDir} cannot be written: ${(error as Error).message}.`,
-			"Create it on a file system that this machine and the nodes share, or correct launcher.sharedDir.",
+			`Its shared folder ${sharedDir} cannot be used: ${(error as Error).message}.`,
+			"Create it with mkdir -m 700 on a file system that this machine and the nodes share, or correct " +
+				"launcher.sharedDir.",
 		);
 	}
 }

@@ -11,6 +11,7 @@ import {
 	waitingReason,
 	withoutNotes,
 } from "./job-states.ts";
+import { AGAIN } from "./script.ts";
 
 const row = (line: string) => [...rowsOf(line).values()][0]!;
 
@@ -181,6 +182,11 @@ describe("faultIn", () => {
 			crash: true,
 			message: "Slurm job 12 on node n1 could not run the command: script: 12: exec: no-such: not found",
 		});
+	});
+
+	it("D28: a job that Slurm started twice is no crash", () => {
+		expect(fault(`${AGAIN}\n`, "75:0")).toMatchObject({ code: "deleted", crash: false });
+		expect(fault("busy\n", "75:0")).toBeUndefined();
 	});
 
 	it("D29: knows the memory limit of a cluster without cgroups", () => {

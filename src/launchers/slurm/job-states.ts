@@ -1,7 +1,11 @@
 /** What Slurm says about jobs: rows of `squeue`, records of `scontrol` and `sacct`. Pure. */
 import { constants } from "node:os";
 import type { ExitReason, WorkerReason } from "../../core/workers/worker-reason.ts";
-import type { Exit } from "../launcher.ts";
+import type { Exit, Notice } from "../launcher.ts";
+import { AGAIN, STARTED_AGAIN } from "./script.ts";
+
+/** Without the worker. */
+type NoticeOf<N> = N extends Notice ? Omit<N, "workerId"> : never;
 
 /** One job of `squeue`. */
 export interface JobRow {
@@ -106,6 +110,15 @@ export function waitingReason({ id, state, reason }: JobRow): WorkerReason {
 	};
 }
 
+/** `drainBeforeS`: how long before its time limit a job counts as ending, at most half of the limit. */
+export function noticeOf(row: JobRow, drainBeforeS: number): NoticeOf<Notice> {
+	const { id, leftS, limitS = Infinity } = row;
+	if (isWaiting(row.state)) return { state: "waiting", ...waitingReason(row) };
+	if (leftS === undefined || leftS > Math.min(drainBeforeS, limitS / 2)) return { state: "running" };
+	const message = `Slurm ends its job ${id} soon: the time limit is ${limitS} s.`;
+	return { state: "ending", code: "time_limit", message };
+}
+
 /** Members of a line of `scontrol show job --oneliner`. */
 export function endInRecord(record: string): JobEnd | undefined {
 	const member = (name: string): string | undefined => new RegExp(`(?:^| )${name}=(\\S+)`).exec(record)?.[1];
@@ -185,6 +198,8 @@ export function faultIn(
 				`${job} ended before it read its variables in ${unreadIn}: launcher.sharedDir must be the same ` +
 				"folder on the nodes.",
 		};
+	if (end.exitCode === `${STARTED_AGAIN}:0` && output.includes(AGAIN))
+		return { code: "deleted", crash: false, message: `${job} was started twice: its controller lost its first start.` };
 	// Without cgroups (OverMemoryKill) the state does not say so.
 	if (/^slurmstepd.*exceeded job memory limit/im.test(output)) return outOfMemory(job, q.memory);
 	// Of a shell that cannot execute a program, or not find it.

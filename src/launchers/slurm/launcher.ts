@@ -1,15 +1,24 @@
 /**
  * Runs workers as batch jobs of Slurm, found by their names. They outlive the service (D25, D34).
  */
+import { join } from "node:path";
 import type { LauncherDependencies } from "../definition.ts";
 import type { Exit, Launcher, Notice, WorkerSpec } from "../launcher.ts";
 import { listeners } from "../listeners.ts";
 import { boundLog, logPath, tail } from "../log-files.ts";
 import { type RunCommand, slurmCommands, SlurmFailure } from "./commands.ts";
-import { exitOf, faultIn, isActive, isWaiting, type JobRow, waitingReason, withoutNotes } from "./job-states.ts";
+import { exitOf, faultIn, isActive, isWaiting, type JobRow, noticeOf, withoutNotes } from "./job-states.ts";
 import { slurmQueue } from "./queue.ts";
-import { batchScript, folderOf, nameOf, ownerIn, sbatchOptions } from "./script.ts";
-import { discardWorker, linkLog, prepareWorker, pruneFolder, removeVariables } from "./shared-folder.ts";
+import { batchScript, folderOf, nameOf, ownerIn, sbatchOptions, WATCHDOG_MS } from "./script.ts";
+import {
+	checkFolder,
+	discardWorker,
+	hasStarted,
+	linkLog,
+	prepareWorker,
+	pruneFolder,
+	removeFile,
+} from "./shared-folder.ts";
 import type { SlurmSettings } from "./settings.ts";
 
 /** Interval of the query for all jobs, ms; shorter while a worker is being stopped. */
@@ -40,6 +49,8 @@ interface Worker {
 	readonly step: number | undefined;
 	/** Queries in a row that did not show its job. */
 	missing: number;
+	/** When its file was removed, since Slurm has no record of its job. */
+	lostAt: number | undefined;
 	/** The last notice, as text. */
 	noticed: string;
 	graceLeftMs: number;
@@ -72,7 +83,7 @@ export function slurmLauncher({
 	let swept: Promise<number> | undefined;
 	/** Jobs of this service and these endpoints that are not watched are cancelled. */
 	let service: string | undefined;
-	const owned = new Set<string>();
+	const owned = new Map<string, SlurmSettings>();
 	let scales = (_endpoint: string): boolean => true;
 	let watching = false;
 	/** Until then the queue is read for jobs of lost submissions, also without workers. */
@@ -92,6 +103,7 @@ export function slurmLauncher({
 			memory: memory === undefined ? undefined : String(memory),
 			step: step === undefined ? undefined : Number(step),
 			missing: 0,
+			lostAt: undefined,
 			noticed: "",
 			graceLeftMs: Infinity,
 			ending: undefined,
@@ -136,24 +148,25 @@ export function slurmLauncher({
 		if (workers.get(worker.id) !== worker) return;
 		const present = row?.name === worker.name;
 		worker.missing = present ? 0 : worker.missing + 1;
-		if (!present && worker.missing < MISSING_QUERIES) return;
+		if (!present && !isLost(worker)) return;
 		if (!present || !isActive(row.state)) return await finish(worker, present);
 		notice(worker, row);
 	}
 
+	/** Whether Slurm has lost the record of the job, and the watchdog has ended what may still run. */
+	function isLost(worker: Worker): boolean {
+		if (worker.missing < MISSING_QUERIES) return false;
+		if (worker.lostAt === undefined && !hasStarted(worker)) return true;
+		removeFile(worker);
+		worker.lostAt ??= clock.now();
+		return clock.now() - worker.lostAt >= WATCHDOG_MS;
+	}
+
 	function notice(worker: Worker, row: JobRow): void {
 		const { id, drainBeforeS } = worker;
-		const { leftS, limitS = Infinity } = row;
-		const next: Notice = isWaiting(row.state)
-			? { workerId: id, state: "waiting", ...waitingReason(row) }
-			: leftS !== undefined && leftS <= Math.min(drainBeforeS, limitS / 2)
-				? {
-						workerId: id,
-						state: "ending",
-						code: "time_limit",
-						message: `Slurm ends its job ${row.id} soon: the time limit is ${limitS} s.`,
-					}
-				: { workerId: id, state: "running" };
+		// The controller restarted with an old state: Slurm shows within seconds what is true.
+		if (isWaiting(row.state) && hasStarted(worker)) return;
+		const next = { workerId: id, ...noticeOf(row, drainBeforeS) };
 		const text = JSON.stringify(next);
 		if (worker.noticed === text || closed) return;
 		worker.noticed = text;
@@ -166,7 +179,7 @@ export function slurmLauncher({
 		const end = (await queue.endOf(job, name)) ?? { state: present ? "COMPLETED" : "UNKNOWN" };
 		if (workers.get(id) !== worker) return;
 		const { reason, ...how } = exitOf(end, { job, memory });
-		const unread = removeVariables(folder, id);
+		const unread = removeFile(worker);
 		const output = tail(logPath(logDir, id));
 		const unreadIn = unread ? folder : undefined;
 		const why = reason ?? faultIn(output, { job, end, memory, unreadIn });
@@ -194,7 +207,12 @@ export function slurmLauncher({
 				!starting.has(owner.workerId)
 			);
 		});
-		for (const { id } of strays) await queue.kill(id);
+		for (const { id, name } of strays) {
+			const { serviceId, endpoint, workerId } = ownerIn(name)!;
+			const file = { id: workerId, folder: folderOf({ settings: owned.get(endpoint)!, serviceId, endpoint }) };
+			await queue.kill(id, { started: hasStarted(file) });
+			removeFile(file);
+		}
 		return strays.length;
 	}
 
@@ -219,14 +237,16 @@ export function slurmLauncher({
 
 	async function graceThenKill(worker: Worker): Promise<void> {
 		const { job, over } = worker;
-		if (worker.graceLeftMs > 0) await queue.terminate(job, worker.step);
+		if (worker.graceLeftMs > 0) await queue.terminate(job, { step: worker.step, started: hasStarted(worker) });
 		wake.abort();
 		while (worker.graceLeftMs > 0 && !over.signal.aborted) {
 			await clock.sleep(Math.min(STEP_MS, worker.graceLeftMs), over.signal);
 			worker.graceLeftMs -= STEP_MS;
 		}
 		if (over.signal.aborted) return;
-		await queue.kill(job);
+		await queue.kill(job, { started: hasStarted(worker) });
+		// Its watchdog ends what Slurm has no record of; then nothing runs that a cancelled job would hide.
+		removeFile(worker);
 		wake.abort();
 		await clock.sleep(KILL_TIMEOUT_MS / 2, over.signal);
 		// Before its batch script runs, and while it is suspended, a job takes no signal.
@@ -261,9 +281,10 @@ export function slurmLauncher({
 			starting.add(workerId);
 			try {
 				service = serviceId;
-				owned.add(endpoint);
+				owned.set(endpoint, settings);
 				await (swept ?? sweep());
 				const folder = folderOf(spec);
+				checkFolder(settings.sharedDir, folder);
 				const running = [...workers.keys(), ...starting];
 				await pruneFolder(folder, { running, logDir, now: clock.wall() });
 				prepareWorker(spec, logDir);
@@ -300,7 +321,7 @@ export function slurmLauncher({
 				// One that another server has just submitted is in a new answer only.
 				const row = (await queue.recentRows(ADOPT_MS)).get(job) ?? (await queue.rows()).get(job);
 				if (row?.name !== name || !isActive(row!.state)) {
-					removeVariables(folder, workerId);
+					removeFile({ folder, id: workerId });
 					return false;
 				}
 			} catch (error) {
@@ -308,6 +329,7 @@ export function slurmLauncher({
 				log(`worker ${workerId} is adopted without an answer of Slurm: ${sentence(error)}`);
 			}
 			try {
+				checkFolder(join(folder, "..", ".."), folder);
 				linkLog({ folder, workerId, logDir });
 			} catch (error) {
 				log(`the log of worker ${workerId} is not readable here: ${sentence(error)}`);
@@ -332,7 +354,7 @@ export function slurmLauncher({
 		async removeStrays({ serviceId, recorded, endpoints, scales: isScaled = () => true }) {
 			service = serviceId;
 			scales = isScaled;
-			for (const { id } of endpoints) owned.add(id);
+			for (const { id, settings } of endpoints) owned.set(id, settings as SlurmSettings);
 			swept = undefined;
 			// Most services use no Slurm: do not call it.
 			if (recorded.length === 0) return 0;

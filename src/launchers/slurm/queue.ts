@@ -22,13 +22,17 @@ export interface SlurmQueue {
 	recentRows(ms: number): Promise<Map<string, JobRow>>;
 	/** Submits a batch script; returns the job's id. */
 	submit(options: readonly string[], script: string): Promise<string>;
-	/** SIGTERM to the worker: the batch script, or a step of it. A pending job is cancelled. */
-	terminate(job: string, step: number | undefined): Promise<void>;
 	/**
-	 * SIGKILL to the batch script and its first step, after which Slurm kills what they started. A
-	 * `scancel` without `--batch` would wait for KillWait, and the node takes no job meanwhile.
+	 * SIGTERM to the worker: the batch script, or a step of it. A pending job is cancelled, unless its
+	 * worker has `started`: a controller that lost the last seconds of its state shows it as pending.
 	 */
-	kill(job: string): Promise<void>;
+	terminate(job: string, q: { step: number | undefined; started: boolean }): Promise<void>;
+	/**
+	 * As {@link terminate}, with SIGKILL to the batch script and its first step, after which Slurm kills
+	 * what they started. A `scancel` without `--batch` would wait for KillWait, and the node takes no job
+	 * meanwhile.
+	 */
+	kill(job: string, q: { started: boolean }): Promise<void>;
 	/** SIGTERM to everything in the job, and SIGKILL after the cluster's KillWait, 30 s. */
 	cancel(job: string): Promise<void>;
 	/** How the job of this name has ended; undefined if Slurm does not know it any more. */
@@ -64,14 +68,14 @@ export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }): S
 			if (id === undefined) throw new Error(`sbatch answered ${JSON.stringify(output.trim())}`);
 			return id;
 		},
-		async terminate(job, step) {
-			await cancel("--state=PENDING", job);
-			await cancel(...(step === undefined ? ["--batch", "--signal=TERM", job] : ["--signal=TERM", `${job}.${step}`]));
+		async terminate(job, { step, started }) {
+			if (!started) await cancel("--state=PENDING", job);
+			await cancel(...(step === undefined ? signalled("TERM", job) : ["--signal=TERM", `${job}.${step}`]));
 		},
-		async kill(job) {
-			await cancel("--state=PENDING", job);
+		async kill(job, { started }) {
+			if (!started) await cancel("--state=PENDING", job);
 			await cancel("--signal=KILL", `${job}.0`);
-			await cancel("--batch", "--signal=KILL", job);
+			await cancel(...signalled("KILL", job));
 		},
 		cancel: (job) => cancel(job),
 		async endOf(job, name) {
@@ -90,4 +94,9 @@ export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }): S
 			);
 		},
 	};
+}
+
+/** Not to a pending job, which SIGKILL would cancel. */
+function signalled(signal: string, job: string): string[] {
+	return ["--state=RUNNING", "--batch", `--signal=${signal}`, job];
 }

@@ -1,16 +1,28 @@
 /** Options, batch script and variables of a worker, read by real shells. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+	chownSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
+	AGAIN,
 	batchScript,
 	folderOf,
 	nameOf,
 	NO_VARIABLES,
 	ownerIn,
 	sbatchOptions,
+	STARTED_AGAIN,
 	type SlurmSpec,
 	variablesFile,
 	variablesPath,
@@ -44,7 +56,7 @@ function spec(settings: Partial<SlurmSettings> = {}, change: Partial<SlurmSpec> 
 
 /** Runs the batch script as a node does. */
 function run(of: SlurmSpec): string {
-	return execFileSync("sh", [], { input: batchScript(of), encoding: "utf8", stdio: "pipe" });
+	return execFileSync("bash", [], { input: batchScript(of), encoding: "utf8", stdio: "pipe" });
 }
 
 /** As the launcher does. */
@@ -56,11 +68,19 @@ function writeVariables(of: SlurmSpec): string {
 }
 
 describe("batchScript", () => {
-	it("gives the command its arguments and variables unchanged, and removes the file", () => {
+	it("gives the command its arguments and variables unchanged, and empties the file", () => {
 		const print = "console.log(JSON.stringify([process.argv.slice(1), process.env.ODD]))";
 		const of = spec({ command: [process.execPath, "-e", print, ODD, ""] });
 		const path = writeVariables(of);
 		expect(JSON.parse(run(of))).toEqual([[ODD, ""], ODD]);
+		expect(readFileSync(path, "utf8")).toBe("");
+	});
+
+	it("D34: a second start of a job runs nothing, and ends the first one", () => {
+		const of = spec({ command: ["echo", "run"] });
+		const path = writeVariables(of);
+		expect(run(of)).toBe("run\n");
+		expect(() => run(of)).toThrow(expect.objectContaining({ status: STARTED_AGAIN, stdout: "", stderr: `${AGAIN}\n` }));
 		expect(existsSync(path)).toBe(false);
 	});
 
@@ -73,8 +93,19 @@ describe("batchScript", () => {
 		] as const) {
 			writeVariables(of);
 			const env = { PATH: process.env["PATH"], SLURM_JWT: "of-the-service" };
-			expect(execFileSync("sh", [], { input: batchScript(of), encoding: "utf8", env })).toBe(found);
+			expect(execFileSync("/bin/bash", [], { input: batchScript(of), encoding: "utf8", env })).toBe(found);
 		}
+	});
+
+	it.skipIf(process.getuid?.() !== 0)("D26: does not read a file of another user, nor a link", () => {
+		const of = spec({ command: ["echo", "run"] });
+		const path = writeVariables(of);
+		chownSync(path, 65_534, 65_534);
+		expect(() => run(of)).toThrow(expect.objectContaining({ status: NO_VARIABLES, stdout: "" }));
+		renameSync(path, `${path}.real`);
+		chownSync(`${path}.real`, 0, 0);
+		symlinkSync(`${path}.real`, path);
+		expect(() => run(of)).toThrow(expect.objectContaining({ status: NO_VARIABLES, stdout: "" }));
 	});
 
 	it("becomes the command: its signals and exit code are the job's", () => {

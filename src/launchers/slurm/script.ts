@@ -9,6 +9,13 @@ export type SlurmSpec = WorkerSpec<SlurmSettings>;
 /** What the batch script ends with when it cannot read the worker's variables (EX_CONFIG). */
 export const NO_VARIABLES = 78;
 
+/** What it ends with, and prints, when Slurm has started the job a second time (EX_TEMPFAIL). */
+export const STARTED_AGAIN = 75;
+export const AGAIN = "Slurm started this job again, since its controller had lost the record of its first start.";
+
+/** A worker whose file was removed has ended so long after, ms: see {@link WATCHDOG}. */
+export const WATCHDOG_MS = 4000;
+
 /** Only these names can be set in a shell. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -17,7 +24,10 @@ export function folderOf(q: Pick<SlurmSpec, "settings" | "serviceId" | "endpoint
 	return join(q.settings.sharedDir, `sluice-${q.serviceId}`, q.endpoint);
 }
 
-/** The variables of a worker, until it has read them. */
+/**
+ * The file of a worker: its variables until it has read them, empty while it runs. Where it is
+ * removed, the worker ends or does not start, whatever Slurm knows of the job.
+ */
 export function variablesPath(folder: string, workerId: string): string {
 	return join(folder, `worker-${encodeURIComponent(workerId)}.env`);
 }
@@ -71,22 +81,51 @@ export function sbatchOptions(spec: SlurmSpec): string[] {
 	];
 }
 
+/**
+ * Ends the process group of `$0`, the worker, when the file `$1` is removed; an error other than ENOENT
+ * is no removal. The worker holds the other end of its stdin open, so that it ends with it at once.
+ * It is in no group that Slurm would wait for (proctrack/pgid).
+ */
+const WATCHDOG = `trap "" TERM
+export LC_ALL=C
+end() { kill -$1 -- -$0 || kill -$1 $0; } 2>/dev/null
+until [ -d "\${1%/*}" ] && [[ $( { true <"$1"; } 2>&1) = *"No such file"* ]]; do
+  kill -0 $0 2>/dev/null || exit
+  read -r -t 2
+  [ $? -le 128 ] || continue
+  [ -e /proc/$0/exe ] || exit
+  sleep 2
+done
+echo "The file of this worker was removed: it is ended." >&2
+end TERM
+sleep 1
+end KILL`;
+
 /** Replaces itself by the worker, so that signals reach it and its exit code is the job's. */
 export function batchScript(spec: SlurmSpec): string {
 	const { setup = [] } = spec.settings;
 	return [
 		// Modules of HPC sites are set up by login shells.
-		setup.length > 0 ? "#!/bin/bash -l" : "#!/bin/sh",
+		setup.length > 0 ? "#!/bin/bash -l" : "#!/bin/bash",
 		// The service's token for Slurm, which sbatch passes on.
 		"unset SLURM_JWT",
 		`variables=${quoted(variablesPath(folderOf(spec), spec.workerId))}`,
-		'if [ ! -r "$variables" ]; then',
+		'if [ -e "$variables" ] && [ ! -s "$variables" ]; then',
+		`  echo ${quoted(AGAIN)} >&2`,
+		'  rm -f "$variables"',
+		`  sleep ${WATCHDOG_MS / 1000}`,
+		`  exit ${STARTED_AGAIN}`,
+		"fi",
+		// What was opened is checked: another user may replace the file on the way.
+		'if [ -L "$variables" ] || ! { exec 8<"$variables"; } 2>/dev/null || [ ! -O /proc/self/fd/8 ]; then',
 		'  echo "The worker\'s variables in $variables cannot be read on $(hostname):" \\',
-		'    "sharedDir must be the same folder here and at the service." >&2',
+		'    "sharedDir must be the same folder here and at the service, and of its user." >&2',
 		`  exit ${NO_VARIABLES}`,
 		"fi",
-		'. "$variables"',
-		'rm -f "$variables"',
+		`exec 9> >(BASH_ENV= exec setsid /bin/bash -c ${quoted(WATCHDOG)} $$ "$variables" 8<&-)`,
+		". /proc/self/fd/8",
+		": >/proc/self/fd/8",
+		"exec 8<&-",
 		"unset variables",
 		...setup,
 		`exec ${commandOf(spec).map(quoted).join(" ")}`,
