@@ -29,6 +29,7 @@ export function WaitReason({
 				{title === undefined ? null : <b>{title} </b>}
 				{withProgress(reason)} <code>{reason.code}</code>
 			</p>
+			{"lastLine" in reason && reason.lastLine ? <pre className="last-lines">{reason.lastLine}</pre> : null}
 			{worker ? <LastLines endpoint={endpoint} worker={worker} /> : null}
 			{reason.retryAt === undefined && !worker ? null : (
 				<StartNow endpoint={endpoint} retryAt={reason.retryAt} reload={reload} />

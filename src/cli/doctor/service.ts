@@ -164,14 +164,15 @@ async function waitFindings(get: Fetcher, id: string, waiting: number): Promise<
 	const list = await read<{ jobs?: { id: string }[] }>(get(path`/v1/endpoints/${id}/jobs?${query}`));
 	const job = list?.jobs?.[0]?.id;
 	if (job === undefined) return [];
-	const details = await read<{ reason?: { code: string; message: string } }>(
+	const details = await read<{ reason?: { code: string; message: string; worker?: { lastLine?: string } } }>(
 		get(path`/v1/endpoints/${id}/jobs/${job}`),
 	);
 	const reason = details?.reason;
 	const fix = reason && WAIT_FIXES[reason.code];
 	if (!reason || !fix) return [];
-	const { code, message } = reason;
-	return [problem(`endpoint ${id}`, `${waiting} jobs wait: ${message} (${code})`, fix(id))];
+	const { code, message, worker } = reason;
+	const printed = worker?.lastLine === undefined ? "" : ` The last one printed: ${worker.lastLine}`;
+	return [problem(`endpoint ${id}`, `${waiting} jobs wait: ${message} (${code})${printed}`, fix(id))];
 }
 
 async function read<Body>(request: Promise<Answer | string>): Promise<Body | undefined> {
