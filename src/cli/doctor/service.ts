@@ -45,8 +45,14 @@ const WAIT_FIXES: Readonly<Record<string, (id: string) => string>> = {
 	paused: (id) => `sluice endpoints resume ${id}`,
 };
 
-export async function checkService(q: { connection: Connection; now: () => number }): Promise<ServiceCheck> {
+/** `isNew`: the service has not been started yet. */
+export async function checkService(q: {
+	connection: Connection;
+	now: () => number;
+	isNew: boolean;
+}): Promise<ServiceCheck> {
 	const { now } = q;
+	const unanswered = q.isNew ? warning : problem;
 	const { base, key, keyFrom } = q.connection;
 	const alive = await fetchFrom(base, "/healthz");
 	const failed = (answers: boolean, ...findings: Finding[]): ServiceCheck => ({
@@ -57,7 +63,11 @@ export async function checkService(q: { connection: Connection; now: () => numbe
 	if (typeof alive === "string")
 		return failed(
 			false,
-			problem("service", noServiceAt(base, alive), "Start it with 'sluice serve', or set SLUICE_URL to its address."),
+			unanswered(
+				"service",
+				noServiceAt(base, alive),
+				"Start it with 'sluice serve', or set SLUICE_URL to its address.",
+			),
 		);
 	if (alive.status !== 200 || alive.json === undefined)
 		return failed(true, problem("service", notSluice(base, alive.status), SET_URL));
