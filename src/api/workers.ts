@@ -4,6 +4,13 @@ import { NO_BODY, emptyAnswer, route } from "./route.ts";
 import { WORKER_REASON_CODES } from "../core/workers/worker-reason.ts";
 import { COUNT, EXAMPLE, FLAG, list, MOMENT, type Static, TEXT } from "./schema.ts";
 
+const LAST_LINE = {
+	...TEXT,
+	description:
+		"What a worker that ended by a fault printed, for an admin key: of the last 20 lines the last one that names " +
+		"an error, else the last; at most 300 characters.",
+} as const;
+
 /** Why a worker does not run yet or will be ended, or why an endpoint lacks workers (D29). */
 export const WORKER_REASON = {
 	type: "object",
@@ -13,6 +20,7 @@ export const WORKER_REASON = {
 		message: TEXT,
 		progress: { ...COUNT, description: "Percent, such as of an image that is pulled." },
 		retryAt: { ...MOMENT, description: "When the next worker is started after a crash." },
+		lastLine: LAST_LINE,
 	},
 } as const;
 export type WorkerReason = Static<typeof WORKER_REASON>;
@@ -95,6 +103,7 @@ export const ENDED_WORKER = {
 				"exited on its own.",
 		},
 		message: { ...TEXT, description: "How it ended: a sentence." },
+		lastLine: LAST_LINE,
 		lastOutput: {
 			...TEXT,
 			description:

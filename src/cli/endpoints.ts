@@ -1,10 +1,12 @@
 /** `sluice endpoints` (D36). */
 import { stringify } from "yaml";
+import { systemClock } from "../clock.ts";
 import { mergeSettings } from "../core/endpoint.ts";
 import { isManaged } from "../launchers/index.ts";
 import type { Action, ActionInput, CommandGroup } from "./command.ts";
 import { JSON_FLAG, YES_FLAG, confirm, printAnswer } from "./common-flags.ts";
 import { repositorySettings } from "./dev/hub-repository.ts";
+import { explained, type Reason } from "./lacking-workers.ts";
 import { path } from "./service-client.ts";
 import { SETTING_FLAGS, readSettings } from "./setting-flags.ts";
 import { spanOf } from "./spans.ts";
@@ -18,6 +20,7 @@ interface ListedEndpoint {
 	launcher: { type: string };
 	jobs: { inQueue: number; inProgress: number };
 	workers: Record<"idle" | "initializing" | "running" | "unhealthy", number>;
+	reason?: Reason;
 }
 
 const NO_ENDPOINTS =
@@ -33,15 +36,15 @@ const list: Action = {
 	async run(input) {
 		const answer = await input.service.request("GET", "/v1/endpoints");
 		const { endpoints } = answer.json as { endpoints: ListedEndpoint[] };
-		const headings = ["ID", "NAME", "STATE", "QUEUED", "RUNNING", "WORKERS", "LAUNCHER"];
+		const headings = ["ID", "NAME", "STATE", "QUEUED", "RUNNING", "WORKERS", "LAUNCHER", "REASON"];
 		return printAnswer(answer, input, () =>
 			endpoints.length === 0 ? NO_ENDPOINTS : table(headings, endpoints.map(row)),
 		);
 	},
 };
 
-function row(endpoint: ListedEndpoint): (string | number)[] {
-	const { id, name, paused, jobs, workers, workersMax, launcher } = endpoint;
+function row(endpoint: ListedEndpoint): (string | number | undefined)[] {
+	const { id, name, paused, jobs, workers, workersMax, launcher, reason } = endpoint;
 	const count = workers.idle + workers.initializing + workers.running + workers.unhealthy;
 	return [
 		id,
@@ -51,6 +54,7 @@ function row(endpoint: ListedEndpoint): (string | number)[] {
 		jobs.inProgress,
 		isManaged(launcher.type) ? `${count}/${workersMax}` : String(count),
 		launcher.type,
+		reason && explained(reason, systemClock.wall()),
 	];
 }
 

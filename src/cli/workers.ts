@@ -4,8 +4,9 @@ import type { Action, ActionInput, CommandGroup } from "./command.ts";
 import { JSON_FLAG, YES_FLAG, confirm, printAnswer } from "./common-flags.ts";
 import { path, queryOf, type ServiceClient } from "./service-client.ts";
 import { shortTime, table } from "./table.ts";
-import { reasonText } from "../core/workers/worker-reason.ts";
-import { afterReturns, printableLines } from "../core/terminal-text.ts";
+import { explained, type Reason } from "./lacking-workers.ts";
+import { systemClock } from "../clock.ts";
+import { afterReturns, printable, printableLines } from "../core/terminal-text.ts";
 
 interface Worker {
 	endpoint: string;
@@ -14,7 +15,7 @@ interface Worker {
 	launcher: string;
 	seenAt: string;
 	jobs: string[];
-	reason?: { message: string; progress?: number };
+	reason?: Reason;
 }
 
 interface EndedWorker {
@@ -23,6 +24,14 @@ interface EndedWorker {
 	launcher: string;
 	endedAt: string;
 	message: string;
+	lastLine?: string;
+}
+
+interface Workers {
+	workers: Worker[];
+	ended?: EndedWorker[];
+	/** Why endpoints lack workers. */
+	reasons: (Reason & { endpoint: string })[];
 }
 
 /** Characters of a time in ISO 8601. */
@@ -40,14 +49,23 @@ const list: Action = {
 	async run(input) {
 		const [endpoint] = input.args;
 		const json = await fetchWorkers(input.service, endpoint, input.flags["all"] !== undefined);
-		const { workers, ended } = json;
+		const { workers, ended, reasons } = json;
 		return printAnswer({ json, text: JSON.stringify(json) }, input, () => {
-			const rows = [...workers.map(row), ...(ended ?? []).map(endedRow)];
-			if (rows.length === 0) return noWorkers(endpoint ?? "ENDPOINT");
-			return table(["ENDPOINT", "WORKER", "STATE", "LAUNCHER", "LAST CALL", "JOBS", "REASON"], rows);
+			const now = systemClock.wall();
+			const rows = [
+				...workers.map((worker) => row(worker, now)),
+				...(ended ?? []).map((worker) => endedRow(worker, now)),
+			];
+			const lines = reasons
+				.filter(({ message }) => !workers.some(({ reason }) => reason?.message === message))
+				.map((reason) => `${reason.endpoint} lacks workers. ${printable(explained(reason, now))}\n`);
+			if (rows.length > 0) lines.unshift(table(HEADINGS, rows));
+			return lines.length > 0 ? lines.join("") : noWorkers(endpoint ?? "ENDPOINT");
 		});
 	},
 };
+
+const HEADINGS = ["ENDPOINT", "WORKER", "STATE", "LAUNCHER", "LAST CALL", "JOBS", "REASON"];
 
 function noWorkers(endpoint: string): string {
 	return `No workers. Launched workers start when jobs wait; to attach others: sluice worker-env ${endpoint}\n`;
@@ -57,35 +75,41 @@ async function fetchWorkers(
 	{ request }: ServiceClient,
 	endpoint: string | undefined,
 	withEnded: boolean,
-): Promise<{ workers: Worker[]; ended?: EndedWorker[] }> {
-	const ids = endpoint === undefined ? await endpointIds({ request }) : [endpoint];
-	const all: { workers: Worker[]; ended?: EndedWorker[] } = {
+): Promise<Workers> {
+	const all: Workers = {
 		workers: [],
 		...(withEnded && { ended: [] }),
+		reasons: [],
 	};
-	for (const id of ids) {
+	for (const { id, reason } of await endpointsOf({ request }, endpoint)) {
+		if (reason) all.reasons.push({ endpoint: id, ...reason });
 		const query = withEnded ? "?ended=true" : "";
 		const { json } = await request("GET", `${path`/v1/endpoints/${id}/workers`}${query}`);
-		const { workers, ended } = json as typeof all;
+		const { workers, ended } = json as Workers;
 		all.workers.push(...workers.map((worker) => ({ ...worker, endpoint: id })));
 		all.ended?.push(...(ended ?? []).map((worker) => ({ ...worker, endpoint: id })));
 	}
 	return all;
 }
 
-async function endpointIds({ request }: Pick<ServiceClient, "request">): Promise<string[]> {
-	const { json } = await request("GET", "/v1/endpoints");
-	return (json as { endpoints: { id: string }[] }).endpoints.map(({ id }) => id);
+interface Endpoint {
+	id: string;
+	reason?: Reason;
 }
 
-function row(worker: Worker): (string | undefined)[] {
+async function endpointsOf({ request }: Pick<ServiceClient, "request">, id: string | undefined): Promise<Endpoint[]> {
+	if (id !== undefined) return [(await request("GET", path`/v1/endpoints/${id}`)).json as Endpoint];
+	return ((await request("GET", "/v1/endpoints")).json as { endpoints: Endpoint[] }).endpoints;
+}
+
+function row(worker: Worker, now: number): (string | undefined)[] {
 	const { endpoint, id, state, launcher, seenAt, jobs, reason } = worker;
-	return [endpoint, id, state, launcher, shortTime(seenAt), jobs.join(","), reason && reasonText(reason)];
+	return [endpoint, id, state, launcher, shortTime(seenAt), jobs.join(","), reason && explained(reason, now)];
 }
 
-function endedRow(worker: EndedWorker): (string | undefined)[] {
-	const { endpoint, id, launcher, endedAt, message } = worker;
-	return [endpoint, id, "ended", launcher, shortTime(endedAt), undefined, message];
+function endedRow(worker: EndedWorker, now: number): (string | undefined)[] {
+	const { endpoint, id, launcher, endedAt } = worker;
+	return [endpoint, id, "ended", launcher, shortTime(endedAt), undefined, explained(worker, now)];
 }
 
 const start: Action = {

@@ -258,8 +258,9 @@ export function endpointSchema(launcher: Schema) {
 			gpusPerWorker: whole(0, 64, {
 				default: ENDPOINT_DEFAULTS.gpusPerWorker,
 				description:
-					"GPUs that each launched worker gets for itself, of those that the option gpus names. An idle " +
-					"worker of another endpoint makes room, but never a busy one.",
+					"GPUs that each launched worker gets for itself: with process, and docker without hosts, of those that the " +
+					"option gpus names, where an idle worker of another endpoint makes room, but never a busy one; elsewhere " +
+					"of the platform's, where a worker waits until some are free.",
 			}),
 			webhooks: WEBHOOKS,
 			webhookSecret: {

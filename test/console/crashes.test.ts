@@ -51,6 +51,7 @@ describe.skipIf(noBrowser !== undefined)(titled("workers that crash in the conso
 		const row = rowOf(page, "It ended with exit code 7 before it asked for a job.").first();
 		await row.getByText(T.ended.lines).click();
 		await row.getByText("cannot load model.safetensors").waitFor();
+		await page.locator(".reason").getByText("cannot load model.safetensors").waitFor();
 		await goTo(page, "#/workers");
 		await rowOf(page, "It ended with exit code 7").first().getByText("broken-").first().waitFor();
 	});
@@ -61,6 +62,7 @@ describe.skipIf(noBrowser !== undefined)(titled("workers that crash in the conso
 		const attention = page.locator("section", { has: page.getByText(T.health.attention) });
 		await attention.getByText(T.health.noWorkers).waitFor();
 		await attention.getByText(/It ended with exit code 7/).waitFor();
+		await attention.getByText("cannot load model.safetensors").waitFor();
 		const names = await page.locator("tbody .name-cell").allInnerTexts();
 		expect(names.map((each) => each.split(/\s+/).join(" "))).toEqual([
 			`broken ${T.health.crashing}`,

@@ -1,6 +1,6 @@
 /** `sluice doctor`: every finding with the way out (D36). */
 import { once } from "node:events";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -101,10 +101,11 @@ describe("sluice doctor", () => {
 			return JSON.parse(stdout) as Report;
 		};
 		const alone = await ask({ SLUICE_PORT: String(port) });
+		// A service that was never started is not missed yet.
 		expect(about(alone, "service")).toEqual([
 			{
 				check: "service",
-				level: "problem",
+				level: "warning",
 				message: expect.stringMatching(/^No service answers at http:\/\/127\.0\.0\.1:1 \(/),
 				fix: expect.stringContaining("sluice serve"),
 			},
@@ -116,6 +117,25 @@ describe("sluice doctor", () => {
 			}),
 		]);
 		expect(about(alone, "store")).toEqual([expect.objectContaining({ level: "ok" })]);
+
+		mkdirSync(join(place.path, "data"), { mode: 0o700 });
+		writeFileSync(join(place.path, "data/sluice.db"), "");
+		expect(about(await ask({}), "service")).toEqual([expect.objectContaining({ level: "problem" })]);
+
+		writeFileSync(
+			join(place.path, "elsewhere.yaml"),
+			"endpoints:\n  words: { launcher: { type: process, command: [none] } }\n",
+		);
+		const url = "http://sluice.invalid";
+		const elsewhere = await ask(
+			{ SLUICE_URL: url, SLUICE_PORT: String(port) },
+			"--config",
+			"elsewhere.yaml",
+			"--store",
+			"sqlite:/proc/none/sluice.db",
+		);
+		expect(elsewhere.findings.filter(({ level }) => level !== "ok").map(({ check }) => check)).toEqual(["service"]);
+		expect(about(elsewhere, "configuration")[1]?.message).toContain(`not checked: the service is at ${url}.`);
 
 		writeFileSync(join(place.path, "file"), "");
 		const unwritable = await ask({}, "--store", "sqlite:./file/sluice.db");

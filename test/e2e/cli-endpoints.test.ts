@@ -54,7 +54,7 @@ describe("sluice endpoints", () => {
 		});
 
 		const listed = (await stdoutOf("endpoints", "list")).split("\n");
-		expect(listed[0]).toMatch(/^ID +NAME +STATE +QUEUED +RUNNING +WORKERS +LAUNCHER$/);
+		expect(listed[0]).toMatch(/^ID +NAME +STATE +QUEUED +RUNNING +WORKERS +LAUNCHER +REASON$/);
 		expect(listed[1]).toMatch(/^words +12 +active +0 +0 +0 +external$/);
 		expect(listed[1]!.indexOf("active")).toBe(listed[0]!.indexOf("STATE"));
 		expect(parse(await stdoutOf("endpoints", "get", "words"))).toEqual(json);

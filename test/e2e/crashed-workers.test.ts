@@ -40,6 +40,23 @@ interface Of {
 const endedOf = async (url: string, { endpoint = "ours", key }: Of = {}): Promise<any[]> =>
 	(await seen(url, `/v1/endpoints/${endpoint}/workers?ended=true`, key)).ended;
 
+/** The first event of the live feed. */
+async function fed(url: string, key: string): Promise<string> {
+	const left = new AbortController();
+	const { body } = await fetch(`${url}/v1/feed`, {
+		headers: { authorization: `Bearer ${key}` },
+		signal: left.signal,
+	});
+	let text = "";
+	try {
+		for await (const piece of body!.pipeThrough(new TextDecoderStream()))
+			if (/^data: .*\n\n/m.test((text += piece))) break;
+		return text;
+	} finally {
+		left.abort();
+	}
+}
+
 /** Why the job waits, once workers crash. */
 const crashing = (url: string, id: string, { endpoint = "ours", key }: Of = {}): Promise<any> =>
 	until("the reason", async () => {
@@ -116,6 +133,20 @@ describe("a worker that crashes at its start", { timeout: 120_000 }, () => {
 		});
 		expect(said.stdout).toContain("The whole log: sluice workers logs throws throws-");
 		expect(said.stdout).toContain("Start one now: sluice workers start throws\n");
+		// Between two starts no worker is there, and `get` of a job is not the first thing a user calls.
+		const surroundings = { cwd: place.folder.path, env: { SLUICE_URL: service.url, SLUICE_API_KEY: KEY } };
+		const endpoints = await sluice(test, ["endpoints", "list"], surroundings);
+		const workers = await sluice(test, ["workers", "list"], surroundings);
+		for (const { stdout } of [endpoints, workers]) {
+			const why = (endpoint: string): string => stdout.split("\n").findLast((line) => line.startsWith(endpoint)) ?? "";
+			expect(why("throws")).toMatch(
+				/It ended with exit code 1 before it .*\.( Next start in \d+ s\.)? It printed: Error: no model at \[MODEL\]$/,
+			);
+			expect(why("exits-with-7")).toMatch(/It printed: 99%$/);
+			expect(why("is-killed")).toMatch(/It was killed by signal 9, SIGKILL .*It printed: \[token\]$/);
+			expect(why("fills-its")).toMatch(/Its JavaScript heap was full: /);
+		}
+		expect(endpoints.stdout + workers.stdout).toMatch(/Next start in \d+ s\./);
 		await service.end();
 		expect(service.stderr()).not.toContain(SECRET);
 		expect(service.stderr()).not.toMatch(/sluice_worker_[0-9a-f]{8}/);
@@ -180,8 +211,13 @@ describe("a worker that crashes at its start", { timeout: 120_000 }, () => {
 		});
 		const { worker } = await crashing(service.url, id, { key: json.key });
 		expect(worker).toMatchObject({ exitCode: 3 });
-		for (const each of [worker, ...(await endedOf(service.url, { key: json.key }))])
-			expect(each).not.toHaveProperty("lastOutput");
+		const reasons = [KEY, json.key].map(async (key) => (await seen(service.url, "/v1/endpoints/ours", key)).reason);
+		const [forAdmin, forReader] = await Promise.all(reasons);
+		expect(forAdmin).toMatchObject({ code: "crashed", lastLine: "one line" });
+		for (const each of [forReader, worker, ...(await endedOf(service.url, { key: json.key }))])
+			for (const name of ["lastLine", "lastOutput"]) expect(each).not.toHaveProperty(name);
+		expect(await fed(service.url, KEY)).toContain('"lastLine":"one line"');
+		expect(await fed(service.url, json.key)).toMatch(/"code":"crashed"(?!.*one line)/);
 		await service.end();
 		service = await place.serve({ endpoints });
 		const [oldest, ...later] = (await endedOf(service.url)).toReversed();
@@ -192,7 +228,7 @@ describe("a worker that crashes at its start", { timeout: 120_000 }, () => {
 			env: { SLUICE_URL: service.url, SLUICE_API_KEY: KEY },
 		});
 		expect(listed.stdout).toMatch(
-			new RegExp(`${worker.id} +ended .*It ended with exit code 3 before it asked for a job\\.`),
+			new RegExp(`${worker.id} +ended .*It ended with exit code 3 before it asked for a job\\. It printed: one line`),
 		);
 		await service.end();
 	});

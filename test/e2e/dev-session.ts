@@ -30,8 +30,8 @@ export interface Session extends Running {
 	endpoint: string;
 	/** Waits until the output holds this, in what follows the last find. */
 	says(what: RegExp): Promise<RegExpExecArray>;
-	/** Ends it by a signal; answers the exit code and how long that took, ms. */
-	close(signal?: NodeJS.Signals): Promise<{ code: number | null; ms: number }>;
+	/** Ends it by a signal and returns the exit code. */
+	close(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 /** Starts `sluice dev` and waits for its greeting. */
@@ -54,10 +54,8 @@ export async function session(test: TestContext, cwd: string, ...args: string[])
 		key,
 		says,
 		async close(signal = "SIGINT") {
-			const before = performance.now();
 			running.end(signal);
-			const { code } = await within("dev to end", running.ended);
-			return { code, ms: performance.now() - before };
+			return (await within("dev to end", running.ended)).code;
 		},
 	};
 }

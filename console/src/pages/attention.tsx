@@ -89,7 +89,10 @@ function Reasons({ overview: { id, health, queue }, totals, span }: Row & { span
 			{state === "healthy" ? null : state === "paused" ? (
 				<span>{T.overview.pausedWith(number(queue.inQueue))} </span>
 			) : (
-				<span>{reason ? withProgress(reason) : T.health.noWorkers} </span>
+				<span>
+					{reason ? withProgress(reason) : T.health.noWorkers}{" "}
+					{reason?.lastLine ? <code className="break">{reason.lastLine}</code> : null}{" "}
+				</span>
 			)}
 			{fails(totals) ? (
 				<a href={to(["endpoints", id, "requests"], { status: "FAILED,TIMED_OUT" })}>

@@ -29,6 +29,11 @@ export function WaitReason({
 				{title === undefined ? null : <b>{title} </b>}
 				{withProgress(reason)} <code>{reason.code}</code>
 			</p>
+			{"lastLine" in reason && reason.lastLine ? (
+				<p>
+					<code className="break">{reason.lastLine}</code>
+				</p>
+			) : null}
 			{worker ? <LastLines endpoint={endpoint} worker={worker} /> : null}
 			{reason.retryAt === undefined && !worker ? null : (
 				<StartNow endpoint={endpoint} retryAt={reason.retryAt} reload={reload} />

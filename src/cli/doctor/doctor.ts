@@ -1,4 +1,5 @@
 /** `sluice doctor`: checks a setup and prints a fix for each problem (D36). */
+import { existsSync } from "node:fs";
 import { systemClock } from "../../clock.ts";
 import { OPTIONS, withoutSecrets } from "../../config/options.ts";
 import { loadConfig } from "../../config/config.ts";
@@ -63,12 +64,19 @@ async function checkSetup(connection: Connection, flags: FlagValues): Promise<Fi
 	const { env } = process;
 	const loaded = loadConfig({ flags: { config: file, store }, env, cwd: process.cwd(), readFile });
 	const { now } = systemClock;
-	const service = await checkService({ connection, now });
+	const here = isLoopback(base);
+	const isNew = here && loaded.ok && loaded.config.store.kind === "sqlite" && !existsSync(loaded.config.store.path);
+	const service = await checkService({ connection, now, isNew });
 	const findings = [nodeFinding(process.versions.node)];
 	if (loaded.ok) {
 		const { config } = loaded;
+		findings.push(ok("configuration", `${config.endpoints.length} endpoints are configured.`));
+		if (service.answers && config.publicUrl !== undefined) findings.push(await publicUrlFinding(config.publicUrl));
+		if (!here) {
+			const elsewhere = `Its store, port, files and launchers are not checked: the service is at ${base}.`;
+			return [...findings, ok("configuration", elsewhere), ...service.findings];
+		}
 		findings.push(
-			ok("configuration", `${config.endpoints.length} endpoints are configured.`),
 			...(config.store.kind === "sqlite"
 				? storeFindings(config.store.path)
 				: await postgresFindings({ url: config.store.url, clock: systemClock })),
@@ -76,14 +84,12 @@ async function checkSetup(connection: Connection, flags: FlagValues): Promise<Fi
 		findings.push(...folderFindings(config.dataDir));
 		if (config.tls) findings.push(certificateFinding(config.tls, systemClock.wall()));
 		if (!service.answers && config.port !== 0) findings.push(await portFinding(config));
-		if (service.answers && config.publicUrl !== undefined) findings.push(await publicUrlFinding(config.publicUrl));
 	} else
 		findings.push(
 			...loaded.problems.map((each) => problem("configuration", each, "Correct it; see docs/reference/config.md.")),
 		);
-	// Launchers of a remote service cannot be checked from here.
 	const configured: readonly EndpointToCheck[] = loaded.ok ? loaded.config.endpoints : [];
-	const served = isLoopback(base) ? service.endpoints : [];
+	const served = here ? service.endpoints : [];
 	const local = new Map([...configured, ...served].map((endpoint) => [endpoint.id, endpoint]));
 	const hosts = loaded.ok ? loaded.config.hosts : NO_HOSTS;
 	const launchersEnv = withoutSecrets(env, loaded.ok ? loaded.config.secretVariables : []);

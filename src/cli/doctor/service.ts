@@ -45,8 +45,14 @@ const WAIT_FIXES: Readonly<Record<string, (id: string) => string>> = {
 	paused: (id) => `sluice endpoints resume ${id}`,
 };
 
-export async function checkService(q: { connection: Connection; now: () => number }): Promise<ServiceCheck> {
+/** `isNew`: the service has not been started yet. */
+export async function checkService(q: {
+	connection: Connection;
+	now: () => number;
+	isNew: boolean;
+}): Promise<ServiceCheck> {
 	const { now } = q;
+	const unanswered = q.isNew ? warning : problem;
 	const { base, key, keyFrom } = q.connection;
 	const alive = await fetchFrom(base, "/healthz");
 	const failed = (answers: boolean, ...findings: Finding[]): ServiceCheck => ({
@@ -57,7 +63,11 @@ export async function checkService(q: { connection: Connection; now: () => numbe
 	if (typeof alive === "string")
 		return failed(
 			false,
-			problem("service", noServiceAt(base, alive), "Start it with 'sluice serve', or set SLUICE_URL to its address."),
+			unanswered(
+				"service",
+				noServiceAt(base, alive),
+				"Start it with 'sluice serve', or set SLUICE_URL to its address.",
+			),
 		);
 	if (alive.status !== 200 || alive.json === undefined)
 		return failed(true, problem("service", notSluice(base, alive.status), SET_URL));
@@ -182,14 +192,15 @@ async function waitFindings(get: Fetcher, id: string, waiting: number): Promise<
 	const list = await read<{ jobs?: { id: string }[] }>(get(path`/v1/endpoints/${id}/jobs?${query}`));
 	const job = list?.jobs?.[0]?.id;
 	if (job === undefined) return [];
-	const details = await read<{ reason?: { code: string; message: string } }>(
+	const details = await read<{ reason?: { code: string; message: string; worker?: { lastLine?: string } } }>(
 		get(path`/v1/endpoints/${id}/jobs/${job}`),
 	);
 	const reason = details?.reason;
 	const fix = reason && WAIT_FIXES[reason.code];
 	if (!reason || !fix) return [];
-	const { code, message } = reason;
-	return [problem(`endpoint ${id}`, `${waiting} jobs wait: ${message} (${code})`, fix(id))];
+	const { code, message, worker } = reason;
+	const printed = worker?.lastLine === undefined ? "" : ` The last one printed: ${worker.lastLine}`;
+	return [problem(`endpoint ${id}`, `${waiting} jobs wait: ${message} (${code})${printed}`, fix(id))];
 }
 
 async function read<Body>(request: Promise<Answer | string>): Promise<Body | undefined> {

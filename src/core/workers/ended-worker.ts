@@ -13,6 +13,12 @@ export const CRASH_MS = 10_000;
 /** Lines of a worker's output that are kept with it. */
 const LAST_LINES = 20;
 
+/** Longest {@link errorLine}, characters. */
+const ERROR_LINE = 300;
+
+/** As programs write of an error, such as "TypeError: x", "Error [ERR_X]: x" or "CUDA out of memory". */
+const ERROR = /(?:error|exception|fatal|panic)(?: \[\w+\])?: |out of memory|cannot find (?:package|module)/i;
+
 /** Shorter values of variables are no secrets, and are found in any text. */
 const SECRET_LENGTH = 8;
 
@@ -130,6 +136,18 @@ export function endOf(
 export function lastLines(output: string): string {
 	const lines = output.trimEnd().split("\n").slice(-LAST_LINES);
 	return printableLines(lines.map((line) => sdkLine(afterReturns(line)).text).join("\n"));
+}
+
+/**
+ * The line of {@link lastLines} that explains most: the last one that names an error, since a stack
+ * trace may follow it, else the last one that is not empty.
+ */
+export function errorLine(lastOutput: string): string | undefined {
+	const lines = lastOutput
+		.split("\n")
+		.map((line) => line.trim().slice(0, ERROR_LINE).toWellFormed())
+		.filter((line) => line !== "");
+	return lines.findLast((line) => ERROR.test(line)) ?? lines.at(-1);
 }
 
 /** Replaces values of `env`, some of which are secrets, and workers' tokens by their names. */

@@ -39,6 +39,18 @@ describe("D29: why an endpoint lacks workers", () => {
 		["the first that waits", { withoutGpu: "None." }, [WAITS, { ...WAITS, code: "queued" }], WAITS],
 		["no GPU", { withoutGpu: "None.", ended: ENDED }, [], { code: "no_gpu_free", message: "None." }],
 		["the last end", { ended: ENDED }, [], { code: "evicted", message: "The node was low on memory." }],
+		[
+			"with what it printed",
+			{ crashing: "it ended", retryAt: NOW + 1, printed: { code: "crashed", line: "Error: no model" } },
+			[],
+			{ code: "crashed", message: "It ended.", retryAt: NOW + 1, lastLine: "Error: no model" },
+		],
+		[
+			"not with what another one printed",
+			{ ended: ENDED, printed: { code: "crashed", line: "Error: no model" } },
+			[],
+			{ code: "evicted", message: "The node was low on memory." },
+		],
 		["10 minutes later", { ended: { ...ENDED, at: NOW - 600_001 } }, [], undefined],
 	])("%s", (_, heldBack, waiting, reason) => {
 		expect(reasonOf(heldBack, { waiting, now: NOW })).toEqual(reason);

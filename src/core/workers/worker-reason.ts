@@ -33,6 +33,8 @@ export interface WorkerReason {
 	progress?: number;
 	/** When the next worker is started after a crash, ms since the epoch. */
 	retryAt?: number;
+	/** Of the output of the worker that ended, for admin keys: see `errorLine`. */
+	lastLine?: string;
 }
 
 /** Such as "Pulling image a:1, 43 %." */
@@ -60,6 +62,8 @@ export interface HeldBack {
 	preparing?: WorkerReason | undefined;
 	/** The last worker that ended by a fault. `at`: ms since the epoch. */
 	ended?: (WorkerReason & { at: number }) | undefined;
+	/** What the last worker that ended by a fault printed, for a reason of the same code. */
+	printed?: { code: WorkerReasonCode; line: string } | undefined;
 }
 
 /** For how long the end of a worker is shown, ms. */
@@ -70,9 +74,11 @@ const ENDED_SHOWN_MS = 600_000;
  * them. `waiting`: of its workers that do not run yet, oldest first.
  */
 export function reasonOf(
-	{ crashing, crashCode = "crashed", retryAt, withoutGpu, preparing, ended }: HeldBack,
+	{ crashing, crashCode = "crashed", retryAt, withoutGpu, preparing, ended, printed }: HeldBack,
 	{ waiting, now }: { waiting: readonly WorkerReason[]; now: number },
 ): WorkerReason | undefined {
+	const output = (code: WorkerReasonCode): Pick<WorkerReason, "lastLine"> =>
+		printed?.code === code ? { lastLine: printed.line } : {};
 	// A failed pull is repeated: while bytes arrive, that is the news.
 	const moving = waiting.find(({ code, progress }) => code === "image_pull" && progress !== undefined);
 	if (moving && crashCode === "image_pull") return moving;
@@ -81,12 +87,13 @@ export function reasonOf(
 			code: crashCode,
 			message: sentence(crashing),
 			...(retryAt !== undefined && retryAt > now && { retryAt }),
+			...output(crashCode),
 		};
 	if (waiting[0]) return waiting[0];
 	if (withoutGpu !== undefined) return { code: "no_gpu_free", message: withoutGpu };
 	if (preparing) return { ...preparing, message: sentence(preparing.message) };
 	if (!ended || now - ended.at > ENDED_SHOWN_MS) return undefined;
-	return { code: ended.code, message: sentence(ended.message) };
+	return { code: ended.code, message: sentence(ended.message), ...output(ended.code) };
 }
 
 function sentence(text: string): string {

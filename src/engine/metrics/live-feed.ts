@@ -50,6 +50,8 @@ interface Subscription extends Listener {
 	last?: string;
 }
 
+type Texts = ReadonlyMap<string, { admin: string; others: string }>;
+
 interface Deps extends Pick<EngineContext, "clock" | "events" | "calendar"> {
 	snapshots: () => Promise<EndpointSnapshot[]>;
 	window: RollingWindow;
@@ -60,40 +62,48 @@ export function liveFeed(d: Deps): LiveFeed {
 	let readAt: LocalMs = -Infinity;
 	let closed = false;
 
-	/** Times as callers see them. */
-	const shown = (reason: WorkerReason | undefined): object | undefined =>
-		reason?.retryAt === undefined
-			? reason
-			: { ...reason, retryAt: new Date(d.calendar.of(reason.retryAt)).toISOString() };
+	/** Times as callers see them; output of workers only for admin keys. */
+	const shown = ({ lastLine, retryAt, ...reason }: WorkerReason, admin: boolean): object => ({
+		...reason,
+		...(retryAt !== undefined && { retryAt: new Date(d.calendar.of(retryAt)).toISOString() }),
+		...(admin && { lastLine }),
+	});
 
-	/** JSON texts by endpoint. */
-	async function read(): Promise<Map<string, string>> {
+	function textOf({ endpoint, paused, jobs, workers, health }: EndpointSnapshot, admin: boolean): string {
+		const { id, name } = endpoint;
+		const reason = health.reason && shown(health.reason, admin);
+		return JSON.stringify({
+			id,
+			name,
+			paused,
+			health: { ...health, reason },
+			queue: jobs,
+			workers,
+			...d.window.of(id),
+		});
+	}
+
+	/** JSON texts by endpoint, for admin keys and for others. */
+	async function read(): Promise<Texts> {
 		await d.window.load();
 		readAt = d.clock.now();
 		return new Map(
-			(await d.snapshots()).map(({ endpoint: { id, name }, paused, jobs, workers, health }) => [
-				id,
-				JSON.stringify({
-					id,
-					name,
-					paused,
-					health: { ...health, reason: shown(health.reason) },
-					queue: jobs,
-					workers,
-					...d.window.of(id),
-				}),
-			]),
+			(await d.snapshots()).map((each) => {
+				const text = textOf(each, true);
+				const others = each.health.reason?.lastLine === undefined ? text : textOf(each, false);
+				return [each.endpoint.id, { admin: text, others }];
+			}),
 		);
 	}
 
-	async function update(listener: Subscription, texts: ReadonlyMap<string, string>): Promise<void> {
+	async function update(listener: Subscription, texts: Texts): Promise<void> {
 		const principal = await listener.principal();
 		if (!principal) return remove(listener);
 		const now = d.clock.now();
 		const visible = [...texts].filter(
 			([id]) => (listener.endpoint === undefined || listener.endpoint === id) && may(principal, "read", id),
 		);
-		const text = `[${visible.map(([, each]) => each).join(",")}]`;
+		const text = `[${visible.map(([id, each]) => (may(principal, "admin", id) ? each.admin : each.others)).join(",")}]`;
 		const hasChanged = text !== listener.last && now >= listener.dueAt;
 		if (now >= listener.dueAt) listener.dueAt = now + listener.intervalMs;
 		if (!hasChanged && now - listener.sentAt < KEEP_ALIVE_MS) return;

@@ -1,6 +1,14 @@
 /** Keeps what is known of launched workers that have ended (D47). */
-import { ENDED_WORKERS, type EndedWorker, endOf, lastLines, type WorkerExit } from "../../core/workers/ended-worker.ts";
+import {
+	ENDED_WORKERS,
+	type EndedWorker,
+	endOf,
+	errorLine,
+	lastLines,
+	type WorkerExit,
+} from "../../core/workers/ended-worker.ts";
 import type { EngineContext } from "../context.ts";
+import type { StartProblems } from "./start-problems.ts";
 import type { Worker } from "./worker-registry.ts";
 
 export interface EndedWorkers {
@@ -10,7 +18,11 @@ export interface EndedWorkers {
 	record(worker: Worker, exit: WorkerExit & { lastOutput: string }): Promise<void>;
 }
 
-export function endedWorkers({ store, now }: Pick<EngineContext, "store" | "now">): EndedWorkers {
+export function endedWorkers({
+	store,
+	now,
+	problems,
+}: Pick<EngineContext, "store" | "now"> & { problems: Pick<StartProblems, "set"> }): EndedWorkers {
 	const recording = new Set<Promise<void>>();
 	return {
 		async of(endpoint, limit = ENDED_WORKERS.count) {
@@ -20,6 +32,12 @@ export function endedWorkers({ store, now }: Pick<EngineContext, "store" | "now"
 		async record(worker, exit) {
 			const { id, endpoint, launcher, host, createdAt, readyAt, ending } = worker;
 			const life = { createdAt, readyAt, endedAt: now() };
+			const end = endOf(exit, { ...life, ending });
+			const lastOutput = lastLines(exit.lastOutput);
+			const line = errorLine(lastOutput);
+			// One that was stopped without a fault explains nothing.
+			if (end.code !== undefined)
+				problems.set(endpoint, { printed: line === undefined ? line : { code: end.code, line } });
 			const recorded = store.workers.end({
 				worker: {
 					id,
@@ -27,8 +45,8 @@ export function endedWorkers({ store, now }: Pick<EngineContext, "store" | "now"
 					launcher,
 					host,
 					...life,
-					...endOf(exit, { ...life, ending }),
-					lastOutput: lastLines(exit.lastOutput),
+					...end,
+					lastOutput,
 				},
 				count: ENDED_WORKERS.count,
 				since: life.endedAt - ENDED_WORKERS.ms,

@@ -91,7 +91,8 @@ interface Deps extends EngineContext, Pick<LauncherDeps, "tokens" | "launchers" 
 export function createWorkers(d: Deps): WorkerDomain {
 	const { clock, now, store, cluster, endpoints, background } = d;
 	const registry = workerRegistry(d.events);
-	const ended = endedWorkers(d);
+	const problems = startProblems();
+	const ended = endedWorkers({ store, now, problems });
 	const strays = createStrays({ ...d, ended });
 	const launcher = workerLauncher({
 		...d,
@@ -100,7 +101,6 @@ export function createWorkers(d: Deps): WorkerDomain {
 		lastOutput: (worker) => lastOutput(d.workerLogs, worker),
 		hostOf: (type, { host }) => (typeof host === "string" ? host : isShared(type) ? undefined : d.hostname),
 	});
-	const problems = startProblems();
 	const views = workerViews({
 		registry,
 		cluster,

@@ -96,10 +96,8 @@ function formerUntil({ engine }: Pick<Call, "engine">, endpoint: string): string
 }
 
 /** Never includes `env` values or the webhook secret. */
-async function endpointView(
-	{ engine }: Call,
-	{ endpoint, paused, createdAt }: EndpointEntry,
-): Promise<Sendable<Endpoint>> {
+async function endpointView(call: Call, { endpoint, paused, createdAt }: EndpointEntry): Promise<Sendable<Endpoint>> {
+	const { engine } = call;
 	const { jobs, workers } = await engine.metrics.health(endpoint.id);
 	const reason = engine.workers.reason(endpoint.id);
 	return {
@@ -110,6 +108,6 @@ async function endpointView(
 		createdAt: isoJobTime(engine, createdAt),
 		jobs,
 		workers,
-		reason: reason && reasonJson(engine, reason),
+		reason: reason && reasonJson(call, endpoint.id, reason),
 	};
 }

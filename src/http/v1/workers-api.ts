@@ -12,11 +12,10 @@ import {
 	type WorkerReason as ReasonJson,
 } from "../../api/workers.ts";
 import { ApiError } from "../../core/errors.ts";
-import type { EndedWorker } from "../../core/workers/ended-worker.ts";
+import { type EndedWorker, errorLine } from "../../core/workers/ended-worker.ts";
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
 import { may } from "../../engine/access/keys.ts";
-import type { Engine } from "../../engine/api.ts";
 import { principalOf } from "../auth.ts";
 import { valueOf } from "../params.ts";
 import { sdkWarning } from "../../core/workers/sdk-version.ts";
@@ -64,26 +63,34 @@ export async function start(call: Call): Promise<AnswerOf<typeof START_WORKERS> 
 	throw new ApiError("not_ready", { why: `does not start the workers of endpoint '${endpoint}'` });
 }
 
-/** Its output only for an admin key. */
+/** Its output only for an admin key, as logs. */
 export function endedWorkerJson(call: Call, worker: EndedWorker): Sendable<EndedJson> {
 	const { engine, params } = call;
 	const { endpoint: _, lastOutput, createdAt, readyAt, endedAt, calledAt, ...rest } = worker;
+	const admin = may(principalOf(call), "admin", params.endpoint);
 	return {
 		...rest,
 		createdAt: isoJobTime(engine, createdAt),
 		readyAt: isoJobTime(engine, readyAt),
 		endedAt: isoJobTime(engine, endedAt),
 		calledAt: isoJobTime(engine, calledAt),
-		lastOutput: may(principalOf(call), "admin", params.endpoint) ? lastOutput : undefined,
+		lastLine: admin && rest.code !== undefined ? errorLine(lastOutput) : undefined,
+		lastOutput: admin ? lastOutput : undefined,
 	};
 }
 
-/** Times as callers see them. */
-export function reasonJson(engine: Pick<Engine, "calendar">, reason: WorkerReason): Sendable<ReasonJson> {
-	return { ...reason, retryAt: isoJobTime(engine, reason.retryAt) };
+/** Why an endpoint lacks workers, or one of its workers does not run; output only for an admin key. */
+export function reasonJson(call: Call, endpoint: string, reason: WorkerReason): Sendable<ReasonJson> {
+	const { lastLine, retryAt, ...rest } = reason;
+	return {
+		...rest,
+		retryAt: isoJobTime(call.engine, retryAt),
+		lastLine: may(principalOf(call), "admin", endpoint) ? lastLine : undefined,
+	};
 }
 
-function workerJson({ engine }: Call, worker: WorkerView, usage: WorkerUsage | undefined): Sendable<Worker> {
+function workerJson(call: Call, worker: WorkerView, usage: WorkerUsage | undefined): Sendable<Worker> {
+	const { engine, params } = call;
 	const { id, launcher, host, createdAt, seenAt, jobs, gpus, version, notice } = worker;
 	return {
 		id,
@@ -94,7 +101,7 @@ function workerJson({ engine }: Call, worker: WorkerView, usage: WorkerUsage | u
 		jobs,
 		gpus: gpus.length > 0 ? gpus : undefined,
 		version,
-		reason: notice && reasonJson(engine, reasonIn(notice)),
+		reason: notice && reasonJson(call, params.endpoint, reasonIn(notice)),
 		warning: version === undefined ? undefined : sdkWarning(version),
 		host,
 		usage,

@@ -39,6 +39,8 @@ export function dockerHosts(
 ): DockerHosts {
 	const hosts = new Map<string, DockerHost>();
 	let drained: ReadonlySet<string> = new Set();
+	/** Otherwise it may be open only to be searched for containers of earlier runs. */
+	let usesLocal = LOCAL in configured;
 
 	for (const [name, settings] of Object.entries(configured)) hosts.set(name, dockerHost(name, settings, d));
 
@@ -50,8 +52,10 @@ export function dockerHosts(
 
 	/** Of all those that settings may name, in the order of the configuration. */
 	function candidates({ hosts: wanted }: DockerSettings): DockerHost[] {
+		const needsLocal = wanted === undefined || (wanted !== "all" && wanted.includes(LOCAL));
+		usesLocal ||= needsLocal;
 		if (wanted === undefined) return [get(LOCAL)!];
-		if (wanted !== "all" && wanted.includes(LOCAL)) get(LOCAL);
+		if (needsLocal) get(LOCAL);
 		const names = wanted === "all" ? Object.keys(configured) : [...hosts.keys()];
 		return names.map((name) => hosts.get(name)!);
 	}
@@ -128,8 +132,9 @@ export function dockerHosts(
 		},
 		views(workers) {
 			const all = [...workers];
-			return [...hosts.values()].map((host) => {
+			return [...hosts.values()].flatMap((host) => {
 				const own = all.filter((each) => each.host === host);
+				if (host.name === LOCAL && !usesLocal && own.length === 0) return [];
 				const used = usedGpus(host, own);
 				return {
 					...host.view(),

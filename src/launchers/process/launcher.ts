@@ -104,8 +104,11 @@ export function processLauncher({
 	/** One timer for all workers. */
 	async function boundLogs(folder: string): Promise<void> {
 		bounding = true;
+		let kills = oomKills();
 		while (workers.size > 0 && !closed) {
-			killsBefore = oomKills();
+			// Of the interval before: the exit is noticed some time after the kernel has counted.
+			killsBefore = kills;
+			kills = oomKills();
 			await clock.sleep(LOG_MS, closing.signal);
 			for (const id of workers.keys()) boundLog(logPath(folder, id));
 		}

@@ -43,13 +43,13 @@ export async function openSqlite({
 		name: "sqlite",
 		resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
 	});
+	const failure = Promise.withResolvers<Error>();
+	thread.on("error", failure.resolve);
 	const greeting = (): Promise<Extract<Greeting, { ready: true }>> =>
 		new Promise((resolve, reject) => {
 			thread.once("message", (word: Greeting) => (word.ready ? resolve(word) : reject(errorFrom(word))));
-			thread.once("error", reject);
+			void failure.promise.then(reject);
 		});
-	const failure = Promise.withResolvers<Error>();
-	thread.on("error", failure.resolve);
 	let files: PayloadFiles;
 	try {
 		const { stored } = await greeting();

@@ -1,0 +1,20 @@
+/** Why an endpoint lacks workers, as text: when the next one starts, and what the last one printed. */
+import { reasonText } from "../core/workers/worker-reason.ts";
+
+/** In answers of `/v1`. */
+export interface Reason {
+	message: string;
+	progress?: number;
+	retryAt?: string;
+	lastLine?: string;
+}
+
+/** One line. `now`: time of day, ms. */
+export function explained({ retryAt, lastLine, ...reason }: Reason, now: number): string {
+	const seconds = retryAt === undefined ? 0 : Math.ceil((Date.parse(retryAt) - now) / 1000);
+	return [
+		reasonText(reason),
+		...(seconds > 0 ? [`Next start in ${seconds} s.`] : []),
+		...(lastLine === undefined ? [] : [`It printed: ${lastLine}`]),
+	].join(" ");
+}
