@@ -86,6 +86,8 @@ export type Notice = { workerId: string } & (({ state: "waiting" | "ending" } & 
 
 export interface Launcher {
 	readonly name: string;
+	/** Its workers cannot run on after the end of the service's process. */
+	readonly endsWithService?: boolean;
 	/**
 	 * Starts a worker. Resolves when the platform runs its program, not when the worker is ready;
 	 * with a queue, once it is accepted: the time until its first call counts as start, up to the

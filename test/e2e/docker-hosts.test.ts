@@ -11,6 +11,7 @@ import { type Machine, noHosts, titledHosts, twoMachines, type TwoMachines } fro
 import { call, KEY, type ServiceProcess } from "../support/service.ts";
 import { until, within } from "../support/until.ts";
 import { sluice } from "./command.ts";
+import { upgrade, UPGRADED } from "./upgrade.ts";
 import { ended, run, site, type Site, started, WORKER } from "./site.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
@@ -106,6 +107,17 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 		for (const id of jobs) expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
 		await noneLeft(place);
 		expect(new Set(ups(place)).size).toBe(3);
+	});
+
+	it("D34, D44: SIGTERM under load leaves workers on both machines, which the next start takes over", {
+		timeout: 60_000,
+	}, async (test) => {
+		const place = await hostSite(test);
+		const service = await place.begin({ [place.id]: place.contained(UPGRADED, { placement: "spread" }) });
+		const next = await upgrade(place, { endpoint: place.id, service, begin: place.again });
+		expect((await containers(place)).map((each) => each.length)).toEqual([1, 1]);
+		expect(await within("the stop", next.end())).toBe(0);
+		await noneLeft(place);
 	});
 
 	it("D18, D44: a cancelled handler that blocks ends with its container within the grace and 2 s", {

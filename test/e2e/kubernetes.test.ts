@@ -24,6 +24,7 @@ import {
 import { call, type ServiceProcess } from "../support/service.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until, within } from "../support/until.ts";
+import { upgrade, UPGRADED } from "./upgrade.ts";
 import { ended, jobAt, run, site, type Site, started, WIRE_WORKER, WORKER } from "./site.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
@@ -146,6 +147,17 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("a service with Pod
 		expect(await within("the stop", service.end())).toBe(0);
 		await until("no Pod is left", async () => (await place.names()).length === 0);
 		count.end();
+	});
+
+	it("D34: SIGTERM under load leaves Pods and their jobs, which the next start takes over", {
+		timeout: 90_000,
+	}, async (test) => {
+		const place = await clusterSite(test);
+		const endpoints = place.endpoint(UPGRADED);
+		const service = await place.begin(endpoints);
+		const next = await upgrade(place, { endpoint: ID, service, begin: () => place.begin(endpoints) });
+		expect(await within("the stop", next.end())).toBe(0);
+		await until("no Pod is left", async () => (await place.names()).length === 0);
 	});
 
 	it("D29: the API server does not answer for 30 s: running jobs go on, none is started twice", {

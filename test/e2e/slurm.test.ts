@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vit
 import { call, type ServiceProcess } from "../support/service.ts";
 import { GPUS, noSlurm, type SlurmCluster, startSlurm, titled } from "../support/slurm.ts";
 import { until, untilFits, within } from "../support/until.ts";
+import { upgrade, UPGRADED } from "./upgrade.ts";
 import { ended, run, site, type Site, started, WIRE_WORKER, WORKER } from "./site.ts";
 
 interface Place extends Site {
@@ -137,6 +138,17 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 		expect(new Set(place.notes().map(({ pid }) => pid)).size, "no worker was replaced").toBe(2);
 		expect(await active(place)).toHaveLength(2);
 		expect(await within("the stop", service.end())).toBe(0);
+		expect(await active(place)).toEqual([]);
+	});
+
+	it("D34: SIGTERM under load leaves Slurm jobs and theirs, which the next start takes over", {
+		timeout: 60_000,
+	}, async (test) => {
+		const place = slurmSite(test);
+		const service = await place.start(place.batch(UPGRADED));
+		const next = await upgrade(place, { endpoint: place.id, service, begin: () => place.start() });
+		expect(await cluster.jobs(`:${place.id}:`), "no allocation went back to the queue").toHaveLength(2);
+		expect(await within("the stop", next.end())).toBe(0);
 		expect(await active(place)).toEqual([]);
 	});
 

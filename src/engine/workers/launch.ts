@@ -31,6 +31,8 @@ export interface WorkerLauncher extends TakeOver {
 	/** Whether the worker is being stopped, or is to be. */
 	isLeaving(worker: Worker): boolean;
 	isStopping(worker: Worker): boolean;
+	/** Whether a launched worker can run on after this server's end until a start takes it over. */
+	outlivesService(worker: Worker): boolean;
 	close(): Promise<void>;
 }
 
@@ -44,7 +46,7 @@ export interface LauncherDeps
 	/** Known once the service listens: nothing is launched before. */
 	address: Promise<ServiceAddresses>;
 	endpoints: Pick<Endpoints, "all" | "has">;
-	cluster: Pick<Cluster, "id" | "shared" | "scales">;
+	cluster: Pick<Cluster, "id" | "shared" | "scales" | "others">;
 	/** The end of a worker's log. */
 	lastOutput: (worker: string) => Promise<string>;
 	/** The machine of a worker, where it is known. */
@@ -247,6 +249,9 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 		releaseAll: others.releaseAll,
 		isLeaving,
 		isStopping: ({ id }) => stopping.has(id),
+		outlivesService: ({ launcher }) =>
+			// Other servers start workers in the place of those that they cannot take over.
+			isShared(launcher) || (!d.cluster.others() && d.launchers.get(launcher)?.endsWithService !== true),
 		async close() {
 			for (const launcher of d.launchers.values()) await launcher.close();
 		},
