@@ -15,7 +15,7 @@ vi.mock("../../src/launchers/index.ts", async (original) => {
 	return registry;
 });
 
-const ENDPOINTS = ["wait", "late", "going", "evicted", "hungry", "stuck", "busy"];
+const ENDPOINTS = ["wait", "late", "going", "evicted", "hungry", "stuck", "busy", "away", "looping"];
 const clock = manualClock();
 let service: TestService;
 beforeAll(async () => {
@@ -29,6 +29,7 @@ beforeAll(async () => {
 		endpoints: {
 			...Object.fromEntries(ENDPOINTS.map((id) => [id, settings])),
 			unneeded: { ...settings, idleTimeout: 5 },
+			surplus: { ...settings, idleTimeout: 5, workersMax: 1 },
 		},
 		clock,
 	});
@@ -199,6 +200,82 @@ it("D28: a worker whose platform did not respond to its stop is stopped later", 
 	void exited.then(() => (isOver = true));
 	await advanceUntil(clock, () => isOver, 500);
 	expect(await workers("stuck")).toEqual([]);
+});
+
+it("D28: a stop for idleness that its platform does not answer is withdrawn: the worker takes the next job", async () => {
+	const { worker, id } = await launched("surplus");
+	await completed("surplus", id);
+	state.reachable = false;
+	await advanceUntil(clock, () => calls.includes(`stop ${worker}`), 500);
+	await advanceUntil(clock, async () => (await workers("surplus"))[0]?.state === "idle", 500);
+	const next = await submit("surplus");
+	await completed("surplus", next);
+	expect((await get(`/v2/surplus/status/${next}`)).workerId).toBe(worker);
+	state.reachable = true;
+	await advanceUntil(clock, async () => (await workers("surplus")).length === 0, 500);
+});
+
+it("D28, D29: starts that the platform does not answer are tried every 2 s, and are no crashes", async () => {
+	const failed: number[] = [];
+	const remove = service.events.on("worker.failed", ({ retryMs }) => failed.push(retryMs));
+	state.reachable = false;
+	const id = await submit("away");
+	await advanceUntil(clock, () => failed.length > 0, 500);
+	for (let seconds = 0; seconds < 60; seconds += 1) await clock.advance(1000);
+	expect(failed, "reported once").toEqual([2000]);
+	expect(await endpointReason("away")).toMatchObject({
+		code: "start_failed",
+		message: "The pretend platform does not answer.",
+	});
+	expect((await get(`/v1/endpoints/away/jobs/${id}`)).reason.message).toMatch(/^No worker could be started: /);
+	expect((await get("/v1/endpoints/away/workers?ended=true")).ended).toEqual([]);
+	const next = service.next("worker.launched", (facts) => facts.endpoint === "away");
+	state.reachable = true;
+	const began = clock.now();
+	let isOver = false;
+	void next.then(() => (isOver = true));
+	const isStarted = async (): Promise<boolean> => {
+		// The store answers in real time.
+		for (let calls = 0; calls < 20 && !isOver; calls += 1) await service.engine.ready();
+		return isOver;
+	};
+	await advanceUntil(clock, isStarted, 250);
+	expect(clock.now() - began).toBeLessThanOrEqual(2500);
+	await completed("away", id);
+	expect(await endpointReason("away")).toBeUndefined();
+	remove();
+});
+
+it("D28: crashes are not shown beside a worker that is ready, and are forgotten when one finishes a job", async () => {
+	const pauses: number[] = [];
+	const remove = service.events.on("worker.failed", ({ endpoint, retryMs }) => {
+		if (endpoint === "looping") pauses.push(retryMs);
+	});
+	state.queueing = true;
+	const crash = async (): Promise<void> => {
+		const waits = service.next("worker.launched", (facts) => facts.endpoint === "looping");
+		let isLaunched = false;
+		void waits.then(() => (isLaunched = true));
+		await advanceUntil(clock, () => isLaunched, 250);
+		const { worker } = await waits;
+		const exited = service.next("worker.exited", (facts) => facts.worker === worker);
+		announce.exit({ workerId: worker, code: 3, lastOutput: "" });
+		await exited;
+	};
+	const id = await submit("looping", { holdMs: 1000 });
+	for (let n = 0; n < 3; n += 1) await crash();
+	expect(pauses).toEqual([1000, 2000, 4000]);
+	state.queueing = false;
+	let isReady = false;
+	void service.next("worker.ready", ({ endpoint }) => endpoint === "looping").then(() => (isReady = true));
+	await advanceUntil(clock, () => isReady, 250);
+	expect(await endpointReason("looping")).toBeUndefined();
+	await completed("looping", id);
+	const [{ id: worker }] = await workers("looping");
+	announce.exit({ workerId: worker, code: 3, lastOutput: "" });
+	await until("its end", () => pauses.length === 4);
+	expect(pauses[3], "the pauses begin again").toBe(1000);
+	remove();
 });
 
 it("D28: the launcher learns when a worker holds a job, and when it holds none", async () => {

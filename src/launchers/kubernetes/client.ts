@@ -1,5 +1,6 @@
 /** Calls of the Kubernetes API (docs/decisions/0037-kubernetes-client.md). */
 import type { Agent, Dispatcher } from "undici";
+import { PlatformUnavailable } from "../launcher.ts";
 import type { Connection } from "./credentials.ts";
 import type { Credentials } from "./exec-plugin.ts";
 
@@ -135,6 +136,14 @@ export function isPassing(error: unknown): boolean {
 	return status === undefined || status === 429 || status >= 500;
 }
 
+const CONNECTION = /^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|UND_ERR|EPIPE|EAI_)/;
+
+/** As {@link isPassing}, for any error: one of the network, or an answer that says so. */
+export function isUnanswered(error: unknown): boolean {
+	if (statusOf(error) !== undefined) return isPassing(error);
+	return error instanceof PlatformUnavailable || CONNECTION.test((error as NodeJS.ErrnoException).code ?? "");
+}
+
 /** Why a call failed, for the operator. */
 export function sentenceOf(error: unknown, server: string): string {
 	const { code = "", message } = error as NodeJS.ErrnoException;
@@ -142,8 +151,7 @@ export function sentenceOf(error: unknown, server: string): string {
 	if (status === 401) return `the API server at ${server} does not accept the credentials (${message})`;
 	if (status === 403) return `${message}; 'sluice doctor' shows which rights are missing`;
 	if (status !== undefined) return message;
-	if (/^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|UND_ERR|EPIPE|EAI_)/.test(code))
-		return `the API server at ${server} does not answer (${code})`;
+	if (CONNECTION.test(code)) return `the API server at ${server} does not answer (${code})`;
 	return message;
 }
 

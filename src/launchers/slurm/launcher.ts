@@ -2,7 +2,7 @@
  * Runs workers as batch jobs of Slurm, found by their names. They outlive the service (D25, D34).
  */
 import type { LauncherDependencies } from "../definition.ts";
-import type { Exit, Launcher, Notice, WorkerSpec } from "../launcher.ts";
+import { type Exit, type Launcher, type Notice, PlatformUnavailable, type WorkerSpec } from "../launcher.ts";
 import { listeners } from "../listeners.ts";
 import { boundLog, logPath, tail } from "../log-files.ts";
 import { type RunCommand, slurmCommands, SlurmFailure } from "./commands.ts";
@@ -209,9 +209,7 @@ export function slurmLauncher({
 		worker.graceLeftMs = Math.min(worker.graceLeftMs, graceMs);
 		worker.ending ??= graceThenKill(worker).catch((error: unknown) => {
 			worker.ending = undefined;
-			throw new Error(`worker ${worker.id} could not be ended: ${sentence(error)}`, {
-				cause: error,
-			});
+			throw failure(`worker ${worker.id} could not be ended`, error);
 		});
 		wake.abort();
 		return worker.ending;
@@ -283,9 +281,7 @@ export function slurmLauncher({
 				add(workerId, handle);
 				return handle;
 			} catch (error) {
-				throw new Error(`cannot start a worker of endpoint "${endpoint}": ${sentence(error)}`, {
-					cause: error,
-				});
+				throw failure(`cannot start a worker of endpoint "${endpoint}"`, error);
 			} finally {
 				starting.delete(workerId);
 			}
@@ -370,6 +366,11 @@ export function slurmLauncher({
 			wake.abort();
 		},
 	};
+}
+
+function failure(what: string, cause: unknown): Error {
+	const Kind = cause instanceof SlurmFailure && cause.isUnanswered ? PlatformUnavailable : Error;
+	return new Kind(`${what}: ${sentence(cause)}`, { cause });
 }
 
 function sentence(error: unknown): string {
