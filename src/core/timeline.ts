@@ -138,11 +138,10 @@ export function waitReason(s: WaitSample): Reason {
 					? `Worker ${s.starting.join(", ")} is starting.`
 					: `Worker ${s.starting.join(", ")} does not run yet: ${withFullStop(s.waiting)}`,
 		};
-	if (s.crashing !== undefined)
-		return {
-			code: "workers_crashing",
-			message: `${s.crashCode === "start_failed" ? "No worker could be started" : "Workers exit before taking a job"}: ${withFullStop(s.crashing)}`,
-		};
+	if (s.crashing !== undefined) {
+		const what = s.crashCode === "start_failed" ? "No worker could be started" : "Workers exit before taking a job";
+		return { code: "workers_crashing", message: `${what}: ${withFullStop(s.crashing)}` };
+	}
 	if (s.withoutGpu !== undefined) return { code: "no_gpu_free", message: s.withoutGpu };
 	if (s.external)
 		return {

@@ -290,10 +290,10 @@ export function podWorker(q: WorkerOptions): PodWorker {
 			try {
 				await Promise.race([reported.promise, failed.promise]);
 			} catch (error) {
-				const isAway = isUnanswered(error);
+				const isUnavailable = isUnanswered(error);
 				// If it is deleted nevertheless, this was not asked for any more.
-				if (isAway) asked = given !== undefined;
-				throw new (isAway ? PlatformUnavailable : Error)(
+				if (isUnavailable) asked = given !== undefined;
+				throw new (isUnavailable ? PlatformUnavailable : Error)(
 					`worker ${id} could not be ended: ${sentenceOf(error, cluster.client.server)}`,
 					{ cause: error },
 				);
