@@ -35,7 +35,10 @@ const LAST_LINES_MS = 1_000;
 export function startDemoService(settings: { key: string; store: string }): DemoService {
 	const child = spawn(
 		process.execPath,
-		["bin/sluice.js", "serve", "--config", "examples/sluice.yaml", "--port", "0", "--store", settings.store],
+		[
+			...["bin/sluice.js", "serve", "--config", "examples/sluice.yaml", "--port", "0"],
+			...["--store", settings.store, "--stop-workers"],
+		],
 		{
 			cwd: ROOT,
 			env: environment(settings.key),

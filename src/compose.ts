@@ -37,8 +37,11 @@ export interface App {
 	events: EventBus;
 	/** Reads the certificate files again (D34). */
 	reload(): void;
-	/** Stops gracefully (D34); call once. */
-	stop(): Promise<void>;
+	/**
+	 * Stops gracefully (D34); call once. `leaveWorkers`: launched workers run on where they can, until
+	 * the next start takes them over.
+	 */
+	stop(q?: { leaveWorkers?: boolean }): Promise<void>;
 }
 
 /** Time for connections to end after the drain, ms. */
@@ -178,9 +181,9 @@ export async function startApp(
 			events,
 			consoleLink: link && url + link.path,
 			reload,
-			async stop() {
+			async stop({ leaveWorkers = false } = {}) {
 				const lingerMs = engine.cluster.others() ? LINGER_MS : 0;
-				await engine.stop({ drainMs: config.drainMs });
+				await engine.stop({ drainMs: config.drainMs, leaveWorkers });
 				logFiles.marks.close();
 				await close(CLOSE_MS, lingerMs);
 				await store.close();

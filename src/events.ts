@@ -10,7 +10,7 @@ export interface Events {
 	/** The service accepts requests at this address. */
 	"service.listening": { url: string };
 	/** A stop was requested; running jobs get time to finish (D34). */
-	"service.draining": { drainMs: number };
+	"service.draining": { drainMs: number; leaveWorkers: boolean };
 	/** The service did not run for this time: every lease was extended (D16 Outages). */
 	"service.away": { ms: number };
 	/** The time of day was set: on this machine, or on the database's where servers share one (D16). */

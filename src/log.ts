@@ -17,7 +17,13 @@ type Entry<N extends EventName> = readonly [LogLevel, (facts: Events[N]) => Line
 
 /** Per-job events are omitted: metrics count them. */
 const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
-	"service.draining": ["info", ({ drainMs }) => `stopping: running jobs get up to ${drainMs / 1000} s`],
+	"service.draining": [
+		"info",
+		({ drainMs, leaveWorkers }) =>
+			leaveWorkers
+				? "stopping: launched workers and their jobs are left to the next start"
+				: `stopping: running jobs get up to ${drainMs / 1000} s, then launched workers are stopped`,
+	],
 	"service.away": [
 		"warn",
 		({ ms }) => `the service did not run for ${Math.round(ms / 1000)} s; all leases were extended`,

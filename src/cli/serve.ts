@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
 import { type Option, OPTIONS } from "../config/options.ts";
@@ -15,6 +16,9 @@ export const HEAP_FLAGS = ["--no-parallel-scavenge"];
 
 /** Space for short-lived objects, MB; about a third is in use between collections. */
 const YOUNG_GENERATION_MB = 24;
+
+/** From the end of the service to that of its thread, ms. */
+const LAST_LINES_MS = 500;
 
 /** TypeScript in the source tree, JavaScript in the build. */
 const THREAD = new URL(`./service-thread${extname(import.meta.url)}`, import.meta.url);
@@ -38,7 +42,7 @@ const FLAGS: Readonly<Record<string, Flag>> = Object.fromEntries(
 		const fallback =
 			schema.default === undefined ? "" : `default ${JSON.stringify(schema.default).replaceAll('"', "")}; `;
 		const summary = `${schema.description} (${fallback}${env})`;
-		return [[flag, { value: PLACEHOLDERS[flag] ?? "VALUE", summary }]];
+		return [[flag, schema.type === "boolean" ? { summary } : { value: PLACEHOLDERS[flag] ?? "VALUE", summary }]];
 	}),
 );
 
@@ -70,20 +74,23 @@ export const serve: Action = {
 			once(thread, "message"),
 			exited.then(() => [{ kind: "failed", reason: "its thread exited." }]),
 		])) as [ServiceMessage];
-		if (message.kind === "failed") throw new CliError(`The service could not start: ${message.reason}`, 1);
+		if (message.kind !== "listening")
+			throw new CliError(
+				`The service could not start: ${message.kind === "failed" ? message.reason : "it stopped."}`,
+				1,
+			);
 		process.stdout.write(banner(message));
-		void stopRequested.then(() => thread.postMessage("stop" satisfies ServiceCommand));
+		void stopRequested.then((command) => thread.postMessage(command));
 		const [ended] = await Promise.race([exited, once(thread, "message") as Promise<[ServiceMessage]>]);
 		if (typeof ended === "number") return ended;
+		// The last lines of the log are still on their way.
+		if (ended.kind === "stopped") await Promise.race([exited, sleep(LAST_LINES_MS, undefined, { ref: false })]);
 		await thread.terminate();
-		throw new CliError(`The service has ended: ${failureOf(ended)}`, 1);
+		if (ended.kind === "stopped") return 0;
+		const why = ended.kind === "failed" ? ended.reason : "its thread reported a second start.";
+		throw new CliError(`The service has ended: ${why}`, 1);
 	},
 };
-
-/** After its start the thread sends nothing but a failure. */
-function failureOf(message: ServiceMessage): string {
-	return message.kind === "failed" ? message.reason : "its thread reported a second start.";
-}
 
 function banner(service: Extract<ServiceMessage, { kind: "listening" }>): string {
 	const { url, firstKey, consoleLink, endpoint, readOnly } = service;
@@ -103,14 +110,14 @@ function banner(service: Extract<ServiceMessage, { kind: "listening" }>): string
 
 export const LINK_NOTE = "(single use, valid for 10 minutes; for another: sluice console)";
 
-/** The second signal exits the process at once. */
-function onStopSignal(): Promise<void> {
+/** The second signal exits the process at once. At a terminal workers end with the service. */
+function onStopSignal(): Promise<ServiceCommand> {
 	return new Promise((resolve) => {
 		let stopping = false;
-		const onSignal = (): void => {
+		const onSignal = (signal: NodeJS.Signals): void => {
 			if (stopping) process.exit(130);
 			stopping = true;
-			resolve();
+			resolve(signal === "SIGINT" ? "end" : "stop");
 		};
 		process.on("SIGTERM", onSignal);
 		process.on("SIGINT", onSignal);

@@ -22,9 +22,12 @@ export type ServiceMessage =
 			/** Why the store can only be read. */
 			readOnly: string | undefined;
 	  }
-	| { kind: "failed"; reason: string };
+	| { kind: "failed"; reason: string }
+	/** In order; what is left in the thread needs no end. */
+	| { kind: "stopped" };
 
-export type ServiceCommand = "stop" | "reload";
+/** `stop`: launched workers run on where they can; `end`: they are stopped too. */
+export type ServiceCommand = "stop" | "end" | "reload";
 
 const { config } = workerData as { config: Config };
 
@@ -62,7 +65,11 @@ try {
 	const app = await startApp(config, { clock: systemClock, events, env: process.env });
 	parentPort?.on("message", (command: ServiceCommand) => {
 		if (command === "reload") app.reload();
-		else void app.stop().then(() => parentPort?.close());
+		else
+			void app.stop({ leaveWorkers: command === "stop" && !config.stopWorkers }).then(() => {
+				send({ kind: "stopped" });
+				parentPort?.close();
+			});
 	});
 	const { url, firstKey, consoleLink, engine } = app;
 	send({

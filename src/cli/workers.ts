@@ -195,12 +195,15 @@ function logText({ text, time }: Line, flags: ActionInput["flags"]): string {
 
 const stop: Action = {
 	name: "stop",
-	args: ["ENDPOINT", "WORKER"],
-	summary: "stop a launched worker once its jobs have ended; it gets no more",
-	flags: { ...YES_FLAG, ...JSON_FLAG },
-	examples: ["sluice workers stop hello hello-dcc00034eac5 --yes"],
+	args: ["[ENDPOINT]", "[WORKER]"],
+	summary: "stop a launched worker, or all, once its jobs have ended; it gets no more",
+	flags: { all: { summary: "all launched workers of the endpoint, or of all endpoints" }, ...YES_FLAG, ...JSON_FLAG },
+	examples: ["sluice workers stop hello hello-dcc00034eac5 --yes", "sluice workers stop --all"],
 	async run(input) {
-		const [endpoint = "", worker = ""] = input.args;
+		const [endpoint, worker] = input.args;
+		if (input.flags["all"] !== undefined && worker === undefined) return await stopAll(input, endpoint);
+		if (endpoint === undefined || worker === undefined || input.flags["all"] !== undefined)
+			throw new CliError("Name an ENDPOINT and a WORKER, as sluice workers list prints them, or pass --all.");
 		await confirm(`Stop worker '${worker}' of endpoint '${endpoint}'?`, input);
 		const answer = await input.service.request("POST", path`/v1/endpoints/${endpoint}/workers/${worker}/stop`);
 		return printAnswer(
@@ -210,6 +213,30 @@ const stop: Action = {
 		);
 	},
 };
+
+async function stopAll(input: ActionInput, endpoint: string | undefined): Promise<number> {
+	const { service } = input;
+	const of = endpoint === undefined ? "all endpoints" : `endpoint '${endpoint}'`;
+	await confirm(`Stop all launched workers of ${of}?`, input);
+	const { workers: all } = await fetchWorkers(service, endpoint, false);
+	const launched = all.filter(({ launcher, state }) => launcher !== "external" && state !== "stopping");
+	for (const each of launched)
+		await service
+			.request("POST", path`/v1/endpoints/${each.endpoint}/workers/${each.id}/stop`)
+			.catch(async (error: unknown) => {
+				// It may have ended meanwhile.
+				const { workers: left } = await fetchWorkers(service, each.endpoint, false);
+				if (left.some(({ id }) => id === each.id)) throw error;
+			});
+	const json = { stopped: launched.map(({ id }) => id) };
+	return printAnswer(
+		{ json, text: JSON.stringify(json) },
+		input,
+		() =>
+			`${launched.length} workers get no more jobs and stop once they have finished those they run. ` +
+			"Others start where jobs wait or workersMin asks for them.\n",
+	);
+}
 
 export const workers: CommandGroup = {
 	name: "workers",

@@ -20,6 +20,7 @@ describe("loadConfig", () => {
 			apiKey: undefined,
 			secret: undefined,
 			drainMs: 30_000,
+			stopWorkers: false,
 			corsOrigins: "*",
 			webhooksAllowPrivateNetworks: false,
 			budgets: budgetLimits(),

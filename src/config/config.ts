@@ -37,6 +37,8 @@ export interface Config {
 	secretPrevious?: string | undefined;
 	/** Time for running jobs at a stop (D34). */
 	drainMs: number;
+	/** SIGTERM also ends launched workers (D34). */
+	stopWorkers: boolean;
 	/** GPUs of this machine for launched workers. */
 	gpus: number;
 	/** Machines for the launcher `docker` (D44). */
@@ -138,6 +140,7 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 			publicUrl: withoutSlash(values.publicUrl),
 			advertiseUrl: withoutSlash(values.advertiseUrl),
 			drainMs: values.drainTimeout * 1000,
+			stopWorkers: values.stopWorkers,
 			corsOrigins: corsOrigins === "*" ? corsOrigins : corsOrigins.map(normalizedOrigin),
 		},
 	};

@@ -135,7 +135,18 @@ export const OPTIONS = {
 			maximum: 86_400,
 			"x-unit": "seconds",
 			default: 30,
-			description: "Time for running jobs to finish at a stop.",
+			description: "Time for the running jobs of workers that end with the service to finish at a stop.",
+		},
+	},
+	stopWorkers: {
+		flag: "stop-workers",
+		env: "SLUICE_STOP_WORKERS",
+		schema: {
+			type: "boolean",
+			default: false,
+			description:
+				"Whether SIGTERM also ends launched workers, after the drain, as Ctrl-C does. Otherwise they run " +
+				"on, and the next start takes them over.",
 		},
 	},
 	logLevel: {

@@ -2,6 +2,7 @@
 import type { Attempt, Job } from "./job.ts";
 import { isFinal } from "./job-states.ts";
 import { withFullStop } from "./text.ts";
+import type { WorkerReasonCode } from "./workers/worker-reason.ts";
 
 /** Times are ms since the epoch. */
 export interface AttemptDetails {
@@ -93,6 +94,8 @@ export interface WaitSample {
 	fenced: readonly string[];
 	/** Last failed start or early exit of a worker, while starts are paused. */
 	crashing?: string | undefined;
+	/** Its kind. */
+	crashCode?: WorkerReasonCode | undefined;
 	/** Sentence: why a needed worker gets no GPU. */
 	withoutGpu?: string | undefined;
 	/** The job has low priority, and no other job waits. */
@@ -135,11 +138,10 @@ export function waitReason(s: WaitSample): Reason {
 					? `Worker ${s.starting.join(", ")} is starting.`
 					: `Worker ${s.starting.join(", ")} does not run yet: ${withFullStop(s.waiting)}`,
 		};
-	if (s.crashing !== undefined)
-		return {
-			code: "workers_crashing",
-			message: `Workers exit before taking a job: ${withFullStop(s.crashing)}`,
-		};
+	if (s.crashing !== undefined) {
+		const what = s.crashCode === "start_failed" ? "No worker could be started" : "Workers exit before taking a job";
+		return { code: "workers_crashing", message: `${what}: ${withFullStop(s.crashing)}` };
+	}
 	if (s.withoutGpu !== undefined) return { code: "no_gpu_free", message: s.withoutGpu };
 	if (s.external)
 		return {

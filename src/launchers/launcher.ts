@@ -12,8 +12,9 @@
  * (process, container, pod, batch job) must carry `serviceId` and `workerId` where `removeStrays`
  * finds them.
  *
- * Errors: an Error with one sentence for the operator: what failed, and what to do. The service
- * retries failed starts with backoff, not the launcher. For watched workers the launcher does
+ * Errors: an Error with one sentence for the operator: what failed, and what to do; a
+ * {@link PlatformUnavailable} where the platform does not answer. The service retries failed starts
+ * with backoff, not the launcher. For watched workers the launcher does
  * bridge short platform outages: an unreachable platform is not an exit.
  *
  * Output goes to the worker's file in `logDir` (`log-files.ts`), line by line while it runs, and is
@@ -27,6 +28,9 @@ import type { LogMarks } from "./log-marks.ts";
 import type { HostView } from "../core/hosts.ts";
 import type { ExitReason, WorkerReason } from "../core/workers/worker-reason.ts";
 import type { WorkerUsage } from "../core/workers/worker-usage.ts";
+
+/** The platform does not answer, or not now: nothing is known against the worker or its settings. */
+export class PlatformUnavailable extends Error {}
 
 export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
 	/** Never reused: letters, digits, `_` and `-`; starts with the endpoint's id. */
@@ -86,6 +90,8 @@ export type Notice = { workerId: string } & (({ state: "waiting" | "ending" } & 
 
 export interface Launcher {
 	readonly name: string;
+	/** Its workers cannot run on after the end of the service's process. */
+	readonly endsWithService?: boolean;
 	/**
 	 * Starts a worker. Resolves when the platform runs its program, not when the worker is ready;
 	 * with a queue, once it is accepted: the time until its first call counts as start, up to the

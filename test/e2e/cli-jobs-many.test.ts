@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { KEY, call } from "../support/service.ts";
 import { sluice, start } from "./command.ts";
 import { managed } from "./managed.ts";
-import { run } from "./site.ts";
+import { ended, run, started } from "./site.ts";
 import { until } from "../support/until.ts";
 
 describe("sluice jobs", () => {
@@ -77,6 +77,27 @@ describe("sluice jobs", () => {
 		expect((await ask("workers", "stop", "words", "none", "--yes")).stderr).toBe(
 			"Endpoint 'words' has no worker 'none'. 'sluice workers list words' lists its workers.\n",
 		);
+	});
+
+	it("D36: workers stop --all ends all launched workers once their jobs have ended, and no others", async (test) => {
+		const { ask, stdoutOf, place, service } = await managed(test, (at) => ({
+			words: at.launched({ idleTimeout: 3600 }),
+			lines: at.launched({ idleTimeout: 3600 }),
+			outside: { launcher: { type: "external" } },
+		}));
+		const outside = await place.attach(service, "outside");
+		const held = await run(service, "words", { until: "allowed" });
+		await started(place, held);
+		await ended(service, "lines", await run(service, "lines", {}));
+		expect(await ask("workers", "stop")).toMatchObject({ code: 2, stderr: expect.stringContaining("pass --all") });
+		expect(await ask("workers", "stop", "--all")).toMatchObject({ code: 2 });
+		expect(await stdoutOf("workers", "stop", "--all", "--yes")).toMatch(/^2 workers get no more jobs/);
+		const downs = () => place.notes().filter(({ what }) => what === "down").length;
+		await until("the idle one ends", () => downs() === 1);
+		place.allow("allowed");
+		expect(await ended(service, "words", held)).toMatchObject({ status: "COMPLETED" });
+		await until("the other one ends", () => downs() === 2);
+		expect(outside.exitCode).toBe(null);
 	});
 
 	it("D36: --file - reads standard input, and continues with the same lines", async (test) => {

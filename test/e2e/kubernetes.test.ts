@@ -24,6 +24,7 @@ import {
 import { call, type ServiceProcess } from "../support/service.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until, within } from "../support/until.ts";
+import { upgrade, UPGRADED } from "./upgrade.ts";
 import { ended, jobAt, run, site, type Site, started, WIRE_WORKER, WORKER } from "./site.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
@@ -148,7 +149,18 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("a service with Pod
 		count.end();
 	});
 
-	it("D29: the API server does not answer for 30 s: running jobs go on, none is started twice", {
+	it("D34: SIGTERM under load leaves Pods and their jobs, which the next start takes over", {
+		timeout: 90_000,
+	}, async (test) => {
+		const place = await clusterSite(test);
+		const endpoints = place.endpoint(UPGRADED);
+		const service = await place.begin(endpoints);
+		const next = await upgrade(place, { endpoint: ID, service, begin: () => place.begin(endpoints) });
+		expect(await within("the stop", next.end())).toBe(0);
+		await until("no Pod is left", async () => (await place.names()).length === 0);
+	});
+
+	it("D29: the API server does not answer for 30 s: running jobs go on, none is started twice, an idle one works", {
 		timeout: 120_000,
 	}, async (test) => {
 		const place = await clusterSite(test);
@@ -163,7 +175,7 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("a service with Pod
 		);
 		const service = await place.begin(place.endpoint({ ...BURST, workersMax: 2 }), kubeconfig);
 		const first = await run(service, ID, { until: "go" });
-		await started(place, first);
+		const { worker } = await started(place, first);
 		proxy.refuse();
 		proxy.cut();
 		const outage = sleep(30_000);
@@ -177,10 +189,22 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("a service with Pod
 		place.allow("go");
 		expect(await ended(service, ID, first)).toMatchObject({ status: "COMPLETED" });
 		expect(await ended(service, ID, second)).toMatchObject({ status: "COMPLETED" });
-		await proxy.pass();
-		await until("idle workers are stopped", async () => (await place.names()).length === 0, 60_000);
-		expect(count.most()).toBe(1);
 		expect(await jobAt(service, ID, first)).not.toHaveProperty("retries");
+
+		await until("the idle worker is to be stopped", () => / is stopped: idle /.test(service.stderr()), 60_000);
+		const third = await run(service, ID, { until: "returned" });
+		expect((await started(place, third)).worker).toBe(worker);
+		const fourth = await run(service, ID, { n: 4 });
+		await until("its worker is not started", async () => {
+			const { reason } = (await call(service.url, `/v1/endpoints/${ID}`)).json;
+			return reason?.code === "start_failed" && reason.retryAt !== undefined;
+		});
+		expect(count.most()).toBe(1);
+		await proxy.pass();
+		await until("the next worker is started", async () => (await place.names()).length === 2, 5000);
+		place.allow("returned");
+		for (const id of [third, fourth]) expect(await ended(service, ID, id)).toMatchObject({ status: "COMPLETED" });
+		await until("idle workers are stopped", async () => (await place.names()).length === 0, 60_000);
 		count.end();
 	});
 

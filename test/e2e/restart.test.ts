@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { call } from "../support/service.ts";
 import { ended, isAlive, jobAt, run, site, type Site, started } from "./site.ts";
 import { until, within } from "../support/until.ts";
+import { upgrade, UPGRADED } from "./upgrade.ts";
 
 /** Pids of all workers that came up here and run. */
 function living(place: Site): number[] {
@@ -73,14 +74,29 @@ describe("a killed service, started again", () => {
 	});
 });
 
-describe("SIGTERM", () => {
+it.concurrent("D34: SIGTERM under load leaves workers and their jobs, which the next start takes over", {
+	timeout: 40_000,
+}, async (test) => {
+	const place = site(test);
+	const first = await place.serve({ endpoints: { ours: place.launched(UPGRADED) } });
+	const service = await upgrade(place, { endpoint: "ours", service: first, begin: () => place.serve() });
+	expect(first.stderr()).toContain("launched workers and their jobs are left to the next start");
+	expect(await within("the stop", service.end())).toBe(0);
+	expect(service.stderr()).toContain("then launched workers are stopped");
+	expect(living(place)).toEqual([]);
+});
+
+describe.each([
+	{ how: "SIGINT", signal: "SIGINT", args: [] },
+	{ how: "SIGTERM with --stop-workers", signal: "SIGTERM", args: ["--stop-workers"] },
+] as const)("$how", ({ signal, args }) => {
 	it.concurrent("D34: 503 on /readyz, waits answered at once, time for the running job, then exit 0, no workers", {
 		timeout: 40_000,
 	}, async (test) => {
 		const place = site(test);
 		const service = await place.serve({
 			endpoints: { ours: place.launched({ workersMax: 1 }) },
-			args: ["--drain-timeout", "20"],
+			args: ["--drain-timeout", "20", ...args],
 		});
 		const waiting = call(service.url, "/v2/ours/runsync?wait=60000", {
 			body: { input: { until: "allowed" } },
@@ -90,7 +106,7 @@ describe("SIGTERM", () => {
 		const statusSync = call(service.url, `/v2/ours/status-sync/${queued}?wait=60000`);
 		expect((await call(service.url, "/readyz", { key: null })).status).toBe(200);
 
-		const exit = service.end();
+		const exit = service.end(signal);
 		const ready = await until(
 			"503 on /readyz",
 			async () => {
@@ -126,11 +142,11 @@ describe("SIGTERM", () => {
 		const place = site(test);
 		let service = await place.serve({
 			endpoints: { ours: place.launched({ workersMax: 1, stopGraceMs: 200 }) },
-			args: ["--drain-timeout", "1"],
+			args: ["--drain-timeout", "1", ...args],
 		});
 		const id = await run(service, "ours", { until: "allowed" });
 		const first = await started(place, id);
-		expect(await within("the exit", service.end())).toBe(0);
+		expect(await within("the exit", service.end(signal))).toBe(0);
 		expect(isAlive(first.pid)).toBe(false);
 		service = await place.serve();
 		await started(place, id, 1);
@@ -151,12 +167,12 @@ describe("SIGTERM", () => {
 				ours: place.launched({ workersMin: 2, workersMax: 2 }),
 				theirs: { launcher: { type: "external" } },
 			},
-			args: [],
+			args,
 		});
 		await place.attach(service, "theirs");
 		await upAndReady(service, 2);
 		const began = performance.now();
-		expect(await within("the exit", service.end())).toBe(0);
+		expect(await within("the exit", service.end(signal))).toBe(0);
 		expect(performance.now() - began).toBeLessThan(2000);
 		expect(living(place), "only the external worker goes on").toHaveLength(1);
 	});

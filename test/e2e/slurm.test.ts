@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vit
 import { call, type ServiceProcess } from "../support/service.ts";
 import { GPUS, noSlurm, type SlurmCluster, startSlurm, titled } from "../support/slurm.ts";
 import { until, untilFits, within } from "../support/until.ts";
+import { upgrade, UPGRADED } from "./upgrade.ts";
 import { ended, run, site, type Site, started, WIRE_WORKER, WORKER } from "./site.ts";
 
 interface Place extends Site {
@@ -141,6 +142,17 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 		expect(await active(place)).toEqual([]);
 	});
 
+	it("D34: SIGTERM under load leaves Slurm jobs and theirs, which the next start takes over", {
+		timeout: 60_000,
+	}, async (test) => {
+		const place = slurmSite(test);
+		const service = await place.start(place.batch(UPGRADED));
+		const next = await upgrade(place, { endpoint: place.id, service, begin: () => place.start() });
+		expect(await cluster.jobs(`:${place.id}:`), "no allocation went back to the queue").toHaveLength(2);
+		expect(await within("the stop", next.end())).toBe(0);
+		expect(await active(place)).toEqual([]);
+	});
+
 	it("D34: slurmctld is killed and back after 30 s: running jobs go on, no worker is started twice", {
 		timeout: 120_000,
 	}, async (test) => {
@@ -163,6 +175,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 		} finally {
 			await cluster.startController();
 		}
+		await until("the next worker is submitted", async () => (await active(place)).length === 2, 5000);
 		expect(place.runs(first)).toHaveLength(1);
 		place.allow("allowed");
 		expect(await ended(service, place.id, first)).toMatchObject({

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { LauncherDefinition } from "../../src/launchers/definition.ts";
 import type * as Registry from "../../src/launchers/index.ts";
+import type { Exit } from "../../src/launchers/launcher.ts";
 import { advanceUntil, manualClock } from "../support/manual-clock.ts";
 import { endWith } from "../spec/hand-worker.ts";
 import { call, startService, type TestService } from "../support/service.ts";
@@ -15,7 +16,7 @@ vi.mock("../../src/launchers/index.ts", async (original) => {
 	return registry;
 });
 
-const ENDPOINTS = ["wait", "late", "going", "evicted", "hungry", "stuck", "busy"];
+const ENDPOINTS = ["wait", "late", "going", "evicted", "hungry", "stuck", "busy", "silent"];
 const clock = manualClock();
 let service: TestService;
 beforeAll(async () => {
@@ -29,6 +30,8 @@ beforeAll(async () => {
 		endpoints: {
 			...Object.fromEntries(ENDPOINTS.map((id) => [id, settings])),
 			unneeded: { ...settings, idleTimeout: 5 },
+			surplus: { ...settings, idleTimeout: 5, workersMax: 1 },
+			looping: { ...settings, initTimeoutMs: 3_600_000 },
 		},
 		clock,
 	});
@@ -121,7 +124,7 @@ describe("a worker that its platform will end", () => {
 		const { worker, id } = await launched("going");
 		await completed("going", id);
 		const failed = vi.fn<() => void>();
-		service.events.on("worker.failed", failed);
+		service.events.on("worker.failed", ({ endpoint }) => endpoint === "going" && failed());
 		const exited = service.next("worker.exited", (facts) => facts.worker === worker);
 		const next = service.next("worker.launched", ({ endpoint }) => endpoint === "going");
 		announce.notice({
@@ -199,6 +202,98 @@ it("D28: a worker whose platform did not respond to its stop is stopped later", 
 	void exited.then(() => (isOver = true));
 	await advanceUntil(clock, () => isOver, 500);
 	expect(await workers("stuck")).toEqual([]);
+});
+
+it("D28: a stop for idleness that its platform does not answer is withdrawn, and the worker takes a job", async () => {
+	const { worker, id } = await launched("surplus");
+	await completed("surplus", id);
+	state.reachable = false;
+	await advanceUntil(clock, () => calls.includes(`stop ${worker}`), 500);
+	await advanceUntil(clock, async () => (await workers("surplus"))[0]?.state === "idle", 500);
+	const next = await submit("surplus");
+	await completed("surplus", next);
+	expect((await get(`/v2/surplus/status/${next}`)).workerId).toBe(worker);
+	state.reachable = true;
+	await advanceUntil(clock, async () => (await workers("surplus")).length === 0, 500);
+});
+
+it("D28, D29: starts that the platform does not answer are tried every 2 s, and are no crashes", async () => {
+	const failed: number[] = [];
+	const remove = service.events.on("worker.failed", ({ endpoint, retryMs }) => {
+		if (endpoint === "silent") failed.push(retryMs);
+	});
+	state.reachable = false;
+	const id = await submit("silent");
+	await advanceUntil(clock, () => failed.length > 0, 500);
+	for (let seconds = 0; seconds < 60; seconds += 1) await clock.advance(1000);
+	expect(failed, "reported once").toEqual([2000]);
+	expect(await endpointReason("silent")).toMatchObject({
+		code: "start_failed",
+		message: "The pretend platform does not answer.",
+	});
+	expect((await get(`/v1/endpoints/silent/jobs/${id}`)).reason.message).toMatch(/^No worker could be started: /);
+	expect((await get("/v1/endpoints/silent/workers?ended=true")).ended).toEqual([]);
+	const next = service.next("worker.launched", (facts) => facts.endpoint === "silent");
+	state.reachable = true;
+	const began = clock.now();
+	let isOver = false;
+	void next.then(() => (isOver = true));
+	const isStarted = async (): Promise<boolean> => {
+		// The store answers in real time.
+		for (let calls = 0; calls < 20 && !isOver; calls += 1) await service.engine.ready();
+		return isOver;
+	};
+	await advanceUntil(clock, isStarted, 250);
+	expect(clock.now() - began).toBeLessThanOrEqual(2500);
+	await completed("silent", id);
+	expect(await endpointReason("silent")).toBeUndefined();
+	remove();
+});
+
+it("D28: crashes are not shown beside a worker that is ready, and are forgotten when one finishes a job", async () => {
+	const ofLooping = <T extends { endpoint: string }>(keep: (facts: T) => void) => {
+		return (facts: T): void => void (facts.endpoint === "looping" && keep(facts));
+	};
+	const pauses: number[] = [];
+	const started: string[] = [];
+	const ready: string[] = [];
+	const remove = [
+		service.events.on(
+			"worker.failed",
+			ofLooping(({ retryMs }) => pauses.push(retryMs)),
+		),
+		service.events.on(
+			"worker.launched",
+			ofLooping(({ worker }) => started.push(worker)),
+		),
+		service.events.on(
+			"worker.ready",
+			ofLooping(({ worker }) => ready.push(worker)),
+		),
+	];
+	async function end(workerId: string, how: Partial<Exit>): Promise<void> {
+		const exited = service.next("worker.exited", ({ worker }) => worker === workerId);
+		announce.exit({ workerId, lastOutput: "", ...how });
+		await exited;
+	}
+	state.queueing = true;
+	const id = await submit("looping");
+	for (let n = 0; n < 3; n += 1) {
+		await advanceUntil(clock, () => started.length > n, 250);
+		await end(started[n]!, { code: 3 });
+	}
+	expect(pauses).toEqual([1000, 2000, 4000]);
+	state.queueing = false;
+	await advanceUntil(clock, () => ready.length > 0, 250);
+	expect(await endpointReason("looping")).toBeUndefined();
+	await completed("looping", id);
+	await end(ready[0]!, { reason: { code: "evicted", message: "Evicted.", crash: false } });
+	state.queueing = true;
+	await submit("looping");
+	await advanceUntil(clock, () => started.length > 4, 250);
+	await end(started[4]!, { code: 3 });
+	expect(pauses.slice(3), "the pauses begin again").toEqual([1000]);
+	for (const each of remove) each();
 });
 
 it("D28: the launcher learns when a worker holds a job, and when it holds none", async () => {

@@ -162,7 +162,7 @@ export interface ServiceProcess {
 	child: ChildProcess;
 	stdout(): string;
 	stderr(): string;
-	/** Sends the signal and waits for the end; answers the exit code. */
+	/** Sends the signal (SIGINT, which ends workers too) and waits for the end; answers the exit code. */
 	end(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -217,7 +217,7 @@ export async function spawnService(q: {
 		child,
 		stdout: () => said,
 		stderr: () => errors,
-		async end(signal = "SIGTERM") {
+		async end(signal = "SIGINT") {
 			child.kill(signal);
 			return (await exited)[0];
 		},

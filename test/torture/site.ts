@@ -153,7 +153,7 @@ async function server(q: {
 			await startAgain("an upgrade");
 		},
 		async end() {
-			await end("SIGTERM");
+			await end("SIGINT");
 			place.remove();
 		},
 	};

@@ -48,13 +48,17 @@ export async function jobDetails(
 		onlyLowPriority:
 			found.job.lowPriority && (await d.store.jobs.waiting({ endpoint: q.endpoint, now: d.now() })).jobs === 0,
 	});
-	const { crashing, retryAt } = views.heldBack(q.endpoint);
+	const { crashing, crashCode = "crashed", retryAt } = views.heldBack(q.endpoint);
 	const isCrash = crashing !== undefined && AFTER_CRASHES.has(reason.code);
 	if (!isCrash) return { ...found, attempts, reason };
 	const [worker] = await d.workers.ended(q.endpoint, 1);
 	return {
 		...found,
 		attempts,
-		reason: { ...reason, ...(retryAt !== undefined && retryAt > d.now() && { retryAt }), worker },
+		reason: {
+			...reason,
+			...(retryAt !== undefined && retryAt > d.now() && { retryAt }),
+			worker: worker?.code === crashCode ? worker : undefined,
+		},
 	};
 }

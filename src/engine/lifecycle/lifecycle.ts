@@ -3,10 +3,19 @@ import type { Endpoint } from "../../core/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { Service } from "../../service.ts";
 import type { SealKeys } from "../access/encryption.ts";
+import type { Worker } from "../workers/worker-registry.ts";
 import type { ServiceAddresses } from "../workers/worker-spec.ts";
 import type { Domains } from "./domains.ts";
 import { catchUp } from "./catch-up.ts";
-import { drainWorkers, forgetReported, requeueRunning, stopWorkers, waitUntilIdle } from "./shutdown.ts";
+import {
+	drainWorkers,
+	forgetReported,
+	LEAVE_MS,
+	requeueRunning,
+	stopWorkers,
+	waitAtMost,
+	waitUntilIdle,
+} from "./shutdown.ts";
 import { reseal } from "./reseal.ts";
 import { loadState, recallStops } from "./startup.ts";
 import { listenToStore } from "./store-signals.ts";
@@ -26,10 +35,11 @@ export interface Lifecycle {
 	 */
 	start(q: { url: string; sharedUrl: string }): Promise<void>;
 	/**
-	 * Ends waits and polls, gives running jobs `drainMs`, requeues the rest, stops managed workers
-	 * (D34).
+	 * Ends waits and polls (D34). Workers that end with this stop get `drainMs` for their jobs; what
+	 * they still run then is requeued. With `leaveWorkers` these are only those that cannot live on
+	 * until the next start takes them over.
 	 */
-	stop(q: { drainMs: number }): Promise<void>;
+	stop(q: { drainMs: number; leaveWorkers: boolean }): Promise<void>;
 }
 
 interface Deps extends Domains {
@@ -87,24 +97,33 @@ export function createLifecycle(d: Deps): Lifecycle {
 			await membership.join(url);
 			for (const service of services) service.start();
 		},
-		async stop({ drainMs }) {
+		async stop({ drainMs, leaveWorkers }) {
 			if (draining) return;
 			draining = true;
-			events.emit("service.draining", { drainMs });
+			events.emit("service.draining", { drainMs, leaveWorkers });
+			/** A call of a platform that does not answer: the next start finds what it left. */
+			const platformCalls = (work: Promise<void>): Promise<void> =>
+				leaveWorkers ? waitAtMost(d.clock, LEAVE_MS, work) : work;
 			d.jobs.close();
 			d.metrics.closeFeed();
-			await d.scaling.loop.stop();
+			await platformCalls(d.scaling.loop.stop());
 			const othersContinue = cluster.others();
+			const ends = (worker: Worker): boolean =>
+				worker.managed && !(leaveWorkers && workers.launcher.outlivesService(worker));
 			drainWorkers(d);
 			if (othersContinue) workers.launcher.releaseAll();
 			await membership.leave();
 			if (cluster.shared) await forgetReported(d);
-			await waitUntilIdle(d, { othersAlive: othersContinue, ms: drainMs });
-			await requeueRunning(d);
-			await stopWorkers(d);
+			// Some SDKs send a result only once: those of short jobs are still received.
+			if (leaveWorkers) await waitUntilIdle(d, { ms: Math.min(drainMs, LEAVE_MS), of: () => true });
+			// An external worker continues at another server, or at the next start.
+			const waits = leaveWorkers || othersContinue ? ends : () => true;
+			await waitUntilIdle(d, { ms: drainMs, of: waits });
+			await requeueRunning(d, ends);
+			await stopWorkers(d, ends);
 			for (const service of services.toReversed()) await service.stop();
 			stopListening();
-			await d.background.stop();
+			await platformCalls(d.background.stop());
 		},
 	};
 }

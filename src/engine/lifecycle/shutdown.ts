@@ -1,6 +1,16 @@
-/** The steps of a stop (D34): running jobs get time, those of managed workers are then requeued. */
-import { endPolls, releaseJob } from "../workers/worker-registry.ts";
+/** The steps of a stop (D34): running jobs get time, those of workers that end are then requeued. */
+import type { Clock } from "../../clock.ts";
+import { endPolls, releaseJob, type Worker } from "../workers/worker-registry.ts";
 import type { Domains } from "./domains.ts";
+
+/** Longest time that a stop which leaves its workers spends on their jobs, and on their platforms, ms. */
+export const LEAVE_MS = 1000;
+
+/** Resolves with `work`, or after `ms`. */
+export async function waitAtMost(clock: Clock, ms: number, work: Promise<void>): Promise<void> {
+	const over = new AbortController();
+	await Promise.race([work, clock.sleep(ms, over.signal)]).finally(() => over.abort());
+}
 
 /** No worker gets another job. */
 export function drainWorkers({ workers }: Pick<Domains, "workers">): void {
@@ -25,16 +35,12 @@ export async function forgetReported({
 	}
 }
 
-/**
- * Resolves when no worker holds a job, or after `ms`. With `othersAlive` an external worker
- * continues at another server.
- */
+/** Resolves when no worker of these holds a job, or after `ms`. */
 export async function waitUntilIdle(
 	{ clock, events, workers }: Pick<Domains, "clock" | "events" | "workers">,
-	{ othersAlive, ms }: { othersAlive: boolean; ms: number },
+	{ ms, of }: { ms: number; of: (worker: Worker) => boolean },
 ): Promise<void> {
-	const isBusy = (): boolean =>
-		[...workers.registry.all()].some((worker) => worker.held.size > 0 && (worker.managed || !othersAlive));
+	const isBusy = (): boolean => [...workers.registry.all()].some((worker) => worker.held.size > 0 && of(worker));
 	if (!isBusy()) return;
 	const idle = new AbortController();
 	const check = (): void => {
@@ -45,31 +51,28 @@ export async function waitUntilIdle(
 	for (const each of remove) each();
 }
 
-/** Requeues running jobs without counting a loss. */
-export async function requeueRunning({
-	now,
-	events,
-	store,
-	workers,
-}: Pick<Domains, "now" | "events" | "store" | "workers">): Promise<void> {
+/** Requeues the jobs of these workers without counting a loss. */
+export async function requeueRunning(
+	{ now, events, store, workers }: Pick<Domains, "now" | "events" | "store" | "workers">,
+	ends: (worker: Worker) => boolean,
+): Promise<void> {
 	const running = await store.jobs.running().catch(() => []);
 	for (const { endpoint, id, worker, attempt } of running) {
-		// An external worker continues without Sluice: its job would run twice (D16 Outages).
-		if (!workers.registry.get({ endpoint, id: worker })?.managed) continue;
+		const runner = workers.registry.get({ endpoint, id: worker });
+		// One that continues without Sluice: its job would run twice (D16 Outages).
+		if (!runner || !ends(runner)) continue;
 		const moved = await store.jobs.move({ endpoint, id, on: "release", attempt, now: now() }).catch(() => undefined);
 		if (moved?.ok) events.emit("job.returned", { endpoint, id, worker, why: "released" });
 	}
 }
 
-/** Stops the managed workers; an error of one does not keep the others. */
-export async function stopWorkers({
-	events,
-	endpoints,
-	workers: { registry, launcher },
-}: Pick<Domains, "events" | "endpoints" | "workers">): Promise<void> {
-	const managed = [...registry.all()].filter((worker) => worker.managed);
+/** Stops these workers; an error of one does not keep the others. */
+export async function stopWorkers(
+	{ events, endpoints, workers: { registry, launcher } }: Pick<Domains, "events" | "endpoints" | "workers">,
+	ends: (worker: Worker) => boolean,
+): Promise<void> {
 	await Promise.all(
-		managed.map((worker) =>
+		[...registry.all()].filter(ends).map((worker) =>
 			launcher
 				.stop(worker, {
 					why: "the service stops",

@@ -8,6 +8,7 @@ import { desiredWorkers } from "../../core/workers/autoscaling.ts";
 import { CRASH_MS, exitText, type WorkerExit } from "../../core/workers/ended-worker.ts";
 import type { WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import { isManaged, isShared, usesOwnGpus } from "../../launchers/index.ts";
+import { PlatformUnavailable } from "../../launchers/launcher.ts";
 import { loop, type Loop } from "../../service.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
@@ -21,11 +22,17 @@ import { sampleWorkers, type WorkerSample } from "./worker-sample.ts";
 
 /** Time between two checks of everything, ms. */
 const CHECK_MS = 1000;
+/** Until a stop that the platform did not answer is tried again, ms. */
+const STOP_AGAIN_MS = 5000;
 
 export interface Autoscaler {
 	loop: Loop;
 	/** A job waits there: checks now, unless a worker is about to take it. */
 	queued(endpoint: string): void;
+	/** A worker of the endpoint has called for the first time. */
+	ready(endpoint: string): void;
+	/** A worker of the endpoint has finished a job. */
+	worked(endpoint: string): void;
 	/** A managed worker exited. */
 	exited(worker: Worker, exit: WorkerExit): void;
 	/** Ends the pause of starts after crashes. */
@@ -59,18 +66,23 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 	const scaled = (): Endpoint[] => [...endpoints.all()].map(({ endpoint }) => endpoint).filter(scales);
 	const managed = (endpoint: string): Worker[] => [...registry.of(endpoint)].filter((worker) => worker.managed);
 
-	function stop(worker: Worker, why: string, fault: { code?: WorkerReasonCode } = {}): void {
+	function stop(worker: Worker, why: string, q: { code?: WorkerReasonCode; isSurplus?: boolean } = {}): void {
 		const graceMs = endpoints.stopGraceMs(worker.endpoint);
-		d.background.run(`stopping ${worker.id}`, launcher.stop(worker, { why, graceMs, ...fault }));
+		d.background.run(`stopping ${worker.id}`, launcher.stop(worker, { why, graceMs, ...q }));
 	}
 
 	function start(endpoint: Endpoint, assigned: readonly number[]): void {
 		lastStartAt.set(endpoint.id, d.now());
 		const begun = launcher
 			.start(endpoint, assigned)
-			.catch((error: unknown) => {
-				if (cluster.scales(endpoint.id)) crashes.crashed(endpoint.id, "start_failed", (error as Error).message);
-			})
+			.then(
+				() => crashes.answered(endpoint.id),
+				(error: Error) => {
+					if (!cluster.scales(endpoint.id)) return;
+					if (error instanceof PlatformUnavailable) crashes.unanswered(endpoint.id, error.message);
+					else crashes.crashed(endpoint.id, "start_failed", error.message);
+				},
+			)
 			.finally(() => starts.delete(begun));
 		starts.add(begun);
 	}
@@ -104,7 +116,7 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 
 	/** Nothing waits, and the workers are the idle ones of the minimum: needs no further checks. */
 	function isIdle({ id, workersMin }: Endpoint): boolean {
-		if (!queues.isEmpty(id) || problems.of(id).crashing !== undefined) return false;
+		if (!queues.isEmpty(id) || crashes.counts(id)) return false;
 		let present = 0;
 		for (const worker of registry.of(id)) {
 			if (!worker.ready || worker.held.size > 0 || isLeaving(worker)) return false;
@@ -116,20 +128,22 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 	function apply(endpoint: Endpoint, { staying, stoppable, counts }: WorkerSample): void {
 		const now = d.now();
 		const { id, idleTimeout, workersMax } = endpoint;
-		if (staying.some((worker) => worker.ready && now - worker.createdAt >= CRASH_MS)) crashes.reset(id);
+		if (staying.some((worker) => worker.ready && now - worker.createdAt >= CRASH_MS)) crashes.worked(id);
 		const { jobs: waiting, oldestQueuedAt = now } = queues.of(id) ?? { jobs: 0 };
 		const wanted = desiredWorkers({ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt }, endpoint);
 		add(endpoint, wanted - staying.length);
 		const surplus = stoppable
 			.slice(0, Math.max(0, staying.length - wanted))
-			.filter((worker) => worker.held.size === 0 && !isLeaving(worker));
+			.filter((worker) => worker.held.size === 0 && !isLeaving(worker))
+			.filter(({ unstopped }) => !unstopped || now - unstopped.at >= STOP_AGAIN_MS);
 		for (const worker of surplus) {
 			const since = worker.ready ? worker.idleSince : worker.createdAt;
 			const tooLong = now - since >= idleTimeout * 1000;
 			const overMax = `there are more than workersMax, which is ${workersMax}`;
 			const isPending = !worker.ready && worker.notice?.state === "waiting";
+			const isIdleTooLong = tooLong && worker.ready;
 			if (tooLong && isPending) stop(worker, "it does not run yet, and no job waits for it");
-			else stop(worker, tooLong && worker.ready ? `idle for over ${idleTimeout} s` : overMax);
+			else stop(worker, isIdleTooLong ? `idle for over ${idleTimeout} s` : overMax, { isSurplus: isIdleTooLong });
 		}
 	}
 
@@ -201,6 +215,8 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 					: staying.length === 0;
 			if (noneFree && staying.length < endpoint.workersMax) scaleLoop.nudge();
 		},
+		ready: crashes.ready,
+		worked: crashes.worked,
 		exited(worker, end) {
 			const { endpoint } = worker;
 			// One that exits with 0 after a call may have been stopped by its own code (protocol B.5).
@@ -215,7 +231,7 @@ export function autoscaler(d: AutoscalerDeps): Autoscaler {
 				else if (end.reason || end.code !== 0) problems.set(endpoint, { ended: { code, message, at: d.now() } });
 			}
 			if (worker.ready && !worker.unhealthy && (works || worker.draining) && !crashes.holds(endpoint))
-				crashes.reset(endpoint);
+				crashes.worked(endpoint);
 			scaleLoop.nudge();
 		},
 		startNow(endpoint) {

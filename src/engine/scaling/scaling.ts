@@ -55,6 +55,10 @@ export function createScaling(d: AutoscalerDeps): Scaling {
 		const worker = registry.get({ endpoint, id });
 		if (worker) scaler.exited(worker, end);
 	});
+	events.on("worker.ready", ({ endpoint }) => scaler.ready(endpoint));
+	events.on("job.settled", ({ endpoint, worker }) => {
+		if (worker !== undefined) scaler.worked(endpoint);
+	});
 	events.on("starts.resumed", ({ endpoint }) => scaler.startNow(endpoint));
 	events.on("worker.unhealthy", ({ endpoint, worker: id, reason }) => {
 		const worker = registry.get({ endpoint, id });

@@ -38,7 +38,7 @@ export function workerHousekeeping(d: Deps): Loop {
 	/** Those whose platform did not respond before; their grace is over. */
 	function stopAgain(worker: Worker): void {
 		const { unstopped } = worker;
-		if (!unstopped || d.now() - unstopped.at < STOP_AGAIN_MS) return;
+		if (!unstopped || !d.launcher.isStopping(worker) || d.now() - unstopped.at < STOP_AGAIN_MS) return;
 		worker.unstopped = undefined;
 		const stop = d.launcher.stop(worker, { why: unstopped.why, graceMs: 0 });
 		d.background.run(`stopping ${worker.id}`, stop);

@@ -4,7 +4,7 @@ import { withoutSecrets, type WorkerExit } from "../../core/workers/ended-worker
 import type { WorkerReason, WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import { hex } from "../../ids.ts";
 import { isManaged, isShared } from "../../launchers/index.ts";
-import type { Exit, Handle, Launcher, Notice } from "../../launchers/launcher.ts";
+import { type Exit, type Handle, type Launcher, type Notice, PlatformUnavailable } from "../../launchers/launcher.ts";
 import type { WorkerTokens } from "../access/worker-tokens.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
@@ -20,8 +20,11 @@ const POLLS_OUT_MS = 20;
 export interface WorkerLauncher extends TakeOver {
 	/** Starts a worker, in the registry from the moment of the call. Throws when it cannot start. */
 	start(endpoint: Endpoint, gpus?: readonly number[]): Promise<void>;
-	/** No more jobs, polls ended, a signal, and after `graceMs` killed. `code`: of the fault. */
-	stop(worker: Worker, q: { why: string; graceMs: number; code?: WorkerReasonCode }): Promise<void>;
+	/**
+	 * No more jobs, polls ended, a signal, and after `graceMs` killed. `code`: of the fault. `isSurplus`:
+	 * it is only not needed; if its platform does not answer, it takes jobs again.
+	 */
+	stop(worker: Worker, q: StopRequest): Promise<void>;
 	/** The worker gets no more jobs, and is to be stopped once it holds none (D28). */
 	retire(worker: Worker, why: string): void;
 	/** Notifies the launcher when the worker has begun or ceased to hold jobs. */
@@ -31,7 +34,16 @@ export interface WorkerLauncher extends TakeOver {
 	/** Whether the worker is being stopped, or is to be. */
 	isLeaving(worker: Worker): boolean;
 	isStopping(worker: Worker): boolean;
+	/** Whether a launched worker can run on after this server's end until a start takes it over. */
+	outlivesService(worker: Worker): boolean;
 	close(): Promise<void>;
+}
+
+interface StopRequest {
+	why: string;
+	graceMs: number;
+	code?: WorkerReasonCode;
+	isSurplus?: boolean;
 }
 
 export interface LauncherDeps
@@ -44,7 +56,7 @@ export interface LauncherDeps
 	/** Known once the service listens: nothing is launched before. */
 	address: Promise<ServiceAddresses>;
 	endpoints: Pick<Endpoints, "all" | "has">;
-	cluster: Pick<Cluster, "id" | "shared" | "scales">;
+	cluster: Pick<Cluster, "id" | "shared" | "scales" | "others">;
 	/** The end of a worker's log. */
 	lastOutput: (worker: string) => Promise<string>;
 	/** The machine of a worker, where it is known. */
@@ -57,7 +69,8 @@ function failedStart({ message }: Error): WorkerExit & { lastOutput: string } {
 
 export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 	const { store, registry } = d;
-	const stopping = new Set<string>();
+	/** Ids of workers, and whether all that asked for the stop were their surplus. */
+	const stopping = new Map<string, boolean>();
 	/** Starts in progress by worker. */
 	const starts = new Map<string, Promise<void>>();
 	/** Stores the handle that a worker gets after its start. */
@@ -168,19 +181,20 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 			registry.forget(worker);
 			recorders.delete(id);
 			await launcher.stop(id, 0);
-			if (d.cluster.scales(endpoint.id)) await d.ended.record(worker, failedStart(error as Error));
+			const isExplained = d.cluster.scales(endpoint.id) && !(error instanceof PlatformUnavailable);
+			if (isExplained) await d.ended.record(worker, failedStart(error as Error));
 			else await store.workers.remove({ id });
 			await d.tokens.revoke(id);
 			throw error;
 		}
 	}
 
-	const stop: WorkerLauncher["stop"] = async (worker, { why, graceMs, code }) => {
+	const stop: WorkerLauncher["stop"] = async (worker, { why, graceMs, code, isSurplus = false }) => {
 		const launcher = d.launchers.get(worker.launcher);
 		if (!launcher || !worker.managed) return;
 		worker.draining = true;
 		worker.ending ??= { text: `it was stopped: ${why}`, code };
-		stopping.add(worker.id);
+		stopping.set(worker.id, isSurplus && stopping.get(worker.id) !== false);
 		d.events.emit("worker.stopping", { endpoint: worker.endpoint, worker: worker.id, why });
 		endPolls(worker);
 		if (graceMs > 0) await d.clock.sleep(POLLS_OUT_MS);
@@ -190,9 +204,18 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 			await launcher.stop(worker.id, graceMs);
 		} catch (error) {
 			worker.unstopped = { why, at: d.now() };
+			if (error instanceof PlatformUnavailable && stopping.get(worker.id)) return resume(worker);
 			throw error;
 		}
 	};
+
+	/** Its stop is withdrawn: it lives, and jobs may come that nothing else can take now. */
+	function resume(worker: Worker): void {
+		stopping.delete(worker.id);
+		worker.draining = false;
+		delete worker.ending;
+		if (worker.notice?.state === "ending") delete worker.notice;
+	}
 
 	const isLeaving = (worker: Worker): boolean => worker.draining || stopping.has(worker.id);
 
@@ -247,6 +270,9 @@ export function workerLauncher(d: LauncherDeps): WorkerLauncher {
 		releaseAll: others.releaseAll,
 		isLeaving,
 		isStopping: ({ id }) => stopping.has(id),
+		outlivesService: ({ launcher }) =>
+			// Other servers start workers in the place of those that they cannot take over.
+			isShared(launcher) || (!d.cluster.others() && d.launchers.get(launcher)?.endsWithService !== true),
 		async close() {
 			for (const launcher of d.launchers.values()) await launcher.close();
 		},

@@ -2,7 +2,7 @@
 import type { Clock } from "../../clock.ts";
 import type { ExitReason } from "../../core/workers/worker-reason.ts";
 import { LABELS } from "./container-options.ts";
-import { type Daemon, type InspectedContainer, statusOf } from "./daemon.ts";
+import { type Daemon, type InspectedContainer, statusOf, Unreachable } from "./daemon.ts";
 import type { DockerHost } from "./host.ts";
 import { copyOutput } from "./output.ts";
 
@@ -127,7 +127,7 @@ async function signal(clock: Clock, daemon: Daemon, container: string, name: "SI
 		} catch (error) {
 			const status = statusOf(error);
 			if (status === 404 || status === 409) return;
-			if (status !== undefined || clock.now() >= until) throw error;
+			if (status !== undefined || error instanceof Unreachable || clock.now() >= until) throw error;
 			await clock.sleep(RETRY_MS);
 		}
 	}

@@ -92,6 +92,8 @@ export interface Daemon {
 	close(): void;
 }
 
+const UNANSWERED = ["ENOENT", "ECONNREFUSED", "ECONNRESET", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND", "ETIMEDOUT"];
+
 class Refusal extends Error {
 	readonly status: number;
 
@@ -231,6 +233,12 @@ export function statusOf(error: unknown): number | undefined {
 	return error instanceof Refusal ? error.status : undefined;
 }
 
+/** Whether a call failed because the daemon did not answer. */
+export function isUnanswered(error: unknown): boolean {
+	const { code = "", name } = error as NodeJS.ErrnoException;
+	return error instanceof Unreachable || name === "TimeoutError" || UNANSWERED.includes(code);
+}
+
 /** Why a call failed, for the operator. `fix`: how its address is corrected. */
 export function sentenceOf(
 	error: unknown,
@@ -245,15 +253,8 @@ export function sentenceOf(
 		return (
 			`TLS with the Docker daemon at ${address} failed (${message.trim()}); check its ` + "certificate and those in tls"
 		);
+	if (UNANSWERED.includes(code)) return `no Docker daemon answers at ${address}; start it, or ${fix}`;
 	switch (code) {
-		case "ENOENT":
-		case "ECONNREFUSED":
-		case "ECONNRESET":
-		case "EHOSTUNREACH":
-		case "ENETUNREACH":
-		case "ENOTFOUND":
-		case "ETIMEDOUT":
-			return `no Docker daemon answers at ${address}; start it, or ${fix}`;
 		case "EACCES":
 		case "EPERM":
 			return `this user may not use the Docker daemon at ${address}; add it to the group docker`;

@@ -19,8 +19,9 @@ import type { LauncherDependencies } from "../definition.ts";
 import { dockerImages, type Images } from "./images/images.ts";
 import { hasNvidia, readGpus } from "./gpus.ts";
 
-/** Between two checks, and for the answer to one, ms. */
+/** Between two checks, also while the host is unreachable, and for the answer to one, ms. */
 const CHECK_MS = 5000;
+const PROBE_MS = 2000;
 const ANSWER_MS = 10_000;
 /** Patience of a start of the service with hosts that do not answer, ms. */
 const PATIENCE_MS = 3000;
@@ -177,7 +178,7 @@ export function dockerHost(name: string, settings: HostSettings, d: HostDeps): D
 
 	async function checkOn(host: DockerHost): Promise<void> {
 		while (!stopped.signal.aborted) {
-			await clock.sleep(CHECK_MS, stopped.signal);
+			await clock.sleep(isUp ? CHECK_MS : PROBE_MS, stopped.signal);
 			if (!stopped.signal.aborted) await check(host);
 		}
 	}

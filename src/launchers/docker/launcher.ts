@@ -5,12 +5,12 @@
 import { LOCAL, NO_HOSTS } from "../../core/hosts.ts";
 import type { ExitReason, WorkerReason, WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import type { LauncherDependencies } from "../definition.ts";
-import type { Exit, Handle, Launcher, Notice } from "../launcher.ts";
+import { type Exit, type Handle, type Launcher, type Notice, PlatformUnavailable } from "../launcher.ts";
 import { listeners } from "../listeners.ts";
 import { logPath, pruneLogs, tail } from "../log-files.ts";
 import { containerName, containerOptions, LABELS } from "./container-options.ts";
 import { begun, endContainer, endOf, remove, removeOthers } from "./container.ts";
-import { statusOf } from "./daemon.ts";
+import { isUnanswered, statusOf, Unreachable } from "./daemon.ts";
 import { type DockerHost, patiently } from "./host.ts";
 import { dockerHosts, type PlacedWorker } from "./hosts.ts";
 import { prePullsOnHosts } from "./images/pre-pull.ts";
@@ -151,7 +151,7 @@ export function dockerLauncher({
 			notice({ workerId, state: "running" });
 		} catch (error) {
 			const message = code === "image_pull" ? (error as Error).message : host.sentence(error);
-			const reason = { code, message, crash: true };
+			const reason = { code, message, crash: !isUnanswered(error) };
 			finish(worker, unwanted.signal.aborted ? {} : { reason });
 		}
 	}
@@ -167,7 +167,7 @@ export function dockerLauncher({
 		if (spec.settings.hosts === undefined) {
 			const local = hosts.get(LOCAL)!;
 			if (!local.isReachable()) await local.recheck();
-			if (!local.isReachable()) throw new Error(local.view().fault);
+			if (!local.isReachable()) throw new Unreachable(local.view().fault);
 		}
 		const { id: workerId } = worker;
 		const found = findPlace(worker, spec);
@@ -213,7 +213,8 @@ export function dockerLauncher({
 		worker.ending ??= endContainer(clock, host.daemon, worker).catch((error: unknown) => {
 			worker.ending = undefined;
 			const why = host.sentence(error);
-			throw new Error(`worker ${worker.id} could not be ended: ${why}`, { cause: error });
+			const Kind = isUnanswered(error) ? PlatformUnavailable : Error;
+			throw new Kind(`worker ${worker.id} could not be ended: ${why}`, { cause: error });
 		});
 		return worker.ending;
 	}
@@ -253,9 +254,8 @@ export function dockerLauncher({
 				const { host } = worker.place ?? {};
 				const on = settings.hosts && host ? `on host ${host.name}, ` : "";
 				const why = host?.sentence(error) ?? (error as Error).message;
-				throw new Error(`cannot start a worker of endpoint "${endpoint}": ${on}${why}`, {
-					cause: error,
-				});
+				const Kind = isUnanswered(error) ? PlatformUnavailable : Error;
+				throw new Kind(`cannot start a worker of endpoint "${endpoint}": ${on}${why}`, { cause: error });
 			} finally {
 				starting.resolve();
 			}

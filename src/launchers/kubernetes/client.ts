@@ -1,5 +1,6 @@
 /** Calls of the Kubernetes API (docs/decisions/0037-kubernetes-client.md). */
 import type { Agent, Dispatcher } from "undici";
+import { PlatformUnavailable } from "../launcher.ts";
 import { refusalText, textOf } from "../platform-streams.ts";
 import type { Connection } from "./credentials.ts";
 import type { Credentials } from "./exec-plugin.ts";
@@ -136,6 +137,14 @@ export function isPassing(error: unknown): boolean {
 	return status === undefined || status === 429 || status >= 500;
 }
 
+const CONNECTION = /^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|UND_ERR|EPIPE|EAI_)/;
+
+/** As {@link isPassing}, for any error: one of the network, or an answer that says so. */
+export function isUnanswered(error: unknown): boolean {
+	if (statusOf(error) !== undefined) return isPassing(error);
+	return error instanceof PlatformUnavailable || CONNECTION.test((error as NodeJS.ErrnoException).code ?? "");
+}
+
 /** Why a call failed, for the operator. */
 export function sentenceOf(error: unknown, server: string): string {
 	const { code = "", message } = error as NodeJS.ErrnoException;
@@ -145,7 +154,6 @@ export function sentenceOf(error: unknown, server: string): string {
 	if (status === 403 && / cannot \w+ resource /.test(message))
 		return `${message}; 'sluice doctor' shows which rights are missing`;
 	if (status !== undefined) return message;
-	if (/^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|UND_ERR|EPIPE|EAI_)/.test(code))
-		return `the API server at ${server} does not answer (${code})`;
+	if (CONNECTION.test(code)) return `the API server at ${server} does not answer (${code})`;
 	return message;
 }

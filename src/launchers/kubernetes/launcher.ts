@@ -4,11 +4,18 @@
  */
 import type { LocalMs } from "../../core/time.ts";
 import type { LauncherDependencies } from "../definition.ts";
-import type { Exit, Handle, Launcher, Notice, WorkerSpec } from "../launcher.ts";
+import {
+	type Exit,
+	type Handle,
+	type Launcher,
+	type Notice,
+	PlatformUnavailable,
+	type WorkerSpec,
+} from "../launcher.ts";
 import { listeners } from "../listeners.ts";
 import { logPath, pruneLogs, tail } from "../log-files.ts";
 import { loopbackOf } from "../loopback.ts";
-import { Refusal, sentenceOf } from "./client.ts";
+import { isUnanswered, Refusal, sentenceOf } from "./client.ts";
 import { type Cluster, openCluster, type Place, type PodEvent, type PodName } from "./cluster.ts";
 import { podNames, shortHash } from "./names.ts";
 import { podOf, secretOf, usesHostNetwork } from "./objects.ts";
@@ -268,7 +275,8 @@ export function kubernetesLauncher({ clock, logDir, serviceEnv, log }: LauncherD
 				owned.add(spec.endpoint);
 				return await create(spec);
 			} catch (error) {
-				throw new Error(`cannot start a worker of endpoint "${spec.endpoint}": ${sentence(error)}`, { cause: error });
+				const Kind = isUnanswered(error) ? PlatformUnavailable : Error;
+				throw new Kind(`cannot start a worker of endpoint "${spec.endpoint}": ${sentence(error)}`, { cause: error });
 			}
 		},
 

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { LocalMs } from "../../core/time.ts";
+import { PlatformUnavailable } from "../launcher.ts";
 import { jsonLines } from "../platform-streams.ts";
 import { type KubernetesClient, statusOf } from "./client.ts";
 import type { Pod } from "./pod-status.ts";
@@ -147,7 +148,7 @@ export function podWatch(q: {
 		async ready(ms) {
 			const over = new AbortController();
 			const late = q.clock.sleep(ms, over.signal).then(() => {
-				if (!over.signal.aborted) throw failure ?? new Error("the list of Pods takes too long");
+				if (!over.signal.aborted) throw failure ?? new PlatformUnavailable("the list of Pods takes too long");
 			});
 			await Promise.race([synced.promise, late]).finally(() => {
 				late.catch(() => {});

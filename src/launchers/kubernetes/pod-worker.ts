@@ -2,8 +2,8 @@
 import type { Clock } from "../../clock.ts";
 import type { LocalMs } from "../../core/time.ts";
 import type { ExitReason, WorkerReason } from "../../core/workers/worker-reason.ts";
-import type { Exit, Notice } from "../launcher.ts";
-import { isPassing, sentenceOf, statusOf } from "./client.ts";
+import { type Exit, type Notice, PlatformUnavailable } from "../launcher.ts";
+import { isPassing, isUnanswered, sentenceOf, statusOf } from "./client.ts";
 import type { Cluster, PodEvent, PodName } from "./cluster.ts";
 import { copyOutput } from "./output.ts";
 import {
@@ -26,6 +26,8 @@ import {
 const RETRY_MS = 1000;
 /** Beyond the grace, for a Pod to end and for an API server that does not answer, ms. */
 const PATIENCE_MS = 10_000;
+/** For an API server that does not answer a stop, which is tried again, ms. */
+const STOP_PATIENCE_MS = 2000;
 /** From the start of a program until its node reports it, at most, ms. */
 const BEGIN_MS = 2500;
 /** For the last lines of output after the end, ms. */
@@ -279,7 +281,7 @@ export function podWorker(q: WorkerOptions): PodWorker {
 			if (preparing) await clock.sleep(BEGIN_MS, begun.signal);
 			const failed = Promise.withResolvers<void>();
 			const late = new AbortController();
-			remove(Math.max(leastGrace(), Math.ceil(graceMs / 1000))).catch(failed.reject);
+			remove(Math.max(leastGrace(), Math.ceil(graceMs / 1000)), STOP_PATIENCE_MS).catch(failed.reject);
 			void clock.sleep(graceMs + PATIENCE_MS, late.signal).then(() => {
 				if (late.signal.aborted) return;
 				if (last && isOnLostNode(last)) return abandon(last);
@@ -288,9 +290,13 @@ export function podWorker(q: WorkerOptions): PodWorker {
 			try {
 				await Promise.race([reported.promise, failed.promise]);
 			} catch (error) {
-				throw new Error(`worker ${id} could not be ended: ${sentenceOf(error, cluster.client.server)}`, {
-					cause: error,
-				});
+				const isUnavailable = isUnanswered(error);
+				// If it is deleted nevertheless, this was not asked for any more.
+				if (isUnavailable) asked = given !== undefined;
+				throw new (isUnavailable ? PlatformUnavailable : Error)(
+					`worker ${id} could not be ended: ${sentenceOf(error, cluster.client.server)}`,
+					{ cause: error },
+				);
 			} finally {
 				late.abort();
 			}

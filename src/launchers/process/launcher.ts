@@ -24,7 +24,7 @@ import type { ProcessSettings } from "./settings.ts";
 import { memoryReason, oomKills } from "./out-of-memory.ts";
 import { environmentOf, spawnWorker } from "./spawn.ts";
 import { sweepStrays } from "./strays.ts";
-import { processTable } from "./process-table.ts";
+import { isFirstInContainer, processTable } from "./process-table.ts";
 import { usageReader } from "./usage.ts";
 
 /** Poll interval of adopted workers, ms. */
@@ -151,6 +151,7 @@ export function processLauncher({
 
 	return {
 		name: "process",
+		endsWithService: isFirstInContainer(process),
 
 		async start(spec: WorkerSpec<ProcessSettings>) {
 			if (logDir !== undefined) await pruneLogs(logDir, workers.keys(), clock.wall());

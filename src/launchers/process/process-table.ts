@@ -47,6 +47,15 @@ function read(path: string): string | undefined {
 	}
 }
 
+/**
+ * Whether the end of this process ends its container, and all processes there with it: it is the
+ * first one, or the child of an init that is no machine's.
+ */
+export function isFirstInContainer({ pid, ppid }: { pid: number; ppid: number }): boolean {
+	if (process.platform !== "linux") return false;
+	return pid === 1 || (ppid === 1 && !/^(systemd|init)\s*$/.test(read("/proc/1/comm") ?? ""));
+}
+
 /** The name in brackets may contain spaces and brackets. */
 export function parseStat(pid: number, stat: string): ProcessRow {
 	const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

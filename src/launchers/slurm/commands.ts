@@ -22,10 +22,13 @@ const FORMAT = { SLURM_TIME_FORMAT: "standard", LC_ALL: "C" };
 export class SlurmFailure extends Error {
 	/** The answer was lost: what was asked may have been done, or may be done later. */
 	readonly answerLost: boolean;
+	/** The controller did not answer. */
+	readonly isUnanswered: boolean;
 
-	constructor(message: string, answerLost: boolean) {
+	constructor(message: string, answerLost: boolean, isUnanswered = answerLost) {
 		super(message);
 		this.answerLost = answerLost;
+		this.isUnanswered = isUnanswered;
 	}
 }
 
@@ -77,10 +80,9 @@ export function failureOf(program: string, stderr: string): SlurmFailure {
 	const text = linesOf(stderr);
 	const refused = /connect failure|connection refused/i.test(text);
 	const answerLost = !refused && /timed out|zero bytes|communication|unexpected message/i.test(text);
-	return new SlurmFailure(
-		refused || answerLost ? `Slurm's controller does not answer: ${text}` : `${program}: ${text}`,
-		answerLost,
-	);
+	const isUnanswered = refused || answerLost;
+	const sentence = isUnanswered ? `Slurm's controller does not answer: ${text}` : `${program}: ${text}`;
+	return new SlurmFailure(sentence, answerLost, isUnanswered);
 }
 
 /** Each line once, without the command's name. */

@@ -3,7 +3,7 @@
  */
 import { join } from "node:path";
 import type { LauncherDependencies } from "../definition.ts";
-import type { Exit, Launcher, Notice, WorkerSpec } from "../launcher.ts";
+import { type Exit, type Launcher, type Notice, PlatformUnavailable, type WorkerSpec } from "../launcher.ts";
 import { listeners } from "../listeners.ts";
 import { boundLog, logPath, tail } from "../log-files.ts";
 import { type RunCommand, slurmCommands, SlurmFailure } from "./commands.ts";
@@ -227,9 +227,7 @@ export function slurmLauncher({
 		worker.graceLeftMs = Math.min(worker.graceLeftMs, graceMs);
 		worker.ending ??= graceThenKill(worker).catch((error: unknown) => {
 			worker.ending = undefined;
-			throw new Error(`worker ${worker.id} could not be ended: ${sentence(error)}`, {
-				cause: error,
-			});
+			throw failure(`worker ${worker.id} could not be ended`, error);
 		});
 		wake.abort();
 		return worker.ending;
@@ -304,9 +302,7 @@ export function slurmLauncher({
 				add(workerId, handle);
 				return handle;
 			} catch (error) {
-				throw new Error(`cannot start a worker of endpoint "${endpoint}": ${sentence(error)}`, {
-					cause: error,
-				});
+				throw failure(`cannot start a worker of endpoint "${endpoint}"`, error);
 			} finally {
 				starting.delete(workerId);
 			}
@@ -392,6 +388,11 @@ export function slurmLauncher({
 			wake.abort();
 		},
 	};
+}
+
+function failure(what: string, cause: unknown): Error {
+	const Kind = cause instanceof SlurmFailure && cause.isUnanswered ? PlatformUnavailable : Error;
+	return new Kind(`${what}: ${sentence(cause)}`, { cause });
 }
 
 function sentence(error: unknown): string {

@@ -1,6 +1,12 @@
 /** The pretend platform, which outlives services, and its launcher. */
 import type { LauncherDependencies } from "../../../src/launchers/definition.ts";
-import type { Exit, Launcher, Notice, WorkerSpec } from "../../../src/launchers/launcher.ts";
+import {
+	type Exit,
+	type Launcher,
+	type Notice,
+	PlatformUnavailable,
+	type WorkerSpec,
+} from "../../../src/launchers/launcher.ts";
 import { sdkWorker, type SdkWorker } from "../../support/sdk-worker.ts";
 import type { PretendSettings } from "./index.ts";
 
@@ -45,6 +51,7 @@ export function pretendLauncher({ clock }: Pick<LauncherDependencies, "clock">):
 	return {
 		name: "pretend",
 		async start({ env, ...spec }: Spec) {
+			if (!state.reachable) throw new PlatformUnavailable("the pretend platform does not answer");
 			const run = (runs += 1);
 			const handler = async ({ input }: { input: any }): Promise<unknown> => {
 				if (input.holdMs !== undefined) await clock.sleep(input.holdMs);
@@ -72,7 +79,7 @@ export function pretendLauncher({ clock }: Pick<LauncherDependencies, "clock">):
 		},
 		async stop(workerId) {
 			calls.push(`stop ${workerId}`);
-			if (!state.reachable) throw new Error("the pretend platform does not answer");
+			if (!state.reachable) throw new PlatformUnavailable("the pretend platform does not answer");
 			const run = watched.get(workerId);
 			if (run === undefined) return;
 			watched.delete(workerId);
