@@ -187,7 +187,8 @@ describe("a worker that crashes at its start", { timeout: 120_000 }, () => {
 		expect(stray).toMatchObject({
 			id: worker.id,
 			message:
-				"It ended with exit code 7 before it asked for a job. It still calls from 127.0.0.1 and is refused: end its process there.",
+				"It ended with exit code 7 before it asked for a job. " +
+				"It still calls from 127.0.0.1 and is refused: end its process there.",
 		});
 		expect(service.stderr().match(/ours-\w+ has ended for its platform, but still calls from 127.0.0.1/g)).toHaveLength(
 			1,

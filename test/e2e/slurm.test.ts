@@ -226,10 +226,8 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 		it("a job that runs then is finished once, and no worker is left", { timeout: 90_000 }, async (test) => {
 			const { place, service, id, worker } = await outage(test, { idleTimeout: 5 });
 			await cluster.startController();
-			const t0 = Date.now();
 			// Slurm ends the worker that it takes for pending.
 			await until("its second run", () => place.runs(id).some((each) => each.worker !== worker));
-			console.log("second run after", Date.now() - t0);
 			place.allow("allowed");
 			expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
 			const { json } = await call(service.url, `/v1/endpoints/${place.id}/workers?ended=true`);

@@ -1,9 +1,7 @@
 /** The slurm launcher with a real Slurm: the common contract, and what only batch jobs do. */
-import { execFileSync } from "node:child_process";
-import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
 import type { Exit, Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";
 import { logPath } from "../../src/launchers/log-files.ts";
@@ -117,60 +115,6 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 			await noticed(spec, "waiting");
 			await launcher.stop(spec.workerId, 600_000);
 			expect(() => statSync(file)).toThrow("ENOENT");
-		});
-	});
-
-	describe.skipIf(process.getuid?.() !== 0)("another user of the cluster (needs root)", () => {
-		let shared: string;
-		beforeEach(() => {
-			shared = mkdtempSync(join(tmpdir(), "sluice-shared-"));
-			chmodSync(shared, 0o1777);
-		});
-		afterEach(() => rmSync(shared, { recursive: true, force: true }));
-		const neighbour = (text: string): void => void execFileSync("runuser", ["-u", "nobody", "--", "sh", "-c", text]);
-		const start = (sharedDir = shared): Promise<Handle> => open().launcher.start(script("exec true", { sharedDir }));
-
-		it.each<[string, (own: string) => string, RegExp]>([
-			[
-				"the folder",
-				(own) => `mkdir -m 777 ${own}`,
-				/the folder \S+ belongs to user 65534 and has mode 0777; remove it/,
-			],
-			["a link for it", (own) => `ln -s ${root} ${own}`, /the link \S+ belongs to user 65534 .* remove it/],
-			[
-				"the folder of volumes",
-				(own) => `mkdir -m 777 ${dirname(own)}/volumes`,
-				/the folder \S+volumes belongs to user 65534/,
-			],
-		])("D26: makes %s first: no worker starts there", async (_, attack, why) => {
-			const spec = script("exec true", { sharedDir: shared, image: "x", volumes: ["models:/runpod-volume"] });
-			neighbour(attack(dirname(folderOf(spec))));
-			const { launcher } = open();
-			await expect(launcher.start(spec)).rejects.toThrow(why);
-			expect(await cluster.jobs(spec.workerId)).toEqual([]);
-			expect(readdirSync(shared, { recursive: true, encoding: "utf8" }).join()).not.toContain(".env");
-		});
-
-		it.each<[string, number]>([
-			["others", 0o777],
-			["a group", 0o775],
-		])("D26: no worker starts where %s may rename folders", async (_, mode) => {
-			chmodSync(shared, mode);
-			chownSync(shared, 0, 65_534);
-			await expect(start()).rejects.toThrow(
-				`the folder ${shared} belongs to user 0 and has mode 0${mode.toString(8)}; run chmod go-w ${shared}`,
-			);
-			chmodSync(shared, 0o755);
-			await start();
-			chownSync(shared, 65_534, 65_534);
-			await expect(start()).rejects.toThrow("belongs to user 65534");
-		});
-
-		it("D26: no worker starts where others may read its folder", async () => {
-			await start();
-			const [name] = readdirSync(shared);
-			chmodSync(join(shared, name!), 0o755);
-			await expect(start()).rejects.toThrow(`run chmod 700 ${join(shared, name!)}`);
 		});
 	});
 

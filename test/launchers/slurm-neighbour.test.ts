@@ -1,0 +1,82 @@
+/** The slurm launcher where another user of a real cluster can write its shared folder. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { systemClock as clock } from "../../src/clock.ts";
+import type { Handle, Launcher } from "../../src/launchers/launcher.ts";
+import { slurmLauncher } from "../../src/launchers/slurm/launcher.ts";
+import { folderOf } from "../../src/launchers/slurm/script.ts";
+import { noSlurm, type SlurmCluster, startSlurm, titled } from "../support/slurm.ts";
+import { logDir, root, script } from "./slurm-workers.ts";
+
+const noUser = noSlurm ?? (process.getuid?.() === 0 ? undefined : "it needs root, to act as another user");
+
+describe.skipIf(noUser !== undefined)(titled("another user of the cluster"), () => {
+	const opened: Launcher[] = [];
+	let cluster: SlurmCluster;
+	beforeAll(async () => {
+		cluster = await startSlurm();
+	}, 60_000);
+	afterEach(async () => {
+		for (const launcher of opened.splice(0)) await launcher.close();
+	});
+	afterAll(() => {
+		cluster.remove();
+		rmSync(root, { recursive: true, force: true });
+	});
+	function open(): Launcher {
+		const serviceEnv = { ...(process.env as Record<string, string>), ...cluster.env };
+		const launcher = slurmLauncher({ clock, logDir, serviceEnv, log() {} });
+		opened.push(launcher);
+		return launcher;
+	}
+
+	let shared: string;
+	beforeEach(() => {
+		shared = mkdtempSync(join(tmpdir(), "sluice-shared-"));
+		chmodSync(shared, 0o1777);
+	});
+	afterEach(() => rmSync(shared, { recursive: true, force: true }));
+	const neighbour = (text: string): void => void execFileSync("runuser", ["-u", "nobody", "--", "sh", "-c", text]);
+	const start = (): Promise<Handle> => open().start(script("exec true", { sharedDir: shared }));
+
+	it.each<[string, (own: string) => string, RegExp]>([
+		["the folder", (own) => `mkdir -m 777 ${own}`, /the folder \S+ belongs to user 65534 and has mode 0777; remove it/],
+		["a link for it", (own) => `ln -s ${root} ${own}`, /the link \S+ belongs to user 65534 .* remove it/],
+		[
+			"the folder of volumes",
+			(own) => `mkdir -m 777 ${dirname(own)}/volumes`,
+			/the folder \S+volumes belongs to user 65534/,
+		],
+	])("D26: makes %s first: no worker starts there", async (_, attack, why) => {
+		const spec = script("exec true", { sharedDir: shared, image: "x", volumes: ["models:/runpod-volume"] });
+		neighbour(attack(dirname(folderOf(spec))));
+		await expect(open().start(spec)).rejects.toThrow(why);
+		expect(await cluster.jobs(spec.workerId)).toEqual([]);
+		expect(readdirSync(shared, { recursive: true, encoding: "utf8" }).join()).not.toContain(".env");
+	});
+
+	it.each<[string, number]>([
+		["others", 0o777],
+		["a group", 0o775],
+	])("D26: no worker starts where %s may rename folders", async (_, mode) => {
+		chmodSync(shared, mode);
+		chownSync(shared, 0, 65_534);
+		await expect(start()).rejects.toThrow(
+			`the folder ${shared} belongs to user 0 and has mode 0${mode.toString(8)}; run chmod go-w ${shared}`,
+		);
+		chmodSync(shared, 0o755);
+		await start();
+		chownSync(shared, 65_534, 65_534);
+		await expect(start()).rejects.toThrow("belongs to user 65534");
+	});
+
+	it("D26: no worker starts where others may read its folder", async () => {
+		await start();
+		const [name] = readdirSync(shared);
+		chmodSync(join(shared, name!), 0o755);
+		await expect(start()).rejects.toThrow(`run chmod 700 ${join(shared, name!)}`);
+	});
+});
