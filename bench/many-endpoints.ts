@@ -101,6 +101,6 @@ try {
 	process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
 } finally {
 	over = true;
-	await end(service.child);
+	await end(service.child, "SIGINT");
 	rmSync(folder, { recursive: true, force: true });
 }

@@ -220,6 +220,6 @@ try {
 	process.stdout.write(`${JSON.stringify(summary, null, 2)}\n`);
 } finally {
 	await end(worker);
-	await end(service.child);
+	await end(service.child, "SIGINT");
 	rmSync(folder, { recursive: true, force: true });
 }

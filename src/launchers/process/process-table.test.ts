@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { type ProcessTable, procTable, psTable } from "./process-table.ts";
+import { isFirstInContainer, type ProcessTable, procTable, psTable } from "./process-table.ts";
 import { untilTrue } from "../../../test/support/until.ts";
 
 const tables: [string, ProcessTable][] = [["ps", psTable]];
@@ -71,3 +71,11 @@ describe.runIf(process.platform === "linux")("process table by /proc", () => {
 		expect(procTable.environment(child.pid!)).toEqual([]);
 	});
 });
+
+it.runIf(process.platform === "linux")(
+	"D34: workers end with a service that is the first process of its container",
+	() => {
+		expect(isFirstInContainer({ pid: 1, ppid: 0 })).toBe(true);
+		expect(isFirstInContainer({ pid: 7, ppid: 6 })).toBe(false);
+	},
+);
