@@ -94,3 +94,34 @@ it("D16, D40: a row is locked: what needs it is held, other endpoints go on", {
 			.join(", ")} ms\n`,
 	);
 });
+
+it("D16, D40: the row of a waiting job is locked: polls of other endpoints get theirs, then its own gets it", {
+	timeout: 60_000,
+}, async () => {
+	const [locked, other] = [await fresh(), await fresh()];
+	const [w, free] = [await worker(locked), await worker(other)];
+	const had = await submit(a.url, { input: {} }, locked);
+	const client = await outsider();
+	await client.query("SELECT 1 FROM jobs WHERE id = $1 FOR UPDATE", [had]);
+	const taken = w.at(a).take();
+	const times: number[] = [];
+	const began = performance.now();
+	while (performance.now() - began < TOLD_MS * 2) {
+		const id = await submit(a.url, { input: {} }, other);
+		const asked = performance.now();
+		expect(idsOf(await free.at(a).take())).toEqual([id]);
+		times.push(performance.now() - asked);
+		await free.at(a).done(id, { output: "free" });
+	}
+	await client.query("COMMIT");
+	expect(idsOf(await taken)).toEqual([had]);
+	expect((await w.at(a).done(had, { output: "taken" })).status).toBe(200);
+	const { json } = await call(a.url, `/v2/${locked}/health`);
+	expect(json.jobs).toEqual({ completed: 1, failed: 0, inProgress: 0, inQueue: 0, retried: 0 });
+	// Claims wait for no lock of a job.
+	expect(Math.max(...times)).toBeLessThan(TOLD_MS / 2);
+	process.stdout.write(
+		`${times.length} polls of the other endpoint, the slowest ${Math.max(...times).toFixed(0)} ms; ` +
+			`the locked job after ${(performance.now() - began).toFixed(0)} ms\n`,
+	);
+});

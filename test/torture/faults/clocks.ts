@@ -33,40 +33,51 @@ function pathOf(): string | undefined {
 	return FOLDERS.map((folder) => join(folder, LIBRARY)).find((path) => existsSync(path));
 }
 
-export function clocks(servers: number): Clocks {
+function libraryPath(): string {
 	const library = pathOf();
 	if (library === undefined) throw new Error("Wrong clocks need libfaketime: `apt-get install faketime`.");
+	return library;
+}
+
+/** A time of day that is set; monotonic clocks stay. */
+export interface SettableClock {
+	/** Variables of the process's environment. */
+	env: NodeJS.ProcessEnv;
+	set(seconds: number): void;
+}
+
+/** `file` is made with the first offset. */
+export function settableClock(file: string, seconds: number): SettableClock {
+	const set = (offset: number): void =>
+		writeFileSync(file, `${offset < 0 ? "" : "+"}${offset.toFixed(1)}s\n`, { mode: 0o644 });
+	set(seconds);
+	return {
+		set,
+		env: {
+			LD_PRELOAD: libraryPath(),
+			FAKETIME_TIMESTAMP_FILE: file,
+			FAKETIME_DONT_FAKE_MONOTONIC: "1",
+			FAKETIME_CACHE_DURATION: "1",
+		},
+	};
+}
+
+export function clocks(servers: number): Clocks {
 	const folder = mkdtempSync(join(tmpdir(), "sluice-clocks-"));
 	// PostgreSQL runs as another user.
 	chmodSync(folder, 0o755);
 	process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-	const files: string[] = [];
-
-	const write = (file: string, seconds: number): void =>
-		writeFileSync(file, `${seconds < 0 ? "" : "+"}${seconds.toFixed(1)}s\n`, { mode: 0o644 });
-
-	/** A time of day that is set; monotonic clocks stay. */
-	function settable(name: string, seconds: number): NodeJS.ProcessEnv {
-		const file = join(folder, name);
-		write(file, seconds);
-		files.push(file);
-		return {
-			LD_PRELOAD: library,
-			FAKETIME_TIMESTAMP_FILE: file,
-			FAKETIME_DONT_FAKE_MONOTONIC: "1",
-			FAKETIME_CACHE_DURATION: "1",
-		};
-	}
+	const settable = (name: string, seconds: number): SettableClock => settableClock(join(folder, name), seconds);
 	const database = settable("database", MOST_S / 3);
-	const fast = { LD_PRELOAD: library, FAKETIME: `-${MOST_S / 2}s x${RATE}` };
+	const fast = { LD_PRELOAD: libraryPath(), FAKETIME: `-${MOST_S / 2}s x${RATE}` };
+	const slow = Array.from({ length: Math.max(1, servers - 1) }, (_, n) => settable(`server-${n}`, -MOST_S / 5));
+	const all = [database, ...slow];
 	return {
-		database,
-		servers: Array.from({ length: servers }, (_, n) =>
-			n > 0 && n === servers - 1 ? fast : settable(`server-${n}`, -MOST_S / 5),
-		),
+		database: database.env,
+		servers: [...slow.map(({ env }) => env), fast].slice(0, servers),
 		async set(random) {
-			const which = Math.floor(random() * files.length);
-			write(files[which]!, (random() * 2 - 1) * MOST_S);
+			const which = Math.floor(random() * all.length);
+			all[which]!.set((random() * 2 - 1) * MOST_S);
 			return which === 0 ? "clock of the database set" : "clock of a server set";
 		},
 	};
