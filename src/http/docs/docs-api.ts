@@ -12,6 +12,7 @@ import { escaped } from "./html.ts";
 import { openapiOf } from "./openapi.ts";
 import { variantsOf } from "./variants.ts";
 import { sendCacheable } from "../cached-answer.ts";
+import { isEncrypted } from "../tls.ts";
 
 /** Default endpoint in examples. */
 const EXAMPLE_ENDPOINT = "thumbnail";
@@ -77,9 +78,9 @@ export async function apiReference(call: Call): Promise<void> {
 	});
 }
 
-/** Address used by the caller; behind a proxy with the scheme it reports. */
+/** Address used by the caller: https with TLS here, or behind a proxy that reports it. */
 function addressOf({ req }: Call): string {
 	const { host = "", "x-forwarded-proto": scheme } = req.headers;
 	if (!/^[a-zA-Z0-9.:[\]_-]{1,255}$/.test(host)) return "";
-	return `${scheme === "https" ? "https" : "http"}://${host}`;
+	return `${scheme === "https" || isEncrypted(req) ? "https" : "http"}://${host}`;
 }

@@ -1,9 +1,10 @@
 /** `/docs/api/` and `/openapi.json`: without a key, so they must cost next to nothing. */
-import { type IncomingHttpHeaders, request } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startService, type TestService } from "../../support/service.ts";
+import { request, SCHEME } from "../../support/transport.ts";
 import { until } from "../../support/until.ts";
 
 let service: TestService;
@@ -63,7 +64,7 @@ it("D40: each address has a document of its own, of which few are kept", async (
 	for (let number = 0; number < 20; number += 1) {
 		const host = `host${number}.test`;
 		const { body } = await get("/openapi.json", { Host: host });
-		expect(JSON.parse(body.toString()).servers).toEqual([{ url: `http://${host}` }]);
+		expect(JSON.parse(body.toString()).servers).toEqual([{ url: `${SCHEME}://${host}` }]);
 	}
 	const again = await get("/openapi.json", { Host: "first.test" });
 	expect(again.headers["etag"]).toBe(first.headers["etag"]);
