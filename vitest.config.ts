@@ -12,6 +12,19 @@ const ON_BOTH_STORES = [
 ];
 
 /**
+ * What depends on connections, bodies and addresses: it runs over TLS too. All of it: `SLUICE_TEST_TLS=1
+ * vitest run --project sluice test/spec`.
+ */
+const OVER_TLS = [
+	"client/{bodies,concurrency,connections,cut-upload,http,malformed-http,memory,payloads,stream-slow}",
+	"client/openai/stream",
+	"console/session",
+	"docs",
+	"v1/{documents,feed,logs}",
+	"worker/{answers,chunks-together,pipelined,results-together,sdk,stop,take}",
+];
+
+/**
  * What the console does in a second browser. All of it: `SLUICE_TEST_BROWSER=firefox vitest run
  * --project system test/console`.
  */
@@ -69,6 +82,14 @@ export default defineConfig({
 					name: "postgres",
 					include: ON_BOTH_STORES.map((name) => `test/spec/${name}.test.ts`),
 					env: { SLUICE_TEST_STORE: "postgres" },
+				},
+			},
+			{
+				extends: true,
+				test: {
+					name: "tls",
+					include: OVER_TLS.map((name) => `test/spec/${name}.test.ts`),
+					env: { SLUICE_TEST_TLS: "1" },
 				},
 			},
 			{

@@ -1,10 +1,12 @@
 /**
  * Connections of one server (D41): counted, and those without a valid key or token hold a bounded
- * amount of unfinished headers together, since any client can open them.
+ * amount of unfinished headers together, since any client can open them. With TLS a connection is
+ * its plain socket, from before the handshake on, and its bytes are the encrypted ones.
  */
 import type { Socket } from "node:net";
 import type { BudgetMeters } from "../budgets.ts";
 import type { Clock } from "../clock.ts";
+import { plainSocketOf } from "./tls.ts";
 
 /** Time between two counts of unfinished headers, ms, and new connections between two. */
 const CHECK_MS = 50;
@@ -96,7 +98,10 @@ export function connections(o: {
 			void checkWhileAny();
 		},
 
-		received(socket) {
+		received(requestSocket) {
+			const socket = plainSocketOf(requestSocket);
+			// The parser goes on with what it has read of a connection that was closed.
+			if (!all.has(socket)) return false;
 			const known = !unidentified.has(socket);
 			if (!known) unidentified.set(socket, socket.bytesRead);
 			const count = (waiting.get(socket) ?? 0) + 1;
@@ -109,12 +114,13 @@ export function connections(o: {
 			return true;
 		},
 
-		answered(socket) {
+		answered(requestSocket) {
+			const socket = plainSocketOf(requestSocket);
 			const count = waiting.get(socket);
 			if (count !== undefined) waiting.set(socket, count - 1);
 		},
 
-		identified: (socket) => void unidentified.delete(socket),
+		identified: (socket) => void unidentified.delete(plainSocketOf(socket)),
 
 		closeAll() {
 			for (const socket of all) socket.destroy();

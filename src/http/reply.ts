@@ -35,8 +35,11 @@ export function json(
 		...headers,
 	]);
 	if (typeof text === "string") {
-		if (open) res.write(text);
-		else res.end(text);
+		if (open) {
+			// Without this the headers of a HEAD's answer are sent with its end.
+			res.flushHeaders();
+			res.write(text);
+		} else res.end(text);
 		return;
 	}
 	// One system call for all pieces.

@@ -98,7 +98,6 @@ export function requests(o: RequestOptions): Requests {
 	let draining = false;
 
 	function handle(req: IncomingMessage, res: ServerResponse): void {
-		// The parser goes on with what it has read of a connection that was closed.
 		if (req.socket.destroyed || !o.connections.received(req.socket)) return;
 		const { path, queryText } = targetOf(req.url ?? "/");
 		const caller: Call["caller"] = { disconnected: false };
@@ -111,7 +110,8 @@ export function requests(o: RequestOptions): Requests {
 			caller.disconnected = true;
 			caller.onDisconnect?.();
 		});
-		if (draining) res.shouldKeepAlive = false;
+		// After a request with Upgrade, Node reports no malformed ones on the connection (D2).
+		if (draining || req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
 		const { origin } = req.headers;
 		if (origin !== undefined) allowOrigin(res, { origin, path, origins });
 		const found = match(path);

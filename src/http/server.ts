@@ -18,8 +18,11 @@ const KEEP_ALIVE_MS = 75_000;
 /** Maximum request line and headers, bytes: the query of a ping names all jobs of its worker. */
 const HEADERS_LIMIT = 64 * 1024;
 
-/** Errors of connections that have not become encrypted. */
-const NO_TLS = /^ERR_(?:SSL|TLS)_/;
+/**
+ * Errors of connections on which no answer is read: not encrypted so far, or ended within a request.
+ * With TLS an answer after the end of a connection that was reset is never sent, nor the socket closed.
+ */
+const ENDED = /^(?:ERR_(?:SSL|TLS)_|ECONNRESET$|HPE_INVALID_EOF_STATE$)/;
 
 /** The handshake began with a request. */
 const PLAIN_HTTP = "ERR_SSL_HTTP_REQUEST";
@@ -86,7 +89,10 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 	server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
 		const plain = error.code === PLAIN_HTTP ? plainSocketOf(socket) : undefined;
 		if (plain?.writable) return refuseSocket(plain, new ApiError("https_only"));
-		if (error.code === "ECONNRESET" || NO_TLS.test(error.code ?? "") || !socket.writable) return void socket.destroy();
+		if (ENDED.test(error.code ?? "")) return void socket.destroy();
+		// More of what was refused; closing now could lose the answer. The client closes, or `headersTimeout` does.
+		if (socket.writableEnded && error.code?.startsWith("HPE_")) return;
+		if (!socket.writable) return void socket.destroy();
 		refuseSocket(
 			socket,
 			new ApiError(

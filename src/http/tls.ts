@@ -1,6 +1,12 @@
 /** The server with or without TLS; the certificate files are read again when they change (D34). */
 import { statSync } from "node:fs";
-import { createServer as createHttpServer, type RequestListener, type Server, type ServerOptions } from "node:http";
+import {
+	createServer as createHttpServer,
+	type IncomingMessage,
+	type RequestListener,
+	type Server,
+	type ServerOptions,
+} from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { readCertificate, type TlsFiles } from "../certificate.ts";
@@ -39,7 +45,6 @@ export function serverFor(
 		{ ...options, ...readCertificate(files, clock.wall()).options, handshakeTimeout: HANDSHAKE_MS },
 		handle,
 	);
-	server.on("connection", rememberPlain);
 	server.prependListener("request", ({ headers: { host = "" } }, response) => {
 		if (!LOCALHOST.test(host)) response.setHeader(...HSTS);
 	});
@@ -68,21 +73,16 @@ export function serverFor(
 	};
 }
 
-/** Connections below TLS by their other end: a failed handshake reports only the one above. */
-const plain = new Map<string, Socket>();
-
-const endOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
-
-function rememberPlain(socket: Socket): void {
-	const end = endOf(socket);
-	plain.set(end, socket);
-	socket.once("close", () => plain.delete(end));
+/**
+ * The socket below TLS, or the socket itself without TLS. Node keeps it as `_parent`, also after a
+ * failed handshake, and has no public name for it.
+ */
+export function plainSocketOf(socket: Socket & { _parent?: Socket | null }): Socket {
+	return socket._parent ?? socket;
 }
 
-/** The connection below one whose handshake failed, for an answer without TLS. */
-export function plainSocketOf(socket: Socket): Socket | undefined {
-	return plain.get(endOf(socket));
-}
+/** Whether the service itself received it with TLS. */
+export const isEncrypted = ({ socket }: IncomingMessage): boolean => "encrypted" in socket;
 
 /** Changes when one of the files does. */
 function stampOf({ cert, key }: TlsFiles): string {

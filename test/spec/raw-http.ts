@@ -2,7 +2,8 @@
  * HTTP by hand: bytes into a socket, the answers out of it. For what a well-behaved client cannot
  * send.
  */
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
+import { connectTo } from "../support/transport.ts";
 
 /** One answer read from a socket. */
 export interface RawAnswer {
@@ -21,15 +22,18 @@ export interface RawConnection {
 	 * body.
 	 */
 	answer(q?: { head?: boolean }): Promise<RawAnswer>;
+	/** Cuts the connection with an RST. */
+	reset(): void;
 	/** Resolves when the connection is closed. */
 	closed: Promise<void>;
 }
 
 /** Connects to the service at `url`. `lazy`: reads nothing before the first answer is asked for. */
 export async function rawConnection(url: string, { lazy = false } = {}): Promise<RawConnection> {
-	const { hostname, port } = new URL(url);
-	const socket = connect(Number(port), hostname);
-	await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("error", reject));
+	const { socket, reset } = connectTo(url);
+	await new Promise<void>((resolve, reject) =>
+		socket.once(url.startsWith("https:") ? "secureConnect" : "connect", resolve).once("error", reject),
+	);
 	let buffer = Buffer.alloc(0);
 	let ended = false;
 	let wake = (): void => {};
@@ -58,6 +62,7 @@ export async function rawConnection(url: string, { lazy = false } = {}): Promise
 
 	return {
 		socket,
+		reset,
 		closed,
 		write: (data) => void socket.write(data),
 		async answer({ head = false } = {}) {
@@ -85,8 +90,7 @@ export async function rawConnection(url: string, { lazy = false } = {}): Promise
  * stays with the service. Resolves when the answer has begun.
  */
 export async function stalledReader(url: string, request: string): Promise<Socket> {
-	const { hostname, port } = new URL(url);
-	const socket = connect(Number(port), hostname);
+	const { socket } = connectTo(url);
 	socket.on("error", () => {});
 	// Without a listener for data the socket buffers a little and then stops reading.
 	const begun = new Promise((resolve) => socket.once("readable", resolve));

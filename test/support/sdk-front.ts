@@ -2,8 +2,9 @@
  * A server that stands before the service or in its place: what its worker is answered, the test
  * says.
  */
-import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createServer, request, SCHEME } from "./transport.ts";
 
 /** A front that listens on loopback. */
 export interface SdkFront {
@@ -18,7 +19,7 @@ export async function sdkFront(answer: (req: IncomingMessage, res: ServerRespons
 	const server = createServer(answer);
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	return {
-		url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+		url: `${SCHEME}://127.0.0.1:${(server.address() as AddressInfo).port}`,
 		close() {
 			server.closeAllConnections();
 			server.close();

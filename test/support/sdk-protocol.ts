@@ -3,7 +3,8 @@
  * B.1, B.2, B.6): addresses from the templates in its environment, its headers, its form label on
  * JSON. Knows nothing of jobs.
  */
-import { Agent, type OutgoingHttpHeaders, request } from "node:http";
+import type { Agent as HttpAgent, OutgoingHttpHeaders } from "node:http";
+import { Agent, request } from "./transport.ts";
 
 /** An answer as it arrived. */
 export interface Answer {
@@ -72,7 +73,7 @@ export function sdkProtocol(env: Readonly<Record<string, string>>, { version = "
 	function send(q: {
 		method: Sent["method"];
 		url: string;
-		agent: Agent;
+		agent: HttpAgent;
 		headers: OutgoingHttpHeaders;
 		body?: Body;
 		signal?: AbortSignal | undefined;

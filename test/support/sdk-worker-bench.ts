@@ -35,7 +35,9 @@ export async function workerEnvOf(
 
 /** The same worker, when the service is at another address. */
 export function movedEnv(env: Record<string, string>, url: string): Record<string, string> {
-	return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value.replace(/^http:\/\/[^/]+/, url)]));
+	return Object.fromEntries(
+		Object.entries(env).map(([name, value]) => [name, value.replace(/^https?:\/\/[^/]+/, url)]),
+	);
 }
 
 /** Submits with `/run` and answers the id. */

@@ -15,6 +15,7 @@ import { loadConfig } from "../../src/config/config.ts";
 import type { Site } from "../../src/http/server.ts";
 import { eventBus, type EventBus, type EventName, type Events } from "../../src/events.ts";
 import { ON_POSTGRES, leaveStore, openOn, storeIn } from "./service-store.ts";
+import { TLS_ENV } from "./transport.ts";
 
 /** The API key of every service under test. */
 export const KEY = "test-key-0123456789-0123456789";
@@ -115,7 +116,7 @@ export async function startService(q: {
 	const clock = q.clock ?? systemClock;
 	const loaded = loadConfig({
 		flags: { config, port: "0", "drain-timeout": String(q.drainSeconds ?? 0), ...store.flags },
-		env: { SLUICE_API_KEY: KEY, ...store.env, ...q.env },
+		env: { SLUICE_API_KEY: KEY, ...store.env, ...TLS_ENV, ...q.env },
 		cwd: place.path,
 		readFile: () => file,
 	});
@@ -196,6 +197,7 @@ export async function spawnService(q: {
 			SLUICE_API_KEY: KEY,
 			SLUICE_LOG_FORMAT: "text",
 			...store.env,
+			...TLS_ENV,
 			...q.env,
 		},
 		stdio: ["ignore", "pipe", "pipe"],

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { Call } from "../call.ts";
+import { isEncrypted } from "../tls.ts";
 
 const HOST = /^[a-zA-Z0-9.:[\]_-]{1,255}$/;
 
@@ -35,7 +36,7 @@ export function placeOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): Co
 	const { origin, host } = req.headers;
 	const byPublic =
 		publicUrl !== undefined && (origin === undefined ? host === publicUrl.host : origin === publicUrl.origin);
-	const encrypted = "encrypted" in req.socket || origin?.startsWith("https://") === true;
+	const encrypted = isEncrypted(req) || origin?.startsWith("https://") === true;
 	if (!byPublic) return { path: "/", secure: encrypted };
 	const path = publicUrl.pathname.replace(/\/+$/, "");
 	return {

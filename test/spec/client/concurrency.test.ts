@@ -98,7 +98,7 @@ describe("requests at once", () => {
 
 	it.each<[string, string, (connection: Awaited<ReturnType<typeof rawConnection>>) => void]>([
 		["hung", "hangs up", ({ socket }) => socket.end()],
-		["cut", "resets the connection", ({ socket }) => socket.resetAndDestroy()],
+		["cut", "resets the connection", ({ reset }) => reset()],
 	])("D24: on %s the place of a client that %s is free", async (endpoint, _, leave) => {
 		for (let round = 0; round < 3; round += 1) {
 			const held = [await heldSocket(endpoint), await heldSocket(endpoint)];
@@ -145,7 +145,7 @@ describe("requests at once", () => {
 	it("D24: requests sent together on one connection hold a place each, and release all when it is cut", async () => {
 		const connection = await heldSocket("piped", 2);
 		expect429(await call(service.url, "/v2/piped/runsync", INPUT), "too_many_at_once", []);
-		connection.socket.resetAndDestroy();
+		connection.reset();
 		await untilFree("piped", 2);
 	});
 

@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { untilTrue } from "../../support/until.ts";
-import { expectError, handWorker } from "../hand-worker.ts";
+import { begun, expectError, handWorker, submitted } from "../hand-worker.ts";
 import { rawConnection, requestText } from "../raw-http.ts";
 
 let service: TestService;
 beforeAll(async () => {
 	service = await startService({
-		endpoints: { ep: {} },
+		endpoints: { ep: {}, bodies: {}, results: {}, waited: {} },
 		settings: {
 			budgets: { headers: 1024 * 1024, connections: 100, headersTimeout: 5000, pipelined: 16 },
 		},
@@ -38,15 +38,46 @@ it("D41: connections with long unfinished headers are closed, those with a key s
 	for (const { socket } of [known, ...unfinished]) socket.destroy();
 });
 
-it("D41: beyond the budget of connections the oldest without a key is closed", async () => {
+it("D41: beyond the budget of connections the oldest without a key is closed, in a TLS handshake too", async () => {
 	const { connections } = service.engine.budgets;
 	await untilTrue(() => connections.used < 10);
 	const idle = [];
-	for (let count = 0; count < 120; count += 1) idle.push(await rawConnection(service.url));
-	await idle[0]!.closed;
+	for (let count = 0; count < 120; count += 1)
+		idle.push(await rawConnection(count % 2 === 0 ? service.url : service.url.replace("https:", "http:")));
+	await Promise.all([idle[0]!.closed, idle[1]!.closed]);
 	expect((await call(service.url, "/healthz")).status).toBe(200);
 	expect(connections.used).toBeLessThanOrEqual(100);
 	for (const { socket } of idle) socket.destroy();
+});
+
+it("D41: clients with a key that wait for an answer are not closed for connections without one", async () => {
+	const ids = await Promise.all(Array.from({ length: 10 }, () => submitted(service, "waited")));
+	const waiting = await Promise.all(ids.map((id) => begun(service.url, `/v2/waited/status-sync/${id}?wait=60000`)));
+	const strangers = [];
+	for (let count = 0; count < 150; count += 1) strangers.push(await rawConnection(service.url));
+	await strangers[0]!.closed;
+	const worker = await handWorker(service, "waited");
+	for (let n = 0; n < ids.length; n += 1) await worker.done((await worker.take())!.id, { output: n });
+	for (const { answer } of waiting) expect((await answer).json.status).toBe("COMPLETED");
+	for (const { socket } of strangers) socket.destroy();
+});
+
+it("D41: bodies of clients with a key do not count as unfinished headers", async () => {
+	const { headers } = service.engine.budgets;
+	const refused = headers.spent;
+	const client = async (): Promise<void> => {
+		for (let n = 0; n < 3; n += 1) await submitted(service, "bodies", { input: { text: "x".repeat(1_500_000) } });
+	};
+	await Promise.all(Array.from({ length: 6 }, client));
+	expect(headers.spent).toBe(refused);
+});
+
+it("D41: a worker's result does not count as unfinished headers", async () => {
+	const id = await submitted(service, "results");
+	const worker = await handWorker(service, "results");
+	await worker.takeThis(id);
+	await worker.done(id, { output: "x".repeat(16_000_000) });
+	expect((await call(service.url, `/v2/results/status/${id}`)).json.status).toBe("COMPLETED");
 });
 
 it("D41: a connection with too many unanswered requests is closed", async () => {

@@ -64,6 +64,28 @@ describe("bytes that are not well-formed HTTP", () => {
 		expect(expectError(await raw(headers(1001)), 431, "headers_too_large").error).toContain("1000 lines");
 	});
 
+	it("D2: a request for an upgrade is answered as any other, and the connection is closed", async () => {
+		for (const [path, status] of [
+			["/v2/unknown/purge-queue", 401],
+			["/healthz", 405],
+		] as const) {
+			const connection = await rawConnection(service.url);
+			const upgrade = { Connection: "Upgrade, HTTP2-Settings", Upgrade: "h2c", "HTTP2-Settings": "" };
+			connection.write(requestText({ method: "POST", path, headers: upgrade, body: "{}" }));
+			const first = await connection.answer();
+			expect([first.status, first.headers["connection"]]).toEqual([status, "close"]);
+			await connection.closed;
+		}
+	});
+
+	it("D2: a HEAD with a body beyond the limit is answered before the body has arrived", async () => {
+		const connection = await rawConnection(service.url);
+		connection.write(requestText({ method: "HEAD", path: "/healthz", headers: { "Content-Length": "99999999999" } }));
+		expect((await connection.answer({ head: true })).status).toBe(405);
+		connection.socket.destroy();
+		// An answer that waits for the body is sent after 30 s.
+	}, 10_000);
+
 	it("D2: an unknown expectation is passed over, 100-continue is met", async () => {
 		expect((await raw(requestText({ method: "GET", path: "/healthz", headers: { Expect: "a miracle" } }))).status).toBe(
 			200,

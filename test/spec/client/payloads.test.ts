@@ -2,9 +2,9 @@
  * Large payloads through the whole service: byte for byte, however the body is sent and wherever it
  * is cut (D5).
  */
-import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { call, KEY, startService, type TestService } from "../../support/service.ts";
+import { request } from "../../support/transport.ts";
 import { webhookReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
 import { begun, begunBy, handWorker, type HandWorker, submitted } from "../hand-worker.ts";
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SESSION_MAX_MS, SESSION_MS } from "../../../src/engine/access/sessions.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { call, folder, KEY, startService, type TestService } from "../../support/service.ts";
+import { ON_TLS } from "../../support/transport.ts";
 import { browser, type Browser, cookieOf } from "./browser.ts";
 import { endWith, expectError } from "../hand-worker.ts";
 import { held } from "../openapi-calls.ts";
@@ -47,6 +48,7 @@ describe("signing in", () => {
 			path: "/",
 			httponly: "",
 			samesite: "Strict",
+			...(ON_TLS && { secure: "" }),
 		});
 		expect(answer.headers["cache-control"]).toBe("no-store");
 		expect(value).not.toContain(key);
@@ -169,7 +171,7 @@ describe("behind a proxy", () => {
 			body: { key: KEY },
 			headers: { "X-Forwarded-Proto": "https" },
 		});
-		expect(cookieOf(plain)?.attributes["secure"]).toBeUndefined();
+		expect(cookieOf(plain)?.attributes["secure"]).toBe(ON_TLS ? "" : undefined);
 	});
 
 	it.each([

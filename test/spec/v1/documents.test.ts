@@ -1,9 +1,10 @@
 /** `/docs/api/` and `/openapi.json`: without a key, so they must cost next to nothing. */
-import { type IncomingHttpHeaders, request } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startService, type TestService } from "../../support/service.ts";
+import { request } from "../../support/transport.ts";
 
 let service: TestService;
 beforeAll(async () => {

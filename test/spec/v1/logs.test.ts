@@ -2,11 +2,12 @@
  * `/v1/.../logs`: what launched workers write, with real processes (D34, D39, protocol B.9).
  */
 import { existsSync, writeFileSync } from "node:fs";
-import { type IncomingMessage, request } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { call, folder, KEY, startService, type TestService } from "../../support/service.ts";
+import { request } from "../../support/transport.ts";
 import { keyWith, operator } from "../operator.ts";
 import { until } from "../../support/until.ts";
 

@@ -2,11 +2,11 @@
  * Results around the limit of 64 MiB, posted to the service as a process of its own (D19,
  * protocol B.6).
  */
-import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sdkProtocol, type SdkProtocol } from "../../support/sdk-protocol.ts";
 import { EP, idsOf, statusOf, submit, workerEnvOf } from "../../support/sdk-worker-bench.ts";
 import { call, folder, type Folder, type ServiceProcess, spawnService } from "../../support/service.ts";
+import { request } from "../../support/transport.ts";
 
 const MIB = 1024 * 1024;
 const LIMIT = 64 * MIB;

@@ -2,9 +2,9 @@
  * How jobs reach workers: held polls, batches, order, and connections that are dead (protocol
  * B.3, B.4; D16, D20, D26).
  */
-import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { bench, type Bench, idsOf, submit } from "../../support/sdk-worker-bench.ts";
+import { connectTo } from "../../support/transport.ts";
 import { call } from "../../support/service.ts";
 import { untilTrue } from "../../support/until.ts";
 
@@ -234,10 +234,9 @@ describe("D16: a connection found dead gets no job", () => {
 		const ids = [await b.submit(), await b.submit(), await b.submit()];
 		const later = await b.submit({ input: { later: true } });
 		await left.ping();
-		const { hostname, port } = new URL(b.url);
 		// The request and the end of the connection arrive together: the claim is in progress when the
 		// service learns of the end.
-		const socket = connect(Number(port), hostname);
+		const { socket } = connectTo(b.url);
 		socket.end(
 			`GET /worker/${b.ep}/job-take-batch/${left.id}?batch_size=3&job_in_progress=1 HTTP/1.1\r\n` +
 				`Host: x\r\nAuthorization: ${String(left.sent[0]!.headers["Authorization"])}\r\n\r\n`,

@@ -1,10 +1,10 @@
 /**
  * Streams of /openai/* (D32): the worker's chunks as server-sent events, and what ends them early.
  */
-import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { manualClock } from "../../../support/manual-clock.ts";
 import { call, KEY, startService, type TestService } from "../../../support/service.ts";
+import { connectTo } from "../../../support/transport.ts";
 import { endpointsByName, endWith, handWorker, type HandWorker, statusOf } from "../../hand-worker.ts";
 import { ask, type Asking, asTimePasses, expectOpenAIError, type OpenAnswer } from "./answers.ts";
 import { requestText } from "../../raw-http.ts";
@@ -256,7 +256,7 @@ describe("the client's side", () => {
 			woken();
 			return streamFrom(q);
 		};
-		const socket = connect(Number(new URL(service.url).port), "127.0.0.1");
+		const { socket } = connectTo(service.url);
 		socket.on("error", () => {});
 		socket.write(
 			requestText({
