@@ -194,12 +194,13 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 		async function outage(test: TestContext, settings: object) {
 			const place = slurmSite(test);
 			// Its state is saved while it waits; local time, as sbatch reads it.
-			const begin = new Date(Date.now() + 12_000).toLocaleString("sv").replace(" ", "T");
+			const begin = new Date(Date.now() + 20_000).toLocaleString("sv").replace(" ", "T");
 			const options = [`--begin=${begin}`];
 			const service = await place.start(place.batch({ workersMax: 1, ...settings }, { options }));
 			const id = await run(service, place.id, { until: "allowed" });
 			await until("its Slurm job", async () => (await active(place)).length === 1);
 			const restore = await cluster.keepState();
+			expect(await active(place), "the kept state").toMatchObject([{ state: "PENDING" }]);
 			const { worker, pid } = await started(place, id);
 			await sleep(1000);
 			await cluster.killController({ saved: false });
