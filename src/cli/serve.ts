@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
+import { systemClock } from "../clock.ts";
 import { type Option, OPTIONS } from "../config/options.ts";
 import { loadConfig } from "../config/config.ts";
 import type { Action, Flag } from "./command.ts";
@@ -15,6 +16,9 @@ export const HEAP_FLAGS = ["--no-parallel-scavenge"];
 
 /** Space for short-lived objects, MB; about a third is in use between collections. */
 const YOUNG_GENERATION_MB = 24;
+
+/** How long a stop waits for the end of the start, so that it is graceful, ms. */
+const START_STOP_MS = 1000;
 
 /** TypeScript in the source tree, JavaScript in the build. */
 const THREAD = new URL(`./service-thread${extname(import.meta.url)}`, import.meta.url);
@@ -66,10 +70,16 @@ export const serve: Action = {
 		if (loaded.config.tls && !process.stdin.isTTY)
 			process.on("SIGHUP", () => thread.postMessage("reload" satisfies ServiceCommand));
 		const exited = once(thread, "exit") as Promise<[number]>;
+		const listening = new AbortController();
+		void stopRequested.then(async (signal) => {
+			await systemClock.sleep(START_STOP_MS, listening.signal);
+			if (!listening.signal.aborted) end(signal);
+		});
 		const [message] = (await Promise.race([
 			once(thread, "message"),
 			exited.then(() => [{ kind: "failed", reason: "its thread exited." }]),
 		])) as [ServiceMessage];
+		listening.abort();
 		if (message.kind === "failed") throw new CliError(`The service could not start: ${message.reason}`, 1);
 		process.stdout.write(banner(message));
 		void stopRequested.then(() => thread.postMessage("stop" satisfies ServiceCommand));
@@ -103,18 +113,26 @@ function banner(service: Extract<ServiceMessage, { kind: "listening" }>): string
 
 export const LINK_NOTE = "(single use, valid for 10 minutes; for another: sluice console)";
 
-/** The second signal exits the process at once. */
-function onStopSignal(): Promise<void> {
+/** Stop signals: the first resolves `requested`, the second ends the process at once. */
+function onStopSignal(): Promise<NodeJS.Signals> {
 	return new Promise((resolve) => {
 		let stopping = false;
-		const onSignal = (): void => {
-			if (stopping) process.exit(130);
+		const onSignal = (signal: NodeJS.Signals): void => {
+			if (stopping) end(signal);
 			stopping = true;
-			resolve();
+			resolve(signal);
 		};
 		process.on("SIGTERM", onSignal);
 		process.on("SIGINT", onSignal);
 	});
+}
+
+/** By the signal: to exit, Node waits for its threads, of which one may wait for the system. */
+function end(signal: NodeJS.Signals): void {
+	process.removeAllListeners(signal);
+	process.kill(process.pid, signal);
+	// The first process of a container gets no signal of its own.
+	process.exit(130);
 }
 
 /** Undefined if the file cannot be read. */
