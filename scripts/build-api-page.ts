@@ -1,5 +1,5 @@
 /**
- * Builds `dist/api/`: the definitions of `src/api` as `openapi.json`, and as the page `/docs/api/`
+ * Builds `dist/reference/`: the definitions of `src/api` as `openapi.json`, and as the page `/docs/api/`
  * with its style and script.
  */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const TARGET = { address: "http://127.0.0.1:8080", endpoint: "thumbnail" };
 
 /** `root` ends with a slash. */
 export function buildApiPage(root: string): void {
-	const folder = `${root}dist/api`;
+	const folder = `${root}dist/reference`;
 	rmSync(folder, { recursive: true, force: true });
 	mkdirSync(folder, { recursive: true });
 	const document = openapiOf(OPERATIONS, version);

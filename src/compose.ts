@@ -160,7 +160,7 @@ export async function startApp(
 			siteFolders: {
 				console: builtSite("console"),
 				docs: builtSite("docs"),
-				api: builtSite("api"),
+				reference: builtSite("reference"),
 				...o.siteFolders,
 			},
 			reference: () => hex(random(4)),

@@ -1,7 +1,7 @@
 /** A server finds its identity again, and no two share a folder. */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -43,7 +43,10 @@ it("D34: refuses a folder that another process uses, until that is dead", async 
 	folder.close();
 });
 
-it("D34: what cannot be a folder is reported as the system reports it", () => {
+it("D34: what has the place of the folder or of its file is named at once", () => {
 	writeFileSync(join(root, "file"), "");
-	expect(() => openDataFolder(join(root, "file"))).toThrow(/EEXIST|ENOTDIR/);
+	expect(() => openDataFolder(join(root, "file"))).toThrow("file is a file; a folder is needed there.");
+	mkdirSync(join(root, "fifo"));
+	execFileSync("mkfifo", [join(root, "fifo/server.db")]);
+	expect(() => openDataFolder(join(root, "fifo"))).toThrow("server.db is a FIFO; a file is needed there.");
 });

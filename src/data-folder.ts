@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { chmodSync, closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { makeFolder, OWNER_FILE } from "./durable-file.ts";
+import { makeFolder, OWNER_FILE, requireKind } from "./durable-file.ts";
 
 const SQLITE_BUSY = 5;
 
@@ -26,6 +26,7 @@ export interface DataFolder {
 export function openDataFolder(path: string): DataFolder {
 	makeFolder(path);
 	const file = join(path, "server.db");
+	requireKind(file, "file");
 	makeOwnersOnly(file);
 	const db = new DatabaseSync(file, { timeout: BUSY_MS });
 	try {

@@ -13,6 +13,7 @@ import fs, {
 	readFileSync,
 	rmSync,
 	statSync,
+	symlinkSync,
 	writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -140,11 +141,24 @@ it("D17: another user's file is flushed with its folder, a read-only mount is no
 it("D17, D34: new folders are their owner's alone and flushed from above; an existing one keeps its mode", () => {
 	const { ops, recordedCalls } = recorded();
 	makeFolder(join(place, "x/y"), ops);
-	expect(recordedCalls).toEqual(["mkdir /x/y", "open /x", "fsync /x", "close /x", ...FLUSHED]);
+	expect(recordedCalls).toEqual(["mkdir /x", ...FLUSHED, "mkdir /x/y", "open /x", "fsync /x", "close /x"]);
 	expect([mode(join(place, "x")), mode(join(place, "x/y"))]).toEqual([0o700, 0o700]);
 	chmodSync(join(place, "x"), 0o755);
 	makeFolder(join(place, "x"));
 	expect(mode(join(place, "x"))).toBe(0o755);
+});
+
+it("D34: a folder that cannot be made is an error that says why, at once", () => {
+	writeFileSync(join(place, "file"), "");
+	symlinkSync("nowhere", join(place, "link"));
+	const wrong = (path: string, kind: string): string =>
+		`${path} is a ${kind}; a folder is needed there. Rename or remove it, or choose another path.`;
+	for (const path of ["file", "file/below"])
+		expect(() => makeFolder(join(place, path))).toThrow(wrong(join(place, "file"), "file"));
+	expect(() => makeFolder(join(place, "link/x"))).toThrow(wrong(join(place, "link"), "symbolic link to nothing"));
+	expect(() => makeFolder("/dev/null/x")).toThrow(wrong("/dev/null", "device"));
+	// A parent exists, and yet the system answers ENOENT.
+	if (existsSync("/proc/self")) expect(() => makeFolder("/proc/none/deep")).toThrow(/ENOENT.*mkdir '\/proc\/none'/);
 });
 
 it("D22: of processes that create a file at once one does, and all read its text", async () => {

@@ -89,15 +89,54 @@ export function flushFile(path: string, ops: FileOperations = fs): void {
 
 /**
  * Creates a durable folder (mode 0700) with parents. An existing one keeps its mode: others may use it
- * for more ({@link openToOthers}).
+ * for more ({@link openToOthers}). Not by `recursive`: Node's never ends where the system answers
+ * ENOENT for a folder whose parent exists, as in /proc.
  */
 export function makeFolder(path: string, ops: FileOperations = fs): void {
-	const first = ops.mkdirSync(path, { recursive: true, mode: OWNER_FOLDER });
-	if (first === undefined) return;
-	for (let made = resolve(path); ; made = dirname(made)) {
+	const missing: string[] = [];
+	let folder = resolve(path);
+	for (; !fs.statSync(folder, { throwIfNoEntry: false }); folder = dirname(folder)) missing.push(folder);
+	requireKind(folder, "folder");
+	for (const made of missing.toReversed()) {
+		try {
+			ops.mkdirSync(made, OWNER_FOLDER);
+		} catch (error) {
+			if (codeOf(error) !== "EEXIST") throw error;
+			// Another process has just made it.
+			requireKind(made, "folder");
+		}
 		flush(dirname(made), ops);
-		if (made === resolve(first) || made === dirname(made)) return;
 	}
+}
+
+const KINDS = [
+	["folder", "isDirectory"],
+	["file", "isFile"],
+	["FIFO", "isFIFO"],
+	["socket", "isSocket"],
+	["device", "isCharacterDevice"],
+	["device", "isBlockDevice"],
+] as const;
+
+/** Undefined also where this user may not look: opening says so. */
+function statOf(path: string, stat: typeof fs.statSync = fs.statSync): fs.Stats | undefined {
+	try {
+		return stat(path, { throwIfNoEntry: false });
+	} catch {
+		return undefined;
+	}
+}
+
+/**
+ * Throws an Error for the operator when something else has the path; a FIFO would block who opens it.
+ * Nothing at all is accepted, and for a file a link to nothing.
+ */
+export function requireKind(path: string, wanted: "file" | "folder"): void {
+	const found = statOf(path) ?? (wanted === "folder" ? statOf(path, fs.lstatSync) : undefined);
+	if (!found) return;
+	const [kind] = KINDS.find(([, is]) => found[is]()) ?? ["symbolic link to nothing"];
+	if (kind !== wanted)
+		throw new Error(`${path} is a ${kind}; a ${wanted} is needed there. Rename or remove it, or choose another path.`);
 }
 
 /**

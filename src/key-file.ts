@@ -3,7 +3,7 @@
  * that it replaces until nothing is encrypted with that (decision 0033).
  */
 import { readFileSync } from "node:fs";
-import { createFile, flushFile, replaceFile } from "./durable-file.ts";
+import { createFile, flushFile, replaceFile, requireKind } from "./durable-file.ts";
 
 const KEY_TEXT = /^([0-9a-fA-F]{64})(?:\r?\n([0-9a-fA-F]{64}))?\r?\n?$/;
 
@@ -14,6 +14,8 @@ const pathOf = (database: string): string => `${database}.secret`;
 /** Undefined if the file does not exist. Throws an Error for the operator. */
 export function readKeyFile(database: string, path = pathOf(database)): Keys | undefined {
 	let text: string;
+	// Another file may be a pipe of the shell.
+	if (path === pathOf(database)) requireKind(path, "file");
 	try {
 		text = readFileSync(path, "utf8");
 	} catch (error) {

@@ -2,9 +2,9 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
+import { systemClock } from "../clock.ts";
 import { type Option, OPTIONS } from "../config/options.ts";
 import { loadConfig } from "../config/config.ts";
 import type { Action, Flag } from "./command.ts";
@@ -19,6 +19,9 @@ const YOUNG_GENERATION_MB = 24;
 
 /** From the end of the service to that of its thread, ms. */
 const LAST_LINES_MS = 500;
+
+/** How long a stop waits for the end of the start, so that it is graceful, ms. */
+const START_STOP_MS = 1000;
 
 /** TypeScript in the source tree, JavaScript in the build. */
 const THREAD = new URL(`./service-thread${extname(import.meta.url)}`, import.meta.url);
@@ -70,21 +73,30 @@ export const serve: Action = {
 		if (loaded.config.tls && !process.stdin.isTTY)
 			process.on("SIGHUP", () => thread.postMessage("reload" satisfies ServiceCommand));
 		const exited = once(thread, "exit") as Promise<[number]>;
+		const listening = new AbortController();
+		void stopRequested.then(async (signal) => {
+			await systemClock.sleep(START_STOP_MS, listening.signal);
+			if (!listening.signal.aborted) end(signal);
+		});
 		const [message] = (await Promise.race([
 			once(thread, "message"),
 			exited.then(() => [{ kind: "failed", reason: "its thread exited." }]),
 		])) as [ServiceMessage];
+		listening.abort();
 		if (message.kind !== "listening")
 			throw new CliError(
 				`The service could not start: ${message.kind === "failed" ? message.reason : "it stopped."}`,
 				1,
 			);
 		process.stdout.write(banner(message));
-		void stopRequested.then((command) => thread.postMessage(command));
+		// At a terminal workers end with the service.
+		void stopRequested.then((signal) =>
+			thread.postMessage((signal === "SIGINT" ? "end" : "stop") satisfies ServiceCommand),
+		);
 		const [ended] = await Promise.race([exited, once(thread, "message") as Promise<[ServiceMessage]>]);
 		if (typeof ended === "number") return ended;
 		// The last lines of the log are still on their way.
-		if (ended.kind === "stopped") await Promise.race([exited, sleep(LAST_LINES_MS, undefined, { ref: false })]);
+		if (ended.kind === "stopped") await Promise.race([exited, systemClock.sleep(LAST_LINES_MS)]);
 		await thread.terminate();
 		if (ended.kind === "stopped") return 0;
 		const why = ended.kind === "failed" ? ended.reason : "its thread reported a second start.";
@@ -110,18 +122,26 @@ function banner(service: Extract<ServiceMessage, { kind: "listening" }>): string
 
 export const LINK_NOTE = "(single use, valid for 10 minutes; for another: sluice console)";
 
-/** The second signal exits the process at once. At a terminal workers end with the service. */
-function onStopSignal(): Promise<ServiceCommand> {
+/** The first stop signal; the second one ends the process at once. */
+function onStopSignal(): Promise<NodeJS.Signals> {
 	return new Promise((resolve) => {
 		let stopping = false;
 		const onSignal = (signal: NodeJS.Signals): void => {
-			if (stopping) process.exit(130);
+			if (stopping) end(signal);
 			stopping = true;
-			resolve(signal === "SIGINT" ? "end" : "stop");
+			resolve(signal);
 		};
 		process.on("SIGTERM", onSignal);
 		process.on("SIGINT", onSignal);
 	});
+}
+
+/** By the signal: to exit, Node waits for its threads, of which one may wait for the system. */
+function end(signal: NodeJS.Signals): void {
+	process.removeAllListeners(signal);
+	process.kill(process.pid, signal);
+	// The first process of a container gets no signal of its own.
+	process.exit(130);
 }
 
 /** Undefined if the file cannot be read. */

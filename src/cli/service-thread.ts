@@ -44,7 +44,7 @@ function startFailure(error: unknown): string {
 		);
 	if (code === "EACCES" && syscall === "listen")
 		return `listening on ${config.host}:${config.port} is not permitted: ${message}`;
-	if (code === "EACCES")
+	if (code === "EACCES" || syscall === "mkdir")
 		return `${message}. Give the user of the service write access there, or name another place with --store.`;
 	return message;
 }

@@ -23,11 +23,11 @@ export interface BackupInfo {
 	madeAt: string;
 }
 
-/** Entries of others are refused: they must not leave the folder that they are unpacked into. */
-const ENTRY = /^(?:[a-z]+\/)?[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
+/** Other entries are refused: restored, they could be taken for a log of the store or for its key. */
+const ENTRY = new RegExp(`^(?:${INFO_NAME}|${DATABASE_NAME}|${SUMS_NAME}|payloads/[1-9]\\d{0,14})$`);
 
 export function isEntryName(name: string): boolean {
-	return name.length <= 200 && ENTRY.test(name);
+	return ENTRY.test(name);
 }
 
 /** Undefined if the text is not the information of a backup. */

@@ -4,7 +4,7 @@ import { readFile, readdir } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 
 /** Sites that the build makes. */
-export type Site = "console" | "docs" | "api";
+export type Site = "console" | "docs" | "reference";
 
 /** A file of the bundle. */
 export interface BundleFile {

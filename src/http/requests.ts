@@ -85,8 +85,8 @@ export function requests(o: RequestOptions): Requests {
 	const polls = new RotatingSet<Call>();
 	const origins = o.corsOrigins ?? "*";
 	const publicUrl = o.publicUrl === undefined ? undefined : new URL(o.publicUrl);
-	const { console, docs, api } = o.siteFolders;
-	const sites = { console: bundle(console), docs: bundle(docs), api: bundle(api) };
+	const { console, docs, reference } = o.siteFolders;
+	const sites = { console: bundle(console), docs: bundle(docs), reference: bundle(reference) };
 	const memory = memoryShares({
 		meter: o.engine.budgets.memory,
 		clock: o.clock,

@@ -43,7 +43,7 @@ const read = (bytes: Uint8Array): ReturnType<typeof readArchive> => readArchive(
 
 describe("D46: an archive", () => {
 	it("is read with its files, whatever the size of the pieces", async () => {
-		const bytes = await archive({ "payloads/1.seg": "x" });
+		const bytes = await archive({ "payloads/1": "x" });
 		for (const size of [1, 511, 512, 513, 1e6]) {
 			const content = new Map<string, string>();
 			const { info, files } = await readArchive(pieces(bytes, size), async (name, parts) => {
@@ -52,7 +52,7 @@ describe("D46: an archive", () => {
 				content.set(name, text);
 			});
 			expect(info).toMatchObject({ format: 1, migration: 14 });
-			expect(files.map(({ name }) => name)).toEqual(["sluice.db", "payloads/1.seg"]);
+			expect(files.map(({ name }) => name)).toEqual(["sluice.db", "payloads/1"]);
 			expect(content.get("sluice.db")).toBe(DATABASE);
 		}
 	});
@@ -94,6 +94,10 @@ describe("D46: an archive", () => {
 		["no list", [{}, { sums: false }], /it was truncated/],
 		["a path out of its folder", [{ "../x": "1" }], /it contains '\.\.\/x'/],
 		["an absolute path", [{ "/etc/x": "1" }], /it contains '\/etc\/x'/],
+		["a key", [{ "secret/x": "1" }], /it contains 'secret\/x'/],
+		["a log", [{ "sluice.db-wal": "1" }], /it contains 'sluice\.db-wal'/],
+		["a folder of a log", [{ "wal/x": "1" }], /it contains 'wal\/x'/],
+		["a payload file without a number", [{ "payloads/x": "1" }], /it contains 'payloads\/x'/],
 		["a link", [{ link: "" }, { type: "symlink" }], /it contains 'link'/],
 		["unreadable information", [{ "backup.json": "[]" }], /backup\.json cannot be read/],
 	])("is refused with %s", async (_, args, message) => {

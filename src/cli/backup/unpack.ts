@@ -3,6 +3,7 @@ import { createReadStream } from "node:fs";
 import { mkdir, open, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DATABASE_NAME } from "../../core/backup.ts";
+import { LARGE_BYTES } from "../../core/json/json-text.ts";
 import { OWNER_FILE } from "../../durable-file.ts";
 import { type KeyPlace, type StoreReport, verifyStore } from "../../stores.ts";
 import { CliError } from "../errors.ts";
@@ -54,8 +55,13 @@ async function writeEntry(path: string, content: AsyncIterable<Uint8Array>): Pro
 	await mkdir(dirname(path), { recursive: true, mode: 0o700 });
 	const file = await open(path, "wx", OWNER_FILE);
 	try {
-		for await (const piece of content) await file.writeFile(piece);
-		await file.sync();
+		let bytes = 0;
+		for await (const piece of content) {
+			await file.writeFile(piece);
+			bytes += piece.length;
+		}
+		// A smaller file has no text, and the database is flushed when it is put in place.
+		if (bytes >= LARGE_BYTES) await file.sync();
 	} finally {
 		await file.close();
 	}

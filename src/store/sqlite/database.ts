@@ -2,7 +2,7 @@
 import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, backup } from "node:sqlite";
-import { makeFolder, OWNER_FILE } from "../../durable-file.ts";
+import { makeFolder, OWNER_FILE, requireKind } from "../../durable-file.ts";
 import { StoreUnavailable } from "../contract/store.ts";
 import { resultCode, SQLITE_BUSY, SQLITE_NOTADB, unavailable } from "./disk-errors.ts";
 import { fileIdentity, type FileIdentity } from "./file-identity.ts";
@@ -83,6 +83,7 @@ const PRAGMAS = `
  */
 export function openDatabase({ path, maxPages, acceptMissingLog }: DatabaseOptions): Database {
 	makeFolder(dirname(path));
+	requireKind(path, "file");
 	makeOwnersOnly(path);
 	const complete = acceptMissingLog === true || hasLog(path);
 	const db = new DatabaseSync(path, {

@@ -1,5 +1,5 @@
 /** What errors of SQLite and of the file system mean for the store. */
-import { statfsSync } from "node:fs";
+import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { StoreUnavailable } from "../contract/store.ts";
 
@@ -71,14 +71,28 @@ export function unavailable(error: unknown, path: string): StoreUnavailable | un
 		);
 	if (code === undefined || !NO_WRITE.has(code)) return undefined;
 	// An index of the log that cannot grow is an I/O error to SQLite.
-	const why = whyFull(dirname(path)) ?? (error as Error).message;
+	const why = whyFull(dirname(path)) ?? whyForbidden(path) ?? (error as Error).message;
 	return new StoreUnavailable("full", `${path} cannot be written: ${why}.`, { cause: error });
+}
+
+/** Why this user may not write the file, or a log beside it, as the system says it. */
+function whyForbidden(path: string): string | undefined {
+	try {
+		accessSync(dirname(path), constants.W_OK | constants.X_OK);
+		if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
+		return undefined;
+	} catch (error) {
+		const { message, path: at } = error as NodeJS.ErrnoException;
+		return `${message}. Give the user of the service write access to ${at}, or name another place with --store`;
+	}
 }
 
 /** What the file system of the folder lacks. */
 export function whyFull(folder: string): string | undefined {
 	try {
-		const { bavail, files, ffree } = statfsSync(folder);
+		const { blocks, bavail, files, ffree } = statfsSync(folder);
+		// Such as /proc.
+		if (blocks === 0) return undefined;
 		if (bavail === 0) return "database or disk is full";
 		// Some file systems have no table of inodes.
 		return files > 0 && ffree === 0 ? "the file system has no free inodes" : undefined;

@@ -82,6 +82,7 @@ it("D41: every operation of a key that is not one of clients on single jobs is p
 			"/docs/*",
 			"/docs/api",
 			"/docs/api/",
+			"/docs/api/*",
 		]),
 	);
 });

@@ -8,7 +8,7 @@ import { constants } from "node:fs";
 import { open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type JsonBlocks, sizeOf } from "../../../core/json/json-text.ts";
-import { makeFolder, OWNER_FILE } from "../../../durable-file.ts";
+import { makeFolder, OWNER_FILE, requireKind } from "../../../durable-file.ts";
 import type { CopiedFile } from "../../contract/backup.ts";
 import { StoreUnavailable } from "../../contract/store.ts";
 import { FlushFailed, whyFull } from "../disk-errors.ts";
@@ -253,6 +253,7 @@ export async function openPayloadFiles(q: {
 		else await rm(path, { force: true }).catch(() => {});
 	}
 
+	requireKind(folder, "folder");
 	const present = await numbersIn(folder);
 	for (const [number, bytes] of q.referenced) {
 		const segment = segmentOf(number, bytes);
