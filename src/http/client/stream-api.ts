@@ -46,12 +46,15 @@ export async function stream(call: Call): Promise<void> {
 	await send(call, found);
 }
 
+/** User agents of RunPod's JavaScript SDK and MCP server. */
+const SDK_AGENT = /^(?:RunPod-|runpod-mcp-server\/)/;
+
 /** SDKs get the object (D7 Shape). */
 function wantsObject({ req, path, params }: Call): boolean {
 	return (
 		path.startsWith("/sdk/") ||
 		req.method === "POST" ||
-		(req.headers["user-agent"] ?? "").startsWith("RunPod-") ||
+		SDK_AGENT.test(req.headers["user-agent"] ?? "") ||
 		req.headers["x-request-id"] === params.job
 	);
 }
