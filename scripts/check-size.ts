@@ -1,0 +1,37 @@
+/**
+ * Checks the size of `src`, without tests, by layer: none may exceed its ceiling in
+ * `scripts/size-ceilings.json`. `--lower` writes the present sizes where they are smaller. A new
+ * capability raises a ceiling by hand, in the commit that adds it, with the number in its message.
+ */
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const SRC = fileURLToPath(new URL("../src", import.meta.url));
+const CEILINGS = new URL("size-ceilings.json", import.meta.url);
+
+/** KB of each folder of `src`, and of the files directly in it as `.`. */
+function sizes(): Record<string, number> {
+	const bytes: Record<string, number> = {};
+	for (const path of readdirSync(SRC, { recursive: true, encoding: "utf8" })) {
+		if (!/\.(?:ts|sql)$/.test(path) || path.endsWith(".test.ts")) continue;
+		const layer = path.includes("/") ? path.slice(0, path.indexOf("/")) : ".";
+		bytes[layer] = (bytes[layer] ?? 0) + statSync(`${SRC}/${path}`).size;
+	}
+	return Object.fromEntries(Object.entries(bytes).map(([layer, size]) => [layer, Math.ceil(size / 1024)]));
+}
+
+const ceilings = JSON.parse(readFileSync(CEILINGS, "utf8")) as Record<string, number>;
+const present = sizes();
+
+if (process.argv.includes("--lower")) {
+	const lowered = Object.entries(present).map(([layer, kb]) => [layer, Math.min(kb, ceilings[layer] ?? kb)] as const);
+	writeFileSync(CEILINGS, `${JSON.stringify(Object.fromEntries(lowered.toSorted()), undefined, "\t")}\n`);
+} else {
+	const over = Object.entries(present).filter(([layer, kb]) => kb > (ceilings[layer] ?? 0));
+	for (const [layer, kb] of over)
+		process.stderr.write(
+			`src/${layer} has ${kb} KB, its ceiling is ${ceilings[layer] ?? 0} KB (scripts/size-ceilings.json): ` +
+				"take as much away, or raise the ceiling in this commit and say why in its message.\n",
+		);
+	if (over.length > 0) process.exitCode = 1;
+}
