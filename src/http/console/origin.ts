@@ -37,7 +37,7 @@ export function placeOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): Co
 		publicUrl !== undefined && (origin === undefined ? host === publicUrl.host : origin === publicUrl.origin);
 	const encrypted = "encrypted" in req.socket || origin?.startsWith("https://") === true;
 	if (!byPublic) return { path: "/", secure: encrypted };
-	const path = publicUrl.pathname.replace(/\/+$/, "");
+	const path = publicUrl.pathname.replace(/(?<!\/)\/+$/, "");
 	return {
 		path: path === "" || path.includes(";") ? "/" : path,
 		secure: publicUrl.protocol === "https:",
