@@ -37,7 +37,7 @@ const PLAIN: Look = { colour: undefined, bold: false, dim: false, italic: false,
 
 /** The spans of one line. */
 export function spansOf(line: string): Span[] {
-	const text = line.replace(/\r+$/, "");
+	const text = line.replace(/(?<!\r)\r+$/, "");
 	const shown = text.slice(text.lastIndexOf("\r") + 1);
 	const spans: Span[] = [];
 	let look = PLAIN;

@@ -13,7 +13,7 @@ export async function withFiles(text: string, files: readonly File[]): Promise<{
 		const mark = JSON.stringify(markOf(file.name));
 		if (filled.includes(mark)) filled = filled.replaceAll(mark, `"${await base64(file)}"`);
 	}
-	const missing = /"@file:((?:[^"\\]|\\.)*)"/.exec(filled)?.[1];
+	const missing = /(?<!\\)"@file:((?:[^"\\]|\\.)*)"/.exec(filled)?.[1];
 	return missing === undefined ? { text: filled } : { missing };
 }
 

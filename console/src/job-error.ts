@@ -40,7 +40,7 @@ export function firstLine(text: string): string {
 
 /** A text whose further lines are a stack trace, as Node writes it. */
 function withTrace(text: string): JobError {
-	const at = text.search(/\r?\n\s+at /);
+	const at = text.search(/\r?\n[ \t]+at /);
 	return at < 0 ? { message: text } : { message: text.slice(0, at), trace: text.slice(at).replace(/^\r?\n/, "") };
 }
 

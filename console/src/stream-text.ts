@@ -25,8 +25,8 @@ export function textIn(chunks: readonly unknown[]): string | undefined {
 function textOfEvents(events: string): string | undefined {
 	const lines = events.slice(0, events.lastIndexOf("\n") + 1).split(/\r?\n/);
 	const pieces = lines.flatMap((line) => {
-		const data = /^data:\s*(.*)$/.exec(line)?.[1];
-		return data === undefined || data === "[DONE]" ? [] : [pieceOf(data)];
+		const data = line.slice("data:".length).trim();
+		return !line.startsWith("data:") || data === "[DONE]" ? [] : [pieceOf(data)];
 	});
 	return pieces.every((piece) => piece !== undefined) ? pieces.join("") : undefined;
 }

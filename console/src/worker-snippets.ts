@@ -24,7 +24,7 @@ const kubernetesName = (endpoint: string): string =>
 		endpoint
 			.toLowerCase()
 			.replaceAll("_", "-")
-			.replace(/^-+|-+$/g, "") || "sluice"
+			.replace(/^-+|(?<!-)-+$/g, "") || "sluice"
 	}-worker`;
 
 export const WORKER_SNIPPETS = [

@@ -97,7 +97,7 @@ export const WORKER_URL: Param<string> = {
 	schema: { type: "string", format: "uri", maxLength: MAX_URL_LENGTH },
 	read: (text) =>
 		text.length <= MAX_URL_LENGTH && /^https?:\/\/[^\s?#]+$/.test(text) && URL.canParse(text)
-			? text.replace(/\/+$/, "")
+			? text.replace(/(?<!\/)\/+$/, "")
 			: undefined,
 };
 export const REPLICAS = flag(

@@ -40,7 +40,7 @@ export function connectionOf({ url, key, context }: Values, env: Values): Connec
 	const usesEnv = named === undefined && (envUrl !== undefined || envKey !== undefined);
 	const stored = usesEnv ? undefined : contextOf(named, env);
 	const found = stored ? stored.url : usesEnv ? envUrl : undefined;
-	const base = (url ?? found ?? DEFAULT_URL).replace(/\/+$/, "");
+	const base = (url ?? found ?? DEFAULT_URL).replace(/(?<!\/)\/+$/, "");
 	if (key !== undefined) return { base, key, keyFrom: "--key" };
 	if (stored && url === undefined) return { base, key: stored.key, keyFrom: `context '${stored.name}'` };
 	return { base, key: usesEnv ? envKey : undefined, keyFrom: "SLUICE_API_KEY" };

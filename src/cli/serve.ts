@@ -58,7 +58,7 @@ export const serve: Action = {
 	examples: ["sluice serve --config sluice.yaml", "sluice serve --port 8081 --store sqlite:other.db"],
 	async run({ flags }) {
 		// A password on the command line: every user of the machine could read it.
-		if (/:[^/@]*@/.test(flags["store"] ?? "")) process.title = "sluice serve";
+		if (/:[^/:@]*@/.test(flags["store"] ?? "")) process.title = "sluice serve";
 		const loaded = loadConfig({ flags, env: process.env, cwd: process.cwd(), readFile });
 		if (!loaded.ok)
 			throw new CliError(["The configuration is not valid:", ...loaded.problems.map((each) => `- ${each}`)].join("\n"));

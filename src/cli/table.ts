@@ -38,5 +38,5 @@ export function fieldList(fields: readonly (readonly [string, string | number | 
 
 /** To the second: `2026-01-31 12:00:00Z`. */
 export function shortTime(iso: string | undefined): string | undefined {
-	return iso?.replace(/^(\S+)T(\S+?)\.\d+Z$/, "$1 $2Z");
+	return iso?.replace(/^([^\sT]+)T([^\s.]+)\.\d+Z$/, "$1 $2Z");
 }

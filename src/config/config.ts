@@ -162,7 +162,7 @@ function storeAddress(value: string, cwd: string): StoreAddress {
 }
 
 function withoutSlash(url: string | undefined): string | undefined {
-	return url?.replace(/\/+$/, "");
+	return url?.replace(/(?<!\/)\/+$/, "");
 }
 
 /** As browsers send it: lower case, without default port. */

@@ -29,7 +29,7 @@ export function readHosts(raw: unknown, context: HostContext, problems: string[]
 		hosts[name] = {
 			...host,
 			...(tls && { tls: { ca: file(tls.ca), cert: file(tls.cert), key: file(tls.key) } }),
-			...(host.workerUrl !== undefined && { workerUrl: host.workerUrl.replace(/\/+$/, "") }),
+			...(host.workerUrl !== undefined && { workerUrl: host.workerUrl.replace(/(?<!\/)\/+$/, "") }),
 		};
 	}
 	checkEndpoints(hosts, context, problems);

@@ -32,7 +32,7 @@ export function registryName(text: string): string {
 	const host = text
 		.trim()
 		.replace(/^https?:\/\//i, "")
-		.replace(/\/.*$/s, "")
+		.replace(/\/.*/s, "")
 		.toLowerCase();
 	return HUB_NAMES.includes(host) ? DOCKER_HUB : host;
 }

@@ -27,7 +27,7 @@ export function printableLines(text: string, { colours = false } = {}): string {
 
 /** What a terminal shows of a line with a progress bar: what follows the last carriage return. */
 export function afterReturns(line: string): string {
-	const text = line.replace(/\r+$/, "");
+	const text = line.replace(/(?<!\r)\r+$/, "");
 	return text.slice(text.lastIndexOf("\r") + 1);
 }
 

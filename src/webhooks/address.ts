@@ -65,7 +65,7 @@ export function notPublic(address: string, own: readonly string[] = []): string 
 }
 
 function unwrapped(address: string): string {
-	const bits = bitsOf(address.replace(/%.*$/, ""));
+	const bits = bitsOf(address.replace(/%.*/, ""));
 	return bits.length === 128 && WRAPPING.some((range) => bits.startsWith(range)) ? bits.slice(-32) : bits;
 }
 

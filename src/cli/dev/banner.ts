@@ -70,7 +70,11 @@ ${styled("bold", "A job")}
 
 /** One line, if short and without escapes in any of the languages. */
 function inlineOf({ example }: BannerFacts): string | undefined {
-	const line = (example?.text ?? EXAMPLE).trim().replaceAll(/\s*\n\s*/g, " ");
+	const line = (example?.text ?? EXAMPLE)
+		.split("\n")
+		.map((part) => part.trim())
+		.filter(Boolean)
+		.join(" ");
 	if (line.length <= MAX_INLINE && /^[\x20-\x7e]*$/.test(line)) return line;
 	return example?.path === undefined ? EXAMPLE : undefined;
 }

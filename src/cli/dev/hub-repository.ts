@@ -63,8 +63,8 @@ function dockerScript(folder: string): string | undefined {
 		[".runpod/Dockerfile", "Dockerfile"]
 			.map((name) => readText(join(folder, name)))
 			.find((found) => found !== undefined) ?? "";
-	const last = [...text.matchAll(/^\s*(?:CMD|ENTRYPOINT)\s+(.*)$/gim)].at(-1)?.[1] ?? "";
-	const script = /[\w./-]+\.(?:py|ts|js|mjs)\b/.exec(last)?.[0];
+	const last = [...text.matchAll(/^[ \t]*(?:CMD|ENTRYPOINT)[ \t]+(\S.*)$/gim)].at(-1)?.[1] ?? "";
+	const script = /(?<![\w./-])[\w./-]+\.(?:py|ts|js|mjs)\b/.exec(last)?.[0];
 	if (script === undefined) return undefined;
 	const parts = script.split("/").filter((part) => part !== "" && part !== ".");
 	return parts

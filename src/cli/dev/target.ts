@@ -116,7 +116,7 @@ export function endpointId(name: string): string {
 	const id = name
 		.toLowerCase()
 		.replaceAll(/[^a-z0-9_-]+/g, "-")
-		.replaceAll(/^-+|-+$/g, "")
+		.replaceAll(/^-+|(?<!-)-+$/g, "")
 		.slice(0, 64);
 	return id === "" ? "dev" : id;
 }

@@ -53,7 +53,7 @@ export function place(query: PlacementQuery, all: readonly PlacementHost[]): Pla
 
 /** Whether an image is on the host. A name without tag or digest means `latest`. */
 export function hasImage({ images }: Pick<PlacementHost, "images">, image: string): boolean {
-	const isTagged = /[:@][^/]*$/.test(image);
+	const isTagged = /[:@][^/:@]*$/.test(image);
 	return images.includes(isTagged ? image : `${image}:latest`);
 }
 

@@ -72,7 +72,7 @@ export function networkOf({ remoteAddress = "" }: Peer): string {
 	if (!remoteAddress.includes(":")) return remoteAddress;
 	const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(remoteAddress)?.[1];
 	if (mapped !== undefined) return mapped;
-	const [start = "", end] = remoteAddress.replace(/%.*$/, "").toLowerCase().split("::");
+	const [start = "", end] = remoteAddress.replace(/%.*/, "").toLowerCase().split("::");
 	const [first, last] = [start, end ?? ""].map((part) => (part === "" ? [] : part.split(":")));
 	const zeros = end === undefined ? 0 : 8 - first!.length - last!.length;
 	const groups = [...first!, ...Array.from({ length: zeros }, () => "0"), ...last!];

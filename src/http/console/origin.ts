@@ -38,7 +38,7 @@ export function placeOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): Co
 		publicUrl !== undefined && (origin === undefined ? host === publicUrl.host : origin === publicUrl.origin);
 	const encrypted = isEncrypted(req) || origin?.startsWith("https://") === true;
 	if (!byPublic) return { path: "/", secure: encrypted };
-	const path = publicUrl.pathname.replace(/\/+$/, "");
+	const path = publicUrl.pathname.replace(/(?<!\/)\/+$/, "");
 	return {
 		path: path === "" || path.includes(";") ? "/" : path,
 		secure: publicUrl.protocol === "https:",

@@ -6,7 +6,7 @@ const BROWSERS: readonly (readonly [RegExp, string])[] = [
 	[/\bOPR\/(\d+)/, "Opera"],
 	[/\b(?:Firefox|FxiOS)\/(\d+)/, "Firefox"],
 	[/\b(?:Chrome|CriOS|Chromium|HeadlessChrome)\/(\d+)/, "Chrome"],
-	[/\bVersion\/(\d+)[\d.]* (?:Mobile\/\w+ )?Safari\//, "Safari"],
+	[/\bVersion\/(\d+)(?:\.[\d.]*)? (?:Mobile\/\w+ )?Safari\//, "Safari"],
 ];
 
 const SYSTEMS: readonly (readonly [RegExp, string])[] = [

@@ -49,7 +49,7 @@ async function* bytesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 /** Lines such as `GPU-8f1c, NVIDIA L4, 23034`, memory in MiB. */
 export function gpusIn(lines: readonly string[]): HostGpu[] {
 	return lines.flatMap((line) => {
-		const [, id, model, mib] = /^(\S+),\s*(.+?),\s*(\d+)$/.exec(line) ?? [];
+		const [, id, model, mib] = /^([^\s,]+),\s*([^\s,][^,]*),\s*(\d+)$/.exec(line) ?? [];
 		if (id === undefined || model === undefined) return [];
 		return [{ id, model, memoryGb: Math.round((Number(mib) * MIB) / 1e8) / 10 }];
 	});

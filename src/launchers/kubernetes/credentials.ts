@@ -98,7 +98,7 @@ function ofKubeconfig(
 	if (rest["proxy-url"] !== undefined)
 		throw new Error(`cluster "${context.cluster}" in ${where} has proxy-url, which is not supported`);
 	return {
-		server: server.replace(/\/+$/, ""),
+		server: server.replace(/(?<!\/)\/+$/, ""),
 		namespace: context.namespace ?? "default",
 		ca: textOf(rest, "certificate-authority", dirname(cluster.path)),
 		serverName: typeof serverName === "string" ? serverName : undefined,

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 export function importsRunpod(file: string): boolean {
-	return /^\s*(?:import|from)\s+runpod\b/m.test(readFileSync(file, "utf8"));
+	return /^[ \t]*(?:import|from)[ \t]+runpod\b/m.test(readFileSync(file, "utf8"));
 }
 
 /** Does not import the module; undefined if the interpreter cannot run. */
