@@ -55,11 +55,9 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 	let two: TwoMachines;
 	let hosts: Record<string, HostSettings>;
 	const opened: { launcher: Launcher; started: string[] }[] = [];
-	const path = process.env["PATH"];
 
 	beforeAll(async () => {
 		two = await twoMachines({ gpus: 2 });
-		process.env["PATH"] = two.path;
 		hosts = { rig1: two.rig1.settings, rig2: two.rig2.settings };
 	}, 120_000);
 	afterEach(async () => {
@@ -69,7 +67,6 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 		}
 	});
 	afterAll(async () => {
-		process.env["PATH"] = path;
 		await two?.close();
 		rmSync(root, { recursive: true, force: true });
 	}, 60_000);
@@ -78,7 +75,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 		const said: string[] = [];
 		const log = (message: string): void => void said.push(message);
 		const config = { hosts: only, lostAfterMs };
-		const launcher = dockerLauncher({ clock, logDir, serviceEnv: {}, log, hosts: config });
+		const launcher = dockerLauncher({ clock, logDir, serviceEnv: { PATH: two.path }, log, hosts: config });
 		const started: string[] = [];
 		const notices: Notice[] = [];
 		const handles = new Map<string, Handle>();
@@ -126,7 +123,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 				dockerLauncher({
 					clock,
 					logDir,
-					serviceEnv: {},
+					serviceEnv: { PATH: two.path },
 					log() {},
 					hosts: { hosts: { [name]: hosts[name]! }, lostAfterMs: 300_000 },
 				}),
