@@ -25,13 +25,16 @@ const present = sizes();
 
 if (process.argv.includes("--lower")) {
 	const lowered = Object.entries(present).map(([layer, kb]) => [layer, Math.min(kb, ceilings[layer] ?? kb)] as const);
-	writeFileSync(CEILINGS, `${JSON.stringify(Object.fromEntries(lowered.toSorted()), undefined, "\t")}\n`);
+	writeFileSync(
+		CEILINGS,
+		`${JSON.stringify(Object.fromEntries(lowered.toSorted(([one], [other]) => (one < other ? -1 : 1))), undefined, "\t")}\n`,
+	);
 } else {
 	const over = Object.entries(present).filter(([layer, kb]) => kb > (ceilings[layer] ?? 0));
 	for (const [layer, kb] of over)
 		process.stderr.write(
 			`src/${layer} has ${kb} KB, its ceiling is ${ceilings[layer] ?? 0} KB (scripts/size-ceilings.json): ` +
-				"take as much away, or raise the ceiling in this commit and say why in its message.\n",
+				"remove as much, or raise the ceiling in this commit and say why in its message.\n",
 		);
 	if (over.length > 0) process.exitCode = 1;
 }
