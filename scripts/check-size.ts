@@ -25,10 +25,8 @@ const present = sizes();
 
 if (process.argv.includes("--lower")) {
 	const lowered = Object.entries(present).map(([layer, kb]) => [layer, Math.min(kb, ceilings[layer] ?? kb)] as const);
-	writeFileSync(
-		CEILINGS,
-		`${JSON.stringify(Object.fromEntries(lowered.toSorted(([one], [other]) => (one < other ? -1 : 1))), undefined, "\t")}\n`,
-	);
+	const sorted = Object.fromEntries(lowered.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+	writeFileSync(CEILINGS, `${JSON.stringify(sorted, undefined, "\t")}\n`);
 } else {
 	const over = Object.entries(present).filter(([layer, kb]) => kb > (ceilings[layer] ?? 0));
 	for (const [layer, kb] of over)
