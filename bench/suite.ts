@@ -10,7 +10,7 @@ export interface Figure {
 	high: number;
 	/** Which direction is an improvement. */
 	better: "more" | "less";
-	/** Targets are in docs/benchmarks.md. */
+	/** Targets are in bench/results/NOTES.md. */
 	target?: number;
 }
 
