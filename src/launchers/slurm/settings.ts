@@ -40,7 +40,7 @@ const OWN_OPTIONS = (
 	"no-requeue chdir nodes ntasks hold wait test-only get-user-env clusters signal"
 )
 	.split(" ")
-	.map((name) => [...name].reduceRight((rest, letter) => `${letter}(?:${rest})?`))
+	.map((name) => name.split("").reduceRight((rest, letter) => `${letter}(?:${rest})?`))
 	.join("|");
 
 /** A name in Slurm's configuration, or a list of them. */
