@@ -19,9 +19,13 @@ import { linesOf, textOf } from "./platform-streams.ts";
 import { timedLog } from "./timed-log.ts";
 
 const MIB = 1024 ** 2;
-/** More than any bound; and what an endless answer sends at most, so that reading all fails, and not the machine. */
-const MUCH = 100 * MIB;
-const ENDLESS = 250 * MIB;
+/**
+ * Bytes of a line without end; of an endless answer at most, so that reading all fails, and not the
+ * machine; and that may be held, garbage that is not collected yet included.
+ */
+const MUCH = 300 * MIB;
+const ENDLESS = 500 * MIB;
+const HELD = 250 * MIB;
 const TIME = "2026-01-01T00:00:00.000000001Z";
 
 let logDir: string;
@@ -89,8 +93,8 @@ describe("one line of output without end", () => {
 		const { blockedMs, memory } = await cost(() => copyPod(client, { ...q, logDir }));
 		expect(total()).toBe(MUCH + "\nnext\n".length);
 		expect(written()).toMatch(/x\nnext\n$/);
-		expect(blockedMs).toBeLessThan(1000);
-		expect(memory).toBeLessThan(100 * MIB);
+		expect(blockedMs).toBeLessThan(2000);
+		expect(memory).toBeLessThan(HELD);
 	}, 30_000);
 
 	it("D47: of a container is written as it arrives, whatever length its frame announces", async () => {
@@ -98,8 +102,8 @@ describe("one line of output without end", () => {
 		const { daemon } = await docker(() => ({ begin: Buffer.concat([header, Buffer.from(`${TIME} `)]), most: MUCH }));
 		const { blockedMs, memory } = await cost(() => copyContainer(daemon, "c", { ...q, logDir }));
 		expect(total()).toBeGreaterThan(MUCH - MIB);
-		expect(blockedMs).toBeLessThan(1000);
-		expect(memory).toBeLessThan(100 * MIB);
+		expect(blockedMs).toBeLessThan(2000);
+		expect(memory).toBeLessThan(HELD);
 	}, 30_000);
 });
 
@@ -140,7 +144,7 @@ describe("lines and frames", () => {
 		const { memory } = await cost(() =>
 			expect(textOf(bytes(), "it", 2 * MIB)).rejects.toThrow("it sends more than 2 MiB"),
 		);
-		expect(memory).toBeLessThan(100 * MIB);
+		expect(memory).toBeLessThan(HELD);
 	});
 });
 
@@ -149,8 +153,8 @@ describe("an answer without end is not read to its end", () => {
 		const failure = work().catch((error: Error) => error.message.slice(0, 200));
 		const { blockedMs, memory } = await cost(async () => expect(await failure).toMatch(error));
 		expect(server.sent()).toBeLessThan(ENDLESS / 2);
-		expect(blockedMs).toBeLessThan(1000);
-		expect(memory).toBeLessThan(150 * MIB);
+		expect(blockedMs).toBeLessThan(2000);
+		expect(memory).toBeLessThan(HELD);
 	}
 	const tooLong = /^the (API server|Docker daemon) at \S+ sends more than 16 MiB at once/;
 
