@@ -23,6 +23,9 @@ const PLAIN =
 	/^((src|console|test|scripts|bench|docs|examples)\/.*|README\.md|CONTRIBUTING\.md)(?<=\.(ts|tsx|css|sql|html|md))$/;
 const NOT_PLAIN = /^(scripts\/check-text|test\/text\.test)\.ts$/;
 
+/** Words with which no doc comment of the source begins: it says what the thing is or does. */
+const NO_SENTENCE = /\/\*\*\s*(?:\*\s*)?(Of|As|For|By|Most|Longest|From|Beside|Without)\b/g;
+
 /** What stands between two words of a phrase; it may be wrapped in a comment. */
 const GAP = String.raw`(?:\s|\*|//)+`;
 
@@ -104,6 +107,13 @@ export function textFaults(path: string, text: string): Fault[] {
 			});
 		}
 	}
+	if (path.startsWith("src/"))
+		for (const match of text.matchAll(NO_SENTENCE))
+			faults.push({
+				path,
+				line: text.slice(0, match.index).split("\n").length,
+				message: `a doc comment that begins with "${match[1]}": begin with what the thing is or does`,
+			});
 	return faults.toSorted((a, b) => a.line - b.line);
 }
 

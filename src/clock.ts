@@ -25,7 +25,7 @@ export interface BootTime {
 	ms: number;
 }
 
-/** Longest Node timer, ms. Longer sleeps are cut to it; callers check again. */
+/** Maximum Node timer, ms. Longer sleeps are cut to it; callers check again. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";

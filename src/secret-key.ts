@@ -93,7 +93,7 @@ export function fromText(secret: string): Uint8Array {
 	return createHash("sha256").update(secret).digest();
 }
 
-/** Without a check value (earlier versions) several keys may have been used: one text suffices. */
+/** Used without a check value (earlier versions) several keys may have been used: one text suffices. */
 function opensSome(current: Uint8Array, encrypted: readonly string[]): boolean {
 	const { decrypt } = encryption({ current, pending: false }, () => new Uint8Array());
 	return encrypted.some((text) => decrypt(text).ok);

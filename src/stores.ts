@@ -14,7 +14,7 @@ import type { Store } from "./store/contract/store.ts";
 
 export type { Inspection, Standbys };
 
-/** Of the key for stored secrets. */
+/** Length of the key for stored secrets. */
 const KEY_BYTES = 32;
 
 /**
@@ -60,7 +60,7 @@ export async function diskOf(address: StoreAddress, reserveBytes: number) {
 	};
 }
 
-/** For `sluice doctor`. */
+/** Used by `sluice doctor`. */
 export async function inspectPostgres(q: { url: string; clock: Clock }): Promise<Inspection> {
 	return await (await import("./store/postgres/inspect.ts")).inspect(q);
 }

@@ -6,6 +6,15 @@ const messages = (path: string, text: string) =>
 	textFaults(path, text).map(({ line, message }) => `${line}: ${message.split(":")[0]}`);
 
 describe("the check of the text", () => {
+	it.each([
+		["src/a.ts", "/** Of a job. */", 1],
+		["src/a.ts", "x\n/**\n * Longest wait, ms.\n */", 1],
+		["src/a.ts", "/** Office hours. Of a job. */", 0],
+		["test/a.ts", "/** Of a job. */", 0],
+	])("%s: %j is no sentence", (path, text, count) => {
+		expect(textFaults(path, text)).toHaveLength(count);
+	});
+
 	it("finds no more in this repository than its allowance", () => {
 		expect(overAllowance(repositoryFaults(), readAllowance())).toEqual([]);
 	});

@@ -138,7 +138,7 @@ export function wait(otherwise: number): ParamWithDefault<number> {
 	};
 }
 
-/** Of lists (D12). */
+/** Cursor of a list (D12). */
 export const CURSOR = text("cursor", 200, "`next` of the previous page.");
 export const LIMIT = whole("limit", {
 	minimum: 1,

@@ -95,7 +95,7 @@ export type AnswerOf<R extends RouteDefinition> = R["answer"] extends { readonly
 	? Sendable<Static<S>>
 	: never;
 
-/** For operations that read no body: absent or an empty object. */
+/** Body of operations that read none: absent or an empty object. */
 export const NO_BODY = {
 	description: "Nothing, or an empty object.",
 	schema: { type: "object" },

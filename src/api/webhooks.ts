@@ -68,7 +68,7 @@ export const LIST_DELIVERIES = route({
 	query: [ENDPOINT_FILTER, JOB_FILTER, STATE_FILTER, LIMIT, CURSOR],
 });
 
-/** Longest part of a delivery's body in an answer, characters. */
+/** Maximum length of the part of a delivery's body in an answer, characters. */
 export const SHOWN_BODY = 16_384;
 
 export const DELIVERY_DETAIL = {

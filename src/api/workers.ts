@@ -25,7 +25,7 @@ export const WORKER_REASON = {
 } as const;
 export type WorkerReason = Static<typeof WORKER_REASON>;
 
-/** Of the machine, where it is known (D48). */
+/** Usage of the machine, where it is known (D48). */
 export const WORKER_USAGE = {
 	type: "object",
 	properties: {

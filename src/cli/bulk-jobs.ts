@@ -14,7 +14,7 @@ interface BulkAnswer {
 	next: string | null;
 }
 
-/** Of lists of jobs too. */
+/** Filters of bulk calls, and of lists of jobs. */
 export const JOB_FILTERS = {
 	status: {
 		value: "STATES",

@@ -26,7 +26,7 @@ export interface ActionInput {
 	lists: Readonly<Record<string, readonly string[]>>;
 	/** Arguments after `--`. */
 	rest: readonly string[];
-	/** From `--url` and `--key`, a context, or `SLUICE_URL` and `SLUICE_API_KEY`. */
+	/** Chosen by `--url` and `--key`, a context, or `SLUICE_URL` and `SLUICE_API_KEY`. */
 	service: ServiceClient;
 }
 

@@ -12,7 +12,7 @@ interface Place {
 interface Word {
 	text: string;
 	summary: string;
-	/** Of a flag that takes a value. */
+	/** Whether the flag takes a value. */
 	hasValue?: boolean;
 }
 

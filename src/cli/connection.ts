@@ -20,7 +20,7 @@ export const SERVICE_ENV = {
 } as const;
 
 export interface Connection {
-	/** Without trailing slash. */
+	/** Base without trailing slash. */
 	base: string;
 	key: string | undefined;
 	/** Where to correct a key that is refused. */

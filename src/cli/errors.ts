@@ -21,7 +21,7 @@ export function noServiceAt(base: string, reason: string): string {
 
 export const START_SERVICE = "Start it with 'sluice serve', or set SLUICE_URL.";
 
-/** For responses that cannot be Sluice's, such as a proxy's. */
+/** Error for responses that cannot be Sluice's, such as a proxy's. */
 export function notSluice(base: string, status: number): string {
 	return `The server at ${base} is not Sluice (HTTP ${status}).`;
 }

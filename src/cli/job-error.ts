@@ -1,6 +1,6 @@
 /** The error of a job as people read it. Pure. */
 
-/** As it is; of the JSON that SDKs send for an exception, its stack with its message. */
+/** Returns the error as it is; of the JSON that SDKs send for an exception, its stack with its message. */
 export function errorText(error: string): string {
 	const { error_type: type, error_message: message, error_traceback: trace } = recordIn(error);
 	const name = typeof type === "string" ? type.replace(/^<class '(.*)'>$/, "$1") : "Error";

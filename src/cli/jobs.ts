@@ -53,7 +53,7 @@ const list: Action = {
 
 const HEADINGS = ["ID", "STATUS", "SUBMITTED", "IN QUEUE MS", "RUN MS", "WORKER"];
 
-/** Of the id, the longest state, and a time. */
+/** Widths of the id, the longest state, and a time. */
 const WIDTHS = [41, 11, 20, 11, 9];
 
 /** Pause between two reads, ms. */

@@ -6,7 +6,7 @@ export type Members =
 	| { ok: true; object: boolean; texts: Record<string, string | undefined> }
 	| { ok: false; fault: string };
 
-/** Of duplicates the last. */
+/** Returns the members; of duplicates the last. */
 export function membersOf(
 	text: string | Uint8Array,
 	names: readonly string[],

@@ -38,7 +38,7 @@ function actionOf(
 	throw new CliError(`Unknown command '${name} ${verb}'.\n\n${groupHelp(group)}`);
 }
 
-/** As `--help` of the command, or of the verb that is named. */
+/** Returns the text of `--help` of the command, or of the verb that is named. */
 export function helpOf(command: Command, [verb]: readonly string[]): string {
 	if (!("actions" in command)) return actionHelp(command, command.name);
 	if (verb === undefined) return groupHelp(command);

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline/promises";
 import { text as textOf } from "node:stream/consumers";
 import { Writable } from "node:stream";
 
-/** Without the line end; asked for on a terminal, without an echo. */
+/** Reads a secret without the line end; asked for on a terminal, without an echo. */
 export async function readSecret(question: string): Promise<string> {
 	if (!process.stdin.isTTY) return (await textOf(process.stdin)).replace(/\r?\n$/, "");
 	const silent = new Writable({ write: (_chunk, _encoding, done) => done() });

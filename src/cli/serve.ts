@@ -17,7 +17,7 @@ export const HEAP_FLAGS = ["--no-parallel-scavenge"];
 /** Space for short-lived objects, MB; about a third is in use between collections. */
 const YOUNG_GENERATION_MB = 24;
 
-/** From the end of the service to that of its thread, ms. */
+/** Time from the end of the service to that of its thread, ms. */
 const LAST_LINES_MS = 500;
 
 /** How long a stop waits for the end of the start, so that it is graceful, ms. */
@@ -136,7 +136,7 @@ function onStopSignal(): Promise<NodeJS.Signals> {
 	});
 }
 
-/** By the signal: to exit, Node waits for its threads, of which one may wait for the system. */
+/** Ends the process by the signal: to exit, Node waits for its threads, of which one may wait for the system. */
 function end(signal: NodeJS.Signals): void {
 	process.removeAllListeners(signal);
 	process.kill(process.pid, signal);

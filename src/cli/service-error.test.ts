@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { ApiError, type ErrorCode, ERRORS } from "../core/errors.ts";
 import { inCommandWords, serviceError } from "./service-error.ts";
 
-/** Of callers that are no command: programs that speak HTTP, and workers. */
+/** Errors of callers that are no command: programs that speak HTTP, and workers. */
 const OTHERS: readonly string[] = ["bad_http", "path_not_found", "method_not_allowed", "headers_too_large"];
 
 it.each(Object.keys(ERRORS).filter((code) => !OTHERS.includes(code)))(

@@ -23,7 +23,7 @@ export function tableRow(cells: readonly (string | number | undefined)[], widths
 	return `${row.map((cell) => stateStyled(cell)).join("  ")}\n`;
 }
 
-/** Without spaces at the end of the line. */
+/** Returns the row without spaces at the end of the line. */
 function padded(row: readonly string[], widths: readonly number[]): string[] {
 	const last = row.findLastIndex((cell) => cell !== "");
 	return row.slice(0, last + 1).map((cell, column) => (column === last ? cell : cell.padEnd(widths[column] ?? 0)));

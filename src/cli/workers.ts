@@ -161,7 +161,7 @@ const logs: Action = {
 	},
 };
 
-/** Of all workers of the endpoint, or of one. */
+/** Finds all workers of the endpoint, or of one. */
 async function found(
 	{ args: [endpoint = ""], flags, service }: ActionInput,
 	worker: string | undefined,

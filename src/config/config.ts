@@ -25,7 +25,7 @@ export interface Config {
 	registries: ReadonlyMap<string, RegistryLogin>;
 	/** Variables with passwords of `registries`, hidden from workers. */
 	secretVariables: readonly string[];
-	/** For workers and snippets; default: the listening address. */
+	/** Address for workers and snippets; default: the listening address. */
 	publicUrl?: string | undefined;
 	/** PostgreSQL: this server's address for the workers it launches. */
 	advertiseUrl?: string | undefined;
@@ -58,7 +58,7 @@ export interface Config {
 /** Where jobs are stored (D34). `url` may contain a password. */
 export type StoreAddress = { kind: "sqlite"; path: string } | { kind: "postgres"; url: string };
 
-/** By the names of {@link OPTIONS}, in their units. */
+/** Values by the names of {@link OPTIONS}, in their units. */
 interface Values
 	extends Omit<
 		Config,
@@ -146,7 +146,7 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 	};
 }
 
-/** For commands that need only the store. */
+/** Configuration for commands that need only the store. */
 export function loadStore(
 	sources: Omit<Sources, "readFile">,
 ): { ok: true; store: StoreAddress } | { ok: false; problems: string[] } {
@@ -165,7 +165,7 @@ function withoutSlash(url: string | undefined): string | undefined {
 	return url?.replace(/(?<!\/)\/+$/, "");
 }
 
-/** As browsers send it: lower case, without default port. */
+/** Returns the origin as browsers send it: lower case, without default port. */
 function normalizedOrigin(origin: string): string {
 	const url = new URL(origin);
 	return url.origin === "null" ? origin : url.origin;

@@ -6,7 +6,7 @@ import { isObject } from "../core/schema.ts";
 
 /** What else the configuration says. */
 export interface HostContext {
-	/** Of `sluice.yaml`. */
+	/** Path of `sluice.yaml`. */
 	path: string;
 	/** Address for workers, if one is set. */
 	url: string | undefined;

@@ -3,7 +3,7 @@ import type { Schema } from "../core/schema.ts";
 
 /** Precedence: flag, environment, file. */
 export interface Option {
-	/** Without dashes. */
+	/** Name of the flag without dashes. */
 	readonly flag?: string;
 	/** Empty counts as unset. */
 	readonly env: string;

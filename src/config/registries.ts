@@ -11,7 +11,7 @@ interface Settings {
 }
 
 type Source = Pick<Sources, "env" | "readFile"> & {
-	/** Of `sluice.yaml`. */
+	/** Path of `sluice.yaml`. */
 	path: string;
 };
 

@@ -7,7 +7,7 @@ import { check, isAbsent, isObject, type Schema } from "../core/schema.ts";
 import { type Option, OPTIONS } from "./options.ts";
 
 export interface Sources {
-	/** By name. */
+	/** Flags by name. */
 	flags: Readonly<Record<string, string | undefined>>;
 	env: Readonly<Record<string, string | undefined>>;
 	cwd: string;

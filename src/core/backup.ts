@@ -4,7 +4,7 @@
  * the folder beside the database whose name is that of the database with `.folder` added.
  */
 
-/** Of the archive; a reader refuses later ones. */
+/** Format of the archive; a reader refuses later ones. */
 export const BACKUP_FORMAT = 1;
 
 export const INFO_NAME = "backup.json";

@@ -3,7 +3,7 @@
  * a server (D41). One table for the configuration, the meters, the metrics and the documents.
  */
 export interface Budget {
-	/** Of {@link default}, and of the meter. */
+	/** Unit of {@link default}, and of the meter. */
 	unit: "bytes" | "count" | "ms";
 	default: number;
 	minimum: number;

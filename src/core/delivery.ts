@@ -3,7 +3,7 @@ import { asOne, type JsonText } from "./json/json-text.ts";
 import { type JobResult, jobView } from "./job-view.ts";
 import { receiverOf } from "./receiver.ts";
 
-/** From a failed try to the next, ms: 2 retries (spec 6). */
+/** Times from a failed try to the next, ms: 2 retries (spec 6). */
 export const SPECIFIED_SCHEDULE: readonly number[] = [10_000, 10_000];
 
 /** Waits of the schedule `long`, ms: the specified ones, then from a minute to a day. */

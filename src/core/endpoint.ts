@@ -37,9 +37,9 @@ export interface Endpoint {
 	/** Retention of results per operation, and of records. */
 	retention: { run: number; runsync: number; records: number };
 	leaseMs: number;
-	/** From the stop signal to the end of the process (D18). */
+	/** Time from the stop signal to the end of the process (D18). */
 	stopGraceMs: number;
-	/** From a launched worker's start to its first call. */
+	/** Time from a launched worker's start to its first call. */
 	initTimeoutMs: number;
 	gpusPerWorker: number;
 	webhooks: { schedule: Schedule; disableAfterMs: number | "off" };

@@ -44,7 +44,7 @@ export const HOST_STATES = ["unused", "connecting", "reachable", "unreachable"] 
 export interface HostView {
 	name: string;
 	labels: readonly string[];
-	/** Of its daemon. */
+	/** Address of its daemon. */
 	address: string;
 	state: (typeof HOST_STATES)[number];
 	/** When the state began, ms since the epoch; absent before the first answer. */

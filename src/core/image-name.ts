@@ -7,7 +7,7 @@ const HUB_NAMES: readonly string[] = ["index.docker.io", "registry-1.docker.io",
 
 export interface ImageName {
 	registry: string;
-	/** As given, without tag and digest. */
+	/** Repository as given, without tag and digest. */
 	repository: string;
 	/** The digest, else the tag. */
 	version: string;

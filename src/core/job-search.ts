@@ -1,10 +1,10 @@
 /** What a search of jobs finds, and how much a page of it reads (D39). */
 import type { Job } from "./job.ts";
 
-/** Most jobs that a page of a list, or a count, reads from one index. */
+/** Maximum number of jobs that a page of a list, or a count, reads from one index. */
 export const MOST_READ = 20_000;
 
-/** Most jobs that a page of a search reads, and bytes of inputs. */
+/** Maximum number of jobs that a page of a search reads, and bytes of inputs. */
 export const MOST_SEARCHED = 5000;
 export const MOST_SEARCHED_BYTES = 4 * 1024 * 1024;
 

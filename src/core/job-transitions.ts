@@ -10,7 +10,7 @@ export const MISSED_PINGS = 2;
 
 export interface EventContext {
 	now: number;
-	/** For `claim`: the claiming worker. */
+	/** The claiming worker. */
 	worker?: string;
 	/** The worker has certainly ended the attempt (D16 Fence). Default false. */
 	over?: boolean;

@@ -10,7 +10,7 @@ export interface JobResult {
 	job: Job;
 	/** The result, or a running job's latest progress value. */
 	output?: JsonText | undefined;
-	/** Of a large output that was not read. */
+	/** Size of a large output that was not read. */
 	outputBytes?: number;
 	/** A sentence, or what the worker sent. */
 	error?: string | undefined;

@@ -4,7 +4,7 @@ import type { JobState } from "./job-states.ts";
 /** How the job was submitted; decides the default retention (spec 3 rule 2). */
 export type Operation = "run" | "runsync" | "openai";
 
-/** Without `input`, `output` and chunks, which are stored separately as JSON text (D5). */
+/** A job without `input`, `output` and chunks, which are stored separately as JSON text (D5). */
 export interface Job {
 	id: string;
 	endpoint: string;

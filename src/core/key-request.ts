@@ -50,7 +50,7 @@ export const KEY_REQUEST_SCHEMA = {
 	"x-message": "must be an object with name, scopes and optionally endpoints and expiresAt.",
 } as const satisfies Schema;
 
-/** Longest overlap of a rotation, ms. */
+/** Maximum overlap of a rotation, ms. */
 const MAX_OVERLAP_MS = 30 * 86_400_000;
 
 export const KEY_ROTATION_SCHEMA = {

@@ -1,6 +1,6 @@
 /** Rate and concurrency limits of operations (spec 8, D24, D35). */
 
-/** By path segment. `retry` and `health` have no limits (D24). */
+/** Operations by path segment. `retry` and `health` have no limits (D24). */
 export const LIMITED_OPERATIONS = [
 	"run",
 	"runsync",

@@ -13,7 +13,7 @@ export interface ReceiverStanding {
 	failed: number;
 	/** Attempts without an answer, in a row. */
 	unanswered: number;
-	/** Of the last failure. */
+	/** Reason of the last failure. */
 	reason: string;
 	/** No attempt before. */
 	pausedUntil?: number | undefined;

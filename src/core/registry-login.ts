@@ -9,7 +9,7 @@ export interface RegistryLogin {
 	password: string;
 }
 
-/** Of the name that `registryName` returns. */
+/** Pattern of the name that `registryName` returns. */
 const NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[0-9]{1,5})?$/;
 
 export const REGISTRY_NAME_MESSAGE =

@@ -35,7 +35,7 @@ export interface Schema {
 	readonly examples?: readonly unknown[];
 	/** Accepted, but never returned. */
 	readonly writeOnly?: boolean;
-	/** Of a launcher: whether Sluice starts and stops its workers. */
+	/** Whether Sluice starts and stops its workers. */
 	readonly "x-managed"?: boolean;
 	/** `ms` or `seconds`. */
 	readonly "x-unit"?: string;

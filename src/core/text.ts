@@ -3,7 +3,7 @@
  * U+0000, and a terminal obeys others. Pure.
  */
 
-/** As the `pattern` of a schema: C0, DEL and C1. */
+/** The `pattern` of a schema: C0, DEL and C1. */
 export const NO_CONTROLS = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$";
 
 const WITHOUT = new RegExp(NO_CONTROLS, "u");
@@ -13,7 +13,7 @@ export function hasControls(text: string): boolean {
 	return !WITHOUT.test(text);
 }
 
-/** For what a worker reports, which is never refused for it. */
+/** Used for what a worker reports, which is never refused for it. */
 export function replaceControls(text: string): string {
 	return text.replace(EACH, "\ufffd");
 }

@@ -25,7 +25,7 @@ export interface Engine extends Lifecycle {
 	metrics: Metrics;
 	cluster: Cluster;
 	backups: Backups;
-	/** Of this server (D41). */
+	/** Budgets of this server (D41). */
 	budgets: BudgetMeters;
 	/** The job clock. */
 	now(): EpochMs;

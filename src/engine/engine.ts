@@ -33,7 +33,7 @@ export interface EngineOptions {
 	clock: Clock;
 	random: Random;
 	events: EventBus;
-	/** By type. */
+	/** Launchers by type. */
 	launchers: ReadonlyMap<string, Launcher>;
 	workerLogs: WorkerLogs;
 	/** Keys for stored secrets (D21, D22). */

@@ -21,7 +21,7 @@ export interface ScannedBody {
 	text(part: Part | undefined): string | undefined;
 	/** One contiguous buffer. */
 	bytes(part: Part): Buffer;
-	/** As blocks of this body if large, else as a string. */
+	/** Returns blocks of this body if large, else as a string. */
 	payload(part: Part | undefined): JsonText | undefined;
 }
 

@@ -18,7 +18,7 @@ export interface BundleFile {
 	packed: ReadonlyMap<"br" | "gzip", Buffer>;
 }
 
-/** By path, with `/`; undefined until the site is built. */
+/** Files by path, with `/`; undefined until the site is built. */
 export interface Bundle {
 	files(): Promise<ReadonlyMap<string, BundleFile> | undefined>;
 }

@@ -14,9 +14,9 @@ export interface Call {
 	req: IncomingMessage;
 	res: ServerResponse;
 	engine: Engine;
-	/** Without the query. */
+	/** Path without the query. */
 	path: string;
-	/** Without the question mark. */
+	/** Text without the question mark. */
 	queryText: string;
 	params: Readonly<PathParams>;
 	/** Bytes. */
@@ -34,7 +34,7 @@ export interface Call {
 	worker?: Worker;
 	memory: MemoryShares;
 	pace: Pace;
-	/** Of a paced route while its handler runs. */
+	/** Turn of a paced route while its handler runs. */
 	turn?: Turn;
 	/** Bytes held of `memory`. */
 	held?: number;

@@ -7,7 +7,7 @@ import type { PathParams, RouteDefinition } from "../api/route.ts";
 interface Node<R> {
 	fixed: Map<string, Node<R>>;
 	parameter?: Node<R>;
-	/** For `*`. */
+	/** Node for `*`. */
 	tail?: Node<R>;
 	name: string;
 	byMethod: Map<string, R>;

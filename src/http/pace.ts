@@ -55,7 +55,7 @@ interface Waiting {
 interface Account {
 	/** Time left, ms. */
 	balance: number;
-	/** As of. */
+	/** Time of the account. */
 	at: LocalMs;
 	running: number;
 	waiting: Waiting[];

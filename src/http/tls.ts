@@ -20,7 +20,7 @@ const CHECK_MS = 60_000;
 /** Time for a client's handshake, ms. */
 const HANDSHAKE_MS = 10_000;
 
-/** For a year; browsers ignore it for addresses without a name. */
+/** Valid for a year; browsers ignore it for addresses without a name. */
 const HSTS = ["Strict-Transport-Security", "max-age=31536000"] as const;
 
 /** On this name other services of the machine may have no TLS. */

@@ -14,21 +14,21 @@ import type { Launcher } from "./launcher.ts";
 
 export interface LauncherDependencies {
 	clock: Clock;
-	/** For worker output (`log-files.ts`); created when needed. */
+	/** Folder for worker output (`log-files.ts`); created when needed. */
 	logDir: string;
-	/** For named volumes on this machine; created when needed. Default: volumes. */
+	/** Folder for named volumes on this machine; created when needed. Default: volumes. */
 	volumeDir?: string;
-	/** Without secrets; for workers on the same machine. */
+	/** Environment without secrets; for workers on the same machine. */
 	serviceEnv: Readonly<Record<string, string>>;
 	/** User and password for a registry of container images; absent, or undefined: none are set (D45). */
 	registryLogin?: (registry: string) => Promise<RegistryLogin | undefined>;
-	/** For failures that no call can report. */
+	/** Reports failures that no call can report. */
 	log: (message: string) => void;
-	/** For launchers that place workers on hosts of the configuration. */
+	/** Hosts for launchers that place workers on hosts of the configuration. */
 	hosts?: HostConfig;
 }
 
-/** From `sluice.yaml` or a running service. */
+/** An endpoint of `sluice.yaml` or a running service. */
 export interface EndpointToCheck<S extends LauncherSettings = LauncherSettings> {
 	id: string;
 	launcher: S;

@@ -51,7 +51,7 @@ export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
 	gpus: readonly number[];
 	/** How many GPUs it needs, where the platform assigns them (`placesGpus`). */
 	gpuCount: number;
-	/** Most workers of the endpoint at a time, for platforms that can refuse one more. */
+	/** Maximum number of workers of the endpoint at a time, for platforms that can refuse one more. */
 	workersMax: number;
 	/** How long a stopping worker usually gets, ms: for platforms that stop workers unasked. */
 	stopGraceMs: number;
@@ -136,7 +136,7 @@ export interface Launcher {
 	/** `shared` ones: another server scales the endpoint. Its workers run on, watched no more. */
 	release?(endpoint: string): void;
 	/**
-	 * For platforms with a queue, or that end workers unasked. Called when something changed, also
+	 * Used by platforms with a queue, or that end workers unasked. Called when something changed, also
 	 * while `start` is in progress; never after the exit or after `close`.
 	 */
 	onNotice?(listener: (notice: Notice) => void): void;
@@ -150,7 +150,7 @@ export interface Launcher {
 	 * that asks every few seconds; never rejects. `gpus`: numbers of this machine's GPUs.
 	 */
 	usage?(workers: readonly { id: string; gpus: readonly number[] }[]): Promise<ReadonlyMap<string, WorkerUsage>>;
-	/** For those that place workers on hosts of the configuration. */
+	/** Used by launchers that place workers on hosts of the configuration. */
 	readonly hosts?: LauncherHosts;
 	/**
 	 * The worker holds jobs from now on, or none: for platforms that may move what is idle. Called for
@@ -172,7 +172,7 @@ export interface Launcher {
 
 export interface LauncherHosts {
 	views(): HostView[];
-	/** By name: they get no workers; those they have finish their jobs and are replaced elsewhere. */
+	/** Drains hosts by name: they get no workers; those they have finish their jobs and are replaced elsewhere. */
 	setDrained(names: ReadonlySet<string>): void;
 }
 

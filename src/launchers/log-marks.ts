@@ -11,7 +11,7 @@ import { logPath, marksPath, startOf } from "./log-files.ts";
 /** Between two readings of the files' lengths, ms: times of lines are so exact. */
 const LOOK_MS = 200;
 
-/** Of a longer file only the newer half is kept, bytes. */
+/** Size from which only the newer half of a file is kept, bytes. */
 const MARKS_BYTES = 4 * 1024 * 1024;
 
 /** What is known of a piece of a log that ends at `position`. */

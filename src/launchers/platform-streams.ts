@@ -3,7 +3,7 @@
  * cut: the other side does not decide how much is held here.
  */
 
-/** Longest answer, line of JSON and text of an error that is read. */
+/** Maximum length of an answer, line of JSON and text of an error that is read. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
 const JSON_LINE_BYTES = 4 * 1024 * 1024;
 const REFUSAL_BYTES = 64 * 1024;

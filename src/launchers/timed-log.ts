@@ -4,7 +4,7 @@ import { boundLog, logPath, openLog, startPath } from "./log-files.ts";
 import type { Piece } from "./platform-streams.ts";
 
 export interface TimedLog {
-	/** Of the last line that was written whole, s since the epoch; 0 before the first. */
+	/** Time of the last line that was written whole, s since the epoch; 0 before the first. */
 	readonly since: number;
 	/** Appends what is newer than `since` was at first. Each line is an RFC 3339 time, a space, and text. */
 	append(pieces: readonly Piece[]): void;
@@ -21,7 +21,7 @@ export function timedLog(logDir: string, workerId: string): TimedLog {
 	const { size, mtimeMs } = fstatSync(file);
 	const known = size === 0 && !existsSync(startPath(path)) ? 0 : Math.floor(mtimeMs * 1000);
 	let last = known;
-	/** Of the current line. */
+	/** Time of the current line. */
 	let at = 0;
 	return {
 		get since() {

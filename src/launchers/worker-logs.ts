@@ -84,7 +84,7 @@ function detailsOf(marks: readonly Mark[], { position }: LogLine): Pick<LogLine,
 	return { time, ...(jobs.length === 1 && { job: jobs[0]! }) };
 }
 
-/** Of the log that was read last: a log is read in many pieces. */
+/** Returns the marks of the log that was read last: a log is read in many pieces. */
 function cachedMarks(): (path: string) => readonly Mark[] {
 	let last: { key: string; marks: readonly Mark[] } | undefined;
 	return (path) => {

@@ -11,7 +11,7 @@ export interface JobRow {
 	readonly nextChunk: number;
 	/** Number of the next chunk to deliver. */
 	readonly cursor: number;
-	/** Of the input; of the result and all chunks since the submission or a retry. */
+	/** Sizes of the input, and of the result and all chunks since the submission or a retry. */
 	readonly inputBytes: number;
 	readonly outputBytes: number;
 }
@@ -23,7 +23,7 @@ export function storedBytes({ job, inputBytes, outputBytes }: JobRow): number {
 
 export interface Result {
 	output?: JsonText | undefined;
-	/** Of a large output that was not read. */
+	/** Size of a large output that was not read. */
 	outputBytes?: number;
 	error?: string | undefined;
 }

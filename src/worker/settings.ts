@@ -9,7 +9,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** Paths lack only the query parameters that change per call. */
 export interface Settings {
 	workerId: string;
-	/** For job-take and job-stop. */
+	/** Origin for job-take and job-stop. */
 	takeOrigin: string;
 	/** Path of a take of `batch` jobs; without `/job-take/` in the template, of one job. */
 	takePath(batch: number, busy: boolean): string;
@@ -19,7 +19,7 @@ export interface Settings {
 	/** Path for several results; undefined unless the path of `output` is `/job-done/.../$ID`. */
 	outputBatchPath: string | undefined;
 	stream: UrlTemplate;
-	/** For several chunks in one post; undefined for an address of another form. */
+	/** Address for several chunks in one post; undefined for an address of another form. */
 	streamBatch: UrlTemplate | undefined;
 	/** Undefined without an address, a worker id or a key. */
 	pingUrl: string | undefined;
@@ -27,7 +27,7 @@ export interface Settings {
 	pingIntervalMs: number;
 	/** Value of the Authorization header, without a scheme (D26). */
 	key: string | undefined;
-	/** For error records. */
+	/** Name for error records. */
 	hostname: string;
 	log: LogSettings;
 }

@@ -13,7 +13,7 @@ export interface Job<Input = unknown> {
 	readonly [member: string]: unknown;
 }
 
-/** As in RunPod's SDK. */
+/** Levels of RunPod's SDK. */
 export type LogLevel = "DEBUG" | "INFO" | "WARN" | "ERROR";
 
 /** The second argument of a handler; may be destructured (`{ signal, progress }`). */
@@ -57,7 +57,7 @@ export interface StartOptions<Input = any, Output = any> {
 	 * before each request for jobs (the SDK's `concurrency_modifier`).
 	 */
 	concurrency?: number | ((current: number) => number | Promise<number>);
-	/** For generators: `output` is the list of all chunks (the SDK's `return_aggregate_stream`). */
+	/** Used by generators: `output` is the list of all chunks (the SDK's `return_aggregate_stream`). */
 	aggregate?: boolean;
 	/** Exit after the first job and request a new worker (the SDK's `refresh_worker`). */
 	refreshWorker?: boolean;

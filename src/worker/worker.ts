@@ -20,7 +20,7 @@ export interface Environment {
 	clock: Clock;
 	/** In [0, 1). */
 	random: () => number;
-	/** For a local run. */
+	/** Arguments for a local run. */
 	argv: readonly string[];
 	cwd: string;
 	/** Writes a line to standard output. */
@@ -29,7 +29,7 @@ export interface Environment {
 	fail: () => void;
 }
 
-/** Longest poll (protocol B.3). */
+/** Maximum poll (protocol B.3). */
 const POLL_TIMEOUT_MS = 90_000;
 /** An unanswered report is retried after this. */
 const POST_TIMEOUT_MS = 60_000;

@@ -12,7 +12,7 @@ import {
 	SUMS_NAME,
 } from "../../core/backup.ts";
 
-/** Of the first and the last entry, bytes. */
+/** Maximum size of the first and the last entry, bytes. */
 const MOST_TEXT = 64 * 2 ** 20;
 
 /** The archive is incomplete, changed, or no backup: the end of a sentence. */
@@ -20,7 +20,7 @@ export class BadArchive extends Error {}
 
 export interface Archive {
 	info: BackupInfo;
-	/** Without {@link INFO_NAME} and {@link SUMS_NAME}. */
+	/** Files without {@link INFO_NAME} and {@link SUMS_NAME}. */
 	files: { name: string; bytes: number }[];
 }
 

@@ -46,7 +46,7 @@ export const verify: Action = {
 	},
 };
 
-/** Of `SLUICE_STORE`. */
+/** Returns the path in `SLUICE_STORE`. */
 function storePath(): string {
 	const loaded = loadStore({ flags: {}, env: process.env, cwd: process.cwd() });
 	if (!loaded.ok) throw new CliError(loaded.problems.join("\n"));
@@ -56,7 +56,7 @@ function storePath(): string {
 	);
 }
 
-/** By the beginning of the file: the name of the first entry of a tar is at its start. */
+/** Judges by the beginning of the file: the name of the first entry of a tar is at its start. */
 function kindOf(path: string): "store" | "backup" {
 	const begin = Buffer.alloc(SQLITE.length);
 	try {
@@ -75,7 +75,7 @@ function kindOf(path: string): "store" | "backup" {
 	throw new CliError(`${path} is neither a backup made by 'sluice backup' nor a SQLite store.`, 1);
 }
 
-/** Beside the backup, where there is space; else in the system's folder for temporary files. */
+/** Uses a folder next to the backup, where there is space; else in the system's folder for temporary files. */
 async function inTemporaryFolder<T>(beside: string, use: (folder: string) => Promise<T>): Promise<T> {
 	const folder = temporaryFolder(beside);
 	const remove = (): void => rmSync(folder, { recursive: true, force: true });

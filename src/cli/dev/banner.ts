@@ -1,7 +1,7 @@
 /** First output of `sluice dev`, and the addresses for all kinds of clients. */
 import { styled } from "../style.ts";
 
-/** Longest input inserted into the commands, characters. */
+/** Maximum length of an input inserted into the commands, characters. */
 const MAX_INLINE = 200;
 
 const EXAMPLE = '{"input": {"prompt": "Hello"}}';

@@ -2,7 +2,7 @@
 import { styled } from "../style.ts";
 
 export interface KeyAction {
-	/** As typed; `enter` for the Enter key. */
+	/** The key as typed; `enter` for the Enter key. */
 	key: string;
 	what: string;
 	run: () => void;

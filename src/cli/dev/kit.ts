@@ -5,7 +5,7 @@ export * from "../../worker/index.ts";
 
 let started = false;
 
-/** As in the kit. */
+/** Starts a worker as the kit does. */
 export function start<Input = any, Output = any>(options: StartOptions<Input, Output>): Promise<void> {
 	started = true;
 	return startWorker(options);

@@ -107,9 +107,9 @@ export async function startDev(options: DevOptions): Promise<DevSession> {
 	};
 }
 
-/** Most chunk text of one read, bytes. */
+/** Maximum chunk text of one read, bytes. */
 const CHUNK_BYTES = 1024 * 1024;
-/** Longest wait of a read, ms. */
+/** Maximum wait of a read, ms. */
 const CHUNK_WAIT_MS = 60_000;
 
 function jobReader({ engine }: App, q: { endpoint: string; stopped: AbortSignal }): JobReader {

@@ -1,6 +1,6 @@
 /** Stack traces of JavaScript and Python without the frames of libraries. Pure. */
 
-/** Of Node, of installed packages, and of Sluice, installed or in its repository. */
+/** Frames of Node, of installed packages, and of Sluice, installed or in its repository. */
 const LIBRARY = new RegExp(
 	[
 		String.raw`\(?node:`,

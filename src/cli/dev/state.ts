@@ -16,14 +16,14 @@ export interface DevState {
 	database: string;
 	/** The same in every run: pasted commands stay valid. */
 	key: string;
-	/** From an earlier run; may still be running. */
+	/** Worker of an earlier run; may still be running. */
 	lastWorker?: string | undefined;
 	setWorker(id: string | undefined): void;
-	/** Of this session; undefined when it ends. */
+	/** Sets the address of this session; undefined when it ends. */
 	setUrl(url: string | undefined): void;
 }
 
-/** Longest wait for another session's answer, ms. */
+/** Maximum wait for another session's answer, ms. */
 const ANSWER_MS = 1000;
 
 /** Throws {@link CliError} if a session of this folder runs already. */

@@ -1,7 +1,7 @@
 /** Lines of the worker of `sluice dev`: SDKs' JSON as text, their debugging hidden. Pure. */
 import { printable, printableLines } from "../../core/terminal-text.ts";
 
-/** Of the SDKs, not of a handler. */
+/** Messages of the SDKs, not of a handler. */
 const SDK_MESSAGE = /^(?:Started|Finished|Stopped)\.$|^Jobs in (?:queue|progress): \d+$/;
 
 /** The end of the job has the same exception. */

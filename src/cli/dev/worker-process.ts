@@ -50,7 +50,7 @@ interface Run {
 
 /** Poll interval of a stopping process group, ms. */
 const CHECK_MS = 20;
-/** Longest wait for killed processes to disappear, ms. */
+/** Maximum wait for killed processes to disappear, ms. */
 const KILL_WAIT_MS = 1000;
 
 /** Nothing runs before the first `restart`. */

@@ -9,7 +9,7 @@ import { membersOf } from "../json-members.ts";
 /** JSON texts; they override those of a whole submission. */
 export type SubmissionMembers = Readonly<Partial<Record<"policy" | "webhook", string>>>;
 
-/** Of a whole submission, such as `test_input.json`. */
+/** Members of a whole submission, such as `test_input.json`. */
 const SUBMISSION_MEMBERS = [...SUBMISSION_JSON.members, "id"];
 
 /**

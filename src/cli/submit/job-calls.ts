@@ -42,7 +42,7 @@ const MAX_OUTAGE_MS = 60_000;
 /** Pause between attempts, doubling, ms. */
 const RETRY_MS = { first: 250, max: 4000 } as const;
 const MAX_RETRY_AFTER_MS = 60_000;
-/** Longest wait of a status request, ms (D8). */
+/** Maximum wait of a status request, ms (D8). */
 const WAIT_MS = 60_000;
 
 /** `signal` aborts all calls with its reason; `onRetry` receives the reason of each retry. */

@@ -15,7 +15,7 @@ export type JsonFault = {
 const hex = (byte: number) => `0x${byte.toString(16).toUpperCase().padStart(2, "0")}`;
 const inCharacter = (state: number) => state >= TAIL && state < TAIL + 7;
 
-/** For an unexpected byte in this state. */
+/** The fault of an unexpected byte in this state. */
 export function byteFault(state: number, byte: number, at: number): JsonFault {
 	const cannotBeginCharacter = (byte >= 0x80 && byte < 0xc2) || byte > 0xf4;
 	if (inCharacter(state) || cannotBeginCharacter) {
@@ -49,7 +49,7 @@ export function byteFault(state: number, byte: number, at: number): JsonFault {
 	};
 }
 
-/** For a text that ends in this state, after `at` bytes. */
+/** The fault of a text that ends in this state, after `at` bytes. */
 export function endFault(state: number, at: number): JsonFault {
 	if (state === START) return { code: "empty", at, message: "Expected a JSON value, found nothing." };
 	if (inCharacter(state))

@@ -8,7 +8,7 @@ const LAST = 36 * PER_DOUBLING;
 
 /** Bucket 0: up to 1 ms; bucket n: over 2^((n-1)/8) up to 2^(n/8) ms. */
 export interface Histogram {
-	/** By bucket number. */
+	/** Counts by bucket number. */
 	readonly counts: Map<number, number>;
 	/** Sum of all durations, ms. */
 	sum: number;

@@ -46,7 +46,7 @@ const ENDS = {
 	},
 } as const;
 
-/** Longest text searched for an error, characters. */
+/** Maximum length of a text searched for an error, characters. */
 const MAX_ERROR = 65_536;
 
 /** The SDK's prefix of errors raised by generators. */
@@ -129,7 +129,7 @@ function errorIn(value: unknown): Record<string, unknown> | undefined {
 	return Object.keys(value).length === 1 && isObject(error) && typeof error["message"] === "string" ? error : undefined;
 }
 
-/** From an error record, an error object or an answer of vLLM's framework. */
+/** Reads the message from an error record, an error object or an answer of vLLM's framework. */
 function messageOf(value: unknown): string | undefined {
 	if (!isObject(value)) return undefined;
 	return [value["error_message"], value["message"], value["detail"]].find((each) => typeof each === "string");

@@ -13,10 +13,10 @@ export const CRASH_MS = 10_000;
 /** Lines of a worker's output that are kept with it. */
 const LAST_LINES = 20;
 
-/** Longest {@link errorLine}, characters. */
+/** Maximum length of an {@link errorLine}, characters. */
 const ERROR_LINE = 300;
 
-/** As programs write of an error, such as "TypeError: x", "Error [ERR_X]: x" or "CUDA out of memory". */
+/** What programs write of an error, such as "TypeError: x", "Error [ERR_X]: x" or "CUDA out of memory". */
 const ERROR = /(?:error|exception|fatal|panic)(?: \[\w+\])?: |out of memory|cannot find (?:package|module)/i;
 
 /** Shorter values of variables are no secrets, and are found in any text. */
@@ -105,7 +105,7 @@ export function exitPhrase({ code, signal, reason }: WorkerExit): string | undef
 	return code === undefined ? undefined : `exit code ${code}`;
 }
 
-/** Without full stop, such as "it ended with exit code 7 before it asked for a job". */
+/** Returns a clause without full stop, such as "it ended with exit code 7 before it asked for a job". */
 export function exitText(exit: WorkerExit, life: Omit<WorkerLife, "ending">): string {
 	if (exit.reason) return exit.reason.message;
 	const phrase = exitPhrase(exit);

@@ -18,11 +18,11 @@ export interface GpuHolder {
 }
 
 export interface GpuQuery {
-	/** Of the machine. */
+	/** GPUs of the machine. */
 	total: number;
-	/** For the new worker. */
+	/** GPUs that the new worker needs. */
 	needed: number;
-	/** Of the new worker. */
+	/** Endpoint of the new worker. */
 	endpoint: string;
 	holders: readonly GpuHolder[];
 	/** `workersMin` of an endpoint. */

@@ -33,7 +33,7 @@ export interface WorkerReason {
 	progress?: number;
 	/** When the next worker is started after a crash, ms since the epoch. */
 	retryAt?: number;
-	/** Of the output of the worker that ended, for admin keys: see `errorLine`. */
+	/** The line of the output of the worker that ended, for admin keys: see `errorLine`. */
 	lastLine?: string;
 }
 
@@ -66,7 +66,7 @@ export interface HeldBack {
 	printed?: { code: WorkerReasonCode; line: string } | undefined;
 }
 
-/** For how long the end of a worker is shown, ms. */
+/** How long the end of a worker is shown, ms. */
 const ENDED_SHOWN_MS = 600_000;
 
 /**

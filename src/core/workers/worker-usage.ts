@@ -3,9 +3,9 @@
 export interface WorkerUsage {
 	/** Processor cores, on average since the reading before; absent at the first one. */
 	cores?: number | undefined;
-	/** Of all its processes, bytes. */
+	/** Memory of all its processes, bytes. */
 	memory?: number | undefined;
-	/** Most memory it may use, bytes. */
+	/** Maximum memory it may use, bytes. */
 	memoryMax?: number | undefined;
 	processes?: number | undefined;
 	/** The image of its container. */

@@ -9,14 +9,14 @@ import type { Principal } from "./keys.ts";
 /** Least time between two removals of expired entries, ms. */
 const EXPIRE_EVERY_MS = 3_600_000;
 
-/** Most entries that one removal removes. */
+/** Maximum number of entries that one removal removes. */
 const EXPIRED_AT_ONCE = 1000;
 
 /** Period in which repeated calls are counted, ms, and how many of them have an entry each. */
 const REPEATED_MS = 3_600_000;
 const MOST_ALONE = 10;
 
-/** Most addresses of a key that are counted each; all further ones are counted together. */
+/** Maximum number of addresses of a key that are counted each; all further ones are counted together. */
 const MOST_ADDRESSES = 20;
 
 export interface AuditLog {

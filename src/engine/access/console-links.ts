@@ -12,7 +12,7 @@ export const LINK_MS = 600_000;
 
 const TOKEN_BYTES = 24;
 
-/** Most links at once: the oldest is dropped first. */
+/** Maximum number of links at once: the oldest is dropped first. */
 const MAX_LINKS = 100;
 
 export interface ConsoleLink {
@@ -31,7 +31,7 @@ export interface ConsoleLinks {
 }
 
 export function consoleLinks(d: { keys: Pick<ApiKeys, "first">; now: () => EpochMs; random: Random }): ConsoleLinks {
-	/** By the SHA-256 of their tokens. */
+	/** Links by the SHA-256 of their tokens. */
 	const links = new Map<string, { keyId: string; until: EpochMs }>();
 
 	function make(keyId: string): ConsoleLink {

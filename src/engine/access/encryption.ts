@@ -10,7 +10,7 @@ export interface Encryption {
 	isCurrent(encrypted: string): boolean;
 	/** Id of the current key of the ring. */
 	readonly keyId: string;
-	/** From now on {@link encrypt} uses the current key of the ring. */
+	/** Makes {@link encrypt} use the current key of the ring. */
 	useCurrent(): void;
 }
 

@@ -10,7 +10,7 @@ import type { EngineContext } from "../context.ts";
 /** Length of the windows of the budgets, ms. */
 const WINDOW_MS = 60_000;
 
-/** Most addresses at once: the oldest is dropped first. */
+/** Maximum number of addresses at once: the oldest is dropped first. */
 const MAX_ADDRESSES = 10_000;
 
 /** The other end of a connection. */

@@ -117,7 +117,7 @@ export function apiKeys(d: {
 					recordedAt: Infinity,
 					until: Infinity,
 				};
-	/** By the keys themselves: hashing one for each call would cost more than the rest of a check. */
+	/** Entries by the keys themselves: hashing one for each call would cost more than the rest of a check. */
 	const byKey = new Map<string, CachedKey>();
 	const byId = new Map<string, CachedKey>();
 	const all = rowsByHash({

@@ -15,12 +15,12 @@ export interface RegistryView {
 
 /** Names are those that `readRegistryName` returns. */
 export interface Registries {
-	/** By name. */
+	/** Lists the registries by name. */
 	list(): Promise<RegistryView[]>;
 	put(registry: string, login: RegistryLogin): Promise<RegistryView>;
 	/** Returns what was removed. Throws `registry_not_found`. */
 	remove(registry: string): Promise<RegistryView>;
-	/** For a pull. Throws an Error with a sentence when the password cannot be read. */
+	/** Returns the login for a pull. Throws an Error with a sentence when the password cannot be read. */
 	loginFor(registry: string): Promise<RegistryLogin | undefined>;
 	/** At the start: those of `sluice.yaml` replace stored ones. */
 	load(configured: ReadonlyMap<string, RegistryLogin>): Promise<void>;

@@ -19,7 +19,7 @@ export const SESSION_MS = 12 * 3_600_000;
 /** How long it lasts at most, ms. */
 export const SESSION_MAX_MS = 7 * 86_400_000;
 
-/** Most sessions of a key: another one ends the one that was unused longest. */
+/** Maximum number of sessions of a key: another one ends the one that was unused longest. */
 export const MAX_SESSIONS = 100;
 
 /** Least time between two records of a session's use, ms. */

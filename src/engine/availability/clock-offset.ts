@@ -22,10 +22,10 @@ const MAX_ERROR_MS = 500;
 /** Two measurements that differ by more contradict each other, ms. */
 const JUMP_MS = 1000;
 
-/** Without a measurement for so long the time is unreliable, ms. */
+/** Time without a measurement after which the time is unreliable, ms. */
 const STALE_MS = 30_000;
 
-/** Of so many measurements the one with the shortest round trip counts. */
+/** Number of measurements of which the one with the shortest round trip counts. */
 const KEPT_MEASUREMENTS = 8;
 
 /** How long operations wait for a measurement after a pause, ms: a client gets its 503 within 2 s. */
@@ -39,7 +39,7 @@ const FAULT = "does not know the common time, because its clock cannot be compar
 interface Measurement {
 	/** Job time minus machine time. */
 	offset: number;
-	/** By how much the offset may be wrong, ms. */
+	/** How much the offset may be wrong, ms. */
 	error: number;
 }
 

@@ -12,7 +12,7 @@ const HOLD_MS = 120_000;
 /** First and longest pause between retries, ms; all are retried at once when the store is back. */
 const PAUSE_MS = [100, 2000] as const;
 
-/** Most bytes kept at once, of all posts together; further ones are refused at once. */
+/** Maximum bytes kept at once, of all posts together; further ones are refused at once. */
 export const MAX_HELD_BYTES = 256 * 1024 * 1024;
 
 /** What a post takes besides its body: its connection, request and response, bytes. */

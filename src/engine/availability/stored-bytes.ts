@@ -49,7 +49,7 @@ export function storedBytes({
 	};
 }
 
-/** For sentences: MB of 1,048,576 bytes. */
+/** Returns a size for sentences, in MB of 1,048,576 bytes. */
 export function megabytes(bytes: number): string {
 	const exact = bytes / 2 ** 20;
 	return exact >= 10 ? String(Math.round(exact)) : exact.toFixed(1);

@@ -35,7 +35,7 @@ export interface ServerSources {
 
 /** This server's part in the cluster. */
 export interface Membership {
-	/** From now on this server counts as alive, at this address. */
+	/** Makes this server count as alive, at this address. */
 	join(url: string): Promise<void>;
 	/** Its leases are free at once, and it takes no more. */
 	leave(): Promise<void>;

@@ -24,7 +24,7 @@ interface Situation {
 
 export interface LeaseChanges {
 	take: { roles: string[]; endpoints: string[] };
-	/** Most endpoints to take. */
+	/** Maximum number of endpoints to take. */
 	maxEndpoints: number;
 	give: string[];
 }

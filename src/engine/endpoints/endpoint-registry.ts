@@ -42,7 +42,7 @@ export interface EndpointRegistry {
 	/** Throws `endpoint_not_found`. */
 	pause(id: string, paused: boolean): Promise<void>;
 	/**
-	 * From now on the endpoint does not exist for callers; its jobs and deliveries are still to be
+	 * Removes the endpoint for callers; its jobs and deliveries are still to be
 	 * ended (D39). Throws `endpoint_not_found`.
 	 */
 	remove(id: string): Promise<void>;

@@ -30,19 +30,19 @@ export interface Endpoints
 	extends Pick<EndpointRegistry, "get" | "has" | "all" | "entry" | "paused" | "encryptedSecret"> {
 	/** The endpoint; where several servers share a store, one that another just created too. */
 	find(id: string): Endpoint | Promise<Endpoint>;
-	/** Without an id it gets a random one. Throws `endpoint_exists`. */
+	/** Creates an endpoint; without an id it gets a random one. Throws `endpoint_exists`. */
 	create(settings: unknown): Promise<EndpointEntry>;
 	/** Changes what `patch` names; null restores a default. */
 	update(id: string, patch: unknown): Promise<EndpointEntry>;
 	pause(id: string, paused: boolean): Promise<EndpointEntry>;
-	/** For callers the endpoint does not exist any more; its jobs are cancelled in the background. */
+	/** Removes the endpoint for callers; its jobs are cancelled in the background. */
 	remove(id: string): Promise<void>;
 	/**
 	 * Replaces the secret for every delivery from now on, and returns it, only this once. One in
 	 * `sluice.yaml` replaces it at the next start.
 	 */
 	renewWebhookSecret(id: string, overlapMs?: number): Promise<string>;
-	/** Of an endpoint that is being deleted, the defaults: it ends sooner. */
+	/** Returns the settings; of an endpoint that is being deleted, the defaults: it ends sooner. */
 	webhookSettings(id: string): Endpoint["webhooks"];
 	/** The secret for signing, also of an endpoint that is being deleted. */
 	webhookSecret(id: string): WebhookSecret;
@@ -118,7 +118,7 @@ export function createEndpoints(d: Deps): Endpoints {
 		return pendingRefresh;
 	}
 
-	/** As configured, on a disk that was full at the start. */
+	/** Stores the configured endpoints, on a disk that was full at the start. */
 	async function storeConfigured(): Promise<void> {
 		for (let next; (next = unstored[0]); unstored.shift()) await put(next);
 	}

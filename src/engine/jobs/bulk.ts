@@ -24,7 +24,7 @@ export interface BulkQuery {
 	on: "cancel" | "retry";
 	/** Jobs in states that the operation cannot change are skipped. */
 	filter: JobFilter;
-	/** As in {@link list}. */
+	/** Same as in {@link list}. */
 	search?: string | undefined;
 	/** `next` of the previous call. */
 	cursor?: string | undefined;

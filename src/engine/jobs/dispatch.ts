@@ -45,7 +45,7 @@ export interface Dispatch {
 	parked(endpoint: string): number;
 	/** The endpoint was deleted. */
 	forget(endpoint: string): void;
-	/** From now on no job is dispatched (D34). */
+	/** Ends dispatching: no job is handed out any more (D34). */
 	close(): void;
 	readonly closed: boolean;
 }

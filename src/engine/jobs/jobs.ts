@@ -44,7 +44,7 @@ export interface Jobs {
 	statusSync: Bound<typeof statusSync>;
 	streamNext: Bound<typeof streamNext>;
 	streamFrom: Bound<typeof streamFrom>;
-	/** For {@link Jobs.streamFrom}; to be closed. */
+	/** Follows a job for {@link Jobs.streamFrom}; to be closed. */
 	follow(q: JobName): Follower;
 	cancel: Bound<typeof cancel>;
 	/** Cancels, in the background, a job whose only caller has disconnected (D32). */

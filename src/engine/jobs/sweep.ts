@@ -5,7 +5,7 @@ import type { JobDeps } from "./job-deps.ts";
 /** Jobs settled in one step, so that other operations get their turn. */
 const SETTLE_LIMIT = 500;
 
-/** Longest pause, ms; shorter than the shortest lease, so that nothing becomes due unnoticed. */
+/** Maximum pause, ms; shorter than the shortest lease, so that nothing becomes due unnoticed. */
 const SWEEP_MS = 1000;
 
 /**

@@ -28,7 +28,7 @@ export interface CompletionWait<T> {
 interface WaitRequest {
 	endpoint: string;
 	id: string;
-	/** Longest wait, ms. */
+	/** Maximum wait, ms. */
 	ms: number;
 	caller: Caller;
 	/** The wait begins before the job is stored, see {@link CompletionWait.stored}. */

@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import { endPolls, releaseJob, type Worker } from "../workers/worker-registry.ts";
 import type { Domains } from "./domains.ts";
 
-/** Longest time that a stop which leaves its workers spends on their jobs, and on their platforms, ms. */
+/** Maximum time that a stop which leaves its workers spends on their jobs, and on their platforms, ms. */
 export const LEAVE_MS = 1000;
 
 /** Resolves with `work`, or after `ms`. */

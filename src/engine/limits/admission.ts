@@ -27,7 +27,7 @@ export interface Admission {
 	/** Why the request may not go on: a 429 whose `Retry-After` holds. */
 	refusal?: ApiError;
 	/**
-	 * Of an admitted request: gives back its place among those in flight. To be called once, at its
+	 * Gives back its place among those in flight. To be called once, at its
 	 * end.
 	 */
 	release?: () => void;

@@ -43,7 +43,7 @@ const RETRY_MS = [5, 10, 20, 40];
 /** Time between two removals of outdated rows from the store, ms. */
 const FORGET_MS = 30_000;
 
-/** Most budgets in one question: the store locks each until its end. */
+/** Maximum number of budgets in one question: the store locks each until its end. */
 const MAX_ASKS = 50;
 
 /** Reason for ending a wait: without one an exception object would be created each time. */
@@ -62,7 +62,7 @@ interface Waiter {
 interface Budget {
 	endpoint: string;
 	operation: AdmissionRequest["operation"];
-	/** As of the last request. */
+	/** Limits as of the last request. */
 	limits: Readonly<Limits>;
 	running: number;
 	waiting: Waiter[];

@@ -18,7 +18,7 @@ const KEEP_ALIVE_MS = 15_000;
 const RETRY_MS = 1000;
 const PAUSE_MS = 50;
 
-/** Longest pause without listeners; a new one ends it. */
+/** Maximum pause without listeners; a new one ends it. */
 const IDLE_MS = 3_600_000;
 
 export interface Listener {
@@ -42,7 +42,7 @@ export interface LiveFeed {
 }
 
 interface Subscription extends Listener {
-	/** From when changes may be sent. */
+	/** When changes may be sent. */
 	dueAt: LocalMs;
 	/** When anything was last sent. */
 	sentAt: LocalMs;

@@ -25,7 +25,7 @@ export interface CountedEndpoint {
 	tallies: ReadonlyMap<string, MetricBucket>;
 }
 
-/** Most minutes that wait to be written: more are lost while the store is unavailable. */
+/** Maximum number of minutes that wait to be written: more are lost while the store is unavailable. */
 const MAX_UNWRITTEN = 120;
 
 export interface MetricCounters {

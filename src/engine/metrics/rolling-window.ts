@@ -43,7 +43,7 @@ export function rollingWindow({
 	now: () => EpochMs;
 	store: MetricsStore;
 }): RollingWindow {
-	/** By endpoint, each minute at its place in a ring. */
+	/** Counts by endpoint, each minute at its place in a ring. */
 	const counted = new Map<string, Minute[]>();
 	/** Before the start, by endpoint and minute; undefined until it was read. */
 	let before: Map<string, Map<number, number>> | undefined;

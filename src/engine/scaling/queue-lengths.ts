@@ -14,7 +14,7 @@ export interface Queue {
 }
 
 export interface QueueLengths {
-	/** As last counted. */
+	/** Returns the queue as last counted. */
 	of(endpoint: string): Queue | undefined;
 	/** Counts, if that is due. Throws as the store does. */
 	count(endpoint: string): Promise<void>;

@@ -23,7 +23,7 @@ const HOLD_MS = SEND_MS + 8000;
 const EMPTY_CLAIM_MS = 100;
 
 /**
- * Longest pause between two claims, ms: what a lost hint may cost. Shorter than the pause between two
+ * Maximum pause between two claims, ms: what a lost hint may cost. Shorter than the pause between two
  * attempts, so that no attempt is late.
  */
 const CLAIM_MS = 4000;

@@ -9,10 +9,10 @@ import { sizeOf } from "../../core/json/json-text.ts";
 import { receiverOf } from "../../core/receiver.ts";
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
 
-/** Most that wait for one receiver of an endpoint; others are dropped, and claimed again later. */
+/** Maximum number that wait for one receiver of an endpoint; others are dropped, and claimed again later. */
 const MAX_WAITING_PER_RECEIVER = 2000;
 
-/** Most that waits for an endpoint, and for all, in characters of URLs and small bodies. */
+/** Maximum that waits for an endpoint, and for all, in characters of URLs and small bodies. */
 const MAX_WAITING_PER_ENDPOINT = 4_000_000;
 const MAX_WAITING = 32_000_000;
 
@@ -22,7 +22,7 @@ const ROW_CHARACTERS = 1000;
 /** Receivers whose last attempt is remembered. */
 const MAX_REMEMBERED = 10_000;
 
-/** From the start of a send to the record of its end, ms: a delivery held for less is not begun. */
+/** Time from the start of a send to the record of its end, ms: a delivery held for less is not begun. */
 export const SEND_MS = DELIVERY_TIMEOUT_MS + 2000;
 
 /** How the last attempt at a receiver ended: `paused` after several without an answer. */
@@ -57,12 +57,12 @@ interface InFlight {
 
 interface EndpointQueue {
 	id: string;
-	/** By receiver, those whose turn is next first. */
+	/** Lanes by receiver, those whose turn is next first. */
 	answering: Map<string, Lane>;
 	others: Map<string, Lane>;
 	weight: number;
 	all: InFlight;
-	/** Of those in {@link others}. */
+	/** Deliveries in flight of those in {@link others}. */
 	unproven: InFlight;
 }
 
@@ -82,7 +82,7 @@ export function deliveryQueue(budgets: Budgets): DeliveryQueue {
 	const bytes = budgets.webhookBytes.limit;
 	const bytesPerEndpoint = budgets.webhookBytesPerEndpoint.limit;
 	const endpoints = new Map<string, EndpointQueue>();
-	/** Of all endpoints together. */
+	/** Calls of all endpoints together. */
 	const calls = new Map<string, number>();
 	const remembered = new Map<string, "answered" | "paused">();
 	/** In flight: what each counts for, and its lane. */

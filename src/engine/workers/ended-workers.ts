@@ -12,7 +12,7 @@ import type { StartProblems } from "./start-problems.ts";
 import type { Worker } from "./worker-registry.ts";
 
 export interface EndedWorkers {
-	/** Of an endpoint, those that ended last first. */
+	/** Returns those of an endpoint that ended last first. */
 	of(endpoint: string, limit?: number): Promise<EndedWorker[]>;
 	/** Replaces the record of a worker that runs by one of its end. */
 	record(worker: Worker, exit: WorkerExit & { lastOutput: string }): Promise<void>;

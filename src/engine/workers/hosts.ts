@@ -10,7 +10,7 @@ const READ_MS = 4000;
 const ALONE_MS = 3_600_000;
 
 export interface Hosts {
-	/** As this server sees them, in the order of the configuration. */
+	/** Lists the hosts as this server sees them, in the order of the configuration. */
 	list(): HostView[];
 	/** Whether it gets no workers from now on; stored. Throws `host_not_found`. */
 	drain(name: string, drained: boolean): Promise<HostView>;

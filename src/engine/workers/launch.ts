@@ -14,7 +14,7 @@ import { launchHash, type ServiceAddresses, WORKER_ID_BYTES, workerSpec } from "
 import type { EndedWorkers } from "./ended-workers.ts";
 import { endPolls, type Worker, type WorkerRegistry } from "./worker-registry.ts";
 
-/** From the 204 of its polls to the signal, ms: the responses must be out first (protocol B.8). */
+/** Time from the 204 of its polls to the signal, ms: the responses must be out first (protocol B.8). */
 const POLLS_OUT_MS = 20;
 
 export interface WorkerLauncher extends TakeOver {
@@ -51,7 +51,7 @@ export interface LauncherDeps
 	registry: WorkerRegistry;
 	ended: EndedWorkers;
 	tokens: WorkerTokens;
-	/** By type. */
+	/** Launchers by type. */
 	launchers: ReadonlyMap<string, Launcher>;
 	/** Known once the service listens: nothing is launched before. */
 	address: Promise<ServiceAddresses>;

@@ -54,7 +54,7 @@ async function beginOf(logs: WorkerLogs, q: LogSearch & { worker: string }): Pro
 	return extent ? await tailFrom(logs, { ...q, tail: q.limit + 1 }, extent) : 0;
 }
 
-/** Of one server or several; lines without a time are the oldest. */
+/** Returns the newest lines of one server or several; lines without a time are the oldest. */
 export function newest(found: readonly FoundLine[], limit: number): { lines: FoundLine[]; more: boolean } {
 	const lines = found.toSorted((a, b) => {
 		const [first = "", second = ""] = [a.time, b.time];

@@ -12,7 +12,7 @@ import type { Worker, WorkerRegistry } from "./worker-registry.ts";
 const LEASES = 2;
 
 /**
- * Longest time between two checks that counts as silence of workers, in pauses of the checks: in a
+ * Maximum time between two checks that counts as silence of workers, in pauses of the checks: in a
  * longer one the service did not run, or learned after such a time how late it is.
  */
 const PAUSES = 2;

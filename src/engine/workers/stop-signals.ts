@@ -11,7 +11,7 @@ import { releaseJob, type Worker, type WorkerRegistry } from "./worker-registry.
 /** Least time between two responses that name the same job to stop, ms. */
 const REPEAT_MS = 1000;
 
-/** Longest wait of a stop poll without a reason to check again, ms. */
+/** Maximum wait of a stop poll without a reason to check again, ms. */
 const IDLE_MS = 3_600_000;
 
 /** A job that must stop on a worker. */

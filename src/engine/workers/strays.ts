@@ -17,7 +17,7 @@ const SEARCH_MS = 10_000;
 /** A worker counts as a stray so long after its last call, ms. */
 const FORGET_MS = 300_000;
 
-/** Most ids at once: the oldest is dropped first. */
+/** Maximum number of ids at once: the oldest is dropped first. */
 const MAX_WORKERS = 1000;
 
 export interface Strays {

@@ -54,7 +54,7 @@ export function takeOver(d: TakeOverDeps): TakeOver {
 			.map(({ endpoint }) => endpoint)
 			.filter(({ launcher }) => launcher.type === type)
 			.map(workersOf);
-	/** Of a server alone, its own; else those of whichever server scales the endpoint. */
+	/** A server alone has its own; else those of whichever server scales the endpoint. */
 	const movesWithLease = (launcher: string): boolean => cluster.shared && isShared(launcher);
 
 	/** False if it is not running, or unknown to its platform: see {@link forgetLost}. */

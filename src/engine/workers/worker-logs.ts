@@ -9,7 +9,7 @@ import type { WorkerRegistry } from "./worker-registry.ts";
 /** Time between two reads for new lines, ms. */
 const POLL_MS = 250;
 
-/** Without new lines an empty list is sent at least so often, ms, so that the connection is kept. */
+/** Interval at which an empty list is sent while there are no new lines, ms, so that the connection is kept. */
 const KEEP_ALIVE_MS = 15_000;
 
 /** How much of the end is read for the last lines, bytes; four times as much if that is too little. */
@@ -32,7 +32,7 @@ export interface LogEntry {
 export interface LogQuery {
 	endpoint: string;
 	worker: string;
-	/** From this position on; without it the last `tail` lines. */
+	/** Position to start at; without it the last `tail` lines. */
 	from?: number | undefined;
 	tail: number;
 	/** Only lines of this job. */

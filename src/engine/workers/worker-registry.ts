@@ -32,7 +32,7 @@ export interface Worker {
 	/** Sluice starts and stops it. */
 	readonly managed: boolean;
 	readonly createdAt: EpochMs;
-	/** From here on its start may take `initTimeoutMs`: its creation, or the end of its wait. */
+	/** Since when its start may take `initTimeoutMs`: its creation, or the end of its wait. */
 	startingSince: EpochMs;
 	/** What its platform says, until it says that it runs. */
 	notice?: WorkerReason & { state: "waiting" | "ending" };
@@ -78,7 +78,7 @@ export interface Worker {
 	/** Its open polls for jobs, and for jobs to stop. */
 	takes: number;
 	stops: number;
-	/** Longest time that one of its polls was held and then answered, ms (see `liveness.ts`). */
+	/** Maximum time that one of its polls was held and then answered, ms (see `liveness.ts`). */
 	longestPollMs: number;
 	/** When it cut a poll before that time; until its next poll. */
 	leftAt?: EpochMs | undefined;
@@ -185,7 +185,7 @@ export function releaseJob(worker: Worker, id: string, now: EpochMs): void {
 }
 
 /**
- * As {@link releaseJob}, unless the worker was handed the same job again since `before`: a claim of
+ * Does what {@link releaseJob} does, unless the worker was handed the same job again since `before`: a claim of
  * the same commit is answered first.
  */
 export function releaseJobById(worker: Worker, id: string, q: { before: HeldJob | undefined; now: EpochMs }): void {

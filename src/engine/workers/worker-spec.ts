@@ -16,9 +16,9 @@ export interface ServiceAddress {
 	serviceId: string;
 }
 
-/** Of launched workers, by where they run. */
+/** Addresses for launched workers, by where they run. */
 export interface ServiceAddresses {
-	/** Beside this server. */
+	/** Address on the machine of this server. */
 	own: ServiceAddress;
 	/** On a platform that all servers reach: of all of them together. */
 	shared: ServiceAddress;

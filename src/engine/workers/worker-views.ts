@@ -172,7 +172,7 @@ export function workerViews(d: Deps): WorkerViews {
 	};
 }
 
-/** Without the state. */
+/** Returns the reason without the state. */
 export function reasonIn(notice: NonNullable<Worker["notice"]>): WorkerReason {
 	const { state: _, ...reason } = notice;
 	return reason;

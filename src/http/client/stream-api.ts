@@ -19,7 +19,7 @@ import { EVENT_STREAM, lastEventId, wantsEvents } from "../server-sent-events.ts
 /** Maximum silence, ms: proxies close idle connections. */
 const KEEP_ALIVE_MS = 15_000;
 
-/** Most chunk text of one answer (D7 Size), and of one read for events. */
+/** Maximum chunk text of one answer (D7 Size), and of one read for events. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
 

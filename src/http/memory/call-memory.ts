@@ -46,7 +46,7 @@ export function room(call: Call): number {
 	return call.memory.room(ownerOf(call));
 }
 
-/** For the close of the response. */
+/** Used at the close of the response. */
 export function releaseAll(call: Call): void {
 	if (!call.held) return;
 	call.memory.give(ownerOf(call), call.held);

@@ -8,7 +8,7 @@ const key = (id: string): Owner => ({ kind: "key", id });
 const worker = (id: string): Owner => ({ kind: "worker", id });
 const stays = () => new AbortController().signal;
 
-/** Of 1,200 bytes: clients have 600. */
+/** Shares of 1,200 bytes: clients have 600. */
 function shares() {
 	const clock = manualClock();
 	const meter = budgetMeters({ ...budgetLimits(), memory: 1200 }).memory;

@@ -15,7 +15,7 @@ export interface JobName {
  */
 export const CHECK_MS = 15_000;
 
-/** Most chunk text of one read. */
+/** Maximum chunk text of one read. */
 export const READ_BYTES = 1024 * 1024;
 
 /**

@@ -13,7 +13,7 @@ export async function readObject(call: Call): Promise<Record<string, unknown>> {
 	return JSON.parse(text({ start: 0, end: size })!) as Record<string, unknown>;
 }
 
-/** For operations without a body: accepts none, an empty one or an object; else 400. */
+/** Reads the body of operations without one: accepts none, an empty one or an object; else 400. */
 export async function readNothing(call: Call): Promise<void> {
 	const { scan, size } = await outside(call, readJson(call, BOUNDS));
 	if (size > 0 && (!scan.ok || scan.kind !== "object")) throw notAnObject(call, scan);

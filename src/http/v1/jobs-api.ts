@@ -82,7 +82,7 @@ function previewOf(head: JsonText): string {
 	return stringOf(head).slice(0, PREVIEW_CHARACTERS);
 }
 
-/** As a list of 0 or 1: the job if it exists and matches. */
+/** Returns a list of 0 or 1: the job if it exists and matches. */
 async function one(
 	call: Call,
 	{ id, filter, erased }: { id: string; filter: JobFilter; erased: boolean },

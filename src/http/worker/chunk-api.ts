@@ -52,7 +52,7 @@ async function add(call: Call, { chunks, failure }: ChunkTexts, count: number): 
 	acknowledge(connected(call) && (await jsonWritten(call, POSTED)));
 }
 
-/** Of the first chunk, within an attempt, from our worker kit; repeats have it again. */
+/** Number of the first chunk, within an attempt, from our worker kit; repeats have it again. */
 function postNumber(call: Call): number | undefined {
 	const value = query(call).get("chunk");
 	return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;

@@ -6,7 +6,7 @@ import { LINES_TOGETHER } from "../../core/report.ts";
 const NEWLINE = 0x0a;
 
 /**
- * Without empty lines. Large ones are copied: a transfer to the database thread takes the whole
+ * Returns the lines without empty ones. Large ones are copied: a transfer to the database thread takes the whole
  * underlying memory.
  */
 export function linesOf(body: Buffer): Buffer[] {

@@ -18,7 +18,7 @@ import { reportOf } from "./report-body.ts";
 /** The answer to a report. */
 export const POSTED = "{}";
 
-/** For workers that post several chunks together, and for those that take several jobs. */
+/** Header for workers that post several chunks together, and for those that take several jobs. */
 const STREAM_BATCH = ["Sluice-Job-Stream-Batch", String(LINES_TOGETHER)];
 const BATCHES = [...STREAM_BATCH, "Sluice-Job-Done-Batch", String(LINES_TOGETHER)];
 

@@ -12,7 +12,7 @@ export interface Connection {
 	/** Socket path, or host and port. */
 	readonly address: string;
 	readonly secure: boolean;
-	/** For `node:https` if `secure`, else `node:http`. Rejects if the machine is not reached. */
+	/** Returns options for `node:https` if `secure`, else `node:http`. Rejects if the machine is not reached. */
 	options(): Promise<RequestOptions>;
 	/** The fault of a call, with what else is known about it. */
 	faultOf(error: Error): Error;

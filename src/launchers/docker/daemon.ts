@@ -202,7 +202,7 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 	};
 }
 
-/** Without its padding Docker takes it for no login at all. */
+/** Returns padded base64url: Docker takes one without padding for no login at all. */
 function paddedBase64Url(text: string): string {
 	return Buffer.from(text).toString("base64").replaceAll("+", "-").replaceAll("/", "_");
 }

@@ -36,7 +36,7 @@ export interface DockerHost {
 	/** Checks it repeatedly from now on; resolves after the first check that is over. */
 	checked(): Promise<void>;
 	isReachable(): boolean;
-	/** For how long it is unreachable; undefined if it is not, or not checked yet. */
+	/** Returns how long it has been unreachable; undefined if it is not, or not checked yet. */
 	unreachableMs(): number | undefined;
 	/** Resolves when it is reachable, or `signal` aborts. */
 	reachable(signal: AbortSignal): Promise<void>;

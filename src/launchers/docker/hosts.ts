@@ -50,7 +50,7 @@ export function dockerHosts(
 		return hosts.get(name);
 	}
 
-	/** Of all those that settings may name, in the order of the configuration. */
+	/** Returns all hosts that the settings may name, in the order of the configuration. */
 	function candidates({ hosts: wanted }: DockerSettings): DockerHost[] {
 		const needsLocal = wanted === undefined || (wanted !== "all" && wanted.includes(LOCAL));
 		usesLocal ||= needsLocal;
@@ -157,7 +157,7 @@ export function dockerHosts(
 	};
 }
 
-/** Without `hosts` its GPUs are assigned by number, not here. */
+/** Returns the number of GPUs to place: without `hosts` its GPUs are assigned by number, not here. */
 function gpuCountOf({ settings, gpuCount }: WorkerSpec<DockerSettings>): number {
 	return settings.hosts === undefined ? 0 : gpuCount;
 }

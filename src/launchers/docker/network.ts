@@ -7,7 +7,7 @@ import type { Daemon } from "./daemon.ts";
 import type { DockerHost } from "./host.ts";
 import type { DockerSettings } from "./settings.ts";
 
-/** For the service's port on a network's gateway, ms. */
+/** Maximum wait for the service's port on a network's gateway, ms. */
 const CONNECT_MS = 1000;
 
 /** Throws an Error if a container could not reach the service at `url`. */

@@ -17,7 +17,7 @@ const SOCKET = "/var/run/docker.sock";
 
 /** Reaches the shell over there: nothing that it, or `df`, could take for anything but a path. */
 const ROOT_DIR = /^\/[^\p{Cc}]{0,4095}$/u;
-/** Of a line of ssh, characters. */
+/** Maximum length of a line of ssh, characters. */
 const LINE_CHARACTERS = 500;
 
 /** Answers each line, a path, with the row of `df` for it and a line with a dot. */

@@ -49,7 +49,7 @@ function readingOf({ read, cpu_stats }: ContainerStats): CpuReading | undefined 
 	return Number.isNaN(at) || total === undefined ? undefined : { at, cpuMs: total / NS_PER_MS };
 }
 
-/** Without the cache of files that it could give back, as `docker stats` shows it. */
+/** Returns the memory without the cache of files that it could give back, as `docker stats` shows it. */
 export function memoryOf({ memory_stats }: ContainerStats): Pick<WorkerUsage, "memory" | "memoryMax"> {
 	const { usage, limit, stats } = memory_stats ?? {};
 	if (usage === undefined) return {};

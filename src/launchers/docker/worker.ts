@@ -10,7 +10,7 @@ export type Spec = WorkerSpec<DockerSettings>;
 /** A worker from its start or adoption until its exit is reported. */
 export interface Worker {
 	readonly id: string;
-	/** For a host; its start was accepted. */
+	/** Whether it waits for a host; its start was accepted. */
 	isWaiting?: boolean;
 	/** Where it runs or is being started. */
 	place?: { host: DockerHost; gpus: readonly string[] };

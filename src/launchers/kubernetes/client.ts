@@ -5,17 +5,17 @@ import { refusalText, textOf } from "../platform-streams.ts";
 import type { Connection } from "./credentials.ts";
 import type { Credentials } from "./exec-plugin.ts";
 
-/** For an answer to an ordinary call, and for the begin of a stream, ms. */
+/** Maximum wait for an answer to an ordinary call, and for the begin of a stream, ms. */
 const CALL_MS = 10_000;
 /** A watch ends on the server before; a silent network is noticed by TCP keep-alive, ms. */
 const STREAM_MS = 600_000;
-/** Most connections: a watch, and one for each log that is followed. */
+/** Maximum number of connections: a watch, and one for each log that is followed. */
 const CONNECTIONS = 2000;
 
 export interface Call {
 	query?: Record<string, string>;
 	body?: unknown;
-	/** Of `body`; `application/json` by default. */
+	/** Type of `body`; `application/json` by default. */
 	type?: string;
 	timeoutMs?: number;
 	signal?: AbortSignal;
@@ -139,7 +139,7 @@ export function isPassing(error: unknown): boolean {
 
 const CONNECTION = /^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|UND_ERR|EPIPE|EAI_)/;
 
-/** As {@link isPassing}, for any error: one of the network, or an answer that says so. */
+/** Does what {@link isPassing} does, for any error: one of the network, or an answer that says so. */
 export function isUnanswered(error: unknown): boolean {
 	if (statusOf(error) !== undefined) return isPassing(error);
 	return error instanceof PlatformUnavailable || CONNECTION.test((error as NodeJS.ErrnoException).code ?? "");

@@ -28,7 +28,7 @@ export interface Cluster {
 	readonly watch: PodWatch;
 	create(pod: Json): Promise<PodName>;
 	createSecret(secret: Json): Promise<void>;
-	/** Without the watch, which may lag behind what another server has done. */
+	/** Reads the Pod without the watch, which may lag behind what another server has done. */
 	find(pod: PodName, timeoutMs: number): Promise<Pod | undefined>;
 	/** No error if it is missing, or another one has its name. 0: at once, without its node. */
 	remove(pod: PodName, graceSeconds: number): Promise<void>;

@@ -7,9 +7,9 @@ import type { Clock } from "../../clock.ts";
 import { type Credentials, type Env, type ExecConfig, execPlugin } from "./exec-plugin.ts";
 
 export interface Connection {
-	/** Without a slash at the end. */
+	/** Server without a slash at the end. */
 	server: string;
-	/** Of the context or the service account. */
+	/** Namespace of the context or the service account. */
 	namespace: string;
 	ca?: string | undefined;
 	/** Expected in the server's certificate instead of its host. */

@@ -22,7 +22,7 @@ export async function findings(endpoints: readonly Endpoint[], env: Env): Promis
 	return (await Promise.all(found)).flat();
 }
 
-/** Of endpoints with one context and namespace. */
+/** Returns the findings of endpoints with one context and namespace. */
 async function placeFindings(endpoints: readonly Endpoint[], env: Env): Promise<Finding[]> {
 	const { context, namespace: set } = endpoints[0]!.launcher;
 	const ids = endpoints.map(({ id }) => `'${id}'`).join(", ");

@@ -30,7 +30,7 @@ const ADOPT_MS = 5000;
 /** Between two reads of events while nodes prepare Pods, ms. */
 const EXPLAIN_MS = 5000;
 
-/** Of Pods that nothing recorded, s; and for their nodes to report that they have begun, ms. */
+/** Grace of Pods that nothing recorded, s; and for their nodes to report that they have begun, ms. */
 const STRAY_GRACE_SECONDS = 1;
 const BEGIN_MS = 10_000;
 
@@ -95,7 +95,7 @@ export function kubernetesLauncher({ clock, logDir, serviceEnv, log }: LauncherD
 		sweep(cluster);
 	}
 
-	/** Of no worker any more; of a Pod that is being deleted, once nothing of it runs. */
+	/** Whether the Pod belongs to no worker any more; a Pod that is being deleted, once nothing of it runs. */
 	function isStray(pod: Pod): boolean {
 		const endpoint = endpointOf(pod) ?? "";
 		return (

@@ -37,7 +37,7 @@ export function podNames({ endpoint, serviceId, workersMax }: PodNamesOf): strin
 
 type PodNamesOf = Pick<WorkerSpec, "endpoint" | "serviceId" | "workersMax">;
 
-/** Of a worker alone: the Secret of the Pod that had its name before may not be removed yet. */
+/** Returns a name of this worker alone: the Secret of the Pod that had its name before may not be removed yet. */
 export function secretName({ endpoint, serviceId, workerId }: WorkerIds): string {
 	return joined([MANAGED_BY, slug(endpoint), shortHash(`${serviceId} ${workerId}`)]);
 }

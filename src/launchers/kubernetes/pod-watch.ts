@@ -20,7 +20,7 @@ const PAGE = "100";
 const MOST_PODS = 50_000;
 
 export interface PodWatch {
-	/** By uid, as last seen. */
+	/** Pods by uid, as last seen. */
 	readonly pods: ReadonlyMap<string, Pod>;
 	/** Rejects with the last failure if the first list takes longer than `ms`. */
 	ready(ms: number): Promise<void>;

@@ -26,11 +26,11 @@ import {
 const RETRY_MS = 1000;
 /** Beyond the grace, for a Pod to end and for an API server that does not answer, ms. */
 const PATIENCE_MS = 10_000;
-/** For an API server that does not answer a stop, which is tried again, ms. */
+/** Maximum wait for an API server that does not answer a stop, which is tried again, ms. */
 const STOP_PATIENCE_MS = 2000;
-/** From the start of a program until its node reports it, at most, ms. */
+/** Time from the start of a program until its node reports it, at most, ms. */
 const BEGIN_MS = 2500;
-/** For the last lines of output after the end, ms. */
+/** Maximum wait for the last lines of output after the end, ms. */
 const OUTPUT_MS = 5000;
 /** The engine reports jobs that an adopted worker holds sooner than this, ms. */
 const SETTLE_MS = 5000;
@@ -160,7 +160,7 @@ export function podWorker(q: WorkerOptions): PodWorker {
 		);
 	}
 
-	/** Of 0 s the Pod would be missing before its node has ended anything. */
+	/** Least grace, s: with 0 the Pod would be missing before its node has ended anything. */
 	const leastGrace = (): number => Number(!last || hasBegun(last) || !allEnded(last));
 
 	/** Once; `present`: the Pod is still there. */

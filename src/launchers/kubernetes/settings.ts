@@ -9,7 +9,7 @@ export interface KubernetesSettings {
 	/** Replaces the image's CMD. */
 	command?: string[];
 	namespace?: string;
-	/** Of the kubeconfig. */
+	/** Context of the kubeconfig. */
 	context?: string;
 	imagePullPolicy?: "Always" | "IfNotPresent" | "Never";
 	imagePullSecrets?: string[];

@@ -16,10 +16,10 @@ export interface ProcessSettings {
 	inheritEnv?: "all" | "minimal" | string[];
 }
 
-/** Of each process of a worker, not of all together. */
+/** Limits of each process of a worker, not of all together. */
 export interface ProcessLimits {
 	memoryMb?: number;
-	/** Of all processes of the user. */
+	/** Number of all processes of the user. */
 	processes?: number;
 	openFiles?: number;
 	fileSizeMb?: number;

@@ -6,7 +6,7 @@ export interface GroupUsage extends ProcessUsage {
 	processes: number;
 }
 
-/** By process group; empty where the system's list has no usage. */
+/** Returns the usage by process group; empty where the system's list has no usage. */
 export function usageOfGroups(table = processTable): Map<number, GroupUsage> {
 	const groups = new Map<number, GroupUsage>();
 	for (const { pgid, usage } of table.all()) {

@@ -6,7 +6,7 @@ export type Env = Readonly<Record<string, string | undefined>>;
 /** A command that does not answer is ended, ms: after Slurm's own timeouts (MessageTimeout, 10 s). */
 const COMMAND_MS = 30_000;
 
-/** Most that a command may print, bytes: rows of 100,000 jobs. */
+/** Maximum that a command may print, bytes: rows of 100,000 jobs. */
 const OUTPUT_BYTES = 32 * 1024 * 1024;
 
 /** What workers inherit through `sbatch`, beside what Slurm sets: no secrets. */

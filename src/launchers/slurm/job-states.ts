@@ -4,7 +4,7 @@ import type { ExitReason, WorkerReason } from "../../core/workers/worker-reason.
 import type { Exit, Notice } from "../launcher.ts";
 import { AGAIN, STARTED_AGAIN } from "./script.ts";
 
-/** Without the worker. */
+/** A notice without the worker. */
 type NoticeOf<N> = N extends Notice ? Omit<N, "workerId"> : never;
 
 /** One job of `squeue`. */
@@ -29,7 +29,7 @@ export interface JobEnd {
 	node?: string | undefined;
 }
 
-/** For `squeue --format`. The name is last: it may contain anything. */
+/** Format for `squeue --format`. The name is last: it may contain anything. */
 export const ROW_FORMAT = "%i|%T|%r|%L|%l|%j";
 
 /** Jobs that have not ended; of their processes some may run. */
@@ -128,10 +128,10 @@ export function endInRecord(record: string): JobEnd | undefined {
 		: { state, exitCode: member("ExitCode"), reason: member("Reason"), node: member("BatchHost") };
 }
 
-/** For `sacct --format`. The name is last: it may contain anything. */
+/** Format for `sacct --format`. The name is last: it may contain anything. */
 export const ACCOUNTING_FORMAT = "State,ExitCode,NodeList,JobName";
 
-/** From lines of `sacct --parsable2`, such as `CANCELLED by 1000|0:0|node1|name`: ids are reused. */
+/** Reads the end from lines of `sacct --parsable2`, such as `CANCELLED by 1000|0:0|node1|name`: ids are reused. */
 export function endInAccounting(output: string, name: string): JobEnd | undefined {
 	for (const line of output.split("\n")) {
 		const [state = "", exitCode, node, ...found] = line.trim().split("|");
@@ -212,7 +212,7 @@ export function faultIn(
 	};
 }
 
-/** Without what Slurm itself adds to the output of a job that gets a signal. */
+/** Returns the output without what Slurm itself adds to the output of a job that gets a signal. */
 export function withoutNotes(output: string): string {
 	return output.replaceAll(/^slurmstepd\S*: error: (\*{3}|_\w+:) .*(\n|$)/gm, "").trimEnd();
 }

@@ -18,7 +18,7 @@ const SIGNAL_MS = 10_000;
 export interface SlurmQueue {
 	/** All jobs of this user that Slurm knows, ended ones for some minutes. One command. */
 	rows(): Promise<Map<string, JobRow>>;
-	/** As {@link rows}, at most `ms` old. */
+	/** Same as {@link rows}, at most `ms` old. */
 	recentRows(ms: number): Promise<Map<string, JobRow>>;
 	/** Submits a batch script; returns the job's id. */
 	submit(options: readonly string[], script: string): Promise<string>;
@@ -28,7 +28,7 @@ export interface SlurmQueue {
 	 */
 	terminate(job: string, q: { step: number | undefined; started: boolean }): Promise<void>;
 	/**
-	 * As {@link terminate}, with SIGKILL to the batch script and its first step, after which Slurm kills
+	 * Same as {@link terminate}, with SIGKILL to the batch script and its first step, after which Slurm kills
 	 * what they started. A `scancel` without `--batch` would wait for KillWait, and the node takes no job
 	 * meanwhile.
 	 */

@@ -59,7 +59,7 @@ function run(of: SlurmSpec): string {
 	return execFileSync("bash", [], { input: batchScript(of), encoding: "utf8", stdio: "pipe" });
 }
 
-/** As the launcher does. */
+/** Writes them as the launcher does. */
 function writeVariables(of: SlurmSpec): string {
 	mkdirSync(folderOf(of), { recursive: true });
 	const path = variablesPath(folderOf(of), of.workerId);

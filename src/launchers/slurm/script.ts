@@ -188,7 +188,7 @@ export function volumesOf({
 	});
 }
 
-/** As one word of a shell. */
+/** Returns the text as one word of a shell. */
 function quoted(text: string): string {
 	return `'${text.replaceAll("'", `'\\''`)}'`;
 }

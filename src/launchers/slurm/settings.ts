@@ -6,7 +6,7 @@ export interface SlurmSettings {
 	type: "slurm";
 	/** The program is found on the node's PATH, or in the image. */
 	command: string[];
-	/** For variables and output of the workers; the same path here and on the nodes. */
+	/** Folder for variables and output of the workers; the same path here and on the nodes. */
 	sharedDir: string;
 	/** Default: the service's. */
 	cwd?: string;
@@ -14,14 +14,14 @@ export interface SlurmSettings {
 	account?: string;
 	qos?: string;
 	constraint?: string;
-	/** As `sbatch --time` takes it. */
+	/** Time limit as `sbatch --time` takes it. */
 	timeLimit?: string;
 	/** s before the time limit. */
 	drainBefore?: number;
 	cpus?: number;
 	/** A number with suffix `K`, `M`, `G` or `T`. */
 	memory?: string;
-	/** As in `gres.conf`, such as a100. */
+	/** Type as in `gres.conf`, such as a100. */
 	gpuType?: string;
 	image?: string;
 	/** What runs the image; default: apptainer. */

@@ -3,11 +3,11 @@
 /** What one caller did as an administrator; contains no secrets. */
 export interface AuditEntry {
 	at: number;
-	/** Of the caller's key. */
+	/** Id of the caller's key. */
 	keyId: string;
-	/** Of the caller's key, as it was. */
+	/** Name of the caller's key, as it was. */
 	keyName: string;
-	/** Of the other end of the connection. */
+	/** Address of the other end of the connection. */
 	address: string;
 	/** Name of the operation, as in `/openapi.json`. */
 	action: string;
@@ -15,7 +15,7 @@ export interface AuditEntry {
 	subject: string[];
 	/** `ok`, or the code of the error. */
 	result: string;
-	/** Of repeated calls: how many there were of this key from this address, since an hour at most. */
+	/** Number of repeated calls of this key from this address, since an hour at most. */
 	count?: number | undefined;
 }
 

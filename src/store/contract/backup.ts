@@ -2,7 +2,7 @@
 
 /** A file of a copy; files are read in their order. */
 export interface CopiedFile {
-	/** As in the archive (`core/backup.ts`). */
+	/** Name as in the archive (`core/backup.ts`). */
 	name: string;
 	bytes: number;
 	/** Pieces that the caller may keep; `bytes` in all. */

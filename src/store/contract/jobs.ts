@@ -57,7 +57,7 @@ export interface JobPage {
 	jobs: ListedJob[];
 	/** There may be more. */
 	next?: string | undefined;
-	/** Of a search that has not read all: the submission of the last job that it read. */
+	/** Submission of the last job that it read. */
 	searchedTo?: number;
 	/** How many jobs match the filter, of the newest ones; `more`: older ones were not counted. */
 	matching?: { count: number; more: boolean };
@@ -67,7 +67,7 @@ export interface JobPage {
 export interface JobRecord extends JobResult {
 	/** Absent when erased. */
 	input?: JsonText | undefined;
-	/** As in {@link JobStore.attempts}. */
+	/** Same as in {@link JobStore.attempts}. */
 	attempts: Attempt[];
 	/** Numbers of the next chunk to be written and to be delivered. */
 	chunks: { written: number; delivered: number };

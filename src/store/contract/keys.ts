@@ -21,7 +21,7 @@ export interface KeyRow {
 export interface KeyStore {
 	/** Adds the key; with `ifNone` only when no key exists. False when it was not added. */
 	insert(q: { row: KeyRow; ifNone: boolean }): Promise<boolean>;
-	/** By its hash, or by that of the key before the last rotation. */
+	/** Finds a key by its hash, or by that of the key before the last rotation. */
 	find(q: { hash: string }): Promise<KeyRow | undefined>;
 	/** All keys, oldest first. */
 	list(): Promise<KeyRow[]>;

@@ -29,7 +29,7 @@ export interface SessionStore {
 	 * `usedSince`, and of its key those beyond `atMost`, unused longest first.
 	 */
 	insert(q: { row: SessionRow; atMost: number; usedSince: number; now: number }): Promise<void>;
-	/** By the hash of its token. */
+	/** Finds a session by the hash of its token. */
 	find(q: { hash: string }): Promise<SessionRow | undefined>;
 	/** All of them, last used first. */
 	list(): Promise<SessionRow[]>;

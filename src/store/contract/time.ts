@@ -1,6 +1,6 @@
 /** What relates the job clock to the time of day, in the store's contract; rules: store.ts. */
 
-/** From the job time `at` on, the time of day is ahead of the job clock by `ahead` ms. */
+/** A step of the clock: from the job time `at` on, the time of day is ahead of the job clock by `ahead` ms. */
 export interface ClockStep {
 	/** 1, 2, 3, … */
 	serial: number;

@@ -32,7 +32,7 @@ export interface SizedDelivery extends DeliveryRow {
 
 /** A delivery that is due. */
 export interface DueDelivery extends SizedDelivery {
-	/** Of at most {@link INLINE_BYTES}; a larger one is read when it is sent. */
+	/** Body of at most {@link INLINE_BYTES}; a larger one is read when it is sent. */
 	body?: JsonText | undefined;
 	/** Since when its receiver is disabled. */
 	disabledAt?: number | undefined;

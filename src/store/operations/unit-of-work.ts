@@ -50,7 +50,7 @@ export interface RangeQuery {
 	maxBytes: number;
 }
 
-/** For operations that only read. */
+/** Unit for operations that only read. */
 export interface ReadUnit<Row extends JobRow> {
 	records: {
 		/** The row of a job, erased or not; undefined when purged. */
@@ -70,7 +70,7 @@ export interface ReadUnit<Row extends JobRow> {
 	views: Views<Row>;
 }
 
-/** For all other operations. Rows are immutable: each change returns the new row. */
+/** Unit for all other operations. Rows are immutable: each change returns the new row. */
 export interface UnitOfWork<Row extends JobRow> extends ReadUnit<Row> {
 	records: ReadUnit<Row>["records"] & {
 		/** Adds a waiting job at the back of its queue, and counts it. */

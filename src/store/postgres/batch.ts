@@ -23,11 +23,11 @@ import { addReads, emptyReadSet, loadFollowUp, loadRows } from "./rows/read-set.
 import { unstorable } from "./rows/storable.ts";
 import { type Hints, runUnitOfWork } from "./rows/run-unit-of-work.ts";
 
-/** Most operations per transaction, and most payload characters. */
+/** Maximum number of operations per transaction, and most payload characters. */
 const MOST_OPS = 512;
 const MOST_WEIGHT = 32_000_000;
 
-/** Longest wait for a lock of operations that run apart from those of other endpoints, ms. */
+/** Maximum wait for a lock of operations that run apart from those of other endpoints, ms. */
 const BRIEF_MS = 100;
 
 /** An operation that shares transactions; a purge runs alone, in its turn. */
@@ -175,7 +175,7 @@ export function openBatches({
 		return false;
 	}
 
-	/** By endpoint, each with a brief wait for its locks. */
+	/** Runs them by endpoint, each with a brief wait for its locks. */
 	async function runApart(ops: readonly Waiter[]): Promise<false> {
 		for (const [endpoint, own] of Map.groupBy(ops, endpointOf))
 			if (await run(own, { lockMs: BRIEF_MS })) blocked.delete(endpoint);

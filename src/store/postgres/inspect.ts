@@ -31,7 +31,7 @@ export interface Standbys {
 }
 
 const COMMITS = 9;
-/** Longest wait for a commit, ms: without its synchronous standby it has no end. */
+/** Maximum wait for a commit, ms: without its synchronous standby it has no end. */
 const COMMIT_MS = 5000;
 
 /** Details are visible to superusers and to members of `pg_read_all_stats`; others see processes. */

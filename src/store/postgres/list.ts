@@ -31,7 +31,7 @@ interface Place {
 /** A row of a walk. */
 interface Read {
 	at: Place;
-	/** Of its input, as far as a search reads it. */
+	/** Size of its input, as far as a search reads it. */
 	bytes: number;
 	submittedAt: number | undefined;
 	row: ReadModelRow | undefined;

@@ -8,7 +8,7 @@ import { resultCode, SQLITE_BUSY, SQLITE_NOTADB, unavailable } from "./disk-erro
 import { fileIdentity, type FileIdentity } from "./file-identity.ts";
 import { hasLog, header, markFile, missingLog, needsLog } from "./file-header.ts";
 
-/** Of `auto_vacuum`: free pages can be returned (`vacuum.ts`). */
+/** Value of `auto_vacuum`: free pages can be returned (`vacuum.ts`). */
 export const INCREMENTAL = 2;
 
 /** A column value or a parameter. */
@@ -41,7 +41,7 @@ export interface Database {
 }
 
 interface CopySteps {
-	/** Of 4096 bytes. */
+	/** Number of pages of 4096 bytes. */
 	pages: number;
 	step: (at: { totalPages: number; remainingPages: number }) => void;
 }

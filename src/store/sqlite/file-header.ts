@@ -62,7 +62,7 @@ export function markComplete(write: (bytes: Uint8Array, at: number) => void): vo
 	write(new Uint8Array(4), USER_VERSION_AT);
 }
 
-/** For the operator. */
+/** Returns the sentence for the operator. */
 export function missingLog(path: string): string {
 	return (
 		`${path} was copied or restored without its log ${path}-wal: the jobs that were accepted and the results ` +

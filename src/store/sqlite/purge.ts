@@ -19,7 +19,7 @@ export interface PurgeParts {
 	chunks: ChunkRows;
 }
 
-/** Most bytes of inputs removed in one step: each of their pages must be read. */
+/** Maximum bytes of inputs removed in one step: each of their pages must be read. */
 const MOST_BYTES = 64_000_000;
 
 export type Purge = ReturnType<typeof openPurge>;

@@ -3,7 +3,7 @@ import { migrate, type Migration, type MigrationTarget, pending, readMigrations 
 import type { Database } from "./database.ts";
 import { APPLICATION_ID } from "./file-header.ts";
 
-/** From this migration on the table `blocks` may be missing (decision 0047). */
+/** Migration from which on the table `blocks` may be missing (decision 0047). */
 const WITHOUT_BLOCKS = 16;
 
 /** Migrations known to this version. */

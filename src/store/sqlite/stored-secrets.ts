@@ -7,7 +7,7 @@ import { ANY_KEY, CHECK_NAME, type StoredSecrets } from "../key-check.ts";
 import type { Database } from "./database.ts";
 import { inTransaction } from "./schema.ts";
 
-/** Most jobs whose `s3Config` is read: the newest, encrypted with the last key in use. */
+/** Maximum number of jobs whose `s3Config` is read: the newest, encrypted with the last key in use. */
 const JOBS = 100;
 
 /** Reads what is stored; creates the store's identity if missing. */

@@ -6,7 +6,7 @@ import type { Clock } from "../../clock.ts";
 import { type Database, INCREMENTAL, type Statement } from "./database.ts";
 import { throwIfFlushFailed } from "./disk-errors.ts";
 
-/** Most pages of one step. */
+/** Maximum number of pages of one step. */
 const STEP_PAGES = 64;
 
 /** A step is to take this long, ms: with a long list of free pages each takes longer. */

@@ -10,7 +10,7 @@ import type { Clock } from "../../clock.ts";
 import type { Address, Resolve } from "../target.ts";
 import { candidates, parseHosts, parseSearch } from "./system-files.ts";
 
-/** Longest lookup, ms. */
+/** Maximum lookup, ms. */
 const LOOKUP_MS = 5000;
 
 /** c-ares: the timeout of the first try doubles with each. */

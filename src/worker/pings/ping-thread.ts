@@ -9,7 +9,7 @@ import { systemClock as clock } from "../clock.ts";
 import { readHeldTable } from "./held-table.ts";
 
 export interface PingThreadData {
-	/** Without `job_id` and `runpod_version`. */
+	/** Url without `job_id` and `runpod_version`. */
 	url: string;
 	headers: Record<string, string>;
 	intervalMs: number;

@@ -8,7 +8,7 @@ import { userAgent } from "../settings.ts";
 import { kitVersion } from "../version.ts";
 
 export interface PingerOptions {
-	/** Without `job_id` and `runpod_version`. */
+	/** Url without `job_id` and `runpod_version`. */
 	url: string;
 	key: string;
 	intervalMs: number;

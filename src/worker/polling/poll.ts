@@ -11,7 +11,7 @@ export type PollAnswer =
 			text: string;
 			/** Maximum results per post; 0 if the answer does not contain it. */
 			resultBatch: number;
-			/** As above, chunks. */
+			/** The same for chunks. */
 			chunkBatch: number;
 	  }
 	/** No answer within the timeout. */

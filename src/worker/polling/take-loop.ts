@@ -17,7 +17,7 @@ export interface TakeLoopOptions {
 	run: (job: Job, held: HeldJob) => void;
 	/** Receives the maximum number of results per post. */
 	onBatchSize: (most: number) => void;
-	/** As above, chunks. */
+	/** The same for chunks. */
 	onChunkBatch: (most: number) => void;
 	clock: Clock;
 	random: () => number;

@@ -20,7 +20,7 @@ export const MOST_WAITING = 16;
 const MAX_BATCH = 262_144;
 
 export interface ChunkQueueOptions {
-	/** Most chunks of a post; 0 or 1: the service takes them one by one. */
+	/** Maximum number of chunks of a post; 0 or 1: the service takes them one by one. */
 	batchSize: () => number;
 	/** The service refuses posts of several chunks, although it offered them: none from now on. */
 	refused: () => void;
@@ -35,7 +35,7 @@ export function createChunkQueue({ batchSize, refused, deliver }: ChunkQueueOpti
 	let posting: Promise<void> | undefined;
 	let roomMade = (): void => {};
 
-	/** As many of the first ones as may share a post. */
+	/** Returns as many of the first ones as may share a post. */
 	function nextBatch(): number {
 		const most = Math.min(batchSize(), MOST_WAITING);
 		let size = 0;

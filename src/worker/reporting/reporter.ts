@@ -12,7 +12,7 @@ import type { UrlTemplate } from "../url-template.ts";
 export interface Reporter {
 	/** Posts the final body. Resolves when it is acknowledged or refused, or the job is stopped. */
 	result(job: HeldJob, body: string, isStream: boolean): Promise<void>;
-	/** For the chunks of a job. */
+	/** Queue for the chunks of a job. */
 	chunks(job: HeldJob): ChunkQueue;
 	/** Posts progress, without retries. */
 	progress(job: HeldJob, body: string): Promise<void>;

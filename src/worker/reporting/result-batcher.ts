@@ -21,7 +21,7 @@ export interface ResultBatcherOptions {
 
 /** Longer results are posted alone, characters. */
 const MAX_RESULT = 16_384;
-/** Longest batch, characters. */
+/** Maximum length of a batch, characters. */
 const MAX_BATCH = 262_144;
 
 interface PendingResult {

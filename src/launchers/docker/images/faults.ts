@@ -7,7 +7,7 @@ interface FailedPull {
 	text: string;
 	/** User of the credentials that were sent. */
 	username?: string | undefined;
-	/** Of several hosts, such as ` on rig1`. */
+	/** The host, where there are several, such as ` on rig1`. */
 	where?: string | undefined;
 }
 

@@ -26,12 +26,12 @@ function isSame(one: DockerSettings, other: DockerSettings): boolean {
 	return one.image === other.image && one.pullPolicy === other.pullPolicy;
 }
 
-/** Of one daemon. */
+/** Pulls ahead at one daemon. */
 export function prePulls({ clock, images, log }: { clock: Clock; images: Images; log: (message: string) => void }): {
 	prepare: Prepare;
 	close: () => void;
 } {
-	/** By endpoint, also those that are done. */
+	/** Tasks by endpoint, also those that are done. */
 	const tasks = new Map<string, Task>();
 
 	// A worker's pull of the same image: its result counts here too.

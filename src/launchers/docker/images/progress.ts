@@ -3,7 +3,7 @@ import type { WorkerReason } from "../../../core/workers/worker-reason.ts";
 
 /** Only the members used here. */
 export interface PullLine {
-	/** Of a layer. */
+	/** Id of a layer. */
 	id?: string;
 	status?: string;
 	/** `units`: the numbers are no bytes. */
@@ -23,7 +23,7 @@ interface Layer {
 /** More than any image has. */
 const MOST_LAYERS = 512;
 
-/** Of a layer that is new to the daemon, in this order. */
+/** States of a layer that is new to the daemon, in this order. */
 const LAYER_STATES = /^(Pulling fs layer|Waiting|Downloading|Verifying|Download c|Extracting|Pull c)/;
 
 export interface PullProgress {

@@ -36,7 +36,7 @@ const ASK = statement(`
   INSERT INTO commit_markers (session, serial, closed) VALUES ($1::text, 0, true)
   ON CONFLICT (session) DO UPDATE SET closed = true, at = excluded.at RETURNING serial`);
 
-/** For this transaction. Does not bound its COMMIT, which may wait for a synchronous standby. */
+/** Limit of waits for locks in this transaction; not of its COMMIT, which may wait for a synchronous standby. */
 export const LOCK_LIMIT = statement("SELECT set_config('lock_timeout', $1::text, true)");
 
 /**

@@ -74,7 +74,7 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
 
 	return {
 		name,
-		/** For job transactions. */
+		/** Connection for job transactions. */
 		hot,
 		/** Count slots of the two writing connections. */
 		get hotSlot(): number {

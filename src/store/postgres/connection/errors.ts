@@ -106,7 +106,7 @@ export function faultOf(error: unknown, name: string): Error {
 	});
 }
 
-/** As the end of a sentence, with what an operator can do. */
+/** Returns the end of a sentence, with what an operator can do. */
 export function reasonOf(error: unknown): string {
 	// The message is empty for a host with several addresses.
 	const { message, code } = error as Error & { code?: string };

@@ -8,10 +8,10 @@ import { STATEMENT_MS } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { type Runner, statement } from "./statement.ts";
 
-/** Without an answer for so long, the database is asked about the connection, ms. */
+/** Time without an answer after which the database is asked about the connection, ms. */
 const QUIET_MS = 1000;
 
-/** By then the database would have ended every statement, ms. */
+/** Time after which the database would have ended every statement, ms. */
 const HUNG_MS = STATEMENT_MS + 2000;
 
 const BUSY = statement("SELECT pid FROM pg_stat_activity WHERE pid = ANY ($1::int8[]) AND state NOT LIKE 'idle%'");

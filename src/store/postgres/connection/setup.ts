@@ -9,7 +9,7 @@ import { faultOf, fromDriver, losesConnection } from "./errors.ts";
 /** Oldest supported server, as in `server_version_num`. */
 const VERSION_NEEDED = 140_000;
 
-/** Longest waits for a connection and for a lock on a table, ms. */
+/** Maximum waits for a connection and for a lock on a table, ms. */
 const CONNECT_MS = 5000;
 export const LOCK_MS = 10_000;
 

@@ -9,7 +9,7 @@ import type { Queue, Row } from "./row.ts";
 import { statement } from "../connection/statement.ts";
 import { WAITING } from "../../states.ts";
 
-/** Most jobs of an endpoint settled by one step of another operation. */
+/** Maximum number of jobs of an endpoint settled by one step of another operation. */
 export const PASSING_LIMIT = 1000;
 
 /**

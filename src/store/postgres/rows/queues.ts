@@ -63,7 +63,7 @@ export interface QueueMemory {
 	 */
 	searchedAt: number;
 	searchedAllAt: number;
-	/** As of its last transaction: epoch, highest purged rank, number of waiting jobs. */
+	/** State as of its last transaction: epoch, highest purged rank, number of waiting jobs. */
 	epoch: number;
 	purgedTo: number;
 	waiting: number;

@@ -10,7 +10,7 @@ import type { PayloadFiles, Written } from "./payload-files.ts";
 /** Bytes in files that no row refers to: this many stay, or as many as rows refer to. */
 const UNUSED_BYTES = 256 * 2 ** 20;
 
-/** Most texts and bytes of a step. */
+/** Maximum number of texts and bytes of a step. */
 const STEP_TEXTS = 64;
 const STEP_BYTES = 8 * 2 ** 20;
 

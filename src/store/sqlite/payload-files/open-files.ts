@@ -2,7 +2,7 @@
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { StoreUnavailable } from "../../contract/store.ts";
 
-/** Most files that stay open without being used. */
+/** Maximum number of files that stay open without being used. */
 const MOST_OPEN = 64;
 
 export interface OpenFiles {

@@ -22,10 +22,10 @@ import { checksum, CutOff, readAll, writeAll } from "./text-bytes.ts";
 /** A file with this many bytes gets no further text. */
 const SEGMENT_BYTES = 64 * 2 ** 20;
 
-/** Most files without texts that are kept to be written again. */
+/** Maximum number of files without texts that are kept to be written again. */
 const MOST_SPARE = 8;
 
-/** Of the store at `path`. */
+/** Returns the folder of the store at `path`. */
 export function payloadFolder(path: string): string {
 	return `${path}.payloads`;
 }
@@ -88,7 +88,7 @@ export interface HeldFiles {
 	release(): void;
 }
 
-/** Of a flush: there was no room. The file gets no further text. */
+/** Errors of a flush that mean a full disk; the file gets no further text. */
 const NO_ROOM: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT"]);
 
 /**

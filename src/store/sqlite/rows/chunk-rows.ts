@@ -18,7 +18,7 @@ export function openChunkRows({
 }: {
 	db: Database;
 	onRollback: (undo: () => void) => void;
-	/** By `seq` of the job. */
+	/** Reservations by `seq` of the job. */
 	reservations: Map<number, Reservation>;
 }) {
 	const insert = db.prepare("INSERT INTO chunks (seq, number, body, sum) VALUES (?, ?, ?, ?)");

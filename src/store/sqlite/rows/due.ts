@@ -8,7 +8,7 @@ import type { Records } from "./job-records.ts";
 import { isPurged, type Queue, type Row } from "./row.ts";
 import { WAITING } from "../../states.ts";
 
-/** Most jobs settled in passing by one batch. */
+/** Maximum number of jobs settled in passing by one batch. */
 const PASSING_LIMIT = 1000;
 
 export type Horizon = ReturnType<typeof openHorizon>;

@@ -26,7 +26,7 @@ export function openUnitOfWork(
 	{ keptRows, reservations = new Map() }: { keptRows?: number; reservations?: Map<number, Reservation> } = {},
 ) {
 	let signals: Signal[] = [];
-	/** Of the open transaction: the number of signals before it, and what restores the memory. */
+	/** Belongs to the open transaction: the number of signals before it, and what restores the memory. */
 	let signalsBefore = 0;
 	let undo: (() => void)[] = [];
 
@@ -69,7 +69,7 @@ export function openUnitOfWork(
 	const live = openLive(records);
 	const idempotency = openIdempotencyKeys({ db, queues });
 
-	/** As in the interface of operations. */
+	/** Same as in the interface of operations. */
 	function waiting({ endpoint, now, most }: { endpoint: string; now: number; most: number }) {
 		due.freshen(now);
 		const queue = queues.find(endpoint);

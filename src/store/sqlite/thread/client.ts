@@ -14,7 +14,7 @@ import { CODECS } from "./codecs.ts";
 import { MOVE_NAMES, type TextMoves } from "./text-moves.ts";
 import { NO_TURN, type TurnWriter } from "./turn.ts";
 
-/** Most characters of payload in one batch, and in all batches at the thread (T8). */
+/** Maximum characters of payload in one batch, and in all batches at the thread (T8). */
 const MOST_WEIGHT = 32_000_000;
 
 /**
@@ -23,7 +23,7 @@ const MOST_WEIGHT = 32_000_000;
  */
 const EARLY_OPS = 32;
 
-/** Of a text in memory: a large one is in a payload file. */
+/** Returns the length of a text in memory: a large one is in a payload file. */
 const charactersOf = (text: JsonText): number => (typeof text === "string" ? text.length : 0);
 
 interface Waiter {

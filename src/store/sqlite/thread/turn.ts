@@ -14,7 +14,7 @@ export type TurnMemory = Int32Array<SharedArrayBuffer>;
 /** Index of the event count. */
 const EVENTS = 0;
 
-/** Longest wait for the end of a turn, ms; what has arrived by then is committed. */
+/** Maximum wait for the end of a turn, ms; what has arrived by then is committed. */
 const LONGEST_MS = 1000;
 
 export function turnMemory(): TurnMemory {
@@ -39,7 +39,7 @@ export function turnWriter(memory: TurnMemory): TurnWriter {
 	return { begin: count(1), messageSent: count(2), end: count(1) };
 }
 
-/** For a database thread that never waits. */
+/** Writer for a database thread that never waits. */
 export const NO_TURN: TurnWriter = { begin() {}, messageSent() {}, end() {} };
 
 /** The database thread's side. */
