@@ -160,7 +160,7 @@ export function podWorker(q: WorkerOptions): PodWorker {
 		);
 	}
 
-	/** Of 0 s the Pod would be missing before its node has ended anything. */
+	/** With a grace of 0 the API removes the Pod before the kubelet has stopped it. */
 	const leastGrace = (): number => Number(!last || hasBegun(last) || !allEnded(last));
 
 	/** Once; `present`: the Pod is still there. */

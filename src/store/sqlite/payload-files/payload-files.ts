@@ -35,7 +35,7 @@ interface Segment {
 	number: number;
 	/** Bytes given to texts. */
 	size: number;
-	/** It gets no further text. */
+	/** No further text is appended to it. */
 	full: boolean;
 	/** Bytes that rows refer to, as of the last answer of the database thread. */
 	referenced: number;
@@ -88,7 +88,7 @@ export interface HeldFiles {
 	release(): void;
 }
 
-/** Of a flush: there was no room. The file gets no further text. */
+/** Flush errors that mean "disk full"; the file is sealed. */
 const NO_ROOM: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT"]);
 
 /**
