@@ -89,7 +89,7 @@ export const T = {
 	},
 	leave: {
 		title: (host: string) => `Leave Sluice for ${host}?`,
-		text: "A job or its client wrote this address. It opens in a new tab, which gets nothing of your session:",
+		text: "This link comes from a job. It opens in a new tab without access to your session:",
 		address: "Address",
 		open: "Open in a new tab",
 	},

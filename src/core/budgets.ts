@@ -112,7 +112,7 @@ export const BUDGETS = {
 		default: 256,
 		minimum: 16,
 		maximum: 100_000,
-		description: "Requests on one connection that are not answered yet; four times as many after a valid key or token.",
+		description: "Unanswered requests per connection; four times as many once authenticated.",
 		beyond: "The connection is closed.",
 	},
 	headers: {

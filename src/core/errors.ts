@@ -119,7 +119,7 @@ export const ERRORS = {
 	workers_external: {
 		status: 409,
 		sentence:
-			"The workers of endpoint '{endpoint}' are external: start them where they belong, with the " +
+			"The workers of endpoint '{endpoint}' are external: start them yourself, with the " +
 			"variables that 'sluice worker-env {endpoint}' prints.",
 	},
 	duplicate_worker_id: {
@@ -171,15 +171,16 @@ export const ERRORS = {
 	documents_busy: {
 		status: 429,
 		sentence:
-			"Too many requests for documents or files of the console from this address wait already. " +
+			"Too many pending requests for documentation or console files from this address. " +
 			"Try again when some are answered.",
 		retryAfter: 1,
 	},
 	memory_share: {
 		status: 429,
 		sentence:
-			"This {owner} already holds {held} bytes of requests and unread answers, and {bytes} more are over " +
-			"its share of the budget 'memory' of this server ({limit} bytes). Read answers to the end, send fewer at once.",
+			"This {owner} already holds {held} bytes of requests and unread answers; {bytes} more would exceed " +
+			"its share of the budget 'memory' of this server ({limit} bytes). " +
+			"Read responses fully and send fewer in parallel.",
 		retryAfter: 5,
 	},
 	queue_full: {
@@ -193,8 +194,8 @@ export const ERRORS = {
 		status: 429,
 		sentence:
 			"The jobs of endpoint '{endpoint}' have {stored} MB of inputs, results and chunks stored, and this " +
-			"input has {size} MB; its limit limits.storedMb is {limit} MB. Submit when results have expired, " +
-			"lower retention, or raise limits.storedMb.",
+			"input has {size} MB; its limit limits.storedMb is {limit} MB. Wait for results to expire, " +
+			"shorten retention, or raise limits.storedMb.",
 		retryAfter: 5,
 	},
 	draining: {
@@ -222,7 +223,7 @@ export const ERRORS = {
 	},
 	backup_failed: {
 		status: 500,
-		sentence: "The backup failed ({why}), and its temporary copy was removed. Make it again.",
+		sentence: "The backup failed ({why}), and its temporary copy was removed. Try again.",
 	},
 	internal: {
 		status: 500,
@@ -238,7 +239,7 @@ export const ERRORS = {
 		status: 503,
 		sentence:
 			"The jobs of all endpoints have {stored} MB of inputs, results and chunks stored; the budget 'stored' " +
-			"is {limit} MB. Submit when results have expired, lower retention, or raise budgets.stored.",
+			"is {limit} MB. Wait for results to expire, shorten retention, or raise budgets.stored.",
 		retryAfter: 5,
 	},
 	memory_spent: {

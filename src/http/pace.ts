@@ -11,7 +11,7 @@ import type { LocalMs } from "../core/time.ts";
 const MOST = 2;
 const DEEPEST = 12;
 
-/** Calls of one owner at once: what the first ones cost is known when they have ended. */
+/** Maximum concurrent calls per owner; a call's cost is known only afterwards. */
 const SIDE_BY_SIDE = 4;
 
 /** What no handler sees of a request: parsing, authentication, writing; ms. */

@@ -83,7 +83,7 @@ export interface Exit {
 /**
  * What the platform says about a worker between `start` and its exit; the last notice counts.
  * `waiting`: it does not run yet, and why; this time does not count as start (`initTimeoutMs`).
- * `running`: nothing hinders it any more. `ending`: the platform will end it, for good: it gets no
+ * `running`: it is no longer waiting. `ending`: the platform will end it, for good: it gets no
  * more jobs, is stopped once it holds none, and replaced; its exit is no crash.
  */
 export type Notice = { workerId: string } & (({ state: "waiting" | "ending" } & WorkerReason) | { state: "running" });

@@ -45,7 +45,7 @@ interface Measurement {
 
 /**
  * `now` is never before the last observation by a mere correction. While the offset is unknown it
- * stands at the last observation: a clock that stands lets no lease end. `observe`: after a gap of
+ * stays at the last observation: no lease expires while the clock is frozen. `observe`: after a gap of
  * more than {@link SUSPEND_MS} since the last observation the offset is unknown.
  */
 export function clockOffset({

@@ -142,7 +142,7 @@ export function storeHealth({
 		};
 	}
 
-	/** What waited happens now: its own time may be from before a pause. */
+	/** Re-stamps a delayed call with the current time. */
 	function atPresent(q: unknown): unknown {
 		const { now: at } = (q ?? {}) as { now?: EpochMs };
 		const present = now();

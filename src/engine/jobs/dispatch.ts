@@ -1,5 +1,5 @@
 /**
- * Brings queued jobs to polls of workers. Each endpoint has a lane: its parked polls, and an
+ * Hands queued jobs to long-polling workers. Each endpoint has a lane: its parked polls, and an
  * estimate of the queued jobs that no claim covers yet. A new job wakes one parked poll, whose claim
  * shares the commit of the insert (D17). The estimate may be too high (an empty claim costs little),
  * and is too low at most until `checkAll`.
@@ -110,7 +110,7 @@ export function createDispatch(d: Deps): Dispatch {
 		if (jobs.length === 0) {
 			if (poll.ended) return poll.resolve([]);
 			poll.fenced = fenced;
-			// Back to its place: an empty claim must not cost it its turn.
+			// Re-insert at the front so that an empty claim keeps its position.
 			lane.parked.unshift(poll);
 			return claimForParked(endpoint, lane);
 		}

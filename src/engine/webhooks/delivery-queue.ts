@@ -122,7 +122,7 @@ export function deliveryQueue(budgets: Budgets): DeliveryQueue {
 		if (endpoint.answering.size + endpoint.others.size === 0) endpoints.delete(endpoint.id);
 	}
 
-	/** The first of these lanes that may send. One too large for now lets no other of them pass it. */
+	/** The first lane that may send. A delivery that does not fit blocks the rest of its group. */
 	function firstOf(endpoint: EndpointQueue, proven: boolean, now: number): Lane | undefined {
 		const share = proven ? 1 : 0.5;
 		if (endpoint.all.count >= perEndpoint) return undefined;

@@ -4,8 +4,8 @@
  * - Clients have half of it, workers all of it: results are stored while clients wait.
  * - One owner holds at most as much as remains free, so that alone it has half, of two a third each,
  *   and another one always finds room. Its first amount only has to fit.
- * - One worker always gets what it needs: some report is always on its way.
- * - What does not fit waits; a worker never overtakes another one.
+ * - At least one worker report is always admitted.
+ * - Requests over budget queue; a worker never overtakes another one.
  */
 import type { BudgetMeter } from "../../budgets.ts";
 import type { Clock } from "../../clock.ts";

@@ -23,7 +23,7 @@ import { allEnded, endpointOf, hasEnded, type Pod, waitingOf, workerOf } from ".
 import { podWorker, type PodWorker, type WorkerOptions } from "./pod-worker.ts";
 import { IMAGE_PULL_TRIES, type KubernetesSettings } from "./settings.ts";
 
-/** Patience with the first list of Pods: for a start, and for an adoption, ms. */
+/** Timeout of the first Pod list: before a start, and before an adoption, ms. */
 const START_MS = 10_000;
 const ADOPT_MS = 5000;
 

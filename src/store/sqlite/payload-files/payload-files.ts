@@ -35,7 +35,7 @@ interface Segment {
 	number: number;
 	/** Bytes given to texts. */
 	size: number;
-	/** It gets no further text. */
+	/** No further text is appended to it. */
 	full: boolean;
 	/** Bytes that rows refer to, as of the last answer of the database thread. */
 	referenced: number;
