@@ -1,6 +1,6 @@
 /** Backups of a running service (D46). */
 import { NO_BODY, route } from "./route.ts";
-import { COUNT, type Static } from "./schema.ts";
+import { COUNT } from "./schema.ts";
 
 export const BACKUP_STATUS = {
 	type: "object",
@@ -14,7 +14,6 @@ export const BACKUP_STATUS = {
 		totalBytes: { ...COUNT, description: "In all; 0 while unknown." },
 	},
 } as const;
-export type BackupStatusAnswer = Static<typeof BACKUP_STATUS>;
 
 export const CREATE_BACKUP = route({
 	methods: ["POST"],

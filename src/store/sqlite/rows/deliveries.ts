@@ -11,8 +11,6 @@ import type { FileTexts } from "./file-texts.ts";
 export const BODY_BYTES = `octet_length(body) + ifnull(octet_length(tail), 0)
   + ifnull((SELECT length FROM payloads WHERE payloads.number = payload), 0)`;
 
-export type Deliveries = ReturnType<typeof openDeliveries>;
-
 /** The text around an output that is in a file, and that output. */
 function split(body: JsonText): { head: string; payload: FileBlock | undefined; tail: string } {
 	if (typeof body === "string") return { head: body, payload: undefined, tail: "" };
