@@ -93,7 +93,7 @@ describe("one line of output without end", () => {
 		const { blockedMs, memory } = await cost(() => copyPod(client, { ...q, logDir }));
 		expect(total()).toBe(MUCH + "\nnext\n".length);
 		expect(written()).toMatch(/x\nnext\n$/);
-		expect(blockedMs).toBeLessThan(2000);
+		expect(blockedMs).toBeLessThan(1000);
 		expect(memory).toBeLessThan(HELD);
 	}, 30_000);
 
@@ -102,7 +102,7 @@ describe("one line of output without end", () => {
 		const { daemon } = await docker(() => ({ begin: Buffer.concat([header, Buffer.from(`${TIME} `)]), most: MUCH }));
 		const { blockedMs, memory } = await cost(() => copyContainer(daemon, "c", { ...q, logDir }));
 		expect(total()).toBeGreaterThan(MUCH - MIB);
-		expect(blockedMs).toBeLessThan(2000);
+		expect(blockedMs).toBeLessThan(1000);
 		expect(memory).toBeLessThan(HELD);
 	}, 30_000);
 });
@@ -144,7 +144,7 @@ describe("lines and frames", () => {
 		const { memory } = await cost(() =>
 			expect(textOf(bytes(), "it", 2 * MIB)).rejects.toThrow("it sends more than 2 MiB"),
 		);
-		expect(memory).toBeLessThan(HELD);
+		expect(memory).toBeLessThan(100 * MIB);
 	});
 });
 
@@ -153,8 +153,8 @@ describe("an answer without end is not read to its end", () => {
 		const failure = work().catch((error: Error) => error.message.slice(0, 200));
 		const { blockedMs, memory } = await cost(async () => expect(await failure).toMatch(error));
 		expect(server.sent()).toBeLessThan(ENDLESS / 2);
-		expect(blockedMs).toBeLessThan(2000);
-		expect(memory).toBeLessThan(HELD);
+		expect(blockedMs).toBeLessThan(1000);
+		expect(memory).toBeLessThan(150 * MIB);
 	}
 	const tooLong = /^the (API server|Docker daemon) at \S+ sends more than 16 MiB at once/;
 
