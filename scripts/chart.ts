@@ -1,6 +1,6 @@
 /**
  * The chart of `deploy/helm`, rendered as `helm template` does by `helm-template.go`, and the
- * Kustomize files that are made of it (0041).
+ * Kustomize files that are made of it (decision 0006).
  */
 import { execFile, execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -150,8 +150,8 @@ const STREAM_FORMS = {
 		"one event per chunk, with its number as id, which Last-Event-ID resumes after; restart when " +
 		"the attempt was lost; end with the job at the end",
 	headers: {
-		"Sluice-Job-Status": "State of the job; IN_PROGRESS while chunks remain.",
-		"Sluice-Next-Offset": "Number of the next chunk.",
+		"Sluice-Job-Status": "State of the job; IN_PROGRESS while chunks remain. JSON answers only.",
+		"Sluice-Next-Offset": "Number of the next chunk. JSON answers only.",
 	},
 } as const;
 

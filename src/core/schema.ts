@@ -1,5 +1,5 @@
 /**
- * Validates values against a subset of JSON Schema 2020-12 (decisions 0010, 0026), shared with
+ * Validates values against a subset of JSON Schema 2020-12 (decision 0026), shared with
  * OpenAPI and the reference. Unlike JSON Schema, an optional `null` member counts as absent (D4).
  */
 import type { Fault } from "./errors.ts";

@@ -1,6 +1,6 @@
 /**
  * PostgreSQL crashes under load and is back at once, or its synchronous standby is promoted: every
- * acknowledged job and result is there (D17, decision 0024). `SLUICE_CRASHES` and
+ * acknowledged job and result is there (D17, decision 0017). `SLUICE_CRASHES` and
  * `SLUICE_PROMOTIONS` say how many of each; a few by default.
  */
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,5 +1,5 @@
 /**
- * The chart and the Kustomize overlays (docs/decisions/0041-chart-and-kustomize.md): the values, what
+ * The chart and the Kustomize overlays (docs/decisions/0006-packages-and-node.md): the values, what
  * the templates make of them, and that both ways apply the same objects.
  */
 import { readFileSync, readdirSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
  * Disks that fail: a failed write is an outage, a failed flush ends the process, and nothing that was
- * acknowledged is lost (D17, D40, decision 0051).
+ * acknowledged is lost (D17, D40, decision 0031).
  */
 import { once } from "node:events";
 import { mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";

@@ -1,7 +1,7 @@
 /**
  * What became of a COMMIT without an answer, and of one that was answered too early: the caller
  * gets the truth or that it is unknown, whatever happens to the database meanwhile
- * (decision 0024).
+ * (decision 0017).
  */
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";

@@ -10,7 +10,7 @@ const SWEEP_MS = 1000;
 
 /**
  * Results and records removed in one step, and the pause after it, ms: a twentieth of what the store
- * can do (decision 0049). Without a pause when the oldest is late by more than this, ms.
+ * can do (decision 0009). Without a pause when the oldest is late by more than this, ms.
  */
 const EXPIRIES = 250;
 const EXPIRY_PAUSE_MS = 100;

@@ -14,7 +14,7 @@ const FAILED_FLUSH: ReadonlySet<number> = new Set([1034, 1290]);
 
 /**
  * A flush has failed: the system may have dropped what was written, and a later flush would succeed
- * without it. The process must end; the next one reads what the disk has (decision 0051).
+ * without it. The process must end; the next one reads what the disk has (decision 0031).
  */
 export class FlushFailed extends Error {
 	constructor(path: string, cause: Error) {

@@ -1,6 +1,6 @@
 /**
  * Returns free pages to the file system in small steps between the batches of the database thread,
- * so that the file shrinks after a purge (D40, decision 0048).
+ * so that the file shrinks after a purge (D40, decision 0031).
  */
 import type { Clock } from "../../clock.ts";
 import { type Database, INCREMENTAL, type Statement } from "./database.ts";

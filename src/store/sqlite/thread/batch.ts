@@ -44,7 +44,7 @@ const MOST_SHARED = 256;
 
 /**
  * Answers batches, each the number and packed query of each operation in turn. Batches that `next`
- * returns after the one before share its transaction and commit (decision 0021); `mayWait`: for
+ * returns after the one before share its transaction and commit (decision 0003); `mayWait`: for
  * the rest of the turn (T11). Throws `FlushFailed`, after which nothing may be written any more.
  */
 export function openBatches(

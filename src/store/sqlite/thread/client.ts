@@ -1,7 +1,7 @@
 /**
  * Client of the database thread. Operations are sent in batches: at the end of this turn of the
  * event loop, or once {@link EARLY_OPS} are waiting. While the thread runs a batch, the next ones
- * gather here; it makes one commit for all that have arrived (decision 0021). T1 to T11: see
+ * gather here; it makes one commit for all that have arrived (decision 0003). T1 to T11: see
  * README.md.
  */
 import type { Worker } from "node:worker_threads";

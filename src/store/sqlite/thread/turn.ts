@@ -1,6 +1,6 @@
 /**
  * Lets the database thread wait for the end of the service's turn of the event loop, to make one
- * commit for all operations that the turn requests (decision 0023, T11). Answers could not be acted
+ * commit for all operations that the turn requests (decision 0003, T11). Answers could not be acted
  * on earlier.
  *
  * One number in shared memory, written by the service only: it changes with each message and at each
