@@ -19,6 +19,7 @@ const DOCUMENTS = [
 	"deploy/README.md",
 	"examples/README.md",
 	"examples/python/README.md",
+	"docs/testing.md",
 	...["docs/decisions", "docs/guides"].flatMap((folder) =>
 		readdirSync(join(ROOT, folder)).map((file) => `${folder}/${file}`),
 	),
@@ -40,6 +41,25 @@ describe("documents", () => {
 		expect(paths.length).toBeGreaterThan(25);
 		expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 	});
+
+	it.each(["src/core", "src/engine", "src/launchers", "src/http", "src/cli", "console"])(
+		"every path that the README of %s names exists",
+		(folder) => {
+			const lines = readFileSync(join(ROOT, folder, "README.md"), "utf8").split("\n");
+			let count = 0;
+			const missing = lines.flatMap((line) => {
+				const paths = [...line.matchAll(/`([\w./-]+(?:\.tsx?|\/))`/g)]
+					.map((match) => match[1]!)
+					.filter((path) => !path.startsWith("/"));
+				count += paths.length;
+				// A path may be relative to the folder that its row is about.
+				const bases = [".", folder, join(folder, paths[0] ?? "")];
+				return paths.filter((path) => !bases.some((base) => existsSync(join(ROOT, base, path))));
+			});
+			expect(count).toBeGreaterThan(8);
+			expect(missing).toEqual([]);
+		},
+	);
 
 	it("every file of the source that architecture.md names exists", () => {
 		const names = [

@@ -59,6 +59,7 @@ export const SECTIONS: readonly Section[] = [
 			"docs/security-review.md",
 			"SECURITY.md",
 			"CONTRIBUTING.md",
+			"docs/testing.md",
 		],
 	},
 	{ label: "Decisions", files: ["docs/decisions/README.md", ...DECISIONS] },
