@@ -61,7 +61,7 @@ export default defineConfig({
 				extends: true,
 				test: {
 					name: "sluice",
-					include: ["src/**/*.test.ts", "test/**/*.test.ts", "console/src/**/*.test.ts"],
+					include: ["src/**/*.test.ts", "packages/*/src/**/*.test.ts", "test/**/*.test.ts", "console/src/**/*.test.ts"],
 					exclude: [...SYSTEM, ...VERIFY],
 				},
 			},

@@ -1,4 +1,4 @@
 /** A worker that answers what it was given, many jobs at a time. */
-import { start } from "../src/worker/index.ts";
+import { start } from "../packages/worker/src/index.ts";
 
 await start({ handler: ({ input }) => input as object, concurrency: 64 });

@@ -1,5 +1,5 @@
 /** A worker that does nothing, on the worker kit: what is measured is the service. */
-import { start } from "../src/worker/index.ts";
+import { start } from "../packages/worker/src/index.ts";
 
 await start({
 	handler: () => ({ ok: true }),

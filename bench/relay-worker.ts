@@ -1,7 +1,7 @@
 /** Streams the same events as `stream-worker.ts` to the relay, each posted when the one before was. */
 import { Agent, get } from "node:http";
 import { json } from "node:stream/consumers";
-import { openResultPoster } from "../src/worker/reporting/result-poster.ts";
+import { openResultPoster } from "../packages/worker/src/reporting/result-poster.ts";
 import { events, type StreamInput } from "./stream-chunks.ts";
 
 const origin = process.argv[2]!;

@@ -1,5 +1,5 @@
 /** A worker that streams events (`stream.ts`). */
-import { start } from "../src/worker/index.ts";
+import { start } from "../packages/worker/src/index.ts";
 import { events, type StreamInput } from "./stream-chunks.ts";
 
 await start({

@@ -35,7 +35,7 @@ describe("documents", () => {
 	it("every path that CONTRIBUTING names exists", () => {
 		const paths = [
 			...readFileSync(join(ROOT, "CONTRIBUTING.md"), "utf8").matchAll(
-				/`((?:src|test|bench|docs|console|scripts)\/[^`\s]*)`/g,
+				/`((?:src|packages|test|bench|docs|console|scripts)\/[^`\s]*)`/g,
 			),
 		].map((match) => match[1]!);
 		expect(paths.length).toBeGreaterThan(25);
@@ -94,7 +94,7 @@ describe("marks", () => {
 
 	const behaviour = readFileSync(join(ROOT, "docs/behaviour.md"), "utf8");
 	const protocol = readFileSync(join(ROOT, "docs/protocol.md"), "utf8");
-	const everywhere = texts(["src", "test", "docs", "console/src", "scripts", "bench", "examples"]);
+	const everywhere = texts(["src", "packages", "test", "docs", "console/src", "scripts", "bench", "examples"]);
 
 	it("every decision that is cited, such as D16, is a heading of docs/behaviour.md", () => {
 		const known = new Set([...behaviour.matchAll(/^## (D\d+) /gm)].map((match) => match[1]!));
@@ -111,7 +111,7 @@ describe("marks", () => {
 					[...section.matchAll(/^\*\*([A-Z][a-z]+)/gm)].map((match) => `${section.split(" ")[0]!} ${match[1]!}`),
 				),
 		);
-		expect(unknown(texts(["src", "test"]), /\bD\d{1,2} [A-Z][a-z]+/g, known)).toEqual([]);
+		expect(unknown(texts(["src", "packages", "test"]), /\bD\d{1,2} [A-Z][a-z]+/g, known)).toEqual([]);
 	});
 
 	it("every section of the protocol that is cited, such as B.5, is a heading of docs/protocol.md", () => {

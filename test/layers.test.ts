@@ -104,7 +104,6 @@ const LAYERS: Record<string, readonly string[]> = {
 		"node",
 	],
 	"http/v1/backup-api.ts": ["http/", "api/", "core/", "engine/", "version.ts", "modern-tar", "node:crypto"],
-	"worker/": ["worker/", "node", "undici"],
 	"cli/": [
 		"cli/",
 		"core/",
@@ -124,7 +123,7 @@ const LAYERS: Record<string, readonly string[]> = {
 		"version.ts",
 		"node",
 	],
-	"cli/dev/kit.ts": ["worker/index.ts"],
+	"cli/dev/kit.ts": ["sluice/worker"],
 	"cli/backup/archive.ts": ["cli/", "core/", "modern-tar", "node"],
 	"ids.ts": ["core/", "node:crypto"],
 	"compose.ts": [
@@ -220,7 +219,6 @@ describe("layers", () => {
 		["engine/workers/polls.ts", 'import type { Dispatch } from "../jobs/dispatch.ts";'],
 		["engine/jobs/cancel.ts", 'import type { Scaling } from "../scaling/scaling.ts";'],
 		["engine/availability/job-clock.ts", 'import type { EngineContext } from "../context.ts";'],
-		["worker/index.ts", 'export { newJob } from "../core/job.ts";'],
 		["store/apply-transition.ts", 'import { openBlocks } from "./sqlite/rows/blocks.ts";'],
 		["store/sqlite/open.ts", 'import { statement } from "../postgres/connection/statement.ts";'],
 		["launchers/process/launcher.ts", 'const engine = await import("../../engine/engine.ts");'],
@@ -276,6 +274,29 @@ describe("import cycles, types included", () => {
 		["none, though two ways lead to one file", { a: ["b", "c"], b: ["d"], c: ["d"], d: [] }, []],
 	])("finds %s", (_, imports, expected) => {
 		expect(importCycles(new Map(Object.entries(imports)))).toEqual(expected);
+	});
+});
+
+/** The worker kit: a package of its own, which nothing of the service may enter. */
+describe("layers of the worker kit", () => {
+	const KIT = fileURLToPath(new URL("../packages/worker/src", import.meta.url));
+	const files = readdirSync(KIT, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));
+
+	function kitFaults(path: string, text: string): string[] {
+		return importsOf(text).flatMap((wanted) => {
+			const target = wanted.startsWith(".") ? relative(KIT, join(KIT, dirname(path), wanted)) : wanted;
+			const allowed = wanted.startsWith(".")
+				? !target.startsWith("..") || target === "../package.json"
+				: wanted === "undici" || wanted.startsWith("node:");
+			return allowed ? [] : [`${path} imports ${target}`];
+		});
+	}
+
+	it("imports itself, Node and undici", () => {
+		const own = files.filter((path) => !path.endsWith(".test.ts"));
+		expect(own.length).toBeGreaterThan(20);
+		expect(own.flatMap((path) => kitFaults(path, readFileSync(join(KIT, path), "utf8")))).toEqual([]);
+		expect(kitFaults("index.ts", 'export { newJob } from "../../../src/core/job.ts";')).toHaveLength(1);
 	});
 });
 

@@ -92,7 +92,7 @@ function doubled(pattern: Pattern): string[] {
 }
 
 describe("regular expressions", () => {
-	const files = ["src", "console/src"].flatMap((folder) =>
+	const files = ["src", "packages/worker/src", "console/src"].flatMap((folder) =>
 		readdirSync(ROOT + folder, { recursive: true, encoding: "utf8" }).map((name) => `${folder}/${name}`),
 	);
 	const all = files

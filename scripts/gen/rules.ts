@@ -53,7 +53,7 @@ export function testsByRule(texts: readonly { file: string; text: string }[]): M
 
 /** All files that may hold tests. */
 function sources(): { file: string; text: string }[] {
-	return ["src", "test"].flatMap((folder) =>
+	return ["src", "packages", "test"].flatMap((folder) =>
 		readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: "utf8" })
 			.filter((path) => path.endsWith(".ts") && (folder === "test" || path.endsWith(".test.ts")))
 			.toSorted()

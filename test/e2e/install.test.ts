@@ -1,6 +1,6 @@
 /** The package as `npm pack` makes it: installed as a command and as a dependency (D33, D36). */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -120,5 +120,42 @@ await start({ handler, concurrency: 2 });
 		expect(stderr).toMatch(
 			/^sluice\/worker needs Node 24 or newer; this is Node \S+\. .* npx -y node@24 \S+worker\.js\n$/,
 		);
+	});
+});
+
+describe("npm install of the worker kit alone", () => {
+	const cwd = join(place.path, "kit");
+	let packed = "";
+	beforeAll(() => {
+		mkdirSync(cwd);
+		npm(join(ROOT, "packages/worker"), "pack", "--ignore-scripts", "--silent", "--pack-destination", cwd);
+		packed = join(cwd, readdirSync(cwd).find((name) => name.endsWith(".tgz"))!);
+		writeFileSync(join(cwd, "package.json"), '{"type": "module"}');
+		npm(cwd, "install", packed);
+		writeFileSync(
+			join(cwd, "worker.ts"),
+			`import { start, type Handler } from "sluice-worker";
+const handler: Handler<{ name: string }, { hello: string }> = (job) => ({ hello: job.input.name });
+await start({ handler });
+`,
+		);
+	}, 120_000);
+
+	it("D33: has under 150 kB, needs no other package, and is the kit of the service's package", () => {
+		expect(statSync(packed).size).toBeLessThan(150_000);
+		expect(readdirSync(join(cwd, "node_modules")).filter((name) => !name.startsWith("."))).toEqual(["sluice-worker"]);
+		const kit = readFileSync(join(cwd, "node_modules/sluice-worker/dist/index.js"));
+		expect(kit.equals(readFileSync(join(ROOT, "dist/worker/index.js")))).toBe(true);
+		const versions = ["package.json", "packages/worker/package.json"].map(
+			(path) => (JSON.parse(readFileSync(join(ROOT, path), "utf8")) as { version: string }).version,
+		);
+		expect(versions[1]).toBe(versions[0]);
+	});
+
+	it("D33: runs a handler, and its types compile", () => {
+		const { status, stdout } = run(`node worker.ts --test_input '{"input": {"name": "Ann"}}'`, process.execPath, cwd);
+		expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining('{"hello":"Ann"}') });
+		const flags = "--strict --noEmit --module nodenext --target es2024 --types ''";
+		expect(run(`${TSC} ${flags} worker.ts`, process.execPath, cwd)).toMatchObject({ status: 0, stdout: "" });
 	});
 });

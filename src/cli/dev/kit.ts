@@ -1,7 +1,7 @@
 /** `sluice/worker` under `sluice dev`; also records whether `start` was called. */
-import { start as startWorker, type StartOptions } from "../../worker/index.ts";
+import { start as startWorker, type StartOptions } from "sluice/worker";
 
-export * from "../../worker/index.ts";
+export * from "sluice/worker";
 
 let started = false;
 

@@ -9,6 +9,9 @@ import { start, type StartOptions, wasStarted } from "./kit.ts";
 
 const KIT = new URL(`./kit${extname(import.meta.filename)}`, import.meta.url).href;
 
+/** Names of the kit: in the service's package, and as a package of its own. */
+const KITS = new Set(["sluice/worker", "sluice-worker"]);
+
 /** A function, or options with one. */
 function exportedHandler(module: Record<string, unknown>): StartOptions | undefined {
 	for (const value of [module["default"], module["handler"]]) {
@@ -21,7 +24,7 @@ function exportedHandler(module: Record<string, unknown>): StartOptions | undefi
 // The handler's folder needs no installed package.
 registerHooks({
 	resolve: (specifier, context, next) =>
-		specifier === "sluice/worker" ? { url: KIT, format: "module", shortCircuit: true } : next(specifier, context),
+		KITS.has(specifier) ? { url: KIT, format: "module", shortCircuit: true } : next(specifier, context),
 });
 
 // Exit if `sluice dev` is killed.

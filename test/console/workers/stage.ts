@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { start as Start } from "../../../src/worker/index.ts";
+import type { start as Start } from "../../../packages/worker/src/index.ts";
 
 /** How a job behaves; all members may be absent. */
 export interface Act {

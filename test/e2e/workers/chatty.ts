@@ -1,5 +1,5 @@
 /** A worker on the built worker kit that writes to its standard output, one job at a time. */
-import type { start as Start } from "../../../src/worker/index.ts";
+import type { start as Start } from "../../../packages/worker/src/index.ts";
 
 const kit = new URL("../../../dist/worker/index.js", import.meta.url).href;
 const { start } = (await import(kit)) as { start: typeof Start };

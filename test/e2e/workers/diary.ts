@@ -6,7 +6,7 @@
 import { appendFileSync, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { start as Start } from "../../../src/worker/index.ts";
+import type { start as Start } from "../../../packages/worker/src/index.ts";
 import type { Act } from "../site.ts";
 
 const kit = new URL("../../../dist/worker/index.js", import.meta.url).href;

@@ -7,7 +7,7 @@ import { stringOf } from "../../../src/core/json/json-text.ts";
 import { elementsOf } from "../../../src/core/openai/openai.ts";
 import { BodyTooLarge, readJson } from "../../../src/http/body.ts";
 import type { Call } from "../../../src/http/call.ts";
-import { readJobs } from "../../../src/worker/polling/job-text.ts";
+import { readJobs } from "../../../packages/worker/src/polling/job-text.ts";
 import { bytesOf, jsonBytes, jsonText, natural } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 

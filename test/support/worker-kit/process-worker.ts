@@ -20,7 +20,7 @@ export function startProcess(
 	handler: string,
 	{ options = "", args = [], cwd }: { options?: string; args?: string[]; cwd?: string } = {},
 ): ProcessWorker {
-	const kit = new URL("../../../src/worker/index.ts", import.meta.url).href;
+	const kit = new URL("../../../packages/worker/src/index.ts", import.meta.url).href;
 	const source = `import { start } from ${JSON.stringify(kit)}; await start({ handler: ${handler}, ${options} });`;
 	// With -e there is no script name, so the first argument takes its place.
 	const child = spawn(process.execPath, ["--input-type=module", "-e", source, "--", "worker", ...args], {

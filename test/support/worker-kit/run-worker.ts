@@ -1,7 +1,7 @@
 /** Runs a whole worker against a scripted service, in this process. */
-import { systemClock } from "../../../src/worker/clock.ts";
-import type { StartOptions } from "../../../src/worker/types.ts";
-import { runWorker } from "../../../src/worker/worker.ts";
+import { systemClock } from "../../../packages/worker/src/clock.ts";
+import type { StartOptions } from "../../../packages/worker/src/types.ts";
+import { runWorker } from "../../../packages/worker/src/worker.ts";
 import type { ScriptedService } from "./scripted-service.ts";
 
 /** A worker under test. */

@@ -1,9 +1,9 @@
 /** Chunks of a generator, with a service that takes several in one post. */
 import type { ServerResponse } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
-import { scriptedService, type Seen } from "../../../test/support/worker-kit/scripted-service.ts";
+import { scriptedService, type Seen } from "../../../../test/support/worker-kit/scripted-service.ts";
 import { MOST_WAITING } from "./chunk-queue.ts";
-import { startWorker } from "../../../test/support/worker-kit/run-worker.ts";
+import { startWorker } from "../../../../test/support/worker-kit/run-worker.ts";
 
 interface Post {
 	seen: Seen;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { scriptedService, type ScriptedService } from "../../../test/support/worker-kit/scripted-service.ts";
-import { startWorker } from "../../../test/support/worker-kit/run-worker.ts";
+import { scriptedService, type ScriptedService } from "../../../../test/support/worker-kit/scripted-service.ts";
+import { startWorker } from "../../../../test/support/worker-kit/run-worker.ts";
 import { rawJson } from "../raw-json.ts";
 import type { StartOptions } from "../types.ts";
 

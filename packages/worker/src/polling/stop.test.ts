@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { scriptedService } from "../../../test/support/worker-kit/scripted-service.ts";
-import { startWorker } from "../../../test/support/worker-kit/run-worker.ts";
+import { scriptedService } from "../../../../test/support/worker-kit/scripted-service.ts";
+import { startWorker } from "../../../../test/support/worker-kit/run-worker.ts";
 import { systemClock } from "../clock.ts";
 import { jobsToStop } from "./stop-loop.ts";
 import type { StartOptions } from "../types.ts";

@@ -5,7 +5,7 @@ import { newHeldTable } from "../pings/held-table.ts";
 import { openPoll } from "./poll.ts";
 import { readSettings, requestHeaders } from "../settings.ts";
 import { takeLoop } from "./take-loop.ts";
-import { scriptedService, type Script } from "../../../test/support/worker-kit/scripted-service.ts";
+import { scriptedService, type Script } from "../../../../test/support/worker-kit/scripted-service.ts";
 import type { StartOptions } from "../types.ts";
 
 const cleanups: (() => Promise<void>)[] = [];

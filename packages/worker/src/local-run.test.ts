@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "./clock.ts";
-import { startProcess } from "../../test/support/worker-kit/process-worker.ts";
+import { startProcess } from "../../../test/support/worker-kit/process-worker.ts";
 import type { Handler, StartOptions } from "./types.ts";
 import { runWorker } from "./worker.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { startProcess } from "../../../test/support/worker-kit/process-worker.ts";
-import { startWorker } from "../../../test/support/worker-kit/run-worker.ts";
-import { scriptedService } from "../../../test/support/worker-kit/scripted-service.ts";
+import { startProcess } from "../../../../test/support/worker-kit/process-worker.ts";
+import { startWorker } from "../../../../test/support/worker-kit/run-worker.ts";
+import { scriptedService } from "../../../../test/support/worker-kit/scripted-service.ts";
 import { kitVersion } from "../version.ts";
 
 const cleanups: (() => Promise<void> | void)[] = [];

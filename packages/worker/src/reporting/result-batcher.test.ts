@@ -1,7 +1,11 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { rawJson } from "../raw-json.ts";
-import { scriptedService, type ScriptedService, type Seen } from "../../../test/support/worker-kit/scripted-service.ts";
-import { startWorker } from "../../../test/support/worker-kit/run-worker.ts";
+import {
+	scriptedService,
+	type ScriptedService,
+	type Seen,
+} from "../../../../test/support/worker-kit/scripted-service.ts";
+import { startWorker } from "../../../../test/support/worker-kit/run-worker.ts";
 import type { StartOptions } from "../types.ts";
 
 const cleanups: (() => Promise<void>)[] = [];

@@ -2,9 +2,9 @@ import { type AddressInfo, createServer } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "./clock.ts";
 import { openPoll } from "./polling/poll.ts";
-import { startProcess } from "../../test/support/worker-kit/process-worker.ts";
-import { startWorker } from "../../test/support/worker-kit/run-worker.ts";
-import { scriptedService } from "../../test/support/worker-kit/scripted-service.ts";
+import { startProcess } from "../../../test/support/worker-kit/process-worker.ts";
+import { startWorker } from "../../../test/support/worker-kit/run-worker.ts";
+import { scriptedService } from "../../../test/support/worker-kit/scripted-service.ts";
 
 const cleanups: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
