@@ -14,7 +14,7 @@ export type DemoService = {
 	/** The base address, as soon as the service has printed it; rejects when it ends before. */
 	listening: Promise<string>;
 	/**
-	 * Aborts with an error that says the exit code when the service ends without having been told to.
+	 * Aborts with an error that says the exit code when the service ends without a stop signal.
 	 */
 	ended: AbortSignal;
 	/**
@@ -58,11 +58,11 @@ export function startDemoService(settings: { key: string; store: string }): Demo
 	const closed = once(child, "close");
 	const exited = exit.then(async (how) => {
 		// A process that the service started may hold its pipes open: wait for the last lines, but not
-		// for ever.
+		// without end.
 		await Promise.race([closed, sleep(LAST_LINES_MS, undefined, { ref: false })]);
 		child.stdout.destroy();
 		child.stderr.destroy();
-		if (!stopping) ended.abort(new Error(`The service ended by itself: ${how}.`));
+		if (!stopping) ended.abort(new Error(`The service ended unexpectedly: ${how}.`));
 		return how;
 	});
 	createInterface({ input: child.stderr }).on("line", (line) => {
@@ -86,7 +86,7 @@ export function startDemoService(settings: { key: string; store: string }): Demo
 		const timer = setTimeout(() => child.kill("SIGKILL"), STOP_LIMIT_MS);
 		const how = await exited;
 		clearTimeout(timer);
-		if (how !== "exit code 0") throw new Error(`The service was told to stop and ended with ${how}.`);
+		if (how !== "exit code 0") throw new Error(`The service got a stop signal and ended with ${how}.`);
 	};
 
 	return {

@@ -78,11 +78,13 @@ function completed(job: Job): Job {
 function thumbnailLine(one: Thumbnail, original: number): string {
 	const size = `${one.width} x ${one.height}`.padStart(11);
 	const share = ((100 * one.bytes) / original).toFixed(1).padStart(5);
-	return `${size}  ${one.format.padEnd(5)} ${count(one.bytes).padStart(7)} bytes, ${share} % of the original, made in ${one.ms} ms`;
+	const bytes = count(one.bytes).padStart(7);
+	return `${size}  ${one.format.padEnd(5)} ${bytes} bytes, ${share} % of the original, made in ${one.ms} ms`;
 }
 
 function took(job: Job, ms: number): string {
-	return `   ${job.status} in ${seconds(ms)} (${seconds(job.delayTime)} in the queue, ${seconds(job.executionTime)} at work)`;
+	const parts = `${seconds(job.delayTime)} in the queue, ${seconds(job.executionTime)} at work`;
+	return `   ${job.status} in ${seconds(ms)} (${parts})`;
 }
 
 function same(found: unknown, expected: unknown, what: string): void {

@@ -30,7 +30,7 @@ const MOST_OF_ALL = 1_500_000;
 interface Shot {
 	name: string;
 	at: (scene: Scene) => string;
-	/** Text that tells that the page is there. */
+	/** Text that is shown when the page is complete. */
 	ready: string | ((scene: Scene) => string);
 	before?: (page: Page, scene: Scene) => Promise<void>;
 	phone?: true;

@@ -1,6 +1,6 @@
 /**
  * An hour of history for the pictures of the console, written to the store before its service
- * starts: nobody waits an hour for a picture. The numbers are made up, and the same each time.
+ * starts: a picture should not take an hour. The numbers are made up, and the same each time.
  */
 import { systemClock } from "../../src/clock.ts";
 import { observe } from "../../src/core/metrics/histogram.ts";

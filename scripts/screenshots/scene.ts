@@ -19,7 +19,7 @@ export interface Scene {
 	question: string;
 }
 
-const QUESTION = "Tell me of the harbour in the morning.";
+const QUESTION = "Describe the harbour in the morning.";
 
 const HARBOUR = {
 	openai_route: "/v1/chat/completions",
