@@ -20,7 +20,7 @@ const TAB_COLUMNS = 2;
 
 /** Where the banned words are looked for. This file and its test have to name them. */
 const PLAIN =
-	/^((src|packages|console|test|scripts|bench|docs|examples)\/.*|README\.md|CONTRIBUTING\.md)(?<=\.(tsx?|css|sql|html|md))$/;
+	/^((src|packages|console|test|scripts|bench|docs|examples)\/.*|[RC][A-Z]+\.md)(?<=\.(tsx?|css|sql|html|md))$/;
 const NOT_PLAIN = /^(scripts\/check-text|test\/text\.test)\.ts$/;
 
 /** Words with which no doc comment of the source begins: it says what the thing is or does. */
