@@ -3,17 +3,16 @@ import { LINES_BODY_LIMIT, LINES_TOGETHER, RESULT_LIMIT } from "../core/report.t
 import { JOB_ID } from "./jobs.ts";
 import type { ParamDescription } from "./params.ts";
 import { emptyAnswer, route } from "./route.ts";
-import { COUNT, EXAMPLE, TEXT, TEXTS, list } from "./schema.ts";
+import { COUNT, EXAMPLE, list, object, TEXT, TEXTS } from "./schema.ts";
 
 /** Maximum jobs per batch. */
 export const BATCH_LIMIT = 1000;
 
 /** The job as sent to a worker. */
-export const DISPATCHED_JOB = {
-	type: "object",
-	required: ["id", "input"],
-	properties: { id: JOB_ID, input: { type: "object" }, s3Config: { type: "object" } },
-} as const;
+export const DISPATCHED_JOB = object(
+	{ id: JOB_ID, input: { type: "object" }, s3Config: { type: "object" } },
+	{ optional: ["s3Config"] },
+);
 
 const NO_JOB = "Nothing in 50 s: poll again.";
 const DISPATCHED_EXAMPLE = { id: EXAMPLE.job, input: { prompt: "hello" } };
@@ -74,7 +73,7 @@ export const JOB_STOP = route({
 	summary: "Jobs that the worker must stop, held until there is one.",
 	answer: {
 		description: "Ids of the jobs.",
-		schema: { type: "object", required: ["jobsToStop"], properties: { jobsToStop: TEXTS } },
+		schema: object({ jobsToStop: TEXTS }),
 		example: { jobsToStop: [EXAMPLE.job] },
 		empty: NO_JOB,
 	},
