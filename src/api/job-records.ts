@@ -203,6 +203,7 @@ export const BULK = object({
 		description: "The cursor to continue with; null at the end.",
 	},
 });
+export type Bulk = Static<typeof BULK>;
 
 const BULK_BODY = {
 	description: "Which jobs; without a filter all of the endpoint that can be cancelled, or retried.",

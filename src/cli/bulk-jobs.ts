@@ -1,4 +1,5 @@
 /** `sluice jobs cancel` and `retry`: jobs by id, or all that fit a filter (D36, D39). */
+import type { Bulk } from "../api/job-records.ts";
 import type { Action, ActionInput } from "./command.ts";
 import { JSON_FLAG, YES_FLAG, confirm } from "./common-flags.ts";
 import { CliError } from "./errors.ts";
@@ -6,13 +7,6 @@ import { path, type ServiceClient } from "./service-client.ts";
 import { stateStyled } from "./style.ts";
 
 type Operation = "cancel" | "retry";
-
-interface BulkAnswer {
-	matched: number;
-	done: number;
-	more: boolean;
-	next: string | null;
-}
 
 /** Filters of bulk calls, and of lists of jobs. */
 export const JOB_FILTERS = {
@@ -130,6 +124,6 @@ async function count(service: ServiceClient, url: string, filter: object): Promi
 	}
 }
 
-async function send(service: ServiceClient, url: string, body: object): Promise<BulkAnswer> {
-	return (await service.request("POST", url, body)).json as BulkAnswer;
+async function send(service: ServiceClient, url: string, body: object): Promise<Bulk> {
+	return (await service.request("POST", url, body)).json as Bulk;
 }

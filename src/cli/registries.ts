@@ -1,16 +1,11 @@
 /** `sluice registries`: logins to registries of container images (D36, D45). */
+import type { Registry } from "../api/registries.ts";
 import type { Action, CommandGroup } from "./command.ts";
 import { JSON_FLAG, printAnswer } from "./common-flags.ts";
 import { CliError } from "./errors.ts";
 import { readSecret } from "./secret-input.ts";
 import { path } from "./service-client.ts";
 import { shortTime, table } from "./table.ts";
-
-interface Registry {
-	registry: string;
-	username: string;
-	updatedAt: string;
-}
 
 const NONE =
 	"No logins to registries: images are pulled without credentials. " +
