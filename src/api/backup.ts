@@ -11,7 +11,7 @@ export const BACKUP_STATUS = object({
 	totalBytes: { ...COUNT, description: "In all; 0 while unknown." },
 });
 
-export const CREATE_BACKUP = route({
+const CREATE_BACKUP = route({
 	methods: ["POST"],
 	path: "/v1/backup",
 	access: "admin",

@@ -29,11 +29,7 @@ export const SIGN_IN_SCHEMA = {
 export type SignIn = Static<typeof SIGN_IN_SCHEMA>;
 
 export const PRINCIPAL = object(
-	{
-		name: KEY.properties.name,
-		scopes: KEY.properties.scopes,
-		endpoints: KEY.properties.endpoints,
-	},
+	{ name: KEY.properties.name, scopes: KEY.properties.scopes, endpoints: KEY.properties.endpoints },
 	{ optional: ["endpoints"], description: "Who is signed in: the holder of a key, as the key is now." },
 );
 export type Principal = Static<typeof PRINCIPAL>;

@@ -106,7 +106,7 @@ export const LIST_ENDPOINTS = route({
 	},
 });
 
-export const CREATE_ENDPOINT = route({
+const CREATE_ENDPOINT = route({
 	methods: ["POST"],
 	path: "/v1/endpoints",
 	access: "admin",
@@ -133,7 +133,7 @@ export const GET_ENDPOINT = route({
 	answer: ENDPOINT_ANSWER,
 });
 
-export const UPDATE_ENDPOINT = route({
+const UPDATE_ENDPOINT = route({
 	methods: ["PATCH"],
 	path: "/v1/endpoints/:endpoint",
 	access: "admin",
@@ -149,7 +149,7 @@ export const UPDATE_ENDPOINT = route({
 	maxBody: MB,
 });
 
-export const DELETE_ENDPOINT = route({
+const DELETE_ENDPOINT = route({
 	methods: ["DELETE"],
 	path: "/v1/endpoints/:endpoint",
 	access: "admin",
@@ -159,7 +159,7 @@ export const DELETE_ENDPOINT = route({
 	body: NO_BODY,
 });
 
-export const PAUSE_ENDPOINT = route({
+const PAUSE_ENDPOINT = route({
 	methods: ["POST"],
 	path: "/v1/endpoints/:endpoint/pause",
 	access: "admin",
@@ -169,7 +169,7 @@ export const PAUSE_ENDPOINT = route({
 	body: NO_BODY,
 });
 
-export const RESUME_ENDPOINT = route({
+const RESUME_ENDPOINT = route({
 	methods: ["POST"],
 	path: "/v1/endpoints/:endpoint/resume",
 	access: "admin",

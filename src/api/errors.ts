@@ -1,20 +1,14 @@
 /** The bodies of errors (D2, D32). */
-import { list, object, type Static, TEXT } from "./schema.ts";
+import { list, object, TEXT } from "./schema.ts";
 
 export const ERROR = object(
 	{
 		error: { ...TEXT, description: "What is wrong, the bound, and what to do." },
 		code: { ...TEXT, description: "The error in machine-readable form." },
-		details: list(
-			object({
-				field: { ...TEXT, description: "Path of the field, such as policy.ttl." },
-				message: TEXT,
-			}),
-		),
+		details: list(object({ field: { ...TEXT, description: "Path of the field, such as policy.ttl." }, message: TEXT })),
 	},
 	{ optional: ["details"] },
 );
-export type ErrorBody = Static<typeof ERROR>;
 
 export const OPENAI_ERROR = object(
 	{
@@ -27,4 +21,3 @@ export const OPENAI_ERROR = object(
 	},
 	{ description: "Errors under /openai have OpenAI's form." },
 );
-export type OpenAIErrorBody = Static<typeof OPENAI_ERROR>;

@@ -3,7 +3,7 @@ import { HOST_STATES } from "../core/hosts.ts";
 import { NO_BODY, route } from "./route.ts";
 import { COUNT, EXAMPLE, FLAG, list, listIn, MOMENT, object, type Static, TEXT, TEXTS } from "./schema.ts";
 
-export const HOST_GPU = object(
+const HOST_GPU = object(
 	{
 		id: { ...TEXT, description: "UUID." },
 		model: TEXT,
@@ -45,15 +45,7 @@ const HOST_EXAMPLE = {
 	state: "reachable",
 	since: EXAMPLE.at,
 	drained: false,
-	gpus: [
-		{
-			id: "GPU-8f1c2b7a",
-			model: "NVIDIA L4",
-			memoryGb: 24.2,
-			used: true,
-			worker: EXAMPLE.worker,
-		},
-	],
+	gpus: [{ id: "GPU-8f1c2b7a", model: "NVIDIA L4", memoryGb: 24.2, used: true, worker: EXAMPLE.worker }],
 	workers: [EXAMPLE.worker],
 	images: ["my-worker:1.0"],
 	freeDisk: 412_000_000_000,

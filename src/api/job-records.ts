@@ -47,10 +47,7 @@ const LISTED_PAGE = extend(
 			description: "With search, while next is not null: jobs submitted before this moment were not searched yet.",
 		},
 		matching: object(
-			{
-				count: COUNT,
-				more: { ...FLAG, description: `Only the newest ${MOST_READ} jobs were counted.` },
-			},
+			{ count: COUNT, more: { ...FLAG, description: `Only the newest ${MOST_READ} jobs were counted.` } },
 			{ description: "How many jobs match the filter, without search; with count=true." },
 		),
 	},
@@ -64,9 +61,7 @@ const ATTEMPT = object(
 		workerId: TEXT,
 		startedAt: MOMENT,
 		endedAt: MOMENT,
-		end: {
-			enum: ["running", "completed", "failed", "lost", "released", "timed_out", "cancelled"],
-		},
+		end: { enum: ["running", "completed", "failed", "lost", "released", "timed_out", "cancelled"] },
 		open: { ...FLAG, description: "The worker may still be running it." },
 		workerEnd: { ...TEXT, description: "How the worker's process ended, such as: exit code 7; out of memory." },
 		stop: {
@@ -81,13 +76,7 @@ const ATTEMPT = object(
 export type Attempt = Static<typeof ATTEMPT>;
 
 const TIMELINE_EVENT = object(
-	{
-		at: MOMENT,
-		event: { enum: TIMELINE_EVENTS },
-		message: TEXT,
-		attempt: COUNT,
-		workerId: TEXT,
-	},
+	{ at: MOMENT, event: { enum: TIMELINE_EVENTS }, message: TEXT, attempt: COUNT, workerId: TEXT },
 	{ optional: ["attempt", "workerId"] },
 );
 
@@ -144,7 +133,7 @@ export const SEARCH = text(
 export const PREVIEW = flag("preview", "With the beginning of each input.");
 export const WITH_COUNT = flag("count", "With the number of jobs that match the filter.");
 
-export const LIST_JOBS = route({
+const LIST_JOBS = route({
 	methods: ["GET"],
 	path: "/v1/endpoints/:endpoint/jobs",
 	access: "read",
@@ -158,7 +147,7 @@ export const LIST_JOBS = route({
 	query: [STATUS_FILTER, WORKER_FILTER, FROM, TO, ID_FILTER, SEARCH, EXPIRED, PREVIEW, WITH_COUNT, LIMIT, CURSOR],
 });
 
-export const GET_JOB = route({
+const GET_JOB = route({
 	methods: ["GET"],
 	path: "/v1/endpoints/:endpoint/jobs/:job",
 	access: "read",
@@ -198,10 +187,7 @@ export const BULK = object({
 	matched: { ...COUNT, description: "Matching jobs among those checked." },
 	done: { ...COUNT, description: "Those that were changed; 0 for a dry run." },
 	more: { ...FLAG, description: "More jobs may match." },
-	next: {
-		type: ["string", "null"],
-		description: "The cursor to continue with; null at the end.",
-	},
+	next: { type: ["string", "null"], description: "The cursor to continue with; null at the end." },
 });
 export type Bulk = Static<typeof BULK>;
 
@@ -229,7 +215,7 @@ export const CANCEL_JOBS = route({
 	errors: ["bad_query"],
 });
 
-export const RETRY_JOBS = route({
+const RETRY_JOBS = route({
 	methods: ["POST"],
 	path: "/v1/endpoints/:endpoint/jobs/retry",
 	access: "write",

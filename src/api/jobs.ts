@@ -12,7 +12,6 @@ export const JOB_ID = {
 const STATE = { enum: JOB_STATES, description: "State of the job." } as const;
 
 export const STATUS_PAIR = object({ id: JOB_ID, status: STATE });
-export type StatusPair = Static<typeof STATUS_PAIR>;
 
 /** The job object without its output (D6). */
 export const LISTED_JOB = object(
@@ -31,7 +30,6 @@ export const LISTED_JOB = object(
 	},
 	{ optional: ["error", "workerId", "retries"] },
 );
-export type ListedJob = Static<typeof LISTED_JOB>;
 
 export const OUTPUT = {
 	description: "The result as the worker produced it, byte for byte; while the job runs, its latest progress.",
@@ -103,11 +101,7 @@ const STATUS_ANSWER = {
 	example: { id: EXAMPLE.job, status: "IN_QUEUE" },
 } as const satisfies Answer;
 
-const JOB_ANSWER = {
-	description: "The job.",
-	schema: JOB,
-	example: JOB_EXAMPLE,
-} as const satisfies Answer;
+const JOB_ANSWER = { description: "The job.", schema: JOB, example: JOB_EXAMPLE } as const satisfies Answer;
 
 const SDK_STREAM = object({ status: TEXT, stream: list(CHUNK) });
 
@@ -152,7 +146,7 @@ export const SYNC_WAIT = wait(90_000);
 export const STREAM_WAIT = wait(5000);
 export const STATUS_FILTER = word("status", JOB_STATES, "Only jobs in this state.");
 
-export const RUN = route({
+const RUN = route({
 	methods: ["POST"],
 	path: "/v2/:endpoint/run",
 	access: "write",
@@ -179,7 +173,7 @@ export const RUNSYNC = route({
 	limit: "runsync",
 });
 
-export const STATUS = route({
+const STATUS = route({
 	methods: ["GET", "POST"],
 	path: "/v2/:endpoint/status/:job",
 	access: "read",
@@ -190,7 +184,7 @@ export const STATUS = route({
 	limit: "status",
 });
 
-export const STATUS_SYNC = route({
+const STATUS_SYNC = route({
 	methods: ["GET", "POST"],
 	path: "/v2/:endpoint/status-sync/:job",
 	access: "read",
@@ -201,7 +195,7 @@ export const STATUS_SYNC = route({
 	limit: "status-sync",
 });
 
-export const STREAM = route({
+const STREAM = route({
 	methods: ["GET", "POST"],
 	path: "/v2/:endpoint/stream/:job",
 	access: "read",
@@ -254,7 +248,7 @@ export const PURGE_QUEUE = route({
 	limit: "purge-queue",
 });
 
-export const REQUESTS = route({
+const REQUESTS = route({
 	methods: ["GET"],
 	path: "/v2/:endpoint/requests",
 	access: "read",
@@ -269,7 +263,7 @@ export const REQUESTS = route({
 	limit: "requests",
 });
 
-export const OPENAI = route({
+const OPENAI = route({
 	methods: ["GET", "POST"],
 	path: "/v2/:endpoint/openai/*",
 	access: "write",
@@ -292,11 +286,7 @@ export const OPENAI = route({
 		schema: {
 			type: "object",
 			properties: {
-				stream: {
-					type: "boolean",
-					default: false,
-					description: "Answer with server-sent events.",
-				},
+				stream: { type: "boolean", default: false, description: "Answer with server-sent events." },
 			},
 			additionalProperties: true,
 		},

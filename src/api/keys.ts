@@ -36,11 +36,7 @@ export const LIST_KEYS = route({
 	access: "admin",
 	name: "listKeys",
 	summary: "API keys, without the keys themselves.",
-	answer: {
-		description: "The keys.",
-		schema: listIn("keys", KEY),
-		example: { keys: [KEY_EXAMPLE] },
-	},
+	answer: { description: "The keys.", schema: listIn("keys", KEY), example: { keys: [KEY_EXAMPLE] } },
 });
 
 export const CREATE_KEY = route({

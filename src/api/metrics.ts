@@ -34,7 +34,7 @@ export const METRICS = object(
 export type Metrics = Static<typeof METRICS>;
 
 /** An endpoint in the live feed. */
-export const OVERVIEW = object({
+const OVERVIEW = object({
 	id: TEXT,
 	name: TEXT,
 	paused: FLAG,

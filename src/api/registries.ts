@@ -10,11 +10,7 @@ export const REGISTRY = object({
 });
 export type Registry = Static<typeof REGISTRY>;
 
-const REGISTRY_EXAMPLE = {
-	registry: "registry.example.com",
-	username: "ci",
-	updatedAt: EXAMPLE.at,
-};
+const REGISTRY_EXAMPLE = { registry: "registry.example.com", username: "ci", updatedAt: EXAMPLE.at };
 
 export const LIST_REGISTRIES = route({
 	methods: ["GET"],
@@ -50,11 +46,7 @@ export const REMOVE_REGISTRY = route({
 	access: "admin",
 	name: "removeRegistry",
 	summary: "Removes the login to a registry.",
-	answer: {
-		description: "The registry before its removal.",
-		schema: REGISTRY,
-		example: REGISTRY_EXAMPLE,
-	},
+	answer: { description: "The registry before its removal.", schema: REGISTRY, example: REGISTRY_EXAMPLE },
 	body: NO_BODY,
 	errors: ["registry_not_found"],
 });

@@ -27,7 +27,7 @@ export const MS = { type: "integer", minimum: 0, "x-unit": "ms" } as const;
 export const MOMENT = { type: "string", format: "date-time" } as const;
 export const TEXTS = { type: "array", items: TEXT } as const;
 export const EMPTY = { type: "object", maxProperties: 0 } as const;
-export const CURSOR_OR_NULL = {
+const CURSOR_OR_NULL = {
 	type: ["string", "null"],
 	description: "Cursor of the next page; null on the last page.",
 } as const;

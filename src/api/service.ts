@@ -1,6 +1,6 @@
 /** Servers, health and API documentation (D40). */
 import { FILE, PAGE, REDIRECT, route } from "./route.ts";
-import { EXAMPLE, FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./schema.ts";
+import { EXAMPLE, FLAG, list, listIn, MOMENT, object, TEXT } from "./schema.ts";
 
 export const SERVER = object({
 	id: TEXT,
@@ -13,7 +13,6 @@ export const SERVER = object({
 			"What it does for all servers: sweep, removal, deliveries; scale: and an endpoint whose workers it launches.",
 	},
 });
-export type Server = Static<typeof SERVER>;
 
 export const LIST_SERVERS = route({
 	methods: ["GET"],
@@ -44,11 +43,7 @@ export const HEALTHZ = route({
 	access: "anyone",
 	name: "healthz",
 	summary: "Whether the process is alive.",
-	answer: {
-		description: "Alive.",
-		schema: object({ ok: FLAG }),
-		example: { ok: true },
-	},
+	answer: { description: "Alive.", schema: object({ ok: FLAG }), example: { ok: true } },
 });
 
 export const READYZ = route({
@@ -57,11 +52,7 @@ export const READYZ = route({
 	access: "anyone",
 	name: "readyz",
 	summary: "Whether the server accepts requests.",
-	answer: {
-		description: "Ready.",
-		schema: object({ ready: FLAG }),
-		example: { ready: true },
-	},
+	answer: { description: "Ready.", schema: object({ ready: FLAG }), example: { ready: true } },
 	errors: ["not_ready"],
 });
 

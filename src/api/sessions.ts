@@ -64,11 +64,7 @@ export const END_SESSIONS = route({
 	access: "admin",
 	name: "endSessions",
 	summary: "Ends all sessions of the console but that of the caller.",
-	answer: {
-		description: "How many were ended.",
-		schema: object({ ended: COUNT }),
-		example: { ended: 3 },
-	},
+	answer: { description: "How many were ended.", schema: object({ ended: COUNT }), example: { ended: 3 } },
 	body: NO_BODY,
 	query: [KEY_FILTER],
 });

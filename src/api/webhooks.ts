@@ -22,10 +22,7 @@ export const DELIVERY = object(
 		id: TEXT,
 		endpoint: TEXT,
 		job: TEXT,
-		state: {
-			enum: DELIVERY_STATES,
-			description: "pending while an attempt is due or in flight.",
-		},
+		state: { enum: DELIVERY_STATES, description: "pending while an attempt is due or in flight." },
 		url: { ...TEXT, description: "Only scheme and host for a key with the scope read." },
 		createdAt: MOMENT,
 		dueAt: { ...MOMENT, description: "When the next attempt is due." },
@@ -84,7 +81,7 @@ export const LIST_DELIVERIES = route({
 /** Maximum length of the part of a delivery's body in an answer, characters. */
 export const SHOWN_BODY = 16_384;
 
-export const DELIVERY_DETAIL = extend(DELIVERY, {
+const DELIVERY_DETAIL = extend(DELIVERY, {
 	body: { ...TEXT, description: `What each attempt sends: the first ${SHOWN_BODY} characters.` },
 	bodySize: { ...COUNT, description: "Size of all of it, bytes." },
 });
@@ -118,7 +115,7 @@ export const REDELIVER = route({
 	errors: ["delivery_pending"],
 });
 
-export const RECEIVER = object(
+const RECEIVER = object(
 	{
 		endpoint: TEXT,
 		receiver: { ...TEXT, description: "Host, and the port if it is not the usual one." },

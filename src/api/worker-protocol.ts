@@ -25,23 +25,18 @@ const IN_PROGRESS: ParamDescription = {
 	schema: COUNT,
 };
 
-export const JOB_TAKE = route({
+const JOB_TAKE = route({
 	methods: ["GET"],
 	path: "/worker/:endpoint/job-take/:worker",
 	access: "worker",
 	name: "jobTake",
 	summary: "One job for the worker, held until there is one.",
-	answer: {
-		description: "The job.",
-		schema: DISPATCHED_JOB,
-		example: DISPATCHED_EXAMPLE,
-		empty: NO_JOB,
-	},
+	answer: { description: "The job.", schema: DISPATCHED_JOB, example: DISPATCHED_EXAMPLE, empty: NO_JOB },
 	query: [IN_PROGRESS],
 	poll: true,
 });
 
-export const JOB_TAKE_BATCH = route({
+const JOB_TAKE_BATCH = route({
 	methods: ["GET"],
 	path: "/worker/:endpoint/job-take-batch/:worker",
 	access: "worker",
@@ -80,7 +75,7 @@ export const JOB_STOP = route({
 	poll: true,
 });
 
-export const JOB_DONE = route({
+const JOB_DONE = route({
 	methods: ["POST"],
 	path: "/worker/:endpoint/job-done/:worker/:job",
 	access: "worker",
@@ -130,7 +125,7 @@ const FIRST_CHUNK = {
 	schema: COUNT,
 } as const;
 
-export const JOB_STREAM = route({
+const JOB_STREAM = route({
 	methods: ["POST"],
 	path: "/worker/:endpoint/job-stream/:worker/:job",
 	access: "worker",
@@ -147,7 +142,7 @@ export const JOB_STREAM = route({
 	query: [FIRST_CHUNK],
 });
 
-export const JOB_STREAM_BATCH = route({
+const JOB_STREAM_BATCH = route({
 	methods: ["POST"],
 	path: "/worker/:endpoint/job-stream-batch/:worker/:job",
 	access: "worker",
@@ -165,7 +160,7 @@ export const JOB_STREAM_BATCH = route({
 	query: [FIRST_CHUNK],
 });
 
-export const PING = route({
+const PING = route({
 	methods: ["GET"],
 	path: "/worker/:endpoint/ping/:worker",
 	access: "worker",
@@ -185,11 +180,7 @@ export const PING = route({
 		},
 		{ name: "status", description: "unhealthy: the worker failed a check.", schema: TEXT },
 		{ name: "check", description: "Which check it failed.", schema: TEXT },
-		{
-			name: "reason",
-			description: "Why, at most 500 characters with the check.",
-			schema: TEXT,
-		},
+		{ name: "reason", description: "Why, at most 500 characters with the check.", schema: TEXT },
 	],
 });
 

@@ -25,7 +25,7 @@ export const WORKER_REASON = object(
 export type WorkerReason = Static<typeof WORKER_REASON>;
 
 /** Usage of the machine, where it is known (D48). */
-export const WORKER_USAGE = {
+const WORKER_USAGE = {
 	type: "object",
 	properties: {
 		cores: {
@@ -112,7 +112,7 @@ export type EndedWorker = Static<typeof ENDED_WORKER>;
 export const USAGE = flag("usage", "Also what each launched worker uses of its machine.");
 export const ENDED = flag("ended", "Also those that have ended: the last 50 of 7 days.");
 
-export const LOG_LINE = object(
+const LOG_LINE = object(
 	{ text: TEXT, position: COUNT, time: MOMENT, job: TEXT, level: TEXT },
 	{ optional: ["time", "job", "level"] },
 );
@@ -207,15 +207,7 @@ export const SEARCH_LOGS = route({
 		description: "The newest lines, newest first; more: there are others that match.",
 		schema: object({ lines: list(FOUND_LINE), more: FLAG }),
 		example: {
-			lines: [
-				{
-					worker: EXAMPLE.worker,
-					text: "loading model",
-					position: 14,
-					time: EXAMPLE.at,
-					job: EXAMPLE.job,
-				},
-			],
+			lines: [{ worker: EXAMPLE.worker, text: "loading model", position: 14, time: EXAMPLE.at, job: EXAMPLE.job }],
 			more: false,
 		},
 	},

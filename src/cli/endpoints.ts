@@ -158,10 +158,7 @@ const webhookSecret: Action = {
 	args: ["ID"],
 	summary: "replace the secret that signs webhooks; it is printed and not shown again",
 	flags: {
-		overlap: {
-			value: "SPAN",
-			summary: "how long the former secret signs too (default 24h; at most 7d)",
-		},
+		overlap: { value: "SPAN", summary: "how long the former secret signs too (default 24h; at most 7d)" },
 		...JSON_FLAG,
 	},
 	examples: ["sluice endpoints webhook-secret hello --overlap 24h"],

@@ -76,8 +76,4 @@ export function readable(json: string): string {
 		.join("\n");
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-	"\\n": "\n",
-	"\\r\\n": "\n",
-	"\\t": "\t",
-};
+const ESCAPES: Readonly<Record<string, string>> = { "\\n": "\n", "\\r\\n": "\n", "\\t": "\t" };

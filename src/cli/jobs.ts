@@ -9,10 +9,7 @@ import { path, queryOf } from "./service-client.ts";
 import { submit } from "./submit/submit.ts";
 import { shortTime, table, tableRow } from "./table.ts";
 
-const FILTERS = {
-	...JOB_FILTERS,
-	expired: { summary: "include jobs whose result has expired" },
-} as const;
+const FILTERS = { ...JOB_FILTERS, expired: { summary: "include jobs whose result has expired" } } as const;
 
 const list: Action = {
 	name: "list",

@@ -61,11 +61,7 @@ async function fetchWorkers(
 	endpoint: string | undefined,
 	withEnded: boolean,
 ): Promise<Workers> {
-	const all: Workers = {
-		workers: [],
-		...(withEnded && { ended: [] }),
-		reasons: [],
-	};
+	const all: Workers = { workers: [], ...(withEnded && { ended: [] }), reasons: [] };
 	for (const { id, reason } of await endpointsOf({ request }, endpoint)) {
 		if (reason) all.reasons.push({ endpoint: id, ...reason });
 		const query = withEnded ? "?ended=true" : "";
@@ -113,10 +109,7 @@ const logs: Action = {
 	args: ["ENDPOINT", "[WORKER]"],
 	summary: "print the log of a launched worker, or the last lines of all, also after they have exited",
 	flags: {
-		search: {
-			value: "TEXT",
-			summary: "only lines with this text, of all that is kept; newest last",
-		},
+		search: { value: "TEXT", summary: "only lines with this text, of all that is kept; newest last" },
 		timestamps: { short: "t", summary: "begin each line with its time" },
 		whole: { summary: "start with the first line that is kept" },
 		follow: { short: "f", summary: "print new lines until the worker exits" },

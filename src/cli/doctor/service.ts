@@ -14,7 +14,7 @@ const REQUEST_TIMEOUT_MS = 5000;
 /** The Date header has a resolution of 1 s. */
 const MAX_CLOCK_DIFFERENCE_MS = 5000;
 
-export interface ServiceCheck {
+interface ServiceCheck {
 	/** Whether anything responds at the address. */
 	answers: boolean;
 	findings: Finding[];
@@ -22,9 +22,9 @@ export interface ServiceCheck {
 }
 
 /** GET with the API key; a string is the reason of a failure. */
-type Fetcher = (path: string) => Promise<Answer | string>;
+type Fetcher = (path: string) => Promise<Reply | string>;
 
-interface Answer {
+interface Reply {
 	status: number;
 	json: unknown;
 	error: string | undefined;
@@ -193,16 +193,16 @@ async function waitFindings(get: Fetcher, id: string, waiting: number): Promise<
 	return [problem(`endpoint ${id}`, `${waiting} jobs wait: ${message} (${code})${printed}`, fix(id))];
 }
 
-async function read<Body>(request: Promise<Answer | string>): Promise<Body | undefined> {
+async function read<Body>(request: Promise<Reply | string>): Promise<Body | undefined> {
 	const response = await request;
 	return typeof response === "string" || response.status !== 200 ? undefined : (response.json as Body | undefined);
 }
 
-function errorOf(response: Answer | string): string {
+function errorOf(response: Reply | string): string {
 	return typeof response === "string" ? response : (response.error ?? `HTTP ${response.status}`);
 }
 
-async function fetchFrom(base: string, target: string, key?: string): Promise<Answer | string> {
+async function fetchFrom(base: string, target: string, key?: string): Promise<Reply | string> {
 	try {
 		const response = await fetch(base + target, {
 			headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
