@@ -1,21 +1,16 @@
 /** The audit log (D42). */
 import { CURSOR, LIMIT, text } from "./params.ts";
 import { route } from "./route.ts";
-import { COUNT, EXAMPLE, MOMENT, pageOf, type Static, TEXT, TEXTS } from "./schema.ts";
+import { COUNT, EXAMPLE, MOMENT, object, pageOf, type Static, TEXT, TEXTS } from "./schema.ts";
 
-export const AUDIT_ENTRY = {
-	type: "object",
-	required: ["at", "keyId", "keyName", "address", "action", "subject", "result"],
-	properties: {
+export const AUDIT_ENTRY = object(
+	{
 		at: MOMENT,
 		keyId: { ...TEXT, description: "Id of the caller's key; environment for SLUICE_API_KEY." },
 		keyName: { ...TEXT, description: "Name of the caller's key." },
 		address: { ...TEXT, description: "Address of the caller, or of the proxy before the service." },
 		action: { ...TEXT, description: "The operationId of what was called." },
-		subject: {
-			...TEXTS,
-			description: "Ids of what it was about, such as endpoint and worker.",
-		},
+		subject: { ...TEXTS, description: "Ids of what it was about, such as endpoint and worker." },
 		result: { ...TEXT, description: "ok, or the code of the error." },
 		count: {
 			...COUNT,
@@ -24,8 +19,8 @@ export const AUDIT_ENTRY = {
 				"doubling has an entry.",
 		},
 	},
-	description: "A change that an administrator made or tried.",
-} as const;
+	{ optional: ["count"], description: "A change that an administrator made or tried." },
+);
 export type AuditEntry = Static<typeof AUDIT_ENTRY>;
 
 export const KEY_FILTER = text("key", 100, "Only entries of the key with this id.");

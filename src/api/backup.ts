@@ -1,21 +1,17 @@
 /** Backups of a running service (D46). */
 import { NO_BODY, route } from "./route.ts";
-import { COUNT } from "./schema.ts";
+import { COUNT, object } from "./schema.ts";
 
-export const BACKUP_STATUS = {
-	type: "object",
-	required: ["state", "doneBytes", "totalBytes"],
-	properties: {
-		state: {
-			enum: ["none", "copying", "sending"],
-			description: "copying: the service copies the store to its disk; sending: the client reads that copy.",
-		},
-		doneBytes: { ...COUNT, description: "Copied or sent so far." },
-		totalBytes: { ...COUNT, description: "In all; 0 while unknown." },
+export const BACKUP_STATUS = object({
+	state: {
+		enum: ["none", "copying", "sending"],
+		description: "copying: the service copies the store to its disk; sending: the client reads that copy.",
 	},
-} as const;
+	doneBytes: { ...COUNT, description: "Copied or sent so far." },
+	totalBytes: { ...COUNT, description: "In all; 0 while unknown." },
+});
 
-export const CREATE_BACKUP = route({
+const CREATE_BACKUP = route({
 	methods: ["POST"],
 	path: "/v1/backup",
 	access: "admin",

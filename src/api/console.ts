@@ -1,7 +1,7 @@
 /** The web console: sign-in and files (D31, D38). */
 import { KEY, KEY_EXAMPLE } from "./keys.ts";
 import { type Answer, emptyAnswer, FILE, NO_BODY, PAGE, REDIRECT, route } from "./route.ts";
-import { EXAMPLE, MOMENT, type Static, TEXT } from "./schema.ts";
+import { EXAMPLE, MOMENT, object, type Static, TEXT } from "./schema.ts";
 import type { Schema } from "../core/schema.ts";
 
 export const SIGN_IN_SCHEMA = {
@@ -28,37 +28,24 @@ export const SIGN_IN_SCHEMA = {
 } as const satisfies Schema;
 export type SignIn = Static<typeof SIGN_IN_SCHEMA>;
 
-export const PRINCIPAL = {
-	type: "object",
-	required: ["name", "scopes"],
-	properties: {
-		name: KEY.properties.name,
-		scopes: KEY.properties.scopes,
-		endpoints: KEY.properties.endpoints,
-	},
-	description: "Who is signed in: the holder of a key, as the key is now.",
-} as const;
+export const PRINCIPAL = object(
+	{ name: KEY.properties.name, scopes: KEY.properties.scopes, endpoints: KEY.properties.endpoints },
+	{ optional: ["endpoints"], description: "Who is signed in: the holder of a key, as the key is now." },
+);
 export type Principal = Static<typeof PRINCIPAL>;
 
 const SESSION = {
 	description: "The holder of the key.",
-	schema: { type: "object", required: ["principal"], properties: { principal: PRINCIPAL } },
+	schema: object({ principal: PRINCIPAL }),
 	example: { principal: { name: KEY_EXAMPLE.name, scopes: KEY_EXAMPLE.scopes } },
 } as const satisfies Answer;
 
 const SIGNED_IN = {
 	description: "The holder of the key, with the cookie, which is valid only with the page token.",
-	schema: {
-		type: "object",
-		required: ["principal", "pageToken"],
-		properties: {
-			principal: PRINCIPAL,
-			pageToken: {
-				...TEXT,
-				description: "To be sent with the cookie as header Sluice-Page-Token, shown only here.",
-			},
-		},
-	},
+	schema: object({
+		principal: PRINCIPAL,
+		pageToken: { ...TEXT, description: "To be sent with the cookie as header Sluice-Page-Token, shown only here." },
+	}),
 	example: { ...SESSION.example, pageToken: "8f0c…" },
 } as const satisfies Answer;
 
@@ -70,11 +57,7 @@ export const CREATE_CONSOLE_LINK = route({
 	summary: "Creates a link that signs in to the console once, within 10 minutes, as the holder of this key.",
 	answer: {
 		description: "The link: the path to append to the address of the service.",
-		schema: {
-			type: "object",
-			required: ["path", "expiresAt"],
-			properties: { path: TEXT, expiresAt: MOMENT },
-		},
+		schema: object({ path: TEXT, expiresAt: MOMENT }),
 		example: { path: "/console/#/link/…", expiresAt: EXAMPLE.at },
 	},
 	body: NO_BODY,

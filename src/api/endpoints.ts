@@ -6,33 +6,12 @@ import { WORKER_REASON } from "./workers.ts";
 import { COUNTS_EXAMPLE, JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
 import { flag, type Param, whole } from "./params.ts";
 import { type Answer, MB, NO_BODY, route } from "./route.ts";
-import { EXAMPLE, FLAG, list, listIn, MOMENT, type Static, TEXT } from "./schema.ts";
+import { EXAMPLE, FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./schema.ts";
 
 const { env: _env, webhookSecret: _secret, ...SETTINGS } = ENDPOINT_SCHEMA.properties;
 
-/** Settings in answers; `test/openapi.test.ts` checks completeness. */
-const SETTING_NAMES = [
-	"name",
-	"workersMin",
-	"workersMax",
-	"idleTimeout",
-	"executionTimeoutMs",
-	"scalerType",
-	"scalerValue",
-	"launcher",
-	"limits",
-	"retention",
-	"leaseMs",
-	"stopGraceMs",
-	"initTimeoutMs",
-	"gpusPerWorker",
-	"webhooks",
-] as const satisfies readonly (keyof typeof SETTINGS)[];
-
-export const ENDPOINT = {
-	type: "object",
-	required: ["id", ...SETTING_NAMES, "env", "webhookSecretSet", "paused", "createdAt", "jobs", "workers"],
-	properties: {
+export const ENDPOINT = object(
+	{
 		id: ENDPOINT_ID,
 		...SETTINGS,
 		env: { ...list(TEXT), description: "Names of the variables; values are not shown." },
@@ -52,7 +31,8 @@ export const ENDPOINT = {
 				"10 minutes, the last one ended by a fault. Absent if nothing is known to hinder them.",
 		},
 	},
-} as const;
+	{ optional: ["formerWebhookSecretUntil", "reason"] },
+);
 export type Endpoint = Omit<Static<typeof ENDPOINT>, keyof ShownSettings> & ShownSettings;
 
 const ENDPOINT_EXAMPLE = {
@@ -126,7 +106,7 @@ export const LIST_ENDPOINTS = route({
 	},
 });
 
-export const CREATE_ENDPOINT = route({
+const CREATE_ENDPOINT = route({
 	methods: ["POST"],
 	path: "/v1/endpoints",
 	access: "admin",
@@ -153,7 +133,7 @@ export const GET_ENDPOINT = route({
 	answer: ENDPOINT_ANSWER,
 });
 
-export const UPDATE_ENDPOINT = route({
+const UPDATE_ENDPOINT = route({
 	methods: ["PATCH"],
 	path: "/v1/endpoints/:endpoint",
 	access: "admin",
@@ -169,7 +149,7 @@ export const UPDATE_ENDPOINT = route({
 	maxBody: MB,
 });
 
-export const DELETE_ENDPOINT = route({
+const DELETE_ENDPOINT = route({
 	methods: ["DELETE"],
 	path: "/v1/endpoints/:endpoint",
 	access: "admin",
@@ -179,7 +159,7 @@ export const DELETE_ENDPOINT = route({
 	body: NO_BODY,
 });
 
-export const PAUSE_ENDPOINT = route({
+const PAUSE_ENDPOINT = route({
 	methods: ["POST"],
 	path: "/v1/endpoints/:endpoint/pause",
 	access: "admin",
@@ -189,7 +169,7 @@ export const PAUSE_ENDPOINT = route({
 	body: NO_BODY,
 });
 
-export const RESUME_ENDPOINT = route({
+const RESUME_ENDPOINT = route({
 	methods: ["POST"],
 	path: "/v1/endpoints/:endpoint/resume",
 	access: "admin",
@@ -207,11 +187,7 @@ export const WORKER_ENV = route({
 	summary: "Environment variables for an external worker, with a new token.",
 	answer: {
 		description: "Variables by name.",
-		schema: {
-			type: "object",
-			required: ["env"],
-			properties: { env: { type: "object", additionalProperties: TEXT } },
-		},
+		schema: object({ env: { type: "object", additionalProperties: TEXT } }),
 		example: { env: { RUNPOD_ENDPOINT_ID: "hello", RUNPOD_POD_ID: EXAMPLE.worker } },
 	},
 	query: [WORKER_URL, REPLICAS],
@@ -225,11 +201,10 @@ export const RENEW_WEBHOOK_SECRET = route({
 	summary: "Creates a new secret for signing webhooks. Only this answer contains it.",
 	answer: {
 		description: "The secret, shown only in this answer.",
-		schema: {
-			type: "object",
-			required: ["webhookSecret"],
-			properties: { webhookSecret: TEXT, formerWebhookSecretUntil: MOMENT },
-		},
+		schema: object(
+			{ webhookSecret: TEXT, formerWebhookSecretUntil: MOMENT },
+			{ optional: ["formerWebhookSecretUntil"] },
+		),
 		example: { webhookSecret: "whsec_…", formerWebhookSecretUntil: EXAMPLE.at },
 	},
 	query: [OVERLAP],

@@ -1,24 +1,21 @@
 /** Machines on which the launcher docker starts workers, for operators (D44). */
 import { HOST_STATES } from "../core/hosts.ts";
 import { NO_BODY, route } from "./route.ts";
-import { COUNT, EXAMPLE, FLAG, list, listIn, MOMENT, type Static, TEXT, TEXTS } from "./schema.ts";
+import { COUNT, EXAMPLE, FLAG, list, listIn, MOMENT, object, type Static, TEXT, TEXTS } from "./schema.ts";
 
-export const HOST_GPU = {
-	type: "object",
-	required: ["id", "model", "memoryGb", "used"],
-	properties: {
+const HOST_GPU = object(
+	{
 		id: { ...TEXT, description: "UUID." },
 		model: TEXT,
 		memoryGb: { type: "number", description: "In 10^9 bytes." },
 		used: FLAG,
 		worker: { ...TEXT, description: "The worker of this service that has it." },
 	},
-} as const;
+	{ optional: ["worker"] },
+);
 
-export const HOST = {
-	type: "object",
-	required: ["name", "labels", "address", "state", "drained", "gpus", "workers", "images"],
-	properties: {
+export const HOST = object(
+	{
 		name: TEXT,
 		labels: TEXTS,
 		address: { ...TEXT, description: "Of its Docker daemon." },
@@ -37,7 +34,8 @@ export const HOST = {
 		},
 		version: { ...TEXT, description: "Version of its daemon." },
 	},
-} as const;
+	{ optional: ["since", "fault", "workersMax", "freeDisk", "version"] },
+);
 export type Host = Static<typeof HOST>;
 
 const HOST_EXAMPLE = {
@@ -47,15 +45,7 @@ const HOST_EXAMPLE = {
 	state: "reachable",
 	since: EXAMPLE.at,
 	drained: false,
-	gpus: [
-		{
-			id: "GPU-8f1c2b7a",
-			model: "NVIDIA L4",
-			memoryGb: 24.2,
-			used: true,
-			worker: EXAMPLE.worker,
-		},
-	],
+	gpus: [{ id: "GPU-8f1c2b7a", model: "NVIDIA L4", memoryGb: 24.2, used: true, worker: EXAMPLE.worker }],
 	workers: [EXAMPLE.worker],
 	images: ["my-worker:1.0"],
 	freeDisk: 412_000_000_000,

@@ -14,73 +14,56 @@ import { REASON_CODES, STOP_STEPS } from "../core/timeline.ts";
 import { JOB_EXAMPLE, LISTED_JOB, LISTED_JOB_EXAMPLE, OUTPUT } from "./jobs.ts";
 import { CURSOR, LIMIT, flag, moment, text, words } from "./params.ts";
 import { type Answer, type Body, route } from "./route.ts";
-import { COUNT, EXAMPLE, FLAG, list, MOMENT, MS, pageOf, type Static, TEXT } from "./schema.ts";
+import { COUNT, EXAMPLE, extend, FLAG, list, MOMENT, MS, object, pageOf, type Static, TEXT } from "./schema.ts";
 import { ENDED_WORKER } from "./workers.ts";
 
-/** What lists and details of jobs have in common. */
+/** What lists and details of jobs have in common, in addition to `LISTED_JOB`. */
 const RECORD = {
-	type: "object",
-	required: [...LISTED_JOB.required, "submittedAt", "expired"],
-	properties: {
-		...LISTED_JOB.properties,
-		submittedAt: MOMENT,
-		startedAt: MOMENT,
-		endedAt: MOMENT,
-		expired: { ...FLAG, description: "Input, output and error were erased; the record remains." },
-	},
+	submittedAt: MOMENT,
+	startedAt: MOMENT,
+	endedAt: MOMENT,
+	expired: { ...FLAG, description: "Input, output and error were erased; the record remains." },
 } as const;
 
 /** A job in a list. */
-export const JOB_SUMMARY = {
-	...RECORD,
-	properties: {
-		...RECORD.properties,
+export const JOB_SUMMARY = extend(
+	LISTED_JOB,
+	{
+		...RECORD,
 		inputPreview: {
 			...TEXT,
 			description: `The first ${PREVIEW_CHARACTERS} characters of the input; with preview=true.`,
 		},
 	},
-} as const;
+	{ optional: ["startedAt", "endedAt", "inputPreview"] },
+);
 export type JobSummary = Static<typeof JOB_SUMMARY>;
 
-const JOB_PAGE = pageOf("jobs", JOB_SUMMARY);
-const LISTED_PAGE = {
-	...JOB_PAGE,
-	properties: {
-		...JOB_PAGE.properties,
+const LISTED_PAGE = extend(
+	pageOf("jobs", JOB_SUMMARY),
+	{
 		searchedTo: {
 			...MOMENT,
 			description: "With search, while next is not null: jobs submitted before this moment were not searched yet.",
 		},
-		matching: {
-			type: "object",
-			required: ["count", "more"],
-			properties: {
-				count: COUNT,
-				more: { ...FLAG, description: `Only the newest ${MOST_READ} jobs were counted.` },
-			},
-			description: "How many jobs match the filter, without search; with count=true.",
-		},
+		matching: object(
+			{ count: COUNT, more: { ...FLAG, description: `Only the newest ${MOST_READ} jobs were counted.` } },
+			{ description: "How many jobs match the filter, without search; with count=true." },
+		),
 	},
-} as const;
+	{ optional: ["searchedTo", "matching"] },
+);
 export type JobList = Static<typeof LISTED_PAGE>;
 
-const ATTEMPT = {
-	type: "object",
-	required: ["attempt", "workerId", "startedAt", "end", "open"],
-	properties: {
+const ATTEMPT = object(
+	{
 		attempt: COUNT,
 		workerId: TEXT,
 		startedAt: MOMENT,
 		endedAt: MOMENT,
-		end: {
-			enum: ["running", "completed", "failed", "lost", "released", "timed_out", "cancelled"],
-		},
+		end: { enum: ["running", "completed", "failed", "lost", "released", "timed_out", "cancelled"] },
 		open: { ...FLAG, description: "The worker may still be running it." },
-		workerEnd: {
-			...TEXT,
-			description: "How the worker's process ended, such as: exit code 7; out of memory.",
-		},
+		workerEnd: { ...TEXT, description: "How the worker's process ended, such as: exit code 7; out of memory." },
 		stop: {
 			enum: STOP_STEPS,
 			description:
@@ -88,71 +71,46 @@ const ATTEMPT = {
 				"(killed), or not known yet.",
 		},
 	},
-} as const;
+	{ optional: ["endedAt", "workerEnd", "stop"] },
+);
 export type Attempt = Static<typeof ATTEMPT>;
 
-const TIMELINE_EVENT = {
-	type: "object",
-	required: ["at", "event", "message"],
-	properties: {
-		at: MOMENT,
-		event: { enum: TIMELINE_EVENTS },
-		message: TEXT,
-		attempt: COUNT,
-		workerId: TEXT,
-	},
-} as const;
+const TIMELINE_EVENT = object(
+	{ at: MOMENT, event: { enum: TIMELINE_EVENTS }, message: TEXT, attempt: COUNT, workerId: TEXT },
+	{ optional: ["attempt", "workerId"] },
+);
 
-export const JOB_DETAIL = {
-	type: "object",
-	required: [
-		...RECORD.required,
-		"queuedAt",
-		"operation",
-		"lowPriority",
-		"policy",
-		"s3Config",
-		"chunks",
-		"attempts",
-		"timeline",
-	],
-	properties: {
-		...LISTED_JOB.properties,
+export const JOB_DETAIL = extend(
+	LISTED_JOB,
+	{
 		output: OUTPUT,
-		...RECORD.properties,
+		...RECORD,
 		queuedAt: { ...MOMENT, description: "When its current or last wait began." },
 		expiresAt: MOMENT,
-		reason: {
-			type: "object",
-			required: ["code", "message"],
-			properties: {
+		reason: object(
+			{
 				code: { enum: REASON_CODES },
 				message: TEXT,
 				retryAt: { ...MOMENT, description: "When the next worker is started after a crash." },
 				worker: { ...ENDED_WORKER, description: "The last worker, if workers crash." },
 			},
-			description: "Why it waits; only while it does.",
-		},
+			{ optional: ["retryAt", "worker"], description: "Why it waits; only while it does." },
+		),
 		operation: { enum: ["run", "runsync", "openai"] },
 		lowPriority: FLAG,
-		policy: {
-			type: "object",
-			required: ["ttl", "executionTimeout"],
-			properties: { ttl: MS, executionTimeout: MS },
-		},
+		policy: object({ ttl: MS, executionTimeout: MS }),
 		webhook: { ...TEXT, description: "Only scheme and host for a key with the scope read." },
 		s3Config: { ...FLAG, description: "Whether there is one; it is not shown." },
-		chunks: {
-			type: "object",
-			required: ["written", "delivered"],
-			properties: { written: COUNT, delivered: COUNT },
-			description: "Numbers of the next chunk to be written and of the next to be delivered.",
-		},
+		chunks: object(
+			{ written: COUNT, delivered: COUNT },
+			{ description: "Numbers of the next chunk to be written and of the next to be delivered." },
+		),
 		attempts: list(ATTEMPT),
 		timeline: list(TIMELINE_EVENT),
 		input: { type: "object", description: "The input as submitted, byte for byte." },
 	},
-} as const;
+	{ optional: ["output", "startedAt", "endedAt", "expiresAt", "reason", "webhook", "input"] },
+);
 export type JobDetail = Static<typeof JOB_DETAIL>;
 
 const TIMES = { submittedAt: EXAMPLE.at, startedAt: EXAMPLE.at, endedAt: EXAMPLE.at };
@@ -175,7 +133,7 @@ export const SEARCH = text(
 export const PREVIEW = flag("preview", "With the beginning of each input.");
 export const WITH_COUNT = flag("count", "With the number of jobs that match the filter.");
 
-export const LIST_JOBS = route({
+const LIST_JOBS = route({
 	methods: ["GET"],
 	path: "/v1/endpoints/:endpoint/jobs",
 	access: "read",
@@ -189,7 +147,7 @@ export const LIST_JOBS = route({
 	query: [STATUS_FILTER, WORKER_FILTER, FROM, TO, ID_FILTER, SEARCH, EXPIRED, PREVIEW, WITH_COUNT, LIMIT, CURSOR],
 });
 
-export const GET_JOB = route({
+const GET_JOB = route({
 	methods: ["GET"],
 	path: "/v1/endpoints/:endpoint/jobs/:job",
 	access: "read",
@@ -225,19 +183,13 @@ export const GET_JOB = route({
 	},
 });
 
-export const BULK = {
-	type: "object",
-	required: ["matched", "done", "more", "next"],
-	properties: {
-		matched: { ...COUNT, description: "Matching jobs among those checked." },
-		done: { ...COUNT, description: "Those that were changed; 0 for a dry run." },
-		more: { ...FLAG, description: "More jobs may match." },
-		next: {
-			type: ["string", "null"],
-			description: "The cursor to continue with; null at the end.",
-		},
-	},
-} as const;
+export const BULK = object({
+	matched: { ...COUNT, description: "Matching jobs among those checked." },
+	done: { ...COUNT, description: "Those that were changed; 0 for a dry run." },
+	more: { ...FLAG, description: "More jobs may match." },
+	next: { type: ["string", "null"], description: "The cursor to continue with; null at the end." },
+});
+export type Bulk = Static<typeof BULK>;
 
 const BULK_BODY = {
 	description: "Which jobs; without a filter all of the endpoint that can be cancelled, or retried.",
@@ -263,7 +215,7 @@ export const CANCEL_JOBS = route({
 	errors: ["bad_query"],
 });
 
-export const RETRY_JOBS = route({
+const RETRY_JOBS = route({
 	methods: ["POST"],
 	path: "/v1/endpoints/:endpoint/jobs/retry",
 	access: "write",

@@ -3,7 +3,7 @@ import { JOB_STATES } from "../core/job-states.ts";
 import { SUBMISSION_SCHEMA } from "../core/submission.ts";
 import { CURSOR, LIMIT, wait, whole, word } from "./params.ts";
 import { type Answer, type Body, MB, route, type RouteDefinition } from "./route.ts";
-import { COUNT, EXAMPLE, list, MS, pageOf, type Static, TEXT } from "./schema.ts";
+import { COUNT, EXAMPLE, extend, list, MS, object, pageOf, type Static, TEXT } from "./schema.ts";
 
 export const JOB_ID = {
 	type: "string",
@@ -11,28 +11,15 @@ export const JOB_ID = {
 } as const;
 const STATE = { enum: JOB_STATES, description: "State of the job." } as const;
 
-export const STATUS_PAIR = {
-	type: "object",
-	required: ["id", "status"],
-	properties: { id: JOB_ID, status: STATE },
-} as const;
-export type StatusPair = Static<typeof STATUS_PAIR>;
+export const STATUS_PAIR = object({ id: JOB_ID, status: STATE });
 
 /** The job object without its output (D6). */
-export const LISTED_JOB = {
-	type: "object",
-	required: ["id", "status", "delayTime", "executionTime"],
-	properties: {
+export const LISTED_JOB = object(
+	{
 		id: JOB_ID,
 		status: STATE,
-		delayTime: {
-			...MS,
-			description: "Time of the last wait in the queue; grows while the job waits.",
-		},
-		executionTime: {
-			...MS,
-			description: "Time of the last attempt; grows while it runs, 0 before.",
-		},
+		delayTime: { ...MS, description: "Time of the last wait in the queue; grows while the job waits." },
+		executionTime: { ...MS, description: "Time of the last attempt; grows while it runs, 0 before." },
 		error: { ...TEXT, description: "Why the job failed, timed out or was removed." },
 		workerId: { ...TEXT, description: "The worker of the last attempt." },
 		retries: {
@@ -41,69 +28,50 @@ export const LISTED_JOB = {
 			description: "How often the job returned to the queue, after a loss or by /retry.",
 		},
 	},
-} as const;
-export type ListedJob = Static<typeof LISTED_JOB>;
+	{ optional: ["error", "workerId", "retries"] },
+);
 
 export const OUTPUT = {
 	description: "The result as the worker produced it, byte for byte; while the job runs, its latest progress.",
 } as const;
 
-export const JOB = {
-	type: "object",
-	required: LISTED_JOB.required,
-	properties: { ...LISTED_JOB.properties, output: OUTPUT },
-	description: "A job. All numbers are whole.",
-} as const;
+export const JOB = extend(
+	LISTED_JOB,
+	{ output: OUTPUT },
+	{ optional: ["output"], description: "A job. All numbers are whole." },
+);
 export type Job = Static<typeof JOB>;
 
-export const CHUNK = {
-	type: "object",
-	required: ["output", "metrics"],
-	properties: {
-		output: { description: "Part of the output, as the worker yielded it." },
-		metrics: { type: "object", description: "What the worker measured; {} if nothing." },
-	},
-} as const;
+export const CHUNK = object({
+	output: { description: "Part of the output, as the worker yielded it." },
+	metrics: { type: "object", description: "What the worker measured; {} if nothing." },
+});
 
-export const PURGED = {
-	type: "object",
-	required: ["removed", "status"],
-	properties: { removed: COUNT, status: { const: "completed" } },
-} as const;
+export const PURGED = object({ removed: COUNT, status: { const: "completed" } });
 
-export const JOB_COUNTS = {
-	type: "object",
-	required: ["completed", "failed", "inProgress", "inQueue", "retried"],
-	properties: {
-		completed: COUNT,
-		failed: COUNT,
-		inProgress: COUNT,
-		inQueue: COUNT,
-		retried: COUNT,
-	},
-} as const;
+export const JOB_COUNTS = object({
+	completed: COUNT,
+	failed: COUNT,
+	inProgress: COUNT,
+	inQueue: COUNT,
+	retried: COUNT,
+});
 export type JobCounts = Static<typeof JOB_COUNTS>;
 
-export const WORKER_COUNTS = {
-	type: "object",
-	required: ["idle", "initializing", "ready", "running", "throttled", "unhealthy"],
-	properties: {
-		idle: COUNT,
-		initializing: COUNT,
-		ready: COUNT,
-		running: COUNT,
-		throttled: COUNT,
-		unhealthy: COUNT,
-	},
-} as const;
+export const WORKER_COUNTS = object({
+	idle: COUNT,
+	initializing: COUNT,
+	ready: COUNT,
+	running: COUNT,
+	throttled: COUNT,
+	unhealthy: COUNT,
+});
 export type WorkerCounts = Static<typeof WORKER_COUNTS>;
 
-export const HEALTH = {
-	type: "object",
-	required: ["jobs", "workers"],
-	properties: { jobs: JOB_COUNTS, workers: WORKER_COUNTS },
-	description: "completed, failed and retried are totals since the endpoint was created; the others are current.",
-} as const;
+export const HEALTH = object(
+	{ jobs: JOB_COUNTS, workers: WORKER_COUNTS },
+	{ description: "completed, failed and retried are totals since the endpoint was created; the others are current." },
+);
 
 export const COUNTS_EXAMPLE = {
 	jobs: { inQueue: 0, inProgress: 1, completed: 41, failed: 1, retried: 0 },
@@ -133,17 +101,9 @@ const STATUS_ANSWER = {
 	example: { id: EXAMPLE.job, status: "IN_QUEUE" },
 } as const satisfies Answer;
 
-const JOB_ANSWER = {
-	description: "The job.",
-	schema: JOB,
-	example: JOB_EXAMPLE,
-} as const satisfies Answer;
+const JOB_ANSWER = { description: "The job.", schema: JOB, example: JOB_EXAMPLE } as const satisfies Answer;
 
-const SDK_STREAM = {
-	type: "object",
-	required: ["status", "stream"],
-	properties: { status: TEXT, stream: list(CHUNK) },
-} as const;
+const SDK_STREAM = object({ status: TEXT, stream: list(CHUNK) });
 
 const STREAM_FORMS = {
 	events:
@@ -186,7 +146,7 @@ export const SYNC_WAIT = wait(90_000);
 export const STREAM_WAIT = wait(5000);
 export const STATUS_FILTER = word("status", JOB_STATES, "Only jobs in this state.");
 
-export const RUN = route({
+const RUN = route({
 	methods: ["POST"],
 	path: "/v2/:endpoint/run",
 	access: "write",
@@ -213,7 +173,7 @@ export const RUNSYNC = route({
 	limit: "runsync",
 });
 
-export const STATUS = route({
+const STATUS = route({
 	methods: ["GET", "POST"],
 	path: "/v2/:endpoint/status/:job",
 	access: "read",
@@ -224,7 +184,7 @@ export const STATUS = route({
 	limit: "status",
 });
 
-export const STATUS_SYNC = route({
+const STATUS_SYNC = route({
 	methods: ["GET", "POST"],
 	path: "/v2/:endpoint/status-sync/:job",
 	access: "read",
@@ -235,7 +195,7 @@ export const STATUS_SYNC = route({
 	limit: "status-sync",
 });
 
-export const STREAM = route({
+const STREAM = route({
 	methods: ["GET", "POST"],
 	path: "/v2/:endpoint/stream/:job",
 	access: "read",
@@ -288,7 +248,7 @@ export const PURGE_QUEUE = route({
 	limit: "purge-queue",
 });
 
-export const REQUESTS = route({
+const REQUESTS = route({
 	methods: ["GET"],
 	path: "/v2/:endpoint/requests",
 	access: "read",
@@ -303,7 +263,7 @@ export const REQUESTS = route({
 	limit: "requests",
 });
 
-export const OPENAI = route({
+const OPENAI = route({
 	methods: ["GET", "POST"],
 	path: "/v2/:endpoint/openai/*",
 	access: "write",
@@ -326,11 +286,7 @@ export const OPENAI = route({
 		schema: {
 			type: "object",
 			properties: {
-				stream: {
-					type: "boolean",
-					default: false,
-					description: "Answer with server-sent events.",
-				},
+				stream: { type: "boolean", default: false, description: "Answer with server-sent events." },
 			},
 			additionalProperties: true,
 		},

@@ -2,42 +2,25 @@
 import { ENDPOINT_ID } from "../core/endpoint-schema.ts";
 import { KEY_REQUEST_SCHEMA, KEY_ROTATION_SCHEMA, SCOPES } from "../core/key-request.ts";
 import { NO_BODY, route } from "./route.ts";
-import { EXAMPLE, list, listIn, MOMENT, type Static, TEXT } from "./schema.ts";
+import { EXAMPLE, extend, list, listIn, MOMENT, object, type Static, TEXT } from "./schema.ts";
 
-export const KEY = {
-	type: "object",
-	required: ["id", "name", "scopes", "createdAt"],
-	properties: {
+export const KEY = object(
+	{
 		id: TEXT,
 		name: KEY_REQUEST_SCHEMA.properties.name,
 		scopes: list({ enum: SCOPES }),
-		endpoints: {
-			...list(ENDPOINT_ID),
-			description: "The only endpoints it is valid for; absent: all.",
-		},
+		endpoints: { ...list(ENDPOINT_ID), description: "The only endpoints it is valid for; absent: all." },
 		createdAt: MOMENT,
 		expiresAt: { ...MOMENT, description: "When it expires; absent: never." },
 		lastUsedAt: { ...MOMENT, description: "Recorded at most once a minute." },
-		lastUsedAddress: {
-			...TEXT,
-			description: "Address of that use, or of the proxy before the service.",
-		},
-		previousUntil: {
-			...MOMENT,
-			description: "Until when the key before the last rotation is valid, or was.",
-		},
+		lastUsedAddress: { ...TEXT, description: "Address of that use, or of the proxy before the service." },
+		previousUntil: { ...MOMENT, description: "Until when the key before the last rotation is valid, or was." },
 	},
-} as const;
+	{ optional: ["endpoints", "expiresAt", "lastUsedAt", "lastUsedAddress", "previousUntil"] },
+);
 export type Key = Static<typeof KEY>;
 
-export const NEW_KEY = {
-	type: "object",
-	required: [...KEY.required, "key"],
-	properties: {
-		...KEY.properties,
-		key: { ...TEXT, description: "The key itself, shown only in this answer." },
-	},
-} as const;
+export const NEW_KEY = extend(KEY, { key: { ...TEXT, description: "The key itself, shown only in this answer." } });
 export type NewKey = Static<typeof NEW_KEY>;
 
 export const KEY_EXAMPLE = {
@@ -53,11 +36,7 @@ export const LIST_KEYS = route({
 	access: "admin",
 	name: "listKeys",
 	summary: "API keys, without the keys themselves.",
-	answer: {
-		description: "The keys.",
-		schema: listIn("keys", KEY),
-		example: { keys: [KEY_EXAMPLE] },
-	},
+	answer: { description: "The keys.", schema: listIn("keys", KEY), example: { keys: [KEY_EXAMPLE] } },
 });
 
 export const CREATE_KEY = route({

@@ -5,7 +5,7 @@ import { JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
 import { moment, type Param, text, whole } from "./params.ts";
 import { route } from "./route.ts";
 import { WORKER_REASON } from "./workers.ts";
-import { COUNT, EXAMPLE, FLAG, list, MOMENT, type Static, TEXT } from "./schema.ts";
+import { COUNT, EXAMPLE, FLAG, list, MOMENT, object, type Static, TEXT } from "./schema.ts";
 
 const NAMES = [...COUNTERS, ...GAUGES] as const;
 
@@ -16,62 +16,49 @@ function each<const Name extends string, V>(names: readonly Name[], value: V): R
 const SERIES = list({ type: ["integer", "null"] });
 export type Series = Static<typeof SERIES>;
 
-const PERCENTILES = {
-	type: "object",
-	required: ["p50", "p95", "p99"],
-	properties: { p50: SERIES, p95: SERIES, p99: SERIES },
-} as const;
+const PERCENTILES = object(each(["p50", "p95", "p99"], SERIES));
 
-export const METRICS = {
-	type: "object",
-	required: ["step", "from", "series"],
-	properties: {
+export const METRICS = object(
+	{
 		step: { enum: STEPS, "x-unit": "ms" },
 		from: { ...MOMENT, description: "Beginning of the first step." },
-		series: {
-			type: "object",
-			required: [...NAMES, "delayMs", "executionMs"],
-			properties: { ...each(NAMES, SERIES), delayMs: PERCENTILES, executionMs: PERCENTILES },
-		},
+		series: object({ ...each(NAMES, SERIES), delayMs: PERCENTILES, executionMs: PERCENTILES }),
 	},
-	description:
-		"Counts of what happened in each step; for queued, running and workers the maximum. delayMs: " +
-		"waits of jobs that were started; executionMs: runs whose end the worker reported; both " +
-		"within 5 %.",
-} as const;
+	{
+		description:
+			"Counts of what happened in each step; for queued, running and workers the maximum. delayMs: " +
+			"waits of jobs that were started; executionMs: runs whose end the worker reported; both " +
+			"within 5 %.",
+	},
+);
 export type Metrics = Static<typeof METRICS>;
 
 /** An endpoint in the live feed. */
-export const OVERVIEW = {
-	type: "object",
-	required: ["id", "name", "paused", "health", "queue", "workers", "perMinute", "spark"],
-	properties: {
-		id: TEXT,
-		name: TEXT,
-		paused: FLAG,
-		health: {
-			type: "object",
-			required: ["state"],
-			properties: {
-				state: {
-					enum: HEALTH_STATES,
-					description:
-						"crashing: its workers crash; no_workers: jobs wait and no worker is attached or allowed; " +
-						"hindered: workers are missing for another reason.",
-				},
-				reason: WORKER_REASON,
+const OVERVIEW = object({
+	id: TEXT,
+	name: TEXT,
+	paused: FLAG,
+	health: object(
+		{
+			state: {
+				enum: HEALTH_STATES,
+				description:
+					"crashing: its workers crash; no_workers: jobs wait and no worker is attached or allowed; " +
+					"hindered: workers are missing for another reason.",
 			},
+			reason: WORKER_REASON,
 		},
-		queue: JOB_COUNTS,
-		workers: WORKER_COUNTS,
-		perMinute: {
-			type: "object",
-			properties: each([...OUTCOMES, "submitted", "retried"], COUNT),
-			description: "Events of the last 60 s.",
-		},
-		spark: { ...list(COUNT), description: "Jobs ended in each of the last 30 minutes." },
+		{ optional: ["reason"] },
+	),
+	queue: JOB_COUNTS,
+	workers: WORKER_COUNTS,
+	perMinute: {
+		type: "object",
+		properties: each([...OUTCOMES, "submitted", "retried"], COUNT),
+		description: "Events of the last 60 s.",
 	},
-} as const;
+	spark: { ...list(COUNT), description: "Jobs ended in each of the last 30 minutes." },
+});
 export type Overview = Static<typeof OVERVIEW>;
 
 /** Steps in an answer without `from`. */
@@ -104,45 +91,31 @@ export const ENDPOINT_METRICS = route({
 		example: {
 			step: MINUTE_MS,
 			from: EXAMPLE.at,
-			series: {
-				...each(NAMES, VALUES),
-				delayMs: PERCENTILES_EXAMPLE,
-				executionMs: PERCENTILES_EXAMPLE,
-			},
+			series: { ...each(NAMES, VALUES), delayMs: PERCENTILES_EXAMPLE, executionMs: PERCENTILES_EXAMPLE },
 		},
 	},
 	query: [FROM, TO, STEP],
 });
 
-const TOTAL_PERCENTILES = {
-	type: "object",
-	required: ["p50", "p95", "p99"],
-	properties: each(["p50", "p95", "p99"], { type: ["integer", "null"], "x-unit": "ms" } as const),
-} as const;
+const TOTAL_PERCENTILES = object(each(["p50", "p95", "p99"], { type: ["integer", "null"], "x-unit": "ms" } as const));
 
-const ENDPOINT_TOTALS = {
-	type: "object",
-	required: ["id", ...COUNTERS, "delayMs", "executionMs", "executionSeconds", "gpuSeconds"],
-	properties: {
-		id: TEXT,
-		...each(COUNTERS, COUNT),
-		delayMs: TOTAL_PERCENTILES,
-		executionMs: TOTAL_PERCENTILES,
-		executionSeconds: { ...COUNT, description: "Sum of the runs whose end a worker reported." },
-		gpuSeconds: { ...COUNT, description: "The same, for each GPU of a worker." },
-	},
-} as const;
+const ENDPOINT_TOTALS = object({
+	id: TEXT,
+	...each(COUNTERS, COUNT),
+	delayMs: TOTAL_PERCENTILES,
+	executionMs: TOTAL_PERCENTILES,
+	executionSeconds: { ...COUNT, description: "Sum of the runs whose end a worker reported." },
+	gpuSeconds: { ...COUNT, description: "The same, for each GPU of a worker." },
+});
 
-export const TOTALS = {
-	type: "object",
-	required: ["step", "from", "endpoints"],
-	properties: {
+export const TOTALS = object(
+	{
 		step: { enum: STEPS, "x-unit": "ms" },
 		from: { ...MOMENT, description: "Beginning of the first step." },
 		endpoints: list(ENDPOINT_TOTALS),
 	},
-	description: "What happened at each endpoint that the key may read; percentiles within 5 %.",
-} as const;
+	{ description: "What happened at each endpoint that the key may read; percentiles within 5 %." },
+);
 export type Totals = Static<typeof TOTALS>;
 export type EndpointTotals = Static<typeof ENDPOINT_TOTALS>;
 
@@ -173,21 +146,17 @@ export const ALL_METRICS = route({
 	query: [FROM, TO, STEP],
 });
 
-export const DEMAND = {
-	type: "object",
-	required: ["wanted", "waiting", "running", "oldestWaitSeconds"],
-	properties: {
-		wanted: {
-			...COUNT,
-			description:
-				"Workers that the endpoint should have, from workersMin to workersMax: one for scalerValue jobs " +
-				"with REQUEST_COUNT, else for each waiting or running job.",
-		},
-		waiting: { ...COUNT, description: "Waiting jobs without those of low priority; 0 if paused." },
-		running: COUNT,
-		oldestWaitSeconds: { ...COUNT, description: "Wait of the oldest one; 0 without any." },
+export const DEMAND = object({
+	wanted: {
+		...COUNT,
+		description:
+			"Workers that the endpoint should have, from workersMin to workersMax: one for scalerValue jobs " +
+			"with REQUEST_COUNT, else for each waiting or running job.",
 	},
-} as const;
+	waiting: { ...COUNT, description: "Waiting jobs without those of low priority; 0 if paused." },
+	running: COUNT,
+	oldestWaitSeconds: { ...COUNT, description: "Wait of the oldest one; 0 without any." },
+});
 
 export const ENDPOINT_DEMAND = route({
 	methods: ["GET"],

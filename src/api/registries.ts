@@ -1,24 +1,16 @@
 /** Logins to registries of container images (D45, D39). */
 import { REGISTRY_LOGIN_SCHEMA } from "../core/registry-login.ts";
 import { NO_BODY, route } from "./route.ts";
-import { EXAMPLE, listIn, MOMENT, type Static, TEXT } from "./schema.ts";
+import { EXAMPLE, listIn, MOMENT, object, type Static, TEXT } from "./schema.ts";
 
-export const REGISTRY = {
-	type: "object",
-	required: ["registry", "username", "updatedAt"],
-	properties: {
-		registry: { ...TEXT, description: "Its host, perhaps with a port; docker.io: Docker Hub." },
-		username: REGISTRY_LOGIN_SCHEMA.properties.username,
-		updatedAt: { ...MOMENT, description: "When the login was last set." },
-	},
-} as const;
+export const REGISTRY = object({
+	registry: { ...TEXT, description: "Its host, perhaps with a port; docker.io: Docker Hub." },
+	username: REGISTRY_LOGIN_SCHEMA.properties.username,
+	updatedAt: { ...MOMENT, description: "When the login was last set." },
+});
 export type Registry = Static<typeof REGISTRY>;
 
-const REGISTRY_EXAMPLE = {
-	registry: "registry.example.com",
-	username: "ci",
-	updatedAt: EXAMPLE.at,
-};
+const REGISTRY_EXAMPLE = { registry: "registry.example.com", username: "ci", updatedAt: EXAMPLE.at };
 
 export const LIST_REGISTRIES = route({
 	methods: ["GET"],
@@ -54,11 +46,7 @@ export const REMOVE_REGISTRY = route({
 	access: "admin",
 	name: "removeRegistry",
 	summary: "Removes the login to a registry.",
-	answer: {
-		description: "The registry before its removal.",
-		schema: REGISTRY,
-		example: REGISTRY_EXAMPLE,
-	},
+	answer: { description: "The registry before its removal.", schema: REGISTRY, example: REGISTRY_EXAMPLE },
 	body: NO_BODY,
 	errors: ["registry_not_found"],
 });

@@ -4,7 +4,7 @@ import type { LimitedOperation } from "../core/limits.ts";
 import type { ParamDescription } from "./params.ts";
 import type { JsonSchema, Sendable, Static } from "./schema.ts";
 
-export const KB = 1024;
+const KB = 1024;
 export const MB = 1024 * KB;
 
 /** Default body limit, bytes. */

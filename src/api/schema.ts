@@ -27,10 +27,52 @@ export const MS = { type: "integer", minimum: 0, "x-unit": "ms" } as const;
 export const MOMENT = { type: "string", format: "date-time" } as const;
 export const TEXTS = { type: "array", items: TEXT } as const;
 export const EMPTY = { type: "object", maxProperties: 0 } as const;
-export const CURSOR_OR_NULL = {
+const CURSOR_OR_NULL = {
 	type: ["string", "null"],
 	description: "Cursor of the next page; null on the last page.",
 } as const;
+
+/** An object with the members `P`, of which `R` are required: a tuple, since `Static` reads a list as empty. */
+type ObjectSchema<P, R> = {
+	readonly type: "object";
+	readonly required: readonly [R, ...R[]];
+	readonly properties: P;
+	readonly description?: string;
+};
+
+interface ObjectOptions<O> {
+	readonly optional?: readonly O[];
+	readonly description?: string;
+}
+
+/** Returns the schema of an object whose members are required, except for the optional ones. */
+export function object<const P extends Readonly<Record<string, unknown>>, const O extends keyof P & string = never>(
+	properties: P,
+	{ optional = [], ...rest }: ObjectOptions<O> = {},
+): ObjectSchema<P, Exclude<keyof P & string, O>> {
+	type Required = Exclude<keyof P & string, O>;
+	const required = Object.keys(properties).filter((name) => !(optional as readonly string[]).includes(name));
+	return { type: "object", required: required as [Required, ...Required[]], properties, ...rest };
+}
+
+/** Returns `base` with more members. */
+export function extend<
+	const B extends ObjectSchema<object, string>,
+	const P extends Readonly<Record<string, unknown>>,
+	const O extends keyof P & string = never,
+>(
+	base: B,
+	properties: P,
+	options: ObjectOptions<O> = {},
+): ObjectSchema<B["properties"] & P, B["required"][number] | Exclude<keyof P & string, O>> {
+	const more = object(properties, options);
+	return {
+		...base,
+		...more,
+		required: [...base.required, ...more.required],
+		properties: { ...base.properties, ...properties },
+	};
+}
 
 export interface List<S> {
 	readonly type: "array";
@@ -42,36 +84,14 @@ export function list<const S>(items: S): List<S> {
 }
 
 /** `{name: [item, ...]}`. */
-export function listIn<const Name extends string, const S>(
-	name: Name,
-	item: S,
-): {
-	readonly type: "object";
-	readonly required: readonly [Name];
-	readonly properties: Readonly<Record<Name, List<S>>>;
-} {
-	return {
-		type: "object",
-		required: [name],
-		properties: { [name]: list(item) } as Record<Name, List<S>>,
-	};
+export function listIn<const Name extends string, const S>(name: Name, item: S) {
+	return object({ [name]: list(item) } as Readonly<Record<Name, List<S>>>);
 }
 
 /** `{name: [item, ...], next}`. */
-export function pageOf<const Name extends string, const S>(
-	name: Name,
-	item: S,
-): {
-	readonly type: "object";
-	readonly required: readonly [Name, "next"];
-	readonly properties: Readonly<Record<Name, List<S>> & { next: typeof CURSOR_OR_NULL }>;
-} {
-	const { properties } = listIn(name, item);
-	return {
-		type: "object",
-		required: [name, "next"],
-		properties: { ...properties, next: CURSOR_OR_NULL },
-	};
+export function pageOf<const Name extends string, const S>(name: Name, item: S) {
+	const items = { [name]: list(item) } as Readonly<Record<Name, List<S>>>;
+	return object({ ...items, next: CURSOR_OR_NULL });
 }
 
 /** Values for examples. */

@@ -1,26 +1,18 @@
 /** Servers, health and API documentation (D40). */
 import { FILE, PAGE, REDIRECT, route } from "./route.ts";
-import { EXAMPLE, FLAG, list, listIn, MOMENT, type Static, TEXT } from "./schema.ts";
+import { EXAMPLE, FLAG, list, listIn, MOMENT, object, TEXT } from "./schema.ts";
 
-export const SERVER = {
-	type: "object",
-	required: ["id", "url", "startedAt", "self", "leads"],
-	properties: {
-		id: TEXT,
-		url: {
-			...TEXT,
-			description: "Its address for the workers that it launches and for other servers.",
-		},
-		startedAt: MOMENT,
-		self: { ...FLAG, description: "It is the server that answers." },
-		leads: {
-			...list(TEXT),
-			description:
-				"What it does for all servers: sweep, removal, deliveries; scale: and an endpoint whose workers it launches.",
-		},
+export const SERVER = object({
+	id: TEXT,
+	url: { ...TEXT, description: "Its address for the workers that it launches and for other servers." },
+	startedAt: MOMENT,
+	self: { ...FLAG, description: "It is the server that answers." },
+	leads: {
+		...list(TEXT),
+		description:
+			"What it does for all servers: sweep, removal, deliveries; scale: and an endpoint whose workers it launches.",
 	},
-} as const;
-export type Server = Static<typeof SERVER>;
+});
 
 export const LIST_SERVERS = route({
 	methods: ["GET"],
@@ -51,11 +43,7 @@ export const HEALTHZ = route({
 	access: "anyone",
 	name: "healthz",
 	summary: "Whether the process is alive.",
-	answer: {
-		description: "Alive.",
-		schema: { type: "object", required: ["ok"], properties: { ok: FLAG } },
-		example: { ok: true },
-	},
+	answer: { description: "Alive.", schema: object({ ok: FLAG }), example: { ok: true } },
 });
 
 export const READYZ = route({
@@ -64,11 +52,7 @@ export const READYZ = route({
 	access: "anyone",
 	name: "readyz",
 	summary: "Whether the server accepts requests.",
-	answer: {
-		description: "Ready.",
-		schema: { type: "object", required: ["ready"], properties: { ready: FLAG } },
-		example: { ready: true },
-	},
+	answer: { description: "Ready.", schema: object({ ready: FLAG }), example: { ready: true } },
 	errors: ["not_ready"],
 });
 
@@ -81,18 +65,14 @@ export const DOCUMENTATION_ROUTES = [
 		summary: "The API as an OpenAPI 3.1 document.",
 		answer: {
 			description: "This document.",
-			schema: {
-				type: "object",
-				required: ["openapi", "servers", "info", "tags", "paths", "components"],
-				properties: {
-					openapi: { const: "3.1.1" },
-					servers: { type: "array" },
-					info: { type: "object" },
-					tags: { type: "array" },
-					paths: { type: "object" },
-					components: { type: "object" },
-				},
-			},
+			schema: object({
+				openapi: { const: "3.1.1" },
+				servers: { type: "array" },
+				info: { type: "object" },
+				tags: { type: "array" },
+				paths: { type: "object" },
+				components: { type: "object" },
+			}),
 		},
 		errors: ["documents_busy"],
 	}),

@@ -1,41 +1,23 @@
 /** Sessions of the console, seen by administrators (D31, D39). */
 import { text } from "./params.ts";
 import { NO_BODY, route } from "./route.ts";
-import { COUNT, EMPTY, EXAMPLE, FLAG, listIn, MOMENT, type Static, TEXT } from "./schema.ts";
+import { COUNT, EMPTY, EXAMPLE, FLAG, listIn, MOMENT, object, type Static, TEXT } from "./schema.ts";
 
 /** How a session began. */
 const SIGN_INS = ["key", "link"] as const;
 
-export const CONSOLE_SESSION = {
-	type: "object",
-	required: [
-		"id",
-		"keyId",
-		"keyName",
-		"signIn",
-		"createdAt",
-		"lastUsedAt",
-		"expiresAt",
-		"address",
-		"client",
-		"current",
-	],
-	properties: {
-		id: TEXT,
-		keyId: { ...TEXT, description: "Id of its key; environment for SLUICE_API_KEY." },
-		keyName: { ...TEXT, description: "Name of its key." },
-		signIn: { enum: SIGN_INS, description: "Whether the key or a sign-in link began it." },
-		createdAt: MOMENT,
-		lastUsedAt: { ...MOMENT, description: "Recorded at most once a minute." },
-		expiresAt: { ...MOMENT, description: "When it ends unless it is used before." },
-		address: {
-			...TEXT,
-			description: "Address of that use, or of the proxy before the service.",
-		},
-		client: { ...TEXT, description: "Browser or program that signed in, as it calls itself." },
-		current: { ...FLAG, description: "Whether it is the session of this request." },
-	},
-} as const;
+export const CONSOLE_SESSION = object({
+	id: TEXT,
+	keyId: { ...TEXT, description: "Id of its key; environment for SLUICE_API_KEY." },
+	keyName: { ...TEXT, description: "Name of its key." },
+	signIn: { enum: SIGN_INS, description: "Whether the key or a sign-in link began it." },
+	createdAt: MOMENT,
+	lastUsedAt: { ...MOMENT, description: "Recorded at most once a minute." },
+	expiresAt: { ...MOMENT, description: "When it ends unless it is used before." },
+	address: { ...TEXT, description: "Address of that use, or of the proxy before the service." },
+	client: { ...TEXT, description: "Browser or program that signed in, as it calls itself." },
+	current: { ...FLAG, description: "Whether it is the session of this request." },
+});
 export type ConsoleSession = Static<typeof CONSOLE_SESSION>;
 
 const SESSION_EXAMPLE = {
@@ -82,11 +64,7 @@ export const END_SESSIONS = route({
 	access: "admin",
 	name: "endSessions",
 	summary: "Ends all sessions of the console but that of the caller.",
-	answer: {
-		description: "How many were ended.",
-		schema: { type: "object", required: ["ended"], properties: { ended: COUNT } },
-		example: { ended: 3 },
-	},
+	answer: { description: "How many were ended.", schema: object({ ended: COUNT }), example: { ended: 3 } },
 	body: NO_BODY,
 	query: [KEY_FILTER],
 });

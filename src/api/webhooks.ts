@@ -2,38 +2,48 @@
 import { DELIVERY_STATES } from "../core/delivery.ts";
 import { CURSOR, LIMIT, text, word } from "./params.ts";
 import { NO_BODY, route } from "./route.ts";
-import { COUNT, EMPTY, EXAMPLE, list, listIn, MOMENT, MS, pageOf, type Static, TEXT } from "./schema.ts";
+import {
+	COUNT,
+	EMPTY,
+	EXAMPLE,
+	extend,
+	list,
+	listIn,
+	MOMENT,
+	MS,
+	object,
+	pageOf,
+	type Static,
+	TEXT,
+} from "./schema.ts";
 
-export const DELIVERY = {
-	type: "object",
-	required: ["id", "endpoint", "job", "state", "url", "createdAt", "tries"],
-	properties: {
+export const DELIVERY = object(
+	{
 		id: TEXT,
 		endpoint: TEXT,
 		job: TEXT,
-		state: {
-			enum: DELIVERY_STATES,
-			description: "pending while an attempt is due or in flight.",
-		},
+		state: { enum: DELIVERY_STATES, description: "pending while an attempt is due or in flight." },
 		url: { ...TEXT, description: "Only scheme and host for a key with the scope read." },
 		createdAt: MOMENT,
 		dueAt: { ...MOMENT, description: "When the next attempt is due." },
-		tries: list({
-			type: "object",
-			required: ["at", "tookMs"],
-			properties: {
-				at: MOMENT,
-				tookMs: MS,
-				status: { type: "integer" },
-				answer: {
-					...TEXT,
-					description: "The first 256 bytes of the answer, in printable characters; only with an admin key.",
+		tries: list(
+			object(
+				{
+					at: MOMENT,
+					tookMs: MS,
+					status: { type: "integer" },
+					answer: {
+						...TEXT,
+						description: "The first 256 bytes of the answer, in printable characters; only with an admin key.",
+					},
+					error: TEXT,
 				},
-				error: TEXT,
-			},
-		}),
+				{ optional: ["status", "answer", "error"] },
+			),
+		),
 	},
-} as const;
+	{ optional: ["dueAt"] },
+);
 export type Delivery = Static<typeof DELIVERY>;
 
 const DELIVERY_EXAMPLE = {
@@ -71,18 +81,10 @@ export const LIST_DELIVERIES = route({
 /** Maximum length of the part of a delivery's body in an answer, characters. */
 export const SHOWN_BODY = 16_384;
 
-export const DELIVERY_DETAIL = {
-	...DELIVERY,
-	required: [...DELIVERY.required, "body", "bodySize"],
-	properties: {
-		...DELIVERY.properties,
-		body: {
-			...TEXT,
-			description: `What each attempt sends: the first ${SHOWN_BODY} characters.`,
-		},
-		bodySize: { ...COUNT, description: "Size of all of it, bytes." },
-	},
-} as const;
+const DELIVERY_DETAIL = extend(DELIVERY, {
+	body: { ...TEXT, description: `What each attempt sends: the first ${SHOWN_BODY} characters.` },
+	bodySize: { ...COUNT, description: "Size of all of it, bytes." },
+});
 export type DeliveryDetail = Static<typeof DELIVERY_DETAIL>;
 
 export const GET_DELIVERY = route({
@@ -94,11 +96,7 @@ export const GET_DELIVERY = route({
 	answer: {
 		description: "The delivery.",
 		schema: DELIVERY_DETAIL,
-		example: {
-			...DELIVERY_EXAMPLE,
-			body: `{"id":"${EXAMPLE.job}","status":"COMPLETED"}`,
-			bodySize: 74,
-		},
+		example: { ...DELIVERY_EXAMPLE, body: `{"id":"${EXAMPLE.job}","status":"COMPLETED"}`, bodySize: 74 },
 	},
 });
 
@@ -117,25 +115,18 @@ export const REDELIVER = route({
 	errors: ["delivery_pending"],
 });
 
-export const RECEIVER = {
-	type: "object",
-	required: ["endpoint", "receiver", "failingSince", "failures", "reason"],
-	properties: {
+const RECEIVER = object(
+	{
 		endpoint: TEXT,
 		receiver: { ...TEXT, description: "Host, and the port if it is not the usual one." },
 		failingSince: MOMENT,
 		failures: { type: "integer", description: "Failed attempts since then." },
 		reason: { ...TEXT, description: "Why the last attempt failed." },
-		pausedUntil: {
-			...MOMENT,
-			description: "No attempt before: several in a row had no answer.",
-		},
-		disabledAt: {
-			...MOMENT,
-			description: "Since when deliveries fail without an attempt, until it is enabled.",
-		},
+		pausedUntil: { ...MOMENT, description: "No attempt before: several in a row had no answer." },
+		disabledAt: { ...MOMENT, description: "Since when deliveries fail without an attempt, until it is enabled." },
 	},
-} as const;
+	{ optional: ["pausedUntil", "disabledAt"] },
+);
 export type Receiver = Static<typeof RECEIVER>;
 
 const RECEIVER_EXAMPLE = {

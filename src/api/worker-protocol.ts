@@ -3,17 +3,16 @@ import { LINES_BODY_LIMIT, LINES_TOGETHER, RESULT_LIMIT } from "../core/report.t
 import { JOB_ID } from "./jobs.ts";
 import type { ParamDescription } from "./params.ts";
 import { emptyAnswer, route } from "./route.ts";
-import { COUNT, EXAMPLE, TEXT, TEXTS, list } from "./schema.ts";
+import { COUNT, EXAMPLE, list, object, TEXT, TEXTS } from "./schema.ts";
 
 /** Maximum jobs per batch. */
 export const BATCH_LIMIT = 1000;
 
 /** The job as sent to a worker. */
-export const DISPATCHED_JOB = {
-	type: "object",
-	required: ["id", "input"],
-	properties: { id: JOB_ID, input: { type: "object" }, s3Config: { type: "object" } },
-} as const;
+export const DISPATCHED_JOB = object(
+	{ id: JOB_ID, input: { type: "object" }, s3Config: { type: "object" } },
+	{ optional: ["s3Config"] },
+);
 
 const NO_JOB = "Nothing in 50 s: poll again.";
 const DISPATCHED_EXAMPLE = { id: EXAMPLE.job, input: { prompt: "hello" } };
@@ -26,23 +25,18 @@ const IN_PROGRESS: ParamDescription = {
 	schema: COUNT,
 };
 
-export const JOB_TAKE = route({
+const JOB_TAKE = route({
 	methods: ["GET"],
 	path: "/worker/:endpoint/job-take/:worker",
 	access: "worker",
 	name: "jobTake",
 	summary: "One job for the worker, held until there is one.",
-	answer: {
-		description: "The job.",
-		schema: DISPATCHED_JOB,
-		example: DISPATCHED_EXAMPLE,
-		empty: NO_JOB,
-	},
+	answer: { description: "The job.", schema: DISPATCHED_JOB, example: DISPATCHED_EXAMPLE, empty: NO_JOB },
 	query: [IN_PROGRESS],
 	poll: true,
 });
 
-export const JOB_TAKE_BATCH = route({
+const JOB_TAKE_BATCH = route({
 	methods: ["GET"],
 	path: "/worker/:endpoint/job-take-batch/:worker",
 	access: "worker",
@@ -74,14 +68,14 @@ export const JOB_STOP = route({
 	summary: "Jobs that the worker must stop, held until there is one.",
 	answer: {
 		description: "Ids of the jobs.",
-		schema: { type: "object", required: ["jobsToStop"], properties: { jobsToStop: TEXTS } },
+		schema: object({ jobsToStop: TEXTS }),
 		example: { jobsToStop: [EXAMPLE.job] },
 		empty: NO_JOB,
 	},
 	poll: true,
 });
 
-export const JOB_DONE = route({
+const JOB_DONE = route({
 	methods: ["POST"],
 	path: "/worker/:endpoint/job-done/:worker/:job",
 	access: "worker",
@@ -131,7 +125,7 @@ const FIRST_CHUNK = {
 	schema: COUNT,
 } as const;
 
-export const JOB_STREAM = route({
+const JOB_STREAM = route({
 	methods: ["POST"],
 	path: "/worker/:endpoint/job-stream/:worker/:job",
 	access: "worker",
@@ -148,7 +142,7 @@ export const JOB_STREAM = route({
 	query: [FIRST_CHUNK],
 });
 
-export const JOB_STREAM_BATCH = route({
+const JOB_STREAM_BATCH = route({
 	methods: ["POST"],
 	path: "/worker/:endpoint/job-stream-batch/:worker/:job",
 	access: "worker",
@@ -166,7 +160,7 @@ export const JOB_STREAM_BATCH = route({
 	query: [FIRST_CHUNK],
 });
 
-export const PING = route({
+const PING = route({
 	methods: ["GET"],
 	path: "/worker/:endpoint/ping/:worker",
 	access: "worker",
@@ -186,11 +180,7 @@ export const PING = route({
 		},
 		{ name: "status", description: "unhealthy: the worker failed a check.", schema: TEXT },
 		{ name: "check", description: "Which check it failed.", schema: TEXT },
-		{
-			name: "reason",
-			description: "Why, at most 500 characters with the check.",
-			schema: TEXT,
-		},
+		{ name: "reason", description: "Why, at most 500 characters with the check.", schema: TEXT },
 	],
 });
 

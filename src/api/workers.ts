@@ -2,7 +2,7 @@
 import { flag, text, whole } from "./params.ts";
 import { NO_BODY, emptyAnswer, route } from "./route.ts";
 import { WORKER_REASON_CODES } from "../core/workers/worker-reason.ts";
-import { COUNT, EXAMPLE, FLAG, list, MOMENT, type Static, TEXT } from "./schema.ts";
+import { COUNT, EXAMPLE, FLAG, list, MOMENT, object, type Static, TEXT } from "./schema.ts";
 
 const LAST_LINE = {
 	...TEXT,
@@ -12,21 +12,20 @@ const LAST_LINE = {
 } as const;
 
 /** Why a worker does not run yet or will be ended, or why an endpoint lacks workers (D29). */
-export const WORKER_REASON = {
-	type: "object",
-	required: ["code", "message"],
-	properties: {
+export const WORKER_REASON = object(
+	{
 		code: { enum: WORKER_REASON_CODES },
 		message: TEXT,
 		progress: { ...COUNT, description: "Percent, such as of an image that is pulled." },
 		retryAt: { ...MOMENT, description: "When the next worker is started after a crash." },
 		lastLine: LAST_LINE,
 	},
-} as const;
+	{ optional: ["progress", "retryAt", "lastLine"] },
+);
 export type WorkerReason = Static<typeof WORKER_REASON>;
 
 /** Usage of the machine, where it is known (D48). */
-export const WORKER_USAGE = {
+const WORKER_USAGE = {
 	type: "object",
 	properties: {
 		cores: {
@@ -37,24 +36,23 @@ export const WORKER_USAGE = {
 		memoryMax: { ...COUNT, description: "Most memory it may use, bytes." },
 		processes: COUNT,
 		image: { ...TEXT, description: "The image of its container." },
-		gpus: list({
-			type: "object",
-			required: ["id", "model", "memory"],
-			properties: {
-				id: { ...TEXT, description: "Its number on the machine, or its UUID." },
-				model: TEXT,
-				memory: { ...COUNT, description: "Bytes." },
-				memoryUsed: { ...COUNT, description: "Bytes, by all programs." },
-				busy: { ...COUNT, description: "Percent of the time in which it computed." },
-			},
-		}),
+		gpus: list(
+			object(
+				{
+					id: { ...TEXT, description: "Its number on the machine, or its UUID." },
+					model: TEXT,
+					memory: { ...COUNT, description: "Bytes." },
+					memoryUsed: { ...COUNT, description: "Bytes, by all programs." },
+					busy: { ...COUNT, description: "Percent of the time in which it computed." },
+				},
+				{ optional: ["memoryUsed", "busy"] },
+			),
+		),
 	},
 } as const;
 
-export const WORKER = {
-	type: "object",
-	required: ["id", "state", "launcher", "createdAt", "seenAt", "jobs"],
-	properties: {
+export const WORKER = object(
+	{
 		id: TEXT,
 		state: { enum: ["initializing", "idle", "running", "unhealthy", "stopping"] },
 		launcher: { ...TEXT, description: "What started it; external: not this service." },
@@ -69,19 +67,15 @@ export const WORKER = {
 		},
 		warning: { ...TEXT, description: "Known problems of that version." },
 		host: { ...TEXT, description: "The machine, where it is known." },
-		usage: {
-			...WORKER_USAGE,
-			description: "With usage=true: what it uses, if the server that answers launched it.",
-		},
+		usage: { ...WORKER_USAGE, description: "With usage=true: what it uses, if the server that answers launched it." },
 	},
-} as const;
+	{ optional: ["gpus", "version", "reason", "warning", "host", "usage"] },
+);
 export type Worker = Static<typeof WORKER>;
 
 /** A launched worker that has ended (D47). */
-export const ENDED_WORKER = {
-	type: "object",
-	required: ["id", "launcher", "createdAt", "endedAt", "message"],
-	properties: {
+export const ENDED_WORKER = object(
+	{
 		id: TEXT,
 		launcher: { ...TEXT, description: "What started it." },
 		host: { ...TEXT, description: "The machine, where it is known." },
@@ -111,17 +105,17 @@ export const ENDED_WORKER = {
 				"replaced by their names.",
 		},
 	},
-} as const;
+	{ optional: ["host", "readyAt", "calledAt", "exitCode", "signal", "code", "lastLine", "lastOutput"] },
+);
 export type EndedWorker = Static<typeof ENDED_WORKER>;
 
 export const USAGE = flag("usage", "Also what each launched worker uses of its machine.");
 export const ENDED = flag("ended", "Also those that have ended: the last 50 of 7 days.");
 
-export const LOG_LINE = {
-	type: "object",
-	required: ["text", "position"],
-	properties: { text: TEXT, position: COUNT, time: MOMENT, job: TEXT, level: TEXT },
-} as const;
+const LOG_LINE = object(
+	{ text: TEXT, position: COUNT, time: MOMENT, job: TEXT, level: TEXT },
+	{ optional: ["time", "job", "level"] },
+);
 export type LogLine = Static<typeof LOG_LINE>;
 
 export const TAIL = whole("tail", {
@@ -147,11 +141,7 @@ export const LIST_WORKERS = route({
 	query: [ENDED, USAGE],
 	answer: {
 		description: "The workers, oldest first; ended ones, the last first.",
-		schema: {
-			type: "object",
-			required: ["workers"],
-			properties: { workers: list(WORKER), ended: list(ENDED_WORKER) },
-		},
+		schema: object({ workers: list(WORKER), ended: list(ENDED_WORKER) }, { optional: ["ended"] }),
 		example: {
 			workers: [
 				{
@@ -195,10 +185,7 @@ export const START_WORKERS = route({
 	errors: ["workers_external", "not_ready"],
 });
 
-export const SEARCH = {
-	...text("search", 200, "Only lines with this text, in any case of letters."),
-	default: "",
-};
+export const SEARCH = { ...text("search", 200, "Only lines with this text, in any case of letters."), default: "" };
 export const WORKER_LINES = text("worker", 128, "Only lines of this worker.");
 export const LINES = whole("limit", {
 	minimum: 1,
@@ -207,11 +194,7 @@ export const LINES = whole("limit", {
 	description: "At most this many lines.",
 });
 
-const FOUND_LINE = {
-	...LOG_LINE,
-	required: ["worker", ...LOG_LINE.required],
-	properties: { worker: TEXT, ...LOG_LINE.properties },
-} as const;
+const FOUND_LINE = object({ worker: TEXT, ...LOG_LINE.properties }, { optional: ["time", "job", "level"] });
 export type FoundLine = Static<typeof FOUND_LINE>;
 
 export const SEARCH_LOGS = route({
@@ -222,21 +205,9 @@ export const SEARCH_LOGS = route({
 	summary: "Lines in all kept logs of the endpoint's launched workers, ended ones too.",
 	answer: {
 		description: "The newest lines, newest first; more: there are others that match.",
-		schema: {
-			type: "object",
-			required: ["lines", "more"],
-			properties: { lines: list(FOUND_LINE), more: FLAG },
-		},
+		schema: object({ lines: list(FOUND_LINE), more: FLAG }),
 		example: {
-			lines: [
-				{
-					worker: EXAMPLE.worker,
-					text: "loading model",
-					position: 14,
-					time: EXAMPLE.at,
-					job: EXAMPLE.job,
-				},
-			],
+			lines: [{ worker: EXAMPLE.worker, text: "loading model", position: 14, time: EXAMPLE.at, job: EXAMPLE.job }],
 			more: false,
 		},
 	},

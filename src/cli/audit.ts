@@ -1,18 +1,9 @@
 /** `sluice audit`: what administrators changed (D42, D36). */
+import type { AuditEntry } from "../api/audit.ts";
 import type { Action } from "./command.ts";
 import { JSON_FLAG, PAGE_FLAGS, printAnswer, printNextPage } from "./common-flags.ts";
 import { path, queryOf } from "./service-client.ts";
 import { shortTime, table } from "./table.ts";
-
-interface Entry {
-	at: string;
-	keyName: string;
-	address: string;
-	action: string;
-	subject: string[];
-	result: string;
-	count?: number;
-}
 
 const FILTERS = {
 	"key-id": { value: "ID", summary: "only entries of the key with this id" },
@@ -32,7 +23,7 @@ export const audit: Action = {
 			...Object.keys(PAGE_FLAGS),
 		]);
 		const answer = await input.service.request("GET", path`/v1/audit?${query}`);
-		const { entries, next } = answer.json as { entries: Entry[]; next: string | null };
+		const { entries, next } = answer.json as { entries: AuditEntry[]; next: string | null };
 		printAnswer(answer, input, () =>
 			entries.length === 0
 				? `${query.has("key") || query.has("action") ? "No matching entries" : "No entries"}.\n`
@@ -43,7 +34,7 @@ export const audit: Action = {
 	},
 };
 
-function row({ at, keyName, address, action, subject, result, count }: Entry): (string | undefined)[] {
+function row({ at, keyName, address, action, subject, result, count }: AuditEntry): (string | undefined)[] {
 	const times = count === undefined ? "" : ` (${count} times)`;
 	return [shortTime(at), keyName, address, action + times, subject.join(" "), result];
 }

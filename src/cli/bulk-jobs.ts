@@ -1,4 +1,5 @@
 /** `sluice jobs cancel` and `retry`: jobs by id, or all that fit a filter (D36, D39). */
+import type { Bulk } from "../api/job-records.ts";
 import type { Action, ActionInput } from "./command.ts";
 import { JSON_FLAG, YES_FLAG, confirm } from "./common-flags.ts";
 import { CliError } from "./errors.ts";
@@ -7,29 +8,13 @@ import { stateStyled } from "./style.ts";
 
 type Operation = "cancel" | "retry";
 
-interface BulkAnswer {
-	matched: number;
-	done: number;
-	more: boolean;
-	next: string | null;
-}
-
 /** Filters of bulk calls, and of lists of jobs. */
 export const JOB_FILTERS = {
-	status: {
-		value: "STATES",
-		summary: "only these states, comma-separated, such as FAILED,TIMED_OUT",
-	},
+	status: { value: "STATES", summary: "only these states, comma-separated, such as FAILED,TIMED_OUT" },
 	worker: { value: "WORKER", summary: "only jobs whose current or last attempt is on this worker" },
-	from: {
-		value: "TIME",
-		summary: "only jobs submitted at or after this time, such as 2026-01-31T12:00:00Z",
-	},
+	from: { value: "TIME", summary: "only jobs submitted at or after this time, such as 2026-01-31T12:00:00Z" },
 	to: { value: "TIME", summary: "only jobs submitted before this time" },
-	search: {
-		value: "TEXT",
-		summary: "only jobs with this text in their id, worker, error or input",
-	},
+	search: { value: "TEXT", summary: "only jobs with this text in their id, worker, error or input" },
 } as const;
 
 const DONE: Readonly<Record<Operation, string>> = { cancel: "Cancelled", retry: "Queued again" };
@@ -41,9 +26,7 @@ export function bulkAction(name: Operation, summary: string, examples: readonly 
 		args: ["ENDPOINT", "[JOB...]"],
 		flags: {
 			...JOB_FILTERS,
-			all: {
-				summary: name === "cancel" ? "all queued and running jobs" : "all that can be retried",
-			},
+			all: { summary: name === "cancel" ? "all queued and running jobs" : "all that can be retried" },
 			"dry-run": { summary: "only count the jobs of a filter" },
 			...YES_FLAG,
 			...JSON_FLAG,
@@ -119,17 +102,13 @@ async function byFilter(
 async function count(service: ServiceClient, url: string, filter: object): Promise<{ matched: number; more: boolean }> {
 	let matched = 0;
 	for (let cursor: string | null = null; ; ) {
-		const answer = await send(service, url, {
-			filter,
-			dryRun: true,
-			...(cursor !== null && { cursor }),
-		});
+		const answer = await send(service, url, { filter, dryRun: true, ...(cursor !== null && { cursor }) });
 		matched += answer.matched;
 		cursor = answer.next;
 		if (cursor === null || matched >= 10_000) return { matched, more: cursor !== null };
 	}
 }
 
-async function send(service: ServiceClient, url: string, body: object): Promise<BulkAnswer> {
-	return (await service.request("POST", url, body)).json as BulkAnswer;
+async function send(service: ServiceClient, url: string, body: object): Promise<Bulk> {
+	return (await service.request("POST", url, body)).json as Bulk;
 }

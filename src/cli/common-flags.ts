@@ -7,9 +7,7 @@ import type { ServiceAnswer } from "./service-client.ts";
 export const JSON_FLAG = {
 	json: { summary: "print the response of the service as JSON" },
 } as const satisfies Flags;
-export const YES_FLAG = {
-	yes: { summary: "do not ask for confirmation" },
-} as const satisfies Flags;
+export const YES_FLAG = { yes: { summary: "do not ask for confirmation" } } as const satisfies Flags;
 export const PAGE_FLAGS = {
 	limit: { value: "N", summary: "page size, 1 to 100 (default 20)" },
 	cursor: { value: "CURSOR", summary: "continue where the previous page ended" },

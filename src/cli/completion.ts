@@ -3,7 +3,7 @@ import { type Action, type Command, type CommandGroup, flagsOf } from "./command
 import { CliError } from "./errors.ts";
 
 /** What may follow the words of `path`, such as `jobs list`; empty: `sluice` alone. */
-interface Place {
+interface Level {
 	path: string;
 	words: readonly Word[];
 	flags: readonly Word[];
@@ -16,7 +16,7 @@ interface Word {
 	hasValue?: boolean;
 }
 
-const SHELLS: Readonly<Record<string, (places: readonly Place[]) => string>> = { bash, zsh, fish };
+const SHELLS: Readonly<Record<string, (levels: readonly Level[]) => string>> = { bash, zsh, fish };
 
 /** `commands`: all, itself included. */
 export function completionCommand(commands: () => readonly Command[]): Action {
@@ -34,36 +34,36 @@ export function completionCommand(commands: () => readonly Command[]): Action {
 		async run({ args: [shell = ""] }) {
 			const script = SHELLS[shell];
 			if (!script) throw new CliError(`SHELL must be one of ${Object.keys(SHELLS).join(", ")}, not '${shell}'.`);
-			process.stdout.write(script(placesOf(commands())));
+			process.stdout.write(script(levelsOf(commands())));
 			return 0;
 		},
 	};
 }
 
-function placesOf(commands: readonly Command[]): Place[] {
+function levelsOf(commands: readonly Command[]): Level[] {
 	const names: Word[] = commands.map(({ name, summary }) => ({ text: name, summary }));
 	const help = { text: "help", summary: "explain a command" };
-	const top: Place = {
+	const top: Level = {
 		path: "",
 		words: [...names, help],
 		flags: [{ text: "--version", summary: "print the version" }],
 	};
-	return [top, { path: "help", words: names, flags: [] }, ...commands.flatMap(placesOfCommand)];
+	return [top, { path: "help", words: names, flags: [] }, ...commands.flatMap(levelsOfCommand)];
 }
 
-function placesOfCommand(command: Command): Place[] {
-	if (!("actions" in command)) return [placeOfAction(command, command.name)];
+function levelsOfCommand(command: Command): Level[] {
+	if (!("actions" in command)) return [levelOfAction(command, command.name)];
 	const { name, actions }: CommandGroup = command;
 	// The default verb.
 	const list = actions.find((each) => each.name === "list");
 	const verbs = actions.map((each) => ({ text: each.name, summary: each.summary }));
 	return [
-		{ path: name, words: verbs, flags: list ? placeOfAction(list, name).flags : [] },
-		...actions.map((each) => placeOfAction(each, `${name} ${each.name}`)),
+		{ path: name, words: verbs, flags: list ? levelOfAction(list, name).flags : [] },
+		...actions.map((each) => levelOfAction(each, `${name} ${each.name}`)),
 	];
 }
 
-function placeOfAction(action: Action, path: string): Place {
+function levelOfAction(action: Action, path: string): Level {
 	const flags = Object.entries(flagsOf(action)).map(([flag, { summary, value }]) => ({
 		text: `--${flag}`,
 		summary,
@@ -74,15 +74,15 @@ function placeOfAction(action: Action, path: string): Place {
 	return { path, words, flags: [...flags, { text: "--help", summary: "explain the command" }] };
 }
 
-const pathsOf = (places: readonly Place[]): string[] => places.flatMap(({ path }) => (path === "" ? [] : [path]));
+const pathsOf = (levels: readonly Level[]): string[] => levels.flatMap(({ path }) => (path === "" ? [] : [path]));
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 const texts = (words: readonly Word[]): string => words.map(({ text }) => text).join(" ");
 
 /** Where nothing of a command fits, file names are completed. */
-function bash(places: readonly Place[]): string {
-	const cases = places.map(
+function bash(levels: readonly Level[]): string {
+	const cases = levels.map(
 		({ path, words, flags }) => `\t\t${quoted(path)}) words=${quoted(texts(words))} flags=${quoted(texts(flags))} ;;\n`,
 	);
 	return `# bash completion of sluice
@@ -91,7 +91,7 @@ _sluice() {
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		word=\${COMP_WORDS[i]}
 		case "\${path:+$path }$word" in
-		${pathsOf(places).map(quoted).join(" | ")}) path="\${path:+$path }$word" ;;
+		${pathsOf(levels).map(quoted).join(" | ")}) path="\${path:+$path }$word" ;;
 		esac
 	done
 	case $path in
@@ -103,10 +103,10 @@ complete -o default -F _sluice sluice
 `;
 }
 
-function zsh(places: readonly Place[]): string {
+function zsh(levels: readonly Level[]): string {
 	const described = (all: readonly Word[]): string =>
 		all.map(({ text, summary }) => quoted(`${text.replaceAll(":", "\\:")}:${summary}`)).join(" ");
-	const cases = places.map(
+	const cases = levels.map(
 		({ path, words, flags }) => `\t\t(${quoted(path)}) found=(${described(words)}) flags=(${described(flags)}) ;;\n`,
 	);
 	return `#compdef sluice
@@ -116,7 +116,7 @@ _sluice() {
 	local path_= word
 	for word in "\${(@)words[2,CURRENT-1]}"; do
 		case "\${path_:+$path_ }$word" in
-		(${pathsOf(places).map(quoted).join("|")}) path_="\${path_:+$path_ }$word" ;;
+		(${pathsOf(levels).map(quoted).join("|")}) path_="\${path_:+$path_ }$word" ;;
 		esac
 	done
 	case $path_ in
@@ -133,8 +133,8 @@ if [[ $funcstack[1] == _sluice ]]; then _sluice "$@"; else compdef _sluice sluic
 `;
 }
 
-function fish(places: readonly Place[]): string {
-	const lines = places.flatMap(({ path, words, flags }) => {
+function fish(levels: readonly Level[]): string {
+	const lines = levels.flatMap(({ path, words, flags }) => {
 		const at = `complete -c sluice -n ${quoted(`__sluice_at ${path}`)}`;
 		return [
 			...words.map(({ text, summary }) => `${at} -f -a ${text} -d ${fishQuoted(summary)}`),
@@ -147,7 +147,7 @@ function fish(places: readonly Place[]): string {
 function __sluice_at
 	set -l at
 	for word in (commandline -opc)[2..-1]
-		contains -- (string join ' ' -- $at $word) ${pathsOf(places).map(quoted).join(" ")}
+		contains -- (string join ' ' -- $at $word) ${pathsOf(levels).map(quoted).join(" ")}
 		and set -a at $word
 	end
 	test "$at" = "$argv"

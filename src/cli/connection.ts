@@ -1,7 +1,7 @@
 /** Which service a command calls, and with which key (D36). */
 import { contextOf } from "./context-file.ts";
 
-export const DEFAULT_URL = "http://127.0.0.1:8080";
+const DEFAULT_URL = "http://127.0.0.1:8080";
 
 export const SERVICE_FLAGS = {
 	url: { value: "URL", summary: `address of the service (default: ${DEFAULT_URL})` },

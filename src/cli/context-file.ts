@@ -6,7 +6,7 @@ import { replaceFile } from "../durable-file.ts";
 import { isObject } from "../core/schema.ts";
 import { CliError } from "./errors.ts";
 
-export interface Context {
+interface Context {
 	name: string;
 	url: string;
 	key: string | undefined;

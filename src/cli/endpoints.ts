@@ -1,27 +1,17 @@
 /** `sluice endpoints` (D36). */
 import { stringify } from "yaml";
+import type { Endpoint } from "../api/endpoints.ts";
 import { systemClock } from "../clock.ts";
 import { mergeSettings } from "../core/endpoint.ts";
 import { isManaged } from "../launchers/index.ts";
 import type { Action, ActionInput, CommandGroup } from "./command.ts";
 import { JSON_FLAG, YES_FLAG, confirm, printAnswer } from "./common-flags.ts";
 import { repositorySettings } from "./dev/hub-repository.ts";
-import { explained, type Reason } from "./lacking-workers.ts";
+import { explained } from "./lacking-workers.ts";
 import { path } from "./service-client.ts";
 import { SETTING_FLAGS, readSettings } from "./setting-flags.ts";
 import { spanOf } from "./spans.ts";
 import { shortTime, table } from "./table.ts";
-
-interface ListedEndpoint {
-	id: string;
-	name: string;
-	paused: boolean;
-	workersMax: number;
-	launcher: { type: string };
-	jobs: { inQueue: number; inProgress: number };
-	workers: Record<"idle" | "initializing" | "running" | "unhealthy", number>;
-	reason?: Reason;
-}
 
 const NO_ENDPOINTS =
 	"No endpoints yet. Create one: sluice endpoints create hello --set 'launcher={type: process, " +
@@ -35,7 +25,7 @@ const list: Action = {
 	examples: ["sluice endpoints list"],
 	async run(input) {
 		const answer = await input.service.request("GET", "/v1/endpoints");
-		const { endpoints } = answer.json as { endpoints: ListedEndpoint[] };
+		const { endpoints } = answer.json as { endpoints: Endpoint[] };
 		const headings = ["ID", "NAME", "STATE", "QUEUED", "RUNNING", "WORKERS", "LAUNCHER", "REASON"];
 		return printAnswer(answer, input, () =>
 			endpoints.length === 0 ? NO_ENDPOINTS : table(headings, endpoints.map(row)),
@@ -43,7 +33,7 @@ const list: Action = {
 	},
 };
 
-function row(endpoint: ListedEndpoint): (string | number | undefined)[] {
+function row(endpoint: Endpoint): (string | number | undefined)[] {
 	const { id, name, paused, jobs, workers, workersMax, launcher, reason } = endpoint;
 	const count = workers.idle + workers.initializing + workers.running + workers.unhealthy;
 	return [
@@ -90,7 +80,7 @@ const create: Action = {
 		const [id = ""] = input.args;
 		const body = { ...withRepository(input), id };
 		const answer = await input.service.request("POST", "/v1/endpoints", body);
-		const { launcher } = answer.json as ListedEndpoint;
+		const { launcher } = answer.json as Endpoint;
 		const nextStep = isManaged(launcher.type)
 			? `Send it a job: sluice jobs submit ${id} --input '{"prompt": "hi"}' --wait`
 			: `Attach a worker: sluice worker-env ${id}`;
@@ -141,7 +131,7 @@ const remove: Action = {
 		const [id] = input.args;
 		await confirm(`Delete endpoint '${id}' and cancel its jobs?`, input);
 		const answer = await input.service.request("DELETE", endpointPath(input));
-		const { inQueue, inProgress } = (answer.json as ListedEndpoint).jobs;
+		const { inQueue, inProgress } = (answer.json as Endpoint).jobs;
 		return printAnswer(
 			answer,
 			input,
@@ -168,10 +158,7 @@ const webhookSecret: Action = {
 	args: ["ID"],
 	summary: "replace the secret that signs webhooks; it is printed and not shown again",
 	flags: {
-		overlap: {
-			value: "SPAN",
-			summary: "how long the former secret signs too (default 24h; at most 7d)",
-		},
+		overlap: { value: "SPAN", summary: "how long the former secret signs too (default 24h; at most 7d)" },
 		...JSON_FLAG,
 	},
 	examples: ["sluice endpoints webhook-secret hello --overlap 24h"],

@@ -1,20 +1,9 @@
 /** `sluice hosts`: machines on which the launcher docker starts workers (D36, D44). */
+import type { Host } from "../api/hosts.ts";
 import type { Action, CommandGroup } from "./command.ts";
 import { JSON_FLAG, printAnswer } from "./common-flags.ts";
 import { path } from "./service-client.ts";
 import { shortTime, table } from "./table.ts";
-
-interface Host {
-	name: string;
-	state: string;
-	since?: string;
-	fault?: string;
-	drained: boolean;
-	gpus: { model: string; used: boolean }[];
-	workers: string[];
-	workersMax?: number;
-	freeDisk?: number;
-}
 
 const HEADINGS = ["NAME", "STATE", "SINCE", "GPUS", "WORKERS", "DISK FREE", "FAULT"];
 

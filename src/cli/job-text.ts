@@ -1,4 +1,5 @@
 /** `sluice jobs get` as text (D39). */
+import type { JobDetail } from "../api/job-records.ts";
 import { errorText } from "./job-error.ts";
 import { membersOf } from "./json-members.ts";
 import { parseJson, type ServiceAnswer } from "./service-client.ts";
@@ -8,31 +9,9 @@ import { printable, printableLines } from "../core/terminal-text.ts";
 /** Longer payloads are cut, characters. */
 const MAX_PAYLOAD = 2000;
 
-interface Job {
-	id: string;
-	status: string;
-	operation: string;
-	delayTime: number;
-	executionTime: number;
-	workerId?: string;
-	retries?: number;
-	error?: string;
-	webhook?: string;
-	expiresAt?: string;
-	expired: boolean;
-	reason?: {
-		code: string;
-		message: string;
-		retryAt?: string;
-		worker?: { id: string; message: string; lastOutput?: string };
-	};
-	chunks: { written: number; delivered: number };
-	timeline: { at: string; event: string; message: string }[];
-}
-
 /** The response of `GET /v1/endpoints/{endpoint}/jobs/{job}` as text. */
 export function jobText(answer: ServiceAnswer, endpoint: string): string {
-	const job = answer.json as Job;
+	const job = answer.json as JobDetail;
 	const { written, delivered } = job.chunks;
 	const fields = fieldList([
 		["Job", job.id],
@@ -56,7 +35,7 @@ export function jobText(answer: ServiceAnswer, endpoint: string): string {
 }
 
 /** The last lines of the worker that crashed, and what to do. */
-function crash({ reason }: Job, endpoint: string): string {
+function crash({ reason }: JobDetail, endpoint: string): string {
 	if (!reason?.worker) return "";
 	const { id, message, lastOutput = "" } = reason.worker;
 	const lines = lastOutput === "" ? "" : `${printableLines(lastOutput).replace(/^/gm, "  ")}\n`;
@@ -97,8 +76,4 @@ export function readable(json: string): string {
 		.join("\n");
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-	"\\n": "\n",
-	"\\r\\n": "\n",
-	"\\t": "\t",
-};
+const ESCAPES: Readonly<Record<string, string>> = { "\\n": "\n", "\\r\\n": "\n", "\\t": "\t" };

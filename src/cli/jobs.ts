@@ -1,4 +1,5 @@
 /** `sluice jobs` (D36). */
+import type { JobList, JobSummary } from "../api/job-records.ts";
 import { systemClock } from "../clock.ts";
 import { JOB_FILTERS, bulkAction } from "./bulk-jobs.ts";
 import type { Action, ActionInput, CommandGroup } from "./command.ts";
@@ -8,19 +9,7 @@ import { path, queryOf } from "./service-client.ts";
 import { submit } from "./submit/submit.ts";
 import { shortTime, table, tableRow } from "./table.ts";
 
-interface ListedJob {
-	id: string;
-	status: string;
-	delayTime: number;
-	executionTime: number;
-	workerId?: string;
-	submittedAt: string;
-}
-
-const FILTERS = {
-	...JOB_FILTERS,
-	expired: { summary: "include jobs whose result has expired" },
-} as const;
+const FILTERS = { ...JOB_FILTERS, expired: { summary: "include jobs whose result has expired" } } as const;
 
 const list: Action = {
 	name: "list",
@@ -38,7 +27,7 @@ const list: Action = {
 		const [endpoint = ""] = input.args;
 		const query = queryOf(input.flags, [...Object.keys(FILTERS), ...Object.keys(PAGE_FLAGS)]);
 		const answer = await input.service.request("GET", path`/v1/endpoints/${endpoint}/jobs?${query}`);
-		const { jobs, next } = answer.json as { jobs: ListedJob[]; next: string | null };
+		const { jobs, next } = answer.json as JobList;
 		printAnswer(answer, input, () => {
 			if (jobs.length > 0) return table(HEADINGS, jobs.map(row));
 			if (next !== null) return "No matching jobs on this page.\n";
@@ -65,7 +54,7 @@ async function follow({ args: [endpoint = ""], flags, service }: ActionInput): P
 	const url = path`/v1/endpoints/${endpoint}/jobs?${query}`;
 	let seen = new Map<string, string>();
 	for (let isFirst = true; ; isFirst = false) {
-		const { jobs } = (await service.request("GET", url)).json as { jobs: ListedJob[] };
+		const { jobs } = (await service.request("GET", url)).json as JobList;
 		if (isFirst && !flags["json"]) process.stdout.write(tableRow(HEADINGS, WIDTHS));
 		for (const job of jobs.toReversed())
 			if (seen.get(job.id) !== job.status)
@@ -75,7 +64,7 @@ async function follow({ args: [endpoint = ""], flags, service }: ActionInput): P
 	}
 }
 
-function row(job: ListedJob): (string | number | undefined)[] {
+function row(job: JobSummary): (string | number | undefined)[] {
 	const { id, status, submittedAt, delayTime, executionTime, workerId } = job;
 	return [id, status, shortTime(submittedAt), delayTime, executionTime, workerId];
 }

@@ -1,10 +1,8 @@
 /** Members of a JSON object as their exact source text (D5). */
-import { jsonScanner } from "../core/json/json-scan.ts";
+import { JsonScanner } from "../core/json/json-scan.ts";
 
 /** `object`: whether the value is one. `fault`: why it is not JSON. */
-export type Members =
-	| { ok: true; object: boolean; texts: Record<string, string | undefined> }
-	| { ok: false; fault: string };
+type Members = { ok: true; object: boolean; texts: Record<string, string | undefined> } | { ok: false; fault: string };
 
 /** Returns the members; of duplicates the last. */
 export function membersOf(
@@ -13,7 +11,7 @@ export function membersOf(
 	bounds: { maxDepth?: number; maxDigits?: number } = {},
 ): Members {
 	const bytes = Buffer.from(text);
-	const scanner = jsonScanner({ members: names, ...bounds });
+	const scanner = new JsonScanner({ members: names, ...bounds });
 	scanner.push(bytes);
 	const scan = scanner.finish();
 	if (!scan.ok) return { ok: false, fault: scan.fault.message };

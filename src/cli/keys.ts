@@ -1,4 +1,5 @@
 /** `sluice keys`: API keys (D30, D36). */
+import type { Key, NewKey } from "../api/keys.ts";
 import { systemClock } from "../clock.ts";
 import type { Action, ActionInput, CommandGroup } from "./command.ts";
 import { JSON_FLAG, printAnswer } from "./common-flags.ts";
@@ -6,17 +7,6 @@ import { CliError } from "./errors.ts";
 import { path } from "./service-client.ts";
 import { spanOf } from "./spans.ts";
 import { shortTime, table } from "./table.ts";
-
-interface Key {
-	id: string;
-	name: string;
-	scopes: string[];
-	endpoints?: string[];
-	createdAt: string;
-	expiresAt?: string;
-	lastUsedAt?: string;
-	lastUsedAddress?: string;
-}
 
 const NO_KEYS =
 	"No API keys besides SLUICE_API_KEY. Create one: sluice keys create --name 'nightly batch' --scope write\n";
@@ -93,7 +83,7 @@ const create: Action = {
 			...(endpoints.length > 0 ? { endpoints } : {}),
 			...expiryOf(input),
 		});
-		const created = answer.json as Key & { key: string };
+		const created = answer.json as NewKey;
 		const { id, name } = created;
 		const scope = `${created.scopes.join(", ")} on ${created.endpoints?.join(", ") ?? "all endpoints"}`;
 		if (!flags["json"])
@@ -118,10 +108,7 @@ const rotate: Action = {
 			overlapMs: spanOf("overlap", input.flags["overlap"] ?? "24h"),
 			...expiryOf(input),
 		});
-		const { name, key, previousUntil } = answer.json as Key & {
-			key: string;
-			previousUntil: string;
-		};
+		const { name, key, previousUntil } = answer.json as NewKey;
 		if (!input.flags["json"])
 			process.stderr.write(
 				`Rotated key '${name}'. The one before is valid until ${shortTime(previousUntil)}. ` +

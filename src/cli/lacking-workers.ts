@@ -1,16 +1,9 @@
 /** Why an endpoint lacks workers, as text: when the next one starts, and what the last one printed. */
+import type { WorkerReason } from "../api/workers.ts";
 import { reasonText } from "../core/workers/worker-reason.ts";
 
-/** In answers of `/v1`. */
-export interface Reason {
-	message: string;
-	progress?: number;
-	retryAt?: string;
-	lastLine?: string;
-}
-
 /** One line. `now`: time of day, ms. */
-export function explained({ retryAt, lastLine, ...reason }: Reason, now: number): string {
+export function explained({ retryAt, lastLine, ...reason }: Omit<WorkerReason, "code">, now: number): string {
 	const seconds = retryAt === undefined ? 0 : Math.ceil((Date.parse(retryAt) - now) / 1000);
 	return [
 		reasonText(reason),

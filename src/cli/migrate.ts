@@ -37,11 +37,7 @@ export const migrate: Action = {
 	},
 	examples: ["sluice migrate --check --store sqlite:data/sluice.db"],
 	async run({ flags }) {
-		const loaded = loadStore({
-			flags: { store: flags["store"] },
-			env: process.env,
-			cwd: process.cwd(),
-		});
+		const loaded = loadStore({ flags: { store: flags["store"] }, env: process.env, cwd: process.cwd() });
 		if (!loaded.ok) throw new CliError(loaded.problems.join("\n"));
 		const check = flags["check"] !== undefined;
 		const newSecret = flags["new-secret"] !== undefined;

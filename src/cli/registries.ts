@@ -1,16 +1,11 @@
 /** `sluice registries`: logins to registries of container images (D36, D45). */
+import type { Registry } from "../api/registries.ts";
 import type { Action, CommandGroup } from "./command.ts";
 import { JSON_FLAG, printAnswer } from "./common-flags.ts";
 import { CliError } from "./errors.ts";
 import { readSecret } from "./secret-input.ts";
 import { path } from "./service-client.ts";
 import { shortTime, table } from "./table.ts";
-
-interface Registry {
-	registry: string;
-	username: string;
-	updatedAt: string;
-}
 
 const NONE =
 	"No logins to registries: images are pulled without credentials. " +
@@ -35,10 +30,7 @@ const login: Action = {
 	name: "login",
 	args: ["REGISTRY"],
 	summary: "set user and password for a registry; the password is read from stdin, or asked for",
-	flags: {
-		username: { value: "NAME", short: "u", summary: "the user (required)" },
-		...JSON_FLAG,
-	},
+	flags: { username: { value: "NAME", short: "u", summary: "the user (required)" }, ...JSON_FLAG },
 	examples: ["sluice registries login registry.example.com --username ci < password.txt"],
 	async run(input) {
 		const [registry = ""] = input.args;
@@ -47,10 +39,7 @@ const login: Action = {
 			throw new CliError("Missing option --username. Usage: sluice registries login REGISTRY --username NAME");
 		const password = await readSecret(`Password of ${username} at ${registry}: `);
 		if (password === "") throw new CliError("The password is empty. Pass it on stdin.");
-		const answer = await input.service.request("PUT", path`/v1/registries/${registry}`, {
-			username,
-			password,
-		});
+		const answer = await input.service.request("PUT", path`/v1/registries/${registry}`, { username, password });
 		const { registry: name } = answer.json as Registry;
 		return printAnswer(
 			answer,

@@ -120,7 +120,7 @@ function banner(service: Extract<ServiceMessage, { kind: "listening" }>): string
 	return `${lines.join("\n")}\n`;
 }
 
-export const LINK_NOTE = "(single use, valid for 10 minutes; for another: sluice console)";
+const LINK_NOTE = "(single use, valid for 10 minutes; for another: sluice console)";
 
 /** The first stop signal; the second one ends the process at once. */
 function onStopSignal(): Promise<NodeJS.Signals> {

@@ -1,20 +1,10 @@
 /** `sluice sessions`: sessions of the console (D31, D36). */
+import type { ConsoleSession } from "../api/sessions.ts";
 import type { Action, CommandGroup } from "./command.ts";
 import { JSON_FLAG, printAnswer } from "./common-flags.ts";
 import { CliError } from "./errors.ts";
 import { path, queryOf } from "./service-client.ts";
 import { shortTime, table } from "./table.ts";
-
-interface Session {
-	id: string;
-	keyName: string;
-	signIn: string;
-	createdAt: string;
-	lastUsedAt: string;
-	expiresAt: string;
-	address: string;
-	client: string;
-}
 
 const HEADINGS = ["ID", "KEY", "BY", "CLIENT", "ADDRESS", "SIGNED IN", "LAST USED", "EXPIRES"];
 
@@ -26,7 +16,7 @@ const list: Action = {
 	examples: ["sluice sessions list"],
 	async run(input) {
 		const answer = await input.service.request("GET", "/v1/sessions");
-		const { sessions } = answer.json as { sessions: Session[] };
+		const { sessions } = answer.json as { sessions: ConsoleSession[] };
 		return printAnswer(answer, input, () =>
 			sessions.length === 0
 				? "No one is signed in to the console. Print a sign-in link: sluice console\n"
@@ -35,7 +25,7 @@ const list: Action = {
 	},
 };
 
-function row(session: Session): (string | undefined)[] {
+function row(session: ConsoleSession): (string | undefined)[] {
 	const { id, keyName, signIn, client, address, createdAt, lastUsedAt, expiresAt } = session;
 	const times = [createdAt, lastUsedAt, expiresAt].map(shortTime);
 	return [id, keyName, signIn, client, address, ...times];

@@ -1,17 +1,9 @@
 /** `sluice webhooks`: deliveries (D21, D36). */
+import type { Delivery, Receiver } from "../api/webhooks.ts";
 import type { Action, CommandGroup } from "./command.ts";
 import { JSON_FLAG, PAGE_FLAGS, printAnswer, printNextPage } from "./common-flags.ts";
 import { path, queryOf } from "./service-client.ts";
 import { shortTime, table } from "./table.ts";
-
-interface Delivery {
-	id: string;
-	endpoint: string;
-	state: string;
-	url: string;
-	createdAt: string;
-	tries: { status?: number; error?: string }[];
-}
 
 const FILTERS = {
 	endpoint: { value: "ID", summary: "only deliveries of this endpoint" },
@@ -59,16 +51,6 @@ const redeliver: Action = {
 		return printAnswer(answer, input, () => `Queued delivery ${id} again.\n`);
 	},
 };
-
-interface Receiver {
-	endpoint: string;
-	receiver: string;
-	failingSince: string;
-	failures: number;
-	reason: string;
-	pausedUntil?: string;
-	disabledAt?: string;
-}
 
 const receivers: Action = {
 	name: "receivers",

@@ -11,9 +11,7 @@ const FORMATS: Readonly<Record<string, (name: string, value: string) => string>>
 };
 
 /** A replica's worker id, in formats that can compute it. */
-const REPLICA_ID: Readonly<Record<string, string>> = {
-	shell: 'export RUNPOD_POD_ID="$(hostname)"',
-};
+const REPLICA_ID: Readonly<Record<string, string>> = { shell: 'export RUNPOD_POD_ID="$(hostname)"' };
 
 export const workerEnv: Action = {
 	name: "worker-env",

@@ -1,37 +1,22 @@
 /** `sluice workers`: workers and their logs (D36). */
+import type { Endpoint } from "../api/endpoints.ts";
+import type { EndedWorker, FoundLine, LogLine, Worker, WorkerReason } from "../api/workers.ts";
 import { CliError } from "./errors.ts";
 import type { Action, ActionInput, CommandGroup } from "./command.ts";
 import { JSON_FLAG, YES_FLAG, confirm, printAnswer } from "./common-flags.ts";
 import { path, queryOf, type ServiceClient } from "./service-client.ts";
 import { shortTime, table } from "./table.ts";
-import { explained, type Reason } from "./lacking-workers.ts";
+import { explained } from "./lacking-workers.ts";
 import { systemClock } from "../clock.ts";
 import { afterReturns, printable, printableLines } from "../core/terminal-text.ts";
 
-interface Worker {
-	endpoint: string;
-	id: string;
-	state: string;
-	launcher: string;
-	seenAt: string;
-	jobs: string[];
-	reason?: Reason;
-}
-
-interface EndedWorker {
-	endpoint: string;
-	id: string;
-	launcher: string;
-	endedAt: string;
-	message: string;
-	lastLine?: string;
-}
+type OfEndpoint<T> = T & { endpoint: string };
 
 interface Workers {
-	workers: Worker[];
-	ended?: EndedWorker[];
+	workers: OfEndpoint<Worker>[];
+	ended?: OfEndpoint<EndedWorker>[];
 	/** Why endpoints lack workers. */
-	reasons: (Reason & { endpoint: string })[];
+	reasons: OfEndpoint<WorkerReason>[];
 }
 
 /** Characters of a time in ISO 8601. */
@@ -76,11 +61,7 @@ async function fetchWorkers(
 	endpoint: string | undefined,
 	withEnded: boolean,
 ): Promise<Workers> {
-	const all: Workers = {
-		workers: [],
-		...(withEnded && { ended: [] }),
-		reasons: [],
-	};
+	const all: Workers = { workers: [], ...(withEnded && { ended: [] }), reasons: [] };
 	for (const { id, reason } of await endpointsOf({ request }, endpoint)) {
 		if (reason) all.reasons.push({ endpoint: id, ...reason });
 		const query = withEnded ? "?ended=true" : "";
@@ -92,22 +73,17 @@ async function fetchWorkers(
 	return all;
 }
 
-interface Endpoint {
-	id: string;
-	reason?: Reason;
-}
-
 async function endpointsOf({ request }: Pick<ServiceClient, "request">, id: string | undefined): Promise<Endpoint[]> {
 	if (id !== undefined) return [(await request("GET", path`/v1/endpoints/${id}`)).json as Endpoint];
 	return ((await request("GET", "/v1/endpoints")).json as { endpoints: Endpoint[] }).endpoints;
 }
 
-function row(worker: Worker, now: number): (string | undefined)[] {
+function row(worker: OfEndpoint<Worker>, now: number): (string | undefined)[] {
 	const { endpoint, id, state, launcher, seenAt, jobs, reason } = worker;
 	return [endpoint, id, state, launcher, shortTime(seenAt), jobs.join(","), reason && explained(reason, now)];
 }
 
-function endedRow(worker: EndedWorker, now: number): (string | undefined)[] {
+function endedRow(worker: OfEndpoint<EndedWorker>, now: number): (string | undefined)[] {
 	const { endpoint, id, launcher, endedAt } = worker;
 	return [endpoint, id, "ended", launcher, shortTime(endedAt), undefined, explained(worker, now)];
 }
@@ -133,10 +109,7 @@ const logs: Action = {
 	args: ["ENDPOINT", "[WORKER]"],
 	summary: "print the log of a launched worker, or the last lines of all, also after they have exited",
 	flags: {
-		search: {
-			value: "TEXT",
-			summary: "only lines with this text, of all that is kept; newest last",
-		},
+		search: { value: "TEXT", summary: "only lines with this text, of all that is kept; newest last" },
 		timestamps: { short: "t", summary: "begin each line with its time" },
 		whole: { summary: "start with the first line that is kept" },
 		follow: { short: "f", summary: "print new lines until the worker exits" },
@@ -155,7 +128,7 @@ const logs: Action = {
 		const query = queryOf(flags, ["follow", "tail", "whole", "job"]);
 		const url = path`/v1/endpoints/${endpoint}/workers/${worker}/logs?${query}`;
 		for await (const line of service.streamLines(url)) {
-			process.stdout.write(`${flags["json"] ? line : logText(JSON.parse(line) as Line, flags)}\n`);
+			process.stdout.write(`${flags["json"] ? line : logText(JSON.parse(line) as LogLine, flags)}\n`);
 		}
 		return 0;
 	},
@@ -171,7 +144,7 @@ async function found(
 	const query = queryOf({ ...flags, limit: flags["tail"] }, ["search", "job", "limit"]);
 	if (worker !== undefined) query.set("worker", worker);
 	const { json } = await service.request("GET", path`/v1/endpoints/${endpoint}/logs?${query}`);
-	for (const line of (json as { lines: Line[] }).lines.toReversed()) {
+	for (const line of (json as { lines: FoundLine[] }).lines.toReversed()) {
 		const text = flags["json"]
 			? JSON.stringify(line)
 			: `${worker === undefined ? `${line.worker}  ` : ""}${logText(line, flags)}`;
@@ -180,14 +153,8 @@ async function found(
 	return 0;
 }
 
-interface Line {
-	worker?: string;
-	text: string;
-	time?: string;
-}
-
 /** Colours of what the worker wrote only on a terminal, and nothing else that controls one. */
-function logText({ text, time }: Line, flags: ActionInput["flags"]): string {
+function logText({ text, time }: LogLine, flags: ActionInput["flags"]): string {
 	const shown = printableLines(afterReturns(text), { colours: process.stdout.isTTY });
 	if (flags["timestamps"] === undefined) return shown;
 	return `${time ?? " ".repeat(TIME_LENGTH)} ${shown}`;

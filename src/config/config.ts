@@ -101,13 +101,7 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 		problems.push("SLUICE_TLS_CERT and SLUICE_TLS_KEY must be set together.");
 	const hosts = readHosts(
 		file["hosts"],
-		{
-			path,
-			url: values.publicUrl ?? values.advertiseUrl,
-			listen: values.host,
-			gpus: values.gpus,
-			endpoints,
-		},
+		{ path, url: values.publicUrl ?? values.advertiseUrl, listen: values.host, gpus: values.gpus, endpoints },
 		problems,
 	);
 	if (problems.length > 0) return { ok: false, problems };

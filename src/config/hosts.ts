@@ -5,7 +5,7 @@ import { type HostSettings, LOCAL } from "../core/hosts.ts";
 import { isObject } from "../core/schema.ts";
 
 /** What else the configuration says. */
-export interface HostContext {
+interface HostContext {
 	/** Path of `sluice.yaml`. */
 	path: string;
 	/** Address for workers, if one is set. */

@@ -28,12 +28,7 @@ export const OPTIONS = {
 	host: {
 		flag: "host",
 		env: "SLUICE_HOST",
-		schema: {
-			type: "string",
-			minLength: 1,
-			default: "127.0.0.1",
-			description: "Address to listen on.",
-		},
+		schema: { type: "string", minLength: 1, default: "127.0.0.1", description: "Address to listen on." },
 	},
 	port: {
 		flag: "port",

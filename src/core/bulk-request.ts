@@ -60,7 +60,7 @@ export const BULK_SCHEMA = {
 } as const satisfies Schema;
 
 /** Times are ms since the epoch. */
-export interface BulkRequest {
+interface BulkRequest {
 	filter: {
 		states?: JobState[] | undefined;
 		worker?: string | undefined;
@@ -94,7 +94,9 @@ export function readBulkRequest(
 	// What has faults may not even have a text.
 	if (faults.length === 0)
 		for (const name of ["from", "to"] as const) {
-			times[name] = momentOf(filter?.[name]);
+			const text = filter?.[name];
+			if (isAbsent(text)) continue;
+			times[name] = Date.parse(text);
 			if (Number.isNaN(times[name])) faults.push({ field: `filter.${name}`, message: MOMENT["x-message"] });
 		}
 	const [first, ...rest] = faults;
@@ -102,18 +104,10 @@ export function readBulkRequest(
 	return {
 		ok: true,
 		request: {
-			filter: {
-				states: filter?.status ?? undefined,
-				worker: filter?.worker ?? undefined,
-				...times,
-			},
+			filter: { states: filter?.status ?? undefined, worker: filter?.worker ?? undefined, ...times },
 			search: filter?.search ?? undefined,
 			dryRun: dryRun ?? false,
 			cursor: cursor ?? undefined,
 		},
 	};
-}
-
-function momentOf(text: string | null | undefined): number | undefined {
-	return isAbsent(text) ? undefined : Date.parse(text!);
 }

@@ -138,11 +138,7 @@ const WEBHOOKS: Schema = {
 		schedule: {
 			oneOf: [
 				{ enum: ["short", "long"] },
-				{
-					type: "array",
-					maxItems: 12,
-					items: { type: "integer", minimum: 1000, maximum: DAY_MS },
-				},
+				{ type: "array", maxItems: 12, items: { type: "integer", minimum: 1000, maximum: DAY_MS } },
 			],
 			default: ENDPOINT_DEFAULTS.webhooks.schedule,
 			description:

@@ -16,7 +16,7 @@ export interface LauncherSettings {
 const WHOLE_LIMITS = ["queue", "storedMb", "streamMb"] as const;
 
 /** Overrides of the limits in spec 8 (D24, D35). */
-export type LimitChanges = Partial<Record<(typeof WHOLE_LIMITS)[number], number | "off">> &
+type LimitChanges = Partial<Record<(typeof WHOLE_LIMITS)[number], number | "off">> &
 	Partial<Record<LimitedOperation, { per10s?: number | "off"; concurrent?: number | "off" }>>;
 
 /** Endpoint settings, RunPod's and Sluice's (D27, D35). Times in ms unless noted. */

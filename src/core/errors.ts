@@ -9,24 +9,12 @@ interface Entry {
 }
 
 export const ERRORS = {
-	bad_json: {
-		status: 400,
-		sentence: "The body cannot be read as a JSON object: {why} Send one{type}.",
-	},
+	bad_json: { status: 400, sentence: "The body cannot be read as a JSON object: {why} Send one{type}." },
 	bad_request: { status: 400, sentence: "The request has {count}: {first}" },
-	bad_query: {
-		status: 400,
-		sentence: "The query parameter {name} is {value}; it must be {bound}.",
-	},
+	bad_query: { status: 400, sentence: "The query parameter {name} is {value}; it must be {bound}." },
 	bad_http: { status: 400, sentence: "The request is not well-formed HTTP." },
-	https_only: {
-		status: 400,
-		sentence: "This port speaks https only: begin the address with https://.",
-	},
-	unauthorized: {
-		status: 401,
-		sentence: "{why} Send the header 'Authorization: Bearer <API key>'.",
-	},
+	https_only: { status: 400, sentence: "This port speaks https only: begin the address with https://." },
+	unauthorized: { status: 401, sentence: "{why} Send the header 'Authorization: Bearer <API key>'." },
 	worker_unauthorized: {
 		status: 401,
 		sentence: "{why} Start the worker with the variables that 'sluice worker-env {endpoint}' prints.",
@@ -49,10 +37,7 @@ export const ERRORS = {
 		status: 404,
 		sentence: "There is no webhook delivery '{delivery}': the id is unknown, or it is over 7 days old.",
 	},
-	key_not_found: {
-		status: 404,
-		sentence: "There is no key '{key}'. GET /v1/keys lists those that exist.",
-	},
+	key_not_found: { status: 404, sentence: "There is no key '{key}'. GET /v1/keys lists those that exist." },
 	registry_not_found: {
 		status: 404,
 		sentence: "There is no login to the registry '{registry}'. GET /v1/registries lists those that exist.",
@@ -137,10 +122,7 @@ export const ERRORS = {
 			"The request line and headers are over 16 KB together (of workers: 64 KB), or over 1000 " +
 			"lines; send fewer or shorter ones.",
 	},
-	request_timeout: {
-		status: 408,
-		sentence: "The request did not arrive completely in time; send it again.",
-	},
+	request_timeout: { status: 408, sentence: "The request did not arrive completely in time; send it again." },
 	rate_limited: {
 		status: 429,
 		sentence:
@@ -219,7 +201,7 @@ export const ERRORS = {
 		status: 507,
 		sentence:
 			"A backup needs {needed} MB on the disk of the store for its temporary copy, and {free} MB are free " +
-			"beside the reserve of {reserve} MB for results. Free some; nothing was written.",
+			"in addition to the reserve of {reserve} MB for results. Free some; nothing was written.",
 	},
 	backup_failed: {
 		status: 500,

@@ -1,11 +1,11 @@
 /** Names of container images and of registries. Pure. */
 
 /** The registry of images whose name has none. */
-export const DOCKER_HUB = "docker.io";
+const DOCKER_HUB = "docker.io";
 
 const HUB_NAMES: readonly string[] = ["index.docker.io", "registry-1.docker.io", "hub.docker.com"];
 
-export interface ImageName {
+interface ImageName {
 	registry: string;
 	/** Repository as given, without tag and digest. */
 	repository: string;

@@ -47,27 +47,9 @@ export const RULES = [
 		source: "spec 2.4, D15",
 	},
 	{ on: "lapse", from: ["IN_QUEUE"], to: "TIMED_OUT", effects: ["settle"], source: "D15" },
-	{
-		on: "lose",
-		from: ["IN_PROGRESS"],
-		to: "IN_QUEUE",
-		effects: ["loss", "close", "front"],
-		source: "D16",
-	},
-	{
-		on: "exhaust",
-		from: ["IN_PROGRESS"],
-		to: "FAILED",
-		effects: ["loss", "close", "settle"],
-		source: "D16",
-	},
-	{
-		on: "release",
-		from: ["IN_PROGRESS"],
-		to: "IN_QUEUE",
-		effects: ["close", "front"],
-		source: "D16, D34",
-	},
+	{ on: "lose", from: ["IN_PROGRESS"], to: "IN_QUEUE", effects: ["loss", "close", "front"], source: "D16" },
+	{ on: "exhaust", from: ["IN_PROGRESS"], to: "FAILED", effects: ["loss", "close", "settle"], source: "D16" },
+	{ on: "release", from: ["IN_PROGRESS"], to: "IN_QUEUE", effects: ["close", "front"], source: "D16, D34" },
 	{
 		on: "cancel",
 		from: ["IN_QUEUE", "IN_PROGRESS"],
@@ -89,12 +71,7 @@ export const RULES = [
 		effects: ["erase"],
 		source: "spec 3, D9",
 	},
-	{
-		on: "forget",
-		from: ["COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"],
-		effects: ["delete"],
-		source: "D9",
-	},
+	{ on: "forget", from: ["COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"], effects: ["delete"], source: "D9" },
 ] as const satisfies readonly Rule[];
 
 export type JobEvent = (typeof RULES)[number]["on"];

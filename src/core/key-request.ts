@@ -71,9 +71,9 @@ export const KEY_ROTATION_SCHEMA = {
 } as const satisfies Schema;
 
 /** A requested key. */
-export interface KeyRequest {
+interface KeyRequest {
 	name: string;
-	scopes: (typeof SCOPES)[number][];
+	scopes: Scope[];
 	/** Endpoints it may use; absent: all. */
 	endpoints?: string[];
 	/** When it expires, ms; absent: never. */
@@ -81,35 +81,39 @@ export interface KeyRequest {
 }
 
 /** A requested rotation. */
-export interface KeyRotation {
+interface KeyRotation {
 	overlapMs: number;
 	expiresAt?: number;
 }
 
 type Read<T> = { ok: true; request: T } | { ok: false; faults: [Fault, ...Fault[]] };
 
-/** The moment; undefined if it is not one in the future. */
-function expiryIn(value: string, now: number): number | undefined {
-	const at = Date.parse(value);
-	return at > now ? at : undefined;
+/** The expiry of a request, if it has one; undefined if that is not in the future. */
+function expiryIn(value: string | null | undefined, now: number): { expiresAt?: number } | undefined {
+	if (isAbsent(value)) return {};
+	const expiresAt = Date.parse(value);
+	return expiresAt > now ? { expiresAt } : undefined;
 }
 
 const NO_EXPIRY: [Fault] = [{ field: "expiresAt", message: EXPIRES_AT["x-message"] }];
+const ADMIN_OF_SOME: [Fault] = [
+	{
+		field: "endpoints",
+		message:
+			"cannot go with the scope admin: such a key could make itself one without the limit. " +
+			"Leave out endpoints, or admin.",
+	},
+];
 
 /** Reads the body of a rotation, or returns every fault. */
 export function readKeyRotation(raw: unknown, now: number): Read<KeyRotation> {
 	const [first, ...rest] = check(KEY_ROTATION_SCHEMA, raw);
 	if (first) return { ok: false, faults: [first, ...rest] };
 	const { overlapMs, expiresAt } = raw as { overlapMs?: number | null; expiresAt?: string | null };
-	const until = isAbsent(expiresAt) ? undefined : expiryIn(expiresAt, now);
-	if (!isAbsent(expiresAt) && until === undefined) return { ok: false, faults: NO_EXPIRY };
-	return {
-		ok: true,
-		request: {
-			overlapMs: overlapMs ?? KEY_ROTATION_SCHEMA.properties.overlapMs.default,
-			...(until === undefined ? {} : { expiresAt: until }),
-		},
-	};
+	const expiry = expiryIn(expiresAt, now);
+	if (!expiry) return { ok: false, faults: NO_EXPIRY };
+	const { default: usual } = KEY_ROTATION_SCHEMA.properties.overlapMs;
+	return { ok: true, request: { overlapMs: overlapMs ?? usual, ...expiry } };
 }
 
 /** Reads the body, or returns every fault. Repeated scopes and endpoints count once. */
@@ -120,28 +124,16 @@ export function readKeyRequest(raw: unknown, now: number): Read<KeyRequest> {
 		endpoints?: string[] | null;
 		expiresAt?: string | null;
 	};
-	const until = isAbsent(expiresAt) ? undefined : expiryIn(expiresAt, now);
-	if (!isAbsent(expiresAt) && until === undefined) return { ok: false, faults: NO_EXPIRY };
-	if (scopes.includes("admin") && !isAbsent(endpoints)) {
-		return {
-			ok: false,
-			faults: [
-				{
-					field: "endpoints",
-					message:
-						"cannot go with the scope admin: such a key could make itself one without the limit. " +
-						"Leave out endpoints, or admin.",
-				},
-			],
-		};
-	}
+	const expiry = expiryIn(expiresAt, now);
+	if (!expiry) return { ok: false, faults: NO_EXPIRY };
+	if (scopes.includes("admin") && !isAbsent(endpoints)) return { ok: false, faults: ADMIN_OF_SOME };
 	return {
 		ok: true,
 		request: {
 			name,
 			scopes: [...new Set(scopes)],
 			...(isAbsent(endpoints) ? {} : { endpoints: [...new Set(endpoints)] }),
-			...(until === undefined ? {} : { expiresAt: until }),
+			...expiry,
 		},
 	};
 }

@@ -31,7 +31,7 @@ export interface Limits {
 }
 
 /** Settings of an endpoint: `off`, or overrides of single limits. */
-export interface LimitSettings {
+interface LimitSettings {
 	limits:
 		| "off"
 		| Partial<
@@ -64,8 +64,5 @@ export function limitsOf({ limits }: LimitSettings, operation: LimitedOperation)
 	const defaults = DEFAULT_LIMITS[operation];
 	if (!own) return defaults;
 	const { per10s = defaults.per10s ?? "off", concurrent = defaults.concurrent ?? "off" } = own;
-	return {
-		...(per10s === "off" ? {} : { per10s }),
-		...(concurrent === "off" ? {} : { concurrent }),
-	};
+	return { ...(per10s === "off" ? {} : { per10s }), ...(concurrent === "off" ? {} : { concurrent }) };
 }

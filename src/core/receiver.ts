@@ -31,12 +31,12 @@ export const PAUSE_AFTER = 10;
 
 /** The first pause, ms; each further failure doubles it, up to the longest. */
 export const FIRST_PAUSE_MS = 30_000;
-export const LONGEST_PAUSE_MS = 600_000;
+const LONGEST_PAUSE_MS = 600_000;
 
 /** Failed deliveries, beside the time, after which a receiver is disabled. */
 export const DISABLE_AFTER_FAILED = 10;
 
-export interface ReceiverAttempt {
+interface ReceiverAttempt {
 	/** Absent without an answer. */
 	status?: number | undefined;
 	/** Why it failed. */

@@ -12,7 +12,7 @@ export interface RegistryLogin {
 /** Pattern of the name that `registryName` returns. */
 const NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[0-9]{1,5})?$/;
 
-export const REGISTRY_NAME_MESSAGE =
+const REGISTRY_NAME_MESSAGE =
 	"must be the host of a registry, perhaps with its port, such as ghcr.io or registry.example.com:5000.";
 
 const USERNAME = {

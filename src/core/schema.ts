@@ -106,10 +106,7 @@ function visitOneOf(schema: Schema, branches: readonly Schema[], value: unknown,
 	if (branch) return visit(branch, value, field, faults);
 	const words = options.map(({ properties }) => String(properties?.[name]?.const));
 	const must = first["x-message"] ?? `must be ${alternatives(words)}.`;
-	faults.push({
-		field: inside(field, name),
-		message: isAbsent(value[name]) ? missing(must) : must,
-	});
+	faults.push({ field: inside(field, name), message: isAbsent(value[name]) ? missing(must) : must });
 }
 
 function visitMembers(schema: Schema, value: Record<string, unknown>, field: string, faults: Fault[]): void {
@@ -123,15 +120,9 @@ function visitMembers(schema: Schema, value: Record<string, unknown>, field: str
 		if (Object.hasOwn(properties, name)) continue;
 		const at = inside(field, name);
 		if (additionalProperties === false)
-			faults.push({
-				field: at,
-				message: `is unknown; expected one of ${Object.keys(properties).join(", ")}.`,
-			});
+			faults.push({ field: at, message: `is unknown; expected one of ${Object.keys(properties).join(", ")}.` });
 		else if (propertyNames && !fits(propertyNames, name))
-			faults.push({
-				field: at,
-				message: `has an invalid name: it ${sentence(propertyNames)}`,
-			});
+			faults.push({ field: at, message: `has an invalid name: it ${sentence(propertyNames)}` });
 		else if (additionalProperties !== true) visit(additionalProperties, member, at, faults);
 	}
 }

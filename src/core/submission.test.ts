@@ -10,15 +10,15 @@ function fields(parts: SubmissionParts): string[] {
 	return read.ok ? [] : read.faults.map(({ field }) => field);
 }
 
-function wish(parts: SubmissionParts): object {
+function optionsOf(parts: SubmissionParts): object {
 	const read = readSubmission(parts);
 	if (!read.ok) throw new Error(JSON.stringify(read.faults));
-	return read.wish;
+	return read.options;
 }
 
 describe("readSubmission", () => {
 	it("spec 2.3: only an input that is an object is needed; what is absent stays absent", () => {
-		expect(wish(GOOD)).toEqual({ lowPriority: false, s3Config: false });
+		expect(optionsOf(GOOD)).toEqual({ lowPriority: false, s3Config: false });
 	});
 
 	it.each([undefined, "array", "string", "number", "true", "false", "null"] as const)(
@@ -33,14 +33,16 @@ describe("readSubmission", () => {
 	);
 
 	it("D4: null for an optional member means absent", () => {
-		expect(wish({ ...GOOD, webhook: null, policy: null, s3Config: null })).toEqual(wish(GOOD));
-		expect(wish({ ...GOOD, policy: { executionTimeout: null, ttl: null, lowPriority: null } })).toEqual(wish(GOOD));
+		expect(optionsOf({ ...GOOD, webhook: null, policy: null, s3Config: null })).toEqual(optionsOf(GOOD));
+		expect(optionsOf({ ...GOOD, policy: { executionTimeout: null, ttl: null, lowPriority: null } })).toEqual(
+			optionsOf(GOOD),
+		);
 	});
 
 	it.each(["http://a.test/", "https://a.test/x?y=z#w", "HTTP://A.test", "http://127.0.0.1:9/", "http://[::1]:8/"])(
 		"spec 2.3: the webhook %s is taken as it stands",
 		(webhook) => {
-			expect(wish({ ...GOOD, webhook })).toMatchObject({ webhook });
+			expect(optionsOf({ ...GOOD, webhook })).toMatchObject({ webhook });
 		},
 	);
 
@@ -62,7 +64,7 @@ describe("readSubmission", () => {
 	});
 
 	it.each([5001, 600_000, Number.MAX_SAFE_INTEGER])("D15: an executionTimeout of %d is inside", (executionTimeout) => {
-		expect(wish({ ...GOOD, policy: { executionTimeout } })).toMatchObject({
+		expect(optionsOf({ ...GOOD, policy: { executionTimeout } })).toMatchObject({
 			executionTimeoutMs: executionTimeout,
 		});
 	});
@@ -78,7 +80,7 @@ describe("readSubmission", () => {
 	);
 
 	it.each([10_000, 604_800_000])("D15: a ttl of %d is inside", (ttl) => {
-		expect(wish({ ...GOOD, policy: { ttl } })).toMatchObject({ ttlMs: ttl });
+		expect(optionsOf({ ...GOOD, policy: { ttl } })).toMatchObject({ ttlMs: ttl });
 	});
 
 	it.each([9_999, 604_800_001, 10_000.5, -10_000, "10000", false, []])("D15: a ttl of %j is refused", (ttl) => {
@@ -86,8 +88,8 @@ describe("readSubmission", () => {
 	});
 
 	it("spec 2.4: lowPriority is a boolean", () => {
-		expect(wish({ ...GOOD, policy: { lowPriority: true } })).toMatchObject({ lowPriority: true });
-		expect(wish({ ...GOOD, policy: { lowPriority: false } })).toMatchObject({ lowPriority: false });
+		expect(optionsOf({ ...GOOD, policy: { lowPriority: true } })).toMatchObject({ lowPriority: true });
+		expect(optionsOf({ ...GOOD, policy: { lowPriority: false } })).toMatchObject({ lowPriority: false });
 		for (const lowPriority of ["true", 1, 0, {}, []])
 			expect(fields({ ...GOOD, policy: { lowPriority } })).toEqual(["policy.lowPriority"]);
 	});
@@ -97,9 +99,9 @@ describe("readSubmission", () => {
 	});
 
 	it("spec 2.5: the members of s3Config are text; unknown ones and absent ones pass", () => {
-		expect(wish({ ...GOOD, s3Config: {} })).toMatchObject({ s3Config: true });
+		expect(optionsOf({ ...GOOD, s3Config: {} })).toMatchObject({ s3Config: true });
 		expect(
-			wish({
+			optionsOf({
 				...GOOD,
 				s3Config: {
 					accessId: "a",
@@ -148,7 +150,7 @@ describe("readSubmission", () => {
 
 	it("D4: a webhook has at most 8192 characters, and one far longer is not even parsed", () => {
 		const webhook = `http://a.test/${"x".repeat(8192 - 14)}`;
-		expect(wish({ ...GOOD, webhook })).toMatchObject({ webhook });
+		expect(optionsOf({ ...GOOD, webhook })).toMatchObject({ webhook });
 		for (const long of [`${webhook}x`, webhook.repeat(1000)]) {
 			expect(readSubmission({ ...GOOD, webhook: long })).toEqual({
 				ok: false,
@@ -165,7 +167,7 @@ describe("readSubmission", () => {
 	});
 
 	it("D4: unknown members of policy are ignored", () => {
-		expect(wish({ ...GOOD, policy: { executionTimeoutMs: 1, priority: "high" } })).toEqual(wish(GOOD));
+		expect(optionsOf({ ...GOOD, policy: { executionTimeoutMs: 1, priority: "high" } })).toEqual(optionsOf(GOOD));
 	});
 
 	it("D22: no value of s3Config is in a sentence", () => {

@@ -65,16 +65,9 @@ export const SUBMISSION_SCHEMA = {
 			type: "object",
 			properties: {
 				accessId: { type: "string", description: "Access key id of the S3-compatible storage." },
-				accessSecret: {
-					type: "string",
-					writeOnly: true,
-					description: "Secret access key of the storage.",
-				},
+				accessSecret: { type: "string", writeOnly: true, description: "Secret access key of the storage." },
 				bucketName: { type: "string", description: "Bucket name." },
-				endpointUrl: {
-					type: "string",
-					description: "URL of the storage; any S3-compatible provider works.",
-				},
+				endpointUrl: { type: "string", description: "URL of the storage; any S3-compatible provider works." },
 			},
 			writeOnly: true,
 			description:
@@ -86,10 +79,7 @@ export const SUBMISSION_SCHEMA = {
 } as const satisfies Schema;
 
 /** Members that the scan of a submission finds, and its bounds. */
-export const SUBMISSION_JSON = {
-	members: Object.keys(SUBMISSION_SCHEMA.properties),
-	...BOUNDS,
-} as const;
+export const SUBMISSION_JSON = { members: Object.keys(SUBMISSION_SCHEMA.properties), ...BOUNDS } as const;
 
 /** The kind of `input` and the parsed values of the other members; undefined if absent. */
 export interface SubmissionParts {
@@ -118,11 +108,11 @@ const OPTIONAL = ["webhook", "policy", "s3Config"] as const;
 /** Checks the members; returns all faults with field and bound. */
 export function readSubmission(
 	parts: SubmissionParts,
-): { ok: true; wish: SubmissionOptions } | { ok: false; faults: [Fault, ...Fault[]] } {
+): { ok: true; options: SubmissionOptions } | { ok: false; faults: [Fault, ...Fault[]] } {
 	const { input, webhook, policy, s3Config } = parts;
 	// Fast path: most submissions have only an input.
 	if (input === "object" && webhook === undefined && policy === undefined && s3Config === undefined)
-		return { ok: true, wish: { lowPriority: false, s3Config: false } };
+		return { ok: true, options: { lowPriority: false, s3Config: false } };
 
 	const faults: Fault[] = [];
 	if (input !== "object") faults.push({ field: "input", message: inputFault(input) });
@@ -133,15 +123,15 @@ export function readSubmission(
 	const [first, ...rest] = faults;
 	if (first) return { ok: false, faults: [first, ...rest] };
 
-	const wish: SubmissionOptions = { lowPriority: false, s3Config: !isAbsent(s3Config) };
-	if (!isAbsent(webhook)) wish.webhook = webhook as string;
+	const options: SubmissionOptions = { lowPriority: false, s3Config: !isAbsent(s3Config) };
+	if (!isAbsent(webhook)) options.webhook = webhook as string;
 	if (!isAbsent(policy)) {
 		const { executionTimeout, ttl, lowPriority } = policy as Policy;
-		if (!isAbsent(executionTimeout)) wish.executionTimeoutMs = executionTimeout;
-		if (!isAbsent(ttl)) wish.ttlMs = ttl;
-		if (lowPriority === true) wish.lowPriority = true;
+		if (!isAbsent(executionTimeout)) options.executionTimeoutMs = executionTimeout;
+		if (!isAbsent(ttl)) options.ttlMs = ttl;
+		if (lowPriority === true) options.lowPriority = true;
 	}
-	return { ok: true, wish };
+	return { ok: true, options };
 }
 
 /** `input` is not parsed: its kind comes from the scan (D5). */

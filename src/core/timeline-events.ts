@@ -16,7 +16,7 @@ export const TIMELINE_EVENTS = [
 	"expired",
 ] as const;
 
-export interface TimelineEvent {
+interface TimelineEvent {
 	/** Ms since the epoch. */
 	at: number;
 	event: (typeof TIMELINE_EVENTS)[number];

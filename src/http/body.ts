@@ -1,6 +1,6 @@
 /** Reads request bodies: bounded (D3); scanned as JSON on arrival, not parsed (D5). */
 import { ApiError } from "../core/errors.ts";
-import { type JsonMember, type JsonScan, jsonScanner } from "../core/json/json-scan.ts";
+import { type JsonMember, type JsonScan, JsonScanner } from "../core/json/json-scan.ts";
 import { BLOCK_BYTES, cut, type JsonText, LARGE_BYTES, release } from "../core/json/json-text.ts";
 import type { Call } from "./call.ts";
 import { FREE_BYTES, hold } from "./memory/call-memory.ts";
@@ -43,7 +43,7 @@ export class BodyTooLarge extends ApiError {
 
 /** Throws {@link BodyTooLarge}; a JSON fault is in `scan`. */
 export function readJson(call: Call, options: ScanOptions): Promise<ScannedBody> {
-	const scanner = jsonScanner(options);
+	const scanner = new JsonScanner(options);
 	return received(
 		call,
 		(piece) => scanner.push(piece),
@@ -62,7 +62,7 @@ export function readBytes(call: Call): Promise<Buffer> {
 
 /** Scans JSON text within a body. */
 export function scanBytes(bytes: Buffer, options: ScanOptions): ScannedBody {
-	const scanner = jsonScanner(options);
+	const scanner = new JsonScanner(options);
 	scanner.push(bytes);
 	return scanned([bytes], bytes.length, scanner.finish());
 }

@@ -150,7 +150,7 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 					id: randomUUID(),
 					endpoint,
 					operation: "run",
-					wish: { lowPriority: false, s3Config: false },
+					options: { lowPriority: false, s3Config: false },
 					input: "{}",
 				}),
 			),

@@ -311,7 +311,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 			[
 				"nowhere",
 				"unschedulable",
-				"No host has a place for a worker: rig1: 0 of 1 GPUs are H100; rig2: 0 of 1 GPUs are H100.",
+				"No host has room for a worker: rig1: 0 of 1 GPUs are H100; rig2: 0 of 1 GPUs are H100.",
 			],
 		]);
 		for (const endpoint of ["missing", "crashing", "greedy", "nowhere"])

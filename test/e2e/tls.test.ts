@@ -7,7 +7,7 @@ import type { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
 import { expect, it, type TestContext } from "vitest";
 import { readCertificate } from "../../src/certificate.ts";
-import { certificateFinding } from "../../src/cli/doctor/certificate.ts";
+import { certificateFinding } from "../../src/cli/doctor/machine.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { startApp } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config/config.ts";

@@ -149,7 +149,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 		expect(JSON.parse(devices)).toMatchObject([{ DeviceIDs: ["GPU-rig1-0"] }]);
 		expect(await start(three)).toEqual({});
 		expect(reason(three.workerId)).toBe(
-			"No host has a place for a worker: rig1: 0 of 2 GPUs L4 free; rig2: 0 of 2 GPUs are L4.",
+			"No host has room for a worker: rig1: 0 of 2 GPUs L4 free; rig2: 0 of 2 GPUs are L4.",
 		);
 		expect(view("rig1").gpus.map(({ worker }) => worker)).toEqual([one.workerId, two1.workerId]);
 		await launcher.stop(one.workerId, 0);

@@ -91,7 +91,7 @@ function submission(engine: Engine, { path, body, key }: Request, operation: "ru
 		id: engine.jobs.newId(operation),
 		endpoint: engine.endpoints.get(path[1]!),
 		operation,
-		wish: read.wish,
+		options: read.options,
 		input: JSON.stringify(input),
 		...(key === undefined ? {} : { idempotency: { key, bodyHash: body } }),
 	};

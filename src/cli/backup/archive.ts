@@ -25,7 +25,7 @@ export interface Archive {
 }
 
 /** Takes the content of an entry. */
-export type EntrySink = (name: string, pieces: AsyncIterable<Uint8Array>) => Promise<void>;
+type EntrySink = (name: string, pieces: AsyncIterable<Uint8Array>) => Promise<void>;
 
 /** Reads to the end. Throws {@link BadArchive}, and what `pieces` and `sink` throw. */
 export async function readArchive(pieces: AsyncIterable<Uint8Array>, sink: EntrySink = drain): Promise<Archive> {

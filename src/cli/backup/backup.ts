@@ -26,10 +26,7 @@ export const backup: Action = {
 	args: ["FILE|DIR"],
 	summary: "copy the SQLite store of a running service into a file",
 	flags: {
-		keep: {
-			value: "N",
-			summary: "with DIR: remove older backups there, so that N are left",
-		},
+		keep: { value: "N", summary: "with DIR: remove older backups there, so that N are left" },
 		json: { summary: "print file, bytes and schema as JSON" },
 	},
 	async run(input) {

@@ -10,7 +10,7 @@ export function keyPlace(file: string): KeyPlace {
 	return { secret: secret || undefined, previousSecret: previousSecret || undefined, file };
 }
 
-export function keySentence(key: StoreReport["key"], { secret, file }: KeyPlace): string {
+function keySentence(key: StoreReport["key"], { secret, file }: KeyPlace): string {
 	const given = secret === undefined ? file : "SLUICE_SECRET";
 	switch (key) {
 		case "fits":

@@ -23,10 +23,7 @@ export const restore: Action = {
 			value: "STORE",
 			summary: "where the store is made, as for sluice serve; must not exist (default SLUICE_STORE)",
 		},
-		"key-file": {
-			value: "FILE",
-			summary: "the saved key file; it is checked, and copied beside the store",
-		},
+		"key-file": { value: "FILE", summary: "the saved key file; it is checked, and copied beside the store" },
 		"new-identity": {
 			summary: "for a copy that runs beside the original: it leaves the workers of that alone",
 		},

@@ -12,7 +12,7 @@ import { transferBar } from "./transfer-bar.ts";
 
 const PIECE_BYTES = 2 ** 20;
 
-export interface Unpacked {
+interface Unpacked {
 	archive: Archive;
 	report: StoreReport;
 }

@@ -6,7 +6,7 @@ const MAX_INLINE = 200;
 
 const EXAMPLE = '{"input": {"prompt": "Hello"}}';
 
-export interface BannerFacts {
+interface BannerFacts {
 	url: string;
 	consoleLink: string | undefined;
 	endpoint: string;

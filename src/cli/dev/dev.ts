@@ -21,18 +21,10 @@ export const dev: Action = {
 	synopsis: "HANDLER | FOLDER | -- COMMAND [options]",
 	rest: true,
 	flags: {
-		port: {
-			value: "PORT",
-			summary: "port to listen on (default 8080, or a free one when that is in use)",
-		},
-		endpoint: {
-			value: "ID",
-			summary: "id of the endpoint (default: from the name of the file or folder)",
-		},
+		port: { value: "PORT", summary: "port to listen on (default 8080, or a free one when that is in use)" },
+		endpoint: { value: "ID", summary: "id of the endpoint (default: from the name of the file or folder)" },
 		run: { summary: "send test_input.json, or the first of .runpod/tests.json, as the first job" },
-		test: {
-			summary: "run the tests of .runpod/tests.json, print a table and exit; exit code 1 if one fails",
-		},
+		test: { summary: "run the tests of .runpod/tests.json, print a table and exit; exit code 1 if one fails" },
 		fresh: { summary: "start with an empty queue instead of that of the last run" },
 		verbose: {
 			short: "v",

@@ -13,7 +13,7 @@ const HANDLERS = ["handler", "rp_handler", "worker", "main", "index"].flatMap((n
 const TESTS_EXAMPLE = '{"tests": [{"name": "hello", "input": {"prompt": "hi"}, "timeout": 10000}]}';
 
 /** Content of `.runpod/hub.json`. */
-export interface HubSettings {
+interface HubSettings {
 	name?: string;
 	/** Per worker. */
 	gpus: number;

@@ -1,6 +1,7 @@
 /** Inputs that the keys of `sluice dev` send: of files beside the handler, and of the last job. */
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
+import type { JobList } from "../../api/job-records.ts";
 import { CliError } from "../errors.ts";
 import { membersOf } from "../json-members.ts";
 import { path } from "../service-client.ts";
@@ -35,7 +36,7 @@ function readTestInput(file: string): SampleInput {
 /** The input of the job submitted last that still has one; also of an earlier session. */
 export async function lastInput(calls: Pick<JobCalls, "request">, endpoint: string): Promise<SampleInput | undefined> {
 	const list = await calls.request(path`/v1/endpoints/${endpoint}/jobs?limit=1`);
-	const { jobs } = (await list.json()) as { jobs: { id: string }[] };
+	const { jobs } = (await list.json()) as JobList;
 	const [job] = jobs;
 	if (!job) return undefined;
 	const details = await calls.request(path`/v1/endpoints/${endpoint}/jobs/${job.id}`);

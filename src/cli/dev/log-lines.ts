@@ -38,7 +38,7 @@ export interface JobReader {
 	): Promise<{ chunks: readonly string[]; next: number; over: boolean }>;
 }
 
-export interface JobPrinter {
+interface JobPrinter {
 	/** Jobs that run, or wait if none runs. */
 	unfinished(): string[];
 }
@@ -169,13 +169,11 @@ export function printEvents(q: {
 	events.onAny((name, facts) => {
 		if (SERVICE_LOG.has(name)) logged.emit(name, facts as never);
 	});
-	return {
-		unfinished: () => (running.size > 0 ? [...running.keys()] : [...queued]),
-	};
+	return { unfinished: () => (running.size > 0 ? [...running.keys()] : [...queued]) };
 }
 
 /** On lines of its own if it has line ends. */
-export function shortened(json: string): string {
+function shortened(json: string): string {
 	const isCut = json.length > MAX_TEXT;
 	const text = readable(isCut ? json.slice(0, MAX_TEXT) : json);
 	return isCut ? `${text}… (${json.length} characters)` : text;

@@ -32,7 +32,7 @@ export interface DevSession {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-export interface DevOptions {
+interface DevOptions {
 	target: DevTarget;
 	state: DevState;
 	/** Undefined: the default port, or a free one if in use. */
@@ -208,10 +208,7 @@ function configOf(port: string, { target, state, env }: DevOptions): Config {
 		},
 		cwd: target.folder,
 		readFile: () =>
-			JSON.stringify({
-				endpoints: { [target.endpoint]: settings },
-				webhooks: { allowPrivateNetworks: true },
-			}),
+			JSON.stringify({ endpoints: { [target.endpoint]: settings }, webhooks: { allowPrivateNetworks: true } }),
 	});
 	if (!loaded.ok)
 		throw new CliError(loaded.problems.map((problem) => problem.replace(/^.*sluice\.yaml: /, "")).join("\n"));

@@ -12,8 +12,14 @@ import { JSON_FLAG } from "../common-flags.ts";
 import { readFile } from "../serve.ts";
 import { stateStyled } from "../style.ts";
 import { printable } from "../../core/terminal-text.ts";
-import { certificateFinding } from "./certificate.ts";
-import { folderFindings, launcherFindings, nodeFinding, portFinding, storeFindings } from "./machine.ts";
+import {
+	certificateFinding,
+	folderFindings,
+	launcherFindings,
+	nodeFinding,
+	portFinding,
+	storeFindings,
+} from "./machine.ts";
 import { postgresFindings } from "./postgres.ts";
 import { checkService, publicUrlFinding } from "./service.ts";
 

@@ -1,7 +1,8 @@
-/** `sluice doctor` checks without a service: Node, the store's folder, port, launchers. */
+/** `sluice doctor` checks without a service: Node, the store's folder, port, TLS certificate, launchers. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname } from "node:path";
+import { readCertificate, type TlsFiles } from "../../certificate.ts";
 import { type Finding, ok, problem, warning } from "../../core/finding.ts";
 import { type HostConfig, NO_HOSTS } from "../../core/hosts.ts";
 import { openToOthers } from "../../durable-file.ts";
@@ -11,6 +12,9 @@ import { LAUNCHERS } from "../../launchers/index.ts";
 type Env = Readonly<Record<string, string | undefined>>;
 
 const NODE_NEEDED = 24;
+const DAY_MS = 86_400_000;
+/** Automatic renewal of certificates begins weeks before the end: later it has failed. */
+const SOON_DAYS = 14;
 /** Free bytes: the store stops below `least`; below `little` is a warning. */
 const DISK = { least: 100e6, little: 1e9 } as const;
 
@@ -88,4 +92,20 @@ export async function launcherFindings(
 		return own.length === 0 ? [] : ((await doctor?.(own, env, hosts)) ?? []);
 	});
 	return (await Promise.all(found)).flat();
+}
+
+export function certificateFinding(files: TlsFiles, now: number): Finding {
+	try {
+		const days = Math.floor((readCertificate(files, now).expiresAt - now) / DAY_MS);
+		const message = `The certificate in ${files.cert} is valid for ${days} more days.`;
+		return days < SOON_DAYS
+			? warning("tls", message, "Renew it; the service reads the new files within a minute.")
+			: ok("tls", message);
+	} catch (error) {
+		return problem(
+			"tls",
+			(error as Error).message,
+			"Correct SLUICE_TLS_CERT and SLUICE_TLS_KEY (tls.cert and tls.key in sluice.yaml).",
+		);
+	}
 }

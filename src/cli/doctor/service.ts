@@ -1,4 +1,7 @@
 /** `sluice doctor` checks of a running service: readiness, API key, clock, endpoints. */
+import type { Endpoint } from "../../api/endpoints.ts";
+import type { JobDetail, JobList } from "../../api/job-records.ts";
+import type { EndedWorker } from "../../api/workers.ts";
 import { type Finding, ok, problem, warning } from "../../core/finding.ts";
 import type { EndpointToCheck } from "../../launchers/definition.ts";
 import { isManaged } from "../../launchers/index.ts";
@@ -11,13 +14,7 @@ const REQUEST_TIMEOUT_MS = 5000;
 /** The Date header has a resolution of 1 s. */
 const MAX_CLOCK_DIFFERENCE_MS = 5000;
 
-interface ListedEndpoint extends EndpointToCheck {
-	paused: boolean;
-	jobs: { inQueue: number };
-	workers: Record<"idle" | "initializing" | "running" | "unhealthy", number>;
-}
-
-export interface ServiceCheck {
+interface ServiceCheck {
 	/** Whether anything responds at the address. */
 	answers: boolean;
 	findings: Finding[];
@@ -25,9 +22,9 @@ export interface ServiceCheck {
 }
 
 /** GET with the API key; a string is the reason of a failure. */
-type Fetcher = (path: string) => Promise<Answer | string>;
+type Fetcher = (path: string) => Promise<Reply | string>;
 
-interface Answer {
+interface Reply {
 	status: number;
 	json: unknown;
 	error: string | undefined;
@@ -95,7 +92,7 @@ export async function checkService(q: {
 			),
 		);
 	findings.push(ok("key", `The key in ${keyFrom} is valid.`));
-	const { endpoints } = list.json as { endpoints: ListedEndpoint[] };
+	const { endpoints } = list.json as { endpoints: Endpoint[] };
 	if (endpoints.length === 0)
 		findings.push(
 			warning(
@@ -147,10 +144,7 @@ function clockFindings(date: string | null, now: number): Finding[] {
 	];
 }
 
-async function endpointFindings(
-	get: Fetcher,
-	{ id, paused, jobs, workers, launcher }: ListedEndpoint,
-): Promise<Finding[]> {
+async function endpointFindings(get: Fetcher, { id, paused, jobs, workers, launcher }: Endpoint): Promise<Finding[]> {
 	const check = `endpoint ${id}`;
 	const findings: Finding[] = [];
 	const attached = workers.idle + workers.initializing + workers.running;
@@ -173,9 +167,7 @@ async function endpointFindings(
 
 /** Workers that run where their platform has lost them. */
 async function strayFindings(get: Fetcher, id: string): Promise<Finding[]> {
-	const list = await read<{ ended?: { id: string; calledAt?: string; message: string }[] }>(
-		get(path`/v1/endpoints/${id}/workers?ended=true`),
-	);
+	const list = await read<{ ended?: EndedWorker[] }>(get(path`/v1/endpoints/${id}/workers?ended=true`));
 	return (list?.ended ?? [])
 		.filter(({ calledAt }) => calledAt !== undefined)
 		.map((worker) =>
@@ -189,12 +181,10 @@ async function strayFindings(get: Fetcher, id: string): Promise<Finding[]> {
 
 async function waitFindings(get: Fetcher, id: string, waiting: number): Promise<Finding[]> {
 	const query = new URLSearchParams({ status: "IN_QUEUE", limit: "1" });
-	const list = await read<{ jobs?: { id: string }[] }>(get(path`/v1/endpoints/${id}/jobs?${query}`));
-	const job = list?.jobs?.[0]?.id;
+	const list = await read<JobList>(get(path`/v1/endpoints/${id}/jobs?${query}`));
+	const job = list?.jobs[0]?.id;
 	if (job === undefined) return [];
-	const details = await read<{ reason?: { code: string; message: string; worker?: { lastLine?: string } } }>(
-		get(path`/v1/endpoints/${id}/jobs/${job}`),
-	);
+	const details = await read<JobDetail>(get(path`/v1/endpoints/${id}/jobs/${job}`));
 	const reason = details?.reason;
 	const fix = reason && WAIT_FIXES[reason.code];
 	if (!reason || !fix) return [];
@@ -203,16 +193,16 @@ async function waitFindings(get: Fetcher, id: string, waiting: number): Promise<
 	return [problem(`endpoint ${id}`, `${waiting} jobs wait: ${message} (${code})${printed}`, fix(id))];
 }
 
-async function read<Body>(request: Promise<Answer | string>): Promise<Body | undefined> {
+async function read<Body>(request: Promise<Reply | string>): Promise<Body | undefined> {
 	const response = await request;
-	return typeof response === "string" ? undefined : (response.json as Body | undefined);
+	return typeof response === "string" || response.status !== 200 ? undefined : (response.json as Body | undefined);
 }
 
-function errorOf(response: Answer | string): string {
+function errorOf(response: Reply | string): string {
 	return typeof response === "string" ? response : (response.error ?? `HTTP ${response.status}`);
 }
 
-async function fetchFrom(base: string, target: string, key?: string): Promise<Answer | string> {
+async function fetchFrom(base: string, target: string, key?: string): Promise<Reply | string> {
 	try {
 		const response = await fetch(base + target, {
 			headers: key === undefined ? {} : { authorization: `Bearer ${key}` },

@@ -9,7 +9,7 @@ import { submissionBody, type SubmissionMembers } from "./body.ts";
 import { type JobCalls, RefusedJob } from "./job-calls.ts";
 import { linesOf, type Result, type Results } from "./results.ts";
 
-export interface Batch {
+interface Batch {
 	calls: JobCalls;
 	file: string;
 	/** Part of every idempotency key: another name submits the same lines again. */

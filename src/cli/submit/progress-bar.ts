@@ -5,7 +5,7 @@ const REDRAW_MS = 100;
 /** The rate is shown after this, ms. */
 const RATE_AFTER_MS = 2000;
 
-export interface Progress {
+interface Progress {
 	/** 0 to 1; undefined if unknown. */
 	share: number | undefined;
 	/** Lines or bytes done. */
@@ -15,7 +15,7 @@ export interface Progress {
 	text: string;
 }
 
-export interface ProgressBar {
+interface ProgressBar {
 	show(progress: Progress): void;
 	/** Above the bar. */
 	line(text: string): void;

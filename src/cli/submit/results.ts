@@ -57,11 +57,7 @@ export async function* linesOf(file: string): AsyncGenerator<{ bytes: Buffer; en
 
 /** To standard output, without results of earlier runs. */
 export function printedResults(): Results {
-	return {
-		known: () => undefined,
-		write: (result) => void process.stdout.write(lineOf(result)),
-		close() {},
-	};
+	return { known: () => undefined, write: (result) => void process.stdout.write(lineOf(result)), close() {} };
 }
 
 /**

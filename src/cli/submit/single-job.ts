@@ -8,7 +8,7 @@ import { membersOf } from "../json-members.ts";
 import { path } from "../service-client.ts";
 import type { EndedJob, JobCalls } from "./job-calls.ts";
 
-export interface SingleJob {
+interface SingleJob {
 	calls: JobCalls;
 	endpoint: string;
 	body: string;
@@ -44,10 +44,7 @@ async function printChunks(calls: JobCalls, q: { endpoint: string; id: string })
 	let count = 0;
 	for (let lastId: string | undefined, done = false; !done; ) {
 		const response = await calls.request(path`/v2/${q.endpoint}/stream/${q.id}`, {
-			headers: {
-				accept: "text/event-stream",
-				...(lastId === undefined ? {} : { "last-event-id": lastId }),
-			},
+			headers: { accept: "text/event-stream", ...(lastId === undefined ? {} : { "last-event-id": lastId }) },
 		});
 		if (!response.ok || !response.body)
 			throw new CliError(`Cannot read the chunks of job ${q.id}: HTTP ${response.status}.`, 1);
@@ -89,12 +86,7 @@ async function* serverSentEvents(
 			const fields = (name: string): string[] =>
 				lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2));
 			const data = fields("data");
-			if (data.length > 0)
-				yield {
-					id: fields("id")[0],
-					name: fields("event")[0] ?? "message",
-					data: data.join("\n"),
-				};
+			if (data.length > 0) yield { id: fields("id")[0], name: fields("event")[0] ?? "message", data: data.join("\n") };
 		}
 	}
 }

@@ -27,10 +27,7 @@ const FLAGS = {
 		value: "FILE",
 		summary: "one input per line of JSON, - for standard input; run the same command again to resume",
 	},
-	output: {
-		value: "FILE",
-		summary: "results of --file, one per line (default: standard output)",
-	},
+	output: { value: "FILE", summary: "results of --file, one per line (default: standard output)" },
 	concurrency: { value: "N", summary: "jobs of --file at once, 1 to 200 (default 20)" },
 	batch: {
 		value: "NAME",
@@ -119,13 +116,7 @@ async function submitFile(input: ActionInput, file: string): Promise<number> {
 	let counts: ReadonlyMap<string, number>;
 	try {
 		counts = await submitBatch({
-			calls: jobCalls({
-				connection: service.connection(),
-				endpoint,
-				clock: systemClock,
-				signal,
-				onRetry,
-			}),
+			calls: jobCalls({ connection: service.connection(), endpoint, clock: systemClock, signal, onRetry }),
 			file,
 			results,
 			concurrency,

@@ -2,7 +2,6 @@
  * Splits an oversized stream chunk into several (D7, Chunks) in one pass, without recursion or
  * parsed values: pieces are slices of the source plus brackets, names and quotes.
  */
-
 import { cutString } from "./chunk-string.ts";
 
 /** The pieces in order, or why the output cannot be split. */
@@ -48,189 +47,198 @@ const STRIDE_BYTES = 262_144;
  */
 export function* splitOutput(source: Uint8Array, limit: number): Generator<void, SplitOutput> {
 	if (source.length <= limit) return { ok: true, pieces: [utf8.decode(source)] };
-	const pieces: string[] = [];
-	const piece = new Uint8Array(limit);
-	const allowed = 2 * source.length + REPEATED_BYTES;
-	let total = 0;
-	let reason: string | undefined;
-	const frames: Frame[] = [];
-	/** Number of outer frames known to be large; only the innermost may have a run. */
-	let settled = 0;
+	return yield* new Splitter(source, limit).run();
+}
 
-	const copy = (start: number, end: number, to: number) => {
-		piece.set(source.subarray(start, end), to);
+/** The state of one split: the open frames, and the pieces that are complete. */
+class Splitter {
+	readonly #source: Uint8Array;
+	readonly #limit: number;
+	/** Maximum bytes of all pieces. */
+	readonly #allowed: number;
+	readonly #piece: Uint8Array;
+	readonly #pieces: string[] = [];
+	readonly #frames: Frame[] = [];
+	#total = 0;
+	/** Number of outer frames known to be large; only the innermost may have a run. */
+	#settled = 0;
+	#reason: string | undefined;
+
+	constructor(source: Uint8Array, limit: number) {
+		this.#source = source;
+		this.#limit = limit;
+		this.#allowed = 2 * source.length + REPEATED_BYTES;
+		this.#piece = new Uint8Array(limit);
+	}
+
+	/** Reads the source, value by value. */
+	*run(): Generator<void, SplitOutput> {
+		const source = this.#source;
+		const size = source.length;
+		let at = 0;
+		let pauseAt = STRIDE_BYTES;
+		while (at < size && this.#reason === undefined) {
+			if (at >= pauseAt) {
+				pauseAt = at + STRIDE_BYTES;
+				yield;
+			}
+			const byte = source[at]!;
+			const start = at++;
+			if (byte === QUOTE) {
+				while (at < size && source[at] !== QUOTE) {
+					at += source[at] === BACKSLASH ? 2 : 1;
+					if (at < pauseAt) continue;
+					pauseAt = at + STRIDE_BYTES;
+					yield;
+				}
+				at++;
+				const frame = this.#frames.at(-1);
+				if (frame !== undefined && frame.object && frame.nameStart < 0) {
+					frame.nameStart = start;
+					frame.nameEnd = at;
+				} else yield* this.#addString(start, at);
+			} else if (byte === BEGIN_OBJECT || byte === BEGIN_ARRAY) this.#begin(start, byte === BEGIN_OBJECT);
+			else if (byte === END_OBJECT || byte === END_ARRAY) this.#close(at);
+			else if (inWord(byte)) {
+				while (at < size && inWord(source[at]!)) {
+					if (++at < pauseAt) continue;
+					pauseAt = at + STRIDE_BYTES;
+					yield;
+				}
+				this.#addWord(start, at);
+			}
+		}
+		return this.#reason === undefined ? { ok: true, pieces: this.#pieces } : { ok: false, reason: this.#reason };
+	}
+
+	#copy(start: number, end: number, to: number): number {
+		this.#piece.set(this.#source.subarray(start, end), to);
 		return to + end - start;
-	};
+	}
+
 	/** Adds a piece: source bytes between two brackets or quotes (0: none) in `around` frames. */
-	const emit = (around: number, before: number, start: number, end: number, behind: number) => {
-		if (reason !== undefined) return;
+	#emit(around: number, before: number, start: number, end: number, behind: number): void {
+		if (this.#reason !== undefined) return;
+		const piece = this.#piece;
 		let length = 0;
 		for (let at = 0; at < around; at++) {
-			const { object, nameStart, nameEnd } = frames[at]!;
+			const { object, nameStart, nameEnd } = this.#frames[at]!;
 			piece[length++] = object ? BEGIN_OBJECT : BEGIN_ARRAY;
 			if (!object) continue;
-			length = copy(nameStart, nameEnd, length);
+			length = this.#copy(nameStart, nameEnd, length);
 			piece[length++] = COLON;
 		}
 		if (before !== 0) piece[length++] = before;
-		length = copy(start, end, length);
+		length = this.#copy(start, end, length);
 		if (behind !== 0) piece[length++] = behind;
-		for (let at = around - 1; at >= 0; at--) piece[length++] = frames[at]!.object ? END_OBJECT : END_ARRAY;
-		total += length;
-		if (total > allowed)
-			reason = "The output cannot be split: the names and brackets around its parts would take more than the parts.";
-		else pieces.push(utf8.decode(piece.subarray(0, length)));
-	};
-	const emitRun = (at: number) => {
-		const frame = frames[at]!;
-		if (frame.runStart < 0) return;
-		emit(
-			at,
-			frame.object ? BEGIN_OBJECT : BEGIN_ARRAY,
-			frame.runStart,
-			frame.runEnd,
-			frame.object ? END_OBJECT : END_ARRAY,
-		);
-		frame.runStart = -1;
-	};
+		for (let at = around - 1; at >= 0; at--) piece[length++] = this.#frames[at]!.object ? END_OBJECT : END_ARRAY;
+		this.#total += length;
+		if (this.#total > this.#allowed)
+			this.#reason =
+				"The output cannot be split: the names and brackets around its parts would take more than the parts.";
+		else this.#pieces.push(utf8.decode(piece.subarray(0, length)));
+	}
+
+	/** Adds a piece: source bytes between the brackets of the frame at `at`. */
+	#emitInside(at: number, start: number, end: number): void {
+		const { object } = this.#frames[at]!;
+		this.#emit(at, object ? BEGIN_OBJECT : BEGIN_ARRAY, start, end, object ? END_OBJECT : END_ARRAY);
+	}
+
 	/** Marks all frames as large and emits their runs, outermost first. */
-	const settle = () => {
-		for (let at = Math.max(0, settled - 1); at < frames.length; at++) emitRun(at);
-		settled = frames.length;
-	};
-	const itemDone = () => {
-		const frame = frames.at(-1);
+	#settle(): void {
+		for (let at = Math.max(0, this.#settled - 1); at < this.#frames.length; at++) {
+			const frame = this.#frames[at]!;
+			if (frame.runStart < 0) continue;
+			this.#emitInside(at, frame.runStart, frame.runEnd);
+			frame.runStart = -1;
+		}
+		this.#settled = this.#frames.length;
+	}
+
+	#itemDone(): void {
+		const frame = this.#frames.at(-1);
 		if (frame === undefined) return;
 		frame.nameStart = -1;
 		frame.empty = false;
-	};
-	const roomInside = () => {
-		const frame = frames.at(-1);
-		if (frame === undefined) return limit;
+	}
+
+	#roomInside(): number {
+		const frame = this.#frames.at(-1);
+		if (frame === undefined) return this.#limit;
 		return frame.object ? frame.room - 3 - (frame.nameEnd - frame.nameStart) : frame.room - 2;
-	};
+	}
 
 	/** Adds a value to its frame's run, to a new run, or as its own piece. */
-	const add = (start: number, end: number) => {
-		const frame = frames.at(-1);
-		if (frame === undefined) return emit(0, 0, start, end, 0);
+	#add(start: number, end: number): void {
+		const frame = this.#frames.at(-1);
+		if (frame === undefined) return this.#emit(0, 0, start, end, 0);
 		const itemStart = frame.object ? frame.nameStart : start;
-		if (frame.runStart >= 0 && end - frame.runStart + 2 > frame.room) settle();
+		if (frame.runStart >= 0 && end - frame.runStart + 2 > frame.room) this.#settle();
 		if (end - itemStart + 2 > frame.room) {
-			settle();
-			emit(frames.length, 0, start, end, 0);
+			this.#settle();
+			this.#emit(this.#frames.length, 0, start, end, 0);
 		} else {
 			if (frame.runStart < 0) frame.runStart = itemStart;
 			frame.runEnd = end;
 		}
-		itemDone();
-	};
-	const addString = function* (start: number, end: number): Generator<void, void> {
-		const room = roomInside();
-		if (end - start <= room) return add(start, end);
-		settle();
-		const parts = cutString(source, start + 1, end - 1, room - 2);
+		this.#itemDone();
+	}
+
+	*#addString(start: number, end: number): Generator<void, void> {
+		const room = this.#roomInside();
+		if (end - start <= room) return this.#add(start, end);
+		this.#settle();
+		const parts = cutString(this.#source, start + 1, end - 1, room - 2);
 		let done = room > 2;
-		while (done && reason === undefined) {
+		while (done && this.#reason === undefined) {
 			const part = parts.next();
 			if (part.done) {
 				done = part.value;
 				break;
 			}
-			emit(frames.length, QUOTE, ...part.value, QUOTE);
+			this.#emit(this.#frames.length, QUOTE, ...part.value, QUOTE);
 			yield;
 		}
-		if (!done) reason ??= noRoom(start);
-		itemDone();
-	};
-	const addWord = (start: number, end: number) => {
-		if (end - start <= roomInside()) return add(start, end);
-		reason =
-			end - start > limit
-				? `The output cannot be split: the number at byte ${start} has ${end - start} bytes, a chunk at most ${limit}.`
-				: noRoom(start);
-	};
-	const noRoom = (at: number) => {
-		const frame = frames.at(-1);
-		const name = frame === undefined || !frame.object ? 0 : frame.nameEnd - frame.nameStart;
-		if (name > limit)
-			return (
-				`The output cannot be split: the name at byte ${frame?.nameStart} has ${name} bytes, a ` +
-				`chunk at most ${limit}.`
-			);
-		return (
-			`The output cannot be split: the names and brackets around the value at byte ${at} leave ` +
-			`no room for it in a chunk of ${limit} bytes.`
-		);
-	};
-	const begin = (start: number, object: boolean) => {
-		const room = roomInside();
-		if (room < 2) reason = noRoom(start);
-		else
-			frames.push({
-				object,
-				start,
-				room,
-				nameStart: -1,
-				nameEnd: -1,
-				runStart: -1,
-				runEnd: -1,
-				empty: true,
-			});
-	};
-	const close = (end: number) => {
-		const frame = frames.at(-1)!;
-		const large = end - frame.start > frame.room;
-		if (large) settle();
-		if (large && frame.empty)
-			emit(
-				frames.length - 1,
-				frame.object ? BEGIN_OBJECT : BEGIN_ARRAY,
-				end,
-				end,
-				frame.object ? END_OBJECT : END_ARRAY,
-			);
-		frames.pop();
-		settled = Math.min(settled, frames.length);
-		if (large) itemDone();
-		else add(frame.start, end);
-	};
-
-	const size = source.length;
-	let at = 0;
-	let pauseAt = STRIDE_BYTES;
-	while (at < size && reason === undefined) {
-		if (at >= pauseAt) {
-			pauseAt = at + STRIDE_BYTES;
-			yield;
-		}
-		const byte = source[at]!;
-		const start = at++;
-		if (byte === QUOTE) {
-			while (at < size && source[at] !== QUOTE) {
-				at += source[at] === BACKSLASH ? 2 : 1;
-				if (at < pauseAt) continue;
-				pauseAt = at + STRIDE_BYTES;
-				yield;
-			}
-			at++;
-			const frame = frames.at(-1);
-			if (frame !== undefined && frame.object && frame.nameStart < 0) {
-				frame.nameStart = start;
-				frame.nameEnd = at;
-			} else yield* addString(start, at);
-		} else if (byte === BEGIN_OBJECT || byte === BEGIN_ARRAY) begin(start, byte === BEGIN_OBJECT);
-		else if (byte === END_OBJECT || byte === END_ARRAY) close(at);
-		else if (inWord(byte)) {
-			while (at < size && inWord(source[at]!)) {
-				if (++at < pauseAt) continue;
-				pauseAt = at + STRIDE_BYTES;
-				yield;
-			}
-			addWord(start, at);
-		}
+		if (!done) this.#reason ??= this.#noRoom(start);
+		this.#itemDone();
 	}
-	return reason === undefined ? { ok: true, pieces } : { ok: false, reason };
+
+	#addWord(start: number, end: number): void {
+		if (end - start <= this.#roomInside()) return this.#add(start, end);
+		this.#reason =
+			end - start > this.#limit
+				? `The output cannot be split: the number at byte ${start} has ${end - start} bytes, ` +
+					`a chunk at most ${this.#limit}.`
+				: this.#noRoom(start);
+	}
+
+	#noRoom(at: number): string {
+		const frame = this.#frames.at(-1);
+		const name = frame === undefined || !frame.object ? 0 : frame.nameEnd - frame.nameStart;
+		return name > this.#limit
+			? `The output cannot be split: the name at byte ${frame?.nameStart} has ${name} bytes, ` +
+					`a chunk at most ${this.#limit}.`
+			: `The output cannot be split: the names and brackets around the value at byte ${at} leave ` +
+					`no room for it in a chunk of ${this.#limit} bytes.`;
+	}
+
+	#begin(start: number, object: boolean): void {
+		const room = this.#roomInside();
+		if (room < 2) this.#reason = this.#noRoom(start);
+		else this.#frames.push({ object, start, room, nameStart: -1, nameEnd: -1, runStart: -1, runEnd: -1, empty: true });
+	}
+
+	#close(end: number): void {
+		const frame = this.#frames.at(-1)!;
+		const large = end - frame.start > frame.room;
+		if (large) this.#settle();
+		if (large && frame.empty) this.#emitInside(this.#frames.length - 1, end, end);
+		this.#frames.pop();
+		this.#settled = Math.min(this.#settled, this.#frames.length);
+		if (large) this.#itemDone();
+		else this.#add(frame.start, end);
+	}
 }
 
 /** Part of a number, `true`, `false` or `null`. */

@@ -19,11 +19,7 @@ const inCharacter = (state: number) => state >= TAIL && state < TAIL + 7;
 export function byteFault(state: number, byte: number, at: number): JsonFault {
 	const cannotBeginCharacter = (byte >= 0x80 && byte < 0xc2) || byte > 0xf4;
 	if (inCharacter(state) || cannotBeginCharacter) {
-		return {
-			code: "encoding",
-			at,
-			message: `The byte ${hex(byte)} at byte ${at} is not valid UTF-8.`,
-		};
+		return { code: "encoding", at, message: `The byte ${hex(byte)} at byte ${at} is not valid UTF-8.` };
 	}
 	if (state === STRING || (byte < 0x20 && state > STRING && state < HEX + 4)) {
 		return {
@@ -42,11 +38,7 @@ export function byteFault(state: number, byte: number, at: number): JsonFault {
 	const printable = byte > 0x20 && byte < 0x7f;
 	const found =
 		byte === 0x22 ? "a double quote" : printable ? `"${String.fromCharCode(byte)}"` : `the byte ${hex(byte)}`;
-	return {
-		code: "syntax",
-		at,
-		message: `Expected ${EXPECTED[state]} at byte ${at}, found ${found}.`,
-	};
+	return { code: "syntax", at, message: `Expected ${EXPECTED[state]} at byte ${at}, found ${found}.` };
 }
 
 /** The fault of a text that ends in this state, after `at` bytes. */
@@ -84,9 +76,5 @@ export function digitsFault(digits: number, maxDigits: number, at: number): Json
 /** `length` distinguishes `NaN`, `Infinity` and `-Infinity`. */
 export function nanFault(length: number, at: number): JsonFault {
 	const word = length === 3 ? "NaN" : length === 8 ? "Infinity" : "-Infinity";
-	return {
-		code: "nan",
-		at,
-		message: `${word} at byte ${at} is not JSON, which only has finite numbers.`,
-	};
+	return { code: "nan", at, message: `${word} at byte ${at} is not JSON, which only has finite numbers.` };
 }

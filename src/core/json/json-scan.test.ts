@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type JsonScan, jsonScanner, type JsonScanOptions, scanJson } from "./json-scan.ts";
+import { type JsonScan, JsonScanner, type JsonScanOptions, scanJson } from "./json-scan.ts";
 
 const utf8 = new TextEncoder();
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -18,7 +18,7 @@ function parses(bytes: Uint8Array): boolean {
 }
 
 function inPieces(bytes: Uint8Array, sizes: readonly number[], options: JsonScanOptions): JsonScan {
-	const scanner = jsonScanner(options);
+	const scanner = new JsonScanner(options);
 	let at = 0;
 	for (const size of sizes) {
 		scanner.push(bytes.slice(at, at + size));
@@ -344,7 +344,7 @@ describe("faults", () => {
 	});
 
 	it("stay the first one whatever follows", () => {
-		const scanner = jsonScanner(noMembers);
+		const scanner = new JsonScanner(noMembers);
 		scanner.push(utf8.encode("[1,,"));
 		const first = scanner.finish();
 		scanner.push(utf8.encode("NaN"));

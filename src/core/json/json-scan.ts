@@ -2,9 +2,8 @@
  * Validates JSON incrementally and locates members of the outermost object without building values
  * (D4, D5).
  */
-
 import { byteFault, depthFault, digitsFault, endFault, type JsonFault, nanFault } from "./json-fault.ts";
-import { nameMatcher } from "./json-name.ts";
+import { nameMatcher, type NameMatcher } from "./json-name.ts";
 import {
 	ACTION,
 	AFTER_ELEMENT,
@@ -27,10 +26,7 @@ import {
 	STRING,
 	ZERO,
 } from "./json-states.ts";
-
 import { plainEnd } from "./plain-text.ts";
-
-export type { JsonFault } from "./json-fault.ts";
 
 export type JsonKind = "object" | "array" | "string" | "number" | "true" | "false" | "null";
 
@@ -63,59 +59,45 @@ export interface JsonScanOptions {
 	maxDigits?: number;
 }
 
-/** Scans one text. Pieces may be cut anywhere and are not kept. */
-export interface JsonScanner {
-	/** Ignored after a fault. */
-	push(bytes: Uint8Array): void;
-	/** The result for the text so far. */
-	finish(): JsonScan;
-}
-
-/** A scanner for one text (D4, D5, D19). Keeps only names cut by a piece boundary. */
-export function jsonScanner(options: JsonScanOptions): JsonScanner {
-	const { maxDepth = Infinity, maxDigits = Infinity } = options;
-	const names = nameMatcher(options.members);
-	const members: Record<string, JsonMember | undefined> = Object.create(null);
-	let fault: JsonFault | undefined;
-	let kind: JsonKind | undefined;
-	let ascii = true;
-	let base = 0;
-	let state = START;
-	let depth = 0;
+/** Scans one text (D4, D5, D19). Pieces may be cut anywhere; only names that a cut divides are kept. */
+export class JsonScanner {
+	readonly #maxDepth: number;
+	readonly #maxDigits: number;
+	readonly #names: NameMatcher;
+	readonly #members: Record<string, JsonMember | undefined> = Object.create(null);
+	#fault: JsonFault | undefined;
+	#kind: JsonKind | undefined;
+	#ascii = true;
+	/** Bytes of the pieces before. */
+	#base = 0;
+	#state = START;
+	#depth = 0;
 	/** State after the current value, and those of the enclosing values, outermost first. */
-	let after = AFTER_TEXT;
-	let outer = new Uint8Array(64);
-	let inName = false;
-	let nameAt = 0;
+	#after = AFTER_TEXT;
+	#outer = new Uint8Array(64);
+	#inName = false;
+	#nameAt = 0;
 	/** First byte of the latest number, word or string. */
-	let scalarAt = 0;
+	#scalarAt = 0;
 	/** 1 for a negative number. */
-	let negative = 0;
+	#negative = 0;
 	/** The requested member being read. */
-	let member: string | undefined;
-	let memberKind: JsonKind = "null";
-	let memberAt = 0;
+	#member: string | undefined;
+	#memberKind: JsonKind = "null";
+	#memberAt = 0;
 
-	const beginOuter = (byte: number, at: number) => {
-		if (depth === 0) kind = kindOf(byte);
-		else if (member !== undefined) {
-			memberKind = kindOf(byte);
-			memberAt = at;
-		}
-	};
-	const endMember = (end: number) => {
-		if (member !== undefined) members[member] = { kind: memberKind, start: memberAt, end };
-		member = undefined;
-	};
-	const tooManyDigits = (end: number) => {
-		const digits = end - scalarAt - negative;
-		return digits > maxDigits ? digitsFault(digits, maxDigits, scalarAt) : undefined;
-	};
+	constructor({ members, maxDepth = Infinity, maxDigits = Infinity }: JsonScanOptions) {
+		this.#names = nameMatcher(members);
+		this.#maxDepth = maxDepth;
+		this.#maxDigits = maxDigits;
+	}
 
-	const push = (bytes: Uint8Array): void => {
-		if (fault !== undefined) return;
+	/** Reads the next piece; ignored after a fault. */
+	push(bytes: Uint8Array): void {
+		if (this.#fault !== undefined) return;
 		const size = bytes.length;
-		let now = state;
+		const base = this.#base;
+		let now = this.#state;
 		let at = 0;
 		let seen = 0;
 		while (at < size) {
@@ -131,73 +113,82 @@ export function jsonScanner(options: JsonScanOptions): JsonScanner {
 				at++;
 			}
 			if (at === size) break;
-			if (next === FAULT) {
-				fault = byteFault(now, byte, base + at);
-				return;
-			}
-			if (next === BEGIN) {
-				if (depth < 2) beginOuter(byte, base + at);
-				now = STATE_OF_FIRST_BYTE[byte]!;
-				if (byte === 0x7b || byte === 0x5b) {
-					if (depth >= maxDepth) {
-						fault = depthFault(maxDepth, base + at);
-						return;
-					}
-					if (depth === outer.length) outer = grown(outer);
-					outer[depth++] = after;
-					after = byte === 0x7b ? AFTER_MEMBER : AFTER_ELEMENT;
-				} else {
-					scalarAt = base + at;
-					negative = byte === 0x2d ? 1 : 0;
-				}
-				at++;
-			} else if (next === BEGIN_NAME) {
-				inName = true;
-				nameAt = base + ++at;
+			if (next === FAULT) this.#fault = byteFault(now, byte, base + at);
+			else if (next === NOT_A_NUMBER) this.#fault = nanFault(base + at + 1 - this.#scalarAt, this.#scalarAt);
+			else if (next === BEGIN) now = this.#begin(byte, base + at++);
+			else if (next === BEGIN_NAME) {
+				this.#inName = true;
+				this.#nameAt = base + ++at;
 				now = STRING;
-			} else if (next === END_STRING && inName) {
-				if (depth === 1) member = names.match(bytes, Math.max(0, nameAt - base), at);
-				inName = false;
+			} else if (next === END_STRING && this.#inName) {
+				if (this.#depth === 1) this.#member = this.#names.match(bytes, Math.max(0, this.#nameAt - base), at);
+				this.#inName = false;
 				now = COLON;
 				at++;
-			} else if (next === NOT_A_NUMBER) {
-				fault = nanFault(base + at + 1 - scalarAt, scalarAt);
-				return;
 			} else {
 				if (next === END_NUMBER) {
-					if (now === INTEGER && (fault = tooManyDigits(base + at)) !== undefined) return;
+					if (now === INTEGER) this.#fault = this.#tooManyDigits(base + at);
 				} else {
 					at++;
-					if (next === CLOSE) after = outer[--depth]!;
+					if (next === CLOSE) this.#after = this.#outer[--this.#depth]!;
 				}
-				now = after;
-				if (depth === 1) endMember(base + at);
+				now = this.#after;
+				if (this.#depth === 1) this.#endMember(base + at);
 			}
+			if (this.#fault !== undefined) return;
 		}
-		if (inName && depth === 1) names.keep(bytes, Math.max(0, nameAt - base), size);
-		if (seen >= 0x80) ascii = false;
-		state = now;
-		base += size;
-	};
+		if (this.#inName && this.#depth === 1) this.#names.keep(bytes, Math.max(0, this.#nameAt - base), size);
+		if (seen >= 0x80) this.#ascii = false;
+		this.#state = now;
+		this.#base += size;
+	}
 
-	const finish = (): JsonScan => {
+	/** Returns the result for the text so far. */
+	finish(): JsonScan {
+		const state = this.#state;
+		const fault = this.#fault ?? (state === INTEGER ? this.#tooManyDigits(this.#base) : undefined);
 		if (fault !== undefined) return { ok: false, fault };
-		if (state === INTEGER) {
-			const tooMany = tooManyDigits(base);
-			if (tooMany !== undefined) return { ok: false, fault: tooMany };
-		}
 		const numberEnds =
-			depth === 0 && (state === ZERO || state === INTEGER || state === FRACTION || state === EXPONENT_DIGITS);
-		if ((state !== AFTER_TEXT && !numberEnds) || kind === undefined) return { ok: false, fault: endFault(state, base) };
-		return { ok: true, kind, members, ascii };
-	};
+			this.#depth === 0 && (state === ZERO || state === INTEGER || state === FRACTION || state === EXPONENT_DIGITS);
+		if ((state !== AFTER_TEXT && !numberEnds) || this.#kind === undefined)
+			return { ok: false, fault: endFault(state, this.#base) };
+		return { ok: true, kind: this.#kind, members: this.#members, ascii: this.#ascii };
+	}
 
-	return { push, finish };
+	/** Begins the value whose first byte is at `at`; returns the state after that byte. */
+	#begin(byte: number, at: number): number {
+		if (this.#depth === 0) this.#kind = kindOf(byte);
+		else if (this.#depth === 1 && this.#member !== undefined) {
+			this.#memberKind = kindOf(byte);
+			this.#memberAt = at;
+		}
+		if (byte !== 0x7b && byte !== 0x5b) {
+			this.#scalarAt = at;
+			this.#negative = byte === 0x2d ? 1 : 0;
+		} else if (this.#depth >= this.#maxDepth) this.#fault = depthFault(this.#maxDepth, at);
+		else {
+			if (this.#depth === this.#outer.length) this.#outer = grown(this.#outer);
+			this.#outer[this.#depth++] = this.#after;
+			this.#after = byte === 0x7b ? AFTER_MEMBER : AFTER_ELEMENT;
+		}
+		return STATE_OF_FIRST_BYTE[byte]!;
+	}
+
+	#endMember(end: number): void {
+		if (this.#member !== undefined)
+			this.#members[this.#member] = { kind: this.#memberKind, start: this.#memberAt, end };
+		this.#member = undefined;
+	}
+
+	#tooManyDigits(end: number): JsonFault | undefined {
+		const digits = end - this.#scalarAt - this.#negative;
+		return digits > this.#maxDigits ? digitsFault(digits, this.#maxDigits, this.#scalarAt) : undefined;
+	}
 }
 
 /** Scans a complete text. */
 export function scanJson(bytes: Uint8Array, options: JsonScanOptions): JsonScan {
-	const scanner = jsonScanner(options);
+	const scanner = new JsonScanner(options);
 	scanner.push(bytes);
 	return scanner.finish();
 }

@@ -7,10 +7,10 @@
 export const FAULT = 0;
 /** Only white space so far. */
 export const START = 1;
-export const VALUE = 2;
-export const ELEMENT_OR_END = 3;
-export const NAME_OR_END = 4;
-export const NEXT_NAME = 5;
+const VALUE = 2;
+const ELEMENT_OR_END = 3;
+const NAME_OR_END = 4;
+const NEXT_NAME = 5;
 export const COLON = 6;
 /** Only white space may follow. */
 export const AFTER_TEXT = 7;
@@ -18,16 +18,16 @@ export const AFTER_MEMBER = 8;
 export const AFTER_ELEMENT = 9;
 /** Inside a string, between two characters. */
 export const STRING = 10;
-export const ESCAPE = 11;
+const ESCAPE = 11;
 /** Four states by the missing digits of a `\u` escape: 12 the last, 15 the first. */
 export const HEX = 12;
-export const MINUS = 16;
+const MINUS = 16;
 export const ZERO = 17;
 export const INTEGER = 18;
-export const POINT = 19;
+const POINT = 19;
 export const FRACTION = 20;
-export const EXPONENT = 21;
-export const EXPONENT_SIGN = 22;
+const EXPONENT = 21;
+const EXPONENT_SIGN = 22;
 export const EXPONENT_DIGITS = 23;
 /** Seven states inside a UTF-8 character: one to three bytes missing, some with narrower bounds. */
 export const TAIL = 24;
@@ -40,7 +40,7 @@ export const ACTION = 64;
 export const BEGIN = 64;
 export const BEGIN_NAME = 65;
 export const END_STRING = 66;
-export const END_WORD = 67;
+const END_WORD = 67;
 /** First byte after a number; must be read again. */
 export const END_NUMBER = 68;
 /** End of an array or object. */

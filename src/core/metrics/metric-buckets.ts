@@ -48,12 +48,7 @@ const zeros = <N extends string>(names: readonly N[]): Record<N, number> =>
 	Object.fromEntries(names.map((name) => [name, 0])) as Record<N, number>;
 
 export function newMetricBucket(): MetricBucket {
-	return {
-		counts: zeros(COUNTERS),
-		most: zeros(GAUGES),
-		delay: newHistogram(),
-		execution: newHistogram(),
-	};
+	return { counts: zeros(COUNTERS), most: zeros(GAUGES), delay: newHistogram(), execution: newHistogram() };
 }
 
 /** Adds `from` to `to`: sums of counts, maxima of gauges. */

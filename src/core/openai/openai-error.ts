@@ -16,11 +16,7 @@ export interface OpenAIFailure {
 
 /** Jobs that ended without a report. */
 const ENDS = {
-	timed_out: {
-		status: 504,
-		code: "job_timed_out",
-		message: "The job exceeded its execution timeout.",
-	},
+	timed_out: { status: 504, code: "job_timed_out", message: "The job exceeded its execution timeout." },
 	no_worker: {
 		status: 503,
 		code: "no_worker_in_time",
@@ -28,11 +24,7 @@ const ENDS = {
 		retryAfter: 5,
 	},
 	// ConflictError in official clients, which retry it by default; no status fits better.
-	cancelled: {
-		status: 409,
-		code: "job_cancelled",
-		message: "The job was cancelled.",
-	},
+	cancelled: { status: 409, code: "job_cancelled", message: "The job was cancelled." },
 	removed: {
 		status: 409,
 		code: "job_removed",

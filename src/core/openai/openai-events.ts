@@ -2,7 +2,7 @@
 import { elementsOf } from "./openai.ts";
 
 /** Text of one stream; each call returns what to write next, possibly nothing. */
-export interface EventText {
+interface EventText {
 	/** The next chunk's output: a string verbatim, else an event per list element or value. */
 	chunk(output: string): string;
 	/** A comment line that keeps an idle connection open. */

@@ -14,7 +14,7 @@ import {
 import type { SubmissionOptions } from "../submission.ts";
 
 /** Maximum wait for a worker, ms: clients give up after that. */
-export const OPENAI_TTL_MS = 300_000;
+const OPENAI_TTL_MS = 300_000;
 
 /** No webhook; the endpoint's execution timeout. */
 export const OPENAI_SUBMISSION_OPTIONS: Readonly<SubmissionOptions> = {

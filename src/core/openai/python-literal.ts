@@ -2,14 +2,7 @@
 
 const MAX_DEPTH = 50;
 const WORDS: Readonly<Record<string, unknown>> = { None: null, True: true, False: false };
-const ESCAPES: Readonly<Record<string, string>> = {
-	n: "\n",
-	r: "\r",
-	t: "\t",
-	"\\": "\\",
-	"'": "'",
-	'"': '"',
-};
+const ESCAPES: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", "\\": "\\", "'": "'", '"': '"' };
 
 /**
  * A dict, list or tuple of strings, numbers, None, True and False; undefined for other texts. Dicts

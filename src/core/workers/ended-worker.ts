@@ -63,7 +63,7 @@ export interface KnownEnding {
 }
 
 /** A worker at its end. */
-export interface WorkerLife {
+interface WorkerLife {
 	createdAt: number;
 	readyAt?: number | undefined;
 	endedAt: number;

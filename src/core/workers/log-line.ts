@@ -1,6 +1,6 @@
 /** A line of a worker's output: RunPod's SDK writes some as JSON with the job they are of. */
 
-export interface SdkLine {
+interface SdkLine {
 	text: string;
 	/** Id of the job, and level, as the worker's SDK wrote them. */
 	job?: string;

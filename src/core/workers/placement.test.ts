@@ -1,4 +1,4 @@
-/** Which host a worker gets, as a table, and the sentence when none has a place. */
+/** Which host a worker gets, as a table, and the sentence when none has room. */
 import { describe, expect, it } from "vitest";
 import { hasImage, place, type PlacementHost, type PlacementQuery } from "./placement.ts";
 
@@ -111,7 +111,7 @@ describe("place", () => {
 		];
 		expect(place({ ...query, gpuCount: 1 }, hosts)).toEqual({
 			reason:
-				"No host has a place for a worker: rig1: 0 of 2 GPUs free; rig2: unreachable for 40 s; " +
+				"No host has room for a worker: rig1: 0 of 2 GPUs free; rig2: unreachable for 40 s; " +
 				"rig3: drained; rig4: not connected yet; rig5: no GPUs; " +
 				"rig6: its GPUs are not known (no such image); rig7: 4 of 4 workers run.",
 		});
@@ -132,7 +132,7 @@ describe("place", () => {
 		],
 	])("says which GPUs are missing: %j", (change, gpus, why) => {
 		expect(place({ ...query, ...change }, [host("rig1", { gpus })])).toEqual({
-			reason: `No host has a place for a worker: rig1: ${why}.`,
+			reason: `No host has room for a worker: rig1: ${why}.`,
 		});
 	});
 
@@ -145,7 +145,7 @@ describe("place", () => {
 		[7_200_000, "2 h"],
 	])("rounds a time of %i ms", (unreachableMs, text) => {
 		expect(place(query, [host("a", { state: { unreachableMs } })])).toEqual({
-			reason: `No host has a place for a worker: a: unreachable for ${text}.`,
+			reason: `No host has room for a worker: a: unreachable for ${text}.`,
 		});
 	});
 

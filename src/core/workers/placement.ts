@@ -48,7 +48,7 @@ export function place(query: PlacementQuery, all: readonly PlacementHost[]): Pla
 	const [best] = fitting.toSorted((a, b) => compare(query, a.host, b.host));
 	if (best) return { host: best.host.name, gpus: best.gpus.map(({ id }) => id) };
 	const why = found.flatMap(({ host, gpus }) => (typeof gpus === "string" ? [`${host.name}: ${gpus}`] : []));
-	return { reason: `No host has a place for a worker: ${why.join("; ")}.` };
+	return { reason: `No host has room for a worker: ${why.join("; ")}.` };
 }
 
 /** Whether an image is on the host. A name without tag or digest means `latest`. */
@@ -63,7 +63,7 @@ function noneNamed(wanted: readonly string[], all: readonly PlacementHost[]): st
 	return `No host has the name or label ${wanted.join(" or ")}; the configured hosts are ${names}.`;
 }
 
-/** The GPUs for the worker, the smallest that fit, or why it has no place there. */
+/** The GPUs for the worker, the smallest that fit, or why it does not fit there. */
 function fit(query: PlacementQuery, host: PlacementHost): readonly HostGpu[] | string {
 	const { gpuCount, gpu } = query;
 	const { state, workers, workersMax = Infinity, gpus } = host;

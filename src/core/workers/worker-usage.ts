@@ -32,7 +32,7 @@ export interface CpuReading {
 }
 
 /** Cores that a worker used since its reading before; `worker` is its record in the launcher. */
-export type CoreMeter = (worker: object, reading: CpuReading) => number | undefined;
+type CoreMeter = (worker: object, reading: CpuReading) => number | undefined;
 
 export function coreMeter(): CoreMeter {
 	const last = new WeakMap<object, CpuReading>();

@@ -18,7 +18,7 @@ export interface SubmitRequest {
 	id: string;
 	endpoint: Endpoint;
 	operation: Operation;
-	wish: SubmissionOptions;
+	options: SubmissionOptions;
 	/** `input` as it was sent (D5). */
 	input: JsonText;
 	/** JSON text of `s3Config`. */
@@ -40,7 +40,7 @@ const KEY_KEPT_MS = 86_400_000;
  * `idempotency_reused`, `idempotency_expired` (D14).
  */
 export async function submit(d: Deps, q: SubmitRequest): Promise<Job> {
-	const { endpoint, operation, wish, id } = q;
+	const { endpoint, operation, options, id } = q;
 	d.space.admit();
 	const size = sizeOf(q.input);
 	d.stored.admit(size);
@@ -51,13 +51,13 @@ export async function submit(d: Deps, q: SubmitRequest): Promise<Job> {
 			id,
 			endpoint: endpoint.id,
 			operation,
-			lowPriority: wish.lowPriority,
-			ttlMs: wish.ttlMs ?? DEFAULT_TTL_MS,
-			executionTimeoutMs: wish.executionTimeoutMs ?? endpoint.executionTimeoutMs,
+			lowPriority: options.lowPriority,
+			ttlMs: options.ttlMs ?? DEFAULT_TTL_MS,
+			executionTimeoutMs: options.executionTimeoutMs ?? endpoint.executionTimeoutMs,
 			leaseMs: endpoint.leaseMs,
 			retainMs: retentionOf(endpoint, operation),
 			recordMs: endpoint.retention.records,
-			webhook: wish.webhook,
+			webhook: options.webhook,
 			s3Config: q.s3Config === undefined ? undefined : d.access.encryption.encrypt(q.s3Config),
 		},
 		input: q.input,

@@ -38,9 +38,9 @@ export async function readSubmitted(call: Call, operation: Operation): Promise<S
 		id: call.engine.jobs.newId(operation),
 		endpoint: call.engine.endpoints.get(call.params.endpoint),
 		operation,
-		wish: read.wish,
+		options: read.options,
 		input: payload(input)!,
-		s3Config: read.wish.s3Config ? text(s3Config) : undefined,
+		s3Config: read.options.s3Config ? text(s3Config) : undefined,
 		stored: releaseBody(call),
 		...(key === undefined ? {} : { idempotency: { key, bodyHash: hashOf(blocks) } }),
 	};

@@ -30,7 +30,7 @@ export async function openai(call: Call): Promise<void> {
 		id,
 		endpoint,
 		operation: "openai",
-		wish: OPENAI_SUBMISSION_OPTIONS,
+		options: OPENAI_SUBMISSION_OPTIONS,
 		input,
 		stored: () => void hold(call, 0),
 	});

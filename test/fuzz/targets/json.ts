@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { splitOutput } from "../../../src/core/json/chunk-split.ts";
-import { type JsonScan, jsonScanner, type JsonScanOptions, scanJson } from "../../../src/core/json/json-scan.ts";
+import { type JsonScan, JsonScanner, type JsonScanOptions, scanJson } from "../../../src/core/json/json-scan.ts";
 import { stringOf } from "../../../src/core/json/json-text.ts";
 import { elementsOf } from "../../../src/core/openai/openai.ts";
 import { BodyTooLarge, readJson } from "../../../src/http/body.ts";
@@ -46,7 +46,7 @@ function measures(text: string): { depth: number; digits: number } {
 }
 
 function inPieces(bytes: Uint8Array, cuts: readonly number[], options: JsonScanOptions): JsonScan {
-	const scanner = jsonScanner(options);
+	const scanner = new JsonScanner(options);
 	let at = 0;
 	for (const cut of [...cuts, bytes.length]) {
 		scanner.push(bytes.slice(at, cut));

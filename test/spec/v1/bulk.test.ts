@@ -131,7 +131,7 @@ describe("cancel", () => {
 					id: engine.jobs.newId("run"),
 					endpoint,
 					operation: "run",
-					wish: { lowPriority: false, s3Config: false },
+					options: { lowPriority: false, s3Config: false },
 					input: "{}",
 				}),
 			),
