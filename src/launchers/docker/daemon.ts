@@ -2,6 +2,7 @@
 import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
 import type { RegistryLogin } from "../../core/registry-login.ts";
+import { PlatformUnavailable } from "../launcher.ts";
 import { refusalText, textOf } from "../platform-streams.ts";
 import type { Connection } from "./connection.ts";
 
@@ -104,7 +105,7 @@ class Refusal extends Error {
 }
 
 /** The daemon counts as unreachable: its calls fail at once. */
-export class Unreachable extends Error {}
+export class Unreachable extends PlatformUnavailable {}
 
 /**
  * Connects on the first call. `session`: calls in flight fail when it aborts, with its reason; with

@@ -3,7 +3,7 @@ import { type HostConfig, type HostView, LOCAL } from "../../core/hosts.ts";
 import { place, type Placement, type PlacementHost } from "../../core/workers/placement.ts";
 import type { WorkerSpec } from "../launcher.ts";
 import { LABELS } from "./container-options.ts";
-import { dockerHost, type DockerHost, gpusOf, type HostDeps } from "./host.ts";
+import { DockerHost, gpusOf, type HostDeps } from "./host.ts";
 import type { DockerSettings } from "./settings.ts";
 
 /** A worker that has a place on a host, or is about to start there. */
@@ -42,11 +42,11 @@ export function dockerHosts(
 	/** Otherwise it may be open only to be searched for containers of earlier runs. */
 	let usesLocal = LOCAL in configured;
 
-	for (const [name, settings] of Object.entries(configured)) hosts.set(name, dockerHost(name, settings, d));
+	for (const [name, settings] of Object.entries(configured)) hosts.set(name, new DockerHost(name, settings, d));
 
 	function get(name: string): DockerHost | undefined {
 		// Its GPUs are assigned by number unless the configuration lists the host.
-		if (name === LOCAL && !hosts.has(LOCAL)) hosts.set(LOCAL, dockerHost(LOCAL, { gpus: [] }, d));
+		if (name === LOCAL && !hosts.has(LOCAL)) hosts.set(LOCAL, new DockerHost(LOCAL, { gpus: [] }, d));
 		return hosts.get(name);
 	}
 
@@ -70,28 +70,28 @@ export function dockerHosts(
 
 	function usedGpus(host: DockerHost, workers: readonly PlacedWorker[]): Map<string, string> {
 		const used = new Map<string, string>();
-		for (const each of host.gpuContainers())
+		for (const each of host.gpuContainers)
 			if (each.Labels[LABELS.service] !== d.serviceId()) for (const gpu of gpusOf(each)) used.set(gpu, "");
 		for (const { id, gpus } of workers) for (const gpu of gpus) used.set(gpu, id);
 		return used;
 	}
 
 	function placementHost(host: DockerHost, all: readonly PlacedWorker[]): PlacementHost {
-		const { name, settings, isReachable, unreachableMs, images, gpus } = host;
+		const { name, settings, isReachable, images, gpus } = host;
 		const workers = all.filter((each) => each.host === host);
 		const used = usedGpus(host, workers);
-		const ms = unreachableMs();
+		const ms = host.unreachableMs();
 		return {
 			name,
 			labels: settings.labels ?? [],
-			state: ms !== undefined ? { unreachableMs: ms } : isReachable() ? "reachable" : "connecting",
+			state: ms !== undefined ? { unreachableMs: ms } : isReachable ? "reachable" : "connecting",
 			drained: drained.has(name),
-			gpus: gpus()?.map((gpu) => ({ ...gpu, used: used.has(gpu.id) })) ?? {
-				fault: host.gpuFault(),
+			gpus: gpus?.map((gpu) => ({ ...gpu, used: used.has(gpu.id) })) ?? {
+				fault: host.gpuFault,
 			},
 			workers: workers.length,
 			workersMax: settings.workersMax,
-			images: images(),
+			images,
 		};
 	}
 
@@ -110,7 +110,7 @@ export function dockerHosts(
 			await Promise.all(
 				candidates(spec.settings).map(async (host) => {
 					await host.checked();
-					if (gpuCountOf(spec) > 0 && host.isReachable()) await host.findGpus(spec.settings.image);
+					if (gpuCountOf(spec) > 0 && host.isReachable) await host.findGpus(spec.settings.image);
 				}),
 			);
 		},
@@ -140,7 +140,7 @@ export function dockerHosts(
 					...host.view(),
 					drained: drained.has(host.name),
 					workersMax: host.settings.workersMax,
-					gpus: (host.gpus() ?? []).map((gpu) => ({
+					gpus: (host.gpus ?? []).map((gpu) => ({
 						...gpu,
 						used: used.has(gpu.id),
 						worker: used.get(gpu.id) || undefined,
