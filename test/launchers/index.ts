@@ -140,13 +140,12 @@ export function conformance(name: string, subject: Subject): void {
 			expect(exits.of(id)).toEqual([{ workerId: id, code: 5, lastOutput: "drained" }]);
 		});
 
-		it("lets a shorter grace shorten a stop in progress", async (test) => {
+		it("lets a shorter grace shorten a stop in progress, and no longer one extend it", async (test) => {
 			const { launcher, start } = service(test)();
 			const { spec, id } = await start("deaf");
 			await subject.ready(spec);
 			const long = launcher.stop(id, FOREVER);
-			await launcher.stop(id, 100);
-			await long;
+			await Promise.all([launcher.stop(id, 100), launcher.stop(id, FOREVER), long]);
 			expect(await subject.processes(spec)).toBe(0);
 		});
 
@@ -178,6 +177,16 @@ export function conformance(name: string, subject: Subject): void {
 			expect(await subject.processes(spec)).toBe(0);
 			expect(second.exits.of(id)).toHaveLength(1);
 			expect(first.exits.of(id)).toEqual([]);
+		});
+
+		it("D34: reports nothing after close, also of a worker that is being stopped", async (test) => {
+			const { launcher, start, exits } = service(test)();
+			const { spec, id } = await start("drains");
+			await subject.ready(spec);
+			const stop = launcher.stop(id, FOREVER);
+			await launcher.close();
+			await stop;
+			expect(exits.of(id)).toEqual([]);
 		});
 
 		it("D34: reports the exit of an adopted worker once, with its code if known; ends its children", async (test) => {

@@ -127,10 +127,12 @@ describe("process launcher: start", () => {
 		await expect(launcher.start(nowhere)).rejects.toThrow(/a link at \/proc\/models to .*models cannot be created/);
 	});
 
-	it("refuses a second worker under the same id", async () => {
+	it("refuses a second worker under the same id, also while the first is being started", async () => {
 		const launcher = open();
 		const spec = samples.spec("runs");
-		await launcher.start(spec);
+		const first = launcher.start(spec);
+		await expect(launcher.start(spec)).rejects.toThrow(/already runs/);
+		await first;
 		await expect(launcher.start(spec)).rejects.toThrow(/already runs/);
 		await launcher.stop(spec.workerId, 0);
 	});
