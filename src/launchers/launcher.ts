@@ -86,7 +86,22 @@ export interface Exit {
  * `running`: it is no longer waiting. `ending`: the platform will end it, for good: it gets no
  * more jobs, is stopped once it holds none, and replaced; its exit is no crash.
  */
-export type Notice = { workerId: string } & (({ state: "waiting" | "ending" } & WorkerReason) | { state: "running" });
+export type Notice = { workerId: string } & WorkerState;
+export type WorkerState = ({ state: "waiting" | "ending" } & WorkerReason) | { state: "running" };
+
+/** What a launcher ends: what carries `serviceId` but was not started or adopted here. */
+export interface StraySearch {
+	serviceId: string;
+	/**
+	 * This launcher's workers in the store, adopted or not; if empty, the search may wait for the first
+	 * `start`, so that an unused platform is not called.
+	 */
+	recorded: readonly string[];
+	/** Those of this launcher that this server scales; one that is `shared` leaves the workers of others alone. */
+	endpoints: readonly EndpointWorkers[];
+	/** What is found later is ended while this says that this server scales its endpoint. Default: it always does. */
+	scales?: (endpoint: string) => boolean;
+}
 
 export interface Launcher {
 	readonly name: string;
@@ -114,20 +129,8 @@ export interface Launcher {
 	stop(workerId: string, graceMs: number): Promise<void>;
 	/** Ids of started or adopted workers that run according to the platform, also if stopping. */
 	list(): Promise<string[]>;
-	/**
-	 * Ends what carries `serviceId` but was not started or adopted here; returns the number of
-	 * workers or processes ended. Idempotent. `recorded`: this launcher's workers in the store,
-	 * adopted or not; if empty, this may wait for the first `start`, so that an unused platform is
-	 * not called. `endpoints`: those of this launcher that this server scales; one that is `shared`
-	 * leaves the workers of others alone. What it finds later is ended while `scales` says that this
-	 * server does; by default it always does.
-	 */
-	removeStrays(q: {
-		serviceId: string;
-		recorded: readonly string[];
-		endpoints: readonly EndpointWorkers[];
-		scales?: (endpoint: string) => boolean;
-	}): Promise<number>;
+	/** Ends strays; returns the number of workers or processes ended. Idempotent. */
+	removeStrays(search: StraySearch): Promise<number>;
 	/**
 	 * Called exactly once per started or adopted worker that ends, for any reason, after everything
 	 * it started has ended; never after `close`.

@@ -10,10 +10,11 @@ import { randomBytes } from "node:crypto";
 import { chmodSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { beforeAll, beforeEach, describe, expect, it, type TestContext } from "vitest";
+import { beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { chartRenderer, type KubernetesObject, noRenderer, OVERLAYS } from "../../scripts/chart.ts";
 import { EVERYTHING, kubectl, kustomized, noKubectl } from "../deploy/objects.ts";
 import { SERVICE_MONITOR } from "../deploy/service-monitor.ts";
+import { dockerAt } from "../support/docker.ts";
 import { freePort } from "../support/free-port.ts";
 import { ADMIN, DOCKER, noKubernetes } from "../support/kubernetes.ts";
 import { postgres } from "../support/postgres.ts";
@@ -25,12 +26,19 @@ import { ended, jobAt, run, site } from "./site.ts";
 const missing = noKubernetes ?? (noKubectl ? "kubectl is not installed" : undefined);
 const NAMESPACE = "sluice";
 
-/** The node needs up to a minute to remove the object of a Pod that has ended, ms. */
-const REMOVED_MS = 120_000;
-
 /** Calls the cluster as its administrator. */
 const cluster = (...args: string[]): Promise<string> => kubectl("--kubeconfig", ADMIN, ...args);
-const inNamespace = (...args: string[]): Promise<string> => cluster("-n", NAMESPACE, ...args);
+
+/** Calls it in one namespace. */
+type Call = (...args: string[]) => Promise<string>;
+
+/** A namespace of the test's own: one that was deleted may take a minute to be removed. */
+async function ownNamespace(test: TestContext): Promise<{ namespace: string; inNamespace: Call }> {
+	const namespace = `${NAMESPACE}-${randomBytes(4).toString("hex")}`;
+	await cluster("create", "namespace", namespace);
+	test.onTestFinished(async () => void (await cluster("delete", "namespace", namespace, "--wait=false")));
+	return { namespace, inNamespace: (...args) => cluster("-n", namespace, ...args) };
+}
 
 /** Sends objects; kubectl also refuses fields that the API does not have. */
 async function apply(objects: readonly object[], ...args: string[]): Promise<string> {
@@ -56,17 +64,20 @@ const inBeta = (object: KubernetesObject): KubernetesObject => ({
 const overlay = (name: keyof typeof OVERLAYS): Promise<KubernetesObject[]> =>
 	kustomized(fileURLToPath(new URL(`../../deploy/kustomize/overlays/${name}`, import.meta.url)));
 
-async function secret(test: TestContext, texts: Record<string, string>): Promise<void> {
+async function secret(inNamespace: Call, texts: Record<string, string>): Promise<void> {
 	const literals = Object.entries(texts).map(([name, text]) => `--from-literal=${name}=${text}`);
-	await inNamespace("create", "secret", "generic", NAMESPACE, ...literals);
-	test.onTestFinished(async () => void (await inNamespace("delete", "secret", NAMESPACE)));
+	await inNamespace("create", "secret", "generic", "sluice", ...literals);
 }
 
-/** The objects with a Deployment that the node of the tests can run, at this port. */
-function onNode(objects: KubernetesObject[], port: number, name = "sluice"): KubernetesObject[] {
+/** The objects in this namespace, with a Deployment that the node of the tests can run, at this port. */
+function onNode(
+	objects: KubernetesObject[],
+	{ namespace, port, name = "sluice" }: { namespace: string; port: number; name?: string },
+): KubernetesObject[] {
 	return objects.map((object) => {
-		if (object.kind !== "Deployment") return object;
 		const made = structuredClone(object);
+		made.metadata.namespace = namespace;
+		if (object.kind !== "Deployment") return made;
 		made.metadata.name = name;
 		made.spec.selector.matchLabels.server = name;
 		made.spec.template.metadata.labels.server = name;
@@ -84,26 +95,35 @@ function onNode(objects: KubernetesObject[], port: number, name = "sluice"): Kub
 	});
 }
 
-/** Applies objects and waits for their Deployments; they are removed with the test. */
-async function running(test: TestContext, objects: KubernetesObject[]): Promise<void> {
-	test.onTestFinished(async () => {
-		await inNamespace("delete", "deployment,pvc,pdb", "--all", "--wait=false");
-	});
+/** Applies objects and waits for their Deployments. */
+async function running(inNamespace: Call, objects: KubernetesObject[]): Promise<void> {
 	await apply(objects);
-	for (const { kind, metadata } of objects) if (kind === "Deployment") await rolledOut(metadata.name);
+	for (const { kind, metadata } of objects) if (kind === "Deployment") await rolledOut(inNamespace, metadata.name);
 }
 
-async function rolledOut(deployment: string): Promise<void> {
+async function rolledOut(inNamespace: Call, deployment: string): Promise<void> {
 	await inNamespace("rollout", "status", `deployment/${deployment}`, "--timeout=120s").catch(async (error: unknown) => {
 		const said = await inNamespace("describe", "pods");
 		throw new Error(`${deployment} does not become available:\n${said}`, { cause: error });
 	});
 }
 
-const podsOf = async (deployment: string): Promise<string[]> =>
+const podsOf = async (inNamespace: Call, deployment: string): Promise<string[]> =>
 	(await inNamespace("get", "pods", "-l", `server=${deployment}`, "-o", "name"))
 		.split("\n")
 		.filter((each) => each !== "");
+
+/** Deletes a Pod; its object is removed once its containers have ended, which the node does up to a minute later. */
+async function deletePod(inNamespace: Call, pod: string): Promise<void> {
+	await inNamespace("delete", pod, "--wait=false");
+	const filters = [
+		`label=io.kubernetes.pod.name=${pod.replace("pod/", "")}`,
+		"label=io.kubernetes.container.name=sluice",
+	];
+	const containers = ["ps", "--quiet", ...filters.flatMap((each) => ["--filter", each])];
+	await until("its container has ended", async () => (await dockerAt(DOCKER, ...containers)) === "");
+	await inNamespace("delete", pod, "--force", "--grace-period=0", "--ignore-not-found");
+}
 
 const EXTERNAL = { id: "kept", launcher: { type: "external" } };
 
@@ -111,9 +131,8 @@ describe.skipIf(missing !== undefined)(
 	missing === undefined ? "deploy/ on a cluster" : `deploy/ on a cluster (skipped: ${missing})`,
 	() => {
 		beforeAll(async () => {
-			await cluster("delete", "namespace", NAMESPACE, "--ignore-not-found");
-			await cluster("create", "namespace", NAMESPACE);
-			return () => cluster("delete", "namespace", NAMESPACE, "--wait=false");
+			// Only dry runs use it, which need that it exists.
+			await cluster("create", "namespace", NAMESPACE).catch(() => {});
 		}, 120_000);
 
 		it.for(Object.keys(OVERLAYS) as (keyof typeof OVERLAYS)[])(
@@ -155,31 +174,28 @@ const noRun = missing ?? noServiceImage;
 
 describe.skipIf(noRun !== undefined)(
 	noRun === undefined ? "the image on a cluster" : `the image on a cluster (skipped: ${noRun})`,
+	{ concurrent: true },
 	() => {
 		beforeAll(async () => {
 			await buildServiceImage();
 			await copyImages(DOCKER, SERVICE_IMAGE);
 		}, 900_000);
-		beforeEach(async () => {
-			await cluster("delete", "namespace", NAMESPACE, "--ignore-not-found");
-			await cluster("create", "namespace", NAMESPACE);
-		}, 180_000);
-
 		it("D34: with SQLite, a Pod that is deleted is replaced and the jobs are still there", {
 			timeout: 240_000,
 		}, async (test) => {
 			const port = await freePort();
 			const place = site(test);
+			const { namespace, inNamespace } = await ownNamespace(test);
 			const data = folder();
 			test.onTestFinished(() => data.remove());
 			chmodSync(data.path, 0o700);
 			const volume = `sluice-${randomBytes(4).toString("hex")}`;
-			await apply([volumeAt(data.path, volume)]);
+			await apply([volumeAt(data.path, volume, namespace)]);
 			test.onTestFinished(async () => {
 				await cluster("delete", "pv", volume, "--wait=false");
 			});
-			await secret(test, { "api-key": KEY, secret: randomBytes(32).toString("hex") });
-			await running(test, onNode(await overlay("sqlite"), port));
+			await secret(inNamespace, { "api-key": KEY, secret: randomBytes(32).toString("hex") });
+			await running(inNamespace, onNode(await overlay("sqlite"), { namespace, port }));
 
 			const service = { url: `http://127.0.0.1:${port}` };
 			expect((await call(service.url, "/v1/endpoints", { body: EXTERNAL })).status).toBe(201);
@@ -189,17 +205,13 @@ describe.skipIf(noRun !== undefined)(
 			worker.kill();
 			const waiting = await run(service, "kept", { n: 2 });
 
-			const before = await podsOf("sluice");
-			await inNamespace("delete", ...before, "--wait=false");
-			await until(
-				"another Pod takes its place",
-				async () => {
-					const after = await podsOf("sluice");
-					return after.length === 1 && after[0] !== before[0];
-				},
-				REMOVED_MS,
-			);
-			await rolledOut("sluice");
+			const [before = ""] = await podsOf(inNamespace, "sluice");
+			await deletePod(inNamespace, before);
+			await until("another Pod takes its place", async () => {
+				const after = await podsOf(inNamespace, "sluice");
+				return after.length === 1 && after[0] !== before;
+			});
+			await rolledOut(inNamespace, "sluice");
 			expect(await inNamespace("logs", "deployment/sluice")).not.toContain('"level":"warn"');
 			expect(await jobAt(service, "kept", done)).toMatchObject({ status: "COMPLETED" });
 			expect(await jobAt(service, "kept", waiting)).toMatchObject({ status: "IN_QUEUE" });
@@ -212,42 +224,47 @@ describe.skipIf(noRun !== undefined)(
 		}, async (test) => {
 			const ports = [await freePort(), await freePort()];
 			const place = site(test);
+			const { namespace, inNamespace } = await ownNamespace(test);
 			const database = await (await postgres()).createDatabase();
 			test.onTestFinished(() => database.drop());
-			await secret(test, {
+			await secret(inNamespace, {
 				"api-key": KEY,
 				secret: randomBytes(32).toString("hex"),
 				"database-url": database.url,
 				"database-password": new URL(database.url).password,
 			});
-			const objects = onNode(await overlay("postgres"), ports[0]!, "sluice-0");
-			await running(test, [...objects, ...(await second(ports[1]!, database.url))]);
+			const objects = onNode(await overlay("postgres"), { namespace, port: ports[0]!, name: "sluice-0" });
+			const other = await second({ namespace, port: ports[1]!, name: "sluice-1" }, database.url);
+			await running(inNamespace, [...objects, ...other]);
 
-			const [first, other] = ports.map((port) => ({ url: `http://127.0.0.1:${port}` }));
+			const [first, last] = ports.map((port) => ({ url: `http://127.0.0.1:${port}` }));
 			expect((await call(first!.url, "/v1/endpoints", { body: EXTERNAL })).status).toBe(201);
 			const job = await run(first!, "kept", { n: 1 });
 			await until("the other server knows the endpoint", async () => {
-				return (await call(other!.url, "/v1/endpoints/kept")).status === 200;
+				return (await call(last!.url, "/v1/endpoints/kept")).status === 200;
 			});
-			await place.attach(other!, "kept");
+			await place.attach(last!, "kept");
 			expect(await ended(first!, "kept", job)).toMatchObject({ status: "COMPLETED" });
 			const servers = (await call(first!.url, "/v1/servers")).json.servers;
 			expect(servers).toHaveLength(2);
 
 			await inNamespace("delete", "deployment", "sluice-0");
 			await until("its server is missing", async () => {
-				return (await call(other!.url, "/v1/servers")).json.servers.length === 1;
+				return (await call(last!.url, "/v1/servers")).json.servers.length === 1;
 			});
-			const later = await run(other!, "kept", { n: 2 });
-			expect(await ended(other!, "kept", later)).toMatchObject({ status: "COMPLETED" });
-			expect(await jobAt(other!, "kept", job)).toMatchObject({ status: "COMPLETED" });
+			const later = await run(last!, "kept", { n: 2 });
+			expect(await ended(last!, "kept", later)).toMatchObject({ status: "COMPLETED" });
+			expect(await jobAt(last!, "kept", job)).toMatchObject({ status: "COMPLETED" });
 		});
 	},
 );
 
 /** The second server: of the chart with the parts of the address, where it can be rendered. */
-async function second(port: number, address: string): Promise<KubernetesObject[]> {
-	if (noRenderer !== undefined) return onNode(await overlay("postgres"), port, "sluice-1").filter(isPod);
+async function second(
+	at: { namespace: string; port: number; name: string },
+	address: string,
+): Promise<KubernetesObject[]> {
+	if (noRenderer !== undefined) return onNode(await overlay("postgres"), at).filter(isPod);
 	const { hostname, port: databasePort, pathname, username } = new URL(address);
 	const renderer = chartRenderer();
 	try {
@@ -259,7 +276,7 @@ async function second(port: number, address: string): Promise<KubernetesObject[]
 			options: "",
 		};
 		const objects = await renderer.objects({ ...OVERLAYS.postgres, postgres: parts });
-		return onNode(objects, port, "sluice-1").filter(isPod);
+		return onNode(objects, at).filter(isPod);
 	} finally {
 		renderer.remove();
 	}
@@ -269,7 +286,7 @@ async function second(port: number, address: string): Promise<KubernetesObject[]
 const isPod = ({ kind }: KubernetesObject): boolean => /^(Deployment|ConfigMap)$/.test(kind);
 
 /** A volume in a folder of the node, for the claim of the overlay. */
-const volumeAt = (path: string, name: string): object => ({
+const volumeAt = (path: string, name: string, namespace: string): object => ({
 	apiVersion: "v1",
 	kind: "PersistentVolume",
 	metadata: { name },
@@ -277,7 +294,7 @@ const volumeAt = (path: string, name: string): object => ({
 		capacity: { storage: "10Gi" },
 		accessModes: ["ReadWriteOnce"],
 		persistentVolumeReclaimPolicy: "Retain",
-		claimRef: { namespace: NAMESPACE, name: "sluice" },
+		claimRef: { namespace, name: "sluice" },
 		local: { path },
 		nodeAffinity: {
 			required: {

@@ -25,7 +25,7 @@ interface Place extends Site {
 	again(): Promise<ServiceProcess>;
 }
 
-describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker hosts"), () => {
+describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker hosts"), { concurrent: true }, () => {
 	let two: TwoMachines;
 	let machines: Machine[];
 	beforeAll(async () => {
@@ -110,6 +110,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 	});
 
 	it("D34, D44: SIGTERM under load leaves workers on both machines, which the next start takes over", {
+		concurrent: false,
 		timeout: 60_000,
 	}, async (test) => {
 		const place = await hostSite(test);
@@ -122,6 +123,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 
 	it("D18, D44: a cancelled handler that blocks ends with its container within the grace and 2 s", {
 		timeout: 60_000,
+		concurrent: false,
 	}, async (test) => {
 		const place = await hostSite(test);
 		const service = await place.begin({
@@ -136,6 +138,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 	});
 
 	it("D34, D44: a service that is killed under load takes all workers over again; nothing is lost", {
+		concurrent: false,
 		timeout: 90_000,
 	}, async (test) => {
 		const place = await hostSite(test);
@@ -162,8 +165,9 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 		await noneLeft(place);
 	});
 
-	it("D44: both daemons are killed and restarted after 30 s: jobs go on, the next worker starts at once", {
+	it("D44: both daemons are killed and restarted after 15 s: jobs go on, the next worker starts at once", {
 		timeout: 120_000,
+		concurrent: false,
 	}, async (test) => {
 		const place = await hostSite(test);
 		const settings = { workersMax: 3, scalerType: "REQUEST_COUNT", scalerValue: 1 };
@@ -186,7 +190,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 			return hosts.every(({ state }: { state: string }) => state === "unreachable");
 		});
 		const waiting = await run(service, place.id, { n: 2 });
-		await until("30 s are over", () => performance.now() - down > 30_000, 40_000);
+		await until("15 s are over", () => performance.now() - down > 15_000);
 		expect(ups(place)).toHaveLength(2);
 		await Promise.all(machines.map(({ start }) => start()));
 		await until("the next worker is started", async () => (await containers(place)).flat().length === 3, 5000);
@@ -209,6 +213,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 
 	it("D44: a machine that stays unreachable gets its worker elsewhere; what returns is removed", {
 		timeout: 120_000,
+		concurrent: false,
 	}, async (test) => {
 		const place = await hostSite(test);
 		const service = await place.begin({

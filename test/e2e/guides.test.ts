@@ -124,7 +124,7 @@ describe("shell blocks of the documentation", () => {
 		expect(shellBlocks.length - notRun.length).toBeGreaterThanOrEqual(22);
 	});
 
-	it.for(Object.keys(PAGES))("of %s work as they stand", { timeout: 120_000 }, async (page, test) => {
+	it.concurrent.for(Object.keys(PAGES))("of %s work as they stand", { timeout: 120_000 }, async (page, test) => {
 		expect(await run(test, page)).not.toMatch(/"error": ?"/);
 	});
 });

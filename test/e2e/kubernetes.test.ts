@@ -69,7 +69,9 @@ async function clusterSite(test: TestContext): Promise<Place> {
 
 const BURST = { scalerType: "REQUEST_COUNT", scalerValue: 1, workersMax: 3, idleTimeout: 1 };
 
-describe.skipIf(noKubernetes !== undefined)(titledKubernetes("a service with Pods as workers"), () => {
+const TITLE = titledKubernetes("a service with Pods as workers");
+
+describe.skipIf(noKubernetes !== undefined)(TITLE, { concurrent: true }, () => {
 	beforeAll(() => makeImage(DOCKER), 60_000);
 
 	it("D27, D28: 0 to 3 to 0 workers, never more Pods than workersMax", {
@@ -123,6 +125,7 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("a service with Pod
 	});
 
 	it("D34: a service killed under load adopts its Pods, loses nothing, leaves no stray", {
+		concurrent: false,
 		timeout: 90_000,
 	}, async (test) => {
 		const place = await clusterSite(test);
@@ -150,6 +153,7 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("a service with Pod
 	});
 
 	it("D34: SIGTERM under load leaves Pods and their jobs, which the next start takes over", {
+		concurrent: false,
 		timeout: 90_000,
 	}, async (test) => {
 		const place = await clusterSite(test);
@@ -160,7 +164,7 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("a service with Pod
 		await until("no Pod is left", async () => (await place.names()).length === 0);
 	});
 
-	it("D29: the API server does not answer for 30 s: running jobs go on, none is started twice, an idle one works", {
+	it("D29: the API server does not answer for 10 s: running jobs go on, none is started twice, an idle one works", {
 		timeout: 120_000,
 	}, async (test) => {
 		const place = await clusterSite(test);
@@ -178,7 +182,7 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("a service with Pod
 		const { worker } = await started(place, first);
 		proxy.refuse();
 		proxy.cut();
-		const outage = sleep(30_000);
+		const outage = sleep(10_000);
 		const second = await run(service, ID, { n: 2 });
 		await until("a start fails", async () => {
 			const { reason } = (await call(service.url, `/v1/endpoints/${ID}`)).json;

@@ -15,6 +15,7 @@ import { upgrade, UPGRADED } from "./upgrade.ts";
 import { ended, run, site, type Site, started, WIRE_WORKER, WORKER } from "./site.ts";
 
 interface Place extends Site {
+	cluster: SlurmCluster;
 	/** An endpoint of this test's own, so that its jobs are known. */
 	id: string;
 	/** Settings of an endpoint whose diary workers are batch jobs. */
@@ -22,19 +23,27 @@ interface Place extends Site {
 	start(endpoints?: Record<string, object>): Promise<ServiceProcess>;
 }
 
-describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as workers"), () => {
-	let cluster: SlurmCluster;
+describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as workers"), { concurrent: true }, () => {
+	let common: SlurmCluster;
 	beforeAll(async () => {
-		cluster = await startSlurm();
+		common = await startSlurm();
 	}, 60_000);
-	afterAll(() => cluster.remove());
+	afterAll(() => common.remove());
 
-	function slurmSite(test: TestContext): Place {
+	/** A cluster for a test that kills its controller. */
+	async function ownCluster({ onTestFinished }: TestContext): Promise<SlurmCluster> {
+		const cluster = await startSlurm();
+		onTestFinished(() => cluster.remove());
+		return cluster;
+	}
+
+	function slurmSite(test: TestContext, cluster = common): Place {
 		const place = site(test);
 		const id = `e2e-${randomBytes(4).toString("hex")}`;
 		test.onTestFinished(() => cluster.endJobs(`:${id}:`));
 		return {
 			...place,
+			cluster,
 			id,
 			batch: (settings = {}, launcher = {}) => ({
 				[id]: place.launched({
@@ -51,7 +60,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 		};
 	}
 
-	const active = async ({ id }: Place) => await cluster.active(`:${id}:`);
+	const active = async ({ cluster, id }: Place) => await cluster.active(`:${id}:`);
 
 	/** The endpoint shows this reason within 15 s. */
 	async function expectReason(
@@ -90,7 +99,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 			"up",
 			"up",
 		]);
-		expect(await cluster.jobs(`:${place.id}:`)).toHaveLength(3);
+		expect(await place.cluster.jobs(`:${place.id}:`)).toHaveLength(3);
 	});
 
 	it("D25: a worker with RunPod's wire completes a job, with all that it yields", {
@@ -106,6 +115,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 
 	it("D18: a cancelled handler that blocks ends with its Slurm job within the grace and 2 s", {
 		timeout: 40_000,
+		concurrent: false,
 	}, async (test) => {
 		const place = slurmSite(test);
 		const service = await place.start(place.batch({ workersMax: 1, stopGraceMs: 500 }));
@@ -121,6 +131,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 	});
 
 	it("D34: kill -9 of the service under load: workers are adopted, nothing is lost, none is left", {
+		concurrent: false,
 		timeout: 90_000,
 	}, async (test) => {
 		const place = slurmSite(test);
@@ -143,27 +154,29 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 	});
 
 	it("D34: SIGTERM under load leaves Slurm jobs and theirs, which the next start takes over", {
+		concurrent: false,
 		timeout: 60_000,
 	}, async (test) => {
 		const place = slurmSite(test);
 		const service = await place.start(place.batch(UPGRADED));
 		const next = await upgrade(place, { endpoint: place.id, service, begin: () => place.start() });
-		expect(await cluster.jobs(`:${place.id}:`), "no allocation went back to the queue").toHaveLength(2);
+		expect(await place.cluster.jobs(`:${place.id}:`), "no allocation went back to the queue").toHaveLength(2);
 		expect(await within("the stop", next.end())).toBe(0);
 		expect(await active(place)).toEqual([]);
 	});
 
-	it("D34: slurmctld is killed and back after 30 s: running jobs go on, no worker is started twice", {
+	it("D34: slurmctld is killed and back after 10 s: running jobs go on, no worker is started twice", {
 		timeout: 120_000,
 	}, async (test) => {
-		const place = slurmSite(test);
+		const place = slurmSite(test, await ownCluster(test));
+		const { cluster } = place;
 		const service = await place.start(
 			place.batch({ workersMax: 2, scalerType: "REQUEST_COUNT", scalerValue: 1, leaseMs: 4000 }),
 		);
 		const first = await run(service, place.id, { until: "allowed" });
 		const { worker } = await started(place, first);
 		await cluster.killController();
-		const outage = sleep(30_000);
+		const outage = sleep(10_000);
 		let second = "";
 		try {
 			second = await run(service, place.id, {});
@@ -184,7 +197,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 		});
 		expect(await ended(service, place.id, second)).toMatchObject({ status: "COMPLETED" });
 		expect(place.runs(first)).toHaveLength(1);
-		const names = (await cluster.jobs(`:${place.id}:`)).map(({ name }) => name);
+		const names = (await place.cluster.jobs(`:${place.id}:`)).map(({ name }) => name);
 		expect(new Set(names).size, "one job for each worker").toBe(names.length);
 		expect(await within("the stop", service.end())).toBe(0);
 		await until("no job to be left", async () => (await active(place)).length === 0);
@@ -192,7 +205,8 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 
 	describe("D34: slurmctld is killed 1 s after a job's start, and returns with its state from before", () => {
 		async function outage(test: TestContext, settings: object) {
-			const place = slurmSite(test);
+			const place = slurmSite(test, await ownCluster(test));
+			const { cluster } = place;
 			// Its state is saved while it waits; local time, as sbatch reads it.
 			const begin = new Date(Date.now() + 20_000).toLocaleString("sv").replace(" ", "T");
 			const options = [`--begin=${begin}`];
@@ -218,7 +232,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 				const { workers } = (await call(service.url, `/v1/endpoints/${place.id}/workers`)).json;
 				return workers.every((each: { state: string }) => each.state === "stopping");
 			});
-			await cluster.startController();
+			await place.cluster.startController();
 			await until("no job of it to be left", async () => (await active(place)).length === 0, 30_000);
 			expect(running(place), `process ${pid} without a job of Slurm`).toEqual([]);
 			expect(place.runs(id)).toHaveLength(1);
@@ -226,7 +240,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 
 		it("a job that runs then is finished once, and no worker is left", { timeout: 90_000 }, async (test) => {
 			const { place, service, id, worker } = await outage(test, { idleTimeout: 5 });
-			await cluster.startController();
+			await place.cluster.startController();
 			// Slurm ends the worker that it takes for pending.
 			await until("its second run", () => place.runs(id).some((each) => each.worker !== worker));
 			place.allow("allowed");
@@ -276,7 +290,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 			const place = slurmSite(test);
 			const gpus = `--gres=gpu:${GPUS}`;
 			const other = `--job-name=other:${place.id}:`;
-			await cluster.run("sbatch", gpus, other, "--output=/dev/null", "--wrap=sleep 300");
+			await place.cluster.run("sbatch", gpus, other, "--output=/dev/null", "--wrap=sleep 300");
 			await until("it to run", async () => (await active(place))[0]?.state === "RUNNING");
 			const service = await place.start(place.batch({ workersMin: 1, gpusPerWorker: 1 }));
 			await expectReason(service, place, {
@@ -285,7 +299,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 			});
 			const worker = (await active(place)).find(({ name }) => name.startsWith("sluice"));
 			expect(worker).toMatchObject({ state: "PENDING" });
-			await cluster.run("scancel", `--name=other:${place.id}:`);
+			await place.cluster.run("scancel", `--name=other:${place.id}:`);
 			await until("the worker to be up", () => place.notes().some(({ what }) => what === "up"));
 			await until("the reason to go", async () => {
 				const { json } = await call(service.url, `/v1/endpoints/${place.id}`);
@@ -302,7 +316,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 		const id = await run(service, place.id, { until: "allowed" });
 		const { worker } = await started(place, id);
 		const [job] = await active(place);
-		await cluster.run("scontrol", "update", `JobId=${job!.id}`, "TimeLimit=1");
+		await place.cluster.run("scontrol", "update", `JobId=${job!.id}`, "TimeLimit=1");
 		await until(
 			"its replacement",
 			() => place.notes().some((note) => note.what === "up" && note.worker !== worker),

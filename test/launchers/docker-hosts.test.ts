@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
 import type { HostSettings } from "../../src/core/hosts.ts";
-import { dockerLauncher } from "../../src/launchers/docker/launcher.ts";
+import { DockerLauncher } from "../../src/launchers/docker/launcher.ts";
 import type { DockerSettings } from "../../src/launchers/docker/settings.ts";
 import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";
 import { IMAGE } from "../support/docker.ts";
@@ -75,7 +75,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 		const said: string[] = [];
 		const log = (message: string): void => void said.push(message);
 		const config = { hosts: only, lostAfterMs };
-		const launcher = dockerLauncher({ clock, logDir, serviceEnv: { PATH: two.path }, log, hosts: config });
+		const launcher = new DockerLauncher({ clock, logDir, serviceEnv: { PATH: two.path }, log, hosts: config });
 		const started: string[] = [];
 		const notices: Notice[] = [];
 		const handles = new Map<string, Handle>();
@@ -120,7 +120,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 		});
 		conformance("docker", {
 			open: () =>
-				dockerLauncher({
+				new DockerLauncher({
 					clock,
 					logDir,
 					serviceEnv: { PATH: two.path },

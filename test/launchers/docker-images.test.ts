@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
 import type { RegistryLogin } from "../../src/core/registry-login.ts";
 import type { WorkerReason } from "../../src/core/workers/worker-reason.ts";
-import { dockerLauncher } from "../../src/launchers/docker/launcher.ts";
+import { DockerLauncher } from "../../src/launchers/docker/launcher.ts";
 import type { DockerSettings } from "../../src/launchers/docker/settings.ts";
 import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";
 import { containersOf, docker, removeAll } from "../support/docker.ts";
@@ -58,7 +58,7 @@ describe.skipIf(noRegistry !== undefined)(titled("images of the docker launcher"
 		logged: string[];
 	} {
 		const logged: string[] = [];
-		const made = dockerLauncher({
+		const made = new DockerLauncher({
 			clock,
 			logDir,
 			serviceEnv,

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
-import { dockerLauncher } from "../../src/launchers/docker/launcher.ts";
+import { DockerLauncher } from "../../src/launchers/docker/launcher.ts";
 import type { DockerSettings } from "../../src/launchers/docker/settings.ts";
 import type { Exit, Handle, Launcher, WorkerSpec } from "../../src/launchers/launcher.ts";
 import type { WorkerUsage } from "../../src/core/workers/worker-usage.ts";
@@ -82,7 +82,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 	} {
 		const said: string[] = [];
 		const log = (message: string): void => void said.push(message);
-		const launcher = dockerLauncher({ clock, logDir, serviceEnv, log });
+		const launcher = new DockerLauncher({ clock, logDir, serviceEnv, log });
 		opened.push(launcher);
 		return { launcher, exits: exitsOf(launcher), said };
 	}
@@ -110,7 +110,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 	}, 60_000);
 
 	conformance("docker", {
-		open: () => dockerLauncher({ clock, logDir, serviceEnv: ENV, log() {} }),
+		open: () => new DockerLauncher({ clock, logDir, serviceEnv: ENV, log() {} }),
 		spec: (behaviour) => script(SCRIPTS[behaviour], { serviceId: `${serviceId}-contract` }),
 		ready: (spec) => until(`${spec.workerId} is ready`, () => readdirSync(folder(spec)).includes("ready")),
 		release: (spec) => writeFileSync(join(folder(spec), "release"), ""),

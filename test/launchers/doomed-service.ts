@@ -4,10 +4,10 @@
  */
 import { systemClock } from "../../src/clock.ts";
 import type { WorkerSpec } from "../../src/launchers/launcher.ts";
-import { processLauncher } from "../../src/launchers/process/launcher.ts";
+import { ProcessLauncher } from "../../src/launchers/process/launcher.ts";
 
 const [logDir = "", spec = "", then] = process.argv.slice(2);
-const launcher = processLauncher({ clock: systemClock, logDir });
+const launcher = new ProcessLauncher({ clock: systemClock, logDir });
 const handle = await launcher.start(JSON.parse(spec) as WorkerSpec);
 process.stdout.write(`${JSON.stringify(handle)}\n`);
 if (then === "close") await launcher.close();

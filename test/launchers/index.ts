@@ -2,7 +2,8 @@
  * What every launcher that starts workers must do, run against a real one: `conformance(name,
  * subject)` inside a test file.
  */
-import { afterEach, describe, expect, it } from "vitest";
+import { randomUUID } from "node:crypto";
+import { describe, expect, it, type TestContext } from "vitest";
 import type { Exit, Handle, Launcher, WorkerSpec } from "../../src/launchers/launcher.ts";
 import { until } from "../support/until.ts";
 
@@ -52,41 +53,41 @@ export function exitsOf(launcher: Launcher) {
 /** A grace that no test lives to see the end of, in ms. */
 const FOREVER = 600_000;
 
-/** Declares the suite. */
+/** Declares the suite. Its tests run at once, each as a service of its own. */
 export function conformance(name: string, subject: Subject): void {
-	describe(`launcher contract: ${name}`, () => {
-		const opened: { launcher: Launcher; started: string[] }[] = [];
-		function open() {
-			const launcher = subject.open();
-			const started: string[] = [];
-			opened.push({ launcher, started });
-			return {
-				launcher,
-				exits: exitsOf(launcher),
-				start: async (behaviour: Behaviour) => {
-					const spec = subject.spec(behaviour);
-					started.push(spec.workerId);
-					return { spec, id: spec.workerId, handle: await launcher.start(spec) };
-				},
+	describe.concurrent(`launcher contract: ${name}`, () => {
+		/** Returns what opens launchers of one service. */
+		function service({ onTestFinished }: Pick<TestContext, "onTestFinished">) {
+			const serviceId = `contract-${randomUUID()}`;
+			return function open() {
+				const launcher = subject.open();
+				const started: string[] = [];
+				onTestFinished(async () => {
+					await Promise.allSettled(started.map((id) => launcher.stop(id, 0)));
+					await launcher.close();
+				});
+				return {
+					launcher,
+					exits: exitsOf(launcher),
+					start: async (behaviour: Behaviour) => {
+						const spec = { ...subject.spec(behaviour), serviceId };
+						started.push(spec.workerId);
+						return { spec, id: spec.workerId, handle: await launcher.start(spec) };
+					},
+				};
 			};
 		}
-		afterEach(async () => {
-			for (const { launcher, started } of opened.splice(0)) {
-				await Promise.allSettled(started.map((id) => launcher.stop(id, 0)));
-				await launcher.close();
-			}
-		});
 
 		/** A shell that pauses counts as a process more for a moment. */
 		const runsTwo = (spec: WorkerSpec): Promise<true> =>
 			until("a worker and its child run", async () => (await subject.processes(spec)) === 2);
 
-		it("carries its name", () => {
-			expect(open().launcher.name).toBe(name);
+		it("carries its name", (test) => {
+			expect(service(test)().launcher.name).toBe(name);
 		});
 
-		it("lists what it started, and no longer once it was stopped", async () => {
-			const { launcher, start, exits } = open();
+		it("lists what it started, and no longer once it was stopped", async (test) => {
+			const { launcher, start, exits } = service(test)();
 			const one = await start("runs");
 			const two = await start("runs");
 			await subject.ready(one.spec);
@@ -98,8 +99,8 @@ export function conformance(name: string, subject: Subject): void {
 			expect(exits.of(one.id)).toHaveLength(1);
 		});
 
-		it("reports an end once, with code and last output", async () => {
-			const { launcher, start, exits } = open();
+		it("reports an end once, with code and last output", async (test) => {
+			const { launcher, start, exits } = service(test)();
 			const { id } = await start("exits");
 			const exit = await exits.next(id);
 			expect(exit).toEqual({ workerId: id, code: 7, lastOutput: "last words" });
@@ -109,8 +110,8 @@ export function conformance(name: string, subject: Subject): void {
 			expect(exits.of(id)).toHaveLength(1);
 		});
 
-		it("takes stops of an unknown, an ended and a stopping worker", async () => {
-			const { launcher, start, exits } = open();
+		it("takes stops of an unknown, an ended and a stopping worker", async (test) => {
+			const { launcher, start, exits } = service(test)();
 			await launcher.stop("never-started", 0);
 			const { spec, id } = await start("runs");
 			await subject.ready(spec);
@@ -119,8 +120,8 @@ export function conformance(name: string, subject: Subject): void {
 			expect(exits.of(id)).toHaveLength(1);
 		});
 
-		it("D18: kills a worker that does not end in its grace, and its children", async () => {
-			const { launcher, start, exits } = open();
+		it("D18: kills a worker that does not end in its grace, and its children", async (test) => {
+			const { launcher, start, exits } = service(test)();
 			const { spec, id } = await start("deaf");
 			await subject.ready(spec);
 			await runsTwo(spec);
@@ -129,8 +130,8 @@ export function conformance(name: string, subject: Subject): void {
 			expect(exits.of(id)).toHaveLength(1);
 		});
 
-		it("lets a worker finish in its grace, and lists it until it did", async () => {
-			const { launcher, start, exits } = open();
+		it("lets a worker finish in its grace, and lists it until it did", async (test) => {
+			const { launcher, start, exits } = service(test)();
 			const { spec, id } = await start("drains");
 			await subject.ready(spec);
 			const stop = launcher.stop(id, FOREVER);
@@ -139,18 +140,17 @@ export function conformance(name: string, subject: Subject): void {
 			expect(exits.of(id)).toEqual([{ workerId: id, code: 5, lastOutput: "drained" }]);
 		});
 
-		it("lets a shorter grace shorten a stop in progress", async () => {
-			const { launcher, start } = open();
+		it("lets a shorter grace shorten a stop in progress, and no longer one extend it", async (test) => {
+			const { launcher, start } = service(test)();
 			const { spec, id } = await start("deaf");
 			await subject.ready(spec);
 			const long = launcher.stop(id, FOREVER);
-			await launcher.stop(id, 100);
-			await long;
+			await Promise.all([launcher.stop(id, 100), launcher.stop(id, FOREVER), long]);
 			expect(await subject.processes(spec)).toBe(0);
 		});
 
-		it("D16: a worker that exited is reported when its children have ended too", async () => {
-			const { start, exits } = open();
+		it("D16: a worker that exited is reported when its children have ended too", async (test) => {
+			const { start, exits } = service(test)();
 			const { spec, id } = await start("orphans");
 			await subject.ready(spec);
 			await runsTwo(spec);
@@ -159,7 +159,8 @@ export function conformance(name: string, subject: Subject): void {
 			expect(await subject.processes(spec)).toBe(0);
 		});
 
-		it("D34: leaves workers running on close, and another launcher adopts them", async () => {
+		it("D34: leaves workers running on close, and another launcher adopts them", async (test) => {
+			const open = service(test);
 			const first = open();
 			const { spec, id, handle } = await first.start("runs");
 			await subject.ready(spec);
@@ -178,7 +179,18 @@ export function conformance(name: string, subject: Subject): void {
 			expect(first.exits.of(id)).toEqual([]);
 		});
 
-		it("D34: reports the exit of an adopted worker once, with its code if known; ends its children", async () => {
+		it("D34: reports nothing after close, also of a worker that is being stopped", async (test) => {
+			const { launcher, start, exits } = service(test)();
+			const { spec, id } = await start("drains");
+			await subject.ready(spec);
+			const stop = launcher.stop(id, FOREVER);
+			await launcher.close();
+			await stop;
+			expect(exits.of(id)).toEqual([]);
+		});
+
+		it("D34: reports the exit of an adopted worker once, with its code if known; ends its children", async (test) => {
+			const open = service(test);
 			const first = open();
 			const one = await first.start("orphans");
 			const two = await first.start("orphans");
@@ -196,7 +208,8 @@ export function conformance(name: string, subject: Subject): void {
 			expect(exits.of(one.id)).toHaveLength(1);
 		});
 
-		it("D34: does not adopt a worker that ended, nor one whose place another process has", async () => {
+		it("D34: does not adopt a worker that ended, nor one whose place another process has", async (test) => {
+			const open = service(test);
 			const { launcher, start } = open();
 			const ended = await start("runs");
 			const running = await start("runs");
@@ -210,8 +223,8 @@ export function conformance(name: string, subject: Subject): void {
 			expect(await launcher.list()).toEqual([running.id]);
 		});
 
-		it("says in a sentence why a worker cannot start", async () => {
-			const { launcher, exits } = open();
+		it("says in a sentence why a worker cannot start", async (test) => {
+			const { launcher, exits } = service(test)();
 			const spec = subject.spec("runs");
 			Object.assign(spec.settings, { command: ["no-such-command-anywhere"] });
 			if (subject.queues) {

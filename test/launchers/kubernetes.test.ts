@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
 import { findings } from "../../src/launchers/kubernetes/doctor.ts";
-import { kubernetesLauncher } from "../../src/launchers/kubernetes/launcher.ts";
+import { KubernetesLauncher } from "../../src/launchers/kubernetes/launcher.ts";
 import { BUSY_ANNOTATIONS, secretName } from "../../src/launchers/kubernetes/names.ts";
 import type { Pod } from "../../src/launchers/kubernetes/pod-status.ts";
 import type { KubernetesSettings } from "../../src/launchers/kubernetes/settings.ts";
@@ -77,16 +77,14 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 	const uids = new Map<string, string>();
 
 	function makeLauncher(log: (message: string) => void = () => {}, env = ENV): Launcher {
-		const launcher = kubernetesLauncher({ clock, logDir, serviceEnv: env, log });
-		opened.push(launcher);
-		return {
-			...launcher,
-			async start(spec) {
-				const handle = await launcher.start(spec);
-				uids.set(spec.workerId, String(handle["uid"]));
-				return handle;
-			},
+		const launcher = new KubernetesLauncher({ clock, logDir, serviceEnv: env, log });
+		const start = launcher.start.bind(launcher);
+		launcher.start = async (spec) => {
+			const handle = await start(spec);
+			uids.set(spec.workerId, String(handle["uid"]));
+			return handle;
 		};
+		return launcher;
 	}
 
 	const processes = ({ workerId }: WorkerSpec): Promise<number> => processesOfPod(uids.get(workerId) ?? "");
@@ -99,6 +97,7 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 	} {
 		const said: string[] = [];
 		const launcher = makeLauncher((message) => void said.push(message), env);
+		opened.push(launcher);
 		const notices: Notice[] = [];
 		launcher.onNotice!((notice) => notices.push(notice));
 		return { launcher, exits: exitsOf(launcher), notices, said };

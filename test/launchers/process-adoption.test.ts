@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
 import type { Handle, WorkerSpec } from "../../src/launchers/launcher.ts";
-import { processLauncher } from "../../src/launchers/process/launcher.ts";
+import { ProcessLauncher } from "../../src/launchers/process/launcher.ts";
 import { logPath } from "../../src/launchers/log-files.ts";
 import type { ProcessSettings } from "../../src/launchers/process/settings.ts";
 import { findStrays, sweepStrays } from "../../src/launchers/process/strays.ts";
@@ -16,7 +16,7 @@ import { lines, sampleWorkers } from "./sample-workers.ts";
 
 const samples = sampleWorkers();
 const { logDir, serviceId } = samples;
-const open = () => processLauncher({ clock, logDir });
+const open = () => new ProcessLauncher({ clock, logDir });
 const linux = process.platform === "linux";
 
 afterAll(async () => {

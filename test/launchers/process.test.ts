@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
 import type { WorkerSpec } from "../../src/launchers/launcher.ts";
-import { processLauncher } from "../../src/launchers/process/launcher.ts";
+import { ProcessLauncher } from "../../src/launchers/process/launcher.ts";
 import { logPath } from "../../src/launchers/log-files.ts";
 import type { ProcessSettings } from "../../src/launchers/process/settings.ts";
 import { sweepStrays } from "../../src/launchers/process/strays.ts";
@@ -15,7 +15,7 @@ import { lines, runs, sampleWorkers } from "./sample-workers.ts";
 
 const samples = sampleWorkers();
 const { logDir, serviceId } = samples;
-const open = () => processLauncher({ clock, logDir });
+const open = () => new ProcessLauncher({ clock, logDir });
 const linux = process.platform === "linux";
 
 afterAll(async () => {
@@ -108,7 +108,7 @@ describe("process launcher: start", () => {
 	it("D25: a named volume is a folder beside the logs, at its path by a link, for all workers", async () => {
 		const at = join(samples.root, "runpod-volume");
 		const volumeDir = join(samples.root, "volumes");
-		const launcher = processLauncher({ clock, logDir, volumeDir });
+		const launcher = new ProcessLauncher({ clock, logDir, volumeDir });
 		const exits = exitsOf(launcher);
 		const volumes = [`models:${at}`];
 		const write = withSettings(samples.script(`echo weights > ${at}/model`), { volumes });
@@ -127,24 +127,14 @@ describe("process launcher: start", () => {
 		await expect(launcher.start(nowhere)).rejects.toThrow(/a link at \/proc\/models to .*models cannot be created/);
 	});
 
-	it("refuses a second worker under the same id", async () => {
+	it("refuses a second worker under the same id, also while the first is being started", async () => {
 		const launcher = open();
 		const spec = samples.spec("runs");
-		await launcher.start(spec);
+		const first = launcher.start(spec);
+		await expect(launcher.start(spec)).rejects.toThrow(/already runs/);
+		await first;
 		await expect(launcher.start(spec)).rejects.toThrow(/already runs/);
 		await launcher.stop(spec.workerId, 0);
-	});
-
-	it("runs without a log folder, with no output to show", async () => {
-		const launcher = processLauncher({ clock });
-		const exits = exitsOf(launcher);
-		const spec = samples.spec("exits");
-		await launcher.start(spec);
-		expect(await exits.next(spec.workerId)).toEqual({
-			workerId: spec.workerId,
-			code: 7,
-			lastOutput: "",
-		});
 	});
 });
 
@@ -188,7 +178,7 @@ describe("process launcher: exit", () => {
 
 	it("goes on when a listener throws, and says so", async () => {
 		const said: string[] = [];
-		const launcher = processLauncher({ clock, logDir, log: (message) => said.push(message) });
+		const launcher = new ProcessLauncher({ clock, logDir, log: (message) => said.push(message) });
 		launcher.onExit(() => {
 			throw new Error("broken listener");
 		});
@@ -268,7 +258,7 @@ describe("process launcher: logs", () => {
 		async (how) => {
 			const manual = manualClock(0);
 			const spec = samples.spec("runs");
-			const [first, watching] = [open(), processLauncher({ clock: manual, logDir })];
+			const [first, watching] = [open(), new ProcessLauncher({ clock: manual, logDir })];
 			const handle = await (how === "started" ? watching : first).start(spec);
 			if (how === "adopted") expect(await watching.adopt(spec.workerId, handle)).toBe(true);
 			const path = logPath(logDir, spec.workerId);
@@ -289,7 +279,7 @@ describe("process launcher: logs", () => {
 	it("does not start a worker whose log cannot be opened", async () => {
 		const file = join(samples.root, "a-file");
 		writeFileSync(file, "");
-		const launcher = processLauncher({ clock, logDir: file });
+		const launcher = new ProcessLauncher({ clock, logDir: file });
 		await expect(launcher.start(samples.spec("exits"))).rejects.toThrow(/cannot open the log of worker/);
 		expect(await launcher.list()).toEqual([]);
 	});

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
 import type { Handle, Launcher } from "../../src/launchers/launcher.ts";
-import { slurmLauncher } from "../../src/launchers/slurm/launcher.ts";
+import { SlurmLauncher } from "../../src/launchers/slurm/launcher.ts";
 import { folderOf } from "../../src/launchers/slurm/script.ts";
 import { noSlurm, type SlurmCluster, startSlurm, titled } from "../support/slurm.ts";
 import { logDir, root, script } from "./slurm-workers.ts";
@@ -28,7 +28,7 @@ describe.skipIf(noUser !== undefined)(titled("another user of the cluster"), () 
 	});
 	function open(): Launcher {
 		const serviceEnv = { ...(process.env as Record<string, string>), ...cluster.env };
-		const launcher = slurmLauncher({ clock, logDir, serviceEnv, log() {} });
+		const launcher = new SlurmLauncher({ clock, logDir, serviceEnv, log() {} });
 		opened.push(launcher);
 		return launcher;
 	}

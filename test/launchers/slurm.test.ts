@@ -6,7 +6,7 @@ import { systemClock as clock } from "../../src/clock.ts";
 import type { Exit, Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";
 import { logPath } from "../../src/launchers/log-files.ts";
 import { type RunCommand, slurmCommands, SlurmFailure } from "../../src/launchers/slurm/commands.ts";
-import { slurmLauncher } from "../../src/launchers/slurm/launcher.ts";
+import { SlurmLauncher } from "../../src/launchers/slurm/launcher.ts";
 import { folderOf, variablesPath } from "../../src/launchers/slurm/script.ts";
 import type { SlurmSettings } from "../../src/launchers/slurm/settings.ts";
 import { noSlurm, type SlurmCluster, startSlurm, titled } from "../support/slurm.ts";
@@ -45,7 +45,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 	function open(run?: RunCommand) {
 		const said: string[] = [];
 		const log = (message: string): void => void said.push(message);
-		const launcher = slurmLauncher({
+		const launcher = new SlurmLauncher({
 			clock,
 			logDir,
 			serviceEnv,
@@ -72,7 +72,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 	}
 
 	conformance("slurm", {
-		open: () => slurmLauncher({ clock, logDir, serviceEnv, log() {}, queryMs: QUERY_MS }),
+		open: () => new SlurmLauncher({ clock, logDir, serviceEnv, log() {}, queryMs: QUERY_MS }),
 		spec: (behaviour) => script(SCRIPTS[behaviour]),
 		ready,
 		release,
@@ -190,7 +190,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 		});
 
 		it("D29: refuses without Slurm's commands, and says what to install", async () => {
-			const launcher = slurmLauncher({ clock, logDir, serviceEnv: { PATH: root }, log() {} });
+			const launcher = new SlurmLauncher({ clock, logDir, serviceEnv: { PATH: root }, log() {} });
 			await expect(launcher.start(script(""))).rejects.toThrow(
 				/^cannot start a worker of endpoint "sample": the command squeue was not found: install Slurm's/,
 			);

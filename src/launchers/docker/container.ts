@@ -1,10 +1,13 @@
-/** A worker's container at its daemon: its begin, its output and end, signals, removal. */
+/** The container of a worker: its start, output and end, signals, removal. */
 import type { Clock } from "../../clock.ts";
 import type { ExitReason } from "../../core/workers/worker-reason.ts";
-import { LABELS } from "./container-options.ts";
+import { endInGrace, KILL_TIMEOUT_MS } from "../watched-workers.ts";
+import { containerOptions, LABELS } from "./container-options.ts";
 import { type Daemon, type InspectedContainer, statusOf, Unreachable } from "./daemon.ts";
 import type { DockerHost } from "./host.ts";
+import { containerContext, serviceAddress } from "./network.ts";
 import { copyOutput } from "./output.ts";
+import type { Spec, Worker } from "./worker.ts";
 
 /** Pause between calls to an unresponsive daemon, ms. */
 const RETRY_MS = 1000;
@@ -12,10 +15,6 @@ const RETRY_MS = 1000;
 const BEGIN_MS = 10;
 /** How long the processes of a running container may be unreadable: it may just have ended, ms. */
 const UNREADABLE_MS = 1000;
-/** Step of the grace countdown, ms: the delay until a shortened grace takes effect. */
-const STEP_MS = 25;
-/** Limit for a container to end after SIGKILL, and for retries of a signal, ms. */
-const KILL_TIMEOUT_MS = 10_000;
 
 const INIT = /^\S*\b(docker-init|podman-init|catatonit|tini)\b/;
 
@@ -69,8 +68,34 @@ function endIn(
 	return { code: ExitCode, reason: { code: "out_of_memory", message, crash: true } };
 }
 
+/** Starts the container of a worker; returns its id. A failure leaves none behind. */
+export async function startContainer(
+	clock: Clock,
+	{ spec, host, gpus }: { spec: Spec; host: DockerHost; gpus: readonly string[] },
+): Promise<string> {
+	const { daemon } = host;
+	try {
+		const url = serviceAddress(host, spec.url);
+		const network = await containerContext(daemon, spec.settings, url);
+		const context = { ...network, gpus, ...(url !== spec.url && { url }) };
+		const container = await daemon.create(containerOptions(spec, context));
+		try {
+			await daemon.start(container);
+			await begun(clock, daemon, container);
+		} catch (error) {
+			await remove(daemon, container).catch(() => void host.recheck());
+			throw error;
+		}
+		return container;
+	} catch (error) {
+		// Without an answer it may exist.
+		if (statusOf(error) === undefined) void host.recheck();
+		throw error;
+	}
+}
+
 /** Resolves when the program has replaced the init process; throws if it cannot be executed. */
-export async function begun(clock: Clock, daemon: Daemon, container: string): Promise<void> {
+async function begun(clock: Clock, daemon: Daemon, container: string): Promise<void> {
 	const until = clock.now() + UNREADABLE_MS;
 	for (;;) {
 		try {
@@ -93,29 +118,25 @@ export async function begun(clock: Clock, daemon: Daemon, container: string): Pr
 	}
 }
 
-/** SIGTERM, then SIGKILL once the grace, which may be shortened meanwhile, is over. */
-export async function endContainer(
-	clock: Clock,
-	daemon: Daemon,
-	worker: { readonly container?: string; graceLeftMs: number; readonly over: AbortController },
-): Promise<void> {
+/** SIGTERM, then SIGKILL once the grace is over. Throws if the container survives that by 10 s. */
+export async function endContainer(clock: Clock, daemon: Daemon, worker: Worker): Promise<void> {
 	const { container, over } = worker;
 	if (container === undefined) return;
-	if (worker.graceLeftMs > 0) await signal(clock, daemon, container, "SIGTERM");
-	while (worker.graceLeftMs > 0 && !over.signal.aborted) {
-		await clock.sleep(Math.min(STEP_MS, worker.graceLeftMs), over.signal);
-		worker.graceLeftMs -= STEP_MS;
-	}
-	if (over.signal.aborted) return;
+	await endInGrace(clock, worker, {
+		terminate: () => signal(clock, daemon, container, "SIGTERM"),
+		hasEnded: () => worker.hasEnded,
+		signal: over.signal,
+	});
+	if (worker.hasEnded) return;
 	await signal(clock, daemon, container, "SIGKILL");
 	// A paused container may refuse the signal, or not act on it.
-	const thawed = await daemon.unpause(container).then(
+	const isThawed = await daemon.unpause(container).then(
 		() => true,
 		() => false,
 	);
-	if (thawed) await signal(clock, daemon, container, "SIGKILL");
+	if (isThawed) await signal(clock, daemon, container, "SIGKILL");
 	await clock.sleep(KILL_TIMEOUT_MS, over.signal);
-	if (!over.signal.aborted) throw new Error(`its container still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`);
+	if (!worker.hasEnded) throw new Error(`its container still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`);
 }
 
 /** No error if the container has ended. Waits 10 s for a daemon that does not answer. */

@@ -2,6 +2,7 @@
 import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
 import type { RegistryLogin } from "../../core/registry-login.ts";
+import { PlatformUnavailable } from "../launcher.ts";
 import { refusalText, textOf } from "../platform-streams.ts";
 import type { Connection } from "./connection.ts";
 
@@ -50,47 +51,7 @@ export interface CreateOptions {
 }
 
 /** Calls reject with an Error; see {@link statusOf}. */
-export interface Daemon {
-	/** Socket path, or host and port. */
-	readonly address: string;
-	/** Also while the daemon counts as unreachable. */
-	ping(q: { timeoutMs: number }): Promise<void>;
-	info(): Promise<DaemonInfo>;
-	/** Tags and digests of its images. */
-	images(): Promise<string[]>;
-	/** Where its images are; undefined if unknown. */
-	freeDisk(info: DaemonInfo): Promise<number | undefined>;
-	network(name: string): Promise<{ IPAM?: { Config?: { Gateway?: string }[] | null } }>;
-	/** `label`: `name` or `name=value`. Only running containers unless `all`. */
-	list(q: { label: string; all?: boolean }): Promise<ListedContainer[]>;
-	create(options: CreateOptions): Promise<string>;
-	start(id: string): Promise<void>;
-	inspect(id: string): Promise<InspectedContainer>;
-	/** What it uses now. */
-	stats(id: string): Promise<ContainerStats>;
-	/** Rows of `ps`, the command last. */
-	top(id: string): Promise<string[][]>;
-	/** Resolves when the container has ended. */
-	wait(id: string, signal: AbortSignal): Promise<void>;
-	kill(id: string, signal: "SIGTERM" | "SIGKILL"): Promise<void>;
-	/** Throws when the container is not paused. */
-	unpause(id: string): Promise<void>;
-	/** Also if it is running; with its anonymous volumes. */
-	remove(id: string): Promise<void>;
-	/** Throws when it is not present. */
-	image(name: string): Promise<unknown>;
-	/** Pulls an image: lines of JSON until the end, errors among them. */
-	pull(q: {
-		repository: string;
-		/** Tag or digest. */
-		version: string;
-		login?: RegistryLogin | undefined;
-		signal: AbortSignal;
-	}): Promise<AsyncIterable<Buffer>>;
-	/** Multiplexed frames with timestamps, from `since` (s) until the end, or as far as there are any. */
-	logs(id: string, q: { since: number; signal: AbortSignal; follow?: boolean }): Promise<AsyncIterable<Buffer>>;
-	close(): void;
-}
+export type Daemon = ReturnType<typeof dockerDaemon>;
 
 const UNANSWERED = ["ENOENT", "ECONNREFUSED", "ECONNRESET", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND", "ETIMEDOUT"];
 
@@ -104,13 +65,13 @@ class Refusal extends Error {
 }
 
 /** The daemon counts as unreachable: its calls fail at once. */
-export class Unreachable extends Error {}
+export class Unreachable extends PlatformUnavailable {}
 
 /**
  * Connects on the first call. `session`: calls in flight fail when it aborts, with its reason; with
  * an aborted one all calls but `ping` do.
  */
-export function dockerDaemon(connection: Connection, session?: () => AbortSignal): Daemon {
+export function dockerDaemon(connection: Connection, session?: () => AbortSignal) {
 	const { address, secure } = connection;
 
 	interface Call {
@@ -157,43 +118,54 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 	const of = (id: string, action = ""): string => `/containers/${encodeURIComponent(id)}${action}`;
 
 	return {
+		/** Socket path, or host and port. */
 		address,
-		async ping({ timeoutMs }) {
+		/** Also while the daemon counts as unreachable. */
+		async ping({ timeoutMs }: { timeoutMs: number }): Promise<void> {
 			const signal = AbortSignal.timeout(timeoutMs);
 			(await answerTo("GET", "/_ping", { signal, always: true })).resume();
 		},
-		info: () => get("/info"),
+		info: () => get<DaemonInfo>("/info"),
+		/** Tags and digests of its images. */
 		async images() {
 			const rows = await get<{ RepoTags: string[] | null; RepoDigests: string[] | null }[]>("/images/json");
 			return rows.flatMap(({ RepoTags, RepoDigests }) => [...(RepoTags ?? []), ...(RepoDigests ?? [])]);
 		},
-		freeDisk: async ({ DockerRootDir }) =>
+		/** Free bytes where its images are; undefined if unknown. */
+		freeDisk: async ({ DockerRootDir }: DaemonInfo) =>
 			DockerRootDir === undefined ? undefined : await connection.freeBytes(DockerRootDir),
-		network: (name) => get(`/networks/${encodeURIComponent(name)}`),
-		list: ({ label, all = false }) =>
-			get("/containers/json", {
-				all: String(all),
-				filters: JSON.stringify({ label: [label] }),
-			}),
-		async create({ name, ...body }) {
+		network: (name: string) =>
+			get<{ IPAM?: { Config?: { Gateway?: string }[] | null } }>(`/networks/${encodeURIComponent(name)}`),
+		/** `label`: `name` or `name=value`. Only running containers unless `all`. */
+		list: ({ label, all = false }: { label: string; all?: boolean }) =>
+			get<ListedContainer[]>("/containers/json", { all: String(all), filters: JSON.stringify({ label: [label] }) }),
+		async create({ name, ...body }: CreateOptions) {
 			const q = { body, ...(name !== undefined && { query: { name } }) };
 			return (await call<{ Id: string }>("POST", "/containers/create", q)).Id;
 		},
-		start: (id) => call("POST", of(id, "/start")),
-		inspect: (id) => get(of(id, "/json")),
-		stats: (id) => get(of(id, "/stats"), { stream: "false", "one-shot": "true" }),
-		top: async (id) => (await get<{ Processes: string[][] }>(of(id, "/top"))).Processes,
-		wait: (id, signal) => call("POST", of(id, "/wait"), { signal }),
-		kill: (id, signal) => call("POST", of(id, "/kill"), { query: { signal } }),
-		unpause: (id) => call("POST", of(id, "/unpause")),
-		remove: (id) => call("DELETE", of(id), { query: { force: "true", v: "true" } }),
-		image: (name) => get(`/images/${encodeURIComponent(name)}/json`),
-		pull({ repository, version, login, signal }) {
-			const query = { fromImage: repository, tag: version };
-			const headers = login && { "x-registry-auth": paddedBase64Url(JSON.stringify(login)) };
-			return answerTo("POST", "/images/create", { query, headers, signal });
+		start: (id: string) => call<void>("POST", of(id, "/start")),
+		inspect: (id: string) => get<InspectedContainer>(of(id, "/json")),
+		/** What it uses now. */
+		stats: (id: string) => get<ContainerStats>(of(id, "/stats"), { stream: "false", "one-shot": "true" }),
+		/** Rows of `ps`, the command last. */
+		top: async (id: string) => (await get<{ Processes: string[][] }>(of(id, "/top"))).Processes,
+		/** Resolves when the container has ended. */
+		wait: (id: string, signal: AbortSignal) => call<void>("POST", of(id, "/wait"), { signal }),
+		kill: (id: string, signal: "SIGTERM" | "SIGKILL") => call<void>("POST", of(id, "/kill"), { query: { signal } }),
+		/** Rejects when the container is not paused. */
+		unpause: (id: string) => call<void>("POST", of(id, "/unpause")),
+		/** Also if it is running; with its anonymous volumes. */
+		remove: (id: string) => call<void>("DELETE", of(id), { query: { force: "true", v: "true" } }),
+		/** Rejects when it is not present. */
+		image: (name: string) => get<unknown>(`/images/${encodeURIComponent(name)}/json`),
+		/** Pulls a tag or digest: lines of JSON until the end, errors among them. */
+		pull(q: { repository: string; version: string; login?: RegistryLogin | undefined; signal: AbortSignal }) {
+			const query = { fromImage: q.repository, tag: q.version };
+			const headers = q.login && { "x-registry-auth": paddedBase64Url(JSON.stringify(q.login)) };
+			return answerTo("POST", "/images/create", { query, headers, signal: q.signal });
 		},
-		logs(id, { since, signal, follow = true }) {
+		/** Multiplexed frames with timestamps, from `since` (s) until the end, or as far as there are any. */
+		logs(id: string, { since, signal, follow = true }: { since: number; signal: AbortSignal; follow?: boolean }) {
 			const what = { follow: String(follow), stdout: "true", stderr: "true", timestamps: "true" };
 			const query = { ...what, since: String(since) };
 			return answerTo("GET", of(id, "/logs"), { query, signal });

@@ -4,7 +4,7 @@
  */
 import { type HostGpu, type HostSettings, type HostView, LOCAL } from "../../core/hosts.ts";
 import type { LocalMs, WallMs } from "../../core/time.ts";
-import { connectionOf, connectionTo, type Env } from "./connection.ts";
+import { type Connection, connectionOf, connectionTo, type Env } from "./connection.ts";
 import {
 	type Daemon,
 	type DaemonInfo,
@@ -19,49 +19,16 @@ import type { LauncherDependencies } from "../definition.ts";
 import { dockerImages, type Images } from "./images/images.ts";
 import { hasNvidia, readGpus } from "./gpus.ts";
 
-/** Between two checks, also while the host is unreachable, and for the answer to one, ms. */
+/** Interval of checks, of those while the host is unreachable, and timeout of one, ms. */
 const CHECK_MS = 5000;
 const PROBE_MS = 2000;
 const ANSWER_MS = 10_000;
-/** Patience of a start of the service with hosts that do not answer, ms. */
-const PATIENCE_MS = 3000;
+/** Maximum wait for hosts that do not answer while the service starts, ms. */
+const START_MS = 3000;
 /** Age at which images and disk space are read again, ms. */
 const FACTS_MS = 60_000;
 
-export interface DockerHost {
-	readonly name: string;
-	readonly settings: HostSettings;
-	/** Its calls fail at once while the host is unreachable. */
-	readonly daemon: Daemon;
-	/** Checks it repeatedly from now on; resolves after the first check that is over. */
-	checked(): Promise<void>;
-	isReachable(): boolean;
-	/** Returns how long it has been unreachable; undefined if it is not, or not checked yet. */
-	unreachableMs(): number | undefined;
-	/** Resolves when it is reachable, or `signal` aborts. */
-	reachable(signal: AbortSignal): Promise<void>;
-	/** Checks it now, as if it returned: something may be left behind there. */
-	recheck(): Promise<void>;
-	/** Undefined: not read yet. */
-	gpus(): readonly HostGpu[] | undefined;
-	/** Why they could not be read. */
-	gpuFault(): string | undefined;
-	/** Reads them in a container of this image, unless they are known. */
-	findGpus(image: string): Promise<void>;
-	/** Containers that any service gave GPUs, as of the last check. */
-	gpuContainers(): readonly ListedContainer[];
-	images(): readonly string[];
-	/** Pulls of images there. */
-	readonly pulls: Images;
-	view(): Pick<
-		HostView,
-		"name" | "labels" | "address" | "state" | "since" | "fault" | "images" | "freeDisk" | "version"
-	>;
-	/** Why a call failed, for the operator. */
-	sentence(error: unknown): string;
-	close(): void;
-}
-
+/** What a host needs of its launcher. */
 export interface HostDeps extends Pick<LauncherDependencies, "clock" | "registryLogin"> {
 	env: Env;
 	log: (message: string) => void;
@@ -71,176 +38,203 @@ export interface HostDeps extends Pick<LauncherDependencies, "clock" | "registry
 	onChecked(host: DockerHost): void;
 }
 
-/** Throws an Error for an address that is not valid. */
-export function dockerHost(name: string, settings: HostSettings, d: HostDeps): DockerHost {
-	const { clock } = d;
-	const { docker, tls, labels = [] } = settings;
-	const connection =
-		docker === undefined
-			? connectionOf(d.env)
-			: connectionTo(docker, { env: d.env, secure: tls !== undefined, certificates: tls });
-	const fix = name === LOCAL ? undefined : `correct hosts.${name}.docker`;
-	const stopped = new AbortController();
-	let session = aborted(new Unreachable(`host ${name} is not connected yet`));
-	let isUp = false;
-	let fault: string | undefined;
-	let downSince: LocalMs | undefined;
-	let since: WallMs | undefined;
-	let waiters = Promise.withResolvers<void>();
-	let first: Promise<void> | undefined;
+export class DockerHost {
+	readonly name: string;
+	readonly settings: HostSettings;
+	/** Its calls fail at once while the host is unreachable. */
+	readonly daemon: Daemon;
+	/** Pulls of images there. */
+	readonly pulls: Images;
+	isReachable = false;
+	/** Undefined: not read yet. */
+	gpus: readonly HostGpu[] | undefined;
+	/** Why they could not be read. */
+	gpuFault: string | undefined;
+	/** Containers that any service gave GPUs, as of the last check. */
+	gpuContainers: readonly ListedContainer[] = [];
+	images: readonly string[] = [];
+	readonly #d: HostDeps;
+	readonly #connection: Connection;
+	readonly #stopped = new AbortController();
+	/** Aborted while the host is unreachable. */
+	#session: AbortController;
+	#fault: string | undefined;
+	#downSince: LocalMs | undefined;
+	#since: WallMs | undefined;
+	/** Resolves when the host is reachable. */
+	#returned = Promise.withResolvers<void>();
+	#first: Promise<void> | undefined;
 	/** The last check that was requested. */
-	let last: Promise<void> = Promise.resolve();
+	#last: Promise<void> = Promise.resolve();
+	#info: DaemonInfo = {};
+	#freeDisk: number | undefined;
+	#factsAt: LocalMs = -Infinity;
+	#findingGpus: Promise<void> | undefined;
 
-	let info: DaemonInfo = {};
-	let images: string[] = [];
-	let freeDisk: number | undefined;
-	let factsAt: LocalMs = -Infinity;
-	let gpus = settings.gpus;
-	let gpuFault: string | undefined;
-	let findingGpus: Promise<void> | undefined;
-	let gpuContainers: ListedContainer[] = [];
-
-	const daemon = dockerDaemon(connection, () => session.signal);
-	const where = name === LOCAL ? "" : ` on ${name}`;
-	const pulls = dockerImages({ ...d, daemon: () => daemon, where });
-	const sentence = (error: unknown): string => sentenceOf(error, { address: connection.address, ...(fix && { fix }) });
-
-	async function readFacts(): Promise<void> {
-		if (gpus?.length !== 0) gpuContainers = await daemon.list({ label: LABELS.gpus });
-		if (clock.now() - factsAt < FACTS_MS) return;
-		info = await daemon.info();
-		images = await daemon.images();
-		freeDisk = await daemon.freeDisk(info).catch(() => undefined);
-		if (!hasNvidia(info)) gpus ??= [];
-		else if (settings.gpuImage !== undefined) await findGpus(settings.gpuImage);
-		factsAt = clock.now();
+	/** Throws an Error for an address that is not valid. */
+	constructor(name: string, settings: HostSettings, d: HostDeps) {
+		const { docker, tls, gpus } = settings;
+		this.name = name;
+		this.settings = settings;
+		this.gpus = gpus;
+		this.#d = d;
+		this.#connection =
+			docker === undefined
+				? connectionOf(d.env)
+				: connectionTo(docker, { env: d.env, secure: tls !== undefined, certificates: tls });
+		this.#session = aborted(new Unreachable(`host ${name} is not connected yet`));
+		this.daemon = dockerDaemon(this.#connection, () => this.#session.signal);
+		const where = name === LOCAL ? "" : ` on ${name}`;
+		this.pulls = dockerImages({ ...d, daemon: () => this.daemon, where });
 	}
 
-	async function findGpus(image: string): Promise<void> {
-		if (gpus !== undefined) return;
-		findingGpus ??= readGpus(daemon, image)
+	/** Checks it repeatedly from now on; resolves after the first check that is over. */
+	checked(): Promise<void> {
+		if (this.#first === undefined) {
+			this.#first = this.#check();
+			void this.#first.then(() => this.#checkRepeatedly());
+		}
+		return this.#first;
+	}
+
+	/** Checks it now, as if it returned: something may be left behind there. */
+	recheck(): Promise<void> {
+		this.#hold();
+		return this.#check();
+	}
+
+	/** Returns how long it has been unreachable; undefined if it is not, or not checked yet. */
+	unreachableMs(): number | undefined {
+		return this.#downSince === undefined ? undefined : this.#d.clock.now() - this.#downSince;
+	}
+
+	/** Resolves when it is reachable, or `signal` aborts. */
+	async reachable(signal: AbortSignal): Promise<void> {
+		if (!this.isReachable && !signal.aborted) await unlessAborted(this.#returned.promise, signal).catch(() => {});
+	}
+
+	/** Reads its GPUs in a container of this image, unless they are known. */
+	async findGpus(image: string): Promise<void> {
+		if (this.gpus !== undefined) return;
+		this.#findingGpus ??= readGpus(this.daemon, image)
 			.then(
 				(found) => {
-					gpus = found;
-					gpuFault = undefined;
+					this.gpus = found;
+					this.gpuFault = undefined;
 				},
-				(error: unknown) => void (gpuFault = sentence(error)),
+				(error: unknown) => void (this.gpuFault = this.sentence(error)),
 			)
-			.finally(() => (findingGpus = undefined));
-		await findingGpus;
+			.finally(() => (this.#findingGpus = undefined));
+		await this.#findingGpus;
 	}
 
-	function check(host: DockerHost): Promise<void> {
-		last = last.then(() => checkNow(host));
-		return last;
+	view(): Pick<
+		HostView,
+		"name" | "labels" | "address" | "state" | "since" | "fault" | "images" | "freeDisk" | "version"
+	> {
+		return {
+			name: this.name,
+			labels: this.settings.labels ?? [],
+			address: this.#connection.address,
+			state: this.#state(),
+			since: this.#since,
+			fault: this.#fault,
+			images: [...this.images],
+			freeDisk: this.#freeDisk,
+			version: this.#info.ServerVersion,
+		};
 	}
 
-	async function checkNow(host: DockerHost): Promise<void> {
+	/** Why a call failed, for the operator. */
+	sentence(error: unknown): string {
+		const fix = this.name === LOCAL ? undefined : `correct hosts.${this.name}.docker`;
+		return sentenceOf(error, { address: this.#connection.address, ...(fix && { fix }) });
+	}
+
+	close(): void {
+		this.#stopped.abort();
+		this.pulls.close();
+		this.daemon.close();
+	}
+
+	#state(): HostView["state"] {
+		if (this.#first === undefined) return "unused";
+		if (this.#downSince !== undefined) return "unreachable";
+		return this.#since === undefined ? "connecting" : "reachable";
+	}
+
+	#check(): Promise<void> {
+		this.#last = this.#last.then(() => this.#checkNow());
+		return this.#last;
+	}
+
+	async #checkNow(): Promise<void> {
 		try {
-			await daemon.ping({ timeoutMs: ANSWER_MS });
-			if (session.signal.aborted) session = new AbortController();
-			await readFacts();
-			if (!isUp) {
-				await d.onReturn(host);
-				arrive();
+			await this.daemon.ping({ timeoutMs: ANSWER_MS });
+			if (this.#session.signal.aborted) this.#session = new AbortController();
+			await this.#readFacts();
+			if (!this.isReachable) {
+				await this.#d.onReturn(this);
+				this.#arrive();
 			}
 		} catch (error) {
-			leave(sentence(error));
+			this.#leave(this.sentence(error));
 		}
-		if (!stopped.signal.aborted) d.onChecked(host);
+		if (!this.#stopped.signal.aborted) this.#d.onChecked(this);
 	}
 
-	function arrive(): void {
-		if (downSince !== undefined) d.log(`host ${name} is reachable again`);
-		isUp = true;
-		fault = downSince = undefined;
-		since = clock.wall();
-		waiters.resolve();
+	async #checkRepeatedly(): Promise<void> {
+		const { signal } = this.#stopped;
+		while (!signal.aborted) {
+			await this.#d.clock.sleep(this.isReachable ? CHECK_MS : PROBE_MS, signal);
+			if (!signal.aborted) await this.#check();
+		}
 	}
 
-	function leave(why: string): void {
-		fault = why;
-		const reason = new Unreachable(`host ${name} is unreachable: ${why}`);
-		session.abort(reason);
-		session = aborted(reason);
-		hold();
-		if (downSince !== undefined || stopped.signal.aborted) return;
-		d.log(`host ${name} is unreachable: ${why}`);
-		downSince = clock.now();
-		since = clock.wall();
+	async #readFacts(): Promise<void> {
+		const { daemon } = this;
+		if (this.gpus?.length !== 0) this.gpuContainers = await daemon.list({ label: LABELS.gpus });
+		if (this.#d.clock.now() - this.#factsAt < FACTS_MS) return;
+		this.#info = await daemon.info();
+		this.images = await daemon.images();
+		this.#freeDisk = await daemon.freeDisk(this.#info).catch(() => undefined);
+		if (!hasNvidia(this.#info)) this.gpus ??= [];
+		else if (this.settings.gpuImage !== undefined) await this.findGpus(this.settings.gpuImage);
+		this.#factsAt = this.#d.clock.now();
+	}
+
+	#arrive(): void {
+		if (this.#downSince !== undefined) this.#d.log(`host ${this.name} is reachable again`);
+		this.isReachable = true;
+		this.#fault = this.#downSince = undefined;
+		this.#since = this.#d.clock.wall();
+		this.#returned.resolve();
+	}
+
+	#leave(why: string): void {
+		this.#fault = why;
+		const reason = new Unreachable(`host ${this.name} is unreachable: ${why}`);
+		this.#session.abort(reason);
+		this.#session = aborted(reason);
+		this.#hold();
+		if (this.#downSince !== undefined || this.#stopped.signal.aborted) return;
+		this.#d.log(`host ${this.name} is unreachable: ${why}`);
+		this.#downSince = this.#d.clock.now();
+		this.#since = this.#d.clock.wall();
 	}
 
 	/** Nothing starts there until the next check. */
-	function hold(): void {
-		if (isUp) waiters = Promise.withResolvers();
-		isUp = false;
+	#hold(): void {
+		if (this.isReachable) this.#returned = Promise.withResolvers();
+		this.isReachable = false;
 	}
-
-	async function checkOn(host: DockerHost): Promise<void> {
-		while (!stopped.signal.aborted) {
-			await clock.sleep(isUp ? CHECK_MS : PROBE_MS, stopped.signal);
-			if (!stopped.signal.aborted) await check(host);
-		}
-	}
-
-	return {
-		name,
-		settings,
-		daemon,
-		checked() {
-			if (first === undefined) {
-				first = check(this);
-				void first.then(() => checkOn(this));
-			}
-			return first;
-		},
-		isReachable: () => isUp,
-		unreachableMs: () => (downSince === undefined ? undefined : clock.now() - downSince),
-		async reachable(signal) {
-			if (!isUp && !signal.aborted) await unlessAborted(waiters.promise, signal).catch(() => {});
-		},
-		recheck() {
-			hold();
-			return check(this);
-		},
-		gpus: () => gpus,
-		gpuFault: () => gpuFault,
-		findGpus,
-		gpuContainers: () => gpuContainers,
-		images: () => images,
-		pulls,
-		view: () => ({
-			name,
-			labels,
-			address: connection.address,
-			state:
-				first === undefined
-					? "unused"
-					: downSince !== undefined
-						? "unreachable"
-						: since === undefined
-							? "connecting"
-							: "reachable",
-			since,
-			fault,
-			images,
-			freeDisk,
-			version: info.ServerVersion,
-		}),
-		sentence,
-		close() {
-			stopped.abort();
-			pulls.close();
-			daemon.close();
-		},
-	};
 }
 
-/** Waits for hosts while the service starts, but not long for those that do not answer. */
-export async function patiently(clock: HostDeps["clock"], checks: Promise<unknown>): Promise<void> {
+/** Waits for checks of hosts while the service starts, at most {@link START_MS}. */
+export async function withTimeout(clock: HostDeps["clock"], checks: Promise<unknown>): Promise<void> {
 	const over = new AbortController();
 	// A timer that is left would keep a service that stops alive.
-	await Promise.race([checks, clock.sleep(PATIENCE_MS, over.signal)]).finally(() => over.abort());
+	await Promise.race([checks, clock.sleep(START_MS, over.signal)]).finally(() => over.abort());
 }
 
 /** Ids of the GPUs that a container was given by a service of ours. */

@@ -3,8 +3,10 @@ import { type HostConfig, type HostView, LOCAL } from "../../core/hosts.ts";
 import { place, type Placement, type PlacementHost } from "../../core/workers/placement.ts";
 import type { WorkerSpec } from "../launcher.ts";
 import { LABELS } from "./container-options.ts";
-import { dockerHost, type DockerHost, gpusOf, type HostDeps } from "./host.ts";
+import { DockerHost, gpusOf, type HostDeps } from "./host.ts";
 import type { DockerSettings } from "./settings.ts";
+
+type Spec = WorkerSpec<DockerSettings>;
 
 /** A worker that has a place on a host, or is about to start there. */
 export interface PlacedWorker {
@@ -13,40 +15,21 @@ export interface PlacedWorker {
 	gpus: readonly string[];
 }
 
-export interface DockerHosts {
-	/** `local` too, which is opened when it is first needed. */
-	get(name: string): DockerHost | undefined;
-	/** Undefined, too, if `DOCKER_HOST` is invalid: a start reports that. */
-	find(name: string): DockerHost | undefined;
-	/** Those that were opened, and all of the configuration. */
-	all(): Iterable<DockerHost>;
-	/** Resolves when each host that may get the worker was checked, and its GPUs read if needed. */
-	ready(spec: WorkerSpec<DockerSettings>): Promise<void>;
-	/** Those that settings name, whether they may get workers now or not. */
-	named(settings: DockerSettings): DockerHost[];
-	place(spec: WorkerSpec<DockerSettings>, workers: Iterable<PlacedWorker>): Placement;
-	views(workers: Iterable<PlacedWorker>): HostView[];
-	/** Hosts by name that get no workers. */
-	setDrained(names: ReadonlySet<string>): void;
-	isDrained(host: DockerHost): boolean;
-	close(): void;
-}
+export type DockerHosts = ReturnType<typeof dockerHosts>;
 
 /** `serviceId`: whose containers are in `workers`. */
-export function dockerHosts(
-	{ hosts: configured }: HostConfig,
-	d: HostDeps & { serviceId: () => string | undefined },
-): DockerHosts {
+export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { serviceId: () => string | undefined }) {
 	const hosts = new Map<string, DockerHost>();
 	let drained: ReadonlySet<string> = new Set();
 	/** Otherwise it may be open only to be searched for containers of earlier runs. */
 	let usesLocal = LOCAL in configured;
 
-	for (const [name, settings] of Object.entries(configured)) hosts.set(name, dockerHost(name, settings, d));
+	for (const [name, settings] of Object.entries(configured)) hosts.set(name, new DockerHost(name, settings, d));
 
+	/** Returns a host, `local` too, which is opened when it is first needed. */
 	function get(name: string): DockerHost | undefined {
 		// Its GPUs are assigned by number unless the configuration lists the host.
-		if (name === LOCAL && !hosts.has(LOCAL)) hosts.set(LOCAL, dockerHost(LOCAL, { gpus: [] }, d));
+		if (name === LOCAL && !hosts.has(LOCAL)) hosts.set(LOCAL, new DockerHost(LOCAL, { gpus: [] }, d));
 		return hosts.get(name);
 	}
 
@@ -60,6 +43,7 @@ export function dockerHosts(
 		return names.map((name) => hosts.get(name)!);
 	}
 
+	/** Returns those that settings name, whether they may get workers now or not. */
 	function named(settings: DockerSettings): DockerHost[] {
 		const { hosts: wanted } = settings;
 		return candidates(settings).filter(
@@ -70,34 +54,35 @@ export function dockerHosts(
 
 	function usedGpus(host: DockerHost, workers: readonly PlacedWorker[]): Map<string, string> {
 		const used = new Map<string, string>();
-		for (const each of host.gpuContainers())
+		for (const each of host.gpuContainers)
 			if (each.Labels[LABELS.service] !== d.serviceId()) for (const gpu of gpusOf(each)) used.set(gpu, "");
 		for (const { id, gpus } of workers) for (const gpu of gpus) used.set(gpu, id);
 		return used;
 	}
 
 	function placementHost(host: DockerHost, all: readonly PlacedWorker[]): PlacementHost {
-		const { name, settings, isReachable, unreachableMs, images, gpus } = host;
+		const { name, settings, isReachable, images, gpus } = host;
 		const workers = all.filter((each) => each.host === host);
 		const used = usedGpus(host, workers);
-		const ms = unreachableMs();
+		const ms = host.unreachableMs();
 		return {
 			name,
 			labels: settings.labels ?? [],
-			state: ms !== undefined ? { unreachableMs: ms } : isReachable() ? "reachable" : "connecting",
+			state: ms !== undefined ? { unreachableMs: ms } : isReachable ? "reachable" : "connecting",
 			drained: drained.has(name),
-			gpus: gpus()?.map((gpu) => ({ ...gpu, used: used.has(gpu.id) })) ?? {
-				fault: host.gpuFault(),
+			gpus: gpus?.map((gpu) => ({ ...gpu, used: used.has(gpu.id) })) ?? {
+				fault: host.gpuFault,
 			},
 			workers: workers.length,
 			workersMax: settings.workersMax,
-			images: images(),
+			images,
 		};
 	}
 
 	return {
 		get,
-		find(name) {
+		/** Undefined, too, if `DOCKER_HOST` is invalid: a start reports that. */
+		find(name: string): DockerHost | undefined {
 			try {
 				return get(name);
 			} catch (error) {
@@ -105,17 +90,19 @@ export function dockerHosts(
 				return undefined;
 			}
 		},
+		/** Those that were opened, and all of the configuration. */
 		all: () => hosts.values(),
-		async ready(spec) {
+		/** Resolves when each host that may get the worker was checked, and its GPUs read if needed. */
+		async ready(spec: Spec): Promise<void> {
 			await Promise.all(
 				candidates(spec.settings).map(async (host) => {
 					await host.checked();
-					if (gpuCountOf(spec) > 0 && host.isReachable()) await host.findGpus(spec.settings.image);
+					if (gpuCountOf(spec) > 0 && host.isReachable) await host.findGpus(spec.settings.image);
 				}),
 			);
 		},
 		named,
-		place(spec, workers) {
+		place(spec: Spec, workers: Iterable<PlacedWorker>): Placement {
 			const { hosts: wanted, gpu, placement = "pack", image } = spec.settings;
 			const query = {
 				hosts: Array.isArray(wanted) ? wanted : undefined,
@@ -130,7 +117,7 @@ export function dockerHosts(
 				candidates(spec.settings).map((host) => placementHost(host, all)),
 			);
 		},
-		views(workers) {
+		views(workers: Iterable<PlacedWorker>): HostView[] {
 			const all = [...workers];
 			return [...hosts.values()].flatMap((host) => {
 				const own = all.filter((each) => each.host === host);
@@ -140,7 +127,7 @@ export function dockerHosts(
 					...host.view(),
 					drained: drained.has(host.name),
 					workersMax: host.settings.workersMax,
-					gpus: (host.gpus() ?? []).map((gpu) => ({
+					gpus: (host.gpus ?? []).map((gpu) => ({
 						...gpu,
 						used: used.has(gpu.id),
 						worker: used.get(gpu.id) || undefined,
@@ -149,15 +136,16 @@ export function dockerHosts(
 				};
 			});
 		},
-		setDrained: (names) => void (drained = names),
-		isDrained: ({ name }) => drained.has(name),
-		close() {
+		/** `names`: hosts that get no workers. */
+		setDrained: (names: ReadonlySet<string>) => void (drained = names),
+		isDrained: ({ name }: DockerHost) => drained.has(name),
+		close(): void {
 			for (const host of hosts.values()) host.close();
 		},
 	};
 }
 
 /** Returns the number of GPUs to place: without `hosts` its GPUs are assigned by number, not here. */
-function gpuCountOf({ settings, gpuCount }: WorkerSpec<DockerSettings>): number {
+function gpuCountOf({ settings, gpuCount }: Spec): number {
 	return settings.hosts === undefined ? 0 : gpuCount;
 }

@@ -12,6 +12,6 @@ export const DOCKER: LauncherDefinition<DockerSettings> = {
 	placesGpus: ({ hosts }) => hosts !== undefined,
 	settings: SETTINGS,
 	keepsWorkers: ["pullPolicy", "prePull"],
-	create: async (dependencies) => (await import("./launcher.ts")).dockerLauncher(dependencies),
+	create: async (dependencies) => new (await import("./launcher.ts")).DockerLauncher(dependencies),
 	doctor: async (...setup) => (await import("./doctor.ts")).findings(...setup),
 };

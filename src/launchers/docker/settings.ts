@@ -2,6 +2,7 @@
 import { HOST_NAME } from "../../core/hosts.ts";
 import type { GpuNeed } from "../../core/workers/placement.ts";
 import type { LauncherDefinition } from "../definition.ts";
+import { CONTAINER_COMMAND, image, volumes } from "../settings.ts";
 
 export interface DockerSettings {
 	type: "docker";
@@ -32,14 +33,7 @@ export interface DockerSettings {
 export const SETTINGS: LauncherDefinition["settings"] = {
 	required: ["image"],
 	properties: {
-		image: {
-			type: "string",
-			pattern: "^\\S{1,255}$",
-			title: "Image",
-			description: "Image; it must be on the machine unless pullPolicy is missing or always.",
-			examples: ["my-worker:1.0"],
-			"x-message": "must be the name of an image, such as my-worker:1.0.",
-		},
+		image: image("Image; it must be on the machine unless pullPolicy is missing or always.", "my-worker:1.0"),
 		pullPolicy: {
 			enum: ["missing", "always", "never"],
 			default: "never",
@@ -55,14 +49,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 				"with pullPolicy missing or always.",
 			"x-message": "must be true or false.",
 		},
-		command: {
-			type: "array",
-			minItems: 1,
-			items: { type: "string", "x-message": "must be text; put quotes around a number." },
-			title: "Command",
-			description: "Replaces the CMD of the image; its ENTRYPOINT stays.",
-			"x-message": "must be a list of the command and its arguments, such as [python, -u, handler.py].",
-		},
+		command: CONTAINER_COMMAND,
 		memory: {
 			oneOf: [
 				{
@@ -81,16 +68,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			maximum: 1024,
 			description: "Most processor cores it may use, such as 1.5.",
 		},
-		volumes: {
-			type: "array",
-			items: {
-				type: "string",
-				pattern: "^[^:]+:/[^:]*(:(ro|rw))?$",
-				"x-message": "must be source:/path or source:/path:ro.",
-			},
-			description: "Folders or volumes it sees, as source:/path or source:/path:ro; a folder by its absolute path.",
-			"x-message": "must be a list of source:/path, each perhaps with :ro behind it.",
-		},
+		volumes: volumes("Folders or volumes it sees, as source:/path or source:/path:ro; a folder by its absolute path."),
 		network: {
 			type: "string",
 			pattern: "^[a-zA-Z0-9][a-zA-Z0-9_.-]*$",

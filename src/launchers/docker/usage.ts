@@ -17,7 +17,7 @@ export function containerUsage(): (workers: readonly Worker[]) => Promise<Map<st
 		await Promise.all(
 			workers.map(async (worker) => {
 				const { id, place, container } = worker;
-				if (!place || container === undefined || !place.host.isReachable()) return;
+				if (!place || container === undefined || !place.host.isReachable) return;
 				const { host, gpus } = place;
 				const [stats, inspected] = await Promise.all([
 					host.daemon.stats(container),
@@ -25,7 +25,7 @@ export function containerUsage(): (workers: readonly Worker[]) => Promise<Map<st
 				]).catch(() => []);
 				if (!stats || !inspected) return;
 				const reading = readingOf(stats);
-				const known = (host.gpus() ?? []).filter((gpu) => gpus.includes(gpu.id));
+				const known = (host.gpus ?? []).filter((gpu) => gpus.includes(gpu.id));
 				found.set(id, {
 					cores: reading && cores(worker, reading),
 					...memoryOf(stats),

@@ -1,13 +1,13 @@
 /** One namespace of one cluster: its Pods of this service, and the calls that change them. */
 import type { Clock } from "../../clock.ts";
 import type { LocalMs } from "../../core/time.ts";
-import { kubernetesClient, type KubernetesClient, statusOf } from "./client.ts";
+import { kubernetesClient, statusOf } from "./client.ts";
 import { connectionOf } from "./credentials.ts";
 import type { Env } from "./exec-plugin.ts";
 import type { Json } from "./merge.ts";
 import { BUSY_ANNOTATIONS, LABELS, MANAGED_BY } from "./names.ts";
 import type { Pod } from "./pod-status.ts";
-import { podWatch, type PodWatch } from "./pod-watch.ts";
+import { podWatch } from "./pod-watch.ts";
 
 /** Where Pods of a service are; members of handles. */
 export interface Place {
@@ -22,22 +22,7 @@ export interface PodName {
 	uid: string;
 }
 
-export interface Cluster {
-	readonly namespace: string;
-	readonly client: KubernetesClient;
-	readonly watch: PodWatch;
-	create(pod: Json): Promise<PodName>;
-	createSecret(secret: Json): Promise<void>;
-	/** Reads the Pod without the watch, which may lag behind what another server has done. */
-	find(pod: PodName, timeoutMs: number): Promise<Pod | undefined>;
-	/** No error if it is missing, or another one has its name. 0: at once, without its node. */
-	remove(pod: PodName, graceSeconds: number): Promise<void>;
-	/** Marks a Pod as one whose node must stay, or removes the mark. Rejects with 409 if it is another. */
-	setBusy(pod: PodName, busy: boolean): Promise<void>;
-	/** Messages of what recently happened to Pods, by uid, the last one each. */
-	events(): Promise<Map<string, PodEvent>>;
-	close(): void;
-}
+export type Cluster = ReturnType<typeof openCluster>;
 
 export interface PodEvent {
 	reason: string;
@@ -57,7 +42,7 @@ export function openCluster(
 		onSynced: (began: LocalMs) => void;
 		onError: (error: unknown) => void;
 	},
-): Cluster {
+) {
 	const client = kubernetesClient(connectionOf(q.env, { context: place.context, clock: q.clock }));
 	const namespace = place.namespace ?? client.namespace;
 	const root = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
@@ -68,14 +53,15 @@ export function openCluster(
 		namespace,
 		client,
 		watch,
-		async create(pod) {
+		async create(pod: Json): Promise<PodName> {
 			const { metadata } = await client.call<Pod>("POST", `${root}/pods`, { body: pod });
 			return { name: metadata.name, uid: metadata.uid };
 		},
-		async createSecret(secret) {
+		async createSecret(secret: Json): Promise<void> {
 			await client.call("POST", `${root}/secrets`, { body: secret });
 		},
-		async remove({ name, uid }, gracePeriodSeconds) {
+		/** No error if it is missing, or another one has its name. 0: at once, without its node. */
+		async remove({ name, uid }: PodName, gracePeriodSeconds: number): Promise<void> {
 			const body = {
 				apiVersion: "v1",
 				kind: "DeleteOptions",
@@ -86,14 +72,16 @@ export function openCluster(
 				if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
 			});
 		},
-		async find({ name, uid }, timeoutMs) {
+		/** Reads the Pod without the watch, which may lag behind what another server has done. */
+		async find({ name, uid }: PodName, timeoutMs: number): Promise<Pod | undefined> {
 			const path = `${root}/pods/${name}`;
 			const pod = await client.call<Pod>("GET", path, { timeoutMs }).catch((error: unknown) => {
 				if (statusOf(error) !== 404) throw error;
 			});
 			return pod?.metadata.uid === uid ? pod : undefined;
 		},
-		async setBusy({ name, uid }, busy) {
+		/** Marks a Pod as one whose node must stay, or removes the mark. Rejects with 409 if it is another. */
+		async setBusy({ name, uid }: PodName, busy: boolean): Promise<void> {
 			const annotations = Object.fromEntries(
 				Object.entries(BUSY_ANNOTATIONS).map(([key, value]) => [key, busy ? value : null]),
 			);
@@ -102,14 +90,15 @@ export function openCluster(
 				body: { metadata: { uid, annotations } },
 			});
 		},
-		async events() {
+		/** Returns messages of what recently happened to Pods, by uid, the last one each. */
+		async events(): Promise<Map<string, PodEvent>> {
 			const { items } = await client.call<EventList>("GET", `${root}/events`, {
 				query: { fieldSelector: "involvedObject.kind=Pod", limit: "500" },
 			});
 			const sorted = items.toSorted((a, b) => (a.lastTimestamp ?? "").localeCompare(b.lastTimestamp ?? ""));
 			return new Map(sorted.map((event) => [event.involvedObject.uid ?? "", event]));
 		},
-		close() {
+		close(): void {
 			watch.stop();
 			void client.close();
 		},

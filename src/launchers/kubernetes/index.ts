@@ -12,6 +12,6 @@ export const KUBERNETES: LauncherDefinition<KubernetesSettings> = {
 	shared: true,
 	placesGpus: () => true,
 	settings: SETTINGS,
-	create: async (dependencies) => (await import("./launcher.ts")).kubernetesLauncher(dependencies),
+	create: async (dependencies) => new (await import("./launcher.ts")).KubernetesLauncher(dependencies),
 	doctor: async (endpoints, env) => (await import("./doctor.ts")).findings(endpoints, env),
 };

@@ -84,13 +84,13 @@ export function allEnded({ status }: Pod): boolean {
 }
 
 export interface Waiting extends WorkerReason {
-	/** Why it will not get better without a change, and after how many ms it is given up. */
-	hopelessAfterMs?: number;
+	/** Time after which it is given up, ms, where waiting alone does not help. */
+	giveUpAfterMs?: number;
 }
 
 /** Waiting reasons of a container that no repetition helps. */
-const HOPELESS: readonly string[] = ["InvalidImageName", "ErrImageNeverPull"];
-const PULLS: readonly string[] = ["ErrImagePull", "ImagePullBackOff", "ImageInspectError", ...HOPELESS];
+const FINAL: readonly string[] = ["InvalidImageName", "ErrImageNeverPull"];
+const PULLS: readonly string[] = ["ErrImagePull", "ImagePullBackOff", "ImageInspectError", ...FINAL];
 
 /** Its Secret follows the Pod, and claims may be created later, ms. */
 const CONFIG_MS = 30_000;
@@ -111,10 +111,10 @@ export function waitingOf(pod: Pod): Waiting | undefined {
 		return {
 			code: "image_pull",
 			message: `Image ${image} cannot be pulled: ${message ?? reason}`,
-			...(HOPELESS.includes(reason) && { hopelessAfterMs: 0 }),
+			...(FINAL.includes(reason) && { giveUpAfterMs: 0 }),
 		};
 	if (/Config|Create|Run/.test(reason) && reason.endsWith("Error"))
-		return { code: "config", message: configText(message ?? reason), hopelessAfterMs: CONFIG_MS };
+		return { code: "config", message: configText(message ?? reason), giveUpAfterMs: CONFIG_MS };
 	const node = pod.spec?.nodeName;
 	return {
 		code: "starting",
@@ -148,11 +148,18 @@ const ENDS: Readonly<Record<string, { code: ExitReason["code"]; crash: boolean }
 	NodeAffinity: { code: "unschedulable", crash: true },
 };
 
+const MISSING: ExitReason = {
+	code: "deleted",
+	message: "Its Pod is missing: it was deleted, or its node was.",
+	crash: false,
+};
+
 /** An eviction of a worker that has used more than it may. */
 const OWN_FAULT = /exceed/i;
 
-/** `asked`: the launcher deleted it. */
-export function endOf(pod: Pod, { asked }: { asked: boolean }): { code?: number; reason?: ExitReason } {
+/** Returns how a Pod has ended that was last seen so; `asked`: the launcher deleted it. */
+export function endOf(pod: Pod | undefined, { asked }: { asked: boolean }): { code?: number; reason?: ExitReason } {
+	if (!pod) return asked ? {} : { reason: MISSING };
 	const { reason: why = "", message = "" } = pod.status ?? {};
 	const terminated = statusOf(pod)?.state?.terminated;
 	const code = terminated && { code: terminated.exitCode };

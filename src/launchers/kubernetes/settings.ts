@@ -1,6 +1,7 @@
 /** The `launcher` settings for workers in Pods. */
 import type { Schema } from "../../core/schema.ts";
 import type { LauncherDefinition } from "../definition.ts";
+import { CONTAINER_COMMAND, image, list, volumes } from "../settings.ts";
 import type { Json } from "./merge.ts";
 
 export interface KubernetesSettings {
@@ -51,22 +52,8 @@ const QUANTITIES: Schema = {
 export const SETTINGS: LauncherDefinition["settings"] = {
 	required: ["image"],
 	properties: {
-		image: {
-			type: "string",
-			pattern: "^\\S{1,255}$",
-			title: "Image",
-			description: "Image of the worker; the nodes pull it.",
-			examples: ["registry.example.com/my-worker:1.0"],
-			"x-message": "must be the name of an image, such as registry.example.com/my-worker:1.0.",
-		},
-		command: {
-			type: "array",
-			minItems: 1,
-			items: { type: "string", "x-message": "must be text; put quotes around a number." },
-			title: "Command",
-			description: "Replaces the CMD of the image; its ENTRYPOINT stays.",
-			"x-message": "must be a list of the command and its arguments, such as [python, -u, handler.py].",
-		},
+		image: image("Image of the worker; the nodes pull it.", "registry.example.com/my-worker:1.0"),
+		command: CONTAINER_COMMAND,
 		namespace: {
 			type: "string",
 			pattern: NAME,
@@ -84,16 +71,10 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			enum: ["Always", "IfNotPresent", "Never"],
 			description: "When nodes pull the image; by default Kubernetes' own rule.",
 		},
-		imagePullSecrets: {
-			type: "array",
-			items: {
-				type: "string",
-				pattern: NAME,
-				"x-message": "must be the name of a Secret, such as registry.",
-			},
+		imagePullSecrets: list(NAME, "must be the name of a Secret, such as registry.", {
 			description: "Names of Secrets in the namespace with credentials for the registry.",
 			"x-message": "must be a list of the names of Secrets, such as [registry].",
-		},
+		}),
 		imagePullTries: {
 			type: "integer",
 			minimum: 1,
@@ -117,18 +98,10 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			description: "Resource that stands for one GPU of gpusPerWorker: nvidia.com/gpu, amd.com/gpu, or a MIG profile.",
 			"x-message": "must be the name of a resource, such as nvidia.com/gpu.",
 		},
-		volumes: {
-			type: "array",
-			items: {
-				type: "string",
-				pattern: "^[^:]+:/[^:]*(:(ro|rw))?$",
-				"x-message": "must be source:/path or source:/path:ro.",
-			},
-			description:
-				"Volumes it sees, as source:/path or source:/path:ro: a PersistentVolumeClaim by its name, or a " +
+		volumes: volumes(
+			"Volumes it sees, as source:/path or source:/path:ro: a PersistentVolumeClaim by its name, or a " +
 				"folder of the node by its absolute path. Models belong to /runpod-volume.",
-			"x-message": "must be a list of source:/path, each perhaps with :ro behind it.",
-		},
+		),
 		shmSize: {
 			type: "string",
 			pattern: QUANTITY,

@@ -17,7 +17,7 @@ export const PROCESS: LauncherDefinition<ProcessSettings> = {
 		cwd: resolve(folder, settings.cwd ?? "."),
 	}),
 	missing: async ({ cwd }) => (cwd === undefined ? [] : await faultsOfFolder(cwd)),
-	create: async (dependencies) => (await import("./launcher.ts")).processLauncher(dependencies),
+	create: async (dependencies) => new (await import("./launcher.ts")).ProcessLauncher(dependencies),
 	doctor: async (endpoints, env) => (await import("./doctor.ts")).findings(endpoints, env),
 };
 

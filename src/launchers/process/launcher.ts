@@ -3,11 +3,15 @@
  * service (D34).
  */
 import { closeSync } from "node:fs";
-import type { Exit, Launcher, WorkerSpec } from "../launcher.ts";
-import { listeners } from "../listeners.ts";
+import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
+import type { LauncherDependencies } from "../definition.ts";
+import type { Exit, Handle, Launcher, StraySearch, WorkerSpec } from "../launcher.ts";
+import { boundLog, logPath, openLog, tail } from "../log-files.ts";
+import { localGpus } from "../nvidia-smi.ts";
+import { WatchedWorker, WatchedWorkers } from "../watched-workers.ts";
+import { memoryReason, oomKills } from "./out-of-memory.ts";
 import {
 	endGroup,
-	type Ending,
 	groupRuns,
 	identify,
 	type Identity,
@@ -17,14 +21,10 @@ import {
 	signal,
 	WORKER_VARIABLE,
 } from "./process-group.ts";
-import { boundLog, logPath, openLog, pruneLogs, tail } from "../log-files.ts";
-import type { LauncherDependencies } from "../definition.ts";
-import { localGpus } from "../nvidia-smi.ts";
+import { isFirstInContainer, processTable } from "./process-table.ts";
 import type { ProcessSettings } from "./settings.ts";
-import { memoryReason, oomKills } from "./out-of-memory.ts";
 import { environmentOf, spawnWorker } from "./spawn.ts";
 import { sweepStrays } from "./strays.ts";
-import { isFirstInContainer, processTable } from "./process-table.ts";
 import { usageReader } from "./usage.ts";
 
 /** Poll interval of adopted workers, ms. */
@@ -32,210 +32,160 @@ const WATCH_MS = 500;
 /** Check interval of log sizes, ms. */
 const LOG_MS = 2000;
 
-/** A watched worker, from start or adoption until its exit is reported. */
-interface Worker extends Ending {
-	readonly id: string;
+type Spec = WorkerSpec<ProcessSettings>;
+
+class Worker extends WatchedWorker {
+	readonly leader: Identity;
+	/** Variables that identify its processes outside the group; may be empty. */
+	readonly marks: readonly string[];
 	/** Not a child of this process, so its end is polled. */
-	readonly adopted: boolean;
-	/** The leader has ended. */
-	left: boolean;
-	/** Shared by concurrent stops. */
-	ending: Promise<void> | undefined;
-	/** Resolves when the exit was reported. */
-	readonly reported: PromiseWithResolvers<void>;
-	readonly watching: AbortController;
+	readonly isAdopted: boolean;
+	hasLeft = false;
+
+	/** `environment`: that of the leader, as `NAME=value`. */
+	constructor(q: { id: string; leader: Identity; isAdopted: boolean; environment: readonly string[] }) {
+		super(q.id);
+		this.leader = q.leader;
+		this.isAdopted = q.isAdopted;
+		const service = q.environment.find((entry) => entry.startsWith(`${SERVICE_VARIABLE}=`));
+		const name = q.environment.find((entry) => entry === `${WORKER_VARIABLE}=${q.id}`);
+		this.marks = service !== undefined && name !== undefined ? [service, name] : [];
+	}
 }
 
 /**
  * The `process` launcher (D25). A handle is `{pid, startTime, boot}`. When a leader ends, the rest
  * of its group is killed before the exit is reported. On Linux, processes outside the group are
- * found by `RUNPOD_POD_ID` and `SLUICE_SERVICE_ID` in their environment. Without `logDir` output is
- * discarded.
+ * found by `RUNPOD_POD_ID` and `SLUICE_SERVICE_ID` in their environment.
  */
-export function processLauncher({
-	clock,
-	logDir,
-	volumeDir = "volumes",
-	serviceEnv = {},
-	log = () => {},
-}: Pick<LauncherDependencies, "clock"> & Partial<LauncherDependencies>): Launcher {
-	const workers = new Map<string, Worker>();
-	const exits = listeners<[Exit]>("exits of workers", log);
-	const closing = new AbortController();
-	const usageOf = usageReader(() => clock.now());
-	const gpusHere = localGpus(clock, serviceEnv);
-	let closed = false;
-	let bounding = false;
+export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Launcher {
+	readonly name = "process";
+	readonly endsWithService = isFirstInContainer(process);
+	readonly #volumeDir: string;
+	readonly #serviceEnv: Readonly<Record<string, string>>;
+	readonly #gpusHere;
+	readonly #usageOf = usageReader(() => this.clock.now());
+	#isBounding = false;
 	/** `oomKills` when it was last read. */
-	let killsBefore = 0;
+	#killsBefore = 0;
 
-	/** `environment`: that of the leader, as `NAME=value`. */
-	function add(params: { id: string; leader: Identity; adopted: boolean; environment: readonly string[] }): Worker {
-		const { id, leader, adopted, environment } = params;
-		const service = environment.find((entry) => entry.startsWith(`${SERVICE_VARIABLE}=`));
-		const name = environment.find((entry) => entry === `${WORKER_VARIABLE}=${id}`);
-		const worker: Worker = {
-			id,
-			leader,
-			adopted,
-			marks: service !== undefined && name !== undefined ? [service, name] : [],
-			graceLeftMs: Infinity,
-			left: false,
-			ending: undefined,
-			reported: Promise.withResolvers(),
-			watching: new AbortController(),
-		};
-		workers.set(id, worker);
-		if (adopted) void watch(worker);
-		if (logDir !== undefined && !bounding) void boundLogs(logDir);
+	constructor(d: Pick<LauncherDependencies, "clock" | "logDir"> & Partial<LauncherDependencies>) {
+		super({ log: () => {}, ...d });
+		this.#volumeDir = d.volumeDir ?? "volumes";
+		this.#serviceEnv = d.serviceEnv ?? {};
+		this.#gpusHere = localGpus(d.clock, this.#serviceEnv);
+	}
+
+	protected async begin(spec: Spec): Promise<Handle> {
+		const { workerId: id } = spec;
+		const output = openLog(this.logDir, id);
+		try {
+			const env = environmentOf(spec, this.#serviceEnv);
+			const { child, pid } = await spawnWorker({ ...spec, env }, { output, volumeDir: this.#volumeDir });
+			// Not yet reaped by the event loop, so it exists even if already ended.
+			let leader: Identity | undefined;
+			try {
+				leader = identify(pid);
+			} finally {
+				if (!leader) signal(-pid, "SIGKILL");
+			}
+			if (!leader) throw new Error(`process ${pid} of worker ${id} is not in the system's list`);
+			const environment = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+			const worker = this.add(new Worker({ id, leader, isAdopted: false, environment }));
+			child.once("exit", (code, killedBy) => {
+				const how = { ...(code !== null && { code }), ...(killedBy !== null && { signal: killedBy }) };
+				void this.#leave(worker, how);
+			});
+			return { ...leader };
+		} finally {
+			closeSync(output);
+		}
+	}
+
+	async adopt(id: string, handle: Handle): Promise<boolean> {
+		const leader = identityOf(handle);
+		if (!leader || !isRunning(leader)) return false;
+		if (this.workers.has(id)) return true;
+		const environment = processTable.environment(leader.pid);
+		void this.#watch(this.add(new Worker({ id, leader, isAdopted: true, environment })));
+		return true;
+	}
+
+	async list(): Promise<string[]> {
+		return [...this.workers.values()].filter(({ leader }) => groupRuns(leader)).map(({ id }) => id);
+	}
+
+	async usage(ids: readonly { id: string; gpus: readonly number[] }[]): Promise<Map<string, WorkerUsage>> {
+		const leaders = new Map(
+			ids.flatMap(({ id }) => {
+				const worker = this.workers.get(id);
+				return worker ? [[id, worker.leader] as const] : [];
+			}),
+		);
+		const found = this.#usageOf(leaders);
+		const isWanted = ids.some(({ gpus }) => gpus.length > 0);
+		const known = isWanted ? await this.#gpusHere() : [];
+		for (const { id, gpus } of ids) {
+			const usage = found.get(id);
+			const own = known.filter((gpu) => gpus.includes(Number(gpu.id)));
+			if (usage && own.length > 0) usage.gpus = own;
+		}
+		return found;
+	}
+
+	async removeStrays({ serviceId }: StraySearch): Promise<number> {
+		const known = [...this.workers.values()].map(({ leader }) => leader.pid);
+		return (await sweepStrays({ clock: this.clock, serviceId, known })).length;
+	}
+
+	protected async end(worker: Worker): Promise<void> {
+		await endGroup(this.clock, worker);
+		if (worker.isAdopted) void this.#leave(worker, {});
+	}
+
+	protected override add(worker: Worker): Worker {
+		super.add(worker);
+		if (!this.#isBounding) void this.#boundLogs();
 		return worker;
 	}
 
-	async function watch(worker: Worker): Promise<void> {
-		const over = worker.watching.signal;
+	async #watch(worker: Worker): Promise<void> {
+		const { signal: over } = worker.left;
 		while (!over.aborted) {
 			// Aligned, so that hundreds of workers wake the service once per interval.
-			await clock.sleep(WATCH_MS - (clock.now() % WATCH_MS), over);
+			await this.clock.sleep(WATCH_MS - (this.clock.now() % WATCH_MS), over);
 			if (over.aborted) return;
-			if (!isRunning(worker.leader)) return leave(worker, {});
+			if (!isRunning(worker.leader)) return await this.#leave(worker, {});
 		}
 	}
 
-	/** One timer for all workers. */
-	async function boundLogs(folder: string): Promise<void> {
-		bounding = true;
+	/** Bounds the logs of all workers, by one timer. */
+	async #boundLogs(): Promise<void> {
+		this.#isBounding = true;
 		let kills = oomKills();
-		while (workers.size > 0 && !closed) {
+		while (this.workers.size > 0 && !this.isClosed) {
 			// Of the interval before: the exit is noticed some time after the kernel has counted.
-			killsBefore = kills;
+			this.#killsBefore = kills;
 			kills = oomKills();
-			await clock.sleep(LOG_MS, closing.signal);
-			for (const id of workers.keys()) boundLog(logPath(folder, id));
+			await this.clock.sleep(LOG_MS, this.closed.signal);
+			for (const id of this.workers.keys()) boundLog(logPath(this.logDir, id));
 		}
-		bounding = false;
-	}
-
-	/** Joins a stop in progress; the shorter grace applies. */
-	function end(worker: Worker, graceMs: number): Promise<void> {
-		worker.graceLeftMs = Math.min(worker.graceLeftMs, graceMs);
-		worker.ending ??= endGroup(clock, worker).catch((error: unknown) => {
-			worker.ending = undefined;
-			throw new Error(`worker ${worker.id} could not be ended`, { cause: error });
-		});
-		return worker.ending;
+		this.#isBounding = false;
 	}
 
 	/** Ends the rest of the group of an ended leader and reports the exit, once. */
-	async function leave(worker: Worker, how: { code?: number; signal?: string }): Promise<void> {
-		if (worker.left) return;
-		worker.left = true;
-		const { graceLeftMs } = worker;
-		worker.watching.abort();
+	async #leave(worker: Worker, how: Pick<Exit, "code" | "signal">): Promise<void> {
+		if (worker.hasLeft) return;
+		worker.hasLeft = true;
+		const isStopped = worker.graceLeftMs < Infinity;
+		worker.left.abort();
 		try {
-			if (worker.ending || !closed) await (worker.ending ?? end(worker, 0));
+			if (worker.ending || !this.isClosed) await (worker.ending ?? this.join(worker, 0));
 		} catch (error) {
-			log(`${String(error)}: ${String((error as Error).cause)}`);
+			this.log(String(error));
 		}
-		workers.delete(worker.id);
-		const lastOutput = logDir === undefined ? "" : tail(logPath(logDir, worker.id));
-		const reason = memoryReason({ ...how, lastOutput }, oomKills() > killsBefore);
-		if (!closed)
-			exits.call({
-				workerId: worker.id,
-				...how,
-				lastOutput,
-				...(reason && graceLeftMs === Infinity && { reason }),
-			});
-		worker.reported.resolve();
+		const lastOutput = tail(logPath(this.logDir, worker.id));
+		const reason = memoryReason({ ...how, lastOutput }, oomKills() > this.#killsBefore);
+		this.report(worker, { ...how, lastOutput, ...(reason && !isStopped && { reason }) });
 	}
-
-	return {
-		name: "process",
-		endsWithService: isFirstInContainer(process),
-
-		async start(spec: WorkerSpec<ProcessSettings>) {
-			if (logDir !== undefined) await pruneLogs(logDir, workers.keys(), clock.wall());
-			if (workers.has(spec.workerId)) throw new Error(`worker ${spec.workerId} already runs`);
-			const output = logDir === undefined ? "ignore" : openLog(logDir, spec.workerId);
-			try {
-				const env = environmentOf(spec, serviceEnv);
-				const { child, pid } = await spawnWorker({ ...spec, env }, { output, volumeDir });
-				// Not yet reaped by the event loop, so it exists even if already ended.
-				let leader: Identity | undefined;
-				try {
-					leader = identify(pid);
-				} finally {
-					if (!leader) signal(-pid, "SIGKILL");
-				}
-				if (!leader) throw new Error(`process ${pid} of worker ${spec.workerId} is not in the system's list`);
-				const environment = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-				const worker = add({ id: spec.workerId, leader, adopted: false, environment });
-				child.once("exit", (code, killedBy) => {
-					void leave(worker, {
-						...(code !== null && { code }),
-						...(killedBy !== null && { signal: killedBy }),
-					});
-				});
-				return { ...leader };
-			} finally {
-				if (output !== "ignore") closeSync(output);
-			}
-		},
-
-		async adopt(workerId, handle) {
-			const leader = identityOf(handle);
-			if (!leader || !isRunning(leader)) return false;
-			if (workers.has(workerId)) return true;
-			add({
-				id: workerId,
-				leader,
-				adopted: true,
-				environment: processTable.environment(leader.pid),
-			});
-			return true;
-		},
-
-		async stop(workerId, graceMs) {
-			const worker = workers.get(workerId);
-			if (!worker) return;
-			await end(worker, graceMs);
-			if (worker.adopted) void leave(worker, {});
-			await worker.reported.promise;
-		},
-
-		list: async () => [...workers.values()].filter((worker) => groupRuns(worker.leader)).map((worker) => worker.id),
-
-		async usage(ids) {
-			const leaders = new Map(
-				ids.flatMap(({ id }) => {
-					const worker = workers.get(id);
-					return worker ? [[id, worker.leader] as const] : [];
-				}),
-			);
-			const found = usageOf(leaders);
-			const wanted = ids.some(({ gpus }) => gpus.length > 0);
-			const known = wanted ? await gpusHere() : [];
-			for (const { id, gpus } of ids) {
-				const usage = found.get(id);
-				const own = known.filter((gpu) => gpus.includes(Number(gpu.id)));
-				if (usage && own.length > 0) usage.gpus = own;
-			}
-			return found;
-		},
-
-		async removeStrays({ serviceId }) {
-			const known = [...workers.values()].map(({ leader }) => leader.pid);
-			return (await sweepStrays({ clock, serviceId, known })).length;
-		},
-
-		onExit(listener) {
-			exits.add(listener);
-		},
-
-		async close() {
-			closed = true;
-			closing.abort();
-			for (const worker of workers.values()) worker.watching.abort();
-		},
-	};
 }

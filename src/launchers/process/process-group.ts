@@ -1,6 +1,7 @@
 /** A worker as a process group: how it is identified and ended. */
 import type { Clock } from "../../clock.ts";
 import type { Handle } from "../launcher.ts";
+import { endInGrace, KILL_TIMEOUT_MS } from "../watched-workers.ts";
 import { processTable } from "./process-table.ts";
 
 /** Worker id in the environment of its processes (protocol B.1). */
@@ -8,10 +9,8 @@ export const WORKER_VARIABLE = "RUNPOD_POD_ID";
 /** Service identity in the environment of its processes. */
 export const SERVICE_VARIABLE = "SLUICE_SERVICE_ID";
 
-/** Poll interval of a stopping group, ms. */
+/** Interval of repeated kills, ms. */
 const POLL_MS = 25;
-/** How long processes may survive SIGKILL (stuck in the kernel, or another user's), ms. */
-const KILL_TIMEOUT_MS = 10_000;
 
 /** One process, never a later one with the same pid (D34): this launcher's {@link Handle}. */
 export interface Identity {
@@ -125,11 +124,10 @@ export interface Ending {
  */
 export async function endGroup(clock: Clock, ending: Ending): Promise<void> {
 	const { leader, marks } = ending;
-	if (ending.graceLeftMs > 0 && groupRuns(leader)) signal(-leader.pid, "SIGTERM");
-	while (ending.graceLeftMs > 0 && groupRuns(leader)) {
-		await clock.sleep(Math.min(POLL_MS, ending.graceLeftMs));
-		ending.graceLeftMs -= POLL_MS;
-	}
+	await endInGrace(clock, ending, {
+		terminate: () => groupRuns(leader) && signal(-leader.pid, "SIGTERM"),
+		hasEnded: () => !groupRuns(leader),
+	});
 	await killAll({
 		clock,
 		find: () => [...new Set([...groupOf(leader), ...markedProcesses(marks)])],

@@ -1,5 +1,6 @@
 /** The `launcher` settings for workers as processes. */
 import type { LauncherDefinition } from "../definition.ts";
+import { command, cwd, integer, list } from "../settings.ts";
 
 export interface ProcessSettings {
 	type: "process";
@@ -28,24 +29,8 @@ export interface ProcessLimits {
 export const SETTINGS: LauncherDefinition["settings"] = {
 	required: ["command"],
 	properties: {
-		command: {
-			type: "array",
-			minItems: 1,
-			items: { type: "string", "x-message": "must be text; put quotes around a number." },
-			title: "Command",
-			description: "Program and arguments, without a shell.",
-			examples: [["node", "worker.js"]],
-			"x-message": "must be a list of the command and its arguments, such as [node, worker.js].",
-		},
-		cwd: {
-			type: "string",
-			minLength: 1,
-			title: "Folder",
-			description:
-				"Working directory. In sluice.yaml relative to that file and by default its folder; " +
-				"elsewhere an absolute path and by default that of the service.",
-			"x-message": "must be the path of a directory.",
-		},
+		command: command("Program and arguments, without a shell.", ["node", "worker.js"]),
+		cwd: cwd(),
 		user: {
 			type: "string",
 			pattern: "^([a-z_][a-z0-9_.-]{0,31}|[0-9]{1,10}:[0-9]{1,10})$",
@@ -62,47 +47,24 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 				"together, or of processor cores, needs the docker launcher.",
 			"x-message": "must be an object with any of memoryMb, processes, openFiles and fileSizeMb.",
 			properties: {
-				memoryMb: {
-					type: "integer",
-					minimum: 16,
-					maximum: 16_777_216,
-					description: "Private memory that a process may allocate, MiB (RLIMIT_DATA).",
-				},
-				processes: {
-					type: "integer",
-					minimum: 1,
-					maximum: 4_194_304,
-					description:
-						"Processes and threads of the user, all its workers together (RLIMIT_NPROC). " +
+				memoryMb: integer(16, 16_777_216, "Private memory that a process may allocate, MiB (RLIMIT_DATA)."),
+				processes: integer(
+					1,
+					4_194_304,
+					"Processes and threads of the user, all its workers together (RLIMIT_NPROC). " +
 						"Without effect on root: set user as well.",
-				},
-				openFiles: {
-					type: "integer",
-					minimum: 16,
-					maximum: 1_048_576,
-					description: "Open files and connections (RLIMIT_NOFILE).",
-				},
-				fileSizeMb: {
-					type: "integer",
-					minimum: 32,
-					maximum: 16_777_216,
-					description: "Size of each file that it writes, its log included, MiB (RLIMIT_FSIZE).",
-				},
+				),
+				openFiles: integer(16, 1_048_576, "Open files and connections (RLIMIT_NOFILE)."),
+				fileSizeMb: integer(32, 16_777_216, "Size of each file that it writes, its log included, MiB (RLIMIT_FSIZE)."),
 			},
 		},
-		volumes: {
-			type: "array",
-			items: {
-				type: "string",
-				pattern: "^([A-Za-z0-9][A-Za-z0-9_.-]{0,63}|/[^:]*):/[^:]+$",
-				"x-message": "must be name:/path or /folder:/path.",
-			},
+		volumes: list("^([A-Za-z0-9][A-Za-z0-9_.-]{0,63}|/[^:]*):/[^:]+$", "must be name:/path or /folder:/path.", {
 			description:
 				"Folders that workers see at another path, by a symbolic link there, as name:/path or /folder:/path. " +
 				"One with a name is in the data directory (volumes/name). Models belong to /runpod-volume.",
 			examples: [["models:/runpod-volume"]],
 			"x-message": "must be a list of name:/path, such as [models:/runpod-volume].",
-		},
+		}),
 		inheritEnv: {
 			oneOf: [
 				{ enum: ["all", "minimal"] },

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
 import type { WorkerSpec } from "../launcher.ts";
-import { accountEnv, type Confinement, confinementOf, inheritedEnv } from "./confinement.ts";
+import { accountEnv, confinementOf, inheritedEnv } from "./confinement.ts";
 import { SERVICE_VARIABLE } from "./process-group.ts";
 import type { ProcessSettings } from "./settings.ts";
 import { linkVolumes } from "./volumes.ts";
@@ -27,7 +27,7 @@ export function environmentOf(
 /**
  * Starts the command as leader of its own session and process group, with exactly `spec.env`;
  * output goes to the descriptor `output`. The child does not keep the service alive. Throws an
- * Error.
+ * Error with a sentence.
  */
 export async function spawnWorker(
 	spec: ProcessSpec,
@@ -35,10 +35,11 @@ export async function spawnWorker(
 ): Promise<{ child: ChildProcess; pid: number }> {
 	const { command, cwd = "." } = spec.settings;
 	const [file, ...args] = command;
-	if (file === undefined || file === "") throw refusal(spec, "its command is empty");
+	if (file === undefined || file === "") throw new Error("its command is empty");
 	if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
-		throw refusal(spec, `the working directory ${cwd} does not exist`);
-	const { prefix, account } = prepared(spec, volumeDir);
+		throw new Error(`the working directory ${cwd} does not exist`);
+	const { prefix, account } = confinementOf(spec.settings);
+	linkVolumes(spec.settings, { volumeDir, owner: account });
 	let child: ChildProcess;
 	try {
 		const [program = file, ...words] = [...prefix, file, ...args];
@@ -50,28 +51,14 @@ export async function spawnWorker(
 			stdio: ["ignore", output, output],
 		});
 	} catch (error) {
-		throw refusal(spec, sentence(spec, error), error);
+		throw new Error(sentence(spec, error), { cause: error });
 	}
 	if (child.pid === undefined) {
 		const [error] = await once(child, "error");
-		throw refusal(spec, sentence(spec, error), error);
+		throw new Error(sentence(spec, error), { cause: error });
 	}
 	child.unref();
 	return { child, pid: child.pid };
-}
-
-function prepared(spec: ProcessSpec, volumeDir: string): Confinement {
-	try {
-		const confinement = confinementOf(spec.settings);
-		linkVolumes(spec.settings, { volumeDir, owner: confinement.account });
-		return confinement;
-	} catch (error) {
-		throw refusal(spec, (error as Error).message, error);
-	}
-}
-
-function refusal(spec: ProcessSpec, reason: string, cause?: unknown): Error {
-	return new Error(`cannot start a worker of endpoint "${spec.endpoint}": ${reason}`, { cause });
 }
 
 function sentence({ settings: { command }, env }: ProcessSpec, error: unknown): string {

@@ -19,6 +19,6 @@ export const SLURM: LauncherDefinition<SlurmSettings> = {
 		cwd: resolve(folder, settings.cwd ?? "."),
 		sharedDir: resolve(folder, settings.sharedDir),
 	}),
-	create: async (dependencies) => (await import("./launcher.ts")).slurmLauncher(dependencies),
+	create: async (dependencies) => new (await import("./launcher.ts")).SlurmLauncher(dependencies),
 	doctor: async (endpoints, env) => (await import("./doctor.ts")).findings(endpoints, env),
 };

@@ -1,11 +1,8 @@
 /** What Slurm says about jobs: rows of `squeue`, records of `scontrol` and `sacct`. Pure. */
 import { constants } from "node:os";
 import type { ExitReason, WorkerReason } from "../../core/workers/worker-reason.ts";
-import type { Exit, Notice } from "../launcher.ts";
+import type { Exit, WorkerState } from "../launcher.ts";
 import { AGAIN, STARTED_AGAIN } from "./script.ts";
-
-/** A notice without the worker. */
-type NoticeOf<N> = N extends Notice ? Omit<N, "workerId"> : never;
 
 /** One job of `squeue`. */
 export interface JobRow {
@@ -111,7 +108,7 @@ export function waitingReason({ id, state, reason }: JobRow): WorkerReason {
 }
 
 /** `drainBeforeS`: how long before its time limit a job counts as ending, at most half of the limit. */
-export function noticeOf(row: JobRow, drainBeforeS: number): NoticeOf<Notice> {
+export function noticeOf(row: JobRow, drainBeforeS: number): WorkerState {
 	const { id, leftS, limitS = Infinity } = row;
 	if (isWaiting(row.state)) return { state: "waiting", ...waitingReason(row) };
 	if (leftS === undefined || leftS > Math.min(drainBeforeS, limitS / 2)) return { state: "running" };

@@ -15,33 +15,12 @@ import {
 /** Limit for a command that a stop waits for, ms. */
 const SIGNAL_MS = 10_000;
 
-export interface SlurmQueue {
-	/** All jobs of this user that Slurm knows, ended ones for some minutes. One command. */
-	rows(): Promise<Map<string, JobRow>>;
-	/** Same as {@link rows}, at most `ms` old. */
-	recentRows(ms: number): Promise<Map<string, JobRow>>;
-	/** Submits a batch script; returns the job's id. */
-	submit(options: readonly string[], script: string): Promise<string>;
-	/**
-	 * SIGTERM to the worker: the batch script, or a step of it. A pending job is cancelled, unless its
-	 * worker has `started`: a controller that lost the last seconds of its state shows it as pending.
-	 */
-	terminate(job: string, q: { step: number | undefined; started: boolean }): Promise<void>;
-	/**
-	 * Same as {@link terminate}, with SIGKILL to the batch script and its first step, after which Slurm kills
-	 * what they started. A `scancel` without `--batch` would wait for KillWait, and the node takes no job
-	 * meanwhile.
-	 */
-	kill(job: string, q: { started: boolean }): Promise<void>;
-	/** SIGTERM to everything in the job, and SIGKILL after the cluster's KillWait, 30 s. */
-	cancel(job: string): Promise<void>;
-	/** How the job of this name has ended; undefined if Slurm does not know it any more. */
-	endOf(job: string, name: string): Promise<JobEnd | undefined>;
-}
+export type SlurmQueue = ReturnType<typeof slurmQueue>;
 
-export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }): SlurmQueue {
+export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }) {
 	let last: { rows: Map<string, JobRow>; at: number } | undefined;
 
+	/** Returns all jobs of this user that Slurm knows, ended ones for some minutes. One command. */
 	async function rows(): Promise<Map<string, JobRow>> {
 		const format = `--format=${ROW_FORMAT}`;
 		const output = await run("squeue", ["--me", "--noheader", "--states=all", format]);
@@ -60,25 +39,37 @@ export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }): S
 
 	return {
 		rows,
-		recentRows: async (ms) => (last !== undefined && clock.now() - last.at < ms ? last.rows : await rows()),
-		async submit(options, script) {
+		/** Same as {@link rows}, at most `ms` old. */
+		recentRows: async (ms: number) => (last !== undefined && clock.now() - last.at < ms ? last.rows : await rows()),
+		/** Submits a batch script; returns the job's id. */
+		async submit(options: readonly string[], script: string): Promise<string> {
 			const output = await run("sbatch", options, { input: script });
 			// `id` or `id;cluster`, below what plugins of the site print.
 			const id = /^(\d+)(;\S*)?$/m.exec(output)?.[1];
 			if (id === undefined) throw new Error(`sbatch answered ${JSON.stringify(output.trim())}`);
 			return id;
 		},
-		async terminate(job, { step, started }) {
+		/**
+		 * SIGTERM to the worker: the batch script, or a step of it. A pending job is cancelled, unless its
+		 * worker has `started`: a controller that lost the last seconds of its state shows it as pending.
+		 */
+		async terminate(job: string, { step, started }: { step: number | undefined; started: boolean }): Promise<void> {
 			if (!started) await cancel("--state=PENDING", job);
 			await cancel(...(step === undefined ? signalled("TERM", job) : ["--signal=TERM", `${job}.${step}`]));
 		},
-		async kill(job, { started }) {
+		/**
+		 * Same with SIGKILL to the batch script and its first step, after which Slurm kills what they
+		 * started. A `scancel` without `--batch` would wait for KillWait, and the node takes no job meanwhile.
+		 */
+		async kill(job: string, { started }: { started: boolean }): Promise<void> {
 			if (!started) await cancel("--state=PENDING", job);
 			await cancel("--signal=KILL", `${job}.0`);
 			await cancel(...signalled("KILL", job));
 		},
-		cancel: (job) => cancel(job),
-		async endOf(job, name) {
+		/** SIGTERM to everything in the job, and SIGKILL after the cluster's KillWait, 30 s. */
+		cancel: (job: string) => cancel(job),
+		/** Returns how the job of this name has ended; undefined if Slurm does not know it any more. */
+		async endOf(job: string, name: string): Promise<JobEnd | undefined> {
 			const record = await run("scontrol", ["show", "job", "--oneliner", job]).catch((error: Error) => {
 				if (/invalid job id/i.test(error.message)) return "";
 				throw error;

@@ -1,6 +1,7 @@
 /** The `launcher` settings for workers as batch jobs of Slurm. */
 import type { Schema } from "../../core/schema.ts";
 import type { LauncherDefinition } from "../definition.ts";
+import { command, cwd, integer, list } from "../settings.ts";
 
 export interface SlurmSettings {
 	type: "slurm";
@@ -58,15 +59,11 @@ function name(title: string | undefined, description: string, example: string): 
 export const SETTINGS: LauncherDefinition["settings"] = {
 	required: ["command", "sharedDir"],
 	properties: {
-		command: {
-			type: "array",
-			minItems: 1,
-			items: { type: "string", "x-message": "must be text; put quotes around a number." },
-			title: "Command",
-			description: "Program and arguments, without a shell; with image, inside of it.",
-			examples: [["python3", "-u", "handler.py"]],
-			"x-message": "must be a list of the command and its arguments, such as [python3, -u, handler.py].",
-		},
+		command: command("Program and arguments, without a shell; with image, inside of it.", [
+			"python3",
+			"-u",
+			"handler.py",
+		]),
 		sharedDir: {
 			type: "string",
 			pattern: "^[^\\0\\n%\\\\]{1,1000}$",
@@ -78,15 +75,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			examples: ["/home/me/sluice-workers"],
 			"x-message": "must be the path of a directory, without % and \\.",
 		},
-		cwd: {
-			type: "string",
-			minLength: 1,
-			title: "Folder",
-			description:
-				"Working directory on the node. In sluice.yaml relative to that file and by default its folder; " +
-				"elsewhere an absolute path and by default that of the service.",
-			"x-message": "must be the path of a directory.",
-		},
+		cwd: cwd(" on the node"),
 		partition: name("Partition", "Partition; by default that of the cluster.", "gpu"),
 		account: name("Account", "Account that is charged; by default that of the user.", "lab"),
 		qos: name("QOS", "Quality of service.", "normal"),
@@ -117,12 +106,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 				"How long before its time limit a worker gets no more jobs and is replaced, at most half of the " +
 				"limit: as long as jobs run. Slurm ends a job that runs longer, and it runs again elsewhere.",
 		},
-		cpus: {
-			type: "integer",
-			minimum: 1,
-			maximum: 4096,
-			description: "Processor cores of each worker (sbatch --cpus-per-task).",
-		},
+		cpus: integer(1, 4096, "Processor cores of each worker (sbatch --cpus-per-task)."),
 		memory: {
 			type: "string",
 			pattern: "^[1-9][0-9]{0,11}[KMGTkmgt]$",
@@ -164,19 +148,13 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			examples: [["models:/runpod-volume"]],
 			"x-message": "must be a list of name:/path, each perhaps with :ro behind it.",
 		},
-		setup: {
-			type: "array",
-			items: {
-				type: "string",
-				pattern: "^[^\\0\\n]{1,2000}$",
-				"x-message": "must be one line of text.",
-			},
+		setup: list("^[^\\0\\n]{1,2000}$", "must be one line of text.", {
 			description:
 				"Lines of bash that run on the node before the command, in a login shell, such as module load. " +
 				"They stand in the batch script: put secrets in env.",
 			examples: [["module load cuda/12.4", "source venv/bin/activate"]],
 			"x-message": "must be a list of lines such as [module load cuda/12.4].",
-		},
+		}),
 		options: {
 			type: "array",
 			maxItems: 50,

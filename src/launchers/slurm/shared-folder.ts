@@ -23,7 +23,7 @@ import { logPath, openLog, pruneLogs } from "../log-files.ts";
 import { folderOf, type SlurmSpec, variablesFile, variablesPath, volumesOf } from "./script.ts";
 
 /** What identifies the file of a worker. */
-interface WorkerFile {
+export interface WorkerFile {
 	readonly folder: string;
 	readonly id: string;
 }
@@ -154,10 +154,9 @@ function sizeOf(path: string): number | undefined {
 /** Removes old logs of ended workers, and the files of those that are to end. */
 export async function pruneFolder(
 	folder: string,
-	{ running, logDir, now }: { running: readonly string[]; logDir: string; now: number },
+	{ running, now }: { running: readonly string[]; now: number },
 ): Promise<void> {
 	await pruneLogs(folder, running, now);
-	await pruneLogs(logDir, running, now);
 	const needed = new Set(running.map((id) => variablesPath(folder, id)));
 	const names = await readdir(folder).catch(() => []);
 	for (const name of names.filter((each) => /^worker-.*\.env$/.test(each)))

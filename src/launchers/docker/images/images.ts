@@ -16,19 +16,7 @@ const REPORT_MS = 1000;
 /** A pull that does not go on for so long has failed, ms. Docker itself would wait without end. */
 const STALL_MS = 300_000;
 
-export interface Images {
-	/** Whether a worker must wait for a pull. Throws a sentence if the daemon does not answer. */
-	mustPull(image: string, policy?: DockerSettings["pullPolicy"]): Promise<boolean>;
-	/**
-	 * Joins the pull of the image in progress, or begins one. Rejects with a sentence if it fails, or
-	 * when the signal aborts; a pull that no one waits for any more is cancelled.
-	 */
-	pull(image: string, q: { signal: AbortSignal; onProgress?: (reason: WorkerReason) => void }): Promise<void>;
-	/** Called with the image when a pull begins. */
-	onPull(listener: (image: string) => void): void;
-	/** Ends all pulls. */
-	close(): void;
-}
+export type Images = ReturnType<typeof dockerImages>;
 
 /** In progress. */
 interface Pull {
@@ -47,7 +35,7 @@ export function dockerImages({
 }: Pick<LauncherDependencies, "clock" | "registryLogin"> & {
 	daemon: () => Daemon;
 	where?: string;
-}): Images {
+}) {
 	const pulls = new Map<string, Pull>();
 	const listeners: ((image: string) => void)[] = [];
 	const closed = new AbortController();
@@ -122,7 +110,8 @@ export function dockerImages({
 	}
 
 	return {
-		async mustPull(image, policy = "never") {
+		/** Whether a worker must wait for a pull. Throws a sentence if the daemon does not answer. */
+		async mustPull(image: string, policy: DockerSettings["pullPolicy"] = "never"): Promise<boolean> {
 			if (policy !== "missing") return policy === "always";
 			try {
 				await daemon().image(image);
@@ -133,7 +122,14 @@ export function dockerImages({
 			}
 		},
 
-		async pull(image, { signal, onProgress = () => {} }) {
+		/**
+		 * Joins the pull of the image in progress, or begins one. Rejects with a sentence if it fails, or
+		 * when the signal aborts; a pull that no one waits for any more is cancelled.
+		 */
+		async pull(
+			image: string,
+			{ signal, onProgress = () => {} }: { signal: AbortSignal; onProgress?: (reason: WorkerReason) => void },
+		): Promise<void> {
 			const pull = pulls.get(image) ?? begin(image);
 			const left = Promise.withResolvers<never>();
 			const leave = (): void => left.reject(new Error("it is not needed any more"));
@@ -153,8 +149,10 @@ export function dockerImages({
 			}
 		},
 
-		onPull: (listener) => void listeners.push(listener),
+		/** Called with the image when a pull begins. */
+		onPull: (listener: (image: string) => void) => void listeners.push(listener),
 
+		/** Ends all pulls. */
 		close: () => closed.abort(),
 	};
 }

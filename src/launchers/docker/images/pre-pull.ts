@@ -119,9 +119,9 @@ export function prePullsOnHosts(d: {
 			const begin = (): void =>
 				pulls.prepare(list, (endpoint, reason) =>
 					// What is wrong with a host that is not reachable is the reason of workers that need it.
-					report(endpoint, host.isReachable() ? reason : undefined),
+					report(endpoint, host.isReachable ? reason : undefined),
 				);
-			if (host.isReachable()) begin();
+			if (host.isReachable) begin();
 			else void host.checked().then(begin);
 		}
 	}

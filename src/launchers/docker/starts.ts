@@ -1,0 +1,123 @@
+/**
+ * Starts of workers (D44, D45): on the best host, once one has a place, and after the pull of an image
+ * that is missing there.
+ */
+import type { Clock } from "../../clock.ts";
+import { LOCAL } from "../../core/hosts.ts";
+import type { WorkerReason } from "../../core/workers/worker-reason.ts";
+import type { Exit, Handle, WorkerState } from "../launcher.ts";
+import { containerName } from "./container-options.ts";
+import { startContainer } from "./container.ts";
+import { isUnanswered, Unreachable } from "./daemon.ts";
+import type { DockerHost } from "./host.ts";
+import type { DockerHosts } from "./hosts.ts";
+import { placed, type Spec, type Worker } from "./worker.ts";
+
+interface Deps {
+	clock: Clock;
+	hosts: DockerHosts;
+	workers: ReadonlyMap<string, Worker>;
+	onNotice(worker: Worker, state: WorkerState): void;
+	/** An accepted worker has a place, and so a handle. */
+	onHandle(worker: Worker, handle: Handle): void;
+	/** Its container runs. */
+	onRunning(worker: Worker, host: DockerHost, container: string): void;
+	/** An accepted worker was not started. */
+	onEnd(worker: Worker, how: Pick<Exit, "reason">): void;
+}
+
+export class Starts {
+	readonly #d: Deps;
+
+	constructor(d: Deps) {
+		this.#d = d;
+	}
+
+	/** Starts a worker on the best host, or lets it wait for one. */
+	async start(worker: Worker, spec: Spec): Promise<Handle> {
+		const { hosts } = this.#d;
+		await hosts.ready(spec);
+		if (spec.settings.hosts === undefined) {
+			const local = hosts.get(LOCAL)!;
+			if (!local.isReachable) await local.recheck();
+			if (!local.isReachable) throw new Unreachable(local.view().fault);
+		}
+		const found = this.#place(worker, spec);
+		if ("host" in found) {
+			const { host } = found;
+			if (!(await mustPull(spec, host))) return worker.handle(await this.#run(worker, spec, host));
+			worker.starting = this.#startAccepted(worker, spec, { host, pulls: true });
+			return worker.handle(containerName(worker.id));
+		}
+		worker.isWaiting = true;
+		this.#waits(worker, found.reason);
+		return {};
+	}
+
+	/** Reads the GPUs of hosts that have returned, then starts workers that wait. */
+	async resume(): Promise<void> {
+		for (const { spec, isWaiting } of this.#d.workers.values()) if (spec && isWaiting) await this.#d.hosts.ready(spec);
+		this.startWaiting();
+	}
+
+	/** Starts workers that wait for a host where one has a place now, in the order of their starts. */
+	startWaiting(): void {
+		for (const worker of this.#d.workers.values()) {
+			const { spec } = worker;
+			if (!spec || !worker.isWaiting) continue;
+			const found = this.#place(worker, spec);
+			if ("reason" in found) {
+				this.#waits(worker, found.reason);
+				continue;
+			}
+			worker.isWaiting = false;
+			this.#d.onHandle(worker, worker.handle(containerName(worker.id)));
+			worker.starting = this.#startAccepted(worker, spec, found);
+		}
+	}
+
+	/** Reserves a place on a host, or returns why there is none. */
+	#place(worker: Worker, spec: Spec): { host: DockerHost } | { reason: string } {
+		const { hosts, workers } = this.#d;
+		const found = hosts.place(spec, placed(workers.values()));
+		if ("reason" in found) return found;
+		const host = hosts.get(found.host)!;
+		worker.place = { host, gpus: found.gpus };
+		return { host };
+	}
+
+	#waits(worker: Worker, message: string): void {
+		this.#d.onNotice(worker, { state: "waiting", code: "unschedulable", message });
+	}
+
+	/** Starts a worker that was accepted, after a pull of its image if that is needed. */
+	async #startAccepted(worker: Worker, spec: Spec, { host, pulls }: { host: DockerHost; pulls?: true }): Promise<void> {
+		const { signal } = worker.unwanted;
+		let code: "image_pull" | "start_failed" = "image_pull";
+		try {
+			if (pulls ?? (await mustPull(spec, host))) {
+				const onProgress = (reason: WorkerReason): void => this.#d.onNotice(worker, { state: "waiting", ...reason });
+				await host.pulls.pull(spec.settings.image, { signal, onProgress });
+			}
+			code = "start_failed";
+			await this.#run(worker, spec, host);
+			this.#d.onNotice(worker, { state: "running" });
+		} catch (error) {
+			const message = code === "image_pull" ? (error as Error).message : host.sentence(error);
+			const reason = { code, message, crash: !isUnanswered(error) };
+			this.#d.onEnd(worker, signal.aborted ? {} : { reason });
+		}
+	}
+
+	async #run(worker: Worker, spec: Spec, host: DockerHost): Promise<string> {
+		const container = await startContainer(this.#d.clock, { spec, ...worker.place! });
+		worker.container = container;
+		this.#d.onRunning(worker, host, container);
+		return container;
+	}
+}
+
+/** Whether its image must be pulled. If the daemon does not answer, the start says so. */
+async function mustPull({ settings }: Spec, { pulls }: DockerHost): Promise<boolean> {
+	return await pulls.mustPull(settings.image, settings.pullPolicy).catch(() => false);
+}

@@ -1,0 +1,63 @@
+/** Parts of the settings schemas of several launchers. */
+import type { Schema } from "../core/schema.ts";
+
+/** A list of texts; `itemMessage`: what each must be. */
+export function list(pattern: string, itemMessage: string, rest: Schema): Schema {
+	return { type: "array", items: { type: "string", pattern, "x-message": itemMessage }, ...rest };
+}
+
+export function integer(minimum: number, maximum: number, description: string): Schema {
+	return { type: "integer", minimum, maximum, description };
+}
+
+/** Program and arguments; `isShown`: the example is the placeholder of the console's form. */
+export function command(description: string, example: readonly string[], isShown = true): Schema {
+	return {
+		type: "array",
+		minItems: 1,
+		items: { type: "string", "x-message": "must be text; put quotes around a number." },
+		title: "Command",
+		description,
+		...(isShown && { examples: [example] }),
+		"x-message": `must be a list of the command and its arguments, such as [${example.join(", ")}].`,
+	};
+}
+
+/** The command of an image. */
+export const CONTAINER_COMMAND = command(
+	"Replaces the CMD of the image; its ENTRYPOINT stays.",
+	["python", "-u", "handler.py"],
+	false,
+);
+
+export function image(description: string, example: string): Schema {
+	return {
+		type: "string",
+		pattern: "^\\S{1,255}$",
+		title: "Image",
+		description,
+		examples: [example],
+		"x-message": `must be the name of an image, such as ${example}.`,
+	};
+}
+
+/** Working directory of workers `where`. */
+export function cwd(where = ""): Schema {
+	return {
+		type: "string",
+		minLength: 1,
+		title: "Folder",
+		description:
+			`Working directory${where}. In sluice.yaml relative to that file and by default its folder; ` +
+			"elsewhere an absolute path and by default that of the service.",
+		"x-message": "must be the path of a directory.",
+	};
+}
+
+/** Volumes of containers, by source. */
+export function volumes(description: string): Schema {
+	return list("^[^:]+:/[^:]*(:(ro|rw))?$", "must be source:/path or source:/path:ro.", {
+		description,
+		"x-message": "must be a list of source:/path, each perhaps with :ro behind it.",
+	});
+}

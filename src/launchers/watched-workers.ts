@@ -1,0 +1,197 @@
+/**
+ * What launchers that watch their workers have in common (`launcher.ts`): the table of workers, stops
+ * that join each other and share the shortest grace, exits that are reported once, notices without
+ * repetitions, and failures as sentences.
+ */
+import type { Clock } from "../clock.ts";
+import type { LauncherDependencies } from "./definition.ts";
+import {
+	type Exit,
+	type Handle,
+	type Notice,
+	PlatformUnavailable,
+	type WorkerSpec,
+	type WorkerState,
+} from "./launcher.ts";
+import { listeners } from "./listeners.ts";
+import { logPath, pruneLogs, tail } from "./log-files.ts";
+
+/** Interval of the grace countdown, ms: the delay until a shortened grace takes effect. */
+const STEP_MS = 25;
+
+/** Maximum time that a worker may take to end after SIGKILL, ms. */
+export const KILL_TIMEOUT_MS = 10_000;
+
+/** A worker from its start or adoption until its exit is reported. */
+export class WatchedWorker {
+	readonly id: string;
+	/** Remaining grace of the stop in progress, ms; another stop may shorten it. */
+	graceLeftMs = Infinity;
+	/** The stop in progress, shared by concurrent stops. */
+	ending: Promise<void> | undefined;
+	/** The last notice, as text. */
+	noticed = "";
+	/** Aborted when its program has ended. */
+	readonly over = new AbortController();
+	/** Aborted when it is no longer watched. */
+	readonly left = new AbortController();
+	/** Resolves when its exit was reported, or it is no longer watched. */
+	readonly reported = Promise.withResolvers<void>();
+
+	constructor(id: string) {
+		this.id = id;
+	}
+
+	get hasEnded(): boolean {
+		return this.over.signal.aborted;
+	}
+}
+
+/** Calls `terminate` if there is a grace, then waits until it is over or the worker has ended. */
+export async function endInGrace(
+	clock: Clock,
+	worker: { graceLeftMs: number },
+	q: { terminate: () => unknown; hasEnded: () => boolean; signal?: AbortSignal },
+): Promise<void> {
+	if (worker.graceLeftMs > 0) await q.terminate();
+	while (worker.graceLeftMs > 0 && !q.hasEnded()) {
+		await clock.sleep(Math.min(STEP_MS, worker.graceLeftMs), q.signal);
+		worker.graceLeftMs -= STEP_MS;
+	}
+}
+
+/** The part of a launcher that is the same on every platform. */
+export abstract class WatchedWorkers<W extends WatchedWorker, S extends WorkerSpec> {
+	protected readonly clock: Clock;
+	protected readonly logDir: string;
+	protected readonly log: (message: string) => void;
+	protected readonly workers = new Map<string, W>();
+	/** Ids of workers whose start is in progress. */
+	protected readonly starting = new Set<string>();
+	/** On platforms that servers share: settings of the endpoints whose workers this one starts. */
+	protected readonly owned = new Map<string, S["settings"]>();
+	protected scales = (_endpoint: string): boolean => true;
+	/** Aborted by `close`: nothing is reported after it. */
+	protected readonly closed = new AbortController();
+	readonly #exits;
+	readonly #notices;
+
+	constructor({ clock, logDir, log }: Pick<LauncherDependencies, "clock" | "logDir" | "log">) {
+		this.clock = clock;
+		this.logDir = logDir;
+		this.log = log;
+		this.#exits = listeners<[Exit]>("exits of workers", log);
+		this.#notices = listeners<[Notice]>("notices of workers", log);
+	}
+
+	/** Starts the worker of a new id; a failure leaves nothing behind. */
+	protected abstract begin(spec: S): Promise<Handle>;
+	/** Ends the worker within `graceLeftMs`, then kills it; `graceMs`: that of the stop which began it. */
+	protected abstract end(worker: W, graceMs: number): Promise<void>;
+
+	async start(spec: WorkerSpec): Promise<Handle> {
+		const { workerId, endpoint } = spec;
+		if (this.knows(workerId)) throw new Error(`worker ${workerId} already runs`);
+		this.starting.add(workerId);
+		try {
+			await pruneLogs(this.logDir, [...this.workers.keys(), ...this.starting], this.clock.wall());
+			return await this.begin(spec as S);
+		} catch (error) {
+			throw this.failure(`cannot start a worker of endpoint "${endpoint}"`, error);
+		} finally {
+			this.starting.delete(workerId);
+		}
+	}
+
+	async stop(workerId: string, graceMs: number): Promise<void> {
+		const worker = this.workers.get(workerId);
+		if (!worker) return;
+		await this.join(worker, graceMs);
+		await worker.reported.promise;
+	}
+
+	onExit(listener: (exit: Exit) => void): void {
+		this.#exits.add(listener);
+	}
+
+	onNotice(listener: (notice: Notice) => void): void {
+		this.#notices.add(listener);
+	}
+
+	/** Stops that are in progress continue. */
+	async close(): Promise<void> {
+		this.closed.abort();
+		for (const worker of this.workers.values()) if (!worker.ending) this.forget(worker);
+	}
+
+	protected get isClosed(): boolean {
+		return this.closed.signal.aborted;
+	}
+
+	protected knows(workerId: string): boolean {
+		return this.workers.has(workerId) || this.starting.has(workerId);
+	}
+
+	/** Whether workers of the endpoint that nothing watches are strays. */
+	protected owns(endpoint: string): boolean {
+		return !this.isClosed && this.owned.has(endpoint) && this.scales(endpoint);
+	}
+
+	protected isWatched(worker: W): boolean {
+		return this.workers.get(worker.id) === worker;
+	}
+
+	protected add(worker: W): W {
+		this.workers.set(worker.id, worker);
+		return worker;
+	}
+
+	/** Ends a worker, or joins the stop in progress: the shorter grace applies. */
+	protected join(worker: W, graceMs: number): Promise<void> {
+		worker.graceLeftMs = Math.min(worker.graceLeftMs, graceMs);
+		worker.ending ??= this.end(worker, graceMs).catch((error: unknown) => {
+			worker.ending = undefined;
+			throw this.failure(`worker ${worker.id} could not be ended`, error);
+		});
+		return worker.ending;
+	}
+
+	/** Reports the exit of a worker, once. */
+	protected report(worker: W, how: Partial<Exit>): void {
+		if (!this.isWatched(worker)) return;
+		const lastOutput = how.lastOutput ?? tail(logPath(this.logDir, worker.id));
+		this.forget(worker);
+		if (!this.isClosed) this.#exits.call({ workerId: worker.id, ...how, lastOutput });
+	}
+
+	/** Watches the worker no longer; what runs of it runs on. */
+	protected forget(worker: W): void {
+		if (this.isWatched(worker)) this.workers.delete(worker.id);
+		worker.left.abort();
+		worker.over.abort();
+		worker.reported.resolve();
+	}
+
+	/** Reports what has changed. */
+	protected notice(worker: W, state: WorkerState): void {
+		const text = JSON.stringify(state);
+		if (worker.noticed === text || this.isClosed) return;
+		worker.noticed = text;
+		this.#notices.call({ workerId: worker.id, ...state });
+	}
+
+	protected failure(what: string, cause: unknown): Error {
+		const Kind = this.isUnanswered(cause) ? PlatformUnavailable : Error;
+		return new Kind(`${what}: ${this.sentence(cause)}`, { cause });
+	}
+
+	/** Whether the platform did not answer. */
+	protected isUnanswered(error: unknown): boolean {
+		return error instanceof PlatformUnavailable;
+	}
+
+	/** Why a call failed, for the operator. */
+	protected sentence(error: unknown): string {
+		return error instanceof Error ? error.message : String(error);
+	}
+}
