@@ -111,6 +111,7 @@ it("a file stays while it is read, whatever rows say meanwhile", async () => {
 	await files.write(bytes(900, 3));
 	// In one turn: the last row goes, and a read begins that got its place before.
 	files.referenced([[block.segment, 0]]);
+	for (let n = 0; n < 10; n += 1) await Promise.resolve();
 	const read = files.read(block);
 	await settled();
 	expect(Buffer.concat(await read)).toEqual(Buffer.concat(bytes(900, 1)));
