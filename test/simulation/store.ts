@@ -64,12 +64,11 @@ export function simulatedStore(q: {
 			});
 		},
 	});
-	const { moves: _, ...store } = connect(
+	return connect(
 		client as unknown as Worker,
 		() => {},
 		(run) => void process.after(0, run),
 	);
-	return store;
 }
 
 /** Messages arrive in their order. */

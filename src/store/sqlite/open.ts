@@ -3,15 +3,12 @@ import { extname } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
 import type { CheckKey } from "../key-check.ts";
 import type { Store } from "../contract/store.ts";
-import { systemClock } from "../../clock.ts";
-import { loop } from "../../service.ts";
 import { sqliteBackup } from "./backup.ts";
-import { openCompaction } from "./payload-files/compaction.ts";
 import { openPayloadFiles, type PayloadFiles, payloadFolder } from "./payload-files/payload-files.ts";
 import { withPayloadFiles } from "./payload-files/store-with-files.ts";
 import { connect, errorFrom } from "./thread/client.ts";
 import type { DatabaseOptions } from "./database.ts";
-import type { Admission, Greeting, SegmentBytes, ThreadData } from "./thread/messages.ts";
+import type { Admission, Greeting, ThreadData } from "./thread/messages.ts";
 import { turnMemory, turnWriter } from "./thread/turn.ts";
 
 /** Same extension as this file: TypeScript in the source, JavaScript in the build. */
@@ -19,9 +16,6 @@ const THREAD = new URL(`./thread/database-thread${extname(import.meta.url)}`, im
 
 /** Young generation of the thread, MB. Batches are short-lived; a small one fits the CPU cache. */
 const YOUNG_MB = 12;
-
-/** Between two removals of payload files that are kept to be written again, ms. */
-const TRIM_MS = 60_000;
 
 /**
  * Opens or creates the store at `path`, folders included, and migrates its schema. Throws
@@ -67,29 +61,10 @@ export async function openSqlite({
 		await thread.terminate();
 		throw error;
 	}
-	const onSegments = (changes: readonly SegmentBytes[]): void => {
-		files.referenced(changes);
-		compaction.begin();
-	};
-	const { moves, ...store } = connect(thread, onSegments, setImmediate, turnWriter(turn));
-	const compaction = openCompaction({ files, moves, clock: systemClock });
-	const trimming = loop({
-		clock: systemClock,
-		retryMs: TRIM_MS,
-		// What cannot be removed now is removed at a start.
-		onError: () => {},
-		step: () => files.trim().then(() => TRIM_MS),
-	});
-	trimming.start();
-	const withFiles = withPayloadFiles(store, files);
+	const store = connect(thread, (changes) => files.referenced(changes), setImmediate, turnWriter(turn));
 	return {
-		...withFiles,
+		...withPayloadFiles(store, files),
 		backup: sqliteBackup({ path, port: requests, files }),
 		onFailure: (listener) => void failure.promise.then(listener),
-		async close() {
-			await trimming.stop();
-			await compaction.stop();
-			await withFiles.close();
-		},
 	};
 }

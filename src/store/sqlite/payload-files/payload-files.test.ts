@@ -1,9 +1,10 @@
-/** Files of large texts: what is written is read, and a file is used again when nothing needs it. */
+/** Files of large texts: what is written is read, and a file is removed when nothing needs it. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it, onTestFinished } from "vitest";
 import { damageOf } from "../disk-errors.ts";
+import { until } from "../../../../test/support/until.ts";
 import { grouped } from "./grouped.ts";
 import { openPayloadFiles, type PayloadFiles } from "./payload-files.ts";
 
@@ -17,8 +18,16 @@ const bytes = (length: number, byte: number): Buffer[] => [
 	Buffer.alloc(Math.floor(length / 2), byte),
 	Buffer.alloc(Math.ceil(length / 2), byte + 1),
 ];
-/** A turn of the event loop, in which unused files are noticed, and the work that follows. */
-const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+/** Two turns of the event loop: unused files are noticed in the first one. */
+async function settled(): Promise<void> {
+	for (let n = 0; n < 2; n += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+/** Numbers of the files that are not given up. */
+function held(files: PayloadFiles): number[] {
+	const hold = files.hold();
+	hold.release();
+	return hold.files().map(({ name }) => Number(name));
+}
 const names = (folder: string): number[] =>
 	existsSync(folder)
 		? readdirSync(folder)
@@ -53,48 +62,45 @@ it("has no folder before the first text, and only the owner may read it", async 
 	expect(statSync(join(folder, "1")).mode & 0o777).toBe(0o600);
 });
 
-it("a full file is written again under another number when no row, write or read needs it", async () => {
+it("D40: a full file is removed when no row, write or read needs it", async () => {
 	const { folder, files } = await site();
-	const first = await files.write(bytes(900, 1));
-	files.referenced([[first.block.segment, 900]]);
-	first.settled();
-	const second = await files.write(bytes(900, 3));
+	const first = await files.write(bytes(450, 1));
+	const kept = await files.write(bytes(450, 3));
+	files.referenced([[1, 900]]);
+	for (const each of [first, kept]) each.settled();
+	const second = await files.write(bytes(900, 5));
 	expect(names(folder)).toEqual([1, 2]);
-	// Its row is not committed yet.
+	files.referenced([[1, 450]]);
+	await settled();
+	expect(held(files)).toEqual([1, 2]);
+	expect(Buffer.concat(await files.read(kept.block))).toEqual(Buffer.concat(bytes(450, 3)));
 	files.referenced([[1, 0]]);
-	const read = files.read(first.block);
-	expect(Buffer.concat(await read)).toEqual(Buffer.concat(bytes(900, 1)));
+	await until("the file to be removed", () => names(folder).join() === "2");
+	// Full now, but its row may still be committed.
+	expect((await files.write(bytes(900, 7))).block).toMatchObject({ segment: 3, at: 0 });
 	await settled();
+	expect(held(files)).toEqual([2, 3]);
 	second.settled();
-	await settled();
-	const third = await files.write(bytes(900, 5));
-	expect(third.block).toMatchObject({ segment: 3, at: 0 });
-	// The first was renamed; the second is full now, without a row.
-	expect(names(folder)).toEqual([2, 3]);
-	await settled();
-	expect((await files.write(bytes(900, 7))).block.segment).toBe(4);
-	expect(names(folder)).toEqual([3, 4]);
+	await until("the file to be removed", () => names(folder).join() === "3");
 });
 
-it("D40: files that are kept to be written again are removed one by one while none is needed", async () => {
+it("D46: no file is removed while a copy of the store is read", async () => {
 	const { folder, files } = await site();
-	const written = [];
-	for (let n = 0; n < 4; n += 1) written.push(await files.write(bytes(900, n)));
-	for (const each of written) each.settled();
+	const text = bytes(900, 1);
+	const { settled: done } = await files.write(text);
+	files.referenced([[1, 900]]);
+	done();
+	const hold = files.hold();
+	await files.write(bytes(900, 3));
+	files.referenced([[1, 0]]);
 	await settled();
-	// Three are free, the last one is written still. One of them is needed.
-	const { block } = await files.write(bytes(900, 9));
-	await settled();
-	expect(names(folder)).toHaveLength(4);
-	await files.trim();
-	expect(names(folder)).toHaveLength(4);
-	const left: number[] = [];
-	for (let call = 0; call < 4; call += 1) {
-		await files.trim();
-		left.push(names(folder).length);
-	}
-	expect(left).toEqual([3, 2, 1, 1]);
-	expect(Buffer.concat(await files.read(block))).toEqual(Buffer.concat(bytes(900, 9)));
+	const [copy] = hold.files();
+	expect(copy).toMatchObject({ name: "1", bytes: 900 });
+	const read = [];
+	for await (const piece of copy!.read()) read.push(piece);
+	expect(Buffer.concat(read)).toEqual(Buffer.concat(text));
+	hold.release();
+	await until("the file to be removed", () => names(folder).join() === "2");
 });
 
 it("a file stays while it is read, whatever rows say meanwhile", async () => {
@@ -105,6 +111,7 @@ it("a file stays while it is read, whatever rows say meanwhile", async () => {
 	await files.write(bytes(900, 3));
 	// In one turn: the last row goes, and a read begins that got its place before.
 	files.referenced([[block.segment, 0]]);
+	for (let n = 0; n < 10; n += 1) await Promise.resolve();
 	const read = files.read(block);
 	await settled();
 	expect(Buffer.concat(await read)).toEqual(Buffer.concat(bytes(900, 1)));
@@ -123,18 +130,16 @@ it("a start keeps the files that rows refer to, and numbers above all others", a
 	const again = await site([[2, 900]], folder);
 	expect(Buffer.concat(await again.files.read(written[1]!.block))).toEqual(Buffer.concat(bytes(900, 2)));
 	expect((await again.files.write(bytes(10, 9))).block.segment).toBe(4);
-	expect(names(folder)).toHaveLength(3);
+	expect(names(folder)).toEqual([2, 4]);
 });
 
-it("a start removes what no row refers to beyond a few files that are used again", async () => {
+it("a start removes the files that no row refers to, and nothing else", async () => {
 	const { folder, files } = await site();
-	for (let n = 0; n < 12; n += 1) await files.write(bytes(900, n));
-	await files.write(bytes(5000, 1));
+	for (let n = 0; n < 4; n += 1) await files.write(bytes(900, n));
 	await files.close();
 	writeFileSync(join(folder, "note.txt"), "not ours");
-	await site([], folder);
-	expect(readdirSync(folder)).toHaveLength(8 + 1);
-	expect(readdirSync(folder).every((name) => statSync(join(folder, name)).size <= SEGMENT)).toBe(true);
+	await site([[3, 900]], folder);
+	expect(readdirSync(folder).toSorted()).toEqual(["3", "note.txt"]);
 });
 
 it("D17: a start without the files that rows refer to is refused with what to do", async () => {
@@ -174,20 +179,6 @@ it("D40: a write that fails is refused, and the next one goes to another file", 
 	});
 	rmSync(folder);
 	expect((await files.write(bytes(1000, 2))).block.segment).toBeGreaterThan(first.block.segment);
-});
-
-it("D41: files that are kept to be written again are given up for a full disk", async () => {
-	const { folder, files } = await site();
-	const first = await files.write(bytes(900, 1));
-	files.referenced([[first.block.segment, 900]]);
-	first.settled();
-	await files.write(bytes(900, 3));
-	files.referenced([[first.block.segment, 0]]);
-	await settled();
-	expect(names(folder)).toEqual([1, 2]);
-	expect(await files.release()).toBe(true);
-	expect(names(folder)).toEqual([2]);
-	expect(await files.release()).toBe(false);
 });
 
 it("D17: a text in a file that was deleted or replaced is not acknowledged", async () => {

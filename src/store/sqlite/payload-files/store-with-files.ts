@@ -129,11 +129,7 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 			},
 		},
 		async ping() {
-			await store.ping().catch(async (error: unknown) => {
-				// The disk may be full.
-				if (!(await files.release())) throw error;
-				await store.ping();
-			});
+			await store.ping();
 			await files.confirm();
 		},
 		confirm: () => files.confirm(),

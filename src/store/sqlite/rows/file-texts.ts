@@ -4,7 +4,7 @@
  */
 import type { JsonText } from "../../../core/json/json-text.ts";
 import type { Database, Value } from "../database.ts";
-import { type FileBlock, placeOf, textInFile } from "../payload-files/file-block.ts";
+import { placeOf, textInFile } from "../payload-files/file-block.ts";
 
 export type FileTexts = ReturnType<typeof openFileTexts>;
 
@@ -17,8 +17,6 @@ export function openFileTexts({ db, onRollback }: { db: Database; onRollback: (r
 	const select = db.prepare("SELECT segment, at, length, sum FROM payloads WHERE number = ?");
 	const selectSize = db.prepare("SELECT length FROM payloads WHERE number = ?");
 	const unref = db.prepare("UPDATE payloads SET refs = refs - 1 WHERE number = ? RETURNING refs, segment, length");
-	const selectIn = db.prepare("SELECT at, length, sum FROM payloads WHERE segment = ? ORDER BY at LIMIT ?");
-	const moveText = db.prepare("UPDATE payloads SET segment = ?, at = ? WHERE segment = ? AND at = ?");
 	const remove = db.prepare("DELETE FROM payloads WHERE number = ?");
 	/** Bytes of each file that rows refer to. */
 	const referenced = new Map<number, number>(
@@ -73,21 +71,6 @@ export function openFileTexts({ db, onRollback }: { db: Database; onRollback: (r
 			if (refs > 0) return;
 			remove.run(value);
 			count(segment, -length);
-		},
-
-		/** Texts of a file, up to `limit`. */
-		inSegment: (segment: number, limit: number): FileBlock[] =>
-			selectIn.all(segment, limit).map((values) => {
-				const [at, length, sum] = values as [number, number, number];
-				return { segment, at, length, sum };
-			}),
-
-		/** A text has the same bytes at another place, unless no row refers to it. */
-		move({ from, to }: { from: FileBlock; to: FileBlock }): void {
-			const { changes } = moveText.run(to.segment, to.at, from.segment, from.at);
-			if (Number(changes) === 0) return;
-			count(from.segment, -from.length);
-			count(to.segment, to.length);
 		},
 
 		/** Bytes of the files that changed since the last call, after a commit. */

@@ -9,7 +9,6 @@ import type { Failure, Reply } from "./messages.ts";
 import type { Kind, Operation, OpName } from "../../operations/operation.ts";
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import { CODECS } from "./codecs.ts";
-import { MOVE_KINDS, moveHandlers } from "./text-moves.ts";
 import { openWebhooks } from "../webhooks.ts";
 import { openTables } from "../tables.ts";
 
@@ -50,8 +49,8 @@ const MOST_SHARED = 256;
 export function openBatches(
 	unit: UnitOfWork,
 ): (batch: readonly unknown[], next?: (mayWait: boolean) => readonly unknown[] | undefined) => Reply {
-	const handlers = [...handlersOf(unit), ...(moveHandlers(unit) as Handler[])];
-	const kinds = [...OP_NAMES.map((name) => OPERATIONS[name].kind), ...MOVE_KINDS];
+	const handlers = handlersOf(unit);
+	const kinds = OP_NAMES.map((name) => OPERATIONS[name].kind);
 
 	function failureOf(index: number, error: unknown): Failure {
 		const fault = unavailable(error, unit.db.path);

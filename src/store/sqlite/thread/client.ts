@@ -11,7 +11,6 @@ import { OP_NAMES, OPERATIONS, storeOf, weightOf } from "../../operations/table.
 import type { Batch, Failure, Reply, SegmentBytes } from "./messages.ts";
 import type { Answer, OpName, Query } from "../../operations/operation.ts";
 import { CODECS } from "./codecs.ts";
-import { MOVE_NAMES, type TextMoves } from "./text-moves.ts";
 import { NO_TURN, type TurnWriter } from "./turn.ts";
 
 /** Maximum characters of payload in one batch, and in all batches at the thread (T8). */
@@ -57,9 +56,9 @@ export function connect(
 	onSegments: (changes: readonly SegmentBytes[]) => void,
 	endOfTurn: (run: () => void) => void = setImmediate,
 	turn: TurnWriter = NO_TURN,
-): Store & { moves: TextMoves } {
+): Store {
 	const listeners = new Set<(signal: Signal) => void>();
-	const numbers = new Map<string, number>([...OP_NAMES, ...MOVE_NAMES].map((name, number) => [name, number]));
+	const numbers = new Map(OP_NAMES.map((name, number) => [name, number]));
 	/** Unsent batches; only the last accepts more operations. */
 	const waiting: PendingBatch[] = [];
 	/** Batches at the thread, and their total weight. */
@@ -113,14 +112,6 @@ export function connect(
 
 	function call<N extends OpName>(name: N, q: Query<N>): Promise<Answer<N>> {
 		const weight = weightOf(name, q, charactersOf);
-		return ask(name, q, { weight, first: OPERATIONS[name].kind === "claim" });
-	}
-
-	function ask<A>(
-		name: string,
-		q: unknown,
-		{ weight = 0, first = false }: { weight?: number; first?: boolean } = {},
-	): Promise<A> {
 		const number = numbers.get(name) ?? -1;
 		return new Promise((resolve, reject) => {
 			if (closed) return reject(closed);
@@ -132,7 +123,7 @@ export function connect(
 			batch.waiters.push({
 				number,
 				q,
-				first,
+				first: OPERATIONS[name].kind === "claim",
 				resolve: resolve as (answer: unknown) => void,
 				reject,
 			});
@@ -194,10 +185,6 @@ export function connect(
 
 	return {
 		...storeOf((name) => (q) => call(name, q)),
-		moves: {
-			textsIn: (q) => ask("textsIn", q),
-			move: (q) => ask("move", q),
-		},
 		onSignal(listener) {
 			const own = (signal: Signal): void => listener(signal);
 			listeners.add(own);

@@ -9,7 +9,6 @@ import { packJob, SUBMISSION_MEMBERS, unpackJob } from "../../job-columns.ts";
 import { packer, unpacker } from "../../positional.ts";
 import { numberOf } from "../../cursor.ts";
 import { OP_NAMES } from "../../operations/table.ts";
-import { MOVE_NAMES } from "./text-moves.ts";
 
 /**
  * The form of one operation. `unpackAnswer` also gets the query, for members that need not be
@@ -106,7 +105,7 @@ const plain: Codec<unknown, unknown> = {
 };
 
 /** The form of each operation, by its number. */
-export const CODECS: readonly Codec<unknown, unknown>[] = [...OP_NAMES, ...MOVE_NAMES].map((name) => {
+export const CODECS: readonly Codec<unknown, unknown>[] = OP_NAMES.map((name) => {
 	const packed = (
 		{
 			"jobs.insert": insert,
