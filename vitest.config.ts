@@ -42,7 +42,6 @@ const SYSTEM = [
 	"test/store/earlier-versions.test.ts",
 	"src/store/postgres/*.test.ts",
 	"src/engine/cluster/cluster.test.ts",
-	"src/engine/limits/shared-admission.test.ts",
 ];
 
 export default defineConfig({

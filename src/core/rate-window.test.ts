@@ -51,6 +51,8 @@ describe("rateWindow", () => {
 						const inWindow = admitted.filter((at) => at > now - WINDOW_MS).length;
 						expect(window.used(now)).toBe(inWindow);
 						expect(window.wait(limit, now) === 0).toBe(inWindow < limit);
+						const moments = window.moments(now).flatMap(([at, requests]) => Array.from({ length: requests }, () => at));
+						expect(moments).toEqual(admitted.slice(admitted.length - inWindow));
 						if (by === "as returned") expect(inWindow).toBeLessThan(limit);
 						if (inWindow >= limit) continue;
 						window.add(now);
@@ -87,6 +89,21 @@ describe("rateWindow", () => {
 				},
 			),
 		);
+	});
+
+	it("D24: requests that were added together leave together; moments keep their age when the clock goes back", () => {
+		const window = rateWindow();
+		window.add(START, 40);
+		window.add(START + 10);
+		expect(window.wait(40, START + 10)).toBe(WINDOW_MS - 10);
+		expect(window.moments(START + 20)).toEqual([
+			[START, 40],
+			[START + 10, 1],
+		]);
+		expect(window.moments(START - 480)).toEqual([
+			[START - 500, 40],
+			[START - 490, 1],
+		]);
 	});
 
 	it("D24: holds the largest burst of section 8, repeatedly", () => {

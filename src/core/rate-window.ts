@@ -12,7 +12,10 @@ export interface RateWindow {
 	used(now: number): number;
 	/** Ms until fewer than `limit` requests are in the window, if none are added; 0 if so now. */
 	wait(limit: number, now: number): number;
-	add(now: number): void;
+	/** Counts `requests` at this moment. */
+	add(now: number, requests?: number): void;
+	/** Moments at which requests in the window were added, the oldest first, each with their number. */
+	moments(now: number): [at: number, requests: number][];
 }
 
 /** A request counts for {@link WINDOW_MS}, the end excluded. */
@@ -65,11 +68,24 @@ export function rateWindow(): RateWindow {
 			if (!ring || limit === 0) return WINDOW_MS;
 			return ring[(head + count - limit) % ring.length]! + WINDOW_MS - at;
 		},
-		add(now) {
+		add(now, requests = 1) {
 			const at = monotonic(now);
-			if (!ring || count === ring.length) ring = grown(ring);
-			ring[(head + count) % ring.length] = at;
-			count += 1;
+			for (let added = 0; added < requests; added += 1) {
+				if (!ring || count === ring.length) ring = grown(ring);
+				ring[(head + count) % ring.length] = at;
+				count += 1;
+			}
+		},
+		moments(now) {
+			prune(monotonic(now));
+			const moments: [number, number][] = [];
+			for (let index = 0; index < count; index += 1) {
+				const at = ring![(head + index) % ring!.length]! - shift;
+				const last = moments.at(-1);
+				if (last?.[0] === at) last[1] += 1;
+				else moments.push([at, 1]);
+			}
+			return moments;
 		},
 	};
 }

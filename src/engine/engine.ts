@@ -88,13 +88,13 @@ export function createEngine(o: EngineOptions): Engine {
 		storeId: o.storeId,
 		apiKey: o.apiKey,
 	});
-	const limits = createLimits({ ...context, server: run });
 	const cluster = createCluster({
 		...context,
 		id: o.serviceId ?? run,
 		run,
 		clockFault: availability.clockFault,
 	});
+	const limits = createLimits({ ...context, server: cluster.id ?? "", run, others: cluster.others });
 	const endpoints = createEndpoints({ ...context, cluster, encryption: access.encryption });
 	const workers = createWorkers({
 		...context,

@@ -2,7 +2,7 @@
 import type { ServerResponse } from "node:http";
 import { ApiError, errorBody } from "../core/errors.ts";
 import { failureBody, failureOfRefusal } from "../core/openai/openai-error.ts";
-import type { Quota } from "../engine/limits/admission.ts";
+import type { Quota } from "../engine/limits/budget.ts";
 import type { JsonPieces } from "../core/json/json-text.ts";
 import { StoreUnavailable } from "../store/contract/store.ts";
 import type { Call } from "./call.ts";

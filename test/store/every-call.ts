@@ -12,8 +12,8 @@ const now = T0;
 
 /** The calls of a store that several servers can open. */
 export function everyCall(store: Store): Calls {
-	const { cluster, limits } = store;
-	if (!cluster || !limits) throw new Error("Only one server can open this store.");
+	const { cluster } = store;
+	if (!cluster) throw new Error("Only one server can open this store.");
 	const site = siteOf(store);
 	const { endpoint } = site;
 	const named = { endpoint, id: nextId(), now };
@@ -131,15 +131,9 @@ export function everyCall(store: Store): Calls {
 		"cluster.over": () => cluster.over({ jobs: [named] }),
 		"cluster.running": () => cluster.running({ endpoint }),
 		"cluster.versions": () => cluster.versions(),
-		"limits.take": () =>
-			limits.take({
-				server: "s",
-				asks: [{ endpoint, operation: "run", per10s: 10, held: 0, count: 1 }],
-				windowMs: 1000,
-				aliveMs: 1000,
-				now,
-			}),
-		"limits.forget": () => limits.forget({ windowMs: 1000, now }),
+		"limits.put": () => store.limits.put({ run: "r", server: "s", at: now, counts: "{}" }),
+		"limits.list": () => store.limits.list({ after: now }),
+		"limits.expire": () => store.limits.expire({ until: now - 1000 }),
 		"registries.put": () =>
 			store.registries.put({
 				row: { registry: "r", username: "u", password: "p", updatedAt: now },

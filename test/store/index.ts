@@ -14,6 +14,7 @@ import { endpointCases } from "./endpoints.ts";
 import { idempotencyCases } from "./idempotency.ts";
 import { jobCases } from "./jobs.ts";
 import { keyCases } from "./keys.ts";
+import { limitCases } from "./limits.ts";
 import { listCases } from "./lists.ts";
 import { machineCases } from "./machine.ts";
 import { metricsCases } from "./metrics.ts";
@@ -66,6 +67,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	webhooks: webhookCases,
 	"webhook receivers": webhookReceiverCases,
 	metrics: metricsCases,
+	limits: limitCases,
 	secrets: secretCases,
 	signals: signalCases,
 	stored: storedCases,

@@ -112,7 +112,7 @@ describe("the way is slow", () => {
 				"workers.ping",
 				"cluster.beat",
 				"cluster.clock",
-				"limits.take",
+				"limits.put",
 				"ping",
 			].map(async (name) => ({ name, ...(await timed(calls[name]!)) })),
 		);

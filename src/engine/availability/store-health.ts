@@ -14,11 +14,11 @@ import { type Store, StoreUnavailable } from "../../store/contract/store.ts";
 const PROBE_MS = 250;
 const CHECK_MS = 1000;
 
-/** Groups that concern no job and need no order: heartbeats, the clock. */
-const UNGATED: ReadonlySet<string> = new Set(["cluster", "time"]);
+/** Groups that concern no job and need no order: heartbeats, counts of limits, the clock. */
+const UNGATED: ReadonlySet<string> = new Set(["cluster", "limits", "time"]);
 
-/** Groups whose failures are handled by their callers (D24, D46). */
-const UNWATCHED: ReadonlySet<string> = new Set(["limits", "backup"]);
+/** Groups whose failures are handled by their callers (D46). */
+const UNWATCHED: ReadonlySet<string> = new Set(["backup"]);
 
 const OUTAGES: ReadonlySet<StoreUnavailable["why"]> = new Set(["unreachable", "full", "moved", "blocked"]);
 

@@ -5,6 +5,7 @@ import type { Membership } from "../cluster/cluster-state.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { JobDomain } from "../jobs/jobs.ts";
+import type { Limits } from "../limits/limits.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Scaling } from "../scaling/scaling.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
@@ -14,6 +15,7 @@ import type { WorkerDomain } from "../workers/workers.ts";
 export interface Domains extends EngineContext {
 	availability: Availability;
 	access: Access;
+	limits: Limits;
 	cluster: Cluster;
 	membership: Membership;
 	endpoints: Endpoints;

@@ -9,7 +9,7 @@ import type { Domains } from "./domains.ts";
  * that call any of them. Returns whether any are alive.
  */
 export async function loadState(
-	{ store, now, availability, cluster, endpoints, workers: { registry, hosts } }: Domains,
+	{ store, now, availability, limits, cluster, endpoints, workers: { registry, hosts } }: Domains,
 	configured: readonly Endpoint[],
 ): Promise<{ othersAlive: boolean }> {
 	await availability.prepare();
@@ -17,6 +17,7 @@ export async function loadState(
 	// First of all: running jobs must not run twice because the service was unavailable (D16 Outages).
 	// It was available while another server was alive. On a full disk it is done before the first write.
 	if (!othersAlive) await unlessFull(store.jobs.extendAll({ now: now() }));
+	await unlessFull(limits.recall());
 	await endpoints.load(configured);
 	await hosts.read();
 	for (const row of await store.workers.list())

@@ -1,24 +1,14 @@
 /**
  * Lets requests in, within the rate and concurrency limits of their endpoint and operation (spec 8,
- * D24). Holds budgets in memory, and only those in use.
+ * D24): by what this server counted and what others reported last. Holds budgets in memory, and only
+ * those in use.
  */
 import type { Endpoint } from "../../core/endpoint.ts";
 import type { EpochMs } from "../../core/time.ts";
 import { ApiError } from "../../core/errors.ts";
-import { type LimitedOperation, type Limits, limitsOf } from "../../core/limits.ts";
-import { rateWindow, type RateWindow, WINDOW_MS } from "../../core/rate-window.ts";
-
-/** What is left of a rate limit once this request has been counted or refused. */
-export interface Quota {
-	/** Requests in any 10 s. */
-	limit: number;
-	remaining: number;
-	/**
-	 * Until the oldest request of the window leaves it and its place is free again, whole seconds,
-	 * rounded up; 0 when none is in it. Others leave later: not all is free again then.
-	 */
-	reset: number;
-}
+import { type LimitedOperation, limitsOf } from "../../core/limits.ts";
+import { Budget, type Quota, seconds } from "./budget.ts";
+import { type Counts, reportOf } from "./reported-counts.ts";
 
 /** The answer to a request that is subject to a limit. */
 export interface Admission {
@@ -40,81 +30,118 @@ export interface AdmissionRequest {
 }
 
 /**
- * Counts a request and says whether it may go on; undefined when nothing is limited. Later, where
- * servers count together. Never rejects.
+ * Counts a request and says whether it may go on; undefined when nothing is limited. Later, when only
+ * requests at other servers stand against it. Never rejects.
  */
 export type Admit = (q: AdmissionRequest) => Admission | undefined | Promise<Admission>;
 
-interface Budget {
-	window: RateWindow;
-	running: number;
-}
+/** Between two servers, clocks may differ by this much, ms. */
+const SKEW_MS = 50;
 
-/** Admission on one server. `now`: ms since the epoch. */
-export function admission(now: () => EpochMs): {
-	admit: (q: AdmissionRequest) => Admission | undefined;
-	/** Budgets in memory. */
-	readonly size: number;
-} {
-	const budgets = new Map<string, Budget>();
-	let sweptAt = -Infinity;
+/** Admits requests. `now`: ms since the epoch. */
+export class Admissions {
+	readonly #now: () => EpochMs;
+	readonly #budgets = new Map<string, Budget>();
+	/** Grows with every change of what {@link report} returns. */
+	version = 0;
+	/** Called when the next exchange of reports is urgent. */
+	onUrgent = (): void => {};
 
-	/** Budgets of endpoints that are removed or idle are dropped, at most once in 10 s. */
-	function sweep(at: number): void {
-		if (Math.abs(at - sweptAt) < WINDOW_MS) return;
-		sweptAt = at;
-		for (const [key, { window, running }] of budgets) if (running === 0 && window.used(at) === 0) budgets.delete(key);
+	constructor(now: () => EpochMs) {
+		this.#now = now;
 	}
 
-	function budgetOf(key: string): Budget {
-		let budget = budgets.get(key);
-		if (!budget) budgets.set(key, (budget = { window: rateWindow(), running: 0 }));
+	/** Budgets in memory. */
+	get size(): number {
+		return this.#budgets.size;
+	}
+
+	/** Whether a request runs. */
+	get isRunning(): boolean {
+		return this.#some(({ running }) => running > 0);
+	}
+
+	/** Whether a request waits for reports of the others. */
+	get isWaiting(): boolean {
+		return this.#some(({ waiting }) => waiting.length > 0);
+	}
+
+	/** Counts a request and decides about it. */
+	readonly admit: Admit = (q) => {
+		const { per10s, concurrent } = limitsOf(q.endpoint, q.operation);
+		if (per10s === undefined && concurrent === undefined) return undefined;
+		const since = this.#now();
+		const budget = this.#budgetOf(`${q.endpoint.id}/${q.operation}`);
+		return (
+			this.#decide(budget, q, since) ??
+			new Promise((resolve) => {
+				budget.waiting.push(() => {
+					const decision = this.#decide(budget, q, since);
+					if (decision) resolve(decision);
+					return decision !== undefined;
+				});
+				this.onUrgent();
+			})
+		);
+	};
+
+	/** What this server reports, with its time. */
+	report(): { at: EpochMs; counts: string } {
+		const at = this.#now();
+		return { at, counts: reportOf(this.#budgets, at) };
+	}
+
+	/** Replaces what the others have reported, and drops budgets of endpoints that are removed or idle. */
+	reported(sums: ReadonlyMap<string, Counts>): void {
+		const at = this.#now();
+		for (const key of sums.keys()) this.#budgetOf(key);
+		for (const [key, budget] of this.#budgets) {
+			budget.reported(sums.get(key), at);
+			if (budget.isIdle(at)) this.#budgets.delete(key);
+		}
+	}
+
+	/**
+	 * Returns undefined while the limit is reached only by requests at other servers, which may have
+	 * ended since their reports: a report made after the request decides.
+	 */
+	#decide(budget: Budget, q: AdmissionRequest, since: EpochMs): Admission | undefined {
+		const { per10s, concurrent = Infinity } = limitsOf(q.endpoint, q.operation);
+		const at = this.#now();
+		const refused = (refusal: ApiError): Admission => ({ ...budget.quota(per10s, at), refusal });
+		if (per10s !== undefined && budget.all.used(at) >= per10s)
+			return refused(overRate(q, per10s, budget.all.wait(per10s, at)));
+		const { running, elsewhere, waiting } = budget;
+		if (running + elsewhere.running >= concurrent) {
+			const isHere = running + waiting.length >= concurrent;
+			return isHere || elsewhere.runningAt > since + SKEW_MS ? refused(overConcurrency(q, concurrent)) : undefined;
+		}
+		if (per10s !== undefined) budget.count(at);
+		budget.running += 1;
+		this.version += 1;
+		return { ...budget.quota(per10s, at), release: () => this.#release(budget, concurrent) };
+	}
+
+	#release(budget: Budget, concurrent: number): void {
+		// Requests at other servers may wait for this.
+		if (budget.running + budget.elsewhere.running >= concurrent) this.onUrgent();
+		budget.running -= 1;
+		this.version += 1;
+	}
+
+	#budgetOf(key: string): Budget {
+		let budget = this.#budgets.get(key);
+		if (!budget) this.#budgets.set(key, (budget = new Budget()));
 		return budget;
 	}
 
-	function admit(q: AdmissionRequest): Admission | undefined {
-		const limits = limitsOf(q.endpoint, q.operation);
-		const { per10s } = limits;
-		if (per10s === undefined && limits.concurrent === undefined) return undefined;
-		const at = now();
-		sweep(at);
-		const budget = budgetOf(`${q.endpoint.id}/${q.operation}`);
-		const refusal = refusalOf(budget, limits, { ...q, at });
-		if (!refusal) {
-			if (per10s !== undefined) budget.window.add(at);
-			budget.running += 1;
-		}
-		return {
-			...(per10s === undefined ? {} : { quota: quotaOf(budget.window, per10s, at) }),
-			...(refusal ? { refusal } : { release: () => void (budget.running -= 1) }),
-		};
+	#some(fits: (budget: Budget) => boolean): boolean {
+		return this.#budgets.values().some(fits);
 	}
-
-	return {
-		admit,
-		get size() {
-			return budgets.size;
-		},
-	};
-}
-
-function refusalOf(
-	{ window, running }: Budget,
-	{ per10s, concurrent }: Limits,
-	{ at, ...q }: AdmissionRequest & { at: number },
-): ApiError | undefined {
-	if (per10s !== undefined && window.used(at) >= per10s) return overRate(q, per10s, window.wait(per10s, at));
-	if (concurrent !== undefined && running >= concurrent) return overConcurrency(q, concurrent);
-	return undefined;
-}
-
-function quotaOf(window: RateWindow, limit: number, at: number): Quota {
-	const used = window.used(at);
-	return quota({ limit, used, resetMs: used === 0 && limit > 0 ? 0 : window.wait(used, at) });
 }
 
 /** The 429 for a rate that is used up. `waitMs`: until a request can be let in again. */
-export function overRate({ endpoint, operation }: AdmissionRequest, limit: number, waitMs: number): ApiError {
+function overRate({ endpoint, operation }: AdmissionRequest, limit: number, waitMs: number): ApiError {
 	return new ApiError("rate_limited", {
 		endpoint: endpoint.id,
 		operation,
@@ -127,15 +154,6 @@ export function overRate({ endpoint, operation }: AdmissionRequest, limit: numbe
  * The 429 for too many at once. The time at which a place is given back is unknown: `Retry-After` is
  * the second of the table.
  */
-export function overConcurrency({ endpoint, operation }: AdmissionRequest, limit: number): ApiError {
+function overConcurrency({ endpoint, operation }: AdmissionRequest, limit: number): ApiError {
 	return new ApiError("too_many_at_once", { endpoint: endpoint.id, operation, limit });
-}
-
-/** What an answer reports of a rate; `resetMs`: until the oldest request leaves the window. */
-export function quota({ limit, used, resetMs }: { limit: number; used: number; resetMs: number }): Quota {
-	return { limit, remaining: Math.max(0, limit - used), reset: seconds(resetMs) };
-}
-
-function seconds(ms: number): number {
-	return Math.ceil(ms / 1000);
 }

@@ -91,9 +91,9 @@ export interface Store {
 	metrics: MetricsStore;
 	secrets: SecretStore;
 	time: TimeStore;
-	/** `cluster` and `limits` are absent from a store that only one server can open. */
+	limits: LimitStore;
+	/** Absent from a store that only one server can open. */
 	cluster?: ClusterStore;
-	limits?: LimitStore;
 	/** Absent where the database has tools of its own for that. */
 	backup?: BackupStore;
 	/** A random text created with the store: distinguishes this service's workers from another's. */

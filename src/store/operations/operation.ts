@@ -18,6 +18,7 @@ export type Group =
 	| "audit"
 	| "webhooks"
 	| "metrics"
+	| "limits"
 	| "secrets"
 	| "time";
 

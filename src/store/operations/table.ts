@@ -22,6 +22,7 @@ import { audit } from "../tables/audit.ts";
 import { endpoints } from "../tables/endpoints.ts";
 import { hosts } from "../tables/hosts.ts";
 import { keys, tokens } from "../tables/keys.ts";
+import { limits } from "../tables/limits.ts";
 import { metrics } from "../tables/metrics.ts";
 import { registries } from "../tables/registries.ts";
 import { sessions } from "../tables/sessions.ts";
@@ -105,6 +106,9 @@ export const OPERATIONS = {
 	"metrics.put": metrics.put,
 	"metrics.read": metrics.read,
 	"metrics.expire": metrics.expire,
+	"limits.put": limits.put,
+	"limits.list": limits.list,
+	"limits.expire": limits.expire,
 	"secrets.jobs": perDialect("read"),
 	"secrets.replaceJob": secrets.replaceJob,
 	"secrets.replaceEndpoint": perDialect("write"),

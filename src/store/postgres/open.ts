@@ -17,7 +17,6 @@ import { type BatchedName, openBatches } from "./batch.ts";
 import { openCluster } from "./cluster.ts";
 import { addressOf, openDatabase } from "./connection/database.ts";
 import { openEndpoints } from "./endpoints.ts";
-import { openLimits } from "./limits.ts";
 import { openList } from "./list.ts";
 import { openMeta } from "./meta.ts";
 import { openBarrier } from "./connection/barrier.ts";
@@ -40,7 +39,7 @@ export interface PostgresOptions {
 	checkKey?: CheckKey | undefined;
 }
 
-/** Timeout of cluster and limit statements, ms. */
+/** Timeout of cluster statements, ms. */
 const PROMPT_MS = 2000;
 
 /** Session numbers are below this. */
@@ -57,7 +56,6 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 	const session = randomInt(1, MOST_SESSIONS);
 	const database = openDatabase({ url, clock });
 	const control = database.another();
-	const counting = database.another();
 	const signals = openSignals({ clock, session, database });
 	const barrier = openBarrier();
 	let closed = false;
@@ -67,7 +65,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 		await batches.close();
 		// The signals connection still monitors the database until these end.
 		await database.close();
-		await Promise.all([signals, control, counting].map((each) => each.close()));
+		await Promise.all([signals, control].map((each) => each.close()));
 	}
 
 	const server = {
@@ -84,7 +82,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 	const signal = (each: Parameters<typeof hints.own>[0][number]): void => hints.own([each]);
 	let meta: Awaited<ReturnType<typeof openMeta>>;
 	try {
-		await Promise.all([database, control, counting].map((each) => each.open()));
+		await Promise.all([database, control].map((each) => each.open()));
 		meta = await openMeta({ database, checkKey });
 	} catch (error) {
 		await close();
@@ -157,9 +155,6 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 				return answer;
 			},
 		},
-		limits: openLimits({
-			run: timeoutRunner({ connection: counting, name, clock, silentMs: PROMPT_MS }),
-		}),
 		onSignal: signals.onSignal,
 		close,
 	};
