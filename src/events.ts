@@ -11,9 +11,9 @@ export interface Events {
 	"service.listening": { url: string };
 	/** A stop was requested; running jobs get time to finish (D34). */
 	"service.draining": { drainMs: number; leaveWorkers: boolean };
-	/** The service did not run for this time: every lease was extended (D16 Outages). */
+	/** The service did not run for this time: every lease is extended (D16 Outages). */
 	"service.away": { ms: number };
-	/** The time of day was set: on this machine, or on the database's where servers share one (D16). */
+	/** The time of day was set, the database's where servers share one, or the machine was suspended (D16). */
 	"clock.stepped": { ms: number };
 	/** Another server that shares the store is alive. */
 	"server.joined": { server: string; url: string };

@@ -31,8 +31,8 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 	"clock.stepped": [
 		"warn",
 		({ ms }) =>
-			`the time of day was set ${ms < 0 ? "back" : "forward"} by ${Math.round(Math.abs(ms) / 1000)} s; ` +
-			"deadlines are not affected",
+			`the time of day was set ${ms < 0 ? "back" : "forward"} by ${Math.round(Math.abs(ms) / 1000)} s` +
+			`${ms < 0 ? "" : ", or the machine was suspended"}; deadlines are not affected`,
 	],
 	"server.joined": ["info", ({ server, url }) => `server ${server} at ${url} shares the store`],
 	"server.left": ["warn", ({ server, url }) => `server ${server} at ${url} has left`],

@@ -3,7 +3,7 @@ import type { BudgetMeters } from "../budgets.ts";
 import type { EpochMs } from "../core/time.ts";
 import type { Access } from "./access/access.ts";
 import type { Backups } from "./availability/backups.ts";
-import type { Calendar } from "./availability/calendar.ts";
+import type { Calendar } from "./availability/job-clock.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import type { Endpoints } from "./endpoints/endpoints.ts";
 import type { Jobs } from "./jobs/jobs.ts";

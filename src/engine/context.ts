@@ -5,7 +5,7 @@ import type { EventBus } from "../events.ts";
 import type { Random } from "../ids.ts";
 import type { BackgroundTasks } from "../service.ts";
 import type { Store } from "../store/contract/store.ts";
-import type { Calendar } from "./availability/calendar.ts";
+import type { Calendar } from "./availability/job-clock.ts";
 import type { FreeSpace } from "./availability/free-space.ts";
 import type { StoredBytes } from "./availability/stored-bytes.ts";
 import type { RetryWhileUnavailable } from "./availability/retry-while-unavailable.ts";

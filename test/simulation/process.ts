@@ -68,7 +68,6 @@ export class Process {
 	readonly clock: Clock = {
 		now: () => Math.floor(this.world.now - this.suspended),
 		wall: () => Math.floor(this.world.now + this.world.wallAhead),
-		boot: () => ({ id: "one start of the machine", ms: Math.floor(this.world.now) }),
 		sleep: (ms, signal) => sleepOn((delay, run) => this.after(delay, run), ms, signal),
 	};
 }

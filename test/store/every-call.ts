@@ -148,7 +148,6 @@ export function everyCall(store: Store): Calls {
 		"secrets.replaceCheck": () => store.secrets.replaceCheck({ from: "a", to: "b" }),
 		"time.read": () => store.time.read(),
 		"time.seen": () => store.time.seen({ at: now, wall: now }),
-		"time.step": () => store.time.step({ serial: 1, at: now, ahead: 0 }),
 		ping: () => store.ping(),
 	};
 }

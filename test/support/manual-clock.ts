@@ -2,14 +2,13 @@
  * A clock that a test moves: sleepers wake in due order, each finishing its work before
  * the next wakes.
  */
-import type { BootTime, Clock } from "../../src/clock.ts";
+import type { Clock } from "../../src/clock.ts";
 import { idle, isIdle } from "./work.ts";
 
 /** A {@link Clock} with a hand to turn. */
 export interface ManualClock extends Clock {
 	/** Of both kinds: in tests the job clock is this one too. */
 	now(): number;
-	boot(): BootTime;
 	/**
 	 * Moves time by `ms`, waking what is due on the way. Resolves when all they began without
 	 * sleeping is done.
@@ -20,10 +19,8 @@ export interface ManualClock extends Clock {
 	 * happens that matters.
 	 */
 	leap(ms: number): Promise<void>;
-	/** Sets the time of day by so much. */
+	/** Sets the time of day by so much, or suspends the machine, which only moves that forward too. */
 	set(ms: number): void;
-	/** The machine is suspended: the time of day and that since its start go on. */
-	suspend(ms: number): void;
 }
 
 interface Sleeper {
@@ -49,17 +46,11 @@ async function settleWork(): Promise<void> {
 export function manualClock(start = 1_800_000_000_000): ManualClock {
 	let present = start;
 	let wallAhead = 0;
-	let suspended = 0;
 	const sleepers = new Set<Sleeper>();
 	const clock: ManualClock = {
 		now: () => present,
 		wall: () => present + wallAhead,
-		boot: () => ({ id: "one start of the machine", ms: present + suspended }),
 		set: (ms) => void (wallAhead += ms),
-		suspend(ms) {
-			wallAhead += ms;
-			suspended += ms;
-		},
 		sleep: (ms, signal) =>
 			new Promise((resolve) => {
 				if (signal?.aborted) return resolve();

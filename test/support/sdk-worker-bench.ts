@@ -152,7 +152,6 @@ export async function bench(
 	const watched = {
 		now: () => clock.now() + jumped,
 		wall: () => clock.wall() + jumped,
-		boot: () => ({ ...clock.boot(), ms: clock.boot().ms + jumped }),
 		sleep: (ms: number, signal?: AbortSignal) => (slept.push(ms), clock.sleep(ms, signal)),
 	};
 	const place = q.in ?? folder();

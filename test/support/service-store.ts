@@ -82,20 +82,19 @@ export function openOn(clock: Clock): typeof openStore {
 		const store = counted(await openStore({ ...q, clock: systemClock }));
 		const { cluster } = store;
 		// Read at once: a test that leaps expects the next measurement before its next request.
-		let last = (await store.time.read()).steps.at(-1) ?? { serial: 0, at: 0, ahead: 0 };
+		let seen = await store.time.read();
 		return {
 			...store,
 			...(cluster && {
 				cluster: {
 					...cluster,
-					clock: async () => ({ wall: clock.wall(), last }),
+					clock: async () => ({ wall: clock.wall(), seen }),
 				},
 				time: {
 					...store.time,
-					async step(q) {
-						const added = await store.time.step(q);
-						if (added) last = q;
-						return added;
+					async seen(q) {
+						seen = q;
+						await store.time.seen(q);
 					},
 				},
 			}),

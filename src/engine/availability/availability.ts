@@ -5,14 +5,10 @@ import type { EventBus } from "../../events.ts";
 import type { Service } from "../../service.ts";
 import type { Store } from "../../store/contract/store.ts";
 import { backups, type Backups } from "./backups.ts";
-import type { Calendar } from "./calendar.ts";
-import { clockOffset } from "./clock-offset.ts";
-import { PAUSE_MS } from "./job-clock.ts";
-import { machineClock } from "./machine-clock.ts";
 import { freeSpace, type FreeSpace, type StoreDisk } from "./free-space.ts";
+import { type Calendar, JobClock } from "./job-clock.ts";
 import { retryWhileUnavailable, type RetryWhileUnavailable } from "./retry-while-unavailable.ts";
 import { storeHealth, type StoreHealth } from "./store-health.ts";
-import { suspendDetector } from "./suspend-detector.ts";
 
 export interface Availability extends Pick<StoreHealth, "store" | "events"> {
 	/** The job clock. */
@@ -39,16 +35,12 @@ export function createAvailability(d: {
 	/** Absent where it is on another machine. */
 	disk?: StoreDisk | undefined;
 }): Availability {
-	const { server, pauseMs = PAUSE_MS } = d;
-	const { cluster } = d.store;
-	const deps = { ...d, server, pauseMs };
-	const time = cluster ? clockOffset({ ...deps, cluster }) : machineClock(deps);
-	const suspension = suspendDetector({ ...d, jobClock: time });
+	const time = new JobClock(d);
 	const health = storeHealth({
 		...d,
-		now: time.now,
-		settled: time.settled,
-		takeGap: suspension.takeGap,
+		now: () => time.now(),
+		settled: () => time.settled(),
+		takeGap: () => time.takeGap(),
 		release: d.disk?.ballast?.release,
 	});
 	const space = freeSpace(d);
@@ -56,16 +48,13 @@ export function createAvailability(d: {
 	return {
 		store: health.store,
 		events: health.events,
-		now: time.now,
+		now: () => time.now(),
 		calendar: time.calendar,
 		retry: retryWhileUnavailable({ ...d, waitUntilBack: health.waitUntilBack }),
 		space,
 		backups: copies,
-		prepare: time.prepare,
-		clockFault() {
-			time.observe();
-			return time.fault();
-		},
-		services: [health.service, suspension.service, ...time.services, ...space.services, copies.service],
+		prepare: () => time.prepare(),
+		clockFault: () => time.fault(),
+		services: [health.service, ...time.services, ...space.services, copies.service],
 	};
 }

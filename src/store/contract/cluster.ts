@@ -1,6 +1,6 @@
 /** Servers that share the store: liveness, leases, and reads that replace lost hints. */
 import type { Running } from "./jobs.ts";
-import type { ClockStep } from "./time.ts";
+import type { LastSeen } from "./time.ts";
 
 /** A server that shares the store. */
 export interface ServerRow {
@@ -48,8 +48,8 @@ export interface ClusterStore {
 	lead(q: { names: readonly string[]; atMost: number; server: string; run: string }): Promise<string[]>;
 	/** Frees leases of this server. Signals `servers`. */
 	yield(q: { names: readonly string[]; server: string }): Promise<void>;
-	/** The database's time of day, and the last step of it against the job clock. */
-	clock(): Promise<{ wall: number; last: ClockStep }>;
+	/** The database's time of day, ms since the epoch, and the last time seen. */
+	clock(): Promise<{ wall: number; seen: LastSeen | undefined }>;
 	/** Those of these jobs that have ended or do not exist, as stored. */
 	over(q: { jobs: readonly { endpoint: string; id: string }[] }): Promise<{ endpoint: string; id: string }[]>;
 	/** The running jobs of an endpoint, as stored. */

@@ -114,7 +114,6 @@ export const OPERATIONS = {
 	"secrets.replaceEndpoint": perDialect("write"),
 	"secrets.replaceCheck": perDialect("write"),
 	"time.read": time.read,
-	"time.step": time.step,
 	"time.seen": time.seen,
 	identity: perDialect("read"),
 	ping: perDialect("write"),

@@ -264,10 +264,13 @@ describe("looks", () => {
 		await differs("access", () => first.tokens.remove({ worker: "w" }));
 	});
 
-	it("clock: the database's time of day, which here is this machine's", async () => {
-		const { wall, last } = await cluster.clock();
+	it("clock: the database's time of day, which here is this machine's, and the last time seen", async () => {
+		const { wall, seen } = await cluster.clock();
 		expect(Math.abs(wall - Date.now())).toBeLessThan(1000);
-		expect(last).toEqual({ serial: 0, at: 0, ahead: 0 });
+		expect(seen).toBeUndefined();
+		const last = { at: T0, wall: T0 + 1, server: "s-1" };
+		await first.time.seen(last);
+		expect((await cluster.clock()).seen).toEqual(last);
 	});
 
 	it("a worker's row says which server launched it", async () => {

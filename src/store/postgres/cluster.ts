@@ -5,7 +5,7 @@ import { RUNNING } from "../states.ts";
 import type { ClusterStore, ServerRow } from "../contract/cluster.ts";
 import type { Running } from "../contract/jobs.ts";
 import type { Signal } from "../contract/store.ts";
-import { stepFrom } from "../tables/time.ts";
+import { LAST_SEEN, lastSeenFrom } from "../tables/time.ts";
 import { numbers, texts } from "./connection/arrays.ts";
 import { type Runner, statement } from "./connection/statement.ts";
 
@@ -40,9 +40,8 @@ const LEAD = statement(`
   ON CONFLICT (name) DO NOTHING RETURNING name`);
 const YIELD = statement("DELETE FROM leases WHERE server = $1 AND name = ANY ($2::text[])");
 const CLOCK = statement(`
-  SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8, serial, at, ahead
-  FROM (VALUES (1)) AS one LEFT JOIN
-    (SELECT serial, at, ahead FROM clock_steps ORDER BY serial DESC LIMIT 1) AS last ON true`);
+  SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8,
+    (SELECT value FROM meta WHERE name = '${LAST_SEEN}')`);
 const OVER = statement(`
   SELECT asked.endpoint, asked.id FROM unnest($1::text[], $2::text[]) AS asked (endpoint, id)
   LEFT JOIN jobs ON jobs.endpoint = asked.endpoint AND jobs.id = asked.id
@@ -118,8 +117,8 @@ export function openCluster({
 		},
 
 		async clock() {
-			const [wall, ...last] = (await run(CLOCK)).rows[0] ?? [];
-			return { wall: Number(wall), last: stepFrom(last) };
+			const [wall, seen] = (await run(CLOCK)).rows[0] ?? [];
+			return { wall: Number(wall), seen: lastSeenFrom(seen) };
 		},
 
 		async over({ jobs }) {

@@ -1,5 +1,5 @@
--- Steps of this database's clock against the job clock: from the job time `at` on it is ahead by `ahead` ms
--- (docs/decisions/0030).
+-- Steps of this database's clock against the job clock. Not used any more: servers of the version before
+-- still read it during an upgrade.
 CREATE TABLE clock_steps (
   serial bigint PRIMARY KEY,
   at bigint NOT NULL,

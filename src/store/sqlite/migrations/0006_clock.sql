@@ -1,5 +1,4 @@
--- Steps of the time of day against the job clock: from the job time `at` on it is ahead by `ahead` ms
--- (docs/decisions/0030).
+-- Steps of the time of day against the job clock. Not used any more.
 CREATE TABLE clock_steps (
   serial INTEGER PRIMARY KEY,
   at INTEGER NOT NULL,
