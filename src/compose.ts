@@ -22,7 +22,7 @@ import { removePreviousKey } from "./key-file.ts";
 import { type AcceptedKeys, secretKeys } from "./secret-key.ts";
 import { diskOf, openStore } from "./stores.ts";
 import { version } from "./version.ts";
-import { hostResolver } from "./webhooks/dns/resolver.ts";
+import { hostResolver } from "./webhooks/resolver.ts";
 import { webhookSender } from "./webhooks/post.ts";
 
 /** A running service. */
