@@ -18,11 +18,10 @@ import type { EventBus } from "./events.ts";
 import { type HttpServer, listen, type Site } from "./http/server.ts";
 import { LAUNCHERS } from "./launchers/index.ts";
 import { workerLogs } from "./launchers/worker-logs.ts";
-import { removePreviousKey } from "./key-file.ts";
 import { type AcceptedKeys, secretKeys } from "./secret-key.ts";
 import { diskOf, openStore } from "./stores.ts";
 import { version } from "./version.ts";
-import { hostResolver } from "./webhooks/dns/resolver.ts";
+import { hostResolver } from "./webhooks/resolver.ts";
 import { webhookSender } from "./webhooks/post.ts";
 
 /** A running service. */
@@ -82,7 +81,7 @@ export async function startApp(
 		database: config.store.kind === "sqlite" ? config.store.path : undefined,
 		random,
 	};
-	let sealKeys: AcceptedKeys = { keys: { current: new Uint8Array(), pending: false }, check: "" };
+	let sealKeys: AcceptedKeys = { ring: [new Uint8Array()], check: "", earlier: false };
 	// SQLite calls this after locking the file: before, another process may be creating the key.
 	const store = await open({
 		address: config.store,
@@ -111,9 +110,6 @@ export async function startApp(
 			}),
 		),
 	);
-	const { secret, store: address } = config;
-	if (secret === undefined && address.kind === "sqlite")
-		events.on("secrets.resealed", () => removePreviousKey(address.path));
 	const budgets = budgetMeters(config.budgets);
 	const disk = await diskOf(config.store, budgets.reservedDisk.limit);
 	const logFiles = workerLogs(

@@ -122,10 +122,8 @@ export interface Events {
 		reason: string;
 		retryMs: number | undefined;
 	};
-	/** Another server does not have the current key for secrets yet (D22). */
-	"secrets.waiting": Record<never, never>;
-	/** All stored secrets are encrypted with the current key; the previous one is not needed. */
-	"secrets.resealed": Record<never, never>;
+	/** Stored secrets may still be encrypted with an earlier key (D22). */
+	"secrets.earlier": Record<never, never>;
 	/** Other users of the machine can replace files in the data folder. */
 	"folder.writable": { path: string };
 	/** The TLS certificate was read again and is in use (D34). */

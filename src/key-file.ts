@@ -7,7 +7,7 @@ import { createFile, flushFile, replaceFile, requireKind } from "./durable-file.
 
 const KEY_TEXT = /^([0-9a-fA-F]{64})(?:\r?\n([0-9a-fA-F]{64}))?\r?\n?$/;
 
-export type Keys = [current: Uint8Array, previous?: Uint8Array];
+export type Keys = readonly [current: Uint8Array, ...earlier: Uint8Array[]];
 
 const pathOf = (database: string): string => `${database}.secret`;
 
@@ -53,7 +53,8 @@ export function rotateKeyFile(database: string, key: string): void {
 	if (current === undefined) throw new Error(`${pathOf(database)} is missing: no key of a file is in use.`);
 	if (previous !== undefined)
 		throw new Error(
-			`${pathOf(database)} already has a new key. Start the service: it encrypts the stored secrets ` + "with it.",
+			`${pathOf(database)} already has a new key. Run sluice migrate --reencrypt, which encrypts the stored ` +
+				"secrets with it.",
 		);
 	replaceFile(pathOf(database), `${key}\n${hexOf(current)}\n`);
 }

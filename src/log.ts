@@ -89,13 +89,10 @@ const ENTRIES: { readonly [N in EventName]?: Entry<N> } = {
 		"error",
 		({ reason }) => `the TLS certificate is not replaced, the former one stays in use: ${reason}`,
 	],
-	"secrets.waiting": [
+	"secrets.earlier": [
 		"info",
-		() => "stored secrets keep their earlier key until all servers have the new SLUICE_SECRET",
-	],
-	"secrets.resealed": [
-		"info",
-		() => "all stored secrets are encrypted with the current key; SLUICE_SECRET_PREVIOUS can be removed",
+		() =>
+			"stored secrets may be encrypted with the earlier key, which is still needed; run: sluice migrate --reencrypt",
 	],
 	"webhook.paused": [
 		"warn",

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { encryption, type KeyRing, type SealKeys } from "./engine/access/encryption.ts";
 import { hex, type Random } from "./ids.ts";
 import { confirmKeyFile, createKeyFile, LOST, readKeyFile, recovery } from "./key-file.ts";
-import { ANY_KEY, bothChecks, checksIn, keyCheck, type StoredSecrets } from "./store/key-check.ts";
+import { ANY_KEY, checksIn, joinChecks, keyCheck, type StoredSecrets } from "./store/key-check.ts";
 
 const KEY_BYTES = 32;
 
@@ -20,11 +20,9 @@ export interface KeySource {
 }
 
 export interface AcceptedKeys extends SealKeys {
-	/** Check value that the store must have. */
+	/** Check value that the store must have when it is opened. */
 	check: string;
 }
-
-type Keys = Pick<KeyRing, "current" | "previous">;
 
 /**
  * The keys, checked against what the store contains. With SQLite a key file is created only if
@@ -35,57 +33,45 @@ export function secretKeys(source: KeySource, stored: StoredSecrets): AcceptedKe
 	const { secret, database } = source;
 	if (secret === undefined && database === undefined) throw new Error("SLUICE_SECRET is not set.");
 	const inUse = stored.check !== ANY_KEY && (stored.check !== undefined || stored.encrypted.length > 0);
-	const keys = readKeys(source, inUse);
+	const ring = readRing(source, inUse);
 	// An earlier version or a killed process may not have flushed the file.
 	if (secret === undefined && database !== undefined && !(inUse && stored.check !== undefined))
 		confirmKeyFile(database);
-	const { current, previous } = keys;
-	const after = keyCheck(current, stored.identity);
-	const before = previous && keyCheck(previous, stored.identity);
-	const checks = before === undefined ? undefined : { before, both: bothChecks(after, before), after };
-	const accepted = (pending: boolean, check: string): AcceptedKeys => ({
-		keys: { ...keys, pending },
-		check,
-		checks,
-	});
-	if (!inUse) return accepted(false, after);
+	const checks = ring.map((key) => keyCheck(key, stored.identity));
+	const [current = "", first] = [checks[0], ring[0]];
+	if (!inUse) return { ring, check: current, earlier: false };
 	if (stored.check === undefined) {
-		if (opensSome(current, stored.encrypted)) return accepted(false, after);
-		if (previous && checks && opensSome(previous, stored.encrypted)) return accepted(false, checks.both);
-		throw new Error(wrongKey(source));
+		const used = checks.filter((_, at) => opensSome(ring[at] ?? first, stored.encrypted));
+		if (used.length === 0) throw new Error(wrongKey(source));
+		const check = joinChecks([current, ...used]);
+		return { ring, check, earlier: check !== current };
 	}
-	const { sealing, earlier } = checksIn(stored.check);
-	if (sealing !== after && sealing !== before) throw new Error(wrongKey(source));
-	if (earlier !== undefined && earlier !== before && earlier !== after) throw new Error(unfinished(source));
-	if (sealing === after || !checks) return accepted(false, stored.check);
-	// Several servers: new texts only once each server has the new key.
-	return database === undefined ? accepted(true, stored.check) : accepted(false, checks.both);
+	const { check } = stored;
+	const required = checksIn(check);
+	if (!checks.includes(required[0] ?? "")) throw new Error(wrongKey(source));
+	if (!required.every((each) => checks.includes(each))) throw new Error(unfinished(source));
+	const to = required.includes(current) ? check : joinChecks([current, ...required]);
+	return { ring, check, ...(to !== check && { change: { from: check, to } }), earlier: to !== current };
 }
 
-/**
- * Whether the key, or its predecessor, is one that the store's secrets are encrypted with; undefined
- * if it has none.
- */
+/** Whether the keys are those that the store's secrets are encrypted with; undefined if it has none. */
 export function opensSecrets(
 	keys: readonly Uint8Array[],
 	{ identity, check, encrypted }: StoredSecrets,
 ): boolean | undefined {
 	if (check === ANY_KEY) return undefined;
 	if (check === undefined) return encrypted.length === 0 ? undefined : keys.some((key) => opensSome(key, encrypted));
-	const { sealing } = checksIn(check);
-	return keys.some((key) => keyCheck(key, identity) === sealing);
+	const checks = keys.map((key) => keyCheck(key, identity));
+	return checksIn(check).every((each) => checks.includes(each));
 }
 
-function readKeys({ secret, previousSecret, database, random }: KeySource, inUse: boolean): Keys {
-	if (secret !== undefined)
-		return {
-			current: fromText(secret),
-			previous: previousSecret === undefined ? undefined : fromText(previousSecret),
-		};
+function readRing({ secret, previousSecret, database, random }: KeySource, inUse: boolean): KeyRing {
+	if (secret !== undefined) {
+		const current = fromText(secret);
+		return previousSecret === undefined ? [current] : [current, fromText(previousSecret)];
+	}
 	const path = database ?? "";
-	const [current, previous] =
-		readKeyFile(path) ?? (inUse ? refuseMissing(path) : createKeyFile(path, hex(random(KEY_BYTES))));
-	return { current, previous };
+	return readKeyFile(path) ?? (inUse ? refuseMissing(path) : createKeyFile(path, hex(random(KEY_BYTES))));
 }
 
 /** The key of a `SLUICE_SECRET`. */
@@ -95,7 +81,7 @@ export function fromText(secret: string): Uint8Array {
 
 /** Used without a check value (earlier versions) several keys may have been used: one text suffices. */
 function opensSome(current: Uint8Array, encrypted: readonly string[]): boolean {
-	const { decrypt } = encryption({ current, pending: false }, () => new Uint8Array());
+	const { decrypt } = encryption([current], () => new Uint8Array());
 	return encrypted.some((text) => decrypt(text).ok);
 }
 
@@ -132,6 +118,6 @@ function unfinished({ secret, database }: KeySource): string {
 		(secret === undefined
 			? `Restore the second line of ${database}.secret`
 			: "Set SLUICE_SECRET_PREVIOUS to the earlier SLUICE_SECRET") +
-		" until the log reports that all secrets are encrypted with the new one."
+		" until 'sluice migrate --reencrypt' reports that nothing is encrypted with it."
 	);
 }

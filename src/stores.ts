@@ -8,7 +8,7 @@ import type { StoreAddress } from "./config/config.ts";
 import { readKeyFile, rotateKeyFile } from "./key-file.ts";
 import { fromText, opensSecrets } from "./secret-key.ts";
 import type { Inspection, Standbys } from "./store/postgres/inspect.ts";
-import { bothChecks, type CheckKey, keyCheck } from "./store/key-check.ts";
+import { type CheckKey, joinChecks, keyCheck } from "./store/key-check.ts";
 import type { Verification } from "./store/sqlite/verify.ts";
 import type { Store } from "./store/contract/store.ts";
 
@@ -171,8 +171,8 @@ export async function verifyStore(
  * is a copy of. Throws an Error for the operator.
  */
 export async function renewIdentity(path: string, key: KeyPlace): Promise<void> {
-	const [current, previous] = keysIn(path, key) ?? [];
-	if (current === undefined)
+	const keys = keysIn(path, key);
+	if (keys === undefined)
 		throw new Error(`A new identity needs the key: there is no ${key.file}, and SLUICE_SECRET is not set.`);
 	const [{ openDatabase }, secrets] = await Promise.all([
 		import("./store/sqlite/database.ts"),
@@ -180,17 +180,13 @@ export async function renewIdentity(path: string, key: KeyPlace): Promise<void> 
 	]);
 	const db = openDatabase({ path });
 	try {
-		secrets.renewIdentity(db, (identity) =>
-			previous === undefined
-				? keyCheck(current, identity)
-				: bothChecks(keyCheck(current, identity), keyCheck(previous, identity)),
-		);
+		secrets.renewIdentity(db, (identity) => joinChecks(keys.map((each) => keyCheck(each, identity))));
 	} finally {
 		db.close();
 	}
 }
 
-function keysIn(path: string, { secret, previousSecret, file }: KeyPlace): Uint8Array[] | undefined {
-	if (secret === undefined) return readKeyFile(path, file)?.filter((key) => key !== undefined);
+function keysIn(path: string, { secret, previousSecret, file }: KeyPlace): readonly Uint8Array[] | undefined {
+	if (secret === undefined) return readKeyFile(path, file);
 	return [secret, previousSecret].flatMap((text) => (text === undefined ? [] : [fromText(text)]));
 }

@@ -1,6 +1,7 @@
 /** `sluice migrate`: applies or lists a store's missing migrations. */
 import { OPTIONS } from "../config/options.ts";
-import { loadStore } from "../config/config.ts";
+import { loadStore, type StoreAddress } from "../config/config.ts";
+import type { Reencrypted } from "../reencrypt.ts";
 import { migrateStore } from "../stores.ts";
 import type { Action } from "./command.ts";
 import { JSON_FLAG } from "./common-flags.ts";
@@ -26,7 +27,12 @@ export const migrate: Action = {
 			summary: "SQLite: go on without the log (-wal) of a file that was copied without it",
 		},
 		"rotate-secret": {
-			summary: "SQLite with a key file: make a new key; the next start encrypts stored secrets with it",
+			summary: "SQLite with a key file: make a new key, and encrypt stored secrets with it",
+		},
+		reencrypt: {
+			summary:
+				"encrypt stored secrets with SLUICE_SECRET, so that SLUICE_SECRET_PREVIOUS can be removed; with " +
+				"--check, count those that need the earlier one; SQLite: while the service is stopped",
 		},
 		compact: {
 			summary:
@@ -52,12 +58,14 @@ export const migrate: Action = {
 				"--new-secret is for SQLite. With PostgreSQL, stop all servers and run: DELETE FROM meta WHERE name = 'seal'.",
 			);
 		const rotateSecret = flags["rotate-secret"] !== undefined;
+		if (newSecret && flags["reencrypt"] !== undefined)
+			throw new CliError("--reencrypt cannot be combined with --new-secret.");
 		if (rotateSecret && (check || newSecret))
 			throw new CliError("--rotate-secret cannot be combined with --check or --new-secret.");
 		if (rotateSecret && loaded.store.kind === "postgres")
 			throw new CliError(
 				"--rotate-secret is for SQLite. With PostgreSQL, start the servers with a new SLUICE_SECRET " +
-					"and the earlier one as SLUICE_SECRET_PREVIOUS.",
+					"and the earlier one as SLUICE_SECRET_PREVIOUS, then use --reencrypt.",
 			);
 		const { name, migrations } = await migrateStore({
 			address: loaded.store,
@@ -70,7 +78,12 @@ export const migrate: Action = {
 			throw new CliError((error as Error).message, 1);
 		});
 		const done = check ? "missing" : "applied";
-		if (flags["json"]) process.stdout.write(`${JSON.stringify({ store: name, [done]: migrations })}\n`);
+		const isCurrent = !check || migrations.length === 0;
+		const reencrypted =
+			(flags["reencrypt"] !== undefined || rotateSecret) && isCurrent
+				? await reencryptedSecrets(loaded.store, check)
+				: undefined;
+		if (flags["json"]) process.stdout.write(`${JSON.stringify({ store: name, [done]: migrations, reencrypted })}\n`);
 		else if (migrations.length === 0) process.stdout.write(`${name} is up to date.\n`);
 		else process.stdout.write(`${name}: ${done} ${migrations.join(", ")}.\n`);
 		if (newSecret)
@@ -78,11 +91,29 @@ export const migrate: Action = {
 				"The service accepts another key at its next start. Then create new webhook secrets: " +
 					"sluice endpoints webhook-secret ENDPOINT\n",
 			);
-		if (rotateSecret)
-			process.stderr.write(
-				`${name}.secret has a new key. The next start of the service encrypts the stored secrets with ` +
-					"it and removes the earlier one.\n",
-			);
-		return check && migrations.length > 0 ? 1 : 0;
+		if (rotateSecret) process.stderr.write(`${name}.secret has a new key. Back it up.\n`);
+		if (!reencrypted) return isCurrent ? 0 : 1;
+		const { endpoints, registries, jobs } = reencrypted;
+		const what = `endpoints: ${endpoints}, registries: ${registries}, jobs: ${jobs}`;
+		const removable = process.env["SLUICE_SECRET_PREVIOUS"] ? ": SLUICE_SECRET_PREVIOUS can be removed" : "";
+		process.stderr.write(
+			check
+				? `Secrets that need an earlier key: ${what}.\n`
+				: `Secrets that were encrypted again: ${what}. Nothing needs an earlier key any more${removable}.\n`,
+		);
+		return check && endpoints + registries + jobs > 0 ? 1 : 0;
 	},
 };
+
+async function reencryptedSecrets(address: StoreAddress, check: boolean): Promise<Reencrypted> {
+	const { SLUICE_SECRET: secret, SLUICE_SECRET_PREVIOUS: previousSecret } = process.env;
+	const { reencrypt } = await import("../reencrypt.ts");
+	return await reencrypt({
+		address,
+		secret: secret || undefined,
+		previousSecret: previousSecret || undefined,
+		check,
+	}).catch((error: unknown) => {
+		throw new CliError((error as Error).message, 1);
+	});
+}

@@ -242,8 +242,8 @@ export const OPTIONS = {
 			type: "string",
 			writeOnly: true,
 			description:
-				"The earlier SLUICE_SECRET, to replace it: stored secrets are encrypted again once all " +
-				"servers have both. The log reports when it can be removed.",
+				"A second text that decrypts stored secrets: the earlier SLUICE_SECRET, while it is replaced. " +
+				"After 'sluice migrate --reencrypt' it can be removed.",
 		},
 	},
 } as const satisfies Record<string, Option>;

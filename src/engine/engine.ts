@@ -84,7 +84,7 @@ export function createEngine(o: EngineOptions): Engine {
 	const access = createAccess({
 		...context,
 		now: timeOfDay,
-		sealKeys: o.sealKeys,
+		keyRing: o.sealKeys.ring,
 		storeId: o.storeId,
 		apiKey: o.apiKey,
 	});
@@ -101,7 +101,7 @@ export function createEngine(o: EngineOptions): Engine {
 		cluster,
 		endpoints,
 		tokens: access.tokens,
-		keyId: access.encryption.keyId,
+		keyIds: access.encryption.keyIds,
 		launchers: o.launchers,
 		workerLogs: o.workerLogs,
 		address: address.promise,

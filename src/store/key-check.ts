@@ -14,9 +14,8 @@ export const CHECK_NAME = "seal";
 export interface StoredSecrets {
 	identity: string;
 	/**
-	 * Check value of the key that encrypts new texts; then, after a space, that of the key of earlier
-	 * texts while some may be left. Undefined if none was stored yet, {@link ANY_KEY} if the operator
-	 * gave up the old key.
+	 * Check values, separated by spaces, of the keys that stored texts may be encrypted with, the latest
+	 * first. Undefined if none was stored yet, {@link ANY_KEY} if the operator gave up the old key.
 	 */
 	check: string | undefined;
 	/** Encrypted texts, at most some hundreds, if the store has no check value; else empty. */
@@ -34,13 +33,12 @@ export function keyCheck(key: Uint8Array, identity: string): string {
 	return createHmac("sha256", key).update(`${SIGNED} ${identity}`).digest("hex");
 }
 
-/** The check value while texts of a previous key may be left. */
-export function bothChecks(current: string, previous: string): string {
-	return `${current} ${previous}`;
+/** The stored check value of several keys. */
+export function joinChecks(checks: readonly string[]): string {
+	return [...new Set(checks)].join(" ");
 }
 
-/** The check values of a stored one. */
-export function checksIn(stored: string): { sealing: string; earlier: string | undefined } {
-	const [sealing = "", earlier] = stored.split(" ");
-	return { sealing, earlier };
+/** The opposite of {@link joinChecks}. */
+export function checksIn(stored: string): string[] {
+	return stored.split(" ");
 }

@@ -2,55 +2,34 @@
  * Addresses that the service may call for a client (D21): only public ones, even if embedded in
  * another address. Pure.
  */
-import { isIP } from "node:net";
+import { BlockList, isIP, isIPv4 } from "node:net";
 
-/** Non-public ranges (IANA special-purpose registries, RFC 6890). */
-const RANGES: readonly (readonly [range: string, kind: string])[] = [
-	["0.0.0.0/8", "an unspecified"],
-	["10.0.0.0/8", "a private"],
-	["100.64.0.0/10", "a carrier-private"],
-	["127.0.0.0/8", "a loopback"],
+/** Non-public ranges (IANA special-purpose registries, RFC 6890); the first kind that matches names an address. */
+const RANGES: Readonly<Record<string, string>> = {
+	"an unspecified": "0.0.0.0/8 ::/128",
+	"a private": "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7 fec0::/10",
+	"a carrier-private": "100.64.0.0/10",
+	"a loopback": "127.0.0.0/8 ::1/128",
 	// Azure's host agent and name server, reachable from each of its machines.
-	["168.63.129.16/32", "a cloud-metadata"],
-	["169.254.0.0/16", "a link-local"],
-	["172.16.0.0/12", "a private"],
-	["192.0.0.0/24", "a reserved"],
-	["192.0.2.0/24", "a documentation"],
-	["192.88.99.0/24", "a reserved"],
-	["192.168.0.0/16", "a private"],
-	["198.18.0.0/15", "a benchmarking"],
-	["198.51.100.0/24", "a documentation"],
-	["203.0.113.0/24", "a documentation"],
-	["224.0.0.0/4", "a multicast"],
-	["255.255.255.255/32", "a broadcast"],
-	["240.0.0.0/4", "a reserved"],
-	["::/128", "an unspecified"],
-	["::1/128", "a loopback"],
-	["fc00::/7", "a private"],
-	["fe80::/10", "a link-local"],
-	["fec0::/10", "a private"],
-	["ff00::/8", "a multicast"],
+	"a cloud-metadata": "168.63.129.16/32",
+	"a link-local": "169.254.0.0/16 fe80::/10",
+	"a documentation": "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20",
+	"a benchmarking": "198.18.0.0/15",
+	"a multicast": "224.0.0.0/4 ff00::/8",
+	"a broadcast": "255.255.255.255/32",
 	// Teredo and 6to4 embed an IPv4 address that relays would call; both are retired (RFC 7526).
-	["2001::/32", "a Teredo"],
-	["2002::/16", "a 6to4"],
-	["2001::/23", "a reserved"],
-	["2001:db8::/32", "a documentation"],
-	["3fff::/20", "a documentation"],
-];
+	"a Teredo": "2001::/32",
+	"a 6to4": "2002::/16",
+	"a reserved": "192.0.0.0/24 192.88.99.0/24 240.0.0.0/4 2001::/23",
+};
 
-/**
- * The last 32 bits are the IPv4 address really called: IPv4-mapped and NAT64 (RFC 4291, RFC 6052).
- */
-const WRAPPING = ["::ffff:0:0/96", "64:ff9b::/96"].map(bitsOfRange);
+/** Prefixes before the IPv4 address really called: IPv4-mapped and NAT64 (RFC 4291, RFC 6052). */
+const WRAPPING = ["::ffff:", "64:ff9b::"];
 
-/** All public IPv6; the rest is reserved. */
-const PUBLIC_IPV6 = bitsOfRange("2000::/3");
+const KINDS = Object.entries(RANGES).map(([kind, ranges]) => ({ kind, list: listOf(ranges) }));
 
-const KINDS = RANGES.map(([range, kind]) => ({
-	bits: bitsOfRange(range),
-	length: isIP(range.split("/")[0]!) === 4 ? 32 : 128,
-	kind,
-}));
+/** All public IPv6, and what wraps IPv4; the rest is reserved. */
+const PUBLIC = listOf("0.0.0.0/0 2000::/3");
 
 /**
  * Why an address is not public, as words (`a private`); undefined if it is. Text that is no address
@@ -60,44 +39,32 @@ export function notPublic(address: string, own: readonly string[] = []): string 
 	// Zone ids are link-local.
 	if (address.includes("%")) return "a link-local";
 	if (isIP(address) === 0) return "an unknown";
-	const bits = unwrapped(address);
-	return kindOf(bits) ?? (own.some((each) => unwrapped(each) === bits) ? "this machine's" : undefined);
-}
-
-function unwrapped(address: string): string {
-	const bits = bitsOf(address.replace(/%.*/, ""));
-	return bits.length === 128 && WRAPPING.some((range) => bits.startsWith(range)) ? bits.slice(-32) : bits;
-}
-
-function kindOf(bits: string): string | undefined {
-	const found = KINDS.find((range) => range.length === bits.length && bits.startsWith(range.bits));
+	const family = isIPv4(address) ? "ipv4" : "ipv6";
+	const found = KINDS.find(({ list }) => list.check(address, family));
 	if (found) return found.kind;
-	return bits.length === 32 || bits.startsWith(PUBLIC_IPV6) ? undefined : "a reserved";
+	if (!PUBLIC.check(address, family)) return "a reserved";
+	const called = canonical(address);
+	return own.some((each) => spellings(each).some((text) => canonical(text) === called)) ? "this machine's" : undefined;
 }
 
-function bitsOfRange(range: string): string {
-	const [address, length] = range.split("/");
-	return bitsOf(address!).slice(0, Number(length));
+/** Returns the ranges as a list; those of IPv4 also within the IPv6 addresses that wrap them. */
+function listOf(ranges: string): BlockList {
+	const list = new BlockList();
+	for (const range of ranges.split(" ")) {
+		const [address = "", bits] = range.split("/");
+		const wrapped = 128 - 32 + Number(bits);
+		list.addSubnet(address, Number(bits), isIPv4(address) ? "ipv4" : "ipv6");
+		if (isIPv4(address)) for (const prefix of WRAPPING) list.addSubnet(prefix + address, wrapped, "ipv6");
+	}
+	return list;
 }
 
-/** 32 or 128 characters `0` and `1`. */
-function bitsOf(address: string): string {
-	if (isIP(address) === 4)
-		return address
-			.split(".")
-			.map((part) => Number(part).toString(2).padStart(8, "0"))
-			.join("");
-	const dotted = address.lastIndexOf(":") + 1;
-	// The last 32 bits may be in IPv4 notation.
-	if (address.includes("."))
-		return groups(`${address.slice(0, dotted)}0:0`).slice(0, 96) + bitsOf(address.slice(dotted));
-	return groups(address);
+function spellings(address: string): string[] {
+	const text = address.replace(/%.*/, "");
+	return isIPv4(text) ? [text, ...WRAPPING.map((prefix) => prefix + text)] : [text];
 }
 
-function groups(address: string): string {
-	const [head = "", tail] = address.split("::");
-	const front = head === "" ? [] : head.split(":");
-	const back = tail === undefined || tail === "" ? [] : tail.split(":");
-	const gap = Array.from({ length: tail === undefined ? 0 : 8 - front.length - back.length }, () => "0");
-	return [...front, ...gap, ...back].map((group) => Number.parseInt(group, 16).toString(2).padStart(16, "0")).join("");
+/** The one spelling of an address that URLs have. */
+function canonical(address: string): string {
+	return isIPv4(address) ? address : new URL(`http://[${address}]/`).hostname;
 }

@@ -11,7 +11,7 @@ import { manualClock } from "../../test/support/manual-clock.ts";
 import { RECEIVER_CERTIFICATE, RECEIVER_HOST } from "../../test/support/receiver-certificate.ts";
 import { hangUp, silence, webhookReceiver, type WebhookReceiver } from "../../test/support/webhook-receiver.ts";
 import type { JsonText } from "../core/json/json-text.ts";
-import { hostResolver } from "./dns/resolver.ts";
+import { hostResolver } from "./resolver.ts";
 import { webhookSender } from "./post.ts";
 import type { Resolve } from "./target.ts";
 

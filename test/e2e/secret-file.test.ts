@@ -212,6 +212,39 @@ describe.concurrent("the key file", { timeout: 90_000 }, () => {
 	});
 });
 
+it("D22: migrate --rotate-secret makes a key and encrypts with it; --reencrypt says what needs an earlier one", {
+	timeout: 90_000,
+}, async (test) => {
+	const at = place(test);
+	await once(at);
+	const first = readFileSync(at.file, "utf8");
+	expect(await at.migrate("--rotate-secret")).toMatchObject({
+		code: 0,
+		stderr: expect.stringMatching(/s\.db\.secret has a new key\. .*\n.* endpoints: 1, .* Nothing needs an earlier key/),
+	});
+	expect(readFileSync(at.file, "utf8")).toMatch(/^[0-9a-f]{64}$/);
+	expect(readFileSync(at.file, "utf8")).not.toBe(first);
+	await once(at);
+
+	const other = place(test);
+	await once(other, { secret: "old" });
+	const env = { SLUICE_SECRET: "new", SLUICE_SECRET_PREVIOUS: "old" };
+	const reencrypt = (...args: string[]) =>
+		sluice(test, ["migrate", "--reencrypt", "--store", `sqlite:${other.db}`, ...args], { cwd: other.path, env });
+	expect(await reencrypt("--check", "--json")).toMatchObject({
+		code: 1,
+		stdout: expect.stringContaining('"reencrypted":{"endpoints":1,"registries":0,"jobs":0}'),
+		stderr: "Secrets that need an earlier key: endpoints: 1, registries: 0, jobs: 0.\n",
+	});
+	await once(other, { secret: "old" });
+	expect(await reencrypt()).toMatchObject({
+		code: 0,
+		stderr: expect.stringContaining("any more: SLUICE_SECRET_PREVIOUS can be removed.\n"),
+	});
+	expect(await reencrypt("--check")).toMatchObject({ code: 0 });
+	await once(other, { secret: "new" });
+});
+
 const STRACE = (() => {
 	try {
 		execFileSync("strace", ["-D", "-o", "/dev/null", "true"], { stdio: "ignore" });

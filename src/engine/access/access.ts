@@ -2,7 +2,7 @@
 import type { EngineContext } from "../context.ts";
 import { auditLog, type AuditLog } from "./audit.ts";
 import { consoleLinks, type ConsoleLinks } from "./console-links.ts";
-import { encryption, type Encryption, type SealKeys } from "./encryption.ts";
+import { encryption, type Encryption, type KeyRing } from "./encryption.ts";
 import { failures, type Failures } from "./failures.ts";
 import { apiKeys, type ApiKeys } from "./keys.ts";
 import { registries, type Registries } from "./registries.ts";
@@ -25,14 +25,14 @@ export interface Access {
 }
 
 interface Deps extends Pick<EngineContext, "now" | "random" | "events" | "store" | "retry" | "budgets"> {
-	sealKeys: SealKeys;
+	keyRing: KeyRing;
 	/** `SLUICE_API_KEY`. */
 	apiKey: string | undefined;
 	/** Identity of the store. */
 	storeId: string;
 }
 
-export function createAccess({ store, retry, sealKeys, ...d }: Deps): Access {
+export function createAccess({ store, retry, keyRing, ...d }: Deps): Access {
 	const failed = failures(d);
 	const keys = apiKeys({
 		...d,
@@ -58,7 +58,7 @@ export function createAccess({ store, retry, sealKeys, ...d }: Deps): Access {
 			list: () => retry(() => store.tokens.list()),
 		},
 	});
-	const sealing = encryption(sealKeys.keys, d.random);
+	const sealing = encryption(keyRing, d.random);
 	function forgetCached(): void {
 		keys.forgetCached();
 		consoleSessions.forgetCached();

@@ -5,7 +5,7 @@
 import type { EpochMs, WallMs } from "../../core/time.ts";
 import { hex, type Random } from "../../ids.ts";
 import type { ApiKeys } from "./keys.ts";
-import { digest } from "./worker-tokens.ts";
+import { digest } from "./credential-cache.ts";
 
 /** How long a link is valid, ms. */
 export const LINK_MS = 600_000;

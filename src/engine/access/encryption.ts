@@ -8,10 +8,10 @@ export interface Encryption {
 	decrypt(encrypted: string): { ok: true; text: string } | { ok: false };
 	/** Whether the text is encrypted with the key that {@link encrypt} uses, and names it. */
 	isCurrent(encrypted: string): boolean;
-	/** Id of the current key of the ring. */
+	/** Ids of the keys of the ring, the current one first. */
+	readonly keyIds: readonly string[];
+	/** Id of the current key. */
 	readonly keyId: string;
-	/** Makes {@link encrypt} use the current key of the ring. */
-	useCurrent(): void;
 }
 
 const ALGORITHM = "aes-256-gcm";
@@ -26,39 +26,31 @@ export function keyId(key: Uint8Array): string {
 	return createHmac("sha256", key).update("Sluice key id").digest("hex").slice(0, 8);
 }
 
-/** Keys of 32 bytes. */
-export interface KeyRing {
-	current: Uint8Array;
-	/** The key that `current` replaces (decision 0033). */
-	previous?: Uint8Array | undefined;
-	/** New texts are encrypted with `previous`: other servers may not have `current` yet. */
-	pending: boolean;
-}
+/** Keys of 32 bytes: the current one encrypts, all decrypt. */
+export type KeyRing = readonly [current: Uint8Array, ...earlier: Uint8Array[]];
 
-/** Keys for stored secrets (D22). */
+/** Keys for stored secrets (D22, decision 0033). */
 export interface SealKeys {
-	keys: KeyRing;
-	/** Check values of the store before, while and after the previous key is replaced. */
-	checks?: { before: string; both: string; after: string } | undefined;
+	ring: KeyRing;
+	/** Change of the store's check value, to be made before the current key encrypts; absent if it is in use. */
+	change?: { from: string; to: string } | undefined;
+	/** Whether stored secrets may be encrypted with an earlier key of the ring. */
+	earlier: boolean;
 }
 
 /** The base64 is of nonce, tag and ciphertext. */
 export function encryption(ring: KeyRing, random: Random): Encryption {
-	const { current, previous } = ring;
-	const known = (previous ? [current, previous] : [current]).map((key) => ({
-		key,
-		id: keyId(key),
-	}));
-	let sealing = known[ring.pending ? 1 : 0] ?? known[0]!;
+	const known = ring.map((key) => ({ key, id: keyId(key) }));
+	const current = known[0]!;
 	return {
-		keyId: keyId(current),
-		useCurrent: () => void (sealing = known[0]!),
+		keyId: current.id,
+		keyIds: known.map(({ id }) => id),
 		encrypt(text) {
 			const nonce = random(NONCE_BYTES);
-			const cipher = createCipheriv(ALGORITHM, sealing.key, nonce, { authTagLength: TAG_BYTES });
+			const cipher = createCipheriv(ALGORITHM, current.key, nonce, { authTagLength: TAG_BYTES });
 			const ciphertext = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
 			const bytes = Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]);
-			return `1.${sealing.id}.${bytes.toString("base64")}`;
+			return `1.${current.id}.${bytes.toString("base64")}`;
 		},
 		decrypt(encrypted) {
 			const [, of, base64] = FORM.exec(encrypted) ?? [undefined, undefined, encrypted];
@@ -70,7 +62,7 @@ export function encryption(ring: KeyRing, random: Random): Encryption {
 			}
 			return { ok: false };
 		},
-		isCurrent: (encrypted) => encrypted.startsWith(`1.${sealing.id}.`),
+		isCurrent: (encrypted) => encrypted.startsWith(`1.${current.id}.`),
 	};
 }
 

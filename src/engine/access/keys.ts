@@ -8,14 +8,10 @@ import type { Scope } from "../../core/key-request.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { KeyRow, KeyStore } from "../../store/contract/keys.ts";
 import { hex, type Random, uuidv7 } from "../../ids.ts";
+import { CredentialCache, digest } from "./credential-cache.ts";
 import type { Peer } from "./failures.ts";
-import { rowsByHash } from "./rows-by-hash.ts";
-import { digest } from "./worker-tokens.ts";
 
 const KEY_BYTES = 24;
-
-/** Least time between two records of a key's use, ms. */
-const RECORD_USE_MS = 60_000;
 
 /** A caller, identified by its key. */
 export interface Principal {
@@ -97,6 +93,19 @@ function viewOf({ hash: _hash, previous, ...shown }: KeyRow): KeyView {
 	return { ...shown, previousUntil: previous?.until };
 }
 
+/** Returns what is cached of a row that was found by the hash `found`, which is another one before a rotation. */
+function cachedKey(
+	{ id: keyId, name, hash: hashed, scopes, endpoints, expiresAt = Infinity, lastUsedAt = 0, previous }: KeyRow,
+	found = hashed,
+): CachedKey {
+	return {
+		hash: Buffer.from(hashed, "hex"),
+		principal: { keyId, name, scopes: scopes as Scope[], endpoints },
+		recordedAt: lastUsedAt,
+		until: found === hashed ? expiresAt : Math.min(expiresAt, previous?.until ?? 0),
+	};
+}
+
 /** `onFault` gets the error when a use could not be recorded. */
 export function apiKeys(d: {
 	store: KeyStore;
@@ -114,19 +123,11 @@ export function apiKeys(d: {
 			: {
 					principal: admin,
 					hash: hash("sha256", d.fromEnvironment, "buffer"),
+					// No row of the store has its use.
 					recordedAt: Infinity,
 					until: Infinity,
 				};
-	/** Entries by the keys themselves: hashing one for each call would cost more than the rest of a check. */
-	const byKey = new Map<string, CachedKey>();
-	const byId = new Map<string, CachedKey>();
-	const all = rowsByHash({
-		...d,
-		list: () => d.store.list(),
-		hashesOf: ({ hash: hashed, previous }) => (previous ? [hashed, previous.hash] : [hashed]),
-	});
-	/** Grows with each key that ends, so that a row read before is not cached after. */
-	let generation = 0;
+	const cache = new CredentialCache({ ...d, entryOf: cachedKey });
 
 	async function add(
 		q: Pick<KeyRow, "name" | "scopes" | "endpoints" | "expiresAt">,
@@ -135,82 +136,39 @@ export function apiKeys(d: {
 		const key = newKey();
 		const shown: KeyView = { ...q, id: uuidv7(d.now(), d.random), createdAt: d.now() };
 		const added = await d.store.insert({ row: { ...shown, hash: digest(key) }, ifNone });
-		all.forget();
+		cache.forget(() => false);
 		return added ? { key, shown } : undefined;
 	}
 
 	const newKey = (): string => `sluice_${hex(d.random(KEY_BYTES))}`;
 
-	/** The caller, undefined once the key has expired. Records the use, at most once a minute. */
-	function use(entry: CachedKey, { remoteAddress: address }: Peer): Principal | undefined {
+	/** Returns whether the key is still valid. Records the use, at most once a minute. */
+	function isUsable(entry: CachedKey, { remoteAddress: address }: Peer): boolean {
 		const now = d.now();
-		if (now >= entry.until) return undefined;
-		if (now - entry.recordedAt >= RECORD_USE_MS) {
-			entry.recordedAt = now;
-			d.store.used({ id: entry.principal.keyId, now, address }).catch(d.onFault);
-		}
-		return entry.principal;
+		if (now >= entry.until) return false;
+		if (cache.isUseDue(entry)) d.store.used({ id: entry.principal.keyId, now, address }).catch(d.onFault);
+		return true;
 	}
 
-	function forget(): void {
-		generation += 1;
-		all.forget();
-		byKey.clear();
-		byId.clear();
-	}
-
-	/** Caches a row, unless a key has ended since `readIn`. */
-	function cache(
-		{ id: keyId, name, hash: hashed, scopes, endpoints, expiresAt, lastUsedAt }: KeyRow,
-		readIn: number,
-	): CachedKey {
-		const entry: CachedKey = byId.get(keyId) ?? {
-			hash: Buffer.from(hashed, "hex"),
-			principal: { keyId, name, scopes: scopes as Scope[], endpoints },
-			recordedAt: lastUsedAt ?? 0,
-			until: expiresAt ?? Infinity,
-		};
-		if (readIn === generation) byId.set(keyId, entry);
-		return entry;
-	}
-
-	/** The entry of a key that is not cached. */
+	/** Returns the entry of a key that is not cached. */
 	async function read(key: string, peer: Peer): Promise<CachedKey | undefined> {
-		const bytes = hash("sha256", key, "buffer");
-		if (own && timingSafeEqual(bytes, own.hash)) {
-			byKey.set(key, own);
-			return own;
-		}
-		const readIn = generation;
-		const hashed = bytes.toString("hex");
-		const row = await (d.strained(peer) ? all.find(hashed) : d.store.find({ hash: hashed }));
-		if (!row) return undefined;
-		const current = cache(row, readIn);
-		const entry =
-			row.hash === hashed ? current : { ...current, until: Math.min(current.until, row.previous?.until ?? 0) };
-		if (readIn === generation) byKey.set(key, entry);
-		return entry;
+		if (!own || !timingSafeEqual(hash("sha256", key, "buffer"), own.hash)) return await cache.read(key, peer);
+		cache.set(key, own);
+		return own;
+	}
+
+	async function signIn(key: string, peer: Peer): Promise<CachedKey | undefined> {
+		const entry = cache.get(key) ?? (await read(key, peer));
+		return entry && isUsable(entry, peer) ? entry : undefined;
 	}
 
 	return {
-		async identify(key, peer) {
-			const entry = byKey.get(key) ?? (await read(key, peer));
-			return entry && use(entry, peer);
-		},
-		async signIn(key, peer) {
-			const entry = byKey.get(key) ?? (await read(key, peer));
-			return entry && use(entry, peer) ? entry : undefined;
-		},
+		identify: async (key, peer) => (await signIn(key, peer))?.principal,
+		signIn,
 		async holder(id, peer) {
 			if (id === admin.keyId) return own;
-			let entry = byId.get(id);
-			if (!entry) {
-				const readIn = generation;
-				const row = (await d.store.list()).find((each) => each.id === id);
-				entry = row && cache(row, readIn);
-			}
-			const valid = entry && (peer ? use(entry, peer) !== undefined : d.now() < entry.until);
-			return valid ? entry : undefined;
+			const entry = await cache.withId(id);
+			return entry && (peer ? isUsable(entry, peer) : d.now() < entry.until) ? entry : undefined;
 		},
 		first: async () =>
 			own
@@ -239,19 +197,16 @@ export function apiKeys(d: {
 			};
 			if (!row || !(await d.store.rotate({ id, ...next })))
 				throw new ApiError("key_not_found", { key: id.slice(0, 80) });
-			forget();
+			cache.forget();
 			const previous = { hash: row.hash, until: next.previousUntil };
 			return { key, shown: viewOf({ ...row, expiresAt: next.expiresAt, previous }) };
 		},
-		forgetCached: forget,
+		forgetCached: () => cache.forget(),
 		async revoke(id) {
 			const answer = await d.store.remove({ id, now: d.now(), ...(own ? {} : { keep: "admin" }) });
 			if (answer === "missing") throw new ApiError("key_not_found", { key: id.slice(0, 80) });
 			if (answer === "last") throw new ApiError("last_admin_key");
-			generation += 1;
-			all.forget();
-			byId.delete(id);
-			for (const [key, entry] of byKey) if (entry.principal.keyId === id) byKey.delete(key);
+			cache.forget(({ principal }) => principal.keyId === id);
 		},
 	};
 }

@@ -31,11 +31,11 @@ function memory(): RegistryStore & { rows: Map<string, RegistryRow>; puts: numbe
 }
 
 const [old, next] = [randomBytes(32), randomBytes(32)];
-const withKeys = (store: RegistryStore, current: Uint8Array, previous?: Uint8Array) =>
+const withKeys = (store: RegistryStore, key: Uint8Array) =>
 	registries({
 		store,
 		now: () => 1000,
-		encryption: encryption({ current, previous, pending: false }, randomBytes),
+		encryption: encryption([key], randomBytes),
 	});
 
 it("D45: a login of sluice.yaml is written when it has changed, and a full disk is no fault", async () => {
@@ -55,17 +55,11 @@ it("D45: a login of sluice.yaml is written when it has changed, and a full disk 
 	expect(await own.loginFor(NAME)).toEqual({ username: "ci", password: "other" });
 });
 
-it("D22, D45: passwords are encrypted again with the current key; one of an unknown key is named", async () => {
+it("D22, D45: a password of an unknown key is named", async () => {
 	const store = memory();
 	await withKeys(store, old).put(NAME, { username: "ci", password: "secret" });
 	await expect(withKeys(store, next).loginFor(NAME)).rejects.toThrow(
 		`the password for the registry ${NAME} was stored under another SLUICE_SECRET and cannot be ` +
 			`read; set it again: sluice registries login ${NAME}`,
 	);
-	await withKeys(store, next).reseal();
-	await withKeys(store, next, old).reseal();
-	expect(await withKeys(store, next).loginFor(NAME)).toEqual({
-		username: "ci",
-		password: "secret",
-	});
 });

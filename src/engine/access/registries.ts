@@ -24,8 +24,6 @@ export interface Registries {
 	loginFor(registry: string): Promise<RegistryLogin | undefined>;
 	/** At the start: those of `sluice.yaml` replace stored ones. */
 	load(configured: ReadonlyMap<string, RegistryLogin>): Promise<void>;
-	/** Encrypts all passwords with the current key (D22). */
-	reseal(): Promise<void>;
 }
 
 export function registries(d: { store: RegistryStore; now: () => EpochMs; encryption: Encryption }): Registries {
@@ -64,13 +62,6 @@ export function registries(d: { store: RegistryStore; now: () => EpochMs; encryp
 				const opened = row && encryption.decrypt(row.password);
 				if (row?.username === login.username && opened?.ok && opened.text === login.password) continue;
 				await unlessFull(put(registry, login));
-			}
-		},
-		async reseal() {
-			for (const { registry, password: from } of await store.list()) {
-				if (encryption.isCurrent(from)) continue;
-				const opened = encryption.decrypt(from);
-				if (opened.ok) await store.replace({ registry, from, to: encryption.encrypt(opened.text) });
 			}
 		},
 	};

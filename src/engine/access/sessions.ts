@@ -8,10 +8,9 @@ import { ApiError } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { SessionRow, SessionStore } from "../../store/contract/sessions.ts";
 import { hex, type Random, uuidv7 } from "../../ids.ts";
+import { CredentialCache, digest } from "./credential-cache.ts";
 import type { Peer } from "./failures.ts";
 import type { ApiKeys, KeyHolder, Principal } from "./keys.ts";
-import { rowsByHash } from "./rows-by-hash.ts";
-import { digest } from "./worker-tokens.ts";
 
 /** How long a session lasts after its last use, ms. */
 export const SESSION_MS = 12 * 3_600_000;
@@ -21,9 +20,6 @@ export const SESSION_MAX_MS = 7 * 86_400_000;
 
 /** Maximum number of sessions of a key: another one ends the one that was unused longest. */
 export const MAX_SESSIONS = 100;
-
-/** Least time between two records of a session's use, ms. */
-const RECORD_USE_MS = 60_000;
 
 const TOKEN_BYTES = 24;
 
@@ -64,11 +60,6 @@ export interface Sessions {
 	forgetCached(): void;
 }
 
-interface CachedSession extends SessionRow {
-	/** When its use was last recorded in the store. */
-	recordedAt: EpochMs;
-}
-
 /** `storeId` names the cookie. `onFault` gets the error when a use could not be recorded. */
 export function sessions(d: {
 	store: SessionStore;
@@ -80,38 +71,13 @@ export function sessions(d: {
 	strained: (peer: Peer) => boolean;
 	onFault: (error: unknown) => void;
 }): Sessions {
-	const byToken = new Map<string, CachedSession>();
-	const all = rowsByHash({ ...d, list: () => d.store.list(), hashesOf: (row) => [row.hash] });
-	/** Grows with each session that ends, so that a row read before is not cached after. */
-	let generation = 0;
+	const cache = new CredentialCache({
+		...d,
+		entryOf: (row: SessionRow) => ({ ...row, recordedAt: row.lastUsedAt }),
+	});
 
 	const endOf = ({ until, lastUsedAt }: SessionRow): number => Math.min(until, lastUsedAt + SESSION_MS);
 	const isOver = (row: SessionRow): boolean => d.now() >= endOf(row);
-
-	function forget(): void {
-		generation += 1;
-		all.forget();
-		byToken.clear();
-	}
-
-	async function read(token: string, peer?: Peer): Promise<CachedSession | undefined> {
-		const readIn = generation;
-		const hashed = digest(token);
-		const row = await (peer && d.strained(peer) ? all.find(hashed) : d.store.find({ hash: hashed }));
-		if (!row || isOver(row)) return undefined;
-		const entry = { ...row, recordedAt: row.lastUsedAt };
-		if (readIn === generation) byToken.set(token, entry);
-		return entry;
-	}
-
-	/** Records the use, at most once a minute. */
-	function use(entry: CachedSession, { remoteAddress = "" }: Peer): void {
-		const now = d.now();
-		entry.lastUsedAt = now;
-		if (now - entry.recordedAt < RECORD_USE_MS) return;
-		entry.recordedAt = now;
-		d.store.used({ id: entry.id, now, address: remoteAddress }).catch(d.onFault);
-	}
 
 	return {
 		cookie: `sluice_${hash("sha256", `console cookie ${d.storeId}`, "hex").slice(0, 8)}`,
@@ -133,17 +99,21 @@ export function sessions(d: {
 			};
 			await d.store.insert({ row, atMost: MAX_SESSIONS, usedSince: now - SESSION_MS, now });
 			// The store has removed some.
-			forget();
+			cache.forget();
 			return { id: row.id, token, pageToken, until: row.until };
 		},
 		async resume(token, pageToken, peer) {
-			const cached = byToken.get(token);
+			let entry = cache.get(token) ?? (await cache.read(token, peer));
 			// Its last use may have been at another server.
-			const entry = cached && !isOver(cached) ? cached : await read(token, peer);
-			if (!entry || !equal(entry.page, digest(pageToken))) return undefined;
+			if (entry && isOver(entry)) entry = await cache.read(token, peer);
+			if (!entry || isOver(entry) || !equal(entry.page, digest(pageToken))) return undefined;
 			const holder = await d.keys.holder(entry.keyId, peer);
 			if (!holder || !equal(entry.mark, markOf(token, holder.hash))) return undefined;
-			if (peer) use(entry, peer);
+			if (peer) {
+				entry.lastUsedAt = d.now();
+				const use = { id: entry.id, now: d.now(), address: peer.remoteAddress ?? "" };
+				if (cache.isUseDue(entry)) d.store.used(use).catch(d.onFault);
+			}
 			return { id: entry.id, principal: holder.principal };
 		},
 		async list() {
@@ -158,14 +128,14 @@ export function sessions(d: {
 		},
 		async end(id) {
 			if (!(await d.store.remove({ id }))) throw new ApiError("session_not_found", { session: id.slice(0, 80) });
-			forget();
+			cache.forget();
 		},
 		async endAll(q) {
 			const ended = await d.store.removeAll(q);
-			forget();
+			cache.forget();
 			return ended;
 		},
-		forgetCached: forget,
+		forgetCached: () => cache.forget(),
 	};
 }
 

@@ -1,10 +1,9 @@
 /** Worker tokens (D26): issued for one endpoint; the store holds their SHA-256. */
-import { hash } from "node:crypto";
 import type { EpochMs } from "../../core/time.ts";
 import type { TokenRow, TokenStore } from "../../store/contract/workers.ts";
 import { hex, type Random } from "../../ids.ts";
+import { CredentialCache, digest } from "./credential-cache.ts";
 import type { Peer } from "./failures.ts";
-import { rowsByHash } from "./rows-by-hash.ts";
 
 const TOKEN_BYTES = 24;
 
@@ -19,12 +18,6 @@ export interface WorkerTokens {
 	forgetCached(endpoint?: string): void;
 }
 
-/** SHA-256 in hex. */
-export function digest(secret: string): string {
-	return hash("sha256", secret, "hex");
-}
-
-/** Cached by the token itself: hashing it for each ping would cost more than the rest of a ping. */
 export function workerTokens(d: {
 	store: TokenStore;
 	now: () => EpochMs;
@@ -32,39 +25,24 @@ export function workerTokens(d: {
 	/** Whether unknown tokens of this peer must not cost a read of the store each (D41). */
 	strained: (peer: Peer) => boolean;
 }): WorkerTokens {
-	const byToken = new Map<string, TokenRow>();
-	const all = rowsByHash({ ...d, list: () => d.store.list(), hashesOf: (row) => [row.hash] });
-	/** Grows with each token that may have ended, so that a row read before is not cached after. */
-	let generation = 0;
+	/** The use of a token is not recorded. */
+	const entryOf = (row: TokenRow) => ({ ...row, recordedAt: Infinity });
+	const cache = new CredentialCache({ ...d, entryOf });
 	return {
 		async issue({ endpoint, worker }) {
 			const token = `sluice_worker_${hex(d.random(TOKEN_BYTES))}`;
 			const row = { hash: digest(token), endpoint, worker, createdAt: d.now() };
 			await d.store.put(row);
-			byToken.set(token, row);
+			cache.set(token, entryOf(row));
 			return token;
 		},
 		async admits({ token, endpoint, worker, peer }) {
-			let row = byToken.get(token);
-			if (!row) {
-				const readIn = generation;
-				const hashed = digest(token);
-				row = await (d.strained(peer) ? all.find(hashed) : d.store.find({ hash: hashed }));
-				if (!row) return false;
-				if (readIn === generation) byToken.set(token, row);
-			}
-			return row.endpoint === endpoint && (row.worker === undefined || row.worker === worker);
+			const row = cache.get(token) ?? (await cache.read(token, peer));
+			return row?.endpoint === endpoint && (row.worker === undefined || row.worker === worker);
 		},
 		async revoke(worker) {
-			for (const [token, row] of byToken) if (row.worker === worker) byToken.delete(token);
-			await d.store.remove({ worker });
-			all.forget();
+			await d.store.remove({ worker }).finally(() => cache.forget((row) => row.worker === worker));
 		},
-		forgetCached(endpoint) {
-			generation += 1;
-			all.forget();
-			for (const [token, row] of byToken)
-				if (endpoint === undefined || row.endpoint === endpoint) byToken.delete(token);
-		},
+		forgetCached: (endpoint) => cache.forget((row) => endpoint === undefined || row.endpoint === endpoint),
 	};
 }

@@ -2,6 +2,7 @@
  * The servers that share a store: which are alive, and which leads what (D16, D28, D34). A server
  * whose store is not shared leads everything.
  */
+import type { ServerRow } from "../../store/contract/cluster.ts";
 import {
 	ALIVE_MS,
 	type ClusterDeps,
@@ -42,8 +43,8 @@ export interface Cluster {
 	 * the store is unavailable nothing changes.
 	 */
 	scalesElsewhere(endpoint: string): boolean;
-	/** Whether another server is alive; reads the store. For the start, before `join`. */
-	othersAlive(): Promise<boolean>;
+	/** Returns the other servers that are alive; reads the store. For the start, before `join`. */
+	othersAlive(): Promise<ServerRow[]>;
 	/** Why this server must take no requests, as the end of a sentence; undefined when it may. */
 	fault(): string | undefined;
 	connect(sources: ServerSources): Membership;
@@ -58,7 +59,7 @@ const ALONE: Cluster = {
 	leads: () => true,
 	scales: () => true,
 	scalesElsewhere: () => false,
-	othersAlive: async () => false,
+	othersAlive: async () => [],
 	fault: () => undefined,
 	connect: () => ({ join: async () => {}, leave: async () => {}, nudge: () => {}, services: [] }),
 };
@@ -92,7 +93,7 @@ export function createCluster(d: ClusterDeps): Cluster {
 		leads: (role) => state.led.has(role) && holdsLeases(),
 		scales: (endpoint) => state.led.has(SCALE + endpoint) && holdsLeases(),
 		scalesElsewhere: (endpoint) => !state.led.has(SCALE + endpoint),
-		othersAlive: async () => (await store.servers({ now: d.now() })).some(({ id }) => id !== d.id),
+		othersAlive: async () => (await store.servers({ now: d.now() })).filter(({ id }) => id !== d.id),
 		fault: () =>
 			state.replaced ? "was replaced by another one with the same data directory: give each server its own" : undefined,
 		connect: (sources) => heartbeat({ ...d, ...sources, store, state }),

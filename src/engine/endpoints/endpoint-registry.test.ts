@@ -22,7 +22,7 @@ it("D39: a change or deletion that the store cannot take has not begun", async (
 	try {
 		const store = await openSqlite({ path: join(folder, "s.db") });
 		const known = endpointRegistry(store, {
-			encryption: encryption({ current: randomBytes(32), pending: false }, randomBytes),
+			encryption: encryption([randomBytes(32)], randomBytes),
 			random: randomBytes,
 		});
 		await known.put(settings("ep", { workersMax: 1 }), 1);

@@ -24,8 +24,6 @@ export interface EndpointRegistry {
 	 * read, which are left out. Returns the endpoints that no longer exist.
 	 */
 	load(onFault: (id: string, fault: string) => void): Promise<string[]>;
-	/** Encrypts the secrets of all endpoints with the current key (D22). */
-	reseal(): Promise<void>;
 	/**
 	 * Creates or updates an endpoint. A webhook secret that is replaced signs beside the new one for
 	 * `overlapMs`, a day by default.
@@ -143,9 +141,6 @@ export function endpointRegistry(
 				deleted(id);
 			}
 			return missing;
-		},
-		async reseal() {
-			for (const row of await store.list()) await seal(row);
 		},
 		async put(endpoint, now, overlapMs = SECRET_OVERLAP_MS) {
 			const { id, webhookSecret, ...settings } = endpoint;

@@ -52,8 +52,6 @@ export interface Endpoints
 	managed(): Iterable<string>;
 	/** At the start: reads the store; `configured` endpoints of `sluice.yaml` replace stored ones. */
 	load(configured: readonly Endpoint[]): Promise<void>;
-	/** Encrypts the secrets of all endpoints with the current key (D22). */
-	reseal(): Promise<void>;
 	/** Reads what other servers have changed, in the background. */
 	refresh(): void;
 	services: readonly Service[];
@@ -197,7 +195,6 @@ export function createEndpoints(d: Deps): Endpoints {
 			for (const endpoint of configured)
 				if (!(await unlessFull(registry.put(endpoint, d.now())))) unstored.push(endpoint);
 		},
-		reseal: () => inTurn(registry.reseal),
 		refresh,
 		services: [removal],
 	};

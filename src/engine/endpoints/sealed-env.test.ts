@@ -22,7 +22,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function registry(store: Store, key = KEY): EndpointRegistry {
 	return endpointRegistry(store, {
-		encryption: encryption({ current: key, pending: false }, randomBytes),
+		encryption: encryption([key], randomBytes),
 		random: randomBytes,
 	});
 }

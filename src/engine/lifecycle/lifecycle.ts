@@ -16,7 +16,6 @@ import {
 	waitAtMost,
 	waitUntilIdle,
 } from "./shutdown.ts";
-import { reseal } from "./reseal.ts";
 import { loadState, recallStops } from "./startup.ts";
 import { listenToStore } from "./store-signals.ts";
 
@@ -63,7 +62,6 @@ export function createLifecycle(d: Deps): Lifecycle {
 		...d.jobs.services,
 		...d.endpoints.services,
 		...d.webhooks.services,
-		...reseal(d),
 		...d.services,
 		d.scaling.loop,
 	];

@@ -2,18 +2,23 @@
 import type { Endpoint } from "../../core/endpoint.ts";
 import { isShared } from "../../launchers/index.ts";
 import { unlessFull } from "../availability/read-only-start.ts";
+import type { SealKeys } from "../access/encryption.ts";
 import type { Domains } from "./domains.ts";
+import { useCurrentKey } from "./new-key.ts";
 
 /**
  * Before the first request. While other servers are alive, their workers are theirs, as are those
  * that call any of them. Returns whether any are alive.
  */
 export async function loadState(
-	{ store, now, availability, limits, cluster, endpoints, workers: { registry, hosts } }: Domains,
+	d: Domains & { sealKeys: SealKeys },
 	configured: readonly Endpoint[],
 ): Promise<{ othersAlive: boolean }> {
+	const { store, now, availability, limits, cluster, endpoints } = d;
+	const { registry, hosts } = d.workers;
 	await availability.prepare();
-	const othersAlive = await cluster.othersAlive();
+	await useCurrentKey(d);
+	const othersAlive = (await cluster.othersAlive()).length > 0;
 	// First of all: running jobs must not run twice because the service was unavailable (D16 Outages).
 	// It was available while another server was alive. On a full disk it is done before the first write.
 	if (!othersAlive) await unlessFull(store.jobs.extendAll({ now: now() }));

@@ -43,15 +43,14 @@ export interface WorkerView extends Omit<WorkerFacts, "pinged"> {
 interface Note {
 	workers: WorkerFacts[];
 	heldBack: Record<string, HeldBack>;
-	/** Id of the server's current key for secrets; missing from earlier versions. */
-	keyId?: string;
+	/** Ids of the server's keys for secrets, the one that encrypts first; missing from earlier versions. */
+	keyIds?: readonly string[];
 }
 
 /** A note, its workers by endpoint and id. */
 interface ParsedNote {
 	workers: ReadonlyMap<string, ReadonlyMap<string, WorkerFacts>>;
 	heldBack: Note["heldBack"];
-	keyId: Note["keyId"];
 }
 
 export interface WorkerViews {
@@ -66,8 +65,6 @@ export interface WorkerViews {
 	reason(endpoint: string): WorkerReason | undefined;
 	/** Whether the worker pings any server. */
 	pings(worker: Worker): boolean;
-	/** Whether the current key for secrets of every other server is this one (D22). */
-	allHaveKey(id: string): boolean;
 	/** What this server reports to the others, JSON text. */
 	note(): string;
 }
@@ -77,8 +74,8 @@ interface Deps {
 	cluster: Pick<Cluster, "id" | "servers" | "scales">;
 	store: ClusterStore | undefined;
 	now: () => EpochMs;
-	/** Id of the current key for secrets. */
-	keyId: string;
+	/** Ids of the keys for secrets, the one that encrypts first. */
+	keyIds: readonly string[];
 	/** Why this server starts no workers of an endpoint. */
 	problemOf: (endpoint: string) => HeldBack;
 	endpoints: () => Iterable<{ endpoint: { id: string } }>;
@@ -153,10 +150,6 @@ export function workerViews(d: Deps): WorkerViews {
 		},
 		pings: (worker) =>
 			worker.pinged || notes().some(({ workers }) => workers.get(worker.endpoint)?.get(worker.id)?.pinged === true),
-		allHaveKey(key) {
-			const others = d.cluster.servers().filter(({ id }) => id !== d.cluster.id);
-			return others.every(({ note }) => note !== undefined && parseNote(note).keyId === key);
-		},
 		note() {
 			const heldBack: Note["heldBack"] = {};
 			for (const { endpoint } of d.endpoints()) {
@@ -166,7 +159,7 @@ export function workerViews(d: Deps): WorkerViews {
 			return JSON.stringify({
 				workers: [...d.registry.all()].map(factsOf),
 				heldBack,
-				keyId: d.keyId,
+				keyIds: d.keyIds,
 			});
 		},
 	};
@@ -179,13 +172,18 @@ export function reasonIn(notice: NonNullable<Worker["notice"]>): WorkerReason {
 }
 
 function parseNote(text: string): ParsedNote {
-	const { workers, heldBack, keyId } = JSON.parse(text) as Note;
+	const { workers, heldBack } = JSON.parse(text) as Note;
 	const byEndpoint = new Map<string, Map<string, WorkerFacts>>();
 	for (const facts of workers) {
 		const ofEndpoint = byEndpoint.get(facts.endpoint) ?? new Map<string, WorkerFacts>();
 		byEndpoint.set(facts.endpoint, ofEndpoint.set(facts.id, facts));
 	}
-	return { workers: byEndpoint, heldBack, keyId };
+	return { workers: byEndpoint, heldBack };
+}
+
+/** Returns the ids of the keys for secrets that a server has, by its note: the one that encrypts first (D22). */
+export function keyIdsIn(note: string | undefined): readonly string[] {
+	return (note === undefined ? undefined : (JSON.parse(note) as Note).keyIds) ?? [];
 }
 
 function newcomer(endpoint: string, id: string, startedAt: EpochMs): WorkerFacts {

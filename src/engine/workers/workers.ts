@@ -85,7 +85,7 @@ interface Deps extends EngineContext, Pick<LauncherDeps, "tokens" | "launchers" 
 	endpoints: Endpoints;
 	workerLogs: WorkerLogs;
 	/** Id of the current key for secrets. */
-	keyId: string;
+	keyIds: readonly string[];
 }
 
 export function createWorkers(d: Deps): WorkerDomain {
@@ -108,7 +108,7 @@ export function createWorkers(d: Deps): WorkerDomain {
 		now,
 		problemOf: problems.of,
 		endpoints: endpoints.all,
-		keyId: d.keyId,
+		keyIds: d.keyIds,
 	});
 	const hosts = createHosts({ ...d, shared: cluster.shared });
 	const signals = stopSignals({

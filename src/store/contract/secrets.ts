@@ -19,6 +19,6 @@ export interface SecretStore {
 	jobs(q: { after?: string | undefined }): Promise<{ jobs: SealedJob[]; next?: string }>;
 	replaceJob(q: { endpoint: string; id: string; from: string; to: string }): Promise<boolean>;
 	replaceEndpoint(q: { id: string; from: SealedEndpoint; to: SealedEndpoint }): Promise<boolean>;
-	/** Replaces the check value of the keys (`store/key-check.ts`). */
+	/** Replaces the check value of the keys (`store/key-check.ts`); true as well if it is `to` already. */
 	replaceCheck(q: { from: string; to: string }): Promise<boolean>;
 }

@@ -9,7 +9,7 @@ const REPLACE_ENDPOINT = statement(`
   UPDATE endpoints SET settings = $2, secret = $3
   WHERE id = $1 AND settings = $4 AND secret IS NOT DISTINCT FROM $5`);
 
-const REPLACE_CHECK = statement("UPDATE meta SET value = $3 WHERE name = $1 AND value = $2");
+const REPLACE_CHECK = statement("UPDATE meta SET value = $3 WHERE name = $1 AND value IN ($2, $3)");
 const PAGE = statement(`
   SELECT endpoint, id, s3_config FROM jobs WHERE (endpoint, id) > ($1, $2) ORDER BY endpoint, id LIMIT $3`);
 

@@ -19,7 +19,7 @@ export function openSecrets({ db, records }: UnitOfWork): DialectHandlers<"secre
 	const page = records.prepare(
 		"SELECT seq, s3_config FROM (SELECT seq, s3_config FROM jobs WHERE seq > ? ORDER BY seq LIMIT ?)",
 	);
-	const replaceCheck = db.prepare("UPDATE meta SET value = ? WHERE name = ? AND value = ?");
+	const replaceCheck = db.prepare("UPDATE meta SET value = ?1 WHERE name = ?2 AND value IN (?1, ?3)");
 
 	/**
 	 * An update leaves old bytes in its page, and in pages that were split. Emptying the table with

@@ -4,11 +4,13 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { keyId } from "../../../src/engine/access/encryption.ts";
+import { reencrypt } from "../../../src/reencrypt.ts";
 import { migrateStore } from "../../../src/stores.ts";
 import { folder, type Folder, startService } from "../../support/service.ts";
 import { handWorker, submitted } from "../hand-worker.ts";
 
 const S3 = { accessId: "i", accessSecret: "a-secret", bucketName: "b", endpointUrl: "https://s3" };
+const LOGIN = { username: "ci", password: "a-password" };
 const endpoints = { ep: { env: { TOKEN: "a-token" } } };
 
 /** The ids of the keys of all encrypted texts. */
@@ -18,31 +20,48 @@ function keyIds(place: Folder): string[] {
 		...db.prepare("SELECT s3_config AS text FROM jobs WHERE s3_config IS NOT NULL").all(),
 		...db.prepare("SELECT settings AS text FROM endpoints").all(),
 		...db.prepare("SELECT secret AS text FROM endpoints").all(),
+		...db.prepare("SELECT password AS text FROM registries").all(),
 	].flatMap(({ text }) => [...String(text).matchAll(/\b1\.([0-9a-f]{8})\./g)].map(([, id]) => id!));
 	db.close();
 	return texts;
 }
 
-it("D22: a new SLUICE_SECRET beside the previous one: all texts have its key after one start", async () => {
+it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrate --reencrypt has run", async () => {
 	const place = folder();
+	const address = { kind: "sqlite", path: join(place.path, "sluice.db") } as const;
+	const replaced = (check: boolean) => reencrypt({ address, secret: "new", previousSecret: "old", check });
+	const env = { SLUICE_SECRET: "new", SLUICE_SECRET_PREVIOUS: "old" };
 	try {
 		const first = await startService({ endpoints, in: place, env: { SLUICE_SECRET: "old" } });
 		await submitted(first, "ep", { input: {}, s3Config: S3 });
+		await first.engine.access.registries.put("ghcr.io", LOGIN);
+		await expect(replaced(false)).rejects.toThrow("in use by another process");
 		await first.end();
-		const before = keyIds(place);
-		expect(before).toHaveLength(3);
-		const env = { SLUICE_SECRET: "new" };
-		await expect(startService({ endpoints, in: place, env })).rejects.toThrow("is not the one");
-		await (await startService({ endpoints, in: place, env: { ...env, SLUICE_SECRET_PREVIOUS: "old" } })).end();
+		const [before] = keyIds(place);
+		await expect(startService({ endpoints, in: place, env: { SLUICE_SECRET: "new" } })).rejects.toThrow(
+			"is not the one",
+		);
+		const both = await startService({ endpoints, in: place, env });
+		await submitted(both, "ep", { input: {}, s3Config: S3 });
+		const worker = await handWorker(both, "ep");
+		for (const s3Config of [S3, S3]) expect(await worker.take()).toMatchObject({ s3Config });
+		await both.end();
+		expect(keyIds(place).filter((id) => id === before)).toHaveLength(3);
+		await expect(startService({ endpoints, in: place, env: { SLUICE_SECRET: "new" } })).rejects.toThrow(
+			"'sluice migrate --reencrypt'",
+		);
+		expect(await replaced(true)).toEqual({ endpoints: 1, registries: 1, jobs: 1 });
+		expect(keyIds(place)).toContain(before);
+		expect(await replaced(false)).toEqual({ endpoints: 1, registries: 1, jobs: 1 });
+		expect(await replaced(false)).toEqual({ endpoints: 0, registries: 0, jobs: 0 });
 		const after = keyIds(place);
-		expect(after).toHaveLength(3);
+		expect(after).toHaveLength(5);
 		expect(new Set(after).size).toBe(1);
-		expect(after[0]).not.toBe(before[0]);
-		const last = await startService({ endpoints, in: place, env });
-		const worker = await handWorker(last, "ep");
-		expect(await worker.take()).toMatchObject({ s3Config: S3 });
+		expect(after).not.toContain(before);
+		const last = await startService({ endpoints, in: place, env: { SLUICE_SECRET: "new" } });
 		expect(last.engine.endpoints.get("ep").env).toEqual({ TOKEN: "a-token" });
 		expect(last.engine.endpoints.webhookSecret("ep")).toMatchObject({ ok: true });
+		expect(await last.engine.access.registries.loginFor("ghcr.io")).toEqual(LOGIN);
 		await last.end();
 		await expect(startService({ endpoints, in: place, env: { SLUICE_SECRET: "old" } })).rejects.toThrow(
 			"is not the one",
@@ -52,7 +71,7 @@ it("D22: a new SLUICE_SECRET beside the previous one: all texts have its key aft
 	}
 });
 
-it("D22: migrate --rotate-secret: the next start uses the new key of the file and removes the old one", async () => {
+it("D22: a new key of the key file: the earlier one is in its second line until all is encrypted again", async () => {
 	const place = folder();
 	const path = join(place.path, "sluice.db");
 	const address = { kind: "sqlite", path } as const;
@@ -67,7 +86,9 @@ it("D22: migrate --rotate-secret: the next start uses the new key of the file an
 		await expect(rotate()).rejects.toThrow("already has a new key");
 		const [current = "", previous] = readFileSync(`${path}.secret`, "utf8").split("\n");
 		expect(previous).toBe(old);
+		// A start before the command, as after a crash of it, reads both.
 		await (await startService({ endpoints, in: place })).end();
+		await reencrypt({ address, secret: undefined, previousSecret: undefined, check: false });
 		expect(readFileSync(`${path}.secret`, "utf8")).toBe(current);
 		expect(new Set(keyIds(place))).toEqual(new Set([keyId(Buffer.from(current, "hex"))]));
 		writeFileSync(`${path}.secret`, old);

@@ -1,12 +1,11 @@
-/** Lookups over a real name server: hosts file, search domains, servers that never answer (D21). */
+/** Lookups over a real name server: search domains, names outside of DNS, servers that never answer (D21). */
 import { lookup } from "node:dns/promises";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { type DnsAnswer, dnsServer, type DnsServer } from "../../../test/support/dns-server.ts";
-import { manualClock } from "../../../test/support/manual-clock.ts";
-import { folder } from "../../../test/support/service.ts";
-import { candidates, parseHosts, parseSearch } from "./system-files.ts";
+import { type DnsAnswer, dnsServer, type DnsServer } from "../../test/support/dns-server.ts";
+import { manualClock } from "../../test/support/manual-clock.ts";
+import { folder } from "../../test/support/service.ts";
 import { hostResolver, type ResolverOptions } from "./resolver.ts";
 
 let ends: (() => Promise<void> | void)[] = [];
@@ -19,18 +18,16 @@ const unknown = (): Promise<never> => Promise.reject(Object.assign(new Error("un
 
 async function site(
 	answer: (name: string, family: 4 | 6) => DnsAnswer,
-	{ hosts = "", conf = "", ...options }: Partial<ResolverOptions> & { hosts?: string; conf?: string } = {},
+	{ conf = "", ...options }: Partial<ResolverOptions> & { conf?: string } = {},
 ) {
 	const server: DnsServer = await dnsServer(answer);
 	const place = folder();
 	ends.push(server.end, place.remove);
-	const [hostsFile, resolvConf] = [join(place.path, "hosts"), join(place.path, "resolv.conf")];
-	writeFileSync(hostsFile, hosts);
+	const resolvConf = join(place.path, "resolv.conf");
 	writeFileSync(resolvConf, conf);
 	const clock = manualClock();
 	const resolve = hostResolver({
 		clock,
-		hostsFile,
 		resolvConf,
 		servers: [server.address],
 		system: unknown,
@@ -38,7 +35,7 @@ async function site(
 		...options,
 	});
 	const addresses = async (host: string): Promise<string[]> => (await resolve(host)).map(({ address }) => address);
-	return { clock, server, resolve, addresses, hostsFile, resolvConf };
+	return { clock, server, resolve, addresses, resolvConf };
 }
 
 describe("resolving", () => {
@@ -57,16 +54,58 @@ describe("resolving", () => {
 	});
 
 	it("D21: a lookup outside of DNS has one thread at most, and only for names that DNS does not have", async () => {
-		let asked = 0;
+		const asked: string[] = [];
 		const first = Promise.withResolvers<void>();
-		const { addresses, resolve } = await site((name) => (name === "known.example" ? ["192.0.2.7"] : []), {
-			system: () => ((asked += 1), first.resolve(), new Promise(() => {})),
+		const { clock, addresses, resolve } = await site((name) => (name === "known.example" ? ["192.0.2.7"] : []), {
+			system: (host) => {
+				asked.push(host);
+				first.resolve();
+				return new Promise(() => {});
+			},
 		});
-		void resolve("one.local").catch(() => {});
+		const codes = ["one.local", "two.local"].map((host) => resolve(host).catch(({ code }) => code));
 		await first.promise;
-		await expect(resolve("two.local")).rejects.toMatchObject({ code: "ENOTFOUND" });
 		expect(await addresses("known.example")).toEqual(["192.0.2.7"]);
-		expect(asked).toBe(1);
+		await clock.advance(5000);
+		expect(await Promise.all(codes)).toEqual(["EAI_AGAIN", "EAI_AGAIN"]);
+		expect(asked).toHaveLength(1);
+	});
+
+	it("D21: a lookup that ended while it waited for the thread is left out; the next one has its turn", async () => {
+		const asked: string[] = [];
+		const began = Promise.withResolvers<void>();
+		const hanging = Promise.withResolvers<{ address: string; family: number }[]>();
+		const { clock, resolve, addresses } = await site(() => [], {
+			async system(host) {
+				asked.push(host);
+				began.resolve();
+				return host === "hangs" ? await hanging.promise : [{ address: "192.0.2.9", family: 4 }];
+			},
+		});
+		const late = ["hangs", "waits"].map((host) => resolve(host).catch(({ code }) => code));
+		await began.promise;
+		await clock.advance(5000);
+		expect(await Promise.all(late)).toEqual(["EAI_AGAIN", "EAI_AGAIN"]);
+		const next = addresses("next");
+		hanging.resolve([]);
+		expect(await next).toEqual(["192.0.2.9"]);
+		expect(asked).toEqual(["hangs", "next"]);
+	});
+
+	it("D21: names without a dot are the system's, without a query; unknown names of DNS keep none waiting", async () => {
+		const began = Promise.withResolvers<void>();
+		const { server, addresses, resolve } = await site(() => [], {
+			async system(host) {
+				if (host === "receiver") return [{ address: "192.0.2.1", family: 4 }];
+				began.resolve();
+				return await new Promise(() => {});
+			},
+		});
+		expect(await addresses("receiver")).toEqual(["192.0.2.1"]);
+		expect(server.queried).toEqual([]);
+		void resolve("dead.example").catch(() => {});
+		await began.promise;
+		expect(await addresses("receiver")).toEqual(["192.0.2.1"]);
 	});
 
 	it("D21: what DNS does not have is looked up where the system does", async () => {
@@ -76,26 +115,21 @@ describe("resolving", () => {
 		expect(await addresses("printer.local")).toEqual(["192.0.2.9"]);
 	});
 
-	it("D21: names of the hosts file are known without a query, and a change is seen", async () => {
-		const { clock, server, addresses, hostsFile } = await site(() => [], {
-			hosts: "192.0.2.1 receiver other # a comment\n2001:db8::1 RECEIVER\nnonsense receiver\n",
-		});
-		expect(await addresses("Receiver")).toEqual(["192.0.2.1", "2001:db8::1"]);
-		expect(await addresses("other.")).toEqual(["192.0.2.1"]);
-		writeFileSync(hostsFile, "192.0.2.22 receiver\n");
-		await clock.advance(1000);
-		expect(await addresses("receiver")).toEqual(["192.0.2.22"]);
-		expect(server.queried).toEqual([]);
-	});
-
 	it("D21: search domains are tried as resolv.conf says", async () => {
-		const { server, addresses, resolve } = await site((name) => (name === "hook.team.svc.local" ? ["192.0.2.3"] : []), {
-			conf: "search svc.local cluster.local\noptions timeout:1 ndots:2\n",
+		const here = await site((name) => (name === "hook.team.svc.local" ? ["192.0.2.3"] : []), {
+			conf: "nameserver 192.0.2.53\nsearch svc.local cluster.local.\noptions timeout:1 ndots:2\n",
 		});
+		const { clock, server, addresses, resolve, resolvConf } = here;
 		expect(await addresses("hook.team")).toEqual(["192.0.2.3"]);
 		expect([...new Set(server.queried)]).toEqual(["hook.team.svc.local"]);
 		await expect(resolve("a.b.c")).rejects.toMatchObject({ code: "ENOTFOUND" });
-		expect([...new Set(server.queried)].slice(1)).toEqual(["a.b.c", "a.b.c.svc.local", "a.b.c.cluster.local"]);
+		expect([...new Set(server.queried)].slice(1)).toEqual(["a.b.c"]);
+		await expect(resolve("hook.other.")).rejects.toMatchObject({ code: "ENOTFOUND" });
+		expect(server.queried.at(-1)).toBe("hook.other");
+		writeFileSync(resolvConf, "search cluster.local\noptions ndots:3\n");
+		await clock.advance(1000);
+		await expect(resolve("a.b.c")).rejects.toMatchObject({ code: "ENOTFOUND" });
+		expect([...new Set(server.queried)].slice(-1)).toEqual(["a.b.c.cluster.local"]);
 	});
 
 	it("D21: both families, IPv4 first; IPv6 first on a machine without IPv4", async () => {
@@ -119,23 +153,5 @@ describe("resolving", () => {
 		const { server, resolve } = await site(() => ["192.0.2.7"]);
 		await Promise.all([resolve("a.example"), resolve("a.example"), resolve("a.example")]);
 		expect(server.queried).toHaveLength(2);
-	});
-});
-
-describe("files of the resolver", () => {
-	it("D21: hosts and resolv.conf are read as their manual pages say", () => {
-		expect(parseHosts("# 192.0.2.1 a\n\n\t192.0.2.2\tb  c#d\n")).toEqual(
-			new Map([
-				["b", ["192.0.2.2"]],
-				["c", ["192.0.2.2"]],
-			]),
-		);
-		expect(parseSearch("domain a.test\nsearch b.test c.test\n; search d\noptions ndots:99")).toEqual({
-			domains: ["b.test", "c.test"],
-			ndots: 15,
-		});
-		expect(candidates("x", { domains: ["a.test."], ndots: 1 })).toEqual(["x.a.test", "x"]);
-		expect(candidates("x.y", { domains: ["a.test"], ndots: 1 })).toEqual(["x.y", "x.y.a.test"]);
-		expect(candidates("x.", { domains: ["a.test"], ndots: 1 })).toEqual(["x"]);
 	});
 });

@@ -4,11 +4,10 @@
  * lookup, and file operations (decision 0029).
  */
 import { lookup, Resolver } from "node:dns/promises";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
-import type { Clock } from "../../clock.ts";
-import type { Address, Resolve } from "../target.ts";
-import { candidates, parseHosts, parseSearch } from "./system-files.ts";
+import type { Clock } from "../clock.ts";
+import type { Address, Resolve } from "./target.ts";
 
 /** Maximum lookup, ms. */
 const LOOKUP_MS = 5000;
@@ -17,44 +16,47 @@ const LOOKUP_MS = 5000;
 const QUERY_MS = 1500;
 const QUERY_TRIES = 2;
 
-/** How often the two files may be checked for a change, ms. */
-const FILE_CHECK_MS = 1000;
+/** Age from which `resolv.conf` is read again, ms. */
+const FRESH_MS = 1000;
 
 /** Answers after which the next candidate is queried: the name, or its address, does not exist. */
 const NEGATIVE: readonly unknown[] = ["ENOTFOUND", "ENODATA", "EBADNAME"];
 
 export interface ResolverOptions {
 	clock: Clock;
-	hostsFile?: string;
 	resolvConf?: string;
 	/** Name servers in place of the system's. */
 	servers?: readonly string[];
-	/** `getaddrinfo`, which knows further sources of names: mDNS, NSS modules. */
+	/** `getaddrinfo`, which knows further sources of names: the hosts file, mDNS, NSS modules. */
 	system?: Resolve;
 	hasIpv4?: () => boolean;
 }
 
 export function hostResolver({
 	clock,
-	hostsFile = "/etc/hosts",
 	resolvConf = "/etc/resolv.conf",
 	servers,
 	system = (host) => lookup(host, { all: true, order: "verbatim" }),
 	hasIpv4 = machineHasIpv4,
 }: ResolverOptions): Resolve {
-	const hosts = parsedFile(clock, hostsFile, parseHosts);
-	// A new channel reads the name servers of a changed file.
-	const network = parsedFile(clock, resolvConf, (text) => {
+	// One thread of the pool each: names of clients that DNS lacks keep no name of this network waiting.
+	const lookUpBare = oneAtATime(system);
+	const lookUpUnknown = oneAtATime(system);
+	const inFlight = new Map<string, Promise<Address[]>>();
+	let network = { channel: new Resolver(), conf: "", readAt: -Infinity };
+
+	/** The name servers and search domains as they are now. */
+	function current(): typeof network {
+		if (Math.abs(clock.now() - network.readAt) < FRESH_MS) return network;
 		const channel = new Resolver({ timeout: QUERY_MS, tries: QUERY_TRIES });
 		if (servers) channel.setServers(servers);
-		return { channel, search: parseSearch(text) };
-	});
-	const inFlight = new Map<string, Promise<Address[]>>();
-	let systemBusy = false;
+		network = { channel, conf: textOf(resolvConf), readAt: clock.now() };
+		return network;
+	}
 
 	/** Both families; the first that this machine can reach. */
 	async function query(name: string): Promise<Address[]> {
-		const { channel } = network();
+		const { channel } = current();
 		const [four, six] = await Promise.allSettled([channel.resolve4(name), channel.resolve6(name)]);
 		const found = {
 			four: four.status === "fulfilled" ? addressesOf(four.value) : [],
@@ -66,61 +68,76 @@ export function hostResolver({
 		throw failure("ENOTFOUND");
 	}
 
-	async function resolve(host: string): Promise<Address[]> {
-		const known = hosts().get(host.replace(/\.$/, "").toLowerCase());
-		if (known) return addressesOf(known);
-		for (const name of candidates(host, network().search)) {
+	async function resolve(host: string, ended: AbortSignal): Promise<Address[]> {
+		if (!host.includes(".")) return await lookUpBare(host, ended);
+		for (const name of candidates(host, current().conf)) {
 			try {
 				return await query(name);
 			} catch (error) {
 				if (!isNegative(error)) throw failure("EAI_AGAIN");
 			}
 		}
-		// One thread of the pool at most, and only for names of which DNS has said that they do not exist.
-		if (systemBusy) throw failure("ENOTFOUND");
-		systemBusy = true;
-		return await system(host).finally(() => (systemBusy = false));
+		return await lookUpUnknown(host, ended);
 	}
 
 	/** Sends to one name share a lookup. */
 	return (host) => {
 		const present = inFlight.get(host);
 		if (present) return present;
-		const lookedUp = withinLimit(clock, resolve(host)).finally(() => inFlight.delete(host));
+		const lookedUp = withinLimit(clock, (ended) => resolve(host, ended)).finally(() => inFlight.delete(host));
 		inFlight.set(host, lookedUp);
 		return lookedUp;
 	};
 }
 
+/** Lookups that each hold a thread, one after the other; one that has ended while it waited never begins. */
+function oneAtATime(system: Resolve): (host: string, ended: AbortSignal) => Promise<Address[]> {
+	let last: Promise<unknown> = Promise.resolve();
+	return (host, ended) => {
+		const found = last.then(() => {
+			ended.throwIfAborted();
+			return system(host);
+		});
+		last = found.catch(() => {});
+		return found;
+	};
+}
+
+/**
+ * The names to query for a host, in order. Of a name with fewer dots than `ndots` those in the search
+ * domains come first (resolv.conf(5)): in Kubernetes `hook.team` is a service of the cluster.
+ */
+function candidates(host: string, conf: string): string[] {
+	if (host.endsWith(".")) return [host.slice(0, -1)];
+	const ndots = Number(/^options[ \t].*\bndots:(\d{1,2})/m.exec(conf)?.[1] ?? 1);
+	if (host.split(".").length > ndots) return [host];
+	const domains = /^search[ \t]+(.*)$/m.exec(conf)?.[1]?.split(/\s+/) ?? [];
+	return [...domains.map((domain) => `${host}.${domain.replace(/\.$/, "")}`), host];
+}
+
+/** Returns the text of a file; empty if it cannot be read. */
+function textOf(path: string): string {
+	try {
+		return readFileSync(path, "utf8");
+	} catch {
+		return "";
+	}
+}
+
 /** Rejects after {@link LOOKUP_MS}; c-ares ends the query some seconds later, and nothing waits for it. */
-async function withinLimit(clock: Clock, work: Promise<Address[]>): Promise<Address[]> {
+async function withinLimit(clock: Clock, resolve: (ended: AbortSignal) => Promise<Address[]>): Promise<Address[]> {
 	const ended = new AbortController();
 	const late = clock.sleep(LOOKUP_MS, ended.signal).then(() => {
 		throw failure("EAI_AGAIN");
 	});
 	late.catch(() => {});
+	const work = resolve(ended.signal);
 	try {
 		return await Promise.race([work, late]);
 	} finally {
 		work.catch(() => {});
 		ended.abort();
 	}
-}
-
-/** A file as `parse` reads it, again after it changed. Without the file, as if it were empty. */
-function parsedFile<T>(clock: Clock, path: string, parse: (text: string) => T): () => T {
-	let value: T | undefined;
-	let version: string | undefined;
-	let checkedAt = -Infinity;
-	return () => {
-		if (value !== undefined && Math.abs(clock.now() - checkedAt) < FILE_CHECK_MS) return value;
-		checkedAt = clock.now();
-		const stat = statSync(path, { throwIfNoEntry: false });
-		const present = stat ? `${stat.ino} ${stat.size} ${stat.mtimeMs}` : "";
-		if (value === undefined || present !== version) value = parse(stat ? readFileSync(path, "utf8") : "");
-		version = present;
-		return value;
-	};
 }
 
 function addressesOf(addresses: readonly string[]): Address[] {
