@@ -26,6 +26,7 @@ import { metrics } from "../tables/metrics.ts";
 import { registries } from "../tables/registries.ts";
 import { sessions } from "../tables/sessions.ts";
 import { time } from "../tables/time.ts";
+import { webhooks } from "../tables/webhooks.ts";
 import { workerRows } from "../tables/workers.ts";
 import * as workers from "./workers.ts";
 
@@ -95,12 +96,12 @@ export const OPERATIONS = {
 	"webhooks.claim": perDialect("write"),
 	"webhooks.body": perDialect("read"),
 	"webhooks.tried": perDialect("write"),
-	"webhooks.receivers": perDialect("read"),
-	"webhooks.enable": perDialect("write"),
-	"webhooks.pending": perDialect("read"),
-	"webhooks.redeliver": perDialect("write"),
-	"webhooks.find": perDialect("read"),
-	"webhooks.list": perDialect("read"),
+	"webhooks.receivers": webhooks.receivers,
+	"webhooks.enable": webhooks.enable,
+	"webhooks.pending": webhooks.pending,
+	"webhooks.redeliver": webhooks.redeliver,
+	"webhooks.find": webhooks.find,
+	"webhooks.list": webhooks.list,
 	"webhooks.expire": perDialect("write"),
 	"metrics.put": metrics.put,
 	"metrics.read": metrics.read,

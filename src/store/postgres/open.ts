@@ -129,7 +129,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 	};
 	const operations = storeOf((name) => {
 		const operation = OPERATIONS[name] as Operation<OpName>;
-		if (operation.work) return tableMethod(operation, { database, notifyOthers });
+		if (operation.work) return tableMethod(operation, { database, signal, notifyOthers });
 		const { apply, kind } = operation;
 		if (!apply) return memberOf(own, name) as (q: never) => Promise<unknown>;
 		return kind === "read"
