@@ -176,15 +176,6 @@ export function memberOf(groups: AllDialectHandlers | AllDialectMethods, name: O
 	return method === undefined ? members : (members as Record<string, unknown>)[method];
 }
 
-/** An insert that calls `sent` of its query: claims that are asked for later run after it. */
-function withSentCallback(insert: (q: never) => Promise<unknown>) {
-	return (q: Query<"jobs.insert">): Promise<unknown> => {
-		const answer = insert(q as never);
-		q.sent?.();
-		return answer;
-	};
-}
-
 /** The operations of the contract, each made by `operation`. */
 export function storeOf(
 	operation: (name: OpName) => (q: never) => Promise<unknown>,
@@ -192,9 +183,19 @@ export function storeOf(
 	const store: Record<string, unknown> = {};
 	for (const name of OP_NAMES) {
 		const [group = "", method] = name.split(".");
-		const ask = name === "jobs.insert" ? withSentCallback(operation(name)) : operation(name);
-		if (method === undefined) store[name] = ask;
-		else Object.assign((store[group] ??= {}) as object, { [method]: ask });
+		if (method === undefined) store[name] = operation(name);
+		else Object.assign((store[group] ??= {}) as object, { [method]: operation(name) });
 	}
 	return store as unknown as ReturnType<typeof storeOf>;
+}
+
+/** The store with inserts that call `sent` of their query: claims that are requested later run after them. */
+export function withSentCallback<S extends Pick<Store, "jobs">>(store: S): S {
+	const { jobs } = store;
+	const insert: Store["jobs"]["insert"] = (q) => {
+		const answer = jobs.insert(q);
+		q.sent?.();
+		return answer;
+	};
+	return { ...store, jobs: { ...jobs, insert } };
 }

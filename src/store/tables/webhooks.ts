@@ -3,7 +3,7 @@
  * dialect: SQLite keeps bodies in a table of their own, PostgreSQL locks what it claims.
  */
 import type { DeliveryState } from "../../core/delivery.ts";
-import { afterAttempt, type ReceiverAttempt, type ReceiverRow, type ReceiverStanding } from "../../core/receiver.ts";
+import { afterAttempt, type ReceiverAttempt, type ReceiverRow, type ReceiverHealth } from "../../core/receiver.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import { read, write } from "../operations/operation.ts";
 import {
@@ -97,8 +97,8 @@ interface Attempt extends ReceiverAttempt {
 	receiver: string;
 }
 
-/** Records how an attempt at a receiver ended; returns the standing of the receiver after it. */
-export function* attempted({ endpoint, receiver, ...attempt }: Attempt): Work<ReceiverStanding | undefined> {
+/** Records how an attempt at a receiver ended; returns the health of the receiver after it. */
+export function* attempted({ endpoint, receiver, ...attempt }: Attempt): Work<ReceiverHealth | undefined> {
 	const before: ReceiverRow | undefined = (yield* rows(FIND_RECEIVER, endpoint, receiver)).map(receiverFrom)[0];
 	const after = afterAttempt(before, attempt);
 	if (after) yield* change(PUT_RECEIVER, ...receiverValues({ endpoint, receiver, ...after }));

@@ -27,7 +27,7 @@ function handlersOf(unit: UnitOfWork): Handler[] {
 	const table = openTables(unit);
 	const own: AllDialectHandlers = {
 		jobs: openJobs(unit),
-		endpoints: openEndpoints(unit),
+		endpoints: openEndpoints(unit, table),
 		webhooks: openWebhooks(unit, table),
 		secrets: openSecrets(unit),
 		...openMeta(unit),
