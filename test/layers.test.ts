@@ -23,7 +23,6 @@ const STORE = [
 	"store/job-columns.ts",
 	"store/positional.ts",
 	"store/cursor.ts",
-	"store/table-rows.ts",
 	"store/tables/",
 ];
 

@@ -1,11 +1,11 @@
 /**
- * Standing of a webhook receiver, by the endpoint that calls it (D21): one that does not answer is
+ * Health of a webhook receiver, by the endpoint that calls it (D21): one that does not answer is
  * paused, one that fails for days is disabled. By endpoint, since a client of another endpoint could
  * make calls to a shared host fail on purpose. Pure.
  */
 
 /** A receiver whose last attempt failed. Times in ms since the epoch. */
-export interface ReceiverStanding {
+export interface ReceiverHealth {
 	failingSince: number;
 	/** Attempts since then. */
 	failures: number;
@@ -21,7 +21,7 @@ export interface ReceiverStanding {
 }
 
 /** A failed receiver as stored. */
-export interface ReceiverRow extends ReceiverStanding {
+export interface ReceiverRow extends ReceiverHealth {
 	endpoint: string;
 	receiver: string;
 }
@@ -48,11 +48,11 @@ interface ReceiverAttempt {
 	now: number;
 }
 
-/** The standing after an attempt; undefined if it succeeded. */
+/** Returns the health after an attempt; undefined if it succeeded. */
 export function afterAttempt(
-	before: ReceiverStanding | undefined,
+	before: ReceiverHealth | undefined,
 	{ status, reason, last, disableAfterMs, now }: ReceiverAttempt,
-): ReceiverStanding | undefined {
+): ReceiverHealth | undefined {
 	if (status === 200) return undefined;
 	const unanswered = status === undefined ? (before?.unanswered ?? 0) + 1 : 0;
 	const failingSince = before?.failingSince ?? now;

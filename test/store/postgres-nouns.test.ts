@@ -5,6 +5,7 @@
 import type { CheckKey } from "../../src/store/key-check.ts";
 import { describe, expect, it } from "vitest";
 import { openEndpoints } from "../../src/store/postgres/endpoints.ts";
+import { insertDeliveries } from "../../src/store/postgres/rows/deliveries.ts";
 import { openMeta } from "../../src/store/postgres/meta.ts";
 import { statement } from "../../src/store/postgres/connection/statement.ts";
 import type { KeyRow } from "../../src/store/contract/keys.ts";
@@ -103,32 +104,49 @@ it("D39: other servers are notified when an endpoint changes, and of its tokens 
 	expect(here.own).toEqual([]);
 });
 
-it("D39: forget › waits for a submission of another server that is not through yet, and counts it", async (test) => {
-	const here = await place(test);
-	const endpoints = {
-		...tablesAt(here).endpoints,
-		...openEndpoints({ ...here, settle: async () => ({ settled: 0 }) }),
-	};
-	await endpoints.put({ id: "a", settings: "{}", now: T0 });
-	await endpoints.remove({ id: "a" });
-	await here.database.write(({ run }) => run(statement("INSERT INTO queue_counts (endpoint, slot) VALUES ('a', 1)")));
-	const { promise: submitted, resolve: submit } = Promise.withResolvers<void>();
-	const counted = Promise.withResolvers<void>();
-	const submission = here.another().write(async ({ run }) => {
-		await run(statement("UPDATE queue_counts SET in_queue = in_queue + 1 WHERE endpoint = 'a'"));
-		counted.resolve();
-		await submitted;
-	});
-	await counted.promise;
-	const forgotten = endpoints.forget({ id: "a", now: T0 });
-	const waits = statement(
-		"SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-	);
-	await until("a wait for a lock", async () => (await here.database.read.run(waits)).rows[0]);
-	submit();
-	await submission;
-	expect(await forgotten).toBe(false);
-});
+it.for(["a submission", "the end of a job with a webhook"])(
+	"D39: forget › waits for %s at another server that is not through yet, and counts it",
+	async (change, test) => {
+		const here = await place(test);
+		const endpoints = {
+			...tablesAt(here).endpoints,
+			...openEndpoints({ ...here, settle: async () => ({ settled: 0 }) }),
+		};
+		await endpoints.put({ id: "a", settings: "{}", now: T0 });
+		await endpoints.remove({ id: "a" });
+		const isEnd = change !== "a submission";
+		await here.database.write(({ run }) =>
+			run(statement("INSERT INTO queue_counts (endpoint, slot, in_progress) VALUES ('a', 1, $1)"), [Number(isEnd)]),
+		);
+		const { promise: committing, resolve: commit } = Promise.withResolvers<void>();
+		const counted = Promise.withResolvers<void>();
+		const changed = here.another().write(async ({ run }) => {
+			const delivery = {
+				id: "msg_1",
+				endpoint: "a",
+				job: "j",
+				url: "http://h/",
+				receiver: "h",
+				body: "",
+				createdAt: T0,
+			};
+			if (isEnd) await insertDeliveries(run, [delivery]);
+			const counts = isEnd ? "in_progress = 0" : "in_queue = in_queue + 1";
+			await run(statement(`UPDATE queue_counts SET ${counts} WHERE endpoint = 'a'`));
+			counted.resolve();
+			await committing;
+		});
+		await counted.promise;
+		const forgotten = endpoints.forget({ id: "a", now: T0 });
+		const waits = statement(
+			"SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+		);
+		await until("a wait for a lock", async () => (await here.database.read.run(waits)).rows[0]);
+		commit();
+		await changed;
+		expect(await forgotten).toBe(false);
+	},
+);
 
 it("workers are kept as they were given", async (test) => {
 	const rows = tablesAt(await place(test)).workers;

@@ -6,7 +6,9 @@ import type { Operation, OpName } from "../../src/store/operations/operation.ts"
 import { OPERATIONS, storeOf } from "../../src/store/operations/table.ts";
 import { prepareSchema } from "../../src/store/postgres/schema.ts";
 import { type TableContext, tableMethod } from "../../src/store/postgres/tables.ts";
+import { openWebhooks } from "../../src/store/postgres/webhooks.ts";
 import type { Signal } from "../../src/store/contract/store.ts";
+import type { WebhookStore } from "../../src/store/contract/webhooks.ts";
 import { postgres } from "../support/postgres.ts";
 
 /** What a test of one noun is given. */
@@ -52,4 +54,9 @@ export function tablesAt(context: TableContext): ReturnType<typeof storeOf> {
 			? tableMethod(operation, context)
 			: () => Promise.reject(new Error(`${name} needs a whole store.`));
 	});
+}
+
+/** All operations on webhook deliveries. */
+export function webhooksAt(context: TableContext): WebhookStore {
+	return { ...tablesAt(context).webhooks, ...openWebhooks(context) };
 }

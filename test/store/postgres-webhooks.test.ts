@@ -7,8 +7,7 @@ import type { NewDelivery } from "../../src/core/delivery.ts";
 import { LARGE_BYTES, stringOf } from "../../src/core/json/json-text.ts";
 import { insertDeliveries } from "../../src/store/postgres/rows/deliveries.ts";
 import { statement } from "../../src/store/postgres/connection/statement.ts";
-import { openWebhooks } from "../../src/store/postgres/webhooks.ts";
-import { place, type Place } from "./postgres-place.ts";
+import { place, type Place, webhooksAt } from "./postgres-place.ts";
 import { T0 } from "./site.ts";
 
 const HOLD = 30_000;
@@ -29,7 +28,7 @@ async function add({ database }: Place, rows: readonly NewDelivery[]): Promise<v
 
 it("D21: many are added by one statement, listed by their order, and come back as they were", async (test) => {
 	const here = await place(test);
-	const webhooks = openWebhooks(here);
+	const webhooks = webhooksAt(here);
 	const large = Array.from({ length: 3 }, (_, index) =>
 		new TextEncoder().encode(`${index === 0 ? '"' : ""}${"€".repeat(LARGE_BYTES)}${index === 2 ? '"' : ""}`),
 	);
@@ -71,9 +70,7 @@ it("D21: servers that claim at once share what is due, and none is claimed twice
 		here,
 		Array.from({ length: 300 }, (_, index) => delivery(index)),
 	);
-	const servers = [here.database, here.another(), here.another()].map((database) =>
-		openWebhooks({ ...here, database }),
-	);
+	const servers = [here.database, here.another(), here.another()].map((database) => webhooksAt({ ...here, database }));
 	const claimed: string[] = [];
 	for (let left = true; left; ) {
 		const rounds = await Promise.all(
@@ -91,7 +88,7 @@ it("D21: servers that claim at once share what is due, and none is claimed twice
 it("D21: what another server holds is passed over, not waited for", async (test) => {
 	const here = await place(test);
 	await add(here, [delivery(1), delivery(2)]);
-	const webhooks = openWebhooks({ ...here, database: here.another() });
+	const webhooks = webhooksAt({ ...here, database: here.another() });
 	await here.database.write(async ({ run }) => {
 		await run(statement("SELECT 1 FROM deliveries WHERE id = 'msg_1' FOR UPDATE"));
 		expect(
@@ -102,7 +99,7 @@ it("D21: what another server holds is passed over, not waited for", async (test)
 
 it("D21: a redelivery is signalled to this server's listeners and to other servers", async (test) => {
 	const here = await place(test);
-	const webhooks = openWebhooks(here);
+	const webhooks = webhooksAt(here);
 	await add(here, [delivery(1)]);
 	expect(await webhooks.redeliver({ id: "msg_1", now: T0 })).toBe("pending");
 	expect([here.own, here.others]).toEqual([[], []]);
@@ -117,7 +114,7 @@ it("D21: a redelivery is signalled to this server's listeners and to other serve
 
 it("D3: ids that no text of the database can equal are missing, not a fault", async (test) => {
 	const here = await place(test);
-	const webhooks = openWebhooks(here);
+	const webhooks = webhooksAt(here);
 	for (const id of ["msg_\u0000", "\ud800"]) {
 		expect(await webhooks.find({ id })).toBeUndefined();
 		expect(await webhooks.redeliver({ id, now: T0 })).toBe("missing");
@@ -158,6 +155,6 @@ it.for([
 			},
 		},
 	} as unknown as Place["database"];
-	await openWebhooks({ ...here, database: spied }).list({ ...filter, limit: 20 });
+	await webhooksAt({ ...here, database: spied }).list({ ...filter, limit: 20 });
 	expect(plans).toEqual([expect.stringContaining(`Index Scan Backward using ${index}`)]);
 });

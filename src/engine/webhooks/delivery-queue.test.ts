@@ -4,7 +4,7 @@ import { budgetMeters } from "../../budgets.ts";
 import { budgetLimits, type BudgetLimits } from "../../core/budgets.ts";
 import { receiverOf } from "../../core/receiver.ts";
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
-import { deliveryQueue, type DeliveryQueue, SEND_MS } from "./delivery-queue.ts";
+import { DeliveryQueue, SEND_MS } from "./delivery-queue.ts";
 
 let made = 0;
 const LONG = 1_000_000;
@@ -26,7 +26,7 @@ function delivery(host: string, { endpoint = "ep", bytes = 2, path = "x" } = {})
 }
 
 function queueOf(budgets: Partial<BudgetLimits> = {}): DeliveryQueue {
-	return deliveryQueue(budgetMeters(budgetLimits(budgets)));
+	return new DeliveryQueue(budgetMeters(budgetLimits(budgets)));
 }
 
 /** Those that may begin now. */

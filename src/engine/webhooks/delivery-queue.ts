@@ -1,13 +1,26 @@
 /**
- * Claimed deliveries and whose turn it is (D21): endpoints in turn, within each its receivers in
- * turn. Half of the senders and of the bytes is for receivers that answered the last time, so that
- * those that hang, however many, delay only each other. Decision 0029.
+ * Claimed deliveries, and which of them is sent next (D21). Decision 0029.
+ *
+ * Endpoints take turns, and within each its receivers (host and port), so that much for one delays no
+ * other. A receiver that hangs holds a sender for ten seconds, though, and a client may name any number
+ * of them. So receivers are of two groups: healthy ones, whose last attempt was answered, and all others,
+ * new ones among them. The others get half of the senders and of the bytes, of an endpoint and of all
+ * together: however many hang, they delay only each other.
+ *
+ * What is remembered can be wrong without harm, since the store has the truth. The last attempt of a
+ * receiver is remembered here for 10,000 of them; one that was forgotten is among the others until it
+ * answers. A delivery counts for the group in which it was begun, also if its receiver changes groups
+ * meanwhile. A claimed delivery is held by the store until a time; one that waits here for so long that
+ * its attempt may last beyond it is dropped (`dropLate`, before each claim), and claimed again when its
+ * hold has ended. Those for a receiver that was paused are dropped at once: the store defers them to the
+ * end of the pause when they are claimed again.
  */
 import type { BudgetMeters } from "../../budgets.ts";
 import { DELIVERY_TIMEOUT_MS } from "../../core/delivery.ts";
 import { sizeOf } from "../../core/json/json-text.ts";
 import { receiverOf } from "../../core/receiver.ts";
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
+import { EndpointQueue, type Lane, Sends } from "./endpoint-queue.ts";
 
 /** Maximum number that wait for one receiver of an endpoint; others are dropped, and claimed again later. */
 const MAX_WAITING_PER_RECEIVER = 2000;
@@ -16,7 +29,7 @@ const MAX_WAITING_PER_RECEIVER = 2000;
 const MAX_WAITING_PER_ENDPOINT = 4_000_000;
 const MAX_WAITING = 32_000_000;
 
-/** What a delivery counts beside these: the history of its attempts. */
+/** What a delivery counts in addition to these: the history of its attempts. */
 const ROW_CHARACTERS = 1000;
 
 /** Receivers whose last attempt is remembered. */
@@ -28,44 +41,6 @@ export const SEND_MS = DELIVERY_TIMEOUT_MS + 2000;
 /** How the last attempt at a receiver ended: `paused` after several without an answer. */
 export type LastAttempt = "answered" | "unanswered" | "paused";
 
-export interface DeliveryQueue {
-	/** Adds it, unless it is already here or too many wait for its receiver. */
-	add(delivery: DueDelivery, heldUntil: number): void;
-	/** The next one to send. */
-	next(now: number): DueDelivery | undefined;
-	/** Its send has ended; without `last` it was no attempt. */
-	done(delivery: DueDelivery, last?: LastAttempt): void;
-	/** Drops those that wait and are not held long enough any more. */
-	dropLate(now: number): void;
-	/** Endpoints with so much waiting that no more should be claimed. */
-	readonly full: string[];
-	readonly waiting: number;
-}
-
-/** The deliveries of one endpoint to one receiver. */
-interface Lane {
-	name: string;
-	waiting: { delivery: DueDelivery; heldUntil: number }[];
-	sending: number;
-}
-
-/** What is in flight of something with a bound. */
-interface InFlight {
-	count: number;
-	bytes: number;
-}
-
-interface EndpointQueue {
-	id: string;
-	/** Lanes by receiver, those whose turn is next first. */
-	answering: Map<string, Lane>;
-	others: Map<string, Lane>;
-	weight: number;
-	all: InFlight;
-	/** Deliveries in flight of those in {@link others}. */
-	unproven: InFlight;
-}
-
 type Budgets = Pick<
 	BudgetMeters,
 	| "webhookSenders"
@@ -75,185 +50,168 @@ type Budgets = Pick<
 	| "webhookBytesPerEndpoint"
 >;
 
-export function deliveryQueue(budgets: Budgets): DeliveryQueue {
-	const senders = budgets.webhookSenders.limit;
-	const perEndpoint = budgets.webhookSendersPerEndpoint.limit;
-	const perReceiver = budgets.webhookSendersPerReceiver.limit;
-	const bytes = budgets.webhookBytes.limit;
-	const bytesPerEndpoint = budgets.webhookBytesPerEndpoint.limit;
-	const endpoints = new Map<string, EndpointQueue>();
-	/** Calls of all endpoints together. */
-	const calls = new Map<string, number>();
-	const remembered = new Map<string, "answered" | "paused">();
-	/** In flight: what each counts for, and its lane. */
-	const sent = new Map<string, { lane: Lane; proven: boolean }>();
-	const ids = new Set<string>();
-	const unproven: InFlight = { count: 0, bytes: 0 };
-	const all: InFlight = { count: 0, bytes: 0 };
-	let weight = 0;
-	let waiting = 0;
+export class DeliveryQueue {
+	readonly #budgets: Budgets;
+	/** Those whose turn is next first. */
+	readonly #endpoints = new Map<string, EndpointQueue>();
+	/** Sends to each receiver, of all endpoints together. */
+	readonly #calls = new Map<string, number>();
+	readonly #remembered = new Map<string, "answered" | "paused">();
+	readonly #inFlight = new Map<string, { lane: Lane; healthy: boolean }>();
+	/** All that wait or are in flight. */
+	readonly #ids = new Set<string>();
+	readonly #sends: Sends;
+	#weight = 0;
+	#waiting = 0;
 
-	function free(endpoint: EndpointQueue, delivery: DueDelivery): void {
-		ids.delete(delivery.id);
-		change(endpoint, -weightOf(delivery));
-		waiting -= 1;
+	constructor(budgets: Budgets) {
+		this.#budgets = budgets;
+		this.#sends = new Sends({ senders: budgets.webhookSenders.limit, bytes: budgets.webhookBytes.limit });
 	}
 
-	function newLane(endpoint: EndpointQueue, name: string): Lane {
+	get waiting(): number {
+		return this.#waiting;
+	}
+
+	/** Endpoints with so much waiting that no more should be claimed. */
+	get full(): string[] {
+		const most = this.#weight < MAX_WAITING ? MAX_WAITING_PER_ENDPOINT : 1;
+		return [...this.#endpoints.values()].filter((each) => each.weight >= most).map(({ id }) => id);
+	}
+
+	/** Adds a delivery, unless it is already here or too many wait for its receiver. */
+	add(delivery: DueDelivery, heldUntil: number): void {
+		if (this.#ids.has(delivery.id)) return;
+		const name = receiverOf(delivery.url);
+		const endpoint = this.#endpoints.get(delivery.endpoint) ?? this.#newEndpoint(delivery.endpoint);
+		const lane = endpoint.lane(name) ?? this.#newLane(endpoint, name);
+		if (lane.waiting.length >= MAX_WAITING_PER_RECEIVER) return;
+		this.#endpoints.set(endpoint.id, endpoint);
+		lane.waiting.push({ delivery, heldUntil });
+		this.#ids.add(delivery.id);
+		this.#count(endpoint, delivery, 1);
+	}
+
+	/** Returns the next one to send. It is in flight until `done`. */
+	next(now: number): DueDelivery | undefined {
+		if (!this.#sends.all.hasSender()) {
+			if (this.#waiting > 0) this.#budgets.webhookSenders.refuse();
+			return undefined;
+		}
+		for (const endpoint of this.#endpoints.values())
+			for (const healthy of [true, false]) {
+				const lane = this.#nextLane(endpoint, healthy, now);
+				if (lane) return this.#begin(endpoint, lane, healthy);
+			}
+		return undefined;
+	}
+
+	/** The send of a delivery has ended; without `last` it was no attempt. */
+	done(delivery: DueDelivery, last?: LastAttempt): void {
+		const endpoint = this.#endpoints.get(delivery.endpoint)!;
+		const { lane, healthy } = this.#inFlight.get(delivery.id)!;
+		this.#inFlight.delete(delivery.id);
+		this.#ids.delete(delivery.id);
+		lane.sending -= 1;
+		const left = this.#calls.get(lane.name)! - 1;
+		if (left > 0) this.#calls.set(lane.name, left);
+		else this.#calls.delete(lane.name);
+		for (const sends of [endpoint.sends, this.#sends]) sends.add(healthy, -1, -delivery.bytes);
+		this.#budgets.webhookSenders.give(1);
+		if (last) this.#remember(endpoint, lane, last);
+		this.#dropUnused(endpoint, lane);
+	}
+
+	/** Drops those that wait and are not held long enough any more. */
+	dropLate(now: number): void {
+		for (const endpoint of [...this.#endpoints.values()])
+			for (const lane of endpoint.lanes) {
+				this.#dropLateOf(endpoint, lane, now);
+				this.#dropUnused(endpoint, lane);
+			}
+	}
+
+	#newEndpoint(id: string): EndpointQueue {
+		const { webhookSendersPerEndpoint: senders, webhookBytesPerEndpoint: bytes } = this.#budgets;
+		return new EndpointQueue(id, new Sends({ senders: senders.limit, bytes: bytes.limit }));
+	}
+
+	#newLane(endpoint: EndpointQueue, name: string): Lane {
 		const lane: Lane = { name, waiting: [], sending: 0 };
-		const answers = remembered.get(keyOf(endpoint.id, name)) === "answered";
-		(answers ? endpoint.answering : endpoint.others).set(name, lane);
+		endpoint.group(this.#remembered.get(keyOf(endpoint, name)) === "answered").set(name, lane);
 		return lane;
 	}
 
-	function change(endpoint: EndpointQueue, by: number): void {
-		endpoint.weight += by;
-		weight += by;
+	/** Counts a delivery that begins to wait (1) or ends it (-1). */
+	#count(endpoint: EndpointQueue, { url, body }: DueDelivery, by: 1 | -1): void {
+		const weight = by * (url.length + ROW_CHARACTERS + (body ? sizeOf(body) : 0));
+		endpoint.weight += weight;
+		this.#weight += weight;
+		this.#waiting += by;
 	}
 
-	function dropLate(endpoint: EndpointQueue, lane: Lane, now: number): void {
-		while (lane.waiting[0] && lane.waiting[0].heldUntil - now < SEND_MS) free(endpoint, lane.waiting.shift()!.delivery);
+	#drop(endpoint: EndpointQueue, delivery: DueDelivery): void {
+		this.#ids.delete(delivery.id);
+		this.#count(endpoint, delivery, -1);
 	}
 
-	function dropUnused(endpoint: EndpointQueue, lane: Lane): void {
+	#dropLateOf(endpoint: EndpointQueue, { waiting }: Lane, now: number): void {
+		while (waiting[0] && waiting[0].heldUntil - now < SEND_MS) this.#drop(endpoint, waiting.shift()!.delivery);
+	}
+
+	#dropUnused(endpoint: EndpointQueue, lane: Lane): void {
 		if (lane.sending > 0 || lane.waiting.length > 0) return;
-		endpoint.answering.delete(lane.name);
+		endpoint.healthy.delete(lane.name);
 		endpoint.others.delete(lane.name);
-		if (endpoint.answering.size + endpoint.others.size === 0) endpoints.delete(endpoint.id);
+		if (endpoint.lanes.length === 0) this.#endpoints.delete(endpoint.id);
 	}
 
 	/** The first lane that may send. A delivery that does not fit blocks the rest of its group. */
-	function firstOf(endpoint: EndpointQueue, proven: boolean, now: number): Lane | undefined {
-		const share = proven ? 1 : 0.5;
-		if (endpoint.all.count >= perEndpoint) return undefined;
-		if (!proven && !(unproven.count < senders * share)) return undefined;
-		if (!proven && !(endpoint.unproven.count < perEndpoint * share)) return undefined;
-		for (const lane of (proven ? endpoint.answering : endpoint.others).values()) {
-			dropLate(endpoint, lane, now);
+	#nextLane(endpoint: EndpointQueue, healthy: boolean, now: number): Lane | undefined {
+		const bounds = [endpoint.sends, this.#sends].map((sends) => (healthy ? sends.all : sends.others));
+		if (!endpoint.sends.all.hasSender() || !bounds.every((each) => each.hasSender())) return undefined;
+		const perReceiver = this.#budgets.webhookSendersPerReceiver.limit;
+		for (const lane of endpoint.group(healthy).values()) {
+			this.#dropLateOf(endpoint, lane, now);
 			const [first] = lane.waiting;
-			const atOnce = remembered.get(keyOf(endpoint.id, lane.name)) === "paused" ? 1 : perReceiver;
-			if (!first || lane.sending >= atOnce || (calls.get(lane.name) ?? 0) >= perReceiver) continue;
-			const size = first.delivery.bytes;
-			const [ofEndpoint, ofAll] = proven ? [endpoint.all, all] : [endpoint.unproven, unproven];
-			const fits =
-				(ofEndpoint.bytes === 0 || ofEndpoint.bytes + size <= bytesPerEndpoint * share) &&
-				(ofAll.bytes === 0 || ofAll.bytes + size <= bytes * share);
-			return fits ? lane : undefined;
+			const atOnce = this.#remembered.get(keyOf(endpoint, lane.name)) === "paused" ? 1 : perReceiver;
+			if (!first || lane.sending >= atOnce || (this.#calls.get(lane.name) ?? 0) >= perReceiver) continue;
+			return bounds.every((each) => each.hasRoom(first.delivery.bytes)) ? lane : undefined;
 		}
 		return undefined;
 	}
 
-	function begin(endpoint: EndpointQueue, lane: Lane, proven: boolean): DueDelivery {
+	#begin(endpoint: EndpointQueue, lane: Lane, healthy: boolean): DueDelivery {
 		const { delivery } = lane.waiting.shift()!;
-		change(endpoint, -weightOf(delivery));
-		waiting -= 1;
-		// To the end: the others have their turn.
-		endpoints.delete(endpoint.id);
-		endpoints.set(endpoint.id, endpoint);
-		const lanes = proven ? endpoint.answering : endpoint.others;
-		lanes.delete(lane.name);
-		lanes.set(lane.name, lane);
+		this.#count(endpoint, delivery, -1);
+		moveToEnd(this.#endpoints, endpoint.id, endpoint);
+		moveToEnd(endpoint.group(healthy), lane.name, lane);
 		lane.sending += 1;
-		calls.set(lane.name, (calls.get(lane.name) ?? 0) + 1);
-		sent.set(delivery.id, { lane, proven });
-		for (const each of proven ? [endpoint.all, all] : [endpoint.all, all, endpoint.unproven, unproven])
-			add(each, 1, delivery.bytes);
-		budgets.webhookSenders.take(1);
+		this.#calls.set(lane.name, (this.#calls.get(lane.name) ?? 0) + 1);
+		this.#inFlight.set(delivery.id, { lane, healthy });
+		for (const sends of [endpoint.sends, this.#sends]) sends.add(healthy, 1, delivery.bytes);
+		this.#budgets.webhookSenders.take(1);
 		return delivery;
 	}
 
-	/** Remembers how an attempt ended, and moves the lane to where it belongs. */
-	function remember(endpoint: EndpointQueue, lane: Lane, last: LastAttempt): void {
-		const key = keyOf(endpoint.id, lane.name);
-		remembered.delete(key);
-		if (last !== "unanswered") remembered.set(key, last);
-		if (remembered.size > MAX_REMEMBERED) remembered.delete(remembered.keys().next().value!);
-		const [to, from] =
-			last === "answered" ? [endpoint.answering, endpoint.others] : [endpoint.others, endpoint.answering];
-		if (from.delete(lane.name)) to.set(lane.name, lane);
-		if (last !== "paused") return;
-		// The store puts them off when they are claimed again.
-		for (const { delivery } of lane.waiting.splice(0)) free(endpoint, delivery);
+	/** Remembers how an attempt ended, and moves the lane to the group where it belongs. */
+	#remember(endpoint: EndpointQueue, lane: Lane, last: LastAttempt): void {
+		const key = keyOf(endpoint, lane.name);
+		this.#remembered.delete(key);
+		if (last !== "unanswered") this.#remembered.set(key, last);
+		if (this.#remembered.size > MAX_REMEMBERED) this.#remembered.delete(this.#remembered.keys().next().value!);
+		const healthy = last === "answered";
+		if (endpoint.group(!healthy).delete(lane.name)) endpoint.group(healthy).set(lane.name, lane);
+		if (last === "paused") for (const { delivery } of lane.waiting.splice(0)) this.#drop(endpoint, delivery);
 	}
-
-	return {
-		add(delivery, heldUntil) {
-			if (ids.has(delivery.id)) return;
-			const name = receiverOf(delivery.url);
-			const id = delivery.endpoint;
-			const endpoint = endpoints.get(id) ?? newEndpoint(id);
-			const lane = endpoint.answering.get(name) ?? endpoint.others.get(name) ?? newLane(endpoint, name);
-			if (lane.waiting.length >= MAX_WAITING_PER_RECEIVER) return;
-			endpoints.set(id, endpoint);
-			lane.waiting.push({ delivery, heldUntil });
-			ids.add(delivery.id);
-			change(endpoint, weightOf(delivery));
-			waiting += 1;
-		},
-		next(now) {
-			if (all.count >= senders) {
-				if (waiting > 0) budgets.webhookSenders.refuse();
-				return undefined;
-			}
-			for (const endpoint of endpoints.values())
-				for (const proven of [true, false]) {
-					const lane = firstOf(endpoint, proven, now);
-					if (lane) return begin(endpoint, lane, proven);
-				}
-			return undefined;
-		},
-		done(delivery, last) {
-			const endpoint = endpoints.get(delivery.endpoint)!;
-			const { lane, proven } = sent.get(delivery.id)!;
-			sent.delete(delivery.id);
-			ids.delete(delivery.id);
-			lane.sending -= 1;
-			const left = calls.get(lane.name)! - 1;
-			if (left > 0) calls.set(lane.name, left);
-			else calls.delete(lane.name);
-			for (const each of proven ? [endpoint.all, all] : [endpoint.all, all, endpoint.unproven, unproven])
-				add(each, -1, -delivery.bytes);
-			budgets.webhookSenders.give(1);
-			if (last) remember(endpoint, lane, last);
-			dropUnused(endpoint, lane);
-		},
-		dropLate(now) {
-			for (const endpoint of [...endpoints.values()])
-				for (const lane of [...endpoint.answering.values(), ...endpoint.others.values()]) {
-					dropLate(endpoint, lane, now);
-					dropUnused(endpoint, lane);
-				}
-		},
-		get full() {
-			const most = weight < MAX_WAITING ? MAX_WAITING_PER_ENDPOINT : 1;
-			return [...endpoints.values()].filter((each) => each.weight >= most).map(({ id }) => id);
-		},
-		get waiting() {
-			return waiting;
-		},
-	};
 }
 
-function newEndpoint(id: string): EndpointQueue {
-	return {
-		id,
-		answering: new Map(),
-		others: new Map(),
-		weight: 0,
-		all: { count: 0, bytes: 0 },
-		unproven: { count: 0, bytes: 0 },
-	};
+/** Gives the others their turn. */
+function moveToEnd<K, V>(map: Map<K, V>, key: K, value: V): void {
+	map.delete(key);
+	map.set(key, value);
 }
 
-function add(inFlight: InFlight, count: number, bytes: number): void {
-	inFlight.count += count;
-	inFlight.bytes += bytes;
-}
-
-function weightOf({ url, body }: DueDelivery): number {
-	return url.length + ROW_CHARACTERS + (body ? sizeOf(body) : 0);
-}
-
-function keyOf(endpoint: string, receiver: string): string {
-	return `${endpoint} ${receiver}`;
+function keyOf({ id }: EndpointQueue, receiver: string): string {
+	return `${id} ${receiver}`;
 }

@@ -1,7 +1,7 @@
 /** Webhook deliveries in the store's contract; rules: store.ts. */
 import type { DeliveryState, DeliveryTry } from "../../core/delivery.ts";
 import type { JsonText } from "../../core/json/json-text.ts";
-import type { ReceiverRow, ReceiverStanding } from "../../core/receiver.ts";
+import type { ReceiverRow, ReceiverHealth } from "../../core/receiver.ts";
 
 /** A webhook delivery without its body. */
 export interface DeliveryRow {
@@ -58,7 +58,7 @@ export interface WebhookStore {
 	body(q: { id: string }): Promise<JsonText | undefined>;
 	/**
 	 * Stores a try and its effect; ignored for a delivery that is not pending. With `counts` it is an
-	 * attempt of the receiver, whose standing after it is returned.
+	 * attempt of the receiver, whose health after it is returned.
 	 */
 	tried(q: {
 		id: string;
@@ -66,7 +66,7 @@ export interface WebhookStore {
 		state: DeliveryState;
 		dueAt?: number | undefined;
 		counts?: { reason: string; disableAfterMs?: number | undefined; now: number } | undefined;
-	}): Promise<ReceiverStanding | undefined>;
+	}): Promise<ReceiverHealth | undefined>;
 	/** Receivers whose last attempt failed, failing longest first. */
 	receivers(q: { endpoint?: string | undefined; limit: number }): Promise<ReceiverRow[]>;
 	/**

@@ -60,17 +60,6 @@ export function removal(
 	return holders.length === 1 && holders[0] === key ? "last" : "removed";
 }
 
-/** A delivery and its place in lists. */
-export interface NumberedDelivery extends DeliveryRow {
-	number: number;
-}
-
-/** The delivery as the contract returns it. */
-export function withoutNumber(delivery: NumberedDelivery): DeliveryRow {
-	const { id, endpoint, job, url, state, tries, used, createdAt, dueAt } = delivery;
-	return { id, endpoint, job, url, state, tries, used, createdAt, dueAt };
-}
-
 /** A pending delivery after a try. */
 export function recordTry<Row extends DeliveryRow>(row: Row, { tried, state, dueAt }: Query<"webhooks.tried">): Row {
 	return {

@@ -27,6 +27,7 @@ import { metrics } from "../tables/metrics.ts";
 import { registries } from "../tables/registries.ts";
 import { sessions } from "../tables/sessions.ts";
 import { time } from "../tables/time.ts";
+import { webhooks } from "../tables/webhooks.ts";
 import { workerRows } from "../tables/workers.ts";
 import * as workers from "./workers.ts";
 
@@ -96,12 +97,12 @@ export const OPERATIONS = {
 	"webhooks.claim": perDialect("write"),
 	"webhooks.body": perDialect("read"),
 	"webhooks.tried": perDialect("write"),
-	"webhooks.receivers": perDialect("read"),
-	"webhooks.enable": perDialect("write"),
-	"webhooks.pending": perDialect("read"),
-	"webhooks.redeliver": perDialect("write"),
-	"webhooks.find": perDialect("read"),
-	"webhooks.list": perDialect("read"),
+	"webhooks.receivers": webhooks.receivers,
+	"webhooks.enable": webhooks.enable,
+	"webhooks.pending": webhooks.pending,
+	"webhooks.redeliver": webhooks.redeliver,
+	"webhooks.find": webhooks.find,
+	"webhooks.list": webhooks.list,
 	"webhooks.expire": perDialect("write"),
 	"metrics.put": metrics.put,
 	"metrics.read": metrics.read,
@@ -178,15 +179,6 @@ export function memberOf(groups: AllDialectHandlers | AllDialectMethods, name: O
 	return method === undefined ? members : (members as Record<string, unknown>)[method];
 }
 
-/** An insert that calls `sent` of its query: claims that are asked for later run after it. */
-function withSentCallback(insert: (q: never) => Promise<unknown>) {
-	return (q: Query<"jobs.insert">): Promise<unknown> => {
-		const answer = insert(q as never);
-		q.sent?.();
-		return answer;
-	};
-}
-
 /** The operations of the contract, each made by `operation`. */
 export function storeOf(
 	operation: (name: OpName) => (q: never) => Promise<unknown>,
@@ -194,9 +186,19 @@ export function storeOf(
 	const store: Record<string, unknown> = {};
 	for (const name of OP_NAMES) {
 		const [group = "", method] = name.split(".");
-		const ask = name === "jobs.insert" ? withSentCallback(operation(name)) : operation(name);
-		if (method === undefined) store[name] = ask;
-		else Object.assign((store[group] ??= {}) as object, { [method]: ask });
+		if (method === undefined) store[name] = operation(name);
+		else Object.assign((store[group] ??= {}) as object, { [method]: operation(name) });
 	}
 	return store as unknown as ReturnType<typeof storeOf>;
+}
+
+/** The store with inserts that call `sent` of their query: claims that are requested later run after them. */
+export function withSentCallback<S extends Pick<Store, "jobs">>(store: S): S {
+	const { jobs } = store;
+	const insert: Store["jobs"]["insert"] = (q) => {
+		const answer = jobs.insert(q);
+		q.sent?.();
+		return answer;
+	};
+	return { ...store, jobs: { ...jobs, insert } };
 }

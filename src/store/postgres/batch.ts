@@ -11,7 +11,7 @@ import { sizeOf } from "../../core/json/json-text.ts";
 import { OPERATIONS, type SharedWriteName, weightOf } from "../operations/table.ts";
 import { StoreUnavailable } from "../contract/store.ts";
 import type { Claim } from "../contract/jobs.ts";
-import { type ClaimQuery, openClaims } from "./claim.ts";
+import { type ClaimQuery, Claims } from "./claim.ts";
 import { faultOf, isLockTimeout, OutcomeUnknown } from "./connection/errors.ts";
 import type { Database } from "./connection/database.ts";
 import { lockedTable } from "./connection/table-locks.ts";
@@ -90,7 +90,7 @@ export function openBatches({
 				(at) => (ops[at]!.q as ClaimQuery).endpoint,
 			),
 		];
-		const claims = openClaims(unit);
+		const claims = new Claims(unit);
 		const queriesOf = (places: readonly number[]): ClaimQuery[] => places.map((at) => ops[at]!.q as ClaimQuery);
 		// Sent together; each sees what the locks before it protect.
 		await Promise.all([

@@ -1,6 +1,17 @@
 /**
  * Claims waiting jobs: decides which job runs next. All claims of a transaction on one endpoint are
- * answered together.
+ * answered together, in their order, after all other operations: a job inserted or returned by the same
+ * transaction is in memory only, and is merged by rank with the rows that are read.
+ *
+ * Rows are read in pages of as many jobs as the claims still want, first those after the rank up to which
+ * this server has claimed everything. Only when that does not fill the claims, or a search is due, are the
+ * front, the ranks before, and the jobs of low priority read; when and why is told in
+ * `rows/queue-memories.ts`. The first page is requested before the queue itself is read, from what is
+ * remembered of it, which saves a round trip; it is used only if the queue turns out to be as remembered.
+ *
+ * Locked rows are skipped: another server is claiming, cancelling or settling them. A job that a worker
+ * may still run an old attempt of is not offered to that worker (D16 Fence) but to the next claim; the
+ * remembered rank then stays before it.
  */
 import { type JsonText, sizeOf } from "../../core/json/json-text.ts";
 import { type ClaimParts, offer, pendingClaim, type PendingClaim } from "../operations/claim.ts";
@@ -8,11 +19,10 @@ import type { Query } from "../operations/operation.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { Claim } from "../contract/jobs.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
-import { earlier } from "./rows/rank-allocator.ts";
 import { COLUMNS } from "./rows/job-records.ts";
 import { isPurged, type Queue, type Row } from "./rows/row.ts";
 import { type Answer, statement } from "./connection/statement.ts";
-import type { QueueMemory } from "./rows/queues.ts";
+import type { QueueMemory } from "./rows/queue-memories.ts";
 
 export type ClaimQuery = Query<"jobs.claim">;
 
@@ -33,17 +43,6 @@ export const NEXT_WAITING = statement(`
 const FIRST = Number.MIN_SAFE_INTEGER;
 const LAST = Number.MAX_SAFE_INTEGER;
 
-/** Interval of searches beyond the remembered rank while jobs wait, and regardless of counts, ms. */
-const SEARCH_MS = 1000;
-const SEARCH_ANYWAY_MS = 10_000;
-
-/**
- * Such a search starts this long before the last claimed rank, since other claims may have held
- * locks on jobs; and how often the whole queue is searched, ms.
- */
-const SEARCH_BACK_MS = 30_000;
-const SEARCH_ALL_MS = 60_000;
-
 /** A claim with input sizes; inputs not read with their rows are read last. */
 type Open = PendingClaim<Row, number>;
 
@@ -63,26 +62,151 @@ interface Ahead {
 	answer: Promise<Answer>;
 }
 
-export function openClaims({ run, queues, records, attempts, payloads, transitions, due, server }: UnitOfWork) {
-	const sizes = new Map<string, number>();
-	const ahead = new Map<string, Ahead>();
+export class Claims {
+	readonly #unit: UnitOfWork;
+	/** Input sizes of the rows that were read, bytes. */
+	readonly #sizes = new Map<string, number>();
+	readonly #ahead = new Map<string, Ahead>();
+	readonly #parts: ClaimParts<Row, number>;
 
-	function ask(
-		endpoint: string,
-		{ low, after, before }: Stretch,
-		q: { epoch: number; now: number; limit: number },
-	): Promise<Answer> {
-		return run(NEXT_WAITING, [endpoint, low, after, before, q.epoch, q.now, q.limit]);
+	constructor(unit: UnitOfWork) {
+		this.#unit = unit;
+		const { transitions, attempts, payloads } = unit;
+		this.#parts = {
+			transitions,
+			isFenced: attempts.isOpen,
+			inputs: {
+				take: (row, most) => {
+					const input = payloads.inputAtHand(row);
+					const size = input === undefined ? (this.#sizes.get(row.key) ?? 0) : sizeOf(input);
+					return size > most ? undefined : size;
+				},
+				size: (size) => size,
+			},
+		};
+	}
+
+	/** Requests the likely jobs before the queue is read. */
+	async ahead(endpoint: string, asked: readonly ClaimQuery[]): Promise<void> {
+		const memory = this.#unit.server.queueMemories.of(endpoint);
+		const now = latest(asked);
+		const limit = wanted(opened(asked));
+		if (memory.waiting <= 0 || limit === 0 || !memory.isSearched(now)) return;
+		const { epoch } = memory;
+		const after = memory.start();
+		const answer = this.#ask(endpoint, { low: false, after, before: LAST }, { epoch, now, limit });
+		this.#ahead.set(endpoint, { after, epoch, now, limit, answer });
+		await answer;
+	}
+
+	/** Answers the claims on one endpoint in order, after all other operations of the transaction. */
+	async answer(endpoint: string, asked: readonly ClaimQuery[]): Promise<Claim[]> {
+		const { queues, due, server, payloads } = this.#unit;
+		const queue = queues.of(endpoint);
+		const now = latest(asked);
+		await due.freshen(queue, now);
+		const claims = opened(asked);
+		const memory = server.queueMemories.of(endpoint);
+		queues.onUndo(() => server.queueMemories.forget(endpoint));
+		await this.#search(queue, memory, claims, now);
+		const rows = claims.flatMap(({ jobs }) => jobs.map(({ row }) => row));
+		const inputs = await payloads.inputs(rows.filter((row) => payloads.inputAtHand(row) === undefined));
+		const inputOf = (row: Row): JsonText => payloads.inputAtHand(row) ?? inputs.get(row.key) ?? "null";
+		return claims.map(({ jobs, fenced }) => ({
+			jobs: jobs
+				.filter(({ row }) => row.job.state === RUNNING)
+				.map(({ row }) => ({ job: row.job, input: inputOf(row) })),
+			fenced,
+		}));
+	}
+
+	/** Searches a queue as far as the claims need. */
+	async #search(queue: Queue, memory: QueueMemory, claims: readonly Open[], now: number): Promise<void> {
+		const stored = (): number => queue.counts.inQueue - this.#unit.records.waiting(queue).length;
+		const back: Stretch = { low: false, after: queue.purgedTo, before: LAST };
+		if (stored() > 0 && memory.isSearched(now)) {
+			const next = { ...back, after: memory.start(queue.purgedTo) };
+			memory.claimed((await this.#fill(queue, next, claims, { now, stored: true })).handedTo);
+			if (wanted(claims) === 0) return;
+		}
+		if (stored() <= 0 && memory.trustsCounts(now)) {
+			for (const low of [false, true])
+				await this.#fill(queue, { low, after: FIRST, before: LAST }, claims, { now, stored: false });
+			return;
+		}
+		const front = await this.#fill(queue, { low: false, after: FIRST, before: 0 }, claims, { now, stored: true });
+		const after = memory.searchStart(now, back.after);
+		const { handedTo } = await this.#fill(queue, { ...back, after }, claims, { now, stored: true });
+		memory.searched({ from: after, to: handedTo, now }, front.empty);
+		for (const stretch of [
+			{ low: true, after: FIRST, before: 0 },
+			{ ...back, low: true },
+		])
+			await this.#fill(queue, stretch, claims, { now, stored: true });
+	}
+
+	/**
+	 * Fills claims from a stretch, including jobs of this transaction. Returns the rank up to which
+	 * all jobs were claimed, and whether none is left.
+	 */
+	async #fill(
+		queue: Queue,
+		stretch: Stretch,
+		claims: readonly Open[],
+		q: { now: number; stored: boolean },
+	): Promise<{ handedTo: number; empty: boolean }> {
+		let { after } = stretch;
+		let handedTo = stretch.after;
+		let allHanded = true;
+		let own = this.#unit.records
+			.waiting(queue)
+			.filter(({ job, rank }) => job.lowPriority === stretch.low && rank > stretch.after && rank < stretch.before);
+		while (wanted(claims) > 0) {
+			const limit = wanted(claims);
+			const stored = q.stored ? await this.#page(queue, { ...stretch, after }, { now: q.now, limit }) : [];
+			after = stored.at(-1)?.rank ?? after;
+			const found = new Map([...stored, ...own].map((row) => [row.key, row]));
+			own = [];
+			for (const row of [...found.values()].toSorted((a, b) => a.rank - b.rank)) {
+				if (wanted(claims) === 0) return { handedTo, empty: false };
+				if (row.job.state !== WAITING || isPurged(row) || row.job.dueAt <= q.now) continue;
+				allHanded = this.#give(row, claims) && allHanded;
+				if (allHanded) handedTo = row.rank;
+			}
+			if (stored.length < limit) return { handedTo, empty: allHanded };
+		}
+		return { handedTo, empty: false };
+	}
+
+	/** Gives a job to the first claim that accepts it. */
+	#give(row: Row, claims: readonly Open[]): boolean {
+		for (const claim of claims) {
+			const outcome = claim.full ? "full" : offer(this.#parts, claim, row);
+			if (outcome === "taken" || outcome === "refused") return outcome === "taken";
+		}
+		return false;
+	}
+
+	async #page(queue: Queue, stretch: Stretch, q: { now: number; limit: number }): Promise<Row[]> {
+		const { rows } =
+			(await this.#early(queue, stretch, q)) ??
+			(await this.#ask(queue.endpoint, stretch, { ...q, epoch: queue.epoch }));
+		return rows.map(([size, input, ...values]) => {
+			const row = this.#unit.records.take(values);
+			this.#sizes.set(row.key, Number(size));
+			if (input !== null) this.#unit.payloads.known(row, String(input));
+			return row;
+		});
 	}
 
 	/** Returns the page requested ahead if it matches; it is used once. */
-	async function early(
+	async #early(
 		queue: Queue,
 		{ low, after, before }: Stretch,
 		q: { now: number; limit: number },
 	): Promise<Answer | undefined> {
-		const page = ahead.get(queue.endpoint);
-		ahead.delete(queue.endpoint);
+		const page = this.#ahead.get(queue.endpoint);
+		this.#ahead.delete(queue.endpoint);
 		const same =
 			page &&
 			!low &&
@@ -94,148 +218,24 @@ export function openClaims({ run, queues, records, attempts, payloads, transitio
 		return same ? await page.answer : undefined;
 	}
 
-	async function page(queue: Queue, stretch: Stretch, q: { now: number; limit: number }): Promise<Row[]> {
-		const { rows } =
-			(await early(queue, stretch, q)) ?? (await ask(queue.endpoint, stretch, { ...q, epoch: queue.epoch }));
-		return rows.map(([size, input, ...values]) => {
-			const row = records.take(values);
-			sizes.set(row.key, Number(size));
-			if (input !== null) payloads.known(row, String(input));
-			return row;
-		});
+	#ask(
+		endpoint: string,
+		{ low, after, before }: Stretch,
+		q: { epoch: number; now: number; limit: number },
+	): Promise<Answer> {
+		return this.#unit.run(NEXT_WAITING, [endpoint, low, after, before, q.epoch, q.now, q.limit]);
 	}
+}
 
-	const parts: ClaimParts<Row, number> = {
-		transitions,
-		isFenced: attempts.isOpen,
-		inputs: {
-			take(row, most) {
-				const input = payloads.inputAtHand(row);
-				const size = input === undefined ? (sizes.get(row.key) ?? 0) : sizeOf(input);
-				return size > most ? undefined : size;
-			},
-			size: (size) => size,
-		},
-	};
+function opened(asked: readonly ClaimQuery[]): Open[] {
+	return asked.map((q) => pendingClaim<Row, number>(q));
+}
 
-	/** Gives a job to the first claim that accepts it. */
-	function give(row: Row, claims: readonly Open[]): boolean {
-		for (const claim of claims) {
-			const outcome = claim.full ? "full" : offer(parts, claim, row);
-			if (outcome === "taken" || outcome === "refused") return outcome === "taken";
-		}
-		return false;
-	}
+function latest(asked: readonly ClaimQuery[]): number {
+	return Math.max(...asked.map(({ now }) => now));
+}
 
-	const opened = (asked: readonly ClaimQuery[]): Open[] => asked.map((q) => pendingClaim<Row, number>(q));
-	const latest = (asked: readonly ClaimQuery[]): number => Math.max(...asked.map(({ now }) => now));
-	const wanted = (claims: readonly Open[]): number =>
-		claims.reduce((sum, { q, jobs, full }) => sum + (full ? 0 : q.limit - jobs.length), 0);
-
-	/**
-	 * Fills claims from a stretch, including jobs of this transaction. Returns the rank up to which
-	 * all jobs were claimed, and whether none is left.
-	 */
-	async function fill(
-		queue: Queue,
-		stretch: Stretch,
-		claims: readonly Open[],
-		q: { now: number; stored: boolean },
-	): Promise<{ handedTo: number; empty: boolean }> {
-		let { after } = stretch;
-		let handedTo = stretch.after;
-		let allHanded = true;
-		let own = records
-			.waiting(queue)
-			.filter(({ job, rank }) => job.lowPriority === stretch.low && rank > stretch.after && rank < stretch.before);
-		while (wanted(claims) > 0) {
-			const limit = wanted(claims);
-			const stored = q.stored ? await page(queue, { ...stretch, after }, { now: q.now, limit }) : [];
-			after = stored.at(-1)?.rank ?? after;
-			const found = new Map([...stored, ...own].map((row) => [row.key, row]));
-			own = [];
-			for (const row of [...found.values()].toSorted((a, b) => a.rank - b.rank)) {
-				if (wanted(claims) === 0) return { handedTo, empty: false };
-				if (row.job.state !== WAITING || isPurged(row) || row.job.dueAt <= q.now) continue;
-				allHanded = give(row, claims) && allHanded;
-				if (allHanded) handedTo = row.rank;
-			}
-			if (stored.length < limit) return { handedTo, empty: allHanded };
-		}
-		return { handedTo, empty: false };
-	}
-
-	/** Searches a queue as far as the claims need. */
-	async function search(queue: Queue, memory: QueueMemory, claims: readonly Open[], now: number): Promise<void> {
-		const stored = (): number => queue.counts.inQueue - records.waiting(queue).length;
-		const since = now < memory.searchedAt ? Infinity : now - memory.searchedAt;
-		const back: Stretch = { low: false, after: queue.purgedTo, before: LAST };
-		const anyway = since >= SEARCH_ANYWAY_MS;
-		if (stored() > 0 && since < SEARCH_MS) {
-			const { handedTo } = await fill(queue, { ...back, after: Math.max(memory.claimedTo, back.after) }, claims, {
-				now,
-				stored: true,
-			});
-			memory.claimedTo = Math.max(memory.claimedTo, handedTo);
-			if (wanted(claims) === 0) return;
-		}
-		if (stored() <= 0 && !anyway) {
-			for (const low of [false, true])
-				await fill(queue, { low, after: FIRST, before: LAST }, claims, { now, stored: false });
-			return;
-		}
-		const front = await fill(queue, { low: false, after: FIRST, before: 0 }, claims, {
-			now,
-			stored: true,
-		});
-		const all = now < memory.searchedAllAt || now - memory.searchedAllAt >= SEARCH_ALL_MS;
-		const after = all ? back.after : Math.max(back.after, earlier(memory.claimedTo, SEARCH_BACK_MS));
-		const { handedTo } = await fill(queue, { ...back, after }, claims, { now, stored: true });
-		// After an empty search the remembered rank stays.
-		memory.claimedTo = handedTo > after ? handedTo : Math.max(after, memory.claimedTo);
-		if (all) memory.searchedAllAt = now;
-		// While jobs wait at the front, each claim starts there.
-		memory.searchedAt = front.empty ? now : -Infinity;
-		for (const stretch of [
-			{ low: true, after: FIRST, before: 0 },
-			{ ...back, low: true },
-		])
-			await fill(queue, stretch, claims, { now, stored: true });
-	}
-
-	return {
-		/** Requests the likely jobs before the queue is read: saves a round trip. */
-		async ahead(endpoint: string, asked: readonly ClaimQuery[]): Promise<void> {
-			const { waiting, epoch, purgedTo, claimedTo, searchedAt } = server.queueMemories.of(endpoint);
-			const now = latest(asked);
-			const limit = wanted(opened(asked));
-			if (waiting <= 0 || limit === 0 || now < searchedAt || now - searchedAt >= SEARCH_MS) return;
-			const after = Math.max(claimedTo, purgedTo);
-			const answer = ask(endpoint, { low: false, after, before: LAST }, { epoch, now, limit });
-			ahead.set(endpoint, { after, epoch, now, limit, answer });
-			await answer;
-		},
-
-		/**
-		 * Answers the claims on one endpoint in order, after all other operations of the transaction.
-		 */
-		async answer(endpoint: string, asked: readonly ClaimQuery[]): Promise<Claim[]> {
-			const queue = queues.of(endpoint);
-			const now = latest(asked);
-			await due.freshen(queue, now);
-			const claims = opened(asked);
-			const memory = server.queueMemories.of(endpoint);
-			queues.onUndo(() => server.queueMemories.forgetOne(endpoint));
-			await search(queue, memory, claims, now);
-			const rows = claims.flatMap(({ jobs }) => jobs.map(({ row }) => row));
-			const inputs = await payloads.inputs(rows.filter((row) => payloads.inputAtHand(row) === undefined));
-			const inputOf = (row: Row): JsonText => payloads.inputAtHand(row) ?? inputs.get(row.key) ?? "null";
-			return claims.map(({ jobs, fenced }) => ({
-				jobs: jobs
-					.filter(({ row }) => row.job.state === RUNNING)
-					.map(({ row }) => ({ job: row.job, input: inputOf(row) })),
-				fenced,
-			}));
-		},
-	};
+/** Returns how many more jobs the claims accept. */
+function wanted(claims: readonly Open[]): number {
+	return claims.reduce((sum, { q, jobs, full }) => sum + (full ? 0 : q.limit - jobs.length), 0);
 }

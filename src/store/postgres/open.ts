@@ -9,6 +9,7 @@ import {
 	type SharedReadName,
 	type SharedWriteName,
 	storeOf,
+	withSentCallback,
 } from "../operations/table.ts";
 import { type Store, StoreUnavailable } from "../contract/store.ts";
 import type { CheckKey } from "../key-check.ts";
@@ -22,7 +23,7 @@ import { openMeta } from "./meta.ts";
 import { openBarrier } from "./connection/barrier.ts";
 import { openRankAllocator } from "./rows/rank-allocator.ts";
 import { timeoutRunner } from "./connection/timeouts.ts";
-import { openQueueMemories } from "./rows/queues.ts";
+import { QueueMemories } from "./rows/queue-memories.ts";
 import { openReads } from "./reads.ts";
 import { openSecrets } from "./secrets.ts";
 import { prepareSchema } from "./schema.ts";
@@ -69,7 +70,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 	}
 
 	const server = {
-		queueMemories: openQueueMemories(),
+		queueMemories: new QueueMemories(),
 		ranks: openRankAllocator(),
 		session,
 		sessions: openSessionLiveness(clock),
@@ -80,6 +81,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 	const reads = openReads({ database, sweeps });
 	const notifyOthers = (signal: Parameters<typeof hints.others>[0][number]): void => hints.others([signal]);
 	const signal = (each: Parameters<typeof hints.own>[0][number]): void => hints.own([each]);
+	const tables = { database, signal, notifyOthers };
 	let meta: Awaited<ReturnType<typeof openMeta>>;
 	try {
 		await Promise.all([database, control].map((each) => each.open()));
@@ -119,21 +121,26 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 			settle: open(sweeps.settle),
 			extendAll: (q) => barrier.first(() => sweeps.extendAll(q)),
 		},
-		endpoints: openEndpoints({ database, notifyOthers, settle: sweeps.settle }),
-		webhooks: openWebhooks({ database, signal, notifyOthers }),
+		endpoints: openEndpoints({ ...tables, settle: sweeps.settle }),
+		webhooks: openWebhooks(tables),
 		secrets: openSecrets({ database, notifyOthers }),
 		identity: meta.identity,
 		ping: open(meta.ping),
 	};
-	const operations = storeOf((name) => {
+
+	/** Each operation by its kind: statements of a small table, one of PostgreSQL's own, or a shared rule. */
+	function method(name: OpName): (q: never) => Promise<unknown> {
 		const operation = OPERATIONS[name] as Operation<OpName>;
-		if (operation.work) return tableMethod(operation, { database, notifyOthers });
+		if (operation.work) return tableMethod(operation, tables);
 		const { apply, kind } = operation;
 		if (!apply) return memberOf(own, name) as (q: never) => Promise<unknown>;
 		return kind === "read"
 			? open((q: never) => reads.shared(name as SharedReadName, q))
 			: batched(name as SharedWriteName);
-	});
+	}
+
+	// Around these calls is the gate of the store's health (`engine/availability/store-health.ts`).
+	const operations = withSentCallback(storeOf(method));
 	const { reserve } = operations.chunks;
 
 	return {

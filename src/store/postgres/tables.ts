@@ -6,11 +6,15 @@ import type { Database } from "./connection/database.ts";
 import { type Runner, statement, type Statement } from "./connection/statement.ts";
 import { isStorable } from "./rows/storable.ts";
 
-/** `notifyOthers` is called after the commit. */
+/** `signal` reaches this server's listeners, `notifyOthers` other servers; both are called after the commit. */
 export interface TableContext {
 	database: Pick<Database, "read" | "write">;
+	signal: (signal: Signal) => void;
 	notifyOthers: (signal: Signal) => void;
 }
+
+/** Runs the steps of an operation and returns its answer. */
+type RunWork = <A>(work: Work<A>) => Promise<A>;
 
 const statements = new Map<string, Statement>();
 
@@ -25,34 +29,45 @@ function matchesNothing({ text }: Sql, values: readonly unknown[]): boolean {
 	return !/^\s*INSERT/.test(text) && values.some((value) => typeof value === "string" && !isStorable(value));
 }
 
-async function carryOut(step: Step, { run }: Runner, signals: Signal[]): Promise<unknown> {
+/** What a transaction has to report after its commit. */
+type Announced = Extract<Step, { notify: unknown } | { signal: unknown }>;
+
+async function carryOut(step: Step, { run }: Runner, announced: Announced[]): Promise<unknown> {
 	if ("read" in step)
 		return matchesNothing(step.read, step.values) ? [] : (await run(statementOf(step.read.text), step.values)).rows;
 	if ("change" in step)
 		return matchesNothing(step.change, step.values) ? 0 : (await run(statementOf(step.change.text), step.values)).count;
 	if ("lock" in step) return await run(statementOf(`LOCK TABLE ${step.lock} IN SHARE ROW EXCLUSIVE MODE`));
-	signals.push({ kind: step.notify });
+	announced.push(step);
 	return undefined;
 }
 
-async function answerOf<A>(work: Work<A>, runner: Runner, signals: Signal[]): Promise<A> {
-	for (let step = work.next(); ; step = work.next(await carryOut(step.value, runner, signals)))
+async function answerOf<A>(work: Work<A>, runner: Runner, announced: Announced[]): Promise<A> {
+	for (let step = work.next(); ; step = work.next(await carryOut(step.value, runner, announced)))
 		if (step.done) return step.value;
+}
+
+/** Runs `work` in a transaction, and reports to the servers after its commit what its steps announced. */
+export async function inTransaction<A>(
+	{ database, signal, notifyOthers }: TableContext,
+	work: (run: RunWork, runner: Runner) => Promise<A>,
+): Promise<A> {
+	// The transaction may run the work several times; announcements of the last time count.
+	const { answer, announced } = await database.write(async (runner) => {
+		const announced: Announced[] = [];
+		return { answer: await work((steps) => answerOf(steps, runner, announced), runner), announced };
+	});
+	for (const each of announced)
+		if ("notify" in each) notifyOthers({ kind: each.notify });
+		else for (const send of [signal, notifyOthers]) send({ kind: each.signal });
+	return answer;
 }
 
 /** Returns the method of the contract that a table operation is. */
 export function tableMethod<N extends OpName>(
 	{ kind, work }: TableOperation<N>,
-	{ database: { read, write }, notifyOthers }: TableContext,
+	context: TableContext,
 ): (q: never) => Promise<unknown> {
-	if (kind === "read") return (q) => answerOf(work(q), read, []);
-	return async (q) => {
-		// The transaction may run the work several times; signals of the last time count.
-		const { answer, signals } = await write(async (runner) => {
-			const signals: Signal[] = [];
-			return { answer: await answerOf(work(q), runner, signals), signals };
-		});
-		for (const signal of signals) notifyOthers(signal);
-		return answer;
-	};
+	if (kind === "read") return (q) => answerOf(work(q), context.database.read, []);
+	return (q) => inTransaction(context, (run) => run(work(q)));
 }

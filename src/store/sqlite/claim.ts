@@ -1,4 +1,17 @@
-/** Finds the waiting jobs for a claim, in the order in which they run. */
+/**
+ * Finds the waiting jobs for a claim, in the order in which they run: normal priority first, then low,
+ * each by rank.
+ *
+ * Rows of the file are read in pages, then come the jobs of this transaction that are in memory only,
+ * whose ranks are higher (R2, R3). Where a walk ended is not remembered, unlike in PostgreSQL: a claimed
+ * job leaves the index at once, so its first entry is the next job.
+ *
+ * What is remembered is how far a worker's claims found nothing but jobs that are fenced from it (D16
+ * Fence), since a worker that lost thousands of jobs would pass all of them at each poll (`rows/fence.ts`,
+ * R7). That rank is wrong as soon as a job joins the front, which changes `queue.fronts`, or an old attempt
+ * of the worker ends, which forgets the worker. A rollback forgets all. No timer repairs it: both changes
+ * happen on this thread only (T1), and a start begins with nothing.
+ */
 import { type JsonText, sizeOf } from "../../core/json/json-text.ts";
 import { damageOf } from "./disk-errors.ts";
 import { offer, pendingClaim, type PendingClaim } from "../operations/claim.ts";

@@ -6,9 +6,10 @@ import type { Store } from "../contract/store.ts";
 import { sqliteBackup } from "./backup.ts";
 import { openPayloadFiles, type PayloadFiles, payloadFolder } from "./payload-files/payload-files.ts";
 import { withPayloadFiles } from "./payload-files/store-with-files.ts";
+import { withSentCallback } from "../operations/table.ts";
 import { connect, errorFrom } from "./thread/client.ts";
 import type { DatabaseOptions } from "./database.ts";
-import type { Admission, Greeting, ThreadData } from "./thread/messages.ts";
+import type { KeyCheck, Startup, ThreadData } from "./thread/messages.ts";
 import { turnMemory, turnWriter } from "./thread/turn.ts";
 
 /** Same extension as this file: TypeScript in the source, JavaScript in the build. */
@@ -39,18 +40,16 @@ export async function openSqlite({
 	});
 	const failure = Promise.withResolvers<Error>();
 	thread.on("error", failure.resolve);
-	const greeting = (): Promise<Extract<Greeting, { ready: true }>> =>
+	const nextStep = (): Promise<Extract<Startup, { ok: true }>> =>
 		new Promise((resolve, reject) => {
-			thread.once("message", (word: Greeting) => (word.ready ? resolve(word) : reject(errorFrom(word))));
+			thread.once("message", (step: Startup) => (step.ok ? resolve(step) : reject(errorFrom(step))));
 			void failure.promise.then(reject);
 		});
 	let files: PayloadFiles;
 	try {
-		const { stored } = await greeting();
-		const ready = greeting();
-		thread.postMessage({
-			check: checkKey?.(stored),
-		} satisfies Admission);
+		const { stored } = await nextStep();
+		const ready = nextStep();
+		thread.postMessage({ check: checkKey?.(stored) } satisfies KeyCheck);
 		const { segments } = await ready;
 		files = await openPayloadFiles({
 			folder: payloadFolder(path),
@@ -61,10 +60,20 @@ export async function openSqlite({
 		await thread.terminate();
 		throw error;
 	}
-	const store = connect(thread, (changes) => files.referenced(changes), setImmediate, turnWriter(turn));
+	const client = connect(thread, (changes) => files.referenced(changes), setImmediate, turnWriter(turn));
 	return {
-		...withPayloadFiles(store, files),
+		...composed(client, files),
 		backup: sqliteBackup({ path, port: requests, files }),
 		onFailure: (listener) => void failure.promise.then(listener),
 	};
+}
+
+/**
+ * Composes what an operation passes before it is in the thread's batch, from the inside out: `connect`
+ * packs it (`thread/codecs.ts`) and adds it to the batch; `sent` of an insert is called; large texts go
+ * to files. Around that is the gate of the store's health (`engine/availability/store-health.ts`), and
+ * for posts of workers `retry-while-unavailable.ts` beside it.
+ */
+function composed(client: Store, files: PayloadFiles): Store {
+	return withPayloadFiles(withSentCallback(client), files);
 }

@@ -88,10 +88,18 @@ async function withEndedJobs(
 }
 
 it("no statement reads a whole table of jobs or their parts, or sorts", async () => {
-	const { db, prepared } = await withEndedJobs("plans.db");
+	const { db, op, prepared } = await withEndedJobs("plans.db");
+	for (const endpoint of [undefined, "e"])
+		for (const job of [undefined, "job-1"])
+			for (const state of [undefined, "pending", "delivered", "failed"])
+				op("webhooks.list", { endpoint, job, state, limit: 1 });
+	op("webhooks.pending", { atMost: 1 });
+	op("webhooks.find", { id: "msg_1" });
+	op("webhooks.redeliver", { id: "msg_1", now: 1 });
+	op("webhooks.enable", { endpoint: "e", receiver: "r", now: 1 });
 	const plans = prepared
 		.filter((sql) =>
-			/^(SELECT|UPDATE|DELETE).* (jobs|attempts|chunks|inputs|results|idempotency|deliveries|delivery_bodies) /s.test(
+			/^ ?(SELECT|UPDATE|DELETE|WITH).* (jobs|attempts|chunks|inputs|results|idempotency|deliveries|delivery_bodies) /s.test(
 				sql,
 			),
 		)

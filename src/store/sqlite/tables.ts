@@ -1,13 +1,16 @@
 /** Runs operations on the small tables, inside a batch of the database thread. */
 import type { Sql, Value, Work } from "../tables/work.ts";
-import type { Database, Statement } from "./database.ts";
+import type { Statement } from "./database.ts";
+import type { UnitOfWork } from "./rows/unit-of-work.ts";
 
-/** Returns what runs the steps of an operation and returns its answer. */
-export function openTables(db: Database): <A>(work: Work<A>) => A {
+/** Runs the steps of an operation and returns its answer. */
+export type RunWork = <A>(work: Work<A>) => A;
+
+export function openTables({ db, signal }: Pick<UnitOfWork, "db" | "signal">): RunWork {
 	const prepared = new Map<Sql, Statement>();
 
 	function statementOf(sql: Sql): Statement {
-		const statement = prepared.get(sql) ?? db.prepare(sql.text.replaceAll(/\$(?=\d)/g, "?"));
+		const statement = prepared.get(sql) ?? db.prepare(sql.sqlite.replaceAll(/\$(?=\d)/g, "?"));
 		prepared.set(sql, statement);
 		return statement;
 	}
@@ -22,8 +25,11 @@ export function openTables(db: Database): <A>(work: Work<A>) => A {
 			if ("read" in value) step = work.next(statementOf(value.read).all(...bound(value.values)));
 			else if ("change" in value)
 				step = work.next(Number(statementOf(value.change).run(...bound(value.values)).changes));
-			// This thread is the only writer, and no other server shares the file.
-			else step = work.next();
+			else {
+				// A lock or a notification: this thread is the only writer, and no other server shares the file.
+				if ("signal" in value) signal({ kind: value.signal });
+				step = work.next();
+			}
 		}
 	};
 }

@@ -1,4 +1,4 @@
-/** Endpoints as stored; forgetting one needs its queue and differs by dialect. */
+/** Endpoints as stored; the queue of one that is forgotten differs by dialect. */
 import type { EndpointRow } from "../contract/endpoints.ts";
 import { read, write } from "../operations/operation.ts";
 import { change, notify, rows, type Sql, sql, type Value, type Work } from "./work.ts";
@@ -10,6 +10,17 @@ const PUT = sql(`
 const ALL = sql("SELECT id, settings, secret, paused, removing, created_at FROM endpoints ORDER BY id");
 const PAUSE = sql("UPDATE endpoints SET paused = $2 WHERE id = $1");
 const REMOVE = sql("UPDATE endpoints SET removing = true WHERE id = $1");
+const REMOVING = "SELECT removing FROM endpoints WHERE id = $1";
+const FIND_REMOVING = sql(`${REMOVING} FOR UPDATE`, REMOVING);
+const PENDING = sql(
+	"SELECT 1 FROM deliveries WHERE state <> 'delivered' AND state = 'pending' AND endpoint = $1 LIMIT 1",
+);
+const FORGET = [
+	"tokens WHERE endpoint",
+	"metrics WHERE endpoint",
+	"ended_workers WHERE endpoint",
+	"endpoints WHERE id",
+].map((rows) => sql(`DELETE FROM ${rows} = $1`));
 
 function endpointFrom(values: readonly Value[]): EndpointRow {
 	const [id, settings, secret, paused, removing, createdAt] = values as [
@@ -35,6 +46,19 @@ function* changed(statement: Sql, ...values: readonly Value[]): Work<boolean> {
 	if ((yield* change(statement, ...values)) === 0) return false;
 	yield* notify("endpoints");
 	return true;
+}
+
+/** Returns whether an endpoint is being removed and has no pending delivery; undefined if it is unknown. */
+export function* isForgettable(id: string): Work<boolean | undefined> {
+	const [found] = yield* rows(FIND_REMOVING, id);
+	return found && Boolean(found[0]) && (yield* rows(PENDING, id)).length === 0;
+}
+
+/** Removes an endpoint with its tokens, metrics and records of workers. */
+export function* forget(id: string): Work<void> {
+	for (const statement of FORGET) yield* change(statement, id);
+	yield* notify("endpoints");
+	yield* notify("access");
 }
 
 export const endpoints = {

@@ -1,9 +1,7 @@
 /** Webhook deliveries as rows (D21). */
 import type { NewDelivery } from "../../../core/delivery.ts";
-import type { NumberedDelivery } from "../../operations/steps.ts";
-import { deliveryFrom } from "../../table-rows.ts";
 import { numbers, texts } from "../connection/arrays.ts";
-import { type Runner, statement, type Value } from "../connection/statement.ts";
+import { type Runner, statement } from "../connection/statement.ts";
 
 // Numbered in the given order.
 const INSERT = statement(`
@@ -13,7 +11,7 @@ const INSERT = statement(`
     WITH ORDINALITY AS given (id, endpoint, job, url, receiver, body, created_at, place)
   ORDER BY place`);
 
-/** Adds deliveries, due immediately, in the transaction of `run`. */
+/** Adds deliveries, due immediately, in the transaction of `run`. URLs are JSON: PostgreSQL's text has no U+0000. */
 export async function insertDeliveries(run: Runner["run"], rows: readonly NewDelivery[]): Promise<void> {
 	if (rows.length === 0) return;
 	const column = (name: "id" | "endpoint" | "job" | "receiver" | "body"): Buffer => texts(rows.map((row) => row[name]));
@@ -40,10 +38,4 @@ export async function eraseDeliveries(
 ): Promise<void> {
 	if (jobs.length === 0) return;
 	await run(ERASE, [texts(jobs.map(({ endpoint }) => endpoint)), texts(jobs.map(({ id }) => id))]);
-}
-
-/** URLs are stored as JSON: PostgreSQL's text has no NUL. */
-export function deliveryOf(values: Value[]): NumberedDelivery {
-	const delivery = deliveryFrom(values);
-	return { ...delivery, url: JSON.parse(delivery.url) as string };
 }

@@ -5,6 +5,7 @@
  */
 import { countsOf, type TransitionStep } from "../../../core/job-transitions.ts";
 import { numbers, texts } from "../connection/arrays.ts";
+import type { QueueMemories } from "./queue-memories.ts";
 import type { RankAllocator } from "./rank-allocator.ts";
 import { noChange, noCounts, type Queue, type Row } from "./row.ts";
 import { type Runner, statement } from "../connection/statement.ts";
@@ -22,9 +23,9 @@ const LOCK = statement(
 const READ = statement(`
   SELECT given.endpoint, queues.epoch, queues.purged_to, sums.*,
     EXISTS (SELECT 1 FROM jobs WHERE jobs.endpoint = given.endpoint AND ended_at IS NULL
-      AND due_at > given.looked AND due_at <= given.now
+      AND due_at > given.due_after AND due_at <= given.now
       AND NOT (state = '${WAITING}' AND jobs.epoch < coalesce(queues.epoch, 0)))
-  FROM unnest($1::text[], $2::int8[], $3::int8[]) AS given (endpoint, looked, now)
+  FROM unnest($1::text[], $2::int8[], $3::int8[]) AS given (endpoint, due_after, now)
   LEFT JOIN queues ON queues.endpoint = given.endpoint
   CROSS JOIN LATERAL (
     SELECT sum(in_queue)::int8, sum(in_queue_low)::int8, sum(in_progress)::int8, sum(completed)::int8,
@@ -47,60 +48,6 @@ const COUNT = statement(`
     completed = counted.completed + excluded.completed, failed = counted.failed + excluded.failed,
       retried = counted.retried + excluded.retried,
     stored_bytes = counted.stored_bytes + excluded.stored_bytes`);
-
-/** What a server remembers of each queue between transactions to read less. Hints only. */
-export interface QueueMemory {
-	/** All live jobs due up to this time are settled. */
-	looked: number;
-	/**
-	 * All waiting jobs of normal priority up to this rank were claimed, except those locked by
-	 * others.
-	 */
-	claimedTo: number;
-	/**
-	 * When the front of the queue and the ranks shortly before `claimedTo` were last searched, and
-	 * when the whole queue, ms since the epoch.
-	 */
-	searchedAt: number;
-	searchedAllAt: number;
-	/** State as of its last transaction: epoch, highest purged rank, number of waiting jobs. */
-	epoch: number;
-	purgedTo: number;
-	waiting: number;
-}
-
-const MOST_REMEMBERED = 10_000;
-
-/** Margin for long transactions and clock differences between servers, ms. */
-const LOOK_BACK_MS = 2000;
-
-export type QueueMemories = ReturnType<typeof openQueueMemories>;
-
-export function openQueueMemories() {
-	const byEndpoint = new Map<string, QueueMemory>();
-	return {
-		of(endpoint: string): QueueMemory {
-			let memory = byEndpoint.get(endpoint);
-			if (!memory) {
-				if (byEndpoint.size >= MOST_REMEMBERED) byEndpoint.clear();
-				byEndpoint.set(
-					endpoint,
-					(memory = {
-						looked: Number.MIN_SAFE_INTEGER,
-						claimedTo: 0,
-						searchedAt: -Infinity,
-						searchedAllAt: -Infinity,
-						epoch: 0,
-						purgedTo: 0,
-						waiting: 0,
-					}),
-				);
-			}
-			return memory;
-		},
-		forgetOne: (endpoint: string): void => void byEndpoint.delete(endpoint),
-	};
-}
 
 export type Queues = ReturnType<typeof openQueues>;
 
@@ -159,14 +106,10 @@ export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 			if (fresh.length === 0) return;
 			for (const endpoint of fresh) added(endpoint);
 			const names = texts(fresh);
-			const looked = fresh.map((endpoint) => {
-				const memory = memories.of(endpoint);
-				if (now < memory.looked) memory.looked = Number.MIN_SAFE_INTEGER;
-				return memory.looked === Number.MIN_SAFE_INTEGER ? memory.looked : memory.looked - LOOK_BACK_MS;
-			});
+			const dueAfter = fresh.map((endpoint) => memories.of(endpoint).dueAfter(now));
 			const [, { rows }] = await Promise.all([
 				run(LOCK, [names]),
-				run(READ, [names, numbers(looked), numbers(fresh.map(() => now))]),
+				run(READ, [names, numbers(dueAfter), numbers(fresh.map(() => now))]),
 			]);
 			for (const [
 				endpoint,
@@ -202,9 +145,7 @@ export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 					waiting: queue.counts.inQueue,
 				});
 				if (queue.due) continue;
-				const before = memory.looked;
-				memory.looked = Math.max(before, now);
-				undo.push(() => (memory.looked = before));
+				undo.push(memory.settled(now));
 			}
 		},
 
@@ -228,8 +169,7 @@ export function openQueues({ run, memories, places, slot }: QueuesOptions) {
 		/** A rank at an end of the queue, in its current epoch; below 0 at the front. */
 		join({ queue, job }: Row, end: "front" | "back"): { rank: number; epoch: number } {
 			if (end === "back") return { rank: places.back(job.queuedAt, queue.purgedTo), epoch: queue.epoch };
-			// Makes this server's claims search the front again.
-			memories.of(queue.endpoint).searchedAt = -Infinity;
+			memories.of(queue.endpoint).searchAgain();
 			return { rank: places.front(job.queuedAt), epoch: queue.epoch };
 		},
 

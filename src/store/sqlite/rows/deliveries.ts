@@ -1,15 +1,10 @@
 /** Webhook deliveries, with bodies in their own table (D21). */
 import type { NewDelivery } from "../../../core/delivery.ts";
 import { asOne, type JsonText, stringOf } from "../../../core/json/json-text.ts";
-import type { NumberedDelivery } from "../../operations/steps.ts";
-import { DELIVERY_COLUMNS, deliveryFrom } from "../../table-rows.ts";
+import { DELIVERY_COLUMNS, deliveryFrom, type NumberedDelivery } from "../../tables/delivery-rows.ts";
 import type { Database, Value } from "../database.ts";
 import { type FileBlock, isInFile, textInFile } from "../payload-files/file-block.ts";
 import type { FileTexts } from "./file-texts.ts";
-
-/** Size of the body in a row of `delivery_bodies`. */
-export const BODY_BYTES = `octet_length(body) + ifnull(octet_length(tail), 0)
-  + ifnull((SELECT length FROM payloads WHERE payloads.number = payload), 0)`;
 
 /** The text around an output that is in a file, and that output. */
 function split(body: JsonText): { head: string; payload: FileBlock | undefined; tail: string } {
@@ -32,7 +27,6 @@ export function openDeliveries({ db, texts }: { db: Database; texts: FileTexts }
 	);
 	const insertBody = db.prepare("INSERT INTO delivery_bodies (number, body, payload, tail) VALUES (?, ?, ?, ?)");
 	const selectBody = db.prepare("SELECT body, payload, tail FROM delivery_bodies WHERE number = ?");
-	const selectBytes = db.prepare(`SELECT ${BODY_BYTES} FROM delivery_bodies WHERE number = ?`);
 	const select = db.prepare(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`);
 	const update = db.prepare(
 		"UPDATE deliveries SET state = ?, tries = ?, used = ?, due_at = ?, in_flight = 0 WHERE number = ?",
@@ -78,9 +72,6 @@ export function openDeliveries({ db, texts }: { db: Database; texts: FileTexts }
 			const [head, payload, tail] = found as [string, Value, string];
 			return payload === null ? head : asOne([head, texts.read(payload), tail].flat());
 		},
-
-		/** Size of the body, 0 if it was dropped. */
-		bytes: (number: number): number => Number(selectBytes.get(number)?.[0] ?? 0),
 
 		/** Writes the members that change. */
 		update({ number, state, tries, used, dueAt }: NumberedDelivery): void {

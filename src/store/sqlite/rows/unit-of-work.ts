@@ -54,15 +54,7 @@ export function openUnitOfWork(
 	const payloads = openPayloads({ db, texts });
 	const chunks = openChunkRows({ db, reservations, onRollback });
 	const deliveries = openDeliveries({ db, texts });
-	const transitions = openTransitions<Row>({
-		queues,
-		records,
-		attempts,
-		payloads,
-		chunks,
-		deliveries,
-		signal,
-	});
+	const transitions = openTransitions<Row>({ queues, records, attempts, payloads, chunks, deliveries, signal });
 	const purge = openPurge({ queues, records, attempts, payloads, chunks });
 	const due = openDue({ db, records, transitions, purge, horizon });
 	const views = openViews<Row>({ attempts, payloads, chunks, transitions });

@@ -23,14 +23,14 @@ interface Op {
 
 /** The handlers by number: shared rules over SQLite's rows, and SQLite's own. */
 function handlersOf(unit: UnitOfWork): Handler[] {
+	const table = openTables(unit);
 	const own: AllDialectHandlers = {
 		jobs: openJobs(unit),
-		endpoints: openEndpoints(unit),
-		webhooks: openWebhooks(unit),
+		endpoints: openEndpoints(unit, table),
+		webhooks: openWebhooks(unit, table),
 		secrets: openSecrets(unit),
 		...openMeta(unit),
 	};
-	const table = openTables(unit.db);
 	return OP_NAMES.map((name) => {
 		const { apply, work } = OPERATIONS[name] as Operation<OpName>;
 		if (apply) return (q) => apply(unit, q as never);

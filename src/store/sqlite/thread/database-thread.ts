@@ -5,7 +5,7 @@ import { openBatches } from "./batch.ts";
 import { openCopier } from "./copier.ts";
 import { openDatabase } from "../database.ts";
 import { unavailable } from "../disk-errors.ts";
-import type { Admission, Batch, Greeting, ThreadData } from "./messages.ts";
+import type { Batch, KeyCheck, Startup, ThreadData } from "./messages.ts";
 import { openUnitOfWork } from "../rows/unit-of-work.ts";
 import { prepareSchema } from "../schema.ts";
 import { convertBlocks } from "../payload-files/convert-blocks.ts";
@@ -17,9 +17,8 @@ import { convert, IDLE_MS, openVacuum } from "../vacuum.ts";
 const { backups, turn: turnMemory, ...options } = workerData as ThreadData;
 const turn = turnReader(turnMemory);
 
-/** Sends a startup message. */
-function greet(greeting: Greeting): void {
-	parentPort?.postMessage(greeting);
+function reportStartup(step: Startup): void {
+	parentPort?.postMessage(step);
 }
 
 try {
@@ -28,9 +27,9 @@ try {
 	convert(db);
 	convertBlocks(db);
 	const stored = readSecrets(db);
-	const admitted = once(parentPort!, "message") as Promise<[Admission]>;
-	greet({ ready: true, stored, segments: [] });
-	const [{ check }] = await admitted;
+	const keyChecked = once(parentPort!, "message") as Promise<[KeyCheck]>;
+	reportStartup({ ok: true, stored, segments: [] });
+	const [{ check }] = await keyChecked;
 	if (check !== undefined && check !== stored.check) keepCheck(db, check);
 	const parts = openUnitOfWork(db);
 	const answer = openBatches(parts);
@@ -80,8 +79,8 @@ try {
 		db.close();
 		parentPort?.close();
 	}
-	greet({ ready: true, stored, segments: parts.texts.all() });
+	reportStartup({ ok: true, stored, segments: parts.texts.all() });
 } catch (error) {
 	const fault = unavailable(error, options.path);
-	greet({ ready: false, why: fault?.why, message: (fault ?? (error as Error)).message });
+	reportStartup({ ok: false, why: fault?.why, message: (fault ?? (error as Error)).message });
 }

@@ -40,15 +40,15 @@ export interface Reply {
 /** Bytes of a payload file that rows refer to. */
 export type SegmentBytes = readonly [segment: number, bytes: number];
 
-/** Second message to the database thread: the check value to store, if any. */
-export interface Admission {
+/**
+ * First message of the database thread: the file is open, with its stored secrets. Second, after the
+ * {@link KeyCheck}: it is ready, with the payload files in use. Or an error.
+ */
+export type Startup =
+	| { ok: true; stored: StoredSecrets; segments: SegmentBytes[] }
+	| ({ ok: false } & Omit<Failure, "index">);
+
+/** Answer to the first {@link Startup}: the check value of the encryption key to store, if any. */
+export interface KeyCheck {
 	check: string | undefined;
 }
-
-/**
- * First message of the database thread: the file is open, with its stored secrets. Second, after
- * the {@link Admission}: it is ready, with the payload files in use. Or an error.
- */
-export type Greeting =
-	| { ready: true; stored: StoredSecrets; segments: SegmentBytes[] }
-	| ({ ready: false } & Omit<Failure, "index">);

@@ -1,9 +1,9 @@
-/** Rows of small tables with the same columns in both dialects. */
-import type { ReceiverRow } from "../core/receiver.ts";
-import type { DeliveryState, DeliveryTry } from "../core/delivery.ts";
-import type { NumberedDelivery } from "./operations/steps.ts";
+/** Rows of webhook deliveries and of receivers that fail, with the same columns in both dialects. */
+import type { ReceiverRow } from "../../core/receiver.ts";
+import type { DeliveryState, DeliveryTry } from "../../core/delivery.ts";
+import type { DeliveryRow } from "../contract/webhooks.ts";
 
-/** Columns as {@link receiverFrom} reads them, of `receivers`. */
+/** Columns of `receivers` as {@link receiverFrom} reads them. */
 export const RECEIVER_COLUMNS = [
 	"endpoint",
 	"receiver",
@@ -56,10 +56,21 @@ export function receiverValues(row: ReceiverRow): (string | number | null)[] {
 	];
 }
 
+/** A delivery and its number, by which lists are ordered. */
+export interface NumberedDelivery extends DeliveryRow {
+	number: number;
+}
+
+/** Returns the delivery as the contract does. */
+export function withoutNumber(delivery: NumberedDelivery): DeliveryRow {
+	const { id, endpoint, job, url, state, tries, used, createdAt, dueAt } = delivery;
+	return { id, endpoint, job, url, state, tries, used, createdAt, dueAt };
+}
+
 /** Columns as {@link deliveryFrom} reads them. */
 export const DELIVERY_COLUMNS = "number, id, endpoint, job, url, state, tries, used, created_at, due_at";
 
-/** Its URL as stored. */
+/** Reads a row that begins with {@link DELIVERY_COLUMNS}. PostgreSQL keeps URLs as JSON: its text has no U+0000. */
 export function deliveryFrom(values: readonly unknown[]): NumberedDelivery {
 	const [number, id, endpoint, job, url, state, tries, used, createdAt, dueAt] = values as [
 		number,
@@ -78,7 +89,7 @@ export function deliveryFrom(values: readonly unknown[]): NumberedDelivery {
 		id,
 		endpoint,
 		job,
-		url,
+		url: url.startsWith('"') ? (JSON.parse(url) as string) : url,
 		state,
 		tries: JSON.parse(tries) as DeliveryTry[],
 		used,

@@ -1,0 +1,107 @@
+/** One attempt at a webhook's receiver, and its record (spec 6, D21). */
+import { afterTry, waitsOf } from "../../core/delivery.ts";
+import { PAUSE_AFTER, type ReceiverHealth, receiverOf } from "../../core/receiver.ts";
+import type { DueDelivery } from "../../store/contract/webhooks.ts";
+import type { SendWebhook, WebhookAnswer } from "../../webhooks/sender.ts";
+import type { EngineContext } from "../context.ts";
+import type { Endpoints } from "../endpoints/endpoints.ts";
+import type { LastAttempt } from "./delivery-queue.ts";
+
+export interface AttemptDeps extends Pick<EngineContext, "clock" | "now" | "events" | "retry"> {
+	store: Pick<EngineContext["store"], "webhooks">;
+	endpoints: Pick<Endpoints, "webhookSecret" | "webhookSettings">;
+	send: SendWebhook;
+}
+
+/**
+ * Makes an attempt and records it; returns how it ended, undefined if the receiver was not called. After
+ * an internal error the end of its hold makes the delivery due again. `signal` ends the attempt without a
+ * record.
+ */
+export async function attempt(
+	d: AttemptDeps,
+	delivery: DueDelivery,
+	signal: AbortSignal,
+): Promise<LastAttempt | undefined> {
+	const { id, endpoint, job, url } = delivery;
+	const at = d.now();
+	const began = d.clock.now();
+	const { sent, ...answered } = await answerTo(d, delivery, signal);
+	const tookMs = Math.max(0, d.clock.now() - began);
+	const now = d.now();
+	const { status, answer, error, final = false } = answered;
+	const reason = error ?? `the receiver answered ${status}, not 200`;
+	const { schedule, disableAfterMs } = d.endpoints.webhookSettings(endpoint);
+	const used = delivery.used + 1;
+	const after = afterTry({ status, used, final, now, schedule: waitsOf(schedule) });
+	const health = await d.retry(
+		() =>
+			d.store.webhooks.tried({
+				id,
+				tried: { at, tookMs, status, answer, error },
+				...after,
+				counts: sent
+					? { reason, now, disableAfterMs: disableAfterMs === "off" ? undefined : disableAfterMs }
+					: undefined,
+			}),
+		{ signal },
+	);
+	const facts = { endpoint, id: job, delivery: id, host: receiverOf(url) };
+	if (after.state === "delivered") d.events.emit("webhook.delivered", facts);
+	else
+		d.events.emit("webhook.failed", {
+			...facts,
+			reason,
+			retryMs: after.dueAt === undefined ? undefined : after.dueAt - now,
+		});
+	if (!sent) return undefined;
+	if (health?.unanswered === PAUSE_AFTER) announcePause(d, delivery, health, now);
+	if (health?.disabledAt === now)
+		d.events.emit("webhook.disabled", {
+			endpoint,
+			host: facts.host,
+			reason,
+			failingMs: now - health.failingSince,
+		});
+	if (status !== undefined) return "answered";
+	return (health?.pausedUntil ?? 0) > now ? "paused" : "unanswered";
+}
+
+function announcePause(d: AttemptDeps, { endpoint, url }: DueDelivery, health: ReceiverHealth, now: number): void {
+	const { reason, unanswered, pausedUntil = now } = health;
+	const host = receiverOf(url);
+	d.events.emit("webhook.paused", {
+		endpoint,
+		host,
+		reason,
+		unanswered,
+		retryMs: pausedUntil - now,
+	});
+}
+
+/** Returns the receiver's answer, or why it was not called; then `sent` is false. */
+async function answerTo(
+	d: AttemptDeps,
+	{ id, endpoint, url, body: claimed, disabledAt }: DueDelivery,
+	signal: AbortSignal,
+): Promise<WebhookAnswer & { sent: boolean }> {
+	if (disabledAt !== undefined)
+		return {
+			sent: false,
+			error: "not sent: the receiver is disabled; enable it, then send it again",
+			final: true,
+		};
+	const secret = d.endpoints.webhookSecret(endpoint);
+	if (!secret.ok) {
+		const reason =
+			secret.why === "missing"
+				? "the endpoint has no webhook secret"
+				: "the webhook secret was stored under another SLUICE_SECRET";
+		return { sent: false, error: `not sent: ${reason}; renew it` };
+	}
+	const secrets = secret.former ? [secret.text, secret.former.text] : [secret.text];
+	const body = claimed ?? (await d.store.webhooks.body({ id }));
+	if (body === undefined) return { sent: false, error: "not sent: the result of the job was erased", final: true };
+	const answer = await d.send({ id, url, body, secrets, signal });
+	return { ...answer, sent: answer.final !== true };
+}

@@ -1,0 +1,80 @@
+/** The deliveries of one endpoint that wait, and bounds of those in flight (D21). Turns: `delivery-queue.ts`. */
+import type { DueDelivery } from "../../store/contract/webhooks.ts";
+
+/** Sends in flight that share a bound of their number and one of their bytes. */
+class InFlight {
+	count = 0;
+	bytes = 0;
+	readonly maxCount: number;
+	readonly maxBytes: number;
+
+	constructor({ senders, bytes }: { senders: number; bytes: number }) {
+		this.maxCount = senders;
+		this.maxBytes = bytes;
+	}
+
+	hasSender(): boolean {
+		return this.count < this.maxCount;
+	}
+
+	/** Any size fits where nothing else is in flight. */
+	hasRoom(bytes: number): boolean {
+		return this.bytes === 0 || this.bytes + bytes <= this.maxBytes;
+	}
+
+	add(count: number, bytes: number): void {
+		this.count += count;
+		this.bytes += bytes;
+	}
+}
+
+/** All sends of an endpoint or of the server, and those to receivers that are not known to be healthy. */
+export class Sends {
+	readonly all: InFlight;
+	readonly others: InFlight;
+
+	constructor({ senders, bytes }: { senders: number; bytes: number }) {
+		this.all = new InFlight({ senders, bytes });
+		this.others = new InFlight({ senders: senders / 2, bytes: bytes / 2 });
+	}
+
+	add(healthy: boolean, count: number, bytes: number): void {
+		this.all.add(count, bytes);
+		if (!healthy) this.others.add(count, bytes);
+	}
+}
+
+/** The deliveries of one endpoint to one receiver. */
+export interface Lane {
+	name: string;
+	waiting: { delivery: DueDelivery; heldUntil: number }[];
+	sending: number;
+}
+
+/** The deliveries of one endpoint: lanes by receiver, those whose turn is next first. */
+export class EndpointQueue {
+	readonly id: string;
+	readonly healthy = new Map<string, Lane>();
+	readonly others = new Map<string, Lane>();
+	readonly sends: Sends;
+	/** Characters that wait. */
+	weight = 0;
+
+	constructor(id: string, sends: Sends) {
+		this.id = id;
+		this.sends = sends;
+	}
+
+	group(healthy: boolean): Map<string, Lane> {
+		return healthy ? this.healthy : this.others;
+	}
+
+	lane(name: string): Lane | undefined {
+		return this.healthy.get(name) ?? this.others.get(name);
+	}
+
+	/** A copy, which allows changes meanwhile. */
+	get lanes(): Lane[] {
+		return [...this.healthy.values(), ...this.others.values()];
+	}
+}

@@ -1,0 +1,156 @@
+/**
+ * Webhook deliveries and the receivers that fail (D21). Claims, bodies and the record of a try differ by
+ * dialect: SQLite keeps bodies in a table of their own, PostgreSQL locks what it claims.
+ */
+import type { DeliveryState } from "../../core/delivery.ts";
+import { afterAttempt, type ReceiverAttempt, type ReceiverRow, type ReceiverHealth } from "../../core/receiver.ts";
+import { cursorOf, numberOf } from "../cursor.ts";
+import { read, write } from "../operations/operation.ts";
+import {
+	DELIVERY_COLUMNS,
+	deliveryFrom,
+	RECEIVER_COLUMNS,
+	receiverFrom,
+	receiverValues,
+	withoutNumber,
+} from "./delivery-rows.ts";
+import { change, rows, signal, type Sql, sql, type Work } from "./work.ts";
+
+/** Endpoints with pending deliveries, then one null: one search of the index for each. */
+export const PENDING_ENDPOINTS = `
+  WITH RECURSIVE pending (endpoint) AS (
+    SELECT min(endpoint) FROM deliveries WHERE due_at IS NOT NULL
+    UNION ALL
+    SELECT (SELECT min(endpoint) FROM deliveries WHERE due_at IS NOT NULL AND endpoint > pending.endpoint)
+    FROM pending WHERE endpoint IS NOT NULL)`;
+
+/** Size of the body of a row of `delivery_bodies` in SQLite, bytes. */
+export const SQLITE_BODY_BYTES = `octet_length(body) + ifnull(octet_length(tail), 0)
+  + ifnull((SELECT length FROM payloads WHERE payloads.number = payload), 0)`;
+
+const FIND = sql(
+	`SELECT ${DELIVERY_COLUMNS}, octet_length(body) FROM deliveries WHERE id = $1`,
+	`SELECT ${DELIVERY_COLUMNS},
+    (SELECT ${SQLITE_BODY_BYTES} FROM delivery_bodies WHERE delivery_bodies.number = deliveries.number)
+  FROM deliveries WHERE id = $1`,
+);
+const COUNT_PENDING = sql(`${PENDING_ENDPOINTS}
+  SELECT endpoint, (SELECT count(*) FROM (SELECT 1 FROM deliveries
+    WHERE due_at IS NOT NULL AND deliveries.endpoint = pending.endpoint LIMIT $1) AS counted)
+  FROM pending WHERE endpoint IS NOT NULL`);
+const REDELIVER = sql(
+	"UPDATE deliveries SET state = 'pending', used = 0, due_at = $2 WHERE id = $1 AND state <> 'pending'",
+);
+const DUE_NOW = sql(
+	"UPDATE deliveries SET due_at = $3 WHERE endpoint = $1 AND receiver = $2 AND due_at > $3 AND in_flight = $4",
+);
+const END_DEFERRAL = sql("UPDATE deliveries SET due_at = $4 WHERE endpoint = $1 AND receiver = $2 AND due_at = $3");
+
+const COLUMNS = RECEIVER_COLUMNS.join(", ");
+const RECEIVER = `SELECT ${COLUMNS} FROM receivers WHERE endpoint = $1 AND receiver = $2`;
+const FIND_RECEIVER = sql(`${RECEIVER} FOR UPDATE`, RECEIVER);
+const PUT_RECEIVER = sql(
+	`INSERT INTO receivers (${COLUMNS}) VALUES (${RECEIVER_COLUMNS.map((_, at) => `$${at + 1}`).join(", ")})
+  ON CONFLICT (endpoint, receiver) DO UPDATE SET ${RECEIVER_COLUMNS.slice(2)
+		.map((column) => `${column} = excluded.${column}`)
+		.join(", ")}`,
+);
+const REMOVE_RECEIVER = sql("DELETE FROM receivers WHERE endpoint = $1 AND receiver = $2");
+const RECEIVERS = sql(`SELECT ${COLUMNS} FROM receivers ORDER BY failing_since, endpoint, receiver LIMIT $1`);
+const RECEIVERS_OF = sql(
+	`SELECT ${COLUMNS} FROM receivers WHERE endpoint = $2 ORDER BY failing_since, receiver LIMIT $1`,
+);
+
+/** The filter of a list; an absent member filters nothing. */
+interface Filter {
+	endpoint?: string | undefined;
+	job?: string | undefined;
+	state?: DeliveryState | undefined;
+}
+
+const lists = new Map<string, Sql>();
+
+/**
+ * Lists deliveries below the number `$1`, highest first. The state is literal SQL, since a parameter
+ * would prevent the partial index. SQLite has no statistics: `+` keeps it on the most selective index.
+ */
+function listBy({ endpoint, job, state }: Filter): Sql {
+	const isRare = state !== undefined && state !== "delivered";
+	const conditions: string[] = [];
+	let parameters = 2;
+	if (job !== undefined) conditions.push(`job = $${(parameters += 1)}`);
+	if (endpoint !== undefined) conditions.push(`${job !== undefined || isRare ? "+" : ""}endpoint = $${parameters + 1}`);
+	if (state !== undefined)
+		conditions.push(
+			job === undefined && isRare ? `state <> 'delivered' AND state = '${state}'` : `+state = '${state}'`,
+		);
+	const where = [...conditions, "number < $1"].join(" AND ");
+	const text = `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${where} ORDER BY number DESC LIMIT $2`;
+	const found = lists.get(text) ?? sql(text.replaceAll("+", ""), text);
+	lists.set(text, found);
+	return found;
+}
+
+/** An attempt at a receiver. */
+interface Attempt extends ReceiverAttempt {
+	endpoint: string;
+	receiver: string;
+}
+
+/** Records how an attempt at a receiver ended; returns the health of the receiver after it. */
+export function* attempted({ endpoint, receiver, ...attempt }: Attempt): Work<ReceiverHealth | undefined> {
+	const before: ReceiverRow | undefined = (yield* rows(FIND_RECEIVER, endpoint, receiver)).map(receiverFrom)[0];
+	const after = afterAttempt(before, attempt);
+	if (after) yield* change(PUT_RECEIVER, ...receiverValues({ endpoint, receiver, ...after }));
+	else if (before) yield* change(REMOVE_RECEIVER, endpoint, receiver);
+	const until = before?.pausedUntil;
+	if (until === undefined || after?.pausedUntil !== undefined) return after;
+	// What was deferred to the end of the pause is due; the time between attempts stays.
+	yield* change(END_DEFERRAL, endpoint, receiver, until, attempt.now);
+	yield* signal("delivery");
+	return after;
+}
+
+export const webhooks = {
+	receivers: read<"webhooks.receivers">(function* ({ endpoint, limit }) {
+		const found = yield* endpoint === undefined ? rows(RECEIVERS, limit) : rows(RECEIVERS_OF, limit, endpoint);
+		return found.map(receiverFrom);
+	}),
+
+	enable: write<"webhooks.enable">(function* ({ endpoint, receiver, now }) {
+		if ((yield* change(REMOVE_RECEIVER, endpoint, receiver)) === 0) return false;
+		yield* change(DUE_NOW, endpoint, receiver, now, false);
+		yield* signal("delivery");
+		return true;
+	}),
+
+	pending: read<"webhooks.pending">(function* ({ atMost }) {
+		return (yield* rows(COUNT_PENDING, atMost)).map(([endpoint, count]) => ({
+			endpoint: String(endpoint),
+			count: Number(count),
+		}));
+	}),
+
+	redeliver: write<"webhooks.redeliver">(function* ({ id, now }) {
+		if ((yield* change(REDELIVER, id, now)) === 0) return (yield* rows(FIND, id)).length > 0 ? "pending" : "missing";
+		yield* signal("delivery");
+		return "due";
+	}),
+
+	find: read<"webhooks.find">(function* ({ id }) {
+		const [found] = yield* rows(FIND, id);
+		return found && { ...withoutNumber(deliveryFrom(found)), bytes: Number(found.at(-1)) };
+	}),
+
+	list: read<"webhooks.list">(function* ({ cursor, limit, ...filter }) {
+		const given = [filter.job, filter.endpoint].filter((value) => value !== undefined);
+		const below = numberOf(cursor) ?? Number.MAX_SAFE_INTEGER;
+		const found = (yield* rows(listBy(filter), below, limit + 1, ...given)).map(deliveryFrom);
+		const page = found.slice(0, limit);
+		const last = page.at(-1);
+		return {
+			deliveries: page.map(withoutNumber),
+			next: last && found.length > limit ? cursorOf(last.number) : undefined,
+		};
+	}),
+};
