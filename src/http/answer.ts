@@ -20,9 +20,9 @@ export async function answer(call: Call, text: JsonPieces, headers: readonly str
 	json(call.res, text, headers);
 }
 
-/** The connection is closed when nothing is read for `writeTimeout`. */
+/** The connection is closed when nothing is read for `readTimeout`. */
 export function mustRead({ res, engine }: Call): void {
-	res.setTimeout(engine.budgets.writeTimeout.limit);
+	res.setTimeout(engine.budgets.readTimeout.limit);
 }
 
 /** Sends the job object with its output, which is freed then. */

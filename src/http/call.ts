@@ -55,11 +55,11 @@ export function connected({ req, res }: Call): boolean {
 	return !res.destroyed && !req.socket.destroyed && req.socket.writable;
 }
 
-/** Resolves when the client has read the output or disconnected, at the latest by `writeTimeout`. */
+/** Resolves when the client has read the output or disconnected, at the latest by `readTimeout`. */
 export function drained(call: Call): Promise<void> {
 	const { req, res } = call;
 	if (!connected(call) || !res.writableNeedDrain) return Promise.resolve();
-	req.socket.setTimeout(call.engine.budgets.writeTimeout.limit);
+	req.socket.setTimeout(call.engine.budgets.readTimeout.limit);
 	const end = new Promise<void>((resolve) => {
 		const ends = [
 			[res, "drain"],

@@ -87,12 +87,8 @@ export function requests(o: RequestOptions): Requests {
 	const publicUrl = o.publicUrl === undefined ? undefined : new URL(o.publicUrl);
 	const { console, docs, reference } = o.siteFolders;
 	const sites = { console: bundle(console), docs: bundle(docs), reference: bundle(reference) };
-	const memory = memoryShares({
-		meter: o.engine.budgets.memory,
-		clock: o.clock,
-		waitMs: o.engine.budgets.memoryWait.limit,
-	});
-	const paces = pace({ clock: o.clock, meter: o.engine.budgets.managementTime });
+	const memory = memoryShares({ meter: o.engine.budgets.memory, clock: o.clock });
+	const paces = pace(o.clock);
 	/** Requests in flight under `/v1` by key. */
 	const management = new Map<string, number>();
 	let draining = false;

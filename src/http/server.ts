@@ -18,6 +18,9 @@ const KEEP_ALIVE_MS = 75_000;
 /** Maximum request line and headers, bytes: the query of a ping names all jobs of its worker. */
 const HEADERS_LIMIT = 64 * 1024;
 
+/** How long the headers of a request may take to arrive, ms. */
+const HEADERS_TIMEOUT_MS = 15_000;
+
 /**
  * Errors of connections on which no answer is read: not encrypted so far, or ended within a request.
  * With TLS an answer after the end of a connection that was reset is never sent, nor the socket closed.
@@ -54,9 +57,8 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 	let closing = false;
 	/** Aborted when the last connection closes during shutdown. */
 	const unused = new AbortController();
-	const { budgets } = o.engine;
 	const open = connections({
-		budgets,
+		budget: o.engine.budgets.connections,
 		clock: o.clock,
 		closed() {
 			if (closing && open.size === 0) unused.abort();
@@ -83,14 +85,14 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 	);
 	// Node's own errors for a missing Host or an unknown Expect are not JSON (D2).
 	server.on("checkExpectation", handle);
-	server.headersTimeout = budgets.headersTimeout.limit;
+	server.headersTimeout = HEADERS_TIMEOUT_MS;
 	server.requestTimeout = 300_000;
 	server.on("connection", open.add);
 	server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
 		const plain = error.code === PLAIN_HTTP ? plainSocketOf(socket) : undefined;
 		if (plain?.writable) return refuseSocket(plain, new ApiError("https_only"));
 		if (ENDED.test(error.code ?? "")) return void socket.destroy();
-		// More of what was refused; closing now could lose the answer. The client closes, or `headersTimeout` does.
+		// More of what was refused; closing now could lose the answer. The client closes, or HEADERS_TIMEOUT_MS ends it.
 		if (socket.writableEnded && error.code?.startsWith("HPE_")) return;
 		if (!socket.writable) return void socket.destroy();
 		refuseSocket(

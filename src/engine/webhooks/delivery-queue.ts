@@ -9,6 +9,14 @@ import { sizeOf } from "../../core/json/json-text.ts";
 import { receiverOf } from "../../core/receiver.ts";
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
 
+/** Maximum sends in flight of one endpoint, and to one receiver (host and port). */
+const PER_ENDPOINT = 32;
+const PER_RECEIVER = 4;
+
+/** Maximum bytes of bodies in flight, of all endpoints and of one; a single body may have more. */
+const BYTES = 128 * 1024 * 1024;
+const BYTES_PER_ENDPOINT = 32 * 1024 * 1024;
+
 /** Maximum number that wait for one receiver of an endpoint; others are dropped, and claimed again later. */
 const MAX_WAITING_PER_RECEIVER = 2000;
 
@@ -66,21 +74,8 @@ interface EndpointQueue {
 	unproven: InFlight;
 }
 
-type Budgets = Pick<
-	BudgetMeters,
-	| "webhookSenders"
-	| "webhookSendersPerEndpoint"
-	| "webhookSendersPerReceiver"
-	| "webhookBytes"
-	| "webhookBytesPerEndpoint"
->;
-
-export function deliveryQueue(budgets: Budgets): DeliveryQueue {
-	const senders = budgets.webhookSenders.limit;
-	const perEndpoint = budgets.webhookSendersPerEndpoint.limit;
-	const perReceiver = budgets.webhookSendersPerReceiver.limit;
-	const bytes = budgets.webhookBytes.limit;
-	const bytesPerEndpoint = budgets.webhookBytesPerEndpoint.limit;
+export function deliveryQueue({ webhookSenders }: Pick<BudgetMeters, "webhookSenders">): DeliveryQueue {
+	const senders = webhookSenders.limit;
 	const endpoints = new Map<string, EndpointQueue>();
 	/** Calls of all endpoints together. */
 	const calls = new Map<string, number>();
@@ -125,19 +120,19 @@ export function deliveryQueue(budgets: Budgets): DeliveryQueue {
 	/** The first lane that may send. A delivery that does not fit blocks the rest of its group. */
 	function firstOf(endpoint: EndpointQueue, proven: boolean, now: number): Lane | undefined {
 		const share = proven ? 1 : 0.5;
-		if (endpoint.all.count >= perEndpoint) return undefined;
+		if (endpoint.all.count >= PER_ENDPOINT) return undefined;
 		if (!proven && !(unproven.count < senders * share)) return undefined;
-		if (!proven && !(endpoint.unproven.count < perEndpoint * share)) return undefined;
+		if (!proven && !(endpoint.unproven.count < PER_ENDPOINT * share)) return undefined;
 		for (const lane of (proven ? endpoint.answering : endpoint.others).values()) {
 			dropLate(endpoint, lane, now);
 			const [first] = lane.waiting;
-			const atOnce = remembered.get(keyOf(endpoint.id, lane.name)) === "paused" ? 1 : perReceiver;
-			if (!first || lane.sending >= atOnce || (calls.get(lane.name) ?? 0) >= perReceiver) continue;
+			const atOnce = remembered.get(keyOf(endpoint.id, lane.name)) === "paused" ? 1 : PER_RECEIVER;
+			if (!first || lane.sending >= atOnce || (calls.get(lane.name) ?? 0) >= PER_RECEIVER) continue;
 			const size = first.delivery.bytes;
 			const [ofEndpoint, ofAll] = proven ? [endpoint.all, all] : [endpoint.unproven, unproven];
 			const fits =
-				(ofEndpoint.bytes === 0 || ofEndpoint.bytes + size <= bytesPerEndpoint * share) &&
-				(ofAll.bytes === 0 || ofAll.bytes + size <= bytes * share);
+				(ofEndpoint.bytes === 0 || ofEndpoint.bytes + size <= BYTES_PER_ENDPOINT * share) &&
+				(ofAll.bytes === 0 || ofAll.bytes + size <= BYTES * share);
 			return fits ? lane : undefined;
 		}
 		return undefined;
@@ -158,7 +153,7 @@ export function deliveryQueue(budgets: Budgets): DeliveryQueue {
 		sent.set(delivery.id, { lane, proven });
 		for (const each of proven ? [endpoint.all, all] : [endpoint.all, all, endpoint.unproven, unproven])
 			add(each, 1, delivery.bytes);
-		budgets.webhookSenders.take(1);
+		webhookSenders.take(1);
 		return delivery;
 	}
 
@@ -192,7 +187,7 @@ export function deliveryQueue(budgets: Budgets): DeliveryQueue {
 		},
 		next(now) {
 			if (all.count >= senders) {
-				if (waiting > 0) budgets.webhookSenders.refuse();
+				if (waiting > 0) webhookSenders.refuse();
 				return undefined;
 			}
 			for (const endpoint of endpoints.values())
@@ -213,7 +208,7 @@ export function deliveryQueue(budgets: Budgets): DeliveryQueue {
 			else calls.delete(lane.name);
 			for (const each of proven ? [endpoint.all, all] : [endpoint.all, all, endpoint.unproven, unproven])
 				add(each, -1, -delivery.bytes);
-			budgets.webhookSenders.give(1);
+			webhookSenders.give(1);
 			if (last) remember(endpoint, lane, last);
 			dropUnused(endpoint, lane);
 		},
