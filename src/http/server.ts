@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import type { TlsFiles } from "../certificate.ts";
 import { ApiError, errorBody } from "../core/errors.ts";
 import { connections } from "./connections.ts";
-import { type RequestOptions, requests } from "./requests.ts";
+import { type RequestOptions, Requests } from "./requests.ts";
 import { plainSocketOf, serverFor } from "./tls.ts";
 
 export type { Site } from "./bundle.ts";
@@ -64,7 +64,7 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 			if (closing && open.size === 0) unused.abort();
 		},
 	});
-	const { handle, drain, endPolls } = requests({ ...o, connections: open });
+	const requests = new Requests({ ...o, connections: open });
 
 	const {
 		server,
@@ -80,11 +80,11 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 			requireHostHeader: false,
 			optimizeEmptyRequests: true,
 		},
-		handle,
+		requests.handle,
 		{ files: o.tls, clock: o.clock, events: o.events },
 	);
 	// Node's own errors for a missing Host or an unknown Expect are not JSON (D2).
-	server.on("checkExpectation", handle);
+	server.on("checkExpectation", requests.handle);
 	server.headersTimeout = HEADERS_TIMEOUT_MS;
 	server.requestTimeout = 300_000;
 	server.on("connection", open.add);
@@ -126,9 +126,9 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 		reload,
 		async close(ms, lingerMs = 0) {
 			closing = true;
-			drain();
+			requests.drain();
 			if (open.size > 0) await o.clock.sleep(lingerMs, unused.signal);
-			endPolls();
+			requests.endPolls();
 			const over = new AbortController();
 			server.close(() => over.abort());
 			await stopTls();

@@ -8,7 +8,7 @@ import type { Scope } from "../../core/key-request.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { KeyRow, KeyStore } from "../../store/contract/keys.ts";
 import { hex, type Random, uuidv7 } from "../../ids.ts";
-import type { Peer } from "./failures.ts";
+import type { Peer } from "../../core/network.ts";
 import { rowsByHash } from "./rows-by-hash.ts";
 import { digest } from "./worker-tokens.ts";
 

@@ -8,7 +8,7 @@ import { ApiError } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { SessionRow, SessionStore } from "../../store/contract/sessions.ts";
 import { hex, type Random, uuidv7 } from "../../ids.ts";
-import type { Peer } from "./failures.ts";
+import type { Peer } from "../../core/network.ts";
 import type { ApiKeys, KeyHolder, Principal } from "./keys.ts";
 import { rowsByHash } from "./rows-by-hash.ts";
 import { digest } from "./worker-tokens.ts";

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import type { EpochMs } from "../../core/time.ts";
 import type { TokenRow, TokenStore } from "../../store/contract/workers.ts";
 import { hex, type Random } from "../../ids.ts";
-import type { Peer } from "./failures.ts";
+import type { Peer } from "../../core/network.ts";
 import { rowsByHash } from "./rows-by-hash.ts";
 
 const TOKEN_BYTES = 24;
