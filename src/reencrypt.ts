@@ -69,8 +69,9 @@ async function replaceCheck({ secrets }: Store, change: { from: string; to: stri
 
 async function requireCurrentKey({ cluster }: Store, { keyId }: Encryption): Promise<void> {
 	if (!cluster) return;
-	const { wall, last } = await cluster.clock();
-	for (const { url, note } of await cluster.servers({ now: Math.floor(wall - last.ahead) }))
+	const { wall, seen } = await cluster.clock();
+	const now = seen ? seen.at + Math.max(0, wall - seen.wall) : wall;
+	for (const { url, note } of await cluster.servers({ now: Math.floor(now) }))
 		if (keyIdsIn(note)[0] !== keyId)
 			throw new Error(
 				`The server at ${url} still encrypts with another key. Restart it with the new text in SLUICE_SECRET ` +

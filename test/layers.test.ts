@@ -301,7 +301,7 @@ describe("layers of the worker kit", () => {
 	const files = readdirSync(KIT, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));
 
 	function kitFaults(path: string, text: string): string[] {
-		return importsOf(text).flatMap((wanted) => {
+		return importsOf(text).flatMap(({ wanted }) => {
 			const target = wanted.startsWith(".") ? relative(KIT, join(KIT, dirname(path), wanted)) : wanted;
 			const allowed = wanted.startsWith(".")
 				? !target.startsWith("..") || target === "../package.json"

@@ -2,7 +2,7 @@
  * A service in a cgroup of 512 MiB under all attacks on its memory at once, from one process each:
  * unread answers of 60 MB with a read key, partial uploads with a write key, and unfinished headers
  * and unread pipelined answers without a key. Prints JSON: whether it lives, its memory, and what
- * another client's `/runsync` takes meanwhile. `node bench/attacks/memory.ts [CHECKOUT] [seconds]
+ * another client's `/runsync` takes meanwhile, with small inputs and with 1 MB. `node bench/attacks/memory.ts [CHECKOUT] [seconds]
  * [attacks]`, both built; `attacks`: some of `unread,uploads,headers,pipelined`. Needs root
  * and a cgroup of memory (v1 or v2).
  */
@@ -111,8 +111,8 @@ function attackAll(url: string, keys: { read: string; write: string }, job: stri
 		url,
 		"uploads",
 		requestOf(
-			["POST /v2/noop/runsync HTTP/1.1", "Host: a", `Authorization: ${keys.write}`, "Content-Length: 20000000"],
-			" ".repeat(19_900_000),
+			["POST /v2/noop/runsync HTTP/1.1", "Host: a", `Authorization: ${keys.write}`, "Content-Length: 2000000"],
+			" ".repeat(1_900_000),
 		),
 	);
 	attack(url, "headers", Buffer.from(`GET / HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(60_000)}`));
@@ -122,7 +122,12 @@ function attackAll(url: string, keys: { read: string; write: string }, job: stri
 const serving = (): boolean => service.child.exitCode === null && service.child.signalCode === null;
 
 /** Another client's `/runsync` until the time is over. */
-async function probe(url: string, key: string, until: number): Promise<{ ms: number[]; failed: number }> {
+async function probe(
+	url: string,
+	key: string,
+	until: number,
+	{ clients = 4, input = {} as unknown } = {},
+): Promise<{ ms: number[]; failed: number }> {
 	const ms: number[] = [];
 	let failed = 0;
 	const one = async (): Promise<void> => {
@@ -132,7 +137,7 @@ async function probe(url: string, key: string, until: number): Promise<{ ms: num
 				const answer = await fetch(`${url}/v2/noop/runsync`, {
 					method: "POST",
 					headers: { authorization: `Bearer ${key}` },
-					body: '{"input":{}}',
+					body: JSON.stringify({ input }),
 					signal: AbortSignal.timeout(10_000),
 				});
 				const { status } = (await answer.json()) as { status?: string };
@@ -144,7 +149,7 @@ async function probe(url: string, key: string, until: number): Promise<{ ms: num
 			}
 		}
 	};
-	await Promise.all(Array.from({ length: 4 }, one));
+	await Promise.all(Array.from({ length: clients }, one));
 	return { ms: ms.toSorted((a, b) => a - b), failed };
 }
 
@@ -165,7 +170,11 @@ const worker = await startWorker(url);
 try {
 	const calm = await probe(url, keys.other, performance.now() + 3000);
 	attackAll(url, keys, job);
-	const attacked = await probe(url, keys.other, performance.now() + Number(seconds) * 1000);
+	const until = performance.now() + Number(seconds) * 1000;
+	const [attacked, large] = await Promise.all([
+		probe(url, keys.other, until),
+		probe(url, keys.other, until, { clients: 1, input: { text: "x".repeat(1_000_000) } }),
+	]);
 	over = true;
 	const alive = serving();
 	const at = (values: number[], part: number): number | null =>
@@ -191,6 +200,7 @@ try {
 					p99: at(attacked.ms, 0.99),
 					longest: at(attacked.ms, 0.9999),
 				},
+				attackedLarge: { requests: large.ms.length, failed: large.failed, p50: at(large.ms, 0.5) },
 			},
 			null,
 			2,

@@ -1,6 +1,6 @@
 /** Reads options from flags, environment and `sluice.yaml`; collects problems as sentences. */
 import { parse } from "yaml";
-import { type Budget, BUDGETS } from "../core/budgets.ts";
+import { type Budget, BUDGETS, FIXED_BUDGETS } from "../core/budgets.ts";
 import { HOSTS_SCHEMA } from "../core/hosts.ts";
 import { REGISTRY_SETTINGS_SCHEMA } from "../core/registry-login.ts";
 import { check, isAbsent, isObject, type Schema } from "../core/schema.ts";
@@ -108,7 +108,8 @@ function memberAt(file: Record<string, unknown>, path: string): unknown {
 /** Checked except for the endpoints. */
 export function parseFile(text: string, path: string, problems: string[]): Record<string, unknown> {
 	const file = readYaml(text, path, problems);
-	for (const { field, message } of check(FILE_SCHEMA, file)) problems.push(`${path}: ${field} ${message}`);
+	for (const { field, message } of check(FILE_SCHEMA, file))
+		problems.push(`${path}: ${field} ${FIXED_BUDGETS.get(field) ?? message}`);
 	return file;
 }
 

@@ -22,7 +22,10 @@ export const BUDGETS = {
 		minimum: 100,
 		maximum: 1_000_000,
 		description: "Open connections of clients and workers.",
-		beyond: "The oldest without a valid key or token is closed, else the new one.",
+		beyond:
+			"The oldest without a valid key or token is closed, else the new one. Those without one are also closed " +
+			"while they hold more than 32 MiB of unfinished headers together, and any with more than 256 unanswered " +
+			"requests, 1,024 once authenticated.",
 	},
 	auditRetention: {
 		unit: "ms",
@@ -40,54 +43,15 @@ export const BUDGETS = {
 		description: "Wrong keys, worker tokens and sign-in links of one address (IPv6: /64) in a minute.",
 		beyond: "Wrong ones of the address are answered 429; valid ones pass.",
 	},
-	failedKeys: {
-		unit: "count",
-		default: 1000,
-		minimum: 10,
-		maximum: 1_000_000,
-		description: "Wrong keys, worker tokens and sign-in links of all addresses in a minute.",
-		beyond: "Keys are found in a list that is read once a second, not by a read of the store each.",
-	},
 	webhookSenders: {
 		unit: "count",
 		default: 256,
 		minimum: 4,
 		maximum: 10_000,
-		description: "Webhooks being sent. Half is for receivers whose last attempt was answered.",
-		beyond: "Further ones wait, endpoints in turn.",
-	},
-	webhookSendersPerEndpoint: {
-		unit: "count",
-		default: 32,
-		minimum: 2,
-		maximum: 10_000,
-		description: "Webhooks being sent for one endpoint. Half is for receivers whose last attempt was answered.",
-		beyond: "Further ones of the endpoint wait, its receivers in turn.",
-	},
-	webhookSendersPerReceiver: {
-		unit: "count",
-		default: 4,
-		minimum: 1,
-		maximum: 1000,
-		description: "Webhooks being sent to one host and port.",
-		beyond: "Further ones to the receiver wait.",
-	},
-	webhookBytes: {
-		unit: "bytes",
-		default: 128 * 1024 * 1024,
-		minimum: 1024 * 1024,
-		maximum: 64 * 1024 ** 3,
-		description: "Bodies of webhooks being sent, or one. Half is for receivers whose last attempt was answered.",
-		beyond: "Further ones wait, endpoints in turn.",
-	},
-	webhookBytesPerEndpoint: {
-		unit: "bytes",
-		default: 32 * 1024 * 1024,
-		minimum: 1024 * 1024,
-		maximum: 64 * 1024 ** 3,
 		description:
-			"Bodies of webhooks being sent for one endpoint, or one. Half is for receivers whose last attempt was answered.",
-		beyond: "Further ones of the endpoint wait.",
+			"Webhooks being sent: of one endpoint at most 32, to one host and port 4, with bodies of 128 MiB, of one " +
+			"endpoint 32 MiB. Half of each is for receivers whose last attempt was answered.",
+		beyond: "Further ones wait, endpoints and their receivers in turn.",
 	},
 	reservedDisk: {
 		unit: "bytes",
@@ -107,30 +71,6 @@ export const BUDGETS = {
 			"Of one endpoint: its setting `limits.storedMb`.",
 		beyond: "Submissions are 503 `store_full` until less is stored.",
 	},
-	pipelined: {
-		unit: "count",
-		default: 256,
-		minimum: 16,
-		maximum: 100_000,
-		description: "Unanswered requests per connection; four times as many once authenticated.",
-		beyond: "The connection is closed.",
-	},
-	headers: {
-		unit: "bytes",
-		default: 32 * 1024 * 1024,
-		minimum: 1024 * 1024,
-		maximum: 1024 ** 4,
-		description: "Unfinished headers on connections without a valid key or token so far.",
-		beyond: "The connections with the longest ones are closed.",
-	},
-	headersTimeout: {
-		unit: "ms",
-		default: 15_000,
-		minimum: 1000,
-		maximum: 300_000,
-		description: "How long the headers of a request may take to arrive.",
-		beyond: "The answer is 408 and the connection is closed.",
-	},
 	management: {
 		unit: "count",
 		default: 32,
@@ -138,19 +78,6 @@ export const BUDGETS = {
 		maximum: 10_000,
 		description: "Requests in flight under `/v1` of one key; `used`: of all keys.",
 		beyond: "They are answered 429 `management_busy`.",
-	},
-	managementTime: {
-		unit: "ms",
-		default: 150,
-		minimum: 10,
-		maximum: 1000,
-		description:
-			"Time in each second for which calls of one key under `/v1`, `/metrics`, `/requests` and " +
-			"`/purge-queue`, and its reads of results from 64 KiB on, may run; two seconds' worth at once. " +
-			"As much for documents and files of the console to one address.",
-		beyond:
-			"They run one after the other, as time is left; more than 256 requests of an address for documents " +
-			"that wait are answered 429 `documents_busy`.",
 	},
 	memory: {
 		unit: "bytes",
@@ -161,33 +88,37 @@ export const BUDGETS = {
 			"Requests from their arrival until they are stored, and answers until they are read, over " +
 			"16 KiB each; half of it for clients, all of it for workers, and to one key or worker no " +
 			"more than remains free. Where the service may use less than 1 GiB, the default is a quarter of it.",
-		beyond: "Requests wait for `memoryWait`, then 429 `memory_share` or 503 `memory_spent`.",
-	},
-	memoryWait: {
-		unit: "ms",
-		default: 5000,
-		minimum: 0,
-		maximum: 300_000,
-		description: "How long a request of a client waits for `memory`.",
-		beyond: "It is refused.",
+		beyond:
+			"Requests of clients wait for 5 s, reports of workers for 120 s, then 429 `memory_share` or 503 `memory_spent`.",
 	},
 	readTimeout: {
 		unit: "ms",
 		default: 30_000,
 		minimum: 1000,
 		maximum: 300_000,
-		description: "How long a client or worker may send nothing of a body that it has begun.",
-		beyond: "The answer is 408 and the connection is closed.",
-	},
-	writeTimeout: {
-		unit: "ms",
-		default: 30_000,
-		minimum: 1000,
-		maximum: 300_000,
-		description: "How long a client or worker may read nothing of an answer that it waits for.",
-		beyond: "The connection is closed.",
+		description:
+			"How long a client or worker may send nothing of a body that it has begun, or read nothing of an answer " +
+			"that it waits for.",
+		beyond: "A request is answered 408; the connection is closed.",
 	},
 } as const satisfies Record<string, Budget>;
+
+/** How former members of `budgets` are bounded now: what an error says about a configuration that names one. */
+export const FIXED_BUDGETS: ReadonlyMap<string, string> = new Map(
+	Object.entries({
+		failedKeys: "is fixed at 1000 a minute now",
+		webhookSendersPerEndpoint: "is fixed at 32 now",
+		webhookSendersPerReceiver: "is fixed at 4 now",
+		webhookBytes: "is fixed at 134217728 now",
+		webhookBytesPerEndpoint: "is fixed at 33554432 now",
+		pipelined: "is fixed at 256 now",
+		headers: "is fixed at 33554432 now",
+		headersTimeout: "is fixed at 15000 ms now",
+		managementTime: "is fixed at 150 ms now",
+		memoryWait: "is fixed at 5000 ms now",
+		writeTimeout: "is the same as readTimeout now",
+	}).map(([name, how]) => [`budgets.${name}`, `${how}; remove it.`]),
+);
 
 export type BudgetName = keyof typeof BUDGETS;
 

@@ -3,7 +3,7 @@
  * for byte (D5). Schema: `JOB` in `src/api/jobs.ts`.
  */
 import type { Job } from "./job.ts";
-import { type JsonPieces, type JsonText, piecesOf } from "./json/json-text.ts";
+import { type JsonPieces, type JsonText, piecesOf, sizeOf } from "./json/json-text.ts";
 import type { JobState } from "./job-states.ts";
 
 export interface JobResult {
@@ -14,6 +14,14 @@ export interface JobResult {
 	outputBytes?: number;
 	/** A sentence, or what the worker sent. */
 	error?: string | undefined;
+}
+
+/** Admits an output into memory (D41): a promise if it has to wait or to be read, which may reject. */
+export type AdmitOutput = (found: JobResult) => Promise<void> | undefined;
+
+/** Bytes of an output, read or not. */
+export function outputSize({ output, outputBytes }: JobResult): number {
+	return outputBytes ?? (output === undefined ? 0 : sizeOf(output));
 }
 
 /** Time of the last queue wait, ms; grows while the job waits (D6). */

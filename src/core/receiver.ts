@@ -36,7 +36,7 @@ const LONGEST_PAUSE_MS = 600_000;
 /** Failed deliveries, beside the time, after which a receiver is disabled. */
 export const DISABLE_AFTER_FAILED = 10;
 
-interface ReceiverAttempt {
+export interface ReceiverAttempt {
 	/** Absent without an answer. */
 	status?: number | undefined;
 	/** Why it failed. */

@@ -8,6 +8,7 @@ import { may, type Principal } from "../engine/access/keys.ts";
 import type { Scope } from "../core/key-request.ts";
 import type { Call } from "./call.ts";
 import { fromCookie, pageTokenIn, tokenIn } from "./console/session-cookie.ts";
+import type { Route } from "./route.ts";
 
 /** Delay of refused polls, ms: SDK workers retry at once (D26). */
 export const REFUSED_POLL_MS = 5000;
@@ -24,20 +25,21 @@ export function presented(call: Call): string | undefined {
 }
 
 /**
- * Sets `principal`; throws 401. A key takes precedence over a session. `changes`: whether a GET has
+ * Sets the principal; throws 401. A key takes precedence over a session. `changes`: whether a GET has
  * side effects.
  */
-export async function identify(call: Call, scope: Scope, changes?: (call: Call) => boolean): Promise<void> {
+export async function authenticate(call: Call, { access, changes }: Pick<Route, "access" | "changes">): Promise<void> {
+	const { req, engine, service, identity } = call;
 	const key = presented(call);
 	const principal =
-		key === undefined ? await fromCookie(call, changes) : await call.engine.access.keys.identify(key, call.req.socket);
+		key === undefined ? await fromCookie(call, changes) : await engine.access.keys.identify(key, req.socket);
 	if (!principal)
 		throw key === undefined
 			? new ApiError("unauthorized", { why: "The request carries no API key." })
 			: wrongKey(call, new ApiError("unauthorized", { why: "The API key is unknown." }));
-	if (!may(principal, scope, call.params.endpoint || undefined)) await call.pace.spend(principal.keyId, 0, call.caller);
-	permit(principal, scope, call.params.endpoint || undefined);
-	call.principal = principal;
+	permit(principal, access as Scope, call.params.endpoint || undefined);
+	identity.principal = principal;
+	service.connections.identified(req.socket);
 }
 
 /** Counts a wrong credential; the error for it (D41). */
@@ -59,20 +61,20 @@ export function permit(principal: Principal, scope: Scope, endpoint?: string): v
 export async function principalNow(call: Call): Promise<Principal | undefined> {
 	const { keys, sessions } = call.engine.access;
 	const found =
-		call.session === undefined
+		call.identity.session === undefined
 			? await keys.holder(principalOf(call).keyId)
 			: await sessions.resume(tokenIn(call) ?? "", pageTokenIn(call));
 	return found?.principal;
 }
 
 /** Only for routes with a scope. */
-export function principalOf({ principal }: Call): Principal {
+export function principalOf({ identity: { principal } }: Call): Principal {
 	if (!principal) throw new Error("The route has no scope.");
 	return principal;
 }
 
 /** Throws 401 if the worker's token is not valid for it. */
-export async function admitWorker(call: Call): Promise<void> {
+export async function authenticateWorker(call: Call): Promise<void> {
 	const { endpoint, worker } = call.params;
 	const token = presented(call);
 	const refused = (why: string): ApiError => new ApiError("worker_unauthorized", { why, endpoint });
@@ -91,10 +93,11 @@ export async function admitWorker(call: Call): Promise<void> {
 	if (found instanceof Promise) await found;
 }
 
-/** Sets `worker`, which counts as seen now. */
+/** Sets the worker, which counts as seen now. */
 export function recordWorker(call: Call): void {
 	const { endpoint, worker } = call.params;
-	call.worker = call.engine.workers.recordCall({ id: worker, endpoint });
+	call.identity.worker = call.engine.workers.recordCall({ id: worker, endpoint });
+	call.service.connections.identified(call.req.socket);
 }
 
 /** Ends early on a disconnect. */

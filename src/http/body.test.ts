@@ -30,7 +30,9 @@ async function open(body: string, onTestFinished: (end: () => void) => void): Pr
 		req,
 		res: { closed: false },
 		maxBody: 10_000_000,
-		memory: { take: () => undefined },
+		identity: {},
+		holds: { bytes: 0 },
+		service: { memory: { take: () => undefined } },
 		engine: { budgets: { readTimeout: { limit: 30_000 } } },
 	} as unknown as Call;
 }

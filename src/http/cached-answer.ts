@@ -3,7 +3,7 @@
  * no key, so the address pays for their time (D41).
  */
 import { ApiError } from "../core/errors.ts";
-import { networkOf } from "../engine/access/failures.ts";
+import { networkOf } from "../core/network.ts";
 import type { Call } from "./call.ts";
 
 export type Coding = "br" | "gzip";
@@ -36,7 +36,7 @@ export async function sendCacheable(
 	const body = coding === undefined ? pieces : [packed.get(coding)!];
 	const size = body.reduce((sum, piece) => sum + piece.length, 0);
 	const owner = `files to ${networkOf(req.socket)}`;
-	const mayAnswer = await call.pace.spend(owner, isKnown ? 0 : size * SEND_MS_PER_BYTE, caller);
+	const mayAnswer = await call.service.pace.spend(owner, isKnown ? 0 : size * SEND_MS_PER_BYTE, caller);
 	if (caller.disconnected) return;
 	if (!mayAnswer) throw new ApiError("documents_busy");
 	if (isKnown) {

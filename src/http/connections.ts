@@ -4,7 +4,7 @@
  * its plain socket, from before the handshake on, and its bytes are the encrypted ones.
  */
 import type { Socket } from "node:net";
-import type { BudgetMeters } from "../budgets.ts";
+import type { BudgetMeter } from "../budgets.ts";
 import type { Clock } from "../clock.ts";
 import { plainSocketOf } from "./tls.ts";
 
@@ -12,8 +12,12 @@ import { plainSocketOf } from "./tls.ts";
 const CHECK_MS = 50;
 const CHECK_CONNECTIONS = 32;
 
-/** A connection with a valid key or token may have so many times the pipelined requests. */
-const KNOWN_FACTOR = 4;
+/** Maximum bytes of unfinished headers of all connections without a valid key or token so far. */
+const HEADERS_BYTES = 32 * 1024 * 1024;
+
+/** Maximum unanswered requests of a connection, without and with a valid key or token. */
+const PIPELINED = 256;
+const PIPELINED_KNOWN = 1024;
 
 export interface Connections {
 	readonly size: number;
@@ -29,12 +33,8 @@ export interface Connections {
 }
 
 /** `closed`: after each closed connection. */
-export function connections(o: {
-	budgets: Pick<BudgetMeters, "connections" | "headers" | "pipelined">;
-	clock: Clock;
-	closed: () => void;
-}): Connections {
-	const { budgets, clock } = o;
+export function connections(o: { budget: BudgetMeter; clock: Clock; closed: () => void }): Connections {
+	const { budget, clock } = o;
 	const all = new Set<Socket>();
 	/** Oldest first, with the bytes read up to the last complete headers. */
 	const unidentified = new Map<Socket, number>();
@@ -47,7 +47,7 @@ export function connections(o: {
 		if (!all.delete(socket)) return;
 		unidentified.delete(socket);
 		waiting.delete(socket);
-		budgets.connections.give(1);
+		budget.give(1);
 		o.closed();
 	}
 
@@ -61,12 +61,12 @@ export function connections(o: {
 		unchecked = 0;
 		const unfinished = [...unidentified].map(([socket, mark]) => [socket, socket.bytesRead - mark] as const);
 		let bytes = unfinished.reduce((sum, [, size]) => sum + size, 0);
-		if (bytes <= budgets.headers.limit) return;
+		if (bytes <= HEADERS_BYTES) return;
 		for (const [socket, size] of unfinished.toSorted(([, a], [, b]) => b - a)) {
-			budgets.headers.refuse();
+			budget.refuse();
 			close(socket);
 			bytes -= size;
-			if (bytes <= budgets.headers.limit) return;
+			if (bytes <= HEADERS_BYTES) return;
 		}
 	}
 
@@ -86,7 +86,7 @@ export function connections(o: {
 		},
 
 		add(socket) {
-			while (!budgets.connections.take(1)) {
+			while (!budget.take(1)) {
 				const [oldest] = unidentified.keys();
 				if (!oldest) return void socket.destroy();
 				close(oldest);
@@ -105,8 +105,8 @@ export function connections(o: {
 			const known = !unidentified.has(socket);
 			if (!known) unidentified.set(socket, socket.bytesRead);
 			const count = (waiting.get(socket) ?? 0) + 1;
-			if (count > budgets.pipelined.limit * (known ? KNOWN_FACTOR : 1)) {
-				budgets.pipelined.refuse();
+			if (count > (known ? PIPELINED_KNOWN : PIPELINED)) {
+				budget.refuse();
 				close(socket);
 				return false;
 			}

@@ -13,6 +13,20 @@ interface Node<R> {
 	byMethod: Map<string, R>;
 }
 
+/** Parameters of a path that has none. */
+export const NO_PARAMS: Readonly<PathParams> = {
+	endpoint: "",
+	job: "",
+	worker: "",
+	delivery: "",
+	receiver: "",
+	key: "",
+	session: "",
+	registry: "",
+	host: "",
+	rest: "",
+};
+
 /** Routes by method, and decoded parameters; absent ones are "". */
 export interface Match<R> {
 	byMethod: ReadonlyMap<string, R>;
@@ -42,18 +56,7 @@ export function matcher<R extends Pick<RouteDefinition, "methods" | "path">>(
 	return (path) => {
 		// Node also accepts targets that begin with an asterisk.
 		if (!path.startsWith("/")) return undefined;
-		const params: PathParams = {
-			endpoint: "",
-			job: "",
-			worker: "",
-			delivery: "",
-			receiver: "",
-			key: "",
-			session: "",
-			registry: "",
-			host: "",
-			rest: "",
-		};
+		const params: PathParams = { ...NO_PARAMS };
 
 		/** A route of the path from `start` on: first a fixed segment, then a parameter, then `*`. */
 		function find(at: Node<R>, start: number): Node<R> | undefined {

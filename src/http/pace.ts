@@ -1,15 +1,15 @@
 /**
  * Time that management calls of one caller take of the store and the event loop (D41). An account
- * fills by the budget and is charged while any call of its owner runs, once for up to four of them.
+ * fills steadily and is charged while any call of its owner runs, once for up to four of them.
  * With nothing left the calls run one after the other as the account fills.
  */
-import type { BudgetMeter } from "../budgets.ts";
 import type { Clock } from "../clock.ts";
 import type { LocalMs } from "../core/time.ts";
 
-/** A full account, and the deepest debt, in budgets of a second. */
-const MOST = 2;
-const DEEPEST = 12;
+/** Time that an account gains in a second, ms; a full account, and the deepest debt. */
+const SHARE_MS = 150;
+const MOST_MS = 2 * SHARE_MS;
+const DEEPEST_MS = 12 * SHARE_MS;
 
 /** Maximum concurrent calls per owner; a call's cost is known only afterwards. */
 const SIDE_BY_SIDE = 4;
@@ -63,17 +63,15 @@ interface Account {
 	sleeping: boolean;
 }
 
-/** `meter`: ms in a second. */
-export function pace({ clock, meter }: { clock: Clock; meter: BudgetMeter }): Pace {
-	const share = meter.limit / 1000;
-	const most = MOST * meter.limit;
+export function pace(clock: Clock): Pace {
+	const share = SHARE_MS / 1000;
 	const accounts = new Map<string, Account>();
 
 	function accountOf(owner: string): Account {
 		let account = accounts.get(owner);
 		if (account) return account;
 		if (accounts.size >= KEPT_ACCOUNTS) dropFull();
-		account = { balance: most, at: clock.now(), running: 0, waiting: [], sleeping: false };
+		account = { balance: MOST_MS, at: clock.now(), running: 0, waiting: [], sleeping: false };
 		accounts.set(owner, account);
 		return account;
 	}
@@ -82,7 +80,7 @@ export function pace({ clock, meter }: { clock: Clock; meter: BudgetMeter }): Pa
 		for (const [owner, account] of accounts) {
 			if (account.running > 0 || account.waiting.length > 0) continue;
 			settle(account);
-			if (account.balance === most) accounts.delete(owner);
+			if (account.balance === MOST_MS) accounts.delete(owner);
 		}
 	}
 
@@ -93,7 +91,7 @@ export function pace({ clock, meter }: { clock: Clock; meter: BudgetMeter }): Pa
 	}
 
 	function change(account: Account, by: number): void {
-		account.balance = Math.min(most, Math.max(-DEEPEST * meter.limit, account.balance + by));
+		account.balance = Math.min(MOST_MS, Math.max(-DEEPEST_MS, account.balance + by));
 	}
 
 	/** Lets calls in as far as the account allows. */

@@ -6,7 +6,12 @@ import type { Call } from "./call.ts";
 /** The result is sent as JSON; a handler that returns nothing has sent the answer. */
 export type Handler<R extends RouteDefinition> = (call: Call) => AnswerOf<R> | void | Promise<AnswerOf<R> | void>;
 
+/** A step before the handler: throws to refuse. A promise only where it has to wait. */
+export type Gate = (call: Call, route: Route) => void | Promise<"answered" | void>;
+
 export interface Route extends Operation {
+	/** In order; none of the others follow one that has answered. */
+	gates: readonly Gate[];
 	handle: (call: Call) => unknown;
 	/** Its calls are charged to the key (D41). */
 	paced: boolean;

@@ -1,15 +1,18 @@
 /** All served operations: definitions of `src/api` with handlers. */
 import { type Definition, type OperationName, OPERATIONS } from "../api/operations.ts";
-import type { Access } from "../api/route.ts";
+import type { RouteDefinition } from "../api/route.ts";
+import { authenticate, authenticateWorker, recordWorker } from "./auth.ts";
 import * as client from "./client/client-api.ts";
 import { delivers, stream } from "./client/stream-api.ts";
 import * as site from "./console/console-api.ts";
 import * as session from "./console/session-api.ts";
 import { apiFile, apiReference, openapi } from "./docs/docs-api.ts";
 import * as documentation from "./docs/site-api.ts";
+import { admit } from "./gates/admit.ts";
+import { boundManagement } from "./gates/management.ts";
 import { metrics as prometheus } from "./metrics/metrics-api.ts";
 import { openai } from "./openai/openai-api.ts";
-import type { Handler, Route } from "./route.ts";
+import type { Gate, Handler, Route } from "./route.ts";
 import { alive, listServers, ready } from "./service-api.ts";
 import * as audit from "./v1/audit-api.ts";
 import * as backup from "./v1/backup-api.ts";
@@ -20,6 +23,7 @@ import * as jobs from "./v1/jobs-api.ts";
 import * as keys from "./v1/keys-api.ts";
 import * as logs from "./v1/logs-api.ts";
 import * as metrics from "./v1/metrics-api.ts";
+import { answeredByScaler } from "./v1/other-servers.ts";
 import * as registries from "./v1/registries-api.ts";
 import * as sessions from "./v1/sessions-api.ts";
 import * as webhooks from "./v1/webhooks-api.ts";
@@ -137,11 +141,16 @@ const UNPACED: ReadonlySet<OperationName> = new Set([
 	"health",
 ]);
 
-const WITHOUT_KEY: ReadonlySet<Access> = new Set(["anyone", "worker"]);
+function gatesOf({ access, path }: RouteDefinition): readonly Gate[] {
+	if (access === "anyone") return [];
+	if (access === "worker") return [authenticateWorker, answeredByScaler, recordWorker];
+	return path.startsWith("/v1/") ? [authenticate, boundManagement, admit] : [authenticate, admit];
+}
 
 export const ROUTES: readonly Route[] = OPERATIONS.map((operation) => ({
 	...operation,
+	gates: gatesOf(operation),
 	handle: HANDLERS[operation.definition],
-	paced: !UNPACED.has(operation.definition) && !WITHOUT_KEY.has(operation.access),
+	paced: !UNPACED.has(operation.definition) && operation.access !== "anyone" && operation.access !== "worker",
 	changes: CHANGES[operation.definition],
 }));

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import type { TlsFiles } from "../certificate.ts";
 import { ApiError, errorBody } from "../core/errors.ts";
 import { connections } from "./connections.ts";
-import { type RequestOptions, requests } from "./requests.ts";
+import { type RequestOptions, Requests } from "./requests.ts";
 import { plainSocketOf, serverFor } from "./tls.ts";
 
 export type { Site } from "./bundle.ts";
@@ -17,6 +17,9 @@ const KEEP_ALIVE_MS = 75_000;
 
 /** Maximum request line and headers, bytes: the query of a ping names all jobs of its worker. */
 const HEADERS_LIMIT = 64 * 1024;
+
+/** How long the headers of a request may take to arrive, ms. */
+const HEADERS_TIMEOUT_MS = 15_000;
 
 /**
  * Errors of connections on which no answer is read: not encrypted so far, or ended within a request.
@@ -54,15 +57,14 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 	let closing = false;
 	/** Aborted when the last connection closes during shutdown. */
 	const unused = new AbortController();
-	const { budgets } = o.engine;
 	const open = connections({
-		budgets,
+		budget: o.engine.budgets.connections,
 		clock: o.clock,
 		closed() {
 			if (closing && open.size === 0) unused.abort();
 		},
 	});
-	const { handle, drain, endPolls } = requests({ ...o, connections: open });
+	const requests = new Requests({ ...o, connections: open });
 
 	const {
 		server,
@@ -78,19 +80,19 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 			requireHostHeader: false,
 			optimizeEmptyRequests: true,
 		},
-		handle,
+		requests.handle,
 		{ files: o.tls, clock: o.clock, events: o.events },
 	);
 	// Node's own errors for a missing Host or an unknown Expect are not JSON (D2).
-	server.on("checkExpectation", handle);
-	server.headersTimeout = budgets.headersTimeout.limit;
+	server.on("checkExpectation", requests.handle);
+	server.headersTimeout = HEADERS_TIMEOUT_MS;
 	server.requestTimeout = 300_000;
 	server.on("connection", open.add);
 	server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
 		const plain = error.code === PLAIN_HTTP ? plainSocketOf(socket) : undefined;
 		if (plain?.writable) return refuseSocket(plain, new ApiError("https_only"));
 		if (ENDED.test(error.code ?? "")) return void socket.destroy();
-		// More of what was refused; closing now could lose the answer. The client closes, or `headersTimeout` does.
+		// More of what was refused; closing now could lose the answer. The client closes, or HEADERS_TIMEOUT_MS ends it.
 		if (socket.writableEnded && error.code?.startsWith("HPE_")) return;
 		if (!socket.writable) return void socket.destroy();
 		refuseSocket(
@@ -124,9 +126,9 @@ export async function listen(o: HttpOptions): Promise<HttpServer> {
 		reload,
 		async close(ms, lingerMs = 0) {
 			closing = true;
-			drain();
+			requests.drain();
 			if (open.size > 0) await o.clock.sleep(lingerMs, unused.signal);
-			endPolls();
+			requests.endPolls();
 			const over = new AbortController();
 			server.close(() => over.abort());
 			await stopTls();

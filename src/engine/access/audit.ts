@@ -3,7 +3,7 @@ import type { AuditEntry } from "../../store/contract/audit.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { EngineContext } from "../context.ts";
 import { invalidCursor } from "../invalid-cursor.ts";
-import { networkOf, type Peer } from "./failures.ts";
+import { networkOf, type Peer } from "../../core/network.ts";
 import type { Principal } from "./keys.ts";
 
 /** Least time between two removals of expired entries, ms. */

@@ -11,7 +11,7 @@
  */
 import { hash } from "node:crypto";
 import type { EpochMs } from "../../core/time.ts";
-import type { Peer } from "./failures.ts";
+import type { Peer } from "../../core/network.ts";
 
 /** Age from which the list is read again, ms. */
 const FRESH_MS = 1000;

@@ -4,22 +4,21 @@
  * one costs is bounded instead.
  */
 import { ApiError } from "../../core/errors.ts";
+import { networkOf, type Peer } from "../../core/network.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { EngineContext } from "../context.ts";
 
-/** Length of the windows of the budgets, ms. */
+/** Length of the windows in which failures are counted, ms. */
 const WINDOW_MS = 60_000;
+
+/** Failures of all addresses in a window beyond which none costs a read of the store. */
+const ALL_ADDRESSES = 1000;
 
 /** Maximum number of addresses at once: the oldest is dropped first. */
 const MAX_ADDRESSES = 10_000;
 
-/** The other end of a connection. */
-export interface Peer {
-	readonly remoteAddress?: string | undefined;
-}
-
 export interface Failures {
-	/** Whether a budget is spent: credentials are found in memory, not by a read of the store each. */
+	/** Whether a bound is reached: credentials are found in memory, not by a read of the store each. */
 	strained(peer: Peer): boolean;
 	/** Counts one; the 429 that replaces its refusal once the budget of its address is spent. */
 	count(peer: Peer): ApiError | undefined;
@@ -31,7 +30,7 @@ interface Window {
 }
 
 export function failures(d: Pick<EngineContext, "now" | "budgets">): Failures {
-	const { failedKeysPerAddress: each, failedKeys: all } = d.budgets;
+	const each = d.budgets.failedKeysPerAddress;
 	const byAddress = new Map<string, Window>();
 	let total: Window = { count: 0, until: 0 };
 
@@ -47,10 +46,9 @@ export function failures(d: Pick<EngineContext, "now" | "budgets">): Failures {
 	}
 
 	return {
-		strained: (peer) => countOf(total) >= all.limit || countOf(byAddress.get(networkOf(peer))) >= each.limit,
+		strained: (peer) => countOf(total) >= ALL_ADDRESSES || countOf(byAddress.get(networkOf(peer))) >= each.limit,
 		count(peer) {
 			total = added(total);
-			if (total.count > all.limit) all.refuse();
 			const address = networkOf(peer);
 			const window = added(byAddress.get(address));
 			const [oldest] = byAddress.keys();
@@ -65,16 +63,4 @@ export function failures(d: Pick<EngineContext, "now" | "budgets">): Failures {
 			});
 		},
 	};
-}
-
-/** The address; of IPv6 its first 64 bits, which one customer has for itself. */
-export function networkOf({ remoteAddress = "" }: Peer): string {
-	if (!remoteAddress.includes(":")) return remoteAddress;
-	const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(remoteAddress)?.[1];
-	if (mapped !== undefined) return mapped;
-	const [start = "", end] = remoteAddress.replace(/%.*/, "").toLowerCase().split("::");
-	const [first, last] = [start, end ?? ""].map((part) => (part === "" ? [] : part.split(":")));
-	const zeros = end === undefined ? 0 : 8 - first!.length - last!.length;
-	const groups = [...first!, ...Array.from({ length: zeros }, () => "0"), ...last!];
-	return `${groups.slice(0, 4).join(":")}::/64`;
 }

@@ -9,7 +9,7 @@ import type { EpochMs } from "../../core/time.ts";
 import type { KeyRow, KeyStore } from "../../store/contract/keys.ts";
 import { hex, type Random, uuidv7 } from "../../ids.ts";
 import { CredentialCache, digest } from "./credential-cache.ts";
-import type { Peer } from "./failures.ts";
+import type { Peer } from "../../core/network.ts";
 
 const KEY_BYTES = 24;
 

@@ -9,7 +9,7 @@ import type { EpochMs } from "../../core/time.ts";
 import type { SessionRow, SessionStore } from "../../store/contract/sessions.ts";
 import { hex, type Random, uuidv7 } from "../../ids.ts";
 import { CredentialCache, digest } from "./credential-cache.ts";
-import type { Peer } from "./failures.ts";
+import type { Peer } from "../../core/network.ts";
 import type { ApiKeys, KeyHolder, Principal } from "./keys.ts";
 
 /** How long a session lasts after its last use, ms. */

@@ -3,7 +3,7 @@ import type { EpochMs } from "../../core/time.ts";
 import type { TokenRow, TokenStore } from "../../store/contract/workers.ts";
 import { hex, type Random } from "../../ids.ts";
 import { CredentialCache, digest } from "./credential-cache.ts";
-import type { Peer } from "./failures.ts";
+import type { Peer } from "../../core/network.ts";
 
 const TOKEN_BYTES = 24;
 

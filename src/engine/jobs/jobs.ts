@@ -21,7 +21,7 @@ import { reconcileDead } from "./reconcile-attempts.ts";
 import { report } from "./report.ts";
 import { requeueUndelivered } from "./requeue.ts";
 import { retry } from "./retry.ts";
-import { result, retain, status, statusSync } from "./status.ts";
+import { retain, status, statusSync } from "./status.ts";
 import { streamFrom, streamNext } from "./stream.ts";
 import { submit, submitAndWait } from "./submit.ts";
 import { sweep } from "./sweep.ts";
@@ -39,7 +39,6 @@ export interface Jobs {
 	submit(...q: Parameters<Bound<typeof submit>>): Promise<string>;
 	submitAndWait: Bound<typeof submitAndWait>;
 	status: Bound<typeof status>;
-	result: Bound<typeof result>;
 	retain: Bound<typeof retain>;
 	statusSync: Bound<typeof statusSync>;
 	streamNext: Bound<typeof streamNext>;
@@ -106,7 +105,6 @@ export function createJobs(
 		submit: async (q) => (await submit(d, q)).id,
 		submitAndWait: (q, wait) => submitAndWait(d, q, wait),
 		status: (q) => status(d, q),
-		result: (q) => result(d, q),
 		retain: (q) => retain(d, q),
 		statusSync: (q) => statusSync(d, q),
 		streamNext: (q) => streamNext(d, q),

@@ -2,7 +2,7 @@
 import { ApiError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
 import { isFinal } from "../../core/job-states.ts";
-import type { JobResult } from "../../core/job-view.ts";
+import type { AdmitOutput, JobResult } from "../../core/job-view.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import { isJobId } from "../../ids.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
@@ -10,24 +10,35 @@ import type { Caller, CompletionWait } from "./wait.ts";
 
 type Deps = Pick<JobDeps, "store" | "now">;
 
-/** The job as it is, of a large output only its size (D41); throws `job_not_found`. */
-export async function status(d: Deps, { endpoint, id }: JobName): Promise<JobResult> {
+/** A job; without `output` a large one is answered by its size (D41). */
+export type JobQuery = JobName & { output?: AdmitOutput | undefined };
+
+/** The job as it is; throws `job_not_found`. */
+export async function status(d: Deps, { endpoint, id, output }: JobQuery): Promise<JobResult> {
 	const q = { endpoint, id, now: d.now(), large: "size" } as const;
-	return existing(q, isJobId(id) ? await d.store.jobs.get(q) : undefined);
+	return withOutput(d, existing(q, isJobId(id) ? await d.store.jobs.get(q) : undefined), output);
 }
 
-/** The job with its whole output; throws `job_not_found`. */
-export async function result(d: Deps, { endpoint, id }: JobName): Promise<JobResult> {
-	const q = { endpoint, id, now: d.now() };
-	return existing(q, isJobId(id) ? await d.store.jobs.get(q) : undefined);
+/**
+ * The job with its output once `admit` lets it in, read or read again if need be; throws
+ * `job_not_found`. Not async: a frame would keep an output in memory that has to wait.
+ */
+export function withOutput(d: Deps, found: JobResult, admit?: AdmitOutput): JobResult | Promise<JobResult> {
+	const { endpoint, id } = found.job;
+	const read = async (): Promise<JobResult> =>
+		existing({ endpoint, id }, await d.store.jobs.get({ endpoint, id, now: d.now() }));
+	return admit?.(found)?.then(read) ?? found;
 }
 
 /**
  * The job as it is, its result kept for at most `retainMs` from its end from now on (D9); throws
  * `job_not_found`.
  */
-export async function retain(d: Deps, q: JobName & { retainMs: number }): Promise<JobResult> {
-	return existing(q, isJobId(q.id) ? await d.store.jobs.retain({ ...q, now: d.now() }) : undefined);
+export async function retain(d: Deps, { output, ...q }: JobQuery & { retainMs: number }): Promise<JobResult> {
+	const found = await status(d, q);
+	// This answer may be the last with the output.
+	await output?.(found);
+	return existing(q, await d.store.jobs.retain({ ...q, now: d.now() }));
 }
 
 function existing({ endpoint, id }: JobName, found: JobResult | undefined): JobResult {
@@ -37,17 +48,17 @@ function existing({ endpoint, id }: JobName, found: JobResult | undefined): JobR
 
 /**
  * The job when it has ended, or as it is after `ms` (D8). A large output is there if it arrived
- * meanwhile, else its size. Throws `job_not_found`.
+ * meanwhile, else as in {@link status}. Throws `job_not_found`.
  */
 export async function statusSync(
 	d: Deps & Pick<JobDeps, "waiters">,
-	q: JobName & { ms: number; caller: Caller },
+	{ output, ...q }: JobQuery & { ms: number; caller: Caller },
 ): Promise<JobResult> {
 	// The wait begins before the read, so that an end in between is not missed.
 	const end = d.waiters.forEnd(q);
 	try {
 		const found = await status(d, q);
-		return isFinal(found.job.state) ? found : await resultAfter(d, found.job, end);
+		return withOutput(d, isFinal(found.job.state) ? found : await resultAfter(d, found.job, end), output);
 	} finally {
 		end.leave();
 	}

@@ -10,7 +10,7 @@ import { type JsonText, sizeOf } from "../../core/json/json-text.ts";
 import type { SubmissionOptions } from "../../core/submission.ts";
 import type { JobDeps } from "./job-deps.ts";
 import { megabytes } from "../availability/stored-bytes.ts";
-import { resultAfter, statusSync } from "./status.ts";
+import { type JobQuery, resultAfter, statusSync, withOutput } from "./status.ts";
 import type { Caller } from "./wait.ts";
 
 /** A checked submission. */
@@ -94,17 +94,17 @@ export async function submit(d: Deps, q: SubmitRequest): Promise<Job> {
 export async function submitAndWait(
 	d: Deps & Pick<JobDeps, "clock" | "waiters">,
 	q: SubmitRequest,
-	{ ms, caller }: { ms: number; caller: Caller },
+	{ ms, caller, output }: { ms: number; caller: Caller } & Pick<JobQuery, "output">,
 ): Promise<JobResult> {
 	const until = d.clock.now() + ms;
 	const end = d.waiters.forEnd({ endpoint: q.endpoint.id, id: q.id, ms, caller, early: true });
 	try {
 		const job = await submit(d, q);
 		end.stored();
-		if (job.id === q.id) return await resultAfter(d, job, end);
+		if (job.id === q.id) return withOutput(d, await resultAfter(d, job, end), output);
 		end.leave();
 		const { endpoint, id } = job;
-		return await statusSync(d, { endpoint, id, ms: until - d.clock.now(), caller });
+		return await statusSync(d, { endpoint, id, ms: until - d.clock.now(), caller, output });
 	} finally {
 		end.leave();
 	}

@@ -22,6 +22,14 @@ import { receiverOf } from "../../core/receiver.ts";
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
 import { EndpointQueue, type Lane, Sends } from "./endpoint-queue.ts";
 
+/** Maximum sends in flight of one endpoint, and to one receiver (host and port). */
+const PER_ENDPOINT = 32;
+const PER_RECEIVER = 4;
+
+/** Maximum bytes of bodies in flight, of all endpoints and of one; a single body may have more. */
+const BYTES = 128 * 1024 * 1024;
+const BYTES_PER_ENDPOINT = 32 * 1024 * 1024;
+
 /** Maximum number that wait for one receiver of an endpoint; others are dropped, and claimed again later. */
 const MAX_WAITING_PER_RECEIVER = 2000;
 
@@ -41,17 +49,8 @@ export const SEND_MS = DELIVERY_TIMEOUT_MS + 2000;
 /** How the last attempt at a receiver ended: `paused` after several without an answer. */
 export type LastAttempt = "answered" | "unanswered" | "paused";
 
-type Budgets = Pick<
-	BudgetMeters,
-	| "webhookSenders"
-	| "webhookSendersPerEndpoint"
-	| "webhookSendersPerReceiver"
-	| "webhookBytes"
-	| "webhookBytesPerEndpoint"
->;
-
 export class DeliveryQueue {
-	readonly #budgets: Budgets;
+	readonly #senders: BudgetMeters["webhookSenders"];
 	/** Those whose turn is next first. */
 	readonly #endpoints = new Map<string, EndpointQueue>();
 	/** Sends to each receiver, of all endpoints together. */
@@ -64,9 +63,9 @@ export class DeliveryQueue {
 	#weight = 0;
 	#waiting = 0;
 
-	constructor(budgets: Budgets) {
-		this.#budgets = budgets;
-		this.#sends = new Sends({ senders: budgets.webhookSenders.limit, bytes: budgets.webhookBytes.limit });
+	constructor({ webhookSenders }: Pick<BudgetMeters, "webhookSenders">) {
+		this.#senders = webhookSenders;
+		this.#sends = new Sends({ senders: webhookSenders.limit, bytes: BYTES });
 	}
 
 	get waiting(): number {
@@ -95,7 +94,7 @@ export class DeliveryQueue {
 	/** Returns the next one to send. It is in flight until `done`. */
 	next(now: number): DueDelivery | undefined {
 		if (!this.#sends.all.hasSender()) {
-			if (this.#waiting > 0) this.#budgets.webhookSenders.refuse();
+			if (this.#waiting > 0) this.#senders.refuse();
 			return undefined;
 		}
 		for (const endpoint of this.#endpoints.values())
@@ -117,7 +116,7 @@ export class DeliveryQueue {
 		if (left > 0) this.#calls.set(lane.name, left);
 		else this.#calls.delete(lane.name);
 		for (const sends of [endpoint.sends, this.#sends]) sends.add(healthy, -1, -delivery.bytes);
-		this.#budgets.webhookSenders.give(1);
+		this.#senders.give(1);
 		if (last) this.#remember(endpoint, lane, last);
 		this.#dropUnused(endpoint, lane);
 	}
@@ -132,8 +131,7 @@ export class DeliveryQueue {
 	}
 
 	#newEndpoint(id: string): EndpointQueue {
-		const { webhookSendersPerEndpoint: senders, webhookBytesPerEndpoint: bytes } = this.#budgets;
-		return new EndpointQueue(id, new Sends({ senders: senders.limit, bytes: bytes.limit }));
+		return new EndpointQueue(id, new Sends({ senders: PER_ENDPOINT, bytes: BYTES_PER_ENDPOINT }));
 	}
 
 	#newLane(endpoint: EndpointQueue, name: string): Lane {
@@ -170,12 +168,11 @@ export class DeliveryQueue {
 	#nextLane(endpoint: EndpointQueue, healthy: boolean, now: number): Lane | undefined {
 		const bounds = [endpoint.sends, this.#sends].map((sends) => (healthy ? sends.all : sends.others));
 		if (!endpoint.sends.all.hasSender() || !bounds.every((each) => each.hasSender())) return undefined;
-		const perReceiver = this.#budgets.webhookSendersPerReceiver.limit;
 		for (const lane of endpoint.group(healthy).values()) {
 			this.#dropLateOf(endpoint, lane, now);
 			const [first] = lane.waiting;
-			const atOnce = this.#remembered.get(keyOf(endpoint, lane.name)) === "paused" ? 1 : perReceiver;
-			if (!first || lane.sending >= atOnce || (this.#calls.get(lane.name) ?? 0) >= perReceiver) continue;
+			const atOnce = this.#remembered.get(keyOf(endpoint, lane.name)) === "paused" ? 1 : PER_RECEIVER;
+			if (!first || lane.sending >= atOnce || (this.#calls.get(lane.name) ?? 0) >= PER_RECEIVER) continue;
 			return bounds.every((each) => each.hasRoom(first.delivery.bytes)) ? lane : undefined;
 		}
 		return undefined;
@@ -190,7 +187,7 @@ export class DeliveryQueue {
 		this.#calls.set(lane.name, (this.#calls.get(lane.name) ?? 0) + 1);
 		this.#inFlight.set(delivery.id, { lane, healthy });
 		for (const sends of [endpoint.sends, this.#sends]) sends.add(healthy, 1, delivery.bytes);
-		this.#budgets.webhookSenders.take(1);
+		this.#senders.take(1);
 		return delivery;
 	}
 

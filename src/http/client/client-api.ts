@@ -14,8 +14,7 @@ import { jobView, statusView } from "../../core/job-view.ts";
 import { permit, principalOf } from "../auth.ts";
 import { type Call, query } from "../call.ts";
 import { valueOf } from "../params.ts";
-import { answer, answerJob } from "../answer.ts";
-import { hold } from "../memory/call-memory.ts";
+import { admitOutput, answer, answerJob } from "../answer.ts";
 import { json } from "../reply.ts";
 import { readSubmitted } from "./submission-body.ts";
 
@@ -29,21 +28,17 @@ export async function run(call: Call): Promise<void> {
 export async function runsync(call: Call): Promise<void> {
 	const ms = valueOf(call, SYNC_WAIT);
 	const submitted = await readSubmitted(call, "runsync");
-	return await call.engine.jobs
-		.submitAndWait(submitted, { ms, caller: call.caller })
-		.then((found) => answerJob(call, found));
+	const { caller } = call;
+	answerJob(call, await call.engine.jobs.submitAndWait(submitted, { ms, caller, output: admitOutput(call) }));
 }
 
 /** GET or POST /status/{job}; `?ttl=` shortens the retention and needs `write` (D9, D30). */
 export async function status(call: Call): Promise<void> {
-	const q = { endpoint: call.params.endpoint, id: call.params.job };
+	const q = { endpoint: call.params.endpoint, id: call.params.job, output: admitOutput(call) };
 	if (shortens(call)) permit(principalOf(call), "write");
 	const retainMs = valueOf(call, TTL);
-	const found = await call.engine.jobs.status(q);
-	if (retainMs === undefined) return await answerJob(call, found);
-	// This answer may be the last with the output.
-	if (found.outputBytes !== undefined) await hold(call, found.outputBytes);
-	await answerJob(call, await call.engine.jobs.retain({ ...q, retainMs }));
+	const { jobs } = call.engine;
+	answerJob(call, await (retainMs === undefined ? jobs.status(q) : jobs.retain({ ...q, retainMs })));
 }
 
 /** Whether a /status has `?ttl=`. */
@@ -55,9 +50,8 @@ export function shortens(call: Call): boolean {
 export async function statusSync(call: Call): Promise<void> {
 	const { endpoint, job } = call.params;
 	const ms = valueOf(call, SYNC_WAIT);
-	return await call.engine.jobs
-		.statusSync({ endpoint, id: job, ms, caller: call.caller })
-		.then((found) => answerJob(call, found));
+	const { caller } = call;
+	answerJob(call, await call.engine.jobs.statusSync({ endpoint, id: job, ms, caller, output: admitOutput(call) }));
 }
 
 /** POST /cancel/{job}: returns at once (D10). */

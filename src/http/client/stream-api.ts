@@ -10,7 +10,7 @@ import type { StreamPart } from "../../engine/jobs/stream.ts";
 import { principalOf } from "../auth.ts";
 import { type Call, connected, drained, query } from "../call.ts";
 import { valueOf } from "../params.ts";
-import { mustRead, withOutput } from "../answer.ts";
+import { admitOutput, mustRead } from "../answer.ts";
 import { boundedReads } from "../memory/bounded-reads.ts";
 import { hold } from "../memory/call-memory.ts";
 import { jsonWritten } from "../reply.ts";
@@ -86,8 +86,8 @@ async function events(call: Call, from: number): Promise<void> {
 		follower.close();
 	}
 	if (caller.disconnected) return;
-	const last = await engine.jobs.status(job);
-	await endWith(call, jobView(await withOutput(call, last), engine.now()));
+	const last = await engine.jobs.status({ ...job, output: admitOutput(call) });
+	await endWith(call, jobView(last, engine.now()));
 }
 
 /** Until the job has ended or the client has left. */

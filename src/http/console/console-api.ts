@@ -24,7 +24,7 @@ const NOT_BUILT = {
 
 /** GET /console/. */
 export async function page(call: Call): Promise<void> {
-	const found = (await call.sites.console.files())?.get(INDEX);
+	const found = (await call.service.sites.console.files())?.get(INDEX);
 	if (found) await sendFile(call, found, POLICY);
 	else sendNotBuilt(call, NOT_BUILT, POLICY);
 }
@@ -32,7 +32,7 @@ export async function page(call: Call): Promise<void> {
 /** GET below /console/: a file; paths without a dot redirect to the page. */
 export async function file(call: Call): Promise<void> {
 	const { path, params } = call;
-	const found = (await call.sites.console.files())?.get(params.rest);
+	const found = (await call.service.sites.console.files())?.get(params.rest);
 	if (found) return await sendFile(call, found, POLICY);
 	if (params.rest.includes("."))
 		throw new ApiError("path_not_found", {

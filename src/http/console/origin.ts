@@ -20,7 +20,7 @@ interface CookieScope {
 export type Source = "own" | "foreign" | "unknown";
 
 /** Own: the origin of `Host` or of `publicUrl` (a proxy may change `Host`). */
-export function sourceOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): Source {
+export function sourceOf({ req, service: { publicUrl } }: Pick<Call, "req" | "service">): Source {
 	const { origin, "sec-fetch-site": site } = req.headers;
 	// Other ports and schemes of this host are `same-site` and send cookies.
 	if (site !== undefined && site !== "same-origin" && site !== "none") return "foreign";
@@ -32,7 +32,7 @@ export function sourceOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): S
  * Scope of a cookie: the path of `publicUrl` if the request used it, else the whole host; `Secure`
  * if the page was loaded by https.
  */
-export function placeOf({ req, publicUrl }: Pick<Call, "req" | "publicUrl">): CookieScope {
+export function placeOf({ req, service: { publicUrl } }: Pick<Call, "req" | "service">): CookieScope {
 	const { origin, host } = req.headers;
 	const byPublic =
 		publicUrl !== undefined && (origin === undefined ? host === publicUrl.host : origin === publicUrl.origin);

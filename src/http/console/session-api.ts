@@ -57,8 +57,8 @@ export async function signIn(call: Call): Promise<AnswerOf<typeof SIGN_IN>> {
 	const client = clientOf(call.req.headers["user-agent"]);
 	const begun = await sessions.begin(holder, { byLink, client, peer });
 	setCookie(call, begun);
-	call.principal = holder.principal;
-	call.session = begun.id;
+	call.identity.principal = holder.principal;
+	call.identity.session = begun.id;
 	return { ...sessionOf(call, holder.principal), pageToken: begun.pageToken };
 }
 
@@ -70,8 +70,8 @@ export async function signOut(call: Call): Promise<AnswerOf<typeof SIGN_OUT>> {
 	const { sessions } = call.engine.access;
 	const resumed = token === undefined ? undefined : await sessions.resume(token, pageTokenIn(call));
 	if (resumed) {
-		call.principal = resumed.principal;
-		call.session = resumed.id;
+		call.identity.principal = resumed.principal;
+		call.identity.session = resumed.id;
 		// Another tab or an administrator may have ended it by now.
 		await sessions.end(resumed.id).catch((error: unknown) => {
 			if (!(error instanceof ApiError)) throw error;

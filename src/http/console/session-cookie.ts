@@ -49,7 +49,7 @@ export async function fromCookie(call: Call, changes?: (call: Call) => boolean):
 			why: "The console session has ended, or its key was revoked: sign in again.",
 		});
 	}
-	call.session = resumed.id;
+	call.identity.session = resumed.id;
 	return resumed.principal;
 }
 

@@ -30,7 +30,7 @@ export function apiFile(call: Call): Promise<void> {
 }
 
 async function send(call: Call, name: string): Promise<void> {
-	const found = (await call.sites.reference.files())?.get(name);
+	const found = (await call.service.sites.reference.files())?.get(name);
 	if (found) return await sendFile(call, found, POLICY);
 	throw new ApiError("path_not_found", { method: call.req.method ?? "", path: call.path.slice(0, 200) });
 }

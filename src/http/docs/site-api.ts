@@ -26,7 +26,7 @@ const NOT_BUILT = {
 
 /** GET /docs/. */
 export async function docs(call: Call): Promise<void> {
-	const found = (await call.sites.docs.files())?.get(INDEX);
+	const found = (await call.service.sites.docs.files())?.get(INDEX);
 	if (found) await sendFile(call, found, POLICY);
 	else sendNotBuilt(call, NOT_BUILT, POLICY);
 }
@@ -34,7 +34,7 @@ export async function docs(call: Call): Promise<void> {
 /** GET below /docs/: a file, or the page of a folder. */
 export async function docsFile(call: Call): Promise<void> {
 	const { path, params } = call;
-	const files = await call.sites.docs.files();
+	const files = await call.service.sites.docs.files();
 	const found = files?.get(params.rest.replace(/\/$/, `/${INDEX}`));
 	if (found) return await sendFile(call, found, POLICY);
 	if (files?.has(`${params.rest}/${INDEX}`)) return redirect(call, `${params.rest.split("/").at(-1)}/`);

@@ -10,47 +10,39 @@ export const FREE_BYTES = 16_384;
  * Throws `memory_share` and `memory_spent`. Returned when the response closes.
  */
 export function hold(call: Call, bytes: number): Promise<void> | undefined {
+	const { holds, service } = call;
 	const wanted = bytes > FREE_BYTES ? bytes : 0;
-	const held = call.held ?? 0;
-	if (wanted === held) return undefined;
+	const held = holds.bytes;
+	const more = wanted - held;
+	if (more === 0) return undefined;
 	const owner = ownerOf(call);
-	if (wanted < held) {
-		call.memory.give(owner, held - wanted);
-		call.held = wanted;
+	if (more < 0) {
+		service.memory.give(owner, -more);
+		holds.bytes = wanted;
 		return undefined;
 	}
 	if (call.res.closed) return undefined;
-	const waiting = call.memory.take(owner, wanted - held, () => closeSignal(call));
-	call.held = wanted;
-	if (!waiting) return undefined;
-	call.held = held;
-	return waiting.then((taken) => {
+	const waiting = service.memory.take(owner, more, () => closeSignal(call));
+	holds.bytes = waiting ? held : wanted;
+	return waiting?.then((taken) => {
 		if (!taken) return;
-		if (call.res.closed) call.memory.give(owner, wanted - held);
-		else call.held = wanted;
+		if (call.res.closed) service.memory.give(owner, more);
+		else holds.bytes = wanted;
 	});
 }
 
 /** Holds exactly so many bytes, which are in memory already: it neither waits nor fails. */
 export function holdNow(call: Call, bytes: number): void {
-	const wanted = bytes > FREE_BYTES ? bytes : 0;
-	const held = call.held ?? 0;
-	if (wanted <= held) return void hold(call, bytes);
+	const more = bytes - call.holds.bytes;
+	if (bytes <= FREE_BYTES || more <= 0) return void hold(call, bytes);
 	if (call.res.closed) return;
-	call.memory.seize(ownerOf(call), wanted - held);
-	call.held = wanted;
+	call.service.memory.seize(ownerOf(call), more);
+	call.holds.bytes = bytes;
 }
 
 /** What the caller may hold more at this moment. */
 export function room(call: Call): number {
-	return call.memory.room(ownerOf(call));
-}
-
-/** Used at the close of the response. */
-export function releaseAll(call: Call): void {
-	if (!call.held) return;
-	call.memory.give(ownerOf(call), call.held);
-	call.held = 0;
+	return call.service.memory.room(ownerOf(call));
 }
 
 function closeSignal({ res }: Call): AbortSignal {
@@ -59,7 +51,7 @@ function closeSignal({ res }: Call): AbortSignal {
 	return closed.signal;
 }
 
-function ownerOf({ principal, worker }: Call): Owner {
+function ownerOf({ identity: { principal, worker } }: Call): Owner {
 	if (worker) return { kind: "worker", id: `${worker.endpoint}/${worker.id}` };
 	return { kind: "key", id: principal?.keyId ?? "" };
 }

@@ -12,7 +12,7 @@ const stays = () => new AbortController().signal;
 function shares() {
 	const clock = manualClock();
 	const meter = budgetMeters({ ...budgetLimits(), memory: 1200 }).memory;
-	return { clock, meter, ...memoryShares({ meter, clock, waitMs: 5000 }) };
+	return { clock, meter, ...memoryShares({ meter, clock }) };
 }
 
 describe("the budget of bytes in flight", () => {

@@ -17,8 +17,8 @@ export interface Owner {
 	kind: "key" | "worker";
 }
 
-/** How long a worker's report waits, ms: workers drop a result after few refusals. */
-const WORKER_WAIT_MS = 120_000;
+/** How long a request waits for room, ms; reports longer, since workers drop a result after few refusals. */
+const WAIT_MS = { key: 5000, worker: 120_000 };
 
 interface Waiter {
 	owner: Owner;
@@ -39,8 +39,7 @@ export interface MemoryShares {
 	room(owner: Owner): number;
 }
 
-export function memoryShares(o: { meter: BudgetMeter; clock: Clock; waitMs: number }): MemoryShares {
-	const { meter, clock } = o;
+export function memoryShares({ meter, clock }: { meter: BudgetMeter; clock: Clock }): MemoryShares {
 	const held = new Map<string, number>();
 	const waiting = new Set<Waiter>();
 	let clients = 0;
@@ -97,7 +96,7 @@ export function memoryShares(o: { meter: BudgetMeter; clock: Clock; waitMs: numb
 		const admitted = new AbortController();
 		const waiter: Waiter = { owner, bytes, admit: () => admitted.abort() };
 		waiting.add(waiter);
-		await clock.sleep(owner.kind === "worker" ? WORKER_WAIT_MS : o.waitMs, AbortSignal.any([signal, admitted.signal]));
+		await clock.sleep(WAIT_MS[owner.kind], AbortSignal.any([signal, admitted.signal]));
 		if (admitted.signal.aborted) return true;
 		waiting.delete(waiter);
 		if (signal.aborted) return false;

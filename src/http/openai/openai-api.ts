@@ -1,13 +1,13 @@
 /** `/openai/*` (D32, protocol C): each request is a job. */
 import { ApiError } from "../../core/errors.ts";
 import { type JsonText, LARGE_BYTES, sizeOf, stringOf } from "../../core/json/json-text.ts";
-import type { JobResult } from "../../core/job-view.ts";
+import type { AdmitOutput, JobResult } from "../../core/job-view.ts";
 import { isFinal } from "../../core/job-states.ts";
 import { RESULT_LIMIT } from "../../core/report.ts";
 import { failureByEnd, failureInOutput, failureOfJob } from "../../core/openai/openai-error.ts";
 import { OPENAI_SUBMISSION_OPTIONS, openaiInput, outputOf, singleResult } from "../../core/openai/openai.ts";
 import { SUBMISSION_JSON } from "../../core/submission.ts";
-import { answer, withOutput } from "../answer.ts";
+import { admitOutput, answer } from "../answer.ts";
 import { notAnObject, readJson } from "../body.ts";
 import type { Call } from "../call.ts";
 import { hold } from "../memory/call-memory.ts";
@@ -69,21 +69,18 @@ const TOO_LARGE = JSON.stringify({
 /** Waits for the end, then sends one JSON body; false if the client disconnects before. */
 async function whole(call: Call, job: JobName): Promise<boolean> {
 	const { engine, caller } = call;
+	const admit = admitOutput(call);
+	const output: AdmitOutput = (found) => (found.job.state === "COMPLETED" ? admit(found) : undefined);
 	for (;;) {
-		const ended = await engine.jobs
-			.statusSync({ ...job, ms: CHECK_MS, caller })
-			.then((found) => isFinal(found.job.state) && answerEnd(call, found));
-		if (ended !== false) return true;
+		const found = await engine.jobs.statusSync({ ...job, ms: CHECK_MS, caller, output });
+		if (isFinal(found.job.state)) {
+			if (found.job.state === "COMPLETED") await answerOutput(call, found);
+			else answerFailure(call, failureOfJob(found));
+			return true;
+		}
 		if (caller.disconnected) return false;
 		if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
 	}
-}
-
-/** Not async: see {@link withOutput}. */
-function answerEnd(call: Call, found: JobResult): void | Promise<void> {
-	if (found.job.state !== "COMPLETED") return answerFailure(call, failureOfJob(found));
-	const shown = withOutput(call, found);
-	return shown instanceof Promise ? shown.then((read) => answerOutput(call, read)) : answerOutput(call, shown);
 }
 
 async function answerOutput(call: Call, { job, output }: JobResult): Promise<void> {

@@ -1,7 +1,6 @@
 /** Streaming answers of `/openai/*` (D32): chunks as server-sent events. */
 import { ApiError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
-import type { JobResult } from "../../core/job-view.ts";
 import { isFinal } from "../../core/job-states.ts";
 import { BLOCK_BYTES } from "../../core/json/json-text.ts";
 import {
@@ -16,7 +15,7 @@ import { eventText } from "../../core/openai/openai-events.ts";
 import { outputOf, resultAsChunks } from "../../core/openai/openai.ts";
 import type { Follower } from "../../engine/jobs/live-chunks.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import { withOutput } from "../answer.ts";
+import { admitOutput } from "../answer.ts";
 import { type Call, drained } from "../call.ts";
 import { boundedReads } from "../memory/bounded-reads.ts";
 import { hold } from "../memory/call-memory.ts";
@@ -61,8 +60,8 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 	}
 
 	/** A large result in slices. */
-	async function sendResult(found: JobResult): Promise<boolean> {
-		const { output } = await withOutput(call, found);
+	async function sendResult(): Promise<boolean> {
+		const { output } = await engine.jobs.status({ ...job, output: admitOutput(call) });
 		for (const piece of resultAsChunks(output)) {
 			if (piece === undefined) await new Promise((resolve) => setImmediate(resolve));
 			else if (!(await sendAll([piece]))) return false;
@@ -105,7 +104,7 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 				await hold(call, 0);
 				if (isFinal(found.state)) {
 					if (now.job.state !== "COMPLETED") fail(failureOfJob(now));
-					else if (res.headersSent || (await sendResult(now))) {
+					else if (res.headersSent || (await sendResult())) {
 						await send(text.end());
 						res.end();
 					}

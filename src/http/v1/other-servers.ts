@@ -1,4 +1,4 @@
-/** Forwards requests about workers of other servers. */
+/** Forwards requests to other servers of the store. */
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { type Call, drained } from "../call.ts";
@@ -53,21 +53,20 @@ export async function answersElsewhere<A>(call: Call, signal: AbortSignal): Prom
 }
 
 /**
- * Has the server that scales the worker's endpoint answer a poll or a ping; false if that is this
- * one, or it does not answer.
+ * Has the server that scales the worker's endpoint answer a poll or a ping, unless that is this one or
+ * it does not answer.
  */
-export async function answeredByScaler(call: Call): Promise<boolean> {
+export async function answeredByScaler(call: Call): Promise<"answered" | void> {
 	const { engine, req, caller, params } = call;
-	if (req.headers[FORWARDED] !== undefined) return false;
+	if (req.method !== "GET" || req.headers[FORWARDED] !== undefined) return;
 	const url = engine.workers.scaledAt(params.endpoint);
-	if (url === undefined) return false;
+	if (url === undefined) return;
 	const left = new AbortController();
 	caller.onDisconnect = () => left.abort();
 	const answer = await ask(url, call, left.signal).catch(() => undefined);
 	caller.onDisconnect = undefined;
-	if (!answer) return caller.disconnected;
-	await passOn(answer, call);
-	return true;
+	if (answer) await passOn(answer, call);
+	if (answer || caller.disconnected) return "answered";
 }
 
 /** A disconnect on one side ends the other; a client that reads nothing is cut off. */
@@ -78,7 +77,7 @@ async function passOn(answer: IncomingMessage, call: Call): Promise<void> {
 	);
 	res.writeHead(answer.statusCode ?? 502, Object.fromEntries(headers));
 	res.flushHeaders();
-	call.turn?.end();
+	call.holds.turn?.end();
 	res.once("close", () => answer.destroy());
 	try {
 		for await (const part of answer) if (!res.write(part)) await drained(call);

@@ -16,7 +16,7 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_SESSIONS>> 
 			createdAt: isoTime(createdAt),
 			lastUsedAt: isoTime(lastUsedAt),
 			expiresAt: isoTime(until),
-			current: rest.id === call.session,
+			current: rest.id === call.identity.session,
 		})),
 	};
 }
@@ -32,5 +32,5 @@ export async function end(call: Call): Promise<AnswerOf<typeof END_SESSION>> {
 export async function endAll(call: Call): Promise<AnswerOf<typeof END_SESSIONS>> {
 	await readNothing(call);
 	const keyId = valueOf(call, KEY_FILTER);
-	return { ended: await call.engine.access.sessions.endAll({ keyId, except: call.session }) };
+	return { ended: await call.engine.access.sessions.endAll({ keyId, except: call.identity.session }) };
 }

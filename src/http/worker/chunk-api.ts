@@ -39,7 +39,7 @@ export async function chunkBatch(call: Call): Promise<void> {
 /** `count`: how many numbers the post stands for. */
 async function add(call: Call, { chunks, failure }: ChunkTexts, count: number): Promise<void> {
 	const { jobs } = call.engine;
-	const worker = call.worker!;
+	const worker = call.identity.worker!;
 	const id = call.params.job;
 	if (failure && chunks.length === 0) {
 		await jobs.report({ worker, id, report: failure });

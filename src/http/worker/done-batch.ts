@@ -8,7 +8,7 @@ import { readBytes, scanBytes } from "../body.ts";
 import type { Call } from "../call.ts";
 import { refusalOf } from "../reply.ts";
 import { linesOf } from "./lines.ts";
-import { reportOf } from "./report-body.ts";
+import { reportOf } from "./worker-api.ts";
 
 const LINE_JSON = { members: [...REPORT_MEMBERS, "id"] };
 
@@ -41,10 +41,10 @@ function readLine(line: Buffer): LineReport | undefined {
 }
 
 /** Status of one report. An internal error fails the whole post, which may be repeated. */
-async function accept({ engine, worker }: Call, line: LineReport | undefined): Promise<number> {
+async function accept(call: Call, line: LineReport | undefined): Promise<number> {
 	if (!line) return 400;
 	try {
-		await engine.jobs.report({ worker: worker!, ...line });
+		await call.engine.jobs.report({ worker: call.identity.worker!, ...line });
 		return 200;
 	} catch (error) {
 		if (error instanceof ApiError || error instanceof StoreUnavailable) return refusalOf(error, () => "").status;

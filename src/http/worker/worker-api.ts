@@ -5,7 +5,7 @@
 import type { AnswerOf } from "../../api/route.ts";
 import { BATCH_LIMIT, type JOB_STOP } from "../../api/worker-protocol.ts";
 import { type JsonPieces, type JsonText, piecesOf, release, sizeOf } from "../../core/json/json-text.ts";
-import { LINES_TOGETHER, notJson, type Report, REPORT_MEMBERS, tooLarge } from "../../core/report.ts";
+import { LINES_TOGETHER, notJson, readReport, type Report, REPORT_MEMBERS, tooLarge } from "../../core/report.ts";
 import { replaceControls } from "../../core/text.ts";
 import type { DispatchedJob } from "../../engine/jobs/read-claimed.ts";
 import { BodyTooLarge, readJson, type ScannedBody } from "../body.ts";
@@ -13,7 +13,6 @@ import { type Call, connected, query } from "../call.ts";
 import { mustRead } from "../answer.ts";
 import { holdNow } from "../memory/call-memory.ts";
 import { json, jsonWritten, nothing } from "../reply.ts";
-import { reportOf } from "./report-body.ts";
 
 /** The answer to a report. */
 export const POSTED = "{}";
@@ -43,7 +42,7 @@ export async function takeBatch(call: Call): Promise<void> {
 /** GET /job-stop/{worker}: ids of jobs to stop; long poll (D18). */
 export async function stop(call: Call): Promise<AnswerOf<typeof JOB_STOP> | void> {
 	const jobsToStop = await withCaller(call, (signal) =>
-		call.engine.workers.pollStops({ worker: call.worker!, signal }),
+		call.engine.workers.pollStops({ worker: call.identity.worker!, signal }),
 	);
 	if (jobsToStop.length === 0) return nothing(call.res);
 	return { jobsToStop };
@@ -52,7 +51,7 @@ export async function stop(call: Call): Promise<AnswerOf<typeof JOB_STOP> | void
 /** POST /job-done/{worker}/{job}: progress, a result or a failure. */
 export async function done(call: Call): Promise<void> {
 	await call.engine.jobs.report({
-		worker: call.worker!,
+		worker: call.identity.worker!,
 		id: call.params.job,
 		report: await readDone(call),
 	});
@@ -70,7 +69,7 @@ export async function ping(call: Call): Promise<void> {
 			: undefined;
 	const version = q.get("runpod_version")?.slice(0, 64);
 	const reported = { named, unhealthy, version: version && replaceControls(version) };
-	await withCaller(call, (signal) => call.engine.jobs.ping({ worker: call.worker!, said: reported, signal }));
+	await withCaller(call, (signal) => call.engine.jobs.ping({ worker: call.identity.worker!, said: reported, signal }));
 	json(call.res, POSTED);
 }
 
@@ -84,7 +83,7 @@ async function dispatch(
 	text: (jobs: DispatchedJob[]) => JsonPieces,
 	headers: readonly string[],
 ): Promise<void> {
-	const worker = call.worker!;
+	const worker = call.identity.worker!;
 	const idle = query(call).get("job_in_progress") === "0";
 	const jobs = await withCaller(call, (signal) => call.engine.jobs.take({ worker, limit, idle, signal }));
 	if (jobs.length === 0) return nothing(call.res);
@@ -130,4 +129,16 @@ export async function readWorkerBody(
 async function readDone(call: Call): Promise<Report> {
 	const body = await readWorkerBody(call, REPORT_MEMBERS);
 	return "report" in body ? body.report : reportOf(body);
+}
+
+/** The report in a body scanned for `REPORT_MEMBERS`. */
+export function reportOf({ scan, text, payload, size }: ScannedBody): Report {
+	if (!scan.ok) return notJson(scan.fault.message, size);
+	const { output, error, status, stopPod } = scan.members;
+	return readReport({
+		...(output ? { output: payload(output)! } : {}),
+		...(error ? { error: text(error)! } : {}),
+		...(status ? { status: text(status)! } : {}),
+		...(stopPod ? { stopPod: text(stopPod)! } : {}),
+	});
 }

@@ -140,7 +140,9 @@ function callWith(pieces: readonly Buffer[], size: number | undefined, maxBody: 
 		req,
 		res: { closed: false },
 		maxBody,
-		memory: { take: () => undefined },
+		identity: {},
+		holds: { bytes: 0 },
+		service: { memory: { take: () => undefined } },
 		engine: { budgets: { readTimeout: { limit: 30_000 } } },
 	} as unknown as Call;
 }

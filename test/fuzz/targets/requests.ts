@@ -154,7 +154,7 @@ const asRequest = (headers: Record<string, string | null>): Parameters<typeof so
 		headers: Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== null)),
 		socket: {},
 	} as any,
-	publicUrl: new URL("https://sluice.test/base"),
+	service: { publicUrl: new URL("https://sluice.test/base") } as any,
 });
 
 export const ORIGIN = target({

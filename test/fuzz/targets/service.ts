@@ -40,8 +40,6 @@ async function started(): Promise<Site> {
 	const clock = manualClock();
 	const service = await startService({
 		endpoints: { [BYSTANDER]: {} },
-		// Steps of the clock are not time that calls take.
-		settings: { budgets: { managementTime: 1000 } },
 		clock,
 	});
 	const faults: string[] = [];

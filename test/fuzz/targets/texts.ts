@@ -10,7 +10,7 @@ import { REPORT_MEMBERS } from "../../../src/core/report.ts";
 import { eventBus } from "../../../src/events.ts";
 import { scanBytes } from "../../../src/http/body.ts";
 import { exposition } from "../../../src/http/metrics/exposition.ts";
-import { reportOf } from "../../../src/http/worker/report-body.ts";
+import { reportOf } from "../../../src/http/worker/worker-api.ts";
 import { log } from "../../../src/log.ts";
 import { bytesOf, jsonBytes, jsonText, jsonValue, natural, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
@@ -25,7 +25,7 @@ function parsed(text: string): { value: any } | undefined {
 
 export const REPORT = target({
 	name: "worker-reports",
-	sources: ["core/report.ts", "http/worker/report-body.ts"],
+	sources: ["core/report.ts", "http/worker/worker-api.ts"],
 	cases: fc.oneof(
 		jsonBytes,
 		fc

@@ -2,15 +2,19 @@
  * What callers hold of the service's memory (D41): uploads that do not arrive, and answers that are
  * not read. Of 64 MiB clients have the half.
  */
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from "vitest";
 import { call, KEY, startService, type TestService } from "../../support/service.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 import { untilTrue } from "../../support/until.ts";
-import { begun, expectError, handWorker, type HandWorker, submitted } from "../hand-worker.ts";
+import { begun, endWith, expectError, handWorker, type HandWorker, submitted } from "../hand-worker.ts";
+import { held } from "../openapi-calls.ts";
 import { rawConnection, type RawConnection, requestText, stalledReader } from "../raw-http.ts";
 
 const MB = 1024 * 1024;
 let service: TestService;
+/** With a clock that ends its waits for memory at once. */
 let impatient: TestService;
+const clock = manualClock();
 let worker: HandWorker;
 let other: string;
 const open: { destroy(): void }[] = [];
@@ -24,14 +28,15 @@ beforeAll(async () => {
 	impatient = await startService({
 		endpoints: { ep: {} },
 		settings: {
-			budgets: { memory: 64 * MB, memoryWait: 0, readTimeout: 1000, writeTimeout: 1000 },
+			budgets: { memory: 64 * MB },
 			webhooks: { allowPrivateNetworks: true },
 		},
+		clock,
 	});
 	worker = await handWorker(service, "ep");
 	other = await keyOf(service);
 });
-afterAll(() => Promise.all([service.end(), impatient.end()]));
+afterAll(() => Promise.all([service.end(), endWith(impatient, clock)]));
 afterEach(async () => {
 	for (const socket of open.splice(0)) socket.destroy();
 	await untilTrue(() => memory().used === 0 && impatient.engine.budgets.memory.used === 0);
@@ -74,13 +79,13 @@ it("D41: uploads of one key take no more than its share; other keys and workers 
 	const { memory: meter } = at.engine.budgets;
 	await upload(at, 12 * MB);
 	await untilTrue(() => meter.used === 12 * MB);
-	const second = await (await upload(at, 12 * MB)).answer();
+	const second = await held(clock, (await upload(at, 12 * MB)).answer(), 100);
 	expectError(second, 429, "memory_share");
 	expect(second.headers["retry-after"]).toBe("5");
 	const key = await keyOf(at);
 	await upload(at, 12 * MB, key);
 	await untilTrue(() => meter.used === 24 * MB);
-	expectError(await (await upload(at, 12 * MB, key)).answer(), 503, "memory_spent");
+	expectError(await held(clock, (await upload(at, 12 * MB, key)).answer(), 100), 503, "memory_spent");
 	const by = await handWorker(at, "ep");
 	const id = await submitted(at, "ep");
 	await by.takeThis(id);
@@ -100,16 +105,24 @@ it("D41: a small body is not counted", async () => {
 it("D41: a large result is not read from the store for a key that leaves others unread", async () => {
 	const by = await handWorker(impatient, "ep");
 	const id = await ended(impatient, by, 12 * MB);
-	const { result } = impatient.engine.jobs;
+	const { status } = impatient.engine.jobs;
 	let reads = 0;
-	impatient.engine.jobs.result = (q) => {
-		reads += 1;
-		return result(q);
-	};
+	impatient.engine.jobs.status = (q) =>
+		status({
+			...q,
+			output(large) {
+				const admitted = q.output!(large)!;
+				admitted.then(
+					() => (reads += 1),
+					() => {},
+				);
+				return admitted;
+			},
+		});
 	open.push(await stalledReader(impatient.url, statusRequest(id)));
 	for (let count = 0; count < 5; count += 1)
-		expectError(await call(impatient.url, `/v2/ep/status/${id}`), 429, "memory_share");
-	impatient.engine.jobs.result = result;
+		expectError(await held(clock, call(impatient.url, `/v2/ep/status/${id}`), 100), 429, "memory_share");
+	impatient.engine.jobs.status = status;
 	expect(reads).toBe(1);
 });
 
@@ -120,7 +133,7 @@ it("D41: nor is the body of a webhook delivery, of which only the beginning is s
 	const delivery = `/v1/webhooks/msg_${id}_0`;
 	expect((await call(impatient.url, delivery)).json.bodySize).toBeGreaterThan(12 * MB);
 	open.push(await stalledReader(impatient.url, statusRequest(id)));
-	expectError(await call(impatient.url, delivery), 429, "memory_share");
+	expectError(await held(clock, call(impatient.url, delivery), 100), 429, "memory_share");
 });
 
 it("D41: a request waits for memory before it is refused", async () => {
@@ -135,14 +148,19 @@ it("D41: a request waits for memory before it is refused", async () => {
 });
 
 it("D41: an upload without progress is 408, an answer that is not read is cut off", async () => {
-	const by = await handWorker(impatient, "ep");
-	const id = await ended(impatient, by, 12 * MB);
-	const { memory: meter } = impatient.engine.budgets;
-	const stalled = await upload(impatient, 12 * MB);
+	const at = await startService({
+		endpoints: { ep: {} },
+		settings: { budgets: { memory: 64 * MB, readTimeout: 1000 } },
+	});
+	onTestFinished(() => at.end());
+	const by = await handWorker(at, "ep");
+	const id = await ended(at, by, 12 * MB);
+	const { memory: meter } = at.engine.budgets;
+	const stalled = await upload(at, 12 * MB);
 	expectError(await stalled.answer(), 408, "request_timeout");
 	await stalled.closed;
 	await untilTrue(() => meter.used === 0);
-	open.push(await stalledReader(impatient.url, statusRequest(id)));
+	open.push(await stalledReader(at.url, statusRequest(id)));
 	await untilTrue(() => meter.used > 12 * MB - 1);
 	await untilTrue(() => meter.used === 0);
 });

@@ -195,11 +195,11 @@ it("D39: ends of the half hour before a start are reported after it", async () =
 	}
 });
 
-it("D41: a client that reads nothing is cut off after writeTimeout", async () => {
+it("D41: a client that reads nothing is cut off after readTimeout", async () => {
 	const many = Array.from({ length: 400 }, (_, n) => [`e${n}`, { name: "n".repeat(190) }]);
 	const wide = await startService({
 		endpoints: Object.fromEntries(many),
-		settings: { budgets: { writeTimeout: 1000 } },
+		settings: { budgets: { readTimeout: 1000 } },
 		clock,
 	});
 	onTestFinished(() => endWith(wide, clock));

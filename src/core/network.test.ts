@@ -1,0 +1,16 @@
+/** What counts as one address (D41). */
+import { expect, it } from "vitest";
+import { networkOf } from "./network.ts";
+
+it.each([
+	["192.0.2.1", "192.0.2.1"],
+	["::ffff:192.0.2.1", "192.0.2.1"],
+	["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+	["2001:db8::6", "2001:db8:0:0::/64"],
+	["2001:DB8:1:2::", "2001:db8:1:2::/64"],
+	["::1", "0:0:0:0::/64"],
+	["fe80::1%eth0", "fe80:0:0:0::/64"],
+	["", ""],
+])("D41: %j counts as %j", (remoteAddress, network) => {
+	expect(networkOf({ remoteAddress })).toBe(network);
+});

@@ -1,0 +1,29 @@
+/** Records actions in the audit log (D42). */
+import { principalOf } from "../auth.ts";
+import type { Call } from "../call.ts";
+import type { Route } from "../route.ts";
+
+/**
+ * Records a change by an administrator, a sign-in or a sign-out; refused callers are not known.
+ * `result`: `ok` or a code; `answer` may name what was created.
+ */
+export function audit(
+	call: Call,
+	{ name, access, audited }: Route,
+	{ result, answer }: { result: string; answer?: unknown },
+): Promise<void> | undefined {
+	if (!call.identity.principal || !(access === "admin" ? call.req.method !== "GET" : audited === true))
+		return undefined;
+	const { id } = (answer ?? {}) as { id?: unknown };
+	const { endpoint, worker, key, session, host, registry } = call.params;
+	const own = audited ? (call.identity.session ?? "") : "";
+	const named = [endpoint, worker, key, session, host, registry, own].filter((each) => each !== "");
+	return call.engine.access.audit.record({
+		principal: principalOf(call),
+		peer: call.req.socket,
+		action: name,
+		subject: named.length === 0 && typeof id === "string" ? [id] : named,
+		result,
+		repeatable: audited === true,
+	});
+}

@@ -1,0 +1,43 @@
+/** Management calls of one key: how many are in flight, and in whose turn they run (D41). */
+import { ApiError } from "../../core/errors.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
+import { principalOf } from "../auth.ts";
+import type { Call } from "../call.ts";
+import type { Route } from "../route.ts";
+
+/** Counts a call of `/v1` until its response closes. */
+export function boundManagement(call: Call): void {
+	if (call.caller.disconnected) return;
+	const { management } = call.service;
+	const budget = call.engine.budgets.management;
+	const { keyId } = principalOf(call);
+	const running = management.get(keyId) ?? 0;
+	if (running >= budget.limit) {
+		budget.refuse();
+		throw new ApiError("management_busy", { limit: budget.limit });
+	}
+	management.set(keyId, running + 1);
+	budget.hold(1);
+	call.holds.release = () => {
+		budget.give(1);
+		const left = management.get(keyId)! - 1;
+		if (left > 0) management.set(keyId, left);
+		else management.delete(keyId);
+	};
+}
+
+/** Runs the handler of a paced route in the turn of its key. */
+export async function inTurn(call: Call, route: Route): Promise<unknown> {
+	const turn = await call.service.pace.enter(principalOf(call).keyId);
+	call.holds.turn = turn;
+	try {
+		// The client has left while its call waited.
+		if (call.caller.disconnected) throw new ApiError("request_timeout");
+		return await route.handle(call);
+	} catch (error) {
+		turn.end(error instanceof StoreUnavailable);
+		throw error;
+	} finally {
+		turn.end();
+	}
+}
