@@ -1,4 +1,4 @@
-/** Claims, bodies, tries and the expiry of webhook deliveries (D21). Each runs inside a batch of the database thread. */
+/** Claims, bodies, tries and expiry of webhook deliveries (D21). Each runs in a batch of the database thread. */
 import { type DueDelivery, INLINE_BYTES } from "../contract/webhooks.ts";
 import { recordTry } from "../operations/steps.ts";
 import type { DialectHandlers } from "../operations/table.ts";
