@@ -21,7 +21,7 @@ import { RUNNING, WAITING } from "./states.ts";
 import type { Signal } from "./contract/store.ts";
 
 /** The rows of a dialect, all in memory. */
-export interface TransitionParts<Row extends JobRow> {
+interface TransitionParts<Row extends JobRow> {
 	queues: {
 		moved(row: Row, step: TransitionStep): void;
 		/** A rank at one end of the row's queue. */

@@ -8,7 +8,7 @@ import { WAITING } from "./states.ts";
 import type { JobRecord } from "./contract/jobs.ts";
 
 /** The rows of a dialect with their payloads, all in memory. */
-export interface ViewParts<Row extends JobRow> {
+interface ViewParts<Row extends JobRow> {
 	/** Ended attempts, oldest first. */
 	attempts: { list(row: Row): Attempt[] };
 	payloads: {

@@ -1,6 +1,6 @@
 /** One attempt at a webhook's receiver, and its record (spec 6, D21). */
 import { afterTry, waitsOf } from "../../core/delivery.ts";
-import { PAUSE_AFTER, type ReceiverHealth, receiverOf } from "../../core/receiver.ts";
+import { PAUSE_AFTER, receiverOf } from "../../core/receiver.ts";
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
 import type { SendWebhook, WebhookAnswer } from "../../webhooks/sender.ts";
 import type { EngineContext } from "../context.ts";
@@ -46,7 +46,8 @@ export async function attempt(
 			}),
 		{ signal },
 	);
-	const facts = { endpoint, id: job, delivery: id, host: receiverOf(url) };
+	const host = receiverOf(url);
+	const facts = { endpoint, id: job, delivery: id, host };
 	if (after.state === "delivered") d.events.emit("webhook.delivered", facts);
 	else
 		d.events.emit("webhook.failed", {
@@ -55,28 +56,13 @@ export async function attempt(
 			retryMs: after.dueAt === undefined ? undefined : after.dueAt - now,
 		});
 	if (!sent) return undefined;
-	if (health?.unanswered === PAUSE_AFTER) announcePause(d, delivery, health, now);
+	const pausedMs = (health?.pausedUntil ?? now) - now;
+	if (health?.unanswered === PAUSE_AFTER)
+		d.events.emit("webhook.paused", { endpoint, host, reason, unanswered: PAUSE_AFTER, retryMs: pausedMs });
 	if (health?.disabledAt === now)
-		d.events.emit("webhook.disabled", {
-			endpoint,
-			host: facts.host,
-			reason,
-			failingMs: now - health.failingSince,
-		});
+		d.events.emit("webhook.disabled", { endpoint, host, reason, failingMs: now - health.failingSince });
 	if (status !== undefined) return "answered";
-	return (health?.pausedUntil ?? 0) > now ? "paused" : "unanswered";
-}
-
-function announcePause(d: AttemptDeps, { endpoint, url }: DueDelivery, health: ReceiverHealth, now: number): void {
-	const { reason, unanswered, pausedUntil = now } = health;
-	const host = receiverOf(url);
-	d.events.emit("webhook.paused", {
-		endpoint,
-		host,
-		reason,
-		unanswered,
-		retryMs: pausedUntil - now,
-	});
+	return pausedMs > 0 ? "paused" : "unanswered";
 }
 
 /** Returns the receiver's answer, or why it was not called; then `sent` is false. */
@@ -86,11 +72,7 @@ async function answerTo(
 	signal: AbortSignal,
 ): Promise<WebhookAnswer & { sent: boolean }> {
 	if (disabledAt !== undefined)
-		return {
-			sent: false,
-			error: "not sent: the receiver is disabled; enable it, then send it again",
-			final: true,
-		};
+		return { sent: false, error: "not sent: the receiver is disabled; enable it, then send it again", final: true };
 	const secret = d.endpoints.webhookSecret(endpoint);
 	if (!secret.ok) {
 		const reason =

@@ -36,7 +36,7 @@ const STOP_MS = 5000;
  * `stop` waits for sends in progress, at most {@link STOP_MS}: those cut off do not count as attempts
  * and are repeated.
  */
-export interface WebhookDeliverer extends Service {
+interface WebhookDeliverer extends Service {
 	/** A delivery is due. */
 	nudge(): void;
 }

@@ -1,19 +1,15 @@
 /**
  * Claimed deliveries, and which of them is sent next (D21). Decision 0029.
  *
- * Endpoints take turns, and within each its receivers (host and port), so that much for one delays no
- * other. A receiver that hangs holds a sender for ten seconds, though, and a client may name any number
- * of them. So receivers are of two groups: healthy ones, whose last attempt was answered, and all others,
- * new ones among them. The others get half of the senders and of the bytes, of an endpoint and of all
- * together: however many hang, they delay only each other.
+ * Endpoints take turns, and within each its receivers (host and port). A receiver that hangs holds a
+ * sender for ten seconds, and a client may name any number of them. So half of the senders and of the
+ * bytes is for healthy receivers, whose last attempt was answered; the others, new ones among them, delay
+ * only each other.
  *
- * What is remembered can be wrong without harm, since the store has the truth. The last attempt of a
- * receiver is remembered here for 10,000 of them; one that was forgotten is among the others until it
- * answers. A delivery counts for the group in which it was begun, also if its receiver changes groups
- * meanwhile. A claimed delivery is held by the store until a time; one that waits here for so long that
- * its attempt may last beyond it is dropped (`dropLate`, before each claim), and claimed again when its
- * hold has ended. Those for a receiver that was paused are dropped at once: the store defers them to the
- * end of the pause when they are claimed again.
+ * What is remembered may be wrong: the store has the truth. A receiver that was forgotten is among the
+ * others until it answers. A delivery that waits here until its attempt could outlast its hold is dropped
+ * before the next claim, and claimed again later; so are those for a receiver that was paused, which the
+ * store then defers to the end of the pause.
  */
 import type { BudgetMeters } from "../../budgets.ts";
 import { DELIVERY_TIMEOUT_MS } from "../../core/delivery.ts";
@@ -65,7 +61,7 @@ export class DeliveryQueue {
 
 	constructor({ webhookSenders }: Pick<BudgetMeters, "webhookSenders">) {
 		this.#senders = webhookSenders;
-		this.#sends = new Sends({ senders: webhookSenders.limit, bytes: BYTES });
+		this.#sends = new Sends(webhookSenders.limit, BYTES);
 	}
 
 	get waiting(): number {
@@ -131,7 +127,7 @@ export class DeliveryQueue {
 	}
 
 	#newEndpoint(id: string): EndpointQueue {
-		return new EndpointQueue(id, new Sends({ senders: PER_ENDPOINT, bytes: BYTES_PER_ENDPOINT }));
+		return new EndpointQueue(id, new Sends(PER_ENDPOINT, BYTES_PER_ENDPOINT));
 	}
 
 	#newLane(endpoint: EndpointQueue, name: string): Lane {

@@ -5,26 +5,21 @@ import type { DueDelivery } from "../../store/contract/webhooks.ts";
 class InFlight {
 	count = 0;
 	bytes = 0;
-	readonly maxCount: number;
-	readonly maxBytes: number;
+	readonly #maxCount: number;
+	readonly #maxBytes: number;
 
-	constructor({ senders, bytes }: { senders: number; bytes: number }) {
-		this.maxCount = senders;
-		this.maxBytes = bytes;
+	constructor(maxCount: number, maxBytes: number) {
+		this.#maxCount = maxCount;
+		this.#maxBytes = maxBytes;
 	}
 
 	hasSender(): boolean {
-		return this.count < this.maxCount;
+		return this.count < this.#maxCount;
 	}
 
 	/** Any size fits where nothing else is in flight. */
 	hasRoom(bytes: number): boolean {
-		return this.bytes === 0 || this.bytes + bytes <= this.maxBytes;
-	}
-
-	add(count: number, bytes: number): void {
-		this.count += count;
-		this.bytes += bytes;
+		return this.bytes === 0 || this.bytes + bytes <= this.#maxBytes;
 	}
 }
 
@@ -33,14 +28,16 @@ export class Sends {
 	readonly all: InFlight;
 	readonly others: InFlight;
 
-	constructor({ senders, bytes }: { senders: number; bytes: number }) {
-		this.all = new InFlight({ senders, bytes });
-		this.others = new InFlight({ senders: senders / 2, bytes: bytes / 2 });
+	constructor(senders: number, bytes: number) {
+		this.all = new InFlight(senders, bytes);
+		this.others = new InFlight(senders / 2, bytes / 2);
 	}
 
 	add(healthy: boolean, count: number, bytes: number): void {
-		this.all.add(count, bytes);
-		if (!healthy) this.others.add(count, bytes);
+		for (const each of healthy ? [this.all] : [this.all, this.others]) {
+			each.count += count;
+			each.bytes += bytes;
+		}
 	}
 }
 

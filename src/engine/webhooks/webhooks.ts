@@ -8,7 +8,7 @@ import { type DelivererDeps, webhookDeliverer } from "./deliver.ts";
 /** A count costs the store by what it counts. */
 const MAX_COUNTED = 10_000;
 
-export interface DeliveryTotals {
+interface DeliveryTotals {
 	delivered: number;
 	failed: number;
 }

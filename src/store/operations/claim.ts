@@ -19,7 +19,7 @@ export function pendingClaim<Row extends JobRow, Input>(q: Query<"jobs.claim">):
 }
 
 /** The inputs of waiting jobs. */
-export interface ClaimInputs<Row extends JobRow, Input> {
+interface ClaimInputs<Row extends JobRow, Input> {
 	/** The input of a job; undefined when it has more than `most` characters. */
 	take(row: Row, most: number): Input | undefined;
 	size(input: Input): number;

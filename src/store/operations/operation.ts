@@ -99,7 +99,7 @@ export interface TableOperation<N extends OpName> {
 }
 
 /** An operation whose statements differ by dialect: each has its own handler. */
-export interface DialectOperation {
+interface DialectOperation {
 	kind: Kind;
 	apply?: never;
 	work?: never;

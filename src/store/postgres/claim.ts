@@ -5,9 +5,9 @@
  *
  * Rows are read in pages of as many jobs as the claims still want, first those after the rank up to which
  * this server has claimed everything. Only when that does not fill the claims, or a search is due, are the
- * front, the ranks before, and the jobs of low priority read; when and why is described in
- * `rows/queue-memories.ts`. The first page is requested before the queue itself is read, from what is
- * remembered of it, which saves a round trip; it is used only if the queue turns out to be as remembered.
+ * front, the ranks before, and the jobs of low priority read (`rows/queue-memories.ts` has when and why).
+ * The first page is requested before the queue itself is read, from what is remembered of it, which saves a
+ * round trip; it is used only if the queue turns out to be as remembered.
  *
  * Locked rows are skipped: another server is claiming, cancelling or settling them. A job that a worker
  * may still run an old attempt of is not offered to that worker (D16 Fence) but to the next claim; the

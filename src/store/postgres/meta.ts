@@ -13,7 +13,7 @@ const KEPT = statement("SELECT value FROM meta WHERE name = $1");
 const FILL = statement("INSERT INTO meta (name, value) VALUES ($1, $2)");
 const EMPTY = statement("DELETE FROM meta WHERE name = $1");
 
-export type Meta = Pick<Store, "identity" | "ping">;
+type Meta = Pick<Store, "identity" | "ping">;
 
 /** Creates the identity of a new store, and stores the check value of its first key (D22). */
 export async function openMeta({

@@ -32,7 +32,7 @@ import { openSweeps } from "./sweeps.ts";
 import { openWebhooks } from "./webhooks.ts";
 import { tableMethod } from "./tables.ts";
 
-export interface PostgresOptions {
+interface PostgresOptions {
 	/** `postgres://user:password@host:port/database` */
 	url: string;
 	clock: Clock;

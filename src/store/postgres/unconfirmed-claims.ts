@@ -15,7 +15,7 @@ const AGAIN_MS = 500;
 /** How long one check may wait for the end of the transaction, ms. */
 const WAIT_MS = 2000;
 
-export interface UnconfirmedClaims {
+interface UnconfirmedClaims {
 	/** `jobs` in the order of the claim. */
 	add(q: { marker: Marker; jobs: readonly Job[] }): void;
 	/** Stops; jobs still unsettled are left to their leases. */

@@ -2,7 +2,7 @@
 import { INLINE_BYTES } from "../contract/webhooks.ts";
 import { recordTry } from "../operations/steps.ts";
 import type { AllDialectMethods } from "../operations/table.ts";
-import { DELIVERY_COLUMNS, deliveryFrom, withoutNumber } from "../tables/delivery-rows.ts";
+import { DELIVERIES, withoutNumber } from "../tables/delivery-rows.ts";
 import { attempted, PENDING_ENDPOINTS } from "../tables/webhooks.ts";
 import { texts } from "./connection/arrays.ts";
 import { statement } from "./connection/statement.ts";
@@ -35,12 +35,12 @@ const CLAIM = statement(`
     FROM due LEFT JOIN receivers USING (endpoint, receiver)
   )
   UPDATE deliveries SET due_at = coalesce(paused, $4), in_flight = paused IS NULL FROM held WHERE number = claimed
-  RETURNING ${DELIVERY_COLUMNS}, CASE WHEN octet_length(body) <= ${INLINE_BYTES} THEN body END,
+  RETURNING ${DELIVERIES.names}, CASE WHEN octet_length(body) <= ${INLINE_BYTES} THEN body END,
     octet_length(body), disabled_at, paused IS NOT NULL, was_due`);
 const NEXT_DUE = statement(`${FIRST_DUE} SELECT min(due_at) FROM ready WHERE endpoint <> ALL ($1::text[])`);
 const BODY = statement("SELECT body FROM deliveries WHERE id = $1 AND body <> ''");
 const PENDING = statement(
-	`SELECT ${DELIVERY_COLUMNS}, receiver FROM deliveries WHERE id = $1 AND state = 'pending' FOR UPDATE`,
+	`SELECT ${DELIVERIES.names}, receiver FROM deliveries WHERE id = $1 AND state = 'pending' FOR UPDATE`,
 );
 const TRIED = statement(
 	`UPDATE deliveries SET tries = $2, used = $3, state = $4, due_at = $5, in_flight = false,
@@ -72,7 +72,7 @@ export function openWebhooks(context: TableContext): AllDialectMethods["webhooks
 					return paused === true
 						? []
 						: {
-								...withoutNumber(deliveryFrom(values)),
+								...withoutNumber(DELIVERIES.from(values)),
 								bytes: Number(bytes),
 								body: (body as string | null) || undefined,
 								disabledAt: (disabledAt as number | null) ?? undefined,
@@ -90,7 +90,7 @@ export function openWebhooks(context: TableContext): AllDialectMethods["webhooks
 			inTransaction(context, async (work, { run }) => {
 				const [found] = (await run(PENDING, [q.id])).rows;
 				if (!found) return undefined;
-				const { id, endpoint, tries, used, state, dueAt } = recordTry(deliveryFrom(found), q);
+				const { id, endpoint, tries, used, state, dueAt } = recordTry(DELIVERIES.from(found), q);
 				await run(TRIED, [id, JSON.stringify(tries), used, state, dueAt ?? null]);
 				if (!counts) return undefined;
 				const [receiver, last] = [String(found.at(-1)), state === "failed"];

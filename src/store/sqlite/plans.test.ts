@@ -97,12 +97,9 @@ it("no statement reads a whole table of jobs or their parts, or sorts", async ()
 	op("webhooks.find", { id: "msg_1" });
 	op("webhooks.redeliver", { id: "msg_1", now: 1 });
 	op("webhooks.enable", { endpoint: "e", receiver: "r", now: 1 });
+	const large = / (jobs|attempts|chunks|inputs|results|idempotency|deliveries|delivery_bodies) /;
 	const plans = prepared
-		.filter((sql) =>
-			/^ ?(SELECT|UPDATE|DELETE|WITH).* (jobs|attempts|chunks|inputs|results|idempotency|deliver(ies|y_bodies)) /s.test(
-				sql,
-			),
-		)
+		.filter((sql) => /^ ?(SELECT|UPDATE|DELETE|WITH)/.test(sql) && large.test(sql))
 		.flatMap((sql) =>
 			db
 				.prepare(`EXPLAIN QUERY PLAN ${sql}`)

@@ -11,7 +11,7 @@ import { WAITING } from "../states.ts";
 import type { Payloads } from "./rows/payloads.ts";
 
 /** Dependencies of {@link openPurge}. */
-export interface PurgeParts {
+interface PurgeParts {
 	queues: Queues;
 	records: Records;
 	attempts: Attempts;

@@ -26,7 +26,7 @@ const KEPT_BUSY = 1 / 4;
 /** A larger file of an earlier version is converted by `sluice migrate --compact` only, bytes. */
 const CONVERTED_BYTES = 64 * 2 ** 20;
 
-export interface Vacuum {
+interface Vacuum {
 	/**
 	 * Returns some free pages; `busy`: a batch has arrived since the last step. Its answer is the pause
 	 * before the next step, ms; undefined when none is needed until the next batch. Throws `FlushFailed`.

@@ -10,7 +10,7 @@ import { RUNNING, WAITING } from "../states.ts";
 import type { StoredSecrets } from "../key-check.ts";
 
 /** What a store contains. */
-export interface StoreSummary {
+interface StoreSummary {
 	/** Number of its last migration, before {@link verify} applied others. */
 	migration: number;
 	jobs: number;

@@ -1,8 +1,8 @@
-/** Claims, bodies, tries and expiry of webhook deliveries (D21). Each runs in a batch of the database thread. */
+/** Claims, bodies, tries and the expiry of webhook deliveries (D21), inside a batch of the database thread. */
 import { type DueDelivery, INLINE_BYTES } from "../contract/webhooks.ts";
 import { recordTry } from "../operations/steps.ts";
 import type { DialectHandlers } from "../operations/table.ts";
-import { DELIVERY_COLUMNS, deliveryFrom, withoutNumber } from "../tables/delivery-rows.ts";
+import { DELIVERIES, withoutNumber } from "../tables/delivery-rows.ts";
 import { attempted, PENDING_ENDPOINTS, SQLITE_BODY_BYTES } from "../tables/webhooks.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 import type { RunWork } from "./tables.ts";
@@ -13,7 +13,8 @@ export function openWebhooks({ db, deliveries }: UnitOfWork, run: RunWork): Dial
       WHERE due_at IS NOT NULL AND deliveries.endpoint = pending.endpoint)
     FROM pending WHERE endpoint IS NOT NULL`);
 	const due = db.prepare(`
-    SELECT ${DELIVERY_COLUMNS.split(", ")
+    SELECT ${DELIVERIES.names
+			.split(", ")
 			.map((column) => `deliveries.${column}`)
 			.join(", ")},
       (SELECT ${SQLITE_BODY_BYTES} FROM delivery_bodies WHERE delivery_bodies.number = deliveries.number),
@@ -45,7 +46,7 @@ export function openWebhooks({ db, deliveries }: UnitOfWork, run: RunWork): Dial
 			for (const { endpoint } of turns)
 				for (const values of due.all(endpoint, now, share)) {
 					const [bytes, pausedUntil, disabledAt] = values.slice(-3) as (number | null)[];
-					const row = deliveryFrom(values);
+					const row = DELIVERIES.from(values);
 					const paused = disabledAt === null && (pausedUntil ?? 0) > now;
 					const held = { ...row, dueAt: paused ? pausedUntil! : now + holdMs };
 					hold.run(held.dueAt, paused ? 0 : 1, row.number);

@@ -1,13 +1,19 @@
 /** Endpoints as stored; the queue of one that is forgotten differs by dialect. */
 import type { EndpointRow } from "../contract/endpoints.ts";
 import { read, write } from "../operations/operation.ts";
+import { columns } from "./columns.ts";
 import { change, notify, rows, type Sql, sql, type Value, type Work } from "./work.ts";
+
+const ENDPOINTS = columns<EndpointRow>("id, settings, secret, paused, removing, created_at", {
+	paused: Boolean,
+	removing: Boolean,
+});
 
 const PUT = sql(`
   INSERT INTO endpoints (id, settings, secret, created_at) VALUES ($1, $2, $3, $4)
   ON CONFLICT (id) DO UPDATE SET settings = excluded.settings,
     secret = coalesce(excluded.secret, endpoints.secret), removing = false`);
-const ALL = sql("SELECT id, settings, secret, paused, removing, created_at FROM endpoints ORDER BY id");
+const ALL = sql(`SELECT ${ENDPOINTS.names} FROM endpoints ORDER BY id`);
 const PAUSE = sql("UPDATE endpoints SET paused = $2 WHERE id = $1");
 const REMOVE = sql("UPDATE endpoints SET removing = true WHERE id = $1");
 const REMOVING = "SELECT removing FROM endpoints WHERE id = $1";
@@ -21,25 +27,6 @@ const FORGET = [
 	"ended_workers WHERE endpoint",
 	"endpoints WHERE id",
 ].map((rows) => sql(`DELETE FROM ${rows} = $1`));
-
-function endpointFrom(values: readonly Value[]): EndpointRow {
-	const [id, settings, secret, paused, removing, createdAt] = values as [
-		string,
-		string,
-		string | null,
-		boolean | number,
-		boolean | number,
-		number,
-	];
-	return {
-		id,
-		settings,
-		secret: secret ?? undefined,
-		paused: Boolean(paused),
-		removing: Boolean(removing),
-		createdAt,
-	};
-}
 
 /** Changes endpoints and notifies the other servers; false when there was nothing to change. */
 function* changed(statement: Sql, ...values: readonly Value[]): Work<boolean> {
@@ -67,7 +54,7 @@ export const endpoints = {
 	}),
 
 	list: read<"endpoints.list">(function* () {
-		return (yield* rows(ALL)).map(endpointFrom);
+		return (yield* rows(ALL)).map(ENDPOINTS.from);
 	}),
 
 	pause: write<"endpoints.pause">(function* ({ id, paused }) {

@@ -3,11 +3,17 @@ import type { KeyRow } from "../contract/keys.ts";
 import type { TokenRow } from "../contract/workers.ts";
 import { removal } from "../operations/steps.ts";
 import { read, write } from "../operations/operation.ts";
+import { columns } from "./columns.ts";
 import { change, lock, notify, rows, sql, type Value } from "./work.ts";
 
-const COLUMNS =
-	"id, hash, name, scopes, endpoints, created_at, expires_at, last_used_at, last_used_address, " +
-	"previous_hash, previous_until";
+const KEYS = columns<KeyRow>(
+	"id, hash, name, scopes, endpoints, created_at, expires_at, last_used_at, last_used_address",
+	{
+		scopes: (scopes: string) => JSON.parse(scopes) as string[],
+		endpoints: (endpoints: string) => JSON.parse(endpoints) as string[],
+	},
+);
+const COLUMNS = `${KEYS.names}, previous_hash, previous_until`;
 
 const ANY = sql("SELECT 1 FROM keys LIMIT 1");
 const INSERT = sql(
@@ -25,32 +31,8 @@ const REMOVE = sql("DELETE FROM keys WHERE id = $1");
 const REMOVE_SESSIONS = sql("DELETE FROM sessions WHERE key_id = $1");
 
 function keyFrom(values: readonly Value[]): KeyRow {
-	const [id, hash, name, scopes, endpoints, createdAt, expiresAt, lastUsedAt, lastUsedAddress, previousHash, until] =
-		values as [
-			string,
-			string,
-			string,
-			string,
-			string | null,
-			number,
-			number | null,
-			number | null,
-			string | null,
-			string | null,
-			number | null,
-		];
-	return {
-		id,
-		hash,
-		name,
-		scopes: JSON.parse(scopes) as string[],
-		endpoints: endpoints === null ? undefined : (JSON.parse(endpoints) as string[]),
-		createdAt,
-		expiresAt: expiresAt ?? undefined,
-		lastUsedAt: lastUsedAt ?? undefined,
-		lastUsedAddress: lastUsedAddress ?? undefined,
-		previous: previousHash === null ? undefined : { hash: previousHash, until: until ?? 0 },
-	};
+	const [hash, until] = values.slice(-2) as [string | null, number | null];
+	return { ...KEYS.from(values), previous: hash === null ? undefined : { hash, until: until ?? 0 } };
 }
 
 export const keys = {
@@ -93,30 +75,26 @@ export const keys = {
 	}),
 };
 
+const TOKENS = columns<TokenRow>("hash, endpoint, worker, created_at");
+
 const PUT_TOKEN = sql(`
-  INSERT INTO tokens (hash, endpoint, worker, created_at) VALUES ($1, $2, $3, $4)
-  ON CONFLICT (hash) DO UPDATE SET endpoint = excluded.endpoint, worker = excluded.worker,
-    created_at = excluded.created_at`);
-const FIND_TOKEN = sql("SELECT hash, endpoint, worker, created_at FROM tokens WHERE hash = $1");
-const ALL_TOKENS = sql("SELECT hash, endpoint, worker, created_at FROM tokens");
+  INSERT INTO tokens (${TOKENS.names}) VALUES (${TOKENS.parameters})
+  ON CONFLICT (hash) DO UPDATE SET ${TOKENS.replaced(1)}`);
+const FIND_TOKEN = sql(`SELECT ${TOKENS.names} FROM tokens WHERE hash = $1`);
+const ALL_TOKENS = sql(`SELECT ${TOKENS.names} FROM tokens`);
 const REMOVE_TOKENS = sql("DELETE FROM tokens WHERE worker = $1");
 
-function tokenFrom(values: readonly Value[]): TokenRow {
-	const [hash, endpoint, worker, createdAt] = values as [string, string, string | null, number];
-	return { hash, endpoint, worker: worker ?? undefined, createdAt };
-}
-
 export const tokens = {
-	put: write<"tokens.put">(function* ({ hash, endpoint, worker, createdAt }) {
-		yield* change(PUT_TOKEN, hash, endpoint, worker ?? null, createdAt);
+	put: write<"tokens.put">(function* (row) {
+		yield* change(PUT_TOKEN, ...TOKENS.values(row));
 	}),
 
 	find: read<"tokens.find">(function* ({ hash }) {
-		return (yield* rows(FIND_TOKEN, hash)).map(tokenFrom)[0];
+		return (yield* rows(FIND_TOKEN, hash)).map(TOKENS.from)[0];
 	}),
 
 	list: read<"tokens.list">(function* () {
-		return (yield* rows(ALL_TOKENS)).map(tokenFrom);
+		return (yield* rows(ALL_TOKENS)).map(TOKENS.from);
 	}),
 
 	remove: write<"tokens.remove">(function* ({ worker }) {

@@ -1,56 +1,41 @@
 /** Sessions of the console (D31). Servers keep those they found in memory. */
 import type { SessionRow } from "../contract/sessions.ts";
 import { read, write } from "../operations/operation.ts";
-import { change, notify, rows, sql, type Value } from "./work.ts";
+import { columns } from "./columns.ts";
+import { change, notify, rows, sql } from "./work.ts";
 
-const COLUMNS = "id, hash, page, key_id, mark, by_link, created_at, until, last_used_at, address, client";
+const SESSIONS = columns<SessionRow>(
+	"id, hash, page, key_id, mark, by_link, created_at, until, last_used_at, address, client",
+	{ byLink: Boolean },
+);
 
-const INSERT = sql(`INSERT INTO sessions (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`);
+const INSERT = sql(`INSERT INTO sessions (${SESSIONS.names}) VALUES (${SESSIONS.parameters})`);
 const REMOVE_OVER = sql("DELETE FROM sessions WHERE until <= $1 OR last_used_at < $2");
 const REMOVE_BEYOND = sql(
 	`DELETE FROM sessions WHERE key_id = $1 AND id NOT IN (SELECT id FROM sessions WHERE key_id = $1
     ORDER BY last_used_at DESC, id DESC LIMIT $2)`,
 );
-const FIND = sql(`SELECT ${COLUMNS} FROM sessions WHERE hash = $1`);
-const ALL = sql(`SELECT ${COLUMNS} FROM sessions ORDER BY last_used_at DESC, id DESC`);
+const FIND = sql(`SELECT ${SESSIONS.names} FROM sessions WHERE hash = $1`);
+const ALL = sql(`SELECT ${SESSIONS.names} FROM sessions ORDER BY last_used_at DESC, id DESC`);
 const USED = sql("UPDATE sessions SET last_used_at = $2, address = $3 WHERE id = $1 AND last_used_at < $2");
 const REMOVE = sql("DELETE FROM sessions WHERE id = $1");
 const REMOVE_ALL = sql(
 	"DELETE FROM sessions WHERE (CAST($1 AS text) IS NULL OR key_id = $1) AND id IS DISTINCT FROM $2",
 );
 
-function sessionFrom(values: readonly Value[]): SessionRow {
-	const [id, hash, page, keyId, mark, byLink, createdAt, until, lastUsedAt, address, client] = values as [
-		string,
-		string,
-		string,
-		string,
-		string,
-		boolean | number,
-		number,
-		number,
-		number,
-		string,
-		string,
-	];
-	const row = { id, hash, page, keyId, mark, createdAt, until, lastUsedAt, address, client };
-	return { ...row, byLink: Boolean(byLink) };
-}
-
 export const sessions = {
 	insert: write<"sessions.insert">(function* ({ row, atMost, usedSince, now }) {
-		const { id, hash, page, keyId, mark, byLink, createdAt, until, lastUsedAt, address, client } = row;
 		yield* change(REMOVE_OVER, now, usedSince);
-		yield* change(INSERT, id, hash, page, keyId, mark, byLink, createdAt, until, lastUsedAt, address, client);
-		yield* change(REMOVE_BEYOND, keyId, atMost);
+		yield* change(INSERT, ...SESSIONS.values(row));
+		yield* change(REMOVE_BEYOND, row.keyId, atMost);
 	}),
 
 	find: read<"sessions.find">(function* ({ hash }) {
-		return (yield* rows(FIND, hash)).map(sessionFrom)[0];
+		return (yield* rows(FIND, hash)).map(SESSIONS.from)[0];
 	}),
 
 	list: read<"sessions.list">(function* () {
-		return (yield* rows(ALL)).map(sessionFrom);
+		return (yield* rows(ALL)).map(SESSIONS.from);
 	}),
 
 	used: write<"sessions.used">(function* ({ id, now, address }) {

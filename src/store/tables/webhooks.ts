@@ -6,14 +6,7 @@ import type { DeliveryState } from "../../core/delivery.ts";
 import { afterAttempt, type ReceiverAttempt, type ReceiverRow, type ReceiverHealth } from "../../core/receiver.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import { read, write } from "../operations/operation.ts";
-import {
-	DELIVERY_COLUMNS,
-	deliveryFrom,
-	RECEIVER_COLUMNS,
-	receiverFrom,
-	receiverValues,
-	withoutNumber,
-} from "./delivery-rows.ts";
+import { DELIVERIES, RECEIVERS, withoutNumber } from "./delivery-rows.ts";
 import { change, rows, signal, type Sql, sql, type Work } from "./work.ts";
 
 /** Endpoints with pending deliveries, then one null: one search of the index for each. */
@@ -29,8 +22,8 @@ export const SQLITE_BODY_BYTES = `octet_length(body) + ifnull(octet_length(tail)
   + ifnull((SELECT length FROM payloads WHERE payloads.number = payload), 0)`;
 
 const FIND = sql(
-	`SELECT ${DELIVERY_COLUMNS}, octet_length(body) FROM deliveries WHERE id = $1`,
-	`SELECT ${DELIVERY_COLUMNS},
+	`SELECT ${DELIVERIES.names}, octet_length(body) FROM deliveries WHERE id = $1`,
+	`SELECT ${DELIVERIES.names},
     (SELECT ${SQLITE_BODY_BYTES} FROM delivery_bodies WHERE delivery_bodies.number = deliveries.number)
   FROM deliveries WHERE id = $1`,
 );
@@ -46,19 +39,17 @@ const DUE_NOW = sql(
 );
 const END_DEFERRAL = sql("UPDATE deliveries SET due_at = $4 WHERE endpoint = $1 AND receiver = $2 AND due_at = $3");
 
-const COLUMNS = RECEIVER_COLUMNS.join(", ");
-const RECEIVER = `SELECT ${COLUMNS} FROM receivers WHERE endpoint = $1 AND receiver = $2`;
+const RECEIVER = `SELECT ${RECEIVERS.names} FROM receivers WHERE endpoint = $1 AND receiver = $2`;
 const FIND_RECEIVER = sql(`${RECEIVER} FOR UPDATE`, RECEIVER);
-const PUT_RECEIVER = sql(
-	`INSERT INTO receivers (${COLUMNS}) VALUES (${RECEIVER_COLUMNS.map((_, at) => `$${at + 1}`).join(", ")})
-  ON CONFLICT (endpoint, receiver) DO UPDATE SET ${RECEIVER_COLUMNS.slice(2)
-		.map((column) => `${column} = excluded.${column}`)
-		.join(", ")}`,
-);
+const PUT_RECEIVER = sql(`
+  INSERT INTO receivers (${RECEIVERS.names}) VALUES (${RECEIVERS.parameters})
+  ON CONFLICT (endpoint, receiver) DO UPDATE SET ${RECEIVERS.replaced(2)}`);
 const REMOVE_RECEIVER = sql("DELETE FROM receivers WHERE endpoint = $1 AND receiver = $2");
-const RECEIVERS = sql(`SELECT ${COLUMNS} FROM receivers ORDER BY failing_since, endpoint, receiver LIMIT $1`);
+const ALL_RECEIVERS = sql(
+	`SELECT ${RECEIVERS.names} FROM receivers ORDER BY failing_since, endpoint, receiver LIMIT $1`,
+);
 const RECEIVERS_OF = sql(
-	`SELECT ${COLUMNS} FROM receivers WHERE endpoint = $2 ORDER BY failing_since, receiver LIMIT $1`,
+	`SELECT ${RECEIVERS.names} FROM receivers WHERE endpoint = $2 ORDER BY failing_since, receiver LIMIT $1`,
 );
 
 /** The filter of a list; an absent member filters nothing. */
@@ -85,7 +76,7 @@ function listBy({ endpoint, job, state }: Filter): Sql {
 			job === undefined && isRare ? `state <> 'delivered' AND state = '${state}'` : `+state = '${state}'`,
 		);
 	const where = [...conditions, "number < $1"].join(" AND ");
-	const text = `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${where} ORDER BY number DESC LIMIT $2`;
+	const text = `SELECT ${DELIVERIES.names} FROM deliveries WHERE ${where} ORDER BY number DESC LIMIT $2`;
 	const found = lists.get(text) ?? sql(text.replaceAll("+", ""), text);
 	lists.set(text, found);
 	return found;
@@ -99,9 +90,9 @@ interface Attempt extends ReceiverAttempt {
 
 /** Records how an attempt at a receiver ended; returns the health of the receiver after it. */
 export function* attempted({ endpoint, receiver, ...attempt }: Attempt): Work<ReceiverHealth | undefined> {
-	const before: ReceiverRow | undefined = (yield* rows(FIND_RECEIVER, endpoint, receiver)).map(receiverFrom)[0];
+	const before: ReceiverRow | undefined = (yield* rows(FIND_RECEIVER, endpoint, receiver)).map(RECEIVERS.from)[0];
 	const after = afterAttempt(before, attempt);
-	if (after) yield* change(PUT_RECEIVER, ...receiverValues({ endpoint, receiver, ...after }));
+	if (after) yield* change(PUT_RECEIVER, ...RECEIVERS.values({ endpoint, receiver, ...after }));
 	else if (before) yield* change(REMOVE_RECEIVER, endpoint, receiver);
 	const until = before?.pausedUntil;
 	if (until === undefined || after?.pausedUntil !== undefined) return after;
@@ -113,8 +104,8 @@ export function* attempted({ endpoint, receiver, ...attempt }: Attempt): Work<Re
 
 export const webhooks = {
 	receivers: read<"webhooks.receivers">(function* ({ endpoint, limit }) {
-		const found = yield* endpoint === undefined ? rows(RECEIVERS, limit) : rows(RECEIVERS_OF, limit, endpoint);
-		return found.map(receiverFrom);
+		const found = yield* endpoint === undefined ? rows(ALL_RECEIVERS, limit) : rows(RECEIVERS_OF, limit, endpoint);
+		return found.map(RECEIVERS.from);
 	}),
 
 	enable: write<"webhooks.enable">(function* ({ endpoint, receiver, now }) {
@@ -139,13 +130,13 @@ export const webhooks = {
 
 	find: read<"webhooks.find">(function* ({ id }) {
 		const [found] = yield* rows(FIND, id);
-		return found && { ...withoutNumber(deliveryFrom(found)), bytes: Number(found.at(-1)) };
+		return found && { ...withoutNumber(DELIVERIES.from(found)), bytes: Number(found.at(-1)) };
 	}),
 
 	list: read<"webhooks.list">(function* ({ cursor, limit, ...filter }) {
 		const given = [filter.job, filter.endpoint].filter((value) => value !== undefined);
 		const below = numberOf(cursor) ?? Number.MAX_SAFE_INTEGER;
-		const found = (yield* rows(listBy(filter), below, limit + 1, ...given)).map(deliveryFrom);
+		const found = (yield* rows(listBy(filter), below, limit + 1, ...given)).map(DELIVERIES.from);
 		const page = found.slice(0, limit);
 		const last = page.at(-1);
 		return {

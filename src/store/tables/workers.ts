@@ -2,13 +2,15 @@
 import type { EndedWorker } from "../../core/workers/ended-worker.ts";
 import type { WorkerRow } from "../contract/workers.ts";
 import { read, write } from "../operations/operation.ts";
-import { change, rows, sql, type Value } from "./work.ts";
+import { columns } from "./columns.ts";
+import { change, rows, sql } from "./work.ts";
+
+const WORKERS = columns<WorkerRow>("id, endpoint, launcher, handle, url, server, created_at");
 
 const PUT = sql(`
-  INSERT INTO workers (id, endpoint, launcher, handle, url, server, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
-  ON CONFLICT (id) DO UPDATE SET endpoint = excluded.endpoint, launcher = excluded.launcher,
-    handle = excluded.handle, url = excluded.url, server = excluded.server, created_at = excluded.created_at`);
-const ALL = sql("SELECT id, endpoint, launcher, handle, url, server, created_at FROM workers ORDER BY created_at, id");
+  INSERT INTO workers (${WORKERS.names}) VALUES (${WORKERS.parameters})
+  ON CONFLICT (id) DO UPDATE SET ${WORKERS.replaced(1)}`);
+const ALL = sql(`SELECT ${WORKERS.names} FROM workers ORDER BY created_at, id`);
 const REMOVE = sql("DELETE FROM workers WHERE id = $1");
 const PUT_ENDED = sql(`
   INSERT INTO ended_workers (id, endpoint, ended_at, record) VALUES ($1, $2, $3, $4)
@@ -20,34 +22,13 @@ const ENDED = sql(`
   SELECT record FROM ended_workers WHERE endpoint = $1 AND ended_at >= $2
   ORDER BY ended_at DESC, id DESC LIMIT $3`);
 
-function workerFrom(values: readonly Value[]): WorkerRow {
-	const [id, endpoint, launcher, handle, url, server, createdAt] = values as [
-		string,
-		string,
-		string,
-		string | null,
-		string | null,
-		string | null,
-		number,
-	];
-	return {
-		id,
-		endpoint,
-		launcher,
-		handle: handle ?? undefined,
-		url: url ?? undefined,
-		server: server ?? undefined,
-		createdAt,
-	};
-}
-
 export const workerRows = {
-	put: write<"workers.put">(function* ({ id, endpoint, launcher, handle, url, server, createdAt }) {
-		yield* change(PUT, id, endpoint, launcher, handle ?? null, url ?? null, server ?? null, createdAt);
+	put: write<"workers.put">(function* (row) {
+		yield* change(PUT, ...WORKERS.values(row));
 	}),
 
 	list: read<"workers.list">(function* () {
-		return (yield* rows(ALL)).map(workerFrom);
+		return (yield* rows(ALL)).map(WORKERS.from);
 	}),
 
 	remove: write<"workers.remove">(function* ({ id }) {

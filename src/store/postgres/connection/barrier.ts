@@ -1,6 +1,6 @@
 /** Orders work across connections that do not wait for each other. */
 
-export interface Barrier {
+interface Barrier {
 	/** Runs after earlier `first` work; all later work waits until it ends or fails. */
 	first<T>(work: () => Promise<T>): Promise<T>;
 	/** Runs after all {@link Barrier.first} work requested before. */

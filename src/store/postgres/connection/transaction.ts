@@ -34,7 +34,7 @@ export type Work<T> = (runner: Runner, ending: Ending) => Promise<T>;
  * `since`: when callers began to wait, ms since the epoch; default: now. `lockMs`: longest wait for a
  * lock instead of the connection's.
  */
-export interface TransactionOptions {
+interface TransactionOptions {
 	connection: Pick<Connection, "session" | "drop">;
 	clock: Clock;
 	since?: number;

@@ -21,7 +21,7 @@ interface Change {
 }
 
 /** Encodes an error as JSON: it may contain characters that `text` cannot hold. */
-export function packError(error: string | undefined): string | undefined {
+function packError(error: string | undefined): string | undefined {
 	return error === undefined ? undefined : JSON.stringify(error);
 }
 

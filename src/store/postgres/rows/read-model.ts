@@ -68,7 +68,7 @@ function never(): never {
 }
 
 /** Transitions of a read-only row: projected, never written. */
-export const READ_MODEL_TRANSITIONS = openTransitions<ReadModelRow>({
+const READ_MODEL_TRANSITIONS = openTransitions<ReadModelRow>({
 	queues: { moved: never, join: never },
 	records: { update: never, remove: never },
 	attempts: { add: never, list: ({ past }) => [...past], remove: never },

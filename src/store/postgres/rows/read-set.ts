@@ -8,7 +8,7 @@ import type { UnitOfWork } from "./unit-of-work.ts";
 import { statement } from "../connection/statement.ts";
 import { RUNNING } from "../../states.ts";
 
-export interface ReadSet {
+interface ReadSet {
 	endpoints: Set<string>;
 	jobs: JobKey[];
 	workers: WorkerKey[];

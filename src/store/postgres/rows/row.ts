@@ -18,11 +18,11 @@ export interface Row extends JobRow {
 }
 
 /** `session`: of the reader's server; its end frees the chunks. */
-export interface ServerReservation extends Reservation {
+interface ServerReservation extends Reservation {
 	readonly session: number;
 }
 
-export interface QueueChange extends Counts {
+interface QueueChange extends Counts {
 	lowInQueue: number;
 	storedBytes: number;
 }

@@ -1,7 +1,7 @@
 /** Webhook deliveries, with bodies in their own table (D21). */
 import type { NewDelivery } from "../../../core/delivery.ts";
 import { asOne, type JsonText, stringOf } from "../../../core/json/json-text.ts";
-import { DELIVERY_COLUMNS, deliveryFrom, type NumberedDelivery } from "../../tables/delivery-rows.ts";
+import { DELIVERIES, type NumberedDelivery } from "../../tables/delivery-rows.ts";
 import type { Database, Value } from "../database.ts";
 import { type FileBlock, isInFile, textInFile } from "../payload-files/file-block.ts";
 import type { FileTexts } from "./file-texts.ts";
@@ -27,7 +27,7 @@ export function openDeliveries({ db, texts }: { db: Database; texts: FileTexts }
 	);
 	const insertBody = db.prepare("INSERT INTO delivery_bodies (number, body, payload, tail) VALUES (?, ?, ?, ?)");
 	const selectBody = db.prepare("SELECT body, payload, tail FROM delivery_bodies WHERE number = ?");
-	const select = db.prepare(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`);
+	const select = db.prepare(`SELECT ${DELIVERIES.names} FROM deliveries WHERE id = ?`);
 	const update = db.prepare(
 		"UPDATE deliveries SET state = ?, tries = ?, used = ?, due_at = ?, in_flight = 0 WHERE number = ?",
 	);
@@ -62,7 +62,7 @@ export function openDeliveries({ db, texts }: { db: Database; texts: FileTexts }
 
 		find(id: string): NumberedDelivery | undefined {
 			const found = select.get(id);
-			return found && deliveryFrom(found);
+			return found && DELIVERIES.from(found);
 		},
 
 		/** Undefined if it was dropped. */

@@ -11,7 +11,7 @@ import { WAITING } from "../../states.ts";
 /** Maximum number of jobs settled in passing by one batch. */
 const PASSING_LIMIT = 1000;
 
-export type Horizon = ReturnType<typeof openHorizon>;
+type Horizon = ReturnType<typeof openHorizon>;
 
 /** A time before which no live job is due: never late, possibly early (R6). */
 export function openHorizon() {
@@ -28,7 +28,7 @@ export function openHorizon() {
 }
 
 /** Dependencies of {@link openDue}. */
-export interface DueParts {
+interface DueParts {
 	db: Database;
 	records: Records;
 	transitions: Transitions<Row>;

@@ -14,7 +14,7 @@ import { OP_NAMES } from "../../operations/table.ts";
  * The form of one operation. `unpackAnswer` also gets the query, for members that need not be
  * returned.
  */
-export interface Codec<Q, A> {
+interface Codec<Q, A> {
 	pack(q: Q): unknown;
 	unpack(packed: unknown): Q;
 	packAnswer(answer: A): unknown;

@@ -43,7 +43,7 @@ export function turnWriter(memory: TurnMemory): TurnWriter {
 export const NO_TURN: TurnWriter = { begin() {}, messageSent() {}, end() {} };
 
 /** The database thread's side. */
-export interface TurnReader {
+interface TurnReader {
 	/** The event count; read it before looking for a message. */
 	events(): number;
 	/**
