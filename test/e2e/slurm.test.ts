@@ -113,58 +113,6 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 		expect(await ended(service, place.id, json.id)).toMatchObject({ status: "COMPLETED", output });
 	});
 
-	it("D18: a cancelled handler that blocks ends with its Slurm job within the grace and 2 s", {
-		timeout: 40_000,
-		concurrent: false,
-	}, async (test) => {
-		const place = slurmSite(test);
-		const service = await place.start(place.batch({ workersMax: 1, stopGraceMs: 500 }));
-		const id = await run(service, place.id, { block: 60_000 });
-		await started(place, id);
-		const [job] = await active(place);
-		const next = await run(service, place.id, {});
-		const began = performance.now();
-		await call(service.url, `/v2/${place.id}/cancel/${id}`, { method: "POST" });
-		await until("its job to end", async () => (await active(place)).every((each) => each.id !== job!.id));
-		expect(performance.now() - began).toBeLessThan(2500);
-		expect(await ended(service, place.id, next)).toMatchObject({ status: "COMPLETED" });
-	});
-
-	it("D34: kill -9 of the service under load: workers are adopted, nothing is lost, none is left", {
-		concurrent: false,
-		timeout: 90_000,
-	}, async (test) => {
-		const place = slurmSite(test);
-		const settings = { workersMin: 2, workersMax: 2, leaseMs: 4000 };
-		let service = await place.start(place.batch(settings));
-		const jobs: string[] = [];
-		for (let kills = 0; kills < 3; kills += 1) {
-			for (let n = 0; n < 20; n += 1) jobs.push(await run(service, place.id, { n, ms: 50 }));
-			await until("a run in progress", () => place.notes().some(({ id }) => id === jobs.at(-15)));
-			await service.end("SIGKILL");
-			service = await place.start();
-		}
-		for (const id of jobs) expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
-		const counts = jobs.map((id) => place.runs(id).length);
-		expect(counts, "each ran once").toEqual(jobs.map(() => 1));
-		expect(new Set(place.notes().map(({ pid }) => pid)).size, "no worker was replaced").toBe(2);
-		expect(await active(place)).toHaveLength(2);
-		expect(await within("the stop", service.end())).toBe(0);
-		expect(await active(place)).toEqual([]);
-	});
-
-	it("D34: SIGTERM under load leaves Slurm jobs and theirs, which the next start takes over", {
-		concurrent: false,
-		timeout: 60_000,
-	}, async (test) => {
-		const place = slurmSite(test);
-		const service = await place.start(place.batch(UPGRADED));
-		const next = await upgrade(place, { endpoint: place.id, service, begin: () => place.start() });
-		expect(await place.cluster.jobs(`:${place.id}:`), "no allocation went back to the queue").toHaveLength(2);
-		expect(await within("the stop", next.end())).toBe(0);
-		expect(await active(place)).toEqual([]);
-	});
-
 	it("D34: slurmctld is killed and back after 10 s: running jobs go on, no worker is started twice", {
 		timeout: 120_000,
 	}, async (test) => {
@@ -201,57 +149,6 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 		expect(new Set(names).size, "one job for each worker").toBe(names.length);
 		expect(await within("the stop", service.end())).toBe(0);
 		await until("no job to be left", async () => (await active(place)).length === 0);
-	});
-
-	describe("D34: slurmctld is killed 1 s after a job's start, and returns with its state from before", () => {
-		async function outage(test: TestContext, settings: object) {
-			const place = slurmSite(test, await ownCluster(test));
-			const { cluster } = place;
-			// Its state is saved while it waits; local time, as sbatch reads it.
-			const begin = new Date(Date.now() + 20_000).toLocaleString("sv").replace(" ", "T");
-			const options = [`--begin=${begin}`];
-			const service = await place.start(place.batch({ workersMax: 1, ...settings }, { options }));
-			const id = await run(service, place.id, { until: "allowed" });
-			await until("its Slurm job", async () => (await active(place)).length === 1);
-			const restore = await cluster.keepState();
-			expect(await active(place), "the kept state").toMatchObject([{ state: "PENDING" }]);
-			const { worker, pid } = await started(place, id);
-			await sleep(1000);
-			await cluster.killController({ saved: false });
-			restore();
-			return { place, service, id, worker, pid };
-		}
-		const running = (place: Place): number[] =>
-			[...new Set(place.notes().map(({ pid }) => pid))].filter((pid) => existsSync(`/proc/${pid}/exe`));
-
-		it("a worker that is idle then ends, before Slurm's record of it does", { timeout: 90_000 }, async (test) => {
-			const { place, service, id, pid } = await outage(test, { idleTimeout: 1 });
-			place.allow("allowed");
-			expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
-			await until("its stop", async () => {
-				const { workers } = (await call(service.url, `/v1/endpoints/${place.id}/workers`)).json;
-				return workers.every((each: { state: string }) => each.state === "stopping");
-			});
-			await place.cluster.startController();
-			await until("no job of it to be left", async () => (await active(place)).length === 0, 30_000);
-			expect(running(place), `process ${pid} without a job of Slurm`).toEqual([]);
-			expect(place.runs(id)).toHaveLength(1);
-		});
-
-		it("a job that runs then is finished once, and no worker is left", { timeout: 90_000 }, async (test) => {
-			const { place, service, id, worker } = await outage(test, { idleTimeout: 5 });
-			await place.cluster.startController();
-			// Slurm ends the worker that it takes for pending.
-			await until("its second run", () => place.runs(id).some((each) => each.worker !== worker));
-			place.allow("allowed");
-			expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
-			const { json } = await call(service.url, `/v1/endpoints/${place.id}/workers?ended=true`);
-			const message = expect.stringContaining("was started twice: its controller lost its first start");
-			expect(json.ended).toContainEqual(expect.objectContaining({ id: worker, code: "deleted", message }));
-			await until("no job of it to be left", async () => (await active(place)).length === 0, 30_000);
-			expect(running(place)).toEqual([]);
-			expect(place.notes().filter((note) => note.what === "end" && note.id === id)).toHaveLength(1);
-		});
 	});
 
 	describe("D29: the endpoint says within 15 s why it lacks workers", () => {
@@ -349,5 +246,116 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 			.filter((name) => name.endsWith(".env"))
 			.map((name) => readFileSync(join(place.folder.path, name)));
 		expect(left.map(String), "its file is empty").toEqual([""]);
+	});
+
+	it("D18: a cancelled handler that blocks ends with its Slurm job within the grace and 2 s", {
+		timeout: 40_000,
+		concurrent: false,
+	}, async (test) => {
+		const place = slurmSite(test);
+		const service = await place.start(place.batch({ workersMax: 1, stopGraceMs: 500 }));
+		const id = await run(service, place.id, { block: 60_000 });
+		await started(place, id);
+		const [job] = await active(place);
+		const next = await run(service, place.id, {});
+		const began = performance.now();
+		await call(service.url, `/v2/${place.id}/cancel/${id}`, { method: "POST" });
+		await until("its job to end", async () => (await active(place)).every((each) => each.id !== job!.id));
+		expect(performance.now() - began).toBeLessThan(2500);
+		expect(await ended(service, place.id, next)).toMatchObject({ status: "COMPLETED" });
+	});
+
+	it("D34: kill -9 of the service under load: workers are adopted, nothing is lost, none is left", {
+		concurrent: false,
+		timeout: 90_000,
+	}, async (test) => {
+		const place = slurmSite(test);
+		const settings = { workersMin: 2, workersMax: 2, leaseMs: 4000 };
+		let service = await place.start(place.batch(settings));
+		const jobs: string[] = [];
+		for (let kills = 0; kills < 3; kills += 1) {
+			for (let n = 0; n < 20; n += 1) jobs.push(await run(service, place.id, { n, ms: 50 }));
+			await until("a run in progress", () => place.notes().some(({ id }) => id === jobs.at(-15)));
+			await service.end("SIGKILL");
+			service = await place.start();
+		}
+		for (const id of jobs) expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
+		const counts = jobs.map((id) => place.runs(id).length);
+		expect(counts, "each ran once").toEqual(jobs.map(() => 1));
+		expect(new Set(place.notes().map(({ pid }) => pid)).size, "no worker was replaced").toBe(2);
+		expect(await active(place)).toHaveLength(2);
+		expect(await within("the stop", service.end())).toBe(0);
+		expect(await active(place)).toEqual([]);
+	});
+
+	it("D34: SIGTERM under load leaves Slurm jobs and theirs, which the next start takes over", {
+		concurrent: false,
+		timeout: 60_000,
+	}, async (test) => {
+		const place = slurmSite(test);
+		const service = await place.start(place.batch(UPGRADED));
+		const next = await upgrade(place, { endpoint: place.id, service, begin: () => place.start() });
+		expect(await place.cluster.jobs(`:${place.id}:`), "no allocation went back to the queue").toHaveLength(2);
+		expect(await within("the stop", next.end())).toBe(0);
+		expect(await active(place)).toEqual([]);
+	});
+
+	describe("D34: slurmctld is killed 1 s after a job's start, and returns with its state from before", {
+		concurrent: false,
+	}, () => {
+		async function outage(test: TestContext, settings: object) {
+			const place = slurmSite(test, await ownCluster(test));
+			const { cluster } = place;
+			// Its state is saved while it waits; local time, as sbatch reads it.
+			const begin = new Date(Date.now() + 20_000).toLocaleString("sv").replace(" ", "T");
+			const options = [`--begin=${begin}`];
+			const service = await place.start(place.batch({ workersMax: 1, ...settings }, { options }));
+			const id = await run(service, place.id, { until: "allowed" });
+			await until("its Slurm job", async () => (await active(place)).length === 1);
+			const restore = await cluster.keepState();
+			expect(await active(place), "the kept state").toMatchObject([{ state: "PENDING" }]);
+			const { worker, pid } = await started(place, id);
+			await sleep(1000);
+			await cluster.killController({ saved: false });
+			restore();
+			return { place, service, id, worker, pid };
+		}
+		const running = (place: Place): number[] =>
+			[...new Set(place.notes().map(({ pid }) => pid))].filter((pid) => existsSync(`/proc/${pid}/exe`));
+
+		it("a worker that is idle then ends, before Slurm's record of it does", {
+			timeout: 90_000,
+			concurrent: true,
+		}, async (test) => {
+			const { place, service, id, pid } = await outage(test, { idleTimeout: 1 });
+			place.allow("allowed");
+			expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
+			await until("its stop", async () => {
+				const { workers } = (await call(service.url, `/v1/endpoints/${place.id}/workers`)).json;
+				return workers.every((each: { state: string }) => each.state === "stopping");
+			});
+			await place.cluster.startController();
+			await until("no job of it to be left", async () => (await active(place)).length === 0, 30_000);
+			expect(running(place), `process ${pid} without a job of Slurm`).toEqual([]);
+			expect(place.runs(id)).toHaveLength(1);
+		});
+
+		it("a job that runs then is finished once, and no worker is left", {
+			timeout: 90_000,
+			concurrent: true,
+		}, async (test) => {
+			const { place, service, id, worker } = await outage(test, { idleTimeout: 5 });
+			await place.cluster.startController();
+			// Slurm ends the worker that it takes for pending.
+			await until("its second run", () => place.runs(id).some((each) => each.worker !== worker));
+			place.allow("allowed");
+			expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
+			const { json } = await call(service.url, `/v1/endpoints/${place.id}/workers?ended=true`);
+			const message = expect.stringContaining("was started twice: its controller lost its first start");
+			expect(json.ended).toContainEqual(expect.objectContaining({ id: worker, code: "deleted", message }));
+			await until("no job of it to be left", async () => (await active(place)).length === 0, 30_000);
+			expect(running(place)).toEqual([]);
+			expect(place.notes().filter((note) => note.what === "end" && note.id === id)).toHaveLength(1);
+		});
 	});
 });

@@ -133,6 +133,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 			processes: ({ workerId }) => processesOn(two[name], workerId),
 			reused: (handle) => ({ ...handle, container: foreign }),
 			reportsAdopted: true,
+			sequential: true,
 		});
 	});
 

@@ -33,6 +33,8 @@ export interface Subject {
 	reportsAdopted?: true;
 	/** Whether a worker is started by a queue: what is wrong with it shows at its exit. */
 	queues?: true;
+	/** Whether the tests run one after another, for a platform that takes many connections slowly. */
+	sequential?: true;
 }
 
 /** The exits a launcher reports from now on, in order, and a wait for the first of one worker. */
@@ -53,9 +55,9 @@ export function exitsOf(launcher: Launcher) {
 /** A grace that no test lives to see the end of, in ms. */
 const FOREVER = 600_000;
 
-/** Declares the suite. Its tests run at once, each as a service of its own. */
+/** Declares the suite. Its tests run at once, each as a service of its own, unless the subject says otherwise. */
 export function conformance(name: string, subject: Subject): void {
-	describe.concurrent(`launcher contract: ${name}`, () => {
+	describe(`launcher contract: ${name}`, { concurrent: !subject.sequential }, () => {
 		/** Returns what opens launchers of one service. */
 		function service({ onTestFinished }: Pick<TestContext, "onTestFinished">) {
 			const serviceId = `contract-${randomUUID()}`;

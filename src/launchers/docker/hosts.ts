@@ -123,17 +123,7 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 				const own = all.filter((each) => each.host === host);
 				if (host.name === LOCAL && !usesLocal && own.length === 0) return [];
 				const used = usedGpus(host, own);
-				return {
-					...host.view(),
-					drained: drained.has(host.name),
-					workersMax: host.settings.workersMax,
-					gpus: (host.gpus ?? []).map((gpu) => ({
-						...gpu,
-						used: used.has(gpu.id),
-						worker: used.get(gpu.id) || undefined,
-					})),
-					workers: own.map(({ id }) => id),
-				};
+				return viewOf(host, { own, used, isDrained: drained.has(host.name) });
 			});
 		},
 		/** `names`: hosts that get no workers. */
@@ -148,4 +138,22 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 /** Returns the number of GPUs to place: without `hosts` its GPUs are assigned by number, not here. */
 function gpuCountOf({ settings, gpuCount }: Spec): number {
 	return settings.hosts === undefined ? 0 : gpuCount;
+}
+
+/** `used`: the worker that has each GPU, or "" for a container of another service. */
+function viewOf(
+	host: DockerHost,
+	{ own, used, isDrained }: { own: PlacedWorker[]; used: ReadonlyMap<string, string>; isDrained: boolean },
+): HostView {
+	return {
+		...host.view(),
+		drained: isDrained,
+		workersMax: host.settings.workersMax,
+		gpus: (host.gpus ?? []).map((gpu) => ({
+			...gpu,
+			used: used.has(gpu.id),
+			worker: used.get(gpu.id) || undefined,
+		})),
+		workers: own.map(({ id }) => id),
+	};
 }
