@@ -9,7 +9,7 @@ import { KEY, call } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const endpoints = {
-	burst: { limits: { status: { per10s: 300, concurrent: "off" } } },
+	burst: { limits: { status: { per10s: 100, concurrent: "off" } } },
 	turns: { limits: { status: { per10s: "off", concurrent: 1 } } },
 	held: { limits: { runsync: { concurrent: 2 } } },
 	off: { limits: "off" },
@@ -26,13 +26,13 @@ afterAll(() => group?.end());
 
 const at = (index: number): TestServer => all[index % 3]!;
 
-it("spec 8.1, D24: no server refuses below the limit; what one admitted counts soon at all", async () => {
+it("spec 8.1, D24: what one server admitted counts soon at all: the next is 429 everywhere", async () => {
 	const ask = (index: number) => call(at(index).url, "/v2/burst/status/none");
-	const first = await Promise.all(Array.from({ length: 300 }, () => ask(0)));
-	expect(first.filter(({ status }) => status !== 404)).toEqual([]);
-	for (const index of [0, 1, 2]) {
+	for (const index of [1, 2]) {
 		let admitted = 0;
 		const refused = await until("a refusal", async () => {
+			// A slow machine may need longer than the 10 s after which they leave.
+			while ((await Promise.all(Array.from({ length: 20 }, () => ask(0)))).every(({ status }) => status === 404));
 			const answer = await ask(index);
 			if (answer.status === 429) return answer;
 			admitted += 1;
@@ -40,8 +40,8 @@ it("spec 8.1, D24: no server refuses below the limit; what one admitted counts s
 		});
 		expect([refused.json.code, refused.headers.get("ratelimit-remaining")]).toEqual(["rate_limited", "0"]);
 		expect(refused.headers.get("retry-after")).toMatch(/^([1-9]|10)$/);
-		// Alone it would have admitted all 300.
-		expect(admitted).toBeLessThan(250);
+		// Alone it would have admitted all 100.
+		expect(admitted).toBeLessThan(100);
 	}
 });
 

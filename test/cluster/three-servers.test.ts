@@ -216,7 +216,7 @@ describe("a server that is killed", () => {
 			({ json }) => json.jobs.inQueue === 2,
 		);
 		const runsync = () => call(a.url, `/v2/${ep}/runsync?wait=1000`, { text: "{}" });
-		expect((await runsync()).status).toBe(429);
+		await untilFits(runsync, ({ status }) => status === 429);
 		const slow = await rawConnection(victim.url, { lazy: true });
 		slow.write(
 			requestText({

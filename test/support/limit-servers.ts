@@ -110,7 +110,12 @@ export function asked(server: LimitingServer, q: AdmissionRequest): Admission {
 	return answer as Admission;
 }
 
-/** Sends this number of requests to a server and returns the number of those admitted. */
+/** Sends this number of requests, each after the end of the one before; returns the number of those admitted. */
 export function burst(server: LimitingServer, q: AdmissionRequest, requests: number): number {
-	return Array.from({ length: requests }, () => asked(server, q)).filter(({ release }) => release).length;
+	const admitted = Array.from({ length: requests }, () => {
+		const { release } = asked(server, q);
+		release?.();
+		return release !== undefined;
+	});
+	return admitted.filter(Boolean).length;
 }
