@@ -1,6 +1,6 @@
 /**
  * `docs/reference/events.md`: the events of the service, from the docstrings of
- * `src/events.ts`.
+ * `src/event-table.ts`.
  */
 import { readFileSync } from "node:fs";
 import { code, type Page, plain, table } from "./markdown.ts";
@@ -10,7 +10,7 @@ export const events: Page = {
 	title: "Events",
 	about: "what the service reports to its log, its metrics and other listeners",
 	body() {
-		const text = readFileSync(new URL("../../src/events.ts", import.meta.url), "utf8");
+		const text = readFileSync(new URL("../../src/event-table.ts", import.meta.url), "utf8");
 		return [
 			"The log, the metrics and tests subscribe to these. The log, on stderr, has a line for those " +
 				"that concern an operator, and none for each single job. No event contains an input, an " +
@@ -24,15 +24,14 @@ export const events: Page = {
 };
 
 /**
- * The members of the interface `Events` with their docstrings; one without shares the one before
- * it.
+ * The members of the table `EVENTS` with their docstrings; one without shares the one before it.
  */
 export function eventsIn(text: string): { name: string; docstring: string; facts: string[] }[] {
-	const block = /export interface Events \{\n(.*?)\n\}\n/s.exec(text)?.[1];
-	if (block === undefined) throw new Error("src/events.ts has no interface Events.");
+	const block = /export const EVENTS = \{\n(.*?)\n\};\n/s.exec(text)?.[1];
+	if (block === undefined) throw new Error("src/event-table.ts has no EVENTS.");
 	const found: { name: string; docstring: string; facts: string[] }[] = [];
 	let docstring = "";
-	const pattern = /\/\*\*(.*?)\*\/|^\s+"?([\w.]+)"?: (?:\{(.*?)\n?\s*\}|Record<never, never>);/gms;
+	const pattern = /\/\*\*(.*?)\*\/|^\s+"?([\w.]+)"?: [a-z]+(?:<\{(.*?)\}>)?\(/gms;
 	for (const [, comment, name, facts = ""] of block.matchAll(pattern)) {
 		if (name === undefined) docstring = comment!.replace(/\s*\n\s*\*\s?/g, " ").trim();
 		else

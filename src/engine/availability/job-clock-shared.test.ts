@@ -119,9 +119,27 @@ describe("D16, D24: the present where servers share a store", () => {
 		Object.assign(m.link, { there: 0, back: 0 });
 		await m.clock.advance(5000);
 		expect(m.error()).toBe(0);
-		Object.assign(m.link, { there: 400, back: 0 });
-		await m.clock.advance(5000);
-		expect(m.error()).toBe(0);
+		for (const worse of [
+			{ there: 400, back: 0 },
+			{ there: 0, back: 400 },
+		]) {
+			Object.assign(m.link, worse);
+			await m.clock.advance(5000);
+			expect(m.error()).toBe(0);
+		}
+		await m.end();
+	});
+
+	it("follows the database on a machine whose clock runs 5 % too fast", async () => {
+		const m = machine();
+		await m.begin();
+		for (let n = 0; n < 40; n += 1) {
+			m.leap(50);
+			await m.clock.advance(1000);
+			expect(m.error()).toBeGreaterThanOrEqual(0);
+			expect(m.error()).toBeLessThanOrEqual(100);
+		}
+		expect(m.emitted).toEqual([]);
 		await m.end();
 	});
 

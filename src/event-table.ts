@@ -1,0 +1,265 @@
+/**
+ * Every event with its facts, its level and its line in the log. An event without a line is of no
+ * interest to an operator, or happens for each job: metrics count those. Events never carry a
+ * payload or a secret.
+ */
+import type { JobState } from "./core/job-states.ts";
+import type { ExitReason } from "./core/workers/worker-reason.ts";
+
+/** A log line; `below` follows in the text format, its further lines indented. Undefined: no line. */
+export type LogLine = string | { sentence: string; below: string } | undefined;
+
+export interface EventDefinition<Facts> {
+	level: "info" | "warn" | "error";
+	line(facts: Facts): LogLine;
+}
+
+type Line<Facts> = EventDefinition<Facts>["line"];
+const info = <Facts = Record<never, never>>(line: Line<Facts>): EventDefinition<Facts> => ({ level: "info", line });
+const warn = <Facts = Record<never, never>>(line: Line<Facts>): EventDefinition<Facts> => ({ level: "warn", line });
+const error = <Facts = Record<never, never>>(line: Line<Facts>): EventDefinition<Facts> => ({ level: "error", line });
+const silent = <Facts = Record<never, never>>(): EventDefinition<Facts> => info(() => undefined);
+
+export const EVENTS = {
+	/** The service accepts requests at this address. */
+	"service.listening": silent<{ url: string }>(),
+	/** A stop was requested; running jobs get time to finish (D34). */
+	"service.draining": info<{ drainMs: number; leaveWorkers: boolean }>(({ drainMs, leaveWorkers }) =>
+		leaveWorkers
+			? "stopping: launched workers and their jobs are left to the next start"
+			: `stopping: running jobs get up to ${drainMs / 1000} s, then launched workers are stopped`,
+	),
+	/** The service did not run for this time: every lease is extended (D16 Outages). */
+	"service.away": warn<{ ms: number }>(
+		({ ms }) => `the service did not run for ${Math.round(ms / 1000)} s; all leases were extended`,
+	),
+	/** The time of day was set, the database's where servers share one, or the machine was suspended (D16). */
+	"clock.stepped": warn<{ ms: number }>(
+		({ ms }) =>
+			`the time of day was set ${ms < 0 ? "back" : "forward"} by ${Math.round(Math.abs(ms) / 1000)} s` +
+			`${ms < 0 ? "" : ", or the machine was suspended"}; deadlines are not affected`,
+	),
+	/** Another server that shares the store is alive. */
+	"server.joined": info<{ server: string; url: string }>(
+		({ server, url }) => `server ${server} at ${url} shares the store`,
+	),
+	/** It left, or sends no heartbeats any more. */
+	"server.left": warn<{ server: string; url: string }>(({ server, url }) => `server ${server} at ${url} has left`),
+	/** This server leads a role from now on, or (`scale:` and an endpoint) starts its workers. */
+	"lease.taken": silent<{ name: string }>(),
+	/** It does not lead it any more. */
+	"lease.lost": silent<{ name: string }>(),
+	/** Hints of the store or of other servers may have been lost: their subjects are read again. */
+	"hints.lost": silent(),
+	/** A job is persisted and waits; `again` when a retry queued it. */
+	"job.queued": silent<{ endpoint: string; id: string; again?: true }>(),
+	/** Jobs of the endpoint are queued, not dispatched (D29). */
+	"endpoint.paused": info<{ endpoint: string }>(({ endpoint }) => `${endpoint}: paused`),
+	/** They are dispatched again. */
+	"endpoint.resumed": info<{ endpoint: string }>(({ endpoint }) => `${endpoint}: resumed`),
+	/** The endpoint does not exist for callers any more; its jobs are being cancelled (D39). */
+	"endpoint.removed": info<{ endpoint: string }>(
+		({ endpoint }) => `${endpoint}: deleted; its jobs are being cancelled`,
+	),
+	/** Nothing of a removed endpoint is left. */
+	"endpoint.deleted": silent<{ endpoint: string }>(),
+	/** Endpoints were created, changed or removed, here or by another server. */
+	"endpoints.changed": silent(),
+	/** The waiting jobs of an endpoint were removed (D11). */
+	"queue.purged": info<{ endpoint: string; removed: number }>(
+		({ endpoint, removed }) => `${endpoint}: the queue was purged, ${removed} jobs removed`,
+	),
+	/** A job was dispatched to a worker, after it had waited for `waitedMs`. */
+	"job.started": silent<{ endpoint: string; id: string; worker: string; attempt: number; waitedMs: number }>(),
+	/**
+	 * A job reached its final state; `ranMs` where its worker reported it. `elsewhere`: another server
+	 * that shares the store did it, and announces it too.
+	 */
+	"job.settled": silent<{
+		endpoint: string;
+		id: string;
+		state: JobState;
+		ranMs?: number;
+		/** That reported it. */
+		worker?: string;
+		elsewhere?: true;
+	}>(),
+	/** The worker of a job sent a progress value. */
+	"job.progressed": silent<{ endpoint: string; id: string }>(),
+	/** A job went back to the front of the queue. */
+	"job.returned": warn<{ endpoint: string; id: string; worker: string; why: "lost" | "released" }>(
+		({ endpoint, id, worker, why }) =>
+			`${endpoint}: job ${id} ${why === "lost" ? `was lost by worker ${worker}` : "was returned"} ` +
+			"and is back in the queue",
+	),
+	/** A report or chunk changed nothing, because the worker does not hold the job (D16 Fence). */
+	"report.dropped": silent<{ endpoint: string; id: string; worker: string; why: "missing" | "state" | "stale" }>(),
+	/** A launcher started a worker. */
+	"worker.launched": info<{ endpoint: string; worker: string }>((facts) => `${nameOf(facts)} started`),
+	/** A worker of an earlier run of the service was taken over (D34). */
+	"worker.adopted": info<{ endpoint: string; worker: string }>((facts) => `${nameOf(facts)} taken over`),
+	/** A worker called for the first time. */
+	"worker.ready": info<{ endpoint: string; worker: string }>((facts) => `${nameOf(facts)} ready`),
+	/** A worker reported itself unhealthy, or only its ping process is left. */
+	"worker.unhealthy": warn<{ endpoint: string; worker: string; reason: string }>(
+		(facts) => `${nameOf(facts)} is unhealthy: ${facts.reason}`,
+	),
+	/** The version of a worker's SDK has a known problem; once for each worker. */
+	"worker.warned": warn<{ endpoint: string; worker: string; warning: string }>(
+		(facts) => `${nameOf(facts)}: ${facts.warning}`,
+	),
+	/** The platform does not run a launched worker yet; again when the reason changes. */
+	"worker.waiting": info<{ endpoint: string; worker: string; reason: string; message: string }>(
+		(facts) => `${nameOf(facts)} does not run yet: ${facts.message}`,
+	),
+	/** A launched worker gets no more jobs, and is stopped once it holds none (D28). */
+	"worker.draining": silent<{ endpoint: string; worker: string; why: string }>(),
+	/** A launched worker is being stopped. */
+	"worker.stopping": info<{ endpoint: string; worker: string; why: string }>(
+		(facts) => `${nameOf(facts)} is stopped: ${facts.why}`,
+	),
+	/** A launched worker exited; `reason`: what the platform says about it. */
+	"worker.exited": info<{
+		endpoint: string;
+		worker: string;
+		code: number | undefined;
+		signal: string | undefined;
+		lastOutput: string;
+		reason?: ExitReason;
+	}>(({ code, signal, lastOutput, reason, ...facts }) => {
+		const how = signal ? ` by ${signal}` : code === undefined ? "" : ` with code ${code}`;
+		const sentence = `${nameOf(facts)} ended${how}${reason ? `: ${reason.message}` : ""}`;
+		return code === undefined || code === 0
+			? sentence
+			: { sentence, below: `; its last lines:\n${lastOutput.trimEnd()}` };
+	}),
+	/** A worker could not be started, crashed or is unhealthy; the next start is after `retryMs`. */
+	"worker.failed": error<{ endpoint: string; reason: string; retryMs: number }>(
+		({ endpoint, reason, retryMs }) =>
+			`${endpoint}: no worker could be started: ${reason}; next try in ${retryMs / 1000} s`,
+	),
+	/** An operator resumed worker starts, which crashes had paused (D28). */
+	"starts.resumed": info<{ endpoint: string }>(({ endpoint }) => `${endpoint}: worker starts resumed`),
+	/** Two processes poll with one worker id; the later one was refused (D26). */
+	"worker.duplicate": warn<{ endpoint: string; worker: string }>(
+		({ endpoint, worker }) => `${endpoint}: a second process polls as worker ${worker} and was refused`,
+	),
+	/** A launched worker that has ended still calls, and is refused (D26); once for each worker. */
+	"worker.stray": error<{ endpoint: string; worker: string; from: string }>(
+		(facts) =>
+			`${nameOf(facts)} has ended for its platform, but still calls from ${facts.from} and is refused: ` +
+			"end its process there",
+	),
+	/** A worker was asked to stop a job (D18). */
+	"stop.sent": silent<{ endpoint: string; id: string; worker: string }>(),
+	/**
+	 * The grace is over and the worker cannot be killed for the job: Sluice does not manage it, or it
+	 * runs other jobs (D18).
+	 */
+	"stop.unconfirmed": warn<{ endpoint: string; id: string; worker: string }>(
+		(facts) => `${nameOf(facts)} was asked to stop job ${facts.id} and has not confirmed it`,
+	),
+	/** A receiver answered a webhook with 200 (D21). Path and query of its URL may be secret. */
+	"webhook.delivered": silent<{ endpoint: string; id: string; delivery: string; host: string }>(),
+	/** An attempt to send a webhook failed; the next one is after `retryMs`, or never (D21). */
+	"webhook.failed": warn<{
+		endpoint: string;
+		id: string;
+		delivery: string;
+		host: string;
+		reason: string;
+		retryMs: number | undefined;
+	}>(
+		({ endpoint, id, host, reason, retryMs }) =>
+			`${endpoint}: the webhook of job ${id} to ${host} failed: ${reason}; ` +
+			(retryMs === undefined ? "it is not tried again" : `next try in ${retryMs / 1000} s`),
+	),
+	/** Stored secrets may still be encrypted with an earlier key (D22). */
+	"secrets.earlier": info(
+		() =>
+			"stored secrets may be encrypted with the earlier key, which is still needed; run: sluice migrate --reencrypt",
+	),
+	/** Other users of the machine can replace files in the data folder. */
+	"folder.writable": warn<{ path: string }>(
+		({ path }) => `other users of this machine can replace files in the data folder; run: chmod 700 ${path}`,
+	),
+	/** The TLS certificate was read again and is in use (D34). */
+	"certificate.reloaded": info(() => "the TLS certificate was read again and is in use"),
+	/** The changed certificate files cannot be used; the old certificate stays in use. */
+	"certificate.failed": error<{ reason: string }>(
+		({ reason }) => `the TLS certificate was not replaced, the old certificate stays in use: ${reason}`,
+	),
+	/**
+	 * A receiver did not answer several attempts of an endpoint in a row: its webhooks wait for
+	 * `retryMs` (D21).
+	 */
+	"webhook.paused": warn<{ endpoint: string; host: string; reason: string; unanswered: number; retryMs: number }>(
+		({ endpoint, host, unanswered, reason, retryMs }) =>
+			`${endpoint}: webhooks to ${host} are paused for ${retryMs / 1000} s: ${unanswered} attempts in a row ` +
+			`were not answered, the last because ${reason}`,
+	),
+	/**
+	 * A receiver failed for too long: its webhooks are not sent until it is enabled (D21).
+	 */
+	"webhook.disabled": error<{ endpoint: string; host: string; reason: string; failingMs: number }>(
+		({ endpoint, host, reason, failingMs }) =>
+			`${endpoint}: webhooks to ${host} are not sent any more: all attempts failed for ` +
+			`${Math.round(failingMs / 3_600_000)} h, the last because ${reason}. When it works again: ` +
+			`sluice webhooks enable ${endpoint} ${host}`,
+	),
+	/** The store cannot be written. */
+	"store.away": error<{ why: string }>(({ why }) => `the store cannot be written: ${why}`),
+	/**
+	 * The store is unavailable and so many bytes of workers' posts are kept for it that further ones
+	 * are refused; once for each outage (D40).
+	 */
+	"posts.refused": error<{ heldBytes: number }>(
+		({ heldBytes }) =>
+			`${mebibytes(heldBytes)} of workers' posts are held until the store can be written; ` +
+			"further ones are refused",
+	),
+	/** Less than the reserve is free on the disk of the store: submissions are refused (D41). */
+	"disk.low": error<{ freeBytes: number; reserveBytes: number }>(
+		({ freeBytes, reserveBytes }) =>
+			`the disk of the store has ${mebibytes(freeBytes)} free; below ${mebibytes(reserveBytes)} ` +
+			"submissions are refused",
+	),
+	"disk.enough": info<{ freeBytes: number }>(
+		({ freeBytes }) => `the disk of the store has ${mebibytes(freeBytes)} free again`,
+	),
+	/** A backup was sent to its client (D46). */
+	"backup.sent": info<{ bytes: number; ms: number }>(
+		({ bytes, ms }) => `a backup of ${mebibytes(bytes)} was sent in ${Math.round(ms / 1000)} s`,
+	),
+	/** This process cannot use the store any more, and ends. */
+	"store.failed": error<{ why: string }>(({ why }) => `the store has failed: ${why}`),
+	/** The store can be written again. */
+	"store.back": info(() => "the store can be written again"),
+	/** A response was an error of 500 or more. */
+	"request.failed": error<{ method: string; path: string; status: number; reference: string; error: unknown }>(
+		({ method, path, status, reference, error }) => {
+			// One `store.away` covers all requests.
+			if (status === 503) return undefined;
+			const what = `${method} ${path} was answered ${status}${reference === "" ? "" : ` (${reference})`}`;
+			return status === 500
+				? withStack(what, error)
+				: `${what}: ${error instanceof Error ? error.message : String(error)}`;
+		},
+	),
+	/** Background work failed and is retried. */
+	fault: error<{ where: string; error: unknown }>(({ where, error }) => withStack(where, error)),
+};
+
+function nameOf({ endpoint, worker }: { endpoint: string; worker: string }): string {
+	return `${endpoint}: worker ${worker}`;
+}
+
+function mebibytes(bytes: number): string {
+	return `${Math.round(bytes / 2 ** 20)} MiB`;
+}
+
+function withStack(where: string, error: unknown): LogLine {
+	const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+	const [first = "", ...rest] = stack.split("\n");
+	return { sentence: `${where}: ${first}`, below: rest.map((line) => `\n${line}`).join("") };
+}
