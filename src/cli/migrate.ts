@@ -32,7 +32,7 @@ export const migrate: Action = {
 		reencrypt: {
 			summary:
 				"encrypt stored secrets with SLUICE_SECRET, so that SLUICE_SECRET_PREVIOUS can be removed; " +
-				"--check counts what needs it; SQLite: with the service stopped",
+				"--check counts what needs it; SQLite: stop the service",
 		},
 		compact: {
 			summary:
