@@ -11,6 +11,7 @@ import type { Clock } from "./clock.ts";
 import { withoutSecrets } from "./config/options.ts";
 import type { Config } from "./config/config.ts";
 import { makeFolder, openToOthers } from "./durable-file.ts";
+import type { SealKeys } from "./engine/access/encryption.ts";
 import { createEngine } from "./engine/engine.ts";
 import type { Engine } from "./engine/api.ts";
 import { hex, pooled, type Random } from "./ids.ts";
@@ -18,7 +19,7 @@ import type { EventBus } from "./events.ts";
 import { type HttpServer, listen, type Site } from "./http/server.ts";
 import { LAUNCHERS } from "./launchers/index.ts";
 import { workerLogs } from "./launchers/worker-logs.ts";
-import { type AcceptedKeys, secretKeys } from "./secret-key.ts";
+import { secretKeys } from "./secret-key.ts";
 import { diskOf, openStore } from "./stores.ts";
 import { version } from "./version.ts";
 import { hostResolver } from "./webhooks/resolver.ts";
@@ -81,12 +82,12 @@ export async function startApp(
 		database: config.store.kind === "sqlite" ? config.store.path : undefined,
 		random,
 	};
-	let sealKeys: AcceptedKeys = { ring: [new Uint8Array()], check: "", earlier: false };
+	let sealKeys: SealKeys = { ring: [new Uint8Array()], checks: { opened: "", used: "", alone: "" } };
 	// SQLite calls this after locking the file: before, another process may be creating the key.
 	const store = await open({
 		address: config.store,
 		clock,
-		checkKey: (stored) => (sealKeys = secretKeys(source, stored)).check,
+		checkKey: (stored) => (sealKeys = secretKeys(source, stored)).checks.opened,
 	}).catch((error: unknown) => {
 		folder?.close();
 		throw error;

@@ -128,15 +128,15 @@ describe("a secret that is replaced", () => {
 	const random = (): Uint8Array => new Uint8Array();
 	const accepted = (check: string, previous?: string) => {
 		const found = secretKeys({ secret: "b", previousSecret: previous, database, random }, { ...EMPTY, check });
-		return { open: found.check, to: found.change?.to, earlier: found.earlier };
+		return found.checks;
 	};
 
 	it("D22: a new key is added to those of the store before it is used; the ring must have them all", () => {
 		const both = joinChecks([b, a]);
-		expect(accepted(a, "a")).toEqual({ open: a, to: both, earlier: true });
-		expect(accepted(both, "a")).toEqual({ open: both, to: undefined, earlier: true });
-		expect(accepted(b, "a")).toEqual({ open: b, to: undefined, earlier: false });
-		expect(accepted(b)).toEqual({ open: b, to: undefined, earlier: false });
+		expect(accepted(a, "a")).toEqual({ opened: a, used: both, alone: b });
+		expect(accepted(both, "a")).toEqual({ opened: both, used: both, alone: b });
+		expect(accepted(b, "a")).toEqual({ opened: b, used: b, alone: b });
+		expect(accepted(b)).toEqual({ opened: b, used: b, alone: b });
 		expect(() => accepted(both)).toThrow(/Set SLUICE_SECRET_PREVIOUS.*'sluice migrate --reencrypt'/);
 		expect(() => accepted(both, "c")).toThrow(/Set SLUICE_SECRET_PREVIOUS/);
 		expect(() => accepted(a)).toThrow(/SLUICE_SECRET is not the one/);
@@ -144,13 +144,14 @@ describe("a secret that is replaced", () => {
 	});
 
 	it("D22: a replacement can be undone, and a key that only decrypts needs nothing of the store", () => {
-		expect(accepted(joinChecks([a, b]), "a")).toEqual({ open: joinChecks([a, b]), to: undefined, earlier: true });
-		expect(accepted(b, "c")).toEqual({ open: b, to: undefined, earlier: false });
+		const undone = joinChecks([a, b]);
+		expect(accepted(undone, "a")).toEqual({ opened: undone, used: undone, alone: b });
+		expect(accepted(b, "c")).toEqual({ opened: b, used: b, alone: b });
 	});
 
 	it("D22: a database without a check value gets those of the keys that decrypt some of it", () => {
 		const keys = (...texts: string[]) =>
-			secretKeys({ secret: "b", previousSecret: "a", database, random }, before(...texts)).check;
+			secretKeys({ secret: "b", previousSecret: "a", database, random }, before(...texts)).checks.opened;
 		expect(keys(B)).toBe(b);
 		expect(keys(A)).toBe(joinChecks([b, a]));
 		expect(keys(A, B)).toBe(joinChecks([b, a]));
@@ -168,7 +169,7 @@ describe("a secret that is replaced", () => {
 		expect(() => rotateKeyFile(database, KEY)).toThrow(/already has a new key/);
 		const found = secretKeys({ secret: undefined, database, random }, checked(KEY));
 		expect(Buffer.from(found.ring[0]).toString("hex")).toBe(OTHER);
-		expect(found.change?.to).toBe(joinChecks([checked(OTHER).check!, checked(KEY).check!]));
+		expect(found.checks.used).toBe(joinChecks([checked(OTHER).check!, checked(KEY).check!]));
 		removePreviousKey(database);
 		expect(readFileSync(`${database}.secret`, "utf8")).toBe(OTHER);
 		expect(statSync(`${database}.secret`).mode & 0o777).toBe(0o600);

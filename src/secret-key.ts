@@ -19,17 +19,12 @@ export interface KeySource {
 	random: Random;
 }
 
-export interface AcceptedKeys extends SealKeys {
-	/** Check value that the store must have when it is opened. */
-	check: string;
-}
-
 /**
  * The keys, checked against what the store contains. With SQLite a key file is created only if
  * nothing is encrypted yet, and is durable on return. Throws an Error for the operator if a key is
  * missing or wrong.
  */
-export function secretKeys(source: KeySource, stored: StoredSecrets): AcceptedKeys {
+export function secretKeys(source: KeySource, stored: StoredSecrets): SealKeys {
 	const { secret, database } = source;
 	if (secret === undefined && database === undefined) throw new Error("SLUICE_SECRET is not set.");
 	const inUse = stored.check !== ANY_KEY && (stored.check !== undefined || stored.encrypted.length > 0);
@@ -38,20 +33,18 @@ export function secretKeys(source: KeySource, stored: StoredSecrets): AcceptedKe
 	if (secret === undefined && database !== undefined && !(inUse && stored.check !== undefined))
 		confirmKeyFile(database);
 	const checks = ring.map((key) => keyCheck(key, stored.identity));
-	const [current = "", first] = [checks[0], ring[0]];
-	if (!inUse) return { ring, check: current, earlier: false };
+	const current = checks[0] ?? "";
+	const accepted = (opened: string, used = opened): SealKeys => ({ ring, checks: { opened, used, alone: current } });
+	if (!inUse) return accepted(current);
 	if (stored.check === undefined) {
-		const used = checks.filter((_, at) => opensSome(ring[at] ?? first, stored.encrypted));
+		const used = ring.flatMap((key, at) => (opensSome(key, stored.encrypted) ? [checks[at] ?? ""] : []));
 		if (used.length === 0) throw new Error(wrongKey(source));
-		const check = joinChecks([current, ...used]);
-		return { ring, check, earlier: check !== current };
+		return accepted(joinChecks([current, ...used]));
 	}
-	const { check } = stored;
-	const required = checksIn(check);
+	const required = checksIn(stored.check);
 	if (!checks.includes(required[0] ?? "")) throw new Error(wrongKey(source));
 	if (!required.every((each) => checks.includes(each))) throw new Error(unfinished(source));
-	const to = required.includes(current) ? check : joinChecks([current, ...required]);
-	return { ring, check, ...(to !== check && { change: { from: check, to } }), earlier: to !== current };
+	return accepted(stored.check, required.includes(current) ? stored.check : joinChecks([current, ...required]));
 }
 
 /** Whether the keys are those that the store's secrets are encrypted with; undefined if it has none. */

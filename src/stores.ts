@@ -3,16 +3,18 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Clock } from "./clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import type { StoreAddress } from "./config/config.ts";
-import { readKeyFile, rotateKeyFile } from "./key-file.ts";
-import { fromText, opensSecrets } from "./secret-key.ts";
+import type { SealKeys } from "./engine/access/encryption.ts";
+import type { Reencrypted } from "./engine/lifecycle/reencrypt.ts";
+import { readKeyFile, removePreviousKey, rotateKeyFile } from "./key-file.ts";
+import { fromText, opensSecrets, secretKeys } from "./secret-key.ts";
 import type { Inspection, Standbys } from "./store/postgres/inspect.ts";
 import { type CheckKey, joinChecks, keyCheck } from "./store/key-check.ts";
 import type { Verification } from "./store/sqlite/verify.ts";
 import type { Store } from "./store/contract/store.ts";
 
-export type { Inspection, Standbys };
+export type { Inspection, Reencrypted, Standbys };
 
 /** Length of the key for stored secrets. */
 const KEY_BYTES = 32;
@@ -131,6 +133,33 @@ async function migrateFile(
 		return { name: path, migrations: migrations.map(({ name }) => name) };
 	} finally {
 		db.close();
+	}
+}
+
+/**
+ * Encrypts stored secrets with the current key; with `check` it counts those of an earlier one. Throws an
+ * Error for the operator.
+ */
+export async function reencryptStore({
+	address,
+	check,
+	...key
+}: { address: StoreAddress; check: boolean } & Omit<KeyPlace, "file">): Promise<Reencrypted> {
+	const { reencrypt } = await import("./engine/lifecycle/reencrypt.ts");
+	const database = address.kind === "sqlite" ? address.path : undefined;
+	const found = Promise.withResolvers<SealKeys>();
+	const checkKey: CheckKey = (stored) => {
+		const sealKeys = secretKeys({ secret: undefined, ...key, database, random: randomBytes }, stored);
+		found.resolve(sealKeys);
+		return sealKeys.checks.opened;
+	};
+	const store = await openStore({ address, clock: systemClock, checkKey });
+	try {
+		const counted = await reencrypt(store, { sealKeys: await found.promise, random: randomBytes, check });
+		if (!check && key.secret === undefined && database !== undefined) removePreviousKey(database);
+		return counted;
+	} finally {
+		await store.close();
 	}
 }
 

@@ -1,8 +1,8 @@
 /** `sluice migrate`: applies or lists a store's missing migrations. */
 import { OPTIONS } from "../config/options.ts";
-import { loadStore, type StoreAddress } from "../config/config.ts";
-import type { Reencrypted } from "../reencrypt.ts";
-import { migrateStore } from "../stores.ts";
+import { loadStore } from "../config/config.ts";
+import { migrateStore, reencryptStore } from "../stores.ts";
+import { keyPlace } from "./backup/report.ts";
 import type { Action } from "./command.ts";
 import { JSON_FLAG } from "./common-flags.ts";
 import { CliError } from "./errors.ts";
@@ -27,12 +27,12 @@ export const migrate: Action = {
 			summary: "SQLite: go on without the log (-wal) of a file that was copied without it",
 		},
 		"rotate-secret": {
-			summary: "SQLite with a key file: make a new key, and encrypt stored secrets with it",
+			summary: "SQLite with a key file: encrypt stored secrets with a new key",
 		},
 		reencrypt: {
 			summary:
-				"encrypt stored secrets with SLUICE_SECRET, so that SLUICE_SECRET_PREVIOUS can be removed; with " +
-				"--check, count those that need the earlier one; SQLite: while the service is stopped",
+				"encrypt stored secrets with SLUICE_SECRET, so that SLUICE_SECRET_PREVIOUS can be removed; " +
+				"--check counts what needs it; SQLite: stop the service",
 		},
 		compact: {
 			summary:
@@ -45,43 +45,44 @@ export const migrate: Action = {
 	async run({ flags }) {
 		const loaded = loadStore({ flags: { store: flags["store"] }, env: process.env, cwd: process.cwd() });
 		if (!loaded.ok) throw new CliError(loaded.problems.join("\n"));
-		const check = flags["check"] !== undefined;
-		const newSecret = flags["new-secret"] !== undefined;
-		const acceptMissingLog = flags["accept-missing-log"] !== undefined;
-		if (newSecret && check) throw new CliError("--new-secret cannot be combined with --check.");
-		const compact = flags["compact"] !== undefined;
-		if (compact && (check || loaded.store.kind === "postgres"))
+		const { store } = loaded;
+		const given = (name: string): boolean => flags[name] !== undefined;
+		const [check, newSecret, rotateSecret] = [given("check"), given("new-secret"), given("rotate-secret")];
+		const [acceptMissingLog, compact] = [given("accept-missing-log"), given("compact")];
+		const shared = store.kind === "postgres";
+		if (compact && (check || shared))
 			throw new CliError("--compact is for SQLite, and cannot be combined with --check.");
 		if (acceptMissingLog && check) throw new CliError("--accept-missing-log cannot be combined with --check.");
-		if (newSecret && loaded.store.kind === "postgres")
+		if (newSecret && shared)
 			throw new CliError(
 				"--new-secret is for SQLite. With PostgreSQL, stop all servers and run: DELETE FROM meta WHERE name = 'seal'.",
 			);
-		const rotateSecret = flags["rotate-secret"] !== undefined;
-		if (newSecret && flags["reencrypt"] !== undefined)
-			throw new CliError("--reencrypt cannot be combined with --new-secret.");
+		if (newSecret && (check || given("reencrypt")))
+			throw new CliError("--new-secret cannot be combined with --check or --reencrypt.");
 		if (rotateSecret && (check || newSecret))
 			throw new CliError("--rotate-secret cannot be combined with --check or --new-secret.");
-		if (rotateSecret && loaded.store.kind === "postgres")
+		if (rotateSecret && shared)
 			throw new CliError(
 				"--rotate-secret is for SQLite. With PostgreSQL, start the servers with a new SLUICE_SECRET " +
 					"and the earlier one as SLUICE_SECRET_PREVIOUS, then use --reencrypt.",
 			);
+		const failed = (error: unknown): never => {
+			throw new CliError((error as Error).message, 1);
+		};
 		const { name, migrations } = await migrateStore({
-			address: loaded.store,
+			address: store,
 			check,
 			newSecret,
 			acceptMissingLog,
 			rotateSecret,
 			compact,
-		}).catch((error: unknown) => {
-			throw new CliError((error as Error).message, 1);
-		});
+		}).catch(failed);
 		const done = check ? "missing" : "applied";
 		const isCurrent = !check || migrations.length === 0;
+		const key = keyPlace("");
 		const reencrypted =
-			(flags["reencrypt"] !== undefined || rotateSecret) && isCurrent
-				? await reencryptedSecrets(loaded.store, check)
+			(given("reencrypt") || rotateSecret) && isCurrent
+				? await reencryptStore({ address: store, check, ...key }).catch(failed)
 				: undefined;
 		if (flags["json"]) process.stdout.write(`${JSON.stringify({ store: name, [done]: migrations, reencrypted })}\n`);
 		else if (migrations.length === 0) process.stdout.write(`${name} is up to date.\n`);
@@ -95,25 +96,12 @@ export const migrate: Action = {
 		if (!reencrypted) return isCurrent ? 0 : 1;
 		const { endpoints, registries, jobs } = reencrypted;
 		const what = `endpoints: ${endpoints}, registries: ${registries}, jobs: ${jobs}`;
-		const removable = process.env["SLUICE_SECRET_PREVIOUS"] ? ": SLUICE_SECRET_PREVIOUS can be removed" : "";
+		const removable = key.previousSecret ? ": SLUICE_SECRET_PREVIOUS can be removed" : "";
 		process.stderr.write(
 			check
 				? `Secrets that need an earlier key: ${what}.\n`
-				: `Secrets that were encrypted again: ${what}. Nothing needs an earlier key any more${removable}.\n`,
+				: `Encrypted again: ${what}. Nothing needs an earlier key any more${removable}.\n`,
 		);
 		return check && endpoints + registries + jobs > 0 ? 1 : 0;
 	},
 };
-
-async function reencryptedSecrets(address: StoreAddress, check: boolean): Promise<Reencrypted> {
-	const { SLUICE_SECRET: secret, SLUICE_SECRET_PREVIOUS: previousSecret } = process.env;
-	const { reencrypt } = await import("../reencrypt.ts");
-	return await reencrypt({
-		address,
-		secret: secret || undefined,
-		previousSecret: previousSecret || undefined,
-		check,
-	}).catch((error: unknown) => {
-		throw new CliError((error as Error).message, 1);
-	});
-}

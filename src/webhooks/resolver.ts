@@ -109,10 +109,16 @@ function oneAtATime(system: Resolve): (host: string, ended: AbortSignal) => Prom
  */
 function candidates(host: string, conf: string): string[] {
 	if (host.endsWith(".")) return [host.slice(0, -1)];
-	const ndots = Number(/^options[ \t].*\bndots:(\d{1,2})/m.exec(conf)?.[1] ?? 1);
+	const ndots = Number(/\bndots:(\d{1,2})/.exec(valuesOf("options", conf))?.[1] ?? 1);
 	if (host.split(".").length > ndots) return [host];
-	const domains = (/^search[ \t](.*)$/m.exec(conf)?.[1] ?? "").split(/\s/).filter((domain) => domain !== "");
+	const domains = valuesOf("search", conf).split(/\s+/).filter(Boolean);
 	return [...domains.map((domain) => `${host}.${domain.replace(/\.$/, "")}`), host];
+}
+
+/** Returns what follows a keyword of `resolv.conf`; empty without one. */
+function valuesOf(keyword: string, conf: string): string {
+	const line = conf.split("\n").find((each) => /^\w+/.exec(each)?.[0] === keyword) ?? "";
+	return line.slice(keyword.length);
 }
 
 /** Returns the text of a file; empty if it cannot be read. */

@@ -1,8 +1,7 @@
 /** `SLUICE_SECRET` is replaced by restarting servers on one PostgreSQL one by one (D22). */
 import pg from "pg";
 import { expect, it } from "vitest";
-import { reencrypt } from "../../src/reencrypt.ts";
-import { sluice } from "../e2e/command.ts";
+import { reencryptStore } from "../../src/stores.ts";
 import { site } from "../e2e/site.ts";
 import { browser } from "../spec/console/browser.ts";
 import { handWorker, submitted } from "../spec/hand-worker.ts";
@@ -19,6 +18,10 @@ const LOGIN = { username: "ci", password: "a-password" };
 const OLD_FIRST = { SLUICE_SECRET: "old", SLUICE_SECRET_PREVIOUS: "new" };
 const NEW_FIRST = { SLUICE_SECRET: "new", SLUICE_SECRET_PREVIOUS: "old" };
 
+/** Encrypts everything with the new secret, as `sluice migrate --reencrypt` does. */
+const renewed = (url: string) =>
+	reencryptStore({ address: { kind: "postgres", url }, secret: "new", previousSecret: "old", check: false });
+
 it("D22: servers with either secret first read the same texts; then a command leaves the new key only", {
 	timeout: 120_000,
 }, async () => {
@@ -32,13 +35,6 @@ it("D22: servers with either secret first read the same texts; then a command le
 		);
 		return rows.flatMap(({ text }) => [...String(text).matchAll(/\b1\.([0-9a-f]{8})\./g)].map(([, id]) => id!));
 	};
-	const renew = () =>
-		reencrypt({
-			address: { kind: "postgres", url: group.store },
-			secret: "new",
-			previousSecret: "old",
-			check: false,
-		});
 	try {
 		const first = await group.start({ endpoints, env: { SLUICE_SECRET: "old" } });
 		await submitted(first, "ep", { input: { n: 1 }, s3Config: S3 });
@@ -59,11 +55,11 @@ it("D22: servers with either secret first read the same texts; then a command le
 		}
 		for (const env of [{ SLUICE_SECRET: "new" }, { SLUICE_SECRET: "old" }])
 			await expect(group.start({ endpoints, env })).rejects.toThrow(/SLUICE_SECRET/);
-		await expect(renew()).rejects.toThrow(/The server at http\S+ still encrypts with another key/);
+		await expect(renewed(group.store)).rejects.toThrow(/The server at http\S+ still encrypts with another key/);
 		expect(await keys()).toContain(before);
 
 		await second.stop();
-		expect(await renew()).toEqual({ endpoints: 1, registries: 1, jobs: 2 });
+		expect(await renewed(group.store)).toEqual({ endpoints: 1, registries: 1, jobs: 2 });
 		const after = await keys();
 		expect(after).toHaveLength(6);
 		expect(new Set(after).size).toBe(1);
@@ -87,8 +83,8 @@ it("D22: two servers under load get another secret one by one: no request fails,
 	const group = await servers();
 	test.onTestFinished(() => group.end());
 	const place = site(test);
-	const ours = place.launched({ workersMin: 1, workersMax: 1, leaseMs: 5000, limits: "off" });
-	const settings = { ours, waiting: { launcher: { type: "external" } } };
+	const external = { launcher: { type: "external" }, limits: "off" };
+	const settings = { worked: external, waiting: external };
 	const ports = [await freePort(), await freePort()];
 	const spawn = (n: number, env: Record<string, string>, folder?: (typeof live)[number]["folder"]) =>
 		group.spawn({
@@ -103,6 +99,7 @@ it("D22: two servers under load get another secret one by one: no request fails,
 	for (const n of [0, 1]) live.push(await spawn(n, OLD_FIRST));
 	const front = await balancer(live.map(({ url }) => url));
 	test.onTestFinished(() => front.close());
+	await place.attach(front, "worked", { CONCURRENCY: "4" });
 	const page = browser(front);
 	await page.signIn();
 	const secret = await call(front.url, "/v2/waiting/run", { body: { input: {}, s3Config: S3 } });
@@ -111,7 +108,7 @@ it("D22: two servers under load get another secret one by one: no request fails,
 	});
 	expect([secret.status, made.status]).toEqual([200, 201]);
 
-	const load = traffic({ urls: [front.url], endpoints: ["ours"], clients: 4 });
+	const load = traffic({ urls: [front.url], endpoints: ["worked"], clients: 4 });
 	async function restart(numbers: readonly number[], env: Record<string, string>): Promise<void> {
 		for (const n of numbers) {
 			const each = live[n]!;
@@ -124,11 +121,7 @@ it("D22: two servers under load get another secret one by one: no request fails,
 		}
 	}
 	await restart([0, 1], NEW_FIRST);
-	const command = await sluice(test, ["migrate", "--reencrypt", "--store", group.store], {
-		cwd: live[0]!.folder.path,
-		env: NEW_FIRST,
-	});
-	expect(command).toMatchObject({ code: 0, stderr: expect.stringContaining("SLUICE_SECRET_PREVIOUS can be removed") });
+	await renewed(group.store);
 	await restart([0], { SLUICE_SECRET: "new" });
 	await load.more(5);
 	await load.end();
@@ -138,7 +131,7 @@ it("D22: two servers under load get another secret one by one: no request fails,
 	const [first] = live;
 	const worker = await handWorker(first!, "waiting");
 	expect(await worker.take()).toMatchObject({ id: secret.json.id, s3Config: S3 });
-	const renewed = await call(front.url, "/v1/endpoints/made", { method: "PATCH", body: {} });
-	expect(renewed.json.env).toEqual(["TOKEN"]);
+	const patched = await call(front.url, "/v1/endpoints/made", { method: "PATCH", body: {} });
+	expect(patched.json.env).toEqual(["TOKEN"]);
 	expect(live.map(({ stderr }) => stderr()).join("")).not.toContain("cannot be read");
 });

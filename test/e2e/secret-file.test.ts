@@ -103,7 +103,7 @@ describe.concurrent("the key file", { timeout: 90_000 }, () => {
 		expect(mode(join(at.path, "data"))).toBe(0o700);
 		for (const name of readdirSync(join(at.path, "data")))
 			expect([name, mode(join(at.path, "data", name))]).toEqual([
-				expect.stringMatching(/^s\.db(-wal|\.secret)?$/),
+				expect.stringMatching(/^s\.db(-wal|\.secret|\.ballast)?$/),
 				0o600,
 			]);
 		await service.end();

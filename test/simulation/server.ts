@@ -70,7 +70,7 @@ export function startServer(o: ServerOptions): SimulatedServer {
 			budgets: budgetMeters(budgetLimits({ reservedDisk: 0 })),
 			launchers: new Map([["process", plant.launcher?.(o.launcher) ?? o.launcher]]),
 			workerLogs: NO_LOGS,
-			sealKeys: { ring: [new Uint8Array(32)], earlier: false },
+			sealKeys: { ring: [new Uint8Array(32)], checks: { opened: "", used: "", alone: "" } },
 			storeId: await store.identity(),
 			sendWebhook: o.sendWebhook,
 			gpus: 0,

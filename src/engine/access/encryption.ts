@@ -10,8 +10,6 @@ export interface Encryption {
 	isCurrent(encrypted: string): boolean;
 	/** Ids of the keys of the ring, the current one first. */
 	readonly keyIds: readonly string[];
-	/** Id of the current key. */
-	readonly keyId: string;
 }
 
 const ALGORITHM = "aes-256-gcm";
@@ -32,10 +30,8 @@ export type KeyRing = readonly [current: Uint8Array, ...earlier: Uint8Array[]];
 /** Keys for stored secrets (D22, decision 0033). */
 export interface SealKeys {
 	ring: KeyRing;
-	/** Change of the store's check value, to be made before the current key encrypts; absent if it is in use. */
-	change?: { from: string; to: string } | undefined;
-	/** Whether stored secrets may be encrypted with an earlier key of the ring. */
-	earlier: boolean;
+	/** Check values of the store: as opened, with the current key in use, and of the current key alone. */
+	checks: { opened: string; used: string; alone: string };
 }
 
 /** The base64 is of nonce, tag and ciphertext. */
@@ -43,7 +39,6 @@ export function encryption(ring: KeyRing, random: Random): Encryption {
 	const known = ring.map((key) => ({ key, id: keyId(key) }));
 	const current = known[0]!;
 	return {
-		keyId: current.id,
 		keyIds: known.map(({ id }) => id),
 		encrypt(text) {
 			const nonce = random(NONCE_BYTES);

@@ -2,13 +2,12 @@
  * API keys (D30): who may do what. The key of the environment is an admin key; the store holds the
  * SHA-256 of the others.
  */
-import { hash, timingSafeEqual } from "node:crypto";
 import { ApiError } from "../../core/errors.ts";
 import type { Scope } from "../../core/key-request.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { KeyRow, KeyStore } from "../../store/contract/keys.ts";
 import { hex, type Random, uuidv7 } from "../../ids.ts";
-import { CredentialCache, digest } from "./credential-cache.ts";
+import { CredentialCache, digest, equal } from "./credential-cache.ts";
 import type { Peer } from "../../core/network.ts";
 
 const KEY_BYTES = 24;
@@ -29,10 +28,10 @@ export type KeyView = Omit<KeyRow, "hash" | "previous"> & {
 	previousUntil?: number | undefined;
 };
 
-/** A caller with the SHA-256 of its key. */
+/** A caller with the SHA-256 of its key, in hex. */
 export interface KeyHolder {
 	principal: Principal;
-	hash: Uint8Array;
+	hash: string;
 	/** When the key ends; Infinity: never. */
 	until: EpochMs;
 }
@@ -99,7 +98,7 @@ function cachedKey(
 	found = hashed,
 ): CachedKey {
 	return {
-		hash: Buffer.from(hashed, "hex"),
+		hash: hashed,
 		principal: { keyId, name, scopes: scopes as Scope[], endpoints },
 		recordedAt: lastUsedAt,
 		until: found === hashed ? expiresAt : Math.min(expiresAt, previous?.until ?? 0),
@@ -122,7 +121,7 @@ export function apiKeys(d: {
 			? undefined
 			: {
 					principal: admin,
-					hash: hash("sha256", d.fromEnvironment, "buffer"),
+					hash: digest(d.fromEnvironment),
 					// No row of the store has its use.
 					recordedAt: Infinity,
 					until: Infinity,
@@ -152,7 +151,7 @@ export function apiKeys(d: {
 
 	/** Returns the entry of a key that is not cached. */
 	async function read(key: string, peer: Peer): Promise<CachedKey | undefined> {
-		if (!own || !timingSafeEqual(hash("sha256", key, "buffer"), own.hash)) return await cache.read(key, peer);
+		if (!own || !equal(digest(key), own.hash)) return await cache.read(key, peer);
 		cache.set(key, own);
 		return own;
 	}

@@ -47,7 +47,7 @@ function server({
 			? undefined
 			: {
 					principal: { keyId: id, name: id.toUpperCase(), scopes: ["read"] },
-					hash: new Uint8Array(32).fill(keys[id]),
+					hash: String(keys[id]),
 					until,
 				};
 	const made = sessions({

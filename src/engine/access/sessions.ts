@@ -3,12 +3,11 @@
  * page token that the console's pages keep: cookies reach all ports of a host, the storage of a page
  * does not. The store holds the SHA-256 of both; permissions are read from the key at each use.
  */
-import { hash, timingSafeEqual } from "node:crypto";
 import { ApiError } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/time.ts";
 import type { SessionRow, SessionStore } from "../../store/contract/sessions.ts";
 import { hex, type Random, uuidv7 } from "../../ids.ts";
-import { CredentialCache, digest } from "./credential-cache.ts";
+import { CredentialCache, digest, equal } from "./credential-cache.ts";
 import type { Peer } from "../../core/network.ts";
 import type { ApiKeys, KeyHolder, Principal } from "./keys.ts";
 
@@ -80,7 +79,7 @@ export function sessions(d: {
 	const isOver = (row: SessionRow): boolean => d.now() >= endOf(row);
 
 	return {
-		cookie: `sluice_${hash("sha256", `console cookie ${d.storeId}`, "hex").slice(0, 8)}`,
+		cookie: `sluice_${digest(`console cookie ${d.storeId}`).slice(0, 8)}`,
 		async begin({ principal: { keyId }, hash: keyHash, until: keyEnd }, q) {
 			const now = d.now();
 			const [token, pageToken] = [hex(d.random(TOKEN_BYTES)), hex(d.random(TOKEN_BYTES))];
@@ -148,11 +147,6 @@ function viewOf(row: SessionRow): Omit<SessionView, "keyName" | "until"> {
  * Binds a session to the value of its key. With the token in it, a reader of the store cannot test
  * guesses of `SLUICE_API_KEY`.
  */
-function markOf(token: string, keyHash: Uint8Array): string {
-	return digest(`${token} ${Buffer.from(keyHash).toString("hex")}`);
-}
-
-function equal(one: string, other: string): boolean {
-	const [a, b] = [Buffer.from(one), Buffer.from(other)];
-	return a.length === b.length && timingSafeEqual(a, b);
+function markOf(token: string, keyHash: string): string {
+	return digest(`${token} ${keyHash}`);
 }

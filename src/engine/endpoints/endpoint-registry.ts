@@ -7,7 +7,7 @@ import type { EndpointRow } from "../../store/contract/endpoints.ts";
 import type { Store } from "../../store/contract/store.ts";
 import type { Random } from "../../ids.ts";
 import type { Encryption } from "../access/encryption.ts";
-import { hasClearValues, openSettings, resealSettings, resealText, sealSettings } from "./sealed-settings.ts";
+import { hasClearValues, openSettings, resealEndpoint, sealSettings } from "./sealed-settings.ts";
 import { decryptSecret, encryptSecret, newWebhookSecret, SECRET_OVERLAP_MS } from "./webhook-secrets.ts";
 
 /** An endpoint with what is not a setting of it. */
@@ -69,11 +69,8 @@ export function endpointRegistry(
 
 	/** Encrypts with the current key, unless another server has changed the row. */
 	async function seal({ id, settings, secret }: EndpointRow): Promise<void> {
-		const to = {
-			settings: resealSettings(settings, encryption),
-			secret: secret === undefined ? undefined : resealText(secret, encryption),
-		};
-		if (to.settings === settings && to.secret === secret) return;
+		const to = resealEndpoint({ settings, secret }, encryption);
+		if (!to) return;
 		const replaced = await sealedTexts.replaceEndpoint({ id, from: { settings, secret }, to });
 		if (!replaced) return;
 		if (settingsTexts.get(id) === settings) settingsTexts.set(id, to.settings);

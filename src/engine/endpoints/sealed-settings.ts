@@ -1,5 +1,6 @@
 /** Settings of an endpoint as stored: the values of `env` encrypted, their names readable (D22). */
 import type { Endpoint } from "../../core/endpoint.ts";
+import type { SealedEndpoint } from "../../store/contract/secrets.ts";
 import type { Encryption } from "../access/encryption.ts";
 
 /** `sealedEnv` replaces `env`; earlier versions stored `env`. */
@@ -56,12 +57,14 @@ export function hasClearValues(text: string): boolean {
 	return Object.keys((JSON.parse(text) as StoredSettings).env ?? {}).length > 0;
 }
 
-/** The stored text with values in clear, or of another key, encrypted with the current one. */
-export function resealSettings(text: string, encryption: Encryption): string {
-	const { env, sealedEnv, ...rest } = JSON.parse(text) as StoredSettings;
+/** The stored texts with values in clear, or of another key, encrypted with the current one; undefined if none is. */
+export function resealEndpoint(from: SealedEndpoint, encryption: Encryption): SealedEndpoint | undefined {
+	const { env, sealedEnv, ...rest } = JSON.parse(from.settings) as StoredSettings;
 	const sealed = Object.entries(sealedEnv ?? {}).map(([name, value]) => [name, resealText(value, encryption)]);
 	const clear = Object.entries(env ?? {}).map(([name, value]) => [name, encryption.encrypt(String(value))]);
-	return JSON.stringify({ ...rest, sealedEnv: Object.fromEntries([...clear, ...sealed]) });
+	const settings = JSON.stringify({ ...rest, sealedEnv: Object.fromEntries([...clear, ...sealed]) });
+	const secret = from.secret === undefined ? undefined : resealText(from.secret, encryption);
+	return settings === from.settings && secret === from.secret ? undefined : { settings, secret };
 }
 
 /** Unchanged if it is current, or cannot be read. */

@@ -1,24 +1,25 @@
 /** What a server takes over at its start: endpoints, workers, and the jobs they run (D16, D34). */
 import type { Endpoint } from "../../core/endpoint.ts";
+import type { ServerRow } from "../../store/contract/cluster.ts";
 import { isShared } from "../../launchers/index.ts";
 import { unlessFull } from "../availability/read-only-start.ts";
 import type { SealKeys } from "../access/encryption.ts";
+import { keyIdsIn } from "../workers/worker-views.ts";
 import type { Domains } from "./domains.ts";
-import { useCurrentKey } from "./new-key.ts";
+
+type Starting = Domains & { sealKeys: SealKeys };
 
 /**
  * Before the first request. While other servers are alive, their workers are theirs, as are those
  * that call any of them. Returns whether any are alive.
  */
-export async function loadState(
-	d: Domains & { sealKeys: SealKeys },
-	configured: readonly Endpoint[],
-): Promise<{ othersAlive: boolean }> {
+export async function loadState(d: Starting, configured: readonly Endpoint[]): Promise<{ othersAlive: boolean }> {
 	const { store, now, availability, limits, cluster, endpoints } = d;
 	const { registry, hosts } = d.workers;
 	await availability.prepare();
-	await useCurrentKey(d);
-	const othersAlive = (await cluster.othersAlive()).length > 0;
+	const others = await cluster.othersAlive();
+	const othersAlive = others.length > 0;
+	await useCurrentKey(d, others);
 	// First of all: running jobs must not run twice because the service was unavailable (D16 Outages).
 	// It was available while another server was alive. On a full disk it is done before the first write.
 	if (!othersAlive) await unlessFull(store.jobs.extendAll({ now: now() }));
@@ -44,4 +45,26 @@ export async function recallStops(
 		if (!othersAlive) workers.registry.meet({ id: run.worker, endpoint: run.endpoint, ready: true, now: now() });
 		workers.stopSignals.request(run);
 	}
+}
+
+/**
+ * Brings the current key into use, before anything is encrypted with it (D22, decision 0033). Throws an
+ * Error for the operator while another server could not read what it encrypts.
+ */
+async function useCurrentKey(
+	{ store, access, events, sealKeys: { checks } }: Starting,
+	others: readonly ServerRow[],
+): Promise<void> {
+	const keyId = access.encryption.keyIds[0] ?? "";
+	if (checks.opened !== checks.used) {
+		for (const { url, note } of others)
+			if (!keyIdsIn(note).includes(keyId))
+				throw new Error(
+					`The server at ${url} cannot read what this SLUICE_SECRET encrypts. First restart every server with ` +
+						"this text as SLUICE_SECRET_PREVIOUS, and the earlier one as SLUICE_SECRET.",
+				);
+		if (!(await store.secrets.replaceCheck({ from: checks.opened, to: checks.used })))
+			throw new Error("Another server has just changed the keys of the store. Start again.");
+	}
+	if (checks.used !== checks.alone) events.emit("secrets.earlier", {});
 }

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { keyId } from "../../../src/engine/access/encryption.ts";
-import { reencrypt } from "../../../src/reencrypt.ts";
-import { migrateStore } from "../../../src/stores.ts";
+import { migrateStore, reencryptStore } from "../../../src/stores.ts";
 import { folder, type Folder, startService } from "../../support/service.ts";
 import { handWorker, submitted } from "../hand-worker.ts";
 
@@ -29,7 +28,7 @@ function keyIds(place: Folder): string[] {
 it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrate --reencrypt has run", async () => {
 	const place = folder();
 	const address = { kind: "sqlite", path: join(place.path, "sluice.db") } as const;
-	const replaced = (check: boolean) => reencrypt({ address, secret: "new", previousSecret: "old", check });
+	const replaced = (check: boolean) => reencryptStore({ address, secret: "new", previousSecret: "old", check });
 	const env = { SLUICE_SECRET: "new", SLUICE_SECRET_PREVIOUS: "old" };
 	try {
 		const first = await startService({ endpoints, in: place, env: { SLUICE_SECRET: "old" } });
@@ -88,7 +87,7 @@ it("D22: a new key of the key file: the earlier one is in its second line until 
 		expect(previous).toBe(old);
 		// A start before the command, as after a crash of it, reads both.
 		await (await startService({ endpoints, in: place })).end();
-		await reencrypt({ address, secret: undefined, previousSecret: undefined, check: false });
+		await reencryptStore({ address, secret: undefined, previousSecret: undefined, check: false });
 		expect(readFileSync(`${path}.secret`, "utf8")).toBe(current);
 		expect(new Set(keyIds(place))).toEqual(new Set([keyId(Buffer.from(current, "hex"))]));
 		writeFileSync(`${path}.secret`, old);

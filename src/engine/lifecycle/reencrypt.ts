@@ -1,0 +1,75 @@
+/** Encrypts stored secrets with the current key, so that the earlier one can be removed (D22, decision 0033). */
+import type { Random } from "../../ids.ts";
+import type { Store } from "../../store/contract/store.ts";
+import { encryption, type Encryption, type SealKeys } from "../access/encryption.ts";
+import { resealEndpoint, resealText } from "../endpoints/sealed-settings.ts";
+import { keyIdsIn } from "../workers/worker-views.ts";
+
+/** What was encrypted with an earlier key. */
+export interface Reencrypted {
+	endpoints: number;
+	registries: number;
+	jobs: number;
+}
+
+/**
+ * Encrypts what an earlier key has encrypted with the current one, then gives the earlier one up;
+ * with `check` it counts only. Can be repeated after a crash. Throws an Error for the operator while a
+ * server encrypts with another key.
+ */
+export async function reencrypt(
+	store: Store,
+	{ sealKeys: { ring, checks }, random, check }: { sealKeys: SealKeys; random: Random; check: boolean },
+): Promise<Reencrypted> {
+	const sealing = encryption(ring, random);
+	const replaceCheck = async (from: string, to: string): Promise<void> => {
+		if (!(await store.secrets.replaceCheck({ from, to })))
+			throw new Error("A server has changed the keys of the store meanwhile. Run the command again.");
+	};
+	if (check) return await rewrite(store, sealing, false);
+	await requireCurrentKey(store, sealing);
+	await replaceCheck(checks.opened, checks.used);
+	const found = await rewrite(store, sealing, true);
+	// One may have been started meanwhile.
+	await requireCurrentKey(store, sealing);
+	await replaceCheck(checks.used, checks.alone);
+	return found;
+}
+
+async function requireCurrentKey({ cluster }: Store, { keyIds }: Encryption): Promise<void> {
+	if (!cluster) return;
+	const { wall, seen } = await cluster.clock();
+	const now = seen ? seen.at + Math.max(0, wall - seen.wall) : wall;
+	for (const { url, note } of await cluster.servers({ now: Math.floor(now) }))
+		if (keyIdsIn(note)[0] !== keyIds[0])
+			throw new Error(
+				`The server at ${url} still encrypts with another key. Restart it with the new SLUICE_SECRET and the ` +
+					"earlier one as SLUICE_SECRET_PREVIOUS, then run the command again.",
+			);
+}
+
+/** Each text by compare and set: one that a server replaces meanwhile has the current key. */
+async function rewrite({ secrets, ...store }: Store, sealing: Encryption, write: boolean): Promise<Reencrypted> {
+	const found = { endpoints: 0, registries: 0, jobs: 0 };
+	for (const { id, settings, secret } of await store.endpoints.list()) {
+		const to = resealEndpoint({ settings, secret }, sealing);
+		if (!to) continue;
+		found.endpoints += 1;
+		if (write) await secrets.replaceEndpoint({ id, from: { settings, secret }, to });
+	}
+	async function renew(kind: keyof Reencrypted, from: string, replace: (to: string) => Promise<unknown>) {
+		const to = resealText(from, sealing);
+		if (to === from) return;
+		found[kind] += 1;
+		if (write) await replace(to);
+	}
+	for (const { registry, password: from } of await store.registries.list())
+		await renew("registries", from, (to) => store.registries.replace({ registry, from, to }));
+	for (let after: string | undefined, more = true; more; more = after !== undefined) {
+		const { jobs, next } = await secrets.jobs({ after });
+		for (const { endpoint, id, s3Config: from } of jobs)
+			await renew("jobs", from, (to) => secrets.replaceJob({ endpoint, id, from, to }));
+		after = next;
+	}
+	return found;
+}
