@@ -1,7 +1,7 @@
 /** Encrypted texts in the store's contract (D22); rules: store.ts. */
 
 /** The encrypted texts of an endpoint, as stored. */
-interface SealedEndpoint {
+export interface SealedEndpoint {
 	settings: string;
 	secret?: string | undefined;
 }
