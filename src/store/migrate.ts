@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 
-/** One numbered file, such as `0001_jobs.sql`. */
+/** One numbered file, such as `0001_schema.sql`. */
 export interface Migration {
 	number: number;
 	name: string;

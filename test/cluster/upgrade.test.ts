@@ -15,7 +15,10 @@ import { call } from "../support/service.ts";
 
 const MIGRATIONS = fileURLToPath(new URL("../../src/store/postgres/migrations", import.meta.url));
 const LAST = readdirSync(MIGRATIONS).length;
-const BEFORE = new URL(`../store/earlier/postgres-${String(LAST - 1).padStart(4, "0")}.sql.gz`, import.meta.url);
+const BEFORE = new URL(
+	`../store/earlier/postgres-${String(Math.max(1, LAST - 1)).padStart(4, "0")}.sql.gz`,
+	import.meta.url,
+);
 
 it("D16, D17: two servers start together on a database of the version before", {
 	timeout: 60_000,

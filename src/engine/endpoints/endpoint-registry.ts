@@ -3,11 +3,10 @@ import type { Endpoint } from "../../core/endpoint.ts";
 import type { EpochMs } from "../../core/time.ts";
 import { readEndpoint } from "../../endpoint-settings.ts";
 import { ApiError } from "../../core/errors.ts";
-import type { EndpointRow } from "../../store/contract/endpoints.ts";
 import type { Store } from "../../store/contract/store.ts";
 import type { Random } from "../../ids.ts";
 import type { Encryption } from "../access/encryption.ts";
-import { hasClearValues, openSettings, resealEndpoint, sealSettings } from "./sealed-settings.ts";
+import { openSettings, sealSettings } from "./sealed-settings.ts";
 import { decryptSecret, encryptSecret, newWebhookSecret, SECRET_OVERLAP_MS } from "./webhook-secrets.ts";
 
 /** An endpoint with what is not a setting of it. */
@@ -52,7 +51,7 @@ export interface EndpointRegistry {
 }
 
 export function endpointRegistry(
-	{ endpoints: store, secrets: sealedTexts }: Pick<Store, "endpoints" | "secrets">,
+	{ endpoints: store }: Pick<Store, "endpoints">,
 	{ encryption, random }: { encryption: Encryption; random: Random },
 ): EndpointRegistry {
 	const entries = new Map<string, EndpointEntry>();
@@ -65,16 +64,6 @@ export function endpointRegistry(
 		const found = entries.get(id);
 		if (!found) throw new ApiError("endpoint_not_found", { endpoint: id });
 		return found;
-	}
-
-	/** Encrypts with the current key, unless another server has changed the row. */
-	async function seal({ id, settings, secret }: EndpointRow): Promise<void> {
-		const to = resealEndpoint({ settings, secret }, encryption);
-		if (!to) return;
-		const replaced = await sealedTexts.replaceEndpoint({ id, from: { settings, secret }, to });
-		if (!replaced) return;
-		if (settingsTexts.get(id) === settings) settingsTexts.set(id, to.settings);
-		if (to.secret !== undefined) secrets.set(id, to.secret);
 	}
 
 	/** The encrypted secret after a change. The one that it replaces signs too for `overlapMs`. */
@@ -128,7 +117,6 @@ export function endpointRegistry(
 				if (opened.unreadable.length > 0) onFault(id, unreadableEnv(opened.unreadable));
 				settingsTexts.set(id, settings);
 				entries.set(id, { endpoint: read.endpoint, paused, createdAt });
-				if (hasClearValues(settings)) await seal(row);
 			}
 			const stored = new Set(rows.map(({ id }) => id));
 			const missing = [...entries.keys(), ...removing].filter((id) => !stored.has(id));

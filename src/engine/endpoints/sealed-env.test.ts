@@ -1,16 +1,13 @@
-/** Values of `env` in the store: encrypted, also those that an earlier version stored in clear. */
+/** Values of `env` in the store: encrypted. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../clock.ts";
+import { afterAll, describe, expect, it } from "vitest";
 import type { Endpoint } from "../../core/endpoint.ts";
 import { readEndpoint } from "../../endpoint-settings.ts";
 import type { Store } from "../../store/contract/store.ts";
-import { openPostgres } from "../../store/postgres/open.ts";
 import { openSqlite } from "../../store/sqlite/open.ts";
-import { postgres } from "../../../test/support/postgres.ts";
 import { encryption } from "../access/encryption.ts";
 import { endpointRegistry, type EndpointRegistry } from "./endpoint-registry.ts";
 
@@ -32,12 +29,6 @@ function endpoint(env: Record<string, string>): Endpoint {
 	if (!read.ok) throw new Error("The settings of the test are bad.");
 	return read.endpoint;
 }
-
-/** The settings as an earlier version stored them. */
-const inClear = (): string => {
-	const { id: _, ...settings } = endpoint({ HF_TOKEN: VALUE, MODE: "fast" });
-	return JSON.stringify(settings);
-};
 
 const stored = async (store: Store): Promise<string> => (await store.endpoints.list())[0]!.settings;
 
@@ -75,29 +66,6 @@ describe("in SQLite", () => {
 		await store.close();
 	});
 
-	it("D22: what an earlier version stored in clear is encrypted at the next start, its bytes overwritten", async () => {
-		const path = mkdtempSync(join(folder, "c-"));
-		const earlier = await openSqlite({ path: join(path, "s.db") });
-		await earlier.endpoints.put({ id: "ep", settings: inClear(), now: 1 });
-		// Of several rows of a page, and of one that spans pages.
-		for (const [id, length] of [
-			["short", 1],
-			["long", 20_000],
-			["other", 500],
-		] as const) {
-			const { id: _, ...settings } = endpoint({ [id]: VALUE + "x".repeat(length) });
-			await earlier.endpoints.put({ id, settings: JSON.stringify(settings), now: 1 });
-		}
-		await earlier.close();
-		expect(fileBytes(path)).toContain(VALUE);
-		const store = await openSqlite({ path: join(path, "s.db") });
-		const known = registry(store);
-		await known.load(noFault);
-		expect(known.get("ep").env).toEqual({ HF_TOKEN: VALUE, MODE: "fast" });
-		await store.close();
-		expect(fileBytes(path)).not.toContain(VALUE);
-	});
-
 	it("D22: values under another key are missing, with a fault that names the variables", async () => {
 		const store = await openSqlite({ path: join(folder, "d.db") });
 		await registry(store).put(endpoint({ HF_TOKEN: VALUE }), 1);
@@ -109,30 +77,5 @@ describe("in SQLite", () => {
 		expect(other.get("ep").env).toEqual({});
 		expect(await stored(store)).toBe(before);
 		await store.close();
-	});
-});
-
-describe("in PostgreSQL", () => {
-	let url: string;
-	beforeAll(async () => {
-		({ url } = await (await postgres()).createDatabase());
-	});
-
-	it("D22: several servers that start at once encrypt what an earlier version stored in clear", async () => {
-		const stores = await Promise.all([1, 2, 3].map(() => openPostgres({ url, clock: systemClock })));
-		await stores[0]!.endpoints.put({ id: "ep", settings: inClear(), secret: "s", now: 1 });
-		const servers = stores.map((store) => registry(store));
-		await Promise.all(servers.map((server) => server.load(noFault)));
-		const text = await stored(stores[0]!);
-		expect(text).not.toContain(VALUE);
-		expect(text).toContain("HF_TOKEN");
-		for (const server of servers) {
-			expect(server.get("ep").env).toEqual({ HF_TOKEN: VALUE, MODE: "fast" });
-			expect(server.encryptedSecret("ep")).toBe("s");
-			await server.load(noFault);
-			expect(server.get("ep").env).toEqual({ HF_TOKEN: VALUE, MODE: "fast" });
-		}
-		expect(await stored(stores[0]!)).toBe(text);
-		await Promise.all(stores.map((store) => store.close()));
 	});
 });

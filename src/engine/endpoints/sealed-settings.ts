@@ -3,9 +3,8 @@ import type { Endpoint } from "../../core/endpoint.ts";
 import type { SealedEndpoint } from "../../store/contract/secrets.ts";
 import type { Encryption } from "../access/encryption.ts";
 
-/** `sealedEnv` replaces `env`; earlier versions stored `env`. */
+/** `sealedEnv` replaces `env`. */
 interface StoredSettings extends Record<string, unknown> {
-	env?: Record<string, unknown>;
 	sealedEnv?: Record<string, string>;
 }
 
@@ -38,7 +37,7 @@ function keeps(text: string, value: string, encryption: Encryption): boolean {
 	return opened.ok && opened.text === value;
 }
 
-/** The opposite of {@link sealSettings}; also reads settings of earlier versions. */
+/** The opposite of {@link sealSettings}. */
 export function openSettings(text: string, encryption: Encryption): OpenedSettings {
 	const { sealedEnv, ...settings } = JSON.parse(text) as StoredSettings;
 	if (sealedEnv === undefined) return { settings, unreadable: [] };
@@ -52,17 +51,11 @@ export function openSettings(text: string, encryption: Encryption): OpenedSettin
 	return { settings: { ...settings, env: Object.fromEntries(env) }, unreadable };
 }
 
-/** Whether a stored text of an earlier version has values in clear. */
-export function hasClearValues(text: string): boolean {
-	return Object.keys((JSON.parse(text) as StoredSettings).env ?? {}).length > 0;
-}
-
-/** The stored texts with values in clear, or of another key, encrypted with the current one; undefined if none is. */
+/** The stored texts with values of another key encrypted with the current one; undefined if none is. */
 export function resealEndpoint(from: SealedEndpoint, encryption: Encryption): SealedEndpoint | undefined {
-	const { env, sealedEnv, ...rest } = JSON.parse(from.settings) as StoredSettings;
+	const { sealedEnv, ...rest } = JSON.parse(from.settings) as StoredSettings;
 	const sealed = Object.entries(sealedEnv ?? {}).map(([name, value]) => [name, resealText(value, encryption)]);
-	const clear = Object.entries(env ?? {}).map(([name, value]) => [name, encryption.encrypt(String(value))]);
-	const settings = JSON.stringify({ ...rest, sealedEnv: Object.fromEntries([...clear, ...sealed]) });
+	const settings = JSON.stringify({ ...rest, sealedEnv: Object.fromEntries(sealed) });
 	const secret = from.secret === undefined ? undefined : resealText(from.secret, encryption);
 	return settings === from.settings && secret === from.secret ? undefined : { settings, secret };
 }

@@ -3,9 +3,6 @@ import { migrate, type Migration, type MigrationTarget, pending, readMigrations 
 import type { Database } from "./database.ts";
 import { APPLICATION_ID } from "./file-header.ts";
 
-/** Migration from which on the table `blocks` may be missing (decision 0047). */
-const WITHOUT_BLOCKS = 16;
-
 /** Migrations known to this version. */
 export function allMigrations(): Migration[] {
 	return readMigrations(new URL("./migrations/", import.meta.url));
@@ -42,14 +39,6 @@ function targetOf(db: Database): MigrationTarget {
 		},
 		async applied() {
 			const applied = db.prepare("SELECT number FROM migrations ORDER BY number").all();
-			const newest = Number(applied.at(-1)?.[0] ?? 0);
-			// The first migrations were edited until then. Later the table is removed (`convert-blocks.ts`).
-			const hasBlocks = number("SELECT count(*) FROM sqlite_schema WHERE name = 'blocks'") === 1;
-			if (newest > 0 && newest < WITHOUT_BLOCKS && !hasBlocks)
-				throw new Error(
-					`${db.path} was made by a version of Sluice before 21 November 2026 (commit ed5c980), which no ` +
-						"other version can read. Name another file for the store.",
-				);
 			return applied.map(([each]) => Number(each));
 		},
 		async apply(migration) {

@@ -23,9 +23,6 @@ const BUSY_PAUSE = 19;
 const KEPT_PAGES = 4096;
 const KEPT_BUSY = 1 / 4;
 
-/** A larger file of an earlier version is converted by `sluice migrate --compact` only, bytes. */
-const CONVERTED_BYTES = 64 * 2 ** 20;
-
 interface Vacuum {
 	/**
 	 * Returns some free pages; `busy`: a batch has arrived since the last step. Its answer is the pause
@@ -41,15 +38,6 @@ function number(db: Database, pragma: string): number {
 /** Rewrites the whole file: needs as much free space as the file has. */
 export function compact(db: Database): void {
 	db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
-}
-
-/** Makes a small file of an earlier version shrinkable; a full disk leaves it as it is. */
-export function convert(db: Database): void {
-	if (number(db, "auto_vacuum") === INCREMENTAL) return;
-	if (number(db, "page_count") * number(db, "page_size") > CONVERTED_BYTES) return;
-	try {
-		compact(db);
-	} catch {}
 }
 
 /** `keptPages` is smaller in tests. */

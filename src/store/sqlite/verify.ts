@@ -1,5 +1,4 @@
 /** Checks a store that no service has open: SQLite's own check, and rules between rows (D46). */
-import { convertBlocks, hasBlocks } from "./payload-files/convert-blocks.ts";
 import { damagedFiles } from "./payload-files/damaged-files.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { unavailable } from "./disk-errors.ts";
@@ -141,10 +140,8 @@ export async function verify(path: string, { migrate }: { migrate: boolean }): P
 		problems.push(...integrity(db));
 		if (problems.length > 0) return { problems, notes };
 		const migration = allMigrations().length - missing.length;
-		if (migrate) {
-			await prepareSchema(db);
-			convertBlocks(db);
-		} else if (missing.length > 0 || hasBlocks(db)) {
+		if (migrate) await prepareSchema(db);
+		else if (missing.length > 0) {
 			notes.push(
 				`The schema is that of an earlier version (migration ${migration}): rules between rows were ` +
 					"not checked. The next start of the service migrates it.",

@@ -3,7 +3,6 @@ import { EventEmitter } from "node:events";
 import type { Worker } from "node:worker_threads";
 import type { Store } from "../../../src/store/contract/store.ts";
 import { openDatabase } from "../../../src/store/sqlite/database.ts";
-import { convertBlocks } from "../../../src/store/sqlite/payload-files/convert-blocks.ts";
 import { openPayloadFiles, payloadFolder } from "../../../src/store/sqlite/payload-files/payload-files.ts";
 import { withPayloadFiles } from "../../../src/store/sqlite/payload-files/store-with-files.ts";
 import { openUnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
@@ -11,15 +10,12 @@ import { prepareSchema } from "../../../src/store/sqlite/schema.ts";
 import { openBatches } from "../../../src/store/sqlite/thread/batch.ts";
 import { connect } from "../../../src/store/sqlite/thread/client.ts";
 import type { Batch } from "../../../src/store/sqlite/thread/messages.ts";
-import { convert } from "../../../src/store/sqlite/vacuum.ts";
 
 /** In the order of `openSqlite` and its thread, which do the same with messages between them. */
 export async function openInline(path: string): Promise<Pick<Store, "jobs" | "chunks" | "close" | "ping">> {
 	const db = openDatabase({ path });
 	try {
 		await prepareSchema(db);
-		convert(db);
-		convertBlocks(db);
 		const parts = openUnitOfWork(db);
 		const answer = openBatches(parts);
 		const thread = new EventEmitter();

@@ -8,11 +8,10 @@ import { unavailable } from "../disk-errors.ts";
 import type { Batch, KeyCheck, Startup, ThreadData } from "./messages.ts";
 import { openUnitOfWork } from "../rows/unit-of-work.ts";
 import { prepareSchema } from "../schema.ts";
-import { convertBlocks } from "../payload-files/convert-blocks.ts";
 import { systemClock } from "../../../clock.ts";
 import { keepCheck, readSecrets } from "../stored-secrets.ts";
 import { turnReader } from "./turn.ts";
-import { convert, IDLE_MS, openVacuum } from "../vacuum.ts";
+import { IDLE_MS, openVacuum } from "../vacuum.ts";
 
 const { backups, turn: turnMemory, ...options } = workerData as ThreadData;
 const turn = turnReader(turnMemory);
@@ -24,8 +23,6 @@ function reportStartup(step: Startup): void {
 try {
 	const db = openDatabase(options);
 	await prepareSchema(db);
-	convert(db);
-	convertBlocks(db);
 	const stored = readSecrets(db);
 	const keyChecked = once(parentPort!, "message") as Promise<[KeyCheck]>;
 	reportStartup({ ok: true, stored, segments: [] });

@@ -1,2 +1,0 @@
--- The service encrypts the values of `env` in `endpoints.settings` when it reads them next (D22): this
--- number keeps earlier versions, which cannot read them, from opening the store.
