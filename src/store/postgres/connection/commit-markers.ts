@@ -1,6 +1,6 @@
 /**
  * Markers that show whether a transaction was committed when its COMMIT got no answer (decision
- * 0024). Transaction ids cannot: after a crash or promotion the id of a lost transaction is reused,
+ * 0017). Transaction ids cannot: after a crash or promotion the id of a lost transaction is reused,
  * and `pg_xact_status` answers for the other one.
  * Each connection has a random session id and counts its transactions. A transaction that wrote
  * anything upserts (session, serial) right before COMMIT, in the same round trip. It is committed
