@@ -111,7 +111,7 @@ function candidates(host: string, conf: string): string[] {
 	if (host.endsWith(".")) return [host.slice(0, -1)];
 	const ndots = Number(/^options[ \t].*\bndots:(\d{1,2})/m.exec(conf)?.[1] ?? 1);
 	if (host.split(".").length > ndots) return [host];
-	const domains = /^search[ \t]+(.*)$/m.exec(conf)?.[1]?.split(/\s+/) ?? [];
+	const domains = [...conf.matchAll(/^(?:search|domain)([^#;\n]*)/gm)].at(-1)?.[1]?.match(/\S+/g) ?? [];
 	return [...domains.map((domain) => `${host}.${domain.replace(/\.$/, "")}`), host];
 }
 
