@@ -132,6 +132,17 @@ describe("resolving", () => {
 		expect([...new Set(server.queried)].slice(-1)).toEqual(["a.b.c.cluster.local"]);
 	});
 
+	it("D21: the last line of search or domain counts, up to a comment", async () => {
+		const queried = async (conf: string): Promise<string[]> => {
+			const { server, resolve } = await site(() => [], { conf: `${conf}\noptions ndots:2\n` });
+			await expect(resolve("hook.team")).rejects.toMatchObject({ code: "ENOTFOUND" });
+			return [...new Set(server.queried)];
+		};
+		expect(await queried("domain a.test")).toEqual(["hook.team.a.test", "hook.team"]);
+		expect(await queried("search a.test\nsearch b.test # former: c.test ")).toEqual(["hook.team.b.test", "hook.team"]);
+		expect(await queried("search b.test \ndomain a.test")).toEqual(["hook.team.a.test", "hook.team"]);
+	});
+
 	it("D21: both families, IPv4 first; IPv6 first on a machine without IPv4", async () => {
 		const four = "192.0.2.7";
 		const six = "2001:0db8:0000:0000:0000:0000:0000:0001";

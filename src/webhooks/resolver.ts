@@ -109,16 +109,16 @@ function oneAtATime(system: Resolve): (host: string, ended: AbortSignal) => Prom
  */
 function candidates(host: string, conf: string): string[] {
 	if (host.endsWith(".")) return [host.slice(0, -1)];
-	const ndots = Number(/\bndots:(\d{1,2})/.exec(valuesOf("options", conf))?.[1] ?? 1);
+	const ndots = Number(/\bndots:(\d{1,2})/.exec(valuesOf(["options"], conf))?.[1] ?? 1);
 	if (host.split(".").length > ndots) return [host];
-	const domains = valuesOf("search", conf).split(/\s+/).filter(Boolean);
+	const domains = valuesOf(["search", "domain"], conf).match(/\S+/g) ?? [];
 	return [...domains.map((domain) => `${host}.${domain.replace(/\.$/, "")}`), host];
 }
 
-/** Returns what follows a keyword of `resolv.conf`; empty without one. */
-function valuesOf(keyword: string, conf: string): string {
-	const line = conf.split("\n").find((each) => /^\w+/.exec(each)?.[0] === keyword) ?? "";
-	return line.slice(keyword.length);
+/** Returns what follows the last of these keywords in `resolv.conf`, without comments; empty without one. */
+function valuesOf(keywords: readonly string[], conf: string): string {
+	const lines = [...conf.matchAll(/^(\w+)([^#;\n]*)/gm)];
+	return lines.findLast(([, keyword]) => keywords.includes(keyword!))?.[2] ?? "";
 }
 
 /** Returns the text of a file; empty if it cannot be read. */

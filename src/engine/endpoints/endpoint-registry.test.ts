@@ -42,3 +42,25 @@ it("D39: a change or deletion that the store cannot take has not begun", async (
 		rmSync(folder, { recursive: true, force: true });
 	}
 });
+
+it("D22: a change encrypts the webhook secret with the current key, whatever key it has", async () => {
+	const folder = mkdtempSync(join(tmpdir(), "sluice-registry-"));
+	const [key, earlier] = [randomBytes(32), randomBytes(32)];
+	const before = encryption([earlier], randomBytes);
+	const current = encryption([key, earlier], randomBytes);
+	const store = await openSqlite({ path: join(folder, "s.db") });
+	try {
+		await endpointRegistry(store, { encryption: before, random: randomBytes }).put(settings("ep"), 1);
+		const known = endpointRegistry(store, { encryption: current, random: randomBytes });
+		await known.load(() => {});
+		const secret = before.decrypt(known.encryptedSecret("ep")!);
+		await known.put(settings("ep", { workersMax: 2 }), 2);
+		const [row] = await store.endpoints.list();
+		// The command that encrypts stored secrets again leaves what a server has changed meanwhile.
+		expect(encryption([key], randomBytes).decrypt(row!.secret!)).toEqual(secret);
+		expect(known.encryptedSecret("ep")).toBe(row!.secret);
+	} finally {
+		await store.close();
+		rmSync(folder, { recursive: true, force: true });
+	}
+});

@@ -129,7 +129,9 @@ export function endpointRegistry(
 		},
 		async put(endpoint, now, overlapMs = SECRET_OVERLAP_MS) {
 			const { id, webhookSecret, ...settings } = endpoint;
-			const secret = nextSecret({ current: secrets.get(id), webhookSecret, overlapMs, now });
+			const next = nextSecret({ current: secrets.get(id), webhookSecret, overlapMs, now });
+			// `sluice migrate --reencrypt` relies on it while servers run.
+			const secret = resealText(next, encryption);
 			const text = sealSettings(settings, encryption, settingsTexts.get(id));
 			await store.put({ id, settings: text, secret, now });
 			settingsTexts.set(id, text);

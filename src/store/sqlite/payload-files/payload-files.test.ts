@@ -103,6 +103,24 @@ it("D46: no file is removed while a copy of the store is read", async () => {
 	await until("the file to be removed", () => names(folder).join() === "2");
 });
 
+it("D46: a copy of a file ends with the last text that is flushed", async () => {
+	const { files } = await site();
+	const hold = files.hold();
+	const first = bytes(100, 1);
+	const begun = files.write(first);
+	expect(hold.files()).toEqual([]);
+	await begun;
+	const next = files.write(bytes(800, 3));
+	// A row can refer to the first text only; the next may fail, and leave less than its bytes.
+	const [copy] = hold.files();
+	const read = [];
+	for await (const piece of copy!.read()) read.push(piece);
+	expect([copy!.bytes, Buffer.concat(read)]).toEqual([100, Buffer.concat(first)]);
+	await next;
+	expect(hold.files()).toMatchObject([{ bytes: 900 }]);
+	hold.release();
+});
+
 it("a file stays while it is read, whatever rows say meanwhile", async () => {
 	const { files } = await site();
 	const { block, settled: done } = await files.write(bytes(900, 1));

@@ -148,7 +148,7 @@ export class PayloadFiles {
 		this.#holders += 1;
 		let isHeld = true;
 		return {
-			files: () => [...this.#segments.values()].map(copied),
+			files: () => [...this.#segments.values()].filter(({ flushed }) => flushed > 0).map(copied),
 			release: () => {
 				if (!isHeld) return;
 				isHeld = false;
@@ -235,14 +235,14 @@ export class PayloadFiles {
 	}
 }
 
-function copied({ number, path, size }: Segment): CopiedFile {
+function copied({ number, path, flushed }: Segment): CopiedFile {
 	return {
 		name: String(number),
-		bytes: size,
+		bytes: flushed,
 		async *read() {
 			const file = await open(path, "r");
 			try {
-				yield* piecesOf(file, size);
+				yield* piecesOf(file, flushed);
 			} finally {
 				await file.close();
 			}

@@ -28,6 +28,8 @@ export interface SegmentParts {
 export class Segment {
 	/** Bytes given to texts. */
 	size = 0;
+	/** End of the last text that is flushed: no row refers to bytes behind it. */
+	flushed = 0;
 	/** Bytes that rows refer to, as of the last reply of the database thread. */
 	referenced = 0;
 	/** Number of texts whose row may still be committed, and of reads. */
@@ -56,7 +58,7 @@ export class Segment {
 
 	/** Returns a file of an earlier process, to which nothing is appended. */
 	static existing(parts: SegmentParts, { size, referenced }: { size: number; referenced: number }): Segment {
-		return Object.assign(new Segment(parts), { size, referenced }).seal();
+		return Object.assign(new Segment(parts), { size, flushed: size, referenced }).seal();
 	}
 
 	get number(): number {
@@ -104,6 +106,7 @@ export class Segment {
 			const sum = checksum(text);
 			await written;
 			await this.#flush();
+			this.flushed = Math.max(this.flushed, at + sizeOf(text));
 			return { at, sum, settled };
 		} catch (error) {
 			this.#fault ??= error as Error;

@@ -9,7 +9,7 @@ import {
 	stringOf,
 } from "../../../core/json/json-text.ts";
 import type { Claimed, ListedJob } from "../../contract/jobs.ts";
-import type { Store } from "../../contract/store.ts";
+import { type Store, StoreUnavailable } from "../../contract/store.ts";
 import { damageOf } from "../disk-errors.ts";
 import { type FileBlock, isInFile, placeOf, textInFile } from "./file-block.ts";
 import type { PayloadFiles } from "./payload-files.ts";
@@ -27,9 +27,13 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 		if (sizeOf(text) < LARGE_BYTES) return await use(stringOf(text));
 		const { block, settled } = await files.write(text);
 		try {
-			return await use(textInFile(block), block);
-		} finally {
+			const answer = await use(textInFile(block), block);
 			settled();
+			return answer;
+		} catch (error) {
+			// Its row may be committed: then the next start needs the file, else it removes it.
+			if (!(error instanceof StoreUnavailable && error.unsure)) settled();
+			throw error;
 		}
 	}
 
