@@ -35,7 +35,7 @@ it("D25: a worker whose shared folder fails does not hide the end of another one
 		const handle = { job: String(at), name: names[at]!, folder: folderOf(endpoint) };
 		expect(await launcher.adopt(`w-${endpoint}`, handle)).toBe(true);
 	}
-	// Fails as a mount does whose server has gone: not by ENOENT.
+	// Fails as a stale mount does: not by ENOENT.
 	const file = variablesPath(folderOf("one"), "w-one");
 	symlinkSync(file, file);
 	states[1] = "FAILED";
