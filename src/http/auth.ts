@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/errors.ts";
-import { may, type Principal } from "../engine/access/keys.ts";
+import { type KeyHolder, may, type Principal } from "../engine/access/keys.ts";
 import type { Scope } from "../core/key-request.ts";
 import type { Call } from "./call.ts";
 import { fromCookie, pageTokenIn, tokenIn } from "./console/session-cookie.ts";
@@ -57,14 +57,12 @@ export function permit(principal: Principal, scope: Scope, endpoint?: string): v
 	throw new ApiError("unauthorized", { why });
 }
 
-/** The caller as its key is now; undefined once its key or session has ended. Not a use. */
-export async function principalNow(call: Call): Promise<Principal | undefined> {
+/** The caller as its key is now; undefined once that key or its session has ended. Not a use. */
+export async function holderNow(call: Call): Promise<KeyHolder | undefined> {
 	const { keys, sessions } = call.engine.access;
-	const found =
-		call.identity.session === undefined
-			? await keys.holder(principalOf(call).keyId)
-			: await sessions.resume(tokenIn(call) ?? "", pageTokenIn(call));
-	return found?.principal;
+	return call.identity.session === undefined
+		? await keys.signIn(presented(call) ?? "")
+		: await sessions.resume(tokenIn(call) ?? "", pageTokenIn(call));
 }
 
 /** Only for routes with a scope. */

@@ -7,7 +7,7 @@ import type { Caller } from "../engine/jobs/wait.ts";
 import type { Worker } from "../engine/workers/worker-registry.ts";
 import type { Bundle, Site } from "./bundle.ts";
 import type { Connections } from "./connections.ts";
-import type { MemoryShares } from "./memory/shares.ts";
+import type { MemoryShares, Owner } from "./memory/shares.ts";
 import type { Pace, Turn } from "./pace.ts";
 
 /** What all requests of a server share. */
@@ -36,6 +36,8 @@ export interface Identity {
 export interface Holds {
 	/** Bytes of memory. */
 	bytes: number;
+	/** Whose they are, from the first of them on. */
+	owner?: Owner;
 	/** Ends its place among concurrent requests (D24, D41). */
 	release?: (() => void) | undefined;
 	/** Turn of a paced route while its handler runs. */

@@ -1,5 +1,5 @@
 /** When lines were written, and for which job, on real files. */
-import { appendFileSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -110,4 +110,22 @@ it("D47: positions go on after a rotation; the file of times is bounded, and rem
 it("D47: a log without times, of an earlier version, is read without them", async () => {
 	writeFileSync(path, "old\n");
 	expect(await linesOf(open())).toEqual([["old", undefined, undefined]]);
+});
+
+it("D47: a log whose folder fails, as a shared one may, disturbs neither jobs nor the service", async () => {
+	const logs = open();
+	logs.marks.watch("w");
+	writeFileSync(path, "one\n");
+	await clock.advance(200);
+	rmSync(path);
+	// Fails as a stale mount does: not by ENOENT.
+	symlinkSync(path, path);
+	await clock.advance(200);
+	logs.marks.hold("w", ["a"]);
+	rmSync(path);
+	writeFileSync(path, "one\ntwo\n");
+	await clock.advance(200);
+	expect((await linesOf(logs)).at(-1)).toEqual(["two", clock.wall(), "a"]);
+	logs.marks.end("w");
+	logs.marks.close();
 });

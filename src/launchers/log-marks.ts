@@ -59,18 +59,18 @@ export function logMarks(folders: readonly string[], clock: Clock): LogMarks {
 		return each.path;
 	}
 
-	/** `time`: when it was written, if not just now. */
+	/** `time`: when it was written, if not just now. Never throws: a shared folder that fails must not disturb jobs. */
 	function note(each: Watched, time?: number): void {
-		const path = find(each);
-		const found = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
-		if (path === undefined || !found) return;
-		// It was rotated.
-		if (found.size < each.size) each.start = startOf(path);
-		each.size = found.size;
-		const position = each.start + found.size;
-		if (position <= each.position) return;
-		each.position = position;
 		try {
+			const path = find(each);
+			const found = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
+			if (path === undefined || !found) return;
+			// It was rotated.
+			if (found.size < each.size) each.start = startOf(path);
+			each.size = found.size;
+			const position = each.start + found.size;
+			if (position <= each.position) return;
+			each.position = position;
 			const jobs = each.jobs.join(",");
 			const line = `${position} ${Math.round(time ?? clock.wall())} ${jobs}\n`;
 			appendFileSync(marksPath(path), line, { mode: 0o600 });
@@ -80,6 +80,20 @@ export function logMarks(folders: readonly string[], clock: Clock): LogMarks {
 			each.written = 0;
 		} catch {
 			// Lines without times are better than no lines.
+		}
+	}
+
+	/** Goes on with the marks of an earlier run of the service. */
+	function resume(each: Watched): void {
+		const path = find(each);
+		if (path === undefined) return;
+		try {
+			each.start = startOf(path);
+			each.position = readMarks(path).at(-1)?.position ?? 0;
+			note(each, statSync(path).mtimeMs);
+			shorten(path);
+		} catch {
+			// As above.
 		}
 	}
 
@@ -97,14 +111,7 @@ export function logMarks(folders: readonly string[], clock: Clock): LogMarks {
 			if (watched.has(id)) return;
 			const each: Watched = { id, start: 0, size: 0, position: 0, written: 0, jobs: [] };
 			watched.set(id, each);
-			const path = find(each);
-			if (path !== undefined) {
-				// Of an earlier run of the service.
-				each.start = startOf(path);
-				shorten(path);
-				each.position = readMarks(path).at(-1)?.position ?? 0;
-				note(each, statSync(path).mtimeMs);
-			}
+			resume(each);
 			if (!looking) void look();
 		},
 		hold(id, jobs) {

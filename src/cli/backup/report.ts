@@ -1,4 +1,5 @@
 /** What a check of a store found, as text (D46). */
+import { printableLines } from "../../core/terminal-text.ts";
 import { fieldList, shortTime } from "../table.ts";
 import type { KeyPlace, StoreReport } from "../../stores.ts";
 import type { Archive } from "./archive.ts";
@@ -46,5 +47,6 @@ export function reportText(
 		["key", summary && keySentence(report.key, key)],
 	];
 	const known = fields.filter(([, value]) => value !== undefined);
-	return head + notes.map((note) => `${note}\n`).join("") + (known.length > 0 ? fieldList(known) : "");
+	const text = head + notes.map((note) => `${note}\n`).join("");
+	return printableLines(text) + (known.length > 0 ? fieldList(known) : "");
 }

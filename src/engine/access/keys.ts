@@ -39,8 +39,11 @@ export interface KeyHolder {
 export interface ApiKeys {
 	/** The caller with this key, or undefined. */
 	identify(key: string, peer: Peer): Promise<Principal | undefined>;
-	/** The holder of this key, or undefined; `until` is that of the key before a rotation, too. */
-	signIn(key: string, peer: Peer): Promise<KeyHolder | undefined>;
+	/**
+	 * The holder of this key, or undefined; `until` is that of the key before a rotation, too. With
+	 * `peer` it is a use of the key.
+	 */
+	signIn(key: string, peer?: Peer): Promise<KeyHolder | undefined>;
 	/**
 	 * The caller whose key has this id, undefined when it was revoked; for sessions. With `peer` it is
 	 * a use of the key.
@@ -141,22 +144,23 @@ export function apiKeys(d: {
 
 	const newKey = (): string => `sluice_${hex(d.random(KEY_BYTES))}`;
 
-	/** Returns whether the key is still valid. Records the use, at most once a minute. */
-	function isUsable(entry: CachedKey, { remoteAddress: address }: Peer): boolean {
+	/** Returns whether the key is still valid. With `peer` it is a use, recorded at most once a minute. */
+	function isUsable(entry: CachedKey, peer?: Peer): boolean {
 		const now = d.now();
 		if (now >= entry.until) return false;
-		if (cache.isUseDue(entry)) d.store.used({ id: entry.principal.keyId, now, address }).catch(d.onFault);
+		if (peer && cache.isUseDue(entry))
+			d.store.used({ id: entry.principal.keyId, now, address: peer.remoteAddress }).catch(d.onFault);
 		return true;
 	}
 
 	/** Returns the entry of a key that is not cached. */
-	async function read(key: string, peer: Peer): Promise<CachedKey | undefined> {
+	async function read(key: string, peer?: Peer): Promise<CachedKey | undefined> {
 		if (!own || !equal(digest(key), own.hash)) return await cache.read(key, peer);
 		cache.set(key, own);
 		return own;
 	}
 
-	async function signIn(key: string, peer: Peer): Promise<CachedKey | undefined> {
+	async function signIn(key: string, peer?: Peer): Promise<CachedKey | undefined> {
 		const entry = cache.get(key) ?? (await read(key, peer));
 		return entry && isUsable(entry, peer) ? entry : undefined;
 	}
@@ -167,7 +171,7 @@ export function apiKeys(d: {
 		async holder(id, peer) {
 			if (id === admin.keyId) return own;
 			const entry = await cache.withId(id);
-			return entry && (peer ? isUsable(entry, peer) : d.now() < entry.until) ? entry : undefined;
+			return entry && isUsable(entry, peer) ? entry : undefined;
 		},
 		first: async () =>
 			own

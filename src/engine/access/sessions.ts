@@ -9,7 +9,7 @@ import type { SessionRow, SessionStore } from "../../store/contract/sessions.ts"
 import { hex, type Random, uuidv7 } from "../../ids.ts";
 import { CredentialCache, digest, equal } from "./credential-cache.ts";
 import type { Peer } from "../../core/network.ts";
-import type { ApiKeys, KeyHolder, Principal } from "./keys.ts";
+import type { ApiKeys, KeyHolder } from "./keys.ts";
 
 /** How long a session lasts after its last use, ms. */
 export const SESSION_MS = 12 * 3_600_000;
@@ -39,16 +39,22 @@ export interface BegunSession {
 	until: EpochMs;
 }
 
+/** The holder of a session's key, until the session ends. */
+export interface ResumedSession extends KeyHolder {
+	id: string;
+}
+
 export interface Sessions {
 	/** Name of the cookie, of each service its own: cookies of one host reach all its ports. */
 	readonly cookie: string;
 	/** Begins a session of the holder of a key, at most until that key ends. */
 	begin(holder: KeyHolder, q: { byLink: boolean; client: string; peer: Peer }): Promise<BegunSession>;
 	/**
-	 * The caller with the permissions of its key now. Undefined when the session is unknown or has
-	 * ended, for another page token, or when its key was revoked. Without `peer` it is not a use.
+	 * The caller with the permissions of its key now; `until`: when session or key ends at the latest.
+	 * Undefined when the session is unknown or has ended, for another page token, or when its key was
+	 * revoked. Without `peer` it is not a use.
 	 */
-	resume(token: string, pageToken: string, peer?: Peer): Promise<{ id: string; principal: Principal } | undefined>;
+	resume(token: string, pageToken: string, peer?: Peer): Promise<ResumedSession | undefined>;
 	/** Those of keys that are valid, last used first. */
 	list(): Promise<SessionView[]>;
 	/** Its next use is refused, on all servers. Throws `session_not_found`. */
@@ -113,7 +119,7 @@ export function sessions(d: {
 				const use = { id: entry.id, now: d.now(), address: peer.remoteAddress ?? "" };
 				if (cache.isUseDue(entry)) d.store.used(use).catch(d.onFault);
 			}
-			return { id: entry.id, principal: holder.principal };
+			return { ...holder, id: entry.id, until: Math.min(holder.until, entry.until) };
 		},
 		async list() {
 			const rows = (await d.store.list()).filter((row) => !isOver(row));

@@ -11,7 +11,7 @@ import type { AnswerOf } from "../../api/route.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
 import { check } from "../../core/schema.ts";
 import type { Principal } from "../../engine/access/keys.ts";
-import { principalOf, wrongKey } from "../auth.ts";
+import { holderNow, principalOf, wrongKey } from "../auth.ts";
 import type { Call } from "../call.ts";
 import { readNothing, readObject } from "../v1/body.ts";
 import { isoTime } from "../v1/format.ts";
@@ -21,7 +21,9 @@ import { clientOf } from "./user-agent.ts";
 /** POST /v1/console-link: a single-use sign-in as the holder of the caller's key. */
 export async function createLink(call: Call): Promise<AnswerOf<typeof CREATE_CONSOLE_LINK>> {
 	await readNothing(call);
-	const { path, until } = call.engine.access.consoleLinks.make(principalOf(call).keyId);
+	const holder = await holderNow(call);
+	if (!holder) throw new ApiError("unauthorized", { why: "The API key or the console session has ended meanwhile." });
+	const { path, until } = call.engine.access.consoleLinks.make(holder);
 	noStore(call);
 	return { path, expiresAt: isoTime(until) };
 }
@@ -47,8 +49,7 @@ export async function signIn(call: Call): Promise<AnswerOf<typeof SIGN_IN>> {
 	const { sessions, keys, consoleLinks } = call.engine.access;
 	const peer = call.req.socket;
 	const byLink = key === undefined;
-	const keyId = byLink ? consoleLinks.redeem(link ?? "") : undefined;
-	const holder = byLink ? keyId && (await keys.holder(keyId, peer)) : await keys.signIn(key.trim(), peer);
+	const holder = byLink ? await consoleLinks.redeem(link ?? "", peer) : await keys.signIn(key.trim(), peer);
 	if (!holder)
 		throw wrongKey(
 			call,

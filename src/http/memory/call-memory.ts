@@ -51,7 +51,9 @@ function closeSignal({ res }: Call): AbortSignal {
 	return closed.signal;
 }
 
-function ownerOf({ identity: { principal, worker } }: Call): Owner {
-	if (worker) return { kind: "worker", id: `${worker.endpoint}/${worker.id}` };
-	return { kind: "key", id: principal?.keyId ?? "" };
+/** Who holds it: a sign-in sets its identity after its body was received. */
+function ownerOf({ holds, identity: { principal, worker } }: Call): Owner {
+	return (holds.owner ??= worker
+		? { kind: "worker", id: `${worker.endpoint}/${worker.id}` }
+		: { kind: "key", id: principal?.keyId ?? "" });
 }

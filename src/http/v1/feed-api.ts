@@ -1,7 +1,7 @@
 /** `/v1/feed`: all endpoints, live, as server-sent events (D39). */
 import { ENDPOINT_FILTER, INTERVAL } from "../../api/metrics.ts";
 import { ApiError } from "../../core/errors.ts";
-import { permit, principalNow, principalOf } from "../auth.ts";
+import { holderNow, permit, principalOf } from "../auth.ts";
 import { type Call, connected, drained } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { EVENT_STREAM } from "../server-sent-events.ts";
@@ -25,7 +25,7 @@ export async function feed(call: Call): Promise<void> {
 	res.writeHead(200, EVENT_STREAM);
 	res.flushHeaders();
 	caller.onDisconnect = engine.metrics.listen({
-		principal: () => principalNow(call),
+		principal: async () => (await holderNow(call))?.principal,
 		endpoint,
 		intervalMs,
 		send(overview) {

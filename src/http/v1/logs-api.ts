@@ -2,6 +2,7 @@
 import { FOLLOW, JOB_FILTER, LINES, SEARCH, type SEARCH_LOGS, TAIL, WHOLE, WORKER_LINES } from "../../api/workers.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { LogEntry } from "../../engine/workers/worker-logs.ts";
+import { holderNow } from "../auth.ts";
 import { type Call, drained, outside } from "../call.ts";
 import { valueOf } from "../params.ts";
 import { EVENT_STREAM, lastEventId, wantsEvents } from "../server-sent-events.ts";
@@ -10,8 +11,8 @@ import type { AnswerOf } from "../../api/route.ts";
 import { answeredElsewhere, answersElsewhere } from "./other-servers.ts";
 
 /**
- * GET .../logs: `Last-Event-ID` resumes after that position. Forwarded if the worker belongs to
- * another server.
+ * GET .../logs: `Last-Event-ID` resumes after that position; ends when the caller's key or session
+ * does. Forwarded if the worker belongs to another server.
  */
 export async function logs(call: Call): Promise<void> {
 	const { engine, params, req, res, caller } = call;
@@ -39,6 +40,8 @@ export async function logs(call: Call): Promise<void> {
 	res.writeHead(200, events ? EVENT_STREAM : { ...EVENT_STREAM, "Content-Type": "application/x-ndjson" });
 	res.flushHeaders();
 	for await (const entries of lines) {
+		// The caller's key or session may have ended since.
+		if (!(await holderNow(call))) return void res.end();
 		if (!res.write(events ? eventsOf(entries) : linesOf(entries))) await drained(call);
 		if (caller.disconnected) return;
 	}

@@ -23,6 +23,8 @@ import { hasNvidia, readGpus } from "./gpus.ts";
 const CHECK_MS = 5000;
 const PROBE_MS = 2000;
 const ANSWER_MS = 10_000;
+/** Timeout of a list: a daemon that hangs may still answer pings, ms. */
+const LIST_MS = 60_000;
 /** Maximum wait for hosts that do not answer while the service starts, ms. */
 const START_MS = 3000;
 /** Age at which images and disk space are read again, ms. */
@@ -193,14 +195,21 @@ export class DockerHost {
 
 	async #readFacts(): Promise<void> {
 		const { daemon } = this;
-		if (this.gpus?.length !== 0) this.gpuContainers = await daemon.list({ label: LABELS.gpus });
+		if (this.gpus?.length !== 0) this.gpuContainers = await this.#inTime(daemon.list({ label: LABELS.gpus }));
 		if (this.#d.clock.now() - this.#factsAt < FACTS_MS) return;
-		this.#info = await daemon.info();
-		this.images = await daemon.images();
-		this.#freeDisk = await daemon.freeDisk(this.#info).catch(() => undefined);
+		this.#info = await this.#inTime(daemon.info());
+		this.images = await this.#inTime(daemon.images());
+		this.#freeDisk = await this.#inTime(daemon.freeDisk(this.#info)).catch(() => undefined);
 		if (!hasNvidia(this.#info)) this.gpus ??= [];
 		else if (this.settings.gpuImage !== undefined) await this.findGpus(this.settings.gpuImage);
 		this.#factsAt = this.#d.clock.now();
+	}
+
+	/** Rejects when the answer takes longer than {@link LIST_MS}. */
+	async #inTime<T>(answer: Promise<T>): Promise<T> {
+		const [late, over] = [new AbortController(), new AbortController()];
+		void this.#d.clock.sleep(LIST_MS, over.signal).then(() => late.abort(new DOMException("", "TimeoutError")));
+		return await unlessAborted(answer, late.signal).finally(() => over.abort());
 	}
 
 	#arrive(): void {

@@ -42,7 +42,7 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 	/** Its jobs that are not watched are cancelled. */
 	#service: string | undefined;
 	#isWatching = false;
-	#isUnreachable = false;
+	#isFailing = false;
 	/** Ends the pause between two queries. */
 	#wake = new AbortController();
 
@@ -214,15 +214,21 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 	async #query(): Promise<void> {
 		// A job that is submitted during the query need not be in its answer.
 		const watched = [...this.workers.values()];
+		let fault: string | undefined;
 		try {
 			const rows = await this.#queue.rows();
-			for (const worker of watched) await this.#update(worker, rows);
+			for (const worker of watched)
+				await this.#update(worker, rows).catch((error: unknown) => {
+					if (this.isUnanswered(error)) throw error;
+					// The shared folder of some workers fails, not the queue.
+					fault = `worker ${worker.id} is not watched, trying again: ${this.sentence(error)}`;
+				});
 			await this.#strays.cancel(rows);
-			this.#isUnreachable = false;
 		} catch (error) {
-			if (!this.#isUnreachable) this.log(`the queue could not be read, trying again: ${this.sentence(error)}`);
-			this.#isUnreachable = true;
+			fault = `the queue could not be read, trying again: ${this.sentence(error)}`;
 		}
+		if (fault !== undefined && !this.#isFailing) this.log(fault);
+		this.#isFailing = fault !== undefined;
 		for (const { id } of watched) boundLog(logPath(this.logDir, id));
 	}
 

@@ -150,6 +150,15 @@ it("D30: a limited key hears of its endpoints only, and of nothing once it has e
 	expect(await feed.next()).toBeUndefined();
 });
 
+it("D30: a feed of the key before a rotation ends with it", async () => {
+	const { id, key } = await keyWith(service, ["read"]);
+	const feed = await open(service, "?endpoint=b", { key });
+	await overview(feed);
+	await operator(service).post(`/keys/${id}/rotate`, { overlapMs: 0 });
+	await submitted(service, "b");
+	expect(await feed.next()).toBeUndefined();
+});
+
 it("D39: what cannot be is refused", async () => {
 	expectError(await operator(service).get("/feed?interval=0"), 400, "bad_query", ["interval"]);
 	expectError(await operator(service).get("/feed?endpoint=nowhere"), 404, "endpoint_not_found");

@@ -164,6 +164,15 @@ describe("logs of a worker that runs", () => {
 		}
 	});
 
+	it("D30: end for a key that is revoked meanwhile, before the next line", async () => {
+		const { id, key } = await keyWith(service, ["admin"]);
+		const lines = await follow("logs?tail=0&follow=true", { authorization: key });
+		await operator(service).remove(`/keys/${id}`);
+		more(2);
+		expect(await lines.next()).toBeUndefined();
+		expect((await read("logs?tail=1")).map(({ text }) => text)).toEqual(["more 2"]);
+	});
+
 	it("bounds", async () => {
 		for (const bad of ["tail=-1", "tail=10001", "tail=x", "follow=maybe", "job="])
 			expect((await call(service.url, `${path}/logs?${bad}`)).json.code, bad).toBe("bad_query");
