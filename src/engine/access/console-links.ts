@@ -6,7 +6,7 @@ import type { Peer } from "../../core/network.ts";
 import type { EpochMs, WallMs } from "../../core/time.ts";
 import { hex, type Random } from "../../ids.ts";
 import type { ApiKeys, KeyHolder } from "./keys.ts";
-import { digest } from "./credential-cache.ts";
+import { digest, equal } from "./credential-cache.ts";
 
 /** How long a link is valid, ms. */
 export const LINK_MS = 600_000;
@@ -63,7 +63,7 @@ export function consoleLinks(d: {
 			if (!link || d.now() >= link.until) return undefined;
 			const now = await d.keys.holder(link.holder.principal.keyId, peer);
 			// A rotation ends links as it ends sessions.
-			if (!now || Buffer.compare(now.hash, link.holder.hash) !== 0) return undefined;
+			if (!now || !equal(now.hash, link.holder.hash)) return undefined;
 			return { ...now, until: Math.min(now.until, link.holder.until) };
 		},
 	};

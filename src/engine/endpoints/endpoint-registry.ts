@@ -6,7 +6,7 @@ import { ApiError } from "../../core/errors.ts";
 import type { Store } from "../../store/contract/store.ts";
 import type { Random } from "../../ids.ts";
 import type { Encryption } from "../access/encryption.ts";
-import { openSettings, sealSettings } from "./sealed-settings.ts";
+import { openSettings, resealText, sealSettings } from "./sealed-settings.ts";
 import { decryptSecret, encryptSecret, newWebhookSecret, SECRET_OVERLAP_MS } from "./webhook-secrets.ts";
 
 /** An endpoint with what is not a setting of it. */

@@ -29,7 +29,7 @@ const FAULTS: readonly (readonly [RegExp, Sentence])[] = [
 			` (${text})`,
 	],
 	[
-		/manifest unknown|manifest for .* not found|name unknown|repository name not known|no matching manifest/i,
+		/manifest unknown|manifest for \S+ not found|name unknown|repository name not known|no matching manifest/i,
 		({ image, registry, text }) =>
 			/no matching manifest/i.test(text)
 				? `image ${image} is not made for the processor of this host (${text})`
