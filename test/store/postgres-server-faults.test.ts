@@ -77,7 +77,7 @@ describe("PostgreSQL ends", () => {
 	it("each connection, whatever it is used for, is opened again: callers notice nothing", async () => {
 		const { id } = await site.running();
 		const all = await backends();
-		expect(all.length).toBeGreaterThanOrEqual(8);
+		expect(all.length).toBeGreaterThanOrEqual(7);
 		for (const pid of all) {
 			await terminate([pid]);
 			const ends = await Promise.all(
