@@ -39,6 +39,8 @@ it("D22: servers with either secret first read the same texts; then a command le
 		const first = await group.start({ endpoints, env: { SLUICE_SECRET: "old" } });
 		await submitted(first, "ep", { input: { n: 1 }, s3Config: S3 });
 		await first.engine.access.registries.put("ghcr.io", LOGIN);
+		// A start encrypts those of the configuration file again.
+		await first.engine.endpoints.create({ id: "made", ...endpoints.ep });
 		const [before] = await keys();
 		// A server with the old secret alone could not read what another one encrypts.
 		await expect(group.start({ endpoints, env: NEW_FIRST })).rejects.toThrow(
@@ -61,13 +63,13 @@ it("D22: servers with either secret first read the same texts; then a command le
 		await second.stop();
 		expect(await renewed(group.store)).toEqual({ endpoints: 1, registries: 1, jobs: 2 });
 		const after = await keys();
-		expect(after).toHaveLength(6);
+		expect(after).toHaveLength(8);
 		expect(new Set(after).size).toBe(1);
 		expect(after).not.toContain(before);
 		const last = await group.start({ endpoints, env: { SLUICE_SECRET: "new" } });
-		expect(last.engine.endpoints.get("ep").env).toEqual({ TOKEN: "a-token" });
+		for (const id of ["ep", "made"]) expect(last.engine.endpoints.get(id).env).toEqual({ TOKEN: "a-token" });
 		expect(await last.engine.access.registries.loginFor("ghcr.io")).toEqual(LOGIN);
-		expect(last.engine.endpoints.webhookSecret("ep")).toMatchObject({ ok: true });
+		for (const id of ["ep", "made"]) expect(last.engine.endpoints.webhookSecret(id)).toMatchObject({ ok: true });
 		await expect(group.start({ endpoints, env: { SLUICE_SECRET: "old" } })).rejects.toThrow(
 			"SLUICE_SECRET is not the one",
 		);

@@ -34,6 +34,8 @@ it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrat
 		const first = await startService({ endpoints, in: place, env: { SLUICE_SECRET: "old" } });
 		await submitted(first, "ep", { input: {}, s3Config: S3 });
 		await first.engine.access.registries.put("ghcr.io", LOGIN);
+		// A start encrypts those of the configuration file again.
+		await first.engine.endpoints.create({ id: "made", ...endpoints.ep });
 		await expect(replaced(false)).rejects.toThrow("in use by another process");
 		await first.end();
 		const [before] = keyIds(place);
@@ -45,7 +47,7 @@ it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrat
 		const worker = await handWorker(both, "ep");
 		for (const s3Config of [S3, S3]) expect(await worker.take()).toMatchObject({ s3Config });
 		await both.end();
-		expect(keyIds(place).filter((id) => id === before)).toHaveLength(3);
+		expect(keyIds(place).filter((id) => id === before)).toHaveLength(4);
 		await expect(startService({ endpoints, in: place, env: { SLUICE_SECRET: "new" } })).rejects.toThrow(
 			"'sluice migrate --reencrypt'",
 		);
@@ -54,12 +56,14 @@ it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrat
 		expect(await replaced(false)).toEqual({ endpoints: 1, registries: 1, jobs: 1 });
 		expect(await replaced(false)).toEqual({ endpoints: 0, registries: 0, jobs: 0 });
 		const after = keyIds(place);
-		expect(after).toHaveLength(5);
+		expect(after).toHaveLength(7);
 		expect(new Set(after).size).toBe(1);
 		expect(after).not.toContain(before);
 		const last = await startService({ endpoints, in: place, env: { SLUICE_SECRET: "new" } });
-		expect(last.engine.endpoints.get("ep").env).toEqual({ TOKEN: "a-token" });
-		expect(last.engine.endpoints.webhookSecret("ep")).toMatchObject({ ok: true });
+		for (const id of ["ep", "made"]) {
+			expect(last.engine.endpoints.get(id).env).toEqual({ TOKEN: "a-token" });
+			expect(last.engine.endpoints.webhookSecret(id)).toMatchObject({ ok: true });
+		}
 		expect(await last.engine.access.registries.loginFor("ghcr.io")).toEqual(LOGIN);
 		await last.end();
 		await expect(startService({ endpoints, in: place, env: { SLUICE_SECRET: "old" } })).rejects.toThrow(
