@@ -68,6 +68,7 @@ export const BUDGETS = {
 		maximum: 2 ** 50,
 		description:
 			"Inputs, results and chunks of all jobs in the store, as of the last 15 s, beyond half of it 2 s. " +
+			"With SQLite whole payload files count, which stay as long as one of their payloads. " +
 			"Of one endpoint: its setting `limits.storedMb`.",
 		beyond: "Submissions are 503 `store_full` until less is stored.",
 	},

@@ -62,7 +62,12 @@ export function createEngine(o: EngineOptions): Engine {
 	const { store, events, now, calendar, retry, space } = availability;
 	const background = backgroundTasks((where, error) => events.emit("fault", { where, error }));
 	const { clock, random, budgets } = o;
-	const stored = storedBytes({ clock, jobs: store.jobs, meter: budgets.stored });
+	const stored = storedBytes({
+		clock,
+		jobs: store.jobs,
+		unused: () => o.store.unusedBytes?.() ?? 0,
+		meter: budgets.stored,
+	});
 	const context: EngineContext = {
 		clock,
 		now,

@@ -1,6 +1,6 @@
 /**
- * What all jobs have stored together (D43). The store counts it exactly; this reads it now and then,
- * and adds what this server has accepted since. The bound of one endpoint is part of the insert.
+ * What all jobs have stored together, and what stays in payload files beside it (D43). The store counts it
+ * exactly; this reads it now and then, and adds what this server has accepted since. The bound of one endpoint is part of the insert.
  */
 import type { BudgetMeter } from "../../budgets.ts";
 import type { Clock } from "../../clock.ts";
@@ -20,10 +20,13 @@ export interface StoredBytes {
 export function storedBytes({
 	clock,
 	jobs,
+	unused,
 	meter,
 }: {
 	clock: Clock;
 	jobs: Pick<JobStore, "stored">;
+	/** Bytes of files that no job has stored any more. */
+	unused: () => number;
 	meter: BudgetMeter;
 }): StoredBytes & { service: Service } {
 	const service = loop({
@@ -33,7 +36,8 @@ export function storedBytes({
 		onError: () => {},
 		step: async () => {
 			const all = await jobs.stored();
-			meter.hold(all.reduce((sum, { bytes }) => sum + bytes, 0) - meter.used);
+			const bytes = all.reduce((sum, each) => sum + each.bytes, unused());
+			meter.hold(bytes - meter.used);
 			return meter.used > meter.limit / 2 ? NEAR_MS : FAR_MS;
 		},
 	});

@@ -106,8 +106,13 @@ export interface Store {
 	 */
 	confirm?(): Promise<void>;
 	/**
+	 * Returns the bytes of files that no job has stored any more, but that stay because their file has other
+	 * texts. Absent where there are none.
+	 */
+	unusedBytes?(): number;
+	/**
 	 * Called once when this process cannot use the store any more and must end: a flush failed (decision
-	 * 0051), or what works with the file has.
+	 * 0031), or what works with the file has.
 	 */
 	onFailure?(listener: (error: Error) => void): void;
 	/** Adds a listener and returns its removal. `elsewhere`: another server caused the signal. */

@@ -63,6 +63,7 @@ export async function openSqlite({
 	const client = connect(thread, (changes) => files.referenced(changes), setImmediate, turnWriter(turn));
 	return {
 		...composed(client, files),
+		unusedBytes: () => files.unusedBytes,
 		backup: sqliteBackup({ path, port: requests, files }),
 		onFailure: (listener) => void failure.promise.then(listener),
 	};

@@ -1,4 +1,4 @@
-/** Inputs that a disk has changed since they were stored (D40, decision 0053): SQLite only. */
+/** Inputs that a disk has changed since they were stored (D40, decision 0014): SQLite only. */
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";

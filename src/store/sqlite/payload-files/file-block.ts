@@ -1,6 +1,6 @@
 /**
  * A large text in the store of SQLite: between the service's thread and the database thread, and in
- * the database, only its place in a payload file (decision 0047).
+ * the database, only its place in a payload file (decision 0014).
  */
 import type { JsonBlocks, JsonText } from "../../../core/json/json-text.ts";
 

@@ -54,6 +54,21 @@ it("D5: a text is read as it was written, also while others are written", async 
 	expect(new Set(places.filter((_, n) => n > 0)).size).toBe(5);
 });
 
+it("D43: counts the bytes that stay because their file has another text", async () => {
+	const { files } = await site();
+	const [kept, dropped] = [await files.write(bytes(100, 1)), await files.write(bytes(700, 3))];
+	files.referenced([[1, 800]]);
+	for (const { settled: settle } of [kept, dropped]) settle();
+	expect(files.unusedBytes).toBe(0);
+	files.referenced([[1, 100]]);
+	expect(files.unusedBytes).toBe(700);
+	// Begins the next file, so that the first may go.
+	await files.write(bytes(900, 5));
+	files.referenced([[1, 0]]);
+	await settled();
+	expect(files.unusedBytes).toBe(900);
+});
+
 it("has no folder before the first text, and only the owner may read it", async () => {
 	const { folder, files } = await site();
 	expect(existsSync(folder)).toBe(false);

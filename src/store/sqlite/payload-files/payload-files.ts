@@ -1,5 +1,5 @@
 /**
- * Large texts in files beside the database, `<store>.payloads/<number>` (decision 0047): each is
+ * Large texts in files beside the database, `<store>.payloads/<number>` (decision 0014): each is
  * written once, one behind another, and flushed before the row that refers to it is committed. A
  * file is removed when no row refers to its texts any more.
  */
@@ -141,6 +141,13 @@ export class PayloadFiles {
 			segment.referenced = bytes;
 			this.#removeIfUnused(segment);
 		}
+	}
+
+	/** Bytes of files that no row refers to: a file stays as long as one of its texts. */
+	get unusedBytes(): number {
+		let bytes = 0;
+		for (const { size, referenced } of this.#segments.values()) bytes += Math.max(0, size - referenced);
+		return bytes;
 	}
 
 	/** Until `release` no file is removed. */

@@ -1,6 +1,6 @@
 /**
  * Checksums of texts in rows: SQLite does not notice a changed byte within a value. Texts in payload
- * files have their own (decision 0053).
+ * files have their own (decision 0014).
  */
 import { crc32 } from "node:zlib";
 import { StoreUnavailable } from "../../contract/store.ts";
