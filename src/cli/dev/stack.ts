@@ -5,7 +5,7 @@ const LIBRARY = new RegExp(
 	[
 		String.raw`\(?node:`,
 		"/node_modules/",
-		String.raw`/(?:dist|src)/(?:worker|cli/dev)/[\w./-]+\.[jt]s`,
+		String.raw`/(?:dist/worker|packages/worker/src|(?:dist|src)/cli/dev)/[\w./-]+\.[jt]s`,
 		"/lib/python3[^/]*/",
 		"<frozen ",
 	].join("|"),

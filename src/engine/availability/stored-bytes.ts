@@ -1,6 +1,7 @@
 /**
  * What all jobs have stored together, and what stays in payload files beside it (D43). The store counts it
- * exactly; this reads it now and then, and adds what this server has accepted since. The bound of one endpoint is part of the insert.
+ * exactly; this reads it now and then, and adds what this server has accepted since. The bound of one
+ * endpoint is part of the insert.
  */
 import type { BudgetMeter } from "../../budgets.ts";
 import type { Clock } from "../../clock.ts";

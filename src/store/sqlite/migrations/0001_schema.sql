@@ -67,7 +67,7 @@ CREATE INDEX jobs_ended_due ON jobs (due_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX jobs_listed ON jobs (queue);
 CREATE INDEX jobs_listed_ended ON jobs (queue, state) WHERE state NOT IN ('IN_QUEUE', 'IN_PROGRESS');
 
--- Texts in payload files (decision 0047): bytes `at` to `at` + `length` of the file `segment`, with
+-- Texts in payload files (decision 0014): bytes `at` to `at` + `length` of the file `segment`, with
 -- their CRC-32. `refs`: columns that hold this number.
 CREATE TABLE payloads (
   number INTEGER PRIMARY KEY,
@@ -79,7 +79,7 @@ CREATE TABLE payloads (
   UNIQUE (segment, at)
 ) STRICT;
 
--- Payloads are text, or a number of `payloads`. `sum` is the CRC-32 of a text in its row (decision 0053).
+-- Payloads are text, or a number of `payloads`. `sum` is the CRC-32 of a text in its row (decision 0014).
 CREATE TABLE inputs (
   seq INTEGER PRIMARY KEY,
   input ANY NOT NULL,
