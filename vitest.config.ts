@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/sequencer.ts";
 
@@ -44,8 +45,15 @@ const SYSTEM = [
 	"src/engine/cluster/cluster.test.ts",
 ];
 
+/** Two machines with Docker, one by ssh, with deadlines of seconds: after all others, one file at a time. */
+const HOSTS = ["test/launchers/docker-hosts.test.ts", "test/e2e/docker-hosts.test.ts"];
+
+/** Compiled modules, those in TypeScript too: each database thread and each worker of a test would compile its own. */
+const COMPILED = fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url));
+
 export default defineConfig({
 	test: {
+		env: { NODE_COMPILE_CACHE: COMPILED },
 		globalSetup: ["./test/support/postgres-run.ts"],
 		// Most tests wait more than they compute: this is for 2 cores.
 		maxWorkers: 3,
@@ -60,6 +68,7 @@ export default defineConfig({
 				extends: true,
 				test: {
 					name: "sluice",
+					isolate: false,
 					include: ["src/**/*.test.ts", "packages/*/src/**/*.test.ts", "test/**/*.test.ts", "console/src/**/*.test.ts"],
 					exclude: [...SYSTEM, ...VERIFY],
 				},
@@ -69,7 +78,7 @@ export default defineConfig({
 				test: {
 					name: "system",
 					include: SYSTEM,
-					exclude: VERIFY,
+					exclude: [...VERIFY, ...HOSTS],
 					// A second try is for what a busy machine does to processes. The closing line names and
 					// counts the tests that needed it.
 					retry: 1,
@@ -79,6 +88,7 @@ export default defineConfig({
 				extends: true,
 				test: {
 					name: "postgres",
+					isolate: false,
 					include: ON_BOTH_STORES.map((name) => `test/spec/${name}.test.ts`),
 					env: { SLUICE_TEST_STORE: "postgres" },
 				},
@@ -87,6 +97,7 @@ export default defineConfig({
 				extends: true,
 				test: {
 					name: "tls",
+					isolate: false,
 					include: OVER_TLS.map((name) => `test/spec/${name}.test.ts`),
 					env: { SLUICE_TEST_TLS: "1" },
 				},
@@ -99,6 +110,10 @@ export default defineConfig({
 					env: { SLUICE_TEST_BROWSER: "firefox" },
 					retry: 1,
 				},
+			},
+			{
+				extends: true,
+				test: { name: "hosts", include: HOSTS, retry: 1, maxWorkers: 1, sequence: { groupOrder: 1 } },
 			},
 			{
 				extends: true,

@@ -1,7 +1,7 @@
 /**
- * This checkout beside another one, both built: one service of each, asked in turns of a few
+ * This checkout next to another one, both built: one service of each, asked in turns of a few
  * seconds, so that what disturbs the machine disturbs both. Prints JSON: for `/runsync` through a
- * no-op worker and for `/run` alone, at 64 and at 1 in flight, this one's rate, processor time per
+ * no-op worker at 64, 8 and 1 in flight and for `/run` at 64, this one's rate, processor time per
  * job and latency divided by the other's (median and quartiles of the turns). `node
  * bench/compare.ts OTHER [turns] [seconds] [postgres]`; with `postgres` each has a database of its own
  * on one server. Both are started twice, each one first once, because that alone changes the result.
@@ -91,6 +91,7 @@ function spread(values: number[]): { median: number; quartiles: [number, number]
 
 const SHAPES = [
 	{ name: "runsync64", path: "/v2/noop/runsync", connections: 64 },
+	{ name: "runsync8", path: "/v2/noop/runsync", connections: 8 },
 	{ name: "runsync1", path: "/v2/noop/runsync", connections: 1 },
 	{ name: "run64", path: "/v2/noop/run", connections: 64 },
 ];

@@ -91,7 +91,7 @@ try {
 	const warm = Math.floor((firstAt - Date.now()) / 1000) - 2 * seconds - 1;
 	if (warm < 1) throw new Error("The jobs took longer to prepare than expected; run it again.");
 	await shoot(shot, { connections: 64, seconds: Math.min(warm, 8) });
-	const [before, beside]: [number[], number[]] = [[], []];
+	const [before, during]: [number[], number[]] = [[], []];
 	const [beforeP99, besideP99]: [number[], number[]] = [[], []];
 	for (let lot = 0; lot < lots; lot += 1) {
 		const dueAt = firstAt + lot * PERIOD_MS;
@@ -100,7 +100,7 @@ try {
 		await until(dueAt);
 		const load = await shoot(shot, { connections: 64, seconds });
 		before.push(quiet.perSecond);
-		beside.push(load.perSecond);
+		during.push(load.perSecond);
 		beforeP99.push(quiet.p99);
 		besideP99.push(load.p99);
 	}
@@ -121,9 +121,9 @@ try {
 		results: size * lots,
 		expiredOfLastLot: last,
 		expiriesPerSecond: last >= size ? `more than ${Math.round(size / seconds)}` : last / seconds,
-		runsyncPerSecond: { before: spread(before), beside: spread(beside) },
-		p99Ms: { before: spread(beforeP99), beside: spread(besideP99) },
-		ratio: spread(before.map((rate, lot) => beside[lot]! / rate)),
+		runsyncPerSecond: { before: spread(before), during: spread(during) },
+		p99Ms: { before: spread(beforeP99), during: spread(besideP99) },
+		ratio: spread(before.map((rate, lot) => during[lot]! / rate)),
 	};
 	process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
 } finally {

@@ -145,7 +145,7 @@ try {
 	// Until the size has not changed for 20 s: rows are removed, then space is given back.
 	let [least, leastAt] = [fullBytes, performance.now()];
 	let over = false;
-	const beside = timed(
+	const during = timed(
 		async () => {
 			await post("/v2/noop/run");
 			await sleep(5);
@@ -159,7 +159,7 @@ try {
 		if (performance.now() - asked > LONGEST * 1000) break;
 	}
 	over = true;
-	const besideMs = percentiles((await beside).map((time) => time - 5));
+	const besideMs = percentiles((await during).map((time) => time - 5));
 	const result = {
 		bench: "million",
 		...machine(),

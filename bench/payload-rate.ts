@@ -1,6 +1,6 @@
 /**
- * Payloads of different sizes, in and out through `/runsync`, beside a bare server that answers the
- * same body, and beside the two limits of `job-relay.ts`: one that hands bodies to the same
+ * Payloads of different sizes, in and out through `/runsync`, next to a bare server that answers the
+ * same body, and next to the two limits of `job-relay.ts`: one that hands bodies to the same
  * worker and keeps nothing, and one that also flushes each body to a file. Prints JSON: jobs and
  * megabytes a second, ratio to each of these, bytes to disk for each byte of payload (in and out),
  * processor time for a megabyte. `node bench/payload-rate.ts [connections] [seconds] [rounds]`,

@@ -48,7 +48,7 @@ export const digits = (value: number): string =>
 export const withRange = ({ median, low, high }: Figure): string =>
 	low === high ? digits(median) : `${digits(median)} (${digits(low)} to ${digits(high)})`;
 
-/** One line for each figure, beside those of `before`. */
+/** One line for each figure, next to those of `before`. */
 export function table(figures: readonly Figure[], before: Results | undefined): string {
 	const rows = figures.map((figure) => {
 		const old = before?.figures.find(({ name, unit }) => name === figure.name && unit === figure.unit);

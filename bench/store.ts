@@ -8,7 +8,7 @@ import { execFileSync } from "node:child_process";
 import { closeSync, fdatasyncSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { cpus, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
-import type { Submission } from "../src/core/job.ts";
+import type { Submission } from "../src/core/jobs/job.ts";
 import { openSqlite } from "../src/store/sqlite/open.ts";
 import type { Store } from "../src/store/contract/store.ts";
 
@@ -96,7 +96,7 @@ async function measure({ size, lanes, forSeconds }: { size: number; lanes: numbe
 	};
 }
 
-/** The purge of `jobs` waiting jobs, and an insert beside each step that removes their rows. */
+/** The purge of `jobs` waiting jobs, and an insert next to each step that removes their rows. */
 async function measurePurge(jobs: number) {
 	const store = await openSqlite({ path: join(folder, "purge.db") });
 	const now = Date.now();

@@ -1,5 +1,5 @@
 /**
- * Streams of `/openai`, beside a relay that keeps nothing: chunks as fast as they are taken, by one
+ * Streams of `/openai`, next to a relay that keeps nothing: chunks as fast as they are taken, by one
  * and by many streams, and tokens at the pace of a model. Prints JSON: chunks per second, time from
  * the worker to the client in ms, and the ratio to the relay. `node bench/stream.ts [streams]
  * [chunks] [rounds]`, after `npm run build`.

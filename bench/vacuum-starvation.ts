@@ -5,7 +5,7 @@
  * `node bench/vacuum-starvation.ts [jobs in a window]`.
  */
 import { Client } from "pg";
-import { systemClock } from "../src/clock.ts";
+import { systemClock } from "../src/system/clock.ts";
 import { openPostgres } from "../src/store/postgres/open.ts";
 import type { Store } from "../src/store/contract/store.ts";
 import { startDatabase } from "./cluster/database.ts";

@@ -1,5 +1,5 @@
 /**
- * Builds `console/` into `dist/console/`, with each file compressed beside it. Does nothing while
+ * Builds `console/` into `dist/console/`, with each file compressed next to it. Does nothing while
  * what it is made of is the same.
  */
 import { compressAll, isBuilt, markBuilt } from "./built-files.ts";

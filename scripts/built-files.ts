@@ -40,7 +40,7 @@ export function filesBelow(folder: string): string[] {
 	);
 }
 
-/** Writes compressed copies beside the files. */
+/** Writes compressed copies next to the files. */
 export function compressAll(folder: string): void {
 	for (const path of filesBelow(folder)) {
 		const bytes = readFileSync(path);

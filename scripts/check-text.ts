@@ -58,6 +58,7 @@ const BANNED: readonly { pattern: string; write: string }[] = [
 	{ pattern: phrase("(?:by|of)", "(?:itself|themselves)"), write: "automatically, alone" },
 	{ pattern: phrase("once", "more"), write: "again" },
 	{ pattern: phrase("again", "and", "again"), write: "repeatedly" },
+	{ pattern: phrase("for", "so", "long"), write: "for this time" },
 	{ pattern: phrase("for", "ever"), write: "without end, permanently" },
 	{ pattern: phrase("in", "vain"), write: "without effect; timed out" },
 	{ pattern: phrase("rolls?", "dice"), write: "use randomness" },

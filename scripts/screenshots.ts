@@ -37,7 +37,7 @@ interface Shot {
 }
 
 const SHOTS: readonly Shot[] = [
-	{ name: "overview", at: () => "#/overview", ready: "Thumbnails", phone: true },
+	{ name: "overview", at: () => "#/overview", ready: "Thumbnails", before: drawn, phone: true },
 	{
 		name: "charts",
 		at: () => "#/endpoints/thumbnail/charts",
@@ -47,7 +47,8 @@ const SHOTS: readonly Shot[] = [
 	{
 		name: "requests",
 		at: () => "#/endpoints/thumbnail/requests",
-		ready: ({ pictures }) => pictures.slice(-12),
+		ready: ({ pictures }) => pictures.slice(-6),
+		before: (page) => page.locator("main img").last().waitFor(),
 		phone: true,
 	},
 	{
@@ -69,7 +70,7 @@ const SHOTS: readonly Shot[] = [
 		at: ({ worker }) => `#/endpoints/thumbnail/workers/${worker}`,
 		ready: "320 x 213 webp",
 	},
-	{ name: "connect", at: () => "#/endpoints/openai/connect", ready: "runsync" },
+	{ name: "connect", at: () => "#/endpoints/openai/connect", ready: "/openai/v1" },
 	{
 		name: "settings",
 		at: () => "#/endpoints/thumbnail/settings",

@@ -1,53 +1,46 @@
-/**
- * The composition root: starts the service from a configuration. The only file that knows all
- * layers; contains no logic of its own.
- */
+/** The composition root, the only file that knows all layers. It contains no logic of its own. */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { budgetMeters } from "./budgets.ts";
-import type { Clock } from "./clock.ts";
+import { budgetMeters } from "./core/budgets.ts";
+import type { Clock } from "./system/clock.ts";
 import { withoutSecrets } from "./config/options.ts";
 import type { Config } from "./config/config.ts";
-import { makeFolder, openToOthers } from "./durable-file.ts";
-import type { SealKeys } from "./engine/access/encryption.ts";
-import { createEngine } from "./engine/engine.ts";
-import type { Engine } from "./engine/api.ts";
-import { hex, pooled, type Random } from "./ids.ts";
+import type { RegistryLogin } from "./core/access/registry-login.ts";
+import { makeFolder, openToOthers } from "./system/durable-file.ts";
+import type { SealKeys } from "./secrets/encryption.ts";
+import { createEngine, type Engine } from "./engine/engine.ts";
+import { hex, pooled, type Random } from "./lib/ids.ts";
 import type { EventBus } from "./events.ts";
-import { type HttpServer, listen, type Site } from "./http/server.ts";
+import { type HttpServer, listen, type Site } from "./http/server/server.ts";
 import { LAUNCHERS } from "./launchers/index.ts";
-import { workerLogs } from "./launchers/worker-logs.ts";
-import { secretKeys } from "./secret-key.ts";
+import { workerLogs } from "./launchers/logs/worker-logs.ts";
+import { secretKeys } from "./secrets/secret-key.ts";
 import { diskOf, openStore } from "./stores.ts";
 import { version } from "./version.ts";
 import { hostResolver } from "./webhooks/resolver.ts";
 import { webhookSender } from "./webhooks/post.ts";
 
-/** A running service. */
 export interface App {
-	/** Listening address, without trailing slash. */
+	/** Listening address, which has no trailing slash. */
 	url: string;
-	/** Created at the first start, to be shown once (D30). */
+	/** Created at the first start and shown once (D30). */
 	firstKey: string | undefined;
-	/** Single-use sign-in link; absent if other machines can connect (D31). */
+	/** Single-use sign-in link. Undefined if other machines can connect (D31). */
 	consoleLink: string | undefined;
 	engine: Engine;
 	events: EventBus;
 	/** Reads the certificate files again (D34). */
 	reload(): void;
-	/**
-	 * Stops gracefully (D34); call once. `leaveWorkers`: launched workers run on where they can, until
-	 * the next start takes them over.
-	 */
+	/** Stops gracefully, once (D34). With `leaveWorkers`, launched workers run on where they can. */
 	stop(q?: { leaveWorkers?: boolean }): Promise<void>;
 }
 
-/** Time for connections to end after the drain, ms. */
+/** Maximum time for connections after the drain, ms. */
 const CLOSE_MS = 2000;
 
-/** How long kept-alive connections are served if other servers remain, ms. */
+/** Kept-alive connections are served this long if other servers remain, ms. */
 const LINGER_MS = 1000;
 
 /** Next to this file in the build, in `dist` when run from source. */
@@ -56,26 +49,24 @@ function builtSite(site: Site): string {
 	return fileURLToPath(new URL(`${folder}/${site}`, import.meta.url));
 }
 
-/** Starts everything in order; stops what was started if a step fails. */
-export async function startApp(
-	config: Config,
-	o: {
-		clock: Clock;
-		events: EventBus;
-		random?: Random;
-		open?: typeof openStore;
-		env: Readonly<Record<string, string | undefined>>;
-		siteFolders?: Partial<Record<Site, string>>;
-		/** A longer gap between two readings of the clock is left out of the job clock, ms. */
-		pauseMs?: number | undefined;
-	},
-): Promise<App> {
+interface AppOptions {
+	clock: Clock;
+	events: EventBus;
+	random?: Random;
+	open?: typeof openStore;
+	env: Readonly<Record<string, string | undefined>>;
+	siteFolders?: Partial<Record<Site, string>>;
+	/** A longer gap between two clock readings is left out of the job clock, ms. */
+	pauseMs?: number | undefined;
+}
+
+export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	const { clock, events, random = pooled(randomBytes), open = openStore } = o;
 	makeFolder(config.dataDir);
 	if (openToOthers(config.dataDir) === "write") events.emit("folder.writable", { path: config.dataDir });
 	const shared = config.store.kind === "postgres";
-	// Servers that share a store each have an identity, which marks the workers they launched.
-	const folder = shared ? (await import("./data-folder.ts")).openDataFolder(config.dataDir) : undefined;
+	// On a shared store the server's identity marks the workers it launched.
+	const folder = shared ? (await import("./system/data-folder.ts")).openDataFolder(config.dataDir) : undefined;
 	const source = {
 		secret: config.secret,
 		previousSecret: config.secretPrevious,
@@ -83,7 +74,7 @@ export async function startApp(
 		random,
 	};
 	let sealKeys: SealKeys = { ring: [new Uint8Array()], checks: { opened: "", used: "", alone: "" } };
-	// SQLite calls this after locking the file: before, another process may be creating the key.
+	// SQLite calls this with the file locked, since another process may be creating the key before.
 	const store = await open({
 		address: config.store,
 		clock,
@@ -94,27 +85,15 @@ export async function startApp(
 	});
 	store.onFailure?.(({ message }) => events.emit("store.failed", { why: message }));
 	const logs = join(config.dataDir, "logs");
-	const serviceEnv = workerBaseEnv(o.env, config);
-	const table = new Map(
-		await Promise.all(
-			LAUNCHERS.map(async ({ type, create }) => {
-				const launcher = await create({
-					clock,
-					logDir: join(logs, type),
-					volumeDir: join(config.dataDir, "volumes"),
-					serviceEnv,
-					registryLogin: (registry) => engine.access.registries.loginFor(registry),
-					hosts: config.hosts,
-					log: (message) => events.emit("fault", { where: `the ${type} launcher`, error: message }),
-				});
-				return [type, launcher] as const;
-			}),
-		),
-	);
+	const launchers = await createLaunchers(config, {
+		...o,
+		logs,
+		registryLogin: (registry) => engine.access.registries.loginFor(registry),
+	});
 	const budgets = budgetMeters(config.budgets);
 	const disk = await diskOf(config.store, budgets.reservedDisk.limit);
 	const logFiles = workerLogs(
-		[...table.keys()].map((name) => join(logs, name)),
+		[...launchers.keys()].map((name) => join(logs, name)),
 		clock,
 	);
 	const engine = createEngine({
@@ -126,7 +105,7 @@ export async function startApp(
 		random,
 		events,
 		apiKey: config.apiKey,
-		launchers: table,
+		launchers,
 		workerLogs: logFiles,
 		sealKeys,
 		storeId: await store.identity(),
@@ -201,16 +180,34 @@ function reachable(host: string): string {
 	return host.includes(":") ? `[${host}]` : host;
 }
 
-/** Whether only this machine can connect. */
 function isLoopback(host: string): boolean {
 	return host === "::1" || host.startsWith("127.");
 }
 
-function workerBaseEnv(
-	env: Readonly<Record<string, string | undefined>>,
-	{ gpus, secretVariables }: Pick<Config, "gpus" | "secretVariables">,
-): Record<string, string> {
+async function createLaunchers(
+	{ dataDir, gpus, hosts, secretVariables }: Config,
+	{
+		clock,
+		env,
+		events,
+		logs,
+		registryLogin,
+	}: AppOptions & { logs: string; registryLogin: (registry: string) => Promise<RegistryLogin | undefined> },
+) {
 	const base = withoutSecrets(env, secretVariables);
 	// If GPUs are assigned, a worker without any must see none.
-	return gpus > 0 ? { ...base, CUDA_VISIBLE_DEVICES: "" } : base;
+	const serviceEnv = gpus > 0 ? { ...base, CUDA_VISIBLE_DEVICES: "" } : base;
+	const launchers = LAUNCHERS.map(async ({ type, create }) => {
+		const launcher = await create({
+			clock,
+			logDir: join(logs, type),
+			volumeDir: join(dataDir, "volumes"),
+			serviceEnv,
+			registryLogin,
+			hosts,
+			log: (message) => events.emit("fault", { where: `the ${type} launcher`, error: message }),
+		});
+		return [type, launcher] as const;
+	});
+	return new Map(await Promise.all(launchers));
 }

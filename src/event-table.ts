@@ -1,13 +1,12 @@
 /**
- * Every event with its facts, its level and its line in the log. An event without a line is of no
- * interest to an operator, or happens for each job: metrics count those. Events never carry a
- * payload or a secret.
+ * Every event with its facts, level and log line. Events of no interest to an operator, or of each job, have no
+ * line. Events never carry a payload or a secret.
  */
-import type { JobState } from "./core/job-states.ts";
+import type { JobState } from "./core/jobs/job-states.ts";
 import type { ExitReason } from "./core/workers/worker-reason.ts";
 
-/** A log line; `below` follows in the text format, its further lines indented. Undefined: no line. */
-export type LogLine = string | { sentence: string; below: string } | undefined;
+/** `below` follows in the text format with indented lines. Undefined: no line. */
+type LogLine = string | { sentence: string; below: string } | undefined;
 
 export interface EventDefinition<Facts> {
 	level: "info" | "warn" | "error";
@@ -51,8 +50,8 @@ export const EVENTS = {
 	"lease.lost": silent<{ name: string }>(),
 	/** Hints of the store or of other servers may have been lost: their subjects are read again. */
 	"hints.lost": silent(),
-	/** A job is persisted and waits; `again` when a retry queued it. */
-	"job.queued": silent<{ endpoint: string; id: string; again?: true }>(),
+	/** A job is persisted and waits; `again` when a retry queued it; `ignored`: members without effect. */
+	"job.queued": silent<{ endpoint: string; id: string; again?: true; ignored?: readonly string[] | undefined }>(),
 	/** Jobs of the endpoint are queued, not dispatched (D29). */
 	"endpoint.paused": info<{ endpoint: string }>(({ endpoint }) => `${endpoint}: paused`),
 	/** They are dispatched again. */
@@ -210,8 +209,8 @@ export const EVENTS = {
 	/** The store cannot be written. */
 	"store.away": error<{ why: string }>(({ why }) => `the store cannot be written: ${why}`),
 	/**
-	 * The store is unavailable and so many bytes of workers' posts are kept for it that further ones
-	 * are refused; once for each outage (D40).
+	 * The store is unavailable, and as many bytes of workers' posts are held as the server may hold: further
+	 * ones are refused. Once for each outage (D40).
 	 */
 	"posts.refused": error<{ heldBytes: number }>(
 		({ heldBytes }) =>

@@ -1,10 +1,6 @@
-/**
- * The event bus: the log, metrics, tests and the domains of the engine listen. The engine contains
- * no log calls. `event-table.ts` has each event.
- */
+/** The event bus. The engine contains no log calls. */
 import type { EventDefinition, EVENTS } from "./event-table.ts";
 
-/** Each event with its facts. */
 export type Events = {
 	[N in keyof typeof EVENTS]: (typeof EVENTS)[N] extends EventDefinition<infer Facts> ? Facts : never;
 };
@@ -14,9 +10,9 @@ type Listener<N extends EventName> = (facts: Events[N]) => void;
 
 export interface EventBus {
 	emit<N extends EventName>(name: N, facts: Events[N]): void;
-	/** Returns what removes the listener. */
-	on<N extends EventName>(name: N, listener: Listener<N>): () => void;
-	/** Listens to every event. Returns what removes the listener. */
+	/** Returns a function that removes the listener. */
+	on<N extends EventName>(names: N | readonly N[], listener: Listener<N>): () => void;
+	/** Listens to every event. Returns a function that removes the listener. */
 	onAny(listener: (name: EventName, facts: Events[EventName]) => void): () => void;
 }
 
@@ -29,11 +25,15 @@ export function eventBus(): EventBus {
 			if (set) for (const listener of set) (listener as Listener<typeof name>)(facts);
 			for (const listener of any) listener(name, facts);
 		},
-		on(name, listener) {
-			const set = listeners.get(name) ?? new Set();
-			listeners.set(name, set);
-			set.add(listener);
-			return () => set.delete(listener);
+		on(names, listener) {
+			const sets = [names].flat().map((name) => {
+				const set = listeners.get(name) ?? new Set();
+				listeners.set(name, set.add(listener));
+				return set;
+			});
+			return () => {
+				for (const set of sets) set.delete(listener);
+			};
 		},
 		onAny(listener) {
 			any.add(listener);

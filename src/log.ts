@@ -1,26 +1,19 @@
-/**
- * The log: one stderr line per event of interest to an operator, as text or as JSON with level,
- * event and facts (pino). `event-table.ts` has the lines; nothing else logs.
- */
+/** Writes log lines of events (`event-table.ts`), as text or JSON. Nothing else logs. */
 import { pino } from "pino";
-import type { Clock } from "./clock.ts";
-import { printable, printableLines } from "./core/terminal-text.ts";
+import type { Clock } from "./system/clock.ts";
+import { printable, printableLines } from "./lib/terminal-text.ts";
 import { type EventDefinition, EVENTS } from "./event-table.ts";
 import type { EventBus } from "./events.ts";
 
-export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
-/** Redacted facts. */
+/** Facts to redact. */
 const SECRETS = ["apiKey", "authorization", "key", "password", "secret", "token", "webhookSecret"];
 
-/** Logs events from `level` on with `write`, with timestamps. */
 export function log(q: {
 	events: EventBus;
 	clock: Clock;
 	write: (line: string) => void;
 	format?: "text" | "json";
-	level?: LogLevel;
+	level?: "debug" | "info" | "warn" | "error";
 }): void {
 	const { events, clock, write, format = "text", level = "info" } = q;
 	const time = (): string => new Date(clock.wall()).toISOString();
@@ -52,7 +45,7 @@ function oneLine(text: string): string {
 	return printable(printableLines(text).replaceAll("\n", " "));
 }
 
-/** Indents all lines but the first: a worker's or a client's cannot imitate a line of the log. */
+/** Indents all lines but the first, because foreign text could imitate a log line. */
 function indented(text: string): string {
 	const [first = "", ...rest] = text.split(/\r?\n/).map(oneLine);
 	return [first, ...rest.map((line) => (line.startsWith("    ") ? line : `    ${line}`))].join("\n");

@@ -3,26 +3,22 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "./system/clock.ts";
 import type { StoreAddress } from "./config/config.ts";
-import type { SealKeys } from "./engine/access/encryption.ts";
+import type { SealKeys } from "./secrets/encryption.ts";
 import type { Reencrypted } from "./engine/lifecycle/reencrypt.ts";
-import { readKeyFile, removePreviousKey, rotateKeyFile } from "./key-file.ts";
-import { fromText, opensSecrets, secretKeys } from "./secret-key.ts";
+import { readKeyFile, removePreviousKey, rotateKeyFile } from "./secrets/key-file.ts";
+import { fromText, opensSecrets, secretKeys } from "./secrets/secret-key.ts";
 import type { Inspection, Standbys } from "./store/postgres/inspect.ts";
-import { type CheckKey, joinChecks, keyCheck } from "./store/key-check.ts";
-import type { Verification } from "./store/sqlite/verify.ts";
+import { type CheckKey, joinChecks, keyCheck } from "./secrets/key-check.ts";
+import type { Verification } from "./store/sqlite/file/verify.ts";
 import type { Store } from "./store/contract/store.ts";
 
 export type { Inspection, Reencrypted, Standbys };
 
-/** Length of the key for stored secrets. */
 const KEY_BYTES = 32;
 
-/**
- * Opens the store and migrates its schema. `checkKey` checks the keys for secrets (D22). Throws
- * an Error for the operator.
- */
+/** `checkKey` checks the keys for secrets (D22). Throws an Error for the operator. */
 export async function openStore({
 	address,
 	clock,
@@ -33,15 +29,8 @@ export async function openStore({
 	checkKey?: CheckKey;
 }): Promise<Store> {
 	if (address.kind === "sqlite")
-		return await (await import("./store/sqlite/open.ts")).openSqlite({
-			path: address.path,
-			checkKey,
-		});
-	return await (await import("./store/postgres/open.ts")).openPostgres({
-		url: address.url,
-		clock,
-		checkKey,
-	});
+		return await (await import("./store/sqlite/open.ts")).openSqlite({ path: address.path, checkKey });
+	return await (await import("./store/postgres/open.ts")).openPostgres({ url: address.url, clock, checkKey });
 }
 
 /** Largest ballast, bytes: the log of a store has 16 MB, and a merge of it needs as much again. */
@@ -51,7 +40,7 @@ const MOST_BALLAST = 32 * 2 ** 20;
 export async function diskOf(address: StoreAddress, reserveBytes: number) {
 	if (address.kind !== "sqlite") return undefined;
 	const folder = dirname(address.path);
-	const { openBallast } = await import("./store/sqlite/ballast.ts");
+	const { openBallast } = await import("./store/sqlite/file/ballast.ts");
 	const ballast = openBallast(address.path, Math.min(MOST_BALLAST, Math.floor(reserveBytes / 8)));
 	return {
 		ballast,
@@ -62,36 +51,38 @@ export async function diskOf(address: StoreAddress, reserveBytes: number) {
 	};
 }
 
-/** Used by `sluice doctor`. */
 export async function inspectPostgres(q: { url: string; clock: Clock }): Promise<Inspection> {
 	return await (await import("./store/postgres/inspect.ts")).inspect(q);
 }
 
-/**
- * Applies missing migrations, or with `check` only returns them. `name`: the store without secrets.
- * `newSecret`: accept another key for secrets at the next start; encrypted data becomes unreadable
- * (D22). `rotateSecret`: a new key in the key file, in addition to the one in use.
- * `acceptMissingLog`: go on without the log that the file needs (D17). `compact`: rewrite the file
- * without free pages. Throws an Error for the operator.
- */
-export async function migrateStore({
-	address,
-	check,
-	...accept
-}: {
-	address: StoreAddress;
+interface MigrationOptions {
+	/** Only return the missing migrations. */
 	check: boolean;
+	/** Accept another key for secrets at the next start: encrypted data becomes unreadable (D22). */
 	newSecret?: boolean;
 	rotateSecret?: boolean;
+	/** Go on without the log that the file needs (D17). */
 	acceptMissingLog?: boolean;
 	compact?: boolean;
-}): Promise<{ name: string; migrations: string[] }> {
-	return address.kind === "sqlite"
-		? await migrateFile(address.path, { check, ...accept })
-		: await migrateDatabase(address.url, check);
 }
 
-async function migrateDatabase(url: string, check: boolean): Promise<{ name: string; migrations: string[] }> {
+interface Migrated {
+	/** The store, without secrets. */
+	name: string;
+	migrations: string[];
+}
+
+/** Throws an Error for the operator. */
+export async function migrateStore({
+	address,
+	...options
+}: MigrationOptions & { address: StoreAddress }): Promise<Migrated> {
+	return address.kind === "sqlite"
+		? await migrateFile(address.path, options)
+		: await migrateDatabase(address.url, options.check);
+}
+
+async function migrateDatabase(url: string, check: boolean): Promise<Migrated> {
 	const [{ pendingMigrations, prepareSchema }, { addressOf }] = await Promise.all([
 		import("./store/postgres/schema.ts"),
 		import("./store/postgres/connection/database.ts"),
@@ -102,24 +93,12 @@ async function migrateDatabase(url: string, check: boolean): Promise<{ name: str
 
 async function migrateFile(
 	path: string,
-	{
-		check,
-		newSecret = false,
-		rotateSecret = false,
-		acceptMissingLog = false,
-		compact = false,
-	}: {
-		check: boolean;
-		newSecret?: boolean;
-		rotateSecret?: boolean;
-		acceptMissingLog?: boolean;
-		compact?: boolean;
-	},
-): Promise<{ name: string; migrations: string[] }> {
+	{ check, newSecret, rotateSecret, acceptMissingLog = false, compact }: MigrationOptions,
+): Promise<Migrated> {
 	const [{ allMigrations, pendingMigrations, prepareSchema }, { openDatabase }, { acceptNewKey }] = await Promise.all([
-		import("./store/sqlite/schema.ts"),
-		import("./store/sqlite/database.ts"),
-		import("./store/sqlite/stored-secrets.ts"),
+		import("./store/sqlite/file/schema.ts"),
+		import("./store/sqlite/file/database.ts"),
+		import("./store/sqlite/file/stored-secrets.ts"),
 	]);
 	// Opening would create the file.
 	if (check && !existsSync(path)) return { name: path, migrations: allMigrations().map(({ name }) => name) };
@@ -129,7 +108,7 @@ async function migrateFile(
 		if (newSecret) acceptNewKey(db);
 		// Open, so locked: no service uses the key.
 		if (rotateSecret) rotateKeyFile(path, randomBytes(KEY_BYTES).toString("hex"));
-		if (compact) (await import("./store/sqlite/vacuum.ts")).compact(db);
+		if (compact) (await import("./store/sqlite/file/vacuum.ts")).compact(db);
 		return { name: path, migrations: migrations.map(({ name }) => name) };
 	} finally {
 		db.close();
@@ -137,8 +116,8 @@ async function migrateFile(
 }
 
 /**
- * Encrypts stored secrets with the current key; with `check` it counts those of an earlier one. Throws an
- * Error for the operator.
+ * Encrypts stored secrets with the current key; `check` only counts those of an earlier one. Throws an Error for the
+ * operator.
  */
 export async function reencryptStore({
 	address,
@@ -163,7 +142,7 @@ export async function reencryptStore({
 	}
 }
 
-/** Where the key for secrets is: `SLUICE_SECRET` and the one before, else a key file. */
+/** `SLUICE_SECRET` and the one before, else a key file. */
 export interface KeyPlace {
 	secret?: string | undefined;
 	previousSecret?: string | undefined;
@@ -171,21 +150,21 @@ export interface KeyPlace {
 }
 
 /** `unused`: the store has no secrets. */
-export type KeyFit = "fits" | "wrong" | "missing" | "unused";
+type KeyFit = "fits" | "wrong" | "missing" | "unused";
 
 export interface StoreReport extends Omit<Verification, "secrets"> {
 	key: KeyFit;
 }
 
 /**
- * Checks a SQLite file that no service has open, and whether a key belongs to it. `migrate`: as
- * `verify`. Throws an Error for the operator if the file is no store, too new, or in use.
+ * Checks a SQLite file that no service has open. `migrate`: as `verify`. Throws an Error for the operator if the file
+ * is no store, too new, or in use.
  */
 export async function verifyStore(
 	path: string,
 	{ migrate, key }: { migrate: boolean; key: KeyPlace },
 ): Promise<StoreReport> {
-	const { verify } = await import("./store/sqlite/verify.ts");
+	const { verify } = await import("./store/sqlite/file/verify.ts");
 	const { secrets, ...report } = await verify(path, { migrate });
 	const keys = keysIn(path, key);
 	const fits = secrets && opensSecrets(keys ?? [], secrets);
@@ -196,16 +175,16 @@ export async function verifyStore(
 }
 
 /**
- * Gives a store another identity, so that its services leave alone the workers of the store that it
- * is a copy of. Throws an Error for the operator.
+ * Gives a copy of a store its own identity: its services leave alone the workers of the original. Throws an Error for
+ * the operator.
  */
 export async function renewIdentity(path: string, key: KeyPlace): Promise<void> {
 	const keys = keysIn(path, key);
 	if (keys === undefined)
 		throw new Error(`A new identity needs the key: there is no ${key.file}, and SLUICE_SECRET is not set.`);
 	const [{ openDatabase }, secrets] = await Promise.all([
-		import("./store/sqlite/database.ts"),
-		import("./store/sqlite/stored-secrets.ts"),
+		import("./store/sqlite/file/database.ts"),
+		import("./store/sqlite/file/stored-secrets.ts"),
 	]);
 	const db = openDatabase({ path });
 	try {

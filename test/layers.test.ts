@@ -13,7 +13,6 @@ const SRC = fileURLToPath(new URL("../src", import.meta.url));
 /** What both dialects share. */
 const STORE = [
 	"store/contract/",
-	"store/key-check.ts",
 	"store/migrate.ts",
 	"store/apply-transition.ts",
 	"store/views.ts",
@@ -28,18 +27,18 @@ const STORE = [
 
 /** What every part of the engine may import. */
 const ENGINE = [
-	"ids.ts",
+	"lib/",
+	"system/clock.ts",
+	"system/loop.ts",
 	"core/",
 	"store/contract/",
 	"store/operations/table.ts",
 	"launchers/launcher.ts",
 	"launchers/index.ts",
-	"endpoint-settings.ts",
-	"webhooks/sender.ts",
-	"budgets.ts",
-	"clock.ts",
+	"launchers/endpoint-settings.ts",
+	"secrets/encryption.ts",
+	"webhooks/contract.ts",
 	"events.ts",
-	"service.ts",
 	"node:crypto",
 ];
 
@@ -73,31 +72,41 @@ function engineRows(): Record<string, readonly string[]> {
  * Layer of a file, by the longest prefix; what it may import: layers, `node:*` or package names.
  */
 const LAYERS: Record<string, readonly string[]> = {
-	"core/": ["core/"],
-	"store/contract/": ["store/contract/", "core/"],
-	"store/": [...STORE, "core/", "node"],
-	"store/sqlite/": [...STORE, "store/sqlite/", "core/", "durable-file.ts", "clock.ts", "service.ts", "node"],
-	"store/postgres/": [...STORE, "store/postgres/", "core/", "clock.ts", "node", "pg"],
-	"launchers/": ["launchers/", "core/", "clock.ts", "node"],
-	"launchers/kubernetes/": ["launchers/", "core/", "clock.ts", "node", "undici", "yaml"],
-	"webhooks/": ["webhooks/", "core/", "clock.ts", "node"],
+	"lib/": ["lib/"],
+	"system/": ["system/", "lib/", "node"],
+	"core/": ["core/", "lib/"],
+	"secrets/": ["secrets/", "lib/", "system/durable-file.ts", "node"],
+	"store/contract/": ["store/contract/", "core/", "lib/"],
+	"store/": [...STORE, "core/", "lib/", "secrets/key-check.ts", "node"],
+	"store/sqlite/": [...STORE, "store/sqlite/", "core/", "lib/", "secrets/key-check.ts", "system/", "node"],
+	"store/postgres/": [
+		...STORE,
+		"store/postgres/",
+		"core/",
+		"lib/",
+		"secrets/key-check.ts",
+		"system/clock.ts",
+		"node",
+		"pg",
+	],
+	"launchers/": ["launchers/", "core/", "lib/", "system/clock.ts", "node"],
+	"launchers/kubernetes/": ["launchers/", "core/", "lib/", "system/clock.ts", "node", "undici", "yaml"],
+	"webhooks/": ["webhooks/", "core/", "lib/", "system/clock.ts", "node"],
 	...engineRows(),
 	// Types of TypeBox only: nothing of it is loaded.
-	"api/": ["api/", "core/", "endpoint-settings.ts", "typebox/schema"],
+	"api/": ["api/", "core/", "lib/", "launchers/endpoint-settings.ts", "typebox/schema"],
 	"http/": [
 		"http/",
 		"api/",
 		"engine/",
 		"core/",
+		"lib/",
 		"store/contract/store.ts",
 		"store/contract/jobs.ts",
 		"store/contract/webhooks.ts",
-		"endpoint-settings.ts",
-		"budgets.ts",
-		"clock.ts",
+		"launchers/endpoint-settings.ts",
+		"system/",
 		"events.ts",
-		"certificate.ts",
-		"service.ts",
 		"version.ts",
 		"cookie",
 		"node",
@@ -106,72 +115,55 @@ const LAYERS: Record<string, readonly string[]> = {
 	"cli/": [
 		"cli/",
 		"core/",
+		"lib/",
 		"type api/",
 		"yaml",
 		"compose.ts",
 		"stores.ts",
 		"config/",
-		"endpoint-settings.ts",
+		"launchers/endpoint-settings.ts",
 		"launchers/index.ts",
 		"launchers/definition.ts",
 		"launchers/process/python.ts",
 		"events.ts",
 		"log.ts",
-		"clock.ts",
-		"durable-file.ts",
-		"certificate.ts",
+		"system/",
 		"version.ts",
 		"node",
 	],
 	"cli/dev/kit.ts": ["sluice/worker"],
 	"cli/backup/archive.ts": ["cli/", "core/", "modern-tar", "node"],
-	"ids.ts": ["core/", "node:crypto"],
 	"compose.ts": [
-		"budgets.ts",
-		"ids.ts",
+		"lib/",
+		"core/",
 		"config/",
 		"engine/",
-		"http/server.ts",
+		"http/server/server.ts",
 		"launchers/",
 		"webhooks/",
+		"secrets/",
 		"stores.ts",
-		"data-folder.ts",
-		"durable-file.ts",
-		"key-file.ts",
-		"secret-key.ts",
-		"clock.ts",
+		"system/",
 		"events.ts",
 		"node",
 		"version.ts",
 	],
 	"stores.ts": [
-		"engine/access/encryption.ts",
 		"engine/lifecycle/reencrypt.ts",
-		"key-file.ts",
-		"secret-key.ts",
+		"secrets/",
 		"config/",
 		"store/contract/",
-		"store/key-check.ts",
 		"store/sqlite/",
 		"store/postgres/",
-		"clock.ts",
+		"system/clock.ts",
 		"node",
 	],
-	"secret-key.ts": ["key-file.ts", "ids.ts", "engine/access/encryption.ts", "store/key-check.ts", "node"],
-	"data-folder.ts": ["durable-file.ts", "node"],
-	"key-file.ts": ["durable-file.ts", "node"],
-	"durable-file.ts": ["node"],
-	"config/": ["config/", "core/", "endpoint-settings.ts", "launchers/index.ts", "node", "yaml"],
-	"endpoint-settings.ts": ["core/", "launchers/index.ts", "launchers/schema.ts"],
+	"config/": ["config/", "core/", "lib/", "launchers/endpoint-settings.ts", "launchers/index.ts", "node", "yaml"],
 	"main.ts": ["cli/"],
-	"certificate.ts": ["node"],
-	"event-table.ts": ["core/"],
+	"event-table.ts": ["core/", "lib/"],
 	"events.ts": ["event-table.ts"],
-	"log.ts": ["event-table.ts", "events.ts", "clock.ts", "core/terminal-text.ts", "pino"],
-	"service.ts": ["clock.ts"],
-	"budgets.ts": ["core/"],
+	"log.ts": ["event-table.ts", "events.ts", "system/clock.ts", "lib/terminal-text.ts", "pino"],
 	"version.ts": ["node"],
-	"clock.ts": ["core/time.ts", "node"],
 };
 
 /** Modules that a source text imports, dynamically too, and whether only types of them. */
@@ -215,18 +207,18 @@ describe("layers", () => {
 
 	it.each([
 		["http/client-api.ts", 'import { openSqlite } from "../store/sqlite/open.ts";'],
-		["core/job-states.ts", 'import type { Clock } from "../clock.ts";'],
-		["core/job-states.ts", 'import { hash } from "node:crypto";'],
+		["core/jobs/job-states.ts", 'import type { Clock } from "../../system/clock.ts";'],
+		["core/jobs/job-states.ts", 'import { hash } from "node:crypto";'],
 		["api/keys.ts", 'import type { Call } from "../http/call.ts";'],
 		["engine/jobs/submit.ts", 'import type { Call } from "../../http/call.ts";'],
 		["engine/workers/polls.ts", 'import type { Dispatch } from "../jobs/dispatch.ts";'],
 		["engine/jobs/cancel.ts", 'import type { Scaling } from "../scaling/scaling.ts";'],
-		["engine/availability/job-clock.ts", 'import type { EngineContext } from "../context.ts";'],
+		["engine/availability/clock/job-clock.ts", 'import type { EngineContext } from "../../context.ts";'],
 		["store/apply-transition.ts", 'import { openBlocks } from "./sqlite/rows/blocks.ts";'],
 		["store/sqlite/open.ts", 'import { statement } from "../postgres/connection/statement.ts";'],
-		["cli/keys.ts", 'import { KEY } from "../api/keys.ts";'],
-		["cli/keys.ts", 'import { type Key } from "../api/keys.ts";'],
-		["cli/keys.ts", 'const { KEY } = await import("../api/keys.ts");'],
+		["cli/commands/keys.ts", 'import { KEY } from "../../api/keys.ts";'],
+		["cli/commands/keys.ts", 'import { type Key } from "../../api/keys.ts";'],
+		["cli/commands/keys.ts", 'const { KEY } = await import("../../api/keys.ts");'],
 		["launchers/process/launcher.ts", 'const engine = await import("../../engine/engine.ts");'],
 	])("a planted violation in %s is found", (path, line) => {
 		expect(faultsOf(path, line)).toHaveLength(1);
@@ -333,11 +325,13 @@ describe("layers of the console", () => {
 				return path.startsWith("parts/") && target.startsWith("pages/")
 					? [`${path} imports ${target}: parts know no page`]
 					: [];
+			// Code of lib/ uses nothing of Node's.
+			if (target.startsWith("../../src/lib/")) return [];
 			return typesOnly && /^\.\.\/\.\.\/src\/(core|api)\//.test(target) ? [] : [`${path} imports ${target}`];
 		});
 	}
 
-	it("takes only types from the service, and a part knows no page", () => {
+	it("takes types from the service and values from its lib/ only, and a part knows no page", () => {
 		expect(files.length).toBeGreaterThan(30);
 		expect(files.flatMap((path) => consoleFaults(path, readFileSync(join(CONSOLE, path), "utf8")))).toEqual([]);
 	});

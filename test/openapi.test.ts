@@ -13,9 +13,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { ENDPOINT } from "../src/api/endpoints.ts";
 import { OPERATIONS, SCHEMAS } from "../src/api/operations.ts";
 import { ERRORS } from "../src/core/errors.ts";
-import { KEY_REQUEST_SCHEMA } from "../src/core/key-request.ts";
-import { LIMITED_OPERATIONS } from "../src/core/limits.ts";
-import { SUBMISSION_SCHEMA } from "../src/core/submission.ts";
+import { KEY_REQUEST_SCHEMA } from "../src/core/access/key-request.ts";
+import { LIMITED_OPERATIONS } from "../src/core/endpoints/limits.ts";
+import { SUBMISSION_SCHEMA } from "../src/core/jobs/submission.ts";
 import { ICON_SVG, docsPage } from "../scripts/api-page/page.ts";
 import { openapiOf } from "../scripts/api-page/openapi.ts";
 import { operationIdOf, pathOf } from "../scripts/api-page/openapi-operation.ts";
@@ -23,8 +23,8 @@ import type { OpenApi, Operation } from "../scripts/api-page/openapi-types.ts";
 import { ALWAYS } from "../scripts/api-page/refusals.ts";
 import { LANGUAGES } from "../scripts/api-page/snippets.ts";
 import { twinOf } from "../scripts/api-page/twins.ts";
-import { ROUTES } from "../src/http/routes.ts";
-import { ENDPOINT_SCHEMA } from "../src/endpoint-settings.ts";
+import { ROUTES } from "../src/http/server/routes.ts";
+import { ENDPOINT_SCHEMA } from "../src/launchers/endpoint-settings.ts";
 import { folder } from "./support/service.ts";
 
 /** `npm run site` installs it. */

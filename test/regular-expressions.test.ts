@@ -55,13 +55,13 @@ function analysed({ at, source, flags }: Pattern): string[] {
 }
 
 const LENGTH = 8192;
-const SLOW_MS = 10;
+const SLOW_MS = 4;
 
-/** Ms that the pattern takes for `piece`, repeated to this length, the best of three where it is slow. */
+/** Ms that the pattern takes for `piece`, repeated to this length, the best of five where it is slow. */
 function took({ source, flags }: Pattern, piece: string, length: number): number {
 	const text = `${piece.repeat(length / piece.length)}\0`;
 	let best = Infinity;
-	for (let left = 3; left > 0 && best > SLOW_MS; left -= 1) {
+	for (let left = 5; left > 0 && best > SLOW_MS; left -= 1) {
 		const began = performance.now();
 		text.replace(new RegExp(source, flags), "");
 		best = Math.min(best, performance.now() - began);

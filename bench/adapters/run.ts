@@ -25,7 +25,7 @@ const WORKERS = 64;
 const READERS = 4;
 const WARM_SECONDS = 8;
 
-/** What happens in a phase beside the producer at `rate` times the base. */
+/** What happens in a phase next to the producer at `rate` times the base. */
 interface Phase {
 	name: string;
 	rate: number;

@@ -1,5 +1,5 @@
 /** Sluice's PostgreSQL store, as a server uses it: calls of one turn share a transaction. */
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/system/clock.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { version } from "../../src/version.ts";
 import type { JobData, Queue, QueueOptions } from "./queue.ts";

@@ -1,5 +1,5 @@
 /**
- * Hostile requests beside held polls: how many get no answer within 8 s. Each connection sends a valid
+ * Hostile requests next to held polls: how many get no answer within 8 s. Each connection sends a valid
  * request, then one with both `Transfer-Encoding: chunked` and `Content-Length: 0`, or another that
  * HTTP forbids. Prints JSON. `node bench/attacks/malformed.ts [requests]`.
  */

@@ -14,7 +14,7 @@ export interface Run {
 	p99: number;
 }
 
-/** A queue that runs, with a worker beside it. */
+/** A queue that runs, with a worker next to it. */
 export interface Contender {
 	version: string;
 	/** Keeps `inFlight` jobs on the way for some seconds. */

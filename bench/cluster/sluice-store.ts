@@ -2,7 +2,7 @@
  * The store by itself, where the other queues are measured: in the process of who submits, no HTTP,
  * no worker process.
  */
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/system/clock.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { version } from "../../src/version.ts";
 import { closedLoop, type Contender, INPUT } from "./contender.ts";

@@ -6,6 +6,10 @@ export function lastOf(values: Series, unit: "count" | "ms"): number | null | un
 	return unit === "ms" ? values.findLast((value) => value !== null) : values.at(-1);
 }
 
+export function sumOf(values: Series): number {
+	return values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+}
+
 /** Seconds from the first to the last value. */
 export function spanOf(times: ArrayLike<number>): number {
 	return (times[times.length - 1] ?? 0) - (times[0] ?? 0);

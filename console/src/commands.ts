@@ -1,4 +1,4 @@
-/** What the palette can do beside leading to pages; only what the session's key may do. */
+/** What the palette can do next to leading to pages; only what the session's key may do. */
 import { ask, ofEndpoint } from "./api.ts";
 import type { Overview, Scope } from "./shapes.ts";
 import { go, to } from "./router.ts";
@@ -6,7 +6,7 @@ import { T } from "./text.ts";
 import { setTheme } from "./theme.ts";
 
 /** A dialog that a command opens. */
-export type CommandDialog = { kind: "endpoint" } | { kind: "purge"; endpoint: string };
+export type CommandDialog = { kind: "endpoint" } | { kind: "keys" } | { kind: "purge"; endpoint: string };
 
 export interface Command {
 	id: string;

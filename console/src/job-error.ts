@@ -23,6 +23,9 @@ export function readError(text: string): JobError {
 	if (typeof named !== "string") return { message: text, rest: value };
 	if (named === rest["error"]) delete rest["error"];
 	if (named === rest["message"]) delete rest["message"];
+	// RunPod's SDK adds these to every error; the job's page has its worker.
+	for (const name of ["runpod_version", "worker_id"]) delete rest[name];
+	if (rest["hostname"] === "unknown") delete rest["hostname"];
 	return {
 		message: named,
 		...(typeof type === "string" ? { type: type.replace(/^<class '(.*)'>$/, "$1") } : {}),

@@ -1,10 +1,18 @@
 /** Which jobs are meant: the filter as the address holds it, and as the service reads it. */
-import type { JobState } from "../../src/core/job-states.ts";
+import type { JobState } from "../../src/core/jobs/job-states.ts";
+import { HOUR_MS, MINUTE_MS } from "./ranges.ts";
 
 /** In the order in which they are offered. */
 export const STATES: readonly JobState[] = ["IN_QUEUE", "IN_PROGRESS", "COMPLETED", "FAILED", "TIMED_OUT", "CANCELLED"];
 
-/** No states: all. `from` and `to` as a field of the browser gives them, in its time zone. */
+/** Ranges that end now. */
+export const RANGES = [
+	{ id: "15m", ms: 15 * MINUTE_MS },
+	{ id: "1h", ms: HOUR_MS },
+	{ id: "24h", ms: 24 * HOUR_MS },
+] as const;
+
+/** No states: all. `from` and `to` as ISO 8601, or without a zone in the time zone of the browser. */
 export interface JobFilter {
 	status: readonly JobState[];
 	worker?: string;
@@ -14,10 +22,13 @@ export interface JobFilter {
 	search?: string;
 }
 
-/** The filter in a query; what is none is left out. */
-export function filterOf(query: URLSearchParams): JobFilter {
+/** The filter in a query; what is none is left out. A range begins before `now`, ms since the epoch. */
+export function filterOf(query: URLSearchParams, now: number): JobFilter {
 	const named = (query.get("status") ?? "").split(",");
-	const [worker, from, to, text] = ["worker", "from", "to", "search"].map((name) => query.get(name));
+	const [worker, fixed, to, text] = ["worker", "from", "to", "search"].map((name) => query.get(name));
+	const range = RANGES.find(({ id }) => id === query.get("range"));
+	// To the minute, so that the list is not another one with each second.
+	const from = range ? new Date(Math.floor((now - range.ms) / MINUTE_MS) * MINUTE_MS).toISOString() : fixed;
 	return {
 		status: STATES.filter((state) => named.includes(state)),
 		...(worker ? { worker } : {}),
@@ -36,4 +47,9 @@ export function iso(local: string | undefined): string | undefined {
 /** The filter for the service's lists. */
 export function paramsOf({ status, worker, from, to, search }: JobFilter): Record<string, string | undefined> {
 	return { status: status.join(","), worker, from: iso(from), to: iso(to), search };
+}
+
+/** Whether it leaves anything out. */
+export function isFiltered({ status, worker, from, to, search }: JobFilter): boolean {
+	return status.length > 0 || [worker, from, to, search].some((each) => each !== undefined);
 }

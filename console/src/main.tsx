@@ -10,17 +10,23 @@ import { SessionGate } from "./session.tsx";
 import "./styles/theme.css";
 import "./styles/base.css";
 import "./styles/shell.css";
+import "./styles/menu.css";
 import "./styles/buttons.css";
 import "./styles/fields.css";
 import "./styles/tables.css";
 import "./styles/windows.css";
 import "./styles/charts.css";
+import "./styles/overview.css";
 import "./styles/jobs.css";
 import "./styles/json.css";
 import "./styles/values.css";
+import "./styles/logs.css";
 import "./styles/pages.css";
 import "./styles/playground.css";
 import "./styles/settings.css";
+import "./styles/requests.css";
+import "./styles/job-rows.css";
+import "./styles/job-page.css";
 
 try {
 	Intl.getCanonicalLocales(navigator.language);

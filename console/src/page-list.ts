@@ -2,15 +2,15 @@
 import type { IconName } from "./parts/icons.tsx";
 import { T } from "./text.ts";
 
-/** Pages that belong to no endpoint. */
+/** Pages that belong to no endpoint; `key` after `g` leads there. */
 export const GLOBAL_PAGES = [
-	{ path: "overview", name: T.pages.overview, icon: "overview" },
-	{ path: "workers", name: T.pages.workers, icon: "worker" },
-	{ path: "hosts", name: T.pages.hosts, icon: "host", admin: true },
-	{ path: "webhooks", name: T.pages.webhooks, icon: "webhook" },
-	{ path: "keys", name: T.pages.keys, icon: "key", admin: true },
-	{ path: "audit", name: T.pages.audit, icon: "list", admin: true },
-] as const satisfies readonly { path: string; name: string; icon: IconName; admin?: true }[];
+	{ path: "overview", key: "o", name: T.pages.overview, icon: "overview" },
+	{ path: "workers", key: "w", name: T.pages.workers, icon: "worker" },
+	{ path: "hosts", key: "h", name: T.pages.hosts, icon: "host", admin: true },
+	{ path: "webhooks", key: "b", name: T.pages.webhooks, icon: "webhook" },
+	{ path: "keys", key: "k", name: T.pages.keys, icon: "key", admin: true },
+	{ path: "audit", key: "a", name: T.pages.audit, icon: "list", admin: true },
+] as const satisfies readonly { path: string; key: string; name: string; icon: IconName; admin?: true }[];
 
 /** Pages of each endpoint. */
 export const ENDPOINT_PAGES = [

@@ -4,6 +4,7 @@ import type { StepMs } from "../../src/core/metrics/metric-buckets.ts";
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+export const METRICS_KEPT_MS = 30 * DAY_MS;
 
 /** The service keeps minutes for a day and hours for 30 days. */
 export const SPANS = [
@@ -12,7 +13,7 @@ export const SPANS = [
 	{ id: "6h", ms: 6 * HOUR_MS },
 	{ id: "24h", ms: DAY_MS },
 	{ id: "7d", ms: 7 * DAY_MS },
-	{ id: "30d", ms: 30 * DAY_MS },
+	{ id: "30d", ms: METRICS_KEPT_MS },
 ] as const;
 export type SpanId = (typeof SPANS)[number]["id"];
 

@@ -16,9 +16,9 @@ export type {
 	Worker,
 	WorkerReason,
 } from "../../src/api/workers.ts";
-export type { DeliveryState } from "../../src/core/delivery.ts";
-export type { JobState } from "../../src/core/job-states.ts";
-export type { Scope } from "../../src/core/key-request.ts";
+export type { DeliveryState } from "../../src/core/webhooks/delivery.ts";
+export type { JobState } from "../../src/core/jobs/job-states.ts";
+export type { Scope } from "../../src/core/access/key-request.ts";
 
 /** A page of a list; `next` is the cursor of the page after it. */
 export type Page<Name extends string, Item> = Record<Name, readonly Item[]> & {

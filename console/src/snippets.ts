@@ -2,12 +2,17 @@
  * Code that calls an endpoint, for pasting. The key is read from the environment: a snippet must
  * not carry one.
  */
+import { asJson, asPython, inGo, inShell } from "./example-input.ts";
 import { T } from "./text.ts";
 
 interface Place {
 	/** Address of the service, without a slash at its end. */
 	base: string;
 	id: string;
+	/** Input of the example. */
+	input: unknown;
+	/** Model of the example; empty where none is known. */
+	model: string;
 }
 
 export const SNIPPETS = [
@@ -15,19 +20,19 @@ export const SNIPPETS = [
 		id: "curl",
 		name: "curl",
 		about: T.connect.curl,
-		text: ({ base, id }: Place): string => `export SLUICE_API_KEY=...
+		text: ({ base, id, input }: Place): string => `export SLUICE_API_KEY=...
 
 # Waits for the result
 curl -s "${base}/v2/${id}/runsync" \\
   -H "Authorization: Bearer $SLUICE_API_KEY" \\
   -H "Content-Type: application/json" \\
-  -d '{"input": {"prompt": "hello"}}'
+  -d '${inShell({ input })}'
 
-# Answers an id at once; ask for the result with it
+# Returns an id immediately; poll /status for the result
 curl -s "${base}/v2/${id}/run" \\
   -H "Authorization: Bearer $SLUICE_API_KEY" \\
   -H "Content-Type: application/json" \\
-  -d '{"input": {"prompt": "hello"}}'
+  -d '${inShell({ input })}'
 curl -s "${base}/v2/${id}/status/JOB_ID" \\
   -H "Authorization: Bearer $SLUICE_API_KEY"`,
 	},
@@ -35,14 +40,14 @@ curl -s "${base}/v2/${id}/status/JOB_ID" \\
 		id: "python",
 		name: "Python",
 		about: T.connect.python,
-		text: ({ base, id }: Place): string => `import os
+		text: ({ base, id, input }: Place): string => `import os
 
 os.environ["RUNPOD_ENDPOINT_BASE_URL"] = "${base}/sdk/v2"  # before runpod is imported
 import runpod
 
 endpoint = runpod.Endpoint("${id}", api_key=os.environ["SLUICE_API_KEY"])
 
-job = endpoint.run({"prompt": "hello"})
+job = endpoint.run(${asPython(input)})
 for chunk in job.stream():
     print(chunk)
 print(job.output(timeout=120))`,
@@ -51,12 +56,12 @@ print(job.output(timeout=120))`,
 		id: "javascript",
 		name: "JavaScript",
 		about: T.connect.javascript,
-		text: ({ base, id }: Place): string => `import runpodSdk from "runpod-sdk";
+		text: ({ base, id, input }: Place): string => `import runpodSdk from "runpod-sdk";
 
 const runpod = runpodSdk(process.env.SLUICE_API_KEY, { baseUrl: "${base}/v2" });
 const endpoint = runpod.endpoint("${id}");
 
-const { id } = await endpoint.run({ input: { prompt: "hello" } });
+const { id } = await endpoint.run(${asJson({ input })});
 for await (const chunk of endpoint.stream(id)) console.log(chunk);
 console.log(await endpoint.status(id));`,
 	},
@@ -64,7 +69,7 @@ console.log(await endpoint.status(id));`,
 		id: "go",
 		name: "Go",
 		about: T.connect.go,
-		text: ({ base, id }: Place): string => `package main
+		text: ({ base, id, input }: Place): string => `package main
 
 import (
 	"fmt"
@@ -75,7 +80,7 @@ import (
 )
 
 func main() {
-	body := strings.NewReader(\`{"input": {"prompt": "hello"}}\`)
+	body := strings.NewReader(${inGo({ input })})
 	request, err := http.NewRequest("POST", "${base}/v2/${id}/runsync", body)
 	if err != nil {
 		panic(err)
@@ -98,7 +103,7 @@ func main() {
 		id: "openai",
 		name: "OpenAI",
 		about: T.connect.openai,
-		text: ({ base, id }: Place): string => `import os
+		text: ({ base, id, model }: Place): string => `import os
 from openai import OpenAI
 
 client = OpenAI(
@@ -107,7 +112,7 @@ client = OpenAI(
 )
 
 stream = client.chat.completions.create(
-    model="MODEL",
+    model=${asPython(model || "MODEL")},
     messages=[{"role": "user", "content": "hello"}],
     stream=True,
 )

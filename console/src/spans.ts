@@ -12,11 +12,12 @@ export interface Span {
 	end: string;
 }
 
+export type JobTimes = Pick<JobDetail, "submittedAt" | "endedAt"> & {
+	readonly attempts: Readonly<JobDetail["attempts"]>;
+};
+
 /** From the submission to the end, or to `now`. */
-export function spansOf(
-	{ submittedAt, endedAt, attempts }: Pick<JobDetail, "submittedAt" | "endedAt" | "attempts">,
-	now: number,
-): readonly Span[] {
+export function spansOf({ submittedAt, endedAt, attempts }: JobTimes, now: number): readonly Span[] {
 	const at = (text: string): number => new Date(text).getTime();
 	const last = endedAt === undefined ? now : at(endedAt);
 	const spans: Span[] = [];

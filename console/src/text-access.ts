@@ -123,6 +123,8 @@ export const ACCESS_TEXTS = {
 		subject: "Subject",
 		result: "Result",
 		ok: "Done",
+		refused: "Refused",
+		keySubject: (name: string, scopes: string) => `${name} (${scopes})`,
 		times: (count: number) => `${count} times`,
 		allActions: "All actions",
 		allKeys: "All keys",

@@ -1,5 +1,5 @@
 /** Texts of the overview, the first steps and the charts. */
-import { jobs } from "./text-jobs.ts";
+import { jobs } from "./text-requests.ts";
 
 export const METRIC_TEXTS = {
 	overview: {
@@ -14,11 +14,25 @@ export const METRIC_TEXTS = {
 		errors: "Error ratio",
 		delay: "Delay p95",
 		execution: "Execution p95",
-		time: "Execution, sum",
+		time: "Compute time",
 		gpuTime: "GPU time",
 		failing: (ratio: string, span: string) => `${ratio} of its jobs failed in ${span}.`,
 		pausedWith: (count: string) => `${jobs(count)} ${count === "1" ? "waits" : "wait"} until it is resumed.`,
-		spark: "Last 30 min",
+		byEndpoint: (minutes: boolean, busiest: boolean) =>
+			`Jobs ended per ${minutes ? "minute" : "hour"}, ${busiest ? "five busiest endpoints" : "by endpoint"}`,
+		more: (share: string) => `${share} more than in the time before`,
+		fewer: (share: string) => `${share} fewer than in the time before`,
+		same: "as many as in the time before",
+		noneBefore: "none in the time before",
+		lastFailures: "Last failures",
+		noFailures: "No job failed in this time.",
+		failed: (count: string) => (count === "1" ? "once" : `${count} times`),
+		times: (count: string) => `${count} times as many as in the time before`,
+		use: "Workers in use",
+		noUse: "No worker ran a job in this time.",
+		average: (count: string) => `${count === "0" ? "< 0.1" : count} busy on average`,
+		gpus: (count: string) => `${count === "0" ? "< 0.1" : count} GPUs`,
+		spark: "Ended, last 30 min",
 		sparkLabel: (sum: string, most: string) =>
 			`${jobs(sum)} ended in the last 30 minutes, at most ${most} in one minute.`,
 		busy: (count: number) => `${count} busy`,
@@ -33,11 +47,17 @@ export const METRIC_TEXTS = {
 		done: "done",
 		endpoint: "An endpoint",
 		create:
-			"Create one with New endpoint, or run this in a shell: it makes a worker in JavaScript and starts a service with it.",
+			"Create one with New endpoint, or run this in a shell. " +
+			"It makes a worker in JavaScript and starts a service with it.",
 		describe: "Ask an administrator for one, or start a service of your own:",
 		example: "sluice init javascript hello && cd hello && sluice dev .",
 		has: (name: string) => `${name} is ready.`,
-		job: "A first job",
+		job: "Send your first job",
+		curl: (base: string, id: string) =>
+			`curl ${base}v2/${id}/run -H "Authorization: Bearer $SLUICE_API_KEY" ` +
+			`-H "Content-Type: application/json" -d '{"input": {"prompt": "hello"}}'`,
+		listening: "Waiting for its first job …",
+		arrived: "The job has arrived.",
 		later: "Then send it a job from the page Try it.",
 		tryIt: (name: string) => `Send a job to ${name}`,
 		own: "Your own handler",
@@ -55,6 +75,8 @@ export const METRIC_TEXTS = {
 			"7d": "7 days",
 			"30d": "30 days",
 		},
+		/** Where a page is narrow. */
+		shortSpans: { "15m": "15 min", "1h": "1 h", "6h": "6 h", "24h": "24 h", "7d": "7 d", "30d": "30 d" },
 		earlier: "Earlier",
 		later: "Later",
 		zoomIn: "Zoom in",
@@ -63,10 +85,11 @@ export const METRIC_TEXTS = {
 		by: (key: string) => `by ${key}`,
 		perMinute: "per minute",
 		perHour: "per hour",
-		queue: "Queue depth",
+		queue: "Peak queue depth",
 		queued: "Waiting",
 		running: "Running",
 		outcomes: "Jobs ended",
+		failures: "Failures",
 		delay: "Delay time",
 		execution: "Execution time",
 		workers: "Peak workers",
@@ -75,5 +98,5 @@ export const METRIC_TEXTS = {
 		starting: "Starting",
 		coldStarts: "Cold starts",
 	},
-	chart: { now: "Last values" },
+	chart: { now: "Last values", sums: "Sums" },
 } as const;

@@ -39,6 +39,11 @@ export const SETTING_TEXTS = {
 	},
 	settings: {
 		save: "Save",
+		review: "Review",
+		unsaved: "Unsaved changes",
+		changed: (count: number) => `${count} ${count === 1 ? "change" : "changes"}`,
+		sections: "Sections",
+		choices: { QUEUE_DELAY: "Queue wait", REQUEST_COUNT: "Jobs per worker" },
 		saved: "Saved.",
 		revert: "Discard changes",
 		readOnly: "Changing settings requires an admin key.",

@@ -8,7 +8,7 @@ export const WORKER_TEXTS = {
 		jobs: "Jobs",
 		launcher: "Runs on",
 		usage: "Usage",
-		cores: (count: string) => `${count} CPU`,
+		cores: (count: string) => (count === "0" ? "CPU idle" : `${count} CPU`),
 		memory: (used: string) => `${used} memory`,
 		memoryOf: (used: string, all: string) => `${used} of ${all} memory`,
 		processes: (count: number) => `${count} ${count === 1 ? "process" : "processes"}`,
@@ -24,6 +24,8 @@ export const WORKER_TEXTS = {
 		stopIdle: (id: string) => `${id} is stopped. Another worker starts when jobs need one.`,
 		stopped: "The worker is stopping.",
 		none: "No workers.",
+		noneYet: "None runs now. The reason is above.",
+		back: "Back to the workers",
 		noneAnywhere: "Workers start when jobs arrive, or when workersMin is above 0.",
 		onDemand: "A worker starts when a job arrives.",
 		attach: "Workers of this endpoint are started elsewhere.",
@@ -32,6 +34,8 @@ export const WORKER_TEXTS = {
 		title: "Past workers",
 		lastDay: (count: string, crashed: number) =>
 			`${count} ended in the last 24 hours, ${crashed === 0 ? "none" : crashed} of them crashed.`,
+		andMore: (count: string) => `and ${count} more`,
+		times: (count: string, span: string) => `${count} times in ${span}.`,
 		how: "How it ended",
 		at: "Ended",
 		lived: "Lived for",
@@ -50,6 +54,11 @@ export const WORKER_TEXTS = {
 		hindered: "Workers missing",
 		paused: "Paused",
 		healthy: "Healthy",
+		log: "Log",
+		connect: "Connect a worker",
+		receivers: (hosts: readonly string[]) =>
+			`Deliveries to ${hosts.slice(0, 3).join(", ")}${hosts.length > 3 ? ` and ${hosts.length - 3} more` : ""} fail.`,
+		showReceivers: "Show receivers",
 		noWorkers: "Jobs wait, and no worker is attached or allowed.",
 	},
 	hosts: {

@@ -3,9 +3,10 @@
  */
 
 import { ACCESS_TEXTS } from "./text-access.ts";
-import { JOB_TEXTS, jobs } from "./text-jobs.ts";
+import { JOB_TEXTS } from "./text-jobs.ts";
 import { METRIC_TEXTS } from "./text-metrics.ts";
 import { PLAYGROUND_TEXTS } from "./text-playground.ts";
+import { jobs } from "./text-requests.ts";
 import { SETTING_TEXTS } from "./text-settings.ts";
 import { WORKER_TEXTS } from "./text-workers.ts";
 
@@ -13,7 +14,9 @@ export const T = {
 	product: "Sluice",
 	loading: "Loading …",
 	close: "Close",
-	dismiss: "Go back",
+	dismiss: "Cancel",
+	/** Where the question is whether to cancel something. */
+	dismissCancel: "Keep",
 	copy: "Copy",
 	copied: "Copied",
 	noClipboard: "The browser does not allow this page to copy. Select the text and copy it manually.",
@@ -26,6 +29,7 @@ export const T = {
 	paused: "Paused",
 	waiting: "jobs waiting",
 	signOut: "Sign out",
+	signedInWith: "Signed in with",
 	news: "Notifications",
 	skip: "Skip to content",
 	noPage: "Page not found.",
@@ -39,7 +43,7 @@ export const T = {
 	typeToConfirm: (text: string) => `Type ${text} to confirm`,
 	time: {
 		now: "just now",
-		soon: "any moment",
+		soon: "now",
 		ago: (span: string) => `${span} ago`,
 		in: (span: string) => `in ${span}`,
 	},
@@ -96,11 +100,13 @@ export const T = {
 	signIn: {
 		key: "API key",
 		act: "Sign in",
+		wrong: "This key is not valid. Check it for missing characters.",
 		hint: "The page does not store the key: the browser gets a session instead.",
 		onMachine: "On the machine that runs the service,",
 		command: "sluice console",
 		printsLink: "prints a link that signs in without a key.",
 	},
+	shortcuts: { title: "Keyboard shortcuts", rows: "Next and previous row of a table" },
 	palette: {
 		open: "Search and commands",
 		title: "Search and commands",

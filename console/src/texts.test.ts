@@ -6,7 +6,7 @@ import { filterOf } from "./job-filter.ts";
 import { jobIdOf } from "./job-id.ts";
 import { to } from "./router.ts";
 import { SNIPPETS } from "./snippets.ts";
-import { textIn } from "./stream-text.ts";
+import { textIn } from "../../src/lib/stream-text.ts";
 import { T } from "./text.ts";
 import { WORKER_SNIPPETS, isLoopback } from "./worker-snippets.ts";
 
@@ -43,7 +43,7 @@ describe("texts of the console", () => {
 				cursor: undefined,
 			}),
 		).toBe("#/endpoints/a%2Fb/requests?status=FAILED%2CTIMED_OUT");
-		expect(filterOf(new URLSearchParams("status=FAILED,NONSENSE&worker=w&from="))).toEqual({
+		expect(filterOf(new URLSearchParams("status=FAILED,NONSENSE&worker=w&from="), 0)).toEqual({
 			status: ["FAILED"],
 			worker: "w",
 		});
@@ -68,7 +68,7 @@ describe("texts of the console", () => {
 
 	it("snippets hold the address and no key", () => {
 		for (const { text } of SNIPPETS) {
-			const code = text({ base: "https://jobs.example.com/sluice", id: "thumbnail" });
+			const code = text({ base: "https://jobs.example.com/sluice", id: "thumbnail", input: { size: 64 }, model: "" });
 			expect(code).toContain("https://jobs.example.com/sluice/");
 			expect(code).toContain("thumbnail");
 			expect(code).toContain("SLUICE_API_KEY");

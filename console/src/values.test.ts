@@ -9,6 +9,7 @@ import { JOB_SNIPPETS } from "./job-snippets.ts";
 import { readMarkdown } from "./markdown.ts";
 import MarkdownView from "./parts/markdown-view.tsx";
 import { rangeOf, zoomed } from "./ranges.ts";
+import { SNIPPETS } from "./snippets.ts";
 import { spansOf } from "./spans.ts";
 import { MOST_MARKDOWN, looksLikeMarkdown, rowsOf, textOf, turnsOf, viewsOf } from "./views.ts";
 
@@ -174,6 +175,15 @@ describe("comparing and times", () => {
 			expect.stringMatching(/^\d\d:\d\d$/),
 			expect.stringMatching(/^\d+ \w+ \d\d:\d\d$/),
 		]);
+	});
+
+	it("a client's model is a text in the example's Python, whatever it holds", () => {
+		const { text } = SNIPPETS.find(({ id }) => id === "openai")!;
+		const model = 'm" if not __import__("os").system("touch /tmp/a") else "\\\nm';
+		const place = { base: "http://127.0.0.1:8080", id: "hello", input: {} };
+		const [, written = ""] = /^ {4}model=(.*),$/m.exec(text({ ...place, model }))!;
+		expect(JSON.parse(written)).toBe(model);
+		expect(text({ ...place, model: "" })).toContain('    model="MODEL",\n');
 	});
 
 	it("a job as code: its body is exact in each language", () => {

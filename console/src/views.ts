@@ -1,7 +1,7 @@
 /** The ways in which a value can be shown: as text, as Markdown, as a conversation, as a table. */
 import { kindOf } from "./exact.ts";
-import { mediaOf } from "./media.ts";
-import { textIn } from "./stream-text.ts";
+import { mediaOf } from "../../src/lib/media.ts";
+import { textIn } from "../../src/lib/stream-text.ts";
 
 export interface Turn {
 	role: string;
@@ -43,7 +43,8 @@ export function viewsOf(value: unknown): readonly ViewName[] {
 	if (turnsOf(value)) views.push("chat");
 	if (text !== undefined && looksLikeMarkdown(text)) views.push("markdown");
 	if (text !== undefined) views.push("text");
-	if (rowsOf(value)) views.push("table");
+	// Pieces of one text are no rows.
+	if (rowsOf(value) && !(Array.isArray(value) && text !== undefined)) views.push("table");
 	// A short text in an object says less than the object.
 	const whole = typeof value === "string" || (text ?? "").includes("\n") || views.includes("chat");
 	return whole || Array.isArray(value) ? [...views, "json"] : ["json", ...views];

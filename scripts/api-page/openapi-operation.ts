@@ -1,11 +1,11 @@
 /** One operation of `/openapi.json`. */
-import { HOST_NAME } from "../../src/core/hosts.ts";
-import { ERROR, OPENAI_ERROR } from "../../src/api/errors.ts";
-import type { Answer, Body, RouteDefinition } from "../../src/api/route.ts";
-import type { JsonSchema } from "../../src/api/schema.ts";
-import { ENDPOINT_ID } from "../../src/core/endpoint-schema.ts";
+import { HOST_NAME } from "../../src/core/workers/hosts.ts";
+import { ERROR, OPENAI_ERROR } from "../../src/api/definition/errors.ts";
+import type { Answer, Body, RouteDefinition } from "../../src/api/definition/route.ts";
+import type { JsonSchema } from "../../src/api/definition/schema.ts";
+import { ENDPOINT_ID } from "../../src/core/endpoints/endpoint-schema.ts";
 import { type ErrorCode, ERRORS } from "../../src/core/errors.ts";
-import { DEFAULT_LIMITS } from "../../src/core/limits.ts";
+import { DEFAULT_LIMITS } from "../../src/core/endpoints/limits.ts";
 import type { Operation, Parameter, Response } from "./openapi-types.ts";
 import { withReferences } from "./references.ts";
 import { ALWAYS, refusalsOf } from "./refusals.ts";

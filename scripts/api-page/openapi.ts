@@ -1,6 +1,6 @@
 /** `/openapi.json`: the definitions of `src/api` as an OpenAPI 3.1 document. */
 import { SCHEMAS } from "../../src/api/operations.ts";
-import type { RouteDefinition } from "../../src/api/route.ts";
+import type { RouteDefinition } from "../../src/api/definition/route.ts";
 import { type ErrorCode, ERRORS } from "../../src/core/errors.ts";
 import { HEADERS, TAGS, operationOf, pathOf } from "./openapi-operation.ts";
 import type { OpenApi } from "./openapi-types.ts";

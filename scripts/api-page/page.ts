@@ -2,7 +2,7 @@
 import { exampleRequest, type PlacedOperation, type Target } from "./example-request.ts";
 import { memberTable, schemaAnchor, schemaHtml } from "./page-schema.ts";
 import { LANGUAGES, snippetOf } from "./snippets.ts";
-import { html, type Html, inline, prose } from "../../src/http/html.ts";
+import { html, type Html, inline, prose } from "../../src/http/exchange/html.ts";
 import { descriptionOf } from "./schema-text.ts";
 import type { OpenApi, Operation, Parameter, Response } from "./openapi-types.ts";
 import { twinOf } from "./twins.ts";
@@ -107,8 +107,8 @@ need <code>requests</code>; those in JavaScript run as <code>.mjs</code> with No
 <input id="endpoint" name="endpoint" value="${endpoint}" pattern="[a-zA-Z0-9_\\-]{1,64}" maxlength="64"
 required autocomplete="off" spellcheck="false"><button>Use it</button></form>
 <pre tabindex="0"><code>${lines.join("\n")}</code></pre>
-<p>Examples for operators take <code>DELIVERY</code> and <code>KEY_ID</code> from the lists; those for
-workers take theirs from <code>eval "$(npx sluice worker-env ${endpoint} --format shell)"</code>.</p>`;
+<p>Replace <code>DELIVERY</code> and <code>KEY_ID</code> with ids from the list operations. For the examples of
+workers, run <code>eval "$(npx sluice worker-env ${endpoint} --format shell)"</code>.</p>`;
 }
 
 function article(placed: Placed, target: Target): Html {

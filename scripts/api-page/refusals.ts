@@ -1,5 +1,5 @@
 /** Errors of an operation, derived from its definition (D3, D24, D26). */
-import type { Body, RouteDefinition } from "../../src/api/route.ts";
+import type { Body, RouteDefinition } from "../../src/api/definition/route.ts";
 import { ApiError, badQuery, badRequest, errorBody, type ErrorCode } from "../../src/core/errors.ts";
 import { failureBody, failureOfRefusal } from "../../src/core/openai/openai-error.ts";
 

@@ -1,8 +1,8 @@
 /** `docs/reference/cli.md`: every command with its flags, as the commands export them. */
-import type { Action } from "../../src/cli/command.ts";
-import { COMMANDS } from "../../src/cli/commands.ts";
-import { SERVICE_ENV, SERVICE_FLAGS } from "../../src/cli/connection.ts";
-import { synopsisOf } from "../../src/cli/help.ts";
+import type { Action } from "../../src/cli/framework/command.ts";
+import { COMMANDS } from "../../src/cli/commands/commands.ts";
+import { SERVICE_ENV, SERVICE_FLAGS } from "../../src/cli/client/connection.ts";
+import { synopsisOf } from "../../src/cli/framework/help.ts";
 import { code, headingAnchor, type Page, plain, table } from "./markdown.ts";
 
 export const cli: Page = {

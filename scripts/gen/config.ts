@@ -3,13 +3,13 @@
  * that check them.
  */
 import { type Option, OPTIONS } from "../../src/config/options.ts";
-import { HOST_SCHEMA } from "../../src/core/hosts.ts";
+import { HOST_SCHEMA } from "../../src/core/workers/hosts.ts";
 import { boundTexts, typeText } from "../api-page/schema-text.ts";
-import { REGISTRY_SETTINGS_SCHEMA } from "../../src/core/registry-login.ts";
+import { REGISTRY_SETTINGS_SCHEMA } from "../../src/core/access/registry-login.ts";
 import { code, type Page, plain, table } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";
-import type { Schema } from "../../src/core/schema.ts";
-import { ENDPOINT_SCHEMA } from "../../src/endpoint-settings.ts";
+import type { Schema } from "../../src/lib/schema.ts";
+import { ENDPOINT_SCHEMA } from "../../src/launchers/endpoint-settings.ts";
 
 export const config: Page = {
 	file: "config.md",
@@ -47,6 +47,9 @@ With \`SLUICE_CA\`, a PEM file, they accept certificates of that authority.
 Under \`endpoints.<id>\` in \`sluice.yaml\`, and the same over \`/v1/endpoints\`. An id has 1 to 64
 of the characters a-z, A-Z, 0-9, _ and -. Endpoints of the file are created or updated at start;
 others in the store stay.
+
+Wherever a value is a number of ms, s or seconds, text such as \`500ms\`, \`30s\`, \`5m\`, \`1h30m\` or \`7d\` is
+accepted too, in the file, in flags, in variables and in bodies of \`/v1/endpoints\`.
 
 ${schemaTable({ ...ENDPOINT_SCHEMA, properties })}
 

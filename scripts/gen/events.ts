@@ -3,7 +3,7 @@
  * `src/event-table.ts`.
  */
 import { readFileSync } from "node:fs";
-import { code, type Page, plain, table } from "./markdown.ts";
+import { code, type Page, plain, table, withoutMarks } from "./markdown.ts";
 
 export const events: Page = {
 	file: "events.md",
@@ -17,7 +17,11 @@ export const events: Page = {
 				"output or a secret.",
 			table(
 				["Event", "When", "Facts"],
-				eventsIn(text).map(({ name, docstring, facts }) => [code(name), plain(docstring), facts.map(code).join(", ")]),
+				eventsIn(text).map(({ name, docstring, facts }) => [
+					code(name),
+					plain(withoutMarks(docstring)),
+					facts.map(code).join(", "),
+				]),
 			),
 		].join("\n\n");
 	},

@@ -1,5 +1,5 @@
-/** `docs/reference/job-states.md`: the table of `core/job-states.ts` as a diagram and in words. */
-import { type Effect, FINAL_STATES, JOB_STATES, type JobEvent, RULES } from "../../src/core/job-states.ts";
+/** `docs/reference/job-states.md`: the table of `core/jobs/job-states.ts` as a diagram and in words. */
+import { type Effect, FINAL_STATES, JOB_STATES, type JobEvent, RULES } from "../../src/core/jobs/job-states.ts";
 import { code, type Page, table } from "./markdown.ts";
 
 /** The cause of each event. */
@@ -37,12 +37,11 @@ export const jobStates: Page = {
 	title: "States of a job",
 	about: "the states of a job and the transitions between them",
 	body() {
-		const rules = RULES.map(({ on, from, effects, source, ...rest }) => ({
+		const rules = RULES.map(({ on, from, effects, ...rest }) => ({
 			on,
 			from: from as readonly string[],
 			to: "to" in rest ? rest.to : undefined,
 			effects: effects as readonly Effect[],
-			source,
 		}));
 		// One arrow for each pair of states, with all its events.
 		const arrows = new Map<string, string[]>();
@@ -68,14 +67,13 @@ ${diagram.join("\n")}
 \`\`\`
 
 ${table(
-	["Event", "From", "To", "When", "What it does", "Rule"],
-	rules.map(({ on, from, to, effects, source }) => [
+	["Event", "From", "To", "When", "What it does"],
+	rules.map(({ on, from, to, effects }) => [
 		code(on),
 		from.join(", "),
 		to ?? (effects.includes("delete") ? "(deleted)" : "(unchanged)"),
 		CAUSES[on],
 		effects.map((effect) => EFFECTS[effect]).join("; "),
-		source,
 	]),
 )}
 

@@ -56,8 +56,8 @@ function rowsOf(all: ReadonlyMap<string, LockedPackage>, paths: Iterable<string>
 
 export const licences: Page = {
 	file: "licences.md",
-	title: "Packages of others",
-	about: "packages that a release contains, with their licences",
+	title: "Third-party licences",
+	about: "the packages that a release contains",
 	body() {
 		const all = packages();
 		const service = [...all].flatMap(([path, { dev, devOptional }]) => (dev || devOptional ? [] : [path]));

@@ -1,11 +1,11 @@
 /** `docs/reference/limits.md`: rates, concurrency, sizes and bounds, with the numbers that hold. */
 import { type Budget, BUDGETS } from "../../src/core/budgets.ts";
-import { DELIVERY_KEPT_MS, DELIVERY_TIMEOUT_MS, SPECIFIED_SCHEDULE } from "../../src/core/delivery.ts";
-import { ENDPOINT_DEFAULTS } from "../../src/core/endpoint-schema.ts";
-import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "../../src/core/limits.ts";
-import { MAX_LOSSES } from "../../src/core/job-transitions.ts";
-import { CHUNK_LIMIT, RESULT_LIMIT } from "../../src/core/report.ts";
-import { SUBMISSION_JSON, SUBMISSION_SCHEMA } from "../../src/core/submission.ts";
+import { DELIVERY_KEPT_MS, DELIVERY_TIMEOUT_MS, SPECIFIED_SCHEDULE } from "../../src/core/webhooks/delivery.ts";
+import { ENDPOINT_DEFAULTS } from "../../src/core/endpoints/endpoint-schema.ts";
+import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "../../src/core/endpoints/limits.ts";
+import { MAX_LOSSES } from "../../src/core/jobs/job-transitions.ts";
+import { CHUNK_LIMIT, RESULT_LIMIT } from "../../src/core/jobs/report.ts";
+import { SUBMISSION_JSON, SUBMISSION_SCHEMA } from "../../src/core/jobs/submission.ts";
 import { OPERATIONS } from "../../src/api/operations.ts";
 import { SYNC_WAIT, STREAM_WAIT } from "../../src/api/jobs.ts";
 import { code, duration, grouped, type Page, table } from "./markdown.ts";
@@ -68,7 +68,7 @@ ${schemaTable(SUBMISSION_SCHEMA)}
 
 ## Budgets
 
-What callers may hold or use of one server, whatever their keys allow (D41). Members of \`budgets\`
+What callers may hold or use of one server, whatever their keys allow. Members of \`budgets\`
 in [\`sluice.yaml\`](config.md); \`/metrics\` has \`sluice_budget_limit\`, \`sluice_budget_used\` and
 \`sluice_budget_refusals_total\` for each that is not a time.
 

@@ -40,6 +40,11 @@ export function plain(text: string): string {
 	return text.replace(/[<>]/g, (mark) => (mark === "<" ? "&lt;" : "&gt;")).replaceAll("*", "\\*");
 }
 
+/** Text without marks of rules in parentheses, such as "(D16 Fence)". */
+export function withoutMarks(text: string): string {
+	return text.replace(/ \(D\d+(?: [A-Z]\w+)?(?:, D\d+)*\)/g, "");
+}
+
 /** The anchor that a heading of this text gets. */
 export function headingAnchor(text: string): string {
 	return text

@@ -5,7 +5,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type Rule, RULES } from "../rules.ts";
-import { headingAnchor, type Page, plain, table } from "./markdown.ts";
+import { type Page, plain, table } from "./markdown.ts";
 import { titlesIn } from "./titles.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -66,16 +66,16 @@ function sources(): { file: string; text: string }[] {
 
 const BEHAVIOUR = readFileSync(`${ROOT}docs/behaviour.md`, "utf8");
 
-/** Heading of the rule in docs/behaviour.md; undefined for sections of the specification. */
-function titleOf({ id }: Rule): string | undefined {
-	return new RegExp(`^## (${id} .*)$`, "m").exec(BEHAVIOUR)?.[1];
+/** Anchor of the rule in docs/behaviour.md; undefined for sections of the specification. */
+function anchorOf({ id }: Rule): string | undefined {
+	return new RegExp(`^<a id="(${id.toLowerCase()})"></a>$`, "m").exec(BEHAVIOUR)?.[1];
 }
 
 /** One line: other changes of the tests rarely touch the same one. */
 function row(rule: Rule, files: readonly string[]): string[] {
-	const title = titleOf(rule);
+	const anchor = anchorOf(rule);
 	return [
-		title === undefined ? rule.id : `[${rule.id}](../behaviour.md#${headingAnchor(title)})`,
+		anchor === undefined ? rule.id : `[${rule.id}](../behaviour.md#${anchor})`,
 		plain(rule.says),
 		String(files.length),
 		[...new Set(files)].map((file) => `[${file.replace(/(\.test)?\.ts$/, "")}](../../${file})`).join(", "),

@@ -2,8 +2,8 @@
  * An hour of history for the pictures of the console, written to the store before its service
  * starts: a picture should not take an hour. The numbers are made up, and the same each time.
  */
-import { systemClock } from "../../src/clock.ts";
-import { observe } from "../../src/core/metrics/histogram.ts";
+import { systemClock } from "../../src/system/clock.ts";
+import { observe } from "../../src/lib/histogram.ts";
 import {
 	type MetricBucket,
 	metricBucketText,

@@ -7,10 +7,20 @@ export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** Pictures that the build makes. */
 export const DIAGRAMS = `${ROOT}node_modules/.cache/site-diagrams`;
 
+/** Guides before the reference before pages for contributors. */
+const GUIDE_WEIGHT = 3;
+const PROJECT_WEIGHT = 0.05;
+
 interface Section {
 	label: string;
 	/** Paths in the repository. */
 	files: readonly string[];
+	/** Sections within this one. */
+	groups?: readonly Section[];
+	/** Closed until a reader opens it or is on one of its pages. */
+	closed?: boolean;
+	/** Weight of its pages in the search; 1 by default. */
+	weight?: number;
 }
 
 const guides = (...names: string[]): string[] => names.map((name) => `docs/guides/${name}.md`);
@@ -29,16 +39,41 @@ export const START = "docs/README.md";
 export const API = { file: "docs/reference/api.md", path: "api/" };
 
 export const SECTIONS: readonly Section[] = [
-	{ label: "Tutorials", files: [...guides("first-hour"), "examples/README.md"] },
 	{
-		label: "How-to guides",
+		label: "Tutorials",
+		files: [...guides("first-hour", "from-runpod"), "examples/README.md"],
+		weight: GUIDE_WEIGHT,
+	},
+	{
+		label: "Recipes",
+		files: guides("vllm", "comfyui", "whisper"),
+		weight: GUIDE_WEIGHT,
+	},
+	{
+		label: "Call endpoints",
+		files: guides("clients", "streaming", "webhooks", "priorities-and-limits"),
+		weight: GUIDE_WEIGHT,
+	},
+	{
+		label: "Run workers",
+		files: guides("endpoints", "gpus", "models", "docker", "docker-hosts", "kubernetes", "slurm"),
+		weight: GUIDE_WEIGHT,
+	},
+	{
+		label: "Run the service",
 		files: [
-			...guides("clients", "console", "docker", "docker-hosts", "kubernetes", "slurm", "models"),
+			...guides("install", "command-line", "console"),
 			"deploy/README.md",
 			...guides("systemd"),
 			"docs/scaling.md",
-			...guides("tls", "backup"),
+			...guides("tls", "backup", "upgrade"),
 		],
+		weight: GUIDE_WEIGHT,
+	},
+	{
+		label: "Watch and repair",
+		files: guides("monitoring", "troubleshooting", "cost-per-job"),
+		weight: GUIDE_WEIGHT,
 	},
 	{
 		label: "Reference",
@@ -47,27 +82,43 @@ export const SECTIONS: readonly Section[] = [
 			"docs/behaviour.md",
 			"docs/protocol.md",
 			"CHANGELOG.md",
-			...reference("rules", "licences"),
 		],
 	},
 	{
 		label: "Explanation",
-		files: [
-			"docs/architecture.md",
-			"docs/durability.md",
-			"docs/benchmarks.md",
-			"docs/security-review.md",
-			"SECURITY.md",
-			"CONTRIBUTING.md",
-			"docs/testing.md",
-		],
+		files: [...guides("compare"), "docs/durability.md", "docs/benchmarks.md", "SECURITY.md"],
 	},
-	{ label: "Decisions", files: ["docs/decisions/README.md", ...DECISIONS] },
+	{
+		label: "Project",
+		files: [
+			"CONTRIBUTING.md",
+			"docs/architecture.md",
+			"docs/testing.md",
+			"docs/security-review.md",
+			...reference("rules", "licences"),
+		],
+		groups: [
+			{ label: "Decisions", files: ["docs/decisions/README.md", ...DECISIONS], closed: true, weight: PROJECT_WEIGHT },
+		],
+		closed: true,
+		weight: PROJECT_WEIGHT,
+	},
 ];
+
+const ALL = SECTIONS.flatMap((section) => [section, ...(section.groups ?? [])]);
+
+/** Weights in the search by file. */
+const WEIGHTS = new Map(ALL.flatMap(({ files, weight = 1 }) => files.map((file) => [file, weight] as const)));
+
+/** Weights in the search by path in the site. */
+export const weightOf = (slug: string): number => {
+	for (const [file, path] of PAGES) if (path === slug) return WEIGHTS.get(file) ?? 1;
+	return 1;
+};
 
 /** Paths in the site by file, without slashes at their ends; "" is the start page. */
 export const PAGES: ReadonlyMap<string, string> = new Map(
-	[START, ...SECTIONS.flatMap(({ files }) => files)].map((file) => [file, slugOf(file)]),
+	[START, ...ALL.flatMap(({ files }) => files)].map((file) => [file, slugOf(file)]),
 );
 
 function slugOf(file: string): string {

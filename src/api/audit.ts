@@ -1,7 +1,7 @@
 /** The audit log (D42). */
-import { CURSOR, LIMIT, text } from "./params.ts";
-import { route } from "./route.ts";
-import { COUNT, EXAMPLE, MOMENT, object, pageOf, type Static, TEXT, TEXTS } from "./schema.ts";
+import { CURSOR, LIMIT, text } from "./definition/params.ts";
+import { route } from "./definition/route.ts";
+import { COUNT, EXAMPLE, MOMENT, object, pageOf, type Static, TEXT, TEXTS } from "./definition/schema.ts";
 
 export const AUDIT_ENTRY = object(
 	{
@@ -12,25 +12,21 @@ export const AUDIT_ENTRY = object(
 		action: { ...TEXT, description: "The operationId of what was called." },
 		subject: { ...TEXTS, description: "Ids of what it was about, such as endpoint and worker." },
 		result: { ...TEXT, description: "ok, or the code of the error." },
-		count: {
+		"count?": {
 			...COUNT,
 			description:
 				"How many times this key did this from this address, since an hour at most: after ten sign-ins only each " +
 				"doubling has an entry.",
 		},
 	},
-	{ optional: ["count"], description: "A change that an administrator made or tried." },
+	{ description: "A change that an administrator made or tried." },
 );
 export type AuditEntry = Static<typeof AUDIT_ENTRY>;
 
 export const KEY_FILTER = text("key", 100, "Only entries of the key with this id.");
 export const ACTION_FILTER = text("action", 100, "Only this operation, by its operationId.");
 
-export const LIST_AUDIT = route({
-	methods: ["GET"],
-	path: "/v1/audit",
-	access: "admin",
-	name: "listAudit",
+export const LIST_AUDIT = route("listAudit", "GET /v1/audit", "admin", {
 	summary: "What administrators changed, most recent first.",
 	answer: {
 		description: "A page of entries.",

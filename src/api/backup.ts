@@ -1,6 +1,6 @@
 /** Backups of a running service (D46). */
-import { NO_BODY, route } from "./route.ts";
-import { COUNT, object } from "./schema.ts";
+import { NO_BODY, route } from "./definition/route.ts";
+import { COUNT, object } from "./definition/schema.ts";
 
 export const BACKUP_STATUS = object({
 	state: {
@@ -11,11 +11,7 @@ export const BACKUP_STATUS = object({
 	totalBytes: { ...COUNT, description: "In all; 0 while unknown." },
 });
 
-const CREATE_BACKUP = route({
-	methods: ["POST"],
-	path: "/v1/backup",
-	access: "admin",
-	name: "createBackup",
+const CREATE_BACKUP = route("createBackup", "POST /v1/backup", "admin", {
 	summary: "Copies the SQLite store while the service runs, and sends the copy. The key for secrets is not in it.",
 	answer: {
 		description: "A tar of backup.json, sluice.db and SHA256SUMS, which is last. It is complete only with that.",
@@ -25,11 +21,7 @@ const CREATE_BACKUP = route({
 	errors: ["backup_running", "backup_elsewhere", "backup_space", "backup_failed", "not_ready"],
 });
 
-export const GET_BACKUP = route({
-	methods: ["GET"],
-	path: "/v1/backup",
-	access: "admin",
-	name: "getBackup",
+export const GET_BACKUP = route("getBackup", "GET /v1/backup", "admin", {
 	summary: "How far the backup is that is being made.",
 	answer: {
 		description: "The progress.",

@@ -1,36 +1,30 @@
 /** The web console: sign-in and files (D31, D38). */
 import { KEY, KEY_EXAMPLE } from "./keys.ts";
-import { type Answer, emptyAnswer, FILE, NO_BODY, PAGE, REDIRECT, route } from "./route.ts";
-import { EXAMPLE, MOMENT, object, type Static, TEXT } from "./schema.ts";
-import type { Schema } from "../core/schema.ts";
+import { type Answer, emptyAnswer, FILE, NO_BODY, PAGE, REDIRECT, route } from "./definition/route.ts";
+import { EXAMPLE, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import type { Schema } from "../lib/schema.ts";
+
+const CREDENTIAL = {
+	type: "string",
+	minLength: 1,
+	maxLength: 1000,
+	writeOnly: true,
+	"x-message": "must be text of 1 to 1000 characters.",
+} as const satisfies Schema;
 
 export const SIGN_IN_SCHEMA = {
 	type: "object",
 	properties: {
-		key: {
-			type: "string",
-			minLength: 1,
-			maxLength: 1000,
-			writeOnly: true,
-			description: "An API key.",
-			"x-message": "must be text of 1 to 1000 characters.",
-		},
-		link: {
-			type: "string",
-			minLength: 1,
-			maxLength: 1000,
-			writeOnly: true,
-			description: "In place of key: the end of a sign-in link, after #/link/.",
-			"x-message": "must be text of 1 to 1000 characters.",
-		},
+		key: { ...CREDENTIAL, description: "An API key." },
+		link: { ...CREDENTIAL, description: "In place of key: the end of a sign-in link, after #/link/." },
 	},
 	"x-message": "must be an object with key or link.",
 } as const satisfies Schema;
 export type SignIn = Static<typeof SIGN_IN_SCHEMA>;
 
 export const PRINCIPAL = object(
-	{ name: KEY.properties.name, scopes: KEY.properties.scopes, endpoints: KEY.properties.endpoints },
-	{ optional: ["endpoints"], description: "Who is signed in: the holder of a key, as the key is now." },
+	{ name: KEY.properties.name, scopes: KEY.properties.scopes, "endpoints?": KEY.properties.endpoints },
+	{ description: "Who is signed in: the holder of a key, as the key is now." },
 );
 export type Principal = Static<typeof PRINCIPAL>;
 
@@ -49,11 +43,7 @@ const SIGNED_IN = {
 	example: { ...SESSION.example, pageToken: "8f0c…" },
 } as const satisfies Answer;
 
-export const CREATE_CONSOLE_LINK = route({
-	methods: ["POST"],
-	path: "/v1/console-link",
-	access: "admin",
-	name: "createConsoleLink",
+export const CREATE_CONSOLE_LINK = route("createConsoleLink", "POST /v1/console-link", "admin", {
 	summary: "Creates a link that signs in to the console once, within 10 minutes, as the holder of this key.",
 	answer: {
 		description: "The link: the path to append to the address of the service.",
@@ -63,11 +53,7 @@ export const CREATE_CONSOLE_LINK = route({
 	body: NO_BODY,
 });
 
-export const SIGN_IN = route({
-	methods: ["POST"],
-	path: "/console/session",
-	access: "anyone",
-	name: "signIn",
+export const SIGN_IN = route("signIn", "POST /console/session", "anyone", {
 	summary: "Signs in to the console: cookie and page token of the answer replace the key.",
 	answer: SIGNED_IN,
 	body: {
@@ -81,20 +67,12 @@ export const SIGN_IN = route({
 	audited: true,
 });
 
-export const GET_SESSION = route({
-	methods: ["GET"],
-	path: "/console/session",
-	access: "read",
-	name: "getSession",
+export const GET_SESSION = route("getSession", "GET /console/session", "read", {
 	summary: "Who is signed in to the console.",
 	answer: SESSION,
 });
 
-export const SIGN_OUT = route({
-	methods: ["DELETE"],
-	path: "/console/session",
-	access: "anyone",
-	name: "signOut",
+export const SIGN_OUT = route("signOut", "DELETE /console/session", "anyone", {
 	summary: "Ends the session of the console and removes its cookie.",
 	answer: emptyAnswer("Signed out."),
 	body: NO_BODY,
@@ -107,45 +85,12 @@ export const CONSOLE_ROUTES = [
 	SIGN_IN,
 	GET_SESSION,
 	SIGN_OUT,
-	route({
-		methods: ["GET", "HEAD"],
-		path: "/console/*",
-		access: "anyone",
-		name: "consoleFile",
-		page: true,
-		summary: "A file of the console.",
-		answer: FILE,
-		errors: ["path_not_found", "documents_busy"],
-	}),
-	route({
-		methods: ["GET", "HEAD"],
-		path: "/console/",
-		access: "anyone",
-		name: "console",
-		page: true,
-		summary: "The web console.",
-		answer: PAGE,
-		errors: ["documents_busy"],
-	}),
-	route({
-		methods: ["GET", "HEAD"],
-		path: "/console",
-		access: "anyone",
-		name: "consoleFolder",
-		page: true,
-		summary: "Redirects to the console.",
-		answer: REDIRECT,
-		status: 303,
-	}),
-	route({
-		methods: ["GET", "HEAD"],
-		path: "/",
-		access: "anyone",
-		name: "root",
-		page: true,
+	route("consoleFile", "GET HEAD /console/*", "anyone", { summary: "A file of the console.", ...FILE }),
+	route("console", "GET HEAD /console/", "anyone", { summary: "The web console.", ...PAGE }),
+	route("consoleFolder", "GET HEAD /console", "anyone", { summary: "Redirects to the console.", ...REDIRECT }),
+	route("root", "GET HEAD /", "anyone", {
 		summary: "Redirects a browser to the console.",
-		answer: REDIRECT,
-		status: 303,
+		...REDIRECT,
 		errors: ["path_not_found"],
 	}),
 ] as const;

@@ -1,58 +1,42 @@
 /** Endpoints, for operators (D25, D27, D36, D39). */
-import type { ShownSettings } from "../core/endpoint.ts";
-import { ENDPOINT_ID } from "../core/endpoint-schema.ts";
-import { ENDPOINT_SCHEMA } from "../endpoint-settings.ts";
+import type { ShownSettings } from "../core/endpoints/endpoint.ts";
+import { ENDPOINT_DEFAULTS, ENDPOINT_ID } from "../core/endpoints/endpoint-schema.ts";
+import { ENDPOINT_SCHEMA } from "../launchers/endpoint-settings.ts";
 import { WORKER_REASON } from "./workers.ts";
 import { COUNTS_EXAMPLE, JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
-import { flag, type Param, whole } from "./params.ts";
-import { type Answer, MB, NO_BODY, route } from "./route.ts";
-import { EXAMPLE, FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./schema.ts";
+import { flag, type Param, whole } from "./definition/params.ts";
+import { type Answer, MB, NO_BODY, route } from "./definition/route.ts";
+import { EXAMPLE, FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
 const { env: _env, webhookSecret: _secret, ...SETTINGS } = ENDPOINT_SCHEMA.properties;
 
-export const ENDPOINT = object(
-	{
-		id: ENDPOINT_ID,
-		...SETTINGS,
-		env: { ...list(TEXT), description: "Names of the variables; values are not shown." },
-		webhookSecretSet: FLAG,
-		formerWebhookSecretUntil: {
-			...MOMENT,
-			description: "Until then the secret before the last change signs webhooks too.",
-		},
-		paused: { ...FLAG, description: "Jobs are accepted and queued, but not sent to workers." },
-		createdAt: MOMENT,
-		jobs: JOB_COUNTS,
-		workers: WORKER_COUNTS,
-		reason: {
-			...WORKER_REASON,
-			description:
-				"Why it lacks workers: they crash, one does not run yet, its image is being pulled, or, for " +
-				"10 minutes, the last one ended by a fault. Absent if nothing is known to hinder them.",
-		},
+export const ENDPOINT = object({
+	id: ENDPOINT_ID,
+	...SETTINGS,
+	env: { ...list(TEXT), description: "Names of the variables; values are not shown." },
+	webhookSecretSet: FLAG,
+	"formerWebhookSecretUntil?": {
+		...MOMENT,
+		description: "Until then the secret before the last change signs webhooks too.",
 	},
-	{ optional: ["formerWebhookSecretUntil", "reason"] },
-);
+	paused: { ...FLAG, description: "Jobs are accepted and queued, but not sent to workers." },
+	createdAt: MOMENT,
+	jobs: JOB_COUNTS,
+	workers: WORKER_COUNTS,
+	"reason?": {
+		...WORKER_REASON,
+		description:
+			"Why it lacks workers: they crash, one does not run yet, its image is being pulled, or, for " +
+			"10 minutes, the last one ended by a fault. Absent if nothing is known to hinder them.",
+	},
+});
 export type Endpoint = Omit<Static<typeof ENDPOINT>, keyof ShownSettings> & ShownSettings;
 
 const ENDPOINT_EXAMPLE = {
 	id: "hello",
 	name: "hello",
-	workersMin: 0,
-	workersMax: 3,
-	idleTimeout: 5,
-	executionTimeoutMs: 600_000,
-	scalerType: "QUEUE_DELAY",
-	scalerValue: 4,
-	launcher: { type: "external" },
+	...ENDPOINT_DEFAULTS,
 	env: [],
-	limits: {},
-	retention: { run: 1_800_000, runsync: 60_000, records: 604_800_000 },
-	leaseMs: 20_000,
-	stopGraceMs: 5000,
-	initTimeoutMs: 600_000,
-	gpusPerWorker: 0,
-	webhooks: { schedule: "short" as const, disableAfterMs: 432_000_000 },
 	webhookSecretSet: true,
 	paused: false,
 	createdAt: EXAMPLE.at,
@@ -68,7 +52,7 @@ const ENDPOINT_ANSWER = {
 /** Bounds the trimming of slashes, which is quadratic. */
 const MAX_URL_LENGTH = 2048;
 
-/** `worker-env?url=` and `?replicas=` (D36). */
+/** `worker-env` (D36). */
 export const WORKER_URL: Param<string> = {
 	name: "url",
 	required: true,
@@ -85,7 +69,6 @@ export const REPLICAS = flag(
 	"A token for any number of workers, each with its own id, instead of for one worker.",
 );
 
-/** `webhook-secret?overlap=`, seconds. */
 export const OVERLAP = whole("overlap", {
 	minimum: 0,
 	maximum: 7 * 86_400,
@@ -93,11 +76,7 @@ export const OVERLAP = whole("overlap", {
 	description: "Seconds for which webhooks are signed with the former secret too; 0 for one that is known to others.",
 });
 
-export const LIST_ENDPOINTS = route({
-	methods: ["GET"],
-	path: "/v1/endpoints",
-	access: "read",
-	name: "listEndpoints",
+export const LIST_ENDPOINTS = route("listEndpoints", "GET /v1/endpoints", "read", {
 	summary: "The endpoints that the key may use, with their settings and counts.",
 	answer: {
 		description: "The endpoints.",
@@ -106,16 +85,14 @@ export const LIST_ENDPOINTS = route({
 	},
 });
 
-const CREATE_ENDPOINT = route({
-	methods: ["POST"],
-	path: "/v1/endpoints",
-	access: "admin",
-	name: "createEndpoint",
+const CREATE_ENDPOINT = route("createEndpoint", "POST /v1/endpoints", "admin", {
 	summary: "Creates an endpoint.",
 	answer: ENDPOINT_ANSWER,
 	status: 201,
 	body: {
-		description: "Settings as in sluice.yaml, all optional, and the id; without one it gets a random one.",
+		description:
+			"Settings as in sluice.yaml, all optional, durations also as text such as 5m, and the id; without one it gets " +
+			"a random one.",
 		schema: { ...ENDPOINT_SCHEMA, properties: { id: ENDPOINT_ID, ...ENDPOINT_SCHEMA.properties } },
 		example: { id: "hello", workersMax: 3, launcher: { type: "external" } },
 		checked: true,
@@ -124,24 +101,18 @@ const CREATE_ENDPOINT = route({
 	maxBody: MB,
 });
 
-export const GET_ENDPOINT = route({
-	methods: ["GET"],
-	path: "/v1/endpoints/:endpoint",
-	access: "read",
-	name: "getEndpoint",
+export const GET_ENDPOINT = route("getEndpoint", "GET /v1/endpoints/:endpoint", "read", {
 	summary: "An endpoint with its settings and counts.",
 	answer: ENDPOINT_ANSWER,
 });
 
-const UPDATE_ENDPOINT = route({
-	methods: ["PATCH"],
-	path: "/v1/endpoints/:endpoint",
-	access: "admin",
-	name: "updateEndpoint",
+const UPDATE_ENDPOINT = route("updateEndpoint", "PATCH /v1/endpoints/:endpoint", "admin", {
 	summary: "Changes settings of an endpoint; null restores a default.",
 	answer: ENDPOINT_ANSWER,
 	body: {
-		description: "A JSON merge patch (RFC 7396): the settings to change; null restores a default.",
+		description:
+			"A JSON merge patch (RFC 7396): the settings to change, durations also as text such as 5m; null restores a " +
+			"default.",
 		schema: ENDPOINT_SCHEMA,
 		example: { workersMax: 5 },
 		checked: true,
@@ -149,41 +120,25 @@ const UPDATE_ENDPOINT = route({
 	maxBody: MB,
 });
 
-const DELETE_ENDPOINT = route({
-	methods: ["DELETE"],
-	path: "/v1/endpoints/:endpoint",
-	access: "admin",
-	name: "deleteEndpoint",
+const DELETE_ENDPOINT = route("deleteEndpoint", "DELETE /v1/endpoints/:endpoint", "admin", {
 	summary: "Deletes an endpoint: its jobs are cancelled, its workers stopped.",
 	answer: ENDPOINT_ANSWER,
 	body: NO_BODY,
 });
 
-const PAUSE_ENDPOINT = route({
-	methods: ["POST"],
-	path: "/v1/endpoints/:endpoint/pause",
-	access: "admin",
-	name: "pauseEndpoint",
+const PAUSE_ENDPOINT = route("pauseEndpoint", "POST /v1/endpoints/:endpoint/pause", "admin", {
 	summary: "Jobs are accepted and queued, but not sent to workers.",
 	answer: ENDPOINT_ANSWER,
 	body: NO_BODY,
 });
 
-const RESUME_ENDPOINT = route({
-	methods: ["POST"],
-	path: "/v1/endpoints/:endpoint/resume",
-	access: "admin",
-	name: "resumeEndpoint",
+const RESUME_ENDPOINT = route("resumeEndpoint", "POST /v1/endpoints/:endpoint/resume", "admin", {
 	summary: "Jobs are sent to workers again.",
 	answer: ENDPOINT_ANSWER,
 	body: NO_BODY,
 });
 
-export const WORKER_ENV = route({
-	methods: ["POST"],
-	path: "/v1/endpoints/:endpoint/worker-env",
-	access: "admin",
-	name: "workerEnv",
+export const WORKER_ENV = route("workerEnv", "POST /v1/endpoints/:endpoint/worker-env", "admin", {
 	summary: "Environment variables for an external worker, with a new token.",
 	answer: {
 		description: "Variables by name.",
@@ -193,23 +148,21 @@ export const WORKER_ENV = route({
 	query: [WORKER_URL, REPLICAS],
 });
 
-export const RENEW_WEBHOOK_SECRET = route({
-	methods: ["POST"],
-	path: "/v1/endpoints/:endpoint/webhook-secret",
-	access: "admin",
-	name: "renewWebhookSecret",
-	summary: "Creates a new secret for signing webhooks. Only this answer contains it.",
-	answer: {
-		description: "The secret, shown only in this answer.",
-		schema: object(
-			{ webhookSecret: TEXT, formerWebhookSecretUntil: MOMENT },
-			{ optional: ["formerWebhookSecretUntil"] },
-		),
-		example: { webhookSecret: "whsec_…", formerWebhookSecretUntil: EXAMPLE.at },
+export const RENEW_WEBHOOK_SECRET = route(
+	"renewWebhookSecret",
+	"POST /v1/endpoints/:endpoint/webhook-secret",
+	"admin",
+	{
+		summary: "Creates a new secret for signing webhooks. Only this answer contains it.",
+		answer: {
+			description: "The secret, shown only in this answer.",
+			schema: object({ webhookSecret: TEXT, "formerWebhookSecretUntil?": MOMENT }),
+			example: { webhookSecret: "whsec_…", formerWebhookSecretUntil: EXAMPLE.at },
+		},
+		query: [OVERLAP],
+		body: NO_BODY,
 	},
-	query: [OVERLAP],
-	body: NO_BODY,
-});
+);
 
 export const ENDPOINT_ROUTES = [
 	LIST_ENDPOINTS,

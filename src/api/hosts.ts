@@ -1,41 +1,35 @@
 /** Machines on which the launcher docker starts workers, for operators (D44). */
-import { HOST_STATES } from "../core/hosts.ts";
-import { NO_BODY, route } from "./route.ts";
-import { COUNT, EXAMPLE, FLAG, list, listIn, MOMENT, object, type Static, TEXT, TEXTS } from "./schema.ts";
+import { HOST_STATES } from "../core/workers/hosts.ts";
+import { NO_BODY, route } from "./definition/route.ts";
+import { COUNT, EXAMPLE, FLAG, list, listIn, MOMENT, object, type Static, TEXT, TEXTS } from "./definition/schema.ts";
 
-const HOST_GPU = object(
-	{
-		id: { ...TEXT, description: "UUID." },
-		model: TEXT,
-		memoryGb: { type: "number", description: "In 10^9 bytes." },
-		used: FLAG,
-		worker: { ...TEXT, description: "The worker of this service that has it." },
-	},
-	{ optional: ["worker"] },
-);
+const HOST_GPU = object({
+	id: { ...TEXT, description: "UUID." },
+	model: TEXT,
+	memoryGb: { type: "number", description: "In 10^9 bytes." },
+	used: FLAG,
+	"worker?": { ...TEXT, description: "The worker of this service that has it." },
+});
 
-export const HOST = object(
-	{
-		name: TEXT,
-		labels: TEXTS,
-		address: { ...TEXT, description: "Of its Docker daemon." },
-		state: { enum: HOST_STATES, description: "unused: no worker needed it yet." },
-		since: { ...MOMENT, description: "When it became reachable or unreachable." },
-		fault: { ...TEXT, description: "Why it is unreachable." },
-		drained: { ...FLAG, description: "It gets no workers until it is resumed." },
-		workersMax: { ...COUNT, description: "Max workers on it." },
-		gpus: { ...list(HOST_GPU), description: "Empty too before they were read." },
-		workers: { ...TEXTS, description: "Ids of its workers." },
-		images: { ...TEXTS, description: "Tags and digests of its images, at most a minute old." },
-		freeDisk: {
-			...COUNT,
-			"x-unit": "bytes",
-			description: "Free bytes where its images are; absent for a host reached by tcp.",
-		},
-		version: { ...TEXT, description: "Version of its daemon." },
+export const HOST = object({
+	name: TEXT,
+	labels: TEXTS,
+	address: { ...TEXT, description: "Of its Docker daemon." },
+	state: { enum: HOST_STATES, description: "unused: no worker needed it yet." },
+	"since?": { ...MOMENT, description: "When it became reachable or unreachable." },
+	"fault?": { ...TEXT, description: "Why it is unreachable." },
+	drained: { ...FLAG, description: "It gets no workers until it is resumed." },
+	"workersMax?": { ...COUNT, description: "Max workers on it." },
+	gpus: { ...list(HOST_GPU), description: "Empty too before they were read." },
+	workers: { ...TEXTS, description: "Ids of its workers." },
+	images: { ...TEXTS, description: "Tags and digests of its images, at most a minute old." },
+	"freeDisk?": {
+		...COUNT,
+		"x-unit": "bytes",
+		description: "Free bytes where its images are; absent for a host reached by tcp.",
 	},
-	{ optional: ["since", "fault", "workersMax", "freeDisk", "version"] },
-);
+	"version?": { ...TEXT, description: "Version of its daemon." },
+});
 export type Host = Static<typeof HOST>;
 
 const HOST_EXAMPLE = {
@@ -52,11 +46,7 @@ const HOST_EXAMPLE = {
 	version: "28.2.2",
 };
 
-export const LIST_HOSTS = route({
-	methods: ["GET"],
-	path: "/v1/hosts",
-	access: "admin",
-	name: "listHosts",
+export const LIST_HOSTS = route("listHosts", "GET /v1/hosts", "admin", {
 	summary: "The hosts of the configuration as this server sees them.",
 	answer: {
 		description: "The hosts, in the order of the configuration.",
@@ -67,21 +57,13 @@ export const LIST_HOSTS = route({
 
 const ANSWER = { schema: HOST, example: HOST_EXAMPLE } as const;
 
-export const DRAIN_HOST = route({
-	methods: ["POST"],
-	path: "/v1/hosts/:host/drain",
-	access: "admin",
-	name: "drainHost",
+export const DRAIN_HOST = route("drainHost", "POST /v1/hosts/:host/drain", "admin", {
 	summary: "Starts no more workers on the host; those it has finish their jobs and are replaced elsewhere.",
 	answer: { description: "The host.", ...ANSWER },
 	body: NO_BODY,
 });
 
-export const RESUME_HOST = route({
-	methods: ["POST"],
-	path: "/v1/hosts/:host/resume",
-	access: "admin",
-	name: "resumeHost",
+export const RESUME_HOST = route("resumeHost", "POST /v1/hosts/:host/resume", "admin", {
 	summary: "Starts workers on the host again.",
 	answer: { description: "The host.", ...ANSWER },
 	body: NO_BODY,

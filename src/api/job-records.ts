@@ -1,5 +1,5 @@
 /** Jobs for operators, and bulk operations (D29, D39). */
-import { BULK_SCHEMA } from "../core/bulk-request.ts";
+import { BULK_SCHEMA } from "../core/jobs/bulk-request.ts";
 import {
 	LONGEST_SEARCH,
 	MOST_READ,
@@ -7,110 +7,108 @@ import {
 	MOST_SEARCHED_BYTES,
 	PREVIEW_CHARACTERS,
 	SEARCHED_CHARACTERS,
-} from "../core/job-search.ts";
-import { JOB_STATES } from "../core/job-states.ts";
-import { TIMELINE_EVENTS } from "../core/timeline-events.ts";
-import { REASON_CODES, STOP_STEPS } from "../core/timeline.ts";
+} from "../core/jobs/job-search.ts";
+import { JOB_STATES } from "../core/jobs/job-states.ts";
+import { TIMELINE_EVENTS } from "../core/jobs/timeline-events.ts";
+import { REASON_CODES, STOP_STEPS } from "../core/jobs/timeline.ts";
 import { JOB_EXAMPLE, LISTED_JOB, LISTED_JOB_EXAMPLE, OUTPUT } from "./jobs.ts";
-import { CURSOR, LIMIT, flag, moment, text, words } from "./params.ts";
-import { type Answer, type Body, route } from "./route.ts";
-import { COUNT, EXAMPLE, extend, FLAG, list, MOMENT, MS, object, pageOf, type Static, TEXT } from "./schema.ts";
+import { CURSOR, LIMIT, flag, moment, text, words } from "./definition/params.ts";
+import { type Answer, type Body, route } from "./definition/route.ts";
+import {
+	COUNT,
+	EXAMPLE,
+	extend,
+	FLAG,
+	list,
+	MOMENT,
+	MS,
+	object,
+	pageOf,
+	type Static,
+	TEXT,
+} from "./definition/schema.ts";
 import { ENDED_WORKER } from "./workers.ts";
 
-/** What lists and details of jobs have in common, in addition to `LISTED_JOB`. */
 const RECORD = {
 	submittedAt: MOMENT,
-	startedAt: MOMENT,
-	endedAt: MOMENT,
+	"startedAt?": MOMENT,
+	"endedAt?": MOMENT,
 	expired: { ...FLAG, description: "Input, output and error were erased; the record remains." },
 } as const;
 
-/** A job in a list. */
-export const JOB_SUMMARY = extend(
-	LISTED_JOB,
-	{
-		...RECORD,
-		inputPreview: {
-			...TEXT,
-			description: `The first ${PREVIEW_CHARACTERS} characters of the input; with preview=true.`,
-		},
+export const JOB_SUMMARY = extend(LISTED_JOB, {
+	...RECORD,
+	"inputPreview?": {
+		...TEXT,
+		description: `The first ${PREVIEW_CHARACTERS} characters of the input; with preview=true.`,
 	},
-	{ optional: ["startedAt", "endedAt", "inputPreview"] },
-);
+});
 export type JobSummary = Static<typeof JOB_SUMMARY>;
 
-const LISTED_PAGE = extend(
-	pageOf("jobs", JOB_SUMMARY),
-	{
-		searchedTo: {
-			...MOMENT,
-			description: "With search, while next is not null: jobs submitted before this moment were not searched yet.",
-		},
-		matching: object(
-			{ count: COUNT, more: { ...FLAG, description: `Only the newest ${MOST_READ} jobs were counted.` } },
-			{ description: "How many jobs match the filter, without search; with count=true." },
-		),
+const LISTED_PAGE = extend(pageOf("jobs", JOB_SUMMARY), {
+	"searchedTo?": {
+		...MOMENT,
+		description: "With search, while next is not null: jobs submitted before this moment were not searched yet.",
 	},
-	{ optional: ["searchedTo", "matching"] },
-);
+	"matching?": object(
+		{ count: COUNT, more: { ...FLAG, description: `Only the newest ${MOST_READ} jobs were counted.` } },
+		{ description: "How many jobs match the filter, without search; with count=true." },
+	),
+});
 export type JobList = Static<typeof LISTED_PAGE>;
 
-const ATTEMPT = object(
-	{
-		attempt: COUNT,
-		workerId: TEXT,
-		startedAt: MOMENT,
-		endedAt: MOMENT,
-		end: { enum: ["running", "completed", "failed", "lost", "released", "timed_out", "cancelled"] },
-		open: { ...FLAG, description: "The worker may still be running it." },
-		workerEnd: { ...TEXT, description: "How the worker's process ended, such as: exit code 7; out of memory." },
-		stop: {
-			enum: STOP_STEPS,
-			description:
-				"How a run that was to stop ended: confirmed by the worker, by the end of its process " +
-				"(killed), or not known yet.",
-		},
+const ATTEMPT = object({
+	attempt: COUNT,
+	workerId: TEXT,
+	startedAt: MOMENT,
+	"endedAt?": MOMENT,
+	end: { enum: ["running", "completed", "failed", "lost", "released", "timed_out", "cancelled"] },
+	open: { ...FLAG, description: "The worker may still be running it." },
+	"workerEnd?": { ...TEXT, description: "How the worker's process ended, such as: exit code 7; out of memory." },
+	"stop?": {
+		enum: STOP_STEPS,
+		description:
+			"How a run that was to stop ended: confirmed by the worker, by the end of its process " +
+			"(killed), or not known yet.",
 	},
-	{ optional: ["endedAt", "workerEnd", "stop"] },
-);
+});
 export type Attempt = Static<typeof ATTEMPT>;
 
-const TIMELINE_EVENT = object(
-	{ at: MOMENT, event: { enum: TIMELINE_EVENTS }, message: TEXT, attempt: COUNT, workerId: TEXT },
-	{ optional: ["attempt", "workerId"] },
-);
+const TIMELINE_EVENT = object({
+	at: MOMENT,
+	event: { enum: TIMELINE_EVENTS },
+	message: TEXT,
+	"attempt?": COUNT,
+	"workerId?": TEXT,
+});
 
-export const JOB_DETAIL = extend(
-	LISTED_JOB,
-	{
-		output: OUTPUT,
-		...RECORD,
-		queuedAt: { ...MOMENT, description: "When its current or last wait began." },
-		expiresAt: MOMENT,
-		reason: object(
-			{
-				code: { enum: REASON_CODES },
-				message: TEXT,
-				retryAt: { ...MOMENT, description: "When the next worker is started after a crash." },
-				worker: { ...ENDED_WORKER, description: "The last worker, if workers crash." },
-			},
-			{ optional: ["retryAt", "worker"], description: "Why it waits; only while it does." },
-		),
-		operation: { enum: ["run", "runsync", "openai"] },
-		lowPriority: FLAG,
-		policy: object({ ttl: MS, executionTimeout: MS }),
-		webhook: { ...TEXT, description: "Only scheme and host for a key with the scope read." },
-		s3Config: { ...FLAG, description: "Whether there is one; it is not shown." },
-		chunks: object(
-			{ written: COUNT, delivered: COUNT },
-			{ description: "Numbers of the next chunk to be written and of the next to be delivered." },
-		),
-		attempts: list(ATTEMPT),
-		timeline: list(TIMELINE_EVENT),
-		input: { type: "object", description: "The input as submitted, byte for byte." },
-	},
-	{ optional: ["output", "startedAt", "endedAt", "expiresAt", "reason", "webhook", "input"] },
-);
+export const JOB_DETAIL = extend(LISTED_JOB, {
+	"output?": OUTPUT,
+	...RECORD,
+	queuedAt: { ...MOMENT, description: "When its current or last wait began." },
+	"expiresAt?": MOMENT,
+	"reason?": object(
+		{
+			code: { enum: REASON_CODES },
+			message: TEXT,
+			"retryAt?": { ...MOMENT, description: "When the next worker is started after a crash." },
+			"worker?": { ...ENDED_WORKER, description: "The last worker, if workers crash." },
+		},
+		{ description: "Why it waits; only while it does." },
+	),
+	operation: { enum: ["run", "runsync", "openai"] },
+	lowPriority: FLAG,
+	policy: object({ ttl: MS, executionTimeout: MS }),
+	"webhook?": { ...TEXT, description: "Only scheme and host for a key with the scope read." },
+	s3Config: { ...FLAG, description: "Whether there is one; it is not shown." },
+	chunks: object(
+		{ written: COUNT, delivered: COUNT },
+		{ description: "Numbers of the next chunk to be written and of the next to be delivered." },
+	),
+	attempts: list(ATTEMPT),
+	timeline: list(TIMELINE_EVENT),
+	"input?": { type: "object", description: "The input, unchanged as it was submitted." },
+});
 export type JobDetail = Static<typeof JOB_DETAIL>;
 
 const TIMES = { submittedAt: EXAMPLE.at, startedAt: EXAMPLE.at, endedAt: EXAMPLE.at };
@@ -133,11 +131,7 @@ export const SEARCH = text(
 export const PREVIEW = flag("preview", "With the beginning of each input.");
 export const WITH_COUNT = flag("count", "With the number of jobs that match the filter.");
 
-const LIST_JOBS = route({
-	methods: ["GET"],
-	path: "/v1/endpoints/:endpoint/jobs",
-	access: "read",
-	name: "listJobs",
+const LIST_JOBS = route("listJobs", "GET /v1/endpoints/:endpoint/jobs", "read", {
 	summary: "Jobs of the endpoint, most recently submitted first.",
 	answer: {
 		description: "A page of jobs.",
@@ -147,11 +141,7 @@ const LIST_JOBS = route({
 	query: [STATUS_FILTER, WORKER_FILTER, FROM, TO, ID_FILTER, SEARCH, EXPIRED, PREVIEW, WITH_COUNT, LIMIT, CURSOR],
 });
 
-const GET_JOB = route({
-	methods: ["GET"],
-	path: "/v1/endpoints/:endpoint/jobs/:job",
-	access: "read",
-	name: "getJob",
+const GET_JOB = route("getJob", "GET /v1/endpoints/:endpoint/jobs/:job", "read", {
 	summary: "One job with its attempts, its timeline and why it waits.",
 	answer: {
 		description: "The job.",
@@ -204,22 +194,14 @@ const BULK_ANSWER = {
 	example: { matched: 1000, done: 1000, more: true, next: "b2s" },
 } as const satisfies Answer;
 
-export const CANCEL_JOBS = route({
-	methods: ["POST"],
-	path: "/v1/endpoints/:endpoint/jobs/cancel",
-	access: "write",
-	name: "cancelJobs",
+export const CANCEL_JOBS = route("cancelJobs", "POST /v1/endpoints/:endpoint/jobs/cancel", "write", {
 	summary: "Cancels a batch of the jobs that match a filter; continue with next.",
 	answer: BULK_ANSWER,
 	body: BULK_BODY,
 	errors: ["bad_query"],
 });
 
-const RETRY_JOBS = route({
-	methods: ["POST"],
-	path: "/v1/endpoints/:endpoint/jobs/retry",
-	access: "write",
-	name: "retryJobs",
+const RETRY_JOBS = route("retryJobs", "POST /v1/endpoints/:endpoint/jobs/retry", "write", {
 	summary: "Queues a batch of the FAILED and TIMED_OUT jobs that match a filter again; continue with next.",
 	answer: BULK_ANSWER,
 	body: BULK_BODY,

@@ -1,9 +1,9 @@
-/** Operations for clients: submit, read and end jobs (spec 4), under `/v2` and `/sdk/v2`. */
-import { JOB_STATES } from "../core/job-states.ts";
-import { SUBMISSION_SCHEMA } from "../core/submission.ts";
-import { CURSOR, LIMIT, wait, whole, word } from "./params.ts";
-import { type Answer, type Body, MB, route, type RouteDefinition } from "./route.ts";
-import { COUNT, EXAMPLE, extend, list, MS, object, pageOf, type Static, TEXT } from "./schema.ts";
+/** Operations for clients (spec 4), under `/v2` and `/sdk/v2`. */
+import { JOB_STATES } from "../core/jobs/job-states.ts";
+import { SUBMISSION_SCHEMA } from "../core/jobs/submission.ts";
+import { CURSOR, LIMIT, wait, whole, word } from "./definition/params.ts";
+import { type Answer, MB, route, type RouteDefinition } from "./definition/route.ts";
+import { COUNT, EXAMPLE, extend, list, MS, object, pageOf, type Static, TEXT } from "./definition/schema.ts";
 
 export const JOB_ID = {
 	type: "string",
@@ -14,32 +14,25 @@ const STATE = { enum: JOB_STATES, description: "State of the job." } as const;
 export const STATUS_PAIR = object({ id: JOB_ID, status: STATE });
 
 /** The job object without its output (D6). */
-export const LISTED_JOB = object(
-	{
-		id: JOB_ID,
-		status: STATE,
-		delayTime: { ...MS, description: "Time of the last wait in the queue; grows while the job waits." },
-		executionTime: { ...MS, description: "Time of the last attempt; grows while it runs, 0 before." },
-		error: { ...TEXT, description: "Why the job failed, timed out or was removed." },
-		workerId: { ...TEXT, description: "The worker of the last attempt." },
-		retries: {
-			type: "integer",
-			minimum: 1,
-			description: "How often the job returned to the queue, after a loss or by /retry.",
-		},
+export const LISTED_JOB = object({
+	id: JOB_ID,
+	status: STATE,
+	delayTime: { ...MS, description: "Time of the last wait in the queue; grows while the job waits." },
+	executionTime: { ...MS, description: "Time of the last attempt; grows while it runs, 0 before." },
+	"error?": { ...TEXT, description: "Why the job failed, timed out or was removed." },
+	"workerId?": { ...TEXT, description: "The worker of the last attempt." },
+	"retries?": {
+		type: "integer",
+		minimum: 1,
+		description: "How often the job returned to the queue, after a loss or by /retry.",
 	},
-	{ optional: ["error", "workerId", "retries"] },
-);
+});
 
 export const OUTPUT = {
-	description: "The result as the worker produced it, byte for byte; while the job runs, its latest progress.",
+	description: "The result, unchanged as the worker produced it; while the job runs, its latest progress.",
 } as const;
 
-export const JOB = extend(
-	LISTED_JOB,
-	{ output: OUTPUT },
-	{ optional: ["output"], description: "A job. All numbers are whole." },
-);
+export const JOB = extend(LISTED_JOB, { "output?": OUTPUT }, { description: "A job. All numbers are whole." });
 export type Job = Static<typeof JOB>;
 
 export const CHUNK = object({
@@ -89,11 +82,14 @@ const CHUNK_EXAMPLE = { output: "hel", metrics: {} };
 export const JOB_EXAMPLE = { ...LISTED_JOB_EXAMPLE, output: { greeting: "hello" } };
 
 const SUBMISSION = {
-	description: "The job. Read as JSON whatever the Content-Type; other members are ignored, null means absent.",
-	schema: SUBMISSION_SCHEMA,
-	example: { input: { prompt: "hello" } },
-	checked: true,
-} as const satisfies Body;
+	body: {
+		description: "The job. Read as JSON whatever the Content-Type; other members are ignored, null means absent.",
+		schema: SUBMISSION_SCHEMA,
+		example: { input: { prompt: "hello" } },
+		checked: true,
+	},
+	errors: ["queue_full", "quota_full", "store_full", "idempotency_reused", "idempotency_expired"],
+} as const;
 
 const STATUS_ANSWER = {
 	description: "Id and state of the job.",
@@ -115,7 +111,7 @@ const STREAM_FORMS = {
 	},
 } as const;
 
-/** `/stream` for SDKs: always the object (D7). */
+/** SDKs always get the object (D7). */
 const SDK_STREAM_ANSWER = {
 	description: "The chunks, in order, and the state of the job.",
 	schema: SDK_STREAM,
@@ -123,7 +119,7 @@ const SDK_STREAM_ANSWER = {
 	...STREAM_FORMS,
 } as const satisfies Answer;
 
-/** `/status?ttl=` (D9). */
+/** Shortens the retention (D9). */
 export const TTL = whole("ttl", {
 	minimum: 0,
 	maximum: Number.MAX_SAFE_INTEGER,
@@ -132,7 +128,7 @@ export const TTL = whole("ttl", {
 		"time has already passed, this answer is the last. Needs a key with the scope write.",
 });
 
-/** `/stream?offset=`: read from this chunk, cursor unchanged (D7 Delivery). */
+/** The cursor is unchanged (D7 Delivery). */
 export const OFFSET = whole("offset", {
 	minimum: 0,
 	maximum: Number.MAX_SAFE_INTEGER,
@@ -146,60 +142,38 @@ export const SYNC_WAIT = wait(90_000);
 export const STREAM_WAIT = wait(5000);
 export const STATUS_FILTER = word("status", JOB_STATES, "Only jobs in this state.");
 
-const RUN = route({
-	methods: ["POST"],
-	path: "/v2/:endpoint/run",
-	access: "write",
-	name: "run",
+const RUN = route("run", "POST /v2/:endpoint/run", "write", {
 	summary: "Queues a job and returns its id.",
 	answer: STATUS_ANSWER,
-	body: SUBMISSION,
-	errors: ["queue_full", "quota_full", "store_full", "idempotency_reused", "idempotency_expired"],
+	...SUBMISSION,
 	maxBody: 10 * MB,
 	limit: "run",
 });
 
-export const RUNSYNC = route({
-	methods: ["POST"],
-	path: "/v2/:endpoint/runsync",
-	access: "write",
-	name: "runsync",
+export const RUNSYNC = route("runsync", "POST /v2/:endpoint/runsync", "write", {
 	summary: "Queues a job and waits for its result.",
 	answer: JOB_ANSWER,
-	body: SUBMISSION,
-	errors: ["queue_full", "quota_full", "store_full", "idempotency_reused", "idempotency_expired"],
+	...SUBMISSION,
 	maxBody: 20 * MB,
 	query: [SYNC_WAIT],
 	limit: "runsync",
 });
 
-const STATUS = route({
-	methods: ["GET", "POST"],
-	path: "/v2/:endpoint/status/:job",
-	access: "read",
-	name: "status",
-	summary: "The job as it is now, with its result once it has ended.",
+const STATUS = route("status", "GET POST /v2/:endpoint/status/:job", "read", {
+	summary: "Returns the current state of the job, with its result once it has ended.",
 	answer: JOB_ANSWER,
 	query: [TTL],
 	limit: "status",
 });
 
-const STATUS_SYNC = route({
-	methods: ["GET", "POST"],
-	path: "/v2/:endpoint/status-sync/:job",
-	access: "read",
-	name: "statusSync",
+const STATUS_SYNC = route("statusSync", "GET POST /v2/:endpoint/status-sync/:job", "read", {
 	summary: "The job once it has ended, or as it is when the wait is over.",
 	answer: JOB_ANSWER,
 	query: [SYNC_WAIT],
 	limit: "status-sync",
 });
 
-const STREAM = route({
-	methods: ["GET", "POST"],
-	path: "/v2/:endpoint/stream/:job",
-	access: "read",
-	name: "stream",
+const STREAM = route("stream", "GET POST /v2/:endpoint/stream/:job", "read", {
 	summary: "The chunks of a job that were not delivered yet, or those from an offset on.",
 	answer: {
 		description:
@@ -214,31 +188,19 @@ const STREAM = route({
 	limit: "stream",
 });
 
-export const CANCEL = route({
-	methods: ["POST"],
-	path: "/v2/:endpoint/cancel/:job",
-	access: "write",
-	name: "cancel",
+export const CANCEL = route("cancel", "POST /v2/:endpoint/cancel/:job", "write", {
 	summary: "Cancels a job that waits or runs.",
 	answer: STATUS_ANSWER,
 	limit: "cancel",
 });
 
-export const RETRY = route({
-	methods: ["POST"],
-	path: "/v2/:endpoint/retry/:job",
-	access: "write",
-	name: "retry",
+export const RETRY = route("retry", "POST /v2/:endpoint/retry/:job", "write", {
 	summary: "Queues a FAILED or TIMED_OUT job again, under the same id.",
 	answer: STATUS_ANSWER,
 	errors: ["job_not_retryable", "queue_full"],
 });
 
-export const PURGE_QUEUE = route({
-	methods: ["POST"],
-	path: "/v2/:endpoint/purge-queue",
-	access: "write",
-	name: "purgeQueue",
+export const PURGE_QUEUE = route("purgeQueue", "POST /v2/:endpoint/purge-queue", "write", {
 	summary: "Removes every waiting job of the endpoint.",
 	answer: {
 		description: "How many jobs were removed.",
@@ -248,11 +210,7 @@ export const PURGE_QUEUE = route({
 	limit: "purge-queue",
 });
 
-const REQUESTS = route({
-	methods: ["GET"],
-	path: "/v2/:endpoint/requests",
-	access: "read",
-	name: "requests",
+const REQUESTS = route("requests", "GET /v2/:endpoint/requests", "read", {
 	summary: "Jobs of the endpoint, most recently submitted first.",
 	answer: {
 		description: "A page of jobs.",
@@ -263,11 +221,7 @@ const REQUESTS = route({
 	limit: "requests",
 });
 
-const OPENAI = route({
-	methods: ["GET", "POST"],
-	path: "/v2/:endpoint/openai/*",
-	access: "write",
-	name: "openai",
+const OPENAI = route("openai", "GET POST /v2/:endpoint/openai/*", "write", {
 	summary: "Runs a request of OpenAI's API as a job and answers in OpenAI's form.",
 	answer: {
 		description:
@@ -298,11 +252,7 @@ const OPENAI = route({
 	limit: "openai",
 });
 
-export const GET_HEALTH = route({
-	methods: ["GET"],
-	path: "/v2/:endpoint/health",
-	access: "read",
-	name: "health",
+export const GET_HEALTH = route("health", "GET /v2/:endpoint/health", "read", {
 	summary: "Counts of jobs and workers of the endpoint.",
 	answer: { description: "Counts.", schema: HEALTH, example: COUNTS_EXAMPLE },
 });
@@ -321,7 +271,7 @@ export const CLIENT_ROUTES = [
 	GET_HEALTH,
 ] as const;
 
-/** The operation under `/sdk`; only `/stream` answers differently (D7). */
+/** Only `/stream` answers differently under `/sdk` (D7). */
 export function sdkRoute(definition: RouteDefinition): RouteDefinition {
 	const { name, path, answer } = definition;
 	return {

@@ -1,23 +1,20 @@
 /** API keys (D30, D39). */
-import { ENDPOINT_ID } from "../core/endpoint-schema.ts";
-import { KEY_REQUEST_SCHEMA, KEY_ROTATION_SCHEMA, SCOPES } from "../core/key-request.ts";
-import { NO_BODY, route } from "./route.ts";
-import { EXAMPLE, extend, list, listIn, MOMENT, object, type Static, TEXT } from "./schema.ts";
+import { ENDPOINT_ID } from "../core/endpoints/endpoint-schema.ts";
+import { KEY_REQUEST_SCHEMA, KEY_ROTATION_SCHEMA, SCOPES } from "../core/access/key-request.ts";
+import { NO_BODY, route } from "./definition/route.ts";
+import { EXAMPLE, extend, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
-export const KEY = object(
-	{
-		id: TEXT,
-		name: KEY_REQUEST_SCHEMA.properties.name,
-		scopes: list({ enum: SCOPES }),
-		endpoints: { ...list(ENDPOINT_ID), description: "The only endpoints it is valid for; absent: all." },
-		createdAt: MOMENT,
-		expiresAt: { ...MOMENT, description: "When it expires; absent: never." },
-		lastUsedAt: { ...MOMENT, description: "Recorded at most once a minute." },
-		lastUsedAddress: { ...TEXT, description: "Address of that use, or of the proxy before the service." },
-		previousUntil: { ...MOMENT, description: "Until when the key before the last rotation is valid, or was." },
-	},
-	{ optional: ["endpoints", "expiresAt", "lastUsedAt", "lastUsedAddress", "previousUntil"] },
-);
+export const KEY = object({
+	id: TEXT,
+	name: KEY_REQUEST_SCHEMA.properties.name,
+	scopes: list({ enum: SCOPES }),
+	"endpoints?": { ...list(ENDPOINT_ID), description: "The only endpoints it is valid for; absent: all." },
+	createdAt: MOMENT,
+	"expiresAt?": { ...MOMENT, description: "When it expires; absent: never." },
+	"lastUsedAt?": { ...MOMENT, description: "Recorded at most once a minute." },
+	"lastUsedAddress?": { ...TEXT, description: "Address of that use, or of the proxy before the service." },
+	"previousUntil?": { ...MOMENT, description: "Until when the key before the last rotation is valid, or was." },
+});
 export type Key = Static<typeof KEY>;
 
 export const NEW_KEY = extend(KEY, { key: { ...TEXT, description: "The key itself, shown only in this answer." } });
@@ -30,20 +27,12 @@ export const KEY_EXAMPLE = {
 	createdAt: EXAMPLE.at,
 };
 
-export const LIST_KEYS = route({
-	methods: ["GET"],
-	path: "/v1/keys",
-	access: "admin",
-	name: "listKeys",
+export const LIST_KEYS = route("listKeys", "GET /v1/keys", "admin", {
 	summary: "API keys, without the keys themselves.",
 	answer: { description: "The keys.", schema: listIn("keys", KEY), example: { keys: [KEY_EXAMPLE] } },
 });
 
-export const CREATE_KEY = route({
-	methods: ["POST"],
-	path: "/v1/keys",
-	access: "admin",
-	name: "createKey",
+export const CREATE_KEY = route("createKey", "POST /v1/keys", "admin", {
 	summary: "Creates an API key. Only this answer contains it.",
 	answer: {
 		description: "The key, shown only in this answer.",
@@ -59,11 +48,7 @@ export const CREATE_KEY = route({
 	},
 });
 
-export const ROTATE_KEY = route({
-	methods: ["POST"],
-	path: "/v1/keys/:key/rotate",
-	access: "admin",
-	name: "rotateKey",
+export const ROTATE_KEY = route("rotateKey", "POST /v1/keys/:key/rotate", "admin", {
 	summary: "Replaces an API key; the one before stays valid for a while. Only this answer contains it.",
 	answer: {
 		description: "The new key, shown only in this answer.",
@@ -78,11 +63,7 @@ export const ROTATE_KEY = route({
 	},
 });
 
-export const REVOKE_KEY = route({
-	methods: ["DELETE"],
-	path: "/v1/keys/:key",
-	access: "admin",
-	name: "revokeKey",
+export const REVOKE_KEY = route("revokeKey", "DELETE /v1/keys/:key", "admin", {
 	summary: "Revokes an API key.",
 	answer: { description: "The key before its removal.", schema: KEY, example: KEY_EXAMPLE },
 	body: NO_BODY,

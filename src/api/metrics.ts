@@ -1,16 +1,17 @@
 /** Metrics: endpoint history, live feed, Prometheus (D39, D40). */
 import { COUNTERS, GAUGES, HOUR_MS, MINUTE_MS, OUTCOMES, type StepMs, STEPS } from "../core/metrics/metric-buckets.ts";
+import { record } from "../lib/record.ts";
 import { HEALTH_STATES } from "../core/workers/endpoint-health.ts";
 import { JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
-import { moment, type Param, text, whole } from "./params.ts";
-import { route } from "./route.ts";
+import { moment, type Param, text, whole } from "./definition/params.ts";
+import { route } from "./definition/route.ts";
 import { WORKER_REASON } from "./workers.ts";
-import { COUNT, EXAMPLE, FLAG, list, MOMENT, object, type Static, TEXT } from "./schema.ts";
+import { COUNT, EXAMPLE, FLAG, list, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
 const NAMES = [...COUNTERS, ...GAUGES] as const;
 
 function each<const Name extends string, V>(names: readonly Name[], value: V): Record<Name, V> {
-	return Object.fromEntries(names.map((name) => [name, value])) as Record<Name, V>;
+	return record(names, () => value);
 }
 
 const SERIES = list({ type: ["integer", "null"] });
@@ -33,23 +34,19 @@ export const METRICS = object(
 );
 export type Metrics = Static<typeof METRICS>;
 
-/** An endpoint in the live feed. */
 const OVERVIEW = object({
 	id: TEXT,
 	name: TEXT,
 	paused: FLAG,
-	health: object(
-		{
-			state: {
-				enum: HEALTH_STATES,
-				description:
-					"crashing: its workers crash; no_workers: jobs wait and no worker is attached or allowed; " +
-					"hindered: workers are missing for another reason.",
-			},
-			reason: WORKER_REASON,
+	health: object({
+		state: {
+			enum: HEALTH_STATES,
+			description:
+				"crashing: its workers crash; no_workers: jobs wait and no worker is attached or allowed; " +
+				"hindered: workers are missing for another reason.",
 		},
-		{ optional: ["reason"] },
-	),
+		"reason?": WORKER_REASON,
+	}),
 	queue: JOB_COUNTS,
 	workers: WORKER_COUNTS,
 	perMinute: {
@@ -61,7 +58,6 @@ const OVERVIEW = object({
 });
 export type Overview = Static<typeof OVERVIEW>;
 
-/** Steps in an answer without `from`. */
 export const DEFAULT_STEPS = 60;
 
 export const FROM = moment("from", `Beginning; ${DEFAULT_STEPS} steps before the end if absent.`);
@@ -79,11 +75,7 @@ export const STEP: Param<StepMs> = {
 const VALUES = [3, null];
 const PERCENTILES_EXAMPLE = { p50: VALUES, p95: VALUES, p99: VALUES };
 
-export const ENDPOINT_METRICS = route({
-	methods: ["GET"],
-	path: "/v1/endpoints/:endpoint/metrics",
-	access: "read",
-	name: "endpointMetrics",
+export const ENDPOINT_METRICS = route("endpointMetrics", "GET /v1/endpoints/:endpoint/metrics", "read", {
 	summary: "History of the endpoint: jobs, waits, runs and workers.",
 	answer: {
 		description: "One value per step, from the first on; null where nothing is known.",
@@ -119,11 +111,7 @@ export const TOTALS = object(
 export type Totals = Static<typeof TOTALS>;
 export type EndpointTotals = Static<typeof ENDPOINT_TOTALS>;
 
-export const ALL_METRICS = route({
-	methods: ["GET"],
-	path: "/v1/metrics",
-	access: "read",
-	name: "allMetrics",
+export const ALL_METRICS = route("allMetrics", "GET /v1/metrics", "read", {
 	summary: "Totals of all endpoints over a time: jobs by outcome, waits, runs, GPU time.",
 	answer: {
 		description: "One entry for each endpoint.",
@@ -158,11 +146,7 @@ export const DEMAND = object({
 	oldestWaitSeconds: { ...COUNT, description: "Wait of the oldest one; 0 without any." },
 });
 
-export const ENDPOINT_DEMAND = route({
-	methods: ["GET"],
-	path: "/v1/endpoints/:endpoint/demand",
-	access: "read",
-	name: "endpointDemand",
+export const ENDPOINT_DEMAND = route("endpointDemand", "GET /v1/endpoints/:endpoint/demand", "read", {
 	summary: "How many workers the endpoint wants, for autoscalers outside of Sluice such as KEDA.",
 	answer: {
 		description: "The demand. While the store is unavailable the answer is 503, never 0.",
@@ -179,11 +163,7 @@ export const INTERVAL = whole("interval", {
 	description: "Minimum seconds between two events.",
 });
 
-export const FEED = route({
-	methods: ["GET"],
-	path: "/v1/feed",
-	access: "read",
-	name: "feed",
+export const FEED = route("feed", "GET /v1/feed", "read", {
 	summary: "All endpoints that the key may read, now and after each change.",
 	answer: {
 		description: "Has no end.",
@@ -196,14 +176,9 @@ export const FEED = route({
 	query: [ENDPOINT_FILTER, INTERVAL],
 });
 
-/** Prometheus text format. */
 export const EXPOSITION_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-export const PROMETHEUS = route({
-	methods: ["GET"],
-	path: "/metrics",
-	access: "read",
-	name: "metrics",
+export const PROMETHEUS = route("metrics", "GET /metrics", "read", {
 	summary: "Jobs, workers, store and process for Prometheus.",
 	answer: {
 		description:

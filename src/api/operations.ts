@@ -1,9 +1,9 @@
-/** All operations and named schemas, in the order of the documentation. */
+/** In the order of the documentation. */
 import { AUDIT_ENTRY, LIST_AUDIT } from "./audit.ts";
 import { BACKUP_ROUTES, BACKUP_STATUS } from "./backup.ts";
 import { CONSOLE_ROUTES, PRINCIPAL } from "./console.ts";
 import { ENDPOINT, ENDPOINT_ROUTES } from "./endpoints.ts";
-import { ERROR, OPENAI_ERROR } from "./errors.ts";
+import { ERROR, OPENAI_ERROR } from "./definition/errors.ts";
 import { BULK, JOB_DETAIL, JOB_RECORD_ROUTES, JOB_SUMMARY } from "./job-records.ts";
 import { CHUNK, CLIENT_ROUTES, HEALTH, JOB, LISTED_JOB, PURGED, STATUS_PAIR, sdkRoute } from "./jobs.ts";
 import { HOST, HOST_ROUTES } from "./hosts.ts";
@@ -19,15 +19,14 @@ import {
 	TOTALS,
 } from "./metrics.ts";
 import { REGISTRY, REGISTRY_ROUTES } from "./registries.ts";
-import type { RouteDefinition } from "./route.ts";
-import type { JsonSchema } from "./schema.ts";
+import type { RouteDefinition } from "./definition/route.ts";
+import type { JsonSchema } from "./definition/schema.ts";
 import { CONSOLE_SESSION, SESSION_ROUTES } from "./sessions.ts";
 import { DOCUMENTATION_ROUTES, HEALTHZ, LIST_SERVERS, READYZ, SERVER } from "./service.ts";
 import { DELIVERY, WEBHOOK_ROUTES } from "./webhooks.ts";
 import { DISPATCHED_JOB, WORKER_ROUTES } from "./worker-protocol.ts";
 import { WORKER, WORKER_ADMIN_ROUTES } from "./workers.ts";
 
-/** `components/schemas` of `/openapi.json`. */
 export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	StatusPair: STATUS_PAIR,
 	Job: JOB,
@@ -82,11 +81,9 @@ const OTHER_ROUTES = [
 	...DOCUMENTATION_ROUTES,
 ] as const;
 
-/** Every definition, client ones once. */
 export type Definition = (typeof CLIENT_ROUTES | typeof OTHER_ROUTES)[number];
 export type OperationName = Definition["name"];
 
-/** A served operation. */
 export interface Operation extends RouteDefinition {
 	/** One definition serves `/v2` and `/sdk/v2`. */
 	readonly definition: OperationName;

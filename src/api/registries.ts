@@ -1,7 +1,7 @@
 /** Logins to registries of container images (D45, D39). */
-import { REGISTRY_LOGIN_SCHEMA } from "../core/registry-login.ts";
-import { NO_BODY, route } from "./route.ts";
-import { EXAMPLE, listIn, MOMENT, object, type Static, TEXT } from "./schema.ts";
+import { REGISTRY_LOGIN_SCHEMA } from "../core/access/registry-login.ts";
+import { NO_BODY, route } from "./definition/route.ts";
+import { EXAMPLE, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
 export const REGISTRY = object({
 	registry: { ...TEXT, description: "Its host, perhaps with a port; docker.io: Docker Hub." },
@@ -12,11 +12,7 @@ export type Registry = Static<typeof REGISTRY>;
 
 const REGISTRY_EXAMPLE = { registry: "registry.example.com", username: "ci", updatedAt: EXAMPLE.at };
 
-export const LIST_REGISTRIES = route({
-	methods: ["GET"],
-	path: "/v1/registries",
-	access: "admin",
-	name: "listRegistries",
+export const LIST_REGISTRIES = route("listRegistries", "GET /v1/registries", "admin", {
 	summary: "Registries of container images with a login, without the passwords.",
 	answer: {
 		description: "The registries, by name.",
@@ -25,11 +21,7 @@ export const LIST_REGISTRIES = route({
 	},
 });
 
-export const PUT_REGISTRY = route({
-	methods: ["PUT"],
-	path: "/v1/registries/:registry",
-	access: "admin",
-	name: "putRegistry",
+export const PUT_REGISTRY = route("putRegistry", "PUT /v1/registries/:registry", "admin", {
 	summary: "Sets the login to a registry, which Docker hosts use for pulls of its images.",
 	answer: { description: "The registry.", schema: REGISTRY, example: REGISTRY_EXAMPLE },
 	body: {
@@ -40,11 +32,7 @@ export const PUT_REGISTRY = route({
 	},
 });
 
-export const REMOVE_REGISTRY = route({
-	methods: ["DELETE"],
-	path: "/v1/registries/:registry",
-	access: "admin",
-	name: "removeRegistry",
+export const REMOVE_REGISTRY = route("removeRegistry", "DELETE /v1/registries/:registry", "admin", {
 	summary: "Removes the login to a registry.",
 	answer: { description: "The registry before its removal.", schema: REGISTRY, example: REGISTRY_EXAMPLE },
 	body: NO_BODY,

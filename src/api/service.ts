@@ -1,6 +1,6 @@
 /** Servers, health and API documentation (D40). */
-import { FILE, PAGE, REDIRECT, route } from "./route.ts";
-import { EXAMPLE, FLAG, list, listIn, MOMENT, object, TEXT } from "./schema.ts";
+import { FILE, PAGE, REDIRECT, route } from "./definition/route.ts";
+import { EXAMPLE, FLAG, list, listIn, MOMENT, object, TEXT } from "./definition/schema.ts";
 
 export const SERVER = object({
 	id: TEXT,
@@ -14,11 +14,7 @@ export const SERVER = object({
 	},
 });
 
-export const LIST_SERVERS = route({
-	methods: ["GET"],
-	path: "/v1/servers",
-	access: "admin",
-	name: "listServers",
+export const LIST_SERVERS = route("listServers", "GET /v1/servers", "admin", {
 	summary: "The servers that share the store, and what each does for all.",
 	answer: {
 		description: "The servers; empty if only this one can open the store.",
@@ -37,31 +33,19 @@ export const LIST_SERVERS = route({
 	},
 });
 
-export const HEALTHZ = route({
-	methods: ["GET"],
-	path: "/healthz",
-	access: "anyone",
-	name: "healthz",
+export const HEALTHZ = route("healthz", "GET /healthz", "anyone", {
 	summary: "Whether the process is alive.",
 	answer: { description: "Alive.", schema: object({ ok: FLAG }), example: { ok: true } },
 });
 
-export const READYZ = route({
-	methods: ["GET"],
-	path: "/readyz",
-	access: "anyone",
-	name: "readyz",
+export const READYZ = route("readyz", "GET /readyz", "anyone", {
 	summary: "Whether the server accepts requests.",
 	answer: { description: "Ready.", schema: object({ ready: FLAG }), example: { ready: true } },
 	errors: ["not_ready"],
 });
 
 export const DOCUMENTATION_ROUTES = [
-	route({
-		methods: ["GET"],
-		path: "/openapi.json",
-		access: "anyone",
-		name: "openapi",
+	route("openapi", "GET /openapi.json", "anyone", {
 		summary: "The API as an OpenAPI 3.1 document.",
 		answer: {
 			description: "This document.",
@@ -76,64 +60,13 @@ export const DOCUMENTATION_ROUTES = [
 		},
 		errors: ["documents_busy"],
 	}),
-	route({
-		methods: ["GET", "HEAD"],
-		path: "/docs/api/",
-		access: "anyone",
-		name: "apiReference",
-		page: true,
-		summary: "The same as an HTML page.",
-		answer: PAGE,
-		errors: ["documents_busy"],
-	}),
-	route({
-		methods: ["GET", "HEAD"],
-		path: "/docs/api",
-		access: "anyone",
-		name: "apiFolder",
-		page: true,
-		summary: "Redirects to the API reference.",
-		answer: REDIRECT,
-		status: 303,
-	}),
-	route({
-		methods: ["GET", "HEAD"],
-		path: "/docs/api/*",
-		access: "anyone",
-		name: "apiFile",
-		page: true,
+	route("apiReference", "GET HEAD /docs/api/", "anyone", { summary: "The same as an HTML page.", ...PAGE }),
+	route("apiFolder", "GET HEAD /docs/api", "anyone", { summary: "Redirects to the API reference.", ...REDIRECT }),
+	route("apiFile", "GET HEAD /docs/api/*", "anyone", {
 		summary: "The style and script of the API reference.",
-		answer: FILE,
-		errors: ["path_not_found", "documents_busy"],
+		...FILE,
 	}),
-	route({
-		methods: ["GET", "HEAD"],
-		path: "/docs/*",
-		access: "anyone",
-		name: "docsFile",
-		page: true,
-		summary: "A page or file of the documentation.",
-		answer: FILE,
-		errors: ["path_not_found", "documents_busy"],
-	}),
-	route({
-		methods: ["GET", "HEAD"],
-		path: "/docs/",
-		access: "anyone",
-		name: "docs",
-		page: true,
-		summary: "The documentation.",
-		answer: PAGE,
-		errors: ["documents_busy"],
-	}),
-	route({
-		methods: ["GET", "HEAD"],
-		path: "/docs",
-		access: "anyone",
-		name: "docsFolder",
-		page: true,
-		summary: "Redirects to the documentation.",
-		answer: REDIRECT,
-		status: 303,
-	}),
+	route("docsFile", "GET HEAD /docs/*", "anyone", { summary: "A page or file of the documentation.", ...FILE }),
+	route("docs", "GET HEAD /docs/", "anyone", { summary: "The documentation.", ...PAGE }),
+	route("docsFolder", "GET HEAD /docs", "anyone", { summary: "Redirects to the documentation.", ...REDIRECT }),
 ] as const;

@@ -1,9 +1,8 @@
-/** Sessions of the console, seen by administrators (D31, D39). */
-import { text } from "./params.ts";
-import { NO_BODY, route } from "./route.ts";
-import { COUNT, EMPTY, EXAMPLE, FLAG, listIn, MOMENT, object, type Static, TEXT } from "./schema.ts";
+/** Console sessions for administrators (D31, D39). */
+import { text } from "./definition/params.ts";
+import { emptyAnswer, NO_BODY, route } from "./definition/route.ts";
+import { COUNT, EXAMPLE, FLAG, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
-/** How a session began. */
 const SIGN_INS = ["key", "link"] as const;
 
 export const CONSOLE_SESSION = object({
@@ -35,11 +34,7 @@ const SESSION_EXAMPLE = {
 
 export const KEY_FILTER = text("key", 100, "Only sessions of the key with this id.");
 
-export const LIST_SESSIONS = route({
-	methods: ["GET"],
-	path: "/v1/sessions",
-	access: "admin",
-	name: "listSessions",
+export const LIST_SESSIONS = route("listSessions", "GET /v1/sessions", "admin", {
 	summary: "Sessions of the console, last used first.",
 	answer: {
 		description: "The sessions.",
@@ -48,21 +43,13 @@ export const LIST_SESSIONS = route({
 	},
 });
 
-export const END_SESSION = route({
-	methods: ["DELETE"],
-	path: "/v1/sessions/:session",
-	access: "admin",
-	name: "endSession",
+export const END_SESSION = route("endSession", "DELETE /v1/sessions/:session", "admin", {
 	summary: "Ends a session of the console: its next request is refused.",
-	answer: { description: "Done.", schema: EMPTY, example: {} },
+	answer: emptyAnswer("Done."),
 	body: NO_BODY,
 });
 
-export const END_SESSIONS = route({
-	methods: ["DELETE"],
-	path: "/v1/sessions",
-	access: "admin",
-	name: "endSessions",
+export const END_SESSIONS = route("endSessions", "DELETE /v1/sessions", "admin", {
 	summary: "Ends all sessions of the console but that of the caller.",
 	answer: { description: "How many were ended.", schema: object({ ended: COUNT }), example: { ended: 3 } },
 	body: NO_BODY,

@@ -1,10 +1,9 @@
 /** Webhook deliveries (D21, D39). */
-import { DELIVERY_STATES } from "../core/delivery.ts";
-import { CURSOR, LIMIT, text, word } from "./params.ts";
-import { NO_BODY, route } from "./route.ts";
+import { DELIVERY_STATES } from "../core/webhooks/delivery.ts";
+import { CURSOR, LIMIT, text, word } from "./definition/params.ts";
+import { emptyAnswer, NO_BODY, route } from "./definition/route.ts";
 import {
 	COUNT,
-	EMPTY,
 	EXAMPLE,
 	extend,
 	list,
@@ -15,35 +14,29 @@ import {
 	pageOf,
 	type Static,
 	TEXT,
-} from "./schema.ts";
+} from "./definition/schema.ts";
 
-export const DELIVERY = object(
-	{
-		id: TEXT,
-		endpoint: TEXT,
-		job: TEXT,
-		state: { enum: DELIVERY_STATES, description: "pending while an attempt is due or in flight." },
-		url: { ...TEXT, description: "Only scheme and host for a key with the scope read." },
-		createdAt: MOMENT,
-		dueAt: { ...MOMENT, description: "When the next attempt is due." },
-		tries: list(
-			object(
-				{
-					at: MOMENT,
-					tookMs: MS,
-					status: { type: "integer" },
-					answer: {
-						...TEXT,
-						description: "The first 256 bytes of the answer, in printable characters; only with an admin key.",
-					},
-					error: TEXT,
-				},
-				{ optional: ["status", "answer", "error"] },
-			),
-		),
-	},
-	{ optional: ["dueAt"] },
-);
+export const DELIVERY = object({
+	id: TEXT,
+	endpoint: TEXT,
+	job: TEXT,
+	state: { enum: DELIVERY_STATES, description: "pending while an attempt is due or in flight." },
+	url: { ...TEXT, description: "Only scheme and host for a key with the scope read." },
+	createdAt: MOMENT,
+	"dueAt?": { ...MOMENT, description: "When the next attempt is due." },
+	tries: list(
+		object({
+			at: MOMENT,
+			tookMs: MS,
+			"status?": { type: "integer" },
+			"answer?": {
+				...TEXT,
+				description: "The first 256 bytes of the answer, in printable characters; only with an admin key.",
+			},
+			"error?": TEXT,
+		}),
+	),
+});
 export type Delivery = Static<typeof DELIVERY>;
 
 const DELIVERY_EXAMPLE = {
@@ -64,11 +57,7 @@ export const ENDPOINT_FILTER = text(
 export const JOB_FILTER = text("job", 100, "Only deliveries of this job.");
 export const STATE_FILTER = word("state", DELIVERY_STATES, "Only deliveries in this state.");
 
-export const LIST_DELIVERIES = route({
-	methods: ["GET"],
-	path: "/v1/webhooks",
-	access: "read",
-	name: "listDeliveries",
+export const LIST_DELIVERIES = route("listDeliveries", "GET /v1/webhooks", "read", {
 	summary: "Webhook deliveries, most recent first.",
 	answer: {
 		description: "A page of deliveries.",
@@ -78,7 +67,6 @@ export const LIST_DELIVERIES = route({
 	query: [ENDPOINT_FILTER, JOB_FILTER, STATE_FILTER, LIMIT, CURSOR],
 });
 
-/** Maximum length of the part of a delivery's body in an answer, characters. */
 export const SHOWN_BODY = 16_384;
 
 const DELIVERY_DETAIL = extend(DELIVERY, {
@@ -87,11 +75,7 @@ const DELIVERY_DETAIL = extend(DELIVERY, {
 });
 export type DeliveryDetail = Static<typeof DELIVERY_DETAIL>;
 
-export const GET_DELIVERY = route({
-	methods: ["GET"],
-	path: "/v1/webhooks/:delivery",
-	access: "read",
-	name: "getDelivery",
+export const GET_DELIVERY = route("getDelivery", "GET /v1/webhooks/:delivery", "read", {
 	summary: "A webhook delivery with the body that it sends.",
 	answer: {
 		description: "The delivery.",
@@ -100,11 +84,7 @@ export const GET_DELIVERY = route({
 	},
 });
 
-export const REDELIVER = route({
-	methods: ["POST"],
-	path: "/v1/webhooks/:delivery/redeliver",
-	access: "write",
-	name: "redeliver",
+export const REDELIVER = route("redeliver", "POST /v1/webhooks/:delivery/redeliver", "write", {
 	summary: "Sends a finished delivery again.",
 	answer: {
 		description: "The delivery.",
@@ -115,18 +95,15 @@ export const REDELIVER = route({
 	errors: ["delivery_pending"],
 });
 
-const RECEIVER = object(
-	{
-		endpoint: TEXT,
-		receiver: { ...TEXT, description: "Host, and the port if it is not the usual one." },
-		failingSince: MOMENT,
-		failures: { type: "integer", description: "Failed attempts since then." },
-		reason: { ...TEXT, description: "Why the last attempt failed." },
-		pausedUntil: { ...MOMENT, description: "No attempt before: several in a row had no answer." },
-		disabledAt: { ...MOMENT, description: "Since when deliveries fail without an attempt, until it is enabled." },
-	},
-	{ optional: ["pausedUntil", "disabledAt"] },
-);
+const RECEIVER = object({
+	endpoint: TEXT,
+	receiver: { ...TEXT, description: "Host, and the port if it is not the usual one." },
+	failingSince: MOMENT,
+	failures: { type: "integer", description: "Failed attempts since then." },
+	reason: { ...TEXT, description: "Why the last attempt failed." },
+	"pausedUntil?": { ...MOMENT, description: "No attempt before: several in a row had no answer." },
+	"disabledAt?": { ...MOMENT, description: "Since when deliveries fail without an attempt, until it is enabled." },
+});
 export type Receiver = Static<typeof RECEIVER>;
 
 const RECEIVER_EXAMPLE = {
@@ -138,11 +115,7 @@ const RECEIVER_EXAMPLE = {
 	pausedUntil: EXAMPLE.at,
 };
 
-export const LIST_RECEIVERS = route({
-	methods: ["GET"],
-	path: "/v1/webhooks/receivers",
-	access: "read",
-	name: "listReceivers",
+export const LIST_RECEIVERS = route("listReceivers", "GET /v1/webhooks/receivers", "read", {
 	summary: "Webhook receivers whose last attempt failed, those that fail longest first.",
 	answer: {
 		description: "The receivers, at most 200.",
@@ -152,15 +125,16 @@ export const LIST_RECEIVERS = route({
 	query: [ENDPOINT_FILTER],
 });
 
-export const ENABLE_RECEIVER = route({
-	methods: ["POST"],
-	path: "/v1/endpoints/:endpoint/webhook-receivers/:receiver/enable",
-	access: "write",
-	name: "enableReceiver",
-	summary: "Calls a paused or disabled webhook receiver again, at once.",
-	answer: { description: "Done.", schema: EMPTY, example: {} },
-	body: NO_BODY,
-	errors: ["receiver_not_found"],
-});
+export const ENABLE_RECEIVER = route(
+	"enableReceiver",
+	"POST /v1/endpoints/:endpoint/webhook-receivers/:receiver/enable",
+	"write",
+	{
+		summary: "Calls a paused or disabled webhook receiver again, at once.",
+		answer: emptyAnswer("Done."),
+		body: NO_BODY,
+		errors: ["receiver_not_found"],
+	},
+);
 
 export const WEBHOOK_ROUTES = [LIST_DELIVERIES, GET_DELIVERY, REDELIVER, LIST_RECEIVERS, ENABLE_RECEIVER] as const;

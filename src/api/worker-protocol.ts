@@ -1,18 +1,13 @@
-/** Operations of workers, as RunPod's worker SDK calls them (protocol B). */
-import { LINES_BODY_LIMIT, LINES_TOGETHER, RESULT_LIMIT } from "../core/report.ts";
+/** Operations of RunPod's worker SDK (protocol B). */
+import { LINES_BODY_LIMIT, LINES_TOGETHER, RESULT_LIMIT } from "../core/jobs/report.ts";
 import { JOB_ID } from "./jobs.ts";
-import type { ParamDescription } from "./params.ts";
-import { emptyAnswer, route } from "./route.ts";
-import { COUNT, EXAMPLE, list, object, TEXT, TEXTS } from "./schema.ts";
+import type { ParamDescription } from "./definition/params.ts";
+import { emptyAnswer, route } from "./definition/route.ts";
+import { COUNT, EXAMPLE, list, object, TEXT, TEXTS } from "./definition/schema.ts";
 
-/** Maximum jobs per batch. */
 export const BATCH_LIMIT = 1000;
 
-/** The job as sent to a worker. */
-export const DISPATCHED_JOB = object(
-	{ id: JOB_ID, input: { type: "object" }, s3Config: { type: "object" } },
-	{ optional: ["s3Config"] },
-);
+export const DISPATCHED_JOB = object({ id: JOB_ID, input: { type: "object" }, "s3Config?": { type: "object" } });
 
 const NO_JOB = "Nothing in 50 s: poll again.";
 const DISPATCHED_EXAMPLE = { id: EXAMPLE.job, input: { prompt: "hello" } };
@@ -25,22 +20,14 @@ const IN_PROGRESS: ParamDescription = {
 	schema: COUNT,
 };
 
-const JOB_TAKE = route({
-	methods: ["GET"],
-	path: "/worker/:endpoint/job-take/:worker",
-	access: "worker",
-	name: "jobTake",
+const JOB_TAKE = route("jobTake", "GET /worker/:endpoint/job-take/:worker", "worker", {
 	summary: "One job for the worker, held until there is one.",
 	answer: { description: "The job.", schema: DISPATCHED_JOB, example: DISPATCHED_EXAMPLE, empty: NO_JOB },
 	query: [IN_PROGRESS],
 	poll: true,
 });
 
-const JOB_TAKE_BATCH = route({
-	methods: ["GET"],
-	path: "/worker/:endpoint/job-take-batch/:worker",
-	access: "worker",
-	name: "jobTakeBatch",
+const JOB_TAKE_BATCH = route("jobTakeBatch", "GET /worker/:endpoint/job-take-batch/:worker", "worker", {
 	summary: "Several jobs for the worker, held until there is one.",
 	answer: {
 		description: "The jobs.",
@@ -60,11 +47,7 @@ const JOB_TAKE_BATCH = route({
 	poll: true,
 });
 
-export const JOB_STOP = route({
-	methods: ["GET"],
-	path: "/worker/:endpoint/job-stop/:worker",
-	access: "worker",
-	name: "jobStop",
+export const JOB_STOP = route("jobStop", "GET /worker/:endpoint/job-stop/:worker", "worker", {
 	summary: "Jobs that the worker must stop, held until there is one.",
 	answer: {
 		description: "Ids of the jobs.",
@@ -75,11 +58,7 @@ export const JOB_STOP = route({
 	poll: true,
 });
 
-const JOB_DONE = route({
-	methods: ["POST"],
-	path: "/worker/:endpoint/job-done/:worker/:job",
-	access: "worker",
-	name: "jobDone",
+const JOB_DONE = route("jobDone", "POST /worker/:endpoint/job-done/:worker/:job", "worker", {
 	summary: "The result, the failure or the progress of a job.",
 	answer: ACCEPTED,
 	body: {
@@ -96,11 +75,7 @@ const JOB_DONE = route({
 	maxBody: RESULT_LIMIT,
 });
 
-export const JOB_DONE_BATCH = route({
-	methods: ["POST"],
-	path: "/worker/:endpoint/job-done-batch/:worker",
-	access: "worker",
-	name: "jobDoneBatch",
+export const JOB_DONE_BATCH = route("jobDoneBatch", "POST /worker/:endpoint/job-done-batch/:worker", "worker", {
 	summary: "Results of several jobs, one per line; for workers that got the maximum number from job-take-batch.",
 	answer: {
 		description: "For each line, in order, the status that a post of its own would have got: 200 when it was accepted.",
@@ -125,11 +100,7 @@ const FIRST_CHUNK = {
 	schema: COUNT,
 } as const;
 
-const JOB_STREAM = route({
-	methods: ["POST"],
-	path: "/worker/:endpoint/job-stream/:worker/:job",
-	access: "worker",
-	name: "jobStream",
+const JOB_STREAM = route("jobStream", "POST /worker/:endpoint/job-stream/:worker/:job", "worker", {
 	summary: "A chunk of the output of a job.",
 	answer: ACCEPTED,
 	body: {
@@ -142,11 +113,7 @@ const JOB_STREAM = route({
 	query: [FIRST_CHUNK],
 });
 
-const JOB_STREAM_BATCH = route({
-	methods: ["POST"],
-	path: "/worker/:endpoint/job-stream-batch/:worker/:job",
-	access: "worker",
-	name: "jobStreamBatch",
+const JOB_STREAM_BATCH = route("jobStreamBatch", "POST /worker/:endpoint/job-stream-batch/:worker/:job", "worker", {
 	summary: "Several chunks of the output of a job, stored together.",
 	answer: ACCEPTED,
 	body: {
@@ -160,11 +127,7 @@ const JOB_STREAM_BATCH = route({
 	query: [FIRST_CHUNK],
 });
 
-const PING = route({
-	methods: ["GET"],
-	path: "/worker/:endpoint/ping/:worker",
-	access: "worker",
-	name: "ping",
+const PING = route("ping", "GET /worker/:endpoint/ping/:worker", "worker", {
 	summary: "A heartbeat of the worker and of the jobs it names.",
 	answer: ACCEPTED,
 	query: [

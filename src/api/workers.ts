@@ -1,8 +1,8 @@
 /** Workers and their logs, for operators (D28, D39). */
-import { flag, text, whole } from "./params.ts";
-import { NO_BODY, emptyAnswer, route } from "./route.ts";
+import { flag, text, whole } from "./definition/params.ts";
+import { NO_BODY, emptyAnswer, route } from "./definition/route.ts";
 import { WORKER_REASON_CODES } from "../core/workers/worker-reason.ts";
-import { COUNT, EXAMPLE, FLAG, list, MOMENT, object, type Static, TEXT } from "./schema.ts";
+import { COUNT, EXAMPLE, FLAG, list, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
 const LAST_LINE = {
 	...TEXT,
@@ -12,19 +12,16 @@ const LAST_LINE = {
 } as const;
 
 /** Why a worker does not run yet or will be ended, or why an endpoint lacks workers (D29). */
-export const WORKER_REASON = object(
-	{
-		code: { enum: WORKER_REASON_CODES },
-		message: TEXT,
-		progress: { ...COUNT, description: "Percent, such as of an image that is pulled." },
-		retryAt: { ...MOMENT, description: "When the next worker is started after a crash." },
-		lastLine: LAST_LINE,
-	},
-	{ optional: ["progress", "retryAt", "lastLine"] },
-);
+export const WORKER_REASON = object({
+	code: { enum: WORKER_REASON_CODES },
+	message: TEXT,
+	"progress?": { ...COUNT, description: "Percent, such as of an image that is pulled." },
+	"retryAt?": { ...MOMENT, description: "When the next worker is started after a crash." },
+	"lastLine?": LAST_LINE,
+});
 export type WorkerReason = Static<typeof WORKER_REASON>;
 
-/** Usage of the machine, where it is known (D48). */
+/** Members are absent where unknown (D48). */
 const WORKER_USAGE = {
 	type: "object",
 	properties: {
@@ -37,85 +34,74 @@ const WORKER_USAGE = {
 		processes: COUNT,
 		image: { ...TEXT, description: "The image of its container." },
 		gpus: list(
-			object(
-				{
-					id: { ...TEXT, description: "Its number on the machine, or its UUID." },
-					model: TEXT,
-					memory: { ...COUNT, description: "Bytes." },
-					memoryUsed: { ...COUNT, description: "Bytes, by all programs." },
-					busy: { ...COUNT, description: "Percent of the time in which it computed." },
-				},
-				{ optional: ["memoryUsed", "busy"] },
-			),
+			object({
+				id: { ...TEXT, description: "Its number on the machine, or its UUID." },
+				model: TEXT,
+				memory: { ...COUNT, description: "Bytes." },
+				"memoryUsed?": { ...COUNT, description: "Bytes, by all programs." },
+				"busy?": { ...COUNT, description: "Percent of the time in which it computed." },
+			}),
 		),
 	},
 } as const;
 
-export const WORKER = object(
-	{
-		id: TEXT,
-		state: { enum: ["initializing", "idle", "running", "unhealthy", "stopping"] },
-		launcher: { ...TEXT, description: "What started it; external: not this service." },
-		createdAt: MOMENT,
-		seenAt: { ...MOMENT, description: "Its last call." },
-		jobs: { ...list(TEXT), description: "Ids of the jobs it holds." },
-		gpus: { ...list(COUNT), description: "Numbers of the machine's GPUs assigned to it." },
-		version: { ...TEXT, description: "Version of its SDK, once it has pinged." },
-		reason: {
-			...WORKER_REASON,
-			description: "What its platform says: why it does not run yet, or why it will be ended.",
-		},
-		warning: { ...TEXT, description: "Known problems of that version." },
-		host: { ...TEXT, description: "The machine, where it is known." },
-		usage: { ...WORKER_USAGE, description: "With usage=true: what it uses, if the server that answers launched it." },
+export const WORKER = object({
+	id: TEXT,
+	state: { enum: ["initializing", "idle", "running", "unhealthy", "stopping"] },
+	launcher: { ...TEXT, description: "What started it; external: not this service." },
+	createdAt: MOMENT,
+	seenAt: { ...MOMENT, description: "Its last call." },
+	jobs: { ...list(TEXT), description: "Ids of the jobs it holds." },
+	"gpus?": { ...list(COUNT), description: "Numbers of the machine's GPUs assigned to it." },
+	"version?": { ...TEXT, description: "Version of its SDK, once it has pinged." },
+	"reason?": {
+		...WORKER_REASON,
+		description: "What its platform says: why it does not run yet, or why it will be ended.",
 	},
-	{ optional: ["gpus", "version", "reason", "warning", "host", "usage"] },
-);
+	"warning?": { ...TEXT, description: "Known problems of that version." },
+	"host?": { ...TEXT, description: "The machine, where it is known." },
+	"usage?": { ...WORKER_USAGE, description: "With usage=true: what it uses, if the server that answers launched it." },
+});
 export type Worker = Static<typeof WORKER>;
 
 /** A launched worker that has ended (D47). */
-export const ENDED_WORKER = object(
-	{
-		id: TEXT,
-		launcher: { ...TEXT, description: "What started it." },
-		host: { ...TEXT, description: "The machine, where it is known." },
-		createdAt: MOMENT,
-		readyAt: { ...MOMENT, description: "Its first call; absent if it made none." },
-		endedAt: MOMENT,
-		calledAt: {
-			...MOMENT,
-			description:
-				"Its last call since then to the server that answers, which refused it: its process runs where its " +
-				"platform has lost it, and must be ended there.",
-		},
-		exitCode: { type: "integer" },
-		signal: { ...TEXT, description: "That killed it, such as SIGKILL." },
-		code: {
-			enum: WORKER_REASON_CODES,
-			description:
-				"A crash, such as out_of_memory, or what its platform did to it; absent if it was stopped or " +
-				"exited on its own.",
-		},
-		message: { ...TEXT, description: "How it ended: a sentence." },
-		lastLine: LAST_LINE,
-		lastOutput: {
-			...TEXT,
-			description:
-				"The last 20 lines of its output, for an admin key; values of the endpoint's variables are " +
-				"replaced by their names.",
-		},
+export const ENDED_WORKER = object({
+	id: TEXT,
+	launcher: { ...TEXT, description: "What started it." },
+	"host?": { ...TEXT, description: "The machine, where it is known." },
+	createdAt: MOMENT,
+	"readyAt?": { ...MOMENT, description: "Its first call; absent if it made none." },
+	endedAt: MOMENT,
+	"calledAt?": {
+		...MOMENT,
+		description:
+			"Its last call since then to the server that answers, which refused it: its process runs where its " +
+			"platform has lost it, and must be ended there.",
 	},
-	{ optional: ["host", "readyAt", "calledAt", "exitCode", "signal", "code", "lastLine", "lastOutput"] },
-);
+	"exitCode?": { type: "integer" },
+	"signal?": { ...TEXT, description: "That killed it, such as SIGKILL." },
+	"code?": {
+		enum: WORKER_REASON_CODES,
+		description:
+			"A crash, such as out_of_memory, or what its platform did to it; absent if it was stopped or " +
+			"exited on its own.",
+	},
+	message: { ...TEXT, description: "How it ended: a sentence." },
+	"lastLine?": LAST_LINE,
+	"lastOutput?": {
+		...TEXT,
+		description:
+			"The last 20 lines of its output, for an admin key; values of the endpoint's variables are " +
+			"replaced by their names.",
+	},
+});
 export type EndedWorker = Static<typeof ENDED_WORKER>;
 
 export const USAGE = flag("usage", "Also what each launched worker uses of its machine.");
 export const ENDED = flag("ended", "Also those that have ended: the last 50 of 7 days.");
 
-const LOG_LINE = object(
-	{ text: TEXT, position: COUNT, time: MOMENT, job: TEXT, level: TEXT },
-	{ optional: ["time", "job", "level"] },
-);
+const LINE = { text: TEXT, position: COUNT, "time?": MOMENT, "job?": TEXT, "level?": TEXT } as const;
+const LOG_LINE = object(LINE);
 export type LogLine = Static<typeof LOG_LINE>;
 
 export const TAIL = whole("tail", {
@@ -132,16 +118,12 @@ export const JOB_FILTER = text(
 	"Only lines of this job: those that the worker's SDK ascribes to it, and all it wrote while it held only this one.",
 );
 
-export const LIST_WORKERS = route({
-	methods: ["GET"],
-	path: "/v1/endpoints/:endpoint/workers",
-	access: "read",
-	name: "listWorkers",
+export const LIST_WORKERS = route("listWorkers", "GET /v1/endpoints/:endpoint/workers", "read", {
 	summary: "Workers of the endpoint and the jobs they hold.",
 	query: [ENDED, USAGE],
 	answer: {
 		description: "The workers, oldest first; ended ones, the last first.",
-		schema: object({ workers: list(WORKER), ended: list(ENDED_WORKER) }, { optional: ["ended"] }),
+		schema: object({ workers: list(WORKER), "ended?": list(ENDED_WORKER) }),
 		example: {
 			workers: [
 				{
@@ -157,11 +139,7 @@ export const LIST_WORKERS = route({
 	},
 });
 
-export const WORKER_LOGS = route({
-	methods: ["GET"],
-	path: "/v1/endpoints/:endpoint/workers/:worker/logs",
-	access: "admin",
-	name: "workerLogs",
+export const WORKER_LOGS = route("workerLogs", "GET /v1/endpoints/:endpoint/workers/:worker/logs", "admin", {
 	summary: "The output of a launched worker: the last lines, then new ones.",
 	answer: {
 		description:
@@ -174,11 +152,7 @@ export const WORKER_LOGS = route({
 	query: [TAIL, WHOLE, FOLLOW, JOB_FILTER],
 });
 
-export const START_WORKERS = route({
-	methods: ["POST"],
-	path: "/v1/endpoints/:endpoint/workers/start",
-	access: "admin",
-	name: "startWorkers",
+export const START_WORKERS = route("startWorkers", "POST /v1/endpoints/:endpoint/workers/start", "admin", {
 	summary: "Ends the pause of starts that follows crashes of workers: one is started now, if it is needed.",
 	answer: emptyAnswer("Starts are not paused any more."),
 	body: NO_BODY,
@@ -194,14 +168,10 @@ export const LINES = whole("limit", {
 	description: "At most this many lines.",
 });
 
-const FOUND_LINE = object({ worker: TEXT, ...LOG_LINE.properties }, { optional: ["time", "job", "level"] });
+const FOUND_LINE = object({ worker: TEXT, ...LINE });
 export type FoundLine = Static<typeof FOUND_LINE>;
 
-export const SEARCH_LOGS = route({
-	methods: ["GET"],
-	path: "/v1/endpoints/:endpoint/logs",
-	access: "admin",
-	name: "searchLogs",
+export const SEARCH_LOGS = route("searchLogs", "GET /v1/endpoints/:endpoint/logs", "admin", {
 	summary: "Lines in all kept logs of the endpoint's launched workers, ended ones too.",
 	answer: {
 		description: "The newest lines, newest first; more: there are others that match.",
@@ -214,11 +184,7 @@ export const SEARCH_LOGS = route({
 	query: [SEARCH, WORKER_LINES, JOB_FILTER, LINES],
 });
 
-export const STOP_WORKER = route({
-	methods: ["POST"],
-	path: "/v1/endpoints/:endpoint/workers/:worker/stop",
-	access: "admin",
-	name: "stopWorker",
+export const STOP_WORKER = route("stopWorker", "POST /v1/endpoints/:endpoint/workers/:worker/stop", "admin", {
 	summary: "Stops a launched worker: it gets no more jobs and exits once it holds none.",
 	answer: emptyAnswer("It is stopping."),
 	body: NO_BODY,

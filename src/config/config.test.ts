@@ -320,7 +320,7 @@ describe("loadConfig", () => {
 			"--port",
 			"--store",
 			"SLUICE_API_KEY",
-			"SLUICE_DRAIN_TIMEOUT must be a whole number of seconds from 0 to 86400, not 'z'.",
+			"SLUICE_DRAIN_TIMEOUT must be a whole number of seconds from 0 to 86400, or a duration such as 2m, not 'z'.",
 		]) {
 			expect(
 				found.filter((problem) => problem.includes(field)),

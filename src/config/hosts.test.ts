@@ -51,7 +51,7 @@ describe("hosts", () => {
 	it.each<[object, string]>([
 		[{ "rig 1": {} }, "hosts.rig 1 has an invalid name: it must be 1 to 63 of the characters"],
 		[{ rig1: { docker: "rig1" } }, "hosts.rig1.docker must be ssh://user@host, tcp://host:2376"],
-		[{ rig1: { dokcer: "ssh://rig1" } }, "hosts.rig1.dokcer is unknown; expected one of docker,"],
+		[{ rig1: { dokcer: "ssh://rig1" } }, "hosts.rig1.dokcer is unknown; did you mean docker?"],
 		[{ rig1: {} }, "hosts.rig1.docker is missing; it must be ssh://user@host"],
 		[{ rig1: { docker: "ssh://me:secret@rig1" } }, "hosts.rig1.docker must not contain a password"],
 		[{ rig1: { docker: "ssh://rig1", tls } }, "hosts.rig1.tls is for tcp:// only."],

@@ -1,23 +1,18 @@
-/** `hosts` in `sluice.yaml`: what the schema cannot say (D44). */
+/** Checks of `hosts` in `sluice.yaml` beyond the schema (D44). */
 import { dirname, resolve } from "node:path";
-import type { Endpoint } from "../core/endpoint.ts";
-import { type HostSettings, LOCAL } from "../core/hosts.ts";
-import { isObject } from "../core/schema.ts";
+import type { Endpoint } from "../core/endpoints/endpoint.ts";
+import { type HostSettings, LOCAL } from "../core/workers/hosts.ts";
+import { isObject } from "../lib/schema.ts";
 
-/** What else the configuration says. */
 interface HostContext {
-	/** Path of `sluice.yaml`. */
 	path: string;
-	/** Address for workers, if one is set. */
 	url: string | undefined;
-	/** Address to listen on. */
 	listen: string;
-	/** GPUs of this machine. */
 	gpus: number;
 	endpoints: readonly Endpoint[];
 }
 
-/** The hosts, with absolute paths. `raw` fits the schema unless there are problems. */
+/** Hosts with absolute paths. `raw` fits the schema unless there are problems. */
 export function readHosts(raw: unknown, context: HostContext, problems: string[]): Record<string, HostSettings> {
 	const hosts: Record<string, HostSettings> = {};
 	if (problems.length > 0) return hosts;
@@ -64,7 +59,6 @@ function* problemsOf(name: string, host: HostSettings, context: HostContext): It
 			"service, such as http://192.168.1.10:8080.";
 }
 
-/** Names and labels of endpoints that no host has. */
 function checkEndpoints(
 	hosts: Readonly<Record<string, HostSettings>>,
 	{ path, endpoints }: HostContext,
@@ -87,7 +81,7 @@ function isLoopback(hostname: string): boolean {
 	return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
 }
 
-/** Whether workers get an address that other machines do not reach. */
+/** Whether other machines cannot reach the address. */
 function isOwnMachine(listen: string): boolean {
 	return ["0.0.0.0", "::", "::1", "localhost"].includes(listen) || listen.startsWith("127.");
 }

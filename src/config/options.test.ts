@@ -1,6 +1,6 @@
 /** The table of options as a whole. */
 import { describe, expect, it } from "vitest";
-import { check } from "../core/schema.ts";
+import { check } from "../lib/schema.ts";
 import { type Option, OPTIONS } from "./options.ts";
 
 describe("OPTIONS", () => {

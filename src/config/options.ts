@@ -1,9 +1,8 @@
-/** The options of `sluice serve`: names, types, defaults, descriptions. */
-import type { Schema } from "../core/schema.ts";
+import { duration } from "../core/durations.ts";
+import { type Schema, webAddress } from "../lib/schema.ts";
 
 /** Precedence: flag, environment, file. */
 export interface Option {
-	/** Name of the flag without dashes. */
 	readonly flag?: string;
 	/** Empty counts as unset. */
 	readonly env: string;
@@ -77,26 +76,20 @@ export const OPTIONS = {
 		env: "SLUICE_PUBLIC_URL",
 		file: "publicUrl",
 		schema: {
-			type: "string",
-			format: "uri",
-			pattern: "^[^\\s?#]+$",
+			...webAddress("http://192.168.1.10:8080"),
 			description: "Address at which workers and clients reach this service. Default: the address it listens on.",
 			examples: ["http://192.168.1.10:8080"],
-			"x-message": "must be an http or https address without query, such as http://192.168.1.10:8080.",
 		},
 	},
 	advertiseUrl: {
 		flag: "advertise-url",
 		env: "SLUICE_ADVERTISE_URL",
 		schema: {
-			type: "string",
-			format: "uri",
-			pattern: "^[^\\s?#]+$",
+			...webAddress("http://10.0.0.5:8080"),
 			description:
 				"Address of this server for the workers that it launches, where several servers share " +
 				"a PostgreSQL database; publicUrl is then the address of all. Default: the address it " +
 				"listens on.",
-			"x-message": "must be an http or https address without query, such as http://10.0.0.5:8080.",
 		},
 	},
 	tlsCert: {
@@ -124,14 +117,11 @@ export const OPTIONS = {
 	drainTimeout: {
 		flag: "drain-timeout",
 		env: "SLUICE_DRAIN_TIMEOUT",
-		schema: {
-			type: "integer",
-			minimum: 0,
-			maximum: 86_400,
-			"x-unit": "seconds",
+		schema: duration("seconds", [0, 86_400], {
+			example: "2m",
 			default: 30,
 			description: "Time for the running jobs of workers that end with the service to finish at a stop.",
-		},
+		}),
 	},
 	stopWorkers: {
 		flag: "stop-workers",
@@ -178,16 +168,13 @@ export const OPTIONS = {
 	hostTimeout: {
 		env: "SLUICE_HOST_TIMEOUT",
 		file: "hostTimeout",
-		schema: {
-			type: "integer",
-			minimum: 10,
-			maximum: 86_400,
-			"x-unit": "seconds",
+		schema: duration("seconds", [10, 86_400], {
+			example: "5m",
 			default: 300,
 			description:
 				"How long a host of hosts may be unreachable before workers on it that do not call either " +
 				"are given up and replaced on other hosts.",
-		},
+		}),
 	},
 	corsOrigins: {
 		env: "SLUICE_CORS_ORIGINS",
@@ -232,7 +219,7 @@ export const OPTIONS = {
 			writeOnly: true,
 			description:
 				"Text from which the encryption key for stored secrets is derived. With SQLite, a key " +
-				"file beside the database is created when it is not set; with PostgreSQL it is " +
+				"file next to the database is created when it is not set; with PostgreSQL it is " +
 				"required, the same on all servers.",
 		},
 	},
@@ -257,7 +244,7 @@ export const OWN_VARIABLES: readonly string[] = [
 	"PGPASSWORD",
 ];
 
-/** What child processes may see of the service's variables; `more`: names that the configuration reads secrets from. */
+/** Variables for child processes. `more`: names that hold secrets by the configuration. */
 export function withoutSecrets(
 	env: Readonly<Record<string, string | undefined>>,
 	more: readonly string[] = [],

@@ -1,7 +1,7 @@
-/** Logins to registries of container images in `sluice.yaml`, and their passwords (D45). */
+/** Image registry logins in `sluice.yaml` (D45). */
 import { dirname, resolve } from "node:path";
-import { readRegistryLogin, type RegistryLogin } from "../core/registry-login.ts";
-import { isObject } from "../core/schema.ts";
+import { readRegistryLogin, type RegistryLogin } from "../core/access/registry-login.ts";
+import { isObject } from "../lib/schema.ts";
 import type { Sources } from "./sources.ts";
 
 interface Settings {
@@ -11,11 +11,10 @@ interface Settings {
 }
 
 type Source = Pick<Sources, "env" | "readFile"> & {
-	/** Path of `sluice.yaml`. */
 	path: string;
 };
 
-/** `raw`: of any form; what its schema refuses is among the problems already. */
+/** `raw` may have any form. Its schema has reported what it refuses. */
 export function readRegistries(
 	raw: unknown,
 	source: Source,

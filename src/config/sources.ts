@@ -1,13 +1,13 @@
-/** Reads options from flags, environment and `sluice.yaml`; collects problems as sentences. */
+/** Reads options from flags, environment and `sluice.yaml`. */
 import { parse } from "yaml";
+import { duration, withDurations } from "../core/durations.ts";
 import { type Budget, BUDGETS, FIXED_BUDGETS } from "../core/budgets.ts";
-import { HOSTS_SCHEMA } from "../core/hosts.ts";
-import { REGISTRY_SETTINGS_SCHEMA } from "../core/registry-login.ts";
-import { check, isAbsent, isObject, type Schema } from "../core/schema.ts";
+import { HOSTS_SCHEMA } from "../core/workers/hosts.ts";
+import { REGISTRY_SETTINGS_SCHEMA } from "../core/access/registry-login.ts";
+import { check, isAbsent, isObject, type Schema } from "../lib/schema.ts";
 import { type Option, OPTIONS } from "./options.ts";
 
 export interface Sources {
-	/** Flags by name. */
 	flags: Readonly<Record<string, string | undefined>>;
 	env: Readonly<Record<string, string | undefined>>;
 	cwd: string;
@@ -39,7 +39,8 @@ const FILE_SCHEMA: Schema = section({
 	budgets: section(Object.fromEntries(Object.entries<Budget>(BUDGETS).map(([name, one]) => [name, schemaOf(one)]))),
 });
 
-function schemaOf({ minimum, maximum, default: value, description }: Budget): Schema {
+function schemaOf({ unit, minimum, maximum, default: value, description }: Budget): Schema {
+	if (unit === "ms") return duration(unit, [minimum, maximum], { example: "365d", default: value, description });
 	return { type: "integer", minimum, maximum, default: value, description };
 }
 
@@ -52,7 +53,6 @@ function section(properties: Record<string, Schema>): Schema {
 	};
 }
 
-/** The text and source (flag or variable) of an option. */
 export function optionText(
 	{ flags, env }: TextSources,
 	{ flag, env: variable }: Option,
@@ -62,7 +62,7 @@ export function optionText(
 	return env[variable] ? { source: variable, text: env[variable] } : undefined;
 }
 
-/** The value or default of an option; has the schema's type unless there are problems. */
+/** Has the schema's type unless there are problems. */
 export function optionValue(
 	sources: TextSources,
 	option: Option,
@@ -77,7 +77,7 @@ export function optionValue(
 	const faults = check(schema, value, source);
 	if (option === OPTIONS.store && faults.length === 0 && !isStoreAddress(text))
 		faults.push({ field: source, message: schema["x-message"] ?? "" });
-	// Other types may be secrets: do not print them.
+	// A value of another type may be a secret and is not printed.
 	const isPrintable = schema.type === "integer" || schema.type === "boolean";
 	for (const { field, message } of faults)
 		problems.push(isPrintable ? `${field} ${message.slice(0, -1)}, not '${text}'.` : `${field} ${message}`);
@@ -89,8 +89,9 @@ function isStoreAddress(text: string): boolean {
 	return !text.startsWith("postgres") || URL.canParse(text);
 }
 
-/** Returns unconvertible text, which the check rejects. */
-function fromText({ type, oneOf }: Schema, text: string): unknown {
+/** Text of another type is returned unchanged, and the check rejects it. */
+function fromText(schema: Schema, text: string): unknown {
+	const { type, oneOf } = schema;
 	if (type === "integer" && /^\d{1,15}$/.test(text)) return Number(text);
 	if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
 	if (oneOf && !oneOf.some((branch) => branch.const === text))
@@ -98,16 +99,16 @@ function fromText({ type, oneOf }: Schema, text: string): unknown {
 			.split(",")
 			.map((item) => item.trim())
 			.filter((item) => item !== "");
-	return text;
+	return withDurations(schema, text);
 }
 
 function memberAt(file: Record<string, unknown>, path: string): unknown {
 	return path.split(".").reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), file);
 }
 
-/** Checked except for the endpoints. */
+/** The endpoints are not checked. */
 export function parseFile(text: string, path: string, problems: string[]): Record<string, unknown> {
-	const file = readYaml(text, path, problems);
+	const file = withDurations(FILE_SCHEMA, readYaml(text, path, problems)) as Record<string, unknown>;
 	for (const { field, message } of check(FILE_SCHEMA, file))
 		problems.push(`${path}: ${field} ${FIXED_BUDGETS.get(field) ?? message}`);
 	return file;

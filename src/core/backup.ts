@@ -1,29 +1,27 @@
 /**
- * The archive of a backup (D46): a tar of {@link INFO_NAME}, the database, files beside it, and
- * {@link SUMS_NAME} last, so that a truncated archive lacks it. An entry `folder/file` belongs into
- * the folder beside the database whose name is that of the database with `.folder` added.
+ * The archive of a backup (D46): a tar of {@link INFO_NAME}, the database, files next to it, and last
+ * {@link SUMS_NAME}, which a truncated archive lacks. An entry `folder/file` belongs into the folder
+ * `<database>.folder`.
  */
 
-/** Format of the archive; a reader refuses later ones. */
+/** A reader refuses later formats. */
 export const BACKUP_FORMAT = 1;
 
 export const INFO_NAME = "backup.json";
 export const DATABASE_NAME = "sluice.db";
-/** Digests of all other entries, as `sha256sum` writes and checks them. */
+/** Digests of all other entries in the form of `sha256sum`. */
 export const SUMS_NAME = "SHA256SUMS";
 
-/** Content of {@link INFO_NAME}. */
 export interface BackupInfo {
 	format: number;
-	/** Version that made it. */
 	sluice: string;
-	/** Schema of the database: number of the last migration. */
+	/** Number of the last migration. */
 	migration: number;
 	/** ISO 8601. */
 	madeAt: string;
 }
 
-/** Other entries are refused: restored, they could be taken for a log of the store or for its key. */
+/** Other entries are refused: they could be taken for a log of the store or for its key. */
 const ENTRY = new RegExp(`^(?:${INFO_NAME}|${DATABASE_NAME}|${SUMS_NAME}|payloads/[1-9]\\d{0,14})$`);
 
 export function isEntryName(name: string): boolean {
@@ -47,7 +45,7 @@ export function sumsText(sums: ReadonlyMap<string, string>): string {
 	return [...sums].map(([name, sum]) => `${sum}  ${name}\n`).join("");
 }
 
-/** Digests by name; undefined if a line has another form. */
+/** Returns undefined if a line has another form. */
 export function parseSums(text: string): Map<string, string> | undefined {
 	const sums = new Map<string, string>();
 	for (const line of text.split("\n")) {

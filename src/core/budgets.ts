@@ -1,20 +1,17 @@
-/**
- * Budgets: the most that all callers together, or each of them, may hold or use of one resource of
- * a server (D41). One table for the configuration, the meters, the metrics and the documents.
- */
+/** What callers, all together or each of them, may hold or use of a resource of a server (D41). */
+import { record } from "../lib/record.ts";
+
 export interface Budget {
-	/** Unit of {@link default}, and of the meter. */
 	unit: "bytes" | "count" | "ms";
 	default: number;
 	minimum: number;
 	maximum: number;
-	/** What is counted, one sentence. */
+	/** One sentence. */
 	description: string;
 	/** What happens once it is spent, one sentence. */
 	beyond: string;
 }
 
-/** Members of `budgets` in `sluice.yaml`. */
 export const BUDGETS = {
 	connections: {
 		unit: "count",
@@ -104,7 +101,7 @@ export const BUDGETS = {
 	},
 } as const satisfies Record<string, Budget>;
 
-/** How former members of `budgets` are bounded now: what an error says about a configuration that names one. */
+/** How former budgets are bounded now, for the error about a configuration that names one. */
 export const FIXED_BUDGETS: ReadonlyMap<string, string> = new Map(
 	Object.entries({
 		failedKeys: "is fixed at 1000 a minute now",
@@ -123,12 +120,11 @@ export const FIXED_BUDGETS: ReadonlyMap<string, string> = new Map(
 
 export type BudgetName = keyof typeof BUDGETS;
 
-/** A number for each budget, in its unit. */
 export type BudgetLimits = Readonly<Record<BudgetName, number>>;
 
-export const BUDGET_NAMES = Object.keys(BUDGETS) as BudgetName[];
+const BUDGET_NAMES = Object.keys(BUDGETS) as BudgetName[];
 
-/** The configured budgets over the defaults; `available`: bytes of memory the service may use. */
+/** `available`: bytes of memory the service may use. */
 export function budgetLimits(
 	configured: Partial<BudgetLimits> = {},
 	available = Number.POSITIVE_INFINITY,
@@ -136,6 +132,42 @@ export function budgetLimits(
 	const { default: most, minimum } = BUDGETS.memory;
 	const memory = Math.max(minimum, Math.min(most, Math.floor(available / 4)));
 	const defaults: Partial<BudgetLimits> = { memory };
-	const limits = BUDGET_NAMES.map((name) => [name, configured[name] ?? defaults[name] ?? BUDGETS[name].default]);
-	return Object.fromEntries(limits) as BudgetLimits;
+	return record(BUDGET_NAMES, (name) => configured[name] ?? defaults[name] ?? BUDGETS[name].default);
+}
+
+export class BudgetMeter {
+	readonly limit: number;
+	/** Held now; of a budget per caller, by the one with most. */
+	used = 0;
+	spent = 0;
+
+	constructor(limit: number) {
+		this.limit = limit;
+	}
+
+	/** Returns false and counts a refusal if `amount` does not fit. */
+	take(amount: number): boolean {
+		const fits = this.used + amount <= this.limit;
+		if (fits) this.hold(amount);
+		else this.refuse();
+		return fits;
+	}
+
+	hold(amount: number): void {
+		this.used += amount;
+	}
+
+	give(amount: number): void {
+		this.used -= amount;
+	}
+
+	refuse(): void {
+		this.spent += 1;
+	}
+}
+
+export type BudgetMeters = Readonly<Record<BudgetName, BudgetMeter>>;
+
+export function budgetMeters(limits: BudgetLimits): BudgetMeters {
+	return record(BUDGET_NAMES, (name) => new BudgetMeter(limits[name]));
 }

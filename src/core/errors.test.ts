@@ -37,7 +37,7 @@ describe("errors", () => {
 		);
 	});
 
-	it("D2: a bad request names the first field in its sentence and all in its details", () => {
+	it("D2: a bad request names the first two fields in its sentence and all in its details", () => {
 		const one = badRequest([{ field: "input", message: "is missing." }]);
 		expect(JSON.parse(errorBody(one))).toEqual({
 			error: "The request has a bad field: input is missing.",
@@ -48,8 +48,11 @@ describe("errors", () => {
 			{ field: "a", message: "x." },
 			{ field: "b", message: "y." },
 		]);
-		expect(two.message).toBe("The request has 2 bad fields: a x.");
+		expect(two.message).toBe("The request has 2 bad fields: a x. b y.");
 		expect(two.details).toHaveLength(2);
+		const four = badRequest(["a", "b", "c", "d"].map((field) => ({ field, message: "x." })));
+		expect(four.message).toBe("The request has 4 bad fields: a x. b x. And 2 more.");
+		expect(four.details).toHaveLength(4);
 	});
 
 	it("D3: the 405 carries its methods", () => {

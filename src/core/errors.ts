@@ -1,4 +1,5 @@
 /** All client-visible errors (D2, D3). */
+import type { Fault } from "../lib/schema.ts";
 
 interface Entry {
 	status: number;
@@ -27,7 +28,7 @@ export const ERRORS = {
 	},
 	endpoint_not_found: {
 		status: 404,
-		sentence: "There is no endpoint '{endpoint}'. GET /v1/endpoints lists those that exist.",
+		sentence: "There is no endpoint '{endpoint}'.{meant} GET /v1/endpoints lists those that exist.",
 	},
 	job_not_found: {
 		status: 404,
@@ -242,21 +243,12 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** An invalid field of a request (D2). */
-export interface Fault {
-	/** Path, such as `policy.ttl`. */
-	field: string;
-	/** What is wrong, with the bound. */
-	message: string;
-}
-
-/** An error from {@link ERRORS}, thrown by the engine and the HTTP layer. */
 export class ApiError extends Error {
 	readonly code: ErrorCode;
 	readonly details: readonly Fault[] | undefined;
 	/** Methods for the `Allow` header of a 405. */
 	readonly allow: string | undefined;
-	/** Seconds for `Retry-After`; `values.retryAfter` overrides the table. */
+	/** Seconds; `values.retryAfter` overrides the table. */
 	readonly retryAfter: number | undefined;
 
 	constructor(code: ErrorCode, values: Readonly<Record<string, string | number>> = {}, details?: readonly Fault[]) {
@@ -282,7 +274,7 @@ export function errorBody(error: ApiError): string {
 	});
 }
 
-/** 400 for an invalid query parameter; `bound` says what it must be. */
+/** `bound` says what the parameter must be. */
 export function badQuery(name: string, value: string, bound: string): ApiError {
 	const shown = JSON.stringify(value.slice(0, 80));
 	return new ApiError("bad_query", { name, value: shown, bound }, [
@@ -290,13 +282,10 @@ export function badQuery(name: string, value: string, bound: string): ApiError {
 	]);
 }
 
-/** 400 for invalid fields; the sentence names the first. */
-export function badRequest(faults: readonly [Fault, ...Fault[]]): ApiError {
-	const [first] = faults;
+/** At least one fault; the sentence names the first two. */
+export function badRequest(faults: readonly Fault[]): ApiError {
+	const sentences = faults.slice(0, 2).map(({ field, message }) => `${field === "" ? "the body" : field} ${message}`);
 	const count = faults.length === 1 ? "a bad field" : `${faults.length} bad fields`;
-	return new ApiError(
-		"bad_request",
-		{ count, first: `${first.field === "" ? "the body" : first.field} ${first.message}` },
-		faults,
-	);
+	const more = faults.length > 2 ? ` And ${faults.length - 2} more.` : "";
+	return new ApiError("bad_request", { count, first: sentences.join(" ") + more }, faults);
 }

@@ -1,12 +1,13 @@
 /** What `sluice doctor` reports of one check (D36). */
 export interface Finding {
-	/** What was checked, in one or two words. */
+	/** One or two words. */
 	check: string;
 	/** `problem`: something does not work. `warning`: something soon may not. */
 	level: "ok" | "warning" | "problem";
 	message: string;
-	/** How to fix it. */
 	fix?: string;
+	/** What a program printed, without line ends. */
+	lines?: readonly string[];
 }
 
 export function ok(check: string, message: string): Finding {

@@ -1,31 +1,36 @@
-import type { BudgetMeters } from "../budgets.ts";
-import type { Clock } from "../clock.ts";
-import type { EpochMs } from "../core/time.ts";
+import type { BudgetMeters } from "../core/budgets.ts";
+import type { Clock } from "../system/clock.ts";
+import type { EpochMs } from "../lib/time.ts";
 import type { EventBus } from "../events.ts";
-import type { Random } from "../ids.ts";
-import type { BackgroundTasks } from "../service.ts";
-import type { Store } from "../store/contract/store.ts";
-import type { Calendar } from "./availability/job-clock.ts";
-import type { FreeSpace } from "./availability/free-space.ts";
-import type { StoredBytes } from "./availability/stored-bytes.ts";
+import type { Random } from "../lib/ids.ts";
+import type { BackgroundTasks } from "../system/loop.ts";
+import { type Store, StoreUnavailable } from "../store/contract/store.ts";
+import type { Calendar } from "./availability/clock/job-clock.ts";
+import type { FreeSpace } from "./availability/storage/free-space.ts";
+import type { StoredBytes } from "./availability/storage/stored-bytes.ts";
 import type { RetryWhileUnavailable } from "./availability/retry-while-unavailable.ts";
 
-/** What every domain of the engine is constructed with. */
 export interface EngineContext {
 	clock: Clock;
-	/** The job clock: the time for everything that is stored. */
+	/** The job clock. */
 	now: () => EpochMs;
-	/** Time of day of job times: for what is shown. */
 	calendar: Calendar;
 	random: Random;
-	/** How domains react to each other where a call would point against their order. */
+	/** Domains react by events where a call would point against their order. */
 	events: EventBus;
 	/** Behind the gate of `availability/store-health.ts`. */
 	store: Store;
-	/** What callers may hold or use of this server (D41). */
+	/** Budgets of this server (D41). */
 	budgets: BudgetMeters;
 	retry: RetryWhileUnavailable;
 	space: FreeSpace;
 	stored: StoredBytes;
 	background: BackgroundTasks;
+}
+
+/** Reports errors of repeated work, except those of an unavailable store, which `store.away` reports. */
+export function unlessUnavailable({ events }: Pick<EngineContext, "events">, where: string): (error: unknown) => void {
+	return (error) => {
+		if (!(error instanceof StoreUnavailable)) events.emit("fault", { where, error });
+	};
 }

@@ -1,6 +1,6 @@
 /** The registered launchers (D25). To add one: a folder next to this file and an entry here. */
-import type { LauncherSettings } from "../core/endpoint.ts";
-import type { Fault } from "../core/errors.ts";
+import type { LauncherSettings } from "../core/endpoints/endpoint.ts";
+import type { Fault } from "../lib/schema.ts";
 import type { LauncherDefinition } from "./definition.ts";
 import { DOCKER } from "./docker/index.ts";
 import { EXTERNAL } from "./external/index.ts";
@@ -14,17 +14,14 @@ function definitionOf(type: string): LauncherDefinition | undefined {
 	return LAUNCHERS.find((launcher) => launcher.type === type);
 }
 
-/** Whether Sluice starts and stops the workers. */
 export function isManaged(type: string): boolean {
 	return definitionOf(type)?.managed ?? true;
 }
 
-/** Whether another server can take its workers over. */
 export function isShared(type: string): boolean {
 	return definitionOf(type)?.shared ?? false;
 }
 
-/** Whether GPUs of this machine are assigned to its workers. */
 export function usesOwnGpus(settings: LauncherSettings): boolean {
 	return !(definitionOf(settings.type)?.placesGpus?.(settings) ?? false);
 }
@@ -35,13 +32,11 @@ export function replacementSettings(settings: LauncherSettings): Record<string, 
 	return Object.fromEntries(Object.entries(settings).filter(([name]) => !kept.includes(name)));
 }
 
-/** What the settings name on this machine and is not there. */
 export async function missingHere(settings: LauncherSettings): Promise<Fault[]> {
 	const faults = (await definitionOf(settings.type)?.missing?.(settings)) ?? [];
 	return faults.map(({ field, message }) => ({ field: `launcher.${field}`, message }));
 }
 
-/** `folder`: that of `sluice.yaml`. */
 export function resolvePaths(settings: LauncherSettings, folder: string): LauncherSettings {
 	return definitionOf(settings.type)?.resolvePaths?.(settings, folder) ?? settings;
 }

@@ -1,11 +1,10 @@
-/** The GPUs of this machine, read by `nvidia-smi` where it is installed; no more than once a while. */
 import { execFile } from "node:child_process";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../system/clock.ts";
 import type { GpuUsage } from "../core/workers/worker-usage.ts";
 
 const QUERY = ["--query-gpu=index,name,memory.total,memory.used,utilization.gpu", "--format=csv,noheader,nounits"];
 
-/** Between two readings, and after one that failed, ms. */
+/** Minimum time between readings, also after a failed one, ms. */
 const FRESH_MS = 2000;
 const FAILED_MS = 60_000;
 const TIMEOUT_MS = 5000;
@@ -14,7 +13,7 @@ const MIB = 1024 ** 2;
 
 type Env = Readonly<Record<string, string>>;
 
-/** Empty where there is no such program or it fails. */
+/** Empty without the program or if it fails. */
 export function localGpus(clock: Pick<Clock, "now">, env: Env): () => Promise<readonly GpuUsage[]> {
 	let last: Promise<readonly GpuUsage[]> | undefined;
 	let nextAt = -Infinity;

@@ -5,18 +5,18 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type PlatformServer, platformServer } from "../../test/support/platform-server.ts";
-import { systemClock } from "../clock.ts";
-import { connectionOf } from "./docker/connection.ts";
+import { systemClock } from "../system/clock.ts";
+import { connectionOf } from "./docker/hosts/connection.ts";
 import { type Daemon, dockerDaemon } from "./docker/daemon.ts";
-import { readGpus } from "./docker/gpus.ts";
+import { readGpus } from "./docker/hosts/gpus.ts";
 import { dockerImages } from "./docker/images/images.ts";
-import { copyOutput as copyContainer } from "./docker/output.ts";
-import { kubernetesClient, type KubernetesClient } from "./kubernetes/client.ts";
-import { copyOutput as copyPod } from "./kubernetes/output.ts";
-import { podWatch } from "./kubernetes/pod-watch.ts";
-import { logPath, startOf } from "./log-files.ts";
+import { copyOutput as copyContainer } from "./docker/container.ts";
+import { kubernetesClient, type KubernetesClient } from "./kubernetes/api/client.ts";
+import { copyOutput as copyPod } from "./kubernetes/pods/output.ts";
+import { podWatch } from "./kubernetes/pods/pod-watch.ts";
+import { logPath, startOf } from "./logs/log-files.ts";
 import { linesOf, textOf } from "./platform-streams.ts";
-import { timedLog } from "./timed-log.ts";
+import { timedLog } from "./logs/timed-log.ts";
 
 const MIB = 1024 ** 2;
 /**
@@ -182,7 +182,8 @@ describe("an answer without end is not read to its end", () => {
 				? { begin: "", most: ENDLESS, fill: Buffer.concat(Array.from({ length: 4096 }, () => frame)) }
 				: { begin: '{"Id":"c","State":{"ExitCode":0}}', most: 0 },
 		);
-		await isRefused(server, () => readGpus(daemon, "cuda"), /^nvidia-smi at \S+ sends more than 1 MiB at once/);
+		const read = (): Promise<unknown> => readGpus(daemon, "cuda", systemClock);
+		await isRefused(server, read, /^nvidia-smi at \S+ sends more than 1 MiB at once/);
 	});
 
 	it("D25: a list of an API server", async () => {

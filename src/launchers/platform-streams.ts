@@ -1,19 +1,15 @@
-/**
- * Streams of platforms (API servers, Docker daemons, ssh), read in linear time and bounded memory however they are
- * cut: the other side does not decide how much is held here.
- */
+/** Reads streams of platforms in linear time and bounded memory, however the other side cuts them. */
 
-/** Maximum length of an answer, line of JSON and text of an error that is read. */
+/** Maximum lengths of an answer, a line of JSON, and the text of an error. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
 const JSON_LINE_BYTES = 4 * 1024 * 1024;
 const REFUSAL_BYTES = 64 * 1024;
-/** Longer lines and frames of output are passed on in pieces. */
+/** Longer lines and frames are passed on in pieces. */
 const PIECE_BYTES = 64 * 1024;
 
 const NEWLINE = 0x0a;
 const NOTHING = Buffer.alloc(0);
 
-/** A line or frame, or a piece of a longer one. */
 export interface Piece {
 	bytes: Buffer;
 	begins: boolean;
@@ -22,7 +18,7 @@ export interface Piece {
 
 type Stream = AsyncIterable<Uint8Array>;
 
-/** Bytes in one block that doubles: small chunks cost neither a copy of all each nor an object each. */
+/** One block that doubles. Small chunks cause neither quadratic copying nor many objects. */
 class HeldBytes {
 	size = 0;
 	#block = NOTHING;
@@ -38,7 +34,6 @@ class HeldBytes {
 		this.size = size;
 	}
 
-	/** Returns them all, and begins again. */
 	take(): Buffer {
 		const taken = this.#block.subarray(0, this.size);
 		this.#block = NOTHING;
@@ -47,7 +42,7 @@ class HeldBytes {
 	}
 }
 
-/** All of a stream; ends it, and throws an Error, when it is longer than `most` bytes. `from`: who sends it. */
+/** Ends the stream and throws an Error when it is longer than `most` bytes. `from`: who sends it. */
 export async function textOf(stream: Stream, from: string, most = ANSWER_BYTES): Promise<string> {
 	const held = new HeldBytes();
 	for await (const chunk of stream) {
@@ -57,12 +52,12 @@ export async function textOf(stream: Stream, from: string, most = ANSWER_BYTES):
 	return held.take().toString("utf8");
 }
 
-/** The text of an error answer; empty if it is too long or breaks off: the status is known. */
+/** Empty if it is too long or breaks off, because the status is known. */
 export function refusalText(stream: Stream): Promise<string> {
 	return textOf(stream, "", REFUSAL_BYTES).catch(() => "");
 }
 
-/** The values of a stream with one line of JSON each; throws an Error at a line longer than `most` bytes. */
+/** Throws an Error at a line longer than `most` bytes. */
 export async function* jsonLines<T>(stream: Stream, from: string, most = JSON_LINE_BYTES): AsyncGenerator<T> {
 	for await (const pieces of linesOf(stream, most))
 		for (const { bytes, begins, ends } of pieces) {
@@ -72,7 +67,7 @@ export async function* jsonLines<T>(stream: Stream, from: string, most = JSON_LI
 		}
 }
 
-/** Lines with their ends; the last one may lack it. */
+/** Lines with their line ends. The last one may lack it. */
 export async function* linesOf(stream: Stream, most = PIECE_BYTES): AsyncGenerator<Piece[]> {
 	const joined = joiner(most);
 	for await (const chunk of stream) {
@@ -87,10 +82,10 @@ export async function* linesOf(stream: Stream, most = PIECE_BYTES): AsyncGenerat
 	yield joined.end();
 }
 
-/** Kind of stream, three zeros, length. */
+/** Stream kind, three zeros, length. */
 const HEADER_BYTES = 8;
 
-/** Contents of the frames of Docker's multiplexed stream; an incomplete last one may be missing. */
+/** Contents of Docker's multiplexed frames. An incomplete last one may be missing. */
 export async function* framesOf(stream: Stream): AsyncGenerator<Piece[]> {
 	const joined = joiner(PIECE_BYTES);
 	const header = new HeldBytes();
@@ -109,7 +104,7 @@ export async function* framesOf(stream: Stream): AsyncGenerator<Piece[]> {
 	}
 }
 
-/** Joins the parts of a line or frame up to `most` bytes; a longer one is passed on as its parts arrive. */
+/** A line or frame longer than `most` bytes is passed on as its parts arrive. */
 function joiner(most: number): { add(part: Uint8Array, ends: boolean): void; take(): Piece[]; end(): Piece[] } {
 	const held = new HeldBytes();
 	let pieces: Piece[] = [];

@@ -1,5 +1,4 @@
-/** The schema of an endpoint's `launcher`. */
-import type { Schema } from "../core/schema.ts";
+import type { Schema } from "../lib/schema.ts";
 import type { LauncherDefinition } from "./definition.ts";
 
 const LIST = new Intl.ListFormat("en-GB", { type: "disjunction" });

@@ -1,7 +1,6 @@
-/** Parts of the settings schemas of several launchers. */
-import type { Schema } from "../core/schema.ts";
+import type { Schema } from "../lib/schema.ts";
 
-/** A list of texts; `itemMessage`: what each must be. */
+/** `itemMessage`: what each text must be. */
 export function list(pattern: string, itemMessage: string, rest: Schema): Schema {
 	return { type: "array", items: { type: "string", pattern, "x-message": itemMessage }, ...rest };
 }
@@ -10,7 +9,7 @@ export function integer(minimum: number, maximum: number, description: string): 
 	return { type: "integer", minimum, maximum, description };
 }
 
-/** Program and arguments; `isShown`: the example is the placeholder of the console's form. */
+/** `isShown`: the example is the placeholder of the console's form. */
 export function command(description: string, example: readonly string[], isShown = true): Schema {
 	return {
 		type: "array",
@@ -23,7 +22,6 @@ export function command(description: string, example: readonly string[], isShown
 	};
 }
 
-/** The command of an image. */
 export const CONTAINER_COMMAND = command(
 	"Replaces the CMD of the image; its ENTRYPOINT stays.",
 	["python", "-u", "handler.py"],
@@ -41,7 +39,6 @@ export function image(description: string, example: string): Schema {
 	};
 }
 
-/** Working directory of workers `where`. */
 export function cwd(where = ""): Schema {
 	return {
 		type: "string",
@@ -54,7 +51,6 @@ export function cwd(where = ""): Schema {
 	};
 }
 
-/** Volumes of containers, by source. */
 export function volumes(description: string): Schema {
 	return list("^[^:]+:/[^:]*(:(ro|rw))?$", "must be source:/path or source:/path:ro.", {
 		description,

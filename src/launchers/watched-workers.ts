@@ -1,9 +1,4 @@
-/**
- * What launchers that watch their workers have in common (`launcher.ts`): the table of workers, stops
- * that join each other and share the shortest grace, exits that are reported once, notices without
- * repetitions, and failures as sentences.
- */
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../system/clock.ts";
 import type { LauncherDependencies } from "./definition.ts";
 import {
 	type Exit,
@@ -13,29 +8,27 @@ import {
 	type WorkerSpec,
 	type WorkerState,
 } from "./launcher.ts";
-import { listeners } from "./listeners.ts";
-import { logPath, pruneLogs, tail } from "./log-files.ts";
+import { logPath, pruneLogs, tail } from "./logs/log-files.ts";
 
-/** Interval of the grace countdown, ms: the delay until a shortened grace takes effect. */
+/** Interval of the grace countdown, ms, and so the delay of a shortened grace. */
 const STEP_MS = 25;
 
-/** Maximum time that a worker may take to end after SIGKILL, ms. */
+/** Maximum time to end after SIGKILL, ms. */
 export const KILL_TIMEOUT_MS = 10_000;
 
 /** A worker from its start or adoption until its exit is reported. */
 export class WatchedWorker {
 	readonly id: string;
-	/** Remaining grace of the stop in progress, ms; another stop may shorten it. */
+	/** Remaining grace of the stop in progress, ms. Another stop may shorten it. */
 	graceLeftMs = Infinity;
-	/** The stop in progress, shared by concurrent stops. */
+	/** Shared by concurrent stops. */
 	ending: Promise<void> | undefined;
-	/** The last notice, as text. */
 	noticed = "";
 	/** Aborted when its program has ended. */
 	readonly over = new AbortController();
-	/** Aborted when it is no longer watched. */
+	/** Aborted when it is not watched any more. */
 	readonly left = new AbortController();
-	/** Resolves when its exit was reported, or it is no longer watched. */
+	/** Resolves when its exit was reported, or it is not watched any more. */
 	readonly reported = Promise.withResolvers<void>();
 
 	constructor(id: string) {
@@ -47,7 +40,24 @@ export class WatchedWorker {
 	}
 }
 
-/** Calls `terminate` if there is a grace, then waits until it is over or the worker has ended. */
+/** A listener that fails does not keep others from their call. `of`: its name in the log. */
+export function listeners<A extends unknown[]>(of: string, log: (message: string) => void) {
+	const all: ((...args: A) => void)[] = [];
+	return {
+		add: (listener: (...args: A) => void) => void all.push(listener),
+		call(...args: A): void {
+			for (const listener of all) {
+				try {
+					listener(...args);
+				} catch (error) {
+					log(`a listener for ${of} failed: ${String(error)}`);
+				}
+			}
+		},
+	};
+}
+
+/** Calls `terminate` if there is a grace. Resolves after the grace or at the worker's end. */
 export async function endInGrace(
 	clock: Clock,
 	worker: { graceLeftMs: number },
@@ -60,18 +70,16 @@ export async function endInGrace(
 	}
 }
 
-/** The part of a launcher that is the same on every platform. */
 export abstract class WatchedWorkers<W extends WatchedWorker, S extends WorkerSpec> {
 	protected readonly clock: Clock;
 	protected readonly logDir: string;
 	protected readonly log: (message: string) => void;
 	protected readonly workers = new Map<string, W>();
-	/** Ids of workers whose start is in progress. */
 	protected readonly starting = new Set<string>();
-	/** On platforms that servers share: settings of the endpoints whose workers this one starts. */
+	/** On shared platforms: settings of the endpoints that this server scales. */
 	protected readonly owned = new Map<string, S["settings"]>();
 	protected scales = (_endpoint: string): boolean => true;
-	/** Aborted by `close`: nothing is reported after it. */
+	/** Nothing is reported after `close`. */
 	protected readonly closed = new AbortController();
 	readonly #exits;
 	readonly #notices;
@@ -84,9 +92,8 @@ export abstract class WatchedWorkers<W extends WatchedWorker, S extends WorkerSp
 		this.#notices = listeners<[Notice]>("notices of workers", log);
 	}
 
-	/** Starts the worker of a new id; a failure leaves nothing behind. */
 	protected abstract begin(spec: S): Promise<Handle>;
-	/** Ends the worker within `graceLeftMs`, then kills it; `graceMs`: that of the stop which began it. */
+	/** Ends the worker within `graceLeftMs`, then kills it. `graceMs`: of the stop that began it. */
 	protected abstract end(worker: W, graceMs: number): Promise<void>;
 
 	async start(spec: WorkerSpec): Promise<Handle> {
@@ -118,7 +125,6 @@ export abstract class WatchedWorkers<W extends WatchedWorker, S extends WorkerSp
 		this.#notices.add(listener);
 	}
 
-	/** Stops that are in progress continue. */
 	async close(): Promise<void> {
 		this.closed.abort();
 		for (const worker of this.workers.values()) if (!worker.ending) this.forget(worker);
@@ -132,7 +138,7 @@ export abstract class WatchedWorkers<W extends WatchedWorker, S extends WorkerSp
 		return this.workers.has(workerId) || this.starting.has(workerId);
 	}
 
-	/** Whether workers of the endpoint that nothing watches are strays. */
+	/** Whether unwatched workers of the endpoint are strays. */
 	protected owns(endpoint: string): boolean {
 		return !this.isClosed && this.owned.has(endpoint) && this.scales(endpoint);
 	}
@@ -146,7 +152,7 @@ export abstract class WatchedWorkers<W extends WatchedWorker, S extends WorkerSp
 		return worker;
 	}
 
-	/** Ends a worker, or joins the stop in progress: the shorter grace applies. */
+	/** Joins a stop in progress, for which the shorter grace applies. */
 	protected join(worker: W, graceMs: number): Promise<void> {
 		worker.graceLeftMs = Math.min(worker.graceLeftMs, graceMs);
 		worker.ending ??= this.end(worker, graceMs).catch((error: unknown) => {
@@ -156,7 +162,7 @@ export abstract class WatchedWorkers<W extends WatchedWorker, S extends WorkerSp
 		return worker.ending;
 	}
 
-	/** Reports the exit of a worker, once. */
+	/** Reports the exit once. */
 	protected report(worker: W, how: Partial<Exit>): void {
 		if (!this.isWatched(worker)) return;
 		const lastOutput = how.lastOutput ?? tail(logPath(this.logDir, worker.id));
@@ -164,7 +170,7 @@ export abstract class WatchedWorkers<W extends WatchedWorker, S extends WorkerSp
 		if (!this.isClosed) this.#exits.call({ workerId: worker.id, ...how, lastOutput });
 	}
 
-	/** Watches the worker no longer; what runs of it runs on. */
+	/** What runs of the worker runs on. */
 	protected forget(worker: W): void {
 		if (this.isWatched(worker)) this.workers.delete(worker.id);
 		worker.left.abort();
@@ -172,7 +178,6 @@ export abstract class WatchedWorkers<W extends WatchedWorker, S extends WorkerSp
 		worker.reported.resolve();
 	}
 
-	/** Reports what has changed. */
 	protected notice(worker: W, state: WorkerState): void {
 		const text = JSON.stringify(state);
 		if (worker.noticed === text || this.isClosed) return;
@@ -185,12 +190,10 @@ export abstract class WatchedWorkers<W extends WatchedWorker, S extends WorkerSp
 		return new Kind(`${what}: ${this.sentence(cause)}`, { cause });
 	}
 
-	/** Whether the platform did not answer. */
 	protected isUnanswered(error: unknown): boolean {
 		return error instanceof PlatformUnavailable;
 	}
 
-	/** Why a call failed, for the operator. */
 	protected sentence(error: unknown): string {
 		return error instanceof Error ? error.message : String(error);
 	}

@@ -1,13 +1,10 @@
-/** List cursors: where a page ended. */
-
 const FORM = /^n([1-9]\d{0,14})$/;
 
-/** The cursor of a page that ended at row `number`. */
 export function cursorOf(number: number): string {
 	return `n${number}`;
 }
 
-/** The row at which the previous page ended; undefined without a cursor. Throws a RangeError. */
+/** Undefined without a cursor. Throws a RangeError. */
 export function numberOf(cursor: string | undefined): number | undefined {
 	if (cursor === undefined) return undefined;
 	const number = FORM.exec(cursor)?.[1];

@@ -1,6 +1,6 @@
 /** Jobs as lists of values: every member comes back as itself, whatever the order of the columns. */
 import { describe, expect, it } from "vitest";
-import type { Job } from "../core/job.ts";
+import type { Job } from "../core/jobs/job.ts";
 import {
 	CHANGING,
 	FIXED,

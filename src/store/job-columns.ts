@@ -1,8 +1,5 @@
-/**
- * Columns of a job. All code that reads or writes jobs as value lists (rows of both dialects,
- * messages between threads) is generated from this table.
- */
-import type { Job, Submission } from "../core/job.ts";
+/** Columns of a job. All code that reads or writes jobs as value lists is generated from this table. */
+import type { Job, Submission } from "../core/jobs/job.ts";
 import { compile, objectText, packer, unpacker } from "./positional.ts";
 
 type TypeOf<V> = V extends number ? "int8" : V extends boolean ? "bool" : "text";
@@ -16,10 +13,8 @@ interface Column<M extends keyof Job> {
 	changes: boolean;
 }
 
-/** A column of the table `jobs` and its member of {@link Job}. */
 export interface JobColumn {
 	member: keyof Job;
-	/** Name in SQL. */
 	name: string;
 	type: "int8" | "text" | "bool";
 	nullable: boolean;
@@ -66,7 +61,7 @@ const ALL: readonly JobColumn[] = Object.entries(COLUMNS).map(([member, column])
 
 const isKey = ({ member }: JobColumn): boolean => member === "id" || member === "endpoint";
 
-/** Columns except the endpoint and the id, which each dialect handles itself. */
+/** Each dialect handles the endpoint and the id itself. */
 export const FIXED = ALL.filter((column) => !column.changes && !isKey(column));
 export const CHANGING = ALL.filter((column) => column.changes);
 
@@ -76,22 +71,17 @@ const MEMBERS = ALL.map(({ member }) => member);
 
 export const SUBMISSION_MEMBERS = ALL.flatMap(({ member, submitted }) => (submitted ? [member] : []));
 
-/** A job to a value list and back, values unchanged. */
 export const packJob = packer<Job>(MEMBERS);
 export const unpackJob = unpacker<Job>(MEMBERS);
 
-/** Converts a value between job and row: an expression's source text to another's. */
+/** Converts the source text of an expression between job and row. */
 export type Conversion = (column: JobColumn, value: string) => string;
 
-/** Compiles a function that returns the values of some columns of a job. */
 export function jobWriter<V>(columns: readonly JobColumn[], write: Conversion): (job: Job) => V[] {
 	return compile("job", `[${columns.map((column) => write(column, `job.${column.member}`)).join(", ")}]`);
 }
 
-/**
- * Compiles a function that reads a job from a row. `names`: columns of the row; must include `id`,
- * {@link FIXED} and {@link CHANGING}.
- */
+/** `names`: columns of the row; must include `id`, {@link FIXED} and {@link CHANGING}. */
 export function jobReader(
 	names: readonly string[],
 	read: Conversion,

@@ -1,10 +1,6 @@
-/**
- * The migration runner of both dialects: applies numbered SQL files once each, in order, in a
- * transaction. Refuses a database of a newer version or of another application.
- */
+/** The migration runner of both dialects. Refuses a database of a newer version or of another application. */
 import { readdirSync, readFileSync } from "node:fs";
 
-/** One numbered file, such as `0001_schema.sql`. */
 export interface Migration {
 	number: number;
 	name: string;
@@ -12,21 +8,16 @@ export interface Migration {
 }
 
 export interface MigrationTarget {
-	/** The database in error messages: a path, or an address without secrets. */
+	/** In error messages: a path, or an address without secrets. */
 	readonly name: string;
-	/** Whether the database is empty, a Sluice store, or something else. */
 	owner(): Promise<"empty" | "sluice" | "other">;
-	/** Creates the table of applied migrations if missing. */
 	prepare(): Promise<void>;
 	applied(): Promise<readonly number[]>;
-	/**
-	 * Records the number and runs the SQL in one transaction. False if another server has already
-	 * recorded the number.
-	 */
+	/** In one transaction. False if another server has already recorded the number. */
 	apply(migration: Migration): Promise<boolean>;
 }
 
-/** Reads the `NNNN_name.sql` files of a folder. Throws when the numbers are not 1, 2, 3, … */
+/** Throws when the numbers are not 1, 2, 3, … */
 export function readMigrations(folder: URL): Migration[] {
 	const names = readdirSync(folder)
 		.filter((name) => name.endsWith(".sql"))
@@ -39,12 +30,12 @@ export function readMigrations(folder: URL): Migration[] {
 	});
 }
 
-/** The missing migrations; changes nothing. Throws an Error for the operator. */
+/** Changes nothing. Throws an Error for the operator. */
 export async function pending(target: MigrationTarget, migrations: readonly Migration[]): Promise<Migration[]> {
 	return (await ownerOf(target)) === "empty" ? [...migrations] : await lacking(target, migrations);
 }
 
-/** Applies the missing migrations and returns them. Throws an Error for the operator. */
+/** Returns the applied migrations. Throws an Error for the operator. */
 export async function migrate(target: MigrationTarget, migrations: readonly Migration[]): Promise<Migration[]> {
 	await ownerOf(target);
 	await target.prepare();

@@ -1,20 +1,17 @@
-/** What clients see of a job, as if all its passed deadlines were settled (D15). */
-import type { Attempt } from "../core/job.ts";
-import type { JsonText } from "../core/json/json-text.ts";
-import type { JobResult } from "../core/job-view.ts";
+/** What clients see of a job, as if its passed deadlines were settled (D15). */
+import type { Attempt } from "../core/jobs/job.ts";
+import type { JsonText } from "../lib/json/json-text.ts";
+import type { JobResult } from "../core/jobs/job-view.ts";
 import type { Transitions, Projection } from "./apply-transition.ts";
 import type { JobRow, Result } from "./row.ts";
 import { WAITING } from "./states.ts";
 import type { JobRecord } from "./contract/jobs.ts";
 
-/** The rows of a dialect with their payloads, all in memory. */
 interface ViewParts<Row extends JobRow> {
-	/** Ended attempts, oldest first. */
 	attempts: { list(row: Row): Attempt[] };
 	payloads: {
 		/** `size`: of a large output only its size. */
 		result(row: Row, large?: "size"): Result;
-		/** The error alone. */
 		error(row: Row): string | undefined;
 		input(row: Row): JsonText | undefined;
 	};
@@ -26,7 +23,6 @@ interface ViewParts<Row extends JobRow> {
 export type Views<Row extends JobRow> = ReturnType<typeof openViews<Row>>;
 
 export function openViews<Row extends JobRow>({ attempts, payloads, chunks, transitions }: ViewParts<Row>) {
-	/** The job as stored. */
 	function stored(row: Row, large?: "size"): JobResult {
 		return row.job.state === WAITING ? { job: row.job } : { job: row.job, ...payloads.result(row, large) };
 	}
@@ -38,13 +34,13 @@ export function openViews<Row extends JobRow>({ attempts, payloads, chunks, tran
 	return {
 		stored,
 
-		/** The job now; undefined if erased or removed. */
+		/** Undefined if erased or removed. */
 		result(row: Row, now: number, large?: "size"): JobResult | undefined {
 			const projected = transitions.project(row, now);
 			return projected && !projected.job.erased ? shown(row, projected, large) : undefined;
 		},
 
-		/** The job now without its output, erased or not; undefined if removed. */
+		/** Reads no output. Erased or not; undefined if removed. */
 		listed(row: Row, now: number): JobResult | undefined {
 			const projected = transitions.project(row, now);
 			if (!projected) return undefined;
@@ -53,7 +49,7 @@ export function openViews<Row extends JobRow>({ attempts, payloads, chunks, tran
 			return { job, error: job.endedAt === undefined ? undefined : payloads.error(row) };
 		},
 
-		/** All data of the job now; undefined if removed. */
+		/** Undefined if removed. */
 		record(row: Row, now: number): JobRecord | undefined {
 			const projected = transitions.project(row, now);
 			if (!projected) return undefined;

@@ -206,7 +206,9 @@ describe("targets", () => {
 			});
 		expect(await target("10.0.0.7")).toEqual({
 			ok: false,
-			refusal: "not sent: hook.example is at a private address",
+			refusal: expect.stringMatching(
+				/^not sent: hook\.example is at a private address; webhooks\.allowPrivateNetworks/,
+			),
 		});
 		expect(await target("169.254.169.254", "::1")).toMatchObject({ ok: false });
 		expect(await target("fe80::1%eth0")).toMatchObject({ ok: false });

@@ -1,10 +1,7 @@
-/**
- * Addresses that the service may call for a client (D21): only public ones, even if embedded in
- * another address. Pure.
- */
+/** Addresses that the service may call for a client (D21): only public ones, even if embedded in another address. */
 import { BlockList, isIP, isIPv4 } from "node:net";
 
-/** Non-public ranges (IANA special-purpose registries, RFC 6890); the first kind that matches names an address. */
+/** IANA special-purpose registries (RFC 6890); the first kind that matches names an address. */
 const RANGES: Readonly<Record<string, string>> = {
 	"an unspecified": "0.0.0.0/8 ::/128",
 	"a private": "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7 fec0::/10",
@@ -23,7 +20,7 @@ const RANGES: Readonly<Record<string, string>> = {
 	"a reserved": "192.0.0.0/24 192.88.99.0/24 240.0.0.0/4 2001::/23",
 };
 
-/** Prefixes before the IPv4 address really called: IPv4-mapped and NAT64 (RFC 4291, RFC 6052). */
+/** Before the IPv4 address really called: IPv4-mapped and NAT64 (RFC 4291, RFC 6052). */
 const WRAPPING = ["::ffff:", "64:ff9b::"];
 
 const KINDS = Object.entries(RANGES).map(([kind, ranges]) => ({ kind, list: listOf(ranges) }));
@@ -32,8 +29,8 @@ const KINDS = Object.entries(RANGES).map(([kind, ranges]) => ({ kind, list: list
 const PUBLIC = listOf("0.0.0.0/0 2000::/3");
 
 /**
- * Why an address is not public, as words (`a private`); undefined if it is. Text that is no address
- * is not public, nor is an address of this machine, `own`: services that listen on it may trust it.
+ * Returns words such as `a private`; undefined if the address is public. Addresses of this machine, `own`, are not:
+ * services that listen on them may trust this machine.
  */
 export function notPublic(address: string, own: readonly string[] = []): string | undefined {
 	// Zone ids are link-local.
@@ -47,7 +44,7 @@ export function notPublic(address: string, own: readonly string[] = []): string 
 	return own.some((each) => spellings(each).some((text) => canonical(text) === called)) ? "this machine's" : undefined;
 }
 
-/** Returns the ranges as a list; those of IPv4 also within the IPv6 addresses that wrap them. */
+/** IPv4 ranges also count within the IPv6 addresses that wrap them. */
 function listOf(ranges: string): BlockList {
 	const list = new BlockList();
 	for (const range of ranges.split(" ")) {
@@ -64,7 +61,7 @@ function spellings(address: string): string[] {
 	return isIPv4(text) ? [text, ...WRAPPING.map((prefix) => prefix + text)] : [text];
 }
 
-/** The one spelling of an address that URLs have. */
+/** URLs have one spelling of an address. */
 function canonical(address: string): string {
 	return isIPv4(address) ? address : new URL(`http://[${address}]/`).hostname;
 }

@@ -10,7 +10,7 @@ import { atOnce } from "../../test/spec/hand-worker.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { RECEIVER_CERTIFICATE, RECEIVER_HOST } from "../../test/support/receiver-certificate.ts";
 import { hangUp, silence, webhookReceiver, type WebhookReceiver } from "../../test/support/webhook-receiver.ts";
-import type { JsonText } from "../core/json/json-text.ts";
+import type { JsonText } from "../lib/json/json-text.ts";
 import { hostResolver } from "./resolver.ts";
 import { webhookSender } from "./post.ts";
 import type { Resolve } from "./target.ts";
@@ -197,7 +197,8 @@ describe("where it goes", () => {
 	it("D21: a refused target is not called, and trying again is no use", async () => {
 		const { url, received } = await receiver();
 		expect(await sender({ allowPrivateNetworks: false }).send(url)).toEqual({
-			error: "not sent: 127.0.0.1 is at a loopback address",
+			error:
+				"not sent: 127.0.0.1 is at a loopback address; webhooks.allowPrivateNetworks: true in sluice.yaml allows it",
 			final: true,
 		});
 		expect(received).toEqual([]);

@@ -1,28 +1,21 @@
-/**
- * One webhook POST (spec 6, D21): signed, to the checked address only, no redirects, no proxy, at
- * most 10 s from name lookup to the end of the answer.
- */
+/** One webhook POST (spec 6, D21): signed, to the checked address only, no redirects, no proxy, at most 10 s. */
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
-import type { Clock } from "../clock.ts";
-import { DELIVERY_TIMEOUT_MS } from "../core/delivery.ts";
-import { type JsonText, sizeOf } from "../core/json/json-text.ts";
-import { printable } from "../core/terminal-text.ts";
-import type { SendWebhook, WebhookAnswer } from "./sender.ts";
+import type { Clock } from "../system/clock.ts";
+import { DELIVERY_TIMEOUT_MS } from "../core/webhooks/delivery.ts";
+import { type JsonText, sizeOf } from "../lib/json/json-text.ts";
+import { printable } from "../lib/terminal-text.ts";
+import type { SendWebhook, WebhookAnswer } from "./contract.ts";
 import { signedHeaders } from "./sign.ts";
 import { type Address, type Resolve, targetOf } from "./target.ts";
 
-/** Maximum body bytes read of an answer; only {@link KEPT_BYTES} are kept. */
+/** Read of an answer; only {@link KEPT_BYTES} are kept. */
 const ANSWER_BYTES = 64 * 1024;
 
-/** Bytes of an answer that its record keeps. */
 const KEPT_BYTES = 256;
 
-/**
- * Meaning of Node's network error codes. Others are shown as the code only: messages may contain
- * addresses.
- */
+/** Other codes are shown as they are, because messages may contain addresses. */
 const FAULTS: Readonly<Record<string, string>> = {
 	ENOTFOUND: "the host name is unknown",
 	EAI_AGAIN: "the host name could not be looked up",
@@ -34,7 +27,6 @@ const FAULTS: Readonly<Record<string, string>> = {
 	ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another host name",
 };
 
-/** `userAgent` is the header of that name. */
 export function webhookSender({
 	clock,
 	allowPrivateNetworks,
@@ -77,8 +69,8 @@ export function webhookSender({
 }
 
 /**
- * Posts to `address` regardless of the URL's host; the certificate must still match that host. The
- * status counts once received, even if the rest of the answer never arrives.
+ * The URL's host is not resolved again, but its certificate must match. The status counts once received, even if the
+ * rest of the answer never arrives.
  */
 function post(
 	url: URL,

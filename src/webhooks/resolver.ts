@@ -1,33 +1,31 @@
 /**
- * Resolves host names without the thread pool. `getaddrinfo` holds one of its four threads until
- * the last name server has timed out: a few names that nothing answers for would stop every other
- * lookup, and file operations (decision 0029).
+ * Resolves host names without `getaddrinfo`, which holds one of four threads until the last name server has timed out:
+ * a few names that nothing answers for would stop all lookups and file operations (decision 0029).
  */
 import { lookup, Resolver } from "node:dns/promises";
 import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../system/clock.ts";
 import type { Address, Resolve } from "./target.ts";
 
-/** Maximum lookup, ms. */
 const LOOKUP_MS = 5000;
 
-/** c-ares: the timeout of the first try doubles with each. */
+/** c-ares doubles the timeout with each try. */
 const QUERY_MS = 1500;
 const QUERY_TRIES = 2;
 
-/** Age from which `resolv.conf` is read again, ms. */
+/** Age from which `resolv.conf` is read again. */
 const FRESH_MS = 1000;
 
-/** Answers after which the next candidate is queried: the name, or its address, does not exist. */
+/** The name, or its address, does not exist: the next candidate is queried. */
 const NEGATIVE: readonly unknown[] = ["ENOTFOUND", "ENODATA", "EBADNAME"];
 
 export interface ResolverOptions {
 	clock: Clock;
 	resolvConf?: string;
-	/** Name servers in place of the system's. */
 	servers?: readonly string[];
-	/** `getaddrinfo`, which knows further sources of names: the hosts file, mDNS, NSS modules. */
+	/** `getaddrinfo` knows further sources of names: the hosts file, mDNS, NSS modules. */
 	system?: Resolve;
 	hasIpv4?: () => boolean;
 }
@@ -45,7 +43,6 @@ export function hostResolver({
 	const inFlight = new Map<string, Promise<Address[]>>();
 	let network = { channel: new Resolver(), conf: "", readAt: -Infinity };
 
-	/** The name servers and search domains as they are now. */
 	function current(): typeof network {
 		if (Math.abs(clock.now() - network.readAt) < FRESH_MS) return network;
 		const channel = new Resolver({ timeout: QUERY_MS, tries: QUERY_TRIES });
@@ -54,16 +51,13 @@ export function hostResolver({
 		return network;
 	}
 
-	/** Both families; the first that this machine can reach. */
+	/** The family that this machine can reach comes first. */
 	async function query(name: string): Promise<Address[]> {
 		const { channel } = current();
 		const [four, six] = await Promise.allSettled([channel.resolve4(name), channel.resolve6(name)]);
-		const found = {
-			four: four.status === "fulfilled" ? addressesOf(four.value) : [],
-			six: six.status === "fulfilled" ? addressesOf(six.value) : [],
-		};
-		const all = hasIpv4() ? [...found.four, ...found.six] : [...found.six, ...found.four];
-		if (all.length > 0) return all;
+		const answers = hasIpv4() ? [four, six] : [six, four];
+		const all = answers.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
+		if (all.length > 0) return all.map((address) => ({ address, family: isIP(address) }));
 		for (const each of [four, six]) if (each.status === "rejected" && !isNegative(each.reason)) throw each.reason;
 		throw failure("ENOTFOUND");
 	}
@@ -90,7 +84,7 @@ export function hostResolver({
 	};
 }
 
-/** Lookups that each hold a thread, one after the other; one that has ended while it waited never begins. */
+/** Each lookup holds a thread. One that has ended while it waited never begins. */
 function oneAtATime(system: Resolve): (host: string, ended: AbortSignal) => Promise<Address[]> {
 	let last: Promise<unknown> = Promise.resolve();
 	return (host, ended) => {
@@ -104,8 +98,8 @@ function oneAtATime(system: Resolve): (host: string, ended: AbortSignal) => Prom
 }
 
 /**
- * The names to query for a host, in order. Of a name with fewer dots than `ndots` those in the search
- * domains come first (resolv.conf(5)): in Kubernetes `hook.team` is a service of the cluster.
+ * A name with fewer dots than `ndots` is queried first in the search domains (resolv.conf(5)): in Kubernetes
+ * `hook.team` is a service of the cluster.
  */
 function candidates(host: string, conf: string): string[] {
 	if (host.endsWith(".")) return [host.slice(0, -1)];
@@ -115,13 +109,12 @@ function candidates(host: string, conf: string): string[] {
 	return [...domains.map((domain) => `${host}.${domain.replace(/\.$/, "")}`), host];
 }
 
-/** Returns what follows the last of these keywords in `resolv.conf`, without comments; empty without one. */
+/** The last of these keywords counts; comments are left out. */
 function valuesOf(keywords: readonly string[], conf: string): string {
 	const lines = [...conf.matchAll(/^(\w+)([^#;\n]*)/gm)];
 	return lines.findLast(([, keyword]) => keywords.includes(keyword!))?.[2] ?? "";
 }
 
-/** Returns the text of a file; empty if it cannot be read. */
 function textOf(path: string): string {
 	try {
 		return readFileSync(path, "utf8");
@@ -130,7 +123,7 @@ function textOf(path: string): string {
 	}
 }
 
-/** Rejects after {@link LOOKUP_MS}; c-ares ends the query some seconds later, and nothing waits for it. */
+/** c-ares ends a late query some seconds after {@link LOOKUP_MS}, and nothing waits for it. */
 async function withinLimit(clock: Clock, resolve: (ended: AbortSignal) => Promise<Address[]>): Promise<Address[]> {
 	const ended = new AbortController();
 	const late = clock.sleep(LOOKUP_MS, ended.signal).then(() => {
@@ -144,10 +137,6 @@ async function withinLimit(clock: Clock, resolve: (ended: AbortSignal) => Promis
 		work.catch(() => {});
 		ended.abort();
 	}
-}
-
-function addressesOf(addresses: readonly string[]): Address[] {
-	return addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
 }
 
 function machineHasIpv4(): boolean {

@@ -1,14 +1,10 @@
-/** The Standard Webhooks signature (D21): lets a receiver verify origin and integrity. */
+/** The Standard Webhooks signature (D21). */
 import { createHmac } from "node:crypto";
-import type { JsonText } from "../core/json/json-text.ts";
+import type { JsonText } from "../lib/json/json-text.ts";
 
-/** Prefix of a secret; base64 of the key follows. */
 const PREFIX = "whsec_";
 
-/**
- * The three headers of one try, with a signature by each secret. `at` in ms since the epoch; secrets
- * as `whsec_` + base64.
- */
+/** A signature by each secret, `whsec_` + base64. `at`: ms since the epoch. */
 export function signedHeaders({
 	id,
 	at,

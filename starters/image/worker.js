@@ -1,4 +1,4 @@
-import { start } from "sluice/worker";
+import { start } from "sluice-worker";
 import { draw } from "./draw.js";
 import { png } from "./png.js";
 

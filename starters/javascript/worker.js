@@ -1,4 +1,4 @@
-import { start } from "sluice/worker";
+import { start } from "sluice-worker";
 
 await start({
 	async handler(job, { progress, signal }) {

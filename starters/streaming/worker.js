@@ -1,4 +1,4 @@
-import { start } from "sluice/worker";
+import { start } from "sluice-worker";
 import { generate } from "./model.js";
 
 const MODEL = "echo-1";

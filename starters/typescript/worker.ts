@@ -1,4 +1,4 @@
-import { start, type Handler } from "sluice/worker";
+import { start, type Handler } from "sluice-worker";
 
 interface Input {
 	name?: string;
@@ -8,7 +8,7 @@ interface Output {
 	greeting: string;
 }
 
-// Node runs this file as it is; `npx tsc` checks its types.
+// Node runs this file as it is; `npm run types` checks its types.
 const handler: Handler<Input, Output> = async (job, { progress, signal }) => {
 	const { name = "world" } = job.input;
 	await progress({ step: "greeting" });

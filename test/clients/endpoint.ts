@@ -1,4 +1,7 @@
-/** An endpoint and an SDK worker of its own for each test of a scripted client SDK. */
+/**
+ * An endpoint and an SDK worker of its own for each test of a scripted client SDK. A test file calls
+ * {@link useEndpoint} once.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import { bench, type Bench } from "../support/sdk-worker-bench.ts";
 import type { SdkProtocol } from "../support/sdk-protocol.ts";
@@ -7,14 +10,18 @@ export let b: Bench;
 export let worker: SdkProtocol;
 /** Clients, closed after each test. */
 export const open: { close(): void }[] = [];
-beforeAll(async () => {
-	b = await bench();
-});
-beforeEach(async () => {
-	await b.fresh();
-	worker = await b.worker();
-});
-afterEach(() => {
-	for (const client of open.splice(0)) client.close();
-});
-afterAll(() => b?.end());
+
+/** Starts their service for the tests of a file. */
+export function useEndpoint(): void {
+	beforeAll(async () => {
+		b = await bench();
+	});
+	beforeEach(async () => {
+		await b.fresh();
+		worker = await b.worker();
+	});
+	afterEach(() => {
+		for (const client of open.splice(0)) client.close();
+	});
+	afterAll(() => b?.end());
+}

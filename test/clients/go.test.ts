@@ -6,9 +6,11 @@ import { describe, expect, it } from "vitest";
 import { KEY } from "../support/service.ts";
 import { stopsOf } from "../support/sdk-worker-bench.ts";
 import { all, arrived } from "./arrivals.ts";
-import { b, open, worker } from "./endpoint.ts";
+import { b, open, useEndpoint, worker } from "./endpoint.ts";
 import { goClient, type GoEndpoint } from "./go-client.ts";
 import { workload } from "./workload.ts";
+
+useEndpoint();
 
 const INPUT = { input: { p: 1 } };
 

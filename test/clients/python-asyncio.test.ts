@@ -6,9 +6,11 @@ import { describe, expect, it } from "vitest";
 import { KEY } from "../support/service.ts";
 import { stopsOf } from "../support/sdk-worker-bench.ts";
 import { all, arrived, stepping } from "./arrivals.ts";
-import { b, open, worker } from "./endpoint.ts";
+import { b, open, useEndpoint, worker } from "./endpoint.ts";
 import { type AsyncioEndpoint, type AsyncioJob, pythonAsyncio } from "./python-asyncio-client.ts";
 import { workload } from "./workload.ts";
+
+useEndpoint();
 
 const nothing = (): void => {};
 const NO_STATUS = { name: "KeyError", message: "'status'" };

@@ -5,8 +5,10 @@
 import { describe, expect, it } from "vitest";
 import { stopsOf } from "../support/sdk-worker-bench.ts";
 import { all } from "./arrivals.ts";
-import { b, worker } from "./endpoint.ts";
+import { b, useEndpoint, worker } from "./endpoint.ts";
 import { client, times } from "./python-sync-endpoint.ts";
+
+useEndpoint();
 
 describe("cancel, health, purge_queue", () => {
 	it("D10: a waiting job is cancelled at once, and again", async () => {

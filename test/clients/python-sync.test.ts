@@ -5,10 +5,12 @@
 import { describe, expect, it } from "vitest";
 import { KEY } from "../support/service.ts";
 import { all, arrived } from "./arrivals.ts";
-import { b, worker } from "./endpoint.ts";
+import { b, useEndpoint, worker } from "./endpoint.ts";
 import { client, nothing, times } from "./python-sync-endpoint.ts";
 import type { PythonEndpoint, PythonJob } from "./python-sync-client.ts";
 import { workload } from "./workload.ts";
+
+useEndpoint();
 
 const lines = ({ sent }: PythonEndpoint): string[] =>
 	sent.map(({ method, url }) => `${method} ${url.replace(/^.*\/v2\/[^/]+\//, "")}`);

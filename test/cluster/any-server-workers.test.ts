@@ -8,7 +8,9 @@ import { idsOf, statusOf, stopsOf, submit } from "../support/sdk-worker-bench.ts
 import type { TestServer } from "../support/servers.ts";
 import { call } from "../support/service.ts";
 import { untilFits } from "../support/until.ts";
-import { a, b, fresh, worker } from "./two-servers.ts";
+import { a, b, fresh, useTwoServers, worker } from "./two-servers.ts";
+
+useTwoServers();
 
 describe("workers", () => {
 	it("D16: take at one server, ping and report at the other: the job ends there, once", async () => {

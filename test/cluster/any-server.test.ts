@@ -5,7 +5,9 @@ import type { TestServer } from "../support/servers.ts";
 import { call, KEY } from "../support/service.ts";
 import { browser } from "../spec/console/browser.ts";
 import { untilFits, within } from "../support/until.ts";
-import { a, b, fresh, worker } from "./two-servers.ts";
+import { a, b, fresh, useTwoServers, worker } from "./two-servers.ts";
+
+useTwoServers();
 
 describe("clients", () => {
 	it("an endpoint made at one server is known at the other with the next call", async () => {

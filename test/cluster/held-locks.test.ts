@@ -6,7 +6,9 @@ import { Client } from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { idsOf, statusOf, submit } from "../support/sdk-worker-bench.ts";
 import { call } from "../support/service.ts";
-import { a, b, fresh, group, worker } from "./two-servers.ts";
+import { a, b, fresh, group, useTwoServers, worker } from "./two-servers.ts";
+
+useTwoServers();
 
 /** By when a client learns of it, and what a busy machine may add, ms. */
 const TOLD_MS = 2000;

@@ -3,9 +3,9 @@
  * afterwards (D16 Outages, D17, D40).
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/system/clock.ts";
 import type { EventName } from "../../src/events.ts";
-import { ROUTES } from "../../src/http/routes.ts";
+import { ROUTES } from "../../src/http/server/routes.ts";
 import { log } from "../../src/log.ts";
 import { sdkProtocol, type SdkProtocol } from "../support/sdk-protocol.ts";
 import { idsOf, statusOf, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";

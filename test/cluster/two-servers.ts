@@ -1,4 +1,7 @@
-/** Two servers, new endpoints, and workers whose calls reach either of them. */
+/**
+ * Two servers, new endpoints, and workers whose calls reach either of them. A test file calls
+ * {@link useTwoServers} once.
+ */
 import { afterAll, beforeAll, expect } from "vitest";
 import { type SdkProtocol, sdkProtocol } from "../support/sdk-protocol.ts";
 import { movedEnv, workerEnvOf } from "../support/sdk-worker-bench.ts";
@@ -11,15 +14,18 @@ export let b: TestServer;
 let endpoints = 0;
 const protocols: SdkProtocol[] = [];
 
-beforeAll(async () => {
-	group = await servers();
-	a = await group.start();
-	b = await group.start();
-});
-afterAll(async () => {
-	for (const each of protocols) each.close();
-	await group?.end();
-});
+/** Starts them for the tests of a file. */
+export function useTwoServers(): void {
+	beforeAll(async () => {
+		group = await servers();
+		a = await group.start();
+		b = await group.start();
+	});
+	afterAll(async () => {
+		for (const each of protocols.splice(0)) each.close();
+		await group?.end();
+	});
+}
 
 /** A new endpoint, made at `a`. */
 export async function fresh(settings: object = {}): Promise<string> {

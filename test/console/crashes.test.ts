@@ -48,6 +48,13 @@ describe.skipIf(noBrowser !== undefined)(titled("workers that crash in the conso
 	it("B1: the endpoint's page lists workers that have ended, with how and their last lines", async () => {
 		const page = await here.open({ at: "#/endpoints/broken/workers" });
 		await page.getByRole("heading", { name: T.ended.title }).waitFor();
+		// Equal ends are one row; why there are no workers is said once.
+		const [crashed, , hint] = [rowOf(page, "It ended with exit code 7"), 0, page.getByText(T.workers.onDemand)];
+		await crashed
+			.first()
+			.getByText(/^\d+ times in/)
+			.waitFor();
+		expect([await crashed.count(), await hint.count()]).toEqual([1, 0]);
 		const row = rowOf(page, "It ended with exit code 7 before it asked for a job.").first();
 		await row.getByText(T.ended.lines).click();
 		await row.getByText("cannot load model.safetensors").waitFor();
@@ -61,8 +68,11 @@ describe.skipIf(noBrowser !== undefined)(titled("workers that crash in the conso
 		await call(here.service.url, "/v2/alone/run", { body: { input: {} } });
 		const attention = page.locator("section", { has: page.getByText(T.health.attention) });
 		await attention.getByText(T.health.noWorkers).waitFor();
-		await attention.getByText(/It ended with exit code 7/).waitFor();
 		await attention.getByText("cannot load model.safetensors").waitFor();
+		await attention.getByText(/^\d+ times in/).waitFor();
+		expect(await attention.getByRole("link", { name: T.health.connect }).getAttribute("href")).toBe(
+			"#/endpoints/alone/connect",
+		);
 		const names = await page.locator("tbody .name-cell").allInnerTexts();
 		expect(names.map((each) => each.split(/\s+/).join(" "))).toEqual([
 			`broken ${T.health.crashing}`,
@@ -72,7 +82,17 @@ describe.skipIf(noBrowser !== undefined)(titled("workers that crash in the conso
 		]);
 		await call(here.service.url, "/v1/endpoints/fine/pause", { method: "POST" });
 		await page.locator(".name-cell").getByText(T.health.paused, { exact: true }).waitFor();
-		await call(here.service.url, "/v1/endpoints/fine/resume", { method: "POST" });
+		const id = await here.submit("fine", {});
+		await attention.getByRole("button", { name: T.endpoint.resume }).click();
+		await until(
+			"it runs",
+			async () => (await call(here.service.url, `/v2/fine/status/${id}`)).json.status === "COMPLETED",
+		);
+		await attention.getByRole("link", { name: T.health.log, exact: true }).click();
+		const log = page.getByRole("log", { name: T.log.of("broken") });
+		await log.getByText("cannot load model.safetensors").waitFor();
+		const { height } = (await log.boundingBox())!;
+		expect(height).toBeGreaterThan(page.viewportSize()!.height / 3);
 	});
 
 	it("D28: Start now starts the worker that was repaired, before the pause is over", async () => {

@@ -54,7 +54,7 @@ describe.skipIf(noBrowser !== undefined)(titled("documentation in a browser"), (
 			const found = page.locator(".pagefind-ui__result-link", { hasText: "lost jobs" }).first();
 			// Results that arrive above move it between the press and the release of a button.
 			await found.press("Enter");
-			await page.waitForURL(/\/docs\/behaviour\/.*#d16/);
+			await page.waitForURL(/\/docs\/behaviour\/.*#leases-and-lost-jobs/);
 			await page.getByRole("link", { name: "API", exact: true }).click();
 			await page.getByRole("heading", { level: 1, name: "Sluice API" }).waitFor();
 			expect(proxy.astray).toEqual([]);

@@ -109,7 +109,9 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		expect(await page.getByRole("button", { name: T.settings.save, exact: true }).isDisabled()).toBe(true);
 		await idle.fill("1 min 30 s");
 		await field(T.settings.names.workersMin).fill("9");
-		await press(page, T.settings.save);
+		const bar = page.getByRole("region", { name: T.settings.unsaved });
+		await bar.getByText(T.settings.changed(2)).waitFor();
+		await press(page, T.settings.review);
 		const row = page.getByRole("dialog").locator("tr", { hasText: "idleTimeout" });
 		expect(await row.locator("td").allTextContents()).toEqual(["5 s", "1 min 30 s"]);
 		await press(page, T.settings.changes.save);
@@ -120,9 +122,16 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		expect(await page.evaluate("document.activeElement.ariaInvalid ?? ''")).toBe("true");
 		expect(await settingsOf("waiting")).toMatchObject({ idleTimeout: 5 });
 		await field(T.settings.names.workersMin).fill("0");
+		await page.locator(".field.marked", { has: idle }).waitFor();
+		// The bar is in the window wherever the page is scrolled to.
+		const sections = page.getByRole("navigation", { name: T.settings.sections });
+		await sections.getByRole("link", { name: T.settings.groups.jobs, exact: true }).click();
+		await expect.poll(() => page.evaluate("scrollY")).toBeGreaterThan(100);
+		const { y, height } = (await bar.boundingBox())!;
+		expect([y > 0, y + height < page.viewportSize()!.height]).toEqual([true, true]);
 		await press(page, T.settings.save);
-		await press(page, T.settings.changes.save);
 		await page.getByText(T.settings.saved).waitFor();
+		await bar.waitFor({ state: "detached" });
 		expect(await settingsOf("waiting")).toMatchObject({ idleTimeout: 90, workersMin: 0 });
 	});
 
@@ -150,7 +159,6 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		});
 		await page.getByText(T.settings.limits.on).click();
 		await press(page, T.settings.save);
-		await press(page, T.settings.changes.save);
 		await expect.poll(async () => (await settingsOf("formed")).limits).toBe("off");
 	});
 
@@ -225,7 +233,7 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		// Where it runs and what it uses; processor time from the second reading on.
 		await rowOf(page, id).getByText(hostname(), { exact: true }).waitFor();
 		await rowOf(page, id)
-			.getByText(/^[\d.]+ CPU, [\d.]+ MB memory/)
+			.getByText(/^(?:[\d.]+ CPU|CPU idle), [\d.]+ MB memory/)
 			.waitFor();
 		const exited = here.service.next("worker.exited", ({ worker }) => worker === id);
 		await rowOf(page, id).getByRole("button", { name: T.workers.stop }).click();

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { T } from "../../console/src/text.ts";
-import { MOST_READ } from "../../src/core/job-search.ts";
+import { MOST_READ } from "../../src/core/jobs/job-search.ts";
 import { call } from "../support/service.ts";
 import { goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 
@@ -104,14 +104,18 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 		const [good, waits] = [await here.ended("work", { output: 1 }), await here.submit("crowd", {})];
 		const page = await here.open({ at: "#/endpoints/work/requests" });
 		await rowOf(page, tail(good)).waitFor();
-		await page.getByRole("button", { name: T.states.FAILED }).click();
+		const tabs = page.getByRole("navigation", { name: T.requests.states });
+		await tabs.getByRole("link", { name: T.states.IN_QUEUE }).click();
 		await page.getByText(T.requests.noMatch).waitFor();
-		await page.getByRole("button", { name: T.states.COMPLETED }).click();
+		await tabs.getByRole("link", { name: T.states.COMPLETED }).click();
 		await rowOf(page, tail(good)).waitFor();
-		expect(new URL(page.url()).hash).toBe("#/endpoints/work/requests?status=COMPLETED%2CFAILED");
-		await page.getByLabel(T.requests.worker, { exact: true }).fill("none");
-		await press(page, T.requests.apply);
+		expect(new URL(page.url()).hash).toBe("#/endpoints/work/requests?status=COMPLETED");
+		await goTo(page, "#/endpoints/work/requests?status=COMPLETED%2CFAILED");
+		await expect.poll(() => tabs.locator("[aria-current]").count()).toBe(2);
+		await rowOf(page, tail(good)).waitFor();
+		await goTo(page, "#/endpoints/work/requests?worker=none");
 		await page.getByText(T.requests.noMatch).waitFor();
+		await page.getByText(T.requests.ofWorker("none")).waitFor();
 		await page.reload();
 		await page.getByText(T.requests.noMatch).waitFor();
 		await press(page, T.requests.clear);
@@ -169,14 +173,14 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 		const page = await here.open({ at: "#/endpoints/crowd/requests?status=IN_QUEUE" });
 		const { inQueue } = (await call(here.service.url, "/v2/crowd/health")).json.jobs;
 		expect(inQueue).toBeGreaterThan(50);
-		await press(page, T.bulk.cancel.open);
+		await press(page, T.bulk.cancel.openOf(String(inQueue)));
 		await page
 			.getByRole("dialog")
 			.getByText(T.bulk.cancel.ask(String(inQueue)))
 			.waitFor();
-		await press(page, T.dismiss);
+		await press(page, T.dismissCancel);
 		expect((await call(here.service.url, "/v2/crowd/health")).json.jobs.inQueue).toBe(inQueue);
-		await press(page, T.bulk.cancel.open);
+		await press(page, T.bulk.cancel.openOf(String(inQueue)));
 		await press(page, T.bulk.cancel.act(String(inQueue)));
 		await page
 			.getByRole("dialog")
@@ -216,7 +220,7 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 		}
 		const page = await here.open({ at: "#/endpoints/crowd/requests?status=FAILED" });
 		await expect.poll(() => page.locator("tbody tr").count()).toBe(3);
-		await press(page, T.bulk.retry.open);
+		await press(page, T.bulk.retry.openOf("3"));
 		await press(page, T.bulk.retry.act("3"));
 		await page.getByRole("dialog").getByText(T.bulk.retry.done("3")).waitFor();
 		expect((await call(here.service.url, "/v2/crowd/health")).json.jobs.inQueue).toBe(3);

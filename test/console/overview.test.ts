@@ -21,6 +21,8 @@ describe.skipIf(noBrowser !== undefined)(titled("overview and charts"), () => {
 		await page.getByRole("heading", { name: T.first.title }).waitFor();
 		await page.getByText(T.first.own).waitFor();
 		await page.getByRole("link", { name: /^Send a job to/ }).waitFor();
+		await page.getByText(`curl ${here.service.url}/v2/`).waitFor();
+		await page.getByText(T.first.listening).waitFor();
 		await here.ended("work", {});
 		await page.getByRole("heading", { name: T.first.title }).waitFor({ state: "detached" });
 	});
@@ -38,6 +40,10 @@ describe.skipIf(noBrowser !== undefined)(titled("overview and charts"), () => {
 		await page.getByRole("radio", { name: T.charts.spans["7d"] }).click();
 		expect(new URL(page.url()).hash).toBe("#/overview?span=7d");
 		await page.getByText(T.overview.endedIn(T.charts.spans["7d"])).waitFor();
+		await page.locator(".hero .chart .legend", { hasText: "work 6" }).waitFor();
+		const causes = page.locator("section", { has: page.getByRole("heading", { name: T.overview.lastFailures }) });
+		await causes.getByText(T.overview.failed("5"), { exact: false }).waitFor();
+		expect(await causes.getByRole("link").getAttribute("href")).toContain("status=FAILED");
 		await attention.getByRole("link", { name: /failed in 7 days/ }).click();
 		expect(new URL(page.url()).hash).toBe("#/endpoints/work/requests?status=FAILED%2CTIMED_OUT");
 		// A row leads to its endpoint.
@@ -55,6 +61,11 @@ describe.skipIf(noBrowser !== undefined)(titled("overview and charts"), () => {
 		await queue.focus();
 		await page.keyboard.press("ArrowLeft");
 		await expect.poll(() => queue.getAttribute(valueOf)).toMatch(/^\d\d:\d\d: Waiting/);
+		// The labels at the left have the same room in all, so that the same moment stands below itself.
+		const lefts = (await page.evaluate(
+			"[...document.querySelectorAll('.plot .u-over')].map((over) => over.offsetLeft)",
+		)) as number[];
+		expect([lefts.length, new Set(lefts).size]).toEqual([7, 1]);
 		const moment = (await queue.getAttribute(valueOf))!.slice(0, 5);
 		await expect.poll(() => delay.getAttribute(valueOf)).toContain(`${moment}: p50`);
 		await page.keyboard.press("Home");

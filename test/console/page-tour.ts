@@ -1,7 +1,7 @@
 /** The pages that every browser must show without a barrier, with what is to be opened on each. */
 import type { Page } from "playwright-core";
 import { T } from "../../console/src/text.ts";
-import { press, tail } from "./site.ts";
+import { press } from "./site.ts";
 
 /** Ids of what the pages show. */
 export interface Made {
@@ -25,7 +25,12 @@ export interface Stop {
 export const tour = (made: Made): readonly Stop[] => [
 	{ name: "overview", at: () => "#/overview", ready: () => T.health.attention },
 	{ name: "charts", at: () => "#/endpoints/work/charts", ready: () => T.charts.coldStarts },
-	{ name: "requests", at: () => "#/endpoints/work/requests", ready: () => tail(made.good) },
+	{ name: "requests", at: () => "#/endpoints/work/requests", ready: () => made.good.slice(-6) },
+	{
+		name: "failures by cause",
+		at: () => "#/endpoints/work/requests?status=FAILED",
+		ready: () => T.errors.title,
+	},
 	{
 		name: "job that completed",
 		at: () => `#/endpoints/work/requests/${made.good}`,
@@ -116,7 +121,7 @@ export const tour = (made: Made): readonly Stop[] => [
 		ready: () => T.settings.delete,
 		before: async (page) => {
 			await page.getByLabel(T.settings.names.workersMax).fill("7");
-			await press(page, T.settings.save);
+			await press(page, T.settings.review);
 		},
 		after: (page) => page.keyboard.press("Escape"),
 	},
@@ -187,9 +192,9 @@ export const tour = (made: Made): readonly Stop[] => [
 	},
 	{
 		name: "bulk cancel",
-		at: () => "#/endpoints/waiting/requests",
-		ready: () => tail(made.waits),
-		before: (page) => press(page, T.bulk.cancel.open),
+		at: () => "#/endpoints/waiting/requests?status=IN_QUEUE",
+		ready: () => made.waits.slice(-6),
+		before: (page) => press(page, /^Cancel \d+ …$/),
 		after: (page) => page.keyboard.press("Escape"),
 	},
 ];

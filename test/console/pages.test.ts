@@ -154,6 +154,18 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 		expect(await backgroundOf(page)).toBe(light);
 	});
 
+	it("on a phone the menu covers the window, however far the page is scrolled", async () => {
+		const page = await here.open({ at: "#/endpoints/work/settings", width: NARROW });
+		await page.getByText(T.settings.deleteText).first().waitFor();
+		await page.evaluate("scrollTo(0, 600)");
+		await press(page, T.menu.open);
+		const link = page.getByRole("navigation", { name: T.menu.pages }).getByRole("link", { name: T.pages.webhooks });
+		const { y } = (await link.boundingBox())!;
+		expect([y > 0, y < NARROW.height]).toEqual([true, true]);
+		await link.click();
+		await page.getByRole("heading", { name: T.pages.webhooks }).waitFor();
+	});
+
 	it("with the keyboard alone one searches, jumps to an endpoint, submits a job and opens it", async () => {
 		const page = await here.open();
 		const search = page.getByRole("dialog", { name: T.palette.title }).locator("input:focus");

@@ -30,6 +30,27 @@ async function command(page: Page, typed: string, name: string): Promise<void> {
 const paused = async (): Promise<boolean> => (await call(here.service.url, "/v1/endpoints/first")).json.paused;
 
 describe.skipIf(noBrowser !== undefined)(titled("commands of the palette"), () => {
+	it("keys of every page: ? lists them, g and a letter lead to a page, j goes into its table", async () => {
+		const page = await here.open({ at: "#/overview" });
+		await page.locator(".endpoint-table").waitFor();
+		await page.keyboard.press("?");
+		const keys = page.getByRole("dialog", { name: T.shortcuts.title });
+		await keys.getByText(T.pages.audit).waitFor();
+		await page.keyboard.press("Escape");
+		await keys.waitFor({ state: "detached" });
+		await page.keyboard.press("j");
+		await page.locator("tbody tr:first-child a:focus").waitFor();
+		await page.keyboard.press("j");
+		await page.locator("tbody tr:nth-child(2) a:focus").waitFor();
+		await page.keyboard.press("g");
+		await page.keyboard.press("k");
+		await page.getByRole("heading", { name: T.pages.keys }).waitFor();
+		// Where one types, they are letters.
+		await page.keyboard.press("/");
+		await page.keyboard.type("gw?");
+		expect(await page.locator("input:focus").inputValue()).toBe("gw?");
+	});
+
 	it("pause and resume an endpoint, from any page", async () => {
 		const page = await here.open({ at: "#/webhooks" });
 		await command(page, "pause first", T.palette.pause("First"));

@@ -12,7 +12,7 @@ const here = site({ endpoints: () => ({}) });
 const PAGES = (job: string): readonly [string, string][] => [
 	["#/overview", "hello"],
 	["#/endpoints/hello/charts", T.charts.coldStarts],
-	["#/endpoints/hello/requests", job.slice(-12)],
+	["#/endpoints/hello/requests", job.slice(-6)],
 	[`#/endpoints/hello/requests/${job}`, T.job.timeline],
 	["#/endpoints/hello/try", T.try.nothing],
 	["#/endpoints/hello/workers", T.workers.none],

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { T } from "../../console/src/text.ts";
-import type { Clock } from "../../src/clock.ts";
+import type { Clock } from "../../src/system/clock.ts";
 import { startBrowser } from "../support/browser.ts";
 import { IN_FIREFOX, insertAsTyped } from "../support/firefox.ts";
 import { call, folder, type Folder, KEY, startService, type TestService } from "../support/service.ts";
@@ -237,9 +237,10 @@ function watch(
 	context.on("weberror", (error) => note(`threw ${error.error().message}`));
 }
 
-/** The row of a table that holds this text. */
+/** The row of a table that holds this text, or a title that ends with it. */
 export function rowOf(page: Page, text: string): ReturnType<Page["locator"]> {
-	return page.locator("tbody tr", { hasText: text });
+	const titled = page.locator(`[title$=${JSON.stringify(text)}]`);
+	return page.locator("tbody tr", { hasText: text }).or(page.locator("tbody tr", { has: titled }));
 }
 
 /** Goes to a page of the console, as by a link. */

@@ -40,7 +40,7 @@ describe("sluice dev", () => {
 		await result(dev, {});
 		await dev.says(/job \S+ started/);
 		await dev.says(/job \S+ progress \{"percent":5\}/);
-		await dev.says(/job \S+ chunk one\n/);
+		await dev.says(/job \S+ one\n/);
 		await dev.says(/job \S+ chunk \{"two":2\}/);
 		await dev.says(/job \S+ done in \d+ ms, 2 chunks\n/);
 		expect(dev.stdout()).not.toContain("output");
@@ -126,10 +126,10 @@ describe("sluice dev", () => {
 		write("handler.js", "export default async () => new Promise(() => setInterval(() => {}, 1000));\n");
 		await dev.says(/handler\.js changed/);
 		dev.type("\r");
-		const [, id] = await dev.says(/changed[^]*job (\S+) .*started/);
+		const [, id] = await dev.says(/changed[^]*job (\S+) .*queued/);
 		dev.type("c");
 		await dev.says(new RegExp(`Cancelling ${id}`));
-		await dev.says(new RegExp(`job ${id} .*CANCELLED`));
+		await dev.says(new RegExp(`job …${id?.slice(-6)} .*CANCELLED`));
 		dev.type("\u0003");
 		await dev.ended();
 	});

@@ -24,9 +24,9 @@ describe("sluice dev", () => {
 		const dev = await session(test, cwd, "greet/handler.ts", "--run", "--verbose");
 		expect(dev.endpoint).toBe("greet");
 		const [, id] = await dev.says(/^\d\d:\d\d:\d\d job (\S+) queued$/m);
-		await dev.says(new RegExp(`job ${id} started`));
+		await dev.says(new RegExp(`job …${id?.slice(-6)} started`));
 		await dev.says(/worker \| at work/);
-		await dev.says(new RegExp(`job ${id} done in \\d+ ms`));
+		await dev.says(new RegExp(`job …${id?.slice(-6)} done in \\d+ ms`));
 		await dev.says(/output \{"hello":"O'Neil \\"Ann\\" \$HOME!"\}/);
 
 		const lines = [...dev.stdout().matchAll(/^ {2}((?:curl|python3|node) .*)$/gm)].map(([, line]) => line!);
@@ -65,7 +65,7 @@ describe("sluice dev", () => {
 		await dev.says(/INFO +sync-\S+ begun by one/);
 		write("lib/say.js", 'export const say = "two";\n');
 		await dev.says(/lib\/say\.js changed: restarting worker/);
-		await dev.says(/job sync-\S+ requeued/);
+		await dev.says(/job …\S{6} requeued/);
 		await dev.says(/begun by two/);
 		const job = await within("the job to end", answer);
 		expect(job).toMatchObject({ status: "COMPLETED", output: "two" });
@@ -122,7 +122,7 @@ describe("sluice dev", () => {
 		await until("the worker to end", () => !isAlive(Number(worker)));
 		write("handler.js", HELLO);
 		const second = await session(test, cwd, "handler.js");
-		await second.says(new RegExp(`job ${json.id} done`));
+		await second.says(new RegExp(`job …${json.id.slice(-6)} done`));
 		const { json: job } = await call(second.url, `/v1/endpoints/${second.endpoint}/jobs/${json.id}`, {
 			key: second.key,
 		});
@@ -176,7 +176,7 @@ describe("sluice dev", () => {
 		});
 		write("handler.js", HELLO);
 		await dev.says(/handler\.js changed/);
-		await dev.says(new RegExp(`job ${json.id} done`));
+		await dev.says(new RegExp(`job …${json.id.slice(-6)} done`));
 		expect(dev.stdout().match(/worker \| SyntaxError/g)).toHaveLength(1);
 		write("handler.js", "export const nothing = 1;\n");
 		await dev.says(/neither calls start\(\) of sluice\/worker nor exports a handler/);
@@ -215,7 +215,7 @@ describe("sluice dev", () => {
 		await first.close();
 		const second = await session(test, cwd, "handler.js");
 		expect(second.key).toBe(first.key);
-		await second.says(new RegExp(`job ${json.id} started`));
+		await second.says(new RegExp(`job …${json.id.slice(-6)} started`));
 		await second.says(/Its job is back in the queue/);
 		await second.close("SIGTERM");
 		const third = await session(test, cwd, "handler.js", "--fresh");

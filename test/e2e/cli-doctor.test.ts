@@ -218,7 +218,10 @@ describe("sluice doctor", () => {
 			lonely: { launcher: { type: "external" } },
 			closed: { workersMax: 0, launcher: { type: "process", command: ["node"] } },
 			crashing: {
-				launcher: { type: "process", command: [process.execPath, "-e", "process.exit(7)"] },
+				launcher: {
+					type: "process",
+					command: [process.execPath, "-e", "console.error('no weights'); process.exit(7)"],
+				},
 			},
 		}));
 		for (const endpoint of ["attached", "closed", "crashing"]) await run(service, endpoint, {});
@@ -246,8 +249,16 @@ describe("sluice doctor", () => {
 			expect.objectContaining({
 				level: "problem",
 				message: expect.stringMatching(/exit code 7.*\(workers_crashing\)/),
+				lines: ["no weights"],
+				fix: expect.stringContaining("sluice workers logs crashing"),
 			}),
 		]);
+		const text = await ask("doctor");
+		expect(text.stdout).toMatch(/^PROBLEM {2}endpoint crashing: .*\n +\| no weights\n +-> The whole log/m);
+		const { stdout: listed } = await ask("endpoints");
+		expect(listed).toMatch(/^crashing +crashing +crashing +1 /m);
+		expect(listed).toMatch(/^attached +attached +no workers +1 /m);
+		expect(listed).toMatch(/^lonely +lonely +active +0 /m);
 		expect(about(stdoutOf, "endpoint lonely")).toEqual([
 			expect.objectContaining({
 				level: "warning",

@@ -132,6 +132,8 @@ describe("a RunPod repository", () => {
 
 	it.concurrent("D36: endpoints create --from takes handler, name and env, and says what it omits", async (test) => {
 		const { ask, service, cwd } = await managed(test);
+		// With its worker.
+		test.onTestFinished(async () => void (await service.end()));
 		repository(cwd, {
 			".runpod/hub.json": HUB,
 			"worker.js": `require("node:http");\n`,

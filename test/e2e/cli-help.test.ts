@@ -1,13 +1,13 @@
 /**
  * The installed command: help, version, wrong usage, and what it sends (D36). Each command's help:
- * src/cli/run.test.ts.
+ * src/cli/framework/run.test.ts.
  */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, type TestContext } from "vitest";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { COMMANDS } from "../../src/cli/commands/commands.ts";
 import { folder } from "../support/service.ts";
 import { sluice } from "./command.ts";
 
@@ -68,7 +68,7 @@ describe("what cannot be", () => {
 			env: { ...env, SLUICE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` },
 		};
 		for (const args of [
-			["jobs", "get", "a/../b", "c?d#e"],
+			["jobs", "get", "a/../b", `c?d#e${"x".repeat(36)}`],
 			["keys", "revoke", "../endpoints/a"],
 			["jobs", "list", "a", "--status", "x&y=z"],
 		]) {
@@ -79,7 +79,7 @@ describe("what cannot be", () => {
 			});
 		}
 		expect(paths).toEqual([
-			"/v1/endpoints/a%2F..%2Fb/jobs/c%3Fd%23e",
+			`/v1/endpoints/a%2F..%2Fb/jobs/c%3Fd%23e${"x".repeat(36)}`,
 			"/v1/keys/..%2Fendpoints%2Fa",
 			"/v1/endpoints/a/jobs?status=x%26y%3Dz",
 		]);

@@ -19,6 +19,14 @@ async function started(test: TestContext, starter: string): Promise<string> {
 	return join(cwd, "mine");
 }
 
+/** Installs what a worker runs with; TypeScript itself would come from a registry. */
+function install(folder: string): void {
+	const file = join(folder, "package.json");
+	const { devDependencies: _, ...given } = JSON.parse(readFileSync(file, "utf8"));
+	writeFileSync(file, JSON.stringify(given));
+	execFileSync("npm", ["install", "--offline", "--no-audit", "--no-fund"], { cwd: folder });
+}
+
 function testInput(folder: string): any {
 	return JSON.parse(readFileSync(join(folder, "test_input.json"), "utf8")).input;
 }
@@ -70,7 +78,13 @@ describe("sluice init", () => {
 
 	it.concurrent("D36: after npm install a service runs it by its sluice.yaml", async (test) => {
 		const folder = await started(test, "typescript");
-		execFileSync("npm", ["install", "--offline", "--no-audit", "--no-fund"], { cwd: folder });
+		install(folder);
+		// Nothing outside the folder is used, as on another machine.
+		expect(readFileSync(join(folder, "package.json"), "utf8")).not.toContain(ROOT.replace(/\/$/, ""));
+		expect(JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))).toMatchObject({ name: "mine" });
+		for (const name of [".gitignore", ".dockerignore"])
+			expect(readFileSync(join(folder, name), "utf8")).toMatch(/^node_modules\/$/m);
+		expect(readdirSync(folder)).toEqual(expect.arrayContaining(["Dockerfile", "README.md"]));
 		const service = start(test, ["serve", "--config", "sluice.yaml", "--port", "0"], {
 			cwd: folder,
 			env: { SLUICE_API_KEY: KEY },
@@ -81,13 +95,13 @@ describe("sluice init", () => {
 			body: { input: testInput(folder) },
 		});
 		STARTERS["typescript"]!(json);
-		service.end();
+		service.end("SIGINT");
 		await service.ended;
 	});
 
 	it.concurrent("D36: typescript has types that compile once it is installed", async (test) => {
 		const folder = await started(test, "typescript");
-		execFileSync("npm", ["install", "--offline", "--no-audit", "--no-fund"], { cwd: folder });
+		install(folder);
 		execFileSync(join(ROOT, "node_modules/.bin/tsc"), { cwd: folder, stdio: "pipe" });
 	});
 

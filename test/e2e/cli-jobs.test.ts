@@ -31,8 +31,8 @@ describe("sluice jobs", () => {
 		await started(place, running);
 
 		const lines = (await stdoutOf("jobs", "list", "words")).trimEnd().split("\n");
-		expect(lines[0]).toMatch(/^ID +STATUS +SUBMITTED +IN QUEUE MS +RUN MS +WORKER$/);
-		expect(lines[1]).toMatch(new RegExp(`^${running} +IN_PROGRESS +\\S+ \\S+Z +\\d+ +\\d+ +${job.workerId}$`));
+		expect(lines[0]).toMatch(/^ID +STATUS +AGE +WAIT +RUN +WORKER$/);
+		expect(lines[1]).toMatch(new RegExp(`^${running} +IN_PROGRESS +[\\d.]+m?s +[\\d.]+m?s +\\S+ +${job.workerId}$`));
 		expect(lines[2]).toMatch(new RegExp(`^${waiting} +COMPLETED `));
 		expect(lines).toHaveLength(3);
 		expect(await stdoutOf("jobs", "list", "words", "--status", "COMPLETED,FAILED", "--worker", job.workerId)).toMatch(
@@ -61,7 +61,7 @@ describe("sluice jobs", () => {
 		expect(text).toMatch(/^Output\n\{"n":1,/m);
 
 		expect(await stdoutOf("workers")).toMatch(
-			new RegExp(`^ENDPOINT +WORKER +STATE .*\nwords +${job.workerId} +running +external +\\S+ \\S+ +${running}\n$`),
+			new RegExp(`^ENDPOINT +WORKER +STATE .*\nwords +${job.workerId} +running +external +\\S+ +1\n$`),
 		);
 		expect(JSON.parse(await stdoutOf("workers", "list", "--json"))).toMatchObject({
 			workers: [{ endpoint: "words", id: job.workerId, state: "running", jobs: [running] }],
@@ -80,7 +80,16 @@ describe("sluice jobs", () => {
 			stdout: "",
 			stderr: `Job '${id}' is IN_QUEUE; only FAILED and TIMED_OUT jobs can be retried.\n`,
 		});
-		expect(await stdoutOf("jobs", "cancel", "words", id)).toBe(`Job ${id} is CANCELLED.\n`);
+		expect(await stdoutOf("jobs", "cancel", "words", id.slice(-8))).toBe(`Job ${id} is CANCELLED.\n`);
+		expect(await ask("jobs", "wait", "words", id.slice(-12))).toEqual({
+			code: 1,
+			stdout: `${id}  CANCELLED\n`,
+			stderr: "",
+		});
+		expect(await ask("jobs", "get", "words", "z".repeat(12))).toMatchObject({
+			code: 1,
+			stderr: "No job was found whose id ends with 'zzzzzzzzzzzz'. Of an old job pass the whole id.\n",
+		});
 		expect(await ask("jobs", "cancel", "words", MISSING)).toMatchObject({
 			code: 1,
 			stderr: expect.stringContaining("There is no job"),

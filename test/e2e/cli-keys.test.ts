@@ -66,7 +66,7 @@ describe("sluice keys", () => {
 			expect(await as(each, "jobs", "list", "words")).toMatchObject({ code: 0 });
 		expect(await ask("keys", "rotate", id, "--overlap", "soon")).toMatchObject({
 			code: 2,
-			stderr: expect.stringContaining("must be a number and s, m, h or d"),
+			stderr: expect.stringContaining("must be numbers with d, h, m, s or ms"),
 		});
 		expect(await stdoutOf("audit", "--limit", "2")).toMatch(
 			new RegExp(`rotateKey +${id} +ok\n.*createKey +${id} +ok\n`),
@@ -83,7 +83,7 @@ describe("sluice keys", () => {
 		});
 	});
 
-	it.concurrent("D36: flags may be repeated, --json prints all, and the service reports a bad scope", async (test) => {
+	it.concurrent("D36: flags may be repeated, --json prints all, and a bad scope is reported", async (test) => {
 		const { ask } = await managed(test);
 		const made = await ask(
 			"keys",
@@ -111,9 +111,9 @@ describe("sluice keys", () => {
 			scopes: ["read"],
 		});
 		expect(await ask("keys", "create", "--name", "bad", "--scope", "root")).toMatchObject({
-			code: 1,
+			code: 2,
 			stdout: "",
-			stderr: expect.stringContaining("read, write or admin"),
+			stderr: "--scope must be read, write or admin, not 'root'.\n",
 		});
 		expect(await ask("keys", "create")).toMatchObject({
 			code: 2,

@@ -47,7 +47,13 @@ export function start(
 		stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
 	});
 	child.stdin?.end(input);
-	onTestFinished(() => void child.kill("SIGKILL"));
+	const exited = once(child, "exit");
+	onTestFinished(async () => {
+		if (child.exitCode !== null || child.signalCode !== null) return;
+		// A service, that of `dev` too, then ends its workers.
+		child.kill("SIGINT");
+		await within("the command to end", exited, 5000).catch(() => child.kill("SIGKILL"));
+	});
 	let stdout = "";
 	let stderr = "";
 	child.stdout?.on("data", (piece: Buffer) => (stdout += piece.toString()));

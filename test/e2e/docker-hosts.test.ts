@@ -284,6 +284,24 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 		]);
 	});
 
+	it("D28, D44: an idle worker ends at once for a job of another endpoint that finds no GPU, and only one", {
+		timeout: 90_000,
+	}, async (test) => {
+		const place = await hostSite(test);
+		const settings = { gpusPerWorker: 1, workersMax: 2, scalerType: "REQUEST_COUNT", scalerValue: 1, idleTimeout: 600 };
+		const [first, second] = [`${place.id}-a`, `${place.id}-b`];
+		const service = await place.begin({ [first]: place.contained(settings), [second]: place.contained(settings) });
+		const jobs = await Promise.all([run(service, first, { until: "go" }), run(service, first, { until: "go" })]);
+		for (const id of jobs) await started(place, id);
+		place.allow("go");
+		for (const id of jobs) await ended(service, first, id);
+		const began = performance.now();
+		await ended(service, second, await run(service, second, {}), 40_000);
+		console.log(`docker hosts: another endpoint's job ended ${Math.round(performance.now() - began)} ms after it came`);
+		expect((await call(service.url, `/v1/endpoints/${first}/workers`)).json.workers).toHaveLength(1);
+		for (const endpoint of [first, second]) await call(service.url, `/v1/endpoints/${endpoint}`, { method: "DELETE" });
+	});
+
 	it("D29, D44: missing image, crash loop, too little memory, no place: each has its reason within 15 s", {
 		timeout: 90_000,
 	}, async (test) => {

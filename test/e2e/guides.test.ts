@@ -31,6 +31,8 @@ const EXAMPLES: Setting = {
 };
 const PICTURE = join(ROOT, "examples/pictures/receipt.jpg");
 const FIRST_HOUR = "docs/guides/first-hour.md";
+const ENDPOINTS = "docs/guides/endpoints.md";
+const WEBHOOKS = "docs/guides/webhooks.md";
 
 const PAGES: Readonly<Record<string, Setting>> = {
 	"examples/README.md": {
@@ -39,20 +41,39 @@ const PAGES: Readonly<Record<string, Setting>> = {
 		replace: [[/^node (examples\/webhook-receiver\/receiver\.js)$/m, '"$TEST_NODE" $1 &']],
 	},
 	"docs/guides/clients.md": EXAMPLES,
-	"README.md": {
+	"README.md": EXAMPLES,
+	"docs/guides/command-line.md": {
 		...EXAMPLES,
+		prepare(cwd) {
+			EXAMPLES.prepare!(cwd);
+			write(cwd, { "inputs.jsonl": `{"sizes": [64], "image": "${readFileSync(PICTURE, "base64")}"}\n` });
+		},
+	},
+	"docs/guides/streaming.md": EXAMPLES,
+	"docs/guides/priorities-and-limits.md": EXAMPLES,
+	"docs/guides/monitoring.md": EXAMPLES,
+	"docs/guides/cost-per-job.md": EXAMPLES,
+	"docs/guides/troubleshooting.md": EXAMPLES,
+	"docs/guides/webhooks.md": {
+		...EXAMPLES,
+		prepare(cwd) {
+			EXAMPLES.prepare!(cwd);
+			write(cwd, { "receiver.py": example(WEBHOOKS, "python"), "receiver.mjs": example(WEBHOOKS, "js") });
+		},
+	},
+	"docs/guides/gpus.md": {},
+	"docs/guides/install.md": {},
+	[ENDPOINTS]: {
 		replace: [[/\/path\/to\//g, "./pack/"]],
 		prepare(cwd) {
-			symlinkSync(join(ROOT, "examples"), join(cwd, "examples"));
 			mkdirSync(join(cwd, "pack"));
 			execFileSync("npm", ["pack", "--ignore-scripts", "--pack-destination", join(cwd, "pack")], {
 				cwd: ROOT,
 			});
 			write(cwd, {
-				"worker.js": example("README.md", "js"),
-				"sluice.yaml": example("README.md", "yaml"),
+				"worker.js": example(ENDPOINTS, "js"),
+				"sluice.yaml": example(ENDPOINTS, "yaml"),
 				"package.json": '{"type": "module"}',
-				"inputs.jsonl": `{"sizes": [64], "image": "${readFileSync(PICTURE, "base64")}"}\n`,
 			});
 		},
 	},
@@ -124,7 +145,7 @@ describe("shell blocks of the documentation", () => {
 		expect(shellBlocks.length - notRun.length).toBeGreaterThanOrEqual(22);
 	});
 
-	it.concurrent.for(Object.keys(PAGES))("of %s work as they stand", { timeout: 120_000 }, async (page, test) => {
+	it.concurrent.for(Object.keys(PAGES))("of %s work as they stand", { timeout: 240_000 }, async (page, test) => {
 		expect(await run(test, page)).not.toMatch(/"error": ?"/);
 	});
 });

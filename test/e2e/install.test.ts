@@ -1,18 +1,25 @@
-/** The package as `npm pack` makes it: installed as a command and as a dependency (D33, D36). */
-import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+/** What `npm run release` makes: packages installed as a command and as a dependency (D33, D36), the image loaded. */
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { oldNodes } from "../support/old-nodes.ts";
+import { BASE, noServiceImage } from "../support/service-image.ts";
 import { folder } from "../support/service.ts";
+import { makeRelease, nodeRegistry, runProgram } from "./release.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TSC = join(ROOT, "node_modules/.bin/tsc");
 const [OLD_NODE] = oldNodes();
 
 const place = folder();
-let tarball = "";
+const release = join(place.path, "release");
+const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
+const tarball = join(release, `sluice-${version}.tgz`);
+const kit = join(release, `sluice-worker-${version}.tgz`);
 
 /** Without a registry: what the package needs is inside. */
 function npm(cwd: string, ...args: string[]): string {
@@ -35,16 +42,52 @@ function run(command: string, node: string, cwd: string) {
 }
 
 beforeAll(() => {
-	// The build is there already.
-	npm(ROOT, "pack", "--ignore-scripts", "--silent", "--pack-destination", place.path);
-	tarball = join(place.path, readdirSync(place.path).find((name) => name.endsWith(".tgz"))!);
+	makeRelease(release, "--no-image", "--no-executables");
 }, 120_000);
 
 afterAll(() => place.remove());
 
+describe("npm run release", () => {
+	it("makes both packages, the list of packages inside, and their checksums", () => {
+		const files = [`sluice-${version}.cdx.json`, `sluice-${version}.tgz`, `sluice-worker-${version}.tgz`];
+		expect(readdirSync(release).toSorted()).toEqual(["SHA256SUMS", ...files].toSorted());
+		const sums = run("sha256sum -c SHA256SUMS", process.execPath, release);
+		expect(sums).toMatchObject({ status: 0, stdout: files.map((name) => `${name}: OK\n`).join("") });
+		const { components } = JSON.parse(readFileSync(join(release, files[0]!), "utf8")) as { components: unknown[] };
+		expect(components.length).toBeGreaterThan(5);
+	});
+
+	it("refuses a folder that has files", () => {
+		const again = run(`node ${ROOT}scripts/release.ts --out ${release} --no-image`, process.execPath, ROOT);
+		expect(again.status).toBe(1);
+		expect(again.stderr).toContain(`${release} is not empty: remove it, or name another folder with --out.`);
+	});
+
+	it.skipIf(noServiceImage !== undefined)(
+		"makes an archive of the image, which runs once it is loaded",
+		() => {
+			const out = join(place.path, "with-image");
+			makeRelease(out, "--no-executables", "--image-base", BASE!);
+			const image = `sluice:${version}`;
+			execFileSync("docker", ["rmi", "--no-prune", image], { stdio: "ignore" });
+			const loaded = execFileSync("docker", ["load", "-i", join(out, `sluice-${version}-image.tar.gz`)]);
+			expect(String(loaded)).toContain(image);
+			const args = ["run", "--rm", "--network", "none", image, "--version"];
+			expect(execFileSync("docker", args, { encoding: "utf8" })).toBe(`${version}\n`);
+		},
+		180_000,
+	);
+});
+
 describe("npm install -g", () => {
 	let bin = "";
 	beforeAll(() => {
+		mkdirSync(join(place.path, "tools"));
+		for (const [name, path] of [
+			["sh", "/bin/sh"],
+			["env", "/usr/bin/env"],
+		] as const)
+			symlinkSync(path, join(place.path, "tools", name));
 		npm(place.path, "install", "-g", "--prefix", join(place.path, "global"), tarball);
 		bin = join(place.path, "global/bin/sluice");
 	}, 120_000);
@@ -60,15 +103,53 @@ describe("npm install -g", () => {
 		expect(readdirSync(join(place.path, "started"))).toContain("worker.js");
 	});
 
-	it.skipIf(OLD_NODE === undefined)("D33: says with an old Node what to run, and that works", () => {
-		const refused = run(`${bin} init python 'a b'`, OLD_NODE!, place.path);
-		expect(refused).toMatchObject({ status: 2, stdout: "" });
-		const [, words = ""] = /^sluice needs Node 24 .* or run: npx -y node@24 (.*)\n$/.exec(refused.stderr)!;
-		// What npx would do, without the registry.
-		expect(run(`${process.execPath} ${words}`, OLD_NODE!, place.path)).toMatchObject({
-			status: 0,
+	describe.skipIf(OLD_NODE === undefined)("with an old Node", () => {
+		/** As a user with no other Node on PATH than that of the folder `first`, and a cache of their own. */
+		const runOld = async (cache: string, args: string[], env: Record<string, string> = {}) => {
+			const first = env["FIRST"] === undefined ? [] : [env["FIRST"]];
+			const PATH = [...first, join(place.path, "tools"), dirname(OLD_NODE!)].join(":");
+			return await runProgram(OLD_NODE!, [bin, ...args], {
+				...{ HOME: place.path, XDG_CACHE_HOME: join(place.path, cache), npm_config_cache: join(place.path, "npm") },
+				...{ npm_config_update_notifier: "false", ...env, PATH },
+			});
+		};
+
+		it("D33: uses a newer one that is on PATH, and passes arguments and exit codes on", async () => {
+			const FIRST = dirname(process.execPath);
+			const ran = await runOld("unused", ["init", "python", "a b"], { FIRST });
+			expect(ran).toMatchObject({ code: 0, stderr: "" });
+			expect(readdirSync(join(place.path, "a b"))).toContain("handler.py");
+			expect((await runOld("unused", ["init", "cobol"], { FIRST })).code).toBe(2);
+			expect(existsSync(join(place.path, "unused"))).toBe(false);
 		});
-		expect(readdirSync(join(place.path, "a b"))).toContain("handler.py");
+
+		it("D33: fetches one from npm once, with one line, and says what to do offline", async (test) => {
+			const npm_config_registry = await nodeRegistry(join(place.path, "node-package"), test);
+			const fetched = await runOld("cache", ["--version"], { npm_config_registry });
+			expect(fetched).toMatchObject({ code: 0, stdout: `${version}\n` });
+			expect(fetched.stderr).toMatch(
+				/^sluice needs Node 24 or newer; .* Fetching Node 24 from npm into \S+, once\.\n$/,
+			);
+			const offline = { npm_config_registry: "http://127.0.0.1:1" };
+			expect(await runOld("cache", ["--version"], offline)).toMatchObject({ code: 0, stderr: "" });
+			const refused = await runOld("empty", ["--version"], offline);
+			expect(refused).toMatchObject({ code: 2, stdout: "" });
+			expect(refused.stderr).toMatch(
+				/\nCannot fetch Node 24: npm: .*ECONNREFUSED.* Install Node 24 or newer \(https:\S+\), or run this again .*\n$/,
+			);
+			expect(readdirSync(join(place.path, "empty/sluice"))).toEqual([]);
+		}, 120_000);
+
+		it("D33: ends a service that it runs when it is stopped", async () => {
+			const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: place.path };
+			const args = [bin, "serve", "--port", "0", "--store", `sqlite:${join(place.path, "store/a.db")}`];
+			const service = spawn(OLD_NODE!, args, { env, stdio: ["ignore", "pipe", "ignore"], cwd: place.path });
+			const [first] = (await once(createInterface(service.stdout), "line")) as [string];
+			const url = /http:\S+/.exec(first)![0];
+			service.kill("SIGTERM");
+			expect(await once(service, "exit")).toEqual([0, null]);
+			await expect(fetch(url)).rejects.toThrow("fetch failed");
+		});
 	});
 });
 
@@ -125,13 +206,10 @@ await start({ handler, concurrency: 2 });
 
 describe("npm install of the worker kit alone", () => {
 	const cwd = join(place.path, "kit");
-	let packed = "";
 	beforeAll(() => {
 		mkdirSync(cwd);
-		npm(join(ROOT, "packages/worker"), "pack", "--ignore-scripts", "--silent", "--pack-destination", cwd);
-		packed = join(cwd, readdirSync(cwd).find((name) => name.endsWith(".tgz"))!);
 		writeFileSync(join(cwd, "package.json"), '{"type": "module"}');
-		npm(cwd, "install", packed);
+		npm(cwd, "install", kit);
 		writeFileSync(
 			join(cwd, "worker.ts"),
 			`import { start, type Handler } from "sluice-worker";
@@ -142,14 +220,10 @@ await start({ handler });
 	}, 120_000);
 
 	it("D33: has under 150 kB, needs no other package, and is the kit of the service's package", () => {
-		expect(statSync(packed).size).toBeLessThan(150_000);
+		expect(statSync(kit).size).toBeLessThan(150_000);
 		expect(readdirSync(join(cwd, "node_modules")).filter((name) => !name.startsWith("."))).toEqual(["sluice-worker"]);
-		const kit = readFileSync(join(cwd, "node_modules/sluice-worker/dist/index.js"));
-		expect(kit.equals(readFileSync(join(ROOT, "dist/worker/index.js")))).toBe(true);
-		const versions = ["package.json", "packages/worker/package.json"].map(
-			(path) => (JSON.parse(readFileSync(join(ROOT, path), "utf8")) as { version: string }).version,
-		);
-		expect(versions[1]).toBe(versions[0]);
+		const installed = readFileSync(join(cwd, "node_modules/sluice-worker/dist/index.js"));
+		expect(installed.equals(readFileSync(join(ROOT, "dist/worker/index.js")))).toBe(true);
 	});
 
 	it("D33: runs a handler, and its types compile", () => {

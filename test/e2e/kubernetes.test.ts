@@ -12,6 +12,7 @@ import { IMAGE, makeImage, TAKES_ALL_MEMORY } from "../support/docker.ts";
 import {
 	DOCKER,
 	LAUNCHER,
+	addToNode,
 	namespace,
 	type Namespace,
 	noKubernetes,
@@ -250,6 +251,22 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { concurrent: true }, () => {
 			expect((await call(service.url, `/v1/endpoints/${ID}/jobs/${id}`)).json.reason.message).toMatch(says);
 		},
 	);
+
+	it("D28: an idle Pod ends at once for a job of another endpoint whose Pod finds no GPU", {
+		timeout: 90_000,
+	}, async (test) => {
+		const place = await clusterSite(test);
+		const gpuResource = `room.example.com/${place.pods.name}`;
+		await addToNode(place.pods, gpuResource, "1");
+		const settings = { gpusPerWorker: 1, idleTimeout: 600 };
+		const { [ID]: endpoint } = place.endpoint(settings, { gpuResource });
+		const service = await place.begin({ first: endpoint!, second: endpoint! });
+		await ended(service, "first", await run(service, "first", {}), 40_000);
+		const began = performance.now();
+		await ended(service, "second", await run(service, "second", {}), 60_000);
+		console.log(`kubernetes: another endpoint's job ended ${Math.round(performance.now() - began)} ms after it came`);
+		expect((await call(service.url, "/v1/endpoints/first/workers")).json.workers).toEqual([]);
+	});
 
 	it("D29: a namespace that refuses the Pod: the reason is the API server's own sentence, not a missing right", {
 		timeout: 60_000,

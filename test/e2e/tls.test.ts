@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
 import { expect, it, type TestContext } from "vitest";
-import { readCertificate } from "../../src/certificate.ts";
+import { readCertificate } from "../../src/system/certificate.ts";
 import { certificateFinding } from "../../src/cli/doctor/machine.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { startApp } from "../../src/compose.ts";

@@ -7,8 +7,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { systemClock as clock } from "../../src/clock.ts";
-import type { HostSettings } from "../../src/core/hosts.ts";
+import { systemClock as clock } from "../../src/system/clock.ts";
+import type { HostSettings } from "../../src/core/workers/hosts.ts";
 import { DockerLauncher } from "../../src/launchers/docker/launcher.ts";
 import type { DockerSettings } from "../../src/launchers/docker/settings.ts";
 import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";

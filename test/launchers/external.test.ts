@@ -1,7 +1,7 @@
 /** The launcher that launches nothing, and the table of launchers. */
 import { tmpdir } from "node:os";
 import { describe, expect, it } from "vitest";
-import { systemClock as clock } from "../../src/clock.ts";
+import { systemClock as clock } from "../../src/system/clock.ts";
 import { externalLauncher } from "../../src/launchers/external/index.ts";
 import { isManaged, LAUNCHERS } from "../../src/launchers/index.ts";
 

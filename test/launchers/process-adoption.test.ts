@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { systemClock as clock } from "../../src/clock.ts";
+import { systemClock as clock } from "../../src/system/clock.ts";
 import type { Handle, WorkerSpec } from "../../src/launchers/launcher.ts";
 import { ProcessLauncher } from "../../src/launchers/process/launcher.ts";
-import { logPath } from "../../src/launchers/log-files.ts";
+import { logPath } from "../../src/launchers/logs/log-files.ts";
 import type { ProcessSettings } from "../../src/launchers/process/settings.ts";
-import { findStrays, sweepStrays } from "../../src/launchers/process/strays.ts";
+import { findStrays, sweepStrays } from "../../src/launchers/process/process-group.ts";
 import { exitsOf } from "./index.ts";
 import { until } from "../support/until.ts";
 import { lines, sampleWorkers } from "./sample-workers.ts";
@@ -147,7 +147,7 @@ describe("process launcher: the service dies", () => {
 			"const {sweepStrays} = await import(process.argv[1]); const {systemClock: clock} " +
 			"= await import(process.argv[2]); console.log(JSON.stringify(await sweepStrays({clock, " +
 			'serviceId: "nested", known: []})))';
-		const paths = ["process/strays.ts", "../clock.ts"].map(
+		const paths = ["process/process-group.ts", "../system/clock.ts"].map(
 			(name) => new URL(`../../src/launchers/${name}`, import.meta.url).href,
 		);
 		const command = [process.execPath, "--input-type=module", "-e", script, ...paths];

@@ -15,7 +15,7 @@ import type { Behaviour } from "./index.ts";
 /** Writes down the pid of the shell that runs it. */
 const HERE = ': > "$PIDS/$$"';
 /** Starts a child that stays, and waits until it wrote down its pid. */
-const CHILD = `sh -c '${HERE}; exec sleep 300' & while [ ! -e "$PIDS/$!" ]; do sleep 0.01; done`;
+const CHILD = `sh -c '${HERE}; exec sleep 300' & while [ ! -e "$PIDS/$!" ]; do sleep 0.05; done`;
 const READY = ': > "$PIDS/ready"';
 
 /** What a shell runs for each behaviour, with the folder in `PIDS`. */
@@ -24,9 +24,9 @@ export const SCRIPTS: Record<Behaviour, string> = {
 	exits: `${HERE}; echo last words; exit 7`,
 	drains:
 		`exec 2>/dev/null; trap 'sleep 0.2; echo drained; exit 5' TERM; ${HERE}; ${READY}; ` +
-		"while :; do sleep 0.01; done",
+		"while :; do sleep 0.05; done",
 	deaf: `trap "" TERM; ${HERE}; ${CHILD}; ${READY}; wait`,
-	orphans: `${HERE}; ${CHILD}; ${READY}; while [ ! -e "$PIDS/release" ]; do sleep 0.01; done; exit 3`,
+	orphans: `${HERE}; ${CHILD}; ${READY}; while [ ! -e "$PIDS/release" ]; do sleep 0.05; done; exit 3`,
 };
 
 /**

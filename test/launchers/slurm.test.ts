@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { systemClock as clock } from "../../src/clock.ts";
+import { systemClock as clock } from "../../src/system/clock.ts";
 import type { Exit, Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";
-import { logPath } from "../../src/launchers/log-files.ts";
+import { logPath } from "../../src/launchers/logs/log-files.ts";
 import { type RunCommand, slurmCommands, SlurmFailure } from "../../src/launchers/slurm/commands.ts";
 import { SlurmLauncher } from "../../src/launchers/slurm/launcher.ts";
 import { folderOf, variablesPath } from "../../src/launchers/slurm/script.ts";

@@ -5,8 +5,8 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import { StoreUnavailable } from "../../src/store/contract/store.ts";
-import type { Database, Statement } from "../../src/store/sqlite/database.ts";
-import { prepareSchema } from "../../src/store/sqlite/schema.ts";
+import type { Database, Statement } from "../../src/store/sqlite/file/database.ts";
+import { prepareSchema } from "../../src/store/sqlite/file/schema.ts";
 
 const SQLITE_FULL = 13;
 

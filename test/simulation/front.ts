@@ -2,16 +2,16 @@
  * What the HTTP layer does with a request, without sockets: one call of the engine, and the answer.
  * Paths, bodies and status codes are those of the service.
  */
-import { type JobResult, jobView, statusView } from "../../src/core/job-view.ts";
-import { isFinal } from "../../src/core/job-states.ts";
+import { type JobResult, jobView, statusView } from "../../src/core/jobs/job-view.ts";
+import { isFinal } from "../../src/core/jobs/job-states.ts";
 import { errorBody } from "../../src/core/errors.ts";
-import { readReport } from "../../src/core/report.ts";
-import { readSubmission } from "../../src/core/submission.ts";
-import type { Engine } from "../../src/engine/api.ts";
+import { readReport } from "../../src/core/jobs/report.ts";
+import { readSubmission } from "../../src/core/jobs/submission.ts";
+import type { Engine } from "../../src/engine/engine.ts";
 import type { SubmitRequest } from "../../src/engine/jobs/submit.ts";
-import type { BoundedRead } from "../../src/engine/jobs/stream.ts";
+import type { BoundedRead } from "../../src/engine/jobs/stream/stream.ts";
 import type { Worker } from "../../src/engine/workers/worker-registry.ts";
-import { refusalOf } from "../../src/http/reply.ts";
+import { refusalOf } from "../../src/http/exchange/reply.ts";
 import type { Connection, Reply, Request } from "./network.ts";
 
 const WAIT_MS = { runsync: 90_000, "status-sync": 90_000, stream: 10_000 };

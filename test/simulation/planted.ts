@@ -172,12 +172,22 @@ export const PLANTED: readonly Planted[] = [
 		rules: ["acknowledged-exists", "final-once", "health", "internal-error", "ends", "chunks"],
 		what: "keeps in memory what a failed commit did not store",
 		plant: () => ({
-			unit: (unit) => ({
-				...unit,
-				rollback() {
+			unit(unit) {
+				const rollback = unit.rollback.bind(unit);
+				const faulty = (): void => {
 					if (unit.db.inTransaction) unit.db.exec("ROLLBACK");
-				},
-			}),
+				};
+				const transaction: typeof unit.transaction = (work) => {
+					// An operation that runs alone is undone properly.
+					Object.assign(unit, { rollback });
+					try {
+						return Object.getPrototypeOf(unit).transaction.call(unit, work);
+					} finally {
+						Object.assign(unit, { rollback: faulty });
+					}
+				};
+				return Object.assign(unit, { rollback: faulty, transaction });
+			},
 		}),
 	},
 	{

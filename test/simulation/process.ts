@@ -3,7 +3,7 @@
  * see (messages to the database, answers, webhooks, starts of workers). What it awaits then never
  * resolves.
  */
-import type { Clock } from "../../src/clock.ts";
+import type { Clock } from "../../src/system/clock.ts";
 import { type Event, sleepOn, type World } from "./world.ts";
 
 export class Process {
@@ -59,7 +59,7 @@ export class Process {
 		this.endings.push(run);
 	}
 
-	/** Does not run for so long; with `suspend` the machine's monotonic clock stands still too. */
+	/** Does not run for this time; with `suspend` the machine's monotonic clock stands still too. */
 	pause(ms: number, { suspend }: { suspend: boolean }): void {
 		this.pausedUntil = Math.max(this.pausedUntil, this.world.now + ms);
 		if (suspend) this.suspended += ms;

@@ -1,6 +1,6 @@
 /** What happens in a simulation, as far as it is decided beforehand: a function of the seed. */
-import type { Endpoint } from "../../src/core/endpoint.ts";
-import { readEndpoint } from "../../src/endpoint-settings.ts";
+import type { Endpoint } from "../../src/core/endpoints/endpoint.ts";
+import { readEndpoint } from "../../src/launchers/endpoint-settings.ts";
 import type { EndpointTerms } from "../torture/history.ts";
 import { type EndpointName, planOf, random } from "../torture/plan.ts";
 
@@ -107,8 +107,8 @@ export function scheduleOf(seed: number): Schedule {
 	return { seed, jobs, faults, participants };
 }
 
-/** Of results: some expire during a schedule. */
-const [SHORT_MS, LONG_MS] = [20_000, 3_600_000];
+/** Of results: some expire during a schedule, others not even after a step at each fault while no server runs. */
+const [SHORT_MS, LONG_MS] = [20_000, 86_400_000];
 
 function participantsOf(endpoint: EndpointName, next: () => number): Participants {
 	const isServed = endpoint !== "lapse";

@@ -1,13 +1,11 @@
 /** A simulated server: the engine as `compose.ts` builds it, without sockets, files and containers. */
-import { budgetMeters } from "../../src/budgets.ts";
-import { budgetLimits } from "../../src/core/budgets.ts";
-import type { Endpoint } from "../../src/core/endpoint.ts";
-import type { Engine } from "../../src/engine/api.ts";
-import { createEngine } from "../../src/engine/engine.ts";
+import { budgetLimits, budgetMeters } from "../../src/core/budgets.ts";
+import type { Endpoint } from "../../src/core/endpoints/endpoint.ts";
+import { createEngine, type Engine } from "../../src/engine/engine.ts";
 import { eventBus } from "../../src/events.ts";
 import type { Launcher, WorkerLogs } from "../../src/launchers/launcher.ts";
 import { type Store, StoreUnavailable } from "../../src/store/contract/store.ts";
-import type { SendWebhook } from "../../src/webhooks/sender.ts";
+import type { SendWebhook } from "../../src/webhooks/contract.ts";
 import type { UnitOfWork } from "../../src/store/sqlite/rows/unit-of-work.ts";
 import { answer } from "./front.ts";
 import type { Listener } from "./network.ts";

@@ -2,9 +2,9 @@
  * One schedule: clients, workers and a server on simulated machines, while the faults of the schedule
  * happen; then everything settles, the server is killed again, and the history is judged.
  */
-import type { Random } from "../../src/ids.ts";
-import { stringOf } from "../../src/core/json/json-text.ts";
-import type { SendWebhook, WebhookAnswer } from "../../src/webhooks/sender.ts";
+import type { Random } from "../../src/lib/ids.ts";
+import { stringOf } from "../../src/lib/json/json-text.ts";
+import type { SendWebhook, WebhookAnswer } from "../../src/webhooks/contract.ts";
 import { checker } from "../torture/checker/checker.ts";
 import type { Violation } from "../torture/checker/job-history.ts";
 import type { Op } from "../torture/history.ts";
@@ -51,6 +51,9 @@ const [ACTIONS, START_ACTIONS] = [40, 25];
 
 const RESTART_MS = 300;
 
+/** A server has stored the time of day after a step, also to a slow disk. */
+const STEP_STORED_MS = 5000;
+
 /** Must not be called by the callback of a promise. */
 export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 	const { database, plant = {} } = o;
@@ -77,6 +80,9 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 	let dyingStarts = 0;
 	let slowMs = 0;
 	let crashedAt: { from: number; what: string } | undefined;
+	/** The server is going to end, or has not started again. */
+	let isDying = false;
+	let steppedAt = -Infinity;
 	const network = new Network({ world, random: rest("network"), server: () => server! });
 	const { api } = network;
 	const deliver = deliveries(tracker, rest("receiver"), time.now);
@@ -152,6 +158,7 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 		void started.ready.then(() => {
 			if (crashedAt && process.alive) fault(crashedAt.what, crashedAt.from);
 			crashedAt = undefined;
+			isDying = false;
 		});
 	}
 
@@ -160,8 +167,19 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 	}
 
 	function crash({ ms, chance: at }: Pick<Fault, "ms" | "chance">): void {
-		downMs = RESTART_MS + ms;
-		server!.process.killAt(Math.floor(at * ACTIONS), chance() < 0.5);
+		world.after(Math.max(0, steppedAt + STEP_STORED_MS - time.now()), () => {
+			isDying = true;
+			downMs = RESTART_MS + ms;
+			server!.process.killAt(Math.floor(at * ACTIONS), chance() < 0.5);
+		});
+	}
+
+	/** While a server runs: a step that it does not notice counts as downtime (D16). */
+	function step(ms: number): void {
+		if (isDying || crashedAt) return void world.after(100, () => step(ms));
+		world.wallAhead += ms;
+		steppedAt = time.now();
+		fault("step", steppedAt);
 	}
 
 	/** For so long; then it is recorded. */
@@ -189,8 +207,7 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 					() => {},
 				);
 			case "step":
-				world.wallAhead += each.chance < 0.5 ? ms : -ms;
-				return fault(kind, time.now());
+				return step(each.chance < 0.5 ? ms : -ms);
 			case "loss":
 			case "partition":
 				return during(

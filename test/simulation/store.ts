@@ -6,9 +6,9 @@
 import { EventEmitter } from "node:events";
 import type { Worker } from "node:worker_threads";
 import type { Store } from "../../src/store/contract/store.ts";
-import { openUnitOfWork } from "../../src/store/sqlite/rows/unit-of-work.ts";
+import { UnitOfWork } from "../../src/store/sqlite/rows/unit-of-work.ts";
 import { openBatches } from "../../src/store/sqlite/thread/batch.ts";
-import { connect } from "../../src/store/sqlite/thread/client.ts";
+import { DatabaseClient } from "../../src/store/sqlite/thread/client.ts";
 import type { Batch } from "../../src/store/sqlite/thread/messages.ts";
 import type { SimulatedDatabase } from "./database.ts";
 import type { Process } from "./process.ts";
@@ -28,7 +28,7 @@ export function simulatedStore(q: {
 	plant?: Plant["unit"];
 }): Store {
 	const { process, times, plant = (unit) => unit } = q;
-	const unit = plant(openUnitOfWork(q.database));
+	const unit = plant(new UnitOfWork(q.database));
 	const answer = openBatches(unit);
 	const thread = new EventEmitter();
 	const arrived: Batch[] = [];
@@ -64,11 +64,11 @@ export function simulatedStore(q: {
 			});
 		},
 	});
-	return connect(
+	return new DatabaseClient(
 		client as unknown as Worker,
 		() => {},
 		(run) => void process.after(0, run),
-	);
+	).store;
 }
 
 /** Messages arrive in their order. */

@@ -37,7 +37,7 @@ const [POINT_S, POINTS] = [30, 120];
 /** Fewer are not judged. */
 const LEAST_POINTS = 8;
 
-/** After its start a process is not judged for so long, seconds. */
+/** After its start a process is not judged for this time, seconds. */
 const WARM_UP_S = 600;
 
 const CONFIDENCE = 1.96;

@@ -3,7 +3,7 @@
  * everywhere.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROUTES } from "../../src/http/routes.ts";
+import { ROUTES } from "../../src/http/server/routes.ts";
 import { call, KEY, startService, type TestService } from "../support/service.ts";
 import { expectError, handWorker, submitted } from "./hand-worker.ts";
 import { type RawAnswer, rawConnection, requestText } from "./raw-http.ts";
@@ -11,6 +11,7 @@ import { type RawAnswer, rawConnection, requestText } from "./raw-http.ts";
 const PAGE = "https://app.example:8443";
 const OTHER = "https://evil.example";
 const EXPOSED = [
+	"Sluice-Ignored",
 	"Sluice-Job-Status",
 	"Sluice-Next-Offset",
 	"Retry-After",

@@ -159,7 +159,7 @@ export function expectError(
 ): any {
 	expect(answer.status, answer.text).toBe(status);
 	const body = JSON.parse(answer.text);
-	expect(body).toMatchObject({ error: expect.stringMatching(/^\S.*\.$/s), code });
+	expect(body).toMatchObject({ error: expect.stringMatching(/^\S.*[.?]$/s), code });
 	expect(Object.keys(body).filter((name) => !["error", "code", "details"].includes(name))).toEqual([]);
 	if (fields) expect(body.details?.map((fault: { field: string }) => fault.field)).toEqual(fields);
 	return body;

@@ -1,6 +1,6 @@
 /** What an operator asks of `/v1`, and the keys that others get for it. */
 import { expect } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/system/clock.ts";
 import { type App, startApp } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { eventBus } from "../../src/events.ts";

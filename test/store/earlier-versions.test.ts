@@ -13,7 +13,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type App, startApp } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { eventBus } from "../../src/events.ts";
-import { verify } from "../../src/store/sqlite/verify.ts";
+import { verify } from "../../src/store/sqlite/file/verify.ts";
 import { advanceUntil, manualClock } from "../support/manual-clock.ts";
 import { postgres } from "../support/postgres.ts";
 import { sdkProtocol } from "../support/sdk-protocol.ts";

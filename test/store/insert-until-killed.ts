@@ -2,7 +2,7 @@
  * A process that submits jobs as fast as it can and prints the id of each when it is acknowledged,
  * until it is killed.
  */
-import { LARGE_BYTES } from "../../src/core/json/json-text.ts";
+import { LARGE_BYTES } from "../../src/lib/json/json-text.ts";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
 import { siteOf, T0 } from "./site.ts";
 

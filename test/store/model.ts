@@ -2,8 +2,8 @@
  * A store of one endpoint in a few maps, moved by the pure core alone: what the real ones are
  * compared with.
  */
-import type { Attempt, Job } from "../../src/core/job.ts";
-import { deliveryOf } from "../../src/core/delivery.ts";
+import type { Attempt, Job } from "../../src/core/jobs/job.ts";
+import { deliveryOf } from "../../src/core/webhooks/delivery.ts";
 import {
 	type Counts,
 	countsOf,
@@ -12,8 +12,8 @@ import {
 	type EventContext,
 	lossOf,
 	transition,
-} from "../../src/core/job-transitions.ts";
-import { allowed, isFinal, type JobEvent, type JobState } from "../../src/core/job-states.ts";
+} from "../../src/core/jobs/job-transitions.ts";
+import { allowed, isFinal, type JobEvent, type JobState } from "../../src/core/jobs/job-states.ts";
 import type { Idempotency } from "../../src/store/contract/jobs.ts";
 import { T0 } from "./site.ts";
 

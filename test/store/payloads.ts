@@ -3,8 +3,8 @@
  * blocks (D5).
  */
 import { expect, it } from "vitest";
-import { asOne, BLOCK_BYTES, type JsonText, LARGE_BYTES, sizeOf } from "../../src/core/json/json-text.ts";
-import { jobView } from "../../src/core/job-view.ts";
+import { asOne, BLOCK_BYTES, type JsonText, LARGE_BYTES, sizeOf } from "../../src/lib/json/json-text.ts";
+import { jobView } from "../../src/core/jobs/job-view.ts";
 import type { Claim } from "../../src/store/contract/jobs.ts";
 import type { Bed } from "./index.ts";
 import { alone, RETAIN, siteOf, T0 } from "./site.ts";

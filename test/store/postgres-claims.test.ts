@@ -3,8 +3,8 @@
  * flight.
  */
 import { expect, it } from "vitest";
-import { systemClock } from "../../src/clock.ts";
-import { stringOf } from "../../src/core/json/json-text.ts";
+import { systemClock } from "../../src/system/clock.ts";
+import { stringOf } from "../../src/lib/json/json-text.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { statement } from "../../src/store/postgres/connection/statement.ts";
 import { transaction } from "../../src/store/postgres/connection/transaction.ts";

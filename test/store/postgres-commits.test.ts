@@ -5,7 +5,7 @@
  */
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/system/clock.ts";
 import { isCommitted, type Marker } from "../../src/store/postgres/connection/commit-markers.ts";
 import type { Session } from "../../src/store/postgres/connection/connection.ts";
 import { type Database, openDatabase } from "../../src/store/postgres/connection/database.ts";

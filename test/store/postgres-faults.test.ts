@@ -3,8 +3,8 @@
  * automatically, and no caller gets a guess.
  */
 import { describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
-import { SESSION_LOCKS } from "../../src/store/postgres/rows/session-liveness.ts";
+import { systemClock } from "../../src/system/clock.ts";
+import { SESSION_LOCKS } from "../../src/store/postgres/connection/session-liveness.ts";
 import { type Store, StoreUnavailable } from "../../src/store/contract/store.ts";
 import { postgres } from "../support/postgres.ts";
 import { tcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";

@@ -2,9 +2,9 @@
  * Keys, tokens, workers and records of the servers, in PostgreSQL: which signals
  * other servers get, and what happens when several do it at once.
  */
-import type { CheckKey } from "../../src/store/key-check.ts";
+import type { CheckKey } from "../../src/secrets/key-check.ts";
 import { describe, expect, it } from "vitest";
-import { openEndpoints } from "../../src/store/postgres/endpoints.ts";
+import { openEndpoints } from "../../src/store/postgres/queries/endpoints.ts";
 import { insertDeliveries } from "../../src/store/postgres/rows/deliveries.ts";
 import { openMeta } from "../../src/store/postgres/meta.ts";
 import { statement } from "../../src/store/postgres/connection/statement.ts";

@@ -1,7 +1,7 @@
 /** A database with a proxy before it, which makes the faults of a network. */
 import { Client } from "pg";
 import { onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/system/clock.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import type { Store } from "../../src/store/contract/store.ts";
 import { postgres } from "../support/postgres.ts";

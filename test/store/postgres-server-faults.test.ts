@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/system/clock.ts";
 import { openDatabase } from "../../src/store/postgres/connection/database.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { type Runner, statement } from "../../src/store/postgres/connection/statement.ts";

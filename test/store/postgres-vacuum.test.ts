@@ -1,7 +1,7 @@
 /** What outages leave in PostgreSQL is removed by autovacuum, however few they are. */
 import { Client } from "pg";
 import { expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/system/clock.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { startPostgres } from "../support/postgres-server.ts";
 import { until } from "../support/until.ts";

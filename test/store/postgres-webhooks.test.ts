@@ -3,8 +3,8 @@
  * claim at once.
  */
 import { expect, it } from "vitest";
-import type { NewDelivery } from "../../src/core/delivery.ts";
-import { LARGE_BYTES, stringOf } from "../../src/core/json/json-text.ts";
+import type { NewDelivery } from "../../src/core/webhooks/delivery.ts";
+import { LARGE_BYTES, stringOf } from "../../src/lib/json/json-text.ts";
 import { insertDeliveries } from "../../src/store/postgres/rows/deliveries.ts";
 import { statement } from "../../src/store/postgres/connection/statement.ts";
 import { place, type Place, webhooksAt } from "./postgres-place.ts";

@@ -1,5 +1,5 @@
 /** The PostgreSQL dialect keeps the contract. */
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/system/clock.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { storeDatabase } from "../support/postgres-stores.ts";
 import { conformance } from "./index.ts";

@@ -1,8 +1,8 @@
 /** One endpoint of a store under test, with short calls for what most cases do. */
-import type { Job, Submission } from "../../src/core/job.ts";
-import type { JsonText } from "../../src/core/json/json-text.ts";
-import type { JobState } from "../../src/core/job-states.ts";
-import type { JobResult } from "../../src/core/job-view.ts";
+import type { Job, Submission } from "../../src/core/jobs/job.ts";
+import type { JsonText } from "../../src/lib/json/json-text.ts";
+import type { JobState } from "../../src/core/jobs/job-states.ts";
+import type { JobResult } from "../../src/core/jobs/job-view.ts";
 import type { Claim, Idempotency, JobFilter, MoveResult, Outcome, QueueFull } from "../../src/store/contract/jobs.ts";
 import type { Store } from "../../src/store/contract/store.ts";
 import type { AttemptReconciliation } from "../../src/store/contract/workers.ts";

@@ -18,7 +18,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
 import type { StoreCopy } from "../../src/store/contract/backup.ts";
 import type { Store } from "../../src/store/contract/store.ts";
-import { verify } from "../../src/store/sqlite/verify.ts";
+import { verify } from "../../src/store/sqlite/file/verify.ts";
 import { type Site, siteOf, T0 } from "./site.ts";
 
 const NEVER = new AbortController().signal;

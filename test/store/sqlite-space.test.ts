@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/contract/store.ts";
-import { verify } from "../../src/store/sqlite/verify.ts";
+import { verify } from "../../src/store/sqlite/file/verify.ts";
 import { migrateStore } from "../../src/stores.ts";
 import { until } from "../support/until.ts";
 import { type Site, siteOf, T0 } from "./site.ts";

@@ -6,12 +6,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { systemClock } from "../../src/clock.ts";
-import { kubernetesClient, type KubernetesClient } from "../../src/launchers/kubernetes/client.ts";
+import { systemClock } from "../../src/system/clock.ts";
+import { kubernetesClient, type KubernetesClient } from "../../src/launchers/kubernetes/api/client.ts";
 import { jsonLines } from "../../src/launchers/platform-streams.ts";
-import { connectionOf } from "../../src/launchers/kubernetes/credentials.ts";
-import { type Pod, workerOf } from "../../src/launchers/kubernetes/pod-status.ts";
-import { RIGHTS } from "../../src/launchers/kubernetes/rights.ts";
+import { connectionOf } from "../../src/launchers/kubernetes/api/credentials.ts";
+import { type Pod, workerOf } from "../../src/launchers/kubernetes/pods/pod-status.ts";
+import { RIGHTS } from "../../src/launchers/kubernetes/doctor.ts";
 import { dockerAt } from "./docker.ts";
 
 const FOLDER = process.env["SLUICE_TEST_KUBERNETES"];
@@ -83,6 +83,28 @@ export async function namespace(name: string): Promise<Namespace> {
 			await admin.close();
 		},
 	};
+}
+
+/** The only node has this much of a resource from now on. */
+export async function addToNode({ admin }: Namespace, resource: string, quantity: string): Promise<void> {
+	interface Node {
+		metadata: { name: string };
+		status: { capacity: Record<string, string>; allocatable: Record<string, string> };
+	}
+	const { items } = await admin.call<{ items: Node[] }>("GET", "/api/v1/nodes");
+	const { name } = items[0]!.metadata;
+	const path = `/api/v1/nodes/${name}`;
+	// The kubelet writes the status too: a write between read and write is refused.
+	for (let tries = 5; ; tries -= 1) {
+		const node = await admin.call<Node>("GET", path);
+		node.status.capacity[resource] = node.status.allocatable[resource] = quantity;
+		try {
+			await admin.call("PUT", `${path}/status`, { body: node });
+			return;
+		} catch (error) {
+			if (tries === 0) throw error;
+		}
+	}
 }
 
 /** How many processes run in the containers of a Pod, without the pauses of scripts. */

@@ -1,5 +1,6 @@
 /** Servers that limit requests together, over one store in memory. */
 import { expect } from "vitest";
+import { given } from "./given.ts";
 import type { ManualClock } from "./manual-clock.ts";
 import type { Admission, AdmissionRequest } from "../../src/engine/limits/admission.ts";
 import { eventBus } from "../../src/events.ts";
@@ -36,15 +37,17 @@ export class LimitServers {
 		const faults: string[] = [];
 		events.on("fault", ({ where, error }) => faults.push(`${where}: ${(error as Error).message}`));
 		let isKilled = false;
-		const limits = createLimits({
-			clock: this.#clock,
-			now: this.#clock.now,
-			events,
-			store: { limits: this.#store(() => isKilled) },
-			server: id,
-			run: `run-${(this.#runs += 1)}`,
-			others: () => others,
-		});
+		const limits = createLimits(
+			given({
+				clock: this.#clock,
+				now: this.#clock.now,
+				events,
+				store: { limits: this.#store(() => isKilled) },
+				server: id,
+				run: `run-${(this.#runs += 1)}`,
+				others: () => others,
+			}),
+		);
 		await limits.recall();
 		for (const service of limits.services) service.start();
 		const stop = async (): Promise<void> => {

@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/system/clock.ts";
 import { type App, startApp } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { eventBus, type EventName, type Events } from "../../src/events.ts";

@@ -4,7 +4,7 @@
  */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/system/clock.ts";
 import type { Store } from "../../src/store/contract/store.ts";
 import { openStore } from "../../src/stores.ts";
 import type { StoreDatabase } from "./postgres-stores.ts";
@@ -73,12 +73,13 @@ export async function writtenIn(folder: string): Promise<Buffer[]> {
 
 /**
  * Opens the store of a service on a clock of the test's. What passes between service and database
- * takes real time, while that clock may stand still or leap: it is the database's clock too, and a
- * manual one waits for what is in progress.
+ * takes real time (a commit waits for the disk), while that clock may stand still or leap: a manual one
+ * waits for what is in progress, and PostgreSQL goes by it too.
  */
 export function openOn(clock: Clock): typeof openStore {
 	return async (q) => {
-		if (q.address.kind === "sqlite" || clock === systemClock) return await openStore(q);
+		if (clock === systemClock) return await openStore(q);
+		if (q.address.kind === "sqlite") return counted(await openStore(q));
 		const store = counted(await openStore({ ...q, clock: systemClock }));
 		const { cluster } = store;
 		// Read at once: a test that leaps expects the next measurement before its next request.

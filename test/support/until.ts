@@ -10,6 +10,9 @@ type Found<T> = Exclude<T, false | null | undefined>;
 /** Pauses between two polls, ms: from the first to the longest, each twice as long. */
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 25;
+/** A poll that takes long, as a program of a platform does, is paused after for so many times as long. */
+const PAUSE_PER_POLL = 4;
+const LONGEST_PAUSE_AFTER_POLL_MS = 300;
 
 /**
  * Polls until the result is neither false, null nor undefined, and returns it; fails after `ms`
@@ -19,7 +22,8 @@ const LONGEST_PAUSE_MS = 25;
 export async function until<T>(what: string, check: () => T | Promise<T>, ms = 40_000): Promise<Found<T>> {
 	const end = performance.now() + ms;
 	let pause = FIRST_PAUSE_MS / 2;
-	for (let cause: unknown; ; await sleep((pause = Math.min(2 * pause, LONGEST_PAUSE_MS)))) {
+	for (let cause: unknown; ; ) {
+		const began = performance.now();
 		try {
 			const found = await check();
 			if (found !== undefined && found !== null && found !== false) return found as Found<T>;
@@ -28,7 +32,10 @@ export async function until<T>(what: string, check: () => T | Promise<T>, ms = 4
 			if ((error as Error).name === "AssertionError") throw error;
 			cause = error;
 		}
-		if (performance.now() > end) throw new Error(`Timed out after ${ms / 1000} s waiting for: ${what}`, { cause });
+		const now = performance.now();
+		if (now > end) throw new Error(`Timed out after ${ms / 1000} s waiting for: ${what}`, { cause });
+		pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
+		await sleep(Math.max(pause, Math.min(PAUSE_PER_POLL * (now - began), LONGEST_PAUSE_AFTER_POLL_MS)));
 	}
 }
 

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/system/clock.ts";
 import { startApp } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { eventBus } from "../../src/events.ts";

@@ -1,37 +1,21 @@
-/** Which endpoints need attention: those that get no workers, or whose jobs fail. */
+/** What needs attention: endpoints that get no workers or whose jobs fail, receivers of webhooks that fail. */
 import type { ReactNode } from "react";
+import { useAct } from "../act.ts";
+import { ask, ofEndpoint } from "../api.ts";
 import { number, percent, withProgress } from "../format.ts";
+import { useLoad } from "../load.ts";
+import { Button } from "../parts/button.tsx";
 import { StartNow } from "../parts/crash.tsx";
 import { Badge } from "../parts/status.tsx";
 import { to } from "../router.ts";
-import type { EndpointTotals, Overview } from "../shapes.ts";
+import { useMay } from "../session.tsx";
+import type { EndedWorker, Overview, Receiver } from "../shapes.ts";
 import { T } from "../text.ts";
+import { type EndpointRow, fails, ratioOf } from "../totals.ts";
+import { endedGroups } from "./crash-groups.ts";
+import { Times } from "./ended-workers.tsx";
 
-/** An endpoint now, and over the chosen time as soon as that is known. */
-export interface Row {
-	overview: Overview;
-	totals: EndpointTotals | undefined;
-}
-
-/** From this share of failures on, of so many jobs at least, an endpoint needs attention. */
-const [BAD_RATIO, BAD_JOBS] = [0.05, 5];
-
-/** Jobs that a worker or a deadline ended; cancelled ones are nobody's failure. */
-export function endedOf({ completed, failed, timedOut }: EndpointTotals): number {
-	return completed + failed + timedOut;
-}
-
-export function failedOf({ failed, timedOut }: EndpointTotals): number {
-	return failed + timedOut;
-}
-
-export function ratioOf(totals: EndpointTotals): number {
-	return endedOf(totals) === 0 ? 0 : failedOf(totals) / endedOf(totals);
-}
-
-function fails(totals: EndpointTotals | undefined): totals is EndpointTotals {
-	return totals !== undefined && endedOf(totals) >= BAD_JOBS && ratioOf(totals) >= BAD_RATIO;
-}
+const PACE_MS = 15_000;
 
 type State = Overview["health"]["state"];
 
@@ -44,61 +28,131 @@ const TONES: Readonly<Record<State, "bad" | "late" | "good">> = {
 	healthy: "good",
 };
 
+const isFailing = ({ totals }: EndpointRow): boolean => totals !== undefined && fails(totals);
+
 /** The smaller, the earlier in the list. */
-export function urgency({ overview: { health }, totals }: Row): number {
-	const place = Object.keys(TONES).indexOf(health.state);
-	return health.state === "healthy" && fails(totals) ? place - 0.5 : place;
+export function urgency(row: EndpointRow): number {
+	const { state } = row.overview.health;
+	const place = Object.keys(TONES).indexOf(state);
+	return state === "healthy" && isFailing(row) ? place - 0.5 : place;
 }
 
 export function Health({ state }: { state: State }): ReactNode {
 	return <Badge tone={TONES[state]}>{T.health[state]}</Badge>;
 }
 
-/** Endpoints whose jobs get no workers or fail, why, and what can be done here. */
-export function Attention({ rows, span }: { rows: readonly Row[]; span: string }): ReactNode {
-	const urgent = rows.filter(
-		({ overview: { health, paused, queue }, totals }) =>
-			!["healthy", "paused"].includes(health.state) || fails(totals) || (paused && queue.inQueue > 0),
+/** `change`: when to read again what the feed does not have. */
+export function Attention({
+	rows,
+	span,
+	change,
+}: {
+	rows: readonly EndpointRow[];
+	span: string;
+	change: unknown;
+}): ReactNode {
+	const { data: receivers = [] } = useLoad(
+		"receivers",
+		async (signal) => (await ask<{ receivers: Receiver[] }>("v1/webhooks/receivers", { signal })).receivers,
+		{ change, pace: () => PACE_MS },
 	);
-	if (urgent.length === 0) return null;
+	const urgent = rows.filter(
+		(row) =>
+			!["healthy", "paused"].includes(row.overview.health.state) ||
+			isFailing(row) ||
+			(row.overview.paused && row.overview.queue.inQueue > 0),
+	);
+	if (urgent.length + receivers.length === 0) return null;
 	return (
 		<section className="card">
 			<h2>{T.health.attention}</h2>
 			<ul className="attention">
-				{urgent.map(({ overview, totals }) => (
-					<li key={overview.id}>
-						<p>
-							<Health state={overview.health.state} />{" "}
-							<a href={to(["endpoints", overview.id, "workers"])}>{overview.name}</a>{" "}
-							<Reasons overview={overview} totals={totals} span={span} />
-						</p>
-						{overview.health.state === "crashing" ? (
-							<StartNow endpoint={overview.id} retryAt={overview.health.reason?.retryAt} reload={() => {}} />
-						) : null}
-					</li>
+				{urgent.map((row) => (
+					<EndpointLine key={row.overview.id} row={row} span={span} />
 				))}
+				{receivers.length === 0 ? null : (
+					<li>
+						<p>
+							<Badge tone="late">{T.pages.webhooks}</Badge> {T.health.receivers(receivers.map((each) => each.receiver))}
+						</p>
+						<a className="button" href={to(["webhooks"])}>
+							{T.health.showReceivers}
+						</a>
+					</li>
+				)}
 			</ul>
 		</section>
 	);
 }
 
-function Reasons({ overview: { id, health, queue }, totals, span }: Row & { span: string }): ReactNode {
+function EndpointLine({ row, span }: { row: EndpointRow; span: string }): ReactNode {
+	const { id, name, health, queue, paused } = row.overview;
 	const { state, reason } = health;
+	const write = useMay("write");
+	const why =
+		state === "healthy" || state === "paused" ? undefined : reason ? withProgress(reason) : T.health.noWorkers;
 	return (
-		<>
-			{state === "healthy" ? null : state === "paused" ? (
-				<span>{T.overview.pausedWith(number(queue.inQueue))} </span>
-			) : (
-				<span>
-					{reason ? withProgress(reason) : T.health.noWorkers}{" "}
-					{reason?.lastLine ? <code className="break">{reason.lastLine}</code> : null}{" "}
-				</span>
-			)}
-			{fails(totals) ? (
-				<a href={to(["endpoints", id, "requests"], { status: "FAILED,TIMED_OUT" })}>
-					{T.overview.failing(percent(ratioOf(totals)), span)}
+		<li>
+			<p>
+				<Health state={state} /> <a href={to(["endpoints", id, "workers"])}>{name}</a>{" "}
+				{reason?.lastLine ? (
+					<code className="break" title={why}>
+						{reason.lastLine}
+					</code>
+				) : (
+					<span>{why}</span>
+				)}{" "}
+				{state === "crashing" ? <Crashes endpoint={id} at={reason?.retryAt} /> : null}{" "}
+				{paused && queue.inQueue > 0 ? <span>{T.overview.pausedWith(number(queue.inQueue))} </span> : null}
+				{isFailing(row) ? (
+					<a href={to(["endpoints", id, "requests"], { status: "FAILED,TIMED_OUT" })}>
+						{T.overview.failing(percent(ratioOf(row.totals!)), span)}
+					</a>
+				) : null}
+			</p>
+			{state === "crashing" ? <StartNow endpoint={id} retryAt={reason?.retryAt} reload={() => {}} /> : null}
+			{state === "no_workers" && write ? (
+				<a className="button" href={to(["endpoints", id, "connect"])}>
+					{T.health.connect}
 				</a>
 			) : null}
+			{paused && queue.inQueue > 0 ? <Resume endpoint={id} /> : null}
+		</li>
+	);
+}
+
+/** How often its workers crashed in the same way, and the log of the last one. `at` changes with each. */
+function Crashes({ endpoint, at }: { endpoint: string; at: string | undefined }): ReactNode {
+	const admin = useMay("admin");
+	const { data } = useLoad(
+		endpoint,
+		async (signal) => {
+			const path = ofEndpoint(endpoint, "/workers?ended=true");
+			const { ended } = await ask<{ ended: EndedWorker[] }>(path, { signal });
+			const rows = ended
+				.map((worker) => ({ ...worker, endpoint }))
+				.toSorted((a, b) => (a.endedAt < b.endedAt ? 1 : -1));
+			return endedGroups(rows).find(({ newest }) => newest.code !== undefined);
+		},
+		{ change: at },
+	);
+	if (!data) return null;
+	return (
+		<>
+			<Times group={data} />{" "}
+			{admin ? <a href={to(["endpoints", endpoint, "workers", data.newest.id])}>{T.health.log}</a> : null}
 		</>
+	);
+}
+
+function Resume({ endpoint }: { endpoint: string }): ReactNode {
+	const admin = useMay("admin");
+	const { busy, run } = useAct();
+	if (!admin) return null;
+	const resume = (): Promise<unknown> => ask(ofEndpoint(endpoint, "/resume"), { method: "POST" });
+	return (
+		<Button icon="play" busy={busy} onPress={() => void run(resume, T.endpoint.resumed)}>
+			{T.endpoint.resume}
+		</Button>
 	);
 }

@@ -41,6 +41,7 @@ export default function AuditPage(): ReactNode {
 	const set = (change: Readonly<Record<string, string | undefined>>): void =>
 		go(to(["audit"], { ...filter, ...change }), true);
 	const filtered = filter.key !== undefined || filter.action !== undefined;
+	const names = new Map(keys.map(({ id, name, scopes }) => [id, T.audit.keySubject(name, scopes.join(", "))]));
 	const known = [{ id: "environment", name: "SLUICE_API_KEY" }, ...keys];
 	return (
 		<>
@@ -52,7 +53,7 @@ export default function AuditPage(): ReactNode {
 					</Button>
 				</div>
 			</header>
-			<div className="bar">
+			<div className="actions">
 				<Select
 					bare
 					label={T.audit.action}
@@ -93,7 +94,7 @@ export default function AuditPage(): ReactNode {
 				<section className="card flush" aria-busy={loading}>
 					<Table
 						label={T.pages.audit}
-						columns={COLUMNS}
+						columns={columnsOf(names)}
 						rows={data.entries.map((entry, place) => ({ ...entry, place }))}
 						id={({ at, place }) => `${at} ${place}`}
 					/>
@@ -112,7 +113,8 @@ function withOwn(
 	return own === undefined || choices.some(({ id }) => id === own) ? choices : [...choices, { id: own, name: own }];
 }
 
-const COLUMNS: readonly Column<Row>[] = [
+/** `names`: of keys by their ids. */
+const columnsOf = (names: ReadonlyMap<string, string>): readonly Column<Row>[] => [
 	{
 		name: T.audit.action,
 		main: true,
@@ -125,12 +127,22 @@ const COLUMNS: readonly Column<Row>[] = [
 	},
 	{
 		name: T.audit.subject,
-		cell: ({ subject }) => <span className="mono break">{subject.join(" ")}</span>,
+		cell: ({ subject }) => {
+			const name = names.get(subject[0] ?? "");
+			return name === undefined ? (
+				<span className="mono break">{subject.join(" ")}</span>
+			) : (
+				<span title={subject[0]}>{name}</span>
+			);
+		},
 	},
 	{
 		name: T.audit.result,
 		cell: ({ result }) => (
-			<Badge tone={result === "ok" ? "good" : "bad"}>{result === "ok" ? T.audit.ok : result}</Badge>
+			<>
+				<Badge tone={result === "ok" ? "good" : "bad"}>{result === "ok" ? T.audit.ok : T.audit.refused}</Badge>
+				{result === "ok" ? null : <code className="muted"> {result}</code>}
+			</>
 		),
 	},
 	{ name: T.audit.key, cell: ({ keyName, keyId }) => <span title={keyId}>{keyName}</span> },

@@ -133,7 +133,7 @@ export function BulkDialog({
 				) : null}
 				<div className="actions end">
 					<Button look="quiet" onPress={close}>
-						{over || matched === 0 ? T.close : T.dismiss}
+						{over || matched === 0 ? T.close : act === "cancel" ? T.dismissCancel : T.dismiss}
 					</Button>
 					{over || !matched ? null : (
 						<Button look={act === "cancel" ? "danger" : "main"} busy={done !== undefined} onPress={() => void run()}>

@@ -9,7 +9,8 @@ import { useFeed, useOverview } from "../feed.ts";
 import { count, moment } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Button, IconButton } from "../parts/button.tsx";
-import { Chart, type Line, type Marker } from "../parts/chart.tsx";
+import { Chart } from "../parts/chart.tsx";
+import type { Line, Marker } from "../parts/chart-drawing.ts";
 import { Loading, Refusal } from "../parts/notice.tsx";
 import { SpanChoice } from "../parts/span-choice.tsx";
 import { MINUTE_MS, type Range, rangeOf, zoomed } from "../ranges.ts";
@@ -17,7 +18,7 @@ import { go, to, usePlace } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { AuditEntry, Metrics, Overview, Page, Series } from "../shapes.ts";
 import { T } from "../text.ts";
-import { failuresOf } from "./overview.tsx";
+import { failedOf } from "../totals.ts";
 
 /** Ms between two reads of the history; what is live comes by the feed. */
 const PACE_MS = 15_000;
@@ -151,11 +152,13 @@ function Changes({ markers }: { markers: readonly Marker[] }): ReactNode {
 
 /** The present, live. */
 function Now({ overview: { queue, workers, perMinute } }: { overview: Overview }): ReactNode {
+	const { completed = 0, failed = 0, timedOut = 0, cancelled = 0 } = perMinute;
+	const failures = failedOf({ failed, timedOut });
 	const tiles: [string, number, boolean?][] = [
 		[T.overview.queue, queue.inQueue],
 		[T.overview.running, queue.inProgress],
-		[T.overview.perMinute, (perMinute.completed ?? 0) + failuresOf(perMinute) + (perMinute.cancelled ?? 0)],
-		[T.overview.failures, failuresOf(perMinute), true],
+		[T.overview.perMinute, completed + failures + cancelled],
+		[T.overview.failures, failures, true],
 		[T.charts.busy, workers.running],
 		[T.charts.idle, workers.idle],
 		[T.charts.starting, workers.initializing],
@@ -190,35 +193,40 @@ function Charts({
 	const shared = { times, markers, zoom };
 	return (
 		<div className="charts">
-			<Chart {...shared} title={T.charts.queue} lines={lines.queue} />
-			<Chart {...shared} title={`${T.charts.outcomes} ${per}`} lines={lines.outcomes} kind="stacked" />
+			<Chart {...shared} title={`${T.charts.outcomes} ${per}`} lines={lines.outcomes} kind="stacked" sums />
+			<Chart {...shared} title={`${T.charts.failures} ${per}`} lines={lines.failures} kind="stacked" sums />
+			<Chart {...shared} title={`${T.charts.queue} ${per}`} lines={lines.queue} />
 			<Chart {...shared} title={T.charts.delay} lines={lines.delay} unit="ms" />
 			<Chart {...shared} title={T.charts.execution} lines={lines.execution} unit="ms" />
 			<Chart {...shared} title={`${T.charts.workers} ${per}`} lines={lines.workers} kind="stepped" />
-			<Chart {...shared} title={`${T.charts.coldStarts} ${per}`} lines={lines.coldStarts} kind="stacked" />
+			<Chart {...shared} title={`${T.charts.coldStarts} ${per}`} lines={lines.coldStarts} kind="stacked" sums />
 		</div>
 	);
 }
 
 function linesOf(
 	series: Metrics["series"],
-): Record<"queue" | "outcomes" | "delay" | "execution" | "workers" | "coldStarts", readonly Line[]> {
+): Record<"queue" | "outcomes" | "failures" | "delay" | "execution" | "workers" | "coldStarts", readonly Line[]> {
 	const percentiles = (of: Record<"p50" | "p95" | "p99", Series>): Line[] => [
 		{ name: "p50", tone: "chart-1", values: of.p50 },
 		{ name: "p95", tone: "chart-2", values: of.p95 },
 		{ name: "p99", tone: "chart-3", values: of.p99, dashed: true },
 	];
+	const failures: Line[] = [
+		{ name: T.states.FAILED, tone: "fill-bad", values: series.failed },
+		{ name: T.states.TIMED_OUT, tone: "fill-late", values: series.timedOut },
+	];
 	return {
 		queue: [
-			{ name: T.charts.queued, tone: "chart-2", values: series.queued },
-			{ name: T.charts.running, tone: "chart-1", values: series.running },
+			{ name: T.charts.queued, tone: "fill-wait", values: series.queued },
+			{ name: T.charts.running, tone: "fill-run", values: series.running },
 		],
 		outcomes: [
 			{ name: T.states.COMPLETED, tone: "fill-good", values: series.completed },
-			{ name: T.states.FAILED, tone: "fill-bad", values: series.failed },
-			{ name: T.states.TIMED_OUT, tone: "fill-late", values: series.timedOut },
 			{ name: T.states.CANCELLED, tone: "fill-off", values: series.cancelled },
+			...failures,
 		],
+		failures,
 		delay: percentiles(series.delayMs),
 		execution: percentiles(series.executionMs),
 		workers: [

@@ -2,15 +2,16 @@
 import type { ReactNode } from "react";
 import type { CommandDialog } from "../commands.ts";
 import { useOverview } from "../feed.ts";
+import { GLOBAL_PAGES } from "../page-list.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { T } from "../text.ts";
 import { NewEndpoint } from "./new-endpoint.tsx";
 import { PurgeQueue } from "./purge-queue.tsx";
 
 export default function CommandDialogView({ dialog, close }: { dialog: CommandDialog; close: () => void }): ReactNode {
-	return dialog.kind === "endpoint" ? (
-		<NewEndpoint close={close} />
-	) : (
-		<Purge endpoint={dialog.endpoint} close={close} />
-	);
+	if (dialog.kind === "endpoint") return <NewEndpoint close={close} />;
+	if (dialog.kind === "keys") return <Keys close={close} />;
+	return <Purge endpoint={dialog.endpoint} close={close} />;
 }
 
 function Purge({ endpoint, close }: { endpoint: string; close: () => void }): ReactNode {
@@ -18,4 +19,30 @@ function Purge({ endpoint, close }: { endpoint: string; close: () => void }): Re
 	if (!overview) return null;
 	const { id, name, queue } = overview;
 	return <PurgeQueue id={id} name={name} waiting={queue.inQueue} close={close} />;
+}
+
+/** The keys that every page has. */
+function Keys({ close }: { close: () => void }): ReactNode {
+	const keys: readonly (readonly [readonly string[], string])[] = [
+		[["/"], T.palette.title],
+		[["j", "k"], T.shortcuts.rows],
+		...GLOBAL_PAGES.map(({ key, name }) => [["g", key], name] as const),
+		[["?"], T.shortcuts.title],
+	];
+	return (
+		<Dialog title={T.shortcuts.title} close={close}>
+			<dl className="keys-list">
+				{keys.map(([pressed, name]) => (
+					<div key={name}>
+						<dt>{name}</dt>
+						<dd>
+							{pressed.map((key) => (
+								<kbd key={key}>{key}</kbd>
+							))}
+						</dd>
+					</div>
+				))}
+			</dl>
+		</Dialog>
+	);
 }

@@ -1,7 +1,11 @@
 /** Calling an endpoint from one's own code, and attaching workers: snippets that hold its address. */
 import type { ReactNode } from "react";
 import { BASE } from "../api.ts";
+import { exampleOf } from "../example-input.ts";
+import { useLoad } from "../load.ts";
 import { CodeTabs } from "../parts/code-tabs.tsx";
+import { Loading } from "../parts/notice.tsx";
+import { recentInput } from "../recent-input.ts";
 import { useMay } from "../session.tsx";
 import type { Endpoint } from "../shapes.ts";
 import { SNIPPETS } from "../snippets.ts";
@@ -11,14 +15,22 @@ import { ConnectWorkers } from "./connect-workers.tsx";
 export function ConnectPage({ endpoint: { id, launcher } }: { endpoint: Endpoint }): ReactNode {
 	const admin = useMay("admin");
 	const base = BASE.replace(/\/$/, "");
+	const { data: recent } = useLoad(`recent ${id}`, (signal) => recentInput(id, signal));
+	if (!recent) return <Loading />;
+	const place = { base, id, input: exampleOf(recent.example), model: recent.model ?? "" };
+	const first = recent.chat ? "openai" : "curl";
 	return (
 		<>
 			<section className="card connect">
 				<h2>{T.connect.clients}</h2>
 				<CodeTabs
 					name={T.connect.clients}
-					memory="snippet"
-					tabs={SNIPPETS.map((snippet) => ({ ...snippet, text: snippet.text({ base, id }) }))}
+					// A choice made at other endpoints would hide the client that fits.
+					memory={recent.chat ? "snippet.chat" : "snippet"}
+					tabs={SNIPPETS.toSorted((a, b) => Number(b.id === first) - Number(a.id === first)).map((snippet) => ({
+						...snippet,
+						text: snippet.text(place),
+					}))}
 				/>
 				<p className="hint">{T.connect.key}</p>
 			</section>

@@ -3,15 +3,16 @@ import { type ReactNode, useState } from "react";
 import { useAct } from "../act.ts";
 import { ask, search } from "../api.ts";
 import { duration, short } from "../format.ts";
-import { useLoad } from "../load.ts";
+import { type Loaded, useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
+import { MiddleText } from "../parts/middle-text.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
 import { Status } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { to } from "../router.ts";
 import { useMay } from "../session.tsx";
-import type { Delivery, Page } from "../shapes.ts";
+import type { Delivery, JobDetail, Page } from "../shapes.ts";
 import { T } from "../text.ts";
 import { DeliveryDialog } from "./delivery-dialog.tsx";
 
@@ -34,18 +35,24 @@ const COLUMNS: readonly Column<Delivery>[] = [
 		),
 	},
 	{ name: T.webhooks.state, cell: ({ state }) => <Status state={state} /> },
-	{ name: T.webhooks.url, cell: ({ url }) => <span className="break">{url}</span> },
+	{ name: T.webhooks.url, area: "url", cell: ({ url }) => <MiddleText text={url} /> },
 	{ name: T.webhooks.tries, cell: (delivery) => <Tries delivery={delivery} /> },
 	{ name: T.webhooks.created, cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
+
+/** Those of one job, on its page: the address heads the row. */
+const JOB_COLUMNS = COLUMNS.filter(({ name }) => name !== T.webhooks.job && name !== T.webhooks.endpoint);
 
 /** All of them as a table; `reload` after one was resent. */
 export function DeliveryTable({
 	deliveries,
 	reload,
+	ofJob = false,
 }: {
 	deliveries: readonly Delivery[];
 	reload: () => void;
+	/** All are of one job. */
+	ofJob?: boolean;
 }): ReactNode {
 	const write = useMay("write");
 	const [opened, setOpened] = useState<string | undefined>(undefined);
@@ -67,7 +74,7 @@ export function DeliveryTable({
 		<>
 			<Table
 				label={T.pages.webhooks}
-				columns={[...COLUMNS, act]}
+				columns={[...(ofJob ? JOB_COLUMNS : COLUMNS), act]}
 				rows={deliveries}
 				id={({ id }) => id}
 				leads={({ id }) =>
@@ -126,39 +133,41 @@ function Redeliver({ delivery: { id, state }, reload }: { delivery: Delivery; re
 	);
 }
 
-/** Those of one job. `change` says when to look again. */
-export function JobDeliveries({
-	endpoint,
-	job,
-	change,
-}: {
-	endpoint: string;
-	job: string;
-	change: unknown;
-}): ReactNode {
-	const path = `v1/webhooks${search({ endpoint, job })}`;
-	const { data, failure, reload } = useLoad(path, (signal) => ask<Page<"deliveries", Delivery>>(path, { signal }), {
-		change,
-	});
+/** Deliveries of one job; none are loaded for a job without a webhook. */
+export function useDeliveries(
+	endpoint: string,
+	{ id, status, webhook }: JobDetail,
+): Pick<Loaded<readonly Delivery[]>, "data" | "failure" | "reload"> {
+	const path = `v1/webhooks${search({ endpoint, job: id })}`;
+	const { data, failure, reload } = useLoad(
+		`${path} ${webhook !== undefined}`,
+		async (signal) =>
+			webhook === undefined ? [] : (await ask<Page<"deliveries", Delivery>>(path, { signal })).deliveries,
+		{ change: status },
+	);
+	return { data, failure, reload };
+}
+
+export function JobDeliveries({ data, failure, reload }: ReturnType<typeof useDeliveries>): ReactNode {
 	return (
-		<section className="card">
-			<h2>{T.pages.webhooks}</h2>
+		<section className="card flush">
+			<header className="section-head padded">
+				<h2>{T.pages.webhooks}</h2>
+				{data === undefined ? null : (
+					<Button look="quiet" icon="retry" onPress={reload}>
+						{T.reload}
+					</Button>
+				)}
+			</header>
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
 			{data === undefined ? (
 				failure ? null : (
 					<Loading />
 				)
-			) : data.deliveries.length === 0 ? (
-				<p className="muted">{T.webhooks.atEnd}</p>
+			) : data.length === 0 ? (
+				<p className="muted padded">{T.webhooks.atEnd}</p>
 			) : (
-				<DeliveryTable deliveries={data.deliveries} reload={reload} />
-			)}
-			{data === undefined ? null : (
-				<div className="actions end">
-					<Button look="quiet" icon="retry" onPress={reload}>
-						{T.reload}
-					</Button>
-				</div>
+				<DeliveryTable deliveries={data} reload={reload} ofJob />
 			)}
 		</section>
 	);

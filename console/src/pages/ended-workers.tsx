@@ -1,4 +1,4 @@
-/** Workers that have ended: when, how, and what they wrote last. */
+/** Workers that have ended: when, how, how often, and what they wrote last. */
 import type { ReactNode } from "react";
 import { useNow } from "../clock.ts";
 import { duration, number } from "../format.ts";
@@ -8,40 +8,47 @@ import { type Column, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { to } from "../router.ts";
 import { useMay } from "../session.tsx";
-import type { EndedWorker } from "../shapes.ts";
 import { T } from "../text.ts";
-
-export interface EndedRow extends EndedWorker {
-	endpoint: string;
-}
+import { type EndedGroup, endedGroups, type EndedRow } from "./crash-groups.ts";
 
 export function EndedWorkers({
 	rows,
 	everywhere = false,
+	open,
 }: {
 	rows: readonly EndedRow[];
 	everywhere?: boolean;
+	/** Whether the last lines of crashes are unfolded: not where the page shows them already. */
+	open: boolean;
 }): ReactNode {
-	const admin = useMay("admin");
 	if (rows.length === 0) return null;
-	const columns: Column<EndedRow>[] = [
+	const columns: Column<EndedGroup>[] = [
 		{
 			name: T.workers.worker,
 			main: true,
-			cell: ({ id, endpoint }) =>
-				admin ? (
-					<a className="mono" href={to(["endpoints", endpoint, "workers", id])}>
-						{id}
-					</a>
-				) : (
-					<span className="mono">{id}</span>
-				),
+			cell: ({ workers }) => (
+				<>
+					<WorkerLink row={workers[0]!} />
+					{workers.length === 1 ? null : (
+						<details className="fold more-workers">
+							<summary>{T.ended.andMore(number(workers.length - 1))}</summary>
+							<ul>
+								{workers.slice(1).map((row) => (
+									<li key={row.id}>
+										<WorkerLink row={row} /> <Ago at={row.endedAt} />
+									</li>
+								))}
+							</ul>
+						</details>
+					)}
+				</>
+			),
 		},
 		...(everywhere
 			? [
 					{
 						name: T.webhooks.endpoint,
-						cell: ({ endpoint }: EndedRow) => (
+						cell: ({ newest: { endpoint } }: EndedGroup) => (
 							<a className="quiet" href={to(["endpoints", endpoint, "workers"])}>
 								{endpoint}
 							</a>
@@ -49,16 +56,12 @@ export function EndedWorkers({
 					},
 				]
 			: []),
-		{ name: T.ended.how, cell: How },
-		{ name: T.ended.at, cell: ({ endedAt }) => <Ago at={endedAt} /> },
-		{
-			name: T.ended.lived,
-			end: true,
-			cell: ({ createdAt, endedAt }) => duration(new Date(endedAt).getTime() - new Date(createdAt).getTime()),
-		},
+		{ name: T.ended.how, cell: (group) => <How group={group} open={open} /> },
+		{ name: T.ended.at, cell: ({ newest: { endedAt } }) => <Ago at={endedAt} /> },
+		{ name: T.ended.lived, end: true, cell: lifetimes },
 		{
 			name: T.workers.launcher,
-			cell: ({ launcher, host }) => (
+			cell: ({ newest: { launcher, host } }) => (
 				<>
 					{launcher}
 					{host === undefined ? null : <span className="muted"> {host}</span>}
@@ -72,8 +75,23 @@ export function EndedWorkers({
 				<h2>{T.ended.title}</h2>
 				<LastDay rows={rows} />
 			</header>
-			<Table label={T.ended.title} columns={columns} rows={rows} id={({ endpoint, id }) => `${endpoint}/${id}`} />
+			<Table
+				label={T.ended.title}
+				columns={columns}
+				rows={endedGroups(rows)}
+				id={({ workers }) => `${workers.at(-1)!.endpoint}/${workers.at(-1)!.id}`}
+			/>
 		</section>
+	);
+}
+
+function WorkerLink({ row: { id, endpoint } }: { row: EndedRow }): ReactNode {
+	const admin = useMay("admin");
+	if (!admin) return <span className="mono">{id}</span>;
+	return (
+		<a className="mono" href={to(["endpoints", endpoint, "workers", id])}>
+			{id}
+		</a>
 	);
 }
 
@@ -87,19 +105,34 @@ function LastDay({ rows }: { rows: readonly EndedRow[] }): ReactNode {
 	return <p className="muted">{T.ended.lastDay(number(recent.length), crashed.length)}</p>;
 }
 
-function How({ endpoint, ...worker }: EndedRow): ReactNode {
-	const { code, message, lastOutput } = worker;
+/** From the shortest to the longest. */
+function lifetimes({ workers }: EndedGroup): string {
+	const times = workers.map(({ createdAt, endedAt }) => new Date(endedAt).getTime() - new Date(createdAt).getTime());
+	const [least, most] = [Math.min(...times), Math.max(...times)].map(duration);
+	return least === most ? least! : `${least} – ${most}`;
+}
+
+function How({ group, open }: { group: EndedGroup; open: boolean }): ReactNode {
+	const { code, message, lastOutput, endpoint } = group.newest;
 	return (
 		<div className="how">
 			<p>
-				{code === undefined ? null : <Badge tone="bad">{code}</Badge>} {message}
+				{code === undefined ? null : <Badge tone="bad">{code}</Badge>} {message} <Times group={group} />
 			</p>
 			{lastOutput ? (
-				<details className="fold">
+				<details className="fold" open={open && code !== undefined}>
 					<summary>{T.ended.lines}</summary>
-					<LastLines endpoint={endpoint} worker={worker} />
+					<LastLines endpoint={endpoint} worker={group.newest} />
 				</details>
 			) : null}
 		</div>
 	);
+}
+
+/** How often, and since when; nothing of a single one. */
+export function Times({ group: { workers, since } }: { group: EndedGroup }): ReactNode {
+	const now = useNow(60_000);
+	if (workers.length === 1) return null;
+	const span = duration(Math.max(60_000, Math.round((now - new Date(since).getTime()) / 60_000) * 60_000));
+	return <b>{T.ended.times(number(workers.length), span)}</b>;
 }

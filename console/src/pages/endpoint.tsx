@@ -53,6 +53,7 @@ export default function EndpointPage({ id, path }: { id: string; path: readonly 
 				waiting={overview?.queue.inQueue ?? endpoint.jobs.inQueue}
 				reload={reload}
 				live={live}
+				acts={tab !== "requests" || rest === undefined}
 			/>
 			<nav className="tabs" aria-label={T.menu.endpoint} ref={tabs}>
 				{ENDPOINT_PAGES.map((page) => (
@@ -95,12 +96,15 @@ function Head({
 	waiting,
 	reload,
 	live,
+	acts,
 }: {
 	endpoint: Endpoint;
 	paused: boolean;
 	waiting: number;
 	reload: () => void;
 	live: boolean;
+	/** Whether it is acted on; the page of one job resumes it only. */
+	acts: boolean;
 }): ReactNode {
 	const [purging, setPurging] = useState(false);
 	const { busy, run } = useAct();
@@ -123,12 +127,12 @@ function Head({
 				{live ? null : <Badge tone="late">{T.notLive}</Badge>}
 			</div>
 			<div className="actions">
-				{admin ? (
+				{(acts || paused) && admin ? (
 					<Button icon={paused ? "play" : "pause"} busy={busy} onPress={() => void setPaused()}>
 						{paused ? T.endpoint.resume : T.endpoint.pause}
 					</Button>
 				) : null}
-				{write ? (
+				{acts && write ? (
 					<Button disabled={waiting === 0} onPress={() => setPurging(true)}>
 						{T.endpoint.purge}
 					</Button>

@@ -1,5 +1,6 @@
 /** What a new service is shown: an endpoint, a first job, then the own handler. */
 import { type ReactNode, useState } from "react";
+import { BASE } from "../api.ts";
 import { recall, remember } from "../memory.ts";
 import { Button } from "../parts/button.tsx";
 import { CodeBlock } from "../parts/copy.tsx";
@@ -11,7 +12,7 @@ import { T } from "../text.ts";
 
 const HIDDEN = "first-steps.hidden";
 
-/** Until a job has been completed, or for ever hidden in this browser. */
+/** Until a job has been completed, or permanently hidden in this browser. */
 export function FirstSteps({ endpoints }: { endpoints: readonly Overview[] }): ReactNode {
 	const [hidden, setHidden] = useState(() => recall(HIDDEN) === true);
 	const admin = useMay("admin");
@@ -49,10 +50,16 @@ export function FirstSteps({ endpoints }: { endpoints: readonly Overview[] }): R
 					{first === undefined ? (
 						<p className="muted">{T.first.later}</p>
 					) : (
-						<p>
-							<a href={to(["endpoints", first.id, "try"])}>{T.first.tryIt(first.name)}</a> {T.or}{" "}
-							<a href={to(["endpoints", first.id, "connect"])}>{T.requests.connect}</a>.
-						</p>
+						<>
+							<CodeBlock name={T.first.job} text={T.first.curl(new URL(BASE, location.href).href, first.id)} />
+							<p className="side-live" role="status">
+								<i className={used ? "lamp on" : "lamp"} /> {used ? T.first.arrived : T.first.listening}
+							</p>
+							<p>
+								<a href={to(["endpoints", first.id, "try"])}>{T.first.tryIt(first.name)}</a> {T.or}{" "}
+								<a href={to(["endpoints", first.id, "connect"])}>{T.requests.connect}</a>.
+							</p>
+						</>
 					)}
 				</Step>
 				<Step done={false} title={T.first.own}>

@@ -48,7 +48,7 @@ export function JobCode({
 						{T.job.saveAs(BODY_FILE)} <Copy text={bodyOf} name={T.job.copyBody} />
 					</p>
 				) : null}
-				<CodeBlock text={snippet.text({ base: BASE, endpoint, body })} name={snippet.name} />
+				<CodeBlock text={snippet.text({ base: BASE, endpoint, body })} name={snippet.name} coloured />
 			</div>
 		</details>
 	);

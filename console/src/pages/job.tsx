@@ -1,15 +1,10 @@
 /** One job: where it stands and why, what happened to it, what went in and what came out. */
-import { type ReactNode, useState } from "react";
-import { useAct } from "../act.ts";
-import { ask } from "../api.ts";
-import { Button } from "../parts/button.tsx";
-import { Copy } from "../parts/copy.tsx";
-import { Confirm } from "../parts/dialog.tsx";
-import { WaitReason } from "../parts/crash.tsx";
+import { type ReactNode, useMemo, useState } from "react";
 import { ErrorView } from "../parts/error-view.tsx";
+import { ConversationView, conversationOf } from "../parts/conversation-view.tsx";
+import { WaitReason } from "../parts/crash.tsx";
 import { LogView } from "../parts/log-view.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
-import { Status } from "../parts/status.tsx";
 import { StreamView } from "../parts/stream-view.tsx";
 import { Timeline } from "../parts/timeline.tsx";
 import { ValueView } from "../parts/value-view.tsx";
@@ -18,10 +13,10 @@ import { useMay } from "../session.tsx";
 import type { JobDetail } from "../shapes.ts";
 import { T } from "../text.ts";
 import { isOver, useJob } from "../use-job.ts";
-import { CompareDialog } from "./compare.tsx";
-import { JobDeliveries } from "./deliveries.tsx";
+import { JobDeliveries, useDeliveries } from "./deliveries.tsx";
 import { JobCode } from "./job-code.tsx";
-import { Facts } from "./job-facts.tsx";
+import { Facts, MoreFacts } from "./job-facts.tsx";
+import { JobHead } from "./job-head.tsx";
 
 export function JobPage({ endpoint, id }: { endpoint: string; id: string }): ReactNode {
 	const { data: job, failure, reload } = useJob(endpoint, id);
@@ -37,94 +32,82 @@ export function JobPage({ endpoint, id }: { endpoint: string; id: string }): Rea
 					<ErrorView error={job.error} />
 				</section>
 			)}
-			<div className="job-grid">
-				<div className="stack">
-					<Facts endpoint={endpoint} job={job} />
-					<Timeline job={job} />
-				</div>
-				<div className="stack">
-					{job.output === undefined ? null : (
-						<section className="card">
-							<h2>{job.status === "IN_PROGRESS" ? T.job.progress : T.job.output}</h2>
-							<ValueView value={job.output} label={T.job.output} />
-						</section>
-					)}
-					<Stream endpoint={endpoint} job={job} reload={reload} />
-					{job.input === undefined ? null : (
-						<section className="card">
-							<h2>{T.job.input}</h2>
-							<ValueView value={job.input} label={T.job.input} />
-						</section>
-					)}
-					{job.expired ? <p className="muted">{T.job.expired}</p> : null}
-					<Logs endpoint={endpoint} job={job} />
-					{job.webhook === undefined ? null : <JobDeliveries endpoint={endpoint} job={id} change={job.status} />}
-					<JobCode endpoint={endpoint} job={job} />
-				</div>
+			<Facts endpoint={endpoint} job={job} />
+			<History endpoint={endpoint} job={job}>
+				<Values endpoint={endpoint} job={job} reload={reload} logs={<Logs endpoint={endpoint} job={job} />} />
+				{job.expired ? <p className="muted">{T.job.expired}</p> : null}
+			</History>
+			<div className="job-folds">
+				<JobCode endpoint={endpoint} job={job} />
+				<MoreFacts job={job} />
 			</div>
 		</article>
 	);
 }
 
-function JobHead({ endpoint, job, reload }: { endpoint: string; job: JobDetail; reload: () => void }): ReactNode {
-	const [cancelling, setCancelling] = useState(false);
-	const [comparing, setComparing] = useState(false);
-	const write = useMay("write");
-	const { busy, run } = useAct();
-	const call = (operation: string): Promise<unknown> =>
-		ask(`v2/${encodeURIComponent(endpoint)}/${operation}/${encodeURIComponent(job.id)}`, {
-			method: "POST",
-		});
-	const retry = async (): Promise<void> => {
-		if (await run(() => call("retry"), T.job.retried)) reload();
-	};
-	const retryable = (job.status === "FAILED" || job.status === "TIMED_OUT") && !job.expired;
+/** The timeline, and at its end the deliveries of the webhook that it shows too. */
+function History({ endpoint, job, children }: { endpoint: string; job: JobDetail; children: ReactNode }): ReactNode {
+	const deliveries = useDeliveries(endpoint, job);
 	return (
-		<header className="job-head">
-			<div className="page-title">
-				<Status state={job.status} />
-				<span className="job-id-line">
-					<h2 className="mono job-id">{job.id}</h2>
-					<Copy text={job.id} name={T.job.copyId} />
-				</span>
+		<>
+			<Timeline endpoint={endpoint} job={job} deliveries={deliveries.data} />
+			{children}
+			{job.webhook === undefined ? null : <JobDeliveries {...deliveries} />}
+		</>
+	);
+}
+
+/** Input and output next to each other, or a chat as one conversation. */
+function Values({
+	endpoint,
+	job,
+	reload,
+	logs,
+}: {
+	endpoint: string;
+	job: JobDetail;
+	reload: () => void;
+	/** Next to the input of a job without an output, else below both. */
+	logs: ReactNode;
+}): ReactNode {
+	const { input, output } = job;
+	const turns = useMemo(() => conversationOf(input, output), [input, output]);
+	const stream = <Stream endpoint={endpoint} job={job} reload={reload} />;
+	if (turns && job.status !== "IN_PROGRESS")
+		return (
+			<>
+				<ConversationView turns={turns} input={input} output={output} />
+				{stream}
+				{logs}
+			</>
+		);
+	const streams = !job.expired && (job.chunks.written > 0 || job.status === "IN_PROGRESS");
+	const out = output !== undefined || streams;
+	return (
+		<>
+			<div className={input === undefined ? "stack" : "job-grid"}>
+				{input === undefined ? null : (
+					<section className="card">
+						<h2>{T.job.input}</h2>
+						<ValueView value={input} label={T.job.input} />
+					</section>
+				)}
+				{out ? (
+					<div className="stack">
+						{output === undefined ? null : (
+							<section className="card">
+								<h2>{job.status === "IN_PROGRESS" ? T.job.progress : T.job.output}</h2>
+								<ValueView value={output} label={T.job.output} />
+							</section>
+						)}
+						{stream}
+					</div>
+				) : (
+					logs
+				)}
 			</div>
-			<div className="actions">
-				{write && !isOver(job) ? (
-					<Button icon="stop" onPress={() => setCancelling(true)}>
-						{T.job.cancel}
-					</Button>
-				) : null}
-				{write && retryable ? (
-					<Button icon="retry" busy={busy} onPress={() => void retry()}>
-						{T.job.retry}
-					</Button>
-				) : null}
-				<Button icon="list" onPress={() => setComparing(true)}>
-					{T.compare.open}
-				</Button>
-				{write && job.input !== undefined ? (
-					<a className="button plain" href={to(["endpoints", endpoint, "try"], { like: job.id })}>
-						{T.job.again}
-					</a>
-				) : null}
-			</div>
-			{comparing ? <CompareDialog endpoint={endpoint} job={job.id} close={() => setComparing(false)} /> : null}
-			{cancelling ? (
-				<Confirm
-					title={T.job.cancelTitle}
-					act={T.job.cancel}
-					danger
-					doing={async () => {
-						await call("cancel");
-						reload();
-					}}
-					done={T.job.cancelled}
-					close={() => setCancelling(false)}
-				>
-					<p>{job.status === "IN_PROGRESS" ? T.job.cancelRunning : T.job.cancelWaiting}</p>
-				</Confirm>
-			) : null}
-		</header>
+			{out ? logs : null}
+		</>
 	);
 }
 
@@ -153,7 +136,8 @@ function Stream({
 }
 
 /** Of one attempt's worker at a time, the last one first. */
-function Logs({ endpoint, job: { id, attempts } }: { endpoint: string; job: JobDetail }): ReactNode {
+function Logs({ endpoint, job }: { endpoint: string; job: JobDetail }): ReactNode {
+	const { id, attempts } = job;
 	const admin = useMay("admin");
 	const workers = [...new Set(attempts.map(({ workerId }) => workerId))].toReversed();
 	const [chosen, setChosen] = useState<string | undefined>(undefined);
@@ -177,7 +161,7 @@ function Logs({ endpoint, job: { id, attempts } }: { endpoint: string; job: JobD
 					))}
 				</div>
 			) : null}
-			<LogView key={worker} endpoint={endpoint} worker={worker} job={id} />
+			<LogView key={worker} endpoint={endpoint} worker={worker} job={id} over={isOver(job)} />
 			<p className="hint">
 				{T.job.onlyIts} <a href={to(["endpoints", endpoint, "workers", worker])}>{T.job.wholeLog}</a>
 			</p>

@@ -1,59 +1,47 @@
-/** Above a list of jobs: how many match, which columns it has, and what is done with many jobs. */
+/** Above a list of jobs: what is done with many jobs, and which columns it has. */
 import { type ReactNode, useState } from "react";
-import { Failure, ask } from "../api.ts";
 import { number } from "../format.ts";
+import { countText, type StateCounts, sumOf } from "../job-counts.ts";
+import { type JobFilter, isFiltered } from "../job-filter.ts";
 import { remember } from "../memory.ts";
 import { Button } from "../parts/button.tsx";
-import { Confirm, Dialog } from "../parts/dialog.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import { Checkbox } from "../parts/field.tsx";
-import { toast } from "../parts/toast.tsx";
 import { useMay } from "../session.tsx";
-import type { JobState, JobSummary } from "../shapes.ts";
+import type { JobSummary } from "../shapes.ts";
 import { T } from "../text.ts";
 import { type BulkAct, CHANGED } from "./bulk.tsx";
+import { ChangeJobs, changeable } from "./change-jobs.tsx";
 import { comparison } from "./compare.tsx";
 import { type ColumnName, COLUMNS } from "./request-table.tsx";
-
-/** Calls at once. */
-const AT_ONCE = 4;
 
 const ACTS = ["cancel", "retry"] as const;
 const ICONS = { cancel: "stop", retry: "retry" } as const;
 
-/** How many match, and what may be done with all of them. */
-export function ListBar({
-	matching,
-	states,
+/** What may be done with all that match: cancelling only with a filter. */
+export function BulkButtons({
+	filter,
+	counts,
 	act,
-	children,
 }: {
-	matching: { count: number; more: boolean } | undefined;
-	/** Those of the filter; none: all. */
-	states: readonly JobState[];
-	/** Undefined: nothing may be done with all that match. */
-	act: ((act: BulkAct) => void) | undefined;
-	children: ReactNode;
+	filter: JobFilter;
+	counts: StateCounts;
+	act: (act: BulkAct) => void;
 }): ReactNode {
-	const write = useMay("write");
-	return (
-		<div className="bar list-bar">
-			<p role="status" className="muted">
-				{matching === undefined ? "" : T.requests.matching(number(matching.count) + (matching.more ? "+" : ""))}
-			</p>
-			<div className="actions">
-				{write && act
-					? ACTS.filter((each) => states.length === 0 || states.some((state) => CHANGED[each].includes(state))).map(
-							(each) => (
-								<Button key={each} icon={ICONS[each]} onPress={() => act(each)}>
-									{T.bulk[each].open}
-								</Button>
-							),
-						)
-					: null}
-				{children}
-			</div>
-		</div>
-	);
+	if (!useMay("write")) return null;
+	return ACTS.map((each) => {
+		const states = CHANGED[each].filter((state) => filter.status.length === 0 || filter.status.includes(state));
+		const count = sumOf(counts, states);
+		// Of a search the number is not known before it is asked.
+		const known = count !== undefined && states.length > 0 ? count : undefined;
+		if (states.length === 0 || (known?.count === 0 && !known.more)) return null;
+		if (known === undefined && !filter.search) return null;
+		return each === "cancel" && !isFiltered(filter) ? null : (
+			<Button key={each} icon={ICONS[each]} onPress={() => act(each)}>
+				{known === undefined ? T.bulk[each].open : T.bulk[each].openOf(countText(known))}
+			</Button>
+		);
+	});
 }
 
 /** What may be done with the selected jobs. */
@@ -70,31 +58,15 @@ export function SelectionBar({
 }): ReactNode {
 	const write = useMay("write");
 	const [acting, setActing] = useState<BulkAct | undefined>(undefined);
-	const changeable = (act: BulkAct): readonly JobSummary[] =>
-		jobs.filter(({ status, expired }) => CHANGED[act].includes(status) && !expired);
-	const run = async (act: BulkAct): Promise<void> => {
-		const wanted = changeable(act).map(({ id }) => id);
-		const { done, failure } = await changeAll(endpoint, act, wanted);
-		toast({
-			text: T.bulk[act].done(number(done)) + (failure ? ` ${failure.message}` : ""),
-			...(failure ? { code: failure.code, bad: true } : {}),
-		});
-		clear();
-		reload();
-	};
+	const count = (act: BulkAct): number => changeable(act, jobs).length;
 	return (
 		<div className="bar list-bar selection" role="region" aria-label={T.requests.selection}>
 			<p role="status">{T.requests.selected(number(jobs.length))}</p>
 			<div className="actions">
 				{write
 					? ACTS.map((act) => (
-							<Button
-								key={act}
-								icon={ICONS[act]}
-								disabled={changeable(act).length === 0}
-								onPress={() => setActing(act)}
-							>
-								{T.bulk[act].act(number(changeable(act).length))}
+							<Button key={act} icon={ICONS[act]} disabled={count(act) === 0} onPress={() => setActing(act)}>
+								{T.bulk[act].act(number(count(act)))}
 							</Button>
 						))
 					: null}
@@ -108,45 +80,19 @@ export function SelectionBar({
 				</Button>
 			</div>
 			{acting ? (
-				<Confirm
-					title={T.bulk[acting].act(number(changeable(acting).length))}
-					act={T.bulk[acting].act(number(changeable(acting).length))}
-					danger={acting === "cancel"}
-					doing={() => run(acting)}
+				<ChangeJobs
+					endpoint={endpoint}
+					act={acting}
+					jobs={jobs}
 					close={() => setActing(undefined)}
-				>
-					<p>{T.bulk[acting].means}</p>
-				</Confirm>
+					done={() => {
+						clear();
+						reload();
+					}}
+				/>
 			) : null}
 		</div>
 	);
-}
-
-/** Changes jobs a few at a time; the first refusal is returned with the number of changed ones. */
-async function changeAll(
-	endpoint: string,
-	act: BulkAct,
-	ids: readonly string[],
-): Promise<{ done: number; failure: Failure | undefined }> {
-	let done = 0;
-	let failure: Failure | undefined;
-	const left = [...ids];
-	const next = async (): Promise<void> => {
-		for (let id = left.shift(); id !== undefined; id = left.shift())
-			try {
-				const { status } = await ask<{ status: JobState }>(
-					`v2/${encodeURIComponent(endpoint)}/${act}/${encodeURIComponent(id)}`,
-					{ method: "POST" },
-				);
-				// A job that has ended meanwhile keeps its state.
-				if (act === "retry" || status === "CANCELLED") done += 1;
-			} catch (error) {
-				if (!(error instanceof Failure)) throw error;
-				failure ??= error;
-			}
-	};
-	await Promise.all(Array.from({ length: AT_ONCE }, next));
-	return { done, failure };
 }
 
 /** Which columns the lists of all endpoints have, kept in the browser. */

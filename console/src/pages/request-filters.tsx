@@ -1,14 +1,20 @@
-/** Which jobs a list shows: by the address, and by filters that the browser keeps under a name. */
-import { type ReactNode, useState } from "react";
+/** Which jobs a list shows: by state, by a text while it is typed, by time. */
+import { type ReactNode, useEffect, useEffectEvent, useState } from "react";
 import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
-import { STATES, filterOf } from "../job-filter.ts";
+import { after, now } from "../clock.ts";
+import { clock, short } from "../format.ts";
+import { countText, type StateCounts, sumOf } from "../job-counts.ts";
+import { type JobFilter, RANGES, STATES } from "../job-filter.ts";
 import { jobIdOf } from "../job-id.ts";
-import { recall, remember } from "../memory.ts";
 import { Button, IconButton } from "../parts/button.tsx";
-import { Dialog, DialogForm } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { go, to, usePlace } from "../router.ts";
 import { T } from "../text.ts";
+import { SavedFilters } from "./saved-filters.tsx";
+
+/** Ms without a further letter after which a text is searched. */
+const TYPED_MS = 350;
+const ANY = "any";
 
 /** The address with another filter; a new filter begins at the newest. */
 export function addressOf(
@@ -23,174 +29,150 @@ export function addressOf(
 	});
 }
 
-export function Filters({ id }: { id: string }): ReactNode {
+/** A link for each state, with how many jobs the rest of the filter has in it. */
+export function StateTabs({ id, filter, counts }: { id: string; filter: JobFilter; counts: StateCounts }): ReactNode {
 	const { query } = usePlace();
-	const { status } = filterOf(query);
-	const [worker, setWorker] = useQueryText("worker");
-	const [text, setText] = useQueryText("search");
-	const set = (change: Readonly<Record<string, string | undefined>>): void => go(addressOf(id, query, change), true);
-	const onSubmit = (): void => {
-		const whole = jobIdOf(text);
-		if (whole !== undefined) go(to(["endpoints", id, "requests", whole]));
-		else set({ worker: worker.trim(), search: text.trim().replace(/^…/, "") });
-	};
+	const all = sumOf(counts, STATES);
 	return (
-		<form
-			className="filters"
-			aria-label={T.requests.filter}
-			onSubmit={(event) => {
-				event.preventDefault();
-				onSubmit();
-			}}
-		>
-			<ToggleButtonGroup
-				className="segments wrap"
-				aria-label={T.requests.state}
-				selectionMode="multiple"
-				selectedKeys={status}
-				onSelectionChange={(keys) => set({ status: STATES.filter((state) => keys.has(state)).join(",") })}
+		<nav className="state-tabs" aria-label={T.requests.states}>
+			<a
+				href={addressOf(id, query, { status: undefined })}
+				aria-current={filter.status.length === 0 ? "true" : undefined}
 			>
-				{STATES.map((state) => (
-					<ToggleButton key={state} id={state} className="segment">
-						{T.states[state]}
-					</ToggleButton>
-				))}
-			</ToggleButtonGroup>
-			<div className="filter-fields">
-				<TextField
-					bare
-					type="search"
-					label={T.requests.search}
-					placeholder={T.requests.searchHint}
-					value={text}
-					onChange={setText}
-				/>
-				<TextField
-					bare
-					type="search"
-					label={T.requests.worker}
-					placeholder={T.requests.worker}
-					value={worker}
-					onChange={setWorker}
-				/>
-				<Moment name={T.requests.from} value={query.get("from")} onChange={(from) => set({ from })} />
-				<Moment name={T.requests.to} value={query.get("to")} onChange={(at) => set({ to: at })} />
-				<Button>{T.requests.apply}</Button>
-				{query.size > 0 ? (
-					<Button look="quiet" onPress={() => go(to(["endpoints", id, "requests"]))}>
-						{T.requests.clear}
-					</Button>
-				) : null}
-			</div>
-		</form>
-	);
-}
-
-/** A text that is typed, and taken from the address when that changes. */
-function useQueryText(name: string): [string, (text: string) => void] {
-	const inAddress = usePlace().query.get(name) ?? "";
-	const [typed, setTyped] = useState({ over: inAddress, text: inAddress });
-	return [typed.over === inAddress ? typed.text : inAddress, (text) => setTyped({ over: inAddress, text })];
-}
-
-function Moment({
-	name,
-	value,
-	onChange,
-}: {
-	name: string;
-	value: string | null;
-	onChange: (value: string) => void;
-}): ReactNode {
-	return (
-		<label className="time-field">
-			<span>{name}</span>
-			<input
-				className="input"
-				type="datetime-local"
-				value={value ?? ""}
-				onChange={({ target }) => onChange(target.value)}
-			/>
-		</label>
-	);
-}
-
-interface SavedFilter {
-	name: string;
-	/** As in the address. */
-	query: string;
-}
-
-/** Filters kept in this browser for the endpoint, and the way to keep the present one. */
-export function SavedFilters({ id }: { id: string }): ReactNode {
-	const { query } = usePlace();
-	const [saved, setSaved] = useState(() => savedOf(id));
-	const [naming, setNaming] = useState(false);
-	const [name, setName] = useState("");
-	const keep = (filters: readonly SavedFilter[]): void => {
-		remember(`filters.${id}`, filters.length > 0 ? filters : undefined);
-		setSaved(filters);
-	};
-	const present = new URLSearchParams(query);
-	present.delete("cursor");
-	const isKept = saved.some((each) => each.query === present.toString());
-	if (saved.length === 0 && present.size === 0) return null;
-	return (
-		<div className="saved-filters">
-			{saved.map((each) => (
-				<span key={each.name} className="chip">
+				{T.requests.all} {all ? <span className="tab-count">{countText(all)}</span> : null}
+			</a>
+			{STATES.map((state) => {
+				const count = counts[state];
+				return (
 					<a
-						href={to(["endpoints", id, "requests"], Object.fromEntries(new URLSearchParams(each.query)))}
-						aria-current={each.query === present.toString() ? "true" : undefined}
+						key={state}
+						href={addressOf(id, query, { status: state })}
+						aria-current={filter.status.includes(state) ? "true" : undefined}
+						className={count?.count && state !== "COMPLETED" ? `loud-${state}` : undefined}
 					>
-						{each.name}
+						{T.states[state]} {count ? <span className="tab-count">{countText(count)}</span> : null}
 					</a>
-					<IconButton
-						name={T.requests.forget(each.name)}
-						icon="close"
-						onPress={() => keep(saved.filter((other) => other !== each))}
-					/>
-				</span>
-			))}
-			{present.size === 0 || isKept ? null : (
-				<Button look="quiet" icon="plus" onPress={() => setNaming(true)}>
-					{T.requests.save}
+				);
+			})}
+		</nav>
+	);
+}
+
+export function Filters({ id, filter, children }: { id: string; filter: JobFilter; children: ReactNode }): ReactNode {
+	const { query } = usePlace();
+	const [open, setOpen] = useState(false);
+	const set = (change: Readonly<Record<string, string | undefined>>): void => go(addressOf(id, query, change), true);
+	const range = query.get("range") ?? (filter.from || filter.to ? undefined : ANY);
+	return (
+		<div className="filters">
+			<div className="filters-switch">
+				<Button icon="search" expanded={open} onPress={() => setOpen(!open)}>
+					{T.requests.filters}
 				</Button>
-			)}
-			{naming ? (
-				<Dialog title={T.requests.save} close={() => setNaming(false)}>
-					<DialogForm
-						act={T.requests.save}
-						disabled={name.trim() === ""}
-						submit={() => {
-							const filter = { name: name.trim(), query: present.toString() };
-							keep([...saved.filter((each) => each.name !== filter.name), filter]);
-							setNaming(false);
-							setName("");
-						}}
-						close={() => setNaming(false)}
-					>
-						<TextField
-							label={T.requests.filterName}
-							hint={T.requests.filterHint}
-							value={name}
-							onChange={setName}
-							autoFocus
-						/>
-					</DialogForm>
-				</Dialog>
+			</div>
+			<search className="filter-fields" aria-label={T.requests.filter} data-open={open}>
+				<Search id={id} wanted={query.get("search") ?? ""} set={set} />
+				<ToggleButtonGroup
+					className="segments"
+					aria-label={T.requests.range}
+					selectionMode="single"
+					disallowEmptySelection={range !== undefined}
+					selectedKeys={range === undefined ? [] : [range]}
+					onSelectionChange={([key]) =>
+						set({ range: key === ANY ? undefined : String(key), from: undefined, to: undefined })
+					}
+				>
+					{RANGES.map(({ id: name }) => (
+						<ToggleButton key={name} id={name} className="segment">
+							{T.requests.ranges[name]}
+						</ToggleButton>
+					))}
+					<ToggleButton id={ANY} className="segment">
+						{T.requests.anyTime}
+					</ToggleButton>
+				</ToggleButtonGroup>
+			</search>
+			<Chosen filter={filter} ranged={query.has("range")} set={set} />
+			{query.size > 0 ? (
+				<Button look="quiet" onPress={() => go(to(["endpoints", id, "requests"]))}>
+					{T.requests.clear}
+				</Button>
 			) : null}
+			<SavedFilters id={id} />
+			<div className="actions filters-end">{children}</div>
 		</div>
 	);
 }
 
-/** What is kept, if it is what was kept here. */
-function savedOf(id: string): readonly SavedFilter[] {
-	const kept = recall(`filters.${id}`);
-	return Array.isArray(kept)
-		? kept.filter(
-				(each: Partial<SavedFilter> | null): each is SavedFilter =>
-					typeof each?.name === "string" && typeof each.query === "string",
-			)
-		: [];
+/** What is searched for a text; ids are shown in tables with a mark for what is left out. */
+const termOf = (text: string): string => text.trim().replace(/^…/, "");
+
+/** A text that is searched while it is typed; a whole id leads to its job. */
+function Search({
+	id,
+	wanted,
+	set,
+}: {
+	id: string;
+	wanted: string;
+	set: (change: { search: string }) => void;
+}): ReactNode {
+	const [typed, setTyped] = useState({ over: wanted, text: wanted });
+	// A filter that came from elsewhere replaces what was typed before.
+	const text = typed.over === wanted || termOf(typed.text) === wanted ? typed.text : wanted;
+	const setText = (next: string): void => setTyped({ over: wanted, text: next });
+	const apply = (): void => {
+		if (termOf(text) !== wanted && jobIdOf(text) === undefined) set({ search: termOf(text) });
+	};
+	const onPause = useEffectEvent(apply);
+	useEffect(() => after(TYPED_MS, onPause), [text]);
+	return (
+		<form
+			onSubmit={(event) => {
+				event.preventDefault();
+				const whole = jobIdOf(text);
+				if (whole !== undefined) go(to(["endpoints", id, "requests", whole]));
+				else apply();
+			}}
+		>
+			<TextField
+				bare
+				type="search"
+				label={T.requests.search}
+				placeholder={T.requests.searchHint}
+				value={text}
+				onChange={setText}
+			/>
+		</form>
+	);
+}
+
+/** Parts of the filter that have no field: a time selected in the history, a worker. */
+function Chosen({
+	filter: { worker, from, to: end },
+	ranged,
+	set,
+}: {
+	filter: JobFilter;
+	ranged: boolean;
+	set: (change: Readonly<Record<string, undefined>>) => void;
+}): ReactNode {
+	const at = (text: string): string => clock(new Date(text).getTime(), now()).replace(/:\d\d$/, "");
+	const chips: [string, Readonly<Record<string, undefined>>][] = [];
+	if (worker !== undefined) chips.push([T.requests.ofWorker(short(worker)), { worker: undefined }]);
+	if (!ranged && (from !== undefined || end !== undefined)) {
+		const text =
+			from === undefined
+				? T.requests.until(at(end!))
+				: end === undefined
+					? T.requests.since(at(from))
+					: T.requests.between(at(from), at(end));
+		chips.push([text, { from: undefined, to: undefined }]);
+	}
+	return chips.map(([text, change]) => (
+		<span key={text} className="chip">
+			{text}
+			<IconButton name={T.requests.unset(text)} icon="close" onPress={() => set(change)} />
+		</span>
+	));
 }

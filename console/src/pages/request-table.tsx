@@ -1,7 +1,7 @@
 /** Jobs of a list as rows: what went in, how it went, and which are selected. */
 import type { ReactNode } from "react";
 import { duration, short } from "../format.ts";
-import { firstLine, previewOf } from "../job-error.ts";
+import { JobSubject } from "../parts/job-subject.tsx";
 import { Status } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
@@ -9,12 +9,12 @@ import { to } from "../router.ts";
 import type { JobSummary } from "../shapes.ts";
 import { T } from "../text.ts";
 
-/** What may be shown of a job beside its id, in this order. */
+/** What may be shown of a job, in this order. */
 export const COLUMNS = ["input", "error", "state", "submitted", "ended", "delay", "execution", "worker"] as const;
 export type ColumnName = (typeof COLUMNS)[number];
 
 /** Shown unless chosen otherwise. */
-export const USUAL_COLUMNS: readonly ColumnName[] = COLUMNS.filter((name) => name !== "ended");
+export const USUAL_COLUMNS: readonly ColumnName[] = COLUMNS.filter((name) => name !== "ended" && name !== "worker");
 
 const NONE = <span className="muted">–</span>;
 
@@ -41,6 +41,7 @@ export function RequestTable({
 	const columns: Column<JobSummary>[] = [
 		{
 			name: T.requests.select,
+			area: "select",
 			silent: true,
 			head: (
 				<input
@@ -63,30 +64,36 @@ export function RequestTable({
 			name: T.requests.job,
 			main: true,
 			cell: (job) => (
-				<span className="job-cell">
-					<span className="job-line">
-						<a className="mono" href={place(job.id)} title={job.id}>
-							{short(job.id)}
-						</a>
-						{shown.includes("input") && job.inputPreview !== undefined ? (
-							<code className="line muted">{previewOf(job.inputPreview)}</code>
-						) : null}
-					</span>
-					{shown.includes("error") && job.error !== undefined ? (
-						<span className="line bad">{firstLine(job.error)}</span>
-					) : null}
-				</span>
+				<JobSubject
+					endpoint={endpoint}
+					job={job}
+					href={place(job.id)}
+					input={shown.includes("input")}
+					failure={shown.includes("error")}
+				/>
 			),
 		},
 		...CELLS.filter(({ id }) => shown.includes(id)).map(({ id, end, cell }) => ({
 			name: T.requests[id],
+			area: id,
 			...(end ? { end } : {}),
 			cell: (job: JobSummary) => cell(job, endpoint),
 		})),
+		{
+			name: T.requests.id,
+			area: "id",
+			end: true,
+			cell: ({ id }) => (
+				<span className="mono muted" title={id}>
+					{id.slice(-6)}
+				</span>
+			),
+		},
 	];
 	return (
 		<Table
 			label={T.tabs.requests}
+			look="two-lines"
 			columns={columns}
 			rows={jobs}
 			id={({ id }) => id}

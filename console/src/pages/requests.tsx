@@ -2,24 +2,32 @@
  * Jobs of an endpoint: live, filtered by what stands in the address, page by page by cursor, and
  * acted on together.
  */
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { ask, ofEndpoint, search } from "../api.ts";
+import { now, useNow } from "../clock.ts";
 import { useOverview } from "../feed.ts";
+import { number } from "../format.ts";
+import { useCounts } from "../job-counts.ts";
 import { filterOf, type JobFilter, paramsOf } from "../job-filter.ts";
+import { keepOrder } from "../job-order.ts";
 import { useLoad } from "../load.ts";
 import { recall } from "../memory.ts";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
 import { Pages } from "../parts/table.tsx";
 import { At } from "../parts/time.tsx";
 import { go, to, usePlace } from "../router.ts";
-import type { JobList, JobSummary } from "../shapes.ts";
+import type { JobList, JobState, JobSummary } from "../shapes.ts";
 import { T } from "../text.ts";
+import { useKeys } from "../use-keys.ts";
 import { type BulkAct, BulkDialog } from "./bulk.tsx";
-import { Columns, ListBar, SelectionBar } from "./request-bar.tsx";
-import { Filters, SavedFilters, addressOf } from "./request-filters.tsx";
+import { ErrorGroups } from "./error-groups.tsx";
+import { BulkButtons, Columns, SelectionBar } from "./request-bar.tsx";
+import { Filters, StateTabs, addressOf } from "./request-filters.tsx";
+import { RequestHistory } from "./request-history.tsx";
 import { type ColumnName, COLUMNS, RequestTable, USUAL_COLUMNS } from "./request-table.tsx";
 
 const PAGE_ROWS = 50;
+const FAILURES: readonly JobState[] = ["FAILED", "TIMED_OUT"];
 
 /**
  * One answer reads 20,000 jobs at most, of a search 5,000: where a filter fits few, so many answers
@@ -36,19 +44,42 @@ interface LoadedPage extends Pick<JobList, "next" | "searchedTo"> {
 
 export function RequestsPage({ id }: { id: string }): ReactNode {
 	const { query } = usePlace();
-	const filter = filterOf(query);
+	// A range that ends now moves on each minute.
+	useNow(60_000);
+	const filter = filterOf(query, now());
 	const cursor = query.get("cursor") ?? undefined;
 	const [acting, setActing] = useState<BulkAct | undefined>(undefined);
 	const [shown, setShown] = useState(chosenColumns);
 	const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
 	const { data, failure, loading, reload } = useJobs(id, filter, cursor);
-	const matching = useMatching(id, filter);
+	const counts = useCounts(id, filter);
 	const chosen = data?.jobs.filter((job) => selected.has(job.id)) ?? [];
 	const clear = (): void => setSelected(new Set());
+	const failures = filter.status.length > 0 && filter.status.every((state) => FAILURES.includes(state));
+	useRowKeys();
+	useEffect(() => {
+		if (data)
+			keepOrder(
+				id,
+				location.hash,
+				data.jobs.map((job) => job.id),
+			);
+	}, [id, data]);
 	return (
 		<>
-			<Filters id={id} />
-			<SavedFilters id={id} />
+			<StateTabs id={id} filter={filter} counts={counts} />
+			<Filters id={id} filter={filter}>
+				<BulkButtons filter={filter} counts={counts} act={setActing} />
+				<Columns shown={shown} choose={setShown} />
+			</Filters>
+			<RequestHistory
+				id={id}
+				filter={filter}
+				select={(from, to) => go(addressOf(id, query, { from, to, range: undefined }))}
+			/>
+			{failures ? (
+				<ErrorGroups id={id} filter={filter} show={({ common }) => addressOf(id, query, { search: common })} />
+			) : null}
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
 			{data === undefined ? (
 				failure ? null : (
@@ -56,13 +87,7 @@ export function RequestsPage({ id }: { id: string }): ReactNode {
 				)
 			) : (
 				<>
-					{chosen.length > 0 ? (
-						<SelectionBar endpoint={id} jobs={chosen} clear={clear} reload={reload} />
-					) : (
-						<ListBar matching={matching} states={filter.status} act={data.jobs.length === 0 ? undefined : setActing}>
-							<Columns shown={shown} choose={setShown} />
-						</ListBar>
-					)}
+					{chosen.length > 0 ? <SelectionBar endpoint={id} jobs={chosen} clear={clear} reload={reload} /> : null}
 					{data.jobs.length === 0 ? (
 						<NoJobs id={id} filtered={query.size > 0} />
 					) : (
@@ -70,21 +95,12 @@ export function RequestsPage({ id }: { id: string }): ReactNode {
 							<RequestTable endpoint={id} jobs={data.jobs} shown={shown} selected={selected} select={setSelected} />
 						</section>
 					)}
-					<div className="bar">
-						<p className="muted" role="status">
-							{data.searchedTo === undefined ? null : (
-								<>
-									{T.requests.searchedTo} <At at={data.searchedTo} />
-								</>
-							)}
-						</p>
-						<Pages
-							cursor={cursor}
-							next={data.next}
-							show={(at) => go(addressOf(id, query, { cursor: at }))}
-							older={data.searchedTo === undefined ? T.requests.older : T.requests.searchOlder}
-						/>
-					</div>
+					<PageBar
+						page={data}
+						searched={filter.search !== undefined}
+						cursor={cursor}
+						show={(at) => go(addressOf(id, query, { cursor: at }))}
+					/>
 				</>
 			)}
 			{acting ? (
@@ -100,6 +116,47 @@ export function RequestsPage({ id }: { id: string }): ReactNode {
 			) : null}
 		</>
 	);
+}
+
+/** How far a search has read, and the ways to other pages. */
+function PageBar({
+	page: { jobs, next, searchedTo },
+	searched,
+	cursor,
+	show,
+}: {
+	page: LoadedPage;
+	searched: boolean;
+	cursor: string | undefined;
+	show: (cursor: string | undefined) => void;
+}): ReactNode {
+	return (
+		<div className="bar">
+			<p className="muted" role="status">
+				{searched && cursor === undefined
+					? (next === null ? T.requests.matching : T.requests.found)(number(jobs.length))
+					: null}{" "}
+				{searchedTo === undefined ? null : (
+					<>
+						{T.requests.searchedTo} <At at={searchedTo} />
+					</>
+				)}
+			</p>
+			<Pages
+				cursor={cursor}
+				next={next}
+				show={show}
+				older={searchedTo === undefined ? T.requests.older : T.requests.searchOlder}
+			/>
+		</div>
+	);
+}
+
+/** `j` and `k` lead into the table; there it moves the focus. */
+function useRowKeys(): void {
+	useKeys((key) => {
+		if (key === "j" || key === "k") document.querySelector<HTMLElement>("main tbody a[href]")?.focus();
+	});
 }
 
 /** A page of the list; the first one follows the counts in the feed, older ones are static. */
@@ -127,18 +184,6 @@ function useJobs(id: string, filter: JobFilter, cursor: string | undefined) {
 		keep: true,
 		pace: (last) => (last && last.answers > 2 ? SPARSE_PACE_MS : PACE_MS),
 	});
-}
-
-/** How many jobs match; not of a search, which would have to read them. */
-function useMatching(id: string, filter: JobFilter): JobList["matching"] {
-	const overview = useOverview(id);
-	const path = ofEndpoint(id, `/jobs${search({ ...paramsOf(filter), expired: "true", limit: 1, count: "true" })}`);
-	const { data } = useLoad(
-		path,
-		async (signal) => (filter.search ? undefined : (await ask<JobList>(path, { signal })).matching),
-		{ change: JSON.stringify(overview?.queue), pace: () => SPARSE_PACE_MS },
-	);
-	return data;
 }
 
 function chosenColumns(): readonly ColumnName[] {

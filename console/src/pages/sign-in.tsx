@@ -39,7 +39,9 @@ export function SignIn({
 			done(await signInWith({ key: key.trim() }));
 		} catch (error) {
 			if (!(error instanceof Failure)) throw error;
-			setFailure(error);
+			setFailure(
+				error.code === "unauthorized" ? new Failure(error.status, { error: T.signIn.wrong, code: error.code }) : error,
+			);
 			setBusy(false);
 		}
 	};
@@ -65,7 +67,7 @@ export function SignIn({
 					autoFocus
 					autoComplete="current-password"
 				/>
-				{failure ? <Refusal failure={failure} /> : null}
+				{failure ? <Refusal failure={failure} plain /> : null}
 				<Button look="main" busy={busy} disabled={key.trim() === ""}>
 					{T.signIn.act}
 				</Button>

@@ -4,15 +4,16 @@ import { ask, ofEndpoint } from "../api.ts";
 import { useNow } from "../clock.ts";
 import { useFeed, useOverview } from "../feed.ts";
 import { useLoad } from "../load.ts";
-import { IconButton } from "../parts/button.tsx";
 import { WaitReason } from "../parts/crash.tsx";
 import { LogView } from "../parts/log-view.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
-import { go, to } from "../router.ts";
+import { Icon } from "../parts/icons.tsx";
+import { to } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { EndedWorker, Endpoint, Overview, Worker } from "../shapes.ts";
 import { T } from "../text.ts";
-import { type EndedRow, EndedWorkers } from "./ended-workers.tsx";
+import { endedGroups, type EndedRow } from "./crash-groups.ts";
+import { EndedWorkers, Times } from "./ended-workers.tsx";
 import { type Row, WorkerTable } from "./worker-table.tsx";
 
 /** Between two loads while something is in progress, and of what workers use, ms. */
@@ -40,51 +41,93 @@ export function WorkersPage({
 	const overview = useOverview(id);
 	const admin = useMay("admin");
 	const { data: found, failure, reload } = useWorkers([id], overview);
-	const { workers: data, ended } = found ?? {};
+	const { workers: data, ended = [] } = found ?? {};
+	const { reason, again } = useReason(id, overview, launched);
+	const crashed = reason?.code === "crashed" ? endedGroups(ended).find(({ newest }) => newest.code) : undefined;
+	if (worker !== undefined && admin)
+		return (
+			<WorkerLog
+				id={id}
+				worker={worker}
+				running={data?.filter((each) => each.id === worker) ?? []}
+				ended={ended.filter((each) => each.id === worker)}
+				reload={reload}
+			/>
+		);
 	return (
 		<>
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
-			{launched ? <Reason id={id} overview={overview} /> : null}
+			{reason ? (
+				<WaitReason endpoint={id} reason={{ ...reason, ...(crashed && { worker: crashed.newest }) }} reload={again}>
+					{crashed ? <Times group={crashed} /> : null}
+				</WaitReason>
+			) : null}
 			{data === undefined ? (
 				failure ? null : (
 					<Loading />
 				)
 			) : data.length === 0 ? (
-				<NoWorkers id={id} launched={launched} />
+				<NoWorkers id={id} launched={launched} explained={reason !== undefined} />
 			) : (
 				<WorkerTable rows={data} reload={reload} />
 			)}
-			{ended ? <EndedWorkers rows={ended} /> : null}
-			{worker !== undefined && admin ? (
-				<section className="card">
-					<header className="section-head">
-						<h2>{T.log.of(worker)}</h2>
-						<IconButton name={T.close} icon="close" onPress={() => go(to(["endpoints", id, "workers"]))} />
-					</header>
-					<LogView key={worker} endpoint={id} worker={worker} />
-				</section>
-			) : null}
+			<EndedWorkers rows={ended} open={crashed === undefined} />
+		</>
+	);
+}
+
+/** The log of one worker, as high as the page; above it, the worker. */
+function WorkerLog({
+	id,
+	worker,
+	running,
+	ended,
+	reload,
+}: {
+	id: string;
+	worker: string;
+	running: readonly Row[];
+	ended: readonly EndedRow[];
+	reload: () => void;
+}): ReactNode {
+	return (
+		<>
+			<p>
+				<a className="back" href={to(["endpoints", id, "workers"])}>
+					<Icon name="left" /> {T.workers.back}
+				</a>
+			</p>
+			{running.length === 0 ? null : <WorkerTable rows={running} reload={reload} />}
+			{ended.length === 0 ? null : <EndedWorkers rows={ended} open={false} />}
+			<section className="card whole-log">
+				<h2>{T.log.of(worker)}</h2>
+				<LogView key={worker} endpoint={id} worker={worker} />
+			</section>
 		</>
 	);
 }
 
 /** Why the endpoint lacks workers. */
-function Reason({ id, overview }: { id: string; overview: Overview | undefined }): ReactNode {
+function useReason(
+	id: string,
+	overview: Overview | undefined,
+	launched: boolean,
+): { reason: Endpoint["reason"]; again: () => void } {
 	const [shown, setShown] = useState(false);
 	const beat = useBeat(shown ? PROGRESS_MS : undefined);
 	const { data, reload } = useLoad(
 		id,
 		async (signal) => {
-			const { reason } = await ask<Endpoint>(ofEndpoint(id), { signal });
+			const reason = launched ? (await ask<Endpoint>(ofEndpoint(id), { signal })).reason : undefined;
 			setShown(reason !== undefined);
 			return { reason };
 		},
 		{ change: `${JSON.stringify(overview?.workers)} ${overview?.queue.inQueue} ${beat}` },
 	);
-	return data?.reason ? <WaitReason endpoint={id} reason={data.reason} reload={reload} /> : null;
+	return { reason: data?.reason, again: reload };
 }
 
-/** Changes every so many ms, while the page is visible; never where it is undefined. */
+/** Changes at this interval, ms, while the page is visible; never where it is undefined. */
 function useBeat(ms: number | undefined): number {
 	const beat = Math.floor(useNow(PROGRESS_MS) / (ms ?? PROGRESS_MS));
 	return ms === undefined ? 0 : beat;
@@ -117,7 +160,7 @@ export function AllWorkersPage(): ReactNode {
 			) : (
 				<WorkerTable rows={data} reload={reload} everywhere />
 			)}
-			{ended ? <EndedWorkers rows={ended} everywhere /> : null}
+			{ended ? <EndedWorkers rows={ended} everywhere open /> : null}
 		</>
 	);
 }
@@ -152,7 +195,9 @@ function useWorkers(
 	return useLoad(ids.join(" "), load, { change: `${JSON.stringify(change)} ${beat}` });
 }
 
-function NoWorkers({ id, launched }: { id: string; launched: boolean }): ReactNode {
+/** `explained`: the page says above why there are none. */
+function NoWorkers({ id, launched, explained }: { id: string; launched: boolean; explained: boolean }): ReactNode {
+	if (explained) return <p className="muted">{T.workers.noneYet}</p>;
 	return (
 		<Empty title={T.workers.none}>
 			{launched ? (

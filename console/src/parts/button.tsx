@@ -12,6 +12,12 @@ interface ButtonProps {
 	onPress?: () => void;
 	busy?: boolean;
 	disabled?: boolean;
+	/** Its name, where its text does not say what it belongs to. */
+	label?: string;
+	/** Whether what it opens is open. */
+	expanded?: boolean;
+	/** The id of the form that it submits, where it stands elsewhere. */
+	form?: string;
 }
 
 export function Button({
@@ -21,14 +27,20 @@ export function Button({
 	onPress,
 	busy = false,
 	disabled = false,
+	label,
+	expanded,
+	form,
 }: ButtonProps): ReactNode {
 	return (
 		<AriaButton
 			className={`button ${look}`}
 			type={onPress ? "button" : "submit"}
+			{...(form === undefined ? {} : { form })}
 			isPending={busy}
 			isDisabled={disabled}
 			{...(onPress ? { onPress } : {})}
+			{...(label === undefined ? {} : { "aria-label": label })}
+			{...(expanded === undefined ? {} : { "aria-expanded": expanded })}
 		>
 			{icon ? <Icon name={icon} /> : null}
 			<span>{children}</span>

@@ -41,7 +41,7 @@ export function CodeTabs({
 			{tabs.map((tab) => (
 				<TabPanel key={tab.id} id={tab.id} className="stack panel">
 					{tab.about === undefined ? null : <p className="hint">{tab.about}</p>}
-					<CodeBlock text={tab.text} name={tab.name} />
+					<CodeBlock text={tab.text} name={tab.name} coloured />
 				</TabPanel>
 			))}
 		</Tabs>

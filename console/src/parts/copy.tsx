@@ -3,6 +3,7 @@ import { type ReactNode, useState } from "react";
 import { after } from "../clock.ts";
 import { T } from "../text.ts";
 import { IconButton } from "./button.tsx";
+import { Code } from "./code.tsx";
 import { toast } from "./toast.tsx";
 
 export function Copy({ text, name }: { text: string | (() => string); name: string }): ReactNode {
@@ -20,12 +21,21 @@ export function Copy({ text, name }: { text: string | (() => string); name: stri
 }
 
 /** A text to be taken as it is, with its button. */
-export function CodeBlock({ text, name }: { text: string; name: string }): ReactNode {
+export function CodeBlock({
+	text,
+	name,
+	coloured = false,
+}: {
+	text: string;
+	name: string;
+	/** It is code of the console's own, not a text from elsewhere. */
+	coloured?: boolean;
+}): ReactNode {
 	return (
 		<div className="code-block">
 			{/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard */}
 			<pre tabIndex={0} aria-label={name}>
-				<code>{text}</code>
+				{coloured ? <Code text={text} /> : <code>{text}</code>}
 			</pre>
 			<Copy text={text} name={T.copy} />
 		</div>

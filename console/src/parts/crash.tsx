@@ -10,26 +10,28 @@ import { T } from "../text.ts";
 import { Button } from "./button.tsx";
 import { Until } from "./time.tsx";
 
-/** `title` stands before it. */
+/** `title` stands before it, `children` behind. */
 export function WaitReason({
 	endpoint,
 	reason,
 	reload,
 	title,
+	children,
 }: {
 	endpoint: string;
-	reason: WorkerReason | NonNullable<JobDetail["reason"]>;
+	reason: (WorkerReason & { worker?: EndedWorker }) | NonNullable<JobDetail["reason"]>;
 	reload: () => void;
 	title?: string;
+	children?: ReactNode;
 }): ReactNode {
 	const worker = "worker" in reason ? reason.worker : undefined;
 	return (
 		<div className={reason.retryAt === undefined && !worker ? "reason" : "reason crashed"}>
 			<p role="status">
 				{title === undefined ? null : <b>{title} </b>}
-				{withProgress(reason)} <code>{reason.code}</code>
+				{withProgress(reason)} {children} <code>{reason.code}</code>
 			</p>
-			{"lastLine" in reason && reason.lastLine ? (
+			{"lastLine" in reason && reason.lastLine && !worker?.lastOutput ? (
 				<p>
 					<code className="break">{reason.lastLine}</code>
 				</p>

@@ -71,7 +71,7 @@ export function DialogForm({
 			{children}
 			<div className="actions end">
 				<Button look="quiet" onPress={close}>
-					{T.dismiss}
+					{act.startsWith(T.job.cancel) ? T.dismissCancel : T.dismiss}
 				</Button>
 				<Button look={danger ? "danger" : "main"} busy={busy} disabled={disabled}>
 					{act}

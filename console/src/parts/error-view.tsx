@@ -4,6 +4,7 @@ import { readError } from "../job-error.ts";
 import { T } from "../text.ts";
 import { Copy } from "./copy.tsx";
 import { JsonView } from "./json-view.tsx";
+import { TraceView } from "./trace-view.tsx";
 
 export function ErrorView({ error }: { error: string }): ReactNode {
 	const { type, message, trace, rest } = useMemo(() => readError(error), [error]);
@@ -17,7 +18,7 @@ export function ErrorView({ error }: { error: string }): ReactNode {
 			{trace === undefined ? null : (
 				<details className="fold" open>
 					<summary>{T.job.trace}</summary>
-					<ErrorText text={trace} quiet />
+					<TraceView trace={trace} message={message} />
 				</details>
 			)}
 			{rest ? <JsonView value={rest} label={T.job.error} /> : null}
@@ -25,14 +26,10 @@ export function ErrorView({ error }: { error: string }): ReactNode {
 	);
 }
 
-function ErrorText({ text, quiet = false }: { text: string; quiet?: boolean }): ReactNode {
+function ErrorText({ text }: { text: string }): ReactNode {
 	return (
-		<pre
-			className={quiet ? "error-text quiet" : "error-text"}
-			// oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard
-			tabIndex={0}
-			aria-label={quiet ? T.job.trace : T.job.error}
-		>
+		// oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard
+		<pre className="error-text" tabIndex={0} aria-label={T.job.error}>
 			{text}
 		</pre>
 	);

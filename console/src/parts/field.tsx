@@ -22,7 +22,7 @@ import { Icon } from "./icons.tsx";
 
 interface TextProps {
 	label: string;
-	/** The name in the API, shown beside the label. */
+	/** The name in the API, shown next to the label. */
 	api?: string | undefined;
 	value: string;
 	onChange: (value: string) => void;
@@ -30,7 +30,7 @@ interface TextProps {
 	hint?: string | undefined;
 	/** What is wrong. */
 	fault?: string | undefined;
-	/** More than one line: so many at least. */
+	/** The least number of lines, if more than one. */
 	lines?: number;
 	mono?: boolean;
 	type?: "text" | "password" | "search";
@@ -45,6 +45,8 @@ interface TextProps {
 	/** Ctrl-Enter or Cmd-Enter was pressed; with `enterSends`, Enter without Shift. */
 	onSend?: () => void;
 	enterSends?: boolean;
+	/** Its value was changed. */
+	marked?: boolean;
 	/** Values to choose from; others may be typed. */
 	suggestions?: readonly string[] | undefined;
 }
@@ -69,6 +71,7 @@ export function TextField({
 	autoFocus = false,
 	autoComplete = "off",
 	bare = false,
+	marked = false,
 }: TextProps): ReactNode {
 	const list = useId();
 	const shared = {
@@ -78,7 +81,7 @@ export function TextField({
 	const named = bare ? { "aria-label": label } : {};
 	return (
 		<AriaTextField
-			className="field"
+			className={marked ? "field marked" : "field"}
 			value={value}
 			onChange={onChange}
 			type={type}

@@ -1,5 +1,5 @@
 /**
- * Pictograms, drawn for this console: 16 x 16, in the colour of the text. Each stands beside a word
+ * Pictograms, drawn for this console: 16 x 16, in the colour of the text. Each stands next to a word
  * or in a control that has a name.
  */
 import type { ReactNode } from "react";

@@ -13,13 +13,16 @@ export function LogLines({
 	lines,
 	endpoint,
 	everyWorker = false,
+	ofJob = false,
 }: {
 	lines: readonly ShownLine[];
 	endpoint: string;
 	/** They are of several workers. */
 	everyWorker?: boolean;
+	/** All are of one job. */
+	ofJob?: boolean;
 }): ReactNode {
-	return lines.map(({ position, text, level, time, worker }) => (
+	return lines.map(({ position, text, level, time, worker, job }) => (
 		<div
 			key={`${worker ?? ""} ${position}`}
 			className={level && /^(error|critical|fatal)$/i.test(level) ? "log-line bad" : "log-line"}
@@ -31,6 +34,11 @@ export function LogLines({
 			)}
 			{worker === undefined || !everyWorker ? null : (
 				<a href={to(["endpoints", endpoint, "workers", worker])}>{worker.slice(-12)} </a>
+			)}
+			{job === undefined || ofJob ? null : (
+				<a className="log-job" href={to(["endpoints", endpoint, "requests", job])} title={job}>
+					{job.slice(-6)}{" "}
+				</a>
 			)}
 			<span>
 				{spansOf(text).map((span, index) => (

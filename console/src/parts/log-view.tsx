@@ -23,10 +23,12 @@ interface Shown {
 	endpoint: string;
 	worker: string;
 	job?: string | undefined;
+	/** The job has ended and writes no more. */
+	over?: boolean;
 }
 
 /** Of one worker; with `job` only the lines of that job. */
-export function LogView({ endpoint, worker, job }: Shown): ReactNode {
+export function LogView({ endpoint, worker, job, over = false }: Shown): ReactNode {
 	const [follow, setFollow] = useState(true);
 	const [everyWorker, setEveryWorker] = useState(false);
 	const [wanted, setWanted] = useState("");
@@ -43,7 +45,7 @@ export function LogView({ endpoint, worker, job }: Shown): ReactNode {
 					value={wanted}
 					onChange={setWanted}
 				/>
-				{needle === "" ? (
+				{needle === "" && over ? null : needle === "" ? (
 					<Switch on={follow} onChange={setFollow}>
 						{T.log.follow}
 					</Switch>
@@ -56,7 +58,15 @@ export function LogView({ endpoint, worker, job }: Shown): ReactNode {
 				<Copy text={() => logText(lines, plainText)} name={T.copy} />
 			</div>
 			{needle === "" ? (
-				<Live endpoint={endpoint} worker={worker} job={job} follow={follow} lines={lines} setLines={setLines} />
+				<Live
+					endpoint={endpoint}
+					worker={worker}
+					job={job}
+					over={over}
+					follow={follow}
+					lines={lines}
+					setLines={setLines}
+				/>
 			) : (
 				<Hits endpoint={endpoint} worker={everyWorker ? undefined : worker} job={job} needle={needle} />
 			)}
@@ -69,6 +79,7 @@ function Live({
 	endpoint,
 	worker,
 	job,
+	over = false,
 	follow,
 	lines,
 	setLines,
@@ -113,11 +124,13 @@ function Live({
 		<>
 			{/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it is scrolled by the keyboard */}
 			<div className="log-lines" ref={box} role="log" aria-label={T.log.of(worker)} tabIndex={0}>
-				{lines.length === 0 ? <p className="muted">{state === "refused" ? T.log.none : T.log.quiet}</p> : null}
-				<LogLines lines={lines} endpoint={endpoint} />
+				{lines.length === 0 ? (
+					<p className="muted">{state === "refused" ? T.log.none : over ? T.log.noLines : T.log.quiet}</p>
+				) : null}
+				<LogLines lines={lines} endpoint={endpoint} ofJob={job !== undefined} />
 			</div>
 			<span className="muted" role="status">
-				{T.log.states[state]}
+				{over ? "" : T.log.states[state]}
 			</span>
 		</>
 	);
@@ -147,7 +160,7 @@ function Hits({
 		<>
 			{/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it is scrolled by the keyboard */}
 			<section className="log-lines" aria-label={T.log.search} tabIndex={0}>
-				<LogLines lines={found} endpoint={endpoint} everyWorker={worker === undefined} />
+				<LogLines lines={found} endpoint={endpoint} everyWorker={worker === undefined} ofJob={job !== undefined} />
 			</section>
 			<span className="muted" role="status">
 				{data === undefined ? T.loading : data.more ? T.log.moreHits(found.length) : T.log.hits(found.length)}

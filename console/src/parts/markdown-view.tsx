@@ -10,14 +10,24 @@ import { OutsideLink } from "./outside-link.tsx";
 const MOST_TOKENS = 20_000;
 const TOKENS_OF_CODE = 40;
 
+/** Lines whose tokens are found within half a second. */
+const MOST_LINES = 4000;
+
 /** `plain` is shown in its place where it has too many elements. */
 export default function MarkdownView({ text, plain }: { text: string; plain: ReactNode }): ReactNode {
 	const shown = useMemo(() => {
+		if (hasMoreLines(text, MOST_LINES)) return undefined;
 		const tokens = readMarkdown(text);
 		const weight = tokens.reduce((sum, { tag }) => sum + (tag === "code" ? TOKENS_OF_CODE : 1), 0);
 		return weight > MOST_TOKENS ? undefined : elementsOf(tokens);
 	}, [text]);
 	return shown === undefined ? plain : <div className="markdown">{shown}</div>;
+}
+
+function hasMoreLines(text: string, lines: number): boolean {
+	let at = -1;
+	for (let left = lines; left >= 0; left -= 1) if ((at = text.indexOf("\n", at + 1)) < 0) return false;
+	return true;
 }
 
 /** Elements of tokens: leaves, and pairs that begin and end an element. */

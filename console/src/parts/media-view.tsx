@@ -1,7 +1,7 @@
 /** Pictures, sounds and videos that JSON holds. */
 import { type ReactNode, useState } from "react";
 import { bytes } from "../format.ts";
-import type { Media } from "../media.ts";
+import type { Media } from "../../../src/lib/media.ts";
 import { T } from "../text.ts";
 
 interface Item {
@@ -27,7 +27,7 @@ export function MediaView({ items }: { items: readonly Item[] }): ReactNode {
 	);
 }
 
-/** `facts` beside its type and size. */
+/** `facts` next to its type and size. */
 function Shown({
 	path,
 	media: { type, size },

@@ -16,11 +16,20 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 	);
 }
 
-export function Refusal({ failure, again }: { failure: Failure; again?: () => void }): ReactNode {
+/** `plain`: without the code, where no program is involved. */
+export function Refusal({
+	failure,
+	again,
+	plain = false,
+}: {
+	failure: Failure;
+	again?: () => void;
+	plain?: boolean;
+}): ReactNode {
 	return (
 		<div className="refusal" role="alert">
 			<p>
-				{failure.message} <code>{failure.code}</code>
+				{failure.message} {plain ? null : <code>{failure.code}</code>}
 			</p>
 			{failure.details.length === 0 ? null : (
 				<ul>

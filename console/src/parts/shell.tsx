@@ -1,10 +1,15 @@
 /** What stands around every page: where one is, where one may go, who one is. */
 import { type ReactNode, useCallback, useState } from "react";
+import { ask } from "../api.ts";
 import type { CommandDialog } from "../commands.ts";
 import { useFeed } from "../feed.ts";
+import { count } from "../format.ts";
+import { useLoad } from "../load.ts";
 import { GLOBAL_PAGES } from "../page-list.ts";
 import { to, usePlace } from "../router.ts";
 import { useMay, useSession } from "../session.tsx";
+import { useShortcuts } from "../shortcuts.ts";
+import type { Host } from "../shapes.ts";
 import { T } from "../text.ts";
 import { setTheme, type Theme, useTheme } from "../theme.ts";
 import { IconButton } from "./button.tsx";
@@ -31,6 +36,7 @@ export function Shell({
 	const { path } = usePlace();
 	const openSearch = useCallback(() => setSearching(true), []);
 	usePaletteKeys(openSearch);
+	useShortcuts(useCallback(() => setDialog({ kind: "keys" }), []));
 	// The menu closes when the page changes.
 	const where = path.join("/");
 	const [menuAt, setMenuAt] = useState<string | undefined>(undefined);
@@ -78,11 +84,17 @@ function Side({ path }: { path: readonly string[] }): ReactNode {
 	const { endpoints, live } = useFeed();
 	const admin = useMay("admin");
 	const [first = "overview", id] = path;
+	const { data: hosts } = useLoad(`hosts ${admin}`, async (signal) =>
+		admin ? (await ask<{ hosts: Host[] }>("v1/hosts", { signal })).hosts.length : 0,
+	);
+	const pages = GLOBAL_PAGES.filter(
+		(page) => (!("admin" in page) || admin) && (page.path !== "hosts" || first === "hosts" || hosts !== 0),
+	);
 	return (
 		<div className="side">
 			<nav aria-label={T.menu.pages}>
 				<ul>
-					{GLOBAL_PAGES.filter((page) => !("admin" in page) || admin).map(({ path: page, name, icon }) => (
+					{pages.map(({ path: page, name, icon }) => (
 						<li key={page}>
 							<a href={to([page])} aria-current={first === page ? "page" : undefined}>
 								<Icon name={icon} /> {name}
@@ -104,7 +116,7 @@ function Side({ path }: { path: readonly string[] }): ReactNode {
 									<span className="side-count">{T.paused}</span>
 								) : endpoint.queue.inQueue > 0 ? (
 									<span className="side-count" title={T.waiting}>
-										{endpoint.queue.inQueue}
+										{count(endpoint.queue.inQueue)}
 									</span>
 								) : null}
 							</a>
@@ -140,7 +152,10 @@ function Foot({ live }: { live: boolean }): ReactNode {
 				))}
 			</div>
 			<p className="who">
-				<span title={principal.scopes.join(", ")}>{principal.name}</span>
+				<span title={principal.scopes.join(", ")}>
+					<small>{T.signedInWith}</small>
+					{principal.name}
+				</span>
 				<IconButton name={T.signOut} icon="out" onPress={signOut} />
 			</p>
 		</footer>

@@ -20,8 +20,9 @@ export function SpanChoice({
 			onSelectionChange={([key]) => choose((key as SpanId | undefined) ?? chosen ?? "1h")}
 		>
 			{SPANS.map(({ id }) => (
-				<ToggleButton key={id} id={id} className="segment">
-					{T.charts.spans[id]}
+				<ToggleButton key={id} id={id} className="segment" aria-label={T.charts.spans[id]}>
+					<span className="wide-only">{T.charts.spans[id]}</span>
+					<span className="narrow-only">{T.charts.shortSpans[id]}</span>
 				</ToggleButton>
 			))}
 		</ToggleButtonGroup>

@@ -34,7 +34,7 @@ const TONES: Readonly<Record<string, Tone>> = {
 	expired: "off",
 };
 
-/** The tone of a state, for what is drawn beside it. */
+/** The tone of a state, for what is drawn next to it. */
 export function toneOf(state: string): Tone {
 	return TONES[state] ?? "off";
 }

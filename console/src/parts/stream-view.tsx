@@ -2,9 +2,10 @@
 import { type ReactNode, useEffect, useEffectEvent, useMemo, useState } from "react";
 import { useEvents } from "../events.ts";
 import { readExact } from "../exact.ts";
-import { textIn } from "../stream-text.ts";
+import { textIn } from "../../../src/lib/stream-text.ts";
 import { T } from "../text.ts";
 import { JsonView } from "./json-view.tsx";
+import { ValueView } from "./value-view.tsx";
 
 /** Chunks that are shown. */
 const KEPT = 500;
@@ -41,7 +42,9 @@ export function StreamView({ endpoint, job, onEnd }: { endpoint: string; job: st
 			<p className="muted stream-state" {...(state === "over" ? { role: "status" } : {})}>
 				{state === "over" ? T.stream.over(total) : total === 0 ? T.stream.waiting : T.stream.coming(total)}
 			</p>
-			{text !== undefined ? (
+			{state === "over" && text !== undefined ? (
+				<ValueView value={values} label={T.job.stream} />
+			) : text !== undefined ? (
 				// oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard
 				<pre className="stream-text" tabIndex={0} aria-label={T.job.stream}>
 					{text}

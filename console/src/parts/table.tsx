@@ -15,6 +15,8 @@ export interface Column<Row> {
 	end?: boolean;
 	/** The one that takes the room that is left, and heads the card. */
 	main?: boolean;
+	/** Its name for styles. */
+	area?: string;
 	/** In place of the name in the head. */
 	head?: ReactNode;
 	cell: (row: Row) => ReactNode;
@@ -25,19 +27,21 @@ interface TableProps<Row> {
 	columns: readonly Column<Row>[];
 	rows: readonly Row[];
 	id: (row: Row) => string;
-	/** Where a row leads, or what it opens, that is clicked beside its links. */
+	/** Where a row leads, or what it opens, that is clicked next to its links. */
 	leads?: (row: Row) => string | (() => void);
 	isSelected?: (row: Row) => boolean;
+	/** A row has two lines on a narrow page, in place of a card. */
+	look?: "two-lines";
 }
 
-export function Table<Row>({ label, columns, rows, id, leads, isSelected }: TableProps<Row>): ReactNode {
+export function Table<Row>({ label, columns, rows, id, leads, isSelected, look }: TableProps<Row>): ReactNode {
 	return (
-		<table className="table" role="table" onKeyDown={walk}>
+		<table className={look ? `table ${look}` : "table"} role="table" onKeyDown={walk}>
 			<caption className="hidden">{label}</caption>
 			<thead role="rowgroup">
 				<tr role="row">
-					{columns.map(({ name, silent, end, main, head }) => (
-						<th key={name} role="columnheader" scope="col" className={cellClass({ end, main })}>
+					{columns.map(({ name, silent, end, main, area, head }) => (
+						<th key={name} role="columnheader" scope="col" className={cellClass({ end, main, area })}>
 							{head ?? (silent ? <span className="hidden">{name}</span> : name)}
 						</th>
 					))}
@@ -52,12 +56,12 @@ export function Table<Row>({ label, columns, rows, id, leads, isSelected }: Tabl
 						aria-selected={isSelected?.(row)}
 						onClick={leads && ((event) => follow(event, leads(row)))}
 					>
-						{columns.map(({ name, silent, end, main, cell }) => (
+						{columns.map(({ name, silent, end, main, area, cell }) => (
 							<td
 								key={name}
 								role="cell"
-								className={cellClass({ end, main })}
-								data-label={silent || main ? undefined : name}
+								className={cellClass({ end, main, area })}
+								data-label={silent || main || look ? undefined : name}
 							>
 								{cell(row)}
 							</td>
@@ -98,8 +102,16 @@ export function Pages({
 	);
 }
 
-function cellClass({ end, main }: { end?: boolean | undefined; main?: boolean | undefined }): string {
-	return `${end ? "end" : ""} ${main ? "main" : ""}`.trim();
+function cellClass({
+	end,
+	main,
+	area,
+}: {
+	end?: boolean | undefined;
+	main?: boolean | undefined;
+	area?: string | undefined;
+}): string {
+	return [end && "end", main && "main", area && `at-${area}`].filter(Boolean).join(" ");
 }
 
 /** A click on a row, unless it is on a control or ends the selection of a text. */

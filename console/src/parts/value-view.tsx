@@ -5,7 +5,7 @@ import { number } from "../format.ts";
 import { pretty } from "../exact.ts";
 import { previewOf } from "../job-error.ts";
 import { lazyPage } from "../lazy-page.ts";
-import { mediaIn } from "../media.ts";
+import { mediaIn } from "../../../src/lib/media.ts";
 import { T } from "../text.ts";
 import { MOST_MARKDOWN, type Rows, rowsOf, textOf, type Turn, turnsOf, type ViewName, viewsOf } from "../views.ts";
 import { Copy } from "./copy.tsx";
@@ -23,6 +23,8 @@ export function ValueView({ value, label }: { value: unknown; label: string }): 
 	const [chosen, setChosen] = useState<ViewName | undefined>(undefined);
 	const view = chosen !== undefined && views.includes(chosen) ? chosen : views[0]!;
 	const media = useMemo(() => mediaIn(value), [value]);
+	// A text that was put together from its pieces.
+	const isJoined = Array.isArray(value) && views.includes("text");
 	return (
 		<div className="stack">
 			{views.length > 1 ? (
@@ -36,7 +38,7 @@ export function ValueView({ value, label }: { value: unknown; label: string }): 
 				>
 					{views.map((each) => (
 						<ToggleButton key={each} id={each} className="segment">
-							{T.views[each]}
+							{each === "json" && isJoined ? T.views.raw : T.views[each]}
 						</ToggleButton>
 					))}
 				</ToggleButtonGroup>
@@ -97,7 +99,7 @@ function WithCopy({ text, children }: { text: string; children: ReactNode }): Re
 	);
 }
 
-function Chat({ turns, label }: { turns: readonly Turn[]; label: string }): ReactNode {
+export function Chat({ turns, label }: { turns: readonly Turn[]; label: string }): ReactNode {
 	return (
 		<ol className="chat" aria-label={label}>
 			{turns.map(({ role, text }, index) => (

@@ -1,6 +1,5 @@
-/** Clock and timer of the worker kit; no other file of it uses `Date.now` or timers. */
+/** Only this file of the kit uses `Date.now` or timers. All values are in ms. */
 
-/** All values in ms. */
 export interface Clock {
 	/** Monotonic, about since the epoch. */
 	now(): number;

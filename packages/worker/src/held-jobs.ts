@@ -3,32 +3,27 @@ import { heldTableWriter } from "./pings/held-table.ts";
 
 export interface HeldJob {
 	readonly id: string;
-	/** Slot in the shared table; -1: none. */
+	/** Slot in the shared table, or -1. */
 	readonly slot: number;
-	/** False once the handler returned and only the report is pending. */
+	/** False once only the report is pending. */
 	running: boolean;
 	/** Nothing more is reported. */
 	stopped: boolean;
-	/** Created on first use of the signal. */
 	controller: AbortController | undefined;
 }
 
 export interface HeldJobs {
-	/** Adds a running job; undefined if its id is already held. */
+	/** Undefined if the id is already held. */
 	add(id: string): HeldJob | undefined;
-	/** The handler returned; the job is held until {@link HeldJobs.remove}. */
+	/** The handler returned. The job is held until {@link HeldJobs.remove}. */
 	ran(job: HeldJob): void;
-	/** The report is acknowledged or given up. */
 	remove(job: HeldJob): void;
-	/** Stops a job and aborts its signal; false if not held or already stopped. */
+	/** Aborts the job's signal. False if not held or already stopped. */
 	stop(id: string): boolean;
 	stopAll(): void;
-	/** Number of running handlers. */
 	readonly running: number;
 	readonly size: number;
-	/** Called after {@link HeldJobs.ran} and {@link HeldJobs.remove}. */
 	onRoom: () => void;
-	/** Resolves when no job is held. */
 	idle(): Promise<void>;
 }
 

@@ -27,11 +27,10 @@ export type { Context, Handler, Job, LogLevel, StartOptions } from "./types.ts";
 export { rawJson, RawJson } from "./raw-json.ts";
 
 /**
- * Runs a worker; resolves when it has stopped. SIGTERM, SIGINT and `options.signal` stop it
- * gracefully: it takes no more jobs, and finishes and reports the running ones. A second request
- * aborts their signals and reports nothing more; a third kills the process. A handler that never
- * returns prevents the end. Rejects with an Error for an invalid setting, or with neither a service
- * nor a test input.
+ * Runs a worker until it has stopped. SIGTERM, SIGINT and `options.signal` stop it gracefully after the running
+ * jobs. A second request aborts their signals and reports nothing more, a third kills the process. A handler that
+ * never returns prevents the end. Rejects with an Error for an invalid setting, or with neither a service nor a test
+ * input.
  */
 export function start<Input = any, Output = any>(options: StartOptions<Input, Output>): Promise<void> {
 	return runWorker(options, {

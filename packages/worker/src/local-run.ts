@@ -1,4 +1,4 @@
-/** Runs the handler once on a test input, without a service, like RunPod's SDK (protocol B.11). */
+/** Runs the handler once on a test input, like RunPod's SDK (protocol B.11). */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createHeldJobs } from "./held-jobs.ts";
@@ -17,8 +17,8 @@ export interface LocalRunOptions {
 }
 
 /**
- * Input: `--test_input JSON` in `argv`, else `test_input.json` in `cwd`. Prints chunks, progress
- * and the final body. Resolves to false if the job failed; throws without valid input.
+ * Input: `--test_input JSON`, else `test_input.json` in `cwd`. Resolves to false if the job failed. Throws without
+ * valid input.
  */
 export async function runLocally({ options, argv, cwd, log, write }: LocalRunOptions): Promise<boolean> {
 	const job = readTestJob(argv, cwd);

@@ -2,16 +2,12 @@
 import type { LogSettings } from "./settings.ts";
 import type { LogLevel } from "./types.ts";
 
-/** `jobId` if the line is about a job. */
 export type Log = (level: LogLevel, message: string, jobId?: string) => void;
 
 const RANK: Record<LogLevel, number> = { DEBUG: 0, INFO: 1, WARN: 2, ERROR: 3 };
 const MAX_MESSAGE = 4096;
 
-/**
- * Lines are `{"requestId", "message", "level"}` or `LEVEL | job id | message`. Messages over 4,096
- * characters are cut in the middle.
- */
+/** Lines are JSON or `LEVEL | job id | message`. Messages over 4,096 characters are cut in the middle. */
 export function createLog({ json, level: minimum }: LogSettings, write: (line: string) => void): Log {
 	return (level, message, jobId) => {
 		if (RANK[level] < RANK[minimum]) return;

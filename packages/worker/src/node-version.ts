@@ -1,4 +1,4 @@
-/** Ends the process with a sentence where Node is too old; must be imported before undici. */
+/** Reports a Node that is too old. Must be imported before undici. */
 const NEEDED = 24;
 const { node } = process.versions;
 if (Number(node.split(".")[0]) < NEEDED) {

@@ -1,4 +1,3 @@
-/** Created by {@link rawJson}. */
 export class RawJson {
 	readonly text: string;
 
@@ -8,8 +7,8 @@ export class RawJson {
 }
 
 /**
- * JSON text that a handler returns, yields or reports as progress, sent byte for byte (D5). Only
- * for a whole value: inside a value use `JSON.rawJSON`. Throws a SyntaxError if it is not JSON.
+ * JSON text that is sent byte for byte as a returned, yielded or progress value (D5). Only for a whole value: inside
+ * a value use `JSON.rawJSON`. Throws a SyntaxError if it is not JSON.
  */
 export function rawJson(text: string): RawJson {
 	JSON.parse(text);

@@ -19,7 +19,6 @@ import type { Context, Handler, Job } from "./types.ts";
 export interface RunnerOptions {
 	handler: Handler;
 	aggregate: boolean;
-	/** Adds `stopPod` to every result (`refreshWorker`). */
 	stopPod: boolean;
 	identity: Identity;
 	held: HeldJobs;
@@ -27,7 +26,7 @@ export interface RunnerOptions {
 	log: Log;
 }
 
-/** Returns a function that runs one job until its report is acknowledged; never rejects. */
+/** Runs one job until its report is acknowledged. Never rejects. */
 export function createRunner({ handler, aggregate, stopPod, identity, held, report, log }: RunnerOptions) {
 	function contextOf(entry: HeldJob): Context {
 		return {
@@ -67,7 +66,7 @@ export function createRunner({ handler, aggregate, stopPod, identity, held, repo
 			}
 			return streamBody(texts, stopPod);
 		} finally {
-			// Also those of a generator that failed.
+			// Also the chunks of a generator that failed.
 			await chunks.end();
 		}
 	}
@@ -92,7 +91,7 @@ export function createRunner({ handler, aggregate, stopPod, identity, held, repo
 	};
 }
 
-/** Async iterables and sync generators are streamed; lists and strings are plain values. */
+/** Async iterables and sync generators are streamed. Lists and strings are plain values. */
 export function isGenerator(value: unknown): value is AsyncIterable<unknown> | Iterable<unknown> {
 	if (typeof value !== "object" || value === null) return false;
 	if (Symbol.asyncIterator in value) return true;

@@ -1,4 +1,4 @@
-/** Worker settings from the environment variables of RunPod's SDK (protocol B.1). */
+/** Settings from the environment variables of RunPod's SDK (protocol B.1). */
 import { randomUUID } from "node:crypto";
 import type { LogLevel } from "./types.ts";
 import { urlTemplate, type UrlTemplate } from "./url-template.ts";
@@ -9,17 +9,16 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** Paths lack only the query parameters that change per call. */
 export interface Settings {
 	workerId: string;
-	/** Origin for job-take and job-stop. */
 	takeOrigin: string;
-	/** Path of a take of `batch` jobs; without `/job-take/` in the template, of one job. */
+	/** Path of a take of `batch` jobs, of one job without `/job-take/` in the template. */
 	takePath(batch: number, busy: boolean): string;
-	/** Stop channel; undefined if the template has no `/job-take/`. */
+	/** Undefined if the template has no `/job-take/`. */
 	stopPath: string | undefined;
 	output: UrlTemplate;
-	/** Path for several results; undefined unless the path of `output` is `/job-done/.../$ID`. */
+	/** Undefined unless the path of `output` is `/job-done/.../$ID`. */
 	outputBatchPath: string | undefined;
 	stream: UrlTemplate;
-	/** Address for several chunks in one post; undefined for an address of another form. */
+	/** Undefined for an address of another form. */
 	streamBatch: UrlTemplate | undefined;
 	/** Undefined without an address, a worker id or a key. */
 	pingUrl: string | undefined;
@@ -27,14 +26,12 @@ export interface Settings {
 	pingIntervalMs: number;
 	/** Value of the Authorization header, without a scheme (D26). */
 	key: string | undefined;
-	/** Name for error records. */
 	hostname: string;
 	log: LogSettings;
 }
 
 /** Protocol B.9. */
 export interface LogSettings {
-	/** One JSON object per line. */
 	json: boolean;
 	level: LogLevel;
 }
@@ -43,7 +40,7 @@ const DEFAULT_PING_INTERVAL_MS = 10_000;
 const SHORTEST_PING_INTERVAL_MS = 1000;
 const QUOTING_HINT = "Shells and compose files expand $ID to nothing unless it is quoted (compose: $$ID).";
 
-/** Undefined without `RUNPOD_WEBHOOK_GET_JOB`: a local run. Throws an Error naming the variable. */
+/** Undefined without `RUNPOD_WEBHOOK_GET_JOB`, for a local run. Throws an Error naming the variable. */
 export function readSettings(env: Env): Settings | undefined {
 	const takeUrl = env.RUNPOD_WEBHOOK_GET_JOB;
 	if (!takeUrl) return undefined;
@@ -96,8 +93,8 @@ export function readSettings(env: Env): Settings | undefined {
 }
 
 /**
- * JSON lines if `RUNPOD_ENDPOINT_ID` is set. Level: `RUNPOD_LOG_LEVEL` or `RUNPOD_DEBUG_LEVEL`, a
- * name or 0 to 5; default INFO.
+ * JSON lines if `RUNPOD_ENDPOINT_ID` is set. Level from `RUNPOD_LOG_LEVEL` or `RUNPOD_DEBUG_LEVEL`, a name or 0 to
+ * 5. Default: INFO.
  */
 export function readLogSettings(env: Env): LogSettings {
 	const names: Record<string, LogLevel> = {
@@ -135,5 +132,4 @@ export function requestHeaders(key: string | undefined): string[] {
 	return key === undefined ? headers : [...headers, "authorization", key];
 }
 
-/** `Sluice-Worker/<version>`. */
 export const userAgent: string = kitVersion.replace("sluice/", "Sluice-Worker/");

@@ -1,14 +1,9 @@
-/** Public types of the worker kit. */
-
-/** A job: `id`, `input` and all other members sent by the service, such as `webhook` (B.3). */
+/** `id`, `input` and all other members sent by the service, such as `webhook` (B.3). */
 export interface Job<Input = unknown> {
 	readonly id: string;
-	/** Parsed by `JSON.parse`: integers above 2^53 are rounded. */
+	/** Parsed by `JSON.parse`, which rounds integers above 2^53. */
 	readonly input: Input;
-	/**
-	 * JSON text of `input`, byte for byte as sent by the client (D5), for values that `JSON.parse`
-	 * would change. `"null"` without an input. Computed on first access; not enumerable.
-	 */
+	/** JSON text of `input`, byte for byte as sent by the client (D5). `"null"` without an input. Not enumerable. */
 	readonly inputText: string;
 	readonly [member: string]: unknown;
 }
@@ -16,18 +11,17 @@ export interface Job<Input = unknown> {
 /** Levels of RunPod's SDK. */
 export type LogLevel = "DEBUG" | "INFO" | "WARN" | "ERROR";
 
-/** The second argument of a handler; may be destructured (`{ signal, progress }`). */
+/** The second argument of a handler. May be destructured. */
 export interface Context {
 	/**
-	 * Aborts when the service stops the job (cancelled or timed out), or at the second stop request
-	 * to the worker. Later results are not reported. The job counts for `concurrency` until the
-	 * handler returns.
+	 * Aborts when the service stops the job, or at the worker's second stop request. Later results are not reported.
+	 * The job counts for `concurrency` until the handler returns.
 	 */
 	readonly signal: AbortSignal;
 	readonly workerId: string;
 	/**
-	 * Sets the job's `output` while it runs. Resolves when the service has answered or was
-	 * unreachable; never rejects, so awaiting is optional. Not retried.
+	 * Sets the job's `output` while it runs. Resolves when the service has answered or was unreachable. Never rejects,
+	 * and is not retried.
 	 */
 	readonly progress: (value: unknown) => Promise<void>;
 	/** Writes a log line with the job's id. Default level: `INFO`. */
@@ -49,19 +43,18 @@ export type Handler<Input = any, Output = any> = (
 	context: Context,
 ) => Output | Promise<Output> | Generator<Output> | AsyncIterable<Output> | Promise<AsyncIterable<Output>>;
 
-/** Options of `start`. */
 export interface StartOptions<Input = any, Output = any> {
 	handler: Handler<Input, Output>;
 	/**
-	 * Concurrent handlers (default 1), or a function of the current number that returns it, called
-	 * before each request for jobs (the SDK's `concurrency_modifier`).
+	 * Number of concurrent handlers (default 1), or a function of the current number that returns it, called before
+	 * each request for jobs (the SDK's `concurrency_modifier`).
 	 */
 	concurrency?: number | ((current: number) => number | Promise<number>);
-	/** Used by generators: `output` is the list of all chunks (the SDK's `return_aggregate_stream`). */
+	/** A generator's `output` is the list of all chunks (the SDK's `return_aggregate_stream`). */
 	aggregate?: boolean;
 	/** Exit after the first job and request a new worker (the SDK's `refresh_worker`). */
 	refreshWorker?: boolean;
-	/** Environment with the settings (protocol B.1); default `process.env`. */
+	/** Environment with the settings (protocol B.1). Default: `process.env`. */
 	env?: Readonly<Record<string, string | undefined>>;
 	/** Stops the worker gracefully, like SIGTERM. */
 	signal?: AbortSignal;

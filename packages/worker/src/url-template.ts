@@ -1,19 +1,15 @@
-/** URL templates of the environment (protocol B.1), parsed once. */
+/** URL templates of the environment (protocol B.1). */
 
 export interface UrlTemplate {
-	/** Scheme, host and port. */
 	readonly origin: string;
 	/** Path and query for an id, followed by `query` (without a leading `?` or `&`). */
 	path(id: string, query: string): string;
 }
 
-/** Replaces `$ID` during parsing; `new URL` does not change it. */
+/** Replaces `$ID` during parsing, since `new URL` does not change it. */
 const MARK = "__sluice_job_id__";
 
-/**
- * Parses a template: `$RUNPOD_POD_ID` is the worker id, `$ID` the argument of `path`. Throws an
- * Error that names `variable`.
- */
+/** `$RUNPOD_POD_ID` is the worker id, `$ID` the argument of `path`. Throws an Error that names `variable`. */
 export function urlTemplate(variable: string, text: string, workerId: string): UrlTemplate {
 	const filled = text.replaceAll("$RUNPOD_POD_ID", encodeURIComponent(workerId)).replaceAll("$ID", MARK);
 	const url = URL.canParse(filled) ? new URL(filled) : undefined;

@@ -15,28 +15,23 @@ import { stopLoop } from "./polling/stop-loop.ts";
 import { takeLoop } from "./polling/take-loop.ts";
 import type { StartOptions } from "./types.ts";
 
-/** Process-wide dependencies of a worker. */
 export interface Environment {
 	clock: Clock;
 	/** In [0, 1). */
 	random: () => number;
-	/** Arguments for a local run. */
 	argv: readonly string[];
 	cwd: string;
-	/** Writes a line to standard output. */
 	write: (line: string) => void;
-	/** Sets a failure exit code. */
 	fail: () => void;
 }
 
-/** Maximum poll (protocol B.3). */
+/** Maximum time of a poll (protocol B.3), ms. */
 const POLL_TIMEOUT_MS = 90_000;
-/** An unanswered report is retried after this. */
+/** An unanswered report is retried after this, ms. */
 const POST_TIMEOUT_MS = 60_000;
-/** Wait at shutdown for an answer in flight. */
+/** Maximum wait at shutdown for an answer in flight, ms. */
 const HANG_UP_MS = 1000;
 
-/** `start` with an explicit environment. */
 export async function runWorker(options: StartOptions, environment: Environment): Promise<void> {
 	const { argv, cwd, write, fail } = environment;
 	if (typeof options.handler !== "function") throw new TypeError("start() needs a function as its option `handler`.");
@@ -162,8 +157,8 @@ async function serve(options: StartOptions, settings: Settings, { clock, random,
 }
 
 /**
- * Calls `first`, then `second`, on SIGTERM, SIGINT or abort; later signals have their default
- * effect. Returns a function that stops listening.
+ * Calls `first`, then `second`, on SIGTERM, SIGINT or abort. Later signals have their default effect. Returns a
+ * function that stops listening.
  */
 function onStopRequests(
 	signal: AbortSignal | undefined,

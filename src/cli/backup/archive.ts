@@ -1,6 +1,7 @@
 /** Reads the archive of a backup (D46): its form, and the digests of its entries. */
-import { createHash } from "node:crypto";
-import { createTarDecoder, type ParsedTarEntry } from "modern-tar";
+import { createHash, type Hash, hash as digestOf } from "node:crypto";
+import { text as textOf } from "node:stream/consumers";
+import { createTarDecoder } from "modern-tar";
 import {
 	BACKUP_FORMAT,
 	backupInfo,
@@ -12,23 +13,21 @@ import {
 	SUMS_NAME,
 } from "../../core/backup.ts";
 
-/** Maximum size of the first and the last entry, bytes. */
 const MOST_TEXT = 64 * 2 ** 20;
 
-/** The archive is incomplete, changed, or no backup: the end of a sentence. */
+/** Its message ends a sentence. */
 export class BadArchive extends Error {}
 
 export interface Archive {
 	info: BackupInfo;
-	/** Files without {@link INFO_NAME} and {@link SUMS_NAME}. */
 	files: { name: string; bytes: number }[];
 }
 
-/** Takes the content of an entry. */
-type EntrySink = (name: string, pieces: AsyncIterable<Uint8Array>) => Promise<void>;
-
-/** Reads to the end. Throws {@link BadArchive}, and what `pieces` and `sink` throw. */
-export async function readArchive(pieces: AsyncIterable<Uint8Array>, sink: EntrySink = drain): Promise<Archive> {
+/** Throws {@link BadArchive}, and what `pieces` and `sink` throw. */
+export async function readArchive(
+	pieces: AsyncIterable<Uint8Array>,
+	sink: (name: string, content: AsyncIterable<Uint8Array>) => Promise<void> = drain,
+): Promise<Archive> {
 	const found = new Map<string, string>();
 	const files: Archive["files"] = [];
 	let info: BackupInfo | undefined;
@@ -39,13 +38,15 @@ export async function readArchive(pieces: AsyncIterable<Uint8Array>, sink: Entry
 		if (sums) throw new BadArchive(`${name} follows after ${SUMS_NAME}`);
 		if (type !== "file" || !isEntryName(name)) throw new BadArchive(`it contains '${name}'`);
 		if (found.has(name)) throw new BadArchive(`it contains ${name} twice`);
+		const isText = !info || name === SUMS_NAME;
+		if (isText && size > MOST_TEXT) throw new BadArchive("an entry is too large");
 		if (!info) {
 			if (name !== INFO_NAME) throw new BadArchive(`it does not begin with ${INFO_NAME}`);
-			const text = await textOf(entry, size);
+			const text = await textOf(faults(entry.body));
 			info = readInfo(text);
-			found.set(name, digestOf(text));
+			found.set(name, digestOf("sha256", text));
 		} else if (name === SUMS_NAME) {
-			sums = parseSums(await textOf(entry, size));
+			sums = parseSums(await textOf(faults(entry.body)));
 			if (!sums) throw new BadArchive(`${SUMS_NAME} cannot be read`);
 		} else {
 			const hash = createHash("sha256");
@@ -79,12 +80,12 @@ function compare(found: ReadonlyMap<string, string>, sums: ReadonlyMap<string, s
 	for (const name of found.keys()) if (!sums.has(name)) throw new BadArchive(`${name} is not listed in ${SUMS_NAME}`);
 }
 
-/** The decoder reports errors of its source like its own: keeps them apart. */
+/** The decoder reports errors of its source like its own. This type keeps them apart. */
 class SourceError extends Error {}
 
 async function* readable(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
 	try {
-		for await (const piece of pieces) yield piece;
+		yield* pieces;
 	} catch (error) {
 		throw new SourceError("", { cause: error });
 	}
@@ -94,21 +95,14 @@ async function* faults<T>(stream: AsyncIterable<T>): AsyncGenerator<T> {
 	try {
 		yield* stream;
 	} catch (error) {
-		throw faultOf(error);
+		if (error instanceof SourceError) throw error.cause;
+		if (error instanceof BadArchive) throw error;
+		const { message } = error as Error;
+		throw new BadArchive(message.replace(/\.$/, "").replace(/^./, (letter) => letter.toLowerCase()));
 	}
 }
 
-function faultOf(error: unknown): unknown {
-	if (error instanceof SourceError) return error.cause;
-	if (error instanceof BadArchive) return error;
-	const { message } = error as Error;
-	return new BadArchive(message.replace(/\.$/, "").replace(/^./, (letter) => letter.toLowerCase()));
-}
-
-async function* hashed(
-	body: AsyncIterable<Uint8Array>,
-	hash: { update(piece: Uint8Array): unknown },
-): AsyncGenerator<Uint8Array> {
+async function* hashed(body: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
 	for await (const piece of faults(body)) {
 		hash.update(piece);
 		yield piece;
@@ -118,13 +112,3 @@ async function* hashed(
 async function drain(_name: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
 	for await (const _ of pieces);
 }
-
-async function textOf({ body }: ParsedTarEntry, size: number): Promise<string> {
-	if (size > MOST_TEXT) throw new BadArchive("an entry is too large");
-	const decoder = new TextDecoder();
-	let text = "";
-	for await (const piece of faults(body)) text += decoder.decode(piece, { stream: true });
-	return text + decoder.decode();
-}
-
-const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex");

@@ -2,18 +2,17 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { systemClock } from "../../clock.ts";
-import { makeFolder, replaceFileBy } from "../../durable-file.ts";
-import type { Action, ActionInput } from "../command.ts";
-import { CliError } from "../errors.ts";
-import type { ServiceClient } from "../service-client.ts";
+import { systemClock } from "../../system/clock.ts";
+import { makeFolder, replaceFileBy } from "../../system/durable-file.ts";
+import type { Action } from "../framework/command.ts";
+import { CliError } from "../client/errors.ts";
+import type { ServiceClient } from "../client/service-client.ts";
 import { type Archive, BadArchive, readArchive } from "./archive.ts";
-import { bytesText, transferBar, type TransferBar } from "./transfer-bar.ts";
+import { bytesText, transferBar } from "../framework/progress-bar.ts";
 
-/** Names of backups in a folder; sorted, the oldest is first. */
+/** Sorts with the oldest first. */
 const NAME = /^sluice-\d{8}T\d{6}Z\.tar$/;
 
-/** Time between two questions how far the copy is, ms. */
 const ASK_MS = 500;
 
 const KEY_NOTE =
@@ -29,40 +28,34 @@ export const backup: Action = {
 		keep: { value: "N", summary: "with DIR: remove older backups there, so that N are left" },
 		json: { summary: "print file, bytes and schema as JSON" },
 	},
-	async run(input) {
-		const [target = ""] = input.args;
-		const keep = keepOf(input.flags["keep"]);
-		const folder = isFolder(target) ? target : undefined;
-		if (keep !== undefined && folder === undefined)
-			throw new CliError("--keep needs a folder: it ends with / or exists.");
-		const file = folder === undefined ? target : join(folder, nameOf(new Date(systemClock.wall())));
+	async run({ args: [target = ""], flags, service }) {
+		const { keep } = flags;
+		if (keep !== undefined && !/^[1-9]\d{0,5}$/.test(keep))
+			throw new CliError(`--keep is ${keep}; it must be a whole number from 1.`);
+		const isFolder = target.endsWith("/") || statSync(target, { throwIfNoEntry: false })?.isDirectory() === true;
+		if (keep !== undefined && !isFolder) throw new CliError("--keep needs a folder: it ends with / or exists.");
+		const file = isFolder ? join(target, nameOf(new Date(systemClock.wall()))) : target;
 		try {
 			makeFolder(dirname(file));
 		} catch (error) {
 			throw new CliError(`${dirname(file)} cannot be used: ${(error as Error).message}.`, 1);
 		}
-		const { archive, bytes } = await download(input.service, file);
-		const removed = keep === undefined ? [] : removeOld(folder!, keep);
-		return print({ file, bytes, archive, removed }, input);
+		const { archive, bytes } = await download(service, file);
+		const removed = keep === undefined ? [] : removeOld(target, Number(keep));
+		if (flags["json"]) process.stdout.write(`${JSON.stringify({ file, bytes, ...archive.info, removed })}\n`);
+		else {
+			process.stdout.write(`Wrote ${file}: ${bytesText(bytes)}, complete.\n`);
+			if (removed.length > 0) process.stdout.write(`Removed ${removed.join(", ")}.\n`);
+			process.stderr.write(KEY_NOTE);
+		}
+		return 0;
 	},
 };
 
-function keepOf(text: string | undefined): number | undefined {
-	if (text === undefined) return undefined;
-	if (!/^[1-9]\d{0,5}$/.test(text)) throw new CliError(`--keep is ${text}; it must be a whole number from 1.`);
-	return Number(text);
-}
-
-function isFolder(path: string): boolean {
-	return path.endsWith("/") || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-/** In UTC. */
 function nameOf(at: Date): string {
 	return `sluice-${at.toISOString().replace(/\.\d+/, "").replace(/[-:]/g, "")}.tar`;
 }
 
-/** Writes what the service sends, while its digests are checked. */
 async function download(service: ServiceClient, file: string): Promise<{ archive: Archive; bytes: number }> {
 	const stopped = new AbortController();
 	const stop = (): void => stopped.abort();
@@ -100,8 +93,10 @@ async function download(service: ServiceClient, file: string): Promise<{ archive
 	}
 }
 
-/** Shows how far the service is, on a terminal. */
-async function watch(service: ServiceClient, { bar, until }: { bar: TransferBar; until: AbortSignal }): Promise<void> {
+async function watch(
+	service: ServiceClient,
+	{ bar, until }: { bar: ReturnType<typeof transferBar>; until: AbortSignal },
+): Promise<void> {
 	if (!process.stderr.isTTY) return;
 	while (!until.aborted) {
 		await systemClock.sleep(ASK_MS, until);
@@ -111,32 +106,15 @@ async function watch(service: ServiceClient, { bar, until }: { bar: TransferBar;
 			const { doneBytes, totalBytes } = json as { doneBytes: number; totalBytes: number };
 			if (!until.aborted) bar.show(doneBytes, totalBytes);
 		} catch {
-			// The download reports what is wrong.
+			// The download reports the fault.
 		}
 	}
 }
 
-/** Only files named as this command names them. */
+/** Removes only files named by this command. */
 function removeOld(folder: string, keep: number): string[] {
-	const old = readdirSync(folder)
-		.filter((name) => NAME.test(name))
-		.toSorted()
-		.slice(0, -keep);
+	const names = readdirSync(folder).filter((name) => NAME.test(name));
+	const old = names.toSorted().slice(0, -keep);
 	for (const name of old) rmSync(join(folder, name));
 	return old;
-}
-
-function print(
-	q: { file: string; bytes: number; archive: Archive; removed: string[] },
-	{ flags }: Pick<ActionInput, "flags">,
-): number {
-	const { file, bytes, archive, removed } = q;
-	if (flags["json"]) {
-		process.stdout.write(`${JSON.stringify({ file, bytes, ...archive.info, removed })}\n`);
-		return 0;
-	}
-	process.stdout.write(`Wrote ${file}: ${bytesText(bytes)}, complete.\n`);
-	if (removed.length > 0) process.stdout.write(`Removed ${removed.join(", ")}.\n`);
-	process.stderr.write(KEY_NOTE);
-	return 0;
 }

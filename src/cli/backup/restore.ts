@@ -1,17 +1,21 @@
 /** `sluice restore`: puts the store of a backup in place (D46). */
-import { linkSync, lstatSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { linkSync, lstatSync, mkdtempSync, readFileSync, readdirSync, renameSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { loadStore } from "../../config/config.ts";
 import { DATABASE_NAME } from "../../core/backup.ts";
-import { createFile, flushFile, makeFolder } from "../../durable-file.ts";
-import { type KeyPlace, renewIdentity } from "../../stores.ts";
-import type { Action } from "../command.ts";
-import { CliError } from "../errors.ts";
-import { keyPlace, reportText } from "./report.ts";
-import { unpack } from "./unpack.ts";
+import { createFile, flushFile, makeFolder } from "../../system/durable-file.ts";
+import { renewIdentity, type StoreReport } from "../../stores.ts";
+import type { Action } from "../framework/command.ts";
+import { CliError } from "../client/errors.ts";
+import { fail, keyPlace, sqlitePath } from "../client/store-flags.ts";
+import { reportText } from "./report.ts";
+import { inTemporaryFolder, unpack } from "./unpack.ts";
 
-/** What SQLite would take for parts of the restored store. */
+/** SQLite would take these for parts of the restored store. */
 const PARTS = ["", "-wal", "-shm", "-journal", ".payloads"] as const;
+
+const POSTGRES =
+	"--store is a PostgreSQL database: restore it with its own tools, such as: " +
+	'pg_restore --dbname="$SLUICE_STORE" sluice.dump';
 
 export const restore: Action = {
 	name: "restore",
@@ -23,57 +27,42 @@ export const restore: Action = {
 			value: "STORE",
 			summary: "where the store is made, as for sluice serve; must not exist (default SLUICE_STORE)",
 		},
-		"key-file": { value: "FILE", summary: "the saved key file; it is checked, and copied beside the store" },
+		"key-file": { value: "FILE", summary: "the saved key file; it is checked, and copied next to the store" },
 		"new-identity": {
-			summary: "for a copy that runs beside the original: it leaves the workers of that alone",
+			summary: "for a copy that runs together with the original: it leaves the workers of that alone",
 		},
 		json: { summary: "print what was restored as JSON" },
 	},
-	async run({ args, flags }) {
-		const [file = ""] = args;
-		const path = storePath(flags["store"]);
+	async run({ args: [file = ""], flags }) {
+		const path = sqlitePath(flags["store"], POSTGRES);
 		refuseExisting(path);
 		makeFolder(dirname(path));
 		const own = `${path}.secret`;
-		const key = keyPlace(flags["key-file"] ?? own);
-		// On the same file system, so that renaming puts it in place.
+		const keyFile = flags["key-file"];
+		const key = keyPlace(keyFile ?? own);
+		// On the same file system, because renaming puts it in place.
 		const folder = mkdtempSync(join(dirname(path), `.${basename(path)}.restore-`));
-		const remove = (): void => rmSync(folder, { recursive: true, force: true });
-		process.once("exit", remove);
-		try {
-			const { archive, report } = await unpack(file, { folder, key });
-			if (report.problems.length > 0)
-				throw new CliError(`${reportText(file, { report, archive, key })}Nothing was restored. Use another backup.`, 1);
-			if (flags["key-file"] !== undefined && report.key === "wrong")
-				throw new CliError(`${key.file} is not the key of this backup. Nothing was restored.`, 1);
-			const database = join(folder, DATABASE_NAME);
-			if (flags["new-identity"]) await renewed(database, key);
+		const { archive, report } = await inTemporaryFolder(folder, async () => {
+			const unpacked = await unpack(file, { folder, key });
+			if (unpacked.report.problems.length > 0)
+				throw new CliError(`${reportText(file, { ...unpacked, key })}Nothing was restored. Use another backup.`, 1);
+			if (keyFile !== undefined && unpacked.report.key === "wrong")
+				throw new CliError(`${keyFile} is not the key of this backup. Nothing was restored.`, 1);
+			if (flags["new-identity"]) await renewIdentity(join(folder, DATABASE_NAME), key).catch(fail);
 			putInPlace(folder, path);
-			if (flags["key-file"] !== undefined && key.file !== own) copyKey(key.file, own);
-			if (flags["json"]) process.stdout.write(`${JSON.stringify({ store: path, ...archive.info, ...report })}\n`);
-			else {
-				process.stdout.write(`Restored ${path}.\n${reportText(file, { report, archive, key })}`);
-				process.stderr.write(notes(path, report.key));
-			}
-			return 0;
-		} finally {
-			process.off("exit", remove);
-			remove();
+			return unpacked;
+		});
+		if (keyFile !== undefined && keyFile !== own) copyKey(keyFile, own);
+		if (flags["json"]) process.stdout.write(`${JSON.stringify({ store: path, ...archive.info, ...report })}\n`);
+		else {
+			process.stdout.write(`Restored ${path}.\n${reportText(file, { report, archive, key })}`);
+			process.stderr.write(notes(path, report.key));
 		}
+		return 0;
 	},
 };
 
-function storePath(flag: string | undefined): string {
-	const loaded = loadStore({ flags: { store: flag }, env: process.env, cwd: process.cwd() });
-	if (!loaded.ok) throw new CliError(loaded.problems.join("\n"));
-	if (loaded.store.kind === "sqlite") return loaded.store.path;
-	throw new CliError(
-		"--store is a PostgreSQL database: restore it with its own tools, such as: " +
-			'pg_restore --dbname="$SLUICE_STORE" sluice.dump',
-	);
-}
-
-/** Files of another store under this name, also those that SQLite adds to one. */
+/** Refuses files of another store, including those that SQLite adds. */
 function refuseExisting(path: string): void {
 	for (const part of PARTS)
 		if (lstatSync(path + part, { throwIfNoEntry: false }))
@@ -83,13 +72,7 @@ function refuseExisting(path: string): void {
 			);
 }
 
-async function renewed(database: string, key: KeyPlace): Promise<void> {
-	await renewIdentity(database, key).catch((error: unknown) => {
-		throw new CliError((error as Error).message, 1);
-	});
-}
-
-/** The database last: with it the store exists. Files of a folder belong into one beside it. */
+/** The database is last, because with it the store exists. */
 function putInPlace(folder: string, path: string): void {
 	for (const entry of readdirSync(folder, { withFileTypes: true }))
 		if (entry.isDirectory()) {
@@ -99,7 +82,7 @@ function putInPlace(folder: string, path: string): void {
 	const database = join(folder, DATABASE_NAME);
 	flushFile(database);
 	try {
-		// Fails if another process has made it meanwhile.
+		// Fails if another process has created it meanwhile.
 		linkSync(database, path);
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
@@ -119,8 +102,8 @@ function copyKey(from: string, to: string): void {
 	);
 }
 
-function notes(path: string, key: string): string {
-	const lines: Record<string, string> = {
+function notes(path: string, key: StoreReport["key"]): string {
+	const lines: Partial<Record<StoreReport["key"], string>> = {
 		missing:
 			`Before the start, put the saved key file at ${path}.secret (mode 0600), or set SLUICE_SECRET. ` +
 			"Without the key the service refuses to start; 'sluice migrate --new-secret' gives up the secrets.\n",

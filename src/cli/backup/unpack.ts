@@ -1,36 +1,47 @@
 /** Unpacks a backup into a folder, and checks the store in it (D46). */
-import { createReadStream } from "node:fs";
+import { createReadStream, rmSync } from "node:fs";
 import { mkdir, open, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DATABASE_NAME } from "../../core/backup.ts";
-import { LARGE_BYTES } from "../../core/json/json-text.ts";
-import { OWNER_FILE } from "../../durable-file.ts";
+import { LARGE_BYTES } from "../../lib/json/json-text.ts";
+import { OWNER_FILE } from "../../system/durable-file.ts";
 import { type KeyPlace, type StoreReport, verifyStore } from "../../stores.ts";
-import { CliError } from "../errors.ts";
+import { CliError } from "../client/errors.ts";
+import { fail } from "../client/store-flags.ts";
 import { type Archive, BadArchive, readArchive } from "./archive.ts";
-import { transferBar } from "./transfer-bar.ts";
+import { transferBar } from "../framework/progress-bar.ts";
 
 const PIECE_BYTES = 2 ** 20;
 
-interface Unpacked {
-	archive: Archive;
-	report: StoreReport;
+/** Removes the folder after `use` or at the end of the process. */
+export async function inTemporaryFolder<T>(folder: string, use: () => Promise<T>): Promise<T> {
+	const remove = (): void => rmSync(folder, { recursive: true, force: true });
+	process.once("exit", remove);
+	try {
+		return await use();
+	} finally {
+		process.off("exit", remove);
+		remove();
+	}
 }
 
 /**
- * Unpacks `file` into the empty `folder`, flushed, and checks it. Throws {@link CliError} if the
- * archive or the store in it is not sound.
+ * Unpacks into an empty folder, flushes, and checks. Throws {@link CliError} if the archive or its store is not
+ * sound.
  */
-export async function unpack(file: string, { folder, key }: { folder: string; key: KeyPlace }): Promise<Unpacked> {
+export async function unpack(
+	file: string,
+	{ folder, key }: { folder: string; key: KeyPlace },
+): Promise<{ archive: Archive; report: StoreReport }> {
 	const { size } = await stat(file).catch((error: unknown) => {
 		throw new CliError(`${file} cannot be read: ${(error as Error).message}.`, 1);
 	});
 	const bar = transferBar("unpacked");
-	async function* pieces(): AsyncGenerator<Uint8Array> {
+	async function* pieces(): AsyncGenerator<Buffer> {
 		let read = 0;
-		for await (const piece of createReadStream(file, { highWaterMark: PIECE_BYTES })) {
-			bar.show((read += (piece as Buffer).length), size);
-			yield piece as Buffer;
+		for await (const piece of createReadStream(file, { highWaterMark: PIECE_BYTES }) as AsyncIterable<Buffer>) {
+			bar.show((read += piece.length), size);
+			yield piece;
 		}
 	}
 	try {
@@ -40,13 +51,12 @@ export async function unpack(file: string, { folder, key }: { folder: string; ke
 		return { archive, report };
 	} catch (error) {
 		if (error instanceof BadArchive) throw new CliError(`${file} is not a complete backup: ${error.message}.`, 1);
-		throw error instanceof CliError ? error : new CliError((error as Error).message, 1);
+		return fail(error);
 	} finally {
 		bar.clear();
 	}
 }
 
-/** `payloads/1` belongs into the folder that the database has for it. */
 function placeOf(entry: string): string {
 	return entry.includes("/") ? `${DATABASE_NAME}.${entry}` : entry;
 }
@@ -55,13 +65,9 @@ async function writeEntry(path: string, content: AsyncIterable<Uint8Array>): Pro
 	await mkdir(dirname(path), { recursive: true, mode: 0o700 });
 	const file = await open(path, "wx", OWNER_FILE);
 	try {
-		let bytes = 0;
-		for await (const piece of content) {
-			await file.writeFile(piece);
-			bytes += piece.length;
-		}
+		await file.writeFile(content);
 		// A smaller file has no text, and the database is flushed when it is put in place.
-		if (bytes >= LARGE_BYTES) await file.sync();
+		if ((await file.stat()).size >= LARGE_BYTES) await file.sync();
 	} finally {
 		await file.close();
 	}

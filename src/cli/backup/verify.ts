@@ -1,17 +1,19 @@
 /** `sluice verify`: checks a backup, or the store of a stopped service (D46). */
-import { closeSync, mkdtempSync, openSync, readSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { loadStore } from "../../config/config.ts";
 import { INFO_NAME } from "../../core/backup.ts";
 import { verifyStore } from "../../stores.ts";
-import type { Action } from "../command.ts";
-import { CliError } from "../errors.ts";
-import type { Archive } from "./archive.ts";
-import { keyPlace, reportText } from "./report.ts";
-import { unpack } from "./unpack.ts";
+import type { Action } from "../framework/command.ts";
+import { CliError } from "../client/errors.ts";
+import { fail, keyPlace, sqlitePath } from "../client/store-flags.ts";
+import { reportText } from "./report.ts";
+import { inTemporaryFolder, unpack } from "./unpack.ts";
 
 const SQLITE = "SQLite format 3\0";
+
+const POSTGRES =
+	"SLUICE_STORE is a PostgreSQL database: check it with pg_amcheck, and a base backup with pg_verifybackup.";
 
 export const verify: Action = {
 	name: "verify",
@@ -25,38 +27,21 @@ export const verify: Action = {
 		},
 		json: { summary: "print problems and summary as JSON" },
 	},
-	async run({ args, flags }) {
-		const path = args[0] ?? storePath();
+	async run({ args: [file], flags }) {
+		const path = file ?? sqlitePath(undefined, POSTGRES);
 		const kind = kindOf(path);
 		const key = keyPlace(flags["key-file"] ?? `${path}.secret`);
-		let archive: Archive | undefined;
-		const report =
-			kind === "store"
-				? await verifyStore(path, { migrate: false, key }).catch((error: unknown) => {
-						throw new CliError((error as Error).message, 1);
-					})
-				: await inTemporaryFolder(path, async (folder) => {
-						const found = await unpack(path, { folder, key });
-						({ archive } = found);
-						return found.report;
-					});
+		const folder = kind === "backup" ? temporaryFolder(path) : undefined;
+		const { archive, report } = folder
+			? await inTemporaryFolder(folder, () => unpack(path, { folder, key }))
+			: { archive: undefined, report: await verifyStore(path, { migrate: false, key }).catch(fail) };
 		if (flags["json"]) process.stdout.write(`${JSON.stringify({ file: path, ...archive?.info, ...report })}\n`);
-		else process.stdout.write(reportText(path, { report, ...(archive && { archive }), key }));
+		else process.stdout.write(reportText(path, { report, archive, key }));
 		return report.problems.length > 0 || report.key === "wrong" ? 1 : 0;
 	},
 };
 
-/** Returns the path in `SLUICE_STORE`. */
-function storePath(): string {
-	const loaded = loadStore({ flags: {}, env: process.env, cwd: process.cwd() });
-	if (!loaded.ok) throw new CliError(loaded.problems.join("\n"));
-	if (loaded.store.kind === "sqlite") return loaded.store.path;
-	throw new CliError(
-		"SLUICE_STORE is a PostgreSQL database: check it with pg_amcheck, and a base backup with pg_verifybackup.",
-	);
-}
-
-/** Judges by the beginning of the file: the name of the first entry of a tar is at its start. */
+/** A tar begins with the name of its first entry. */
 function kindOf(path: string): "store" | "backup" {
 	const begin = Buffer.alloc(SQLITE.length);
 	try {
@@ -75,22 +60,10 @@ function kindOf(path: string): "store" | "backup" {
 	throw new CliError(`${path} is neither a backup made by 'sluice backup' nor a SQLite store.`, 1);
 }
 
-/** Uses a folder next to the backup, where there is space; else in the system's folder for temporary files. */
-async function inTemporaryFolder<T>(beside: string, use: (folder: string) => Promise<T>): Promise<T> {
-	const folder = temporaryFolder(beside);
-	const remove = (): void => rmSync(folder, { recursive: true, force: true });
-	process.once("exit", remove);
+/** Next to the backup if possible, else in the system's temporary folder. */
+function temporaryFolder(backup: string): string {
 	try {
-		return await use(folder);
-	} finally {
-		process.off("exit", remove);
-		remove();
-	}
-}
-
-function temporaryFolder(beside: string): string {
-	try {
-		return mkdtempSync(join(dirname(beside), `.${basename(beside)}.verify-`));
+		return mkdtempSync(join(dirname(backup), `.${basename(backup)}.verify-`));
 	} catch {
 		return mkdtempSync(join(tmpdir(), "sluice-verify-"));
 	}

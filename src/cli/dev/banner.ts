@@ -1,7 +1,5 @@
-/** First output of `sluice dev`, and the addresses for all kinds of clients. */
-import { styled } from "../style.ts";
+import { styled } from "../framework/style.ts";
 
-/** Maximum length of an input inserted into the commands, characters. */
 const MAX_INLINE = 200;
 
 const EXAMPLE = '{"input": {"prompt": "Hello"}}';
@@ -12,22 +10,20 @@ interface BannerFacts {
 	endpoint: string;
 	key: string;
 	what: string;
-	/** A submission for the commands; from a file where `path` is set. */
-	example: { path?: string; text: string } | undefined;
+	example: { path: string | undefined; text: string } | undefined;
 	notes: readonly string[];
 }
 
-/** Console, a command to try, and the line that connects a shell. */
 export function banner(q: BannerFacts): string {
 	const { url, endpoint, key, consoleLink, notes } = q;
-	const rows: [string, string][] = [
-		...(consoleLink === undefined ? [] : [["console", consoleLink] satisfies [string, string]]),
-		["try it", curlLine(q)],
-		["shell", `export SLUICE_URL=${url} SLUICE_API_KEY=${key}`],
-	];
-	const lines = rows.map(([name, text]) => `  ${styled("cyan", name.padEnd(8))} ${text}\n`);
+	const line = (name: string, text: string): string => `  ${styled("cyan", name.padEnd(8))} ${text}\n`;
 	const title = `${styled("bold", "Sluice dev")}  ${styled("green", endpoint)}  ${q.what}`;
-	return `${title}\n\n${lines.join("")}${notes.map((note) => styled("dim", `  ${note}\n`)).join("")}\n`;
+	return (
+		`${title}\n\n${line("endpoint", endpoint)}` +
+		`${consoleLink === undefined ? "" : line("console", consoleLink)}${line("try it", curlLine(q))}` +
+		line("shell", `export SLUICE_URL=${url} SLUICE_API_KEY=${key}`) +
+		`${notes.map((note) => styled("dim", `  ${note}\n`)).join("")}\n`
+	);
 }
 
 function addressOf({ url, endpoint }: BannerFacts): string {
@@ -39,7 +35,6 @@ function curlLine(q: BannerFacts): string {
 	return `curl -sS ${addressOf(q)} -H 'Authorization: Bearer ${q.key}' -d ${body}`;
 }
 
-/** Addresses for SDKs, and lines for Python and JavaScript. */
 export function clientsText(q: BannerFacts): string {
 	const { url, endpoint, key, example } = q;
 	const address = addressOf(q);
@@ -70,11 +65,8 @@ ${styled("bold", "A job")}
 
 /** One line, if short and without escapes in any of the languages. */
 function inlineOf({ example }: BannerFacts): string | undefined {
-	const line = (example?.text ?? EXAMPLE)
-		.split("\n")
-		.map((part) => part.trim())
-		.filter(Boolean)
-		.join(" ");
+	const lines = (example?.text ?? EXAMPLE).split("\n").map((each) => each.trim());
+	const line = lines.filter(Boolean).join(" ");
 	if (line.length <= MAX_INLINE && /^[\x20-\x7e]*$/.test(line)) return line;
 	return example?.path === undefined ? EXAMPLE : undefined;
 }

@@ -1,15 +1,15 @@
 /** `sluice dev`: service and worker in one terminal; the worker restarts on changes (D36). */
-import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
-import type { Action, FlagValues } from "../command.ts";
-import { CliError } from "../errors.ts";
-import { HEAP_FLAGS } from "../serve.ts";
+import type { Action, FlagValues } from "../framework/command.ts";
+import { CliError } from "../client/errors.ts";
+import { HEAP_FLAGS } from "../serve/serve.ts";
 import { readTests } from "./hub-repository.ts";
 import { startDev } from "./service.ts";
 import { crashText, onStopSignal, print, session } from "./session.ts";
+import { openState } from "./state.ts";
 import { devTarget, type DevTarget } from "./target.ts";
 import { runTests } from "./test-jobs.ts";
 
@@ -36,41 +36,30 @@ export const dev: Action = {
 	async run({ args: [path], flags, rest: command }) {
 		if (path !== undefined && command.length > 0)
 			throw new CliError(`Unexpected argument '${path}'. Usage: sluice dev ${dev.synopsis}`);
-		const target = devTarget({
-			path,
-			command,
-			endpoint: flags["endpoint"],
-			cwd: process.cwd(),
-			env: process.env,
-		});
+		const { endpoint } = flags;
+		const target = devTarget({ path, command, endpoint, cwd: process.cwd(), env: process.env });
 		for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
 		return flags["test"] ? await testSession(target, flags) : await session(target, flags);
 	},
 };
 
-/** Uses a temporary store. */
 async function testSession(target: DevTarget, flags: FlagValues): Promise<number> {
-	const { tests, env } = readTests(target.folder);
+	const { tests, env: testEnv } = readTests(target.folder);
 	const folder = mkdtempSync(join(tmpdir(), "sluice-dev-"));
 	const { requested } = onStopSignal();
 	const crashed = Promise.withResolvers<never>();
-	let outcome: Awaited<ReturnType<typeof runTests>>;
 	try {
 		const { worker, calls, stop } = await startDev({
 			target,
-			testEnv: env,
-			state: {
-				database: join(folder, "dev.db"),
-				key: randomBytes(18).toString("hex"),
-				setWorker: () => {},
-				setUrl: () => {},
-			},
+			testEnv,
+			state: openState({ folder, fresh: false }),
 			port: flags["port"] ?? "0",
 			verbose: flags["verbose"] !== undefined,
 			env: process.env,
 			print,
 			onCrash: (crash) => crashed.reject(new CliError(crashText(crash), 1)),
 		});
+		let outcome: Awaited<ReturnType<typeof runTests>>;
 		try {
 			worker.restart();
 			const stopped = requested.then(() => Promise.reject(new CliError("Interrupted before all tests had run.", 130)));
@@ -78,9 +67,9 @@ async function testSession(target: DevTarget, flags: FlagValues): Promise<number
 		} finally {
 			await stop();
 		}
+		process.stdout.write(`\n${outcome.text}`);
+		return outcome.passed ? 0 : 1;
 	} finally {
 		rmSync(folder, { recursive: true, force: true });
 	}
-	process.stdout.write(`\n${outcome.text}`);
-	return outcome.passed ? 0 : 1;
 }

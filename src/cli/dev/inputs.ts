@@ -1,22 +1,20 @@
-/** Inputs that the keys of `sluice dev` send: of files beside the handler, and of the last job. */
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { JobList } from "../../api/job-records.ts";
-import { CliError } from "../errors.ts";
-import { membersOf } from "../json-members.ts";
-import { path } from "../service-client.ts";
+import { CliError } from "../client/errors.ts";
+import { membersOf } from "../framework/json-members.ts";
+import { path } from "../client/service-client.ts";
 import type { JobCalls } from "../submit/job-calls.ts";
 import { hasTests, readTests } from "./hub-repository.ts";
 import type { DevTarget } from "./target.ts";
 
 export interface SampleInput {
 	name: string;
-	/** The submission. */
 	body: string;
 }
 
-/** Read at each call: files may have changed. Throws {@link CliError}. */
-export function sampleInputs({ testInput, folder }: Pick<DevTarget, "testInput" | "folder">): SampleInput[] {
+/** Read at each call, since files may have changed. Throws {@link CliError}. */
+export function sampleInputs({ testInput, folder }: DevTarget): SampleInput[] {
 	const samples = testInput === undefined ? [] : [readTestInput(testInput)];
 	if (hasTests(folder))
 		for (const { name, input } of readTests(folder).tests)
@@ -33,11 +31,9 @@ function readTestInput(file: string): SampleInput {
 	return { name: basename(file), body: `{"input":${input}}` };
 }
 
-/** The input of the job submitted last that still has one; also of an earlier session. */
-export async function lastInput(calls: Pick<JobCalls, "request">, endpoint: string): Promise<SampleInput | undefined> {
+export async function lastInput(calls: JobCalls, endpoint: string): Promise<SampleInput | undefined> {
 	const list = await calls.request(path`/v1/endpoints/${endpoint}/jobs?limit=1`);
-	const { jobs } = (await list.json()) as JobList;
-	const [job] = jobs;
+	const [job] = ((await list.json()) as JobList).jobs;
 	if (!job) return undefined;
 	const details = await calls.request(path`/v1/endpoints/${endpoint}/jobs/${job.id}`);
 	const found = membersOf(await details.text(), ["input"]);

@@ -1,18 +1,15 @@
-/** Keys of `sluice dev` at a terminal. */
-import { styled } from "../style.ts";
+import { styled } from "../framework/style.ts";
 
 export interface KeyAction {
-	/** The key as typed; `enter` for the Enter key. */
 	key: string;
 	what: string;
 	run: () => void;
 }
 
 const ENTER = new Set(["\r", "\n"]);
-/** Ctrl-C and Ctrl-D: the terminal sends no signal while single keys are read. */
+/** Ctrl-C and Ctrl-D, which send no signal while the terminal is in raw mode. */
 const STOP = new Set(["\u0003", "\u0004"]);
 
-/** One line, such as `Enter sends test_input.json, r restarts the worker, q quits`. */
 export function keysText(actions: readonly KeyAction[]): string {
 	const parts = actions.map(({ key, what }) => {
 		const name = key === "enter" ? "Enter" : key;
@@ -21,7 +18,6 @@ export function keysText(actions: readonly KeyAction[]): string {
 	return `${parts.join(styled("dim", " · "))}\n\n`;
 }
 
-/** Calls the action of each key; undefined if stdin is no terminal. */
 export function listenToKeys(actions: readonly KeyAction[], onStop: () => void): { close(): void } | undefined {
 	const { stdin } = process;
 	if (!stdin.isTTY) return undefined;

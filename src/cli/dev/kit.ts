@@ -1,11 +1,10 @@
-/** `sluice/worker` under `sluice dev`; also records whether `start` was called. */
+/** `sluice/worker` under `sluice dev`, which records whether `start` was called. */
 import { start as startWorker, type StartOptions } from "sluice/worker";
 
 export * from "sluice/worker";
 
 let started = false;
 
-/** Starts a worker as the kit does. */
 export function start<Input = any, Output = any>(options: StartOptions<Input, Output>): Promise<void> {
 	started = true;
 	return startWorker(options);

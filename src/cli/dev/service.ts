@@ -1,57 +1,42 @@
 /** The service of `sluice dev`: one endpoint on loopback, webhooks to this machine (D21, D36). */
-import { systemClock } from "../../clock.ts";
-import { isFinal } from "../../core/job-states.ts";
-import { stringOf } from "../../core/json/json-text.ts";
+import { systemClock } from "../../system/clock.ts";
+import { isFinal } from "../../core/jobs/job-states.ts";
+import { stringOf } from "../../lib/json/json-text.ts";
 import type { App } from "../../compose.ts";
 import { withoutSecrets } from "../../config/options.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import { eventBus, type EventBus } from "../../events.ts";
-import { CliError } from "../errors.ts";
-import { membersOf } from "../json-members.ts";
-import { jobCalls, type JobCalls } from "../submit/job-calls.ts";
-import { envFileOf } from "./dot-env.ts";
-import { type JobReader, printEvents } from "./log-lines.ts";
+import { CliError } from "../client/errors.ts";
+import { membersOf } from "../framework/json-members.ts";
+import { jobCalls } from "../submit/job-calls.ts";
+import { type JobReader, printEvents } from "./output/log-lines.ts";
+import { savedMedia } from "./output/saved-media.ts";
 import type { DevState } from "./state.ts";
-import type { DevTarget } from "./target.ts";
-import { workerLine } from "./worker-lines.ts";
-import { type Crash, devWorker, type DevWorker, type DevWorkers } from "./worker-process.ts";
-
-/** A running service; the worker starts at the first `restart`. */
-export interface DevSession {
-	url: string;
-	/** Single-use sign-in link. */
-	consoleLink: string | undefined;
-	/** Another one; undefined if none can be made. */
-	newConsoleLink(): Promise<string | undefined>;
-	worker: DevWorker;
-	calls: JobCalls;
-	/** Cancels the running jobs, or those that wait; returns a line about it. */
-	cancel(): Promise<string>;
-	stop(): Promise<void>;
-}
+import { type DevTarget, envFileOf } from "./target.ts";
+import { workerLine } from "./output/worker-lines.ts";
+import { type Crash, devWorker } from "./output/worker-process.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 interface DevOptions {
 	target: DevTarget;
 	state: DevState;
-	/** Undefined: the default port, or a free one if in use. */
+	/** Undefined: the default port, or a free one. */
 	port: string | undefined;
 	env: Env;
-	/** Overrides all others. */
 	testEnv?: Readonly<Record<string, string>>;
-	/** Debugging lines and whole stack traces too. */
 	verbose: boolean;
 	print: (line: string) => void;
 	onCrash: (crash: Crash) => void;
 }
 
 const DEFAULT_PORT = "8080";
-/** Time for the worker to exit, ms. */
 const GRACE_MS = 500;
 
-/** Throws {@link CliError}. */
-export async function startDev(options: DevOptions): Promise<DevSession> {
+export type DevSession = Awaited<ReturnType<typeof startDev>>;
+
+/** The worker starts at the first `restart`. Throws {@link CliError}. */
+export async function startDev(options: DevOptions) {
 	const { target, state, verbose, print, onCrash } = options;
 	const { endpoint } = target;
 	const events = eventBus();
@@ -59,9 +44,16 @@ export async function startDev(options: DevOptions): Promise<DevSession> {
 	const { engine, url, consoleLink } = app;
 	const stopping = new AbortController();
 	const { signal } = stopping;
-	const read = jobReader(app, { endpoint, stopped: signal });
-	const { unfinished } = printEvents({ events, print, verbose, clock: systemClock, read });
-	const registry = workerRegistry(app, events, { endpoint, state });
+	const read = jobReader(app, endpoint, signal);
+	const { unfinished } = printEvents({
+		events,
+		print,
+		verbose,
+		clock: systemClock,
+		read,
+		saveMedia: savedMedia(target.folder).save,
+	});
+	const registry = workerRegistry(app, events, options);
 	if (state.lastWorker !== undefined) await registry.workerEnded(state.lastWorker);
 	const worker = devWorker({
 		target,
@@ -83,12 +75,12 @@ export async function startDev(options: DevOptions): Promise<DevSession> {
 	return {
 		url,
 		consoleLink,
-		async newConsoleLink() {
+		async newConsoleLink(): Promise<string | undefined> {
 			const link = await engine.access.consoleLinks.makeOwn();
 			return link && url + link.path;
 		},
 		worker,
-		async cancel() {
+		async cancel(): Promise<string> {
 			const ids = unfinished();
 			for (const id of ids) await engine.jobs.cancel({ endpoint, id }).catch(() => {});
 			return ids.length === 0 ? "No job to cancel." : `Cancelling ${ids.join(", ")}.`;
@@ -99,7 +91,7 @@ export async function startDev(options: DevOptions): Promise<DevSession> {
 			clock: systemClock,
 			signal,
 		}),
-		async stop() {
+		async stop(): Promise<void> {
 			stopping.abort();
 			await worker.stop(GRACE_MS);
 			await app.stop();
@@ -107,23 +99,24 @@ export async function startDev(options: DevOptions): Promise<DevSession> {
 	};
 }
 
-/** Maximum chunk text of one read, bytes. */
 const CHUNK_BYTES = 1024 * 1024;
-/** Maximum wait of a read, ms. */
+/** A larger one, bytes, is printed as its size. */
+const MAX_OUTPUT = 32e6;
 const CHUNK_WAIT_MS = 60_000;
 
-function jobReader({ engine }: App, q: { endpoint: string; stopped: AbortSignal }): JobReader {
-	const { endpoint, stopped } = q;
+function jobReader({ engine }: App, endpoint: string, stopped: AbortSignal): JobReader {
 	return {
 		async result(id) {
-			const { output, outputBytes, error } = await engine.jobs.status({ endpoint, id });
-			const size = outputBytes === undefined ? undefined : `"(${outputBytes} bytes)"`;
-			return { output: output === undefined ? size : stringOf(output), error };
+			const { output, outputBytes, error } = await engine.jobs.status({
+				endpoint,
+				id,
+				output: ({ outputBytes }) => ((outputBytes ?? Infinity) <= MAX_OUTPUT ? Promise.resolve() : undefined),
+			});
+			if (output !== undefined) return { output: stringOf(output), error };
+			return { output: outputBytes === undefined ? undefined : `"(${outputBytes} bytes)"`, error };
 		},
 		async chunks(id, { from, signal }) {
-			const caller: { disconnected: boolean; onDisconnect?: (() => void) | undefined } = {
-				disconnected: false,
-			};
+			const caller = { disconnected: false, onDisconnect: undefined as (() => void) | undefined };
 			const leave = (): void => {
 				caller.disconnected = true;
 				caller.onDisconnect?.();
@@ -151,33 +144,29 @@ function jobReader({ engine }: App, q: { endpoint: string; stopped: AbortSignal 
 	};
 }
 
-function workerRegistry(
-	{ engine, url }: App,
-	events: EventBus,
-	{ endpoint, state }: { endpoint: string; state: DevState },
-): DevWorkers {
+function workerRegistry({ engine, url }: App, events: EventBus, { target: { endpoint }, state }: DevOptions) {
 	const worked = new Set<string>();
 	events.on("job.started", ({ worker }) => void worked.add(worker));
 	const find = (id: string) => [...engine.workers.of(endpoint)].find((worker) => worker.id === id);
 	return {
-		async newWorker() {
+		async newWorker(): Promise<Record<string, string>> {
 			const variables = await engine.workers.env({ endpoint, url, replicas: false });
 			state.setWorker(variables["RUNPOD_POD_ID"]);
 			return variables;
 		},
-		async workerEnded(id) {
+		async workerEnded(id: string): Promise<number> {
 			const jobs = find(id)?.held.size ?? 0;
 			await engine.jobs.workerEnded({ endpoint, id });
 			state.setWorker(undefined);
 			return jobs;
 		},
-		progress: (id) => ({ polled: find(id)?.ready ?? false, worked: worked.has(id) }),
+		progress: (id: string) => ({ polled: find(id)?.ready ?? false, worked: worked.has(id) }),
 	};
 }
 
 async function startService(options: DevOptions, events: EventBus): Promise<App> {
-	const { port, print } = options;
-	// Keeps the service out of the memory of other commands.
+	const { port } = options;
+	// A static import would load the service for every command.
 	const { startApp } = await import("../../compose.ts");
 	const start = (at: string): Promise<App> => startApp(configOf(at, options), { clock: systemClock, events, env: {} });
 	try {
@@ -186,7 +175,7 @@ async function startService(options: DevOptions, events: EventBus): Promise<App>
 		if (error instanceof CliError) throw error;
 		const inUse = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
 		if (inUse && port === undefined) {
-			print(`Port ${DEFAULT_PORT} is in use; using a free port.`);
+			options.print(`Port ${DEFAULT_PORT} is in use; using a free port.`);
 			return await start("0");
 		}
 		const reason = inUse ? `port ${port} is in use. Leave --port out, or choose another.` : (error as Error).message;
@@ -195,10 +184,7 @@ async function startService(options: DevOptions, events: EventBus): Promise<App>
 }
 
 function configOf(port: string, { target, state, env }: DevOptions): Config {
-	const settings = {
-		...(target.name === undefined ? {} : { name: target.name }),
-		launcher: { type: "external" },
-	};
+	const settings = { name: target.name, launcher: { type: "external" } };
 	const loaded = loadConfig({
 		flags: { port, host: "127.0.0.1", store: `sqlite:${state.database}`, "drain-timeout": "0" },
 		env: {

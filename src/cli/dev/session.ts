@@ -1,31 +1,32 @@
 /** An interactive session of `sluice dev`: banner, keys, restarts, until it is stopped (D36). */
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { relative } from "node:path";
-import { systemClock } from "../../clock.ts";
-import { withoutSecrets } from "../../config/options.ts";
-import type { FlagValues } from "../command.ts";
-import { CliError } from "../errors.ts";
-import { styled } from "../style.ts";
+import { systemClock } from "../../system/clock.ts";
+import type { FlagValues } from "../framework/command.ts";
+import { openBrowser } from "../client/browser.ts";
+import { CliError } from "../client/errors.ts";
+import { styled } from "../framework/style.ts";
 import { RefusedJob } from "../submit/job-calls.ts";
 import { banner, clientsText } from "./banner.ts";
-import { envFileOf } from "./dot-env.ts";
 import { lastInput, type SampleInput, sampleInputs } from "./inputs.ts";
 import { type KeyAction, keysText, listenToKeys } from "./keys.ts";
-import { openPage } from "./open-page.ts";
 import { type DevSession, startDev } from "./service.ts";
 import { openState, refuseSecondSession } from "./state.ts";
-import type { DevTarget } from "./target.ts";
-import { sendSample } from "./test-jobs.ts";
+import { type DevTarget, envFileOf } from "./target.ts";
 import { watchSources } from "./watch.ts";
-import type { Crash } from "./worker-process.ts";
+import type { Crash } from "./output/worker-process.ts";
 
 const NO_INPUT = 'No input to send: create test_input.json, such as {"input": {"prompt": "hi"}}, or send a job once.';
 
-/** Returns the exit code. */
+type FindSample = () => SampleInput | undefined | Promise<SampleInput | undefined>;
+
 export async function session(target: DevTarget, flags: FlagValues): Promise<number> {
-	const { folder } = target;
+	const { folder, testInput } = target;
 	await refuseSecondSession(folder);
 	const samples = samplesNow(target);
-	if (flags["run"] && samples.length === 0)
+	const [first] = samples;
+	if (flags["run"] && !first)
 		throw new CliError(
 			`There is no test_input.json in ${folder}. Create it with a first job: {"input": {"prompt": "hi"}}`,
 		);
@@ -40,42 +41,49 @@ export async function session(target: DevTarget, flags: FlagValues): Promise<num
 		port: flags["port"],
 		env: process.env,
 		onCrash: (crash) =>
-			print(`${styled("red", crashText(crash))} It restarts when a source file in ${folder} changes.`),
+			print(
+				`${styled("red", crashText(crash))} It restarts when a source file in ${folder} changes. ` +
+					`r restarts it now${crash.requeued > 0 ? ", c drops the job" : ""}.`,
+			),
 	});
 	state.setUrl(dev.url);
-	const [first] = samples;
 	const variables = Object.keys(envFileOf(folder, process.env));
 	const facts = {
 		...target,
 		url: dev.url,
 		consoleLink: dev.consoleLink,
 		key: state.key,
-		example: first && {
-			text: first.body,
-			...(target.testInput === undefined ? {} : { path: target.testInput }),
-		},
+		example: first && { text: first.body, path: testInput },
 		notes: [...target.notes, ...(variables.length > 0 ? [`From .env: ${variables.join(", ")}.`] : [])],
 	};
 	process.stdout.write(banner(facts));
 	if (verbose) process.stdout.write(clientsText(facts));
-	const unwatch = watchSources({
-		folder,
-		clock: systemClock,
-		onChange(path) {
-			print(styled("cyan", `${relative(folder, path)} changed: restarting worker`));
-			dev.worker.restart();
-		},
+	const unwatch = watchSources(folder, systemClock, (path) => {
+		print(styled("cyan", `${relative(folder, path)} changed: restarting worker`));
+		dev.worker.restart();
 	});
 	dev.worker.restart();
-	const send = (find: () => Promise<SampleInput | undefined>): void => {
-		sendFound(dev, find).catch((error: unknown) => {
+
+	async function send(find: FindSample): Promise<void> {
+		try {
+			const sample = await find();
+			if (sample === undefined) print(NO_INPUT);
+			else await dev.calls.submit(sample.body, randomUUID());
+		} catch (error) {
 			const isKnown = error instanceof CliError || error instanceof RefusedJob;
 			if (!stopping.signal.aborted) print(isKnown ? error.message : String(error));
-		});
-	};
-	if (flags["run"] && first) send(async () => first);
-	const showClients = (): void => void process.stdout.write(`\n${clientsText(facts)}`);
-	const actions = keyActions({ dev, target, send, showClients, quit: stopping.stop });
+		}
+	}
+
+	if (flags["run"]) void send(() => first);
+	const actions: KeyAction[] = [
+		...sampleKeys(samples, { dev, target, send }),
+		{ key: "c", what: "cancel", run: () => void dev.cancel().then(print) },
+		{ key: "r", what: "restart worker", run: () => dev.worker.restart() },
+		{ key: "o", what: "open console", run: () => void openConsole(dev) },
+		{ key: "i", what: "addresses for SDKs", run: () => void process.stdout.write(`\n${clientsText(facts)}`) },
+		{ key: "q", what: "quit", run: stopping.stop },
+	];
 	const keys = listenToKeys(actions, stopping.stop);
 	if (keys) process.stdout.write(keysText(actions));
 	await stopping.requested;
@@ -86,13 +94,7 @@ export async function session(target: DevTarget, flags: FlagValues): Promise<num
 	return 0;
 }
 
-async function sendFound({ calls }: DevSession, find: () => Promise<SampleInput | undefined>): Promise<void> {
-	const sample = await find();
-	if (sample === undefined) print(NO_INPUT);
-	else await sendSample(calls, sample);
-}
-
-/** None where a file is wrong: that is reported when it is sent. */
+/** A faulty file is reported when it is sent. */
 function samplesNow(target: DevTarget): SampleInput[] {
 	try {
 		return sampleInputs(target);
@@ -101,67 +103,48 @@ function samplesNow(target: DevTarget): SampleInput[] {
 	}
 }
 
-function keyActions(q: {
-	dev: DevSession;
-	target: DevTarget;
-	send: (find: () => Promise<SampleInput | undefined>) => void;
-	showClients: () => void;
-	quit: () => void;
-}): KeyAction[] {
-	const { dev, target, send } = q;
-	const last = (): Promise<SampleInput | undefined> => lastInput(dev.calls, target.endpoint);
+function sampleKeys(
+	samples: readonly SampleInput[],
+	{ dev, target, send }: { dev: DevSession; target: DevTarget; send: (find: FindSample) => Promise<void> },
+): KeyAction[] {
+	const last: FindSample = () => lastInput(dev.calls, target.endpoint);
 	let index = 0;
-	const samples = samplesNow(target);
-	const chosen = async (): Promise<SampleInput | undefined> => {
+	const chosen: FindSample = () => {
 		const found = sampleInputs(target);
-		return found[index % Math.max(1, found.length)] ?? (await last());
+		return found[index % Math.max(1, found.length)] ?? last();
 	};
-	return [
+	const keys: KeyAction[] = [
 		{
 			key: "enter",
 			what: samples[0] ? `sends ${samples[0].name}` : "sends the last input again",
-			run: () => send(chosen),
+			run: () => void send(chosen),
 		},
-		...(samples.length < 2
-			? []
-			: [
-					{
-						key: "n",
-						what: "next input",
-						run() {
-							index = (index + 1) % samples.length;
-							print(`Enter sends ${samples[index]!.name} from now on.`);
-						},
-					},
-				]),
-		...(samples.length === 0 ? [] : [{ key: "l", what: "last input again", run: () => send(last) }]),
-		{ key: "c", what: "cancel", run: () => void dev.cancel().then(print) },
-		{ key: "r", what: "restart worker", run: () => dev.worker.restart() },
-		{
-			key: "o",
-			what: "open console",
-			run() {
-				void dev.newConsoleLink().then((link) => {
-					if (link === undefined) return;
-					print(link);
-					openPage(link, withoutSecrets(process.env));
-				});
-			},
-		},
-		{ key: "i", what: "addresses for SDKs", run: q.showClients },
-		{ key: "q", what: "quit", run: q.quit },
 	];
+	if (samples.length > 1)
+		keys.push({
+			key: "n",
+			what: "next input",
+			run() {
+				index = (index + 1) % samples.length;
+				print(`Enter sends ${samples[index]!.name} from now on.`);
+			},
+		});
+	if (samples.length > 0) keys.push({ key: "l", what: "last input again", run: () => void send(last) });
+	return keys;
 }
 
-export function crashText({ how, polled, requeued }: Crash): string {
+async function openConsole(dev: DevSession): Promise<void> {
+	const link = await dev.newConsoleLink();
+	if (link === undefined) return;
+	print(link);
+	openBrowser(link);
+}
+
+export function crashText({ how, polled, requeued, spoke }: Crash): string {
 	const when = polled ? "" : " before it asked for a job";
-	const jobs =
-		requeued === 0
-			? ""
-			: requeued === 1
-				? " Its job is back in the queue."
-				: ` Its ${requeued} jobs are back in the queue.`;
-	return `The worker ${how}${when}; its last lines are above.${jobs}`;
+	const jobs = requeued === 1 ? " Its job is back in the queue." : ` Its ${requeued} jobs are back in the queue.`;
+	const printed = spoke ? "its last lines are above" : "it printed nothing";
+	return `The worker ${how}${when}; ${printed}.${requeued === 0 ? "" : jobs}`;
 }
 
 export function print(line: string): void {
@@ -170,17 +153,10 @@ export function print(line: string): void {
 }
 
 /** Later signals are ignored: stopping takes at most 2 s. */
-export function onStopSignal(): {
-	requested: Promise<void>;
-	signal: AbortSignal;
-	stop: () => void;
-} {
+export function onStopSignal(): { requested: Promise<unknown>; signal: AbortSignal; stop: () => void } {
 	const controller = new AbortController();
-	const { promise, resolve } = Promise.withResolvers<void>();
-	const stop = (): void => {
-		controller.abort();
-		resolve();
-	};
+	const { signal } = controller;
+	const stop = (): void => controller.abort();
 	for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, stop);
-	return { requested: promise, signal: controller.signal, stop };
+	return { requested: once(signal, "abort"), signal, stop };
 }

@@ -1,32 +1,18 @@
-/**
- * The folder `.sluice/` next to the handler: queue, API key, id of the last worker, and the address
- * while a session runs.
- */
+/** The folder `.sluice/` next to the handler, which keeps the state of sessions. */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { replaceFile } from "../../durable-file.ts";
-import { CliError } from "../errors.ts";
+import { replaceFile } from "../../system/durable-file.ts";
+import { CliError } from "../client/errors.ts";
 
 const SQLITE_BUSY = 5;
 
-export interface DevState {
-	/** SQLite file. */
-	database: string;
-	/** The same in every run: pasted commands stay valid. */
-	key: string;
-	/** Worker of an earlier run; may still be running. */
-	lastWorker?: string | undefined;
-	setWorker(id: string | undefined): void;
-	/** Sets the address of this session; undefined when it ends. */
-	setUrl(url: string | undefined): void;
-}
-
-/** Maximum wait for another session's answer, ms. */
 const ANSWER_MS = 1000;
 
-/** Throws {@link CliError} if a session of this folder runs already. */
+export type DevState = ReturnType<typeof openState>;
+
+/** Throws {@link CliError} if a session of this folder runs. */
 export async function refuseSecondSession(folder: string): Promise<void> {
 	const { key, url } = read(join(folder, ".sluice", "dev.json"));
 	if (key === undefined || url === undefined) return;
@@ -39,7 +25,7 @@ export async function refuseSecondSession(folder: string): Promise<void> {
 }
 
 /** `fresh` empties the queue. Throws {@link CliError}. */
-export function openState(q: { folder: string; fresh: boolean }): DevState {
+export function openState(q: { folder: string; fresh: boolean }) {
 	const folder = join(q.folder, ".sluice");
 	const database = join(folder, "dev.db");
 	const file = join(folder, "dev.json");
@@ -58,14 +44,15 @@ export function openState(q: { folder: string; fresh: boolean }): DevState {
 	save({});
 	return {
 		database,
+		/** The same in every run, which keeps pasted commands valid. */
 		key,
+		/** It may still run. */
 		lastWorker: saved.worker,
-		setWorker: (worker) => save({ worker }),
-		setUrl: (url) => save({ url }),
+		setWorker: (worker: string | undefined): void => save({ worker }),
+		setUrl: (url: string | undefined): void => save({ url }),
 	};
 }
 
-/** Throws if another session has the database open. */
 function removeDatabase(path: string): void {
 	if (existsSync(path)) {
 		const database = new DatabaseSync(path);
@@ -82,17 +69,12 @@ function removeDatabase(path: string): void {
 	for (const suffix of ["", "-wal", "-shm", ".secret"]) rmSync(path + suffix, { force: true });
 }
 
-interface Saved {
-	key?: string | undefined;
-	worker?: string | undefined;
-	url?: string | undefined;
-}
+type Saved = Partial<Record<"key" | "worker" | "url", string | undefined>>;
 
 function read(file: string): Saved {
 	try {
 		const saved = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
-		const text = (name: string): string | undefined => (typeof saved[name] === "string" ? saved[name] : undefined);
-		return { key: text("key"), worker: text("worker"), url: text("url") };
+		return Object.fromEntries(Object.entries(saved).filter(([, value]) => typeof value === "string"));
 	} catch {
 		return {};
 	}

@@ -1,31 +1,28 @@
-/** What `sluice dev` runs: a handler file, a repository folder, or a command (D36). */
-import { existsSync, statSync } from "node:fs";
+/** What `sluice dev` runs (D36). */
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
+import { parseEnv } from "node:util";
 import { withoutSecrets } from "../../config/options.ts";
 import { hasModule, importsRunpod } from "../../launchers/process/python.ts";
-import { CliError } from "../errors.ts";
+import { CliError } from "../client/errors.ts";
 import { findHandler, hasTests, hubNotes, readHub, scriptCommand } from "./hub-repository.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 export interface DevTarget {
-	/** Shown in the banner. */
 	what: string;
 	command: readonly string[];
 	/** Working directory, watched for changes; contains `.sluice/`. */
 	folder: string;
 	endpoint: string;
-	/** Display name. */
-	name?: string;
+	name?: string | undefined;
 	env: Readonly<Record<string, string>>;
 	/** Runs `worker-entry.ts`, which exits when its pipe to this process closes. */
 	kit: boolean;
-	/** Path of `test_input.json`. */
 	testInput: string | undefined;
 	notes: readonly string[];
 }
 
-const PYTHON = [".py"];
 /** These handlers take the name of their folder. */
 const GENERIC_NAMES = ["handler", "rp_handler", "worker", "main", "index", "app", "src"];
 
@@ -67,7 +64,7 @@ export function devTarget(q: {
 		...commandOf(handler, q.env, folder),
 		folder,
 		endpoint: q.endpoint ?? endpointId(GENERIC_NAMES.includes(name) ? basename(folder) : name),
-		...(hub?.name === undefined ? {} : { name: hub.name }),
+		name: hub?.name,
 		env: hub?.env ?? {},
 		testInput: findTestInput([dirname(handler), folder]),
 		notes: [...(hub ? hubNotes(hub) : []), ...(hasTests(folder) ? [`Run its tests: sluice dev ${path} --test`] : [])],
@@ -77,7 +74,7 @@ export function devTarget(q: {
 function commandOf(handler: string, env: Env, folder: string): Pick<DevTarget, "command" | "kit"> {
 	const script = scriptCommand(handler);
 	if (script) return { command: script, kit: true };
-	if (PYTHON.includes(extname(handler))) return { command: [pythonFor(handler, env, folder), handler], kit: false };
+	if (extname(handler) === ".py") return { command: [pythonFor(handler, env, folder), handler], kit: false };
 	throw new CliError(
 		`Cannot run ${basename(handler)}: unknown file type. Pass the whole command: sluice dev -- PROGRAM ${handler}`,
 	);
@@ -85,11 +82,8 @@ function commandOf(handler: string, env: Env, folder: string): Pick<DevTarget, "
 
 /** The folder's virtual environment, else `python3`. */
 function pythonFor(handler: string, env: Env, folder: string): string {
-	const venvPython =
-		env["VIRTUAL_ENV"] === undefined
-			? [".venv", "venv"].map((name) => join(folder, name, "bin", "python")).find((path) => existsSync(path))
-			: undefined;
-	const python = venvPython ?? "python3";
+	const venvs = env["VIRTUAL_ENV"] === undefined ? [".venv", "venv"] : [];
+	const python = venvs.map((name) => join(folder, name, "bin", "python")).find((path) => existsSync(path)) ?? "python3";
 	const hasSdk = hasModule(python, "runpod", { cwd: folder, env: withoutSecrets(env) });
 	if (hasSdk === undefined)
 		throw new CliError(
@@ -103,7 +97,7 @@ function pythonFor(handler: string, env: Env, folder: string): string {
 		const venv = join(folder, ".venv");
 		throw new CliError(
 			`${basename(handler)} imports runpod, which ${python} does not have. Install it in a ` +
-				`virtual environment beside the handler; it is found there:\n  python3 -m venv ${venv} ` +
+				`virtual environment next to the handler; it is found there:\n  python3 -m venv ${venv} ` +
 				`&& ${join(venv, "bin", "pip")} install ${packages}`,
 			1,
 		);
@@ -123,4 +117,17 @@ export function endpointId(name: string): string {
 
 function findTestInput(folders: readonly string[]): string | undefined {
 	return folders.map((folder) => join(folder, "test_input.json")).find((path) => existsSync(path));
+}
+
+export const ENV_FILE = ".env";
+
+export function envFileOf(folder: string, shell: Env): Record<string, string> {
+	let text: string;
+	try {
+		text = readFileSync(join(folder, ENV_FILE), "utf8");
+	} catch {
+		return {};
+	}
+	const entries = Object.entries(parseEnv(text)).filter(([name]) => shell[name] === undefined);
+	return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
 }

@@ -1,49 +1,23 @@
-/** Watches source files and `.env`. Ignores other files: workers may write them. */
+/** Watches source files and `.env`, not files that workers may write. */
 import { type Dirent, type FSWatcher, readdirSync, statSync, watch } from "node:fs";
-import { extname, join } from "node:path";
-import type { Clock } from "../../clock.ts";
-import { ENV_FILE } from "./dot-env.ts";
+import { join } from "node:path";
+import type { Clock } from "../../system/clock.ts";
+import { ENV_FILE } from "./target.ts";
 
-const SOURCES = new Set([
-	".py",
-	".js",
-	".mjs",
-	".cjs",
-	".ts",
-	".mts",
-	".cts",
-	".jsx",
-	".tsx",
-	".go",
-	".rs",
-	".rb",
-	".php",
-	".java",
-	".sh",
-]);
+const SOURCES = /\.(?:py|[cm]?[jt]s|[jt]sx|go|rs|rb|php|java|sh)$/;
 const SKIPPED = new Set(["node_modules", "venv", "__pycache__", "dist", "build", "target"]);
 
-/** A home folder given by mistake must not use up the system's watches. */
+/** A home folder must not use up the system's watches. */
 const MAX_FOLDERS = 500;
-/** ms: editors save in several steps. */
+/** Editors save in several steps. */
 const SETTLE_MS = 60;
 
-/** Calls `onChange` with a written, created or removed source file. Returns a stop function. */
-export function watchSources({
-	folder,
-	clock,
-	onChange,
-}: {
-	folder: string;
-	clock: Clock;
-	onChange: (path: string) => void;
-}): () => void {
+export function watchSources(folder: string, clock: Clock, onChange: (path: string) => void): () => void {
 	const watchers = new Map<string, FSWatcher>();
 	const stopped = new AbortController();
 	let versions = scan();
 	let pending = false;
 
-	/** Source files with versions; also watches new folders. */
 	function scan(): Map<string, string> {
 		const files = new Map<string, string>();
 		const folders = [folder];
@@ -54,7 +28,7 @@ export function watchSources({
 				if (at === folder && entry.name === ENV_FILE) files.set(path, version(path));
 				if (entry.name.startsWith(".") || SKIPPED.has(entry.name)) continue;
 				if (entry.isDirectory() && watchers.size + folders.length < MAX_FOLDERS) folders.push(path);
-				else if (SOURCES.has(extname(entry.name))) files.set(path, version(path));
+				else if (SOURCES.test(entry.name)) files.set(path, version(path));
 			}
 		}
 		return files;

@@ -1,7 +1,4 @@
-/**
- * Worker process entry point for JavaScript and TypeScript: loads the handler's file, and starts
- * the worker kit unless the file did (D36).
- */
+/** Loads a JavaScript or TypeScript handler, and starts the worker kit unless the file did (D36). */
 import { registerHooks } from "node:module";
 import { extname } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -9,10 +6,9 @@ import { start, type StartOptions, wasStarted } from "./kit.ts";
 
 const KIT = new URL(`./kit${extname(import.meta.filename)}`, import.meta.url).href;
 
-/** Names of the kit: in the service's package, and as a package of its own. */
+/** The kit's names in the service's package and as its own package. */
 const KITS = new Set(["sluice/worker", "sluice-worker"]);
 
-/** A function, or options with one. */
 function exportedHandler(module: Record<string, unknown>): StartOptions | undefined {
 	for (const value of [module["default"], module["handler"]]) {
 		if (typeof value === "function") return { handler: value as StartOptions["handler"] };

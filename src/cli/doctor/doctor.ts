@@ -1,17 +1,16 @@
 /** `sluice doctor`: checks a setup and prints a fix for each problem (D36). */
 import { existsSync } from "node:fs";
-import { systemClock } from "../../clock.ts";
+import { systemClock } from "../../system/clock.ts";
 import { OPTIONS, withoutSecrets } from "../../config/options.ts";
 import { loadConfig } from "../../config/config.ts";
 import { type Finding, ok, problem } from "../../core/finding.ts";
-import { NO_HOSTS } from "../../core/hosts.ts";
-import type { EndpointToCheck } from "../../launchers/definition.ts";
-import type { Action, FlagValues } from "../command.ts";
-import type { Connection } from "../connection.ts";
-import { JSON_FLAG } from "../common-flags.ts";
-import { readFile } from "../serve.ts";
-import { stateStyled } from "../style.ts";
-import { printable } from "../../core/terminal-text.ts";
+import type { Action, FlagValues } from "../framework/command.ts";
+import type { Connection } from "../client/connection.ts";
+import { JSON_FLAG } from "../framework/common-flags.ts";
+import { readFile } from "../serve/serve.ts";
+import { stateStyled } from "../framework/style.ts";
+import { counted } from "../framework/table.ts";
+import { printable } from "../../lib/terminal-text.ts";
 import {
 	certificateFinding,
 	folderFindings,
@@ -51,31 +50,30 @@ export const doctor: Action = {
 	},
 };
 
-function findingText({ check, level, message, fix }: Finding): string {
+function findingText({ check, level, message, fix, lines = [] }: Finding): string {
 	const fixLine = fix === undefined ? "" : `         -> ${printable(fix)}\n`;
-	return `${stateStyled(LEVELS[level])}  ${check}: ${printable(message)}\n${fixLine}`;
+	const printed = lines.map((line) => `         | ${printable(line)}\n`).join("");
+	return `${stateStyled(LEVELS[level])}  ${check}: ${printable(message)}\n${printed}${fixLine}`;
 }
 
 function verdict(findings: readonly Finding[]): string {
 	const count = (of: Finding["level"]): number => findings.filter(({ level }) => level === of).length;
 	const [problems, warnings] = [count("problem"), count("warning")];
-	const and = warnings === 0 ? "" : ` and ${warnings} ${warnings === 1 ? "warning" : "warnings"}`;
-	if (problems > 0) return `Found ${problems} ${problems === 1 ? "problem" : "problems"}${and}.`;
-	return warnings === 0 ? "No problems found." : `No problems found, but${and.slice(4)}.`;
+	const also = warnings === 0 ? "" : counted(warnings, "warning");
+	if (problems > 0) return `Found ${counted(problems, "problem")}${also && ` and ${also}`}.`;
+	return `No problems found${also && `, but ${also}`}.`;
 }
 
-async function checkSetup(connection: Connection, flags: FlagValues): Promise<Finding[]> {
+async function checkSetup(connection: Connection, { config: file, store }: FlagValues): Promise<Finding[]> {
 	const { base } = connection;
-	const { config: file, store } = flags;
 	const { env } = process;
 	const loaded = loadConfig({ flags: { config: file, store }, env, cwd: process.cwd(), readFile });
-	const { now } = systemClock;
+	const config = loaded.ok ? loaded.config : undefined;
 	const here = isLoopback(base);
-	const isNew = here && loaded.ok && loaded.config.store.kind === "sqlite" && !existsSync(loaded.config.store.path);
-	const service = await checkService({ connection, now, isNew });
+	const isNew = here && config?.store.kind === "sqlite" && !existsSync(config.store.path);
+	const service = await checkService(connection, { now: systemClock.now, isNew });
 	const findings = [nodeFinding(process.versions.node)];
-	if (loaded.ok) {
-		const { config } = loaded;
+	if (config) {
 		findings.push(ok("configuration", `${config.endpoints.length} endpoints are configured.`));
 		if (service.answers && config.publicUrl !== undefined) findings.push(await publicUrlFinding(config.publicUrl));
 		if (!here) {
@@ -86,20 +84,18 @@ async function checkSetup(connection: Connection, flags: FlagValues): Promise<Fi
 			...(config.store.kind === "sqlite"
 				? storeFindings(config.store.path)
 				: await postgresFindings({ url: config.store.url, clock: systemClock })),
+			...folderFindings(config.dataDir),
 		);
-		findings.push(...folderFindings(config.dataDir));
 		if (config.tls) findings.push(certificateFinding(config.tls, systemClock.wall()));
 		if (!service.answers && config.port !== 0) findings.push(await portFinding(config));
-	} else
-		findings.push(
-			...loaded.problems.map((each) => problem("configuration", each, "Correct it; see docs/reference/config.md.")),
-		);
-	const configured: readonly EndpointToCheck[] = loaded.ok ? loaded.config.endpoints : [];
+	}
+	if (!loaded.ok)
+		for (const each of loaded.problems)
+			findings.push(problem("configuration", each, "Correct it; see docs/reference/config.md."));
 	const served = here ? service.endpoints : [];
-	const local = new Map([...configured, ...served].map((endpoint) => [endpoint.id, endpoint]));
-	const hosts = loaded.ok ? loaded.config.hosts : NO_HOSTS;
-	const launchersEnv = withoutSecrets(env, loaded.ok ? loaded.config.secretVariables : []);
-	const launchers = await launcherFindings([...local.values()], launchersEnv, hosts);
+	const local = new Map([...(config?.endpoints ?? []), ...served].map((endpoint) => [endpoint.id, endpoint]));
+	const launchersEnv = withoutSecrets(env, config?.secretVariables ?? []);
+	const launchers = await launcherFindings([...local.values()], launchersEnv, config?.hosts);
 	return [...findings, ...service.findings, ...launchers];
 }
 

@@ -1,21 +1,18 @@
-/** `sluice doctor` checks without a service: Node, the store's folder, port, TLS certificate, launchers. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname } from "node:path";
-import { readCertificate, type TlsFiles } from "../../certificate.ts";
+import { readCertificate, type TlsFiles } from "../../system/certificate.ts";
 import { type Finding, ok, problem, warning } from "../../core/finding.ts";
-import { type HostConfig, NO_HOSTS } from "../../core/hosts.ts";
-import { openToOthers } from "../../durable-file.ts";
+import { type HostConfig, NO_HOSTS } from "../../core/workers/hosts.ts";
+import { openToOthers } from "../../system/durable-file.ts";
 import type { EndpointToCheck } from "../../launchers/definition.ts";
 import { LAUNCHERS } from "../../launchers/index.ts";
 
-type Env = Readonly<Record<string, string | undefined>>;
-
 const NODE_NEEDED = 24;
 const DAY_MS = 86_400_000;
-/** Automatic renewal of certificates begins weeks before the end: later it has failed. */
+/** Certificates are renewed weeks before their end, so later renewal has failed. */
 const SOON_DAYS = 14;
-/** Free bytes: the store stops below `least`; below `little` is a warning. */
+/** Free bytes: the store stops below `least`. Below `little` is a warning. */
 const DISK = { least: 100e6, little: 1e9 } as const;
 
 export function nodeFinding(version: string): Finding {
@@ -24,7 +21,6 @@ export function nodeFinding(version: string): Finding {
 		: problem("node", `Node ${version} is too old.`, `Install Node ${NODE_NEEDED} or newer.`);
 }
 
-/** Whether the store can be written; free space. */
 export function storeFindings(path: string): Finding[] {
 	let folder = dirname(path);
 	while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
@@ -33,30 +29,18 @@ export function storeFindings(path: string): Finding[] {
 		if (!statSync(folder).isDirectory()) throw new Error(`${folder} is not a folder`);
 		if (existsSync(path)) accessSync(path, constants.W_OK | constants.R_OK);
 	} catch (error) {
-		return [
-			problem(
-				"store",
-				`${path} cannot be written: ${(error as Error).message}.`,
-				"Give this user the right to write there, or choose another place with --store sqlite:PATH.",
-			),
-		];
+		const fix = "Give this user the right to write there, or choose another place with --store sqlite:PATH.";
+		return [problem("store", `${path} cannot be written: ${(error as Error).message}.`, fix)];
 	}
 	const { bavail, bsize } = statfsSync(folder);
 	const free = bavail * bsize;
 	const space = `${(free / 1e9).toFixed(1)} GB free at ${folder}`;
-	if (free < DISK.least)
-		return [
-			problem(
-				"disk",
-				`Only ${space}: submissions will be refused with 503.`,
-				"Make room, or move the store with --store.",
-			),
-		];
-	if (free < DISK.little) return [warning("disk", `Only ${space}.`, "Make room, or move the store with --store.")];
+	const fix = "Make room, or move the store with --store.";
+	if (free < DISK.least) return [problem("disk", `Only ${space}: submissions will be refused with 503.`, fix)];
+	if (free < DISK.little) return [warning("disk", `Only ${space}.`, fix)];
 	return [ok("store", `${path} can be written; ${space}.`)];
 }
 
-/** Who else can use the data folder; its files are for their owner only. */
 export function folderFindings(path: string): Finding[] {
 	const open = openToOthers(path);
 	if (open === undefined) return [];
@@ -73,23 +57,24 @@ export async function portFinding({ host, port }: { host: string; port: number }
 		server.listen(port, host, () => server.close(() => done(undefined)));
 	});
 	if (code === undefined) return ok("port", `Port ${port} on ${host} is free.`);
-	if (code === "EADDRINUSE")
+	if (code !== "EADDRINUSE")
 		return problem(
 			"port",
-			`Port ${port} on ${host} is in use by another program.`,
-			"End that program, or start the service with another --port.",
+			`Listening on ${host}:${port} is not possible: ${code}.`,
+			"Choose another --host or --port.",
 		);
-	return problem("port", `Listening on ${host}:${port} is not possible: ${code}.`, "Choose another --host or --port.");
+	const fix = "End that program, or start the service with another --port.";
+	return problem("port", `Port ${port} on ${host} is in use by another program.`, fix);
 }
 
 export async function launcherFindings(
 	endpoints: readonly EndpointToCheck[],
-	env: Env,
+	env: Readonly<Record<string, string | undefined>>,
 	hosts: HostConfig = NO_HOSTS,
 ): Promise<Finding[]> {
 	const found = LAUNCHERS.map(async ({ type, doctor }) => {
 		const own = endpoints.filter(({ launcher }) => launcher.type === type);
-		return own.length === 0 ? [] : ((await doctor?.(own, env, hosts)) ?? []);
+		return (own.length > 0 && (await doctor?.(own, env, hosts))) || [];
 	});
 	return (await Promise.all(found)).flat();
 }
@@ -102,10 +87,7 @@ export function certificateFinding(files: TlsFiles, now: number): Finding {
 			? warning("tls", message, "Renew it; the service reads the new files within a minute.")
 			: ok("tls", message);
 	} catch (error) {
-		return problem(
-			"tls",
-			(error as Error).message,
-			"Correct SLUICE_TLS_CERT and SLUICE_TLS_KEY (tls.cert and tls.key in sluice.yaml).",
-		);
+		const fix = "Correct SLUICE_TLS_CERT and SLUICE_TLS_KEY (tls.cert and tls.key in sluice.yaml).";
+		return problem("tls", (error as Error).message, fix);
 	}
 }

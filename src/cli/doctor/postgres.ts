@@ -1,11 +1,11 @@
 /** `sluice doctor` checks of a PostgreSQL store (D36). */
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../system/clock.ts";
 import { type Inspection, inspectPostgres, type Standbys } from "../../stores.ts";
 import { type Finding, ok, problem, warning } from "../../core/finding.ts";
 
 /** Servers with a larger difference are not ready, ms. */
 const MAX_CLOCK_DIFFERENCE_MS = 1000;
-/** A slow commit, ms: every submission waits for one. */
+/** Every submission waits for a commit, ms. */
 const SLOW_COMMIT_MS = 20;
 
 /** Findings contain no secrets. */
@@ -13,13 +13,8 @@ export async function postgresFindings(q: { url: string; clock: Clock }): Promis
 	try {
 		return findingsOf(await inspectPostgres(q));
 	} catch (error) {
-		return [
-			problem(
-				"store",
-				(error as Error).message,
-				"Correct SLUICE_STORE, --store or the database; docs/scaling.md has the requirements.",
-			),
-		];
+		const fix = "Correct SLUICE_STORE, --store or the database; docs/scaling.md has the requirements.";
+		return [problem("store", (error as Error).message, fix)];
 	}
 }
 
@@ -41,7 +36,6 @@ function findingsOf(found: Inspection): Finding[] {
 	];
 }
 
-/** None without standbys. */
 function standbyFindings({ synchronousNames, connected, synchronous }: Standbys): Finding[] {
 	if (synchronousNames !== "") {
 		const others = synchronous !== null && synchronous < connected;

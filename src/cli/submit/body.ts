@@ -1,20 +1,17 @@
-/** The body of a submission; the input's text is sent byte for byte (D5). */
+/** Submissions that keep the input byte for byte (D5). */
 import { parse } from "yaml";
-import { isObject } from "../../core/schema.ts";
-import { SUBMISSION_JSON } from "../../core/submission.ts";
-import type { FlagValues } from "../command.ts";
-import { CliError } from "../errors.ts";
-import { membersOf } from "../json-members.ts";
+import { isObject } from "../../lib/schema.ts";
+import { SUBMISSION_JSON } from "../../core/jobs/submission.ts";
+import type { FlagValues } from "../framework/command.ts";
+import { CliError } from "../client/errors.ts";
+import { membersOf } from "../framework/json-members.ts";
 
-/** JSON texts; they override those of a whole submission. */
+/** JSON texts that override members of a whole submission. */
 export type SubmissionMembers = Readonly<Partial<Record<"policy" | "webhook", string>>>;
 
-/** Members of a whole submission, such as `test_input.json`. */
 const SUBMISSION_MEMBERS = [...SUBMISSION_JSON.members, "id"];
 
-/**
- * `text`: an input, or a whole submission (`{"input": {...}}` with only members of a submission).
- */
+/** `text`: an input, or an object with only members of a submission. */
 export function submissionBody(
 	text: string,
 	overrides: SubmissionMembers,
@@ -26,30 +23,28 @@ export function submissionBody(
 	const isSubmission =
 		isObject(value["input"]) && Object.keys(value).every((name) => SUBMISSION_MEMBERS.includes(name));
 	const members = { ...(isSubmission ? found.texts : { input: text.trim() }), ...overrides };
-	const texts = Object.entries(members).flatMap(([name, member]) =>
-		member === undefined ? [] : [`${JSON.stringify(name)}:${member}`],
-	);
+	const texts = Object.entries(members)
+		.filter(([, member]) => member !== undefined)
+		.map(([name, member]) => `${JSON.stringify(name)}:${member}`);
 	return { ok: true, body: `{${texts.join(",")}}` };
 }
 
 export function membersFromFlags({ policy, webhook }: FlagValues): SubmissionMembers {
 	return {
-		...(policy === undefined ? {} : { policy: policyText(policy) }),
-		...(webhook === undefined ? {} : { webhook: JSON.stringify(webhook) }),
+		...(policy !== undefined && { policy: policyText(policy) }),
+		...(webhook !== undefined && { webhook: JSON.stringify(webhook) }),
 	};
 }
 
-/** A policy may be YAML. */
 function policyText(text: string): string {
 	let value: unknown;
 	try {
 		value = parse(text);
 	} catch {
-		value = undefined;
+		// Refused below, as any value that is no object.
 	}
-	if (!isObject(value))
-		throw new CliError(
-			`--policy takes an object, such as '{executionTimeout: 60000, ttl: 600000, lowPriority: true}', not '${text}'.`,
-		);
-	return JSON.stringify(value);
+	if (isObject(value)) return JSON.stringify(value);
+	throw new CliError(
+		`--policy takes an object, such as '{executionTimeout: 60000, ttl: 600000, lowPriority: true}', not '${text}'.`,
+	);
 }

@@ -35,6 +35,24 @@ it("D36: zeros inside are refused, and nothing is changed", async () => {
 	expect(readFileSync(path, "utf8")).toBe(text);
 });
 
+it("D36: the exception in an error has members of its own", async () => {
+	const path = join(root, "errors.jsonl");
+	const results = await fileResults(path);
+	const exception = JSON.stringify({
+		error_type: "<class 'ValueError'>",
+		error_message: "no model",
+		error_traceback: "",
+	});
+	results.write({ index: 1, status: "FAILED", key: "k1", error: JSON.stringify(exception) });
+	results.write({ index: 2, status: "FAILED", key: "k2", error: '"it was lost"' });
+	results.close();
+	const lines = readFileSync(path, "utf8").trimEnd().split("\n");
+	expect(lines.map((each) => JSON.parse(each) as unknown)).toEqual([
+		{ index: 1, status: "FAILED", error: exception, errorType: "ValueError", errorMessage: "no model", key: "k1" },
+		{ index: 2, status: "FAILED", error: "it was lost", key: "k2" },
+	]);
+});
+
 it("D36: is written where nothing can be flushed, such as a pipe", async () => {
 	const results = await fileResults("/dev/null");
 	results.write({ index: 1, status: "COMPLETED", key: "k" });

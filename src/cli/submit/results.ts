@@ -1,4 +1,4 @@
-/** Results of `sluice jobs submit --file`: one JSON line per input line, resumable (D36). */
+/** Resumable results of `sluice jobs submit --file`, a JSON line per input line (D36). */
 import {
 	closeSync,
 	createReadStream,
@@ -10,32 +10,25 @@ import {
 	truncateSync,
 	writeSync,
 } from "node:fs";
-import { flushFile } from "../../durable-file.ts";
-import { CliError } from "../errors.ts";
-import { membersOf } from "../json-members.ts";
+import { flushFile } from "../../system/durable-file.ts";
+import { CliError } from "../client/errors.ts";
+import { parseJson } from "../client/service-client.ts";
+import { exceptionOf } from "../commands/jobs/job-text.ts";
+import { membersOf } from "../framework/json-members.ts";
 
 export interface Result {
-	/** Line number in the input, from 1. */
 	index: number;
-	/** The job's state, or `REFUSED`: rejected, or its job can no longer be read. */
+	/** The job's state, or `REFUSED` if it was rejected or cannot be read any more. */
 	status: string;
 	id?: string | undefined;
-	/** JSON text. */
 	output?: string | undefined;
-	/** JSON text. */
 	error?: string | undefined;
-	/** Idempotency key. */
 	key: string;
 }
 
-export interface Results {
-	/** The status from an earlier run of this line. */
-	known(index: number, key: string): string | undefined;
-	write(result: Result): void;
-	close(): void;
-}
+export type Results = Awaited<ReturnType<typeof fileResults>>;
 
-/** `file`: `-` is standard input. `end`: offset after the line; `whole`: ends with a newline. */
+/** `-` is standard input. `end`: offset after the line. `whole`: it ends with a newline. */
 export async function* linesOf(file: string): AsyncGenerator<{ bytes: Buffer; end: number; whole: boolean }> {
 	let pieces: Buffer[] = [];
 	let end = 0;
@@ -55,16 +48,12 @@ export async function* linesOf(file: string): AsyncGenerator<{ bytes: Buffer; en
 	if (bytes.length > 0) yield { bytes, end: end + bytes.length, whole: false };
 }
 
-/** To standard output, without results of earlier runs. */
 export function printedResults(): Results {
-	return { known: () => undefined, write: (result) => void process.stdout.write(lineOf(result)), close() {} };
+	return { known: () => undefined, write: (result) => void process.stdout.write(lineOf(result)), close: () => {} };
 }
 
-/**
- * Appends to a file's earlier results; removes an incomplete last line. Throws {@link CliError} if
- * the file contains anything else.
- */
-export async function fileResults(path: string): Promise<Results> {
+/** Appends, after removal of an incomplete last line. Throws {@link CliError} for other content. */
+export async function fileResults(path: string) {
 	const known = new Map<string, string>();
 	if (existsSync(path)) {
 		let good = 0;
@@ -81,61 +70,66 @@ export async function fileResults(path: string): Promise<Results> {
 		}
 		if (statSync(path).size > good) truncateSync(path, good);
 	}
-	let file: number;
-	try {
-		const existed = existsSync(path);
-		file = openSync(path, "a");
-		if (!existed) flushFile(path);
-	} catch (error) {
-		throw new CliError(`Cannot write results to ${path}: ${(error as Error).message}`);
-	}
+	const file = openResults(path);
 	const flusher = openFlusher(file);
 	return {
-		known: (index, key) => known.get(`${index} ${key}`),
-		write(result) {
+		known: (index: number, key: string): string | undefined => known.get(`${index} ${key}`),
+		write(result: Result): void {
 			writeSync(file, lineOf(result));
 			flusher.written();
 		},
-		close: () => flusher.close(),
+		close: flusher.close,
 	};
 }
 
-/** Errors of files that cannot be flushed, such as pipes. */
+function openResults(path: string): number {
+	try {
+		const existed = existsSync(path);
+		const file = openSync(path, "a");
+		if (!existed) flushFile(path);
+		return file;
+	} catch (error) {
+		throw new CliError(`Cannot write results to ${path}: ${(error as Error).message}`);
+	}
+}
+
+/** Files that cannot be flushed, such as pipes. */
 const NOT_FLUSHABLE: ReadonlySet<string> = new Set(["EINVAL", "ENOTSUP", "EROFS"]);
 
-/**
- * One flush at a time, and on close: once the service has erased an expired result, this file is
- * the only copy.
- */
-function openFlusher(file: number): { written(): void; close(): void } {
+/** Once the service has erased an expired result, this file is the only copy, so it is flushed. */
+function openFlusher(file: number) {
 	let flushing = false;
 	let pending = false;
 	let closed = false;
 	let failure: NodeJS.ErrnoException | undefined;
+
+	/** The system reports a failure only once, and later flushes would succeed. */
+	function failed(error: NodeJS.ErrnoException): void {
+		if (!NOT_FLUSHABLE.has(error.code ?? "")) failure ??= error;
+	}
 
 	function flush(): void {
 		flushing = true;
 		pending = false;
 		fdatasync(file, (error) => {
 			flushing = false;
-			// The system reports a failure only once; later flushes would succeed.
-			if (error && !NOT_FLUSHABLE.has(error.code ?? "")) failure ??= error;
+			if (error) failed(error);
 			if (closed) closeSync(file);
 			else if (pending) flush();
 		});
 	}
 
 	return {
-		written() {
+		written(): void {
 			pending = true;
 			if (!flushing) flush();
 		},
-		close() {
+		close(): void {
 			closed = true;
 			try {
 				fdatasyncSync(file);
 			} catch (error) {
-				if (!NOT_FLUSHABLE.has((error as NodeJS.ErrnoException).code ?? "")) failure ??= error as NodeJS.ErrnoException;
+				failed(error as NodeJS.ErrnoException);
 			}
 			// A flush in progress closes the file.
 			if (!flushing) closeSync(file);
@@ -148,15 +142,27 @@ function openFlusher(file: number): { written(): void; close(): void } {
 	};
 }
 
-/** Payloads keep their text, but on one line: JSON has line ends only between values. */
 function lineOf({ index, status, id, output, error, key }: Result): string {
-	const members = [
-		`"index":${index}`,
-		...(id === undefined ? [] : [`"id":${JSON.stringify(id)}`]),
-		`"status":${JSON.stringify(status)}`,
-		...(output === undefined ? [] : [`"output":${output.replaceAll(/[\r\n]+/g, " ")}`]),
-		...(error === undefined ? [] : [`"error":${error}`]),
-		`"key":${JSON.stringify(key)}`,
-	];
-	return `{${members.join(",")}}\n`;
+	const members = {
+		index: String(index),
+		id: id && JSON.stringify(id),
+		status: JSON.stringify(status),
+		output: output && onOneLine(output),
+		error,
+		...errorMembers(error),
+		key: JSON.stringify(key),
+	};
+	const texts = Object.entries(members).filter(([, text]) => text !== undefined);
+	return `{${texts.map(([name, text]) => `"${name}":${text}`).join(",")}}\n`;
+}
+
+/** `errorType` and `errorMessage` of an SDK's exception, which is JSON within the text. */
+function errorMembers(error: string | undefined): Record<string, string | undefined> {
+	const { type, message } = error === undefined ? {} : exceptionOf(String(parseJson(error)));
+	return { errorType: type && JSON.stringify(type), errorMessage: message && JSON.stringify(message) };
+}
+
+/** Line ends are only between values. */
+export function onOneLine(json: string): string {
+	return json.replaceAll(/[\r\n]+/g, " ");
 }

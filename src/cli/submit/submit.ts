@@ -1,13 +1,14 @@
 /** `sluice jobs submit`: one job, or one per line of a file (D36). */
 import { readFileSync, statSync } from "node:fs";
-import { systemClock } from "../../clock.ts";
-import type { Action, ActionInput, FlagValues } from "../command.ts";
-import { JSON_FLAG } from "../common-flags.ts";
-import { CliError } from "../errors.ts";
-import { concurrencyOf, submitBatch } from "./batch.ts";
+import { systemClock } from "../../system/clock.ts";
+import type { Action, ActionInput } from "../framework/command.ts";
+import { JSON_FLAG } from "../framework/common-flags.ts";
+import { CliError } from "../client/errors.ts";
+import { counted } from "../framework/table.ts";
+import { submitBatch } from "./batch.ts";
 import { membersFromFlags, submissionBody } from "./body.ts";
 import { RefusedJob, jobCalls } from "./job-calls.ts";
-import { progressBar } from "./progress-bar.ts";
+import { progressBar } from "../framework/progress-bar.ts";
 import { fileResults, printedResults } from "./results.ts";
 import { submitOne } from "./single-job.ts";
 
@@ -36,8 +37,8 @@ const FLAGS = {
 	...JSON_FLAG,
 };
 
-const SINGLE_ONLY = ["input", "wait", "stream"] as const;
-const FILE_ONLY = ["output", "concurrency", "batch"] as const;
+const SINGLE_ONLY = ["input", "wait", "stream"];
+const FILE_ONLY = ["output", "concurrency", "batch"];
 
 export const submit: Action = {
 	name: "submit",
@@ -51,35 +52,25 @@ export const submit: Action = {
 		"generate-inputs | sluice jobs submit hello --file - --output results.jsonl",
 	],
 	async run(input) {
-		checkFlags(input.flags);
-		return input.flags["file"] === undefined ? await submitInput(input) : await submitFile(input, input.flags["file"]);
+		const { input: text, file } = input.flags;
+		if ((text === undefined) === (file === undefined))
+			throw new CliError("Pass either --input JSON or --file inputs.jsonl.");
+		const unusable = (file === undefined ? FILE_ONLY : SINGLE_ONLY).find((flag) => input.flags[flag] !== undefined);
+		if (unusable !== undefined)
+			throw new CliError(`--${unusable} cannot be combined with --${file === undefined ? "input" : "file"}.`);
+		return file === undefined ? await submitInput(input, text!) : await submitFile(input, file);
 	},
 };
 
-function checkFlags(flags: FlagValues): void {
-	const { input, file } = flags;
-	if ((input === undefined) === (file === undefined))
-		throw new CliError("Pass either --input JSON or --file inputs.jsonl.");
-	const unusable = (file === undefined ? FILE_ONLY : SINGLE_ONLY).find((flag) => flags[flag] !== undefined);
-	if (unusable !== undefined)
-		throw new CliError(`--${unusable} cannot be combined with --${file === undefined ? "input" : "file"}.`);
-}
-
-async function submitInput(input: ActionInput): Promise<number> {
-	const { args, flags, service } = input;
-	const [endpoint = ""] = args;
+async function submitInput({ args: [endpoint = ""], flags, service }: ActionInput, text: string): Promise<number> {
 	const members = membersFromFlags(flags);
 	service.apiKey();
-	const read = submissionBody(inputText(flags["input"]!), members);
+	const read = submissionBody(inputText(text), members);
 	if (!read.ok) throw new CliError(`--input: ${read.fault}`);
+	const calls = jobCalls({ connection: service.connection(), endpoint, clock: systemClock });
+	const print = flags["stream"] ? "chunks" : flags["wait"] ? "result" : "id";
 	try {
-		return await submitOne({
-			calls: jobCalls({ connection: service.connection(), endpoint, clock: systemClock }),
-			endpoint,
-			body: read.body,
-			print: flags["stream"] ? "chunks" : flags["wait"] ? "result" : "id",
-			json: flags["json"] !== undefined,
-		});
+		return await submitOne(calls, { endpoint, body: read.body, print, json: flags["json"] !== undefined });
 	} catch (error) {
 		if (error instanceof RefusedJob) throw new CliError(error.message, 1);
 		throw error;
@@ -96,16 +87,14 @@ function inputText(value: string): string {
 	}
 }
 
-async function submitFile(input: ActionInput, file: string): Promise<number> {
-	const { args, flags, service } = input;
-	const [endpoint = ""] = args;
+async function submitFile({ args: [endpoint = ""], flags, service }: ActionInput, file: string): Promise<number> {
 	const members = membersFromFlags(flags);
 	service.apiKey();
 	const isStdin = file === "-";
 	const size = isStdin ? undefined : statSync(file, { throwIfNoEntry: false })?.size;
 	if (size === undefined && !isStdin) throw new CliError(`--file: cannot read the file ${file}.`);
 	const concurrency = concurrencyOf(flags["concurrency"]);
-	const bar = progressBar({ now: systemClock.now });
+	const bar = progressBar(systemClock.now);
 	let lastReason = "";
 	const onRetry = (reason: string): void => {
 		if (reason !== lastReason) bar.line(`${reason} Retrying.`);
@@ -123,22 +112,37 @@ async function submitFile(input: ActionInput, file: string): Promise<number> {
 			batch: flags["batch"] ?? "",
 			members,
 			warn: bar.line,
-			progress: ({ counts: soFar, end }) =>
-				bar.show({
-					share: size === undefined ? undefined : size === 0 ? 1 : end / size,
-					count: total(soFar),
-					text: summary(soFar),
-				}),
+			progress: (soFar, end) =>
+				bar.show({ share: size ? end / size : undefined, count: total(soFar), text: summary(soFar) }),
 		});
 	} finally {
 		bar.clear();
 		results.close();
 	}
-	process.stderr.write(flags["json"] ? `${JSON.stringify(Object.fromEntries(counts))}\n` : `${summary(counts)}.\n`);
+	process.stderr.write(
+		flags["json"]
+			? `${JSON.stringify(Object.fromEntries(counts))}\n`
+			: `${summary(counts)}.\n${failedHint(counts, endpoint, flags["output"])}`,
+	);
 	return [...counts.keys()].every((status) => status === "COMPLETED") ? 0 : 1;
 }
 
-/** Aborts with the error that ends the command. */
+/** How to see the lines that did not complete. */
+function failedHint(counts: ReadonlyMap<string, number>, endpoint: string, output: string | undefined): string {
+	const failed = [...counts.keys()].filter((status) => status !== "COMPLETED");
+	if (failed.length === 0) return "";
+	const listed = failed.filter((status) => status !== "REFUSED").join(",");
+	if (output !== undefined) return `See them: jq -c 'select(.status != "COMPLETED")' ${output}\n`;
+	return listed === "" ? "" : `See them: sluice jobs list ${endpoint} --status ${listed}\n`;
+}
+
+function concurrencyOf(text = "20"): number {
+	const value = Number(text);
+	if (!Number.isInteger(value) || value < 1 || value > 200)
+		throw new CliError(`--concurrency must be a whole number from 1 to 200, not '${text}'.`);
+	return value;
+}
+
 function interrupted(): AbortSignal {
 	const controller = new AbortController();
 	const stop = (): void =>
@@ -153,7 +157,6 @@ function total(counts: ReadonlyMap<string, number>): number {
 }
 
 function summary(counts: ReadonlyMap<string, number>): string {
-	const lines = total(counts);
 	const byStatus = [...counts].map(([status, count]) => `${count} ${status}`).join(", ");
-	return `${lines} ${lines === 1 ? "line" : "lines"}: ${byStatus || "nothing to do"}`;
+	return `${counted(total(counts), "line")}: ${byStatus || "nothing to do"}`;
 }

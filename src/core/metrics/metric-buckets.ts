@@ -1,14 +1,13 @@
 /** Metrics of an endpoint per minute or hour (D40). Buckets of several servers are added. */
-import { addHistogram, type Histogram, newHistogram, packHistogram, unpackHistogram } from "./histogram.ts";
-import type { JobState } from "../job-states.ts";
+import { addHistogram, type Histogram, newHistogram, packHistogram, unpackHistogram } from "../../lib/histogram.ts";
+import type { JobState } from "../jobs/job-states.ts";
+import { record } from "../../lib/record.ts";
 
-/** Lengths of buckets. */
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 export const STEPS = [MINUTE_MS, HOUR_MS] as const;
 export type StepMs = (typeof STEPS)[number];
 
-/** Retention, ms: minutes for a day, hours for 30 days. */
 export const METRICS_KEPT_MS: Readonly<Record<StepMs, number>> = {
 	[MINUTE_MS]: 86_400_000,
 	[HOUR_MS]: 30 * 86_400_000,
@@ -24,10 +23,7 @@ export const OUTCOME_OF: Readonly<Partial<Record<JobState, Outcome>>> = {
 	CANCELLED: "cancelled",
 };
 
-/**
- * `retried`: returns to the queue by `/retry` or loss; `coldStarts`: launched workers. Stored in
- * this order: append new counters.
- */
+/** `retried`: by `/retry` or loss; `coldStarts`: launched workers. Stored in this order: append new counters. */
 export const COUNTERS = ["submitted", ...OUTCOMES, "retried", "coldStarts"] as const;
 export type Counter = (typeof COUNTERS)[number];
 
@@ -44,14 +40,15 @@ export interface MetricBucket {
 	execution: Histogram;
 }
 
-const zeros = <N extends string>(names: readonly N[]): Record<N, number> =>
-	Object.fromEntries(names.map((name) => [name, 0])) as Record<N, number>;
-
 export function newMetricBucket(): MetricBucket {
-	return { counts: zeros(COUNTERS), most: zeros(GAUGES), delay: newHistogram(), execution: newHistogram() };
+	return {
+		counts: record(COUNTERS, () => 0),
+		most: record(GAUGES, () => 0),
+		delay: newHistogram(),
+		execution: newHistogram(),
+	};
 }
 
-/** Adds `from` to `to`: sums of counts, maxima of gauges. */
 export function addMetricBucket(to: MetricBucket, from: MetricBucket): void {
 	for (const name of COUNTERS) to.counts[name] += from.counts[name];
 	for (const name of GAUGES) to.most[name] = Math.max(to.most[name], from.most[name]);
@@ -74,14 +71,12 @@ export function metricBucketText({ counts, most, delay, execution }: MetricBucke
 	]);
 }
 
-/** Reads {@link metricBucketText}; counters missing in an older version are 0. */
+/** Counters missing in an older version are 0. */
 export function readMetricBucket(text: string): MetricBucket {
 	const [counts = [], most = [], delay = [], execution = []] = JSON.parse(text) as number[][];
-	const named = <N extends string>(names: readonly N[], values: readonly number[]): Record<N, number> =>
-		Object.fromEntries(names.map((name, index) => [name, values[index] ?? 0])) as Record<N, number>;
 	return {
-		counts: named(COUNTERS, counts),
-		most: named(GAUGES, most),
+		counts: record(COUNTERS, (_, index) => counts[index] ?? 0),
+		most: record(GAUGES, (_, index) => most[index] ?? 0),
 		delay: unpackHistogram(delay),
 		execution: unpackHistogram(execution),
 	};

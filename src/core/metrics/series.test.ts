@@ -1,6 +1,6 @@
 /** Tallies as lines: what adds up, of what the most stays, and what is not known. */
 import { expect, it } from "vitest";
-import { observe } from "./histogram.ts";
+import { observe } from "../../lib/histogram.ts";
 import { seriesOf } from "./series.ts";
 import {
 	isEmpty,

@@ -1,5 +1,5 @@
-/** Buckets of an endpoint as chart series: one value per step, null where unknown. */
-import { type Histogram, percentiles } from "./histogram.ts";
+/** Chart series: one value per step, null where unknown. */
+import { type Histogram, percentiles } from "../../lib/histogram.ts";
 import {
 	addMetricBucket,
 	type Counter,
@@ -10,11 +10,13 @@ import {
 	newMetricBucket,
 	type StepMs,
 } from "./metric-buckets.ts";
+import { record } from "../../lib/record.ts";
 
 type Line = (number | null)[];
 
 const QUANTILES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
 type QuantileName = keyof typeof QUANTILES;
+const QUANTILE_NAMES = Object.keys(QUANTILES) as QuantileName[];
 type Percentiles = Record<QuantileName, Line>;
 
 export type Series = Record<Counter | Gauge, Line> & {
@@ -29,8 +31,7 @@ export interface DatedBucket {
 }
 
 /**
- * Series from `from` until before `to`. Buckets of the same step are added. `known`: starts of the
- * steps for which a server recorded metrics.
+ * Ends before `to`; buckets of the same step are added. `known`: starts of steps for which a server recorded metrics.
  */
 export function seriesOf({
 	from,
@@ -57,28 +58,19 @@ export function seriesOf({
 	const line = (value: (bucket: MetricBucket) => number): Line =>
 		steps.map((bucket) => (bucket ? value(bucket) : null));
 	return {
-		...(Object.fromEntries(COUNTERS.map((name) => [name, line(({ counts }) => counts[name])])) as Record<
-			Counter,
-			Line
-		>),
-		...(Object.fromEntries(GAUGES.map((name) => [name, line(({ most }) => most[name])])) as Record<Gauge, Line>),
+		...record(COUNTERS, (name) => line(({ counts }) => counts[name])),
+		...record(GAUGES, (name) => line(({ most }) => most[name])),
 		delayMs: percentileLines(steps.map((bucket) => bucket?.delay)),
 		executionMs: percentileLines(steps.map((bucket) => bucket?.execution)),
 	};
 }
 
-/** The percentiles of one histogram; null without durations. */
 export function percentilesOf(histogram: Histogram): Record<QuantileName, number | null> {
 	const values = percentiles(histogram, Object.values(QUANTILES));
-	return Object.fromEntries(Object.keys(QUANTILES).map((name, index) => [name, values?.[index] ?? null])) as Record<
-		QuantileName,
-		number | null
-	>;
+	return record(QUANTILE_NAMES, (_, index) => values?.[index] ?? null);
 }
 
 function percentileLines(histograms: readonly (Histogram | undefined)[]): Percentiles {
 	const values = histograms.map((histogram) => histogram && percentilesOf(histogram));
-	return Object.fromEntries(
-		Object.keys(QUANTILES).map((name) => [name, values.map((each) => each?.[name as QuantileName] ?? null)]),
-	) as Percentiles;
+	return record(QUANTILE_NAMES, (name) => values.map((each) => each?.[name] ?? null));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ApiError, badRequest } from "../errors.ts";
-import { type Job, newJob } from "../job.ts";
+import { type Job, newJob } from "../jobs/job.ts";
 import { failureBody, failureInOutput, failureOfJob, failureOfRefusal, failureOfError } from "./openai-error.ts";
 import { readPython } from "./python-literal.ts";
 

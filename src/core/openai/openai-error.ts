@@ -1,10 +1,11 @@
-/** Failures of `/openai/*` in OpenAI's format (D32; workers: protocol B.5, C.2). */
+/** Failures of `/openai/*` in OpenAI's format (D32, protocol B.5, C.2). */
 import type { ApiError } from "../errors.ts";
+import { isObject } from "../../lib/schema.ts";
 import { readPython } from "./python-literal.ts";
-import type { JobResult } from "../job-view.ts";
+import type { JobResult } from "../jobs/job-view.ts";
 
 export interface OpenAIFailure {
-	/** HTTP status, 400 to 599. */
+	/** 400 to 599. */
 	status: number;
 	message: string;
 	type: string;
@@ -14,7 +15,6 @@ export interface OpenAIFailure {
 	retryAfter?: number;
 }
 
-/** Jobs that ended without a report. */
 const ENDS = {
 	timed_out: { status: 504, code: "job_timed_out", message: "The job exceeded its execution timeout." },
 	no_worker: {
@@ -23,14 +23,14 @@ const ENDS = {
 		message: "No worker took the job in time.",
 		retryAfter: 5,
 	},
-	// ConflictError in official clients, which retry it by default; no status fits better.
+	// ConflictError in official clients, which retry it; no status fits better.
 	cancelled: { status: 409, code: "job_cancelled", message: "The job was cancelled." },
 	removed: {
 		status: 409,
 		code: "job_removed",
 		message: "The job was removed: its queue was purged, or its result has expired.",
 	},
-	// A new attempt would repeat text that the client already received.
+	// A new attempt would repeat text that the client already has.
 	broken: {
 		status: 500,
 		code: "attempt_lost",
@@ -38,7 +38,7 @@ const ENDS = {
 	},
 } as const;
 
-/** Maximum length of a text searched for an error, characters. */
+/** Characters searched for an error. */
 const MAX_ERROR = 65_536;
 
 /** The SDK's prefix of errors raised by generators. */
@@ -48,7 +48,7 @@ export function failureBody({ message, type, param, code }: OpenAIFailure): stri
 	return JSON.stringify({ error: { message, type, param, code } });
 }
 
-/** A refusal by Sluice; `param` is the first invalid field. */
+/** `param` is the first invalid field. */
 export function failureOfRefusal(error: ApiError): OpenAIFailure {
 	const { status, message, code, details, retryAfter } = error;
 	return {
@@ -66,7 +66,6 @@ export function failureByEnd(end: keyof typeof ENDS, message?: string): OpenAIFa
 	return { message: message ?? fallback, type: typeOf(rest.status), param: null, ...rest };
 }
 
-/** The failure of a job that did not complete. */
 export function failureOfJob({ job, error }: JobResult): OpenAIFailure {
 	if (job.state === "CANCELLED") return failureByEnd("cancelled", error);
 	if (job.state === "TIMED_OUT") return failureByEnd(job.startedAt === undefined ? "no_worker" : "timed_out", error);
@@ -74,8 +73,8 @@ export function failureOfJob({ job, error }: JobResult): OpenAIFailure {
 }
 
 /**
- * The failure in a COMPLETED job's output: `{object: "error", message, code}`, or an object with
- * only `error` (protocol C.2). Undefined for results.
+ * Finds `{object: "error", message, code}`, or an object with only `error`, in the output of a COMPLETED job (protocol
+ * C.2).
  */
 export function failureInOutput(output: string): OpenAIFailure | undefined {
 	if (output.length > MAX_ERROR || !output.includes('"error"')) return undefined;
@@ -83,10 +82,7 @@ export function failureInOutput(output: string): OpenAIFailure | undefined {
 	return error && failure(statusIn(error), error);
 }
 
-/**
- * The failure for a worker's `error`. Status: that relayed from vLLM, else the numeric code of an
- * OpenAI error, else 500. Tracebacks are removed.
- */
+/** The status is that relayed from vLLM, else the numeric code of an OpenAI error, else 500. Tracebacks are removed. */
 export function failureOfError(text: string): OpenAIFailure {
 	const value = parsed(text) ?? (text.length <= MAX_ERROR ? readPython(text) : undefined);
 	const message =
@@ -113,7 +109,7 @@ function failure(status: number, error: Record<string, unknown>): OpenAIFailure 
 	};
 }
 
-/** The error object in a value; an object with members besides `error` is a result. */
+/** An object with members besides `error` is a result. */
 function errorIn(value: unknown): Record<string, unknown> | undefined {
 	if (!isObject(value)) return undefined;
 	if (value["object"] === "error" && typeof value["message"] === "string") return value;
@@ -121,13 +117,16 @@ function errorIn(value: unknown): Record<string, unknown> | undefined {
 	return Object.keys(value).length === 1 && isObject(error) && typeof error["message"] === "string" ? error : undefined;
 }
 
-/** Reads the message from an error record, an error object or an answer of vLLM's framework. */
+/** Error records, error objects and answers of vLLM's framework have messages. */
 function messageOf(value: unknown): string | undefined {
 	if (!isObject(value)) return undefined;
 	return [value["error_message"], value["message"], value["detail"]].find((each) => typeof each === "string");
 }
 
-/** Strips the SDK's wrapping of generator errors: `handler: <text> \ntraceback: <text>`. */
+/**
+ * The SDK sends `handler: <text>
+ * traceback: <text>`.
+ */
 function withoutTraceback(text: string): string {
 	const end = text.startsWith(RAISED) ? text.indexOf("\ntraceback: ") : -1;
 	return end < 0 ? text : text.slice(RAISED.length, end).trimEnd();
@@ -153,8 +152,4 @@ function parsed(text: string): unknown {
 	} catch {
 		return undefined;
 	}
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }

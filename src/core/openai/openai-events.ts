@@ -1,22 +1,12 @@
 /** A worker's chunks as server-sent events (D32): strings verbatim, values as events. */
 import { elementsOf } from "./openai.ts";
 
-/** Text of one stream; each call returns what to write next, possibly nothing. */
-interface EventText {
-	/** The next chunk's output: a string verbatim, else an event per list element or value. */
-	chunk(output: string): string;
-	/** A comment line that keeps an idle connection open. */
-	comment(): string;
-	/** The rest, and `[DONE]` if the worker sent none. */
-	end(): string;
-	/** The failure as the last event; an unfinished line is dropped. */
-	fail(body: string): string;
-}
-
-/** Workers cut text anywhere: an unfinished line is held back until its rest arrives. */
-export function eventText(): EventText {
+/**
+ * Each call returns what to write next, possibly nothing. Workers cut text anywhere: an unfinished line is held back
+ * until its rest arrives.
+ */
+export function eventText() {
 	let held = "";
-	/** The last characters written, which show whether an event is open. */
 	let tail = "\n\n";
 	let done = false;
 
@@ -29,7 +19,6 @@ export function eventText(): EventText {
 
 	const open = (): boolean => !/(?:\n\n|\r\r|\r\n\r\n)$/.test(tail);
 
-	/** Ends an open event. */
 	function closed(): string {
 		if (!open()) return "";
 		// After a lone \r one \n would only complete a line end.
@@ -43,7 +32,8 @@ export function eventText(): EventText {
 	}
 
 	return {
-		chunk(output) {
+		/** A string is written verbatim, else each list element or value is an event. */
+		chunk(output: string): string {
 			if (output.startsWith('"')) {
 				const text = JSON.parse(output) as string;
 				const end = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1;
@@ -54,16 +44,18 @@ export function eventText(): EventText {
 			}
 			return flushed() + (elementsOf(output) ?? [output]).map((value) => write(event(value))).join("");
 		},
-		comment: () => (open() ? "" : ": waiting\n\n"),
-		end: () => flushed() + (done ? "" : write("data: [DONE]\n\n")),
-		fail(body) {
+		comment: (): string => (open() ? "" : ": waiting\n\n"),
+		/** `[DONE]` only if the worker sent none. */
+		end: (): string => flushed() + (done ? "" : write("data: [DONE]\n\n")),
+		/** An unfinished line is dropped. */
+		fail(body: string): string {
 			held = "";
 			return closed() + write(event(body));
 		},
 	};
 }
 
-/** On one line, for simple clients; JSON has line ends only between values. */
+/** On one line, for simple clients. */
 function event(json: string): string {
 	return `data: ${json.replace(/[\r\n]+/g, " ")}\n\n`;
 }

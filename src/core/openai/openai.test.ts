@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { stringOf } from "../json/json-text.ts";
+import { stringOf } from "../../lib/json/json-text.ts";
 import { elementsOf, openaiInput, outputOf, resultAsChunks, singleResult } from "./openai.ts";
 
 /** Runs all steps. */

@@ -1,6 +1,6 @@
-/** `/openai/*` (D32): the job for a request and the body for its result. JSON text is kept (D5). */
-import { scanJson } from "../json/json-scan.ts";
-import { splitOutput } from "../json/chunk-split.ts";
+/** `/openai/*` (D32): the job for a request and the body for its result, as JSON text (D5). */
+import { scanJson } from "../../lib/json/json-scan.ts";
+import { splitOutput } from "../../lib/json/chunk-split.ts";
 import {
 	asOne,
 	BLOCK_BYTES,
@@ -10,28 +10,27 @@ import {
 	piecesOf,
 	sizeOf,
 	stringOf,
-} from "../json/json-text.ts";
-import type { SubmissionOptions } from "../submission.ts";
+} from "../../lib/json/json-text.ts";
+import type { SubmissionOptions } from "../jobs/submission.ts";
 
-/** Maximum wait for a worker, ms: clients give up after that. */
+/** Clients give up after that. */
 const OPENAI_TTL_MS = 300_000;
 
-/** No webhook; the endpoint's execution timeout. */
 export const OPENAI_SUBMISSION_OPTIONS: Readonly<SubmissionOptions> = {
 	lowPriority: false,
 	s3Config: false,
 	ttlMs: OPENAI_TTL_MS,
 };
 
-/** `route`: path after `/openai`, with its slash. No body: no `openai_input` (protocol C.1). */
+/** `route`: path after `/openai`, with its slash. Without body no `openai_input` (protocol C.1). */
 export function openaiInput(route: string, body: JsonText | undefined): JsonText {
 	const head = `{"openai_route":${JSON.stringify(route)}`;
 	return body === undefined ? `${head}}` : asOne(piecesOf(`${head},"openai_input":`, body, "}"));
 }
 
 /**
- * The body for a result: the element of a one-element list, else the value. Undefined without
- * output or for an empty list: then the chunks are the result. Yields after each block.
+ * The element of a one-element list, else the value. Undefined without output or for an empty list: then the chunks are
+ * the result. Yields after each block.
  */
 export function* singleResult(output: JsonText | undefined): Generator<void, JsonText | undefined> {
 	if (output === undefined) return undefined;
@@ -43,10 +42,10 @@ export function* singleResult(output: JsonText | undefined): Generator<void, Jso
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [LIST, LIST_END, OBJECT, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d];
-/** All white space of JSON is at most this. */
+/** No white space of JSON is greater. */
 const SPACE = 0x20;
 
-/** Elements of a list as views of its blocks; undefined after each block. */
+/** Elements are views of the blocks; undefined after each block. */
 function* elementsIn(blocks: JsonBlocks): Generator<JsonBlocks | undefined> {
 	let depth = 0;
 	let quoted = false;
@@ -91,7 +90,7 @@ function isList(blocks: JsonBlocks): boolean {
 	return blocks.find(({ length }) => length > 0)?.[0] === LIST;
 }
 
-/** The result of a non-streaming worker as outputs of chunks; undefined after each block. */
+/** Results of non-streaming workers as outputs of chunks; undefined after each block. */
 export function* resultAsChunks(output: JsonText | undefined): Generator<string | undefined> {
 	if (output === undefined) return;
 	if (typeof output === "string") yield* elementsOf(output) ?? [output];
@@ -102,7 +101,7 @@ export function* resultAsChunks(output: JsonText | undefined): Generator<string 
 			else yield* piecesOfValue(element);
 }
 
-/** A value; a large string as several that follow each other, undefined between them. */
+/** A large string becomes several that follow each other, with undefined between them. */
 function* piecesOfValue(blocks: JsonBlocks): Generator<string | undefined> {
 	const first = blocks.flatMap((block) => block.find((byte) => byte > SPACE) ?? [])[0];
 	if (first !== QUOTE || sizeOf(blocks) <= BLOCK_BYTES) return yield stringOf(blocks).trim();
@@ -120,7 +119,7 @@ function* piecesOfValue(blocks: JsonBlocks): Generator<string | undefined> {
 	for (const piece of split.ok ? split.pieces : [stringOf(blocks).trim()]) yield* [piece, undefined];
 }
 
-/** The `output` of a stored chunk, `{"output":...,"metrics":...}`. */
+/** A stored chunk is `{"output":...,"metrics":...}`. */
 export function outputOf(chunk: string): string {
 	const bytes = new TextEncoder().encode(chunk);
 	const scan = scanJson(bytes, { members: ["output"] });
@@ -129,32 +128,9 @@ export function outputOf(chunk: string): string {
 	return stringOf([bytes.subarray(output.start, output.end)]);
 }
 
-/**
- * JSON texts of an array's elements; undefined for other values. `text` must be valid JSON without
- * leading white space.
- */
+/** Undefined for other values than arrays. `text` must be valid JSON without leading white space. */
 export function elementsOf(text: string): string[] | undefined {
 	if (text[0] !== "[") return undefined;
-	const elements: string[] = [];
-	let depth = 0;
-	let start = 1;
-	for (let at = 0; at < text.length; at += 1) {
-		const mark = text[at]!;
-		if (mark === '"') at = endOfString(text, at);
-		else if (mark === "[" || mark === "{") depth += 1;
-		else if (mark === "]" || mark === "}") depth -= 1;
-		if (depth > 1 || (depth === 1 && mark !== ",")) continue;
-		const element = text.slice(start, at).trim();
-		if (element !== "") elements.push(element);
-		if (depth === 0) break;
-		start = at + 1;
-	}
-	return elements;
-}
-
-/** Offset of the closing quote of the string at `start`. */
-function endOfString(text: string, start: number): number {
-	let at = start + 1;
-	while (text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
-	return at;
+	const blocks = [new TextEncoder().encode(text)];
+	return [...elementsIn(blocks)].flatMap((element) => (element ? [stringOf(element).trim()] : []));
 }

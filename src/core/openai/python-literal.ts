@@ -5,8 +5,8 @@ const WORDS: Readonly<Record<string, unknown>> = { None: null, True: true, False
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", "\\": "\\", "'": "'", '"': '"' };
 
 /**
- * A dict, list or tuple of strings, numbers, None, True and False; undefined for other texts. Dicts
- * have no prototype.
+ * Undefined for texts other than a dict, list or tuple of strings, numbers, None, True and False. Dicts have no
+ * prototype.
  */
 export function readPython(text: string): unknown {
 	if (!/^[{[(]/.test(text)) return undefined;
@@ -23,7 +23,7 @@ class NotPlain extends Error {}
 function reader(text: string): unknown {
 	let at = 0;
 
-	/** Skips white space, then matches the sticky pattern. */
+	/** The pattern must be sticky. */
 	function take(pattern: RegExp): RegExpExecArray | undefined {
 		while (text[at] === " " || text[at] === "\n") at += 1;
 		pattern.lastIndex = at;

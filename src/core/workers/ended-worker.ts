@@ -1,28 +1,26 @@
 /** Launched workers that have ended, and how (D47). */
-import { afterReturns, printableLines } from "../terminal-text.ts";
-import { withFullStop } from "../text.ts";
+import { afterReturns, printableLines } from "../../lib/terminal-text.ts";
+import { asSentence } from "../../lib/text.ts";
 import { sdkLine } from "./log-line.ts";
 import type { ExitReason, WorkerReasonCode } from "./worker-reason.ts";
 
-/** How many are kept for each endpoint, and how long, ms. */
+/** Kept for each endpoint. */
 export const ENDED_WORKERS = { count: 50, ms: 7 * 24 * 3_600_000 } as const;
 
-/** A worker that lives so long after its start works, ms; one that exits sooner has crashed (D28). */
+/** A worker that exits sooner after its start has crashed (D28). */
 export const CRASH_MS = 10_000;
 
-/** Lines of a worker's output that are kept with it. */
 const LAST_LINES = 20;
 
-/** Maximum length of an {@link errorLine}, characters. */
+/** Characters. */
 const ERROR_LINE = 300;
 
 /** What programs write of an error, such as "TypeError: x", "Error [ERR_X]: x" or "CUDA out of memory". */
 const ERROR = /(?:error|exception|fatal|panic)(?: \[\w+\])?: |out of memory|cannot find (?:package|module)/i;
 
-/** Shorter values of variables are no secrets, and are found in any text. */
+/** Shorter values are no secrets, and are found in any text. */
 const SECRET_LENGTH = 8;
 
-/** Tokens of workers: in their variables. */
 const TOKEN = /sluice_worker_[0-9a-f]+/g;
 
 /** Times are ms since the epoch. */
@@ -30,39 +28,33 @@ export interface EndedWorker {
 	id: string;
 	endpoint: string;
 	launcher: string;
-	/** The machine, where it is known. */
 	host?: string | undefined;
 	createdAt: number;
-	/** Its first call. */
 	readyAt?: number | undefined;
 	endedAt: number;
-	/** Its last call since then: it still runs, where its platform does not know it. */
+	/** It still runs, where its platform does not know it. */
 	calledAt?: number | undefined;
-	/** The operating system's; both absent if unknown. */
 	exitCode?: number | undefined;
 	signal?: string | undefined;
-	/** A crash, or what its platform did to it; absent if it was stopped or exited on its own. */
+	/** Absent if it was stopped or exited on its own. */
 	code?: WorkerReasonCode | undefined;
-	/** Sentence: how it ended. */
 	message: string;
-	/** The last lines of its output, without escape sequences and values of variables. */
+	/** Has no escape sequences and no values of variables. */
 	lastOutput: string;
 }
 
-/** How a worker's process ended. */
 export interface WorkerExit {
 	code?: number | undefined;
 	signal?: string | undefined;
 	reason?: ExitReason | undefined;
 }
 
-/** Why a worker ended, without full stop, where the service knows it; `code`: the kind of fault. */
+/** `text` has no full stop; `code`: the kind of fault. */
 export interface KnownEnding {
 	text: string;
 	code?: WorkerReasonCode | undefined;
 }
 
-/** A worker at its end. */
 interface WorkerLife {
 	createdAt: number;
 	readyAt?: number | undefined;
@@ -70,7 +62,6 @@ interface WorkerLife {
 	ending?: KnownEnding | undefined;
 }
 
-/** Numbers of the signals that usually end processes. */
 const SIGNALS: Readonly<Record<string, number>> = {
 	SIGHUP: 1,
 	SIGINT: 2,
@@ -95,7 +86,7 @@ const PHRASES: Partial<Record<WorkerReasonCode, string>> = {
 	time_limit: "over its time limit",
 };
 
-/** Such as "exit code 7" or "killed by signal 9, SIGKILL"; undefined if nothing is known. */
+/** Such as "exit code 7"; undefined if nothing is known. */
 export function exitPhrase({ code, signal, reason }: WorkerExit): string | undefined {
 	if (reason && reason.code !== "crashed") return PHRASES[reason.code] ?? reason.code;
 	if (signal !== undefined) {
@@ -105,7 +96,7 @@ export function exitPhrase({ code, signal, reason }: WorkerExit): string | undef
 	return code === undefined ? undefined : `exit code ${code}`;
 }
 
-/** Returns a clause without full stop, such as "it ended with exit code 7 before it asked for a job". */
+/** A clause without full stop, such as "it ended with exit code 7 before it asked for a job". */
 export function exitText(exit: WorkerExit, life: Omit<WorkerLife, "ending">): string {
 	if (exit.reason) return exit.reason.message;
 	const phrase = exitPhrase(exit);
@@ -115,7 +106,6 @@ export function exitText(exit: WorkerExit, life: Omit<WorkerLife, "ending">): st
 	return `it ${how.replace(/^killed/, "was killed")}${when}`;
 }
 
-/** What is kept of how a worker ended. */
 export function endOf(
 	exit: WorkerExit,
 	life: WorkerLife,
@@ -128,20 +118,17 @@ export function endOf(
 		exitCode: exit.code,
 		signal: exit.signal,
 		code,
-		message: withFullStop(text.charAt(0).toUpperCase() + text.slice(1)),
+		message: asSentence(text),
 	};
 }
 
-/** The last lines of a worker's output, as text without terminal control. */
+/** Text without terminal control. */
 export function lastLines(output: string): string {
 	const lines = output.trimEnd().split("\n").slice(-LAST_LINES);
 	return printableLines(lines.map((line) => sdkLine(afterReturns(line)).text).join("\n"));
 }
 
-/**
- * The line of {@link lastLines} that explains most: the last one that names an error, since a stack
- * trace may follow it, else the last one that is not empty.
- */
+/** The last line that names an error, since a stack trace may follow it, else the last one that is not empty. */
 export function errorLine(lastOutput: string): string | undefined {
 	const lines = lastOutput
 		.split("\n")
@@ -150,7 +137,7 @@ export function errorLine(lastOutput: string): string | undefined {
 	return lines.findLast((line) => ERROR.test(line)) ?? lines.at(-1);
 }
 
-/** Replaces values of `env`, some of which are secrets, and workers' tokens by their names. */
+/** Replaces values of `env`, some of which are secrets, and tokens by their names. */
 export function withoutSecrets(text: string, env: Readonly<Record<string, string>>): string {
 	return Object.entries(env)
 		.filter(([, value]) => value.length >= SECRET_LENGTH)

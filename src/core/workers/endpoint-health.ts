@@ -1,12 +1,11 @@
 /** Whether an endpoint's jobs get workers, in one word (D47). */
 import type { WorkerReason } from "./worker-reason.ts";
 
-/** What needs attention first comes first. `hindered`: it lacks workers, and they do not crash. */
+/** What needs attention first comes first. `hindered`: it lacks workers that do not crash. */
 export const HEALTH_STATES = ["crashing", "no_workers", "hindered", "paused", "healthy"] as const;
 
 export interface EndpointHealth {
 	state: (typeof HEALTH_STATES)[number];
-	/** Why workers crash or are missing. */
 	reason?: WorkerReason | undefined;
 }
 
@@ -19,13 +18,9 @@ export function endpointHealth({
 	inQueue,
 }: {
 	paused: boolean;
-	/** Starts are paused after crashes. */
 	crashes: boolean;
-	/** Why it lacks workers. */
 	reason: WorkerReason | undefined;
-	/** The service may start workers of it. */
 	canStart: boolean;
-	/** Workers that are there. */
 	present: number;
 	inQueue: number;
 }): EndpointHealth {

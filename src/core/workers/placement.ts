@@ -1,9 +1,8 @@
-/** On which host a new worker starts, with which GPUs, or why on none (D44). */
-import type { HostGpu } from "../hosts.ts";
+/** On which host and GPUs a new worker starts, or why on none (D44). */
+import type { HostGpu } from "./hosts.ts";
 
-/** Settings of an endpoint's launcher, and what its workers need. */
 export interface PlacementQuery {
-	/** Names or labels; absent: any of the hosts. */
+	/** Names or labels; absent: any. */
 	hosts?: readonly string[] | undefined;
 	gpuCount: number;
 	gpu?: GpuNeed | undefined;
@@ -13,7 +12,7 @@ export interface PlacementQuery {
 }
 
 export interface GpuNeed {
-	/** Part of the model's name, in any case. */
+	/** Part of the name, in any case. */
 	model?: string | undefined;
 	/** In 10^9 bytes. */
 	memoryMinGb?: number | undefined;
@@ -22,21 +21,20 @@ export interface GpuNeed {
 export interface PlacementHost {
 	name: string;
 	labels: readonly string[];
-	/** `unreachableMs`: for so long. */
+	/** Since the last answer. */
 	state: "reachable" | "connecting" | { unreachableMs: number };
 	drained: boolean;
-	/** An object if they are not known, and why. */
+	/** An object if they are not known. */
 	gpus: readonly (HostGpu & { used: boolean })[] | { fault: string | undefined };
 	workers: number;
 	workersMax?: number | undefined;
-	/** On the host. */
 	images: readonly string[];
 }
 
 /** `reason`: a sentence that names every host that was asked for. */
 export type Placement = { host: string; gpus: readonly string[] } | { reason: string };
 
-/** The best host; of equal ones the first. */
+/** The first of equal ones. */
 export function place(query: PlacementQuery, all: readonly PlacementHost[]): Placement {
 	const { hosts: wanted } = query;
 	const hosts = all.filter(
@@ -51,7 +49,7 @@ export function place(query: PlacementQuery, all: readonly PlacementHost[]): Pla
 	return { reason: `No host has room for a worker: ${why.join("; ")}.` };
 }
 
-/** Whether an image is on the host. A name without tag or digest means `latest`. */
+/** A name without tag or digest means `latest`. */
 export function hasImage({ images }: Pick<PlacementHost, "images">, image: string): boolean {
 	const isTagged = /[:@][^/:@]*$/.test(image);
 	return images.includes(isTagged ? image : `${image}:latest`);
@@ -63,7 +61,7 @@ function noneNamed(wanted: readonly string[], all: readonly PlacementHost[]): st
 	return `No host has the name or label ${wanted.join(" or ")}; the configured hosts are ${names}.`;
 }
 
-/** The GPUs for the worker, the smallest that fit, or why it does not fit there. */
+/** The smallest GPUs that fit, or why the worker does not fit. */
 function fit(query: PlacementQuery, host: PlacementHost): readonly HostGpu[] | string {
 	const { gpuCount, gpu } = query;
 	const { state, workers, workersMax = Infinity, gpus } = host;
@@ -99,8 +97,8 @@ function kindText({ model, memoryMinGb }: GpuNeed = {}): string {
 }
 
 /**
- * Negative if `a` is better. Packing prefers a host with the image, then the fullest; spreading the
- * emptiest, then one with the image.
+ * Negative if `a` is better. Packing prefers a host with the image, then the fullest; spreading the emptiest, then one
+ * with the image.
  */
 function compare(query: PlacementQuery, a: PlacementHost, b: PlacementHost): number {
 	const image = Number(hasImage(b, query.image)) - Number(hasImage(a, query.image));
@@ -108,7 +106,7 @@ function compare(query: PlacementQuery, a: PlacementHost, b: PlacementHost): num
 	return query.placement === "pack" ? image || -load : load || image;
 }
 
-/** Workers, or for one that needs GPUs how few are free. */
+/** Workers, or how few GPUs are free if it needs some. */
 function loadOf({ gpuCount }: PlacementQuery, { gpus, workers }: PlacementHost): number {
 	if (gpuCount === 0 || "fault" in gpus) return workers;
 	return -gpus.filter(({ used }) => !used).length;

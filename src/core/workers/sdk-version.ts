@@ -3,7 +3,6 @@
 /** First and last version that mixes up job lists on a shared network volume. */
 const SHARED_JOB_LIST = { from: [1, 7, 11], to: [1, 10, 0] } as const;
 
-/** A sentence about a known problem of this version. */
 export function sdkWarning(version: string): string | undefined {
 	const parts = version.split(".").map(Number);
 	if (parts.length !== 3 || parts.some(Number.isNaN)) return undefined;

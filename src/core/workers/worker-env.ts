@@ -1,13 +1,13 @@
-/** Environment variables that connect a RunPod worker to this service (D36, protocol B.1). */
+/** Variables that connect a RunPod worker to this service (D36, protocol B.1). */
 
-/** A quarter of the lease in whole seconds, 1 to 5: a lease survives three lost pings. */
+/** A quarter of the lease in whole seconds, so that it survives three lost pings. */
 export function pingIntervalMs(leaseMs: number): number {
 	return Math.min(5000, Math.max(1000, Math.floor(leaseMs / 4000) * 1000));
 }
 
 /**
- * The worker replaces `$ID` and `$RUNPOD_POD_ID` (protocol B.1). Without `worker` its id is set
- * elsewhere (`--replicas`).
+ * The worker replaces `$ID` and `$RUNPOD_POD_ID` (protocol B.1). Its id is set elsewhere if `worker` is absent
+ * (`--replicas`).
  */
 export function workerEnv(q: {
 	url: string;

@@ -1,8 +1,8 @@
 /** Why a launched worker does not run yet, will be ended, or has ended (D29). */
 
-import { withFullStop } from "../text.ts";
+import { asSentence } from "../../lib/text.ts";
 
-/** Shared by all launchers. Those of the platform's doing first, then those of the service's own. */
+/** The platform's reasons first, then those of the service. */
 export const WORKER_REASON_CODES = [
 	"unschedulable",
 	"queued",
@@ -27,13 +27,13 @@ export type WorkerReasonCode = (typeof WORKER_REASON_CODES)[number];
 
 export interface WorkerReason {
 	code: WorkerReasonCode;
-	/** One or two sentences for the operator, in the platform's words where it has any. No secrets. */
+	/** One or two sentences, in the platform's words where it has any. No secrets. */
 	message: string;
-	/** Percent, where the platform knows it. */
+	/** Percent. */
 	progress?: number;
-	/** When the next worker is started after a crash, ms since the epoch. */
+	/** Ms since the epoch. */
 	retryAt?: number;
-	/** The line of the output of the worker that ended, for admin keys: see `errorLine`. */
+	/** Only admin keys see it; see `errorLine`. */
 	lastLine?: string;
 }
 
@@ -42,37 +42,30 @@ export function reasonText({ message, progress }: Pick<WorkerReason, "message" |
 	return progress === undefined ? message : `${message.replace(/\.$/, "")}, ${progress} %.`;
 }
 
-/** Why a worker ended, where its platform knows more than its exit code. */
 export interface ExitReason extends Pick<WorkerReason, "code" | "message"> {
-	/** False if it was not the worker's doing: an eviction, a lost node. The next start is not delayed. */
+	/** False for an eviction or a lost node: the next start is not delayed. */
 	crash: boolean;
 }
 
-/** Why no worker is started or one is missed, as scaling knows it. Messages are sentences. */
+/** Why no worker is started or one is missed. Messages are sentences. */
 export interface HeldBack {
-	/** Its workers crash. */
 	crashing?: string | undefined;
 	/** Missing from earlier versions. */
 	crashCode?: WorkerReasonCode | undefined;
-	/** When the next one is started, if needed; ms since the epoch. */
+	/** Ms since the epoch. */
 	retryAt?: number | undefined;
-	/** A worker that is needed gets no GPU. */
 	withoutGpu?: string | undefined;
-	/** What its platform lacks for its workers, such as an image that is being pulled. */
+	/** Such as an image that is being pulled. */
 	preparing?: WorkerReason | undefined;
-	/** The last worker that ended by a fault. `at`: ms since the epoch. */
+	/** Ended by a fault. `at`: ms since the epoch. */
 	ended?: (WorkerReason & { at: number }) | undefined;
-	/** What the last worker that ended by a fault printed, for a reason of the same code. */
+	/** The last worker that ended by a fault, for a reason of the same code. */
 	printed?: { code: WorkerReasonCode; line: string } | undefined;
 }
 
-/** How long the end of a worker is shown, ms. */
 const ENDED_SHOWN_MS = 600_000;
 
-/**
- * Why an endpoint lacks workers, the most serious first; undefined if nothing is known to hinder
- * them. `waiting`: of its workers that do not run yet, oldest first.
- */
+/** The most serious reason; undefined if nothing is known. `waiting`: workers that do not run yet, oldest first. */
 export function reasonOf(
 	{ crashing, crashCode = "crashed", retryAt, withoutGpu, preparing, ended, printed }: HeldBack,
 	{ waiting, now }: { waiting: readonly WorkerReason[]; now: number },
@@ -85,17 +78,13 @@ export function reasonOf(
 	if (crashing !== undefined)
 		return {
 			code: crashCode,
-			message: sentence(crashing),
+			message: asSentence(crashing),
 			...(retryAt !== undefined && retryAt > now && { retryAt }),
 			...output(crashCode),
 		};
 	if (waiting[0]) return waiting[0];
 	if (withoutGpu !== undefined) return { code: "no_gpu_free", message: withoutGpu };
-	if (preparing) return { ...preparing, message: sentence(preparing.message) };
+	if (preparing) return { ...preparing, message: asSentence(preparing.message) };
 	if (!ended || now - ended.at > ENDED_SHOWN_MS) return undefined;
-	return { code: ended.code, message: sentence(ended.message), ...output(ended.code) };
-}
-
-function sentence(text: string): string {
-	return withFullStop(text.charAt(0).toUpperCase() + text.slice(1));
+	return { code: ended.code, message: asSentence(ended.message), ...output(ended.code) };
 }

@@ -1,19 +1,18 @@
-/** What a worker uses of its machine, where the platform says so cheaply (D48). */
+/** What a worker uses of its machine, where the platform reports it cheaply (D48). */
 
 export interface WorkerUsage {
-	/** Processor cores, on average since the reading before; absent at the first one. */
+	/** On average since the reading before; absent at the first one. */
 	cores?: number | undefined;
-	/** Memory of all its processes, bytes. */
+	/** Bytes, of all its processes. */
 	memory?: number | undefined;
-	/** Maximum memory it may use, bytes. */
+	/** Bytes. */
 	memoryMax?: number | undefined;
 	processes?: number | undefined;
-	/** The image of its container. */
 	image?: string | undefined;
 	gpus?: readonly GpuUsage[] | undefined;
 }
 
-/** A GPU of the machine; how much of it is used is unknown on machines of others. */
+/** Use is unknown on machines of others. */
 export interface GpuUsage {
 	/** Number on the machine, or UUID. */
 	id: string;
@@ -25,18 +24,15 @@ export interface GpuUsage {
 	busy?: number | undefined;
 }
 
-/** Processor time of a worker so far, ms, and when it was read. */
+/** `cpuMs`: processor time so far. */
 export interface CpuReading {
 	at: number;
 	cpuMs: number;
 }
 
-/** Cores that a worker used since its reading before; `worker` is its record in the launcher. */
-type CoreMeter = (worker: object, reading: CpuReading) => number | undefined;
-
-export function coreMeter(): CoreMeter {
+export function coreMeter() {
 	const last = new WeakMap<object, CpuReading>();
-	return (worker, reading) => {
+	return (worker: object, reading: CpuReading): number | undefined => {
 		const before = last.get(worker);
 		last.set(worker, reading);
 		if (!before || reading.at <= before.at || reading.cpuMs < before.cpuMs) return undefined;

@@ -1,81 +1,42 @@
-/** Who may call: API keys, console sessions, worker tokens, and the encryption of stored secrets. */
 import type { EngineContext } from "../context.ts";
-import { auditLog, type AuditLog } from "./audit.ts";
-import { consoleLinks, type ConsoleLinks } from "./console-links.ts";
-import { encryption, type Encryption, type KeyRing } from "./encryption.ts";
-import { failures, type Failures } from "./failures.ts";
-import { apiKeys, type ApiKeys } from "./keys.ts";
-import { registries, type Registries } from "./registries.ts";
-import { sessions, type Sessions } from "./sessions.ts";
-import { workerTokens, type WorkerTokens } from "./worker-tokens.ts";
+import { auditLog } from "./audit.ts";
+import { consoleLinks } from "./console-links.ts";
+import { encryption, type KeyRing } from "../../secrets/encryption.ts";
+import { failures } from "./failures.ts";
+import { apiKeys } from "./keys.ts";
+import { registries } from "./registries.ts";
+import { sessions } from "./sessions.ts";
+import { workerTokens } from "./worker-tokens.ts";
 
-export interface Access {
-	keys: ApiKeys;
-	/** Sign-ins of the console (D31). */
-	sessions: Sessions;
-	consoleLinks: ConsoleLinks;
-	tokens: WorkerTokens;
-	failures: Failures;
-	audit: AuditLog;
-	/** Logins to registries of container images (D45). */
-	registries: Registries;
-	encryption: Encryption;
-	/** Another server may have changed keys, sessions or tokens: reads each one from the store again. */
-	forgetCached(): void;
-}
+export type Access = ReturnType<typeof createAccess>;
 
-interface Deps extends Pick<EngineContext, "now" | "random" | "events" | "store" | "retry" | "budgets"> {
-	keyRing: KeyRing;
-	/** `SLUICE_API_KEY`. */
-	apiKey: string | undefined;
-	/** Identity of the store. */
-	storeId: string;
-}
-
-export function createAccess({ store, retry, keyRing, ...d }: Deps): Access {
-	const failed = failures(d);
-	const keys = apiKeys({
-		...d,
-		strained: failed.strained,
-		store: store.keys,
-		fromEnvironment: d.apiKey,
-		onFault: (error) => d.events.emit("fault", { where: "recording the use of a key", error }),
-	});
-	const consoleSessions = sessions({
-		...d,
-		strained: failed.strained,
-		store: store.sessions,
-		keys,
-		onFault: (error) => d.events.emit("fault", { where: "recording the use of a session", error }),
-	});
-	const tokens = workerTokens({
-		...d,
-		strained: failed.strained,
-		// While the store is unavailable a worker with a token that is not cached keeps its result.
-		store: {
-			...store.tokens,
-			find: (q) => retry(() => store.tokens.find(q)),
-			list: () => retry(() => store.tokens.list()),
-		},
-	});
-	const sealing = encryption(keyRing, d.random);
+export function createAccess(
+	context: EngineContext & { keyRing: KeyRing; apiKey: string | undefined; storeId: string },
+) {
+	const failed = failures(context);
+	const d = { ...context, strained: failed.strained, encryption: encryption(context.keyRing, context.random) };
+	const keys = apiKeys(d);
+	const consoleSessions = sessions({ ...d, keys });
+	const tokens = workerTokens(d);
+	/** Another server may have changed keys, sessions or tokens. */
 	function forgetCached(): void {
 		keys.forgetCached();
 		consoleSessions.forgetCached();
 		tokens.forgetCached();
 	}
 	d.events.on("endpoint.deleted", ({ endpoint }) => tokens.forgetCached(endpoint));
-	d.events.on("store.back", forgetCached);
-	d.events.on("hints.lost", forgetCached);
+	d.events.on(["store.back", "hints.lost"], forgetCached);
 	return {
 		keys,
+		/** Console sign-ins (D31). */
 		sessions: consoleSessions,
 		consoleLinks: consoleLinks({ ...d, keys }),
 		tokens,
 		failures: failed,
-		audit: auditLog({ ...d, store }),
-		registries: registries({ ...d, store: store.registries, encryption: sealing }),
-		encryption: sealing,
+		audit: auditLog(d),
+		/** Registry logins (D45). */
+		registries: registries(d),
+		encryption: d.encryption,
 		forgetCached,
 	};
 }

@@ -1,47 +1,28 @@
-/** The audit log: who changed what as an administrator, and with what result (D42). */
+/** The audit log of administrators' changes (D42). */
 import type { AuditEntry } from "../../store/contract/audit.ts";
-import type { EpochMs } from "../../core/time.ts";
+import type { EpochMs } from "../../lib/time.ts";
 import type { EngineContext } from "../context.ts";
 import { invalidCursor } from "../invalid-cursor.ts";
-import { networkOf, type Peer } from "../../core/network.ts";
+import { networkOf, type Peer } from "../../core/access/network.ts";
 import type { Principal } from "./keys.ts";
 
-/** Least time between two removals of expired entries, ms. */
 const EXPIRE_EVERY_MS = 3_600_000;
 
-/** Maximum number of entries that one removal removes. */
 const EXPIRED_AT_ONCE = 1000;
 
-/** Period in which repeated calls are counted, ms, and how many of them have an entry each. */
+/** Period in which repeated calls are counted, and how many of them have an entry each. */
 const REPEATED_MS = 3_600_000;
 const MOST_ALONE = 10;
 
-/** Maximum number of addresses of a key that are counted each; all further ones are counted together. */
 const MOST_ADDRESSES = 20;
 
-export interface AuditLog {
-	/**
-	 * Resolves once the entry is durable, or when it could not be stored, which is logged. `repeatable`: any key may
-	 * repeat the call, so that only the first ones of an hour have an entry each, then each time that their number has
-	 * doubled.
-	 */
-	record(
-		q: Pick<AuditEntry, "action" | "subject" | "result"> & { principal: Principal; peer: Peer; repeatable: boolean },
-	): Promise<void>;
-	/** Newest first. Throws `bad_query` for a cursor that is not valid. */
-	list(q: {
-		keyId?: string | undefined;
-		action?: string | undefined;
-		cursor?: string | undefined;
-		limit: number;
-	}): Promise<{ entries: AuditEntry[]; next?: string | undefined }>;
-}
-
-type Deps = Pick<EngineContext, "now" | "budgets" | "events"> & {
-	store: Pick<EngineContext["store"], "audit">;
+type Call = Pick<AuditEntry, "action" | "subject" | "result"> & {
+	principal: Principal;
+	peer: Peer;
+	repeatable: boolean;
 };
 
-export function auditLog({ now, budgets, events, store: { audit } }: Deps): AuditLog {
+export function auditLog({ now, budgets, events, store: { audit } }: EngineContext) {
 	let expiredAt = -Infinity;
 
 	async function expire(at: number): Promise<void> {
@@ -50,11 +31,9 @@ export function auditLog({ now, budgets, events, store: { audit } }: Deps): Audi
 		await audit.expire({ before: at - budgets.auditRetention.limit, limit: EXPIRED_AT_ONCE });
 	}
 
-	/** Repeated calls since a moment: by key and operation, then by address. */
 	const repeated = new Map<string, Map<string, number>>();
 	let repeatedSince = -Infinity;
 
-	/** How many there were, this one included. */
 	function counted(group: string, network: string, at: EpochMs): number {
 		if (at < repeatedSince || at - repeatedSince >= REPEATED_MS) {
 			repeated.clear();
@@ -69,7 +48,11 @@ export function auditLog({ now, budgets, events, store: { audit } }: Deps): Audi
 	}
 
 	return {
-		async record({ principal, peer, action, subject, result, repeatable }) {
+		/**
+		 * Resolves also when the entry could not be stored. The more often a `repeatable` call is repeated, the rarer its
+		 * entries.
+		 */
+		async record({ principal, peer, action, subject, result, repeatable }: Call): Promise<void> {
 			const at = now();
 			const { keyId, name: keyName } = principal;
 			const address = peer.remoteAddress ?? "";
@@ -84,12 +67,10 @@ export function auditLog({ now, budgets, events, store: { audit } }: Deps): Audi
 				events.emit("fault", { where: "writing the audit log", error });
 			}
 		},
-		async list(q) {
-			try {
-				return await audit.list(q);
-			} catch (error) {
+		/** Returns the newest first. Throws `bad_query` for an invalid cursor. */
+		list: (q: Parameters<typeof audit.list>[0]) =>
+			audit.list(q).catch((error: unknown) => {
 				throw invalidCursor(error, q.cursor);
-			}
-		},
+			}),
 	};
 }

@@ -1,70 +1,50 @@
-/**
- * Links that sign in to the console once (D31), so that no key is typed into a browser. In memory:
- * valid at the server that created them.
- */
-import type { Peer } from "../../core/network.ts";
-import type { EpochMs, WallMs } from "../../core/time.ts";
-import { hex, type Random } from "../../ids.ts";
+/** Links that sign in to the console once (D31), in the memory of the server that created them. */
+import type { Peer } from "../../core/access/network.ts";
+import type { EpochMs, WallMs } from "../../lib/time.ts";
+import { hex } from "../../lib/ids.ts";
+import type { EngineContext } from "../context.ts";
 import type { ApiKeys, KeyHolder } from "./keys.ts";
 import { digest, equal } from "./credential-cache.ts";
 
-/** How long a link is valid, ms. */
 export const LINK_MS = 600_000;
 
 const TOKEN_BYTES = 24;
 
-/** Maximum number of links at once: the oldest is dropped first. */
 const MAX_LINKS = 100;
 
-export interface ConsoleLink {
-	/** Path and token, after the address of the service. */
-	path: string;
-	until: WallMs;
-}
-
-export interface ConsoleLinks {
-	/** A link that signs in as this holder, at most until its key or session ends. */
-	make(holder: KeyHolder): ConsoleLink;
-	/** A link for the operator at the machine, by `ApiKeys.first`; undefined without any key. */
-	makeOwn(): Promise<ConsoleLink | undefined>;
-	/** Uses the link up; returns who signs in, undefined when the link is not valid or its key was replaced. */
-	redeem(token: string, peer: Peer): Promise<KeyHolder | undefined>;
-}
-
-export function consoleLinks(d: {
-	keys: Pick<ApiKeys, "first" | "holder">;
-	now: () => EpochMs;
-	random: Random;
-}): ConsoleLinks {
-	/** Links by the SHA-256 of their tokens. */
+export function consoleLinks({ keys, now, random }: EngineContext & { keys: ApiKeys }) {
+	/** Keys are the SHA-256 of the tokens. */
 	const links = new Map<string, { holder: KeyHolder; until: EpochMs }>();
 
-	function make(holder: KeyHolder): ConsoleLink {
-		const token = hex(d.random(TOKEN_BYTES));
-		const until = d.now() + LINK_MS;
+	/** Returns the path of a link that is valid at most until the holder's key or session ends. */
+	function make(holder: KeyHolder): { path: string; until: WallMs } {
+		const token = hex(random(TOKEN_BYTES));
+		const until = now() + LINK_MS;
 		const [oldest] = links.keys();
 		if (links.size >= MAX_LINKS && oldest !== undefined) links.delete(oldest);
 		links.set(digest(token), { holder, until });
-		// Behind the `#`: no log of a proxy has it, and only the console's page can use it up.
+		// Behind the `#` no log of a proxy has the token, and only the console's page can use it up.
 		return { path: `/console/#/link/${token}`, until };
 	}
 
 	return {
 		make,
+		/** Creates a link for the operator at the machine; undefined without any key. */
 		async makeOwn() {
-			const keyId = await d.keys.first();
-			const holder = keyId === undefined ? undefined : await d.keys.holder(keyId);
+			const keyId = await keys.first();
+			const holder = keyId === undefined ? undefined : await keys.holder(keyId);
 			return holder && make(holder);
 		},
-		async redeem(token, peer) {
+		/** Uses the link up. Returns undefined when it is not valid or its key was replaced. */
+		async redeem(token: string, peer: Peer): Promise<KeyHolder | undefined> {
 			const hashed = digest(token);
 			const link = links.get(hashed);
 			links.delete(hashed);
-			if (!link || d.now() >= link.until) return undefined;
-			const now = await d.keys.holder(link.holder.principal.keyId, peer);
+			if (!link || now() >= link.until) return undefined;
+			const holder = await keys.holder(link.holder.principal.keyId, peer);
 			// A rotation ends links as it ends sessions.
-			if (!now || !equal(now.hash, link.holder.hash)) return undefined;
-			return { ...now, until: Math.min(now.until, link.holder.until) };
+			if (!holder || !equal(holder.hash, link.holder.hash)) return undefined;
+			return { ...holder, until: Math.min(holder.until, link.holder.until) };
 		},
 	};
 }

@@ -1,20 +1,14 @@
 /**
- * API keys, sessions or worker tokens that this server has read, by the secret itself: hashing one for each
- * call would cost more than the rest of a check. Invariants:
- *
- * - Only valid secrets have an entry, so callers cannot fill the cache.
- * - A read that began before a call of `forget` adds no entry: its credential may have ended.
- * - Unknown secrets of strained peers share one read of the list for {@link FRESH_MS} (D41).
- * - The use of an entry is recorded at most once in {@link RECORD_USE_MS}.
+ * API keys, sessions or worker tokens by the secret itself, because hashing one for each call costs more than the rest
+ * of a check. Only valid secrets have an entry, so that callers cannot fill the cache.
  */
 import { hash, timingSafeEqual } from "node:crypto";
-import type { EpochMs } from "../../core/time.ts";
-import type { Peer } from "../../core/network.ts";
+import type { EpochMs } from "../../lib/time.ts";
+import type { Peer } from "../../core/access/network.ts";
 
-/** Age from which the list is read again, ms. */
+/** Unknown secrets of strained peers share one read of the list for this time (D41). */
 const FRESH_MS = 1000;
 
-/** Least time between two records of the use of an entry, ms. */
 const RECORD_USE_MS = 60_000;
 
 /** SHA-256 in hex. */
@@ -22,7 +16,6 @@ export function digest(secret: string): string {
 	return hash("sha256", secret, "hex");
 }
 
-/** Compares digests in constant time. */
 export function equal(one: string, other: string): boolean {
 	const [a, b] = [Buffer.from(one), Buffer.from(other)];
 	return a.length === b.length && timingSafeEqual(a, b);
@@ -32,7 +25,7 @@ interface Source<R, E> {
 	store: { find(q: { hash: string }): Promise<R | undefined>; list(): Promise<readonly R[]> };
 	now: () => EpochMs;
 	strained: (peer: Peer) => boolean;
-	/** Returns what is cached of a row; `found`: the hash by which it was found, absent by its id. */
+	/** `found`: the hash by which the row was found, absent by its id. */
 	entryOf(row: R, found?: string): E;
 }
 
@@ -43,7 +36,7 @@ export class CredentialCache<
 	readonly #source: Source<R, E>;
 	readonly #bySecret = new Map<string, E>();
 	readonly #byId = new Map<string, E>();
-	/** Number of calls of {@link forget}. */
+	/** A read that began before a call of {@link forget} adds no entry, because its credential may have ended. */
 	#generation = 0;
 	#list: { at: EpochMs; byHash: Promise<ReadonlyMap<string, R>> } | undefined;
 
@@ -55,12 +48,10 @@ export class CredentialCache<
 		return this.#bySecret.get(secret);
 	}
 
-	/** Caches the entry of a valid secret. */
 	set(secret: string, entry: E): void {
 		this.#bySecret.set(secret, entry);
 	}
 
-	/** Reads the entry of a secret from the store. */
 	async read(secret: string, peer?: Peer): Promise<E | undefined> {
 		const { store, strained } = this.#source;
 		const found = digest(secret);
@@ -69,13 +60,11 @@ export class CredentialCache<
 		return await this.#keep(this.#bySecret, secret, row, found);
 	}
 
-	/** Returns the entry of the row with this id. */
 	async withId(id: string): Promise<E | undefined> {
 		const find = async (): Promise<R | undefined> => (await this.#source.store.list()).find((row) => row.id === id);
 		return this.#byId.get(id) ?? (await this.#keep(this.#byId, id, find()));
 	}
 
-	/** Returns whether the use of an entry is to be recorded now. */
 	isUseDue(entry: E): boolean {
 		const now = this.#source.now();
 		const isDue = now - entry.recordedAt >= RECORD_USE_MS;
@@ -83,7 +72,7 @@ export class CredentialCache<
 		return isDue;
 	}
 
-	/** Drops the entries that may have ended, all by default, and the list. */
+	/** Drops the list, and the entries that may have ended. */
 	forget(ended: (entry: E) => boolean = () => true): void {
 		this.#generation += 1;
 		this.#list = undefined;

@@ -1,7 +1,7 @@
 /** Budgets of wrong credentials (D41). */
 import { expect, it } from "vitest";
-import { budgetMeters } from "../../budgets.ts";
-import { budgetLimits } from "../../core/budgets.ts";
+import { given } from "../../../test/support/given.ts";
+import { budgetLimits, budgetMeters } from "../../core/budgets.ts";
 import { failures, type Failures } from "./failures.ts";
 
 let present = 1_800_000_000_000;
@@ -11,7 +11,7 @@ const [A, B] = [at("192.0.2.1"), at("192.0.2.2")];
 function counter(failedKeysPerAddress?: number): Failures & { spent: () => number } {
 	const budgets = budgetMeters(budgetLimits(failedKeysPerAddress === undefined ? {} : { failedKeysPerAddress }));
 	return {
-		...failures({ now: () => present, budgets }),
+		...failures(given({ now: () => present, budgets })),
 		spent: () => budgets.failedKeysPerAddress.spent,
 	};
 }

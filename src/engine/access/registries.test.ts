@@ -1,9 +1,10 @@
 /** Passwords of registries across restarts, keys and files (D22, D45). */
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
+import { given } from "../../../test/support/given.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { RegistryRow, RegistryStore } from "../../store/contract/registries.ts";
-import { encryption } from "./encryption.ts";
+import { encryption } from "../../secrets/encryption.ts";
 import { registries } from "./registries.ts";
 
 const NAME = "registry.example.com";
@@ -32,11 +33,13 @@ function memory(): RegistryStore & { rows: Map<string, RegistryRow>; puts: numbe
 
 const [old, next] = [randomBytes(32), randomBytes(32)];
 const withKeys = (store: RegistryStore, key: Uint8Array) =>
-	registries({
-		store,
-		now: () => 1000,
-		encryption: encryption([key], randomBytes),
-	});
+	registries(
+		given({
+			store: { registries: store },
+			now: () => 1000,
+			encryption: encryption([key], randomBytes),
+		}),
+	);
 
 it("D45: a login of sluice.yaml is written when it has changed, and a full disk is no fault", async () => {
 	const store = memory();

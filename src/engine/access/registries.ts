@@ -1,10 +1,10 @@
-/** Logins to registries of container images (D45): encrypted in the store, read at each pull. */
+/** Logins to registries of container images (D45), encrypted in the store. */
 import { ApiError } from "../../core/errors.ts";
-import type { RegistryLogin } from "../../core/registry-login.ts";
-import type { EpochMs } from "../../core/time.ts";
-import type { RegistryRow, RegistryStore } from "../../store/contract/registries.ts";
-import { unlessFull } from "../availability/read-only-start.ts";
-import type { Encryption } from "./encryption.ts";
+import type { RegistryLogin } from "../../core/access/registry-login.ts";
+import type { EngineContext } from "../context.ts";
+import type { RegistryRow } from "../../store/contract/registries.ts";
+import { unlessFull } from "../availability/storage/free-space.ts";
+import type { Encryption } from "../../secrets/encryption.ts";
 
 export interface RegistryView {
 	registry: string;
@@ -14,25 +14,13 @@ export interface RegistryView {
 }
 
 /** Names are those that `readRegistryName` returns. */
-export interface Registries {
-	/** Lists the registries by name. */
-	list(): Promise<RegistryView[]>;
-	put(registry: string, login: RegistryLogin): Promise<RegistryView>;
-	/** Returns what was removed. Throws `registry_not_found`. */
-	remove(registry: string): Promise<RegistryView>;
-	/** Returns the login for a pull. Throws an Error with a sentence when the password cannot be read. */
-	loginFor(registry: string): Promise<RegistryLogin | undefined>;
-	/** At the start: those of `sluice.yaml` replace stored ones. */
-	load(configured: ReadonlyMap<string, RegistryLogin>): Promise<void>;
-}
-
-export function registries(d: { store: RegistryStore; now: () => EpochMs; encryption: Encryption }): Registries {
-	const { store, encryption } = d;
+export function registries({ now, encryption, ...d }: EngineContext & { encryption: Encryption }) {
+	const store = d.store.registries;
 	const find = async (registry: string): Promise<RegistryRow | undefined> =>
 		(await store.list()).find((row) => row.registry === registry);
 
 	async function put(registry: string, { username, password }: RegistryLogin): Promise<RegistryView> {
-		const view = { registry, username, updatedAt: d.now() };
+		const view = { registry, username, updatedAt: now() };
 		await store.put({ row: { ...view, password: encryption.encrypt(password) } });
 		return view;
 	}
@@ -40,12 +28,14 @@ export function registries(d: { store: RegistryStore; now: () => EpochMs; encryp
 	return {
 		list: async () => (await store.list()).map(viewOf),
 		put,
-		async remove(registry) {
+		/** Throws `registry_not_found`. */
+		async remove(registry: string) {
 			const row = await find(registry);
 			if (!row || !(await store.remove({ registry }))) throw new ApiError("registry_not_found", { registry });
 			return viewOf(row);
 		},
-		async loginFor(registry) {
+		/** Throws an Error with a sentence when the password cannot be read. */
+		async loginFor(registry: string): Promise<RegistryLogin | undefined> {
 			const row = await find(registry);
 			if (!row) return undefined;
 			const opened = encryption.decrypt(row.password);
@@ -55,7 +45,8 @@ export function registries(d: { store: RegistryStore; now: () => EpochMs; encryp
 					`cannot be read; set it again: sluice registries login ${registry}`,
 			);
 		},
-		async load(configured) {
+		/** Logins of `sluice.yaml` replace stored ones. */
+		async load(configured: ReadonlyMap<string, RegistryLogin>): Promise<void> {
 			const stored = new Map((await store.list()).map((row) => [row.registry, row]));
 			for (const [registry, login] of configured) {
 				const row = stored.get(registry);

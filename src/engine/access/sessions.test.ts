@@ -1,6 +1,8 @@
 /** Sessions of the console: how long they last, what ends them, what is read of the store (D31). */
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
+import { given } from "../../../test/support/given.ts";
+import { backgroundTasks } from "../../system/loop.ts";
 import type { SessionRow, SessionStore } from "../../store/contract/sessions.ts";
 import type { KeyHolder } from "./keys.ts";
 import { type BegunSession, MAX_SESSIONS, SESSION_MAX_MS, SESSION_MS, sessions, type Sessions } from "./sessions.ts";
@@ -50,15 +52,17 @@ function server({
 					hash: String(keys[id]),
 					until,
 				};
-	const made = sessions({
-		store,
-		keys: { holder },
-		storeId,
-		now: () => present,
-		random: randomBytes,
-		strained: () => strained,
-		onFault: (error) => expect.fail(String(error)),
-	});
+	const made = sessions(
+		given({
+			store: { sessions: store },
+			keys: { holder },
+			storeId,
+			now: () => present,
+			random: randomBytes,
+			strained: () => strained,
+			background: backgroundTasks((_, error) => expect.fail(String(error))),
+		}),
+	);
 	const begun = async (): Promise<BegunSession> =>
 		await made.begin((await holder("k"))!, { byLink: false, client: "curl/8", peer: PEER });
 	return { ...made, begun, store };

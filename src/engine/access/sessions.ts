@@ -1,23 +1,24 @@
 /**
- * Sessions of the console (D31): a random token in a cookie, which is valid only together with the
- * page token that the console's pages keep: cookies reach all ports of a host, the storage of a page
- * does not. The store holds the SHA-256 of both; permissions are read from the key at each use.
+ * Sessions of the console (D31): a cookie that is valid only with the token in the page's storage, because cookies
+ * reach all ports of a host. The store holds the SHA-256 of both; permissions are read from the key at each use.
  */
 import { ApiError } from "../../core/errors.ts";
-import type { EpochMs } from "../../core/time.ts";
-import type { SessionRow, SessionStore } from "../../store/contract/sessions.ts";
-import { hex, type Random, uuidv7 } from "../../ids.ts";
+import type { EpochMs } from "../../lib/time.ts";
+import type { SessionRow } from "../../store/contract/sessions.ts";
+import { hex, uuidv7 } from "../../lib/ids.ts";
+import type { EngineContext } from "../context.ts";
 import { CredentialCache, digest, equal } from "./credential-cache.ts";
-import type { Peer } from "../../core/network.ts";
+import type { Failures } from "./failures.ts";
+import type { Peer } from "../../core/access/network.ts";
 import type { ApiKeys, KeyHolder } from "./keys.ts";
 
-/** How long a session lasts after its last use, ms. */
+/** Lifetime after the last use. */
 export const SESSION_MS = 12 * 3_600_000;
 
-/** How long it lasts at most, ms. */
+/** Lifetime however much it is used. */
 export const SESSION_MAX_MS = 7 * 86_400_000;
 
-/** Maximum number of sessions of a key: another one ends the one that was unused longest. */
+/** Another session of the key ends the one that was unused longest. */
 export const MAX_SESSIONS = 100;
 
 const TOKEN_BYTES = 24;
@@ -26,7 +27,7 @@ const TOKEN_BYTES = 24;
 export interface SessionView
 	extends Pick<SessionRow, "id" | "keyId" | "byLink" | "createdAt" | "lastUsedAt" | "address" | "client"> {
 	keyName: string;
-	/** When it ends unless it is used before. */
+	/** End unless it is used before. */
 	until: number;
 }
 
@@ -35,79 +36,61 @@ export interface BegunSession {
 	id: string;
 	token: string;
 	pageToken: string;
-	/** When it ends however much it is used. */
+	/** End however much it is used. */
 	until: EpochMs;
 }
 
-/** The holder of a session's key, until the session ends. */
-export interface ResumedSession extends KeyHolder {
-	id: string;
-}
+export type Sessions = ReturnType<typeof sessions>;
 
-export interface Sessions {
-	/** Name of the cookie, of each service its own: cookies of one host reach all its ports. */
-	readonly cookie: string;
-	/** Begins a session of the holder of a key, at most until that key ends. */
-	begin(holder: KeyHolder, q: { byLink: boolean; client: string; peer: Peer }): Promise<BegunSession>;
-	/**
-	 * The caller with the permissions of its key now; `until`: when session or key ends at the latest.
-	 * Undefined when the session is unknown or has ended, for another page token, or when its key was
-	 * revoked. Without `peer` it is not a use.
-	 */
-	resume(token: string, pageToken: string, peer?: Peer): Promise<ResumedSession | undefined>;
-	/** Those of keys that are valid, last used first. */
-	list(): Promise<SessionView[]>;
-	/** Its next use is refused, on all servers. Throws `session_not_found`. */
-	end(id: string): Promise<void>;
-	/** Ends all, or those of one key, but `except`. Returns their number. */
-	endAll(q: { keyId?: string | undefined; except?: string | undefined }): Promise<number>;
-	/** Another server may have ended some: reads each one from the store again. */
-	forgetCached(): void;
-}
-
-/** `storeId` names the cookie. `onFault` gets the error when a use could not be recorded. */
-export function sessions(d: {
-	store: SessionStore;
-	keys: Pick<ApiKeys, "holder">;
-	storeId: string;
-	now: () => EpochMs;
-	random: Random;
-	/** Whether unknown tokens of this peer must not cost a read of the store each (D41). */
-	strained: (peer: Peer) => boolean;
-	onFault: (error: unknown) => void;
-}): Sessions {
+export function sessions({
+	store: { sessions: store },
+	now,
+	random,
+	background,
+	...d
+}: EngineContext & Pick<Failures, "strained"> & { keys: ApiKeys; storeId: string }) {
 	const cache = new CredentialCache({
-		...d,
+		store,
+		now,
+		strained: d.strained,
 		entryOf: (row: SessionRow) => ({ ...row, recordedAt: row.lastUsedAt }),
 	});
 
 	const endOf = ({ until, lastUsedAt }: SessionRow): number => Math.min(until, lastUsedAt + SESSION_MS);
-	const isOver = (row: SessionRow): boolean => d.now() >= endOf(row);
+	const isOver = (row: SessionRow): boolean => now() >= endOf(row);
 
 	return {
+		/** Each service has its own name, because cookies of one host reach all its ports. */
 		cookie: `sluice_${digest(`console cookie ${d.storeId}`).slice(0, 8)}`,
-		async begin({ principal: { keyId }, hash: keyHash, until: keyEnd }, q) {
-			const now = d.now();
-			const [token, pageToken] = [hex(d.random(TOKEN_BYTES)), hex(d.random(TOKEN_BYTES))];
+		async begin(
+			{ principal: { keyId }, hash: keyHash, until: keyEnd }: KeyHolder,
+			{ byLink, client, peer }: { byLink: boolean; client: string; peer: Peer },
+		): Promise<BegunSession> {
+			const at = now();
+			const [token, pageToken] = [hex(random(TOKEN_BYTES)), hex(random(TOKEN_BYTES))];
 			const row: SessionRow = {
-				id: uuidv7(now, d.random),
+				id: uuidv7(at, random),
 				hash: digest(token),
 				page: digest(pageToken),
 				keyId,
 				mark: markOf(token, keyHash),
-				byLink: q.byLink,
-				createdAt: now,
-				until: Math.min(now + SESSION_MAX_MS, keyEnd),
-				lastUsedAt: now,
-				address: q.peer.remoteAddress ?? "",
-				client: q.client,
+				byLink,
+				createdAt: at,
+				until: Math.min(at + SESSION_MAX_MS, keyEnd),
+				lastUsedAt: at,
+				address: peer.remoteAddress ?? "",
+				client,
 			};
-			await d.store.insert({ row, atMost: MAX_SESSIONS, usedSince: now - SESSION_MS, now });
-			// The store has removed some.
+			await store.insert({ row, atMost: MAX_SESSIONS, usedSince: at - SESSION_MS, now: at });
+			// The insert may have removed sessions beyond the maximum.
 			cache.forget();
 			return { id: row.id, token, pageToken, until: row.until };
 		},
-		async resume(token, pageToken, peer) {
+		/**
+		 * Returns the caller and, as `until`, the end of session or key. Undefined for another page token, or when session
+		 * or key have ended. Without `peer` it is not a use.
+		 */
+		async resume(token: string, pageToken: string, peer?: Peer): Promise<(KeyHolder & { id: string }) | undefined> {
 			let entry = cache.get(token) ?? (await cache.read(token, peer));
 			// Its last use may have been at another server.
 			if (entry && isOver(entry)) entry = await cache.read(token, peer);
@@ -115,14 +98,14 @@ export function sessions(d: {
 			const holder = await d.keys.holder(entry.keyId, peer);
 			if (!holder || !equal(entry.mark, markOf(token, holder.hash))) return undefined;
 			if (peer) {
-				entry.lastUsedAt = d.now();
-				const use = { id: entry.id, now: d.now(), address: peer.remoteAddress ?? "" };
-				if (cache.isUseDue(entry)) d.store.used(use).catch(d.onFault);
+				entry.lastUsedAt = now();
+				const use = { id: entry.id, now: now(), address: peer.remoteAddress ?? "" };
+				if (cache.isUseDue(entry)) background.run("recording the use of a session", store.used(use));
 			}
 			return { ...holder, id: entry.id, until: Math.min(holder.until, entry.until) };
 		},
-		async list() {
-			const rows = (await d.store.list()).filter((row) => !isOver(row));
+		async list(): Promise<SessionView[]> {
+			const rows = (await store.list()).filter((row) => !isOver(row));
 			const names = new Map<string, string | undefined>();
 			for (const { keyId } of rows)
 				if (!names.has(keyId)) names.set(keyId, (await d.keys.holder(keyId))?.principal.name);
@@ -131,16 +114,17 @@ export function sessions(d: {
 				return keyName === undefined ? [] : [{ ...viewOf(row), keyName, until: endOf(row) }];
 			});
 		},
-		async end(id) {
-			if (!(await d.store.remove({ id }))) throw new ApiError("session_not_found", { session: id.slice(0, 80) });
+		/** Ends it on all servers. Throws `session_not_found`. */
+		async end(id: string): Promise<void> {
+			if (!(await store.remove({ id }))) throw new ApiError("session_not_found", { session: id.slice(0, 80) });
 			cache.forget();
 		},
-		async endAll(q) {
-			const ended = await d.store.removeAll(q);
+		async endAll(q: Parameters<typeof store.removeAll>[0]): Promise<number> {
+			const ended = await store.removeAll(q);
 			cache.forget();
 			return ended;
 		},
-		forgetCached: () => cache.forget(),
+		forgetCached: (): void => cache.forget(),
 	};
 }
 
@@ -150,8 +134,8 @@ function viewOf(row: SessionRow): Omit<SessionView, "keyName" | "until"> {
 }
 
 /**
- * Binds a session to the value of its key. With the token in it, a reader of the store cannot test
- * guesses of `SLUICE_API_KEY`.
+ * Binds a session to the value of its key. With the token in it, a reader of the store cannot test guesses of
+ * `SLUICE_API_KEY`.
  */
 function markOf(token: string, keyHash: string): string {
 	return digest(`${token} ${keyHash}`);

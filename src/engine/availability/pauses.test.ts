@@ -24,7 +24,7 @@ async function sample() {
 	const gaps: number[] = [];
 	events.on("service.away", ({ ms }) => gaps.push(ms));
 	const availability = createAvailability({ clock, events, store });
-	await availability.prepare();
+	await availability.time.prepare();
 	return { clock, gaps, availability, site: siteOf(availability.store) };
 }
 
@@ -38,9 +38,9 @@ describe("D16: the machine was suspended for longer than the lease", () => {
 		const { clock, gaps, availability, site } = await sample();
 		const { id } = await site.running();
 		await clock.advance(1.5 * LEASE);
-		await first(site, id, availability.now());
-		expect(await site.state(id, availability.now())).toBe("IN_PROGRESS");
-		expect((await site.counts(availability.now())).retried).toBe(0);
+		await first(site, id, availability.time.now());
+		expect(await site.state(id, availability.time.now())).toBe("IN_PROGRESS");
+		expect((await site.counts(availability.time.now())).retried).toBe(0);
 		expect(gaps).toEqual([1.5 * LEASE]);
 	});
 
@@ -48,9 +48,9 @@ describe("D16: the machine was suspended for longer than the lease", () => {
 		const { clock, gaps, availability, site } = await sample();
 		await site.running();
 		await clock.advance(1.5 * LEASE);
-		expect(availability.now()).toBe(T0);
+		expect(availability.time.now()).toBe(T0);
 		expect(gaps).toEqual([]);
-		await site.counts(availability.now());
+		await site.counts(availability.time.now());
 		expect(gaps).toHaveLength(1);
 	});
 
@@ -62,8 +62,8 @@ describe("D16: the machine was suspended for longer than the lease", () => {
 		await clock.advance(0);
 		await clock.leap(1.5 * LEASE);
 		expect(gaps).toEqual([1.5 * LEASE]);
-		await site.settle(availability.now());
-		expect(await site.state(id, availability.now())).toBe("IN_PROGRESS");
+		await site.settle(availability.time.now());
+		expect(await site.state(id, availability.time.now())).toBe("IN_PROGRESS");
 		const stopped = detector!.stop();
 		await clock.advance(1000);
 		await stopped;
@@ -75,8 +75,8 @@ describe("D16: the machine was suspended for longer than the lease", () => {
 		const [, detector] = availability.services;
 		detector!.start();
 		await clock.advance(1.5 * LEASE);
-		await site.settle(availability.now());
-		expect(await site.state(id, availability.now())).toBe("IN_QUEUE");
+		await site.settle(availability.time.now());
+		expect(await site.state(id, availability.time.now())).toBe("IN_QUEUE");
 		expect(gaps).toEqual([]);
 		const stopped = detector!.stop();
 		await clock.advance(1000);

@@ -1,38 +1,31 @@
-/**
- * Keeps posts of workers while the store is unavailable and retries them, because an SDK worker
- * discards a result after a few refusals (D40, protocol B.6).
- */
-import type { Clock } from "../../clock.ts";
+/** Retries posts in an outage of the store: SDK workers discard a result after a few refusals (D40, protocol B.6). */
+import type { Clock } from "../../system/clock.ts";
 import type { EventBus } from "../../events.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 
-/** How long a post is kept before it is refused, ms. */
 const HOLD_MS = 120_000;
 
-/** First and longest pause between retries, ms; all are retried at once when the store is back. */
+/** First and longest pause between retries; the end of the outage cuts them. */
 const PAUSE_MS = [100, 2000] as const;
 
-/** Maximum bytes kept at once, of all posts together; further ones are refused at once. */
+/** Bytes of all kept posts together; further ones are refused at once. */
 export const MAX_HELD_BYTES = 256 * 1024 * 1024;
 
-/** What a post takes besides its body: its connection, request and response, bytes. */
+/** Connection, request and response of a post, without its body. */
 const POST_BYTES = 16_384;
 
-/** What happened to the attempts of an operation so far. */
 export interface RetryOptions {
-	/** It was kept: the store was unavailable meanwhile. */
+	/** The store was unavailable meanwhile. */
 	held: boolean;
 	/** An earlier attempt may have been applied. */
 	unsure: boolean;
 }
 
-/** Repeats an operation while the store is unavailable. `bytes`: the memory it takes meanwhile. */
 export type RetryWhileUnavailable = <T>(
 	operation: (attempt: RetryOptions) => Promise<T>,
 	q?: { bytes?: number; signal?: AbortSignal | undefined },
 ) => Promise<T>;
 
-/** `waitUntilBack` resolves when the store is available again, or after `ms`. */
 export function retryWhileUnavailable({
 	clock,
 	events,
@@ -45,7 +38,7 @@ export function retryWhileUnavailable({
 	let heldBytes = 0;
 	let refusing = false;
 
-	/** Reserves memory; announces once that there is none left, until all of it is free again. */
+	/** Announces once that there is no memory left, until all of it is free again. */
 	function reserve(bytes: number): boolean {
 		if (heldBytes + bytes <= MAX_HELD_BYTES) {
 			heldBytes += bytes;

@@ -9,7 +9,7 @@ import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus, type EventName } from "../../events.ts";
 import { openSqlite } from "../../store/sqlite/open.ts";
 import { type Store, StoreUnavailable } from "../../store/contract/store.ts";
-import { storeHealth } from "./store-health.ts";
+import { StoreHealth } from "./store-health.ts";
 
 const ends: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -44,11 +44,13 @@ async function sample() {
 	events.onAny((name) => emitted.push(name));
 	let gap = false;
 	let behind = 0;
-	const health = storeHealth({
+	const health = new StoreHealth({
 		clock,
-		now: () => clock.now() - behind,
-		settled: async () => void (behind = 0),
-		takeGap: () => gap && !(gap = false),
+		time: {
+			now: () => clock.now() - behind,
+			settled: async () => void (behind = 0),
+			takeGap: () => gap && !(gap = false),
+		},
 		store: failing(real, "") as Store,
 		events,
 	});

@@ -1,200 +1,174 @@
 /**
- * The store as the engine calls it. It notices that the store is unavailable, and before the first
- * operation after an outage, or after a time in which the service did not run, it extends every
- * lease (D16 Outages): running jobs must not run twice because Sluice was unavailable.
+ * The store as the engine calls it. Before the first operation after an outage, or a time in which the service did not
+ * run, it extends every lease (D16 Outages): running jobs must not run twice because Sluice was unavailable.
  */
-import type { Clock } from "../../clock.ts";
-import type { EpochMs } from "../../core/time.ts";
+import type { Clock } from "../../system/clock.ts";
+import type { EpochMs } from "../../lib/time.ts";
 import type { EventBus, EventName, Events } from "../../events.ts";
-import { loop, type Service } from "../../service.ts";
+import { loop, type Loop } from "../../system/loop.ts";
 import { isRead } from "../../store/operations/table.ts";
 import { type Store, StoreUnavailable } from "../../store/contract/store.ts";
+import type { StoreDisk } from "./storage/free-space.ts";
+import type { JobClock } from "./clock/job-clock.ts";
 
-/** Time between two attempts to reach an unavailable store, and between two checks of an available one, ms. */
 const PROBE_MS = 250;
 const CHECK_MS = 1000;
 
-/** Groups that concern no job and need no order: heartbeats, counts of limits, the clock. */
+/** They concern no job and need no order. */
 const UNGATED: ReadonlySet<string> = new Set(["cluster", "limits", "time"]);
 
-/** Groups whose failures are handled by their callers (D46). */
+/** Their callers handle failures (D46). */
 const UNWATCHED: ReadonlySet<string> = new Set(["backup"]);
 
 const OUTAGES: ReadonlySet<StoreUnavailable["why"]> = new Set(["unreachable", "full", "moved", "blocked"]);
 
-/** Outages in which the store can still be read. */
 const READABLE: ReadonlySet<string | undefined> = new Set(["full", "moved"]);
 
 type Method = (...q: unknown[]) => Promise<unknown>;
 
-export interface StoreHealth {
-	/** The store behind the gate. */
-	store: Store;
-	/**
-	 * The bus for the engine: an outage is announced once, not by each operation that fails of it.
-	 */
-	events: EventBus;
-	/** Resolves when the store is available again, after `ms`, or when the signal aborts. */
-	waitUntilBack(ms: number, signal?: AbortSignal): Promise<void>;
-	/** Probes an unavailable store when no operation does, and checks the files of an available one. */
-	service: Service;
-}
-
-/** An outage of the store, with its error, or a time in which the service did not run. */
+/** With `error` an outage of the store, else a time in which the service did not run. */
 interface Outage {
 	error?: StoreUnavailable;
 }
 
-/** Whether an error means that the store is unavailable to everybody. */
 function isOutage(error: unknown): error is StoreUnavailable {
 	return error instanceof StoreUnavailable && OUTAGES.has(error.why);
 }
 
-export function storeHealth({
-	clock,
-	now,
-	settled,
-	takeGap,
-	release = async () => false,
-	store,
-	events,
-}: {
+interface Deps {
 	clock: Clock;
-	now: () => EpochMs;
-	/** Resolves when `now` is right, after a time in which the service did not run. */
-	settled: () => Promise<void>;
-	/** Whether the service did not run for a while since the last call. */
-	takeGap: () => boolean;
-	/** Gives up space on a full disk; false when there is none to give. */
-	release?: (() => Promise<boolean>) | undefined;
-	store: Store;
 	events: EventBus;
-}): StoreHealth {
-	let outage: Outage | undefined;
-	let recovery: Promise<void> | undefined;
-	/** Once: answers of 503 are not logged. */
-	let damageLogged = false;
-	const waiting = new Set<AbortController>();
+	store: Store;
+	time: Pick<JobClock, "now" | "settled" | "takeGap">;
+	disk?: Pick<StoreDisk, "ballast"> | undefined;
+}
 
-	function note(error: unknown): void {
-		if (error instanceof StoreUnavailable && error.why === "damaged" && !damageLogged) {
-			damageLogged = true;
-			events.emit("fault", { where: "the store", error });
-		}
-		if (!isOutage(error)) return;
-		const isFirst = outage?.error === undefined;
-		outage = { error };
-		if (!isFirst) return;
-		events.emit("store.away", { why: error.message });
-		probing.nudge();
-	}
+export class StoreHealth {
+	readonly store: Store;
+	/** Announces an outage once, not for each operation that fails. */
+	readonly events: EventBus;
+	/** Probes an unavailable store when no operation does, and checks the files of an available one. */
+	readonly service: Loop;
+	readonly #d: Deps;
+	#outage: Outage | undefined;
+	#recovery: Promise<void> | undefined;
+	/** Logged once, because answers of 503 are not logged. */
+	#damageLogged = false;
+	#back = new AbortController();
 
-	/** Resolves when the store takes writes and every lease was extended. Throws as the store does. */
-	function recovered(): Promise<void> {
-		recovery ??= recover().finally(() => (recovery = undefined));
-		return recovery;
-	}
-
-	async function probe(): Promise<void> {
-		try {
-			await store.ping();
-		} catch (error) {
-			if (!isOutage(error) || error.why !== "full" || !(await release())) throw error;
-			await store.ping();
-		}
-	}
-
-	async function recover(): Promise<void> {
-		const current = outage;
-		try {
-			if (current?.error) await probe();
-			await settled();
-			await store.jobs.extendAll({ now: now() });
-		} catch (error) {
-			note(error);
-			throw error;
-		}
-		// An outage that began meanwhile needs a recovery of its own.
-		if (outage !== current) return;
-		outage = undefined;
-		if (!current?.error) return;
-		events.emit("store.back", {});
-		for (const each of waiting) each.abort();
-	}
-
-	function watched<Q extends unknown[], A>(method: (...q: Q) => Promise<A>): (...q: Q) => Promise<A> {
-		return (...q) => {
-			const answer = method(...q);
-			answer.catch(note);
-			return answer;
-		};
-	}
-
-	function gated(name: string, method: Method): Method {
-		const call = watched(method);
-		const readable = isRead(name);
-		return (...q) => {
-			if (takeGap()) outage = { ...outage };
-			// Without an outage the call must be made at once: operations keep their order.
-			return outage === undefined || (readable && READABLE.has(outage.error?.why))
-				? call(...q)
-				: recovered().then(() => call(...q.map(atPresent)));
-		};
-	}
-
-	/** Re-stamps a delayed call with the current time. */
-	function atPresent(q: unknown): unknown {
-		const { now: at } = (q ?? {}) as { now?: EpochMs };
-		const present = now();
-		return typeof at === "number" && at < present ? { ...(q as object), now: present } : q;
-	}
-
-	function behindGate(): Store {
-		const groups = Object.entries(store).map(([group, methods]: [string, unknown]) => {
-			if (typeof methods !== "object" || UNWATCHED.has(group)) return [group, methods];
-			return [
-				group,
-				Object.fromEntries(
-					Object.entries(methods as Record<string, Method>).map(([name, method]) => [
-						name,
-						UNGATED.has(group) ? watched(method) : gated(`${group}.${name}`, method),
-					]),
-				),
-			];
-		});
-		return { ...(Object.fromEntries(groups) as Store), ping: watched(store.ping) };
-	}
-
-	const probing = loop({
-		clock,
-		retryMs: PROBE_MS,
-		onError: () => {},
-		step: async () => {
-			if (outage) await recovered();
-			else if (store.confirm) await watched(store.confirm)();
-			return outage ? PROBE_MS : CHECK_MS;
-		},
-	});
-
-	return {
-		store: behindGate(),
-		events: {
+	constructor(d: Deps) {
+		const { store, events } = (this.#d = d);
+		this.store = this.#behindGate();
+		this.events = {
 			...events,
 			emit<N extends EventName>(name: N, facts: Events[N]) {
 				if (name === "fault" && isOutage((facts as Events["fault"]).error)) return;
 				events.emit(name, facts);
 			},
-		},
-		async waitUntilBack(ms, signal) {
-			if (signal?.aborted) return;
-			const end = new AbortController();
-			const leave = (): void => end.abort();
-			signal?.addEventListener("abort", leave, { once: true });
-			waiting.add(end);
-			await clock.sleep(ms, end.signal);
-			waiting.delete(end);
-			signal?.removeEventListener("abort", leave);
-		},
-		service: probing,
-	};
+		};
+		this.service = loop({
+			clock: d.clock,
+			retryMs: PROBE_MS,
+			onError: () => {},
+			step: async () => {
+				if (this.#outage) await this.#recovered();
+				else if (store.confirm) await this.#watched(store.confirm)();
+				return this.#outage ? PROBE_MS : CHECK_MS;
+			},
+		});
+	}
+
+	waitUntilBack(ms: number, signal?: AbortSignal): Promise<void> {
+		const back = this.#back.signal;
+		return this.#d.clock.sleep(ms, signal ? AbortSignal.any([back, signal]) : back);
+	}
+
+	#note(error: unknown): void {
+		const { events } = this.#d;
+		if (error instanceof StoreUnavailable && error.why === "damaged" && !this.#damageLogged) {
+			this.#damageLogged = true;
+			events.emit("fault", { where: "the store", error });
+		}
+		if (!isOutage(error)) return;
+		const isFirst = this.#outage?.error === undefined;
+		this.#outage = { error };
+		if (!isFirst) return;
+		events.emit("store.away", { why: error.message });
+		this.service.nudge();
+	}
+
+	#recovered(): Promise<void> {
+		return (this.#recovery ??= this.#recover().finally(() => (this.#recovery = undefined)));
+	}
+
+	/** A full disk gets the space of the ballast first. */
+	async #probe(): Promise<void> {
+		const { store, disk } = this.#d;
+		try {
+			await store.ping();
+		} catch (error) {
+			if (!isOutage(error) || error.why !== "full" || !(await disk?.ballast?.release())) throw error;
+			await store.ping();
+		}
+	}
+
+	async #recover(): Promise<void> {
+		const { store, time, events } = this.#d;
+		const current = this.#outage;
+		try {
+			if (current?.error) await this.#probe();
+			await time.settled();
+			await store.jobs.extendAll({ now: time.now() });
+		} catch (error) {
+			this.#note(error);
+			throw error;
+		}
+		// An outage that began meanwhile needs a recovery of its own.
+		if (this.#outage !== current) return;
+		this.#outage = undefined;
+		if (!current?.error) return;
+		events.emit("store.back", {});
+		this.#back.abort();
+		this.#back = new AbortController();
+	}
+
+	#watched<Q extends unknown[], A>(method: (...q: Q) => Promise<A>): (...q: Q) => Promise<A> {
+		return (...q) => {
+			const answer = method(...q);
+			answer.catch((error: unknown) => this.#note(error));
+			return answer;
+		};
+	}
+
+	#gated(name: string, method: Method): Method {
+		const call = this.#watched(method);
+		const readable = isRead(name);
+		return (...q) => {
+			if (this.#d.time.takeGap()) this.#outage = { ...this.#outage };
+			// Without an outage the call is made at once, so that operations keep their order.
+			return this.#outage === undefined || (readable && READABLE.has(this.#outage.error?.why))
+				? call(...q)
+				: this.#recovered().then(() => call(...q.map((each) => this.#atPresent(each))));
+		};
+	}
+
+	/** Gives a delayed call the present time. */
+	#atPresent(q: unknown): unknown {
+		const { now: at } = (q ?? {}) as { now?: EpochMs };
+		const present = this.#d.time.now();
+		return typeof at === "number" && at < present ? { ...(q as object), now: present } : q;
+	}
+
+	#behindGate(): Store {
+		const { store } = this.#d;
+		const groups = Object.entries(store).map(([group, methods]: [string, unknown]) => {
+			if (typeof methods !== "object" || UNWATCHED.has(group)) return [group, methods];
+			const calls = Object.entries(methods as Record<string, Method>).map(([name, method]) => [
+				name,
+				UNGATED.has(group) ? this.#watched(method) : this.#gated(`${group}.${name}`, method),
+			]);
+			return [group, Object.fromEntries(calls)];
+		});
+		return { ...(Object.fromEntries(groups) as Store), ping: this.#watched(store.ping) };
+	}
 }

@@ -3,16 +3,16 @@
  * when it knows that it does not.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { given } from "../../../test/support/given.ts";
 import { manualClock, type ManualClock } from "../../../test/support/manual-clock.ts";
 import { postgres } from "../../../test/support/postgres.ts";
-import { systemClock } from "../../clock.ts";
+import { systemClock } from "../../system/clock.ts";
 import { eventBus } from "../../events.ts";
 import { openPostgres } from "../../store/postgres/open.ts";
 import type { ClusterStore } from "../../store/contract/cluster.ts";
 import { type Store, StoreUnavailable } from "../../store/contract/store.ts";
 import { untilTrue } from "../../../test/support/until.ts";
 import { type Cluster, createCluster } from "./cluster.ts";
-import type { Membership } from "./cluster-state.ts";
 
 let store: Store;
 let clock: ManualClock;
@@ -32,7 +32,7 @@ afterEach(async () => {
 	for (const member of running.splice(0)) await member.leave();
 });
 
-interface Member extends Cluster, Membership {
+interface Member extends Cluster {
 	id: string;
 	/** The store cannot be reached by it. */
 	cutOff(isCutOff: boolean): void;
@@ -71,31 +71,32 @@ async function member(name: string, { endpoints = [] as string[], run = "1" } = 
 	events.on("server.joined", ({ server }) => emitted.push(`+${server}`));
 	events.on("server.left", ({ server }) => emitted.push(`-${server}`));
 	const id = `${name}-${groups}`;
-	const made = createCluster({
-		clock,
-		now: clock.now,
-		events,
-		store: { ...store, cluster: watched },
-		id,
-		run,
-		clockFault: () => undefined,
-	});
-	const membership = made.connect({
+	const made = createCluster(
+		given({
+			clock,
+			now: clock.now,
+			events,
+			store: { ...store, cluster: watched },
+			id,
+			run,
+			clockFault: () => undefined,
+		}),
+	);
+	await made.join({
+		url: `http://${name}`,
 		note: () => `"${name}"`,
 		managedEndpoints: () => endpoints,
 		movable: () => "busy",
 	});
-	await membership.join(`http://${name}`);
-	for (const each of membership.services) each.start();
+	for (const each of made.services) each.start();
 	await settled();
 	const result: Member = {
 		...made,
-		...membership,
 		id,
 		emitted,
 		cutOff: (now) => void (isCutOff = now),
 		async kill() {
-			for (const each of membership.services) await each.stop();
+			for (const each of made.services) await each.stop();
 		},
 	};
 	running.push(result);
@@ -196,20 +197,17 @@ describe("two processes under one identity", () => {
 
 describe("alone", () => {
 	it("a store that only one server can open: it leads everything, and nothing is asked", () => {
-		const alone = createCluster({
-			clock,
-			now: clock.now,
-			events: eventBus(),
-			store: {} as Store,
-			id: "x",
-			run: "1",
-			clockFault: () => undefined,
-		});
-		const sources = {
-			note: () => "",
-			managedEndpoints: () => [],
-			movable: () => "free" as const,
-		};
+		const alone = createCluster(
+			given({
+				clock,
+				now: clock.now,
+				events: eventBus(),
+				store: {},
+				id: "x",
+				run: "1",
+				clockFault: () => undefined,
+			}),
+		);
 		expect([
 			alone.shared,
 			alone.id,
@@ -217,7 +215,7 @@ describe("alone", () => {
 			alone.scales("e"),
 			alone.scalesElsewhere("e"),
 			alone.fault(),
-			alone.connect(sources).services,
+			alone.services,
 		]).toEqual([false, undefined, true, true, false, undefined, []]);
 	});
 });

@@ -1,150 +1,159 @@
-/** Heartbeats of this server: it stays alive, learns who else is, and balances the leases. */
-import type { EpochMs, LocalMs } from "../../core/time.ts";
-import { loop } from "../../service.ts";
+import type { EpochMs, LocalMs } from "../../lib/time.ts";
+import { loop, type Loop } from "../../system/loop.ts";
 import type { ClusterStore, ServerRow } from "../../store/contract/cluster.ts";
-import { StoreUnavailable } from "../../store/contract/store.ts";
-import {
-	ALIVE_MS,
-	type ClusterDeps,
-	type ClusterState,
-	type Membership,
-	type Peer,
-	ROLES,
-	SCALE,
-	type ServerSources,
-} from "./cluster-state.ts";
-import { leaseBalancer } from "./lease-balancer.ts";
+import { type EngineContext, unlessUnavailable } from "../context.ts";
+import { type LeaseBalancer, leaseBalancer, type Sources } from "./lease-balancer.ts";
 
-/** Time between two heartbeats, ms: three may be lost. */
+/** How long a server counts as alive after a heartbeat: its leases are free well within 10 s. */
+export const ALIVE_MS = 7000;
+
+/** Three heartbeats may be lost. */
 const BEAT_MS = 2000;
 
-/** Time between two attempts while the store is unavailable, and at least between any two, ms. */
+/** Time between two attempts while the store is unavailable, and at least between any two. */
 const RETRY_MS = 1000;
 const PAUSE_MS = 100;
 
-interface Deps extends Omit<ClusterDeps, "store">, ServerSources {
-	store: ClusterStore;
-	state: ClusterState;
+/** Work that one server does for all. */
+const ROLES = ["sweep", "removal", "deliveries"] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Prefix of the lease to start and stop the workers of an endpoint. */
+export const SCALE = "scale:";
+
+/** `note`: what it reports about itself, JSON text. */
+type Peer = Omit<ServerRow, "noteNumber" | "note"> & { note: string | undefined };
+
+export interface Beating extends EngineContext {
+	/** Kept with the data of this server. */
+	id: string;
+	/** Random at each start. */
+	run: string;
 }
 
-export function heartbeat(d: Deps): Membership {
-	const { store, state } = d;
-	const rebalance = leaseBalancer(d);
-	let url = "";
-	let startedAt: EpochMs = 0;
-	/** Since when heartbeats have followed each other without a gap. */
-	let regularSince: LocalMs = Infinity;
-	/** Numbers of the notes of other servers. */
-	let noteNumbers = new Map<string, number>();
-	let sentNote: string | undefined;
+export interface Joining extends Sources {
+	url: string;
+	note: () => string;
+}
 
-	function peerOf({ id, noteNumber, ...row }: ServerRow, before: Peer | undefined): Peer {
-		const unchanged = noteNumbers.get(id) === noteNumber;
-		return {
-			id,
-			url: row.url,
-			startedAt: row.startedAt,
-			aliveUntil: row.aliveUntil,
-			note: row.note ?? (unchanged ? before?.note : undefined),
-		};
-	}
+export class Heartbeat {
+	readonly loop: Loop;
+	peers: readonly Peer[] = [];
+	leases: readonly { name: string; server: string }[] = [];
+	led: ReadonlySet<string> = new Set();
+	beatAt: LocalMs = -Infinity;
+	/** A later start with this id has replaced this one. */
+	replaced = false;
+	readonly #d: Beating;
+	readonly #store: ClusterStore;
+	#joined: Joining | undefined;
+	#rebalance: LeaseBalancer | undefined;
+	#startedAt: EpochMs = 0;
+	#regularSince: LocalMs = Infinity;
+	#noteNumbers = new Map<string, number>();
+	#sentNote: string | undefined;
 
-	async function beat(first: boolean): Promise<void> {
-		const at = d.clock.now();
-		// After a gap of its own, this server cannot know whether the others were cut off like it.
-		if (at - state.beatAt >= ALIVE_MS || at < state.beatAt) regularSince = at;
-		const note = d.note();
-		const answer = await store.beat({
-			server: d.id,
-			run: d.run,
-			url,
-			startedAt,
-			first,
-			bury: at - regularSince >= ALIVE_MS,
-			aliveMs: ALIVE_MS,
-			known: noteNumbers,
-			now: d.now(),
-			...(note !== sentNote && { note }),
+	constructor(d: Beating, store: ClusterStore) {
+		this.#d = d;
+		this.#store = store;
+		this.loop = loop({
+			clock: d.clock,
+			retryMs: RETRY_MS,
+			onError: unlessUnavailable(d, "sending a heartbeat"),
+			step: async () => {
+				await this.#beat(false);
+				// The next heartbeat is due directly after another server would stop counting as alive.
+				const ends = this.peers.filter(({ id }) => id !== d.id).map(({ aliveUntil }) => aliveUntil - d.now() + 1);
+				return Math.max(PAUSE_MS, Math.min(BEAT_MS, ...ends));
+			},
 		});
-		state.replaced = answer === undefined;
+		d.events.on(["endpoints.changed", "store.back", "hints.lost"], this.loop.nudge);
+	}
+
+	async join(q: Joining): Promise<void> {
+		this.#joined = q;
+		this.#rebalance = leaseBalancer(q);
+		this.#startedAt = this.#d.now();
+		await this.#beat(true);
+	}
+
+	async leave(): Promise<void> {
+		await this.loop.stop();
+		this.beatAt = -Infinity;
+		// If this fails, its time as a living server runs out.
+		await this.#store.leave({ server: this.#d.id, run: this.#d.run }).catch(() => {});
+	}
+
+	async #beat(first: boolean): Promise<void> {
+		const { id: server, run, clock, now } = this.#d;
+		const at = clock.now();
+		// After a gap of its own, this server cannot know whether the others were cut off like it.
+		if (at - this.beatAt >= ALIVE_MS || at < this.beatAt) this.#regularSince = at;
+		const { url = "", note } = this.#joined ?? {};
+		const text = note?.();
+		const answer = await this.#store.beat({
+			server,
+			run,
+			url,
+			startedAt: this.#startedAt,
+			first,
+			bury: at - this.#regularSince >= ALIVE_MS,
+			aliveMs: ALIVE_MS,
+			known: this.#noteNumbers,
+			now: now(),
+			...(text !== undefined && text !== this.#sentNote && { note: text }),
+		});
+		this.replaced = answer === undefined;
 		if (!answer) return;
-		state.beatAt = at;
-		sentNote = note;
-		const before = new Map(state.peers.map((peer) => [peer.id, peer]));
-		state.peers = answer.servers.map((row) => peerOf(row, before.get(row.id)));
-		noteNumbers = new Map(answer.servers.map(({ id, noteNumber }) => [id, noteNumber]));
-		state.leases = answer.leases;
-		await balanceLeases();
-		const { led } = state;
-		state.led = new Set(state.leases.filter(({ server }) => server === d.id).map(({ name }) => name));
-		announce(before, led);
+		this.beatAt = at;
+		this.#sentNote = text;
+		const before = new Map(this.peers.map((peer) => [peer.id, peer]));
+		this.peers = answer.servers.map(({ noteNumber, ...row }) => {
+			const known = this.#noteNumbers.get(row.id) === noteNumber ? before.get(row.id)?.note : undefined;
+			return { ...row, note: row.note ?? known };
+		});
+		this.#noteNumbers = new Map(answer.servers.map(({ id, noteNumber }) => [id, noteNumber]));
+		this.leases = answer.leases;
+		await this.#balanceLeases();
+		const { led } = this;
+		this.led = new Set(this.leases.filter((lease) => lease.server === server).map(({ name }) => name));
+		this.#announce(before, led);
 	}
 
-	function announce(before: ReadonlyMap<string, Peer>, led: ReadonlySet<string>): void {
-		const { events } = d;
-		const now = new Set(state.peers.map(({ id }) => id));
-		for (const { id, url: address } of state.peers)
-			if (id !== d.id && !before.has(id)) events.emit("server.joined", { server: id, url: address });
-		for (const { id, url: address } of before.values())
-			if (id !== d.id && !now.has(id)) events.emit("server.left", { server: id, url: address });
-		for (const name of state.led) if (!led.has(name)) events.emit("lease.taken", { name });
-		for (const name of led) if (!state.led.has(name)) events.emit("lease.lost", { name });
+	#announce(before: ReadonlyMap<string, Peer>, led: ReadonlySet<string>): void {
+		const { events, id: own } = this.#d;
+		const now = new Set(this.peers.map(({ id }) => id));
+		for (const { id, url } of this.peers)
+			if (id !== own && !before.has(id)) events.emit("server.joined", { server: id, url });
+		for (const { id, url } of before.values())
+			if (id !== own && !now.has(id)) events.emit("server.left", { server: id, url });
+		for (const name of this.led) if (!led.has(name)) events.emit("lease.taken", { name });
+		for (const name of led) if (!this.led.has(name)) events.emit("lease.lost", { name });
 	}
 
-	/** Takes this server's share of the free leases, and gives up those beyond it. */
-	async function balanceLeases(): Promise<void> {
-		const { take, maxEndpoints, give } = rebalance({
-			server: d.id,
-			leases: state.leases,
-			servers: state.peers.length,
+	async #balanceLeases(): Promise<void> {
+		const { id: server, run, clock } = this.#d;
+		const changes = this.#rebalance?.({
+			server,
+			leases: this.leases,
+			servers: this.peers.length,
 			scale: SCALE,
 			roles: ROLES,
-			now: d.clock.now(),
+			now: clock.now(),
 		});
+		if (!changes) return;
+		const { take, maxEndpoints, give } = changes;
 		if (give.length > 0) {
-			await store.yield({ names: give, server: d.id });
-			state.leases = state.leases.filter(({ name }) => !give.includes(name));
+			await this.#store.yield({ names: give, server });
+			this.leases = this.leases.filter(({ name }) => !give.includes(name));
 		}
-		for (const [names, limit] of [
+		for (const [names, atMost] of [
 			[take.roles, take.roles.length],
 			[take.endpoints, maxEndpoints],
 		] as const) {
-			if (names.length === 0 || limit === 0) continue;
-			const taken = await store.lead({ names, atMost: limit, server: d.id, run: d.run });
-			state.leases = [...state.leases, ...taken.map((name) => ({ name, server: d.id }))];
+			if (names.length === 0 || atMost === 0) continue;
+			const taken = await this.#store.lead({ names, atMost, server, run });
+			this.leases = [...this.leases, ...taken.map((name) => ({ name, server }))];
 		}
 	}
-
-	const beats = loop({
-		clock: d.clock,
-		retryMs: RETRY_MS,
-		onError: (error) => {
-			// `store.away` reports an unavailable store.
-			if (!(error instanceof StoreUnavailable)) d.events.emit("fault", { where: "sending a heartbeat", error });
-		},
-		step: async () => {
-			await beat(false);
-			// The next one directly after another server would stop counting as alive.
-			const ends = state.peers.filter(({ id }) => id !== d.id).map(({ aliveUntil }) => aliveUntil - d.now() + 1);
-			return Math.max(PAUSE_MS, Math.min(BEAT_MS, ...ends));
-		},
-	});
-
-	for (const event of ["endpoints.changed", "store.back", "hints.lost"] as const) d.events.on(event, beats.nudge);
-
-	return {
-		async join(address) {
-			url = address;
-			startedAt = d.now();
-			await beat(true);
-		},
-		async leave() {
-			await beats.stop();
-			state.beatAt = -Infinity;
-			// Should this fail, its time as a living server runs out.
-			await store.leave({ server: d.id, run: d.run }).catch(() => {});
-		},
-		nudge: beats.nudge,
-		services: [beats],
-	};
 }

@@ -1,41 +1,30 @@
-/** Which leases a server takes and gives up, so that launched endpoints are spread evenly. */
-import type { LocalMs } from "../../core/time.ts";
+import type { LocalMs } from "../../lib/time.ts";
 
-/**
- * What moving an endpoint's workers to another server would interrupt: nothing, workers that are
- * idle now, or running jobs.
- */
+/** What a move of an endpoint's workers interrupts: nothing, idle workers, or running jobs. */
 export type Movable = "free" | "idle" | "busy";
 
-/** Endpoints with idle workers are given up one at a time, so far apart, ms: each restarts workers. */
+/** Time between two moves of endpoints with idle workers, because each restarts workers. */
 const IDLE_APART_MS = 60_000;
 
 interface Situation {
-	/** This server. */
 	server: string;
 	leases: readonly { name: string; server: string }[];
-	/** Servers that are alive, this one included. */
 	servers: number;
-	/** Prefix of the leases of endpoints. */
 	scale: string;
 	roles: readonly string[];
 	now: LocalMs;
 }
 
-export interface LeaseChanges {
-	take: { roles: string[]; endpoints: string[] };
-	/** Maximum number of endpoints to take. */
-	maxEndpoints: number;
-	give: string[];
-}
-
-/** Remembers when it last gave up an endpoint with idle workers. */
-export function leaseBalancer(d: {
+export interface Sources {
 	managedEndpoints: () => Iterable<string>;
 	movable: (endpoint: string) => Movable;
-}): (q: Situation) => LeaseChanges {
+}
+
+export type LeaseBalancer = ReturnType<typeof leaseBalancer>;
+
+export function leaseBalancer(d: Sources) {
 	let gaveIdleAt: LocalMs = -Infinity;
-	return ({ server: own, leases, servers, scale, roles, now }) => {
+	return ({ server: own, leases, servers, scale, roles, now }: Situation) => {
 		const held = new Set(leases.map(({ name }) => name));
 		const names = new Set([...d.managedEndpoints()].map((id) => scale + id));
 		const mine = leases.filter(({ name, server }) => server === own && name.startsWith(scale)).map(({ name }) => name);

@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { Endpoint } from "../../core/endpoint.ts";
+import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import { openSqlite } from "../../store/sqlite/open.ts";
 import { endpointRegistry } from "./endpoint-registry.ts";
-import { encryption } from "../access/encryption.ts";
-import { readEndpoint } from "../../endpoint-settings.ts";
+import { encryption } from "../../secrets/encryption.ts";
+import { readEndpoint } from "../../launchers/endpoint-settings.ts";
 
 function settings(id: string, given: object = {}): Endpoint {
 	const read = readEndpoint(id, given);

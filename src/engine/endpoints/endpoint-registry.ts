@@ -1,15 +1,14 @@
-/** The endpoints this server knows, in memory over the store (D27, D35). */
-import type { Endpoint } from "../../core/endpoint.ts";
-import type { EpochMs } from "../../core/time.ts";
-import { readEndpoint } from "../../endpoint-settings.ts";
+/** Endpoints in memory over the store (D27, D35). */
+import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import type { EpochMs } from "../../lib/time.ts";
+import { readEndpoint } from "../../launchers/endpoint-settings.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { Store } from "../../store/contract/store.ts";
-import type { Random } from "../../ids.ts";
-import type { Encryption } from "../access/encryption.ts";
+import type { Random } from "../../lib/ids.ts";
+import type { Encryption } from "../../secrets/encryption.ts";
 import { openSettings, resealText, sealSettings } from "./sealed-settings.ts";
-import { decryptSecret, encryptSecret, newWebhookSecret, SECRET_OVERLAP_MS } from "./webhook-secrets.ts";
+import { nextSecret, SECRET_OVERLAP_MS } from "./webhook-secrets.ts";
 
-/** An endpoint with what is not a setting of it. */
 export interface EndpointEntry {
 	endpoint: Endpoint;
 	/** Jobs are accepted and queued, not dispatched (D29). */
@@ -17,73 +16,23 @@ export interface EndpointEntry {
 	createdAt: EpochMs;
 }
 
-export interface EndpointRegistry {
-	/**
-	 * Reads the store, again where other servers change it too. `onFault` gets the rows that cannot be
-	 * read, which are left out. Returns the endpoints that no longer exist.
-	 */
-	load(onFault: (id: string, fault: string) => void): Promise<string[]>;
-	/**
-	 * Creates or updates an endpoint. A webhook secret that is replaced signs beside the new one for
-	 * `overlapMs`, a day by default.
-	 */
-	put(endpoint: Endpoint, now: EpochMs, overlapMs?: number): Promise<void>;
-	/** Throws `endpoint_not_found`. */
-	get(id: string): Endpoint;
-	/** Throws `endpoint_not_found`. */
-	entry(id: string): EndpointEntry;
-	/** The encrypted webhook secret, also while a removed endpoint still has deliveries (D21). */
-	encryptedSecret(id: string): string | undefined;
-	has(id: string): boolean;
-	paused(id: string): boolean;
-	/** Throws `endpoint_not_found`. */
-	pause(id: string, paused: boolean): Promise<void>;
-	/**
-	 * Removes the endpoint for callers; its jobs and deliveries are still to be
-	 * ended (D39). Throws `endpoint_not_found`.
-	 */
-	remove(id: string): Promise<void>;
-	/** Endpoints that are being deleted. */
-	removing(): Iterable<string>;
-	/** The deletion of an endpoint is complete. */
-	deleted(id: string): void;
-	all(): Iterable<EndpointEntry>;
-}
+export type EndpointRegistry = ReturnType<typeof endpointRegistry>;
 
 export function endpointRegistry(
-	{ endpoints: store }: Pick<Store, "endpoints">,
+	{ endpoints: store }: Store,
 	{ encryption, random }: { encryption: Encryption; random: Random },
-): EndpointRegistry {
+) {
 	const entries = new Map<string, EndpointEntry>();
 	const removing = new Set<string>();
 	const secrets = new Map<string, string>();
-	/** Settings as stored when last read: most are unchanged the next time. */
+	/** Settings as last read: most are unchanged the next time. */
 	const settingsTexts = new Map<string, string>();
 
+	/** Throws `endpoint_not_found`. */
 	function entry(id: string): EndpointEntry {
 		const found = entries.get(id);
 		if (!found) throw new ApiError("endpoint_not_found", { endpoint: id });
 		return found;
-	}
-
-	/** The encrypted secret after a change. The one that it replaces signs too for `overlapMs`. */
-	function nextSecret({
-		current,
-		webhookSecret: text,
-		overlapMs,
-		now,
-	}: {
-		current: string | undefined;
-		webhookSecret: string | undefined;
-		overlapMs: number;
-		now: EpochMs;
-	}): string {
-		if (text === undefined) return current ?? encryption.encrypt(newWebhookSecret(random));
-		const before = decryptSecret(encryption, current, now);
-		// The configuration file sets the same one at each start.
-		if (before.ok && before.text === text) return current!;
-		const former = before.ok && overlapMs > 0 ? { text: before.text, until: now + overlapMs } : undefined;
-		return encryptSecret(encryption, { text, former });
 	}
 
 	function deleted(id: string): void {
@@ -92,7 +41,11 @@ export function endpointRegistry(
 	}
 
 	return {
-		async load(onFault) {
+		/**
+		 * Reads the store again, except rows that cannot be read (`onFault`). Returns the endpoints that do not exist any
+		 * more.
+		 */
+		async load(onFault: (id: string, fault: string) => void): Promise<string[]> {
 			const rows = await store.list();
 			for (const row of rows) {
 				const { id, settings, secret, paused, createdAt, removing: isRemoving } = row;
@@ -127,9 +80,11 @@ export function endpointRegistry(
 			}
 			return missing;
 		},
-		async put(endpoint, now, overlapMs = SECRET_OVERLAP_MS) {
+		/** A replaced webhook secret signs together with the new one for `overlapMs`. */
+		async put(endpoint: Endpoint, now: EpochMs, overlapMs = SECRET_OVERLAP_MS): Promise<void> {
 			const { id, webhookSecret, ...settings } = endpoint;
-			const next = nextSecret({ current: secrets.get(id), webhookSecret, overlapMs, now });
+			const secretText = { text: webhookSecret, overlapMs, now };
+			const next = nextSecret({ encryption, random }, secrets.get(id), secretText);
 			// `sluice migrate --reencrypt` relies on it while servers run.
 			const secret = resealText(next, encryption);
 			const text = sealSettings(settings, encryption, settingsTexts.get(id));
@@ -137,25 +92,22 @@ export function endpointRegistry(
 			settingsTexts.set(id, text);
 			removing.delete(id);
 			secrets.set(id, secret);
-			entries.set(id, {
-				paused: false,
-				createdAt: now,
-				...entries.get(id),
-				endpoint: { id, ...settings },
-			});
+			entries.set(id, { paused: false, createdAt: now, ...entries.get(id), endpoint: { id, ...settings } });
 		},
-		get: (id) => entry(id).endpoint,
+		get: (id: string): Endpoint => entry(id).endpoint,
 		entry,
-		encryptedSecret: (id) => secrets.get(id),
-		has: (id) => entries.has(id),
-		paused: (id) => entries.get(id)?.paused ?? false,
-		async pause(id, paused) {
+		/** Also of a removed endpoint that still has deliveries (D21). */
+		encryptedSecret: (id: string): string | undefined => secrets.get(id),
+		has: (id: string): boolean => entries.has(id),
+		paused: (id: string): boolean => entries.get(id)?.paused ?? false,
+		async pause(id: string, paused: boolean): Promise<void> {
 			entry(id);
 			await store.pause({ id, paused });
 			const current = entries.get(id);
 			if (current) current.paused = paused;
 		},
-		async remove(id) {
+		/** Removes it for callers; its jobs and deliveries are still to be ended (D39). */
+		async remove(id: string): Promise<void> {
 			entry(id);
 			// The store first: a deletion that it refuses must not have begun.
 			await store.remove({ id });

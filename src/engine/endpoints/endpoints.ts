@@ -1,93 +1,184 @@
-/** Endpoints: looked up by every request; created, changed, paused and deleted by operators. */
-import { type Endpoint, ENDPOINT_DEFAULTS, mergeSettings } from "../../core/endpoint.ts";
-import { ApiError, badRequest, type Fault } from "../../core/errors.ts";
-import type { LocalMs } from "../../core/time.ts";
-import { readEndpoint } from "../../endpoint-settings.ts";
-import { hex } from "../../ids.ts";
+import { type Endpoint, ENDPOINT_DEFAULTS, mergeSettings } from "../../core/endpoints/endpoint.ts";
+import { ApiError, badRequest } from "../../core/errors.ts";
+import type { LocalMs } from "../../lib/time.ts";
+import { readEndpoint } from "../../launchers/endpoint-settings.ts";
+import { hex } from "../../lib/ids.ts";
 import { isManaged, missingHere } from "../../launchers/index.ts";
-import type { Service } from "../../service.ts";
-import { unlessFull } from "../availability/read-only-start.ts";
-import type { Encryption } from "../access/encryption.ts";
+import type { Loop, Service } from "../../system/loop.ts";
+import { unlessFull } from "../availability/storage/free-space.ts";
+import type { Encryption } from "../../secrets/encryption.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import { type EndpointEntry, endpointRegistry, type EndpointRegistry } from "./endpoint-registry.ts";
 import { endpointRemoval } from "./removal.ts";
 import { decryptSecret, newWebhookSecret, type WebhookSecret } from "./webhook-secrets.ts";
 
-/** Least time between two searches of the store for an unknown endpoint, ms. */
 const SEARCH_MS = 200;
 
-interface Deps extends Pick<EngineContext, "clock" | "now" | "random" | "events" | "store" | "background"> {
+interface Deps extends EngineContext {
 	encryption: Encryption;
-	cluster: Pick<Cluster, "shared" | "leads">;
+	cluster: Cluster;
 }
 
 /**
  * Settings are as in `sluice.yaml`; invalid ones throw `bad_request` with every fault. Operations
  * on an unknown endpoint throw `endpoint_not_found`.
  */
-export interface Endpoints
-	extends Pick<EndpointRegistry, "get" | "has" | "all" | "entry" | "paused" | "encryptedSecret"> {
-	/** The endpoint; where several servers share a store, one that another just created too. */
-	find(id: string): Endpoint | Promise<Endpoint>;
-	/** Creates an endpoint; without an id it gets a random one. Throws `endpoint_exists`. */
-	create(settings: unknown): Promise<EndpointEntry>;
-	/** Changes what `patch` names; null restores a default. */
-	update(id: string, patch: unknown): Promise<EndpointEntry>;
-	pause(id: string, paused: boolean): Promise<EndpointEntry>;
-	/** Removes the endpoint for callers; its jobs are cancelled in the background. */
-	remove(id: string): Promise<void>;
-	/**
-	 * Replaces the secret for every delivery from now on, and returns it, only this once. One in
-	 * `sluice.yaml` replaces it at the next start.
-	 */
-	renewWebhookSecret(id: string, overlapMs?: number): Promise<string>;
-	/** Returns the settings; of an endpoint that is being deleted, the defaults: it ends sooner. */
-	webhookSettings(id: string): Endpoint["webhooks"];
-	/** The secret for signing, also of an endpoint that is being deleted. */
-	webhookSecret(id: string): WebhookSecret;
-	/** Time from the request to stop until a worker is killed, also of a deleted endpoint, ms. */
-	stopGraceMs(id: string): number;
-	/** Ids of the endpoints whose workers Sluice starts and stops. */
-	managed(): Iterable<string>;
-	/** At the start: reads the store; `configured` endpoints of `sluice.yaml` replace stored ones. */
-	load(configured: readonly Endpoint[]): Promise<void>;
-	/** Reads what other servers have changed, in the background. */
-	refresh(): void;
-	services: readonly Service[];
-}
+export class Endpoints {
+	readonly services: readonly Service[];
+	readonly #d: Deps;
+	readonly #registry: EndpointRegistry;
+	readonly #removal: Loop;
+	#last: Promise<void> = Promise.resolve();
+	/** A refresh that has not begun reads all changes until then. */
+	#pendingRefresh: Promise<void> | undefined;
+	#searchedAt: LocalMs = -Infinity;
+	readonly #unstored: Endpoint[] = [];
 
-export function createEndpoints(d: Deps): Endpoints {
-	const registry = endpointRegistry(d.store, d);
-	const removal = endpointRemoval({ ...d, registry });
-	let last: Promise<void> = Promise.resolve();
-	/** A refresh that has not begun: it will read whatever was changed until then. */
-	let pendingRefresh: Promise<void> | undefined;
-	let searchedAt: LocalMs = -Infinity;
-	const unstored: Endpoint[] = [];
-
-	function parse(id: string, settings: unknown): Endpoint {
-		const found = readEndpoint(id, settings);
-		if (found.ok) return found.endpoint;
-		throw refusal(found.faults);
+	constructor(d: Deps) {
+		const { events } = (this.#d = d);
+		this.#registry = endpointRegistry(d.store, d);
+		this.#removal = endpointRemoval({ ...d, registry: this.#registry });
+		this.services = [this.#removal];
+		events.on("store.back", () => {
+			if (this.#unstored.length === 0) return;
+			const stored = this.#inTurn(() => this.#storeConfigured());
+			d.background.run("storing the configured endpoints", stored);
+		});
+		events.on(["store.back", "hints.lost"], () => this.refresh());
+		events.on(["lease.taken", "server.joined", "server.left"], this.#removal.nudge);
 	}
 
-	/** A launcher that was not checked before; several servers may have different folders. */
-	async function checkLauncher({ launcher }: Endpoint, before?: Endpoint): Promise<void> {
-		if (d.cluster.shared || JSON.stringify(launcher) === JSON.stringify(before?.launcher)) return;
+	get(id: string): Endpoint {
+		return this.#registry.get(id);
+	}
+
+	has(id: string): boolean {
+		return this.#registry.has(id);
+	}
+
+	all(): EndpointEntry[] {
+		return this.#registry.all();
+	}
+
+	entry(id: string): EndpointEntry {
+		return this.#registry.entry(id);
+	}
+
+	paused(id: string): boolean {
+		return this.#registry.paused(id);
+	}
+
+	/** Finds also an endpoint that another server just created. */
+	find(id: string): Endpoint | Promise<Endpoint> {
+		const { cluster, clock } = this.#d;
+		if (this.has(id) || !cluster.shared || clock.now() - this.#searchedAt < SEARCH_MS) return this.get(id);
+		this.#searchedAt = clock.now();
+		return this.#refreshNow().then(() => this.get(id));
+	}
+
+	/** An endpoint without an id gets a random one. Throws `endpoint_exists`. */
+	async create(body: unknown): Promise<EndpointEntry> {
+		const { id = hex(this.#d.random(7)), ...settings } = settingsIn(body);
+		if (typeof id !== "string")
+			throw badRequest([{ field: "id", message: "must be text of 1 to 64 of the characters a-z, A-Z, 0-9, _ and -." }]);
+		const endpoint = parse(id, settings);
+		await this.#checkLauncher(endpoint);
+		return await this.#inTurn(async () => {
+			if (this.has(id)) throw new ApiError("endpoint_exists", { endpoint: id, why: "" });
+			if (this.#registry.removing().includes(id))
+				throw new ApiError("endpoint_exists", { endpoint: id, why: ", which is being deleted" });
+			return await this.#put(endpoint);
+		});
+	}
+
+	/** `null` restores a default. */
+	update(id: string, patch: unknown): Promise<EndpointEntry> {
+		return this.#inTurn(async () => {
+			const before = this.get(id);
+			const { id: _, ...settings } = before;
+			const endpoint = parse(id, mergeSettings(settings, patch));
+			await this.#checkLauncher(endpoint, before);
+			return await this.#put(endpoint);
+		});
+	}
+
+	pause(id: string, paused: boolean): Promise<EndpointEntry> {
+		return this.#inTurn(async () => {
+			await this.#registry.pause(id, paused);
+			this.#d.events.emit(paused ? "endpoint.paused" : "endpoint.resumed", { endpoint: id });
+			return this.entry(id);
+		});
+	}
+
+	/** Its jobs are cancelled in the background. */
+	remove(id: string): Promise<void> {
+		return this.#inTurn(async () => {
+			await this.#registry.remove(id);
+			this.#d.events.emit("endpoint.removed", { endpoint: id });
+			this.#removal.nudge();
+		});
+	}
+
+	/** Returns the new secret, only this once. One in `sluice.yaml` replaces it at the next start. */
+	renewWebhookSecret(id: string, overlapMs?: number): Promise<string> {
+		return this.#inTurn(async () => {
+			const webhookSecret = newWebhookSecret(this.#d.random);
+			await this.#registry.put({ ...this.get(id), webhookSecret }, this.#d.now(), overlapMs);
+			return webhookSecret;
+		});
+	}
+
+	encryptedSecret(id: string): string | undefined {
+		return this.#registry.encryptedSecret(id);
+	}
+
+	/** Also of an endpoint that is being deleted. */
+	webhookSecret(id: string): WebhookSecret {
+		return decryptSecret(this.#d.encryption, this.#registry.encryptedSecret(id), this.#d.now());
+	}
+
+	/** The defaults for an endpoint that is being deleted: it ends sooner. */
+	webhookSettings(id: string): Endpoint["webhooks"] {
+		return (this.has(id) ? this.get(id) : ENDPOINT_DEFAULTS).webhooks;
+	}
+
+	/** Also of a deleted endpoint. */
+	stopGraceMs(id: string): number {
+		return (this.has(id) ? this.get(id) : ENDPOINT_DEFAULTS).stopGraceMs;
+	}
+
+	managed(): string[] {
+		return this.all().flatMap(({ endpoint: { id, launcher } }) => (isManaged(launcher.type) ? [id] : []));
+	}
+
+	/** `configured` endpoints of `sluice.yaml` replace stored ones. */
+	async load(configured: readonly Endpoint[]): Promise<void> {
+		await this.#reload();
+		for (const endpoint of configured)
+			if (!(await unlessFull(this.#registry.put(endpoint, this.#d.now())))) this.#unstored.push(endpoint);
+	}
+
+	refresh(): void {
+		this.#d.background.run("reading endpoints", this.#refreshNow());
+	}
+
+	/** Not where servers share the store: they may have different folders. */
+	async #checkLauncher({ launcher }: Endpoint, before?: Endpoint): Promise<void> {
+		if (this.#d.cluster.shared || JSON.stringify(launcher) === JSON.stringify(before?.launcher)) return;
 		const faults = await missingHere(launcher);
-		if (faults.length > 0) throw refusal(faults);
+		if (faults.length > 0) throw badRequest(faults);
 	}
 
-	async function put(endpoint: Endpoint): Promise<EndpointEntry> {
-		await registry.put(endpoint, d.now());
-		d.events.emit("endpoints.changed", {});
-		return registry.entry(endpoint.id);
+	async #put(endpoint: Endpoint): Promise<EndpointEntry> {
+		await this.#registry.put(endpoint, this.#d.now());
+		this.#d.events.emit("endpoints.changed", {});
+		return this.entry(endpoint.id);
 	}
 
-	function afterLast<T>(work: () => Promise<T>): Promise<T> {
-		const mine = last.then(work);
-		last = mine.then(
+	#afterLast<T>(work: () => Promise<T>): Promise<T> {
+		const mine = this.#last.then(work);
+		this.#last = mine.then(
 			() => {},
 			() => {},
 		);
@@ -95,114 +186,37 @@ export function createEndpoints(d: Deps): Endpoints {
 	}
 
 	/** One change after the other: each begins with the result of the one before, at any server. */
-	function inTurn<T>(work: () => Promise<T>): Promise<T> {
-		return afterLast(d.cluster.shared ? () => reload().then(work) : work);
+	#inTurn<T>(work: () => Promise<T>): Promise<T> {
+		return this.#afterLast(this.#d.cluster.shared ? () => this.#reload().then(work) : work);
 	}
 
-	async function reload(): Promise<void> {
-		const missing = await registry.load((id, fault) =>
-			d.events.emit("fault", { where: `endpoint ${id} in the store`, error: fault }),
+	async #reload(): Promise<void> {
+		const { events } = this.#d;
+		const missing = await this.#registry.load((id, fault) =>
+			events.emit("fault", { where: `endpoint ${id} in the store`, error: fault }),
 		);
-		for (const id of missing) d.events.emit("endpoint.deleted", { endpoint: id });
+		for (const id of missing) events.emit("endpoint.deleted", { endpoint: id });
 	}
 
-	function refreshNow(): Promise<void> {
-		pendingRefresh ??= afterLast(async () => {
-			pendingRefresh = undefined;
-			await reload();
-			removal.nudge();
-			d.events.emit("endpoints.changed", {});
-		});
-		return pendingRefresh;
+	#refreshNow(): Promise<void> {
+		return (this.#pendingRefresh ??= this.#afterLast(async () => {
+			this.#pendingRefresh = undefined;
+			await this.#reload();
+			this.#removal.nudge();
+			this.#d.events.emit("endpoints.changed", {});
+		}));
 	}
 
-	/** Stores the configured endpoints, on a disk that was full at the start. */
-	async function storeConfigured(): Promise<void> {
-		for (let next; (next = unstored[0]); unstored.shift()) await put(next);
+	/** At the start the disk may have been full. */
+	async #storeConfigured(): Promise<void> {
+		for (let next; (next = this.#unstored[0]); this.#unstored.shift()) await this.#put(next);
 	}
-
-	d.events.on("store.back", () => {
-		if (unstored.length > 0) d.background.run("storing the configured endpoints", inTurn(storeConfigured));
-	});
-	const refresh = (): void => d.background.run("reading endpoints", refreshNow());
-	d.events.on("store.back", refresh);
-	d.events.on("hints.lost", refresh);
-	for (const event of ["lease.taken", "server.joined", "server.left"] as const) d.events.on(event, removal.nudge);
-
-	return {
-		get: registry.get,
-		has: registry.has,
-		all: registry.all,
-		entry: registry.entry,
-		paused: registry.paused,
-		encryptedSecret: registry.encryptedSecret,
-		find(id) {
-			if (registry.has(id) || !d.cluster.shared || d.clock.now() - searchedAt < SEARCH_MS) return registry.get(id);
-			searchedAt = d.clock.now();
-			return refreshNow().then(() => registry.get(id));
-		},
-		async create(body) {
-			const { id = hex(d.random(7)), ...settings } = settingsIn(body);
-			if (typeof id !== "string")
-				throw badRequest([
-					{
-						field: "id",
-						message: "must be text of 1 to 64 of the characters a-z, A-Z, 0-9, _ and -.",
-					},
-				]);
-			const endpoint = parse(id, settings);
-			await checkLauncher(endpoint);
-			return await inTurn(async () => {
-				if (registry.has(id)) throw new ApiError("endpoint_exists", { endpoint: id, why: "" });
-				if ([...registry.removing()].includes(id))
-					throw new ApiError("endpoint_exists", { endpoint: id, why: ", which is being deleted" });
-				return await put(endpoint);
-			});
-		},
-		update: (id, patch) =>
-			inTurn(async () => {
-				const before = registry.get(id);
-				const { id: _, ...settings } = before;
-				const endpoint = parse(id, mergeSettings(settings, patch));
-				await checkLauncher(endpoint, before);
-				return await put(endpoint);
-			}),
-		pause: (id, paused) =>
-			inTurn(async () => {
-				await registry.pause(id, paused);
-				d.events.emit(paused ? "endpoint.paused" : "endpoint.resumed", { endpoint: id });
-				return registry.entry(id);
-			}),
-		remove: (id) =>
-			inTurn(async () => {
-				await registry.remove(id);
-				d.events.emit("endpoint.removed", { endpoint: id });
-				removal.nudge();
-			}),
-		renewWebhookSecret: (id, overlapMs) =>
-			inTurn(async () => {
-				const webhookSecret = newWebhookSecret(d.random);
-				await registry.put({ ...registry.get(id), webhookSecret }, d.now(), overlapMs);
-				return webhookSecret;
-			}),
-		webhookSecret: (id) => decryptSecret(d.encryption, registry.encryptedSecret(id), d.now()),
-		webhookSettings: (id) => (registry.has(id) ? registry.get(id) : ENDPOINT_DEFAULTS).webhooks,
-		stopGraceMs: (id) => (registry.has(id) ? registry.get(id) : ENDPOINT_DEFAULTS).stopGraceMs,
-		managed: () =>
-			[...registry.all()].flatMap(({ endpoint: { id, launcher } }) => (isManaged(launcher.type) ? [id] : [])),
-		async load(configured) {
-			await reload();
-			for (const endpoint of configured)
-				if (!(await unlessFull(registry.put(endpoint, d.now())))) unstored.push(endpoint);
-		},
-		refresh,
-		services: [removal],
-	};
 }
 
-function refusal(faults: readonly Fault[]): ApiError {
-	const [first, ...rest] = faults as [Fault, ...Fault[]];
-	return badRequest([first, ...rest]);
+function parse(id: string, settings: unknown): Endpoint {
+	const found = readEndpoint(id, settings);
+	if (found.ok) return found.endpoint;
+	throw badRequest(found.faults);
 }
 
 function settingsIn(body: unknown): Record<string, unknown> {

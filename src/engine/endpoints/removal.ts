@@ -1,22 +1,15 @@
-/** Completes the deletion of endpoints: their jobs are cancelled, then their rows go (D39). */
-import { loop, type Loop } from "../../service.ts";
+/** Deletes endpoints: their jobs are cancelled, then their rows are removed (D39). */
+import { loop, type Loop } from "../../system/loop.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { EndpointRegistry } from "./endpoint-registry.ts";
 
-/** Jobs cancelled in one step, so that other operations get their turn. */
+/** Jobs in one step, so that other operations get their turn. */
 const CANCEL_LIMIT = 500;
 
-/** Time between two checks for endpoints to delete, ms. */
 const CHECK_MS = 1000;
 
-interface Deps extends Pick<EngineContext, "clock" | "now" | "events" | "store"> {
-	registry: EndpointRegistry;
-	/** One server does it for all. */
-	cluster: Pick<Cluster, "leads">;
-}
-
-export function endpointRemoval(d: Deps): Loop {
+export function endpointRemoval(d: EngineContext & { registry: EndpointRegistry; cluster: Cluster }): Loop {
 	const { registry, store } = d;
 	return loop({
 		clock: d.clock,
@@ -25,11 +18,7 @@ export function endpointRemoval(d: Deps): Loop {
 		step: async () => {
 			if (!d.cluster.leads("removal")) return CHECK_MS;
 			for (const id of registry.removing()) {
-				const { left } = await store.jobs.cancelAll({
-					endpoint: id,
-					limit: CANCEL_LIMIT,
-					now: d.now(),
-				});
+				const { left } = await store.jobs.cancelAll({ endpoint: id, limit: CANCEL_LIMIT, now: d.now() });
 				if (left) return 0;
 				if (!(await store.endpoints.forget({ id, now: d.now() }))) continue;
 				registry.deleted(id);

@@ -4,11 +4,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Endpoint } from "../../core/endpoint.ts";
-import { readEndpoint } from "../../endpoint-settings.ts";
+import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import { readEndpoint } from "../../launchers/endpoint-settings.ts";
 import type { Store } from "../../store/contract/store.ts";
 import { openSqlite } from "../../store/sqlite/open.ts";
-import { encryption } from "../access/encryption.ts";
+import { encryption } from "../../secrets/encryption.ts";
 import { endpointRegistry, type EndpointRegistry } from "./endpoint-registry.ts";
 
 const KEY = new Uint8Array(32).fill(7);

@@ -1,21 +1,20 @@
 /** Settings of an endpoint as stored: the values of `env` encrypted, their names readable (D22). */
-import type { Endpoint } from "../../core/endpoint.ts";
+import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { SealedEndpoint } from "../../store/contract/secrets.ts";
-import type { Encryption } from "../access/encryption.ts";
+import type { Encryption } from "../../secrets/encryption.ts";
 
 /** `sealedEnv` replaces `env`. */
 interface StoredSettings extends Record<string, unknown> {
 	sealedEnv?: Record<string, string>;
 }
 
-/** Settings that `readEndpoint` takes. */
 export interface OpenedSettings {
 	settings: Record<string, unknown>;
 	/** Variables that were encrypted with an unknown key; missing in `settings`. */
 	unreadable: string[];
 }
 
-/** JSON text for the store. Values that `before`, the stored text, already has keep their text. */
+/** Values that `before`, the stored text, already has keep their ciphertext. */
 export function sealSettings(
 	settings: Omit<Endpoint, "id" | "webhookSecret">,
 	encryption: Encryption,
@@ -37,7 +36,6 @@ function keeps(text: string, value: string, encryption: Encryption): boolean {
 	return opened.ok && opened.text === value;
 }
 
-/** The opposite of {@link sealSettings}. */
 export function openSettings(text: string, encryption: Encryption): OpenedSettings {
 	const { sealedEnv, ...settings } = JSON.parse(text) as StoredSettings;
 	if (sealedEnv === undefined) return { settings, unreadable: [] };
@@ -51,7 +49,7 @@ export function openSettings(text: string, encryption: Encryption): OpenedSettin
 	return { settings: { ...settings, env: Object.fromEntries(env) }, unreadable };
 }
 
-/** The stored texts with values of another key encrypted with the current one; undefined if none is. */
+/** Encrypts values of another key with the current one; undefined if there is none. */
 export function resealEndpoint(from: SealedEndpoint, encryption: Encryption): SealedEndpoint | undefined {
 	const { sealedEnv, ...rest } = JSON.parse(from.settings) as StoredSettings;
 	const sealed = Object.entries(sealedEnv ?? {}).map(([name, value]) => [name, resealText(value, encryption)]);

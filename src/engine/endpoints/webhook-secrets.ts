@@ -1,36 +1,44 @@
-/** The secrets that sign webhooks, one per endpoint, stored encrypted (D21). */
-import type { EpochMs } from "../../core/time.ts";
-import type { Random } from "../../ids.ts";
-import type { Encryption } from "../access/encryption.ts";
+/** The secrets that sign webhooks, stored encrypted (D21). */
+import type { EpochMs } from "../../lib/time.ts";
+import type { Random } from "../../lib/ids.ts";
+import type { Encryption } from "../../secrets/encryption.ts";
 
-/** Bytes of a generated secret; Standard Webhooks asks for 24 to 64. */
+/** Standard Webhooks asks for 24 to 64. */
 const SECRET_BYTES = 32;
 
-/** How long the secret before the last change signs too, ms. */
+/** How long a replaced secret signs too. */
 export const SECRET_OVERLAP_MS = 86_400_000;
 
-/** A replaced secret, which signs beside the new one for some time. */
 export interface FormerSecret {
 	text: string;
 	until: EpochMs;
 }
 
-/** A secret for signing; `encrypted`: it was stored under another `SLUICE_SECRET`. */
+/** `encrypted`: it was stored under another `SLUICE_SECRET`. */
 export type WebhookSecret =
 	| { ok: true; text: string; former?: FormerSecret | undefined }
 	| { ok: false; why: "missing" | "encrypted" };
 
-/** A new secret: `whsec_` + base64. */
 export function newWebhookSecret(random: Random): string {
 	return `whsec_${Buffer.from(random(SECRET_BYTES)).toString("base64")}`;
 }
 
-/** The former secret is within the same encrypted text: what encrypts one again encrypts both. */
-export function encryptSecret(
-	encryption: Encryption,
-	{ text, former }: { text: string; former?: FormerSecret | undefined },
+/**
+ * Keeps the current secret if `text` is absent; one that is replaced signs too for `overlapMs`. Returns it encrypted.
+ */
+export function nextSecret(
+	{ encryption, random }: { encryption: Encryption; random: Random },
+	current: string | undefined,
+	{ text, overlapMs, now }: { text: string | undefined; overlapMs: number; now: EpochMs },
 ): string {
-	return encryption.encrypt(former ? JSON.stringify({ text, former }) : text);
+	if (text === undefined) return current ?? encryption.encrypt(newWebhookSecret(random));
+	const before = decryptSecret(encryption, current, now);
+	// The configuration file sets the same one at each start.
+	if (before.ok && before.text === text) return current!;
+	// One ciphertext holds both, so that encrypting it again covers the former secret.
+	if (before.ok && overlapMs > 0)
+		return encryption.encrypt(JSON.stringify({ text, former: { text: before.text, until: now + overlapMs } }));
+	return encryption.encrypt(text);
 }
 
 export function decryptSecret(encryption: Encryption, encrypted: string | undefined, now: EpochMs): WebhookSecret {

@@ -1,21 +1,38 @@
-/**
- * Cancels or retries the jobs of a filter (D39), a portion in each call, so that no call takes long
- * and no other operation waits for it.
- */
+/** Lists jobs by pages (D12, D39), and cancels or retries them in portions, so that no call takes long. */
 import { ApiError } from "../../core/errors.ts";
-import type { Job } from "../../core/job.ts";
-import { type JobState, ruleOf } from "../../core/job-states.ts";
-import type { JobFilter } from "../../store/contract/jobs.ts";
+import type { Job } from "../../core/jobs/job.ts";
+import { type JobState, ruleOf } from "../../core/jobs/job-states.ts";
+import type { JobFilter, JobPage } from "../../store/contract/jobs.ts";
 import { cancel } from "./cancel.ts";
 import type { JobDeps } from "./job-deps.ts";
-import { list } from "./list.ts";
+import { invalidCursor } from "../invalid-cursor.ts";
 import { retry } from "./retry.ts";
 
-/** Jobs in one portion; jobs counted by a dry run. */
+/** See `JobStore.list`. */
+export interface ListQuery {
+	endpoint: string;
+	filter: JobFilter;
+	erased: boolean;
+	search?: string | undefined;
+	heads?: boolean;
+	count?: boolean;
+	cursor: string | undefined;
+	limit: number;
+}
+
+/** Throws `bad_query` for an invalid cursor. */
+export async function list(d: JobDeps, q: ListQuery): Promise<JobPage> {
+	try {
+		return await d.store.jobs.list({ ...q, now: d.now() });
+	} catch (error) {
+		throw invalidCursor(error, q.cursor);
+	}
+}
+
 const PORTION = 1000;
 const MAX_COUNTED = 10_000;
 
-/** Jobs read in one step, and steps in a call: a filter that fits few jobs ends early. */
+/** Jobs in one read, and reads in a call: a filter that fits few jobs ends early. */
 const PAGE = 1000;
 const MAX_PAGES = 20;
 
@@ -24,29 +41,21 @@ export interface BulkQuery {
 	on: "cancel" | "retry";
 	/** Jobs in states that the operation cannot change are skipped. */
 	filter: JobFilter;
-	/** Same as in {@link list}. */
 	search?: string | undefined;
-	/** `next` of the previous call. */
 	cursor?: string | undefined;
-	/** Only count. */
 	dryRun: boolean;
 }
 
 export interface BulkAnswer {
-	/** Jobs that fit, of those that were read. */
 	matched: number;
-	/** Jobs that were changed; others have changed on their own meanwhile. */
+	/** Others have changed on their own meanwhile. */
 	done: number;
-	/** There may be more that fit. */
 	more: boolean;
-	/** Cursor of the next call. */
 	next?: string | undefined;
 }
 
-type Deps = Pick<JobDeps, "store" | "now" | "events" | "waiters" | "workers" | "endpoints" | "dispatch">;
-
 /** Whether the job was changed. Throws `queue_full` for a retry. */
-async function change(d: Deps, on: BulkQuery["on"], { endpoint, id }: Job): Promise<boolean> {
+async function change(d: JobDeps, on: BulkQuery["on"], { endpoint, id }: Job): Promise<boolean> {
 	if (on === "cancel") return (await cancel(d, { endpoint, id })) === "CANCELLED";
 	await retry(d, { endpoint, id });
 	return true;
@@ -56,7 +65,10 @@ async function change(d: Deps, on: BulkQuery["on"], { endpoint, id }: Job): Prom
  * Throws `queue_full` when the queue took none of the jobs to be retried, and `bad_query` for an
  * invalid cursor.
  */
-export async function bulk(d: Deps, { endpoint, on, filter, search, cursor, dryRun }: BulkQuery): Promise<BulkAnswer> {
+export async function bulk(
+	d: JobDeps,
+	{ endpoint, on, filter, search, cursor, dryRun }: BulkQuery,
+): Promise<BulkAnswer> {
 	const changeable: readonly JobState[] = ruleOf(on).from;
 	const states = filter.states ? changeable.filter((state) => filter.states?.includes(state)) : changeable;
 	if (states.length === 0) return { matched: 0, done: 0, more: false };
@@ -80,7 +92,7 @@ export async function bulk(d: Deps, { endpoint, on, filter, search, cursor, dryR
 	const rest = { more: next !== undefined, next };
 	if (dryRun) return { matched, done: 0, ...rest };
 	let full: ApiError | undefined;
-	// The longest waiting first: jobs that are queued again keep their order.
+	// The longest waiting first, so that jobs that are queued again keep their order.
 	const changed = await Promise.all(
 		found.toReversed().map((job) =>
 			change(d, on, job).catch((error: unknown) => {

@@ -1,13 +1,11 @@
-/** `/cancel`: ends a waiting job, stops a running one (spec 3, D10, D18). */
+/** `/cancel` and `/purge-queue` (spec 3, D10, D18). */
 import { ApiError } from "../../core/errors.ts";
-import type { JobState } from "../../core/job-states.ts";
-import { isJobId } from "../../ids.ts";
+import type { JobState } from "../../core/jobs/job-states.ts";
+import { isJobId } from "../../core/jobs/job.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
 
-type Deps = Pick<JobDeps, "store" | "now" | "events" | "waiters" | "workers">;
-
-/** A job that has ended keeps its state, which is returned. Throws `job_not_found`. */
-export async function cancel(d: Deps, q: JobName): Promise<JobState> {
+/** Returns the state, also of a job that has already ended. Throws `job_not_found`. */
+export async function cancel(d: JobDeps, q: JobName): Promise<JobState> {
 	const moved = isJobId(q.id) ? await d.store.jobs.move({ ...q, on: "cancel", now: d.now() }) : undefined;
 	if (moved?.ok) {
 		const { job } = moved;
@@ -22,14 +20,28 @@ export async function cancel(d: Deps, q: JobName): Promise<JobState> {
 	throw new ApiError("job_not_found", { endpoint: q.endpoint, job: q.id });
 }
 
-/**
- * Cancels a job whose only caller has disconnected (D32), after an outage of the store if need be.
- * Nothing happens when it has ended or does not exist.
- */
-export async function abandon(d: Deps & Pick<JobDeps, "retry" | "background">, q: JobName): Promise<void> {
+/** Cancels a job whose only caller has disconnected (D32), after an outage of the store if need be. */
+export async function abandon(d: JobDeps, q: JobName): Promise<void> {
 	try {
 		await d.retry(() => cancel(d, q), { signal: d.background.stopped });
 	} catch (error) {
 		if (!(error instanceof ApiError)) throw error;
 	}
+}
+
+/**
+ * Removes every waiting job of an endpoint (D11). The store's signal ends the waits for them ({@link notifyPurged}).
+ */
+export async function purge(d: JobDeps, endpoint: string): Promise<number> {
+	const removed = await d.store.jobs.purge({ endpoint, now: d.now() });
+	d.events.emit("queue.purged", { endpoint, removed });
+	return removed;
+}
+
+export async function notifyPurged(d: JobDeps, endpoint: string): Promise<void> {
+	await Promise.all(
+		d.waiters.awaitedAt(endpoint).map(async (id) => {
+			if (!(await d.store.jobs.get({ endpoint, id, now: d.now(), large: "size" }))) d.waiters.jobRemoved(id);
+		}),
+	);
 }

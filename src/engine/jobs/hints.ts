@@ -1,18 +1,14 @@
 /**
- * What the store's signals mean for jobs: transitions made in passing, and those of other servers.
- * Signals are hints: every wait and every poll also reads the store after a while.
+ * What the store's signals mean for jobs. They are hints: every wait and every poll also reads the store after a while.
  */
-import type { JobState } from "../../core/job-states.ts";
+import type { JobState } from "../../core/jobs/job-states.ts";
 import type { ClusterStore } from "../../store/contract/cluster.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
 
-/** Jobs in one question to the store. */
 const PAGE = 1000;
 
-type Deps = Pick<JobDeps, "store" | "now" | "events" | "background" | "dispatch" | "waiters" | "workers">;
-
-/** A job waits; `lostBy` had held it. */
-export function onQueued(d: Deps, q: JobName & { lostBy: string | undefined }): void {
+/** `lostBy` had held the job. */
+export function onQueued(d: JobDeps, q: JobName & { lostBy: string | undefined }): void {
 	const { endpoint, id, lostBy } = q;
 	if (lostBy !== undefined) d.events.emit("job.returned", { endpoint, id, worker: lostBy, why: "lost" });
 	d.waiters.notify(id);
@@ -21,7 +17,7 @@ export function onQueued(d: Deps, q: JobName & { lostBy: string | undefined }): 
 
 /** A job ended without a report through this server. */
 export function onSettled(
-	d: Deps,
+	d: JobDeps,
 	{ endpoint, id, state, elsewhere }: JobName & { state: JobState; elsewhere?: true | undefined },
 ): void {
 	d.events.emit("job.settled", { endpoint, id, state, ...(elsewhere && { elsewhere }) });
@@ -29,15 +25,14 @@ export function onSettled(
 	if (d.waiters.isAwaited(id)) d.background.run("notifying callers", notifyCompletion(d, { endpoint, id }));
 }
 
-/** Callers that wait for a job that may have ended get its result. */
-async function notifyCompletion(d: Deps, { endpoint, id }: JobName): Promise<void> {
+async function notifyCompletion(d: JobDeps, { endpoint, id }: JobName): Promise<void> {
 	const found = await d.store.jobs.get({ endpoint, id, now: d.now(), large: "size" });
 	if (!found) d.waiters.jobRemoved(id);
 	else if (found.job.endedAt !== undefined) d.waiters.jobEnded(found);
 }
 
 /** Reads what lost hints would have announced. */
-export async function catchUpOnJobs(d: Deps, cluster?: ClusterStore): Promise<void> {
+export async function catchUpOnJobs(d: JobDeps, cluster?: ClusterStore): Promise<void> {
 	d.waiters.notifyAll();
 	const awaited = d.waiters.awaitedJobs();
 	for (let from = 0; from < awaited.length; from += PAGE) {

@@ -1,7 +1,7 @@
-/** One job as operators see it: its record, its attempts, and why it waits (D29, D39). */
+/** One job as operators see it (D29, D39). */
 import { ApiError } from "../../core/errors.ts";
-import { type AttemptDetails, attemptsOf, type Reason, waitReason } from "../../core/timeline.ts";
-import { isJobId } from "../../ids.ts";
+import { type AttemptDetails, attemptsOf, type Reason, waitReason } from "../../core/jobs/timeline.ts";
+import { isJobId } from "../../core/jobs/job.ts";
 import type { EndedWorker } from "../../core/workers/ended-worker.ts";
 import { reasonText } from "../../core/workers/worker-reason.ts";
 import { isManaged } from "../../launchers/index.ts";
@@ -18,11 +18,8 @@ export interface JobDetails extends Omit<JobRecord, "attempts"> {
 /** A worker that starts again after a crash may crash again. */
 const AFTER_CRASHES: ReadonlySet<Reason["code"]> = new Set(["workers_crashing", "worker_starting"]);
 
-/** The job, erased or not; throws `job_not_found`. */
-export async function jobDetails(
-	d: Pick<JobDeps, "store" | "now" | "workers" | "endpoints">,
-	q: JobName,
-): Promise<JobDetails> {
+/** Also of an erased job. Throws `job_not_found`. */
+export async function jobDetails(d: JobDeps, q: JobName): Promise<JobDetails> {
 	const found = isJobId(q.id) ? await d.store.jobs.record({ ...q, now: d.now() }) : undefined;
 	if (!found) throw new ApiError("job_not_found", { endpoint: q.endpoint, job: q.id });
 	const attempts = attemptsOf(found.job, found.attempts);

@@ -1,17 +1,11 @@
 /** `/retry`: a failed or timed-out job joins the end of the queue again (spec 3, D37). */
-import { queueBound } from "../../core/endpoint.ts";
+import { queueBound } from "../../core/endpoints/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
-import { isJobId } from "../../ids.ts";
+import { isJobId } from "../../core/jobs/job.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
 
-/**
- * Queues the job again under its id. Throws `endpoint_not_found`, `job_not_found`,
- * `job_not_retryable`, `queue_full` (D23).
- */
-export async function retry(
-	d: Pick<JobDeps, "store" | "now" | "events" | "dispatch" | "waiters" | "endpoints">,
-	{ endpoint, id }: JobName,
-): Promise<void> {
+/** The job keeps its id. Throws `endpoint_not_found`, `job_not_found`, `job_not_retryable`, `queue_full` (D23). */
+export async function retry(d: JobDeps, { endpoint, id }: JobName): Promise<void> {
 	const bound = queueBound(d.endpoints.get(endpoint));
 	const moved = isJobId(id)
 		? await d.store.jobs.move({ endpoint, id, on: "retry", queueBound: bound, now: d.now() })

@@ -1,6 +1,6 @@
 /** When outputs are read into memory (D41). */
 import { expect, it } from "vitest";
-import type { JobResult } from "../../core/job-view.ts";
+import type { JobResult } from "../../core/jobs/job-view.ts";
 import { retain, withOutput } from "./status.ts";
 
 const ID = "0190a0b0-0000-7000-8000-000000000001";

@@ -1,27 +1,25 @@
-/** Reads a job, at once or when it has ended. */
 import { ApiError } from "../../core/errors.ts";
-import type { Job } from "../../core/job.ts";
-import { isFinal } from "../../core/job-states.ts";
-import type { AdmitOutput, JobResult } from "../../core/job-view.ts";
+import { isJobId, type Job } from "../../core/jobs/job.ts";
+import { isFinal } from "../../core/jobs/job-states.ts";
+import type { AdmitOutput, JobResult } from "../../core/jobs/job-view.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import { isJobId } from "../../ids.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
 import type { Caller, CompletionWait } from "./wait.ts";
 
 type Deps = Pick<JobDeps, "store" | "now">;
 
-/** A job; without `output` a large one is answered by its size (D41). */
+/** If `output` is absent, a large job is answered by its size (D41). */
 export type JobQuery = JobName & { output?: AdmitOutput | undefined };
 
-/** The job as it is; throws `job_not_found`. */
+/** Throws `job_not_found`. */
 export async function status(d: Deps, { endpoint, id, output }: JobQuery): Promise<JobResult> {
 	const q = { endpoint, id, now: d.now(), large: "size" } as const;
 	return withOutput(d, existing(q, isJobId(id) ? await d.store.jobs.get(q) : undefined), output);
 }
 
 /**
- * The job with its output once `admit` lets it in, read or read again if need be; throws
- * `job_not_found`. Not async: a frame would keep an output in memory that has to wait.
+ * Returns the job with its output once `admit` lets it in, read again if need be. Throws `job_not_found`. Not async: a
+ * frame would keep an output in memory that has to wait.
  */
 export function withOutput(d: Deps, found: JobResult, admit?: AdmitOutput): JobResult | Promise<JobResult> {
 	const { endpoint, id } = found.job;
@@ -30,10 +28,7 @@ export function withOutput(d: Deps, found: JobResult, admit?: AdmitOutput): JobR
 	return admit?.(found)?.then(read) ?? found;
 }
 
-/**
- * The job as it is, its result kept for at most `retainMs` from its end from now on (D9); throws
- * `job_not_found`.
- */
+/** Keeps the result for at most `retainMs` from the end of the job (D9). Throws `job_not_found`. */
 export async function retain(d: Deps, { output, ...q }: JobQuery & { retainMs: number }): Promise<JobResult> {
 	const found = await status(d, q);
 	// This answer may be the last with the output.
@@ -46,10 +41,7 @@ function existing({ endpoint, id }: JobName, found: JobResult | undefined): JobR
 	return found;
 }
 
-/**
- * The job when it has ended, or as it is after `ms` (D8). A large output is there if it arrived
- * meanwhile, else as in {@link status}. Throws `job_not_found`.
- */
+/** Returns the job when it has ended, or as it is after `ms` (D8). Throws `job_not_found`. */
 export async function statusSync(
 	d: Deps & Pick<JobDeps, "waiters">,
 	{ output, ...q }: JobQuery & { ms: number; caller: Caller },
@@ -65,8 +57,8 @@ export async function statusSync(
 }
 
 /**
- * The result at the end of the wait; else the job as it is, its end alone when the result was not
- * to be kept (D9), or that it was purged (D11).
+ * If the wait ends without a result, returns the job as it is: it may still run, its result may not have been kept
+ * (D9), or it was purged (D11).
  */
 export async function resultAfter(d: Deps, job: Job, end: CompletionWait<JobResult | undefined>): Promise<JobResult> {
 	const result = await end.result;

@@ -1,52 +1,48 @@
-/**
- * Accepts a job: persisted before its id is returned (D17), then offered to a parked poll in the
- * same commit.
- */
-import { DEFAULT_TTL_MS, type Endpoint, queueBound, retentionOf, storedBound } from "../../core/endpoint.ts";
+/** Accepts a job: persisted before its id is returned (D17), and offered to a parked poll in the same commit. */
+import { DEFAULT_TTL_MS, type Endpoint, queueBound, retentionOf, storedBound } from "../../core/endpoints/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
-import type { Job, Operation } from "../../core/job.ts";
-import type { JobResult } from "../../core/job-view.ts";
-import { type JsonText, sizeOf } from "../../core/json/json-text.ts";
-import type { SubmissionOptions } from "../../core/submission.ts";
+import type { Job, Operation } from "../../core/jobs/job.ts";
+import type { JobResult } from "../../core/jobs/job-view.ts";
+import { type JsonText, sizeOf } from "../../lib/json/json-text.ts";
+import type { SubmissionOptions } from "../../core/jobs/submission.ts";
 import type { JobDeps } from "./job-deps.ts";
-import { megabytes } from "../availability/stored-bytes.ts";
+import { megabytes } from "../availability/storage/stored-bytes.ts";
 import { type JobQuery, resultAfter, statusSync, withOutput } from "./status.ts";
 import type { Caller } from "./wait.ts";
 
-/** A checked submission. */
 export interface SubmitRequest {
 	id: string;
 	endpoint: Endpoint;
 	operation: Operation;
 	options: SubmissionOptions;
-	/** `input` as it was sent (D5). */
+	/** Names of members without effect. */
+	ignored?: readonly string[];
+	/** The text as it was sent (D5). */
 	input: JsonText;
-	/** JSON text of `s3Config`. */
+	/** JSON text. */
 	s3Config?: string | undefined;
-	/** The client's key and the SHA-256 of the body, hex (D14). */
-	idempotency?: { key: string; bodyHash: string };
-	/** Called when the store has answered: `input` is not used from then on. */
+	/** `bodyHash`: SHA-256, hex (D14). */
+	idempotency?: { key: string; bodyHash: string } | undefined;
+	/** Called when the store has answered; `input` is not used from then on. */
 	stored?: () => void;
 }
 
-type Deps = Pick<JobDeps, "store" | "now" | "events" | "space" | "stored" | "dispatch" | "access">;
-
-/** How long an idempotency key is remembered, ms (D14). */
+/** How long an idempotency key is remembered (D14). */
 const KEY_KEPT_MS = 86_400_000;
 
 /**
- * Queues the job and returns it, or the job of an earlier submission under the same key. Throws
- * `store_unavailable` while its disk is almost full (D41), `store_full`, `quota_full` (D43), `queue_full` (D23),
- * `idempotency_reused`, `idempotency_expired` (D14).
+ * Returns the job of an earlier submission under the same key, if any. Throws `store_unavailable` while its disk is
+ * almost full (D41), `store_full`, `quota_full` (D43), `queue_full` (D23), `idempotency_reused`, `idempotency_expired`
+ * (D14).
  */
-export async function submit(d: Deps, q: SubmitRequest): Promise<Job> {
+export async function submit(d: JobDeps, q: SubmitRequest): Promise<Job> {
 	const { endpoint, operation, options, id } = q;
 	d.space.admit();
 	const size = sizeOf(q.input);
 	d.stored.admit(size);
 	const bound = queueBound(endpoint);
 	const most = storedBound(endpoint);
-	const inserted = d.store.jobs.insert({
+	const answer = await d.store.jobs.insert({
 		submission: {
 			id,
 			endpoint: endpoint.id,
@@ -64,12 +60,11 @@ export async function submit(d: Deps, q: SubmitRequest): Promise<Job> {
 		now: d.now(),
 		queueBound: bound,
 		storedBound: most,
-		...(q.idempotency ? { idempotency: { ...q.idempotency, keptMs: KEY_KEPT_MS } } : {}),
+		idempotency: q.idempotency && { ...q.idempotency, keptMs: KEY_KEPT_MS },
 		// Before the insert is committed: the claim joins its batch and runs after it.
 		sent: () => d.dispatch.announce(endpoint.id),
 	});
-	const answer = await inserted;
-	// Callers may wait for minutes.
+	// Frees the memory: callers may wait for minutes.
 	q.input = "";
 	q.stored?.();
 	if (!answer.ok) {
@@ -86,13 +81,13 @@ export async function submit(d: Deps, q: SubmitRequest): Promise<Job> {
 			fate: answer.state === undefined ? "was removed" : `ended as ${answer.state}, has expired`,
 		});
 	}
-	if (!answer.repeated) d.events.emit("job.queued", { endpoint: endpoint.id, id });
+	if (!answer.repeated) d.events.emit("job.queued", { endpoint: endpoint.id, id, ignored: q.ignored });
 	return answer.job;
 }
 
-/** Queues the job and waits for its end, at most `ms`; after that the job as it is (D8). */
+/** Waits at most `ms` for the end, then returns the job as it is (D8). */
 export async function submitAndWait(
-	d: Deps & Pick<JobDeps, "clock" | "waiters">,
+	d: JobDeps,
 	q: SubmitRequest,
 	{ ms, caller, output }: { ms: number; caller: Caller } & Pick<JobQuery, "output">,
 ): Promise<JobResult> {

@@ -1,22 +1,22 @@
-/** Settles what is due: passed deadlines, ended leases (D15, D16). Being late changes no answer. */
-import { loop, type Loop } from "../../service.ts";
+/** Settles passed deadlines and ended leases (D15, D16). Being late changes no answer. */
+import { loop, type Loop } from "../../system/loop.ts";
 import type { JobDeps } from "./job-deps.ts";
 
-/** Jobs settled in one step, so that other operations get their turn. */
+/** Jobs in one step, so that other operations get their turn. */
 const SETTLE_LIMIT = 500;
 
-/** Maximum pause, ms; shorter than the shortest lease, so that nothing becomes due unnoticed. */
+/** Shorter than the shortest lease, so that nothing becomes due unnoticed. */
 const SWEEP_MS = 1000;
 
 /**
- * Results and records removed in one step, and the pause after it, ms: a twentieth of what the store
- * can do (decision 0009). Without a pause when the oldest is late by more than this, ms.
+ * Results and records removed in one step, and the pause after it: a twentieth of what the store can do (decision
+ * 0009). There is no pause when the oldest is late by more than `EXPIRY_LATE_MS`.
  */
 const EXPIRIES = 250;
 const EXPIRY_PAUSE_MS = 100;
 const EXPIRY_LATE_MS = 600_000;
 
-/** Settles at the time that something is due; of several servers the one that leads the sweep. */
+/** Only the server that leads the sweep settles. */
 export function sweep(d: Pick<JobDeps, "clock" | "now" | "events" | "store" | "cluster">): Loop {
 	return loop({
 		clock: d.clock,

@@ -1,9 +1,9 @@
 /** Waiting for a job: which callers are notified, and when a wait ends without word. */
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
-import { newJob } from "../../core/job.ts";
-import type { JobResult } from "../../core/job-view.ts";
-import { type Caller, completionWaiters } from "./wait.ts";
+import { newJob } from "../../core/jobs/job.ts";
+import type { JobResult } from "../../core/jobs/job-view.ts";
+import { type Caller, CompletionWaiters } from "./wait.ts";
 
 function result(id: string): JobResult {
 	return {
@@ -26,7 +26,7 @@ function result(id: string): JobResult {
 
 function sample() {
 	const clock = manualClock();
-	const waits = completionWaiters(clock);
+	const waits = new CompletionWaiters(clock);
 	const caller = (): Caller => ({ disconnected: false });
 	const log: string[] = [];
 	const end = (id: string, ms: number, of = caller()) => {

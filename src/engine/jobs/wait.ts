@@ -1,9 +1,8 @@
 /** Callers that wait for the end of a job (`/runsync`, `/status-sync`) or news of it (`/stream`). */
-import type { Clock } from "../../clock.ts";
-import { RotatingMap, RotatingSet } from "../../core/rotating-map.ts";
-import type { JobResult } from "../../core/job-view.ts";
+import type { Clock } from "../../system/clock.ts";
+import { RotatingMap } from "../../lib/rotating-map.ts";
+import type { JobResult } from "../../core/jobs/job-view.ts";
 
-/** The client of a connection. */
 export interface Caller {
 	disconnected: boolean;
 	/** Called once when the connection closes before its response. */
@@ -17,195 +16,205 @@ export interface LivePart {
 	attempt: number;
 }
 
-export interface CompletionWait<T> {
-	result: Promise<T>;
-	/** Ends the wait early, with undefined or false. */
-	leave(): void;
-	/** The job is stored: from now on the wait includes reading it from the store. */
-	stored(): void;
-}
-
 interface WaitRequest {
 	endpoint: string;
 	id: string;
-	/** Maximum wait, ms. */
 	ms: number;
 	caller: Caller;
 	/** The wait begins before the job is stored, see {@link CompletionWait.stored}. */
 	early?: boolean;
 }
 
-/** In memory: a caller that gets no result reads the store when its time is over. */
-export interface CompletionWaiters {
-	/** The result; undefined when the time is over, the caller has left, or all waits are cancelled. */
-	forEnd(q: WaitRequest): CompletionWait<JobResult | undefined>;
-	/** True at the next news of the job, false when the wait ends without. */
-	forNews(q: WaitRequest): CompletionWait<boolean>;
-	/**
-	 * Calls `onNews` at each news of the job, with the chunks where those are the news. Ends with the
-	 * returned function.
-	 */
-	watch(q: { endpoint: string; id: string }, onNews: (part?: LivePart) => void): () => void;
-	/** A job ended: its waiters get the result. Returns how many. */
-	jobEnded(result: JobResult): number;
-	/** News of a job: a chunk, a return to the queue, a stream that became free. */
-	notify(id: string, part?: LivePart): void;
-	/** Whether any caller waits for the end of this job. */
-	isAwaited(id: string): boolean;
-	/** Ids of the stored jobs of this endpoint that callers wait for. */
-	awaitedAt(endpoint: string): string[];
-	/** The stored jobs whose end callers wait for. */
-	awaitedJobs(): { endpoint: string; id: string }[];
-	/** Hints may have been lost: callers that wait for news read the store again. */
-	notifyAll(): void;
-	/** The job does not exist any more: callers that wait for it read the store again. */
-	jobRemoved(id: string): void;
-	/** Ends all waits, also those that begin later (D34). */
-	cancelAll(): void;
-}
-
 interface Waiter {
-	endpoint: string;
-	id: string;
-	until: number;
-	stored: boolean;
-	/** Ends the wait without a result. */
-	expire(): void;
+	readonly endpoint: string;
+	readonly id: string;
+	readonly until: number;
+	isStored: boolean;
+	leave(): void;
 	jobEnded(result: JobResult): void;
-	/** Only of waits for news. */
-	notify?: (part?: LivePart) => void;
+	notify?(part?: LivePart): void;
 }
 
-/** One timer serves all waits: it is set for the earliest end. */
-export function completionWaiters(clock: Clock): CompletionWaiters {
-	const byJob = new RotatingMap<string, Waiter | Set<Waiter>>();
-	const all = new RotatingSet<Waiter>();
-	let cancelled = false;
-	let timer: { until: number; cut: AbortController } | undefined;
+/** `expired` is the result of a wait that ends without one. */
+export abstract class CompletionWait<T> implements Waiter {
+	readonly endpoint: string;
+	readonly id: string;
+	readonly until: number;
+	isStored: boolean;
+	readonly result: Promise<T>;
+	private resolve!: (value: T) => void;
+	private isOver = false;
+	private readonly caller: Caller;
+	private readonly waiters: CompletionWaiters;
+	protected abstract readonly expired: T;
 
-	function arm(until: number): void {
-		if (until === Infinity) return;
-		if (timer && timer.until <= until) return;
-		timer?.cut.abort();
-		const mine = { until, cut: new AbortController() };
-		timer = mine;
-		void clock.sleep(until - clock.now(), mine.cut.signal).then(() => {
-			if (timer !== mine) return;
-			timer = undefined;
-			const now = clock.now();
-			let next = Infinity;
-			for (const waiter of all) {
-				if (waiter.until <= now) waiter.expire();
-				else next = Math.min(next, waiter.until);
-			}
-			if (next < Infinity) arm(next);
+	constructor(waiters: CompletionWaiters, { endpoint, id, ms, caller, early }: WaitRequest) {
+		this.endpoint = endpoint;
+		this.id = id;
+		this.until = waiters.clock.now() + ms;
+		this.isStored = early !== true;
+		this.caller = caller;
+		this.waiters = waiters;
+		this.result = new Promise((resolve) => {
+			this.resolve = resolve;
 		});
 	}
 
-	function add(waiter: Waiter): void {
-		all.add(waiter);
-		const waiting = byJob.get(waiter.id);
-		if (waiting === undefined) byJob.set(waiter.id, waiter);
+	readonly leave = (): void => this.finish(this.expired);
+
+	abstract jobEnded(result: JobResult): void;
+
+	stored(): void {
+		this.isStored = true;
+	}
+
+	protected finish(value: T): void {
+		if (this.isOver) return;
+		this.isOver = true;
+		this.waiters.remove(this);
+		if (this.caller.onDisconnect === this.leave) this.caller.onDisconnect = undefined;
+		this.resolve(value);
+	}
+}
+
+class EndWait extends CompletionWait<JobResult | undefined> {
+	protected readonly expired = undefined;
+
+	jobEnded(result: JobResult): void {
+		this.finish(result);
+	}
+}
+
+class NewsWait extends CompletionWait<boolean> {
+	protected readonly expired = false;
+
+	jobEnded(): void {
+		this.finish(true);
+	}
+
+	notify(): void {
+		this.finish(true);
+	}
+}
+
+/** In memory: a caller without a result reads the store when its time is over. One timer serves all waits. */
+export class CompletionWaiters {
+	readonly clock: Clock;
+	private readonly byJob = new RotatingMap<string, Waiter | Set<Waiter>>();
+	private isCancelled = false;
+	private timer: { until: number; cut: AbortController } | undefined;
+
+	constructor(clock: Clock) {
+		this.clock = clock;
+	}
+
+	/** Undefined when the time is over, the caller has left, or all waits are cancelled. */
+	forEnd(q: WaitRequest): CompletionWait<JobResult | undefined> {
+		return this.begin(new EndWait(this, q), q);
+	}
+
+	forNews(q: WaitRequest): CompletionWait<boolean> {
+		return this.begin(new NewsWait(this, q), q);
+	}
+
+	/** `onNews` gets the chunks where those are the news. The returned function ends it. */
+	watch(job: { endpoint: string; id: string }, onNews: (part?: LivePart) => void): () => void {
+		const changed = (): void => onNews();
+		const waiter = { ...job, until: Infinity, isStored: true, leave: changed, jobEnded: changed, notify: onNews };
+		this.add(waiter);
+		return () => this.remove(waiter);
+	}
+
+	jobEnded(result: JobResult): number {
+		const waiting = this.of(result.job.id);
+		for (const waiter of waiting) waiter.jobEnded(result);
+		return waiting.filter(({ notify }) => notify === undefined).length;
+	}
+
+	/** News are a chunk, a return to the queue, a stream that became free. */
+	notify(id: string, part?: LivePart): void {
+		for (const waiter of this.of(id)) waiter.notify?.(part);
+	}
+
+	/** Hints may have been lost: callers that wait for news read the store again. */
+	notifyAll(): void {
+		for (const waiter of this.all()) waiter.notify?.();
+	}
+
+	isAwaited(id: string): boolean {
+		return this.of(id).some(({ notify }) => notify === undefined);
+	}
+
+	awaitedAt(endpoint: string): string[] {
+		const waiting = this.all().filter((waiter) => waiter.isStored && waiter.endpoint === endpoint);
+		return [...new Set(waiting.map(({ id }) => id))];
+	}
+
+	awaitedJobs(): { endpoint: string; id: string }[] {
+		const waiting = this.all().filter(({ isStored, notify }) => isStored && notify === undefined);
+		return [...new Map(waiting.map(({ endpoint, id }) => [id, { endpoint, id }])).values()];
+	}
+
+	jobRemoved(id: string): void {
+		for (const waiter of this.of(id))
+			if (waiter.notify) waiter.notify();
+			else waiter.leave();
+	}
+
+	/** Also those that begin later (D34). */
+	cancelAll(): void {
+		this.isCancelled = true;
+		for (const waiter of this.all()) waiter.leave();
+		this.timer?.cut.abort();
+		this.timer = undefined;
+	}
+
+	remove(waiter: Waiter): void {
+		const waiting = this.byJob.get(waiter.id);
+		if (waiting === waiter) this.byJob.delete(waiter.id);
+		else if (waiting instanceof Set && waiting.delete(waiter) && waiting.size === 0) this.byJob.delete(waiter.id);
+	}
+
+	private begin<T>(wait: CompletionWait<T>, { ms, caller }: WaitRequest): CompletionWait<T> {
+		if (this.isCancelled || caller.disconnected || ms <= 0) wait.leave();
+		else {
+			this.add(wait);
+			caller.onDisconnect = wait.leave;
+		}
+		return wait;
+	}
+
+	private add(waiter: Waiter): void {
+		const waiting = this.byJob.get(waiter.id);
+		if (waiting === undefined) this.byJob.set(waiter.id, waiter);
 		else if (waiting instanceof Set) waiting.add(waiter);
-		else byJob.set(waiter.id, new Set([waiting, waiter]));
-		arm(waiter.until);
+		else this.byJob.set(waiter.id, new Set([waiting, waiter]));
+		this.arm(waiter.until);
 	}
 
-	function remove(waiter: Waiter): boolean {
-		if (!all.delete(waiter)) return false;
-		const waiting = byJob.get(waiter.id);
-		if (waiting === waiter) byJob.delete(waiter.id);
-		else if (waiting instanceof Set && waiting.delete(waiter) && waiting.size === 0) byJob.delete(waiter.id);
-		return true;
-	}
-
-	function of(id: string): Waiter[] {
-		const waiting = byJob.get(id);
+	private of(id: string): Waiter[] {
+		const waiting = this.byJob.get(id);
 		return waiting === undefined ? [] : waiting instanceof Set ? [...waiting] : [waiting];
 	}
 
-	function start<T>(
-		q: WaitRequest,
-		expired: T,
-		make: (finish: (value: T) => void) => Pick<Waiter, "jobEnded" | "notify">,
-	): CompletionWait<T> {
-		if (cancelled || q.caller.disconnected || q.ms <= 0)
-			return { result: Promise.resolve(expired), leave: () => {}, stored: () => {} };
-		let leave = (): void => {};
-		let stored = (): void => {};
-		const result = new Promise<T>((resolve) => {
-			const finish = (value: T): void => {
-				if (!remove(waiter)) return;
-				if (q.caller.onDisconnect === leave) q.caller.onDisconnect = undefined;
-				resolve(value);
-			};
-			leave = () => finish(expired);
-			const waiter: Waiter = {
-				endpoint: q.endpoint,
-				id: q.id,
-				until: clock.now() + q.ms,
-				stored: q.early !== true,
-				expire: leave,
-				...make(finish),
-			};
-			stored = () => (waiter.stored = true);
-			add(waiter);
-		});
-		q.caller.onDisconnect = leave;
-		return { result, leave, stored };
+	private all(): Waiter[] {
+		return [...this.byJob.keys()].flatMap((id) => this.of(id));
 	}
 
-	return {
-		forEnd: (q) => start<JobResult | undefined>(q, undefined, (finish) => ({ jobEnded: finish })),
-		forNews: (q) =>
-			start<boolean>(q, false, (finish) => ({
-				notify: () => finish(true),
-				jobEnded: () => finish(true),
-			})),
-		watch({ endpoint, id }, onNews) {
-			const changed = (): void => onNews();
-			const waiter: Waiter = {
-				endpoint,
-				id,
-				until: Infinity,
-				stored: true,
-				expire: changed,
-				jobEnded: changed,
-				notify: onNews,
-			};
-			add(waiter);
-			return () => void remove(waiter);
-		},
-		jobEnded(result) {
-			const waiting = of(result.job.id);
-			for (const waiter of waiting) waiter.jobEnded(result);
-			return waiting.filter(({ notify }) => notify === undefined).length;
-		},
-		notify(id, part) {
-			for (const waiter of of(id)) waiter.notify?.(part);
-		},
-		awaitedAt: (endpoint) => [
-			...new Set([...all].filter((waiter) => waiter.stored && waiter.endpoint === endpoint).map(({ id }) => id)),
-		],
-		awaitedJobs: () => [
-			...new Map(
-				[...all]
-					.filter((waiter) => waiter.stored && waiter.notify === undefined)
-					.map(({ endpoint, id }) => [id, { endpoint, id }]),
-			).values(),
-		],
-		notifyAll() {
-			for (const waiter of [...all]) waiter.notify?.();
-		},
-		jobRemoved(id) {
-			for (const waiter of of(id)) (waiter.notify ?? waiter.expire)();
-		},
-		isAwaited: (id) => of(id).some((waiter) => waiter.notify === undefined),
-		cancelAll() {
-			cancelled = true;
-			for (const waiter of [...all]) waiter.expire();
-			timer?.cut.abort();
-			timer = undefined;
-		},
-	};
+	private arm(until: number): void {
+		if (until === Infinity || (this.timer && this.timer.until <= until)) return;
+		this.timer?.cut.abort();
+		const timer = { until, cut: new AbortController() };
+		this.timer = timer;
+		void this.clock.sleep(until - this.clock.now(), timer.cut.signal).then(() => {
+			if (this.timer !== timer) return;
+			this.timer = undefined;
+			const now = this.clock.now();
+			let next = Infinity;
+			for (const waiter of this.all())
+				if (waiter.until <= now) waiter.leave();
+				else next = Math.min(next, waiter.until);
+			this.arm(next);
+		});
+	}
 }

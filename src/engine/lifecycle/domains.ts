@@ -1,7 +1,7 @@
 import type { Access } from "../access/access.ts";
+import type { SealKeys } from "../../secrets/encryption.ts";
 import type { Availability } from "../availability/availability.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import type { Membership } from "../cluster/cluster-state.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { JobDomain } from "../jobs/jobs.ts";
@@ -9,17 +9,16 @@ import type { Limits } from "../limits/limits.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Scaling } from "../scaling/scaling.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
-import type { WorkerDomain } from "../workers/workers.ts";
+import type { Workers } from "../workers/workers.ts";
 
-/** Everything that the start and the stop of the engine deal with. */
 export interface Domains extends EngineContext {
+	sealKeys: SealKeys;
 	availability: Availability;
 	access: Access;
 	limits: Limits;
 	cluster: Cluster;
-	membership: Membership;
 	endpoints: Endpoints;
-	workers: WorkerDomain;
+	workers: Workers;
 	jobs: JobDomain;
 	scaling: Scaling;
 	webhooks: Webhooks;

@@ -1,10 +1,9 @@
-/** Start and stop of the engine: its services start in order and stop in reverse (D34). */
-import type { Endpoint } from "../../core/endpoint.ts";
+/** The engine's services start in order and stop in reverse (D34). */
+import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
-import type { Service } from "../../service.ts";
-import type { SealKeys } from "../access/encryption.ts";
+import type { Service } from "../../system/loop.ts";
 import type { Worker } from "../workers/worker-registry.ts";
-import type { ServiceAddresses } from "../workers/worker-spec.ts";
+import type { ServiceAddresses } from "../workers/launch/worker-spec.ts";
 import type { Domains } from "./domains.ts";
 import { catchUp } from "./catch-up.ts";
 import {
@@ -16,47 +15,21 @@ import {
 	waitAtMost,
 	waitUntilIdle,
 } from "./shutdown.ts";
-import { loadState, recallStops } from "./startup.ts";
-import { listenToStore } from "./store-signals.ts";
-
-export interface Lifecycle {
-	readonly draining: boolean;
-	/**
-	 * Resolves when the store takes writes. Throws `not_ready` while this server must take no
-	 * requests.
-	 */
-	ready(): Promise<void>;
-	/** Loads what the store has; must be done before the first request. */
-	prepare(endpoints: readonly Endpoint[]): Promise<void>;
-	/**
-	 * Takes over workers and starts the services. `url` is what launched workers call: where several
-	 * servers share a store, that of this server; `sharedUrl`: those on platforms that all reach.
-	 */
-	start(q: { url: string; sharedUrl: string }): Promise<void>;
-	/**
-	 * Ends waits and polls (D34). Workers that end with this stop get `drainMs` for their jobs; what
-	 * they still run then is requeued. With `leaveWorkers` these are only those that cannot live on
-	 * until the next start takes them over.
-	 */
-	stop(q: { drainMs: number; leaveWorkers: boolean }): Promise<void>;
-}
+import { listenToStore, loadState, recallStops } from "./startup.ts";
 
 interface Deps extends Domains {
-	/** Further services. */
 	services: readonly Service[];
-	/** Identity of this server, kept with its data. */
 	serviceId: string | undefined;
-	sealKeys: SealKeys;
-	/** To be called once the address is known: launching waits for it. */
+	/** Launching waits for the address. */
 	setAddress: (addresses: ServiceAddresses) => void;
 }
 
-export function createLifecycle(d: Deps): Lifecycle {
-	const { cluster, events, membership, store, workers } = d;
+export function createLifecycle(d: Deps) {
+	const { cluster, events, store, workers } = d;
 	const services: readonly Service[] = [
 		...d.availability.services,
 		...d.metrics.services,
-		...membership.services,
+		...cluster.services,
 		...catchUp(d),
 		...d.workers.services,
 		...d.jobs.services,
@@ -73,33 +46,48 @@ export function createLifecycle(d: Deps): Lifecycle {
 		get draining() {
 			return draining;
 		},
-		async ready() {
-			const why = d.availability.clockFault() ?? cluster.fault();
+		/** Throws `not_ready` while this server must take no requests. */
+		async ready(): Promise<void> {
+			const why = d.availability.time.fault() ?? cluster.fault();
 			if (why !== undefined) throw new ApiError("not_ready", { why });
 			await store.ping();
 		},
-		async prepare(configured) {
-			({ othersAlive } = await loadState(d, configured));
+		/** Must be done before the first request. */
+		async prepare(configured: readonly Endpoint[]): Promise<void> {
+			othersAlive = await loadState(d, configured);
 		},
-		async start({ url, sharedUrl }) {
+		/**
+		 * `url`: this server, for the workers that it launches; `sharedUrl`: all servers, for workers on platforms that all
+		 * reach.
+		 */
+		async start({ url, sharedUrl }: { url: string; sharedUrl: string }): Promise<void> {
 			const storeId = await store.identity();
 			d.setAddress({
 				own: { url, serviceId: d.serviceId ?? storeId },
 				shared: { url: sharedUrl, serviceId: storeId },
 			});
-			await workers.launcher.restore();
+			await workers.launcher.others.restore();
 			d.scaling.replaceOutdated();
 			d.scaling.prepare();
-			await recallStops(d, { othersAlive });
+			await recallStops(d, othersAlive);
 			stopListening = listenToStore(d);
-			await membership.join(url);
+			await cluster.join({
+				url,
+				note: workers.allViews.note,
+				managedEndpoints: () => d.endpoints.managed(),
+				movable: (endpoint) => workers.movable(endpoint),
+			});
 			for (const service of services) service.start();
 		},
-		async stop({ drainMs, leaveWorkers }) {
+		/**
+		 * Ends waits and polls (D34). Workers that end with this stop get `drainMs` for their jobs, which are then
+		 * requeued. With `leaveWorkers` only those end that cannot live on until the next start takes them over.
+		 */
+		async stop({ drainMs, leaveWorkers }: { drainMs: number; leaveWorkers: boolean }): Promise<void> {
 			if (draining) return;
 			draining = true;
 			events.emit("service.draining", { drainMs, leaveWorkers });
-			/** A call of a platform that does not answer: the next start finds what it left. */
+			/** A platform that does not answer must not delay the stop: the next start finds what it left. */
 			const platformCalls = (work: Promise<void>): Promise<void> =>
 				leaveWorkers ? waitAtMost(d.clock, LEAVE_MS, work) : work;
 			d.jobs.close();
@@ -109,8 +97,8 @@ export function createLifecycle(d: Deps): Lifecycle {
 			const ends = (worker: Worker): boolean =>
 				worker.managed && !(leaveWorkers && workers.launcher.outlivesService(worker));
 			drainWorkers(d);
-			if (othersContinue) workers.launcher.releaseAll();
-			await membership.leave();
+			if (othersContinue) workers.launcher.others.releaseAll();
+			await cluster.leave();
 			if (cluster.shared) await forgetReported(d);
 			// Some SDKs send a result only once: those of short jobs are still received.
 			if (leaveWorkers) await waitUntilIdle(d, { ms: Math.min(drainMs, LEAVE_MS), of: () => true });

@@ -1,11 +1,10 @@
 /** Encrypts stored secrets with the current key, so that the earlier one can be removed (D22, decision 0033). */
-import type { Random } from "../../ids.ts";
+import type { Random } from "../../lib/ids.ts";
 import type { Store } from "../../store/contract/store.ts";
-import { encryption, type Encryption, type SealKeys } from "../access/encryption.ts";
+import { encryption, type Encryption, type SealKeys } from "../../secrets/encryption.ts";
 import { resealEndpoint, resealText } from "../endpoints/sealed-settings.ts";
 import { keyIdsIn } from "../workers/worker-views.ts";
 
-/** What was encrypted with an earlier key. */
 export interface Reencrypted {
 	endpoints: number;
 	registries: number;
@@ -13,9 +12,8 @@ export interface Reencrypted {
 }
 
 /**
- * Encrypts what an earlier key has encrypted with the current one, then gives the earlier one up;
- * with `check` it counts only. Can be repeated after a crash. Throws an Error for the operator while a
- * server encrypts with another key.
+ * With `check` it counts only. Can be repeated after a crash. Throws an Error for the operator while a server encrypts
+ * with another key.
  */
 export async function reencrypt(
 	store: Store,
@@ -30,7 +28,7 @@ export async function reencrypt(
 	await requireCurrentKey(store, sealing);
 	await replaceCheck(checks.opened, checks.used);
 	const found = await rewrite(store, sealing, true);
-	// One may have been started meanwhile.
+	// A server may have been started meanwhile.
 	await requireCurrentKey(store, sealing);
 	await replaceCheck(checks.used, checks.alone);
 	return found;
@@ -48,7 +46,7 @@ async function requireCurrentKey({ cluster }: Store, { keyIds }: Encryption): Pr
 			);
 }
 
-/** Each text by compare and set: one that a server replaces meanwhile has the current key. */
+/** Compares and sets each text: one that a server replaces meanwhile has the current key. */
 async function rewrite({ secrets, ...store }: Store, sealing: Encryption, write: boolean): Promise<Reencrypted> {
 	const found = { endpoints: 0, registries: 0, jobs: 0 };
 	for (const { id, settings, secret } of await store.endpoints.list()) {

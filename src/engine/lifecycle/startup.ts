@@ -1,27 +1,21 @@
-/** What a server takes over at its start: endpoints, workers, and the jobs they run (D16, D34). */
-import type { Endpoint } from "../../core/endpoint.ts";
+/** What a server takes over at its start (D16, D34). */
+import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { ServerRow } from "../../store/contract/cluster.ts";
 import { isShared } from "../../launchers/index.ts";
-import { unlessFull } from "../availability/read-only-start.ts";
-import type { SealKeys } from "../access/encryption.ts";
+import { unlessFull } from "../availability/storage/free-space.ts";
 import { keyIdsIn } from "../workers/worker-views.ts";
 import type { Domains } from "./domains.ts";
 
-type Starting = Domains & { sealKeys: SealKeys };
-
-/**
- * Before the first request. While other servers are alive, their workers are theirs, as are those
- * that call any of them. Returns whether any are alive.
- */
-export async function loadState(d: Starting, configured: readonly Endpoint[]): Promise<{ othersAlive: boolean }> {
+/** Returns whether other servers are alive: they keep their workers, and those that call any of them. */
+export async function loadState(d: Domains, configured: readonly Endpoint[]): Promise<boolean> {
 	const { store, now, availability, limits, cluster, endpoints } = d;
 	const { registry, hosts } = d.workers;
-	await availability.prepare();
+	await availability.time.prepare();
 	const others = await cluster.othersAlive();
 	const othersAlive = others.length > 0;
 	await useCurrentKey(d, others);
-	// First of all: running jobs must not run twice because the service was unavailable (D16 Outages).
-	// It was available while another server was alive. On a full disk it is done before the first write.
+	// Running jobs must not run twice because the service was unavailable (D16 Outages): it was available while another
+	// server was alive. On a full disk it is done before the first write.
 	if (!othersAlive) await unlessFull(store.jobs.extendAll({ now: now() }));
 	await unlessFull(limits.recall());
 	await endpoints.load(configured);
@@ -33,26 +27,52 @@ export async function loadState(d: Starting, configured: readonly Endpoint[]): P
 		if (othersAlive && !registry.get({ endpoint, id: worker })) continue;
 		registry.meet({ id: worker, endpoint, ready: true, now: now() }).held.set(id, { attempt, handedAt: startedAt });
 	}
-	return { othersAlive };
+	return othersAlive;
 }
 
 /** Requests to stop from before this start may not have reached their workers (D18). */
-export async function recallStops(
-	{ store, now, workers }: Pick<Domains, "store" | "now" | "workers">,
-	{ othersAlive }: { othersAlive: boolean },
-): Promise<void> {
+export async function recallStops({ store, now, workers }: Domains, othersAlive: boolean): Promise<void> {
 	for (const run of await store.jobs.unstopped()) {
 		if (!othersAlive) workers.registry.meet({ id: run.worker, endpoint: run.endpoint, ready: true, now: now() });
 		workers.stopSignals.request(run);
 	}
 }
 
+/** Returns what ends the listening. */
+export function listenToStore(d: Domains): () => void {
+	return d.store.onSignal((signal, elsewhere) => {
+		switch (signal.kind) {
+			case "delivery":
+				return d.webhooks.nudge();
+			case "purged":
+				return d.jobs.onPurged(signal.endpoint);
+			case "stop":
+				return d.workers.stopSignals.request(signal);
+			case "queued":
+				d.jobs.onQueued({ ...signal, lostBy: signal.worker });
+				return d.scaling.queued(signal.endpoint);
+			case "settled":
+				return d.jobs.onSettled({ ...signal, ...(elsewhere && { elsewhere }) });
+			case "chunks":
+				return d.jobs.onChunks(signal.id);
+			case "endpoints":
+				return d.endpoints.refresh();
+			case "access":
+				return d.access.forgetCached();
+			case "servers":
+				return d.cluster.nudge();
+			case "lost":
+				return d.events.emit("hints.lost", {});
+		}
+	});
+}
+
 /**
- * Brings the current key into use, before anything is encrypted with it (D22, decision 0033). Throws an
- * Error for the operator while another server could not read what it encrypts.
+ * Brings the current key into use before anything is encrypted with it (D22, decision 0033). Throws an Error for the
+ * operator while another server could not read what it encrypts.
  */
 async function useCurrentKey(
-	{ store, access, events, sealKeys: { checks } }: Starting,
+	{ store, access, events, sealKeys: { checks } }: Domains,
 	others: readonly ServerRow[],
 ): Promise<void> {
 	const keyId = access.encryption.keyIds[0] ?? "";

@@ -3,7 +3,7 @@
  * nothing kept for those that were removed.
  */
 import { beforeEach, describe, expect, it } from "vitest";
-import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "../../core/limits.ts";
+import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "../../core/endpoints/limits.ts";
 import { type Admission, type AdmissionRequest, Admissions } from "./admission.ts";
 
 const EP = { id: "ep", limits: {} };

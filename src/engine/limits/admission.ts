@@ -1,48 +1,34 @@
-/**
- * Lets requests in, within the rate and concurrency limits of their endpoint and operation (spec 8,
- * D24): by what this server counted and what others reported last. Holds budgets in memory, and only
- * those in use.
- */
-import type { Endpoint } from "../../core/endpoint.ts";
-import type { EpochMs } from "../../core/time.ts";
+/** Lets requests in by what this server counted and others reported last (spec 8, D24). */
+import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import type { EpochMs } from "../../lib/time.ts";
 import { ApiError } from "../../core/errors.ts";
-import { type LimitedOperation, limitsOf } from "../../core/limits.ts";
+import { type LimitedOperation, limitsOf } from "../../core/endpoints/limits.ts";
 import { Budget, type Quota, seconds } from "./budget.ts";
 import { type Counts, reportOf } from "./reported-counts.ts";
 
-/** The answer to a request that is subject to a limit. */
 export interface Admission {
-	/** Set when the operation has a rate limit here. */
 	quota?: Quota;
-	/** Why the request may not go on: a 429 whose `Retry-After` holds. */
+	/** A 429 whose `Retry-After` holds. */
 	refusal?: ApiError;
-	/**
-	 * Gives back its place among those in flight. To be called once, at its
-	 * end.
-	 */
+	/** Must be called once, when the request has ended. */
 	release?: () => void;
 }
 
-/** A request that wants to go on. */
 export interface AdmissionRequest {
 	endpoint: Pick<Endpoint, "id" | "limits">;
 	operation: LimitedOperation;
 }
 
-/**
- * Counts a request and says whether it may go on; undefined when nothing is limited. Later, when only
- * requests at other servers stand against it. Never rejects.
- */
+/** Undefined when nothing is limited. Waits when only requests at other servers stand against it. Never rejects. */
 export type Admit = (q: AdmissionRequest) => Admission | undefined | Promise<Admission>;
 
-/** Between two servers, clocks may differ by this much, ms. */
+/** Clocks of two servers may differ by this much. */
 const SKEW_MS = 50;
 
-/** Admits requests. `now`: ms since the epoch. */
 export class Admissions {
 	readonly #now: () => EpochMs;
 	readonly #budgets = new Map<string, Budget>();
-	/** Grows with every change of what {@link report} returns. */
+	/** Grows with every change of {@link report}. */
 	version = 0;
 	/** Called when the next exchange of reports is urgent. */
 	onUrgent = (): void => {};
@@ -51,22 +37,18 @@ export class Admissions {
 		this.#now = now;
 	}
 
-	/** Budgets in memory. */
 	get size(): number {
 		return this.#budgets.size;
 	}
 
-	/** Whether a request runs. */
 	get isRunning(): boolean {
 		return this.#some(({ running }) => running > 0);
 	}
 
-	/** Whether a request waits for reports of the others. */
 	get isWaiting(): boolean {
 		return this.#some(({ waiting }) => waiting.length > 0);
 	}
 
-	/** Counts a request and decides about it. */
 	readonly admit: Admit = (q) => {
 		const { per10s, concurrent } = limitsOf(q.endpoint, q.operation);
 		if (per10s === undefined && concurrent === undefined) return undefined;
@@ -85,13 +67,12 @@ export class Admissions {
 		);
 	};
 
-	/** What this server reports, with its time. */
 	report(): { at: EpochMs; counts: string } {
 		const at = this.#now();
 		return { at, counts: reportOf(this.#budgets, at) };
 	}
 
-	/** Replaces what the others have reported, and drops budgets of endpoints that are removed or idle. */
+	/** Drops budgets of endpoints that are removed or idle. */
 	reported(sums: ReadonlyMap<string, Counts>): void {
 		const at = this.#now();
 		for (const key of sums.keys()) this.#budgetOf(key);
@@ -101,10 +82,7 @@ export class Admissions {
 		}
 	}
 
-	/**
-	 * Returns undefined while the limit is reached only by requests at other servers, which may have
-	 * ended since their reports: a report made after the request decides.
-	 */
+	/** Undefined while only requests at other servers reach the limit: a report made after the request decides. */
 	#decide(budget: Budget, q: AdmissionRequest, since: EpochMs): Admission | undefined {
 		const { per10s, concurrent = Infinity } = limitsOf(q.endpoint, q.operation);
 		const at = this.#now();
@@ -140,20 +118,11 @@ export class Admissions {
 	}
 }
 
-/** The 429 for a rate that is used up. `waitMs`: until a request can be let in again. */
 function overRate({ endpoint, operation }: AdmissionRequest, limit: number, waitMs: number): ApiError {
-	return new ApiError("rate_limited", {
-		endpoint: endpoint.id,
-		operation,
-		limit,
-		retryAfter: seconds(waitMs),
-	});
+	return new ApiError("rate_limited", { endpoint: endpoint.id, operation, limit, retryAfter: seconds(waitMs) });
 }
 
-/**
- * The 429 for too many at once. The time at which a place is given back is unknown: `Retry-After` is
- * the second of the table.
- */
+/** `Retry-After` is the second of the table, because the time at which a place is given back is unknown. */
 function overConcurrency({ endpoint, operation }: AdmissionRequest, limit: number): ApiError {
 	return new ApiError("too_many_at_once", { endpoint: endpoint.id, operation, limit });
 }

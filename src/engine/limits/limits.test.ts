@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { manualClock, type ManualClock } from "../../../test/support/manual-clock.ts";
 import { asked, atOnce, burst, LimitServers, rate, request } from "../../../test/support/limit-servers.ts";
-import { WINDOW_MS } from "../../core/rate-window.ts";
+import { WINDOW_MS } from "../../core/endpoints/rate-window.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { Admission } from "./admission.ts";
 

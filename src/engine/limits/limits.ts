@@ -1,50 +1,38 @@
 /**
- * Rate and concurrency limits (spec 8, D24). Each server counts for itself and stores its counts, for
- * the others and for its next start; it admits by its own counts and those last read.
+ * Rate and concurrency limits (spec 8, D24). Each server stores its counts, for the others and for its next start, and
+ * admits by its own and those last read.
  */
-import { WINDOW_MS } from "../../core/rate-window.ts";
-import { loop, type Service } from "../../service.ts";
+import { WINDOW_MS } from "../../core/endpoints/rate-window.ts";
+import { loop } from "../../system/loop.ts";
 import type { CountRow } from "../../store/contract/limits.ts";
-import { StoreUnavailable } from "../../store/contract/store.ts";
-import type { EngineContext } from "../context.ts";
-import { type Admit, Admissions } from "./admission.ts";
+import { type EngineContext, unlessUnavailable } from "../context.ts";
+import { Admissions } from "./admission.ts";
 import { sumOf } from "./reported-counts.ts";
 
-/**
- * Time between two exchanges of counts, ms. With others alive a request is known to them after at most
- * two of these times: until it is stored, and until they read it.
- */
+/** Time between two exchanges of counts. Others know a request after at most two of these times. */
 const ALONE_MS = 1000;
 const SHARED_MS = 500;
 
-/** The same while a request waits for the reports of others, ms. */
+/** The same while a request waits for the reports of others. */
 const URGENT_MS = 100;
 
 /** An exchange is waited for at most this time, ms. */
 const LATE_MS = 1000;
 
-export interface Limits {
-	admit: Admit;
-	/** Reads what was counted before this start. To be done before the first request. */
-	recall(): Promise<void>;
-	services: readonly Service[];
-}
-
-interface Deps extends Pick<EngineContext, "clock" | "now" | "events"> {
-	store: Pick<EngineContext["store"], "limits">;
-	/** Id of this server, the same after a restart. */
+interface Deps extends EngineContext {
+	/** The same after a restart. */
 	server: string;
-	/** Random, of each start its own. */
+	/** Random at each start. */
 	run: string;
-	/** Whether other servers are alive. */
 	others: () => boolean;
 }
 
-export function createLimits({ clock, now, events, store: { limits: store }, server, run, others }: Deps): Limits {
+export type Limits = ReturnType<typeof createLimits>;
+
+export function createLimits({ clock, now, events, store: { limits: store }, server, run, others }: Deps) {
 	const admissions = new Admissions(now);
-	/** The last reports of other starts, of this server too. */
+	/** Last reports of other starts, of this server too. */
 	let reports: readonly CountRow[] = [];
-	/** Version of the counts that are stored. */
 	let stored = 0;
 	let exchanging: Promise<void> | undefined;
 	let exchangedAt = -Infinity;
@@ -64,7 +52,7 @@ export function createLimits({ clock, now, events, store: { limits: store }, ser
 		if (others() || reports.length > 0) reports = await store.list({ after: now() - WINDOW_MS });
 	}
 
-	/** Waits for at most {@link LATE_MS}: without an answer, what was reported long ago must count no more. */
+	/** What was reported long ago must count no more if there is no answer in time. */
 	async function exchangeInTime(): Promise<void> {
 		exchanging ??= exchange().finally(() => (exchanging = undefined));
 		const answered = new AbortController();
@@ -79,10 +67,7 @@ export function createLimits({ clock, now, events, store: { limits: store }, ser
 	const exchanges = loop({
 		clock,
 		retryMs: ALONE_MS,
-		onError: (error) => {
-			// `store.away` reports an unavailable store.
-			if (!(error instanceof StoreUnavailable)) events.emit("fault", { where: "exchanging counts of requests", error });
-		},
+		onError: unlessUnavailable({ events }, "exchanging counts of requests"),
 		step: async () => {
 			const early = exchangedAt + URGENT_MS - clock.now();
 			if (early > 0) return early;
@@ -97,7 +82,8 @@ export function createLimits({ clock, now, events, store: { limits: store }, ser
 
 	return {
 		admit: admissions.admit,
-		async recall() {
+		/** Must be done before the first request. */
+		async recall(): Promise<void> {
 			reports = await store.list({ after: now() - WINDOW_MS });
 			takeReports();
 			await store.expire({ until: now() - WINDOW_MS });

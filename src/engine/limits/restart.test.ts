@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { asked, burst, LimitServers, rate, request } from "../../../test/support/limit-servers.ts";
 import { manualClock, type ManualClock } from "../../../test/support/manual-clock.ts";
-import { WINDOW_MS } from "../../core/rate-window.ts";
+import { WINDOW_MS } from "../../core/endpoints/rate-window.ts";
 
 let clock: ManualClock;
 let group: LimitServers;

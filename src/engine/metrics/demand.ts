@@ -3,21 +3,8 @@ import { desiredWorkers } from "../../core/workers/autoscaling.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 
-export interface Demand {
-	wanted: number;
-	waiting: number;
-	running: number;
-	oldestWaitSeconds: number;
-}
-
-/**
- * One worker for `scalerValue` jobs with REQUEST_COUNT, else for each job: who starts workers from
- * outside knows their delays better. Throws as the store does: an outage is not a demand of 0.
- */
-export async function demand(
-	d: Pick<EngineContext, "store" | "now"> & { endpoints: Pick<Endpoints, "get" | "paused"> },
-	id: string,
-): Promise<Demand> {
+/** Ignores delays, which who starts workers knows better. Throws as the store does: an outage is not a demand of 0. */
+export async function demand(d: EngineContext & { endpoints: Endpoints }, id: string) {
 	const endpoint = d.endpoints.get(id);
 	const now = d.now();
 	const [waits, counts] = await Promise.all([

@@ -1,35 +1,51 @@
-/** `/health`: counts of jobs and workers of an endpoint (spec 2.6, D13). */
-import type { Counts } from "../../core/job-transitions.ts";
+/** `/health` of an endpoint (spec 2.6, D13), and the counts of all endpoints. */
+import type { Counts } from "../../core/jobs/job-transitions.ts";
+import { endpointHealth, type EndpointHealth } from "../../core/workers/endpoint-health.ts";
+import { isManaged } from "../../launchers/index.ts";
 import type { EngineContext } from "../context.ts";
+import type { EndpointEntry } from "../endpoints/endpoint-registry.ts";
+import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { WorkerView, WorkerViews } from "../workers/worker-views.ts";
 
-/** An idle worker counts in `idle` and `ready`, a busy one only in `running`. */
-export interface WorkerCounts {
-	idle: number;
-	initializing: number;
-	ready: number;
-	running: number;
-	throttled: number;
-	unhealthy: number;
+export interface EndpointSnapshot extends EndpointEntry {
+	jobs: Counts;
+	workers: ReturnType<typeof workerCounts>;
+	health: EndpointHealth;
 }
 
-export async function health(
-	d: Pick<EngineContext, "store" | "now"> & { views: Pick<WorkerViews, "of"> },
-	endpoint: string,
-): Promise<{ jobs: Counts; workers: WorkerCounts }> {
+const NO_JOBS: Readonly<Counts> = { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 };
+
+export async function health(d: EngineContext & { views: WorkerViews }, endpoint: string) {
 	const [jobs, workers] = await Promise.all([d.store.jobs.counts({ endpoint, now: d.now() }), d.views.of(endpoint)]);
 	return { jobs, workers: workerCounts(workers) };
 }
 
-export function workerCounts(workers: Iterable<WorkerView>): WorkerCounts {
-	const counts: WorkerCounts = {
-		idle: 0,
-		initializing: 0,
-		ready: 0,
-		running: 0,
-		throttled: 0,
-		unhealthy: 0,
-	};
+/** Throws as the store does. */
+export async function endpointSnapshots(
+	d: EngineContext & { endpoints: Endpoints; views: WorkerViews },
+): Promise<EndpointSnapshot[]> {
+	const counts = new Map((await d.store.jobs.allCounts({ now: d.now() })).map((each) => [each.endpoint, each.counts]));
+	return await Promise.all(
+		d.endpoints.all().map(async (entry) => {
+			const { id, launcher, workersMax } = entry.endpoint;
+			const jobs = counts.get(id) ?? NO_JOBS;
+			const workers = await d.views.of(id, jobs.inProgress === 0);
+			const state = endpointHealth({
+				paused: entry.paused,
+				crashes: d.views.heldBack(id).crashing !== undefined,
+				reason: d.views.reason(id),
+				canStart: isManaged(launcher.type) && workersMax > 0,
+				present: workers.length,
+				inQueue: jobs.inQueue,
+			});
+			return { ...entry, jobs, workers: workerCounts(workers), health: state };
+		}),
+	);
+}
+
+/** An idle worker counts in `idle` and `ready`, a busy one only in `running`. */
+function workerCounts(workers: readonly WorkerView[]) {
+	const counts = { idle: 0, initializing: 0, ready: 0, running: 0, throttled: 0, unhealthy: 0 };
 	for (const worker of workers) {
 		if (worker.unhealthy) counts.unhealthy += 1;
 		else if (worker.jobs.length > 0) counts.running += 1;

@@ -1,12 +1,13 @@
 /** Who listens to all endpoints: one read for all listeners, none without a listener, nothing twice. */
 import { expect, it } from "vitest";
+import { given } from "../../../test/support/given.ts";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { Principal } from "../access/keys.ts";
 import { type Listener, liveFeed } from "./live-feed.ts";
-import type { EndpointSnapshot } from "./endpoint-snapshots.ts";
-import { readEndpoint } from "../../endpoint-settings.ts";
+import type { EndpointSnapshot } from "./health.ts";
+import { readEndpoint } from "../../launchers/endpoint-settings.ts";
 
 const read = readEndpoint("ep", {});
 if (!read.ok) throw new Error("The settings are good.");
@@ -37,16 +38,18 @@ function bed() {
 		},
 	};
 	const principal: Principal = { keyId: "k", name: "k", scopes: ["read"] };
-	const feedOfAll = liveFeed({
-		clock,
-		events,
-		calendar: { now: clock.now, of: (at) => at as number, jobTime: (at) => at as number },
-		snapshots: place.present,
-		window: {
-			load: async () => {},
-			of: () => ({ perMinute: { completed: 0, failed: 0, timedOut: 0, cancelled: 0 }, spark: [] }),
-		},
-	});
+	const feedOfAll = liveFeed(
+		given({
+			clock,
+			events,
+			calendar: { now: clock.now, of: (at) => at as number, jobTime: (at) => at as number },
+			snapshots: place.present,
+			window: {
+				load: async () => {},
+				of: () => ({ perMinute: { completed: 0, failed: 0, timedOut: 0, cancelled: 0 }, spark: [] }),
+			},
+		}),
+	);
 	feedOfAll.service.start();
 	/** A listener that notes what it hears. */
 	function listener(given: Partial<Listener> = {}): {

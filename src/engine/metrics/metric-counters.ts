@@ -1,6 +1,6 @@
 /**
- * Counts events of each endpoint, in memory: of the current minute, of minutes that are not written
- * yet, of the hours they belong to, and of all time since the start.
+ * Counts events of each endpoint in memory: for minutes that are not written yet, their hours, and all time since the
+ * start.
  */
 import {
 	addMetricBucket,
@@ -11,41 +11,22 @@ import {
 	OUTCOME_OF,
 	type StepMs,
 } from "../../core/metrics/metric-buckets.ts";
-import { observe } from "../../core/metrics/histogram.ts";
-import type { EpochMs } from "../../core/time.ts";
+import { observe } from "../../lib/histogram.ts";
+import type { EpochMs } from "../../lib/time.ts";
 import type { EventBus } from "../../events.ts";
 
 type ByEndpoint = Map<string, MetricBucket>;
 
-/** The counts of one step of time; endpoints without any are missing. */
+/** Endpoints without any counts are missing. */
 export interface CountedEndpoint {
 	step: StepMs;
-	/** Its beginning. */
 	at: EpochMs;
 	tallies: ReadonlyMap<string, MetricBucket>;
 }
 
-/** Maximum number of minutes that wait to be written: more are lost while the store is unavailable. */
+/** Maximum number of minutes that wait to be written; further ones are lost. */
 const MAX_UNWRITTEN = 120;
 
-export interface MetricCounters {
-	/** The bucket of an endpoint in the current minute. */
-	of(endpoint: string): MetricBucket;
-	/** Begins a new minute when the current one is over. */
-	turn(): void;
-	/** Ends the current minute now, however short it was. */
-	end(): void;
-	/** To be written: minutes that are over, and their hours so far. */
-	unwritten(): CountedEndpoint[];
-	/** These were written. */
-	written(counted: readonly CountedEndpoint[]): void;
-	/** Steps of this length that are not (completely) written, with the current minute. */
-	held(step: StepMs): CountedEndpoint[];
-	/** Since the start. */
-	totals(): ReadonlyMap<string, MetricBucket>;
-}
-
-/** The beginning of the step that contains this time. */
 export function beginning(at: EpochMs, step: number): EpochMs {
 	return Math.floor(at / step) * step;
 }
@@ -66,12 +47,13 @@ function together(...all: readonly ReadonlyMap<string, MetricBucket>[]): ByEndpo
 	return sum;
 }
 
+export type MetricCounters = ReturnType<typeof metricCounters>;
+
 /** Events that another server announces too are counted there. */
-export function metricCounters({ events, now }: { events: EventBus; now: () => EpochMs }): MetricCounters {
+export function metricCounters({ events, now }: { events: EventBus; now: () => EpochMs }) {
 	const total: ByEndpoint = new Map();
 	let minute: { at: number; tallies: ByEndpoint } = { at: 0, tallies: new Map() };
 	let over: CountedEndpoint[] = [];
-	/** Hours with minutes that were not written, and the current one. */
 	const hours = new Map<number, ByEndpoint>();
 
 	function of(endpoint: string): MetricBucket {
@@ -110,22 +92,24 @@ export function metricCounters({ events, now }: { events: EventBus; now: () => E
 	return {
 		of,
 		turn,
-		end() {
+		end(): void {
 			turn();
 			close(minute.at);
 		},
-		unwritten() {
+		/** Returns minutes that are over, and their hours so far. */
+		unwritten(): CountedEndpoint[] {
 			if (over.length === 0) return [];
 			return [...over, ...[...hours].map(([at, each]): CountedEndpoint => ({ step: HOUR_MS, at, tallies: each }))];
 		},
-		written(counted) {
+		written(counted: readonly CountedEndpoint[]): void {
 			over = over.filter((each) => !counted.includes(each));
 			for (const { step, at, tallies: each } of counted) {
 				// An hour that has grown meanwhile is written again.
 				if (step === HOUR_MS && hours.get(at) === each && at < beginning(minute.at, HOUR_MS)) hours.delete(at);
 			}
 		},
-		held(step) {
+		/** Returns the steps that are not completely written, with the current minute. */
+		held(step: StepMs): CountedEndpoint[] {
 			if (step === MINUTE_MS) return [...over, { step, ...minute }];
 			const present = beginning(minute.at, HOUR_MS);
 			const others = [...hours]
@@ -133,6 +117,6 @@ export function metricCounters({ events, now }: { events: EventBus; now: () => E
 				.map(([at, each]): CountedEndpoint => ({ step, at, tallies: each }));
 			return [...others, { step, at: present, tallies: together(hours.get(present) ?? new Map(), minute.tallies) }];
 		},
-		totals: () => together(total, minute.tallies),
+		totals: (): ReadonlyMap<string, MetricBucket> => together(total, minute.tallies),
 	};
 }

@@ -2,12 +2,13 @@
  * The loop that keeps metrics: what waits while the store is unavailable, who reads, and what is removed by age.
  */
 import { expect, it } from "vitest";
+import { given } from "../../../test/support/given.ts";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { HOUR_MS, MINUTE_MS, readMetricBucket, METRICS_KEPT_MS } from "../../core/metrics/metric-buckets.ts";
 import { eventBus } from "../../events.ts";
 import type { MetricsRow } from "../../store/contract/metrics.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import { metricHistory } from "./metric-history.ts";
+import { MetricHistory } from "./metric-history.ts";
 
 const T0 = 500_000 * HOUR_MS;
 
@@ -27,31 +28,33 @@ function bed() {
 		rows: [] as MetricsRow[],
 		expired: [] as { step: number; before: number }[],
 	};
-	const keeping = metricHistory({
-		clock,
-		events,
-		now: clock.now,
-		run: "s",
-		endpoints: { has: () => place.known },
-		cluster: { leads: () => place.leads },
-		snapshots: async () => {
-			place.looks += 1;
-			return [];
-		},
-		store: {
-			metrics: {
-				async put({ rows }) {
-					if (place.unavailable) throw new StoreUnavailable("unreachable", "refused");
-					place.rows.push(...rows);
-				},
-				read: async () => [],
-				async expire(q) {
-					place.expired.push(q);
-					return 0;
+	const keeping = new MetricHistory(
+		given({
+			clock,
+			events,
+			now: clock.now,
+			run: "s",
+			endpoints: { has: () => place.known },
+			cluster: { leads: () => place.leads },
+			snapshots: async () => {
+				place.looks += 1;
+				return [];
+			},
+			store: {
+				metrics: {
+					async put({ rows }) {
+						if (place.unavailable) throw new StoreUnavailable("unreachable", "refused");
+						place.rows.push(...rows);
+					},
+					read: async () => [],
+					async expire(q) {
+						place.expired.push(q);
+						return 0;
+					},
 				},
 			},
-		},
-	});
+		}),
+	);
 	keeping.service.start();
 	/** Submissions by minute, as far as written. */
 	const submitted = (): [number, number][] =>

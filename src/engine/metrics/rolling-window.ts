@@ -1,30 +1,15 @@
 /**
- * Jobs that ended in the last half hour, by minute, on all servers: for the live feed. In memory;
- * the time before the start of this server is read from the store.
+ * Jobs that ended in the last half hour on all servers, by minute. The time before the start of this server is read
+ * from the store.
  */
 import { MINUTE_MS, type Outcome, OUTCOME_OF, OUTCOMES, readMetricBucket } from "../../core/metrics/metric-buckets.ts";
-import type { EpochMs } from "../../core/time.ts";
-import type { EventBus } from "../../events.ts";
-import type { MetricsStore } from "../../store/contract/metrics.ts";
+import type { EngineContext } from "../context.ts";
 import { beginning } from "./metric-counters.ts";
 
 /** Including the current one. */
 const MINUTES = 30;
 
 type Ended = Record<Outcome, number>;
-
-export interface RollingWindowView {
-	/** About the last 60 s: the current minute and the matching part of the last one. */
-	perMinute: Ended;
-	/** Jobs ended in each of the last 30 minutes, the current one last. */
-	spark: number[];
-}
-
-export interface RollingWindow {
-	/** Reads, once, the time before the start. Throws as the store does. */
-	load(): Promise<void>;
-	of(endpoint: string): RollingWindowView;
-}
 
 interface Minute {
 	at: number;
@@ -34,18 +19,9 @@ interface Minute {
 const none = (): Ended => ({ completed: 0, failed: 0, timedOut: 0, cancelled: 0 });
 const sumOf = (ended: Ended): number => OUTCOMES.reduce((sum, outcome) => sum + ended[outcome], 0);
 
-export function rollingWindow({
-	events,
-	now,
-	store,
-}: {
-	events: EventBus;
-	now: () => EpochMs;
-	store: MetricsStore;
-}): RollingWindow {
-	/** Counts by endpoint, each minute at its place in a ring. */
+export function rollingWindow({ events, now, store }: EngineContext) {
+	/** Each minute has its place in a ring. */
 	const counted = new Map<string, Minute[]>();
-	/** Before the start, by endpoint and minute; undefined until it was read. */
 	let before: Map<string, Map<number, number>> | undefined;
 	let startedIn: number | undefined;
 
@@ -73,11 +49,12 @@ export function rollingWindow({
 	}
 
 	return {
-		async load() {
+		/** Reads the time before the start once. Throws as the store does. */
+		async load(): Promise<void> {
 			if (before) return;
 			const present = beginning(now(), MINUTE_MS);
 			const until = (startedIn ??= present);
-			const rows = await store.read({
+			const rows = await store.metrics.read({
 				step: MINUTE_MS,
 				from: present - (MINUTES - 1) * MINUTE_MS,
 				to: until + MINUTE_MS,
@@ -89,13 +66,17 @@ export function rollingWindow({
 			}
 			before = found;
 		},
-		of(endpoint) {
+		/**
+		 * `perMinute`: about the last 60 s, the current minute and the matching part of the last one; `spark`: jobs ended
+		 * in each of the last 30 minutes.
+		 */
+		of(endpoint: string): { perMinute: Ended; spark: number[] } {
 			const present = now();
 			const minute = beginning(present, MINUTE_MS);
 			const spark = Array.from({ length: MINUTES }, (_, index) => {
 				const each = minute - (MINUTES - 1 - index) * MINUTE_MS;
 				const live = at(endpoint, each);
-				// Of the minute of the start both have a part, perhaps the same.
+				// Both have a part of the minute of the start, perhaps the same.
 				return Math.max(live ? sumOf(live) : 0, before?.get(endpoint)?.get(each) ?? 0);
 			});
 			const [last, current] = [at(endpoint, minute - MINUTE_MS) ?? none(), at(endpoint, minute) ?? none()];

@@ -1,84 +1,66 @@
-/** How long no worker of an endpoint is started after a crash or a failed start (D28, D29). */
-import type { EpochMs } from "../../core/time.ts";
+/** Pauses starts of workers after a crash or a failed start (D28, D29). */
+import type { EpochMs } from "../../lib/time.ts";
 import type { WorkerReasonCode } from "../../core/workers/worker-reason.ts";
-import type { EventBus } from "../../events.ts";
+import type { EngineContext } from "../context.ts";
 import type { StartProblems } from "../workers/start-problems.ts";
 
-/** First and longest pause, ms; doubled each time. */
+/** First and longest pause; doubled each time. */
 const PAUSE_MS = [1000, 60_000] as const;
 
-/** Pause after a start that the platform did not answer; time without one after which that is over, ms. */
+/** Pause after a start that the platform did not answer, and the time without another after which that is over. */
 const PROBE_MS = 2000;
 const UNTRIED_MS = 15_000;
 
-export interface CrashBackoff {
-	/**
-	 * A worker crashed or could not be started. Crashes during a pause count as one with the crash that
-	 * began it.
-	 */
-	crashed(endpoint: string, code: WorkerReasonCode, reason: string): void;
-	/** The platform did not answer a start. It is no crash: the next start probes it soon. */
-	unanswered(endpoint: string, reason: string): void;
-	/** The platform has started a worker. */
-	answered(endpoint: string): void;
-	/** A worker of the endpoint works: crashes before are forgotten, but for the shortest pause. */
-	worked(endpoint: string): void;
-	/** A worker has called: nothing is wrong that can be seen now; crashes still count. */
-	ready(endpoint: string): void;
-	/** The count begins again, without a pause. */
-	reset(endpoint: string): void;
-	/** Whether no worker is to be started there now. */
-	holds(endpoint: string): boolean;
-	/** Whether starts failed that are not forgotten. */
-	counts(endpoint: string): boolean;
-}
-
-export function crashBackoff(d: { now: () => EpochMs; events: EventBus; problems: StartProblems }): CrashBackoff {
+export function crashBackoff({ now, events, problems }: EngineContext & { problems: StartProblems }) {
 	const failures = new Map<string, { count: number; until: EpochMs; unanswered?: true }>();
-	const holds = (endpoint: string): boolean => (failures.get(endpoint)?.until ?? 0) > d.now();
+	const holds = (endpoint: string): boolean => (failures.get(endpoint)?.until ?? 0) > now();
 	const hide = (endpoint: string): void =>
-		d.problems.set(endpoint, { crashing: undefined, crashCode: undefined, retryAt: undefined });
+		problems.set(endpoint, { crashing: undefined, crashCode: undefined, retryAt: undefined });
 	const reset = (endpoint: string): void => {
 		failures.delete(endpoint);
 		hide(endpoint);
 	};
 	return {
-		crashed(endpoint, code, reason) {
-			d.problems.set(endpoint, { crashing: reason, crashCode: code });
+		/** Crashes during a pause count as one with the crash that began it. */
+		crashed(endpoint: string, code: WorkerReasonCode, reason: string): void {
+			problems.set(endpoint, { crashing: reason, crashCode: code });
 			if (holds(endpoint)) return;
 			const count = (failures.get(endpoint)?.count ?? 0) + 1;
 			const retryMs = Math.min(PAUSE_MS[0] * 2 ** (count - 1), PAUSE_MS[1]);
-			const retryAt = d.now() + retryMs;
+			const retryAt = now() + retryMs;
 			failures.set(endpoint, { count, until: retryAt });
-			d.problems.set(endpoint, { retryAt });
-			d.events.emit("worker.failed", { endpoint, reason, retryMs });
+			problems.set(endpoint, { retryAt });
+			events.emit("worker.failed", { endpoint, reason, retryMs });
 		},
-		unanswered(endpoint, reason) {
+		/** It is no crash: the next start probes the platform soon. */
+		unanswered(endpoint: string, reason: string): void {
 			const { count = 0, unanswered } = failures.get(endpoint) ?? {};
-			const retryAt = d.now() + PROBE_MS;
+			const retryAt = now() + PROBE_MS;
 			failures.set(endpoint, { count, until: retryAt, unanswered: true });
-			d.problems.set(endpoint, { crashing: reason, crashCode: "start_failed", retryAt });
-			if (!unanswered) d.events.emit("worker.failed", { endpoint, reason, retryMs: PROBE_MS });
+			problems.set(endpoint, { crashing: reason, crashCode: "start_failed", retryAt });
+			if (!unanswered) events.emit("worker.failed", { endpoint, reason, retryMs: PROBE_MS });
 		},
-		answered(endpoint) {
+		answered(endpoint: string): void {
 			const failure = failures.get(endpoint);
 			if (!failure?.unanswered) return;
 			delete failure.unanswered;
 			hide(endpoint);
 		},
-		worked(endpoint) {
+		/** Earlier crashes are forgotten, except for the shortest pause. */
+		worked(endpoint: string): void {
 			const failure = failures.get(endpoint);
-			if (!failure || (failure.unanswered && d.now() - failure.until < UNTRIED_MS)) return;
-			const until = Math.min(failure.until, d.now() + PAUSE_MS[0]);
-			if (until <= d.now()) return reset(endpoint);
+			if (!failure || (failure.unanswered && now() - failure.until < UNTRIED_MS)) return;
+			const until = Math.min(failure.until, now() + PAUSE_MS[0]);
+			if (until <= now()) return reset(endpoint);
 			failures.set(endpoint, { count: 0, until });
 			hide(endpoint);
 		},
-		ready(endpoint) {
+		/** A worker has called: the problem is hidden, but crashes still count. */
+		ready(endpoint: string): void {
 			if (!failures.get(endpoint)?.unanswered) hide(endpoint);
 		},
 		reset,
 		holds,
-		counts: (endpoint) => failures.has(endpoint),
+		counts: (endpoint: string): boolean => failures.has(endpoint),
 	};
 }

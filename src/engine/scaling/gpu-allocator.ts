@@ -1,24 +1,11 @@
-/** GPUs of this machine for new workers, and why a worker gets none (D27, D29). */
-import type { Endpoint } from "../../core/endpoint.ts";
-import type { EpochMs } from "../../core/time.ts";
+/** GPUs of this machine for new workers (D27, D29). */
+import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { allocateGpus, type GpuAllocation, type GpuHolder } from "../../core/workers/gpu-allocation.ts";
+import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Worker, WorkerRegistry } from "../workers/worker-registry.ts";
 
-export interface GpuAllocator {
-	/** GPUs for a new worker of the endpoint, or the workers to evict first. */
-	allocate(endpoint: Endpoint): GpuAllocation;
-	/** Why there are none, as a sentence. */
-	shortage(endpoint: Endpoint): string;
-}
-
-export function gpuAllocator(d: {
-	/** GPUs of this machine. */
-	total: number;
-	now: () => EpochMs;
-	registry: WorkerRegistry;
-	endpoints: Pick<Endpoints, "has" | "get">;
-}): GpuAllocator {
+export function gpuAllocator(d: EngineContext & { gpus: number; registry: WorkerRegistry; endpoints: Endpoints }) {
 	const holders = (): Worker[] => [...d.registry.all()].filter(({ gpus }) => gpus.length > 0);
 
 	function holderOf(worker: Worker): GpuHolder {
@@ -34,24 +21,25 @@ export function gpuAllocator(d: {
 	}
 
 	return {
-		allocate: ({ id, gpusPerWorker }) =>
+		allocate: ({ id, gpusPerWorker }: Endpoint): GpuAllocation =>
 			allocateGpus({
-				total: d.total,
+				total: d.gpus,
 				needed: gpusPerWorker,
 				endpoint: id,
 				holders: holders().map(holderOf),
 				keep: (endpoint) => (d.endpoints.has(endpoint) ? d.endpoints.get(endpoint).workersMin : 0),
 				now: d.now(),
 			}),
-		shortage({ id, gpusPerWorker }) {
-			if (gpusPerWorker > d.total)
+		/** Returns a sentence. */
+		shortage({ id, gpusPerWorker }: Endpoint): string {
+			if (gpusPerWorker > d.gpus)
 				return (
 					`A worker of endpoint '${id}' needs ${gpusPerWorker} of the machine's GPUs, and this ` +
-					`service has ${d.total}: set gpus in sluice.yaml or SLUICE_GPUS, or lower gpusPerWorker.`
+					`service has ${d.gpus}: set gpus in sluice.yaml or SLUICE_GPUS, or lower gpusPerWorker.`
 				);
 			const taken = holders().map((worker) => `${worker.id} (${worker.gpus.join(", ")})`);
 			return (
-				`A worker of endpoint '${id}' needs ${gpusPerWorker} of the ${d.total} GPUs, and too many ` +
+				`A worker of endpoint '${id}' needs ${gpusPerWorker} of the ${d.gpus} GPUs, and too many ` +
 				`are taken: by ${taken.join(", ")}. It starts when one of these makes room.`
 			);
 		},

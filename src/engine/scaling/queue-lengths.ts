@@ -1,38 +1,22 @@
 /** Lengths of the queues, counted again only where something may have changed. */
-import type { EpochMs } from "../../core/time.ts";
+import type { EpochMs } from "../../lib/time.ts";
+import type { Cluster } from "../cluster/cluster.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { EngineContext } from "../context.ts";
 
-/** How long a count of 0 is used without a hint, ms; shorter where other servers give hints too. */
+/** How long a count of 0 is used without a hint; shorter where other servers give hints too. */
 const RECOUNT_MS = 30_000;
 const RECOUNT_SHARED_MS = 5000;
 
-export interface Queue {
+interface Queue {
 	countedAt: EpochMs;
 	jobs: number;
 	oldestQueuedAt?: EpochMs;
 }
 
-export interface QueueLengths {
-	/** Returns the queue as last counted. */
-	of(endpoint: string): Queue | undefined;
-	/** Counts, if that is due. Throws as the store does. */
-	count(endpoint: string): Promise<void>;
-	/** A job was queued there, or may have been. */
-	changed(endpoint: string): void;
-	/** Whether the last count found no job, and is to be used. */
-	isEmpty(endpoint: string): boolean;
-}
-
-export function queueLengths(
-	d: Pick<EngineContext, "now" | "store"> & {
-		endpoints: Pick<Endpoints, "paused">;
-		shared: boolean;
-	},
-): QueueLengths {
-	const recountMs = d.shared ? RECOUNT_SHARED_MS : RECOUNT_MS;
+export function queueLengths(d: EngineContext & { endpoints: Endpoints; cluster: Cluster }) {
+	const recountMs = d.cluster.shared ? RECOUNT_SHARED_MS : RECOUNT_MS;
 	const queues = new Map<string, Queue>();
-	/** Endpoints with a hint since their last count. */
 	const hinted = new Set<string>();
 
 	function isEmpty(endpoint: string): boolean {
@@ -41,8 +25,9 @@ export function queueLengths(
 	}
 
 	return {
-		of: (endpoint) => queues.get(endpoint),
-		async count(endpoint) {
+		of: (endpoint: string) => queues.get(endpoint),
+		/** Counts only if that is due. Throws as the store does. */
+		async count(endpoint: string): Promise<void> {
 			if (d.endpoints.paused(endpoint)) return void queues.set(endpoint, { countedAt: -Infinity, jobs: 0 });
 			if (isEmpty(endpoint)) return;
 			const now = d.now();
@@ -55,7 +40,8 @@ export function queueLengths(
 				throw error;
 			}
 		},
-		changed: (endpoint) => void hinted.add(endpoint),
+		/** A job was queued, or may have been. */
+		changed: (endpoint: string): void => void hinted.add(endpoint),
 		isEmpty,
 	};
 }

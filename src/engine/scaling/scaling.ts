@@ -1,63 +1,43 @@
-/** Scaling: how many workers each managed endpoint has, and which settings they run with. */
-import type { Service } from "../../service.ts";
-import { launchHash } from "../workers/worker-spec.ts";
-import { autoscaler, type AutoscalerDeps } from "./autoscaler.ts";
+import { launchHash } from "../workers/launch/worker-spec.ts";
+import { Autoscaler, type ScalingContext } from "./autoscaler.ts";
 
-export interface Scaling {
-	/** A job waits there. */
-	queued(endpoint: string): void;
-	/** Replaces workers that were started with other settings, after the jobs that they hold. */
-	replaceOutdated(): void;
-	/** Lets launchers prepare for the endpoints that this server scales. */
-	prepare(): void;
-	/** The loop that starts and stops workers; stopped before the drain. */
-	loop: Service;
-}
+export type Scaling = ReturnType<typeof createScaling>;
 
-export function createScaling(d: AutoscalerDeps): Scaling {
+export function createScaling(d: ScalingContext) {
 	const { events } = d;
-	const { registry, launcher } = d.workers;
-	const scaler = autoscaler(d);
+	const { registry, launcher, startProblems } = d.workers;
+	const scaler = new Autoscaler(d);
 
+	/** Replaced workers finish the jobs that they hold. */
 	function replaceOutdated(): void {
 		for (const { endpoint } of d.endpoints.all()) {
 			const current = launchHash(endpoint);
-			for (const worker of [...registry.of(endpoint.id)]) {
+			for (const worker of registry.of(endpoint.id))
 				if (worker.launchedAs !== undefined && worker.launchedAs !== current)
 					launcher.retire(worker, "its endpoint has another launcher or environment now");
-			}
 		}
 	}
 
-	const prepare = (): void =>
-		launcher.prepare((endpoint, preparing) => d.workers.startProblems.set(endpoint, { preparing }));
+	const prepare = (): void => launcher.prepare((endpoint, preparing) => startProblems.set(endpoint, { preparing }));
 
-	for (const event of ["endpoint.removed", "lease.taken", "lease.lost"] as const) events.on(event, prepare);
-	for (const event of ["job.queued", "job.returned"] as const)
-		events.on(event, ({ endpoint }) => scaler.queued(endpoint));
+	events.on(["endpoint.removed", "lease.taken", "lease.lost"], prepare);
+	events.on(["job.queued", "job.returned"], ({ endpoint }) => scaler.queued(endpoint));
 	events.on("endpoints.changed", () => {
 		replaceOutdated();
 		prepare();
 		scaler.loop.nudge();
 	});
-	for (const event of ["endpoint.resumed", "worker.ready", "worker.draining"] as const)
-		events.on(event, scaler.loop.nudge);
-	for (const event of [
-		"lease.taken",
-		"lease.lost",
-		"server.joined",
-		"server.left",
-		"store.back",
-		"hints.lost",
-	] as const)
-		events.on(event, scaler.recount);
+	events.on(["endpoint.resumed", "worker.ready", "worker.draining"], scaler.loop.nudge);
+	events.on(["lease.taken", "lease.lost", "server.joined", "server.left", "store.back", "hints.lost"], () =>
+		scaler.recount(),
+	);
 	events.on("worker.exited", ({ endpoint, worker: id, ...end }) => {
 		const worker = registry.get({ endpoint, id });
 		if (worker) scaler.exited(worker, end);
 	});
-	events.on("worker.ready", ({ endpoint }) => scaler.ready(endpoint));
+	events.on("worker.ready", ({ endpoint }) => scaler.crashes.ready(endpoint));
 	events.on("job.settled", ({ endpoint, worker }) => {
-		if (worker !== undefined) scaler.worked(endpoint);
+		if (worker !== undefined) scaler.crashes.worked(endpoint);
 	});
 	events.on("starts.resumed", ({ endpoint }) => scaler.startNow(endpoint));
 	events.on("worker.unhealthy", ({ endpoint, worker: id, reason }) => {
@@ -65,5 +45,11 @@ export function createScaling(d: AutoscalerDeps): Scaling {
 		if (worker) scaler.replaceUnhealthy(worker, reason);
 	});
 
-	return { queued: scaler.queued, replaceOutdated, prepare, loop: scaler.loop };
+	return {
+		queued: (endpoint: string): void => scaler.queued(endpoint),
+		replaceOutdated,
+		prepare,
+		/** Stopped before the drain. */
+		loop: scaler.loop,
+	};
 }

@@ -1,13 +1,10 @@
-/** The managed workers of an endpoint at one moment, as the scaling rule needs them. */
-import type { Endpoint } from "../../core/endpoint.ts";
-import type { EpochMs } from "../../core/time.ts";
+import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import type { EpochMs } from "../../lib/time.ts";
 import type { Sample } from "../../core/workers/autoscaling.ts";
 import type { Worker } from "../workers/worker-registry.ts";
 
 export interface WorkerSample {
-	/** Workers that stay. */
 	staying: Worker[];
-	/** Workers that may be stopped, in this order. */
 	stoppable: Worker[];
 	counts: Omit<Sample, "waiting" | "oldestWaitMs">;
 }
@@ -36,7 +33,7 @@ export function sampleWorkers(
 	const jobs = busy.map((worker) => [...worker.held.values()].filter(({ lowPriority }) => !lowPriority).length);
 	return {
 		staying,
-		// Those that their platform does not run first, then the longest idle, then the last started.
+		// First those that their platform does not run, then the longest idle, then the last started.
 		stoppable: [...new Set([...pending, ...idle, ...starting.toReversed()])],
 		counts: {
 			inProgress: jobs.reduce((sum, each) => sum + each, 0),

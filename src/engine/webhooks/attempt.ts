@@ -1,60 +1,47 @@
-/** One attempt at a webhook's receiver, and its record (spec 6, D21). */
-import { afterTry, waitsOf } from "../../core/delivery.ts";
-import { PAUSE_AFTER, receiverOf } from "../../core/receiver.ts";
+/** One attempt at a webhook's receiver (spec 6, D21). */
+import { afterTry, waitsOf } from "../../core/webhooks/delivery.ts";
+import { PAUSE_AFTER, receiverOf } from "../../core/webhooks/receiver.ts";
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
-import type { SendWebhook, WebhookAnswer } from "../../webhooks/sender.ts";
+import type { SendWebhook, WebhookAnswer } from "../../webhooks/contract.ts";
+import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { LastAttempt } from "./delivery-queue.ts";
 
-export interface AttemptDeps extends Pick<EngineContext, "clock" | "now" | "events" | "retry"> {
-	store: Pick<EngineContext["store"], "webhooks">;
-	endpoints: Pick<Endpoints, "webhookSecret" | "webhookSettings">;
+export interface WebhooksContext extends EngineContext {
+	endpoints: Endpoints;
+	/** One server sends for all, within the limits of each receiver. */
+	cluster: Cluster;
 	send: SendWebhook;
 }
 
 /**
- * Makes an attempt and records it; returns how it ended, undefined if the receiver was not called. After
- * an internal error the end of its hold makes the delivery due again. `signal` ends the attempt without a
- * record.
+ * Returns undefined if the receiver was not called. After an internal error the end of its hold makes the delivery due
+ * again. `signal` ends the attempt without a record.
  */
 export async function attempt(
-	d: AttemptDeps,
+	d: WebhooksContext,
 	delivery: DueDelivery,
 	signal: AbortSignal,
 ): Promise<LastAttempt | undefined> {
 	const { id, endpoint, job, url } = delivery;
 	const at = d.now();
 	const began = d.clock.now();
-	const { sent, ...answered } = await answerTo(d, delivery, signal);
+	const { sent, status, answer, error, final = false } = await answerTo(d, delivery, signal);
 	const tookMs = Math.max(0, d.clock.now() - began);
 	const now = d.now();
-	const { status, answer, error, final = false } = answered;
 	const reason = error ?? `the receiver answered ${status}, not 200`;
 	const { schedule, disableAfterMs } = d.endpoints.webhookSettings(endpoint);
 	const used = delivery.used + 1;
 	const after = afterTry({ status, used, final, now, schedule: waitsOf(schedule) });
-	const health = await d.retry(
-		() =>
-			d.store.webhooks.tried({
-				id,
-				tried: { at, tookMs, status, answer, error },
-				...after,
-				counts: sent
-					? { reason, now, disableAfterMs: disableAfterMs === "off" ? undefined : disableAfterMs }
-					: undefined,
-			}),
-		{ signal },
-	);
+	const counts = { reason, now, disableAfterMs: disableAfterMs === "off" ? undefined : disableAfterMs };
+	const tried = { id, tried: { at, tookMs, status, answer, error }, ...after, counts: sent ? counts : undefined };
+	const health = await d.retry(() => d.store.webhooks.tried(tried), { signal });
 	const host = receiverOf(url);
 	const facts = { endpoint, id: job, delivery: id, host };
+	const retryMs = after.dueAt === undefined ? undefined : after.dueAt - now;
 	if (after.state === "delivered") d.events.emit("webhook.delivered", facts);
-	else
-		d.events.emit("webhook.failed", {
-			...facts,
-			reason,
-			retryMs: after.dueAt === undefined ? undefined : after.dueAt - now,
-		});
+	else d.events.emit("webhook.failed", { ...facts, reason, retryMs });
 	if (!sent) return undefined;
 	const pausedMs = (health?.pausedUntil ?? now) - now;
 	if (health?.unanswered === PAUSE_AFTER)
@@ -65,9 +52,8 @@ export async function attempt(
 	return pausedMs > 0 ? "paused" : "unanswered";
 }
 
-/** Returns the receiver's answer, or why it was not called; then `sent` is false. */
 async function answerTo(
-	d: AttemptDeps,
+	d: WebhooksContext,
 	{ id, endpoint, url, body: claimed, disabledAt }: DueDelivery,
 	signal: AbortSignal,
 ): Promise<WebhookAnswer & { sent: boolean }> {

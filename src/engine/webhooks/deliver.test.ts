@@ -5,16 +5,17 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { siteOf, T0 } from "../../../test/store/site.ts";
 import { advanceUntil, manualClock } from "../../../test/support/manual-clock.ts";
+import { given } from "../../../test/support/given.ts";
 import { folder } from "../../../test/support/service.ts";
-import { budgetMeters } from "../../budgets.ts";
-import { ENDPOINT_DEFAULTS } from "../../core/endpoint-schema.ts";
-import { budgetLimits } from "../../core/budgets.ts";
+import { counted } from "../../../test/support/work.ts";
+import { budgetLimits, budgetMeters } from "../../core/budgets.ts";
+import { ENDPOINT_DEFAULTS } from "../../core/endpoints/endpoint-schema.ts";
 import { eventBus } from "../../events.ts";
-import { FIRST_PAUSE_MS } from "../../core/receiver.ts";
+import { FIRST_PAUSE_MS } from "../../core/webhooks/receiver.ts";
 import { type Store, StoreUnavailable } from "../../store/contract/store.ts";
 import type { DeliveryRow, WebhookStore } from "../../store/contract/webhooks.ts";
 import { openSqlite } from "../../store/sqlite/open.ts";
-import type { SendWebhook } from "../../webhooks/sender.ts";
+import type { SendWebhook } from "../../webhooks/contract.ts";
 import { webhookDeliverer } from "./deliver.ts";
 import { createAvailability } from "../availability/availability.ts";
 import type { WebhookSecret } from "../endpoints/webhook-secrets.ts";
@@ -33,7 +34,8 @@ const GOOD: WebhookSecret = { ok: true, text: "whsec_AAAA" };
  */
 async function sample(send: SendWebhook) {
 	const place = folder();
-	const store: Store = await openSqlite({ path: `${place.path}/sluice.db` });
+	// Waits for the disk take real time, which a manual clock must not leap over.
+	const store: Store = counted(await openSqlite({ path: `${place.path}/sluice.db` }));
 	ends.push(
 		async () => place.remove(),
 		() => store.close(),
@@ -53,20 +55,22 @@ async function sample(send: SendWebhook) {
 	});
 	let secret = GOOD;
 	const availability = createAvailability({ clock, store: { ...store, webhooks }, events });
-	const loop = webhookDeliverer({
-		clock,
-		now: clock.now,
-		store: availability.store,
-		events,
-		retry: availability.retry,
-		budgets: budgetMeters(budgetLimits()),
-		endpoints: {
-			webhookSecret: () => secret,
-			webhookSettings: () => ENDPOINT_DEFAULTS.webhooks,
-		},
-		send,
-		cluster: { leads: () => true },
-	});
+	const loop = webhookDeliverer(
+		given({
+			clock,
+			now: clock.now,
+			store: availability.store,
+			events,
+			retry: availability.retry,
+			budgets: budgetMeters(budgetLimits()),
+			endpoints: {
+				webhookSecret: () => secret,
+				webhookSettings: () => ENDPOINT_DEFAULTS.webhooks,
+			},
+			send,
+			cluster: { leads: () => true },
+		}),
+	);
 	ends.push(async () => {
 		const end = loop.stop();
 		await clock.advance(10_000);

@@ -1,59 +1,39 @@
 /**
- * Sends the webhooks that are due (spec 6, D21), at least once: the store holds a delivery during an
- * attempt, so that one whose server died is sent again.
+ * Sends due webhooks at least once (spec 6, D21): the store holds a delivery during an attempt, so that one whose
+ * server died is sent again.
  */
-import { DELIVERY_KEPT_MS } from "../../core/delivery.ts";
-import { loop, type Service } from "../../service.ts";
-import type { Cluster } from "../cluster/cluster.ts";
-import type { EngineContext } from "../context.ts";
-import { attempt, type AttemptDeps } from "./attempt.ts";
+import { DELIVERY_KEPT_MS } from "../../core/webhooks/delivery.ts";
+import { loop, type Loop } from "../../system/loop.ts";
+import { attempt, type WebhooksContext } from "./attempt.ts";
 import { DeliveryQueue, SEND_MS } from "./delivery-queue.ts";
 
-/** Deliveries claimed in one step, and those of one endpoint. */
 const CLAIM_LIMIT = 500;
 const CLAIM_EACH = 200;
 
-/** How long the store holds a claimed delivery, ms: its wait here and its attempt. */
+/** How long the store holds a claimed delivery: its wait here and its attempt. */
 const HOLD_MS = SEND_MS + 8000;
 
-/** Pause after a claim that found nothing to send although something is due, ms. */
+/** Pause after a claim that found nothing to send although something is due. */
 const EMPTY_CLAIM_MS = 100;
 
 /**
- * Maximum pause between two claims, ms: what a lost hint may cost. Shorter than the pause between two
- * attempts, so that no attempt is late.
+ * Maximum pause between two claims: what a lost hint may cost. Shorter than the pause between two attempts, so that no
+ * attempt is late.
  */
 const CLAIM_MS = 4000;
 
-/** Time between two removals of old deliveries, ms, and the most in one step. */
 const EXPIRE_MS = 60_000;
 const EXPIRE_LIMIT = 500;
 
-/** How long sends may take when the service stops, ms. */
 const STOP_MS = 5000;
 
-/**
- * `stop` waits for sends in progress, at most {@link STOP_MS}: those cut off do not count as attempts
- * and are repeated.
- */
-interface WebhookDeliverer extends Service {
-	/** A delivery is due. */
-	nudge(): void;
-}
-
-export interface DelivererDeps extends AttemptDeps, Pick<EngineContext, "budgets"> {
-	/** One server sends for all, within the limits of each receiver. */
-	cluster: Pick<Cluster, "leads">;
-}
-
-export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
+export function webhookDeliverer(d: WebhooksContext): Loop {
 	const { webhooks } = d.store;
 	const queue = new DeliveryQueue(d.budgets);
 	const sends = new Set<Promise<void>>();
 	const cutOff = new AbortController();
 	let stopping = false;
 	let expiredAt = -Infinity;
-	/** Endpoints that the last claim passed over. */
 	let skipped: string[] = [];
 
 	const claims = loop({
@@ -84,10 +64,7 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 
 	async function expireOld(now: number): Promise<boolean> {
 		if (now - expiredAt < EXPIRE_MS) return false;
-		const removed = await webhooks.expire({
-			before: now - DELIVERY_KEPT_MS,
-			limit: EXPIRE_LIMIT,
-		});
+		const removed = await webhooks.expire({ before: now - DELIVERY_KEPT_MS, limit: EXPIRE_LIMIT });
 		if (removed >= EXPIRE_LIMIT) return true;
 		expiredAt = now;
 		return false;
@@ -113,8 +90,9 @@ export function webhookDeliverer(d: DelivererDeps): WebhookDeliverer {
 	}
 
 	return {
-		start: () => claims.start(),
-		nudge: () => claims.nudge(),
+		start: claims.start,
+		nudge: claims.nudge,
+		/** Waits at most {@link STOP_MS}: sends that are cut off do not count as attempts and are repeated. */
 		async stop() {
 			stopping = true;
 			await claims.stop();

@@ -1,8 +1,7 @@
 /** The queue of claimed deliveries: turns, bounds, and what is dropped (D21). */
 import { describe, expect, it } from "vitest";
-import { budgetMeters } from "../../budgets.ts";
-import { budgetLimits, type BudgetLimits } from "../../core/budgets.ts";
-import { receiverOf } from "../../core/receiver.ts";
+import { budgetLimits, type BudgetLimits, budgetMeters } from "../../core/budgets.ts";
+import { receiverOf } from "../../core/webhooks/receiver.ts";
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
 import { DeliveryQueue, SEND_MS } from "./delivery-queue.ts";
 

@@ -1,59 +1,50 @@
 /**
- * Claimed deliveries, and which of them is sent next (D21). Decision 0029.
- *
- * Endpoints take turns, and within each its receivers (host and port). A receiver that hangs holds a
- * sender for ten seconds, and a client may name any number of them. So half of the senders and of the
- * bytes is for healthy receivers, whose last attempt was answered; the others, new ones among them, delay
- * only each other.
- *
- * What is remembered may be wrong: the store has the truth. A receiver that was forgotten is among the
- * others until it answers. A delivery that waits here until its attempt could outlast its hold is dropped
- * before the next claim, and claimed again later; so are those for a receiver that was paused, which the
- * store then defers to the end of the pause.
+ * Claimed deliveries, and which is sent next (D21, decision 0029). Endpoints take turns, and within each its receivers
+ * (host and port). Half of the senders and bytes is for healthy receivers, whose last attempt was answered, so that
+ * receivers that hang delay only each other.
  */
-import type { BudgetMeters } from "../../budgets.ts";
-import { DELIVERY_TIMEOUT_MS } from "../../core/delivery.ts";
-import { sizeOf } from "../../core/json/json-text.ts";
-import { receiverOf } from "../../core/receiver.ts";
+import type { BudgetMeters } from "../../core/budgets.ts";
+import { DELIVERY_TIMEOUT_MS } from "../../core/webhooks/delivery.ts";
+import { sizeOf } from "../../lib/json/json-text.ts";
+import { receiverOf } from "../../core/webhooks/receiver.ts";
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
 import { EndpointQueue, type Lane, Sends } from "./endpoint-queue.ts";
 
-/** Maximum sends in flight of one endpoint, and to one receiver (host and port). */
+/** Maximum sends in flight of one endpoint, and to one receiver. */
 const PER_ENDPOINT = 32;
 const PER_RECEIVER = 4;
 
-/** Maximum bytes of bodies in flight, of all endpoints and of one; a single body may have more. */
+/** Bytes of bodies in flight, of all endpoints and of one; a single body may have more. */
 const BYTES = 128 * 1024 * 1024;
 const BYTES_PER_ENDPOINT = 32 * 1024 * 1024;
 
-/** Maximum number that wait for one receiver of an endpoint; others are dropped, and claimed again later. */
+/** Further ones are dropped, and claimed again later. */
 const MAX_WAITING_PER_RECEIVER = 2000;
 
-/** Maximum that waits for an endpoint, and for all, in characters of URLs and small bodies. */
+/** Characters of URLs and small bodies that wait for one endpoint, and for all. */
 const MAX_WAITING_PER_ENDPOINT = 4_000_000;
 const MAX_WAITING = 32_000_000;
 
-/** What a delivery counts in addition to these: the history of its attempts. */
+/** What a delivery counts for the history of its attempts. */
 const ROW_CHARACTERS = 1000;
 
-/** Receivers whose last attempt is remembered. */
+/** A receiver that was forgotten is not healthy until it answers. */
 const MAX_REMEMBERED = 10_000;
 
-/** Time from the start of a send to the record of its end, ms: a delivery held for less is not begun. */
+/** Time from the start of a send to the record of its end: a delivery held for less is not begun. */
 export const SEND_MS = DELIVERY_TIMEOUT_MS + 2000;
 
-/** How the last attempt at a receiver ended: `paused` after several without an answer. */
+/** `paused`: after several attempts without an answer. */
 export type LastAttempt = "answered" | "unanswered" | "paused";
 
 export class DeliveryQueue {
 	readonly #senders: BudgetMeters["webhookSenders"];
 	/** Those whose turn is next first. */
 	readonly #endpoints = new Map<string, EndpointQueue>();
-	/** Sends to each receiver, of all endpoints together. */
+	/** Sends to each receiver, of all endpoints. */
 	readonly #calls = new Map<string, number>();
 	readonly #remembered = new Map<string, "answered" | "paused">();
 	readonly #inFlight = new Map<string, { lane: Lane; healthy: boolean }>();
-	/** All that wait or are in flight. */
 	readonly #ids = new Set<string>();
 	readonly #sends: Sends;
 	#weight = 0;
@@ -68,13 +59,13 @@ export class DeliveryQueue {
 		return this.#waiting;
 	}
 
-	/** Endpoints with so much waiting that no more should be claimed. */
+	/** Endpoints with too much waiting to claim more. */
 	get full(): string[] {
 		const most = this.#weight < MAX_WAITING ? MAX_WAITING_PER_ENDPOINT : 1;
 		return [...this.#endpoints.values()].filter((each) => each.weight >= most).map(({ id }) => id);
 	}
 
-	/** Adds a delivery, unless it is already here or too many wait for its receiver. */
+	/** Ignores a delivery that is already here, and one whose receiver has too many waiting. */
 	add(delivery: DueDelivery, heldUntil: number): void {
 		if (this.#ids.has(delivery.id)) return;
 		const name = receiverOf(delivery.url);
@@ -87,7 +78,7 @@ export class DeliveryQueue {
 		this.#count(endpoint, delivery, 1);
 	}
 
-	/** Returns the next one to send. It is in flight until `done`. */
+	/** The returned delivery is in flight until `done`. */
 	next(now: number): DueDelivery | undefined {
 		if (!this.#sends.all.hasSender()) {
 			if (this.#waiting > 0) this.#senders.refuse();
@@ -101,7 +92,7 @@ export class DeliveryQueue {
 		return undefined;
 	}
 
-	/** The send of a delivery has ended; without `last` it was no attempt. */
+	/** If `last` is absent, it was no attempt. */
 	done(delivery: DueDelivery, last?: LastAttempt): void {
 		const endpoint = this.#endpoints.get(delivery.endpoint)!;
 		const { lane, healthy } = this.#inFlight.get(delivery.id)!;
@@ -117,7 +108,7 @@ export class DeliveryQueue {
 		this.#dropUnused(endpoint, lane);
 	}
 
-	/** Drops those that wait and are not held long enough any more. */
+	/** Drops deliveries whose attempt could outlast their hold: they are claimed again later. */
 	dropLate(now: number): void {
 		for (const endpoint of [...this.#endpoints.values()])
 			for (const lane of endpoint.lanes) {
@@ -136,7 +127,6 @@ export class DeliveryQueue {
 		return lane;
 	}
 
-	/** Counts a delivery that begins to wait (1) or ends it (-1). */
 	#count(endpoint: EndpointQueue, { url, body }: DueDelivery, by: 1 | -1): void {
 		const weight = by * (url.length + ROW_CHARACTERS + (body ? sizeOf(body) : 0));
 		endpoint.weight += weight;
@@ -160,7 +150,7 @@ export class DeliveryQueue {
 		if (endpoint.lanes.length === 0) this.#endpoints.delete(endpoint.id);
 	}
 
-	/** The first lane that may send. A delivery that does not fit blocks the rest of its group. */
+	/** A delivery that does not fit blocks the rest of its group. */
 	#nextLane(endpoint: EndpointQueue, healthy: boolean, now: number): Lane | undefined {
 		const bounds = [endpoint.sends, this.#sends].map((sends) => (healthy ? sends.all : sends.others));
 		if (!endpoint.sends.all.hasSender() || !bounds.every((each) => each.hasSender())) return undefined;
@@ -187,7 +177,6 @@ export class DeliveryQueue {
 		return delivery;
 	}
 
-	/** Remembers how an attempt ended, and moves the lane to the group where it belongs. */
 	#remember(endpoint: EndpointQueue, lane: Lane, last: LastAttempt): void {
 		const key = keyOf(endpoint, lane.name);
 		this.#remembered.delete(key);

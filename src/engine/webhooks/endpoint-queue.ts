@@ -1,7 +1,6 @@
-/** The deliveries of one endpoint that wait, and bounds of those in flight (D21). Turns: `delivery-queue.ts`. */
+/** Waiting deliveries of one endpoint, and bounds of those in flight (D21). */
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
 
-/** Sends in flight that share a bound of their number and one of their bytes. */
 class InFlight {
 	count = 0;
 	bytes = 0;
@@ -23,7 +22,7 @@ class InFlight {
 	}
 }
 
-/** All sends of an endpoint or of the server, and those to receivers that are not known to be healthy. */
+/** `others`: sends to receivers that are not known to be healthy. */
 export class Sends {
 	readonly all: InFlight;
 	readonly others: InFlight;
@@ -41,14 +40,12 @@ export class Sends {
 	}
 }
 
-/** The deliveries of one endpoint to one receiver. */
 export interface Lane {
 	name: string;
 	waiting: { delivery: DueDelivery; heldUntil: number }[];
 	sending: number;
 }
 
-/** The deliveries of one endpoint: lanes by receiver, those whose turn is next first. */
 export class EndpointQueue {
 	readonly id: string;
 	readonly healthy = new Map<string, Lane>();

@@ -1,24 +1,15 @@
 /** Stops workers of removed endpoints and silent ones; forgets external ones that call no more. */
-import { loop, type Loop } from "../../service.ts";
-import type { Endpoints } from "../endpoints/endpoints.ts";
-import type { EngineContext } from "../context.ts";
-import type { WorkerLauncher } from "./launch.ts";
+import { loop, type Loop } from "../../system/loop.ts";
+import type { WorkerLauncher } from "./launch/launch.ts";
 import { silentWorkers } from "./silent-workers.ts";
-import { endPolls, type Worker, type WorkerRegistry } from "./worker-registry.ts";
+import { endPolls, type Worker } from "./worker-registry.ts";
 import { FORGET_MS } from "./worker-views.ts";
+import type { WorkersContext } from "./workers-context.ts";
 
-/** Time between two checks, ms. */
 const CHECK_MS = 500;
-/** Between two attempts to stop a worker, ms. */
 const STOP_AGAIN_MS = 5000;
 
-interface Deps extends Pick<EngineContext, "clock" | "now" | "events" | "background"> {
-	registry: WorkerRegistry;
-	launcher: Pick<WorkerLauncher, "stop" | "isStopping" | "reportBusy">;
-	endpoints: Pick<Endpoints, "has" | "get" | "stopGraceMs">;
-}
-
-export function workerHousekeeping(d: Deps): Loop {
+export function workerHousekeeping(d: WorkersContext & { launcher: WorkerLauncher }): Loop {
 	const { registry } = d;
 	const killSilent = silentWorkers({ ...d, checkMs: CHECK_MS });
 
@@ -35,7 +26,7 @@ export function workerHousekeeping(d: Deps): Loop {
 		}
 	}
 
-	/** Those whose platform did not respond before; their grace is over. */
+	/** Their platform did not respond before, and their grace is over. */
 	function stopAgain(worker: Worker): void {
 		const { unstopped } = worker;
 		if (!unstopped || !d.launcher.isStopping(worker) || d.now() - unstopped.at < STOP_AGAIN_MS) return;
@@ -44,8 +35,7 @@ export function workerHousekeeping(d: Deps): Loop {
 		d.background.run(`stopping ${worker.id}`, stop);
 	}
 
-	d.events.on("endpoint.removed", stopRemoved);
-	d.events.on("endpoints.changed", stopRemoved);
+	d.events.on(["endpoint.removed", "endpoints.changed"], stopRemoved);
 	d.events.on("endpoint.deleted", ({ endpoint }) => {
 		for (const worker of [...registry.of(endpoint)]) if (!worker.managed) registry.forget(worker);
 	});

@@ -1,17 +1,15 @@
 /**
- * Whether the main process of a worker is alive, where its pings do not show it: SDK workers ping
- * from a child process, which may outlive its parent and name its jobs without end (D16). The sign is a
- * poll that the worker cuts and does not repeat. Proxies cut polls too, always at the same age, and
- * a handler that blocks cannot begin a new one: so a cut counts only at an age that earlier polls of
- * this worker have outlived. The execution timeout ends what this does not notice.
+ * SDK workers ping from a child process, which may outlive the main process and name its jobs without end (D16). The
+ * sign is a poll that is cut and not repeated, at an age that earlier polls of the worker have outlived: proxies cut
+ * polls too, always at the same age, and a handler that blocks begins no new one.
  */
-import type { EpochMs } from "../../core/time.ts";
+import type { EpochMs } from "../../lib/time.ts";
 import type { Worker } from "./worker-registry.ts";
 
 /** Ping intervals, and pings, without a poll after which the main process counts as dead. */
 const INTERVALS = 2;
 
-/** A poll begins; the returned function is called at its end with whether the worker cut it. */
+/** The returned function must be called when the poll ends, with whether the worker cut it. */
 export function pollBegun(worker: Worker, now: () => EpochMs): (cut: boolean) => void {
 	const began = now();
 	worker.leftAt = undefined;
@@ -23,10 +21,7 @@ export function pollBegun(worker: Worker, now: () => EpochMs): (cut: boolean) =>
 	};
 }
 
-/**
- * Whether a worker that pings has lost its main process. To be called for each ping: a time in which
- * those did not arrive either is no sign, since its network may have been broken.
- */
+/** Must be called for each ping: a time without pings is no sign, because the network may have been broken. */
 export function isMainProcessDead(
 	worker: Worker,
 	{ now, pingIntervalMs }: { now: EpochMs; pingIntervalMs: number },

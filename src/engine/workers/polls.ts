@@ -1,19 +1,14 @@
-/** An open poll of a worker: for jobs, or for jobs to stop. */
-import type { Clock } from "../../clock.ts";
-import type { EpochMs } from "../../core/time.ts";
+import type { Clock } from "../../system/clock.ts";
+import type { EpochMs } from "../../lib/time.ts";
 import { pollBegun } from "./liveness.ts";
 import type { Worker } from "./worker-registry.ts";
 
-/**
- * How long an empty poll is held, ms: less than the 90 s after which workers hang up, long enough
- * for few requests a minute (D26).
- */
+/** Less than the 90 s after which workers hang up, long enough for few requests a minute (D26). */
 export const POLL_HOLD_MS = 50_000;
 
-/** Reason for cutting a poll's timer: without one an exception object would be created each time. */
+/** An abort without a reason creates an exception object each time. */
 const ENDED = "ended";
 
-/** Resolves when the poll must end: the time is over, the worker hung up, or polls are ended. */
 export function holdPoll(
 	clock: Clock,
 	worker: Worker,
@@ -35,7 +30,7 @@ export function holdPoll(
 	};
 }
 
-/** Counts an open poll of the worker in `kind`, until the returned function is called. */
+/** Counts an open poll until the returned function is called. */
 export function countPoll(
 	worker: Worker,
 	kind: "takes" | "stops",

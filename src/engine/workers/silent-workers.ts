@@ -1,32 +1,19 @@
 /**
- * Kills launched workers that do not answer: stopped, frozen, or deadlocked (D16). Their jobs are
- * lost after a lease; only the end of the process frees the place and the fence of the attempt.
+ * Kills launched workers that do not answer (D16). Their jobs are lost after a lease; only the end of the process frees
+ * the place and the fence of the attempt.
  */
-import type { EpochMs } from "../../core/time.ts";
-import type { Endpoints } from "../endpoints/endpoints.ts";
-import type { EngineContext } from "../context.ts";
-import type { WorkerLauncher } from "./launch.ts";
-import type { Worker, WorkerRegistry } from "./worker-registry.ts";
+import type { EpochMs } from "../../lib/time.ts";
+import type { WorkerLauncher } from "./launch/launch.ts";
+import type { Worker } from "./worker-registry.ts";
+import type { WorkersContext } from "./workers-context.ts";
 
-/** Leases without a sign: the first one loses the jobs, the second one is for its return. */
+/** Leases without a sign: the first loses the jobs, the second is for its return. */
 const LEASES = 2;
 
-/**
- * Maximum time between two checks that counts as silence of workers, in pauses of the checks: in a
- * longer one the service did not run, or learned after such a time how late it is.
- */
+/** A longer time between two checks, in pauses of the checks, is no silence of workers: the service did not run. */
 const PAUSES = 2;
 
-interface Deps extends Pick<EngineContext, "now" | "events" | "background"> {
-	registry: WorkerRegistry;
-	launcher: Pick<WorkerLauncher, "stop" | "isStopping">;
-	endpoints: Pick<Endpoints, "has" | "get">;
-	/** Pause between two checks, ms. */
-	checkMs: number;
-}
-
-/** Returns the check, to be repeated. */
-export function silentWorkers(d: Deps): () => void {
+export function silentWorkers(d: WorkersContext & { launcher: WorkerLauncher; checkMs: number }): () => void {
 	/** Signs may have been lost before. */
 	let heardSince: EpochMs = -Infinity;
 	let checkedAt: EpochMs = -Infinity;
@@ -34,7 +21,7 @@ export function silentWorkers(d: Deps): () => void {
 	d.events.on("store.back", heardFromNow);
 
 	function silentMs(worker: Worker): number {
-		// Of one that has pinged the pings are the sign: an open poll is kept by its system.
+		// The system keeps the polls of a frozen worker open: once a worker has pinged, only pings are a sign.
 		const isPolling = !worker.pinged && worker.takes + worker.stops > 0;
 		return isPolling ? 0 : d.now() - Math.max(worker.seenAt, worker.pollEndedAt ?? -Infinity, heardSince);
 	}
@@ -45,7 +32,7 @@ export function silentWorkers(d: Deps): () => void {
 	}
 
 	return () => {
-		// Not by an event: this may run before anything else that notices the time.
+		// Not by an event: this may run before anything else notices the time.
 		if (d.now() - checkedAt > PAUSES * d.checkMs) heardFromNow();
 		checkedAt = d.now();
 		for (const worker of d.registry.all()) {

@@ -3,6 +3,7 @@
  * waits.
  */
 import { expect, it } from "vitest";
+import { given } from "../../../test/support/given.ts";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../events.ts";
 import { stopSignals } from "./stop-signals.ts";
@@ -14,16 +15,16 @@ it("D18: a poll whose time is over while the store is asked ends", async () => {
 	const present = workerRegistry(events);
 	const worker = present.meet({ id: "w", endpoint: "e", ready: true, now: clock.now() });
 	const answer = Promise.withResolvers<[]>();
-	const stops = stopSignals({
-		clock,
-		now: clock.now,
-		events,
-		registry: present,
-		stopGraceMs: () => 0,
-		kill: () => {},
-		unstopped: () => answer.promise,
-		shared: true,
-	});
+	const stops = stopSignals(
+		given({
+			clock,
+			now: clock.now,
+			events,
+			registry: present,
+			store: { jobs: { unstopped: () => answer.promise } },
+			cluster: { shared: true },
+		}),
+	);
 	const left = Promise.withResolvers<void>();
 	const poll = stops.poll(worker, left.promise);
 	left.resolve();

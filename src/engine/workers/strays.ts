@@ -1,46 +1,30 @@
 /**
- * Launched workers that have ended and still call: their platform lost them, and they hold what it
- * takes for free, such as a GPU. Their calls are refused (D26); this makes them known to the operator.
+ * Launched workers that have ended and still call: they may hold resources such as a GPU. Their calls are refused
+ * (D26), and the operator sees them.
  */
 import type { EndedWorker } from "../../core/workers/ended-worker.ts";
-import type { EpochMs } from "../../core/time.ts";
-import type { EngineContext } from "../context.ts";
-import type { Endpoints } from "../endpoints/endpoints.ts";
+import type { EpochMs } from "../../lib/time.ts";
 import type { EndedWorkers } from "./ended-workers.ts";
+import type { WorkersContext } from "./workers-context.ts";
 
-/** Calls of its last moments may arrive so long after the end of a worker, ms. */
+/** Calls of its last moments may arrive this long after the end of a worker. */
 const LAST_CALLS_MS = 10_000;
 
-/** Time between two searches for the end of a worker, ms. */
 const SEARCH_MS = 10_000;
 
-/** A worker counts as a stray so long after its last call, ms. */
+/** A worker counts as a stray this long after its last call. */
 const FORGET_MS = 300_000;
 
-/** Maximum number of ids at once: the oldest is dropped first. */
 const MAX_WORKERS = 1000;
-
-export interface Strays {
-	/** A call with a token that is not valid, from this address. */
-	refused(q: { endpoint: string; worker: string; from: string }): void;
-	/** The record, with the last call since the worker's end, if there is one. */
-	withCall(ended: EndedWorker): EndedWorker;
-}
 
 interface Caller {
 	from: string;
 	calledAt: EpochMs;
 	searchedAt: EpochMs;
-	/** Its end is known. */
 	stray: boolean;
 }
 
-export function createStrays(
-	d: Pick<EngineContext, "now" | "events" | "background"> & {
-		ended: Pick<EndedWorkers, "of">;
-		endpoints: Pick<Endpoints, "has">;
-	},
-): Strays {
+export function createStrays(d: WorkersContext & { ended: EndedWorkers }) {
 	const callers = new Map<string, Caller>();
 
 	async function search(caller: Caller, endpoint: string, worker: string): Promise<void> {
@@ -51,7 +35,8 @@ export function createStrays(
 	}
 
 	return {
-		refused({ endpoint, worker, from }) {
+		/** Notes a call with an invalid token. */
+		refused({ endpoint, worker, from }: { endpoint: string; worker: string; from: string }): void {
 			const now = d.now();
 			const caller = callers.get(worker) ?? { from, calledAt: now, searchedAt: -Infinity, stray: false };
 			callers.set(worker, Object.assign(caller, { from, calledAt: now }));
@@ -61,7 +46,8 @@ export function createStrays(
 			caller.searchedAt = now;
 			d.background.run(`looking for worker ${worker}`, search(caller, endpoint, worker));
 		},
-		withCall(ended) {
+		/** Adds the last call since the worker's end, if there is one. */
+		withCall(ended: EndedWorker): EndedWorker {
 			const caller = callers.get(ended.id);
 			if (!caller?.stray || d.now() - caller.calledAt > FORGET_MS) return ended;
 			const { calledAt, from } = caller;

@@ -1,4 +1,4 @@
-/** `/v2/{endpoint}/...`: operations for clients (spec 4). */
+/** `/v2/{endpoint}/...` (spec 4). */
 import {
 	type CANCEL,
 	type GET_HEALTH,
@@ -8,23 +8,23 @@ import {
 	SYNC_WAIT,
 	TTL,
 } from "../../api/jobs.ts";
-import { CURSOR, LIMIT } from "../../api/params.ts";
-import type { AnswerOf } from "../../api/route.ts";
-import { jobView, statusView } from "../../core/job-view.ts";
-import { permit, principalOf } from "../auth.ts";
-import { type Call, query } from "../call.ts";
-import { valueOf } from "../params.ts";
-import { admitOutput, answer, answerJob } from "../answer.ts";
-import { json } from "../reply.ts";
+import { CURSOR, LIMIT } from "../../api/definition/params.ts";
+import type { AnswerOf } from "../../api/definition/route.ts";
+import { jobView, statusView } from "../../core/jobs/job-view.ts";
+import { permit, principalOf } from "../gates/auth.ts";
+import { type Call, query } from "../exchange/call.ts";
+import { valueOf } from "../exchange/params.ts";
+import { admitOutput, answer, answerJob } from "../exchange/answer.ts";
+import { json } from "../exchange/reply.ts";
 import { readSubmitted } from "./submission-body.ts";
 
-/** POST /run: answers once the job is durable (spec 4). */
+/** Answers once the job is durable (spec 4). */
 export async function run(call: Call): Promise<void> {
 	const id = await call.engine.jobs.submit(await readSubmitted(call, "run"));
 	json(call.res, statusView(id, "IN_QUEUE"));
 }
 
-/** POST /runsync: the job at its end, or as it is after `?wait=` (D8). */
+/** The job at its end, or as it is after `?wait=` (D8). */
 export async function runsync(call: Call): Promise<void> {
 	const ms = valueOf(call, SYNC_WAIT);
 	const submitted = await readSubmitted(call, "runsync");
@@ -32,7 +32,7 @@ export async function runsync(call: Call): Promise<void> {
 	answerJob(call, await call.engine.jobs.submitAndWait(submitted, { ms, caller, output: admitOutput(call) }));
 }
 
-/** GET or POST /status/{job}; `?ttl=` shortens the retention and needs `write` (D9, D30). */
+/** `?ttl=` shortens the retention and needs `write` (D9, D30). */
 export async function status(call: Call): Promise<void> {
 	const q = { endpoint: call.params.endpoint, id: call.params.job, output: admitOutput(call) };
 	if (shortens(call)) permit(principalOf(call), "write");
@@ -41,12 +41,11 @@ export async function status(call: Call): Promise<void> {
 	answerJob(call, await (retainMs === undefined ? jobs.status(q) : jobs.retain({ ...q, retainMs })));
 }
 
-/** Whether a /status has `?ttl=`. */
 export function shortens(call: Call): boolean {
 	return call.queryText !== "" && query(call).has(TTL.name);
 }
 
-/** GET or POST /status-sync/{job}: held until the end or `?wait=` (D8). */
+/** Held until the end or `?wait=` (D8). */
 export async function statusSync(call: Call): Promise<void> {
 	const { endpoint, job } = call.params;
 	const ms = valueOf(call, SYNC_WAIT);
@@ -54,25 +53,25 @@ export async function statusSync(call: Call): Promise<void> {
 	answerJob(call, await call.engine.jobs.statusSync({ endpoint, id: job, ms, caller, output: admitOutput(call) }));
 }
 
-/** POST /cancel/{job}: returns at once (D10). */
+/** Returns at once (D10). */
 export async function cancel(call: Call): Promise<AnswerOf<typeof CANCEL>> {
 	const { endpoint, job } = call.params;
 	return { id: job, status: await call.engine.jobs.cancel({ endpoint, id: job }) };
 }
 
-/** POST /retry/{job}: back to the end of the queue (spec 3, D37). */
+/** Puts the job at the end of the queue (spec 3, D37). */
 export async function retry(call: Call): Promise<AnswerOf<typeof RETRY>> {
 	const { endpoint, job } = call.params;
 	await call.engine.jobs.retry({ endpoint, id: job });
 	return { id: job, status: "IN_QUEUE" };
 }
 
-/** POST /purge-queue (spec 2.8, D11). */
+/** (spec 2.8, D11) */
 export async function purge(call: Call): Promise<AnswerOf<typeof PURGE_QUEUE>> {
 	return { removed: await call.engine.jobs.purge(call.params.endpoint), status: "completed" };
 }
 
-/** GET /requests: newest first, without output (D12). */
+/** Newest first, without output (D12). */
 export async function requests(call: Call): Promise<void> {
 	const state = valueOf(call, STATUS_FILTER);
 	const { jobs, next } = await call.engine.jobs.list({
@@ -87,7 +86,7 @@ export async function requests(call: Call): Promise<void> {
 	await answer(call, `{"requests":[${views.join(",")}],"next":${JSON.stringify(next ?? null)}}`);
 }
 
-/** GET /health (spec 2.6, D13). */
+/** (spec 2.6, D13) */
 export async function health(call: Call): Promise<AnswerOf<typeof GET_HEALTH>> {
 	const { jobs, workers } = await call.engine.metrics.health(call.params.endpoint);
 	return { jobs, workers };

@@ -1,25 +1,25 @@
 /** `/stream/{job}` in three forms: an array, an object for SDKs, server-sent events (D7). */
 import { OFFSET, STREAM_WAIT } from "../../api/jobs.ts";
-import type { Job } from "../../core/job.ts";
-import { isFinal } from "../../core/job-states.ts";
-import type { JsonPieces } from "../../core/json/json-text.ts";
-import { jobView } from "../../core/job-view.ts";
+import type { Job } from "../../core/jobs/job.ts";
+import { isFinal } from "../../core/jobs/job-states.ts";
+import type { JsonPieces } from "../../lib/json/json-text.ts";
+import { jobView } from "../../core/jobs/job-view.ts";
 import { may } from "../../engine/access/keys.ts";
-import type { Follower } from "../../engine/jobs/live-chunks.ts";
-import type { StreamPart } from "../../engine/jobs/stream.ts";
-import { principalOf } from "../auth.ts";
-import { type Call, connected, drained, query } from "../call.ts";
-import { valueOf } from "../params.ts";
-import { admitOutput, mustRead } from "../answer.ts";
+import type { Follower } from "../../engine/jobs/stream/live-chunks.ts";
+import type { StreamPart } from "../../engine/jobs/stream/stream.ts";
+import { principalOf } from "../gates/auth.ts";
+import { type Call, connected, drained, query } from "../exchange/call.ts";
+import { valueOf } from "../exchange/params.ts";
+import { admitOutput, mustRead } from "../exchange/answer.ts";
 import { boundedReads } from "../memory/bounded-reads.ts";
 import { hold } from "../memory/call-memory.ts";
-import { jsonWritten } from "../reply.ts";
-import { EVENT_STREAM, lastEventId, wantsEvents } from "../server-sent-events.ts";
+import { jsonWritten } from "../exchange/reply.ts";
+import { EVENT_STREAM, lastEventId, wantsEvents } from "../exchange/server-sent-events.ts";
 
-/** Maximum silence, ms: proxies close idle connections. */
+/** Maximum silence, because proxies close idle connections, ms. */
 const KEEP_ALIVE_MS = 15_000;
 
-/** Maximum chunk text of one answer (D7 Size), and of one read for events. */
+/** Maximum chunk bytes of one answer (D7 Size) and of one read for events. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
 
@@ -28,7 +28,6 @@ export function delivers(call: Call): boolean {
 	return !wantsEvents(call.req) && !query(call).has(OFFSET.name);
 }
 
-/** GET or POST /stream/{job}. */
 export async function stream(call: Call): Promise<void> {
 	const offset = valueOf(call, OFFSET);
 	if (wantsEvents(call.req)) return await events(call, offset ?? (lastEventId(call.req) ?? -1) + 1);
@@ -90,7 +89,6 @@ async function events(call: Call, from: number): Promise<void> {
 	await endWith(call, jobView(last, engine.now()));
 }
 
-/** Until the job has ended or the client has left. */
 async function sendChunks(
 	call: Call,
 	q: { from: number; follower: Follower; first: Pick<Job, "attempt" | "returns"> },
@@ -128,12 +126,12 @@ async function sendChunks(
 	}
 }
 
-/** The last event; large jobs are written at the client's pace. */
+/** Large jobs are written at the client's pace. */
 async function endWith(call: Call, job: JsonPieces): Promise<void> {
 	const { res } = call;
 	res.write("event: end\ndata: ");
 	for (const piece of typeof job === "string" ? [job] : job) {
-		// Blocks may split a character: Latin-1 keeps the bytes, and line ends are the same.
+		// Blocks may split a character. Latin-1 keeps the bytes, and its line ends are the same.
 		const written =
 			typeof piece === "string"
 				? res.write(inLines(piece))

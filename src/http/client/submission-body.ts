@@ -1,63 +1,67 @@
-/** Bodies of `/run` and `/runsync` (spec 2.3, D4); `Idempotency-Key` (D14). */
+/** Bodies of `/run` and `/runsync` (spec 2.3, D4), and `Idempotency-Key` (D14). */
 import { createHash } from "node:crypto";
 import { badRequest } from "../../core/errors.ts";
-import type { Operation } from "../../core/job.ts";
-import type { JsonMember } from "../../core/json/json-scan.ts";
-import type { JsonBlocks } from "../../core/json/json-text.ts";
-import { SETTING_LIMIT, SUBMISSION_JSON, readSubmission } from "../../core/submission.ts";
+import type { Operation } from "../../core/jobs/job.ts";
+import type { JsonMember } from "../../lib/json/json-scan.ts";
+import type { JsonBlocks } from "../../lib/json/json-text.ts";
+import { ignoredMembers, SETTING_LIMIT, SUBMISSION_JSON, readSubmission } from "../../core/jobs/submission.ts";
 import type { SubmitRequest } from "../../engine/jobs/submit.ts";
-import { notAnObject, readJson } from "../body.ts";
-import type { Call } from "../call.ts";
+import { notAnObject, readJson } from "../exchange/body.ts";
+import type { Call } from "../exchange/call.ts";
 import { hold } from "../memory/call-memory.ts";
 
-/** Characters. */
 const MAX_KEY_LENGTH = 255;
 
-/** Members besides `input`; bounded in size. */
 const SETTINGS = ["webhook", "policy", "s3Config"] as const;
+
+const NONE: readonly string[] = [];
+const SCANNED = { ...SUBMISSION_JSON, others: true };
 
 const bytesOf = (member: JsonMember | undefined): number => (member ? member.end - member.start : 0);
 
-/** The checked submission; throws 400 and 413. */
+/** Throws 400 and 413. */
 export async function readSubmitted(call: Call, operation: Operation): Promise<SubmitRequest> {
 	const key = idempotencyKey(call);
-	const { scan, text, payload, blocks } = await readJson(call, SUBMISSION_JSON);
+	const body = await readJson(call, SCANNED);
+	const { scan } = body;
 	if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
 	const { members } = scan;
 	const { input, webhook, policy, s3Config } = members;
 	if (webhook || policy || s3Config) checkSizes(members);
-	const value = (member: typeof webhook): unknown => (member ? JSON.parse(text(member)!) : undefined);
+	const value = (member: typeof webhook): unknown => (member ? JSON.parse(body.text(member)) : undefined);
+	const parsedPolicy = value(policy);
 	const read = readSubmission({
 		input: input?.kind,
 		webhook: value(webhook),
-		policy: value(policy),
+		policy: parsedPolicy,
 		s3Config: value(s3Config),
 	});
+	const ignored = scan.others!.length > 0 || policy ? ignoredMembers(scan.others!, parsedPolicy) : NONE;
+	if (ignored.length > 0) call.res.setHeader("Sluice-Ignored", ignored.join(", "));
 	if (!read.ok) throw badRequest(read.faults);
 	return {
 		id: call.engine.jobs.newId(operation),
 		endpoint: call.engine.endpoints.get(call.params.endpoint),
 		operation,
 		options: read.options,
-		input: payload(input)!,
-		s3Config: read.options.s3Config ? text(s3Config) : undefined,
+		ignored,
+		input: body.payload(input!),
+		s3Config: read.options.s3Config ? body.text(s3Config!) : undefined,
 		stored: releaseBody(call),
-		...(key === undefined ? {} : { idempotency: { key, bodyHash: hashOf(blocks) } }),
+		idempotency: key === undefined ? undefined : { key, bodyHash: hashOf(body.blocks) },
 	};
 }
 
-/** A function of its own, so that it does not keep the body. */
+/** A separate function, because a closure in the caller would keep the body. */
 function releaseBody(call: Call): () => void {
 	return () => void hold(call, 0);
 }
 
 /** Throws 400 for settings over `SETTING_LIMIT`. */
 function checkSizes(members: Readonly<Record<string, JsonMember | undefined>>): void {
-	const [tooLarge, ...others] = SETTINGS.filter((field) => bytesOf(members[field]) > SETTING_LIMIT).map((field) => ({
-		field,
-		message: `must be at most ${SETTING_LIMIT} bytes of JSON.`,
-	}));
-	if (tooLarge) throw badRequest([tooLarge, ...others]);
+	const tooLarge = SETTINGS.filter((field) => bytesOf(members[field]) > SETTING_LIMIT);
+	const message = `must be at most ${SETTING_LIMIT} bytes of JSON.`;
+	if (tooLarge.length > 0) throw badRequest(tooLarge.map((field) => ({ field, message })));
 }
 
 function hashOf(blocks: JsonBlocks): string {

@@ -1,25 +1,18 @@
-/**
- * Origin of a browser's request (D31): cookies are valid only for pages of this service. Reads
- * headers of the browser, never of a proxy.
- */
+/** Origin of a browser's request (D31). Reads the browser's headers, never those of a proxy. */
 import type { IncomingMessage } from "node:http";
-import type { Call } from "../call.ts";
-import { isEncrypted } from "../tls.ts";
+import type { Call } from "../exchange/call.ts";
+import { isEncrypted } from "../server/tls.ts";
 
 const HOST = /^[a-zA-Z0-9.:[\]_-]{1,255}$/;
 
-/** Scope of the cookie. */
 interface CookieScope {
-	/** Path of the service as the browser sees it. */
 	path: string;
-	/** Only by https. */
 	secure: boolean;
 }
 
-/** A page of this service, of another origin, or not known. */
 export type Source = "own" | "foreign" | "unknown";
 
-/** Own: the origin of `Host` or of `publicUrl` (a proxy may change `Host`). */
+/** Own is the origin of `Host` or of `publicUrl`, since a proxy may change `Host`. */
 export function sourceOf({ req, service: { publicUrl } }: Pick<Call, "req" | "service">): Source {
 	const { origin, "sec-fetch-site": site } = req.headers;
 	// Other ports and schemes of this host are `same-site` and send cookies.
@@ -28,10 +21,7 @@ export function sourceOf({ req, service: { publicUrl } }: Pick<Call, "req" | "se
 	return site === "same-origin" ? "own" : "unknown";
 }
 
-/**
- * Scope of a cookie: the path of `publicUrl` if the request used it, else the whole host; `Secure`
- * if the page was loaded by https.
- */
+/** The path of `publicUrl` if the request used it, else the whole host. `Secure` if the page was loaded by https. */
 export function placeOf({ req, service: { publicUrl } }: Pick<Call, "req" | "service">): CookieScope {
 	const { origin, host } = req.headers;
 	const byPublic =
@@ -49,7 +39,7 @@ function isOwn(origin: string, { headers: { host = "" } }: IncomingMessage, publ
 	if (!URL.canParse(origin)) return false;
 	const page = new URL(origin);
 	if (page.origin === publicUrl?.origin) return true;
-	// The scheme may be https behind a TLS proxy. Default ports equal none.
+	// The scheme may be https behind a TLS proxy. `URL` drops default ports.
 	return (
 		/^https?:$/.test(page.protocol) &&
 		HOST.test(host) &&

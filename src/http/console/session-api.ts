@@ -7,42 +7,37 @@ import {
 	type SIGN_OUT,
 	type SignIn,
 } from "../../api/console.ts";
-import type { AnswerOf } from "../../api/route.ts";
+import type { AnswerOf } from "../../api/definition/route.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
-import { check } from "../../core/schema.ts";
+import { check } from "../../lib/schema.ts";
 import type { Principal } from "../../engine/access/keys.ts";
-import { holderNow, principalOf, wrongKey } from "../auth.ts";
-import type { Call } from "../call.ts";
-import { readNothing, readObject } from "../v1/body.ts";
-import { isoTime } from "../v1/format.ts";
+import { holderNow, principalOf, wrongKey } from "../gates/auth.ts";
+import type { Call } from "../exchange/call.ts";
+import { readNothing, readObject } from "../exchange/object-body.ts";
+import { isoTime } from "../exchange/format.ts";
 import { clearCookie, pageTokenIn, requireOwn, setCookie, tokenIn } from "./session-cookie.ts";
 import { clientOf } from "./user-agent.ts";
 
-/** POST /v1/console-link: a single-use sign-in as the holder of the caller's key. */
+/** Single-use sign-in as the holder of the caller's key. */
 export async function createLink(call: Call): Promise<AnswerOf<typeof CREATE_CONSOLE_LINK>> {
 	await readNothing(call);
 	const holder = await holderNow(call);
 	if (!holder) throw new ApiError("unauthorized", { why: "The API key or the console session has ended meanwhile." });
 	const { path, until } = call.engine.access.consoleLinks.make(holder);
-	noStore(call);
 	return { path, expiresAt: isoTime(until) };
 }
 
-/** GET /console/session: the caller by cookie or key. */
 export function session(call: Call): AnswerOf<typeof GET_SESSION> {
-	return sessionOf(call, principalOf(call));
+	return sessionOf(principalOf(call));
 }
 
-/**
- * POST /console/session: `{key}` or `{link}`; sets the cookie. Only this answer contains the page
- * token. Throws `console_link_over`.
- */
+/** Only this answer contains the page token. Throws `console_link_over`. */
 export async function signIn(call: Call): Promise<AnswerOf<typeof SIGN_IN>> {
-	// Foreign pages could sign a visitor in with their own key.
+	// A foreign page could sign a visitor in with its own key.
 	if (call.req.headers.origin !== undefined || call.req.headers["sec-fetch-site"] !== undefined) requireOwn(call, true);
 	const body = await readObject(call);
-	const [first, ...rest] = check(SIGN_IN_SCHEMA, body);
-	if (first) throw badRequest([first, ...rest]);
+	const faults = check(SIGN_IN_SCHEMA, body);
+	if (faults.length > 0) throw badRequest(faults);
 	const { key, link } = body as SignIn;
 	if ((key === undefined) === (link === undefined))
 		throw badRequest([{ field: "", message: "must have either key or link." }]);
@@ -60,10 +55,9 @@ export async function signIn(call: Call): Promise<AnswerOf<typeof SIGN_IN>> {
 	setCookie(call, begun);
 	call.identity.principal = holder.principal;
 	call.identity.session = begun.id;
-	return { ...sessionOf(call, holder.principal), pageToken: begun.pageToken };
+	return { ...sessionOf(holder.principal), pageToken: begun.pageToken };
 }
 
-/** DELETE /console/session: ends the session and removes the cookie. */
 export async function signOut(call: Call): Promise<AnswerOf<typeof SIGN_OUT>> {
 	const token = tokenIn(call);
 	if (token !== undefined) requireOwn(call, true);
@@ -73,22 +67,15 @@ export async function signOut(call: Call): Promise<AnswerOf<typeof SIGN_OUT>> {
 	if (resumed) {
 		call.identity.principal = resumed.principal;
 		call.identity.session = resumed.id;
-		// Another tab or an administrator may have ended it by now.
+		// Another tab or an administrator may have ended it.
 		await sessions.end(resumed.id).catch((error: unknown) => {
 			if (!(error instanceof ApiError)) throw error;
 		});
 	}
 	clearCookie(call);
-	noStore(call);
 	return {};
 }
 
-function sessionOf(call: Call, { name, scopes, endpoints }: Principal): AnswerOf<typeof GET_SESSION> {
-	noStore(call);
+function sessionOf({ name, scopes, endpoints }: Principal): AnswerOf<typeof GET_SESSION> {
 	return { principal: { name, scopes, endpoints } };
-}
-
-/** Answers about the session must not be cached. */
-function noStore({ res }: Call): void {
-	res.setHeader("Cache-Control", "no-store");
 }

@@ -3,16 +3,15 @@ import { parseCookie, stringifySetCookie } from "cookie";
 import { ApiError } from "../../core/errors.ts";
 import type { Principal } from "../../engine/access/keys.ts";
 import type { BegunSession } from "../../engine/access/sessions.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../exchange/call.ts";
 import { placeOf, sourceOf } from "./origin.ts";
 
 /** Methods without side effects, except on routes with `changes`. */
 const SAFE = ["GET", "HEAD", "OPTIONS"];
 
-/** Prefixes of its name: other ports of the host cannot set a cookie of such a name over HTTP. */
+/** Another port of the host cannot set a cookie with a prefix over HTTP. */
 const PREFIXES = ["__Host-", "__Secure-", ""] as const;
 
-/** The session token of the cookie. */
 export function tokenIn({ req, engine }: Call): string | undefined {
 	const { cookie } = req.headers;
 	if (cookie === undefined) return undefined;
@@ -21,15 +20,15 @@ export function tokenIn({ req, engine }: Call): string | undefined {
 	return prefix === undefined ? undefined : cookies[prefix + engine.access.sessions.cookie];
 }
 
-/** The page token that the console sends with the cookie; "" without one. */
+/** Sent by the console with the cookie. "" without one. */
 export function pageTokenIn({ req }: Call): string {
 	const token = req.headers["sluice-page-token"];
 	return typeof token === "string" ? token : "";
 }
 
 /**
- * The caller by cookie, undefined without one. Throws 401 for an ended session, a foreign page, or a
- * change without a known origin. `changes`: whether a GET has side effects.
+ * Undefined without a cookie. Throws 401 for an ended session, a foreign page, or a change without a known origin.
+ * `changes`: whether a GET has side effects.
  */
 export async function fromCookie(call: Call, changes?: (call: Call) => boolean): Promise<Principal | undefined> {
 	const token = tokenIn(call);
@@ -43,7 +42,7 @@ export async function fromCookie(call: Call, changes?: (call: Call) => boolean):
 	const { sessions, failures } = call.engine.access;
 	const resumed = await sessions.resume(token, pageToken, call.req.socket);
 	if (!resumed) {
-		// Counted so that guesses do not cost a read each; a browser needs the 401 to sign in again.
+		// Counted because each guess costs a read. A browser needs the 401 to sign in again.
 		failures.count(call.req.socket);
 		throw new ApiError("unauthorized", {
 			why: "The console session has ended, or its key was revoked: sign in again.",
@@ -53,7 +52,7 @@ export async function fromCookie(call: Call, changes?: (call: Call) => boolean):
 	return resumed.principal;
 }
 
-/** Throws 401 for a foreign page, and for a change that does not show the console's origin. */
+/** Throws 401 for a foreign page, and for a change without the console's origin. */
 export function requireOwn(call: Call, changes: boolean): void {
 	const { method = "", headers } = call.req;
 	const unsafe = !SAFE.includes(method);
@@ -68,12 +67,10 @@ export function requireOwn(call: Call, changes: boolean): void {
 	});
 }
 
-/** Replaces an existing cookie. */
 export function setCookie(call: Call, { token, until }: BegunSession): void {
 	put(call, token, Math.floor((until - call.engine.calendar.now()) / 1000));
 }
 
-/** Removes the cookie. */
 export function clearCookie(call: Call): void {
 	put(call, "", 0);
 }

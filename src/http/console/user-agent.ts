@@ -1,6 +1,6 @@
-/** What a browser calls itself, in a few words: to tell sessions apart, never to decide anything. */
+/** Short browser names that distinguish sessions for display. Never used for decisions. */
 
-/** In this order: most browsers also name those after them. */
+/** Order matters: most browsers also name those after them. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
 	[/\bEdgA?\/(\d+)/, "Edge"],
 	[/\bOPR\/(\d+)/, "Opera"],
@@ -18,10 +18,9 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
 	[/\bLinux\b/, "Linux"],
 ];
 
-/** Characters of the name of another program. */
 const LONGEST = 60;
 
-/** "Firefox 140 on Linux", "curl/8.14.1"; "" when nothing is said. */
+/** "Firefox 140 on Linux" or "curl/8.14.1". "" when nothing is said. */
 export function clientOf(userAgent: string | undefined): string {
 	if (userAgent === undefined) return "";
 	for (const [pattern, name] of BROWSERS) {
@@ -30,6 +29,6 @@ export function clientOf(userAgent: string | undefined): string {
 		const system = SYSTEMS.find(([sign]) => sign.test(userAgent))?.[1];
 		return `${name} ${version.slice(0, 4)}${system === undefined ? "" : ` on ${system}`}`;
 	}
-	// Latin-1 of a header may hold characters that no terminal should get.
+	// A Latin-1 header may hold characters that no terminal should get.
 	return (/^[\x21-\x7e]+/.exec(userAgent)?.[0] ?? "").slice(0, LONGEST);
 }

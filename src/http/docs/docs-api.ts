@@ -1,9 +1,8 @@
-/** `/openapi.json` and `/docs/api/`, public: files that the build makes of the definitions (`scripts/api-page/`). */
+/** `/openapi.json` and `/docs/api/`, public, built by `scripts/api-page/`. */
 import { ApiError } from "../../core/errors.ts";
-import type { Call } from "../call.ts";
-import { INDEX, sendFile } from "../site-files.ts";
+import type { Call } from "../exchange/call.ts";
+import { INDEX, sendFile } from "./site-files.ts";
 
-/** Own files only. */
 const POLICY = [
 	"default-src 'none'",
 	"style-src 'self'",
@@ -14,17 +13,15 @@ const POLICY = [
 	"frame-ancestors 'none'",
 ].join("; ");
 
-/** GET /openapi.json. */
 export function openapi(call: Call): Promise<void> {
 	return send(call, "openapi.json");
 }
 
-/** GET /docs/api/; `?endpoint=` sets the endpoint in examples, in the page's script. */
+/** `?endpoint=` sets the endpoint in examples, in the page's script. */
 export function apiReference(call: Call): Promise<void> {
 	return send(call, INDEX);
 }
 
-/** GET below /docs/api/: its style and script. */
 export function apiFile(call: Call): Promise<void> {
 	return send(call, call.params.rest);
 }

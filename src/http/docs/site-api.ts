@@ -1,9 +1,9 @@
-/** `/docs/`: files of the documentation site, and redirects (D40). */
+/** Files of the documentation site and redirects to them (D40). */
 import { ApiError } from "../../core/errors.ts";
-import { type Call, query } from "../call.ts";
-import { INDEX, redirect, sendFile, sendNotBuilt } from "../site-files.ts";
+import { type Call, query } from "../exchange/call.ts";
+import { INDEX, redirect, sendFile, sendNotBuilt } from "./site-files.ts";
 
-/** Own files only; the search is WebAssembly. */
+/** The search is WebAssembly. */
 const POLICY = [
 	"default-src 'none'",
 	"script-src 'self' 'wasm-unsafe-eval'",
@@ -24,14 +24,12 @@ const NOT_BUILT = {
 		'<p>The <a href="api/">API reference</a> needs no build.</p>',
 };
 
-/** GET /docs/. */
 export async function docs(call: Call): Promise<void> {
 	const found = (await call.service.sites.docs.files())?.get(INDEX);
 	if (found) await sendFile(call, found, POLICY);
 	else sendNotBuilt(call, NOT_BUILT, POLICY);
 }
 
-/** GET below /docs/: a file, or the page of a folder. */
 export async function docsFile(call: Call): Promise<void> {
 	const { path, params } = call;
 	const files = await call.service.sites.docs.files();
@@ -44,13 +42,12 @@ export async function docsFile(call: Call): Promise<void> {
 	});
 }
 
-/** GET /docs. It was the API reference, which `?endpoint=` still means. */
+/** `?endpoint=` still means the API reference. */
 export function docsFolder(call: Call): void {
 	const endpoint = query(call).get("endpoint");
 	redirect(call, endpoint === null ? "docs/" : `docs/api/?endpoint=${encodeURIComponent(endpoint)}`);
 }
 
-/** GET /docs/api: adds the slash. */
 export function apiFolder(call: Call): void {
 	redirect(call, "api/");
 }

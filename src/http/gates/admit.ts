@@ -1,7 +1,7 @@
 /** Rate and concurrency limits of an endpoint's operation (D24). */
-import type { Call } from "../call.ts";
-import { quotaHeaders } from "../reply.ts";
-import type { Route } from "../route.ts";
+import type { Call } from "../exchange/call.ts";
+import { quotaHeaders } from "../exchange/reply.ts";
+import type { Route } from "../server/route.ts";
 
 /** Holds the concurrency slot until the response closes, or throws 429. Synchronous on a single server. */
 export function admit(call: Call, { limit: operation }: Route): void | Promise<void> {
@@ -19,7 +19,7 @@ export function admit(call: Call, { limit: operation }: Route): void | Promise<v
 	});
 }
 
-/** Continues at once with a value that is no promise. */
+/** Continues synchronously with a value that is no promise. */
 function then<T>(value: T | Promise<T>, next: (value: T) => void | Promise<void>): void | Promise<void> {
 	return value instanceof Promise ? value.then(next) : next(value);
 }

@@ -1,11 +1,11 @@
 /** Records actions in the audit log (D42). */
-import { principalOf } from "../auth.ts";
-import type { Call } from "../call.ts";
-import type { Route } from "../route.ts";
+import { principalOf } from "./auth.ts";
+import type { Call } from "../exchange/call.ts";
+import type { Route } from "../server/route.ts";
 
 /**
- * Records a change by an administrator, a sign-in or a sign-out; refused callers are not known.
- * `result`: `ok` or a code; `answer` may name what was created.
+ * Records changes by known administrators, sign-ins and sign-outs. `result`: `ok` or a code. `answer` may name what
+ * was created.
  */
 export function audit(
 	call: Call,

@@ -1,11 +1,10 @@
-/** Management calls of one key: how many are in flight, and in whose turn they run (D41). */
+/** Bounds and paces the management calls of a key (D41). */
 import { ApiError } from "../../core/errors.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import { principalOf } from "../auth.ts";
-import type { Call } from "../call.ts";
-import type { Route } from "../route.ts";
+import { principalOf } from "./auth.ts";
+import type { Call } from "../exchange/call.ts";
+import type { Route } from "../server/route.ts";
 
-/** Counts a call of `/v1` until its response closes. */
 export function boundManagement(call: Call): void {
 	if (call.caller.disconnected) return;
 	const { management } = call.service;
@@ -26,12 +25,10 @@ export function boundManagement(call: Call): void {
 	};
 }
 
-/** Runs the handler of a paced route in the turn of its key. */
 export async function inTurn(call: Call, route: Route): Promise<unknown> {
 	const turn = await call.service.pace.enter(principalOf(call).keyId);
 	call.holds.turn = turn;
 	try {
-		// The client has left while its call waited.
 		if (call.caller.disconnected) throw new ApiError("request_timeout");
 		return await route.handle(call);
 	} catch (error) {

@@ -1,17 +1,16 @@
-/** Reads of chunks within what the caller may hold (D41). */
-import type { BoundedRead } from "../../engine/jobs/stream.ts";
-import type { Call } from "../call.ts";
+/** Reads chunks within what the caller may hold (D41). */
+import type { BoundedRead } from "../../engine/jobs/stream/stream.ts";
+import type { Call } from "../exchange/call.ts";
 import { hold, holdNow, room } from "./call-memory.ts";
 
-/** The longest chunk fits. */
 const LEAST_BYTES = 1024 * 1024;
 
-/** Texts are held as they are read and as they are sent. */
+/** Texts are held twice: as read and as sent. */
 const COPIES = 2;
 
 /**
- * `most`: bytes of one read. `kept`: bytes that the caller holds already. After a read the call
- * holds what was found, until `hold(call, …)` says otherwise.
+ * `most`: bytes of one read. `kept`: bytes that the caller already holds. After a read the call holds the found
+ * bytes until the next `hold`.
  */
 export function boundedReads(call: Call, most: number, kept: () => number = () => 0): BoundedRead {
 	return async (read) => {

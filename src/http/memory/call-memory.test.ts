@@ -1,10 +1,9 @@
 /** What a request holds of the memory budget, with the identity that its gates or its handler set. */
 import { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
-import { budgetMeters } from "../../budgets.ts";
-import { budgetLimits } from "../../core/budgets.ts";
+import { budgetLimits, budgetMeters } from "../../core/budgets.ts";
 import { manualClock } from "../../../test/support/manual-clock.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../exchange/call.ts";
 import { hold, room } from "./call-memory.ts";
 import { memoryShares } from "./shares.ts";
 

@@ -1,13 +1,13 @@
-/** What one request holds of the budget of bytes in flight, from its body to its answer (D41). */
-import type { Call } from "../call.ts";
+/** The part of the budget of bytes in flight that one request holds (D41). */
+import type { Call } from "../exchange/call.ts";
 import type { Owner } from "./shares.ts";
 
-/** Bytes of each body and answer that are not counted: small ones cost nothing. */
+/** Bytes of each body and answer that are free of charge. */
 export const FREE_BYTES = 16_384;
 
 /**
- * Holds exactly so many bytes for this request from now on; a promise if it has to wait for more.
- * Throws `memory_share` and `memory_spent`. Returned when the response closes.
+ * Sets the bytes that the request holds. A promise if it must wait. Throws `memory_share` and `memory_spent`.
+ * Released when the response closes.
  */
 export function hold(call: Call, bytes: number): Promise<void> | undefined {
 	const { holds, service } = call;
@@ -31,7 +31,7 @@ export function hold(call: Call, bytes: number): Promise<void> | undefined {
 	});
 }
 
-/** Holds exactly so many bytes, which are in memory already: it neither waits nor fails. */
+/** Counts bytes that are in memory already. Neither waits nor fails. */
 export function holdNow(call: Call, bytes: number): void {
 	const more = bytes - call.holds.bytes;
 	if (bytes <= FREE_BYTES || more <= 0) return void hold(call, bytes);
@@ -40,7 +40,6 @@ export function holdNow(call: Call, bytes: number): void {
 	call.holds.bytes = bytes;
 }
 
-/** What the caller may hold more at this moment. */
 export function room(call: Call): number {
 	return call.service.memory.room(ownerOf(call));
 }
@@ -51,7 +50,7 @@ function closeSignal({ res }: Call): AbortSignal {
 	return closed.signal;
 }
 
-/** Who holds it: a sign-in sets its identity after its body was received. */
+/** Cached, because a sign-in sets its identity after its body was received. */
 function ownerOf({ holds, identity: { principal, worker } }: Call): Owner {
 	return (holds.owner ??= worker
 		? { kind: "worker", id: `${worker.endpoint}/${worker.id}` }

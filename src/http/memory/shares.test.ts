@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { budgetMeters } from "../../budgets.ts";
-import { budgetLimits } from "../../core/budgets.ts";
+import { budgetLimits, budgetMeters } from "../../core/budgets.ts";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { memoryShares, type Owner } from "./shares.ts";
 

@@ -1,23 +1,19 @@
 /**
- * The budget of bytes in flight, shared so that no key or worker can keep others out (D41):
- *
- * - Clients have half of it, workers all of it: results are stored while clients wait.
- * - One owner holds at most as much as remains free, so that alone it has half, of two a third each,
- *   and another one always finds room. Its first amount only has to fit.
- * - At least one worker report is always admitted.
- * - Requests over budget queue; a worker never overtakes another one.
+ * Shares the budget of bytes in flight, so no key or worker keeps others out (D41). Clients have half of it, workers
+ * all of it, because results are stored while clients wait. One owner holds at most as much as remains free, and its
+ * first amount only has to fit. At least one worker report is always admitted. A worker never overtakes another one
+ * that waits.
  */
-import type { BudgetMeter } from "../../budgets.ts";
-import type { Clock } from "../../clock.ts";
+import type { BudgetMeter } from "../../core/budgets.ts";
+import type { Clock } from "../../system/clock.ts";
 import { ApiError } from "../../core/errors.ts";
 
-/** Who holds memory: a key, a worker, or all callers without either. */
 export interface Owner {
 	id: string;
 	kind: "key" | "worker";
 }
 
-/** How long a request waits for room, ms; reports longer, since workers drop a result after few refusals. */
+/** Maximum wait, ms. Reports wait longer, since workers drop a result after few refusals. */
 const WAIT_MS = { key: 5000, worker: 120_000 };
 
 interface Waiter {
@@ -26,20 +22,9 @@ interface Waiter {
 	admit(): void;
 }
 
-export interface MemoryShares {
-	/**
-	 * Takes bytes; a promise if they do not fit now. It rejects with `memory_share` or `memory_spent`
-	 * after the wait, and resolves to false, with nothing taken, when `signal` aborts.
-	 */
-	take(owner: Owner, bytes: number, signal: () => AbortSignal): Promise<boolean> | undefined;
-	/** Takes bytes that are in memory already. */
-	seize(owner: Owner, bytes: number): void;
-	give(owner: Owner, bytes: number): void;
-	/** What an owner may take at once. */
-	room(owner: Owner): number;
-}
+export type MemoryShares = ReturnType<typeof memoryShares>;
 
-export function memoryShares({ meter, clock }: { meter: BudgetMeter; clock: Clock }): MemoryShares {
+export function memoryShares({ meter, clock }: { meter: BudgetMeter; clock: Clock }) {
 	const held = new Map<string, number>();
 	const waiting = new Set<Waiter>();
 	let clients = 0;
@@ -104,18 +89,23 @@ export function memoryShares({ meter, clock }: { meter: BudgetMeter; clock: Cloc
 	}
 
 	return {
-		take(owner, bytes, signal) {
+		/**
+		 * A promise if the bytes do not fit now. It rejects with `memory_share` or `memory_spent` after the wait, and
+		 * resolves to false when `signal` aborts.
+		 */
+		take(owner: Owner, bytes: number, signal: () => AbortSignal): Promise<boolean> | undefined {
 			const overtakes = owner.kind === "worker" && [...waiting].some((each) => each.owner.kind === "worker");
 			if (overtakes || !fits(owner, bytes)) return wait(owner, bytes, signal());
 			count(owner, bytes);
 			return undefined;
 		},
+		/** Takes bytes that are in memory already. */
 		seize: count,
-		give(owner, bytes) {
+		give(owner: Owner, bytes: number): void {
 			if (bytes === 0) return;
 			count(owner, -bytes);
 			if (waiting.size > 0) admitWaiting();
 		},
-		room: (owner) => Math.max(0, Math.floor((freeFor(owner) - (held.get(owner.id) ?? 0)) / 2)),
+		room: (owner: Owner): number => Math.max(0, Math.floor((freeFor(owner) - (held.get(owner.id) ?? 0)) / 2)),
 	};
 }

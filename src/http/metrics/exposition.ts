@@ -1,5 +1,5 @@
 /** Prometheus text format (decision 0026 on libraries). */
-import { atMost, type Histogram, sizeOfHistogram } from "../../core/metrics/histogram.ts";
+import { atMost, type Histogram, sizeOfHistogram } from "../../lib/histogram.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -11,7 +11,14 @@ export interface Family {
 	samples: readonly (readonly [labels: Labels, value: number | undefined])[];
 }
 
-/** Durations in seconds. */
+export function gauge(name: string, help: string, samples: Family["samples"]): Family {
+	return { name, type: "gauge", help, samples };
+}
+
+export function counter(name: string, help: string, samples: Family["samples"]): Family {
+	return { name, type: "counter", help, samples };
+}
+
 export interface Durations {
 	name: string;
 	type: "histogram";
@@ -19,10 +26,9 @@ export interface Durations {
 	samples: readonly (readonly [labels: Labels, histogram: Histogram])[];
 }
 
-/** Bucket bounds are 2^power ms, 1 ms to 70 min; each is also a bound of the finer histogram. */
+/** Bucket bounds are 2^power ms, 1 ms to 70 min. Each is also a bound of the finer histogram. */
 const POWERS = Array.from({ length: 12 }, (_, index) => 2 * index);
 
-/** The text of all families. */
 export function exposition(families: readonly (Family | Durations)[]): string {
 	return (
 		families

@@ -1,25 +1,22 @@
 /** `/openai/*` (D32, protocol C): each request is a job. */
 import { ApiError } from "../../core/errors.ts";
-import { type JsonText, LARGE_BYTES, sizeOf, stringOf } from "../../core/json/json-text.ts";
-import type { AdmitOutput, JobResult } from "../../core/job-view.ts";
-import { isFinal } from "../../core/job-states.ts";
-import { RESULT_LIMIT } from "../../core/report.ts";
+import { type JsonText, LARGE_BYTES, sizeOf, stringOf } from "../../lib/json/json-text.ts";
+import type { AdmitOutput, JobResult } from "../../core/jobs/job-view.ts";
+import { isFinal } from "../../core/jobs/job-states.ts";
+import { RESULT_LIMIT } from "../../core/jobs/report.ts";
 import { failureByEnd, failureInOutput, failureOfJob } from "../../core/openai/openai-error.ts";
 import { OPENAI_SUBMISSION_OPTIONS, openaiInput, outputOf, singleResult } from "../../core/openai/openai.ts";
-import { SUBMISSION_JSON } from "../../core/submission.ts";
-import { admitOutput, answer } from "../answer.ts";
-import { notAnObject, readJson } from "../body.ts";
-import type { Call } from "../call.ts";
+import { SUBMISSION_JSON } from "../../core/jobs/submission.ts";
+import { admitOutput, answer } from "../exchange/answer.ts";
+import { notAnObject, readJson } from "../exchange/body.ts";
+import type { Call } from "../exchange/call.ts";
 import { hold } from "../memory/call-memory.ts";
 import { boundedReads } from "../memory/bounded-reads.ts";
-import { inSlices } from "../slices.ts";
+import { inSlices } from "../exchange/slices.ts";
 import { answerFailure, CHECK_MS, type JobName, READ_BYTES } from "./openai-reply.ts";
 import { streamed } from "./openai-stream.ts";
 
-/**
- * POST or GET /openai/{route}. `Idempotency-Key` is ignored: the official clients send one per
- * attempt, and results are not kept for another.
- */
+/** Ignores `Idempotency-Key`: the official clients send one per attempt, and results are not kept for another. */
 export async function openai(call: Call): Promise<void> {
 	const { engine, params } = call;
 	const { input, stream } = await readRequest(call);
@@ -49,24 +46,26 @@ export async function openai(call: Call): Promise<void> {
 	}
 }
 
-/** Input of the job, and whether to stream; throws 400 and 413. */
 async function readRequest(call: Call): Promise<{ input: JsonText; stream: boolean }> {
 	const route = `/${call.params.rest}`;
 	if (call.req.method === "GET") return { input: openaiInput(route, undefined), stream: false };
-	const { size, scan, payload } = await readJson(call, { ...SUBMISSION_JSON, members: ["stream"] });
+	const body = await readJson(call, { ...SUBMISSION_JSON, members: ["stream"] });
+	const { scan, size } = body;
 	if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
-	const body = payload({ start: 0, end: size });
-	return { input: openaiInput(route, body), stream: scan.members["stream"]?.kind === "true" };
+	return {
+		input: openaiInput(route, body.payload({ start: 0, end: size })),
+		stream: scan.members["stream"]?.kind === "true",
+	};
 }
 
-/** Chunks over the limit of results, as an error object (protocol C.2). */
+/** An error object for chunks over the result limit (protocol C.2). */
 const TOO_LARGE = JSON.stringify({
 	object: "error",
 	message: `The worker's stream has more than ${RESULT_LIMIT} bytes, too many for one answer. Set "stream": true.`,
 	code: 500,
 });
 
-/** Waits for the end, then sends one JSON body; false if the client disconnects before. */
+/** Sends one JSON body at the job's end. False if the client disconnects before. */
 async function whole(call: Call, job: JobName): Promise<boolean> {
 	const { engine, caller } = call;
 	const admit = admitOutput(call);
@@ -92,7 +91,7 @@ async function answerOutput(call: Call, { job, output }: JobResult): Promise<voi
 	await answer(call, body);
 }
 
-/** The only chunk's output, or a list of all; undefined without chunks. */
+/** The only chunk's output, or a list of all. Undefined without chunks. */
 async function chunksAsResult(call: Call, { endpoint, id }: JobName): Promise<JsonText | undefined> {
 	const { engine, caller } = call;
 	const outputs: string[] = [];

@@ -1,8 +1,8 @@
 /** Streaming answers of `/openai/*` (D32): chunks as server-sent events. */
 import { ApiError } from "../../core/errors.ts";
-import type { Job } from "../../core/job.ts";
-import { isFinal } from "../../core/job-states.ts";
-import { BLOCK_BYTES } from "../../core/json/json-text.ts";
+import type { Job } from "../../core/jobs/job.ts";
+import { isFinal } from "../../core/jobs/job-states.ts";
+import { BLOCK_BYTES } from "../../lib/json/json-text.ts";
 import {
 	failureBody,
 	failureByEnd,
@@ -13,20 +13,19 @@ import {
 } from "../../core/openai/openai-error.ts";
 import { eventText } from "../../core/openai/openai-events.ts";
 import { outputOf, resultAsChunks } from "../../core/openai/openai.ts";
-import type { Follower } from "../../engine/jobs/live-chunks.ts";
+import type { Follower } from "../../engine/jobs/stream/live-chunks.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import { admitOutput } from "../answer.ts";
-import { type Call, drained } from "../call.ts";
+import { admitOutput } from "../exchange/answer.ts";
+import { type Call, drained } from "../exchange/call.ts";
 import { boundedReads } from "../memory/bounded-reads.ts";
 import { hold } from "../memory/call-memory.ts";
 import { answerFailure, CHECK_MS, type JobName, READ_BYTES } from "./openai-reply.ts";
-import { refusalOf } from "../reply.ts";
-import { EVENT_STREAM } from "../server-sent-events.ts";
+import { refusalOf } from "../exchange/reply.ts";
+import { EVENT_STREAM } from "../exchange/server-sent-events.ts";
 
 /**
- * Streams the job; false if it fails or the client disconnects before the end. The 200 is sent with
- * the first chunk or the end, so that an early failure is an HTTP error; a later one is the last
- * event. Reads by offset: the cursor does not move (D7).
+ * False if the job fails or the client disconnects. The 200 waits for the first chunk or the end, so an early
+ * failure is an HTTP error and a later one the last event. Reads by offset, which leaves the cursor (D7).
  */
 export async function streamed(call: Call, job: JobName): Promise<boolean> {
 	const { engine, res, caller } = call;
@@ -43,7 +42,7 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 		else answerFailure(call, failure);
 	}
 
-	/** In one write. False after a failure, which ends the stream, or a disconnect. */
+	/** One write. False after a failure, which ends the stream, or a disconnect. */
 	async function sendAll(outputs: readonly string[]): Promise<boolean> {
 		let piece = "";
 		for (const output of outputs) {
@@ -59,7 +58,6 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 		return !caller.disconnected;
 	}
 
-	/** A large result in slices. */
 	async function sendResult(): Promise<boolean> {
 		const { output } = await engine.jobs.status({ ...job, output: admitOutput(call) });
 		for (const piece of resultAsChunks(output)) {
@@ -94,8 +92,8 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 					fail(failureByEnd("broken"));
 					return false;
 				}
-				// Nothing was sent, so a new attempt may start. Chunks are read again: these may be of the
-				// lost attempt.
+				// Nothing was sent, so a new attempt may start. The chunks read may be of the lost attempt and are read
+				// again.
 				attempt = now.job.attempt;
 				if (waitsAgain(now.job)) at = found.next;
 			} else {
@@ -128,17 +126,15 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 	}
 }
 
-/** A large text in parts that the client reads one after the other. */
 function* slicesOf(text: string): Generator<string> {
 	for (let at = 0, end = 0; at < text.length; at = end) {
 		end = Math.min(at + BLOCK_BYTES, text.length);
-		// Not between the halves of a character.
+		// Do not split a surrogate pair.
 		if (end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end -= 1;
 		yield text.slice(at, end);
 	}
 }
 
-/** The attempt was lost or requeued. */
 function waitsAgain({ state, attempt }: Job): boolean {
 	return state === "IN_QUEUE" && attempt > 0;
 }

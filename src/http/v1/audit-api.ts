@@ -1,12 +1,11 @@
 /** `/v1/audit` (D42). */
 import { ACTION_FILTER, KEY_FILTER, type LIST_AUDIT } from "../../api/audit.ts";
-import { CURSOR, LIMIT } from "../../api/params.ts";
-import type { AnswerOf } from "../../api/route.ts";
-import type { Call } from "../call.ts";
-import { valueOf } from "../params.ts";
-import { isoTime } from "./format.ts";
+import { CURSOR, LIMIT } from "../../api/definition/params.ts";
+import type { AnswerOf } from "../../api/definition/route.ts";
+import type { Call } from "../exchange/call.ts";
+import { valueOf } from "../exchange/params.ts";
+import { isoTime } from "../exchange/format.ts";
 
-/** GET /v1/audit: most recent first. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_AUDIT>> {
 	const { entries, next } = await call.engine.access.audit.list({
 		keyId: valueOf(call, KEY_FILTER),

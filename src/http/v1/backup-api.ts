@@ -2,21 +2,20 @@
 import { createHash } from "node:crypto";
 import { createTarPacker, type TarPackController } from "modern-tar";
 import type { GET_BACKUP } from "../../api/backup.ts";
-import type { AnswerOf } from "../../api/route.ts";
+import type { AnswerOf } from "../../api/definition/route.ts";
 import { BACKUP_FORMAT, type BackupInfo, INFO_NAME, SUMS_NAME, sumsText } from "../../core/backup.ts";
-import type { Copy } from "../../engine/availability/backups.ts";
+import type { Copy } from "../../engine/availability/storage/backups.ts";
 import { version } from "../../version.ts";
-import { type Call, drained, outside } from "../call.ts";
-import { readNothing } from "./body.ts";
-import { isoTime } from "./format.ts";
+import { type Call, drained, outside } from "../exchange/call.ts";
+import { readNothing } from "../exchange/object-body.ts";
+import { isoTime } from "../exchange/format.ts";
 
-/** GET /v1/backup. */
 export function get({ engine }: Call): AnswerOf<typeof GET_BACKUP> {
 	const status = engine.backups.status();
 	return status.state === "none" ? { ...status, doneBytes: 0, totalBytes: 0 } : status;
 }
 
-/** POST /v1/backup: refused before the first byte; cut off when it fails later. */
+/** Refused before the first byte, cut off when it fails later. */
 export async function create(call: Call): Promise<void> {
 	await readNothing(call);
 	const left = new AbortController();

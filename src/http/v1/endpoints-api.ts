@@ -9,22 +9,21 @@ import {
 	type WORKER_ENV,
 	WORKER_URL,
 } from "../../api/endpoints.ts";
-import type { AnswerOf } from "../../api/route.ts";
-import type { Sendable } from "../../api/schema.ts";
-import { settingsOf } from "../../core/endpoint.ts";
+import type { AnswerOf } from "../../api/definition/route.ts";
+import type { Sendable } from "../../api/definition/schema.ts";
+import { settingsOf } from "../../core/endpoints/endpoint.ts";
 import { badQuery } from "../../core/errors.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { EndpointEntry } from "../../engine/endpoints/endpoint-registry.ts";
-import { principalOf } from "../auth.ts";
-import type { Call } from "../call.ts";
-import { valueOf } from "../params.ts";
-import { readNothing, readObject } from "./body.ts";
-import { isoJobTime } from "./format.ts";
+import { principalOf } from "../gates/auth.ts";
+import type { Call } from "../exchange/call.ts";
+import { valueOf } from "../exchange/params.ts";
+import { readNothing, readObject } from "../exchange/object-body.ts";
+import { isoJobTime } from "../exchange/format.ts";
 import { reasonJson } from "./workers-api.ts";
 
 type EndpointAnswer = Promise<AnswerOf<typeof GET_ENDPOINT>>;
 
-/** GET /v1/endpoints: those the key may use. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_ENDPOINTS>> {
 	const visible = [...call.engine.endpoints.all()].filter(({ endpoint }) =>
 		may(principalOf(call), "read", endpoint.id),
@@ -32,23 +31,22 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_ENDPOINTS>>
 	return { endpoints: await Promise.all(visible.map((entry) => endpointView(call, entry))) };
 }
 
-/** POST /v1/endpoints: settings and an optional `id`. */
 export async function create(call: Call): EndpointAnswer {
 	return await endpointView(call, await call.engine.endpoints.create(await readObject(call)));
 }
 
-/** GET /v1/endpoints/{endpoint}: settings, and counts as in `/health`. */
+/** Settings, and counts as in `/health`. */
 export async function get(call: Call): EndpointAnswer {
 	return await endpointView(call, call.engine.endpoints.entry(call.params.endpoint));
 }
 
-/** PATCH /v1/endpoints/{endpoint}: a JSON merge patch. */
+/** Takes a JSON merge patch. */
 export async function update(call: Call): EndpointAnswer {
 	const patch = await readObject(call);
 	return await endpointView(call, await call.engine.endpoints.update(call.params.endpoint, patch));
 }
 
-/** DELETE /v1/endpoints/{endpoint}: cancels jobs, stops workers; returns the last state. */
+/** Cancels jobs and stops workers. Returns the last state. */
 export async function remove(call: Call): EndpointAnswer {
 	await readNothing(call);
 	const last = await endpointView(call, call.engine.endpoints.entry(call.params.endpoint));
@@ -56,12 +54,11 @@ export async function remove(call: Call): EndpointAnswer {
 	return last;
 }
 
-/** POST /v1/endpoints/{endpoint}/pause: jobs are queued, not sent to workers (D29). */
+/** Jobs are queued, not sent to workers (D29). */
 export function pause(call: Call): EndpointAnswer {
 	return setPaused(call, true);
 }
 
-/** POST /v1/endpoints/{endpoint}/resume. */
 export function resume(call: Call): EndpointAnswer {
 	return setPaused(call, false);
 }
@@ -71,7 +68,7 @@ async function setPaused(call: Call, paused: boolean): EndpointAnswer {
 	return await endpointView(call, await call.engine.endpoints.pause(call.params.endpoint, paused));
 }
 
-/** POST /v1/endpoints/{endpoint}/webhook-secret: only this answer has it (D21). */
+/** Only this answer has the secret (D21). */
 export async function webhookSecret(call: Call): Promise<AnswerOf<typeof RENEW_WEBHOOK_SECRET>> {
 	await readNothing(call);
 	const { endpoint } = call.params;
@@ -80,7 +77,7 @@ export async function webhookSecret(call: Call): Promise<AnswerOf<typeof RENEW_W
 	return { webhookSecret, formerWebhookSecretUntil: formerUntil(call, endpoint) };
 }
 
-/** POST /v1/endpoints/{endpoint}/worker-env: for an external worker (D36). */
+/** Variables for an external worker (D36). */
 export async function workerEnv(call: Call): Promise<AnswerOf<typeof WORKER_ENV>> {
 	const url = valueOf(call, WORKER_URL);
 	if (url === undefined) throw badQuery("url", "", WORKER_URL.bound);

@@ -1,14 +1,14 @@
 /** `/v1/feed`: all endpoints, live, as server-sent events (D39). */
 import { ENDPOINT_FILTER, INTERVAL } from "../../api/metrics.ts";
 import { ApiError } from "../../core/errors.ts";
-import { holderNow, permit, principalOf } from "../auth.ts";
-import { type Call, connected, drained } from "../call.ts";
-import { valueOf } from "../params.ts";
-import { EVENT_STREAM } from "../server-sent-events.ts";
+import { holderNow, permit, principalOf } from "../gates/auth.ts";
+import { type Call, connected, drained } from "../exchange/call.ts";
+import { valueOf } from "../exchange/params.ts";
+import { EVENT_STREAM } from "../exchange/server-sent-events.ts";
 
 /**
- * GET /v1/feed: `overview` now and after each change; a comment after 15 s without one. Ends when
- * the server drains or the caller's key or session ends.
+ * `overview` now and after each change, a comment after 15 s without one. Ends when the server drains or the
+ * caller's key or session ends.
  */
 export async function feed(call: Call): Promise<void> {
 	const { engine, res, caller } = call;
@@ -29,7 +29,7 @@ export async function feed(call: Call): Promise<void> {
 		endpoint,
 		intervalMs,
 		send(overview) {
-			// Slow readers miss intermediate states; those that read nothing are closed.
+			// Slow readers miss intermediate states. A client that reads nothing is cut off.
 			if (connected(call) && res.writableNeedDrain) unread ??= drained(call).then(() => (unread = undefined));
 			if (!connected(call) || unread) return false;
 			const event = `event: overview\ndata: ${overview}\n\n`;

@@ -16,37 +16,36 @@ import {
 	WORKER_FILTER,
 } from "../../api/job-records.ts";
 import { type Job as JobJson, RUNSYNC } from "../../api/jobs.ts";
-import { CURSOR, LIMIT } from "../../api/params.ts";
-import type { AnswerOf } from "../../api/route.ts";
-import type { Sendable } from "../../api/schema.ts";
-import { readBulkRequest } from "../../core/bulk-request.ts";
+import { CURSOR, LIMIT } from "../../api/definition/params.ts";
+import type { AnswerOf } from "../../api/definition/route.ts";
+import type { Sendable } from "../../api/definition/schema.ts";
+import { readBulkRequest } from "../../core/jobs/bulk-request.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
-import type { Job } from "../../core/job.ts";
-import { PREVIEW_CHARACTERS } from "../../core/job-search.ts";
-import { cut, type JsonText, sizeOf, stringOf } from "../../core/json/json-text.ts";
-import { jobView, outputSize } from "../../core/job-view.ts";
-import { expiresAt, timelineOf } from "../../core/timeline-events.ts";
+import type { Job } from "../../core/jobs/job.ts";
+import { PREVIEW_CHARACTERS } from "../../core/jobs/job-search.ts";
+import { cut, type JsonText, sizeOf, stringOf } from "../../lib/json/json-text.ts";
+import { jobView, outputSize } from "../../core/jobs/job-view.ts";
+import { expiresAt, timelineOf } from "../../core/jobs/timeline-events.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { JobDetails } from "../../engine/jobs/job-details.ts";
 import type { JobFilter, JobPage, ListedJob } from "../../store/contract/jobs.ts";
-import { principalOf } from "../auth.ts";
-import type { Engine } from "../../engine/api.ts";
-import type { Call } from "../call.ts";
-import { valueOf } from "../params.ts";
-import { answer } from "../answer.ts";
+import { principalOf } from "../gates/auth.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Call } from "../exchange/call.ts";
+import { valueOf } from "../exchange/params.ts";
+import { answer } from "../exchange/answer.ts";
 import { hold, holdNow } from "../memory/call-memory.ts";
-import { readObject } from "./body.ts";
-import { isoJobTime, redactedUrl } from "./format.ts";
+import { readObject } from "../exchange/object-body.ts";
+import { isoJobTime, redactedUrl } from "../exchange/format.ts";
 import { endedWorkerJson } from "./workers-api.ts";
 
-/** Bytes: no submission is longer. */
+/** No submission is longer, bytes. */
 const MOST_INPUT = RUNSYNC.maxBody;
 
-/** Members added to the job object. */
 type SummaryPart = Sendable<Omit<JobSummary, keyof JobJson>>;
 type DetailPart = Sendable<Omit<JobDetail, keyof JobJson | "input">>;
 
-/** GET .../jobs: most recently submitted first, with times, without output. */
+/** Sorts by submission, newest first. Has times, no output. */
 export async function list(call: Call): Promise<void> {
 	const { engine, params } = call;
 	const filter: JobFilter = {
@@ -82,7 +81,6 @@ function previewOf(head: JsonText): string {
 	return stringOf(head).slice(0, PREVIEW_CHARACTERS);
 }
 
-/** Returns a list of 0 or 1: the job if it exists and matches. */
 async function one(
 	call: Call,
 	{ id, filter, erased }: { id: string; filter: JobFilter; erased: boolean },
@@ -108,7 +106,6 @@ function matches({ state, worker, submittedAt }: Job, filter: JobFilter): boolea
 	);
 }
 
-/** The job with its texts, within the budget. */
 async function details(call: Call, id: string): Promise<JobDetails> {
 	const { engine, params } = call;
 	const q = { endpoint: params.endpoint, id };
@@ -123,7 +120,7 @@ async function details(call: Call, id: string): Promise<JobDetails> {
 	return found;
 }
 
-/** GET .../jobs/{job}, also if expired; `input` and `output` byte for byte (D5). */
+/** Also expired jobs. `input` and `output` are byte for byte (D5). */
 export async function get(call: Call): Promise<void> {
 	const { engine, params } = call;
 	const found = await details(call, params.job);
@@ -138,12 +135,12 @@ export async function get(call: Call): Promise<void> {
 	await answer(call, pieces);
 }
 
-/** POST .../jobs/cancel: a batch of waiting or running jobs. */
+/** Cancels a batch of waiting or running jobs. */
 export function cancel(call: Call): Promise<AnswerOf<typeof CANCEL_JOBS>> {
 	return bulk(call, "cancel");
 }
 
-/** POST .../jobs/retry: a batch of FAILED and TIMED_OUT jobs. */
+/** Retries a batch of FAILED and TIMED_OUT jobs. */
 export function retry(call: Call): Promise<AnswerOf<typeof CANCEL_JOBS>> {
 	return bulk(call, "retry");
 }
@@ -197,7 +194,6 @@ function detailPart(call: Call, { job, attempts, reason, chunks }: JobDetails, f
 	};
 }
 
-/** Bounds of a filter, given by the time of day. */
 function jobTimes({ calendar }: Engine, { from, to }: Pick<JobFilter, "from" | "to">): Pick<JobFilter, "from" | "to"> {
 	return {
 		...(from !== undefined && { from: calendar.jobTime(from) }),
@@ -214,7 +210,6 @@ function summaryPart(engine: Engine, { submittedAt, startedAt, endedAt, erased }
 	};
 }
 
-/** Adds members to the text of a JSON object. */
 function extended(text: string, members: SummaryPart | DetailPart): string {
 	return `${text.slice(0, -1)},${JSON.stringify(members).slice(1)}`;
 }

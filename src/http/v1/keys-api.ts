@@ -1,20 +1,20 @@
 /** `/v1/keys`: API keys (D30, D39). */
 import type { CREATE_KEY, Key, LIST_KEYS, REVOKE_KEY, ROTATE_KEY } from "../../api/keys.ts";
-import type { AnswerOf } from "../../api/route.ts";
-import type { Sendable } from "../../api/schema.ts";
+import type { AnswerOf } from "../../api/definition/route.ts";
+import type { Sendable } from "../../api/definition/schema.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
-import { readKeyRequest, readKeyRotation, type Scope } from "../../core/key-request.ts";
+import { readKeyRequest, readKeyRotation, type Scope } from "../../core/access/key-request.ts";
 import type { KeyView } from "../../engine/access/keys.ts";
-import type { Call } from "../call.ts";
-import { readNothing, readObject } from "./body.ts";
-import { isoTime } from "./format.ts";
+import type { Call } from "../exchange/call.ts";
+import { readNothing, readObject } from "../exchange/object-body.ts";
+import { isoTime } from "../exchange/format.ts";
 
-/** GET /v1/keys: oldest first, without the environment's key. */
+/** Oldest first, without the environment's key. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_KEYS>> {
 	return { keys: (await call.engine.access.keys.list()).map(keyView) };
 }
 
-/** POST /v1/keys: only this answer contains the key. */
+/** Only this answer contains the key. */
 export async function create(call: Call): Promise<AnswerOf<typeof CREATE_KEY>> {
 	const read = readKeyRequest(await readObject(call), call.engine.calendar.now());
 	if (!read.ok) throw badRequest(read.faults);
@@ -22,7 +22,7 @@ export async function create(call: Call): Promise<AnswerOf<typeof CREATE_KEY>> {
 	return { ...keyView(shown), key };
 }
 
-/** POST /v1/keys/{key}/rotate: only this answer contains the new key. */
+/** Only this answer contains the new key. */
 export async function rotate(call: Call): Promise<AnswerOf<typeof ROTATE_KEY>> {
 	const read = readKeyRotation(await readObject(call), call.engine.calendar.now());
 	if (!read.ok) throw badRequest(read.faults);
@@ -30,7 +30,7 @@ export async function rotate(call: Call): Promise<AnswerOf<typeof ROTATE_KEY>> {
 	return { ...keyView(shown), key };
 }
 
-/** DELETE /v1/keys/{key}: the next call with the key is refused; returns the key as it was. */
+/** The next call with the key is refused. Returns the key as it was. */
 export async function revoke(call: Call): Promise<AnswerOf<typeof REVOKE_KEY>> {
 	await readNothing(call);
 	const { keys } = call.engine.access;

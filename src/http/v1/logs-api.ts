@@ -1,18 +1,18 @@
-/** `.../workers/{worker}/logs`: output of a launched worker as JSON lines or events. */
+/** Output of launched workers as JSON lines or events. */
 import { FOLLOW, JOB_FILTER, LINES, SEARCH, type SEARCH_LOGS, TAIL, WHOLE, WORKER_LINES } from "../../api/workers.ts";
 import { ApiError } from "../../core/errors.ts";
-import type { LogEntry } from "../../engine/workers/worker-logs.ts";
-import { holderNow } from "../auth.ts";
-import { type Call, drained, outside } from "../call.ts";
-import { valueOf } from "../params.ts";
-import { EVENT_STREAM, lastEventId, wantsEvents } from "../server-sent-events.ts";
-import { newest } from "../../engine/workers/log-search.ts";
-import type { AnswerOf } from "../../api/route.ts";
-import { answeredElsewhere, answersElsewhere } from "./other-servers.ts";
+import type { LogEntry } from "../../engine/workers/logs/worker-logs.ts";
+import { holderNow } from "../gates/auth.ts";
+import { type Call, drained, outside } from "../exchange/call.ts";
+import { valueOf } from "../exchange/params.ts";
+import { EVENT_STREAM, lastEventId, wantsEvents } from "../exchange/server-sent-events.ts";
+import { newest } from "../../engine/workers/logs/log-search.ts";
+import type { AnswerOf } from "../../api/definition/route.ts";
+import { answeredElsewhere, answersElsewhere } from "../server/other-servers.ts";
 
 /**
- * GET .../logs: `Last-Event-ID` resumes after that position; ends when the caller's key or session
- * does. Forwarded if the worker belongs to another server.
+ * `Last-Event-ID` resumes after that position. Ends with the caller's key or session. Forwarded if another server
+ * has the worker.
  */
 export async function logs(call: Call): Promise<void> {
 	const { engine, params, req, res, caller } = call;
@@ -40,7 +40,6 @@ export async function logs(call: Call): Promise<void> {
 	res.writeHead(200, events ? EVENT_STREAM : { ...EVENT_STREAM, "Content-Type": "application/x-ndjson" });
 	res.flushHeaders();
 	for await (const entries of lines) {
-		// The caller's key or session may have ended since.
 		if (!(await holderNow(call))) return void res.end();
 		if (!res.write(events ? eventsOf(entries) : linesOf(entries))) await drained(call);
 		if (caller.disconnected) return;
@@ -48,7 +47,7 @@ export async function logs(call: Call): Promise<void> {
 	res.end(events ? "event: end\ndata: {}\n\n" : undefined);
 }
 
-/** GET .../logs of an endpoint: of all servers, each of which keeps the logs of its workers. */
+/** Asks all servers, each of which keeps the logs of its workers. */
 export async function search(call: Call): Promise<AnswerOf<typeof SEARCH_LOGS>> {
 	const { engine, params, caller } = call;
 	const left = new AbortController();
@@ -77,7 +76,6 @@ function linesOf(entries: readonly LogEntry[]): string {
 	return entries.length === 0 ? "\n" : entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
 }
 
-/** A comment keeps an idle connection open. */
 function eventsOf(entries: readonly LogEntry[]): string {
 	if (entries.length === 0) return ": waiting\n\n";
 	return entries.map((entry) => `id: ${entry.position}\ndata: ${JSON.stringify(entry)}\n\n`).join("");

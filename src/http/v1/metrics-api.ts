@@ -1,4 +1,4 @@
-/** History of endpoints, and its totals (D39, D40). */
+/** History and totals of endpoints (D39, D40). */
 import {
 	type ALL_METRICS,
 	DEFAULT_STEPS,
@@ -9,35 +9,35 @@ import {
 	STEP,
 	TO,
 } from "../../api/metrics.ts";
-import type { AnswerOf } from "../../api/route.ts";
+import type { AnswerOf } from "../../api/definition/route.ts";
 import { badQuery } from "../../core/errors.ts";
 import { HOUR_MS, METRICS_KEPT_MS, MINUTE_MS, type StepMs } from "../../core/metrics/metric-buckets.ts";
 import { percentilesOf } from "../../core/metrics/series.ts";
-import type { EpochMs } from "../../core/time.ts";
+import type { EpochMs } from "../../lib/time.ts";
 import { may } from "../../engine/access/keys.ts";
-import { principalOf } from "../auth.ts";
-import type { Call } from "../call.ts";
-import { valueOf } from "../params.ts";
-import { isoJobTime } from "./format.ts";
+import { principalOf } from "../gates/auth.ts";
+import type { Call } from "../exchange/call.ts";
+import { valueOf } from "../exchange/params.ts";
+import { isoJobTime } from "../exchange/format.ts";
 
-/** GET .../metrics: one value per step, null if unknown; only retained steps. */
+/** One value per retained step, null if unknown. */
 export async function metrics(call: Call): Promise<AnswerOf<typeof ENDPOINT_METRICS>> {
 	const { endpoint } = call.params;
-	const { step, from, series } = await call.engine.metrics.history({
+	const { step, from, series } = await call.engine.metrics.history.series({
 		endpoint,
 		...rangeOf(call),
 	});
 	return { step, from: isoJobTime(call.engine, from), series };
 }
 
-/** GET /v1/metrics: one endpoint after the other, so that other calls get their turn. */
+/** One endpoint after the other, which lets other calls run. */
 export async function totals(call: Call): Promise<AnswerOf<typeof ALL_METRICS>> {
 	const { engine } = call;
 	const range = rangeOf(call);
 	const endpoints: EndpointTotals[] = [];
 	for (const { endpoint } of [...engine.endpoints.all()]) {
 		if (!may(principalOf(call), "read", endpoint.id)) continue;
-		const sum = await engine.metrics.total({ endpoint: endpoint.id, ...range });
+		const sum = await engine.metrics.history.total({ endpoint: endpoint.id, ...range });
 		const seconds = sum.execution.sum / 1000;
 		endpoints.push({
 			id: endpoint.id,
@@ -51,7 +51,6 @@ export async function totals(call: Call): Promise<AnswerOf<typeof ALL_METRICS>> 
 	return { step: range.step, from: isoJobTime(engine, range.from), endpoints };
 }
 
-/** The steps that are asked for. */
 function rangeOf(call: Call): { step: StepMs; from: EpochMs; to: EpochMs } {
 	const { calendar } = call.engine;
 	const jobTime = (wall: number | undefined) => (wall === undefined ? undefined : calendar.jobTime(wall));
@@ -63,7 +62,6 @@ function rangeOf(call: Call): { step: StepMs; from: EpochMs; to: EpochMs } {
 	return { step, from, to };
 }
 
-/** GET .../demand: for those who start workers themselves. */
 export async function demand(call: Call): Promise<AnswerOf<typeof ENDPOINT_DEMAND>> {
 	return await call.engine.metrics.demand(call.params.endpoint);
 }

@@ -1,27 +1,24 @@
-/** `/v1/registries`: logins to registries of container images (D45). */
+/** Logins to image registries (D45). */
 import type { LIST_REGISTRIES, PUT_REGISTRY, Registry, REMOVE_REGISTRY } from "../../api/registries.ts";
-import type { AnswerOf } from "../../api/route.ts";
-import type { Sendable } from "../../api/schema.ts";
+import type { AnswerOf } from "../../api/definition/route.ts";
+import type { Sendable } from "../../api/definition/schema.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
-import { readRegistryLogin, readRegistryName } from "../../core/registry-login.ts";
+import { readRegistryLogin, readRegistryName } from "../../core/access/registry-login.ts";
 import type { RegistryView } from "../../engine/access/registries.ts";
-import type { Call } from "../call.ts";
-import { readNothing, readObject } from "./body.ts";
-import { isoTime } from "./format.ts";
+import type { Call } from "../exchange/call.ts";
+import { readNothing, readObject } from "../exchange/object-body.ts";
+import { isoTime } from "../exchange/format.ts";
 
-/** GET /v1/registries. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_REGISTRIES>> {
 	return { registries: (await call.engine.access.registries.list()).map(registryJson) };
 }
 
-/** PUT /v1/registries/{registry}: the next pull uses it. */
 export async function put(call: Call): Promise<AnswerOf<typeof PUT_REGISTRY>> {
 	const read = readRegistryLogin(call.params.registry, await readObject(call));
 	if (!read.ok) throw badRequest(read.faults);
 	return registryJson(await call.engine.access.registries.put(read.registry, read.login));
 }
 
-/** DELETE /v1/registries/{registry}. */
 export async function remove(call: Call): Promise<AnswerOf<typeof REMOVE_REGISTRY>> {
 	await readNothing(call);
 	const { registry: given } = call.params;

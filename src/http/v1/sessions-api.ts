@@ -1,12 +1,11 @@
-/** `/v1/sessions`: sessions of the console (D31, D39). */
-import type { AnswerOf } from "../../api/route.ts";
+/** Console sessions (D31, D39). */
+import type { AnswerOf } from "../../api/definition/route.ts";
 import { type END_SESSION, type END_SESSIONS, KEY_FILTER, type LIST_SESSIONS } from "../../api/sessions.ts";
-import type { Call } from "../call.ts";
-import { valueOf } from "../params.ts";
-import { readNothing } from "./body.ts";
-import { isoTime } from "./format.ts";
+import type { Call } from "../exchange/call.ts";
+import { valueOf } from "../exchange/params.ts";
+import { readNothing } from "../exchange/object-body.ts";
+import { isoTime } from "../exchange/format.ts";
 
-/** GET /v1/sessions: last used first. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_SESSIONS>> {
 	const sessions = await call.engine.access.sessions.list();
 	return {
@@ -21,14 +20,13 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_SESSIONS>> 
 	};
 }
 
-/** DELETE /v1/sessions/{session}. */
 export async function end(call: Call): Promise<AnswerOf<typeof END_SESSION>> {
 	await readNothing(call);
 	await call.engine.access.sessions.end(call.params.session);
 	return {};
 }
 
-/** DELETE /v1/sessions: all, or those of one key, but that of the caller. */
+/** Ends all sessions, or those of one key, except the caller's. */
 export async function endAll(call: Call): Promise<AnswerOf<typeof END_SESSIONS>> {
 	await readNothing(call);
 	const keyId = valueOf(call, KEY_FILTER);

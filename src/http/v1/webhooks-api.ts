@@ -1,7 +1,7 @@
 /** `/v1/webhooks`: deliveries and redelivery (D21, D39). */
-import { CURSOR, LIMIT } from "../../api/params.ts";
-import type { AnswerOf } from "../../api/route.ts";
-import type { Sendable } from "../../api/schema.ts";
+import { CURSOR, LIMIT } from "../../api/definition/params.ts";
+import type { AnswerOf } from "../../api/definition/route.ts";
+import type { Sendable } from "../../api/definition/schema.ts";
 import {
 	type Delivery,
 	type ENABLE_RECEIVER,
@@ -15,20 +15,18 @@ import {
 	STATE_FILTER,
 } from "../../api/webhooks.ts";
 import { badQuery } from "../../core/errors.ts";
-import { cut, stringOf } from "../../core/json/json-text.ts";
+import { cut, stringOf } from "../../lib/json/json-text.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { DeliveryRow } from "../../store/contract/webhooks.ts";
-import { permit, principalOf } from "../auth.ts";
-import type { Call } from "../call.ts";
+import { permit, principalOf } from "../gates/auth.ts";
+import type { Call } from "../exchange/call.ts";
 import { hold } from "../memory/call-memory.ts";
-import { valueOf } from "../params.ts";
-import { readNothing } from "./body.ts";
-import { isoJobTime, redactedUrl } from "./format.ts";
+import { valueOf } from "../exchange/params.ts";
+import { readNothing } from "../exchange/object-body.ts";
+import { isoJobTime, redactedUrl } from "../exchange/format.ts";
 
-/** Receivers in one answer. */
 const MAX_RECEIVERS = 200;
 
-/** GET /v1/webhooks: most recent first. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_DELIVERIES>> {
 	const filter = { job: valueOf(call, JOB_FILTER), state: valueOf(call, STATE_FILTER) };
 	const page = { cursor: valueOf(call, CURSOR), limit: valueOf(call, LIMIT) };
@@ -40,7 +38,7 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_DELIVERIES>
 	return { deliveries: deliveries.map((row) => deliveryJson(call, row)), next: next ?? null };
 }
 
-/** A key for several endpoints must name one, so that pages are full. */
+/** A key for several endpoints must name one, which keeps pages full. */
 function endpointOf(call: Call): string | undefined {
 	const principal = principalOf(call);
 	const requested = valueOf(call, ENDPOINT_FILTER);
@@ -52,15 +50,15 @@ function endpointOf(call: Call): string | undefined {
 	return only;
 }
 
-/** GET /v1/webhooks/{delivery}: with its body, which a key with the scope read may also read of the job. */
+/** Includes the body, which the scope `read` also allows through the job. */
 export async function get(call: Call): Promise<AnswerOf<typeof GET_DELIVERY>> {
 	const { engine, params } = call;
 	const row = await engine.webhooks.get(params.delivery);
 	permit(principalOf(call), "read", row.endpoint);
-	// Read whole, though only its beginning is shown.
+	// The body is read whole, though only its beginning is shown.
 	await hold(call, row.bytes);
 	const body = (await engine.webhooks.body({ id: row.id })) ?? "";
-	// A character has at most 3 bytes for each of its UTF-16 units.
+	// A UTF-16 unit has at most 3 bytes in UTF-8.
 	const shown = typeof body === "string" ? body : stringOf(cut(body, 0, SHOWN_BODY * 3));
 	return {
 		...deliveryJson(call, row),
@@ -69,7 +67,6 @@ export async function get(call: Call): Promise<AnswerOf<typeof GET_DELIVERY>> {
 	};
 }
 
-/** POST /v1/webhooks/{delivery}/redeliver: resends a finished delivery, with new attempts. */
 export async function redeliver(call: Call): Promise<AnswerOf<typeof REDELIVER>> {
 	await readNothing(call);
 	const { engine, params } = call;
@@ -79,7 +76,7 @@ export async function redeliver(call: Call): Promise<AnswerOf<typeof REDELIVER>>
 	return deliveryJson(call, await engine.webhooks.get(params.delivery));
 }
 
-/** GET /v1/webhooks/receivers: those whose last attempt failed. */
+/** Receivers whose last attempt failed. */
 export async function listReceivers(call: Call): Promise<AnswerOf<typeof LIST_RECEIVERS>> {
 	const rows = await call.engine.webhooks.receivers({
 		endpoint: endpointOf(call),
@@ -98,7 +95,6 @@ export async function listReceivers(call: Call): Promise<AnswerOf<typeof LIST_RE
 	};
 }
 
-/** POST /v1/endpoints/{endpoint}/webhook-receivers/{receiver}/enable. */
 export async function enableReceiver(call: Call): Promise<AnswerOf<typeof ENABLE_RECEIVER>> {
 	await readNothing(call);
 	const { endpoint, receiver } = call.params;
@@ -107,8 +103,8 @@ export async function enableReceiver(call: Call): Promise<AnswerOf<typeof ENABLE
 }
 
 /**
- * The full URL only for callers that may submit jobs with one. Answers only for administrators: where
- * private networks are allowed, a client could read services there with them.
+ * The full URL is for callers that may submit jobs with one. Answers are for administrators, because with private
+ * networks allowed a client could read services there.
  */
 function deliveryJson(call: Call, row: DeliveryRow): Sendable<Delivery> {
 	const { id, endpoint, job, url, state, tries, createdAt, dueAt } = row;

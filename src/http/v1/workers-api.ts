@@ -1,6 +1,6 @@
 /** Workers of an endpoint, for operators (D28, D39). */
-import type { AnswerOf } from "../../api/route.ts";
-import type { Sendable } from "../../api/schema.ts";
+import type { AnswerOf } from "../../api/definition/route.ts";
+import type { Sendable } from "../../api/definition/schema.ts";
 import {
 	ENDED,
 	type EndedWorker as EndedJson,
@@ -16,16 +16,16 @@ import { type EndedWorker, errorLine } from "../../core/workers/ended-worker.ts"
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
 import { may } from "../../engine/access/keys.ts";
-import { principalOf } from "../auth.ts";
-import { valueOf } from "../params.ts";
+import { principalOf } from "../gates/auth.ts";
+import { valueOf } from "../exchange/params.ts";
 import { sdkWarning } from "../../core/workers/sdk-version.ts";
 import { reasonIn, type WorkerView } from "../../engine/workers/worker-views.ts";
-import type { Call } from "../call.ts";
-import { readNothing } from "./body.ts";
-import { isoJobTime } from "./format.ts";
-import { answeredElsewhere } from "./other-servers.ts";
+import type { Call } from "../exchange/call.ts";
+import { readNothing } from "../exchange/object-body.ts";
+import { isoJobTime } from "../exchange/format.ts";
+import { answeredElsewhere } from "../server/other-servers.ts";
 
-/** GET .../workers: those of all servers, oldest first. */
+/** Workers of all servers, oldest first. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_WORKERS>> {
 	const { endpoint } = call.params;
 	const views = await call.engine.workers.views(endpoint);
@@ -40,9 +40,8 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_WORKERS>> {
 }
 
 /**
- * POST .../workers/{worker}/stop: no more jobs; stopped once it holds none. Answers at once;
- * forwarded if the worker belongs to another server. Throws `worker_gone` and
- * `worker_not_launched`.
+ * The worker gets no more jobs and is stopped once it holds none. Forwarded if it belongs to another server. Throws
+ * `worker_gone` and `worker_not_launched`.
  */
 export async function stop(call: Call): Promise<AnswerOf<typeof STOP_WORKER> | void> {
 	await readNothing(call);
@@ -52,8 +51,8 @@ export async function stop(call: Call): Promise<AnswerOf<typeof STOP_WORKER> | v
 }
 
 /**
- * POST .../workers/start: starts are not paused any more; forwarded to the server that starts them.
- * Throws `workers_external` and `not_ready`.
+ * Ends a pause of starts. Forwarded to the server that starts the workers. Throws `workers_external` and
+ * `not_ready`.
  */
 export async function start(call: Call): Promise<AnswerOf<typeof START_WORKERS> | void> {
 	await readNothing(call);
@@ -63,7 +62,7 @@ export async function start(call: Call): Promise<AnswerOf<typeof START_WORKERS> 
 	throw new ApiError("not_ready", { why: `does not start the workers of endpoint '${endpoint}'` });
 }
 
-/** Its output only for an admin key, as logs. */
+/** Output is for admin keys only, like logs. */
 export function endedWorkerJson(call: Call, worker: EndedWorker): Sendable<EndedJson> {
 	const { engine, params } = call;
 	const { endpoint: _, lastOutput, createdAt, readyAt, endedAt, calledAt, ...rest } = worker;
@@ -79,7 +78,6 @@ export function endedWorkerJson(call: Call, worker: EndedWorker): Sendable<Ended
 	};
 }
 
-/** Why an endpoint lacks workers, or one of its workers does not run; output only for an admin key. */
 export function reasonJson(call: Call, endpoint: string, reason: WorkerReason): Sendable<ReasonJson> {
 	const { lastLine, retryAt, ...rest } = reason;
 	return {

@@ -1,29 +1,26 @@
-/** Chunks of a job's stream (protocol B.5, D7): one in a post, or several, a line each. */
-import { splitOutput } from "../../core/json/chunk-split.ts";
-import { CHUNK_LIMIT, CHUNK_MEMBERS, notJson, type Report } from "../../core/report.ts";
-import { readBytes, scanBytes, type ScannedBody } from "../body.ts";
-import { type Call, connected, query } from "../call.ts";
-import { jsonWritten } from "../reply.ts";
-import { inSlices } from "../slices.ts";
+/** Chunks of a job's stream, one or several in a post (protocol B.5, D7). */
+import { splitOutput } from "../../lib/json/chunk-split.ts";
+import { CHUNK_LIMIT, CHUNK_MEMBERS, notJson, type Report } from "../../core/jobs/report.ts";
+import { readBytes, scanBytes, type ScannedBody } from "../exchange/body.ts";
+import { type Call, connected, query } from "../exchange/call.ts";
+import { jsonWritten } from "../exchange/reply.ts";
+import { inSlices } from "../exchange/slices.ts";
 import { linesOf } from "./lines.ts";
 import { POSTED, readWorkerBody } from "./worker-api.ts";
 
-/** Texts of chunks, up to what cannot be one: that ends the job. */
+/** The first invalid text is the `failure`, which ends the job. */
 interface ChunkTexts {
 	chunks: string[];
 	failure?: Report;
 }
 
-/** POST /job-stream/{worker}/{job}: one chunk; large ones are split (D7). */
+/** A large chunk is split (D7). */
 export async function chunk(call: Call): Promise<void> {
 	const body = await readWorkerBody(call, CHUNK_MEMBERS);
 	await add(call, "report" in body ? { chunks: [], failure: body.report } : await chunksOf(body), 1);
 }
 
-/**
- * POST /job-stream-batch/{worker}/{job}: chunks in order, stored together. Throws 400 for too many
- * lines.
- */
+/** Chunks are stored together, in order. Throws 400 for too many lines. */
 export async function chunkBatch(call: Call): Promise<void> {
 	const lines = linesOf(await readBytes(call));
 	const chunks: string[] = [];
@@ -36,7 +33,7 @@ export async function chunkBatch(call: Call): Promise<void> {
 	await add(call, { chunks }, lines.length);
 }
 
-/** `count`: how many numbers the post stands for. */
+/** `count`: chunk numbers that the post uses. */
 async function add(call: Call, { chunks, failure }: ChunkTexts, count: number): Promise<void> {
 	const { jobs } = call.engine;
 	const worker = call.identity.worker!;
@@ -52,18 +49,19 @@ async function add(call: Call, { chunks, failure }: ChunkTexts, count: number): 
 	acknowledge(connected(call) && (await jsonWritten(call, POSTED)));
 }
 
-/** Number of the first chunk, within an attempt, from our worker kit; repeats have it again. */
+/** Number of the first chunk within an attempt, from our worker kit. A repeated post has it again. */
 function postNumber(call: Call): number | undefined {
 	const value = query(call).get("chunk");
 	return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }
 
-async function chunksOf({ scan, text, bytes, size }: ScannedBody): Promise<ChunkTexts> {
+async function chunksOf(body: ScannedBody): Promise<ChunkTexts> {
+	const { scan, size } = body;
 	if (!scan.ok) return { chunks: [], failure: notJson(scan.fault.message, size) };
 	if (scan.kind !== "object") return { chunks: [], failure: notJson("it is not an object.", size) };
-	const metrics = scan.members["metrics"]?.kind === "object" ? text(scan.members["metrics"])! : "{}";
-	const { output } = scan.members;
-	const split = await inSlices(splitOutput(output ? bytes(output) : Buffer.from("null"), CHUNK_LIMIT));
+	const { output, metrics: given } = scan.members;
+	const metrics = given?.kind === "object" ? body.text(given) : "{}";
+	const split = await inSlices(splitOutput(output ? body.bytes(output) : Buffer.from("null"), CHUNK_LIMIT));
 	if (split.ok) return { chunks: split.pieces.map((piece) => `{"output":${piece},"metrics":${metrics}}`) };
 	return {
 		chunks: [],

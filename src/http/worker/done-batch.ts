@@ -1,12 +1,12 @@
-/** Results of several jobs in one post, from workers that run many short jobs concurrently. */
-import type { AnswerOf } from "../../api/route.ts";
+/** Results of several jobs in one post. */
+import type { AnswerOf } from "../../api/definition/route.ts";
 import type { JOB_DONE_BATCH } from "../../api/worker-protocol.ts";
-import { type Report, REPORT_MEMBERS } from "../../core/report.ts";
+import { type Report, REPORT_MEMBERS } from "../../core/jobs/report.ts";
 import { ApiError } from "../../core/errors.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import { readBytes, scanBytes } from "../body.ts";
-import type { Call } from "../call.ts";
-import { refusalOf } from "../reply.ts";
+import { readBytes, scanBytes } from "../exchange/body.ts";
+import type { Call } from "../exchange/call.ts";
+import { refusalOf } from "../exchange/reply.ts";
 import { linesOf } from "./lines.ts";
 import { reportOf } from "./worker-api.ts";
 
@@ -17,19 +17,13 @@ interface LineReport {
 	report: Report;
 }
 
-/**
- * POST /job-done-batch/{worker}: returns per line the status that a single post would get. Throws
- * 400 for too many lines.
- */
+/** Returns per line the status that a single post would get. Throws 400 for too many lines. */
 export async function doneBatch(call: Call): Promise<AnswerOf<typeof JOB_DONE_BATCH>> {
 	const lines = await readLines(call);
 	return await Promise.all(lines.map((line) => accept(call, line)));
 }
 
-/**
- * Undefined for a line without a job. A separate function, so that the body is freed while the
- * store is unavailable.
- */
+/** Undefined for a line without a job. A separate function frees the body while the store is unavailable. */
 async function readLines(call: Call): Promise<(LineReport | undefined)[]> {
 	return linesOf(await readBytes(call)).map(readLine);
 }
@@ -37,10 +31,10 @@ async function readLines(call: Call): Promise<(LineReport | undefined)[]> {
 function readLine(line: Buffer): LineReport | undefined {
 	const body = scanBytes(line, LINE_JSON);
 	const id = body.scan.ok ? body.scan.members["id"] : undefined;
-	return id?.kind === "string" ? { id: JSON.parse(body.text(id)!) as string, report: reportOf(body) } : undefined;
+	return id?.kind === "string" ? { id: JSON.parse(body.text(id)) as string, report: reportOf(body) } : undefined;
 }
 
-/** Status of one report. An internal error fails the whole post, which may be repeated. */
+/** An internal error fails the whole post, which may be repeated. */
 async function accept(call: Call, line: LineReport | undefined): Promise<number> {
 	if (!line) return 400;
 	try {

@@ -1,13 +1,11 @@
-/** Bodies of several lines, each a JSON object. */
 import { badRequest } from "../../core/errors.ts";
-import { LARGE_BYTES } from "../../core/json/json-text.ts";
-import { LINES_TOGETHER } from "../../core/report.ts";
+import { LARGE_BYTES } from "../../lib/json/json-text.ts";
+import { LINES_TOGETHER } from "../../core/jobs/report.ts";
 
 const NEWLINE = 0x0a;
 
 /**
- * Returns the lines without empty ones. Large ones are copied: a transfer to the database thread takes the whole
- * underlying memory.
+ * Non-empty lines. Large ones are copied, since a transfer to the database thread takes the whole underlying memory.
  */
 export function linesOf(body: Buffer): Buffer[] {
 	const lines: Buffer[] = [];

@@ -1,45 +1,46 @@
-/**
- * `/worker/{endpoint}/...`: the protocol of unmodified SDK workers (protocol B). Results are never
- * refused (D19).
- */
-import type { AnswerOf } from "../../api/route.ts";
+/** `/worker/{endpoint}/...` for unmodified SDK workers (protocol B). Results are never refused (D19). */
+import type { AnswerOf } from "../../api/definition/route.ts";
 import { BATCH_LIMIT, type JOB_STOP } from "../../api/worker-protocol.ts";
-import { type JsonPieces, type JsonText, piecesOf, release, sizeOf } from "../../core/json/json-text.ts";
-import { LINES_TOGETHER, notJson, readReport, type Report, REPORT_MEMBERS, tooLarge } from "../../core/report.ts";
-import { replaceControls } from "../../core/text.ts";
-import type { DispatchedJob } from "../../engine/jobs/read-claimed.ts";
-import { BodyTooLarge, readJson, type ScannedBody } from "../body.ts";
-import { type Call, connected, query } from "../call.ts";
-import { mustRead } from "../answer.ts";
+import { type JsonPieces, type JsonText, piecesOf, release, sizeOf } from "../../lib/json/json-text.ts";
+import {
+	LINES_TOGETHER,
+	notJson,
+	readReport,
+	type Report,
+	REPORT_MEMBERS,
+	type ReportParts,
+	tooLarge,
+} from "../../core/jobs/report.ts";
+import { replaceControls } from "../../lib/text.ts";
+import type { DispatchedJob } from "../../engine/jobs/dispatch/take.ts";
+import { BodyTooLarge, readJson, type ScannedBody } from "../exchange/body.ts";
+import { type Call, connected, query } from "../exchange/call.ts";
+import { mustRead } from "../exchange/answer.ts";
 import { holdNow } from "../memory/call-memory.ts";
-import { json, jsonWritten, nothing } from "../reply.ts";
+import { json, jsonWritten, nothing } from "../exchange/reply.ts";
 
-/** The answer to a report. */
 export const POSTED = "{}";
 
-/** Header for workers that post several chunks together, and for those that take several jobs. */
+/** Announces batches to workers that can use them. */
 const STREAM_BATCH = ["Sluice-Job-Stream-Batch", String(LINES_TOGETHER)];
 const BATCHES = [...STREAM_BATCH, "Sluice-Job-Done-Batch", String(LINES_TOGETHER)];
 
-/** GET /job-take/{worker}: one job; long poll. */
 export async function take(call: Call): Promise<void> {
-	await dispatch(call, 1, (jobs) => piecesOf(...jobText(jobs[0]!)), STREAM_BATCH);
+	const jobs = await takeJobs(call, query(call), 1);
+	if (jobs.length > 0) await handOut(call, jobs, piecesOf(...jobText(jobs[0]!)), STREAM_BATCH);
 }
 
-/** GET /job-take-batch/{worker}?batch_size=N: up to N jobs; long poll. */
+/** Long poll for up to `batch_size` jobs. */
 export async function takeBatch(call: Call): Promise<void> {
-	const size = Number(query(call).get("batch_size") ?? 1);
+	const q = query(call);
+	const size = Number(q.get("batch_size") ?? 1);
 	const limit = Number.isInteger(size) ? Math.min(Math.max(size, 1), BATCH_LIMIT) : 1;
-	await dispatch(
-		call,
-		limit,
-		(jobs) =>
-			piecesOf("[", ...jobs.flatMap((job, index) => (index === 0 ? jobText(job) : [",", ...jobText(job)])), "]"),
-		BATCHES,
-	);
+	const jobs = await takeJobs(call, q, limit);
+	const texts = jobs.flatMap((job, index) => (index === 0 ? jobText(job) : [",", ...jobText(job)]));
+	if (jobs.length > 0) await handOut(call, jobs, piecesOf("[", ...texts, "]"), BATCHES);
 }
 
-/** GET /job-stop/{worker}: ids of jobs to stop; long poll (D18). */
+/** Long poll for ids of jobs to stop (D18). */
 export async function stop(call: Call): Promise<AnswerOf<typeof JOB_STOP> | void> {
 	const jobsToStop = await withCaller(call, (signal) =>
 		call.engine.workers.pollStops({ worker: call.identity.worker!, signal }),
@@ -48,7 +49,6 @@ export async function stop(call: Call): Promise<AnswerOf<typeof JOB_STOP> | void
 	return { jobsToStop };
 }
 
-/** POST /job-done/{worker}/{job}: progress, a result or a failure. */
 export async function done(call: Call): Promise<void> {
 	await call.engine.jobs.report({
 		worker: call.identity.worker!,
@@ -59,7 +59,7 @@ export async function done(call: Call): Promise<void> {
 	json(call.res, POSTED);
 }
 
-/** GET /ping/{worker}?job_id=a,b: a heartbeat (D16). */
+/** A heartbeat with job ids (D16). */
 export async function ping(call: Call): Promise<void> {
 	const q = query(call);
 	const named = (q.get("job_id") ?? "").split(",").filter((id) => id !== "");
@@ -77,23 +77,22 @@ function jobText({ id, input, s3Config }: DispatchedJob): JsonText[] {
 	return [`{"id":"${id}","input":`, input, s3Config === undefined ? "}" : `,"s3Config":${s3Config}}`];
 }
 
-async function dispatch(
-	call: Call,
-	limit: number,
-	text: (jobs: DispatchedJob[]) => JsonPieces,
-	headers: readonly string[],
-): Promise<void> {
+async function takeJobs(call: Call, q: URLSearchParams, limit: number): Promise<DispatchedJob[]> {
 	const worker = call.identity.worker!;
-	const idle = query(call).get("job_in_progress") === "0";
+	const idle = q.get("job_in_progress") === "0";
 	const jobs = await withCaller(call, (signal) => call.engine.jobs.take({ worker, limit, idle, signal }));
-	if (jobs.length === 0) return nothing(call.res);
+	if (jobs.length === 0) nothing(call.res);
+	return jobs;
+}
+
+async function handOut(call: Call, jobs: DispatchedJob[], text: JsonPieces, headers: readonly string[]): Promise<void> {
 	mustRead(call);
 	holdNow(
 		call,
 		jobs.reduce((sum, { input }) => sum + sizeOf(input), 0),
 	);
-	const written = connected(call) && (await jsonWritten(call, text(jobs), headers));
-	if (!written) return await call.engine.jobs.requeueUndelivered(worker, jobs);
+	const written = connected(call) && (await jsonWritten(call, text, headers));
+	if (!written) return await call.engine.jobs.requeueUndelivered(call.identity.worker!, jobs);
 	// The store has the inputs.
 	for (const { input } of jobs) release(input);
 }
@@ -131,14 +130,15 @@ async function readDone(call: Call): Promise<Report> {
 	return "report" in body ? body.report : reportOf(body);
 }
 
-/** The report in a body scanned for `REPORT_MEMBERS`. */
-export function reportOf({ scan, text, payload, size }: ScannedBody): Report {
-	if (!scan.ok) return notJson(scan.fault.message, size);
+/** The body must be scanned for `REPORT_MEMBERS`. */
+export function reportOf(body: ScannedBody): Report {
+	const { scan } = body;
+	if (!scan.ok) return notJson(scan.fault.message, body.size);
 	const { output, error, status, stopPod } = scan.members;
-	return readReport({
-		...(output ? { output: payload(output)! } : {}),
-		...(error ? { error: text(error)! } : {}),
-		...(status ? { status: text(status)! } : {}),
-		...(stopPod ? { stopPod: text(stopPod)! } : {}),
-	});
+	const parts: ReportParts = {};
+	if (output) parts.output = body.payload(output);
+	if (error) parts.error = body.text(error);
+	if (status) parts.status = body.text(status);
+	if (stopPod) parts.stopPod = body.text(stopPod);
+	return readReport(parts);
 }

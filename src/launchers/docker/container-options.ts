@@ -1,59 +1,27 @@
-/** A worker's container in terms of the Docker Engine API (D25). Pure. */
+/** A worker's container in terms of the Docker Engine API (D25). */
 import type { WorkerSpec } from "../launcher.ts";
 import { loopbackOf } from "../loopback.ts";
 import type { DockerSettings } from "./settings.ts";
 
-/** The machine's host name inside a container. */
-export const MACHINE = "host.docker.internal";
+const MACHINE = "host.docker.internal";
 
 export const LABELS = {
 	service: "sluice.service",
 	worker: "sluice.worker",
 	endpoint: "sluice.endpoint",
-	/** Ids of the GPUs that it was given on a host, comma separated. */
+	/** GPU ids on a host, comma separated. */
 	gpus: "sluice.gpus",
 } as const;
 
-/** Body of `POST /containers/create`, and the name. */
-export interface ContainerOptions {
-	name: string;
-	Image: string;
-	Cmd?: string[];
-	Env: string[];
-	Labels: Record<string, string>;
-	HostConfig: {
-		Init: true;
-		RestartPolicy: { Name: "no" };
-		LogConfig: typeof DAEMON_LOG;
-		NetworkMode: string;
-		ExtraHosts?: string[];
-		Memory?: number;
-		NanoCpus?: number;
-		Binds?: string[];
-		DeviceRequests?: DeviceRequest[];
-	};
-}
-
-interface DeviceRequest {
-	/** -1: all. */
-	Count?: number;
-	DeviceIDs?: string[];
-	Capabilities: string[][];
-}
-
-/** Where a container runs. */
 export interface ContainerContext {
-	/** `host` or a name. */
 	network: string;
 	/** Address for {@link MACHINE} if the daemon has none. */
 	machine?: string;
-	/** Address of the service there, in place of the worker's. */
+	/** Address of the service for this container, in place of the worker's. */
 	url?: string | undefined;
-	/** Ids of its GPUs on that host. */
 	gpus?: readonly string[] | undefined;
 }
 
-/** Kept by the daemon in two files; the service copies it while it grows. */
 const DAEMON_LOG = { Type: "json-file", Config: { "max-size": "16m", "max-file": "2" } };
 
 const UNITS: Readonly<Record<string, number>> = { b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
@@ -62,8 +30,11 @@ export function containerName(workerId: string): string {
 	return `sluice-${workerId}`;
 }
 
-/** The init process forwards signals, so that programs without handlers end too. */
-export function containerOptions(spec: WorkerSpec<DockerSettings>, context: ContainerContext): ContainerOptions {
+/**
+ * Body of `POST /containers/create` and the name. The init process forwards signals, which ends programs without
+ * handlers too.
+ */
+export function containerOptions(spec: WorkerSpec<DockerSettings>, context: ContainerContext) {
 	const { image, command, memory, cpus, volumes, gpus } = spec.settings;
 	const placed = context.gpus ?? [];
 	const devices = deviceRequests(placed.length > 0 ? placed : spec.gpus, gpus);
@@ -92,7 +63,6 @@ export function containerOptions(spec: WorkerSpec<DockerSettings>, context: Cont
 	};
 }
 
-/** Rewrites service addresses to be reachable from the container. */
 function reachable(value: string, url: string, context: ContainerContext): string {
 	if (!(value === url || value.startsWith(`${url}/`))) return value;
 	return addressThere(url, context) + value.slice(url.length);
@@ -106,17 +76,13 @@ function addressThere(url: string, context: ContainerContext): string {
 	return inside.href.replace(/\/$/, "");
 }
 
-/** Assigned GPUs override the settings. */
-function deviceRequests(assigned: readonly (number | string)[], set: DockerSettings["gpus"]): DeviceRequest[] {
+/** Assigned GPUs override the settings. A count of -1 means all. */
+function deviceRequests(assigned: readonly (number | string)[], set: DockerSettings["gpus"]) {
 	const wanted = assigned.length === 0 ? set : assigned;
 	if (wanted === undefined || wanted === 0 || (Array.isArray(wanted) && wanted.length === 0)) return [];
-	const which =
-		wanted === "all"
-			? { Count: -1 }
-			: typeof wanted === "number"
-				? { Count: wanted }
-				: { DeviceIDs: wanted.map(String) };
-	return [{ ...which, Capabilities: [["gpu"]] }];
+	const Capabilities = [["gpu"]];
+	if (typeof wanted === "object") return [{ DeviceIDs: wanted.map(String), Capabilities }];
+	return [{ Count: wanted === "all" ? -1 : wanted, Capabilities }];
 }
 
 function bytesOf(size: string | number): number {

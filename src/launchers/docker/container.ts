@@ -1,31 +1,29 @@
-/** The container of a worker: its start, output and end, signals, removal. */
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../system/clock.ts";
 import type { ExitReason } from "../../core/workers/worker-reason.ts";
+import { framesOf } from "../platform-streams.ts";
+import { copyToLog } from "../logs/timed-log.ts";
 import { endInGrace, KILL_TIMEOUT_MS } from "../watched-workers.ts";
 import { containerOptions, LABELS } from "./container-options.ts";
 import { type Daemon, type InspectedContainer, statusOf, Unreachable } from "./daemon.ts";
-import type { DockerHost } from "./host.ts";
+import type { DockerHost } from "./hosts/host.ts";
 import { containerContext, serviceAddress } from "./network.ts";
-import { copyOutput } from "./output.ts";
 import type { Spec, Worker } from "./worker.ts";
 
-/** Pause between calls to an unresponsive daemon, ms. */
 const RETRY_MS = 1000;
-/** Poll interval of {@link begun}, ms. */
 const BEGIN_MS = 10;
-/** How long the processes of a running container may be unreadable: it may just have ended, ms. */
+/** The processes of a container that has just ended may be unreadable for this time, ms. */
 const UNREADABLE_MS = 1000;
 
 const INIT = /^\S*\b(docker-init|podman-init|catatonit|tini)\b/;
 
-export interface ContainerEnd {
+interface ContainerEnd {
 	code?: number;
 	reason?: ExitReason;
 }
 
 /**
- * Copies output until the container ends, across times in which the host is unreachable; undefined
- * once `left` aborts.
+ * Copies output until the container ends, also across times without a connection to the host. Undefined once `left`
+ * aborts.
  */
 export async function endOf(q: {
 	host: DockerHost;
@@ -68,7 +66,12 @@ function endIn(
 	return { code: ExitCode, reason: { code: "out_of_memory", message, crash: true } };
 }
 
-/** Starts the container of a worker; returns its id. A failure leaves none behind. */
+export async function copyOutput(daemon: Daemon, container: string, q: Parameters<typeof copyToLog>[0]): Promise<void> {
+	const { signal } = q;
+	await copyToLog(q, async (since) => framesOf(await daemon.logs(container, { since, signal })));
+}
+
+/** Returns the container's id. A failure leaves no container behind. */
 export async function startContainer(
 	clock: Clock,
 	{ spec, host, gpus }: { spec: Spec; host: DockerHost; gpus: readonly string[] },
@@ -83,18 +86,18 @@ export async function startContainer(
 			await daemon.start(container);
 			await begun(clock, daemon, container);
 		} catch (error) {
-			await remove(daemon, container).catch(() => void host.recheck());
+			await host.removals.remove(container).catch(() => void host.recheck());
 			throw error;
 		}
 		return container;
 	} catch (error) {
-		// Without an answer it may exist.
+		// Without an answer the container may exist.
 		if (statusOf(error) === undefined) void host.recheck();
 		throw error;
 	}
 }
 
-/** Resolves when the program has replaced the init process; throws if it cannot be executed. */
+/** Resolves when the program has replaced the init process. Throws if it cannot be executed. */
 async function begun(clock: Clock, daemon: Daemon, container: string): Promise<void> {
 	const until = clock.now() + UNREADABLE_MS;
 	for (;;) {
@@ -118,7 +121,7 @@ async function begun(clock: Clock, daemon: Daemon, container: string): Promise<v
 	}
 }
 
-/** SIGTERM, then SIGKILL once the grace is over. Throws if the container survives that by 10 s. */
+/** SIGTERM, then SIGKILL after the grace. Throws if the container survives that by 10 s. */
 export async function endContainer(clock: Clock, daemon: Daemon, worker: Worker): Promise<void> {
 	const { container, over } = worker;
 	if (container === undefined) return;
@@ -154,23 +157,15 @@ async function signal(clock: Clock, daemon: Daemon, container: string, name: "SI
 	}
 }
 
-/** No error if it is missing or being removed. */
-export async function remove(daemon: Daemon, container: string): Promise<void> {
-	try {
-		await daemon.remove(container);
-	} catch (error) {
-		if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
-	}
-}
-
-/** Removes containers of the service that belong to no worker; returns how many. */
+/** Returns how many were removed. Throws only if the daemon does not answer. */
 export async function removeOthers(
-	daemon: Daemon,
+	{ daemon, removals }: DockerHost,
 	serviceId: string,
 	isKnown: (workerId: string) => boolean,
 ): Promise<number> {
 	const found = await daemon.list({ label: `${LABELS.service}=${serviceId}`, all: true });
 	const strays = found.filter(({ Labels }) => !isKnown(Labels[LABELS.worker] ?? ""));
-	for (const { Id } of strays) await remove(daemon, Id);
-	return strays.length;
+	let count = 0;
+	for (const { Id } of strays) count += Number(await removals.remove(Id));
+	return count;
 }

@@ -1,17 +1,17 @@
-/** The Docker Engine API calls of the launcher, and daemon errors as sentences. */
+/** Docker Engine API calls of the launcher, and daemon errors as sentences. */
 import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
-import type { RegistryLogin } from "../../core/registry-login.ts";
+import type { RegistryLogin } from "../../core/access/registry-login.ts";
 import { PlatformUnavailable } from "../launcher.ts";
 import { refusalText, textOf } from "../platform-streams.ts";
-import type { Connection } from "./connection.ts";
+import type { Connection } from "./hosts/connection.ts";
 
 export interface ListedContainer {
 	Id: string;
 	Labels: Readonly<Record<string, string>>;
 }
 
-/** Only the members used here. */
+/** Only the members used here, as in the types below. */
 export interface DaemonInfo {
 	OperatingSystem?: string;
 	ServerVersion?: string;
@@ -19,7 +19,6 @@ export interface DaemonInfo {
 	Runtimes?: Record<string, unknown> | null;
 }
 
-/** Only the members used here. */
 export interface InspectedContainer {
 	Id: string;
 	State: { Running: boolean; ExitCode: number; OOMKilled: boolean };
@@ -32,7 +31,6 @@ export interface InspectedContainer {
 	};
 }
 
-/** Only the members used here; those that the machine does not count are missing. */
 export interface ContainerStats {
 	read?: string;
 	cpu_stats?: { cpu_usage?: { total_usage?: number } };
@@ -40,7 +38,6 @@ export interface ContainerStats {
 	pids_stats?: { current?: number };
 }
 
-/** Body of `POST /containers/create`, and the name. */
 export interface CreateOptions {
 	name?: string;
 	Image: string;
@@ -55,6 +52,12 @@ export type Daemon = ReturnType<typeof dockerDaemon>;
 
 const UNANSWERED = ["ENOENT", "ECONNREFUSED", "ECONNRESET", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND", "ETIMEDOUT"];
 
+/**
+ * Maximum wait for an answer, ms: a daemon that hangs on one container still answers the host's checks. Slow disks
+ * take minutes.
+ */
+const CALL_MS = 180_000;
+
 class Refusal extends Error {
 	readonly status: number;
 
@@ -67,10 +70,7 @@ class Refusal extends Error {
 /** The daemon counts as unreachable: its calls fail at once. */
 export class Unreachable extends PlatformUnavailable {}
 
-/**
- * Connects on the first call. `session`: calls in flight fail when it aborts, with its reason; with
- * an aborted one all calls but `ping` do.
- */
+/** Connects on the first call. When the signal of `session` is aborted, all calls but `ping` fail with its reason. */
 export function dockerDaemon(connection: Connection, session?: () => AbortSignal) {
 	const { address, secure } = connection;
 
@@ -82,7 +82,7 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 		always?: true;
 	}
 
-	/** Resolves once the headers arrived; throws {@link Refusal}. */
+	/** Resolves at the headers. Throws {@link Refusal}. */
 	async function answerTo(method: string, path: string, q: Call = {}): Promise<IncomingMessage> {
 		const text = q.body === undefined ? undefined : JSON.stringify(q.body);
 		const signals = [q.signal, q.always ? undefined : session?.()].filter((each) => each !== undefined);
@@ -109,29 +109,29 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 		throw new Refusal(status, messageIn(await refusalText(answer)) ?? `HTTP ${status}`);
 	}
 
-	async function call<T>(method: string, path: string, q?: Call): Promise<T> {
-		const text = await textOf(await answerTo(method, path, q), `the Docker daemon at ${address}`);
+	async function call<T>(method: string, path: string, q: Call = {}): Promise<T> {
+		const signal = q.signal ?? AbortSignal.timeout(CALL_MS);
+		const text = await textOf(await answerTo(method, path, { ...q, signal }), `the Docker daemon at ${address}`);
 		return (text === "" ? undefined : JSON.parse(text)) as T;
 	}
 
-	const get = <T>(path: string, query?: Record<string, string>): Promise<T> => call("GET", path, query && { query });
+	const get = <T>(path: string, query?: Record<string, string>): Promise<T> =>
+		call("GET", path, { ...(query && { query }) });
 	const of = (id: string, action = ""): string => `/containers/${encodeURIComponent(id)}${action}`;
 
 	return {
 		/** Socket path, or host and port. */
 		address,
-		/** Also while the daemon counts as unreachable. */
+		/** Works also while the daemon counts as unreachable. */
 		async ping({ timeoutMs }: { timeoutMs: number }): Promise<void> {
 			const signal = AbortSignal.timeout(timeoutMs);
 			(await answerTo("GET", "/_ping", { signal, always: true })).resume();
 		},
 		info: () => get<DaemonInfo>("/info"),
-		/** Tags and digests of its images. */
 		async images() {
 			const rows = await get<{ RepoTags: string[] | null; RepoDigests: string[] | null }[]>("/images/json");
 			return rows.flatMap(({ RepoTags, RepoDigests }) => [...(RepoTags ?? []), ...(RepoDigests ?? [])]);
 		},
-		/** Free bytes where its images are; undefined if unknown. */
 		freeDisk: async ({ DockerRootDir }: DaemonInfo) =>
 			DockerRootDir === undefined ? undefined : await connection.freeBytes(DockerRootDir),
 		network: (name: string) =>
@@ -145,18 +145,14 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 		},
 		start: (id: string) => call<void>("POST", of(id, "/start")),
 		inspect: (id: string) => get<InspectedContainer>(of(id, "/json")),
-		/** What it uses now. */
 		stats: (id: string) => get<ContainerStats>(of(id, "/stats"), { stream: "false", "one-shot": "true" }),
-		/** Rows of `ps`, the command last. */
 		top: async (id: string) => (await get<{ Processes: string[][] }>(of(id, "/top"))).Processes,
-		/** Resolves when the container has ended. */
 		wait: (id: string, signal: AbortSignal) => call<void>("POST", of(id, "/wait"), { signal }),
 		kill: (id: string, signal: "SIGTERM" | "SIGKILL") => call<void>("POST", of(id, "/kill"), { query: { signal } }),
 		/** Rejects when the container is not paused. */
 		unpause: (id: string) => call<void>("POST", of(id, "/unpause")),
-		/** Also if it is running; with its anonymous volumes. */
+		/** Removes a running container too, and its anonymous volumes. */
 		remove: (id: string) => call<void>("DELETE", of(id), { query: { force: "true", v: "true" } }),
-		/** Rejects when it is not present. */
 		image: (name: string) => get<unknown>(`/images/${encodeURIComponent(name)}/json`),
 		/** Pulls a tag or digest: lines of JSON until the end, errors among them. */
 		pull(q: { repository: string; version: string; login?: RegistryLogin | undefined; signal: AbortSignal }) {
@@ -187,7 +183,6 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
 	try {
 		return await Promise.race([work, promise]);
 	} finally {
-		// A listener would keep a composed signal as long as its sources.
 		signal.removeEventListener("abort", abort);
 	}
 }
@@ -200,24 +195,22 @@ function messageIn(text: string): string | undefined {
 	}
 }
 
-/** The HTTP status of an error response; undefined if the daemon did not respond. */
 export function statusOf(error: unknown): number | undefined {
 	return error instanceof Refusal ? error.status : undefined;
 }
 
-/** Whether a call failed because the daemon did not answer. */
 export function isUnanswered(error: unknown): boolean {
 	const { code = "", name } = error as NodeJS.ErrnoException;
 	return error instanceof Unreachable || name === "TimeoutError" || UNANSWERED.includes(code);
 }
 
-/** Why a call failed, for the operator. `fix`: how its address is corrected. */
+/** Why a call failed, for the operator. `fix`: how to correct the address. */
 export function sentenceOf(
 	error: unknown,
 	{ address, fix = "set DOCKER_HOST for the service" }: { address: string; fix?: string },
 ): string {
 	const { code = "", name, message, cause } = error as NodeJS.ErrnoException;
-	// A stream that was cut: why it was.
+	// A stream that was cut has the reason as its cause.
 	if (name === "AbortError" && cause instanceof Error) return cause.message;
 	if (name === "TimeoutError")
 		return `the Docker daemon at ${address} does not answer in time; check the machine and its network`;

@@ -1,12 +1,11 @@
 /** `sluice doctor` checks for container workers: whether each daemon responds (D36, D44). */
 import { type Finding, ok, problem } from "../../core/finding.ts";
-import { type HostConfig, type HostSettings, LOCAL } from "../../core/hosts.ts";
+import { type HostConfig, type HostSettings, LOCAL } from "../../core/workers/hosts.ts";
 import type { EndpointToCheck } from "../definition.ts";
-import { type Connection, connectionOf, connectionTo, type Env } from "./connection.ts";
+import { type Connection, connectionOf, connectionTo, type Env } from "./hosts/connection.ts";
 import { dockerDaemon, sentenceOf } from "./daemon.ts";
 import type { DockerSettings } from "./settings.ts";
 
-/** Response timeout, of this machine and of others, ms. */
 const DOCKER_MS = 3000;
 const HOST_MS = 12_000;
 

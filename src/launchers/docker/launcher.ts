@@ -1,8 +1,4 @@
-/**
- * Runs workers as Docker containers, found by their labels, on one or several hosts. They outlive the
- * service and lost connections (D25, D34, D44).
- */
-import { LOCAL, NO_HOSTS } from "../../core/hosts.ts";
+import { LOCAL, NO_HOSTS } from "../../core/workers/hosts.ts";
 import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
 import type { LauncherDependencies } from "../definition.ts";
 import {
@@ -11,27 +7,24 @@ import {
 	type Launcher,
 	type LauncherHosts,
 	PlatformUnavailable,
+	type RoomQuery,
 	type StraySearch,
 } from "../launcher.ts";
-import { listeners } from "../listeners.ts";
-import { WatchedWorkers } from "../watched-workers.ts";
+import { listeners, WatchedWorkers } from "../watched-workers.ts";
 import { LABELS } from "./container-options.ts";
-import { endContainer, endOf, remove, removeOthers } from "./container.ts";
+import { copyOutput, endContainer, endOf, removeOthers } from "./container.ts";
 import { isUnanswered, statusOf } from "./daemon.ts";
-import { type DockerHost, withTimeout } from "./host.ts";
-import { type DockerHosts, dockerHosts } from "./hosts.ts";
-import { prePullsOnHosts } from "./images/pre-pull.ts";
-import { copyOutput } from "./output.ts";
+import { type DockerHost, withTimeout } from "./hosts/host.ts";
+import { type DockerHosts, dockerHosts } from "./hosts/hosts.ts";
+import { prePulls } from "./images/pre-pull.ts";
 import { Starts } from "./starts.ts";
 import { containerUsage } from "./usage.ts";
-import { lostReason, placed, type Spec, Worker } from "./worker.ts";
+import { lostReason, type Spec, Worker } from "./worker.ts";
 
 /**
- * The `docker` launcher (D25). A handle is `{container}`, an id or a name, with `host`, `url` and
- * `hostGpus` where they apply. A worker whose image must be pulled, or that has no place on a host, is
- * accepted and waits (D45). Containers of ended workers are removed; their output stays in `logDir`.
- * Strays are removed before the first start on a host at the latest, and each time that a host is
- * reachable again.
+ * The `docker` launcher (D25, D34, D44). A handle is `{container}`, an id or a name, with `host`, `url` and
+ * `hostGpus` where they apply. Workers that wait for an image or a place are accepted (D45). Strays are removed
+ * before the first start on a host and each time the host is reachable again.
  */
 export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Launcher {
 	readonly name = "docker";
@@ -43,7 +36,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 	readonly #starts: Starts;
 	readonly #early;
 	readonly #usageOf = containerUsage();
-	/** Known once workers of earlier runs were adopted: containers of others are strays then. */
+	/** Known once workers of earlier runs were adopted. Only then are other containers strays. */
 	#service: string | undefined;
 	#removed = 0;
 
@@ -60,6 +53,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 			serviceId: () => this.#service,
 			onReturn: (host) => this.#returned(host),
 			onChecked: () => void this.#starts.resume(),
+			onGpusRead: () => this.#starts.startWaiting(),
 		});
 		this.#starts = new Starts({
 			clock,
@@ -70,10 +64,10 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 			onRunning: (worker, host, container) => void this.#watch(worker, host, container),
 			onEnd: (worker, how) => this.report(worker, how),
 		});
-		this.#early = prePullsOnHosts({ clock, log, hostsOf: this.#hosts.named });
+		this.#early = prePulls({ clock, log, hostsOf: this.#hosts.named });
 		this.prepare = this.#early.prepare;
 		this.hosts = {
-			views: () => this.#hosts.views(placed(this.workers.values())),
+			views: () => this.#hosts.views(this.workers.values()),
 			setDrained: (names) => {
 				this.#hosts.setDrained(names);
 				for (const worker of this.workers.values()) this.#leaveDrained(worker);
@@ -116,10 +110,10 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 			if (State.Running && url === host.settings.workerUrl) return this.#adoptOn(host, { workerId, handle, id: Id });
 			const { signal } = new AbortController();
 			if (!State.Running) await copyOutput(host.daemon, Id, { logDir: this.logDir, workerId, signal });
-			await remove(host.daemon, container);
+			await host.removals.remove(container);
 		} catch (error) {
 			if (statusOf(error) === 404) return false;
-			// Its pings show whether it runs; the daemon decides when it answers again.
+			// The worker's pings show whether it runs, until the daemon answers again.
 			this.log(`worker ${workerId} is adopted without an answer: ${host.sentence(error)}`);
 			return this.#adoptOn(host, { workerId, handle, id: container });
 		}
@@ -134,7 +128,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 		if (!this.isWatched(worker)) return;
 		if (!worker.place) return this.report(worker, {});
 		const lost = lostReason(worker.place.host, this.#lostAfterMs);
-		// The service revokes its token; its container is a stray once the host returns.
+		// The service revokes its token. Its container becomes a stray when the host returns.
 		if (lost?.isLost === true) return this.report(worker, { reason: { ...lost.reason, crash: false } });
 		if (lost) this.notice(worker, { state: "ending", ...lost.reason });
 		await super.stop(workerId, graceMs);
@@ -155,13 +149,21 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 	async removeStrays({ serviceId, recorded }: StraySearch): Promise<number> {
 		this.#service = serviceId;
 		this.#removed = 0;
-		// Most services use no containers: do not call their daemon.
+		// Most services use no containers, so their daemon is not called.
 		if (recorded.length > 0) this.#hosts.find(LOCAL);
-		// A host that was checked already, to adopt workers, was not swept.
+		// A host that was checked for adoption was not swept yet.
 		const checks = [...this.#hosts.all()].map((host) => (host.isReachable ? host.recheck() : host.checked()));
-		// Others are swept when they are reachable.
 		await withTimeout(this.clock, Promise.all(checks));
 		return this.#removed;
+	}
+
+	roomFor({ waiting, idle, leaving }: RoomQuery): string[] {
+		const spec = this.workers.get(waiting.id)?.spec;
+		if (!spec || waiting.code !== "unschedulable") return [];
+		const others = new Set([...idle, ...leaving].map(({ id }) => id));
+		const staying = [...this.workers.values()].filter(({ id }) => !others.has(id));
+		const stoppable = idle.flatMap(({ id }) => this.workers.get(id) ?? []);
+		return this.#hosts.room(spec, { idle: stoppable, staying }).map(({ id }) => id);
 	}
 
 	usage(ids: readonly { id: string }[]): Promise<ReadonlyMap<string, WorkerUsage>> {
@@ -188,7 +190,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 		});
 	}
 
-	/** Its place may be that of a worker that waits. */
+	/** A waiting worker may take its place. */
 	protected override report(worker: Worker, how: Partial<Exit>): void {
 		super.report(worker, how);
 		this.#starts.startWaiting();
@@ -209,7 +211,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 		const end = await endOf({ host, container, workerId, left: left.signal, clock, logDir, log });
 		if (!end || left.signal.aborted) return;
 		over.abort();
-		await remove(host.daemon, container).catch((error: unknown) => {
+		await host.removals.remove(container).catch((error: unknown) => {
 			log(`the container of worker ${workerId} was not removed: ${String(error)}`);
 			void host.recheck();
 		});
@@ -218,10 +220,9 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 
 	async #returned(host: DockerHost): Promise<void> {
 		if (this.#service === undefined) return;
-		this.#removed += await removeOthers(host.daemon, this.#service, (workerId) => this.workers.has(workerId));
+		this.#removed += await removeOthers(host, this.#service, (workerId) => this.workers.has(workerId));
 	}
 
-	/** Lets a worker of a drained host finish its jobs; it is replaced elsewhere. */
 	#leaveDrained(worker: Worker): void {
 		const { place } = worker;
 		if (!place || !this.#hosts.isDrained(place.host)) return;
@@ -230,7 +231,6 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 	}
 }
 
-/** Returns the error of a call to the host as a sentence; `prefix`: before it. */
 function failedOn(host: DockerHost, error: unknown, prefix = ""): Error {
 	const Kind = isUnanswered(error) ? PlatformUnavailable : Error;
 	return new Kind(`${prefix}${host.sentence(error)}`, { cause: error });

@@ -1,10 +1,9 @@
-/** The network of a container, from which it must reach the service. */
 import { connect } from "node:net";
-import { LOCAL } from "../../core/hosts.ts";
+import { LOCAL } from "../../core/workers/hosts.ts";
 import { loopbackOf } from "../loopback.ts";
 import type { ContainerContext } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
-import type { DockerHost } from "./host.ts";
+import type { DockerHost } from "./hosts/host.ts";
 import type { DockerSettings } from "./settings.ts";
 
 /** Maximum wait for the service's port on a network's gateway, ms. */
@@ -16,7 +15,7 @@ export async function containerContext(
 	{ network }: Pick<DockerSettings, "network">,
 	url: string,
 ): Promise<ContainerContext> {
-	// Docker Desktop runs a virtual machine, whose daemon resolves this machine's name.
+	// Docker Desktop runs in a virtual machine, whose daemon resolves this machine's name.
 	const desktop = (await daemon.info()).OperatingSystem === "Docker Desktop";
 	const name = network ?? (desktop ? "bridge" : "host");
 	const loopback = loopbackOf(url);
@@ -32,7 +31,7 @@ export async function containerContext(
 	);
 }
 
-/** Address of the service for a worker there. Throws an Error if only this machine reaches it. */
+/** Throws an Error if only this machine reaches the service. */
 export function serviceAddress({ name, settings }: DockerHost, url: string): string {
 	const address = settings.workerUrl ?? url;
 	if (name !== LOCAL && settings.docker?.startsWith("unix:") !== true && loopbackOf(address))

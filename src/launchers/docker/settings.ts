@@ -1,5 +1,4 @@
-/** The `launcher` settings for workers in containers. */
-import { HOST_NAME } from "../../core/hosts.ts";
+import { HOST_NAME } from "../../core/workers/hosts.ts";
 import type { GpuNeed } from "../../core/workers/placement.ts";
 import type { LauncherDefinition } from "../definition.ts";
 import { CONTAINER_COMMAND, image, volumes } from "../settings.ts";
@@ -7,24 +6,20 @@ import { CONTAINER_COMMAND, image, volumes } from "../settings.ts";
 export interface DockerSettings {
 	type: "docker";
 	image: string;
-	/** `missing`: if the image is not present. Default: never. */
+	/** Default: never. */
 	pullPolicy?: "missing" | "always" | "never";
 	/** Default: true. */
 	prePull?: boolean;
-	/** Replaces the image's CMD. */
 	command?: string[];
 	/** Bytes, or a number with suffix `k`, `m` or `g`. */
 	memory?: string | number;
 	cpus?: number;
 	/** `source:path` or `source:path:ro`; the source is an absolute path or a volume. */
 	volumes?: string[];
-	/** `host`, or a Docker network. */
 	network?: string;
-	/** `all`, a count, or a list. */
 	gpus?: "all" | number | (string | number)[];
 	/** Names or labels of hosts, or all; absent: the daemon of `DOCKER_HOST`. */
 	hosts?: "all" | string[];
-	/** Which GPUs of hosts. */
 	gpu?: GpuNeed;
 	/** On hosts; default: `pack`. */
 	placement?: "pack" | "spread";

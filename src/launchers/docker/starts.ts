@@ -1,28 +1,29 @@
-/**
- * Starts of workers (D44, D45): on the best host, once one has a place, and after the pull of an image
- * that is missing there.
- */
-import type { Clock } from "../../clock.ts";
-import { LOCAL } from "../../core/hosts.ts";
+/** Starts workers on the best host, once it has a place and the image (D44, D45). */
+import type { Clock } from "../../system/clock.ts";
+import { LOCAL } from "../../core/workers/hosts.ts";
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { Exit, Handle, WorkerState } from "../launcher.ts";
 import { containerName } from "./container-options.ts";
 import { startContainer } from "./container.ts";
 import { isUnanswered, Unreachable } from "./daemon.ts";
-import type { DockerHost } from "./host.ts";
-import type { DockerHosts } from "./hosts.ts";
-import { placed, type Spec, type Worker } from "./worker.ts";
+import { type DockerHost, withTimeout } from "./hosts/host.ts";
+import type { DockerHosts } from "./hosts/hosts.ts";
+import type { Spec, Worker } from "./worker.ts";
+
+/**
+ * Maximum wait of a start for the GPUs of hosts, ms: `nvidia-smi` takes seconds where the driver is not
+ * loaded.
+ */
+const GPUS_MS = 10_000;
 
 interface Deps {
 	clock: Clock;
 	hosts: DockerHosts;
 	workers: ReadonlyMap<string, Worker>;
 	onNotice(worker: Worker, state: WorkerState): void;
-	/** An accepted worker has a place, and so a handle. */
+	/** An accepted worker has a place and so a handle. */
 	onHandle(worker: Worker, handle: Handle): void;
-	/** Its container runs. */
 	onRunning(worker: Worker, host: DockerHost, container: string): void;
-	/** An accepted worker was not started. */
 	onEnd(worker: Worker, how: Pick<Exit, "reason">): void;
 }
 
@@ -33,16 +34,19 @@ export class Starts {
 		this.#d = d;
 	}
 
-	/** Starts a worker on the best host, or lets it wait for one. */
 	async start(worker: Worker, spec: Spec): Promise<Handle> {
 		const { hosts } = this.#d;
-		await hosts.ready(spec);
+		const { gpus } = await hosts.ready(spec);
 		if (spec.settings.hosts === undefined) {
 			const local = hosts.get(LOCAL)!;
 			if (!local.isReachable) await local.recheck();
 			if (!local.isReachable) throw new Unreachable(local.view().fault);
 		}
-		const found = this.#place(worker, spec);
+		let found = this.#place(worker, spec);
+		if ("reason" in found) {
+			await withTimeout(this.#d.clock, gpus, GPUS_MS);
+			found = this.#place(worker, spec);
+		}
 		if ("host" in found) {
 			const { host } = found;
 			if (!(await mustPull(spec, host))) return worker.handle(await this.#run(worker, spec, host));
@@ -54,13 +58,12 @@ export class Starts {
 		return {};
 	}
 
-	/** Reads the GPUs of hosts that have returned, then starts workers that wait. */
 	async resume(): Promise<void> {
 		for (const { spec, isWaiting } of this.#d.workers.values()) if (spec && isWaiting) await this.#d.hosts.ready(spec);
 		this.startWaiting();
 	}
 
-	/** Starts workers that wait for a host where one has a place now, in the order of their starts. */
+	/** Starts waiting workers in the order of their starts. */
 	startWaiting(): void {
 		for (const worker of this.#d.workers.values()) {
 			const { spec } = worker;
@@ -76,10 +79,9 @@ export class Starts {
 		}
 	}
 
-	/** Reserves a place on a host, or returns why there is none. */
 	#place(worker: Worker, spec: Spec): { host: DockerHost } | { reason: string } {
 		const { hosts, workers } = this.#d;
-		const found = hosts.place(spec, placed(workers.values()));
+		const found = hosts.place(spec, workers.values());
 		if ("reason" in found) return found;
 		const host = hosts.get(found.host)!;
 		worker.place = { host, gpus: found.gpus };
@@ -90,7 +92,6 @@ export class Starts {
 		this.#d.onNotice(worker, { state: "waiting", code: "unschedulable", message });
 	}
 
-	/** Starts a worker that was accepted, after a pull of its image if that is needed. */
 	async #startAccepted(worker: Worker, spec: Spec, { host, pulls }: { host: DockerHost; pulls?: true }): Promise<void> {
 		const { signal } = worker.unwanted;
 		let code: "image_pull" | "start_failed" = "image_pull";
@@ -117,7 +118,7 @@ export class Starts {
 	}
 }
 
-/** Whether its image must be pulled. If the daemon does not answer, the start says so. */
+/** If the daemon does not answer, the start reports it. */
 async function mustPull({ settings }: Spec, { pulls }: DockerHost): Promise<boolean> {
 	return await pulls.mustPull(settings.image, settings.pullPolicy).catch(() => false);
 }

@@ -1,15 +1,14 @@
-/** What workers in containers use, as their daemon counts it. */
 import { coreMeter, type CpuReading, type WorkerUsage } from "../../core/workers/worker-usage.ts";
 import type { ContainerStats } from "./daemon.ts";
 import type { Worker } from "./worker.ts";
 
-/** A count of memory above this is "no limit": more than machines have. */
+/** A limit above this means "no limit", bytes. */
 const NO_LIMIT = 2 ** 50;
 
 const NS_PER_MS = 1e6;
 const GB = 1e9;
 
-/** Usage by worker; one whose daemon does not answer is left out. */
+/** Workers whose daemon does not answer are left out. */
 export function containerUsage(): (workers: readonly Worker[]) => Promise<Map<string, WorkerUsage>> {
 	const cores = coreMeter();
 	return async (workers) => {
@@ -49,7 +48,7 @@ function readingOf({ read, cpu_stats }: ContainerStats): CpuReading | undefined 
 	return Number.isNaN(at) || total === undefined ? undefined : { at, cpuMs: total / NS_PER_MS };
 }
 
-/** Returns the memory without the cache of files that it could give back, as `docker stats` shows it. */
+/** Memory without reclaimable file cache, as `docker stats` shows it. */
 export function memoryOf({ memory_stats }: ContainerStats): Pick<WorkerUsage, "memory" | "memoryMax"> {
 	const { usage, limit, stats } = memory_stats ?? {};
 	if (usage === undefined) return {};

@@ -1,10 +1,8 @@
-/** A worker and its container. */
-import { LOCAL } from "../../core/hosts.ts";
+import { LOCAL } from "../../core/workers/hosts.ts";
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { Handle, WorkerSpec } from "../launcher.ts";
 import { WatchedWorker } from "../watched-workers.ts";
-import type { DockerHost } from "./host.ts";
-import type { PlacedWorker } from "./hosts.ts";
+import type { DockerHost } from "./hosts/host.ts";
 import type { DockerSettings } from "./settings.ts";
 
 export type Spec = WorkerSpec<DockerSettings>;
@@ -15,17 +13,13 @@ interface Place {
 }
 
 export class Worker extends WatchedWorker {
-	/** To be started; undefined if adopted. */
+	/** Undefined if adopted. */
 	readonly spec: Spec | undefined;
-	/** Whether it waits for a host; its start was accepted. */
 	isWaiting = false;
-	/** Where it runs or is being started. */
 	place: Place | undefined;
-	/** Undefined until it runs. */
 	container: string | undefined;
-	/** Settles when its container runs or could not be started. */
 	starting: Promise<void> | undefined;
-	/** Aborted by a stop: a pull for it ends. */
+	/** Aborted by a stop, which ends its pull. */
 	readonly unwanted = new AbortController();
 
 	constructor(id: string, { spec, place, container }: { spec?: Spec; place?: Place; container?: string }) {
@@ -35,7 +29,6 @@ export class Worker extends WatchedWorker {
 		this.container = container;
 	}
 
-	/** Returns its handle; `container`: an id or a name. */
 	handle(container: string): Handle {
 		const { host, gpus = [] } = this.place ?? {};
 		const { workerUrl } = host?.settings ?? {};
@@ -48,12 +41,7 @@ export class Worker extends WatchedWorker {
 	}
 }
 
-/** Returns the workers that have a place on a host. */
-export function placed(workers: Iterable<Worker>): PlacedWorker[] {
-	return [...workers].flatMap(({ id, place }) => (place ? [{ id, ...place }] : []));
-}
-
-/** Returns what an unreachable host means for its workers; undefined if it is reachable. */
+/** Undefined if the host is reachable. */
 export function lostReason(
 	host: DockerHost,
 	lostAfterMs: number,

@@ -1,15 +1,13 @@
-/** One namespace of one cluster: its Pods of this service, and the calls that change them. */
-import type { Clock } from "../../clock.ts";
-import type { LocalMs } from "../../core/time.ts";
-import { kubernetesClient, statusOf } from "./client.ts";
-import { connectionOf } from "./credentials.ts";
-import type { Env } from "./exec-plugin.ts";
-import type { Json } from "./merge.ts";
-import { BUSY_ANNOTATIONS, LABELS, MANAGED_BY } from "./names.ts";
-import type { Pod } from "./pod-status.ts";
-import { podWatch } from "./pod-watch.ts";
+import type { Clock } from "../../system/clock.ts";
+import type { LocalMs } from "../../lib/time.ts";
+import { kubernetesClient, statusOf } from "./api/client.ts";
+import { connectionOf } from "./api/credentials.ts";
+import type { Env } from "./api/exec-plugin.ts";
+import type { Json } from "./objects/merge.ts";
+import { BUSY_ANNOTATIONS, LABELS, MANAGED_BY } from "./objects/names.ts";
+import type { Pod } from "./pods/pod-status.ts";
+import { podWatch } from "./pods/pod-watch.ts";
 
-/** Where Pods of a service are; members of handles. */
 export interface Place {
 	context?: string | undefined;
 	namespace?: string | undefined;
@@ -60,7 +58,7 @@ export function openCluster(
 		async createSecret(secret: Json): Promise<void> {
 			await client.call("POST", `${root}/secrets`, { body: secret });
 		},
-		/** No error if it is missing, or another one has its name. 0: at once, without its node. */
+		/** No error if the Pod is missing or another has its name. A grace of 0 does not wait for the node. */
 		async remove({ name, uid }: PodName, gracePeriodSeconds: number): Promise<void> {
 			const body = {
 				apiVersion: "v1",
@@ -72,7 +70,7 @@ export function openCluster(
 				if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
 			});
 		},
-		/** Reads the Pod without the watch, which may lag behind what another server has done. */
+		/** Reads without the watch, which may lag behind changes of another server. */
 		async find({ name, uid }: PodName, timeoutMs: number): Promise<Pod | undefined> {
 			const path = `${root}/pods/${name}`;
 			const pod = await client.call<Pod>("GET", path, { timeoutMs }).catch((error: unknown) => {
@@ -80,7 +78,6 @@ export function openCluster(
 			});
 			return pod?.metadata.uid === uid ? pod : undefined;
 		},
-		/** Marks a Pod as one whose node must stay, or removes the mark. Rejects with 409 if it is another. */
 		async setBusy({ name, uid }: PodName, busy: boolean): Promise<void> {
 			const annotations = Object.fromEntries(
 				Object.entries(BUSY_ANNOTATIONS).map(([key, value]) => [key, busy ? value : null]),
@@ -90,7 +87,7 @@ export function openCluster(
 				body: { metadata: { uid, annotations } },
 			});
 		},
-		/** Returns messages of what recently happened to Pods, by uid, the last one each. */
+		/** The last message of each Pod, by uid. */
 		async events(): Promise<Map<string, PodEvent>> {
 			const { items } = await client.call<EventList>("GET", `${root}/events`, {
 				query: { fieldSelector: "involvedObject.kind=Pod", limit: "500" },

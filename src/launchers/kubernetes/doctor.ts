@@ -1,12 +1,19 @@
-/** `sluice doctor` checks of endpoints with Pods: the API server, each right, registry Secrets. */
-import { systemClock } from "../../clock.ts";
+/** `sluice doctor` checks of endpoints with Pods. */
+import { systemClock } from "../../system/clock.ts";
 import { type Finding, ok, problem, warning } from "../../core/finding.ts";
 import type { EndpointToCheck } from "../definition.ts";
-import { kubernetesClient, type KubernetesClient, sentenceOf, statusOf } from "./client.ts";
-import { connectionOf } from "./credentials.ts";
-import type { Env } from "./exec-plugin.ts";
-import { RIGHTS } from "./rights.ts";
+import { kubernetesClient, type KubernetesClient, sentenceOf, statusOf } from "./api/client.ts";
+import { connectionOf } from "./api/credentials.ts";
+import type { Env } from "./api/exec-plugin.ts";
 import type { KubernetesSettings } from "./settings.ts";
+
+/** Equal to the Role of `docs/guides/kubernetes.md`. */
+export const RIGHTS: readonly { resource: string; verbs: readonly string[] }[] = [
+	{ resource: "pods", verbs: ["create", "delete", "get", "list", "patch", "watch"] },
+	{ resource: "pods/log", verbs: ["get"] },
+	{ resource: "secrets", verbs: ["create"] },
+	{ resource: "events", verbs: ["list"] },
+];
 
 type Endpoint = EndpointToCheck<KubernetesSettings>;
 
@@ -22,7 +29,6 @@ export async function findings(endpoints: readonly Endpoint[], env: Env): Promis
 	return (await Promise.all(found)).flat();
 }
 
-/** Returns the findings of endpoints with one context and namespace. */
 async function placeFindings(endpoints: readonly Endpoint[], env: Env): Promise<Finding[]> {
 	const { context, namespace: set } = endpoints[0]!.launcher;
 	const ids = endpoints.map(({ id }) => `'${id}'`).join(", ");
@@ -54,7 +60,6 @@ async function placeFindings(endpoints: readonly Endpoint[], env: Env): Promise<
 	}
 }
 
-/** Such as `create pods`. */
 async function missingRights(client: KubernetesClient, namespace: string): Promise<string[]> {
 	const asked = RIGHTS.flatMap(({ resource, verbs }) => verbs.map((verb) => ({ resource, verb })));
 	const answers = await Promise.all(
@@ -74,7 +79,7 @@ async function missingRights(client: KubernetesClient, namespace: string): Promi
 	return answers.flat();
 }
 
-/** The Role has no right to read Secrets: a dry run of an own one shows whether the name is taken. */
+/** The Role has no right to read Secrets, so a dry run of a create shows whether the name is taken. */
 async function secretFindings(
 	client: KubernetesClient,
 	namespace: string,

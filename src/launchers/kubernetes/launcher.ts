@@ -1,44 +1,46 @@
-/**
- * Runs workers as Pods, one bare Pod each, found by their labels. They outlive the service, and
- * another server can take them over (D25, D34).
- */
-import type { LocalMs } from "../../core/time.ts";
+import type { LocalMs } from "../../lib/time.ts";
 import type { LauncherDependencies } from "../definition.ts";
-import { type Handle, type Launcher, PlatformUnavailable, type StraySearch, type WorkerSpec } from "../launcher.ts";
+import {
+	type Handle,
+	type Launcher,
+	PlatformUnavailable,
+	type RoomQuery,
+	type StraySearch,
+	type WorkerSpec,
+} from "../launcher.ts";
 import { loopbackOf } from "../loopback.ts";
 import { WatchedWorkers } from "../watched-workers.ts";
-import { isUnanswered, Refusal, sentenceOf } from "./client.ts";
+import { isUnanswered, Refusal, sentenceOf } from "./api/client.ts";
 import { type Cluster, openCluster, type Place, type PodEvent, type PodName } from "./cluster.ts";
-import type { Env } from "./exec-plugin.ts";
-import { podNames, shortHash } from "./names.ts";
-import { podOf, secretOf, usesHostNetwork } from "./objects.ts";
-import { endpointOf, type Pod, workerOf } from "./pod-status.ts";
-import { PodWorker } from "./pod-worker.ts";
-import { IMAGE_PULL_TRIES, type KubernetesSettings } from "./settings.ts";
+import type { Env } from "./api/exec-plugin.ts";
+import { podNames, shortHash } from "./objects/names.ts";
+import { podOf, secretOf, usesHostNetwork } from "./objects/objects.ts";
+import { endpointOf, type Pod, workerOf } from "./pods/pod-status.ts";
+import { PodWorker } from "./pods/pod-worker.ts";
+import { roomInPool } from "../room.ts";
+import { GPU_RESOURCE, IMAGE_PULL_TRIES, type KubernetesSettings } from "./settings.ts";
 import { Strays } from "./strays.ts";
 
-/** Timeout of the first Pod list: before a start, and before an adoption, ms. */
+/** Timeouts of the first Pod list before a start and before an adoption, ms. */
 const START_MS = 10_000;
 const ADOPT_MS = 5000;
 
-/** Interval of reads of events while nodes prepare Pods, ms. */
 const EXPLAIN_MS = 5000;
 
-/** Interval of checks for a free name, ms. */
 const CHECK_MS = 250;
 
 type Spec = WorkerSpec<KubernetesSettings>;
 
 /**
- * The `kubernetes` launcher (D25). A handle is the {@link Place} of the Pod with its name, its uid,
- * and the tries of its image. Output stays in `logDir`; Pods of ended workers are deleted.
+ * The `kubernetes` launcher (D25, D34), one bare Pod per worker. A handle is the {@link Place} of the Pod with its
+ * name, its uid, and the tries of its image.
  */
 export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implements Launcher {
 	readonly name = "kubernetes";
 	readonly #env: Env;
 	readonly #clusters = new Map<string, Cluster>();
 	readonly #strays: Strays;
-	/** Names of Pods that are being created, or wait for their Secrets. */
+	/** Pods that are being created or wait for their Secrets. */
 	readonly #creating = new Set<string>();
 	#isExplaining = false;
 
@@ -80,7 +82,7 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		} catch (error) {
 			this.forget(worker);
 			if (pod) await cluster.remove(pod, 0).catch(() => {});
-			// Without an answer it may exist, now or later: the watch shows it.
+			// Without an answer the Pod may exist, now or later. The watch shows it.
 			this.#strays.sweep(cluster);
 			throw error;
 		} finally {
@@ -114,6 +116,16 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 
 	async list(): Promise<string[]> {
 		return [...this.workers.values()].filter(({ runs }) => runs).map(({ id }) => id);
+	}
+
+	/** Not for a Pod that waits for a volume. */
+	roomFor(q: RoomQuery): string[] {
+		if (q.waiting.code !== "unschedulable" || !/Insufficient/.test(q.waiting.message)) return [];
+		return roomInPool(q, (settings) => {
+			const { context, gpuResource = GPU_RESOURCE, podTemplate } = settings as KubernetesSettings;
+			const { nodeSelector, affinity } = (podTemplate?.["spec"] ?? {}) as Record<string, unknown>;
+			return [context, gpuResource, nodeSelector, affinity];
+		});
 	}
 
 	async removeStrays({ serviceId, endpoints, scales = () => true }: StraySearch): Promise<number> {
@@ -153,7 +165,7 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		for (const cluster of this.#clusters.values()) cluster.close();
 	}
 
-	/** Each stop sends its grace: the API server keeps the shortest one. */
+	/** Each stop sends its grace, because the API server keeps the shortest one. */
 	protected override join(worker: PodWorker, graceMs: number): Promise<void> {
 		worker.ending = undefined;
 		return super.join(worker, graceMs);
@@ -171,7 +183,6 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		return sentenceOf(error, [...this.#clusters.values()][0]?.client.server ?? "");
 	}
 
-	/** Returns the cluster, which is opened when it is first needed. Throws an Error without credentials. */
 	#clusterAt(place: Place): Cluster {
 		const key = JSON.stringify([place.context, place.namespace, place.service]);
 		const present = this.#clusters.get(key);
@@ -202,7 +213,6 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		} else if (isPresent) void this.#strays.check(cluster, pod);
 	}
 
-	/** All Pods were listed: workers that were adopted unseen may be missing, others may be strays. */
 	#synced(cluster: Cluster, began: LocalMs): void {
 		for (const worker of this.workers.values()) if (worker.cluster === cluster) worker.synced(began);
 		this.#strays.sweep(cluster);
@@ -216,7 +226,7 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		});
 	}
 
-	/** Creates a Pod with the first free one of the names for its endpoint, which then is in `#creating`. */
+	/** Takes the first free name of the endpoint and puts it into `#creating`. */
 	async #createPod(spec: Spec, cluster: Cluster): Promise<PodName> {
 		const names = podNames(spec);
 		const refused = new Set<string>();
@@ -238,13 +248,11 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 			} catch (error) {
 				this.#creating.delete(name);
 				if (!(error instanceof Refusal) || error.reason !== "AlreadyExists") throw error;
-				// The watch does not show it yet.
 				refused.add(name);
 			}
 		}
 	}
 
-	/** Reports why Pods are prepared for long, by one question for all. */
 	async #explain(): Promise<void> {
 		if (this.#isExplaining) return;
 		this.#isExplaining = true;
@@ -260,9 +268,8 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		this.#isExplaining = false;
 	}
 
-	/** Returns a Pod, which the watch may not show yet; "unknown" if the API server does not answer. */
 	async #find({ watch, find }: Cluster, pod: PodName): Promise<Pod | undefined | "unknown"> {
-		// No answer is no exit: the next list shows whether it runs.
+		// No answer is no exit. The next list shows whether the Pod runs.
 		const isSynced = await watch.ready(ADOPT_MS).then(
 			() => true,
 			() => false,

@@ -1,16 +1,13 @@
-/** The `launcher` settings for workers in Pods. */
-import type { Schema } from "../../core/schema.ts";
+import type { Schema } from "../../lib/schema.ts";
 import type { LauncherDefinition } from "../definition.ts";
 import { CONTAINER_COMMAND, image, list, volumes } from "../settings.ts";
-import type { Json } from "./merge.ts";
+import type { Json } from "./objects/merge.ts";
 
 export interface KubernetesSettings {
 	type: "kubernetes";
 	image: string;
-	/** Replaces the image's CMD. */
 	command?: string[];
 	namespace?: string;
-	/** Context of the kubeconfig. */
 	context?: string;
 	imagePullPolicy?: "Always" | "IfNotPresent" | "Never";
 	imagePullSecrets?: string[];
@@ -27,7 +24,6 @@ export interface KubernetesSettings {
 
 export type Quantities = Record<string, string | number>;
 
-/** Pulls of a missing image until the worker counts as failed. */
 export const IMAGE_PULL_TRIES = 3;
 export const GPU_RESOURCE = "nvidia.com/gpu";
 

@@ -1,35 +1,32 @@
-/** Pods of this service that belong to no worker: a start was not recorded, or its answer was lost. */
-import type { Clock } from "../../clock.ts";
-import { sentenceOf } from "./client.ts";
+/** Pods of this service without a worker: a start was not recorded, or its answer was lost. */
+import type { Clock } from "../../system/clock.ts";
+import { sentenceOf } from "./api/client.ts";
 import type { Cluster } from "./cluster.ts";
-import { allEnded, hasEnded, type Pod, waitingOf } from "./pod-status.ts";
+import { allEnded, hasEnded, type Pod, waitingOf } from "./pods/pod-status.ts";
 
-/** Grace of Pods that nothing recorded, s. */
 const GRACE_SECONDS = 1;
-/** Maximum time from the start of a program until its node reports it, and interval of that check, ms. */
+/** Maximum time from a program's start until its node reports it, and its check interval, ms. */
 const BEGIN_MS = 10_000;
 const CHECK_MS = 250;
-/** Pause before the next try for a Pod that could not be deleted, ms. */
 const RETRY_MS = 5000;
 
 interface Deps {
 	clock: Clock;
 	log: (message: string) => void;
 	closed: AbortSignal;
-	/** Whether this server starts the workers of the Pod's endpoint, and does not watch this one. */
+	/** Whether this server scales the Pod's endpoint but does not watch the Pod. */
 	isUnknown: (pod: Pod) => boolean;
 }
 
 export class Strays {
 	readonly #d: Deps;
-	/** Uids of Pods that are being removed. */
 	readonly #removing = new Set<string>();
 
 	constructor(d: Deps) {
 		this.#d = d;
 	}
 
-	/** Removes a Pod if it is a stray. Failures are repeated, and logged once. */
+	/** Failures are repeated, and logged once. */
 	async check(cluster: Cluster, pod: Pod, isRetry = false): Promise<void> {
 		const { uid, name } = pod.metadata;
 		if (!this.#isStray(pod) || this.#removing.has(uid)) return;
@@ -38,7 +35,7 @@ export class Strays {
 			const settled = await this.#settle(cluster, pod);
 			const waits = waitingOf(settled)?.code ?? "starting";
 			if (!this.#isStray(settled)) return;
-			// A Pod that cannot run is removed at once, and with it its name.
+			// A Pod that cannot run is removed at once, which frees its name.
 			const canRun = !hasEnded(settled) && waits === "starting";
 			await cluster.remove(pod.metadata, canRun ? GRACE_SECONDS : 0);
 		} catch (error) {
@@ -52,20 +49,20 @@ export class Strays {
 		}
 	}
 
-	/** Removes all strays; returns how many ran. Their removal goes on. */
+	/** Returns how many ran. Their removal goes on. */
 	sweep(cluster: Cluster): number {
 		const strays = [...cluster.watch.pods.values()].filter((pod) => this.#isStray(pod));
 		for (const pod of strays) void this.check(cluster, pod);
 		return strays.filter(({ metadata }) => metadata.deletionTimestamp === undefined).length;
 	}
 
-	/** Whether the Pod belongs to no worker any more; a Pod that is being deleted, once nothing of it runs. */
+	/** A Pod that is being deleted is a stray only once nothing of it runs. */
 	#isStray(pod: Pod): boolean {
 		const isDeleted = pod.metadata.deletionTimestamp !== undefined;
 		return this.#d.isUnknown(pod) && (!isDeleted || (hasEnded(pod) && allEnded(pod)));
 	}
 
-	/** Some kubelets end nothing, for a minute, of a Pod deleted between begin and report of its program. */
+	/** Some kubelets take a minute to end a Pod that is deleted between its program's begin and the report of it. */
 	async #settle(cluster: Cluster, pod: Pod): Promise<Pod> {
 		const { uid, deletionTimestamp } = pod.metadata;
 		let now = pod;

@@ -1,33 +1,27 @@
-/**
- * What a worker's process may use of the machine: another user, resource limits, and which
- * variables of the service it inherits.
- */
+/** The user, resource limits and inherited variables of a worker's process. */
 import { existsSync, readFileSync } from "node:fs";
 import type { ProcessLimits, ProcessSettings } from "./settings.ts";
 
-/** util-linux; where distributions install it. */
 const PRLIMIT = ["/usr/bin/prlimit", "/bin/prlimit"];
 
 const MIB = 1024 * 1024;
 
-/** Names and beginnings (`LC_*`) of variables that are inherited in any case: no secrets. */
+/** Always inherited, since they hold no secrets. */
 const MINIMAL = [
 	..."PATH HOME USER LOGNAME SHELL LANG LANGUAGE LC_* TZ TMPDIR".split(" "),
 	..."LD_LIBRARY_PATH VIRTUAL_ENV CONDA_PREFIX SSL_CERT_FILE SSL_CERT_DIR".split(" "),
 	..."CUDA_* NVIDIA_* NCCL_* ROCR_* HIP_* HF_HOME HF_HUB_CACHE HF_HUB_OFFLINE".split(" "),
 ];
 
-/** A user of this machine. */
 interface Account {
 	uid: number;
 	gid: number;
-	/** Name and home folder, where it has an entry in `/etc/passwd`. */
+	/** Set if it has an entry in `/etc/passwd`. */
 	name?: string;
 	home?: string;
 }
 
 export interface Confinement {
-	/** Put before the command. */
 	prefix: readonly string[];
 	account?: Account;
 }
@@ -45,7 +39,7 @@ export function confinementOf({ user, limits }: ProcessSettings): Confinement {
 	return { prefix: [prlimit, ...options, "--"], ...(account && { account }) };
 }
 
-/** The service's variables that a worker inherits. */
+/** Variables that a worker inherits. */
 export function inheritedEnv(
 	serviceEnv: Readonly<Record<string, string>>,
 	{ user, inheritEnv = user === undefined ? "all" : "minimal" }: ProcessSettings,
@@ -57,7 +51,6 @@ export function inheritedEnv(
 	return Object.fromEntries(Object.entries(serviceEnv).filter(([name]) => isInherited(name)));
 }
 
-/** Variables that name the user of the process. */
 export function accountEnv({ user }: ProcessSettings): Record<string, string> {
 	const account = user === undefined ? undefined : accountOf(user);
 	if (account?.name === undefined) return {};
@@ -76,7 +69,7 @@ function optionsOf({ memoryMb, processes, openFiles, fileSizeMb }: ProcessLimits
 	];
 }
 
-/** `uid:gid`, or a name in `/etc/passwd`. */
+/** Takes `uid:gid` or a name in `/etc/passwd`. */
 function accountOf(user: string): Account | undefined {
 	const [uid, gid] = user.split(":").map(Number);
 	if (gid !== undefined) return { uid: uid!, gid };

@@ -1,4 +1,4 @@
-/** `sluice doctor` checks of endpoints with process workers: folder, program, handler. */
+/** `sluice doctor` checks of endpoints with process workers. */
 import { accessSync, constants, existsSync } from "node:fs";
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:path";
 import { type Finding, ok, problem } from "../../core/finding.ts";

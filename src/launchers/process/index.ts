@@ -1,7 +1,7 @@
 /** Workers as local processes (D25). */
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Fault } from "../../core/errors.ts";
+import type { Fault } from "../../lib/schema.ts";
 import type { LauncherDefinition } from "../definition.ts";
 import { type ProcessSettings, SETTINGS } from "./settings.ts";
 
@@ -21,7 +21,7 @@ export const PROCESS: LauncherDefinition<ProcessSettings> = {
 	doctor: async (endpoints, env) => (await import("./doctor.ts")).findings(endpoints, env),
 };
 
-/** One that cannot be read may be there for the user of the workers. */
+/** An unreadable folder may be readable for the workers' user. */
 async function faultsOfFolder(path: string): Promise<Fault[]> {
 	const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
 	const isMissing = found instanceof Error ? found.code === "ENOENT" || found.code === "ENOTDIR" : !found.isDirectory();

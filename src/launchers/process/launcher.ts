@@ -1,15 +1,11 @@
-/**
- * Runs workers as local processes, each the leader of its own process group. They outlive the
- * service (D34).
- */
-import { closeSync } from "node:fs";
+import { closeSync, readFileSync } from "node:fs";
+import type { ExitReason } from "../../core/workers/worker-reason.ts";
 import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
 import type { LauncherDependencies } from "../definition.ts";
 import type { Exit, Handle, Launcher, StraySearch, WorkerSpec } from "../launcher.ts";
-import { boundLog, logPath, openLog, tail } from "../log-files.ts";
+import { boundLog, logPath, openLog, tail } from "../logs/log-files.ts";
 import { localGpus } from "../nvidia-smi.ts";
 import { WatchedWorker, WatchedWorkers } from "../watched-workers.ts";
-import { memoryReason, oomKills } from "./out-of-memory.ts";
 import {
 	endGroup,
 	groupRuns,
@@ -19,30 +15,28 @@ import {
 	isRunning,
 	SERVICE_VARIABLE,
 	signal,
+	sweepStrays,
 	WORKER_VARIABLE,
 } from "./process-group.ts";
 import { isFirstInContainer, processTable } from "./process-table.ts";
 import type { ProcessSettings } from "./settings.ts";
 import { environmentOf, spawnWorker } from "./spawn.ts";
-import { sweepStrays } from "./strays.ts";
 import { usageReader } from "./usage.ts";
 
 /** Poll interval of adopted workers, ms. */
 const WATCH_MS = 500;
-/** Check interval of log sizes, ms. */
 const LOG_MS = 2000;
 
 type Spec = WorkerSpec<ProcessSettings>;
 
 class Worker extends WatchedWorker {
 	readonly leader: Identity;
-	/** Variables that identify its processes outside the group; may be empty. */
+	/** Variables that identify its processes outside the group. */
 	readonly marks: readonly string[];
-	/** Not a child of this process, so its end is polled. */
+	/** An adopted worker is not a child of this process, so its end is polled. */
 	readonly isAdopted: boolean;
 	hasLeft = false;
 
-	/** `environment`: that of the leader, as `NAME=value`. */
 	constructor(q: { id: string; leader: Identity; isAdopted: boolean; environment: readonly string[] }) {
 		super(q.id);
 		this.leader = q.leader;
@@ -54,9 +48,9 @@ class Worker extends WatchedWorker {
 }
 
 /**
- * The `process` launcher (D25). A handle is `{pid, startTime, boot}`. When a leader ends, the rest
- * of its group is killed before the exit is reported. On Linux, processes outside the group are
- * found by `RUNPOD_POD_ID` and `SLUICE_SERVICE_ID` in their environment.
+ * The `process` launcher (D25, D34). A handle is `{pid, startTime, boot}` of the leader of a process group. When a
+ * leader ends, the rest of its group is killed before the exit is reported. On Linux, processes outside the group
+ * are found by `RUNPOD_POD_ID` and `SLUICE_SERVICE_ID` in their environment.
  */
 export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Launcher {
 	readonly name = "process";
@@ -66,7 +60,6 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 	readonly #gpusHere;
 	readonly #usageOf = usageReader(() => this.clock.now());
 	#isBounding = false;
-	/** `oomKills` when it was last read. */
 	#killsBefore = 0;
 
 	constructor(d: Pick<LauncherDependencies, "clock" | "logDir"> & Partial<LauncherDependencies>) {
@@ -82,7 +75,7 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 		try {
 			const env = environmentOf(spec, this.#serviceEnv);
 			const { child, pid } = await spawnWorker({ ...spec, env }, { output, volumeDir: this.#volumeDir });
-			// Not yet reaped by the event loop, so it exists even if already ended.
+			// The event loop has not reaped it yet, so it exists even if already ended.
 			let leader: Identity | undefined;
 			try {
 				leader = identify(pid);
@@ -152,19 +145,18 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 	async #watch(worker: Worker): Promise<void> {
 		const { signal: over } = worker.left;
 		while (!over.aborted) {
-			// Aligned, so that hundreds of workers wake the service once per interval.
+			// Aligned, so hundreds of workers wake the service once per interval.
 			await this.clock.sleep(WATCH_MS - (this.clock.now() % WATCH_MS), over);
 			if (over.aborted) return;
 			if (!isRunning(worker.leader)) return await this.#leave(worker, {});
 		}
 	}
 
-	/** Bounds the logs of all workers, by one timer. */
 	async #boundLogs(): Promise<void> {
 		this.#isBounding = true;
 		let kills = oomKills();
 		while (this.workers.size > 0 && !this.isClosed) {
-			// Of the interval before: the exit is noticed some time after the kernel has counted.
+			// Kept from the interval before, since the exit is noticed some time after the kernel's count.
 			this.#killsBefore = kills;
 			kills = oomKills();
 			await this.clock.sleep(LOG_MS, this.closed.signal);
@@ -173,7 +165,7 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 		this.#isBounding = false;
 	}
 
-	/** Ends the rest of the group of an ended leader and reports the exit, once. */
+	/** Kills the rest of the group and reports the exit, once. */
 	async #leave(worker: Worker, how: Pick<Exit, "code" | "signal">): Promise<void> {
 		if (worker.hasLeft) return;
 		worker.hasLeft = true;
@@ -188,4 +180,37 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 		const reason = memoryReason({ ...how, lastOutput }, oomKills() > this.#killsBefore);
 		this.report(worker, { ...how, lastOutput, ...(reason && !isStopped && { reason }) });
 	}
+}
+
+const COUNTER = /^oom_kill (\d+)$/m;
+
+/** Processes that the kernel has killed for lack of memory, in any cgroup. 0 if unknown. */
+function oomKills(): number {
+	try {
+		return Number(COUNTER.exec(readFileSync("/proc/vmstat", "utf8"))?.[1] ?? 0);
+	} catch {
+		return 0;
+	}
+}
+
+/** `kills`: whether {@link oomKills} grew shortly before the end. */
+function memoryReason(
+	{ signal, lastOutput }: { signal?: string | undefined; lastOutput: string },
+	kills: boolean,
+): ExitReason | undefined {
+	if (signal === "SIGKILL" && kills)
+		return {
+			code: "out_of_memory",
+			message:
+				"it was killed by the kernel, which had run out of memory: give the machine or the cgroup more, " +
+				"or lower workersMax",
+			crash: true,
+		};
+	if (signal === "SIGABRT" && lastOutput.includes("JavaScript heap out of memory"))
+		return {
+			code: "out_of_memory",
+			message: "its JavaScript heap was full: raise it in env, such as NODE_OPTIONS: --max-old-space-size=4096",
+			crash: true,
+		};
+	return undefined;
 }

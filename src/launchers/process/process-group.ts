@@ -1,18 +1,16 @@
-/** A worker as a process group: how it is identified and ended. */
-import type { Clock } from "../../clock.ts";
+/** Identifies and ends a worker's process group. */
+import type { Clock } from "../../system/clock.ts";
 import type { Handle } from "../launcher.ts";
 import { endInGrace, KILL_TIMEOUT_MS } from "../watched-workers.ts";
 import { processTable } from "./process-table.ts";
 
-/** Worker id in the environment of its processes (protocol B.1). */
+/** Worker id in the environment (protocol B.1). */
 export const WORKER_VARIABLE = "RUNPOD_POD_ID";
-/** Service identity in the environment of its processes. */
 export const SERVICE_VARIABLE = "SLUICE_SERVICE_ID";
 
-/** Interval of repeated kills, ms. */
 const POLL_MS = 25;
 
-/** One process, never a later one with the same pid (D34): this launcher's {@link Handle}. */
+/** One process, never a later one with the same pid (D34). */
 export interface Identity {
 	readonly pid: number;
 	readonly startTime: number | string;
@@ -20,7 +18,7 @@ export interface Identity {
 	readonly boot?: string;
 }
 
-/** Zombies included; undefined if the process does not exist. */
+/** Includes zombies. Undefined if the process does not exist. */
 export function identify(pid: number): Identity | undefined {
 	const row = processTable.find(pid);
 	if (!row) return undefined;
@@ -43,8 +41,8 @@ export function isRunning({ pid, startTime }: Identity): boolean {
 }
 
 /**
- * Running processes in the leader's group, even after its end: a group id is not reused while the
- * group has members.
+ * Running processes of the group, even after the leader's end, because a group id is not reused while the group has
+ * members.
  */
 export function groupOf(leader: Identity): number[] {
 	const holder = processTable.find(leader.pid);
@@ -60,11 +58,8 @@ export function groupRuns(leader: Identity): boolean {
 	return isRunning(leader) || groupOf(leader).length > 0;
 }
 
-/**
- * Other running processes whose environment contains all `marks` (`NAME=value`); none without
- * marks. Linux only.
- */
-export function markedProcesses(marks: readonly string[]): number[] {
+/** Other running processes with all `marks` (`NAME=value`) in their environment. Linux only. */
+function markedProcesses(marks: readonly string[]): number[] {
 	if (marks.length === 0 || process.platform !== "linux") return [];
 	return processTable
 		.all()
@@ -77,8 +72,8 @@ export function markedProcesses(marks: readonly string[]): number[] {
 }
 
 /**
- * Negative targets are groups; false if it does not exist. Never signals init, all processes (-1)
- * or the own group (0).
+ * Negative targets are groups. False if it does not exist. Never signals init, all processes (-1) or the own group
+ * (0).
  */
 export function signal(target: number, name: NodeJS.Signals | 0): boolean {
 	if (Math.abs(target) <= 1) return false;
@@ -87,14 +82,13 @@ export function signal(target: number, name: NodeJS.Signals | 0): boolean {
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
 		if (code === "ESRCH") return false;
-		// Some systems report this for a group of zombies. Otherwise the caller sees the processes
-		// remain.
+		// Some systems report this for a group of zombies.
 		if (code === "EPERM") return true;
 		throw error;
 	}
 }
 
-/** Kills what `find` returns, and groups led by it, until none are left. Throws after 10 s. */
+/** Also kills groups led by them, until none are left. Throws after 10 s. */
 export async function killAll({ clock, find }: { clock: Clock; find: () => number[] }): Promise<void> {
 	for (let waited = 0; ; waited += POLL_MS) {
 		const pids = find();
@@ -110,18 +104,13 @@ export async function killAll({ clock, find }: { clock: Clock; find: () => numbe
 	}
 }
 
-/** A stopping worker. Another stop may lower `graceLeftMs`, which counts down. */
 export interface Ending {
 	readonly leader: Identity;
-	/** Variables that identify processes outside the group; may be empty. */
 	readonly marks: readonly string[];
 	graceLeftMs: number;
 }
 
-/**
- * SIGTERM to the group, SIGKILL after the grace. Resolves when nothing the worker started runs;
- * throws 10 s after SIGKILL.
- */
+/** SIGTERM to the group, SIGKILL after the grace. Throws if something survives that by 10 s. */
 export async function endGroup(clock: Clock, ending: Ending): Promise<void> {
 	const { leader, marks } = ending;
 	await endInGrace(clock, ending, {
@@ -132,4 +121,39 @@ export async function endGroup(clock: Clock, ending: Ending): Promise<void> {
 		clock,
 		find: () => [...new Set([...groupOf(leader), ...markedProcesses(marks)])],
 	});
+}
+
+/**
+ * Processes with `SLUICE_SERVICE_ID=serviceId` that belong to no leader in `known`, neither by process group nor by
+ * `RUNPOD_POD_ID`. Linux only.
+ */
+export function findStrays({ serviceId, known }: { serviceId: string; known: readonly number[] }): number[] {
+	const groups = new Set(known);
+	const workers = new Set([...groups].map(workerMark).filter((mark) => mark !== undefined));
+	return markedProcesses([`${SERVICE_VARIABLE}=${serviceId}`]).filter((pid) => {
+		const row = processTable.find(pid);
+		const mark = workerMark(pid);
+		return row !== undefined && !groups.has(row.pgid) && !(mark !== undefined && workers.has(mark));
+	});
+}
+
+/** Kills a service's strays and returns their pids (D34). Throws if one survives SIGKILL by 10 s. */
+export async function sweepStrays({
+	clock,
+	...which
+}: { clock: Clock } & Parameters<typeof findStrays>[0]): Promise<number[]> {
+	const ended = new Set<number>();
+	await killAll({
+		clock,
+		find() {
+			const strays = findStrays(which);
+			for (const pid of strays) ended.add(pid);
+			return strays;
+		},
+	});
+	return [...ended];
+}
+
+function workerMark(pid: number): string | undefined {
+	return processTable.environment(pid).find((entry) => entry.startsWith(`${WORKER_VARIABLE}=`));
 }

@@ -1,6 +1,6 @@
 /**
- * The system's list of processes: `/proc` on Linux, else `ps`. Synchronous, so that a pid is
- * signalled in the same turn in which it was found.
+ * The list of processes: `/proc` on Linux, else `ps`. Synchronous, because a pid must be signalled in the turn in
+ * which it was found.
  */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -8,23 +8,23 @@ import { readdirSync, readFileSync } from "node:fs";
 /** `ended`: a zombie, whose parent has not read its exit yet. */
 export interface ProcessRow {
 	pid: number;
-	/** Process group; the leader's is its `pid`. */
+	/** Process group, named by its leader's pid. */
 	pgid: number;
-	/** In the system's unit; with the pid unique within this boot. */
+	/** With the pid unique within this boot. */
 	startTime: number | string;
 	ended: boolean;
-	/** Only where it costs no more than the rest: Linux. */
+	/** Linux only, where it costs no more than the rest. */
 	usage?: ProcessUsage;
 }
 
 export interface ProcessUsage {
-	/** Processor time so far, its children's that have ended included. */
+	/** Includes ended children. */
 	cpuMs: number;
-	/** Bytes in memory; pages that processes share are counted in each. */
+	/** Bytes. Shared pages count in each process. */
 	memory: number;
 }
 
-/** `USER_HZ`, which is 100 on every Linux, and the page size of x86-64 and most of ARM64. */
+/** `USER_HZ` is 100 on every Linux. The page size is that of x86-64 and most of ARM64. */
 const TICK_MS = 10;
 const PAGE = 4096;
 
@@ -32,9 +32,9 @@ const PAGE = 4096;
 export interface ProcessTable {
 	find(pid: number): ProcessRow | undefined;
 	all(): ProcessRow[];
-	/** At the process's start, as `NAME=value`; empty if unreadable. */
+	/** Environment at the process's start, as `NAME=value`. Empty if unreadable. */
 	environment(pid: number): string[];
-	/** The current boot; undefined where start times are dates. */
+	/** Undefined where start times are dates. */
 	boot(): string | undefined;
 }
 
@@ -47,10 +47,7 @@ function read(path: string): string | undefined {
 	}
 }
 
-/**
- * Whether the end of this process ends its container, and all processes there with it: it is the
- * first one, or the child of an init that is no machine's.
- */
+/** Whether the end of this process ends its container: it is the first one, or the child of a container's init. */
 export function isFirstInContainer({ pid, ppid }: { pid: number; ppid: number }): boolean {
 	if (process.platform !== "linux") return false;
 	return pid === 1 || (ppid === 1 && !/^(systemd|init)\s*$/.test(read("/proc/1/comm") ?? ""));
@@ -72,7 +69,7 @@ export function parseStat(pid: number, stat: string): ProcessRow {
 	};
 }
 
-/** Linux. `startTime` is field 22 of `/proc/<pid>/stat`: clock ticks since boot. */
+/** `startTime` is field 22 of `/proc/<pid>/stat`, clock ticks since boot. */
 export const procTable: ProcessTable = {
 	find(pid) {
 		const stat = read(`/proc/${pid}/stat`);
@@ -116,7 +113,7 @@ function ps(selection: readonly string[]): ProcessRow[] {
 		});
 }
 
-/** Other systems. `startTime` is a UTC date, exact to the second. */
+/** `startTime` is a UTC date, exact to the second. */
 export const psTable: ProcessTable = {
 	find: (pid) => ps(["-p", String(pid)])[0],
 	all: () => ps(["-A"]),

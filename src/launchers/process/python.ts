@@ -1,4 +1,3 @@
-/** What a Python handler needs of its interpreter. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
@@ -6,7 +5,7 @@ export function importsRunpod(file: string): boolean {
 	return /^[ \t]*(?:import|from)[ \t]+runpod\b/m.test(readFileSync(file, "utf8"));
 }
 
-/** Does not import the module; undefined if the interpreter cannot run. */
+/** Does not import the module. Undefined if the interpreter cannot run. */
 export function hasModule(
 	python: string,
 	module: string,

@@ -1,10 +1,8 @@
-/** The `launcher` settings for workers as processes. */
 import type { LauncherDefinition } from "../definition.ts";
 import { command, cwd, integer, list } from "../settings.ts";
 
 export interface ProcessSettings {
 	type: "process";
-	/** The program is found on PATH. */
 	command: string[];
 	/** Default: the service's. */
 	cwd?: string;
@@ -13,11 +11,11 @@ export interface ProcessSettings {
 	limits?: ProcessLimits;
 	/** `name:/path` or `/folder:/path`. */
 	volumes?: string[];
-	/** Variables of the service that workers inherit: `minimal` and a list add to the same few. */
+	/** `minimal` and a list add to the same few variables. */
 	inheritEnv?: "all" | "minimal" | string[];
 }
 
-/** Limits of each process of a worker, not of all together. */
+/** Limits of each process, not of all together. */
 export interface ProcessLimits {
 	memoryMb?: number;
 	/** Number of all processes of the user. */
@@ -80,7 +78,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			],
 			description:
 				"Variables of the service's environment that workers inherit: all of them; minimal, such as PATH, HOME, " +
-				"the locale and CUDA_*; or a list of names beside the minimal ones, * at the end for any ending. " +
+				"the locale and CUDA_*; or a list of names in addition to the minimal ones, * at the end for any ending. " +
 				"Variables with secrets of Sluice are never inherited. By default minimal with user, otherwise all.",
 			"x-message": "must be all, minimal, or a list of names such as [HF_TOKEN, AWS_*].",
 		},

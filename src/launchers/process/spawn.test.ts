@@ -35,7 +35,7 @@ describe("environmentOf", () => {
 		["by default all", {}, secrets],
 		["all", { inheritEnv: "all" }, secrets],
 		["minimal", { inheritEnv: "minimal" }, few],
-		["a list beside the minimal ones", { inheritEnv: ["AWS_*"] }, { ...few, AWS_SECRET: "s" }],
+		["a list next to the minimal ones", { inheritEnv: ["AWS_*"] }, { ...few, AWS_SECRET: "s" }],
 		["minimal as another user", { user: "1000:1000" }, few],
 		["all as another user, if so set", { user: "1000:1000", inheritEnv: "all" }, secrets],
 	])("D25: inherits %s", (_, change, inherited) => {

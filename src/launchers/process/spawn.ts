@@ -1,16 +1,25 @@
-/** Starts the process of a worker. */
+/** Starts the process of a worker. Its volumes are folders of this machine, linked to their paths. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { statSync } from "node:fs";
+import {
+	chownSync,
+	existsSync,
+	lstatSync,
+	mkdirSync,
+	readlinkSync,
+	realpathSync,
+	statSync,
+	symlinkSync,
+} from "node:fs";
+import { dirname, isAbsolute, resolve } from "node:path";
 import type { WorkerSpec } from "../launcher.ts";
 import { accountEnv, confinementOf, inheritedEnv } from "./confinement.ts";
 import { SERVICE_VARIABLE } from "./process-group.ts";
 import type { ProcessSettings } from "./settings.ts";
-import { linkVolumes } from "./volumes.ts";
 
 type ProcessSpec = WorkerSpec<ProcessSettings>;
 
-/** The worker's variables over the service's, with GPUs and service id. */
+/** The worker's variables override the service's. */
 export function environmentOf(
 	{ env, gpus, serviceId, settings }: Pick<ProcessSpec, "env" | "gpus" | "serviceId" | "settings">,
 	serviceEnv: Readonly<Record<string, string>>,
@@ -25,9 +34,8 @@ export function environmentOf(
 }
 
 /**
- * Starts the command as leader of its own session and process group, with exactly `spec.env`;
- * output goes to the descriptor `output`. The child does not keep the service alive. Throws an
- * Error with a sentence.
+ * The process leads its own session and group, has exactly `spec.env`, and does not keep the service alive. Throws
+ * an Error with a sentence.
  */
 export async function spawnWorker(
 	spec: ProcessSpec,
@@ -72,5 +80,50 @@ function sentence({ settings: { command }, env }: ProcessSpec, error: unknown): 
 			return `the command ${file} may not be executed`;
 		default:
 			return `the command ${file} failed to start (${error instanceof Error ? error.message : String(error)})`;
+	}
+}
+
+/**
+ * Links each volume once for all workers. `volumeDir`: for volumes with a name. `owner`: of created folders. Throws
+ * an Error whose message ends a sentence.
+ */
+function linkVolumes(
+	{ volumes = [] }: Pick<ProcessSettings, "volumes">,
+	{ volumeDir, owner }: { volumeDir: string; owner?: { uid: number; gid: number } | undefined },
+): void {
+	for (const text of volumes) {
+		const [source = "", path = ""] = text.split(":");
+		const isNamed = !isAbsolute(source);
+		const folder = isNamed ? resolve(volumeDir, source) : source;
+		if (isNamed && !existsSync(folder)) {
+			mkdirSync(folder, { recursive: true, mode: 0o700 });
+			if (owner) chownSync(folder, owner.uid, owner.gid);
+		}
+		if (!existsSync(folder)) throw new Error(`the folder ${folder} of launcher.volumes does not exist`);
+		if (!isAt(path, folder)) link(folder, path);
+	}
+}
+
+function isAt(path: string, folder: string): boolean {
+	return existsSync(path) && realpathSync(path) === realpathSync(folder);
+}
+
+function link(folder: string, path: string): void {
+	const present = lstatSync(path, { throwIfNoEntry: false });
+	if (present) {
+		const what = present.isSymbolicLink() ? `a link to ${readlinkSync(path)}` : "something else";
+		throw new Error(
+			`${path} of launcher.volumes is ${what}, not a link to ${folder}: remove it, or remove the volume ` +
+				"from launcher.volumes to use what is there",
+		);
+	}
+	try {
+		symlinkSync(folder, path);
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		const fix = code === "ENOENT" ? `create the folder ${dirname(path)}` : `run once: sudo ln -s '${folder}' '${path}'`;
+		throw new Error(`a link at ${path} to ${folder} cannot be created (${code}): ${fix}`, {
+			cause: error,
+		});
 	}
 }

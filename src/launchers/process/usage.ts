@@ -1,4 +1,3 @@
-/** What process workers use: processor time and memory of their process groups. */
 import { coreMeter, type WorkerUsage } from "../../core/workers/worker-usage.ts";
 import { processTable, type ProcessUsage } from "./process-table.ts";
 
@@ -6,7 +5,7 @@ export interface GroupUsage extends ProcessUsage {
 	processes: number;
 }
 
-/** Returns the usage by process group; empty where the system's list has no usage. */
+/** Empty where the process list has no usage. */
 export function usageOfGroups(table = processTable): Map<number, GroupUsage> {
 	const groups = new Map<number, GroupUsage>();
 	for (const { pgid, usage } of table.all()) {
@@ -20,7 +19,6 @@ export function usageOfGroups(table = processTable): Map<number, GroupUsage> {
 	return groups;
 }
 
-/** Usage by worker; `leaders`: the leader of each one's process group. */
 export function usageReader(
 	now: () => number,
 ): (leaders: ReadonlyMap<string, { pid: number }>) => Map<string, WorkerUsage> {

@@ -1,28 +1,24 @@
-/** Calls of Slurm's commands, and their errors as sentences. */
 import { execFile } from "node:child_process";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** A command that does not answer is ended, ms: after Slurm's own timeouts (MessageTimeout, 10 s). */
+/** Longer than Slurm's own timeouts (MessageTimeout, 10 s), ms. */
 const COMMAND_MS = 30_000;
 
-/** Maximum that a command may print, bytes: rows of 100,000 jobs. */
+/** Enough for rows of 100,000 jobs. */
 const OUTPUT_BYTES = 32 * 1024 * 1024;
 
-/** What workers inherit through `sbatch`, beside what Slurm sets: no secrets. */
+/** What workers inherit through `sbatch`, without secrets. */
 const INHERITED = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_.*|TZ)$/;
 
-/** What Slurm's commands read; not SLURM_JOB_ID and the like, if the service runs in a job. */
+/** Configuration of the commands. SLURM_JOB_ID and the like stay out, in case the service runs in a job. */
 const CONFIGURATION = /^(SLURM_CONF|SLURM_CONF_SERVER|SLURM_JWT|SBATCH_.*|MUNGE_.*)$/;
 
-/** Fixes the form of what the commands print. */
 const FORMAT = { SLURM_TIME_FORMAT: "standard", LC_ALL: "C" };
 
-/** A failed call. */
 export class SlurmFailure extends Error {
-	/** The answer was lost: what was asked may have been done, or may be done later. */
+	/** The answer was lost, so the request may have been or may still be carried out. */
 	readonly answerLost: boolean;
-	/** The controller did not answer. */
 	readonly isUnanswered: boolean;
 
 	constructor(message: string, answerLost: boolean, isUnanswered = answerLost) {
@@ -39,7 +35,6 @@ export type RunCommand = (
 	q?: { input?: string; timeoutMs?: number },
 ) => Promise<string>;
 
-/** `env`: of the service. */
 export function slurmCommands(env: Env): RunCommand {
 	const kept = Object.entries(env).filter(
 		([name, value]) => value !== undefined && (INHERITED.test(name) || CONFIGURATION.test(name)),
@@ -75,7 +70,6 @@ function notStarted(program: string, error: Error): SlurmFailure {
 	);
 }
 
-/** What a failed command printed, in one line without its name. */
 export function failureOf(program: string, stderr: string): SlurmFailure {
 	const text = linesOf(stderr);
 	const refused = /connect failure|connection refused/i.test(text);
@@ -85,7 +79,6 @@ export function failureOf(program: string, stderr: string): SlurmFailure {
 	return new SlurmFailure(sentence, answerLost, isUnanswered);
 }
 
-/** Each line once, without the command's name. */
 function linesOf(stderr: string): string {
 	const lines = stderr
 		.split("\n")

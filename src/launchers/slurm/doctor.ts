@@ -1,4 +1,4 @@
-/** `sluice doctor` checks of endpoints with Slurm workers: commands, controller, options, folder. */
+/** `sluice doctor` checks of endpoints with Slurm workers. */
 import { accessSync, constants, statSync } from "node:fs";
 import { type Finding, ok, problem } from "../../core/finding.ts";
 import type { EndpointToCheck } from "../definition.ts";
@@ -9,7 +9,6 @@ import { checkFolder } from "./shared-folder.ts";
 
 type Endpoint = EndpointToCheck<SlurmSettings>;
 
-/** Limit for one command, ms. */
 const ANSWER_MS = 15_000;
 
 export async function findings(endpoints: readonly Endpoint[], env: Env): Promise<Finding[]> {

@@ -164,6 +164,7 @@ describe("faultIn", () => {
 			job: "12",
 			end: { state: "FAILED", exitCode, node: "n1" },
 			memory: "1G",
+			program: "train",
 			unreadIn,
 		});
 
@@ -175,13 +176,15 @@ describe("faultIn", () => {
 		});
 	});
 
-	it("D29: repeats what the shell says about a program that does not exist", () => {
-		const output = ["script: 12: exec: no-such: not found", ...NOTES].join("\n");
-		expect(fault(output, "127:0")).toEqual({
+	it("D29: says that a program does not exist, without the output, which only admin keys see", () => {
+		expect(fault(["HF_TOKEN=hf_1", ...NOTES].join("\n"), "127:0")).toEqual({
 			code: "config",
 			crash: true,
-			message: "Slurm job 12 on node n1 could not run the command: script: 12: exec: no-such: not found",
+			message:
+				"Slurm job 12 on node n1 could not run train: it, or a program that it calls, was not found there " +
+				"(exit code 127).",
 		});
+		expect(fault("", "126:0")).toMatchObject({ message: expect.stringContaining("may not be executed there") });
 	});
 
 	it("D28: a job that Slurm started twice is no crash", () => {

@@ -1,35 +1,31 @@
-/** What Slurm says about jobs: rows of `squeue`, records of `scontrol` and `sacct`. Pure. */
+/** Reads rows of `squeue` and records of `scontrol` and `sacct`. */
 import { constants } from "node:os";
 import type { ExitReason, WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { Exit, WorkerState } from "../launcher.ts";
 import { AGAIN, STARTED_AGAIN } from "./script.ts";
 
-/** One job of `squeue`. */
 export interface JobRow {
 	id: string;
-	/** Such as RUNNING. */
 	state: string;
-	/** Why it is pending. */
 	reason: string;
-	/** s until its time limit, and the limit; undefined without one. */
+	/** Time left and limit, s. Undefined without a limit. */
 	leftS: number | undefined;
 	limitS: number | undefined;
 	name: string;
 }
 
-/** The end of a job. */
 export interface JobEnd {
 	state: string;
-	/** Exit code and signal of the batch script, as `7:0`; undefined if unknown. */
+	/** Exit code and signal of the batch script, as `7:0`. */
 	exitCode?: string | undefined;
 	reason?: string | undefined;
 	node?: string | undefined;
 }
 
-/** Format for `squeue --format`. The name is last: it may contain anything. */
+/** The name is last because it may contain anything. */
 export const ROW_FORMAT = "%i|%T|%r|%L|%l|%j";
 
-/** Jobs that have not ended; of their processes some may run. */
+/** The job has not ended and processes may run. */
 const ACTIVE = new Set(
 	(
 		"PENDING CONFIGURING RUNNING COMPLETING SUSPENDED STOPPED RESIZING SIGNALING STAGE_OUT " +
@@ -37,10 +33,9 @@ const ACTIVE = new Set(
 	).split(" "),
 );
 
-/** States in which no process of the job runs yet. */
 const WAITING = new Set("PENDING CONFIGURING REQUEUED REQUEUE_FED REQUEUE_HOLD SPECIAL_EXIT RESV_DEL_HOLD".split(" "));
 
-/** Reasons of pending jobs that do not pass without a change of settings or by an operator. */
+/** Only a change of settings or an operator resolves these. */
 const UNSCHEDULABLE = /^(Bad|Invalid|Partition|JobHeld|ReqNodeNotAvail|DependencyNever)|NotAllowed|PerJob|launch|held/i;
 
 const EXPLAINED: Readonly<Record<string, string>> = {
@@ -70,7 +65,6 @@ export function isWaiting(state: string): boolean {
 	return WAITING.has(state);
 }
 
-/** Rows by job id; lines of another form are skipped. */
 export function rowsOf(output: string): Map<string, JobRow> {
 	const rows = new Map<string, JobRow>();
 	for (const line of output.split("\n")) {
@@ -88,7 +82,7 @@ export function rowsOf(output: string): Map<string, JobRow> {
 	return rows;
 }
 
-/** `D-HH:MM:SS`, `HH:MM:SS`, `MM:SS`; undefined for UNLIMITED, NOT_SET, INVALID and the like. */
+/** `D-HH:MM:SS`, `HH:MM:SS` or `MM:SS`. Undefined for UNLIMITED, NOT_SET, INVALID and the like. */
 export function seconds(duration: string): number | undefined {
 	const match = /^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)$/.exec(duration);
 	if (!match) return undefined;
@@ -96,7 +90,6 @@ export function seconds(duration: string): number | undefined {
 	return ((days * 24 + hours) * 60 + minutes) * 60 + rest;
 }
 
-/** Why a job does not run yet. */
 export function waitingReason({ id, state, reason }: JobRow): WorkerReason {
 	if (state === "CONFIGURING") return { code: "starting", message: `Slurm prepares the node of job ${id}.` };
 	const [word = ""] = reason.split(/[,: ]/, 1);
@@ -107,7 +100,7 @@ export function waitingReason({ id, state, reason }: JobRow): WorkerReason {
 	};
 }
 
-/** `drainBeforeS`: how long before its time limit a job counts as ending, at most half of the limit. */
+/** `drainBeforeS`: time before its limit at which a job counts as ending, at most half of the limit. */
 export function noticeOf(row: JobRow, drainBeforeS: number): WorkerState {
 	const { id, leftS, limitS = Infinity } = row;
 	if (isWaiting(row.state)) return { state: "waiting", ...waitingReason(row) };
@@ -116,7 +109,6 @@ export function noticeOf(row: JobRow, drainBeforeS: number): WorkerState {
 	return { state: "ending", code: "time_limit", message };
 }
 
-/** Members of a line of `scontrol show job --oneliner`. */
 export function endInRecord(record: string): JobEnd | undefined {
 	const member = (name: string): string | undefined => new RegExp(`(?:^| )${name}=(\\S+)`).exec(record)?.[1];
 	const state = member("JobState");
@@ -125,10 +117,10 @@ export function endInRecord(record: string): JobEnd | undefined {
 		: { state, exitCode: member("ExitCode"), reason: member("Reason"), node: member("BatchHost") };
 }
 
-/** Format for `sacct --format`. The name is last: it may contain anything. */
+/** The name is last because it may contain anything. */
 export const ACCOUNTING_FORMAT = "State,ExitCode,NodeList,JobName";
 
-/** Reads the end from lines of `sacct --parsable2`, such as `CANCELLED by 1000|0:0|node1|name`: ids are reused. */
+/** Takes lines of `sacct --parsable2`. The name must match because ids are reused. */
 export function endInAccounting(output: string, name: string): JobEnd | undefined {
 	for (const line of output.split("\n")) {
 		const [state = "", exitCode, node, ...found] = line.trim().split("|");
@@ -137,7 +129,6 @@ export function endInAccounting(output: string, name: string): JobEnd | undefine
 	return undefined;
 }
 
-/** `memory`: its limit, as configured. */
 export function exitOf(
 	{ state, exitCode = "", reason = "", node }: JobEnd,
 	q: { job: string; memory: string | undefined },
@@ -152,7 +143,7 @@ export function exitOf(
 		case "COMPLETED":
 			return { code: 0 };
 		case "FAILED":
-			// As when slurmstepd cannot open the output; a reason of launch alone says nothing.
+			// Slurm reports a failed launch, such as an unreadable output file, without code and signal.
 			if (code === 0 && signal === 0) return because("start_failed", true, `could not be started: ${reason}.`);
 			return how;
 		case "OUT_OF_MEMORY":
@@ -173,13 +164,14 @@ export function exitOf(
 	}
 }
 
-/** What the output says about a failed job; undefined if nothing beyond its exit code. */
+/** Undefined if the output says nothing beyond the exit code. */
 export function faultIn(
 	output: string,
 	q: {
 		job: string;
 		end: JobEnd;
 		memory: string | undefined;
+		program: string | undefined;
 		/** Set if the worker's variables in this folder were not read. */
 		unreadIn: string | undefined;
 	},
@@ -197,19 +189,21 @@ export function faultIn(
 		};
 	if (end.exitCode === `${STARTED_AGAIN}:0` && output.includes(AGAIN))
 		return { code: "deleted", crash: false, message: `${job} was started twice: its controller lost its first start.` };
-	// Without cgroups (OverMemoryKill) the state does not say so.
+	// Without cgroups (OverMemoryKill) the state does not show it.
 	if (/^slurmstepd.*exceeded job memory limit/im.test(output)) return outOfMemory(job, q.memory);
-	// Of a shell that cannot execute a program, or not find it.
-	if (!/^(126|127):/.test(end.exitCode ?? "")) return undefined;
-	const said = withoutNotes(output).split("\n").at(-1) || "it was not found there";
+	// A shell's codes for a program that it cannot execute or find.
+	const [, code] = /^(126|127):/.exec(end.exitCode ?? "") ?? [];
+	if (code === undefined) return undefined;
+	// Its output is only for admin keys, and this sentence is for all keys.
+	const why = code === "126" ? "it may not be executed there" : "it, or a program that it calls, was not found there";
 	return {
 		code: "config",
 		crash: true,
-		message: `${job} could not run the command: ${said}`,
+		message: `${job} could not run ${q.program ?? "the command"}: ${why} (exit code ${code}).`,
 	};
 }
 
-/** Returns the output without what Slurm itself adds to the output of a job that gets a signal. */
+/** Removes Slurm's own notes about signals from the output. */
 export function withoutNotes(output: string): string {
 	return output.replaceAll(/^slurmstepd\S*: error: (\*{3}|_\w+:) .*(\n|$)/gm, "").trimEnd();
 }

@@ -3,11 +3,24 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { manualClock } from "../../../test/support/manual-clock.ts";
-import type { Exit } from "../launcher.ts";
-import type { RunCommand } from "./commands.ts";
+import { type ManualClock, manualClock } from "../../../test/support/manual-clock.ts";
+import type { Exit, StraySearch, WorkerSpec } from "../launcher.ts";
+import { type RunCommand, SlurmFailure } from "./commands.ts";
 import { SlurmLauncher } from "./launcher.ts";
 import { nameOf, variablesPath } from "./script.ts";
+
+/** A launcher whose commands are `run`, and the lines of its log. */
+function opened(q: { clock: ManualClock; run: RunCommand; shared: string }) {
+	const lines: string[] = [];
+	const launcher = new SlurmLauncher({
+		clock: q.clock,
+		run: q.run,
+		logDir: join(q.shared, "logs"),
+		log: (line: string) => void lines.push(line),
+		serviceEnv: {},
+	} as unknown as ConstructorParameters<typeof SlurmLauncher>[0]);
+	return { launcher, lines };
+}
 
 it("D25: a worker whose shared folder fails does not hide the end of another one", async () => {
 	const shared = mkdtempSync(join(tmpdir(), "sluice-slurm-"));
@@ -20,14 +33,7 @@ it("D25: a worker whose shared folder fails does not hide the end of another one
 			? names.map((name, at) => `${at}|${states[at]}|None|1:00|1:00|${name}\n`).join("")
 			: `JobId=1 JobName=${names[1]} JobState=${states[1]} ExitCode=7:0`;
 	const clock = manualClock();
-	const lines: string[] = [];
-	const launcher = new SlurmLauncher({
-		clock,
-		run,
-		logDir: join(shared, "logs"),
-		log: (line: string) => void lines.push(line),
-		serviceEnv: {},
-	} as unknown as ConstructorParameters<typeof SlurmLauncher>[0]);
+	const { launcher, lines } = opened({ clock, run, shared });
 	const exits: Exit[] = [];
 	launcher.onExit((exit) => exits.push(exit));
 	for (const [at, endpoint] of ["one", "two"].entries()) {
@@ -44,3 +50,53 @@ it("D25: a worker whose shared folder fails does not hide the end of another one
 	expect(lines.filter((line) => line.includes("ELOOP"))).toHaveLength(1);
 	await launcher.close();
 });
+
+it.each(["the file of a stray", "scancel"])(
+	"D34: %s that fails does not keep other endpoints from starts",
+	async (what) => {
+		const shared = mkdtempSync(join(tmpdir(), "sluice-slurm-"));
+		onTestFinished(() => rmSync(shared, { recursive: true, force: true }));
+		const file = variablesPath(join(shared, "one", "sluice-s", "one"), "w-one");
+		let fails = true;
+		const killed = new Set<string>();
+		if (what !== "scancel") {
+			mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 });
+			symlinkSync(file, file);
+		}
+		mkdirSync(join(shared, "two"), { mode: 0o700 });
+		const stray = nameOf({ serviceId: "s", endpoint: "one", workerId: "w-one" });
+		const run: RunCommand = async (program, args) => {
+			if (program === "squeue") return killed.has("7") ? "" : `7|RUNNING|None|1:00|1:00|${stray}\n`;
+			if (program === "sbatch") return "8\n";
+			if (program !== "scancel") return "";
+			if (what === "scancel" && fails) throw new SlurmFailure("scancel: Access/permission denied", false);
+			killed.add(args.at(-1)!);
+			return "";
+		};
+		const clock = manualClock();
+		const { launcher, lines } = opened({ clock, run, shared });
+		const settings = (endpoint: string): object => ({ command: ["x"], sharedDir: join(shared, endpoint) });
+		const endpoints = ["one", "two"].map((id) => ({ id, settings: settings(id) }));
+		const search = { serviceId: "s", recorded: ["w-one"], endpoints } as unknown as StraySearch;
+		expect(await launcher.removeStrays(search)).toBe(0);
+		const spec = {
+			workerId: "w-two",
+			endpoint: "two",
+			serviceId: "s",
+			env: {},
+			gpuCount: 0,
+			settings: settings("two"),
+		};
+		expect(await launcher.start(spec as unknown as WorkerSpec)).toMatchObject({ job: "8" });
+		// Longer than a lost submission is waited for.
+		await clock.advance(90_000);
+		expect(lines.filter((line) => line.includes("job 7"))).toHaveLength(1);
+		expect([...killed]).toEqual([]);
+		fails = false;
+		if (what !== "scancel") rmSync(file);
+		launcher.release("two");
+		await clock.advance(10_000);
+		expect([...killed]).toContain("7");
+		await launcher.close();
+	},
+);

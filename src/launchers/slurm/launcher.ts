@@ -1,10 +1,8 @@
-/**
- * Runs workers as batch jobs of Slurm, found by their names. They outlive the service (D25, D34).
- */
 import { join } from "node:path";
 import type { LauncherDependencies } from "../definition.ts";
-import type { Handle, Launcher, StraySearch } from "../launcher.ts";
-import { boundLog, logPath, tail } from "../log-files.ts";
+import type { Handle, Launcher, RoomQuery, StraySearch } from "../launcher.ts";
+import { roomInPool } from "../room.ts";
+import { boundLog, logPath, tail } from "../logs/log-files.ts";
 import { endInGrace, KILL_TIMEOUT_MS, WatchedWorkers } from "../watched-workers.ts";
 import { type RunCommand, slurmCommands, SlurmFailure } from "./commands.ts";
 import { exitOf, faultIn, isActive, type JobRow, noticeOf, withoutNotes } from "./job-states.ts";
@@ -24,34 +22,33 @@ import type { SlurmSettings } from "./settings.ts";
 import { Strays } from "./strays.ts";
 import { handleOf, Worker } from "./worker.ts";
 
-/** Interval of the query for all jobs, ms; shorter while a worker is being stopped. */
+/** Interval of the query for all jobs, and while a worker is being stopped, ms. */
 const QUERY_MS = 5000;
 const STOP_QUERY_MS = 500;
 /** Maximum age of a query that an adoption may use, ms. */
 const ADOPT_MS = 2000;
 
 /**
- * The `slurm` launcher (D25). A handle is `{job, name, folder}`, with the settings that are needed while
- * the worker is watched. One query shows all jobs; a controller that does not answer changes nothing.
+ * The `slurm` launcher (D25, D34). A handle is `{job, name, folder}` with settings for watching. Jobs are found by
+ * their names, in one query for all. A controller that does not answer changes nothing.
  */
 export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements Launcher {
 	readonly name = "slurm";
 	readonly #queryMs: number;
 	readonly #queue: SlurmQueue;
 	readonly #strays: Strays;
-	/** Its jobs that are not watched are cancelled. */
+	/** Its unwatched jobs are cancelled. */
 	#service: string | undefined;
 	#isWatching = false;
 	#isFailing = false;
-	/** Ends the pause between two queries. */
 	#wake = new AbortController();
 
 	constructor(d: LauncherDependencies & { run?: RunCommand; queryMs?: number }) {
 		super(d);
-		const { clock, run = slurmCommands(d.serviceEnv) } = d;
+		const { clock, log, run = slurmCommands(d.serviceEnv) } = d;
 		this.#queryMs = d.queryMs ?? QUERY_MS;
 		this.#queue = slurmQueue({ clock, run });
-		this.#strays = new Strays({ queue: this.#queue, clock, fileOf: (name) => this.#fileOfStray(name) });
+		this.#strays = new Strays({ queue: this.#queue, clock, log, fileOf: (name) => this.#fileOfStray(name) });
 	}
 
 	protected async begin(spec: SlurmSpec): Promise<Handle> {
@@ -80,14 +77,14 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 		if (ownerIn(String(name))?.workerId !== workerId) return false;
 		if (this.workers.get(workerId)?.job === job) return true;
 		try {
-			// A job that another server has just submitted is in a new answer only.
+			// Only a new answer has a job that another server has just submitted.
 			const row = (await this.#queue.recentRows(ADOPT_MS)).get(job) ?? (await this.#queue.rows()).get(job);
 			if (row?.name !== name || !isActive(row!.state)) {
 				removeFile({ folder, id: workerId });
 				return false;
 			}
 		} catch (error) {
-			// Its pings show whether it runs; the queue decides when it can be read again.
+			// The worker's pings show whether it runs, until the queue can be read again.
 			this.log(`worker ${workerId} is adopted without an answer of Slurm: ${this.sentence(error)}`);
 		}
 		try {
@@ -106,14 +103,23 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 		return [...this.workers.values()].filter(({ job }) => isActive(rows.get(job)?.state ?? "")).map(({ id }) => id);
 	}
 
+	/** Jobs that wait for their turn have the reason Priority, the first of them Resources. */
+	roomFor(q: RoomQuery): string[] {
+		if (!/pending: (Resources|Priority)/.test(q.waiting.message)) return [];
+		return roomInPool(q, (settings) => {
+			const { partition, gpuType, constraint } = settings as SlurmSettings;
+			return [partition, gpuType, constraint];
+		});
+	}
+
 	async removeStrays({ serviceId, recorded, endpoints, scales = () => true }: StraySearch): Promise<number> {
 		this.#service = serviceId;
 		this.scales = scales;
 		for (const { id, settings } of endpoints) this.owned.set(id, settings as SlurmSettings);
 		this.#strays.forgetSweep();
-		// Most services use no Slurm: do not call it.
+		// Most services use no Slurm, so it is not called.
 		if (recorded.length === 0) return 0;
-		// The service may have been killed while sbatch ran, which goes on.
+		// The service may have been killed while `sbatch` ran, which goes on.
 		this.#expectLate();
 		try {
 			return await this.#strays.swept();
@@ -151,11 +157,11 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 		});
 		if (worker.hasEnded) return;
 		await this.#queue.kill(job, { started: hasStarted(worker) });
-		// Its watchdog ends what Slurm has no record of; then nothing runs that a cancelled job would hide.
+		// The watchdog ends what Slurm has no record of. After it nothing runs that a cancelled job would hide.
 		removeFile(worker);
 		this.#wake.abort();
 		await this.clock.sleep(KILL_TIMEOUT_MS / 2, over.signal);
-		// Before its batch script runs, and while it is suspended, a job takes no signal.
+		// A job takes no signal while it is suspended or before its batch script runs.
 		if (!worker.hasEnded) await this.#queue.cancel(job);
 		await this.clock.sleep(KILL_TIMEOUT_MS / 2, over.signal);
 		if (!worker.hasEnded) throw new Error(`its Slurm job ${job} still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`);
@@ -165,14 +171,14 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 		return error instanceof SlurmFailure && error.isUnanswered;
 	}
 
-	/** Submits the job. If the answer is lost, the queue says whether it was accepted. */
+	/** If the answer is lost, the queue shows whether the job was accepted. */
 	async #submit(spec: SlurmSpec): Promise<string> {
 		try {
 			return await this.#queue.submit(sbatchOptions(spec), batchScript(spec));
 		} catch (error) {
 			if (!(error instanceof SlurmFailure) || !error.answerLost) throw error;
 			this.#expectLate();
-			// The next start sweeps first.
+			// Makes the next start sweep first.
 			this.#strays.forgetSweep();
 			const rows = await this.#queue.rows().catch(() => undefined);
 			const found = [...(rows?.values() ?? [])].find(({ name }) => name === nameOf(spec));
@@ -202,7 +208,7 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 	async #watch(): Promise<void> {
 		if (this.#isWatching) return;
 		this.#isWatching = true;
-		while (this.workers.size > 0 || (!this.isClosed && this.#strays.mayBeLate)) {
+		while (this.workers.size > 0 || (!this.isClosed && this.#strays.mayBeLeft)) {
 			this.#wake = new AbortController();
 			await this.#query();
 			const isStopping = [...this.workers.values()].some(({ ending }) => ending !== undefined);
@@ -212,7 +218,7 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 	}
 
 	async #query(): Promise<void> {
-		// A job that is submitted during the query need not be in its answer.
+		// A job submitted during the query may be missing in its answer.
 		const watched = [...this.workers.values()];
 		let fault: string | undefined;
 		try {
@@ -240,15 +246,15 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 		} else if (row || worker.isLost(this.clock.now())) await this.#finish(worker, row !== undefined);
 	}
 
-	/** Reports the exit; `isPresent`: whether the queue shows the job. Throws if the controller does not answer. */
+	/** `isPresent`: whether the queue shows the job. Throws if the controller does not answer. */
 	async #finish(worker: Worker, isPresent: boolean): Promise<void> {
-		const { id, job, name, folder, memory } = worker;
+		const { id, job, name, folder, memory, program } = worker;
 		const end = (await this.#queue.endOf(job, name)) ?? { state: isPresent ? "COMPLETED" : "UNKNOWN" };
 		if (!this.isWatched(worker)) return;
 		const { reason, ...how } = exitOf(end, { job, memory });
 		const isUnread = removeFile(worker);
 		const output = tail(logPath(this.logDir, id));
-		const why = reason ?? faultIn(output, { job, end, memory, unreadIn: isUnread ? folder : undefined });
+		const why = reason ?? faultIn(output, { job, end, memory, program, unreadIn: isUnread ? folder : undefined });
 		const isStopped = worker.ending !== undefined;
 		this.report(worker, { ...how, lastOutput: withoutNotes(output), ...(why && !isStopped && { reason: why }) });
 	}

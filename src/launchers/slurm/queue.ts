@@ -1,5 +1,4 @@
-/** The service's jobs in Slurm's queue, and what can be done to one. */
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../system/clock.ts";
 import type { RunCommand } from "./commands.ts";
 import {
 	ACCOUNTING_FORMAT,
@@ -12,7 +11,6 @@ import {
 	rowsOf,
 } from "./job-states.ts";
 
-/** Limit for a command that a stop waits for, ms. */
 const SIGNAL_MS = 10_000;
 
 export type SlurmQueue = ReturnType<typeof slurmQueue>;
@@ -20,7 +18,7 @@ export type SlurmQueue = ReturnType<typeof slurmQueue>;
 export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }) {
 	let last: { rows: Map<string, JobRow>; at: number } | undefined;
 
-	/** Returns all jobs of this user that Slurm knows, ended ones for some minutes. One command. */
+	/** Jobs of this user, including ended ones for some minutes. */
 	async function rows(): Promise<Map<string, JobRow>> {
 		const format = `--format=${ROW_FORMAT}`;
 		const output = await run("squeue", ["--me", "--noheader", "--states=all", format]);
@@ -28,7 +26,7 @@ export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }) {
 		return last.rows;
 	}
 
-	/** A job that has ended, or is ending, takes no signal: no error. */
+	/** No error if the job has ended or is ending. */
 	async function cancel(...args: string[]): Promise<void> {
 		try {
 			await run("scancel", args, { timeoutMs: SIGNAL_MS });
@@ -39,36 +37,34 @@ export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }) {
 
 	return {
 		rows,
-		/** Same as {@link rows}, at most `ms` old. */
 		recentRows: async (ms: number) => (last !== undefined && clock.now() - last.at < ms ? last.rows : await rows()),
-		/** Submits a batch script; returns the job's id. */
 		async submit(options: readonly string[], script: string): Promise<string> {
 			const output = await run("sbatch", options, { input: script });
-			// `id` or `id;cluster`, below what plugins of the site print.
+			// `id` or `id;cluster`, after output of the site's plugins.
 			const id = /^(\d+)(;\S*)?$/m.exec(output)?.[1];
 			if (id === undefined) throw new Error(`sbatch answered ${JSON.stringify(output.trim())}`);
 			return id;
 		},
 		/**
-		 * SIGTERM to the worker: the batch script, or a step of it. A pending job is cancelled, unless its
-		 * worker has `started`: a controller that lost the last seconds of its state shows it as pending.
+		 * SIGTERM to the batch script or to a step. A pending job is cancelled unless its worker has `started`, because
+		 * a controller that lost its last seconds shows a running job as pending.
 		 */
 		async terminate(job: string, { step, started }: { step: number | undefined; started: boolean }): Promise<void> {
 			if (!started) await cancel("--state=PENDING", job);
 			await cancel(...(step === undefined ? signalled("TERM", job) : ["--signal=TERM", `${job}.${step}`]));
 		},
 		/**
-		 * Same with SIGKILL to the batch script and its first step, after which Slurm kills what they
-		 * started. A `scancel` without `--batch` would wait for KillWait, and the node takes no job meanwhile.
+		 * SIGKILL to the batch script and its first step, after which Slurm kills their children. `scancel` without
+		 * `--batch` would wait for KillWait, and the node takes no job meanwhile.
 		 */
 		async kill(job: string, { started }: { started: boolean }): Promise<void> {
 			if (!started) await cancel("--state=PENDING", job);
 			await cancel("--signal=KILL", `${job}.0`);
 			await cancel(...signalled("KILL", job));
 		},
-		/** SIGTERM to everything in the job, and SIGKILL after the cluster's KillWait, 30 s. */
+		/** SIGTERM to the whole job, and SIGKILL after the cluster's KillWait, 30 s. */
 		cancel: (job: string) => cancel(job),
-		/** Returns how the job of this name has ended; undefined if Slurm does not know it any more. */
+		/** Undefined if Slurm does not know the job any more. */
 		async endOf(job: string, name: string): Promise<JobEnd | undefined> {
 			const record = await run("scontrol", ["show", "job", "--oneliner", job]).catch((error: Error) => {
 				if (/invalid job id/i.test(error.message)) return "";
@@ -76,7 +72,7 @@ export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }) {
 			});
 			const end = record.includes(` JobName=${name} `) ? endInRecord(record) : undefined;
 			if (end && !isActive(end.state)) return end;
-			// Without accounting this fails.
+			// Fails without accounting.
 			const format = `--format=${ACCOUNTING_FORMAT}`;
 			const form = ["--allocations", "--duplicates", "--noheader", "--parsable2", format];
 			return await run("sacct", [...form, `--jobs=${job}`]).then(
@@ -87,7 +83,7 @@ export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }) {
 	};
 }
 
-/** Not to a pending job, which SIGKILL would cancel. */
+/** SIGKILL would cancel a pending job. */
 function signalled(signal: string, job: string): string[] {
 	return ["--state=RUNNING", "--batch", `--signal=${signal}`, job];
 }

@@ -76,6 +76,12 @@ describe("batchScript", () => {
 		expect(readFileSync(path, "utf8")).toBe("");
 	});
 
+	it("D25: the worker may have variables of any name, also of those that the script uses", () => {
+		const of = spec({ command: ["printenv", "variables"] }, { env: { variables: "own" } });
+		writeVariables(of);
+		expect(run(of)).toBe("own\n");
+	});
+
 	it("D34: a second start of a job runs nothing, and ends the first one", () => {
 		const of = spec({ command: ["echo", "run"] });
 		const path = writeVariables(of);

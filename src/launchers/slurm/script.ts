@@ -1,56 +1,53 @@
-/** The batch job of a worker: options of `sbatch`, batch script, file of variables. Pure. */
+/** The batch job of a worker: `sbatch` options, script and variables. */
 import { join } from "node:path";
 import type { WorkerSpec } from "../launcher.ts";
-import { logPath } from "../log-files.ts";
+import { logPath } from "../logs/log-files.ts";
 import type { SlurmSettings } from "./settings.ts";
 
 export type SlurmSpec = WorkerSpec<SlurmSettings>;
 
-/** What the batch script ends with when it cannot read the worker's variables (EX_CONFIG). */
+/** Exit code when the script cannot read the worker's variables (EX_CONFIG). */
 export const NO_VARIABLES = 78;
 
-/** What it ends with, and prints, when Slurm has started the job a second time (EX_TEMPFAIL). */
+/** Exit code and output when Slurm has started the job a second time (EX_TEMPFAIL). */
 export const STARTED_AGAIN = 75;
 export const AGAIN = "Slurm started this job again, since its controller had lost the record of its first start.";
 
-/** A worker whose file was removed has ended so long after, ms: see {@link WATCHDOG}. */
+/** Time until a worker has ended after its file was removed, ms. See {@link WATCHDOG}. */
 export const WATCHDOG_MS = 4000;
 
-/** Only these names can be set in a shell. */
+/** The names that a shell can set. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The folder of an endpoint's workers in `sharedDir`: one server at a time writes there. */
+/** One server at a time writes to this folder of `sharedDir`. */
 export function folderOf(q: Pick<SlurmSpec, "settings" | "serviceId" | "endpoint">): string {
 	return join(q.settings.sharedDir, `sluice-${q.serviceId}`, q.endpoint);
 }
 
 /**
- * The file of a worker: its variables until it has read them, empty while it runs. Where it is
- * removed, the worker ends or does not start, whatever Slurm knows of the job.
+ * This file holds the worker's variables until it has read them, then is empty. When it is removed, the worker ends
+ * or does not start, whatever Slurm knows of the job.
  */
 export function variablesPath(folder: string, workerId: string): string {
 	return join(folder, `worker-${encodeURIComponent(workerId)}.env`);
 }
 
-/** What the name of a batch job says. */
 export interface JobOwner {
 	serviceId: string;
 	endpoint: string;
 	workerId: string;
 }
 
-/** Marks a batch job: a comment may be replaced by the site's rules. */
+/** The job's name marks it, because the site's rules may replace a comment. */
 export function nameOf({ serviceId, endpoint, workerId }: JobOwner): string {
 	return `sluice:${serviceId}:${endpoint}:${workerId}`;
 }
 
-/** Undefined for jobs that are not named by {@link nameOf}. */
 export function ownerIn(name: string): JobOwner | undefined {
 	const match = /^sluice:([^:]+):([\w-]+):([\w-]+)$/.exec(name);
 	return match ? { serviceId: match[1]!, endpoint: match[2]!, workerId: match[3]! } : undefined;
 }
 
-/** Those of the settings first: later options win. */
 export function sbatchOptions(spec: SlurmSpec): string[] {
 	const { settings, gpuCount } = spec;
 	const { partition, account, qos, constraint, timeLimit, cpus, memory, gpuType } = settings;
@@ -69,7 +66,7 @@ export function sbatchOptions(spec: SlurmSpec): string[] {
 		...option("chdir", settings.cwd),
 		"--nodes=1",
 		"--ntasks=1",
-		// A worker that ended is replaced by another one, with a token of its own.
+		// An ended worker is replaced by a new one with a token of its own.
 		"--no-requeue",
 		"--export=ALL",
 		"--input=/dev/null",
@@ -82,9 +79,9 @@ export function sbatchOptions(spec: SlurmSpec): string[] {
 }
 
 /**
- * Ends the process group of `$0`, the worker, when the file `$1` is removed; an error other than ENOENT
- * is no removal. The worker holds the other end of its stdin open, so that it ends with it at once.
- * It is in no group that Slurm would wait for (proctrack/pgid).
+ * Ends the process group of `$0`, the worker, when the file `$1` is removed. Errors other than ENOENT do not count.
+ * The worker holds the other end of its stdin open, so that it ends with the worker. It is in no process group that
+ * Slurm waits for (proctrack/pgid).
  */
 const WATCHDOG = `trap "" TERM
 export LC_ALL=C
@@ -101,13 +98,13 @@ end TERM
 sleep 1
 end KILL`;
 
-/** Replaces itself by the worker, so that signals reach it and its exit code is the job's. */
+/** Replaces itself by the worker, which gets the signals and sets the job's exit code. */
 export function batchScript(spec: SlurmSpec): string {
 	const { setup = [] } = spec.settings;
 	return [
 		// Modules of HPC sites are set up by login shells.
 		setup.length > 0 ? "#!/bin/bash -l" : "#!/bin/bash",
-		// The service's token for Slurm, which sbatch passes on.
+		// `sbatch` passes on the service's token for Slurm.
 		"unset SLURM_JWT",
 		`variables=${quoted(variablesPath(folderOf(spec), spec.workerId))}`,
 		'if [ -e "$variables" ] && [ ! -s "$variables" ]; then',
@@ -116,17 +113,18 @@ export function batchScript(spec: SlurmSpec): string {
 		`  sleep ${WATCHDOG_MS / 1000}`,
 		`  exit ${STARTED_AGAIN}`,
 		"fi",
-		// What was opened is checked: another user may replace the file on the way.
+		// Checks the opened file, because another user may replace the path.
 		'if [ -L "$variables" ] || ! { exec 8<"$variables"; } 2>/dev/null || [ ! -O /proc/self/fd/8 ]; then',
 		'  echo "The worker\'s variables in $variables cannot be read on $(hostname):" \\',
 		'    "sharedDir must be the same folder here and at the service, and of its user." >&2',
 		`  exit ${NO_VARIABLES}`,
 		"fi",
 		`exec 9> >(BASH_ENV= exec setsid /bin/bash -c ${quoted(WATCHDOG)} $$ "$variables" 8<&-)`,
+		// The worker may have a variable of this name.
+		"unset variables",
 		". /proc/self/fd/8",
 		": >/proc/self/fd/8",
 		"exec 8<&-",
-		"unset variables",
 		...setup,
 		`exec ${commandOf(spec).map(quoted).join(" ")}`,
 		"",
@@ -134,9 +132,8 @@ export function batchScript(spec: SlurmSpec): string {
 }
 
 /**
- * A shell reads them: they stand on no command line. Not with `SLUICE_SERVICE_ID`, by which the
- * process launcher finds strays, on a node that is the service's machine too. Throws an Error for
- * names that cannot be set.
+ * Read by a shell, so they stand on no command line. Without `SLUICE_SERVICE_ID`, by which the process launcher
+ * finds strays on the same machine. Throws an Error for names that cannot be set.
  */
 export function variablesFile({ env }: Pick<SlurmSpec, "env">): string {
 	const all = Object.entries(env);
@@ -150,7 +147,7 @@ export function variablesFile({ env }: Pick<SlurmSpec, "env">): string {
 }
 
 function commandOf({ settings, gpuCount }: SlurmSpec): string[] {
-	const { command, image, container = "apptainer", cwd } = settings;
+	const { command, image, container = "apptainer" } = settings;
 	const volumes = volumesOf(settings).map(({ folder, at }) => `${folder}:${at}`);
 	if (image === undefined) {
 		if (volumes.length === 0) return command;
@@ -169,13 +166,12 @@ function commandOf({ settings, gpuCount }: SlurmSpec): string[] {
 		"exec",
 		...(gpuCount > 0 ? ["--nv"] : []),
 		...volumes.map((volume) => `--bind=${volume}`),
-		...(cwd === undefined ? [] : []),
 		image,
 		...command,
 	];
 }
 
-/** Folders of the node, and where the image sees them: `/path` or `/path:ro`. */
+/** Folders of the node and their paths in the image, `/path` or `/path:ro`. */
 export function volumesOf({
 	volumes = [],
 	sharedDir,
@@ -188,7 +184,6 @@ export function volumesOf({
 	});
 }
 
-/** Returns the text as one word of a shell. */
 function quoted(text: string): string {
 	return `'${text.replaceAll("'", `'\\''`)}'`;
 }

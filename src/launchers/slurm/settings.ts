@@ -1,13 +1,12 @@
-/** The `launcher` settings for workers as batch jobs of Slurm. */
-import type { Schema } from "../../core/schema.ts";
+import { duration } from "../../core/durations.ts";
+import type { Schema } from "../../lib/schema.ts";
 import type { LauncherDefinition } from "../definition.ts";
 import { command, cwd, integer, list } from "../settings.ts";
 
 export interface SlurmSettings {
 	type: "slurm";
-	/** The program is found on the node's PATH, or in the image. */
 	command: string[];
-	/** Folder for variables and output of the workers; the same path here and on the nodes. */
+	/** The same path here and on the nodes. */
 	sharedDir: string;
 	/** Default: the service's. */
 	cwd?: string;
@@ -15,9 +14,8 @@ export interface SlurmSettings {
 	account?: string;
 	qos?: string;
 	constraint?: string;
-	/** Time limit as `sbatch --time` takes it. */
 	timeLimit?: string;
-	/** s before the time limit. */
+	/** Time before the limit, s. */
 	drainBefore?: number;
 	cpus?: number;
 	/** A number with suffix `K`, `M`, `G` or `T`. */
@@ -25,17 +23,15 @@ export interface SlurmSettings {
 	/** Type as in `gres.conf`, such as a100. */
 	gpuType?: string;
 	image?: string;
-	/** What runs the image; default: apptainer. */
+	/** Default: apptainer. */
 	container?: "apptainer" | "pyxis";
 	/** `source:/path` or `source:/path:ro`. */
 	volumes?: string[];
-	/** Lines of bash, before the command. */
 	setup?: string[];
-	/** Further options of `sbatch`. */
 	options?: string[];
 }
 
-/** Set by the launcher itself; `sbatch` takes any beginning of them for the same. */
+/** The launcher sets these. `sbatch` also takes any abbreviation of them. */
 const OWN_OPTIONS = (
 	"job-name comment output error input open-mode export-file parsable wrap array requeue " +
 	"no-requeue chdir nodes ntasks hold wait test-only get-user-env clusters signal"
@@ -44,7 +40,6 @@ const OWN_OPTIONS = (
 	.map((name) => name.split("").reduceRight((rest, letter) => `${letter}(?:${rest})?`))
 	.join("|");
 
-/** A name in Slurm's configuration, or a list of them. */
 function name(title: string | undefined, description: string, example: string): Schema {
 	return {
 		type: "string",
@@ -97,11 +92,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			"x-message": 'must be a time in quotes, such as "12:00:00", "2-00:00:00" or "30" (minutes).',
 		},
 		drainBefore: {
-			type: "integer",
-			minimum: 5,
-			maximum: 604_800,
-			default: 300,
-			"x-unit": "s",
+			...duration("s", [5, 604_800], { example: "5m", default: 300 }),
 			description:
 				"How long before its time limit a worker gets no more jobs and is replaced, at most half of the " +
 				"limit: as long as jobs run. Slurm ends a job that runs longer, and it runs again elsewhere.",

@@ -1,7 +1,6 @@
 /**
- * The folder that the service and the nodes share: the file of each worker (`script.ts`), and their
- * output, which the nodes write directly. The log in `logDir` is a link to it. Who can replace these
- * files runs commands as the service's user: all folders are checked, and no link is followed.
+ * The folder that service and nodes share, with each worker's file (`script.ts`) and output. Who can replace these
+ * files runs commands as the service's user, so all folders are checked and no link is followed.
  */
 import {
 	closeSync,
@@ -19,29 +18,27 @@ import {
 } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { logPath, openLog, pruneLogs } from "../log-files.ts";
+import { logPath, openLog, pruneLogs } from "../logs/log-files.ts";
 import { folderOf, type SlurmSpec, variablesFile, variablesPath, volumesOf } from "./script.ts";
 
-/** What identifies the file of a worker. */
 export interface WorkerFile {
 	readonly folder: string;
 	readonly id: string;
 }
 
-/** Bits of a folder's mode. */
 const STICKY = 0o1000;
 const GROUP_WRITES = 0o020;
 const OTHERS_WRITE = 0o002;
 const NOT_PRIVATE = 0o077;
 
 /**
- * Checks `sharedDir`, the folders down to `folder` and those of volumes, which need not exist. Throws
- * an Error if another user can replace something in them.
+ * Checks `sharedDir`, the folders down to `folder`, and `volumes`, which need not exist. Throws an Error if another
+ * user can replace something in them.
  */
 export function checkFolder(sharedDir: string, folder = sharedDir, volumes: readonly string[] = []): void {
 	const root = resolve(sharedDir);
 	const stats = statSync(root, { throwIfNoEntry: false });
-	// What writes there reports that it is absent.
+	// A later write reports that it is absent.
 	if (!stats) return;
 	const { mode, uid, gid } = stats;
 	// The group with the number of a user is that user's own.
@@ -63,7 +60,6 @@ export function checkFolder(sharedDir: string, folder = sharedDir, volumes: read
 
 const TAKEN = "remove it, or set launcher.sharedDir to a folder that only you can write (mode 0700)";
 
-/** The path and its parents up to `root`. */
 function below(root: string, path: string): string[] {
 	return path.startsWith(`${root}/`) ? [...below(root, dirname(path)), path] : [];
 }
@@ -81,7 +77,7 @@ function refused(path: string, stats: Stats, fix: string): Error {
 	);
 }
 
-/** Writes what the job of a worker needs, for this user only. Throws an Error. */
+/** Writes the files of a job, for this user only. Throws an Error. */
 export function prepareWorker(spec: SlurmSpec, logDir: string): void {
 	const { workerId, settings } = spec;
 	const { sharedDir } = settings;
@@ -90,10 +86,10 @@ export function prepareWorker(spec: SlurmSpec, logDir: string): void {
 	const volumes = volumesOf(settings).flatMap((each) => (each.named ? [each.folder] : []));
 	checkFolder(sharedDir, folder, volumes);
 	try {
-		// An absent shared folder is a mistake, or not mounted: it is not created.
+		// An absent shared folder may be unmounted, so it is not created.
 		mkdirSync(folder, { mode: 0o700, recursive: existsSync(sharedDir) });
 		for (const volume of volumes) mkdirSync(volume, { mode: 0o700, recursive: true });
-		// What another user has made meanwhile.
+		// Another user may have created one meanwhile.
 		checkFolder(sharedDir, folder, volumes);
 		closeSync(openLog(folder, workerId));
 		linkLog({ folder, workerId, logDir });
@@ -106,7 +102,6 @@ export function prepareWorker(spec: SlurmSpec, logDir: string): void {
 	}
 }
 
-/** Links the log that the node writes, unless that was done. Throws an Error. */
 export function linkLog(q: { folder: string; workerId: string; logDir: string }): void {
 	const link = logPath(q.logDir, q.workerId);
 	if (existsSync(link)) return;
@@ -115,7 +110,6 @@ export function linkLog(q: { folder: string; workerId: string; logDir: string })
 	symlinkSync(logPath(q.folder, q.workerId), link);
 }
 
-/** Removes what {@link prepareWorker} wrote for a worker that was not started. */
 export function discardWorker(spec: SlurmSpec, logDir: string): void {
 	const { workerId } = spec;
 	const folder = folderOf(spec);
@@ -123,12 +117,12 @@ export function discardWorker(spec: SlurmSpec, logDir: string): void {
 		rmSync(path, { force: true });
 }
 
-/** Whether the worker has read its variables and was not ended, as its file shows. */
+/** Whether the worker has read its variables and was not ended. */
 export function hasStarted({ folder, id }: WorkerFile): boolean {
 	return sizeOf(variablesPath(folder, id)) === 0;
 }
 
-/** Removes the file of a worker, which ends it if it runs; returns whether it had not read it. */
+/** Ends the worker if it runs. Returns whether it had not read the file. */
 export function removeFile({ folder, id }: WorkerFile): boolean {
 	const path = variablesPath(folder, id);
 	const unread = (sizeOf(path) ?? 0) > 0;
@@ -136,7 +130,7 @@ export function removeFile({ folder, id }: WorkerFile): boolean {
 	return unread;
 }
 
-/** Undefined if there is no such file. Opened: a network file system answers a `stat` from its cache. */
+/** Opens the file, because a network file system answers a `stat` from its cache. */
 function sizeOf(path: string): number | undefined {
 	try {
 		const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);

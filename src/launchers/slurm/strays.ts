@@ -1,16 +1,18 @@
-/** Jobs of this service that are not watched: the answer of `sbatch` was lost, or the service was killed. */
-import type { Clock } from "../../clock.ts";
+/** Unwatched jobs of this service: the answer of `sbatch` was lost, or the service was killed. */
+import type { Clock } from "../../system/clock.ts";
+import { SlurmFailure } from "./commands.ts";
 import { isActive, type JobRow } from "./job-states.ts";
 import type { SlurmQueue } from "./queue.ts";
 import { hasStarted, removeFile, type WorkerFile } from "./shared-folder.ts";
 
-/** Maximum delay after which a submission whose answer was lost may be accepted, ms. */
+/** A submission whose answer was lost may be accepted up to this much later, ms. */
 const LATE_MS = 60_000;
 
 interface Deps {
 	clock: Clock;
+	log: (message: string) => void;
 	queue: SlurmQueue;
-	/** Returns the file of a worker that nothing watches, by the name of its job. */
+	/** The file of an unwatched worker, by its job's name. */
 	fileOf: (name: string) => WorkerFile | undefined;
 }
 
@@ -18,42 +20,53 @@ export class Strays {
 	readonly #d: Deps;
 	#swept: Promise<number> | undefined;
 	#lateUntil = -Infinity;
+	/** Ids of jobs that could not be cancelled. */
+	#failed: ReadonlySet<string> = new Set();
 
 	constructor(d: Deps) {
 		this.#d = d;
 	}
 
-	/** Expects that a submission is accepted later: until then the queue is read, also without workers. */
+	/** A lost submission may be accepted later, so the queue is read for this time even without workers. */
 	expectLate(): void {
 		this.#lateUntil = this.#d.clock.now() + LATE_MS;
 	}
 
-	get mayBeLate(): boolean {
-		return this.#d.clock.now() < this.#lateUntil;
+	/** Whether the queue is to be read again for strays. */
+	get mayBeLeft(): boolean {
+		return this.#failed.size > 0 || this.#d.clock.now() < this.#lateUntil;
 	}
 
-	/** Lets the next {@link swept} read the queue again. */
 	forgetSweep(): void {
 		this.#swept = undefined;
 	}
 
-	/** Cancels strays, unless that was done; returns how many there were. Rejects without an answer. */
+	/** Sweeps once and returns how many strays there were. Rejects without an answer. */
 	swept(): Promise<number> {
 		this.#swept ??= this.#d.queue.rows().then((rows) => this.cancel(rows));
 		this.#swept.catch(() => this.forgetSweep());
 		return this.#swept;
 	}
 
-	/** Cancels those among the jobs; returns how many there are. */
+	/** One that fails does not keep others from their end, nor workers from their start. It is logged once. */
 	async cancel(rows: ReadonlyMap<string, JobRow>): Promise<number> {
+		const failed = new Set<string>();
 		let count = 0;
 		for (const { id, name, state } of rows.values()) {
 			const file = isActive(state) && state !== "COMPLETING" ? this.#d.fileOf(name) : undefined;
 			if (!file) continue;
-			await this.#d.queue.kill(id, { started: hasStarted(file) });
-			removeFile(file);
-			count += 1;
+			try {
+				await this.#d.queue.kill(id, { started: hasStarted(file) });
+				removeFile(file);
+				count += 1;
+			} catch (error) {
+				if (error instanceof SlurmFailure && error.isUnanswered) throw error;
+				const why = (error as Error).message;
+				if (!this.#failed.has(id)) this.#d.log(`job ${id}, left behind, was not cancelled, trying again: ${why}`);
+				failed.add(id);
+			}
 		}
+		this.#failed = failed;
 		return count;
 	}
 }

@@ -1,6 +1,4 @@
-/** Copies of a store that is in use (D46). Absent from a store with tools of its own for that. */
-
-/** A file of a copy; files are read in their order. */
+/** Files are read in their order. */
 export interface CopiedFile {
 	/** Name as in the archive (`core/backup.ts`). */
 	name: string;
@@ -9,12 +7,11 @@ export interface CopiedFile {
 	read(): AsyncIterable<Uint8Array>;
 }
 
-/** Contains everything that was acknowledged before the copy began, and is consistent. */
+/** Consistent, with everything that was acknowledged before the copy began (D46). */
 export interface StoreCopy {
-	/** Number of its last migration. */
 	migration: number;
 	files: readonly CopiedFile[];
-	/** Removes the copy. Idempotent. */
+	/** Idempotent. */
 	close(): Promise<void>;
 }
 
@@ -22,8 +19,8 @@ export interface BackupStore {
 	/** Bytes that a copy needs on the disk of the store. */
 	size(): Promise<number>;
 	/**
-	 * Other operations run between its steps. One at a time. Throws an Error with the reason, or the
-	 * reason of the signal; then nothing of it is left.
+	 * Other operations run between its steps. One copy at a time. Throws an Error with the reason, or the reason of the
+	 * signal; then nothing of it is left.
 	 */
 	copy(q: {
 		signal: AbortSignal;

@@ -1,5 +1,4 @@
-/** Stream chunks in the store's contract; rules: store.ts. */
-import type { JobState } from "../../core/job-states.ts";
+import type { JobState } from "../../core/jobs/job-states.ts";
 
 /** Chunk texts from number `from`, and the state of their job. */
 export interface ChunkRead {
@@ -9,7 +8,6 @@ export interface ChunkRead {
 	next: number;
 	/** JSON texts of chunk objects, `{"output":…,"metrics":…}`. */
 	chunks: string[];
-	/** More chunks exist. */
 	more: boolean;
 	/** Another reader holds a reservation: no chunk can be delivered now (D7 Delivery). */
 	busy?: true;
@@ -17,10 +15,9 @@ export interface ChunkRead {
 
 export interface ChunkStore {
 	/**
-	 * Adds chunks in order and renews the lease. `stale` when the worker does not hold the job,
-	 * `missing` when it never did. With `unlessLast`, chunks equal to the last stored ones are
-	 * dropped as a repeat. `full` when the job would have more than `bound` then. `from`: number of the
-	 * first chunk, unless `repeat`.
+	 * Adds chunks in order and renews the lease. `stale`: the worker does not hold the job, `missing`: it never did.
+	 * `unlessLast`: chunks equal to the last stored ones are dropped as a repeat. `full`: the job would have more than
+	 * `bound`. `from`: number of the first chunk, unless `repeat`.
 	 */
 	append(q: {
 		endpoint: string;
@@ -33,7 +30,7 @@ export interface ChunkStore {
 	}): Promise<
 		{ ok: true; repeat: boolean; from: number; attempt: number } | { ok: false; why: "missing" | "stale" | "full" }
 	>;
-	/** Chunks from number `from`; does not move the cursor. Undefined for an unknown job. */
+	/** Does not move the cursor. Undefined for an unknown job. */
 	read(q: {
 		endpoint: string;
 		id: string;
@@ -42,8 +39,8 @@ export interface ChunkStore {
 		now: number;
 	}): Promise<ChunkRead | undefined>;
 	/**
-	 * Reserves the undelivered chunks for `reader`; without chunks, no reservation. While another
-	 * reader holds one, the answer is empty and `busy`, with `next` at the start of that reservation.
+	 * Reserves the undelivered chunks for `reader`, if there are any. While another reader holds a reservation, the
+	 * answer is empty and `busy`, with `next` at its start.
 	 */
 	reserve(q: {
 		endpoint: string;
@@ -52,6 +49,6 @@ export interface ChunkStore {
 		maxBytes: number;
 		now: number;
 	}): Promise<ChunkRead | undefined>;
-	/** Ends a reservation: `delivered` moves the cursor, otherwise the range is free again. */
+	/** `delivered` moves the cursor; otherwise the range is free again. */
 	deliver(q: { endpoint: string; id: string; reader: string; delivered: boolean }): Promise<void>;
 }

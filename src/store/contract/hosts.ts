@@ -1,8 +1,7 @@
-/** Hosts of the configuration that get no workers, in the store's contract (D44); rules: store.ts. */
+/** Hosts of the configuration that get no workers (D44). */
 
 export interface HostStore {
-	/** Names of the drained hosts. */
 	drained(): Promise<string[]>;
-	/** Idempotent. `drained`: whether it gets no workers from now on. */
+	/** Idempotent. */
 	drain(q: { name: string; drained: boolean; now: number }): Promise<void>;
 }

@@ -1,12 +1,11 @@
-/** Sessions of the console in the store's contract (D31); rules: store.ts. */
+/** Sessions of the console (D31). */
 
 export interface SessionRow {
 	id: string;
-	/** SHA-256 of the token in the cookie, in hex. */
+	/** SHA-256 of the token in the cookie, hex. */
 	hash: string;
-	/** SHA-256 of the page token, in hex. */
+	/** SHA-256 of the page token, hex. */
 	page: string;
-	/** The key that it acts for. */
 	keyId: string;
 	/** SHA-256 of its token with the key's hash: the key may change under its id. */
 	mark: string;
@@ -15,9 +14,8 @@ export interface SessionRow {
 	createdAt: number;
 	/** Ends then, however much it is used. */
 	until: number;
-	/** Last recorded use. */
 	lastUsedAt: number;
-	/** Other end of the connection of that use. */
+	/** Other end of the connection of the last use. */
 	address: string;
 	/** Browser or program that signed in. */
 	client: string;
@@ -25,18 +23,14 @@ export interface SessionRow {
 
 export interface SessionStore {
 	/**
-	 * Adds one. Removes those of all keys that are over at `now` or were last used before
-	 * `usedSince`, and of its key those beyond `atMost`, unused longest first.
+	 * Removes sessions that are over at `now` or were last used before `usedSince`, and those of its key beyond `atMost`,
+	 * unused longest first.
 	 */
 	insert(q: { row: SessionRow; atMost: number; usedSince: number; now: number }): Promise<void>;
-	/** Finds a session by the hash of its token. */
 	find(q: { hash: string }): Promise<SessionRow | undefined>;
-	/** All of them, last used first. */
 	list(): Promise<SessionRow[]>;
-	/** Records a use; never sets an earlier time. */
 	used(q: { id: string; now: number; address: string }): Promise<void>;
-	/** False when there is none. */
 	remove(q: { id: string }): Promise<boolean>;
-	/** Removes all, or those of a key, but `except`; returns their number. */
+	/** Removes those of all keys or of one, but `except`; returns their number. */
 	removeAll(q: { keyId?: string | undefined; except?: string | undefined }): Promise<number>;
 }

@@ -1,21 +1,17 @@
 /**
  * The contract of every store. Rules:
- * 1. Each method is one atomic step; no transaction or connection leaves the store.
+ * 1. Each method is one atomic step.
  * 2. Time is an argument, `now`, in ms since the epoch.
- * 3. The store decides nothing: `core/job-transitions.ts` defines what an event does to a job,
- *    everything else is an argument.
- * 4. Refusals are values, faults are exceptions. A store that cannot write now throws {@link
- *    StoreUnavailable}.
- * 5. Payloads (`input`, `output`, chunks) are opaque JSON text, returned byte for byte (D5): small
- *    ones as strings or as they were given; from `LARGE_BYTES` on, blocks as blocks.
+ * 3. `core/jobs/job-transitions.ts` defines what an event does to a job; everything else is an argument.
+ * 4. Refusals are values, faults are exceptions. A store that cannot write now throws {@link StoreUnavailable}.
+ * 5. Payloads (`input`, `output`, chunks) are opaque JSON text, returned byte for byte (D5).
  * 6. A resolved write is durable (D17). Calls may share a commit; claims run after its inserts.
- * 7. Deadlines hold without the sweeper (D15): a method that moves a job first settles passed
- *    deadlines (`dueEvent`) in the same step; a method that reads one answers as if they were
- *    settled. An erased job is missing to every method unless its description says otherwise.
- * 8. Signals report what callers cannot know from their own answers: moves that other calls or
- *    servers caused. They are hints: possibly lost or duplicated, ids only.
+ * 7. Deadlines hold without the sweeper (D15): a method that moves a job first settles passed deadlines, and one that
+ *    reads a job answers as if they were settled. An erased job is missing to every method unless its description says
+ *    otherwise.
+ * 8. Signals report moves that other calls or servers caused. They are hints: possibly lost or duplicated, ids only.
  */
-import type { JobState } from "../../core/job-states.ts";
+import type { JobState } from "../../core/jobs/job-states.ts";
 import type { AuditStore } from "./audit.ts";
 import type { BackupStore } from "./backup.ts";
 import type { ChunkStore } from "./chunks.ts";
@@ -34,16 +30,15 @@ import type { TimeStore } from "./time.ts";
 import type { TokenStore, WorkerStore } from "./workers.ts";
 
 /**
- * `busy`: the store works, but other transactions blocked this one for too long. `blocked`: a
- * session outside locks a whole table. `moved`: its file was deleted or replaced. `damaged`: what
- * this call needs cannot be read.
+ * `busy`: other transactions blocked this one for too long. `blocked`: a session outside locks a whole table. `moved`:
+ * the file was deleted or replaced. `damaged`: what this call needs cannot be read.
  */
 type Unavailable = "full" | "moved" | "damaged" | "closed" | "unreachable" | "busy" | "blocked";
 
-/** The store cannot take a write (or any call) now; the same call may succeed later. */
+/** The same call may succeed later. */
 export class StoreUnavailable extends Error {
 	readonly why: Unavailable;
-	/** Unknown whether this call was applied: its answer was lost and cannot be recovered. */
+	/** Whether this call was applied is unknown. */
 	readonly unsure: boolean;
 	constructor(
 		why: Unavailable,
@@ -57,11 +52,9 @@ export class StoreUnavailable extends Error {
 }
 
 /**
- * A hint (rule 8). `queued`: a job waits; `worker`, if one lost it. `purged`: the waiting jobs of an
- * endpoint were removed. `delivery`: a webhook is due. `lost`: hints may be missing, and every
- * waiter must read the store. The others only arrive from other servers: chunks were added to a
- * job, or its stream is free again; endpoints changed; keys, sessions or worker tokens (`access`)
- * changed; a server started, left or freed leases.
+ * A hint (rule 8). `queued`: a job waits; `worker`, if one lost it. `delivery`: a webhook is due. `lost`: every waiter
+ * must read the store. Only from other servers: chunks were added to a job, or its stream is free again; endpoints
+ * changed; keys, sessions or worker tokens (`access`) changed; a server started, left or freed leases.
  */
 export type Signal =
 	| { kind: "queued"; endpoint: string; id: string; worker?: string | undefined }
@@ -75,7 +68,6 @@ export type Signal =
 	| { kind: "servers" }
 	| { kind: "lost" };
 
-/** Everything that a service stores. */
 export interface Store {
 	jobs: JobStore;
 	chunks: ChunkStore;
@@ -101,21 +93,15 @@ export interface Store {
 	/** Resolves when a write works; otherwise throws {@link StoreUnavailable}. */
 	ping(): Promise<void>;
 	/**
-	 * Throws {@link StoreUnavailable} `moved` when files that rows refer to were deleted, moved or replaced. Writes
-	 * nothing. Absent where there are none.
+	 * Throws {@link StoreUnavailable} `moved` when files that rows refer to were deleted, moved or replaced. Absent where
+	 * there are none.
 	 */
 	confirm?(): Promise<void>;
-	/**
-	 * Returns the bytes of files that no job has stored any more, but that stay because their file has other
-	 * texts. Absent where there are none.
-	 */
+	/** Bytes of files that no job has stored any more, but that stay because their file has other texts. */
 	unusedBytes?(): number;
-	/**
-	 * Called once when this process cannot use the store any more and must end: a flush failed (decision
-	 * 0031), or what works with the file has.
-	 */
+	/** Called once when this process must end: a flush failed (decision 0031), or the database thread. */
 	onFailure?(listener: (error: Error) => void): void;
-	/** Adds a listener and returns its removal. `elsewhere`: another server caused the signal. */
+	/** Returns the removal of the listener. `elsewhere`: another server caused the signal. */
 	onSignal(listener: (signal: Signal, elsewhere?: boolean) => void): () => void;
 	/** Ends after the writes in flight; later calls throw {@link StoreUnavailable}. */
 	close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Streams (D7): the worker appends chunks; each is delivered once, to one of several readers. */
+/** Streams (D7). */
 import type { JobRow } from "../row.ts";
 import type { ChunkRead } from "../contract/chunks.ts";
 import { current, hadJob, holds } from "./jobs.ts";
@@ -7,7 +7,7 @@ import type { JobKey, ReadUnit } from "./unit-of-work.ts";
 
 const readsJob = ({ endpoint, id }: JobKey) => ({ jobs: [{ endpoint, id }] });
 
-/** What a reader may see: the job's state, and the number below which chunks exist. */
+/** `end`: the number below which chunks exist. */
 interface Visible<Row> {
 	row: Row;
 	state: ChunkRead["state"];

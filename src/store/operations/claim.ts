@@ -1,15 +1,12 @@
-/** Rules of a claim for the waiting jobs that a dialect finds, in queue order. */
 import type { JobRow } from "../row.ts";
 import type { Query } from "./operation.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
 
-/** A claim while it is filled. */
 export interface PendingClaim<Row extends JobRow, Input> {
 	q: Query<"jobs.claim">;
 	jobs: { row: Row; input: Input }[];
-	/** A job was skipped: the worker may still run an old attempt of it (D16 Fence). */
+	/** A fenced job was skipped (D16 Fence). */
 	fenced: boolean;
-	/** Characters of input that still fit. */
 	room: number;
 	full: boolean;
 }
@@ -18,25 +15,19 @@ export function pendingClaim<Row extends JobRow, Input>(q: Query<"jobs.claim">):
 	return { q, jobs: [], fenced: false, room: q.maxBytes, full: q.limit <= 0 };
 }
 
-/** The inputs of waiting jobs. */
 interface ClaimInputs<Row extends JobRow, Input> {
-	/** The input of a job; undefined when it has more than `most` characters. */
+	/** Undefined when the input has more than `most` characters. */
 	take(row: Row, most: number): Input | undefined;
 	size(input: Input): number;
 }
 
-/** What a dialect provides for a claim. */
 export interface ClaimParts<Row extends JobRow, Input> {
 	transitions: Pick<UnitOfWork<Row>["transitions"], "apply">;
-	/** Whether the worker may still run an old attempt of the job. */
 	isFenced(row: Row, worker: string): boolean;
 	inputs: ClaimInputs<Row, Input>;
 }
 
-/**
- * Offers a waiting job to a claim. `refused`: no worker can get the job. The first job of a claim
- * fits at any size.
- */
+/** `refused`: no worker can get the job. The first job of a claim fits at any size. */
 export function offer<Row extends JobRow, Input>(
 	{ transitions, isFenced, inputs }: ClaimParts<Row, Input>,
 	claim: PendingClaim<Row, Input>,

@@ -1,6 +1,6 @@
 /** Submission of a job (D14, D23). */
-import { newJob } from "../../core/job.ts";
-import { sizeOf } from "../../core/json/json-text.ts";
+import { newJob } from "../../core/jobs/job.ts";
+import { sizeOf } from "../../lib/json/json-text.ts";
 import type { JobRow } from "../row.ts";
 import type { InsertResult } from "../contract/jobs.ts";
 import type { Query, SharedOperation } from "./operation.ts";
@@ -11,7 +11,6 @@ function keyOf({ submission, idempotency }: Query<"jobs.insert">): KeyPlace | un
 	return idempotency && { endpoint, operation, key: idempotency.key };
 }
 
-/** Whether more than `bound` jobs of the endpoint wait. */
 export function isFull<Row extends JobRow>(
 	unit: UnitOfWork<Row>,
 	{ endpoint, bound, now }: { endpoint: string; bound: number | undefined; now: number },
@@ -19,7 +18,6 @@ export function isFull<Row extends JobRow>(
 	return bound !== undefined && unit.waiting({ endpoint, now, most: bound }) > bound;
 }
 
-/** The answer to a repeated submission with the same key and body. */
 function repeated<Row extends JobRow>(unit: UnitOfWork<Row>, key: JobKey, now: number): InsertResult {
 	const row = unit.records.find(key);
 	const job = row && unit.transitions.project(row, now)?.job;

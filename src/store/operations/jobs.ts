@@ -1,6 +1,5 @@
-/** Operations on one job: worker reports, requests of clients, operators and the engine, reads. */
-import { dueAt, lossOf } from "../../core/job-transitions.ts";
-import { allowed } from "../../core/job-states.ts";
+import { dueAt, lossOf } from "../../core/jobs/job-transitions.ts";
+import { allowed } from "../../core/jobs/job-states.ts";
 import type { JobRow } from "../row.ts";
 import { RUNNING, WAITING } from "../states.ts";
 import type { MoveResult } from "../contract/jobs.ts";
@@ -10,7 +9,7 @@ import type { JobKey, UnitOfWork } from "./unit-of-work.ts";
 
 const readsJob = ({ endpoint, id }: JobKey) => ({ jobs: [{ endpoint, id }] });
 
-/** The row of a job with passed deadlines settled; undefined for an unknown or erased job. */
+/** The row with passed deadlines settled; undefined for an unknown or erased job. */
 export function current<Row extends JobRow>(unit: UnitOfWork<Row>, q: JobKey & { now: number }): Row | undefined {
 	const found = unit.records.find(q);
 	const row = found && unit.transitions.pass(found, q.now);
@@ -22,7 +21,6 @@ export function holds(row: JobRow, worker: string): boolean {
 	return row.job.state === RUNNING && row.job.worker === worker;
 }
 
-/** Whether the worker runs the job, or has run an attempt of it. */
 export function hadJob<Row extends JobRow>(unit: UnitOfWork<Row>, row: Row, worker: string): boolean {
 	return row.job.worker === worker || unit.attempts.includes(row, worker);
 }

@@ -1,6 +1,5 @@
-/** Filter and bounds of a page of jobs. */
-import { SEARCHED_CHARACTERS } from "../../core/job-search.ts";
-import type { JobResult } from "../../core/job-view.ts";
+import { SEARCHED_CHARACTERS } from "../../core/jobs/job-search.ts";
+import type { JobResult } from "../../core/jobs/job-view.ts";
 import type { Query } from "./operation.ts";
 
 /** Rows per read. */
@@ -9,7 +8,6 @@ export const STRIDE = 200;
 /** Characters of errors that fill a page: each may be as long as a result. */
 export const MOST_CHARACTERS = 16 * 1024 * 1024;
 
-/** Whether a job belongs in the list. */
 export function fits({ job }: JobResult, { filter, erased }: Query<"jobs.list">): boolean {
 	const { states, worker, from, to } = filter;
 	if (job.erased && !erased) return false;
@@ -18,10 +16,7 @@ export function fits({ job }: JobResult, { filter, erased }: Query<"jobs.list">)
 	return (from === undefined || job.submittedAt >= from) && (to === undefined || job.submittedAt < to);
 }
 
-/**
- * `searchable` of `core/job-search.ts` in SQL, of the first characters. `collation`: one that knows
- * ASCII only.
- */
+/** `searchable` of `core/jobs/job-search.ts` in SQL. `collation`: one that knows ASCII only. */
 export function searchableSql(column: string, collation = ""): string {
 	return `replace(lower(substr(${column}, 1, ${SEARCHED_CHARACTERS})${collation}), '": ', '":')`;
 }

@@ -1,4 +1,3 @@
-/** Encrypted texts of jobs. */
 import type { SharedOperation } from "./operation.ts";
 
 export const replaceJob: SharedOperation<"secrets.replaceJob"> = {

@@ -1,14 +1,13 @@
-/** Row rules of `perDialect` operations: what happens to each row that a dialect has found. */
-import { DELIVERY_HISTORY } from "../../core/delivery.ts";
-import { dueAt } from "../../core/job-transitions.ts";
-import { isFinal } from "../../core/job-states.ts";
+/** Row rules of `perDialect` operations. */
+import { DELIVERY_HISTORY } from "../../core/webhooks/delivery.ts";
+import { dueAt } from "../../core/jobs/job-transitions.ts";
+import { isFinal } from "../../core/jobs/job-states.ts";
 import type { KeyRow } from "../contract/keys.ts";
 import type { DeliveryRow } from "../contract/webhooks.ts";
 import type { JobRow } from "../row.ts";
 import type { Query } from "./operation.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
 
-/** Cancels waiting or running jobs and signals it. Returns their number. */
 export function cancelEach<Row extends JobRow>(
 	{ transitions }: Pick<UnitOfWork<Row>, "transitions">,
 	rows: readonly Row[],
@@ -25,7 +24,7 @@ export function cancelEach<Row extends JobRow>(
 	return cancelled;
 }
 
-/** Extends the lease of a running job to at least a full one from `now` (D16 Outages). */
+/** The lease becomes at least a full one from `now` (D16 Outages). */
 export function extendLease<Row extends JobRow>(
 	{ records }: { records: Pick<UnitOfWork<Row>["records"], "update"> },
 	row: Row,
@@ -36,7 +35,7 @@ export function extendLease<Row extends JobRow>(
 	records.update(row, { job: { ...job, dueAt: dueAt(job) } });
 }
 
-/** Due times as `settle` answers them; `Infinity`: nothing is due. `separate`: expiries apart. */
+/** `Infinity`: nothing is due. `separate`: expiries apart. */
 export function dueTimes(q: { nextDueAt: number; expiryDueAt: number; separate: boolean }): {
 	nextDueAt?: number | undefined;
 	expiryDueAt?: number | undefined;
@@ -47,7 +46,7 @@ export function dueTimes(q: { nextDueAt: number; expiryDueAt: number; separate: 
 		: { nextDueAt: known(Math.min(q.nextDueAt, q.expiryDueAt)) };
 }
 
-/** Whether a key may be removed: the last one with scope `keep` stays (D30). */
+/** The last key with scope `keep` stays (D30). */
 export function removal(
 	keys: readonly KeyRow[],
 	{ id, now, keep }: Query<"keys.remove">,
@@ -60,7 +59,6 @@ export function removal(
 	return holders.length === 1 && holders[0] === key ? "last" : "removed";
 }
 
-/** A pending delivery after a try. */
 export function recordTry<Row extends DeliveryRow>(row: Row, { tried, state, dueAt }: Query<"webhooks.tried">): Row {
 	return {
 		...row,

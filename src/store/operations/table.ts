@@ -1,9 +1,5 @@
-/**
- * Every operation of the contract, complete by its type. The stores, the messages to the database
- * thread, the reads of PostgreSQL's transactions and the gate of the store's health are derived
- * from it.
- */
-import type { JsonText } from "../../core/json/json-text.ts";
+/** Every operation of the contract, complete by its type. */
+import type { JsonText } from "../../lib/json/json-text.ts";
 import * as chunks from "./chunks.ts";
 import { insert } from "./insert.ts";
 import * as jobs from "./jobs.ts";
@@ -31,6 +27,15 @@ import { webhooks } from "../tables/webhooks.ts";
 import { workerRows } from "../tables/workers.ts";
 import * as workers from "./workers.ts";
 
+/**
+ * In the order of `operations`, which numbers them. The order of a module's namespace differs between threads that load
+ * it in different ways.
+ */
+function named<G extends Group, O extends object>(group: G, operations: O) {
+	const entries = Object.entries(operations).map(([method, operation]) => [`${group}.${method}`, operation] as const);
+	return Object.fromEntries(entries) as { [M in keyof O & string as `${G}.${M}`]: O[M] };
+}
+
 export const OPERATIONS = {
 	"jobs.insert": insert,
 	"jobs.get": jobs.get,
@@ -56,71 +61,34 @@ export const OPERATIONS = {
 	"chunks.read": chunks.read,
 	"chunks.reserve": chunks.reserve,
 	"chunks.deliver": chunks.deliver,
-	"endpoints.put": endpoints.put,
-	"endpoints.list": endpoints.list,
-	"endpoints.pause": endpoints.pause,
-	"endpoints.remove": endpoints.remove,
+	...named("endpoints", endpoints),
 	"endpoints.forget": perDialect("write"),
-	"workers.put": workerRows.put,
-	"workers.list": workerRows.list,
-	"workers.remove": workerRows.remove,
-	"workers.end": workerRows.end,
-	"workers.ended": workerRows.ended,
+	...named("workers", workerRows),
 	"workers.ping": workers.ping,
 	"workers.idle": workers.idle,
 	"workers.renew": workers.renew,
-	"hosts.drained": hosts.drained,
-	"hosts.drain": hosts.drain,
-	"tokens.put": tokens.put,
-	"tokens.find": tokens.find,
-	"tokens.list": tokens.list,
-	"tokens.remove": tokens.remove,
-	"keys.insert": keys.insert,
-	"keys.find": keys.find,
-	"keys.list": keys.list,
-	"keys.used": keys.used,
-	"keys.rotate": keys.rotate,
-	"keys.remove": keys.remove,
-	"sessions.insert": sessions.insert,
-	"sessions.find": sessions.find,
-	"sessions.list": sessions.list,
-	"sessions.used": sessions.used,
-	"sessions.remove": sessions.remove,
-	"sessions.removeAll": sessions.removeAll,
-	"registries.put": registries.put,
-	"registries.list": registries.list,
-	"registries.remove": registries.remove,
-	"registries.replace": registries.replace,
-	"audit.append": audit.append,
-	"audit.list": audit.list,
-	"audit.expire": audit.expire,
+	...named("hosts", hosts),
+	...named("tokens", tokens),
+	...named("keys", keys),
+	...named("sessions", sessions),
+	...named("registries", registries),
+	...named("audit", audit),
+	...named("webhooks", webhooks),
 	"webhooks.claim": perDialect("write"),
 	"webhooks.body": perDialect("read"),
 	"webhooks.tried": perDialect("write"),
-	"webhooks.receivers": webhooks.receivers,
-	"webhooks.enable": webhooks.enable,
-	"webhooks.pending": webhooks.pending,
-	"webhooks.redeliver": webhooks.redeliver,
-	"webhooks.find": webhooks.find,
-	"webhooks.list": webhooks.list,
 	"webhooks.expire": perDialect("write"),
-	"metrics.put": metrics.put,
-	"metrics.read": metrics.read,
-	"metrics.expire": metrics.expire,
-	"limits.put": limits.put,
-	"limits.list": limits.list,
-	"limits.expire": limits.expire,
+	...named("metrics", metrics),
+	...named("limits", limits),
 	"secrets.jobs": perDialect("read"),
 	"secrets.replaceJob": secrets.replaceJob,
 	"secrets.replaceEndpoint": perDialect("write"),
 	"secrets.replaceCheck": perDialect("write"),
-	"time.read": time.read,
-	"time.seen": time.seen,
+	...named("time", time),
 	identity: perDialect("read"),
 	ping: perDialect("write"),
 } as const satisfies { [N in OpName]: Operation<N> };
 
-/** Names of all operations, in one order. */
 export const OP_NAMES = Object.keys(OPERATIONS) as OpName[];
 
 /** Characters of payload in a query, as `size` counts them; limits the size of batches. */
@@ -139,13 +107,12 @@ export function weightOf(name: OpName, q: unknown, size: (text: JsonText) => num
 	}
 }
 
-/** Whether an operation (`group.method`) works while the store cannot write (D40). */
+/** Whether an operation works while the store cannot write (D40). */
 export function isRead(name: string): boolean {
 	const { kind } = OPERATIONS[name as OpName];
 	return kind === "read" || kind === "fresh";
 }
 
-/** Operations with a shared rule, and those that each dialect implements. */
 type SharedName = {
 	[N in OpName]: (typeof OPERATIONS)[N] extends { apply: unknown } ? N : never;
 }[OpName];
@@ -159,12 +126,10 @@ type TableName = {
 type DialectName = Exclude<OpName, SharedName | TableName>;
 type DialectGroup = DialectName extends infer N ? (N extends `${infer G}.${string}` ? G : never) : never;
 
-/** What a dialect implements of a group, synchronously. */
 export type DialectHandlers<G extends DialectGroup> = {
 	[N in DialectName as N extends `${G}.${infer M}` ? M : never]: Handler<N>;
 };
 
-/** All that a dialect implements, synchronously; or as methods of the contract. */
 export type AllDialectHandlers = { [G in DialectGroup]: DialectHandlers<G> } & {
 	[N in DialectName & ("identity" | "ping")]: Handler<N>;
 };
@@ -172,14 +137,12 @@ export type AllDialectMethods = {
 	[G in DialectGroup]: { [N in DialectName as N extends `${G}.${infer M}` ? M : never]: MethodOf<N> };
 } & { [N in DialectName & ("identity" | "ping")]: MethodOf<N> };
 
-/** The function of an operation among those of all groups. */
 export function memberOf(groups: AllDialectHandlers | AllDialectMethods, name: OpName): unknown {
 	const [group = "", method] = name.split(".");
 	const members = (groups as unknown as Record<string, unknown>)[group];
 	return method === undefined ? members : (members as Record<string, unknown>)[method];
 }
 
-/** The operations of the contract, each made by `operation`. */
 export function storeOf(
 	operation: (name: OpName) => (q: never) => Promise<unknown>,
 ): Pick<Store, Group | "identity" | "ping"> {
@@ -192,7 +155,7 @@ export function storeOf(
 	return store as unknown as ReturnType<typeof storeOf>;
 }
 
-/** The store with inserts that call `sent` of their query: claims that are requested later run after them. */
+/** Makes inserts call `sent` of their query: claims that are requested later run after them. */
 export function withSentCallback<S extends Pick<Store, "jobs">>(store: S): S {
 	const { jobs } = store;
 	const insert: Store["jobs"]["insert"] = (q) => {

@@ -1,5 +1,5 @@
-/** Effect of workers' pings and silence on the jobs they hold (D16). */
-import { MISSED_PINGS } from "../../core/job-transitions.ts";
+/** Effect of pings and silence on the jobs of a worker (D16). */
+import { MISSED_PINGS } from "../../core/jobs/job-transitions.ts";
 import type { JobRow } from "../row.ts";
 import { RUNNING } from "../states.ts";
 import type { AttemptReconciliation } from "../contract/workers.ts";
@@ -8,7 +8,6 @@ import type { UnitOfWork, WorkerKey } from "./unit-of-work.ts";
 
 const readsWorker = ({ endpoint, worker }: WorkerKey) => ({ workers: [{ endpoint, worker }] });
 
-/** The jobs that the worker still runs once passed deadlines are settled. */
 function held<Row extends JobRow>(unit: UnitOfWork<Row>, q: WorkerKey & { now: number }): Row[] {
 	return unit.records.runningOn(q).flatMap((row) => {
 		const after = unit.transitions.pass(row, q.now);
@@ -16,7 +15,7 @@ function held<Row extends JobRow>(unit: UnitOfWork<Row>, q: WorkerKey & { now: n
 	});
 }
 
-/** Takes jobs back from a worker that no longer runs them; those that fail by it join `over`. */
+/** Jobs that fail by it join `over`. */
 function takeBack<Row extends JobRow>(
 	unit: UnitOfWork<Row>,
 	rows: readonly Row[],

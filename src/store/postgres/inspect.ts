@@ -1,27 +1,23 @@
-/** Read-only check of a PostgreSQL database for the operator: version, durability, clock, speed. */
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../system/clock.ts";
 import { addressOf } from "./connection/database.ts";
 import { pendingMigrations } from "./schema.ts";
 import { connected, type Setup, usable } from "./connection/setup.ts";
 
 /** Times are ms. */
 export interface Inspection {
-	/** The database, without secrets. */
 	name: string;
-	/** Server version. */
 	version: string;
-	/** Names of missing migrations. */
 	pending: string[];
 	/** How far its clock is ahead, accurate to half the round trip. */
 	ahead: { ms: number; exactMs: number };
-	/** Durability settings of new connections. */
+	/** Settings of new connections. */
 	settings: { fsync: string; fullPageWrites: string; synchronousCommit: string };
 	standbys: Standbys;
 	/** Median duration of a flushed commit; undefined: not confirmed for seconds. */
 	commitMs: number | undefined;
 }
 
-/** Standbys by streaming replication; copies by logical replication are not counted. */
+/** Standbys by streaming replication only. */
 export interface Standbys {
 	/** `synchronous_standby_names`; "": commits wait for none. */
 	synchronousNames: string;
@@ -34,7 +30,7 @@ const COMMITS = 9;
 /** Maximum wait for a commit, ms: without its synchronous standby it has no end. */
 const COMMIT_MS = 5000;
 
-/** Details are visible to superusers and to members of `pg_read_all_stats`; others see processes. */
+/** Details are visible to superusers and members of `pg_read_all_stats`; others see processes. */
 const STANDBYS = `
   SELECT current_setting('synchronous_standby_names') AS "synchronousNames",
     count(pid)::int AS connected,
@@ -49,8 +45,8 @@ const SETTINGS = `
     (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit') AS "synchronousCommit"`;
 
 /**
- * Throws `StoreUnavailable` (`unreachable`) without a connection, an Error for the operator when
- * the database cannot be a store of this version.
+ * Throws `StoreUnavailable` (`unreachable`) without a connection, an Error for the operator when the database cannot be
+ * a store of this version.
  */
 export async function inspect({ url, clock }: { url: string; clock: Clock }): Promise<Inspection> {
 	const pending = (await pendingMigrations({ url })).map(({ name }) => name);
@@ -70,7 +66,7 @@ export async function inspect({ url, clock }: { url: string; clock: Clock }): Pr
 			settings,
 			standbys,
 			ahead: { ms: Math.round(Number(there.ms) - asked - exactMs), exactMs },
-			// Last: what waits for a standby occupies the connection.
+			// Last, since a wait for a standby occupies the connection.
 			commitMs: await timeOfCommit(database, clock),
 		};
 	});

@@ -1,11 +1,10 @@
-/** The store's identity, the check of its encryption key, and the trial write of `ping`. */
 import { randomUUID } from "node:crypto";
-import { CHECK_NAME, type CheckKey } from "../key-check.ts";
+import { CHECK_NAME, type CheckKey } from "../../secrets/key-check.ts";
 import type { Store } from "../contract/store.ts";
 import type { Database } from "./connection/database.ts";
 import { statement } from "./connection/statement.ts";
 
-/** Bytes of a trial write: more than a page, since values of `meta` are not compressed. */
+/** More than a page, since values of `meta` are not compressed. */
 const TRIAL_BYTES = 16_384;
 
 const KEEP = statement("INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING");
@@ -23,7 +22,6 @@ export async function openMeta({
 	database: Database;
 	checkKey: CheckKey | undefined;
 }): Promise<Meta> {
-	/** Stores the value unless one exists; returns the stored one. */
 	function keep(name: string, value: string): Promise<string> {
 		return database.write(async ({ run }) => {
 			await run(KEEP, [name, value]);

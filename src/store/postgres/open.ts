@@ -1,6 +1,5 @@
-/** Opens a store in a PostgreSQL database; several servers may share it. */
 import { randomInt } from "node:crypto";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../system/clock.ts";
 import type { Answer, Operation, OpName, Query } from "../operations/operation.ts";
 import {
 	type AllDialectMethods,
@@ -11,45 +10,42 @@ import {
 	storeOf,
 	withSentCallback,
 } from "../operations/table.ts";
-import { type Store, StoreUnavailable } from "../contract/store.ts";
-import type { CheckKey } from "../key-check.ts";
-import { openSessionLiveness } from "./rows/session-liveness.ts";
-import { type BatchedName, openBatches } from "./batch.ts";
-import { openCluster } from "./cluster.ts";
+import { type Signal, type Store, StoreUnavailable } from "../contract/store.ts";
+import type { CheckKey } from "../../secrets/key-check.ts";
+import { openSessionLiveness } from "./connection/session-liveness.ts";
+import { type BatchedName, Batches } from "./queries/batch.ts";
+import { openCluster } from "./queries/cluster.ts";
 import { addressOf, openDatabase } from "./connection/database.ts";
-import { openEndpoints } from "./endpoints.ts";
-import { openList } from "./list.ts";
+import { openEndpoints } from "./queries/endpoints.ts";
+import { openList } from "./queries/list.ts";
 import { openMeta } from "./meta.ts";
 import { openBarrier } from "./connection/barrier.ts";
-import { openRankAllocator } from "./rows/rank-allocator.ts";
+import { RankAllocator } from "./rows/rank-allocator.ts";
 import { timeoutRunner } from "./connection/timeouts.ts";
 import { QueueMemories } from "./rows/queue-memories.ts";
-import { openReads } from "./reads.ts";
-import { openSecrets } from "./secrets.ts";
+import { openReads } from "./queries/reads.ts";
+import { openSecrets } from "./queries/secrets.ts";
 import { prepareSchema } from "./schema.ts";
 import { openSignals } from "./signals.ts";
-import { openSweeps } from "./sweeps.ts";
-import { openWebhooks } from "./webhooks.ts";
+import { openSweeps } from "./queries/sweeps.ts";
+import { openWebhooks } from "./queries/webhooks.ts";
 import { tableMethod } from "./tables.ts";
 
 interface PostgresOptions {
-	/** `postgres://user:password@host:port/database` */
 	url: string;
 	clock: Clock;
-	/** Checks the key for secrets, the same on all servers (D22). */
+	/** The same key on all servers (D22). */
 	checkKey?: CheckKey | undefined;
 }
 
 /** Timeout of cluster statements, ms. */
 const PROMPT_MS = 2000;
 
-/** Session numbers are below this. */
 const MOST_SESSIONS = 2 ** 31 - 1;
 
 /**
- * Connects and brings the schema up to date. Throws `StoreUnavailable` when the database is
- * unreachable, an Error for the operator when it is not a store, is newer than this version, or
- * that of `checkKey`.
+ * Throws `StoreUnavailable` when the database is unreachable, an Error for the operator when it is not a store or is
+ * newer than this version, or that of `checkKey`.
  */
 export async function openPostgres({ url, clock, checkKey }: PostgresOptions): Promise<Store> {
 	await prepareSchema({ url });
@@ -71,16 +67,16 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 
 	const server = {
 		queueMemories: new QueueMemories(),
-		ranks: openRankAllocator(),
+		ranks: new RankAllocator(),
 		session,
 		sessions: openSessionLiveness(clock),
 	};
 	const { hints } = signals;
-	const batches = openBatches({ database, clock, server, hints });
-	const sweeps = openSweeps({ database, server, hints });
-	const reads = openReads({ database, sweeps });
-	const notifyOthers = (signal: Parameters<typeof hints.others>[0][number]): void => hints.others([signal]);
-	const signal = (each: Parameters<typeof hints.own>[0][number]): void => hints.own([each]);
+	const batches = new Batches({ database, clock, server, hints });
+	const sweeps = openSweeps(database, server, hints);
+	const reads = openReads(database, sweeps);
+	const notifyOthers = (signal: Signal): void => hints.others([signal]);
+	const signal = (each: Signal): void => hints.own([each]);
 	const tables = { database, signal, notifyOthers };
 	let meta: Awaited<ReturnType<typeof openMeta>>;
 	try {
@@ -101,11 +97,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 		<N extends BatchedName>(name: N) =>
 		(q: Query<N>): Promise<Answer<N>> =>
 			barrier.after(() => batches.call(name, q));
-	const cluster = openCluster({
-		prompt: timeoutRunner({ connection: control, name, clock, silentMs: PROMPT_MS }),
-		read: database.read,
-		notifyOthers,
-	});
+	const cluster = openCluster(timeoutRunner(control, name, clock, PROMPT_MS), database.read, notifyOthers);
 	const own: AllDialectMethods = {
 		jobs: {
 			claim: batched("jobs.claim"),
@@ -116,19 +108,18 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 			allCounts: open(reads.own.allCounts),
 			stored: open(reads.own.stored),
 			waiting: open(reads.own.waiting),
-			list: open(openList({ database, sweeps })),
+			list: open(openList(database, sweeps)),
 			cancelAll: open(sweeps.cancelAll),
 			settle: open(sweeps.settle),
 			extendAll: (q) => barrier.first(() => sweeps.extendAll(q)),
 		},
 		endpoints: openEndpoints({ ...tables, settle: sweeps.settle }),
 		webhooks: openWebhooks(tables),
-		secrets: openSecrets({ database, notifyOthers }),
+		secrets: openSecrets(database, notifyOthers),
 		identity: meta.identity,
 		ping: open(meta.ping),
 	};
 
-	/** Each operation by its kind: statements of a small table, one of PostgreSQL's own, or a shared rule. */
 	function method(name: OpName): (q: never) => Promise<unknown> {
 		const operation = OPERATIONS[name] as Operation<OpName>;
 		if (operation.work) return tableMethod(operation, tables);

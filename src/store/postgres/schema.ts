@@ -1,9 +1,8 @@
-/** Applies the migrations to a PostgreSQL database, and recognizes a store. */
 import { DatabaseError } from "pg";
 import { migrate, type Migration, type MigrationTarget, pending, readMigrations } from "../migrate.ts";
 import { connected, LOCK_MS, SCHEMA, type Setup, usable } from "./connection/setup.ts";
 
-/** How long a server waits for another one's migration, ms. */
+/** Maximum wait for another server's migration, ms. */
 const WAIT_MS = 600_000;
 
 const LOCK_NOT_AVAILABLE = "55P03";
@@ -11,7 +10,7 @@ const LOCK_NOT_AVAILABLE = "55P03";
 /** Comment on the table `migrations`, which identifies a store. */
 const MARK = "Sluice store";
 
-/** High half of the key of the advisory lock for migrations (SLUI); the low half is the schema. */
+/** High half (SLUI) of the key of the advisory lock for migrations; the low half is the schema. */
 const LOCK = 0x534c5549;
 
 // Ignores relations of extensions.
@@ -28,9 +27,8 @@ function known(): Migration[] {
 }
 
 /**
- * Brings the schema up to date and returns the applied migrations; servers that start together wait
- * for each other. Throws `StoreUnavailable` (`unreachable`) without a connection, an Error for the
- * operator when the database cannot be a store of this version; see {@link migrate}.
+ * Returns the applied migrations; servers that start together wait for each other. Throws `StoreUnavailable`
+ * (`unreachable`) without a connection, an Error for the operator when the database cannot be a store of this version.
  */
 export async function prepareSchema({ url }: { url: string }): Promise<Migration[]> {
 	return await connected(url, async (database) => {
@@ -48,7 +46,7 @@ export async function prepareSchema({ url }: { url: string }): Promise<Migration
 	});
 }
 
-/** The migrations that {@link prepareSchema} would apply; changes nothing. Throws like it. */
+/** Changes nothing. Throws like {@link prepareSchema}. */
 export async function pendingMigrations({ url }: { url: string }): Promise<Migration[]> {
 	return await connected(url, async (database) => {
 		await usable(database);
@@ -56,7 +54,6 @@ export async function pendingMigrations({ url }: { url: string }): Promise<Migra
 	});
 }
 
-/** Waits until no other server migrates this schema; ends with the connection. */
 async function alone({ name, ask }: Setup): Promise<void> {
 	try {
 		await ask(`SELECT set_config('lock_timeout', '${WAIT_MS}', false)`);

@@ -1,13 +1,13 @@
 /**
- * Signals between servers by LISTEN and NOTIFY, ids only, on one connection. Signals of one
- * event-loop turn share a statement, after their commits: NOTIFY inside a transaction would
- * serialize commits. The same connection polls the database's health.
+ * Signals between servers by LISTEN and NOTIFY, on one connection. Those of one event-loop turn share a statement,
+ * after their commits: NOTIFY inside a transaction would serialize commits. The same connection polls the database's
+ * health.
  */
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../system/clock.ts";
 import type { Signal } from "../contract/store.ts";
-import type { Hints } from "./rows/run-unit-of-work.ts";
+import type { Hints } from "./rows/unit-of-work.ts";
 import { texts } from "./connection/arrays.ts";
-import { SESSION_LOCKS } from "./rows/session-liveness.ts";
+import { SESSION_LOCKS } from "./connection/session-liveness.ts";
 import type { Connection } from "./connection/connection.ts";
 import type { Database } from "./connection/database.ts";
 import { lostAnswers } from "./connection/lost-answers.ts";
@@ -28,26 +28,33 @@ const SHOW_MS = 50;
 
 const NOTIFY = statement(`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`);
 const ALIVE = statement("SELECT 1");
-// Not waited for: the lock of a connection that died silently is held for some seconds.
+// The lock of a connection that died silently is held for some seconds.
 const SHOW = statement(`SELECT pg_try_advisory_lock(${SESSION_LOCKS}, $1::int4) AS shown`);
 
-export interface Signals {
-	hints: Hints;
-	onSignal(listener: (signal: Signal, elsewhere?: boolean) => void): () => void;
-	/** Whether no other server is alive: then no signals are sent. */
-	setAlone(alone: boolean): void;
-	/**
-	 * Resolves once others can see this server's session lock, which its reservations need. Throws
-	 * `StoreUnavailable`.
-	 */
-	shown(): Promise<void>;
-	close(): Promise<void>;
+function payloadsOf(session: number, signals: readonly Signal[]): string[] {
+	const payloads: string[] = [];
+	let parts: string[] = [];
+	let bytes = 0;
+	const close = (): void => {
+		if (parts.length > 0) payloads.push(`[${session},${parts.join(",")}]`);
+		parts = [];
+		bytes = 16;
+	};
+	close();
+	for (const signal of signals) {
+		const text = JSON.stringify(signal);
+		const size = Buffer.byteLength(text) + 1;
+		if (bytes + size > MOST_BYTES) close();
+		// Too long for a notification: dropped; signals may be lost.
+		if (bytes + size > MOST_BYTES) continue;
+		parts.push(text);
+		bytes += size;
+	}
+	close();
+	return payloads;
 }
 
-/**
- * `session` identifies this server in signals and in its session lock. If the database does not
- * answer, all connections are dropped.
- */
+/** `session` identifies this server. If the database does not answer, all connections are dropped. */
 export function openSignals({
 	clock,
 	session,
@@ -56,9 +63,9 @@ export function openSignals({
 	clock: Clock;
 	session: number;
 	database: Pick<Database, "another" | "silent" | "waiting">;
-}): Signals {
+}) {
 	const listeners = new Set<(signal: Signal, elsewhere: boolean) => void>();
-	const dropLost = lostAnswers({ clock, database });
+	const dropLost = lostAnswers(clock, database);
 	const stopped = new AbortController();
 	let gathered: Signal[] = [];
 	let scheduled = false;
@@ -86,41 +93,18 @@ export function openSignals({
 		},
 	});
 
-	function payloadsOf(signals: readonly Signal[]): string[] {
-		const payloads: string[] = [];
-		let parts: string[] = [];
-		let bytes = 0;
-		const close = (): void => {
-			if (parts.length > 0) payloads.push(`[${session},${parts.join(",")}]`);
-			parts = [];
-			bytes = 16;
-		};
-		close();
-		for (const signal of signals) {
-			const text = JSON.stringify(signal);
-			const size = Buffer.byteLength(text) + 1;
-			if (bytes + size > MOST_BYTES) close();
-			// Too long for a notification: dropped; signals may be lost.
-			if (bytes + size > MOST_BYTES) continue;
-			parts.push(text);
-			bytes += size;
-		}
-		close();
-		return payloads;
-	}
-
 	function send(): void {
 		scheduled = false;
-		const payloads = payloadsOf(gathered);
+		const payloads = payloadsOf(session, gathered);
 		gathered = [];
-		// Polls make up for lost signals (catch-up).
+		// Polls make up for lost signals.
 		connection.run(NOTIFY, [texts(payloads)]).catch(() => {});
 	}
 
-	/** Polls an existing connection; one being made fails on its own. */
+	/** One that is being made fails on its own. */
 	async function ask(present: Runner): Promise<void> {
 		const answered = new AbortController();
-		void late({ clock, ms: SILENT_MS, answered: answered.signal }).then((isLate) => isLate && database.silent());
+		void late(clock, SILENT_MS, answered.signal).then((isLate) => isLate && database.silent());
 		try {
 			if (isShown) await Promise.all([present.run(ALIVE), dropLost(present)]);
 			else isShown = (await present.run(SHOW, [session])).rows[0]?.[0] === true;
@@ -142,28 +126,32 @@ export function openSignals({
 
 	return {
 		hints: {
-			own: (signals) => emit(signals, false),
-			others(signals) {
+			own: (signals: readonly Signal[]) => emit(signals, false),
+			others(signals: readonly Signal[]) {
 				if (alone || signals.length === 0 || stopped.signal.aborted) return;
 				gathered.push(...signals);
 				if (scheduled) return;
 				scheduled = true;
 				setImmediate(send);
 			},
-		},
-		onSignal(listener) {
+		} satisfies Hints,
+		onSignal(listener: (signal: Signal, elsewhere?: boolean) => void): () => void {
 			const own = (signal: Signal, elsewhere: boolean): void => listener(signal, elsewhere);
 			listeners.add(own);
 			return () => listeners.delete(own);
 		},
-		async shown() {
+		/**
+		 * Resolves once others can see this server's session lock, which its reservations need. Throws `StoreUnavailable`.
+		 */
+		async shown(): Promise<void> {
 			const present = await connection.session();
 			if (!isShown) await ask(present);
 		},
-		setAlone(now) {
+		/** Whether no other server is alive: then no signals are sent. */
+		setAlone(now: boolean): void {
 			alone = now;
 		},
-		async close() {
+		async close(): Promise<void> {
 			stopped.abort();
 			await connection.close();
 			await watching;

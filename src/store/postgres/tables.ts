@@ -1,19 +1,17 @@
-/** Runs operations on the small tables: reads on any connection, changes in a transaction of their own. */
 import type { Signal } from "../contract/store.ts";
 import type { OpName, TableOperation } from "../operations/operation.ts";
 import type { Sql, Step, Work } from "../tables/work.ts";
 import type { Database } from "./connection/database.ts";
 import { type Runner, statement, type Statement } from "./connection/statement.ts";
-import { isStorable } from "./rows/storable.ts";
+import { isStorable } from "./connection/storable.ts";
 
-/** `signal` reaches this server's listeners, `notifyOthers` other servers; both are called after the commit. */
+/** Both are called after the commit; `signal` reaches this server's listeners. */
 export interface TableContext {
 	database: Pick<Database, "read" | "write">;
 	signal: (signal: Signal) => void;
 	notifyOthers: (signal: Signal) => void;
 }
 
-/** Runs the steps of an operation and returns its answer. */
 type RunWork = <A>(work: Work<A>) => Promise<A>;
 
 const statements = new Map<string, Statement>();
@@ -24,12 +22,11 @@ function statementOf(text: string): Statement {
 	return found;
 }
 
-/** Whether no row can match, since a text among the values cannot be stored. */
+/** A text that cannot be stored matches no row. */
 function matchesNothing({ text }: Sql, values: readonly unknown[]): boolean {
 	return !/^\s*INSERT/.test(text) && values.some((value) => typeof value === "string" && !isStorable(value));
 }
 
-/** What a transaction has to report after its commit. */
 type Announced = Extract<Step, { notify: unknown } | { signal: unknown }>;
 
 async function carryOut(step: Step, { run }: Runner, announced: Announced[]): Promise<unknown> {
@@ -47,7 +44,6 @@ async function answerOf<A>(work: Work<A>, runner: Runner, announced: Announced[]
 		if (step.done) return step.value;
 }
 
-/** Runs `work` in a transaction, and reports to the servers after its commit what its steps announced. */
 export async function inTransaction<A>(
 	{ database, signal, notifyOthers }: TableContext,
 	work: (run: RunWork, runner: Runner) => Promise<A>,
@@ -63,7 +59,6 @@ export async function inTransaction<A>(
 	return answer;
 }
 
-/** Returns the method of the contract that a table operation is. */
 export function tableMethod<N extends OpName>(
 	{ kind, work }: TableOperation<N>,
 	context: TableContext,

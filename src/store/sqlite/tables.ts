@@ -1,12 +1,10 @@
-/** Runs operations on the small tables, inside a batch of the database thread. */
 import type { Sql, Value, Work } from "../tables/work.ts";
-import type { Statement } from "./database.ts";
+import type { Statement } from "./file/database.ts";
 import type { UnitOfWork } from "./rows/unit-of-work.ts";
 
-/** Runs the steps of an operation and returns its answer. */
 export type RunWork = <A>(work: Work<A>) => A;
 
-export function openTables({ db, signal }: Pick<UnitOfWork, "db" | "signal">): RunWork {
+export function openTables({ db, signals }: Pick<UnitOfWork, "db" | "signals">): RunWork {
 	const prepared = new Map<Sql, Statement>();
 
 	function statementOf(sql: Sql): Statement {
@@ -26,8 +24,8 @@ export function openTables({ db, signal }: Pick<UnitOfWork, "db" | "signal">): R
 			else if ("change" in value)
 				step = work.next(Number(statementOf(value.change).run(...bound(value.values)).changes));
 			else {
-				// A lock or a notification: this thread is the only writer, and no other server shares the file.
-				if ("signal" in value) signal({ kind: value.signal });
+				// This thread is the only writer, and no other server shares the file.
+				if ("signal" in value) signals.add({ kind: value.signal });
 				step = work.next();
 			}
 		}

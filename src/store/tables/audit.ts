@@ -5,7 +5,7 @@ import { read, write } from "../operations/operation.ts";
 import { change, rows, sql } from "./work.ts";
 
 const APPEND = sql("INSERT INTO audit (at, entry, key_id, action) VALUES ($1, $2, $3, $4)");
-/** Each filter has its own statement: one with parameters that may be null would use no index. */
+/** One statement with parameters that may be null would use no index. */
 const LIST = {
 	all: list(""),
 	key: list("key_id = $3 AND "),

@@ -1,12 +1,10 @@
-/** Columns of the small tables, and their rows. */
 import type { Value } from "./work.ts";
 
-/** Reads the value of a member that is stored in another form. */
 type Readers<Row> = { [M in keyof Row]?: (value: never) => Row[M] };
 
 /**
- * Returns what statements on a table are made of. The column `created_at` is the member `createdAt` of its
- * rows, null an absent member. SQLite keeps booleans as numbers, so their reader is `Boolean`.
+ * The column `created_at` is the member `createdAt` of its rows, null an absent member. SQLite keeps booleans as
+ * numbers: their reader is `Boolean`.
  */
 export function columns<Row>(names: string, readers: Readers<Row> = {}) {
 	const each = names.split(", ").map((name) => {
@@ -15,7 +13,6 @@ export function columns<Row>(names: string, readers: Readers<Row> = {}) {
 	});
 	return {
 		names,
-		/** `$1, $2, …`, one for each column. */
 		parameters: each.map((_, at) => `$${at + 1}`).join(", "),
 		/** Assignments of an upsert: all columns after the first `keys`. */
 		replaced: (keys: number): string =>
@@ -23,7 +20,6 @@ export function columns<Row>(names: string, readers: Readers<Row> = {}) {
 				.slice(keys)
 				.map(({ name }) => `${name} = excluded.${name}`)
 				.join(", "),
-		/** Returns the row of values that begin with these columns. */
 		from: (values: readonly unknown[]): Row =>
 			Object.fromEntries(
 				each.map(({ member, read }, at) => {
@@ -31,7 +27,7 @@ export function columns<Row>(names: string, readers: Readers<Row> = {}) {
 					return [member, value !== undefined && read ? read(value) : value];
 				}),
 			) as Row,
-		/** Returns the values of a row whose members are stored as they are. */
+		/** The members must be stored as they are. */
 		values: (row: Row): Value[] => each.map(({ member }) => (row as Record<string, Value>)[member] ?? null),
 	};
 }

@@ -1,6 +1,5 @@
-/** Rows of webhook deliveries and of receivers that fail, with the same columns in both dialects. */
-import type { ReceiverRow } from "../../core/receiver.ts";
-import type { DeliveryTry } from "../../core/delivery.ts";
+import type { ReceiverRow } from "../../core/webhooks/receiver.ts";
+import type { DeliveryTry } from "../../core/webhooks/delivery.ts";
 import type { DeliveryRow } from "../contract/webhooks.ts";
 import { columns } from "./columns.ts";
 
@@ -8,12 +7,11 @@ export const RECEIVERS = columns<ReceiverRow>(
 	"endpoint, receiver, failing_since, failures, failed, unanswered, reason, paused_until, disabled_at",
 );
 
-/** A delivery and its number, by which lists are ordered. */
+/** `number`: order of lists. */
 export interface NumberedDelivery extends DeliveryRow {
 	number: number;
 }
 
-/** Returns the delivery as the contract does. */
 export function withoutNumber(delivery: NumberedDelivery): DeliveryRow {
 	const { id, endpoint, job, url, state, tries, used, createdAt, dueAt } = delivery;
 	return { id, endpoint, job, url, state, tries, used, createdAt, dueAt };

@@ -1,4 +1,3 @@
-/** Endpoints as stored; the queue of one that is forgotten differs by dialect. */
 import type { EndpointRow } from "../contract/endpoints.ts";
 import { read, write } from "../operations/operation.ts";
 import { columns } from "./columns.ts";
@@ -28,20 +27,19 @@ const FORGET = [
 	"endpoints WHERE id",
 ].map((rows) => sql(`DELETE FROM ${rows} = $1`));
 
-/** Changes endpoints and notifies the other servers; false when there was nothing to change. */
+/** Notifies the other servers; false when there was nothing to change. */
 function* changed(statement: Sql, ...values: readonly Value[]): Work<boolean> {
 	if ((yield* change(statement, ...values)) === 0) return false;
 	yield* notify("endpoints");
 	return true;
 }
 
-/** Returns whether an endpoint is being removed and has no pending delivery; undefined if it is unknown. */
+/** An endpoint that is being removed and has no pending delivery; undefined if it is unknown. */
 export function* isForgettable(id: string): Work<boolean | undefined> {
 	const [found] = yield* rows(FIND_REMOVING, id);
 	return found && Boolean(found[0]) && (yield* rows(PENDING, id)).length === 0;
 }
 
-/** Removes an endpoint with its tokens, metrics and records of workers. */
 export function* forget(id: string): Work<void> {
 	for (const statement of FORGET) yield* change(statement, id);
 	yield* notify("endpoints");

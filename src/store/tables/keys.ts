@@ -1,4 +1,4 @@
-/** API keys (D30) and worker tokens (D26), by hash. Servers remember those they found, never that one is missing. */
+/** API keys (D30) and worker tokens (D26). Servers remember the hashes that they found, never that one is missing. */
 import type { KeyRow } from "../contract/keys.ts";
 import type { TokenRow } from "../contract/workers.ts";
 import { removal } from "../operations/steps.ts";

@@ -1,4 +1,4 @@
-/** Counters of endpoints over time (D40). */
+/** Counters over time (D40). */
 import type { MetricsRow } from "../contract/metrics.ts";
 import { read, write } from "../operations/operation.ts";
 import { columns } from "./columns.ts";

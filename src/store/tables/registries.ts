@@ -1,4 +1,4 @@
-/** Logins to registries of container images (D45). Servers read them at each use. */
+/** Servers read logins at each use (D45). */
 import type { RegistryRow } from "../contract/registries.ts";
 import { read, write } from "../operations/operation.ts";
 import { columns } from "./columns.ts";

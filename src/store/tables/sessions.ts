@@ -1,4 +1,4 @@
-/** Sessions of the console (D31). Servers keep those they found in memory. */
+/** Servers keep in memory the sessions that they found (D31). */
 import type { SessionRow } from "../contract/sessions.ts";
 import { read, write } from "../operations/operation.ts";
 import { columns } from "./columns.ts";

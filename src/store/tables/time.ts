@@ -1,9 +1,7 @@
-/** The job clock against the time of day. */
 import type { LastSeen } from "../contract/time.ts";
 import { read, write } from "../operations/operation.ts";
 import { change, rows, sql, type Value } from "./work.ts";
 
-/** Name of the last time seen in `meta`. */
 export const LAST_SEEN = "time";
 
 const LAST = sql("SELECT value FROM meta WHERE name = $1");

@@ -1,9 +1,14 @@
 /**
- * Webhook deliveries and the receivers that fail (D21). Claims, bodies and the record of a try differ by
- * dialect: SQLite keeps bodies in a table of their own, PostgreSQL locks what it claims.
+ * Deliveries and failing receivers (D21). Claims, bodies and the record of a try differ by dialect: SQLite keeps bodies
+ * in their own table, PostgreSQL locks what it claims.
  */
-import type { DeliveryState } from "../../core/delivery.ts";
-import { afterAttempt, type ReceiverAttempt, type ReceiverRow, type ReceiverHealth } from "../../core/receiver.ts";
+import type { DeliveryState } from "../../core/webhooks/delivery.ts";
+import {
+	afterAttempt,
+	type ReceiverAttempt,
+	type ReceiverRow,
+	type ReceiverHealth,
+} from "../../core/webhooks/receiver.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import { read, write } from "../operations/operation.ts";
 import { DELIVERIES, RECEIVERS, withoutNumber } from "./delivery-rows.ts";
@@ -17,7 +22,7 @@ export const PENDING_ENDPOINTS = `
     SELECT (SELECT min(endpoint) FROM deliveries WHERE due_at IS NOT NULL AND endpoint > pending.endpoint)
     FROM pending WHERE endpoint IS NOT NULL)`;
 
-/** Size of the body of a row of `delivery_bodies` in SQLite, bytes. */
+/** Size of the body of a row of `delivery_bodies`, bytes. */
 export const SQLITE_BODY_BYTES = `octet_length(body) + ifnull(octet_length(tail), 0)
   + ifnull((SELECT length FROM payloads WHERE payloads.number = payload), 0)`;
 
@@ -52,7 +57,6 @@ const RECEIVERS_OF = sql(
 	`SELECT ${RECEIVERS.names} FROM receivers WHERE endpoint = $2 ORDER BY failing_since, receiver LIMIT $1`,
 );
 
-/** The filter of a list; an absent member filters nothing. */
 interface Filter {
 	endpoint?: string | undefined;
 	job?: string | undefined;
@@ -62,8 +66,8 @@ interface Filter {
 const lists = new Map<string, Sql>();
 
 /**
- * Lists deliveries below the number `$1`, highest first. The state is literal SQL, since a parameter
- * would prevent the partial index. SQLite has no statistics: `+` keeps it on the most selective index.
+ * Lists deliveries below the number `$1`, highest first. The state is literal SQL, since a parameter would prevent the
+ * partial index. SQLite has no statistics: `+` keeps it on the most selective index.
  */
 function listBy({ endpoint, job, state }: Filter): Sql {
 	const isRare = state !== undefined && state !== "delivered";
@@ -82,13 +86,12 @@ function listBy({ endpoint, job, state }: Filter): Sql {
 	return found;
 }
 
-/** An attempt at a receiver. */
 interface Attempt extends ReceiverAttempt {
 	endpoint: string;
 	receiver: string;
 }
 
-/** Records how an attempt at a receiver ended; returns the health of the receiver after it. */
+/** Returns the health of the receiver after the attempt. */
 export function* attempted({ endpoint, receiver, ...attempt }: Attempt): Work<ReceiverHealth | undefined> {
 	const before: ReceiverRow | undefined = (yield* rows(FIND_RECEIVER, endpoint, receiver)).map(RECEIVERS.from)[0];
 	const after = afterAttempt(before, attempt);

@@ -1,4 +1,3 @@
-/** Worker rows and the records of those that ended; the rules of pings are in `operations/workers.ts`. */
 import type { EndedWorker } from "../../core/workers/ended-worker.ts";
 import type { WorkerRow } from "../contract/workers.ts";
 import { read, write } from "../operations/operation.ts";

@@ -3,8 +3,8 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ValidateFunction } from "ajv";
 import { operationIdOf } from "../../../scripts/api-page/openapi-operation.ts";
 import type { OpenApi, Operation, Response } from "../../../scripts/api-page/openapi-types.ts";
-import { matcher } from "../../../src/http/match.ts";
-import { ROUTES } from "../../../src/http/routes.ts";
+import { matcher } from "../../../src/http/server/match.ts";
+import { ROUTES } from "../../../src/http/server/routes.ts";
 import { must, same } from "../target.ts";
 import type { Answer } from "./exchange.ts";
 

@@ -1,7 +1,7 @@
 /** Names of images and registries, and what Docker and registries say of a pull (D45). */
 import fc from "fast-check";
-import { imageName } from "../../../src/core/image-name.ts";
-import { readRegistryName } from "../../../src/core/registry-login.ts";
+import { imageName } from "../../../src/core/access/image-name.ts";
+import { readRegistryName } from "../../../src/core/access/registry-login.ts";
 import { pullFault } from "../../../src/launchers/docker/images/faults.ts";
 import { pullProgress } from "../../../src/launchers/docker/images/progress.ts";
 import { oddText } from "../generate.ts";
@@ -18,7 +18,7 @@ const word = fc.oneof(
 
 export const IMAGES = target({
 	name: "images",
-	sources: ["core/image-name.ts", "core/registry-login.ts", "launchers/docker/images/"],
+	sources: ["core/access/image-name.ts", "core/access/registry-login.ts", "launchers/docker/images/"],
 	cases: fc.record({
 		name,
 		text: oddText,

@@ -1,12 +1,12 @@
 /** The JSON scanner, the splitting of chunks, and the reading of bodies, against `JSON.parse`. */
 import { Readable } from "node:stream";
 import fc from "fast-check";
-import { splitOutput } from "../../../src/core/json/chunk-split.ts";
-import { type JsonScan, JsonScanner, type JsonScanOptions, scanJson } from "../../../src/core/json/json-scan.ts";
-import { stringOf } from "../../../src/core/json/json-text.ts";
+import { splitOutput } from "../../../src/lib/json/chunk-split.ts";
+import { type JsonScan, JsonScanner, type JsonScanOptions, scanJson } from "../../../src/lib/json/json-scan.ts";
+import { stringOf } from "../../../src/lib/json/json-text.ts";
 import { elementsOf } from "../../../src/core/openai/openai.ts";
-import { BodyTooLarge, readJson } from "../../../src/http/body.ts";
-import type { Call } from "../../../src/http/call.ts";
+import { BodyTooLarge, readJson } from "../../../src/http/exchange/body.ts";
+import type { Call } from "../../../src/http/exchange/call.ts";
 import { readJobs } from "../../../packages/worker/src/polling/job-text.ts";
 import { bytesOf, jsonBytes, jsonText, natural } from "../generate.ts";
 import { must, same, target } from "../target.ts";
@@ -149,7 +149,7 @@ function callWith(pieces: readonly Buffer[], size: number | undefined, maxBody: 
 
 export const BODY = target({
 	name: "body",
-	sources: ["http/body.ts", "core/json/json-text.ts"],
+	sources: ["http/exchange/body.ts", "lib/json/json-text.ts"],
 	turn: 600,
 	cases: fc.record({
 		text: jsonBytes,

@@ -1,10 +1,10 @@
 /** Routes, queries, cursors, origins and names of browsers: what callers forge. */
 import fc from "fast-check";
 import { OPERATIONS } from "../../../src/api/operations.ts";
-import type { Param } from "../../../src/api/params.ts";
+import type { Param } from "../../../src/api/definition/params.ts";
 import { placeOf, sourceOf } from "../../../src/http/console/origin.ts";
 import { clientOf } from "../../../src/http/console/user-agent.ts";
-import { matcher } from "../../../src/http/match.ts";
+import { matcher } from "../../../src/http/server/match.ts";
 import { cursorOf, numberOf } from "../../../src/store/cursor.ts";
 import { natural, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
@@ -42,7 +42,7 @@ function naive(path: string): { path: string; params: Record<string, string> } |
 
 export const ROUTE_MATCH = target({
 	name: "route-match",
-	sources: ["http/match.ts"],
+	sources: ["http/server/match.ts"],
 	cases: fc.oneof(
 		fc.constantFrom(...OPERATIONS).chain(({ path }) =>
 			fc
@@ -81,7 +81,7 @@ const PARAMS = OPERATIONS.flatMap(({ query = [] }) => query).filter(
 
 export const QUERY = target({
 	name: "queries-and-cursors",
-	sources: ["api/params.ts", "store/cursor.ts"],
+	sources: ["api/definition/params.ts", "store/cursor.ts"],
 	cases: fc.record({
 		param: fc.nat(PARAMS.length - 1),
 		text: fc.oneof(

@@ -1,19 +1,19 @@
 /** What checks settings and requests: our checker against Ajv, the configuration, the command line. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
-import { COMMANDS } from "../../../src/cli/commands.ts";
-import { runCommand } from "../../../src/cli/run-command.ts";
-import type { Action, Command } from "../../../src/cli/command.ts";
-import { CliError } from "../../../src/cli/errors.ts";
-import { SETTING_FLAGS, readSettings } from "../../../src/cli/setting-flags.ts";
+import { COMMANDS } from "../../../src/cli/commands/commands.ts";
+import { runCommand } from "../../../src/cli/framework/run-command.ts";
+import type { Action, Command } from "../../../src/cli/framework/command.ts";
+import { CliError } from "../../../src/cli/client/errors.ts";
+import { SETTING_FLAGS, readSettings } from "../../../src/cli/commands/jobs/setting-flags.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { type Option, OPTIONS } from "../../../src/config/options.ts";
-import { BULK_SCHEMA, readBulkRequest } from "../../../src/core/bulk-request.ts";
-import { mergeSettings } from "../../../src/core/endpoint.ts";
-import { KEY_REQUEST_SCHEMA, readKeyRequest } from "../../../src/core/key-request.ts";
-import { check, isObject, type Schema } from "../../../src/core/schema.ts";
-import { SUBMISSION_SCHEMA, readSubmission } from "../../../src/core/submission.ts";
-import { ENDPOINT_SCHEMA, readEndpoint } from "../../../src/endpoint-settings.ts";
+import { BULK_SCHEMA, readBulkRequest } from "../../../src/core/jobs/bulk-request.ts";
+import { mergeSettings } from "../../../src/core/endpoints/endpoint.ts";
+import { KEY_REQUEST_SCHEMA, readKeyRequest } from "../../../src/core/access/key-request.ts";
+import { check, isObject, type Schema } from "../../../src/lib/schema.ts";
+import { SUBMISSION_SCHEMA, readSubmission } from "../../../src/core/jobs/submission.ts";
+import { ENDPOINT_SCHEMA, readEndpoint } from "../../../src/launchers/endpoint-settings.ts";
 import { fromSchema, jsonText, jsonValue, natural, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
@@ -107,7 +107,7 @@ function merged(current: unknown, patch: unknown): unknown {
 
 export const MERGE = target({
 	name: "merge-settings",
-	sources: ["core/endpoint.ts"],
+	sources: ["core/endpoints/endpoint.ts"],
 	cases: fc.record({
 		current: fromSchema(ENDPOINT_SCHEMA),
 		patch: fc.oneof(fromSchema(ENDPOINT_SCHEMA), jsonValue),
@@ -253,7 +253,7 @@ const argument = fc.oneof(
 
 export const CLI = target({
 	name: "cli",
-	sources: ["cli/run-command.ts", "cli/setting-flags.ts", "cli/errors.ts"],
+	sources: ["cli/framework/run-command.ts", "cli/commands/jobs/setting-flags.ts", "cli/client/errors.ts"],
 	turn: 1500,
 	cases: fc.record({
 		action: fc.nat(actions.length - 1),

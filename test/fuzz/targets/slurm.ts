@@ -63,7 +63,7 @@ export const SLURM_JOBS = target({
 			if (!end) continue;
 			const { reason } = exitOf(end, { job: id, memory: undefined });
 			must(reason === undefined || reason.message.startsWith(`Slurm job ${id}`), "another job");
-			faultIn(q.printed, { job: id, end, memory: undefined, unreadIn: undefined });
+			faultIn(q.printed, { job: id, end, memory: undefined, program: "train", unreadIn: undefined });
 		}
 		must(withoutNotes(q.printed).length <= q.printed.length, "longer than before");
 	},

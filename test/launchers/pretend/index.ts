@@ -26,6 +26,7 @@ export const PRETEND: LauncherDefinition<PretendSettings> = {
 			note: { type: "string", default: "none", description: "Text for people." },
 		},
 	},
+	placesGpus: () => true,
 	keepsWorkers: ["note"],
 	resolvePaths: (settings, folder) => ({ ...settings, note: `from ${folder}` }),
 	create: async (dependencies) => (await import("./launcher.ts")).pretendLauncher(dependencies),

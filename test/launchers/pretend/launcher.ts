@@ -7,6 +7,7 @@ import {
 	PlatformUnavailable,
 	type WorkerSpec,
 } from "../../../src/launchers/launcher.ts";
+import { roomInPool } from "../../../src/launchers/room.ts";
 import { sdkWorker, type SdkWorker } from "../../support/sdk-worker.ts";
 import type { PretendSettings } from "./index.ts";
 
@@ -100,6 +101,7 @@ export function pretendLauncher({ clock }: Pick<LauncherDependencies, "clock">):
 		onNotice(listener) {
 			announce.notice = listener;
 		},
+		roomFor: (q) => roomInPool(q, (settings) => (settings as PretendSettings).partition),
 		setBusy(workerId, busy) {
 			calls.push(`setBusy ${workerId}: ${busy}`);
 		},

@@ -1,6 +1,6 @@
 /** Section 5: who may call. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/system/clock.ts";
 import { startApp } from "../../../src/compose.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { eventBus } from "../../../src/events.ts";

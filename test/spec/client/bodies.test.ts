@@ -265,3 +265,42 @@ describe("the input on its way", () => {
 		}
 	});
 });
+
+describe("members without effect", () => {
+	const headerOf = async (operation: "run" | "runsync", body: string): Promise<string | null> => {
+		const response = await fetch(`${service.url}/v2/ep/${operation}?wait=1000`, {
+			method: "POST",
+			headers: { authorization: KEY },
+			body,
+		});
+		expect(response.status).toBe(200);
+		await response.text();
+		return response.headers.get("sluice-ignored");
+	};
+
+	it("D4: Sluice-Ignored names them, also those of policy, in an answer to /run and /runsync", async () => {
+		const queued = service.next("job.queued", () => true);
+		const body = '{"input":{"x":1},"webhok":"http://a","policy":{"ttl":10000,"lowPrio":true}}';
+		expect(await headerOf("run", body)).toBe("webhok, policy.lowPrio");
+		expect((await queued).ignored).toEqual(["webhok", "policy.lowPrio"]);
+		expect(await headerOf("runsync", body)).toBe("webhok, policy.lowPrio");
+		expect(await headerOf("run", '{"input":{"webhok":1},"policy":{"lowPriority":true}}')).toBe(null);
+	});
+
+	it("D4: at most 8 of 40 characters, in printable ASCII, so that no name adds a header", async () => {
+		const long = "y".repeat(200);
+		const body = JSON.stringify({
+			input: {},
+			"a\r\nSet-Cookie: b": 1,
+			[long]: 1,
+			...Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`m${n}`, 1])),
+			policy: { [long]: 1 },
+		});
+		expect(await headerOf("run", body)).toBe(
+			`a\\r\\nSet-Cookie:?b, ${"y".repeat(40)}, ${[0, 1, 2, 3, 4, 5].map((n) => `m${n}`).join(", ")}`,
+		);
+		expect(await headerOf("run", JSON.stringify({ input: {}, policy: { [long]: 1, "ü,": 1 } }))).toBe(
+			`policy.${"y".repeat(33)}, policy.??`,
+		);
+	});
+});

@@ -8,7 +8,9 @@ import { describe, expect, it } from "vitest";
 import { call } from "../../support/service.ts";
 import { atOnce, begun, handWorker, submitted } from "../hand-worker.ts";
 import { rawConnection, requestText } from "../raw-http.ts";
-import { AUTH, clock, service } from "./limited-service.ts";
+import { AUTH, clock, service, useLimitedService } from "./limited-service.ts";
+
+useLimitedService();
 
 type Answer = Awaited<ReturnType<typeof call>>;
 

@@ -3,7 +3,9 @@ import { describe, expect, it } from "vitest";
 import { call, startService } from "../../support/service.ts";
 import { expectError, submitted } from "../hand-worker.ts";
 import { requestText } from "../raw-http.ts";
-import { AUTH, job, raw, service } from "./raw-service.ts";
+import { AUTH, job, raw, service, useRawService } from "./raw-service.ts";
+
+useRawService();
 
 describe("paths", () => {
 	it.each([

@@ -6,7 +6,9 @@ import { describe, expect, it } from "vitest";
 import { KEY, call } from "../../support/service.ts";
 import { expectError } from "../hand-worker.ts";
 import { rawConnection, requestText } from "../raw-http.ts";
-import { AUTH, job, raw, service } from "./raw-service.ts";
+import { AUTH, job, raw, service, useRawService } from "./raw-service.ts";
+
+useRawService();
 
 describe("bytes that are not well-formed HTTP", () => {
 	it.each<[string, string | Uint8Array]>([

@@ -2,11 +2,13 @@
  * Section 8, rates over HTTP: each operation's budget, and what a response reports about it (D24).
  */
 import { describe, expect, it } from "vitest";
-import { DEFAULT_LIMITS, LIMITED_OPERATIONS, type LimitedOperation } from "../../../src/core/limits.ts";
-import { ROUTES } from "../../../src/http/routes.ts";
+import { DEFAULT_LIMITS, LIMITED_OPERATIONS, type LimitedOperation } from "../../../src/core/endpoints/limits.ts";
+import { ROUTES } from "../../../src/http/server/routes.ts";
 import { call } from "../../support/service.ts";
 import { rawConnection, requestText } from "../raw-http.ts";
-import { AUTH, clock, service, small } from "./limited-service.ts";
+import { AUTH, clock, service, small, useLimitedService } from "./limited-service.ts";
+
+useLimitedService();
 
 /** Rows with a limit, as the service has them. */
 const ROWS = ROUTES.flatMap((route) =>

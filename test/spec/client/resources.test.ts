@@ -12,6 +12,18 @@ beforeAll(async () => {
 afterAll(() => endWith(service, clock));
 
 describe("endpoints", () => {
+	it("D2: the 404 of a misspelt id has the one that is meant, of those that the key may use", async () => {
+		const sentence = (id: string, meant: string): string =>
+			`There is no endpoint '${id}'.${meant} GET /v1/endpoints lists those that exist.`;
+		for (const path of ["/v2/A-z_9/health", "/v1/endpoints/A-z_9"])
+			expect((await call(service.url, path)).json.error).toBe(sentence("A-z_9", " Did you mean 'A-z_09'?"));
+		expect((await call(service.url, "/v2/elsewhere/health")).json.error).toBe(sentence("elsewhere", ""));
+		const { json } = await call(service.url, "/v1/keys", {
+			body: { name: "a", scopes: ["read"], endpoints: ["A-z_9"] },
+		});
+		expect((await call(service.url, "/v2/A-z_9/health", { key: json.key })).json.error).toBe(sentence("A-z_9", ""));
+	});
+
 	it("spec 2.1: the id in the path says whose job it is", async () => {
 		const id = await submitted(service, "one");
 		expect((await statusOf(service, "one", id)).id).toBe(id);

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { keyId } from "../../../src/engine/access/encryption.ts";
+import { keyId } from "../../../src/secrets/encryption.ts";
 import { migrateStore, reencryptStore } from "../../../src/stores.ts";
 import { folder, type Folder, startService } from "../../support/service.ts";
 import { handWorker, submitted } from "../hand-worker.ts";

@@ -138,10 +138,10 @@ it("D31, D33: a service on loopback prints one, with the key of the environment 
 	const page = browser(app);
 	expect((await page.open(app.consoleLink!)).status).toBe(200);
 	expect(JSON.parse((await page.send("/console/session")).text)).toEqual({
-		principal: { name: "first key", scopes: ["admin"] },
+		principal: { name: "First key", scopes: ["admin"] },
 	});
 	expect((await call(app.url, "/console/session", { key })).json).toEqual({
-		principal: { name: "first key", scopes: ["admin"] },
+		principal: { name: "First key", scopes: ["admin"] },
 	});
 	await end();
 });

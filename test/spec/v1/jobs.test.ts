@@ -2,7 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { call } from "../../support/service.ts";
 import { expectError, handWorker, submitted } from "../hand-worker.ts";
-import { admin, clock, ep, job, service } from "./job-service.ts";
+import { admin, clock, ep, job, service, useJobService } from "./job-service.ts";
+
+useJobService();
 
 /** Time goes on, so that what follows has a moment of its own. */
 const later = (): Promise<void> => clock.advance(100);

@@ -86,7 +86,7 @@ describe("DELETE /v1/keys/{key}", () => {
 		try {
 			const first = operator(app, key);
 			const [only] = (await first.seen("/keys")).keys;
-			expect(only).toMatchObject({ name: "first key", scopes: ["admin"] });
+			expect(only).toMatchObject({ name: "First key", scopes: ["admin"] });
 			expectError(await first.remove(`/keys/${only.id}`), 409, "last_admin_key");
 			const { json: second } = await first.post("/keys", { name: "second", scopes: ["admin"] });
 			expect((await first.remove(`/keys/${only.id}`)).status).toBe(200);

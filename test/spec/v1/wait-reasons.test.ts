@@ -1,10 +1,12 @@
 /** Why a job waits, as `/v1/endpoints/{endpoint}/jobs/{job}` reports it (D29). */
 import { describe, expect, it } from "vitest";
-import { REASON_CODES } from "../../../src/core/timeline.ts";
+import { REASON_CODES } from "../../../src/core/jobs/timeline.ts";
 import { call } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
 import { handWorker, statusOf, submitted } from "../hand-worker.ts";
-import { admin, clock, ep, job, service } from "./job-service.ts";
+import { admin, clock, ep, job, service, useJobService } from "./job-service.ts";
+
+useJobService();
 
 /** How a job comes to wait for each reason; answers endpoint and job. */
 const WAITS: Record<(typeof REASON_CODES)[number], () => Promise<{ endpoint: string; id: string; says: RegExp }>> = {

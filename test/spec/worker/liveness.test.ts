@@ -18,7 +18,7 @@ beforeEach(() => b.fresh());
 afterAll(() => b?.end());
 
 /**
- * A worker whose stop poll was held for so long and then answered, with a job held and a stop
+ * A worker whose stop poll was held for this time and then answered, with a job held and a stop
  * poll open.
  */
 async function atWork(outlivedMs: number): Promise<{ worker: SdkProtocol; id: string; hangUp(): Promise<void> }> {

@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { OP_NAMES } from "../../../src/store/operations/table.ts";
 import type { OpName } from "../../../src/store/operations/operation.ts";
 import { openBatches } from "../../../src/store/sqlite/thread/batch.ts";
-import { type Database, openDatabase } from "../../../src/store/sqlite/database.ts";
+import { type Database, openDatabase } from "../../../src/store/sqlite/file/database.ts";
 import type { Reply } from "../../../src/store/sqlite/thread/messages.ts";
-import { openUnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
-import { prepareSchema } from "../../../src/store/sqlite/schema.ts";
+import { UnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
+import { prepareSchema } from "../../../src/store/sqlite/file/schema.ts";
 import { CODECS } from "../../../src/store/sqlite/thread/codecs.ts";
 
 export const NOW = 1_800_000_000_000;
@@ -56,7 +56,7 @@ export async function batchSite(options: { keptRows?: number } = {}): Promise<Ba
 			};
 		},
 	};
-	const batch = openBatches(openUnitOfWork(db, options));
+	const batch = openBatches(new UnitOfWork(db, options));
 	runs.clear();
 	let waiting: unknown[][] = [];
 	let waits: boolean[] = [];

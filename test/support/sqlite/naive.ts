@@ -7,9 +7,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Reservation } from "../../../src/store/operations/unit-of-work.ts";
-import { type Database, openDatabase, type Statement, type Value } from "../../../src/store/sqlite/database.ts";
-import { openUnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
-import { prepareSchema } from "../../../src/store/sqlite/schema.ts";
+import { type Database, openDatabase, type Statement, type Value } from "../../../src/store/sqlite/file/database.ts";
+import { UnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
+import { prepareSchema } from "../../../src/store/sqlite/file/schema.ts";
 import { openBatches } from "../../../src/store/sqlite/thread/batch.ts";
 import type { Reply } from "../../../src/store/sqlite/thread/messages.ts";
 
@@ -53,7 +53,7 @@ export async function openNaiveStore(): Promise<NaiveStore> {
 	};
 	return {
 		db,
-		run: (number, packed) => openBatches(openUnitOfWork(cached, { reservations }))([number, packed]),
+		run: (number, packed) => openBatches(new UnitOfWork(cached, { reservations }))([number, packed]),
 		end,
 	};
 }

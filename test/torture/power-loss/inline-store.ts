@@ -2,13 +2,13 @@
 import { EventEmitter } from "node:events";
 import type { Worker } from "node:worker_threads";
 import type { Store } from "../../../src/store/contract/store.ts";
-import { openDatabase } from "../../../src/store/sqlite/database.ts";
+import { openDatabase } from "../../../src/store/sqlite/file/database.ts";
 import { openPayloadFiles, payloadFolder } from "../../../src/store/sqlite/payload-files/payload-files.ts";
 import { withPayloadFiles } from "../../../src/store/sqlite/payload-files/store-with-files.ts";
-import { openUnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
-import { prepareSchema } from "../../../src/store/sqlite/schema.ts";
+import { UnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
+import { prepareSchema } from "../../../src/store/sqlite/file/schema.ts";
 import { openBatches } from "../../../src/store/sqlite/thread/batch.ts";
-import { connect } from "../../../src/store/sqlite/thread/client.ts";
+import { DatabaseClient } from "../../../src/store/sqlite/thread/client.ts";
 import type { Batch } from "../../../src/store/sqlite/thread/messages.ts";
 
 /** In the order of `openSqlite` and its thread, which do the same with messages between them. */
@@ -16,7 +16,7 @@ export async function openInline(path: string): Promise<Pick<Store, "jobs" | "ch
 	const db = openDatabase({ path });
 	try {
 		await prepareSchema(db);
-		const parts = openUnitOfWork(db);
+		const parts = new UnitOfWork(db);
 		const answer = openBatches(parts);
 		const thread = new EventEmitter();
 		const postMessage = (batch: Batch): void =>
@@ -34,10 +34,7 @@ export async function openInline(path: string): Promise<Pick<Store, "jobs" | "ch
 			referenced: parts.texts.all(),
 		});
 		const client = Object.assign(thread, { postMessage }) as unknown as Worker;
-		return withPayloadFiles(
-			connect(client, (changes) => files.referenced(changes)),
-			files,
-		);
+		return withPayloadFiles(new DatabaseClient(client, (changes) => files.referenced(changes)).store, files);
 	} catch (error) {
 		db.close();
 		throw error;

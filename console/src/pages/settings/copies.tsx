@@ -10,6 +10,7 @@ import type { Setting } from "../../setting-kinds.ts";
 import type { Endpoint } from "../../shapes.ts";
 import { T } from "../../text.ts";
 import { useCreate } from "../new-endpoint.tsx";
+import { sectionId } from "./sections.tsx";
 
 interface Source {
 	endpoint: Endpoint;
@@ -20,7 +21,7 @@ export function Copies({ admin, ...source }: Source & { admin: boolean }): React
 	const [open, setOpen] = useState<"copy" | "yaml" | undefined>(undefined);
 	const close = (): void => setOpen(undefined);
 	return (
-		<section className="card">
+		<section id={sectionId(T.settings.copies.title)} className="card">
 			<h2>{T.settings.copies.title}</h2>
 			<p className="hint">{T.settings.copies.text}</p>
 			<div className="actions">

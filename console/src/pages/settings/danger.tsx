@@ -8,6 +8,7 @@ import { Confirm } from "../../parts/dialog.tsx";
 import { go, to } from "../../router.ts";
 import type { Endpoint } from "../../shapes.ts";
 import { T } from "../../text.ts";
+import { sectionId } from "./sections.tsx";
 
 export function Secret({ endpoint: { id }, reload }: { endpoint: Endpoint; reload: () => void }): ReactNode {
 	const [asking, setAsking] = useState(false);
@@ -19,7 +20,7 @@ export function Secret({ endpoint: { id }, reload }: { endpoint: Endpoint; reloa
 		reload();
 	};
 	return (
-		<section className="card">
+		<section id={sectionId(T.settings.secret)} className="card">
 			<h2>{T.settings.secret}</h2>
 			<p className="hint">{T.settings.secretText}</p>
 			{secret === undefined ? (
@@ -55,7 +56,7 @@ export function Delete({ endpoint: { id, name } }: { endpoint: Endpoint }): Reac
 		go(to(["overview"]));
 	};
 	return (
-		<section className="card">
+		<section id={sectionId(T.settings.delete)} className="card">
 			<h2>{T.settings.delete}</h2>
 			<p className="hint">{T.settings.deleteText}</p>
 			<div className="actions">

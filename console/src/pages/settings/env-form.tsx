@@ -7,6 +7,7 @@ import { useAct } from "../../act.ts";
 import { ask, ofEndpoint } from "../../api.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { TextField } from "../../parts/field.tsx";
+import { sectionId } from "./sections.tsx";
 import type { Endpoint } from "../../shapes.ts";
 import { T } from "../../text.ts";
 
@@ -22,6 +23,7 @@ export function EnvForm({ endpoint: { id, env }, reload }: { endpoint: Endpoint;
 	};
 	return (
 		<form
+			id={sectionId(T.env.title)}
 			className="card stack"
 			onSubmit={(event) => {
 				event.preventDefault();

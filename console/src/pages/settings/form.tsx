@@ -1,5 +1,6 @@
 /** The form of all settings but the environment; changes are shown before they are saved. */
-import { type ReactNode, useRef, useState } from "react";
+import { type ReactNode, useId, useRef, useState } from "react";
+import { useAct } from "../../act.ts";
 import { Failure, ask, ofEndpoint } from "../../api.ts";
 import { useFocusFault } from "../../focus-fault.ts";
 import { Button } from "../../parts/button.tsx";
@@ -27,6 +28,7 @@ import { type Change, Changes } from "./changes.tsx";
 import { GROUPS } from "./groups.ts";
 import { LauncherFields } from "./launcher-fields.tsx";
 import { LimitsTable } from "./limits-table.tsx";
+import { sectionId } from "./sections.tsx";
 import { SettingField, valueText } from "./setting-field.tsx";
 
 export function SettingsForm({
@@ -34,11 +36,14 @@ export function SettingsForm({
 	settings,
 	reload,
 	admin,
+	children,
 }: {
 	endpoint: Endpoint;
 	settings: Readonly<Record<string, Setting>>;
 	reload: () => void;
 	admin: boolean;
+	/** Sections behind the form, above what saves it. */
+	children: ReactNode;
 }): ReactNode {
 	const { id, launcher, limits } = endpoint;
 	const [typed, setTyped] = useState<Typed>({});
@@ -48,6 +53,7 @@ export function SettingsForm({
 	const [asking, setAsking] = useState(false);
 	const [tried, setTried] = useState(false);
 	const form = useRef<HTMLFormElement>(null);
+	const formId = useId();
 	useFocusFault(form, failure);
 
 	const launchers = launchersIn(settings);
@@ -83,6 +89,7 @@ export function SettingsForm({
 		setFailure(undefined);
 		setTried(false);
 	};
+	const { busy, run } = useAct();
 	const save = async (): Promise<void> => {
 		setFailure(undefined);
 		const patch = patchOf(fields, typed);
@@ -106,75 +113,84 @@ export function SettingsForm({
 	const change = (name: string, text: string): void => setTyped({ ...typed, [name]: text });
 	const others = fields.filter((field) => !GROUPS.some(({ names }) => names.includes(nameOf(field))));
 	const groups = [...GROUPS, { title: T.settings.groups.other, names: others.map(nameOf) }];
+	const replaces = changes.some(({ name }) => /^(?:launcher|gpusPerWorker)/.test(name));
 	return (
-		<form
-			ref={form}
-			className="stack"
-			onSubmit={(event) => {
-				event.preventDefault();
-				setTried(true);
-				if (all.every((field) => !faultIn(field, typed[nameOf(field)] ?? field.value))) setAsking(true);
-			}}
-		>
-			{groups.map(({ title, names }) => {
-				const mine = names.flatMap((name) => fields.filter((field) => nameOf(field) === name));
-				return mine.length === 0 ? null : (
-					<fieldset key={title} className="card" disabled={!admin}>
-						<legend>{title}</legend>
-						<div className="form-grid">
-							{mine.map((field) => (
-								<SettingField
-									key={nameOf(field)}
-									field={field}
-									value={typed[nameOf(field)] ?? field.value}
-									fault={faultOf(nameOf(field))}
-									onChange={(text) => change(nameOf(field), text)}
-								/>
-							))}
-						</div>
-					</fieldset>
-				);
-			})}
-			<fieldset className="card" disabled={!admin}>
-				<legend>{T.settings.groups.launcher}</legend>
-				<div className="stack">
-					<LauncherFields
-						launchers={launchers}
-						chosen={choice}
-						choose={setType}
-						fields={ofLauncher}
-						typed={typed}
-						faultOf={faultOf}
-						onChange={change}
-					/>
-				</div>
-			</fieldset>
-			<fieldset className="card" disabled={!admin}>
-				<legend>{T.settings.groups.limits}</legend>
-				<LimitsTable fields={ofLimits} off={off} setOff={setOff} typed={typed} faultOf={faultOf} onChange={change} />
-			</fieldset>
-			{unshown ? <Refusal failure={unshown} /> : null}
-			{admin ? (
-				<div className={changes.length > 0 ? "actions save-bar changed" : "actions save-bar"}>
-					<Button look="main" disabled={changes.length === 0 || faults.size > 0}>
-						{T.settings.save}
-					</Button>
-					{changes.length > 0 ? (
+		<>
+			<form
+				ref={form}
+				id={formId}
+				className="stack"
+				onSubmit={(event) => {
+					event.preventDefault();
+					setTried(true);
+					if (all.every((field) => !faultIn(field, typed[nameOf(field)] ?? field.value))) {
+						// What replaces workers is always reviewed.
+						if (replaces) setAsking(true);
+						else void run(save);
+					}
+				}}
+			>
+				{groups.map(({ title, names }) => {
+					const mine = names.flatMap((name) => fields.filter((field) => nameOf(field) === name));
+					return mine.length === 0 ? null : (
+						<fieldset key={title} id={sectionId(title)} className="card" disabled={!admin}>
+							<legend>{title}</legend>
+							<div className="form-grid">
+								{mine.map((field) => (
+									<SettingField
+										key={nameOf(field)}
+										field={field}
+										value={typed[nameOf(field)] ?? field.value}
+										fault={faultOf(nameOf(field))}
+										onChange={(text) => change(nameOf(field), text)}
+									/>
+								))}
+							</div>
+						</fieldset>
+					);
+				})}
+				<fieldset id={sectionId(T.settings.groups.launcher)} className="card" disabled={!admin}>
+					<legend>{T.settings.groups.launcher}</legend>
+					<div className="stack">
+						<LauncherFields
+							launchers={launchers}
+							chosen={choice}
+							choose={setType}
+							fields={ofLauncher}
+							typed={typed}
+							faultOf={faultOf}
+							onChange={change}
+						/>
+					</div>
+				</fieldset>
+				<fieldset id={sectionId(T.settings.groups.limits)} className="card" disabled={!admin}>
+					<legend>{T.settings.groups.limits}</legend>
+					<LimitsTable fields={ofLimits} off={off} setOff={setOff} typed={typed} faultOf={faultOf} onChange={change} />
+				</fieldset>
+				{unshown ? <Refusal failure={unshown} /> : null}
+			</form>
+			{children}
+			{changes.length === 0 ? null : (
+				<div className="bar save-bar" role="region" aria-label={T.settings.unsaved}>
+					<p role="status">
+						<b>{T.settings.changed(changes.length)}</b>{" "}
+						<span className="muted">{changes.map(({ name }) => name).join(", ")}</span>
+					</p>
+					<div className="actions">
 						<Button look="quiet" onPress={reset}>
 							{T.settings.revert}
 						</Button>
-					) : null}
+						<Button onPress={() => setAsking(true)} disabled={faults.size > 0}>
+							{T.settings.review}
+						</Button>
+						<Button look="main" busy={busy} disabled={faults.size > 0} form={formId}>
+							{T.settings.save}
+						</Button>
+					</div>
 				</div>
-			) : null}
-			{asking ? (
-				<Changes
-					changes={changes}
-					replacing={changes.some(({ name }) => /^(?:launcher|gpusPerWorker)/.test(name))}
-					save={save}
-					close={() => setAsking(false)}
-				/>
-			) : null}
-		</form>
+			)}
+			{asking ? <Changes changes={changes} replacing={replaces} save={save} close={() => setAsking(false)} /> : null}
+		</>
 	);
 }
 

@@ -14,6 +14,11 @@ import { Copies } from "./copies.tsx";
 import { Delete, Secret } from "./danger.tsx";
 import { EnvForm } from "./env-form.tsx";
 import { SettingsForm } from "./form.tsx";
+import { GROUPS } from "./groups.ts";
+import { Sections } from "./sections.tsx";
+
+const FORM = [...GROUPS.map(({ title }) => title), T.settings.groups.launcher, T.settings.groups.limits];
+const ADMIN = [T.env.title, T.settings.copies.title, T.settings.secret, T.settings.delete];
 
 export function SettingsPage({ endpoint, reload }: { endpoint: Endpoint; reload: () => void }): ReactNode {
 	const admin = useMay("admin");
@@ -23,13 +28,17 @@ export function SettingsPage({ endpoint, reload }: { endpoint: Endpoint; reload:
 	if (failure && !settings) return <Refusal failure={failure} />;
 	if (!settings) return <Loading />;
 	return (
-		<div className="settings">
-			{admin ? null : <p className="reason">{T.settings.readOnly}</p>}
-			<SettingsForm endpoint={endpoint} settings={settings} reload={reload} admin={admin} />
-			{admin ? <EnvForm endpoint={endpoint} reload={reload} /> : null}
-			<Copies endpoint={endpoint} settings={settings} admin={admin} />
-			{admin ? <Secret endpoint={endpoint} reload={reload} /> : null}
-			{admin ? <Delete endpoint={endpoint} /> : null}
+		<div className="with-sections">
+			<Sections titles={admin ? [...FORM, ...ADMIN] : FORM} />
+			<div className="settings">
+				{admin ? null : <p className="reason">{T.settings.readOnly}</p>}
+				<SettingsForm endpoint={endpoint} settings={settings} reload={reload} admin={admin}>
+					{admin ? <EnvForm endpoint={endpoint} reload={reload} /> : null}
+					<Copies endpoint={endpoint} settings={settings} admin={admin} />
+					{admin ? <Secret endpoint={endpoint} reload={reload} /> : null}
+					{admin ? <Delete endpoint={endpoint} /> : null}
+				</SettingsForm>
+			</div>
 		</div>
 	);
 }

@@ -1,4 +1,4 @@
-/** The field of one setting: its name in the API beside its label, its bounds and its default. */
+/** The field of one setting: its name in the API next to its label, its bounds and its default. */
 import type { ReactNode } from "react";
 import { Select, TextField } from "../../parts/field.tsx";
 import { UNIT_MS, durationText } from "../../duration-text.ts";
@@ -32,7 +32,8 @@ export function SettingField({
 	};
 	if (kind === "choice" || kind === "boolean") {
 		const words = kind === "boolean" ? ["true", "false"] : (setting.enum ?? []).map(String);
-		const choices = words.map((id) => ({ id, name: id }));
+		const texts = T.settings.choices as Readonly<Record<string, string>>;
+		const choices = words.map((id) => ({ id, name: texts[id] === undefined ? id : `${texts[id]} (${id})` }));
 		// One whose default the schema names is always set.
 		const open = !required && (value === "" || setting.default === undefined);
 		return (
@@ -48,6 +49,7 @@ export function SettingField({
 	return (
 		<TextField
 			{...shared}
+			marked={value.trim() !== field.value}
 			value={value}
 			onChange={onChange}
 			placeholder={usual ?? exampleOf(field)}

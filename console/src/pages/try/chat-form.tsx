@@ -22,13 +22,22 @@ const modelKey = (endpoint: string): string => `${INPUTS}model.${endpoint}`;
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-export function ChatForm({ endpoints: [first, second] }: { endpoints: readonly [string, ...string[]] }): ReactNode {
+export function ChatForm({
+	endpoints: [first, second],
+	usual,
+}: {
+	endpoints: readonly [string, ...string[]];
+	/** Model of the newest chats of the first. */
+	usual: string;
+}): ReactNode {
 	const [shared, setShared] = useState<Shared>(() => ({
 		...DEFAULTS,
 		...(recall(sharedKey(first)) as Partial<Shared> | undefined),
 	}));
 	const [models, setModels] = useState<Readonly<Record<string, string>>>(() =>
-		Object.fromEntries([first, second ?? ""].map((id) => [id, textOf(recall(modelKey(id)))])),
+		Object.fromEntries(
+			[first, second ?? ""].map((id) => [id, textOf(recall(modelKey(id))) || (id === first ? usual : "")]),
+		),
 	);
 	const [message, setMessage] = useState("");
 	const [coding, setCoding] = useState(false);

@@ -254,7 +254,7 @@ function formatted(text: string): string {
 	}
 }
 
-/** What goes beside the input; the service checks it. */
+/** What goes next to the input; the service checks it. */
 function restOf({
 	executionTimeout,
 	ttl,

@@ -1,16 +1,16 @@
 /**
  * Trying an endpoint: a job as JSON, a chat for workers that speak OpenAI's API, or a form for those
- * that make pictures; also with a second endpoint beside it.
+ * that make pictures; also with a second endpoint next to it.
  */
 import { type ReactNode, useState } from "react";
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 import { useFeed } from "../../feed.ts";
-import { lastInput } from "../../last-input.ts";
 import { useLoad } from "../../load.ts";
 import { recall, remember } from "../../memory.ts";
 import { Select } from "../../parts/field.tsx";
 import { Empty, Loading } from "../../parts/notice.tsx";
 import { isPictureInput } from "../../picture-form.ts";
+import { type RecentInput, recentInput } from "../../recent-input.ts";
 import { usePlace } from "../../router.ts";
 import { useMay } from "../../session.tsx";
 import { T } from "../../text.ts";
@@ -26,28 +26,27 @@ const NONE = ".";
 
 export function TryPage({ id }: { id: string }): ReactNode {
 	const write = useMay("write");
-	const { data, loading } = useLoad(`example ${id}`, async (signal) => ({
-		example: await lastInput(id, signal),
-	}));
+	const { data } = useLoad(`recent ${id}`, (signal) => recentInput(id, signal));
 	const { query } = usePlace();
 	const mode = query.has("like") ? "job" : query.get("mode");
 	if (!write) return <Empty title={T.try.mayNot} />;
-	return loading ? <Loading /> : <Playground key={mode} id={id} asked={mode} example={data?.example} />;
+	return data ? <Playground key={mode} id={id} asked={mode} recent={data} /> : <Loading />;
 }
 
 function Playground({
 	id,
 	asked,
-	example,
+	recent,
 }: {
 	id: string;
 	/** Named by the address. */
 	asked: string | null;
-	example: unknown;
+	recent: RecentInput;
 }): ReactNode {
+	const { example } = recent;
 	const memory = `try.${id}`;
 	const [mode, setMode] = useState<Mode>(
-		() => MODES.find((each) => each === (asked ?? recall(memory))) ?? modeOf(example),
+		() => MODES.find((each) => each === (asked ?? recall(memory))) ?? modeOf(recent),
 	);
 	const [other, setOther] = useState(NONE);
 	const others = (useFeed().endpoints ?? []).filter((each) => each.id !== id);
@@ -87,7 +86,7 @@ function Playground({
 				<JobForm endpoints={endpoints} example={example} />
 			</TabPanel>
 			<TabPanel id="chat">
-				<ChatForm key={other} endpoints={endpoints} />
+				<ChatForm key={other} endpoints={endpoints} usual={recent.model ?? ""} />
 			</TabPanel>
 			<TabPanel id="picture">
 				<PictureForm endpoints={endpoints} example={example} />
@@ -96,9 +95,8 @@ function Playground({
 	);
 }
 
-/** What the input of the newest job belongs to. */
-function modeOf(example: unknown): Mode {
-	const { openai_route: route, messages } = (example ?? {}) as Record<string, unknown>;
-	if (route !== undefined || Array.isArray(messages)) return "chat";
+/** A chat where one of the newest jobs was one, else what the input of the newest belongs to. */
+function modeOf({ example, chat }: RecentInput): Mode {
+	if (chat) return "chat";
 	return isPictureInput(example) ? "picture" : "job";
 }

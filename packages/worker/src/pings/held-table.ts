@@ -1,7 +1,6 @@
 /**
- * Ids of held jobs in shared memory, written by the main thread; the ping thread can read them
- * while a handler blocks that thread. A slot's counter is odd during a write; readers retry if it
- * is odd or changed.
+ * Ids of held jobs in shared memory, which the ping thread reads while a handler blocks the main thread. A slot's
+ * counter is odd during a write. Readers retry if it is odd or changed.
  */
 import { Buffer } from "node:buffer";
 
@@ -10,7 +9,7 @@ const SLOT_BYTES = 256;
 const HEAD_BYTES = 8;
 const SLOT_INTS = SLOT_BYTES / 4;
 
-/** An empty table for 1,024 ids of at most 248 bytes. */
+/** Has 1,024 slots for ids of at most 248 bytes. */
 export function newHeldTable(): SharedArrayBuffer {
 	return new SharedArrayBuffer(SLOTS * SLOT_BYTES);
 }
@@ -50,7 +49,6 @@ export function heldTableWriter(memory: SharedArrayBuffer): HeldTableWriter {
 	};
 }
 
-/** All ids, in no particular order. */
 export function readHeldTable(memory: SharedArrayBuffer): string[] {
 	const bytes = Buffer.from(memory);
 	const ints = new Int32Array(memory);

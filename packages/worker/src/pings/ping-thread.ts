@@ -1,7 +1,4 @@
-/**
- * The ping thread renews leases even while a handler blocks the main thread (D16, protocol B.7): at
- * start, then once per interval, sooner after a failure.
- */
+/** Renews leases even while a handler blocks the main thread (D16, protocol B.7). */
 import { request as httpRequest, Agent as HttpAgent } from "node:http";
 import { request as httpsRequest, Agent as HttpsAgent } from "node:https";
 import { parentPort, workerData } from "node:worker_threads";
@@ -9,17 +6,16 @@ import { systemClock as clock } from "../clock.ts";
 import { readHeldTable } from "./held-table.ts";
 
 export interface PingThreadData {
-	/** Url without `job_id` and `runpod_version`. */
+	/** Without `job_id` and `runpod_version`. */
 	url: string;
 	headers: Record<string, string>;
 	intervalMs: number;
 	version: string;
 	table: SharedArrayBuffer;
-	/** Ids that do not fit into the table; each message to the thread replaces them. */
+	/** Ids that do not fit into the table. Each message to the thread replaces them. */
 	overflow: string[];
 }
 
-/** Wait after a failed ping. */
 const RETRY_MS = 1000;
 
 if (parentPort) await pingForever(workerData as PingThreadData, parentPort);

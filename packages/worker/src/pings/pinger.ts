@@ -1,4 +1,3 @@
-/** Runs the ping thread and sends it the ids that do not fit into the shared table. */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../clock.ts";
@@ -8,7 +7,6 @@ import { userAgent } from "../settings.ts";
 import { kitVersion } from "../version.ts";
 
 export interface PingerOptions {
-	/** Url without `job_id` and `runpod_version`. */
 	url: string;
 	key: string;
 	intervalMs: number;
@@ -18,19 +16,18 @@ export interface PingerOptions {
 }
 
 export interface Pinger {
-	/** Resolves when the thread runs or has failed; handlers may block afterwards. */
+	/** Resolves when the thread runs or has failed. Handlers may block afterwards. */
 	readonly ready: Promise<void>;
-	/** Sets the held ids that are not in the table; effective even if this thread blocks next. */
+	/** Sets the held ids that are not in the table. Effective even if this thread blocks next. */
 	overflow(ids: string[]): void;
 	stop(): Promise<void>;
 }
 
 const RESTART_MS = 1000;
 
-/** `.ts` in the source tree, `.js` in the build. */
 const threadFile = new URL(`./ping-thread${extname(new URL(import.meta.url).pathname)}`, import.meta.url);
 
-/** Protocol B.7. Restarts an exited thread after a second. */
+/** Restarts an exited thread after a second (protocol B.7). */
 export function startPinger({ url, key, intervalMs, table, clock, log }: PingerOptions): Pinger {
 	const stopped = new AbortController();
 	const headers = { authorization: key, "user-agent": userAgent };

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { memberText, readJobs } from "./job-text.ts";
 
 describe("readJobs", () => {
-	it("D5: gives the input's exact text beside the parsed value", () => {
+	it("D5: gives the input's exact text next to the parsed value", () => {
 		const input = '{ "seed" : 9223372036854775807, "x":1.0, "x": 2.50, "s":"\\u00e9 \\"}{", "__proto__":{} }';
 		const { jobs, problems } = readJobs(` {"id":"a","note":"\\"input\\":7 {[","input":${input} ,"webhook":"w"}\n`);
 		expect(problems).toEqual([]);

@@ -1,4 +1,4 @@
-/** Parses the answer to a take; jobs keep the exact text of their input (D5, protocol B.3). */
+/** Parses the answer to a take, with the exact text of inputs (D5, protocol B.3). */
 import type { Job } from "../types.ts";
 
 /** `problems`: a sentence for each element that is not a job. */
@@ -7,7 +7,6 @@ export interface TakenJobs {
 	problems: string[];
 }
 
-/** Parses one job (with `id` and `input`) or a list of jobs (with `id`). */
 export function readJobs(text: string): TakenJobs {
 	let parsed: unknown;
 	try {
@@ -52,10 +51,7 @@ function withText(job: { id: string }, find: () => string | undefined): Job {
 	}) as Job;
 }
 
-/**
- * Text of a member of the object at `start`; the last of duplicates, as in `JSON.parse`. `text`
- * must be valid JSON.
- */
+/** `text` must be valid JSON with an object at `start`. The last of duplicates counts, as in `JSON.parse`. */
 export function memberText(text: string, start: number, name: string): string | undefined {
 	let found: string | undefined;
 	let at = skipSpace(text, start + 1);
@@ -71,7 +67,7 @@ export function memberText(text: string, start: number, name: string): string | 
 	return found;
 }
 
-/** Offsets of the elements of a list. `text` must be valid JSON. */
+/** Offsets of a list's elements. `text` must be valid JSON. */
 function elementStarts(text: string): number[] {
 	const starts: number[] = [];
 	let at = skipSpace(text, skipSpace(text, 0) + 1);

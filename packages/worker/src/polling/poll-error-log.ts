@@ -1,15 +1,13 @@
-/** Logs poll failures when they start, change and end, not at every try. */
+/** Logs poll failures only when they start, change and end. */
 import type { Log } from "../log.ts";
 import type { PollAnswer } from "./poll.ts";
 
 export interface PollErrorLog {
 	failed(reason: string): void;
 	succeeded(): void;
-	/** Consecutive failures. */
 	readonly tries: number;
 }
 
-/** `name`: the call in log lines, such as `job-take`. */
 export function createPollErrorLog(name: string, log: Log): PollErrorLog {
 	let last: string | undefined;
 	let tries = 0;
@@ -31,7 +29,6 @@ export function createPollErrorLog(name: string, log: Log): PollErrorLog {
 	};
 }
 
-/** The reason of a failed or refused poll. */
 export function reasonOf(answer: PollAnswer): string {
 	if (answer.kind === "cut") return "no answer";
 	if (answer.kind === "failed") return answer.reason;

@@ -1,4 +1,4 @@
-/** Long polls on their own connection: job-take, job-stop (protocol B.2). */
+/** Long polls for job-take and job-stop on their own connection (protocol B.2). */
 import { Client, buildConnector, type Dispatcher } from "undici";
 import type { Socket } from "node:net";
 import type { Clock } from "../clock.ts";
@@ -9,12 +9,10 @@ export type PollAnswer =
 			status: number;
 			json: boolean;
 			text: string;
-			/** Maximum results per post; 0 if the answer does not contain it. */
+			/** Maximum results per post, 0 if the answer does not contain it. */
 			resultBatch: number;
-			/** The same for chunks. */
 			chunkBatch: number;
 	  }
-	/** No answer within the timeout. */
 	| { kind: "cut" }
 	/** `stale`: an established connection was closed, as happens to idle ones. */
 	| { kind: "failed"; stale: boolean; reason: string };
@@ -23,8 +21,8 @@ export type PollAnswer =
 export interface Poll {
 	get(path: string): Promise<PollAnswer>;
 	/**
-	 * Ends the open poll without losing an answer in flight: half-closes the connection unless the
-	 * answer has begun, then closes when it is complete or after `graceMs`. No `get` afterwards.
+	 * Ends the open poll without losing an answer in flight, at the latest after `graceMs`. Half-closes the connection
+	 * unless the answer has begun. No `get` afterwards.
 	 */
 	hangUp(graceMs: number): Promise<void>;
 }
@@ -37,7 +35,6 @@ export interface PollOptions {
 	clock: Clock;
 }
 
-/** Connects at the first `get`. */
 export function openPoll({ origin, headers, timeoutMs, clock }: PollOptions): Poll {
 	let socket: Socket | undefined;
 	let open: { handler: PollHandler; answer: Promise<PollAnswer> } | undefined;

@@ -13,20 +13,19 @@ export interface StopLoopOptions {
 	clock: Clock;
 	random: () => number;
 	log: Log;
-	/** Ends the loop; the caller also hangs up the poll. */
+	/** Ends the loop. The caller also hangs up the poll. */
 	ended: AbortSignal;
 }
 
 const TOO_MANY_REQUESTS_MS = 5000;
 const FAILED = { firstMs: 1000, longestMs: 5000 };
-/** Interval of polls that stop no job: the service repeats a stop until the job has ended (D26). */
+/** Pause after a poll that stops no job, because the service repeats a stop until the job has ended (D26). */
 const NO_NEWS_MS = 1000;
 
-/** Runs until `ended` aborts. */
 export async function stopLoop({ poll, path, held, clock, random, log, ended }: StopLoopOptions): Promise<void> {
 	const errors = createPollErrorLog("job-stop", log);
 
-	/** Aborts the jobs of an answer; returns the wait before the next poll, ms. */
+	/** Aborts the jobs of an answer. Returns the wait before the next poll, ms. */
 	function accept(answer: PollAnswer, began: number): number {
 		if (
 			answer.kind === "failed" ||
@@ -56,7 +55,6 @@ export async function stopLoop({ poll, path, held, clock, random, log, ended }: 
 	}
 }
 
-/** The ids in `jobsToStop`; empty for any other text. */
 export function jobsToStop(text: string): string[] {
 	try {
 		const { jobsToStop: ids } = JSON.parse(text) as { jobsToStop?: unknown };

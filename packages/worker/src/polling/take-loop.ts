@@ -13,16 +13,14 @@ export interface TakeLoopOptions {
 	path: (batch: number, busy: boolean) => string;
 	held: HeldJobs;
 	concurrency: NonNullable<StartOptions["concurrency"]>;
-	/** Starts a job; must not throw. */
+	/** Must not throw. */
 	run: (job: Job, held: HeldJob) => void;
-	/** Receives the maximum number of results per post. */
 	onBatchSize: (most: number) => void;
-	/** The same for chunks. */
 	onChunkBatch: (most: number) => void;
 	clock: Clock;
 	random: () => number;
 	log: Log;
-	/** Ends the loop; the caller also hangs up the poll. */
+	/** Ends the loop. The caller also hangs up the poll. */
 	stopping: AbortSignal;
 }
 
@@ -32,13 +30,13 @@ const FAILED = { firstMs: 1000, longestMs: 1000 };
 const EMPTY_MS = 100;
 /** Interval of calls to a concurrency function while no slot is free. */
 const RECHECK_MS = 1000;
-/** After a handler blocked longer, the loop pauses so that results can be sent. */
+/** After a handler blocked longer, the loop pauses to let results out. */
 const BLOCKED_MS = 5;
 const NO_LIMIT_MS = 2 ** 31 - 1;
-/** Reason for ending a wait: without one an exception object would be created each time. */
+/** Abort reason, because the default one creates an exception object each time. */
 const ROOM = "room";
 
-/** Runs until `stopping` aborts. Jobs in an answer that arrives later still run. */
+/** Runs until `stopping` aborts. Jobs in a later answer still run. */
 export async function takeLoop({
 	poll,
 	path,
@@ -63,8 +61,7 @@ export async function takeLoop({
 				log("ERROR", `The concurrency function failed; using ${limit}: ${String(error)}`);
 			}
 		}
-		// A slot is free once its handler returned. Pending reports delay takes only from half the
-		// limit on.
+		// A slot is free once its handler returned. Pending reports delay takes only from half the limit on.
 		return Math.min(limit - held.running, limit + Math.floor(limit / 2) - held.size);
 	}
 
@@ -79,7 +76,7 @@ export async function takeLoop({
 		held.onRoom = () => {};
 	}
 
-	/** Starts the jobs of an answer; returns the wait before the next take, ms. */
+	/** Starts the jobs of an answer. Returns the wait before the next take, ms. */
 	async function accept(answer: PollAnswer, began: number): Promise<number> {
 		if (answer.kind === "failed" || (answer.kind === "answer" && isFailure(answer.status))) {
 			const first = answer.kind === "failed" && answer.stale && errors.tries === 0;
@@ -120,7 +117,7 @@ export async function takeLoop({
 		const free = await freeSlots();
 		if (free <= 0) {
 			await waitForSlot();
-			// Acknowledgements arrive in bursts: request jobs for all freed slots at once.
+			// Acknowledgements arrive in bursts, so one take covers all freed slots.
 			await pendingInput();
 			continue;
 		}
@@ -135,7 +132,6 @@ function isFailure(status: number): boolean {
 	return status !== 429 && status !== 400 && (status < 200 || status > 299);
 }
 
-/** Resolves after the input received so far is handled. */
 function pendingInput(): Promise<void> {
 	return new Promise((resolve) => setImmediate(resolve));
 }

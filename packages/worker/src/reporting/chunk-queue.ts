@@ -1,8 +1,7 @@
 /**
- * The chunks of one job on their way to the service: in order, one post at a time. Where the service
- * supports it (header `Sluice-Job-Stream-Batch` of its takes), those that are made during a post
- * share the next one, and the generator goes on meanwhile; else it waits for each answer, like
- * RunPod's SDK.
+ * Posts the chunks of one job in order, one post at a time. If the service supports batches (header
+ * `Sluice-Job-Stream-Batch`), chunks made during a post share the next one. Otherwise the generator waits for each
+ * answer, like RunPod's SDK.
  */
 import type { PostOutcome } from "./result-poster.ts";
 
@@ -15,16 +14,16 @@ export interface ChunkQueue {
 
 /** Longer chunks are posted alone, characters. */
 const MAX_CHUNK = 16_384;
-/** Chunks and characters that may wait while the generator goes on; also of one post. */
+/** Maximum chunks and characters that wait, or share a post. */
 export const MOST_WAITING = 16;
 const MAX_BATCH = 262_144;
 
 export interface ChunkQueueOptions {
-	/** Maximum number of chunks of a post; 0 or 1: the service takes them one by one. */
+	/** Maximum chunks of a post. 0 or 1: no batches. */
 	batchSize: () => number;
-	/** The service refuses posts of several chunks, although it offered them: none from now on. */
+	/** The service refuses batches that it offered. None are sent from now on. */
 	refused: () => void;
-	/** Posts until the body is acknowledged; the last outcome. `index`: number of the first chunk. */
+	/** Posts until the body is acknowledged. Returns the last outcome. `index`: number of the first chunk. */
 	deliver(body: string, index: number, together: boolean): Promise<PostOutcome | undefined>;
 }
 
@@ -35,7 +34,6 @@ export function createChunkQueue({ batchSize, refused, deliver }: ChunkQueueOpti
 	let posting: Promise<void> | undefined;
 	let roomMade = (): void => {};
 
-	/** Returns as many of the first ones as may share a post. */
 	function nextBatch(): number {
 		const most = Math.min(batchSize(), MOST_WAITING);
 		let size = 0;

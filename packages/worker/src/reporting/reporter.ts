@@ -1,4 +1,4 @@
-/** Reports results, chunks and progress; retries until acknowledged or stopped (protocol B.6). */
+/** Reports results, chunks and progress. Retries until acknowledged or stopped (protocol B.6). */
 import { waitAfter } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
 import { createChunkQueue, type ChunkQueue } from "./chunk-queue.ts";
@@ -10,13 +10,11 @@ import type { UrlTemplate } from "../url-template.ts";
 
 /** No call rejects. */
 export interface Reporter {
-	/** Posts the final body. Resolves when it is acknowledged or refused, or the job is stopped. */
+	/** Resolves when the body is acknowledged or refused, or the job is stopped. */
 	result(job: HeldJob, body: string, isStream: boolean): Promise<void>;
-	/** Queue for the chunks of a job. */
 	chunks(job: HeldJob): ChunkQueue;
-	/** Posts progress, without retries. */
+	/** Without retries. */
 	progress(job: HeldJob, body: string): Promise<void>;
-	/** Sets the maximum number of chunks per post. */
 	setChunkBatch(chunks: number): void;
 }
 
@@ -26,7 +24,6 @@ export interface ReporterOptions {
 	streams: ResultPoster;
 	output: UrlTemplate;
 	stream: UrlTemplate;
-	/** Undefined: no batches. */
 	streamBatch: UrlTemplate | undefined;
 	clock: Clock;
 	random: () => number;
@@ -50,8 +47,7 @@ export function createReporter({
 	let batchTo = streamBatch;
 
 	/**
-	 * Repeats until acknowledged, refused, or the job is stopped; the last answer. `last`: nothing else
-	 * is tried after a refusal.
+	 * Repeats until acknowledged, refused, or the job is stopped. Returns the last answer. `last`: a refusal is final.
 	 */
 	async function deliver(
 		job: HeldJob,

@@ -1,27 +1,24 @@
 /**
  * Posts results. Those of one event loop turn share a request if the service supports it (header
- * `Sluice-Job-Done-Batch` of job-take-batch); else one by one like RunPod's SDK.
+ * `Sluice-Job-Done-Batch`).
  */
 import type { PostOutcome, ResultPoster } from "./result-poster.ts";
 import type { UrlTemplate } from "../url-template.ts";
 
 export interface ResultBatcher {
-	/** Posts a job's result. Never rejects. */
+	/** Never rejects. */
 	send(id: string, body: string, isStream: boolean): Promise<PostOutcome>;
-	/** Sets the maximum number of results per post. */
 	setBatchSize(results: number): void;
 }
 
 export interface ResultBatcherOptions {
 	posts: ResultPoster;
 	output: UrlTemplate;
-	/** Undefined: no batches. */
 	batchPath: string | undefined;
 }
 
 /** Longer results are posted alone, characters. */
 const MAX_RESULT = 16_384;
-/** Maximum length of a batch, characters. */
 const MAX_BATCH = 262_144;
 
 interface PendingResult {
@@ -68,7 +65,7 @@ export function openResultBatcher(options: ResultBatcherOptions): ResultBatcher 
 			);
 		const outcome = answer instanceof Error ? answer : answer.status;
 		if (outcome instanceof Error || outcome >= 500) return batch.forEach(({ resolve }) => resolve(outcome));
-		// The service does not know the path, for example after it was replaced by another one.
+		// The service does not know the path, for example after it was replaced.
 		path = undefined;
 		batch.forEach(resolveAlone);
 	}
@@ -86,12 +83,12 @@ export function openResultBatcher(options: ResultBatcherOptions): ResultBatcher 
 	};
 }
 
-/** The body (a JSON object) with the job's id added. */
+/** Adds the job's id to the body, a JSON object. */
 function lineOf({ id, body }: PendingResult): string {
 	return `{"id":${JSON.stringify(id)}${body === "{}" ? "" : ","}${body.slice(1)}`;
 }
 
-/** Status of each result; undefined for an unexpected answer. */
+/** Status of each result. Undefined for an unexpected answer. */
 function statusesIn(text: string, count: number): number[] | undefined {
 	try {
 		const statuses: unknown = JSON.parse(text);

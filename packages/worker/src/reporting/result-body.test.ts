@@ -12,7 +12,7 @@ describe("B.5: result bodies", () => {
 		["an object", { a: 1 }, '{"output":{"a":1}}'],
 		["undefined", undefined, "{}"],
 		["an empty object", {}, "{}"],
-		["an error beside output", { error: "bad", detail: 7 }, '{"output":{"detail":7},"error":"bad"}'],
+		["an error next to output", { error: "bad", detail: 7 }, '{"output":{"detail":7},"error":"bad"}'],
 		["only an error", { error: "bad" }, '{"error":"bad"}'],
 		["an error of any type", { error: { code: 1 } }, '{"error":{"code":1}}'],
 		["a falsy error, dropped", { error: "", a: 1 }, '{"output":{"a":1}}'],

@@ -1,12 +1,12 @@
-/** Bodies of reports: results, chunks, progress, errors (protocol B.5). */
+/** Bodies of reports (protocol B.5). */
 import { inspect } from "node:util";
 import { RawJson } from "../raw-json.ts";
 import { kitVersion } from "../version.ts";
 
-/** A handler's value is not JSON; the message becomes the job's error. */
+/** Its message becomes the job's error. */
 export class NotJsonError extends Error {}
 
-/** The JSON text of a value. Throws {@link NotJsonError} (BigInt, cycle, function). */
+/** Throws {@link NotJsonError} (BigInt, cycle, function). */
 export function jsonText(value: unknown): string {
 	if (value instanceof RawJson) return value.text;
 	let text: string | undefined;
@@ -31,14 +31,14 @@ export function progressBody(value: unknown): string {
 	return `{"status":"IN_PROGRESS","output":${jsonText(value ?? null)}}`;
 }
 
-/** Final body of a generator; `chunks` is empty without aggregation. */
+/** Final body of a generator. `chunks` is empty without aggregation. */
 export function streamBody(chunks: readonly string[], stopPod: boolean): string {
 	return `{"output":[${chunks.join(",")}]${stopPod ? ',"stopPod":true' : ""}}`;
 }
 
 /**
- * Final body for a returned value. As in the SDK, `error` and `refresh_worker` are removed from an
- * object; `{}` and `undefined` mean no `output`. Throws {@link NotJsonError}.
+ * Final body for a returned value. As in the SDK, `error` and `refresh_worker` are removed from an object, and `{}`
+ * and `undefined` mean no `output`. Throws {@link NotJsonError}.
  */
 export function resultBody(value: unknown, stopPod: boolean): string {
 	let output = value;
@@ -63,13 +63,12 @@ export function errorBody(sentence: string, stopPod: boolean): string {
 	return `{"error":${JSON.stringify(sentence)}${stopPod ? ',"stopPod":true' : ""}}`;
 }
 
-/** The worker in an error record. */
 export interface Identity {
 	workerId: string;
 	hostname: string;
 }
 
-/** The `error` for a thrown value: JSON with the members of the SDK's error record. */
+/** The `error` for a thrown value, JSON like the SDK's error record. */
 export function thrownText(thrown: unknown, { workerId, hostname }: Identity): string {
 	if (thrown instanceof NotJsonError) return thrown.message;
 	const isError = thrown instanceof Error;
@@ -83,7 +82,7 @@ export function thrownText(thrown: unknown, { workerId, hostname }: Identity): s
 	});
 }
 
-/** The `error` of a yielded item, which ends the stream; undefined for other items. */
+/** The `error` of a yielded item, which ends the stream. Undefined for other items. */
 export function itemError(item: unknown): string | undefined {
 	if (!isPlainObject(item) || !item.error) return undefined;
 	return typeof item.error === "string" ? item.error : jsonText(item.error);

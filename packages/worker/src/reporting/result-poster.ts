@@ -1,11 +1,10 @@
 /**
- * Posts reports. Plain HTTP: pipelined on few connections, one write per event loop turn, which
- * takes a third of the CPU time per job. TLS, where proxies are common: no pipelining.
+ * Posts reports. Over plain HTTP they are pipelined on few connections, which takes a third of the CPU time. With
+ * TLS, where proxies are common, they are not.
  */
 import { Pool, buildConnector, type Dispatcher } from "undici";
 import type { Socket } from "node:net";
 
-/** Status of the answer, or the error of a failed request. */
 export type PostOutcome = number | Error;
 
 export interface PostAnswer {
@@ -14,11 +13,10 @@ export interface PostAnswer {
 }
 
 export interface ResultPoster {
-	/** Posts JSON text and ignores the answer's body. `path` includes the query. Never rejects. */
+	/** Ignores the answer's body. `path` includes the query. Never rejects. */
 	send(path: string, body: string): Promise<PostOutcome>;
-	/** Like `send`, with the answer's body. */
 	ask(path: string, body: string): Promise<PostAnswer | Error>;
-	/** Closes all connections; posts in flight resolve with an error. */
+	/** Posts in flight resolve with an error. */
 	close(): Promise<void>;
 }
 
@@ -81,7 +79,6 @@ export function openResultPoster({
 	};
 }
 
-/** Collects an answer; its body only if `pieces` is given. */
 class PostHandler implements Dispatcher.DispatchHandler {
 	readonly resolve: (answer: PostAnswer | Error) => void;
 	readonly pieces: Buffer[] | undefined;

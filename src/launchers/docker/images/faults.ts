@@ -1,19 +1,17 @@
-/** Why an image cannot be pulled, for the operator. Pure. */
-import { imageName } from "../../../core/image-name.ts";
+/** Explains why an image cannot be pulled. */
+import { imageName } from "../../../core/access/image-name.ts";
 
 interface FailedPull {
 	image: string;
 	/** Docker's words, which contain those of the registry. */
 	text: string;
-	/** User of the credentials that were sent. */
 	username?: string | undefined;
-	/** The host, where there are several, such as ` on rig1`. */
 	where?: string | undefined;
 }
 
 type Sentence = (q: FailedPull & { registry: string }) => string;
 
-/** The first pattern that fits; certificates and disks before what only mentions the network. */
+/** The first match counts, so certificates and disks stand before patterns that only mention the network. */
 const FAULTS: readonly (readonly [RegExp, Sentence])[] = [
 	[
 		/no space left on device|disk quota exceeded/i,
@@ -66,7 +64,6 @@ const FAULTS: readonly (readonly [RegExp, Sentence])[] = [
 	],
 ];
 
-/** A sentence without full stop. */
 export function pullFault(q: FailedPull): string {
 	const { registry } = imageName(q.image);
 	const text = q.text.trim();

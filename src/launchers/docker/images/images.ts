@@ -1,24 +1,19 @@
-/**
- * Images of one daemon: whether one is present, and pulls, of each image one at a time, shared by
- * the workers that wait for it (D45).
- */
-import { imageName } from "../../../core/image-name.ts";
+/** Images of one daemon. Workers that wait for the same image share one pull (D45). */
+import { imageName } from "../../../core/access/image-name.ts";
 import type { WorkerReason } from "../../../core/workers/worker-reason.ts";
 import type { LauncherDependencies } from "../../definition.ts";
 import { jsonLines } from "../../platform-streams.ts";
-import { type Daemon, sentenceOf, statusOf } from "../daemon.ts";
+import { type Daemon, sentenceOf, statusOf, unlessAborted } from "../daemon.ts";
 import type { DockerSettings } from "../settings.ts";
 import { pullFault } from "./faults.ts";
 import { type PullLine, pullProgress } from "./progress.ts";
 
-/** Least time between two reports of progress, ms. */
 const REPORT_MS = 1000;
-/** A pull that does not go on for so long has failed, ms. Docker itself would wait without end. */
+/** A pull without progress for this time fails, ms. Docker itself waits without end. */
 const STALL_MS = 300_000;
 
 export type Images = ReturnType<typeof dockerImages>;
 
-/** In progress. */
 interface Pull {
 	done: Promise<void>;
 	cancel: AbortController;
@@ -26,16 +21,12 @@ interface Pull {
 	listeners: Set<(reason: WorkerReason) => void>;
 }
 
-/** `where`: of several hosts, such as ` on rig1`. */
-export function dockerImages({
-	clock,
-	daemon,
-	registryLogin,
-	where = "",
-}: Pick<LauncherDependencies, "clock" | "registryLogin"> & {
+interface ImagesOptions extends Pick<LauncherDependencies, "clock" | "registryLogin"> {
 	daemon: () => Daemon;
 	where?: string;
-}) {
+}
+
+export function dockerImages({ clock, daemon, registryLogin, where = "" }: ImagesOptions) {
 	const pulls = new Map<string, Pull>();
 	const listeners: ((image: string) => void)[] = [];
 	const closed = new AbortController();
@@ -51,7 +42,7 @@ export function dockerImages({
 			pull.reason = reason;
 			for (const listener of pull.listeners) listener(reason);
 		}).finally(() => remove(image, pull));
-		// All who wait for it may have left.
+		// Every waiter may have left.
 		pull.done.catch(() => {});
 		pulls.set(image, pull);
 		for (const listener of listeners) listener(image);
@@ -110,7 +101,7 @@ export function dockerImages({
 	}
 
 	return {
-		/** Whether a worker must wait for a pull. Throws a sentence if the daemon does not answer. */
+		/** Throws a sentence if the daemon does not answer. */
 		async mustPull(image: string, policy: DockerSettings["pullPolicy"] = "never"): Promise<boolean> {
 			if (policy !== "missing") return policy === "always";
 			try {
@@ -123,25 +114,21 @@ export function dockerImages({
 		},
 
 		/**
-		 * Joins the pull of the image in progress, or begins one. Rejects with a sentence if it fails, or
-		 * when the signal aborts; a pull that no one waits for any more is cancelled.
+		 * Joins the pull in progress or begins one. Rejects if it fails or the signal aborts. A pull without waiters is
+		 * cancelled.
 		 */
 		async pull(
 			image: string,
 			{ signal, onProgress = () => {} }: { signal: AbortSignal; onProgress?: (reason: WorkerReason) => void },
 		): Promise<void> {
+			signal.throwIfAborted();
 			const pull = pulls.get(image) ?? begin(image);
-			const left = Promise.withResolvers<never>();
-			const leave = (): void => left.reject(new Error("it is not needed any more"));
-			if (signal.aborted) leave();
-			signal.addEventListener("abort", leave, { once: true });
 			onProgress(pull.reason);
 			pull.listeners.add(onProgress);
 			try {
-				await Promise.race([pull.done, left.promise]);
+				await unlessAborted(pull.done, signal);
 			} finally {
 				pull.listeners.delete(onProgress);
-				signal.removeEventListener("abort", leave);
 				if (pull.listeners.size === 0) {
 					remove(image, pull);
 					pull.cancel.abort();
@@ -149,13 +136,10 @@ export function dockerImages({
 			}
 		},
 
-		/** Called with the image when a pull begins. */
 		onPull: (listener: (image: string) => void) => void listeners.push(listener),
 
-		/** Ends all pulls. */
 		close: () => closed.abort(),
 	};
 }
 
-/** Docker reports it among the lines. */
 class PullError extends Error {}

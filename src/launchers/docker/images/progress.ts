@@ -1,29 +1,25 @@
-/** How far a pull is, from the lines that Docker sends meanwhile. Pure. */
+/** Progress of a pull from the lines that Docker sends. */
 import type { WorkerReason } from "../../../core/workers/worker-reason.ts";
 
-/** Only the members used here. */
 export interface PullLine {
-	/** Id of a layer. */
 	id?: string;
 	status?: string;
-	/** `units`: the numbers are no bytes. */
+	/** With `units` the numbers are not bytes. */
 	progressDetail?: { current?: number; total?: number; units?: string };
 	error?: string;
 }
 
-/** In bytes as they are sent; `total` is known from the first of them on. */
 interface Layer {
 	total: number | undefined;
 	downloaded: number;
 	unpacked: number;
-	/** `unpacked` means `downloaded` too. */
+	/** `unpacked` includes `downloaded`. */
 	has: "nothing" | "downloaded" | "unpacked";
 }
 
-/** More than any image has. */
+/** More layers than any image has. */
 const MOST_LAYERS = 512;
 
-/** States of a layer that is new to the daemon, in this order. */
 const LAYER_STATES = /^(Pulling fs layer|Waiting|Downloading|Verifying|Download c|Extracting|Pull c)/;
 
 export interface PullProgress {
@@ -31,12 +27,11 @@ export interface PullProgress {
 	reason(): WorkerReason;
 }
 
-/** Whatever a daemon sends, a number that can be shown. */
+/** A daemon may send any number. */
 function countOf(value: number | undefined): number {
 	return Number.isSafeInteger(value) ? Math.max(0, Number(value)) : 0;
 }
 
-/** `where`: of several hosts, such as ` on rig1`. */
 export function pullProgress(image: string, where = ""): PullProgress {
 	const layers = new Map<string, Layer>();
 	const shown = { pulling: 0, unpacking: 0 };
@@ -60,7 +55,7 @@ export function pullProgress(image: string, where = ""): PullProgress {
 		if (status === "Pull complete") layer.has = "unpacked";
 	}
 
-	/** Percent; undefined before any size is known. Layers of unknown size count as the mean. */
+	/** Undefined before any size is known. Layers of unknown size count as the mean. */
 	function percent(part: (layer: Layer, total: number) => number): number | undefined {
 		const all = [...layers.values()];
 		const known = all.flatMap(({ total }) => total ?? []);
@@ -82,7 +77,7 @@ export function pullProgress(image: string, where = ""): PullProgress {
 			const unpacked = percent(({ has, unpacked }, total) => (has === "unpacked" ? total : Math.min(unpacked, total)));
 			const phase = isUnpacking ? "unpacking" : "pulling";
 			const now = isUnpacking ? unpacked : downloaded;
-			// Sizes become known and downloads are repeated while the pull goes on.
+			// Percentages may fall as sizes become known and downloads repeat, so the maximum is shown.
 			if (now !== undefined) shown[phase] = Math.max(shown[phase], now);
 			return {
 				code: "image_pull",

@@ -1,14 +1,35 @@
-/**
- * Encodes arrays in PostgreSQL's binary format: one parameter per column for any number of rows, so
- * the statement text stays the same and nothing is escaped.
- */
+/** Rows as parameters: a binary array for each column. The statement's text is the same for any number of rows. */
 
-/** OIDs of the element types. */
 const INT8 = 20;
 const TEXT = 25;
 const BOOL = 16;
 
-/** Bytes of the header of a one-dimensional array, and of the length before each element. */
+type Cell = string | number | boolean | readonly Uint8Array[] | undefined;
+
+/** The type of a column, and its value; without a function, the row's member of that name. */
+type Column<T> = "int8" | "text" | "bool" | readonly [type: "int8" | "text" | "bool", value: (row: T) => Cell];
+
+export function rowsOf<T extends object>(columns: { readonly [name: string]: Column<T> }, first = 1) {
+	const list = Object.entries(columns).map(([name, column]) => {
+		const [type, value] = typeof column === "string" ? [column, (row: T) => row[name as keyof T] as Cell] : column;
+		return { name, type, value };
+	});
+	return {
+		names: list.map(({ name }) => name).join(", "),
+
+		/** In FROM, PostgreSQL would first store each of the arrays, which costs half the time of a wide INSERT. */
+		select: `SELECT ${list.map(({ name, type }, at) => `unnest($${first + at}::${type}[]) AS ${name}`).join(", ")}`,
+
+		values: (rows: readonly T[]): Buffer[] =>
+			list.map(({ type, value }) => {
+				const cells = rows.map(value);
+				if (type === "int8") return numbers(cells as (number | undefined)[]);
+				return type === "bool" ? flags(cells as boolean[]) : texts(cells as (string | undefined)[]);
+			}),
+	};
+}
+
+/** Header of a one-dimensional array, and the length before each element. */
 const HEADER_BYTES = 20;
 const LENGTH_BYTES = 4;
 
@@ -21,10 +42,8 @@ function header(array: Buffer, q: { type: number; count: number; nulls: boolean 
 	array.writeInt32BE(1, 16);
 }
 
-/** Bytes of an empty array, which has no dimension. */
 const EMPTY_BYTES = 12;
 
-/** `int8[]`, from safe integers. */
 export function numbers(values: readonly (number | undefined)[]): Buffer {
 	const nulls = values.includes(undefined);
 	const array = Buffer.allocUnsafe(
@@ -32,7 +51,7 @@ export function numbers(values: readonly (number | undefined)[]): Buffer {
 	);
 	header(array, { type: INT8, count: values.length, nulls });
 	let at = HEADER_BYTES;
-	// By index: an iterator makes an object for each value of a list that was made by `map`.
+	// By index: an iterator makes an object for each value.
 	for (let index = 0; index < values.length; index += 1) {
 		const value = values[index];
 		if (value === undefined) {
@@ -47,8 +66,7 @@ export function numbers(values: readonly (number | undefined)[]): Buffer {
 	return array.subarray(0, values.length === 0 ? EMPTY_BYTES : at);
 }
 
-/** `bool[]`. */
-export function flags(values: readonly boolean[]): Buffer {
+function flags(values: readonly boolean[]): Buffer {
 	const array = Buffer.allocUnsafe(
 		values.length === 0 ? EMPTY_BYTES : HEADER_BYTES + values.length * (LENGTH_BYTES + 1),
 	);
@@ -61,7 +79,7 @@ export function flags(values: readonly boolean[]): Buffer {
 	return array;
 }
 
-/** `text[]`; blocks are UTF-8 bytes. */
+/** Blocks are UTF-8 bytes. */
 export function texts(values: readonly (string | readonly Uint8Array[] | undefined)[]): Buffer {
 	let size = values.length === 0 ? EMPTY_BYTES : HEADER_BYTES;
 	const sizes = values.map((value) => {

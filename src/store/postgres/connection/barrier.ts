@@ -1,13 +1,6 @@
 /** Orders work across connections that do not wait for each other. */
 
-interface Barrier {
-	/** Runs after earlier `first` work; all later work waits until it ends or fails. */
-	first<T>(work: () => Promise<T>): Promise<T>;
-	/** Runs after all {@link Barrier.first} work requested before. */
-	after<T>(work: () => Promise<T>): Promise<T>;
-}
-
-export function openBarrier(): Barrier {
+export function openBarrier() {
 	let ahead: Promise<unknown> | undefined;
 
 	async function after<T>(work: () => Promise<T>): Promise<T> {
@@ -17,7 +10,8 @@ export function openBarrier(): Barrier {
 
 	return {
 		after,
-		first(work) {
+		/** Runs after earlier `first` work; all later work waits until it ends or fails. */
+		first<T>(work: () => Promise<T>): Promise<T> {
 			const done = after(work);
 			const mine = done.then(end, end);
 			function end(): void {

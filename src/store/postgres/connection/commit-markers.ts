@@ -1,31 +1,23 @@
 /**
- * Markers that show whether a transaction was committed when its COMMIT got no answer (decision
- * 0017). Transaction ids cannot: after a crash or promotion the id of a lost transaction is reused,
- * and `pg_xact_status` answers for the other one.
- * Each connection has a random session id and counts its transactions. A transaction that wrote
- * anything upserts (session, serial) right before COMMIT, in the same round trip. It is committed
- * exactly if that row then has its serial.
- * {@link isCommitted} writes to the row instead of only reading it:
+ * Markers that show whether a transaction was committed when its COMMIT got no answer (decision 0017). Transaction ids
+ * cannot: after a crash or promotion the id of a lost transaction is reused.
+ *
+ * A transaction that wrote anything upserts (session, serial) right before COMMIT. It is committed exactly if that row
+ * then has its serial. {@link isCommitted} writes to the row instead of only reading it:
  * - The write waits for the row's lock while the old transaction is open after its marker.
- * - The write closes the session: if the old transaction has not reached its marker yet, the marker
- *   and the transaction fail. So "not committed" stays true.
- * - Its commit proves that all earlier WAL is flushed and, with synchronous standbys, replicated.
- *   If a wait for a standby was cut short, the old transaction is visible although a promotion may
- *   lose it.
+ * - The write closes the session: a transaction that has not reached its marker yet will fail.
+ * - Its commit proves that all earlier WAL is flushed and, with synchronous standbys, replicated. If a wait for a
+ *   standby was cut short, the old transaction is visible although a promotion may lose it.
  */
 import { type Runner, statement } from "./statement.ts";
 
-/** A transaction of a session. */
 export interface Marker {
 	readonly session: string;
 	/** Counts the transactions of the session, from 1. */
 	readonly serial: number;
 }
 
-/**
- * NULL is refused, which fails the whole transaction. A transaction without an id has written and
- * locked nothing and needs no marker.
- */
+/** NULL is refused, which fails the whole transaction. A transaction without an id has written and locked nothing. */
 const MARK = statement(`
   INSERT INTO commit_markers AS known (session, serial)
   SELECT $1::text, $2::int8 WHERE pg_current_xact_id_if_assigned() IS NOT NULL
@@ -36,12 +28,12 @@ const ASK = statement(`
   INSERT INTO commit_markers (session, serial, closed) VALUES ($1::text, 0, true)
   ON CONFLICT (session) DO UPDATE SET closed = true, at = excluded.at RETURNING serial`);
 
-/** Limit of waits for locks in this transaction; not of its COMMIT, which may wait for a synchronous standby. */
+/** Not for the COMMIT, which may wait for a synchronous standby. */
 export const LOCK_LIMIT = statement("SELECT set_config('lock_timeout', $1::text, true)");
 
 /**
- * May remove more rows than the new session adds. An idle session adds its row again. The age is far
- * beyond {@link ASKED_MS}: the clock of a promoted standby may be ahead.
+ * The age is far beyond {@link ASKED_MS}, since the clock of a promoted standby may be ahead. An idle session adds its
+ * row again.
  */
 const REMOVE_OLD = statement(`
   WITH old AS MATERIALIZED (
@@ -53,18 +45,14 @@ const REMOVE_OLD = statement(`
 /** How long after a loss the marker may be read, ms: well below the removal age. */
 export const ASKED_MS = 600_000;
 
-/**
- * Sends the marker, to be followed by COMMIT. The first transaction of a session also removes old
- * markers.
- */
+/** Call right before COMMIT. The first transaction of a session also removes old markers. */
 export function mark({ run }: Runner, { session, serial }: Marker): Promise<unknown> {
 	const removed = serial === 1 ? run(REMOVE_OLD) : undefined;
 	return Promise.all([removed, run(MARK, [session, serial])]);
 }
 
 /**
- * Whether the transaction was committed. Runs in a transaction; valid only once that is committed.
- * Throws if the old transaction stays open for longer than `waitMs`.
+ * Valid only once its own transaction is committed. Throws if the old transaction stays open for longer than `waitMs`.
  */
 export async function isCommitted({ run }: Runner, { session, serial }: Marker, waitMs: number): Promise<boolean> {
 	const [, { rows }] = await Promise.all([run(LOCK_LIMIT, [String(Math.ceil(waitMs))]), run(ASK, [session])]);

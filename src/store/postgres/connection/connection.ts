@@ -1,43 +1,39 @@
 /**
- * A PostgreSQL connection that reconnects automatically. Statements are pipelined. When the
- * connection is lost, statements in flight fail and later ones wait, bounded, for a new connection.
+ * A PostgreSQL connection that reconnects automatically. Statements are pipelined. When it is lost, statements in
+ * flight fail and later ones wait, bounded, for a new connection.
  */
 import { randomUUID } from "node:crypto";
 import { Client, type ClientConfig, DatabaseError } from "pg";
-import type { Clock } from "../../../clock.ts";
+import type { Clock } from "../../../system/clock.ts";
 import { StoreUnavailable } from "../../contract/store.ts";
 import type { Marker } from "./commit-markers.ts";
 import { ConnectionLost, fromDriver, losesConnection } from "./errors.ts";
-import { type ConnectionHealth, openConnectionHealth, type Watched } from "./connection-health.ts";
+import { type ConnectionHealth, openConnectionHealth, type Waiting, type Watched } from "./connection-health.ts";
 import type { Answer, Parameter, Runner, Statement, Value } from "./statement.ts";
 
-/** Timeout of one connection attempt, ms: several round trips on a slow network. */
 const ATTEMPT_MS = 5000;
 
 /** First and longest pause between connection attempts, ms. */
 const PAUSE_MS = [50, 500] as const;
 
-/** Timeout of a regular disconnect, ms. */
 const END_MS = 500;
 
-/** Idle time before the first TCP keepalive probe, ms. */
 const KEEP_ALIVE_MS = 5000;
 
-/** Server-side timeouts, ms. That of locks: a client gets its 503 within 2 s. */
+/** A client gets its 503 within 2 s. */
 const LOCK_MS = 1500;
 export const STATEMENT_MS = 30_000;
 const IDLE_IN_TRANSACTION_MS = 5000;
 
 /**
- * How long a client may leave what was sent to it unacknowledged, ms: keepalives are not sent while
- * something is. The default is up to 15 minutes, in which locks of the session are held.
+ * How long a client may leave what was sent to it unacknowledged, ms, in which no keepalives are sent. The default
+ * holds the session's locks for up to 15 minutes.
  */
 const VANISHED_MS = 9000;
 
 /**
- * Session settings. Commits are durable before they are answered, whatever the server's default
- * (D17). Generic plans that prefer indexes: the statistics of an empty table must not decide.
- * Keepalives detect a vanished client. Warnings report unreplicated commits.
+ * Commits are durable before they are answered, whatever the server's default (D17). Generic plans prefer indexes: the
+ * statistics of an empty table must not decide. Warnings report unreplicated commits.
  */
 const SETTINGS = `SELECT ${[
 	...Object.entries({
@@ -61,52 +57,32 @@ const SETTINGS = `SELECT ${[
 ].join(", ")}`;
 
 /**
- * A first plan may be made on an empty table, where all indexes cost the same. Plans are dropped
- * after this many statements of a connection, then each time the count has doubled; once tables are
- * large, the server's statistics invalidate plans.
+ * A first plan may be made on an empty table, where all indexes cost the same. Plans are dropped after this many
+ * statements, and each time the count has doubled.
  */
 const FIRST_PLANS = 64;
 const DISCARD_PLANS = "DISCARD PLANS";
 
 /**
- * Source file of the warnings that a wait for a synchronous standby was cut short: the commit is
- * reported as successful, but a promotion may lose it. Messages are translated, file names are not.
+ * Source file of the warnings that a wait for a synchronous standby was cut short: a promotion may lose that commit.
+ * Messages are translated, file names are not.
  */
 const UNREPLICATED = "syncrep.c";
 
-/** One server connection, from its start to its loss. */
 export interface Session extends Runner {
 	nextMarker(): Marker;
 }
 
-export interface Connection extends Runner, Watched {
-	/**
-	 * The current connection only, for a transaction: all its statements fail when it is lost. Waits
-	 * up to `waitMs` for one; not at all while the database counts as unreachable.
-	 */
-	session(waitMs?: number): Promise<Session>;
-	/** Connects, for the start. Waits as long as one attempt may take. */
-	open(): Promise<void>;
-	readonly pending: number;
-	/** Drops the current connection; statements in flight fail. */
-	drop(): void;
-	/** Closes after the statements in flight. */
-	close(): Promise<void>;
-}
-
 export interface ConnectionOptions {
 	config: ClientConfig;
-	/** The database in error messages, without secrets. */
 	name: string;
 	clock: Clock;
 	reach?: ConnectionHealth;
-	/** Called with each new connection before its use. */
 	onConnect?: (client: Client) => Promise<void>;
-	/** Returns a globally unique id for each session. */
 	newSession?: () => string;
 }
 
-/** `int8`, `int4`, `int2`, `float8` and `bool` are parsed; all else stays text. */
+/** All other types stay text. */
 const PARSERS: ReadonlyMap<number, (text: string) => Value> = new Map<number, (text: string) => Value>([
 	[20, Number],
 	[23, Number],
@@ -119,38 +95,125 @@ const types = {
 	getTypeParser: (oid: number) => PARSERS.get(oid) ?? asText,
 } as unknown as NonNullable<ClientConfig["types"]>;
 
-/** Destroys the socket: the driver's `end` waits for an answer, which a dead server never sends. */
+/** The driver's `end` waits for an answer, which a dead server never sends. */
 function cutOff(client: Client): void {
 	(client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }
 
-/** Connects at the first statement and after each loss. */
-export function openConnection({
-	config,
-	name,
-	clock,
-	reach = openConnectionHealth(clock),
-	onConnect,
-	newSession = randomUUID,
-}: ConnectionOptions): Connection {
-	const closing = new AbortController();
-	let client: Client | undefined;
-	let connecting: Promise<Client> | undefined;
-	let pending = 0;
-	let asked = 0;
-	let replanAt = FIRST_PLANS;
-	let idle: (() => void) | undefined;
+export class Connection implements Runner, Watched {
+	readonly #q: ConnectionOptions;
+	readonly #reach: ConnectionHealth;
+	readonly #closing = new AbortController();
+	#client: Client | undefined;
+	#connecting: Promise<Client> | undefined;
+	#pending = 0;
+	#asked = 0;
+	#replanAt = FIRST_PLANS;
+	#idle: (() => void) | undefined;
 	/** When the last answer arrived while others were owed, or the first statement was sent. */
-	let quietSince = 0;
-	const markers = new WeakMap<Client, Marker>();
-	const unreplicated = new WeakSet<Client>();
+	#quietSince = 0;
+	readonly #markers = new WeakMap<Client, Marker>();
+	readonly #unreplicated = new WeakSet<Client>();
 
-	function lose(lost: Client): void {
-		if (client === lost) client = undefined;
+	constructor(q: ConnectionOptions) {
+		this.#q = q;
+		this.#reach = q.reach ?? openConnectionHealth(q.clock);
+		this.#reach.add(this);
+	}
+
+	/** Avoids an await if possible: statements run in a row are sent in that order. */
+	async run(statement: Statement, values?: readonly Parameter[]): Promise<Answer> {
+		return await this.#runOn(this.#client ?? (await this.#reachable()), statement, values);
+	}
+
+	/**
+	 * The current connection only, for a transaction. Waits up to `waitMs` for one; not at all while the database counts
+	 * as unreachable.
+	 */
+	async session(waitMs?: number): Promise<Session> {
+		const bound = this.#client ?? (await this.#reachable(waitMs));
+		return {
+			run: (statement, values) => this.#runOn(bound, statement, values),
+			nextMarker: () => {
+				const { newSession = randomUUID } = this.#q;
+				const { session, serial } = this.#markers.get(bound) ?? { session: newSession(), serial: 0 };
+				const next = { session, serial: serial + 1 };
+				this.#markers.set(bound, next);
+				return next;
+			},
+		};
+	}
+
+	async open(): Promise<void> {
+		await this.#connected(ATTEMPT_MS);
+	}
+
+	get pending(): number {
+		return this.#pending;
+	}
+
+	get waiting(): Waiting | undefined {
+		const bound = this.#client;
+		if (!bound || this.#pending === 0) return undefined;
+		const { processID: pid } = bound as unknown as { processID: number };
+		return { pid, since: this.#quietSince, drop: () => this.#lose(bound) };
+	}
+
+	readonly drop = (): void => {
+		if (this.#client) this.#lose(this.#client);
+	};
+
+	async close(): Promise<void> {
+		this.#closing.abort();
+		await this.#connecting?.catch(() => {});
+		if (this.#pending > 0 && this.#client) await new Promise<void>((resolve) => (this.#idle = resolve));
+		const last = this.#client;
+		this.#client = undefined;
+		if (!last) return;
+		const ended = new AbortController();
+		void this.#q.clock.sleep(END_MS, ended.signal).then(() => cutOff(last));
+		await last.end();
+		ended.abort();
+	}
+
+	/** A callback instead of the driver's promises: a job needs about ten statements. */
+	#runOn(bound: Client, { name, text }: Statement, values: readonly Parameter[] = []): Promise<Answer> {
+		const { clock } = this.#q;
+		if (this.#pending === 0) this.#quietSince = clock.now();
+		this.#pending += 1;
+		this.#asked += 1;
+		if (this.#asked === this.#replanAt) {
+			this.#replanAt *= 2;
+			bound.query(DISCARD_PLANS).catch(() => {});
+		}
+		return new Promise<Answer>((resolve, reject) => {
+			const config = { name, text, values: values as Parameter[], rowMode: "array" } as const;
+			bound.query<Value[]>(config, (thrown: unknown, result) => {
+				if (thrown === null || thrown === undefined) {
+					if (this.#unreplicated.has(bound))
+						reject(new ConnectionLost("a commit was not confirmed by a synchronous standby"));
+					else resolve({ rows: result.rows, count: result.rowCount ?? 0, command: result.command });
+				} else {
+					// On a live connection, driver errors concern the statement.
+					const isDriver = thrown instanceof DatabaseError || this.#client !== bound;
+					const fault = isDriver ? fromDriver(thrown) : (thrown as Error);
+					if (losesConnection(fault)) this.#lose(bound);
+					reject(fault);
+				}
+				this.#quietSince = clock.now();
+				this.#pending -= 1;
+				if (this.#pending === 0) this.#idle?.();
+			});
+		});
+	}
+
+	#lose(lost: Client): void {
+		if (this.#client === lost) this.#client = undefined;
 		cutOff(lost);
 	}
 
-	async function connectOnce(): Promise<Client> {
+	async #connectOnce(): Promise<Client> {
+		const { config, clock, onConnect } = this.#q;
 		const fresh = new Client({
 			...config,
 			types,
@@ -158,20 +221,20 @@ export function openConnection({
 			keepAlive: true,
 			keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
 		} as ClientConfig);
-		fresh.on("error", () => lose(fresh));
-		fresh.on("end", () => lose(fresh));
+		fresh.on("error", () => this.#lose(fresh));
+		fresh.on("end", () => this.#lose(fresh));
 		// The answer that reports success may have been read already.
 		fresh.on("notice", ({ file }) => {
 			if (file !== UNREPLICATED) return;
-			unreplicated.add(fresh);
-			lose(fresh);
+			this.#unreplicated.add(fresh);
+			this.#lose(fresh);
 		});
 		const made = new AbortController();
-		void clock.sleep(ATTEMPT_MS, AbortSignal.any([made.signal, closing.signal])).then(() => {
+		void clock.sleep(ATTEMPT_MS, AbortSignal.any([made.signal, this.#closing.signal])).then(() => {
 			if (made.signal.aborted) return;
 			cutOff(fresh);
 			// If the database is silent here, it is silent on the other connections too.
-			if (!closing.signal.aborted) reach.silent();
+			if (!this.#closing.signal.aborted) this.#reach.silent();
 		});
 		try {
 			await fresh.connect();
@@ -186,119 +249,42 @@ export function openConnection({
 		return fresh;
 	}
 
-	/** Retries until connected or closed. */
-	async function connectEventually(): Promise<Client> {
+	async #connectEventually(): Promise<Client> {
 		for (let pause: number = PAUSE_MS[0]; ; pause = Math.min(pause * 2, PAUSE_MS[1])) {
-			if (closing.signal.aborted) throw new StoreUnavailable("closed", "The store is closed.");
-			reach.trying();
+			this.#refuseClosed();
+			this.#reach.trying();
 			try {
-				client = await connectOnce();
-				reach.reached();
-				return client;
+				this.#client = await this.#connectOnce();
+				this.#reach.reached();
+				return this.#client;
 			} catch (error) {
-				reach.failed(error);
-				await clock.sleep(pause, closing.signal);
+				this.#reach.failed(error);
+				await this.#q.clock.sleep(pause, this.#closing.signal);
 			}
 		}
 	}
 
-	async function connected(waitMs: number): Promise<Client> {
-		if (client) return client;
-		if (closing.signal.aborted) throw new StoreUnavailable("closed", "The store is closed.");
-		connecting ??= connectEventually().finally(() => (connecting = undefined));
-		connecting.catch(() => {});
+	#refuseClosed(): void {
+		if (this.#closing.signal.aborted) throw new StoreUnavailable("closed", "The store is closed.");
+	}
+
+	async #connected(waitMs: number): Promise<Client> {
+		if (this.#client) return this.#client;
+		this.#refuseClosed();
+		this.#connecting ??= this.#connectEventually().finally(() => (this.#connecting = undefined));
+		this.#connecting.catch(() => {});
 		const enough = new AbortController();
-		const late = clock.sleep(waitMs, enough.signal).then(() => undefined);
+		const late = this.#q.clock.sleep(waitMs, enough.signal).then(() => undefined);
 		try {
-			const made = await Promise.race([connecting, late]);
+			const made = await Promise.race([this.#connecting, late]);
 			if (made) return made;
 		} finally {
 			enough.abort();
 		}
-		throw new StoreUnavailable("unreachable", `PostgreSQL at ${name} cannot be reached: ${reach.why}.`);
+		throw new StoreUnavailable("unreachable", `PostgreSQL at ${this.#q.name} cannot be reached: ${this.#reach.why}.`);
 	}
 
-	async function reachable(waitMs = Infinity): Promise<Client> {
-		return await connected(Math.min(waitMs, reach.left()));
+	async #reachable(waitMs = Infinity): Promise<Client> {
+		return await this.#connected(Math.min(waitMs, this.#reach.left()));
 	}
-
-	function on(bound: Client): Runner {
-		return {
-			async run({ name: statementName, text }: Statement, values: readonly Parameter[] = []): Promise<Answer> {
-				if (pending === 0) quietSince = clock.now();
-				pending += 1;
-				asked += 1;
-				try {
-					if (asked === replanAt) {
-						replanAt *= 2;
-						bound.query(DISCARD_PLANS).catch(() => {});
-					}
-					const { rows, rowCount, command } = await bound.query<Value[]>({
-						name: statementName,
-						text,
-						values: [...values],
-						rowMode: "array",
-					});
-					if (unreplicated.has(bound)) throw new ConnectionLost("a commit was not confirmed by a synchronous standby");
-					return { rows, count: rowCount ?? 0, command };
-				} catch (error) {
-					// On a live connection, driver errors concern the statement.
-					const fault = error instanceof DatabaseError || client !== bound ? fromDriver(error) : (error as Error);
-					if (losesConnection(fault)) lose(bound);
-					throw fault;
-				} finally {
-					quietSince = clock.now();
-					pending -= 1;
-					if (pending === 0) idle?.();
-				}
-			},
-		};
-	}
-
-	function sessionOn(bound: Client): Session {
-		return {
-			...on(bound),
-			nextMarker() {
-				const { session, serial } = markers.get(bound) ?? { session: newSession(), serial: 0 };
-				const next = { session, serial: serial + 1 };
-				markers.set(bound, next);
-				return next;
-			},
-		};
-	}
-
-	const connection: Connection = {
-		// Avoids an await if possible: statements run in a row are sent in that order.
-		run: async (statement, values) => await on(client ?? (await reachable())).run(statement, values),
-		session: async (waitMs) => sessionOn(client ?? (await reachable(waitMs))),
-		async open() {
-			await connected(ATTEMPT_MS);
-		},
-		get pending() {
-			return pending;
-		},
-		get waiting() {
-			const bound = client;
-			if (!bound || pending === 0) return undefined;
-			const { processID: pid } = bound as unknown as { processID: number };
-			return { pid, since: quietSince, drop: () => lose(bound) };
-		},
-		drop() {
-			if (client) lose(client);
-		},
-		async close() {
-			closing.abort();
-			await connecting?.catch(() => {});
-			if (pending > 0 && client) await new Promise<void>((resolve) => (idle = resolve));
-			const last = client;
-			client = undefined;
-			if (!last) return;
-			const ended = new AbortController();
-			void clock.sleep(END_MS, ended.signal).then(() => cutOff(last));
-			await last.end();
-			ended.abort();
-		},
-	};
-	reach.add(connection);
-	return connection;
 }

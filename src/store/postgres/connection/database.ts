@@ -1,10 +1,10 @@
 /**
- * A server's connections to PostgreSQL: one for job transactions (`batch.ts`), one for slow work,
- * several for reads; so a slow list or purge delays no submission.
+ * A server's connections: one for job transactions (`batch.ts`), one for slow work, several for reads. A slow list or
+ * purge delays no submission.
  */
 import type { Client, ClientConfig } from "pg";
-import type { Clock } from "../../../clock.ts";
-import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
+import type { Clock } from "../../../system/clock.ts";
+import { Connection, type ConnectionOptions } from "./connection.ts";
 import { faultOf, losesConnection } from "./errors.ts";
 import { openConnectionHealth } from "./connection-health.ts";
 import type { Answer, Parameter, Runner, Statement } from "./statement.ts";
@@ -18,14 +18,10 @@ export interface DatabaseOptions {
 	clock: Clock;
 }
 
-/**
- * Each writing connection has its own slot of `queue_counts`. First key of the slots' advisory
- * locks, and the number of slots.
- */
+/** Each writing connection has its own slot of `queue_counts`, held by an advisory lock. */
 const SLOT_LOCKS = 0x534c_0004;
 const SLOTS = 128;
 
-/** Takes the lowest free slot, held until the connection ends. */
 async function slotOf(client: Client): Promise<number> {
 	const { rows } = await client.query<{ slot: number }>(
 		`SELECT slot FROM generate_series(0, ${SLOTS - 1}) AS slot
@@ -36,7 +32,7 @@ async function slotOf(client: Client): Promise<number> {
 
 export type Database = ReturnType<typeof openDatabase>;
 
-/** Driver settings of an address, and a name without secrets for messages. */
+/** `name`: the database in messages, without secrets. */
 export function addressOf(url: string): { config: ClientConfig; name: string } {
 	const { host, pathname } = new URL(url);
 	return {
@@ -45,19 +41,18 @@ export function addressOf(url: string): { config: ClientConfig; name: string } {
 	};
 }
 
-/** Connects when first needed, or by `open`. */
 export function openDatabase({ url, clock }: DatabaseOptions) {
 	const { config, name } = addressOf(url);
 	const reach = openConnectionHealth(clock);
 	const slots = { hot: 0, slow: 0 };
 	const another = (more: Pick<ConnectionOptions, "onConnect"> = {}): Connection =>
-		openConnection({ config, name, clock, reach, ...more });
+		new Connection({ config, name, clock, reach, ...more });
 	const make = (use: keyof typeof slots): Connection =>
 		another({ onConnect: async (client) => void (slots[use] = await slotOf(client)) });
 	const hot = make("hot");
 	const slow = make("slow");
 	const readers = Array.from({ length: READERS }, () => another());
-	/** The last slow transaction; they run one at a time. */
+	/** Slow transactions run one at a time. */
 	let last: Promise<unknown> = Promise.resolve();
 
 	function leastBusy(): Connection {
@@ -74,9 +69,7 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
 
 	return {
 		name,
-		/** Connection for job transactions. */
 		hot,
-		/** Count slots of the two writing connections. */
 		get hotSlot(): number {
 			return slots.hot;
 		},
@@ -84,7 +77,7 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
 			return slots.slow;
 		},
 
-		/** Reads only: retried when the connection is lost. */
+		/** Retried when the connection is lost. */
 		read: {
 			run: (asked: Statement, values?: readonly Parameter[]): Promise<Answer> =>
 				guarded(async () => {
@@ -97,25 +90,21 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
 				}),
 		} satisfies Runner,
 
-		/** A {@link transaction} that may be slow; they run one at a time. */
 		write<T>(work: Work<T>): Promise<T> {
 			const mine = last.then(() => guarded(() => transaction({ connection: slow, clock }, work)));
 			last = mine.catch(() => {});
 			return mine;
 		},
 
-		/** Another connection that shares the connection health. */
 		another,
 
-		/** Opens all connections. Throws `StoreUnavailable` when the database is unreachable. */
+		/** Throws `StoreUnavailable` when the database is unreachable. */
 		async open(): Promise<void> {
 			await Promise.all([hot, slow, ...readers].map((each) => each.open()));
 		},
 
-		/** Drops all connections: the database does not answer. */
 		silent: reach.silent,
 
-		/** Connections that have owed an answer for longer than `ms`. */
 		waiting: reach.waiting,
 
 		async close(): Promise<void> {

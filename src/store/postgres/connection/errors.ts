@@ -1,9 +1,8 @@
-/** Classifies errors of PostgreSQL and its connection: conflict, unreachable, full, busy. */
 import { DatabaseError } from "pg";
 import { StoreUnavailable } from "../../contract/store.ts";
 import type { Marker } from "./commit-markers.ts";
 
-/** Conflict with another transaction: a retry may succeed immediately. */
+/** A retry may succeed immediately. */
 const CONTENDED: ReadonlySet<string> = new Set([
 	"40001", // serialization_failure
 	"40P01", // deadlock_detected
@@ -27,23 +26,21 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
 /** lock_not_available: lock_timeout */
 const LOCK_TIMEOUT = "55P03";
 
-/** The statement waited too long for a lock or ran too long. */
 const TIMED_OUT: ReadonlySet<string> = new Set([
 	LOCK_TIMEOUT,
 	"57014", // query_canceled: statement_timeout, or by an operator
 ]);
 
-/** Writes are not possible now. */
 const FULL: ReadonlySet<string> = new Set([
 	"53100", // disk_full
 	"53200", // out_of_memory
 	"58030", // io_error
 ]);
 
-/** The connection broke or could not be made; statements in flight may have been executed. */
+/** Statements in flight may have been executed. */
 export class ConnectionLost extends Error {}
 
-/** The COMMIT got no answer and its marker could not be read: it may have been committed. */
+/** The COMMIT got no answer and its marker could not be read. */
 export class OutcomeUnknown extends Error {
 	readonly marker: Marker;
 	constructor(marker: Marker, options: ErrorOptions) {
@@ -52,22 +49,19 @@ export class OutcomeUnknown extends Error {
 	}
 }
 
-/** Converts a driver error; any error that is not from the database is a lost connection. */
 export function fromDriver(error: unknown): Error {
 	return error instanceof DatabaseError ? error : new ConnectionLost((error as Error).message, { cause: error });
 }
 
-/** Whether the transaction may succeed when retried immediately. */
 export function isContended(error: unknown): boolean {
 	return error instanceof DatabaseError && CONTENDED.has(error.code ?? "");
 }
 
-/** Whether another session kept a lock for longer than this one waits. */
 export function isLockTimeout(error: unknown): boolean {
 	return error instanceof DatabaseError && error.code === LOCK_TIMEOUT;
 }
 
-/** Whether this error ends the connection (includes class 08). */
+/** Includes class 08. */
 export function losesConnection(error: unknown): boolean {
 	if (error instanceof StoreUnavailable) return error.why === "unreachable";
 	if (error instanceof ConnectionLost) return true;
@@ -106,7 +100,7 @@ export function faultOf(error: unknown, name: string): Error {
 	});
 }
 
-/** Returns the end of a sentence, with what an operator can do. */
+/** The end of a sentence, with what an operator can do. */
 export function reasonOf(error: unknown): string {
 	// The message is empty for a host with several addresses.
 	const { message, code } = error as Error & { code?: string };

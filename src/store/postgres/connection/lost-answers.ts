@@ -1,14 +1,14 @@
 /**
- * Drops single connections whose answers do not arrive while the database answers on another one: a
- * network device that drops the packets of one connection, or a process of the database that hangs.
+ * Drops single connections whose answers do not arrive while the database answers on another one: a network device
+ * drops their packets, or their process of the database hangs.
  */
-import type { Clock } from "../../../clock.ts";
+import type { Clock } from "../../../system/clock.ts";
 import { numbers } from "./arrays.ts";
 import { STATEMENT_MS } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { type Runner, statement } from "./statement.ts";
 
-/** Time without an answer after which the database is asked about the connection, ms. */
+/** Ms without an answer, after which the database is asked about the connection. */
 const QUIET_MS = 1000;
 
 /** Time after which the database would have ended every statement, ms. */
@@ -17,17 +17,10 @@ const HUNG_MS = STATEMENT_MS + 2000;
 const BUSY = statement("SELECT pid FROM pg_stat_activity WHERE pid = ANY ($1::int8[]) AND state NOT LIKE 'idle%'");
 
 /**
- * To be called now and then, on a connection that works. A connection whose process waits for a
- * statement, or has ended, is dropped when that is so twice and nothing arrived in between.
+ * Drops a connection whose process waits for a statement, or has ended, when two checks find that and nothing arrived
+ * in between.
  */
-export function lostAnswers({
-	clock,
-	database,
-}: {
-	clock: Clock;
-	database: Pick<Database, "waiting">;
-}): (present: Runner) => Promise<void> {
-	/** Found idle by the last check, with the time since when they are quiet. */
+export function lostAnswers(clock: Clock, database: Pick<Database, "waiting">): (present: Runner) => Promise<void> {
 	let idle = new Map<number, number>();
 	return async (present) => {
 		const quiet = database.waiting(QUIET_MS);

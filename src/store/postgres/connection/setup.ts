@@ -1,19 +1,15 @@
-/**
- * A connection for migrations and checks: runs several statements in one text, without the time
- * limits of job statements. Its locks end with it.
- */
+/** A connection for migrations and checks, without the time limits of job statements. Its locks end with it. */
 import { Client, type ClientConfig } from "pg";
 import { addressOf } from "./database.ts";
 import { faultOf, fromDriver, losesConnection } from "./errors.ts";
 
-/** Oldest supported server, as in `server_version_num`. */
+/** A `server_version_num`. */
 const VERSION_NEEDED = 140_000;
 
 /** Maximum waits for a connection and for a lock on a table, ms. */
 const CONNECT_MS = 5000;
 export const LOCK_MS = 10_000;
 
-/** The schema in which tables are created. */
 export const SCHEMA = "(SELECT oid FROM pg_namespace WHERE nspname = current_schema())";
 
 const FACTS = `
@@ -23,7 +19,6 @@ const FACTS = `
     pg_is_in_recovery() AS standby,
     has_schema_privilege(current_schema(), 'CREATE') AS may_create`;
 
-/** Properties of a database; names are quoted for SQL. */
 export interface Facts {
 	number: number;
 	version: string;
@@ -34,17 +29,13 @@ export interface Facts {
 	may_create: boolean | null;
 }
 
-/** One connection; `name` is the database in error messages. */
 export interface Setup {
 	name: string;
-	/** Runs one statement, or several without values. `int8` is text. Throws as `faultOf` says. */
+	/** Several statements have no values. `int8` is text. Throws as `faultOf` says. */
 	ask<Row extends object>(text: string, values?: readonly (string | number)[]): Promise<Row[]>;
 }
 
-/**
- * Runs `work` on a connection of its own. Throws `StoreUnavailable` (`unreachable`) when there is
- * none, an Error for the operator when it is refused.
- */
+/** Throws `StoreUnavailable` (`unreachable`) without a connection, an Error for the operator when it is refused. */
 export async function connected<T>(url: string, work: (database: Setup) => Promise<T>): Promise<T> {
 	const { config, name } = addressOf(url);
 	const client = made({ ...config, connectionTimeoutMillis: CONNECT_MS }, name);
@@ -78,7 +69,7 @@ export async function connected<T>(url: string, work: (database: Setup) => Promi
 	}
 }
 
-/** The properties of a database. Throws an Error for the operator when it cannot hold a store. */
+/** Throws an Error for the operator when the database cannot hold a store. */
 export async function usable({ name, ask }: Setup): Promise<Facts> {
 	const [facts] = (await ask<Facts>(FACTS)) as [Facts];
 	if (facts.number < VERSION_NEEDED)

@@ -1,18 +1,16 @@
-/** Prepared statements and their values. */
-
-/** A column's value: integers and `float8` as numbers, `bool` as boolean, else text. */
+/** Integers and `float8` are numbers, `bool` boolean, all else text. */
 export type Value = string | number | boolean | null;
 
-/** A parameter; a `Buffer` is in binary format (`arrays.ts`). */
+/** A `Buffer` is in binary format (`arrays.ts`). */
 export type Parameter = string | number | boolean | null | Buffer;
 
-/** SQL that each connection prepares once. */
+/** Prepared once by each connection; without a name it is sent as text, which needs no values. */
 export interface Statement {
-	readonly name: string;
+	readonly name?: string;
 	readonly text: string;
 }
 
-/** Rows as value lists, the number of rows read or written, and the command tag. */
+/** `count`: rows read or written. `command`: the command tag. */
 export interface Answer {
 	rows: Value[][];
 	count: number;
@@ -26,7 +24,6 @@ export interface Runner {
 
 let statements = 0;
 
-/** A statement with its own name, under which connections prepare it. */
 export function statement(text: string): Statement {
 	statements += 1;
 	return { name: `sluice_${statements}`, text };

@@ -1,46 +1,32 @@
-/** Drops a connection whose statement is not answered in time: the server may have vanished. */
-import type { Clock } from "../../../clock.ts";
+import type { Clock } from "../../../system/clock.ts";
 import type { Connection } from "./connection.ts";
 import { faultOf } from "./errors.ts";
 import type { Runner } from "./statement.ts";
 
 /**
- * True after `ms`, false once `answered` is aborted. After a long turn of the event loop, an answer
- * that has arrived is read first.
+ * True after `ms`, false once `answered` is aborted. After a long turn of the event loop, an answer that has arrived is
+ * read first.
  */
-export async function late({
-	clock,
-	ms,
-	answered,
-}: {
-	clock: Clock;
-	ms: number;
-	answered: AbortSignal;
-}): Promise<boolean> {
+export async function late(clock: Clock, ms: number, answered: AbortSignal): Promise<boolean> {
 	await clock.sleep(ms, answered);
 	if (!answered.aborted) await new Promise((resolve) => setImmediate(resolve));
 	return !answered.aborted;
 }
 
 /**
- * Runs statements that must be answered within `silentMs`, on a connection of its own. `name`: the
- * database in error messages, without secrets. Throws as {@link faultOf} says.
+ * Runs statements that must be answered within `silentMs`; else the connection is dropped. Throws as {@link faultOf}
+ * says.
  */
-export function timeoutRunner({
-	connection,
-	name,
-	clock,
-	silentMs,
-}: {
-	connection: Pick<Connection, "run" | "drop">;
-	name: string;
-	clock: Clock;
-	silentMs: number;
-}): Runner {
+export function timeoutRunner(
+	connection: Pick<Connection, "run" | "drop">,
+	name: string,
+	clock: Clock,
+	silentMs: number,
+): Runner {
 	return {
 		async run(asked, values) {
 			const answered = new AbortController();
-			void late({ clock, ms: silentMs, answered: answered.signal }).then((isLate) => isLate && connection.drop());
+			void late(clock, silentMs, answered.signal).then((isLate) => isLate && connection.drop());
 			try {
 				return await connection.run(asked, values);
 			} catch (error) {

@@ -1,39 +1,34 @@
-/** Transactions, retried after a conflict or a lost connection. */
-import type { Clock } from "../../../clock.ts";
+import type { Clock } from "../../../system/clock.ts";
 import { isCommitted, LOCK_LIMIT, mark, type Marker } from "./commit-markers.ts";
 import type { Connection } from "./connection.ts";
 import { isContended, losesConnection, OutcomeUnknown } from "./errors.ts";
 import { late } from "./timeouts.ts";
-import { type Runner, statement } from "./statement.ts";
+import type { Runner, Statement } from "./statement.ts";
 
-/** Attempts before the error is thrown. */
 const TRIES = 5;
 
 /** A lost connection is not retried after this time, ms: callers get their 503 within 2 s. */
 const PATIENCE_MS = 1900;
 
-/** Pause between reads of the marker while the transaction's outcome is open, ms. */
+/** Pause between reads of the marker, ms. */
 const PAUSE_MS = 50;
 
-const BEGIN = statement("BEGIN ISOLATION LEVEL READ COMMITTED");
-const COMMIT = statement("COMMIT");
-const ROLLBACK = statement("ROLLBACK");
+const BEGIN: Statement = { text: "BEGIN ISOLATION LEVEL READ COMMITTED" };
+const COMMIT: Statement = { text: "COMMIT" };
+const ROLLBACK: Statement = { text: "ROLLBACK" };
 
 export interface Ending {
 	/**
-	 * Adds writes that the work need not await: COMMIT is sent in their round trip, and a failed one
-	 * rolls all back. They must have been sent before this call.
+	 * Adds writes that the work need not await: COMMIT is sent in their round trip, and a failed one rolls all back. They
+	 * must have been sent before.
 	 */
 	writes(last: Promise<unknown>): void;
 }
 
-/** The statements of a transaction; awaits all except those given to `ending`. */
+/** Awaits all statements except those given to `ending`. */
 export type Work<T> = (runner: Runner, ending: Ending) => Promise<T>;
 
-/**
- * `since`: when callers began to wait, ms since the epoch; default: now. `lockMs`: longest wait for a
- * lock instead of the connection's.
- */
+/** `since`: when callers began to wait, ms since the epoch. `lockMs`: longest wait for a lock. */
 interface TransactionOptions {
 	connection: Pick<Connection, "session" | "drop">;
 	clock: Clock;
@@ -42,9 +37,8 @@ interface TransactionOptions {
 }
 
 /**
- * Runs `work` in a transaction, possibly several times. If the connection is lost during COMMIT,
- * its marker is read on a new connection (`commit-markers.ts`). Throws {@link OutcomeUnknown} if
- * the marker cannot be read.
+ * May run `work` several times. If the connection is lost during COMMIT, the marker is read on a new one
+ * (`commit-markers.ts`). Throws {@link OutcomeUnknown} if it cannot be read.
  */
 export async function transaction<T>(
 	{ connection, clock, since = clock.now(), lockMs }: TransactionOptions,
@@ -53,17 +47,12 @@ export async function transaction<T>(
 	const until = since + PATIENCE_MS;
 	const left = (): number => until - clock.now();
 
-	/**
-	 * Reads the marker in a committed transaction. Drops the connection if its own COMMIT waits too
-	 * long for a synchronous standby.
-	 */
+	/** Drops the connection if its own COMMIT waits too long for a synchronous standby. */
 	async function ask(marker: Marker): Promise<boolean> {
 		const session = await connection.session(left());
 		const waitMs = Math.max(left(), PAUSE_MS);
 		const answered = new AbortController();
-		void late({ clock, ms: waitMs + PAUSE_MS, answered: answered.signal }).then(
-			(isLate) => isLate && connection.drop(),
-		);
+		void late(clock, waitMs + PAUSE_MS, answered.signal).then((isLate) => isLate && connection.drop());
 		try {
 			const [, committed, end] = await Promise.all([
 				session.run(BEGIN),
@@ -77,9 +66,7 @@ export async function transaction<T>(
 		}
 	}
 
-	/**
-	 * Whether the transaction was committed. `first`: the error that lost the answer to its COMMIT.
-	 */
+	/** `first`: the error that lost the answer to its COMMIT. */
 	async function outcome(marker: Marker, first: unknown): Promise<boolean> {
 		do {
 			try {

@@ -149,7 +149,7 @@ CREATE TABLE endpoints (
   paused boolean NOT NULL DEFAULT false,
   removing boolean NOT NULL DEFAULT false,
   created_at bigint NOT NULL,
-  -- The secret before the last change; it signs beside the new one until then.
+  -- The secret before the last change; it signs together with the new one until then.
   former_secret text,
   former_secret_until bigint
 );

@@ -1,24 +1,32 @@
-/** The attempts of jobs in one transaction, and which may still run at their worker (D16 Fence). */
-import type { Attempt, AttemptEnd } from "../../../core/job.ts";
-import { numbers, texts } from "../connection/arrays.ts";
+/** Attempts in one transaction, and which may still run at their worker (D16 Fence). */
+import type { Attempt, AttemptEnd } from "../../../core/jobs/job.ts";
+import { rowsOf } from "../connection/arrays.ts";
 import type { JobKey } from "../../operations/unit-of-work.ts";
-import type { Row } from "./row.ts";
+import { KEYS, type Row } from "./row.ts";
 import { openColumn, openMembers } from "../../states.ts";
 import { type Runner, statement } from "../connection/statement.ts";
 
+const ROWS = rowsOf<{ job: JobKey; past: Attempt }>({
+	endpoint: ["text", ({ job }) => job.endpoint],
+	job: ["text", ({ job }) => job.id],
+	attempt: ["int8", ({ past }) => past.attempt],
+	worker: ["text", ({ past }) => past.worker],
+	started_at: ["int8", ({ past }) => past.startedAt],
+	ended_at: ["int8", ({ past }) => past.endedAt],
+	outcome: ["text", ({ past }) => past.end],
+	open: ["int8", ({ past }) => openColumn(past)],
+	missed: ["int8", ({ past }) => past.missed],
+	worker_end: ["text", ({ past }) => past.workerEnd],
+});
 const INSERT = statement(`
-  INSERT INTO attempts (endpoint, job, attempt, worker, started_at, ended_at, outcome, open, missed,
-    worker_end)
-  SELECT * FROM unnest($1::text[], $2::text[], $3::int8[], $4::text[], $5::int8[], $6::int8[],
-    $7::text[], $8::int8[], $9::int8[], $10::text[])
+  INSERT INTO attempts (${ROWS.names}) ${ROWS.select}
   ON CONFLICT (endpoint, job, attempt) DO UPDATE SET open = excluded.open, missed = excluded.missed,
     worker_end = excluded.worker_end`);
 const REMOVE = statement(
-	`DELETE FROM attempts USING unnest($1::text[], $2::text[]) AS removed (endpoint, job)
-		WHERE attempts.endpoint = removed.endpoint AND attempts.job = removed.job`,
+	`DELETE FROM attempts USING (${KEYS.select}) AS removed
+		WHERE attempts.endpoint = removed.endpoint AND attempts.job = removed.id`,
 );
 
-/** An attempt as `json_build_array` returns it. */
 type Packed = [
 	attempt: number,
 	worker: string,
@@ -30,7 +38,6 @@ type Packed = [
 	workerEnd: string | null,
 ];
 
-/** Parses a JSON list of attempts, oldest first. */
 export function attemptsFrom(json: string | null): Attempt[] {
 	if (json === null) return [];
 	return (JSON.parse(json) as Packed[]).map(([attempt, worker, startedAt, endedAt, end, open, missed, workerEnd]) => ({
@@ -47,8 +54,7 @@ export function attemptsFrom(json: string | null): Attempt[] {
 
 export type Attempts = ReturnType<typeof openAttempts>;
 
-/** Attempts of the rows of one transaction. */
-export function openAttempts({ run }: { run: Runner["run"] }) {
+export function openAttempts(run: Runner["run"]) {
 	const byJob = new Map<string, Attempt[]>();
 	const changed = new Map<string, { job: JobKey; past: Attempt }>();
 	const removed = new Map<string, JobKey>();
@@ -67,28 +73,22 @@ export function openAttempts({ run }: { run: Runner["run"] }) {
 	}
 
 	return {
-		/** Adds the attempts that were read with a row. */
 		take({ key }: Row, json: string | null): void {
 			if (json !== null) byJob.set(key, attemptsFrom(json));
 		},
 
 		add: put,
 
-		/** Ended attempts of a job, oldest first. */
 		list: listOf,
 
-		/** Whether the worker may still run an old attempt of this job. */
 		isOpen: (row: Row, worker: string): boolean => listOf(row).some((past) => past.open && past.worker === worker),
 
-		/** Whether an ended attempt of this job was the worker's. */
 		includes: (row: Row, worker: string): boolean => listOf(row).some((past) => past.worker === worker),
 
-		/** Old attempts that the worker may still run. */
 		openOf: (row: Row, worker: string): Attempt[] => listOf(row).filter((past) => past.open && past.worker === worker),
 
 		setMissed: (row: Row, past: Attempt, missed: number): void => put(row, { ...past, missed }),
 
-		/** Marks the attempt as ended at its worker; `killed`: with its process. */
 		close: (row: Row, past: Attempt, { killed, workerEnd }: Pick<Attempt, "killed" | "workerEnd"> = {}): void =>
 			put(row, {
 				...past,
@@ -97,7 +97,6 @@ export function openAttempts({ run }: { run: Runner["run"] }) {
 				...(workerEnd !== undefined && { workerEnd }),
 			}),
 
-		/** Marks all attempts of the job at this worker as ended. */
 		closeAt(row: Row, worker: string): void {
 			for (const past of listOf(row)) if (past.open && past.worker === worker) put(row, { ...past, open: false });
 		},
@@ -110,35 +109,14 @@ export function openAttempts({ run }: { run: Runner["run"] }) {
 			for (const past of list) changed.delete(`${row.key}/${past.attempt}`);
 		},
 
-		/** Writes the changes. */
 		flush(): Promise<unknown>[] {
-			const writes: Promise<unknown>[] = [];
-			if (removed.size > 0) {
-				const keys = [...removed.values()];
-				removed.clear();
-				writes.push(run(REMOVE, [texts(keys.map(({ endpoint }) => endpoint)), texts(keys.map(({ id }) => id))]));
-			}
-			if (changed.size > 0) {
-				const all = [...changed.values()];
-				changed.clear();
-				const number = (of: (past: Attempt) => number): Buffer => numbers(all.map(({ past }) => of(past)));
-				const text = (of: (past: Attempt) => string): Buffer => texts(all.map(({ past }) => of(past)));
-				writes.push(
-					run(INSERT, [
-						texts(all.map(({ job }) => job.endpoint)),
-						texts(all.map(({ job }) => job.id)),
-						number(({ attempt }) => attempt),
-						text(({ worker }) => worker),
-						number(({ startedAt }) => startedAt),
-						number(({ endedAt }) => endedAt),
-						text(({ end }) => end),
-						number(openColumn),
-						number(({ missed }) => missed),
-						texts(all.map(({ past }) => past.workerEnd)),
-					]),
-				);
-			}
-			return writes;
+			const [keys, rows] = [[...removed.values()], [...changed.values()]];
+			removed.clear();
+			changed.clear();
+			return [
+				...(keys.length > 0 ? [run(REMOVE, KEYS.values(keys))] : []),
+				...(rows.length > 0 ? [run(INSERT, ROWS.values(rows))] : []),
+			];
 		},
 	};
 }

@@ -1,6 +1,6 @@
 /** Large texts from the database become blocks without a byte changed. */
 import { expect, it } from "vitest";
-import { BLOCK_BYTES, LARGE_BYTES } from "../../../core/json/json-text.ts";
+import { BLOCK_BYTES, LARGE_BYTES } from "../../../lib/json/json-text.ts";
 import { jsonTextOf } from "./buffer-transfer.ts";
 
 /** One to four bytes a character; the sizes let block edges fall into each of them. */

@@ -1,9 +1,8 @@
-/** Converts large JSON texts from the database to blocks (D5). */
-import { BLOCK_BYTES, type JsonText, LARGE_BYTES } from "../../../core/json/json-text.ts";
+import { BLOCK_BYTES, type JsonText, LARGE_BYTES } from "../../../lib/json/json-text.ts";
 
 const encoder = new TextEncoder();
 
-/** A column's text as a string below {@link LARGE_BYTES}, else as blocks that share no memory. */
+/** Text as a string below {@link LARGE_BYTES}, else as blocks that share no memory (D5). */
 export function jsonTextOf(text: string): JsonText {
 	// At most three bytes per UTF-16 unit: most texts need no count.
 	const bytes = text.length * 3 < LARGE_BYTES ? 0 : Buffer.byteLength(text);
@@ -11,7 +10,6 @@ export function jsonTextOf(text: string): JsonText {
 	const blocks: Uint8Array[] = [];
 	for (let read = 0, left = bytes; left > 0; ) {
 		const block = new Uint8Array(Math.min(left, BLOCK_BYTES));
-		// A character that does not fit starts the next block.
 		const done = encoder.encodeInto(text.slice(read), block);
 		blocks.push(block.subarray(0, done.written));
 		read += done.read;

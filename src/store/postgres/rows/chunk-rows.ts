@@ -1,27 +1,32 @@
-/**
- * Stream chunks in one transaction. The range being read is reserved in the job's row (D7
- * Delivery).
- */
-import { numbers, texts } from "../connection/arrays.ts";
+/** The range being read is reserved in the job's row (D7 Delivery). */
+import { rowsOf } from "../connection/arrays.ts";
 import type { JobKey, RangeQuery, Reservation } from "../../operations/unit-of-work.ts";
 import type { ChunkRead } from "../../contract/chunks.ts";
-import { SESSION_LOCKS, type SessionLiveness } from "./session-liveness.ts";
+import { SESSION_LOCKS, type SessionLiveness } from "../connection/session-liveness.ts";
 import type { Row } from "./row.ts";
 import { type Runner, statement } from "../connection/statement.ts";
 
-const INSERT = statement(
-	`INSERT INTO chunks (endpoint, job, number, body)
-		SELECT * FROM unnest($1::text[], $2::text[], $3::int8[], $4::text[])`,
-);
+const CHUNKS = rowsOf<{ row: Row; number: number; body: string }>({
+	endpoint: ["text", ({ row }) => row.job.endpoint],
+	job: ["text", ({ row }) => row.job.id],
+	number: "int8",
+	body: "text",
+});
+const INSERT = statement(`INSERT INTO chunks (${CHUNKS.names}) ${CHUNKS.select}`);
+const DROPPED = rowsOf<{ row: Row; first: number }>({
+	endpoint: ["text", ({ row }) => row.job.endpoint],
+	job: ["text", ({ row }) => row.job.id],
+	first: "int8",
+});
 const DROP = statement(
-	`DELETE FROM chunks USING unnest($1::text[], $2::text[], $3::int8[]) AS removed (endpoint, job, first)
-		WHERE chunks.endpoint = removed.endpoint AND chunks.job = removed.job AND number >= removed.first`,
+	`DELETE FROM chunks USING (${DROPPED.select}) AS dropped
+		WHERE chunks.endpoint = dropped.endpoint AND chunks.job = dropped.job AND number >= first`,
 );
 const LAST = statement(
 	"SELECT body FROM chunks WHERE endpoint = $1 AND job = $2 AND number >= $3 AND number < $4 ORDER BY number",
 );
 
-/** Chunks per answer at most; one more is read to know whether others follow. */
+/** Maximum per answer; one more is read to know whether others follow. */
 const MOST_CHUNKS = 4096;
 
 const RANGE = statement(`
@@ -32,14 +37,12 @@ const RANGE = statement(`
       AND number < $4 ORDER BY number LIMIT ${MOST_CHUNKS + 1}) AS found
   ) AS numbered WHERE (bytes <= $5 OR nth = 1) AND nth <= ${MOST_CHUNKS} ORDER BY number`);
 
-/** Whether the server of a session is alive, by its advisory lock. */
 const LIVES = statement(
 	`SELECT 1 FROM pg_locks WHERE locktype = 'advisory'
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 		AND classid = ${SESSION_LOCKS} AND objid = $1::int8::oid AND granted`,
 );
 
-/** Reads a range from its first stored chunk up to the first gap. */
 export async function readRange(
 	run: Runner["run"],
 	{ endpoint, id }: JobKey,
@@ -60,22 +63,15 @@ export async function readRange(
 
 export type ChunkRows = ReturnType<typeof openChunkRows>;
 
-/** First chunk number lost with the running attempt; chunks being delivered are kept. */
+/** Chunks being delivered are kept. */
 export function undelivered({ cursor, reader }: Row): number {
 	return Math.max(cursor, reader?.end ?? 0);
 }
 
-/** Chunks of the rows of one transaction. */
-export function openChunkRows({
-	run,
-	session,
-	sessions,
-}: {
-	run: Runner["run"];
-	/** This server's session. */
-	session: number;
-	sessions: SessionLiveness;
-}) {
+export function openChunkRows(
+	run: Runner["run"],
+	{ session, sessions }: { session: number; sessions: SessionLiveness },
+) {
 	/** Read ahead for the next operation, by job. */
 	const last = new Map<string, string[]>();
 	const ranges = new Map<string, Omit<ChunkRead, "state"> | "busy">();
@@ -98,7 +94,6 @@ export function openChunkRows({
 			inserted.push({ row, number, body });
 		},
 
-		/** Reads the last `count` chunks, for {@link ChunkRows.last}. */
 		async loadLast({ job, key, nextChunk }: Row, count: number): Promise<void> {
 			const { rows } = await run(LAST, [job.endpoint, job.id, nextChunk - count, nextChunk]);
 			last.set(
@@ -107,7 +102,6 @@ export function openChunkRows({
 			);
 		},
 
-		/** The last `count` chunks, if all are still stored. */
 		last({ key, nextChunk }: Row, count: number): string[] | undefined {
 			const fresh = inserted
 				.filter((each) => each.row.key === key && each.number >= nextChunk - count)
@@ -117,8 +111,7 @@ export function openChunkRows({
 		},
 
 		/**
-		 * Reads a range, for {@link ChunkRows.range}. With `reader`, also whether another reader's
-		 * reservation holds; it does while that reader's server lives.
+		 * With `reader`, also whether another reader's reservation holds, which it does while that reader's server lives.
 		 */
 		async loadRange({ row, reader, ...q }: RangeQuery & { row: Row; reader?: string }) {
 			const other = reader !== undefined && row.reader?.reader !== reader ? row.reader : undefined;
@@ -141,44 +134,23 @@ export function openChunkRows({
 
 		reservation: ({ reader }: Row): Reservation | undefined => reader,
 
-		/** Drops chunks; returns the cursor after that. */
 		drop(row: Row, which: "undelivered" | "all"): number {
 			const first = which === "all" ? 0 : undelivered(row);
 			if (row.nextChunk > first) dropFrom(row, first);
 			return which === "all" ? row.nextChunk : first;
 		},
 
-		/** Writes the changes. */
 		flush(): Promise<unknown>[] {
-			const writes: Promise<unknown>[] = [];
-			if (dropped.size > 0) {
-				const all = [...dropped.values()];
-				dropped.clear();
-				writes.push(
-					run(DROP, [
-						texts(all.map(({ row }) => row.job.endpoint)),
-						texts(all.map(({ row }) => row.job.id)),
-						numbers(all.map(({ first }) => first)),
-					]),
-				);
-			}
-			const fresh = inserted.splice(0);
-			if (fresh.length > 0) {
-				writes.push(
-					run(INSERT, [
-						texts(fresh.map(({ row }) => row.job.endpoint)),
-						texts(fresh.map(({ row }) => row.job.id)),
-						numbers(fresh.map(({ number }) => number)),
-						texts(fresh.map(({ body }) => body)),
-					]),
-				);
-			}
-			return writes;
+			const [old, fresh] = [[...dropped.values()], inserted.splice(0)];
+			dropped.clear();
+			return [
+				...(old.length > 0 ? [run(DROP, DROPPED.values(old))] : []),
+				...(fresh.length > 0 ? [run(INSERT, CHUNKS.values(fresh))] : []),
+			];
 		},
 	};
 }
 
-/** Takes and removes a value that was read for an operation. */
 function taken<T>(read: Map<string, T>, key: string): T {
 	const value = read.get(key);
 	if (value === undefined) throw new Error(`The chunks of job ${key} were not read.`);

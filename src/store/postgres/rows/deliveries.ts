@@ -1,41 +1,37 @@
-/** Webhook deliveries as rows (D21). */
-import type { NewDelivery } from "../../../core/delivery.ts";
-import { numbers, texts } from "../connection/arrays.ts";
+/** Webhook deliveries (D21). */
+import type { NewDelivery } from "../../../core/webhooks/delivery.ts";
+import type { JobKey } from "../../operations/unit-of-work.ts";
+import { rowsOf } from "../connection/arrays.ts";
 import { type Runner, statement } from "../connection/statement.ts";
+import { KEYS } from "./row.ts";
 
-// Numbered in the given order.
+const ROWS = rowsOf<NewDelivery>({
+	id: "text",
+	endpoint: "text",
+	job: "text",
+	// JSON: PostgreSQL's text has no U+0000.
+	url: ["text", ({ url }) => JSON.stringify(url)],
+	receiver: "text",
+	body: "text",
+	created_at: ["int8", ({ createdAt }) => createdAt],
+});
+
 const INSERT = statement(`
-  INSERT INTO deliveries (id, endpoint, job, url, receiver, body, state, created_at, due_at)
-  SELECT id, endpoint, job, url, receiver, body, 'pending', created_at, created_at
-  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[])
-    WITH ORDINALITY AS given (id, endpoint, job, url, receiver, body, created_at, place)
-  ORDER BY place`);
+  INSERT INTO deliveries (${ROWS.names}, state, due_at)
+  SELECT ${ROWS.names}, 'pending', created_at
+  FROM (${ROWS.select}, generate_subscripts($1::text[], 1) AS place) AS given ORDER BY place`);
 
-/** Adds deliveries, due immediately, in the transaction of `run`. URLs are JSON: PostgreSQL's text has no U+0000. */
+/** The deliveries are due immediately. */
 export async function insertDeliveries(run: Runner["run"], rows: readonly NewDelivery[]): Promise<void> {
-	if (rows.length === 0) return;
-	const column = (name: "id" | "endpoint" | "job" | "receiver" | "body"): Buffer => texts(rows.map((row) => row[name]));
-	await run(INSERT, [
-		column("id"),
-		column("endpoint"),
-		column("job"),
-		texts(rows.map(({ url }) => JSON.stringify(url))),
-		column("receiver"),
-		column("body"),
-		numbers(rows.map(({ createdAt }) => createdAt)),
-	]);
+	if (rows.length > 0) await run(INSERT, ROWS.values(rows));
 }
 
 const ERASE = statement(`
   UPDATE deliveries SET erase = true, body = CASE WHEN due_at IS NULL THEN '' ELSE body END
-  FROM unnest($1::text[], $2::text[]) AS erased (endpoint, job)
-  WHERE deliveries.job = erased.job AND deliveries.endpoint = erased.endpoint`);
+  FROM (${KEYS.select}) AS erased
+  WHERE deliveries.job = erased.id AND deliveries.endpoint = erased.endpoint`);
 
-/** Drops the bodies of these jobs' deliveries once they are finished. */
-export async function eraseDeliveries(
-	run: Runner["run"],
-	jobs: readonly { endpoint: string; id: string }[],
-): Promise<void> {
-	if (jobs.length === 0) return;
-	await run(ERASE, [texts(jobs.map(({ endpoint }) => endpoint)), texts(jobs.map(({ id }) => id))]);
+/** Drops the bodies once the deliveries are finished. */
+export async function eraseDeliveries(run: Runner["run"], jobs: readonly JobKey[]): Promise<void> {
+	if (jobs.length > 0) await run(ERASE, KEYS.values(jobs));
 }

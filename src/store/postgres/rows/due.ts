@@ -1,7 +1,4 @@
-/**
- * Settles jobs whose deadlines have passed, so that counts and claims do not depend on the sweeper
- * (D15).
- */
+/** Settles passed deadlines: counts and claims do not depend on the sweeper (D15). */
 import type { Transitions } from "../../apply-transition.ts";
 import type { Queues } from "./queues.ts";
 import { COLUMNS, type Records } from "./job-records.ts";
@@ -9,13 +6,10 @@ import type { Queue, Row } from "./row.ts";
 import { statement } from "../connection/statement.ts";
 import { WAITING } from "../../states.ts";
 
-/** Maximum number of jobs of an endpoint settled by one step of another operation. */
+/** Maximum of jobs of an endpoint that one step of another operation settles. */
 export const PASSING_LIMIT = 1000;
 
-/**
- * Locked rows are skipped: the transaction that holds them settles them. Purged jobs are removed
- * later.
- */
+/** Locked rows are skipped: the transaction that holds them settles them. Purged jobs are removed later. */
 const LIVE = statement(`
   SELECT ${COLUMNS} FROM (
     SELECT * FROM jobs WHERE endpoint = $1 AND ended_at IS NULL AND due_at <= $2
@@ -27,18 +21,8 @@ const ENDED = statement(`
       LIMIT $3 FOR UPDATE SKIP LOCKED
   ) AS jobs`);
 
-/** `flush` writes pending changes, so that statements see them. */
-export function openDue({
-	queues,
-	records,
-	transitions,
-	flush,
-}: {
-	queues: Queues;
-	records: Records;
-	transitions: Transitions<Row>;
-	flush: () => Promise<void>;
-}) {
+/** `flush` writes pending changes: statements see them only then. */
+export function openDue(queues: Queues, records: Records, transitions: Transitions<Row>, flush: () => Promise<void>) {
 	async function settle(queue: Queue, q: { now: number; limit: number; ended: boolean }): Promise<number> {
 		await queues.read([queue.endpoint], q.now);
 		const asked = [queue.endpoint, q.now, q.limit];
@@ -52,13 +36,8 @@ export function openDue({
 	}
 
 	return {
-		/**
-		 * Settles up to `limit` due jobs of a queue, live or ended ones, in due order. Returns how
-		 * many.
-		 */
 		settle,
 
-		/** Settles due live jobs of a queue, up to {@link PASSING_LIMIT}. */
 		async freshen(queue: Queue, now: number): Promise<void> {
 			if (!queue.due) return;
 			queue.due = (await settle(queue, { now, limit: PASSING_LIMIT, ended: false })) === PASSING_LIMIT;

@@ -1,62 +1,62 @@
-/**
- * Job rows in one transaction: locked and read once, changed in memory, written at its end by one
- * INSERT, one UPDATE and one DELETE.
- */
-import type { Job } from "../../../core/job.ts";
+/** Job rows in one transaction: locked and read once, changed in memory, written at its end. */
+import type { Job } from "../../../core/jobs/job.ts";
 import { CHANGING as CHANGING_OF_JOB, FIXED as FIXED_OF_JOB, type JobColumn, jobReader } from "../../job-columns.ts";
 import { compile } from "../../positional.ts";
-import { flags, numbers, texts as textArray } from "../connection/arrays.ts";
+import { rowsOf } from "../connection/arrays.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Queues } from "./queues.ts";
 import { RUNNING, WAITING } from "../../states.ts";
 import { storedBytes } from "../../row.ts";
-import { isPurged, keyOf, type Queue, type Row } from "./row.ts";
+import { isPurged, keyOf, KEYS, type Queue, type Row } from "./row.ts";
 import type { JobKey, WorkerKey } from "../../operations/unit-of-work.ts";
 import { type Runner, statement, type Statement, type Value } from "../connection/statement.ts";
-import type { Payloads } from "./payloads.ts";
+import type { PayloadColumns, Payloads } from "./payloads.ts";
 
 type RowChange = Partial<Pick<Row, "job" | "rank" | "epoch" | "nextChunk" | "cursor" | "outputBytes" | "reader">>;
 
-type Column = Pick<JobColumn, "name" | "type"> & {
-	value: (row: Row) => string | number | boolean | undefined;
+interface Written extends PayloadColumns {
+	row: Row;
+	past: boolean;
+}
+
+type Columns = Parameters<typeof rowsOf<Written>>[0];
+
+const ofJob = (columns: readonly JobColumn[]): Columns =>
+	Object.fromEntries(
+		columns.map(({ name, type, member }) => [
+			name,
+			[
+				type,
+				compile<(written: Written) => string | number | boolean | undefined>("written", `written.row.job.${member}`),
+			] as const,
+		]),
+	);
+
+const KEY: Columns = { endpoint: ["text", ({ row }) => row.job.endpoint], id: ["text", ({ row }) => row.job.id] };
+
+const FIXED: Columns = {
+	number: ["int8", ({ row }) => row.number],
+	input_bytes: ["int8", ({ row }) => row.inputBytes],
+	...ofJob(FIXED_OF_JOB),
 };
 
-const ofJob = ({ name, type, member }: JobColumn): Column => ({
-	name,
-	type,
-	value: compile("row", `row.job.${member}`),
-});
+const CHANGING: Columns = {
+	...ofJob(CHANGING_OF_JOB),
+	rank: ["int8", ({ row }) => row.rank],
+	epoch: ["int8", ({ row }) => row.epoch],
+	next_chunk: ["int8", ({ row }) => row.nextChunk],
+	cursor: ["int8", ({ row }) => row.cursor],
+	output_bytes: ["int8", ({ row }) => row.outputBytes],
+	reader: ["text", ({ row }) => row.reader?.reader],
+	reader_end: ["int8", ({ row }) => row.reader?.end],
+	reader_session: ["int8", ({ row }) => row.reader?.session],
+};
 
-/** Columns that never change after the insert. */
-const FIXED: readonly Column[] = [
-	{ name: "number", type: "int8", value: (row) => row.number },
-	{ name: "input_bytes", type: "int8", value: (row) => row.inputBytes },
-	...FIXED_OF_JOB.map(ofJob),
-];
-
-const CHANGING: readonly Column[] = [
-	...CHANGING_OF_JOB.map(ofJob),
-	{ name: "rank", type: "int8", value: (row) => row.rank },
-	{ name: "epoch", type: "int8", value: (row) => row.epoch },
-	{ name: "next_chunk", type: "int8", value: (row) => row.nextChunk },
-	{ name: "cursor", type: "int8", value: (row) => row.cursor },
-	{ name: "output_bytes", type: "int8", value: (row) => row.outputBytes },
-	{ name: "reader", type: "text", value: ({ reader }) => reader?.reader },
-	{ name: "reader_end", type: "int8", value: ({ reader }) => reader?.end },
-	{ name: "reader_session", type: "int8", value: ({ reader }) => reader?.session },
-];
-
-const ALL = [...FIXED, ...CHANGING];
-const names = (columns: readonly Column[]): string[] => columns.map(({ name }) => name);
-const arrays = (columns: readonly Column[], first: number): string =>
-	columns.map(({ type }, index) => `$${first + index}::${type}[]`).join(", ");
-
-/** Columns in the order of {@link rowOf}. */
-const NAMES = ["endpoint", "id", ...names(ALL)];
+const NAMES = Object.keys({ ...KEY, ...FIXED, ...CHANGING });
 const jobOf = jobReader(NAMES, ({ nullable }, value) => (nullable ? `${value} ?? undefined` : value));
 const AT = Object.fromEntries(NAMES.map((name, index) => [name, index]));
 
-/** Columns of table `jobs` as {@link rowOf} reads them, with ended attempts as JSON text. */
+/** The columns that {@link rowOf} reads, with ended attempts as JSON text. */
 export const COLUMNS = `${NAMES.map((name) => `jobs.${name}`).join(", ")},
   CASE WHEN jobs.past THEN (
     SELECT json_agg(json_build_array(attempt, worker, started_at, ended_at, outcome, open, missed,
@@ -65,8 +65,8 @@ export const COLUMNS = `${NAMES.map((name) => `jobs.${name}`).join(", ")},
   ) END`;
 
 /**
- * Looks up each given job by its key. A plain join would be turned round into a scan of all jobs and
- * dead rows where the statistics say that there are none, as VACUUM leaves them after a lull.
+ * Looks up each given job by its key. A plain join becomes a scan of all jobs and dead rows where the statistics say
+ * that there are none, as VACUUM leaves them after a lull.
  */
 const lookUp = (given: string, select: string): string => `
   CROSS JOIN LATERAL (
@@ -75,49 +75,45 @@ const lookUp = (given: string, select: string): string => `
 /** Fixed lock order: prevents deadlocks. */
 export const LOAD_JOBS = statement(`
   SELECT ${COLUMNS} FROM (
-    SELECT * FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
-    ORDER BY endpoint COLLATE "C", id COLLATE "C"
+    SELECT * FROM (${KEYS.select}) AS given ORDER BY endpoint COLLATE "C", id COLLATE "C"
   ) AS given ${lookUp("given", "*")} FOR UPDATE) AS jobs`);
 
-const INSERT = statement(`
-  INSERT INTO jobs (endpoint, id, ${names(ALL).join(", ")}, past, input, output, error)
-  SELECT * FROM unnest($1::text[], $2::text[], ${arrays(ALL, 3)}, $${ALL.length + 3}::bool[],
-    $${ALL.length + 4}::text[], $${ALL.length + 5}::text[], $${ALL.length + 6}::text[])`);
+const INSERTED = rowsOf<Written>({
+	...KEY,
+	...FIXED,
+	...CHANGING,
+	past: "bool",
+	input: "text",
+	output: "text",
+	error: "text",
+});
+const INSERT = statement(`INSERT INTO jobs (${INSERTED.names}) ${INSERTED.select}`);
 
-const changed = ["endpoint", "id", ...names(CHANGING), "past", "result", "erase", "output", "error"];
-const after = CHANGING.length + 3;
+const UPDATED = rowsOf<Written>({
+	...KEY,
+	...CHANGING,
+	past: "bool",
+	result: "bool",
+	erase: "bool",
+	output: "text",
+	error: "text",
+});
 
-/**
- * Rows are locked, so their places hold. Setting an unchanged payload to its own column does not read a
- * large value.
- */
+/** Rows are locked: their places hold. Setting an unchanged payload to its own column does not read a large value. */
 export const UPDATE_JOBS = statement(`
-  UPDATE jobs SET ${names(CHANGING)
-		.map((name) => `${name} = changed.${name}`)
-		.join(", ")}, past = changed.past,
+  UPDATE jobs SET ${[...Object.keys(CHANGING), "past"].map((name) => `${name} = changed.${name}`).join(", ")},
     input = CASE WHEN changed.erase THEN NULL ELSE jobs.input END,
     output = CASE WHEN changed.result OR changed.erase THEN changed.output ELSE jobs.output END,
     error = CASE WHEN changed.result OR changed.erase THEN changed.error ELSE jobs.error END
   FROM (
-    SELECT given.*, place FROM unnest($1::text[], $2::text[], ${arrays(CHANGING, 3)},
-      $${after}::bool[], $${after + 1}::bool[], $${after + 2}::bool[], $${after + 3}::text[],
-      $${after + 4}::text[]) AS given (${changed.join(", ")})
-    ${lookUp("given", "ctid AS place")}) AS found
+    SELECT given.*, place FROM (${UPDATED.select}) AS given ${lookUp("given", "ctid AS place")}) AS found
   ) AS changed
   WHERE jobs.ctid = changed.place`);
 
 const REMOVE = statement(
-	`DELETE FROM jobs USING unnest($1::text[], $2::text[]) AS removed (endpoint, id)
+	`DELETE FROM jobs USING (${KEYS.select}) AS removed
 		WHERE jobs.endpoint = removed.endpoint AND jobs.id = removed.id`,
 );
-
-function packed(rows: readonly Row[], columns: readonly Column[]): Buffer[] {
-	return columns.map(({ type, value }) => {
-		const values = rows.map(value);
-		if (type === "int8") return numbers(values as (number | undefined)[]);
-		return type === "bool" ? flags(values as boolean[]) : textArray(values as (string | undefined)[]);
-	});
-}
 
 /** `row`: undefined if missing or removed; `stored`: existed before this transaction. */
 interface Tracked {
@@ -126,182 +122,146 @@ interface Tracked {
 	changed: boolean;
 }
 
-export type Records = ReturnType<typeof openRecords>;
+export class Records {
+	readonly #tracked = new Map<string, Tracked>();
+	readonly #run;
+	readonly #queues;
+	readonly #attempts;
+	readonly #payloads;
 
-/** Rows of one transaction. */
-export function openRecords({
-	run,
-	queues,
-	attempts,
-	payloads,
-}: {
-	run: Runner["run"];
-	queues: Queues;
-	attempts: Attempts;
-	payloads: Payloads;
-}) {
-	const tracked = new Map<string, Tracked>();
-
-	function take(values: Value[]): Row {
-		const row = rowOf(values, (endpoint) => queues.of(endpoint));
-		const known = tracked.get(row.key);
-		if (known?.row) return known.row;
-		if (known?.stored) return row;
-		tracked.set(row.key, { row, stored: true, changed: false });
-		attempts.take(row, values[values.length - 1] as string | null);
-		return row;
+	constructor(q: { run: Runner["run"]; queues: Queues; attempts: Attempts; payloads: Payloads }) {
+		this.#run = q.run;
+		this.#queues = q.queues;
+		this.#attempts = q.attempts;
+		this.#payloads = q.payloads;
 	}
 
-	/**
-	 * Marks keys as read and returns those that the caller must read now; a job not found then does
-	 * not exist.
-	 */
-	function expect(keys: Iterable<JobKey>): JobKey[] {
-		const fresh = [...keys].filter((key) => !tracked.has(keyOf(key)));
-		for (const key of fresh) tracked.set(keyOf(key), { row: undefined, stored: false, changed: false });
+	/** Marks keys as read and returns those that the caller must read now; a job not found then does not exist. */
+	expect(keys: readonly JobKey[]): JobKey[] {
+		const fresh = keys.filter((key) => !this.#tracked.has(keyOf(key)));
+		for (const key of fresh) this.#tracked.set(keyOf(key), { row: undefined, stored: false, changed: false });
 		return fresh;
 	}
 
-	/** Rows of an endpoint that were read or added so far. */
-	function of(endpoint: string): Row[] {
+	/** Locks the rows. Their queues must have been read. */
+	async load(keys: readonly JobKey[]): Promise<void> {
+		const fresh = this.expect(keys);
+		if (fresh.length > 0) await this.query(LOAD_JOBS, KEYS.values(fresh));
+	}
+
+	/**
+	 * The statement returns {@link COLUMNS} of locked rows, whose queues must have been read. Returns rows with this
+	 * transaction's changes.
+	 */
+	async query(asked: Statement, values: Parameters<Runner["run"]>[1]): Promise<Row[]> {
+		const { rows } = await this.#run(asked, values);
+		return rows.map((each) => this.take(each));
+	}
+
+	take(values: Value[]): Row {
+		const row = rowOf(values, (endpoint) => this.#queues.of(endpoint));
+		const known = this.#tracked.get(row.key);
+		if (known?.row) return known.row;
+		if (known?.stored) return row;
+		this.#tracked.set(row.key, { row, stored: true, changed: false });
+		this.#attempts.take(row, values.at(-1) as string | null);
+		return row;
+	}
+
+	find(key: JobKey): Row | undefined {
+		const known = this.#tracked.get(keyOf(key));
+		if (!known) throw new Error(`The row of job ${keyOf(key)} was not read.`);
+		return known.row && !isPurged(known.row) ? known.row : undefined;
+	}
+
+	now({ key }: Row): Row | undefined {
+		return this.#tracked.get(key)?.row;
+	}
+
+	insert(job: Job, inputBytes: number): Row {
+		const queue = this.#queues.of(job.endpoint);
+		const rank = this.#queues.nextBack(queue, job.queuedAt);
+		this.#queues.added(queue, job.lowPriority);
+		this.#queues.stored(queue, inputBytes);
+		const row: Row = {
+			key: keyOf(job),
+			job,
+			queue,
+			number: rank,
+			rank,
+			epoch: queue.epoch,
+			nextChunk: 0,
+			cursor: 0,
+			inputBytes,
+			outputBytes: 0,
+		};
+		this.#tracked.set(row.key, { row, stored: false, changed: true });
+		return row;
+	}
+
+	update(row: Row, change: RowChange): Row {
+		const next: Row = { ...row, ...change };
+		this.#queues.stored(row.queue, storedBytes(next) - storedBytes(row));
+		this.#change(row, next);
+		return next;
+	}
+
+	remove(row: Row): void {
+		this.#queues.stored(row.queue, -storedBytes(row));
+		this.#change(row, undefined);
+	}
+
+	#change({ key }: Row, row: Row | undefined): void {
+		this.#tracked.set(key, { row, stored: this.#tracked.get(key)?.stored ?? true, changed: true });
+	}
+
+	/** Statements do not see these jobs yet. */
+	waiting(queue: Queue): Row[] {
 		const rows: Row[] = [];
-		for (const { row } of tracked.values()) if (row && row.job.endpoint === endpoint && !isPurged(row)) rows.push(row);
+		for (const { row, changed } of this.#tracked.values())
+			if (row && changed && row.queue === queue && row.job.state === WAITING) rows.push(row);
 		return rows;
 	}
 
-	return {
-		expect,
+	waits(key: JobKey): boolean {
+		return this.#tracked.get(keyOf(key))?.row?.job.state === WAITING;
+	}
 
-		/** Locks and reads rows not read yet. Their queues must have been read. */
-		async load(keys: Iterable<JobKey>): Promise<void> {
-			const fresh = expect(keys);
-			if (fresh.length === 0) return;
-			const { rows } = await run(LOAD_JOBS, [
-				textArray(fresh.map(({ endpoint }) => endpoint)),
-				textArray(fresh.map(({ id }) => id)),
-			]);
-			for (const values of rows) take(values);
-		},
+	of(endpoint: string): Row[] {
+		const rows: Row[] = [];
+		for (const { row } of this.#tracked.values())
+			if (row && row.job.endpoint === endpoint && !isPurged(row)) rows.push(row);
+		return rows;
+	}
 
-		/**
-		 * Locks and reads the rows of a statement that returns {@link COLUMNS}. Their queues must have
-		 * been read. Returns rows with this transaction's changes.
-		 */
-		async query(asked: Statement, values: Parameters<Runner["run"]>[1]): Promise<Row[]> {
-			const { rows } = await run(asked, values);
-			return rows.map(take);
-		},
+	/** Rows are read as stored; a deadline may have passed. */
+	runningOn({ endpoint, worker }: WorkerKey): Row[] {
+		return this.of(endpoint).filter(({ job }) => job.state === RUNNING && job.worker === worker);
+	}
 
-		/** The row of a job that was read, erased or not; undefined if purged. */
-		find(key: JobKey): Row | undefined {
-			const known = tracked.get(keyOf(key));
-			if (!known) throw new Error(`The row of job ${keyOf(key)} was not read.`);
-			return known.row && !isPurged(known.row) ? known.row : undefined;
-		},
-
-		/** The row with this transaction's changes; undefined if removed. */
-		now: ({ key }: Row): Row | undefined => tracked.get(key)?.row,
-
-		/** Adds a waiting job at the back of its queue and counts it. */
-		insert(job: Job, inputBytes: number): Row {
-			const queue = queues.of(job.endpoint);
-			const rank = queues.nextBack(queue, job.queuedAt);
-			queues.added(queue, job.lowPriority);
-			queues.stored(queue, inputBytes);
-			const row: Row = {
-				key: keyOf(job),
-				job,
-				queue,
-				number: rank,
-				rank,
-				epoch: queue.epoch,
-				nextChunk: 0,
-				cursor: 0,
-				inputBytes,
-				outputBytes: 0,
-			};
-			tracked.set(row.key, { row, stored: false, changed: true });
-			return row;
-		},
-
-		/** Changes a row and returns the new one. */
-		update(row: Row, change: RowChange): Row {
-			const next: Row = { ...row, ...change };
-			queues.stored(row.queue, storedBytes(next) - storedBytes(row));
-			const known = tracked.get(row.key);
-			tracked.set(row.key, { row: next, stored: known?.stored ?? true, changed: true });
-			return next;
-		},
-
-		remove(row: Row): void {
-			queues.stored(row.queue, -storedBytes(row));
-			const known = tracked.get(row.key);
-			tracked.set(row.key, { row: undefined, stored: known?.stored ?? true, changed: true });
-		},
-
-		/** Reads a row from the values of {@link COLUMNS}; the statement must have locked it. */
-		take,
-
-		/** Waiting jobs that this transaction changed: statements do not see them yet. */
-		waiting(queue: Queue): Row[] {
-			const rows: Row[] = [];
-			for (const { row, changed: by } of tracked.values())
-				if (row && by && row.queue === queue && row.job.state === WAITING) rows.push(row);
-			return rows;
-		},
-
-		/** Whether the job waits at the end of this transaction. */
-		waits: (key: JobKey): boolean => tracked.get(keyOf(key))?.row?.job.state === WAITING,
-
-		of,
-
-		/** Read jobs that are stored as running on a worker; a deadline may have passed. */
-		runningOn: ({ endpoint, worker }: WorkerKey): Row[] =>
-			of(endpoint).filter(({ job }) => job.state === RUNNING && job.worker === worker),
-
-		/** Writes the changes. */
-		flush(): Promise<unknown>[] {
-			const inserted: Row[] = [];
-			const updated: Row[] = [];
-			const removed: string[] = [];
-			for (const [key, each] of tracked) {
-				if (!each.changed) continue;
-				if (each.row) (each.stored ? updated : inserted).push(each.row);
-				else if (each.stored) removed.push(key);
-				each.changed = false;
-				each.stored = each.row !== undefined;
+	flush(): Promise<unknown>[] {
+		const inserted: Written[] = [];
+		const updated: Written[] = [];
+		const removed: JobKey[] = [];
+		for (const [key, each] of this.#tracked) {
+			const { row, stored, changed } = each;
+			if (!changed) continue;
+			if (row) {
+				const past = this.#attempts.list(row).length > 0;
+				(stored ? updated : inserted).push({ row, past, ...this.#payloads.columnsOf(row) });
+			} else if (stored) {
+				const [endpoint = "", ...id] = key.split("/");
+				removed.push({ endpoint, id: id.join("/") });
 			}
-			const keys = (rows: readonly Row[]): Buffer[] => [
-				textArray(rows.map(({ job }) => job.endpoint)),
-				textArray(rows.map(({ job }) => job.id)),
-			];
-			const past = (rows: readonly Row[]): Buffer => flags(rows.map((row) => attempts.list(row).length > 0));
-			const writes: Promise<unknown>[] = [];
-			if (inserted.length > 0)
-				writes.push(
-					run(INSERT, [...keys(inserted), ...packed(inserted, ALL), past(inserted), ...payloads.ofNew(inserted)]),
-				);
-			if (updated.length > 0)
-				writes.push(
-					run(UPDATE_JOBS, [
-						...keys(updated),
-						...packed(updated, CHANGING),
-						past(updated),
-						...payloads.ofChanged(updated),
-					]),
-				);
-			if (removed.length > 0) {
-				const parts = removed.map((key) => key.split("/"));
-				writes.push(
-					run(REMOVE, [
-						textArray(parts.map(([endpoint]) => endpoint)),
-						textArray(parts.map(([, ...id]) => id.join("/"))),
-					]),
-				);
-			}
-			return writes;
-		},
-	};
+			each.changed = false;
+			each.stored = row !== undefined;
+		}
+		return [
+			...(inserted.length > 0 ? [this.#run(INSERT, INSERTED.values(inserted))] : []),
+			...(updated.length > 0 ? [this.#run(UPDATE_JOBS, UPDATED.values(updated))] : []),
+			...(removed.length > 0 ? [this.#run(REMOVE, KEYS.values(removed))] : []),
+		];
+	}
 }
 
 export function rowOf(values: Value[], queueOf: (endpoint: string) => Queue): Row {

@@ -1,29 +1,25 @@
 /**
- * Allocates ranks for queues and lists without the database. They grow with time and, within a ms,
- * in the order of this server. Jobs submitted to different servers at the same moment have no
- * defined order.
+ * Ranks grow with time and, within a ms, in the order of this server. Jobs submitted to different servers at the same
+ * moment have no defined order.
  */
 
-/** Ranks per millisecond. */
 const PER_MS = 2048;
 
-/** The rank `ms` earlier than a rank at the back. */
 export function earlier(rank: number, ms: number): number {
 	return rank - ms * PER_MS;
 }
 
-export interface RankAllocator {
-	/** A rank above all given before and above `after`. `now`: ms since the epoch. */
-	back(now: number, after?: number): number;
-	/** A rank below all given before, always below 0. */
-	front(now: number): number;
-}
+export class RankAllocator {
+	#back = 0;
+	#front = 0;
 
-export function openRankAllocator(): RankAllocator {
-	let back = 0;
-	let front = 0;
-	return {
-		back: (now, after = 0) => (back = Math.max(back + 1, now * PER_MS, after + 1)),
-		front: (now) => (front = Math.min(front - 1, -now * PER_MS)),
-	};
+	/** Returns a rank above all given before and above `after`. `now`: ms since the epoch. */
+	back(now: number, after = 0): number {
+		return (this.#back = Math.max(this.#back + 1, now * PER_MS, after + 1));
+	}
+
+	/** Returns a rank below all given before, and below 0. */
+	front(now: number): number {
+		return (this.#front = Math.min(this.#front - 1, -now * PER_MS));
+	}
 }

@@ -1,9 +1,9 @@
 /** Combines the declared reads of a transaction's operations into one round trip. */
 import type { FollowUp, Reads } from "../../operations/operation.ts";
 import type { JobKey, KeyPlace, WorkerKey } from "../../operations/unit-of-work.ts";
-import { texts } from "../connection/arrays.ts";
+import { rowsOf } from "../connection/arrays.ts";
 import { COLUMNS, type Records } from "./job-records.ts";
-import type { Row } from "./row.ts";
+import { KEYS, type Row } from "./row.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
 import { statement } from "../connection/statement.ts";
 import { RUNNING } from "../../states.ts";
@@ -21,7 +21,6 @@ export function emptyReadSet(): ReadSet {
 	return { endpoints: new Set(), jobs: [], workers: [], keys: [], now: Number.MIN_SAFE_INTEGER };
 }
 
-/** Adds an operation's reads; `now` is its time, if it has one. */
 export function addReads(
 	set: ReadSet,
 	{ jobs = [], workers = [], keys = [], endpoints = [] }: Reads,
@@ -35,17 +34,18 @@ export function addReads(
 	if (now !== undefined) set.now = Math.max(set.now, now);
 }
 
+const WORKERS = rowsOf<WorkerKey>({ endpoint: "text", worker: "text" }, 3);
+
 /**
- * Rows by id, those that workers run, and those whose old attempts they may run. Fixed lock order:
- * prevents deadlocks.
+ * Rows by id, those that workers run, and those whose old attempts they may run. Fixed lock order: prevents deadlocks.
  */
 const ROWS = statement(`
   SELECT ${COLUMNS} FROM (
-    SELECT endpoint, id FROM unnest($1::text[], $2::text[]) AS given (endpoint, id)
-    UNION SELECT given.endpoint, running.id FROM unnest($3::text[], $4::text[]) AS given (endpoint, worker)
+    ${KEYS.select}
+    UNION SELECT given.endpoint, running.id FROM (${WORKERS.select}) AS given
       JOIN jobs AS running ON running.endpoint = given.endpoint AND running.worker = given.worker
         AND running.state = '${RUNNING}'
-    UNION SELECT given.endpoint, old.job FROM unnest($3::text[], $4::text[]) AS given (endpoint, worker)
+    UNION SELECT given.endpoint, old.job FROM (${WORKERS.select}) AS given
       JOIN attempts AS old ON old.endpoint = given.endpoint AND old.worker = given.worker AND old.open = 1
   ) AS wanted
   JOIN jobs ON jobs.endpoint = wanted.endpoint AND jobs.id = wanted.id
@@ -53,17 +53,9 @@ const ROWS = statement(`
 
 export async function loadRows(records: Records, { jobs, workers }: ReadSet): Promise<void> {
 	if (workers.length === 0) return await records.load(jobs);
-	const keys = records.expect(jobs);
-	const names = [
-		keys.map(({ endpoint }) => endpoint),
-		keys.map(({ id }) => id),
-		workers.map(({ endpoint }) => endpoint),
-		workers.map((each) => each.worker),
-	];
-	await records.query(ROWS, names.map(texts));
+	await records.query(ROWS, [...KEYS.values(records.expect(jobs)), ...WORKERS.values(workers)]);
 }
 
-/** Reads what an operation needs besides, right before it runs. */
 export async function loadFollowUp(
 	{ records, payloads, chunks, queues, due }: UnitOfWork,
 	{ jobs, result, lastChunks, range, waiting }: FollowUp<Row>,

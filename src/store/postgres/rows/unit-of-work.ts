@@ -1,12 +1,12 @@
-/** Everything that the operations of one transaction use. */
-import type { Attempt } from "../../../core/job.ts";
-import type { TransitionStep } from "../../../core/job-transitions.ts";
-import type { NewDelivery } from "../../../core/delivery.ts";
-import { openTransitions, signalsOf } from "../../apply-transition.ts";
-import type { Reservation, WorkerKey } from "../../operations/unit-of-work.ts";
+/** Changes are written at the end of the transaction, signals are sent after its commit. */
+import type { Attempt } from "../../../core/jobs/job.ts";
+import type { TransitionStep } from "../../../core/jobs/job-transitions.ts";
+import type { NewDelivery } from "../../../core/webhooks/delivery.ts";
+import { Transitions, signalsOf } from "../../apply-transition.ts";
+import type { JobKey, Reservation, WorkerKey } from "../../operations/unit-of-work.ts";
 import type { Signal } from "../../contract/store.ts";
 import { openViews } from "../../views.ts";
-import type { SessionLiveness } from "./session-liveness.ts";
+import type { SessionLiveness } from "../connection/session-liveness.ts";
 import { openAttempts } from "./attempts.ts";
 import { openChunkRows } from "./chunk-rows.ts";
 import { eraseDeliveries, insertDeliveries } from "./deliveries.ts";
@@ -14,59 +14,56 @@ import { openDue } from "./due.ts";
 import { openIdempotencyKeys } from "./idempotency.ts";
 import type { RankAllocator } from "./rank-allocator.ts";
 import type { QueueMemories } from "./queue-memories.ts";
-import { openQueues } from "./queues.ts";
-import { openRecords } from "./job-records.ts";
+import { Queues } from "./queues.ts";
+import { Records } from "./job-records.ts";
 import type { Row } from "./row.ts";
 import type { Runner } from "../connection/statement.ts";
+import type { Work } from "../connection/transaction.ts";
 import { openPayloads } from "./payloads.ts";
 
-/** State of this server that outlives transactions. */
 export interface ServerMemory {
 	queueMemories: QueueMemories;
 	ranks: RankAllocator;
-	/** This server's session; its end frees its readers' reservations. */
+	/** Its end frees the reservations of this server's readers. */
 	session: number;
-	/** Which sessions of others are over. */
 	sessions: SessionLiveness;
 }
 
 export type UnitOfWork = ReturnType<typeof openUnitOfWork>;
 
 /** `slot`: count slot of the connection. */
-export function openUnitOfWork({ run, server, slot }: { run: Runner["run"]; server: ServerMemory; slot: number }) {
+function openUnitOfWork({ run, server, slot }: { run: Runner["run"]; server: ServerMemory; slot: number }) {
 	const own: Signal[] = [];
 	const others: Signal[] = [];
 	const delivered: NewDelivery[] = [];
-	const erased: { endpoint: string; id: string }[] = [];
+	const erased: JobKey[] = [];
 
-	/** Signals to this server's listeners what their answers do not contain. */
-	function signal(each: Signal): void {
-		if (each.kind !== "delivery" || !own.some(({ kind }) => kind === "delivery")) own.push(each);
-	}
+	const addTo =
+		(signals: Signal[]) =>
+		(each: Signal): void => {
+			if (each.kind !== "delivery" || !signals.some(({ kind }) => kind === "delivery")) signals.push(each);
+		};
+	/** Reports to this server's listeners what their answers do not contain. */
+	const signal = addTo(own);
+	const notifyOthers = addTo(others);
 
-	function notifyOthers(each: Signal): void {
-		if (each.kind !== "delivery" || !others.some(({ kind }) => kind === "delivery")) others.push(each);
-	}
-
-	const queues = openQueues({ run, memories: server.queueMemories, places: server.ranks, slot });
-	const attempts = openAttempts({ run });
-	const payloads = openPayloads({ run });
-	const chunks = openChunkRows({ run, session: server.session, sessions: server.sessions });
-	const idempotency = openIdempotencyKeys({ run });
-	const records = openRecords({ run, queues, attempts, payloads });
+	const queues = new Queues({ run, memories: server.queueMemories, places: server.ranks, slot });
+	const attempts = openAttempts(run);
+	const payloads = openPayloads(run);
+	const chunks = openChunkRows(run, server);
+	const idempotency = openIdempotencyKeys(run);
+	const records = new Records({ run, queues, attempts, payloads });
 	const deliveries = {
 		add(delivery: NewDelivery): void {
 			delivered.push(delivery);
 			notifyOthers({ kind: "delivery" });
 		},
-		erase({ endpoint, id }: { endpoint: string; id: string }): void {
-			erased.push({ endpoint, id });
-		},
+		erase: ({ endpoint, id }: JobKey): void => void erased.push({ endpoint, id }),
 	};
 	// Only the server that noticed the loss of a worker needs its id.
 	const written = (step: TransitionStep): void =>
 		signalsOf(step).forEach((each) => notifyOthers(each.kind === "queued" ? { ...each, worker: undefined } : each));
-	const transitions = openTransitions<Row>({
+	const transitions = new Transitions<Row>({
 		queues,
 		records,
 		attempts,
@@ -76,7 +73,7 @@ export function openUnitOfWork({ run, server, slot }: { run: Runner["run"]; serv
 		signal,
 		written,
 	});
-	const due = openDue({ queues, records, transitions, flush });
+	const due = openDue(queues, records, transitions, flush);
 
 	async function flush(): Promise<void> {
 		const writes = [records, attempts, chunks, idempotency, queues].flatMap((part) => part.flush());
@@ -113,7 +110,6 @@ export function openUnitOfWork({ run, server, slot }: { run: Runner["run"]; serv
 
 		attempts: {
 			...attempts,
-			/** Old attempts that the worker may still run. */
 			openOf: ({ endpoint, worker }: WorkerKey): { row: Row; past: Attempt }[] =>
 				records.of(endpoint).flatMap((row) => attempts.openOf(row, worker).map((past) => ({ row, past }))),
 		},
@@ -125,18 +121,14 @@ export function openUnitOfWork({ run, server, slot }: { run: Runner["run"]; serv
 			release: (row: Row): Row => records.update(row, { reader: undefined }),
 		},
 
-		/** Number of waiting jobs; the operation's follow-up has settled due ones. */
+		/** The operation's follow-up has settled due jobs. */
 		waiting: ({ endpoint }: { endpoint: string }): number => queues.of(endpoint).counts.inQueue,
 
 		storedBytes: (endpoint: string): number => queues.of(endpoint).storedBytes,
 
-		/** Writes all changes since the last flush in one round trip. */
 		flush,
 
-		/**
-		 * Signals to send after the commit. A job claimed in the same transaction is not signalled as
-		 * waiting.
-		 */
+		/** Call after the commit. A job claimed in the same transaction is not signalled as waiting. */
 		signals: {
 			own,
 			get others(): Signal[] {
@@ -144,7 +136,36 @@ export function openUnitOfWork({ run, server, slot }: { run: Runner["run"]; serv
 			},
 		},
 
-		/** Call when the transaction fails. */
-		undo: queues.undo,
+		undo: () => queues.undo(),
 	};
+}
+
+export interface Hints {
+	own(signals: readonly Signal[]): void;
+	others(signals: readonly Signal[]): void;
+}
+
+/** Runs `work`, possibly several times, each time with a new unit. Throws as `transaction` does. */
+export async function runUnitOfWork<T>(
+	q: { transact: (work: Work<T>) => Promise<T>; slot: () => number; server: ServerMemory; hints: Hints },
+	work: (unit: UnitOfWork, runner: Runner) => Promise<T>,
+): Promise<T> {
+	let unit: UnitOfWork | undefined;
+	try {
+		const result = await q.transact(async (runner, ending) => {
+			unit?.undo();
+			unit = openUnitOfWork({ run: runner.run, server: q.server, slot: q.slot() });
+			const done = await work(unit, runner);
+			ending.writes(unit.flush());
+			return done;
+		});
+		if (unit) {
+			q.hints.own(unit.signals.own);
+			q.hints.others(unit.signals.others);
+		}
+		return result;
+	} catch (error) {
+		unit?.undo();
+		throw error;
+	}
 }

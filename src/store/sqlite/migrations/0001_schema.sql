@@ -26,8 +26,9 @@ CREATE TABLE jobs (
   queue INTEGER NOT NULL,
   operation TEXT NOT NULL,
   low_priority INTEGER NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED',
-    'TIMED_OUT')),
+  -- Not IN: SQLite would fill a table of the six states for each row that is written.
+  state TEXT NOT NULL CHECK (state = 'IN_QUEUE' OR state = 'IN_PROGRESS' OR state = 'COMPLETED' OR
+    state = 'FAILED' OR state = 'CANCELLED' OR state = 'TIMED_OUT'),
   submitted_at INTEGER NOT NULL,
   queued_at INTEGER NOT NULL,
   started_at INTEGER,
@@ -142,7 +143,7 @@ CREATE TABLE endpoints (
   paused INTEGER NOT NULL DEFAULT 0,
   removing INTEGER NOT NULL DEFAULT 0,
   created_at INTEGER NOT NULL,
-  -- The secret before the last change; it signs beside the new one until then.
+  -- The secret before the last change; it signs together with the new one until then.
   former_secret TEXT,
   former_secret_until INTEGER
 ) STRICT;

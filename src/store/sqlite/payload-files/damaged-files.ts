@@ -1,15 +1,13 @@
-/** Checks the payload files of a store that no service has open (D46). */
 import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { BLOCK_BYTES } from "../../../core/json/json-text.ts";
-import type { Database } from "../database.ts";
+import { BLOCK_BYTES } from "../../../lib/json/json-text.ts";
+import type { Database } from "../file/database.ts";
 import { payloadFolder } from "./payload-files.ts";
 
-/** Faults of one file that are listed. */
 const MOST_FAULTS = 3;
 
-/** A sentence for each file that is missing or has texts that are not as they were written. */
+/** A sentence for each file that is missing or damaged (D46). */
 export function damagedFiles(db: Database): string[] {
 	const folder = payloadFolder(db.path);
 	const texts = db.prepare("SELECT at, length, sum FROM payloads WHERE segment = ? ORDER BY at");

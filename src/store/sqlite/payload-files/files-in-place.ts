@@ -1,6 +1,6 @@
 /**
- * Notices that payload files were deleted, moved or replaced while the store is open: the next start
- * would not find them (D17). A file that was changed in place is found by the checksums of its texts.
+ * Notices that payload files were deleted, moved or replaced while the store is open (D17). A file that was changed in
+ * place is found by the checksums of its texts.
  */
 import type { BigIntStats } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -13,14 +13,10 @@ const statOf = (path: string): Promise<BigIntStats | undefined> => stat(path, { 
 const isSame = (one: BigIntStats | undefined, other: BigIntStats | undefined): boolean =>
 	one !== undefined && one.ino === other?.ino && one.dev === other.dev;
 
-/**
- * Returns a check that throws {@link StoreUnavailable} `moved`. `needed`: the names that rows refer to
- * now. A name belongs to the file that had it at the first check.
- */
-export function filesInPlace({ folder, needed }: { folder: string; needed: () => ReadonlySet<string> }) {
+/** The check throws {@link StoreUnavailable} `moved`. A name belongs to the file that had it at the first check. */
+export function filesInPlace(folder: string, needed: () => ReadonlySet<string>) {
 	const known = new Map<string, BigIntStats>();
 	let before: BigIntStats | undefined;
-	/** The folder did not change between two checks that found every file. */
 	let settled = false;
 
 	function missing(path: string, found: BigIntStats | undefined): StoreUnavailable {

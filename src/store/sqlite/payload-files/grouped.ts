@@ -1,6 +1,5 @@
 /**
- * Calls of `work` that are shared: a call while one runs waits for the next, which begins after
- * all that was done before.
+ * Shares calls of `work`: one that comes while `work` runs waits for the next run, which sees all that was done before.
  */
 export function grouped(work: () => Promise<void>): () => Promise<void> {
 	let running: Promise<void> | undefined;

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it, onTestFinished } from "vitest";
-import { damageOf } from "../disk-errors.ts";
+import { damageOf } from "../file/disk-errors.ts";
 import { until } from "../../../../test/support/until.ts";
 import { grouped } from "./grouped.ts";
 import { openPayloadFiles, type PayloadFiles } from "./payload-files.ts";

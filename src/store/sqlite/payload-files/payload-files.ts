@@ -1,57 +1,50 @@
 /**
- * Large texts in files beside the database, `<store>.payloads/<number>` (decision 0014): each is
- * written once, one behind another, and flushed before the row that refers to it is committed. A
- * file is removed when no row refers to its texts any more.
+ * Large texts in files next to the database, `<store>.payloads/<number>` (decision 0014). Each is flushed before the
+ * row that refers to it is committed. A file is removed when no row refers to its texts.
  */
 import { open, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type JsonBlocks, sizeOf } from "../../../core/json/json-text.ts";
-import { makeFolder, requireKind } from "../../../durable-file.ts";
+import { type JsonBlocks, sizeOf } from "../../../lib/json/json-text.ts";
+import { makeFolder, requireKind } from "../../../system/durable-file.ts";
 import type { CopiedFile } from "../../contract/backup.ts";
 import { StoreUnavailable } from "../../contract/store.ts";
-import { FlushFailed, whyFull } from "../disk-errors.ts";
-import { piecesOf } from "../file-pieces.ts";
+import { FlushFailed, whyFull } from "../file/disk-errors.ts";
+import { piecesOf } from "../file/file-pieces.ts";
 import type { SegmentBytes } from "../thread/messages.ts";
 import type { FileBlock } from "./file-block.ts";
 import { filesInPlace } from "./files-in-place.ts";
 import { grouped } from "./grouped.ts";
 import { checksum, CutOff, Segment, type SegmentParts } from "./segment.ts";
 
-/** A file gets no text that would make it larger than this, unless it is the first, bytes. */
+/** A file gets no text that would make it larger, bytes, unless it is the first. */
 const SEGMENT_BYTES = 8 * 2 ** 20;
 
-/** Errors of a flush that mean a full disk; the file gets no further text. */
+/** Codes of a full disk; the file gets no further text. */
 const NO_ROOM: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT"]);
 
-/** Returns the folder of the store at `path`. */
 export function payloadFolder(path: string): string {
 	return `${path}.payloads`;
 }
 
-/** A flushed text. */
 export interface Written {
 	block: FileBlock;
 	/** Call when its row is committed or will not be. */
 	settled(): void;
 }
 
-/** Texts that are written by now, for a copy of the store. */
 export interface HeldFiles {
 	files(): CopiedFile[];
 	release(): void;
 }
 
-/** Options of {@link openPayloadFiles}. */
 interface PayloadOptions {
 	folder: string;
-	/** Bytes of each file that rows refer to. */
 	referenced: readonly SegmentBytes[];
-	/** Called when the process must end ({@link FlushFailed}). */
+	/** Called when the process must end. */
 	flushFailed?: (error: FlushFailed) => void;
 	segmentBytes?: number;
 }
 
-/** Opens the payload files of a store, and removes those that no row refers to. */
 export async function openPayloadFiles(q: PayloadOptions): Promise<PayloadFiles> {
 	requireKind(q.folder, "folder");
 	const present = await numbersIn(q.folder);
@@ -75,22 +68,19 @@ export class PayloadFiles {
 	readonly #segmentBytes: number;
 	readonly #flushFailed: (error: FlushFailed) => void;
 	readonly #segments = new Map<number, Segment>();
-	/** The file to which texts are appended. */
 	#current: Segment | undefined;
-	/** Highest number of a file so far. */
 	#last = 0;
 	#closed = false;
-	/** Copies for which all files stay. */
 	#holders = 0;
 
 	constructor({ folder, segmentBytes = SEGMENT_BYTES, flushFailed = () => {} }: PayloadOptions) {
 		this.#folder = folder;
 		this.#segmentBytes = segmentBytes;
 		this.#flushFailed = flushFailed;
-		this.confirm = filesInPlace({ folder, needed: () => this.#needed() });
+		this.confirm = filesInPlace(folder, () => this.#needed());
 	}
 
-	/** Begins with the files of an earlier process. */
+	/** Begins with the files of an earlier process, and removes those that no row refers to. */
 	async load(present: ReadonlySet<number>, referenced: ReadonlyMap<number, number>): Promise<void> {
 		for (const number of present) {
 			this.#last = Math.max(this.#last, number);
@@ -125,15 +115,12 @@ export class PayloadFiles {
 		throw damaged(path, `its bytes ${at} to ${at + length} are not those that were written`);
 	}
 
-	/**
-	 * Returns at most the first `most` bytes, for display: they are not checked. Undefined if they
-	 * cannot be read.
-	 */
+	/** Returns at most the first `most` bytes, unchecked. Undefined if they cannot be read. */
 	async head({ segment, at, length }: FileBlock, most: number): Promise<JsonBlocks | undefined> {
 		return await this.#bytes(segment, { at, length: Math.min(length, most) }).catch(() => undefined);
 	}
 
-	/** Sets the bytes of these files that rows refer to after a commit. */
+	/** Call after a commit. */
 	referenced(changes: readonly SegmentBytes[]): void {
 		for (const [number, bytes] of changes) {
 			const segment = this.#segments.get(number);
@@ -185,21 +172,19 @@ export class PayloadFiles {
 		return segment;
 	}
 
-	/** Names of the files that rows refer to. */
 	#needed(): Set<string> {
 		const names = new Set<string>();
 		for (const { number, referenced } of this.#segments.values()) if (referenced > 0) names.add(String(number));
 		return names;
 	}
 
-	/** The file for a text of this length. */
 	#withRoomFor(length: number): Segment {
 		if (this.#closed) throw new StoreUnavailable("closed", "The store is closed.");
 		const current = this.#current;
 		if (current && !current.isSealed && (current.size === 0 || current.size + length <= this.#segmentBytes))
 			return current;
 		if (current) this.#removeIfUnused(current.seal());
-		// Another folder in the place of a lost one would be in the way of the original.
+		// Another folder in the place of a lost one would block the original.
 		if (this.#needed().size === 0) makeFolder(this.#folder);
 		return (this.#current = this.#add(Segment.create(this.#partsOf((this.#last += 1)))));
 	}
@@ -229,8 +214,8 @@ export class PayloadFiles {
 	}
 
 	/**
-	 * Removes the file when nothing needs it. Later: a call that has just got a place in it from the
-	 * database thread begins to read in the same turn of the event loop.
+	 * Later: a call that has just got a place in it from the database thread begins to read in the same turn of the event
+	 * loop.
 	 */
 	#removeIfUnused(segment: Segment): void {
 		if (!segment.isUnused) return;
@@ -257,7 +242,7 @@ function copied({ number, path, flushed }: Segment): CopiedFile {
 	};
 }
 
-/** With `cause` when the text could not be read, which may end (`damageOf`). */
+/** `cause`: the text could not be read, which may end (`damageOf`). */
 function damaged(path: string, why: string, cause?: Error): StoreUnavailable {
 	return new StoreUnavailable("damaged", `${path} is damaged: ${why}. Restore a backup.`, {
 		...(cause && { cause }),

@@ -1,38 +1,32 @@
-/** A payload file: texts one behind another, each written once and flushed before its row is committed. */
 import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { crc32 } from "node:zlib";
-import { BLOCK_BYTES, type JsonBlocks, sizeOf } from "../../../core/json/json-text.ts";
-import { OWNER_FILE } from "../../../durable-file.ts";
+import { BLOCK_BYTES, type JsonBlocks, sizeOf } from "../../../lib/json/json-text.ts";
+import { OWNER_FILE } from "../../../system/durable-file.ts";
 import { StoreUnavailable } from "../../contract/store.ts";
 import { grouped } from "./grouped.ts";
 
-/** Bytes `at` to `at` + `length` of a file. */
 export interface Extent {
 	at: number;
 	length: number;
 }
 
-/** Dependencies of a {@link Segment}. */
 export interface SegmentParts {
 	number: number;
 	path: string;
-	/** Flushes the folder, which makes the name of a new file durable. */
+	/** Makes the name of a new file durable. */
 	flushFolder: () => Promise<void>;
-	/** Reports a failed flush of `path`, and throws its error again. */
 	flushed: (path: string, flush: Promise<void>) => Promise<void>;
-	/** Called when the file may have become unused. */
 	released: (segment: Segment) => void;
 }
 
 export class Segment {
-	/** Bytes given to texts. */
 	size = 0;
-	/** End of the last text that is flushed: no row refers to bytes behind it. */
+	/** End of the last flushed text: no row refers to bytes behind it. */
 	flushed = 0;
 	/** Bytes that rows refer to, as of the last reply of the database thread. */
 	referenced = 0;
-	/** Number of texts whose row may still be committed, and of reads. */
+	/** Texts whose row may still be committed, and reads. */
 	#uses = 0;
 	#sealed = false;
 	/** A file is not written or flushed again after a failure: the system may have dropped its pages. */
@@ -46,7 +40,7 @@ export class Segment {
 		this.#parts = parts;
 	}
 
-	/** Returns a new file, which is created by its first text. */
+	/** Created by its first text. */
 	static create(parts: SegmentParts): Segment {
 		const segment = new Segment(parts);
 		const { O_CREAT, O_EXCL, O_RDWR } = constants;
@@ -56,7 +50,7 @@ export class Segment {
 		return segment;
 	}
 
-	/** Returns a file of an earlier process, to which nothing is appended. */
+	/** Returns a file of an earlier process; nothing is appended to it. */
 	static existing(parts: SegmentParts, { size, referenced }: { size: number; referenced: number }): Segment {
 		return Object.assign(new Segment(parts), { size, flushed: size, referenced }).seal();
 	}
@@ -69,12 +63,10 @@ export class Segment {
 		return this.#parts.path;
 	}
 
-	/** No further text is appended. */
 	get isSealed(): boolean {
 		return this.#sealed;
 	}
 
-	/** Nothing needs the file any more. */
 	get isUnused(): boolean {
 		return this.#sealed && this.#uses === 0 && this.referenced === 0;
 	}
@@ -85,17 +77,13 @@ export class Segment {
 		await this.#close();
 	}
 
-	/** Ends appending. */
 	seal(): this {
 		this.#sealed = true;
 		this.#closeIfIdle();
 		return this;
 	}
 
-	/**
-	 * Appends a text and flushes it. Resolves with its place, and a function to call when its row is
-	 * committed or will not be. A failure seals the file.
-	 */
+	/** `settled`: call when the row is committed or will not be. A failure seals the file. */
 	async append(text: JsonBlocks): Promise<{ at: number; sum: number; settled: () => void }> {
 		const at = this.size;
 		this.size += sizeOf(text);
@@ -116,7 +104,7 @@ export class Segment {
 		}
 	}
 
-	/** Reads bytes. The file stays until they are read. Throws {@link CutOff}, or the error of the system. */
+	/** The file stays until they are read. Throws {@link CutOff}, or the error of the system. */
 	async read(extent: Extent): Promise<Buffer[]> {
 		const settled = this.#use();
 		try {
@@ -127,7 +115,6 @@ export class Segment {
 		}
 	}
 
-	/** Flushes all texts that are written by then. */
 	readonly #flush = grouped(async () => {
 		if (this.#fault) throw this.#fault;
 		const { path, flushed, flushFolder } = this.#parts;
@@ -136,7 +123,6 @@ export class Segment {
 		this.#nameIsDurable = true;
 	});
 
-	/** Returns a function that ends the use. */
 	#use(): () => void {
 		this.#uses += 1;
 		let isOver = false;
@@ -168,7 +154,6 @@ async function confirm(path: string, file: FileHandle): Promise<void> {
 	throw new StoreUnavailable("moved", `${path} was deleted, moved or replaced. Put it back.`);
 }
 
-/** CRC-32. */
 export function checksum(text: JsonBlocks): number {
 	return text.reduce((value, block) => crc32(block, value), 0);
 }

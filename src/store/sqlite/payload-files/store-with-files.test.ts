@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { until } from "../../../../test/support/until.ts";
-import { LARGE_BYTES } from "../../../core/json/json-text.ts";
+import { LARGE_BYTES } from "../../../lib/json/json-text.ts";
 import { type Store, StoreUnavailable } from "../../contract/store.ts";
 import { openPayloadFiles } from "./payload-files.ts";
 import { withPayloadFiles } from "./store-with-files.ts";

@@ -1,27 +1,18 @@
-/** The store of SQLite with large texts in payload files: the database thread has only their places. */
-import { isFound, SEARCHED_CHARACTERS } from "../../../core/job-search.ts";
-import {
-	type JsonBlocks,
-	type JsonText,
-	LARGE_BYTES,
-	release,
-	sizeOf,
-	stringOf,
-} from "../../../core/json/json-text.ts";
+/** The database thread has only the places of large texts. */
+import { isFound, SEARCHED_CHARACTERS } from "../../../core/jobs/job-search.ts";
+import { type JsonBlocks, type JsonText, LARGE_BYTES, release, sizeOf, stringOf } from "../../../lib/json/json-text.ts";
 import type { Claimed, ListedJob } from "../../contract/jobs.ts";
 import { type Store, StoreUnavailable } from "../../contract/store.ts";
-import { damageOf } from "../disk-errors.ts";
+import { damageOf } from "../file/disk-errors.ts";
 import { type FileBlock, isInFile, placeOf, textInFile } from "./file-block.ts";
 import type { PayloadFiles } from "./payload-files.ts";
 
 const keyOf = ({ segment, at }: FileBlock): string => `${segment}:${at}`;
 
-/** `store`: over the database thread. */
 export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 	/** Inputs whose insert is not answered yet: a claim in the same commit takes them from here. */
 	const fresh = new Map<string, JsonBlocks>();
 
-	/** Calls `use` with the form of a text in the store. */
 	async function stored<T>(text: JsonText, use: (text: JsonText, place?: FileBlock) => Promise<T>): Promise<T> {
 		if (typeof text === "string") return await use(text);
 		if (sizeOf(text) < LARGE_BYTES) return await use(stringOf(text));
@@ -37,7 +28,6 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 		}
 	}
 
-	/** The text behind its form in the store. */
 	async function loaded(text: JsonText): Promise<JsonText> {
 		if (typeof text === "string") return text;
 		const place = placeOf(text);
@@ -47,24 +37,21 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 		return parts.flat();
 	}
 
-	/** An input that is in memory still, once: its memory is the caller's. */
+	/** Returns an input once: its memory is the caller's. */
 	function taken(place: FileBlock): JsonBlocks | undefined {
 		const text = fresh.get(keyOf(place));
 		if (text) fresh.delete(keyOf(place));
 		return text;
 	}
 
-	/** An answer with its texts, of which it has these. */
-	async function withTexts<T, M extends keyof T>(found: T, ...members: M[]): Promise<T> {
-		const large = members.filter((member) => typeof found[member] === "object");
-		if (large.length === 0) return found;
-		const texts = await Promise.all(
-			large.map(async (member) => [member, await loaded(found[member] as JsonText)] as const),
-		);
+	async function withTexts<T extends object | undefined>(found: T, ...members: ("input" | "output")[]): Promise<T> {
+		const given = found as Partial<Record<"input" | "output", JsonText>> | undefined;
+		const large = members.filter((member) => typeof given?.[member] === "object");
+		if (!given || large.length === 0) return found;
+		const texts = await Promise.all(large.map(async (member) => [member, await loaded(given[member]!)] as const));
 		return { ...found, ...Object.fromEntries(texts) };
 	}
 
-	/** A claimed job with its input, or why it cannot be read. */
 	async function withInput(claimed: Claimed): Promise<Claimed> {
 		try {
 			return await withTexts(claimed, "input");
@@ -73,10 +60,7 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 		}
 	}
 
-	/**
-	 * A job in a list with the beginning of its input; undefined where that decides that the search
-	 * does not find it.
-	 */
+	/** Undefined where the beginning of the input decides that the search does not find the job. */
 	async function withHead(listed: ListedJob, search = ""): Promise<ListedJob | undefined> {
 		const place = placeOf(listed.inputHead);
 		if (!place) return listed;
@@ -106,24 +90,15 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 				if (claim.jobs.every(({ input }) => typeof input !== "object")) return claim;
 				return { ...claim, jobs: await Promise.all(claim.jobs.map(withInput)) };
 			},
-			async get(q) {
-				const found = await jobs.get(q);
-				return found && (await withTexts(found, "output"));
-			},
-			async retain(q) {
-				const found = await jobs.retain(q);
-				return found && (await withTexts(found, "output"));
-			},
+			get: async (q) => await withTexts(await jobs.get(q), "output"),
+			retain: async (q) => await withTexts(await jobs.retain(q), "output"),
 			async list(q) {
 				const page = await jobs.list(q);
 				if (!page.jobs.some(({ inputHead }) => placeOf(inputHead))) return page;
 				const found = await Promise.all(page.jobs.map((each) => withHead(each, q.search)));
 				return { ...page, jobs: found.filter((each) => each !== undefined) };
 			},
-			async record(q) {
-				const found = await jobs.record(q);
-				return found && (await withTexts(found, "input", "output"));
-			},
+			record: async (q) => await withTexts(await jobs.record(q), "input", "output"),
 		},
 		webhooks: {
 			...webhooks,

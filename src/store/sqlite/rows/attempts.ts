@@ -1,15 +1,10 @@
-/** The history of attempts, and which may still run at their worker (D16 Fence). */
-import type { Attempt, AttemptEnd } from "../../../core/job.ts";
+/** Attempts, and which may still run at their worker (D16 Fence). Descriptions: `operations/unit-of-work.ts`. */
+import type { Attempt, AttemptEnd } from "../../../core/jobs/job.ts";
 import type { WorkerKey } from "../../operations/unit-of-work.ts";
 import { openColumn, openMembers, STOPPED } from "../../states.ts";
-import type { Database, Value } from "../database.ts";
+import type { Database, Value } from "../file/database.ts";
 import type { Records } from "./job-records.ts";
-import { isPurged, type Row } from "./row.ts";
-
-/** A row that belongs to a row of `jobs`. */
-export interface Numbered {
-	seq: number;
-}
+import { isPurged, type Numbered, type Row } from "./row.ts";
 
 export type Attempts = ReturnType<typeof openAttempts>;
 
@@ -30,15 +25,7 @@ function attemptFrom(values: Value[]): Attempt {
 }
 
 /** `ended` is called with each worker whose old attempts have ended. */
-export function openAttempts({
-	db,
-	records,
-	ended,
-}: {
-	db: Database;
-	records: Pick<Records, "at">;
-	ended: (worker: string) => void;
-}) {
+export function openAttempts(db: Database, records: Pick<Records, "at">, ended: (worker: string) => void) {
 	const insert = db.prepare(`INSERT INTO attempts (seq, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 	const select = db.prepare(`SELECT ${COLUMNS} FROM attempts WHERE seq = ? ORDER BY attempt`);
 	const anyOpen = db.prepare("SELECT 1 FROM attempts WHERE worker = ? AND open = 1 LIMIT 1");
@@ -74,26 +61,20 @@ export function openAttempts({
 			);
 		},
 
-		/** Ended attempts of a job, oldest first. */
 		list: ({ seq }: Numbered): Attempt[] => select.all(seq).map(attemptFrom),
 
-		/** Whether the worker may still run any old attempt. */
 		anyOpen: (worker: string): boolean => some && anyOpen.get(worker) !== undefined,
 
-		/** Whether the worker may still run an old attempt of this job. */
 		isOpen: ({ seq }: Numbered, worker: string): boolean => openOfJob.get(worker, seq) !== undefined,
 
-		/** Whether the worker had an ended attempt of this job. */
 		includes: ({ seq }: Numbered, worker: string): boolean => ofWorker.get(seq, worker) !== undefined,
 
-		/** Old attempts that the worker may still run. */
 		openOf: ({ endpoint, worker }: WorkerKey): { row: Row; past: Attempt }[] =>
 			openOfWorker.all(worker).flatMap((values) => {
 				const row = records.at(Number(values.at(-1)));
 				return row.job.endpoint === endpoint && !isPurged(row) ? [{ row, past: attemptFrom(values) }] : [];
 			}),
 
-		/** Attempts of all workers that were to stop and may still run. */
 		unstopped: (): { seq: number; worker: string }[] =>
 			openByEnd.all(...STOPPED).map(([seq, worker]) => ({ seq: Number(seq), worker: String(worker) })),
 
@@ -101,10 +82,9 @@ export function openAttempts({
 			setMissed.run(missed, seq, attempt);
 		},
 
-		/** Resets the missed pings of all open attempts (D16 Outages). */
+		/** Resets missed pings (D16 Outages). */
 		forgetMissed: (): void => void forgetMissed.run(),
 
-		/** The attempt has ended at its worker; `killed`: with its process. */
 		close(
 			{ seq }: Numbered,
 			{ attempt, worker }: Attempt,
@@ -115,7 +95,6 @@ export function openAttempts({
 			ended(worker);
 		},
 
-		/** Every attempt of the job at this worker has ended. */
 		closeAt({ seq }: Numbered, worker: string): void {
 			if (Number(closeOfJob.run(worker, seq).changes) > 0) ended(worker);
 		},

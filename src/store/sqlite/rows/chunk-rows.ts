@@ -1,26 +1,21 @@
 /**
- * Stream chunks as rows, and the readers' reservations. Reservations are only in memory (R8): they
- * must end with the process (D7 Delivery).
+ * Stream chunks. Reservations are only in memory (R8): they must end with the process (D7 Delivery). Descriptions:
+ * `operations/unit-of-work.ts`.
  */
 import type { RangeQuery, Reservation } from "../../operations/unit-of-work.ts";
 import type { ChunkRead } from "../../contract/chunks.ts";
-import type { Database, Value } from "../database.ts";
+import type { Database, Value } from "../file/database.ts";
 import type { Row } from "./row.ts";
 import { damagedText, isWhole, sumOf } from "./text-sums.ts";
 
 export type ChunkRows = ReturnType<typeof openChunkRows>;
 
 /** `onRollback` gets functions that restore the memory when the transaction fails. */
-export function openChunkRows({
-	db,
-	onRollback,
-	reservations,
-}: {
-	db: Database;
-	onRollback: (undo: () => void) => void;
-	/** Reservations by `seq` of the job. */
-	reservations: Map<number, Reservation>;
-}) {
+export function openChunkRows(
+	db: Database,
+	reservations: Map<number, Reservation>,
+	onRollback: (undo: () => void) => void,
+) {
 	const insert = db.prepare("INSERT INTO chunks (seq, number, body, sum) VALUES (?, ?, ?, ?)");
 	const select = db.prepare(
 		`SELECT number, body, octet_length(body), sum FROM chunks
@@ -35,7 +30,6 @@ export function openChunkRows({
 		onRollback(() => reservations.set(seq, held));
 	}
 
-	/** The first number dropped when the running attempt is lost; chunks being delivered stay. */
 	function undelivered(row: Row): number {
 		return Math.max(row.cursor, reservations.get(row.seq)?.end ?? 0);
 	}
@@ -48,16 +42,11 @@ export function openChunkRows({
 	return {
 		insert: ({ seq }: Row, number: number, body: string): void => void insert.run(seq, number, body, sumOf(body)),
 
-		/** The last `count` chunks of the row, if all are still stored. */
 		last(row: Row, count: number): string[] | undefined {
 			const found = select.all(row.seq, row.nextChunk - count, row.nextChunk);
 			return found.length === count ? found.map(([, body, , sum]) => textOf(row, body, sum)) : undefined;
 		},
 
-		/**
-		 * Chunks below `end`, from the first that exists at or after `from`, without a gap; at most
-		 * `maxBytes` bytes but at least one chunk.
-		 */
 		range(row: Row, q: RangeQuery): Omit<ChunkRead, "state"> {
 			const range: Omit<ChunkRead, "state"> = {
 				from: q.from,
@@ -83,7 +72,6 @@ export function openChunkRows({
 
 		undelivered,
 
-		/** Drops chunks and returns the cursor after it. */
 		drop(row: Row, which: "undelivered" | "all"): number {
 			if (which === "undelivered") {
 				const from = undelivered(row);
@@ -95,7 +83,6 @@ export function openChunkRows({
 			return row.nextChunk;
 		},
 
-		/** Removes all chunks of a row without reading it. */
 		removeAll(seq: number): void {
 			removeFrom.run(seq, 0);
 			release(seq);
@@ -103,7 +90,6 @@ export function openChunkRows({
 
 		reservation: ({ seq }: Row): Reservation | undefined => reservations.get(seq),
 
-		/** Whether another reader has a reservation. */
 		isBusy({ seq }: Row, reader: string): boolean {
 			const reservation = reservations.get(seq);
 			return reservation !== undefined && reservation.reader !== reader;

@@ -1,24 +1,13 @@
-/**
- * Counts of a queue: of the endpoint (D13), for the scaler (D20, D27) and for the queue bound
- * (D23).
- */
-import { type Counts, countsOf } from "../../../core/job-transitions.ts";
+/** Counts of an endpoint (D13), for the scaler (D20, D27) and for the queue bound (D23). */
+import { type Counts, countsOf } from "../../../core/jobs/job-transitions.ts";
 import type { Answer, Query } from "../../operations/operation.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
-import type { Queue } from "./row.ts";
+import { NO_COUNTS, type Queue } from "./row.ts";
 import { WAITING } from "../../states.ts";
 
-const NO_COUNTS: Readonly<Counts> = {
-	inQueue: 0,
-	inProgress: 0,
-	completed: 0,
-	failed: 0,
-	retried: 0,
-};
-
 export function openCounts({ queues, records, due }: Pick<UnitOfWork, "queues" | "records" | "due">) {
-	// Jobs that joined at the back began to wait in rank order. Of those that joined at the front
-	// (rank below 0) the last began first.
+	// Jobs that joined at the back began to wait in rank order. Of those at the front (rank below 0) the last began
+	// first.
 	const oldestAtBack = records.prepare(
 		`SELECT queued_at FROM jobs WHERE queue = ? AND low_priority = 0 AND state = '${WAITING}'
 			AND rank > ? AND due_at > ? ORDER BY rank LIMIT 1`,

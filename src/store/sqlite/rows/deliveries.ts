@@ -1,12 +1,11 @@
-/** Webhook deliveries, with bodies in their own table (D21). */
-import type { NewDelivery } from "../../../core/delivery.ts";
-import { asOne, type JsonText, stringOf } from "../../../core/json/json-text.ts";
+/** Bodies are in their own table (D21). */
+import type { NewDelivery } from "../../../core/webhooks/delivery.ts";
+import { asOne, type JsonText, stringOf } from "../../../lib/json/json-text.ts";
 import { DELIVERIES, type NumberedDelivery } from "../../tables/delivery-rows.ts";
-import type { Database, Value } from "../database.ts";
+import type { Database, Value } from "../file/database.ts";
 import { type FileBlock, isInFile, textInFile } from "../payload-files/file-block.ts";
 import type { FileTexts } from "./file-texts.ts";
 
-/** The text around an output that is in a file, and that output. */
 function split(body: JsonText): { head: string; payload: FileBlock | undefined; tail: string } {
 	if (typeof body === "string") return { head: body, payload: undefined, tail: "" };
 	const blocks = body as readonly (Uint8Array | FileBlock)[];
@@ -20,7 +19,7 @@ function split(body: JsonText): { head: string; payload: FileBlock | undefined; 
 }
 
 /** An output in a file is not written again for the body. */
-export function openDeliveries({ db, texts }: { db: Database; texts: FileTexts }) {
+export function openDeliveries(db: Database, texts: FileTexts) {
 	const insert = db.prepare(
 		`INSERT INTO deliveries (id, endpoint, job, url, receiver, state, created_at, due_at)
 			VALUES (?, ?, ?, ?, ?, 'pending', ?, ?) RETURNING number`,
@@ -44,7 +43,6 @@ export function openDeliveries({ db, texts }: { db: Database; texts: FileTexts }
 	const markErased = db.prepare("UPDATE deliveries SET erase = 1 WHERE number = ?");
 
 	return {
-		/** Drops the bodies of a job's deliveries once they are finished. */
 		erase({ endpoint, id }: { endpoint: string; id: string }): void {
 			for (const [number, state] of ofJob.all(id, endpoint)) {
 				markErased.run(number!);
@@ -52,7 +50,6 @@ export function openDeliveries({ db, texts }: { db: Database; texts: FileTexts }
 			}
 		},
 
-		/** Adds a delivery that is due at once. */
 		add({ id, endpoint, job, url, receiver, body, createdAt }: NewDelivery): void {
 			const number = Number(insert.get(id, endpoint, job, url, receiver, createdAt, createdAt)?.[0]);
 			const { head, payload, tail } = split(body);
@@ -65,7 +62,6 @@ export function openDeliveries({ db, texts }: { db: Database; texts: FileTexts }
 			return found && DELIVERIES.from(found);
 		},
 
-		/** Undefined if it was dropped. */
 		body(number: number): JsonText | undefined {
 			const found = selectBody.get(number);
 			if (!found) return undefined;
@@ -73,7 +69,6 @@ export function openDeliveries({ db, texts }: { db: Database; texts: FileTexts }
 			return payload === null ? head : asOne([head, texts.read(payload), tail].flat());
 		},
 
-		/** Writes the members that change. */
 		update({ number, state, tries, used, dueAt }: NumberedDelivery): void {
 			update.run(state, JSON.stringify(tries), used, dueAt ?? null, number);
 		},

@@ -1,17 +1,13 @@
-/**
- * Finds jobs with passed deadlines, so that counts and claims are right without the sweeper (D15).
- */
-import type { Database, Statement } from "../database.ts";
+/** Finds jobs with passed deadlines: counts and claims are right without the sweeper (D15). */
+import type { Database, Statement } from "../file/database.ts";
 import type { Transitions, Projection } from "../../apply-transition.ts";
-import type { Purge } from "../purge.ts";
+import type { Purge } from "../queries/purge.ts";
 import type { Records } from "./job-records.ts";
 import { isPurged, type Queue, type Row } from "./row.ts";
 import { WAITING } from "../../states.ts";
 
-/** Maximum number of jobs settled in passing by one batch. */
+/** Maximum of jobs that one batch settles in passing. */
 const PASSING_LIMIT = 1000;
-
-type Horizon = ReturnType<typeof openHorizon>;
 
 /** A time before which no live job is due: never late, possibly early (R6). */
 export function openHorizon() {
@@ -27,16 +23,13 @@ export function openHorizon() {
 	};
 }
 
-/** Dependencies of {@link openDue}. */
-interface DueParts {
-	db: Database;
-	records: Records;
-	transitions: Transitions<Row>;
-	purge: Purge;
-	horizon: Horizon;
-}
-
-export function openDue({ db, records, transitions, purge, horizon }: DueParts) {
+export function openDue(
+	db: Database,
+	records: Records,
+	transitions: Transitions<Row>,
+	purge: Purge,
+	horizon: ReturnType<typeof openHorizon>,
+) {
 	const live = records.prepare(
 		"SELECT seq, due_at FROM jobs WHERE ended_at IS NULL AND due_at <= ? ORDER BY due_at, seq LIMIT ?",
 	);
@@ -57,7 +50,7 @@ export function openDue({ db, records, transitions, purge, horizon }: DueParts) 
 		return typeof dueAt === "number" ? dueAt : Number.POSITIVE_INFINITY;
 	}
 
-	/** Settles jobs in due order and removes purged ones. */
+	/** Settles in due order; removes purged jobs. */
 	function settleAll(numbers: readonly number[], now: number): void {
 		const rows = numbers.map((seq) => records.at(seq));
 		for (const row of rows) if (isPurged(row)) purge.discard(row.seq);
@@ -75,25 +68,21 @@ export function openDue({ db, records, transitions, purge, horizon }: DueParts) 
 	}
 
 	return {
-		/** Begins a batch and resets its limit. */
 		begin(): void {
 			budget = PASSING_LIMIT;
 		},
 
-		/**
-		 * Settles passed deadlines of live jobs, up to the batch limit. Does nothing outside a
-		 * transaction.
-		 */
+		/** Settles up to the batch limit. Does nothing outside a transaction. */
 		freshen(now: number): void {
 			if (db.inTransaction && budget > 0 && horizon.reached(now)) budget -= settleLive(now, budget);
 		},
 
-		/** Settles passed deadlines of live jobs until none is left or `enough` returns true. */
+		/** Settles until no live job is due or `enough` returns true. */
 		settleUntil(now: number, enough: () => boolean): void {
 			while (horizon.reached(now) && !enough() && settleLive(now, PASSING_LIMIT) > 0);
 		},
 
-		/** Jobs of a queue with passed deadlines that are not settled, as they would be. */
+		/** Jobs with passed deadlines that are not settled, as they would be. */
 		unsettled(queue: Queue, now: number): { row: Row; after: Projection | undefined }[] {
 			if (!horizon.reached(now)) return [];
 			return liveOfQueue.all(now, queue.number, queue.purged.from, queue.purged.to).map(([seq]) => {
@@ -102,7 +91,6 @@ export function openDue({ db, records, transitions, purge, horizon }: DueParts) 
 			});
 		},
 
-		/** Settles up to `limit` jobs, live ones first, then at most `expiries` ended ones. */
 		settle({ now, limit, expiries }: { now: number; limit: number; expiries: number }): {
 			settled: number;
 			liveDueAt: number;

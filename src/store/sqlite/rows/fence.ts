@@ -1,7 +1,4 @@
-/**
- * Remembers how far a worker's claims found only jobs fenced from it (D16 Fence), so that a long
- * run of them is scanned once (R7).
- */
+/** How far a worker's claims found only jobs fenced from it (D16 Fence): a long run of them is scanned once (R7). */
 import { FIRST, type Queue } from "./row.ts";
 
 interface Walked {
@@ -10,7 +7,7 @@ interface Walked {
 	rank: number;
 }
 
-/** The part of a queue that a claim scans: its jobs of one priority. */
+/** Jobs of one priority. */
 export interface Lane {
 	worker: string;
 	queue: Queue;
@@ -30,14 +27,12 @@ export function openFence() {
 			return walked?.fronts === lane.queue.fronts ? walked.rank : FIRST;
 		},
 
-		/** Records that every waiting job of the lane up to `rank` is fenced. */
 		remember(lane: Lane, rank: number): void {
 			let lanes = byWorker.get(lane.worker);
 			if (!lanes) byWorker.set(lane.worker, (lanes = new Map()));
 			lanes.set(keyOf(lane), { fronts: lane.queue.fronts, rank });
 		},
 
-		/** Call when old attempts of the worker have ended. */
 		forget: (worker: string): void => void byWorker.delete(worker),
 
 		reset: (): void => byWorker.clear(),

@@ -6,14 +6,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { JsonText } from "../../../core/json/json-text.ts";
+import type { JsonText } from "../../../lib/json/json-text.ts";
 import { openBatches } from "../thread/batch.ts";
-import { type Database, openDatabase } from "../database.ts";
+import { type Database, openDatabase } from "../file/database.ts";
 import { OP_NAMES } from "../../operations/table.ts";
 import type { OpName } from "../../operations/operation.ts";
 import { textInFile } from "../payload-files/file-block.ts";
-import { openUnitOfWork } from "./unit-of-work.ts";
-import { prepareSchema } from "../schema.ts";
+import { UnitOfWork } from "./unit-of-work.ts";
+import { prepareSchema } from "../file/schema.ts";
 import { CODECS } from "../thread/codecs.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-file-texts-"));
@@ -40,7 +40,7 @@ interface Site {
 async function site(run: (site: Site) => void): Promise<void> {
 	const db = openDatabase({ path: join(folder, `${(stores += 1)}.db`) });
 	await prepareSchema(db);
-	const unit = openUnitOfWork(db);
+	const unit = new UnitOfWork(db);
 	const batch = openBatches(unit);
 	let reported = 0;
 	const op: Site["op"] = (name, q) => {
@@ -58,7 +58,7 @@ async function site(run: (site: Site) => void): Promise<void> {
 			db,
 			op,
 			bytes() {
-				const stored = openUnitOfWork(db).texts.all();
+				const stored = new UnitOfWork(db).texts.all();
 				expect(stored).toEqual(reported > 0 ? [[7, reported]] : []);
 				return reported;
 			},
@@ -143,7 +143,7 @@ describe("large texts in files", () => {
 	it("D15: a step that is undone changes no count", () =>
 		site(({ db, op, bytes, insert }) => {
 			insert("job");
-			const unit = openUnitOfWork(db);
+			const unit = new UnitOfWork(db);
 			expect(() =>
 				unit.transaction(() => {
 					unit.payloads.setResult({ seq: 1 }, { output: text(900_000) });
@@ -174,7 +174,7 @@ describe("large texts in files", () => {
 					run: noted((...values) => statement.run(...values)),
 				};
 			};
-			const { transaction, payloads } = openUnitOfWork({
+			const unit = new UnitOfWork({
 				path: db.path,
 				prepare,
 				exec: db.exec,
@@ -186,7 +186,8 @@ describe("large texts in files", () => {
 				},
 			});
 			executed.length = 0;
-			transaction(() => {
+			const { payloads } = unit;
+			unit.transaction(() => {
 				payloads.setInput({ seq: 1 }, "{}");
 				payloads.setResult({ seq: 1 }, { output: "1" });
 				expect([payloads.input({ seq: 1 }), payloads.result({ seq: 1 })]).toEqual([

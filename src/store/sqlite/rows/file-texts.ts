@@ -1,15 +1,15 @@
 /**
- * Texts in payload files: the column of such a text holds its number here. The same text may belong
- * to a result and to the body of a webhook.
+ * The column of a text in a payload file holds its number here. The same text may belong to a result and to the body of
+ * a webhook.
  */
-import type { JsonText } from "../../../core/json/json-text.ts";
-import type { Database, Value } from "../database.ts";
+import type { JsonText } from "../../../lib/json/json-text.ts";
+import type { Database, Value } from "../file/database.ts";
 import { placeOf, textInFile } from "../payload-files/file-block.ts";
 
 export type FileTexts = ReturnType<typeof openFileTexts>;
 
-/** `onRollback`: what restores memory if the transaction is undone. */
-export function openFileTexts({ db, onRollback }: { db: Database; onRollback: (restore: () => void) => void }) {
+/** `onRollback` gets what restores memory. */
+export function openFileTexts(db: Database, onRollback: (restore: () => void) => void) {
 	const add = db.prepare(
 		`INSERT INTO payloads (segment, at, length, sum, refs) VALUES (?, ?, ?, ?, 1)
 			ON CONFLICT (segment, at) DO UPDATE SET refs = refs + 1 RETURNING number, refs`,
@@ -18,11 +18,9 @@ export function openFileTexts({ db, onRollback }: { db: Database; onRollback: (r
 	const selectSize = db.prepare("SELECT length FROM payloads WHERE number = ?");
 	const unref = db.prepare("UPDATE payloads SET refs = refs - 1 WHERE number = ? RETURNING refs, segment, length");
 	const remove = db.prepare("DELETE FROM payloads WHERE number = ?");
-	/** Bytes of each file that rows refer to. */
 	const referenced = new Map<number, number>(
 		db.prepare("SELECT segment, sum(length) FROM payloads GROUP BY segment").all() as [number, number][],
 	);
-	/** Files whose bytes may have changed since the last reply. */
 	let changed = new Set<number>();
 	/** R8. */
 	let any = referenced.size > 0;
@@ -36,12 +34,10 @@ export function openFileTexts({ db, onRollback }: { db: Database; onRollback: (r
 	}
 
 	return {
-		/** Whether any text may be in a file (R8). */
 		get any(): boolean {
 			return any;
 		},
 
-		/** The column value of a text: a string itself, a text in a file by its number. */
 		write(text: JsonText): Value {
 			if (typeof text === "string") return text;
 			const place = placeOf(text);
@@ -53,7 +49,6 @@ export function openFileTexts({ db, onRollback }: { db: Database; onRollback: (r
 			return number;
 		},
 
-		/** The text of a column value. */
 		read(value: Value): JsonText {
 			if (typeof value !== "number") return value as string;
 			const [segment, at, length, sum] = select.get(value) as [number, number, number, number];
@@ -64,7 +59,6 @@ export function openFileTexts({ db, onRollback }: { db: Database; onRollback: (r
 		size: (value: Value): number =>
 			typeof value === "number" ? Number(selectSize.get(value)?.[0]) : (value as string).length,
 
-		/** A column does not have this value any more. */
 		drop(value: Value | undefined): void {
 			if (typeof value !== "number") return;
 			const [refs, segment, length] = unref.get(value) as [number, number, number];
@@ -81,7 +75,6 @@ export function openFileTexts({ db, onRollback }: { db: Database; onRollback: (r
 			return taken;
 		},
 
-		/** Bytes of every file that rows refer to. */
 		all: (): [segment: number, bytes: number][] => [...referenced],
 	};
 }

@@ -1,9 +1,9 @@
-/** Idempotency keys, per endpoint and operation (D14). */
+/** Idempotency keys (D14). */
 import type { KeyPlace, KeyUse } from "../../operations/unit-of-work.ts";
-import type { Database } from "../database.ts";
+import type { Database } from "../file/database.ts";
 import type { Queues } from "./queues.ts";
 
-export function openIdempotencyKeys({ db, queues }: { db: Database; queues: Queues }) {
+export function openIdempotencyKeys(db: Database, queues: Queues) {
 	const select = db.prepare(
 		"SELECT body_hash, job FROM idempotency WHERE queue = ? AND operation = ? AND key = ? AND expires_at > ?",
 	);
@@ -17,7 +17,6 @@ export function openIdempotencyKeys({ db, queues }: { db: Database; queues: Queu
 	const next = db.prepare("SELECT min(expires_at) FROM idempotency");
 
 	return {
-		/** The use of a key that has not expired. */
 		find({ endpoint, operation, key }: KeyPlace, now: number): KeyUse | undefined {
 			const queue = queues.find(endpoint);
 			const found = queue && select.get(queue.number, operation, key, now);
@@ -28,7 +27,7 @@ export function openIdempotencyKeys({ db, queues }: { db: Database; queues: Queu
 			replace.run(queues.of(endpoint).number, operation, key, bodyHash, job, expiresAt);
 		},
 
-		/** Removes up to `limit` expired keys. Returns when the next one expires, or `Infinity`. */
+		/** Returns when the next key expires, or `Infinity`. */
 		expire(now: number, limit: number): number {
 			for (const key of expired.all(now, limit)) remove.run(...key);
 			return Number(next.get()?.[0] ?? Infinity);

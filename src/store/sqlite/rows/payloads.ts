@@ -1,20 +1,15 @@
-/** Payloads: inputs, and results or the progress value of a running job. */
-import { type JsonText, sizeOf } from "../../../core/json/json-text.ts";
+import { type JsonText, sizeOf } from "../../../lib/json/json-text.ts";
 import type { Result } from "../../row.ts";
-import type { Database, Value } from "../database.ts";
+import type { Database, Value } from "../file/database.ts";
 import type { FileTexts } from "./file-texts.ts";
+import type { Numbered } from "./row.ts";
 import { damagedText, isWhole, sumOf } from "./text-sums.ts";
-
-/** A row that belongs to a row of `jobs`. */
-export interface Numbered {
-	seq: number;
-}
 
 const textOf = (value: Value | undefined): string | undefined => (value as string | null | undefined) ?? undefined;
 
 export type Payloads = ReturnType<typeof openPayloads>;
 
-export function openPayloads({ db, texts }: { db: Database; texts: FileTexts }) {
+export function openPayloads(db: Database, texts: FileTexts) {
 	const insertInput = db.prepare("INSERT INTO inputs (seq, input, sum) VALUES (?, ?, ?)");
 	const selectInput = db.prepare("SELECT input, sum FROM inputs WHERE seq = ?");
 	const selectHead = db.prepare(
@@ -25,14 +20,14 @@ export function openPayloads({ db, texts }: { db: Database; texts: FileTexts }) 
 		"INSERT OR REPLACE INTO results (seq, output, error, output_sum, error_sum) VALUES (?, ?, ?, ?, ?)",
 	);
 	const selectResult = db.prepare("SELECT output, error, output_sum, error_sum FROM results WHERE seq = ?");
-	// The sum lies behind the output.
+	// The sum lies behind the output in the row: to read it is to read the output's pages.
 	const selectError = db.prepare(
 		"SELECT error, CASE WHEN error IS NOT NULL THEN error_sum END FROM results WHERE seq = ?",
 	);
 	const deleteResult = db.prepare("DELETE FROM results WHERE seq = ?");
 	const largeInput = db.prepare("SELECT input FROM inputs WHERE seq = ? AND typeof(input) <> 'text'");
 	const largeOutput = db.prepare("SELECT output FROM results WHERE seq = ? AND typeof(output) <> 'text'");
-	/** Inputs of this batch, so that its claims need not read them (R8). */
+	/** Inputs of this batch: its claims need not read them (R8). */
 	const fresh = new Map<number, JsonText>();
 
 	function dropOutput(seq: number): void {
@@ -46,7 +41,7 @@ export function openPayloads({ db, texts }: { db: Database; texts: FileTexts }) 
 			insertInput.run(seq, value, sumOf(value));
 		},
 
-		/** The input; undefined when it has more than `most` characters or bytes. */
+		/** Undefined when the input has more than `most` characters or bytes. */
 		input({ seq }: Numbered, most = Infinity): JsonText | undefined {
 			const here = fresh.get(seq);
 			if (here !== undefined) {
@@ -57,13 +52,12 @@ export function openPayloads({ db, texts }: { db: Database; texts: FileTexts }) 
 			return most < Infinity && texts.size(value) > most ? undefined : texts.read(value);
 		},
 
-		/** The first characters of the input; of one in a file its place. */
+		/** Returns only the place of an input that is in a file. */
 		inputHead({ seq }: Numbered, characters: number): JsonText | undefined {
 			const value = selectHead.get(characters, seq)?.[0] as Value | undefined;
 			return value === undefined ? undefined : texts.read(value);
 		},
 
-		/** Replaces the result; removes it when both texts are absent. */
 		setResult({ seq }: Numbered, { output, error }: Result): void {
 			dropOutput(seq);
 			if (output === undefined && error === undefined) return void deleteResult.run(seq);
@@ -84,14 +78,12 @@ export function openPayloads({ db, texts }: { db: Database; texts: FileTexts }) 
 			};
 		},
 
-		/** The error, without reading the output. */
 		error({ seq }: Numbered): string | undefined {
 			const [value, sum] = selectError.get(seq) ?? [];
 			if (!isWhole(value, sum)) throw damagedText(db, { seq, column: "error" });
 			return textOf(value);
 		},
 
-		/** Removes input and result. */
 		erase({ seq }: Numbered): void {
 			dropOutput(seq);
 			if (texts.any) texts.drop(largeInput.get(seq)?.[0]);

@@ -1,7 +1,6 @@
 /**
- * A bounded cache of job rows in two halves: one is filled, the other only read, and dropped as a
- * whole when the next begins. Removing single entries from a `Map` is expensive (see
- * `core/rotating-map.ts`).
+ * A cache of rows in two halves: one is filled, the other only read, and dropped as a whole when the next begins.
+ * Removing single entries from a `Map` is expensive (`lib/rotating-map.ts`).
  */
 import type { Row } from "./row.ts";
 
@@ -12,8 +11,8 @@ interface Half {
 
 const empty = (): Half => ({ byId: new Map(), bySeq: new Map() });
 
-/** Caches about `most` rows. Calls `beforeLeaving` before it drops any (R2). */
-export function rowCache({ most, beforeLeaving }: { most: number; beforeLeaving: () => void }) {
+/** Keeps about `most` rows. Calls `beforeLeaving` before it drops any (R2). */
+export function rowCache(most: number, beforeLeaving: () => void) {
 	let filled = empty();
 	let before = empty();
 
@@ -22,7 +21,6 @@ export function rowCache({ most, beforeLeaving }: { most: number; beforeLeaving:
 
 		bySeq: (seq: number): Row | undefined => filled.bySeq.get(seq) ?? before.bySeq.get(seq),
 
-		/** Adds or replaces a row. */
 		keep(row: Row): Row {
 			if (filled.bySeq.size >= most / 2) {
 				beforeLeaving();

@@ -1,27 +1,27 @@
-/** Runs the operations of batches in shared transactions. T1 to T11: see README.md. */
-import { throwIfFlushFailed, unavailable } from "../disk-errors.ts";
-import { openEndpoints } from "../endpoints.ts";
-import { openJobs } from "../jobs.ts";
-import { openMeta } from "../meta.ts";
-import { openSecrets } from "../secrets.ts";
+/** T1 to T11: see README.md. */
+import { throwIfFlushFailed, unavailable } from "../file/disk-errors.ts";
+import { openEndpoints } from "../queries/endpoints.ts";
+import { openJobs } from "../queries/jobs.ts";
+import { openMeta } from "../queries/meta.ts";
+import { openSecrets } from "../queries/secrets.ts";
 import { type AllDialectHandlers, memberOf, OP_NAMES, OPERATIONS } from "../../operations/table.ts";
 import type { Failure, Reply } from "./messages.ts";
 import type { Kind, Operation, OpName } from "../../operations/operation.ts";
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import { CODECS } from "./codecs.ts";
-import { openWebhooks } from "../webhooks.ts";
+import { openWebhooks } from "../queries/webhooks.ts";
 import { openTables } from "../tables.ts";
 
 type Handler = (q: unknown) => unknown;
 
-/** One operation of a batch, ready to run. */
 interface Op {
 	index: number;
 	kind: Kind;
 	run: () => unknown;
 }
 
-/** The handlers by number: shared rules over SQLite's rows, and SQLite's own. */
+const KINDS = OP_NAMES.map((name) => OPERATIONS[name].kind);
+
 function handlersOf(unit: UnitOfWork): Handler[] {
 	const table = openTables(unit);
 	const own: AllDialectHandlers = {
@@ -41,131 +41,133 @@ function handlersOf(unit: UnitOfWork): Handler[] {
 /** A transaction with this many operations takes no further batch (T8). */
 const MOST_SHARED = 256;
 
+class BatchRun {
+	readonly answers: unknown[] = [];
+	readonly failures: Failure[] = [];
+	readonly #unit;
+	readonly #handlers;
+	/** Claims are last (T3). */
+	readonly #shared: Op[] = [];
+	readonly #claims: Op[] = [];
+	open = false;
+	#fault: { error: unknown } | undefined;
+
+	constructor(unit: UnitOfWork, handlers: readonly Handler[]) {
+		this.#unit = unit;
+		this.#handlers = handlers;
+	}
+
+	/** Runs a batch alone if it writes nothing, else in the shared transaction, without its claims. */
+	add(batch: readonly unknown[]): void {
+		const { ops, writes } = this.#unpack(batch);
+		if (!writes && !this.open) return ops.forEach((op) => this.#alone(op));
+		for (const op of ops) (op.kind === "claim" ? this.#claims : this.#shared).push(op);
+		this.#together(() => {
+			if (!this.open) this.#unit.begin();
+			this.open = true;
+			for (const op of ops) if (op.kind !== "claim") op.run();
+		});
+	}
+
+	/** Runs the claims and commits; after a failure runs each operation alone (T5). */
+	end(): void {
+		if (this.open) {
+			this.#together(() => {
+				for (const op of this.#claims) op.run();
+				this.#unit.commit();
+			});
+		}
+		const ops = [...this.#shared, ...this.#claims];
+		if (this.open && !this.#fault) this.#confirm(ops.map(({ index }) => index));
+		if (!this.#fault) return;
+		const [only] = ops;
+		if (ops.length === 1 && only && only.kind !== "fresh") this.#failed(only.index, this.#fault.error);
+		else ops.forEach((op) => this.#alone(op));
+	}
+
+	#unpack(packed: readonly unknown[]): { ops: Op[]; writes: boolean } {
+		const ops: Op[] = [];
+		let writes = false;
+		for (let at = 0; at < packed.length; at += 2) {
+			const index = this.answers.length;
+			const number = packed[at] as number;
+			const codec = CODECS[number];
+			const handler = this.#handlers[number];
+			const kind = KINDS[number];
+			if (!codec || !handler || !kind) throw new Error(`There is no store operation ${number}.`);
+			const q = codec.unpack(packed[at + 1]);
+			this.answers.push(undefined);
+			ops.push({ index, kind, run: () => (this.answers[index] = codec.packAnswer(handler(q))) });
+			if (kind === "write" || kind === "claim") writes = true;
+			else if (kind === "fresh") writes ||= this.#unit.horizon.reached((q as { now: number }).now);
+		}
+		return { ops, writes };
+	}
+
+	#alone({ index, kind, run }: Op): void {
+		try {
+			if (kind === "write" || kind === "claim") {
+				this.#unit.transaction(run);
+				this.#confirm([index]);
+			} else run();
+		} catch (error) {
+			throwIfFlushFailed(error, this.#unit.db.path);
+			this.#failed(index, error);
+		}
+	}
+
+	/** Takes the answers back if what was committed is lost at the next start (T9). */
+	#confirm(committed: readonly number[]): void {
+		try {
+			this.#unit.confirm();
+		} catch (error) {
+			for (const index of committed) this.#failed(index, error, true);
+		}
+	}
+
+	/** Skipped after a failure (T5). */
+	#together(step: () => void): void {
+		if (this.#fault) return;
+		try {
+			step();
+		} catch (error) {
+			throwIfFlushFailed(error, this.#unit.db.path);
+			this.#fault = { error };
+			if (this.open) this.#unit.rollback();
+		}
+	}
+
+	#failed(index: number, error: unknown, unsure?: true): void {
+		const fault = unavailable(error, this.#unit.db.path);
+		const { message } = fault ?? (error as Error);
+		this.answers[index] = undefined;
+		this.failures.push({ index, why: fault?.why, unsure: unsure ?? fault?.unsure, message });
+	}
+}
+
 /**
- * Answers batches, each the number and packed query of each operation in turn. Batches that `next`
- * returns after the one before share its transaction and commit (decision 0003); `mayWait`: for
- * the rest of the turn (T11). Throws `FlushFailed`, after which nothing may be written any more.
+ * Batches that `next` returns share the transaction and commit of the first (decision 0003); `mayWait`: for the rest of
+ * the turn (T11). Throws `FlushFailed`, after which nothing may be written any more.
  */
 export function openBatches(
 	unit: UnitOfWork,
 ): (batch: readonly unknown[], next?: (mayWait: boolean) => readonly unknown[] | undefined) => Reply {
 	const handlers = handlersOf(unit);
-	const kinds = OP_NAMES.map((name) => OPERATIONS[name].kind);
-
-	function failureOf(index: number, error: unknown): Failure {
-		const fault = unavailable(error, unit.db.path);
-		return {
-			index,
-			why: fault?.why,
-			unsure: fault?.unsure,
-			message: (fault ?? (error as Error)).message,
-		};
-	}
-
-	return (batch, next = () => undefined) => {
-		const answers: unknown[] = [];
-		const failures: Failure[] = [];
-		/** The operations of the shared transaction in order; claims are last (T3). */
-		const shared: Op[] = [];
-		const claims: Op[] = [];
-		let open = false;
-		let fault: { error: unknown } | undefined;
-
-		/** The operations of a batch, and whether they need a transaction. */
-		function unpack(packed: readonly unknown[]): { ops: Op[]; writes: boolean } {
-			const ops: Op[] = [];
-			let writes = false;
-			for (let at = 0; at < packed.length; at += 2) {
-				const index = answers.length;
-				const number = packed[at] as number;
-				const codec = CODECS[number];
-				const handler = handlers[number];
-				const kind = kinds[number];
-				if (!codec || !handler || !kind) throw new Error(`There is no store operation ${number}.`);
-				const q = codec.unpack(packed[at + 1]);
-				answers.push(undefined);
-				ops.push({ index, kind, run: () => (answers[index] = codec.packAnswer(handler(q))) });
-				if (kind === "write" || kind === "claim") writes = true;
-				else if (kind === "fresh") writes ||= unit.horizon.reached((q as { now: number }).now);
-			}
-			return { ops, writes };
-		}
-
-		function runAlone({ index, kind, run }: Op): void {
-			try {
-				if (kind === "write" || kind === "claim") {
-					unit.transaction(run);
-					confirm([index]);
-				} else run();
-			} catch (error) {
-				throwIfFlushFailed(error, unit.db.path);
-				answers[index] = undefined;
-				failures.push(failureOf(index, error));
-			}
-		}
-
-		/** Takes the answers back if what was committed is lost at the next start (T9). */
-		function confirm(committed: readonly number[]): void {
-			try {
-				unit.confirm();
-			} catch (error) {
-				for (const index of committed) {
-					answers[index] = undefined;
-					failures.push({ ...failureOf(index, error), unsure: true });
-				}
-			}
-		}
-
-		/** A step of the shared transaction; skipped after a failure (T5). */
-		function together(step: () => void): void {
-			if (fault) return;
-			try {
-				step();
-			} catch (error) {
-				throwIfFlushFailed(error, unit.db.path);
-				fault = { error };
-				if (open) unit.rollback();
-			}
-		}
-
+	return (first, next = () => undefined) => {
+		const run = new BatchRun(unit, handlers);
 		let batches = 0;
-		for (
-			let packed: readonly unknown[] | undefined = batch;
-			packed;
-			packed = answers.length < MOST_SHARED ? next(open && !unit.queues.hasBacklog()) : undefined
-		) {
+		for (let batch: readonly unknown[] | undefined = first; batch; ) {
 			batches += 1;
-			const { ops, writes } = unpack(packed);
-			if (!writes && !open) {
-				ops.forEach(runAlone);
-				continue;
-			}
-			for (const op of ops) (op.kind === "claim" ? claims : shared).push(op);
-			together(() => {
-				if (!open) unit.begin();
-				open = true;
-				for (const op of ops) if (op.kind !== "claim") op.run();
-			});
+			run.add(batch);
+			batch = run.answers.length < MOST_SHARED ? next(run.open && !unit.queues.hasBacklog()) : undefined;
 		}
-		if (open) {
-			together(() => {
-				for (const op of claims) op.run();
-				unit.commit();
-			});
-		}
-		const ops = [...shared, ...claims];
-		if (open && !fault) confirm(ops.map(({ index }) => index));
-		if (fault) {
-			const [only] = ops;
-			if (ops.length === 1 && only && only.kind !== "fresh") failures.push(failureOf(only.index, fault.error));
-			else ops.forEach(runAlone);
-		}
+		run.end();
 		// Answers and signals leave only after the commit (T4).
 		return {
 			batches,
-			answers,
-			failures,
-			signals: unit.takeSignals(),
+			answers: run.answers,
+			failures: run.failures,
+			signals: unit.signals.take(),
 			segments: unit.texts.takeChanges(),
 		};
 	};

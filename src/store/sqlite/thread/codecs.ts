@@ -1,19 +1,13 @@
-/**
- * The form of operations between the service's thread and the database thread. Copying an object
- * costs by its member names, so the most frequent operations are plain lists.
- */
-import { newJob } from "../../../core/job.ts";
-import type { JsonText } from "../../../core/json/json-text.ts";
+/** Copying an object between threads costs by its member names: the most frequent operations are plain lists. */
+import { newJob } from "../../../core/jobs/job.ts";
+import type { JsonText } from "../../../lib/json/json-text.ts";
 import type { Claim, JobStore } from "../../contract/jobs.ts";
 import { packJob, SUBMISSION_MEMBERS, unpackJob } from "../../job-columns.ts";
 import { packer, unpacker } from "../../positional.ts";
 import { numberOf } from "../../cursor.ts";
+import type { OpName } from "../../operations/operation.ts";
 import { OP_NAMES } from "../../operations/table.ts";
 
-/**
- * The form of one operation. `unpackAnswer` also gets the query, for members that need not be
- * returned.
- */
 interface Codec<Q, A> {
 	pack(q: Q): unknown;
 	unpack(packed: unknown): Q;
@@ -24,7 +18,6 @@ interface Codec<Q, A> {
 type Args<M extends keyof JobStore> = Parameters<JobStore[M]>[0] extends infer Q ? Q : never;
 type Outcome<M extends keyof JobStore> = Awaited<ReturnType<JobStore[M]>>;
 
-/** A query as the list of its members at these paths. */
 function listed<Q>(...paths: string[]): Pick<Codec<Q, never>, "pack" | "unpack"> {
 	return { pack: packer<Q>(paths), unpack: unpacker<Q>(paths) as (packed: unknown) => Q };
 }
@@ -86,36 +79,22 @@ const get: Codec<Args<"get">, Outcome<"get">> = {
 };
 
 /** A wrong cursor is refused on this side: an error's class is lost between threads. */
-const page: Codec<{ cursor?: string | undefined }, unknown> = {
+const plain: Codec<unknown, unknown> = {
 	pack(q) {
-		numberOf(q.cursor);
+		numberOf((q as { cursor?: string } | undefined)?.cursor);
 		return q;
 	},
-	unpack: (packed) => packed as { cursor?: string | undefined },
-	packAnswer: (answer) => answer,
-	unpackAnswer: (packed) => packed,
-};
-
-/** Every other operation is sent unchanged. */
-const plain: Codec<unknown, unknown> = {
-	pack: (q) => q,
 	unpack: (q) => q,
 	packAnswer: (a) => a,
 	unpackAnswer: (a) => a,
 };
 
-/** The form of each operation, by its number. */
 export const CODECS: readonly Codec<unknown, unknown>[] = OP_NAMES.map((name) => {
-	const packed = (
-		{
-			"jobs.insert": insert,
-			"jobs.claim": claim,
-			"jobs.report": report,
-			"jobs.get": get,
-			"jobs.list": page,
-			"webhooks.list": page,
-			"audit.list": page,
-		} as Partial<Record<string, unknown>>
-	)[name];
-	return (packed as Codec<unknown, unknown> | undefined) ?? plain;
+	const packed: Partial<Record<OpName, unknown>> = {
+		"jobs.insert": insert,
+		"jobs.claim": claim,
+		"jobs.report": report,
+		"jobs.get": get,
+	};
+	return (packed[name] as Codec<unknown, unknown> | undefined) ?? plain;
 });

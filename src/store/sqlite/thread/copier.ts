@@ -1,23 +1,23 @@
 /**
- * Copies the database for a backup while batches run (T10). The copy lies beside the database under
- * a name that no other file has: what a crash leaves of it is removed at the next start.
+ * Copies the database for a backup while batches run (T10). The copy lies next to the database: what a crash leaves of
+ * it is removed at the next start.
  */
 import { closeSync, fdatasync, openSync, rmSync, statSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { MessagePort } from "node:worker_threads";
-import { OWNER_FILE } from "../../../durable-file.ts";
-import { copyIsBusy } from "../disk-errors.ts";
-import type { Database } from "../database.ts";
-import { markComplete } from "../file-header.ts";
+import { OWNER_FILE } from "../../../system/durable-file.ts";
+import { copyIsBusy } from "../file/disk-errors.ts";
+import type { Database } from "../file/database.ts";
+import { markComplete } from "../file/file-header.ts";
 
-/** Pages of a step, in which operations wait for it: less than a millisecond. */
+/** Operations wait for a step: less than a millisecond. */
 const STEP_PAGES = 64;
 
 const PAGE_BYTES = 4096;
 
 /**
- * The copy is flushed after so many bytes: its end flushes the rest while operations wait, and large
- * amounts of unwritten data delay the flushes of commits.
+ * Bytes after which the copy is flushed. Large amounts of unwritten data delay the flushes of commits, and operations
+ * wait for the last flush.
  */
 const FLUSHED_BYTES = 8 * 2 ** 20;
 
@@ -36,7 +36,6 @@ function removeCopy(path: string): void {
 	for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
 }
 
-/** Answers the requests of `port`; removes what an earlier process left. */
 export function openCopier(db: Database, port: MessagePort): { stop(): Promise<void> } {
 	const path = copyOf(db.path);
 	let running: Promise<void> | undefined;

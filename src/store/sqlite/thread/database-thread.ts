@@ -1,17 +1,16 @@
-/** The database thread: opens the file, then answers batches until the store is closed. */
 import { once } from "node:events";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { openBatches } from "./batch.ts";
 import { openCopier } from "./copier.ts";
-import { openDatabase } from "../database.ts";
-import { unavailable } from "../disk-errors.ts";
+import { openDatabase } from "../file/database.ts";
+import { unavailable } from "../file/disk-errors.ts";
 import type { Batch, KeyCheck, Startup, ThreadData } from "./messages.ts";
-import { openUnitOfWork } from "../rows/unit-of-work.ts";
-import { prepareSchema } from "../schema.ts";
-import { systemClock } from "../../../clock.ts";
-import { keepCheck, readSecrets } from "../stored-secrets.ts";
+import { UnitOfWork } from "../rows/unit-of-work.ts";
+import { prepareSchema } from "../file/schema.ts";
+import { systemClock } from "../../../system/clock.ts";
+import { keepCheck, readSecrets } from "../file/stored-secrets.ts";
 import { turnReader } from "./turn.ts";
-import { IDLE_MS, openVacuum } from "../vacuum.ts";
+import { IDLE_MS, openVacuum } from "../file/vacuum.ts";
 
 const { backups, turn: turnMemory, ...options } = workerData as ThreadData;
 const turn = turnReader(turnMemory);
@@ -28,7 +27,7 @@ try {
 	reportStartup({ ok: true, stored, segments: [] });
 	const [{ check }] = await keyChecked;
 	if (check !== undefined && check !== stored.check) keepCheck(db, check);
-	const parts = openUnitOfWork(db);
+	const parts = new UnitOfWork(db);
 	const answer = openBatches(parts);
 	const vacuum = openVacuum(db, { clock: systemClock });
 	const copier = openCopier(db, backups);
@@ -36,7 +35,7 @@ try {
 	let shrinking = false;
 	let worked = false;
 
-	/** Returns free pages between batches until there are none or the store is closed. */
+	/** Returns free pages until there are none or the store is closed. */
 	async function shrink(): Promise<void> {
 		worked = true;
 		if (shrinking) return;
@@ -50,7 +49,7 @@ try {
 		shrinking = false;
 	}
 
-	/** The next batch that has arrived; with `mayWait` the next one of this turn (T11). */
+	/** With `mayWait` the next batch of this turn (T11). */
 	function next(mayWait: boolean): unknown[] | undefined {
 		for (;;) {
 			const events = turn.events();

@@ -6,13 +6,13 @@
 import { MessageChannel, Worker } from "node:worker_threads";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { LARGE_BYTES } from "../../../core/json/json-text.ts";
+import { LARGE_BYTES } from "../../../lib/json/json-text.ts";
 import { OP_NAMES, OPERATIONS } from "../../operations/table.ts";
 import type { OpName } from "../../operations/operation.ts";
 import type { Store } from "../../contract/store.ts";
-import { type Database, openDatabase } from "../database.ts";
+import { type Database, openDatabase } from "../file/database.ts";
 import { textInFile } from "../payload-files/file-block.ts";
-import { openUnitOfWork } from "../rows/unit-of-work.ts";
+import { UnitOfWork } from "../rows/unit-of-work.ts";
 import { contents, type NaiveStore, openNaiveStore, temporaryDatabase } from "../../../../test/support/sqlite/naive.ts";
 import {
 	anyOperation,
@@ -22,7 +22,7 @@ import {
 	streaming,
 } from "../../../../test/support/sqlite/operations.ts";
 import { openBatches } from "./batch.ts";
-import { connect } from "./client.ts";
+import { DatabaseClient } from "./client.ts";
 import { CODECS } from "./codecs.ts";
 import type { Batch, Reply, ThreadData } from "./messages.ts";
 import { turnMemory, turnWriter } from "./turn.ts";
@@ -230,7 +230,7 @@ it.each([
 				const file = await temporaryDatabase();
 				try {
 					const { db, failNext } = failing(file.db);
-					const unit = openUnitOfWork(db, { keptRows: kept });
+					const unit = new UnitOfWork(db, { keptRows: kept });
 					const answer = openBatches(unit);
 					const call = caller();
 					const { compare, signals } = comparison(naive);
@@ -302,7 +302,7 @@ it("T1 to T9, T11: each caller of the thread gets the answer of its own operatio
 			/** How many operations each batch and each reply held, as they passed. */
 			const sent: number[] = [];
 			const replied: number[] = [];
-			const store = connect(
+			const { store } = new DatabaseClient(
 				new Proxy(thread, {
 					get(target, key) {
 						if (key === "postMessage")

@@ -1,32 +1,40 @@
-/** A service with a worker at `/openai/*`, an endpoint of its own for each test (D32). */
+/**
+ * A service with a worker at `/openai/*`, an endpoint of its own for each test (D32). A test file calls
+ * {@link useCompletions} once.
+ */
 import { afterAll, beforeAll, beforeEach } from "vitest";
-import { manualClock } from "../../../support/manual-clock.ts";
+import { type ManualClock, manualClock } from "../../../support/manual-clock.ts";
 import { call, startService, type TestService } from "../../../support/service.ts";
 import { endpointsByName, endWith, handWorker, type HandWorker, type Taken } from "../../hand-worker.ts";
 
-export const clock = manualClock();
-// Results are kept long, because the time of these tests may run ahead of their disk.
-const unused = endpointsByName(60, {
-	executionTimeoutMs: 10_000,
-	retention: { runsync: 3_600_000 },
-});
+export let clock: ManualClock;
 export let service: TestService;
 export let ep: string;
 export let path: string;
 export let worker: HandWorker;
-beforeAll(async () => {
-	service = await startService({
-		endpoints: {
-			...unused.settings,
-			full: { limits: { queue: 0 } },
-			busy: { limits: { openai: { per10s: 1 } } },
-			usual: {},
-		},
-		clock,
+
+/** Starts it for the tests of a file. */
+export function useCompletions(): void {
+	// Results are kept long, because the time of these tests may run ahead of their disk.
+	const unused = endpointsByName(60, {
+		executionTimeoutMs: 10_000,
+		retention: { runsync: 3_600_000 },
 	});
-});
-beforeEach(() => useEndpoint(unused.next()));
-afterAll(() => endWith(service, clock));
+	beforeAll(async () => {
+		clock = manualClock();
+		service = await startService({
+			endpoints: {
+				...unused.settings,
+				full: { limits: { queue: 0 } },
+				busy: { limits: { openai: { per10s: 1 } } },
+				usual: {},
+			},
+			clock,
+		});
+	});
+	beforeEach(() => useEndpoint(unused.next()));
+	afterAll(() => endWith(service, clock));
+}
 
 /** From here on the test is about this endpoint. */
 export async function useEndpoint(id: string, route = "chat/completions"): Promise<void> {

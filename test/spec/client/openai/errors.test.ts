@@ -3,8 +3,10 @@ import { describe, expect, it } from "vitest";
 import { KEY, call } from "../../../support/service.ts";
 import { begun, submitted } from "../../hand-worker.ts";
 import { asTimePasses, ask, expectOpenAIError } from "./answers.ts";
-import { BODY, BOTH, answered, clock, ep, path, service, worker } from "./completions.ts";
+import { BODY, BOTH, answered, clock, ep, path, service, useCompletions, worker } from "./completions.ts";
 import { rawConnection, requestText } from "../../raw-http.ts";
+
+useCompletions();
 
 describe("failures of the job", () => {
 	const vllm =

@@ -4,7 +4,9 @@ import { advanceUntil, manualClock } from "../../../support/manual-clock.ts";
 import { call, startService } from "../../../support/service.ts";
 import { handWorker, statusOf, type Taken } from "../../hand-worker.ts";
 import { ask, expectOpenAIError, nextArrival } from "./answers.ts";
-import { BODY, BOTH, answered, clock, ep, path, service, useEndpoint, worker } from "./completions.ts";
+import { BODY, BOTH, answered, clock, ep, path, service, useCompletions, useEndpoint, worker } from "./completions.ts";
+
+useCompletions();
 
 describe("the job", () => {
 	it("D32, D5: its input holds the route and the body's text, byte for byte", async () => {

@@ -3,7 +3,7 @@
  * and an endpoint with a path of the receiver's for each test.
  */
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
-import type { Clock } from "../../../../src/clock.ts";
+import type { Clock } from "../../../../src/system/clock.ts";
 import type { Events } from "../../../../src/events.ts";
 import type { DeliveryRow } from "../../../../src/store/contract/webhooks.ts";
 import { manualClock, type ManualClock } from "../../../support/manual-clock.ts";

@@ -1,0 +1,48 @@
+/** What a job in a list is about: a small picture of its output, a title, the rest of its input, its error. */
+import { type ReactNode, useMemo } from "react";
+import { firstLine } from "../job-error.ts";
+import { type JobTitle, titleOf } from "../job-title.ts";
+import type { JobSummary } from "../shapes.ts";
+import { T } from "../text.ts";
+import { useThumbnail } from "../thumbnails.ts";
+
+export function JobSubject({
+	endpoint,
+	job: { id, status, expired, inputPreview, error },
+	href,
+	input,
+	failure,
+}: {
+	endpoint: string;
+	job: JobSummary;
+	href: string;
+	/** Whether the input is shown, and the error. */
+	input: boolean;
+	failure: boolean;
+}): ReactNode {
+	const { title, pairs, media } = useMemo(
+		(): JobTitle => (input && inputPreview !== undefined ? titleOf(inputPreview) : { pairs: [] }),
+		[input, inputPreview],
+	);
+	const { ref, url } = useThumbnail(endpoint, status === "COMPLETED" && !expired ? id : undefined);
+	return (
+		<span className="subject" ref={ref}>
+			{url === undefined ? null : <img className="thumbnail" src={url} alt="" />}
+			<span className="subject-text">
+				<span className="job-line">
+					<a className="job-title" href={href} title={id}>
+						{title ?? (media ? T.requests.media[media.kind](media.type) : T.requests.untitled(id.slice(-6)))}
+					</a>
+					<span className="pairs line">
+						{pairs.map(([name, value]) => (
+							<span key={name}>
+								<span className="pair-name">{name}</span> {value}
+							</span>
+						))}
+					</span>
+				</span>
+				{failure && error !== undefined ? <span className="line bad">{firstLine(error)}</span> : null}
+			</span>
+		</span>
+	);
+}

@@ -1,0 +1,83 @@
+/** A job as lanes of bars over one time: its waits, the start of its worker, its runs, its webhook. */
+import type { Delivery, EndedWorker, Worker } from "./shapes.ts";
+import { type JobTimes, spansOf } from "./spans.ts";
+
+export interface Bar {
+	kind: "wait" | "start" | "run" | "webhook";
+	/** Ms since the submission. */
+	from: number;
+	ms: number;
+	/** How it ended. */
+	end: string;
+}
+
+export interface Lane {
+	kind: "attempt" | "waiting" | "webhook";
+	/** Number of the attempt. */
+	number: number;
+	bars: readonly Bar[];
+}
+
+/** The part of a job's time that a webhook delivered later may add to the scale; attempts after it stand at its end. */
+const MOST_AFTER = 1;
+const LEAST_AFTER_MS = 250;
+
+type Started = Pick<Worker, "id" | "createdAt"> & Pick<EndedWorker, "readyAt">;
+
+/** The lanes, and the time that they cover, ms. */
+export function lanesOf(
+	job: JobTimes,
+	{ now, workers, deliveries }: { now: number; workers: readonly Started[]; deliveries: readonly Delivery[] },
+): { lanes: readonly Lane[]; whole: number } {
+	const began = new Date(job.submittedAt).getTime();
+	const lanes: Lane[] = [];
+	let waits: Bar[] = [];
+	for (const { kind, attempt, from, ms, end } of spansOf(job, now)) {
+		if (kind === "wait") {
+			waits = [{ kind, from: from - began, ms, end }];
+			const worker = workers.find(({ id }) => id === job.attempts.find((each) => each.attempt === attempt)?.workerId);
+			const start = worker === undefined ? undefined : startOf(worker, { from, to: from + ms });
+			if (start !== undefined) waits = split(waits[0]!, { ...start, from: start.from - began });
+		} else {
+			lanes.push({ kind: "attempt", number: attempt, bars: [...waits, { kind, from: from - began, ms, end }] });
+			waits = [];
+		}
+	}
+	if (waits.length > 0) lanes.push({ kind: "waiting", number: 0, bars: waits });
+	const length = Math.max(1, ...lanes.flatMap(({ bars }) => bars.map(({ from, ms }) => from + ms)));
+	const tries = deliveries
+		.flatMap(({ tries: all }) => all)
+		.map(
+			({ at, tookMs, status }): Bar => ({
+				kind: "webhook",
+				from: new Date(at).getTime() - began,
+				ms: tookMs,
+				end: status !== undefined && status >= 200 && status < 300 ? "delivered" : "failed",
+			}),
+		)
+		.toSorted((a, b) => a.from - b.from);
+	if (tries.length > 0) lanes.push({ kind: "webhook", number: tries.length, bars: tries });
+	const most = length + Math.max(LEAST_AFTER_MS, length * MOST_AFTER);
+	return { lanes, whole: Math.max(length, ...tries.map(({ from, ms }) => from + ms).filter((end) => end <= most)) };
+}
+
+/** The time in which the worker of an attempt started, within the wait for it. */
+function startOf(
+	{ createdAt, readyAt }: Started,
+	wait: { from: number; to: number },
+): { from: number; ms: number } | undefined {
+	const created = new Date(createdAt).getTime();
+	if (created < wait.from || created > wait.to) return undefined;
+	const ready = readyAt === undefined ? wait.to : Math.min(wait.to, new Date(readyAt).getTime());
+	return ready > created ? { from: created, ms: ready - created } : undefined;
+}
+
+/** A wait with a start in it. */
+function split(wait: Bar, { from, ms }: { from: number; ms: number }): Bar[] {
+	const after = from + ms;
+	return [
+		{ ...wait, ms: from - wait.from },
+		{ kind: "start" as const, from, ms, end: "" },
+		{ ...wait, from: after, ms: wait.from + wait.ms - after },
+	].filter((bar) => bar.ms > 0);
+}

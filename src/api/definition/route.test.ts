@@ -1,0 +1,38 @@
+/** The types of answers follow the schemas: `npm run types` fails where one of these compiles. */
+import { describe, expectTypeOf, it } from "vitest";
+import type { Handler } from "../../http/server/route.ts";
+import type { CREATE_KEY, Key } from "../keys.ts";
+import type { ENDPOINT_METRICS } from "../metrics.ts";
+import type { AnswerOf } from "./route.ts";
+import type { LIST_WORKERS, WORKER_LOGS } from "../workers.ts";
+
+const KEY = {
+	id: "1",
+	name: "nightly batch",
+	scopes: ["write" as const],
+	createdAt: "2026-01-31T12:00:00.000Z",
+};
+
+describe("answers of handlers", () => {
+	it("must have every required member, and may leave optional ones undefined", () => {
+		expectTypeOf({ ...KEY, key: "sluice_1", lastUsedAt: undefined }).toExtend<AnswerOf<typeof CREATE_KEY>>();
+		expectTypeOf(KEY).not.toExtend<AnswerOf<typeof CREATE_KEY>>();
+	});
+
+	it("must have the types of the schema, its words included", () => {
+		expectTypeOf({ ...KEY, key: 1 }).not.toExtend<AnswerOf<typeof CREATE_KEY>>();
+		expectTypeOf({ ...KEY, scopes: ["owner"], key: "" }).not.toExtend<AnswerOf<typeof CREATE_KEY>>();
+		expectTypeOf<AnswerOf<typeof LIST_WORKERS>["workers"][number]["state"]>().toEqualTypeOf<
+			"initializing" | "idle" | "running" | "unhealthy" | "stopping"
+		>();
+		expectTypeOf<AnswerOf<typeof ENDPOINT_METRICS>["step"]>().toEqualTypeOf<60_000 | 3_600_000>();
+	});
+
+	it("have no value where an answer is not JSON", () => {
+		expectTypeOf<AnswerOf<typeof WORKER_LOGS>>().toBeNever();
+	});
+
+	it("are checked against the definition that a handler is registered for", () => {
+		expectTypeOf<() => Promise<{ keys: Key[] }>>().not.toExtend<Handler<typeof CREATE_KEY>>();
+	});
+});

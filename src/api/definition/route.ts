@@ -1,0 +1,133 @@
+/** Definition of an API operation: all but its handler. */
+import type { ErrorCode } from "../../core/errors.ts";
+import type { LimitedOperation } from "../../core/endpoints/limits.ts";
+import type { ParamDescription } from "./params.ts";
+import { EMPTY, type JsonSchema, type Sendable, type Static } from "./schema.ts";
+
+const KB = 1024;
+export const MB = 1024 * KB;
+
+const SMALL_BODY = 64 * KB;
+
+export type Access = "read" | "write" | "admin" | "worker" | "anyone";
+
+/** `rest`: the remaining path with slashes. */
+export type PathParams = Record<
+	"endpoint" | "job" | "worker" | "delivery" | "receiver" | "key" | "session" | "host" | "registry" | "rest",
+	string
+>;
+
+export interface Answer {
+	readonly description: string;
+	/** Only for JSON. */
+	readonly schema?: JsonSchema;
+	readonly example?: unknown;
+	/** If not JSON. */
+	readonly media?: string;
+	/** May answer with server-sent events; describes them. */
+	readonly events?: string;
+	/** May answer 204; describes when. */
+	readonly empty?: string;
+	/** Descriptions by header name. */
+	readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Body {
+	readonly description: string;
+	readonly schema: JsonSchema;
+	readonly example: unknown;
+	/** If not JSON. */
+	readonly media?: string;
+	readonly optional?: true;
+	/** Members are validated: `bad_request`. */
+	readonly checked?: true;
+	/** Accepted with any content and size (D19). */
+	readonly neverRefused?: true;
+}
+
+type Method = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+export interface RouteDefinition {
+	readonly methods: readonly Method[];
+	/** `:name` is a parameter; a final `*` the rest of the path. */
+	readonly path: string;
+	readonly access: Access;
+	/** Unique; the operationId. */
+	readonly name: string;
+	readonly summary: string;
+	readonly answer: Answer;
+	/** If not 200. */
+	readonly status?: 201 | 303;
+	/** Absent: any body is ignored. */
+	readonly body?: Body;
+	/** Errors not implied by other members (`http/docs/refusals.ts`). */
+	readonly errors?: readonly ErrorCode[];
+	/** Bytes (spec 8, D3). */
+	readonly maxBody: number;
+	readonly query?: readonly ParamDescription[];
+	/** Rate limits (spec 8, D24). */
+	readonly limit?: LimitedOperation;
+	/** Refusals are delayed (D26). */
+	readonly poll?: true;
+	/** A key is in the body: refusals are delayed (D31). */
+	readonly signIn?: true;
+	/** In the audit log besides changes by administrators (D42). */
+	readonly audited?: true;
+	/** If not ours (D32). */
+	readonly errorForm?: "openai";
+	/** Only browsers need it: not in `/openapi.json`. */
+	readonly page?: true;
+}
+
+/** Such as `GET /v1/keys`. */
+type Request = `${Method} /${string}` | `${Method} ${Method} /${string}`;
+
+type Rest = Omit<RouteDefinition, "name" | "methods" | "path" | "access" | "maxBody">;
+
+/** Keeps the literal types. */
+export function route<const Name extends string, const R extends Rest & { maxBody?: number }>(
+	name: Name,
+	request: Request,
+	access: Access,
+	rest: R,
+) {
+	const words = request.split(" ");
+	const [methods, path] = [words.slice(0, -1) as Method[], words.at(-1)!];
+	return { name, methods, path, access, maxBody: SMALL_BODY, ...rest };
+}
+
+export type AnswerOf<R extends RouteDefinition> = R["answer"] extends { readonly schema: infer S }
+	? Sendable<Static<S>>
+	: never;
+
+export const NO_BODY = {
+	description: "Nothing, or an empty object.",
+	schema: { type: "object" },
+	example: {},
+	optional: true,
+} as const satisfies Body;
+
+export const PAGE = {
+	page: true,
+	answer: { description: "An HTML page.", media: "text/html; charset=utf-8" },
+	errors: ["documents_busy"],
+} as const;
+
+export const FILE = {
+	page: true,
+	answer: {
+		description: "The file; 304 if the client has it already; 303 to the page of its folder.",
+		media: "application/octet-stream",
+	},
+	errors: ["path_not_found", "documents_busy"],
+} as const;
+
+export const REDIRECT = {
+	page: true,
+	answer: { description: "Redirects.", headers: { Location: "Address of the page, relative to this one." } },
+	status: 303,
+} as const;
+
+export function emptyAnswer(description: string) {
+	return { description, schema: EMPTY, example: {} };
+}

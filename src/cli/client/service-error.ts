@@ -1,0 +1,36 @@
+/** Errors of the service in the words of the command line. */
+
+const WORDS: readonly (readonly [RegExp, string])[] = [
+	[/ Send the header 'Authorization: Bearer <API key>'\./, ""],
+	[/Change it with PATCH \/v1\/endpoints\/([^,\s]+),/, "Change it with 'sluice endpoints update $1',"],
+	[/GET \/v1\/endpoints\/([^/\s]+)\/workers lists/, "'sluice workers list $1' lists"],
+	[/: GET \/v1\/backup shows how far it is\./, "."],
+	[/GET \/v1\/([a-z]+) lists/, "'sluice $1 list' lists"],
+	[/Try again after the time in Retry-After, then with exponential backoff\./, "Try again later."],
+	[/Try again later with exponential backoff,/, "Try again later,"],
+	[/Try again after the time in Retry-After\./, "Try again later."],
+	[/, or send it with its Idempotency-Key\./, "."],
+	[/The Idempotency-Key was used/, "The idempotency key was used"],
+	[/of this Idempotency-Key/, "of this idempotency key"],
+];
+
+interface ErrorBody {
+	error?: unknown;
+	code?: unknown;
+	details?: { field: string; message: string }[];
+}
+
+export function serviceError(body: unknown, { status, keyFrom }: { status: number; keyFrom: string }): string {
+	const { error, code, details = [] } = (body ?? {}) as ErrorBody;
+	if (typeof error !== "string") return `The service answered with status ${status}.`;
+	if (code === "unauthorized" && error.startsWith("The API key is unknown"))
+		return `Invalid API key: check ${keyFrom}${keyFrom === "SLUICE_API_KEY" ? " or --key" : ""}.`;
+	const sentence = inCommandWords(error);
+	return details.length < 2
+		? sentence
+		: [sentence.replace(/: .*$/s, ":"), ...details.map(({ field, message }) => `- ${field} ${message}`)].join("\n");
+}
+
+export function inCommandWords(sentence: string): string {
+	return WORDS.reduce((text, [pattern, words]) => text.replace(pattern, words), sentence);
+}

@@ -1,0 +1,35 @@
+/** All commands. */
+import { audit } from "./audit.ts";
+import { backup } from "../backup/backup.ts";
+import { restore } from "../backup/restore.ts";
+import { verify } from "../backup/verify.ts";
+import type { Command } from "../framework/command.ts";
+import { completionCommand } from "../framework/completion.ts";
+import { consoleCommand, openCommand } from "./console.ts";
+import { context } from "./context.ts";
+import { dev } from "../dev/dev.ts";
+import { doctor } from "../doctor/doctor.ts";
+import { endpoints, top } from "./jobs/endpoints.ts";
+import { hosts } from "./hosts.ts";
+import { importCommand } from "./import-runpod.ts";
+import { init } from "./init.ts";
+import { jobs } from "./jobs/jobs.ts";
+import { keys } from "./keys.ts";
+import { migrate } from "./migrate.ts";
+import { registries } from "./registries.ts";
+import { serve } from "../serve/serve.ts";
+import { sessions } from "./sessions.ts";
+import { webhooks } from "./webhooks.ts";
+import { workerEnv } from "./worker-env.ts";
+import { logsCommand, workers } from "./jobs/workers.ts";
+
+/** In the order of the help text. */
+export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
+	Start: [dev, init, importCommand, serve],
+	Run: [endpoints, jobs, workers, logsCommand, top, workerEnv, hosts, webhooks],
+	Access: [openCommand, consoleCommand, keys, sessions, registries, audit, context],
+	Data: [backup, restore, verify, migrate],
+	Help: [doctor, completionCommand(() => COMMANDS)],
+};
+
+export const COMMANDS: readonly Command[] = Object.values(COMMAND_GROUPS).flat();

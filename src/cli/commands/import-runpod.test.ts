@@ -1,0 +1,166 @@
+/** `sluice import runpod` with both forms of RunPod: what is written, and what is named as without meaning (D36). */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it, vi } from "vitest";
+import { parse } from "yaml";
+import { readEndpoint } from "../../launchers/endpoint-settings.ts";
+import { run } from "../framework/run.ts";
+
+const root = mkdtempSync(join(tmpdir(), "sluice-import-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+async function imported(value: unknown, ...flags: string[]) {
+	const file = join(root, "given.json");
+	writeFileSync(file, typeof value === "string" ? value : JSON.stringify(value));
+	const written = { stdout: "", stderr: "" };
+	const { FORCE_COLOR } = process.env;
+	process.env["FORCE_COLOR"] = "0";
+	for (const name of ["stdout", "stderr"] as const)
+		vi.spyOn(process[name], "write").mockImplementation((text) => {
+			written[name] += String(text);
+			return true;
+		});
+	const code = await run(["import", "runpod", file, ...flags]);
+	vi.restoreAllMocks();
+	if (FORCE_COLOR === undefined) delete process.env["FORCE_COLOR"];
+	else process.env["FORCE_COLOR"] = FORCE_COLOR;
+	return { code, ...written };
+}
+
+const FROM_API = {
+	id: "k3v9t2xa",
+	name: "captions",
+	type: "QUEUE",
+	requestUrls: { run: "https://host/v2/k3v9t2xa/run" },
+	image: "registry.example/captions:3",
+	args: '{"cmd":["python","-u","handler.py"]}',
+	cmd: ["python", "-u", "handler.py"],
+	entrypoint: [],
+	disk: 20,
+	ports: [],
+	env: { MODEL: "small", TOKEN: "{{ RUNPOD_SECRET_token }}" },
+	registry: null,
+	gpu: { pools: ["ADA_24"], count: 2, allowedCudaVersions: [], minCudaVersion: "12.4" },
+	workers: { min: 1, max: 2, idleTimeout: 30 },
+	scaling: { type: "QUEUE_DELAY", queueDelay: 1.5 },
+	dataCenterIds: ["EU-RO-1"],
+	networkVolumes: ["vol1"],
+	timeout: 300_000,
+	flashboot: "OFF",
+	createdAt: "2026-11-23T20:15:00Z",
+};
+
+it("D36: an endpoint of the management API keeps its id, and each setting without meaning is named", async () => {
+	const { code, stdout, stderr } = await imported(FROM_API);
+	expect(code).toBe(0);
+	const { endpoints } = parse(stdout) as { endpoints: Record<string, object> };
+	expect(endpoints).toEqual({
+		k3v9t2xa: {
+			name: "captions",
+			workersMin: 1,
+			workersMax: 2,
+			idleTimeout: "30s",
+			executionTimeoutMs: "5m",
+			scalerType: "QUEUE_DELAY",
+			scalerValue: 2,
+			launcher: {
+				type: "docker",
+				image: "registry.example/captions:3",
+				pullPolicy: "missing",
+				command: ["python", "-u", "handler.py"],
+			},
+			gpusPerWorker: 2,
+			env: { MODEL: "small" },
+		},
+	});
+	expect(readEndpoint("k3v9t2xa", endpoints["k3v9t2xa"])).toMatchObject({ ok: true, endpoint: { idleTimeout: 30 } });
+	expect(stderr.trimEnd().split("\n")).toEqual([
+		"k3v9t2xa: 'disk' has no meaning here.",
+		"k3v9t2xa: 'dataCenterIds' has no meaning here.",
+		"k3v9t2xa: 'networkVolumes' has no meaning here: mount a folder with launcher.volumes: [/folder:/runpod-volume].",
+		"k3v9t2xa: 'gpu.pools' has no meaning here.",
+		"k3v9t2xa: 'gpu.minCudaVersion' has no meaning here.",
+		"k3v9t2xa: Set env.TOKEN yourself: its value is a secret of RunPod.",
+	]);
+});
+
+it("D36: a list of endpoints, one that is yet to be created, and commands as text", async () => {
+	const given = { name: "My Endpoint", image: "a:1", scaling: { type: "REQUEST_COUNT", requestCount: 4 }, timeout: 0 };
+	const list = [
+		{ ...given, args: "python -u handler.py" },
+		{ ...given, name: "b", args: "sh -c 'echo hi'", cpu: [{ id: "cpu5c" }] },
+	];
+	const { stdout, stderr } = await imported({ endpoints: list, pagination: {} });
+	expect(parse(stdout)).toMatchObject({
+		endpoints: {
+			"my-endpoint": {
+				scalerType: "REQUEST_COUNT",
+				scalerValue: 4,
+				launcher: { command: ["python", "-u", "handler.py"] },
+			},
+			b: { launcher: { type: "docker", image: "a:1" } },
+		},
+	});
+	expect(stderr).toContain("b: 'cpu' has no meaning here.");
+	expect(stderr).toContain("b: Write 'args' as the list launcher.command: sh -c 'echo hi'");
+});
+
+const HUB = {
+	title: "Caption Maker",
+	description: "makes captions",
+	config: {
+		runsOn: "GPU",
+		gpuCount: 1,
+		containerDiskInGb: 20,
+		env: [
+			{ key: "MODEL", input: { type: "string", default: "small" } },
+			{ key: "TOKEN", input: { type: "string" } },
+		],
+	},
+};
+
+it("D36: hub.json becomes an endpoint with an image that is to be built", async () => {
+	const { code, stdout, stderr } = await imported(HUB);
+	expect(code).toBe(0);
+	expect(parse(stdout)).toEqual({
+		endpoints: {
+			"caption-maker": {
+				name: "Caption Maker",
+				launcher: { type: "docker", image: "caption-maker" },
+				env: { MODEL: "small" },
+				gpusPerWorker: 1,
+			},
+		},
+	});
+	expect(stderr).toContain("caption-maker: Ignored, not supported: description, config.containerDiskInGb.");
+	expect(stderr).toContain("docker build -t caption-maker .");
+});
+
+it("D36: --output writes a new file and replaces none", async () => {
+	const output = join(root, "sluice.yaml");
+	expect(await imported(HUB, "-o", output)).toMatchObject({ code: 0, stdout: "" });
+	const text = readFileSync(output, "utf8");
+	expect(text).toContain("caption-maker:");
+	expect(await imported(FROM_API, "--output", output)).toMatchObject({
+		code: 1,
+		stderr: expect.stringContaining("EEXIST"),
+	});
+	expect(readFileSync(output, "utf8")).toBe(text);
+});
+
+it.each<[unknown, RegExp]>([
+	["no json", /is neither RunPod's hub\.json nor an endpoint/],
+	[{ title: "x" }, /is neither/],
+	[{ endpoints: [] }, /is neither/],
+	[{ ...FROM_API, type: "LOAD_BALANCER" }, /load balancer cannot be imported/],
+	[{ ...HUB, config: { endpointType: "LB" } }, /load balancer cannot be imported/],
+	[{ ...FROM_API, workers: { min: 0, max: 5000 } }, /k3v9t2xa: workersMax must be a whole number from 0 to 1000/],
+])("D36: %j is refused with a sentence, and nothing is written", async (value, says) => {
+	const output = join(root, "none.yaml");
+	const { code, stdout, stderr } = await imported(value, "-o", output);
+	expect(code).toBeGreaterThan(0);
+	expect(stdout).toBe("");
+	expect(stderr).toMatch(says);
+	expect(existsSync(output)).toBe(false);
+});

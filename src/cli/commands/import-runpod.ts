@@ -1,0 +1,151 @@
+/** `sluice import runpod`: RunPod's description of an endpoint as `sluice.yaml` (D36). */
+import { writeFileSync } from "node:fs";
+import { withDurationTexts } from "../../core/durations.ts";
+import { ENDPOINT_SCHEMA, readEndpoint } from "../../launchers/endpoint-settings.ts";
+import { isAbsent, isObject } from "../../lib/schema.ts";
+import { printable } from "../../lib/terminal-text.ts";
+import { CliError } from "../client/errors.ts";
+import { parseJson } from "../client/service-client.ts";
+import { hubNotes, hubSettings } from "../dev/hub-repository.ts";
+import { textOfFile } from "./jobs/setting-flags.ts";
+import { endpointId } from "../dev/target.ts";
+import type { Action } from "../framework/command.ts";
+import { yamlText } from "../framework/yaml-text.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+interface Imported {
+	id: string;
+	settings: Record<string, unknown>;
+	notes: string[];
+}
+
+export const importCommand: Action = {
+	name: "import",
+	summary: "print sluice.yaml for an endpoint of RunPod, from its hub.json or from the management API's JSON",
+	args: ["runpod", "[FILE]"],
+	local: true,
+	flags: { output: { short: "o", value: "FILE", summary: "write to this file, which must not exist" } },
+	examples: [
+		"sluice import runpod .runpod/hub.json",
+		"curl -s https://api.runpod.io/v2/serverless/ID -H 'Authorization: Bearer KEY' | sluice import runpod -",
+	],
+	async run({ args: [from, file = "-"], flags: { output } }) {
+		if (from !== "runpod") throw new CliError(`Only endpoints of RunPod can be imported: sluice import runpod ${file}`);
+		const all = importedFrom(parseJson(textOfFile(file)), file);
+		const endpoints: Record<string, unknown> = {};
+		for (const { id, settings, notes } of all) {
+			const read = readEndpoint(id, settings);
+			if (!read.ok)
+				throw new CliError(read.faults.map(({ field, message }) => `${id}: ${field} ${message}`).join("\n"), 1);
+			endpoints[id] = withDurationTexts(ENDPOINT_SCHEMA, settings);
+			for (const note of notes) process.stderr.write(`${id}: ${printable(note)}\n`);
+		}
+		const text = yamlText({ endpoints });
+		if (output === undefined) process.stdout.write(text);
+		else write(output, text);
+		return 0;
+	},
+};
+
+function write(file: string, text: string): void {
+	try {
+		writeFileSync(file, text, { flag: "wx", mode: 0o600 });
+	} catch (error) {
+		throw new CliError(`Cannot write ${file}: ${(error as Error).message}`, 1);
+	}
+}
+
+function importedFrom(value: unknown, file: string): Imported[] {
+	const found = isObject(value) ? (Array.isArray(value["endpoints"]) ? value["endpoints"] : [value]) : [];
+	const all = found.filter(isObject).map((each) => (isObject(each["scaling"]) ? fromApi(each) : fromHub(each)));
+	if (all.length > 0 && all.every((each) => each !== undefined)) return all;
+	throw new CliError(`${file} is neither RunPod's hub.json nor an endpoint of its management API with its scaling.`);
+}
+
+function fromHub(hub: Members): Imported | undefined {
+	const { title, config } = hub;
+	if (typeof title !== "string" || !isObject(config)) return undefined;
+	refuseLoadBalancer(config["endpointType"] === "LB");
+	const found = hubSettings(hub);
+	const id = endpointId(title);
+	const settings = {
+		name: found.name,
+		launcher: { type: "docker", image: id },
+		env: found.env,
+		gpusPerWorker: found.gpus,
+	};
+	return { id, settings, notes: [...hubNotes(found), `hub.json names no image. Build it: docker build -t ${id} .`] };
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+	registry: ": add its login to registries in sluice.yaml",
+	networkVolumes: ": mount a folder with launcher.volumes: [/folder:/runpod-volume]",
+};
+
+/** Members of RunPod's answer that describe it, and are no settings. */
+const DESCRIBING = ["requestUrls", "createdAt"];
+
+function fromApi(endpoint: Members): Imported {
+	const { id, name, type, image, args, cmd, env, gpu, workers, scaling, timeout, ...others } = endpoint;
+	refuseLoadBalancer(type === "LOAD_BALANCER");
+	const { min, max, idleTimeout } = membersOf(workers);
+	const { count = 1, ...placing } = membersOf(gpu);
+	const { type: scalerType, queueDelay, requestCount } = membersOf(scaling);
+	const unused = [...Object.entries(others), ...Object.entries(placing).map(([key, value]) => [`gpu.${key}`, value])];
+	const notes = (unused as [string, unknown][])
+		.filter(
+			([key, value]) => !DESCRIBING.includes(key) && !["", "OFF", "[]", "{}", "null"].includes(textOfValue(value)),
+		)
+		.map(([key]) => `'${key}' has no meaning here${ADVICE[key] ?? ""}.`);
+	const command = commandOf(args, cmd);
+	if (command === undefined && args) notes.push(`Write 'args' as the list launcher.command: ${textOfValue(args)}`);
+	const hasTimeout = typeof timeout === "number" && timeout > 5000;
+	if (timeout && !hasTimeout) notes.push("'timeout' must be over 5 s: the default is used.");
+	const settings = {
+		name,
+		workersMin: min,
+		workersMax: max,
+		idleTimeout,
+		...(hasTimeout && { executionTimeoutMs: timeout }),
+		scalerType,
+		scalerValue: scalerType === "QUEUE_DELAY" ? Math.ceil(Number(queueDelay)) : requestCount,
+		launcher: { type: "docker", image, pullPolicy: "missing", ...(command && { command }) },
+		...(gpu ? { gpusPerWorker: count } : {}),
+		env: variablesOf(membersOf(env), notes),
+	};
+	const given = Object.entries(settings).filter(([, value]) => !isAbsent(value));
+	return { id: typeof id === "string" ? id : endpointId(String(name)), settings: Object.fromEntries(given), notes };
+}
+
+/** Values that name a secret of RunPod are left out, with a note. */
+function variablesOf(env: Members, notes: string[]): Members {
+	const isSecret = (value: unknown): boolean => /\{\{\s*RUNPOD_SECRET_/.test(String(value));
+	const [secret, plain] = [true, false].map((is) => Object.entries(env).filter(([, value]) => isSecret(value) === is));
+	for (const [name] of secret!) notes.push(`Set env.${name} yourself: its value is a secret of RunPod.`);
+	return Object.fromEntries(plain!);
+}
+
+/** `args` is a shell's text, or JSON with `cmd`. Undefined if it is neither empty nor plain. */
+function commandOf(args: unknown, cmd: unknown): unknown[] | undefined {
+	const text = typeof args === "string" ? args.trim() : "";
+	const list = Array.isArray(cmd) && cmd.length > 0 ? cmd : membersOf(parseJson(text))["cmd"];
+	if (Array.isArray(list) && list.length > 0) return list;
+	return text === "" || /[{"'\\$`]/.test(text) ? undefined : text.split(/\s+/);
+}
+
+function textOfValue(value: unknown): string {
+	return typeof value === "string" ? value : JSON.stringify(value ?? null);
+}
+
+function membersOf(value: unknown): Members {
+	return isObject(value) ? value : {};
+}
+
+function refuseLoadBalancer(is: boolean): void {
+	if (is)
+		throw new CliError(
+			"Endpoints behind a load balancer cannot be imported: Sluice has queue-based endpoints only.",
+			1,
+		);
+}

@@ -1,0 +1,156 @@
+/** `sluice jobs` (D36). */
+import type { JobList, JobSummary } from "../../../api/job-records.ts";
+import { systemClock } from "../../../system/clock.ts";
+import { JOB_FILTERS, bulkAction } from "./bulk-jobs.ts";
+import type { Action, ActionInput, CommandGroup } from "../../framework/command.ts";
+import { formatOf, JSON_FLAG, OUTPUT_FLAGS, PAGE_FLAGS, printAnswer } from "../../framework/common-flags.ts";
+import { CliError } from "../../client/errors.ts";
+import { errorLine, jobText } from "./job-text.ts";
+import { wholeId } from "./short-id.ts";
+import { jobCalls, RefusedJob } from "../../submit/job-calls.ts";
+import { stateStyled } from "../../framework/style.ts";
+import { cellsOf, type Columns, listAction, serviceAction } from "../../framework/service-action.ts";
+import { path, queryOf } from "../../client/service-client.ts";
+import { submit } from "../../submit/submit.ts";
+import { lineWidth, spanText, tableRow } from "../../framework/table.ts";
+
+const FILTERS = { ...JOB_FILTERS, expired: { summary: "include jobs whose result has expired" } } as const;
+
+/** A terminal gets the end of an id, which commands take too. */
+const SHORT_ID = 12;
+
+const COMMON: Columns<JobSummary> = {
+	ID: "id",
+	STATUS: "status",
+	AGE: ({ submittedAt }) => spanText(systemClock.wall() - Date.parse(submittedAt)),
+	WAIT: ({ delayTime }) => spanText(delayTime),
+	RUN: ({ executionTime }) => (executionTime > 0 ? spanText(executionTime) : "-"),
+};
+const WORKER: Columns<JobSummary> = { WORKER: ({ workerId }) => workerId ?? "-" };
+const ERROR: Columns<JobSummary> = { ERROR: ({ error }) => error && errorLine(error) };
+
+function columnsOf(found: readonly JobSummary[], { flags }: ActionInput): Columns<JobSummary> {
+	const isWide = formatOf(flags) === "wide";
+	const last = found.some(({ error }) => error !== undefined) ? ERROR : WORKER;
+	if (isWide) return { ...COMMON, SUBMITTED: "submittedAt", ...WORKER, ...ERROR };
+	const isShort = process.stdout.isTTY && lineWidth() < 120;
+	return { ...COMMON, ...(isShort && { ID: ({ id }: JobSummary) => id.slice(-SHORT_ID) }), ...last };
+}
+
+const listed = listAction<JobSummary>({
+	name: "list",
+	args: ["ENDPOINT"],
+	summary: "list jobs, last submitted first",
+	flags: {
+		...FILTERS,
+		follow: { short: "f", summary: "print new jobs and changes of state until Ctrl-C" },
+		...PAGE_FLAGS,
+	},
+	examples: ["sluice jobs list hello --status FAILED,TIMED_OUT", "sluice jobs list hello --follow"],
+	request: "GET /v1/endpoints/{ENDPOINT}/jobs",
+	query: (flags) => queryOf(flags, [...Object.keys(FILTERS), ...Object.keys(PAGE_FLAGS)]),
+	member: "jobs",
+	columns: columnsOf,
+	empty({ args: [endpoint] }, { query, next }) {
+		if (next !== null) return "No matching jobs on this page.\n";
+		if (query.size > 0) return "No matching jobs.\n";
+		const example = `sluice jobs submit ${endpoint} --input '{"prompt": "hi"}'`;
+		return `Endpoint '${endpoint}' has no jobs. Submit one: ${example}\n`;
+	},
+});
+
+const list: Action = {
+	...listed,
+	run: async (input) => (input.flags["follow"] === undefined ? await listed.run(input) : await follow(input)),
+};
+
+const FOLLOWED = { ...COMMON, ...WORKER, ...ERROR };
+const WIDTHS = [41, 11, 5, 5, 5, 25];
+
+const FOLLOW_MS = 1000;
+
+async function follow({ args: [endpoint = ""], flags, service }: ActionInput): Promise<number> {
+	const query = queryOf({ ...flags, limit: flags["limit"] ?? "100" }, [...Object.keys(FILTERS), "limit"]);
+	const url = path`/v1/endpoints/${endpoint}/jobs?${query}`;
+	let seen = new Map<string, string>();
+	for (let isFirst = true; ; isFirst = false) {
+		const { jobs } = (await service.request("GET", url)).json as JobList;
+		if (isFirst && !flags["json"]) process.stdout.write(tableRow(Object.keys(FOLLOWED), WIDTHS));
+		for (const job of jobs.toReversed())
+			if (seen.get(job.id) !== job.status)
+				process.stdout.write(flags["json"] ? `${JSON.stringify(job)}\n` : tableRow(cellsOf(FOLLOWED, job), WIDTHS));
+		seen = new Map(jobs.map(({ id, status }) => [id, status]));
+		await systemClock.sleep(FOLLOW_MS);
+	}
+}
+
+const get: Action = {
+	name: "get",
+	args: ["ENDPOINT", "JOB"],
+	summary: "print a job with its timeline and the reason why it waits; of its id the end is enough",
+	flags: OUTPUT_FLAGS,
+	examples: [
+		"sluice jobs get hello 01a1fe89-4aef-7775-8192-266968f696d3",
+		"sluice jobs get hello 68f696d3  # 6 characters or more of the end",
+	],
+	async run(input) {
+		const [endpoint = "", given = ""] = input.args;
+		const job = await wholeId(input.service, endpoint, given);
+		const answer = await input.service.request("GET", path`/v1/endpoints/${endpoint}/jobs/${job}`);
+		return printAnswer(answer, input, () => jobText(answer, endpoint));
+	},
+};
+
+const wait: Action = {
+	name: "wait",
+	args: ["ENDPOINT", "JOB..."],
+	summary: "wait for the end of jobs; exit code 1 if one did not complete",
+	flags: JSON_FLAG,
+	examples: ["sluice jobs wait hello 68f696d3 && echo done"],
+	async run({ args: [endpoint = "", ...given], flags, service }) {
+		service.apiKey();
+		const ids: string[] = [];
+		for (const id of given as string[]) ids.push(await wholeId(service, endpoint, id));
+		const calls = jobCalls({ connection: service.connection(), endpoint, clock: systemClock });
+		const ended = ids.map(async (id) => {
+			const { status, text } = await calls.ended(id).catch(refused);
+			process.stdout.write(flags["json"] ? `${text}\n` : `${id}  ${stateStyled(status)}\n`);
+			return status;
+		});
+		return (await Promise.all(ended)).every((status) => status === "COMPLETED") ? 0 : 1;
+	},
+};
+
+function refused(error: unknown): never {
+	throw error instanceof RefusedJob ? new CliError(error.message, 1) : error;
+}
+
+const purge = serviceAction<{ removed: number }>({
+	name: "purge",
+	args: ["ENDPOINT"],
+	summary: "remove all queued jobs",
+	examples: ["sluice jobs purge hello --yes"],
+	question: ({ args: [endpoint] }) => `Remove all queued jobs of endpoint '${endpoint}'?`,
+	request: "POST /v2/{ENDPOINT}/purge-queue",
+	text: ({ removed }) => `Removed ${removed} queued jobs.\n`,
+});
+
+export const jobs: CommandGroup = {
+	name: "jobs",
+	summary: "submit, list, inspect, cancel and retry jobs",
+	actions: [
+		list,
+		get,
+		submit,
+		bulkAction("cancel", "cancel queued or running jobs", [
+			"sluice jobs cancel hello 01a1fe89-4aef-7775-8192-266968f696d3",
+			"sluice jobs cancel hello --status IN_QUEUE --to 2026-01-31T12:00:00Z",
+		]),
+		bulkAction("retry", "queue FAILED or TIMED_OUT jobs again", [
+			"sluice jobs retry hello --status FAILED --from 2026-01-31T12:00:00Z --dry-run",
+			"sluice jobs retry hello --search 'out of memory'",
+		]),
+		wait,
+		purge,
+	],
+};

@@ -1,0 +1,83 @@
+/** `sluice webhooks`: deliveries (D21, D36). */
+import type { Delivery, Receiver } from "../../api/webhooks.ts";
+import type { CommandGroup } from "../framework/command.ts";
+import { PAGE_FLAGS } from "../framework/common-flags.ts";
+import { listAction, serviceAction } from "../framework/service-action.ts";
+import { queryOf } from "../client/service-client.ts";
+import { shortTime } from "../framework/table.ts";
+
+const FILTERS = {
+	endpoint: { value: "ID", summary: "only deliveries of this endpoint" },
+	job: { value: "JOB", summary: "only deliveries of this job" },
+	state: { value: "STATE", summary: "pending, delivered or failed" },
+	...PAGE_FLAGS,
+} as const;
+
+const list = listAction<Delivery>({
+	name: "list",
+	args: [],
+	summary: "list deliveries, newest first",
+	flags: FILTERS,
+	examples: ["sluice webhooks list --state failed"],
+	request: "GET /v1/webhooks",
+	query: (flags) => queryOf(flags, Object.keys(FILTERS)),
+	member: "deliveries",
+	empty: (_, { query }) =>
+		query.size > 0
+			? "No matching deliveries.\n"
+			: 'No deliveries. Submit a job with "webhook": "https://..." to be notified when it ends.\n',
+	columns: {
+		ID: "id",
+		ENDPOINT: "endpoint",
+		STATE: "state",
+		CREATED: ({ createdAt }) => shortTime(createdAt),
+		TRIES: ({ tries }) => tries.length,
+		"LAST RESPONSE": ({ tries }) => tries.at(-1)?.status ?? tries.at(-1)?.error,
+		URL: "url",
+	},
+});
+
+const redeliver = serviceAction({
+	name: "redeliver",
+	args: ["ID"],
+	summary: "send a finished delivery again",
+	request: "POST /v1/webhooks/{ID}/redeliver",
+	text: (_, { args: [id] }) => `Queued delivery ${id} again.\n`,
+});
+
+const receivers = listAction<Receiver>({
+	name: "receivers",
+	args: [],
+	summary: "list receivers that fail, with those that are paused or disabled",
+	flags: { endpoint: FILTERS.endpoint },
+	request: "GET /v1/webhooks/receivers",
+	query: (flags) => queryOf(flags, ["endpoint"]),
+	member: "receivers",
+	empty: "No receiver fails.\n",
+	columns: {
+		ENDPOINT: "endpoint",
+		RECEIVER: "receiver",
+		STATE({ pausedUntil, disabledAt }) {
+			if (disabledAt !== undefined) return "disabled";
+			return pausedUntil === undefined ? "failing" : `paused until ${shortTime(pausedUntil)}`;
+		},
+		"FAILING SINCE": ({ failingSince }) => shortTime(failingSince),
+		FAILURES: "failures",
+		REASON: "reason",
+	},
+});
+
+const enable = serviceAction({
+	name: "enable",
+	args: ["ENDPOINT", "RECEIVER"],
+	summary: "call a paused or disabled receiver (its host and port) again, at once",
+	examples: ["sluice webhooks enable hello receiver.example.com:443"],
+	request: "POST /v1/endpoints/{ENDPOINT}/webhook-receivers/{RECEIVER}/enable",
+	text: (_, { args: [, receiver] }) => `Receiver ${receiver} is called again.\n`,
+});
+
+export const webhooks: CommandGroup = {
+	name: "webhooks",
+	summary: "list webhook deliveries and send them again",
+	actions: [list, redeliver, receivers, enable],
+};

@@ -1,0 +1,275 @@
+/**
+ * Schema of endpoint settings (D27, D35). The launchers add the `launcher` schema
+ * (`src/launchers/endpoint-settings.ts`).
+ */
+import {
+	DEFAULT_LIMITS,
+	LIMITED_OPERATIONS,
+	type LimitedOperation,
+	STORED_MB,
+	STREAM_CHUNKS,
+	STREAM_MB,
+} from "./limits.ts";
+import { duration } from "../durations.ts";
+import type { Schema } from "../../lib/schema.ts";
+import { NO_CONTROLS } from "../../lib/text.ts";
+
+const DAY_MS = 86_400_000;
+const YEAR_MS = 365 * DAY_MS;
+
+/** D9, D16, D18, D27. */
+export const ENDPOINT_DEFAULTS = {
+	workersMin: 0,
+	workersMax: 3,
+	idleTimeout: 5,
+	executionTimeoutMs: 600_000,
+	scalerType: "QUEUE_DELAY",
+	scalerValue: 4,
+	launcher: { type: "external" },
+	env: {},
+	limits: {},
+	retention: { run: 30 * 60_000, runsync: 60_000, records: 7 * DAY_MS },
+	leaseMs: 20_000,
+	stopGraceMs: 5_000,
+	initTimeoutMs: 600_000,
+	gpusPerWorker: 0,
+	webhooks: { schedule: "short", disableAfterMs: 5 * DAY_MS },
+} as const;
+
+/** Also in paths (D35). */
+export const ENDPOINT_ID = {
+	type: "string",
+	pattern: "^[a-zA-Z0-9_-]{1,64}$",
+	description: "Endpoint id, as in the URL.",
+	examples: ["thumbnail"],
+	"x-message": "must be 1 to 64 of the characters a-z, A-Z, 0-9, _ and -.",
+} as const satisfies Schema;
+
+function whole(minimum: number, maximum: number, rest: Schema): Schema {
+	return { type: "integer", minimum, maximum, ...rest };
+}
+
+/** YAML 1.1 reads `off` as false. */
+const OFF: Schema = { enum: ["off", false] };
+
+function wholeOrOff(rest: Schema): Schema {
+	return {
+		oneOf: [OFF, { type: "integer", minimum: 0 }],
+		"x-message": "must be off or a whole number from 0.",
+		...rest,
+	};
+}
+
+function operationLimits(operation: LimitedOperation): Schema {
+	const { per10s = "off", concurrent = "off" } = DEFAULT_LIMITS[operation];
+	return {
+		type: "object",
+		additionalProperties: false,
+		properties: {
+			per10s: wholeOrOff({ default: per10s, description: `Requests of ${operation} in any 10 s.` }),
+			concurrent: wholeOrOff({
+				default: concurrent,
+				description: `Requests of ${operation} in progress at once.`,
+			}),
+		},
+		description: `Limits of ${operation}.`,
+		"x-message": "must be an object such as { per10s: 100, concurrent: 20 }; each of the two may be off.",
+	};
+}
+
+const LIMITS: Schema = {
+	oneOf: [
+		OFF,
+		{
+			type: "object",
+			additionalProperties: false,
+			properties: {
+				queue: wholeOrOff({
+					description:
+						"Submissions are refused while more jobs than this wait. By default 50, or 500 times workersMax " +
+						"where that is more.",
+				}),
+				storedMb: wholeOrOff({
+					default: STORED_MB,
+					description: "Submissions are refused while the endpoint's inputs, results and chunks have more megabytes.",
+				}),
+				streamMb: wholeOrOff({
+					default: STREAM_MB,
+					description: `A job fails whose chunks have more megabytes, or are more than ${STREAM_CHUNKS}.`,
+				}),
+				...Object.fromEntries(LIMITED_OPERATIONS.map((operation) => [operation, operationLimits(operation)])),
+			},
+		},
+	],
+	default: ENDPOINT_DEFAULTS.limits,
+	description:
+		"Rate, concurrency and queue limits: off for no limits, or changes to single numbers, each of " +
+		"which may be off. What is not named keeps its default.",
+	examples: [{ run: { per10s: 5000, concurrent: "off" }, queue: 10_000 }],
+	"x-message": "must be off, or an object of operations to { per10s, concurrent }, queue, storedMb and streamMb.",
+};
+
+const ENV: Schema = {
+	type: "object",
+	propertyNames: {
+		type: "string",
+		pattern: "^[^=\\0]+$",
+		"x-message": "must be at least one character, without '=' and NUL.",
+	},
+	additionalProperties: {
+		oneOf: [
+			{ type: "string", pattern: "^[^\\0]*$", "x-message": "must be text without NUL." },
+			{ type: "number" },
+			{ type: "boolean" },
+		],
+		"x-message": "must be text without NUL, a number or a boolean.",
+	},
+	default: ENDPOINT_DEFAULTS.env,
+	description:
+		"Environment of launched workers, in addition to what they need to find the service. Values are not " +
+		"shown again: answers list the names.",
+	examples: [{ MODEL: "small" }],
+	"x-message": "must be an object of names to values.",
+};
+
+const WEBHOOKS: Schema = {
+	type: "object",
+	additionalProperties: false,
+	properties: {
+		schedule: {
+			oneOf: [
+				{ enum: ["short", "long"] },
+				{ type: "array", maxItems: 12, items: duration("ms", [1000, DAY_MS], { example: "10s" }) },
+			],
+			default: ENDPOINT_DEFAULTS.webhooks.schedule,
+			description:
+				"Waits between the attempts of a delivery: short for 2 more attempts, 10 s apart; long for 9 more, " +
+				"the last after a day; or a list of waits.",
+			examples: [[10_000, 60_000, 3_600_000]],
+			"x-message":
+				"must be short, long, or a list of at most 12 waits from 1s to 24h, such as [10s, 5m]; a number is in ms.",
+		},
+		disableAfterMs: {
+			oneOf: [OFF, duration("ms", [3_600_000, 30 * DAY_MS], { example: "5d" })],
+			"x-unit": "ms",
+			default: ENDPOINT_DEFAULTS.webhooks.disableAfterMs,
+			description:
+				"A receiver that fails for this time, and 10 deliveries or more, is disabled until it is enabled again.",
+			"x-message": "must be off or a duration from 1h to 30d, such as 5d; a number is in ms.",
+		},
+	},
+	default: ENDPOINT_DEFAULTS.webhooks,
+	description: "When webhooks are sent again, and when no more.",
+	"x-message": "must be an object: write { schedule: long, disableAfterMs: 5d }.",
+};
+
+const { retention: KEPT } = ENDPOINT_DEFAULTS;
+
+const RETENTION: Schema = {
+	type: "object",
+	additionalProperties: false,
+	properties: {
+		run: duration("ms", [0, YEAR_MS], {
+			example: "24h",
+			default: KEPT.run,
+			description: "Results of /run jobs, from their end.",
+		}),
+		runsync: duration("ms", [0, YEAR_MS], {
+			example: "1m",
+			default: KEPT.runsync,
+			description: "Results of /runsync and /openai jobs, from their end.",
+		}),
+		records: duration("ms", [0, YEAR_MS], {
+			example: "7d",
+			default: KEPT.records,
+			description: "Records of jobs without their payloads, from their end.",
+		}),
+	},
+	default: KEPT,
+	description: "How long results and records are kept.",
+	"x-message": "must be an object: write { run: 24h, runsync: 1m, records: 7d }.",
+};
+
+export function endpointSchema(launcher: Schema) {
+	return {
+		type: "object",
+		additionalProperties: false,
+		properties: {
+			name: {
+				type: "string",
+				maxLength: 191,
+				pattern: NO_CONTROLS,
+				description: "Display name. Defaults to the id.",
+				"x-message": "must be text of at most 191 characters without control characters.",
+			},
+			workersMin: whole(0, 1000, {
+				default: ENDPOINT_DEFAULTS.workersMin,
+				description: "Workers that run even without jobs; at most workersMax.",
+			}),
+			workersMax: whole(0, 1000, {
+				default: ENDPOINT_DEFAULTS.workersMax,
+				description: "Max workers at once; with 0, jobs wait.",
+			}),
+			idleTimeout: duration("seconds", [1, 3600], {
+				example: "5m",
+				default: ENDPOINT_DEFAULTS.idleTimeout,
+				description: "How long an idle worker above workersMin stays.",
+			}),
+			executionTimeoutMs: duration("ms", [5001, Number.MAX_SAFE_INTEGER], {
+				example: "10m",
+				default: ENDPOINT_DEFAULTS.executionTimeoutMs,
+				description: "Execution timeout of jobs that do not set policy.executionTimeout.",
+			}),
+			scalerType: {
+				enum: ["QUEUE_DELAY", "REQUEST_COUNT"],
+				default: ENDPOINT_DEFAULTS.scalerType,
+				description: "What workers are added for: the wait of the oldest job, or the number of jobs.",
+			},
+			scalerValue: whole(1, 1_000_000, {
+				default: ENDPOINT_DEFAULTS.scalerValue,
+				description:
+					"With QUEUE_DELAY the wait in seconds after which a worker is added; with REQUEST_COUNT the " +
+					"jobs per worker.",
+			}),
+			launcher: { default: ENDPOINT_DEFAULTS.launcher, ...launcher },
+			env: ENV,
+			limits: LIMITS,
+			retention: RETENTION,
+			leaseMs: duration("ms", [2000, 600_000], {
+				example: "20s",
+				default: ENDPOINT_DEFAULTS.leaseMs,
+				description: "How long a worker holds a job without a sign of life.",
+			}),
+			stopGraceMs: duration("ms", [0, 600_000], {
+				example: "5s",
+				default: ENDPOINT_DEFAULTS.stopGraceMs,
+				description: "Time from the stop signal to the end of a worker's process.",
+			}),
+			initTimeoutMs: duration("ms", [1000, 86_400_000], {
+				example: "10m",
+				default: ENDPOINT_DEFAULTS.initTimeoutMs,
+				description:
+					"How long a launched worker may take to its first call, including loading its model. One that " +
+					"takes longer is stopped and counts as crashed.",
+			}),
+			gpusPerWorker: whole(0, 64, {
+				default: ENDPOINT_DEFAULTS.gpusPerWorker,
+				description:
+					"GPUs that each launched worker gets for itself: with process, and docker without hosts, of those that the " +
+					"option gpus names; elsewhere of the platform's. Idle workers of other endpoints make room, never busy ones.",
+			}),
+			webhooks: WEBHOOKS,
+			webhookSecret: {
+				type: "string",
+				pattern:
+					"^whsec_(?:(?:[A-Za-z0-9+/]{4}){8,20}" +
+					"(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?" +
+					"|(?:[A-Za-z0-9+/]{4}){21}(?:[A-Za-z0-9+/]{2}==)?)$",
+				writeOnly: true,
+				description: "Signs the webhooks of this endpoint after the Standard Webhooks scheme. Not shown again.",
+				"x-message": "must be whsec_ and the base64 of 24 to 64 random bytes.",
+			},
+		},
+		"x-message": "must be an object of settings.",
+	} as const satisfies Schema;
+}

@@ -1,0 +1,161 @@
+/** Parses, changes and shows endpoint settings (D9, D27, D35). */
+import { withDurations } from "../durations.ts";
+import { ENDPOINT_DEFAULTS, ENDPOINT_ID } from "./endpoint-schema.ts";
+import type { Schedule } from "../webhooks/delivery.ts";
+import { type LimitChanges, LIMITED_OPERATIONS, STORED_MB, STREAM_CHUNKS, STREAM_MB, WHOLE_LIMITS } from "./limits.ts";
+import { check, type Fault, isAbsent, isObject, type Read, type Schema, withDefaults } from "../../lib/schema.ts";
+
+export { ENDPOINT_DEFAULTS } from "./endpoint-schema.ts";
+
+/** Type (D25) and the settings that this launcher declares. */
+export interface LauncherSettings {
+	type: string;
+}
+
+/** Settings of RunPod and Sluice (D27, D35). Times in ms unless noted. */
+export interface Endpoint {
+	id: string;
+	name: string;
+	workersMin: number;
+	workersMax: number;
+	/** Seconds until an idle worker above `workersMin` stops. */
+	idleTimeout: number;
+	executionTimeoutMs: number;
+	scalerType: "QUEUE_DELAY" | "REQUEST_COUNT";
+	scalerValue: number;
+	launcher: LauncherSettings;
+	env: Record<string, string>;
+	limits: "off" | LimitChanges;
+	/** Retention of results, and of records. */
+	retention: { run: number; runsync: number; records: number };
+	leaseMs: number;
+	/** Time from the stop signal to the end of the process (D18). */
+	stopGraceMs: number;
+	/** Bounds the time from a launched worker's start to its first call. */
+	initTimeoutMs: number;
+	gpusPerWorker: number;
+	webhooks: { schedule: Schedule; disableAfterMs: number | "off" };
+	/** Signs webhooks (D21); never returned, published or logged. */
+	webhookSecret?: string;
+}
+
+/** Queue ttl (spec 2.4). */
+export const DEFAULT_TTL_MS = 86_400_000;
+
+type Filled = Omit<Endpoint, "id" | "name" | "env" | "launcher" | "limits"> & {
+	name?: string;
+	env: Record<string, string | number | boolean>;
+	launcher: LauncherSettings;
+	limits: unknown;
+};
+
+/** Returns every fault with its field and bound. `schema` is from `endpointSchema`; durations may be text. */
+export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<{ endpoint: Endpoint }> {
+	const raw = withDurations(schema, given);
+	const faults = [...check(ENDPOINT_ID, id, "id"), ...check(schema, raw)];
+	const crossed = workersCrossed(raw);
+	if (crossed && !faults.some(({ field }) => field === "workersMin" || field === "workersMax")) faults.push(crossed);
+	if (faults.length > 0) return { ok: false, faults };
+	const { name = id, env, launcher, limits, ...rest } = withDefaults(schema, raw) as Filled;
+	const texts = Object.fromEntries(Object.entries(env).map(([variable, value]) => [variable, String(value)]));
+	return {
+		ok: true,
+		endpoint: {
+			id,
+			name,
+			...rest,
+			env: texts,
+			launcher: readLauncher(launcher),
+			limits: readLimits(limits),
+			webhooks: { ...rest.webhooks, disableAfterMs: numberOrOff(rest.webhooks.disableAfterMs) },
+		},
+	};
+}
+
+function workersCrossed(raw: unknown): Fault | undefined {
+	if (!isObject(raw)) return undefined;
+	const min = raw["workersMin"] ?? ENDPOINT_DEFAULTS.workersMin;
+	const max = raw["workersMax"] ?? ENDPOINT_DEFAULTS.workersMax;
+	return typeof min === "number" && typeof max === "number" && min > max
+		? { field: "workersMin", message: `must not be over workersMax (${max}).` }
+		: undefined;
+}
+
+function readLauncher({ type, ...settings }: LauncherSettings): LauncherSettings {
+	const given = Object.entries(settings).filter(([, member]) => !isAbsent(member));
+	return { type, ...Object.fromEntries(given) };
+}
+
+/** `false` becomes `off`; absent and `null` members are dropped. */
+function readLimits(raw: unknown): Endpoint["limits"] {
+	if (!isObject(raw)) return "off";
+	const limits: LimitChanges = {};
+	for (const name of WHOLE_LIMITS) if (!isAbsent(raw[name])) limits[name] = numberOrOff(raw[name]);
+	for (const operation of LIMITED_OPERATIONS) {
+		const given = raw[operation];
+		if (!isObject(given)) continue;
+		const { per10s, concurrent } = given;
+		limits[operation] = {
+			...(isAbsent(per10s) ? {} : { per10s: numberOrOff(per10s) }),
+			...(isAbsent(concurrent) ? {} : { concurrent: numberOrOff(concurrent) }),
+		};
+	}
+	return limits;
+}
+
+function numberOrOff(value: unknown): number | "off" {
+	return typeof value === "number" ? value : "off";
+}
+
+/**
+ * Applies a JSON merge patch (RFC 7396, D39) without a check: `null` restores the default. A launcher of another type
+ * replaces the old one entirely, since settings differ by type.
+ */
+export function mergeSettings(current: Readonly<Record<string, unknown>>, patch: unknown): unknown {
+	if (!isObject(patch)) return patch;
+	const [before, after] = [current["launcher"], patch["launcher"]];
+	const replaced = isObject(before) && isObject(after) && !isAbsent(after["type"]) && after["type"] !== before["type"];
+	return merged(replaced ? { ...current, launcher: {} } : current, patch);
+}
+
+function merged(current: unknown, patch: unknown): unknown {
+	if (!isObject(patch)) return patch;
+	const members = new Map(isObject(current) ? Object.entries(current) : []);
+	for (const [name, value] of Object.entries(patch)) {
+		if (value === null) members.delete(name);
+		else members.set(name, merged(members.get(name), value));
+	}
+	return Object.fromEntries(members);
+}
+
+/** Only the names in `env`, no webhook secret. */
+export type ShownSettings = Omit<Endpoint, "env" | "webhookSecret"> & { env: string[] };
+
+/** Shown to callers who may read the endpoint (D39). */
+export function settingsOf(endpoint: Endpoint): ShownSettings {
+	const { env, webhookSecret: _, ...settings } = endpoint;
+	return { ...settings, env: Object.keys(env) };
+}
+
+/** Submissions are refused while more jobs wait (spec 8 rule 2, D23); undefined: no bound. */
+export function queueBound(endpoint: Endpoint): number | undefined {
+	if (endpoint.limits === "off" || endpoint.limits.queue === "off") return undefined;
+	return endpoint.limits.queue ?? Math.max(50, endpoint.workersMax * 500);
+}
+
+/** Bytes of all jobs of the endpoint (D43); undefined: no bound. */
+export function storedBound({ limits }: Endpoint): number | undefined {
+	const megabytes = limits === "off" ? "off" : (limits.storedMb ?? STORED_MB);
+	return megabytes === "off" ? undefined : megabytes * 2 ** 20;
+}
+
+/** Bounds the chunks of a job (D43); undefined: no bound. */
+export function streamBound({ limits }: Pick<Endpoint, "limits">): { bytes: number; chunks: number } | undefined {
+	const megabytes = limits === "off" ? "off" : (limits.streamMb ?? STREAM_MB);
+	return megabytes === "off" ? undefined : { bytes: megabytes * 2 ** 20, chunks: STREAM_CHUNKS };
+}
+
+/** Ms after the end (D9). */
+export function retentionOf(endpoint: Endpoint, operation: "run" | "runsync" | "openai"): number {
+	return operation === "run" ? endpoint.retention.run : endpoint.retention.runsync;
+}

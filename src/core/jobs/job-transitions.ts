@@ -1,0 +1,218 @@
+/** Job transitions as pure functions; stores write the result. */
+import type { Attempt, AttemptEnd, Job } from "./job.ts";
+import { allowed, isFinal, type JobEvent, type JobState, ruleOf } from "./job-states.ts";
+
+/** At this many losses a job fails instead of returning to the queue (D16). */
+export const MAX_LOSSES = 3;
+
+/** Consecutive pings without the job until it is lost, or its old attempt is over (D16). */
+export const MISSED_PINGS = 2;
+
+export interface EventContext {
+	now: number;
+	worker?: string;
+	/** The worker has certainly ended the attempt (D16 Fence). Default false. */
+	over?: boolean;
+	/** How the process ended, if that is why. */
+	workerEnd?: string | undefined;
+}
+
+export interface TransitionStep {
+	on: JobEvent;
+	from: JobState;
+	/** If the job is deleted, its last version. */
+	job: Job;
+	closed?: Attempt;
+	place?: "front" | "back";
+	clear: boolean;
+	chunks?: "undelivered" | "all";
+	erase: boolean;
+	remove: boolean;
+	stop?: string;
+	/** The webhook is due (D21). */
+	ended: boolean;
+}
+
+const ENDS: Partial<Record<JobEvent, AttemptEnd>> = {
+	lose: "lost",
+	exhaust: "lost",
+	release: "released",
+	overrun: "timed_out",
+	cancel: "cancelled",
+};
+
+export function transition(job: Job, on: JobEvent, context: EventContext): TransitionStep | undefined {
+	if (job.erased && on !== "forget") return undefined;
+	if (!allowed(job.state, on)) return undefined;
+	const rule = ruleOf(on);
+	const { now } = context;
+	const after: Job = { ...job, state: rule.to ?? job.state };
+	const result: TransitionStep = {
+		on,
+		from: job.state,
+		job: after,
+		clear: false,
+		erase: false,
+		remove: false,
+		ended: false,
+	};
+	for (const effect of rule.effects) {
+		switch (effect) {
+			case "start":
+				after.attempt += 1;
+				after.worker = context.worker;
+				after.startedAt = now;
+				after.missed = 0;
+				after.leaseUntil = now + job.leaseMs;
+				break;
+			case "close": {
+				const closed = closedAttempt(job, on, context);
+				if (closed) result.closed = closed;
+				break;
+			}
+			case "loss":
+				after.losses += 1;
+				if (rule.to === "IN_QUEUE") after.returns += 1;
+				break;
+			case "clear":
+				result.clear = true;
+				result.chunks = "all";
+				after.losses = 0;
+				after.returns += 1;
+				break;
+			case "front":
+			case "back":
+				result.place = effect;
+				if (effect === "front") result.chunks = "undelivered";
+				after.queuedAt = now;
+				after.worker = after.startedAt = after.endedAt = after.leaseUntil = undefined;
+				after.missed = 0;
+				break;
+			case "settle":
+				after.endedAt = now;
+				after.leaseUntil = undefined;
+				result.ended = true;
+				// Only a retry could need the secrets again (D22).
+				if (!allowed(after.state, "retry")) after.s3Config = undefined;
+				break;
+			case "stop":
+				if (job.state === "IN_PROGRESS" && job.worker !== undefined) result.stop = job.worker;
+				break;
+			case "erase":
+				result.erase = true;
+				result.chunks = "all";
+				after.erased = true;
+				after.webhook = after.s3Config = undefined;
+				break;
+			case "delete":
+				result.remove = true;
+				break;
+		}
+	}
+	after.dueAt = dueAt(after);
+	return result;
+}
+
+function closedAttempt(job: Job, on: JobEvent, context: EventContext): Attempt | undefined {
+	const { worker, startedAt, attempt, endedAt } = job;
+	if (worker === undefined || startedAt === undefined) return undefined;
+	const run = { attempt, worker, startedAt, missed: 0 };
+	// A final job keeps its last attempt in the record until a retry; others are already closed.
+	if (isFinal(job.state)) {
+		if (job.state === "TIMED_OUT" || endedAt === undefined || job.losses >= MAX_LOSSES) return undefined;
+		return { ...run, endedAt, end: "failed", open: false };
+	}
+	const end = ENDS[on];
+	if (!end) return undefined;
+	const { now, over, workerEnd } = context;
+	return { ...run, endedAt: now, end, open: over !== true, ...(workerEnd !== undefined && { workerEnd }) };
+}
+
+export function dueAt(job: Job): number {
+	switch (job.state) {
+		case "IN_QUEUE":
+			return job.queuedAt + job.ttlMs;
+		case "IN_PROGRESS":
+			return Math.min(deadlineOf(job), job.leaseUntil ?? Number.MAX_SAFE_INTEGER);
+		default: {
+			const retention = job.erased ? Math.max(job.recordMs, job.retainMs) : job.retainMs;
+			return (job.endedAt ?? job.queuedAt) + retention;
+		}
+	}
+}
+
+function deadlineOf(job: Job): number {
+	return Math.min((job.startedAt ?? 0) + job.executionTimeoutMs, Number.MAX_SAFE_INTEGER);
+}
+
+/**
+ * The event due by `now`: end of ttl, execution timeout, lease or retention (D9, D15, D16). Must be called again after
+ * it is applied at `at`.
+ */
+export function dueEvent(job: Job, now: number): { on: JobEvent; at: number } | undefined {
+	if (now < job.dueAt) return undefined;
+	switch (job.state) {
+		case "IN_QUEUE":
+			return { on: "lapse", at: job.dueAt };
+		case "IN_PROGRESS":
+			return deadlineOf(job) <= job.dueAt ? { on: "overrun", at: job.dueAt } : { on: lossOf(job), at: job.dueAt };
+		default:
+			return { on: job.erased ? "forget" : "expire", at: job.dueAt };
+	}
+}
+
+/** The last allowed loss fails the job (D16). */
+export function lossOf(job: Job): "lose" | "exhaust" {
+	return job.losses + 1 >= MAX_LOSSES ? "exhaust" : "lose";
+}
+
+/** Undefined for events other than ends without a report. */
+export function errorOf(
+	on: JobEvent,
+	before: Job & Pick<Attempt, "workerEnd">,
+	history: readonly Attempt[],
+): string | undefined {
+	switch (on) {
+		case "lapse":
+			return `The job waited longer than its ttl of ${before.ttlMs} ms and no worker took it.`;
+		case "overrun":
+			return `The job ran longer than its executionTimeout of ${before.executionTimeoutMs} ms and was stopped.`;
+		case "exhaust": {
+			const lost = [...history.filter((past) => past.end === "lost"), before];
+			const attempts = lost
+				.slice(-MAX_LOSSES)
+				.map(
+					(past) =>
+						`attempt ${past.attempt} on worker ${past.worker}` +
+						(past.workerEnd === undefined ? "" : ` (${past.workerEnd})`),
+				);
+			return (
+				`The job was lost ${MAX_LOSSES} times and is not tried again: ${attempts.join(", ")}. ` +
+				"The workers exited or stopped reporting the job before they reported a result."
+			);
+		}
+		default:
+			return undefined;
+	}
+}
+
+/** Change of the endpoint's counts by an event (D13). */
+export function countsOf(on: JobEvent, from: JobState, to: JobState): Counts {
+	const into = (state: JobState): number => (ruleOf(on).to === undefined ? 0 : Number(to === state));
+	return {
+		inQueue: into("IN_QUEUE") - Number(from === "IN_QUEUE"),
+		inProgress: into("IN_PROGRESS") - Number(from === "IN_PROGRESS"),
+		completed: into("COMPLETED"),
+		failed: into("FAILED") + into("TIMED_OUT"),
+		retried: Number(on === "lose" || on === "retry"),
+	};
+}
+
+/** Current jobs by state, and totals since the endpoint was created (D13). */
+export interface Counts {
+	inQueue: number;
+	inProgress: number;
+	completed: number;
+	failed: number;
+	retried: number;
+}

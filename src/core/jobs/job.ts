@@ -1,0 +1,111 @@
+/** A job as one flat record. Times are ms since the epoch. */
+import { type Random, uuidv7 } from "../../lib/ids.ts";
+import type { JobState } from "./job-states.ts";
+
+/** Decides the default retention (spec 3 rule 2). */
+export type Operation = "run" | "runsync" | "openai";
+
+/** `input`, `output` and chunks are stored separately as JSON text (D5). */
+export interface Job {
+	id: string;
+	endpoint: string;
+	operation: Operation;
+	/** Taken after other jobs; ignored by autoscaling (D20). */
+	lowPriority: boolean;
+	state: JobState;
+	submittedAt: number;
+	/** Start of the current or last wait in the queue. */
+	queuedAt: number;
+	/** Absent while waiting. */
+	startedAt?: number | undefined;
+	endedAt?: number | undefined;
+	/** 0 before the first; never reset (D16). */
+	attempt: number;
+	/** Absent while waiting. */
+	worker?: string | undefined;
+	/** Since submission or the last retry (D16). */
+	losses: number;
+	/** `retries` in responses: by loss or `/retry` (D6, D13). */
+	returns: number;
+	/** Consecutive pings of its worker without this job (D16). */
+	missed: number;
+	/** `policy.ttl`: maximum wait in the queue. */
+	ttlMs: number;
+	/** `policy.executionTimeout`. */
+	executionTimeoutMs: number;
+	leaseMs: number;
+	leaseUntil?: number | undefined;
+	/** Retention of the result after the end (D9). */
+	retainMs: number;
+	/** Keeps the record without payloads after the end (D9). */
+	recordMs: number;
+	/** Payloads are erased; only `/v1` still returns the job (D9). */
+	erased: boolean;
+	/** The next `dueEvent`. */
+	dueAt: number;
+	/** URL (spec 6). */
+	webhook?: string | undefined;
+	/** Encrypted; decrypted only for the worker (D22). */
+	s3Config?: string | undefined;
+}
+
+/** {@link newJob} adds the rest. */
+export type Submission = Pick<
+	Job,
+	| "id"
+	| "endpoint"
+	| "operation"
+	| "lowPriority"
+	| "ttlMs"
+	| "executionTimeoutMs"
+	| "leaseMs"
+	| "retainMs"
+	| "recordMs"
+	| "webhook"
+	| "s3Config"
+>;
+
+export function newJob(submission: Submission, now: number): Job {
+	return {
+		...submission,
+		state: "IN_QUEUE",
+		submittedAt: now,
+		queuedAt: now,
+		attempt: 0,
+		losses: 0,
+		returns: 0,
+		missed: 0,
+		erased: false,
+		dueAt: now + submission.ttlMs,
+	};
+}
+
+export type AttemptEnd = "completed" | "failed" | "lost" | "released" | "timed_out" | "cancelled";
+
+/** An attempt that is not the job's current one. */
+export interface Attempt {
+	attempt: number;
+	worker: string;
+	startedAt: number;
+	endedAt: number;
+	end: AttemptEnd;
+	/** The worker may still run it and must not get the job again meanwhile (D16 Fence). */
+	open: boolean;
+	/** Consecutive pings without the job. */
+	missed: number;
+	/** The end of the worker's process ended it, not a report. */
+	killed?: boolean;
+	/** See `exitPhrase`. */
+	workerEnd?: string;
+}
+
+/** UUIDv7, prefixed with `sync-` for `/runsync` (D6). */
+export function jobId(operation: Operation, now: number, random: Random): string {
+	const id = uuidv7(now, random);
+	return operation === "runsync" ? `sync-${id}` : id;
+}
+
+/** Other texts need no lookup in the store. */
+export function isJobId(id: string): boolean {
+	return /^[a-zA-Z0-9_-]{1,80}$/.test(id);
+}

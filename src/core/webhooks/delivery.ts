@@ -1,0 +1,98 @@
+/** Webhook deliveries (spec 6, D21). */
+import { asOne, type JsonText } from "../../lib/json/json-text.ts";
+import { type JobResult, jobView } from "../jobs/job-view.ts";
+import { receiverOf } from "./receiver.ts";
+
+/** Waits after a failed try, ms (spec 6). */
+export const SPECIFIED_SCHEDULE: readonly number[] = [10_000, 10_000];
+
+const MINUTE_MS = 60_000;
+const LONG_SCHEDULE: readonly number[] = [
+	...SPECIFIED_SCHEDULE,
+	MINUTE_MS,
+	5 * MINUTE_MS,
+	30 * MINUTE_MS,
+	120 * MINUTE_MS,
+	360 * MINUTE_MS,
+	720 * MINUTE_MS,
+	1440 * MINUTE_MS,
+];
+
+/** A name, or waits in ms. */
+export type Schedule = "short" | "long" | readonly number[];
+
+export function waitsOf(schedule: Schedule): readonly number[] {
+	if (typeof schedule !== "string") return schedule;
+	return schedule === "long" ? LONG_SCHEDULE : SPECIFIED_SCHEDULE;
+}
+
+export const DELIVERY_TIMEOUT_MS = 10_000;
+
+export const DELIVERY_KEPT_MS = 7 * 86_400_000;
+
+/** The last tries stay in a record; redelivery adds tries. */
+export const DELIVERY_HISTORY = 30;
+
+/** `pending`: a try is due or in flight. */
+export const DELIVERY_STATES = ["pending", "delivered", "failed"] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+export interface DeliveryTry {
+	/** Ms since the epoch. */
+	at: number;
+	tookMs: number;
+	status?: number | undefined;
+	/** The beginning of the response, printable. */
+	answer?: string | undefined;
+	/** Never contains the URL. */
+	error?: string | undefined;
+}
+
+/** Created when the job ends; `body` never changes. */
+export interface NewDelivery {
+	id: string;
+	endpoint: string;
+	job: string;
+	url: string;
+	receiver: string;
+	body: JsonText;
+	createdAt: number;
+}
+
+/** Undefined without a webhook. The id differs after a retry. */
+export function deliveryOf(result: JobResult): NewDelivery | undefined {
+	const { job } = result;
+	if (job.webhook === undefined || job.endedAt === undefined) return undefined;
+	const { endedAt } = job;
+	return {
+		id: `msg_${job.id}_${job.returns}`,
+		endpoint: job.endpoint,
+		job: job.id,
+		url: job.webhook,
+		receiver: receiverOf(job.webhook),
+		body: asOne(jobView(result, endedAt)),
+		createdAt: endedAt,
+	};
+}
+
+/** Only status 200 acknowledges. */
+export function afterTry({
+	status,
+	used,
+	final = false,
+	schedule = SPECIFIED_SCHEDULE,
+	now,
+}: {
+	status?: number | undefined;
+	/** In this round, including this try. */
+	used: number;
+	final?: boolean;
+	/** After each failed try but the last, ms. */
+	schedule?: readonly number[];
+	now: number;
+}): { state: DeliveryState; dueAt?: number } {
+	if (status === 200) return { state: "delivered" };
+	const wait = schedule[used - 1];
+	if (final || wait === undefined) return { state: "failed" };
+	return { state: "pending", dueAt: now + wait };
+}

@@ -1,0 +1,87 @@
+/** A worker's ping keeps the leases of the jobs that it names; the others are lost (D16 Lease, protocol B.7). */
+import type { EpochMs } from "../../../lib/time.ts";
+import { sdkWarning } from "../../../core/workers/sdk-version.ts";
+import { pingIntervalMs } from "../../../core/workers/worker-env.ts";
+import type { RetryOptions } from "../../availability/retry-while-unavailable.ts";
+import { isMainProcessDead } from "../../workers/liveness.ts";
+import { releaseJob, type Worker } from "../../workers/worker-registry.ts";
+import type { JobDeps } from "../job-deps.ts";
+import { reconcileAttempts, reconcileDead } from "./reconcile-attempts.ts";
+
+export interface Ping {
+	named: string[];
+	unhealthy?: string | undefined;
+	version?: string | undefined;
+}
+
+/** Held while the store is unavailable, until the worker hangs up. */
+export async function ping(
+	d: JobDeps,
+	q: { worker: Worker; said: Ping; signal?: AbortSignal | undefined },
+): Promise<void> {
+	const { worker, said } = q;
+	const now = d.now();
+	const intervalMs = pingIntervalMs(d.endpoints.get(worker.endpoint).leaseMs);
+	noteVersion(d, worker, said.version);
+	if (said.unhealthy !== undefined) return markUnhealthy(d, worker, said.unhealthy);
+	worker.pinged = true;
+	/** Otherwise its polls and reports may be at another server. */
+	const callsOnlyHere = !d.cluster.others() || worker.managed;
+	if (callsOnlyHere && isMainProcessDead(worker, { now, pingIntervalMs: intervalMs })) {
+		worker.leftAt = undefined;
+		markUnhealthy(
+			d,
+			worker,
+			"it cut its polls and began no new ones, though it is still pinged for: its main process counts as dead",
+		);
+		return await reconcileDead(d, worker);
+	}
+	// Another server handed it out, or it was reported a moment ago.
+	if (said.named.some((id) => !worker.held.has(id))) worker.knownIdle = false;
+	// An idle worker has nothing to renew and nothing to lose.
+	if (said.named.length === 0 && worker.held.size === 0 && worker.knownIdle) return;
+	// A job that was to stop and is not named any more has stopped, unless the ping is older than the request to stop.
+	for (const [id, { since }] of worker.stopping) {
+		if (!said.named.includes(id) && now - since >= intervalMs) d.workers.stopSignals.over(worker, id);
+	}
+	const { endpoint, id } = worker;
+	// A ping may be older than a take by one interval: it counts for jobs handed out before that. One that was held
+	// counts for none, because a result may have been held as well.
+	const handedBefore = ({ held }: RetryOptions): EpochMs => (held ? -Infinity : now - intervalMs + 1);
+	await reconcileAttempts(d, worker, () =>
+		d.retry(
+			(attempt) =>
+				d.store.workers.ping({
+					endpoint,
+					worker: id,
+					named: said.named,
+					handedBefore: handedBefore(attempt),
+					now: d.now(),
+				}),
+			{ signal: q.signal },
+		),
+	);
+	if (!callsOnlyHere) forgetReported(worker, said.named, { now, intervalMs });
+}
+
+/** A job that is not named two intervals after its dispatch has been reported to another server. */
+function forgetReported(
+	worker: Worker,
+	named: readonly string[],
+	{ now, intervalMs }: { now: EpochMs; intervalMs: number },
+): void {
+	for (const [id, { handedAt }] of worker.held)
+		if (now - handedAt > 2 * intervalMs && !named.includes(id)) releaseJob(worker, id, now);
+}
+
+function markUnhealthy({ events }: JobDeps, worker: Worker, reason: string): void {
+	worker.unhealthy = true;
+	events.emit("worker.unhealthy", { endpoint: worker.endpoint, worker: worker.id, reason });
+}
+
+function noteVersion({ events }: JobDeps, worker: Worker, version: string | undefined): void {
+	if (version === undefined || worker.version === version) return;
+	worker.version = version;
+	const warning = sdkWarning(version);
+	if (warning !== undefined) events.emit("worker.warned", { endpoint: worker.endpoint, worker: worker.id, warning });
+}

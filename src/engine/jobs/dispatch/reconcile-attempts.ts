@@ -1,0 +1,64 @@
+/** Applies what the store concludes from a worker's call about its attempts (D16). */
+import type { AttemptReconciliation } from "../../../store/contract/workers.ts";
+import { endPolls, type HeldJob, releaseJobById, type Worker } from "../../workers/worker-registry.ts";
+import type { JobDeps } from "../job-deps.ts";
+
+export async function reconcileAttempts(
+	d: JobDeps,
+	worker: Worker,
+	reconcile: () => Promise<AttemptReconciliation>,
+): Promise<void> {
+	const before: ReadonlyMap<string, HeldJob> = new Map(worker.held);
+	const { lost, over } = await reconcile();
+	for (const id of [...lost, ...over]) {
+		releaseJobById(worker, id, { before: before.get(id), now: d.now() });
+		d.workers.stopSignals.over(worker, id);
+	}
+	// A job whose old attempt is over may be dispatched to this very worker now.
+	const freed = lost.length + over.length;
+	if (freed > 0) d.dispatch.announce(worker.endpoint, freed);
+}
+
+/** Everything that the dead worker held is lost. */
+export async function reconcileDead(
+	d: JobDeps,
+	worker: Worker,
+	{ workerEnd, signal }: { workerEnd?: string | undefined; signal?: AbortSignal } = {},
+): Promise<void> {
+	const { endpoint, id } = worker;
+	await reconcileAttempts(d, worker, () =>
+		d.retry(
+			() =>
+				d.store.workers.idle({
+					endpoint,
+					worker: id,
+					before: Infinity,
+					dead: true,
+					workerEnd,
+					now: d.now(),
+				}),
+			{ signal },
+		),
+	);
+}
+
+/**
+ * An operator has ended an external worker (D36): what it held is requeued without counting a loss, and its token is
+ * revoked (D16).
+ */
+export async function workerEnded(d: JobDeps, q: { endpoint: string; id: string }): Promise<void> {
+	const { registry } = d.workers;
+	// It may have called other servers only.
+	const worker =
+		registry.get(q) ?? (d.cluster.shared ? registry.meet({ ...q, ready: false, now: d.now() }) : undefined);
+	if (worker) {
+		worker.draining = true;
+		endPolls(worker);
+		const held = d.store.cluster
+			? (await d.store.cluster.running(q)).filter((each) => each.worker === q.id)
+			: [...worker.held].map(([id, { attempt }]) => ({ id, attempt }));
+		await d.dispatch.requeue(worker, held);
+		registry.forget(worker);
+	}
+	await d.access.tokens.revoke(q.id);
+}

@@ -1,0 +1,104 @@
+/** A worker asks for jobs (protocol B.2, B.3). */
+import { ApiError } from "../../../core/errors.ts";
+import type { JsonText } from "../../../lib/json/json-text.ts";
+import type { EpochMs } from "../../../lib/time.ts";
+import type { Claimed } from "../../../store/contract/jobs.ts";
+import type { Encryption } from "../../../secrets/encryption.ts";
+import { countPoll, holdPoll } from "../../workers/polls.ts";
+import { releaseJob, type Worker } from "../../workers/worker-registry.ts";
+import type { JobDeps } from "../job-deps.ts";
+import { reconcileAttempts } from "./reconcile-attempts.ts";
+import { report } from "./report.ts";
+
+export interface DispatchedJob {
+	id: string;
+	attempt: number;
+	input: JsonText;
+	/** JSON text. */
+	s3Config?: string | undefined;
+}
+
+/** A job that must fail instead. `damage`: for the log. */
+interface UnreadableJob {
+	id: string;
+	error: string;
+	damage?: string | undefined;
+}
+
+const OTHER_SECRET =
+	"The s3Config of the job was stored under another SLUICE_SECRET and cannot be read. " +
+	"Submit the job again, or start the service with its earlier secret.";
+
+const DAMAGED = "The stored input of the job is damaged: it is not as it was submitted. Submit the job again.";
+
+/**
+ * Returns none when the poll ended. `idle`: the worker reports that it runs nothing, which proves that jobs handed out
+ * before were lost (D16). Throws `duplicate_worker_id` and, while the worker or the service drains, `draining`.
+ */
+export async function take(
+	d: JobDeps,
+	q: { worker: Worker; limit: number; idle: boolean; signal: AbortSignal },
+): Promise<DispatchedJob[]> {
+	const { worker } = q;
+	const began = d.now();
+	if (worker.takes > 0) {
+		d.events.emit("worker.duplicate", { endpoint: worker.endpoint, worker: worker.id });
+		throw new ApiError("duplicate_worker_id", { worker: worker.id });
+	}
+	const isDraining = (): boolean => worker.draining || d.dispatch.closed;
+	if (isDraining()) throw new ApiError("draining");
+	const over = countPoll(worker, "takes", { now: d.now, signal: q.signal });
+	// A worker that asks for a job is fit for one.
+	worker.unhealthy = false;
+	try {
+		if (q.idle) await nothingRuns(d, worker, began, q.signal);
+		// What it runs was handed out elsewhere.
+		else if (worker.held.size === 0) worker.knownIdle = false;
+		// The polls may have been ended while the store was read.
+		if (isDraining()) return [];
+		const { ended, done } = holdPoll(d.clock, worker, q.signal);
+		try {
+			const claimed = await d.dispatch.take({ worker, limit: q.limit, ended });
+			const { jobs, unreadable } = readClaimed(claimed, d.access.encryption);
+			for (const { id, error, damage } of unreadable) {
+				if (damage !== undefined) d.events.emit("fault", { where: `reading the input of job ${id}`, error: damage });
+				await report(d, { worker, id, report: { kind: "end", on: "fail", error, restart: false } });
+			}
+			return jobs;
+		} finally {
+			done();
+		}
+	} finally {
+		over();
+	}
+}
+
+async function nothingRuns(d: JobDeps, worker: Worker, began: EpochMs, signal: AbortSignal): Promise<void> {
+	for (const id of [...worker.stopping.keys()]) d.workers.stopSignals.over(worker, id);
+	if (worker.held.size === 0 && worker.knownIdle) return;
+	const { endpoint, id } = worker;
+	await reconcileAttempts(d, worker, () =>
+		d.retry(() => d.store.workers.idle({ endpoint, worker: id, before: began, now: d.now() }), {
+			signal,
+		}),
+	);
+	// It has reported these to other servers.
+	for (const [job, { handedAt }] of worker.held) if (handedAt < began) releaseJob(worker, job, d.now());
+	worker.knownIdle = true;
+}
+
+export function readClaimed(
+	claimed: readonly Claimed[],
+	encryption: Encryption,
+): { jobs: DispatchedJob[]; unreadable: UnreadableJob[] } {
+	const jobs: DispatchedJob[] = [];
+	const unreadable: UnreadableJob[] = [];
+	for (const { job, input, damage } of claimed) {
+		const { id, attempt, s3Config } = job;
+		const decrypted = s3Config === undefined ? { ok: true as const, text: undefined } : encryption.decrypt(s3Config);
+		if (input === undefined) unreadable.push({ id, error: DAMAGED, damage });
+		else if (decrypted.ok) jobs.push({ id, attempt, input, s3Config: decrypted.text });
+		else unreadable.push({ id, error: OTHER_SECRET });
+	}
+	return { jobs, unreadable };
+}

@@ -1,0 +1,64 @@
+/** Which idle workers make room for one that its platform cannot place (D28). */
+import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import { evictable } from "../../core/workers/gpu-allocation.ts";
+import type { EpochMs } from "../../lib/time.ts";
+import type { PlacedWorker } from "../../launchers/launcher.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import type { EngineContext } from "../context.ts";
+import type { Endpoints } from "../endpoints/endpoints.ts";
+import type { Workers } from "../workers/workers.ts";
+import type { Worker } from "../workers/worker-registry.ts";
+
+/** Room is made again for a worker that waits so long after the last time, ms: another may have taken it. */
+const AGAIN_MS = 60_000;
+
+interface Deps extends EngineContext {
+	endpoints: Endpoints;
+	workers: Workers;
+	cluster: Cluster;
+}
+
+export function roomMaker({ now, endpoints, workers: { launcher, registry }, cluster }: Deps) {
+	const madeAt = new WeakMap<Worker, EpochMs>();
+	const othersLeftAt = new WeakMap<Worker, EpochMs>();
+
+	function placed({ id, endpoint }: Worker): PlacedWorker {
+		const { launcher: settings, gpusPerWorker } = endpoints.get(endpoint);
+		return { id, settings, gpus: gpusPerWorker };
+	}
+
+	return {
+		/** Returns workers of other endpoints that should be stopped now. */
+		makersFor(waiting: Worker, endpoint: Endpoint): Worker[] {
+			const { notice } = waiting;
+			if (notice?.state !== "waiting" || now() - (madeAt.get(waiting) ?? -Infinity) < AGAIN_MS) return [];
+			const others = [...registry.all()].filter(
+				(worker) => worker.managed && worker.launcher === waiting.launcher && endpoints.has(worker.endpoint),
+			);
+			const leaving = others.filter((worker) => launcher.isLeaving(worker)).map(placed);
+			if (leaving.some(({ gpus }) => gpus > 0)) othersLeftAt.set(waiting, now());
+			const idle = evictable({
+				holders: others.map((worker) => ({
+					worker: worker.id,
+					endpoint: worker.endpoint,
+					// Another server knows whether the workers of its endpoints are needed.
+					stopping: launcher.isLeaving(worker) || !cluster.scales(worker.endpoint),
+					readyAt: worker.readyAt,
+					idleSince: worker.ready && worker.held.size === 0 ? worker.idleSince : undefined,
+				})),
+				endpoint: endpoint.id,
+				keep: (id) => endpoints.get(id).workersMin,
+				now: now(),
+			});
+			const byId = new Map(others.map((worker) => [worker.id, worker]));
+			const chosen = launcher.roomFor(waiting, {
+				waiting: { ...placed(waiting), code: notice.code, message: notice.message },
+				quietMs: now() - Math.max(waiting.createdAt, othersLeftAt.get(waiting) ?? 0),
+				idle: idle.map(({ worker }) => placed(byId.get(worker)!)),
+				leaving,
+			});
+			if (chosen.length > 0) madeAt.set(waiting, now());
+			return chosen.map((id) => byId.get(id)!);
+		},
+	};
+}

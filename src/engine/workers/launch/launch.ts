@@ -1,0 +1,260 @@
+/**
+ * Starts, takes over and stops managed workers (D25, D34).
+ *
+ * A worker is in the registry from the request on, so that the autoscaler counts it. Its row is stored
+ * before the launcher is called, and again with the handle that the launcher returns: a service that dies
+ * in between finds the row at its next start and takes the worker over or ends it (`take-over.ts`).
+ *
+ * What is remembered: starts in progress, since a launcher cannot stop what it does not know yet; workers
+ * that are being stopped, and whether only because they are surplus; how to store a handle that a platform
+ * reports after the start, such as the node of a Pod.
+ *
+ * What can go wrong: another server takes the lead of the endpoint during a start, so the lead is checked
+ * before and after the launcher's call; a platform does not answer, which is no crash, and a stop of a
+ * surplus worker is then withdrawn; an exit is reported while its start has not returned. The end of a
+ * worker is recorded only by its exit. No timer is here: the autoscaler repeats what is missing every
+ * second, and `../silent-workers.ts` ends what a launcher has lost sight of.
+ */
+import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
+import { withoutSecrets } from "../../../core/workers/ended-worker.ts";
+import type { WorkerReason, WorkerReasonCode } from "../../../core/workers/worker-reason.ts";
+import { hex } from "../../../lib/ids.ts";
+import { isManaged, isShared } from "../../../launchers/index.ts";
+import {
+	type Exit,
+	type Handle,
+	type Launcher,
+	type Notice,
+	PlatformUnavailable,
+	type RoomQuery,
+} from "../../../launchers/launcher.ts";
+import type { EndedWorkers } from "../ended-workers.ts";
+import { GPUS, hostOf, LAUNCHED_AS, TakeOver } from "./take-over.ts";
+import { endPolls, type Worker } from "../worker-registry.ts";
+import { launchHash, WORKER_ID_BYTES, workerSpec } from "./worker-spec.ts";
+import type { WorkersContext } from "../workers-context.ts";
+
+/** Time from the 204 of its polls to the signal, ms: the responses must be out first (protocol B.8). */
+const POLLS_OUT_MS = 20;
+
+interface StopRequest {
+	why: string;
+	/** Time from the signal until the worker is killed. */
+	graceMs: number;
+	code?: WorkerReasonCode;
+	/** The worker is only not needed; if its platform does not answer, it takes jobs again. */
+	isSurplus?: boolean;
+}
+
+interface Deps extends WorkersContext {
+	ended: EndedWorkers;
+}
+
+export class WorkerLauncher {
+	readonly others: TakeOver;
+	readonly #d: Deps;
+	/** Ids of workers, and whether all that asked for the stop were their surplus. */
+	readonly #stopping = new Map<string, boolean>();
+	/** Starts in progress by worker. */
+	readonly #starts = new Map<string, Promise<void>>();
+	/** Stores the handle that a worker gets after its start. */
+	readonly #recorders = new Map<string, (handle: Handle) => Promise<void>>();
+
+	constructor(d: Deps) {
+		this.#d = d;
+		this.others = new TakeOver({
+			...d,
+			exited: (exit) => this.#exited(exit),
+			stop: (worker, q) => this.stop(worker, q),
+		});
+		for (const launcher of d.launchers.values()) {
+			launcher.onHandle?.((id, handle) => {
+				const recorded = this.#recorders.get(id)?.(handle);
+				if (recorded) d.background.run(`handle of worker ${id}`, recorded);
+			});
+			launcher.onExit((exit) => d.background.run(`end of worker ${exit.workerId}`, this.#exited(exit)));
+			launcher.onNotice?.((notice) => this.#noticed(notice));
+		}
+	}
+
+	/** Starts a worker, in the registry from the moment of the call. Throws when it cannot start. */
+	async start(endpoint: Endpoint, gpus: readonly number[] = []): Promise<void> {
+		const { launchers, registry, random, now } = this.#d;
+		const { type } = endpoint.launcher;
+		const launcher = launchers.get(type);
+		if (!launcher || !isManaged(type)) throw new Error(`Endpoint ${endpoint.id} launches no workers.`);
+		const id = `${endpoint.id}-${hex(random(WORKER_ID_BYTES))}`;
+		const worker = registry.meet({ id, endpoint: endpoint.id, launcher: type, ready: false, gpus, now: now() });
+		const start = this.#launch(endpoint, worker, launcher).finally(() => this.#starts.delete(id));
+		this.#starts.set(id, start);
+		await start;
+	}
+
+	/** Hands the worker no more jobs, ends its polls, sends a signal, and kills it after the grace. */
+	async stop(worker: Worker, { why, graceMs, code, isSurplus = false }: StopRequest): Promise<void> {
+		const { launchers, events, clock, now } = this.#d;
+		const launcher = launchers.get(worker.launcher);
+		if (!launcher || !worker.managed) return;
+		worker.draining = true;
+		worker.ending ??= { text: `it was stopped: ${why}`, code };
+		this.#stopping.set(worker.id, isSurplus && this.#stopping.get(worker.id) !== false);
+		events.emit("worker.stopping", { endpoint: worker.endpoint, worker: worker.id, why });
+		endPolls(worker);
+		if (graceMs > 0) await clock.sleep(POLLS_OUT_MS);
+		// The launcher does not know a worker yet that is only just being started.
+		await this.#starts.get(worker.id)?.catch(() => {});
+		try {
+			await launcher.stop(worker.id, graceMs);
+		} catch (error) {
+			worker.unstopped = { why, at: now() };
+			if (error instanceof PlatformUnavailable && this.#stopping.get(worker.id)) return this.#resume(worker);
+			throw error;
+		}
+	}
+
+	/** Hands the worker no more jobs; it is to be stopped once it holds none (D28). */
+	retire(worker: Worker, why: string): void {
+		if (!worker.managed || this.isLeaving(worker)) return;
+		worker.draining = true;
+		worker.retiring = why;
+		endPolls(worker);
+		this.#d.events.emit("worker.draining", { endpoint: worker.endpoint, worker: worker.id, why });
+	}
+
+	/** Notifies the launcher when the worker has begun or ceased to hold jobs. */
+	reportBusy(worker: Worker): void {
+		const busy = worker.held.size > 0;
+		if (busy === worker.reportedBusy) return;
+		worker.reportedBusy = busy;
+		this.#d.launchers.get(worker.launcher)?.setBusy?.(worker.id, busy);
+	}
+
+	/** See `Launcher.roomFor`. */
+	roomFor(worker: Worker, q: RoomQuery): readonly string[] {
+		return this.#d.launchers.get(worker.launcher)?.roomFor?.(q) ?? [];
+	}
+
+	/** Lets launchers prepare for the endpoints that this server scales; see `Launcher.prepare`. */
+	prepare(report: (endpoint: string, reason: WorkerReason | undefined) => void): void {
+		const { endpoints, cluster, launchers } = this.#d;
+		const scaled = endpoints
+			.all()
+			.filter(({ endpoint }) => cluster.scales(endpoint.id))
+			.map(({ endpoint: { id, launcher: settings } }) => ({ id, settings }));
+		for (const [type, launcher] of launchers)
+			launcher.prepare?.(
+				scaled.filter(({ settings }) => settings.type === type),
+				report,
+			);
+	}
+
+	/** Whether the worker is being stopped, or is to be. */
+	isLeaving(worker: Worker): boolean {
+		return worker.draining || this.isStopping(worker);
+	}
+
+	isStopping({ id }: Worker): boolean {
+		return this.#stopping.has(id);
+	}
+
+	/** Whether a launched worker can run on after this server's end until a start takes it over. */
+	outlivesService({ launcher }: Worker): boolean {
+		const { cluster, launchers } = this.#d;
+		// Other servers start workers in the place of those that they cannot take over.
+		return isShared(launcher) || (!cluster.others() && launchers.get(launcher)?.endsWithService !== true);
+	}
+
+	async close(): Promise<void> {
+		for (const launcher of this.#d.launchers.values()) await launcher.close();
+	}
+
+	#find(workerId: string): Worker | undefined {
+		return [...this.#d.registry.all()].find(({ id, managed }) => managed && id === workerId);
+	}
+
+	async #exited({ workerId, code, signal, reason, ...exit }: Exit): Promise<void> {
+		const { events, registry, endpoints, ended, access } = this.#d;
+		this.#stopping.delete(workerId);
+		this.#recorders.delete(workerId);
+		const worker = this.#find(workerId);
+		if (!worker) return;
+		const { endpoint } = worker;
+		// Those of its endpoint as it is now, where an earlier run of the service has started it.
+		const env = worker.env ?? (endpoints.has(endpoint) ? endpoints.get(endpoint).env : {});
+		const lastOutput = withoutSecrets(exit.lastOutput, env);
+		// While it is still in the registry: listeners look it up there.
+		events.emit("worker.exited", { endpoint, worker: workerId, code, signal, lastOutput, ...(reason && { reason }) });
+		endPolls(worker);
+		registry.forget(worker);
+		await ended.record(worker, { code, signal, reason, lastOutput });
+		await access.tokens.revoke(workerId);
+	}
+
+	#noticed({ workerId, ...now }: Notice): void {
+		const worker = this.#find(workerId);
+		if (!worker) return;
+		const { endpoint, notice: before } = worker;
+		if (now.state === "running") {
+			delete worker.notice;
+			if (before?.state === "waiting") worker.startingSince = this.#d.now();
+			return;
+		}
+		worker.notice = now;
+		const { code: reason, message } = now;
+		if (now.state === "ending") return this.retire(worker, message);
+		if (before?.code === reason && before.message === message) return;
+		this.#d.events.emit("worker.waiting", { endpoint, worker: workerId, reason, message });
+	}
+
+	async #launch(endpoint: Endpoint, worker: Worker, launcher: Launcher): Promise<void> {
+		const { store, access, address, cluster, events, registry, ended } = this.#d;
+		const { id, gpus, createdAt } = worker;
+		const { type } = endpoint.launcher;
+		const addresses = await address;
+		const { url, serviceId } = isShared(type) ? addresses.shared : addresses.own;
+		const row = { id, endpoint: endpoint.id, launcher: type, url, server: cluster.id, createdAt };
+		const launchedAs = launchHash(endpoint);
+		worker.launchedAs = launchedAs;
+		worker.env = endpoint.env;
+		/** A server that was paused may learn late that it does not. */
+		const expectLead = (): void => {
+			if (!cluster.scales(endpoint.id))
+				throw new Error(`another server may start the workers of endpoint ${endpoint.id} now`);
+		};
+		const record = (handle: Handle): Promise<void> => {
+			worker.host = hostOf(this.#d, worker.launcher, handle);
+			const members = { [LAUNCHED_AS]: launchedAs, ...(gpus.length > 0 && { [GPUS]: gpus.join(",") }) };
+			return store.workers.put({ ...row, handle: JSON.stringify({ ...handle, ...members }) });
+		};
+		try {
+			const token = await access.tokens.issue({ endpoint: endpoint.id, worker: id });
+			await store.workers.put(row);
+			expectLead();
+			let later: Handle | undefined;
+			this.#recorders.set(id, (handle) => record((later = handle)));
+			const handle = await launcher.start(workerSpec({ endpoint, id, token, gpus, url, serviceId }));
+			expectLead();
+			await record(later ?? handle);
+			events.emit("worker.launched", { endpoint: endpoint.id, worker: id });
+		} catch (error) {
+			registry.forget(worker);
+			this.#recorders.delete(id);
+			await launcher.stop(id, 0);
+			const isExplained = cluster.scales(endpoint.id) && !(error instanceof PlatformUnavailable);
+			const { message } = error as Error;
+			if (isExplained)
+				await ended.record(worker, { reason: { code: "start_failed", message, crash: true }, lastOutput: "" });
+			else await store.workers.remove({ id });
+			await access.tokens.revoke(id);
+			throw error;
+		}
+	}
+
+	/** Withdraws its stop: it lives, and jobs may come that nothing else can take now. */
+	#resume(worker: Worker): void {
+		this.#stopping.delete(worker.id);
+		worker.draining = false;
+		delete worker.ending;
+		if (worker.notice?.state === "ending") delete worker.notice;
+	}
+}

@@ -1,0 +1,66 @@
+import { hash } from "node:crypto";
+import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
+import { workerEnv } from "../../../core/workers/worker-env.ts";
+import { replacementSettings } from "../../../launchers/index.ts";
+import type { WorkerSpec } from "../../../launchers/launcher.ts";
+
+export const WORKER_ID_BYTES = 6;
+
+export interface ServiceAddress {
+	/** No slash at the end. */
+	url: string;
+	/** Marks the workers of this service, or of this server where only that finds them. */
+	serviceId: string;
+}
+
+export interface ServiceAddresses {
+	/** On the machine of this server. */
+	own: ServiceAddress;
+	/** On a platform that all servers reach: the address of all of them together. */
+	shared: ServiceAddress;
+}
+
+/** Whether this is the id of a launched worker of the endpoint, running or not. */
+export function isWorkerOf(endpoint: string, worker: string): boolean {
+	return worker.startsWith(`${endpoint}-`) && /^[0-9a-f]{12}$/.test(worker.slice(endpoint.length + 1));
+}
+
+/** The order of members does not matter. */
+export function launchHash({ launcher, env }: Pick<Endpoint, "launcher" | "env">): string {
+	const members = [replacementSettings(launcher), env];
+	return hash("sha256", JSON.stringify(members.map(sorted)), "hex");
+}
+
+function sorted(members: object): unknown {
+	return Object.entries(members).toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+export function workerSpec(q: {
+	endpoint: Endpoint;
+	id: string;
+	token: string;
+	gpus: readonly number[];
+	url: string;
+	serviceId: string;
+}): WorkerSpec {
+	const { endpoint, id, gpus, url, serviceId } = q;
+	const { leaseMs } = endpoint;
+	const env = {
+		// Python prints to the log at once, while the job runs.
+		PYTHONUNBUFFERED: "1",
+		...endpoint.env,
+		...workerEnv({ url, endpoint: endpoint.id, worker: id, token: q.token, leaseMs }),
+	};
+	return {
+		workerId: id,
+		endpoint: endpoint.id,
+		settings: endpoint.launcher,
+		env,
+		serviceId,
+		url,
+		gpus,
+		gpuCount: endpoint.gpusPerWorker,
+		workersMax: endpoint.workersMax,
+		stopGraceMs: endpoint.stopGraceMs,
+	};
+}

@@ -1,0 +1,19 @@
+import type { Launcher, WorkerLogs } from "../../launchers/launcher.ts";
+import type { Access } from "../access/access.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import type { EngineContext } from "../context.ts";
+import type { Endpoints } from "../endpoints/endpoints.ts";
+import type { WorkerRegistry } from "./worker-registry.ts";
+import type { ServiceAddresses } from "./launch/worker-spec.ts";
+
+export interface WorkersContext extends EngineContext {
+	access: Access;
+	cluster: Cluster;
+	endpoints: Endpoints;
+	registry: WorkerRegistry;
+	launchers: ReadonlyMap<string, Launcher>;
+	workerLogs: WorkerLogs;
+	/** Known once the service listens: nothing is launched before. */
+	address: Promise<ServiceAddresses>;
+	hostname?: string | undefined;
+}

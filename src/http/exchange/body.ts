@@ -1,0 +1,244 @@
+/** Reads request bodies. They are bounded (D3) and scanned as JSON on arrival, not parsed (D5). */
+import { ApiError } from "../../core/errors.ts";
+import { type JsonMember, type JsonScan, JsonScanner, type JsonScanOptions } from "../../lib/json/json-scan.ts";
+import { BLOCK_BYTES, cut, type JsonText, LARGE_BYTES, release } from "../../lib/json/json-text.ts";
+import type { Call } from "./call.ts";
+import { FREE_BYTES, hold } from "../memory/call-memory.ts";
+
+const TURN_BYTES = 262_144;
+
+type Part = Pick<JsonMember, "start" | "end">;
+
+export class ScannedBody {
+	readonly blocks: readonly Buffer[];
+	readonly size: number;
+	readonly scan: JsonScan;
+
+	constructor(blocks: readonly Buffer[], size: number, scan: JsonScan) {
+		this.blocks = blocks;
+		this.size = size;
+		this.scan = scan;
+	}
+
+	text(part: Part): string {
+		const encoding = this.scan.ok && this.scan.ascii ? "latin1" : "utf8";
+		return this.blocks.length === 1
+			? this.blocks[0]!.toString(encoding, part.start, part.end)
+			: this.bytes(part).toString(encoding);
+	}
+
+	bytes({ start, end }: Part): Buffer {
+		const within = cut(this.blocks, start, end);
+		return within.length === 1 ? within[0]! : Buffer.concat(within);
+	}
+
+	/** Blocks of this body if large, else a string. */
+	payload(part: Part): JsonText {
+		return part.end - part.start >= LARGE_BYTES ? cut(this.blocks, part.start, part.end) : this.text(part);
+	}
+}
+
+/** `size` is undefined if not declared. */
+export class BodyTooLarge extends ApiError {
+	readonly size: number | undefined;
+	constructor(size: number | undefined, limit: number) {
+		super("body_too_large", { size: size ?? `over ${limit}`, limit });
+		this.size = size;
+	}
+}
+
+/** Throws {@link BodyTooLarge}. A JSON fault is in `scan`. */
+export function readJson(call: Call, options: JsonScanOptions): Promise<ScannedBody> {
+	const scanner = new JsonScanner(options);
+	const finish: Finish<ScannedBody> = (blocks, size) => new ScannedBody(blocks, size, scanner.finish());
+	return new BodyReader(call, finish, scanner).read();
+}
+
+export function readBytes(call: Call): Promise<Buffer> {
+	return new BodyReader(call, (blocks) => (blocks.length === 1 ? blocks[0]! : Buffer.concat(blocks))).read();
+}
+
+export function scanBytes(bytes: Buffer, options: JsonScanOptions): ScannedBody {
+	const scanner = new JsonScanner(options);
+	scanner.push(bytes);
+	return new ScannedBody([bytes], bytes.length, scanner.finish());
+}
+
+type Finish<T> = (blocks: Buffer[], size: number) => T;
+
+/** Reads one body up to `maxBody`, with pauses for other requests. */
+class BodyReader<T> {
+	private readonly call: Call;
+	private readonly finish: Finish<T>;
+	private readonly scanner: JsonScanner | undefined;
+	private readonly size: number | undefined;
+	private readonly blocks: BlockCollector;
+	/**
+	 * Cleared at the end to free the body. The request keeps its listeners until answered (minutes), and resolvers
+	 * keep their value.
+	 */
+	private reading: PromiseWithResolvers<T> | undefined = Promise.withResolvers<T>();
+	private length = 0;
+	private turn = 0;
+	private waiting = false;
+	/** Bytes that the request may hold. */
+	private covered = FREE_BYTES;
+	private isTimed = false;
+
+	constructor(call: Call, finish: Finish<T>, scanner?: JsonScanner) {
+		const declared = call.req.headers["content-length"];
+		this.call = call;
+		this.finish = finish;
+		this.scanner = scanner;
+		this.size = declared === undefined ? undefined : Number(declared);
+		this.blocks = new BlockCollector(this.size);
+	}
+
+	read(): Promise<T> {
+		const { req, maxBody, engine } = this.call;
+		const { size } = this;
+		if (size !== undefined && size > maxBody) return Promise.reject(new BodyTooLarge(size, maxBody));
+		const { promise } = this.reading!;
+		req.on("data", (piece: Buffer) => this.add(piece));
+		// Most bodies have arrived with their headers, though their end may not be parsed yet.
+		if (!req.complete && req.readableLength !== size) {
+			this.isTimed = true;
+			req.setTimeout(engine.budgets.readTimeout.limit, () => this.refuse(new ApiError("request_timeout")));
+		}
+		// Without a body the request has already ended.
+		if (req.readableEnded) this.ended();
+		req.on("end", () => this.ended());
+		req.on("error", (error) => this.fail(req.complete ? error : cutShort()));
+		req.on("close", () => {
+			if (!req.complete) this.fail(cutShort());
+		});
+		return promise;
+	}
+
+	private add(piece: Buffer): void {
+		const { req, maxBody } = this.call;
+		this.length += piece.length;
+		if (this.length > maxBody) return this.refuse(new BodyTooLarge(undefined, maxBody));
+		this.scanner?.push(piece);
+		this.blocks.add(piece);
+		if (this.length > this.covered) this.cover();
+		this.turn += piece.length;
+		if (this.turn < TURN_BYTES) return;
+		this.turn = 0;
+		req.pause();
+		setImmediate(() => {
+			if (!this.waiting) req.resume();
+		});
+	}
+
+	/** Pauses reading until the request may hold the declared size, or twice what has arrived. */
+	private cover(): void {
+		const { req, maxBody, engine } = this.call;
+		this.covered = Math.max(this.length, this.size ?? Math.min(maxBody, 2 * this.length));
+		const held = hold(this.call, this.covered);
+		if (!held) return;
+		this.waiting = true;
+		req.pause();
+		req.setTimeout(0);
+		held.then(
+			() => {
+				this.waiting = false;
+				req.setTimeout(engine.budgets.readTimeout.limit);
+				req.resume();
+			},
+			(error: Error) => this.refuse(error),
+		);
+	}
+
+	private ended(): void {
+		if (this.isTimed) this.call.req.setTimeout(0);
+		this.reading?.resolve(this.finish(this.blocks.finish(), this.length));
+		this.reading = undefined;
+	}
+
+	private fail(error: Error): void {
+		this.reading?.reject(error);
+		this.reading = undefined;
+	}
+
+	/** Reads and drops the rest. */
+	private refuse(error: Error): void {
+		const { req } = this.call;
+		this.blocks.drop();
+		req.removeAllListeners("data");
+		req.resume();
+		this.fail(error);
+	}
+}
+
+/** The client caused it, so it is not logged. */
+function cutShort(): ApiError {
+	return new ApiError("bad_json", { why: "the connection closed before the end of the body.", type: "" });
+}
+
+/** Collects a small body in one block, a large one in blocks of {@link BLOCK_BYTES}. */
+class BlockCollector {
+	private readonly size: number | undefined;
+	private readonly full: Buffer[] = [];
+	private small: Buffer[] | undefined = [];
+	private bytes = 0;
+	private open: Buffer | undefined;
+	private filled = 0;
+
+	constructor(size: number | undefined) {
+		this.size = size;
+	}
+
+	add(piece: Buffer): void {
+		this.bytes += piece.length;
+		if (!this.small) return this.fill(piece);
+		this.small.push(piece);
+		if (this.bytes < LARGE_BYTES) return;
+		for (const each of this.small) this.fill(each);
+		this.small = undefined;
+	}
+
+	/** Keeps no block, because the request keeps this object until answered, which may take minutes (D40). */
+	finish(): Buffer[] {
+		this.close();
+		const { small } = this;
+		this.small = undefined;
+		if (!small) return this.full.splice(0);
+		return small.length === 1 ? small : [Buffer.concat(small, this.bytes)];
+	}
+
+	drop(): void {
+		this.full.length = 0;
+		this.small = undefined;
+		this.open = undefined;
+	}
+
+	private fill(piece: Buffer): void {
+		for (let at = 0; at < piece.length; ) {
+			if (!this.open) {
+				const left = this.size === undefined ? BLOCK_BYTES : this.size - this.full.length * BLOCK_BYTES;
+				this.open = Buffer.allocUnsafeSlow(Math.min(BLOCK_BYTES, left));
+			}
+			const copied = piece.copy(this.open, this.filled, at);
+			at += copied;
+			this.filled += copied;
+			if (this.filled === this.open.length) this.close();
+		}
+		// A piece with its own memory is reused now, before garbage collection.
+		if (piece.buffer.byteLength === piece.length) release([piece]);
+	}
+
+	private close(): void {
+		if (this.open) this.full.push(this.open.subarray(0, this.filled));
+		this.open = undefined;
+		this.filled = 0;
+	}
+}
+
+/** 400 for a body that is not a JSON object. Mentions a non-JSON Content-Type (D4). */
+export function notAnObject(call: Call, scan: JsonScan): ApiError {
+	const type = call.req.headers["content-type"];
+	const hint = type !== undefined && !/json/i.test(type) ? `; its Content-Type says '${type.slice(0, 100)}'` : "";
+	const why = scan.ok ? `it is ${scan.kind === "array" ? "an array" : `a ${scan.kind}`}.` : scan.fault.message;
+	return new ApiError("bad_json", { why, type: hint });
+}

@@ -1,0 +1,94 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { PathParams } from "../../api/definition/route.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Principal } from "../../engine/access/keys.ts";
+import type { Caller } from "../../engine/jobs/wait.ts";
+import type { Worker } from "../../engine/workers/worker-registry.ts";
+import type { Bundle, Site } from "../docs/bundle.ts";
+import type { Connection, Connections } from "../server/connections.ts";
+import type { MemoryShares, Owner } from "../memory/shares.ts";
+import type { Pace, Turn } from "../gates/pace.ts";
+
+export interface Service {
+	connections: Connections;
+	/** Requests in flight under `/v1` by key. */
+	management: Map<string, number>;
+	memory: MemoryShares;
+	pace: Pace;
+	/** May differ from `Host` behind a proxy. */
+	publicUrl: URL | undefined;
+	sites: Readonly<Record<Site, Bundle>>;
+}
+
+export interface Identity {
+	/** Set on routes with a scope. */
+	principal?: Principal;
+	/** Console session that the caller uses, begins or ends. */
+	session?: string;
+	/** Set on worker routes. */
+	worker?: Worker;
+}
+
+export interface Holds {
+	bytes: number;
+	owner?: Owner;
+	/** Frees a place among concurrent requests (D24, D41). */
+	release?: (() => void) | undefined;
+	/** Set while the handler of a paced route runs. */
+	turn?: Turn;
+}
+
+/** Path parameters are decoded. Absent ones are "". */
+export interface Call {
+	req: IncomingMessage;
+	res: ServerResponse;
+	connection: Connection;
+	engine: Engine;
+	path: string;
+	queryText: string;
+	params: Readonly<PathParams>;
+	/** Bytes. 0 without a route. */
+	maxBody: number;
+	/** Undefined: our form (D32). */
+	errorForm: "openai" | undefined;
+	service: Service;
+	identity: Identity;
+	holds: Holds;
+	/** Signals a disconnect to waiting operations. */
+	caller: Caller;
+}
+
+export function query(call: Call): URLSearchParams {
+	return new URLSearchParams(call.queryText);
+}
+
+export function connected({ req, res }: Call): boolean {
+	// Only the first of pipelined responses has a socket, so the request's is used.
+	return !res.destroyed && !req.socket.destroyed && req.socket.writable;
+}
+
+/** Resolves when the client has read or disconnected, at the latest after `readTimeout`. */
+export function drained(call: Call): Promise<void> {
+	const { req, res } = call;
+	if (!connected(call) || !res.writableNeedDrain) return Promise.resolve();
+	req.socket.setTimeout(call.engine.budgets.readTimeout.limit);
+	const end = new Promise<void>((resolve) => {
+		const ends = [
+			[res, "drain"],
+			[res, "close"],
+			[req.socket, "close"],
+		] as const;
+		const done = (): void => {
+			for (const [emitter, event] of ends) emitter.off(event, done);
+			req.socket.setTimeout(0);
+			resolve();
+		};
+		for (const [emitter, event] of ends) emitter.once(event, done);
+	});
+	return outside(call, end);
+}
+
+/** Waits without charging the caller (D41). */
+export function outside<T>({ holds: { turn } }: Call, wait: Promise<T>): Promise<T> {
+	return turn ? turn.outside(wait) : wait;
+}

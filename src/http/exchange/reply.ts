@@ -1,0 +1,103 @@
+/** Sends answers and errors (D1 to D3). */
+import type { ServerResponse } from "node:http";
+import { ApiError, errorBody } from "../../core/errors.ts";
+import { failureBody, failureOfRefusal } from "../../core/openai/openai-error.ts";
+import type { Quota } from "../../engine/limits/budget.ts";
+import type { JsonPieces } from "../../lib/json/json-text.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
+import type { Call } from "./call.ts";
+import { sendErrorPage, wantsPage } from "./error-page.ts";
+
+const JSON_TYPE = "application/json";
+
+/** `headers`: name, value, name, value. With `open` the caller must `end` the response. */
+export function json(
+	res: ServerResponse,
+	text: JsonPieces,
+	headers: readonly string[] = [],
+	status = 200,
+	open = false,
+): void {
+	const size =
+		typeof text === "string" ? Buffer.byteLength(text) : text.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+	res.writeHead(status, [
+		"Content-Type",
+		JSON_TYPE,
+		"Content-Length",
+		String(size),
+		"X-Content-Type-Options",
+		"nosniff",
+		"Cache-Control",
+		"no-store",
+		...headers,
+	]);
+	if (typeof text === "string") {
+		if (open) {
+			// Otherwise the headers of a HEAD's answer are sent with its end.
+			res.flushHeaders();
+			res.write(text);
+		} else res.end(text);
+		return;
+	}
+	// Sends all pieces in one system call.
+	res.cork();
+	for (const piece of text) res.write(piece);
+	if (open) res.uncork();
+	else res.end();
+}
+
+/** 204, for worker polls only (D1). */
+export function nothing(res: ServerResponse): void {
+	res.writeHead(204);
+	res.end();
+}
+
+/** True if all was written to an open connection (D7 Delivery, D16). */
+export function jsonWritten(call: Call, text: JsonPieces, headers: readonly string[] = []): Promise<boolean> {
+	const { res } = call;
+	return new Promise((resolve) => {
+		// Writing to a destroyed socket finishes without an error.
+		res.once("finish", () => resolve(!(res.socket?.destroyed ?? call.req.socket.destroyed)));
+		res.once("close", () => resolve(res.writableFinished && !call.req.errored && !call.caller.disconnected));
+		json(res, text, headers);
+	});
+}
+
+/** Rate limit at the request's admission or refusal (D24). */
+export function quotaHeaders(res: ServerResponse, { limit, remaining, reset }: Quota): void {
+	res.setHeader("RateLimit-Limit", limit);
+	res.setHeader("RateLimit-Remaining", remaining);
+	res.setHeader("RateLimit-Reset", reset);
+}
+
+/** Unknown exceptions become `internal`. */
+export function refusalOf(error: unknown, reference: () => string): ApiError {
+	if (error instanceof ApiError) return error;
+	if (error instanceof StoreUnavailable)
+		return new ApiError(error.unsure ? "outcome_unknown" : "store_unavailable", {
+			why: error.message,
+		});
+	return new ApiError("internal", { reference: reference() });
+}
+
+/**
+ * Sends an error in our form or OpenAI's (D32), or destroys a begun answer. With `close` the caller must `end` the
+ * response.
+ */
+export function refuse(
+	res: ServerResponse,
+	error: ApiError,
+	{ close = false, form }: { close?: boolean; form?: "openai" | undefined } = {},
+): void {
+	if (res.headersSent || res.destroyed) {
+		res.destroy();
+		return;
+	}
+	const headers: string[] = [];
+	if (error.retryAfter !== undefined) headers.push("Retry-After", String(error.retryAfter));
+	if (error.allow !== undefined) headers.push("Allow", error.allow);
+	if (error.status === 401) headers.push("WWW-Authenticate", 'Bearer realm="sluice"');
+	if (close) headers.push("Connection", "close");
+	if (!close && form === undefined && wantsPage(res.req)) return sendErrorPage(res, error, headers);
+	json(res, form === "openai" ? failureBody(failureOfRefusal(error)) : errorBody(error), headers, error.status, close);
+}

@@ -1,0 +1,100 @@
+/** Authenticates by API key (D30), console session (D31) or worker token (D26), before the endpoint is checked (D3). */
+import type { Clock } from "../../system/clock.ts";
+import { ApiError } from "../../core/errors.ts";
+import { type KeyHolder, may, type Principal } from "../../engine/access/keys.ts";
+import type { Scope } from "../../core/access/key-request.ts";
+import type { Call } from "../exchange/call.ts";
+import { fromCookie, pageTokenIn, tokenIn } from "../console/session-cookie.ts";
+import type { Route } from "../server/route.ts";
+
+/** Delay of refused polls, because SDK workers retry at once, ms (D26). */
+export const REFUSED_POLL_MS = 5000;
+
+/** Delay of refused sign-ins and of guesses over the budget, ms (D31, D41). */
+export const REFUSED_GUESS_MS = 1000;
+
+/** The scheme is optional and in any case (spec 5). */
+export function presented(call: Call): string | undefined {
+	const header = call.req.headers.authorization;
+	if (header === undefined) return undefined;
+	const match = /^(?:bearer\s+)?(\S+)\s*$/i.exec(header);
+	return match?.[1];
+}
+
+/** Throws 401. A key takes precedence over a session. `changes`: whether a GET has side effects. */
+export async function authenticate(call: Call, { access, changes }: Pick<Route, "access" | "changes">): Promise<void> {
+	const { req, engine, service, identity } = call;
+	const key = presented(call);
+	const principal =
+		key === undefined ? await fromCookie(call, changes) : await engine.access.keys.identify(key, req.socket);
+	if (!principal)
+		throw key === undefined
+			? new ApiError("unauthorized", { why: "The request carries no API key." })
+			: wrongKey(call, new ApiError("unauthorized", { why: "The API key is unknown." }));
+	permit(principal, access as Scope, call.params.endpoint || undefined);
+	identity.principal = principal;
+	service.connections.identified(call.connection);
+}
+
+/** Counts a wrong credential and returns its error (D41). */
+export function wrongKey(call: Call, refusal: ApiError): ApiError {
+	return call.engine.access.failures.count(call.req.socket) ?? refusal;
+}
+
+/** Throws 401 without this scope or access to this endpoint (D30). */
+export function permit(principal: Principal, scope: Scope, endpoint?: string): void {
+	if (may(principal, scope, endpoint)) return;
+	const { scopes, endpoints = [] } = principal;
+	const why = may(principal, scope)
+		? `The API key is valid for ${endpoints.length === 1 ? "endpoint" : "endpoints"} ${endpoints.join(", ")} only.`
+		: `This needs an API key with the scope ${scope}; the one sent has ${scopes.join(", ")}.`;
+	throw new ApiError("unauthorized", { why });
+}
+
+/** The caller's key as it is now. Undefined once the key or session has ended. Not a use. */
+export async function holderNow(call: Call): Promise<KeyHolder | undefined> {
+	const { keys, sessions } = call.engine.access;
+	return call.identity.session === undefined
+		? await keys.signIn(presented(call) ?? "")
+		: await sessions.resume(tokenIn(call) ?? "", pageTokenIn(call));
+}
+
+/** Throws on routes without a scope. */
+export function principalOf({ identity: { principal } }: Call): Principal {
+	if (!principal) throw new Error("The route has no scope.");
+	return principal;
+}
+
+/** Throws 401 if the worker's token is not valid for it. */
+export async function authenticateWorker(call: Call): Promise<void> {
+	const { endpoint, worker } = call.params;
+	const token = presented(call);
+	const refused = (why: string): ApiError => new ApiError("worker_unauthorized", { why, endpoint });
+	if (token === undefined) throw refused("The worker sent no token.");
+	if (!/^[a-zA-Z0-9_.:-]{1,128}$/.test(worker))
+		throw refused("The worker id in the path must be 1 to 128 of the characters a-z, A-Z, 0-9, _, ., : and -.");
+	const peer = call.req.socket;
+	if (!(await call.engine.access.tokens.admits({ token, endpoint, worker, peer }))) {
+		const refusal = refused("The worker's token is not valid for this worker id and endpoint.");
+		const counted = wrongKey(call, refusal);
+		// Guesses over the budget are not reported, since that costs a read of the store.
+		if (counted === refusal) call.engine.workers.refused({ endpoint, worker, from: peer.remoteAddress ?? "" });
+		throw counted;
+	}
+	const found = call.engine.endpoints.find(endpoint);
+	if (found instanceof Promise) await found;
+}
+
+/** The worker counts as seen now. */
+export function recordWorker(call: Call): void {
+	const { endpoint, worker } = call.params;
+	call.identity.worker = call.engine.workers.recordCall({ id: worker, endpoint });
+	call.service.connections.identified(call.connection);
+}
+
+/** Ends early on a disconnect. */
+export async function delayRefusal(clock: Clock, call: Call, ms: number): Promise<void> {
+	const left = new AbortController();
+	call.caller.onDisconnect = () => left.abort();
+	await clock.sleep(ms, left.signal);
+}

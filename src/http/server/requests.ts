@@ -1,0 +1,233 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock } from "../../system/clock.ts";
+import { ApiError, type ErrorCode } from "../../core/errors.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import { RotatingSet } from "../../lib/rotating-map.ts";
+import { may } from "../../engine/access/keys.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { EventBus } from "../../events.ts";
+import { REFUSED_POLL_MS, REFUSED_GUESS_MS, authenticate, delayRefusal } from "../gates/auth.ts";
+import { BodyTooLarge } from "../exchange/body.ts";
+import { bundle, type Site } from "../docs/bundle.ts";
+import type { Call, Service } from "../exchange/call.ts";
+import { allowOrigin, answerOptions, type CorsOrigins } from "./cors.ts";
+import { audit } from "../gates/audit.ts";
+import { inTurn } from "../gates/management.ts";
+import { matcher, NO_PARAMS } from "./match.ts";
+import { hold } from "../memory/call-memory.ts";
+import { memoryShares } from "../memory/shares.ts";
+import { pace } from "../gates/pace.ts";
+import { json, refusalOf, refuse } from "../exchange/reply.ts";
+import type { Route } from "./route.ts";
+import { ROUTES } from "./routes.ts";
+
+const DISCARD_MS = 30_000;
+
+/** Maximum request line and headers, bytes. Workers get more, because a ping names all their jobs. */
+const HEADERS_LIMIT = 16 * 1024;
+
+/** Errors here have OpenAI's form even without a matching route (D32). */
+const OPENAI_PATH = /^\/(?:sdk\/)?v2\/[^/]+\/openai(?:\/|$)/;
+
+/** 5xx that are no fault of the service. */
+const EXPECTED: ReadonlySet<ErrorCode> = new Set(["not_ready", "memory_spent", "store_full", "backup_space"]);
+
+const findRoutes = matcher(ROUTES);
+
+export interface RequestOptions {
+	engine: Engine;
+	connections: Service["connections"];
+	clock: Clock;
+	events: EventBus;
+	/** Random id that links a 500 to the log. */
+	reference: () => string;
+	/** Default: all (D38). */
+	corsOrigins?: CorsOrigins;
+	/** Public address if different. The console may be loaded from there (D31). */
+	publicUrl?: string | undefined;
+	siteFolders: Readonly<Record<Site, string>>;
+}
+
+export class Requests {
+	readonly #o: RequestOptions;
+	readonly #service: Service;
+	/** Includes delayed refusals. */
+	readonly #polls = new RotatingSet<Call>();
+	#draining = false;
+
+	constructor(o: RequestOptions) {
+		const { engine, clock, publicUrl, siteFolders } = o;
+		this.#o = o;
+		this.#service = {
+			connections: o.connections,
+			management: new Map(),
+			memory: memoryShares({ meter: engine.budgets.memory, clock }),
+			pace: pace(clock),
+			publicUrl: publicUrl === undefined ? undefined : new URL(publicUrl),
+			sites: {
+				console: bundle(siteFolders.console),
+				docs: bundle(siteFolders.docs),
+				reference: bundle(siteFolders.reference),
+			},
+		};
+	}
+
+	/** Answers have `Connection: close` from now on, and polls are refused. */
+	drain(): void {
+		this.#draining = true;
+	}
+
+	endPolls(): void {
+		for (const { caller, res } of this.#polls) {
+			res.shouldKeepAlive = false;
+			caller.onDisconnect?.();
+		}
+	}
+
+	readonly handle = (req: IncomingMessage, res: ServerResponse): void => {
+		const { connections, corsOrigins: origins = "*" } = this.#o;
+		const connection = req.socket.destroyed ? undefined : connections.received(req.socket);
+		if (!connection) return;
+		const { path, queryText } = targetOf(req.url ?? "/");
+		const found = findRoutes(path);
+		const route = found?.byMethod.get(req.method ?? "");
+		const call: Call = {
+			req,
+			res,
+			connection,
+			path,
+			caller: { disconnected: false },
+			engine: this.#o.engine,
+			service: this.#service,
+			identity: {},
+			holds: { bytes: 0 },
+			maxBody: route?.maxBody ?? 0,
+			queryText,
+			params: found?.params ?? NO_PARAMS,
+			errorForm: route ? route.errorForm : OPENAI_PATH.test(path) ? "openai" : undefined,
+		};
+		res.on("close", () => this.#close(call, route));
+		// After a request with Upgrade, Node reports no malformed requests of the connection (D2).
+		if (this.#draining || req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
+		const { origin } = req.headers;
+		if (origin !== undefined) allowOrigin(res, { origin, path, origins });
+		if (route?.poll) this.#polls.add(call);
+		const fault = faultIn(req, route?.access === "worker") ?? (this.#draining && route?.poll ? "draining" : undefined);
+		const answered = fault
+			? Promise.reject(new ApiError(fault))
+			: route
+				? serve(call, route)
+				: noRoute(call, found?.byMethod);
+		answered.catch((error: unknown) => this.#answerError(call, route, error));
+	};
+
+	#close(call: Call, route: Route | undefined): void {
+		const { res, connection, caller, holds } = call;
+		if (route?.poll) this.#polls.delete(call);
+		connection.waiting -= 1;
+		holds.release?.();
+		void hold(call, 0);
+		if (res.writableFinished) return;
+		caller.disconnected = true;
+		caller.onDisconnect?.();
+	}
+
+	async #answerError(call: Call, route: Route | undefined, error: unknown): Promise<void> {
+		const { clock, events } = this.#o;
+		let reference = "";
+		let refusal = refusalOf(error, () => (reference = this.#o.reference()));
+		if (refusal.code === "endpoint_not_found") refusal = withMeant(call, refusal);
+		if (refusal.status >= 500 && !EXPECTED.has(refusal.code))
+			events.emit("request.failed", {
+				method: call.req.method ?? "",
+				path: call.path,
+				status: refusal.status,
+				reference,
+				error,
+			});
+		if (route) await audit(call, route, { result: refusal.code });
+		const wait = route?.poll
+			? REFUSED_POLL_MS
+			: refusal.code === "too_many_failures" || (route?.signIn && refusal.code === "unauthorized")
+				? REFUSED_GUESS_MS
+				: 0;
+		if (wait > 0 && !this.#draining && !call.res.headersSent) await delayRefusal(clock, call, wait);
+		const tooLarge =
+			refusal instanceof BodyTooLarge ||
+			(!call.req.complete && Number(call.req.headers["content-length"] ?? 0) > call.maxBody);
+		const late = refusal.code === "request_timeout";
+		refuse(call.res, refusal, { close: tooLarge || late, form: call.errorForm });
+		if (tooLarge) discardBody(call, clock);
+		else if (late) call.res.end();
+	}
+}
+
+async function serve(call: Call, route: Route): Promise<void> {
+	for (const gate of route.gates) {
+		const passed = gate(call, route);
+		// Most gates answer at once, and an await would cost a turn.
+		if (passed instanceof Promise && (await passed) === "answered") return;
+	}
+	const answer = route.paced ? await inTurn(call, route) : await route.handle(call);
+	const recorded = audit(call, route, { result: "ok", answer });
+	if (recorded) await recorded;
+	if (answer !== undefined) json(call.res, JSON.stringify(answer), [], route.status);
+}
+
+async function noRoute(call: Call, byMethod: ReadonlyMap<string, Route> | undefined): Promise<void> {
+	const method = call.req.method ?? "";
+	if (!byMethod) {
+		if (call.path.startsWith("/v2/") || call.path.startsWith("/sdk/v2/") || call.path.startsWith("/v1/"))
+			await authenticate(call, { access: "read" });
+		throw new ApiError("path_not_found", { method, path: call.path.slice(0, 200) });
+	}
+	if (method === "OPTIONS") return answerOptions(call.req, call.res, byMethod.keys());
+	throw new ApiError("method_not_allowed", { method, allow: [...byMethod.keys()].join(", ") });
+}
+
+/** Closing while the client still sends would lose the answer. */
+function discardBody({ req, res }: Call, clock: Clock): void {
+	const ended = new AbortController();
+	if (req.readableEnded) ended.abort();
+	for (const event of ["end", "close"]) req.once(event, () => ended.abort());
+	req.resume();
+	void clock.sleep(DISCARD_MS, ended.signal).then(() => res.end());
+}
+
+/** RFC 9112, 3.2: exactly one `Host`, optional in HTTP/1.0. Only workers send long headers (D41). */
+function faultIn(
+	{ rawHeaders, httpVersion, url = "" }: IncomingMessage,
+	byWorker: boolean,
+): "bad_http" | "headers_too_large" | undefined {
+	let hosts = 0;
+	let size = url.length;
+	for (let at = 0; at < rawHeaders.length; at += 2) {
+		const name = rawHeaders[at]!;
+		size += name.length + rawHeaders[at + 1]!.length;
+		if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+	}
+	if (size > HEADERS_LIMIT && !byWorker) return "headers_too_large";
+	return hosts === 1 || (hosts === 0 && httpVersion !== "1.1") ? undefined : "bad_http";
+}
+
+/** The target may be absolute (RFC 9112, 3.2.2). */
+function targetOf(url: string): { path: string; queryText: string } {
+	const target = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "");
+	const mark = target.indexOf("?");
+	return mark < 0
+		? { path: target, queryText: "" }
+		: { path: target.slice(0, mark), queryText: target.slice(mark + 1) };
+}
+
+/** Names the endpoint that is meant, of those that the key may see. */
+function withMeant({ engine, identity, params }: Call, refusal: ApiError): ApiError {
+	const { principal } = identity;
+	const endpoint = params.endpoint;
+	if (!principal || !endpoint) return refusal;
+	const ids = engine.endpoints.all().map(({ endpoint: { id } }) => id);
+	const meant = didYouMean(
+		endpoint,
+		ids.filter((id) => may(principal, "read", id)),
+	);
+	return new ApiError("endpoint_not_found", { endpoint, meant });
+}

@@ -1,0 +1,155 @@
+/** Connects the operations of `src/api` with handlers. */
+import { type Definition, type OperationName, OPERATIONS } from "../../api/operations.ts";
+import type { RouteDefinition } from "../../api/definition/route.ts";
+import { authenticate, authenticateWorker, recordWorker } from "../gates/auth.ts";
+import * as client from "../client/client-api.ts";
+import { delivers, stream } from "../client/stream-api.ts";
+import * as site from "../console/console-api.ts";
+import * as session from "../console/session-api.ts";
+import { apiFile, apiReference, openapi } from "../docs/docs-api.ts";
+import * as documentation from "../docs/site-api.ts";
+import { admit } from "../gates/admit.ts";
+import { boundManagement } from "../gates/management.ts";
+import { metrics as prometheus } from "../metrics/metrics-api.ts";
+import { openai } from "../openai/openai-api.ts";
+import type { Gate, Handler, Route } from "./route.ts";
+import { alive, listServers, ready } from "./service-api.ts";
+import * as audit from "../v1/audit-api.ts";
+import * as backup from "../v1/backup-api.ts";
+import * as endpoints from "../v1/endpoints-api.ts";
+import * as liveFeed from "../v1/feed-api.ts";
+import * as hosts from "../v1/hosts-api.ts";
+import * as jobs from "../v1/jobs-api.ts";
+import * as keys from "../v1/keys-api.ts";
+import * as logs from "../v1/logs-api.ts";
+import * as metrics from "../v1/metrics-api.ts";
+import { answeredByScaler } from "./other-servers.ts";
+import * as registries from "../v1/registries-api.ts";
+import * as sessions from "../v1/sessions-api.ts";
+import * as webhooks from "../v1/webhooks-api.ts";
+import * as workers from "../v1/workers-api.ts";
+import { chunk, chunkBatch } from "../worker/chunk-api.ts";
+import { doneBatch } from "../worker/done-batch.ts";
+import * as worker from "../worker/worker-api.ts";
+
+type Handlers = {
+	readonly [Name in OperationName]: Handler<Extract<Definition, { name: Name }>>;
+};
+
+const HANDLERS: Handlers = {
+	run: client.run,
+	runsync: client.runsync,
+	status: client.status,
+	statusSync: client.statusSync,
+	stream,
+	cancel: client.cancel,
+	retry: client.retry,
+	purgeQueue: client.purge,
+	requests: client.requests,
+	openai,
+	health: client.health,
+	jobTake: worker.take,
+	jobTakeBatch: worker.takeBatch,
+	jobStop: worker.stop,
+	jobDone: worker.done,
+	jobDoneBatch: doneBatch,
+	jobStream: chunk,
+	jobStreamBatch: chunkBatch,
+	ping: worker.ping,
+	listEndpoints: endpoints.list,
+	createEndpoint: endpoints.create,
+	getEndpoint: endpoints.get,
+	updateEndpoint: endpoints.update,
+	deleteEndpoint: endpoints.remove,
+	pauseEndpoint: endpoints.pause,
+	resumeEndpoint: endpoints.resume,
+	workerEnv: endpoints.workerEnv,
+	renewWebhookSecret: endpoints.webhookSecret,
+	listWorkers: workers.list,
+	startWorkers: workers.start,
+	workerLogs: logs.logs,
+	searchLogs: logs.search,
+	stopWorker: workers.stop,
+	endpointMetrics: metrics.metrics,
+	allMetrics: metrics.totals,
+	endpointDemand: metrics.demand,
+	feed: liveFeed.feed,
+	listJobs: jobs.list,
+	getJob: jobs.get,
+	cancelJobs: jobs.cancel,
+	retryJobs: jobs.retry,
+	listDeliveries: webhooks.list,
+	getDelivery: webhooks.get,
+	redeliver: webhooks.redeliver,
+	listReceivers: webhooks.listReceivers,
+	enableReceiver: webhooks.enableReceiver,
+	listKeys: keys.list,
+	createKey: keys.create,
+	rotateKey: keys.rotate,
+	listAudit: audit.list,
+	revokeKey: keys.revoke,
+	listRegistries: registries.list,
+	putRegistry: registries.put,
+	removeRegistry: registries.remove,
+	listSessions: sessions.list,
+	endSession: sessions.end,
+	endSessions: sessions.endAll,
+	listServers: listServers,
+	listHosts: hosts.list,
+	drainHost: hosts.drain,
+	resumeHost: hosts.resume,
+	createBackup: backup.create,
+	getBackup: backup.get,
+	createConsoleLink: session.createLink,
+	signIn: session.signIn,
+	getSession: session.session,
+	signOut: session.signOut,
+	consoleFile: site.file,
+	console: site.page,
+	consoleFolder: site.folder,
+	root: site.root,
+	healthz: alive,
+	readyz: ready,
+	metrics: prometheus,
+	openapi,
+	apiFile,
+	apiReference,
+	apiFolder: documentation.apiFolder,
+	docs: documentation.docs,
+	docsFile: documentation.docsFile,
+	docsFolder: documentation.docsFolder,
+};
+
+/** GETs with side effects (D31). */
+const CHANGES: Partial<Record<OperationName, Route["changes"]>> = {
+	status: client.shortens,
+	stream: delivers,
+	openai: () => true,
+};
+
+/** Client operations on single jobs have the limits of their endpoint (D24) instead. */
+const UNPACED: ReadonlySet<OperationName> = new Set([
+	"run",
+	"runsync",
+	"status",
+	"statusSync",
+	"stream",
+	"cancel",
+	"retry",
+	"openai",
+	"health",
+]);
+
+function gatesOf({ access, path }: RouteDefinition): readonly Gate[] {
+	if (access === "anyone") return [];
+	if (access === "worker") return [authenticateWorker, answeredByScaler, recordWorker];
+	return path.startsWith("/v1/") ? [authenticate, boundManagement, admit] : [authenticate, admit];
+}
+
+export const ROUTES: readonly Route[] = OPERATIONS.map((operation) => ({
+	...operation,
+	gates: gatesOf(operation),
+	handle: HANDLERS[operation.definition],
+	paced: !UNPACED.has(operation.definition) && operation.access !== "anyone" && operation.access !== "worker",
+	changes: CHANGES[operation.definition],
+}));

@@ -1,0 +1,98 @@
+import { existsSync, readFileSync } from "node:fs";
+import type { RequestOptions } from "node:https";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { HostSettings } from "../../../core/workers/hosts.ts";
+import { sshTunnel } from "./ssh-tunnel.ts";
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export interface Connection {
+	/** Socket path, or host and port. */
+	readonly address: string;
+	readonly secure: boolean;
+	/** Options for `node:https` if `secure`, else `node:http`. Rejects if the machine is not reached. */
+	options(): Promise<RequestOptions>;
+	faultOf(error: Error): Error;
+	/** Free bytes at a path of the daemon's machine; undefined if unknown. */
+	freeBytes(path: unknown): Promise<number | undefined>;
+	close(): void;
+}
+
+type Certificates = NonNullable<HostSettings["tls"]>;
+
+const PIPE = "//./pipe/docker_engine";
+const TLS_PORT = "2376";
+const PLAIN_PORT = "2375";
+
+/**
+ * Takes `unix://`, `npipe://`, `tcp://`, `http://`, `https://` with `DOCKER_CERT_PATH`, or `ssh://`. Throws an Error
+ * for others. Default: the local socket.
+ */
+export function connectionOf(env: Env, platform = process.platform): Connection {
+	const host = env["DOCKER_HOST"] || (platform === "win32" ? `npipe://${PIPE}` : "unix://");
+	const folder = env["DOCKER_CERT_PATH"];
+	return connectionTo(host, {
+		env,
+		secure: env["DOCKER_TLS_VERIFY"] === "1",
+		certificates: folder
+			? {
+					ca: join(folder, "ca.pem"),
+					cert: join(folder, "cert.pem"),
+					key: join(folder, "key.pem"),
+				}
+			: undefined,
+	});
+}
+
+export function connectionTo(
+	host: string,
+	{ env, secure, certificates }: { env: Env; secure: boolean; certificates: Certificates | undefined },
+): Connection {
+	const socket = /^(?:unix|npipe):\/\/(.*)$/.exec(host);
+	if (socket) {
+		const socketPath = socket[1] || (host.startsWith("npipe") ? PIPE : defaultSocket());
+		return direct(socketPath, false, () => ({ socketPath }));
+	}
+	const url = URL.parse(host.includes("//") ? host : `tcp://${host}`);
+	if (!url || !["tcp:", "http:", "https:", "ssh:"].includes(url.protocol))
+		throw new Error(`DOCKER_HOST must be unix://, tcp://, https:// or ssh://, not ${host}`);
+	const { hostname, port, protocol } = url;
+	if (protocol === "ssh:") {
+		const { open, ...tunnel } = sshTunnel(url, env);
+		const options = async (): Promise<RequestOptions> => ({ socketPath: await open() });
+		return { address: url.host, secure: false, options, ...tunnel };
+	}
+	const isSecure = secure || protocol === "https:" || port === TLS_PORT;
+	return direct(url.host, isSecure, () => ({
+		hostname,
+		port: port || (isSecure ? TLS_PORT : PLAIN_PORT),
+		...(isSecure && certificates && read(certificates)),
+	}));
+}
+
+function direct(address: string, secure: boolean, options: () => RequestOptions): Connection {
+	return {
+		address,
+		secure,
+		options: async () => options(),
+		faultOf: (error) => error,
+		freeBytes: async () => undefined,
+		close() {},
+	};
+}
+
+/** Docker Desktop's socket is in the home directory. */
+function defaultSocket(): string {
+	const own = join(homedir(), ".docker", "run", "docker.sock");
+	return existsSync(own) ? own : "/var/run/docker.sock";
+}
+
+/** Read for each call, since certificates are renewed in place. */
+function read({ ca, cert, key }: Certificates): RequestOptions {
+	try {
+		return { ca: readFileSync(ca), cert: readFileSync(cert), key: readFileSync(key) };
+	} catch (cause) {
+		throw new Error(`the certificates cannot be read: ${(cause as Error).message}`, { cause });
+	}
+}

@@ -1,0 +1,144 @@
+/** The hosts of the configuration and `local` (D44). */
+import { type HostConfig, type HostView, LOCAL } from "../../../core/workers/hosts.ts";
+import { place, type Placement, type PlacementHost } from "../../../core/workers/placement.ts";
+import { LABELS } from "../container-options.ts";
+import { DockerHost, gpusOf, type HostDeps } from "./host.ts";
+import type { DockerSettings } from "../settings.ts";
+import type { Spec, Worker } from "../worker.ts";
+
+export type DockerHosts = ReturnType<typeof dockerHosts>;
+
+export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { serviceId: () => string | undefined }) {
+	const hosts = new Map<string, DockerHost>();
+	let drained: ReadonlySet<string> = new Set();
+	/** The local host may be open only for the search for containers of earlier runs. */
+	let usesLocal = LOCAL in configured;
+
+	for (const [name, settings] of Object.entries(configured)) hosts.set(name, new DockerHost(name, settings, d));
+
+	function get(name: string): DockerHost | undefined {
+		// Its GPUs are assigned by number unless the configuration lists the host.
+		if (name === LOCAL && !hosts.has(LOCAL)) hosts.set(LOCAL, new DockerHost(LOCAL, { gpus: [] }, d));
+		return hosts.get(name);
+	}
+
+	/** All hosts that the settings may name, in the order of the configuration. */
+	function candidates({ hosts: wanted }: DockerSettings): DockerHost[] {
+		const needsLocal = wanted === undefined || (wanted !== "all" && wanted.includes(LOCAL));
+		usesLocal ||= needsLocal;
+		if (wanted === undefined) return [get(LOCAL)!];
+		if (needsLocal) get(LOCAL);
+		const names = wanted === "all" ? Object.keys(configured) : [...hosts.keys()];
+		return names.map((name) => hosts.get(name)!);
+	}
+
+	function named(settings: DockerSettings): DockerHost[] {
+		const { hosts: wanted } = settings;
+		return candidates(settings).filter(
+			({ name, settings: { labels = [] } }) =>
+				!Array.isArray(wanted) || wanted.some((each) => each === name || labels.includes(each)),
+		);
+	}
+
+	function useOf(host: DockerHost, all: readonly Worker[]): { workers: Worker[]; used: Map<string, string> } {
+		const workers = all.filter(({ place }) => place?.host === host);
+		const used = new Map<string, string>();
+		for (const each of host.gpuContainers)
+			if (each.Labels[LABELS.service] !== d.serviceId() || host.removals.isRefused(each.Id))
+				for (const gpu of gpusOf(each)) used.set(gpu, "");
+		for (const worker of workers) for (const gpu of worker.place!.gpus) used.set(gpu, worker.id);
+		return { workers, used };
+	}
+
+	function placementHost(host: DockerHost, all: readonly Worker[]): PlacementHost {
+		const { name, settings, isReachable, images, gpus } = host;
+		const { workers, used } = useOf(host, all);
+		const ms = host.unreachableMs();
+		return {
+			name,
+			labels: settings.labels ?? [],
+			state: ms !== undefined ? { unreachableMs: ms } : isReachable ? "reachable" : "connecting",
+			drained: drained.has(name),
+			gpus: gpus?.map((gpu) => ({ ...gpu, used: used.has(gpu.id) })) ?? { fault: host.gpuFault },
+			workers: workers.length,
+			workersMax: settings.workersMax,
+			images,
+		};
+	}
+
+	return {
+		get,
+		/** Also undefined if `DOCKER_HOST` is invalid. A start reports that. */
+		find(name: string): DockerHost | undefined {
+			try {
+				return get(name);
+			} catch (error) {
+				d.log(String(error));
+				return undefined;
+			}
+		},
+		/** All of the configuration, and `local` once it was opened. */
+		all: () => hosts.values(),
+		/** Resolves when all were checked. `gpus` resolves when their GPUs were read, which may take long. */
+		async ready(spec: Spec): Promise<{ gpus: Promise<unknown> }> {
+			const all = candidates(spec.settings);
+			await Promise.all(all.map((host) => host.checked()));
+			const needing = gpuCountOf(spec) > 0 ? all.filter(({ isReachable }) => isReachable) : [];
+			return { gpus: Promise.all(needing.map((host) => host.findGpus(spec.settings.image))) };
+		},
+		named,
+		place(spec: Spec, workers: Iterable<Worker>): Placement {
+			const { hosts: wanted, gpu, placement = "pack", image } = spec.settings;
+			const names = Array.isArray(wanted) ? wanted : undefined;
+			const all = [...workers];
+			return place(
+				{ hosts: names, gpuCount: gpuCountOf(spec), gpu, placement, image },
+				candidates(spec.settings).map((host) => placementHost(host, all)),
+			);
+		},
+		/** Returns the idle workers without which it has a place; empty where nothing helps. */
+		room(spec: Spec, q: { idle: readonly Worker[]; staying: readonly Worker[] }): Worker[] {
+			return firstThatSuffice(q.idle, (removed) => {
+				const rest = q.idle.filter((worker) => !removed.includes(worker));
+				return "host" in this.place(spec, [...q.staying, ...rest]);
+			});
+		},
+		views(all: Iterable<Worker>): HostView[] {
+			const known = [...all];
+			return [...hosts.values()].flatMap((host) => {
+				const { workers, used } = useOf(host, known);
+				if (host.name === LOCAL && !usesLocal && workers.length === 0) return [];
+				const gpus = host.gpus ?? [];
+				return {
+					...host.view(),
+					drained: drained.has(host.name),
+					workersMax: host.settings.workersMax,
+					gpus: gpus.map((gpu) => ({ ...gpu, used: used.has(gpu.id), worker: used.get(gpu.id) || undefined })),
+					workers: workers.map(({ id }) => id),
+				};
+			});
+		},
+		setDrained: (names: ReadonlySet<string>) => void (drained = names),
+		isDrained: ({ name }: DockerHost) => drained.has(name),
+		close(): void {
+			for (const host of hosts.values()) host.close();
+		},
+	};
+}
+
+function firstThatSuffice<T>(all: readonly T[], suffice: (some: readonly T[]) => boolean): T[] {
+	if (suffice([])) return [];
+	const last = all.findIndex((_, index) => suffice(all.slice(0, index + 1)));
+	let some = all.slice(0, last + 1);
+	// The first may be on hosts that do not fit.
+	for (const one of some.slice(0, -1)) {
+		const fewer = some.filter((each) => each !== one);
+		if (suffice(fewer)) some = fewer;
+	}
+	return some;
+}
+
+/** GPUs of settings without `hosts` are assigned by number elsewhere. */
+function gpuCountOf({ settings, gpuCount }: Spec): number {
+	return settings.hosts === undefined ? 0 : gpuCount;
+}

@@ -1,0 +1,35 @@
+/** Removal of a host's containers. Those that its daemon refuses to remove are kept in mind and tried again. */
+import { type Daemon, statusOf } from "../daemon.ts";
+
+export type Removals = ReturnType<typeof removals>;
+
+export function removals({ daemon, log, where }: { daemon: Daemon; log: (message: string) => void; where: string }) {
+	const refused = new Set<string>();
+
+	/** Returns whether it was removed or is being removed. A refusal is logged once. Throws without an answer. */
+	async function remove(container: string): Promise<boolean> {
+		try {
+			await daemon.remove(container);
+		} catch (error) {
+			const status = statusOf(error);
+			if (status === undefined) throw error;
+			if (status !== 404 && status !== 409) {
+				const why = (error as Error).message.trim();
+				if (!refused.has(container)) log(`container ${container}${where} was not removed, trying again: ${why}`);
+				refused.add(container);
+				return false;
+			}
+		}
+		refused.delete(container);
+		return true;
+	}
+
+	return {
+		remove,
+		/** One that still runs holds its GPUs. */
+		isRefused: (container: string) => refused.has(container),
+		async retry(): Promise<void> {
+			for (const container of [...refused]) await remove(container);
+		},
+	};
+}

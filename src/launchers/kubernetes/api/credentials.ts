@@ -1,0 +1,161 @@
+/** Finds the cluster and its credentials, in a Pod or from a kubeconfig. */
+import { existsSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { parse } from "yaml";
+import type { Clock } from "../../../system/clock.ts";
+import { type Credentials, type Env, type ExecConfig, execPlugin } from "./exec-plugin.ts";
+
+export interface Connection {
+	/** Has no slash at the end. */
+	server: string;
+	namespace: string;
+	ca?: string | undefined;
+	/** Expected in the server's certificate instead of its host. */
+	serverName?: string | undefined;
+	insecure: boolean;
+	/** `renew`: the server refused the last ones. */
+	credentials(renew?: boolean): Promise<Credentials>;
+}
+
+const POD_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
+/** Kubernetes replaces tokens in files well before they expire. They are read again after this, ms. */
+const TOKEN_FILE_MS = 60_000;
+
+/** Throws an Error with a sentence if there are none, or of an unsupported kind. */
+export function connectionOf(
+	env: Env,
+	{ context, clock, podFolder = POD_FOLDER }: { context?: string | undefined; clock: Clock; podFolder?: string },
+): Connection {
+	const files = kubeconfigFiles(env);
+	const inPod = env["KUBERNETES_SERVICE_HOST"] !== undefined && existsSync(join(podFolder, "token"));
+	if (context === undefined && !env["KUBECONFIG"] && inPod) return ofPod(env, podFolder, clock);
+	if (files.length > 0) return ofKubeconfig(files, context, { clock, env });
+	throw new Error(
+		"no credentials for Kubernetes: run the service in a Pod with a service account, or set " +
+			"KUBECONFIG to a kubeconfig",
+	);
+}
+
+function kubeconfigFiles(env: Env): string[] {
+	const named = env["KUBECONFIG"];
+	const paths = named
+		? named.split(delimiter).filter((path) => path !== "")
+		: [join(env["HOME"] ?? homedir(), ".kube", "config")];
+	return paths.filter((path) => existsSync(path));
+}
+
+function ofPod(env: Env, folder: string, clock: Clock): Connection {
+	const host = env["KUBERNETES_SERVICE_HOST"]!;
+	const port = env["KUBERNETES_SERVICE_PORT"] ?? "443";
+	const namespace = join(folder, "namespace");
+	return {
+		server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+		namespace: existsSync(namespace) ? readFileSync(namespace, "utf8").trim() : "default",
+		ca: readFileSync(join(folder, "ca.crt"), "utf8"),
+		insecure: false,
+		credentials: tokenFile(join(folder, "token"), clock),
+	};
+}
+
+interface Named {
+	name: string;
+}
+interface Kubeconfig {
+	"current-context"?: string;
+	clusters?: (Named & { cluster?: Record<string, unknown> })[] | null;
+	users?: (Named & { user?: Record<string, unknown> | null })[] | null;
+	contexts?: (Named & { context?: { cluster?: string; user?: string; namespace?: string } })[] | null;
+}
+
+function ofKubeconfig(
+	files: readonly string[],
+	wanted: string | undefined,
+	{ clock, env }: { clock: Clock; env: Env },
+): Connection {
+	// As in kubectl, the first file with a name wins.
+	const read = files.map((path) => ({ path, config: parsed(path) }));
+	const name = wanted ?? read.map(({ config }) => config["current-context"]).find((each) => each);
+	const where = files.join(delimiter);
+	const first = <Entry extends Named>(
+		kind: string,
+		entry: string | undefined,
+		of: (config: Kubeconfig) => Entry[] | null | undefined,
+	): { path: string; found: Entry } => {
+		for (const { path, config } of read) {
+			const found = of(config)?.find((each) => each.name === entry);
+			if (found) return { path, found };
+		}
+		throw new Error(`kubeconfig ${where} has no ${kind} "${entry ?? ""}"`);
+	};
+	const { context = {} } = first("context", name, (config) => config.contexts).found;
+	const cluster = first("cluster", context.cluster, (config) => config.clusters);
+	const user = first("user", context.user, (config) => config.users);
+	const { server, "tls-server-name": serverName, ...rest } = cluster.found.cluster ?? {};
+	if (typeof server !== "string") throw new Error(`cluster "${context.cluster}" in ${where} has no server`);
+	if (rest["proxy-url"] !== undefined)
+		throw new Error(`cluster "${context.cluster}" in ${where} has proxy-url, which is not supported`);
+	return {
+		server: server.replace(/(?<!\/)\/+$/, ""),
+		namespace: context.namespace ?? "default",
+		ca: textOf(rest, "certificate-authority", dirname(cluster.path)),
+		serverName: typeof serverName === "string" ? serverName : undefined,
+		insecure: rest["insecure-skip-tls-verify"] === true,
+		credentials: userCredentials(user.found.user ?? {}, {
+			name: context.user ?? "",
+			folder: dirname(user.path),
+			clock,
+			env,
+		}),
+	};
+}
+
+function parsed(path: string): Kubeconfig {
+	try {
+		return (parse(readFileSync(path, "utf8")) ?? {}) as Kubeconfig;
+	} catch (error) {
+		throw new Error(`kubeconfig ${path} cannot be read: ${(error as Error).message}`, {
+			cause: error,
+		});
+	}
+}
+
+function userCredentials(
+	user: Record<string, unknown>,
+	{ name, folder, clock, env }: { name: string; folder: string; clock: Clock; env: Env },
+): Connection["credentials"] {
+	for (const unsupported of ["auth-provider", "username", "as"])
+		if (user[unsupported] !== undefined)
+			throw new Error(
+				`user "${name}" of the kubeconfig has ${unsupported}, which is not supported: use a token, ` +
+					"a client certificate or an exec plugin",
+			);
+	if (user["exec"] !== undefined) return execPlugin(user["exec"] as ExecConfig, { folder, clock, env });
+	const cert = textOf(user, "client-certificate", folder);
+	const key = textOf(user, "client-key", folder);
+	const pair = { ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
+	if (typeof user["token"] === "string") {
+		const token = user["token"];
+		return async () => ({ ...pair, token });
+	}
+	if (typeof user["tokenFile"] !== "string") return async () => pair;
+	const fromFile = tokenFile(resolve(folder, user["tokenFile"]), clock);
+	return async (renew) => ({ ...pair, ...(await fromFile(renew)) });
+}
+
+/** `name` is a path, `name-data` its content in base64. */
+function textOf(from: Record<string, unknown>, name: string, folder: string): string | undefined {
+	const data = from[`${name}-data`];
+	if (typeof data === "string") return Buffer.from(data, "base64").toString("utf8");
+	const path = from[name];
+	return typeof path === "string" ? readFileSync(resolve(folder, path), "utf8") : undefined;
+}
+
+function tokenFile(path: string, clock: Clock): Connection["credentials"] {
+	let read: { at: number; token: string } | undefined;
+	return async (renew = false) => {
+		if (!read || renew || clock.now() - read.at >= TOKEN_FILE_MS)
+			read = { at: clock.now(), token: readFileSync(path, "utf8").trim() };
+		return { token: read.token };
+	};
+}

@@ -1,0 +1,97 @@
+import { execFile } from "node:child_process";
+import { resolve } from "node:path";
+import type { Clock } from "../../../system/clock.ts";
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export interface Credentials {
+	token?: string;
+	/** PEM. */
+	cert?: string;
+	key?: string;
+}
+
+export interface ExecConfig {
+	apiVersion?: string;
+	command: string;
+	args?: string[] | null;
+	env?: { name: string; value: string }[] | null;
+	installHint?: string;
+}
+
+interface ExecCredential {
+	status?: {
+		token?: string;
+		clientCertificateData?: string;
+		clientKeyData?: string;
+		expirationTimestamp?: string;
+	};
+}
+
+const PLUGIN_MS = 30_000;
+/** Renewed this long before expiry, ms. */
+const EARLY_MS = 60_000;
+const MAX_OUTPUT = 1024 * 1024;
+
+/** Credentials are kept until they expire or are refused. Concurrent calls share a run. */
+export function execPlugin(
+	config: ExecConfig,
+	q: { folder: string; clock: Clock; env: Env },
+): (renew?: boolean) => Promise<Credentials> {
+	let kept: { credentials: Credentials; until: number } | undefined;
+	let running: Promise<Credentials> | undefined;
+
+	async function fetchNew(): Promise<Credentials> {
+		const { status } = JSON.parse(await outputOf(config, q)) as ExecCredential;
+		const { token, clientCertificateData: cert, clientKeyData: key } = status ?? {};
+		if (token === undefined && cert === undefined)
+			throw new Error(`the credential plugin ${config.command} returned neither token nor certificate`);
+		const credentials = {
+			...(token !== undefined && { token }),
+			...(cert !== undefined && { cert }),
+			...(key !== undefined && { key }),
+		};
+		const expires = Date.parse(status?.expirationTimestamp ?? "");
+		kept = { credentials, until: Number.isNaN(expires) ? Infinity : expires - EARLY_MS };
+		return credentials;
+	}
+
+	return async (renew = false) => {
+		if (!renew && kept && q.clock.wall() < kept.until) return kept.credentials;
+		return await (running ??= fetchNew().finally(() => (running = undefined)));
+	};
+}
+
+/** A command with a slash is relative to the kubeconfig. */
+function outputOf(
+	{ command, args, env, apiVersion, installHint }: ExecConfig,
+	q: { folder: string; env: Env },
+): Promise<string> {
+	const info = {
+		apiVersion: apiVersion ?? "client.authentication.k8s.io/v1",
+		kind: "ExecCredential",
+		spec: { interactive: false },
+	};
+	const added = Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]));
+	return new Promise((done, fail) => {
+		const child = execFile(
+			command.includes("/") ? resolve(q.folder, command) : command,
+			args ?? [],
+			{
+				env: { ...q.env, ...added, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
+				timeout: PLUGIN_MS,
+				killSignal: "SIGKILL",
+				maxBuffer: MAX_OUTPUT,
+			},
+			(error, stdout, stderr) => {
+				if (!error) return done(stdout);
+				const { code, signal, message } = error;
+				const why =
+					typeof code === "string" ? message : `${signal ?? `exit code ${code}`} ${stderr.trim().slice(-500)}`;
+				const hint = installHint === undefined ? "" : `; ${installHint.trim()}`;
+				fail(new Error(`the credential plugin ${command} failed: ${why.trim()}${hint}`));
+			},
+		);
+		child.stdin?.end();
+	});
+}

@@ -1,0 +1,55 @@
+/** Copies a worker's output to its log file, which outlives the Pod. */
+import type { Clock } from "../../../system/clock.ts";
+import { linesOf } from "../../platform-streams.ts";
+import { copyToLog } from "../../logs/timed-log.ts";
+import { type KubernetesClient, sentenceOf } from "../api/client.ts";
+import type { Cluster } from "../cluster.ts";
+import { CONTAINER } from "../objects/names.ts";
+
+const RETRY_MS = 1000;
+/** Consecutive failures until one is logged, or until copying ends after the program's end. */
+const TRIES = 3;
+
+interface Source {
+	id: string;
+	cluster: Cluster;
+	clock: Clock;
+	logDir: string;
+	log: (message: string) => void;
+}
+
+/** Resolves when `over` has aborted and all lines are copied, or when `left` aborts. */
+export async function copyWholeOutput(
+	{ id, cluster, clock, logDir, log }: Source,
+	{ pod, over, left }: { pod: string; over: AbortSignal; left: AbortSignal },
+): Promise<void> {
+	const { client, namespace } = cluster;
+	for (let tries = 0; !left.aborted; ) {
+		const hadEnded = over.aborted;
+		try {
+			await copyOutput(client, { namespace, pod, logDir, workerId: id, signal: left });
+			tries = 0;
+			if (hadEnded) return;
+		} catch (error) {
+			tries += 1;
+			if (hadEnded && tries >= TRIES) return;
+			if (tries === TRIES && !hadEnded)
+				log(`the output of worker ${id} is not read: ${sentenceOf(error, client.server)}`);
+		}
+		await clock.sleep(RETRY_MS, hadEnded ? left : AbortSignal.any([over, left]));
+	}
+}
+
+export async function copyOutput(
+	client: KubernetesClient,
+	q: { namespace: string; pod: string; logDir: string; workerId: string; signal: AbortSignal },
+): Promise<void> {
+	const { signal } = q;
+	const path = `/api/v1/namespaces/${encodeURIComponent(q.namespace)}/pods/${q.pod}/log`;
+	await copyToLog(q, async (since) => {
+		// `sinceTime` has whole seconds. Earlier lines of the first second are dropped later.
+		const from = since > 0 && { sinceTime: new Date(since * 1000).toISOString() };
+		const query = { container: CONTAINER, follow: "true", timestamps: "true", ...from };
+		return linesOf(await client.stream(path, { query, signal }));
+	});
+}

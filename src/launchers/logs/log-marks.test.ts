@@ -1,0 +1,131 @@
+/** When lines were written, and for which job, on real files. */
+import { appendFileSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { manualClock } from "../../../test/support/manual-clock.ts";
+import { boundLog, logPath, marksPath, pruneLogs } from "./log-files.ts";
+import { workerLogs } from "./worker-logs.ts";
+
+let clock: ReturnType<typeof manualClock>;
+let folder: string;
+let path: string;
+beforeEach(() => {
+	clock = manualClock();
+	folder = mkdtempSync(join(tmpdir(), "sluice-marks-"));
+	path = logPath(folder, "w");
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const open = () => workerLogs([join(folder, "absent"), folder], clock);
+
+type Logs = ReturnType<typeof open>;
+
+async function linesOf(logs: Logs): Promise<[string, number | undefined, string | undefined][]> {
+	const part = await logs.read({ workerId: "w", from: 0, whole: true });
+	return part!.lines.map(({ text, time, job }) => [text, time, job]);
+}
+
+it("D47: lines have the time at which they were seen, and the job that the worker held alone", async () => {
+	const logs = open();
+	logs.marks.watch("w");
+	const began = clock.wall();
+	writeFileSync(path, "starts\n");
+	await clock.advance(200);
+	logs.marks.hold("w", ["a"]);
+	appendFileSync(path, "of a\nalso of a\n");
+	await clock.advance(1000);
+	logs.marks.hold("w", ["b"]);
+	appendFileSync(path, "of b\n");
+	logs.marks.hold("w", ["b", "c"]);
+	appendFileSync(path, "of b or c\n");
+	logs.marks.hold("w", []);
+	appendFileSync(path, "after all\n");
+	logs.marks.end("w");
+	const late = began + 1200;
+	const found = [
+		["starts", began + 200, undefined],
+		["of a", began + 400, "a"],
+		["also of a", began + 400, "a"],
+		["of b", late, "b"],
+		["of b or c", late, undefined],
+		["after all", late, undefined],
+	];
+	expect(await linesOf(logs)).toEqual(found);
+	expect(await linesOf(open()), "by the next run of the service").toEqual(found);
+	logs.marks.close();
+});
+
+it("D47: a line is known as soon as it is read, and jobs that write nothing leave no trace", async () => {
+	const logs = open();
+	logs.marks.watch("w");
+	writeFileSync(path, "one\n");
+	expect(await linesOf(logs)).toEqual([["one", clock.wall(), undefined]]);
+	const { size } = statSync(marksPath(path));
+	for (let job = 0; job < 100; job += 1) logs.marks.hold("w", [`job-${job}`]);
+	expect(statSync(marksPath(path)).size).toBe(size);
+	logs.marks.close();
+});
+
+it("D47: what was written while no service ran has the time of the last of it", async () => {
+	const first = open();
+	first.marks.watch("w");
+	writeFileSync(path, "one\n");
+	await clock.advance(200);
+	first.marks.close();
+	const seen = clock.wall();
+	appendFileSync(path, "two\nthree\n");
+	const second = open();
+	second.marks.watch("w");
+	const at = Math.round(statSync(path).mtimeMs);
+	expect(await linesOf(second)).toEqual([
+		["one", seen, undefined],
+		["two", at, undefined],
+		["three", at, undefined],
+	]);
+	second.marks.close();
+});
+
+it("D47: positions go on after a rotation; the file of times is bounded, and removed with the log", async () => {
+	const logs = open();
+	logs.marks.watch("w");
+	writeFileSync(path, `${"x".repeat(50)}\n`);
+	await clock.advance(200);
+	expect(boundLog(path, 20)).toBe(true);
+	logs.marks.hold("w", ["a"]);
+	appendFileSync(path, "new\n");
+	await clock.advance(200);
+	expect((await linesOf(logs)).at(-1)).toEqual(["new", clock.wall(), "a"]);
+	logs.marks.end("w");
+	const marks = Array.from({ length: 300_000 }, (_, n) => `${n} 1700000000000 \n`).join("");
+	writeFileSync(marksPath(path), marks);
+	logs.marks.watch("w");
+	expect(statSync(marksPath(path)).size).toBeLessThan(marks.length * 0.6);
+	expect(await logs.list()).toEqual(["w"]);
+	await pruneLogs(folder, [], clock.wall() + 48 * 3_600_000, 0);
+	expect(statSync(marksPath(path), { throwIfNoEntry: false })).toBeUndefined();
+	logs.marks.close();
+});
+
+it("D47: a log without times, of an earlier version, is read without them", async () => {
+	writeFileSync(path, "old\n");
+	expect(await linesOf(open())).toEqual([["old", undefined, undefined]]);
+});
+
+it("D47: a log whose folder fails, as a shared one may, disturbs neither jobs nor the service", async () => {
+	const logs = open();
+	logs.marks.watch("w");
+	writeFileSync(path, "one\n");
+	await clock.advance(200);
+	rmSync(path);
+	// Fails as a stale mount does: not by ENOENT.
+	symlinkSync(path, path);
+	await clock.advance(200);
+	logs.marks.hold("w", ["a"]);
+	rmSync(path);
+	writeFileSync(path, "one\ntwo\n");
+	await clock.advance(200);
+	expect((await linesOf(logs)).at(-1)).toEqual(["two", clock.wall(), "a"]);
+	logs.marks.end("w");
+	logs.marks.close();
+});

@@ -1,0 +1,103 @@
+/** Webhook deliveries (D21). */
+import { INLINE_BYTES } from "../../contract/webhooks.ts";
+import { recordTry } from "../../operations/steps.ts";
+import type { AllDialectMethods } from "../../operations/table.ts";
+import { DELIVERIES, withoutNumber } from "../../tables/delivery-rows.ts";
+import { attempted, PENDING_ENDPOINTS } from "../../tables/webhooks.ts";
+import { texts } from "../connection/arrays.ts";
+import { statement } from "../connection/statement.ts";
+import { jsonTextOf } from "../rows/buffer-transfer.ts";
+import { inTransaction, type TableContext } from "../tables.ts";
+
+const FIRST_DUE = `${PENDING_ENDPOINTS}, ready AS MATERIALIZED (
+    SELECT endpoint, (SELECT min(due_at) FROM deliveries
+      WHERE due_at IS NOT NULL AND deliveries.endpoint = pending.endpoint) AS due_at
+    FROM pending WHERE endpoint IS NOT NULL)`;
+
+/**
+ * Rows claimed by another server are skipped. The last columns are body, size, disabling, whether the receiver is
+ * paused, and the order.
+ */
+const CLAIM = statement(`
+  ${FIRST_DUE}, turns AS MATERIALIZED (
+    SELECT endpoint, count(*) OVER () AS count FROM (
+      SELECT endpoint FROM ready WHERE due_at <= $1 AND endpoint <> ALL ($5::text[])
+      ORDER BY due_at LIMIT $2) AS first
+  ), due AS MATERIALIZED (
+    SELECT one.* FROM turns, LATERAL (
+      SELECT number, endpoint, receiver, due_at FROM deliveries
+      WHERE due_at <= $1 AND deliveries.endpoint = turns.endpoint ORDER BY due_at, number
+      LIMIT greatest(1, least($3::bigint, $2::bigint / count)) FOR UPDATE SKIP LOCKED) AS one
+  ), held AS MATERIALIZED (
+    SELECT due.number AS claimed, due_at AS was_due, disabled_at,
+      CASE WHEN disabled_at IS NULL AND paused_until > $1 THEN paused_until END AS paused
+    FROM due LEFT JOIN receivers USING (endpoint, receiver)
+  )
+  UPDATE deliveries SET due_at = coalesce(paused, $4), in_flight = paused IS NULL FROM held WHERE number = claimed
+  RETURNING ${DELIVERIES.names}, CASE WHEN octet_length(body) <= ${INLINE_BYTES} THEN body END,
+    octet_length(body), disabled_at, paused IS NOT NULL, was_due`);
+const NEXT_DUE = statement(`${FIRST_DUE} SELECT min(due_at) FROM ready WHERE endpoint <> ALL ($1::text[])`);
+const BODY = statement("SELECT body FROM deliveries WHERE id = $1 AND body <> ''");
+const PENDING = statement(
+	`SELECT ${DELIVERIES.names}, receiver FROM deliveries WHERE id = $1 AND state = 'pending' FOR UPDATE`,
+);
+const TRIED = statement(
+	`UPDATE deliveries SET tries = $2, used = $3, state = $4, due_at = $5, in_flight = false,
+    body = CASE WHEN erase AND $4 <> 'pending' THEN '' ELSE body END
+  WHERE id = $1`,
+);
+/** MATERIALIZED: a subquery re-run per row would skip deleted rows and exceed the limit. */
+const EXPIRE = statement(`
+  WITH old AS MATERIALIZED (SELECT number FROM deliveries WHERE due_at IS NULL AND created_at < $1
+    ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+  DELETE FROM deliveries USING old WHERE deliveries.number = old.number`);
+
+export function openWebhooks(context: TableContext): AllDialectMethods["webhooks"] {
+	const { read, write } = context.database;
+	return {
+		async claim({ limit, each, skip, holdMs, now }) {
+			const skipped = texts(skip);
+			const { rows, nextDueAt } = await write(async ({ run }) => {
+				const claimed = await run(CLAIM, [now, limit, each, now + holdMs, skipped]);
+				return {
+					rows: claimed.rows,
+					nextDueAt: (await run(NEXT_DUE, [skipped])).rows[0]?.[0] as number | null | undefined,
+				};
+			});
+			const due = rows
+				.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)) || Number(one[0]) - Number(other[0]))
+				.flatMap((values) => {
+					const [body, bytes, disabledAt, paused] = values.slice(-5);
+					return paused === true
+						? []
+						: {
+								...withoutNumber(DELIVERIES.from(values)),
+								bytes: Number(bytes),
+								body: (body as string | null) || undefined,
+								disabledAt: (disabledAt as number | null) ?? undefined,
+							};
+				});
+			return { due, nextDueAt: nextDueAt ?? undefined };
+		},
+
+		async body({ id }) {
+			const [found] = (await read.run(BODY, [id])).rows;
+			return found && jsonTextOf(String(found[0]));
+		},
+
+		tried: ({ counts, ...q }) =>
+			inTransaction(context, async (work, { run }) => {
+				const [found] = (await run(PENDING, [q.id])).rows;
+				if (!found) return undefined;
+				const { id, endpoint, tries, used, state, dueAt } = recordTry(DELIVERIES.from(found), q);
+				await run(TRIED, [id, JSON.stringify(tries), used, state, dueAt ?? null]);
+				if (!counts) return undefined;
+				const [receiver, last] = [String(found.at(-1)), state === "failed"];
+				return await work(attempted({ endpoint, receiver, ...counts, status: q.tried.status, last }));
+			}),
+
+		async expire({ before, limit }) {
+			return (await write((run) => run.run(EXPIRE, [before, limit]))).count;
+		},
+	};
+}

@@ -1,0 +1,83 @@
+/** Copies of the store (D46): made by the database thread, read by this one. */
+import { type FileHandle, open, rm, stat } from "node:fs/promises";
+import type { MessagePort } from "node:worker_threads";
+import { DATABASE_NAME } from "../../../core/backup.ts";
+import type { BackupStore, CopiedFile } from "../../contract/backup.ts";
+import { piecesOf } from "./file-pieces.ts";
+import { logOf } from "./file-identity.ts";
+import type { PayloadFiles } from "../payload-files/payload-files.ts";
+import type { CopyReply, CopyRequest } from "../thread/copier.ts";
+
+type Finished = Extract<CopyReply, { path: string }>;
+
+export function sqliteBackup(path: string, port: MessagePort, files: Pick<PayloadFiles, "hold">): BackupStore {
+	// The port must not keep the process alive, except while a copy is made.
+	port.unref();
+	const send = (request: CopyRequest): void => port.postMessage(request);
+
+	function made(
+		signal: AbortSignal,
+		progress: (at: Extract<CopyReply, { totalBytes: number }>) => void,
+	): Promise<Finished> {
+		const { promise, resolve, reject } = Promise.withResolvers<Finished>();
+		const receive = (reply: CopyReply): void => {
+			if ("totalBytes" in reply) progress(reply);
+			else if ("path" in reply) resolve(reply);
+			else reject(signal.aborted ? signal.reason : new Error(reply.failed));
+		};
+		const ended = (): void => reject(new Error("The store was closed."));
+		const stop = (): void => send("stop");
+		port.on("message", receive);
+		port.on("close", ended);
+		signal.addEventListener("abort", stop, { once: true });
+		send("copy");
+		return promise.finally(() => {
+			port.off("message", receive);
+			port.off("close", ended);
+			signal.removeEventListener("abort", stop);
+			port.unref();
+		});
+	}
+
+	return {
+		async size() {
+			const sizes = [path, logOf(path)].map((file) =>
+				stat(file).then(
+					({ size }) => size,
+					() => 0,
+				),
+			);
+			return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+		},
+
+		async copy({ signal, progress }) {
+			signal.throwIfAborted();
+			// Before the copy: the files that its rows refer to stay until they were sent.
+			const held = files.hold();
+			try {
+				const copy = await made(signal, progress);
+				const file = await open(copy.path, "r");
+				// From here on it exists only as long as this process has it open.
+				await rm(copy.path);
+				return {
+					migration: copy.migration,
+					files: [
+						copiedFile(DATABASE_NAME, file, copy.bytes),
+						...held.files().map((each) => ({ ...each, name: `payloads/${each.name}` })),
+					],
+					async close() {
+						held.release();
+						await file.close();
+					},
+				};
+			} catch (error) {
+				held.release();
+				throw error;
+			}
+		},
+	};
+}
+
+function copiedFile(name: string, file: FileHandle, bytes: number): CopiedFile {
+	return { name, bytes, read: () => piecesOf(file, bytes) };
+}

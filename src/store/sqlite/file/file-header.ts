@@ -1,0 +1,66 @@
+/**
+ * Recognises a database file that was copied or restored without its log (`-wal`), in which the latest jobs are
+ * (decision 0031).
+ *
+ * The file says 1 in `user_version` as long as it needs its log. The first commit of the log says 0, which a merge of
+ * the log, also by another program, writes to the file.
+ */
+import { statSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { logOf } from "./file-identity.ts";
+
+/** The letters SLUI. */
+export const APPLICATION_ID = 0x534c5549;
+
+/** Bytes of a log's header: with fewer it is empty. */
+const LOG_HEADER = 32;
+
+/** Call before the database is opened, which creates a log. */
+export function hasLog(path: string): boolean {
+	try {
+		return statSync(logOf(path)).size >= LOG_HEADER;
+	} catch {
+		return false;
+	}
+}
+
+export function header(db: DatabaseSync, member: "application_id" | "user_version" | "auto_vacuum"): unknown {
+	return Object.values(db.prepare(`PRAGMA ${member}`).get() ?? {})[0];
+}
+
+function isOwn(db: DatabaseSync): boolean {
+	return header(db, "application_id") === APPLICATION_ID;
+}
+
+export function needsLog(db: DatabaseSync): boolean {
+	return isOwn(db) && header(db, "user_version") === 1;
+}
+
+/** A checkpoint overwrites the mark. False if it cannot be written now, or the file is not a store of Sluice (yet). */
+export function markFile(db: DatabaseSync): boolean {
+	if (!isOwn(db)) return false;
+	let marked = true;
+	for (const sql of ["PRAGMA user_version = 1; PRAGMA wal_checkpoint(PASSIVE)", "PRAGMA user_version = 0"])
+		try {
+			db.exec(sql);
+		} catch {
+			marked = false;
+		}
+	return marked;
+}
+
+const USER_VERSION_AT = 60;
+
+/** Marks a copy that nothing has open: it was made of file and log, and needs none. */
+export function markComplete(write: (bytes: Uint8Array, at: number) => void): void {
+	write(new Uint8Array(4), USER_VERSION_AT);
+}
+
+export function missingLog(path: string): string {
+	return (
+		`${path} was copied or restored without its log ${path}-wal: the jobs that were accepted and the results ` +
+		"that were stored last are missing. Restore a copy that sluice backup made, or copy both files of a " +
+		"stopped service. " +
+		`To go on without them, run: sluice migrate --store sqlite:${path} --accept-missing-log`
+	);
+}

@@ -1,0 +1,93 @@
+/** Idle workers make room for one that its platform cannot place (D28). */
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { MIN_STAY_MS } from "../../src/core/workers/gpu-allocation.ts";
+import type { LauncherDefinition } from "../../src/launchers/definition.ts";
+import type * as Registry from "../../src/launchers/index.ts";
+import { advanceUntil, manualClock } from "../support/manual-clock.ts";
+import { endWith } from "../spec/hand-worker.ts";
+import { call, startService, type TestService } from "../support/service.ts";
+import { announce, platform, state } from "./pretend/launcher.ts";
+
+vi.mock("../../src/launchers/index.ts", async (original) => {
+	const registry = await original<typeof Registry>();
+	const { PRETEND } = await import("./pretend/index.ts");
+	(registry.LAUNCHERS as LauncherDefinition[]).push(PRETEND);
+	return registry;
+});
+
+/** The scheduler of a platform gets this time before workers are stopped, ms. */
+const SCHEDULER_MS = 5000;
+
+const clock = manualClock();
+let service: TestService;
+let stopped: { worker: string; why: string; at: number }[] = [];
+beforeAll(async () => {
+	const settings = (partition: string, rest: object = {}): object => ({
+		launcher: { type: "pretend", partition },
+		gpusPerWorker: 1,
+		idleTimeout: 3600,
+		...rest,
+	});
+	service = await startService({
+		endpoints: {
+			first: settings("gpu"),
+			second: settings("gpu"),
+			busy: settings("gpu"),
+			kept: settings("gpu", { workersMin: 1 }),
+			elsewhere: settings("other"),
+			cpu: settings("gpu", { gpusPerWorker: 0 }),
+			seeker: settings("gpu"),
+		},
+		clock,
+	});
+	service.events.on("worker.stopping", ({ worker, why }) => stopped.push({ worker, why, at: clock.now() }));
+});
+afterAll(async () => {
+	await endWith(service, clock);
+	for (const { worker } of platform.values()) await worker?.kill();
+});
+
+const get = async (path: string): Promise<any> => (await call(service.url, path)).json;
+
+/** Submits a job and answers its id and the worker that is started for it. */
+async function launched(endpoint: string, input: unknown = {}): Promise<{ worker: string; id: string }> {
+	const event = service.next("worker.launched", (facts) => facts.endpoint === endpoint);
+	const { id } = (await call(service.url, `/v2/${endpoint}/run`, { body: { input } })).json;
+	await clock.advance(1000);
+	return { ...(await event), id };
+}
+
+const completed = (endpoint: string, id: string): Promise<void> =>
+	advanceUntil(clock, async () => (await get(`/v2/${endpoint}/status/${id}`)).status === "COMPLETED", 100);
+
+it("D28: the longest idle worker of the same GPUs ends for a job that waits, and no other one", async () => {
+	const ready = new Map<string, string>();
+	for (const endpoint of ["elsewhere", "cpu", "first", "second"]) {
+		const { worker, id } = await launched(endpoint);
+		await completed(endpoint, id);
+		ready.set(endpoint, worker);
+	}
+	await launched("busy", { holdMs: 600_000 });
+	await advanceUntil(clock, async () => (await get("/v1/endpoints/kept/workers")).workers[0]?.state === "idle", 500);
+	await clock.advance(MIN_STAY_MS);
+	stopped = [];
+
+	state.queueing = true;
+	const { worker, id } = await launched("seeker");
+	const began = clock.now();
+	announce.notice({ workerId: worker, state: "waiting", code: "queued", message: "Resources." });
+	await advanceUntil(clock, () => stopped.length > 0, 100);
+	expect(clock.now() - began).toBeGreaterThanOrEqual(SCHEDULER_MS - 1000);
+	expect(stopped).toMatchObject([{ worker: ready.get("first"), why: "it is idle and makes room for endpoint seeker" }]);
+	expect((await get(`/v1/endpoints/seeker/jobs/${id}`)).reason.message).toContain(
+		`Stopped to make room, being idle: ${ready.get("first")}.`,
+	);
+	// While its scheduler takes its time no other worker is stopped.
+	await clock.advance(30_000);
+	expect(stopped).toHaveLength(1);
+	announce.notice({ workerId: worker, state: "running" });
+	announce.run(worker);
+	await completed("seeker", id);
+	expect((await get("/v1/endpoints/kept/workers")).workers).toHaveLength(1);
+	expect(stopped).toHaveLength(1);
+});
