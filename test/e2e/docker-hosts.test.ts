@@ -285,7 +285,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("a service with two Docker ho
 	});
 
 	it("D28, D44: an idle worker ends at once for a job of another endpoint that finds no GPU, and only one", {
-		// Its workers hold the GPUs of both machines, which the others look at.
+		// Its workers hold the GPUs of both machines, which other tests read.
 		concurrent: false,
 		timeout: 90_000,
 	}, async (test) => {
