@@ -57,6 +57,12 @@ export const SETTING_TEXTS = {
 			webhooks: "Webhooks",
 			other: "More",
 		},
+		presets: {
+			title: "Presets",
+			zero: { title: "Save GPUs", means: "No worker without jobs" },
+			warm: { title: "Keep one warm", means: "One worker always runs" },
+			burst: { title: "Burst", means: "One worker for each waiting job" },
+		},
 		default: "Default",
 		moreOf: (set: number) => (set === 0 ? "More settings" : `More settings (${set} set)`),
 		names: {

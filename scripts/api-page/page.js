@@ -22,8 +22,7 @@ const none = document.querySelector("#none");
 const entries = [...document.querySelectorAll("main article")].map((article) => ({
 	article,
 	item: document.querySelector('nav a[href="#' + article.id + '"]')?.parentElement,
-	text: [...article.children]
-		.filter((part) => !part.matches("[data-language]"))
+	text: [...article.querySelectorAll("h3, .about, .answer, .folds, :scope > p, :scope > table")]
 		.map((part) => part.textContent.replaceAll("\u200b", ""))
 		.join(" ")
 		.toLowerCase(),

@@ -124,14 +124,24 @@ function article(placed: Placed, target: Target): Html {
 	);
 	return html`<article id="${operationId}"><h3><a href="#${operationId}" aria-label="Link to ${operationId}">
 <span class="verb ${method}">${method}</span><span class="path">${pathParts(path)}</span></a></h3>
-<p class="summary">${summary}</p><p class="notes">${description}</p>${also(twins)}
-${examples}
-${parameters.length > 0 ? fold("Parameters", parameterTable(parameters)) : undefined}
+<div class="about"><p class="summary">${summary}</p><p class="notes">${description}</p>${also(twins)}</div>
+<div class="example">${examples}${exampleAnswers(responses)}</div>
+<div class="folds">${parameters.length > 0 ? fold("Parameters", parameterTable(parameters)) : undefined}
 ${requestBody ? fold("Body", bodyHtml(requestBody)) : undefined}
 ${Object.entries(responses)
 	.filter(([status]) => status.startsWith("2"))
 	.map(([status, response]) => fold(`Answer ${status}`, answer(response)))}
-${fold("Errors", errors(responses))}</article>`;
+${fold("Errors", errors(responses))}</div></article>`;
+}
+
+function exampleAnswers(responses: Operation["responses"]): Html[] {
+	return Object.entries(responses).flatMap(([status, { content = {} }]) =>
+		Object.values(content).flatMap(({ example }) => {
+			if (!status.startsWith("2") || example === undefined) return [];
+			const text = typeof example === "string" ? example : JSON.stringify(example, undefined, 2);
+			return html`<p class="media">Answer ${status}</p><pre class="answer" tabindex="0"><code>${text}</code></pre>`;
+		}),
+	);
 }
 
 /** Other methods and paths of the same. */
@@ -167,11 +177,9 @@ function fold(title: string, content: Html): Html {
 }
 
 function answer({ description, headers = {}, content = {} }: Response): Html {
-	const media = Object.entries(content).map(([type, { schema, example }]) => {
+	const media = Object.entries(content).map(([type, { schema }]) => {
 		const shape = type === JSON_TYPE ? schemaHtml(schema) : html`<p>${descriptionOf(schema)}</p>`;
-		const text = JSON.stringify(example, undefined, 2);
-		return html`<p class="media">${type}</p>${shape}
-${example === undefined ? undefined : html`<pre tabindex="0"><code>${text}</code></pre>`}`;
+		return html`<p class="media">${type}</p>${shape}`;
 	});
 	const items = Object.entries(headers)
 		.filter(([, header]) => header.description !== undefined)

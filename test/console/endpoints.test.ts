@@ -135,6 +135,21 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		expect(await settingsOf("waiting")).toMatchObject({ idleTimeout: 90, workersMin: 0 });
 	});
 
+	it("a preset fills the fields of scaling, which are saved as any others", async () => {
+		const page = await here.open({ at: "#/endpoints/waiting/settings" });
+		const presets = page.getByRole("group", { name: T.settings.presets.title });
+		await presets.getByRole("button", { name: T.settings.presets.burst.title }).click();
+		const bar = page.getByRole("region", { name: T.settings.unsaved });
+		await bar.getByText("scalerType, scalerValue").waitFor();
+		await press(page, T.settings.save);
+		await page.getByText(T.settings.saved).waitFor();
+		expect(await settingsOf("waiting")).toMatchObject({ scalerType: "REQUEST_COUNT", scalerValue: 1, idleTimeout: 60 });
+		await presets.getByRole("button", { name: T.settings.presets.zero.title }).click();
+		await press(page, T.settings.save);
+		await bar.waitFor({ state: "detached" });
+		expect(await settingsOf("waiting")).toMatchObject({ scalerType: "QUEUE_DELAY", scalerValue: 4, idleTimeout: 5 });
+	});
+
 	it("its launcher is a form, its limits are a table, which can be switched off", async () => {
 		const { status } = await call(here.service.url, "/v1/endpoints", {
 			body: { id: "formed", limits: { run: { per10s: 5 } } },

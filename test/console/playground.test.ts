@@ -100,6 +100,32 @@ describe.skipIf(noBrowser !== undefined)(titled("the playground"), () => {
 		await expect.poll(() => page.getByLabel(T.try.input).inputValue(), SLOW).toContain('"output": "of the newest job"');
 	});
 
+	it("the input is in colours, and what is wrong with it is said below it before it is sent", async () => {
+		const page = await here.open({ at: "#/endpoints/fresh/try" });
+		const input = page.getByLabel(T.try.input);
+		await input.fill('{\n  "steps": 20,\n  "prompt": "a heron"');
+		const copy = page.locator(".code-area pre");
+		await expect.poll(() => copy.locator(".code-string").allInnerTexts()).toEqual(['"steps"', '"prompt"', '"a heron"']);
+		expect(await copy.locator(".code-number").innerText()).toBe("20");
+		await page.getByText(T.try.notJson("").slice(0, 20)).waitFor();
+		const asked: string[] = [];
+		page.on("request", (request) => request.method() === "POST" && asked.push(request.url()));
+		await press(page, T.try.send);
+		expect(await page.evaluate("document.activeElement.tagName")).toBe("TEXTAREA");
+		// The copy scrolls with the text, so that each letter has its colour at any length.
+		await input.fill(`{\n${'  "a": 1,\n'.repeat(200)}  "b": 2\n}`);
+		const scrolled =
+			"[...document.querySelectorAll('.code-area > *')].map((each) => [each.scrollTop, each.scrollHeight])";
+		await page.keyboard.press("Control+End");
+		await expect
+			.poll(async () => {
+				const [under, over] = (await page.evaluate(scrolled)) as [number, number][];
+				return over![0] > 0 && String(under) === String(over);
+			})
+			.toBe(true);
+		expect(asked).toEqual([]);
+	});
+
 	it("a form for pictures has the fields of the newest job's input, and shows what is made", async () => {
 		const page = await here.open({ at: "#/endpoints/pictures/try?mode=picture" });
 		await page.getByText(T.picture.fromNone).waitFor();

@@ -18,6 +18,7 @@ import {
 	TextArea,
 	TextField as AriaTextField,
 } from "react-aria-components";
+import { CodeArea } from "./code-area.tsx";
 import { Icon } from "./icons.tsx";
 
 interface TextProps {
@@ -33,6 +34,8 @@ interface TextProps {
 	/** The least number of lines, if more than one. */
 	lines?: number;
 	mono?: boolean;
+	/** Colours for code; only with `lines`. */
+	code?: boolean;
 	type?: "text" | "password" | "search";
 	unit?: string | undefined;
 	number?: boolean;
@@ -63,6 +66,7 @@ export function TextField({
 	fault,
 	lines,
 	mono = false,
+	code = false,
 	type = "text",
 	unit,
 	number = false,
@@ -120,6 +124,8 @@ export function TextField({
 						</span>
 					)}
 				</div>
+			) : code ? (
+				<CodeArea {...shared} value={value} rows={lines} />
 			) : (
 				<TextArea {...shared} rows={lines} />
 			)}

@@ -28,6 +28,7 @@ import { type Change, Changes } from "./changes.tsx";
 import { GROUPS } from "./groups.ts";
 import { LauncherFields } from "./launcher-fields.tsx";
 import { LimitsTable } from "./limits-table.tsx";
+import { Presets } from "./presets.tsx";
 import { sectionId } from "./sections.tsx";
 import { SettingField, valueText } from "./setting-field.tsx";
 
@@ -135,6 +136,9 @@ export function SettingsForm({
 					return mine.length === 0 ? null : (
 						<fieldset key={title} id={sectionId(title)} className="card" disabled={!admin}>
 							<legend>{title}</legend>
+							{title === T.settings.groups.scaling && admin ? (
+								<Presets choose={(values) => setTyped({ ...typed, ...values })} />
+							) : null}
 							<div className="form-grid">
 								{mine.map((field) => (
 									<SettingField

@@ -1,5 +1,5 @@
 /** A job with an input written here, and what comes of it as it comes. */
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useDeferredValue, useEffect, useRef, useState } from "react";
 import { Disclosure, DisclosurePanel, Button as AriaButton, FileTrigger, Heading } from "react-aria-components";
 import { Failure, askText, ofEndpoint } from "../../api.ts";
 import { markOf, withFiles } from "../../attachments.ts";
@@ -49,6 +49,7 @@ export function JobForm({
 	const form = useRef<HTMLFormElement>(null);
 	const result = useRef<HTMLElement>(null);
 	const like = query.get("like");
+	const fault = faultOf(useDeferredValue(input));
 
 	// On a narrow page the result stands below the form.
 	useEffect(() => {
@@ -65,8 +66,7 @@ export function JobForm({
 
 	const send = async (): Promise<void> => {
 		setFailure(undefined);
-		const faulty = faultOf(input);
-		if (faulty !== undefined) return setFailure(new Failure(400, { error: faulty, code: "bad_json" }));
+		if (faultOf(input) !== undefined) return form.current?.querySelector("textarea")?.focus();
 		setBusy(true);
 		try {
 			const filled = await withFiles(input, files);
@@ -113,6 +113,8 @@ export function JobForm({
 					onChange={setInput}
 					lines={Math.min(24, Math.max(8, input.split("\n").length + 1))}
 					mono
+					code
+					fault={fault}
 					hint={T.try.keys}
 					onSend={() => form.current?.requestSubmit()}
 				/>
