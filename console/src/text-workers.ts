@@ -77,6 +77,9 @@ export const WORKER_TEXTS = {
 		model: "GPU",
 		memory: "Memory",
 		heldBy: "Worker",
+		number: (id: string) => `GPU ${id}`,
+		state: "State",
+		here: "This machine",
 		free: "Free",
 		otherService: "another service",
 		drain: "Drain",
@@ -107,6 +110,6 @@ endpoints:
       type: docker
       image: my-ocr-worker:1.2
       hosts: all`,
-		mayNot: "Seeing hosts requires an admin key.",
+		mayNot: "Seeing GPUs and hosts requires an admin key.",
 	},
 } as const;

@@ -57,7 +57,7 @@ export const T = {
 	pages: {
 		overview: "Overview",
 		workers: "Workers",
-		hosts: "Hosts",
+		hosts: "GPUs and hosts",
 		webhooks: "Webhooks",
 		keys: "API keys",
 		audit: "Audit log",

@@ -6,6 +6,7 @@ import { ENDPOINT, ENDPOINT_ROUTES } from "./endpoints.ts";
 import { ERROR, OPENAI_ERROR } from "./definition/errors.ts";
 import { BULK, JOB_DETAIL, JOB_RECORD_ROUTES, JOB_SUMMARY } from "./job-records.ts";
 import { CHUNK, CLIENT_ROUTES, HEALTH, JOB, LISTED_JOB, PURGED, STATUS_PAIR, sdkRoute } from "./jobs.ts";
+import { GPU, LIST_GPUS } from "./gpus.ts";
 import { HOST, HOST_ROUTES } from "./hosts.ts";
 import { KEY, KEY_ROUTES, NEW_KEY } from "./keys.ts";
 import {
@@ -40,6 +41,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	Endpoint: ENDPOINT,
 	Worker: WORKER,
 	Server: SERVER,
+	Gpu: GPU,
 	Host: HOST,
 	BackupStatus: BACKUP_STATUS,
 	Metrics: METRICS,
@@ -72,6 +74,7 @@ const OTHER_ROUTES = [
 	...SESSION_ROUTES,
 	LIST_AUDIT,
 	LIST_SERVERS,
+	LIST_GPUS,
 	...HOST_ROUTES,
 	...BACKUP_ROUTES,
 	...CONSOLE_ROUTES,

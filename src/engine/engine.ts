@@ -95,6 +95,7 @@ export function createEngine(o: EngineOptions) {
 		endpoints,
 		launchers: o.launchers,
 		workerLogs: o.workerLogs,
+		gpus: o.gpus,
 		address: address.promise,
 		hostname: o.hostname,
 	});

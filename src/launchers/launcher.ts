@@ -9,7 +9,7 @@ import type { LauncherSettings } from "../core/endpoints/endpoint.ts";
 import type { LogMarks } from "./logs/log-marks.ts";
 import type { HostView } from "../core/workers/hosts.ts";
 import type { ExitReason, WorkerReason } from "../core/workers/worker-reason.ts";
-import type { WorkerUsage } from "../core/workers/worker-usage.ts";
+import type { GpuUsage, WorkerUsage } from "../core/workers/worker-usage.ts";
 
 /** The platform does not answer, or not now. Nothing is known against the worker or its settings, and it is no exit. */
 export class PlatformUnavailable extends Error {}
@@ -135,6 +135,8 @@ export interface Launcher {
 	 * numbers of this machine's GPUs.
 	 */
 	usage?(workers: readonly { id: string; gpus: readonly number[] }[]): Promise<ReadonlyMap<string, WorkerUsage>>;
+	/** All GPUs of this machine, empty if they cannot be read. Answers at once, or within 5 s. Never rejects. */
+	machineGpus?(): Promise<readonly GpuUsage[]>;
 	readonly hosts?: LauncherHosts;
 	/**
 	 * Used by platforms that may move idle workers. Called for changes that last half a second or longer. The launcher

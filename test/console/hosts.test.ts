@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Page } from "playwright-core";
 import { T } from "../../console/src/text.ts";
+import type { Gpu } from "../../src/api/gpus.ts";
 import type { Host } from "../../src/api/hosts.ts";
 import { call } from "../support/service.ts";
 import { noBrowser, press, rowOf, site, titled } from "./site.ts";
@@ -36,21 +37,28 @@ const HOST: Host = {
 	since: "2026-01-31T12:00:00.000Z",
 	drained: false,
 	workersMax: 4,
-	gpus: [
-		{ id: "GPU-1", model: "NVIDIA A100", memoryGb: 85.9, used: true, worker: "work-0123456789ab" },
-		{ id: "GPU-2", model: "NVIDIA A100", memoryGb: 85.9, used: true },
-		{ id: "GPU-3", model: "NVIDIA A100", memoryGb: 85.9, used: false },
-	],
+	gpus: [],
 	workers: ["work-0123456789ab"],
 	images: ["my-worker:1.0", "other:2"],
 	freeDisk: 412_000_000_000,
 	version: "28.2.2",
 };
 
+const WORKER = "work-0123456789ab";
+const A100 = { host: "rig2", model: "NVIDIA A100", memoryGb: 85.9 };
+const GPUS: Gpu[] = [
+	{ ...A100, id: "GPU-1", state: "busy", worker: WORKER, endpoint: "work", since: "2026-01-31T12:00:00.000Z" },
+	{ ...A100, id: "GPU-2", state: "other" },
+	{ ...A100, id: "GPU-3", state: "free" },
+	{ host: "local", id: "0", model: "NVIDIA L4", memoryGb: 24.2, memoryUsedGb: 11.7, busyPercent: 96, state: "free" },
+	{ host: "local", id: "1", state: "free" },
+];
+
 /** The page as it is where these are the hosts. */
-async function pageOf(hosts: readonly Host[]): Promise<Page> {
+async function pageOf(hosts: readonly Host[], gpus: readonly Gpu[] = []): Promise<Page> {
 	const page = await here.open();
 	await page.route("**/v1/hosts", (route) => route.fulfill({ json: { hosts } }));
+	await page.route("**/v1/gpus", (route) => route.fulfill({ json: { gpus } }));
 	await page.getByRole("link", { name: T.pages.hosts }).click();
 	return page;
 }
@@ -77,14 +85,19 @@ describe.skipIf(noBrowser !== undefined)(titled("hosts in the console"), () => {
 	});
 
 	it("D44: each GPU has its model, its memory and who holds it; images and workers are listed", async () => {
-		const page = await pageOf([HOST]);
+		const page = await pageOf([HOST], GPUS);
 		const rig = card(page, "rig2");
 		await rig.getByText("412 GB").waitFor();
 		await rig.getByText("28.2.2").waitFor();
 		await rig.getByText("1 of 4").waitFor();
 		const rows = rig.locator("tbody tr");
 		await rows.nth(0).getByRole("link", { name: "work-0123456789ab" }).waitFor();
+		await rows.nth(0).getByText(T.states.running).waitFor();
 		await rows.nth(1).getByText(T.hosts.otherService).waitFor();
+		const here = card(page, T.hosts.here).locator("tbody tr");
+		await here.nth(0).getByText("11.7 of 24.2 GB").waitFor();
+		await here.nth(0).getByText(T.workers.busy(96)).waitFor();
+		await here.nth(1).getByText(T.hosts.number("1")).waitFor();
 		await rows.nth(2).getByText(T.hosts.free).waitFor();
 		await rig.locator("summary").click();
 		await rig.getByText("other:2").waitFor();

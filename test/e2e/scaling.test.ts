@@ -1,9 +1,12 @@
 /**
  * Launched workers come and go with the work (D27, D28) and die of a run that will not stop (D18).
  */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { call } from "../support/service.ts";
+import { call, KEY } from "../support/service.ts";
+import { sluice } from "./command.ts";
 import { ended, isAlive, jobAt, run, site, type Site, started } from "./site.ts";
 import { until } from "../support/until.ts";
 
@@ -120,6 +123,40 @@ describe("GPUs of the machine", () => {
 		await run(service, "others", {});
 		await until("a worker beside it", async () => (await gpus("others")).length === 1);
 		expect(await gpus("others")).toEqual([[1]]);
+	});
+
+	it.concurrent("D27: 'sluice gpus' lists each with its model, its memory in use, its worker and what that does", {
+		timeout: 40_000,
+	}, async (test) => {
+		const place = site(test);
+		const { path } = place.folder;
+		writeFileSync(join(path, "nvidia-smi"), "#!/bin/sh\necho '0, NVIDIA L4, 23034, 11178, 96'\n", { mode: 0o755 });
+		const service = await place.serve({
+			endpoints: { ours: place.launched({ gpusPerWorker: 1, idleTimeout: 60 }) },
+			env: { SLUICE_GPUS: "2", PATH: `${path}:${process.env["PATH"]}` },
+		});
+		const gpus = async (...args: string[]): Promise<string> => {
+			const env = { SLUICE_URL: service.url, SLUICE_API_KEY: KEY };
+			return (await sluice(test, ["gpus", ...args], { cwd: path, env })).stdout;
+		};
+		expect(await gpus()).toMatch(/^local +0 +NVIDIA L4 +11.7 of 24.2 GB +free, 96 %\nlocal +1 +free$/m);
+		const id = await run(service, "ours", { until: "allowed" });
+		const { worker } = await started(place, id);
+		expect(JSON.parse(await gpus("--json")).gpus[0]).toEqual({
+			...{ host: "local", id: "0", model: "NVIDIA L4", memoryGb: 24.2, memoryUsedGb: 11.7, busyPercent: 96 },
+			...{ state: "busy", worker, endpoint: "ours", since: expect.stringMatching(/^\d{4}-.*Z$/) },
+		});
+		place.allow("allowed");
+		await ended(service, "ours", id);
+		expect(await gpus()).toMatch(new RegExp(`^local +0 +NVIDIA L4 .* idle, 96 % .* ${worker}$`, "m"));
+	});
+
+	it.concurrent("D27: without GPUs 'sluice gpus' says how to give some to workers", async (test) => {
+		const place = site(test);
+		const service = await place.serve({ endpoints: { ours: place.launched() } });
+		const env = { SLUICE_URL: service.url, SLUICE_API_KEY: KEY };
+		const { stdout } = await sluice(test, ["gpus"], { cwd: place.folder.path, env });
+		expect(stdout).toContain("Set gpus in sluice.yaml");
 	});
 });
 

@@ -259,6 +259,7 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		expect(hosts).toMatchObject([{ name: "rig1", drained: false, workersMax: 2, workers: [] }]);
 		expect((await ask("drainHost", { host: "rig1" })).json).toMatchObject({ drained: true });
 		expect((await ask("resumeHost", { host: "rig1" })).json).toMatchObject({ drained: false });
+		expect((await ask("listGpus")).json.gpus).toEqual([]);
 	});
 
 	it("D45: registries", async () => {

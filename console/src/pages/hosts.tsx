@@ -9,12 +9,12 @@ import { CodeBlock } from "../parts/copy.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
 import { Badge, Status } from "../parts/status.tsx";
-import { type Column, Table } from "../parts/table.tsx";
 import { Since } from "../parts/time.tsx";
 import { to } from "../router.ts";
 import { useMay } from "../session.tsx";
-import type { Host } from "../shapes.ts";
+import type { Gpu, Host } from "../shapes.ts";
 import { T } from "../text.ts";
+import { GpuTable } from "./gpu-table.tsx";
 
 /** Between two loads, ms: the service checks its hosts as often. */
 const LOAD_MS = 5000;
@@ -22,20 +22,28 @@ const LOAD_MS = 5000;
 /** Characters of a launched worker's id behind that of its endpoint. */
 const WORKER_TAIL = 13;
 
-type Gpu = Host["gpus"][number];
+/** The machine of the service, whose GPUs have numbers. */
+const LOCAL = "local";
 
 export default function HostsPage(): ReactNode {
 	const admin = useMay("admin");
 	const [asked, setAsked] = useState<Host | undefined>(undefined);
-	const {
-		data: hosts,
-		failure,
-		reload,
-	} = useLoad("hosts", async (signal) => (await ask<{ hosts: Host[] }>("v1/hosts", { signal })).hosts, {
-		change: Math.floor(useNow(LOAD_MS) / LOAD_MS),
-	});
+	const { data, failure, reload } = useLoad(
+		"hosts",
+		async (signal) => {
+			const [{ hosts }, { gpus }] = await Promise.all([
+				ask<{ hosts: Host[] }>("v1/hosts", { signal }),
+				ask<{ gpus: Gpu[] }>("v1/gpus", { signal }),
+			]);
+			return { hosts, gpus };
+		},
+		{ change: Math.floor(useNow(LOAD_MS) / LOAD_MS) },
+	);
+	const { hosts, gpus = [] } = data ?? {};
 	if (!admin) return <Empty title={T.hosts.mayNot} />;
-	const isUnused = hosts?.every(({ state }) => state === "unused") && hosts.length <= 1;
+	const isUnused = gpus.length === 0 && hosts?.every(({ state }) => state === "unused") && hosts.length <= 1;
+	// Those of a host of the configuration have no numbers.
+	const numbered = gpus.filter(({ host, id }) => host === LOCAL && /^\d+$/.test(id));
 	return (
 		<>
 			<header className="page-head">
@@ -49,7 +57,22 @@ export default function HostsPage(): ReactNode {
 					<CodeBlock name={T.hosts.example} text={T.hosts.config} />
 				</Empty>
 			) : (
-				hosts?.map((host) => <HostCard key={host.name} host={host} act={() => setAsked(host)} />)
+				<>
+					{numbered.length === 0 ? null : (
+						<section className="card stack" aria-label={T.hosts.here}>
+							<h2>{T.hosts.here}</h2>
+							<GpuTable label={T.hosts.gpusOf(T.hosts.here)} gpus={numbered} />
+						</section>
+					)}
+					{hosts?.map((host) => (
+						<HostCard
+							key={host.name}
+							host={host}
+							gpus={gpus.filter((gpu) => gpu.host === host.name && !numbered.includes(gpu))}
+							act={() => setAsked(host)}
+						/>
+					))}
+				</>
 			)}
 			{asked ? (
 				<Confirm
@@ -71,8 +94,8 @@ export default function HostsPage(): ReactNode {
 	);
 }
 
-function HostCard({ host, act }: { host: Host; act: () => void }): ReactNode {
-	const { name, state, since, fault, drained, labels, gpus } = host;
+function HostCard({ host, gpus, act }: { host: Host; gpus: readonly Gpu[]; act: () => void }): ReactNode {
+	const { name, state, since, fault, drained, labels } = host;
 	const id = `host-${name}`;
 	return (
 		<section className="card stack" aria-labelledby={id}>
@@ -99,9 +122,7 @@ function HostCard({ host, act }: { host: Host; act: () => void }): ReactNode {
 			</p>
 			{fault === undefined ? null : <p className="reason">{fault}</p>}
 			<Facts host={host} />
-			{gpus.length === 0 ? null : (
-				<Table label={T.hosts.gpusOf(name)} columns={GPU_COLUMNS} rows={gpus} id={(gpu) => gpu.id} />
-			)}
+			{gpus.length === 0 ? null : <GpuTable label={T.hosts.gpusOf(name)} gpus={gpus} />}
 		</section>
 	);
 }
@@ -163,27 +184,3 @@ function WorkerLink({ id }: { id: string }): ReactNode {
 		</a>
 	);
 }
-
-const GPU_COLUMNS: readonly Column<Gpu>[] = [
-	{
-		name: T.hosts.model,
-		main: true,
-		cell: ({ model, id }) => <b title={id}>{model}</b>,
-	},
-	{
-		name: T.hosts.memory,
-		end: true,
-		cell: ({ memoryGb }) => `${number(memoryGb)} GB`,
-	},
-	{
-		name: T.hosts.heldBy,
-		cell: ({ used, worker }) =>
-			worker !== undefined ? (
-				<WorkerLink id={worker} />
-			) : used ? (
-				T.hosts.otherService
-			) : (
-				<Badge tone="good">{T.hosts.free}</Badge>
-			),
-	},
-];

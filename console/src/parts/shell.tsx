@@ -9,7 +9,7 @@ import { GLOBAL_PAGES } from "../page-list.ts";
 import { to, usePlace } from "../router.ts";
 import { useMay, useSession } from "../session.tsx";
 import { useShortcuts } from "../shortcuts.ts";
-import type { Host } from "../shapes.ts";
+import type { Gpu, Host } from "../shapes.ts";
 import { T } from "../text.ts";
 import { setTheme, type Theme, useTheme } from "../theme.ts";
 import { IconButton } from "./button.tsx";
@@ -85,7 +85,10 @@ function Side({ path }: { path: readonly string[] }): ReactNode {
 	const admin = useMay("admin");
 	const [first = "overview", id] = path;
 	const { data: hosts } = useLoad(`hosts ${admin}`, async (signal) =>
-		admin ? (await ask<{ hosts: Host[] }>("v1/hosts", { signal })).hosts.length : 0,
+		admin
+			? (await ask<{ hosts: Host[] }>("v1/hosts", { signal })).hosts.length +
+				(await ask<{ gpus: Gpu[] }>("v1/gpus", { signal })).gpus.length
+			: 0,
 	);
 	const pages = GLOBAL_PAGES.filter(
 		(page) => (!("admin" in page) || admin) && (page.path !== "hosts" || first === "hosts" || hosts !== 0),

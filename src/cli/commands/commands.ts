@@ -10,6 +10,7 @@ import { context } from "./context.ts";
 import { dev } from "../dev/dev.ts";
 import { doctor } from "../doctor/doctor.ts";
 import { endpoints, top } from "./jobs/endpoints.ts";
+import { gpus } from "./gpus.ts";
 import { hosts } from "./hosts.ts";
 import { importCommand } from "./import-runpod.ts";
 import { init } from "./init.ts";
@@ -26,7 +27,7 @@ import { logsCommand, workers } from "./jobs/workers.ts";
 /** In the order of the help text. */
 export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
 	Start: [dev, init, importCommand, serve],
-	Run: [endpoints, jobs, workers, logsCommand, top, workerEnv, hosts, webhooks],
+	Run: [endpoints, jobs, workers, logsCommand, top, workerEnv, gpus, hosts, webhooks],
 	Access: [openCommand, consoleCommand, keys, sessions, registries, audit, context],
 	Data: [backup, restore, verify, migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],

@@ -13,6 +13,8 @@ export interface WorkersContext extends EngineContext {
 	registry: WorkerRegistry;
 	launchers: ReadonlyMap<string, Launcher>;
 	workerLogs: WorkerLogs;
+	/** GPUs of this machine that launched workers share. */
+	gpus: number;
 	/** Known once the service listens: nothing is launched before. */
 	address: Promise<ServiceAddresses>;
 	hostname?: string | undefined;

@@ -8,6 +8,7 @@ import type { Service } from "../../system/loop.ts";
 import { SCALE } from "../cluster/heartbeat.ts";
 import type { Movable } from "../cluster/lease-balancer.ts";
 import { endedWorkers } from "./ended-workers.ts";
+import { createGpus } from "./gpus.ts";
 import { createHosts } from "./hosts.ts";
 import { workerHousekeeping } from "./housekeeping.ts";
 import { WorkerLauncher } from "./launch/launch.ts";
@@ -33,6 +34,7 @@ export class Workers {
 	readonly stopSignals: StopSignals;
 	readonly startProblems: StartProblems;
 	readonly hosts: ReturnType<typeof createHosts>;
+	readonly gpus: ReturnType<typeof createGpus>;
 	readonly allViews: WorkerViews;
 	readonly services: readonly Service[];
 	/** See `strays.ts`. */
@@ -51,6 +53,7 @@ export class Workers {
 		this.launcher = new WorkerLauncher({ ...d, ended });
 		this.stopSignals = stopSignals({ ...d, launcher: this.launcher });
 		this.hosts = createHosts(d);
+		this.gpus = createGpus(d, this.hosts.list);
 		this.allViews = workerViews(d);
 		this.services = [workerHousekeeping({ ...d, launcher: this.launcher }), this.hosts.service];
 		this.refused = strays.refused;

@@ -18,6 +18,7 @@ import * as audit from "../v1/audit-api.ts";
 import * as backup from "../v1/backup-api.ts";
 import * as endpoints from "../v1/endpoints-api.ts";
 import * as liveFeed from "../v1/feed-api.ts";
+import * as gpus from "../v1/gpus-api.ts";
 import * as hosts from "../v1/hosts-api.ts";
 import * as jobs from "../v1/jobs-api.ts";
 import * as keys from "../v1/keys-api.ts";
@@ -95,6 +96,7 @@ const HANDLERS: Handlers = {
 	endSession: sessions.end,
 	endSessions: sessions.endAll,
 	listServers: listServers,
+	listGpus: gpus.list,
 	listHosts: hosts.list,
 	drainHost: hosts.drain,
 	resumeHost: hosts.resume,

@@ -1,6 +1,6 @@
 import { closeSync, readFileSync } from "node:fs";
 import type { ExitReason } from "../../core/workers/worker-reason.ts";
-import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
+import type { GpuUsage, WorkerUsage } from "../../core/workers/worker-usage.ts";
 import type { LauncherDependencies } from "../definition.ts";
 import type { Exit, Handle, Launcher, StraySearch, WorkerSpec } from "../launcher.ts";
 import { boundLog, logPath, openLog, tail } from "../logs/log-files.ts";
@@ -124,6 +124,10 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 			if (usage && own.length > 0) usage.gpus = own;
 		}
 		return found;
+	}
+
+	machineGpus(): Promise<readonly GpuUsage[]> {
+		return this.#gpusHere();
 	}
 
 	async removeStrays({ serviceId }: StraySearch): Promise<number> {

@@ -1,0 +1,48 @@
+/** GPUs that Sluice assigns to workers, for operators (D27, D44). */
+import { GPU_STATES } from "../core/workers/gpus.ts";
+import { LOCAL } from "../core/workers/hosts.ts";
+import { route } from "./definition/route.ts";
+import { COUNT, EXAMPLE, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+
+const GB = { type: "number", minimum: 0, description: "In 10^9 bytes." } as const;
+
+export const GPU = object({
+	host: { ...TEXT, description: `Host of the configuration; ${LOCAL}: the machine of this server.` },
+	id: { ...TEXT, description: "Number on the machine of this server, else the UUID." },
+	"model?": { ...TEXT, description: "Absent where nvidia-smi does not say it." },
+	"memoryGb?": GB,
+	"memoryUsedGb?": {
+		...GB,
+		description: "Of all its processes, at most 2 s old, in 10^9 bytes. Only of this machine.",
+	},
+	"busyPercent?": { ...COUNT, description: "Percent of the time in which it computed. Only of this machine." },
+	state: { enum: GPU_STATES, description: "What its worker does; other: a container of another service has it." },
+	"worker?": TEXT,
+	"endpoint?": TEXT,
+	"since?": { ...MOMENT, description: "Begin of the state, of a worker that starts, is idle or busy." },
+});
+export type Gpu = Static<typeof GPU>;
+
+export const LIST_GPUS = route("listGpus", "GET /v1/gpus", "admin", {
+	summary: "Lists the GPUs of this machine and of Docker hosts, and the workers that have them.",
+	answer: {
+		description: "The GPUs as this server sees them. Kubernetes and Slurm choose their own, which are not listed.",
+		schema: listIn("gpus", GPU),
+		example: {
+			gpus: [
+				{
+					host: LOCAL,
+					id: "0",
+					model: "NVIDIA L4",
+					memoryGb: 24.2,
+					memoryUsedGb: 11.7,
+					busyPercent: 96,
+					state: "busy",
+					worker: EXAMPLE.worker,
+					endpoint: "hello",
+					since: EXAMPLE.at,
+				},
+			],
+		},
+	},
+});

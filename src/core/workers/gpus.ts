@@ -1,0 +1,23 @@
+/** GPUs that workers are assigned to, and who has them (D27, D44). */
+import type { EpochMs } from "../../lib/time.ts";
+
+/** `other`: a container of another service. `starting` includes loading a model. */
+export const GPU_STATES = ["free", "starting", "idle", "busy", "stopping", "other"] as const;
+
+export interface GpuView {
+	host: string;
+	/** Number on this machine, or UUID. */
+	id: string;
+	/** Absent, as is the rest, where `nvidia-smi` does not say it. */
+	model?: string | undefined;
+	/** In 10^9 bytes. */
+	memoryGb?: number | undefined;
+	memoryUsedGb?: number | undefined;
+	/** Percent of the time in which it computed. */
+	busyPercent?: number | undefined;
+	state: (typeof GPU_STATES)[number];
+	worker?: string | undefined;
+	endpoint?: string | undefined;
+	/** Begin of the state; absent for `free`, `stopping` and `other`. */
+	since?: EpochMs | undefined;
+}
