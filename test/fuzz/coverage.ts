@@ -1,10 +1,12 @@
-/** Blocks of `src/` that ran, by V8's precise coverage. Start it before the sources are loaded. */
+/** Blocks of `src/` and of the kit that ran, by V8's precise coverage. Start it before the sources are loaded. */
 import { type Profiler, Session } from "node:inspector";
 
-const SOURCE = new URL("../../src/", import.meta.url).href;
+const ROOT = new URL("../../", import.meta.url);
+export const SOURCE = new URL("src/", ROOT);
+export const KIT = new URL("packages/worker/src/", ROOT);
 
 export interface Coverage {
-	/** Blocks of these files that ran since the last call; `sources` are beginnings of paths in `src/`. */
+	/** Blocks of these files since the last call; `sources` are beginnings of paths in `src/` or in the kit's. */
 	taken(sources: readonly string[]): Set<string>;
 	stop(): void;
 }
@@ -19,8 +21,9 @@ export function coverage(): Coverage {
 		taken(sources) {
 			const blocks = new Set<string>();
 			for (const { url, functions } of take(session)) {
-				if (!url.startsWith(SOURCE)) continue;
-				const file = url.slice(SOURCE.length);
+				const folder = [SOURCE.href, KIT.href].find((each) => url.startsWith(each));
+				if (folder === undefined) continue;
+				const file = url.slice(folder.length);
 				if (!sources.some((prefix) => file.startsWith(prefix))) continue;
 				for (const { ranges } of functions)
 					for (const { startOffset, endOffset, count } of ranges)

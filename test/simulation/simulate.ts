@@ -2,6 +2,7 @@
  * One schedule: clients, workers and a server on simulated machines, while the faults of the schedule
  * happen; then everything settles, the server is killed again, and the history is judged.
  */
+import { STEP_MS } from "../../src/engine/availability/clock/clock-measurement.ts";
 import type { Random } from "../../src/lib/ids.ts";
 import { stringOf } from "../../src/lib/json/json-text.ts";
 import type { SendWebhook, WebhookAnswer } from "../../src/webhooks/contract.ts";
@@ -177,7 +178,8 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 	/** While a server runs: a step that it does not notice counts as downtime (D16). */
 	function step(ms: number): void {
 		if (isDying || crashedAt) return void world.after(100, () => step(ms));
-		world.wallAhead += ms;
+		// A smaller one is followed, as a correction of the clock.
+		world.wallAhead += Math.sign(ms) * Math.max(Math.abs(ms), STEP_MS + 1);
 		steppedAt = time.now();
 		fault("step", steppedAt);
 	}

@@ -22,6 +22,12 @@ it("D17: no schedule of crashes, pauses, lost messages and failing disks breaks 
 	expect(counts.acknowledged).toBeGreaterThan(counts.schedules);
 });
 
+it("D27: a worker whose start could not be stored counts for workersMax until it has ended", async () => {
+	const { failure, restarts } = await search({ seed: 63, schedules: 1 });
+	expect(failure?.violations ?? []).toEqual([]);
+	expect(restarts).toBeGreaterThan(0);
+});
+
 it("a seed has one history", async () => {
 	for (const seed of [3, 11, 12]) {
 		const schedule = scheduleOf(seed);

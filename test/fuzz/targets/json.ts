@@ -57,7 +57,7 @@ function inPieces(bytes: Uint8Array, cuts: readonly number[], options: JsonScanO
 
 export const JSON_SCAN = target({
 	name: "json-scan",
-	sources: ["core/json/json-"],
+	sources: ["lib/json/json-"],
 	cases: fc.record({ text: jsonBytes, depth: fc.nat(6), digits: fc.nat(12) }),
 	check({ text, depth, digits }) {
 		const bytes = bytesOf(text);
@@ -101,7 +101,7 @@ function joined(one: unknown, other: unknown): unknown {
 
 export const CHUNK_SPLIT = target({
 	name: "chunk-split",
-	sources: ["core/json/chunk-"],
+	sources: ["lib/json/chunk-"],
 	cases: fc.record({ text: jsonText, limit: fc.integer({ min: 8, max: 60 }) }),
 	check({ text, limit }) {
 		const bytes = Buffer.from(text);
@@ -210,7 +210,7 @@ export const ELEMENTS = target({
 
 export const JOB_TEXT = target({
 	name: "worker-job-text",
-	sources: ["worker/polling/job-text.ts"],
+	sources: ["polling/job-text.ts"],
 	cases: fc.oneof(
 		jsonText,
 		jsonText.map((input) => `{"id":"j","input":${input}}`),

@@ -11,7 +11,8 @@
  *
  * What can go wrong: another server takes the lead of the endpoint during a start, so the lead is checked
  * before and after the launcher's call; a platform does not answer, which is no crash, and a stop of a
- * surplus worker is then withdrawn; an exit is reported while its start has not returned. The end of a
+ * surplus worker is then withdrawn; an exit is reported while its start has not returned; a start cannot be
+ * stored, and the worker that runs already counts, with its GPUs, until it has been ended. The end of a
  * worker is recorded only by its exit. No timer is here: the autoscaler repeats what is missing every
  * second, and `../silent-workers.ts` ends what a launcher has lost sight of.
  */
@@ -57,6 +58,8 @@ export class WorkerLauncher {
 	readonly #stopping = new Map<string, boolean>();
 	/** Starts in progress by worker. */
 	readonly #starts = new Map<string, Promise<void>>();
+	/** Ids of workers whose start has failed and that may run: they have their GPUs, and count, until they have ended. */
+	readonly #failed = new Set<string>();
 	/** Stores the handle that a worker gets after its start. */
 	readonly #recorders = new Map<string, (handle: Handle) => Promise<void>>();
 
@@ -177,7 +180,7 @@ export class WorkerLauncher {
 		this.#stopping.delete(workerId);
 		this.#recorders.delete(workerId);
 		const worker = this.#find(workerId);
-		if (!worker) return;
+		if (!worker || this.#failed.has(workerId)) return;
 		const { endpoint } = worker;
 		// Those of its endpoint as it is now, where an earlier run of the service has started it.
 		const env = worker.env ?? (endpoints.has(endpoint) ? endpoints.get(endpoint).env : {});
@@ -237,9 +240,15 @@ export class WorkerLauncher {
 			await record(later ?? handle);
 			events.emit("worker.launched", { endpoint: endpoint.id, worker: id });
 		} catch (error) {
-			registry.forget(worker);
+			worker.draining = true;
+			this.#failed.add(id);
 			this.#recorders.delete(id);
-			await launcher.stop(id, 0);
+			try {
+				await launcher.stop(id, 0);
+			} finally {
+				this.#failed.delete(id);
+				registry.forget(worker);
+			}
 			const isExplained = cluster.scales(endpoint.id) && !(error instanceof PlatformUnavailable);
 			const { message } = error as Error;
 			if (isExplained)
