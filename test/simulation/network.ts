@@ -221,6 +221,9 @@ class Exchange {
 	private arriveAgain(): void {
 		const server = this.o.server();
 		if (!server.listens()) return;
+		// A report has no number of its attempt in this protocol. After its answer the job may have been retried, and
+		// handed to the same worker again.
+		if (this.over && this.request.path[2]?.startsWith("job-done")) return;
 		const alone = { caller: { disconnected: false }, left: new AbortController().signal };
 		const connection = { ...alone, write: () => true };
 		server.process.after(0, () => void server.answer(this.request, connection));
