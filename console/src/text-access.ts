@@ -28,7 +28,7 @@ export const ACCESS_TEXTS = {
 		receivers: "Failing receivers",
 		receiver: "Receiver",
 		failing: "Failing since",
-		failures: "Failed attempts",
+		failures: "Failures in a row",
 		reason: "Reason",
 		disabled: "Disabled",
 		disabledHint: "Deliveries fail without an attempt until it is enabled.",

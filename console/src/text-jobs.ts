@@ -9,7 +9,7 @@ export const JOB_TEXTS = {
 		newer: "Previous job (k)",
 		older: "Next job (j)",
 		attempts: "Attempts",
-		share: (percent: string) => `${percent} of its time`,
+		share: (percent: string) => `${percent} of the total`,
 		noTitle: "Job",
 		copyId: "Copy the id",
 		waits: "Why it waits:",
@@ -60,7 +60,7 @@ export const JOB_TEXTS = {
 		cancelled: "The job was cancelled.",
 		retry: "Retry",
 		retried: "The job was requeued.",
-		again: "Edit",
+		again: "Edit and run again",
 	},
 	views: {
 		of: (what: string) => `View of ${what.toLowerCase()}`,

@@ -53,7 +53,7 @@ export const PLAYGROUND_TEXTS = {
 		},
 		randomSeed: "New seed for each picture",
 		fromLast: "Fields are those of the newest job's input.",
-		fromNone: "No job shows what this endpoint takes: these are the usual fields.",
+		fromNone: "There is no earlier job to copy the fields from, so these are the common ones.",
 		generate: "Generate",
 		nothing: "No pictures yet.",
 		next: "Pictures appear here, the newest first.",

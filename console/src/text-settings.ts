@@ -71,7 +71,7 @@ export const SETTING_TEXTS = {
 			workersMax: "Max workers",
 			idleTimeout: "Idle timeout",
 			scalerType: "Scale by",
-			scalerValue: "Scale value",
+			scalerValue: "Scale at",
 			gpusPerWorker: "GPUs per worker",
 			executionTimeoutMs: "Execution timeout",
 			leaseMs: "Lease",

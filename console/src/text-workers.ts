@@ -25,7 +25,7 @@ export const WORKER_TEXTS = {
 		stopped: "The worker is stopping.",
 		none: "No workers.",
 		noneYet: "None runs now. The reason is above.",
-		back: "Back to the workers",
+		back: "Workers",
 		noneAnywhere: "Workers start when jobs arrive, or when workersMin is above 0.",
 		onDemand: "A worker starts when a job arrives.",
 		attach: "Workers of this endpoint are started elsewhere.",
@@ -56,8 +56,9 @@ export const WORKER_TEXTS = {
 		healthy: "Healthy",
 		log: "Log",
 		connect: "Connect a worker",
-		receivers: (hosts: readonly string[]) =>
-			`Deliveries to ${hosts.slice(0, 3).join(", ")}${hosts.length > 3 ? ` and ${hosts.length - 3} more` : ""} fail.`,
+		receiver: (host: string, failures: number, reason: string) =>
+			`${host} failed ${failures === 1 ? "once" : `${failures} times in a row`}: ${reason.replace(/\.$/, "")}.`,
+		moreReceivers: (count: number) => (count > 0 ? `And ${count} more.` : ""),
 		showReceivers: "Show receivers",
 		noWorkers: "Jobs wait, and no worker is attached or allowed.",
 	},

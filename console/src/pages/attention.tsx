@@ -16,6 +16,7 @@ import { endedGroups } from "./crash-groups.ts";
 import { Times } from "./ended-workers.tsx";
 
 const PACE_MS = 15_000;
+const SHOWN_RECEIVERS = 3;
 
 type State = Overview["health"]["state"];
 
@@ -73,7 +74,12 @@ export function Attention({
 				{receivers.length === 0 ? null : (
 					<li>
 						<p>
-							<Badge tone="late">{T.pages.webhooks}</Badge> {T.health.receivers(receivers.map((each) => each.receiver))}
+							<Badge tone="late">{T.pages.webhooks}</Badge>{" "}
+							{receivers
+								.slice(0, SHOWN_RECEIVERS)
+								.map(({ receiver, failures, reason }) => T.health.receiver(receiver, failures, reason))
+								.join(" ")}{" "}
+							{T.health.moreReceivers(receivers.length - SHOWN_RECEIVERS)}
 						</p>
 						<a className="button" href={to(["webhooks"])}>
 							{T.health.showReceivers}

@@ -33,12 +33,16 @@ export function LogLines({
 				</time>
 			)}
 			{worker === undefined || !everyWorker ? null : (
-				<a href={to(["endpoints", endpoint, "workers", worker])}>{worker.slice(-12)} </a>
+				<>
+					<a href={to(["endpoints", endpoint, "workers", worker])}>{worker.slice(-12)}</a>{" "}
+				</>
 			)}
 			{job === undefined || ofJob ? null : (
-				<a className="log-job" href={to(["endpoints", endpoint, "requests", job])} title={job}>
-					{job.slice(-6)}{" "}
-				</a>
+				<>
+					<a className="log-job" href={to(["endpoints", endpoint, "requests", job])} title={job}>
+						{job.slice(-6)}
+					</a>{" "}
+				</>
 			)}
 			<span>
 				{spansOf(text).map((span, index) => (

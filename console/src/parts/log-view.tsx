@@ -119,6 +119,14 @@ function Live({
 	useEffect(() => {
 		if (follow && box.current) box.current.scrollTop = box.current.scrollHeight;
 	}, [lines, follow]);
+	// Lines break elsewhere where the box gets another width.
+	useEffect(() => {
+		const shown = box.current;
+		if (!follow || !shown) return;
+		const observer = new ResizeObserver(() => (shown.scrollTop = shown.scrollHeight));
+		observer.observe(shown);
+		return () => observer.disconnect();
+	}, [follow]);
 
 	return (
 		<>

@@ -255,8 +255,8 @@ export function endpointSchema(launcher: Schema) {
 			gpusPerWorker: whole(0, 64, {
 				default: ENDPOINT_DEFAULTS.gpusPerWorker,
 				description:
-					"GPUs that each launched worker gets for itself: with process, and docker without hosts, of those that the " +
-					"option gpus names; elsewhere of the platform's. Idle workers of other endpoints make room, never busy ones.",
+					"GPUs that each launched worker has to itself; 0: none. On this machine they are those of the option gpus. " +
+					"Idle workers of other endpoints make room, never busy ones.",
 			}),
 			webhooks: WEBHOOKS,
 			webhookSecret: {

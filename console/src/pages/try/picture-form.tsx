@@ -67,6 +67,7 @@ export function PictureForm({
 								value={typed[role] ?? value}
 								onChange={(text) => setTyped({ ...typed, [role]: text })}
 								number={number}
+								disabled={role === "seed" && fresh}
 								{...(role === "prompt" || role === "negative" ? { lines: 3 } : {})}
 								{...(role === "prompt" ? { onSend: () => void send(), enterSends: true } : {})}
 							/>
