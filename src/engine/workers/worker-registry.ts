@@ -22,6 +22,12 @@ export interface HeldJob {
 	post?: Promise<unknown>;
 }
 
+/** Times of the job clock. */
+export interface StoreClaim {
+	since: EpochMs;
+	answeredAt?: EpochMs;
+}
+
 export interface Worker {
 	readonly id: string;
 	readonly endpoint: string;
@@ -67,6 +73,8 @@ export interface Worker {
 	 * it. False after any sign of a job from another server.
 	 */
 	knownIdle: boolean;
+	/** Claims for it that the store has not answered, or answered late. */
+	readonly claims: Set<StoreClaim>;
 	/** Open polls for jobs, and for jobs to stop. */
 	takes: number;
 	stops: number;
@@ -122,6 +130,7 @@ export function workerRegistry(events: EventBus) {
 				knownIdle: false,
 				held: new RotatingMap(),
 				stopping: new Map(),
+				claims: new Set(),
 				takes: 0,
 				stops: 0,
 				longestPollMs: 0,
@@ -168,4 +177,19 @@ export function releaseJob(worker: Worker, id: string, now: EpochMs): void {
 /** Ignores a job that was handed out again since `before`: a claim of the same commit is answered first. */
 export function releaseJobById(worker: Worker, id: string, q: { before: HeldJob | undefined; now: EpochMs }): void {
 	if (worker.held.get(id) === q.before) releaseJob(worker, id, q.now);
+}
+
+/** An answer that takes longer is late, ms. */
+const LATE_MS = 100;
+
+/** After this time a worker has the jobs, and each ping it sends was written after that, ms. */
+const KNOWN_MS = 5000;
+
+/** Forgets the claims whose jobs every ping from now on knows. */
+export function forgetClaims({ claims }: Worker, now: EpochMs): void {
+	for (const claim of claims) {
+		const { since, answeredAt } = claim;
+		if (answeredAt === undefined || (answeredAt - since > LATE_MS && now - answeredAt < KNOWN_MS)) continue;
+		claims.delete(claim);
+	}
 }

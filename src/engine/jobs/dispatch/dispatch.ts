@@ -5,7 +5,7 @@
 import { sizeOf } from "../../../lib/json/json-text.ts";
 import type { Claim, Claimed, JobStore } from "../../../store/contract/jobs.ts";
 import { StoreUnavailable } from "../../../store/contract/store.ts";
-import { type HeldJob, releaseJob, type Worker } from "../../workers/worker-registry.ts";
+import { forgetClaims, type HeldJob, releaseJob, type StoreClaim, type Worker } from "../../workers/worker-registry.ts";
 import type { EngineContext } from "../../context.ts";
 import type { EpochMs } from "../../../lib/time.ts";
 
@@ -126,9 +126,16 @@ export class Dispatch {
 	private claim(endpoint: string, lane: Lane, poll: Poll): void {
 		const { store, now } = this.d;
 		const { worker, limit } = poll;
-		store.jobs.claim({ endpoint, worker: worker.id, limit, maxBytes: MAX_INPUT_CHARACTERS, now: now() }).then(
-			(found) => this.claimed(endpoint, lane, poll, found),
+		const claim: StoreClaim = { since: now() };
+		worker.claims.add(claim);
+		store.jobs.claim({ endpoint, worker: worker.id, limit, maxBytes: MAX_INPUT_CHARACTERS, now: claim.since }).then(
+			(found) => {
+				claim.answeredAt = now();
+				forgetClaims(worker, claim.answeredAt);
+				this.claimed(endpoint, lane, poll, found);
+			},
 			(error: unknown) => {
+				worker.claims.delete(claim);
 				expectMore(lane);
 				if (!(error instanceof StoreUnavailable) || error.why === "closed") return poll.reject(error);
 				// The poll stays parked until the next check of all lanes, or its end.

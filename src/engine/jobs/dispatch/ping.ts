@@ -4,7 +4,7 @@ import { sdkWarning } from "../../../core/workers/sdk-version.ts";
 import { pingIntervalMs } from "../../../core/workers/worker-env.ts";
 import type { RetryOptions } from "../../availability/retry-while-unavailable.ts";
 import { isMainProcessDead } from "../../workers/liveness.ts";
-import { releaseJob, type Worker } from "../../workers/worker-registry.ts";
+import { forgetClaims, releaseJob, type Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
 import { reconcileAttempts, reconcileDead } from "./reconcile-attempts.ts";
 
@@ -46,8 +46,12 @@ export async function ping(
 	}
 	const { endpoint, id } = worker;
 	// A ping may be older than a take by one interval: it counts for jobs handed out before that. One that was held
-	// counts for none, because a result may have been held as well.
-	const handedBefore = ({ held }: RetryOptions): EpochMs => (held ? -Infinity : now - intervalMs + 1);
+	// counts for none, because a result may have been held as well. Nor does it count for jobs of a claim that the store
+	// has not answered, or answered late: the worker did not have them when it wrote the ping.
+	forgetClaims(worker, now);
+	const claimed = Math.min(...[...worker.claims].map(({ since }) => since));
+	const handedBefore = ({ held }: RetryOptions): EpochMs =>
+		held ? -Infinity : Math.min(now - intervalMs + 1, claimed);
 	await reconcileAttempts(d, worker, () =>
 		d.retry(
 			(attempt) =>

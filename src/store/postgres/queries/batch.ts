@@ -24,6 +24,9 @@ import { unstorable } from "../connection/storable.ts";
 const MOST_OPS = 512;
 const MOST_WEIGHT = 32_000_000;
 
+/** A claim that begins within this time has the time of its call, ms. */
+const LATE_MS = 100;
+
 /** Maximum wait for locks of operations that run apart, ms. */
 const BRIEF_MS = 100;
 
@@ -49,9 +52,16 @@ function endpointOf({ name, q }: Waiter): string {
 
 const isClaim = ({ name }: Waiter): boolean => OPERATIONS[name].kind === "claim";
 
-const queriesOf = (claims: readonly Waiter[]): ClaimQuery[] => claims.map(({ q }) => q as ClaimQuery);
+/** A job is not handed out before its transaction: the time of a claim that waited for the database is later. */
+function queriesOf(claims: readonly Waiter[], began: number): ClaimQuery[] {
+	return claims.map(({ q, at }) => {
+		const claim = q as ClaimQuery;
+		return began - at > LATE_MS ? { ...claim, now: claim.now + (began - at) } : claim;
+	});
+}
 
-async function perform(unit: UnitOfWork, ops: readonly Waiter[]): Promise<unknown[]> {
+/** `began`: when the transaction did, by the clock of `Waiter.at`. */
+async function perform(unit: UnitOfWork, ops: readonly Waiter[], began: number): Promise<unknown[]> {
 	const [first] = ops;
 	if (first?.name === "jobs.purge") return [await purge(unit, first.q as Query<"jobs.purge">)];
 	const reads = emptyReadSet();
@@ -64,7 +74,7 @@ async function perform(unit: UnitOfWork, ops: readonly Waiter[]): Promise<unknow
 		queues.read(reads.endpoints, reads.now),
 		idempotency.load(reads.keys),
 		loadRows(records, reads),
-		...asked.map(([endpoint, own]) => claims.ahead(endpoint, queriesOf(own))),
+		...asked.map(([endpoint, own]) => claims.ahead(endpoint, queriesOf(own, began))),
 	]);
 	const answers = new Map<Waiter, unknown>();
 	for (const op of ops) {
@@ -75,7 +85,7 @@ async function perform(unit: UnitOfWork, ops: readonly Waiter[]): Promise<unknow
 		answers.set(op, operation.apply(unit, op.q as never));
 	}
 	for (const [endpoint, own] of asked) {
-		const found = await claims.answer(endpoint, queriesOf(own));
+		const found = await claims.answer(endpoint, queriesOf(own, began));
 		own.forEach((op, index) => answers.set(op, found[index]));
 	}
 	return ops.map((op) => answers.get(op));
@@ -210,7 +220,7 @@ export class Batches {
 					server,
 					hints,
 				},
-				async (unit) => (answers = await perform(unit, ops)),
+				async (unit) => (answers = await perform(unit, ops, clock.now())),
 			);
 		} catch (error) {
 			if (error instanceof OutcomeUnknown)
