@@ -9,6 +9,7 @@ export const ACCESS_TEXTS = {
 		tries: "Last attempt",
 		created: "Created",
 		all: "All endpoints",
+		allStates: "All",
 		notYet: "not yet",
 		count: (count: number) => `${count} attempts`,
 		next: "next",

@@ -109,6 +109,7 @@ describe("clients", () => {
 		"startWorkers",
 		"searchLogs",
 		"listServers",
+		"listGpus",
 		"listHosts",
 		// Without such a host.
 		"drainHost",

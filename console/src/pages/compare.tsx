@@ -113,8 +113,9 @@ function Facts({ endpoint, jobs }: { endpoint: string; jobs: readonly JobDetail[
 						<th scope="col">
 							<span className="hidden">{T.job.facts}</span>
 						</th>
-						{jobs.map(({ id }) => (
+						{jobs.map(({ id }, index) => (
 							<th key={id} scope="col">
+								<span aria-hidden="true">{[MARKS.left, MARKS.right][index]}</span>{" "}
 								<a className="mono" href={to(["endpoints", endpoint, "requests", id])} title={id}>
 									{short(id)}
 								</a>

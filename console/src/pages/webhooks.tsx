@@ -51,9 +51,13 @@ export default function WebhooksPage(): ReactNode {
 					className="segments"
 					aria-label={T.webhooks.state}
 					selectionMode="single"
-					selectedKeys={state === undefined ? [] : [state]}
-					onSelectionChange={([key]) => set({ state: key === undefined ? undefined : String(key) })}
+					disallowEmptySelection
+					selectedKeys={[state ?? ALL]}
+					onSelectionChange={([key]) => set({ state: key === ALL ? undefined : String(key) })}
 				>
+					<ToggleButton id={ALL} className="segment">
+						{T.webhooks.allStates}
+					</ToggleButton>
 					{STATES.map((each) => (
 						<ToggleButton key={each} id={each} className="segment">
 							{T.states[each]}
