@@ -13,6 +13,7 @@ import "./styles/shell.css";
 import "./styles/menu.css";
 import "./styles/buttons.css";
 import "./styles/fields.css";
+import "./styles/code.css";
 import "./styles/tables.css";
 import "./styles/windows.css";
 import "./styles/charts.css";

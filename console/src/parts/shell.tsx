@@ -84,14 +84,16 @@ function Side({ path }: { path: readonly string[] }): ReactNode {
 	const { endpoints, live } = useFeed();
 	const admin = useMay("admin");
 	const [first = "overview", id] = path;
-	const { data: hosts } = useLoad(`hosts ${admin}`, async (signal) =>
-		admin
-			? (await ask<{ hosts: Host[] }>("v1/hosts", { signal })).hosts.length +
-				(await ask<{ gpus: Gpu[] }>("v1/gpus", { signal })).gpus.length
-			: 0,
-	);
+	const { data: machines } = useLoad(`hosts ${admin}`, async (signal) => {
+		if (!admin) return 0;
+		const [{ hosts }, { gpus }] = await Promise.all([
+			ask<{ hosts: Host[] }>("v1/hosts", { signal }),
+			ask<{ gpus: Gpu[] }>("v1/gpus", { signal }),
+		]);
+		return hosts.length + gpus.length;
+	});
 	const pages = GLOBAL_PAGES.filter(
-		(page) => (!("admin" in page) || admin) && (page.path !== "hosts" || first === "hosts" || hosts !== 0),
+		(page) => (!("admin" in page) || admin) && (page.path !== "hosts" || first === "hosts" || machines !== 0),
 	);
 	return (
 		<div className="side">

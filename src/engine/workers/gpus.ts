@@ -9,8 +9,9 @@ type Use = Pick<GpuView, "state" | "worker" | "endpoint" | "since">;
 
 const FREE: Use = { state: "free" };
 
-/** Rounds to 0.1 GB. */
-const gb = (bytes: number): number => Math.round(bytes / 1e8) / 10;
+/** Rounds to 0.1 GB of 10^9 bytes. */
+const gb = (bytes: number | undefined): number | undefined =>
+	bytes === undefined ? undefined : Math.round(bytes / 1e8) / 10;
 
 export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) {
 	const launchers = [...d.launchers.values()];
@@ -33,8 +34,8 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 				host: LOCAL,
 				id: String(number),
 				model,
-				memoryGb: memory && gb(memory),
-				memoryUsedGb: memoryUsed === undefined ? undefined : gb(memoryUsed),
+				memoryGb: memory === 0 ? undefined : gb(memory),
+				memoryUsedGb: gb(memoryUsed),
 				busyPercent: busy,
 				...useOf(holders.get(number)),
 			};

@@ -96,20 +96,6 @@ export function printEvents({ events, clock, read, verbose, print, saveMedia }: 
 		lines.end();
 	}
 
-	async function mentionSilence(id: string, attempt: Attempt): Promise<void> {
-		const { signal } = attempt.ended;
-		for (let silence = SILENCE_MS; !signal.aborted; ) {
-			const due = attempt.newsAt + silence;
-			if (clock.now() < due) await clock.sleep(due - clock.now(), signal);
-			else {
-				const seconds = Math.round((clock.now() - attempt.startedAt) / 1000);
-				const text = `has been running for ${seconds} s and is silent. c cancels it.`;
-				step(id, styled("yellow", text));
-				silence *= 2;
-			}
-		}
-	}
-
 	async function printProgress(id: string): Promise<void> {
 		const { output }: JobResult = await read.result(id).catch(() => ({}));
 		if (running.has(id) && output !== undefined) step(id, `progress ${shortened(output)}`);
@@ -166,7 +152,7 @@ export function printEvents({ events, clock, read, verbose, print, saveMedia }: 
 		running.set(id, attempt);
 		step(id, styled("dim", "started"));
 		attempt.printed = printChunks(id, attempt);
-		void mentionSilence(id, attempt);
+		void mentionSilence(attempt, clock, (text) => step(id, text));
 	});
 	events.on("job.progressed", ({ id }) => {
 		const attempt = running.get(id);
@@ -188,6 +174,20 @@ export function printEvents({ events, clock, read, verbose, print, saveMedia }: 
 	return {
 		unfinished: (): string[] => (running.size > 0 ? [...running.keys()] : [...queued]),
 	};
+}
+
+/** Says that an attempt is silent, each time after twice as long, until it has ended. */
+async function mentionSilence(attempt: Attempt, clock: Clock, say: (text: string) => void): Promise<void> {
+	const { signal } = attempt.ended;
+	for (let silence = SILENCE_MS; !signal.aborted; ) {
+		const due = attempt.newsAt + silence;
+		if (clock.now() < due) await clock.sleep(due - clock.now(), signal);
+		else {
+			const seconds = Math.round((clock.now() - attempt.startedAt) / 1000);
+			say(styled("yellow", `has been running for ${seconds} s and is silent. c cancels it.`));
+			silence *= 2;
+		}
+	}
 }
 
 /** Uses lines of the service's log without their time. */
