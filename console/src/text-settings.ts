@@ -73,6 +73,7 @@ export const SETTING_TEXTS = {
 			scalerType: "Scale by",
 			scalerValue: "Scale at",
 			gpusPerWorker: "GPUs per worker",
+			gpuMemoryGb: "Part of each GPU, GB",
 			executionTimeoutMs: "Execution timeout",
 			leaseMs: "Lease",
 			stopGraceMs: "Shutdown grace period",

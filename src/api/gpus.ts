@@ -1,10 +1,18 @@
 /** GPUs that Sluice assigns to workers, for operators (D27, D44). */
-import { GPU_STATES } from "../core/workers/gpus.ts";
+import { GPU_HOLDER_STATES } from "../core/workers/gpus.ts";
 import { LOCAL } from "../core/workers/hosts.ts";
 import { route } from "./definition/route.ts";
-import { COUNT, EXAMPLE, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { COUNT, EXAMPLE, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
 const GB = { type: "number", minimum: 0, description: "In 10^9 bytes." } as const;
+
+const HOLDER = object({
+	state: { enum: GPU_HOLDER_STATES, description: "What the worker does; other: a container of another service." },
+	"worker?": TEXT,
+	"endpoint?": TEXT,
+	"memoryGb?": { ...GB, description: "Its part of the GPU in 10^9 bytes; absent: the whole GPU." },
+	"since?": { ...MOMENT, description: "Begin of the state, of a worker that starts, is idle or busy." },
+});
 
 export const GPU = object({
 	host: { ...TEXT, description: `Host of the configuration; ${LOCAL}: the machine of this server.` },
@@ -16,10 +24,11 @@ export const GPU = object({
 		description: "Of all its processes, at most 2 s old, in 10^9 bytes. Only of this machine.",
 	},
 	"busyPercent?": { ...COUNT, description: "Percent of the time in which it computed. Only of this machine." },
-	state: { enum: GPU_STATES, description: "What its worker does; other: a container of another service has it." },
-	"worker?": TEXT,
-	"endpoint?": TEXT,
-	"since?": { ...MOMENT, description: "Begin of the state, of a worker that starts, is idle or busy." },
+	"freeGb?": {
+		...GB,
+		description: "What further workers with gpuMemoryGb may have, in 10^9 bytes; 0 if one has it whole.",
+	},
+	holders: { ...list(HOLDER), description: "Who has it: one worker, or several that have parts; empty: it is free." },
 });
 export type Gpu = Static<typeof GPU>;
 
@@ -37,10 +46,8 @@ export const LIST_GPUS = route("listGpus", "GET /v1/gpus", "admin", {
 					memoryGb: 24.2,
 					memoryUsedGb: 11.7,
 					busyPercent: 96,
-					state: "busy",
-					worker: EXAMPLE.worker,
-					endpoint: "hello",
-					since: EXAMPLE.at,
+					freeGb: 11.7,
+					holders: [{ state: "busy", worker: EXAMPLE.worker, endpoint: "hello", memoryGb: 12, since: EXAMPLE.at }],
 				},
 			],
 		},

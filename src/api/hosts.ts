@@ -7,8 +7,7 @@ const HOST_GPU = object({
 	id: { ...TEXT, description: "UUID." },
 	model: TEXT,
 	memoryGb: { type: "number", description: "In 10^9 bytes." },
-	used: FLAG,
-	"worker?": { ...TEXT, description: "The worker of this service that has it." },
+	used: { ...FLAG, description: "Some worker has it, or a part of it; GET /v1/gpus says which." },
 });
 
 export const HOST = object({
@@ -39,7 +38,7 @@ const HOST_EXAMPLE = {
 	state: "reachable",
 	since: EXAMPLE.at,
 	drained: false,
-	gpus: [{ id: "GPU-8f1c2b7a", model: "NVIDIA L4", memoryGb: 24.2, used: true, worker: EXAMPLE.worker }],
+	gpus: [{ id: "GPU-8f1c2b7a", model: "NVIDIA L4", memoryGb: 24.2, used: true }],
 	workers: [EXAMPLE.worker],
 	images: ["my-worker:1.0"],
 	freeDisk: 412_000_000_000,

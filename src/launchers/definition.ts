@@ -45,6 +45,8 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	readonly shared?: boolean;
 	/** Whether the platform assigns GPUs to workers (`WorkerSpec.gpuCount`) instead of this machine. */
 	placesGpus?(settings: S): boolean;
+	/** Whether several workers may share a GPU, each with its part (`WorkerSpec.gpuMemoryGb`). */
+	readonly sharesGpus?: boolean;
 	/** Settings that may change without replacing running workers. */
 	readonly keepsWorkers?: readonly string[];
 	/** Makes paths relative to the folder of `sluice.yaml` absolute. */

@@ -22,6 +22,10 @@ export function isShared(type: string): boolean {
 	return definitionOf(type)?.shared ?? false;
 }
 
+export function sharesGpus(type: string): boolean {
+	return definitionOf(type)?.sharesGpus ?? false;
+}
+
 export function usesOwnGpus(settings: LauncherSettings): boolean {
 	return !(definitionOf(settings.type)?.placesGpus?.(settings) ?? false);
 }

@@ -29,6 +29,8 @@ export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
 	gpus: readonly number[];
 	/** Number of GPUs where the platform assigns them (`placesGpus`). */
 	gpuCount: number;
+	/** Part of each of these GPUs that it may use, in 10^9 bytes; absent: all of it (`sharesGpus`). */
+	gpuMemoryGb?: number | undefined;
 	/** Lets a platform refuse one more worker. */
 	workersMax: number;
 	/** Usual grace, ms, for platforms that stop workers unasked. */

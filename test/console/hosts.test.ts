@@ -45,13 +45,22 @@ const HOST: Host = {
 };
 
 const WORKER = "work-0123456789ab";
+const OTHER = "talk-0123456789ab";
 const A100 = { host: "rig2", model: "NVIDIA A100", memoryGb: 85.9 };
 const GPUS: Gpu[] = [
-	{ ...A100, id: "GPU-1", state: "busy", worker: WORKER, endpoint: "work", since: "2026-01-31T12:00:00.000Z" },
-	{ ...A100, id: "GPU-2", state: "other" },
-	{ ...A100, id: "GPU-3", state: "free" },
-	{ host: "local", id: "0", model: "NVIDIA L4", memoryGb: 24.2, memoryUsedGb: 11.7, busyPercent: 96, state: "free" },
-	{ host: "local", id: "1", state: "free" },
+	{
+		...A100,
+		id: "GPU-1",
+		freeGb: 25.4,
+		holders: [
+			{ state: "busy", worker: WORKER, endpoint: "work", memoryGb: 40, since: "2026-01-31T12:00:00.000Z" },
+			{ state: "idle", worker: OTHER, endpoint: "talk", memoryGb: 20, since: "2026-01-31T12:00:00.000Z" },
+		],
+	},
+	{ ...A100, id: "GPU-2", holders: [{ state: "other" }] },
+	{ ...A100, id: "GPU-3", holders: [] },
+	{ host: "local", id: "0", model: "NVIDIA L4", memoryGb: 24.2, memoryUsedGb: 11.7, busyPercent: 96, holders: [] },
+	{ host: "local", id: "1", holders: [] },
 ];
 
 /** The page as it is where these are the hosts. */
@@ -93,6 +102,9 @@ describe.skipIf(noBrowser !== undefined)(titled("hosts in the console"), () => {
 		const rows = rig.locator("tbody tr");
 		await rows.nth(0).getByRole("link", { name: "work-0123456789ab" }).waitFor();
 		await rows.nth(0).getByText(T.states.running).waitFor();
+		await rows.nth(0).getByText("40 GB", { exact: true }).waitFor();
+		await rows.nth(0).getByRole("link", { name: OTHER }).waitFor();
+		await rows.nth(0).getByText(T.hosts.left("25.4 GB")).waitFor();
 		await rows.nth(1).getByText(T.hosts.otherService).waitFor();
 		const here = card(page, T.hosts.here).locator("tbody tr");
 		await here.nth(0).getByText("11.7 of 24.2 GB").waitFor();
@@ -101,7 +113,7 @@ describe.skipIf(noBrowser !== undefined)(titled("hosts in the console"), () => {
 		await rows.nth(2).getByText(T.hosts.free).waitFor();
 		await rig.locator("summary").click();
 		await rig.getByText("other:2").waitFor();
-		await rows.nth(0).getByRole("link").click();
+		await rows.nth(0).getByRole("link", { name: WORKER }).click();
 		await page.waitForURL(/#\/endpoints\/work\/workers\/work-0123456789ab$/);
 	});
 

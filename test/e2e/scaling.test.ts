@@ -144,7 +144,8 @@ describe("GPUs of the machine", () => {
 		const { worker } = await started(place, id);
 		expect(JSON.parse(await gpus("--json")).gpus[0]).toEqual({
 			...{ host: "local", id: "0", model: "NVIDIA L4", memoryGb: 24.2, memoryUsedGb: 11.7, busyPercent: 96 },
-			...{ state: "busy", worker, endpoint: "ours", since: expect.stringMatching(/^\d{4}-.*Z$/) },
+			freeGb: 0,
+			holders: [{ state: "busy", worker, endpoint: "ours", since: expect.stringMatching(/^\d{4}-.*Z$/) }],
 		});
 		place.allow("allowed");
 		await ended(service, "ours", id);

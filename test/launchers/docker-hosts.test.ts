@@ -152,10 +152,36 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 		expect(reason(three.workerId)).toBe(
 			"No host has room for a worker: rig1: 0 of 2 GPUs L4 free; rig2: 0 of 2 GPUs are L4.",
 		);
-		expect(view("rig1").gpus.map(({ worker }) => worker)).toEqual([one.workerId, two1.workerId]);
+		expect(view("rig1").gpus.map(({ parts }) => parts)).toEqual([
+			[{ worker: one.workerId }],
+			[{ worker: two1.workerId }],
+		]);
 		await launcher.stop(one.workerId, 0);
 		await until("the third runs", () => reason(three.workerId) === undefined);
 		expect(handles.get(three.workerId)).toMatchObject({ hostGpus: "GPU-rig1-0" });
+	});
+
+	it("D44: workers share a GPU as far as their parts fit, also those that were taken over", async () => {
+		const only = { rig1: hosts["rig1"]! };
+		const before = open({ only });
+		const need = (gpuMemoryGb: number): Spec => script(SCRIPTS.runs, {}, { gpuCount: 1, gpuMemoryGb });
+		const large = [need(20), need(20)];
+		const handles = await Promise.all(large.map(before.start));
+		expect(handles).toMatchObject([
+			{ hostGpus: "GPU-rig1-0", hostGpuMemoryGb: 20 },
+			{ hostGpus: "GPU-rig1-1", hostGpuMemoryGb: 20 },
+		]);
+		await before.launcher.close();
+		const after = open({ only });
+		for (const [at, { workerId }] of large.entries())
+			expect(await after.launcher.adopt(workerId, handles[at]!)).toBe(true);
+		expect(await after.start(need(3))).toMatchObject({ hostGpus: "GPU-rig1-0" });
+		const waiting = need(5);
+		expect(await after.start(waiting)).toEqual({});
+		expect(after.reason(waiting.workerId)).toBe("No host has room for a worker: rig1: 0 of 2 GPUs with 5 GB free.");
+		for (const { workerId } of large) await after.launcher.stop(workerId, 0);
+		await until("it runs", () => after.reason(waiting.workerId) === undefined);
+		expect(after.handles.get(waiting.workerId)).toMatchObject({ hostGpuMemoryGb: 5 });
 	});
 
 	it("D44: a worker that waits for a host can be stopped", async () => {

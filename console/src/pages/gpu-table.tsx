@@ -1,4 +1,4 @@
-/** GPUs of one machine: model, memory in use, what the worker that has it does. */
+/** GPUs of one machine: model, memory in use, the workers that have it. */
 import type { ReactNode } from "react";
 import { number } from "../format.ts";
 import { Badge, Status } from "../parts/status.tsx";
@@ -21,44 +21,56 @@ const COLUMNS: readonly Column<Gpu>[] = [
 	{
 		name: T.hosts.memory,
 		end: true,
-		cell: ({ memoryGb, memoryUsedGb }) =>
-			memoryGb === undefined ? null : memoryUsedGb === undefined ? (
-				`${number(memoryGb)} GB`
-			) : (
+		cell: ({ memoryGb, memoryUsedGb, freeGb, holders }) =>
+			memoryGb === undefined ? null : (
 				<>
-					{T.hosts.of(number(memoryUsedGb), `${number(memoryGb)} GB`)}{" "}
-					<meter className="use" aria-label={T.hosts.memory} value={memoryUsedGb} max={memoryGb} />
+					{memoryUsedGb === undefined ? (
+						`${number(memoryGb)} GB`
+					) : (
+						<>
+							{T.hosts.of(number(memoryUsedGb), `${number(memoryGb)} GB`)}{" "}
+							<meter className="use" aria-label={T.hosts.memory} value={memoryUsedGb} max={memoryGb} />
+						</>
+					)}
+					{freeGb === undefined || holders.every((holder) => holder.memoryGb === undefined) ? null : (
+						<span className="fact-line muted">{T.hosts.left(`${number(freeGb)} GB`)}</span>
+					)}
 				</>
 			),
 	},
 	{
-		name: T.hosts.state,
-		cell: ({ state, since, busyPercent }) => (
+		name: T.hosts.heldBy,
+		cell: ({ holders, busyPercent }) => (
 			<>
-				{state === "free" ? (
-					<Badge tone="good">{T.hosts.free}</Badge>
-				) : state === "other" ? (
-					T.hosts.otherService
-				) : (
-					<Status state={SHOWN[state] ?? state} />
-				)}{" "}
-				<span className="muted">
-					{since === undefined ? null : <Since at={since} />}
-					{busyPercent === undefined ? null : ` · ${T.workers.busy(busyPercent)}`}
-				</span>
+				{holders.length === 0 ? <Badge tone="good">{T.hosts.free}</Badge> : null}
+				{holders.map((holder) => (
+					<Holder key={holder.worker ?? ""} holder={holder} />
+				))}
+				{busyPercent === undefined ? null : <span className="fact-line muted">{T.workers.busy(busyPercent)}</span>}
 			</>
 		),
 	},
-	{
-		name: T.hosts.heldBy,
-		cell: ({ worker, endpoint }) =>
-			worker === undefined || endpoint === undefined ? null : (
+];
+
+function Holder({ holder }: { holder: Gpu["holders"][number] }): ReactNode {
+	const { state, worker, endpoint, since, memoryGb } = holder;
+	return (
+		<span className="fact-line">
+			{state === "other" ? T.hosts.otherService : <Status state={SHOWN[state] ?? state} />}{" "}
+			{since === undefined ? null : (
+				<span className="muted">
+					<Since at={since} />{" "}
+				</span>
+			)}
+			{memoryGb === undefined ? null : <Badge>{`${number(memoryGb)} GB`}</Badge>}{" "}
+			{worker === undefined || endpoint === undefined ? null : (
 				<a className="quiet mono break" href={to(["endpoints", endpoint, "workers", worker])}>
 					{worker}
 				</a>
-			),
-	},
-];
+			)}
+		</span>
+	);
+}
 
 /** The states of workers have other words in the rest of the console. */
 const SHOWN: Readonly<Record<string, string>> = { starting: "initializing", busy: "running" };

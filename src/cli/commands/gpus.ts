@@ -1,27 +1,54 @@
 /** `sluice gpus`: GPUs that workers are assigned to, and who has them (D36). */
 import type { Gpu } from "../../api/gpus.ts";
 import type { CommandGroup } from "../framework/command.ts";
-import { listAction } from "../framework/service-action.ts";
-import { shortTime } from "../framework/table.ts";
+import { formatOf } from "../framework/common-flags.ts";
+import { type Columns, cellsOf, serviceAction } from "../framework/service-action.ts";
+import { lineWidth, shortTime, table } from "../framework/table.ts";
 
-const list = listAction<Gpu>({
+const NONE =
+	"No GPUs are given to workers. Set gpus in sluice.yaml or SLUICE_GPUS to their number on this machine, or add\n" +
+	"hosts; see docs/guides/gpus.md.\n";
+
+/** A GPU and one of its holders, where it has any. */
+interface Row {
+	gpu: Gpu;
+	isFirst: boolean;
+	holder: Gpu["holders"][number] | undefined;
+}
+
+const COLUMNS: Columns<Row> = {
+	HOST: ({ gpu }) => gpu.host,
+	GPU: ({ gpu }) => gpu.id,
+	MODEL: ({ gpu }) => gpu.model,
+	MEMORY: ({ gpu: { memoryGb, memoryUsedGb }, isFirst }) =>
+		memoryGb === undefined || !isFirst
+			? undefined
+			: `${memoryUsedGb === undefined ? "" : `${memoryUsedGb} of `}${memoryGb} GB`,
+	STATE: ({ gpu: { busyPercent }, holder, isFirst }) => {
+		const state = holder?.state ?? "free";
+		return busyPercent === undefined || !isFirst ? state : `${state}, ${busyPercent} %`;
+	},
+	SINCE: ({ holder }) => shortTime(holder?.since),
+	PART: ({ holder }) => (holder?.memoryGb === undefined ? undefined : `${holder.memoryGb} GB`),
+	WORKER: ({ holder }) => holder?.worker,
+};
+
+const list = serviceAction<{ gpus: Gpu[] }>({
 	name: "list",
 	args: [],
 	summary: "list the GPUs of this machine and of Docker hosts, and who has them",
 	request: "GET /v1/gpus",
-	member: "gpus",
-	empty:
-		"No GPUs are given to workers. Set gpus in sluice.yaml or SLUICE_GPUS to their number on this machine, or add\n" +
-		"hosts; see docs/guides/gpus.md.\n",
-	columns: {
-		HOST: "host",
-		GPU: "id",
-		MODEL: "model",
-		MEMORY: ({ memoryGb, memoryUsedGb }) =>
-			memoryGb === undefined ? undefined : `${memoryUsedGb === undefined ? "" : `${memoryUsedGb} of `}${memoryGb} GB`,
-		STATE: ({ state, busyPercent }) => (busyPercent === undefined ? state : `${state}, ${busyPercent} %`),
-		SINCE: ({ since }) => shortTime(since),
-		WORKER: "worker",
+	text({ gpus }, { flags }) {
+		if (gpus.length === 0) return NONE;
+		const rows = gpus.flatMap((gpu) =>
+			(gpu.holders.length === 0 ? [undefined] : gpu.holders).map((holder, at) => ({ gpu, isFirst: at === 0, holder })),
+		);
+		const width = formatOf(flags) === "wide" ? Infinity : lineWidth();
+		return table(
+			Object.keys(COLUMNS),
+			rows.map((row) => cellsOf(COLUMNS, row)),
+			{ width },
+		);
 	},
 });
 

@@ -255,9 +255,19 @@ export function endpointSchema(launcher: Schema) {
 			gpusPerWorker: whole(0, 64, {
 				default: ENDPOINT_DEFAULTS.gpusPerWorker,
 				description:
-					"GPUs that each launched worker has to itself; 0: none. On this machine they are those of the option gpus. " +
-					"Idle workers of other endpoints make room, never busy ones.",
+					"GPUs that each launched worker has to itself, or shares with gpuMemoryGb; 0: none. On this machine they " +
+					"are those of the option gpus. Idle workers of other endpoints make room, never busy ones.",
 			}),
+			gpuMemoryGb: {
+				type: "number",
+				minimum: 0.1,
+				maximum: 10_000,
+				description:
+					"Part of each of its GPUs that a worker may use, in GB of 10^9 bytes: workers then share a GPU as far as " +
+					"their parts fit into it. Implies a GPU. Launchers process and docker only. Default: the whole GPU.",
+				examples: [10],
+				"x-message": "must be a number of GB from 0.1 to 10,000.",
+			},
 			webhooks: WEBHOOKS,
 			webhookSecret: {
 				type: "string",

@@ -54,6 +54,19 @@ describe("readEndpoint", () => {
 			expect(fields({ [key]: value }), String(value)).toEqual([key]);
 	});
 
+	it("D27: a part of a GPU implies one, and is for launchers whose workers can share it", () => {
+		const launcher = { type: "process", command: ["w"] };
+		expect(endpoint({ launcher, gpuMemoryGb: 9.5 })).toMatchObject({ gpusPerWorker: 1, gpuMemoryGb: 9.5 });
+		expect(endpoint({ launcher, gpuMemoryGb: 9.5, gpusPerWorker: 2 })).toMatchObject({ gpusPerWorker: 2 });
+		expect(endpoint({ launcher, gpuMemoryGb: null })).not.toHaveProperty("gpuMemoryGb");
+		for (const value of [0, 0.05, 10_001, "10"])
+			expect(fields({ launcher, gpuMemoryGb: value })).toEqual(["gpuMemoryGb"]);
+		const docker = { type: "docker", image: "a", hosts: "all" };
+		expect(fields({ launcher: docker, gpuMemoryGb: 1 })).toEqual([]);
+		for (const other of [{ type: "external" }, { type: "slurm", command: ["w"], sharedDir: "/s" }])
+			expect(fields({ launcher: other, gpuMemoryGb: 1 })).toEqual(["gpuMemoryGb"]);
+	});
+
 	it("D27: workersMin lies within 0 and workersMax", () => {
 		expect(endpoint({ workersMin: 3 }).workersMin).toBe(3);
 		expect(endpoint({ workersMin: 1000, workersMax: 1000 }).workersMin).toBe(1000);

@@ -33,7 +33,10 @@ export interface Endpoint {
 	stopGraceMs: number;
 	/** Bounds the time from a launched worker's start to its first call. */
 	initTimeoutMs: number;
+	/** At least 1 with `gpuMemoryGb`. */
 	gpusPerWorker: number;
+	/** Part of each GPU, in 10^9 bytes; absent: the whole GPU. */
+	gpuMemoryGb?: number;
 	webhooks: { schedule: Schedule; disableAfterMs: number | "off" };
 	/** Signs webhooks (D21); never returned, published or logged. */
 	webhookSecret?: string;
@@ -64,6 +67,7 @@ export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<
 			id,
 			name,
 			...rest,
+			gpusPerWorker: Math.max(rest.gpusPerWorker, rest.gpuMemoryGb === undefined ? 0 : 1),
 			env: texts,
 			launcher: readLauncher(launcher),
 			limits: readLimits(limits),

@@ -1,7 +1,7 @@
 /** Who gets which GPU, and who goes for it: cases, and what holds for every machine. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { allocateGpus, type GpuHolder, type GpuQuery, MIN_STAY_MS } from "./gpu-allocation.ts";
+import { allocateGpus, type GpuHolder, type GpuQuery, MIN_STAY_MS, RESERVE_GB } from "./gpu-allocation.ts";
 
 const NOW = 1_000_000;
 const idle = (worker: string, endpoint: string, gpus: number[], idleMs = 1000): GpuHolder => ({
@@ -19,8 +19,8 @@ const busy = (worker: string, endpoint: string, gpus: number[]): GpuHolder => ({
 	readyAt: 0,
 	stopping: false,
 });
-const ask = (given: Partial<GpuQuery>): GpuQuery => ({
-	total: 2,
+const ask = ({ total = 2, ...given }: Partial<GpuQuery> & { total?: number }): GpuQuery => ({
+	sizes: Array.from({ length: total }, () => undefined),
 	needed: 1,
 	endpoint: "a",
 	holders: [],
@@ -29,8 +29,8 @@ const ask = (given: Partial<GpuQuery>): GpuQuery => ({
 	...given,
 });
 
-describe("assignSlots", () => {
-	const cases: [string, Partial<GpuQuery>, object][] = [
+describe("allocateGpus", () => {
+	const cases: [string, Parameters<typeof ask>[0], object][] = [
 		["the lowest free number", { holders: [busy("w1", "b", [0])] }, { gpus: [1] }],
 		["as many as needed", { total: 4, needed: 2, holders: [busy("w1", "b", [1])] }, { gpus: [0, 2] }],
 		["none for a worker that needs none", { total: 0, needed: 0 }, { gpus: [] }],
@@ -79,6 +79,69 @@ describe("assignSlots", () => {
 		expect(allocateGpus(ask(given))).toEqual(expected);
 	});
 
+	const PARTS = { sizes: [24.2, 24.2, undefined], memoryGb: 10 };
+	const part = (holder: GpuHolder, memoryGb: number): GpuHolder => ({ ...holder, memoryGb });
+	it.each<[string, Partial<GpuQuery>, object]>([
+		["an empty GPU", {}, { gpus: [0], sizeGb: 24.2 }],
+		["beside another part", { holders: [part(busy("w1", "b", [1]), 12)] }, { gpus: [1], sizeGb: 24.2 }],
+		[
+			"not where the parts and the reserve would be more than the GPU",
+			{ holders: [part(busy("w1", "b", [0]), 13.8), part(busy("w2", "b", [1]), 24)] },
+			{ evict: [] },
+		],
+		[
+			"to the last byte",
+			{ holders: [part(busy("w1", "b", [0]), 13.7), busy("w2", "b", [1])] },
+			{ gpus: [0], sizeGb: 24.2 },
+		],
+		["not on a GPU of unknown size", { sizes: [undefined], holders: [] }, { evict: [] }],
+		["not on a GPU that another has whole", { sizes: [24.2], holders: [busy("w1", "b", [0])] }, { evict: [] }],
+		[
+			"a whole GPU is not one of which others have parts",
+			{ memoryGb: undefined, holders: [part(busy("w1", "b", [0]), 1)] },
+			{ gpus: [1], sizeGb: 24.2 },
+		],
+		[
+			"the longest idle ones whose end helps make room, and no others",
+			{
+				sizes: [24.2, 24.2],
+				holders: [
+					part(idle("small", "b", [0], 300), 2),
+					part(busy("beside", "b", [0]), 20),
+					part(idle("large", "c", [1], 200), 20),
+					part(idle("late", "c", [1], 100), 3),
+				],
+			},
+			{ evict: ["large"] },
+		],
+	])("D27: a part of a GPU: %s", (_, given, expected) => {
+		expect(allocateGpus({ ...ask({}), ...PARTS, ...given })).toEqual(expected);
+	});
+
+	it("D27: parts and reserve are never more than the GPU", () => {
+		const need = fc.record({
+			memoryGb: fc.option(fc.integer({ min: 1, max: 300 }), { nil: undefined }),
+			ends: fc.nat(),
+		});
+		fc.assert(
+			fc.property(fc.array(need, { maxLength: 30 }), (needs) => {
+				const sizes = [24.2, 16.1, 80];
+				let held: GpuHolder[] = [];
+				for (const [at, { memoryGb: tenths, ends }] of needs.entries()) {
+					const memoryGb = tenths === undefined ? undefined : tenths / 10;
+					const answer = allocateGpus({ ...ask({ holders: held }), sizes, memoryGb });
+					if ("gpus" in answer) held.push({ ...busy(`w${at}`, "b", [...answer.gpus]), memoryGb });
+					if (ends % 3 === 0) held = held.filter((_, index) => index !== ends % (held.length || 1));
+					for (const [gpu, size] of sizes.entries()) {
+						const parts = held.filter(({ gpus }) => gpus.includes(gpu));
+						if (parts.some((each) => each.memoryGb === undefined)) expect(parts).toHaveLength(1);
+						else expect(parts.reduce((sum, each) => sum + each.memoryGb!, RESERVE_GB)).toBeLessThan(size + 1e-6);
+					}
+				}
+			}),
+		);
+	});
+
 	const holders = fc
 		.array(
 			fc.record({
@@ -109,11 +172,12 @@ describe("assignSlots", () => {
 		fc.assert(
 			fc.property(holders, fc.nat(4), fc.nat(4), fc.nat(2), (present, spare, needed, min) => {
 				const held = present.flatMap(({ gpus }) => gpus);
-				const q = ask({ total: held.length + spare, needed, holders: present, keep: () => min });
+				const total = held.length + spare;
+				const q = ask({ total, needed, holders: present, keep: () => min });
 				const answer = allocateGpus(q);
 				if ("gpus" in answer) {
 					expect(new Set(answer.gpus).size).toBe(needed);
-					for (const gpu of answer.gpus) expect(held.includes(gpu) || gpu >= q.total).toBe(false);
+					for (const gpu of answer.gpus) expect(held.includes(gpu) || gpu >= total).toBe(false);
 					return;
 				}
 				expect(needed).toBeGreaterThan(spare);

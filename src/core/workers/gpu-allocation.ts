@@ -1,8 +1,16 @@
 /** Time between first call and eviction: loading a model must pay off. */
 export const MIN_STAY_MS = 10_000;
 
+/** Memory of each GPU that is never promised to parts, in 10^9 bytes: its driver and display take some. */
+export const RESERVE_GB = 0.5;
+
+/** What a worker has of each of its GPUs in 10^9 bytes; absent: the whole GPU. */
+export interface GpuPart {
+	memoryGb?: number | undefined;
+}
+
 /** Times in ms since the epoch. */
-export interface GpuHolder {
+export interface GpuHolder extends GpuPart {
 	worker: string;
 	endpoint: string;
 	/** Numbers from 0. */
@@ -14,8 +22,9 @@ export interface GpuHolder {
 	stopping: boolean;
 }
 
-export interface GpuQuery {
-	total: number;
+export interface GpuQuery extends GpuPart {
+	/** Memory of each GPU by number, in 10^9 bytes; undefined: not known, so it is assigned whole only. */
+	sizes: readonly (number | undefined)[];
 	needed: number;
 	endpoint: string;
 	holders: readonly GpuHolder[];
@@ -23,17 +32,67 @@ export interface GpuQuery {
 	now: number;
 }
 
+export interface AssignedGpus {
+	/** Numbers from 0. */
+	gpus: readonly number[];
+	/** Memory of the smallest of them in 10^9 bytes, where it is known. */
+	sizeGb?: number | undefined;
+}
+
 /** `evict` is empty if eviction does not help or enough GPUs become free. */
-export type GpuAllocation = { gpus: number[] } | { evict: string[] };
+export type GpuAllocation = AssignedGpus | { evict: string[] };
 
 /** Evicts idle workers of other endpoints, longest idle first. */
 export function allocateGpus(q: GpuQuery): GpuAllocation {
-	const taken = new Set(q.holders.flatMap(({ gpus }) => gpus));
-	const free = Array.from({ length: q.total }, (_, gpu) => gpu).filter((gpu) => !taken.has(gpu));
-	if (free.length >= q.needed) return { gpus: free.slice(0, q.needed) };
-	const freeSoon = q.holders.filter(({ stopping }) => stopping).reduce((sum, { gpus }) => sum + gpus.length, 0);
-	const idle = evictable(q).map(({ worker, gpus }) => ({ id: worker, gpus: gpus.length }));
-	return { evict: firstWith(q.needed - free.length - freeSoon, idle) };
+	const gpus = freeGpus(q, q.holders);
+	if (gpus) return { gpus, ...sizeOf(gpus, q.sizes) };
+	const staying = q.holders.filter(({ stopping }) => !stopping);
+	const evicted = firstThatSuffice(
+		evictable(q),
+		(some) =>
+			freeGpus(
+				q,
+				staying.filter((holder) => !some.includes(holder)),
+			) !== undefined,
+	);
+	return { evict: evicted.map(({ worker }) => worker) };
+}
+
+/** Whole GPUs by number; parts where they leave the least memory unused. */
+function freeGpus({ sizes, needed, memoryGb }: GpuQuery, holders: readonly GpuHolder[]): number[] | undefined {
+	const all = sizes.map((size, gpu) => {
+		const parts = holders.filter(({ gpus }) => gpus.includes(gpu));
+		return { gpu, isFree: parts.length === 0, freeGb: freeGb(size, parts) };
+	});
+	const fitting =
+		memoryGb === undefined
+			? all.filter(({ isFree }) => isFree)
+			: all.filter((each) => each.freeGb >= memoryGb).toSorted((a, b) => a.freeGb - b.freeGb);
+	return fitting.length < needed ? undefined : fitting.slice(0, needed).map(({ gpu }) => gpu);
+}
+
+function sizeOf(gpus: readonly number[], sizes: GpuQuery["sizes"]): Pick<AssignedGpus, "sizeGb"> {
+	const known = gpus.flatMap((gpu) => sizes[gpu] ?? []);
+	return known.length === 0 ? {} : { sizeGb: Math.min(...known) };
+}
+
+/** Returns the memory that further parts may have, in 10^9 bytes. */
+export function freeGb(size: number | undefined, parts: readonly GpuPart[]): number {
+	const taken = parts.reduce((sum, { memoryGb = Infinity }) => sum + memoryGb, RESERVE_GB);
+	// To a byte: sums of decimal fractions are not exact.
+	return Math.max(0, Math.round(((size ?? 0) - taken) * 1e9) / 1e9);
+}
+
+/** Returns the first ones that suffice without those among them that are not needed; none where all are too few. */
+export function firstThatSuffice<T>(all: readonly T[], suffice: (some: readonly T[]) => boolean): T[] {
+	if (suffice([])) return [];
+	const last = all.findIndex((_, index) => suffice(all.slice(0, index + 1)));
+	let some = all.slice(0, last + 1);
+	for (const one of some.slice(0, -1)) {
+		const fewer = some.filter((each) => each !== one);
+		if (suffice(fewer)) some = fewer;
+	}
+	return some;
 }
 
 /** Returns the idle workers of other endpoints that may be stopped, longest idle first. */
@@ -70,19 +129,7 @@ interface Pooled {
 
 /** The same for a platform that places workers itself, of `idle` and `leaving` ones that could have the same GPUs. */
 export function roomByCount(q: { needed: number; idle: readonly Pooled[]; leaving: readonly Pooled[] }): string[] {
-	const freeSoon = q.leaving.reduce((sum, { gpus }) => sum + gpus, 0);
-	return q.needed === 0 ? [] : firstWith(q.needed - freeSoon, q.idle);
-}
-
-/** Returns the first workers that have so many GPUs together; none where all have fewer. */
-export function firstWith(missing: number, workers: readonly Pooled[]): string[] {
-	const first: string[] = [];
-	let found = 0;
-	for (const { id, gpus } of workers) {
-		if (found >= missing) break;
-		if (gpus === 0) continue;
-		first.push(id);
-		found += gpus;
-	}
-	return found >= missing ? first : [];
+	if (q.needed === 0) return [];
+	const sum = (workers: readonly Pooled[]): number => workers.reduce((all, { gpus }) => all + gpus, 0);
+	return firstThatSuffice(q.idle, (some) => sum(q.leaving) + sum(some) >= q.needed).map(({ id }) => id);
 }

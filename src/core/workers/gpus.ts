@@ -1,8 +1,17 @@
 /** GPUs that workers are assigned to, and who has them (D27, D44). */
 import type { EpochMs } from "../../lib/time.ts";
+import type { GpuPart } from "./gpu-allocation.ts";
 
 /** `other`: a container of another service. `starting` includes loading a model. */
-export const GPU_STATES = ["free", "starting", "idle", "busy", "stopping", "other"] as const;
+export const GPU_HOLDER_STATES = ["starting", "idle", "busy", "stopping", "other"] as const;
+
+export interface GpuHolderView extends GpuPart {
+	state: (typeof GPU_HOLDER_STATES)[number];
+	worker?: string | undefined;
+	endpoint?: string | undefined;
+	/** Begin of the state; absent for `stopping` and `other`. */
+	since?: EpochMs | undefined;
+}
 
 export interface GpuView {
 	host: string;
@@ -15,9 +24,8 @@ export interface GpuView {
 	memoryUsedGb?: number | undefined;
 	/** Percent of the time in which it computed. */
 	busyPercent?: number | undefined;
-	state: (typeof GPU_STATES)[number];
-	worker?: string | undefined;
-	endpoint?: string | undefined;
-	/** Begin of the state; absent for `free`, `stopping` and `other`. */
-	since?: EpochMs | undefined;
+	/** What further parts may have, in 10^9 bytes; absent where its memory is not known. */
+	freeGb?: number | undefined;
+	/** One has the whole GPU, or several have parts of it. */
+	holders: readonly GpuHolderView[];
 }

@@ -1,5 +1,6 @@
 /** Docker hosts on which the launcher `docker` places workers (D44). */
 import { type Schema, webAddress } from "../../lib/schema.ts";
+import type { GpuPart } from "./gpu-allocation.ts";
 
 /** The daemon of `DOCKER_HOST`: the host of endpoints that name none. */
 export const LOCAL = "local";
@@ -39,6 +40,11 @@ export const NO_HOSTS: HostConfig = { hosts: {}, lostAfterMs: 300_000 };
 
 export const HOST_STATES = ["unused", "connecting", "reachable", "unreachable"] as const;
 
+export interface HostGpuPart extends GpuPart {
+	/** Absent for the container of another service. */
+	worker?: string | undefined;
+}
+
 export interface HostView {
 	name: string;
 	labels: readonly string[];
@@ -49,8 +55,7 @@ export interface HostView {
 	fault?: string | undefined;
 	drained: boolean;
 	workersMax?: number | undefined;
-	/** `worker`: absent for the container of another service. */
-	gpus: readonly (HostGpu & { used: boolean; worker?: string | undefined })[];
+	gpus: readonly (HostGpu & { parts: readonly HostGpuPart[] })[];
 	workers: readonly string[];
 	images: readonly string[];
 	/** Bytes, where the images are. */

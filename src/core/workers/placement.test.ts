@@ -1,16 +1,17 @@
 /** Which host a worker gets, as a table, and the sentence when none has room. */
 import { describe, expect, it } from "vitest";
+import type { GpuPart } from "./gpu-allocation.ts";
 import { hasImage, place, type PlacementHost, type PlacementQuery } from "./placement.ts";
 
 const query: PlacementQuery = { gpuCount: 0, placement: "pack", image: "ocr:1" };
-const gpu = (id: string, q: { model?: string; memoryGb?: number; used?: boolean } = {}) => ({
+const gpu = (id: string, q: { model?: string; memoryGb?: number; parts?: GpuPart[] } = {}) => ({
 	id,
 	model: "NVIDIA L4",
 	memoryGb: 24.2,
-	used: false,
+	parts: [],
 	...q,
 });
-const used = (id: string) => gpu(id, { used: true });
+const used = (id: string) => gpu(id, { parts: [{}] });
 
 function host(name: string, change: Partial<PlacementHost> = {}): PlacementHost {
 	return {
@@ -95,6 +96,36 @@ describe("place", () => {
 			"a",
 			["3"],
 		],
+		[
+			"a part: the GPU with the least free memory that suffices",
+			{ gpuCount: 1, memoryGb: 8 },
+			[
+				host("a", {
+					gpus: [
+						gpu("1"),
+						gpu("2", { parts: [{ memoryGb: 12 }] }),
+						gpu("3", { parts: [{ memoryGb: 12 }, { memoryGb: 4 }] }),
+						used("4"),
+					],
+				}),
+			],
+			"a",
+			["2"],
+		],
+		[
+			"a part, packed: the host with the least free memory",
+			{ gpuCount: 1, memoryGb: 8 },
+			[host("a", { gpus: [gpu("1")] }), host("b", { gpus: [gpu("2", { parts: [{ memoryGb: 1 }] })] })],
+			"b",
+			["2"],
+		],
+		[
+			"whole: not a GPU of which another has a part",
+			{ gpuCount: 1 },
+			[host("a", { gpus: [gpu("1", { parts: [{ memoryGb: 1 }] }), gpu("2")] })],
+			"a",
+			["2"],
+		],
 	])("%s", (_, change, hosts, name, gpus = []) => {
 		expect(place({ ...query, ...change }, hosts)).toEqual({ host: name, gpus });
 	});
@@ -127,9 +158,15 @@ describe("place", () => {
 		],
 		[
 			{ gpuCount: 1, gpu: { memoryMinGb: 40 } },
-			[gpu("1", { memoryGb: 42.9, used: true })],
+			[gpu("1", { memoryGb: 42.9, parts: [{}] })],
 			"0 of 1 GPUs with 40 GB or more free",
 		],
+		[
+			{ gpuCount: 1, memoryGb: 10, gpu: { model: "L4" } },
+			[gpu("1", { parts: [{ memoryGb: 14 }] }), used("2"), gpu("3", { model: "A2" })],
+			"0 of 2 GPUs L4 with 10 GB free",
+		],
+		[{ gpuCount: 1, memoryGb: 24 }, [gpu("1"), gpu("2")], "0 of 2 GPUs are with 24.5 GB or more"],
 	])("says which GPUs are missing: %j", (change, gpus, why) => {
 		expect(place({ ...query, ...change }, [host("rig1", { gpus })])).toEqual({
 			reason: `No host has room for a worker: rig1: ${why}.`,

@@ -1,7 +1,8 @@
 /** On which host and GPUs a new worker starts, or why on none (D44). */
+import { freeGb, type GpuPart, RESERVE_GB } from "./gpu-allocation.ts";
 import type { HostGpu } from "./hosts.ts";
 
-export interface PlacementQuery {
+export interface PlacementQuery extends GpuPart {
 	/** Names or labels; absent: any. */
 	hosts?: readonly string[] | undefined;
 	gpuCount: number;
@@ -18,6 +19,10 @@ export interface GpuNeed {
 	memoryMinGb?: number | undefined;
 }
 
+interface PlacementGpu extends HostGpu {
+	parts: readonly GpuPart[];
+}
+
 export interface PlacementHost {
 	name: string;
 	labels: readonly string[];
@@ -25,7 +30,7 @@ export interface PlacementHost {
 	state: "reachable" | "connecting" | { unreachableMs: number };
 	drained: boolean;
 	/** An object if they are not known. */
-	gpus: readonly (HostGpu & { used: boolean })[] | { fault: string | undefined };
+	gpus: readonly PlacementGpu[] | { fault: string | undefined };
 	workers: number;
 	workersMax?: number | undefined;
 	images: readonly string[];
@@ -61,9 +66,9 @@ function noneNamed(wanted: readonly string[], all: readonly PlacementHost[]): st
 	return `No host has the name or label ${wanted.join(" or ")}; the configured hosts are ${names}.`;
 }
 
-/** The smallest GPUs that fit, or why the worker does not fit. */
+/** The GPUs that fit with the least memory, of parts the least free memory; or why the worker does not fit. */
 function fit(query: PlacementQuery, host: PlacementHost): readonly HostGpu[] | string {
-	const { gpuCount, gpu } = query;
+	const { gpuCount, gpu, memoryGb } = query;
 	const { state, workers, workersMax = Infinity, gpus } = host;
 	if (state === "connecting") return "not connected yet";
 	if (typeof state === "object") return `unreachable for ${spanText(state.unreachableMs)}`;
@@ -72,26 +77,35 @@ function fit(query: PlacementQuery, host: PlacementHost): readonly HostGpu[] | s
 	if (gpuCount === 0) return [];
 	if ("fault" in gpus) return `its GPUs are not known (${gpus.fault ?? "not read yet"})`;
 	if (gpus.length === 0) return "no GPUs";
-	const suitable = gpus.filter((each) => suits(each, gpu));
-	const kind = kindText(gpu);
+	const suitable = gpus.filter((each) => suits(each, gpu) && freeGb(each.memoryGb, []) >= (memoryGb ?? 0));
+	const kind = kindText(gpu, memoryGb);
 	if (suitable.length < gpuCount && kind !== "")
 		return `${suitable.length} of ${gpus.length} GPUs ${suitable.length === 1 ? "is" : "are"}${kind}`;
-	const free = suitable.filter(({ used }) => !used);
+	const free = suitable.filter((each) => sizeFor(memoryGb, each) > 0);
 	if (free.length < gpuCount) {
 		const needed = gpuCount > 1 ? `, ${gpuCount} needed` : "";
-		return `${free.length} of ${suitable.length} GPUs${kind} free${needed}`;
+		const freeText = memoryGb === undefined ? "free" : `with ${memoryGb} GB free`;
+		return `${free.length} of ${suitable.length} GPUs${kindText(gpu)} ${freeText}${needed}`;
 	}
-	return free.toSorted((a, b) => a.memoryGb - b.memoryGb).slice(0, gpuCount);
+	return free.toSorted((a, b) => sizeFor(memoryGb, a) - sizeFor(memoryGb, b)).slice(0, gpuCount);
 }
 
 function suits({ model, memoryGb }: HostGpu, need: GpuNeed = {}): boolean {
 	return model.toLowerCase().includes((need.model ?? "").toLowerCase()) && memoryGb >= (need.memoryMinGb ?? 0);
 }
 
-function kindText({ model, memoryMinGb }: GpuNeed = {}): string {
+/** Memory in 10^9 bytes: of the whole GPU, or free on it for such a part; 0 if that is taken. */
+function sizeFor(memoryGb: number | undefined, gpu: PlacementGpu): number {
+	if (memoryGb === undefined) return gpu.parts.length === 0 ? gpu.memoryGb : 0;
+	const free = freeGb(gpu.memoryGb, gpu.parts);
+	return free >= memoryGb ? free : 0;
+}
+
+function kindText({ model, memoryMinGb }: GpuNeed = {}, memoryGb?: number): string {
+	const leastGb = memoryGb === undefined ? memoryMinGb : Math.max(memoryMinGb ?? 0, memoryGb + RESERVE_GB);
 	const parts = [
 		...(model === undefined ? [] : [model]),
-		...(memoryMinGb === undefined ? [] : [`with ${memoryMinGb} GB or more`]),
+		...(leastGb === undefined ? [] : [`with ${leastGb} GB or more`]),
 	];
 	return parts.length === 0 ? "" : ` ${parts.join(" ")}`;
 }
@@ -106,10 +120,11 @@ function compare(query: PlacementQuery, a: PlacementHost, b: PlacementHost): num
 	return query.placement === "pack" ? image || -load : load || image;
 }
 
-/** Workers, or how few GPUs are free if it needs some. */
-function loadOf({ gpuCount }: PlacementQuery, { gpus, workers }: PlacementHost): number {
+/** Workers, or how few GPUs are free if it needs some, how little of their memory if it needs parts. */
+function loadOf({ gpuCount, memoryGb }: PlacementQuery, { gpus, workers }: PlacementHost): number {
 	if (gpuCount === 0 || "fault" in gpus) return workers;
-	return -gpus.filter(({ used }) => !used).length;
+	if (memoryGb === undefined) return -gpus.filter(({ parts }) => parts.length === 0).length;
+	return -gpus.reduce((sum, gpu) => sum + freeGb(gpu.memoryGb, gpu.parts), 0);
 }
 
 /** Rounded, so that a text does not change with each second. */

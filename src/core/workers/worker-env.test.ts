@@ -1,7 +1,7 @@
 /** The variables of a worker, as protocol B.1 wants them. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { pingIntervalMs, workerEnv } from "./worker-env.ts";
+import { gpuPartEnv, pingIntervalMs, workerEnv } from "./worker-env.ts";
 
 describe("worker-env", () => {
 	it("D36: the variables, with the placeholders standing literally", () => {
@@ -22,6 +22,16 @@ describe("worker-env", () => {
 		expect(workerEnv({ url: "http://h:1", endpoint: "e", token: "t", leaseMs: 20_000 })).not.toHaveProperty(
 			"RUNPOD_POD_ID",
 		);
+	});
+
+	it("D27: a worker learns its part of a GPU, rounded down, and never as none of it", () => {
+		expect(gpuPartEnv(10, 24.2)).toEqual({
+			SLUICE_GPU_MEMORY_GB: "10",
+			SLUICE_GPU_MEMORY_FRACTION: "0.413",
+			GPU_MEMORY_UTILIZATION: "0.413",
+			XLA_PYTHON_CLIENT_MEM_FRACTION: "0.413",
+		});
+		expect(gpuPartEnv(0.1, 192)).toMatchObject({ SLUICE_GPU_MEMORY_FRACTION: "0.001" });
 	});
 
 	it("D16: the SDK's default lease pings every 5 s", () => {

@@ -6,6 +6,20 @@ export function pingIntervalMs(leaseMs: number): number {
 }
 
 /**
+ * Variables with a worker's part of a GPU of `sizeGb`, both in 10^9 bytes. RunPod's vLLM worker and JAX read the last
+ * two; other programs would take all memory that is free.
+ */
+export function gpuPartEnv(partGb: number, sizeGb: number): Record<string, string> {
+	const fraction = String(Math.max(1, Math.floor((1000 * partGb) / sizeGb)) / 1000);
+	return {
+		SLUICE_GPU_MEMORY_GB: String(partGb),
+		SLUICE_GPU_MEMORY_FRACTION: fraction,
+		GPU_MEMORY_UTILIZATION: fraction,
+		XLA_PYTHON_CLIENT_MEM_FRACTION: fraction,
+	};
+}
+
+/**
  * The worker replaces `$ID` and `$RUNPOD_POD_ID` (protocol B.1). Its id is set elsewhere if `worker` is absent
  * (`--replicas`).
  */

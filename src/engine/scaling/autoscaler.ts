@@ -2,6 +2,7 @@
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import { desiredWorkers } from "../../core/workers/autoscaling.ts";
+import type { AssignedGpus } from "../../core/workers/gpu-allocation.ts";
 import { CRASH_MS, exitText, type WorkerExit } from "../../core/workers/ended-worker.ts";
 import type { WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import { isManaged, isShared, usesOwnGpus } from "../../launchers/index.ts";
@@ -41,7 +42,7 @@ export class Autoscaler {
 	constructor(d: ScalingContext) {
 		this.#d = d;
 		this.crashes = crashBackoff({ ...d, problems: d.workers.startProblems });
-		this.#gpus = gpuAllocator({ ...d, registry: d.workers.registry });
+		this.#gpus = gpuAllocator(d);
 		this.#room = roomMaker(d);
 		this.#queues = queueLengths(d);
 		const checks = loop({
@@ -156,7 +157,7 @@ export class Autoscaler {
 		background.run(`stopping ${worker.id}`, workers.launcher.stop(worker, { why, graceMs, ...q }));
 	}
 
-	#start(endpoint: Endpoint, gpus: readonly number[]): void {
+	#start(endpoint: Endpoint, gpus: AssignedGpus): void {
 		const { now, workers, cluster } = this.#d;
 		const { id } = endpoint;
 		this.#lastStartAt.set(id, now());
@@ -181,7 +182,7 @@ export class Autoscaler {
 			const needsGpus = endpoint.gpusPerWorker > 0 && usesOwnGpus(endpoint.launcher);
 			const allocation = needsGpus ? this.#gpus.allocate(endpoint) : { gpus: [] };
 			if ("gpus" in allocation) {
-				this.#start(endpoint, allocation.gpus);
+				this.#start(endpoint, allocation);
 				continue;
 			}
 			startProblems.set(endpoint.id, { withoutGpu: this.#gpus.shortage(endpoint) });

@@ -1,13 +1,10 @@
 /** The GPUs of this machine and of Docker hosts, as this server sees them. */
-import type { GpuView } from "../../core/workers/gpus.ts";
-import { type HostView, LOCAL } from "../../core/workers/hosts.ts";
+import { freeGb } from "../../core/workers/gpu-allocation.ts";
+import type { GpuHolderView, GpuView } from "../../core/workers/gpus.ts";
+import { type HostGpuPart, type HostView, LOCAL } from "../../core/workers/hosts.ts";
 import type { GpuUsage } from "../../core/workers/worker-usage.ts";
 import type { Worker } from "./worker-registry.ts";
 import type { WorkersContext } from "./workers-context.ts";
-
-type Use = Pick<GpuView, "state" | "worker" | "endpoint" | "since">;
-
-const FREE: Use = { state: "free" };
 
 /** Rounds to 0.1 GB of 10^9 bytes. */
 const gb = (bytes: number | undefined): number | undefined =>
@@ -15,50 +12,72 @@ const gb = (bytes: number | undefined): number | undefined =>
 
 export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) {
 	const launchers = [...d.launchers.values()];
+	let sizes: readonly (number | undefined)[] = Array.from({ length: d.gpus }, () => undefined);
+	let reading: Promise<unknown> | undefined;
 
 	/** Returns them by number; none where `nvidia-smi` does not answer. */
 	async function readings(): Promise<ReadonlyMap<string, GpuUsage>> {
 		const found = await Promise.all(launchers.map(async (each) => (await each.machineGpus?.()) ?? []));
-		return new Map(found.flat().map((gpu) => [gpu.id, gpu]));
+		const known = new Map(found.flat().map((gpu) => [gpu.id, gpu]));
+		sizes = sizes.map((before, number) => gb(known.get(String(number))?.memory || undefined) ?? before);
+		return known;
 	}
 
 	async function here(): Promise<GpuView[]> {
 		if (d.gpus === 0) return [];
 		const known = await readings();
-		const holders = new Map(
-			[...d.registry.all()].flatMap((worker) => worker.gpus.map((gpu) => [gpu, worker] as const)),
-		);
-		return Array.from({ length: d.gpus }, (_, number) => {
-			const { model, memory, memoryUsed, busy } = known.get(String(number)) ?? {};
+		const workers = [...d.registry.all()];
+		return sizes.map((memoryGb, number) => {
+			const { model, memoryUsed, busy } = known.get(String(number)) ?? {};
+			const holders = workers.filter(({ gpus }) => gpus.includes(number)).map(viewOf);
 			return {
 				host: LOCAL,
 				id: String(number),
 				model,
-				memoryGb: memory === 0 ? undefined : gb(memory),
+				memoryGb,
 				memoryUsedGb: gb(memoryUsed),
 				busyPercent: busy,
-				...useOf(holders.get(number)),
+				freeGb: memoryGb === undefined ? undefined : freeGb(memoryGb, holders),
+				holders,
 			};
 		});
 	}
 
 	function ofHosts(): GpuView[] {
 		const byId = new Map([...d.registry.all()].map((worker) => [worker.id, worker]));
+		const holder = ({ worker, memoryGb }: HostGpuPart): GpuHolderView => {
+			const known = worker === undefined ? undefined : byId.get(worker);
+			return { ...(known ? viewOf(known) : { state: "other" }), memoryGb };
+		};
 		return hosts().flatMap(({ name, gpus }) =>
-			gpus.map(({ id, model, memoryGb, used, worker }) => {
-				const holder = worker === undefined ? undefined : byId.get(worker);
-				return { host: name, id, model, memoryGb, ...(used && !holder ? { state: "other" as const } : useOf(holder)) };
-			}),
+			gpus.map(({ parts, ...gpu }) => ({
+				host: name,
+				...gpu,
+				freeGb: freeGb(gpu.memoryGb, parts),
+				holders: parts.map(holder),
+			})),
 		);
 	}
 
-	return { list: async (): Promise<GpuView[]> => [...(await here()), ...ofHosts()] };
+	return {
+		list: async (): Promise<GpuView[]> => [...(await here()), ...ofHosts()],
+		/**
+		 * Returns the memory of this machine's GPUs by number in 10^9 bytes, undefined where it is not known. Reads it
+		 * in the background if needed: `nvidia-smi` takes seconds where the driver is not loaded.
+		 */
+		sizes(): readonly (number | undefined)[] {
+			if (sizes.includes(undefined) && !reading) {
+				reading = readings().finally(() => (reading = undefined));
+				d.background.run("reading the memory of GPUs", reading);
+			}
+			return sizes;
+		},
+	};
 }
 
-function useOf(worker: Worker | undefined): Use {
-	if (!worker) return FREE;
-	const { id, endpoint, draining, ready, createdAt, idleSince, held } = worker;
-	const holder = { worker: id, endpoint };
+function viewOf(worker: Worker): GpuHolderView {
+	const { id, endpoint, gpuMemoryGb: memoryGb, draining, ready, createdAt, idleSince, held } = worker;
+	const holder = { worker: id, endpoint, memoryGb };
 	if (draining) return { state: "stopping", ...holder };
 	if (!ready) return { state: "starting", ...holder, since: createdAt };
 	if (held.size === 0) return { state: "idle", ...holder, since: idleSince };

@@ -62,6 +62,8 @@ export interface Worker {
 	launchedAs?: string;
 	/** Assigned GPUs of the machine. */
 	gpus: readonly number[];
+	/** Its part of each of its GPUs, in 10^9 bytes; absent: the whole GPU. */
+	gpuMemoryGb?: number | undefined;
 	version?: string;
 	idleSince: EpochMs;
 	/** Handed to it and not reported. */
@@ -98,6 +100,7 @@ interface Met {
 	ready: boolean;
 	pinged?: boolean;
 	gpus?: readonly number[];
+	gpuMemoryGb?: number | undefined;
 	now: EpochMs;
 }
 
@@ -108,7 +111,7 @@ export function workerRegistry(events: EventBus) {
 	const byEndpoint = new Map<string, Map<string, Worker>>();
 	const everyWorker = new Set<Worker>();
 	return {
-		meet({ id, endpoint, launcher = "external", ready, pinged = false, gpus = [], now }: Met): Worker {
+		meet({ id, endpoint, launcher = "external", ready, pinged = false, gpus = [], gpuMemoryGb, now }: Met): Worker {
 			const ofEndpoint = byEndpoint.get(endpoint) ?? new Map<string, Worker>();
 			const existing = ofEndpoint.get(id);
 			if (existing) return existing;
@@ -126,6 +129,7 @@ export function workerRegistry(events: EventBus) {
 				unhealthy: false,
 				draining: false,
 				gpus,
+				gpuMemoryGb,
 				idleSince: now,
 				knownIdle: false,
 				held: new RotatingMap(),

@@ -6,5 +6,10 @@ import { isoJobTime } from "../exchange/format.ts";
 
 export async function list({ engine }: Call): Promise<AnswerOf<typeof LIST_GPUS>> {
 	const gpus = await engine.workers.gpus.list();
-	return { gpus: gpus.map(({ since, ...gpu }) => ({ ...gpu, since: isoJobTime(engine, since) })) };
+	return {
+		gpus: gpus.map(({ holders, ...gpu }) => ({
+			...gpu,
+			holders: holders.map(({ since, ...holder }) => ({ ...holder, since: isoJobTime(engine, since) })),
+		})),
+	};
 }

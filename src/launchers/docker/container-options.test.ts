@@ -26,6 +26,14 @@ const spec: WorkerSpec<DockerSettings> = {
 const host = { network: "host" };
 
 describe("containerOptions", () => {
+	it("D44: a part of a host's GPU is in a label and in variables, which those of the endpoint override", () => {
+		const part = { ...spec, gpuMemoryGb: 10, env: { ...spec.env, GPU_MEMORY_UTILIZATION: "0.3" } };
+		const { Env, Labels } = containerOptions(part, { ...host, gpus: ["GPU-1"], gpuSizeGb: 40 });
+		expect(Labels).toMatchObject({ "sluice.gpus": "GPU-1", "sluice.gpu-memory-gb": "10" });
+		expect(Env).toEqual(expect.arrayContaining(["SLUICE_GPU_MEMORY_FRACTION=0.25", "GPU_MEMORY_UTILIZATION=0.3"]));
+		expect(Env).not.toContain("GPU_MEMORY_UTILIZATION=0.25");
+	});
+
 	it("D25: of the fewest settings", () => {
 		expect(containerOptions(spec, host)).toMatchInlineSnapshot(`
       {

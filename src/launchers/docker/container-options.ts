@@ -1,4 +1,5 @@
 /** A worker's container in terms of the Docker Engine API (D25). */
+import { gpuPartEnv } from "../../core/workers/worker-env.ts";
 import type { WorkerSpec } from "../launcher.ts";
 import { loopbackOf } from "../loopback.ts";
 import type { DockerSettings } from "./settings.ts";
@@ -11,6 +12,8 @@ export const LABELS = {
 	endpoint: "sluice.endpoint",
 	/** GPU ids on a host, comma separated. */
 	gpus: "sluice.gpus",
+	/** Part of each of them in 10^9 bytes; absent: all. */
+	gpuMemory: "sluice.gpu-memory-gb",
 } as const;
 
 export interface ContainerContext {
@@ -20,6 +23,8 @@ export interface ContainerContext {
 	/** Address of the service for this container, in place of the worker's. */
 	url?: string | undefined;
 	gpus?: readonly string[] | undefined;
+	/** Memory of the smallest of these, in 10^9 bytes. */
+	gpuSizeGb?: number | undefined;
 }
 
 const DAEMON_LOG = { Type: "json-file", Config: { "max-size": "16m", "max-file": "2" } };
@@ -37,17 +42,23 @@ export function containerName(workerId: string): string {
 export function containerOptions(spec: WorkerSpec<DockerSettings>, context: ContainerContext) {
 	const { image, command, memory, cpus, volumes, gpus } = spec.settings;
 	const placed = context.gpus ?? [];
+	const { gpuMemoryGb } = spec;
+	const isPart = placed.length > 0 && gpuMemoryGb !== undefined;
+	const part = isPart && context.gpuSizeGb !== undefined ? gpuPartEnv(gpuMemoryGb, context.gpuSizeGb) : {};
 	const devices = deviceRequests(placed.length > 0 ? placed : spec.gpus, gpus);
 	return {
 		name: containerName(spec.workerId),
 		Image: image,
 		...(command === undefined ? {} : { Cmd: [...command] }),
-		Env: Object.entries(spec.env).map(([name, value]) => `${name}=${reachable(value, spec.url, context)}`),
+		Env: Object.entries({ ...part, ...spec.env }).map(
+			([name, value]) => `${name}=${reachable(value, spec.url, context)}`,
+		),
 		Labels: {
 			[LABELS.service]: spec.serviceId,
 			[LABELS.worker]: spec.workerId,
 			[LABELS.endpoint]: spec.endpoint,
 			...(placed.length > 0 && { [LABELS.gpus]: placed.join(",") }),
+			...(isPart && { [LABELS.gpuMemory]: String(gpuMemoryGb) }),
 		},
 		HostConfig: {
 			Init: true,

@@ -7,7 +7,7 @@ import { containerOptions, LABELS } from "./container-options.ts";
 import { type Daemon, type InspectedContainer, statusOf, Unreachable } from "./daemon.ts";
 import type { DockerHost } from "./hosts/host.ts";
 import { containerContext, serviceAddress } from "./network.ts";
-import type { Spec, Worker } from "./worker.ts";
+import type { Place, Spec, Worker } from "./worker.ts";
 
 const RETRY_MS = 1000;
 const BEGIN_MS = 10;
@@ -74,13 +74,15 @@ export async function copyOutput(daemon: Daemon, container: string, q: Parameter
 /** Returns the container's id. A failure leaves no container behind. */
 export async function startContainer(
 	clock: Clock,
-	{ spec, host, gpus }: { spec: Spec; host: DockerHost; gpus: readonly string[] },
+	{ spec, host, gpus }: { spec: Spec } & Pick<Place, "host" | "gpus">,
 ): Promise<string> {
 	const { daemon } = host;
 	try {
 		const url = serviceAddress(host, spec.url);
 		const network = await containerContext(daemon, spec.settings, url);
-		const context = { ...network, gpus, ...(url !== spec.url && { url }) };
+		const sizes = (host.gpus ?? []).filter(({ id }) => gpus.includes(id)).map(({ memoryGb }) => memoryGb);
+		const gpuSizeGb = sizes.length > 0 ? Math.min(...sizes) : undefined;
+		const context = { ...network, gpus, gpuSizeGb, ...(url !== spec.url && { url }) };
 		const container = await daemon.create(containerOptions(spec, context));
 		try {
 			await daemon.start(container);

@@ -9,6 +9,7 @@ export const DOCKER: LauncherDefinition<DockerSettings> = {
 		"Workers are containers of the Docker daemon that DOCKER_HOST names, by default that of this machine, " +
 		"or of the hosts of the configuration; started when jobs arrive and stopped when none are left.",
 	managed: true,
+	sharesGpus: true,
 	placesGpus: ({ hosts }) => hosts !== undefined,
 	settings: SETTINGS,
 	keepsWorkers: ["pullPolicy", "prePull"],

@@ -22,8 +22,8 @@ import { containerUsage } from "./usage.ts";
 import { lostReason, type Spec, Worker } from "./worker.ts";
 
 /**
- * The `docker` launcher (D25, D34, D44). A handle is `{container}`, an id or a name, with `host`, `url` and
- * `hostGpus` where they apply. Workers that wait for an image or a place are accepted (D45). Strays are removed
+ * The `docker` launcher (D25, D34, D44). A handle is `{container}`, an id or a name, with `host`, `url`, `hostGpus` and
+ * `hostGpuMemoryGb` where they apply. Workers that wait for an image or a place are accepted (D45). Strays are removed
  * before the first start on a host and each time the host is reachable again.
  */
 export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Launcher {
@@ -197,9 +197,10 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 	}
 
 	#adoptOn(host: DockerHost, q: { workerId: string; handle: Handle; id: string }): true {
-		const { hostGpus } = q.handle;
+		const { hostGpus, hostGpuMemoryGb: memory } = q.handle;
 		const gpus = hostGpus === undefined ? [] : String(hostGpus).split(",");
-		const worker = this.add(new Worker(q.workerId, { container: q.id, place: { host, gpus } }));
+		const place = { host, gpus, memoryGb: memory === undefined ? undefined : Number(memory) };
+		const worker = this.add(new Worker(q.workerId, { container: q.id, place }));
 		void this.#watch(worker, host, q.id);
 		this.#leaveDrained(worker);
 		return true;

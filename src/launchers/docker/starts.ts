@@ -84,7 +84,7 @@ export class Starts {
 		const found = hosts.place(spec, workers.values());
 		if ("reason" in found) return found;
 		const host = hosts.get(found.host)!;
-		worker.place = { host, gpus: found.gpus };
+		worker.place = { host, gpus: found.gpus, memoryGb: found.gpus.length > 0 ? spec.gpuMemoryGb : undefined };
 		return { host };
 	}
 

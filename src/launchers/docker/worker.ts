@@ -7,9 +7,11 @@ import type { DockerSettings } from "./settings.ts";
 
 export type Spec = WorkerSpec<DockerSettings>;
 
-interface Place {
+export interface Place {
 	host: DockerHost;
 	gpus: readonly string[];
+	/** Its part of each of these in 10^9 bytes; absent: all of it. */
+	memoryGb?: number | undefined;
 }
 
 export class Worker extends WatchedWorker {
@@ -30,13 +32,14 @@ export class Worker extends WatchedWorker {
 	}
 
 	handle(container: string): Handle {
-		const { host, gpus = [] } = this.place ?? {};
+		const { host, gpus = [], memoryGb } = this.place ?? {};
 		const { workerUrl } = host?.settings ?? {};
 		return {
 			container,
 			...(host && host.name !== LOCAL && { host: host.name }),
 			...(workerUrl !== undefined && { url: workerUrl }),
 			...(gpus.length > 0 && { hostGpus: gpus.join(",") }),
+			...(memoryGb !== undefined && { hostGpuMemoryGb: memoryGb }),
 		};
 	}
 }

@@ -11,6 +11,7 @@ export const PROCESS: LauncherDefinition<ProcessSettings> = {
 	description:
 		"Workers are processes on the machine of the service, started when jobs arrive and stopped when none are left.",
 	managed: true,
+	sharesGpus: true,
 	settings: SETTINGS,
 	resolvePaths: (settings, folder) => ({
 		...settings,

@@ -2,9 +2,9 @@
  * GPUs of the machine, shared out among launched workers (D27, D29). Real processes that write down
  * the environment that they get; no GPU is needed.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MIN_STAY_MS } from "../../../src/core/workers/gpu-allocation.ts";
 import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
@@ -20,7 +20,9 @@ const notes = (): string => join(place.path, "gpus");
 
 /** Workers that note their id and what GPUs they see, and need so many. */
 function needing(gpusPerWorker: number, rest: object = {}): object {
-	const command = ["sh", "-c", 'echo "$RUNPOD_POD_ID ${CUDA_VISIBLE_DEVICES-all}" >> "$NOTES"; exec sleep 300'];
+	const part = "${SLUICE_GPU_MEMORY_FRACTION+ $SLUICE_GPU_MEMORY_FRACTION}";
+	const note = `echo "$RUNPOD_POD_ID \${CUDA_VISIBLE_DEVICES-all}${part}" >> "$NOTES"; exec sleep 300`;
+	const command = ["sh", "-c", note];
 	return {
 		launcher: { type: "process", command },
 		env: { NOTES: notes() },
@@ -31,6 +33,13 @@ function needing(gpusPerWorker: number, rest: object = {}): object {
 		gpusPerWorker,
 		...rest,
 	};
+}
+
+/** `nvidia-smi` reports such GPUs, in MiB. */
+function withSizes(...sizes: number[]): void {
+	const lines = sizes.map((mib, number) => `echo '${number}, NVIDIA L4, ${mib}, 0, 0'`);
+	writeFileSync(join(place.path, "nvidia-smi"), ["#!/bin/sh", ...lines, ""].join("\n"), { mode: 0o755 });
+	vi.stubEnv("PATH", `${place.path}:${process.env["PATH"]}`);
 }
 
 async function serve(endpoints: Record<string, object>, settings: object = { gpus: 2 }): Promise<void> {
@@ -46,6 +55,7 @@ beforeEach(() => {
 afterEach(async () => {
 	await endWith(service, clock);
 	place.remove();
+	vi.unstubAllEnvs();
 });
 
 async function pass(ms: number): Promise<void> {
@@ -154,5 +164,61 @@ describe("gpus and gpusPerWorker", () => {
 		await pass(3 * MIN_STAY_MS);
 		expect(ended).toEqual([]);
 		expect(of("second")).toEqual([]);
+	});
+});
+
+describe("gpuMemoryGb", () => {
+	it("D27: workers share a GPU as far as their parts fit, and each learns its own", async () => {
+		withSizes(23_034);
+		const ten = needing(0, { gpuMemoryGb: 10 });
+		await serve({ one: ten, two: ten, three: ten }, { gpus: 1 });
+		await submitted(service, "one");
+		await submitted(service, "two");
+		expect((await running("one", 1)).map(seen)).toEqual(["0 0.413"]);
+		expect((await running("two", 1)).map(seen)).toEqual(["0 0.413"]);
+		const id = await submitted(service, "three");
+		await pass(3000);
+		expect(await reason("three", id)).toEqual({
+			code: "no_gpu_free",
+			message: expect.stringMatching(/needs 10 GB of one GPU, and too many are taken: by one-\w+ \(0: 10 GB\), two-/),
+		});
+		const { json } = await call(service.url, "/v1/gpus");
+		expect(json.gpus).toMatchObject([
+			{ id: "0", memoryGb: 24.2, freeGb: 3.7, holders: [{ endpoint: "one", memoryGb: 10 }, { endpoint: "two" }] },
+		]);
+	});
+
+	it("D27: an idle worker makes room if its part helps, and one that would not help stays", async () => {
+		withSizes(23_034, 23_034);
+		await serve({
+			small: needing(0, { gpuMemoryGb: 2 }),
+			large: needing(0, { gpuMemoryGb: 20 }),
+			whole: needing(1),
+			next: needing(0, { gpuMemoryGb: 10 }),
+		});
+		await submitted(service, "large");
+		const [large] = await running("large", 1);
+		await submitted(service, "small");
+		const [small] = await running("small", 1);
+		await submitted(service, "whole");
+		const [whole] = await running("whole", 1);
+		expect([large, small, whole].map((worker) => seen(worker!))).toEqual(["0 0.826", "0 0.082", "1"]);
+		for (const worker of [small, large]) await works(worker!);
+		await submitted(service, "next");
+		const [next] = await running("next", 1);
+		expect(ended).toEqual([large!.id]);
+		expect(seen(next!)).toBe("0 0.413");
+	});
+
+	it.each([
+		[[], /the memory of this machine's GPUs is not known: nvidia-smi did not answer, or not yet\.$/],
+		[[8192], /the GPUs of this machine have at most 8\.1 GB for workers: lower gpuMemoryGb\.$/],
+	])("D29: what can never fit says so: %j", async (sizes, message) => {
+		withSizes(...sizes);
+		await serve({ one: needing(0, { gpuMemoryGb: 10 }) }, { gpus: 1 });
+		const id = await submitted(service, "one");
+		while (service.engine.workers.gpus.sizes()[0] === undefined && sizes.length > 0) await pass(50);
+		await pass(2000);
+		expect(await reason("one", id)).toEqual({ code: "no_gpu_free", message: expect.stringMatching(message) });
 	});
 });

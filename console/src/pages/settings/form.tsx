@@ -114,7 +114,7 @@ export function SettingsForm({
 	const change = (name: string, text: string): void => setTyped({ ...typed, [name]: text });
 	const others = fields.filter((field) => !GROUPS.some(({ names }) => names.includes(nameOf(field))));
 	const groups = [...GROUPS, { title: T.settings.groups.other, names: others.map(nameOf) }];
-	const replaces = changes.some(({ name }) => /^(?:launcher|gpusPerWorker)/.test(name));
+	const replaces = changes.some(({ name }) => /^(?:launcher|gpusPerWorker|gpuMemoryGb)/.test(name));
 	return (
 		<>
 			<form

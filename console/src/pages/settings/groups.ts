@@ -29,6 +29,7 @@ export const GROUPS: readonly { title: string; names: readonly string[] }[] = [
 			"scalerValue",
 			"idleTimeout",
 			"gpusPerWorker",
+			"gpuMemoryGb",
 			"initTimeoutMs",
 			"stopGraceMs",
 		],

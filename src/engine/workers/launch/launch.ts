@@ -17,6 +17,7 @@
  * second, and `../silent-workers.ts` ends what a launcher has lost sight of.
  */
 import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
+import type { AssignedGpus } from "../../../core/workers/gpu-allocation.ts";
 import { withoutSecrets } from "../../../core/workers/ended-worker.ts";
 import type { WorkerReason, WorkerReasonCode } from "../../../core/workers/worker-reason.ts";
 import { hex } from "../../../lib/ids.ts";
@@ -30,7 +31,7 @@ import {
 	type RoomQuery,
 } from "../../../launchers/launcher.ts";
 import type { EndedWorkers } from "../ended-workers.ts";
-import { GPUS, hostOf, LAUNCHED_AS, TakeOver } from "./take-over.ts";
+import { gpuMembers, hostOf, LAUNCHED_AS, TakeOver } from "./take-over.ts";
 import { endPolls, type Worker } from "../worker-registry.ts";
 import { launchHash, WORKER_ID_BYTES, workerSpec } from "./worker-spec.ts";
 import type { WorkersContext } from "../workers-context.ts";
@@ -81,14 +82,15 @@ export class WorkerLauncher {
 	}
 
 	/** Starts a worker, in the registry from the moment of the call. Throws when it cannot start. */
-	async start(endpoint: Endpoint, gpus: readonly number[] = []): Promise<void> {
+	async start(endpoint: Endpoint, gpus: AssignedGpus = { gpus: [] }): Promise<void> {
 		const { launchers, registry, random, now } = this.#d;
 		const { type } = endpoint.launcher;
 		const launcher = launchers.get(type);
 		if (!launcher || !isManaged(type)) throw new Error(`Endpoint ${endpoint.id} launches no workers.`);
 		const id = `${endpoint.id}-${hex(random(WORKER_ID_BYTES))}`;
-		const worker = registry.meet({ id, endpoint: endpoint.id, launcher: type, ready: false, gpus, now: now() });
-		const start = this.#launch(endpoint, worker, launcher).finally(() => this.#starts.delete(id));
+		const assigned = { gpus: gpus.gpus, gpuMemoryGb: endpoint.gpuMemoryGb };
+		const worker = registry.meet({ id, endpoint: endpoint.id, launcher: type, ready: false, now: now(), ...assigned });
+		const start = this.#launch(endpoint, { worker, launcher, gpus }).finally(() => this.#starts.delete(id));
 		this.#starts.set(id, start);
 		await start;
 	}
@@ -209,9 +211,12 @@ export class WorkerLauncher {
 		this.#d.events.emit("worker.waiting", { endpoint, worker: workerId, reason, message });
 	}
 
-	async #launch(endpoint: Endpoint, worker: Worker, launcher: Launcher): Promise<void> {
+	async #launch(
+		endpoint: Endpoint,
+		{ worker, launcher, gpus }: { worker: Worker; launcher: Launcher; gpus: AssignedGpus },
+	): Promise<void> {
 		const { store, access, address, cluster, events, registry, ended } = this.#d;
-		const { id, gpus, createdAt } = worker;
+		const { id, createdAt } = worker;
 		const { type } = endpoint.launcher;
 		const addresses = await address;
 		const { url, serviceId } = isShared(type) ? addresses.shared : addresses.own;
@@ -226,7 +231,7 @@ export class WorkerLauncher {
 		};
 		const record = (handle: Handle): Promise<void> => {
 			worker.host = hostOf(this.#d, worker.launcher, handle);
-			const members = { [LAUNCHED_AS]: launchedAs, ...(gpus.length > 0 && { [GPUS]: gpus.join(",") }) };
+			const members = { [LAUNCHED_AS]: launchedAs, ...gpuMembers(worker) };
 			return store.workers.put({ ...row, handle: JSON.stringify({ ...handle, ...members }) });
 		};
 		try {

@@ -3,39 +3,60 @@ import { expect, it } from "vitest";
 import { given } from "../../../../test/support/given.ts";
 import { eventBus } from "../../../events.ts";
 import type { Launcher } from "../../../launchers/launcher.ts";
-import { TakeOver } from "./take-over.ts";
+import type { WorkerRow } from "../../../store/contract/workers.ts";
+import { gpuMembers, TakeOver } from "./take-over.ts";
 import { workerRegistry } from "../worker-registry.ts";
 
-it("D16: a worker without a recorded start gets no job, and loses its jobs only after it was ended", async () => {
+const ADDRESS = { url: "http://own", serviceId: "s" };
+
+/** Workers of an earlier run, as `rows` of the store, on such a launcher. */
+function takeOver(rows: readonly Partial<WorkerRow>[], launcher: Partial<Launcher>, q: object = {}) {
 	const events = eventBus();
 	const registry = workerRegistry(events);
-	const order: string[] = [];
-	const row = { id: "e-1", endpoint: "e", launcher: "process", url: "http://own", server: "s" };
-	const launcher = {
-		adopt: () => Promise.resolve(true),
-		removeStrays() {
-			order.push("ended", `draining: ${registry.get(row)?.draining}`);
-			return Promise.resolve(1);
-		},
-	};
-	const address = { url: "http://own", serviceId: "s" };
 	const others = new TakeOver(
 		given({
 			now: () => 1,
 			events,
 			registry,
-			store: { workers: { list: () => Promise.resolve([{ ...row, createdAt: 0 }]) } },
-			launchers: new Map([["process", launcher as unknown as Launcher]]),
-			address: Promise.resolve({ own: address, shared: address }),
+			store: { workers: { list: () => Promise.resolve(rows.map((row) => ({ ...ROW, ...row, createdAt: 0 }))) } },
+			launchers: new Map([["process", launcher as Launcher]]),
+			address: Promise.resolve({ own: ADDRESS, shared: ADDRESS }),
 			cluster: { id: "s", shared: false, scales: () => true },
 			endpoints: { all: () => [], has: () => true },
 			workerLogs: { extent: () => Promise.resolve(undefined) },
-			exited({ workerId }: { workerId: string }) {
-				order.push(`lost ${workerId}`);
-				return Promise.resolve();
-			},
+			...q,
 		}),
 	);
+	return { registry, others };
+}
+
+const ROW = { id: "e-1", endpoint: "e", launcher: "process", url: "http://own", server: "s" };
+
+it("D16: a worker without a recorded start gets no job, and loses its jobs only after it was ended", async () => {
+	const order: string[] = [];
+	const launcher = {
+		adopt: () => Promise.resolve(true),
+		removeStrays() {
+			order.push("ended", `draining: ${registry.get(ROW)?.draining}`);
+			return Promise.resolve(1);
+		},
+	};
+	const exited = ({ workerId }: { workerId: string }) => {
+		order.push(`lost ${workerId}`);
+		return Promise.resolve();
+	};
+	const { registry, others } = takeOver([{}], launcher, { exited });
 	await others.restore();
 	expect(order).toEqual(["ended", "draining: true", "lost e-1"]);
 });
+
+it.each([{ gpus: [0, 2], gpuMemoryGb: 10.5 }, { gpus: [1] }, { gpus: [] }])(
+	"D27: a worker that is taken over has the GPUs that its handle has: %j",
+	async (held) => {
+		const handle = JSON.stringify({ pid: 1, ...gpuMembers(held) });
+		const launcher = { adopt: () => Promise.resolve(true), removeStrays: () => Promise.resolve(0) };
+		const { registry, others } = takeOver([{ handle }], launcher);
+		await others.restore();
+		expect(registry.get(ROW)).toMatchObject(held);
+	},
+);

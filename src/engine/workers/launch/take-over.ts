@@ -12,8 +12,9 @@ import { lastOutput } from "../logs/worker-logs.ts";
 import { endPolls, type HeldJob, type Worker } from "../worker-registry.ts";
 import type { WorkersContext } from "../workers-context.ts";
 
-/** Members of a stored handle: GPU numbers, comma separated; the launch hash. */
-export const GPUS = "sluiceGpus";
+/** Members of a stored handle: GPU numbers, comma separated, and the part of each in 10^9 bytes; the launch hash. */
+const GPUS = "sluiceGpus";
+const GPU_MEMORY = "sluiceGpuMemoryGb";
 export const LAUNCHED_AS = "sluiceLaunchedAs";
 
 interface Deps extends WorkersContext {
@@ -92,10 +93,7 @@ export class TakeOver {
 			return false;
 		}
 		worker.host = hostOf(this.#d, row.launcher, handle);
-		worker.gpus = String(handle[GPUS] ?? "")
-			.split(",")
-			.filter((gpu) => gpu !== "")
-			.map(Number);
+		Object.assign(worker, gpusIn(handle));
 		if (handle[LAUNCHED_AS] !== undefined) worker.launchedAs = String(handle[LAUNCHED_AS]);
 		// It called the service that ran here before, unless its platform has not run it yet.
 		if (worker.notice?.state !== "waiting") registry.seen(worker, now());
@@ -167,6 +165,22 @@ export class TakeOver {
 export function hostOf({ hostname }: WorkersContext, launcher: string, { host }: Handle): string | undefined {
 	if (typeof host === "string") return host;
 	return isShared(launcher) ? undefined : hostname;
+}
+
+export function gpuMembers({ gpus, gpuMemoryGb }: Pick<Worker, "gpus" | "gpuMemoryGb">): Handle {
+	return {
+		...(gpus.length > 0 && { [GPUS]: gpus.join(",") }),
+		...(gpuMemoryGb !== undefined && { [GPU_MEMORY]: gpuMemoryGb }),
+	};
+}
+
+function gpusIn(handle: Handle): Pick<Worker, "gpus" | "gpuMemoryGb"> {
+	const numbers = String(handle[GPUS] ?? "").split(",");
+	const memory = handle[GPU_MEMORY];
+	return {
+		gpus: numbers.filter((gpu) => gpu !== "").map(Number),
+		gpuMemoryGb: memory === undefined ? undefined : Number(memory),
+	};
 }
 
 function workersOf({ id, launcher }: Endpoint): EndpointWorkers {

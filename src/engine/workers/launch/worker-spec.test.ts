@@ -14,7 +14,7 @@ function endpoint(settings: object): Endpoint {
 const given = {
 	id: "ocr-0123456789ab",
 	token: "t",
-	gpus: [] as number[],
+	gpus: { gpus: [] },
 	url: "http://127.0.0.1:1",
 	serviceId: "store",
 };
@@ -25,7 +25,7 @@ const container = endpoint({
 
 describe("workerSpec", () => {
 	it("D25: a worker gets its own environment and its GPUs; the settings are for its launcher", () => {
-		const { env, ...spec } = workerSpec({ ...given, endpoint: container, gpus: [1, 3] });
+		const { env, ...spec } = workerSpec({ ...given, endpoint: container, gpus: { gpus: [1, 3] } });
 		expect(spec).toEqual({
 			workerId: given.id,
 			endpoint: "ocr",
@@ -39,6 +39,17 @@ describe("workerSpec", () => {
 		});
 		expect(env).toMatchObject({ A: "1", RUNPOD_POD_ID: given.id });
 		expect(Object.keys(env).filter((name) => !name.startsWith("RUNPOD_"))).toEqual(["PYTHONUNBUFFERED", "A"]);
+	});
+
+	it("D27: a worker with a part of a GPU learns it, and the endpoint's variables count more", () => {
+		const shared = endpoint({ launcher: { type: "process", command: ["w"] }, gpuMemoryGb: 6, env: { A: "1" } });
+		const spec = workerSpec({ ...given, endpoint: shared, gpus: { gpus: [0], sizeGb: 24 } });
+		expect(spec).toMatchObject({ gpuCount: 1, gpuMemoryGb: 6, env: { GPU_MEMORY_UTILIZATION: "0.25" } });
+		const own = { ...shared, env: { GPU_MEMORY_UTILIZATION: "0.2" } };
+		expect(workerSpec({ ...given, endpoint: own, gpus: { gpus: [0], sizeGb: 24 } }).env).toMatchObject({
+			SLUICE_GPU_MEMORY_FRACTION: "0.25",
+			GPU_MEMORY_UTILIZATION: "0.2",
+		});
 	});
 });
 
@@ -57,6 +68,10 @@ describe("launchHash", () => {
 			docker({ command: ["a b"] }),
 			docker({ memory: "1g" }),
 			{ ...docker(), env: { A: "1" } },
+			{ ...docker(), gpusPerWorker: 1 },
+			{ ...docker(), gpusPerWorker: 2 },
+			{ ...docker(), gpuMemoryGb: 10 },
+			{ ...docker(), gpuMemoryGb: 20 },
 			{ ...docker(), env: { A: "2", B: "1" } },
 			{ launcher: { type: "external" }, env: { A: "1", B: "2" } },
 		].map(of);

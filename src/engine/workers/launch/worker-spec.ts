@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
-import { workerEnv } from "../../../core/workers/worker-env.ts";
+import type { AssignedGpus } from "../../../core/workers/gpu-allocation.ts";
+import { gpuPartEnv, workerEnv } from "../../../core/workers/worker-env.ts";
 import { replacementSettings } from "../../../launchers/index.ts";
 import type { WorkerSpec } from "../../../launchers/launcher.ts";
 
@@ -26,8 +27,9 @@ export function isWorkerOf(endpoint: string, worker: string): boolean {
 }
 
 /** The order of members does not matter. */
-export function launchHash({ launcher, env }: Pick<Endpoint, "launcher" | "env">): string {
-	const members = [replacementSettings(launcher), env];
+export function launchHash({ launcher, env, gpusPerWorker, gpuMemoryGb }: Endpoint): string {
+	const gpus = gpusPerWorker > 0 ? [{ gpusPerWorker, gpuMemoryGb }] : [];
+	const members = [replacementSettings(launcher), env, ...gpus];
 	return hash("sha256", JSON.stringify(members.map(sorted)), "hex");
 }
 
@@ -39,15 +41,17 @@ export function workerSpec(q: {
 	endpoint: Endpoint;
 	id: string;
 	token: string;
-	gpus: readonly number[];
+	gpus: AssignedGpus;
 	url: string;
 	serviceId: string;
 }): WorkerSpec {
-	const { endpoint, id, gpus, url, serviceId } = q;
-	const { leaseMs } = endpoint;
+	const { endpoint, id, url, serviceId } = q;
+	const { gpus, sizeGb } = q.gpus;
+	const { leaseMs, gpuMemoryGb } = endpoint;
 	const env = {
 		// Python prints to the log at once, while the job runs.
 		PYTHONUNBUFFERED: "1",
+		...(gpuMemoryGb !== undefined && sizeGb !== undefined && gpuPartEnv(gpuMemoryGb, sizeGb)),
 		...endpoint.env,
 		...workerEnv({ url, endpoint: endpoint.id, worker: id, token: q.token, leaseMs }),
 	};
@@ -60,6 +64,7 @@ export function workerSpec(q: {
 		url,
 		gpus,
 		gpuCount: endpoint.gpusPerWorker,
+		gpuMemoryGb,
 		workersMax: endpoint.workersMax,
 		stopGraceMs: endpoint.stopGraceMs,
 	};

@@ -1,4 +1,5 @@
 /** One machine with a Docker daemon (D44). An unreachable host proves nothing about its workers. */
+import type { GpuPart } from "../../../core/workers/gpu-allocation.ts";
 import { type HostGpu, type HostSettings, type HostView, LOCAL } from "../../../core/workers/hosts.ts";
 import type { LocalMs, WallMs } from "../../../lib/time.ts";
 import { type Connection, connectionOf, connectionTo, type Env } from "./connection.ts";
@@ -236,8 +237,13 @@ export async function withTimeout(clock: HostDeps["clock"], checks: Promise<unkn
 	await Promise.race([checks, clock.sleep(ms, over.signal)]).finally(() => over.abort());
 }
 
-export function gpusOf({ Labels }: Pick<ListedContainer, "Labels">): string[] {
-	return (Labels[LABELS.gpus] ?? "").split(",").filter((each) => each !== "");
+/** Returns the GPUs that a container has, and how much of each. */
+export function gpusOf({ Labels }: Pick<ListedContainer, "Labels">): GpuPart & { gpus: string[] } {
+	const memory = Labels[LABELS.gpuMemory];
+	return {
+		gpus: (Labels[LABELS.gpus] ?? "").split(",").filter((each) => each !== ""),
+		memoryGb: memory === undefined ? undefined : Number(memory),
+	};
 }
 
 function aborted(reason: Error): AbortController {

@@ -1,5 +1,6 @@
 /** The hosts of the configuration and `local` (D44). */
-import { type HostConfig, type HostView, LOCAL } from "../../../core/workers/hosts.ts";
+import { type HostConfig, type HostGpuPart, type HostView, LOCAL } from "../../../core/workers/hosts.ts";
+import { firstThatSuffice } from "../../../core/workers/gpu-allocation.ts";
 import { place, type Placement, type PlacementHost } from "../../../core/workers/placement.ts";
 import { LABELS } from "../container-options.ts";
 import { DockerHost, gpusOf, type HostDeps } from "./host.ts";
@@ -40,26 +41,31 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 		);
 	}
 
-	function useOf(host: DockerHost, all: readonly Worker[]): { workers: Worker[]; used: Map<string, string> } {
+	/** Returns its workers, and of each of its GPUs who has which part. */
+	function useOf(host: DockerHost, all: readonly Worker[]): { workers: Worker[]; gpus: HostView["gpus"] } {
 		const workers = all.filter(({ place }) => place?.host === host);
-		const used = new Map<string, string>();
-		for (const each of host.gpuContainers)
-			if (each.Labels[LABELS.service] !== d.serviceId() || host.removals.isRefused(each.Id))
-				for (const gpu of gpusOf(each)) used.set(gpu, "");
-		for (const worker of workers) for (const gpu of worker.place!.gpus) used.set(gpu, worker.id);
-		return { workers, used };
+		const others = host.gpuContainers.filter(
+			({ Id, Labels }) => Labels[LABELS.service] !== d.serviceId() || host.removals.isRefused(Id),
+		);
+		const held = [
+			...others.map(gpusOf),
+			...workers.map(({ id, place }) => ({ worker: id, gpus: place!.gpus, memoryGb: place!.memoryGb })),
+		];
+		const partsOf = (gpu: string): HostGpuPart[] =>
+			held.flatMap(({ gpus, ...part }) => (gpus.includes(gpu) ? [part] : []));
+		return { workers, gpus: (host.gpus ?? []).map((gpu) => ({ ...gpu, parts: partsOf(gpu.id) })) };
 	}
 
 	function placementHost(host: DockerHost, all: readonly Worker[]): PlacementHost {
-		const { name, settings, isReachable, images, gpus } = host;
-		const { workers, used } = useOf(host, all);
+		const { name, settings, isReachable, images } = host;
+		const { workers, gpus } = useOf(host, all);
 		const ms = host.unreachableMs();
 		return {
 			name,
 			labels: settings.labels ?? [],
 			state: ms !== undefined ? { unreachableMs: ms } : isReachable ? "reachable" : "connecting",
 			drained: drained.has(name),
-			gpus: gpus?.map((gpu) => ({ ...gpu, used: used.has(gpu.id) })) ?? { fault: host.gpuFault },
+			gpus: host.gpus === undefined ? { fault: host.gpuFault } : gpus,
 			workers: workers.length,
 			workersMax: settings.workersMax,
 			images,
@@ -92,7 +98,7 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 			const names = Array.isArray(wanted) ? wanted : undefined;
 			const all = [...workers];
 			return place(
-				{ hosts: names, gpuCount: gpuCountOf(spec), gpu, placement, image },
+				{ hosts: names, gpuCount: gpuCountOf(spec), memoryGb: spec.gpuMemoryGb, gpu, placement, image },
 				candidates(spec.settings).map((host) => placementHost(host, all)),
 			);
 		},
@@ -106,14 +112,13 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 		views(all: Iterable<Worker>): HostView[] {
 			const known = [...all];
 			return [...hosts.values()].flatMap((host) => {
-				const { workers, used } = useOf(host, known);
+				const { workers, gpus } = useOf(host, known);
 				if (host.name === LOCAL && !usesLocal && workers.length === 0) return [];
-				const gpus = host.gpus ?? [];
 				return {
 					...host.view(),
 					drained: drained.has(host.name),
 					workersMax: host.settings.workersMax,
-					gpus: gpus.map((gpu) => ({ ...gpu, used: used.has(gpu.id), worker: used.get(gpu.id) || undefined })),
+					gpus,
 					workers: workers.map(({ id }) => id),
 				};
 			});
@@ -124,18 +129,6 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 			for (const host of hosts.values()) host.close();
 		},
 	};
-}
-
-function firstThatSuffice<T>(all: readonly T[], suffice: (some: readonly T[]) => boolean): T[] {
-	if (suffice([])) return [];
-	const last = all.findIndex((_, index) => suffice(all.slice(0, index + 1)));
-	let some = all.slice(0, last + 1);
-	// The first may be on hosts that do not fit.
-	for (const one of some.slice(0, -1)) {
-		const fewer = some.filter((each) => each !== one);
-		if (suffice(fewer)) some = fewer;
-	}
-	return some;
 }
 
 /** GPUs of settings without `hosts` are assigned by number elsewhere. */
