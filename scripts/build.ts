@@ -1,12 +1,12 @@
 /**
- * Compiles `src/` to `dist/`, copies what the compiler leaves behind (the migrations), and builds
- * the worker kit, the API reference, and the console where it has changed.
+ * Bundles `src/` into `dist/`, copies the migrations there, and builds the worker kit, the API reference, and the
+ * console where it has changed.
  */
-import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { buildApiPage } from "./build-api-page.ts";
 import { buildConsole } from "./build-console.ts";
+import { buildService } from "./build-service.ts";
 import { buildWorker } from "./build-worker.ts";
 
 /** Of other builds: the sites, and the hashes of what they were made of. */
@@ -17,7 +17,7 @@ mkdirSync(`${root}dist`, { recursive: true });
 for (const name of readdirSync(`${root}dist`))
 	if (!KEPT.includes(name)) rmSync(`${root}dist/${name}`, { recursive: true });
 await buildWorker(root);
-execFileSync("tsc", ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
+await buildService(root);
 for (const dialect of ["sqlite", "postgres"])
 	cpSync(`${root}src/store/${dialect}/migrations`, `${root}dist/store/${dialect}/migrations`, {
 		recursive: true,

@@ -156,10 +156,10 @@ describe("sluice serve", () => {
 		const { cwd } = await place(test);
 		const script = `
       const { default: { _cache: loaded } } = await import("node:module");
-      const from = (path) => import(new URL(path, ${JSON.stringify(new URL("../../dist/", import.meta.url).href)}));
-      const { openStore } = await from("stores.js");
+      const from = (path) => import(new URL(path, ${JSON.stringify(new URL("../../src/", import.meta.url).href)}));
+      const { openStore } = await from("stores.ts");
       const names = () => Object.keys(loaded).filter((path) => path.includes("/node_modules/pg/")).length;
-      await from("compose.js");
+      await from("compose.ts");
       const store = await openStore({ address: { kind: "sqlite", path: "s.db" } });
       const before = names();
       const postgres = { kind: "postgres", url: "postgres://127.0.0.1:1/x" };

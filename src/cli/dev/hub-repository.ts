@@ -42,7 +42,7 @@ export function findHandler(folder: string): string {
 
 const SCRIPT = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"];
 
-const WORKER_ENTRY = fileURLToPath(new URL(`./worker-entry${extname(import.meta.filename)}`, import.meta.url));
+const WORKER_ENTRY = fileURLToPath(new URL(`./worker-entry${extname(import.meta.url)}`, import.meta.url));
 
 export function scriptCommand(handler: string): string[] | undefined {
 	if (!SCRIPT.includes(extname(handler))) return undefined;

@@ -9,7 +9,7 @@ import { eventBus, type EventBus } from "../../events.ts";
 import { CliError } from "../client/errors.ts";
 import { membersOf } from "../framework/json-members.ts";
 import { jobCalls } from "../submit/job-calls.ts";
-import { type JobReader, printEvents } from "./output/log-lines.ts";
+import type { JobReader } from "./output/log-lines.ts";
 import { savedMedia } from "./output/saved-media.ts";
 import type { DevState } from "./state.ts";
 import { type DevTarget, envFileOf } from "./target.ts";
@@ -40,6 +40,8 @@ export async function startDev(options: DevOptions) {
 	const { target, state, verbose, print, onCrash } = options;
 	const { endpoint } = target;
 	const events = eventBus();
+	// A static import would load the log for every command.
+	const { printEvents } = await import("./output/log-lines.ts");
 	const app = await startService(options, events);
 	const { engine, url, consoleLink } = app;
 	const stopping = new AbortController();

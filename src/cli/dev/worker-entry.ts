@@ -4,7 +4,7 @@ import { extname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { start, type StartOptions, wasStarted } from "./kit.ts";
 
-const KIT = new URL(`./kit${extname(import.meta.filename)}`, import.meta.url).href;
+const KIT = new URL(`./kit${extname(import.meta.url)}`, import.meta.url).href;
 
 /** The kit's names in the service's package and as its own package. */
 const KITS = new Set(["sluice/worker", "sluice-worker"]);

@@ -1,0 +1,61 @@
+/**
+ * Bundles `src/` into `dist/`, with `yaml`, which is 72 files: a start reads a few files instead of hundreds
+ * (docs/decisions/0006). Other packages stay in `node_modules`.
+ */
+import { dirname, relative } from "node:path";
+import { build, type Plugin } from "vite";
+
+/** The command, its threads, and what `sluice dev` starts in other processes. */
+const ENTRIES = [
+	"main",
+	"cli/serve/service-thread",
+	"store/sqlite/thread/database-thread",
+	"cli/dev/worker-entry",
+	"cli/dev/kit",
+];
+
+/** `root` ends with a slash. */
+export async function buildService(root: string): Promise<void> {
+	await build({
+		root,
+		configFile: false,
+		logLevel: "warn",
+		plugins: [ownPaths(`${root}src/`)],
+		ssr: { noExternal: ["yaml"] },
+		build: {
+			ssr: true,
+			target: "node24",
+			outDir: `${root}dist`,
+			emptyOutDir: false,
+			copyPublicDir: false,
+			sourcemap: true,
+			rolldownOptions: {
+				input: Object.fromEntries(ENTRIES.map((name) => [name, `${root}src/${name}.ts`])),
+				external: ["sluice/worker"],
+				output: { entryFileNames: "[name].js", chunkFileNames: "chunks/[name]-[hash].js" },
+			},
+		},
+	});
+}
+
+/** Keeps `import.meta.url` the path that a module would have without bundling: files are found relative to it. */
+function ownPaths(src: string): Plugin {
+	const PLACE = /__path_of\("([^"]+)"\)/g;
+	return {
+		name: "own-paths",
+		enforce: "pre",
+		transform(code, id) {
+			if (!id.startsWith(src) || !code.includes("import.meta.url")) return undefined;
+			const path = id.slice(src.length).replace(/\.ts$/, ".js");
+			return { code: code.replaceAll("import.meta.url", `__path_of("${path}")`), map: null };
+		},
+		renderChunk(code, { fileName }) {
+			const from = dirname(fileName);
+			const moved = code.replaceAll(
+				PLACE,
+				(_, path: string) => `new URL(${JSON.stringify(`./${relative(from, path)}`)}, import.meta.url).href`,
+			);
+			return { code: moved, map: null };
+		},
+	};
+}
