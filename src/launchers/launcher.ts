@@ -90,8 +90,8 @@ export interface RoomQuery {
 	waiting: PlacedWorker & WorkerReason;
 	/** Time since it was started, or last seen waiting while another worker left its GPUs. */
 	quietMs: number;
-	/** May be stopped, in this order. */
-	idle: readonly PlacedWorker[];
+	/** May be stopped, in this order; those that hold jobs finish them first. */
+	stoppable: readonly PlacedWorker[];
 	/** Are being stopped. */
 	leaving: readonly PlacedWorker[];
 }
@@ -154,7 +154,7 @@ export interface Launcher {
 		report: (endpoint: string, reason: WorkerReason | undefined) => void,
 	): void;
 	/**
-	 * Used by platforms that place workers. Returns the ids of the idle workers that should end so that the waiting one
+	 * Used by platforms that place workers. Returns the ids of those that should end so that the waiting one
 	 * gets a place. Empty if that does not help, or is not needed because others leave.
 	 */
 	roomFor?(q: RoomQuery): readonly string[];

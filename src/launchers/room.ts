@@ -1,6 +1,6 @@
 /** Room on a platform that places workers itself (D28). */
 import type { LauncherSettings } from "../core/endpoints/endpoint.ts";
-import { roomByCount } from "../core/workers/gpu-allocation.ts";
+import { roomByCount } from "../core/workers/eviction.ts";
 import type { PlacedWorker, RoomQuery } from "./launcher.ts";
 
 /** Time in which its scheduler takes notice of a worker and of free GPUs, ms. */
@@ -8,11 +8,15 @@ const SCHEDULER_MS = 5000;
 
 /** `poolOf` is the same for settings whose workers can have the same GPUs. */
 export function roomInPool(
-	{ waiting, quietMs, idle, leaving }: RoomQuery,
+	{ waiting, quietMs, stoppable, leaving }: RoomQuery,
 	poolOf: (settings: LauncherSettings) => unknown,
 ): string[] {
 	if (quietMs < SCHEDULER_MS) return [];
 	const pool = JSON.stringify(poolOf(waiting.settings));
 	const inPool = ({ settings }: PlacedWorker): boolean => JSON.stringify(poolOf(settings)) === pool;
-	return roomByCount({ needed: waiting.gpus, idle: idle.filter(inPool), leaving: leaving.filter(inPool) });
+	return roomByCount({
+		needed: waiting.gpus,
+		stoppable: stoppable.filter(inPool),
+		leaving: leaving.filter(inPool),
+	});
 }

@@ -1,6 +1,6 @@
 /** Idle workers make room for one that its platform cannot place (D28). */
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { MIN_STAY_MS } from "../../src/core/workers/gpu-allocation.ts";
+import { MIN_STAY_MS } from "../../src/core/workers/eviction.ts";
 import type { LauncherDefinition } from "../../src/launchers/definition.ts";
 import type * as Registry from "../../src/launchers/index.ts";
 import { advanceUntil, manualClock } from "../support/manual-clock.ts";

@@ -10,6 +10,7 @@ import {
 	STREAM_CHUNKS,
 	STREAM_MB,
 } from "./limits.ts";
+import { PRIORITIES } from "../workers/eviction.ts";
 import { duration } from "../durations.ts";
 import type { Schema } from "../../lib/schema.ts";
 import { NO_CONTROLS } from "../../lib/text.ts";
@@ -33,6 +34,7 @@ export const ENDPOINT_DEFAULTS = {
 	stopGraceMs: 5_000,
 	initTimeoutMs: 600_000,
 	gpusPerWorker: 0,
+	priority: "normal",
 	webhooks: { schedule: "short", disableAfterMs: 5 * DAY_MS },
 } as const;
 
@@ -267,6 +269,14 @@ export function endpointSchema(launcher: Schema) {
 					"their parts fit into it. Implies a GPU. Launchers process and docker only. Default: the whole GPU.",
 				examples: [10],
 				"x-message": "must be a number of GB from 0.1 to 10,000.",
+			},
+			priority: {
+				enum: PRIORITIES,
+				default: ENDPOINT_DEFAULTS.priority,
+				description:
+					"Who gets GPUs first. Busy workers of a lower priority finish their jobs and make room, and their " +
+					"workersMin does not count. Among equals endpoints take turns.",
+				"x-message": "must be low, normal or high.",
 			},
 			webhooks: WEBHOOKS,
 			webhookSecret: {

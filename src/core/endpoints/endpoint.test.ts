@@ -34,6 +34,7 @@ describe("readEndpoint", () => {
 			stopGraceMs: 5_000,
 			initTimeoutMs: 600_000,
 			gpusPerWorker: 0,
+			priority: "normal",
 			webhooks: { schedule: "short", disableAfterMs: 432_000_000 },
 		});
 	});

@@ -3,6 +3,7 @@ import { withDurations } from "../durations.ts";
 import { ENDPOINT_DEFAULTS, ENDPOINT_ID } from "./endpoint-schema.ts";
 import type { Schedule } from "../webhooks/delivery.ts";
 import { type LimitChanges, LIMITED_OPERATIONS, STORED_MB, STREAM_CHUNKS, STREAM_MB, WHOLE_LIMITS } from "./limits.ts";
+import type { Priority } from "../workers/eviction.ts";
 import { check, type Fault, isAbsent, isObject, type Read, type Schema, withDefaults } from "../../lib/schema.ts";
 
 export { ENDPOINT_DEFAULTS } from "./endpoint-schema.ts";
@@ -37,6 +38,8 @@ export interface Endpoint {
 	gpusPerWorker: number;
 	/** Part of each GPU, in 10^9 bytes; absent: the whole GPU. */
 	gpuMemoryGb?: number;
+	/** Counts where GPUs are scarce. */
+	priority: Priority;
 	webhooks: { schedule: Schedule; disableAfterMs: number | "off" };
 	/** Signs webhooks (D21); never returned, published or logged. */
 	webhookSecret?: string;

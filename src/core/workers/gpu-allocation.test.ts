@@ -1,7 +1,8 @@
 /** Who gets which GPU, and who goes for it: cases, and what holds for every machine. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { allocateGpus, type GpuHolder, type GpuQuery, MIN_STAY_MS, RESERVE_GB } from "./gpu-allocation.ts";
+import { MIN_STAY_MS } from "./eviction.ts";
+import { allocateGpus, type GpuHolder, type GpuQuery, RESERVE_GB } from "./gpu-allocation.ts";
 
 const NOW = 1_000_000;
 const idle = (worker: string, endpoint: string, gpus: number[], idleMs = 1000): GpuHolder => ({
@@ -10,21 +11,26 @@ const idle = (worker: string, endpoint: string, gpus: number[], idleMs = 1000): 
 	gpus,
 	idleSince: NOW - idleMs,
 	readyAt: NOW - MIN_STAY_MS - idleMs,
+	startingSince: NOW - MIN_STAY_MS - idleMs - 1000,
 	stopping: false,
 });
 const busy = (worker: string, endpoint: string, gpus: number[]): GpuHolder => ({
 	worker,
 	endpoint,
 	gpus,
-	readyAt: 0,
+	readyAt: NOW - MIN_STAY_MS,
+	startingSince: NOW - MIN_STAY_MS - 1000,
 	stopping: false,
+});
+const keeping = (workersMin: number): Pick<GpuQuery, "settingsOf"> => ({
+	settingsOf: () => ({ priority: "normal", workersMin }),
 });
 const ask = ({ total = 2, ...given }: Partial<GpuQuery> & { total?: number }): GpuQuery => ({
 	sizes: Array.from({ length: total }, () => undefined),
 	needed: 1,
 	endpoint: "a",
 	holders: [],
-	keep: () => 0,
+	...keeping(0),
 	now: NOW,
 	...given,
 });
@@ -34,45 +40,61 @@ describe("allocateGpus", () => {
 		["the lowest free number", { holders: [busy("w1", "b", [0])] }, { gpus: [1] }],
 		["as many as needed", { total: 4, needed: 2, holders: [busy("w1", "b", [1])] }, { gpus: [0, 2] }],
 		["none for a worker that needs none", { total: 0, needed: 0 }, { gpus: [] }],
-		["a busy one never makes room", { total: 1, holders: [busy("w1", "b", [0])] }, { evict: [] }],
+		["a busy one never makes room", { total: 1, holders: [busy("w1", "b", [0])] }, { evict: [], reserved: [] }],
 		[
 			"one that starts never makes room",
 			{ total: 1, holders: [{ ...busy("w1", "b", [0]), readyAt: undefined }] },
-			{ evict: [] },
+			{ evict: [], reserved: [] },
 		],
-		["an idle one of the same endpoint never makes room", { total: 1, holders: [idle("w1", "a", [0])] }, { evict: [] }],
-		["an idle one of another endpoint makes room", { total: 1, holders: [idle("w1", "b", [0])] }, { evict: ["w1"] }],
-		["the longest idle one goes", { holders: [idle("w1", "b", [0], 10), idle("w2", "b", [1], 20)] }, { evict: ["w2"] }],
+		[
+			"an idle one of the same endpoint never makes room",
+			{ total: 1, holders: [idle("w1", "a", [0])] },
+			{ evict: [], reserved: [] },
+		],
+		[
+			"an idle one of another endpoint makes room",
+			{ total: 1, holders: [idle("w1", "b", [0])] },
+			{ evict: ["w1"], reserved: [0] },
+		],
+		[
+			"the longest idle one goes",
+			{ holders: [idle("w1", "b", [0], 10), idle("w2", "b", [1], 20)] },
+			{ evict: ["w2"], reserved: [1] },
+		],
 		[
 			"as many go as are needed",
 			{ needed: 2, holders: [idle("w1", "b", [0], 10), idle("w2", "b", [1], 20)] },
-			{ evict: ["w2", "w1"] },
+			{ evict: ["w2", "w1"], reserved: [0, 1] },
 		],
 		[
 			"nobody goes when it would not be enough",
 			{ needed: 2, holders: [idle("w1", "b", [0]), busy("w2", "b", [1])] },
-			{ evict: [] },
+			{ evict: [], reserved: [] },
 		],
-		["nobody goes for more than the machine has", { needed: 3, holders: [idle("w1", "b", [0, 1])] }, { evict: [] }],
+		[
+			"nobody goes for more than the machine has",
+			{ needed: 3, holders: [idle("w1", "b", [0, 1])] },
+			{ evict: [], reserved: [] },
+		],
 		[
 			"nobody goes while enough are coming free",
 			{ total: 2, holders: [{ ...busy("w1", "b", [0]), stopping: true }, idle("w2", "b", [1])] },
-			{ evict: [] },
+			{ evict: [], reserved: [0] },
 		],
 		[
 			"one that has just started stays",
 			{ total: 1, holders: [{ ...idle("w1", "b", [0]), readyAt: NOW - MIN_STAY_MS + 1 }] },
-			{ evict: [] },
+			{ evict: [], reserved: [] },
 		],
 		[
 			"workersMin stays",
-			{ holders: [idle("w1", "b", [0], 30), idle("w2", "b", [1], 20)], needed: 2, keep: () => 1 },
-			{ evict: [] },
+			{ holders: [idle("w1", "b", [0], 30), idle("w2", "b", [1], 20)], needed: 2, ...keeping(1) },
+			{ evict: [], reserved: [] },
 		],
 		[
 			"what is above workersMin goes",
-			{ holders: [idle("w1", "b", [0], 30), idle("w2", "b", [1], 20)], keep: () => 1 },
-			{ evict: ["w1"] },
+			{ holders: [idle("w1", "b", [0], 30), idle("w2", "b", [1], 20)], ...keeping(1) },
+			{ evict: ["w1"], reserved: [0] },
 		],
 	];
 	it.each(cases)("D27: %s", (_, given, expected) => {
@@ -87,15 +109,19 @@ describe("allocateGpus", () => {
 		[
 			"not where the parts and the reserve would be more than the GPU",
 			{ holders: [part(busy("w1", "b", [0]), 13.8), part(busy("w2", "b", [1]), 24)] },
-			{ evict: [] },
+			{ evict: [], reserved: [] },
 		],
 		[
 			"to the last byte",
 			{ holders: [part(busy("w1", "b", [0]), 13.7), busy("w2", "b", [1])] },
 			{ gpus: [0], sizeGb: 24.2 },
 		],
-		["not on a GPU of unknown size", { sizes: [undefined], holders: [] }, { evict: [] }],
-		["not on a GPU that another has whole", { sizes: [24.2], holders: [busy("w1", "b", [0])] }, { evict: [] }],
+		["not on a GPU of unknown size", { sizes: [undefined], holders: [] }, { evict: [], reserved: [] }],
+		[
+			"not on a GPU that another has whole",
+			{ sizes: [24.2], holders: [busy("w1", "b", [0])] },
+			{ evict: [], reserved: [] },
+		],
 		[
 			"a whole GPU is not one of which others have parts",
 			{ memoryGb: undefined, holders: [part(busy("w1", "b", [0]), 1)] },
@@ -112,7 +138,7 @@ describe("allocateGpus", () => {
 					part(idle("late", "c", [1], 100), 3),
 				],
 			},
-			{ evict: ["large"] },
+			{ evict: ["large"], reserved: [1] },
 		],
 	])("D27: a part of a GPU: %s", (_, given, expected) => {
 		expect(allocateGpus({ ...ask({}), ...PARTS, ...given })).toEqual(expected);
@@ -163,6 +189,7 @@ describe("allocateGpus", () => {
 					gpus,
 					idleSince: idleMs === undefined ? undefined : NOW - idleMs,
 					readyAt: NOW - readyMs,
+					startingSince: NOW - readyMs,
 					stopping,
 				};
 			});
@@ -173,7 +200,7 @@ describe("allocateGpus", () => {
 			fc.property(holders, fc.nat(4), fc.nat(4), fc.nat(2), (present, spare, needed, min) => {
 				const held = present.flatMap(({ gpus }) => gpus);
 				const total = held.length + spare;
-				const q = ask({ total, needed, holders: present, keep: () => min });
+				const q = ask({ total, needed, holders: present, ...keeping(min) });
 				const answer = allocateGpus(q);
 				if ("gpus" in answer) {
 					expect(new Set(answer.gpus).size).toBe(needed);

@@ -1,6 +1,7 @@
 /** Starts and stops workers of managed endpoints (D27, D28). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { EpochMs } from "../../lib/time.ts";
+import { compareWaiting, type Waiting } from "../../core/workers/eviction.ts";
 import { desiredWorkers } from "../../core/workers/autoscaling.ts";
 import type { AssignedGpus } from "../../core/workers/gpu-allocation.ts";
 import { CRASH_MS, exitText, type WorkerExit } from "../../core/workers/ended-worker.ts";
@@ -37,6 +38,7 @@ export class Autoscaler {
 	readonly #room: ReturnType<typeof roomMaker>;
 	readonly #queues: ReturnType<typeof queueLengths>;
 	readonly #lastStartAt = new Map<string, EpochMs>();
+	readonly #hadGpuAt = new Map<string, EpochMs>();
 	readonly #starts = new Set<Promise<void>>();
 
 	constructor(d: ScalingContext) {
@@ -128,10 +130,16 @@ export class Autoscaler {
 			}),
 		}));
 		await Promise.all(active.map(({ id }) => this.#queues.count(id)));
-		const oldest = ({ id }: Endpoint): number => this.#queues.of(id)?.oldestQueuedAt ?? Number.MAX_SAFE_INTEGER;
-		// GPUs go to the endpoint whose job has waited longest.
-		for (const { endpoint, sample } of samples.toSorted((a, b) => oldest(a.endpoint) - oldest(b.endpoint)))
-			this.#apply(endpoint, sample);
+		for (const { gpus, endpoint } of this.#d.workers.registry.all())
+			if (gpus.length > 0) this.#hadGpuAt.set(endpoint, this.#d.now());
+		const waitingOf = ({ id, priority }: Endpoint): Waiting => ({
+			priority,
+			oldestQueuedAt: this.#queues.of(id)?.oldestQueuedAt ?? Number.MAX_SAFE_INTEGER,
+			hadGpuAt: this.#hadGpuAt.get(id) ?? 0,
+		});
+		this.#gpus.beginRound();
+		const byWait = samples.toSorted((a, b) => compareWaiting(waitingOf(a.endpoint), waitingOf(b.endpoint)));
+		for (const { endpoint, sample } of byWait) this.#apply(endpoint, sample);
 		return Math.min(CHECK_MS, ...active.map((endpoint) => this.#lateIn(endpoint)));
 	}
 
@@ -176,7 +184,7 @@ export class Autoscaler {
 	}
 
 	#add(endpoint: Endpoint, wanted: number): void {
-		const { startProblems, registry } = this.#d.workers;
+		const { startProblems } = this.#d.workers;
 		startProblems.set(endpoint.id, { withoutGpu: undefined });
 		for (let left = wanted; left > 0 && !this.crashes.holds(endpoint.id); left -= 1) {
 			const needsGpus = endpoint.gpusPerWorker > 0 && usesOwnGpus(endpoint.launcher);
@@ -185,9 +193,9 @@ export class Autoscaler {
 				this.#start(endpoint, allocation);
 				continue;
 			}
-			startProblems.set(endpoint.id, { withoutGpu: this.#gpus.shortage(endpoint) });
-			for (const worker of [...registry.all()].filter(({ id }) => allocation.evict.includes(id)))
-				this.#stop(worker, `it is idle and makes room for endpoint ${endpoint.id}`);
+			const { evict, shortage } = allocation;
+			startProblems.set(endpoint.id, { withoutGpu: [shortage, ...leavingTexts(evict)].join(" ") });
+			for (const worker of evict) this.#evict(worker, endpoint);
 			return;
 		}
 	}
@@ -195,12 +203,17 @@ export class Autoscaler {
 	#makeRoom(endpoint: Endpoint, staying: readonly Worker[]): void {
 		for (const waiting of staying) {
 			const makers = this.#room.makersFor(waiting, endpoint);
-			for (const worker of makers) this.#stop(worker, `it is idle and makes room for endpoint ${endpoint.id}`);
+			const texts = leavingTexts(makers);
+			for (const worker of makers) this.#evict(worker, endpoint);
 			const { notice } = waiting;
-			if (!notice || makers.length === 0) continue;
-			const names = makers.map(({ id }) => id).join(", ");
-			waiting.notice = { ...notice, message: `${notice.message} Stopped to make room, being idle: ${names}.` };
+			if (notice) waiting.notice = { ...notice, message: [notice.message, ...texts].join(" ") };
 		}
+	}
+
+	/** A busy one finishes its jobs first. */
+	#evict(worker: Worker, endpoint: Endpoint): void {
+		if (worker.held.size === 0) this.#stop(worker, `it is idle and makes room for endpoint ${endpoint.id}`);
+		else this.#d.workers.launcher.retire(worker, `it makes room for endpoint ${endpoint.id}`);
 	}
 
 	#stopOverdue({ id, initTimeoutMs }: Endpoint): void {
@@ -267,4 +280,14 @@ export class Autoscaler {
 		const ms = oldestQueuedAt + scalerValue * 1000 + 1 - this.#d.now();
 		return ms > 0 ? Math.min(ms, CHECK_MS) : CHECK_MS;
 	}
+}
+
+/** Says which workers make room, and when. */
+function leavingTexts(workers: readonly Worker[]): string[] {
+	const idle = workers.filter(({ held }) => held.size === 0).map(({ id }) => id);
+	const busy = workers.filter(({ held }) => held.size > 0).map(({ id }) => id);
+	return [
+		...(idle.length > 0 ? [`Stopped to make room, being idle: ${idle.join(", ")}.`] : []),
+		...(busy.length > 0 ? [`To be stopped after their jobs, to make room: ${busy.join(", ")}.`] : []),
+	];
 }

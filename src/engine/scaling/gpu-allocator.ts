@@ -1,33 +1,39 @@
-/** GPUs of this machine for new workers (D27, D29). */
+/** GPUs of this machine for new workers (D27, D28, D29). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { allocateGpus, freeGb, type GpuAllocation, type GpuHolder } from "../../core/workers/gpu-allocation.ts";
+import { evictable, type EvictionQuery, turnEndsAt } from "../../core/workers/eviction.ts";
+import { allocateGpus, type AssignedGpus, freeGb, type GpuHolder } from "../../core/workers/gpu-allocation.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Worker } from "../workers/worker-registry.ts";
 import type { Workers } from "../workers/workers.ts";
 
+/** Times in a sentence are rounded up to this, s, so that it does not change with each second. */
+const ROUND_S = 10;
+
 export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers; endpoints: Endpoints }) {
 	const holders = (): Worker[] => [...d.workers.registry.all()].filter(({ gpus }) => gpus.length > 0);
+	/** GPUs that become free for endpoints which were asked for before, in this round. */
+	let reserved: GpuHolder[] = [];
 
-	function holderOf(worker: Worker): GpuHolder {
-		const isIdle = worker.ready && worker.held.size === 0;
+	function queryOf({ id, gpusPerWorker }: Endpoint): EvictionQuery<GpuHolder> {
 		return {
-			worker: worker.id,
-			endpoint: worker.endpoint,
-			gpus: worker.gpus,
-			memoryGb: worker.gpuMemoryGb,
-			stopping: worker.draining,
-			readyAt: worker.readyAt,
-			idleSince: isIdle ? worker.idleSince : undefined,
+			needed: gpusPerWorker,
+			endpoint: id,
+			holders: [
+				...holders().map((worker) => ({ ...holderOf(worker), gpus: worker.gpus, memoryGb: worker.gpuMemoryGb })),
+				...reserved,
+			],
+			settingsOf: settingsIn(d.endpoints),
+			now: d.now(),
 		};
 	}
 
-	function takenText(): string {
+	function takenText(endpoint: Endpoint): string {
 		const taken = holders().map(({ id, gpus, gpuMemoryGb }) => {
 			const part = gpuMemoryGb === undefined ? "" : `: ${gpuMemoryGb} GB`;
 			return `${id} (${gpus.join(", ")}${part})`;
 		});
-		return `are taken: by ${taken.join(", ")}. It starts when one of these makes room.`;
+		return `are taken: by ${taken.join(", ")}. ${turnText(queryOf(endpoint))}`;
 	}
 
 	/** Returns a sentence if no GPU could ever hold such a part, or none is known to. */
@@ -41,32 +47,64 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 		return `the GPUs of this machine have at most ${largest} GB for workers: lower gpuMemoryGb.`;
 	}
 
+	/** Returns a sentence. */
+	function shortage(endpoint: Endpoint): string {
+		const { id, gpusPerWorker, gpuMemoryGb } = endpoint;
+		const needs = `A worker of endpoint '${id}' needs`;
+		if (gpusPerWorker > d.gpus)
+			return (
+				`${needs} ${gpusPerWorker} of the machine's GPUs, and this ` +
+				`service has ${d.gpus}: set gpus in sluice.yaml or SLUICE_GPUS, or lower gpusPerWorker.`
+			);
+		if (gpuMemoryGb === undefined)
+			return `${needs} ${gpusPerWorker} of the ${d.gpus} GPUs, and too many ${takenText(endpoint)}`;
+		const of = gpusPerWorker === 1 ? "one GPU" : `each of ${gpusPerWorker} GPUs`;
+		return `${needs} ${gpuMemoryGb} GB of ${of}, and ${tooSmall(endpoint) ?? `too many ${takenText(endpoint)}`}`;
+	}
+
 	return {
-		allocate: ({ id, gpusPerWorker, gpuMemoryGb }: Endpoint): GpuAllocation =>
-			allocateGpus({
-				// Whole GPUs need no reading, which starts a program.
-				sizes: gpuMemoryGb === undefined ? Array.from({ length: d.gpus }, () => undefined) : d.workers.gpus.sizes(),
-				needed: gpusPerWorker,
-				memoryGb: gpuMemoryGb,
-				endpoint: id,
-				holders: holders().map(holderOf),
-				keep: (endpoint) => (d.endpoints.has(endpoint) ? d.endpoints.get(endpoint).workersMin : 0),
-				now: d.now(),
-			}),
-		/** Returns a sentence. */
-		shortage(endpoint: Endpoint): string {
-			const { id, gpusPerWorker, gpuMemoryGb } = endpoint;
-			const needs = `A worker of endpoint '${id}' needs`;
-			if (gpusPerWorker > d.gpus)
-				return (
-					`${needs} ${gpusPerWorker} of the machine's GPUs, and this ` +
-					`service has ${d.gpus}: set gpus in sluice.yaml or SLUICE_GPUS, or lower gpusPerWorker.`
-				);
-			if (gpuMemoryGb === undefined)
-				return `${needs} ${gpusPerWorker} of the ${d.gpus} GPUs, and too many ${takenText()}`;
-			const of = gpusPerWorker === 1 ? "one GPU" : `each of ${gpusPerWorker} GPUs`;
-			const why = tooSmall(endpoint) ?? `too many ${takenText()}`;
-			return `${needs} ${gpuMemoryGb} GB of ${of}, and ${why}`;
+		/** Called before the endpoints of a round, which are asked for in their order. */
+		beginRound: (): void => void (reserved = []),
+		/** Returns GPUs, or the workers that should make room, and why it waits. */
+		allocate(endpoint: Endpoint): AssignedGpus | { evict: Worker[]; shortage: string } {
+			const { gpuMemoryGb: memoryGb } = endpoint;
+			// Whole GPUs need no reading, which starts a program.
+			const sizes = memoryGb === undefined ? Array.from({ length: d.gpus }, () => undefined) : d.workers.gpus.sizes();
+			const allocation = allocateGpus({ ...queryOf(endpoint), sizes, memoryGb });
+			if ("gpus" in allocation) return allocation;
+			const { id, gpusPerWorker } = endpoint;
+			const coming = allocation.reserved.slice(0, gpusPerWorker);
+			const waiting = { worker: "", endpoint: id, startingSince: d.now(), stopping: false };
+			if (coming.length > 0) reserved.push({ ...waiting, gpus: coming, memoryGb });
+			const evict = holders().filter(({ id }) => allocation.evict.includes(id));
+			return { evict, shortage: shortage(endpoint) };
 		},
 	};
+}
+
+/** Returns all but the GPUs, which platforms that place workers do not name. */
+export function holderOf(worker: Worker): Omit<GpuHolder, "gpus"> {
+	const { id, endpoint, draining, readyAt, startingSince, ready, held, idleSince } = worker;
+	return {
+		worker: id,
+		endpoint,
+		stopping: draining,
+		readyAt,
+		startingSince,
+		idleSince: ready && held.size === 0 ? idleSince : undefined,
+	};
+}
+
+/** A removed endpoint keeps no worker. */
+export function settingsIn(endpoints: Endpoints): EvictionQuery<GpuHolder>["settingsOf"] {
+	return (id) => (endpoints.has(id) ? endpoints.get(id) : { priority: "low", workersMin: 0 });
+}
+
+/** Says what the worker waits for. */
+function turnText(q: EvictionQuery<GpuHolder>): string {
+	const later = evictable({ ...q, now: Number.MAX_SAFE_INTEGER }).filter(({ idleSince }) => idleSince === undefined);
+	const next = later.toSorted((a, b) => turnEndsAt(a) - turnEndsAt(b))[0];
+	const seconds = next ? Math.ceil((turnEndsAt(next) - q.now) / (ROUND_S * 1000)) * ROUND_S : 0;
+	if (!next || seconds <= 0) return "It starts when one of these makes room.";
+	return `It starts when one of these makes room; the turn of ${next.worker} ends within ${seconds} s.`;
 }

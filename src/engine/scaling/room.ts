@@ -1,6 +1,6 @@
-/** Which idle workers make room for one that its platform cannot place (D28). */
+/** Which workers make room for one that its platform cannot place (D28). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { evictable } from "../../core/workers/gpu-allocation.ts";
+import { evictable } from "../../core/workers/eviction.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { PlacedWorker } from "../../launchers/launcher.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -8,6 +8,7 @@ import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
 import type { Worker } from "../workers/worker-registry.ts";
+import { holderOf, settingsIn } from "./gpu-allocator.ts";
 
 /** Room is made again for a worker that waits so long after the last time, ms: another may have taken it. */
 const AGAIN_MS = 60_000;
@@ -37,24 +38,24 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 			);
 			const leaving = others.filter((worker) => launcher.isLeaving(worker)).map(placed);
 			if (leaving.some(({ gpus }) => gpus > 0)) othersLeftAt.set(waiting, now());
-			const idle = evictable({
-				holders: others.map((worker) => ({
-					worker: worker.id,
-					endpoint: worker.endpoint,
+			const placedOnes = others.filter(({ notice: own }) => own?.state !== "waiting");
+			const stoppable = evictable({
+				holders: placedOnes.map((worker) => ({
+					...holderOf(worker),
+					gpus: Array.from({ length: endpoints.get(worker.endpoint).gpusPerWorker }),
 					// Another server knows whether the workers of its endpoints are needed.
 					stopping: launcher.isLeaving(worker) || !cluster.scales(worker.endpoint),
-					readyAt: worker.readyAt,
-					idleSince: worker.ready && worker.held.size === 0 ? worker.idleSince : undefined,
 				})),
 				endpoint: endpoint.id,
-				keep: (id) => endpoints.get(id).workersMin,
+				needed: endpoint.gpusPerWorker,
+				settingsOf: settingsIn(endpoints),
 				now: now(),
 			});
 			const byId = new Map(others.map((worker) => [worker.id, worker]));
 			const chosen = launcher.roomFor(waiting, {
 				waiting: { ...placed(waiting), code: notice.code, message: notice.message },
 				quietMs: now() - Math.max(waiting.createdAt, othersLeftAt.get(waiting) ?? 0),
-				idle: idle.map(({ worker }) => placed(byId.get(worker)!)),
+				stoppable: stoppable.map(({ worker }) => placed(byId.get(worker)!)),
 				leaving,
 			});
 			if (chosen.length > 0) madeAt.set(waiting, now());

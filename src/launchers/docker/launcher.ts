@@ -157,13 +157,13 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 		return this.#removed;
 	}
 
-	roomFor({ waiting, idle, leaving }: RoomQuery): string[] {
+	roomFor({ waiting, stoppable, leaving }: RoomQuery): string[] {
 		const spec = this.workers.get(waiting.id)?.spec;
 		if (!spec || waiting.code !== "unschedulable") return [];
-		const others = new Set([...idle, ...leaving].map(({ id }) => id));
+		const others = new Set([...stoppable, ...leaving].map(({ id }) => id));
 		const staying = [...this.workers.values()].filter(({ id }) => !others.has(id));
-		const stoppable = idle.flatMap(({ id }) => this.workers.get(id) ?? []);
-		return this.#hosts.room(spec, { idle: stoppable, staying }).map(({ id }) => id);
+		const may = stoppable.flatMap(({ id }) => this.workers.get(id) ?? []);
+		return this.#hosts.room(spec, { stoppable: may, staying }).map(({ id }) => id);
 	}
 
 	usage(ids: readonly { id: string }[]): Promise<ReadonlyMap<string, WorkerUsage>> {

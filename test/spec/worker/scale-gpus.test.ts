@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { MIN_STAY_MS } from "../../../src/core/workers/gpu-allocation.ts";
+import { MIN_STAY_MS, TURN_MS } from "../../../src/core/workers/eviction.ts";
 import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
 import { call, folder, type Folder, startService, type TestService } from "../../support/service.ts";
@@ -82,22 +82,19 @@ async function running(endpoint: string, workers: number): Promise<Worker[]> {
 	return of(endpoint);
 }
 
-/** The worker calls for the first time, takes a job and reports it. */
-async function works(worker: Worker): Promise<void> {
+/** The worker calls for the first time and takes a job, whose id is returned. */
+async function takes(worker: Worker): Promise<string> {
 	const { engine } = service;
 	engine.workers.recordCall(worker);
-	const [job] = await engine.jobs.take({
-		worker,
-		limit: 1,
-		idle: false,
-		signal: new AbortController().signal,
-	});
-	await engine.jobs.report({
-		worker,
-		id: job!.id,
-		report: { kind: "end", on: "complete", restart: false },
-	});
+	const { signal } = new AbortController();
+	const [job] = await engine.jobs.take({ worker, limit: 1, idle: false, signal });
+	return job!.id;
 }
+
+const reports = (worker: Worker, id: string): Promise<unknown> =>
+	service.engine.jobs.report({ worker, id, report: { kind: "end", on: "complete", restart: false } });
+
+const works = async (worker: Worker): Promise<unknown> => reports(worker, await takes(worker));
 
 const reason = async (endpoint: string, id: string): Promise<object> =>
 	(await service.engine.jobs.details({ endpoint, id })).reason!;
@@ -124,13 +121,7 @@ describe("gpus and gpusPerWorker", () => {
 		await serve({ busy: needing(2), late: needing(1) });
 		await submitted(service, "busy");
 		const [worker] = await running("busy", 1);
-		service.engine.workers.recordCall(worker!);
-		await service.engine.jobs.take({
-			worker: worker!,
-			limit: 1,
-			idle: false,
-			signal: new AbortController().signal,
-		});
+		await takes(worker!);
 		const id = await submitted(service, "late");
 		await pass(2 * MIN_STAY_MS);
 		expect(ended).toEqual([]);
@@ -164,6 +155,45 @@ describe("gpus and gpusPerWorker", () => {
 		await pass(3 * MIN_STAY_MS);
 		expect(ended).toEqual([]);
 		expect(of("second")).toEqual([]);
+	});
+});
+
+describe("busy workers", () => {
+	it("D28: of an endpoint with a long queue finish their job after their turn, another one is next", async () => {
+		await serve({ flood: needing(1, { workersMax: 1, leaseMs: 600_000 }), other: needing(1) }, { gpus: 1 });
+		for (let jobs = 0; jobs < 3; jobs += 1) await submitted(service, "flood");
+		const [worker] = await running("flood", 1);
+		const running1 = await takes(worker!);
+		const id = await submitted(service, "other");
+		await pass(TURN_MS - 5000);
+		expect(worker!.draining).toBe(false);
+		expect((await reason("other", id)) as { message: string }).toMatchObject({
+			message: expect.stringMatching(new RegExp(`the turn of ${worker!.id} ends within 10 s\\.$`)),
+		});
+		await pass(10_000);
+		expect(worker!.retiring).toBe("it makes room for endpoint other");
+		expect(ended, "with a job").toEqual([]);
+		await reports(worker!, running1);
+		const [next] = await running("other", 1);
+		expect(ended).toEqual([worker!.id]);
+		expect(seen(next!)).toBe("0");
+		expect(of("flood")).toEqual([]);
+	});
+
+	it("D28: of a lower priority finish their job, within their turn and their workersMin too", async () => {
+		await serve(
+			{ low: needing(1, { priority: "low", workersMin: 1 }), high: needing(1, { priority: "high" }) },
+			{ gpus: 1 },
+		);
+		await submitted(service, "low");
+		const [worker] = await running("low", 1);
+		const job = await takes(worker!);
+		const id = await submitted(service, "high");
+		await pass(MIN_STAY_MS + 1000);
+		expect(await reason("high", id)).toMatchObject({ code: "no_gpu_free" });
+		expect(worker!.retiring).toBe("it makes room for endpoint high");
+		await reports(worker!, job);
+		expect(seen((await running("high", 1))[0]!)).toBe("0");
 	});
 });
 

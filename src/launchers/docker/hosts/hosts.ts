@@ -1,6 +1,6 @@
 /** The hosts of the configuration and `local` (D44). */
 import { type HostConfig, type HostGpuPart, type HostView, LOCAL } from "../../../core/workers/hosts.ts";
-import { firstThatSuffice } from "../../../core/workers/gpu-allocation.ts";
+import { firstThatSuffice } from "../../../core/workers/eviction.ts";
 import { place, type Placement, type PlacementHost } from "../../../core/workers/placement.ts";
 import { LABELS } from "../container-options.ts";
 import { DockerHost, gpusOf, type HostDeps } from "./host.ts";
@@ -102,10 +102,10 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 				candidates(spec.settings).map((host) => placementHost(host, all)),
 			);
 		},
-		/** Returns the idle workers without which it has a place; empty where nothing helps. */
-		room(spec: Spec, q: { idle: readonly Worker[]; staying: readonly Worker[] }): Worker[] {
-			return firstThatSuffice(q.idle, (removed) => {
-				const rest = q.idle.filter((worker) => !removed.includes(worker));
+		/** Returns those workers without which it has a place; empty where nothing helps. */
+		room(spec: Spec, q: { stoppable: readonly Worker[]; staying: readonly Worker[] }): Worker[] {
+			return firstThatSuffice(q.stoppable, (removed) => {
+				const rest = q.stoppable.filter((worker) => !removed.includes(worker));
 				return "host" in this.place(spec, [...q.staying, ...rest]);
 			});
 		},

@@ -1,0 +1,111 @@
+/** Who makes room for whom: cases, and a simulation of endpoints that share GPUs. */
+import { describe, expect, it } from "vitest";
+import {
+	compareWaiting,
+	evictable,
+	type EvictionQuery,
+	type Holder,
+	MIN_STAY_MS,
+	type Priority,
+	TURN_MS,
+} from "./eviction.ts";
+
+const NOW = 10_000_000;
+
+/** Ready for `readyMs`, after a start of 5 s. */
+function holder(worker: string, change: Partial<Holder> & { readyMs?: number } = {}): Holder {
+	const { readyMs = TURN_MS, ...rest } = change;
+	const readyAt = NOW - readyMs;
+	return { worker, endpoint: "b", gpus: [0], readyAt, startingSince: readyAt - 5000, stopping: false, ...rest };
+}
+
+function query(q: {
+	holders: readonly Holder[];
+	priorities?: Record<string, Priority>;
+	workersMin?: number;
+	needed?: number;
+}): EvictionQuery<Holder> {
+	const { holders, priorities = {}, workersMin = 0, needed = 1 } = q;
+	const settingsOf = (id: string) => ({ priority: priorities[id] ?? "normal", workersMin });
+	return { endpoint: "a", needed, holders, settingsOf, now: NOW };
+}
+
+const idle = { idleSince: NOW - 1000 };
+
+describe("evictable", () => {
+	it.each<[string, Parameters<typeof query>[0], string[]]>([
+		["a busy one after its turn", { holders: [holder("w")] }, ["w"]],
+		["not within its turn", { holders: [holder("w", { readyMs: TURN_MS - 1 })] }, []],
+		[
+			"a turn is four times as long as a long start",
+			{ holders: [holder("w", { readyMs: 119_999, startingSince: NOW - 119_999 - 30_000 })] },
+			[],
+		],
+		["and then over", { holders: [holder("w", { readyMs: 120_000, startingSince: NOW - 150_000 })] }, ["w"]],
+		["not one that starts", { holders: [holder("w", { readyAt: undefined })] }, []],
+		["not one that is being stopped", { holders: [holder("w", { stopping: true })] }, []],
+		["not one of the same endpoint", { holders: [holder("w", { endpoint: "a" }), holder("v", { endpoint: "a" })] }, []],
+		["not of an endpoint with as few GPUs", { holders: [holder("w"), holder("own", { endpoint: "a" })] }, []],
+		[
+			"not of an endpoint that would have fewer GPUs then",
+			{ holders: [holder("w"), holder("v"), holder("own", { endpoint: "a" })] },
+			[],
+		],
+		[
+			"of an endpoint that would still have as many",
+			{ holders: [holder("w", { gpus: [0, 1, 2] }), holder("own", { endpoint: "a" })] },
+			["w"],
+		],
+		["not of a higher priority", { holders: [holder("w")], priorities: { b: "high" } }, []],
+		[
+			"of a lower priority within its turn",
+			{ holders: [holder("w", { readyMs: MIN_STAY_MS })], priorities: { b: "low" } },
+			["w"],
+		],
+		[
+			"not within its stay, whatever its priority",
+			{ holders: [holder("w", { readyMs: MIN_STAY_MS - 1 })], priorities: { b: "low" } },
+			[],
+		],
+		["an idle one of a higher priority", { holders: [holder("w", idle)], priorities: { b: "high" } }, ["w"]],
+		["not one of the minimum", { holders: [holder("w"), holder("v", idle)], workersMin: 2 }, []],
+		[
+			"one of the minimum of a lower priority",
+			{ holders: [holder("w")], workersMin: 1, priorities: { a: "high" } },
+			["w"],
+		],
+		[
+			"idle before busy, low before normal",
+			{
+				holders: [
+					holder("busy"),
+					holder("low", { endpoint: "c" }),
+					holder("idle", idle),
+					holder("idle-low", { endpoint: "c", ...idle }),
+				],
+				priorities: { c: "low" },
+			},
+			["idle-low", "idle", "low", "busy"],
+		],
+	])("D28: %s", (_, q, expected) => {
+		expect(evictable(query(q)).map(({ worker }) => worker)).toEqual(expected);
+	});
+});
+
+describe("compareWaiting", () => {
+	it("D28: the higher priority, then who waited longest without a GPU, then the oldest job", () => {
+		const order = [
+			{ id: "high", priority: "high", oldestQueuedAt: 90, hadGpuAt: 100 },
+			{ id: "none", priority: "normal", oldestQueuedAt: 50, hadGpuAt: 0 },
+			{ id: "flood", priority: "normal", oldestQueuedAt: 1, hadGpuAt: 100 },
+			{ id: "flood-2", priority: "normal", oldestQueuedAt: 2, hadGpuAt: 100 },
+			{ id: "low", priority: "low", oldestQueuedAt: 0, hadGpuAt: 0 },
+		] as const;
+		expect(
+			order
+				.toReversed()
+				.toSorted(compareWaiting)
+				.map(({ id }) => id),
+		).toEqual(order.map(({ id }) => id));
+	});
+});

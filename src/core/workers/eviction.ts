@@ -1,0 +1,131 @@
+/**
+ * Which workers make room for a worker of another endpoint (D28). Idle ones are stopped. Busy ones finish their jobs
+ * first, and make room only for a higher priority, or among equals after their turn, for an endpoint that has no GPU or
+ * will not have more than theirs: else a stream of jobs at one endpoint would keep all others waiting without end.
+ */
+
+/** Time between first call and eviction: loading a model must pay off. */
+export const MIN_STAY_MS = 10_000;
+
+/** A busy worker's turn: at least this time after its first call, and so many times as long as its start took. */
+export const TURN_MS = 60_000;
+const STARTS_PER_TURN = 4;
+
+/** Lowest first. */
+export const PRIORITIES = ["low", "normal", "high"] as const;
+export type Priority = (typeof PRIORITIES)[number];
+
+/** Times in ms since the epoch. */
+export interface Holder {
+	worker: string;
+	endpoint: string;
+	/** A number for each GPU that it has, whole or a part. */
+	gpus: readonly unknown[];
+	/** Absent while busy or starting. */
+	idleSince?: number | undefined;
+	/** Absent while starting. */
+	readyAt?: number | undefined;
+	/** Begin of its start. */
+	startingSince: number;
+	stopping: boolean;
+}
+
+export interface EvictionQuery<H extends Holder> {
+	/** The endpoint that needs room, and the number of GPUs of its worker. */
+	endpoint: string;
+	needed: number;
+	holders: readonly H[];
+	/** Answers for every endpoint. `workersMin`: this number of its workers stays. */
+	settingsOf: (endpoint: string) => { priority: Priority; workersMin: number };
+	now: number;
+}
+
+/** Returns the workers that may be stopped, in this order: idle before busy, low before high, long before short. */
+export function evictable<H extends Holder>(q: EvictionQuery<H>): H[] {
+	const { holders, endpoint, settingsOf, now } = q;
+	const rankOf = (id: string): number => PRIORITIES.indexOf(settingsOf(id).priority);
+	const rank = rankOf(endpoint);
+	const staying = holders.filter(({ stopping }) => !stopping);
+	const gpusOf = (id: string): number =>
+		staying.filter((holder) => holder.endpoint === id).reduce((sum, { gpus }) => sum + gpus.length, 0);
+	const own = gpusOf(endpoint);
+
+	function mayLeave(holder: H): boolean {
+		const { endpoint: other, idleSince, readyAt } = holder;
+		if (other === endpoint || readyAt === undefined || now - readyAt < MIN_STAY_MS) return false;
+		if (idleSince !== undefined || rankOf(other) < rank) return true;
+		const isFair = own === 0 || own + q.needed <= gpusOf(other) - q.needed;
+		return rankOf(other) === rank && now >= turnEndsAt(holder) && isFair;
+	}
+
+	const order = ({ endpoint: other, idleSince, readyAt }: H): number[] => [
+		idleSince === undefined ? 1 : 0,
+		rankOf(other),
+		idleSince ?? readyAt ?? now,
+	];
+	const remaining = new Map(
+		[...Map.groupBy(staying, (holder) => holder.endpoint)].map(([id, all]) => [id, all.length]),
+	);
+	return staying
+		.filter(mayLeave)
+		.toSorted((a, b) => compare(order(a), order(b)))
+		.filter((holder) => {
+			const others = remaining.get(holder.endpoint)! - 1;
+			// The minimum of a lower priority is no reservation against a higher one.
+			if (rankOf(holder.endpoint) >= rank && others < settingsOf(holder.endpoint).workersMin) return false;
+			remaining.set(holder.endpoint, others);
+			return true;
+		});
+}
+
+/** Infinity while it starts. */
+export function turnEndsAt({ readyAt = Infinity, startingSince }: Holder): number {
+	return readyAt + Math.max(TURN_MS, STARTS_PER_TURN * (readyAt - startingSince));
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+	const at = a.findIndex((each, index) => each !== b[index]);
+	return at < 0 ? 0 : a[at]! - b[at]!;
+}
+
+/** Returns the first ones that suffice without those among them that are not needed; none where all are too few. */
+export function firstThatSuffice<T>(all: readonly T[], suffice: (some: readonly T[]) => boolean): T[] {
+	if (suffice([])) return [];
+	const last = all.findIndex((_, index) => suffice(all.slice(0, index + 1)));
+	let some = all.slice(0, last + 1);
+	for (const one of some.slice(0, -1)) {
+		const fewer = some.filter((each) => each !== one);
+		if (suffice(fewer)) some = fewer;
+	}
+	return some;
+}
+
+interface Pooled {
+	id: string;
+	gpus: number;
+}
+
+/** Returns which of the `stoppable` ones to stop besides the `leaving` ones, on a platform that places workers. */
+export function roomByCount(q: { needed: number; stoppable: readonly Pooled[]; leaving: readonly Pooled[] }): string[] {
+	if (q.needed === 0) return [];
+	const sum = (workers: readonly Pooled[]): number => workers.reduce((all, { gpus }) => all + gpus, 0);
+	return firstThatSuffice(q.stoppable, (some) => sum(q.leaving) + sum(some) >= q.needed).map(({ id }) => id);
+}
+
+/** An endpoint whose jobs wait for workers. Times in ms since the epoch. */
+export interface Waiting {
+	priority: Priority;
+	oldestQueuedAt: number;
+	/** When it last had a worker with a GPU. */
+	hadGpuAt: number;
+}
+
+/** GPUs go to the highest priority first, then to the endpoint whose jobs have waited longest without any GPU. */
+export function compareWaiting(a: Waiting, b: Waiting): number {
+	const key = ({ priority, oldestQueuedAt, hadGpuAt }: Waiting): number[] => [
+		-PRIORITIES.indexOf(priority),
+		Math.max(oldestQueuedAt, hadGpuAt),
+		oldestQueuedAt,
+	];
+	return compare(key(a), key(b));
+}
