@@ -80,6 +80,7 @@ export const JOB_TEXTS = {
 		swap: "Swap sides",
 		attempts: "Attempts",
 		same: "No difference.",
+		noMedia: "No picture or sound.",
 		tooMuch: "They differ in too many lines to be compared here.",
 		left: "only in the first:",
 		right: "only in the second:",
