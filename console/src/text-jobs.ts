@@ -23,7 +23,7 @@ export const JOB_TEXTS = {
 		stream: "Stream",
 		chunks: (count: number) => `${count} ${count === 1 ? "chunk" : "chunks"}`,
 		logs: "Worker log of this job",
-		onlyIts: "Lines that the worker wrote while it held only this job, or that its SDK attributes to it.",
+		onlyIts: "Lines that the worker wrote while this was its only job, or that its SDK marked as those of this job.",
 		wholeLog: "All lines of the worker",
 		timeline: "Timeline",
 		events: (count: number) => `${count} ${count === 1 ? "event" : "events"}`,

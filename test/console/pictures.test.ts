@@ -95,7 +95,8 @@ describe.skipIf(noBrowser !== undefined)(titled("pictures of jobs"), () => {
 	});
 
 	it("on a phone the rows of an output are cards with whole pictures, and nothing scrolls sideways", async () => {
-		const output = [64, 160].map((side) => ({ width: side, height: side, image: picture(side, 90), ms: 12 }));
+		const file = `/mnt/outputs/${"thumbnails-".repeat(4)}`;
+		const output = [64, 160].map((side) => ({ width: side, height: side, image: picture(side, 90), ms: 12, file }));
 		const id = await here.ended("sized", { output });
 		const page = await here.open({ at: `#/endpoints/sized/requests/${id}`, width: NARROW });
 		const table = page.locator(".object-table");

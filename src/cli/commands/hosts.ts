@@ -8,6 +8,7 @@ const list = listAction<Host>({
 	name: "list",
 	args: [],
 	summary: "list the hosts of the configuration",
+	examples: ["sluice hosts list"],
 	request: "GET /v1/hosts",
 	member: "hosts",
 	empty: "No hosts are configured. Add them to hosts in sluice.yaml; see docs/guides/docker-hosts.md.\n",
@@ -27,6 +28,7 @@ const drain = serviceAction({
 	name: "drain",
 	args: ["NAME"],
 	summary: "start no more workers on a host; those it has finish their jobs first",
+	examples: ["sluice hosts drain rig1"],
 	request: "POST /v1/hosts/{NAME}/drain",
 	text: (_, { args: [host] }) => `Host ${host} is drained: its workers end after their jobs.\n`,
 });
@@ -35,6 +37,7 @@ const resume = serviceAction({
 	name: "resume",
 	args: ["NAME"],
 	summary: "start workers on a host again",
+	examples: ["sluice hosts resume rig1"],
 	request: "POST /v1/hosts/{NAME}/resume",
 	text: (_, { args: [host] }) => `Host ${host} is resumed.\n`,
 });

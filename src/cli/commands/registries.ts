@@ -10,6 +10,7 @@ const list = listAction<Registry>({
 	name: "list",
 	args: [],
 	summary: "list registries with a login; passwords are not shown",
+	examples: ["sluice registries list"],
 	request: "GET /v1/registries",
 	member: "registries",
 	empty:
@@ -40,6 +41,7 @@ const logout = serviceAction<Registry>({
 	name: "logout",
 	args: ["REGISTRY"],
 	summary: "remove the login to a registry",
+	examples: ["sluice registries logout registry.example.com"],
 	request: "DELETE /v1/registries/{REGISTRY}",
 	text: ({ registry }) => `Removed the login to ${registry}.\n`,
 });

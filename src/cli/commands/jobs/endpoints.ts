@@ -158,6 +158,7 @@ const pause = serviceAction<Endpoint>({
 	name: "pause",
 	args: ["ID"],
 	summary: "keep queueing jobs, but start none",
+	examples: ["sluice endpoints pause hello"],
 	request: "POST /v1/endpoints/{ID}/pause",
 	text: ({ id }) => `Endpoint '${id}' is paused: jobs are queued but not started.\n`,
 });
@@ -166,6 +167,7 @@ const resume = serviceAction<Endpoint>({
 	name: "resume",
 	args: ["ID"],
 	summary: "start jobs again",
+	examples: ["sluice endpoints resume hello"],
 	request: "POST /v1/endpoints/{ID}/resume",
 	text: ({ id }) => `Endpoint '${id}' is active.\n`,
 });
