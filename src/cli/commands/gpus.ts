@@ -8,7 +8,6 @@ const list = listAction<Gpu>({
 	name: "list",
 	args: [],
 	summary: "list the GPUs of this machine and of Docker hosts, and who has them",
-	examples: ["sluice gpus list"],
 	request: "GET /v1/gpus",
 	member: "gpus",
 	empty:

@@ -8,7 +8,6 @@ const list = listAction<Host>({
 	name: "list",
 	args: [],
 	summary: "list the hosts of the configuration",
-	examples: ["sluice hosts list"],
 	request: "GET /v1/hosts",
 	member: "hosts",
 	empty: "No hosts are configured. Add them to hosts in sluice.yaml; see docs/guides/docker-hosts.md.\n",

@@ -10,7 +10,6 @@ const list = listAction<Registry>({
 	name: "list",
 	args: [],
 	summary: "list registries with a login; passwords are not shown",
-	examples: ["sluice registries list"],
 	request: "GET /v1/registries",
 	member: "registries",
 	empty:

@@ -41,7 +41,7 @@ const redeliver = serviceAction({
 	name: "redeliver",
 	args: ["ID"],
 	summary: "send a finished delivery again",
-	examples: ["sluice webhooks redeliver msg_01a217b9-b295-7dd2-a740-957c4d5cbdd1_0"],
+	examples: ["sluice webhooks redeliver msg_68f696d3_0"],
 	request: "POST /v1/webhooks/{ID}/redeliver",
 	text: (_, { args: [id] }) => `Queued delivery ${id} again.\n`,
 });

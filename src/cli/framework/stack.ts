@@ -16,7 +16,7 @@ const JS_FRAME = /^\s+at /;
 const PYTHON_FRAME = /^\s*File "/;
 
 /** Unchanged if no frame is the user's. `all`: what shows the whole. */
-export function trimmedStack(text: string, all: "--verbose" | "--json" = "--verbose"): string {
+export function trimmedStack(text: string, all = "--verbose"): string {
 	const lines = text.split("\n");
 	const kept: string[] = [];
 	let hidden = 0;

@@ -105,8 +105,10 @@ function banner(service: Extract<ServiceMessage, { kind: "listening" }>): string
 	const lines = [`Sluice listens on ${url}`];
 	if (readOnly !== undefined)
 		lines.push(`READ-ONLY: ${readOnly} Status and results are answered, submissions are 503 until there is room.`);
+	// `npm start` and `npx` run a command that is not installed.
+	const npx = /^(?:start|npx)$/.test(process.env["npm_lifecycle_event"] ?? "") ? "npx " : "";
 	if (consoleLink !== undefined)
-		lines.push(`Console: ${consoleLink} (single use, valid for 10 minutes; for another: ${ownCommand()} console)`);
+		lines.push(`Console: ${consoleLink} (single use, valid for 10 minutes; for another: ${npx}sluice console)`);
 	if (firstKey !== undefined) lines.push(`API key, shown only this once: ${firstKey}`);
 	if (endpoint === undefined)
 		lines.push("No endpoints yet. Describe one in sluice.yaml and restart with --config sluice.yaml.");
@@ -115,11 +117,6 @@ function banner(service: Extract<ServiceMessage, { kind: "listening" }>): string
 		lines.push("Try it:", `  curl -s ${url}/v2/${endpoint}/health -H "Authorization: Bearer ${key}"`);
 	}
 	return `${lines.join("\n")}\n`;
-}
-
-/** How one calls this program: `npm start` and `npx` run one that is not installed. */
-function ownCommand(): string {
-	return /^(?:start|npx)$/.test(process.env["npm_lifecycle_event"] ?? "") ? "npx sluice" : "sluice";
 }
 
 /** A second signal ends the process at once. */
