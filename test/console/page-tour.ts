@@ -43,6 +43,11 @@ export const tour = (made: Made): readonly Stop[] => [
 		ready: () => "a line",
 	},
 	{
+		name: "two jobs compared",
+		at: () => `#/endpoints/work/requests/${made.good}?with=${made.bad}`,
+		ready: () => T.compare.swap,
+	},
+	{
 		name: "job that runs",
 		at: () => `#/endpoints/work/requests/${made.runs}`,
 		ready: () => "a third line",
