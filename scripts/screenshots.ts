@@ -48,7 +48,7 @@ const SHOTS: readonly Shot[] = [
 		name: "requests",
 		at: () => "#/endpoints/thumbnail/requests",
 		ready: ({ pictures }) => pictures.slice(-6),
-		before: (page) => page.locator("main img").last().waitFor(),
+		before: (page) => page.locator("main .to-come").first().waitFor({ state: "detached" }),
 		phone: true,
 	},
 	{
@@ -86,7 +86,7 @@ const OTHERS: readonly Shot[] = [
 	{
 		name: "compare",
 		at: ({ pictures, other }) => `#/endpoints/thumbnail/requests/${pictures}?with=${other}`,
-		ready: ({ other }) => other.slice(-12),
+		ready: ({ other }) => other.slice(-6),
 	},
 	{ name: "picture", at: () => "#/endpoints/thumbnail/try?mode=picture", ready: T.picture.nothing },
 	{ name: "hosts", at: () => "#/hosts", ready: T.pages.hosts },

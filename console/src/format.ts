@@ -83,6 +83,5 @@ export function timeOfDay(at: string): string {
 /** The whole moment, for titles. */
 export const moment = (at: number): string => FULL.format(new Date(at));
 
-/** The end of an id, which distinguishes ids. */
-export const short = (id: string): string =>
-	id.length > 22 ? `${id.startsWith("sync-") ? "sync-" : ""}…${id.slice(-12)}` : id;
+/** The end of an id, as `sluice jobs get` takes it too; names of workers are shown whole. */
+export const short = (id: string): string => (id.length > 22 ? `…${id.slice(-6)}` : id);

@@ -11,6 +11,11 @@ export function keepOrder(endpoint: string, address: string, ids: readonly strin
 	list = { endpoint, address, ids };
 }
 
+/** The list as it was last shown. */
+export function listAddress(endpoint: string): string {
+	return list?.endpoint === endpoint ? list.address : to(["endpoints", endpoint, "requests"]);
+}
+
 /** Ids of its neighbours, and the address of the list. */
 export function useNeighbours(
 	endpoint: string,

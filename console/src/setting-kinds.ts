@@ -67,6 +67,19 @@ function isShort({ type, enum: words, const: only, items }: Setting): boolean {
 	return type === "array" ? items?.type !== "object" : type !== "object" && type !== undefined;
 }
 
+const EXACT = new Intl.NumberFormat("en", { maximumFractionDigits: 20 });
+
+/** Whether it is a number with separators: they would separate the numbers of a list. */
+function isNumber(kind: Kind, { oneOf = [] }: Setting): boolean {
+	return kind === "number" || (kind === "either" && oneOf.every(({ type }) => type !== "array"));
+}
+
+/** `1,000` as `1000`, in a field of a number. */
+export function withoutSeparators(kind: Kind, setting: Setting, text: string): string {
+	const hasSome = isNumber(kind, setting) && /^\s*\d{1,3}(?:,\d{3})+(?:\.\d+)?\s*$/.test(text);
+	return hasSome ? text.replaceAll(",", "") : text;
+}
+
 /** The value as the field shows it; empty if there is none. */
 export function shown(kind: Kind, setting: Setting, value: unknown): string {
 	if (value === undefined || value === null) return "";
@@ -80,6 +93,7 @@ export function shown(kind: Kind, setting: Setting, value: unknown): string {
 	if (kind === "duration" && typeof value === "number") return durationText(value * unitOf(setting));
 	if (kind === "waits" && Array.isArray(value)) return value.map(durationText).join(", ");
 	if (Array.isArray(value)) return value.join(", ");
+	if (typeof value === "number" && isNumber(kind, setting)) return EXACT.format(value);
 	return typeof value === "string" ? value : JSON.stringify(value);
 }
 
@@ -91,10 +105,11 @@ function asWord(word: string): string {
 const unitOf = (setting: Setting): number => UNIT_MS[setting["x-unit"] ?? "ms"] ?? 1;
 
 /** What a text that is not empty means; the service checks it too. */
-export function read(kind: Kind, setting: Setting, text: string): Read {
+export function read(kind: Kind, setting: Setting, typed: string): Read {
+	const text = withoutSeparators(kind, setting, typed);
 	switch (kind) {
 		case "number":
-			return bounded(setting, Number(text), T.settings.faults.whole, String);
+			return bounded(setting, Number(text), T.settings.faults.whole, EXACT.format);
 		case "duration": {
 			const word = wordIn(setting, text);
 			if (word !== undefined) return { value: word };

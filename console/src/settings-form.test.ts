@@ -78,7 +78,7 @@ describe("the settings form", () => {
 	});
 
 	it("knows a bad value by the schema's bounds", () => {
-		expect(faultIn(field("workersMax"), "1001")).toBe(faults.bounds("0", "1000"));
+		expect(faultIn(field("workersMax"), "1001")).toBe(faults.bounds("0", "1,000"));
 		expect(faultIn(field("workersMax"), "1.5")).toBe(faults.whole);
 		expect(faultIn(field("idleTimeout"), "2 h")).toBe(faults.bounds("1 s", "1 h"));
 		expect(faultIn(field("idleTimeout"), "1.5 s")).toBe(faults.duration);
@@ -112,6 +112,22 @@ describe("the settings form", () => {
 			webhooks: { schedule: "long", disableAfterMs: 172_800_000 },
 		});
 		expect(patchOf(FIELDS, {})).toEqual({});
+	});
+
+	it("numbers have separators where they are shown, and may be typed with and without", () => {
+		const limits = limitFields(SETTINGS["limits"], { storedMb: 20_480, run: { per10s: 12_000 } });
+		const [stored, per10s] = [named(limits, "limits.storedMb"), named(limits, "limits.run.per10s")];
+		expect([stored.value, defaultOf(stored), per10s.value]).toEqual(["20,480", "10,240", "12,000"]);
+		expect(patchOf(limits, { "limits.storedMb": "20480", "limits.run.per10s": " 12000" })).toEqual({});
+		expect(patchOf(limits, { "limits.storedMb": "1,048,576", "limits.run.per10s": "13,000" })).toEqual({
+			limits: { storedMb: 1_048_576, run: { per10s: 13_000 } },
+		});
+		const bad = ["1,00", "1,0000", "1.5"].map((text) => faultIn(field("workersMax"), text));
+		expect(bad).toEqual(Array(3).fill(faults.whole));
+		const docker = launcherFields(of("docker"), { gpus: [0, 1], cpus: 1.25 });
+		expect([named(docker, "launcher.gpus").value, named(docker, "launcher.cpus").value]).toEqual(["0, 1", "1.25"]);
+		const typed = { "launcher.gpus": "0,100", "launcher.cpus": "0.125" };
+		expect(patchOf(docker, typed)).toEqual({ launcher: { gpus: ["0", "100"], cpus: 0.125 } });
 	});
 
 	it("limits are numbers, off, or empty for their default", () => {

@@ -2,7 +2,7 @@
  * The forms of an endpoint's settings as data: fields from the service's own schema, and what was
  * typed as a merge patch or as the launcher of a new endpoint (D27, D39).
  */
-import { type Kind, kindOf, read, type Setting, shown } from "./setting-kinds.ts";
+import { type Kind, kindOf, read, type Setting, shown, withoutSeparators } from "./setting-kinds.ts";
 import { T } from "./text.ts";
 
 /** One field: `path` leads to the setting. */
@@ -128,7 +128,8 @@ function missing({ kind, setting }: FormField): string {
 /** Whether a text changes the setting. */
 export function isChanged(field: FormField, typed: Typed): boolean {
 	const text = typed[nameOf(field)];
-	return text !== undefined && text.trim() !== field.value;
+	const plain = (each: string): string => withoutSeparators(field.kind, field.setting, each).trim();
+	return text !== undefined && plain(text) !== plain(field.value);
 }
 
 /** The merge patch of the changed fields; an empty field restores the default. */

@@ -27,6 +27,7 @@ export const ACCESS_TEXTS = {
 		how: "Submit a job with a webhook URL: its result is POSTed there when it ends. Deliveries are kept for 7 days.",
 		atEnd: "One is sent when the job has ended.",
 		receivers: "Failing receivers",
+		deliveries: "Deliveries",
 		receiver: "Receiver",
 		failing: "Failing since",
 		failures: "Failures in a row",

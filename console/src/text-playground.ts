@@ -11,7 +11,7 @@ export const PLAYGROUND_TEXTS = {
 		settings: "Chat settings",
 		model: "Model",
 		modelOf: (endpoint: string) => `Model of ${endpoint}`,
-		modelHint: "As the worker calls it.",
+		modelHint: "The name of the model at the worker.",
 		models: "List models",
 		noModels: "The worker lists no models.",
 		system: "System prompt",

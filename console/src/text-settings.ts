@@ -17,9 +17,9 @@ export const SETTING_TEXTS = {
 		external: "Workers of this endpoint are started by you, anywhere that reaches the service.",
 		launched: "Sluice starts the workers of this endpoint. More can be attached from elsewhere.",
 		address: "Address of the service",
-		addressHint: "As the workers reach it.",
+		addressHint: "Under which the workers reach the service.",
 		loopback:
-			"Reaches this machine only. For workers elsewhere, enter an address that they reach, and let the service listen there (--host).",
+			"Only this machine can reach this address. For workers elsewhere, enter another one and start the service with --host.",
 		image: "Image",
 		token: "Create worker token",
 		another: "Create another token",
@@ -100,7 +100,7 @@ export const SETTING_TEXTS = {
 		},
 		limits: {
 			on: "Limits on",
-			how: "Empty: the default. off: no limit.",
+			how: 'Leave empty for the default; "off" removes the limit.',
 			operation: "Operation",
 			per10s: "Requests in 10 s",
 			concurrent: "At once",

@@ -18,6 +18,9 @@ export const WORKER_TEXTS = {
 		sdk: "SDK",
 		seen: "Last request",
 		warning: "see note",
+		limits: "Workers by endpoint",
+		attached: (count: string) => `${count} attached`,
+		always: "Always on",
 		stop: "Stop",
 		stopTitle: "Stop this worker?",
 		stopBusy: (id: string) => `${id} gets no more jobs and is stopped when its current jobs are done.`,
@@ -32,6 +35,7 @@ export const WORKER_TEXTS = {
 	},
 	ended: {
 		title: "Past workers",
+		none: "No worker has ended yet. The last 50 of each endpoint are listed here, with how they ended and what they wrote last.",
 		lastDay: (count: string, crashed: number) =>
 			`${count} ended in the last 24 hours, ${crashed === 0 ? "none" : crashed} of them crashed.`,
 		andMore: (count: string) => `and ${count} more`,

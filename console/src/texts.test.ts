@@ -32,7 +32,7 @@ describe("texts of the console", () => {
 			undefined,
 			undefined,
 		]);
-		expect([short(`sync-${ID}`), short("thumbnail-1a2b3c")]).toEqual(["sync-…6fd9c3e8ce72", "thumbnail-1a2b3c"]);
+		expect([short(`sync-${ID}`), short("thumbnail-1a2b3c")]).toEqual(["…e8ce72", "thumbnail-1a2b3c"]);
 	});
 
 	it("addresses: what is empty is left out, what is odd is escaped", () => {

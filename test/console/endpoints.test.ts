@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { T } from "../../console/src/text.ts";
 import { call } from "../support/service.ts";
-import { goTo, noBrowser, press, rowOf, site, titled } from "./site.ts";
+import { goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 
 const here = site({ endpoints: (place) => ({ work: place.stage(), waiting: { name: "Waits" } }) });
 
@@ -226,7 +226,7 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 	it("D11: a purge asks first, shows how many wait, and removes them", async () => {
 		const ids = [await here.submit("waiting", {}), await here.submit("waiting", {})];
 		const page = await here.open({ at: "#/endpoints/waiting/requests" });
-		await rowOf(page, ids[1]!.slice(-12)).waitFor();
+		await rowOf(page, tail(ids[1]!)).waitFor();
 		await press(page, T.endpoint.purge);
 		await page.getByRole("dialog").getByText(T.endpoint.purgeText("2", "Waits")).waitFor();
 		await press(page, T.dismiss);
@@ -280,13 +280,13 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		await page.getByText(T.webhooks.sent).waitFor();
 		await goTo(page, "#/webhooks?state=failed");
 		// A click on the row, and its button for the keyboard, show all attempts and what was sent.
-		await rowOf(page, id.slice(-12)).locator("td").nth(2).click();
+		await rowOf(page, tail(id)).locator("td").nth(2).click();
 		const detail = page.getByRole("dialog", { name: T.webhooks.detail });
 		await detail.locator(".attempts li").first().waitFor();
 		await detail.getByText("CANCELLED").first().waitFor();
 		await page.keyboard.press("Escape");
 		await detail.waitFor({ state: "detached" });
-		await rowOf(page, id.slice(-12)).getByRole("button", { name: T.webhooks.open }).press("Enter");
+		await rowOf(page, tail(id)).getByRole("button", { name: T.webhooks.open }).press("Enter");
 		await detail.getByText(id).first().waitFor();
 	});
 

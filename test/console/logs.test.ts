@@ -78,7 +78,7 @@ describe.skipIf(noBrowser !== undefined)(titled("logs in the console"), () => {
 		const hits = page.getByRole("region", { name: T.log.search });
 		await hits.getByText("alpha on stderr").waitFor();
 		await page.getByText(T.log.hits(1)).waitFor();
-		await hits.getByRole("link", { name: made.worker.slice(-12) }).click();
+		await hits.getByRole("link", { name: made.worker }).click();
 		await page.getByRole("heading", { name: T.log.of(made.worker) }).waitFor();
 		await page.getByRole("log").getByText("alpha on stderr").waitFor();
 	});

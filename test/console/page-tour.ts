@@ -1,7 +1,7 @@
 /** The pages that every browser must show without a barrier, with what is to be opened on each. */
 import type { Page } from "playwright-core";
 import { T } from "../../console/src/text.ts";
-import { press } from "./site.ts";
+import { press, tail } from "./site.ts";
 
 /** Ids of what the pages show. */
 export interface Made {
@@ -25,7 +25,7 @@ export interface Stop {
 export const tour = (made: Made): readonly Stop[] => [
 	{ name: "overview", at: () => "#/overview", ready: () => T.health.attention },
 	{ name: "charts", at: () => "#/endpoints/work/charts", ready: () => T.charts.coldStarts },
-	{ name: "requests", at: () => "#/endpoints/work/requests", ready: () => made.good.slice(-6) },
+	{ name: "requests", at: () => "#/endpoints/work/requests", ready: () => tail(made.good) },
 	{
 		name: "failures by cause",
 		at: () => "#/endpoints/work/requests?status=FAILED",
@@ -41,6 +41,11 @@ export const tour = (made: Made): readonly Stop[] => [
 		name: "job that failed",
 		at: () => `#/endpoints/work/requests/${made.bad}`,
 		ready: () => "a line",
+	},
+	{
+		name: "two jobs compared",
+		at: () => `#/endpoints/work/requests/${made.good}?with=${made.bad}`,
+		ready: () => T.compare.swap,
 	},
 	{
 		name: "job that runs",
@@ -193,7 +198,7 @@ export const tour = (made: Made): readonly Stop[] => [
 	{
 		name: "bulk cancel",
 		at: () => "#/endpoints/waiting/requests?status=IN_QUEUE",
-		ready: () => made.waits.slice(-6),
+		ready: () => tail(made.waits),
 		before: (page) => press(page, /^Cancel \d+ …$/),
 		after: (page) => page.keyboard.press("Escape"),
 	},

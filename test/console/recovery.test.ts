@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { T } from "../../console/src/text.ts";
 import { site as machine } from "../e2e/site.ts";
 import { call } from "../support/service.ts";
-import { goTo, noBrowser, site, titled } from "./site.ts";
+import { goTo, noBrowser, site, tail, titled } from "./site.ts";
 
 const here = site({ endpoints: () => ({}) });
 
@@ -12,7 +12,7 @@ const here = site({ endpoints: () => ({}) });
 const PAGES = (job: string): readonly [string, string][] => [
 	["#/overview", "hello"],
 	["#/endpoints/hello/charts", T.charts.coldStarts],
-	["#/endpoints/hello/requests", job.slice(-6)],
+	["#/endpoints/hello/requests", tail(job)],
 	[`#/endpoints/hello/requests/${job}`, T.job.timeline],
 	["#/endpoints/hello/try", T.try.nothing],
 	["#/endpoints/hello/workers", T.workers.none],

@@ -8,7 +8,7 @@ import { T } from "../../console/src/text.ts";
 import { systemClock } from "../../src/system/clock.ts";
 import { SESSION_MS } from "../../src/engine/access/sessions.ts";
 import { KEY, call } from "../support/service.ts";
-import { goTo, noBrowser, press, rowOf, site, titled } from "./site.ts";
+import { goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 
 const time = { leap: 0 };
 const here = site({
@@ -107,7 +107,7 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 		const before = await call(here.service.url, "/v2/waiting/run", { key, body: { input: {} } });
 		expect(before.status).toBe(200);
 		const held = await here.open({ key, at: "#/endpoints/waiting/requests", forgive: REFUSED });
-		await rowOf(held, before.json.id.slice(-12)).waitFor();
+		await rowOf(held, tail(before.json.id)).waitFor();
 
 		await row.getByRole("button", { name: T.keys.revoke }).click();
 		await press(page, T.keys.revoke);
@@ -155,7 +155,7 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 		for (const [hash, ready] of [
 			["#/overview", "Works"],
 			["#/endpoints/work/charts", T.charts.queue],
-			["#/endpoints/work/requests", failed.slice(-6)],
+			["#/endpoints/work/requests", tail(failed)],
 			[`#/endpoints/work/requests/${failed}`, T.job.timeline],
 			[`#/endpoints/waiting/requests/${waiting}`, T.pages.webhooks],
 			["#/endpoints/work/try", T.try.mayNot],

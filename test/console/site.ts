@@ -254,4 +254,4 @@ export async function press(page: Page, name: string | RegExp): Promise<void> {
 }
 
 /** The end of an id, as tables show it. */
-export const tail = (id: string): string => id.slice(-12);
+export const tail = (id: string): string => id.slice(-6);

@@ -9,12 +9,12 @@ import { until } from "../support/until.ts";
 
 it.concurrent("D31, D33: serve on loopback prints a link that signs in; on all interfaces none", async (test) => {
 	const { folder } = site(test);
-	const serve = (host: string) =>
+	const serve = (host: string, event = "") =>
 		start(test, ["serve", "--port", "0", "--host", host, "--store", `sqlite:${host}.db`], {
 			cwd: folder.path,
-			env: { SLUICE_API_KEY: KEY },
+			env: { SLUICE_API_KEY: KEY, npm_lifecycle_event: event },
 		});
-	const [own, open] = [serve("127.0.0.1"), serve("0.0.0.0")];
+	const [own, open, byNpm] = [serve("127.0.0.1"), serve("0.0.0.0"), serve("localhost", "start")];
 	const greeting = new RegExp(
 		String.raw`^Sluice listens on (\S+)\nConsole: \1(/console/#/link/[0-9a-f]{48}) ` +
 			String.raw`\(single use, valid for 10 minutes; for another: sluice console\)\n`,
@@ -25,7 +25,8 @@ it.concurrent("D31, D33: serve on loopback prints a link that signs in; on all i
 	expect((await page.send("/v1/keys")).status).toBe(200);
 	await until("the greeting", () => /No endpoints yet/.test(open.stdout()));
 	expect(open.stdout()).not.toContain("Console");
-	for (const each of [own, open]) {
+	await until("the command of what npm runs", () => byNpm.stdout().includes("for another: npx sluice console)"));
+	for (const each of [own, open, byNpm]) {
 		each.end();
 		expect((await each.ended).stderr).not.toContain("#/link/");
 	}

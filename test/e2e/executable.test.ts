@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { docker, noDocker, titled } from "../support/docker.ts";
@@ -117,6 +117,22 @@ describe("the executable", () => {
 		expect((await start("completion", "bash")).stdout).toContain("complete -o default -F _sluice sluice");
 		expect(statSync(join(unpacked(), "dist/main.js")).mtimeMs).toBe(mtimeMs);
 	}, 120_000);
+
+	it("has the licences of Node, of Sluice and of each package in it", async () => {
+		await start("--version");
+		const text = (path: string): string => readFileSync(join(unpacked(), path), "utf8");
+		expect(text("node.LICENSE")).toMatch(/^Node\.js is licensed for use as follows:[^]*\bV8\b[^]*\bOpenSSL\b/);
+		expect(text("LICENSE")).toContain("Apache License");
+		const files = readdirSync(join(unpacked(), "node_modules"), { recursive: true, encoding: "utf8" });
+		const packages = files.filter((path) => /^(?:@[^/]+\/)?[^/]+\/package\.json$/.test(path)).map(dirname);
+		expect(packages).toContain("pg-types");
+		for (const name of packages) {
+			const texts = readdirSync(join(unpacked(), "node_modules", name)).filter((each) =>
+				/licen[cs]e|\.md$/i.test(each),
+			);
+			expect(texts.map((each) => text(`node_modules/${name}/${each}`)).join(), name).toMatch(/copyright/i);
+		}
+	});
 
 	it("unpacks them again if one is missing or cut off", async () => {
 		for (const damage of [

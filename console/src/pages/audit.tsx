@@ -128,7 +128,8 @@ const columnsOf = (names: ReadonlyMap<string, string>): readonly Column<Row>[] =
 	{
 		name: T.audit.subject,
 		cell: ({ subject }) => {
-			const name = names.get(subject[0] ?? "");
+			if (subject.length === 0) return null;
+			const name = names.get(subject[0]!);
 			return name === undefined ? (
 				<span className="mono break">{subject.join(" ")}</span>
 			) : (

@@ -1,91 +1,49 @@
-/** Two jobs side by side: state and times, and what differs in input, output and error. */
-import { type ReactNode, useMemo, useState } from "react";
-import { ask, ofEndpoint, search } from "../api.ts";
+/** Two jobs side by side: state and times, pictures, and what differs in input, output and error. */
+import { type ReactNode, useMemo } from "react";
 import { diffOf } from "../diff.ts";
 import { pretty } from "../exact.ts";
 import { duration, moment, short } from "../format.ts";
-import { firstLine, previewOf } from "../job-error.ts";
-import { jobIdOf } from "../job-id.ts";
-import { useLoad } from "../load.ts";
-import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
-import { TextField } from "../parts/field.tsx";
+import { mediaIn, mediaOf } from "../../../src/lib/media.ts";
+import { listAddress } from "../job-order.ts";
 import { LongText } from "../parts/long-text.tsx";
+import { mediaText, MediaView } from "../parts/media-view.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
 import { Status } from "../parts/status.tsx";
-import { Ago } from "../parts/time.tsx";
-import { go, to } from "../router.ts";
-import type { JobDetail, JobList } from "../shapes.ts";
+import { to, usePlace } from "../router.ts";
+import type { JobDetail } from "../shapes.ts";
 import { T } from "../text.ts";
 import { useJob } from "../use-job.ts";
 
-/** The page that compares two jobs. */
-export function comparison(endpoint: string, left: string, right: string): string {
-	return to(["endpoints", endpoint, "requests", left], { with: right });
-}
-
-/** Asks which job it is compared with: one of the last, or one by its id. */
-export function CompareDialog({
-	endpoint,
-	job,
-	close,
-}: {
-	endpoint: string;
-	job: string;
-	close: () => void;
-}): ReactNode {
-	const [id, setId] = useState("");
-	const whole = jobIdOf(id);
-	const path = ofEndpoint(endpoint, `/jobs${search({ limit: 20, expired: "true", preview: "true" })}`);
-	const { data, failure } = useLoad(path, (signal) => ask<JobList>(path, { signal }));
-	return (
-		<Dialog title={T.compare.title} close={close} wide>
-			<form
-				className="stack"
-				onSubmit={(event) => {
-					event.preventDefault();
-					if (whole !== undefined) go(comparison(endpoint, job, whole));
-				}}
-			>
-				<div className="inline-form">
-					<TextField bare label={T.compare.id} placeholder={T.compare.id} value={id} onChange={setId} mono />
-					<Button look="main" disabled={whole === undefined || whole === job}>
-						{T.compare.act}
-					</Button>
-				</div>
-				{failure ? <Refusal failure={failure} /> : data ? null : <Loading />}
-				<ul className="compare-list">
-					{(data?.jobs ?? [])
-						.filter((each) => each.id !== job)
-						.map((each) => (
-							<li key={each.id}>
-								<a href={comparison(endpoint, job, each.id)} onClick={close}>
-									<Status state={each.status} /> <code>{short(each.id)}</code> <Ago at={each.submittedAt} />
-									<span className="line muted">
-										{each.error === undefined ? previewOf(each.inputPreview ?? "") : firstLine(each.error)}
-									</span>
-								</a>
-							</li>
-						))}
-				</ul>
-			</form>
-		</Dialog>
-	);
+/** The page that compares two jobs; `from`: the one of them from whose page one comes, else one comes from the list. */
+export function comparison(endpoint: string, left: string, right: string, from?: string): string {
+	return to(["endpoints", endpoint, "requests", left], { with: right, from });
 }
 
 export function ComparePage({ endpoint, left, right }: { endpoint: string; left: string; right: string }): ReactNode {
 	const [a, b] = [useJob(endpoint, left), useJob(endpoint, right)];
+	const { query } = usePlace();
+	const from = [left, right].find((id) => id === query.get("from"));
 	const failed = a.failure ? a : b.failure ? b : undefined;
 	if (failed?.failure) return <Refusal failure={failed.failure} again={failed.reload} />;
 	if (!a.data || !b.data) return <Loading />;
 	return (
 		<article className="job">
-			<header className="job-head">
-				<h2>{T.compare.title}</h2>
-				<div className="actions">
-					<a className="button plain" href={comparison(endpoint, right, left)}>
-						{T.compare.swap}
+			<header className="job-page-head">
+				<nav className="job-moves" aria-label={T.tabs.requests}>
+					<a
+						className="quiet"
+						href={from === undefined ? listAddress(endpoint) : to(["endpoints", endpoint, "requests", from])}
+					>
+						← {from === undefined ? T.job.back : T.requests.untitled(short(from))}
 					</a>
+				</nav>
+				<div className="job-head">
+					<h2>{T.compare.title}</h2>
+					<div className="actions">
+						<a className="button plain" href={comparison(endpoint, right, left, from)}>
+							{T.compare.swap}
+						</a>
+					</div>
 				</div>
 			</header>
 			<Facts endpoint={endpoint} jobs={[a.data, b.data]} />
@@ -146,30 +104,65 @@ function Difference({ name, left, right }: { name: string; left: unknown; right:
 	return (
 		<section className="card">
 			<h2>{name}</h2>
-			{lines === undefined ? (
-				<p className="muted">{T.compare.tooMuch}</p>
-			) : lines.length === 0 ? (
-				<p className="muted">{T.compare.same}</p>
-			) : (
-				<ol className="diff">
-					{lines.map((line, index) => (
-						<li key={index} className={line.in}>
-							<span aria-hidden="true">{MARKS[line.in]}</span>
-							{line.in === "both" ? null : <span className="hidden">{T.compare[line.in]}</span>}
-							<span>
-								<LongText text={line.text} most={SHOWN_CHARS}>
-									{(shown) => <code>{shown || " "}</code>}
-								</LongText>
-							</span>
-						</li>
-					))}
-				</ol>
-			)}
+			<div className="stack">
+				<Media left={left} right={right} />
+				{lines === undefined ? (
+					<p className="muted">{T.compare.tooMuch}</p>
+				) : lines.length === 0 ? (
+					<p className="muted">{T.compare.same}</p>
+				) : (
+					<ol className="diff">
+						{lines.map((line, index) => (
+							<li key={index} className={line.in}>
+								<span aria-hidden="true">{MARKS[line.in]}</span>
+								{line.in === "both" ? null : <span className="hidden">{T.compare[line.in]}</span>}
+								<span>
+									<LongText text={withoutMedia(line.text)} most={SHOWN_CHARS}>
+										{(shown) => <code>{shown || " "}</code>}
+									</LongText>
+								</span>
+							</li>
+						))}
+					</ol>
+				)}
+			</div>
 		</section>
 	);
 }
 
-/** Characters of a line, which may be a picture as text. */
+/** Pictures and sounds of both jobs next to each other; once where they are the same. */
+function Media({ left, right }: { left: unknown; right: unknown }): ReactNode {
+	const [a, b] = useMemo(() => [mediaIn(left), mediaIn(right)], [left, right]);
+	if (a.length + b.length === 0) return null;
+	if (a.length === b.length && a.every(({ path, media }, at) => path === b[at]!.path && media.url === b[at]!.media.url))
+		return <MediaView items={a} />;
+	return (
+		<div className="compare-media">
+			{([a, b] as const).map((items, at) => {
+				const side = at === 0 ? "left" : "right";
+				return (
+					<div key={side} className={side}>
+						<span aria-hidden="true">{MARKS[side]}</span>
+						<span className="hidden">{T.compare[side]}</span>
+						{items.length === 0 ? <p className="muted">{T.compare.noMedia}</p> : <MediaView items={items} />}
+					</div>
+				);
+			})}
+		</div>
+	);
+}
+
+/** A line of JSON with a few words in place of a picture or sound, which stands above. */
+function withoutMedia(line: string): string {
+	const whole = mediaOf(line);
+	if (whole) return `(${mediaText(whole)})`;
+	return line.replace(/"([\w+/:;,=.-]{60,})"/, (text, inside: string) => {
+		const media = mediaOf(inside);
+		return media ? `(${mediaText(media)})` : text;
+	});
+}
+
+/** Characters of a line that are shown at first. */
 const SHOWN_CHARS = 400;
 
 const MARKS = { both: " ", left: "−", right: "+" } as const;

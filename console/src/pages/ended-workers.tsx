@@ -21,7 +21,6 @@ export function EndedWorkers({
 	/** Whether the last lines of crashes are unfolded: not where the page shows them already. */
 	open: boolean;
 }): ReactNode {
-	if (rows.length === 0) return null;
 	const columns: Column<EndedGroup>[] = [
 		{
 			name: T.workers.worker,
@@ -73,14 +72,18 @@ export function EndedWorkers({
 		<section className="card flush">
 			<header className="section-head inset">
 				<h2>{T.ended.title}</h2>
-				<LastDay rows={rows} />
+				{rows.length === 0 ? null : <LastDay rows={rows} />}
 			</header>
-			<Table
-				label={T.ended.title}
-				columns={columns}
-				rows={endedGroups(rows)}
-				id={({ workers }) => `${workers.at(-1)!.endpoint}/${workers.at(-1)!.id}`}
-			/>
+			{rows.length === 0 ? (
+				<p className="muted padded">{T.ended.none}</p>
+			) : (
+				<Table
+					label={T.ended.title}
+					columns={columns}
+					rows={endedGroups(rows)}
+					id={({ workers }) => `${workers.at(-1)!.endpoint}/${workers.at(-1)!.id}`}
+				/>
+			)}
 		</section>
 	);
 }

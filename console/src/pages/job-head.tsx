@@ -14,7 +14,7 @@ import type { JobDetail } from "../shapes.ts";
 import { T } from "../text.ts";
 import { isOver } from "../use-job.ts";
 import { useKeys } from "../use-keys.ts";
-import { CompareDialog } from "./compare.tsx";
+import { CompareDialog } from "./compare-dialog.tsx";
 
 export function JobHead({
 	endpoint,

@@ -10,8 +10,6 @@ import { T } from "../text.ts";
 import { endedOf, type EndpointRow, failedOf, fails, ratioOf } from "../totals.ts";
 import { Health } from "./attention.tsx";
 
-const NONE = <span className="figure zero">–</span>;
-
 const COLUMNS: readonly Column<EndpointRow>[] = [
 	{ name: T.overview.endpoint, main: true, cell: ({ overview }) => <Name endpoint={overview} /> },
 	{
@@ -32,19 +30,19 @@ const COLUMNS: readonly Column<EndpointRow>[] = [
 	{
 		name: T.overview.ended,
 		end: true,
-		cell: ({ totals }) => (totals ? <Figure value={endedOf(totals)} /> : NONE),
+		cell: ({ totals }) => (totals ? <Figure value={endedOf(totals)} /> : null),
 	},
 	{
 		name: T.overview.errors,
 		end: true,
 		cell: ({ totals }) => {
-			if (!totals || endedOf(totals) === 0) return NONE;
+			if (!totals || endedOf(totals) === 0) return null;
 			const look = fails(totals) ? "figure bad" : failedOf(totals) > 0 ? "figure" : "figure zero";
 			return <span className={look}>{percent(ratioOf(totals))}</span>;
 		},
 	},
-	{ name: T.overview.delay, end: true, cell: ({ totals }) => <Span ms={totals?.delayMs.p95} /> },
-	{ name: T.overview.execution, end: true, cell: ({ totals }) => <Span ms={totals?.executionMs.p95} /> },
+	{ name: T.overview.delay, end: true, cell: ({ totals }) => spanOf(totals?.delayMs.p95) },
+	{ name: T.overview.execution, end: true, cell: ({ totals }) => spanOf(totals?.executionMs.p95) },
 	{
 		name: T.overview.spark,
 		cell: ({ overview: { spark } }) => (
@@ -73,8 +71,8 @@ export function EndpointTable({ rows }: { rows: readonly EndpointRow[] }): React
 	);
 }
 
-function Span({ ms }: { ms: number | null | undefined }): ReactNode {
-	return ms === null || ms === undefined ? NONE : <span className="figure">{duration(ms)}</span>;
+function spanOf(ms: number | null | undefined): ReactNode {
+	return ms === null || ms === undefined ? null : <span className="figure">{duration(ms)}</span>;
 }
 
 function Name({ endpoint: { id, name, paused, workers, health } }: { endpoint: Overview }): ReactNode {

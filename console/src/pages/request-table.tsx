@@ -16,8 +16,6 @@ export type ColumnName = (typeof COLUMNS)[number];
 /** Shown unless chosen otherwise. */
 export const USUAL_COLUMNS: readonly ColumnName[] = COLUMNS.filter((name) => name !== "ended" && name !== "worker");
 
-const NONE = <span className="muted">–</span>;
-
 export function RequestTable({
 	endpoint,
 	jobs,
@@ -85,7 +83,7 @@ export function RequestTable({
 			end: true,
 			cell: ({ id }) => (
 				<span className="mono muted" title={id}>
-					{id.slice(-6)}
+					{short(id)}
 				</span>
 			),
 		},
@@ -125,19 +123,17 @@ const CELLS: readonly Cell[] = [
 		),
 	},
 	{ id: "submitted", cell: ({ submittedAt }) => <Ago at={submittedAt} /> },
-	{ id: "ended", cell: ({ endedAt }) => (endedAt === undefined ? NONE : <Ago at={endedAt} />) },
+	{ id: "ended", cell: ({ endedAt }) => (endedAt === undefined ? null : <Ago at={endedAt} />) },
 	{ id: "delay", end: true, cell: ({ delayTime }) => duration(delayTime) },
 	{
 		id: "execution",
 		end: true,
-		cell: ({ executionTime, startedAt }) => (startedAt === undefined ? NONE : duration(executionTime)),
+		cell: ({ executionTime, startedAt }) => (startedAt === undefined ? null : duration(executionTime)),
 	},
 	{
 		id: "worker",
 		cell: ({ workerId }, endpoint) =>
-			workerId === undefined ? (
-				NONE
-			) : (
+			workerId === undefined ? null : (
 				<a className="mono quiet" href={to(["endpoints", endpoint, "workers", workerId])}>
 					{short(workerId)}
 				</a>

@@ -46,6 +46,8 @@ export default function WebhooksPage(): ReactNode {
 			<header className="page-head">
 				<h1>{T.pages.webhooks}</h1>
 			</header>
+			<FailingReceivers endpoint={only ? endpoint : undefined} change={at} enabled={reload} />
+			<h2>{T.webhooks.deliveries}</h2>
 			<div className="bar">
 				<ToggleButtonGroup
 					className="segments"
@@ -72,7 +74,6 @@ export default function WebhooksPage(): ReactNode {
 					choices={choices}
 				/>
 			</div>
-			<FailingReceivers endpoint={endpoint} change={at} enabled={reload} />
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
 			{data === undefined ? (
 				failure ? null : (

@@ -58,9 +58,7 @@ export function WorkerTable({
 		{
 			name: T.workers.jobs,
 			cell: ({ jobs, endpoint }) =>
-				jobs.length === 0 ? (
-					<span className="muted">–</span>
-				) : (
+				jobs.length === 0 ? null : (
 					<span className="links">
 						{jobs.map((job) => (
 							<a key={job} className="mono" href={to(["endpoints", endpoint, "requests", job])} title={job}>
@@ -75,9 +73,7 @@ export function WorkerTable({
 		{
 			name: T.workers.sdk,
 			cell: ({ version, warning }) =>
-				version === undefined ? (
-					<span className="muted">–</span>
-				) : (
+				version === undefined ? null : (
 					<>
 						{version}
 						{warning === undefined ? null : (

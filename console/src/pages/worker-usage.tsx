@@ -18,7 +18,7 @@ export function PlaceCell({ launcher, host, gpus, usage }: Worker): ReactNode {
 }
 
 export function UsageCell({ usage }: Worker): ReactNode {
-	if (usage === undefined) return <span className="muted">–</span>;
+	if (usage === undefined) return null;
 	const { cores, memory, memoryMax, processes, gpus = [] } = usage;
 	const facts = [
 		cores === undefined ? undefined : T.workers.cores(number(cores)),
@@ -29,9 +29,11 @@ export function UsageCell({ usage }: Worker): ReactNode {
 				: T.workers.memoryOf(bytes(memory), bytes(memoryMax)),
 		processes === undefined || processes < 2 ? undefined : T.workers.processes(processes),
 	];
+	const text = facts.filter(Boolean).join(", ");
+	if (text === "" && gpus.length === 0) return null;
 	return (
 		<>
-			{facts.filter(Boolean).join(", ") || "–"}
+			{text}
 			{gpus.map((gpu) => (
 				<span key={gpu.id} className="fact-line muted">
 					{gpuText(gpu)}

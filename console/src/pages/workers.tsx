@@ -14,6 +14,7 @@ import type { EndedWorker, Endpoint, Overview, Worker } from "../shapes.ts";
 import { T } from "../text.ts";
 import { endedGroups, type EndedRow } from "./crash-groups.ts";
 import { EndedWorkers, Times } from "./ended-workers.tsx";
+import { WorkerLimits } from "./worker-limits.tsx";
 import { type Row, WorkerTable } from "./worker-table.tsx";
 
 /** Between two loads while something is in progress, and of what workers use, ms. */
@@ -71,7 +72,7 @@ export function WorkersPage({
 			) : (
 				<WorkerTable rows={data} reload={reload} />
 			)}
-			<EndedWorkers rows={ended} open={crashed === undefined} />
+			{launched || ended.length > 0 ? <EndedWorkers rows={ended} open={crashed === undefined} /> : null}
 		</>
 	);
 }
@@ -160,6 +161,7 @@ export function AllWorkersPage(): ReactNode {
 			) : (
 				<WorkerTable rows={data} reload={reload} everywhere />
 			)}
+			<WorkerLimits endpoints={endpoints ?? []} />
 			{ended ? <EndedWorkers rows={ended} everywhere open /> : null}
 		</>
 	);

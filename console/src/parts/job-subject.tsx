@@ -1,5 +1,6 @@
 /** What a job in a list is about: a small picture of its output, a title, the rest of its input, its error. */
 import { type ReactNode, useMemo } from "react";
+import { short } from "../format.ts";
 import { firstLine } from "../job-error.ts";
 import { type JobTitle, titleOf } from "../job-title.ts";
 import type { JobSummary } from "../shapes.ts";
@@ -24,14 +25,20 @@ export function JobSubject({
 		(): JobTitle => (input && inputPreview !== undefined ? titleOf(inputPreview) : { pairs: [] }),
 		[input, inputPreview],
 	);
-	const { ref, url } = useThumbnail(endpoint, status === "COMPLETED" && !expired ? id : undefined);
+	const { ref, url, read, room } = useThumbnail(endpoint, status === "COMPLETED" && !expired ? id : undefined);
 	return (
 		<span className="subject" ref={ref}>
-			{url === undefined ? null : <img className="thumbnail" src={url} alt="" />}
+			{url === undefined ? (
+				room ? (
+					<span className={read ? "thumbnail" : "thumbnail to-come"} />
+				) : null
+			) : (
+				<img className="thumbnail" src={url} alt="" />
+			)}
 			<span className="subject-text">
 				<span className="job-line">
 					<a className="job-title" href={href} title={id}>
-						{title ?? (media ? T.requests.media[media.kind](media.type) : T.requests.untitled(id.slice(-6)))}
+						{title ?? (media ? T.requests.media[media.kind](media.type) : T.requests.untitled(short(id)))}
 					</a>
 					<span className="pairs line">
 						{pairs.map(([name, value]) => (

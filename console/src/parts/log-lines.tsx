@@ -1,7 +1,7 @@
 /** Lines of workers' logs: time, text with its colours, and the worker where there are several. */
 import type { ReactNode } from "react";
 import { spansOf } from "../ansi.ts";
-import { moment, timeOfDay } from "../format.ts";
+import { moment, short, timeOfDay } from "../format.ts";
 import { to } from "../router.ts";
 import type { LogLine } from "../shapes.ts";
 
@@ -34,13 +34,13 @@ export function LogLines({
 			)}
 			{worker === undefined || !everyWorker ? null : (
 				<>
-					<a href={to(["endpoints", endpoint, "workers", worker])}>{worker.slice(-12)}</a>{" "}
+					<a href={to(["endpoints", endpoint, "workers", worker])}>{short(worker)}</a>{" "}
 				</>
 			)}
 			{job === undefined || ofJob ? null : (
 				<>
 					<a className="log-job" href={to(["endpoints", endpoint, "requests", job])} title={job}>
-						{job.slice(-6)}
+						{short(job)}
 					</a>{" "}
 				</>
 			)}

@@ -9,6 +9,9 @@ interface Item {
 	media: Media;
 }
 
+/** Its type and size: `webp, 2.8 kB`. */
+export const mediaText = ({ type, size }: Media): string => `${type.slice(type.indexOf("/") + 1)}, ${bytes(size)}`;
+
 export function MediaView({ items }: { items: readonly Item[] }): ReactNode {
 	return (
 		<ul className="media">
@@ -28,18 +31,12 @@ export function MediaView({ items }: { items: readonly Item[] }): ReactNode {
 }
 
 /** `facts` next to its type and size. */
-function Shown({
-	path,
-	media: { type, size },
-	facts = "",
-	children,
-}: Item & { facts?: string; children: ReactNode }): ReactNode {
+function Shown({ path, media, facts = "", children }: Item & { facts?: string; children: ReactNode }): ReactNode {
 	return (
 		<figure>
 			{children}
 			<figcaption>
-				<code>{path || "output"}</code>{" "}
-				{[facts, type.slice(type.indexOf("/") + 1), bytes(size)].filter(Boolean).join(", ")}
+				<code>{path || "output"}</code> {[facts, mediaText(media)].filter(Boolean).join(", ")}
 			</figcaption>
 		</figure>
 	);

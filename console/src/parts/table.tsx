@@ -19,6 +19,7 @@ export interface Column<Row> {
 	area?: string;
 	/** In place of the name in the head. */
 	head?: ReactNode;
+	/** Null where there is no value. */
 	cell: (row: Row) => ReactNode;
 }
 
@@ -56,20 +57,37 @@ export function Table<Row>({ label, columns, rows, id, leads, isSelected, look }
 						aria-selected={isSelected?.(row)}
 						onClick={leads && ((event) => follow(event, leads(row)))}
 					>
-						{columns.map(({ name, silent, end, main, area, cell }) => (
-							<td
-								key={name}
-								role="cell"
-								className={cellClass({ end, main, area })}
-								data-label={silent || main || look ? undefined : name}
-							>
-								{cell(row)}
-							</td>
+						{columns.map((column) => (
+							<Cell key={column.name} column={column} row={row} plain={look !== undefined} />
 						))}
 					</tr>
 				))}
 			</tbody>
 		</table>
+	);
+}
+
+/** Where there is no value: a dash below its head, nothing in a card. */
+function Cell<Row>({
+	column: { name, silent, end, main, area, cell },
+	row,
+	plain,
+}: {
+	column: Column<Row>;
+	row: Row;
+	/** Without its name in a card. */
+	plain: boolean;
+}): ReactNode {
+	const shown = cell(row);
+	const none = shown === null && !silent;
+	return (
+		<td
+			role="cell"
+			className={cellClass({ end, main, area, none })}
+			data-label={silent || main || plain ? undefined : name}
+		>
+			{none ? "–" : shown}
+		</td>
 	);
 }
 
@@ -106,12 +124,14 @@ function cellClass({
 	end,
 	main,
 	area,
+	none,
 }: {
 	end?: boolean | undefined;
 	main?: boolean | undefined;
 	area?: string | undefined;
+	none?: boolean;
 }): string {
-	return [end && "end", main && "main", area && `at-${area}`].filter(Boolean).join(" ");
+	return [end && "end", main && "main", area && `at-${area}`, none && "none"].filter(Boolean).join(" ");
 }
 
 /** A click on a row, unless it is on a control or ends the selection of a text. */

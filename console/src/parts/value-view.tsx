@@ -1,21 +1,16 @@
 /** An input or an output in the way that shows it best, and in all others that fit. */
 import { type ReactNode, Suspense, useMemo, useState } from "react";
 import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
-import { number } from "../format.ts";
-import { pretty } from "../exact.ts";
-import { previewOf } from "../job-error.ts";
 import { lazyPage } from "../lazy-page.ts";
 import { mediaIn } from "../../../src/lib/media.ts";
 import { T } from "../text.ts";
-import { MOST_MARKDOWN, type Rows, rowsOf, textOf, type Turn, turnsOf, type ViewName, viewsOf } from "../views.ts";
+import { MOST_MARKDOWN, rowsOf, textOf, type Turn, turnsOf, type ViewName, viewsOf } from "../views.ts";
 import { Copy } from "./copy.tsx";
 import { JsonView } from "./json-view.tsx";
 import { MediaView } from "./media-view.tsx";
+import { ObjectTable } from "./object-table.tsx";
 
 const MarkdownView = lazyPage(() => import("./markdown-view.tsx"));
-
-/** Rows that are shown before one asks for more. */
-const PORTION = 100;
 
 /** `label` says what it is. */
 export function ValueView({ value, label }: { value: unknown; label: string }): ReactNode {
@@ -110,43 +105,4 @@ export function Chat({ turns, label }: { turns: readonly Turn[]; label: string }
 			))}
 		</ol>
 	);
-}
-
-function ObjectTable({ table: { path, columns, rows }, label }: { table: Rows; label: string }) {
-	const [most, setMost] = useState(PORTION);
-	return (
-		// oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard
-		<div className="object-table" tabIndex={0} role="region" aria-label={path || label}>
-			<table>
-				<thead>
-					<tr>
-						{columns.map((name) => (
-							<th key={name} scope="col">
-								{name}
-							</th>
-						))}
-					</tr>
-				</thead>
-				<tbody>
-					{rows.slice(0, most).map((row, index) => (
-						<tr key={index}>
-							{columns.map((name) => (
-								<td key={name}>{cellOf(row[name])}</td>
-							))}
-						</tr>
-					))}
-				</tbody>
-			</table>
-			{rows.length > most ? (
-				<button type="button" className="json-more" onClick={() => setMost(most + PORTION * 5)}>
-					{T.json.more(number(rows.length - most))}
-				</button>
-			) : null}
-		</div>
-	);
-}
-
-function cellOf(value: unknown): string {
-	if (value === undefined) return "";
-	return previewOf(typeof value === "string" ? value : pretty(value));
 }

@@ -28,6 +28,7 @@ export const backup: Action = {
 		keep: { value: "N", summary: "with DIR: remove older backups there, so that N are left" },
 		json: { summary: "print file, bytes and schema as JSON" },
 	},
+	examples: ["sluice backup /var/backups/sluice/ --keep 14"],
 	async run({ args: [target = ""], flags, service }) {
 		const { keep } = flags;
 		if (keep !== undefined && !/^[1-9]\d{0,5}$/.test(keep))

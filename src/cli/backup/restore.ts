@@ -33,6 +33,7 @@ export const restore: Action = {
 		},
 		json: { summary: "print what was restored as JSON" },
 	},
+	examples: ["sluice restore sluice.tar --store sqlite:data/sluice.db"],
 	async run({ args: [file = ""], flags }) {
 		const path = sqlitePath(flags["store"], POSTGRES);
 		refuseExisting(path);

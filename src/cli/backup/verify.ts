@@ -27,6 +27,7 @@ export const verify: Action = {
 		},
 		json: { summary: "print problems and summary as JSON" },
 	},
+	examples: ["sluice verify sluice.tar --key-file /safe/sluice.db.secret"],
 	async run({ args: [file], flags }) {
 		const path = file ?? sqlitePath(undefined, POSTGRES);
 		const kind = kindOf(path);

@@ -10,7 +10,6 @@ export const consoleCommand = serviceAction<{ path: string }>({
 	name: "console",
 	summary: "print a single-use sign-in link for the web console, valid for 10 minutes",
 	args: [],
-	examples: ["sluice console"],
 	request: "POST /v1/console-link",
 	text: ({ path }, { service }) => `${service.connection().base}${printable(path)}\n`,
 });

@@ -11,7 +11,6 @@ const list: Action = {
 	summary: "list contexts; keys are not shown",
 	local: true,
 	flags: JSON_FLAG,
-	examples: ["sluice context list"],
 	async run({ flags }) {
 		const { current = null, all } = readContexts(process.env);
 		const contexts = all.map(({ name, url, key }) => ({ name, url, hasKey: key !== undefined }));

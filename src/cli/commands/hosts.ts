@@ -27,6 +27,7 @@ const drain = serviceAction({
 	name: "drain",
 	args: ["NAME"],
 	summary: "start no more workers on a host; those it has finish their jobs first",
+	examples: ["sluice hosts drain rig1"],
 	request: "POST /v1/hosts/{NAME}/drain",
 	text: (_, { args: [host] }) => `Host ${host} is drained: its workers end after their jobs.\n`,
 });
@@ -35,6 +36,7 @@ const resume = serviceAction({
 	name: "resume",
 	args: ["NAME"],
 	summary: "start workers on a host again",
+	examples: ["sluice hosts resume rig1"],
 	request: "POST /v1/hosts/{NAME}/resume",
 	text: (_, { args: [host] }) => `Host ${host} is resumed.\n`,
 });

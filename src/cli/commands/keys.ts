@@ -13,7 +13,6 @@ const list = listAction<Key>({
 	name: "list",
 	args: [],
 	summary: "list all keys; key values are not shown",
-	examples: ["sluice keys list"],
 	request: "GET /v1/keys",
 	member: "keys",
 	empty: "No API keys besides SLUICE_API_KEY. Create one: sluice keys create --name 'nightly batch' --scope write\n",

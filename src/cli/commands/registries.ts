@@ -40,6 +40,7 @@ const logout = serviceAction<Registry>({
 	name: "logout",
 	args: ["REGISTRY"],
 	summary: "remove the login to a registry",
+	examples: ["sluice registries logout registry.example.com"],
 	request: "DELETE /v1/registries/{REGISTRY}",
 	text: ({ registry }) => `Removed the login to ${registry}.\n`,
 });

@@ -11,7 +11,6 @@ const list = listAction<ConsoleSession>({
 	name: "list",
 	args: [],
 	summary: "list sessions of the web console, last used first",
-	examples: ["sluice sessions list"],
 	request: "GET /v1/sessions",
 	member: "sessions",
 	empty: "No one is signed in to the console. Print a sign-in link: sluice console\n",

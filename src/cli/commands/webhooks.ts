@@ -41,6 +41,7 @@ const redeliver = serviceAction({
 	name: "redeliver",
 	args: ["ID"],
 	summary: "send a finished delivery again",
+	examples: ["sluice webhooks redeliver msg_68f696d3_0"],
 	request: "POST /v1/webhooks/{ID}/redeliver",
 	text: (_, { args: [id] }) => `Queued delivery ${id} again.\n`,
 });
@@ -50,6 +51,7 @@ const receivers = listAction<Receiver>({
 	args: [],
 	summary: "list receivers that fail, with those that are paused or disabled",
 	flags: { endpoint: FILTERS.endpoint },
+	examples: ["sluice webhooks receivers --endpoint hello"],
 	request: "GET /v1/webhooks/receivers",
 	query: (flags) => queryOf(flags, ["endpoint"]),
 	member: "receivers",

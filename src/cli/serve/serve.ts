@@ -105,8 +105,10 @@ function banner(service: Extract<ServiceMessage, { kind: "listening" }>): string
 	const lines = [`Sluice listens on ${url}`];
 	if (readOnly !== undefined)
 		lines.push(`READ-ONLY: ${readOnly} Status and results are answered, submissions are 503 until there is room.`);
+	// `npm start` and `npx` run a command that is not installed.
+	const npx = /^(?:start|npx)$/.test(process.env["npm_lifecycle_event"] ?? "") ? "npx " : "";
 	if (consoleLink !== undefined)
-		lines.push(`Console: ${consoleLink} (single use, valid for 10 minutes; for another: sluice console)`);
+		lines.push(`Console: ${consoleLink} (single use, valid for 10 minutes; for another: ${npx}sluice console)`);
 	if (firstKey !== undefined) lines.push(`API key, shown only this once: ${firstKey}`);
 	if (endpoint === undefined)
 		lines.push("No endpoints yet. Describe one in sluice.yaml and restart with --config sluice.yaml.");

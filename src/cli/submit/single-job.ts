@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { printableLines } from "../../lib/terminal-text.ts";
 import { CliError } from "../client/errors.ts";
 import { errorText, readable } from "../commands/jobs/job-text.ts";
+import { trimmedStack } from "../framework/stack.ts";
 import { membersOf } from "../framework/json-members.ts";
 import { path } from "../client/service-client.ts";
 import type { JobCalls } from "./job-calls.ts";
@@ -25,7 +26,8 @@ export async function submitOne(
 	else if (chunks === 0 && job.output !== undefined)
 		process.stdout.write(`${process.stdout.isTTY ? readable(job.output) : job.output}\n`);
 	if (job.status === "COMPLETED") return 0;
-	const reason = job.error === undefined ? "." : `: ${printableLines(errorText(String(JSON.parse(job.error))))}`;
+	const error = job.error === undefined ? "" : errorText(String(JSON.parse(job.error)));
+	const reason = error === "" ? "." : `: ${printableLines(trimmedStack(error, "--json"))}`;
 	process.stderr.write(`Job ${id} is ${job.status}${reason}\n`);
 	return 1;
 }

@@ -97,7 +97,9 @@ const LIMITS: Schema = {
 				}),
 				streamMb: wholeOrOff({
 					default: STREAM_MB,
-					description: `A job fails whose chunks have more megabytes, or are more than ${STREAM_CHUNKS}.`,
+					description:
+						"A job fails whose chunks have more megabytes, or " +
+						`are more than ${STREAM_CHUNKS.toLocaleString("en")}.`,
 				}),
 				...Object.fromEntries(LIMITED_OPERATIONS.map((operation) => [operation, operationLimits(operation)])),
 			},

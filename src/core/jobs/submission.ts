@@ -18,7 +18,7 @@ export const SUBMISSION_SCHEMA = {
 		input: {
 			type: "object",
 			description:
-				`Parameters for the worker, handed on byte for byte. Nested at most ${BOUNDS.maxDepth} ` +
+				`Parameters for the worker, passed to it unchanged. Nested at most ${BOUNDS.maxDepth} ` +
 				`deep, integers of at most ${BOUNDS.maxDigits} digits.`,
 			examples: [{ prompt: "hello" }],
 			"x-message": 'must be an object, such as {"input": {"prompt": "hello"}}.',

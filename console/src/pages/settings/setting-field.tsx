@@ -1,9 +1,8 @@
 /** The field of one setting: its name in the API next to its label, its bounds and its default. */
 import type { ReactNode } from "react";
 import { Select, TextField } from "../../parts/field.tsx";
-import { UNIT_MS, durationText } from "../../duration-text.ts";
-import { defaultOf, type FormField, nameOf } from "../../settings-form.ts";
-import { shown } from "../../setting-kinds.ts";
+import { defaultOf, type FormField, isChanged, nameOf } from "../../settings-form.ts";
+import { read, shown } from "../../setting-kinds.ts";
 import { T } from "../../text.ts";
 
 /** In place of the empty text, which a list to choose from cannot have. */
@@ -49,7 +48,7 @@ export function SettingField({
 	return (
 		<TextField
 			{...shared}
-			marked={value.trim() !== field.value}
+			marked={isChanged(field, { [nameOf(field)]: value })}
 			value={value}
 			onChange={onChange}
 			placeholder={usual ?? exampleOf(field)}
@@ -82,8 +81,8 @@ function exampleOf({ kind, setting, required }: FormField): string | undefined {
 	return example === undefined || !required ? undefined : shown(kind, setting, example);
 }
 
-/** A value of the API as people read it, for tables of changes. */
-export function valueText({ setting }: FormField, text: string): string {
-	const unit = UNIT_MS[setting["x-unit"] ?? ""];
-	return unit !== undefined && /^\d+$/.test(text) ? durationText(Number(text) * unit) : text;
+/** What was typed as the field would show it, for tables of changes. */
+export function valueText({ kind, setting }: FormField, text: string): string {
+	const found = kind === "json" ? undefined : read(kind, setting, text);
+	return found !== undefined && "value" in found ? shown(kind, setting, found.value) : text;
 }

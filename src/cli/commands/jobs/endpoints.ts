@@ -20,7 +20,6 @@ const list = listAction<Endpoint>({
 	name: "list",
 	args: [],
 	summary: "list all endpoints, with their jobs and workers",
-	examples: ["sluice endpoints list"],
 	request: "GET /v1/endpoints",
 	member: "endpoints",
 	empty:
@@ -68,7 +67,6 @@ export const top: Action = {
 	...list,
 	name: "top",
 	summary: "show queues and workers of all endpoints until Ctrl-C; once where there is no terminal",
-	examples: ["sluice top"],
 	async run(input) {
 		while (process.stdout.isTTY) {
 			process.stdout.write("\u001b[H\u001b[J");
@@ -158,6 +156,7 @@ const pause = serviceAction<Endpoint>({
 	name: "pause",
 	args: ["ID"],
 	summary: "keep queueing jobs, but start none",
+	examples: ["sluice endpoints pause hello"],
 	request: "POST /v1/endpoints/{ID}/pause",
 	text: ({ id }) => `Endpoint '${id}' is paused: jobs are queued but not started.\n`,
 });
@@ -166,6 +165,7 @@ const resume = serviceAction<Endpoint>({
 	name: "resume",
 	args: ["ID"],
 	summary: "start jobs again",
+	examples: ["sluice endpoints resume hello"],
 	request: "POST /v1/endpoints/{ID}/resume",
 	text: ({ id }) => `Endpoint '${id}' is active.\n`,
 });

@@ -3,6 +3,7 @@ import type { JobDetail } from "../../../api/job-records.ts";
 import { isObject } from "../../../lib/schema.ts";
 import { membersOf } from "../../framework/json-members.ts";
 import { parseJson, type ServiceAnswer } from "../../client/service-client.ts";
+import { trimmedStack } from "../../framework/stack.ts";
 import { fieldList, shortTime, table } from "../../framework/table.ts";
 import { printable, printableLines } from "../../../lib/terminal-text.ts";
 
@@ -24,7 +25,8 @@ export function jobText(answer: ServiceAnswer, endpoint: string): string {
 		["Webhook", job.webhook],
 		[job.expired ? "Expired" : "Expires", shortTime(job.expiresAt)],
 	]);
-	const error = job.error === undefined ? "" : `\nError\n${printableLines(errorText(job.error))}\n`;
+	const error =
+		job.error === undefined ? "" : `\nError\n${printableLines(trimmedStack(errorText(job.error), "--json"))}\n`;
 	const timeline = job.timeline.map(({ at, event, message }) => [at, event, message]);
 	// Parsing and printing could change numbers.
 	const found = membersOf(answer.text, ["input", "output"]);

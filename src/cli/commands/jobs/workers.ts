@@ -104,6 +104,7 @@ const start = serviceAction({
 	name: "start",
 	args: ["ENDPOINT"],
 	summary: "start workers now where starts are paused after crashes",
+	examples: ["sluice workers start hello"],
 	request: "POST /v1/endpoints/{ENDPOINT}/workers/start",
 	text: (_, { args: [endpoint] }) =>
 		`Starts are not paused. A worker of '${endpoint}' starts now if jobs wait for one.\n`,

@@ -8,7 +8,7 @@ import { stateStyled, styled } from "../../framework/style.ts";
 import { counted } from "../../framework/table.ts";
 import { printableLines } from "../../../lib/terminal-text.ts";
 import { parseJson } from "../../client/service-client.ts";
-import { trimmedStack } from "./stack.ts";
+import { trimmedStack } from "../../framework/stack.ts";
 import { streamLines } from "./stream-lines.ts";
 
 const SERVICE_LOG: ReadonlySet<EventName> = new Set<EventName>([

@@ -1,6 +1,6 @@
 /** Removes library frames from stack traces of JavaScript and Python. */
 
-import { counted } from "../../framework/table.ts";
+import { counted } from "./table.ts";
 
 const LIBRARY = new RegExp(
 	[
@@ -15,8 +15,8 @@ const LIBRARY = new RegExp(
 const JS_FRAME = /^\s+at /;
 const PYTHON_FRAME = /^\s*File "/;
 
-/** Unchanged if no frame is the user's. */
-export function trimmedStack(text: string): string {
+/** Unchanged if no frame is the user's. `all`: what shows the whole. */
+export function trimmedStack(text: string, all = "--verbose"): string {
 	const lines = text.split("\n");
 	const kept: string[] = [];
 	let hidden = 0;
@@ -33,5 +33,5 @@ export function trimmedStack(text: string): string {
 		if (!isHidden) kept.push(line);
 	}
 	if (hidden === 0 || !hasOwn) return text;
-	return `${kept.join("\n")}\n(${counted(hidden, "frame")} of libraries hidden; --verbose shows them)`;
+	return `${kept.join("\n")}\n(${counted(hidden, "frame")} of libraries hidden; ${all} shows them)`;
 }
