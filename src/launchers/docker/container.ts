@@ -71,6 +71,9 @@ export async function copyOutput(daemon: Daemon, container: string, q: Parameter
 	await copyToLog(q, async (since) => framesOf(await daemon.logs(container, { since, signal })));
 }
 
+/** Daemons that could not raise a limit: those that run rootless, or in a container themselves. */
+const unprivileged = new WeakSet<Daemon>();
+
 /** Returns the container's id. A failure leaves no container behind. */
 export async function startContainer(
 	clock: Clock,
@@ -80,16 +83,21 @@ export async function startContainer(
 	try {
 		const url = serviceAddress(host, spec.url);
 		const network = await containerContext(daemon, spec.settings, url);
-		const context = { ...network, gpus, ...(url !== spec.url && { url }) };
-		const container = await daemon.create(containerOptions(spec, context));
-		try {
-			await daemon.start(container);
-			await begun(clock, daemon, container);
-		} catch (error) {
-			await host.removals.remove(container).catch(() => void host.recheck());
-			throw error;
+		const place = spec.settings.hosts && host.name;
+		const context = { ...network, gpus, place, ...(url !== spec.url && { url }) };
+		for (;;) {
+			const raisesLimits = !unprivileged.has(daemon);
+			const container = await daemon.create(containerOptions(spec, { ...context, raisesLimits }));
+			try {
+				await daemon.start(container);
+				await begun(clock, daemon, container);
+				return container;
+			} catch (error) {
+				await host.removals.remove(container).catch(() => void host.recheck());
+				if (!raisesLimits || !/rlimit/i.test((error as Error).message)) throw error;
+				unprivileged.add(daemon);
+			}
 		}
-		return container;
 	} catch (error) {
 		// Without an answer the container may exist.
 		if (statusOf(error) === undefined) void host.recheck();
