@@ -155,7 +155,7 @@ describe("a RunPod repository", () => {
 		expect(stdout).toContain("Created endpoint 'greet'.");
 		expect(stderr).toMatch(/^From \.runpod\/hub\.json: GREETING, MARK, TIMES, LOUD\.$/m);
 		expect(stderr).toMatch(/^No default; .*: HF_TOKEN\.$/m);
-		expect(stderr).toMatch(/^Ignored, .*: description, type, config\.containerDiskInGb\.$/m);
+		expect(stderr).toMatch(/^Without effect here: containerDiskInGb 20\.$/m);
 		expect(stderr).toMatch(/^Each worker gets 2 GPUs of those configured/m);
 		const { json } = await call(service.url, "/v1/endpoints/greet");
 		expect(json).toMatchObject({
