@@ -244,5 +244,6 @@ it("D36: images that the build needs, and the one that Compose pulls", () => {
 	expect(named("  w:\n    image: me/w:1\n    pull_policy: never\n")).toBeUndefined();
 	expect(named("  w:\n    image: me/w:${TAG}\n")).toBeUndefined();
 	expect(named("  w:\n    image: me/w:1\n  db:\n    image: postgres:18\n")).toBeUndefined();
+	expect(named("  w:\n    image: worker-comfyui:dev\n")).toBeUndefined();
 	expect(named("  - [")).toBeUndefined();
 });

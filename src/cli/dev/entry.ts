@@ -142,7 +142,7 @@ export function baseImagesOf(folder: string, dockerfile: string): string[] {
 
 const COMPOSE = ["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"];
 
-/** The one image that a Compose file of the repository pulls. */
+/** The one image that a Compose file of the repository pulls; names without an account are those of local builds. */
 export function namedImage(folder: string): { image: string; file: string } | undefined {
 	const file = COMPOSE.find((name) => isFile(join(folder, name)));
 	if (file === undefined) return undefined;
@@ -155,7 +155,8 @@ export function namedImage(folder: string): { image: string; file: string } | un
 	}
 	const images = Object.values(isObject(services) ? services : {}).flatMap((service) => {
 		const { image, pull_policy: policy } = isObject(service) ? service : {};
-		return typeof image === "string" && !image.includes("$") && policy !== "never" && policy !== "build" ? [image] : [];
+		const isLocal = policy === "never" || policy === "build";
+		return typeof image === "string" && /^[^$]+\/[^$]+$/.test(image) && !isLocal ? [image] : [];
 	});
 	const [image, ...others] = new Set(images);
 	return image === undefined || others.length > 0 ? undefined : { image, file };
