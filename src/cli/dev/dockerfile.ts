@@ -27,6 +27,9 @@ export interface Stage {
 	copies: Copy[];
 }
 
+/** Stages through which a file is followed. */
+const MOST_STAGES = 6;
+
 /** The stages in order; a stage begins as a copy of the one that its FROM names. */
 export function readDockerfile(text: string): Stage[] {
 	const stages: Stage[] = [];
@@ -59,15 +62,17 @@ export function startOf({ entrypoint, cmd }: Stage): Start {
 }
 
 /** Paths in the repository that may be the file at this path of the image, the most likely one first. */
-export function sourcesOf(stages: readonly Stage[], stage: Stage, path: string): string[] {
+export function sourcesOf(stages: readonly Stage[], stage: Stage, path: string, depth = MOST_STAGES): string[] {
+	if (depth === 0) return [];
 	const target = posix.resolve(stage.workdir, path);
 	return stage.copies.toReversed().flatMap((copy) => {
 		const found = copy.sources.flatMap((source) => sourceFor(source, copy.target, target));
 		if (copy.from === undefined) return found;
 		const other = stageNamed(stages, copy.from);
-		// A stage copies from earlier ones only, so this ends.
 		const earlier = stages.slice(0, stages.indexOf(stage));
-		return other && earlier.includes(other) ? found.flatMap((each) => sourcesOf(earlier, other, `/${each}`)) : [];
+		return other && earlier.includes(other)
+			? found.flatMap((each) => sourcesOf(earlier, other, `/${each}`, depth - 1))
+			: [];
 	});
 }
 

@@ -243,7 +243,7 @@ it("D36: images that the build needs, and the one that Compose pulls", () => {
 	expect(named("  w:\n    image: me/w:1\n")).toBe("me/w:1");
 	expect(named("  w:\n    image: me/w:1\n    pull_policy: never\n")).toBeUndefined();
 	expect(named("  w:\n    image: me/w:${TAG}\n")).toBeUndefined();
-	expect(named("  w:\n    image: me/w:1\n  db:\n    image: postgres:18\n")).toBeUndefined();
+	expect(named("  w:\n    image: me/w:1\n  other:\n    image: me/other:1\n")).toBeUndefined();
 	expect(named("  w:\n    image: worker-comfyui:dev\n")).toBeUndefined();
 	expect(named("  - [")).toBeUndefined();
 });

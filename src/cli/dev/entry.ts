@@ -156,7 +156,7 @@ export function namedImage(folder: string): { image: string; file: string } | un
 	const images = Object.values(isObject(services) ? services : {}).flatMap((service) => {
 		const { image, pull_policy: policy } = isObject(service) ? service : {};
 		const isLocal = policy === "never" || policy === "build";
-		return typeof image === "string" && /^[^$]+\/[^$]+$/.test(image) && !isLocal ? [image] : [];
+		return typeof image === "string" && image.includes("/") && !image.includes("$") && !isLocal ? [image] : [];
 	});
 	const [image, ...others] = new Set(images);
 	return image === undefined || others.length > 0 ? undefined : { image, file };
