@@ -25,6 +25,7 @@ export const dev: Action = {
 		endpoint: { value: "ID", summary: "id of the endpoint (default: from the name of the file or folder)" },
 		run: { summary: "send test_input.json, or the first of .runpod/tests.json, as the first job" },
 		test: { summary: "run the tests of .runpod/tests.json, print a table and exit; exit code 1 if one fails" },
+		preset: { value: "NAME", summary: "take the variables of this preset of .runpod/hub.json" },
 		fresh: { summary: "start with an empty queue instead of that of the last run" },
 		verbose: {
 			short: "v",
@@ -36,8 +37,8 @@ export const dev: Action = {
 	async run({ args: [path], flags, rest: command }) {
 		if (path !== undefined && command.length > 0)
 			throw new CliError(`Unexpected argument '${path}'. Usage: sluice dev ${dev.synopsis}`);
-		const { endpoint } = flags;
-		const target = devTarget({ path, command, endpoint, cwd: process.cwd(), env: process.env });
+		const { endpoint, preset } = flags;
+		const target = devTarget({ path, command, endpoint, preset, cwd: process.cwd(), env: process.env });
 		for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
 		return flags["test"] ? await testSession(target, flags) : await session(target, flags);
 	},

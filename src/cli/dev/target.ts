@@ -33,6 +33,7 @@ export function devTarget(q: {
 	path: string | undefined;
 	command: readonly string[];
 	endpoint: string | undefined;
+	preset: string | undefined;
 	cwd: string;
 	env: Env;
 }): DevTarget {
@@ -58,7 +59,7 @@ export function devTarget(q: {
 	const found = statSync(given, { throwIfNoEntry: false });
 	if (!found) throw new CliError(`${given} does not exist. Pass the file of a handler: sluice dev handler.py`);
 	const folder = found.isDirectory() ? given : dirname(given);
-	const hub = readHub(folder);
+	const hub = readHub(folder, q.preset);
 	const entry = found.isDirectory() ? findEntry(given) : { file: given, args: [] };
 	const handler = entry.file;
 	const name = basename(handler, extname(handler));
@@ -81,7 +82,8 @@ export function devTarget(q: {
 /** Variables that hub.json requires, as far as nothing sets them. */
 function requiredNote(keys: readonly string[], set: Env): string[] {
 	const missing = keys.filter((key) => set[key] === undefined);
-	return missing.length > 0 ? [`Required, without a default: ${missing.join(", ")}. Set them in ${ENV_FILE}.`] : [];
+	const them = missing.length === 1 ? "it" : "them";
+	return missing.length > 0 ? [`Required, without a default: ${missing.join(", ")}. Set ${them} in ${ENV_FILE}.`] : [];
 }
 
 function commandOf(entry: Entry, env: Env, folder: string): Pick<DevTarget, "command" | "kit"> {
