@@ -46,7 +46,7 @@ export const SECTIONS: readonly Section[] = [
 	},
 	{
 		label: "Recipes",
-		files: guides("vllm", "comfyui", "whisper"),
+		files: guides("vllm", "comfyui", "whisper", "infinity"),
 		weight: GUIDE_WEIGHT,
 	},
 	{

@@ -130,6 +130,25 @@ describe("a RunPod repository", () => {
 		});
 	});
 
+	it.concurrent("D36: dev starts what the Dockerfile says, with the variables of a preset", async (test) => {
+		const cwd = site(test).folder.path;
+		const key = { key: "NAME", input: { type: "string", required: true } };
+		repository(cwd, {
+			Dockerfile: 'FROM node\nCOPY lib /app\nWORKDIR /app\nENTRYPOINT ["node"]\nCMD ["run.mjs"]\n',
+			"lib/run.mjs": "export default async () => process.env.NAME;\n",
+			".runpod/hub.json": { config: { env: [key], presets: [{ name: "Ann's", defaults: { NAME: "Ann" } }] } },
+			".runpod/tests.json": { tests: [{ input: {}, expected_output: "Ann" }], config: { gpuTypeId: "L4" } },
+		});
+		const passed = await sluice(test, ["dev", ".", "--test", "--preset", "Ann's"], { cwd });
+		expect(passed).toMatchObject({ code: 0, stderr: "Without effect here: gpuTypeId L4.\n" });
+		expect(await sluice(test, ["dev", ".", "--preset", "Bo"], { cwd })).toMatchObject({
+			code: 2,
+			stderr: "There is no preset 'Bo'. The presets of hub.json: Ann's.\n",
+		});
+		const dev = start(test, ["dev", ".", "--port", "0"], { cwd });
+		await until("the note", () => dev.stdout().includes("Required, without a default: NAME. Set it in .env.\n"));
+	});
+
 	it.concurrent("D36: endpoints create --from takes handler, name and env, and says what it omits", async (test) => {
 		const { ask, service, cwd } = await managed(test);
 		// With its worker.
@@ -155,7 +174,7 @@ describe("a RunPod repository", () => {
 		expect(stdout).toContain("Created endpoint 'greet'.");
 		expect(stderr).toMatch(/^From \.runpod\/hub\.json: GREETING, MARK, TIMES, LOUD\.$/m);
 		expect(stderr).toMatch(/^No default; .*: HF_TOKEN\.$/m);
-		expect(stderr).toMatch(/^Ignored, .*: description, type, config\.containerDiskInGb\.$/m);
+		expect(stderr).toMatch(/^Without effect here: containerDiskInGb 20\.$/m);
 		expect(stderr).toMatch(/^Each worker gets 2 GPUs of those configured/m);
 		const { json } = await call(service.url, "/v1/endpoints/greet");
 		expect(json).toMatchObject({

@@ -124,6 +124,31 @@ describe("sluice init", () => {
 		await dev.says(/FAILED in \d+ ms: Traceback[^]*ZeroDivisionError: division by zero/);
 	});
 
+	for (const starter of ["vllm", "comfyui"])
+		it.concurrent(`D36: ${starter} is an endpoint with RunPod's image, on a GPU`, async (test) => {
+			const { cwd } = room(test, {});
+			const made = await sluice(test, ["init", starter, "mine"], { cwd });
+			expect(made.stdout).toMatch(
+				/ sluice serve --config sluice\.yaml .*\n {2}sluice jobs submit mine --input @test_input/,
+			);
+			const folder = join(cwd, "mine");
+			const service = start(test, ["serve", "--config", "sluice.yaml", "--port", "0"], {
+				cwd: folder,
+				env: { SLUICE_API_KEY: KEY, DOCKER_HOST: "unix:///nowhere/docker.sock" },
+			});
+			const url = await until("the address", () => /listens on (\S+)/.exec(service.stdout())?.[1]);
+			const { json } = await call(url, "/v1/endpoints/mine", { key: KEY });
+			expect(json).toMatchObject({
+				gpusPerWorker: 1,
+				launcher: { type: "docker", pullPolicy: "missing", volumes: ["models:/runpod-volume"] },
+			});
+			expect(json.launcher.image).toMatch(/^runpod\/worker-/);
+			const queued = await call(url, "/v2/mine/run", { key: KEY, body: { input: testInput(folder) } });
+			expect(queued.json.status).toBe("IN_QUEUE");
+			service.end("SIGINT");
+			await service.ended;
+		});
+
 	it.concurrent("D36: names the starters, and replaces no file", async (test) => {
 		const folder = await started(test, "javascript");
 		const cwd = join(folder, "..");

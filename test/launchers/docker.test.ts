@@ -143,6 +143,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			expect(JSON.parse(lastOutput)).toEqual({
 				PATH: "/bin",
 				ODD: "a=b c\nd",
+				RUNPOD_POD_HOSTNAME: spec.workerId,
 				HOSTNAME: expect.any(String),
 				HOME: expect.any(String),
 			});

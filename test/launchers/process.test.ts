@@ -61,7 +61,7 @@ describe("process launcher: start", () => {
 			...withSettings(spec, { command: [process.execPath, "-e", script] }),
 			env,
 		});
-		expect(JSON.parse(exit.lastOutput)).toEqual([samples.root, env]);
+		expect(JSON.parse(exit.lastOutput)).toEqual([samples.root, { ...env, RUNPOD_POD_HOSTNAME: spec.workerId }]);
 	});
 
 	it.skipIf(!linux)("D25: limits hold for the process and its children", async () => {

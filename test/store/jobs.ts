@@ -135,6 +135,19 @@ export function jobCases({ store }: Bed): void {
 		expect((await site.get(id))?.output).toBe("2");
 	});
 
+	it("B.5: report › release returns a job that its worker never began, with the reason, without a loss", async () => {
+		const site = siteOf(store());
+		const { id } = await site.running();
+		const release = { on: "release", workerEnd: "its start failed" } as const;
+		expect(await site.report(id, { ...release, worker: "w2" })).toMatchObject({ ok: false, why: "missing" });
+		expect(await site.report(id, release)).toMatchObject({ ok: true, job: { state: "IN_QUEUE", losses: 0 } });
+		expect(await store().jobs.attempts({ endpoint: site.endpoint, id })).toMatchObject([
+			{ attempt: 1, worker: "w1", end: "released", open: false, workerEnd: "its start failed" },
+		]);
+		expect(await site.takeIds()).toEqual([id]);
+		expect(await site.report(id, { output: "1" })).toMatchObject({ ok: true, job: { state: "COMPLETED" } });
+	});
+
 	it("D6: progress › shows as output while the job runs, renews the lease, and goes with the attempt", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running();

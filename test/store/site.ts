@@ -128,8 +128,8 @@ export function siteOf(store: Store) {
 		},
 
 		report(id: string, given: Partial<Outcome> & { worker?: string; now?: number } = {}): Promise<MoveResult> {
-			const { worker = "w1", now = T0, on = "complete", output, error } = given;
-			return store.jobs.report({ endpoint, id, worker, outcome: { on, output, error }, now });
+			const { worker = "w1", now = T0, on = "complete", ...result } = given;
+			return store.jobs.report({ endpoint, id, worker, outcome: { on, ...result }, now });
 		},
 
 		move(

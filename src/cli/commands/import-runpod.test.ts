@@ -133,7 +133,7 @@ it("D36: hub.json becomes an endpoint with an image that is to be built", async 
 			},
 		},
 	});
-	expect(stderr).toContain("caption-maker: Ignored, not supported: description, config.containerDiskInGb.");
+	expect(stderr).toContain("caption-maker: Without effect here: containerDiskInGb 20.");
 	expect(stderr).toContain("docker build -t caption-maker .");
 });
 

@@ -75,7 +75,12 @@ function fromHub(hub: Members): Imported | undefined {
 		env: found.env,
 		gpusPerWorker: found.gpus,
 	};
-	return { id, settings, notes: [...hubNotes(found), `hub.json names no image. Build it: docker build -t ${id} .`] };
+	const required = found.required.map(({ key }) => `Set env.${key}: hub.json requires it and has no default.`);
+	return {
+		id,
+		settings,
+		notes: [...hubNotes(found), ...required, `hub.json names no image. Build it: docker build -t ${id} .`],
+	};
 }
 
 const ADVICE: Readonly<Record<string, string>> = {

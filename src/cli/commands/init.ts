@@ -16,6 +16,8 @@ const STARTERS = {
 	python: "a worker in Python, with RunPod's SDK or without",
 	streaming: "streams tokens, for OpenAI's clients too, as vLLM does",
 	image: "makes pictures in steps, as ComfyUI does",
+	vllm: "a language model: RunPod's image of vLLM with Docker, on a GPU",
+	comfyui: "pictures: RunPod's image of ComfyUI with Docker, on a GPU",
 } as const;
 
 const NAMES = Object.keys(STARTERS).join(", ");
@@ -79,12 +81,22 @@ function replaceIn(path: string, text: string, replacement: string): void {
 }
 
 function createdText(path: string, files: readonly string[]): string {
+	const folder = /^[\w./-]+$/.test(path) ? path : `'${path}'`;
+	if (!files.includes("Dockerfile")) {
+		const id = endpointId(basename(resolve(path)));
+		return `Created ${path}: ${files.join(", ")}
+
+  cd ${folder}
+  sluice serve --config sluice.yaml    # needs Docker and an NVIDIA GPU; pulls the image
+  sluice jobs submit ${id} --input @test_input.json --wait
+`;
+	}
 	const install = files.includes("package.json")
 		? "  npm install                          # for 'sluice serve'; 'sluice dev' needs nothing\n"
 		: "";
 	return `Created ${path}: ${files.join(", ")}
 
-  cd ${/^[\w./-]+$/.test(path) ? path : `'${path}'`}
+  cd ${folder}
 ${install}  sluice dev .                         # run it here; Enter sends test_input.json
   sluice serve --config sluice.yaml    # as a service; workers start when jobs wait
 `;

@@ -6,7 +6,7 @@ import { setFlagsFromString } from "node:v8";
 import type { Action, FlagValues } from "../framework/command.ts";
 import { CliError } from "../client/errors.ts";
 import { HEAP_FLAGS } from "../serve/serve.ts";
-import { readTests } from "./hub-repository.ts";
+import { readTests, unusedNote } from "./hub-repository.ts";
 import { startDev } from "./service.ts";
 import { crashText, onStopSignal, print, session } from "./session.ts";
 import { openState } from "./state.ts";
@@ -25,6 +25,7 @@ export const dev: Action = {
 		endpoint: { value: "ID", summary: "id of the endpoint (default: from the name of the file or folder)" },
 		run: { summary: "send test_input.json, or the first of .runpod/tests.json, as the first job" },
 		test: { summary: "run the tests of .runpod/tests.json, print a table and exit; exit code 1 if one fails" },
+		preset: { value: "NAME", summary: "take the variables of this preset of .runpod/hub.json" },
 		fresh: { summary: "start with an empty queue instead of that of the last run" },
 		verbose: {
 			short: "v",
@@ -36,15 +37,20 @@ export const dev: Action = {
 	async run({ args: [path], flags, rest: command }) {
 		if (path !== undefined && command.length > 0)
 			throw new CliError(`Unexpected argument '${path}'. Usage: sluice dev ${dev.synopsis}`);
-		const { endpoint } = flags;
-		const target = devTarget({ path, command, endpoint, cwd: process.cwd(), env: process.env });
+		const { endpoint, preset } = flags;
+		const target = devTarget({ path, command, endpoint, preset, cwd: process.cwd(), env: process.env });
 		for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
 		return flags["test"] ? await testSession(target, flags) : await session(target, flags);
 	},
 };
 
 async function testSession(target: DevTarget, flags: FlagValues): Promise<number> {
-	const { tests, env: testEnv } = readTests(target.folder);
+	const { tests, env: testEnv, unused } = readTests(target.folder);
+	process.stderr.write(
+		unusedNote(unused)
+			.map((line) => `${line}\n`)
+			.join(""),
+	);
 	const folder = mkdtempSync(join(tmpdir(), "sluice-dev-"));
 	const { requested } = onStopSignal();
 	const crashed = Promise.withResolvers<never>();

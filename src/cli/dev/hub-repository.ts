@@ -1,23 +1,31 @@
-/** Reads a worker's folder in the layout of RunPod's Hub (D36). */
+/** Reads `.runpod/hub.json` and `.runpod/tests.json` of a repository in the layout of RunPod's Hub (D36). */
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { basename, extname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { didYouMean } from "../../lib/nearest.ts";
 import { isObject } from "../../lib/schema.ts";
 import { CliError } from "../client/errors.ts";
 
-const HANDLERS = ["handler", "rp_handler", "worker", "main", "index"].flatMap((name) =>
-	["", "src/"].flatMap((folder) => ["py", "ts", "js", "mjs"].map((extension) => `${folder}${name}.${extension}`)),
-);
-
 const TESTS_EXAMPLE = '{"tests": [{"name": "hello", "input": {"prompt": "hi"}, "timeout": 10000}]}';
 
-interface HubSettings {
+/** An input of hub.json that must have a value and has none. */
+export interface RequiredInput {
+	key: string;
+	/** How it is asked for, such as `Model (a model on Hugging Face)`. */
+	title: string;
+}
+
+export interface HubSettings {
 	name: string | undefined;
 	/** Number per worker. */
 	gpus: number;
 	env: Record<string, string>;
+	required: RequiredInput[];
+	/** Keys without a value that are not required. */
 	unset: string[];
-	ignored: string[];
+	/** Names of presets that were not chosen. */
+	presets: string[];
+	/** Members that set nothing here, with their values. */
+	unused: string[];
 }
 
 export interface HubTest {
@@ -28,81 +36,111 @@ export interface HubTest {
 	expected: unknown;
 }
 
-/** A known name, else the script in the Dockerfile. */
-export function findHandler(folder: string): string {
-	const named = HANDLERS.find((name) => isFile(join(folder, name))) ?? dockerScript(folder);
-	if (named === undefined)
-		throw new CliError(
-			`No handler found in ${folder}: no handler.py, handler.ts, handler.js or worker.js, ` +
-				"there or in src/, and no script in the CMD of a Dockerfile. Pass the file: sluice dev " +
-				`${join(folder, "FILE")}`,
-		);
-	return join(folder, named);
-}
-
-const SCRIPT = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"];
-
-const WORKER_ENTRY = fileURLToPath(new URL(`./worker-entry${extname(import.meta.url)}`, import.meta.url));
-
-export function scriptCommand(handler: string): string[] | undefined {
-	if (!SCRIPT.includes(extname(handler))) return undefined;
-	const quiet = ["ExperimentalWarning", "MODULE_TYPELESS_PACKAGE_JSON"];
-	const flags = quiet.map((name) => `--disable-warning=${name}`);
-	return [process.execPath, ...flags, WORKER_ENTRY, handler];
-}
-
-function dockerScript(folder: string): string | undefined {
-	const file = [".runpod/Dockerfile", "Dockerfile"].map((name) => join(folder, name)).find((path) => existsSync(path));
-	const text = file === undefined ? "" : readFileSync(file, "utf8");
-	const last = [...text.matchAll(/^[ \t]*(?:CMD|ENTRYPOINT)[ \t]+(\S.*)$/gim)].at(-1)?.[1] ?? "";
-	const script = /(?<![\w./-])[\w./-]+\.(?:py|ts|js|mjs)\b/.exec(last)?.[0];
-	if (script === undefined) return undefined;
-	const parts = script.split("/").filter((part) => part !== "" && part !== ".");
-	return parts
-		.map((_, index) => parts.slice(index).join("/"))
-		.concat(`src/${basename(script)}`)
-		.find((name) => isFile(join(folder, name)));
-}
-
 /** Undefined if `.runpod/hub.json` does not exist. */
-export function readHub(folder: string): HubSettings | undefined {
+export function readHub(folder: string, preset?: string): HubSettings | undefined {
 	const path = join(folder, ".runpod", "hub.json");
 	const hub = readJson(path);
-	if (hub === undefined) return undefined;
+	if (hub === undefined) {
+		if (preset !== undefined) throw new CliError(`${path} does not exist, so there is no preset '${preset}'.`);
+		return undefined;
+	}
 	if (!isObject(hub)) throw new CliError(`${path} must contain a JSON object.`);
-	return hubSettings(hub);
+	return hubSettings(hub, preset);
 }
 
-/** `hub`: the object in `.runpod/hub.json`. */
-export function hubSettings(hub: Readonly<Record<string, unknown>>): HubSettings {
+/** They describe the repository in the Hub. */
+const DESCRIBING = ["description", "type", "category", "iconUrl"];
+
+/** `hub`: the object in `.runpod/hub.json`. Throws {@link CliError} for a preset that it does not have. */
+export function hubSettings(hub: Readonly<Record<string, unknown>>, preset?: string): HubSettings {
 	const { title, config: found, ...rest } = hub;
-	const { env, runsOn, gpuCount, ...others } = isObject(found) ? found : {};
+	const { env, presets, runsOn, gpuCount, endpointType, ...others } = isObject(found) ? found : {};
+	if (endpointType === "LB")
+		throw new CliError(
+			"This repository is for a load balancing endpoint (endpointType LB in hub.json): its worker serves HTTP and " +
+				"takes no jobs. Sluice has queue-based endpoints only.",
+		);
 	const isCount = Number.isInteger(gpuCount) && Number(gpuCount) >= 0;
+	const isDefault = endpointType === undefined || endpointType === "QB";
+	const unused = { ...rest, ...others, ...(isDefault ? {} : { endpointType }) };
+	const names = presetsIn(presets).map(({ name }) => name);
 	return {
 		name: typeof title === "string" && title !== "" ? title.slice(0, 191) : undefined,
 		gpus: runsOn === "GPU" ? (isCount ? Number(gpuCount) : 1) : 0,
-		...readEnv(env),
-		ignored: [...Object.keys(rest), ...Object.keys(others).map((name) => `config.${name}`)],
+		...readEnv(env, presetNamed(presetsIn(presets), preset)),
+		presets: preset === undefined ? names : [],
+		unused: Object.entries(unused).flatMap(([name, value]) =>
+			DESCRIBING.includes(name) ? [] : [unusedText(name, value)],
+		),
 	};
 }
 
-/** Accepts `[{key, value}]` and `[{key, input: {type, default}}]`. */
-function readEnv(raw: unknown): Pick<HubSettings, "env" | "unset"> {
+interface Preset {
+	name: string;
+	defaults: Record<string, unknown>;
+}
+
+function presetsIn(raw: unknown): Preset[] {
+	return (Array.isArray(raw) ? (raw as unknown[]) : []).flatMap((each) => {
+		const { name, defaults } = isObject(each) ? each : {};
+		return typeof name === "string" && isObject(defaults) ? [{ name, defaults }] : [];
+	});
+}
+
+function presetNamed(presets: readonly Preset[], name: string | undefined): Record<string, unknown> {
+	if (name === undefined) return {};
+	const found = presets.find((preset) => preset.name === name);
+	if (found) return found.defaults;
+	const names = presets.map((preset) => preset.name);
+	const choice = names.length === 0 ? "hub.json has no presets." : `The presets of hub.json: ${names.join(", ")}.`;
+	throw new CliError(`There is no preset '${name}'. ${choice}${didYouMean(name, names)}`);
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+	gpuIds: " (launcher.gpu chooses GPUs on Docker hosts)",
+	cpuFlavor: " (launcher.cpus and launcher.memory limit a container)",
+};
+
+function unusedText(name: string, value: unknown): string {
+	const text = Array.isArray(value) ? value.join(", ") : isObject(value) ? "" : String(value);
+	return `${name}${text === "" ? "" : ` ${text.slice(0, 100)}`}${ADVICE[name] ?? ""}`;
+}
+
+/** Accepts `[{key, value}]` and `[{key, input: {type, default}}]`. `preset` overrides both. */
+function readEnv(raw: unknown, preset: Record<string, unknown> = {}): Pick<HubSettings, "env" | "required" | "unset"> {
 	const env: Record<string, string> = {};
+	const required: RequiredInput[] = [];
 	const unset: string[] = [];
+	const inputs = new Map<string, Record<string, unknown>>();
 	for (const entry of Array.isArray(raw) ? (raw as unknown[]) : []) {
-		const { key, value: given, input } = isObject(entry) ? entry : {};
+		const { key, value: given, input: described } = isObject(entry) ? entry : {};
 		if (typeof key !== "string" || key === "") continue;
-		const value = given ?? (isObject(input) ? defaultOf(input) : "");
-		if (value === undefined || value === null || value === "" || typeof value === "object") unset.push(key);
-		else env[key] = String(value as string | number | boolean);
+		const input = isObject(described) ? described : {};
+		inputs.set(key, input);
+		const value = given ?? ("default" in input ? valueOf(input["default"], input) : "");
+		if (isText(value)) env[key] = String(value);
+		else if (Object.hasOwn(preset, key)) continue;
+		else if (input["required"] === true) required.push({ key, title: titleOf(key, input) });
+		else unset.push(key);
 	}
-	return { env, unset };
+	for (const [key, value] of Object.entries(preset)) {
+		const found = valueOf(value, inputs.get(key) ?? {});
+		if (isText(found)) env[key] = String(found);
+	}
+	return { env, required, unset };
+}
+
+function isText(value: unknown): value is string | number | boolean {
+	return value !== undefined && value !== null && value !== "" && typeof value !== "object";
+}
+
+function titleOf(key: string, { name, type }: Record<string, unknown>): string {
+	const title = typeof name === "string" && name !== "" && name !== key ? `${name} (${key})` : key;
+	return type === "huggingface" ? `${title}, a model on Hugging Face such as Qwen/Qwen3-8B` : title;
 }
 
 /** A boolean becomes its `trueValue` or `falseValue`. */
-function defaultOf(input: Record<string, unknown>): unknown {
-	const value = input["default"];
+function valueOf(value: unknown, input: Record<string, unknown>): unknown {
 	if (typeof value !== "boolean") return value;
 	return (value ? input["trueValue"] : input["falseValue"]) ?? value;
 }
@@ -111,16 +149,18 @@ export function hasTests(folder: string): boolean {
 	return isFile(join(folder, ".runpod", "tests.json"));
 }
 
-export function readTests(folder: string): { tests: HubTest[]; env: Record<string, string> } {
+export function readTests(folder: string): { tests: HubTest[]; env: Record<string, string>; unused: string[] } {
 	const path = join(folder, ".runpod", "tests.json");
 	const file = readJson(path);
 	if (file === undefined) throw new CliError(`${path} does not exist. Create it with tests: ${TESTS_EXAMPLE}`);
 	const { tests, config } = isObject(file) ? file : {};
 	if (!Array.isArray(tests) || tests.length === 0)
 		throw new CliError(`${path} must contain at least one test: ${TESTS_EXAMPLE}`);
+	const { env, ...others } = isObject(config) ? config : {};
 	return {
 		tests: (tests as unknown[]).map((test, index) => readTest(test, `${path}: tests[${index}]`, index + 1)),
-		env: readEnv(isObject(config) ? config["env"] : undefined).env,
+		env: readEnv(env).env,
+		unused: Object.entries(others).map(([name, value]) => unusedText(name, value)),
 	};
 }
 
@@ -138,42 +178,36 @@ function readTest(raw: unknown, at: string, number: number): HubTest {
 	};
 }
 
-/** Endpoint settings for `--from`, with notes on what was not used. */
-export function repositorySettings(path: string): {
-	settings: Record<string, unknown>;
-	notes: string[];
-} {
-	const folder = resolve(path);
-	if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-		throw new CliError(`--from takes the folder of a repository; ${folder} is not a folder.`);
-	const hub = readHub(folder);
-	const handler = findHandler(folder);
-	const command = scriptCommand(handler) ?? ["python3", handler];
-	const notes = hub ? hubNotes(hub) : ["No .runpod/hub.json found: only the handler is used."];
-	if (hub?.gpus)
-		notes.push(
-			`Each worker gets ${hub.gpus === 1 ? "one GPU" : `${hub.gpus} GPUs`} of those configured ` +
-				"with gpus in sluice.yaml; --set gpusPerWorker=0 gives it access to all.",
-		);
-	notes.push(`Workers run ${command.join(" ")} on the machine of the service.`);
-	const { name, env, gpus: gpusPerWorker } = hub ?? {};
-	return { settings: { name, launcher: { type: "process", command, cwd: folder }, env, gpusPerWorker }, notes };
-}
+const MOST_NAMES = 8;
 
-export function hubNotes({ ignored, unset, env }: HubSettings): string[] {
+export function hubNotes({ unused, unset, env, presets }: HubSettings): string[] {
 	const notes = {
 		"From .runpod/hub.json": Object.keys(env),
 		"No default; set them if the handler needs them": unset,
-		"Ignored, not supported": ignored,
+		"Presets of hub.json, one of which --preset takes": presets,
 	};
-	return Object.entries(notes).flatMap(([note, names]) => (names.length > 0 ? [`${note}: ${names.join(", ")}.`] : []));
+	const lines = Object.entries(notes).flatMap(([note, names]) =>
+		names.length > 0 ? [`${note}: ${few(names).join(", ")}.`] : [],
+	);
+	return [...lines, ...unusedNote(unused)];
 }
 
+/** One line for all that has no meaning here. */
+export function unusedNote(unused: readonly string[]): string[] {
+	return unused.length > 0 ? [`Without effect here: ${unused.join("; ")}.`] : [];
+}
+
+function few(names: readonly string[]): string[] {
+	const rest = names.length - MOST_NAMES;
+	return rest > 1 ? [...names.slice(0, MOST_NAMES), `${rest} more`] : [...names];
+}
+
+/** A comma behind the last member is accepted: published files have some, and RunPod reads them. */
 function readJson(path: string): unknown {
 	if (!existsSync(path)) return undefined;
 	const text = readFileSync(path, "utf8");
 	try {
-		return JSON.parse(text);
+		return JSON.parse(text.replaceAll(/("(?:[^"\\]|\\.)*(?:"|$))|,(?=\s*[}\]])/g, "$1"));
 	} catch (error) {
 		throw new CliError(`${path} is not JSON: ${(error as Error).message}`);
 	}

@@ -5,7 +5,9 @@ import { parseEnv } from "node:util";
 import { withoutSecrets } from "../../config/options.ts";
 import { hasModule, importsRunpod } from "../../launchers/process/python.ts";
 import { CliError } from "../client/errors.ts";
-import { findHandler, hasTests, hubNotes, readHub, scriptCommand } from "./hub-repository.ts";
+import { type Entry, findEntry } from "./entry.ts";
+import { hasTests, hubNotes, readHub } from "./hub-repository.ts";
+import { commandFor, isScript } from "./script-command.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -31,6 +33,7 @@ export function devTarget(q: {
 	path: string | undefined;
 	command: readonly string[];
 	endpoint: string | undefined;
+	preset: string | undefined;
 	cwd: string;
 	env: Env;
 }): DevTarget {
@@ -56,25 +59,37 @@ export function devTarget(q: {
 	const found = statSync(given, { throwIfNoEntry: false });
 	if (!found) throw new CliError(`${given} does not exist. Pass the file of a handler: sluice dev handler.py`);
 	const folder = found.isDirectory() ? given : dirname(given);
-	const handler = found.isDirectory() ? findHandler(given) : given;
-	const hub = readHub(folder);
+	const hub = readHub(folder, q.preset);
+	const entry = found.isDirectory() ? findEntry(given) : { file: given, args: [] };
+	const handler = entry.file;
 	const name = basename(handler, extname(handler));
 	return {
 		what: relative(cwd, handler) || handler,
-		...commandOf(handler, q.env, folder),
+		...commandOf(entry, q.env, folder),
 		folder,
 		endpoint: q.endpoint ?? endpointId(GENERIC_NAMES.includes(name) ? basename(folder) : name),
 		name: hub?.name,
 		env: hub?.env ?? {},
 		testInput: findTestInput([dirname(handler), folder]),
-		notes: [...(hub ? hubNotes(hub) : []), ...(hasTests(folder) ? [`Run its tests: sluice dev ${path} --test`] : [])],
+		notes: [
+			...(hub ? hubNotes(hub) : []),
+			...requiredNote(hub?.required.map(({ key }) => key) ?? [], { ...envFileOf(folder, q.env), ...q.env }),
+			...(hasTests(folder) ? [`Run its tests: sluice dev ${path} --test`] : []),
+		],
 	};
 }
 
-function commandOf(handler: string, env: Env, folder: string): Pick<DevTarget, "command" | "kit"> {
-	const script = scriptCommand(handler);
-	if (script) return { command: script, kit: true };
-	if (extname(handler) === ".py") return { command: [pythonFor(handler, env, folder), handler], kit: false };
+/** Variables that hub.json requires, as far as nothing sets them. */
+function requiredNote(keys: readonly string[], set: Env): string[] {
+	const missing = keys.filter((key) => set[key] === undefined);
+	const them = missing.length === 1 ? "it" : "them";
+	return missing.length > 0 ? [`Required, without a default: ${missing.join(", ")}. Set ${them} in ${ENV_FILE}.`] : [];
+}
+
+function commandOf(entry: Entry, env: Env, folder: string): Pick<DevTarget, "command" | "kit"> {
+	const { file: handler } = entry;
+	if (isScript(handler)) return { command: commandFor(entry), kit: true };
+	if (extname(handler) === ".py") return { command: commandFor(entry, pythonFor(handler, env, folder)), kit: false };
 	throw new CliError(
 		`Cannot run ${basename(handler)}: unknown file type. Pass the whole command: sluice dev -- PROGRAM ${handler}`,
 	);

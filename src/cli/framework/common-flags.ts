@@ -63,11 +63,16 @@ function nameOf(item: unknown): string | undefined {
 /** Throws without `--yes` or a confirmation. */
 export async function confirm(question: string, { flags }: ActionInput): Promise<void> {
 	if (flags["yes"]) return;
-	if (!process.stdin.isTTY || !process.stderr.isTTY)
-		throw new CliError(`${question} Pass --yes to confirm in non-interactive mode.`);
+	const answer = await ask(`${question} [y/N] `);
+	if (answer === undefined) throw new CliError(`${question} Pass --yes to confirm in non-interactive mode.`);
+	if (!/^y(es)?$/i.test(answer)) throw new CliError("Aborted. Nothing was changed.", 1);
+}
+
+/** Asks for a line. Undefined if no terminal can be asked. */
+export async function ask(question: string): Promise<string | undefined> {
+	if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
 	const terminal = createInterface({ input: process.stdin, output: process.stderr });
-	const answer = await terminal.question(`${question} [y/N] `).finally(() => terminal.close());
-	if (!/^y(es)?$/i.test(answer.trim())) throw new CliError("Aborted. Nothing was changed.", 1);
+	return (await terminal.question(question).finally(() => terminal.close())).trim();
 }
 
 /** Takes `90d` or `1h30m`, returns ms. Throws {@link CliError}. */

@@ -47,6 +47,9 @@ export const ENDPOINT_ID = {
 	"x-message": "must be 1 to 64 of the characters a-z, A-Z, 0-9, _ and -.",
 } as const satisfies Schema;
 
+/** Bounds of `initTimeoutMs`. */
+export const INIT_TIMEOUT_MS = [1000, 86_400_000] as const;
+
 function whole(minimum: number, maximum: number, rest: Schema): Schema {
 	return { type: "integer", minimum, maximum, ...rest };
 }
@@ -249,12 +252,13 @@ export function endpointSchema(launcher: Schema) {
 				default: ENDPOINT_DEFAULTS.stopGraceMs,
 				description: "Time from the stop signal to the end of a worker's process.",
 			}),
-			initTimeoutMs: duration("ms", [1000, 86_400_000], {
+			initTimeoutMs: duration("ms", INIT_TIMEOUT_MS, {
 				example: "10m",
 				default: ENDPOINT_DEFAULTS.initTimeoutMs,
 				description:
 					"How long a launched worker may take to its first call, including loading its model. One that " +
-					"takes longer is stopped and counts as crashed.",
+					"takes longer is stopped and counts as crashed. Where it is not set, RUNPOD_INIT_TIMEOUT of env " +
+					"sets it, in seconds.",
 			}),
 			gpusPerWorker: whole(0, 64, {
 				default: ENDPOINT_DEFAULTS.gpusPerWorker,

@@ -1,6 +1,6 @@
 /** Settings of an endpoint: defaults, every bound on both sides, all faults at once. */
 import { describe, expect, it } from "vitest";
-import { type Endpoint, queueBound, retentionOf } from "./endpoint.ts";
+import { type Endpoint, mergeSettings, queueBound, retentionOf } from "./endpoint.ts";
 import { LIMITED_OPERATIONS, limitsOf } from "./limits.ts";
 import { ENDPOINT_SCHEMA, readEndpoint } from "../../launchers/endpoint-settings.ts";
 
@@ -251,6 +251,28 @@ describe("readEndpoint", () => {
 			{ per10s: 100, concurrent: 20 },
 			{},
 		]);
+	});
+
+	it.each([
+		["its seconds", { env: { RUNPOD_INIT_TIMEOUT: "800" } }, 800_000],
+		["a number", { env: { RUNPOD_INIT_TIMEOUT: 1.5 } }, 1500],
+		["at most a day", { env: { RUNPOD_INIT_TIMEOUT: "1000000" } }, 86_400_000],
+		["at least a second", { env: { RUNPOD_INIT_TIMEOUT: "0.1" } }, 1000],
+		["no number", { env: { RUNPOD_INIT_TIMEOUT: "soon" } }, 600_000],
+		["initTimeoutMs itself", { initTimeoutMs: 5000, env: { RUNPOD_INIT_TIMEOUT: "800" } }, 5000],
+	])("D27: RUNPOD_INIT_TIMEOUT sets initTimeoutMs: %s", (_, raw, ms) => {
+		expect(endpoint(raw).initTimeoutMs).toBe(ms);
+	});
+
+	it("D27: initTimeoutMs follows RUNPOD_INIT_TIMEOUT when that changes, unless it was set", () => {
+		const changed = (before: object, seconds: string | null): number => {
+			const { id: _, ...settings } = endpoint(before);
+			return endpoint(mergeSettings(settings, { env: { RUNPOD_INIT_TIMEOUT: seconds } }) as object).initTimeoutMs;
+		};
+		expect(changed({}, "30")).toBe(30_000);
+		expect(changed({ env: { RUNPOD_INIT_TIMEOUT: "800" } }, "30")).toBe(30_000);
+		expect(changed({ env: { RUNPOD_INIT_TIMEOUT: "800" } }, null)).toBe(600_000);
+		expect(changed({ initTimeoutMs: 5000 }, "30")).toBe(5000);
 	});
 
 	it.each(Array.from({ length: 41 }, (_, more) => 24 + more))(

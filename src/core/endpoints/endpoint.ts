@@ -1,6 +1,6 @@
 /** Parses, changes and shows endpoint settings (D9, D27, D35). */
 import { withDurations } from "../durations.ts";
-import { ENDPOINT_DEFAULTS, ENDPOINT_ID } from "./endpoint-schema.ts";
+import { ENDPOINT_DEFAULTS, ENDPOINT_ID, INIT_TIMEOUT_MS } from "./endpoint-schema.ts";
 import type { Schedule } from "../webhooks/delivery.ts";
 import { type LimitChanges, LIMITED_OPERATIONS, STORED_MB, STREAM_CHUNKS, STREAM_MB, WHOLE_LIMITS } from "./limits.ts";
 import type { Priority } from "../workers/eviction.ts";
@@ -63,6 +63,8 @@ export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<
 	if (crossed && !faults.some(({ field }) => field === "workersMin" || field === "workersMax")) faults.push(crossed);
 	if (faults.length > 0) return { ok: false, faults };
 	const { name = id, env, launcher, limits, ...rest } = withDefaults(schema, raw) as Filled;
+	const isSet = isObject(raw) && !isAbsent(raw["initTimeoutMs"]);
+	if (!isSet) rest.initTimeoutMs = initTimeoutIn(env);
 	const texts = Object.fromEntries(Object.entries(env).map(([variable, value]) => [variable, String(value)]));
 	return {
 		ok: true,
@@ -77,6 +79,15 @@ export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<
 			webhooks: { ...rest.webhooks, disableAfterMs: numberOrOff(rest.webhooks.disableAfterMs) },
 		},
 	};
+}
+
+/** `initTimeoutMs` where it is not set: RunPod's variable for it, in seconds, else the default. */
+function initTimeoutIn(env: unknown): number {
+	const given = isObject(env) ? env["RUNPOD_INIT_TIMEOUT"] : undefined;
+	const seconds = typeof given === "string" || typeof given === "number" ? Number(given) : 0;
+	if (!(seconds > 0)) return ENDPOINT_DEFAULTS.initTimeoutMs;
+	const [least, most] = INIT_TIMEOUT_MS;
+	return Math.round(Math.min(Math.max(seconds * 1000, least), most));
 }
 
 function workersCrossed(raw: unknown): Fault | undefined {
@@ -121,8 +132,11 @@ function numberOrOff(value: unknown): number | "off" {
 export function mergeSettings(current: Readonly<Record<string, unknown>>, patch: unknown): unknown {
 	if (!isObject(patch)) return patch;
 	const [before, after] = [current["launcher"], patch["launcher"]];
+	// Without it, the value follows the variable again.
+	const { initTimeoutMs, ...others } = current;
+	const base = initTimeoutMs === initTimeoutIn(current["env"]) ? others : current;
 	const replaced = isObject(before) && isObject(after) && !isAbsent(after["type"]) && after["type"] !== before["type"];
-	return merged(replaced ? { ...current, launcher: {} } : current, patch);
+	return merged(replaced ? { ...base, launcher: {} } : base, patch);
 }
 
 function merged(current: unknown, patch: unknown): unknown {

@@ -1,6 +1,6 @@
 /** What posts of workers mean, by the bodies of protocol B.5. */
 import { describe, expect, it } from "vitest";
-import { notJson, readReport, type ReportParts, RESULT_LIMIT, tooLarge } from "./report.ts";
+import { notJson, readReport, type ReportParts, RESULT_LIMIT, startFailureIn, tooLarge } from "./report.ts";
 
 const end = (on: "complete" | "fail", rest: object = {}): object => ({
 	kind: "end",
@@ -31,6 +31,31 @@ describe("readReport", () => {
 		["another status", { status: '"COMPLETED"', output: "1" }, end("complete", { output: "1" })],
 	])("B.5: %s", (_, parts, expected) => {
 		expect(readReport(parts)).toEqual(expected);
+	});
+
+	it.each<[string, string | undefined, ReturnType<typeof startFailureIn>]>([
+		["none", undefined, undefined],
+		["a failure of the handler", '{"error_type":"ValueError","error_message":"prestart"}', undefined],
+		["a text of the handler", "no prestart_failed", undefined],
+		["a broken object", '{"event":"prestart_failed"', undefined],
+		[
+			"a start that failed",
+			'{"event":"prestart_failed","error_type":"OSError","error_message":"no\\n model","logs":"..."}',
+			{ reason: "its start failed: OSError: no model", isCrash: true },
+		],
+		[
+			"a start that took too long",
+			'{"error_type":"PrestartTimeout","error_message":"load took over 60s"}',
+			{ reason: "its start failed: PrestartTimeout: load took over 60s", isCrash: true },
+		],
+		["a text", "prestart_failed: no model", { reason: "its start failed: prestart_failed: no model", isCrash: true }],
+		[
+			"a start that was stopped",
+			'{"event":"prestart_cancelled","error_type":"PrestartCancelled"}',
+			{ reason: "it was stopped before its start had ended", isCrash: false },
+		],
+	])("B.5: the start of a worker in a failure: %s", (_, error, expected) => {
+		expect(startFailureIn(error)).toEqual(expected);
 	});
 
 	it("D19: a result that cannot be kept is a failure that says its size, the limit and the reason", () => {

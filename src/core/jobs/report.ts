@@ -1,6 +1,7 @@
 /** Posts of workers (protocol B.5, D19). */
 
 import type { JsonText } from "../../lib/json/json-text.ts";
+import { isObject } from "../../lib/schema.ts";
 
 /** Bytes (D19). */
 export const RESULT_LIMIT = 64 * 1024 * 1024;
@@ -39,6 +40,38 @@ export function readReport(parts: ReportParts): Report {
 	if (parts.error === undefined || parts.error === "null") return { kind: "end", on: "complete", ...output, restart };
 	const error = parts.error.startsWith('"') ? (JSON.parse(parts.error) as string) : parts.error;
 	return { kind: "end", on: "fail", ...output, error, restart };
+}
+
+/** Types of errors that RunPod's SDK has for a start alone. */
+const START_ERRORS = ["PrestartTimeout", "PrestartError", "PrestartCancellationTimeout"];
+
+const REASON_LENGTH = 500;
+
+/**
+ * What a failure says of a job that its worker took while it still started: the handler never ran (B.5). Undefined for
+ * other failures. `isCrash` is false if the worker was stopped.
+ */
+export function startFailureIn(error: string | undefined): { reason: string; isCrash: boolean } | undefined {
+	if (error === undefined || !/prestart/i.test(error)) return undefined;
+	const { event, error_type: type, error_message: message } = membersOf(error);
+	if (event === "prestart_cancelled" || error.startsWith("prestart_cancelled"))
+		return { reason: "it was stopped before its start had ended", isCrash: false };
+	const isText = event === undefined && type === undefined;
+	const isStart = isText ? /^(?:prestart_failed|PrestartTimeout)\b/.test(error) : event === "prestart_failed";
+	if (!isStart && !START_ERRORS.includes(String(type))) return undefined;
+	const said = isText ? error : [type, message].filter((each) => typeof each === "string" && each !== "").join(": ");
+	const line = said.replaceAll(/\s+/g, " ").slice(0, REASON_LENGTH);
+	return { reason: line === "" ? "its start failed" : `its start failed: ${line}`, isCrash: true };
+}
+
+function membersOf(text: string): Record<string, unknown> {
+	if (!text.startsWith("{")) return {};
+	try {
+		const value: unknown = JSON.parse(text);
+		return isObject(value) ? value : {};
+	} catch {
+		return {};
+	}
 }
 
 /** The failure for an oversized result (D19). */

@@ -91,6 +91,7 @@ export function timelineOf(job: Job, attempts: readonly AttemptDetails[]): Timel
 
 function endText({ workerEnd }: AttemptDetails, end: keyof typeof ENDS): string {
 	if (workerEnd === undefined) return ENDS[end];
+	if (end === "released") return `returned the job to the queue: ${workerEnd}`;
 	return end === "lost" ? `lost the job: ${workerEnd}` : `${ENDS[end]}: ${workerEnd}`;
 }
 

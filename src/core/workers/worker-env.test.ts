@@ -1,7 +1,7 @@
 /** The variables of a worker, as protocol B.1 wants them. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { gpuPartEnv, pingIntervalMs, workerEnv } from "./worker-env.ts";
+import { gpuPartEnv, machineEnv, pingIntervalMs, workerEnv } from "./worker-env.ts";
 
 describe("worker-env", () => {
 	it("D36: the variables, with the placeholders standing literally", () => {
@@ -21,6 +21,21 @@ describe("worker-env", () => {
 	it("D36: for many replicas the worker id comes from elsewhere", () => {
 		expect(workerEnv({ url: "http://h:1", endpoint: "e", token: "t", leaseMs: 20_000 })).not.toHaveProperty(
 			"RUNPOD_POD_ID",
+		);
+	});
+
+	it("D36: variables of RunPod's machines, as far as they are known", () => {
+		expect(machineEnv({ worker: "w", gpus: 0 })).toEqual({ RUNPOD_POD_HOSTNAME: "w" });
+		const volumes = ["cache:/cache", "models:/runpod-volume:ro"];
+		expect(machineEnv({ worker: "w", gpus: 2, cpus: 0.5, memoryBytes: 8.5 * 2 ** 30, place: "rig1", volumes })).toEqual(
+			{
+				RUNPOD_POD_HOSTNAME: "w",
+				RUNPOD_GPU_COUNT: "2",
+				RUNPOD_CPU_COUNT: "1",
+				RUNPOD_MEM_GB: "8",
+				RUNPOD_DC_ID: "rig1",
+				RUNPOD_VOLUME_ID: "models",
+			},
 		);
 	});
 

@@ -5,6 +5,35 @@ export function pingIntervalMs(leaseMs: number): number {
 	return Math.min(5000, Math.max(1000, Math.floor(leaseMs / 4000) * 1000));
 }
 
+/** Where the network volume of a worker is on RunPod. */
+const VOLUME_PATH = "/runpod-volume";
+
+/**
+ * Variables that RunPod's machines have and handlers read, as far as they mean something here. The endpoint's `env`
+ * takes precedence. `place`: the machine's name among several. `volumes`: as `source:/path`.
+ */
+export function machineEnv(q: {
+	worker: string;
+	/** 0: none, or an unknown number. */
+	gpus: number;
+	cpus?: number | undefined;
+	memoryBytes?: number | undefined;
+	place?: string | undefined;
+	volumes?: readonly string[] | undefined;
+}): Record<string, string> {
+	const { gpus, cpus, memoryBytes, place } = q;
+	const volume = q.volumes?.map((text) => text.split(":")).find(([, path]) => path === VOLUME_PATH)?.[0];
+	const whole = (value: number): string => String(Math.max(1, Math.floor(value)));
+	return {
+		RUNPOD_POD_HOSTNAME: q.worker,
+		...(gpus > 0 && { RUNPOD_GPU_COUNT: String(gpus) }),
+		...(cpus !== undefined && { RUNPOD_CPU_COUNT: whole(cpus) }),
+		...(memoryBytes !== undefined && { RUNPOD_MEM_GB: whole(memoryBytes / 2 ** 30) }),
+		...(place !== undefined && { RUNPOD_DC_ID: place }),
+		...(volume !== undefined && { RUNPOD_VOLUME_ID: volume }),
+	};
+}
+
 /**
  * Variables with a worker's part of a GPU of `sizeGb`, both in 10^9 bytes. RunPod's vLLM worker and JAX read the last
  * two; other programs would take all memory that is free.

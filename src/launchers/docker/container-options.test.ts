@@ -36,42 +36,56 @@ describe("containerOptions", () => {
 
 	it("D25: of the fewest settings", () => {
 		expect(containerOptions(spec, host)).toMatchInlineSnapshot(`
-      {
-        "Env": [
-          "MODEL=small",
-          "RUNPOD_WEBHOOK_GET_JOB=http://127.0.0.1:8080/worker/ocr/job-take/$ID?gpu=none",
-          "RUNPOD_WEBHOOK_POST_OUTPUT=http://127.0.0.1:8080/worker/ocr/job-done/$RUNPOD_POD_ID/$ID?gpu=none",
-          "RUNPOD_WEBHOOK_POST_STREAM=http://127.0.0.1:8080/worker/ocr/job-stream/$RUNPOD_POD_ID/$ID?gpu=none",
-          "RUNPOD_WEBHOOK_PING=http://127.0.0.1:8080/worker/ocr/ping/$RUNPOD_POD_ID?gpu=none",
-          "RUNPOD_AI_API_KEY=t",
-          "RUNPOD_POD_ID=ocr-0a1b2c3d4e5f",
-          "RUNPOD_ENDPOINT_ID=ocr",
-          "RUNPOD_PING_INTERVAL=5000",
-          "RUNPOD_SKIP_AUTO_SYSTEM_CHECKS=true",
-        ],
-        "HostConfig": {
-          "Init": true,
-          "LogConfig": {
-            "Config": {
-              "max-file": "2",
-              "max-size": "16m",
-            },
-            "Type": "json-file",
-          },
-          "NetworkMode": "host",
-          "RestartPolicy": {
-            "Name": "no",
-          },
-        },
-        "Image": "ocr:1",
-        "Labels": {
-          "sluice.endpoint": "ocr",
-          "sluice.service": "store-1",
-          "sluice.worker": "ocr-0a1b2c3d4e5f",
-        },
-        "name": "sluice-ocr-0a1b2c3d4e5f",
-      }
-    `);
+			{
+			  "Env": [
+			    "RUNPOD_POD_HOSTNAME=ocr-0a1b2c3d4e5f",
+			    "MODEL=small",
+			    "RUNPOD_WEBHOOK_GET_JOB=http://127.0.0.1:8080/worker/ocr/job-take/$ID?gpu=none",
+			    "RUNPOD_WEBHOOK_POST_OUTPUT=http://127.0.0.1:8080/worker/ocr/job-done/$RUNPOD_POD_ID/$ID?gpu=none",
+			    "RUNPOD_WEBHOOK_POST_STREAM=http://127.0.0.1:8080/worker/ocr/job-stream/$RUNPOD_POD_ID/$ID?gpu=none",
+			    "RUNPOD_WEBHOOK_PING=http://127.0.0.1:8080/worker/ocr/ping/$RUNPOD_POD_ID?gpu=none",
+			    "RUNPOD_AI_API_KEY=t",
+			    "RUNPOD_POD_ID=ocr-0a1b2c3d4e5f",
+			    "RUNPOD_ENDPOINT_ID=ocr",
+			    "RUNPOD_PING_INTERVAL=5000",
+			    "RUNPOD_SKIP_AUTO_SYSTEM_CHECKS=true",
+			  ],
+			  "HostConfig": {
+			    "Init": true,
+			    "LogConfig": {
+			      "Config": {
+			        "max-file": "2",
+			        "max-size": "16m",
+			      },
+			      "Type": "json-file",
+			    },
+			    "NetworkMode": "host",
+			    "RestartPolicy": {
+			      "Name": "no",
+			    },
+			    "ShmSize": 8589934592,
+			    "Ulimits": [
+			      {
+			        "Hard": -1,
+			        "Name": "memlock",
+			        "Soft": -1,
+			      },
+			      {
+			        "Hard": 67108864,
+			        "Name": "stack",
+			        "Soft": 67108864,
+			      },
+			    ],
+			  },
+			  "Image": "ocr:1",
+			  "Labels": {
+			    "sluice.endpoint": "ocr",
+			    "sluice.service": "store-1",
+			    "sluice.worker": "ocr-0a1b2c3d4e5f",
+			  },
+			  "name": "sluice-ocr-0a1b2c3d4e5f",
+			}
+		`);
 	});
 
 	it("D25: of all settings", () => {
@@ -92,54 +106,67 @@ describe("containerOptions", () => {
 			},
 		);
 		expect(options).toMatchInlineSnapshot(`
-      {
-        "Cmd": [
-          "python",
-          "-u",
-          "h.py",
-        ],
-        "HostConfig": {
-          "Binds": [
-            "/models:/models:ro",
-            "cache:/cache",
-          ],
-          "DeviceRequests": [
-            {
-              "Capabilities": [
-                [
-                  "gpu",
-                ],
-              ],
-              "Count": -1,
-            },
-          ],
-          "ExtraHosts": [
-            "host.docker.internal:172.18.0.1",
-          ],
-          "Init": true,
-          "LogConfig": {
-            "Config": {
-              "max-file": "2",
-              "max-size": "16m",
-            },
-            "Type": "json-file",
-          },
-          "Memory": 2147483648,
-          "NanoCpus": 1500000000,
-          "NetworkMode": "jobs",
-          "RestartPolicy": {
-            "Name": "no",
-          },
-        },
-        "Image": "ocr:1",
-        "Labels": {
-          "sluice.endpoint": "ocr",
-          "sluice.service": "store-1",
-          "sluice.worker": "ocr-0a1b2c3d4e5f",
-        },
-        "name": "sluice-ocr-0a1b2c3d4e5f",
-      }
-    `);
+			{
+			  "Cmd": [
+			    "python",
+			    "-u",
+			    "h.py",
+			  ],
+			  "HostConfig": {
+			    "Binds": [
+			      "/models:/models:ro",
+			      "cache:/cache",
+			    ],
+			    "DeviceRequests": [
+			      {
+			        "Capabilities": [
+			          [
+			            "gpu",
+			          ],
+			        ],
+			        "Count": -1,
+			      },
+			    ],
+			    "ExtraHosts": [
+			      "host.docker.internal:172.18.0.1",
+			    ],
+			    "Init": true,
+			    "LogConfig": {
+			      "Config": {
+			        "max-file": "2",
+			        "max-size": "16m",
+			      },
+			      "Type": "json-file",
+			    },
+			    "Memory": 2147483648,
+			    "NanoCpus": 1500000000,
+			    "NetworkMode": "jobs",
+			    "RestartPolicy": {
+			      "Name": "no",
+			    },
+			    "ShmSize": 1073741824,
+			    "Ulimits": [
+			      {
+			        "Hard": -1,
+			        "Name": "memlock",
+			        "Soft": -1,
+			      },
+			      {
+			        "Hard": 67108864,
+			        "Name": "stack",
+			        "Soft": 67108864,
+			      },
+			    ],
+			  },
+			  "Image": "ocr:1",
+			  "Labels": {
+			    "sluice.endpoint": "ocr",
+			    "sluice.service": "store-1",
+			    "sluice.worker": "ocr-0a1b2c3d4e5f",
+			  },
+			  "name": "sluice-ocr-0a1b2c3d4e5f",
+			}
+		`);
 		expect(Env?.filter((each) => each.includes("://"))).toMatchInlineSnapshot(`
       [
         "RUNPOD_WEBHOOK_GET_JOB=http://host.docker.internal:8080/worker/ocr/job-take/$ID?gpu=none",
@@ -156,12 +183,13 @@ describe("containerOptions", () => {
 			url: "https://jobs.example.com",
 			env: { A: "https://jobs.example.com/worker/x" },
 		};
-		expect(containerOptions(far, { network: "jobs" }).Env).toEqual(["A=https://jobs.example.com/worker/x"]);
+		expect(containerOptions(far, { network: "jobs" }).Env).toContain("A=https://jobs.example.com/worker/x");
 		const values = {
 			...spec,
 			env: { A: "http://127.0.0.1:80801/x", B: "see http://127.0.0.1:8080/" },
 		};
 		expect(containerOptions(values, { network: "jobs" }).Env, "other values stay too").toEqual([
+			"RUNPOD_POD_HOSTNAME=ocr-0a1b2c3d4e5f",
 			"A=http://127.0.0.1:80801/x",
 			"B=see http://127.0.0.1:8080/",
 		]);
@@ -189,6 +217,32 @@ describe("containerOptions", () => {
 				host,
 			).HostConfig,
 		).not.toHaveProperty("DeviceRequests");
+	});
+
+	it.each<[string, Partial<DockerSettings>, number]>([
+		["8 GiB by default", {}, 8_589_934_592],
+		["half of the memory", { memory: "12g" }, 6_442_450_944],
+		["at least Docker's own default", { memory: "64m" }, 67_108_864],
+		["shmSize", { memory: "12g", shmSize: "1g" }, 1_073_741_824],
+	])("D25: /dev/shm: %s", (_, settings, bytes) => {
+		expect(containerOptions({ ...spec, settings: { ...plain, ...settings } }, host).HostConfig.ShmSize).toBe(bytes);
+	});
+
+	it("D25: no limits are raised where the daemon has no right to", () => {
+		expect(containerOptions(spec, { ...host, raisesLimits: false }).HostConfig).not.toHaveProperty("Ulimits");
+	});
+
+	it("D36: variables of RunPod's machines, never over those of the endpoint", () => {
+		const settings: DockerSettings = { ...plain, cpus: 4, memory: "16g", volumes: ["m:/runpod-volume"] };
+		const q = { ...spec, settings, env: { RUNPOD_CPU_COUNT: "3" } };
+		expect(containerOptions(q, { ...host, gpus: ["GPU-1", "GPU-2"], place: "rig1" }).Env).toEqual([
+			"RUNPOD_POD_HOSTNAME=ocr-0a1b2c3d4e5f",
+			"RUNPOD_GPU_COUNT=2",
+			"RUNPOD_CPU_COUNT=3",
+			"RUNPOD_MEM_GB=16",
+			"RUNPOD_DC_ID=rig1",
+			"RUNPOD_VOLUME_ID=m",
+		]);
 	});
 
 	it.each([

@@ -1,5 +1,5 @@
 /** A worker's container in terms of the Docker Engine API (D25). */
-import { gpuPartEnv } from "../../core/workers/worker-env.ts";
+import { gpuPartEnv, machineEnv } from "../../core/workers/worker-env.ts";
 import type { WorkerSpec } from "../launcher.ts";
 import { loopbackOf } from "../loopback.ts";
 import type { DockerSettings } from "./settings.ts";
@@ -25,9 +25,22 @@ export interface ContainerContext {
 	gpus?: readonly string[] | undefined;
 	/** Memory of the smallest of these, in 10^9 bytes. */
 	gpuSizeGb?: number | undefined;
+	/** Name of the host, if the configuration has several. */
+	place?: string | undefined;
+	/** Default: true. False for a daemon without the right to raise limits. */
+	raisesLimits?: boolean;
 }
 
 const DAEMON_LOG = { Type: "json-file", Config: { "max-size": "16m", "max-file": "2" } };
+
+/** Limits that PyTorch and CUDA need: memory that the GPU reads is locked, and threads have large stacks. */
+const ULIMITS = [
+	{ Name: "memlock", Soft: -1, Hard: -1 },
+	{ Name: "stack", Soft: 64 * 1024 ** 2, Hard: 64 * 1024 ** 2 },
+];
+
+/** Bounds of /dev/shm without `shmSize`: Docker's own default, and the size where `memory` sets none. */
+const SHM_BYTES = [64 * 1024 ** 2, 8 * 1024 ** 3] as const;
 
 const UNITS: Readonly<Record<string, number>> = { b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
@@ -40,19 +53,30 @@ export function containerName(workerId: string): string {
  * handlers too.
  */
 export function containerOptions(spec: WorkerSpec<DockerSettings>, context: ContainerContext) {
-	const { image, command, memory, cpus, volumes, gpus } = spec.settings;
+	const { image, command, memory, shmSize, cpus, volumes, gpus } = spec.settings;
 	const placed = context.gpus ?? [];
+	const assigned = placed.length > 0 ? placed : spec.gpus;
+	const devices = deviceRequests(assigned, gpus);
+	const memoryBytes = memory === undefined ? undefined : bytesOf(memory);
 	const { gpuMemoryGb } = spec;
 	const isPart = placed.length > 0 && gpuMemoryGb !== undefined;
-	const part = isPart && context.gpuSizeGb !== undefined ? gpuPartEnv(gpuMemoryGb, context.gpuSizeGb) : {};
-	const devices = deviceRequests(placed.length > 0 ? placed : spec.gpus, gpus);
+	const env = {
+		...(isPart && context.gpuSizeGb !== undefined && gpuPartEnv(gpuMemoryGb, context.gpuSizeGb)),
+		...machineEnv({
+			worker: spec.workerId,
+			gpus: assigned.length || countOf(gpus),
+			cpus,
+			memoryBytes,
+			place: context.place,
+			volumes,
+		}),
+		...spec.env,
+	};
 	return {
 		name: containerName(spec.workerId),
 		Image: image,
 		...(command === undefined ? {} : { Cmd: [...command] }),
-		Env: Object.entries({ ...part, ...spec.env }).map(
-			([name, value]) => `${name}=${reachable(value, spec.url, context)}`,
-		),
+		Env: Object.entries(env).map(([name, value]) => `${name}=${reachable(value, spec.url, context)}`),
 		Labels: {
 			[LABELS.service]: spec.serviceId,
 			[LABELS.worker]: spec.workerId,
@@ -66,7 +90,9 @@ export function containerOptions(spec: WorkerSpec<DockerSettings>, context: Cont
 			LogConfig: DAEMON_LOG,
 			NetworkMode: context.network,
 			...(context.machine === undefined ? {} : { ExtraHosts: [`${MACHINE}:${context.machine}`] }),
-			...(memory === undefined ? {} : { Memory: bytesOf(memory) }),
+			...(memoryBytes === undefined ? {} : { Memory: memoryBytes }),
+			ShmSize: shmSize === undefined ? sharedBytes(memoryBytes) : bytesOf(shmSize),
+			...(context.raisesLimits === false ? {} : { Ulimits: ULIMITS }),
 			...(cpus === undefined ? {} : { NanoCpus: Math.round(cpus * 1e9) }),
 			...(volumes === undefined ? {} : { Binds: [...volumes] }),
 			...(devices.length === 0 ? {} : { DeviceRequests: devices }),
@@ -94,6 +120,17 @@ function deviceRequests(assigned: readonly (number | string)[], set: DockerSetti
 	const Capabilities = [["gpu"]];
 	if (typeof wanted === "object") return [{ DeviceIDs: wanted.map(String), Capabilities }];
 	return [{ Count: wanted === "all" ? -1 : wanted, Capabilities }];
+}
+
+/** Pages in /dev/shm count for `memory`, so half of it stays for the rest. */
+function sharedBytes(memoryBytes: number | undefined): number {
+	const [least, usual] = SHM_BYTES;
+	return memoryBytes === undefined ? usual : Math.max(least, Math.floor(memoryBytes / 2));
+}
+
+/** 0 if it is unknown. */
+function countOf(gpus: DockerSettings["gpus"]): number {
+	return typeof gpus === "object" ? gpus.length : typeof gpus === "number" ? gpus : 0;
 }
 
 function bytesOf(size: string | number): number {

@@ -71,6 +71,9 @@ export async function copyOutput(daemon: Daemon, container: string, q: Parameter
 	await copyToLog(q, async (since) => framesOf(await daemon.logs(container, { since, signal })));
 }
 
+/** Daemons that could not raise a limit: those that run rootless, or in a container themselves. */
+const unprivileged = new WeakSet<Daemon>();
+
 /** Returns the container's id. A failure leaves no container behind. */
 export async function startContainer(
 	clock: Clock,
@@ -80,18 +83,23 @@ export async function startContainer(
 	try {
 		const url = serviceAddress(host, spec.url);
 		const network = await containerContext(daemon, spec.settings, url);
+		const place = spec.settings.hosts && host.name;
 		const sizes = (host.gpus ?? []).filter(({ id }) => gpus.includes(id)).map(({ memoryGb }) => memoryGb);
 		const gpuSizeGb = sizes.length > 0 ? Math.min(...sizes) : undefined;
-		const context = { ...network, gpus, gpuSizeGb, ...(url !== spec.url && { url }) };
-		const container = await daemon.create(containerOptions(spec, context));
-		try {
-			await daemon.start(container);
-			await begun(clock, daemon, container);
-		} catch (error) {
-			await host.removals.remove(container).catch(() => void host.recheck());
-			throw error;
+		const context = { ...network, gpus, gpuSizeGb, place, ...(url !== spec.url && { url }) };
+		for (;;) {
+			const raisesLimits = !unprivileged.has(daemon);
+			const container = await daemon.create(containerOptions(spec, { ...context, raisesLimits }));
+			try {
+				await daemon.start(container);
+				await begun(clock, daemon, container);
+				return container;
+			} catch (error) {
+				await host.removals.remove(container).catch(() => void host.recheck());
+				if (!raisesLimits || !/rlimit/i.test((error as Error).message)) throw error;
+				unprivileged.add(daemon);
+			}
 		}
-		return container;
 	} catch (error) {
 		// Without an answer the container may exist.
 		if (statusOf(error) === undefined) void host.recheck();

@@ -22,8 +22,17 @@ interface Container {
 	ended: PromiseWithResolvers<void>;
 }
 
-/** `isStuck`: whether its daemon refuses to remove the container. Probes read the GPUs. */
-async function machine({ runtimes = {}, isStuck }: { runtimes?: object; isStuck?: (id: string) => boolean } = {}) {
+interface MachineOptions {
+	runtimes?: object;
+	/** Whether its daemon refuses to remove the container. */
+	isStuck?: (id: string) => boolean;
+	/** Whether its daemon may not raise limits. */
+	isRootless?: true;
+}
+
+/** Probes read the GPUs. */
+async function machine({ runtimes = {}, isStuck, isRootless }: MachineOptions = {}) {
+	const bodies: { HostConfig?: { Ulimits?: object } }[] = [];
 	const all = new Map<string, Container>();
 	const removals: string[] = [];
 	let made = 0;
@@ -50,6 +59,7 @@ async function machine({ runtimes = {}, isStuck }: { runtimes?: object; isStuck?
 			return json(200, [...all.values()].filter(isListed));
 		}
 		if (path === "/containers/create") {
+			bodies.push(JSON.parse(body) as (typeof bodies)[number]);
 			const { Labels, Entrypoint } = JSON.parse(body) as { Labels?: Record<string, string>; Entrypoint?: string[] };
 			return json(201, { Id: add({ ...(Labels && { Labels }), isProbe: Entrypoint?.[0] === "nvidia-smi" }).Id });
 		}
@@ -62,6 +72,8 @@ async function machine({ runtimes = {}, isStuck }: { runtimes?: object; isStuck?
 			else if (all.delete(id)) json(204);
 			return;
 		}
+		if (action === "start" && isRootless && bodies.at(-1)?.HostConfig?.Ulimits)
+			return json(500, { message: "error setting rlimit type 8: operation not permitted" });
 		if (action === "start") return json(204);
 		if (action === "top") return json(200, { Processes: [["1", "python"]] });
 		if (action === "json")
@@ -92,6 +104,7 @@ async function machine({ runtimes = {}, isStuck }: { runtimes?: object; isStuck?
 		docker: `tcp://127.0.0.1:${(server.address() as { port: number }).port}`,
 		all,
 		add,
+		bodies,
 		removals,
 		end(id: string): void {
 			all.get(id)!.runs = false;
@@ -207,4 +220,13 @@ it("D44: a call that a daemon never answers ends, as one without an answer", asy
 	);
 	const error: unknown = await daemon.start("c1").catch((reason: unknown) => reason);
 	expect(isUnanswered(error)).toBe(true);
+});
+
+it("D25: where Docker may not raise limits, workers run without them", async () => {
+	const rig = await machine({ isRootless: true });
+	const { start } = open({ rig: { docker: rig.docker } });
+	expect(await start("w1")).toMatchObject({ container: "c2" });
+	expect(await start("w2")).toMatchObject({ container: "c3" });
+	expect(rig.removals).toEqual(["c1"]);
+	expect(rig.bodies.map(({ HostConfig }) => HostConfig?.Ulimits !== undefined)).toEqual([true, false, false]);
 });

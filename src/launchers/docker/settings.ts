@@ -1,5 +1,6 @@
 import { HOST_NAME } from "../../core/workers/hosts.ts";
 import type { GpuNeed } from "../../core/workers/placement.ts";
+import type { Schema } from "../../lib/schema.ts";
 import type { LauncherDefinition } from "../definition.ts";
 import { CONTAINER_COMMAND, image, volumes } from "../settings.ts";
 
@@ -13,6 +14,8 @@ export interface DockerSettings {
 	command?: string[];
 	/** Bytes, or a number with suffix `k`, `m` or `g`. */
 	memory?: string | number;
+	/** Size of /dev/shm, in the form of `memory`. */
+	shmSize?: string | number;
 	cpus?: number;
 	/** `source:path` or `source:path:ro`; the source is an absolute path or a volume. */
 	volumes?: string[];
@@ -23,6 +26,18 @@ export interface DockerSettings {
 	gpu?: GpuNeed;
 	/** On hosts; default: `pack`. */
 	placement?: "pack" | "spread";
+}
+
+function size(least: number, description: string, example: string): Schema {
+	const message = `must be a size such as 512m or ${example}`;
+	return {
+		oneOf: [
+			{ type: "string", pattern: "^[1-9][0-9]{0,11}[bkmgBKMG]?$", "x-message": `${message}.` },
+			{ type: "integer", minimum: least },
+		],
+		description,
+		"x-message": `${message}, or bytes from ${least}.`,
+	};
 }
 
 export const SETTINGS: LauncherDefinition["settings"] = {
@@ -45,18 +60,13 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			"x-message": "must be true or false.",
 		},
 		command: CONTAINER_COMMAND,
-		memory: {
-			oneOf: [
-				{
-					type: "string",
-					pattern: "^[1-9][0-9]{0,11}[bkmgBKMG]?$",
-					"x-message": "must be a size such as 512m or 8g.",
-				},
-				{ type: "integer", minimum: 6 * 1024 * 1024 },
-			],
-			description: "Most memory it may use: bytes, or with k, m or g behind the number.",
-			"x-message": "must be a size such as 512m or 8g, or bytes from 6291456.",
-		},
+		memory: size(6 * 1024 ** 2, "Most memory it may use: bytes, or with k, m or g behind the number.", "8g"),
+		shmSize: size(
+			64 * 1024,
+			"Size of /dev/shm, through which processes of PyTorch share data: bytes, or with k, m or g behind the number. " +
+				"By default half of memory, or 8g without it. Only what is in it takes memory.",
+			"2g",
+		),
 		cpus: {
 			type: "number",
 			minimum: 0.01,

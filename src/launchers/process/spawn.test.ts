@@ -5,7 +5,7 @@ import { environmentOf } from "./spawn.ts";
 
 const serviceEnv = { PATH: "/bin", HOME: "/root", CUDA_VISIBLE_DEVICES: "" };
 const settings: ProcessSettings = { type: "process", command: ["node"] };
-const worker = { env: { A: "1", HOME: "/h" }, serviceId: "store", gpus: [], settings };
+const worker = { workerId: "w-1", env: { A: "1", HOME: "/h" }, serviceId: "store", gpus: [], settings };
 
 describe("environmentOf", () => {
 	it("D25: a process gets the environment of the service under its own, its mark and its GPUs", () => {
@@ -13,6 +13,8 @@ describe("environmentOf", () => {
 			PATH: "/bin",
 			HOME: "/h",
 			A: "1",
+			RUNPOD_POD_HOSTNAME: "w-1",
+			RUNPOD_GPU_COUNT: "2",
 			SLUICE_SERVICE_ID: "store",
 			CUDA_VISIBLE_DEVICES: "1,3",
 		});
@@ -20,6 +22,15 @@ describe("environmentOf", () => {
 
 	it("D25: without GPUs of its own it keeps what the service says", () => {
 		expect(environmentOf(worker, serviceEnv)).toMatchObject({ CUDA_VISIBLE_DEVICES: "" });
+	});
+
+	it("D36: variables of RunPod's machines, never over those of the endpoint", () => {
+		const volumes = ["models:/runpod-volume"];
+		const env = { RUNPOD_GPU_COUNT: "7" };
+		expect(environmentOf({ ...worker, env, gpus: [0], settings: { ...settings, volumes } }, {})).toMatchObject({
+			RUNPOD_GPU_COUNT: "7",
+			RUNPOD_VOLUME_ID: "models",
+		});
 	});
 
 	const secrets = {
@@ -41,6 +52,7 @@ describe("environmentOf", () => {
 	])("D25: inherits %s", (_, change, inherited) => {
 		expect(environmentOf({ ...worker, env: {}, settings: { ...settings, ...change } }, secrets)).toEqual({
 			...inherited,
+			RUNPOD_POD_HOSTNAME: "w-1",
 			SLUICE_SERVICE_ID: "store",
 		});
 	});

@@ -12,6 +12,7 @@ import {
 	symlinkSync,
 } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
+import { machineEnv } from "../../core/workers/worker-env.ts";
 import type { WorkerSpec } from "../launcher.ts";
 import { accountEnv, confinementOf, inheritedEnv } from "./confinement.ts";
 import { SERVICE_VARIABLE } from "./process-group.ts";
@@ -21,12 +22,19 @@ type ProcessSpec = WorkerSpec<ProcessSettings>;
 
 /** The worker's variables override the service's. */
 export function environmentOf(
-	{ env, gpus, serviceId, settings }: Pick<ProcessSpec, "env" | "gpus" | "serviceId" | "settings">,
+	{
+		workerId,
+		env,
+		gpus,
+		serviceId,
+		settings,
+	}: Pick<ProcessSpec, "workerId" | "env" | "gpus" | "serviceId" | "settings">,
 	serviceEnv: Readonly<Record<string, string>>,
 ): Record<string, string> {
 	return {
 		...inheritedEnv(serviceEnv, settings),
 		...accountEnv(settings),
+		...machineEnv({ worker: workerId, gpus: gpus.length, volumes: settings.volumes }),
 		...env,
 		...(gpus.length > 0 && { CUDA_VISIBLE_DEVICES: gpus.join(",") }),
 		[SERVICE_VARIABLE]: serviceId,

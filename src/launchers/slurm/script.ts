@@ -1,5 +1,6 @@
 /** The batch job of a worker: `sbatch` options, script and variables. */
 import { join } from "node:path";
+import { machineEnv } from "../../core/workers/worker-env.ts";
 import type { WorkerSpec } from "../launcher.ts";
 import { logPath } from "../logs/log-files.ts";
 import type { SlurmSettings } from "./settings.ts";
@@ -135,8 +136,9 @@ export function batchScript(spec: SlurmSpec): string {
  * Read by a shell, so they stand on no command line. Without `SLUICE_SERVICE_ID`, by which the process launcher
  * finds strays on the same machine. Throws an Error for names that cannot be set.
  */
-export function variablesFile({ env }: Pick<SlurmSpec, "env">): string {
-	const all = Object.entries(env);
+export function variablesFile({ workerId: worker, gpuCount: gpus, settings, env }: SlurmSpec): string {
+	const { cpus, volumes } = settings;
+	const all = Object.entries({ ...machineEnv({ worker, gpus, cpus, volumes }), ...env });
 	const wrong = all.map(([name]) => name).filter((name) => !VARIABLE.test(name));
 	if (wrong.length > 0)
 		throw new Error(

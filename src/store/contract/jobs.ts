@@ -78,9 +78,11 @@ export interface Claim {
 }
 
 export interface Outcome {
-	on: "complete" | "fail";
+	/** `release`: the worker never began the job, as `workerEnd` says; it waits again. */
+	on: "complete" | "fail" | "release";
 	output?: JsonText | undefined;
 	error?: string | undefined;
+	workerEnd?: string;
 }
 
 export interface Running {

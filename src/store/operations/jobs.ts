@@ -37,8 +37,9 @@ export const report: SharedOperation<"jobs.report"> = {
 		if (!row) return { ok: false, why: "missing" };
 		const { state } = row.job;
 		if (holds(row, worker)) {
-			const result = { output: outcome.output, error: outcome.error };
-			return moved(row, unit.transitions.apply(row, outcome.on, { now, result }));
+			const { on, output, error, workerEnd } = outcome;
+			const context = on === "release" ? { over: true, workerEnd } : { result: { output, error } };
+			return moved(row, unit.transitions.apply(row, on, { now, ...context }));
 		}
 		if (!hadJob(unit, row, worker)) return { ok: false, why: "missing", state };
 		// A late report: its only effect is that this worker's attempts have ended.

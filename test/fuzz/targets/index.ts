@@ -3,6 +3,7 @@ import type { Target } from "../target.ts";
 import { ADDRESS, WEBHOOK_URL } from "./addresses.ts";
 import { IMAGES } from "./images.ts";
 import { BODY, CHUNK_SPLIT, ELEMENTS, JOB_TEXT, JSON_SCAN } from "./json.ts";
+import { REPOSITORY } from "./repository.ts";
 import { ORIGIN, QUERY, ROUTE_MATCH, USER_AGENT } from "./requests.ts";
 import { SERVICE } from "./service.ts";
 import { CLI, CONFIG, MERGE, SCHEMAS } from "./settings.ts";
@@ -35,6 +36,7 @@ export const TARGETS: readonly Target[] = [
 	LOG,
 	SLURM_JOBS,
 	IMAGES,
+	REPOSITORY,
 	STREAMS,
 	VALUES,
 	SERVICE,

@@ -232,6 +232,51 @@ describe("a sick worker", () => {
 		expect((await counted(1))[0]!.id).not.toBe(worker!.id);
 	});
 
+	it("B.5, D28: whose start fails after it took a job returns it and counts as crashed, however often", async () => {
+		await b.fresh({ ...LAUNCHED, workersMax: 1 });
+		const id = await b.submit();
+		const error = { event: "prestart_failed", error_type: "OSError", error_message: "no such model" };
+		for (let tries = 1; tries <= 5; tries += 1) {
+			const [worker] = await counted(1);
+			expect(await takes(worker!)).toBe(id);
+			const exited = b.next("worker.exited");
+			await b.service.engine.jobs.report({
+				worker: worker!,
+				id,
+				report: { kind: "end", on: "fail", error: JSON.stringify(error), restart: false },
+			});
+			expect(await b.status(id)).toMatchObject({ status: "IN_QUEUE" });
+			expect(await reason(id)).toMatchObject({
+				code: "workers_crashing",
+				message: expect.stringContaining("its start failed: OSError: no such model"),
+			});
+			await soon(exited);
+			expect(b.of("worker.failed")).toHaveLength(tries);
+			await b.pass(20_000);
+		}
+		const { attempts, job } = await b.service.engine.jobs.details({ endpoint: b.ep, id });
+		expect(attempts.map(({ end, workerEnd }) => ({ end, workerEnd }))).toEqual(
+			Array.from({ length: 5 }, () => ({ end: "released", workerEnd: "its start failed: OSError: no such model" })),
+		);
+		expect(job.losses).toBe(0);
+		const [last] = await counted(1);
+		expect(await takes(last!)).toBe(id);
+		await reports(last!, id);
+		expect(await b.status(id)).toMatchObject({ status: "COMPLETED" });
+	});
+
+	it("B.5: that is stopped before its start has ended returns its job, and is no crash", async () => {
+		await b.fresh({ ...LAUNCHED, workersMax: 1 });
+		const id = await b.submit();
+		const [worker] = await counted(1);
+		expect(await takes(worker!)).toBe(id);
+		const error = JSON.stringify({ event: "prestart_cancelled", error_type: "PrestartCancelled" });
+		const report = { kind: "end", on: "fail", error, restart: false } as const;
+		await b.service.engine.jobs.report({ worker: worker!, id, report });
+		expect(await b.status(id)).toMatchObject({ status: "IN_QUEUE" });
+		expect(b.of("worker.failed")).toEqual([]);
+	});
+
 	it("D28: that says so at work gets no more jobs and is stopped after what it holds", async () => {
 		await b.fresh({ ...LAUNCHED, workersMax: 1 });
 		const id = await b.submit();

@@ -2,14 +2,13 @@
 import type { Endpoint } from "../../../api/endpoints.ts";
 import { systemClock } from "../../../system/clock.ts";
 import { endpointHealth, type EndpointHealth } from "../../../core/workers/endpoint-health.ts";
-import { mergeSettings } from "../../../core/endpoints/endpoint.ts";
 import { withDurationTexts } from "../../../core/durations.ts";
 import { ENDPOINT_SCHEMA } from "../../../launchers/endpoint-settings.ts";
 import { isManaged } from "../../../launchers/index.ts";
-import type { Action, ActionInput, CommandGroup } from "../../framework/command.ts";
+import type { Action, CommandGroup } from "../../framework/command.ts";
 import { spanOf } from "../../framework/common-flags.ts";
-import { repositorySettings } from "../../dev/hub-repository.ts";
 import { listAction, serviceAction } from "../../framework/service-action.ts";
+import { SOURCE_FLAGS, withSource } from "./endpoint-source.ts";
 import { SETTING_FLAGS, readSettings } from "./setting-flags.ts";
 import { shortTime } from "../../framework/table.ts";
 import { yamlText } from "../../framework/yaml-text.ts";
@@ -91,18 +90,17 @@ const create = serviceAction<Endpoint>({
 	args: ["ID"],
 	summary: "create an endpoint",
 	flags: {
-		from: {
-			value: "FOLDER",
-			summary: "take handler, name and env from a RunPod repository; other flags override them",
-		},
+		...SOURCE_FLAGS,
 		...SETTING_FLAGS,
 	},
 	examples: [
 		"sluice endpoints create hello --from . --set workersMax=2",
+		"sluice endpoints create chat --from worker-vllm --image runpod/worker-v1-vllm:TAG --preset small",
+		"sluice endpoints create pictures --from worker-comfyui --build",
 		"sluice endpoints create gpubox --set 'launcher={type: external}'",
 	],
 	request: "POST /v1/endpoints",
-	body: (input) => ({ ...withRepository(input), id: input.args[0] }),
+	body: async (input) => ({ ...(await withSource(input)), id: input.args[0] }),
 	text({ id, launcher }) {
 		const nextStep = isManaged(launcher.type)
 			? `Send it a job: sluice jobs submit ${id} --input '{"prompt": "hi"}' --wait`
@@ -110,15 +108,6 @@ const create = serviceAction<Endpoint>({
 		return `Created endpoint '${id}'. ${nextStep}\n`;
 	},
 });
-
-function withRepository(input: ActionInput): Record<string, unknown> {
-	const settings = readSettings(input);
-	const { from } = input.flags;
-	if (from === undefined) return settings;
-	const repository = repositorySettings(from);
-	process.stderr.write(repository.notes.map((note) => `${note}\n`).join(""));
-	return mergeSettings(repository.settings, settings) as Record<string, unknown>;
-}
 
 const update = serviceAction<Endpoint>({
 	name: "update",

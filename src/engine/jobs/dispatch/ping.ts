@@ -78,7 +78,8 @@ function forgetReported(
 		if (now - handedAt > 2 * intervalMs && !named.includes(id)) releaseJob(worker, id, now);
 }
 
-function markUnhealthy({ events }: JobDeps, worker: Worker, reason: string): void {
+/** It gets no more jobs, and a launched worker is replaced as one that crashed. */
+export function markUnhealthy({ events }: JobDeps, worker: Worker, reason: string): void {
 	worker.unhealthy = true;
 	events.emit("worker.unhealthy", { endpoint: worker.endpoint, worker: worker.id, reason });
 }

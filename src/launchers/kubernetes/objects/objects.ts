@@ -1,4 +1,5 @@
 /** The Pod and the Secret of a worker (D25). */
+import { machineEnv } from "../../../core/workers/worker-env.ts";
 import type { WorkerSpec } from "../../launcher.ts";
 import { isObject, type Json, merged } from "./merge.ts";
 import { ANNOTATIONS, annotationsOf, CONTAINER, labelsOf, secretName, shortHash } from "./names.ts";
@@ -26,6 +27,7 @@ export function podOf(spec: Spec, name: string): Json {
 
 /** The cluster's garbage collection removes it with its Pod. */
 export function secretOf(spec: Spec, pod: { name: string; uid: string }): Json {
+	const { workerId: worker, gpuCount: gpus } = spec;
 	return {
 		apiVersion: "v1",
 		kind: "Secret",
@@ -37,7 +39,7 @@ export function secretOf(spec: Spec, pod: { name: string; uid: string }): Json {
 			annotations: { [ANNOTATIONS.worker]: spec.workerId },
 			ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: pod.name, uid: pod.uid }],
 		},
-		stringData: { ...spec.env },
+		stringData: { ...machineEnv({ worker, gpus, volumes: spec.settings.volumes }), ...spec.env },
 	};
 }
 

@@ -1,0 +1,174 @@
+/** Settings of a new endpoint from a repository or an image: `--from`, `--image`, `--build`, `--preset` (D36). */
+import { statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { mergeSettings } from "../../../core/endpoints/endpoint.ts";
+import { buildImage } from "../../../launchers/index.ts";
+import { isObject } from "../../../lib/schema.ts";
+import { systemClock } from "../../../system/clock.ts";
+import { CliError } from "../../client/errors.ts";
+import { path } from "../../client/service-client.ts";
+import { baseImagesOf, dockerfileOf, entryOf, findEntry, namedImage } from "../../dev/entry.ts";
+import { hubNotes, type HubSettings, readHub, type RequiredInput } from "../../dev/hub-repository.ts";
+import { commandFor } from "../../dev/script-command.ts";
+import type { ActionInput, Flags } from "../../framework/command.ts";
+import { ask } from "../../framework/common-flags.ts";
+import { progressBar } from "../../framework/progress-bar.ts";
+import { readSettings } from "./setting-flags.ts";
+
+export const SOURCE_FLAGS = {
+	from: {
+		value: "FOLDER",
+		summary: "take name, env, GPUs and what to start from a RunPod repository; other flags override them",
+	},
+	image: { value: "IMAGE", summary: "run this image with Docker; it is pulled if it is not on the machine" },
+	build: { summary: "build the image of the repository's Dockerfile with Docker, and run it" },
+	preset: { value: "NAME", summary: "take the variables of this preset of the repository's hub.json" },
+} as const satisfies Flags;
+
+type Settings = Record<string, unknown>;
+
+/** The settings of `--file` and `--set`, over those of the source. Throws {@link CliError}. */
+export async function withSource(input: ActionInput): Promise<Settings> {
+	const given = readSettings(input);
+	const { from, image, build, preset } = input.flags;
+	if (from === undefined && (build ?? preset) !== undefined)
+		throw new CliError(`--${build === undefined ? "preset" : "build"} takes the repository of --from FOLDER.`);
+	if (image !== undefined && build !== undefined) throw new CliError("Pass --image or --build, not both.");
+	if (from === undefined) return image === undefined ? given : merged({ launcher: containerOf(image) }, given);
+	const folder = resolve(from);
+	if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+		throw new CliError(`--from takes the folder of a repository; ${folder} is not a folder.`);
+	const hub = readHub(folder, preset);
+	const { launcher, notes } = launcherFor(folder, { given, ...input.flags });
+	note([...(hub ? hubNotes(hub) : ["No .runpod/hub.json found, which would name variables and GPUs."]), ...notes]);
+	const isContainer = launcher?.type === "docker" || typeOf(given) === "docker";
+	if (hub) note(machineNotes(hub, { isContainer, given }));
+	const env = { ...hub?.env, ...(await requiredValues(hub?.required ?? [], membersOf(given["env"]))) };
+	if (build !== undefined) Object.assign(launcher!, { image: await built(folder, input) });
+	const { name, gpus: gpusPerWorker } = hub ?? {};
+	return merged({ name, ...(launcher && { launcher }), env, gpusPerWorker }, given);
+}
+
+interface Wanted {
+	given: Settings;
+	image?: string | undefined;
+	build?: string | undefined;
+}
+
+/** No launcher if the given settings say what to start. */
+function launcherFor(folder: string, q: Wanted): { launcher?: { type: string } & Settings; notes: string[] } {
+	const { given, image, build } = q;
+	const { type = "process", command } = membersOf(given["launcher"]);
+	if (image !== undefined) return { launcher: containerOf(image), notes: [`Workers are containers of ${image}.`] };
+	if (build !== undefined) return { launcher: { type: "docker" }, notes: [] };
+	if (type !== "process") return { notes: [] };
+	if (command !== undefined) return { launcher: { type, cwd: folder }, notes: [] };
+	const entry = entryOf(folder);
+	const named = entry && "needsImage" in entry ? namedImage(folder) : undefined;
+	if (named) {
+		const why = `${(entry as { needsImage: string }).needsImage}, so workers are containers of ${named.image}`;
+		return { launcher: containerOf(named.image), notes: [`${why}, which ${named.file} names.`] };
+	}
+	const own = commandFor(findEntry(folder));
+	const notes = [`Workers run ${own.join(" ")} on the machine of the service.`];
+	return { launcher: { type, command: own, cwd: folder }, notes };
+}
+
+function containerOf(image: string): { type: string } & Settings {
+	return { type: "docker", image, pullPolicy: "missing" };
+}
+
+function machineNotes({ gpus }: HubSettings, q: { isContainer: boolean; given: Settings }): string[] {
+	if (gpus === 0) return [];
+	const all = q.isContainer ? "--set gpusPerWorker=0 --set launcher.gpus=all" : "--set gpusPerWorker=0";
+	const notes = [
+		`Each worker gets ${gpus === 1 ? "one GPU" : `${gpus} GPUs`} of those configured with gpus in sluice.yaml; ` +
+			`${all} gives it access to all.`,
+	];
+	if (q.isContainer && membersOf(q.given["launcher"])["volumes"] === undefined)
+		notes.push(
+			"Each container downloads its models again unless a volume keeps them: " +
+				`--set 'launcher.volumes=["models:/runpod-volume"]'`,
+		);
+	return notes;
+}
+
+/** Asks for what `given` does not have. Throws {@link CliError} where no terminal can be asked. */
+async function requiredValues(required: readonly RequiredInput[], given: Settings): Promise<Record<string, string>> {
+	const missing = required.filter(({ key }) => given[key] === undefined || given[key] === null);
+	const values: Record<string, string> = {};
+	for (const { key, title } of missing) {
+		const value = await ask(`${title}: `);
+		if (value === undefined || value === "") {
+			const names = missing.map((each) => each.key);
+			throw new CliError(
+				`hub.json requires ${names.join(", ")} and has no default. ` +
+					`Set ${names.length === 1 ? "it" : "them"}: ${names.map((name) => `--set env.${name}=VALUE`).join(" ")}`,
+			);
+		}
+		values[key] = value;
+	}
+	return values;
+}
+
+/** Returns the name of the image. */
+async function built(folder: string, { args: [id = ""], service }: ActionInput): Promise<string> {
+	const dockerfile = dockerfileOf(folder);
+	if (dockerfile === undefined)
+		throw new CliError(`--build needs a Dockerfile in ${folder} or in its folder .runpod; there is none.`);
+	await refuseTaken(id, service);
+	const image = `sluice/${
+		id
+			.toLowerCase()
+			.replaceAll(/[^a-z0-9]+/g, "-")
+			.replaceAll(/^-|-$/g, "") || "worker"
+	}:latest`;
+	note([`Building ${image} from ${join(folder, dockerfile)}.`]);
+	const bar = progressBar(systemClock.now);
+	let shown = "";
+	try {
+		await buildImage({
+			clock: systemClock,
+			folder,
+			dockerfile,
+			image,
+			bases: baseImagesOf(folder, dockerfile),
+			env: process.env,
+			onProgress({ step, done, total }) {
+				if (process.stderr.isTTY) bar.show({ share: total > 0 ? done / total : undefined, count: 0, text: step });
+				else if (step !== shown) note([step]);
+				shown = step;
+			},
+		});
+	} catch (error) {
+		throw new CliError((error as Error).message, 1);
+	} finally {
+		bar.clear();
+	}
+	return image;
+}
+
+/** A build takes minutes: that the id is taken is known before. */
+async function refuseTaken(id: string, service: ActionInput["service"]): Promise<void> {
+	const answer = await service.request("GET", path`/v1/endpoints/${id}`).catch((error: unknown) => {
+		if (error instanceof CliError && error.status === 404) return undefined;
+		throw error;
+	});
+	if (answer) throw new CliError(`There is an endpoint '${id}' already. Choose another id, or delete it first.`, 1);
+}
+
+function merged(settings: Settings, given: Settings): Settings {
+	return mergeSettings(settings, given) as Settings;
+}
+
+function membersOf(value: unknown): Settings {
+	return isObject(value) ? value : {};
+}
+
+function typeOf(given: Settings): unknown {
+	return membersOf(given["launcher"])["type"];
+}
+
+function note(lines: readonly string[]): void {
+	process.stderr.write(lines.map((line) => `${line}\n`).join(""));
+}
