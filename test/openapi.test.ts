@@ -144,7 +144,9 @@ describe("/openapi.json", () => {
 
 	it("D39: an endpoint's answer has every setting but the secret", () => {
 		const { required, properties } = ENDPOINT;
-		expect([...required, "formerWebhookSecretUntil", "reason"].toSorted()).toEqual(Object.keys(properties).toSorted());
+		expect([...required, "formerWebhookSecretUntil", "gpuMemoryGb", "reason"].toSorted()).toEqual(
+			Object.keys(properties).toSorted(),
+		);
 		expect(Object.keys(properties)).toEqual(
 			expect.arrayContaining(Object.keys(ENDPOINT_SCHEMA.properties).filter((name) => name !== "webhookSecret")),
 		);
