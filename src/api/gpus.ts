@@ -19,6 +19,7 @@ export const GPU = object({
 	id: { ...TEXT, description: "Number on the machine of this server, else the UUID." },
 	"model?": { ...TEXT, description: "Absent where nvidia-smi does not say it." },
 	"memoryGb?": GB,
+	"cuda?": { ...TEXT, description: "Newest CUDA version that the driver of a Docker host runs." },
 	"memoryUsedGb?": {
 		...GB,
 		description: "Of all its processes, at most 2 s old, in 10^9 bytes. Only of this machine.",

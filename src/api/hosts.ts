@@ -7,6 +7,7 @@ const HOST_GPU = object({
 	id: { ...TEXT, description: "UUID." },
 	model: TEXT,
 	memoryGb: { type: "number", description: "In 10^9 bytes." },
+	"cuda?": { ...TEXT, description: "Newest CUDA version that its driver runs." },
 	used: { ...FLAG, description: "Some worker has it, or a part of it; GET /v1/gpus says which." },
 });
 

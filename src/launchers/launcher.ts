@@ -7,6 +7,7 @@
  */
 import type { LauncherSettings } from "../core/endpoints/endpoint.ts";
 import type { LogMarks } from "./logs/log-marks.ts";
+import type { Priority } from "../core/workers/eviction.ts";
 import type { HostView } from "../core/workers/hosts.ts";
 import type { ExitReason, WorkerReason } from "../core/workers/worker-reason.ts";
 import type { GpuUsage, WorkerUsage } from "../core/workers/worker-usage.ts";
@@ -31,6 +32,8 @@ export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
 	gpuCount: number;
 	/** Part of each of these GPUs that it may use, in 10^9 bytes; absent: all of it (`sharesGpus`). */
 	gpuMemoryGb?: number | undefined;
+	/** Who gets a free place first. Default: normal. */
+	priority?: Priority;
 	/** Lets a platform refuse one more worker. */
 	workersMax: number;
 	/** Usual grace, ms, for platforms that stop workers unasked. */

@@ -295,7 +295,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 		const image = "sluice-test-smi:1";
 		writeFileSync(
 			join(root, "nvidia-smi"),
-			"#!/bin/sh\necho 'GPU-a, NVIDIA L4, 23034'\necho 'GPU-b, NVIDIA L4, 23034'\n",
+			"#!/bin/sh\necho 'GPU-a, NVIDIA L4, 23034, 550.54.15'\necho 'GPU-b, NVIDIA L4, 23034, 550.54.15'\n",
 			{ mode: 0o755 },
 		);
 		const make = await two.rig1.docker("create", "--network", "none", IMAGE, "/bin/true");
@@ -310,8 +310,8 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 				id,
 				model: "NVIDIA L4",
 				memoryGb: 24.2,
-				used: true,
-				worker: spec.workerId,
+				cuda: "12.4",
+				parts: [{ worker: spec.workerId }],
 			})),
 		);
 	});

@@ -1,9 +1,12 @@
 /** Who makes room for whom: cases, and a simulation of endpoints that share GPUs. */
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
 	compareWaiting,
 	evictable,
 	type EvictionQuery,
+	type Evicts,
+	firstThatSuffice,
 	type Holder,
 	MIN_STAY_MS,
 	type Priority,
@@ -24,10 +27,11 @@ function query(q: {
 	priorities?: Record<string, Priority>;
 	workersMin?: number;
 	needed?: number;
+	evicts?: Evicts;
 }): EvictionQuery<Holder> {
-	const { holders, priorities = {}, workersMin = 0, needed = 1 } = q;
+	const { holders, priorities = {}, workersMin = 0, needed = 1, evicts = "all" } = q;
 	const settingsOf = (id: string) => ({ priority: priorities[id] ?? "normal", workersMin });
-	return { endpoint: "a", needed, holders, settingsOf, now: NOW };
+	return { endpoint: "a", needed, holders, settingsOf, evicts, now: NOW };
 }
 
 const idle = { idleSince: NOW - 1000 };
@@ -55,6 +59,18 @@ describe("evictable", () => {
 			"of an endpoint that would still have as many",
 			{ holders: [holder("w", { gpus: [0, 1, 2] }), holder("own", { endpoint: "a" })] },
 			["w"],
+		],
+		[
+			"not for an endpoint that still ends one of its own",
+			{ holders: [holder("w"), holder("own", { endpoint: "a", stopping: true })] },
+			[],
+		],
+		["without a job none", { holders: [holder("w"), holder("v", idle)], evicts: "none" }, []],
+		["after a failure only idle ones", { holders: [holder("w"), holder("v", idle)], evicts: "idle" }, ["v"]],
+		[
+			"workers without GPUs are shared by their number",
+			{ holders: [holder("w", { gpus: [] }), holder("own", { endpoint: "a", gpus: [] })], needed: 0 },
+			[],
 		],
 		["not of a higher priority", { holders: [holder("w")], priorities: { b: "high" } }, []],
 		[
@@ -92,11 +108,30 @@ describe("evictable", () => {
 	});
 });
 
+describe("firstThatSuffice", () => {
+	it("D28: few trials, none of the chosen ones is needless, and the first of equal ones are chosen", () => {
+		fc.assert(
+			fc.property(fc.array(fc.nat(5), { maxLength: 200 }), fc.nat(40), (sizes, needed) => {
+				let trials = 0;
+				const all = sizes.map((size, at) => ({ size, at }));
+				const sum = (some: readonly { size: number }[]): number => some.reduce((total, { size }) => total + size, 0);
+				const chosen = firstThatSuffice(all, (some) => (trials += 1) > 0 && sum(some) >= needed);
+				if (sum(all) < needed || needed === 0) expect(chosen).toEqual([]);
+				else for (const one of chosen) expect(sum(chosen) - one.size).toBeLessThan(needed);
+				if (chosen.length > 0) expect(sum(chosen)).toBeGreaterThanOrEqual(needed);
+				expect(trials).toBeLessThanOrEqual(2 + 3 * (chosen.length + 1) * (1 + Math.ceil(Math.log2(sizes.length + 1))));
+			}),
+		);
+		expect(firstThatSuffice(["a", "b", "c"], ({ length }) => length >= 2)).toEqual(["a", "b"]);
+	});
+});
+
 describe("compareWaiting", () => {
 	it("D28: the higher priority, then who waited longest without a GPU, then the oldest job", () => {
 		const order = [
 			{ id: "high", priority: "high", oldestQueuedAt: 90, hadGpuAt: 100 },
 			{ id: "none", priority: "normal", oldestQueuedAt: 50, hadGpuAt: 0 },
+			{ id: "new", priority: "normal", oldestQueuedAt: 100, hadGpuAt: 0 },
 			{ id: "flood", priority: "normal", oldestQueuedAt: 1, hadGpuAt: 100 },
 			{ id: "flood-2", priority: "normal", oldestQueuedAt: 2, hadGpuAt: 100 },
 			{ id: "low", priority: "low", oldestQueuedAt: 0, hadGpuAt: 0 },

@@ -30,6 +30,9 @@ export interface Holder {
 	stopping: boolean;
 }
 
+/** An endpoint without a waiting job stops no worker; one whose workers have failed lately only idle ones. */
+export type Evicts = "none" | "idle" | "all";
+
 export interface EvictionQuery<H extends Holder> {
 	/** The endpoint that needs room, and the number of GPUs of its worker. */
 	endpoint: string;
@@ -37,32 +40,43 @@ export interface EvictionQuery<H extends Holder> {
 	holders: readonly H[];
 	/** Answers for every endpoint. `workersMin`: this number of its workers stays. */
 	settingsOf: (endpoint: string) => { priority: Priority; workersMin: number };
+	evicts: Evicts;
 	now: number;
 }
 
-/** Returns the workers that may be stopped, in this order: idle before busy, low before high, long before short. */
-export function evictable<H extends Holder>(q: EvictionQuery<H>): H[] {
-	const { holders, endpoint, settingsOf, now } = q;
+/**
+ * Returns the workers that may be stopped, in this order: idle before busy, low before high, long before short. `later`:
+ * those that may be stopped in the end, the first ones first.
+ */
+export function evictable<H extends Holder>(q: EvictionQuery<H>, { later = false } = {}): H[] {
+	const { holders, endpoint, settingsOf, evicts, now } = q;
+	if (evicts === "none") return [];
 	const rankOf = (id: string): number => PRIORITIES.indexOf(settingsOf(id).priority);
 	const rank = rankOf(endpoint);
 	const staying = holders.filter(({ stopping }) => !stopping);
-	const gpusOf = (id: string): number =>
-		staying.filter((holder) => holder.endpoint === id).reduce((sum, { gpus }) => sum + gpus.length, 0);
-	const own = gpusOf(endpoint);
+	// Where workers have no GPUs, they themselves are shared.
+	const sizeOf = (gpus: number): number => Math.max(1, gpus);
+	const gpusOf = (id: string, all: readonly H[]): number =>
+		all.filter((holder) => holder.endpoint === id).reduce((sum, { gpus }) => sum + sizeOf(gpus.length), 0);
+	const needed = sizeOf(q.needed);
+	// With those that still end: an endpoint that gives up a GPU takes none meanwhile.
+	const own = gpusOf(endpoint, holders);
 
 	function mayLeave(holder: H): boolean {
 		const { endpoint: other, idleSince, readyAt } = holder;
-		if (other === endpoint || readyAt === undefined || now - readyAt < MIN_STAY_MS) return false;
-		if (idleSince !== undefined || rankOf(other) < rank) return true;
-		const isFair = own === 0 || own + q.needed <= gpusOf(other) - q.needed;
-		return rankOf(other) === rank && now >= turnEndsAt(holder) && isFair;
+		if (other === endpoint || (!later && now - (readyAt ?? now) < MIN_STAY_MS)) return false;
+		if (idleSince !== undefined) return true;
+		if (evicts === "idle") return false;
+		if (rankOf(other) < rank) return true;
+		const isFair = own === 0 || own + needed <= gpusOf(other, staying) - needed;
+		return rankOf(other) === rank && isFair && (later || now >= turnEndsAt(holder));
 	}
 
-	const order = ({ endpoint: other, idleSince, readyAt }: H): number[] => [
-		idleSince === undefined ? 1 : 0,
-		rankOf(other),
-		idleSince ?? readyAt ?? now,
-	];
+	function order(holder: H): number[] {
+		const { endpoint: other, idleSince, readyAt, startingSince } = holder;
+		if (later) return [turnEndsAt(holder), startingSince];
+		return [idleSince === undefined ? 1 : 0, rankOf(other), idleSince ?? readyAt ?? now];
+	}
 	const remaining = new Map(
 		[...Map.groupBy(staying, (holder) => holder.endpoint)].map(([id, all]) => [id, all.length]),
 	);
@@ -88,16 +102,18 @@ function compare(a: readonly number[], b: readonly number[]): number {
 	return at < 0 ? 0 : a[at]! - b[at]!;
 }
 
-/** Returns the first ones that suffice without those among them that are not needed; none where all are too few. */
+/** Returns the fewest ones that suffice, the first ones rather than later ones; none where all are too few. */
 export function firstThatSuffice<T>(all: readonly T[], suffice: (some: readonly T[]) => boolean): T[] {
-	if (suffice([])) return [];
-	const last = all.findIndex((_, index) => suffice(all.slice(0, index + 1)));
-	let some = all.slice(0, last + 1);
-	for (const one of some.slice(0, -1)) {
-		const fewer = some.filter((each) => each !== one);
-		if (suffice(fewer)) some = fewer;
-	}
-	return some;
+	return suffice(all) ? fewest(all, [], suffice) : [];
+}
+
+/** Halves `some` again and again: few trials where few of many are needed. */
+function fewest<T>(some: readonly T[], fixed: readonly T[], suffice: (some: readonly T[]) => boolean): T[] {
+	if (suffice(fixed)) return [];
+	if (some.length === 1) return [...some];
+	const [first, last] = [some.slice(0, some.length / 2), some.slice(some.length / 2)];
+	const ofLast = fewest(last, [...fixed, ...first], suffice);
+	return [...fewest(first, [...fixed, ...ofLast], suffice), ...ofLast];
 }
 
 interface Pooled {
@@ -125,6 +141,7 @@ export function compareWaiting(a: Waiting, b: Waiting): number {
 	const key = ({ priority, oldestQueuedAt, hadGpuAt }: Waiting): number[] => [
 		-PRIORITIES.indexOf(priority),
 		Math.max(oldestQueuedAt, hadGpuAt),
+		hadGpuAt,
 		oldestQueuedAt,
 	];
 	return compare(key(a), key(b));

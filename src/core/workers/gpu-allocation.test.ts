@@ -31,6 +31,7 @@ const ask = ({ total = 2, ...given }: Partial<GpuQuery> & { total?: number }): G
 	endpoint: "a",
 	holders: [],
 	...keeping(0),
+	evicts: "all",
 	now: NOW,
 	...given,
 });
@@ -40,11 +41,11 @@ describe("allocateGpus", () => {
 		["the lowest free number", { holders: [busy("w1", "b", [0])] }, { gpus: [1] }],
 		["as many as needed", { total: 4, needed: 2, holders: [busy("w1", "b", [1])] }, { gpus: [0, 2] }],
 		["none for a worker that needs none", { total: 0, needed: 0 }, { gpus: [] }],
-		["a busy one never makes room", { total: 1, holders: [busy("w1", "b", [0])] }, { evict: [], reserved: [] }],
+		["a busy one never makes room", { total: 1, holders: [busy("w1", "b", [0])] }, { evict: [], reserved: [0] }],
 		[
 			"one that starts never makes room",
 			{ total: 1, holders: [{ ...busy("w1", "b", [0]), readyAt: undefined }] },
-			{ evict: [], reserved: [] },
+			{ evict: [], reserved: [0] },
 		],
 		[
 			"an idle one of the same endpoint never makes room",
@@ -69,7 +70,7 @@ describe("allocateGpus", () => {
 		[
 			"nobody goes when it would not be enough",
 			{ needed: 2, holders: [idle("w1", "b", [0]), busy("w2", "b", [1])] },
-			{ evict: [], reserved: [] },
+			{ evict: [], reserved: [0, 1] },
 		],
 		[
 			"nobody goes for more than the machine has",
@@ -84,7 +85,7 @@ describe("allocateGpus", () => {
 		[
 			"one that has just started stays",
 			{ total: 1, holders: [{ ...idle("w1", "b", [0]), readyAt: NOW - MIN_STAY_MS + 1 }] },
-			{ evict: [], reserved: [] },
+			{ evict: [], reserved: [0] },
 		],
 		[
 			"workersMin stays",
@@ -109,7 +110,7 @@ describe("allocateGpus", () => {
 		[
 			"not where the parts and the reserve would be more than the GPU",
 			{ holders: [part(busy("w1", "b", [0]), 13.8), part(busy("w2", "b", [1]), 24)] },
-			{ evict: [], reserved: [] },
+			{ evict: [], reserved: [0] },
 		],
 		[
 			"to the last byte",
@@ -120,7 +121,7 @@ describe("allocateGpus", () => {
 		[
 			"not on a GPU that another has whole",
 			{ sizes: [24.2], holders: [busy("w1", "b", [0])] },
-			{ evict: [], reserved: [] },
+			{ evict: [], reserved: [0] },
 		],
 		[
 			"a whole GPU is not one of which others have parts",

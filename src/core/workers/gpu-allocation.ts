@@ -22,13 +22,13 @@ export interface GpuQuery extends GpuPart, EvictionQuery<GpuHolder> {
 export interface AssignedGpus {
 	/** Numbers from 0. */
 	gpus: readonly number[];
-	/** Memory of the smallest of them in 10^9 bytes, where it is known. */
+	/** Memory of the largest of them in 10^9 bytes, where it is known. */
 	sizeGb?: number | undefined;
 }
 
 /**
- * `evict` is empty if eviction does not help or enough GPUs become free. `reserved`: numbers of the GPUs that it gets
- * then, so that no endpoint behind it takes them meanwhile; empty if it gets none.
+ * `evict` is empty if eviction does not help now or enough GPUs become free. `reserved`: numbers of the GPUs that it
+ * gets then, or in the end, so that no endpoint behind it takes them meanwhile; empty if it never gets any.
  */
 export type GpuAllocation = AssignedGpus | { evict: string[]; reserved: readonly number[] };
 
@@ -41,8 +41,10 @@ export function allocateGpus(q: GpuQuery): GpuAllocation {
 			q,
 			staying.filter((holder) => !some.includes(holder)),
 		);
-	const evicted = firstThatSuffice(evictable(q), (some) => gpusWithout(some) !== undefined);
-	return { evict: evicted.map(({ worker }) => worker), reserved: gpusWithout(evicted) ?? [] };
+	const suffices = (some: readonly GpuHolder[]): boolean => gpusWithout(some) !== undefined;
+	const evicted = firstThatSuffice(evictable(q), suffices);
+	const gone = suffices(evicted) ? evicted : firstThatSuffice(evictable(q, { later: true }), suffices);
+	return { evict: evicted.map(({ worker }) => worker), reserved: gpusWithout(gone) ?? [] };
 }
 
 /** Whole GPUs by number; parts where they leave the least memory unused. */
@@ -60,7 +62,7 @@ function freeGpus({ sizes, needed, memoryGb }: GpuQuery, holders: readonly GpuHo
 
 function sizeOf(gpus: readonly number[], sizes: GpuQuery["sizes"]): Pick<AssignedGpus, "sizeGb"> {
 	const known = gpus.flatMap((gpu) => sizes[gpu] ?? []);
-	return known.length === 0 ? {} : { sizeGb: Math.min(...known) };
+	return known.length === 0 ? {} : { sizeGb: Math.max(...known) };
 }
 
 /** Returns the memory that further parts may have, in 10^9 bytes. */

@@ -114,6 +114,7 @@ function simulate({ sizes, endpoints }: Site): void {
 					endpoint: String(id),
 					holders: [...workers, ...reserved],
 					settingsOf,
+					evicts: queues[id]!.length > 0 ? "all" : "none",
 					now,
 				});
 				const common = { endpoint: String(id), memoryGb: needs.memoryGb, startingSince: now, stopping: false };
@@ -164,6 +165,20 @@ const equal = site.map(({ sizes, endpoints }) => ({
 	sizes,
 	endpoints: endpoints.map((endpoint) => ({ ...endpoint, priority: "normal" as const })),
 }));
+
+it("D28: a worker that needs two GPUs gets them, though others end their turns one after another", () => {
+	const common = { workersMax: 1, startMs: 5000, jobMs: 3000, priority: "normal" as const };
+	const long = (at: number) => [{ at, jobs: 2000 }];
+	simulate({
+		sizes: [24.2, 24.2],
+		endpoints: [
+			{ ...common, needs: { gpus: 2 }, arrivals: [{ at: 100, jobs: 1 }] },
+			{ ...common, needs: { gpus: 1 }, arrivals: long(0) },
+			{ ...common, needs: { gpus: 1 }, arrivals: long(30) },
+			{ ...common, needs: { gpus: 1 }, arrivals: long(31) },
+		],
+	});
+});
 
 it.each([
 	["of all priorities", site],

@@ -21,6 +21,7 @@ export interface GpuView {
 	model?: string | undefined;
 	/** In 10^9 bytes. */
 	memoryGb?: number | undefined;
+	cuda?: string | undefined;
 	memoryUsedGb?: number | undefined;
 	/** Percent of the time in which it computed. */
 	busyPercent?: number | undefined;

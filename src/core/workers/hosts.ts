@@ -12,6 +12,8 @@ export interface HostGpu {
 	model: string;
 	/** In 10^9 bytes. */
 	memoryGb: number;
+	/** The newest that its driver runs, such as `12.4`; absent: not known. */
+	cuda?: string | undefined;
 }
 
 /** Paths are absolute. */
@@ -74,6 +76,12 @@ export const HOST_NAME = {
 
 const FILE = { type: "string", minLength: 1 } as const satisfies Schema;
 
+export const CUDA_VERSION = {
+	type: "string",
+	pattern: "^\\d{1,2}\\.\\d{1,2}$",
+	"x-message": "must be a version in quotes, such as '12.4'.",
+} as const satisfies Schema;
+
 const GPU_SCHEMA: Schema = {
 	type: "object",
 	additionalProperties: false,
@@ -82,6 +90,7 @@ const GPU_SCHEMA: Schema = {
 		id: { type: "string", pattern: "^\\S+$", "x-message": "must be the UUID of a GPU." },
 		model: { type: "string", minLength: 1, "x-message": "must be a name such as NVIDIA L4." },
 		memoryGb: { type: "number", exclusiveMinimum: 0, maximum: 10_000 },
+		cuda: CUDA_VERSION,
 	},
 	"x-message": "must be an object such as { id: GPU-8f1c..., model: NVIDIA L4, memoryGb: 24 }.",
 };
@@ -131,7 +140,7 @@ export const HOST_SCHEMA: Schema = {
 			maxItems: 64,
 			items: GPU_SCHEMA,
 			description:
-				"Its GPUs: id (the UUID), model and memoryGb of each. Default: what nvidia-smi reports in a " +
+				"Its GPUs: id (the UUID), model, memoryGb and perhaps cuda of each. Default: what nvidia-smi reports in a " +
 				"container of gpuImage, if its daemon has the NVIDIA runtime.",
 			"x-message": "must be a list of GPUs, each { id, model, memoryGb }.",
 		},

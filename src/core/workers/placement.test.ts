@@ -4,7 +4,7 @@ import type { GpuPart } from "./gpu-allocation.ts";
 import { hasImage, place, type PlacementHost, type PlacementQuery } from "./placement.ts";
 
 const query: PlacementQuery = { gpuCount: 0, placement: "pack", image: "ocr:1" };
-const gpu = (id: string, q: { model?: string; memoryGb?: number; parts?: GpuPart[] } = {}) => ({
+const gpu = (id: string, q: { model?: string; memoryGb?: number; cuda?: string; parts?: GpuPart[] } = {}) => ({
 	id,
 	model: "NVIDIA L4",
 	memoryGb: 24.2,
@@ -97,6 +97,13 @@ describe("place", () => {
 			["3"],
 		],
 		[
+			"not a driver that is too old, but one that is not known",
+			{ gpuCount: 1, gpu: { minCudaVersion: "12.4" } },
+			[host("a", { gpus: [gpu("1", { cuda: "12.2" }), gpu("2"), gpu("3", { cuda: "12.8" })] })],
+			"a",
+			["2"],
+		],
+		[
 			"a part: the GPU with the least free memory that suffices",
 			{ gpuCount: 1, memoryGb: 8 },
 			[
@@ -165,6 +172,11 @@ describe("place", () => {
 			{ gpuCount: 1, memoryGb: 10, gpu: { model: "L4" } },
 			[gpu("1", { parts: [{ memoryGb: 14 }] }), used("2"), gpu("3", { model: "A2" })],
 			"0 of 2 GPUs L4 with 10 GB free",
+		],
+		[
+			{ gpuCount: 1, gpu: { minCudaVersion: "12.4" } },
+			[gpu("1", { cuda: "12.2" }), gpu("2", { cuda: "11.8" })],
+			"0 of 2 GPUs are with a driver for CUDA 12.4",
 		],
 		[{ gpuCount: 1, memoryGb: 24 }, [gpu("1"), gpu("2")], "0 of 2 GPUs are with 24.5 GB or more"],
 	])("says which GPUs are missing: %j", (change, gpus, why) => {

@@ -1,4 +1,5 @@
 /** On which host and GPUs a new worker starts, or why on none (D44). */
+import { isAtLeast } from "./cuda.ts";
 import { freeGb, type GpuPart, RESERVE_GB } from "./gpu-allocation.ts";
 import type { HostGpu } from "./hosts.ts";
 
@@ -17,6 +18,8 @@ export interface GpuNeed {
 	model?: string | undefined;
 	/** In 10^9 bytes. */
 	memoryMinGb?: number | undefined;
+	/** Such as `12.4`. GPUs whose version is not known fit. */
+	minCudaVersion?: string | undefined;
 }
 
 interface PlacementGpu extends HostGpu {
@@ -90,8 +93,13 @@ function fit(query: PlacementQuery, host: PlacementHost): readonly HostGpu[] | s
 	return free.toSorted((a, b) => sizeFor(memoryGb, a) - sizeFor(memoryGb, b)).slice(0, gpuCount);
 }
 
-function suits({ model, memoryGb }: HostGpu, need: GpuNeed = {}): boolean {
-	return model.toLowerCase().includes((need.model ?? "").toLowerCase()) && memoryGb >= (need.memoryMinGb ?? 0);
+function suits({ model, memoryGb, cuda }: HostGpu, need: GpuNeed = {}): boolean {
+	const { minCudaVersion } = need;
+	return (
+		model.toLowerCase().includes((need.model ?? "").toLowerCase()) &&
+		memoryGb >= (need.memoryMinGb ?? 0) &&
+		(minCudaVersion === undefined || cuda === undefined || isAtLeast(cuda, minCudaVersion))
+	);
 }
 
 /** Memory in 10^9 bytes: of the whole GPU, or free on it for such a part; 0 if that is taken. */
@@ -101,11 +109,12 @@ function sizeFor(memoryGb: number | undefined, gpu: PlacementGpu): number {
 	return free >= memoryGb ? free : 0;
 }
 
-function kindText({ model, memoryMinGb }: GpuNeed = {}, memoryGb?: number): string {
+function kindText({ model, memoryMinGb, minCudaVersion }: GpuNeed = {}, memoryGb?: number): string {
 	const leastGb = memoryGb === undefined ? memoryMinGb : Math.max(memoryMinGb ?? 0, memoryGb + RESERVE_GB);
 	const parts = [
 		...(model === undefined ? [] : [model]),
 		...(leastGb === undefined ? [] : [`with ${leastGb} GB or more`]),
+		...(minCudaVersion === undefined ? [] : [`with a driver for CUDA ${minCudaVersion}`]),
 	];
 	return parts.length === 0 ? "" : ` ${parts.join(" ")}`;
 }

@@ -1,7 +1,7 @@
 /** Starts and stops workers of managed endpoints (D27, D28). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { EpochMs } from "../../lib/time.ts";
-import { compareWaiting, type Waiting } from "../../core/workers/eviction.ts";
+import { compareWaiting, type Evicts, type Waiting } from "../../core/workers/eviction.ts";
 import { desiredWorkers } from "../../core/workers/autoscaling.ts";
 import type { AssignedGpus } from "../../core/workers/gpu-allocation.ts";
 import { CRASH_MS, exitText, type WorkerExit } from "../../core/workers/ended-worker.ts";
@@ -38,6 +38,10 @@ export class Autoscaler {
 	readonly #room: ReturnType<typeof roomMaker>;
 	readonly #queues: ReturnType<typeof queueLengths>;
 	readonly #lastStartAt = new Map<string, EpochMs>();
+	/** The endpoint for which a worker makes room. */
+	readonly #leavesFor = new WeakMap<Worker, string>();
+	/** What the platform of a waiting worker said, and what is shown with those that make room. */
+	readonly #notices = new WeakMap<Worker, { own: string; shown: string }>();
 	readonly #hadGpuAt = new Map<string, EpochMs>();
 	readonly #starts = new Set<Promise<void>>();
 
@@ -183,35 +187,39 @@ export class Autoscaler {
 		this.#starts.add(begun);
 	}
 
-	#add(endpoint: Endpoint, wanted: number): void {
+	#add(endpoint: Endpoint, wanted: number, evicts: Evicts): void {
 		const { startProblems } = this.#d.workers;
 		startProblems.set(endpoint.id, { withoutGpu: undefined });
 		for (let left = wanted; left > 0 && !this.crashes.holds(endpoint.id); left -= 1) {
 			const needsGpus = endpoint.gpusPerWorker > 0 && usesOwnGpus(endpoint.launcher);
-			const allocation = needsGpus ? this.#gpus.allocate(endpoint) : { gpus: [] };
+			const allocation = needsGpus ? this.#gpus.allocate(endpoint, evicts) : { gpus: [] };
 			if ("gpus" in allocation) {
 				this.#start(endpoint, allocation);
 				continue;
 			}
 			const { evict, shortage } = allocation;
-			startProblems.set(endpoint.id, { withoutGpu: [shortage, ...leavingTexts(evict)].join(" ") });
 			for (const worker of evict) this.#evict(worker, endpoint);
+			startProblems.set(endpoint.id, { withoutGpu: [shortage, ...this.#leavingTexts(endpoint)].join(" ") });
 			return;
 		}
 	}
 
-	#makeRoom(endpoint: Endpoint, staying: readonly Worker[]): void {
+	#makeRoom(endpoint: Endpoint, staying: readonly Worker[], evicts: Evicts): void {
 		for (const waiting of staying) {
-			const makers = this.#room.makersFor(waiting, endpoint);
-			const texts = leavingTexts(makers);
-			for (const worker of makers) this.#evict(worker, endpoint);
+			for (const worker of this.#room.makersFor(waiting, endpoint, evicts)) this.#evict(worker, endpoint);
 			const { notice } = waiting;
-			if (notice) waiting.notice = { ...notice, message: [notice.message, ...texts].join(" ") };
+			if (!notice) continue;
+			const before = this.#notices.get(waiting);
+			const own = before?.shown === notice.message ? before.own : notice.message;
+			const shown = [own, ...this.#leavingTexts(endpoint)].join(" ");
+			this.#notices.set(waiting, { own, shown });
+			if (shown !== notice.message) waiting.notice = { ...notice, message: shown };
 		}
 	}
 
 	/** A busy one finishes its jobs first. */
 	#evict(worker: Worker, endpoint: Endpoint): void {
+		this.#leavesFor.set(worker, endpoint.id);
 		if (worker.held.size === 0) this.#stop(worker, `it is idle and makes room for endpoint ${endpoint.id}`);
 		else this.#d.workers.launcher.retire(worker, `it makes room for endpoint ${endpoint.id}`);
 	}
@@ -245,8 +253,9 @@ export class Autoscaler {
 		if (staying.some((worker) => worker.ready && now - worker.createdAt >= CRASH_MS)) this.crashes.worked(id);
 		const { jobs: waiting, oldestQueuedAt = now } = this.#queues.of(id) ?? { jobs: 0 };
 		const wanted = desiredWorkers({ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt }, endpoint);
-		this.#add(endpoint, wanted - staying.length);
-		if (waiting > 0) this.#makeRoom(endpoint, staying.slice(0, wanted));
+		const evicts = waiting === 0 ? "none" : this.crashes.hasCalmed(id) ? "all" : "idle";
+		this.#add(endpoint, wanted - staying.length, evicts);
+		if (waiting > 0) this.#makeRoom(endpoint, staying.slice(0, wanted), evicts);
 		const surplus = stoppable
 			.slice(0, Math.max(0, staying.length - wanted))
 			.filter((worker) => worker.held.size === 0 && !launcher.isLeaving(worker))
@@ -280,14 +289,15 @@ export class Autoscaler {
 		const ms = oldestQueuedAt + scalerValue * 1000 + 1 - this.#d.now();
 		return ms > 0 ? Math.min(ms, CHECK_MS) : CHECK_MS;
 	}
-}
 
-/** Says which workers make room, and when. */
-function leavingTexts(workers: readonly Worker[]): string[] {
-	const idle = workers.filter(({ held }) => held.size === 0).map(({ id }) => id);
-	const busy = workers.filter(({ held }) => held.size > 0).map(({ id }) => id);
-	return [
-		...(idle.length > 0 ? [`Stopped to make room, being idle: ${idle.join(", ")}.`] : []),
-		...(busy.length > 0 ? [`To be stopped after their jobs, to make room: ${busy.join(", ")}.`] : []),
-	];
+	/** Says which workers make room for an endpoint, and when. */
+	#leavingTexts({ id: endpoint }: Endpoint): string[] {
+		const leaving = [...this.#d.workers.registry.all()].filter((worker) => this.#leavesFor.get(worker) === endpoint);
+		const idle = leaving.filter(({ held }) => held.size === 0).map(({ id }) => id);
+		const busy = leaving.filter(({ held }) => held.size > 0).map(({ id }) => id);
+		return [
+			...(idle.length > 0 ? [`Stopped to make room, being idle: ${idle.join(", ")}.`] : []),
+			...(busy.length > 0 ? [`To be stopped after their jobs, to make room: ${busy.join(", ")}.`] : []),
+		];
+	}
 }

@@ -11,6 +11,8 @@ const PAUSE_MS = [1000, 60_000] as const;
 const PROBE_MS = 2000;
 const UNTRIED_MS = 15_000;
 
+const CALM_MS = 60_000;
+
 export function crashBackoff({ now, events, problems }: EngineContext & { problems: StartProblems }) {
 	const failures = new Map<string, { count: number; until: EpochMs; unanswered?: true }>();
 	const holds = (endpoint: string): boolean => (failures.get(endpoint)?.until ?? 0) > now();
@@ -61,6 +63,14 @@ export function crashBackoff({ now, events, problems }: EngineContext & { proble
 		},
 		reset,
 		holds,
+		/**
+		 * Whether busy workers of others may make room for it: for a minute after each failure in a row, none does, since
+		 * its next start may fail as well.
+		 */
+		hasCalmed(endpoint: string): boolean {
+			const { until = -Infinity, count = 0 } = failures.get(endpoint) ?? {};
+			return now() >= until + Math.max(1, count) * CALM_MS;
+		},
 		counts: (endpoint: string): boolean => failures.has(endpoint),
 	};
 }

@@ -1,6 +1,6 @@
 /** GPUs of this machine for new workers (D27, D28, D29). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { evictable, type EvictionQuery, turnEndsAt } from "../../core/workers/eviction.ts";
+import { evictable, type EvictionQuery, type Evicts, turnEndsAt } from "../../core/workers/eviction.ts";
 import { allocateGpus, type AssignedGpus, freeGb, type GpuHolder } from "../../core/workers/gpu-allocation.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
@@ -15,7 +15,7 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 	/** GPUs that become free for endpoints which were asked for before, in this round. */
 	let reserved: GpuHolder[] = [];
 
-	function queryOf({ id, gpusPerWorker }: Endpoint): EvictionQuery<GpuHolder> {
+	function queryOf({ id, gpusPerWorker }: Endpoint, evicts: Evicts): EvictionQuery<GpuHolder> {
 		return {
 			needed: gpusPerWorker,
 			endpoint: id,
@@ -24,16 +24,19 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 				...reserved,
 			],
 			settingsOf: settingsIn(d.endpoints),
+			evicts,
 			now: d.now(),
 		};
 	}
 
 	function takenText(endpoint: Endpoint): string {
-		const taken = holders().map(({ id, gpus, gpuMemoryGb }) => {
+		const taken = holders().map(({ id, gpus, gpuMemoryGb, draining }) => {
 			const part = gpuMemoryGb === undefined ? "" : `: ${gpuMemoryGb} GB`;
-			return `${id} (${gpus.join(", ")}${part})`;
+			return `${id} (${gpus.join(", ")}${part}${draining ? ", ending" : ""})`;
 		});
-		return `are taken: by ${taken.join(", ")}. ${turnText(queryOf(endpoint))}`;
+		const others = reserved.filter((each) => each.endpoint !== endpoint.id);
+		const kept = others.map((each) => `endpoint ${each.endpoint} next (${each.gpus.join(", ")})`);
+		return `are taken: by ${[...taken, ...kept].join(", ")}. ${turnText(queryOf(endpoint, "all"))}`;
 	}
 
 	/** Returns a sentence if no GPU could ever hold such a part, or none is known to. */
@@ -66,14 +69,14 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 		/** Called before the endpoints of a round, which are asked for in their order. */
 		beginRound: (): void => void (reserved = []),
 		/** Returns GPUs, or the workers that should make room, and why it waits. */
-		allocate(endpoint: Endpoint): AssignedGpus | { evict: Worker[]; shortage: string } {
+		allocate(endpoint: Endpoint, evicts: Evicts): AssignedGpus | { evict: Worker[]; shortage: string } {
 			const { gpuMemoryGb: memoryGb } = endpoint;
 			// Whole GPUs need no reading, which starts a program.
 			const sizes = memoryGb === undefined ? Array.from({ length: d.gpus }, () => undefined) : d.workers.gpus.sizes();
-			const allocation = allocateGpus({ ...queryOf(endpoint), sizes, memoryGb });
+			const allocation = allocateGpus({ ...queryOf(endpoint, evicts), sizes, memoryGb });
 			if ("gpus" in allocation) return allocation;
-			const { id, gpusPerWorker } = endpoint;
-			const coming = allocation.reserved.slice(0, gpusPerWorker);
+			const { id } = endpoint;
+			const coming = allocation.reserved;
 			const waiting = { worker: "", endpoint: id, startingSince: d.now(), stopping: false };
 			if (coming.length > 0) reserved.push({ ...waiting, gpus: coming, memoryGb });
 			const evict = holders().filter(({ id }) => allocation.evict.includes(id));
@@ -102,8 +105,7 @@ export function settingsIn(endpoints: Endpoints): EvictionQuery<GpuHolder>["sett
 
 /** Says what the worker waits for. */
 function turnText(q: EvictionQuery<GpuHolder>): string {
-	const later = evictable({ ...q, now: Number.MAX_SAFE_INTEGER }).filter(({ idleSince }) => idleSince === undefined);
-	const next = later.toSorted((a, b) => turnEndsAt(a) - turnEndsAt(b))[0];
+	const next = evictable(q, { later: true }).find(({ idleSince, readyAt }) => idleSince === undefined && readyAt);
 	const seconds = next ? Math.ceil((turnEndsAt(next) - q.now) / (ROUND_S * 1000)) * ROUND_S : 0;
 	if (!next || seconds <= 0) return "It starts when one of these makes room.";
 	return `It starts when one of these makes room; the turn of ${next.worker} ends within ${seconds} s.`;

@@ -1,6 +1,6 @@
 /** Which workers make room for one that its platform cannot place (D28). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { evictable } from "../../core/workers/eviction.ts";
+import { evictable, type Evicts } from "../../core/workers/eviction.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { PlacedWorker } from "../../launchers/launcher.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -10,7 +10,7 @@ import type { Workers } from "../workers/workers.ts";
 import type { Worker } from "../workers/worker-registry.ts";
 import { holderOf, settingsIn } from "./gpu-allocator.ts";
 
-/** Room is made again for a worker that waits so long after the last time, ms: another may have taken it. */
+/** Room is made again for a worker that still waits after this time, ms, doubled each time: it may not help. */
 const AGAIN_MS = 60_000;
 
 interface Deps extends EngineContext {
@@ -20,7 +20,7 @@ interface Deps extends EngineContext {
 }
 
 export function roomMaker({ now, endpoints, workers: { launcher, registry }, cluster }: Deps) {
-	const madeAt = new WeakMap<Worker, EpochMs>();
+	const made = new WeakMap<Worker, { at: EpochMs; times: number }>();
 	const othersLeftAt = new WeakMap<Worker, EpochMs>();
 
 	function placed({ id, endpoint }: Worker): PlacedWorker {
@@ -30,9 +30,10 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 
 	return {
 		/** Returns workers of other endpoints that should be stopped now. */
-		makersFor(waiting: Worker, endpoint: Endpoint): Worker[] {
+		makersFor(waiting: Worker, endpoint: Endpoint, evicts: Evicts): Worker[] {
 			const { notice } = waiting;
-			if (notice?.state !== "waiting" || now() - (madeAt.get(waiting) ?? -Infinity) < AGAIN_MS) return [];
+			const { at = -Infinity, times = 0 } = made.get(waiting) ?? {};
+			if (notice?.state !== "waiting" || now() - at < AGAIN_MS * 2 ** (times - 1)) return [];
 			const others = [...registry.all()].filter(
 				(worker) => worker.managed && worker.launcher === waiting.launcher && endpoints.has(worker.endpoint),
 			);
@@ -49,6 +50,7 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 				endpoint: endpoint.id,
 				needed: endpoint.gpusPerWorker,
 				settingsOf: settingsIn(endpoints),
+				evicts,
 				now: now(),
 			});
 			const byId = new Map(others.map((worker) => [worker.id, worker]));
@@ -58,7 +60,7 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 				stoppable: stoppable.map(({ worker }) => placed(byId.get(worker)!)),
 				leaving,
 			});
-			if (chosen.length > 0) madeAt.set(waiting, now());
+			if (chosen.length > 0) made.set(waiting, { at: now(), times: times + 1 });
 			return chosen.map((id) => byId.get(id)!);
 		},
 	};

@@ -23,7 +23,7 @@ export interface ContainerContext {
 	/** Address of the service for this container, in place of the worker's. */
 	url?: string | undefined;
 	gpus?: readonly string[] | undefined;
-	/** Memory of the smallest of these, in 10^9 bytes. */
+	/** Memory of the largest of these, in 10^9 bytes. */
 	gpuSizeGb?: number | undefined;
 	/** Name of the host, if the configuration has several. */
 	place?: string | undefined;

@@ -85,7 +85,7 @@ export async function startContainer(
 		const network = await containerContext(daemon, spec.settings, url);
 		const place = spec.settings.hosts && host.name;
 		const sizes = (host.gpus ?? []).filter(({ id }) => gpus.includes(id)).map(({ memoryGb }) => memoryGb);
-		const gpuSizeGb = sizes.length > 0 ? Math.min(...sizes) : undefined;
+		const gpuSizeGb = sizes.length > 0 ? Math.max(...sizes) : undefined;
 		const context = { ...network, gpus, gpuSizeGb, place, ...(url !== spec.url && { url }) };
 		for (;;) {
 			const raisesLimits = !unprivileged.has(daemon);

@@ -1,4 +1,4 @@
-import { HOST_NAME } from "../../core/workers/hosts.ts";
+import { CUDA_VERSION, HOST_NAME } from "../../core/workers/hosts.ts";
 import type { GpuNeed } from "../../core/workers/placement.ts";
 import type { Schema } from "../../lib/schema.ts";
 import type { LauncherDefinition } from "../definition.ts";
@@ -120,6 +120,10 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 					exclusiveMinimum: 0,
 					maximum: 10_000,
 					description: "Least memory of each GPU, in 10^9 bytes.",
+				},
+				minCudaVersion: {
+					...CUDA_VERSION,
+					description: "Least CUDA version that the driver must run, such as '12.4'.",
 				},
 			},
 			description: "Which GPUs of hosts its workers can use.",

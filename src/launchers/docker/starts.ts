@@ -1,5 +1,7 @@
 /** Starts workers on the best host, once it has a place and the image (D44, D45). */
 import type { Clock } from "../../system/clock.ts";
+import { compareWaiting } from "../../core/workers/eviction.ts";
+import type { LocalMs } from "../../lib/time.ts";
 import { LOCAL } from "../../core/workers/hosts.ts";
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { Exit, Handle, WorkerState } from "../launcher.ts";
@@ -29,6 +31,8 @@ interface Deps {
 
 export class Starts {
 	readonly #d: Deps;
+	/** When an endpoint last had a worker on a host. */
+	readonly #hadPlaceAt = new Map<string, LocalMs>();
 
 	constructor(d: Deps) {
 		this.#d = d;
@@ -54,6 +58,7 @@ export class Starts {
 			return worker.handle(containerName(worker.id));
 		}
 		worker.isWaiting = true;
+		worker.waitsSince = this.#d.clock.now();
 		this.#waits(worker, found.reason);
 		return {};
 	}
@@ -63,11 +68,22 @@ export class Starts {
 		this.startWaiting();
 	}
 
-	/** Starts waiting workers in the order of their starts. */
+	/** Starts waiting workers in the order of {@link compareWaiting}. */
 	startWaiting(): void {
-		for (const worker of this.#d.workers.values()) {
-			const { spec } = worker;
-			if (!spec || !worker.isWaiting) continue;
+		const { workers, clock } = this.#d;
+		for (const { endpoint, place } of workers.values()) if (place) this.#hadPlaceAt.set(endpoint, clock.now());
+		const waiting = [...workers.values()].flatMap((worker) =>
+			worker.spec && worker.isWaiting
+				? {
+						worker,
+						spec: worker.spec,
+						priority: worker.spec.priority ?? "normal",
+						oldestQueuedAt: worker.waitsSince,
+						hadGpuAt: this.#hadPlaceAt.get(worker.endpoint) ?? -Infinity,
+					}
+				: [],
+		);
+		for (const { worker, spec } of waiting.toSorted(compareWaiting)) {
 			const found = this.#place(worker, spec);
 			if ("reason" in found) {
 				this.#waits(worker, found.reason);

@@ -1,4 +1,5 @@
 import { LOCAL } from "../../core/workers/hosts.ts";
+import type { LocalMs } from "../../lib/time.ts";
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { Handle, WorkerSpec } from "../launcher.ts";
 import { WatchedWorker } from "../watched-workers.ts";
@@ -14,10 +15,15 @@ export interface Place {
 	memoryGb?: number | undefined;
 }
 
+/** Characters of a worker's id behind that of its endpoint. */
+const ID_TAIL = 13;
+
 export class Worker extends WatchedWorker {
 	/** Undefined if adopted. */
 	readonly spec: Spec | undefined;
 	isWaiting = false;
+	/** Begin of its wait for a place. */
+	waitsSince: LocalMs = -Infinity;
 	place: Place | undefined;
 	container: string | undefined;
 	starting: Promise<void> | undefined;
@@ -29,6 +35,10 @@ export class Worker extends WatchedWorker {
 		this.spec = spec;
 		this.place = place;
 		this.container = container;
+	}
+
+	get endpoint(): string {
+		return this.spec?.endpoint ?? this.id.slice(0, -ID_TAIL);
 	}
 
 	handle(container: string): Handle {

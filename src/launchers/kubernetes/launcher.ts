@@ -118,9 +118,11 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		return [...this.workers.values()].filter(({ runs }) => runs).map(({ id }) => id);
 	}
 
-	/** Not for a Pod that waits for a volume. */
+	/** Not for a Pod that waits for something else, such as memory or a volume. */
 	roomFor(q: RoomQuery): string[] {
-		if (q.waiting.code !== "unschedulable" || !/Insufficient/.test(q.waiting.message)) return [];
+		const { code, message, settings } = q.waiting;
+		const { gpuResource: lacks = GPU_RESOURCE } = settings as KubernetesSettings;
+		if (code !== "unschedulable" || !message.includes(`Insufficient ${lacks}`)) return [];
 		return roomInPool(q, (settings) => {
 			const { context, gpuResource = GPU_RESOURCE, podTemplate } = settings as KubernetesSettings;
 			const { nodeSelector, affinity } = (podTemplate?.["spec"] ?? {}) as Record<string, unknown>;

@@ -16,6 +16,7 @@ describe("environmentOf", () => {
 			RUNPOD_POD_HOSTNAME: "w-1",
 			RUNPOD_GPU_COUNT: "2",
 			SLUICE_SERVICE_ID: "store",
+			CUDA_DEVICE_ORDER: "PCI_BUS_ID",
 			CUDA_VISIBLE_DEVICES: "1,3",
 		});
 	});

@@ -36,7 +36,8 @@ export function environmentOf(
 		...accountEnv(settings),
 		...machineEnv({ worker: workerId, gpus: gpus.length, volumes: settings.volumes }),
 		...env,
-		...(gpus.length > 0 && { CUDA_VISIBLE_DEVICES: gpus.join(",") }),
+		// The numbers are those of nvidia-smi, whose order is not CUDA's own.
+		...(gpus.length > 0 && { CUDA_DEVICE_ORDER: "PCI_BUS_ID", CUDA_VISIBLE_DEVICES: gpus.join(",") }),
 		[SERVICE_VARIABLE]: serviceId,
 	};
 }

@@ -115,6 +115,17 @@ export class WorkerLauncher {
 			if (error instanceof PlatformUnavailable && this.#stopping.get(worker.id)) return this.#resume(worker);
 			throw error;
 		}
+		if (this.#failed.delete(worker.id)) await this.#forget(worker);
+	}
+
+	/** Of a worker whose start had failed, and that has been stopped after all. */
+	async #forget({ id }: Worker): Promise<void> {
+		const { registry, store, access } = this.#d;
+		const worker = this.#find(id);
+		this.#stopping.delete(id);
+		if (worker) registry.forget(worker);
+		await store.workers.remove({ id });
+		await access.tokens.revoke(id);
 	}
 
 	/** Hands the worker no more jobs; it is to be stopped once it holds none (D28). */
@@ -250,10 +261,15 @@ export class WorkerLauncher {
 			this.#recorders.delete(id);
 			try {
 				await launcher.stop(id, 0);
-			} finally {
-				this.#failed.delete(id);
-				registry.forget(worker);
+			} catch (stopError) {
+				// It may run, with its GPUs: its stop is repeated.
+				this.#stopping.set(id, false);
+				worker.unstopped = { why: "its start failed", at: this.#d.now() };
+				this.#d.events.emit("fault", { where: `stopping ${id}`, error: stopError });
+				throw error;
 			}
+			this.#failed.delete(id);
+			registry.forget(worker);
 			const isExplained = cluster.scales(endpoint.id) && !(error instanceof PlatformUnavailable);
 			const { message } = error as Error;
 			if (isExplained)

@@ -34,6 +34,7 @@ describe("workerSpec", () => {
 			serviceId: "store",
 			gpus: [1, 3],
 			gpuCount: 0,
+			priority: "normal",
 			workersMax: 3,
 			stopGraceMs: 5000,
 		});

@@ -65,6 +65,7 @@ export function workerSpec(q: {
 		gpus,
 		gpuCount: endpoint.gpusPerWorker,
 		gpuMemoryGb,
+		priority: endpoint.priority,
 		workersMax: endpoint.workersMax,
 		stopGraceMs: endpoint.stopGraceMs,
 	};

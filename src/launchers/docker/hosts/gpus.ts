@@ -1,10 +1,11 @@
 /** The GPUs of a daemon's machine, read by `nvidia-smi` in a container. */
+import { cudaOf } from "../../../core/workers/cuda.ts";
 import type { HostGpu } from "../../../core/workers/hosts.ts";
 import type { Clock } from "../../../system/clock.ts";
 import { framesOf, textOf } from "../../platform-streams.ts";
 import { type Daemon, type DaemonInfo, unlessAborted } from "../daemon.ts";
 
-const QUERY = ["--query-gpu=uuid,name,memory.total", "--format=csv,noheader,nounits"];
+const QUERY = ["--query-gpu=uuid,name,memory.total,driver_version", "--format=csv,noheader,nounits"];
 
 const MIB = 1024 ** 2;
 
@@ -59,11 +60,12 @@ async function* bytesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 	for await (const pieces of framesOf(stream)) yield Buffer.concat(pieces.map(({ bytes }) => bytes));
 }
 
-/** Lines such as `GPU-8f1c, NVIDIA L4, 23034`, memory in MiB. */
+/** Lines such as `GPU-8f1c, NVIDIA L4, 23034, 550.54.15`, memory in MiB. */
 export function gpusIn(lines: readonly string[]): HostGpu[] {
 	return lines.flatMap((line) => {
-		const [, id, model, mib] = /^([^\s,]+),\s*([^\s,][^,]*),\s*(\d+)$/.exec(line) ?? [];
+		const [, id, model, mib, driver = ""] = /^([^\s,]+),\s*([^\s,][^,]*),\s*(\d+)(?:,\s*(\S+))?$/.exec(line) ?? [];
 		if (id === undefined || model === undefined) return [];
-		return [{ id, model, memoryGb: Math.round((Number(mib) * MIB) / 1e8) / 10 }];
+		const cuda = cudaOf(driver);
+		return [{ id, model, memoryGb: Math.round((Number(mib) * MIB) / 1e8) / 10, ...(cuda !== undefined && { cuda }) }];
 	});
 }

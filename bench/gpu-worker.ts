@@ -1,0 +1,24 @@
+/** A worker of `gpu-sharing.ts`: loads for a second, then runs jobs, and notes each moment with its part of a GPU. */
+import { appendFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { start } from "../packages/worker/src/index.ts";
+
+const LOAD_MS = 1000;
+
+const { NOTES = "", RUNPOD_POD_ID: worker, CUDA_VISIBLE_DEVICES: gpus, SLUICE_GPU_MEMORY_GB: memoryGb } = process.env;
+
+function note(event: "begin" | "end" | "take" | "done", job?: string): void {
+	appendFileSync(NOTES, `${JSON.stringify({ at: Date.now(), event, worker, gpus, memoryGb, job })}\n`);
+}
+
+note("begin");
+process.on("exit", () => note("end"));
+await sleep(LOAD_MS);
+await start({
+	async handler(job) {
+		note("take", job.id);
+		await sleep(Number((job.input as { ms: number }).ms));
+		note("done", job.id);
+		return { ok: true };
+	},
+});
