@@ -5,7 +5,7 @@ if (Number(process.versions.node.split(".")[0]) < NEEDED)
 	void import("./newer-node.js").then(({ runWithNewerNode }) => runWithNewerNode(NEEDED));
 else
 	import("../dist/main.js").catch((error) => {
-		if (error.code === "ERR_MODULE_NOT_FOUND" && String(error.message).includes("dist/main.js")) {
+		if (error.code === "ERR_MODULE_NOT_FOUND" && /module '[^']*dist.main\.js'/.test(error.message)) {
 			process.stderr.write("sluice is not built yet: run 'npm run build' first.\n");
 			process.exit(2);
 		}

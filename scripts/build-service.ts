@@ -28,11 +28,10 @@ export async function buildService(root: string): Promise<void> {
 			outDir: `${root}dist`,
 			emptyOutDir: false,
 			copyPublicDir: false,
-			sourcemap: true,
 			rolldownOptions: {
 				input: Object.fromEntries(ENTRIES.map((name) => [name, `${root}src/${name}.ts`])),
 				external: ["sluice/worker"],
-				output: { entryFileNames: "[name].js", chunkFileNames: "chunks/[name]-[hash].js" },
+				output: { entryFileNames: "[name].js", chunkFileNames: "chunks/[name].js" },
 			},
 		},
 	});

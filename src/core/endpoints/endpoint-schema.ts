@@ -264,7 +264,7 @@ export function endpointSchema(launcher: Schema) {
 				default: ENDPOINT_DEFAULTS.gpusPerWorker,
 				description:
 					"GPUs that each launched worker has to itself, or shares with gpuMemoryGb; 0: none. On this machine they " +
-					"are those of the option gpus. Idle workers of other endpoints make room, never busy ones.",
+					"are those of the option gpus. Workers of other endpoints make room: idle ones, busy ones after their turn.",
 			}),
 			gpuMemoryGb: {
 				type: "number",

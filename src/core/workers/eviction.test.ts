@@ -5,7 +5,6 @@ import {
 	compareWaiting,
 	evictable,
 	type EvictionQuery,
-	type Evicts,
 	firstThatSuffice,
 	type Holder,
 	MIN_STAY_MS,
@@ -27,11 +26,11 @@ function query(q: {
 	priorities?: Record<string, Priority>;
 	workersMin?: number;
 	needed?: number;
-	evicts?: Evicts;
+	mayEvict?: boolean;
 }): EvictionQuery<Holder> {
-	const { holders, priorities = {}, workersMin = 0, needed = 1, evicts = "all" } = q;
+	const { holders, priorities = {}, workersMin = 0, needed = 1, mayEvict = true } = q;
 	const settingsOf = (id: string) => ({ priority: priorities[id] ?? "normal", workersMin });
-	return { endpoint: "a", needed, holders, settingsOf, evicts, now: NOW };
+	return { endpoint: "a", needed, holders, settingsOf, mayEvict, now: NOW };
 }
 
 const idle = { idleSince: NOW - 1000 };
@@ -65,8 +64,7 @@ describe("evictable", () => {
 			{ holders: [holder("w"), holder("own", { endpoint: "a", stopping: true })] },
 			[],
 		],
-		["without a job none", { holders: [holder("w"), holder("v", idle)], evicts: "none" }, []],
-		["after a failure only idle ones", { holders: [holder("w"), holder("v", idle)], evicts: "idle" }, ["v"]],
+		["without a job none", { holders: [holder("w"), holder("v", idle)], mayEvict: false }, []],
 		[
 			"workers without GPUs are shared by their number",
 			{ holders: [holder("w", { gpus: [] }), holder("own", { endpoint: "a", gpus: [] })], needed: 0 },

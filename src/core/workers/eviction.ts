@@ -28,10 +28,9 @@ export interface Holder {
 	/** Begin of its start. */
 	startingSince: number;
 	stopping: boolean;
+	/** No worker yet: kept for the next one of its endpoint. */
+	isReserved?: boolean;
 }
-
-/** An endpoint without a waiting job stops no worker; one whose workers have failed lately only idle ones. */
-export type Evicts = "none" | "idle" | "all";
 
 export interface EvictionQuery<H extends Holder> {
 	/** The endpoint that needs room, and the number of GPUs of its worker. */
@@ -40,34 +39,34 @@ export interface EvictionQuery<H extends Holder> {
 	holders: readonly H[];
 	/** Answers for every endpoint. `workersMin`: this number of its workers stays. */
 	settingsOf: (endpoint: string) => { priority: Priority; workersMin: number };
-	evicts: Evicts;
+	/** False for an endpoint without a waiting job, and for one whose workers have failed lately. */
+	mayEvict: boolean;
 	now: number;
 }
 
 /**
- * Returns the workers that may be stopped, in this order: idle before busy, low before high, long before short. `later`:
- * those that may be stopped in the end, the first ones first.
+ * Returns the workers that may be stopped, in this order: idle before busy, low before high, long before short.
+ * `later`: those that may be stopped in the end, the first ones first.
  */
 export function evictable<H extends Holder>(q: EvictionQuery<H>, { later = false } = {}): H[] {
-	const { holders, endpoint, settingsOf, evicts, now } = q;
-	if (evicts === "none") return [];
+	const { holders, endpoint, settingsOf, mayEvict, now } = q;
+	if (!mayEvict) return [];
 	const rankOf = (id: string): number => PRIORITIES.indexOf(settingsOf(id).priority);
 	const rank = rankOf(endpoint);
-	const staying = holders.filter(({ stopping }) => !stopping);
+	const present = holders.filter(({ isReserved = false }) => !isReserved);
+	const staying = present.filter(({ stopping }) => !stopping);
 	// Where workers have no GPUs, they themselves are shared.
 	const sizeOf = (gpus: number): number => Math.max(1, gpus);
 	const gpusOf = (id: string, all: readonly H[]): number =>
 		all.filter((holder) => holder.endpoint === id).reduce((sum, { gpus }) => sum + sizeOf(gpus.length), 0);
 	const needed = sizeOf(q.needed);
 	// With those that still end: an endpoint that gives up a GPU takes none meanwhile.
-	const own = gpusOf(endpoint, holders);
+	const own = gpusOf(endpoint, present);
 
 	function mayLeave(holder: H): boolean {
 		const { endpoint: other, idleSince, readyAt } = holder;
 		if (other === endpoint || (!later && now - (readyAt ?? now) < MIN_STAY_MS)) return false;
-		if (idleSince !== undefined) return true;
-		if (evicts === "idle") return false;
-		if (rankOf(other) < rank) return true;
+		if (idleSince !== undefined || rankOf(other) < rank) return true;
 		const isFair = own === 0 || own + needed <= gpusOf(other, staying) - needed;
 		return rankOf(other) === rank && isFair && (later || now >= turnEndsAt(holder));
 	}
@@ -107,7 +106,7 @@ export function firstThatSuffice<T>(all: readonly T[], suffice: (some: readonly 
 	return suffice(all) ? fewest(all, [], suffice) : [];
 }
 
-/** Halves `some` again and again: few trials where few of many are needed. */
+/** Halves `some` repeatedly: few trials where few of many are needed. */
 function fewest<T>(some: readonly T[], fixed: readonly T[], suffice: (some: readonly T[]) => boolean): T[] {
 	if (suffice(fixed)) return [];
 	if (some.length === 1) return [...some];

@@ -31,7 +31,7 @@ const ask = ({ total = 2, ...given }: Partial<GpuQuery> & { total?: number }): G
 	endpoint: "a",
 	holders: [],
 	...keeping(0),
-	evicts: "all",
+	mayEvict: true,
 	now: NOW,
 	...given,
 });

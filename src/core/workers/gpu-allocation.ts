@@ -43,8 +43,8 @@ export function allocateGpus(q: GpuQuery): GpuAllocation {
 		);
 	const suffices = (some: readonly GpuHolder[]): boolean => gpusWithout(some) !== undefined;
 	const evicted = firstThatSuffice(evictable(q), suffices);
-	const gone = suffices(evicted) ? evicted : firstThatSuffice(evictable(q, { later: true }), suffices);
-	return { evict: evicted.map(({ worker }) => worker), reserved: gpusWithout(gone) ?? [] };
+	const left = suffices(evicted) ? evicted : firstThatSuffice(evictable(q, { later: true }), suffices);
+	return { evict: evicted.map(({ worker }) => worker), reserved: gpusWithout(left) ?? [] };
 }
 
 /** Whole GPUs by number; parts where they leave the least memory unused. */

@@ -114,7 +114,7 @@ function simulate({ sizes, endpoints }: Site): void {
 					endpoint: String(id),
 					holders: [...workers, ...reserved],
 					settingsOf,
-					evicts: queues[id]!.length > 0 ? "all" : "none",
+					mayEvict: queues[id]!.length > 0,
 					now,
 				});
 				const common = { endpoint: String(id), memoryGb: needs.memoryGb, startingSince: now, stopping: false };
@@ -122,7 +122,7 @@ function simulate({ sizes, endpoints }: Site): void {
 					workers.push({ ...common, worker: `w${(numbers += 1)}`, gpus: allocation.gpus });
 					continue;
 				}
-				reserved.push({ ...common, worker: "", gpus: allocation.reserved });
+				reserved.push({ ...common, worker: "", gpus: allocation.reserved, isReserved: true });
 				for (const worker of workers.filter((each) => allocation.evict.includes(each.worker))) {
 					const isEqual = settingsOf(worker.endpoint).priority === endpoints[id]!.priority;
 					if (worker.jobEndsAt !== undefined && isEqual && now < turnEndsAt(worker))

@@ -1,7 +1,7 @@
 /** Starts and stops workers of managed endpoints (D27, D28). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { EpochMs } from "../../lib/time.ts";
-import { compareWaiting, type Evicts, type Waiting } from "../../core/workers/eviction.ts";
+import { compareWaiting, type Waiting } from "../../core/workers/eviction.ts";
 import { desiredWorkers } from "../../core/workers/autoscaling.ts";
 import type { AssignedGpus } from "../../core/workers/gpu-allocation.ts";
 import { CRASH_MS, exitText, type WorkerExit } from "../../core/workers/ended-worker.ts";
@@ -14,6 +14,7 @@ import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
 import type { Worker } from "../workers/worker-registry.ts";
+import { launchHash } from "../workers/launch/worker-spec.ts";
 import { crashBackoff } from "./crash-backoff.ts";
 import { gpuAllocator } from "./gpu-allocator.ts";
 import { queueLengths } from "./queue-lengths.ts";
@@ -121,6 +122,7 @@ export class Autoscaler {
 	/** Returns the time until the next check, ms. */
 	async #check(): Promise<number> {
 		this.#stopRetired();
+		this.#keepUnneeded();
 		const active = this.#scaled().filter((endpoint) => !this.#isIdle(endpoint));
 		for (const endpoint of active) this.#stopOverdue(endpoint);
 		// Workers before queues: a job that is taken in between must not be counted twice.
@@ -187,12 +189,12 @@ export class Autoscaler {
 		this.#starts.add(begun);
 	}
 
-	#add(endpoint: Endpoint, wanted: number, evicts: Evicts): void {
+	#add(endpoint: Endpoint, wanted: number, mayEvict: boolean): void {
 		const { startProblems } = this.#d.workers;
 		startProblems.set(endpoint.id, { withoutGpu: undefined });
 		for (let left = wanted; left > 0 && !this.crashes.holds(endpoint.id); left -= 1) {
 			const needsGpus = endpoint.gpusPerWorker > 0 && usesOwnGpus(endpoint.launcher);
-			const allocation = needsGpus ? this.#gpus.allocate(endpoint, evicts) : { gpus: [] };
+			const allocation = needsGpus ? this.#gpus.allocate(endpoint, mayEvict) : { gpus: [] };
 			if ("gpus" in allocation) {
 				this.#start(endpoint, allocation);
 				continue;
@@ -204,9 +206,9 @@ export class Autoscaler {
 		}
 	}
 
-	#makeRoom(endpoint: Endpoint, staying: readonly Worker[], evicts: Evicts): void {
+	#makeRoom(endpoint: Endpoint, staying: readonly Worker[], mayEvict: boolean): void {
 		for (const waiting of staying) {
-			for (const worker of this.#room.makersFor(waiting, endpoint, evicts)) this.#evict(worker, endpoint);
+			for (const worker of this.#room.makersFor(waiting, endpoint, mayEvict)) this.#evict(worker, endpoint);
 			const { notice } = waiting;
 			if (!notice) continue;
 			const before = this.#notices.get(waiting);
@@ -222,6 +224,19 @@ export class Autoscaler {
 		this.#leavesFor.set(worker, endpoint.id);
 		if (worker.held.size === 0) this.#stop(worker, `it is idle and makes room for endpoint ${endpoint.id}`);
 		else this.#d.workers.launcher.retire(worker, `it makes room for endpoint ${endpoint.id}`);
+	}
+
+	/** Lets workers go on that would make room for an endpoint without waiting jobs, unless their settings changed. */
+	#keepUnneeded(): void {
+		const { endpoints, workers } = this.#d;
+		for (const worker of workers.registry.all()) {
+			const endpoint = this.#leavesFor.get(worker);
+			if (endpoint === undefined || worker.retiring === undefined || worker.held.size === 0) continue;
+			if (!this.#queues.isEmpty(endpoint) || !endpoints.has(worker.endpoint)) continue;
+			if (worker.launchedAs !== launchHash(endpoints.get(worker.endpoint))) continue;
+			this.#leavesFor.delete(worker);
+			workers.launcher.keep(worker);
+		}
 	}
 
 	#stopOverdue({ id, initTimeoutMs }: Endpoint): void {
@@ -253,9 +268,9 @@ export class Autoscaler {
 		if (staying.some((worker) => worker.ready && now - worker.createdAt >= CRASH_MS)) this.crashes.worked(id);
 		const { jobs: waiting, oldestQueuedAt = now } = this.#queues.of(id) ?? { jobs: 0 };
 		const wanted = desiredWorkers({ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt }, endpoint);
-		const evicts = waiting === 0 ? "none" : this.crashes.hasCalmed(id) ? "all" : "idle";
-		this.#add(endpoint, wanted - staying.length, evicts);
-		if (waiting > 0) this.#makeRoom(endpoint, staying.slice(0, wanted), evicts);
+		const mayEvict = waiting > 0 && this.crashes.hasCalmed(id);
+		this.#add(endpoint, wanted - staying.length, mayEvict);
+		if (waiting > 0) this.#makeRoom(endpoint, staying.slice(0, wanted), mayEvict);
 		const surplus = stoppable
 			.slice(0, Math.max(0, staying.length - wanted))
 			.filter((worker) => worker.held.size === 0 && !launcher.isLeaving(worker))

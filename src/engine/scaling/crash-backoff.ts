@@ -64,8 +64,8 @@ export function crashBackoff({ now, events, problems }: EngineContext & { proble
 		reset,
 		holds,
 		/**
-		 * Whether busy workers of others may make room for it: for a minute after each failure in a row, none does, since
-		 * its next start may fail as well.
+		 * Whether workers of others may make room for it: for a minute after each failure in a row none does, since its
+		 * next start may fail as well.
 		 */
 		hasCalmed(endpoint: string): boolean {
 			const { until = -Infinity, count = 0 } = failures.get(endpoint) ?? {};

@@ -1,6 +1,6 @@
 /** GPUs of this machine for new workers (D27, D28, D29). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { evictable, type EvictionQuery, type Evicts, turnEndsAt } from "../../core/workers/eviction.ts";
+import { evictable, type EvictionQuery, turnEndsAt } from "../../core/workers/eviction.ts";
 import { allocateGpus, type AssignedGpus, freeGb, type GpuHolder } from "../../core/workers/gpu-allocation.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
@@ -15,7 +15,7 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 	/** GPUs that become free for endpoints which were asked for before, in this round. */
 	let reserved: GpuHolder[] = [];
 
-	function queryOf({ id, gpusPerWorker }: Endpoint, evicts: Evicts): EvictionQuery<GpuHolder> {
+	function queryOf({ id, gpusPerWorker }: Endpoint, mayEvict: boolean): EvictionQuery<GpuHolder> {
 		return {
 			needed: gpusPerWorker,
 			endpoint: id,
@@ -24,7 +24,7 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 				...reserved,
 			],
 			settingsOf: settingsIn(d.endpoints),
-			evicts,
+			mayEvict,
 			now: d.now(),
 		};
 	}
@@ -36,7 +36,7 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 		});
 		const others = reserved.filter((each) => each.endpoint !== endpoint.id);
 		const kept = others.map((each) => `endpoint ${each.endpoint} next (${each.gpus.join(", ")})`);
-		return `are taken: by ${[...taken, ...kept].join(", ")}. ${turnText(queryOf(endpoint, "all"))}`;
+		return `are taken: by ${[...taken, ...kept].join(", ")}. ${turnText(queryOf(endpoint, true))}`;
 	}
 
 	/** Returns a sentence if no GPU could ever hold such a part, or none is known to. */
@@ -69,18 +69,19 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 		/** Called before the endpoints of a round, which are asked for in their order. */
 		beginRound: (): void => void (reserved = []),
 		/** Returns GPUs, or the workers that should make room, and why it waits. */
-		allocate(endpoint: Endpoint, evicts: Evicts): AssignedGpus | { evict: Worker[]; shortage: string } {
+		allocate(endpoint: Endpoint, mayEvict: boolean): AssignedGpus | { evict: Worker[]; shortage: string } {
 			const { gpuMemoryGb: memoryGb } = endpoint;
 			// Whole GPUs need no reading, which starts a program.
 			const sizes = memoryGb === undefined ? Array.from({ length: d.gpus }, () => undefined) : d.workers.gpus.sizes();
-			const allocation = allocateGpus({ ...queryOf(endpoint, evicts), sizes, memoryGb });
+			const allocation = allocateGpus({ ...queryOf(endpoint, mayEvict), sizes, memoryGb });
 			if ("gpus" in allocation) return allocation;
 			const { id } = endpoint;
 			const coming = allocation.reserved;
-			const waiting = { worker: "", endpoint: id, startingSince: d.now(), stopping: false };
+			const why = shortage(endpoint);
+			const waiting = { worker: "", endpoint: id, startingSince: d.now(), stopping: false, isReserved: true };
 			if (coming.length > 0) reserved.push({ ...waiting, gpus: coming, memoryGb });
 			const evict = holders().filter(({ id }) => allocation.evict.includes(id));
-			return { evict, shortage: shortage(endpoint) };
+			return { evict, shortage: why };
 		},
 	};
 }

@@ -1,6 +1,6 @@
 /** Which workers make room for one that its platform cannot place (D28). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { evictable, type Evicts } from "../../core/workers/eviction.ts";
+import { evictable } from "../../core/workers/eviction.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { PlacedWorker } from "../../launchers/launcher.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -30,7 +30,7 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 
 	return {
 		/** Returns workers of other endpoints that should be stopped now. */
-		makersFor(waiting: Worker, endpoint: Endpoint, evicts: Evicts): Worker[] {
+		makersFor(waiting: Worker, endpoint: Endpoint, mayEvict: boolean): Worker[] {
 			const { notice } = waiting;
 			const { at = -Infinity, times = 0 } = made.get(waiting) ?? {};
 			if (notice?.state !== "waiting" || now() - at < AGAIN_MS * 2 ** (times - 1)) return [];
@@ -50,7 +50,7 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 				endpoint: endpoint.id,
 				needed: endpoint.gpusPerWorker,
 				settingsOf: settingsIn(endpoints),
-				evicts,
+				mayEvict,
 				now: now(),
 			});
 			const byId = new Map(others.map((worker) => [worker.id, worker]));

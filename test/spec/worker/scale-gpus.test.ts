@@ -104,11 +104,11 @@ describe("gpus and gpusPerWorker", () => {
 		await serve({ one: needing(1), two: needing(2), none: needing(0) }, { gpus: 4 });
 		for (const endpoint of ["one", "one", "two", "none"]) await submitted(service, endpoint);
 		const ones = await running("one", 2);
-		expect(new Set(ones.map(seen))).toEqual(new Set(["0", "1"]));
-		expect((await running("two", 1)).map(seen)).toEqual(["2,3"]);
+		const twos = await running("two", 1);
+		expect([...ones, ...twos].flatMap((worker) => seen(worker)!.split(",")).toSorted()).toEqual(["0", "1", "2", "3"]);
 		expect((await running("none", 1)).map(seen)).toEqual([""]);
 		const { json } = await call(service.url, "/v1/endpoints/two/workers");
-		expect(json.workers).toMatchObject([{ gpus: [2, 3] }]);
+		expect(json.workers).toMatchObject([{ gpus: seen(twos[0]!)!.split(",").map(Number) }]);
 	});
 
 	it("D27: where the service shares out none, workers see what the service sees", async () => {
@@ -194,6 +194,54 @@ describe("busy workers", () => {
 		expect(worker!.retiring).toBe("it makes room for endpoint high");
 		await reports(worker!, job);
 		expect(seen((await running("high", 1))[0]!)).toBe("0");
+	});
+
+	it("D28: one of them at most makes room for an endpoint, and goes on without its job", async () => {
+		const holding = needing(1, { workersMax: 1, leaseMs: 600_000 });
+		await serve({ b: holding, c: holding, d: holding, a: needing(1) }, { gpus: 3 });
+		const busy: Worker[] = [];
+		for (const endpoint of ["b", "c", "d"]) {
+			for (let jobs = 0; jobs < 2; jobs += 1) await submitted(service, endpoint);
+			busy.push((await running(endpoint, 1))[0]!);
+			await takes(busy.at(-1)!);
+		}
+		await pass(TURN_MS);
+		const id = await submitted(service, "a");
+		await pass(3000);
+		expect(busy.map(({ retiring }) => retiring)).toEqual(["it makes room for endpoint a", undefined, undefined]);
+		expect(await reason("a", id)).toMatchObject({
+			message: expect.stringContaining(`To be stopped after their jobs, to make room: ${busy[0]!.id}.`),
+		});
+		await service.engine.jobs.cancel({ endpoint: "a", id });
+		await pass(3000);
+		expect(busy.map(({ draining }) => draining)).toEqual([false, false, false]);
+	});
+
+	it("D28: stay for an endpoint without a job, and for a minute for one that has crashed", async () => {
+		const high = { priority: "high", workersMax: 1 };
+		const crashing = needing(1, { ...high, launcher: { type: "process", command: ["false"] } });
+		await serve({ b: needing(1, { leaseMs: 600_000, workersMax: 1 }), crashing }, { gpus: 1 });
+		for (let jobs = 0; jobs < 3; jobs += 1) await submitted(service, "b");
+		const [first] = await running("b", 1);
+		const job = await takes(first!);
+		await call(service.url, "/v1/endpoints", {
+			body: { id: "warm", ...needing(1, { ...high, workersMin: 1 }) },
+		});
+		await pass(MIN_STAY_MS + 2000);
+		expect(first!.draining, "for one without a job").toBe(false);
+		await submitted(service, "crashing");
+		await pass(2000);
+		expect(first!.retiring).toBe("it makes room for endpoint crashing");
+		let crashed = false;
+		service.events.on("worker.failed", ({ endpoint }) => (crashed ||= endpoint === "crashing"));
+		await reports(first!, job);
+		while (!crashed) await pass(50);
+		const [second] = await running("b", 1);
+		await takes(second!);
+		await pass(MIN_STAY_MS + 20_000);
+		expect(second!.draining, "within a minute").toBe(false);
+		while (second!.retiring === undefined) await pass(1000);
+		expect(second!.retiring).toBe("it makes room for endpoint crashing");
 	});
 });
 

@@ -118,7 +118,7 @@ export class WorkerLauncher {
 		if (this.#failed.delete(worker.id)) await this.#forget(worker);
 	}
 
-	/** Of a worker whose start had failed, and that has been stopped after all. */
+	/** Removes a worker whose start had failed, and that has been stopped after all. */
 	async #forget({ id }: Worker): Promise<void> {
 		const { registry, store, access } = this.#d;
 		const worker = this.#find(id);
@@ -135,6 +135,13 @@ export class WorkerLauncher {
 		worker.retiring = why;
 		endPolls(worker);
 		this.#d.events.emit("worker.draining", { endpoint: worker.endpoint, worker: worker.id, why });
+	}
+
+	/** Withdraws {@link retire}: it takes jobs again, unless it is being stopped. */
+	keep(worker: Worker): void {
+		if (this.isStopping(worker) || worker.notice?.state === "ending") return;
+		worker.draining = false;
+		delete worker.retiring;
 	}
 
 	/** Notifies the launcher when the worker has begun or ceased to hold jobs. */
