@@ -14,7 +14,6 @@ import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
 import type { Worker } from "../workers/worker-registry.ts";
-import { launchHash } from "../workers/launch/worker-spec.ts";
 import { crashBackoff } from "./crash-backoff.ts";
 import { gpuAllocator } from "./gpu-allocator.ts";
 import { queueLengths } from "./queue-lengths.ts";
@@ -39,10 +38,6 @@ export class Autoscaler {
 	readonly #room: ReturnType<typeof roomMaker>;
 	readonly #queues: ReturnType<typeof queueLengths>;
 	readonly #lastStartAt = new Map<string, EpochMs>();
-	/** The endpoint for which a worker makes room. */
-	readonly #leavesFor = new WeakMap<Worker, string>();
-	/** What the platform of a waiting worker said, and what is shown with those that make room. */
-	readonly #notices = new WeakMap<Worker, { own: string; shown: string }>();
 	readonly #hadGpuAt = new Map<string, EpochMs>();
 	readonly #starts = new Set<Promise<void>>();
 
@@ -50,8 +45,8 @@ export class Autoscaler {
 		this.#d = d;
 		this.crashes = crashBackoff({ ...d, problems: d.workers.startProblems });
 		this.#gpus = gpuAllocator(d);
-		this.#room = roomMaker(d);
 		this.#queues = queueLengths(d);
+		this.#room = roomMaker({ ...d, queues: this.#queues, stop: (worker, why) => this.#stop(worker, why) });
 		const checks = loop({
 			clock: d.clock,
 			retryMs: CHECK_MS,
@@ -122,7 +117,7 @@ export class Autoscaler {
 	/** Returns the time until the next check, ms. */
 	async #check(): Promise<number> {
 		this.#stopRetired();
-		this.#keepUnneeded();
+		this.#room.keepUnneeded();
 		const active = this.#scaled().filter((endpoint) => !this.#isIdle(endpoint));
 		for (const endpoint of active) this.#stopOverdue(endpoint);
 		// Workers before queues: a job that is taken in between must not be counted twice.
@@ -200,42 +195,9 @@ export class Autoscaler {
 				continue;
 			}
 			const { evict, shortage } = allocation;
-			for (const worker of evict) this.#evict(worker, endpoint);
-			startProblems.set(endpoint.id, { withoutGpu: [shortage, ...this.#leavingTexts(endpoint)].join(" ") });
+			this.#room.evict(evict, endpoint);
+			startProblems.set(endpoint.id, { withoutGpu: [shortage, ...this.#room.leavingTexts(endpoint)].join(" ") });
 			return;
-		}
-	}
-
-	#makeRoom(endpoint: Endpoint, staying: readonly Worker[], mayEvict: boolean): void {
-		for (const waiting of staying) {
-			for (const worker of this.#room.makersFor(waiting, endpoint, mayEvict)) this.#evict(worker, endpoint);
-			const { notice } = waiting;
-			if (!notice) continue;
-			const before = this.#notices.get(waiting);
-			const own = before?.shown === notice.message ? before.own : notice.message;
-			const shown = [own, ...this.#leavingTexts(endpoint)].join(" ");
-			this.#notices.set(waiting, { own, shown });
-			if (shown !== notice.message) waiting.notice = { ...notice, message: shown };
-		}
-	}
-
-	/** A busy one finishes its jobs first. */
-	#evict(worker: Worker, endpoint: Endpoint): void {
-		this.#leavesFor.set(worker, endpoint.id);
-		if (worker.held.size === 0) this.#stop(worker, `it is idle and makes room for endpoint ${endpoint.id}`);
-		else this.#d.workers.launcher.retire(worker, `it makes room for endpoint ${endpoint.id}`);
-	}
-
-	/** Lets workers go on that would make room for an endpoint without waiting jobs, unless their settings changed. */
-	#keepUnneeded(): void {
-		const { endpoints, workers } = this.#d;
-		for (const worker of workers.registry.all()) {
-			const endpoint = this.#leavesFor.get(worker);
-			if (endpoint === undefined || worker.retiring === undefined || worker.held.size === 0) continue;
-			if (!this.#queues.isEmpty(endpoint) || !endpoints.has(worker.endpoint)) continue;
-			if (worker.launchedAs !== launchHash(endpoints.get(worker.endpoint))) continue;
-			this.#leavesFor.delete(worker);
-			workers.launcher.keep(worker);
 		}
 	}
 
@@ -270,7 +232,7 @@ export class Autoscaler {
 		const wanted = desiredWorkers({ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt }, endpoint);
 		const mayEvict = waiting > 0 && this.crashes.hasCalmed(id);
 		this.#add(endpoint, wanted - staying.length, mayEvict);
-		if (waiting > 0) this.#makeRoom(endpoint, staying.slice(0, wanted), mayEvict);
+		if (waiting > 0) this.#room.make(endpoint, staying.slice(0, wanted), mayEvict);
 		const surplus = stoppable
 			.slice(0, Math.max(0, staying.length - wanted))
 			.filter((worker) => worker.held.size === 0 && !launcher.isLeaving(worker))
@@ -303,16 +265,5 @@ export class Autoscaler {
 		if (scalerType !== "QUEUE_DELAY" || oldestQueuedAt === undefined) return CHECK_MS;
 		const ms = oldestQueuedAt + scalerValue * 1000 + 1 - this.#d.now();
 		return ms > 0 ? Math.min(ms, CHECK_MS) : CHECK_MS;
-	}
-
-	/** Says which workers make room for an endpoint, and when. */
-	#leavingTexts({ id: endpoint }: Endpoint): string[] {
-		const leaving = [...this.#d.workers.registry.all()].filter((worker) => this.#leavesFor.get(worker) === endpoint);
-		const idle = leaving.filter(({ held }) => held.size === 0).map(({ id }) => id);
-		const busy = leaving.filter(({ held }) => held.size > 0).map(({ id }) => id);
-		return [
-			...(idle.length > 0 ? [`Stopped to make room, being idle: ${idle.join(", ")}.`] : []),
-			...(busy.length > 0 ? [`To be stopped after their jobs, to make room: ${busy.join(", ")}.`] : []),
-		];
 	}
 }

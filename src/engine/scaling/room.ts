@@ -1,4 +1,4 @@
-/** Which workers make room for one that its platform cannot place (D28). */
+/** Workers that make room for those of other endpoints: which, what is said of it, and when it is withdrawn (D28). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { evictable } from "../../core/workers/eviction.ts";
 import type { EpochMs } from "../../lib/time.ts";
@@ -8,7 +8,9 @@ import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
 import type { Worker } from "../workers/worker-registry.ts";
+import { launchHash } from "../workers/launch/worker-spec.ts";
 import { holderOf, settingsIn } from "./gpu-allocator.ts";
+import type { queueLengths } from "./queue-lengths.ts";
 
 /** Room is made again for a worker that still waits after this time, ms, doubled each time: it may not help. */
 const AGAIN_MS = 60_000;
@@ -17,9 +19,15 @@ interface Deps extends EngineContext {
 	endpoints: Endpoints;
 	workers: Workers;
 	cluster: Cluster;
+	queues: ReturnType<typeof queueLengths>;
+	stop: (worker: Worker, why: string) => void;
 }
 
-export function roomMaker({ now, endpoints, workers: { launcher, registry }, cluster }: Deps) {
+export function roomMaker({ now, endpoints, workers: { launcher, registry }, cluster, queues, stop }: Deps) {
+	/** The endpoint for which a worker makes room. */
+	const leavesFor = new WeakMap<Worker, string>();
+	/** What the platform of a waiting worker said, and what is shown with those that make room. */
+	const notices = new WeakMap<Worker, { own: string; shown: string }>();
 	const made = new WeakMap<Worker, { at: EpochMs; times: number }>();
 	const othersLeftAt = new WeakMap<Worker, EpochMs>();
 
@@ -28,40 +36,87 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 		return { id, settings, gpus: gpusPerWorker };
 	}
 
+	/** Returns workers of other endpoints that should be stopped now. */
+	function makersFor(waiting: Worker, endpoint: Endpoint, mayEvict: boolean): Worker[] {
+		const { notice } = waiting;
+		const { at = -Infinity, times = 0 } = made.get(waiting) ?? {};
+		if (notice?.state !== "waiting" || now() - at < AGAIN_MS * 2 ** (times - 1)) return [];
+		const others = [...registry.all()].filter(
+			(worker) => worker.managed && worker.launcher === waiting.launcher && endpoints.has(worker.endpoint),
+		);
+		const leaving = others.filter((worker) => launcher.isLeaving(worker)).map(placed);
+		if (leaving.some(({ gpus }) => gpus > 0)) othersLeftAt.set(waiting, now());
+		const placedOnes = others.filter(({ notice: own }) => own?.state !== "waiting");
+		const stoppable = evictable({
+			holders: placedOnes.map((worker) => ({
+				...holderOf(worker),
+				gpus: Array.from({ length: endpoints.get(worker.endpoint).gpusPerWorker }),
+				// Another server knows whether the workers of its endpoints are needed.
+				stopping: launcher.isLeaving(worker) || !cluster.scales(worker.endpoint),
+			})),
+			endpoint: endpoint.id,
+			needed: endpoint.gpusPerWorker,
+			settingsOf: settingsIn(endpoints),
+			mayEvict,
+			now: now(),
+		});
+		const byId = new Map(others.map((worker) => [worker.id, worker]));
+		const chosen = launcher.roomFor(waiting, {
+			waiting: { ...placed(waiting), code: notice.code, message: notice.message },
+			quietMs: now() - Math.max(waiting.createdAt, othersLeftAt.get(waiting) ?? 0),
+			stoppable: stoppable.map(({ worker }) => placed(byId.get(worker)!)),
+			leaving,
+		});
+		if (chosen.length > 0) made.set(waiting, { at: now(), times: times + 1 });
+		return chosen.map((id) => byId.get(id)!);
+	}
+
+	/** A busy one finishes its jobs first. */
+	function evict(workers: readonly Worker[], endpoint: Endpoint): void {
+		for (const worker of workers) {
+			leavesFor.set(worker, endpoint.id);
+			if (worker.held.size === 0) stop(worker, `it is idle and makes room for endpoint ${endpoint.id}`);
+			else launcher.retire(worker, `it makes room for endpoint ${endpoint.id}`);
+		}
+	}
+
+	/** Says which workers make room for an endpoint, and when. */
+	function leavingTexts({ id: endpoint }: Endpoint): string[] {
+		const leaving = [...registry.all()].filter((worker) => leavesFor.get(worker) === endpoint);
+		const idle = leaving.filter(({ held }) => held.size === 0).map(({ id }) => id);
+		const busy = leaving.filter(({ held }) => held.size > 0).map(({ id }) => id);
+		return [
+			...(idle.length > 0 ? [`Stopped to make room, being idle: ${idle.join(", ")}.`] : []),
+			...(busy.length > 0 ? [`To be stopped after their jobs, to make room: ${busy.join(", ")}.`] : []),
+		];
+	}
+
 	return {
-		/** Returns workers of other endpoints that should be stopped now. */
-		makersFor(waiting: Worker, endpoint: Endpoint, mayEvict: boolean): Worker[] {
-			const { notice } = waiting;
-			const { at = -Infinity, times = 0 } = made.get(waiting) ?? {};
-			if (notice?.state !== "waiting" || now() - at < AGAIN_MS * 2 ** (times - 1)) return [];
-			const others = [...registry.all()].filter(
-				(worker) => worker.managed && worker.launcher === waiting.launcher && endpoints.has(worker.endpoint),
-			);
-			const leaving = others.filter((worker) => launcher.isLeaving(worker)).map(placed);
-			if (leaving.some(({ gpus }) => gpus > 0)) othersLeftAt.set(waiting, now());
-			const placedOnes = others.filter(({ notice: own }) => own?.state !== "waiting");
-			const stoppable = evictable({
-				holders: placedOnes.map((worker) => ({
-					...holderOf(worker),
-					gpus: Array.from({ length: endpoints.get(worker.endpoint).gpusPerWorker }),
-					// Another server knows whether the workers of its endpoints are needed.
-					stopping: launcher.isLeaving(worker) || !cluster.scales(worker.endpoint),
-				})),
-				endpoint: endpoint.id,
-				needed: endpoint.gpusPerWorker,
-				settingsOf: settingsIn(endpoints),
-				mayEvict,
-				now: now(),
-			});
-			const byId = new Map(others.map((worker) => [worker.id, worker]));
-			const chosen = launcher.roomFor(waiting, {
-				waiting: { ...placed(waiting), code: notice.code, message: notice.message },
-				quietMs: now() - Math.max(waiting.createdAt, othersLeftAt.get(waiting) ?? 0),
-				stoppable: stoppable.map(({ worker }) => placed(byId.get(worker)!)),
-				leaving,
-			});
-			if (chosen.length > 0) made.set(waiting, { at: now(), times: times + 1 });
-			return chosen.map((id) => byId.get(id)!);
+		evict,
+		leavingTexts,
+		/** Makes room for those of the endpoint's workers that their platform cannot place. */
+		make(endpoint: Endpoint, staying: readonly Worker[], mayEvict: boolean): void {
+			for (const waiting of staying) {
+				evict(makersFor(waiting, endpoint, mayEvict), endpoint);
+				const { notice } = waiting;
+				if (!notice) continue;
+				const before = notices.get(waiting);
+				const own = before?.shown === notice.message ? before.own : notice.message;
+				const shown = [own, ...leavingTexts(endpoint)].join(" ");
+				notices.set(waiting, { own, shown });
+				if (shown !== notice.message) waiting.notice = { ...notice, message: shown };
+			}
+		},
+		/** Lets workers go on that would make room for an endpoint without waiting jobs, unless their settings changed. */
+		keepUnneeded(): void {
+			for (const worker of registry.all()) {
+				const endpoint = leavesFor.get(worker);
+				if (endpoint === undefined || worker.retiring === undefined || worker.held.size === 0) continue;
+				if (!queues.isEmpty(endpoint) || !endpoints.has(worker.endpoint)) continue;
+				if (worker.launchedAs !== launchHash(endpoints.get(worker.endpoint))) continue;
+				leavesFor.delete(worker);
+				launcher.keep(worker);
+			}
 		},
 	};
 }
