@@ -53,6 +53,7 @@ export const WORKER = object({
 	seenAt: { ...MOMENT, description: "Its last call." },
 	jobs: { ...list(TEXT), description: "Ids of the jobs it holds." },
 	"gpus?": { ...list(COUNT), description: "Numbers of the machine's GPUs assigned to it." },
+	"gpuMemoryGb?": { type: "number", description: "Its part of each of them in 10^9 bytes; absent: the whole GPU." },
 	"version?": { ...TEXT, description: "Version of its SDK, once it has pinged." },
 	"reason?": {
 		...WORKER_REASON,

@@ -22,6 +22,7 @@ const SHOWN = [
 	"unhealthy",
 	"draining",
 	"gpus",
+	"gpuMemoryGb",
 	"host",
 	"version",
 	"notice",

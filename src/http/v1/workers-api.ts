@@ -89,7 +89,7 @@ export function reasonJson(call: Call, endpoint: string, reason: WorkerReason): 
 
 function workerJson(call: Call, worker: WorkerView, usage: WorkerUsage | undefined): Sendable<Worker> {
 	const { engine, params } = call;
-	const { id, launcher, host, createdAt, seenAt, jobs, gpus, version, notice } = worker;
+	const { id, launcher, host, createdAt, seenAt, jobs, gpus, gpuMemoryGb, version, notice } = worker;
 	return {
 		id,
 		state: stateOf(worker),
@@ -98,6 +98,7 @@ function workerJson(call: Call, worker: WorkerView, usage: WorkerUsage | undefin
 		seenAt: isoJobTime(engine, seenAt),
 		jobs,
 		gpus: gpus.length > 0 ? gpus : undefined,
+		gpuMemoryGb,
 		version,
 		reason: notice && reasonJson(call, params.endpoint, reasonIn(notice)),
 		warning: version === undefined ? undefined : sdkWarning(version),

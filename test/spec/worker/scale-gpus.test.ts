@@ -260,6 +260,7 @@ describe("gpuMemoryGb", () => {
 			code: "no_gpu_free",
 			message: expect.stringMatching(/needs 10 GB of one GPU, and too many are taken: by one-\w+ \(0: 10 GB\), two-/),
 		});
+		expect((await call(service.url, "/v1/endpoints/one/workers")).json.workers).toMatchObject([{ gpuMemoryGb: 10 }]);
 		const { json } = await call(service.url, "/v1/gpus");
 		expect(json.gpus).toMatchObject([
 			{ id: "0", memoryGb: 24.2, freeGb: 3.7, holders: [{ endpoint: "one", memoryGb: 10 }, { endpoint: "two" }] },
