@@ -77,7 +77,7 @@ function Answer({
 					...(pace?.firstMs === undefined ? [] : paceOf(pace)),
 				]
 					.filter((part) => part !== undefined)
-					.join(" · ")}{" "}
+					.map((part) => `${part} · `)}
 				{job === undefined ? null : (
 					<a href={to(["endpoints", endpoint, "requests", job])} title={job}>
 						{T.chat.job}
