@@ -46,7 +46,7 @@ describe.skipIf(noBrowser !== undefined)(titled("the playground"), () => {
 		await chatOf(page, "work").getByText("1: hello there", { exact: true }).waitFor();
 		const pace = chatOf(page, "work").locator(".chat-pace");
 		await pace.getByText(T.chat.tokens("42", true)).waitFor();
-		expect(await pace.textContent()).toMatch(/first token after .* · 42 tokens · [\d,.]+ tokens\/s/);
+		expect(await pace.textContent()).toMatch(/First token after .* · 42 tokens · [\d,.]+ tokens\/s/);
 		await ask(page, "again");
 		await chatOf(page, "work").getByText("3: again", { exact: true }).waitFor();
 		await press(page, T.chat.code);

@@ -86,7 +86,12 @@ function Playground({
 				<ChatForm key={other} endpoints={endpoints} usual={recent.model ?? ""} />
 			</TabPanel>
 			<TabPanel id="picture">
-				<PictureForm endpoints={endpoints} example={example} toJob={() => choose("job")} />
+				<PictureForm
+					endpoints={endpoints}
+					example={example}
+					promptless={recent.promptless}
+					toJob={() => choose("job")}
+				/>
 			</TabPanel>
 		</Tabs>
 	);

@@ -5,7 +5,7 @@ import { INPUTS, recall, remember } from "../../memory.ts";
 import { Button } from "../../parts/button.tsx";
 import { Checkbox, TextField } from "../../parts/field.tsx";
 import { Empty, Refusal } from "../../parts/notice.tsx";
-import { PICTURE_EXAMPLE, pictureFields, pictureInput, type PictureRole } from "../../picture-form.ts";
+import { hasPrompt, PICTURE_EXAMPLE, pictureFields, pictureInput, type PictureRole } from "../../picture-form.ts";
 import { type SentJob, submitTo } from "../../submit.ts";
 import { T } from "../../text.ts";
 import { PictureOutcome } from "./picture-outcome.tsx";
@@ -18,16 +18,18 @@ type Typed = Readonly<Partial<Record<PictureRole, string>>>;
 export function PictureForm({
 	endpoints,
 	example,
+	promptless,
 	toJob,
 }: {
 	endpoints: readonly [string, ...string[]];
 	/** The input of the newest job; undefined where there is none to read. */
 	example: unknown;
+	/** That input has no prompt. */
+	promptless: boolean;
 	/** Shows the form for any job in place of this one. */
 	toJob: () => void;
 }): ReactNode {
-	const known = pictureFields(example).some(({ role }) => role === "prompt");
-	const foreign = example !== undefined && !known;
+	const known = hasPrompt(example);
 	const shape = known ? example : PICTURE_EXAMPLE;
 	const fields = pictureFields(shape);
 	const memory = `${INPUTS}picture.${endpoints[0]}`;
@@ -38,7 +40,7 @@ export function PictureForm({
 	const [busy, setBusy] = useState(false);
 	const seeded = fields.some(({ role }) => role === "seed");
 	const prompt = typed.prompt ?? fields.find(({ role }) => role === "prompt")?.value ?? "";
-	const ready = !foreign && prompt.trim() !== "";
+	const ready = !promptless && prompt.trim() !== "";
 
 	const send = async (): Promise<void> => {
 		if (!ready || busy) return;
@@ -87,7 +89,7 @@ export function PictureForm({
 						{T.picture.randomSeed}
 					</Checkbox>
 				) : null}
-				{foreign ? (
+				{promptless ? (
 					<div className="bar">
 						<p className="hint">{T.picture.noPrompt}</p>
 						<Button look="quiet" onPress={toJob}>
