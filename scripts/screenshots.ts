@@ -129,6 +129,16 @@ async function take(page: Page, name: string, fullPage = false): Promise<number>
 	return webp.length;
 }
 
+/** The pictures for review take longer than the idleTimeout of the example. */
+async function keepWorkers(url: string): Promise<void> {
+	const answer = await fetch(`${url}/v1/endpoints/thumbnail`, {
+		method: "PATCH",
+		headers: { authorization: `Bearer ${KEY}` },
+		body: JSON.stringify({ idleTimeout: 3600 }),
+	});
+	if (!answer.ok) throw new Error(`The idleTimeout was not changed: ${await answer.text()}`);
+}
+
 const folder = await mkdtemp(join(tmpdir(), "sluice-pictures-"));
 await mkdir(IMAGES, { recursive: true });
 await writeHistory(join(folder, "sluice.db"));
@@ -136,6 +146,7 @@ const service = startDemoService({ key: KEY, store: `sqlite:${join(folder, "slui
 try {
 	const url = await service.listening;
 	const [browser, scene] = await Promise.all([startBrowser(), play({ url, key: KEY })]);
+	if (review !== undefined) await keepWorkers(url);
 	let all = 0;
 	for (const colorScheme of ["light", "dark"] as const) {
 		const context = await browser.newContext({
