@@ -54,7 +54,7 @@ export const PLAYGROUND_TEXTS = {
 		randomSeed: "New seed for each picture",
 		fromLast: "Fields are those of the newest job's input.",
 		fromNone: "There is no earlier job to copy the fields from, so these are the common ones.",
-		noPrompt: "The newest job of this endpoint has no prompt. Send its input as JSON:",
+		noPrompt: "The newest job of this endpoint has no prompt. Use Job to send other inputs as JSON.",
 		toJob: "Use Job",
 		generate: "Generate",
 		nothing: "No pictures yet.",

@@ -89,21 +89,13 @@ export function PictureForm({
 						{T.picture.randomSeed}
 					</Checkbox>
 				) : null}
-				{promptless ? (
-					<div className="bar">
-						<p className="hint">{T.picture.noPrompt}</p>
-						<Button look="quiet" onPress={toJob}>
-							{T.picture.toJob}
-						</Button>
-					</div>
-				) : (
-					<p className="hint">{known ? T.picture.fromLast : T.picture.fromNone}</p>
-				)}
+				<p className="hint">{promptless ? T.picture.noPrompt : known ? T.picture.fromLast : T.picture.fromNone}</p>
 				{failure ? <Refusal failure={failure} /> : null}
 				<div className="actions">
 					<Button look="main" icon="send" busy={busy} disabled={!ready}>
 						{T.picture.generate}
 					</Button>
+					{promptless ? <Button onPress={toJob}>{T.picture.toJob}</Button> : null}
 				</div>
 			</form>
 			<section className="results" aria-label={T.try.result}>
