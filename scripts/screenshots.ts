@@ -2,7 +2,7 @@
  * Makes the pictures of the console in `docs/images/`: `npm run screenshots`. Starts a service with
  * the example endpoints, does real jobs on it, and takes each page in both themes from a real
  * browser. The hour before is made up ({@link writeHistory}); ids and times differ from run to run.
- * `--review FOLDER` makes them there instead, each page also as a whole at the width of a phone.
+ * `--review FOLDER` makes them there instead, each page as a whole, wide and at the width of a phone.
  */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ import { play, type Scene } from "./screenshots/scene.ts";
 const { review } = parseArgs({ options: { review: { type: "string" } } }).values;
 const IMAGES = review ?? fileURLToPath(new URL("../docs/images", import.meta.url));
 const KEY = "key-of-the-pictures-0123456789";
-const WINDOW = { width: 1280, height: 800 };
+const WINDOW = review === undefined ? { width: 1280, height: 800 } : { width: 1440, height: 900 };
 const PHONE = { width: review === undefined ? 360 : 375, height: 740 };
 
 /** Most bytes of one picture, and of all. */
@@ -129,6 +129,16 @@ async function take(page: Page, name: string, fullPage = false): Promise<number>
 	return webp.length;
 }
 
+/** The pictures for review take longer than the idleTimeout of the example. */
+async function keepWorkers(url: string): Promise<void> {
+	const answer = await fetch(`${url}/v1/endpoints/thumbnail`, {
+		method: "PATCH",
+		headers: { authorization: `Bearer ${KEY}` },
+		body: JSON.stringify({ idleTimeout: 3600 }),
+	});
+	if (!answer.ok) throw new Error(`The idleTimeout was not changed: ${await answer.text()}`);
+}
+
 const folder = await mkdtemp(join(tmpdir(), "sluice-pictures-"));
 await mkdir(IMAGES, { recursive: true });
 await writeHistory(join(folder, "sluice.db"));
@@ -136,6 +146,7 @@ const service = startDemoService({ key: KEY, store: `sqlite:${join(folder, "slui
 try {
 	const url = await service.listening;
 	const [browser, scene] = await Promise.all([startBrowser(), play({ url, key: KEY })]);
+	if (review !== undefined) await keepWorkers(url);
 	let all = 0;
 	for (const colorScheme of ["light", "dark"] as const) {
 		const context = await browser.newContext({
@@ -160,7 +171,7 @@ try {
 				.first()
 				.waitFor();
 			await before?.(page, scene);
-			all += await take(page, `console-${name}-${colorScheme}`);
+			all += await take(page, `console-${name}-${colorScheme}`, review !== undefined);
 			if (before === searched) await page.keyboard.press("Escape");
 			if (!phone && review === undefined) continue;
 			await page.setViewportSize(PHONE);

@@ -51,6 +51,8 @@ export function pictureFields(example: unknown): PictureField[] {
 	return (Object.keys(NAMES) as PictureRole[]).flatMap((role) => found.get(role) ?? []);
 }
 
+export const hasPrompt = (example: unknown): boolean => pictureFields(example).some(({ role }) => role === "prompt");
+
 /** Whether an input is one of a worker that makes pictures. */
 export function isPictureInput(example: unknown): boolean {
 	const roles = new Set(pictureFields(example).map(({ role }) => role));

@@ -1,5 +1,7 @@
 /** Times that charts and the overview show: a span that ends now, or a fixed one. */
 import type { StepMs } from "../../src/core/metrics/metric-buckets.ts";
+import { duration } from "./format.ts";
+import { T } from "./text.ts";
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
@@ -31,6 +33,12 @@ const SHORTEST_MS = 5 * MINUTE_MS;
 
 export function spanOf(id: string | null): (typeof SPANS)[number] {
 	return SPANS.find((each) => each.id === id) ?? SPANS[1];
+}
+
+/** A length in words: that of a span, if it is its own within `slack` ms. */
+export function spanText(ms: number, slack: number): string {
+	const span = SPANS.find((each) => Math.abs(each.ms - ms) <= slack);
+	return span ? T.charts.spans[span.id] : duration(ms);
 }
 
 /** The range that an address names: `from` and `to` in ms, or `span`. */

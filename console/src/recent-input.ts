@@ -2,6 +2,7 @@
 import { Failure, ask, askText, ofEndpoint, search } from "./api.ts";
 import { pretty, readExact } from "./exact.ts";
 import { readBeginning } from "./job-title.ts";
+import { hasPrompt } from "./picture-form.ts";
 import type { JobList } from "./shapes.ts";
 
 export interface RecentInput {
@@ -9,6 +10,8 @@ export interface RecentInput {
 	example: unknown;
 	/** One of the newest jobs came by OpenAI's API, or holds messages. */
 	chat: boolean;
+	/** The input of the newest job has no prompt. */
+	promptless: boolean;
 	/** The model of the newest of those. */
 	model: string | undefined;
 }
@@ -18,7 +21,7 @@ const READ = 20;
 /** Characters of an input that is still good to edit. */
 const LONGEST = 20_000;
 
-const NOTHING: RecentInput = { example: undefined, chat: false, model: undefined };
+const NOTHING: RecentInput = { example: undefined, chat: false, promptless: false, model: undefined };
 
 export async function recentInput(endpoint: string, signal: AbortSignal): Promise<RecentInput> {
 	try {
@@ -32,6 +35,7 @@ export async function recentInput(endpoint: string, signal: AbortSignal): Promis
 		return {
 			example: pretty(input).length <= LONGEST ? input : undefined,
 			chat: inputs.some(isChat),
+			promptless: input !== undefined && !hasPrompt(input),
 			model: inputs.map(modelOf).find((model) => model !== undefined),
 		};
 	} catch (error) {

@@ -98,5 +98,9 @@ export const METRIC_TEXTS = {
 		starting: "Starting",
 		coldStarts: "Cold starts",
 	},
-	chart: { now: "Last values", sums: "Sums" },
+	chart: {
+		now: "now",
+		last: "last values",
+		sums: (span: string) => `in ${span}`,
+	},
 } as const;

@@ -60,8 +60,8 @@ export const WORKER_TEXTS = {
 		healthy: "Healthy",
 		log: "Log",
 		connect: "Connect a worker",
-		receiver: (host: string, failures: number, reason: string) =>
-			`${host} failed ${failures === 1 ? "once" : `${failures} times in a row`}: ${reason.replace(/\.$/, "")}.`,
+		receiver: (failures: number, reason: string) =>
+			`failed ${failures === 1 ? "once" : `${failures} times in a row`}: ${reason.replace(/\.$/, "")}.`,
 		moreReceivers: (count: number) => (count > 0 ? `And ${count} more.` : ""),
 		showReceivers: "Show receivers",
 		noWorkers: "Jobs wait, and no worker is attached or allowed.",
@@ -102,8 +102,11 @@ export const WORKER_TEXTS = {
 		resumed: "The host gets workers again.",
 		resumeTitle: (host: string) => `Resume ${host}?`,
 		resumeText: "Workers start there again when jobs need them.",
-		none: "No other machines.",
+		noGpusHere: "0 GPUs are assigned to workers. To assign some, set gpus in sluice.yaml.",
+		gpuGuide: "How GPUs are shared",
+		none: "No other machines",
 		how: "Workers can run on several machines with Docker. Add them to sluice.yaml and to an endpoint:",
+		hostGuide: "How to add a machine",
 		example: "Example for sluice.yaml",
 		config: `publicUrl: http://192.168.1.10:8080
 hosts:

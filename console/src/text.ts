@@ -101,7 +101,7 @@ export const T = {
 		key: "API key",
 		act: "Sign in",
 		wrong: "This key is not valid. Check it for missing characters.",
-		hint: "The page does not store the key: the browser gets a session instead.",
+		hint: "The service prints a key on its first start; administrators create others. This page does not store keys.",
 		onMachine: "On the machine that runs the service,",
 		command: "sluice console",
 		printsLink: "prints a link that signs in without a key.",

@@ -122,6 +122,7 @@ describe.skipIf(noBrowser !== undefined)(titled("hosts in the console"), () => {
 		const page = await pageOf([{ ...local, name: "local", state: "unused", gpus: [], workers: [] }]);
 		await page.getByText(T.hosts.none).waitFor();
 		await page.getByText("docker: ssh://sluice@rig1").waitFor();
+		await card(page, T.hosts.here).getByText(T.hosts.noGpusHere).waitFor();
 	});
 
 	it("D30: a key without the scope admin sees no hosts", async () => {

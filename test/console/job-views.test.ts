@@ -164,12 +164,14 @@ describe.skipIf(noBrowser !== undefined)(titled("what jobs are about"), () => {
 		}
 	});
 
-	it("on a phone a job has two lines, and the filters are behind a button", async () => {
-		const id = await here.submit("hooked", { log: "a harbour" });
-		const page = await here.open({ at: "#/endpoints/hooked/requests", width: NARROW });
+	it("on a phone a job has two lines with its state as a word, and the filters are behind a button", async () => {
+		const id = await here.ended("talk", { log: "a harbour" });
+		const page = await here.open({ at: "#/endpoints/talk/requests", width: NARROW });
 		const row = rowOf(page, tail(id));
 		await row.waitFor();
 		expect((await row.boundingBox())!.height).toBeLessThan(75);
+		expect((await row.locator(".status").boundingBox())!.width).toBeGreaterThan(60);
+		expect(await row.getByText(T.requests.ran).isVisible()).toBe(true);
 		const search = page.getByLabel(T.requests.search);
 		expect(await search.isVisible()).toBe(false);
 		await press(page, T.requests.filters);

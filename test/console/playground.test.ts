@@ -46,7 +46,7 @@ describe.skipIf(noBrowser !== undefined)(titled("the playground"), () => {
 		await chatOf(page, "work").getByText("1: hello there", { exact: true }).waitFor();
 		const pace = chatOf(page, "work").locator(".chat-pace");
 		await pace.getByText(T.chat.tokens("42", true)).waitFor();
-		expect(await pace.textContent()).toMatch(/first token after .* · 42 tokens · [\d,.]+ tokens\/s/);
+		expect(await pace.textContent()).toMatch(/First token after .* · 42 tokens · [\d,.]+ tokens\/s/);
 		await ask(page, "again");
 		await chatOf(page, "work").getByText("3: again", { exact: true }).waitFor();
 		await press(page, T.chat.code);
@@ -129,6 +129,8 @@ describe.skipIf(noBrowser !== undefined)(titled("the playground"), () => {
 	it("a form for pictures has the fields of the newest job's input, and shows what is made", async () => {
 		const page = await here.open({ at: "#/endpoints/pictures/try?mode=picture" });
 		await page.getByText(T.picture.fromNone).waitFor();
+		const generate = page.getByRole("button", { name: T.picture.generate });
+		expect(await generate.isDisabled()).toBe(true);
 		const output = { images: [pictureUrl()] };
 		const input = { prompt: "a harbour", workflow: { width: 128 }, seed: 7, output };
 		await here.ended("pictures", input);
@@ -151,5 +153,15 @@ describe.skipIf(noBrowser !== undefined)(titled("the playground"), () => {
 			output,
 		});
 		expect(sent.seed).not.toBe(7);
+	});
+
+	it("a form for pictures says that the jobs of an endpoint have no prompt, and leads to a job as JSON", async () => {
+		await here.ended("second", { output: 1 });
+		const page = await here.open({ at: "#/endpoints/second/try?mode=picture" });
+		await page.getByText(T.picture.noPrompt).waitFor();
+		await page.getByLabel(T.picture.roles.prompt).fill("a lighthouse");
+		expect(await page.getByRole("button", { name: T.picture.generate }).isDisabled()).toBe(true);
+		await press(page, T.picture.toJob);
+		await page.getByRole("tab", { name: T.playground.mode.job, selected: true }).waitFor();
 	});
 });

@@ -6,6 +6,7 @@ import { number, percent, withProgress } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
 import { StartNow } from "../parts/crash.tsx";
+import { EndpointLink } from "../parts/endpoint-link.tsx";
 import { Badge } from "../parts/status.tsx";
 import { to } from "../router.ts";
 import { useMay } from "../session.tsx";
@@ -74,11 +75,12 @@ export function Attention({
 				{receivers.length === 0 ? null : (
 					<li>
 						<p>
-							<Badge tone="late">{T.pages.webhooks}</Badge>{" "}
-							{receivers
-								.slice(0, SHOWN_RECEIVERS)
-								.map(({ receiver, failures, reason }) => T.health.receiver(receiver, failures, reason))
-								.join(" ")}{" "}
+							<Badge tone="late">{T.webhooks.stillFailing}</Badge>{" "}
+							{receivers.slice(0, SHOWN_RECEIVERS).map(({ endpoint, receiver, failures, reason }) => (
+								<span key={`${endpoint} ${receiver}`}>
+									<EndpointLink id={endpoint} /> → {receiver} {T.health.receiver(failures, reason)}{" "}
+								</span>
+							))}
 							{T.health.moreReceivers(receivers.length - SHOWN_RECEIVERS)}
 						</p>
 						<a className="button" href={to(["webhooks"])}>

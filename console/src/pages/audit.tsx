@@ -4,6 +4,7 @@ import { ask, search } from "../api.ts";
 import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
 import { Select } from "../parts/field.tsx";
+import { EndpointLink } from "../parts/endpoint-link.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
 import { Badge } from "../parts/status.tsx";
 import { type Column, Pages, Table } from "../parts/table.tsx";
@@ -15,6 +16,18 @@ import { T } from "../text.ts";
 
 const PAGE_ROWS = 50;
 const ALL = "*";
+
+/** Their subject begins with an endpoint that exists. */
+const ENDPOINT_ACTIONS: ReadonlySet<string> = new Set([
+	"createEndpoint",
+	"updateEndpoint",
+	"pauseEndpoint",
+	"resumeEndpoint",
+	"renewWebhookSecret",
+	"workerEnv",
+	"startWorkers",
+	"stopWorker",
+]);
 
 /** An entry and its place on the page: entries have no id. */
 type Row = AuditEntry & { place: number };
@@ -127,13 +140,20 @@ const columnsOf = (names: ReadonlyMap<string, string>): readonly Column<Row>[] =
 	},
 	{
 		name: T.audit.subject,
-		cell: ({ subject }) => {
-			if (subject.length === 0) return null;
-			const name = names.get(subject[0]!);
+		cell: ({ action, subject }) => {
+			const [first, ...rest] = subject;
+			if (first === undefined) return null;
+			if (ENDPOINT_ACTIONS.has(action))
+				return (
+					<>
+						<EndpointLink id={first} /> <span className="mono break">{rest.join(" ")}</span>
+					</>
+				);
+			const name = names.get(first);
 			return name === undefined ? (
 				<span className="mono break">{subject.join(" ")}</span>
 			) : (
-				<span title={subject[0]}>{name}</span>
+				<span title={first}>{name}</span>
 			);
 		},
 	},

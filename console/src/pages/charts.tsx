@@ -18,7 +18,7 @@ import { go, to, usePlace } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { AuditEntry, Metrics, Overview, Page, Series } from "../shapes.ts";
 import { T } from "../text.ts";
-import { failedOf } from "../totals.ts";
+import { failedOf, fails } from "../totals.ts";
 
 /** Ms between two reads of the history; what is live comes by the feed. */
 const PACE_MS = 15_000;
@@ -158,7 +158,7 @@ function Now({ overview: { queue, workers, perMinute } }: { overview: Overview }
 		[T.overview.queue, queue.inQueue],
 		[T.overview.running, queue.inProgress],
 		[T.overview.perMinute, completed + failures + cancelled],
-		[T.overview.failures, failures, true],
+		[T.overview.failures, failures, fails({ completed, failed, timedOut })],
 		[T.charts.busy, workers.running],
 		[T.charts.idle, workers.idle],
 		[T.charts.starting, workers.initializing],
@@ -168,7 +168,7 @@ function Now({ overview: { queue, workers, perMinute } }: { overview: Overview }
 			{tiles.map(([name, value, bad]) => (
 				<div key={name} className="tile">
 					<dt>{name}</dt>
-					<dd className={bad && value > 0 ? "bad" : undefined}>{count(value)}</dd>
+					<dd className={bad ? "bad" : undefined}>{count(value)}</dd>
 				</div>
 			))}
 		</dl>

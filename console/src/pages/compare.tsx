@@ -2,13 +2,14 @@
 import { type ReactNode, useMemo } from "react";
 import { diffOf } from "../diff.ts";
 import { pretty } from "../exact.ts";
-import { duration, moment, short } from "../format.ts";
+import { duration, short } from "../format.ts";
 import { mediaIn, mediaOf } from "../../../src/lib/media.ts";
 import { listAddress } from "../job-order.ts";
 import { LongText } from "../parts/long-text.tsx";
 import { mediaText, MediaView } from "../parts/media-view.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
 import { Status } from "../parts/status.tsx";
+import { Ago } from "../parts/time.tsx";
 import { to, usePlace } from "../router.ts";
 import type { JobDetail } from "../shapes.ts";
 import { T } from "../text.ts";
@@ -57,14 +58,14 @@ export function ComparePage({ endpoint, left, right }: { endpoint: string; left:
 function Facts({ endpoint, jobs }: { endpoint: string; jobs: readonly JobDetail[] }): ReactNode {
 	const rows: readonly [string, (job: JobDetail) => ReactNode][] = [
 		[T.requests.state, ({ status }) => <Status state={status} />],
-		[T.requests.submitted, ({ submittedAt }) => moment(new Date(submittedAt).getTime())],
+		[T.requests.submitted, ({ submittedAt }) => <Ago at={submittedAt} />],
 		[T.requests.delay, ({ delayTime }) => duration(delayTime)],
 		[T.requests.execution, ({ startedAt, executionTime }) => (startedAt === undefined ? "–" : duration(executionTime))],
 		[T.requests.worker, ({ workerId }) => workerId ?? "–"],
 		[T.compare.attempts, ({ attempts }) => attempts.length],
 	];
 	return (
-		<section className="card flush object-table">
+		<section className="card flush object-table job-facts">
 			<table>
 				<thead>
 					<tr>
@@ -167,7 +168,7 @@ const SHOWN_CHARS = 400;
 
 const MARKS = { both: " ", left: "−", right: "+" } as const;
 
-/** Indented JSON; a text as its lines. */
+/** Indented JSON without the commas at the ends of lines, which follow what comes after; a text as its lines. */
 function linesOf(value: unknown): string {
-	return value === undefined ? "" : typeof value === "string" ? value : pretty(value);
+	return value === undefined ? "" : typeof value === "string" ? value : pretty(value).replace(/,$/gm, "");
 }

@@ -5,6 +5,7 @@ import { ask, search } from "../api.ts";
 import { duration, short } from "../format.ts";
 import { type Loaded, useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
+import { EndpointLink } from "../parts/endpoint-link.tsx";
 import { MiddleText } from "../parts/middle-text.tsx";
 import { Loading, Refusal } from "../parts/notice.tsx";
 import { Status } from "../parts/status.tsx";
@@ -28,11 +29,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
 	},
 	{
 		name: T.webhooks.endpoint,
-		cell: ({ endpoint }) => (
-			<a className="quiet" href={to(["endpoints", endpoint])}>
-				{endpoint}
-			</a>
-		),
+		cell: ({ endpoint }) => <EndpointLink id={endpoint} />,
 	},
 	{ name: T.webhooks.state, cell: ({ state }) => <Status state={state} /> },
 	{ name: T.webhooks.url, area: "url", cell: ({ url }) => <MiddleText text={url} /> },
@@ -102,9 +99,9 @@ function Tries({ delivery: { tries, state, dueAt } }: { delivery: Delivery }): R
 				<span className="muted">{T.webhooks.notYet}</span>
 			) : (
 				<>
-					{last.status ?? ""} {last.error ?? ""}{" "}
-					{last.answer === undefined || last.status === 200 ? null : <q className="break">{last.answer}</q>}{" "}
-					<span className="muted">
+					{last.status === undefined ? "" : statusText(last.status)} {last.error ?? ""}{" "}
+					{last.answer === undefined || last.status === 200 ? null : <q className="break">{last.answer}</q>}
+					<span className="fact-line muted">
 						{duration(last.tookMs)}
 						{tries.length > 1 ? `, ${T.webhooks.count(tries.length)}` : ""}
 					</span>
@@ -118,6 +115,11 @@ function Tries({ delivery: { tries, state, dueAt } }: { delivery: Delivery }): R
 			) : null}
 		</span>
 	);
+}
+
+/** `503 Service Unavailable`. */
+function statusText(status: number): string {
+	return `${status} ${(T.webhooks.statuses as Readonly<Record<number, string>>)[status] ?? ""}`.trim();
 }
 
 function Redeliver({ delivery: { id, state }, reload }: { delivery: Delivery; reload: () => void }): ReactNode {

@@ -2,6 +2,7 @@
 import type { ReactNode } from "react";
 import { useNow } from "../clock.ts";
 import { duration, number } from "../format.ts";
+import { EndpointLink } from "../parts/endpoint-link.tsx";
 import { LastLines } from "../parts/crash.tsx";
 import { Badge } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
@@ -47,11 +48,7 @@ export function EndedWorkers({
 			? [
 					{
 						name: T.webhooks.endpoint,
-						cell: ({ newest: { endpoint } }: EndedGroup) => (
-							<a className="quiet" href={to(["endpoints", endpoint, "workers"])}>
-								{endpoint}
-							</a>
-						),
+						cell: ({ newest: { endpoint } }: EndedGroup) => <EndpointLink id={endpoint} page={["workers"]} />,
 					},
 				]
 			: []),

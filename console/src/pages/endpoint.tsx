@@ -40,8 +40,11 @@ export default function EndpointPage({ id, path }: { id: string; path: readonly 
 	const tabs = useRef<HTMLElement>(null);
 	const loaded = endpoint !== undefined;
 	useEffect(() => {
-		// Newer browsers answer a promise, which is no way to end an effect.
-		tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+		const nav = tabs.current;
+		if (!nav) return undefined;
+		const size = new ResizeObserver(() => centre(nav));
+		size.observe(nav);
+		return () => size.disconnect();
 	}, [tab, loaded]);
 	if (failure && !endpoint) return <Refusal failure={failure} again={reload} />;
 	if (!endpoint) return <Loading />;
@@ -88,6 +91,14 @@ export default function EndpointPage({ id, path }: { id: string; path: readonly 
 			</Boundary>
 		</>
 	);
+}
+
+/** Scrolls the tabs until the chosen one is in their middle. */
+function centre(tabs: HTMLElement): void {
+	const chosen = tabs.querySelector("[aria-current]");
+	if (!chosen) return;
+	const [all, one] = [tabs.getBoundingClientRect(), chosen.getBoundingClientRect()];
+	tabs.scrollLeft += one.left + one.width / 2 - all.left - all.width / 2;
 }
 
 function Head({

@@ -43,8 +43,8 @@ const COLUMNS: readonly Column<Gpu>[] = [
 		cell: ({ holders, busyPercent }) => (
 			<>
 				{holders.length === 0 ? <Badge tone="good">{T.hosts.free}</Badge> : null}
-				{holders.map((holder) => (
-					<Holder key={holder.worker ?? ""} holder={holder} />
+				{holders.map((holder, index) => (
+					<Holder key={`${index} ${holder.worker ?? ""}`} holder={holder} />
 				))}
 				{busyPercent === undefined ? null : <span className="fact-line muted">{T.workers.busy(busyPercent)}</span>}
 			</>

@@ -52,10 +52,7 @@ export default function HostsPage(): ReactNode {
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
 			{hosts === undefined && !failure ? <Loading /> : null}
 			{isUnused ? (
-				<Empty title={T.hosts.none}>
-					<p>{T.hosts.how}</p>
-					<CodeBlock name={T.hosts.example} text={T.hosts.config} />
-				</Empty>
+				<NoHosts />
 			) : (
 				<>
 					{numbered.length === 0 ? null : (
@@ -90,6 +87,29 @@ export default function HostsPage(): ReactNode {
 					<p>{asked.drained ? T.hosts.resumeText : T.hosts.drainText(asked.workers.length)}</p>
 				</Confirm>
 			) : null}
+		</>
+	);
+}
+
+/** This machine alone, without GPUs: what to set for more. */
+function NoHosts(): ReactNode {
+	return (
+		<>
+			<section className="card stack" aria-label={T.hosts.here}>
+				<h2>{T.hosts.here}</h2>
+				<p>{T.hosts.noGpusHere}</p>
+				<p>
+					<a href="../docs/guides/gpus/">{T.hosts.gpuGuide}</a>
+				</p>
+			</section>
+			<section className="card stack" aria-label={T.hosts.none}>
+				<h2>{T.hosts.none}</h2>
+				<p>{T.hosts.how}</p>
+				<CodeBlock name={T.hosts.example} text={T.hosts.config} />
+				<p>
+					<a href="../docs/guides/docker-hosts/">{T.hosts.hostGuide}</a>
+				</p>
+			</section>
 		</>
 	);
 }

@@ -4,6 +4,7 @@ import { ask } from "../api.ts";
 import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/dialog.tsx";
+import { EndpointLink } from "../parts/endpoint-link.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
 import { Badge } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
@@ -35,9 +36,7 @@ export default function KeysPage(): ReactNode {
 			cell: ({ scopes }) => (
 				<span className="links">
 					{scopes.map((scope) => (
-						<Badge key={scope} tone={scope === "admin" ? "late" : "off"}>
-							{scope}
-						</Badge>
+						<Badge key={scope}>{scope}</Badge>
 					))}
 				</span>
 			),
@@ -45,7 +44,15 @@ export default function KeysPage(): ReactNode {
 		{
 			name: T.keys.endpoints,
 			cell: ({ endpoints }) =>
-				endpoints === undefined ? <span className="muted">{T.keys.all}</span> : endpoints.join(", "),
+				endpoints === undefined ? (
+					<span className="muted">{T.keys.all}</span>
+				) : (
+					<span className="links">
+						{endpoints.map((endpoint) => (
+							<EndpointLink key={endpoint} id={endpoint} />
+						))}
+					</span>
+				),
 		},
 		{ name: T.keys.created, cell: ({ createdAt }) => <Ago at={createdAt} /> },
 		{

@@ -4,11 +4,11 @@ import { useAct } from "../act.ts";
 import { ask, ofEndpoint, search } from "../api.ts";
 import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
+import { EndpointLink } from "../parts/endpoint-link.tsx";
 import { Refusal } from "../parts/notice.tsx";
 import { Badge } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
-import { to } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { Receiver } from "../shapes.ts";
 import { T } from "../text.ts";
@@ -74,11 +74,7 @@ const COLUMNS: readonly Column<Receiver>[] = [
 	},
 	{
 		name: T.webhooks.endpoint,
-		cell: ({ endpoint }) => (
-			<a className="quiet" href={to(["endpoints", endpoint])}>
-				{endpoint}
-			</a>
-		),
+		cell: ({ endpoint }) => <EndpointLink id={endpoint} />,
 	},
 	{ name: T.webhooks.state, cell: (receiver) => <Standing receiver={receiver} /> },
 	{ name: T.webhooks.failing, cell: ({ failingSince }) => <Ago at={failingSince} /> },

@@ -6,7 +6,7 @@ import { useFeed } from "../feed.ts";
 import type { JobFilter } from "../job-filter.ts";
 import { useLoad } from "../load.ts";
 import { JobHistogram } from "../parts/job-histogram.tsx";
-import { HOUR_MS, stepOf } from "../ranges.ts";
+import { HOUR_MS, MINUTE_MS, spanText, stepOf } from "../ranges.ts";
 import type { JobState, Metrics } from "../shapes.ts";
 
 /** The counter of each state in which a job ends. */
@@ -49,6 +49,11 @@ export function RequestHistory({
 		<JobHistogram
 			metrics={data}
 			states={filter.status}
+			last={
+				filter.to === undefined
+					? spanText(filter.from === undefined ? USUAL_MS : now() - new Date(filter.from).getTime(), MINUTE_MS)
+					: undefined
+			}
 			select={(from, to) => select(new Date(from).toISOString(), new Date(Math.min(to, now())).toISOString())}
 		/>
 	);

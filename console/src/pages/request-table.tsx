@@ -128,7 +128,13 @@ const CELLS: readonly Cell[] = [
 	{
 		id: "execution",
 		end: true,
-		cell: ({ executionTime, startedAt }) => (startedAt === undefined ? null : duration(executionTime)),
+		cell: ({ executionTime, startedAt }) =>
+			startedAt === undefined ? null : (
+				<>
+					<span className="narrow-only">{T.requests.ran} </span>
+					{duration(executionTime)}
+				</>
+			),
 	},
 	{
 		id: "worker",

@@ -96,7 +96,10 @@ const COLUMNS: readonly Column<ConsoleSession>[] = [
 	{ name: T.sessions.by, cell: ({ signIn }) => T.sessions.signIn[signIn] },
 	{ name: T.sessions.address, cell: ({ address }) => <span className="mono">{address}</span> },
 	{ name: T.sessions.began, cell: ({ createdAt }) => <Ago at={createdAt} /> },
-	{ name: T.sessions.used, cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} /> },
+	{
+		name: T.sessions.used,
+		cell: ({ current, lastUsedAt }) => (current ? T.sessions.now : <Ago at={lastUsedAt} />),
+	},
 ];
 
 /** One's own is ended by signing out. */

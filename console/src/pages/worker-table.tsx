@@ -4,6 +4,7 @@ import { ask, ofEndpoint } from "../api.ts";
 import { short, withProgress } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/dialog.tsx";
+import { EndpointLink } from "../parts/endpoint-link.tsx";
 import { Status } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Ago, Since } from "../parts/time.tsx";
@@ -45,11 +46,7 @@ export function WorkerTable({
 			? [
 					{
 						name: T.webhooks.endpoint,
-						cell: ({ endpoint }: Row) => (
-							<a className="quiet" href={to(["endpoints", endpoint, "workers"])}>
-								{endpoint}
-							</a>
-						),
+						cell: ({ endpoint }: Row) => <EndpointLink id={endpoint} page={["workers"]} />,
 					},
 				]
 			: []),

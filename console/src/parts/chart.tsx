@@ -6,7 +6,9 @@ import { type KeyboardEvent, type ReactNode, useEffect, useEffectEvent, useMemo,
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { lastOf, spanOf, sumOf, timeOf } from "../chart-values.ts";
+import { now } from "../clock.ts";
 import { count, duration } from "../format.ts";
+import { spanText } from "../ranges.ts";
 import { T } from "../text.ts";
 import { useShade } from "../theme.ts";
 import { aligned, type ChartKind, HEIGHT, type Line, type Marker, options } from "./chart-drawing.ts";
@@ -80,13 +82,13 @@ export function Chart({
 	useEffect(() => plot.current?.redraw(false), [markers]);
 
 	const index = at !== undefined && at < times.length ? at : undefined;
-	const shown = lines.map(({ name, tone, values }) => ({
+	const shown = lines.map(({ name, tone, values, dashed }) => ({
 		name,
-		tone,
+		swatch: `swatch ${tone}${dashed ? " dashed" : ""}`,
 		text: valueText(index !== undefined ? values[index] : sums ? sumOf(values) : lastOf(values, unit), format),
 	}));
 	const time = index === undefined ? "" : timeOf(times[index]!, spanOf(times));
-	const last = sums ? T.chart.sums : T.chart.now;
+	const last = sums ? T.chart.sums(spanText(times.length * step * 1000, 2 * step * 1000)) : momentText(times, step);
 	const texts = shown.map(({ name, text }) => `${name} ${text}`).join(", ");
 	/** Arrow keys move the moment that all charts show. */
 	const onKeyDown = (event: KeyboardEvent): void => {
@@ -103,9 +105,9 @@ export function Chart({
 				<span className="chart-title">{title}</span>
 				<span className="chart-at">{time || last}</span>
 				<ul className="legend">
-					{shown.map(({ name, tone, text }) => (
+					{shown.map(({ name, swatch, text }) => (
 						<li key={name}>
-							<i className={`swatch ${tone}`} /> {name} <b>{text}</b>
+							<i className={swatch} /> {name} <b>{text}</b>
 						</li>
 					))}
 				</ul>
@@ -124,6 +126,11 @@ export function Chart({
 			/>
 		</figure>
 	);
+}
+
+/** Which moment the last values are of. */
+function momentText(times: readonly number[], step: number): string {
+	return (times.at(-1) ?? 0) + 2 * step >= now() / 1000 ? T.chart.now : T.chart.last;
 }
 
 /** As uPlot has it: its types lack that other charts follow. */

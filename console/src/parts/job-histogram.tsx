@@ -22,9 +22,12 @@ const HEIGHT = 100;
 export function JobHistogram({
 	metrics,
 	states,
+	last,
 	select,
 }: {
 	metrics: Metrics;
+	/** The span in words, where it ends now. */
+	last: string | undefined;
 	/** Those that are shown; none: all. */
 	states: readonly JobState[];
 	select: (from: number, to: number) => void;
@@ -33,8 +36,8 @@ export function JobHistogram({
 	const [dragging, setDragging] = useState(false);
 	const { bars, start, step } = barsOf(metrics, states);
 	const most = Math.max(1, ...bars.map((counts) => counts.reduce((sum, count) => sum + count, 0)));
-	const last = bars.length - 1;
-	const [low, high] = brush ? [Math.min(brush.from, brush.to), Math.max(brush.from, brush.to)] : [last, last];
+	const end = bars.length - 1;
+	const [low, high] = brush ? [Math.min(brush.from, brush.to), Math.max(brush.from, brush.to)] : [end, end];
 	const done = (): void => {
 		if (brush) select(start + low * step, start + (high + 1) * step);
 		setBrush(undefined);
@@ -42,19 +45,21 @@ export function JobHistogram({
 	};
 	const barAt = ({ currentTarget, clientX }: PointerEvent<HTMLElement>): number => {
 		const { left, width } = currentTarget.getBoundingClientRect();
-		return Math.min(last, Math.max(0, Math.floor(((clientX - left) / width) * bars.length)));
+		return Math.min(end, Math.max(0, Math.floor(((clientX - left) / width) * bars.length)));
 	};
 	const onKeyDown = (event: KeyboardEvent): void => {
 		const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
 		if (event.key === "Enter") done();
 		else if (event.key === "Escape") setBrush(undefined);
 		else if (move !== undefined) {
-			const to = Math.min(last, Math.max(0, (brush?.to ?? last + 1) + move));
+			const to = Math.min(end, Math.max(0, (brush?.to ?? end + 1) + move));
 			setBrush({ from: event.shiftKey && brush ? brush.from : to, to });
 		} else return;
 		event.preventDefault();
 	};
 	const text = (at: number): string => clock(Math.min(start + at * step, now()), now()).replace(/:\d\d$/, "");
+	const sum = number(bars.flat().reduce((all, count) => all + count, 0));
+	const caption = last === undefined ? T.histogram.sum(sum) : T.histogram.sumOfLast(last, sum);
 	const counts = OUTCOMES.flatMap(({ state }, index) => {
 		const count = bars.slice(low, high + 1).reduce((sum, bar) => sum + bar[index]!, 0);
 		return count === 0 ? [] : [`${T.states[state]} ${number(count)}`];
@@ -67,7 +72,7 @@ export function JobHistogram({
 				tabIndex={0}
 				aria-label={T.histogram.title}
 				aria-valuemin={0}
-				aria-valuemax={last}
+				aria-valuemax={end}
 				aria-valuenow={high}
 				aria-valuetext={T.histogram.at(text(low), text(high + 1), counts || T.histogram.nothing)}
 				title={T.histogram.hint}
@@ -91,9 +96,7 @@ export function JobHistogram({
 			</div>
 			<p className="histogram-ends muted">
 				<span>{text(0)}</span>
-				<span>
-					{brush ? T.histogram.at(text(low), text(high + 1), counts || T.histogram.nothing) : T.histogram.title}
-				</span>
+				<span>{brush ? T.histogram.at(text(low), text(high + 1), counts || T.histogram.nothing) : caption}</span>
 				<span>{text(bars.length)}</span>
 			</p>
 		</div>

@@ -1,15 +1,12 @@
 /** What stands around every page: where one is, where one may go, who one is. */
 import { type ReactNode, useCallback, useState } from "react";
-import { ask } from "../api.ts";
 import type { CommandDialog } from "../commands.ts";
 import { useFeed } from "../feed.ts";
 import { count } from "../format.ts";
-import { useLoad } from "../load.ts";
 import { GLOBAL_PAGES } from "../page-list.ts";
 import { to, usePlace } from "../router.ts";
 import { useMay, useSession } from "../session.tsx";
 import { useShortcuts } from "../shortcuts.ts";
-import type { Gpu, Host } from "../shapes.ts";
 import { T } from "../text.ts";
 import { setTheme, type Theme, useTheme } from "../theme.ts";
 import { IconButton } from "./button.tsx";
@@ -84,17 +81,7 @@ function Side({ path }: { path: readonly string[] }): ReactNode {
 	const { endpoints, live } = useFeed();
 	const admin = useMay("admin");
 	const [first = "overview", id] = path;
-	const { data: machines } = useLoad(`hosts ${admin}`, async (signal) => {
-		if (!admin) return 0;
-		const [{ hosts }, { gpus }] = await Promise.all([
-			ask<{ hosts: Host[] }>("v1/hosts", { signal }),
-			ask<{ gpus: Gpu[] }>("v1/gpus", { signal }),
-		]);
-		return hosts.length + gpus.length;
-	});
-	const pages = GLOBAL_PAGES.filter(
-		(page) => (!("admin" in page) || admin) && (page.path !== "hosts" || first === "hosts" || machines !== 0),
-	);
+	const pages = GLOBAL_PAGES.filter((page) => !("admin" in page) || admin);
 	return (
 		<div className="side">
 			<nav aria-label={T.menu.pages}>

@@ -51,15 +51,12 @@ function Playground({
 	const [other, setOther] = useState(NONE);
 	const others = (useFeed().endpoints ?? []).filter((each) => each.id !== id);
 	const endpoints: [string, ...string[]] = other === NONE ? [id] : [id, other];
+	const choose = (next: Mode): void => {
+		setMode(next);
+		remember(memory, next);
+	};
 	return (
-		<Tabs
-			className="stack modes"
-			selectedKey={mode}
-			onSelectionChange={(key) => {
-				setMode(key as Mode);
-				remember(memory, key);
-			}}
-		>
+		<Tabs className="stack modes" selectedKey={mode} onSelectionChange={(key) => choose(key as Mode)}>
 			<div className="bar">
 				<TabList className="segments" aria-label={T.playground.modes}>
 					{MODES.map((each) => (
@@ -89,7 +86,12 @@ function Playground({
 				<ChatForm key={other} endpoints={endpoints} usual={recent.model ?? ""} />
 			</TabPanel>
 			<TabPanel id="picture">
-				<PictureForm endpoints={endpoints} example={example} />
+				<PictureForm
+					endpoints={endpoints}
+					example={example}
+					promptless={recent.promptless}
+					toJob={() => choose("job")}
+				/>
 			</TabPanel>
 		</Tabs>
 	);

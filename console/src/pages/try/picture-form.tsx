@@ -5,7 +5,7 @@ import { INPUTS, recall, remember } from "../../memory.ts";
 import { Button } from "../../parts/button.tsx";
 import { Checkbox, TextField } from "../../parts/field.tsx";
 import { Empty, Refusal } from "../../parts/notice.tsx";
-import { isPictureInput, PICTURE_EXAMPLE, pictureFields, pictureInput, type PictureRole } from "../../picture-form.ts";
+import { hasPrompt, PICTURE_EXAMPLE, pictureFields, pictureInput, type PictureRole } from "../../picture-form.ts";
 import { type SentJob, submitTo } from "../../submit.ts";
 import { T } from "../../text.ts";
 import { PictureOutcome } from "./picture-outcome.tsx";
@@ -18,11 +18,18 @@ type Typed = Readonly<Partial<Record<PictureRole, string>>>;
 export function PictureForm({
 	endpoints,
 	example,
+	promptless,
+	toJob,
 }: {
 	endpoints: readonly [string, ...string[]];
+	/** The input of the newest job; undefined where there is none to read. */
 	example: unknown;
+	/** That input has no prompt. */
+	promptless: boolean;
+	/** Shows the form for any job in place of this one. */
+	toJob: () => void;
 }): ReactNode {
-	const known = isPictureInput(example);
+	const known = hasPrompt(example);
 	const shape = known ? example : PICTURE_EXAMPLE;
 	const fields = pictureFields(shape);
 	const memory = `${INPUTS}picture.${endpoints[0]}`;
@@ -32,8 +39,11 @@ export function PictureForm({
 	const [failure, setFailure] = useState<Failure | undefined>(undefined);
 	const [busy, setBusy] = useState(false);
 	const seeded = fields.some(({ role }) => role === "seed");
+	const prompt = typed.prompt ?? fields.find(({ role }) => role === "prompt")?.value ?? "";
+	const ready = !promptless && prompt.trim() !== "";
 
 	const send = async (): Promise<void> => {
+		if (!ready || busy) return;
 		const now = seeded && fresh ? { ...typed, seed: String(randomSeed()) } : typed;
 		setTyped(now);
 		remember(memory, now);
@@ -79,12 +89,13 @@ export function PictureForm({
 						{T.picture.randomSeed}
 					</Checkbox>
 				) : null}
-				<p className="hint">{known ? T.picture.fromLast : T.picture.fromNone}</p>
+				<p className="hint">{promptless ? T.picture.noPrompt : known ? T.picture.fromLast : T.picture.fromNone}</p>
 				{failure ? <Refusal failure={failure} /> : null}
 				<div className="actions">
-					<Button look="main" icon="send" busy={busy}>
+					<Button look="main" icon="send" busy={busy} disabled={!ready}>
 						{T.picture.generate}
 					</Button>
+					{promptless ? <Button onPress={toJob}>{T.picture.toJob}</Button> : null}
 				</div>
 			</form>
 			<section className="results" aria-label={T.try.result}>

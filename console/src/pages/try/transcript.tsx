@@ -59,6 +59,12 @@ function Answer({
 	exchange: Exchange;
 	coming: boolean;
 }): ReactNode {
+	const parts = [
+		coming && answer === "" && reasoning === "" ? T.chat.waiting : undefined,
+		pace?.firstMs === undefined && pace ? T.chat.empty : undefined,
+		stopped ? T.chat.stopped : undefined,
+		...(pace?.firstMs === undefined ? [] : paceOf(pace)),
+	].filter((part) => part !== undefined);
 	return (
 		<>
 			{reasoning === "" ? null : (
@@ -70,14 +76,8 @@ function Answer({
 			{answer === "" ? null : <div className="bubble">{answer}</div>}
 			{failure ? <Refusal failure={failure} /> : null}
 			<p className="muted chat-pace">
-				{[
-					coming && answer === "" && reasoning === "" ? T.chat.waiting : undefined,
-					pace?.firstMs === undefined && pace ? T.chat.empty : undefined,
-					stopped ? T.chat.stopped : undefined,
-					...(pace?.firstMs === undefined ? [] : paceOf(pace)),
-				]
-					.filter((part) => part !== undefined)
-					.join(" · ")}{" "}
+				{parts.join(" · ")}
+				{parts.length > 0 && job !== undefined ? " · " : null}
 				{job === undefined ? null : (
 					<a href={to(["endpoints", endpoint, "requests", job])} title={job}>
 						{T.chat.job}

@@ -1,0 +1,13 @@
+/** An endpoint by its name, with its id as title, that leads to it. */
+import type { ReactNode } from "react";
+import { useOverview } from "../feed.ts";
+import { to } from "../router.ts";
+
+export function EndpointLink({ id, page = [] }: { id: string; page?: readonly string[] }): ReactNode {
+	const name = useOverview(id)?.name ?? id;
+	return (
+		<a href={to(["endpoints", id, ...page])} title={id}>
+			{name}
+		</a>
+	);
+}
