@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
+import { printable } from "../../lib/terminal-text.ts";
 import type { Action, FlagValues } from "../framework/command.ts";
 import { CliError } from "../client/errors.ts";
 import { HEAP_FLAGS } from "../serve/serve.ts";
@@ -48,7 +49,7 @@ async function testSession(target: DevTarget, flags: FlagValues): Promise<number
 	const { tests, env: testEnv, unused } = readTests(target.folder);
 	process.stderr.write(
 		unusedNote(unused)
-			.map((line) => `${line}\n`)
+			.map((line) => `${printable(line)}\n`)
 			.join(""),
 	);
 	const folder = mkdtempSync(join(tmpdir(), "sluice-dev-"));

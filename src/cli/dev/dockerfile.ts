@@ -47,13 +47,6 @@ export function readDockerfile(text: string): Stage[] {
 	return stages;
 }
 
-/** Images that the stages need: those of FROM, and those that COPY takes files from. */
-export function imagesOf(stages: readonly Stage[]): string[] {
-	const named = stages.flatMap(({ base, copies }) => [base, ...copies.flatMap(({ from }) => from ?? [])]);
-	const isStage = (name: string): boolean => /^\d+$/.test(name) || stageNamed(stages, name) !== undefined;
-	return [...new Set(named)].filter((name) => name !== "" && name !== "scratch" && !isStage(name));
-}
-
 /** ENTRYPOINT and CMD as the container gets them; empty if the base image decides. */
 export function startOf({ entrypoint, cmd }: Stage): Start {
 	if (entrypoint?.isShell) return entrypoint;

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempDisposableSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { baseImagesOf, entryOf, findEntry, namedImage } from "./entry.ts";
+import { entryOf, findEntry } from "./entry.ts";
 import { commandFor } from "./script-command.ts";
 
 type Files = Readonly<Record<string, string>>;
@@ -223,27 +223,9 @@ it("D36: the sentence names the image and the commands", () => {
 	const files = {
 		Dockerfile: "FROM x\nCMD /start.sh",
 		"handler.py": "",
-		"compose.yaml": "services: {w: {image: 'me/w:1'}}",
 	};
 	expect(() => inFolder(files, findEntry)).toThrow(
-		/^This repository needs its image: Dockerfile starts \/start\.sh, [^]*--build[^]*--image me\/w:1 [^]*handler\.py$/,
+		/^This repository needs its image: Dockerfile starts \/start\.sh, [^]*--build[^]*--image IMAGE [^]*handler\.py$/,
 	);
 	expect(() => inFolder({}, findEntry)).toThrow(/^No handler found in /);
-});
-
-it("D36: images that the build needs, and the one that Compose pulls", () => {
-	const dockerfile =
-		"ARG V=2\nFROM a:${V} AS one\nFROM one\nCOPY --from=one /x /x\nCOPY --from=tools:1 /y /y\nFROM scratch\n";
-	expect(inFolder({ Dockerfile: dockerfile }, (folder) => baseImagesOf(folder, "Dockerfile"))).toEqual([
-		"a:2",
-		"tools:1",
-	]);
-	const named = (services: string) =>
-		inFolder({ "docker-compose.yml": `services:\n${services}` }, (folder) => namedImage(folder)?.image);
-	expect(named("  w:\n    image: me/w:1\n")).toBe("me/w:1");
-	expect(named("  w:\n    image: me/w:1\n    pull_policy: never\n")).toBeUndefined();
-	expect(named("  w:\n    image: me/w:${TAG}\n")).toBeUndefined();
-	expect(named("  w:\n    image: me/w:1\n  other:\n    image: me/other:1\n")).toBeUndefined();
-	expect(named("  w:\n    image: worker-comfyui:dev\n")).toBeUndefined();
-	expect(named("  - [")).toBeUndefined();
 });

@@ -1,10 +1,8 @@
 /** What the worker of a repository is: the script that its Dockerfile starts, or its image (D36). */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
-import { parse } from "yaml";
-import { isObject } from "../../lib/schema.ts";
 import { CliError } from "../client/errors.ts";
-import { imagesOf, readDockerfile, sourcesOf, type Stage, startOf, wordsOf } from "./dockerfile.ts";
+import { readDockerfile, sourcesOf, type Stage, startOf, wordsOf } from "./dockerfile.ts";
 
 const HANDLERS = ["handler", "rp_handler", "worker", "main", "index"].flatMap((name) =>
 	["", "src/"].flatMap((folder) => ["py", "ts", "js", "mjs"].map((extension) => `${folder}${name}.${extension}`)),
@@ -41,12 +39,11 @@ export function findEntry(folder: string): Entry {
 		);
 	if (!("needsImage" in found)) return found;
 	const path = relative(process.cwd(), folder) || ".";
-	const image = namedImage(folder)?.image ?? "IMAGE";
 	const known = knownHandler(folder);
 	throw new CliError(
 		`This repository needs its image: ${found.needsImage}. Run it in Docker, as an endpoint of a running service:\n` +
 			`  sluice endpoints create ID --from ${path} --build          # builds the image of its Dockerfile\n` +
-			`  sluice endpoints create ID --from ${path} --image ${image}    # a published image` +
+			`  sluice endpoints create ID --from ${path} --image IMAGE    # a published image` +
 			(known === undefined
 				? ""
 				: `\nTo run ${basename(known)} alone, without the image: sluice dev ${join(path, known)}`),
@@ -133,33 +130,6 @@ function locate(script: string, { folder, stages, stage }: Place): string | unde
 /** `.runpod` comes first, as on RunPod. */
 export function dockerfileOf(folder: string): string | undefined {
 	return [".runpod/Dockerfile", "Dockerfile"].find((name) => isFile(join(folder, name)));
-}
-
-/** Images that the build needs, by the Dockerfile. */
-export function baseImagesOf(folder: string, dockerfile: string): string[] {
-	return imagesOf(readDockerfile(readFileSync(join(folder, dockerfile), "utf8")));
-}
-
-const COMPOSE = ["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"];
-
-/** The one image that a Compose file of the repository pulls; names without an account are those of local builds. */
-export function namedImage(folder: string): { image: string; file: string } | undefined {
-	const file = COMPOSE.find((name) => isFile(join(folder, name)));
-	if (file === undefined) return undefined;
-	let services: unknown;
-	try {
-		const found: unknown = parse(readFileSync(join(folder, file), "utf8"));
-		services = isObject(found) ? found["services"] : undefined;
-	} catch {
-		return undefined;
-	}
-	const images = Object.values(isObject(services) ? services : {}).flatMap((service) => {
-		const { image, pull_policy: policy } = isObject(service) ? service : {};
-		const isLocal = policy === "never" || policy === "build";
-		return typeof image === "string" && image.includes("/") && !image.includes("$") && !isLocal ? [image] : [];
-	});
-	const [image, ...others] = new Set(images);
-	return image === undefined || others.length > 0 ? undefined : { image, file };
 }
 
 function knownHandler(folder: string): string | undefined {
