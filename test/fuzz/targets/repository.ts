@@ -30,7 +30,8 @@ export const REPOSITORY = target({
 	cases: fc.record({ lines: fc.array(line, { maxLength: 16 }), path: oddText }),
 	check({ lines, path }) {
 		const text = lines.map(String).join("\n");
-		const stages = readDockerfile(text);
+		const { stages, fill } = readDockerfile(text);
+		fill(String(path));
 		for (const stage of stages) {
 			const { words } = startOf(stage);
 			must(

@@ -71,9 +71,10 @@ function launcherFor(
 		return { launcher: containerOf(image, given), notes: [`Workers are containers of ${image}.`] };
 	if (type !== "process") return { notes: [] };
 	if (command !== undefined) return { launcher: { type, cwd: folder }, notes: [] };
-	const own = commandFor(findEntry(folder));
+	const entry = findEntry(folder);
+	const own = commandFor(entry);
 	const notes = [`Workers run ${own.join(" ")} on the machine of the service.`];
-	return { launcher: { type, command: own, cwd: folder }, notes };
+	return { launcher: { type, command: own, cwd: entry.cwd ?? folder }, notes };
 }
 
 /** In the launcher of the given settings, else in Docker. */
