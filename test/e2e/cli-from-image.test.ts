@@ -23,7 +23,10 @@ const HUB = {
 	config: {
 		runsOn: "GPU",
 		gpuIds: "ADA_24",
-		presets: [{ name: "Small", defaults: { MODEL: "org/small" } }],
+		presets: [
+			{ name: "Small", defaults: { MODEL: "org/small" } },
+			{ name: "Big\u001b[2J", defaults: {} },
+		],
 		env: [
 			{ key: "MODEL", input: { name: "Model", type: "huggingface", required: true } },
 			{ key: "RUNPOD_INIT_TIMEOUT", value: "900" },
@@ -65,7 +68,9 @@ describe("a repository that needs its image", () => {
 		const { ask, service, cwd } = await managed(test);
 		repository(cwd);
 		const create = ["endpoints", "create", "chat", "--from", ".", "--image", "me/worker:1"];
-		expect(await ask(...create)).toMatchObject({
+		const refused = await ask(...create);
+		expect(refused.stderr).toMatch(/^Presets of hub\.json, .*: Small, Big\?\[2J\.$/m);
+		expect(refused).toMatchObject({
 			code: 2,
 			stderr: expect.stringMatching(/^hub\.json requires MODEL and has no default\. Set it: --set env\.MODEL=VALUE$/m),
 		});

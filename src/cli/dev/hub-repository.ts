@@ -96,14 +96,14 @@ function presetNamed(presets: readonly Preset[], name: string | undefined): Reco
 	throw new CliError(`There is no preset '${name}'. ${choice}${didYouMean(name, names)}`);
 }
 
-const ADVICE: Readonly<Record<string, string>> = {
-	gpuIds: " (launcher.gpu chooses GPUs on Docker hosts)",
-	cpuFlavor: " (launcher.cpus and launcher.memory limit a container)",
-};
+const ADVICE: ReadonlyMap<string, string> = new Map([
+	["gpuIds", " (launcher.gpu chooses GPUs on Docker hosts)"],
+	["cpuFlavor", " (launcher.cpus and launcher.memory limit a container)"],
+]);
 
 function unusedText(name: string, value: unknown): string {
 	const text = Array.isArray(value) ? value.join(", ") : isObject(value) ? "" : String(value);
-	return `${name}${text === "" ? "" : ` ${text.slice(0, 100)}`}${ADVICE[name] ?? ""}`;
+	return `${name}${text === "" ? "" : ` ${text.slice(0, 100)}`}${ADVICE.get(name) ?? ""}`;
 }
 
 /** Accepts `[{key, value}]` and `[{key, input: {type, default}}]`. `preset` overrides both. */
@@ -205,7 +205,10 @@ function few(names: readonly string[]): string[] {
 /** A comma behind the last member is accepted: published files have some, and RunPod reads them. */
 function readJson(path: string): unknown {
 	if (!existsSync(path)) return undefined;
-	const text = readFileSync(path, "utf8");
+	const text = readFileSync(path, "utf8").replace(/^\ufeff/, "");
+	try {
+		return JSON.parse(text);
+	} catch {}
 	try {
 		return JSON.parse(text.replaceAll(/("(?:[^"\\]|\\.)*(?:"|$))|,(?=\s*[}\]])/g, "$1"));
 	} catch (error) {
