@@ -92,7 +92,7 @@ describe("a repository that needs its image", () => {
 		});
 	});
 
-	it.concurrent("D36: alone, --image needs no repository; it stays in another launcher that runs images", async (test) => {
+	it.concurrent("D36: --image alone, needs no repository; it stays in another launcher with images", async (test) => {
 		const { ask, service } = await managed(test);
 		await ask("endpoints", "create", "alone", "--image", "me/other:3", "--set", "workersMax=1");
 		const { launcher } = (await call(service.url, "/v1/endpoints/alone")).json;

@@ -23,30 +23,27 @@ export interface Stage {
 	cmd?: Start | undefined;
 	/** Whether CMD is of this stage: an ENTRYPOINT drops the CMD of the base. */
 	hasOwnCmd: boolean;
-	/** Of the repository's files, without those of the parent. */
+	/** Copied files of the repository, without those of the parent. */
 	copies: Copy[];
 	/** It takes files from another stage or image. */
 	copiesStages: boolean;
 }
 
+type Fill = (text: string) => string;
+
 export interface Dockerfile {
 	stages: Stage[];
 	/** Replaces the variables of ENV in a shell's line. Unknown ones stay. */
-	fill(line: string): string;
-	/** Whether a command of the build contains this text, such as the name of a file that it writes. */
-	runs(text: string): boolean;
+	fill: Fill;
 }
-
-type Fill = (text: string) => string;
 
 export function readDockerfile(text: string): Dockerfile {
 	const stages: Stage[] = [];
 	const byName = new Map<string, Stage>();
 	const [env, all] = [new Map<string, string>(), new Map<string, string>()];
-	const commands: string[] = [];
 	const fill = filler(env, (variable) => variable);
 	const filled = filler(all, () => "");
-	for (const { name, rest, document } of instructions(text)) {
+	for (const { name, rest } of instructions(text)) {
 		const stage = stages.at(-1);
 		if (name === "FROM") {
 			const [base = "", as, alias = ""] = wordsOf(filled(rest)).filter((word) => !word.startsWith("--"));
@@ -60,10 +57,9 @@ export function readDockerfile(text: string): Dockerfile {
 				all.set(variable, value);
 				if (name === "ENV") env.set(variable, value);
 			}
-		} else if (name === "RUN" || document !== "") commands.push(rest + document);
-		else if (stage) read(stage, { name, rest, fill, filled });
+		} else if (stage) read(stage, { name, rest, fill, filled });
 	}
-	return { stages, fill, runs: (part) => commands.some((command) => command.includes(part)) };
+	return { stages, fill };
 }
 
 /** ENTRYPOINT and CMD as the container gets them; empty if the base image decides. */
@@ -173,15 +169,14 @@ function assignments(rest: string): (readonly [string, string])[] {
 	return words.map((word) => [word.slice(0, word.indexOf("=")), word.slice(word.indexOf("=") + 1)]);
 }
 
-/** Continued lines are joined; comments are left out. `document`: the lines of a here-document. */
-function instructions(text: string): { name: string; rest: string; document: string }[] {
-	const found: { name: string; rest: string; document: string }[] = [];
+/** Continued lines are joined; comments and here-documents are left out. */
+function instructions(text: string): { name: string; rest: string }[] {
+	const found: { name: string; rest: string }[] = [];
 	let open = "";
 	let documentEnd: string | undefined;
 	for (const line of text.split("\n").map((each) => each.trimEnd())) {
 		const start = line.trimStart();
 		if (documentEnd !== undefined) {
-			found.at(-1)!.document += `\n${line}`;
 			if (start === documentEnd) documentEnd = undefined;
 			continue;
 		}
@@ -191,7 +186,7 @@ function instructions(text: string): { name: string; rest: string; document: str
 		const [, name = "", rest = ""] = /^\s*([A-Za-z]+)\s+(\S[^]*)$/.exec(open) ?? [];
 		open = "";
 		if (name === "") continue;
-		found.push({ name: name.toUpperCase(), rest, document: "" });
+		found.push({ name: name.toUpperCase(), rest });
 		if (/^(?:RUN|COPY|ADD)$/i.test(name)) documentEnd = /<<-?["']?(\w+)/.exec(rest)?.[1];
 	}
 	return found;

@@ -171,7 +171,11 @@ describe("entryOf", () => {
 			"python3 pkg/worker.py",
 		],
 		["its own CMD stays", `CMD ["main.py"]\nENTRYPOINT ["python"]`, "python3 main.py"],
-		["the last stage", `CMD ["python", "other.py"]\nFROM x\nCMD ["python", "main.py"]`, "python3 main.py"],
+		[
+			"the last stage",
+			`CMD ["python", "other.py"]\nFROM x\nCOPY main.py .\nCMD ["python", "main.py"]`,
+			"python3 main.py",
+		],
 		["an init program", `ENTRYPOINT ["/usr/bin/tini", "-s", "--"]\nCMD ["python", "main.py"]`, "python3 main.py"],
 		[
 			"COPY with flags and a list",
@@ -240,12 +244,12 @@ describe("entryOf", () => {
 		],
 		[
 			"a script that the build writes",
-			`RUN cat <<'EOF' > /main.py\nimport x\nEOF\nCMD ["python", "/main.py"]`,
+			`FROM y\nRUN cat <<'EOF' > /main.py\nimport x\nEOF\nCMD ["python", "/main.py"]`,
 			"image: Dockerfile starts /main.py, a file of the image",
 		],
 		[
 			"a script in a here-document",
-			`COPY <<EOF /main.py\nimport x\nEOF\nCMD ["python", "/main.py"]`,
+			`FROM y\nCOPY <<EOF /main.py\nimport x\nEOF\nCMD ["python", "/main.py"]`,
 			"image: Dockerfile starts /main.py, a file of the image",
 		],
 		[
@@ -273,7 +277,12 @@ describe("entryOf", () => {
 			"image: Dockerfile starts the module vllm.entry of the image",
 		],
 	])("D36: %s", (_, dockerfile, expected) => {
-		const files = { Dockerfile: `FROM x AS s0\n${dockerfile}\n`, "main.py": "", "other.py": "", "handler.py": "" };
+		const files = {
+			Dockerfile: `FROM x AS s0\nCOPY . .\n${dockerfile}\n`,
+			"main.py": "",
+			"other.py": "",
+			"handler.py": "",
+		};
 		expect(startedBy({ ...files, "pkg/worker.py": "", "lib/deep/run.py": "" })).toBe(expected);
 	});
 
@@ -305,7 +314,7 @@ describe("entryOf", () => {
 	it("D36: without a Dockerfile, a known handler; .runpod/Dockerfile comes first", () => {
 		expect(startedBy({ "src/rp_handler.py": "" })).toBe("python3 src/rp_handler.py");
 		expect(startedBy({ "notes.py": "" })).toBeUndefined();
-		const both = { Dockerfile: "FROM x\nCMD /start.sh", ".runpod/Dockerfile": "FROM x\nCMD python b.py" };
+		const both = { Dockerfile: "FROM x\nCMD /start.sh", ".runpod/Dockerfile": "FROM x\nCOPY b.py /\nCMD python b.py" };
 		expect(startedBy({ ...both, "b.py": "", "handler.py": "" })).toBe("python3 b.py");
 	});
 

@@ -1,7 +1,8 @@
 /** What the worker of a repository is: the script that its Dockerfile starts, or its image (D36). */
-import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, isAbsolute, join, relative } from "node:path";
 import { CliError } from "../client/errors.ts";
+import { isFile } from "./hub-repository.ts";
 import { type Dockerfile, readDockerfile, sourcesOf, type Stage, startOf, wordsOf } from "./dockerfile.ts";
 
 const HANDLERS = ["handler", "rp_handler", "worker", "main", "index"].flatMap((name) =>
@@ -146,13 +147,12 @@ function moduleEntry([module = "", ...args]: readonly string[], place: Place): F
 	return { needsImage: `${place.file} starts the module ${module} of the image` };
 }
 
-/** The script in the repository: by what the Dockerfile copies, else by the end of its path, unless the build names it. */
+/** The script in the repository, by what the Dockerfile copies. */
 function locate(script: string, { folder, dockerfile, stage }: Place): string | undefined {
-	const isThere = (name: string): boolean => isFile(join(folder, name)) && isBelow(folder, join(folder, name));
-	const copied = sourcesOf(dockerfile.stages, stage, script).find(isThere);
-	if (copied !== undefined || dockerfile.runs(basename(script))) return copied;
-	const parts = script.split("/").filter((part) => part !== "" && part !== ".");
-	return [...parts.map((_, index) => parts.slice(index).join("/")), `src/${basename(script)}`].find(isThere);
+	return sourcesOf(dockerfile.stages, stage, script).find((name) => {
+		const path = join(folder, name);
+		return isFile(path) && isBelow(folder, path);
+	});
 }
 
 /** Also where links lead elsewhere. */
@@ -168,8 +168,4 @@ export function dockerfileOf(folder: string): string | undefined {
 
 function knownHandler(folder: string): string | undefined {
 	return HANDLERS.find((name) => isFile(join(folder, name)));
-}
-
-function isFile(path: string): boolean {
-	return existsSync(path) && statSync(path).isFile();
 }

@@ -1,5 +1,5 @@
 /** Reads `.runpod/hub.json` and `.runpod/tests.json` of a repository in the layout of RunPod's Hub (D36). */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { didYouMean } from "../../lib/nearest.ts";
 import { isObject } from "../../lib/schema.ts";
@@ -204,7 +204,7 @@ function few(names: readonly string[]): string[] {
 
 /** A comma behind the last member is accepted: published files have some, and RunPod reads them. */
 function readJson(path: string): unknown {
-	if (!existsSync(path)) return undefined;
+	if (!isFile(path)) return undefined;
 	const text = readFileSync(path, "utf8").replace(/^\ufeff/, "");
 	try {
 		return JSON.parse(text);
@@ -216,6 +216,6 @@ function readJson(path: string): unknown {
 	}
 }
 
-function isFile(path: string): boolean {
+export function isFile(path: string): boolean {
 	return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }

@@ -91,8 +91,7 @@ const INIT_TIMEOUT = "RUNPOD_INIT_TIMEOUT";
 function initTimeoutIn(env: unknown): number | undefined {
 	const given = isObject(env) ? env[INIT_TIMEOUT] : undefined;
 	if (isAbsent(given) || given === "") return undefined;
-	const text = String(given).trim();
-	const ms = parseDuration(text) ?? Number(text) * 1000;
+	const ms = (typeof given === "string" ? parseDuration(given.trim()) : undefined) ?? Number(given) * 1000;
 	if (!(ms > 0)) return Number.NaN;
 	const [least, most] = INIT_TIMEOUT_MS;
 	return Math.round(Math.min(Math.max(ms, least), most));

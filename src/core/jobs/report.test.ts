@@ -50,7 +50,7 @@ describe("readReport", () => {
 			"a start that took too long",
 			'{"event":"prestart_timeout","error_type":"PrestartTimeout","error_message":"load\\u001b[31m took over 60s"}',
 			{
-				reason: expect.stringMatching(/^its start failed: PrestartTimeout: load[^\u001b]+ took over 60s$/),
+				reason: "its start failed: PrestartTimeout: load\ufffd[31m took over 60s",
 				isStop: false,
 			},
 		],

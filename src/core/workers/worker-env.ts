@@ -8,7 +8,7 @@ export function pingIntervalMs(leaseMs: number): number {
 /** Where the network volume of a worker is on RunPod. */
 const VOLUME_PATH = "/runpod-volume";
 
-/** Of a volume, in contrast to a folder of the host. */
+/** A volume, in contrast to a folder of the host. */
 const VOLUME_NAME = /^[a-zA-Z0-9][\w.-]*$/;
 
 /**

@@ -78,7 +78,7 @@ export interface Claim {
 }
 
 export interface Outcome {
-	/** `release`: the worker never began this `attempt`, as `workerEnd` says; the job waits until its earlier deadline. */
+	/** `release`: the worker never began this `attempt`, as `workerEnd` says. The queue deadline stays. */
 	on: "complete" | "fail" | "release";
 	attempt?: number | undefined;
 	output?: JsonText | undefined;

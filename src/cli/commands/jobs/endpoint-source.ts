@@ -79,7 +79,7 @@ function launcherFor(
 
 /** In the launcher of the given settings, else in Docker. */
 function containerOf(image: string, given: Settings): { type: string } & Settings {
-	const type = String(typeOf(given) ?? "docker");
+	const { type = "docker" } = membersOf(given["launcher"]) as { type?: string };
 	if (!runsImages(type)) throw new CliError(`Workers of the launcher ${type} run no image; omit --image and --build.`);
 	return { type, image, ...(type === "docker" && { pullPolicy: "missing" }) };
 }
