@@ -162,7 +162,7 @@ describe("--build", () => {
 		for (const id of ["A-b", "a_b"]) expect(await create(id)).toMatchObject({ code: 0 });
 		const names = calls().map((line) => line.split(" ")[2]);
 		expect(new Set(names).size).toBe(3);
-		expect(names[1]).toMatch(/^sluice\/a-b-[0-9a-f]{8}:latest$/);
+		expect(names[1]).toMatch(/^sluice\/[0-9a-f]{12}:latest$/);
 		await create("pods", ["--set", "launcher.type=kubernetes"]);
 		const { launcher } = (await call(service.url, "/v1/endpoints/pods")).json;
 		expect(launcher).toMatchObject({ type: "kubernetes", image: "sluice/pods:latest" });

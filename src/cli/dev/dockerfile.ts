@@ -128,13 +128,9 @@ function read(stage: Stage, q: { name: string; rest: string; fill: Fill; filled:
 		case "COPY":
 		case "ADD": {
 			const words = wordsOf(filled(rest));
-			const flags = words.slice(
-				0,
-				words.findIndex((word) => !word.startsWith("--")),
-			);
 			const list = rest.includes("[") ? listIn(filled(rest.slice(rest.indexOf("[")))) : undefined;
-			const paths = list ?? words.slice(flags.length);
-			if (flags.some((flag) => flag.startsWith("--from="))) stage.copiesStages = true;
+			const paths = list ?? words.filter((word) => !word.startsWith("--"));
+			if (words.some((word) => word.startsWith("--from="))) stage.copiesStages = true;
 			else
 				stage.copies.push({
 					sources: paths.slice(0, -1).map((source) => posix.normalize(`/${source}`).slice(1) || "."),

@@ -203,7 +203,7 @@ describe("entryOf", () => {
 			`CMD ${program} main.py`,
 			`image: Dockerfile starts ${program.split(" ")[0]}, a program of the image`,
 		]),
-		["Python's options", `CMD ["python3.11", "-uB", "-X", "utf8", "-Wignore", "main.py", "-m"]`, "python3 main.py -m"],
+		["Python's options", `CMD ["python3.11", "-uB", "-O", "main.py", "-m"]`, "python3 main.py -m"],
 		[
 			"another option of Python",
 			`CMD ["python", "-c", "import main"]`,

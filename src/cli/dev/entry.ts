@@ -1,6 +1,6 @@
 /** What the worker of a repository is: the script that its Dockerfile starts, or its image (D36). */
 import { readFileSync, realpathSync, statSync } from "node:fs";
-import { basename, isAbsolute, join, relative } from "node:path";
+import { basename, join, relative, sep } from "node:path";
 import { CliError } from "../client/errors.ts";
 import { isFile } from "./hub-repository.ts";
 import { type Dockerfile, readDockerfile, sourcesOf, type Stage, startOf, wordsOf } from "./dockerfile.ts";
@@ -21,15 +21,10 @@ const WRAPPER = /^(?:exec|env|tini|dumb-init|docker-init|catatonit)$/;
 const RUNNER = /^(?:uv|poetry|pipenv)$/;
 const OPERATOR = /&&|\|\||[;|&<>$`]/;
 
-/** Runtimes, with the options that nothing here depends on, and those of them that have a value. */
-const RUNTIMES = [
-	{ program: /^(?:python|pypy)[\d.]*$/, option: /^-(?:[bBdEiIOPqsSuvx]+|[WX].*)$/, valued: ["-W", "-X"] },
-	{
-		program: /^(?:node|bun|tsx|ts-node)$/,
-		option: /^--(?:enable-source-maps|no-warnings|experimental-[\w-]+|max-[\w-]+=\d+)$/,
-		valued: [],
-	},
-];
+const PYTHON = /^(?:python|pypy)[\d.]*$/;
+const RUNTIME = /^(?:node|bun|tsx|ts-node)$/;
+/** Options of runtimes that nothing here depends on. */
+const OPTION = /^(?:-[bBdEiIOPqsSuvx]+|--enable-source-maps|--no-warnings)$/;
 
 export interface Entry {
 	/** Absolute path. */
@@ -106,18 +101,14 @@ function entryIn(words: readonly string[], place: Place): Found {
 	const name = basename(program);
 	if (RUNNER.test(name) && rest[0] === "run")
 		return SCRIPT.test(rest[1] ?? "") ? scriptEntry(rest.slice(1), place) : entryIn(rest.slice(1), place);
-	const runtime = RUNTIMES.find((each) => each.program.test(name));
-	if (!runtime) return needsImage(`${program}, a program of the image`);
-	const isPython = runtime === RUNTIMES[0];
-	for (let at = 0; at < rest.length; at += 1) {
-		const word = rest[at]!;
-		if (!word.startsWith("-")) return scriptEntry(rest.slice(at), place);
-		if (isPython && word === "-m") return moduleEntry(rest.slice(at + 1), place);
-		if (isPython && word.startsWith("-m")) return moduleEntry([word.slice(2), ...rest.slice(at + 1)], place);
-		if (!runtime.option.test(word)) break;
-		if (runtime.valued.includes(word)) at += 1;
-	}
-	return needsImage([program, ...rest].join(" "));
+	const isPython = PYTHON.test(name);
+	if (!isPython && !RUNTIME.test(name)) return needsImage(`${program}, a program of the image`);
+	const at = rest.findIndex((word) => !OPTION.test(word));
+	const [first = "", ...others] = at === -1 ? [] : rest.slice(at);
+	if (isPython && first === "-m") return moduleEntry(others, place);
+	if (isPython && first.startsWith("-m")) return moduleEntry([first.slice(2), ...others], place);
+	if (first === "" || first.startsWith("-")) return needsImage([program, ...rest].join(" "));
+	return scriptEntry([first, ...others], place);
 }
 
 /** Removes `exec`, variables, and init programs with their options. */
@@ -147,18 +138,13 @@ function moduleEntry([module = "", ...args]: readonly string[], place: Place): F
 	return { needsImage: `${place.file} starts the module ${module} of the image` };
 }
 
-/** The script in the repository, by what the Dockerfile copies. */
+/** The script in the repository, by what the Dockerfile copies; none where links lead elsewhere. */
 function locate(script: string, { folder, dockerfile, stage }: Place): string | undefined {
+	const root = realpathSync(folder) + sep;
 	return sourcesOf(dockerfile.stages, stage, script).find((name) => {
 		const path = join(folder, name);
-		return isFile(path) && isBelow(folder, path);
+		return isFile(path) && realpathSync(path).startsWith(root);
 	});
-}
-
-/** Also where links lead elsewhere. */
-function isBelow(folder: string, path: string): boolean {
-	const way = relative(realpathSync(folder), realpathSync(path));
-	return !way.startsWith("..") && !isAbsolute(way);
 }
 
 /** `.runpod` comes first, as on RunPod. */

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { didYouMean } from "../../lib/nearest.ts";
 import { isObject } from "../../lib/schema.ts";
+import { printable } from "../../lib/terminal-text.ts";
 import { CliError } from "../client/errors.ts";
 
 const TESTS_EXAMPLE = '{"tests": [{"name": "hello", "input": {"prompt": "hi"}, "timeout": 10000}]}';
@@ -195,6 +196,10 @@ export function hubNotes({ unused, unset, env, presets }: HubSettings): string[]
 /** One line for all that has no meaning here. */
 export function unusedNote(unused: readonly string[]): string[] {
 	return unused.length > 0 ? [`Without effect here: ${unused.join("; ")}.`] : [];
+}
+
+export function printNotes(notes: readonly string[]): void {
+	process.stderr.write(notes.map((note) => `${printable(note)}\n`).join(""));
 }
 
 function few(names: readonly string[]): string[] {

@@ -9,7 +9,7 @@ import { printable } from "../../../lib/terminal-text.ts";
 import { CliError } from "../../client/errors.ts";
 import { path } from "../../client/service-client.ts";
 import { dockerfileOf, findEntry } from "../../dev/entry.ts";
-import { hubNotes, type HubSettings, readHub, type RequiredInput } from "../../dev/hub-repository.ts";
+import { hubNotes, type HubSettings, printNotes, readHub, type RequiredInput } from "../../dev/hub-repository.ts";
 import { commandFor } from "../../dev/script-command.ts";
 import type { ActionInput, Flags } from "../../framework/command.ts";
 import { ask } from "../../framework/common-flags.ts";
@@ -48,9 +48,12 @@ export async function withSource(input: ActionInput): Promise<Settings> {
 	const { launcher, notes } = launcherFor(folder, { given, image: wanted });
 	// It is not in a registry.
 	if (dockerfile !== undefined) delete launcher!["pullPolicy"];
-	note([...(hub ? hubNotes(hub) : ["No .runpod/hub.json found, which would name variables and GPUs."]), ...notes]);
+	printNotes([
+		...(hub ? hubNotes(hub) : ["No .runpod/hub.json found, which would name variables and GPUs."]),
+		...notes,
+	]);
 	const isContainer = launcher?.type === "docker" || typeOf(given) === "docker";
-	if (hub) note(machineNotes(hub, { isContainer, given }));
+	if (hub) printNotes(machineNotes(hub, { isContainer, given }));
 	const env = { ...hub?.env, ...(await requiredValues(hub?.required ?? [], membersOf(given["env"]))) };
 	const { name, gpus: gpusPerWorker } = hub ?? {};
 	const settings = merged({ name, ...(launcher && { launcher }), env, gpusPerWorker }, given);
@@ -138,8 +141,4 @@ function membersOf(value: unknown): Settings {
 
 function typeOf(given: Settings): unknown {
 	return membersOf(given["launcher"])["type"];
-}
-
-function note(lines: readonly string[]): void {
-	process.stderr.write(lines.map((line) => `${printable(line)}\n`).join(""));
 }

@@ -6,15 +6,10 @@ import { join } from "node:path";
 import { withoutSecrets } from "../../../config/options.ts";
 import { CliError } from "../../client/errors.ts";
 
-/** The image of an endpoint. Ids that no name of an image can have get a hash, so that no two share one. */
+/** The image of an endpoint. Ids that no name of an image can have are hashed, so that no two share one. */
 export function imageNameOf(id: string): string {
-	const plain = id
-		.toLowerCase()
-		.replaceAll(/[^a-z0-9]+/g, "-")
-		.replace(/^-/, "")
-		.replace(/-$/, "");
-	const hash = createHash("sha256").update(id).digest("hex").slice(0, 8);
-	return `sluice/${plain === id ? id : `${plain}-${hash}`.replace(/^-/, "")}:latest`;
+	const isName = /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(id);
+	return `sluice/${isName ? id : createHash("sha256").update(id).digest("hex").slice(0, 12)}:latest`;
 }
 
 /** Docker shows the steps, on a terminal in place. `dockerfile`: relative to the folder. Throws {@link CliError}. */
