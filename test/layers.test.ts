@@ -90,7 +90,6 @@ const LAYERS: Record<string, readonly string[]> = {
 		"pg",
 	],
 	"launchers/": ["launchers/", "core/", "lib/", "system/clock.ts", "node"],
-	"launchers/docker/images/build-context.ts": ["node", "modern-tar/fs"],
 	"launchers/kubernetes/": ["launchers/", "core/", "lib/", "system/clock.ts", "node", "undici", "yaml"],
 	"webhooks/": ["webhooks/", "core/", "lib/", "system/clock.ts", "node"],
 	...engineRows(),

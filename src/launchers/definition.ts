@@ -23,21 +23,6 @@ export interface LauncherDependencies {
 	hosts?: HostConfig;
 }
 
-/** An image to build from the Dockerfile of a folder. */
-export interface ImageBuild {
-	clock: Clock;
-	folder: string;
-	/** Relative to the folder. */
-	dockerfile: string;
-	/** Name of the result. */
-	image: string;
-	/** Images that the Dockerfile names; missing ones are pulled before. */
-	bases: readonly string[];
-	env: Readonly<Record<string, string | undefined>>;
-	/** `total` is 0 while unknown. */
-	onProgress(state: { step: string; done: number; total: number }): void;
-}
-
 export interface EndpointToCheck<S extends LauncherSettings = LauncherSettings> {
 	id: string;
 	launcher: S;
@@ -68,8 +53,6 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	resolvePaths?(settings: S, folder: string): S;
 	/** Returns what the settings name on this machine that is not there. Fields are without `launcher.`. */
 	missing?(settings: S): Promise<Fault[]>;
-	/** Throws an Error with a sentence and the last output of the build. */
-	buildImage?(build: ImageBuild): Promise<void>;
 	/** Called once per service. */
 	create(dependencies: LauncherDependencies): Promise<Launcher>;
 	doctor?(

@@ -1,7 +1,7 @@
 /** The registered launchers (D25). To add one: a folder next to this file and an entry here. */
 import type { LauncherSettings } from "../core/endpoints/endpoint.ts";
 import type { Fault } from "../lib/schema.ts";
-import type { ImageBuild, LauncherDefinition } from "./definition.ts";
+import type { LauncherDefinition } from "./definition.ts";
 import { DOCKER } from "./docker/index.ts";
 import { EXTERNAL } from "./external/index.ts";
 import { KUBERNETES } from "./kubernetes/index.ts";
@@ -45,7 +45,7 @@ export function resolvePaths(settings: LauncherSettings, folder: string): Launch
 	return definitionOf(settings.type)?.resolvePaths?.(settings, folder) ?? settings;
 }
 
-/** Throws an Error with a sentence and the last output of the build. */
-export async function buildImage(build: ImageBuild): Promise<void> {
-	await DOCKER.buildImage?.(build);
+/** Whether workers of this type are containers of an image. */
+export function runsImages(type: string): boolean {
+	return definitionOf(type)?.settings.properties?.["image"] !== undefined;
 }

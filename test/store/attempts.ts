@@ -42,6 +42,20 @@ export function attemptCases({ store, open }: Bed): void {
 		]);
 	});
 
+	it("B.5: a report of a start that failed returns only the attempt that it names", async () => {
+		const site = siteOf(store());
+		const { id } = await site.running();
+		const report = { on: "release", workerEnd: "its start failed" } as const;
+		expect(await site.report(id, { ...report, attempt: 1, now: T0 + 5 })).toMatchObject({
+			ok: true,
+			job: { queuedAt: T0 },
+		});
+		await site.take({ now: T0 + 6 });
+		expect(await site.report(id, { ...report, attempt: 1 })).toMatchObject({ why: "stale" });
+		expect(await site.state(id)).toBe("IN_PROGRESS");
+		expect(await site.attempts(id)).toMatchObject([{ end: "released", workerEnd: "its start failed" }]);
+	});
+
 	it("a late report closes the attempts of its worker only", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running({ worker: "wa" });

@@ -138,7 +138,7 @@ export function jobCases({ store }: Bed): void {
 	it("B.5: report › release returns a job that its worker never began, with the reason, without a loss", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running();
-		const release = { on: "release", workerEnd: "its start failed" } as const;
+		const release = { on: "release", attempt: 1, workerEnd: "its start failed" } as const;
 		expect(await site.report(id, { ...release, worker: "w2" })).toMatchObject({ ok: false, why: "missing" });
 		expect(await site.report(id, release)).toMatchObject({ ok: true, job: { state: "IN_QUEUE", losses: 0 } });
 		expect(await store().jobs.attempts({ endpoint: site.endpoint, id })).toMatchObject([

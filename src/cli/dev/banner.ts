@@ -1,3 +1,4 @@
+import { printable } from "../../lib/terminal-text.ts";
 import { styled } from "../framework/style.ts";
 
 const MAX_INLINE = 200;
@@ -17,12 +18,12 @@ interface BannerFacts {
 export function banner(q: BannerFacts): string {
 	const { url, endpoint, key, consoleLink, notes } = q;
 	const line = (name: string, text: string): string => `  ${styled("cyan", name.padEnd(8))} ${text}\n`;
-	const title = `${styled("bold", "Sluice dev")}  ${styled("green", endpoint)}  ${q.what}`;
+	const title = `${styled("bold", "Sluice dev")}  ${styled("green", endpoint)}  ${printable(q.what)}`;
 	return (
 		`${title}\n\n${line("endpoint", endpoint)}` +
 		`${consoleLink === undefined ? "" : line("console", consoleLink)}${line("try it", curlLine(q))}` +
 		line("shell", `export SLUICE_URL=${url} SLUICE_API_KEY=${key}`) +
-		`${notes.map((note) => styled("dim", `  ${note}\n`)).join("")}\n`
+		`${notes.map((note) => styled("dim", `  ${printable(note)}\n`)).join("")}\n`
 	);
 }
 

@@ -6,7 +6,7 @@ import { setFlagsFromString } from "node:v8";
 import type { Action, FlagValues } from "../framework/command.ts";
 import { CliError } from "../client/errors.ts";
 import { HEAP_FLAGS } from "../serve/serve.ts";
-import { readTests, unusedNote } from "./hub-repository.ts";
+import { printNotes, readTests, unusedNote } from "./hub-repository.ts";
 import { startDev } from "./service.ts";
 import { crashText, onStopSignal, print, session } from "./session.ts";
 import { openState } from "./state.ts";
@@ -46,11 +46,7 @@ export const dev: Action = {
 
 async function testSession(target: DevTarget, flags: FlagValues): Promise<number> {
 	const { tests, env: testEnv, unused } = readTests(target.folder);
-	process.stderr.write(
-		unusedNote(unused)
-			.map((line) => `${line}\n`)
-			.join(""),
-	);
+	printNotes(unusedNote(unused));
 	const folder = mkdtempSync(join(tmpdir(), "sluice-dev-"));
 	const { requested } = onStopSignal();
 	const crashed = Promise.withResolvers<never>();

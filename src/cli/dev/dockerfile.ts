@@ -1,4 +1,4 @@
-/** Reads a Dockerfile: what its last stage starts, which files that copies, and which images it is made of (D36). */
+/** Reads a Dockerfile: what its last stage starts, and which files that copies (D36). */
 import { posix } from "node:path";
 
 /** Words of the exec form, or of a shell's line. */
@@ -8,50 +8,58 @@ interface Start {
 }
 
 interface Copy {
-	/** A stage or an image; undefined: the folder of the repository. */
-	from: string | undefined;
 	sources: string[];
 	/** Absolute path in the image. */
 	target: string;
 }
 
 export interface Stage {
-	name: string;
-	/** What FROM names: an earlier stage or an image. */
+	/** Image or stage that FROM names. */
 	base: string;
+	/** The stage that it begins as. */
+	parent: Stage | undefined;
 	workdir: string;
 	entrypoint?: Start | undefined;
 	cmd?: Start | undefined;
 	/** Whether CMD is of this stage: an ENTRYPOINT drops the CMD of the base. */
 	hasOwnCmd: boolean;
+	/** Copied files of the repository, without those of the parent. */
 	copies: Copy[];
+	/** It takes files from another stage or image. */
+	copiesStages: boolean;
 }
 
-/** Stages through which a file is followed. */
-const MOST_STAGES = 6;
+type Fill = (text: string) => string;
 
-/** The stages in order; a stage begins as a copy of the one that its FROM names. */
-export function readDockerfile(text: string): Stage[] {
+export interface Dockerfile {
+	stages: Stage[];
+	/** Replaces the variables of ENV in a shell's line. Unknown ones stay. */
+	fill: Fill;
+}
+
+export function readDockerfile(text: string): Dockerfile {
 	const stages: Stage[] = [];
-	const variables: Record<string, string> = {};
-	const filled = (value: string): string =>
-		value.replaceAll(/\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))/g, (_, braced?: string, other?: string, plain?: string) => {
-			return variables[braced ?? plain ?? ""] ?? other ?? "";
-		});
+	const byName = new Map<string, Stage>();
+	const [env, all] = [new Map<string, string>(), new Map<string, string>()];
+	const fill = filler(env, (variable) => variable);
+	const filled = filler(all, () => "");
 	for (const { name, rest } of instructions(text)) {
 		const stage = stages.at(-1);
-		if (name === "FROM") stages.push(stageFrom(wordsOf(filled(rest)), stages));
-		else if (name === "ARG" || name === "ENV") Object.assign(variables, assignments(filled(rest)));
-		else if (stage) read(stage, { name, rest, filled });
+		if (name === "FROM") {
+			const [base = "", as, alias = ""] = wordsOf(filled(rest)).filter((word) => !word.startsWith("--"));
+			const parent = byName.get(base.toLowerCase());
+			const { workdir = "/", entrypoint, cmd } = parent ?? {};
+			const next = { base, parent, workdir, entrypoint, cmd, hasOwnCmd: false, copies: [], copiesStages: false };
+			stages.push(next);
+			if (as?.toLowerCase() === "as") byName.set(alias.toLowerCase(), next);
+		} else if (name === "ARG" || name === "ENV") {
+			for (const [variable, value] of assignments(filled(rest))) {
+				all.set(variable, value);
+				if (name === "ENV") env.set(variable, value);
+			}
+		} else if (stage) read(stage, { name, rest, fill, filled });
 	}
-	return stages;
-}
-
-/** Images that the stages need: those of FROM, and those that COPY takes files from. */
-export function imagesOf(stages: readonly Stage[]): string[] {
-	const named = stages.flatMap(({ base, copies }) => [base, ...copies.flatMap(({ from }) => from ?? [])]);
-	const isStage = (name: string): boolean => /^\d+$/.test(name) || stageNamed(stages, name) !== undefined;
-	return [...new Set(named)].filter((name) => name !== "" && name !== "scratch" && !isStage(name));
+	return { stages, fill };
 }
 
 /** ENTRYPOINT and CMD as the container gets them; empty if the base image decides. */
@@ -61,24 +69,34 @@ export function startOf({ entrypoint, cmd }: Stage): Start {
 	return { words, isShell: cmd?.isShell ?? false };
 }
 
-/** Paths in the repository that may be the file at this path of the image, the most likely one first. */
-export function sourcesOf(stages: readonly Stage[], stage: Stage, path: string, depth = MOST_STAGES): string[] {
-	if (depth === 0) return [];
+/**
+ * Paths in the repository that may be the file at this path of the image, the most likely one first. What a stage takes
+ * from another one is looked for in all of them, at the same path.
+ */
+export function sourcesOf(stages: readonly Stage[], stage: Stage, path: string): string[] {
 	const target = posix.resolve(stage.workdir, path);
-	return stage.copies.toReversed().flatMap((copy) => {
-		const found = copy.sources.flatMap((source) => sourceFor(source, copy.target, target));
-		if (copy.from === undefined) return found;
-		const other = stageNamed(stages, copy.from);
-		const earlier = stages.slice(0, stages.indexOf(stage));
-		return other && earlier.includes(other)
-			? found.flatMap((each) => sourcesOf(earlier, other, `/${each}`, depth - 1))
-			: [];
-	});
+	const copies: Copy[] = [];
+	let others = false;
+	for (let at: Stage | undefined = stage; at; at = at.parent) {
+		copies.push(...at.copies.toReversed());
+		others ||= at.copiesStages;
+	}
+	if (others) copies.push(...stages.flatMap((each) => each.copies));
+	return copies.flatMap((copy) => copy.sources.flatMap((source) => sourceFor(source, copy.target, target)));
 }
 
 /** The line of a shell in words, without their quotes. */
 export function wordsOf(line: string): string[] {
 	return [...line.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) => word.replaceAll(/["']/g, ""));
+}
+
+function filler(variables: ReadonlyMap<string, string>, missing: Fill): Fill {
+	return (text) =>
+		text.replaceAll(
+			/\$(?:\{(\w+)(?::?-([^}$]*))?\}|(\w+))/g,
+			(found: string, braced?: string, other?: string, plain?: string) =>
+				variables.get(braced ?? plain ?? "") ?? other ?? missing(found),
+		);
 }
 
 function sourceFor(source: string, folder: string, target: string): string[] {
@@ -93,66 +111,39 @@ function sourceFor(source: string, folder: string, target: string): string[] {
 	return found;
 }
 
-function stageNamed(stages: readonly Stage[], name: string): Stage | undefined {
-	return (
-		stages.findLast((stage) => stage.name === name.toLowerCase()) ?? stages[/^\d+$/.test(name) ? Number(name) : -1]
-	);
-}
-
-function stageFrom(words: readonly string[], stages: readonly Stage[]): Stage {
-	const [base = "", as, name = ""] = words.filter((word) => !word.startsWith("--"));
-	const {
-		entrypoint,
-		cmd,
-		workdir = "/",
-		copies = [],
-	} = stages.findLast((each) => each.name === base.toLowerCase()) ?? {};
-	return {
-		name: as?.toLowerCase() === "as" ? name.toLowerCase() : "",
-		base,
-		workdir,
-		entrypoint,
-		cmd,
-		hasOwnCmd: false,
-		copies: [...copies],
-	};
-}
-
-function read(stage: Stage, q: { name: string; rest: string; filled: (value: string) => string }): void {
-	const { name, rest, filled } = q;
+function read(stage: Stage, q: { name: string; rest: string; fill: Fill; filled: Fill }): void {
+	const { name, rest, fill, filled } = q;
 	switch (name) {
 		case "WORKDIR":
 			stage.workdir = posix.resolve(stage.workdir, wordsOf(filled(rest))[0] ?? ".");
 			break;
 		case "ENTRYPOINT":
-			stage.entrypoint = startIn(rest, filled);
+			stage.entrypoint = startIn(rest, fill);
 			if (!stage.hasOwnCmd) stage.cmd = undefined;
 			break;
 		case "CMD":
-			stage.cmd = startIn(rest, filled);
+			stage.cmd = startIn(rest, fill);
 			stage.hasOwnCmd = true;
 			break;
 		case "COPY":
 		case "ADD": {
-			const all = wordsOf(filled(rest));
-			const flags = all.slice(
-				0,
-				all.findIndex((word) => !word.startsWith("--")),
-			);
+			const words = wordsOf(filled(rest));
 			const list = rest.includes("[") ? listIn(filled(rest.slice(rest.indexOf("[")))) : undefined;
-			const words = list ?? all.slice(flags.length);
-			const sources = words.slice(0, -1).map((source) => posix.normalize(`/${source}`).slice(1) || ".");
-			const target = posix.resolve(stage.workdir, words.at(-1) ?? ".");
-			const from = flags.find((flag) => flag.startsWith("--from="))?.slice("--from=".length);
-			stage.copies.push({ from, sources, target });
+			const paths = list ?? words.filter((word) => !word.startsWith("--"));
+			if (words.some((word) => word.startsWith("--from="))) stage.copiesStages = true;
+			else
+				stage.copies.push({
+					sources: paths.slice(0, -1).map((source) => posix.normalize(`/${source}`).slice(1) || "."),
+					target: posix.resolve(stage.workdir, paths.at(-1) ?? "."),
+				});
 		}
 	}
 }
 
 /** Only a shell replaces variables. */
-function startIn(rest: string, filled: (value: string) => string): Start {
+function startIn(rest: string, fill: Fill): Start {
 	const list = listIn(rest);
-	return list ? { words: list, isShell: false } : { words: wordsOf(filled(rest)), isShell: true };
+	return list ? { words: list, isShell: false } : { words: wordsOf(fill(rest)), isShell: true };
 }
 
 /** Docker takes what is no list of texts in JSON for the line of a shell. */
@@ -167,13 +158,11 @@ function listIn(text: string): string[] | undefined {
 }
 
 /** `NAME=value`, or `NAME value` in the old form of ENV. */
-function assignments(rest: string): Record<string, string> {
+function assignments(rest: string): (readonly [string, string])[] {
 	const words = wordsOf(rest);
 	const [name = "", ...value] = words;
-	if (!name.includes("=")) return value.length > 0 ? { [name]: value.join(" ") } : {};
-	return Object.fromEntries(
-		words.map((word) => [word.slice(0, word.indexOf("=")), word.slice(word.indexOf("=") + 1)] as const),
-	);
+	if (!name.includes("=")) return value.length > 0 ? [[name, value.join(" ")]] : [];
+	return words.map((word) => [word.slice(0, word.indexOf("=")), word.slice(word.indexOf("=") + 1)]);
 }
 
 /** Continued lines are joined; comments and here-documents are left out. */
@@ -182,17 +171,18 @@ function instructions(text: string): { name: string; rest: string }[] {
 	let open = "";
 	let documentEnd: string | undefined;
 	for (const line of text.split("\n").map((each) => each.trimEnd())) {
+		const start = line.trimStart();
 		if (documentEnd !== undefined) {
-			if (line.trimStart() === documentEnd) documentEnd = undefined;
+			if (start === documentEnd) documentEnd = undefined;
 			continue;
 		}
-		const start = line.trimStart();
 		if (start === "" || start.startsWith("#")) continue;
 		open += line.endsWith("\\") ? `${line.slice(0, -1)} ` : line;
 		if (line.endsWith("\\")) continue;
 		const [, name = "", rest = ""] = /^\s*([A-Za-z]+)\s+(\S[^]*)$/.exec(open) ?? [];
 		open = "";
-		if (name !== "") found.push({ name: name.toUpperCase(), rest });
+		if (name === "") continue;
+		found.push({ name: name.toUpperCase(), rest });
 		if (/^(?:RUN|COPY|ADD)$/i.test(name)) documentEnd = /<<-?["']?(\w+)/.exec(rest)?.[1];
 	}
 	return found;

@@ -2,23 +2,27 @@
  * What published workers of RunPod's organisation start here. Each is described by the form of its Dockerfile and the
  * files that matter; nothing of theirs is in this repository.
  */
-import { mkdirSync, mkdtempDisposableSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempDisposableSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
-import { baseImagesOf, entryOf, findEntry, namedImage } from "./entry.ts";
+import { entryOf, findEntry } from "./entry.ts";
 import { commandFor } from "./script-command.ts";
 
 type Files = Readonly<Record<string, string>>;
 
 /** Runs `check` with a folder that has these files. */
 function inFolder<T>(files: Files, check: (folder: string) => T): T {
-	using temporary = mkdtempDisposableSync(join(tmpdir(), "sluice-entry-"));
+	using parent = mkdtempDisposableSync(join(tmpdir(), "sluice-entry-"));
+	const folder = join(parent.path, "repository");
+	mkdirSync(folder);
+	writeFileSync(join(parent.path, "outside.py"), "");
+	symlinkSync(join(parent.path, "outside.py"), join(folder, "link.py"));
 	for (const [name, text] of Object.entries(files)) {
-		mkdirSync(dirname(join(temporary.path, name)), { recursive: true });
-		writeFileSync(join(temporary.path, name), text);
+		mkdirSync(dirname(join(folder, name)), { recursive: true });
+		writeFileSync(join(folder, name), text);
 	}
-	return check(temporary.path);
+	return check(folder);
 }
 
 /** The command with paths relative to the repository, or the reason why only the image runs it. */
@@ -26,7 +30,8 @@ function startedBy(files: Files): string | undefined {
 	return inFolder(files, (folder) => {
 		const entry = entryOf(folder);
 		if (!entry || "needsImage" in entry) return entry && `image: ${entry.needsImage}`;
-		return commandFor(entry).join(" ").replace(`${folder}/`, "");
+		const place = entry.cwd === undefined ? "" : ` in ${relative(folder, entry.cwd)}`;
+		return commandFor(entry).join(" ").replace(`${folder}/`, "") + place;
 	});
 }
 
@@ -166,7 +171,11 @@ describe("entryOf", () => {
 			"python3 pkg/worker.py",
 		],
 		["its own CMD stays", `CMD ["main.py"]\nENTRYPOINT ["python"]`, "python3 main.py"],
-		["the last stage", `CMD ["python", "other.py"]\nFROM x\nCMD ["python", "main.py"]`, "python3 main.py"],
+		[
+			"the last stage",
+			`CMD ["python", "other.py"]\nFROM x\nCOPY main.py .\nCMD ["python", "main.py"]`,
+			"python3 main.py",
+		],
 		["an init program", `ENTRYPOINT ["/usr/bin/tini", "-s", "--"]\nCMD ["python", "main.py"]`, "python3 main.py"],
 		[
 			"COPY with flags and a list",
@@ -183,7 +192,73 @@ describe("entryOf", () => {
 			`ENV APP=/srv/app\nWORKDIR $APP\nCOPY pkg \${APP}\nCMD python \${APP:-x}/worker.py`,
 			"python3 pkg/worker.py",
 		],
-		["no script: the known handler", `CMD ["npm", "start"]`, "python3 handler.py"],
+		["a program without a script", `CMD ["npm", "start"]`, "image: Dockerfile starts npm, a program of the image"],
+		[
+			"a script as an option of another program",
+			`CMD ["gunicorn", "-c", "other.py", "app:app"]`,
+			"image: Dockerfile starts gunicorn, a program of the image",
+		],
+		...["torchrun --nproc 2", "accelerate launch"].map((program): [string, string, string] => [
+			`a script that ${program} starts`,
+			`CMD ${program} main.py`,
+			`image: Dockerfile starts ${program.split(" ")[0]}, a program of the image`,
+		]),
+		["Python's options", `CMD ["python3.11", "-uB", "-O", "main.py", "-m"]`, "python3 main.py -m"],
+		[
+			"another option of Python",
+			`CMD ["python", "-c", "import main"]`,
+			"image: Dockerfile starts python -c import main",
+		],
+		[
+			"options of Node",
+			`CMD ["node", "--import", "./a.mjs", "b.mjs"]`,
+			"image: Dockerfile starts node --import ./a.mjs b.mjs",
+		],
+		["a runner", `CMD ["uv", "run", "python", "main.py"]`, "python3 main.py"],
+		[
+			"a runner with options",
+			`CMD ["uv", "run", "--with", "other.py", "main.py"]`,
+			"image: Dockerfile starts --with, a program of the image",
+		],
+		[
+			"a variable without a value",
+			`ARG MODEL=x\nCMD python -u main.py --model $MODEL --port 1`,
+			"image: Dockerfile starts python -u main.py --model $MODEL --port 1",
+		],
+		["a variable in a shell's line", `ENV H=main.py\nCMD ["sh", "-c", "exec python $H"]`, "python3 main.py"],
+		["none in a shell's line", `CMD ["sh", "-c", "exec python $H"]`, "image: Dockerfile starts exec python $H"],
+		[
+			"names of members of all objects",
+			`CMD python main.py $constructor`,
+			"image: Dockerfile starts python main.py $constructor",
+		],
+		[
+			"a module below another folder",
+			`WORKDIR /app\nCOPY lib/ .\nCMD ["python", "-mdeep.run", "a"]`,
+			"python3 -m deep.run a in lib",
+		],
+		[
+			"a module under another name",
+			`WORKDIR /app\nCOPY main.py run.py\nCMD python -m run`,
+			"image: Dockerfile starts the module run of the image",
+		],
+		[
+			"a script that the build writes",
+			`FROM y\nRUN cat <<'EOF' > /main.py\nimport x\nEOF\nCMD ["python", "/main.py"]`,
+			"image: Dockerfile starts /main.py, a file of the image",
+		],
+		[
+			"a script in a here-document",
+			`FROM y\nCOPY <<EOF /main.py\nimport x\nEOF\nCMD ["python", "/main.py"]`,
+			"image: Dockerfile starts /main.py, a file of the image",
+		],
+		[
+			"files of another stage",
+			`WORKDIR /app\nCOPY pkg .\nFROM y\nCOPY --from=s0 /app /app\nCMD python /app/worker.py`,
+			"python3 pkg/worker.py",
+		],
+		["a file outside", `CMD python ../outside.py`, "image: Dockerfile starts ../outside.py, a file of the image"],
+		["a link that leads outside", `CMD python link.py`, "image: Dockerfile starts link.py, a file of the image"],
 		["no CMD: the known handler", "RUN true", "python3 handler.py"],
 		[
 			"several programs",
@@ -202,14 +277,44 @@ describe("entryOf", () => {
 			"image: Dockerfile starts the module vllm.entry of the image",
 		],
 	])("D36: %s", (_, dockerfile, expected) => {
-		const files = { Dockerfile: `FROM x AS s0\n${dockerfile}\n`, "main.py": "", "other.py": "", "handler.py": "" };
-		expect(startedBy({ ...files, "pkg/worker.py": "" })).toBe(expected);
+		const files = {
+			Dockerfile: `FROM x AS s0\nCOPY . .\n${dockerfile}\n`,
+			"main.py": "",
+			"other.py": "",
+			"handler.py": "",
+		};
+		expect(startedBy({ ...files, "pkg/worker.py": "", "lib/deep/run.py": "" })).toBe(expected);
+	});
+
+	it.each<[title: string, dockerfile: string]>([
+		[
+			"stages that copy from each other",
+			Array.from({ length: 30 }, (_, stage) => [
+				`FROM a AS s${stage}`,
+				...Array.from({ length: 9 }, () => (stage ? `COPY --from=s${stage - 1} / /` : "COPY . /")),
+			])
+				.flat()
+				.join("\n"),
+		],
+		[
+			"stages that begin as each other",
+			Array.from({ length: 5000 }, (_, stage) => `FROM s${stage - 1} AS s${stage}\nCOPY . /`).join("\n"),
+		],
+		["open variables", `FROM a\nWORKDIR ${"${a:-".repeat(50_000)}`],
+	])("D36: is fast with %s", (_, dockerfile) => {
+		const start = performance.now();
+		expect(startedBy({ Dockerfile: `${dockerfile}\nCMD python /opt/x.py` })).toMatch(/x\.py, a file of the image$/);
+		expect(performance.now() - start).toBeLessThan(2000);
+	});
+
+	it("D36: a Dockerfile over 256 KiB is not read", () => {
+		expect(startedBy({ Dockerfile: `FROM a\n#${"x".repeat(256 * 1024)}` })).toBe("image: Dockerfile has over 256 KiB");
 	});
 
 	it("D36: without a Dockerfile, a known handler; .runpod/Dockerfile comes first", () => {
 		expect(startedBy({ "src/rp_handler.py": "" })).toBe("python3 src/rp_handler.py");
 		expect(startedBy({ "notes.py": "" })).toBeUndefined();
-		const both = { Dockerfile: "FROM x\nCMD /start.sh", ".runpod/Dockerfile": "FROM x\nCMD python b.py" };
+		const both = { Dockerfile: "FROM x\nCMD /start.sh", ".runpod/Dockerfile": "FROM x\nCOPY b.py /\nCMD python b.py" };
 		expect(startedBy({ ...both, "b.py": "", "handler.py": "" })).toBe("python3 b.py");
 	});
 
@@ -223,27 +328,9 @@ it("D36: the sentence names the image and the commands", () => {
 	const files = {
 		Dockerfile: "FROM x\nCMD /start.sh",
 		"handler.py": "",
-		"compose.yaml": "services: {w: {image: 'me/w:1'}}",
 	};
 	expect(() => inFolder(files, findEntry)).toThrow(
-		/^This repository needs its image: Dockerfile starts \/start\.sh, [^]*--build[^]*--image me\/w:1 [^]*handler\.py$/,
+		/^This repository needs its image: Dockerfile starts \/start\.sh, [^]*--build[^]*--image IMAGE [^]*handler\.py$/,
 	);
 	expect(() => inFolder({}, findEntry)).toThrow(/^No handler found in /);
-});
-
-it("D36: images that the build needs, and the one that Compose pulls", () => {
-	const dockerfile =
-		"ARG V=2\nFROM a:${V} AS one\nFROM one\nCOPY --from=one /x /x\nCOPY --from=tools:1 /y /y\nFROM scratch\n";
-	expect(inFolder({ Dockerfile: dockerfile }, (folder) => baseImagesOf(folder, "Dockerfile"))).toEqual([
-		"a:2",
-		"tools:1",
-	]);
-	const named = (services: string) =>
-		inFolder({ "docker-compose.yml": `services:\n${services}` }, (folder) => namedImage(folder)?.image);
-	expect(named("  w:\n    image: me/w:1\n")).toBe("me/w:1");
-	expect(named("  w:\n    image: me/w:1\n    pull_policy: never\n")).toBeUndefined();
-	expect(named("  w:\n    image: me/w:${TAG}\n")).toBeUndefined();
-	expect(named("  w:\n    image: me/w:1\n  other:\n    image: me/other:1\n")).toBeUndefined();
-	expect(named("  w:\n    image: worker-comfyui:dev\n")).toBeUndefined();
-	expect(named("  - [")).toBeUndefined();
 });

@@ -1,28 +1,38 @@
 /** What the worker of a repository is: the script that its Dockerfile starts, or its image (D36). */
-import { existsSync, readFileSync, statSync } from "node:fs";
-import { basename, join, relative } from "node:path";
-import { parse } from "yaml";
-import { isObject } from "../../lib/schema.ts";
+import { readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, join, relative, sep } from "node:path";
 import { CliError } from "../client/errors.ts";
-import { imagesOf, readDockerfile, sourcesOf, type Stage, startOf, wordsOf } from "./dockerfile.ts";
+import { isFile } from "./hub-repository.ts";
+import { type Dockerfile, readDockerfile, sourcesOf, type Stage, startOf, wordsOf } from "./dockerfile.ts";
 
 const HANDLERS = ["handler", "rp_handler", "worker", "main", "index"].flatMap((name) =>
 	["", "src/"].flatMap((folder) => ["py", "ts", "js", "mjs"].map((extension) => `${folder}${name}.${extension}`)),
 );
+
+/** Larger Dockerfiles are not read, bytes. */
+const MOST_BYTES = 256 * 1024;
 
 const SCRIPT = /\.(?:py|[cm]?[jt]s)$/i;
 const SHELL = /^(?:\/(?:usr\/)?bin\/)?(?:ba|da|z|a)?sh$/;
 const SHELL_SCRIPT = /\.(?:ba|z)?sh$/i;
 /** Programs that start another one: its name follows their options. */
 const WRAPPER = /^(?:exec|env|tini|dumb-init|docker-init|catatonit)$/;
-const OPERATOR = /&&|\|\||[;|&<>]|\$\(|`/;
-const RUNTIME = /^(?:python|pypy|node|bun|deno|tsx|ts-node|uv|poetry|pipenv|conda|micromamba)[\d.]*$/;
+/** Programs that start a script, or another program, by `run`. */
+const RUNNER = /^(?:uv|poetry|pipenv)$/;
+const OPERATOR = /&&|\|\||[;|&<>$`]/;
+
+const PYTHON = /^(?:python|pypy)[\d.]*$/;
+const RUNTIME = /^(?:node|bun|tsx|ts-node)$/;
+/** Options of runtimes that nothing here depends on. */
+const OPTION = /^(?:-[bBdEiIOPqsSuvx]+|--enable-source-maps|--no-warnings)$/;
 
 export interface Entry {
 	/** Absolute path. */
 	file: string;
 	/** Name for Python's `-m`, which sets where imports are looked for. */
 	module?: string;
+	/** Where it runs, absolute; default: the repository. */
+	cwd?: string;
 	/** Arguments behind the script. */
 	args: string[];
 }
@@ -41,12 +51,11 @@ export function findEntry(folder: string): Entry {
 		);
 	if (!("needsImage" in found)) return found;
 	const path = relative(process.cwd(), folder) || ".";
-	const image = namedImage(folder)?.image ?? "IMAGE";
 	const known = knownHandler(folder);
 	throw new CliError(
 		`This repository needs its image: ${found.needsImage}. Run it in Docker, as an endpoint of a running service:\n` +
 			`  sluice endpoints create ID --from ${path} --build          # builds the image of its Dockerfile\n` +
-			`  sluice endpoints create ID --from ${path} --image ${image}    # a published image` +
+			`  sluice endpoints create ID --from ${path} --image IMAGE    # a published image` +
 			(known === undefined
 				? ""
 				: `\nTo run ${basename(known)} alone, without the image: sluice dev ${join(path, known)}`),
@@ -59,75 +68,83 @@ export function entryOf(folder: string): Found | undefined {
 	const fallback = known === undefined ? undefined : { file: join(folder, known), args: [] };
 	const file = dockerfileOf(folder);
 	if (file === undefined) return fallback;
-	const stages = readDockerfile(readFileSync(join(folder, file), "utf8"));
-	const stage = stages.at(-1);
+	const path = join(folder, file);
+	if (statSync(path).size > MOST_BYTES) return { needsImage: `${file} has over ${MOST_BYTES / 1024} KiB` };
+	const dockerfile = readDockerfile(readFileSync(path, "utf8"));
+	const stage = dockerfile.stages.at(-1);
 	if (!stage) return fallback;
 	const { words, isShell } = startOf(stage);
 	if (words.length === 0)
 		return fallback ?? { needsImage: `${file} starts what its base image ${stage.base} starts, and has no handler` };
 	if (isShell && OPERATOR.test(words.join(" "))) return { needsImage: `${file} starts ${words.join(" ")}` };
-	return entryIn(words, { folder, file, stages, stage }) ?? fallback;
+	return entryIn(words, { folder, file, dockerfile, stage });
 }
 
 interface Place {
 	folder: string;
 	file: string;
-	stages: readonly Stage[];
+	dockerfile: Dockerfile;
 	stage: Stage;
 }
 
-function entryIn(words: readonly string[], place: Place): Found | undefined {
-	const command = unwrapped(words);
-	const [program = "", ...rest] = command;
-	const { file } = place;
+function entryIn(words: readonly string[], place: Place): Found {
+	const [program = "", ...rest] = unwrapped(words);
+	const needsImage = (what: string): Found => ({ needsImage: `${place.file} starts ${what}` });
 	if (SHELL.test(program)) {
-		const line = rest[rest.findIndex((word) => /^-\w*c$/.test(word)) + 1];
-		const hasLine = rest.some((word) => /^-\w*c$/.test(word)) && line !== undefined;
-		if (hasLine && !OPERATOR.test(line)) return entryIn(wordsOf(line), place);
-		return { needsImage: `${file} starts ${hasLine ? line : (rest.find((word) => !word.startsWith("-")) ?? program)}` };
+		const at = rest.findIndex((word) => /^-\w*c$/.test(word));
+		const line = at === -1 ? undefined : rest[at + 1];
+		if (line === undefined) return needsImage(rest.find((word) => !word.startsWith("-")) ?? program);
+		const filled = place.dockerfile.fill(line);
+		return OPERATOR.test(filled) ? needsImage(line) : entryIn(wordsOf(filled), place);
 	}
-	if (SHELL_SCRIPT.test(program)) return { needsImage: `${file} starts ${program}, a shell script of the image` };
-	const isRuntime = RUNTIME.test(basename(program));
-	if (program.includes("/") && !isRuntime && !SCRIPT.test(program))
-		return { needsImage: `${file} starts ${program}, a program of the image` };
-	const at = command.findIndex((word) => SCRIPT.test(word) || SHELL_SCRIPT.test(word));
-	const moduleAt = isRuntime ? command.indexOf("-m") + 1 : 0;
-	if (moduleAt > 0 && (at === -1 || moduleAt < at)) return moduleEntry(command, moduleAt, place);
-	if (at === -1) return undefined;
-	const script = command[at]!;
-	const found = SHELL_SCRIPT.test(script) ? undefined : locate(script, place);
-	if (found === undefined) return { needsImage: `${file} starts ${script}, a file of the image` };
-	return { file: join(place.folder, found), args: command.slice(at + 1) };
+	if (SHELL_SCRIPT.test(program)) return needsImage(`${program}, a shell script of the image`);
+	const name = basename(program);
+	if (RUNNER.test(name) && rest[0] === "run")
+		return SCRIPT.test(rest[1] ?? "") ? scriptEntry(rest.slice(1), place) : entryIn(rest.slice(1), place);
+	const isPython = PYTHON.test(name);
+	if (!isPython && !RUNTIME.test(name)) return needsImage(`${program}, a program of the image`);
+	const at = rest.findIndex((word) => !OPTION.test(word));
+	const [first = "", ...others] = at === -1 ? [] : rest.slice(at);
+	if (isPython && first === "-m") return moduleEntry(others, place);
+	if (isPython && first.startsWith("-m")) return moduleEntry([first.slice(2), ...others], place);
+	if (first === "" || first.startsWith("-")) return needsImage([program, ...rest].join(" "));
+	return scriptEntry([first, ...others], place);
 }
 
 /** Removes `exec`, variables, and init programs with their options. */
 function unwrapped(words: readonly string[]): readonly string[] {
-	const [first = "", ...rest] = words;
-	if (/^\w+=/.test(first)) return unwrapped(rest);
-	if (!WRAPPER.test(basename(first))) return words;
-	const next = rest.findIndex((word) => !word.startsWith("-"));
-	return next === -1 ? [] : unwrapped(rest.slice(next));
+	const at = words.findIndex((word, index) => {
+		const isOption = index > 0 && word.startsWith("-");
+		return !(isOption || /^\w+=/.test(word) || WRAPPER.test(basename(word)));
+	});
+	return at === -1 ? [] : words.slice(at);
 }
 
-function moduleEntry(command: readonly string[], at: number, place: Place): Found {
-	const module = command[at] ?? "";
+function scriptEntry([script = "", ...args]: readonly string[], place: Place): Found {
+	const found = SCRIPT.test(script) ? locate(script, place) : undefined;
+	if (found === undefined) return { needsImage: `${place.file} starts ${script}, a file of the image` };
+	return { file: join(place.folder, found), args };
+}
+
+/** It runs in the folder of its package. */
+function moduleEntry([module = "", ...args]: readonly string[], place: Place): Found {
 	const path = module.replaceAll(".", "/");
-	const found = [`${path}.py`, `${path}/__main__.py`]
-		.map((name) => locate(name, place))
-		.find((name) => name !== undefined);
-	if (found === undefined) return { needsImage: `${place.file} starts the module ${module} of the image` };
-	const isHere = found === `${path}.py` || found === `${path}/__main__.py`;
-	return { file: join(place.folder, found), ...(isHere && { module }), args: command.slice(at + 1) };
+	for (const name of [`${path}.py`, `${path}/__main__.py`]) {
+		const found = locate(name, place);
+		if (found !== name && found?.endsWith(`/${name}`) !== true) continue;
+		const file = join(place.folder, found);
+		return { file, module, args, ...(found !== name && { cwd: file.slice(0, -name.length - 1) }) };
+	}
+	return { needsImage: `${place.file} starts the module ${module} of the image` };
 }
 
-/** The script in the repository: by what the Dockerfile copies, else by the end of its path. */
-function locate(script: string, { folder, stages, stage }: Place): string | undefined {
-	const parts = script.split("/").filter((part) => part !== "" && part !== ".");
-	return [
-		...sourcesOf(stages, stage, script),
-		...parts.map((_, index) => parts.slice(index).join("/")),
-		`src/${basename(script)}`,
-	].find((name) => isFile(join(folder, name)));
+/** The script in the repository, by what the Dockerfile copies; none where links lead elsewhere. */
+function locate(script: string, { folder, dockerfile, stage }: Place): string | undefined {
+	const root = realpathSync(folder) + sep;
+	return sourcesOf(dockerfile.stages, stage, script).find((name) => {
+		const path = join(folder, name);
+		return isFile(path) && realpathSync(path).startsWith(root);
+	});
 }
 
 /** `.runpod` comes first, as on RunPod. */
@@ -135,37 +152,6 @@ export function dockerfileOf(folder: string): string | undefined {
 	return [".runpod/Dockerfile", "Dockerfile"].find((name) => isFile(join(folder, name)));
 }
 
-/** Images that the build needs, by the Dockerfile. */
-export function baseImagesOf(folder: string, dockerfile: string): string[] {
-	return imagesOf(readDockerfile(readFileSync(join(folder, dockerfile), "utf8")));
-}
-
-const COMPOSE = ["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"];
-
-/** The one image that a Compose file of the repository pulls; names without an account are those of local builds. */
-export function namedImage(folder: string): { image: string; file: string } | undefined {
-	const file = COMPOSE.find((name) => isFile(join(folder, name)));
-	if (file === undefined) return undefined;
-	let services: unknown;
-	try {
-		const found: unknown = parse(readFileSync(join(folder, file), "utf8"));
-		services = isObject(found) ? found["services"] : undefined;
-	} catch {
-		return undefined;
-	}
-	const images = Object.values(isObject(services) ? services : {}).flatMap((service) => {
-		const { image, pull_policy: policy } = isObject(service) ? service : {};
-		const isLocal = policy === "never" || policy === "build";
-		return typeof image === "string" && image.includes("/") && !image.includes("$") && !isLocal ? [image] : [];
-	});
-	const [image, ...others] = new Set(images);
-	return image === undefined || others.length > 0 ? undefined : { image, file };
-}
-
 function knownHandler(folder: string): string | undefined {
 	return HANDLERS.find((name) => isFile(join(folder, name)));
-}
-
-function isFile(path: string): boolean {
-	return existsSync(path) && statSync(path).isFile();
 }

@@ -82,6 +82,8 @@ it("D36: hub.json and tests.json with commas behind their last members", () => {
 	const { tests, unused } = readTests(folder);
 	expect(tests).toMatchObject([{ name: "test 1", input: { a: 1 } }]);
 	expect(unusedNote(unused)).toEqual(["Without effect here: gpuTypeId NVIDIA L4; gpuCount 1."]);
+	write("hub.json", '\ufeff{"title": "a", "constructor": 1}');
+	expect(readHub(folder)).toMatchObject({ name: "a", unused: ["constructor 1"] });
 	write("hub.json", '{"title": }');
 	expect(() => readHub(folder)).toThrow(/hub\.json is not JSON/);
 });

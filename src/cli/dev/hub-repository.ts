@@ -1,8 +1,9 @@
 /** Reads `.runpod/hub.json` and `.runpod/tests.json` of a repository in the layout of RunPod's Hub (D36). */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { didYouMean } from "../../lib/nearest.ts";
 import { isObject } from "../../lib/schema.ts";
+import { printable } from "../../lib/terminal-text.ts";
 import { CliError } from "../client/errors.ts";
 
 const TESTS_EXAMPLE = '{"tests": [{"name": "hello", "input": {"prompt": "hi"}, "timeout": 10000}]}';
@@ -96,14 +97,14 @@ function presetNamed(presets: readonly Preset[], name: string | undefined): Reco
 	throw new CliError(`There is no preset '${name}'. ${choice}${didYouMean(name, names)}`);
 }
 
-const ADVICE: Readonly<Record<string, string>> = {
-	gpuIds: " (launcher.gpu chooses GPUs on Docker hosts)",
-	cpuFlavor: " (launcher.cpus and launcher.memory limit a container)",
-};
+const ADVICE: ReadonlyMap<string, string> = new Map([
+	["gpuIds", " (launcher.gpu chooses GPUs on Docker hosts)"],
+	["cpuFlavor", " (launcher.cpus and launcher.memory limit a container)"],
+]);
 
 function unusedText(name: string, value: unknown): string {
 	const text = Array.isArray(value) ? value.join(", ") : isObject(value) ? "" : String(value);
-	return `${name}${text === "" ? "" : ` ${text.slice(0, 100)}`}${ADVICE[name] ?? ""}`;
+	return `${name}${text === "" ? "" : ` ${text.slice(0, 100)}`}${ADVICE.get(name) ?? ""}`;
 }
 
 /** Accepts `[{key, value}]` and `[{key, input: {type, default}}]`. `preset` overrides both. */
@@ -197,6 +198,10 @@ export function unusedNote(unused: readonly string[]): string[] {
 	return unused.length > 0 ? [`Without effect here: ${unused.join("; ")}.`] : [];
 }
 
+export function printNotes(notes: readonly string[]): void {
+	process.stderr.write(notes.map((note) => `${printable(note)}\n`).join(""));
+}
+
 function few(names: readonly string[]): string[] {
 	const rest = names.length - MOST_NAMES;
 	return rest > 1 ? [...names.slice(0, MOST_NAMES), `${rest} more`] : [...names];
@@ -204,8 +209,11 @@ function few(names: readonly string[]): string[] {
 
 /** A comma behind the last member is accepted: published files have some, and RunPod reads them. */
 function readJson(path: string): unknown {
-	if (!existsSync(path)) return undefined;
-	const text = readFileSync(path, "utf8");
+	if (!isFile(path)) return undefined;
+	const text = readFileSync(path, "utf8").replace(/^\ufeff/, "");
+	try {
+		return JSON.parse(text);
+	} catch {}
 	try {
 		return JSON.parse(text.replaceAll(/("(?:[^"\\]|\\.)*(?:"|$))|,(?=\s*[}\]])/g, "$1"));
 	} catch (error) {
@@ -213,6 +221,6 @@ function readJson(path: string): unknown {
 	}
 }
 
-function isFile(path: string): boolean {
+export function isFile(path: string): boolean {
 	return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }

@@ -16,6 +16,8 @@ export interface DevTarget {
 	command: readonly string[];
 	/** Working directory, watched for changes; contains `.sluice/`. */
 	folder: string;
+	/** Where the worker runs; default: `folder`. */
+	cwd?: string | undefined;
 	endpoint: string;
 	name?: string | undefined;
 	env: Readonly<Record<string, string>>;
@@ -60,13 +62,14 @@ export function devTarget(q: {
 	if (!found) throw new CliError(`${given} does not exist. Pass the file of a handler: sluice dev handler.py`);
 	const folder = found.isDirectory() ? given : dirname(given);
 	const hub = readHub(folder, q.preset);
-	const entry = found.isDirectory() ? findEntry(given) : { file: given, args: [] };
+	const entry: Entry = found.isDirectory() ? findEntry(given) : { file: given, args: [] };
 	const handler = entry.file;
 	const name = basename(handler, extname(handler));
 	return {
 		what: relative(cwd, handler) || handler,
 		...commandOf(entry, q.env, folder),
 		folder,
+		cwd: entry.cwd,
 		endpoint: q.endpoint ?? endpointId(GENERIC_NAMES.includes(name) ? basename(folder) : name),
 		name: hub?.name,
 		env: hub?.env ?? {},

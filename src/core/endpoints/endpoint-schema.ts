@@ -257,8 +257,8 @@ export function endpointSchema(launcher: Schema) {
 				default: ENDPOINT_DEFAULTS.initTimeoutMs,
 				description:
 					"How long a launched worker may take to its first call, including loading its model. One that " +
-					"takes longer is stopped and counts as crashed. Where it is not set, RUNPOD_INIT_TIMEOUT of env " +
-					"sets it, in seconds.",
+					"takes longer is stopped and counts as crashed. Settings without it, or with null, take " +
+					"RUNPOD_INIT_TIMEOUT of env, in seconds; a later change of that variable alone changes nothing.",
 			}),
 			gpusPerWorker: whole(0, 64, {
 				default: ENDPOINT_DEFAULTS.gpusPerWorker,

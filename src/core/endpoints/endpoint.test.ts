@@ -134,11 +134,14 @@ describe("readEndpoint", () => {
 				launcher: { type: "docker", image: "ocr", command: null, memory: 6_291_456, gpus: "all" },
 			}).launcher,
 		).toEqual({ type: "docker", image: "ocr", memory: 6_291_456, gpus: "all" });
+		for (const shmSize of ["64k", "1m", "2G", "100000", 65_536])
+			expect(fields({ launcher: { type: "docker", image: "i", shmSize } }), String(shmSize)).toEqual([]);
 		for (const image of [undefined, "", "a b", "x".repeat(256), 7])
 			expect(fields({ launcher: { type: "docker", image } }), String(image)).toEqual(["launcher.image"]);
 		for (const [name, values] of Object.entries({
 			command: ["python h.py", []],
 			memory: ["512mb", "0", "-1m", 6_291_455, true],
+			shmSize: ["1", "65535", "63k", "1b", "2gb", 65_535],
 			cpus: [0, 0.001, 1025, "1"],
 			volumes: ["/a:/b", {}],
 			network: ["", "a/b", 7],
@@ -258,21 +261,31 @@ describe("readEndpoint", () => {
 		["a number", { env: { RUNPOD_INIT_TIMEOUT: 1.5 } }, 1500],
 		["at most a day", { env: { RUNPOD_INIT_TIMEOUT: "1000000" } }, 86_400_000],
 		["at least a second", { env: { RUNPOD_INIT_TIMEOUT: "0.1" } }, 1000],
-		["no number", { env: { RUNPOD_INIT_TIMEOUT: "soon" } }, 600_000],
+		["a duration", { env: { RUNPOD_INIT_TIMEOUT: "10m30s" } }, 630_000],
+		["nothing", { env: { RUNPOD_INIT_TIMEOUT: "" } }, 600_000],
 		["initTimeoutMs itself", { initTimeoutMs: 5000, env: { RUNPOD_INIT_TIMEOUT: "800" } }, 5000],
 	])("D27: RUNPOD_INIT_TIMEOUT sets initTimeoutMs: %s", (_, raw, ms) => {
 		expect(endpoint(raw).initTimeoutMs).toBe(ms);
 	});
 
-	it("D27: initTimeoutMs follows RUNPOD_INIT_TIMEOUT when that changes, unless it was set", () => {
-		const changed = (before: object, seconds: string | null): number => {
+	it.each(["soon", "0", "-1", "1h of time"])("D27: a RUNPOD_INIT_TIMEOUT of %s is a fault", (value) => {
+		expect(readEndpoint("e", { env: { RUNPOD_INIT_TIMEOUT: value } })).toMatchObject({
+			ok: false,
+			faults: [{ field: "env.RUNPOD_INIT_TIMEOUT", message: expect.stringMatching(/^must be seconds/) }],
+		});
+	});
+
+	it("D27: a change of RUNPOD_INIT_TIMEOUT alone changes no initTimeoutMs; null reads the variable again", () => {
+		const changed = (before: object, change: object): number => {
 			const { id: _, ...settings } = endpoint(before);
-			return endpoint(mergeSettings(settings, { env: { RUNPOD_INIT_TIMEOUT: seconds } }) as object).initTimeoutMs;
+			return endpoint(mergeSettings(settings, change) as object).initTimeoutMs;
 		};
-		expect(changed({}, "30")).toBe(30_000);
-		expect(changed({ env: { RUNPOD_INIT_TIMEOUT: "800" } }, "30")).toBe(30_000);
-		expect(changed({ env: { RUNPOD_INIT_TIMEOUT: "800" } }, null)).toBe(600_000);
-		expect(changed({ initTimeoutMs: 5000 }, "30")).toBe(5000);
+		const env = { RUNPOD_INIT_TIMEOUT: "30" };
+		expect(changed({ initTimeoutMs: 600_000 }, { env })).toBe(600_000);
+		expect(changed({ initTimeoutMs: 5000 }, { env })).toBe(5000);
+		expect(changed({ env: { RUNPOD_INIT_TIMEOUT: "800" } }, { env })).toBe(800_000);
+		expect(changed({ env: { RUNPOD_INIT_TIMEOUT: "800" } }, { env, initTimeoutMs: null })).toBe(30_000);
+		expect(changed({ initTimeoutMs: 5000 }, { initTimeoutMs: null })).toBe(600_000);
 	});
 
 	it.each(Array.from({ length: 41 }, (_, more) => 24 + more))(

@@ -1,5 +1,5 @@
 /** Parses, changes and shows endpoint settings (D9, D27, D35). */
-import { withDurations } from "../durations.ts";
+import { parseDuration, withDurations } from "../durations.ts";
 import { ENDPOINT_DEFAULTS, ENDPOINT_ID, INIT_TIMEOUT_MS } from "./endpoint-schema.ts";
 import type { Schedule } from "../webhooks/delivery.ts";
 import { type LimitChanges, LIMITED_OPERATIONS, STORED_MB, STREAM_CHUNKS, STREAM_MB, WHOLE_LIMITS } from "./limits.ts";
@@ -58,13 +58,16 @@ type Filled = Omit<Endpoint, "id" | "name" | "env" | "launcher" | "limits"> & {
 /** Returns every fault with its field and bound. `schema` is from `endpointSchema`; durations may be text. */
 export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<{ endpoint: Endpoint }> {
 	const raw = withDurations(schema, given);
+	const { initTimeoutMs, env: variables } = isObject(raw) ? raw : {};
+	const initTimeout = isAbsent(initTimeoutMs) ? initTimeoutIn(variables) : undefined;
 	const faults = [...check(ENDPOINT_ID, id, "id"), ...check(schema, raw)];
+	if (initTimeout !== undefined && Number.isNaN(initTimeout))
+		faults.push({ field: `env.${INIT_TIMEOUT}`, message: `must be seconds, such as 900, or a duration such as 15m.` });
 	const crossed = workersCrossed(raw);
 	if (crossed && !faults.some(({ field }) => field === "workersMin" || field === "workersMax")) faults.push(crossed);
 	if (faults.length > 0) return { ok: false, faults };
 	const { name = id, env, launcher, limits, ...rest } = withDefaults(schema, raw) as Filled;
-	const isSet = isObject(raw) && !isAbsent(raw["initTimeoutMs"]);
-	if (!isSet) rest.initTimeoutMs = initTimeoutIn(env);
+	if (initTimeout !== undefined) rest.initTimeoutMs = initTimeout;
 	const texts = Object.fromEntries(Object.entries(env).map(([variable, value]) => [variable, String(value)]));
 	return {
 		ok: true,
@@ -81,13 +84,17 @@ export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<
 	};
 }
 
-/** `initTimeoutMs` where it is not set: RunPod's variable for it, in seconds, else the default. */
-function initTimeoutIn(env: unknown): number {
-	const given = isObject(env) ? env["RUNPOD_INIT_TIMEOUT"] : undefined;
-	const seconds = typeof given === "string" || typeof given === "number" ? Number(given) : 0;
-	if (!(seconds > 0)) return ENDPOINT_DEFAULTS.initTimeoutMs;
+/** RunPod's variable for `initTimeoutMs`, in seconds. */
+const INIT_TIMEOUT = "RUNPOD_INIT_TIMEOUT";
+
+/** Ms by the variable. Undefined if it is not set, NaN if it is no time. */
+function initTimeoutIn(env: unknown): number | undefined {
+	const given = isObject(env) ? env[INIT_TIMEOUT] : undefined;
+	if (isAbsent(given) || given === "") return undefined;
+	const ms = (typeof given === "string" ? parseDuration(given.trim()) : undefined) ?? Number(given) * 1000;
+	if (!(ms > 0)) return Number.NaN;
 	const [least, most] = INIT_TIMEOUT_MS;
-	return Math.round(Math.min(Math.max(seconds * 1000, least), most));
+	return Math.round(Math.min(Math.max(ms, least), most));
 }
 
 function workersCrossed(raw: unknown): Fault | undefined {
@@ -132,11 +139,8 @@ function numberOrOff(value: unknown): number | "off" {
 export function mergeSettings(current: Readonly<Record<string, unknown>>, patch: unknown): unknown {
 	if (!isObject(patch)) return patch;
 	const [before, after] = [current["launcher"], patch["launcher"]];
-	// Without it, the value follows the variable again.
-	const { initTimeoutMs, ...others } = current;
-	const base = initTimeoutMs === initTimeoutIn(current["env"]) ? others : current;
 	const replaced = isObject(before) && isObject(after) && !isAbsent(after["type"]) && after["type"] !== before["type"];
-	return merged(replaced ? { ...base, launcher: {} } : base, patch);
+	return merged(replaced ? { ...current, launcher: {} } : current, patch);
 }
 
 function merged(current: unknown, patch: unknown): unknown {

@@ -89,6 +89,13 @@ describe("step", () => {
 		expect(given.closed).toMatchObject({ end: "released", open: false });
 	});
 
+	it("D15: a release after a failed start keeps the queue deadline, and the job ends soon if that has passed", () => {
+		const { job } = after(running(), "release", { now: T + 900, over: true, keepsDeadline: true });
+		expect(job).toMatchObject({ queuedAt: T, dueAt: T + SUBMISSION.ttlMs });
+		const late = T + SUBMISSION.ttlMs + 900;
+		expect(after(running(), "release", { now: late, over: true, keepsDeadline: true }).job.dueAt).toBe(late);
+	});
+
 	it("D18: cancelling a running job names the worker to stop, a waiting one names none", () => {
 		expect(after(running(), "cancel", { now: T + 900 })).toMatchObject({
 			stop: "w1",

@@ -13,8 +13,10 @@ export interface EventContext {
 	worker?: string;
 	/** The worker has certainly ended the attempt (D16 Fence). Default false. */
 	over?: boolean;
-	/** How the process ended, if that is why. */
+	/** How the process ended, or why its start failed, if that is why. */
 	workerEnd?: string | undefined;
+	/** The queue deadline stays that of before. */
+	keepsDeadline?: boolean;
 }
 
 export interface TransitionStep {
@@ -84,7 +86,7 @@ export function transition(job: Job, on: JobEvent, context: EventContext): Trans
 			case "back":
 				result.place = effect;
 				if (effect === "front") result.chunks = "undelivered";
-				after.queuedAt = now;
+				if (context.keepsDeadline !== true) after.queuedAt = now;
 				after.worker = after.startedAt = after.endedAt = after.leaseUntil = undefined;
 				after.missed = 0;
 				break;
@@ -109,7 +111,8 @@ export function transition(job: Job, on: JobEvent, context: EventContext): Trans
 				break;
 		}
 	}
-	after.dueAt = dueAt(after);
+	// A kept deadline may have passed while the job ran.
+	after.dueAt = Math.max(now, dueAt(after));
 	return result;
 }
 

@@ -37,22 +37,28 @@ describe("readReport", () => {
 		["none", undefined, undefined],
 		["a failure of the handler", '{"error_type":"ValueError","error_message":"prestart"}', undefined],
 		["a text of the handler", "no prestart_failed", undefined],
+		["a text that begins as one", "prestart_failed: no model", undefined],
 		["a broken object", '{"event":"prestart_failed"', undefined],
+		["only the type of its error", '{"error_type":"PrestartTimeout","error_message":"load took over 60s"}', undefined],
+		["more than 64 KiB", JSON.stringify({ event: "prestart_failed", logs: "x".repeat(65_536) }), undefined],
 		[
 			"a start that failed",
 			'{"event":"prestart_failed","error_type":"OSError","error_message":"no\\n model","logs":"..."}',
-			{ reason: "its start failed: OSError: no model", isCrash: true },
+			{ reason: "its start failed: OSError: no model", isStop: false },
 		],
 		[
 			"a start that took too long",
-			'{"error_type":"PrestartTimeout","error_message":"load took over 60s"}',
-			{ reason: "its start failed: PrestartTimeout: load took over 60s", isCrash: true },
+			'{"event":"prestart_timeout","error_type":"PrestartTimeout","error_message":"load\\u001b[31m took over 60s"}',
+			{
+				reason: "its start failed: PrestartTimeout: load\ufffd[31m took over 60s",
+				isStop: false,
+			},
 		],
-		["a text", "prestart_failed: no model", { reason: "its start failed: prestart_failed: no model", isCrash: true }],
+		["nothing else", '{"event":"prestart_failed"}', { reason: "its start failed", isStop: false }],
 		[
 			"a start that was stopped",
 			'{"event":"prestart_cancelled","error_type":"PrestartCancelled"}',
-			{ reason: "it was stopped before its start had ended", isCrash: false },
+			{ reason: "its start failed: PrestartCancelled", isStop: true },
 		],
 	])("B.5: the start of a worker in a failure: %s", (_, error, expected) => {
 		expect(startFailureIn(error)).toEqual(expected);

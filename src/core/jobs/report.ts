@@ -2,6 +2,7 @@
 
 import type { JsonText } from "../../lib/json/json-text.ts";
 import { isObject } from "../../lib/schema.ts";
+import { replaceControls } from "../../lib/text.ts";
 
 /** Bytes (D19). */
 export const RESULT_LIMIT = 64 * 1024 * 1024;
@@ -42,30 +43,29 @@ export function readReport(parts: ReportParts): Report {
 	return { kind: "end", on: "fail", ...output, error, restart };
 }
 
-/** Types of errors that RunPod's SDK has for a start alone. */
-const START_ERRORS = ["PrestartTimeout", "PrestartError", "PrestartCancellationTimeout"];
+/** Members `event` of what RunPod's SDK reports of a start alone. */
+const START_EVENTS = ["prestart_failed", "prestart_timeout", "prestart_cancelled"];
+
+/** Characters of a report on a start; longer errors are those of handlers. */
+const START_LENGTH = 64 * 1024;
 
 const REASON_LENGTH = 500;
 
 /**
  * What a failure says of a job that its worker took while it still started: the handler never ran (B.5). Undefined for
- * other failures. `isCrash` is false if the worker was stopped.
+ * other failures. `isStop`: the start was cancelled by a stop of the worker.
  */
-export function startFailureIn(error: string | undefined): { reason: string; isCrash: boolean } | undefined {
-	if (error === undefined || !/prestart/i.test(error)) return undefined;
+export function startFailureIn(error: string | undefined): { reason: string; isStop: boolean } | undefined {
+	if (error === undefined || error.length > START_LENGTH || !error.startsWith("{")) return undefined;
 	const { event, error_type: type, error_message: message } = membersOf(error);
-	if (event === "prestart_cancelled" || error.startsWith("prestart_cancelled"))
-		return { reason: "it was stopped before its start had ended", isCrash: false };
-	const isText = event === undefined && type === undefined;
-	const isStart = isText ? /^(?:prestart_failed|PrestartTimeout)\b/.test(error) : event === "prestart_failed";
-	if (!isStart && !START_ERRORS.includes(String(type))) return undefined;
-	const said = isText ? error : [type, message].filter((each) => typeof each === "string" && each !== "").join(": ");
-	const line = said.replaceAll(/\s+/g, " ").slice(0, REASON_LENGTH);
-	return { reason: line === "" ? "its start failed" : `its start failed: ${line}`, isCrash: true };
+	if (!START_EVENTS.includes(String(event))) return undefined;
+	const said = [type, message].filter((each) => typeof each === "string" && each !== "").join(": ");
+	const line = replaceControls(said.slice(0, REASON_LENGTH).toWellFormed().replaceAll(/\s+/g, " "));
+	const reason = line === "" ? "its start failed" : `its start failed: ${line}`;
+	return { reason, isStop: event === "prestart_cancelled" };
 }
 
 function membersOf(text: string): Record<string, unknown> {
-	if (!text.startsWith("{")) return {};
 	try {
 		const value: unknown = JSON.parse(text);
 		return isObject(value) ? value : {};

@@ -26,6 +26,10 @@ describe("worker-env", () => {
 
 	it("D36: variables of RunPod's machines, as far as they are known", () => {
 		expect(machineEnv({ worker: "w", gpus: 0 })).toEqual({ RUNPOD_POD_HOSTNAME: "w" });
+		for (const folder of ["/srv/models", "./models", "~/models"])
+			expect(machineEnv({ worker: "w", gpus: 0, volumes: [`${folder}:/runpod-volume`] })).not.toHaveProperty(
+				"RUNPOD_VOLUME_ID",
+			);
 		const volumes = ["cache:/cache", "models:/runpod-volume:ro"];
 		expect(machineEnv({ worker: "w", gpus: 2, cpus: 0.5, memoryBytes: 8.5 * 2 ** 30, place: "rig1", volumes })).toEqual(
 			{

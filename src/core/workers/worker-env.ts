@@ -8,6 +8,9 @@ export function pingIntervalMs(leaseMs: number): number {
 /** Where the network volume of a worker is on RunPod. */
 const VOLUME_PATH = "/runpod-volume";
 
+/** A volume, in contrast to a folder of the host. */
+const VOLUME_NAME = /^[a-zA-Z0-9][\w.-]*$/;
+
 /**
  * Variables that RunPod's machines have and handlers read, as far as they mean something here. The endpoint's `env`
  * takes precedence. `place`: the machine's name among several. `volumes`: as `source:/path`.
@@ -22,7 +25,8 @@ export function machineEnv(q: {
 	volumes?: readonly string[] | undefined;
 }): Record<string, string> {
 	const { gpus, cpus, memoryBytes, place } = q;
-	const volume = q.volumes?.map((text) => text.split(":")).find(([, path]) => path === VOLUME_PATH)?.[0];
+	const [source] = q.volumes?.map((text) => text.split(":")).find(([, path]) => path === VOLUME_PATH) ?? [];
+	const volume = source !== undefined && VOLUME_NAME.test(source) ? source : undefined;
 	const whole = (value: number): string => String(Math.max(1, Math.floor(value)));
 	return {
 		RUNPOD_POD_HOSTNAME: q.worker,

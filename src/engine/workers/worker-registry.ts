@@ -14,6 +14,8 @@ export interface HeldJob {
 	handedAt: EpochMs;
 	/** It does not count for scaling (D20). */
 	lowPriority?: boolean;
+	/** Its worker has reported progress or chunks. */
+	began?: boolean;
 	/** The response to its last chunk may not have arrived: an equal one is a repeat (D7). */
 	unsure?: boolean;
 	/** Number of its next chunk post, where the worker numbers them. */
@@ -49,6 +51,8 @@ export interface Worker {
 	unhealthy: boolean;
 	/** It gets no more jobs (D28). */
 	draining: boolean;
+	/** It has reported the result of a job, or may have, to an earlier server. */
+	hasSettled?: boolean;
 	/** Why it is stopped once it holds no job (D28). */
 	retiring?: string;
 	ending?: KnownEnding;

@@ -74,6 +74,11 @@ export async function copyOutput(daemon: Daemon, container: string, q: Parameter
 /** Daemons that could not raise a limit: those that run rootless, or in a container themselves. */
 const unprivileged = new WeakSet<Daemon>();
 
+/** Messages also contain commands, such as `set-rlimit.sh`. */
+function isLimitRefused(message: string): boolean {
+	return /error setting rlimit|setrlimit/i.test(message) && /not permitted/i.test(message);
+}
+
 /** Returns the container's id. A failure leaves no container behind. */
 export async function startContainer(
 	clock: Clock,
@@ -87,17 +92,16 @@ export async function startContainer(
 		const sizes = (host.gpus ?? []).filter(({ id }) => gpus.includes(id)).map(({ memoryGb }) => memoryGb);
 		const gpuSizeGb = sizes.length > 0 ? Math.max(...sizes) : undefined;
 		const context = { ...network, gpus, gpuSizeGb, place, ...(url !== spec.url && { url }) };
-		for (;;) {
-			const raisesLimits = !unprivileged.has(daemon);
+		for (let raisesLimits = !unprivileged.has(daemon); ; raisesLimits = false) {
 			const container = await daemon.create(containerOptions(spec, { ...context, raisesLimits }));
 			try {
 				await daemon.start(container);
 				await begun(clock, daemon, container);
+				if (!raisesLimits) unprivileged.add(daemon);
 				return container;
 			} catch (error) {
 				await host.removals.remove(container).catch(() => void host.recheck());
-				if (!raisesLimits || !/rlimit/i.test((error as Error).message)) throw error;
-				unprivileged.add(daemon);
+				if (!raisesLimits || !isLimitRefused((error as Error).message)) throw error;
 			}
 		}
 	} catch (error) {

@@ -1,8 +1,6 @@
 /** Docker Engine API calls of the launcher, and daemon errors as sentences. */
 import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
-import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import type { RegistryLogin } from "../../core/access/registry-login.ts";
 import { PlatformUnavailable } from "../launcher.ts";
 import { refusalText, textOf } from "../platform-streams.ts";
@@ -79,8 +77,6 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 	interface Call {
 		query?: Record<string, string>;
 		body?: unknown;
-		/** An archive, in place of `body`. */
-		archive?: Readable;
 		headers?: Record<string, string> | undefined;
 		signal?: AbortSignal;
 		always?: true;
@@ -101,16 +97,12 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 				path: q.query ? `${path}?${String(new URLSearchParams(q.query))}` : path,
 				headers: {
 					...(text !== undefined && { "content-type": "application/json" }),
-					...(q.archive && { "content-type": "application/x-tar" }),
 					...q.headers,
 				},
 				signal,
 			});
-			const fail = (error: Error): void =>
-				reject(signal.aborted ? (signal.reason as Error) : connection.faultOf(error));
-			request.once("response", resolve).once("error", fail);
-			if (q.archive) pipeline(q.archive, request).catch(fail);
-			else request.end(text);
+			request.once("response", resolve).end(text);
+			request.once("error", (error) => reject(signal.aborted ? (signal.reason as Error) : connection.faultOf(error)));
 		});
 		const status = answer.statusCode ?? 0;
 		if (status < 400) return answer;
@@ -167,11 +159,6 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 			const query = { fromImage: q.repository, tag: q.version };
 			const headers = q.login && { "x-registry-auth": paddedBase64Url(JSON.stringify(q.login)) };
 			return answerTo("POST", "/images/create", { query, headers, signal: q.signal });
-		},
-		/** Builds with BuildKit, and with the builder before it where the daemon has none: lines of JSON until the end. */
-		build(q: { image: string; dockerfile: string; context: Readable; signal: AbortSignal }) {
-			const query = { version: "2", t: q.image, dockerfile: q.dockerfile, rm: "1", forcerm: "1" };
-			return answerTo("POST", "/build", { query, archive: q.context, signal: q.signal });
 		},
 		/** Multiplexed frames with timestamps, from `since` (s) until the end, or as far as there are any. */
 		logs(id: string, { since, signal, follow = true }: { since: number; signal: AbortSignal; follow?: boolean }) {

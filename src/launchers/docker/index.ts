@@ -13,7 +13,6 @@ export const DOCKER: LauncherDefinition<DockerSettings> = {
 	placesGpus: ({ hosts }) => hosts !== undefined,
 	settings: SETTINGS,
 	keepsWorkers: ["pullPolicy", "prePull"],
-	buildImage: async (build) => await (await import("./images/build.ts")).buildImage(build),
 	create: async (dependencies) => new (await import("./launcher.ts")).DockerLauncher(dependencies),
 	doctor: async (...setup) => (await import("./doctor.ts")).findings(...setup),
 };

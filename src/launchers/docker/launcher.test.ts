@@ -26,12 +26,12 @@ interface MachineOptions {
 	runtimes?: object;
 	/** Whether its daemon refuses to remove the container. */
 	isStuck?: (id: string) => boolean;
-	/** Whether its daemon may not raise limits. */
-	isRootless?: true;
+	/** Why its daemon does not start a container, with limits that are raised or without. */
+	startFault?: (raisesLimits: boolean) => string | undefined;
 }
 
 /** Probes read the GPUs. */
-async function machine({ runtimes = {}, isStuck, isRootless }: MachineOptions = {}) {
+async function machine({ runtimes = {}, isStuck, startFault }: MachineOptions = {}) {
 	const bodies: { HostConfig?: { Ulimits?: object } }[] = [];
 	const all = new Map<string, Container>();
 	const removals: string[] = [];
@@ -72,8 +72,8 @@ async function machine({ runtimes = {}, isStuck, isRootless }: MachineOptions = 
 			else if (all.delete(id)) json(204);
 			return;
 		}
-		if (action === "start" && isRootless && bodies.at(-1)?.HostConfig?.Ulimits)
-			return json(500, { message: "error setting rlimit type 8: operation not permitted" });
+		const fault = action === "start" && startFault?.(bodies.at(-1)?.HostConfig?.Ulimits !== undefined);
+		if (fault) return json(500, { message: fault });
 		if (action === "start") return json(204);
 		if (action === "top") return json(200, { Processes: [["1", "python"]] });
 		if (action === "json")
@@ -222,8 +222,20 @@ it("D44: a call that a daemon never answers ends, as one without an answer", asy
 	expect(isUnanswered(error)).toBe(true);
 });
 
+const REFUSED_LIMIT = "error setting rlimit type 8: operation not permitted";
+
+it.each<[title: string, message: string, tries: boolean[]]>([
+	["a command with such a name", 'exec: "/set-rlimit.sh": permission denied', [true, true]],
+	["a limit that is not the cause", REFUSED_LIMIT, [true, false, true, false]],
+])("D25: limits are raised again after %s has failed", async (_, message, tries) => {
+	const rig = await machine({ startFault: () => message });
+	const { start } = open({ rig: { docker: rig.docker } });
+	for (const worker of ["w1", "w2"]) await expect(start(worker)).rejects.toThrow(message);
+	expect(rig.bodies.map(({ HostConfig }) => HostConfig?.Ulimits !== undefined)).toEqual(tries);
+});
+
 it("D25: where Docker may not raise limits, workers run without them", async () => {
-	const rig = await machine({ isRootless: true });
+	const rig = await machine({ startFault: (raises) => (raises ? REFUSED_LIMIT : undefined) });
 	const { start } = open({ rig: { docker: rig.docker } });
 	expect(await start("w1")).toMatchObject({ container: "c2" });
 	expect(await start("w2")).toMatchObject({ container: "c3" });

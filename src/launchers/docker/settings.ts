@@ -28,11 +28,11 @@ export interface DockerSettings {
 	placement?: "pack" | "spread";
 }
 
-function size(least: number, description: string, example: string): Schema {
+function size(least: number, description: string, example: string, pattern = "^[1-9][0-9]{0,11}[bkmgBKMG]?$"): Schema {
 	const message = `must be a size such as 512m or ${example}`;
 	return {
 		oneOf: [
-			{ type: "string", pattern: "^[1-9][0-9]{0,11}[bkmgBKMG]?$", "x-message": `${message}.` },
+			{ type: "string", pattern, "x-message": `${message}.` },
 			{ type: "integer", minimum: least },
 		],
 		description,
@@ -66,6 +66,8 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			"Size of /dev/shm, through which processes of PyTorch share data: bytes, or with k, m or g behind the number. " +
 				"By default half of memory, or 8g without it. Only what is in it takes memory.",
 			"2g",
+			// From 64k, or 100000 bytes as text.
+			"^(?:[1-9][0-9]{0,11}[mgMG]|(?:6[4-9]|[7-9][0-9]|[1-9][0-9]{2,11})[kK]|[1-9][0-9]{5,11}[bB]?)$",
 		),
 		cpus: {
 			type: "number",

@@ -78,8 +78,9 @@ export interface Claim {
 }
 
 export interface Outcome {
-	/** `release`: the worker never began the job, as `workerEnd` says; it waits again. */
+	/** `release`: the worker never began this `attempt`, as `workerEnd` says. The queue deadline stays. */
 	on: "complete" | "fail" | "release";
+	attempt?: number | undefined;
 	output?: JsonText | undefined;
 	error?: string | undefined;
 	workerEnd?: string;

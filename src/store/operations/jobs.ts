@@ -37,8 +37,10 @@ export const report: SharedOperation<"jobs.report"> = {
 		if (!row) return { ok: false, why: "missing" };
 		const { state } = row.job;
 		if (holds(row, worker)) {
-			const { on, output, error, workerEnd } = outcome;
-			const context = on === "release" ? { over: true, workerEnd } : { result: { output, error } };
+			const { on, attempt, output, error, workerEnd } = outcome;
+			const isRelease = on === "release";
+			if (isRelease && attempt !== row.job.attempt) return { ok: false, why: "stale", state };
+			const context = isRelease ? { over: true, workerEnd, keepsDeadline: true } : { result: { output, error } };
 			return moved(row, unit.transitions.apply(row, on, { now, ...context }));
 		}
 		if (!hadJob(unit, row, worker)) return { ok: false, why: "missing", state };

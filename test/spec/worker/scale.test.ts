@@ -59,6 +59,10 @@ async function takes(worker: Worker): Promise<string> {
 
 const reports = (worker: Worker, id: string, restart = false): Promise<void> =>
 	b.service.engine.jobs.report({ worker, id, report: { kind: "end", on: "complete", restart } });
+const failsToStart = (worker: Worker, id: string, event: string): Promise<void> => {
+	const error = JSON.stringify({ event, error_type: "OSError", error_message: "no such model" });
+	return b.service.engine.jobs.report({ worker, id, report: { kind: "end", on: "fail", error, restart: false } });
+};
 const ping = (worker: Worker, said: object = {}): Promise<void> =>
 	b.service.engine.jobs.ping({ worker, said: { named: [...worker.held.keys()], ...said } });
 const reason = async (id: string): Promise<{ code: string; message: string }> =>
@@ -235,16 +239,11 @@ describe("a sick worker", () => {
 	it("B.5, D28: whose start fails after it took a job returns it and counts as crashed, however often", async () => {
 		await b.fresh({ ...LAUNCHED, workersMax: 1 });
 		const id = await b.submit();
-		const error = { event: "prestart_failed", error_type: "OSError", error_message: "no such model" };
 		for (let tries = 1; tries <= 5; tries += 1) {
 			const [worker] = await counted(1);
 			expect(await takes(worker!)).toBe(id);
 			const exited = b.next("worker.exited");
-			await b.service.engine.jobs.report({
-				worker: worker!,
-				id,
-				report: { kind: "end", on: "fail", error: JSON.stringify(error), restart: false },
-			});
+			await failsToStart(worker!, id, "prestart_failed");
 			expect(await b.status(id)).toMatchObject({ status: "IN_QUEUE" });
 			expect(await reason(id)).toMatchObject({
 				code: "workers_crashing",
@@ -265,16 +264,81 @@ describe("a sick worker", () => {
 		expect(await b.status(id)).toMatchObject({ status: "COMPLETED" });
 	});
 
-	it("B.5: that is stopped before its start has ended returns its job, and is no crash", async () => {
+	it.each([true, false])(
+		"B.5: whose start is cancelled returns its job; no crash if it was stopped: %s",
+		async (stops) => {
+			await b.fresh({ ...LAUNCHED, workersMax: 1 });
+			const id = await b.submit();
+			const [worker] = await counted(1);
+			expect(await takes(worker!)).toBe(id);
+			if (stops) b.service.engine.workers.launcher.retire(worker!, "a test");
+			await failsToStart(worker!, id, "prestart_cancelled");
+			expect(await b.status(id)).toMatchObject({ status: "IN_QUEUE" });
+			expect(worker!.draining).toBe(true);
+			expect(b.of("worker.failed")).toHaveLength(stops ? 0 : 1);
+		},
+	);
+
+	it("B.5, D15: a job that only failing starts take ends at the ttl of its submission", async () => {
 		await b.fresh({ ...LAUNCHED, workersMax: 1 });
+		const id = await b.submit({ input: {}, policy: { ttl: 20_000 } });
+		for (let tries = 0; tries < 20 && (await b.status(id)).status === "IN_QUEUE"; tries += 1) {
+			const [worker] = present();
+			if (worker && !worker.draining) {
+				call(worker);
+				const taken = b.service.engine.jobs.take({ worker, limit: 1, idle: false, signal: AbortSignal.timeout(1000) });
+				if ((await b.reached(taken)).length > 0) await failsToStart(worker, id, "prestart_failed");
+			}
+			await b.pass(2000);
+		}
+		expect(await b.status(id)).toMatchObject({ status: "TIMED_OUT" });
+		expect(b.of("job.returned").length).toBeLessThan(6);
+	});
+
+	it.each<[title: string, settings: object, began: (worker: Worker) => Promise<unknown>]>([
+		["an external worker", { launcher: { type: "external" } }, async () => {}],
+		[
+			"a worker that has settled a job",
+			LAUNCHED,
+			async (worker) => {
+				await b.submit();
+				await reports(worker, await takes(worker));
+			},
+		],
+		[
+			"an attempt with progress",
+			LAUNCHED,
+			async (worker) =>
+				await b.service.engine.jobs.report({
+					worker,
+					id: [...worker.held.keys()][0]!,
+					report: { kind: "progress", value: "1" },
+				}),
+		],
+		[
+			"an attempt with chunks",
+			LAUNCHED,
+			async (worker) =>
+				await b.service.engine.jobs.addChunks({
+					worker,
+					id: [...worker.held.keys()][0]!,
+					pieces: ["1"],
+					number: 0,
+					count: 1,
+				}),
+		],
+	])("B.5: %s: an error that says that the start failed is the job's own", async (_, settings, began) => {
+		await b.fresh({ ...settings, workersMax: 1 });
 		const id = await b.submit();
-		const [worker] = await counted(1);
+		const isExternal = settings !== LAUNCHED;
+		const [worker] = isExternal
+			? [b.service.engine.workers.recordCall({ id: "own", endpoint: b.ep })]
+			: await counted(1);
 		expect(await takes(worker!)).toBe(id);
-		const error = JSON.stringify({ event: "prestart_cancelled", error_type: "PrestartCancelled" });
-		const report = { kind: "end", on: "fail", error, restart: false } as const;
-		await b.service.engine.jobs.report({ worker: worker!, id, report });
-		expect(await b.status(id)).toMatchObject({ status: "IN_QUEUE" });
-		expect(b.of("worker.failed")).toEqual([]);
+		await began(worker!);
+		await failsToStart(worker!, id, "prestart_failed");
+		expect(await b.status(id)).toMatchObject({ status: "FAILED", error: expect.stringContaining("prestart_failed") });
+		expect(worker).toMatchObject({ draining: false, unhealthy: false });
 	});
 
 	it("D28: that says so at work gets no more jobs and is stopped after what it holds", async () => {

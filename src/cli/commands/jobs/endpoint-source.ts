@@ -1,18 +1,19 @@
 /** Settings of a new endpoint from a repository or an image: `--from`, `--image`, `--build`, `--preset` (D36). */
 import { statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { mergeSettings } from "../../../core/endpoints/endpoint.ts";
-import { buildImage } from "../../../launchers/index.ts";
+import { readEndpoint } from "../../../launchers/endpoint-settings.ts";
+import { runsImages } from "../../../launchers/index.ts";
 import { isObject } from "../../../lib/schema.ts";
-import { systemClock } from "../../../system/clock.ts";
+import { printable } from "../../../lib/terminal-text.ts";
 import { CliError } from "../../client/errors.ts";
 import { path } from "../../client/service-client.ts";
-import { baseImagesOf, dockerfileOf, entryOf, findEntry, namedImage } from "../../dev/entry.ts";
-import { hubNotes, type HubSettings, readHub, type RequiredInput } from "../../dev/hub-repository.ts";
+import { dockerfileOf, findEntry } from "../../dev/entry.ts";
+import { hubNotes, type HubSettings, printNotes, readHub, type RequiredInput } from "../../dev/hub-repository.ts";
 import { commandFor } from "../../dev/script-command.ts";
 import type { ActionInput, Flags } from "../../framework/command.ts";
 import { ask } from "../../framework/common-flags.ts";
-import { progressBar } from "../../framework/progress-bar.ts";
+import { buildImage, imageNameOf } from "./image-build.ts";
 import { readSettings } from "./setting-flags.ts";
 
 export const SOURCE_FLAGS = {
@@ -21,7 +22,7 @@ export const SOURCE_FLAGS = {
 		summary: "take name, env, GPUs and what to start from a RunPod repository; other flags override them",
 	},
 	image: { value: "IMAGE", summary: "run this image with Docker; it is pulled if it is not on the machine" },
-	build: { summary: "build the image of the repository's Dockerfile with Docker, and run it" },
+	build: { summary: "build the image of the repository's Dockerfile with docker build, and run it" },
 	preset: { value: "NAME", summary: "take the variables of this preset of the repository's hub.json" },
 } as const satisfies Flags;
 
@@ -31,51 +32,59 @@ type Settings = Record<string, unknown>;
 export async function withSource(input: ActionInput): Promise<Settings> {
 	const given = readSettings(input);
 	const { from, image, build, preset } = input.flags;
+	const [id = ""] = input.args;
 	if (from === undefined && (build ?? preset) !== undefined)
 		throw new CliError(`--${build === undefined ? "preset" : "build"} takes the repository of --from FOLDER.`);
 	if (image !== undefined && build !== undefined) throw new CliError("Pass --image or --build, not both.");
-	if (from === undefined) return image === undefined ? given : merged({ launcher: containerOf(image) }, given);
+	if (from === undefined) return image === undefined ? given : merged({ launcher: containerOf(image, given) }, given);
 	const folder = resolve(from);
 	if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
 		throw new CliError(`--from takes the folder of a repository; ${folder} is not a folder.`);
 	const hub = readHub(folder, preset);
-	const { launcher, notes } = launcherFor(folder, { given, ...input.flags });
-	note([...(hub ? hubNotes(hub) : ["No .runpod/hub.json found, which would name variables and GPUs."]), ...notes]);
+	const dockerfile = build === undefined ? undefined : dockerfileOf(folder);
+	if (build !== undefined && dockerfile === undefined)
+		throw new CliError(`--build needs a Dockerfile in ${folder} or in its folder .runpod; there is none.`);
+	const wanted = dockerfile === undefined ? image : imageNameOf(id);
+	const { launcher, notes } = launcherFor(folder, { given, image: wanted });
+	// It is not in a registry.
+	if (dockerfile !== undefined) delete launcher!["pullPolicy"];
+	printNotes([
+		...(hub ? hubNotes(hub) : ["No .runpod/hub.json found, which would name variables and GPUs."]),
+		...notes,
+	]);
 	const isContainer = launcher?.type === "docker" || typeOf(given) === "docker";
-	if (hub) note(machineNotes(hub, { isContainer, given }));
+	if (hub) printNotes(machineNotes(hub, { isContainer, given }));
 	const env = { ...hub?.env, ...(await requiredValues(hub?.required ?? [], membersOf(given["env"]))) };
-	if (build !== undefined) Object.assign(launcher!, { image: await built(folder, input) });
 	const { name, gpus: gpusPerWorker } = hub ?? {};
-	return merged({ name, ...(launcher && { launcher }), env, gpusPerWorker }, given);
-}
-
-interface Wanted {
-	given: Settings;
-	image?: string | undefined;
-	build?: string | undefined;
+	const settings = merged({ name, ...(launcher && { launcher }), env, gpusPerWorker }, given);
+	if (dockerfile !== undefined) {
+		await refuseUnusable(id, { settings, service: input.service });
+		await buildImage({ folder, dockerfile, image: wanted! });
+	}
+	return settings;
 }
 
 /** No launcher if the given settings say what to start. */
-function launcherFor(folder: string, q: Wanted): { launcher?: { type: string } & Settings; notes: string[] } {
-	const { given, image, build } = q;
+function launcherFor(
+	folder: string,
+	{ given, image }: { given: Settings; image: string | undefined },
+): { launcher?: { type: string } & Settings; notes: string[] } {
 	const { type = "process", command } = membersOf(given["launcher"]);
-	if (image !== undefined) return { launcher: containerOf(image), notes: [`Workers are containers of ${image}.`] };
-	if (build !== undefined) return { launcher: { type: "docker" }, notes: [] };
+	if (image !== undefined)
+		return { launcher: containerOf(image, given), notes: [`Workers are containers of ${image}.`] };
 	if (type !== "process") return { notes: [] };
 	if (command !== undefined) return { launcher: { type, cwd: folder }, notes: [] };
-	const entry = entryOf(folder);
-	const named = entry && "needsImage" in entry ? namedImage(folder) : undefined;
-	if (named) {
-		const why = `${(entry as { needsImage: string }).needsImage}, so workers are containers of ${named.image}`;
-		return { launcher: containerOf(named.image), notes: [`${why}, which ${named.file} names.`] };
-	}
-	const own = commandFor(findEntry(folder));
+	const entry = findEntry(folder);
+	const own = commandFor(entry);
 	const notes = [`Workers run ${own.join(" ")} on the machine of the service.`];
-	return { launcher: { type, command: own, cwd: folder }, notes };
+	return { launcher: { type, command: own, cwd: entry.cwd ?? folder }, notes };
 }
 
-function containerOf(image: string): { type: string } & Settings {
-	return { type: "docker", image, pullPolicy: "missing" };
+/** In the launcher of the given settings, else in Docker. */
+function containerOf(image: string, given: Settings): { type: string } & Settings {
+	const { type = "docker" } = membersOf(given["launcher"]) as { type?: string };
+	if (!runsImages(type)) throw new CliError(`Workers of the launcher ${type} run no image; omit --image and --build.`);
+	return { type, image, ...(type === "docker" && { pullPolicy: "missing" }) };
 }
 
 function machineNotes({ gpus }: HubSettings, q: { isContainer: boolean; given: Settings }): string[] {
@@ -98,7 +107,7 @@ async function requiredValues(required: readonly RequiredInput[], given: Setting
 	const missing = required.filter(({ key }) => given[key] === undefined || given[key] === null);
 	const values: Record<string, string> = {};
 	for (const { key, title } of missing) {
-		const value = await ask(`${title}: `);
+		const value = await ask(`${printable(title)}: `);
 		if (value === undefined || value === "") {
 			const names = missing.map((each) => each.key);
 			throw new CliError(
@@ -111,46 +120,11 @@ async function requiredValues(required: readonly RequiredInput[], given: Setting
 	return values;
 }
 
-/** Returns the name of the image. */
-async function built(folder: string, { args: [id = ""], service }: ActionInput): Promise<string> {
-	const dockerfile = dockerfileOf(folder);
-	if (dockerfile === undefined)
-		throw new CliError(`--build needs a Dockerfile in ${folder} or in its folder .runpod; there is none.`);
-	await refuseTaken(id, service);
-	const image = `sluice/${
-		id
-			.toLowerCase()
-			.replaceAll(/[^a-z0-9]+/g, "-")
-			.replaceAll(/^-|-$/g, "") || "worker"
-	}:latest`;
-	note([`Building ${image} from ${join(folder, dockerfile)}.`]);
-	const bar = progressBar(systemClock.now);
-	let shown = "";
-	try {
-		await buildImage({
-			clock: systemClock,
-			folder,
-			dockerfile,
-			image,
-			bases: baseImagesOf(folder, dockerfile),
-			env: process.env,
-			onProgress({ step, done, total }) {
-				if (process.stderr.isTTY) bar.show({ share: total > 0 ? done / total : undefined, count: 0, text: step });
-				else if (step !== shown) note([step]);
-				shown = step;
-			},
-		});
-	} catch (error) {
-		throw new CliError((error as Error).message, 1);
-	} finally {
-		bar.clear();
-	}
-	return image;
-}
-
-/** A build takes minutes: that the id is taken is known before. */
-async function refuseTaken(id: string, service: ActionInput["service"]): Promise<void> {
-	const answer = await service.request("GET", path`/v1/endpoints/${id}`).catch((error: unknown) => {
+/** A build takes minutes: faults that the service would find are found before. */
+async function refuseUnusable(id: string, q: { settings: Settings; service: ActionInput["service"] }): Promise<void> {
+	const read = readEndpoint(id, q.settings);
+	if (!read.ok) throw new CliError(read.faults.map(({ field, message }) => `${field} ${message}`).join("\n"));
+	const answer = await q.service.request("GET", path`/v1/endpoints/${id}`).catch((error: unknown) => {
 		if (error instanceof CliError && error.status === 404) return undefined;
 		throw error;
 	});
@@ -167,8 +141,4 @@ function membersOf(value: unknown): Settings {
 
 function typeOf(given: Settings): unknown {
 	return membersOf(given["launcher"])["type"];
-}
-
-function note(lines: readonly string[]): void {
-	process.stderr.write(lines.map((line) => `${line}\n`).join(""));
 }

@@ -56,7 +56,7 @@ export function devWorker(q: {
 		const variables = await registry.newWorker();
 		const [file = "", ...args] = target.command;
 		const child = spawn(file, args, {
-			cwd: target.folder,
+			cwd: target.cwd ?? target.folder,
 			env: { ...q.env(), ...variables, PYTHONUNBUFFERED: "1" },
 			// A process group of its own, which is killed as a whole.
 			detached: true,

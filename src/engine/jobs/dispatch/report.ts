@@ -3,7 +3,7 @@ import { share, sizeOf } from "../../../lib/json/json-text.ts";
 import { type Report, startFailureIn } from "../../../core/jobs/report.ts";
 import { executionTime } from "../../../core/jobs/job-view.ts";
 import { isJobId } from "../../../core/jobs/job.ts";
-import { releaseJobById, type Worker } from "../../workers/worker-registry.ts";
+import { type HeldJob, releaseJobById, type Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
 import { markUnhealthy } from "./ping.ts";
 
@@ -15,7 +15,9 @@ export async function report(
 	const { worker, id, report: received } = q;
 	const { endpoint } = worker;
 	if (!isJobId(id)) return reportDropped(d, q, "missing");
+	const before = worker.held.get(id);
 	if (received.kind === "progress") {
+		if (before) before.began = true;
 		const { value } = received;
 		const kept = await d.retry(() => d.store.jobs.progress({ endpoint, id, worker: worker.id, value, now: d.now() }), {
 			bytes: sizeOf(value),
@@ -25,26 +27,31 @@ export async function report(
 		else reportDropped(d, q, "stale");
 		return;
 	}
-	const failure = received.on === "fail" ? startFailureIn(received.error) : undefined;
-	if (failure?.isCrash) markUnhealthy(d, worker, failure.reason);
+	const failure = startFailure(worker, before, received);
 	const { output, error } = failure ? {} : received;
-	const on = failure ? "release" : received.on;
-	const before = worker.held.get(id);
+	const { attempt } = before ?? {};
+	const outcome = failure
+		? { on: "release" as const, attempt, workerEnd: failure.reason }
+		: { on: received.on, output, error };
 	const moved = await d.retry(
 		() =>
 			d.store.jobs.report({
 				endpoint,
 				id,
 				worker: worker.id,
-				outcome: { on, output, error, ...(failure && { workerEnd: failure.reason }) },
+				outcome,
 				now: d.now(),
 			}),
 		{ bytes: sizeOf(output ?? "") + sizeOf(error ?? ""), signal: q.signal },
 	);
 	releaseJobById(worker, id, { before, now: d.now() });
 	d.workers.stopSignals.over(worker, id);
+	if (!failure) worker.hasSettled = true;
 	if (moved.ok && failure) {
 		d.events.emit("job.returned", { endpoint, id, worker: worker.id, why: "released" });
+		if (!(failure.isStop && d.workers.launcher.isLeaving(worker))) markUnhealthy(d, worker, failure.reason);
+		// Before another worker is sought, so that this one is not found.
+		d.workers.launcher.retire(worker, failure.reason);
 		d.dispatch.announce(endpoint);
 	} else if (moved.ok) {
 		const { job } = moved;
@@ -57,8 +64,16 @@ export async function report(
 		// This report ends the old attempt: the job may be dispatched to this worker again.
 		if (moved.why === "stale") d.dispatch.announce(endpoint);
 	}
-	const why = failure?.reason ?? (received.restart ? "it asked to be restarted" : undefined);
-	if (why !== undefined) d.workers.launcher.retire(worker, why);
+	if (received.restart) d.workers.launcher.retire(worker, "it asked to be restarted");
+}
+
+/**
+ * A failed start is believed of a launched worker that has settled no job, for an attempt that has not begun: an error
+ * is text, which may contain what a client sent (protocol B.5).
+ */
+function startFailure(worker: Worker, held: HeldJob | undefined, { on, error }: Extract<Report, { kind: "end" }>) {
+	const canStart = worker.managed && !worker.hasSettled && held !== undefined && !held.began;
+	return on === "fail" && canStart ? startFailureIn(error) : undefined;
 }
 
 export function reportDropped(

@@ -25,6 +25,7 @@ export type Acknowledge = (written: boolean) => void;
 export async function addChunks(d: JobDeps, q: ChunkPost): Promise<Acknowledge> {
 	const { worker, id } = q;
 	const held = worker.held.get(id);
+	if (held) held.began = true;
 	// Other posts of an external worker may have reached other servers: a chunk stored twice is better than one dropped.
 	const number = !d.cluster.others() || worker.managed ? q.number : undefined;
 	if (!held || number === undefined) return await addPost(d, { ...q, number, held });

@@ -96,7 +96,10 @@ export class TakeOver {
 		Object.assign(worker, gpusIn(handle));
 		if (handle[LAUNCHED_AS] !== undefined) worker.launchedAs = String(handle[LAUNCHED_AS]);
 		// It called the service that ran here before, unless its platform has not run it yet.
-		if (worker.notice?.state !== "waiting") registry.seen(worker, now());
+		if (worker.notice?.state !== "waiting") {
+			registry.seen(worker, now());
+			worker.hasSettled = true;
+		}
 		if (row.url === url) events.emit("worker.adopted", { endpoint: row.endpoint, worker: row.id });
 		else await stop(worker, { why: `it calls ${row.url ?? "nowhere"}, and the service is at ${url} now`, graceMs: 0 });
 		return true;

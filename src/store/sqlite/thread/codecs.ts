@@ -56,7 +56,17 @@ const claim: Codec<Args<"claim">, Claim> = {
 };
 
 const report: Codec<Args<"report">, Outcome<"report">> = {
-	...listed("endpoint", "id", "worker", "outcome.on", "outcome.output", "outcome.error", "outcome.workerEnd", "now"),
+	...listed(
+		"endpoint",
+		"id",
+		"worker",
+		"outcome.on",
+		"outcome.attempt",
+		"outcome.output",
+		"outcome.error",
+		"outcome.workerEnd",
+		"now",
+	),
 	packAnswer: (answer) => (answer.ok ? packJob(answer.job) : answer),
 	unpackAnswer: (packed) =>
 		Array.isArray(packed) ? { ok: true, job: unpackJob(packed) } : (packed as Outcome<"report">),
