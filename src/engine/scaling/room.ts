@@ -15,6 +15,9 @@ import type { queueLengths } from "./queue-lengths.ts";
 /** Room is made again for a worker that still waits after this time, ms, doubled each time: it may not help. */
 const AGAIN_MS = 60_000;
 
+/** So many of the workers that were stopped for a waiting one are named. */
+const SHOWN = 10;
+
 interface Deps extends EngineContext {
 	endpoints: Endpoints;
 	workers: Workers;
@@ -27,7 +30,7 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 	/** The endpoint for which a worker makes room. */
 	const leavesFor = new WeakMap<Worker, string>();
 	/** What the platform of a waiting worker said, and what is shown with those that make room. */
-	const notices = new WeakMap<Worker, { own: string; shown: string }>();
+	const notices = new WeakMap<Worker, { own: string; shown: string; stopped: readonly string[] }>();
 	const made = new WeakMap<Worker, { at: EpochMs; times: number }>();
 	const othersLeftAt = new WeakMap<Worker, EpochMs>();
 
@@ -80,10 +83,11 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 		}
 	}
 
-	/** Says which workers make room for an endpoint, and when. */
-	function leavingTexts({ id: endpoint }: Endpoint): string[] {
+	/** Says which workers make room for an endpoint, and when. `stopped`: ids of those that may have ended. */
+	function leavingTexts({ id: endpoint }: Endpoint, stopped: readonly string[] = []): string[] {
 		const leaving = [...registry.all()].filter((worker) => leavesFor.get(worker) === endpoint);
-		const idle = leaving.filter(({ held }) => held.size === 0).map(({ id }) => id);
+		const ending = leaving.filter(({ held }) => held.size === 0).map(({ id }) => id);
+		const idle = [...new Set([...stopped, ...ending])];
 		const busy = leaving.filter(({ held }) => held.size > 0).map(({ id }) => id);
 		return [
 			...(idle.length > 0 ? [`Stopped to make room, being idle: ${idle.join(", ")}.`] : []),
@@ -97,13 +101,16 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 		/** Makes room for those of the endpoint's workers that their platform cannot place. */
 		make(endpoint: Endpoint, staying: readonly Worker[], mayEvict: boolean): void {
 			for (const waiting of staying) {
-				evict(makersFor(waiting, endpoint, mayEvict), endpoint);
+				const makers = makersFor(waiting, endpoint, mayEvict);
+				evict(makers, endpoint);
 				const { notice } = waiting;
 				if (!notice) continue;
 				const before = notices.get(waiting);
 				const own = before?.shown === notice.message ? before.own : notice.message;
-				const shown = [own, ...leavingTexts(endpoint)].join(" ");
-				notices.set(waiting, { own, shown });
+				const idle = makers.filter(({ held }) => held.size === 0).map(({ id }) => id);
+				const stopped = [...(before?.stopped ?? []), ...idle].slice(-SHOWN);
+				const shown = [own, ...leavingTexts(endpoint, stopped)].join(" ");
+				notices.set(waiting, { own, shown, stopped });
 				if (shown !== notice.message) waiting.notice = { ...notice, message: shown };
 			}
 		},
