@@ -252,6 +252,7 @@ export class WorkerLauncher {
 			const members = { [LAUNCHED_AS]: launchedAs, ...gpuMembers(worker) };
 			return store.workers.put({ ...row, handle: JSON.stringify({ ...handle, ...members }) });
 		};
+		let hasStarted = false;
 		try {
 			const token = await access.tokens.issue({ endpoint: endpoint.id, worker: id });
 			await store.workers.put(row);
@@ -259,6 +260,7 @@ export class WorkerLauncher {
 			let later: Handle | undefined;
 			this.#recorders.set(id, (handle) => record((later = handle)));
 			const handle = await launcher.start(workerSpec({ endpoint, id, token, gpus, url, serviceId }));
+			hasStarted = true;
 			expectLead();
 			await record(later ?? handle);
 			events.emit("worker.launched", { endpoint: endpoint.id, worker: id });
@@ -269,11 +271,13 @@ export class WorkerLauncher {
 			try {
 				await launcher.stop(id, 0);
 			} catch (stopError) {
-				// It may run, with its GPUs: its stop is repeated.
-				this.#stopping.set(id, false);
-				worker.unstopped = { why: "its start failed", at: this.#d.now() };
-				this.#d.events.emit("fault", { where: `stopping ${id}`, error: stopError });
-				throw error;
+				// It may run, with its GPUs: its stop is repeated. A start that was refused leaves nothing behind.
+				if (hasStarted) {
+					this.#stopping.set(id, false);
+					worker.unstopped = { why: "its start failed", at: this.#d.now() };
+					events.emit("fault", { where: `stopping ${id}`, error: stopError });
+					throw error;
+				}
 			}
 			this.#failed.delete(id);
 			registry.forget(worker);
