@@ -73,6 +73,8 @@ trap 'stop service; stop dev; { end_workers; jobs -p | xargs -r kill; } 2>/dev/n
 # NAME, what it says when it is ready, arguments
 background() {
   stop "$1"
+  # Else the line of an earlier one could be found before the new one has begun.
+  : >"$1.log"
   "$TEST_NODE" "$TEST_SLUICE" "\${@:3}" >"$1.log" 2>&1 &
   echo $! >"$1.pid"
   until grep -qE "$2" "$1.log"; do
