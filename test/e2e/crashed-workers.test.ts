@@ -190,9 +190,10 @@ describe("a worker that crashes at its start", { timeout: 120_000 }, () => {
 				"It ended with exit code 7 before it asked for a job. " +
 				"It still calls from 127.0.0.1 and is refused: end its process there.",
 		});
-		expect(service.stderr().match(/ours-\w+ has ended for its platform, but still calls from 127.0.0.1/g)).toHaveLength(
-			1,
-		);
+		const logged = (): RegExpMatchArray | null =>
+			service.stderr().match(/ours-\w+ has ended for its platform, but still calls from 127.0.0.1/g);
+		await until("the log names it", () => logged() ?? undefined);
+		expect(logged()).toHaveLength(1);
 		const { stdout } = await sluice(test, ["doctor"], { cwd: place.folder.path, env });
 		expect(stdout).toMatch(
 			new RegExp(`PROBLEM +endpoint ours: Its worker ${worker.id} has ended for its platform and`),

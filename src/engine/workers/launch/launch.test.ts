@@ -45,7 +45,7 @@ function starting(q: { refuses: "start" | "record" }) {
 	return { state, registry, workers, start: () => workers.start(read.endpoint, { gpus: [0] }) };
 }
 
-it("D34: a worker that runs, that could not be recorded and not be stopped keeps its GPUs until it has been stopped", async () => {
+it("D34: a worker that could be neither recorded nor stopped keeps its GPUs until it has been stopped", async () => {
 	const { state, registry, workers, start } = starting({ refuses: "record" });
 	await expect(start()).rejects.toThrow("the disk is full");
 	const [worker] = registry.of("e");
