@@ -192,6 +192,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 
 	/** A waiting worker may take its place. */
 	protected override report(worker: Worker, how: Partial<Exit>): void {
+		this.#starts.notePlace(worker);
 		super.report(worker, how);
 		this.#starts.startWaiting();
 	}

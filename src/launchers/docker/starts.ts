@@ -68,10 +68,15 @@ export class Starts {
 		this.startWaiting();
 	}
 
+	/** Notes that the worker's endpoint has a place, if it has one. */
+	notePlace({ endpoint, place }: Worker): void {
+		if (place) this.#hadPlaceAt.set(endpoint, this.#d.clock.now());
+	}
+
 	/** Starts waiting workers in the order of {@link compareWaiting}. */
 	startWaiting(): void {
-		const { workers, clock } = this.#d;
-		for (const { endpoint, place } of workers.values()) if (place) this.#hadPlaceAt.set(endpoint, clock.now());
+		const { workers } = this.#d;
+		for (const worker of workers.values()) this.notePlace(worker);
 		const waiting = [...workers.values()].flatMap((worker) =>
 			worker.spec && worker.isWaiting
 				? {
