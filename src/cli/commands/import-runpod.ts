@@ -6,7 +6,7 @@ import { isAbsent, isObject } from "../../lib/schema.ts";
 import { printable } from "../../lib/terminal-text.ts";
 import { CliError } from "../client/errors.ts";
 import { parseJson } from "../client/service-client.ts";
-import { hubNotes, hubSettings } from "../dev/hub-repository.ts";
+import { hubNotes, hubSettings } from "../repository/hub.ts";
 import { textOfFile } from "./jobs/setting-flags.ts";
 import { endpointId } from "../dev/target.ts";
 import type { Action } from "../framework/command.ts";

@@ -6,7 +6,7 @@ import { setFlagsFromString } from "node:v8";
 import type { Action, FlagValues } from "../framework/command.ts";
 import { CliError } from "../client/errors.ts";
 import { HEAP_FLAGS } from "../serve/serve.ts";
-import { printNotes, readTests, unusedNote } from "./hub-repository.ts";
+import { printNotes, readTests, unusedNote } from "../repository/hub.ts";
 import { startDev } from "./service.ts";
 import { crashText, onStopSignal, print, session } from "./session.ts";
 import { openState } from "./state.ts";

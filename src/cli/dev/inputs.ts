@@ -5,7 +5,7 @@ import { CliError } from "../client/errors.ts";
 import { membersOf } from "../framework/json-members.ts";
 import { path } from "../client/service-client.ts";
 import type { JobCalls } from "../submit/job-calls.ts";
-import { hasTests, readTests } from "./hub-repository.ts";
+import { hasTests, readTests } from "../repository/hub.ts";
 import type { DevTarget } from "./target.ts";
 
 export interface SampleInput {

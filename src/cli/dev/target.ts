@@ -5,9 +5,9 @@ import { parseEnv } from "node:util";
 import { withoutSecrets } from "../../config/options.ts";
 import { hasModule, importsRunpod } from "../../launchers/process/python.ts";
 import { CliError } from "../client/errors.ts";
-import { type Entry, findEntry } from "./entry.ts";
-import { hasTests, hubNotes, readHub } from "./hub-repository.ts";
-import { commandFor, isScript } from "./script-command.ts";
+import { type Entry, findEntry } from "../repository/entry.ts";
+import { hasTests, hubNotes, readHub } from "../repository/hub.ts";
+import { commandFor, isScript } from "../repository/script-command.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { EndedJob, JobCalls } from "../submit/job-calls.ts";
 import { table } from "../framework/table.ts";
 import { printable } from "../../lib/terminal-text.ts";
-import type { HubTest } from "./hub-repository.ts";
+import type { HubTest } from "../repository/hub.ts";
 
 const MAX_OUTPUT = 4000;
 /** Minimum of the service, ms (spec 2.4). */

@@ -47,6 +47,7 @@ export const ENDPOINT_ID = {
 	"x-message": "must be 1 to 64 of the characters a-z, A-Z, 0-9, _ and -.",
 } as const satisfies Schema;
 
+const MOST_CHUNKS = STREAM_CHUNKS.toLocaleString("en");
 /** Bounds of `initTimeoutMs`. */
 export const INIT_TIMEOUT_MS = [1000, 86_400_000] as const;
 
@@ -100,9 +101,7 @@ const LIMITS: Schema = {
 				}),
 				streamMb: wholeOrOff({
 					default: STREAM_MB,
-					description:
-						"A job fails whose chunks have more megabytes, or " +
-						`are more than ${STREAM_CHUNKS.toLocaleString("en")}.`,
+					description: `A job fails whose chunks have more megabytes, or are more than ${MOST_CHUNKS}.`,
 				}),
 				...Object.fromEntries(LIMITED_OPERATIONS.map((operation) => [operation, operationLimits(operation)])),
 			},

@@ -117,7 +117,7 @@ export class Autoscaler {
 	/** Returns the time until the next check, ms. */
 	async #check(): Promise<number> {
 		this.#stopRetired();
-		this.#room.keepUnneeded();
+		this.#room.withdraw();
 		const active = this.#scaled().filter((endpoint) => !this.#isIdle(endpoint));
 		for (const endpoint of active) this.#stopOverdue(endpoint);
 		// Workers before queues: a job that is taken in between must not be counted twice.
@@ -230,7 +230,7 @@ export class Autoscaler {
 		if (staying.some((worker) => worker.ready && now - worker.createdAt >= CRASH_MS)) this.crashes.worked(id);
 		const { jobs: waiting, oldestQueuedAt = now } = this.#queues.of(id) ?? { jobs: 0 };
 		const wanted = desiredWorkers({ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt }, endpoint);
-		const mayEvict = waiting > 0 && this.crashes.hasCalmed(id);
+		const mayEvict = waiting > 0 && !this.crashes.hasFailedLately(id);
 		this.#add(endpoint, wanted - staying.length, mayEvict);
 		if (waiting > 0) this.#room.make(endpoint, staying.slice(0, wanted), mayEvict);
 		const surplus = stoppable

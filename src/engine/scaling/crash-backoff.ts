@@ -11,7 +11,8 @@ const PAUSE_MS = [1000, 60_000] as const;
 const PROBE_MS = 2000;
 const UNTRIED_MS = 15_000;
 
-const CALM_MS = 60_000;
+/** Time after a pause in which the next start may fail too, ms for each failure in a row. */
+const LATELY_MS = 60_000;
 
 export function crashBackoff({ now, events, problems }: EngineContext & { problems: StartProblems }) {
 	const failures = new Map<string, { count: number; until: EpochMs; unanswered?: true }>();
@@ -63,13 +64,10 @@ export function crashBackoff({ now, events, problems }: EngineContext & { proble
 		},
 		reset,
 		holds,
-		/**
-		 * Whether workers of others may make room for it: for a minute after each failure in a row none does, since its
-		 * next start may fail as well.
-		 */
-		hasCalmed(endpoint: string): boolean {
+		/** Whether its last pause ended less than a minute ago for each failure in a row: its next start may fail too. */
+		hasFailedLately(endpoint: string): boolean {
 			const { until = -Infinity, count = 0 } = failures.get(endpoint) ?? {};
-			return now() >= until + Math.max(1, count) * CALM_MS;
+			return now() < until + Math.max(1, count) * LATELY_MS;
 		},
 		counts: (endpoint: string): boolean => failures.has(endpoint),
 	};

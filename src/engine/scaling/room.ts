@@ -115,7 +115,7 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 			}
 		},
 		/** Lets workers go on that would make room for an endpoint without waiting jobs, unless their settings changed. */
-		keepUnneeded(): void {
+		withdraw(): void {
 			for (const worker of registry.all()) {
 				const endpoint = leavesFor.get(worker);
 				if (endpoint === undefined || worker.retiring === undefined || worker.held.size === 0) continue;

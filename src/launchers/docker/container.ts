@@ -71,9 +71,6 @@ export async function copyOutput(daemon: Daemon, container: string, q: Parameter
 	await copyToLog(q, async (since) => framesOf(await daemon.logs(container, { since, signal })));
 }
 
-/** Daemons that could not raise a limit: those that run rootless, or in a container themselves. */
-const unprivileged = new WeakSet<Daemon>();
-
 /** Messages also contain commands, such as `set-rlimit.sh`. */
 function isLimitRefused(message: string): boolean {
 	return /error setting rlimit|setrlimit/i.test(message) && /not permitted/i.test(message);
@@ -92,12 +89,12 @@ export async function startContainer(
 		const sizes = (host.gpus ?? []).filter(({ id }) => gpus.includes(id)).map(({ memoryGb }) => memoryGb);
 		const gpuSizeGb = sizes.length > 0 ? Math.max(...sizes) : undefined;
 		const context = { ...network, gpus, gpuSizeGb, place, ...(url !== spec.url && { url }) };
-		for (let raisesLimits = !unprivileged.has(daemon); ; raisesLimits = false) {
+		for (let { raisesLimits } = host; ; raisesLimits = false) {
 			const container = await daemon.create(containerOptions(spec, { ...context, raisesLimits }));
 			try {
 				await daemon.start(container);
 				await begun(clock, daemon, container);
-				if (!raisesLimits) unprivileged.add(daemon);
+				host.raisesLimits = raisesLimits;
 				return container;
 			} catch (error) {
 				await host.removals.remove(container).catch(() => void host.recheck());

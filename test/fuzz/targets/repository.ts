@@ -1,6 +1,6 @@
 /** Dockerfiles of repositories (D36). */
 import fc from "fast-check";
-import { readDockerfile, sourcesOf, startOf } from "../../../src/cli/dev/dockerfile.ts";
+import { readDockerfile, sourcesOf, startOf } from "../../../src/cli/repository/dockerfile.ts";
 import { oddText } from "../generate.ts";
 import { must, target } from "../target.ts";
 
@@ -26,7 +26,7 @@ const line = fc.oneof(
 
 export const REPOSITORY = target({
 	name: "repository",
-	sources: ["cli/dev/dockerfile.ts"],
+	sources: ["cli/repository/dockerfile.ts"],
 	cases: fc.record({ lines: fc.array(line, { maxLength: 16 }), path: oddText }),
 	check({ lines, path }) {
 		const text = lines.map(String).join("\n");

@@ -119,13 +119,11 @@ export class WorkerLauncher {
 	}
 
 	/** Removes a worker whose start had failed, and that has been stopped after all. */
-	async #forget({ id }: Worker): Promise<void> {
-		const { registry, store, access } = this.#d;
-		const worker = this.#find(id);
-		this.#stopping.delete(id);
-		if (worker) registry.forget(worker);
-		await store.workers.remove({ id });
-		await access.tokens.revoke(id);
+	async #forget(worker: Worker): Promise<void> {
+		this.#stopping.delete(worker.id);
+		this.#d.registry.forget(worker);
+		await this.#d.store.workers.remove({ id: worker.id });
+		await this.#d.access.tokens.revoke(worker.id);
 	}
 
 	/** Hands the worker no more jobs; it is to be stopped once it holds none (D28). */

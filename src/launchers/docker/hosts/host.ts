@@ -45,6 +45,8 @@ export class DockerHost {
 	readonly pulls: Images;
 	readonly removals: Removals;
 	isReachable = false;
+	/** False once its daemon could not raise a limit, as one that runs rootless, or in a container itself. */
+	raisesLimits = true;
 	/** Undefined: not read yet. */
 	gpus: readonly HostGpu[] | undefined;
 	gpuFault: string | undefined;

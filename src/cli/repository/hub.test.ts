@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempDisposableSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { hubNotes, hubSettings, readHub, readTests, unusedNote } from "./hub-repository.ts";
+import { hubNotes, hubSettings, readHub, readTests, unusedNote } from "./hub.ts";
 
 const HUB = {
 	title: "Model server",

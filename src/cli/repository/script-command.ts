@@ -5,7 +5,7 @@ import type { Entry } from "./entry.ts";
 
 const EXTENSIONS = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"];
 
-const WORKER_ENTRY = fileURLToPath(new URL(`./worker-entry${extname(import.meta.url)}`, import.meta.url));
+const WORKER_ENTRY = fileURLToPath(new URL(`../dev/worker-entry${extname(import.meta.url)}`, import.meta.url));
 
 /** Whether the file is JavaScript or TypeScript. */
 export function isScript(file: string): boolean {

@@ -2,7 +2,7 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, relative, sep } from "node:path";
 import { CliError } from "../client/errors.ts";
-import { isFile } from "./hub-repository.ts";
+import { isFile } from "./hub.ts";
 import { type Dockerfile, readDockerfile, sourcesOf, type Stage, startOf, wordsOf } from "./dockerfile.ts";
 
 const HANDLERS = ["handler", "rp_handler", "worker", "main", "index"].flatMap((name) =>
