@@ -161,6 +161,30 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 		expect(handles.get(three.workerId)).toMatchObject({ hostGpus: "GPU-rig1-0" });
 	});
 
+	it("D44: two services that place workers at the same moment assign no GPU twice", async () => {
+		const only = { rig1: hosts["rig1"]! };
+		const services = [open({ only }), open({ only })].map(({ start, handles }, at) => ({ start, handles, id: at }));
+		const given = new Map<string, Handle>();
+		const starts = services.flatMap(({ start, id }) =>
+			Array.from({ length: 3 }, async () => {
+				const change = { gpuCount: 1, gpuMemoryGb: 10, serviceId: `${serviceId}-at-once-${id}` };
+				const spec = script(SCRIPTS.runs, {}, change);
+				given.set(spec.workerId, await start(spec));
+			}),
+		);
+		await Promise.all(starts);
+		const running = async (): Promise<string[]> => {
+			const format = '{{.Label "sluice.worker"}} {{.Label "sluice.gpus"}}';
+			const lines = (await two.rig1.docker("ps", "--format", format, "--filter", "label=sluice.gpus")).split("\n");
+			return lines.filter((line) => given.has(line.split(" ")[0]!));
+		};
+		// Two parts of 10 GB fit on each of two GPUs of 24 GB; those that withdrew are placed by the next check.
+		for (let lines: string[] = []; lines.length < 4; lines = await running())
+			for (const gpu of ["GPU-rig1-0", "GPU-rig1-1"])
+				expect(lines.filter((line) => line.endsWith(gpu)).length).toBeLessThanOrEqual(2);
+		expect(await running()).toHaveLength(4);
+	});
+
 	it("D44: workers share a GPU as far as their parts fit, also those that were taken over", async () => {
 		const only = { rig1: hosts["rig1"]! };
 		const before = open({ only });

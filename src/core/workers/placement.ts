@@ -84,7 +84,7 @@ function fit(query: PlacementQuery, host: PlacementHost): readonly HostGpu[] | s
 	const kind = kindText(gpu, memoryGb);
 	if (suitable.length < gpuCount && kind !== "")
 		return `${suitable.length} of ${gpus.length} GPUs ${suitable.length === 1 ? "is" : "are"}${kind}`;
-	const free = suitable.filter((each) => sizeFor(memoryGb, each) > 0);
+	const free = suitable.filter((each) => hasRoom(memoryGb, each));
 	if (free.length < gpuCount) {
 		const needed = gpuCount > 1 ? `, ${gpuCount} needed` : "";
 		const freeText = memoryGb === undefined ? "free" : `with ${memoryGb} GB free`;
@@ -100,6 +100,10 @@ function suits({ model, memoryGb, cuda }: HostGpu, need: GpuNeed = {}): boolean 
 		memoryGb >= (need.memoryMinGb ?? 0) &&
 		(minCudaVersion === undefined || cuda === undefined || isAtLeast(cuda, minCudaVersion))
 	);
+}
+
+export function hasRoom(memoryGb: number | undefined, gpu: PlacementGpu): boolean {
+	return sizeFor(memoryGb, gpu) > 0;
 }
 
 /** Memory in 10^9 bytes: of the whole GPU, or free on it for such a part; 0 if that is taken. */

@@ -76,11 +76,18 @@ function isLimitRefused(message: string): boolean {
 	return /error setting rlimit|setrlimit/i.test(message) && /not permitted/i.test(message);
 }
 
-/** Returns the container's id. A failure leaves no container behind. */
+/** Another service has placed a worker on the same GPUs. */
+export class GpusTaken extends Error {}
+
+/**
+ * Returns the container's id. A failure leaves no container behind. `stillFits` is asked between its creation and its
+ * start. Throws {@link GpusTaken} if it does not.
+ */
 export async function startContainer(
 	clock: Clock,
-	{ spec, host, gpus }: { spec: Spec } & Pick<Place, "host" | "gpus">,
+	q: { spec: Spec; stillFits: () => Promise<boolean> } & Pick<Place, "host" | "gpus">,
 ): Promise<string> {
+	const { spec, host, gpus } = q;
 	const { daemon } = host;
 	try {
 		const url = serviceAddress(host, spec.url);
@@ -92,6 +99,7 @@ export async function startContainer(
 		for (let { raisesLimits } = host; ; raisesLimits = false) {
 			const container = await daemon.create(containerOptions(spec, { ...context, raisesLimits }));
 			try {
+				if (gpus.length > 0 && !(await q.stillFits())) throw new GpusTaken();
 				await daemon.start(container);
 				await begun(clock, daemon, container);
 				host.raisesLimits = raisesLimits;
@@ -103,7 +111,7 @@ export async function startContainer(
 		}
 	} catch (error) {
 		// Without an answer the container may exist.
-		if (statusOf(error) === undefined) void host.recheck();
+		if (statusOf(error) === undefined && !(error instanceof GpusTaken)) void host.recheck();
 		throw error;
 	}
 }

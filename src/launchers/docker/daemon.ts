@@ -9,6 +9,7 @@ import type { Connection } from "./hosts/connection.ts";
 export interface ListedContainer {
 	Id: string;
 	Labels: Readonly<Record<string, string>>;
+	State?: string;
 }
 
 /** Only the members used here, as in the types below. */

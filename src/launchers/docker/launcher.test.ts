@@ -12,12 +12,15 @@ import { dockerDaemon, isUnanswered } from "./daemon.ts";
 import { connectionTo } from "./hosts/connection.ts";
 import { DockerLauncher } from "./launcher.ts";
 
+type Service = ReturnType<typeof open>;
+
 const SMI = "2026-01-01T00:00:00.0Z GPU-1, NVIDIA L4, 23034\n";
 
 interface Container {
 	Id: string;
 	Labels: Record<string, string>;
 	isProbe: boolean;
+	started: boolean;
 	runs: boolean;
 	ended: PromiseWithResolvers<void>;
 }
@@ -28,10 +31,13 @@ interface MachineOptions {
 	isStuck?: (id: string) => boolean;
 	/** Why its daemon does not start a container, with limits that are raised or without. */
 	startFault?: (raisesLimits: boolean) => string | undefined;
+	onCreated?: () => void;
+	/** A list is answered when this resolves. */
+	beforeList?: () => Promise<unknown>;
 }
 
 /** Probes read the GPUs. */
-async function machine({ runtimes = {}, isStuck, startFault }: MachineOptions = {}) {
+async function machine({ runtimes = {}, isStuck, startFault, onCreated, beforeList }: MachineOptions = {}) {
 	const bodies: { HostConfig?: { Ulimits?: object } }[] = [];
 	const all = new Map<string, Container>();
 	const removals: string[] = [];
@@ -39,7 +45,8 @@ async function machine({ runtimes = {}, isStuck, startFault }: MachineOptions = 
 	function add(q: { Labels?: Record<string, string>; isProbe?: boolean }): Container {
 		const isProbe = q.isProbe ?? false;
 		const Id = `${isProbe ? "probe" : "c"}${(made += 1)}`;
-		const one = { Id, Labels: q.Labels ?? {}, isProbe, runs: true, ended: Promise.withResolvers<void>() };
+		const ended = Promise.withResolvers<void>();
+		const one = { Id, Labels: q.Labels ?? {}, isProbe, started: false, runs: true, ended };
 		all.set(Id, one);
 		return one;
 	}
@@ -52,6 +59,7 @@ async function machine({ runtimes = {}, isStuck, startFault }: MachineOptions = 
 		if (path === "/images/json") return json(200, []);
 		if (path.startsWith("/images/")) return json(200, {});
 		if (path === "/containers/json") {
+			await beforeList?.();
 			const [label = ""] = (JSON.parse(searchParams.get("filters")!) as { label: string[] }).label;
 			const [name = "", value] = label.split("=");
 			const isListed = ({ Labels }: Container): boolean =>
@@ -61,7 +69,9 @@ async function machine({ runtimes = {}, isStuck, startFault }: MachineOptions = 
 		if (path === "/containers/create") {
 			bodies.push(JSON.parse(body) as (typeof bodies)[number]);
 			const { Labels, Entrypoint } = JSON.parse(body) as { Labels?: Record<string, string>; Entrypoint?: string[] };
-			return json(201, { Id: add({ ...(Labels && { Labels }), isProbe: Entrypoint?.[0] === "nvidia-smi" }).Id });
+			const { Id } = add({ ...(Labels && { Labels }), isProbe: Entrypoint?.[0] === "nvidia-smi" });
+			onCreated?.();
+			return json(201, { Id });
 		}
 		const [, id = "", action] = /^\/containers\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? [];
 		const found = all.get(id);
@@ -74,7 +84,10 @@ async function machine({ runtimes = {}, isStuck, startFault }: MachineOptions = 
 		}
 		const fault = action === "start" && startFault?.(bodies.at(-1)?.HostConfig?.Ulimits !== undefined);
 		if (fault) return json(500, { message: fault });
-		if (action === "start") return json(204);
+		if (action === "start") {
+			found.started = true;
+			return json(204);
+		}
 		if (action === "top") return json(200, { Processes: [["1", "python"]] });
 		if (action === "json")
 			return json(200, {
@@ -113,7 +126,7 @@ async function machine({ runtimes = {}, isStuck, startFault }: MachineOptions = 
 	};
 }
 
-function open(hosts: Record<string, HostSettings>) {
+function open(hosts: Record<string, HostSettings>, serviceId = "s") {
 	const logDir = mkdtempSync(join(tmpdir(), "sluice-docker-"));
 	const clock = manualClock();
 	const lines: string[] = [];
@@ -128,20 +141,21 @@ function open(hosts: Record<string, HostSettings>) {
 		await launcher.close();
 		rmSync(logDir, { recursive: true, force: true });
 	});
-	const start = (workerId: string, gpuCount = 0): Promise<Handle> =>
+	const start = (workerId: string, gpuCount = 0, gpuMemoryGb?: number): Promise<Handle> =>
 		launcher.start({
 			workerId,
 			endpoint: "hello",
-			serviceId: "s",
+			serviceId,
 			env: {},
 			url: "http://10.0.0.1:1",
 			gpus: [],
 			gpuCount,
+			gpuMemoryGb,
 			workersMax: 3,
 			stopGraceMs: 0,
 			settings: { type: "docker", image: "x:1", hosts: "all" },
 		} as WorkerSpec);
-	const sweep = (): Promise<number> => launcher.removeStrays({ serviceId: "s", recorded: [], endpoints: [] });
+	const sweep = (): Promise<number> => launcher.removeStrays({ serviceId, recorded: [], endpoints: [] });
 	return { launcher, clock, lines, start, sweep };
 }
 
@@ -178,6 +192,39 @@ it("D44: a machine whose nvidia-smi hangs runs workers without GPUs", async () =
 	const { start } = open({ bad: { docker, gpuImage: "ubuntu:24.04" } });
 	expect(await start("w1")).toMatchObject({ host: "bad" });
 	expect([...all.values()].filter(({ isProbe }) => isProbe)).toHaveLength(1);
+});
+
+it("D44: of two services that choose the same GPU at the same moment at most one starts a worker there", async () => {
+	const both = Promise.withResolvers<void>();
+	let created = 0;
+	const rig = await machine({
+		onCreated: () => (created += 1) === 2 && both.resolve(),
+		beforeList: () => (created > 0 ? both.promise : Promise.resolve()),
+	});
+	const gpus = [{ id: "GPU-0", model: "L4", memoryGb: 24 }];
+	const [a, b] = ["a", "b"].map((id) => open({ rig: { docker: rig.docker, gpus } }, id)) as [Service, Service];
+	const running = (): string[] =>
+		[...rig.all.values()].filter(({ started }) => started).map(({ Labels }) => Labels["sluice.worker"]!);
+	expect(await Promise.all([a.start("wa", 1), b.start("wb", 1)])).toEqual([{}, {}]);
+	expect(created).toBe(2);
+	expect(running()).toEqual([]);
+	await advanceUntil(a.clock, () => running().length > 0, 1000);
+	await b.clock.advance(20_000);
+	expect(running()).toEqual(["wa"]);
+	rig.end([...rig.all.keys()][0]!);
+	await advanceUntil(b.clock, () => running().includes("wb"), 1000);
+	expect(running()).toEqual(["wb"]);
+});
+
+it("D44: parts of a GPU that another service has just assigned move the worker to the next GPU", async () => {
+	const rig = await machine();
+	const gpus = ["GPU-0", "GPU-1"].map((id) => ({ id, model: "L4", memoryGb: 24 }));
+	const { start } = open({ rig: { docker: rig.docker, gpus } });
+	const part = { "sluice.gpus": "GPU-0", "sluice.gpu-memory-gb": "10" };
+	expect(await start("w1", 1, 10)).toMatchObject({ hostGpus: "GPU-0" });
+	// Neither this service's last check nor its own workers show it.
+	rig.add({ Labels: { "sluice.service": "other", "sluice.worker": "o1", ...part } });
+	expect(await start("w2", 1, 10)).toMatchObject({ hostGpus: "GPU-1" });
 });
 
 it("D44: a container that Docker refuses to remove does not make its machine unreachable", async () => {

@@ -6,7 +6,7 @@ import { LOCAL } from "../../core/workers/hosts.ts";
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { Exit, Handle, WorkerState } from "../launcher.ts";
 import { containerName } from "./container-options.ts";
-import { startContainer } from "./container.ts";
+import { GpusTaken, startContainer } from "./container.ts";
 import { isUnanswered, Unreachable } from "./daemon.ts";
 import { type DockerHost, withTimeout } from "./hosts/host.ts";
 import type { DockerHosts } from "./hosts/hosts.ts";
@@ -51,20 +51,23 @@ export class Starts {
 			await withTimeout(this.#d.clock, gpus, GPUS_MS);
 			found = this.#place(worker, spec);
 		}
-		if ("host" in found) {
+		while ("host" in found) {
 			const { host } = found;
-			if (!(await mustPull(spec, host))) return worker.handle(await this.#run(worker, spec, host));
-			worker.starting = this.#startAccepted(worker, spec, { host, pulls: true });
-			return worker.handle(containerName(worker.id));
+			if (await mustPull(spec, host)) {
+				worker.starting = this.#startAccepted(worker, spec, { host, pulls: true });
+				return worker.handle(containerName(worker.id));
+			}
+			const container = await this.#run(worker, spec, host);
+			if (container !== undefined) return worker.handle(container);
+			found = this.#place(worker, spec);
 		}
-		worker.isWaiting = true;
-		worker.waitsSince = this.#d.clock.now();
 		this.#waits(worker, found.reason);
 		return {};
 	}
 
 	async resume(): Promise<void> {
-		for (const { spec, isWaiting } of this.#d.workers.values()) if (spec && isWaiting) await this.#d.hosts.ready(spec);
+		for (const { spec, waitsSince } of this.#d.workers.values())
+			if (spec && waitsSince !== undefined) await this.#d.hosts.ready(spec);
 		this.startWaiting();
 	}
 
@@ -78,7 +81,7 @@ export class Starts {
 		const { workers } = this.#d;
 		for (const worker of workers.values()) this.notePlace(worker);
 		const waiting = [...workers.values()].flatMap((worker) =>
-			worker.spec && worker.isWaiting
+			worker.spec && worker.waitsSince !== undefined
 				? {
 						worker,
 						spec: worker.spec,
@@ -94,7 +97,7 @@ export class Starts {
 				this.#waits(worker, found.reason);
 				continue;
 			}
-			worker.isWaiting = false;
+			worker.waitsSince = undefined;
 			this.#d.onHandle(worker, worker.handle(containerName(worker.id)));
 			worker.starting = this.#startAccepted(worker, spec, found);
 		}
@@ -110,6 +113,7 @@ export class Starts {
 	}
 
 	#waits(worker: Worker, message: string): void {
+		worker.waitsSince ??= this.#d.clock.now();
 		this.#d.onNotice(worker, { state: "waiting", code: "unschedulable", message });
 	}
 
@@ -122,8 +126,9 @@ export class Starts {
 				await host.pulls.pull(spec.settings.image, { signal, onProgress });
 			}
 			code = "start_failed";
-			await this.#run(worker, spec, host);
-			this.#d.onNotice(worker, { state: "running" });
+			const container = await this.#run(worker, spec, host);
+			if (container === undefined) this.#waits(worker, "Another service has just taken the GPUs that it would get.");
+			else this.#d.onNotice(worker, { state: "running" });
 		} catch (error) {
 			const message = code === "image_pull" ? (error as Error).message : host.sentence(error);
 			const reason = { code, message, crash: !isUnanswered(error) };
@@ -131,11 +136,20 @@ export class Starts {
 		}
 	}
 
-	async #run(worker: Worker, spec: Spec, host: DockerHost): Promise<string> {
-		const container = await startContainer(this.#d.clock, { spec, ...worker.place! });
-		worker.container = container;
-		this.#d.onRunning(worker, host, container);
-		return container;
+	/** Undefined without a place if another service has just taken its GPUs. */
+	async #run(worker: Worker, spec: Spec, host: DockerHost): Promise<string | undefined> {
+		const { clock, hosts, workers } = this.#d;
+		const stillFits = (): Promise<boolean> => hosts.stillFits(worker, workers.values());
+		try {
+			const container = await startContainer(clock, { spec, ...worker.place!, stillFits });
+			worker.container = container;
+			this.#d.onRunning(worker, host, container);
+			return container;
+		} catch (error) {
+			if (!(error instanceof GpusTaken)) throw error;
+			worker.place = undefined;
+			return undefined;
+		}
 	}
 }
 

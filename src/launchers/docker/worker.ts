@@ -21,9 +21,8 @@ const ID_TAIL = 13;
 export class Worker extends WatchedWorker {
 	/** Undefined if adopted. */
 	readonly spec: Spec | undefined;
-	isWaiting = false;
-	/** Begin of its wait for a place. */
-	waitsSince: LocalMs = -Infinity;
+	/** Begin of its wait for a place; undefined: it has one. */
+	waitsSince: LocalMs | undefined;
 	place: Place | undefined;
 	container: string | undefined;
 	starting: Promise<void> | undefined;

@@ -28,6 +28,9 @@ const LIST_MS = 60_000;
 const START_MS = 3000;
 const FACTS_MS = 60_000;
 
+/** States of containers without GPUs; one that was only created gets them next. */
+const ENDED = ["exited", "dead"];
+
 export interface HostDeps extends Pick<LauncherDependencies, "clock" | "registryLogin"> {
 	env: Env;
 	log: (message: string) => void;
@@ -50,7 +53,7 @@ export class DockerHost {
 	/** Undefined: not read yet. */
 	gpus: readonly HostGpu[] | undefined;
 	gpuFault: string | undefined;
-	/** Containers with GPUs of any service, as of the last check. */
+	/** Containers of any service that have GPUs or will, as of the last reading. */
 	gpuContainers: readonly ListedContainer[] = [];
 	images: readonly string[] = [];
 	readonly #d: HostDeps;
@@ -126,6 +129,11 @@ export class DockerHost {
 		await this.#findingGpus;
 	}
 
+	async readGpuContainers(): Promise<void> {
+		const listed = await this.#inTime(this.daemon.list({ label: LABELS.gpus, all: true }));
+		this.gpuContainers = listed.filter(({ State = "" }) => !ENDED.includes(State));
+	}
+
 	view() {
 		return {
 			name: this.name,
@@ -188,7 +196,7 @@ export class DockerHost {
 
 	async #readFacts(): Promise<void> {
 		const { daemon } = this;
-		if (this.gpus?.length !== 0) this.gpuContainers = await this.#inTime(daemon.list({ label: LABELS.gpus }));
+		if (this.gpus?.length !== 0) await this.readGpuContainers();
 		if (this.#d.clock.now() - this.#factsAt < FACTS_MS) return;
 		this.#info = await this.#inTime(daemon.info());
 		this.images = await this.#inTime(daemon.images());

@@ -1,7 +1,7 @@
 /** The hosts of the configuration and `local` (D44). */
 import { type HostConfig, type HostGpuPart, type HostView, LOCAL } from "../../../core/workers/hosts.ts";
 import { firstThatSuffice } from "../../../core/workers/eviction.ts";
-import { place, type Placement, type PlacementHost } from "../../../core/workers/placement.ts";
+import { hasRoom, place, type Placement, type PlacementHost } from "../../../core/workers/placement.ts";
 import { LABELS } from "../container-options.ts";
 import { DockerHost, gpusOf, type HostDeps } from "./host.ts";
 import type { DockerSettings } from "../settings.ts";
@@ -101,6 +101,19 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 				{ hosts: names, gpuCount: gpuCountOf(spec), memoryGb: spec.gpuMemoryGb, gpu, placement, image },
 				candidates(spec.settings).map((host) => placementHost(host, all)),
 			);
+		},
+		/**
+		 * Returns whether its GPUs still have room for it: another service may have placed a worker there at the same
+		 * moment. Exact once its own container exists, since of two containers one is listed by the other's service.
+		 */
+		async stillFits(worker: Worker, workers: Iterable<Worker>): Promise<boolean> {
+			const { host, gpus, memoryGb } = worker.place!;
+			await host.readGpuContainers();
+			const rest = useOf(
+				host,
+				[...workers].filter((other) => other !== worker),
+			);
+			return rest.gpus.every((gpu) => !gpus.includes(gpu.id) || hasRoom(memoryGb, gpu));
 		},
 		/** Returns those workers without which it has a place; empty where nothing helps. */
 		room(spec: Spec, q: { stoppable: readonly Worker[]; staying: readonly Worker[] }): Worker[] {
