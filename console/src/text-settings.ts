@@ -75,6 +75,7 @@ export const SETTING_TEXTS = {
 			gpusPerWorker: "GPUs per worker",
 			gpuMemoryGb: "Part of each GPU, GB",
 			priority: "Priority",
+			preempt: "Preemption",
 			executionTimeoutMs: "Execution timeout",
 			leaseMs: "Lease",
 			stopGraceMs: "Shutdown grace period",

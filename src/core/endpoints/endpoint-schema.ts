@@ -10,7 +10,7 @@ import {
 	STREAM_CHUNKS,
 	STREAM_MB,
 } from "./limits.ts";
-import { PRIORITIES } from "../workers/eviction.ts";
+import { PREEMPTIONS, PRIORITIES } from "../workers/eviction.ts";
 import { duration } from "../durations.ts";
 import type { Schema } from "../../lib/schema.ts";
 import { NO_CONTROLS } from "../../lib/text.ts";
@@ -35,6 +35,7 @@ export const ENDPOINT_DEFAULTS = {
 	initTimeoutMs: 600_000,
 	gpusPerWorker: 0,
 	priority: "normal",
+	preempt: "finish",
 	webhooks: { schedule: "short", disableAfterMs: 5 * DAY_MS },
 } as const;
 
@@ -282,6 +283,14 @@ export function endpointSchema(launcher: Schema) {
 					"Who gets GPUs first. Busy workers of a lower priority finish their jobs and make room, and their " +
 					"workersMin does not count. Among equals endpoints take turns.",
 				"x-message": "must be low, normal or high.",
+			},
+			preempt: {
+				enum: PREEMPTIONS,
+				default: ENDPOINT_DEFAULTS.preempt,
+				description:
+					"What busy workers do that make room for a higher priority: finish their jobs, or end now within " +
+					"stopGraceMs; unfinished jobs then return to the front of the queue and begin again. This counts as no loss.",
+				"x-message": "must be finish or requeue.",
 			},
 			webhooks: WEBHOOKS,
 			webhookSecret: {

@@ -35,6 +35,7 @@ describe("readEndpoint", () => {
 			initTimeoutMs: 600_000,
 			gpusPerWorker: 0,
 			priority: "normal",
+			preempt: "finish",
 			webhooks: { schedule: "short", disableAfterMs: 432_000_000 },
 		});
 	});

@@ -3,7 +3,7 @@ import { parseDuration, withDurations } from "../durations.ts";
 import { ENDPOINT_DEFAULTS, ENDPOINT_ID, INIT_TIMEOUT_MS } from "./endpoint-schema.ts";
 import type { Schedule } from "../webhooks/delivery.ts";
 import { type LimitChanges, LIMITED_OPERATIONS, STORED_MB, STREAM_CHUNKS, STREAM_MB, WHOLE_LIMITS } from "./limits.ts";
-import type { Priority } from "../workers/eviction.ts";
+import type { Preemption, Priority } from "../workers/eviction.ts";
 import { check, type Fault, isAbsent, isObject, type Read, type Schema, withDefaults } from "../../lib/schema.ts";
 
 export { ENDPOINT_DEFAULTS } from "./endpoint-schema.ts";
@@ -40,6 +40,8 @@ export interface Endpoint {
 	gpuMemoryGb?: number;
 	/** Counts where GPUs are scarce. */
 	priority: Priority;
+	/** Its busy workers, when they make room for a higher priority. */
+	preempt: Preemption;
 	webhooks: { schedule: Schedule; disableAfterMs: number | "off" };
 	/** Signs webhooks (D21); never returned, published or logged. */
 	webhookSecret?: string;

@@ -11,7 +11,7 @@ import type { JobDeps, JobName } from "./job-deps.ts";
 import { follow, type Follower } from "./stream/live-chunks.ts";
 import { ping } from "./dispatch/ping.ts";
 import { renewPolledLeases } from "./dispatch/polled-leases.ts";
-import { reconcileDead, workerEnded } from "./dispatch/reconcile-attempts.ts";
+import { workerEnded, workerExited } from "./dispatch/reconcile-attempts.ts";
 import { report } from "./dispatch/report.ts";
 import { retry } from "./retry.ts";
 import { retain, status, statusSync } from "./status.ts";
@@ -43,7 +43,7 @@ export function createJobs(context: Omit<JobDeps, "dispatch" | "waiters"> & { en
 	events.on("worker.exited", ({ endpoint, worker: id, ...exit }) => {
 		const worker = workers.registry.get({ endpoint, id });
 		const how = { workerEnd: exitPhrase(exit), signal: background.stopped };
-		if (worker) background.run(`jobs of worker ${id}`, reconcileDead(d, worker, how));
+		if (worker) background.run(`jobs of worker ${id}`, workerExited(d, worker, how));
 	});
 	for (const event of ["endpoints.changed", "endpoint.resumed", "store.back", "disk.enough"] as const)
 		events.on(event, dispatch.checkAll);

@@ -46,7 +46,11 @@ export class Autoscaler {
 		this.crashes = crashBackoff({ ...d, problems: d.workers.startProblems });
 		this.#gpus = gpuAllocator(d);
 		this.#queues = queueLengths(d);
-		this.#room = roomMaker({ ...d, queues: this.#queues, stop: (worker, why) => this.#stop(worker, why) });
+		this.#room = roomMaker({
+			...d,
+			queues: this.#queues,
+			stop: (worker, why, code) => this.#stop(worker, why, code && { code }),
+		});
 		const checks = loop({
 			clock: d.clock,
 			retryMs: CHECK_MS,

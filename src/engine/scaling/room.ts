@@ -1,6 +1,7 @@
 /** Workers that make room for those of other endpoints: which, what is said of it, and when it is withdrawn (D28). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { evictable } from "../../core/workers/eviction.ts";
+import { evictable, isPreempted } from "../../core/workers/eviction.ts";
+import type { WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { PlacedWorker } from "../../launchers/launcher.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -23,7 +24,7 @@ interface Deps extends EngineContext {
 	workers: Workers;
 	cluster: Cluster;
 	queues: ReturnType<typeof queueLengths>;
-	stop: (worker: Worker, why: string) => void;
+	stop: (worker: Worker, why: string, code?: WorkerReasonCode) => void;
 }
 
 export function roomMaker({ now, endpoints, workers: { launcher, registry }, cluster, queues, stop }: Deps) {
@@ -74,12 +75,17 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 		return chosen.map((id) => byId.get(id)!);
 	}
 
-	/** A busy one finishes its jobs first. */
+	/** A busy one finishes its jobs first, unless its endpoint lets a higher priority preempt them. */
 	function evict(workers: readonly Worker[], endpoint: Endpoint): void {
+		const { id } = endpoint;
 		for (const worker of workers) {
-			leavesFor.set(worker, endpoint.id);
-			if (worker.held.size === 0) stop(worker, `it is idle and makes room for endpoint ${endpoint.id}`);
-			else launcher.retire(worker, `it makes room for endpoint ${endpoint.id}`);
+			const isBusy = worker.held.size > 0;
+			leavesFor.set(worker, id);
+			worker.preempted =
+				isBusy && endpoints.has(worker.endpoint) && isPreempted(endpoints.get(worker.endpoint), endpoint);
+			if (worker.preempted) stop(worker, `it makes room for endpoint ${id}, whose priority is higher`, "preempted");
+			else if (isBusy) launcher.retire(worker, `it makes room for endpoint ${id}`);
+			else stop(worker, `it is idle and makes room for endpoint ${id}`);
 		}
 	}
 
@@ -88,9 +94,14 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 		const leaving = [...registry.all()].filter((worker) => leavesFor.get(worker) === endpoint);
 		const ending = leaving.filter(({ held }) => held.size === 0).map(({ id }) => id);
 		const idle = [...new Set([...stopped, ...ending])];
-		const busy = leaving.filter(({ held }) => held.size > 0).map(({ id }) => id);
+		const [preempted, busy] = [true, false].map((is) =>
+			leaving.filter((worker) => worker.held.size > 0 && worker.preempted === is).map(({ id }) => id),
+		) as [string[], string[]];
 		return [
 			...(idle.length > 0 ? [`Stopped to make room, being idle: ${idle.join(", ")}.`] : []),
+			...(preempted.length > 0
+				? [`Stopped to make room, their jobs return to the queue: ${preempted.join(", ")}.`]
+				: []),
 			...(busy.length > 0 ? [`To be stopped after their jobs, to make room: ${busy.join(", ")}.`] : []),
 		];
 	}

@@ -53,6 +53,8 @@ export interface Worker {
 	draining: boolean;
 	/** It has reported the result of a job, or may have, to an earlier server. */
 	hasSettled?: boolean;
+	/** Its unfinished jobs return to the queue when it has ended, without a loss. */
+	preempted?: boolean;
 	/** Why it is stopped once it holds no job (D28). */
 	retiring?: string;
 	ending?: KnownEnding;

@@ -31,6 +31,7 @@ export const GROUPS: readonly { title: string; names: readonly string[] }[] = [
 			"gpusPerWorker",
 			"gpuMemoryGb",
 			"priority",
+			"preempt",
 			"initTimeoutMs",
 			"stopGraceMs",
 		],

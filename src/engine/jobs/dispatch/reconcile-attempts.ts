@@ -2,6 +2,7 @@
 import type { AttemptReconciliation } from "../../../store/contract/workers.ts";
 import { endPolls, type HeldJob, releaseJobById, type Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
+import type { Undelivered } from "./dispatch.ts";
 
 export async function reconcileAttempts(
 	d: JobDeps,
@@ -42,6 +43,20 @@ export async function reconcileDead(
 	);
 }
 
+/** A launched worker has ended. What it held is lost, or requeued if it was preempted (D28). */
+export async function workerExited(
+	d: JobDeps,
+	worker: Worker,
+	how: { workerEnd: string | undefined; signal: AbortSignal },
+): Promise<void> {
+	if (worker.preempted) await d.dispatch.requeue(worker, heldJobs(worker));
+	await reconcileDead(d, worker, how);
+}
+
+function heldJobs({ held }: Worker): Undelivered[] {
+	return [...held].map(([id, { attempt }]) => ({ id, attempt }));
+}
+
 /**
  * An operator has ended an external worker (D36): what it held is requeued without counting a loss, and its token is
  * revoked (D16).
@@ -56,7 +71,7 @@ export async function workerEnded(d: JobDeps, q: { endpoint: string; id: string 
 		endPolls(worker);
 		const held = d.store.cluster
 			? (await d.store.cluster.running(q)).filter((each) => each.worker === q.id)
-			: [...worker.held].map(([id, { attempt }]) => ({ id, attempt }));
+			: heldJobs(worker);
 		await d.dispatch.requeue(worker, held);
 		registry.forget(worker);
 	}
