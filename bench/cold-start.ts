@@ -1,7 +1,8 @@
 /**
  * What the service adds to the cold start of a worker: from `/runsync` with no worker there to the
- * result, next to a bare server that starts the same worker and hands it one job; the two in turn.
- * `node bench/cold-start.ts [starts]`, after `npm run build`.
+ * result, next to a bare server that starts the same worker and hands it one job; the two in turn. Then the same where
+ * an idle worker of another endpoint has the only GPU: it is stopped for it, so a swap is its end and a cold start.
+ * `node bench/cold-start.ts [starts] [swaps]`, after `npm run build`; each swap takes ten seconds.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,11 +12,12 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { MIN_STAY_MS } from "../src/core/workers/eviction.ts";
 import { workerEnv } from "../src/core/workers/worker-env.ts";
 import { machine, median } from "./machine.ts";
 import { KEY, end, startService } from "./processes.ts";
 
-const starts = Number(process.argv[2] ?? 30);
+const [starts = 30, swaps = 5] = process.argv.slice(2).map(Number);
 const command = [process.execPath, fileURLToPath(new URL("noop-worker.ts", import.meta.url))];
 const headers = { authorization: `Bearer ${KEY}` };
 const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
@@ -84,15 +86,21 @@ async function served(): Promise<number> {
 	return took;
 }
 
-const service = await startService(folder);
+/** The ms from a submission while the other endpoint's idle worker has the GPU to its result. */
+async function swapped(endpoint: string): Promise<number> {
+	await new Promise((resolve) => setTimeout(resolve, MIN_STAY_MS + 500));
+	const began = performance.now();
+	const { status } = await ask(`/v2/${endpoint}/runsync`, "POST", { input: {} });
+	if (status !== "COMPLETED") throw new Error(`the job is ${status}`);
+	return performance.now() - began;
+}
+
+const service = await startService(folder, { env: { SLUICE_GPUS: "1" } });
 try {
-	await ask("/v1/endpoints", "POST", {
-		id: "cold",
-		launcher: { type: "process", command },
-		workersMax: 0,
-		stopGraceMs: 0,
-		limits: "off",
-	});
+	const settings = { launcher: { type: "process", command }, stopGraceMs: 0, limits: "off" };
+	await ask("/v1/endpoints", "POST", { id: "cold", workersMax: 0, ...settings });
+	const sharing = { ...settings, gpusPerWorker: 1, idleTimeout: 3600, workersMax: 1 };
+	for (const id of ["one", "other"]) await ask("/v1/endpoints", "POST", { id, ...sharing });
 	await bare();
 	await served();
 	const [alone, through]: [number[], number[]] = [[], []];
@@ -100,6 +108,9 @@ try {
 		alone.push(await bare());
 		through.push(await served());
 	}
+	if (swaps > 0) await ask("/v2/one/runsync", "POST", { input: {} });
+	const swapping: number[] = [];
+	for (let swap = 0; swap < swaps; swap += 1) swapping.push(await swapped(swap % 2 === 0 ? "other" : "one"));
 	const round = (ms: number): number => Math.round(ms * 10) / 10;
 	const result = {
 		bench: "cold-start",
@@ -108,6 +119,7 @@ try {
 		aloneMs: round(median(alone)),
 		throughMs: round(median(through)),
 		addedMs: round(median(through) - median(alone)),
+		...(swaps > 0 && { swaps, swapMs: round(median(swapping)), swapAddedMs: round(median(swapping) - median(alone)) }),
 	};
 	process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
 } finally {
