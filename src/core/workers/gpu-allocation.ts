@@ -17,6 +17,8 @@ export interface GpuHolder extends GpuPart, Holder {
 export interface GpuQuery extends GpuPart, EvictionQuery<GpuHolder> {
 	/** Memory of each GPU by number, in 10^9 bytes; undefined: not known, so it is assigned whole only. */
 	sizes: readonly (number | undefined)[];
+	/** Of these GPUs alone, such as those of a worker that sleeps. Default: of all. */
+	only?: readonly number[];
 }
 
 export interface AssignedGpus {
@@ -48,15 +50,16 @@ export function allocateGpus(q: GpuQuery): GpuAllocation {
 }
 
 /** Whole GPUs by number; parts where they leave the least memory unused. */
-function freeGpus({ sizes, needed, memoryGb }: GpuQuery, holders: readonly GpuHolder[]): number[] | undefined {
-	const all = sizes.map((size, gpu) => {
+function freeGpus({ sizes, needed, memoryGb, only }: GpuQuery, holders: readonly GpuHolder[]): number[] | undefined {
+	const each = sizes.map((size, gpu) => {
 		const parts = holders.filter(({ gpus }) => gpus.includes(gpu));
 		return { gpu, isFree: parts.length === 0, freeGb: freeGb(size, parts) };
 	});
+	const all = only ? each.filter(({ gpu }) => only.includes(gpu)) : each;
 	const fitting =
 		memoryGb === undefined
 			? all.filter(({ isFree }) => isFree)
-			: all.filter((each) => each.freeGb >= memoryGb).toSorted((a, b) => a.freeGb - b.freeGb);
+			: all.filter((one) => one.freeGb >= memoryGb).toSorted((a, b) => a.freeGb - b.freeGb);
 	return fitting.length < needed ? undefined : fitting.slice(0, needed).map(({ gpu }) => gpu);
 }
 

@@ -53,6 +53,8 @@ export interface Worker {
 	draining: boolean;
 	/** It has reported the result of a job, or may have, to an earlier server. */
 	hasSettled?: boolean;
+	/** Absent: awake. It gets no jobs in any of these states, and only `asleep` are its GPUs free for others (D28). */
+	sleep?: { state: "falling_asleep" | "asleep" | "waking"; since: EpochMs };
 	/** Why it is stopped once it holds no job (D28). */
 	retiring?: string;
 	ending?: KnownEnding;
@@ -172,6 +174,21 @@ export function workerRegistry(events: EventBus) {
 		of: (endpoint: string): Iterable<Worker> => byEndpoint.get(endpoint)?.values() ?? [],
 		all: (): Iterable<Worker> => everyWorker.values(),
 	};
+}
+
+/** Whether it has GPUs of this machine. */
+export function holdsGpus({ gpus, sleep }: Pick<Worker, "gpus" | "sleep">): boolean {
+	return gpus.length > 0 && sleep?.state !== "asleep";
+}
+
+/** Whether it sleeps, or is about to. */
+export function isResting({ sleep }: Pick<Worker, "sleep">): boolean {
+	return sleep !== undefined && sleep.state !== "waking";
+}
+
+/** Whether it cannot take jobs yet: it has not called, or is being woken. */
+export function isStarting({ ready, sleep }: Pick<Worker, "ready" | "sleep">): boolean {
+	return !ready || sleep?.state === "waking";
 }
 
 export function endPolls(worker: Worker): void {
