@@ -8,7 +8,13 @@ import { flag, type Param, whole } from "./definition/params.ts";
 import { type Answer, MB, NO_BODY, route } from "./definition/route.ts";
 import { EXAMPLE, FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
-const { env: _env, webhookSecret: _secret, gpuMemoryGb: GPU_MEMORY, sleep: SLEEP, ...SETTINGS } = ENDPOINT_SCHEMA.properties;
+const {
+	env: _env,
+	webhookSecret: _secret,
+	gpuMemoryGb: GPU_MEMORY,
+	sleep: SLEEP,
+	...SETTINGS
+} = ENDPOINT_SCHEMA.properties;
 
 export const ENDPOINT = object({
 	id: ENDPOINT_ID,

@@ -28,7 +28,9 @@ export async function jobDetails(d: JobDeps, q: JobName): Promise<JobDetails> {
 
 	const { endpoint, paused } = d.endpoints.entry(q.endpoint);
 	const views = d.workers.allViews;
-	const usable = (await views.of(q.endpoint)).filter((worker) => !worker.draining && !worker.unhealthy && !isResting(worker));
+	const usable = (await views.of(q.endpoint)).filter(
+		(worker) => !worker.draining && !worker.unhealthy && !isResting(worker),
+	);
 	const ids = (fits: (worker: WorkerView) => boolean): string[] => usable.filter(fits).map(({ id }) => id);
 	const reason = waitReason({
 		endpoint: endpoint.id,
