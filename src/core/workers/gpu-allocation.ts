@@ -17,7 +17,7 @@ export interface GpuHolder extends GpuPart, Holder {
 export interface GpuQuery extends GpuPart, EvictionQuery<GpuHolder> {
 	/** Memory of each GPU by number, in 10^9 bytes; undefined: not known, so it is assigned whole only. */
 	sizes: readonly (number | undefined)[];
-	/** Of these GPUs alone, such as those of a worker that sleeps. Default: of all. */
+	/** Of these GPUs alone. Default: of all. */
 	only?: readonly number[];
 }
 
@@ -33,6 +33,22 @@ export interface AssignedGpus {
  * gets then, or in the end, so that no endpoint behind it takes them meanwhile; empty if it never gets any.
  */
 export type GpuAllocation = AssignedGpus | { evict: string[]; reserved: readonly number[] };
+
+/**
+ * Wakes a worker that sleeps where its own GPUs have room, the first such one; else as {@link allocateGpus}, but rather
+ * with room on the GPUs of one that sleeps, because that is there sooner than a new one.
+ */
+export function wakeOrAllocate<W extends { gpus: readonly number[] }>(
+	q: GpuQuery,
+	asleep: readonly W[],
+): { wake: W } | GpuAllocation {
+	const own = asleep.map(({ gpus }) => allocateGpus({ ...q, only: gpus }));
+	const free = asleep[own.findIndex((each) => "gpus" in each)];
+	if (free) return { wake: free };
+	const anywhere = allocateGpus(q);
+	if ("gpus" in anywhere) return anywhere;
+	return own.find((each) => "evict" in each && each.evict.length > 0) ?? anywhere;
+}
 
 export function allocateGpus(q: GpuQuery): GpuAllocation {
 	const gpus = freeGpus(q, q.holders);

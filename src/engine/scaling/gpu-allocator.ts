@@ -1,7 +1,7 @@
 /** GPUs of this machine for new workers (D27, D28, D29). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { evictable, type EvictionQuery, turnEndsAt } from "../../core/workers/eviction.ts";
-import { allocateGpus, type AssignedGpus, freeGb, type GpuHolder } from "../../core/workers/gpu-allocation.ts";
+import { type AssignedGpus, freeGb, type GpuHolder, wakeOrAllocate } from "../../core/workers/gpu-allocation.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import { holdsGpus, isResting, isStarting, type Worker } from "../workers/worker-registry.ts";
@@ -82,13 +82,8 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 			// Whole GPUs need no reading, which starts a program.
 			const sizes = memoryGb === undefined ? Array.from({ length: d.gpus }, () => undefined) : d.workers.gpus.sizes();
 			const query = { ...queryOf(endpoint, mayEvict), sizes, memoryGb };
-			const own = asleep.map((worker) => ({ wake: worker, ...allocateGpus({ ...query, only: worker.gpus }) }));
-			const free = own.find((each) => "gpus" in each);
-			if (free) return { wake: free.wake };
-			const anywhere = allocateGpus(query);
-			if ("gpus" in anywhere) return anywhere;
-			// A worker that wakes is there sooner than a new one.
-			const allocation = own.flatMap((each) => ("evict" in each && each.evict.length > 0 ? [each] : []))[0] ?? anywhere;
+			const allocation = wakeOrAllocate(query, asleep);
+			if (!("evict" in allocation)) return allocation;
 			const { id } = endpoint;
 			const coming = allocation.reserved;
 			const why = shortage(endpoint);

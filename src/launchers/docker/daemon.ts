@@ -159,6 +159,8 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 			let output = "";
 			for await (const pieces of framesOf(await answerTo("POST", `${exec}/start`, { body: { Detach: false }, signal })))
 				for (const { bytes } of pieces) output = (output + bytes.toString("utf8")).slice(-OUTPUT_CHARACTERS);
+			// An abort ends the stream like an exit.
+			signal.throwIfAborted();
 			return { code: (await get<{ ExitCode: number }>(`${exec}/json`)).ExitCode, output: output.trim() };
 		},
 		/** Rejects when the container is not paused. */
