@@ -196,6 +196,9 @@ const RETENTION: Schema = {
 	"x-message": "must be an object: write { run: 24h, runsync: 1m, records: 7d }.",
 };
 
+/** Of vLLM, as an example. */
+const posted = (path: string): string[] => ["curl", "-fsS", "-X", "POST", `http://127.0.0.1:8000/${path}`];
+
 function sleepCommand(description: string, example: readonly string[]): Schema {
 	return {
 		type: "array",
@@ -215,15 +218,9 @@ const SLEEP: Schema = {
 		command: sleepCommand(
 			"Makes an idle worker release its GPUs, and returns when it has: a program and its arguments, without a shell. " +
 				"It runs where the worker runs, with the worker's variables, and SLUICE_WORKER_PID with launcher process.",
-			["curl", "-fsS", "-X", "POST", "http://127.0.0.1:8000/sleep?level=1"],
+			posted("sleep?level=1"),
 		),
-		wakeCommand: sleepCommand("Makes it use them again, and returns when it can take jobs.", [
-			"curl",
-			"-fsS",
-			"-X",
-			"POST",
-			"http://127.0.0.1:8000/wake_up",
-		]),
+		wakeCommand: sleepCommand("Makes it use them again, and returns when it can take jobs.", posted("wake_up")),
 		timeoutMs: duration("ms", [1000, 600_000], {
 			example: "1m",
 			default: 60_000,
@@ -239,6 +236,7 @@ const SLEEP: Schema = {
 		"Workers that would be stopped because they are idle, to make room or after idleTimeout, sleep instead: they give " +
 		"up their GPUs, stay in memory, count for workersMax, and are woken for a job. Launchers process, and docker " +
 		"without hosts, with gpusPerWorker or gpuMemoryGb only. Default: they are stopped.",
+	examples: [{ command: posted("sleep?level=1"), wakeCommand: posted("wake_up") }],
 	"x-message": "must be an object with command and wakeCommand.",
 };
 
