@@ -196,7 +196,7 @@ const RETENTION: Schema = {
 	"x-message": "must be an object: write { run: 24h, runsync: 1m, records: 7d }.",
 };
 
-/** Of vLLM, as an example. */
+/** A call of vLLM's server, as an example. */
 const posted = (path: string): string[] => ["curl", "-fsS", "-X", "POST", `http://127.0.0.1:8000/${path}`];
 
 function sleepCommand(description: string, example: readonly string[]): Schema {
@@ -216,7 +216,7 @@ const SLEEP: Schema = {
 	required: ["command", "wakeCommand"],
 	properties: {
 		command: sleepCommand(
-			"Makes an idle worker release its GPUs, and returns when it has: a program and its arguments, without a shell. " +
+			"Makes an idle worker release its GPUs, and returns when it has: program and arguments, without a shell. " +
 				"It runs where the worker runs, with the worker's variables, and SLUICE_WORKER_PID with launcher process.",
 			posted("sleep?level=1"),
 		),
@@ -233,9 +233,9 @@ const SLEEP: Schema = {
 		}),
 	},
 	description:
-		"Workers that would be stopped because they are idle, to make room or after idleTimeout, sleep instead: they give " +
-		"up their GPUs, stay in memory, count for workersMax, and are woken for a job. Launchers process, and docker " +
-		"without hosts, with gpusPerWorker or gpuMemoryGb only. Default: they are stopped.",
+		"Workers that would be stopped because they are idle, to make room or after idleTimeout, sleep instead: they " +
+		"give up their GPUs, stay in memory, count for workersMax, and are woken for a job. Launchers process, and " +
+		"docker without hosts, with gpusPerWorker or gpuMemoryGb only. Default: they are stopped.",
 	examples: [{ command: posted("sleep?level=1"), wakeCommand: posted("wake_up") }],
 	"x-message": "must be an object with command and wakeCommand.",
 };

@@ -17,7 +17,7 @@ export interface GpuHolder extends GpuPart, Holder {
 export interface GpuQuery extends GpuPart, EvictionQuery<GpuHolder> {
 	/** Memory of each GPU by number, in 10^9 bytes; undefined: not known, so it is assigned whole only. */
 	sizes: readonly (number | undefined)[];
-	/** Of these GPUs alone. Default: of all. */
+	/** The only GPUs that count. Default: all. */
 	only?: readonly number[];
 }
 

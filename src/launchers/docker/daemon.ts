@@ -58,7 +58,7 @@ const UNANSWERED = ["ENOENT", "ECONNREFUSED", "ECONNRESET", "EHOSTUNREACH", "ENE
  */
 const CALL_MS = 180_000;
 
-/** Of the output of a program in a container. */
+/** What is kept of the output of a program in a container. */
 const OUTPUT_CHARACTERS = 300;
 
 class Refusal extends Error {

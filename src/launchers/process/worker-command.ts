@@ -1,4 +1,4 @@
-/** A program that runs next to a worker: with its variables, user, limits and folder, its output in the worker's log. */
+/** Programs next to a worker: with its variables, user, limits and folder, and with their output in its log. */
 import { once } from "node:events";
 import type { Clock } from "../../system/clock.ts";
 import type { WorkerCommand } from "../launcher.ts";
