@@ -113,6 +113,18 @@ export const EVENTS = {
 	),
 	/** A launched worker gets no more jobs, and is stopped once it holds none (D28). */
 	"worker.draining": silent<{ endpoint: string; worker: string; why: string }>(),
+	/** An idle launched worker is asked to release its GPUs (D28). */
+	"worker.falling_asleep": info<{ endpoint: string; worker: string; why: string }>(
+		(facts) => `${nameOf(facts)} is put to sleep: ${facts.why}`,
+	),
+	/** It has released its GPUs. */
+	"worker.asleep": info<{ endpoint: string; worker: string; ms: number }>(
+		(facts) => `${nameOf(facts)} sleeps, after ${facts.ms} ms`,
+	),
+	/** It has its GPUs again and takes jobs. */
+	"worker.woken": info<{ endpoint: string; worker: string; ms: number }>(
+		(facts) => `${nameOf(facts)} is awake, after ${facts.ms} ms`,
+	),
 	/** A launched worker is being stopped. */
 	"worker.stopping": info<{ endpoint: string; worker: string; why: string }>(
 		(facts) => `${nameOf(facts)} is stopped: ${facts.why}`,

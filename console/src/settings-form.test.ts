@@ -54,6 +54,14 @@ describe("the settings form", () => {
 		expect(kinds.map((name) => field(name).kind)).toEqual(["duration", "choice", "text", "number", "waits"]);
 	});
 
+	it("an object that needs some of its members is one field, which may be empty", () => {
+		expect([field("sleep").kind, field("sleep").required]).toEqual(["json", false]);
+		const sleep = { command: ["a"], wakeCommand: ["b"] };
+		expect(patchOf(FIELDS, { sleep: JSON.stringify(sleep) })).toEqual({ sleep });
+		const present = fieldsOf(SETTINGS, { ...PRESENT, sleep });
+		expect(patchOf(present, { sleep: "" })).toEqual({ sleep: null });
+	});
+
 	it("durations are shown and read in units that people use, exactly", () => {
 		expect([0, 1, 5001, 90_000, 604_800_000].map(durationText)).toEqual([
 			"0 s",

@@ -88,7 +88,9 @@ function membersOf(
 		if (setting.writeOnly) return [];
 		const path = [...before, name];
 		const value = present[name];
-		if (setting.type === "object" && setting.properties) return membersOf(setting, isObject(value) ? value : {}, path);
+		// One that needs some of its members is set or absent as a whole.
+		if (setting.type === "object" && setting.properties && !setting.required)
+			return membersOf(setting, isObject(value) ? value : {}, path);
 		const kind = kindOf(name, setting);
 		return [
 			{

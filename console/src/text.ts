@@ -85,6 +85,7 @@ export const T = {
 		initializing: "Starting",
 		idle: "Idle",
 		running: "Running",
+		asleep: "Asleep",
 		unhealthy: "Unhealthy",
 		stopping: "Stopping",
 		pending: "Pending",

@@ -47,12 +47,15 @@ const WORKER_USAGE = {
 
 export const WORKER = object({
 	id: TEXT,
-	state: { enum: ["initializing", "idle", "running", "unhealthy", "stopping"] },
+	state: {
+		enum: ["initializing", "idle", "running", "asleep", "unhealthy", "stopping"],
+		description: "asleep: its GPUs are free for others until it is woken, which is initializing.",
+	},
 	launcher: { ...TEXT, description: "What started it; external: not this service." },
 	createdAt: MOMENT,
 	seenAt: { ...MOMENT, description: "Its last call." },
 	jobs: { ...list(TEXT), description: "Ids of the jobs it holds." },
-	"gpus?": { ...list(COUNT), description: "Numbers of the machine's GPUs assigned to it." },
+	"gpus?": { ...list(COUNT), description: "Numbers of the machine's GPUs assigned to it; asleep: when it is woken." },
 	"gpuMemoryGb?": { type: "number", description: "Its part of each of them in 10^9 bytes; absent: the whole GPU." },
 	"version?": { ...TEXT, description: "Version of its SDK, once it has pinged." },
 	"reason?": {

@@ -47,6 +47,8 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	placesGpus?(settings: S): boolean;
 	/** Whether several workers may share a GPU, each with its part (`WorkerSpec.gpuMemoryGb`). */
 	readonly sharesGpus?: boolean;
+	/** Whether idle workers can sleep: the launcher has `run`, and this machine's GPUs are assigned to them. */
+	canSleep?(settings: S): boolean;
 	/** Settings that may change without replacing running workers. */
 	readonly keepsWorkers?: readonly string[];
 	/** Makes paths relative to the folder of `sluice.yaml` absolute. */

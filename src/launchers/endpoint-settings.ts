@@ -1,16 +1,36 @@
 import { endpointSchema } from "../core/endpoints/endpoint-schema.ts";
-import { parseEndpoint } from "../core/endpoints/endpoint.ts";
-import { LAUNCHERS, sharesGpus } from "./index.ts";
+import { type Endpoint, parseEndpoint } from "../core/endpoints/endpoint.ts";
+import type { Fault } from "../lib/schema.ts";
+import { canSleep, LAUNCHERS, sharesGpus } from "./index.ts";
 import { launcherSchema } from "./schema.ts";
 
 export const ENDPOINT_SCHEMA = endpointSchema(launcherSchema(LAUNCHERS));
 
 export function readEndpoint(id: string, raw: unknown): ReturnType<typeof parseEndpoint> {
 	const read = parseEndpoint(ENDPOINT_SCHEMA, id, raw);
-	if (!read.ok || read.endpoint.gpuMemoryGb === undefined) return read;
-	const { type } = read.endpoint.launcher;
-	if (sharesGpus(type)) return read;
+	if (!read.ok) return read;
+	const faults = [...sharingFaults(read.endpoint), ...sleepFaults(read.endpoint)];
+	return faults.length === 0 ? read : { ok: false, faults };
+}
+
+function sharingFaults({ gpuMemoryGb, launcher: { type } }: Endpoint): Fault[] {
+	if (gpuMemoryGb === undefined || sharesGpus(type)) return [];
 	const able = LAUNCHERS.filter((each) => each.sharesGpus).map((each) => each.type);
 	const message = `is for the launchers ${able.join(" and ")}: workers of ${type} cannot share a GPU.`;
-	return { ok: false, faults: [{ field: "gpuMemoryGb", message }] };
+	return [{ field: "gpuMemoryGb", message }];
+}
+
+function sleepFaults({ sleep, gpusPerWorker, launcher }: Endpoint): Fault[] {
+	if (!sleep) return [];
+	if (!canSleep(launcher))
+		return [
+			{
+				field: "sleep",
+				message:
+					"is for the launchers process and docker, without launcher.hosts: " +
+					"only GPUs of this machine are given up by a worker that sleeps. Remove it.",
+			},
+		];
+	if (gpusPerWorker > 0) return [];
+	return [{ field: "sleep", message: "is for workers with GPUs: set gpusPerWorker or gpuMemoryGb." }];
 }

@@ -26,6 +26,10 @@ export function sharesGpus(type: string): boolean {
 	return definitionOf(type)?.sharesGpus ?? false;
 }
 
+export function canSleep(settings: LauncherSettings): boolean {
+	return definitionOf(settings.type)?.canSleep?.(settings) ?? false;
+}
+
 export function usesOwnGpus(settings: LauncherSettings): boolean {
 	return !(definitionOf(settings.type)?.placesGpus?.(settings) ?? false);
 }

@@ -82,6 +82,14 @@ export interface StraySearch {
 	scales?: (endpoint: string) => boolean;
 }
 
+export interface WorkerCommand {
+	/** The present ones of its endpoint. */
+	settings: LauncherSettings;
+	/** Program and arguments. */
+	command: readonly string[];
+	timeoutMs: number;
+}
+
 /** A worker of this launcher, with the present settings of its endpoint. */
 export interface PlacedWorker {
 	id: string;
@@ -120,6 +128,11 @@ export interface Launcher {
 	 * respond for 10 s or the worker survives the kill by 10 s. Another call retries.
 	 */
 	stop(workerId: string, graceMs: number): Promise<void>;
+	/**
+	 * Runs a program where the worker runs, with its variables and rights (`canSleep`). Rejects with a sentence unless it
+	 * exits with 0 within `timeoutMs`.
+	 */
+	run?(workerId: string, q: WorkerCommand): Promise<void>;
 	/** Ids of started or adopted workers that run according to the platform, also if stopping. */
 	list(): Promise<string[]>;
 	/** Ends what carries `serviceId` but was not started or adopted here. Returns the number ended. Idempotent. */

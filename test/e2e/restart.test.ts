@@ -1,6 +1,8 @@
 /**
  * The service is stopped or killed and started again: its workers, its waits and its jobs (D34).
  */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { call } from "../support/service.ts";
 import { ended, isAlive, jobAt, run, site, type Site, started } from "./site.ts";
@@ -48,6 +50,41 @@ describe("a killed service, started again", () => {
 		).toEqual([...pids].sort((a, b) => a - b));
 		expect(living(place)).toEqual(pids);
 		expect(service.stderr().match(/taken over/g)).toHaveLength(2);
+		expect(await within("the stop", service.end())).toBe(0);
+		expect(living(place)).toEqual([]);
+	});
+
+	it.concurrent("D28: takes a sleeping worker over asleep, though frozen, and wakes it; one that falls asleep is ended", {
+		timeout: 60_000,
+	}, async (test) => {
+		const place = site(test);
+		const freezes = (command: string, sleep: string): object =>
+			place.launched({
+				workersMax: 1,
+				idleTimeout: 1,
+				leaseMs: 2000,
+				gpusPerWorker: 1,
+				sleep: { command: ["sh", "-c", command], wakeCommand: ["sh", "-c", sleep] },
+			});
+		const endpoints = {
+			ours: freezes('kill -STOP "$SLUICE_WORKER_PID"', 'kill -CONT "$SLUICE_WORKER_PID"'),
+			slow: freezes(': > "$DIARY.asked"; sleep 300', "exit 1"),
+		};
+		const file = { file: { gpus: 2 } };
+		let service = await place.serve({ endpoints, ...file });
+		const state = async (endpoint: string): Promise<string | undefined> =>
+			(await call(service.url, `/v1/endpoints/${endpoint}/workers`)).json.workers[0]?.state;
+		const work = async (endpoint: string): Promise<number> =>
+			(await ended(service, endpoint, await run(service, endpoint, { ms: 1 }))).output.pid;
+		const first = await work("ours");
+		const falling = await work("slow");
+		await until("one sleeps", () => /worker ours-\w+ sleeps/.test(service.stderr()));
+		await until("one was asked to", () => existsSync(join(place.folder.path, "diary.asked")));
+		await service.end("SIGKILL");
+		service = await place.serve({ endpoints, ...file });
+		await until("it is ended", () => !isAlive(falling));
+		expect(await state("ours")).toBe("asleep");
+		expect(await work("ours")).toBe(first);
 		expect(await within("the stop", service.end())).toBe(0);
 		expect(living(place)).toEqual([]);
 	});

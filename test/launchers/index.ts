@@ -112,6 +112,27 @@ export function conformance(name: string, subject: Subject): void {
 			expect(exits.of(id)).toHaveLength(1);
 		});
 
+		it("runs programs where the worker runs, with its variables, also after a restart", async (test) => {
+			const open = service(test);
+			const { launcher, start } = open();
+			if (!launcher.run) return;
+			const { spec, id, handle } = await start("runs");
+			await subject.ready(spec);
+			const after = open().launcher;
+			expect(await after.adopt(id, handle)).toBe(true);
+			const asked = { settings: spec.settings, timeoutMs: FOREVER };
+			await launcher.run(id, { ...asked, command: ["sh", "-c", ': > "$PIDS/beside"'] });
+			const isThere = { ...asked, command: ["sh", "-c", 'test -e "$PIDS/beside"'] };
+			for (const each of [launcher, after]) await each.run!(id, isThere);
+			const fails = launcher.run(id, { ...asked, command: ["sh", "-c", "exit 3"] });
+			await expect(fails).rejects.toThrow(/^"sh" exited with code 3/);
+			const late = launcher.run(id, { ...asked, command: ["sleep", "300"], timeoutMs: 200 });
+			await expect(late).rejects.toThrow('"sleep" took longer than 200 ms.');
+			await launcher.stop(id, 0);
+			expect(await subject.processes(spec)).toBe(0);
+			await expect(launcher.run(id, isThere)).rejects.toThrow("it has ended.");
+		});
+
 		it("takes stops of an unknown, an ended and a stopping worker", async (test) => {
 			const { launcher, start, exits } = service(test)();
 			await launcher.stop("never-started", 0);

@@ -15,6 +15,7 @@ const TONES: Readonly<Record<string, Tone>> = {
 	idle: "good",
 	running: "run",
 	unhealthy: "bad",
+	asleep: "off",
 	stopping: "off",
 	unused: "off",
 	connecting: "wait",

@@ -23,7 +23,7 @@ describe("answers of handlers", () => {
 		expectTypeOf({ ...KEY, key: 1 }).not.toExtend<AnswerOf<typeof CREATE_KEY>>();
 		expectTypeOf({ ...KEY, scopes: ["owner"], key: "" }).not.toExtend<AnswerOf<typeof CREATE_KEY>>();
 		expectTypeOf<AnswerOf<typeof LIST_WORKERS>["workers"][number]["state"]>().toEqualTypeOf<
-			"initializing" | "idle" | "running" | "unhealthy" | "stopping"
+			"initializing" | "idle" | "running" | "asleep" | "unhealthy" | "stopping"
 		>();
 		expectTypeOf<AnswerOf<typeof ENDPOINT_METRICS>["step"]>().toEqualTypeOf<60_000 | 3_600_000>();
 	});

@@ -36,6 +36,7 @@ const STATES: Readonly<Record<string, Format>> = {
 	disabled: "red",
 	PROBLEM: "red",
 	CANCELLED: "dim",
+	asleep: "dim",
 	stopping: "dim",
 };
 

@@ -197,6 +197,50 @@ const RETENTION: Schema = {
 	"x-message": "must be an object: write { run: 24h, runsync: 1m, records: 7d }.",
 };
 
+/** A call of vLLM's server, as an example. */
+const posted = (path: string): string[] => ["curl", "-fsS", "-X", "POST", `http://127.0.0.1:8000/${path}`];
+
+function sleepCommand(description: string, example: readonly string[]): Schema {
+	return {
+		type: "array",
+		minItems: 1,
+		items: { type: "string", "x-message": "must be text; put quotes around a number." },
+		description,
+		examples: [example],
+		"x-message": `must be a list of the command and its arguments, such as [${example.join(", ")}].`,
+	};
+}
+
+const SLEEP: Schema = {
+	type: "object",
+	additionalProperties: false,
+	required: ["command", "wakeCommand"],
+	properties: {
+		command: sleepCommand(
+			"Makes an idle worker release its GPUs, and returns when it has: program and arguments, without a shell. " +
+				"It runs where the worker runs, with the worker's variables, and SLUICE_WORKER_PID with launcher process.",
+			posted("sleep?level=1"),
+		),
+		wakeCommand: sleepCommand("Makes it use them again, and returns when it can take jobs.", posted("wake_up")),
+		timeoutMs: duration("ms", [1000, 600_000], {
+			example: "1m",
+			default: 60_000,
+			description: "How long each of them may take; a worker whose command fails or takes longer is stopped.",
+		}),
+		maxMs: duration("ms", [1000, 30 * DAY_MS], {
+			example: "12h",
+			default: DAY_MS,
+			description: "How long a worker sleeps before it is stopped.",
+		}),
+	},
+	description:
+		"Workers that would be stopped because they are idle, to make room or after idleTimeout, sleep instead: they " +
+		"give up their GPUs, stay in memory, count for workersMax, and are woken for a job. Launchers process, and " +
+		"docker without hosts, with gpusPerWorker or gpuMemoryGb only. Default: they are stopped.",
+	examples: [{ command: posted("sleep?level=1"), wakeCommand: posted("wake_up") }],
+	"x-message": "must be an object with command and wakeCommand.",
+};
+
 export function endpointSchema(launcher: Schema) {
 	return {
 		type: "object",
@@ -292,6 +336,7 @@ export function endpointSchema(launcher: Schema) {
 					"stopGraceMs; unfinished jobs then return to the front of the queue and begin again. This counts as no loss.",
 				"x-message": "must be finish or requeue.",
 			},
+			sleep: SLEEP,
 			webhooks: WEBHOOKS,
 			webhookSecret: {
 				type: "string",

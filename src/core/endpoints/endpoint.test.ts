@@ -69,6 +69,28 @@ describe("readEndpoint", () => {
 			expect(fields({ launcher: other, gpuMemoryGb: 1 })).toEqual(["gpuMemoryGb"]);
 	});
 
+	it("D28: sleep needs two commands, and GPUs of this machine", () => {
+		const launcher = { type: "process", command: ["w"] };
+		const sleep = { command: ["a"], wakeCommand: ["b", "c"] };
+		expect(endpoint({ launcher, sleep, gpusPerWorker: 1 }).sleep).toEqual({
+			...sleep,
+			timeoutMs: 60_000,
+			maxMs: 86_400_000,
+		});
+		expect(endpoint({ launcher, sleep: { ...sleep, maxMs: "12h" }, gpuMemoryGb: 2 })).toMatchObject({
+			sleep: { maxMs: 43_200_000 },
+		});
+		expect(endpoint({ launcher, sleep: null })).not.toHaveProperty("sleep");
+		expect(fields({ launcher, sleep: { command: ["a"] }, gpusPerWorker: 1 })).toEqual(["sleep.wakeCommand"]);
+		expect(fields({ launcher, sleep: { ...sleep, command: "a" }, gpusPerWorker: 1 })).toEqual(["sleep.command"]);
+		expect(fields({ launcher, sleep: { ...sleep, timeoutMs: 999 }, gpusPerWorker: 1 })).toEqual(["sleep.timeoutMs"]);
+		expect(fields({ launcher, sleep })).toEqual(["sleep"]);
+		const docker = { type: "docker", image: "a" };
+		expect(fields({ launcher: docker, sleep, gpusPerWorker: 1 })).toEqual([]);
+		for (const other of [{ ...docker, hosts: "all" }, { type: "external" }, { type: "kubernetes", image: "a" }])
+			expect(fields({ launcher: other, sleep, gpusPerWorker: 1 })).toEqual(["sleep"]);
+	});
+
 	it("D27: workersMin lies within 0 and workersMax", () => {
 		expect(endpoint({ workersMin: 3 }).workersMin).toBe(3);
 		expect(endpoint({ workersMin: 1000, workersMax: 1000 }).workersMin).toBe(1000);

@@ -38,6 +38,8 @@ export interface Endpoint {
 	gpusPerWorker: number;
 	/** Part of each GPU, in 10^9 bytes; absent: the whole GPU. */
 	gpuMemoryGb?: number;
+	/** How idle workers give up their GPUs and get them again (D28); absent: they are stopped. */
+	sleep?: SleepSettings;
 	/** Counts where GPUs are scarce. */
 	priority: Priority;
 	/** Its busy workers, when they make room for a higher priority. */
@@ -45,6 +47,16 @@ export interface Endpoint {
 	webhooks: { schedule: Schedule; disableAfterMs: number | "off" };
 	/** Signs webhooks (D21); never returned, published or logged. */
 	webhookSecret?: string;
+}
+
+/** The commands are a program and its arguments. */
+export interface SleepSettings {
+	command: string[];
+	wakeCommand: string[];
+	/** Bounds each command. */
+	timeoutMs: number;
+	/** Bounds the time asleep. */
+	maxMs: number;
 }
 
 /** Queue ttl (spec 2.4). */

@@ -17,6 +17,8 @@ export interface GpuHolder extends GpuPart, Holder {
 export interface GpuQuery extends GpuPart, EvictionQuery<GpuHolder> {
 	/** Memory of each GPU by number, in 10^9 bytes; undefined: not known, so it is assigned whole only. */
 	sizes: readonly (number | undefined)[];
+	/** The only GPUs that count. Default: all. */
+	only?: readonly number[];
 }
 
 export interface AssignedGpus {
@@ -31,6 +33,22 @@ export interface AssignedGpus {
  * gets then, or in the end, so that no endpoint behind it takes them meanwhile; empty if it never gets any.
  */
 export type GpuAllocation = AssignedGpus | { evict: string[]; reserved: readonly number[] };
+
+/**
+ * Wakes a worker that sleeps where its own GPUs have room, the first such one; else as {@link allocateGpus}, but rather
+ * with room on the GPUs of one that sleeps, because that is there sooner than a new one.
+ */
+export function wakeOrAllocate<W extends { gpus: readonly number[] }>(
+	q: GpuQuery,
+	asleep: readonly W[],
+): { wake: W } | GpuAllocation {
+	const own = asleep.map(({ gpus }) => allocateGpus({ ...q, only: gpus }));
+	const free = asleep[own.findIndex((each) => "gpus" in each)];
+	if (free) return { wake: free };
+	const anywhere = allocateGpus(q);
+	if ("gpus" in anywhere) return anywhere;
+	return own.find((each) => "evict" in each && each.evict.length > 0) ?? anywhere;
+}
 
 export function allocateGpus(q: GpuQuery): GpuAllocation {
 	const gpus = freeGpus(q, q.holders);
@@ -48,15 +66,16 @@ export function allocateGpus(q: GpuQuery): GpuAllocation {
 }
 
 /** Whole GPUs by number; parts where they leave the least memory unused. */
-function freeGpus({ sizes, needed, memoryGb }: GpuQuery, holders: readonly GpuHolder[]): number[] | undefined {
-	const all = sizes.map((size, gpu) => {
+function freeGpus({ sizes, needed, memoryGb, only }: GpuQuery, holders: readonly GpuHolder[]): number[] | undefined {
+	const each = sizes.map((size, gpu) => {
 		const parts = holders.filter(({ gpus }) => gpus.includes(gpu));
 		return { gpu, isFree: parts.length === 0, freeGb: freeGb(size, parts) };
 	});
+	const all = only ? each.filter(({ gpu }) => only.includes(gpu)) : each;
 	const fitting =
 		memoryGb === undefined
 			? all.filter(({ isFree }) => isFree)
-			: all.filter((each) => each.freeGb >= memoryGb).toSorted((a, b) => a.freeGb - b.freeGb);
+			: all.filter((one) => one.freeGb >= memoryGb).toSorted((a, b) => a.freeGb - b.freeGb);
 	return fitting.length < needed ? undefined : fitting.slice(0, needed).map(({ gpu }) => gpu);
 }
 

@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { it } from "vitest";
 import { compareWaiting, type Priority, TURN_MS, turnEndsAt } from "./eviction.ts";
-import { allocateGpus, type GpuHolder, RESERVE_GB } from "./gpu-allocation.ts";
+import { type GpuHolder, RESERVE_GB, wakeOrAllocate } from "./gpu-allocation.ts";
 
 const SCHEDULES = Number(process.env["SLUICE_SCHEDULES"] ?? 150);
 
@@ -19,6 +19,8 @@ interface Site {
 		needs: { gpus: number; memoryGb?: number | undefined };
 		workersMax: number;
 		startMs: number;
+		/** Its workers sleep instead of being stopped, and take this time to wake up. */
+		wakeMs?: number | undefined;
 		jobMs: number;
 		priority: Priority;
 		/** Jobs come at these steps, so many at a time. */
@@ -27,6 +29,7 @@ interface Site {
 }
 
 interface SimulatedWorker extends GpuHolder {
+	startMs: number;
 	jobEndsAt?: number | undefined;
 }
 
@@ -41,6 +44,7 @@ const site: fc.Arbitrary<Site> = fc
 				memoryGb: fc.option(fc.integer({ min: 2, max: 23 }), { nil: undefined }),
 				workersMax: fc.integer({ min: 1, max: 3 }),
 				startMs: fc.integer({ min: 1000, max: 30_000 }),
+				wakeMs: fc.option(fc.integer({ min: 1000, max: 5000 }), { nil: undefined }),
 				jobMs: fc.integer({ min: 1000, max: 40_000 }),
 				priority: fc.constantFrom<Priority>("low", "normal", "normal", "high"),
 				arrivals: fc.array(fc.record({ at: fc.nat(STEPS - 1), jobs: fc.integer({ min: 1, max: 30 }) }), {
@@ -66,6 +70,8 @@ function simulate({ sizes, endpoints }: Site): void {
 	/** Since when an endpoint has had jobs and no GPU. */
 	const lackSince = endpoints.map((): number | undefined => undefined);
 	let workers: SimulatedWorker[] = [];
+	/** Those that sleep, by endpoint; the last ones first. */
+	const asleep = endpoints.map((): SimulatedWorker[] => []);
 	let numbers = 0;
 	const settingsOf = (id: string) => ({ priority: endpoints[Number(id)]!.priority, workersMin: 0 });
 	const longest = (of: (endpoint: Site["endpoints"][number]) => number): number => Math.max(...endpoints.map(of));
@@ -79,11 +85,14 @@ function simulate({ sizes, endpoints }: Site): void {
 		workers = workers.filter((worker) => {
 			if (worker.jobEndsAt !== undefined && worker.jobEndsAt <= now)
 				Object.assign(worker, { jobEndsAt: undefined, idleSince: now });
-			return !(worker.stopping && worker.jobEndsAt === undefined);
+			const leaves = worker.stopping && worker.jobEndsAt === undefined;
+			if (leaves && endpoints[Number(worker.endpoint)]!.wakeMs !== undefined)
+				asleep[Number(worker.endpoint)]!.unshift(worker);
+			return !leaves;
 		});
 		for (const worker of workers) {
-			const { startMs, jobMs } = endpoints[Number(worker.endpoint)]!;
-			if (worker.readyAt === undefined && now - worker.startingSince >= startMs)
+			const { jobMs } = endpoints[Number(worker.endpoint)]!;
+			if (worker.readyAt === undefined && now - worker.startingSince >= worker.startMs)
 				Object.assign(worker, { readyAt: now, idleSince: now });
 			if (worker.readyAt === undefined || worker.stopping || worker.jobEndsAt !== undefined) continue;
 			const job = queues[Number(worker.endpoint)]!.shift();
@@ -103,11 +112,11 @@ function simulate({ sizes, endpoints }: Site): void {
 		const reserved: GpuHolder[] = [];
 		const order = [...endpoints.keys()].toSorted((a, b) => compareWaiting(waiting(a), waiting(b)));
 		for (const id of order) {
-			const { needs, workersMax } = endpoints[id]!;
+			const { needs, workersMax, startMs, wakeMs = 0 } = endpoints[id]!;
 			const own = workers.filter((worker) => worker.endpoint === String(id) && !worker.stopping);
 			const busy = own.filter(({ jobEndsAt }) => jobEndsAt !== undefined).length;
 			for (let more = Math.min(workersMax, busy + queues[id]!.length) - own.length; more > 0; more -= 1) {
-				const allocation = allocateGpus({
+				const query = {
 					sizes,
 					needed: needs.gpus,
 					memoryGb: needs.memoryGb,
@@ -116,10 +125,20 @@ function simulate({ sizes, endpoints }: Site): void {
 					settingsOf,
 					mayEvict: queues[id]!.length > 0,
 					now,
-				});
+				};
+				const allocation = wakeOrAllocate(query, asleep[id]!);
+				if ("wake" in allocation) {
+					const { worker, gpus, memoryGb } = allocation.wake;
+					asleep[id] = asleep[id]!.filter((each) => each !== allocation.wake);
+					const woken = { worker, gpus, memoryGb, endpoint: String(id), startingSince: now, stopping: false };
+					workers.push({ ...woken, startMs: wakeMs });
+					continue;
+				}
 				const common = { endpoint: String(id), memoryGb: needs.memoryGb, startingSince: now, stopping: false };
 				if ("gpus" in allocation) {
-					workers.push({ ...common, worker: `w${(numbers += 1)}`, gpus: allocation.gpus });
+					if (workers.filter((each) => each.endpoint === String(id)).length + asleep[id]!.length >= workersMax)
+						if (asleep[id]!.pop() === undefined) break;
+					workers.push({ ...common, startMs, worker: `w${(numbers += 1)}`, gpus: allocation.gpus });
 					continue;
 				}
 				reserved.push({ ...common, worker: "", gpus: allocation.reserved, isReserved: true });

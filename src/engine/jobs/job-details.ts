@@ -6,6 +6,7 @@ import type { EndedWorker } from "../../core/workers/ended-worker.ts";
 import { reasonText } from "../../core/workers/worker-reason.ts";
 import { isManaged } from "../../launchers/index.ts";
 import type { JobRecord } from "../../store/contract/jobs.ts";
+import { isResting, isStarting } from "../workers/worker-registry.ts";
 import type { WorkerView } from "../workers/worker-views.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
 
@@ -27,16 +28,18 @@ export async function jobDetails(d: JobDeps, q: JobName): Promise<JobDetails> {
 
 	const { endpoint, paused } = d.endpoints.entry(q.endpoint);
 	const views = d.workers.allViews;
-	const usable = (await views.of(q.endpoint)).filter((worker) => !worker.draining && !worker.unhealthy);
+	const usable = (await views.of(q.endpoint)).filter(
+		(worker) => !worker.draining && !worker.unhealthy && !isResting(worker),
+	);
 	const ids = (fits: (worker: WorkerView) => boolean): string[] => usable.filter(fits).map(({ id }) => id);
 	const reason = waitReason({
 		endpoint: endpoint.id,
 		paused,
 		external: !isManaged(endpoint.launcher.type),
 		workersMax: endpoint.workersMax,
-		idle: ids((worker) => worker.ready && worker.jobs.length === 0),
+		idle: ids((worker) => !isStarting(worker) && worker.jobs.length === 0),
 		busy: ids((worker) => worker.ready && worker.jobs.length > 0),
-		starting: ids((worker) => !worker.ready),
+		starting: ids(isStarting),
 		fenced: attempts.filter(({ open }) => open).map(({ worker }) => worker),
 		...views.heldBack(q.endpoint),
 		waiting: usable

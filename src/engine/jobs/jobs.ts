@@ -49,6 +49,7 @@ export function createJobs(context: Omit<JobDeps, "dispatch" | "waiters"> & { en
 		events.on(event, dispatch.checkAll);
 	for (const event of ["lease.taken", "server.joined", "server.left", "store.back"] as const)
 		events.on(event, sweeper.nudge);
+	events.on("worker.woken", ({ endpoint }) => dispatch.announce(endpoint));
 	events.on("endpoint.deleted", ({ endpoint }) => dispatch.forget(endpoint));
 
 	const bound =

@@ -5,11 +5,14 @@ import { isManaged } from "../../launchers/index.ts";
 import type { EngineContext } from "../context.ts";
 import type { EndpointEntry } from "../endpoints/endpoint-registry.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
+import { isResting, isStarting } from "../workers/worker-registry.ts";
 import type { WorkerView, WorkerViews } from "../workers/worker-views.ts";
 
 export interface EndpointSnapshot extends EndpointEntry {
 	jobs: Counts;
 	workers: ReturnType<typeof workerCounts>;
+	/** Workers that sleep, which `workers` does not count (D28). */
+	asleep: number;
 	health: EndpointHealth;
 }
 
@@ -38,18 +41,20 @@ export async function endpointSnapshots(
 				present: workers.length,
 				inQueue: jobs.inQueue,
 			});
-			return { ...entry, jobs, workers: workerCounts(workers), health: state };
+			const asleep = workers.filter(isResting).length;
+			return { ...entry, jobs, workers: workerCounts(workers), asleep, health: state };
 		}),
 	);
 }
 
-/** An idle worker counts in `idle` and `ready`, a busy one only in `running`. */
+/** An idle worker counts in `idle` and `ready`, a busy one only in `running`, one that sleeps nowhere. */
 function workerCounts(workers: readonly WorkerView[]) {
 	const counts = { idle: 0, initializing: 0, ready: 0, running: 0, throttled: 0, unhealthy: 0 };
 	for (const worker of workers) {
 		if (worker.unhealthy) counts.unhealthy += 1;
 		else if (worker.jobs.length > 0) counts.running += 1;
-		else if (!worker.ready) counts.initializing += 1;
+		else if (isResting(worker)) continue;
+		else if (isStarting(worker)) counts.initializing += 1;
 		else {
 			counts.idle += 1;
 			counts.ready += 1;

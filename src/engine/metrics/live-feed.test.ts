@@ -32,6 +32,7 @@ function bed() {
 					createdAt: 0,
 					jobs: { inQueue: place.waiting, inProgress: 0, completed: 0, failed: 0, retried: 0 },
 					workers: { idle: 0, initializing: 0, ready: 0, running: 0, throttled: 0, unhealthy: 0 },
+					asleep: 0,
 					health: { state: "healthy" },
 				},
 			];

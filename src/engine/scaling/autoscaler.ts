@@ -13,11 +13,12 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
-import type { Worker } from "../workers/worker-registry.ts";
+import { holdsGpus, isResting, type Worker } from "../workers/worker-registry.ts";
 import { crashBackoff } from "./crash-backoff.ts";
 import { gpuAllocator } from "./gpu-allocator.ts";
 import { queueLengths } from "./queue-lengths.ts";
 import { roomMaker } from "./room.ts";
+import { sleepers } from "./sleepers.ts";
 import { sampleWorkers, type WorkerSample } from "./worker-sample.ts";
 
 const CHECK_MS = 1000;
@@ -36,6 +37,7 @@ export class Autoscaler {
 	readonly #d: ScalingContext;
 	readonly #gpus: ReturnType<typeof gpuAllocator>;
 	readonly #room: ReturnType<typeof roomMaker>;
+	readonly #sleepers: ReturnType<typeof sleepers>;
 	readonly #queues: ReturnType<typeof queueLengths>;
 	readonly #lastStartAt = new Map<string, EpochMs>();
 	readonly #hadGpuAt = new Map<string, EpochMs>();
@@ -46,11 +48,11 @@ export class Autoscaler {
 		this.crashes = crashBackoff({ ...d, problems: d.workers.startProblems });
 		this.#gpus = gpuAllocator(d);
 		this.#queues = queueLengths(d);
-		this.#room = roomMaker({
-			...d,
-			queues: this.#queues,
-			stop: (worker, why, code) => this.#stop(worker, why, code && { code }),
-		});
+		const stop = (worker: Worker, why: string, code?: WorkerReasonCode): void =>
+			this.#stop(worker, why, code && { code });
+		const rest = (worker: Worker, why: string): void => this.#rest(worker, why);
+		this.#room = roomMaker({ ...d, queues: this.#queues, stop, rest });
+		this.#sleepers = sleepers({ ...d, stop });
 		const checks = loop({
 			clock: d.clock,
 			retryMs: CHECK_MS,
@@ -74,7 +76,7 @@ export class Autoscaler {
 		if (!this.#scales(endpoint)) return;
 		this.#queues.changed(id);
 		if (this.crashes.holds(id) || workers.startProblems.of(id).withoutGpu !== undefined) return;
-		const staying = this.#managed(id).filter((worker) => !workers.launcher.isLeaving(worker));
+		const staying = this.#managed(id).filter((worker) => !workers.launcher.isLeaving(worker) && !isResting(worker));
 		const noneFree =
 			endpoint.scalerType === "REQUEST_COUNT" ? staying.every((worker) => worker.held.size > 0) : staying.length === 0;
 		if (noneFree && staying.length < endpoint.workersMax) this.loop.nudge();
@@ -121,22 +123,23 @@ export class Autoscaler {
 	/** Returns the time until the next check, ms. */
 	async #check(): Promise<number> {
 		this.#stopRetired();
+		this.#sleepers.stopSurplus();
 		this.#room.withdraw();
 		const active = this.#scaled().filter((endpoint) => !this.#isIdle(endpoint));
 		for (const endpoint of active) this.#stopOverdue(endpoint);
 		// Workers before queues: a job that is taken in between must not be counted twice.
 		const samples = active.map((endpoint) => ({
 			endpoint,
-			sample: sampleWorkers(this.#managed(endpoint.id), {
+			sample: sampleWorkers(this.#present(endpoint.id), {
 				endpoint,
-				isLeaving: (worker) => this.#d.workers.launcher.isLeaving(worker),
+				isLeaving: (worker) => this.#d.workers.launcher.isLeaving(worker) || isResting(worker),
 				lastStartAt: this.#lastStartAt.get(endpoint.id) ?? -Infinity,
 				now: this.#d.now(),
 			}),
 		}));
 		await Promise.all(active.map(({ id }) => this.#queues.count(id)));
-		for (const { gpus, endpoint } of this.#d.workers.registry.all())
-			if (gpus.length > 0) this.#hadGpuAt.set(endpoint, this.#d.now());
+		for (const worker of this.#d.workers.registry.all())
+			if (holdsGpus(worker)) this.#hadGpuAt.set(worker.endpoint, this.#d.now());
 		const waitingOf = ({ id, priority }: Endpoint): Waiting => ({
 			priority,
 			oldestQueuedAt: this.#queues.of(id)?.oldestQueuedAt ?? Number.MAX_SAFE_INTEGER,
@@ -162,6 +165,18 @@ export class Autoscaler {
 
 	#managed(endpoint: string): Worker[] {
 		return [...this.#d.workers.registry.of(endpoint)].filter((worker) => worker.managed);
+	}
+
+	/** Those that do not sleep. */
+	#present(endpoint: string): Worker[] {
+		return this.#managed(endpoint).filter((worker) => !this.#d.workers.sleep.isAsleep(worker));
+	}
+
+	/** It sleeps if it can, and is stopped otherwise. */
+	#rest(worker: Worker, why: string): void {
+		const { sleep } = this.#d.workers;
+		if (sleep.isPossible(worker)) sleep.begin(worker, why);
+		else this.#stop(worker, why);
 	}
 
 	#stop(worker: Worker, why: string, q: { code?: WorkerReasonCode; isSurplus?: boolean } = {}): void {
@@ -193,8 +208,16 @@ export class Autoscaler {
 		startProblems.set(endpoint.id, { withoutGpu: undefined });
 		for (let left = wanted; left > 0 && !this.crashes.holds(endpoint.id); left -= 1) {
 			const needsGpus = endpoint.gpusPerWorker > 0 && usesOwnGpus(endpoint.launcher);
-			const allocation = needsGpus ? this.#gpus.allocate(endpoint, mayEvict) : { gpus: [] };
+			const asleep = this.#sleepers.of(endpoint.id);
+			const allocation = needsGpus ? this.#gpus.allocate(endpoint, mayEvict, asleep) : { gpus: [] };
+			if ("wake" in allocation) {
+				this.#d.workers.sleep.wake(allocation.wake);
+				continue;
+			}
 			if ("gpus" in allocation) {
+				const longest = asleep.at(-1);
+				if (longest && this.#managed(endpoint.id).length >= endpoint.workersMax)
+					return this.#stop(longest, "its GPUs are taken, and others are free for a new worker");
 				this.#start(endpoint, allocation);
 				continue;
 			}
@@ -221,14 +244,15 @@ export class Autoscaler {
 		if (!this.#queues.isEmpty(id) || this.crashes.counts(id)) return false;
 		let present = 0;
 		for (const worker of registry.of(id)) {
-			if (!worker.ready || worker.held.size > 0 || launcher.isLeaving(worker)) return false;
+			if (this.#d.workers.sleep.isAsleep(worker)) continue;
+			if (!worker.ready || worker.sleep || worker.held.size > 0 || launcher.isLeaving(worker)) return false;
 			present += Number(worker.managed);
 		}
 		return present === workersMin;
 	}
 
 	#apply(endpoint: Endpoint, { staying, stoppable, counts }: WorkerSample): void {
-		const { launcher } = this.#d.workers;
+		const { workers } = this.#d;
 		const now = this.#d.now();
 		const { id, idleTimeout, workersMax } = endpoint;
 		if (staying.some((worker) => worker.ready && now - worker.createdAt >= CRASH_MS)) this.crashes.worked(id);
@@ -239,7 +263,7 @@ export class Autoscaler {
 		if (waiting > 0) this.#room.make(endpoint, staying.slice(0, wanted), mayEvict);
 		const surplus = stoppable
 			.slice(0, Math.max(0, staying.length - wanted))
-			.filter((worker) => worker.held.size === 0 && !launcher.isLeaving(worker))
+			.filter((worker) => worker.held.size === 0 && !workers.launcher.isLeaving(worker))
 			.filter(({ unstopped }) => !unstopped || now - unstopped.at >= STOP_AGAIN_MS);
 		for (const worker of surplus) {
 			const since = worker.ready ? worker.idleSince : worker.createdAt;
@@ -247,8 +271,10 @@ export class Autoscaler {
 			const overMax = `there are more than workersMax, which is ${workersMax}`;
 			const isPending = !worker.ready && worker.notice?.state === "waiting";
 			const isSurplus = tooLong && worker.ready;
+			const idleText = `idle for over ${idleTimeout} s`;
 			if (tooLong && isPending) this.#stop(worker, "it does not run yet, and no job waits for it");
-			else this.#stop(worker, isSurplus ? `idle for over ${idleTimeout} s` : overMax, { isSurplus });
+			else if (isSurplus && workers.sleep.isPossible(worker)) workers.sleep.begin(worker, idleText);
+			else this.#stop(worker, isSurplus ? idleText : overMax, { isSurplus });
 		}
 	}
 
@@ -258,8 +284,9 @@ export class Autoscaler {
 			const stays = isShared(worker.launcher) && endpoints.has(worker.endpoint);
 			if (cluster.scalesElsewhere(worker.endpoint) && !stays)
 				workers.launcher.retire(worker, "another server starts the workers of its endpoint");
-			if (worker.retiring !== undefined && worker.held.size === 0 && !workers.launcher.isStopping(worker))
-				this.#stop(worker, worker.retiring);
+			if (worker.retiring === undefined || worker.held.size > 0 || workers.launcher.isStopping(worker)) continue;
+			if (this.#room.leavesGpus(worker)) this.#rest(worker, worker.retiring);
+			else this.#stop(worker, worker.retiring);
 		}
 	}
 

@@ -1,17 +1,17 @@
 /** GPUs of this machine for new workers (D27, D28, D29). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { evictable, type EvictionQuery, turnEndsAt } from "../../core/workers/eviction.ts";
-import { allocateGpus, type AssignedGpus, freeGb, type GpuHolder } from "../../core/workers/gpu-allocation.ts";
+import { type AssignedGpus, freeGb, type GpuHolder, wakeOrAllocate } from "../../core/workers/gpu-allocation.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
-import type { Worker } from "../workers/worker-registry.ts";
+import { holdsGpus, isResting, isStarting, type Worker } from "../workers/worker-registry.ts";
 import type { Workers } from "../workers/workers.ts";
 
 /** Times in a sentence are rounded up to this, s, so that it does not change with each second. */
 const ROUND_S = 10;
 
 export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers; endpoints: Endpoints }) {
-	const holders = (): Worker[] => [...d.workers.registry.all()].filter(({ gpus }) => gpus.length > 0);
+	const holders = (): Worker[] => [...d.workers.registry.all()].filter(holdsGpus);
 	/** GPUs that become free for endpoints which were asked for before, in this round. */
 	let reserved: GpuHolder[] = [];
 
@@ -30,9 +30,10 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 	}
 
 	function takenText(endpoint: Endpoint): string {
-		const taken = holders().map(({ id, gpus, gpuMemoryGb, draining }) => {
+		const taken = holders().map((worker) => {
+			const { id, gpus, gpuMemoryGb, draining } = worker;
 			const part = gpuMemoryGb === undefined ? "" : `: ${gpuMemoryGb} GB`;
-			return `${id} (${gpus.join(", ")}${part}${draining ? ", ending" : ""})`;
+			return `${id} (${gpus.join(", ")}${part}${draining ? ", ending" : isResting(worker) ? ", going to sleep" : ""})`;
 		});
 		const others = reserved.filter((each) => each.endpoint !== endpoint.id);
 		const kept = others.map((each) => `endpoint ${each.endpoint} next (${each.gpus.join(", ")})`);
@@ -68,13 +69,21 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 	return {
 		/** Called before the endpoints of a round, which are asked for in their order. */
 		beginRound: (): void => void (reserved = []),
-		/** Returns GPUs, or the workers that should make room, and why it waits. */
-		allocate(endpoint: Endpoint, mayEvict: boolean): AssignedGpus | { evict: Worker[]; shortage: string } {
+		/**
+		 * Returns one of the sleeping workers whose own GPUs have room, else GPUs, or the workers that should make room,
+		 * and why it waits.
+		 */
+		allocate(
+			endpoint: Endpoint,
+			mayEvict: boolean,
+			asleep: readonly Worker[],
+		): { wake: Worker } | AssignedGpus | { evict: Worker[]; shortage: string } {
 			const { gpuMemoryGb: memoryGb } = endpoint;
 			// Whole GPUs need no reading, which starts a program.
 			const sizes = memoryGb === undefined ? Array.from({ length: d.gpus }, () => undefined) : d.workers.gpus.sizes();
-			const allocation = allocateGpus({ ...queryOf(endpoint, mayEvict), sizes, memoryGb });
-			if ("gpus" in allocation) return allocation;
+			const query = { ...queryOf(endpoint, mayEvict), sizes, memoryGb };
+			const allocation = wakeOrAllocate(query, asleep);
+			if (!("evict" in allocation)) return allocation;
 			const { id } = endpoint;
 			const coming = allocation.reserved;
 			const why = shortage(endpoint);
@@ -88,14 +97,15 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 
 /** Returns all but the GPUs, which platforms that place workers do not name. */
 export function holderOf(worker: Worker): Omit<GpuHolder, "gpus"> {
-	const { id, endpoint, draining, readyAt, startingSince, ready, held, idleSince } = worker;
+	const { id, endpoint, draining, readyAt, startingSince, sleep, held, idleSince } = worker;
+	const starts = isStarting(worker);
 	return {
 		worker: id,
 		endpoint,
-		stopping: draining,
-		readyAt,
-		startingSince,
-		idleSince: ready && held.size === 0 ? idleSince : undefined,
+		stopping: draining || isResting(worker),
+		readyAt: starts ? undefined : readyAt,
+		startingSince: sleep?.since ?? startingSince,
+		idleSince: !starts && held.size === 0 ? idleSince : undefined,
 	};
 }
 

@@ -3,12 +3,13 @@ import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { evictable, isPreempted } from "../../core/workers/eviction.ts";
 import type { WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import type { EpochMs } from "../../lib/time.ts";
+import { usesOwnGpus } from "../../launchers/index.ts";
 import type { PlacedWorker } from "../../launchers/launcher.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
-import type { Worker } from "../workers/worker-registry.ts";
+import { isResting, type Worker } from "../workers/worker-registry.ts";
 import { launchHash } from "../workers/launch/worker-spec.ts";
 import { holderOf, settingsIn } from "./gpu-allocator.ts";
 import type { queueLengths } from "./queue-lengths.ts";
@@ -25,9 +26,14 @@ interface Deps extends EngineContext {
 	cluster: Cluster;
 	queues: ReturnType<typeof queueLengths>;
 	stop: (worker: Worker, why: string, code?: WorkerReasonCode) => void;
+	/** It sleeps if it can, and is stopped otherwise. */
+	rest: (worker: Worker, why: string) => void;
 }
 
-export function roomMaker({ now, endpoints, workers: { launcher, registry }, cluster, queues, stop }: Deps) {
+/** Why a busy worker is stopped after its jobs. */
+const roomText = (endpoint: string): string => `it makes room for endpoint ${endpoint}`;
+
+export function roomMaker({ now, endpoints, workers: { launcher, registry }, cluster, queues, stop, rest }: Deps) {
 	/** The endpoint for which a worker makes room. */
 	const leavesFor = new WeakMap<Worker, string>();
 	/** What the platform of a waiting worker said, and what is shown with those that make room. */
@@ -83,15 +89,18 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 			leavesFor.set(worker, id);
 			worker.preempted =
 				isBusy && endpoints.has(worker.endpoint) && isPreempted(endpoints.get(worker.endpoint), endpoint);
+			const leave = usesOwnGpus(endpoint.launcher) ? rest : stop;
 			if (worker.preempted) stop(worker, `it makes room for endpoint ${id}, whose priority is higher`, "preempted");
-			else if (isBusy) launcher.retire(worker, `it makes room for endpoint ${id}`);
-			else stop(worker, `it is idle and makes room for endpoint ${id}`);
+			else if (isBusy) launcher.retire(worker, roomText(id));
+			else leave(worker, `it is idle and makes room for endpoint ${id}`);
 		}
 	}
 
 	/** Says which workers make room for an endpoint, and when. `stopped`: ids of those that may have ended. */
 	function leavingTexts({ id: endpoint }: Endpoint, stopped: readonly string[] = []): string[] {
-		const leaving = [...registry.all()].filter((worker) => leavesFor.get(worker) === endpoint);
+		const all = [...registry.all()].filter((worker) => leavesFor.get(worker) === endpoint);
+		const leaving = all.filter(({ sleep }) => !sleep);
+		const resting = all.filter(isResting).map(({ id }) => id);
 		const ending = leaving.filter(({ held }) => held.size === 0).map(({ id }) => id);
 		const idle = [...new Set([...stopped, ...ending])];
 		const [preempted, busy] = [true, false].map((is) =>
@@ -99,6 +108,7 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 		) as [string[], string[]];
 		return [
 			...(idle.length > 0 ? [`Stopped to make room, being idle: ${idle.join(", ")}.`] : []),
+			...(resting.length > 0 ? [`Put to sleep to make room: ${resting.join(", ")}.`] : []),
 			...(preempted.length > 0
 				? [`Stopped to make room, their jobs return to the queue: ${preempted.join(", ")}.`]
 				: []),
@@ -109,6 +119,16 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 	return {
 		evict,
 		leavingTexts,
+		/** Whether the worker is to be stopped for its GPUs only, so that it may sleep instead. */
+		leavesGpus(worker: Worker): boolean {
+			const endpoint = leavesFor.get(worker);
+			return (
+				endpoint !== undefined &&
+				worker.retiring === roomText(endpoint) &&
+				endpoints.has(endpoint) &&
+				usesOwnGpus(endpoints.get(endpoint).launcher)
+			);
+		},
 		/** Makes room for those of the endpoint's workers that their platform cannot place. */
 		make(endpoint: Endpoint, staying: readonly Worker[], mayEvict: boolean): void {
 			for (const waiting of staying) {
@@ -129,7 +149,8 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 		withdraw(): void {
 			for (const worker of registry.all()) {
 				const endpoint = leavesFor.get(worker);
-				if (endpoint === undefined || worker.retiring === undefined || worker.held.size === 0) continue;
+				if (worker.sleep?.state === "asleep") leavesFor.delete(worker);
+				if (endpoint === undefined || worker.retiring !== roomText(endpoint) || worker.held.size === 0) continue;
 				if (!queues.isEmpty(endpoint) || !endpoints.has(worker.endpoint)) continue;
 				if (worker.launchedAs !== launchHash(endpoints.get(worker.endpoint))) continue;
 				leavesFor.delete(worker);

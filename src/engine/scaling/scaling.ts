@@ -27,7 +27,10 @@ export function createScaling(d: ScalingContext) {
 		prepare();
 		scaler.loop.nudge();
 	});
-	events.on(["endpoint.resumed", "worker.ready", "worker.draining"], scaler.loop.nudge);
+	events.on(
+		["endpoint.resumed", "worker.ready", "worker.draining", "worker.asleep", "worker.woken"],
+		scaler.loop.nudge,
+	);
 	events.on(["lease.taken", "lease.lost", "server.joined", "server.left", "store.back", "hints.lost"], () =>
 		scaler.recount(),
 	);

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { Sample } from "../../core/workers/autoscaling.ts";
-import type { Worker } from "../workers/worker-registry.ts";
+import { isStarting, type Worker } from "../workers/worker-registry.ts";
 
 export interface WorkerSample {
 	staying: Worker[];
@@ -21,11 +21,11 @@ export function sampleWorkers(
 	const { endpoint, now } = q;
 	const staying = managed.filter((worker) => !q.isLeaving(worker));
 	const idle = staying
-		.filter((worker) => worker.ready && worker.held.size === 0)
+		.filter((worker) => !isStarting(worker) && worker.held.size === 0)
 		.toSorted((a, b) => a.idleSince - b.idleSince);
 	const idleMs = idle.map(({ idleSince }) => now - idleSince);
 	const busy = staying.filter((worker) => worker.held.size > 0);
-	const starting = staying.filter((worker) => !worker.ready && worker.held.size === 0);
+	const starting = staying.filter((worker) => isStarting(worker) && worker.held.size === 0);
 	const idleTimeoutMs = endpoint.idleTimeout * 1000;
 	const pending = starting
 		.filter(({ notice, createdAt }) => notice?.state === "waiting" && now - createdAt >= idleTimeoutMs)

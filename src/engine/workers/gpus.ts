@@ -3,7 +3,7 @@ import { freeGb } from "../../core/workers/gpu-allocation.ts";
 import type { GpuHolderView, GpuView } from "../../core/workers/gpus.ts";
 import { type HostGpuPart, type HostView, LOCAL } from "../../core/workers/hosts.ts";
 import type { GpuUsage } from "../../core/workers/worker-usage.ts";
-import type { Worker } from "./worker-registry.ts";
+import { holdsGpus, isResting, isStarting, type Worker } from "./worker-registry.ts";
 import type { WorkersContext } from "./workers-context.ts";
 
 /** Rounds to 0.1 GB of 10^9 bytes. */
@@ -29,7 +29,7 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 		const workers = [...d.registry.all()];
 		return sizes.map((memoryGb, number) => {
 			const { model, memoryUsed, busy } = known.get(String(number)) ?? {};
-			const holders = workers.filter(({ gpus }) => gpus.includes(number)).map(viewOf);
+			const holders = workers.filter((each) => holdsGpus(each) && each.gpus.includes(number)).map(viewOf);
 			return {
 				host: LOCAL,
 				id: String(number),
@@ -76,10 +76,10 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 }
 
 function viewOf(worker: Worker): GpuHolderView {
-	const { id, endpoint, gpuMemoryGb: memoryGb, draining, ready, createdAt, idleSince, held } = worker;
+	const { id, endpoint, gpuMemoryGb: memoryGb, draining, createdAt, sleep, idleSince, held } = worker;
 	const holder = { worker: id, endpoint, memoryGb };
-	if (draining) return { state: "stopping", ...holder };
-	if (!ready) return { state: "starting", ...holder, since: createdAt };
+	if (draining || isResting(worker)) return { state: "stopping", ...holder };
+	if (isStarting(worker)) return { state: "starting", ...holder, since: sleep?.since ?? createdAt };
 	if (held.size === 0) return { state: "idle", ...holder, since: idleSince };
 	return { state: "busy", ...holder, since: Math.min(...[...held.values()].map(({ handedAt }) => handedAt)) };
 }

@@ -36,8 +36,8 @@ export function silentWorkers(d: WorkersContext & { launcher: WorkerLauncher; ch
 		if (d.now() - checkedAt > PAUSES * d.checkMs) heardFromNow();
 		checkedAt = d.now();
 		for (const worker of d.registry.all()) {
-			// Before its first call the start timeout applies.
-			if (!worker.managed || !worker.ready || d.launcher.isStopping(worker)) continue;
+			// Before its first call the start timeout applies. One that sleeps may be frozen.
+			if (!worker.managed || !worker.ready || worker.sleep || d.launcher.isStopping(worker)) continue;
 			if (!d.endpoints.has(worker.endpoint)) continue;
 			const ms = silentMs(worker);
 			if (ms >= LEASES * d.endpoints.get(worker.endpoint).leaseMs) kill(worker, ms);

@@ -55,6 +55,8 @@ export interface Worker {
 	hasSettled?: boolean;
 	/** Its unfinished jobs return to the queue when it has ended, without a loss. */
 	preempted?: boolean;
+	/** Absent: awake. It gets no jobs in any of these states, and only `asleep` are its GPUs free for others (D28). */
+	sleep?: { state: "falling_asleep" | "asleep" | "waking"; since: EpochMs };
 	/** Why it is stopped once it holds no job (D28). */
 	retiring?: string;
 	ending?: KnownEnding;
@@ -174,6 +176,21 @@ export function workerRegistry(events: EventBus) {
 		of: (endpoint: string): Iterable<Worker> => byEndpoint.get(endpoint)?.values() ?? [],
 		all: (): Iterable<Worker> => everyWorker.values(),
 	};
+}
+
+/** Whether it has GPUs of this machine. */
+export function holdsGpus({ gpus, sleep }: Pick<Worker, "gpus" | "sleep">): boolean {
+	return gpus.length > 0 && sleep?.state !== "asleep";
+}
+
+/** Whether it sleeps, or is about to. */
+export function isResting({ sleep }: Pick<Worker, "sleep">): boolean {
+	return sleep !== undefined && sleep.state !== "waking";
+}
+
+/** Whether it cannot take jobs yet: it has not called, or is being woken. */
+export function isStarting({ ready, sleep }: Pick<Worker, "ready" | "sleep">): boolean {
+	return !ready || sleep?.state === "waking";
 }
 
 export function endPolls(worker: Worker): void {

@@ -21,6 +21,7 @@ const SHOWN = [
 	"ready",
 	"unhealthy",
 	"draining",
+	"sleep",
 	"gpus",
 	"gpuMemoryGb",
 	"host",

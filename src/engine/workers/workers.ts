@@ -12,6 +12,7 @@ import { createGpus } from "./gpus.ts";
 import { createHosts } from "./hosts.ts";
 import { workerHousekeeping } from "./housekeeping.ts";
 import { WorkerLauncher } from "./launch/launch.ts";
+import { workerSleep, type WorkerSleep } from "./launch/sleep.ts";
 import { type LogSearch, searchLogs } from "./logs/log-search.ts";
 import { countPoll, holdPoll } from "./polls.ts";
 import { startProblems, type StartProblems } from "./start-problems.ts";
@@ -31,6 +32,7 @@ interface WorkerName {
 export class Workers {
 	readonly registry: WorkerRegistry;
 	readonly launcher: WorkerLauncher;
+	readonly sleep: WorkerSleep;
 	readonly stopSignals: StopSignals;
 	readonly startProblems: StartProblems;
 	readonly hosts: ReturnType<typeof createHosts>;
@@ -51,6 +53,7 @@ export class Workers {
 		const ended = endedWorkers(d);
 		const strays = createStrays({ ...d, ended });
 		this.launcher = new WorkerLauncher({ ...d, ended });
+		this.sleep = workerSleep({ ...d, launcher: this.launcher });
 		this.stopSignals = stopSignals({ ...d, launcher: this.launcher });
 		this.hosts = createHosts(d);
 		this.gpus = createGpus(d, this.hosts.list);

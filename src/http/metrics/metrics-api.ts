@@ -127,11 +127,12 @@ function ofPresent(all: readonly EndpointSnapshot[]): Family[] {
 		gauge(
 			"sluice_workers",
 			"Workers by what they do, on all servers.",
-			each(({ workers }) => [
+			each(({ workers, asleep }) => [
 				["idle", workers.idle],
 				["running", workers.running],
 				["initializing", workers.initializing],
 				["unhealthy", workers.unhealthy],
+				["asleep", asleep],
 			]),
 		),
 		gauge(

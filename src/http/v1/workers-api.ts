@@ -19,6 +19,7 @@ import { may } from "../../engine/access/keys.ts";
 import { principalOf } from "../gates/auth.ts";
 import { valueOf } from "../exchange/params.ts";
 import { sdkWarning } from "../../core/workers/sdk-version.ts";
+import { isResting, isStarting } from "../../engine/workers/worker-registry.ts";
 import { reasonIn, type WorkerView } from "../../engine/workers/worker-views.ts";
 import type { Call } from "../exchange/call.ts";
 import { readNothing } from "../exchange/object-body.ts";
@@ -107,9 +108,11 @@ function workerJson(call: Call, worker: WorkerView, usage: WorkerUsage | undefin
 	};
 }
 
-function stateOf({ draining, unhealthy, jobs, ready }: WorkerView): Worker["state"] {
+function stateOf(worker: WorkerView): Worker["state"] {
+	const { draining, unhealthy, jobs } = worker;
 	if (draining) return "stopping";
 	if (unhealthy) return "unhealthy";
 	if (jobs.length > 0) return "running";
-	return ready ? "idle" : "initializing";
+	if (isResting(worker)) return "asleep";
+	return isStarting(worker) ? "initializing" : "idle";
 }

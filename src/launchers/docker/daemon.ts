@@ -3,7 +3,7 @@ import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
 import type { RegistryLogin } from "../../core/access/registry-login.ts";
 import { PlatformUnavailable } from "../launcher.ts";
-import { refusalText, textOf } from "../platform-streams.ts";
+import { framesOf, refusalText, textOf } from "../platform-streams.ts";
 import type { Connection } from "./hosts/connection.ts";
 
 export interface ListedContainer {
@@ -58,6 +58,9 @@ const UNANSWERED = ["ENOENT", "ECONNREFUSED", "ECONNRESET", "EHOSTUNREACH", "ENE
  * take minutes.
  */
 const CALL_MS = 180_000;
+
+/** What is kept of the output of a program in a container. */
+const OUTPUT_CHARACTERS = 300;
 
 class Refusal extends Error {
 	readonly status: number;
@@ -150,6 +153,17 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 		top: async (id: string) => (await get<{ Processes: string[][] }>(of(id, "/top"))).Processes,
 		wait: (id: string, signal: AbortSignal) => call<void>("POST", of(id, "/wait"), { signal }),
 		kill: (id: string, signal: "SIGTERM" | "SIGKILL") => call<void>("POST", of(id, "/kill"), { query: { signal } }),
+		/** Runs a program in the container, and returns its exit code and the end of its output. */
+		async exec(id: string, Cmd: readonly string[], signal: AbortSignal): Promise<{ code: number; output: string }> {
+			const body = { Cmd, AttachStdout: true, AttachStderr: true };
+			const exec = `/exec/${(await call<{ Id: string }>("POST", of(id, "/exec"), { body })).Id}`;
+			let output = "";
+			for await (const pieces of framesOf(await answerTo("POST", `${exec}/start`, { body: { Detach: false }, signal })))
+				for (const { bytes } of pieces) output = (output + bytes.toString("utf8")).slice(-OUTPUT_CHARACTERS);
+			// An abort ends the stream like an exit.
+			signal.throwIfAborted();
+			return { code: (await get<{ ExitCode: number }>(`${exec}/json`)).ExitCode, output: output.trim() };
+		},
 		/** Rejects when the container is not paused. */
 		unpause: (id: string) => call<void>("POST", of(id, "/unpause")),
 		/** Removes a running container too, and its anonymous volumes. */

@@ -9,6 +9,7 @@ import {
 	PlatformUnavailable,
 	type RoomQuery,
 	type StraySearch,
+	type WorkerCommand,
 } from "../launcher.ts";
 import { listeners, WatchedWorkers } from "../watched-workers.ts";
 import { LABELS } from "./container-options.ts";
@@ -132,6 +133,22 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 		if (lost?.isLost === true) return this.report(worker, { reason: { ...lost.reason, crash: false } });
 		if (lost) this.notice(worker, { state: "ending", ...lost.reason });
 		await super.stop(workerId, graceMs);
+	}
+
+	async run(workerId: string, { command, timeoutMs }: WorkerCommand): Promise<void> {
+		const { container, place } = this.workers.get(workerId) ?? {};
+		if (container === undefined || !place) throw new Error("it has ended.");
+		const program = JSON.stringify(command[0]);
+		const over = new AbortController();
+		const late = new Error(`${program} took longer than ${timeoutMs} ms.`);
+		const done = new AbortController();
+		void this.clock.sleep(timeoutMs, done.signal).then(() => over.abort(late));
+		try {
+			const { code, output } = await place.host.daemon.exec(container, command, over.signal);
+			if (code !== 0) throw new Error(`${program} exited with code ${code}${output === "" ? "." : `: ${output}`}`);
+		} finally {
+			done.abort();
+		}
 	}
 
 	async list(): Promise<string[]> {

@@ -2,7 +2,7 @@ import { closeSync, readFileSync } from "node:fs";
 import type { ExitReason } from "../../core/workers/worker-reason.ts";
 import type { GpuUsage, WorkerUsage } from "../../core/workers/worker-usage.ts";
 import type { LauncherDependencies } from "../definition.ts";
-import type { Exit, Handle, Launcher, StraySearch, WorkerSpec } from "../launcher.ts";
+import type { Exit, Handle, Launcher, StraySearch, WorkerCommand, WorkerSpec } from "../launcher.ts";
 import { boundLog, logPath, openLog, tail } from "../logs/log-files.ts";
 import { localGpus } from "../nvidia-smi.ts";
 import { WatchedWorker, WatchedWorkers } from "../watched-workers.ts";
@@ -22,6 +22,7 @@ import { isFirstInContainer, processTable } from "./process-table.ts";
 import type { ProcessSettings } from "./settings.ts";
 import { environmentOf, spawnWorker } from "./spawn.ts";
 import { usageReader } from "./usage.ts";
+import { runBeside } from "./worker-command.ts";
 
 /** Poll interval of adopted workers, ms. */
 const WATCH_MS = 500;
@@ -31,6 +32,8 @@ type Spec = WorkerSpec<ProcessSettings>;
 
 class Worker extends WatchedWorker {
 	readonly leader: Identity;
+	/** Variables at its start, as `NAME=value`; some are secret. */
+	readonly environment: readonly string[];
 	/** Variables that identify its processes outside the group. */
 	readonly marks: readonly string[];
 	/** An adopted worker is not a child of this process, so its end is polled. */
@@ -40,6 +43,7 @@ class Worker extends WatchedWorker {
 	constructor(q: { id: string; leader: Identity; isAdopted: boolean; environment: readonly string[] }) {
 		super(q.id);
 		this.leader = q.leader;
+		this.environment = q.environment;
 		this.isAdopted = q.isAdopted;
 		const service = q.environment.find((entry) => entry.startsWith(`${SERVICE_VARIABLE}=`));
 		const name = q.environment.find((entry) => entry === `${WORKER_VARIABLE}=${q.id}`);
@@ -102,6 +106,19 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 		const environment = processTable.environment(leader.pid);
 		void this.#watch(this.add(new Worker({ id, leader, isAdopted: true, environment })));
 		return true;
+	}
+
+	async run(id: string, q: WorkerCommand): Promise<void> {
+		const worker = this.workers.get(id);
+		if (!worker) throw new Error("it has ended.");
+		const output = openLog(this.logDir, id);
+		try {
+			const { pid } = worker.leader;
+			const { environment } = worker;
+			await runBeside(this.clock, { pid, environment }, { ...q, output, volumeDir: this.#volumeDir });
+		} finally {
+			closeSync(output);
+		}
 	}
 
 	async list(): Promise<string[]> {

@@ -47,7 +47,7 @@ export function environmentOf(
  * an Error with a sentence.
  */
 export async function spawnWorker(
-	spec: ProcessSpec,
+	spec: Pick<ProcessSpec, "settings" | "env">,
 	{ output, volumeDir }: { output: number | "ignore"; volumeDir: string },
 ): Promise<{ child: ChildProcess; pid: number }> {
 	const { command, cwd = "." } = spec.settings;
@@ -78,7 +78,7 @@ export async function spawnWorker(
 	return { child, pid: child.pid };
 }
 
-function sentence({ settings: { command }, env }: ProcessSpec, error: unknown): string {
+function sentence({ settings: { command }, env }: Pick<ProcessSpec, "settings" | "env">, error: unknown): string {
 	const file = JSON.stringify(command[0]);
 	switch ((error as NodeJS.ErrnoException).code) {
 		case "ENOENT":

@@ -113,7 +113,7 @@ export class Dispatch {
 		if (this.closed || this.d.paused(endpoint)) return;
 		for (let at = 0; lane.waiting > 0 && at < lane.parked.length; ) {
 			const poll = lane.parked[at]!;
-			if (poll.fenced || poll.worker.draining) {
+			if (poll.fenced || poll.worker.draining || poll.worker.sleep) {
 				at += 1;
 				continue;
 			}

@@ -37,7 +37,7 @@ import { launchHash, WORKER_ID_BYTES, workerSpec } from "./worker-spec.ts";
 import type { WorkersContext } from "../workers-context.ts";
 
 /** Time from the 204 of its polls to the signal, ms: the responses must be out first (protocol B.8). */
-const POLLS_OUT_MS = 20;
+export const POLLS_OUT_MS = 20;
 
 interface StopRequest {
 	why: string;
@@ -128,7 +128,12 @@ export class WorkerLauncher {
 
 	/** Hands the worker no more jobs; it is to be stopped once it holds none (D28). */
 	retire(worker: Worker, why: string): void {
-		if (!worker.managed || this.isLeaving(worker)) return;
+		if (!worker.managed) return;
+		if (this.isLeaving(worker)) {
+			// The last reason counts: one that makes room may go on.
+			if (worker.retiring !== undefined) worker.retiring = why;
+			return;
+		}
 		worker.draining = true;
 		worker.retiring = why;
 		endPolls(worker);

@@ -4,8 +4,8 @@ import { given } from "../../../../test/support/given.ts";
 import { eventBus } from "../../../events.ts";
 import type { Launcher } from "../../../launchers/launcher.ts";
 import type { WorkerRow } from "../../../store/contract/workers.ts";
-import { gpuMembers, TakeOver } from "./take-over.ts";
-import { workerRegistry } from "../worker-registry.ts";
+import { ASLEEP_SINCE, gpuMembers, TakeOver, UNSURE } from "./take-over.ts";
+import { holdsGpus, type Worker, workerRegistry } from "../worker-registry.ts";
 
 const ADDRESS = { url: "http://own", serviceId: "s" };
 
@@ -48,6 +48,31 @@ it("D16: a worker without a recorded start gets no job, and loses its jobs only 
 	const { registry, others } = takeOver([{}], launcher, { exited });
 	await others.restore();
 	expect(order).toEqual(["ended", "draining: true", "lost e-1"]);
+});
+
+it.each([
+	["goes on where it slept", 5, { sleep: { state: "asleep", since: 5 } }, []],
+	["is awake without a note", undefined, { ready: true }, []],
+	[
+		"is ended where it was asked to sleep or to wake up",
+		UNSURE,
+		{},
+		["the service ended while it fell asleep or woke up"],
+	],
+])("D28: a worker that is taken over %s", async (_, since, state, stops) => {
+	const handle = JSON.stringify({ pid: 1, ...(since !== undefined && { [ASLEEP_SINCE]: since }) });
+	const launcher = { adopt: () => Promise.resolve(true), removeStrays: () => Promise.resolve(0) };
+	const asked: string[] = [];
+	const stop = (worker: Worker, { why, graceMs }: { why: string; graceMs: number }) => {
+		expect([worker.gpus, graceMs], "it has its GPUs until its end").toEqual([[1], 0]);
+		asked.push(why);
+		return Promise.resolve();
+	};
+	const { registry, others } = takeOver([{ handle: handle.replace("}", ',"sluiceGpus":"1"}') }], launcher, { stop });
+	await others.restore();
+	expect(registry.get(ROW)).toMatchObject(state);
+	expect(holdsGpus(registry.get(ROW)!)).toBe(since !== 5);
+	expect(asked).toEqual(stops);
 });
 
 it.each([{ gpus: [0, 2], gpuMemoryGb: 10.5 }, { gpus: [1] }, { gpus: [] }])(

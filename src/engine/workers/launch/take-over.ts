@@ -16,6 +16,9 @@ import type { WorkersContext } from "../workers-context.ts";
 const GPUS = "sluiceGpus";
 const GPU_MEMORY = "sluiceGpuMemoryGb";
 export const LAUNCHED_AS = "sluiceLaunchedAs";
+/** Since when it sleeps, ms since the epoch, or {@link UNSURE} while that changes. */
+export const ASLEEP_SINCE = "sluiceAsleepSince";
+export const UNSURE = "unsure";
 
 interface Deps extends WorkersContext {
 	exited: (exit: Exit) => Promise<void>;
@@ -100,8 +103,13 @@ export class TakeOver {
 			registry.seen(worker, now());
 			worker.hasSettled = true;
 		}
-		if (row.url === url) events.emit("worker.adopted", { endpoint: row.endpoint, worker: row.id });
-		else await stop(worker, { why: `it calls ${row.url ?? "nowhere"}, and the service is at ${url} now`, graceMs: 0 });
+		const since = handle[ASLEEP_SINCE];
+		if (typeof since === "number") worker.sleep = { state: "asleep", since };
+		if (row.url !== url)
+			await stop(worker, { why: `it calls ${row.url ?? "nowhere"}, and the service is at ${url} now`, graceMs: 0 });
+		else if (since === UNSURE)
+			await stop(worker, { why: "the service ended while it fell asleep or woke up", graceMs: 0 });
+		else events.emit("worker.adopted", { endpoint: row.endpoint, worker: row.id });
 		return true;
 	}
 

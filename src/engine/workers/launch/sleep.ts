@@ -1,0 +1,111 @@
+/**
+ * Puts idle workers to sleep and wakes them (D28). What it asks of a worker is stored before and after, with the
+ * worker's handle: a service that dies in between ends the worker at its next start, because nothing shows whether it
+ * uses its GPUs. One that fails, or takes too long, is stopped, and has its GPUs until it has ended.
+ */
+import type { SleepSettings } from "../../../core/endpoints/endpoint.ts";
+import type { EpochMs } from "../../../lib/time.ts";
+import type { Handle } from "../../../launchers/launcher.ts";
+import { endPolls, isStarting, type Worker } from "../worker-registry.ts";
+import type { WorkersContext } from "../workers-context.ts";
+import { POLLS_OUT_MS, type WorkerLauncher } from "./launch.ts";
+import { ASLEEP_SINCE, UNSURE } from "./take-over.ts";
+import { launchHash } from "./worker-spec.ts";
+
+export type WorkerSleep = ReturnType<typeof workerSleep>;
+
+export function workerSleep(d: WorkersContext & { launcher: WorkerLauncher }) {
+	const { registry, endpoints, events, now, launcher } = d;
+
+	const settingsOf = ({ endpoint }: Worker): SleepSettings | undefined =>
+		endpoints.has(endpoint) ? endpoints.get(endpoint).sleep : undefined;
+
+	/** Undefined: it is awake. */
+	async function record(worker: Worker, since: EpochMs | typeof UNSURE | undefined): Promise<void> {
+		const row = (await d.store.workers.list()).find(({ id }) => id === worker.id);
+		if (row?.handle === undefined || registry.get(worker) !== worker) throw new Error("it has ended.");
+		const { [ASLEEP_SINCE]: _, ...handle } = JSON.parse(row.handle) as Handle;
+		const noted = { ...handle, ...(since !== undefined && { [ASLEEP_SINCE]: since }) };
+		await d.store.workers.put({ ...row, handle: JSON.stringify(noted) });
+	}
+
+	async function run(worker: Worker, name: "command" | "wakeCommand"): Promise<void> {
+		const { endpoint, id, launcher: type } = worker;
+		const sleep = settingsOf(worker);
+		if (!sleep) throw new Error("its endpoint has no sleep any more.");
+		await record(worker, UNSURE);
+		const { launcher: settings } = endpoints.get(endpoint);
+		await d.launchers.get(type)!.run!(id, { settings, command: sleep[name], timeoutMs: sleep.timeoutMs });
+	}
+
+	function stop(worker: Worker, what: string, error: unknown): void {
+		// It may have ended meanwhile, or is being stopped.
+		if (registry.get(worker) !== worker || launcher.isLeaving(worker)) return;
+		const graceMs = endpoints.stopGraceMs(worker.endpoint);
+		const why = `${what}: ${(error as Error).message}`;
+		d.background.run(`stopping ${worker.id}`, launcher.stop(worker, { why, graceMs, code: "unhealthy" }));
+	}
+
+	async function fall(worker: Worker, began: EpochMs): Promise<void> {
+		const { endpoint, id } = worker;
+		try {
+			await d.clock.sleep(POLLS_OUT_MS);
+			// A claim was answered before its poll ended.
+			if (worker.held.size > 0) return wakes(worker, began);
+			await run(worker, "command");
+			worker.sleep = { state: "asleep", since: now() };
+			events.emit("worker.asleep", { endpoint, worker: id, ms: now() - began });
+			await record(worker, now());
+		} catch (error) {
+			stop(worker, "it did not fall asleep", error);
+		}
+	}
+
+	async function rise(worker: Worker, began: EpochMs): Promise<void> {
+		try {
+			await run(worker, "wakeCommand");
+			await record(worker, undefined);
+			Object.assign(worker, { startingSince: began, readyAt: now(), idleSince: now(), seenAt: now() });
+			wakes(worker, began);
+		} catch (error) {
+			stop(worker, "it did not wake up", error);
+		}
+	}
+
+	function wakes(worker: Worker, began: EpochMs): void {
+		delete worker.sleep;
+		events.emit("worker.woken", { endpoint: worker.endpoint, worker: worker.id, ms: now() - began });
+	}
+
+	return {
+		settingsOf,
+		isAsleep: (worker: Worker): boolean => worker.sleep?.state === "asleep" && !launcher.isLeaving(worker),
+		/** Whether it can sleep, now that it is idle. One that is to be stopped can, where the reason allows it. */
+		isPossible(worker: Worker): boolean {
+			const { endpoint, gpus, held, notice, unhealthy, sleep, launchedAs } = worker;
+			return (
+				settingsOf(worker) !== undefined &&
+				gpus.length > 0 &&
+				held.size === 0 &&
+				sleep === undefined &&
+				notice === undefined &&
+				!unhealthy &&
+				!isStarting(worker) &&
+				!launcher.isStopping(worker) &&
+				launchedAs === launchHash(endpoints.get(endpoint))
+			);
+		},
+		begin(worker: Worker, why: string): void {
+			launcher.keep(worker);
+			worker.sleep = { state: "falling_asleep", since: now() };
+			events.emit("worker.falling_asleep", { endpoint: worker.endpoint, worker: worker.id, why });
+			endPolls(worker);
+			d.background.run(`putting ${worker.id} to sleep`, fall(worker, now()));
+		},
+		/** It has its GPUs from now on. */
+		wake(worker: Worker): void {
+			worker.sleep = { state: "waking", since: now() };
+			d.background.run(`waking ${worker.id}`, rise(worker, now()));
+		},
+	};
+}
