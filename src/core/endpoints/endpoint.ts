@@ -38,6 +38,8 @@ export interface Endpoint {
 	gpusPerWorker: number;
 	/** Part of each GPU, in 10^9 bytes; absent: the whole GPU. */
 	gpuMemoryGb?: number;
+	/** A worker that uses more is stopped. */
+	gpuMemoryEnforce: boolean;
 	/** Counts where GPUs are scarce. */
 	priority: Priority;
 	webhooks: { schedule: Schedule; disableAfterMs: number | "off" };
@@ -65,6 +67,8 @@ export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<
 		faults.push({ field: `env.${INIT_TIMEOUT}`, message: `must be seconds, such as 900, or a duration such as 15m.` });
 	const crossed = workersCrossed(raw);
 	if (crossed && !faults.some(({ field }) => field === "workersMin" || field === "workersMax")) faults.push(crossed);
+	if (isObject(raw) && raw["gpuMemoryEnforce"] === true && isAbsent(raw["gpuMemoryGb"]))
+		faults.push({ field: "gpuMemoryEnforce", message: "needs gpuMemoryGb, the part that is enforced." });
 	if (faults.length > 0) return { ok: false, faults };
 	const { name = id, env, launcher, limits, ...rest } = withDefaults(schema, raw) as Filled;
 	if (initTimeout !== undefined) rest.initTimeoutMs = initTimeout;

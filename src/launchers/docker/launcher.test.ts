@@ -12,7 +12,7 @@ import { dockerDaemon, isUnanswered } from "./daemon.ts";
 import { connectionTo } from "./hosts/connection.ts";
 import { DockerLauncher } from "./launcher.ts";
 
-const SMI = "2026-01-01T00:00:00.0Z GPU-1, NVIDIA L4, 23034\n";
+const SMI = "2026-01-01T00:00:00.0Z 0, NVIDIA L4, 23034, 0, 0, GPU-1, 550.54.15, [N/A]\n";
 
 interface Container {
 	Id: string;
