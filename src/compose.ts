@@ -195,8 +195,8 @@ async function createLaunchers(
 	}: AppOptions & { logs: string; registryLogin: (registry: string) => Promise<RegistryLogin | undefined> },
 ) {
 	const base = withoutSecrets(env, secretVariables);
-	// If GPUs are assigned, a worker without any must see none.
-	const serviceEnv = gpus > 0 ? { ...base, CUDA_VISIBLE_DEVICES: "" } : base;
+	// If GPUs are assigned, a worker without any must see none. For HIP an empty list is all.
+	const serviceEnv = gpus > 0 ? { ...base, CUDA_VISIBLE_DEVICES: "", HIP_VISIBLE_DEVICES: "-1" } : base;
 	const launchers = LAUNCHERS.map(async ({ type, create }) => {
 		const launcher = await create({
 			clock,

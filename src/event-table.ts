@@ -103,6 +103,10 @@ export const EVENTS = {
 	"worker.unhealthy": warn<{ endpoint: string; worker: string; reason: string }>(
 		(facts) => `${nameOf(facts)} is unhealthy: ${facts.reason}`,
 	),
+	/** A worker uses more of a GPU than its part (`gpuMemoryGb`); `ends`: it gets no more jobs for that (D27). */
+	"worker.exceeded": warn<{ endpoint: string; worker: string; why: string; ends: boolean }>(
+		(facts) => `${nameOf(facts)}: ${facts.why}`,
+	),
 	/** The version of a worker's SDK has a known problem; once for each worker. */
 	"worker.warned": warn<{ endpoint: string; worker: string; warning: string }>(
 		(facts) => `${nameOf(facts)}: ${facts.warning}`,

@@ -74,6 +74,7 @@ export const SETTING_TEXTS = {
 			scalerValue: "Scale at",
 			gpusPerWorker: "GPUs per worker",
 			gpuMemoryGb: "Part of each GPU, GB",
+			gpuMemoryEnforce: "Enforce the part",
 			sleep: "Sleep",
 			priority: "Priority",
 			preempt: "Preemption",

@@ -11,15 +11,20 @@ const HOLDER = object({
 	"worker?": TEXT,
 	"endpoint?": TEXT,
 	"memoryGb?": { ...GB, description: "Its part of the GPU in 10^9 bytes; absent: the whole GPU." },
+	"usedGb?": {
+		...GB,
+		description: "What its processes use of the GPU, at most 2 s old, in 10^9 bytes. Only of this machine.",
+	},
 	"since?": { ...MOMENT, description: "Begin of the state, of a worker that starts, is idle or busy." },
 });
 
 export const GPU = object({
 	host: { ...TEXT, description: `Host of the configuration; ${LOCAL}: the machine of this server.` },
-	id: { ...TEXT, description: "Number on the machine of this server, else the UUID." },
-	"model?": { ...TEXT, description: "Absent where nvidia-smi does not say it." },
+	id: { ...TEXT, description: "Number on the machine of this server, else the UUID. A MIG device counts as a GPU." },
+	"uuid?": { ...TEXT, description: "Of a GPU of this machine, where nvidia-smi says it." },
+	"model?": { ...TEXT, description: "Absent where nvidia-smi or rocm-smi does not say it." },
 	"memoryGb?": GB,
-	"cuda?": { ...TEXT, description: "Newest CUDA version that the driver of a Docker host runs." },
+	"cuda?": { ...TEXT, description: "Newest CUDA version that its driver runs." },
 	"memoryUsedGb?": {
 		...GB,
 		description: "Of all its processes, at most 2 s old, in 10^9 bytes. Only of this machine.",
@@ -48,7 +53,9 @@ export const LIST_GPUS = route("listGpus", "GET /v1/gpus", "admin", {
 					memoryUsedGb: 11.7,
 					busyPercent: 96,
 					freeGb: 11.7,
-					holders: [{ state: "busy", worker: EXAMPLE.worker, endpoint: "hello", memoryGb: 12, since: EXAMPLE.at }],
+					holders: [
+						{ state: "busy", worker: EXAMPLE.worker, endpoint: "hello", memoryGb: 12, usedGb: 11.6, since: EXAMPLE.at },
+					],
 				},
 			],
 		},

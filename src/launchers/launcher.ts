@@ -10,7 +10,8 @@ import type { LogMarks } from "./logs/log-marks.ts";
 import type { Priority } from "../core/workers/eviction.ts";
 import type { HostView } from "../core/workers/hosts.ts";
 import type { ExitReason, WorkerReason } from "../core/workers/worker-reason.ts";
-import type { GpuUsage, WorkerUsage } from "../core/workers/worker-usage.ts";
+import type { MachineGpu } from "../core/workers/gpus.ts";
+import type { WorkerUsage } from "../core/workers/worker-usage.ts";
 
 /** The platform does not answer, or not now. Nothing is known against the worker or its settings, and it is no exit. */
 export class PlatformUnavailable extends Error {}
@@ -26,8 +27,8 @@ export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
 	serviceId: string;
 	/** Has no trailing slash. Addresses in `env` start with it. */
 	url: string;
-	/** Assigned GPUs of this machine by number. */
-	gpus: readonly number[];
+	/** Assigned GPUs of this machine: numbers, or UUIDs where it has MIG devices. */
+	gpus: readonly (number | string)[];
 	/** Number of GPUs where the platform assigns them (`placesGpus`). */
 	gpuCount: number;
 	/** Part of each of these GPUs that it may use, in 10^9 bytes; absent: all of it (`sharesGpus`). */
@@ -154,7 +155,12 @@ export interface Launcher {
 	 */
 	usage?(workers: readonly { id: string; gpus: readonly number[] }[]): Promise<ReadonlyMap<string, WorkerUsage>>;
 	/** All GPUs of this machine, empty if they cannot be read. Answers at once, or within 5 s. Never rejects. */
-	machineGpus?(): Promise<readonly GpuUsage[]>;
+	machineGpus?(): Promise<readonly MachineGpu[]>;
+	/**
+	 * Bytes of GPU memory that workers on this machine use, by worker and UUID of the GPU, without unknown ones. Answers
+	 * within 10 s. Never rejects.
+	 */
+	gpuMemory?(workers: readonly string[]): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>>;
 	readonly hosts?: LauncherHosts;
 	/**
 	 * Used by platforms that may move idle workers. Called for changes that last half a second or longer. The launcher

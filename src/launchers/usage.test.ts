@@ -1,11 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { coreMeter } from "../core/workers/worker-usage.ts";
 import { memoryOf } from "./docker/usage.ts";
-import { gpusIn } from "./nvidia-smi.ts";
 import { parseStat, type ProcessRow, procTable } from "./process/process-table.ts";
 import { usageOfGroups, usageReader } from "./process/usage.ts";
-
-const MIB = 1024 ** 2;
 
 describe("what workers use", () => {
 	it("D48: cores are processor time over time, once there are two readings", () => {
@@ -52,27 +49,6 @@ describe("what workers use", () => {
 			pgid: 77,
 			usage: { cpuMs: 1270, memory: 250 * 4096 },
 		});
-	});
-
-	it("D48: lines of nvidia-smi; what a GPU does not report is left out", () => {
-		const text =
-			"0, NVIDIA L4, 23034, 512, 37\njunk, x, 1, 1, 1\n" + "2, Tesla T4, 15360, [N/A], [N/A]\nNo devices were found\n";
-		expect(gpusIn(text)).toEqual([
-			{
-				id: "0",
-				model: "NVIDIA L4",
-				memory: 23_034 * MIB,
-				memoryUsed: 512 * MIB,
-				busy: 37,
-			},
-			{
-				id: "2",
-				model: "Tesla T4",
-				memory: 15_360 * MIB,
-				memoryUsed: undefined,
-				busy: undefined,
-			},
-		]);
 	});
 
 	it("D48: memory of a container is without the cache of files, as docker stats shows it", () => {

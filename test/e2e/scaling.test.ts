@@ -130,9 +130,13 @@ describe("GPUs of the machine", () => {
 	}, async (test) => {
 		const place = site(test);
 		const { path } = place.folder;
-		writeFileSync(join(path, "nvidia-smi"), "#!/bin/sh\necho '0, NVIDIA L4, 23034, 11178, 96'\n", { mode: 0o755 });
+		const apps = join(path, "apps");
+		writeFileSync(apps, "");
+		const gpu = "echo '0, NVIDIA L4, 23034, 11178, 96, GPU-a, 550.54.15, [N/A]'";
+		const program = `#!/bin/sh\ncase "$1" in --query-compute*) cat '${apps}';; *) ${gpu};; esac\n`;
+		writeFileSync(join(path, "nvidia-smi"), program, { mode: 0o755 });
 		const service = await place.serve({
-			endpoints: { ours: place.launched({ gpusPerWorker: 1, idleTimeout: 60 }) },
+			endpoints: { ours: place.launched({ gpuMemoryGb: 11, idleTimeout: 60 }) },
 			env: { SLUICE_GPUS: "2", PATH: `${path}:${process.env["PATH"]}` },
 		});
 		const gpus = async (...args: string[]): Promise<string> => {
@@ -141,12 +145,26 @@ describe("GPUs of the machine", () => {
 		};
 		expect(await gpus()).toMatch(/^local +0 +NVIDIA L4 +11.7 of 24.2 GB +free, 96 %\nlocal +1 +free$/m);
 		const id = await run(service, "ours", { until: "allowed" });
-		const { worker } = await started(place, id);
+		const { worker, pid } = await started(place, id);
+		writeFileSync(apps, `GPU-a, ${pid}, 11178\n`);
+		await until("a reading", async () => (await gpus()).includes("11.7 of 11 GB"));
 		expect(JSON.parse(await gpus("--json")).gpus[0]).toEqual({
-			...{ host: "local", id: "0", model: "NVIDIA L4", memoryGb: 24.2, memoryUsedGb: 11.7, busyPercent: 96 },
-			freeGb: 0,
-			holders: [{ state: "busy", worker, endpoint: "ours", since: expect.stringMatching(/^\d{4}-.*Z$/) }],
+			...{ host: "local", id: "0", uuid: "GPU-a", model: "NVIDIA L4", memoryGb: 24.2, cuda: "12.4" },
+			...{ memoryUsedGb: 11.7, busyPercent: 96, freeGb: 12.7 },
+			holders: [
+				{
+					...{ state: "busy", worker, endpoint: "ours", memoryGb: 11, usedGb: 11.7 },
+					since: expect.stringMatching(/^\d{4}-.*Z$/),
+				},
+			],
 		});
+		const workers = async (): Promise<string> => {
+			const env = { SLUICE_URL: service.url, SLUICE_API_KEY: KEY };
+			return (await sluice(test, ["workers", "list", "-o", "wide"], { cwd: path, env })).stdout;
+		};
+		await until("its reason", async () =>
+			(await workers()).includes("It uses 11.7 GB of GPU 0, and its part is 11 GB"),
+		);
 		place.allow("allowed");
 		await ended(service, "ours", id);
 		expect(await gpus()).toMatch(new RegExp(`^local +0 +NVIDIA L4 .* idle, 96 % .* ${worker}$`, "m"));

@@ -315,11 +315,17 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 		);
 	});
 
-	it("D44: reads the GPUs of a machine by nvidia-smi in a container", async () => {
+	it("D44: reads the GPUs of a machine, or their MIG devices, by nvidia-smi in a container", async () => {
 		const image = "sluice-test-smi:1";
 		writeFileSync(
 			join(root, "nvidia-smi"),
-			"#!/bin/sh\necho 'GPU-a, NVIDIA L4, 23034, 550.54.15'\necho 'GPU-b, NVIDIA L4, 23034, 550.54.15'\n",
+			[
+				'#!/bin/sh\nif [ "$1" = -L ]; then',
+				"echo 'GPU 0: NVIDIA H100 (UUID: GPU-a)'; echo '  MIG 1g.10gb     Device  0: (UUID: MIG-1)'",
+				"echo '  MIG 1g.10gb     Device  1: (UUID: MIG-2)'; else",
+				"echo '0, NVIDIA H100, 81559, 0, [N/A], GPU-a, 550.54.15, Enabled'",
+				"echo '1, NVIDIA L4, 23034, 0, 0, GPU-b, 550.54.15, [N/A]'\nfi\n",
+			].join("\n"),
 			{ mode: 0o755 },
 		);
 		const make = await two.rig1.docker("create", "--network", "none", IMAGE, "/bin/true");
@@ -328,15 +334,12 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 		const { gpus: _, ...settings } = two.rig1.settings;
 		const { start, view } = open({ only: { rig1: { ...settings, gpuImage: image } } });
 		const spec = script(SCRIPTS.runs, {}, { gpuCount: 2 });
-		expect(await start(spec)).toMatchObject({ hostGpus: "GPU-a,GPU-b" });
-		expect(view("rig1").gpus).toEqual(
-			["GPU-a", "GPU-b"].map((id) => ({
-				id,
-				model: "NVIDIA L4",
-				memoryGb: 24.2,
-				cuda: "12.4",
-				parts: [{ worker: spec.workerId }],
-			})),
-		);
+		expect(await start(spec)).toMatchObject({ hostGpus: "MIG-1,MIG-2" });
+		const [mig, own] = [{ model: "NVIDIA H100 MIG 1g.10gb", memoryGb: 10, cuda: "12.4" }, { worker: spec.workerId }];
+		expect(view("rig1").gpus).toEqual([
+			{ ...mig, id: "MIG-1", parts: [own] },
+			{ ...mig, id: "MIG-2", parts: [own] },
+			{ id: "GPU-b", model: "NVIDIA L4", memoryGb: 24.2, cuda: "12.4", parts: [] },
+		]);
 	});
 });

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { systemClock as clock } from "../../src/system/clock.ts";
 import { DockerLauncher } from "../../src/launchers/docker/launcher.ts";
 import type { DockerSettings } from "../../src/launchers/docker/settings.ts";
@@ -23,6 +23,7 @@ import {
 	TAKES_ALL_MEMORY,
 	titled,
 } from "../support/docker.ts";
+import { withSmi } from "../support/gpu-programs.ts";
 import { conformance, exitsOf } from "./index.ts";
 import { until } from "../support/until.ts";
 import { SCRIPTS } from "./sample-workers.ts";
@@ -328,6 +329,33 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 		expect([processes! > 0, image]).toEqual([true, spec.settings.image]);
 		await launcher.stop(spec.workerId, 0);
 		expect(await usage()).toBeUndefined();
+	});
+
+	it("D27: GPU memory of the processes of a container, by the pids of its daemon", async () => {
+		const smi = withSmi(root, [{ uuid: "GPU-a" }]);
+		const { launcher } = open({ ...ENV, PATH: process.env["PATH"]! });
+		vi.unstubAllEnvs();
+		const specs = [script("sleep 300 & exec sleep 300"), script(SCRIPTS.runs)];
+		for (const spec of specs) await launcher.start(spec);
+		const ids = specs.map(({ workerId }) => workerId);
+		const used = async (): Promise<unknown> => Object.fromEntries(await launcher.gpuMemory!(ids));
+		let pids: number[] = [];
+		await until("both processes", async () => {
+			const [container] = await containersOf(`sluice.worker=${ids[0]}`);
+			const lines = (await docker("top", container!, "-eo", "pid,args")).split("\n");
+			pids = lines.flatMap((line) =>
+				/ sleep 300$/.exec(line) && !line.includes("init") ? Number.parseInt(line, 10) : [],
+			);
+			return pids.length === 2;
+		});
+		smi.runs(
+			{ gpu: "GPU-a", pid: pids[0]!, mib: 100 },
+			{ gpu: "GPU-a", pid: pids[1]!, mib: 50 },
+			{ gpu: "GPU-a", pid: process.pid, mib: 7 },
+		);
+		expect(await used()).toEqual({ [ids[0]!]: new Map([["GPU-a", 150 * 1024 ** 2]]) });
+		await launcher.stop(ids[0]!, 0);
+		expect(await used()).toEqual({});
 	});
 
 	it("D29: a container that uses too much memory ends, with that reason", async () => {

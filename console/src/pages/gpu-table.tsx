@@ -53,7 +53,7 @@ const COLUMNS: readonly Column<Gpu>[] = [
 ];
 
 function Holder({ holder }: { holder: Gpu["holders"][number] }): ReactNode {
-	const { state, worker, endpoint, since, memoryGb } = holder;
+	const { state, worker, endpoint, since, memoryGb, usedGb } = holder;
 	return (
 		<span className="fact-line">
 			{state === "other" ? T.hosts.otherService : <Status state={SHOWN[state] ?? state} />}{" "}
@@ -62,7 +62,11 @@ function Holder({ holder }: { holder: Gpu["holders"][number] }): ReactNode {
 					<Since at={since} />{" "}
 				</span>
 			)}
-			{memoryGb === undefined ? null : <Badge>{`${number(memoryGb)} GB`}</Badge>}{" "}
+			{memoryGb === undefined ? null : (
+				<Badge>
+					{usedGb === undefined ? `${number(memoryGb)} GB` : T.hosts.of(number(usedGb), `${number(memoryGb)} GB`)}
+				</Badge>
+			)}{" "}
 			{worker === undefined || endpoint === undefined ? null : (
 				<a className="quiet mono break" href={to(["endpoints", endpoint, "workers", worker])}>
 					{worker}

@@ -29,7 +29,8 @@ const COLUMNS: Columns<Row> = {
 		return busyPercent === undefined || !isFirst ? state : `${state}, ${busyPercent} %`;
 	},
 	SINCE: ({ holder }) => shortTime(holder?.since),
-	PART: ({ holder }) => (holder?.memoryGb === undefined ? undefined : `${holder.memoryGb} GB`),
+	PART: ({ holder: { memoryGb, usedGb } = {} }) =>
+		memoryGb === undefined ? undefined : `${usedGb === undefined ? "" : `${usedGb} of `}${memoryGb} GB`,
 	WORKER: ({ holder }) => holder?.worker,
 };
 

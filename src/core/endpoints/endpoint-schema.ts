@@ -34,6 +34,7 @@ export const ENDPOINT_DEFAULTS = {
 	stopGraceMs: 5_000,
 	initTimeoutMs: 600_000,
 	gpusPerWorker: 0,
+	gpuMemoryEnforce: false,
 	priority: "normal",
 	preempt: "finish",
 	webhooks: { schedule: "short", disableAfterMs: 5 * DAY_MS },
@@ -319,6 +320,14 @@ export function endpointSchema(launcher: Schema) {
 					"their parts fit into it. Implies a GPU. Launchers process and docker only. Default: the whole GPU.",
 				examples: [10],
 				"x-message": "must be a number of GB from 0.1 to 10,000.",
+			},
+			gpuMemoryEnforce: {
+				type: "boolean",
+				default: ENDPOINT_DEFAULTS.gpuMemoryEnforce,
+				description:
+					"With gpuMemoryGb: a worker on this machine that uses more than its part, as nvidia-smi reports it, gets " +
+					"no more jobs and is stopped after those it holds. By default it is only named.",
+				"x-message": "must be true or false.",
 			},
 			priority: {
 				enum: PRIORITIES,

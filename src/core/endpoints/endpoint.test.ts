@@ -34,6 +34,7 @@ describe("readEndpoint", () => {
 			stopGraceMs: 5_000,
 			initTimeoutMs: 600_000,
 			gpusPerWorker: 0,
+			gpuMemoryEnforce: false,
 			priority: "normal",
 			preempt: "finish",
 			webhooks: { schedule: "short", disableAfterMs: 432_000_000 },
@@ -65,6 +66,8 @@ describe("readEndpoint", () => {
 			expect(fields({ launcher, gpuMemoryGb: value })).toEqual(["gpuMemoryGb"]);
 		const docker = { type: "docker", image: "a", hosts: "all" };
 		expect(fields({ launcher: docker, gpuMemoryGb: 1 })).toEqual([]);
+		expect(endpoint({ launcher, gpuMemoryGb: 1, gpuMemoryEnforce: true }).gpuMemoryEnforce).toBe(true);
+		expect(fields({ launcher, gpuMemoryEnforce: true })).toEqual(["gpuMemoryEnforce"]);
 		for (const other of [{ type: "external" }, { type: "slurm", command: ["w"], sharedDir: "/s" }])
 			expect(fields({ launcher: other, gpuMemoryGb: 1 })).toEqual(["gpuMemoryGb"]);
 	});

@@ -40,6 +40,8 @@ export interface Endpoint {
 	gpuMemoryGb?: number;
 	/** How idle workers give up their GPUs and get them again (D28); absent: they are stopped. */
 	sleep?: SleepSettings;
+	/** A worker that uses more is stopped. */
+	gpuMemoryEnforce: boolean;
 	/** Counts where GPUs are scarce. */
 	priority: Priority;
 	/** Its busy workers, when they make room for a higher priority. */
@@ -79,6 +81,8 @@ export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<
 		faults.push({ field: `env.${INIT_TIMEOUT}`, message: `must be seconds, such as 900, or a duration such as 15m.` });
 	const crossed = workersCrossed(raw);
 	if (crossed && !faults.some(({ field }) => field === "workersMin" || field === "workersMax")) faults.push(crossed);
+	if (isObject(raw) && raw["gpuMemoryEnforce"] === true && isAbsent(raw["gpuMemoryGb"]))
+		faults.push({ field: "gpuMemoryEnforce", message: "needs gpuMemoryGb, the part that is enforced." });
 	if (faults.length > 0) return { ok: false, faults };
 	const { name = id, env, launcher, limits, ...rest } = withDefaults(schema, raw) as Filled;
 	if (initTimeout !== undefined) rest.initTimeoutMs = initTimeout;

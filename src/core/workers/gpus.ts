@@ -1,6 +1,16 @@
 /** GPUs that workers are assigned to, and who has them (D27, D44). */
 import type { EpochMs } from "../../lib/time.ts";
 import type { GpuPart } from "./gpu-allocation.ts";
+import type { GpuUsage } from "./worker-usage.ts";
+
+/** A GPU of this machine, or a MIG device of one. */
+export interface MachineGpu extends GpuUsage {
+	uuid?: string | undefined;
+	/** The newest CUDA version that its driver runs. */
+	cuda?: string | undefined;
+	/** What programs need to find it, where that is not its number. */
+	address?: string | undefined;
+}
 
 /** `other`: a container of another service. `starting` includes loading a model. */
 export const GPU_HOLDER_STATES = ["starting", "idle", "busy", "stopping", "other"] as const;
@@ -11,13 +21,16 @@ export interface GpuHolderView extends GpuPart {
 	endpoint?: string | undefined;
 	/** Begin of the state; absent for `stopping` and `other`. */
 	since?: EpochMs | undefined;
+	/** What its processes use of the GPU, in 10^9 bytes, where that is known. */
+	usedGb?: number | undefined;
 }
 
 export interface GpuView {
 	host: string;
 	/** Number on this machine, or UUID. */
 	id: string;
-	/** Absent, as is the rest, where `nvidia-smi` does not say it. */
+	/** Absent, as is the rest, where `nvidia-smi` does not say it; of a GPU of this machine, whose id is a number. */
+	uuid?: string | undefined;
 	model?: string | undefined;
 	/** In 10^9 bytes. */
 	memoryGb?: number | undefined;

@@ -21,6 +21,7 @@ export const WORKER_REASON_CODES = [
 	"start_failed",
 	"init_timeout",
 	"unhealthy",
+	"gpu_memory_exceeded",
 	"no_gpu_free",
 ] as const;
 export type WorkerReasonCode = (typeof WORKER_REASON_CODES)[number];

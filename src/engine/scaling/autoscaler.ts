@@ -108,16 +108,25 @@ export class Autoscaler {
 	}
 
 	replaceUnhealthy(worker: Worker, reason: string): void {
-		const { launcher } = this.#d.workers;
-		if (!worker.managed || launcher.isLeaving(worker)) return;
-		this.crashes.crashed(worker.endpoint, "unhealthy", `it reports that it is unhealthy: ${reason}`);
-		launcher.retire(worker, "it reports that it is unhealthy");
+		const why = "it reports that it is unhealthy";
+		this.#replace(worker, "unhealthy", { why, details: `${why}: ${reason}` });
+	}
+
+	replaceExceeding(worker: Worker, why: string): void {
+		this.#replace(worker, "gpu_memory_exceeded", { why, details: why });
 	}
 
 	/** Hints may have been lost. */
 	recount(): void {
 		for (const { id } of this.#scaled()) this.#queues.changed(id);
 		this.loop.nudge();
+	}
+
+	#replace(worker: Worker, code: WorkerReasonCode, { why, details }: { why: string; details: string }): void {
+		const { launcher } = this.#d.workers;
+		if (!worker.managed || launcher.isLeaving(worker)) return;
+		this.crashes.crashed(worker.endpoint, code, details);
+		launcher.retire(worker, why, code);
 	}
 
 	/** Returns the time until the next check, ms. */
@@ -286,7 +295,7 @@ export class Autoscaler {
 				workers.launcher.retire(worker, "another server starts the workers of its endpoint");
 			if (worker.retiring === undefined || worker.held.size > 0 || workers.launcher.isStopping(worker)) continue;
 			if (this.#room.leavesGpus(worker)) this.#rest(worker, worker.retiring);
-			else this.#stop(worker, worker.retiring);
+			else this.#stop(worker, worker.retiring, worker.retiringCode && { code: worker.retiringCode });
 		}
 	}
 

@@ -15,10 +15,14 @@ const UNTRIED_MS = 15_000;
 const LATELY_MS = 60_000;
 
 export function crashBackoff({ now, events, problems }: EngineContext & { problems: StartProblems }) {
-	const failures = new Map<string, { count: number; until: EpochMs; unanswered?: true }>();
+	const failures = new Map<string, { count: number; until: EpochMs; code?: WorkerReasonCode; unanswered?: true }>();
 	const holds = (endpoint: string): boolean => (failures.get(endpoint)?.until ?? 0) > now();
 	const hide = (endpoint: string): void =>
 		problems.set(endpoint, { crashing: undefined, crashCode: undefined, retryAt: undefined });
+	const hasFailedLately = (endpoint: string): boolean => {
+		const { until = -Infinity, count = 0 } = failures.get(endpoint) ?? {};
+		return now() < until + Math.max(1, count) * LATELY_MS;
+	};
 	const reset = (endpoint: string): void => {
 		failures.delete(endpoint);
 		hide(endpoint);
@@ -31,7 +35,7 @@ export function crashBackoff({ now, events, problems }: EngineContext & { proble
 			const count = (failures.get(endpoint)?.count ?? 0) + 1;
 			const retryMs = Math.min(PAUSE_MS[0] * 2 ** (count - 1), PAUSE_MS[1]);
 			const retryAt = now() + retryMs;
-			failures.set(endpoint, { count, until: retryAt });
+			failures.set(endpoint, { count, until: retryAt, code });
 			problems.set(endpoint, { retryAt });
 			events.emit("worker.failed", { endpoint, reason, retryMs });
 		},
@@ -53,6 +57,8 @@ export function crashBackoff({ now, events, problems }: EngineContext & { proble
 		worked(endpoint: string): void {
 			const failure = failures.get(endpoint);
 			if (!failure || (failure.unanswered && now() - failure.until < UNTRIED_MS)) return;
+			// Such a worker does its jobs.
+			if (failure.code === "gpu_memory_exceeded" && hasFailedLately(endpoint)) return;
 			const until = Math.min(failure.until, now() + PAUSE_MS[0]);
 			if (until <= now()) return reset(endpoint);
 			failures.set(endpoint, { count: 0, until });
@@ -65,10 +71,7 @@ export function crashBackoff({ now, events, problems }: EngineContext & { proble
 		reset,
 		holds,
 		/** Whether its last pause ended less than a minute ago for each failure in a row: its next start may fail too. */
-		hasFailedLately(endpoint: string): boolean {
-			const { until = -Infinity, count = 0 } = failures.get(endpoint) ?? {};
-			return now() < until + Math.max(1, count) * LATELY_MS;
-		},
+		hasFailedLately,
 		counts: (endpoint: string): boolean => failures.has(endpoint),
 	};
 }

@@ -48,6 +48,11 @@ export function createScaling(d: ScalingContext) {
 		if (worker) scaler.replaceUnhealthy(worker, reason);
 	});
 
+	events.on("worker.exceeded", ({ endpoint, worker: id, why, ends }) => {
+		const worker = ends ? registry.get({ endpoint, id }) : undefined;
+		if (worker) scaler.replaceExceeding(worker, why);
+	});
+
 	return {
 		queued: (endpoint: string): void => scaler.queued(endpoint),
 		replaceOutdated,

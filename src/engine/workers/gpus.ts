@@ -1,8 +1,7 @@
 /** The GPUs of this machine and of Docker hosts, as this server sees them. */
 import { freeGb } from "../../core/workers/gpu-allocation.ts";
-import type { GpuHolderView, GpuView } from "../../core/workers/gpus.ts";
+import type { GpuHolderView, GpuView, MachineGpu } from "../../core/workers/gpus.ts";
 import { type HostGpuPart, type HostView, LOCAL } from "../../core/workers/hosts.ts";
-import type { GpuUsage } from "../../core/workers/worker-usage.ts";
 import { holdsGpus, isResting, isStarting, type Worker } from "./worker-registry.ts";
 import type { WorkersContext } from "./workers-context.ts";
 
@@ -10,31 +9,45 @@ import type { WorkersContext } from "./workers-context.ts";
 const gb = (bytes: number | undefined): number | undefined =>
 	bytes === undefined ? undefined : Math.round(bytes / 1e8) / 10;
 
+/** Bytes by worker and UUID of the GPU, where they are known. */
+export type GpuMemory = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
 export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) {
 	const launchers = [...d.launchers.values()];
 	let sizes: readonly (number | undefined)[] = Array.from({ length: d.gpus }, () => undefined);
+	let known: ReadonlyMap<string, MachineGpu> = new Map();
 	let reading: Promise<unknown> | undefined;
 
-	/** Returns them by number; none where `nvidia-smi` does not answer. */
-	async function readings(): Promise<ReadonlyMap<string, GpuUsage>> {
+	async function read(): Promise<void> {
 		const found = await Promise.all(launchers.map(async (each) => (await each.machineGpus?.()) ?? []));
-		const known = new Map(found.flat().map((gpu) => [gpu.id, gpu]));
+		known = new Map(found.flat().map((gpu) => [gpu.id, gpu]));
 		sizes = sizes.map((before, number) => gb(known.get(String(number))?.memory || undefined) ?? before);
-		return known;
+	}
+
+	async function memoryOf(workers: readonly Worker[]): Promise<GpuMemory> {
+		const byLauncher = Map.groupBy(workers, ({ launcher }) => launcher);
+		const found = await Promise.all(
+			[...byLauncher].map(async ([type, own]) => await d.launchers.get(type)?.gpuMemory?.(own.map(({ id }) => id))),
+		);
+		return new Map(found.flatMap((each) => [...(each ?? [])]));
 	}
 
 	async function here(): Promise<GpuView[]> {
 		if (d.gpus === 0) return [];
-		const known = await readings();
-		const workers = [...d.registry.all()];
+		const workers = [...d.registry.all()].filter(({ gpus }) => gpus.length > 0);
+		const [memory] = await Promise.all([memoryOf(workers), read()]);
 		return sizes.map((memoryGb, number) => {
-			const { model, memoryUsed, busy } = known.get(String(number)) ?? {};
-			const holders = workers.filter((each) => holdsGpus(each) && each.gpus.includes(number)).map(viewOf);
+			const { uuid, model, cuda, memoryUsed, busy } = known.get(String(number)) ?? {};
+			const holders = workers
+				.filter((each) => holdsGpus(each) && each.gpus.includes(number))
+				.map((worker) => ({ ...viewOf(worker), usedGb: gb(bytesOn(uuid, memory.get(worker.id))) }));
 			return {
 				host: LOCAL,
 				id: String(number),
+				uuid,
 				model,
 				memoryGb,
+				cuda,
 				memoryUsedGb: gb(memoryUsed),
 				busyPercent: busy,
 				freeGb: memoryGb === undefined ? undefined : freeGb(memoryGb, holders),
@@ -61,13 +74,19 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 
 	return {
 		list: async (): Promise<GpuView[]> => [...(await here()), ...ofHosts()],
+		memoryOf,
+		/** Returns what programs need to find GPUs of these numbers. Reads it at the first call. */
+		async addresses(numbers: readonly number[]): Promise<(number | string)[]> {
+			if (numbers.length > 0 && known.size === 0) await read();
+			return numbers.map((number) => known.get(String(number))?.address ?? number);
+		},
 		/**
 		 * Returns the memory of this machine's GPUs by number in 10^9 bytes, undefined where it is not known. Reads it
 		 * in the background if needed: `nvidia-smi` takes seconds where the driver is not loaded.
 		 */
 		sizes(): readonly (number | undefined)[] {
 			if (sizes.includes(undefined) && !reading) {
-				reading = readings().finally(() => (reading = undefined));
+				reading = read().finally(() => (reading = undefined));
 				d.background.run("reading the memory of GPUs", reading);
 			}
 			return sizes;
@@ -82,4 +101,10 @@ function viewOf(worker: Worker): GpuHolderView {
 	if (isStarting(worker)) return { state: "starting", ...holder, since: sleep?.since ?? createdAt };
 	if (held.size === 0) return { state: "idle", ...holder, since: idleSince };
 	return { state: "busy", ...holder, since: Math.min(...[...held.values()].map(({ handedAt }) => handedAt)) };
+}
+
+/** Processes on a MIG device count for the whole GPU, and a worker sees one such device. */
+function bytesOn(uuid: string | undefined, byGpu: ReadonlyMap<string, number> | undefined): number | undefined {
+	if (uuid === undefined || !byGpu) return undefined;
+	return uuid.startsWith("MIG-") ? Math.max(...byGpu.values()) : byGpu.get(uuid);
 }

@@ -5,7 +5,7 @@
 import { RotatingMap, RotatingSet } from "../../lib/rotating-map.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { KnownEnding } from "../../core/workers/ended-worker.ts";
-import type { WorkerReason } from "../../core/workers/worker-reason.ts";
+import type { WorkerReason, WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import type { EventBus } from "../../events.ts";
 import { isManaged } from "../../launchers/index.ts";
 
@@ -41,6 +41,8 @@ export interface Worker {
 	startingSince: EpochMs;
 	/** What its platform says until it runs. */
 	notice?: WorkerReason & { state: "waiting" | "ending" };
+	/** It uses more of a GPU than its part. */
+	excess?: WorkerReason;
 	reportedBusy: boolean;
 	seenAt: EpochMs;
 	/** It has called. */
@@ -59,6 +61,8 @@ export interface Worker {
 	sleep?: { state: "falling_asleep" | "asleep" | "waking"; since: EpochMs };
 	/** Why it is stopped once it holds no job (D28). */
 	retiring?: string;
+	/** Why, if by a fault. */
+	retiringCode?: WorkerReasonCode | undefined;
 	ending?: KnownEnding;
 	/** Its machine, where that is known. */
 	host?: string | undefined;

@@ -27,6 +27,7 @@ const SHOWN = [
 	"host",
 	"version",
 	"notice",
+	"excess",
 ] as const;
 type Shown = Pick<Worker, (typeof SHOWN)[number]>;
 

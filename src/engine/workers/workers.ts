@@ -8,6 +8,7 @@ import type { Service } from "../../system/loop.ts";
 import { SCALE } from "../cluster/heartbeat.ts";
 import type { Movable } from "../cluster/lease-balancer.ts";
 import { endedWorkers } from "./ended-workers.ts";
+import { gpuParts } from "./gpu-parts.ts";
 import { createGpus } from "./gpus.ts";
 import { createHosts } from "./hosts.ts";
 import { workerHousekeeping } from "./housekeeping.ts";
@@ -52,13 +53,17 @@ export class Workers {
 		this.#d = d;
 		const ended = endedWorkers(d);
 		const strays = createStrays({ ...d, ended });
-		this.launcher = new WorkerLauncher({ ...d, ended });
-		this.sleep = workerSleep({ ...d, launcher: this.launcher });
-		this.stopSignals = stopSignals({ ...d, launcher: this.launcher });
 		this.hosts = createHosts(d);
 		this.gpus = createGpus(d, this.hosts.list);
+		this.launcher = new WorkerLauncher({ ...d, ended, gpuAddresses: this.gpus.addresses });
+		this.sleep = workerSleep({ ...d, launcher: this.launcher });
+		this.stopSignals = stopSignals({ ...d, launcher: this.launcher });
 		this.allViews = workerViews(d);
-		this.services = [workerHousekeeping({ ...d, launcher: this.launcher }), this.hosts.service];
+		this.services = [
+			workerHousekeeping({ ...d, launcher: this.launcher }),
+			this.hosts.service,
+			gpuParts({ ...d, memoryOf: this.gpus.memoryOf }),
+		];
 		this.refused = strays.refused;
 		this.ended = async (endpoint, limit) => (await ended.of(endpoint, limit)).map(strays.withCall);
 		this.#markLogs();

@@ -90,7 +90,8 @@ export function reasonJson(call: Call, endpoint: string, reason: WorkerReason): 
 
 function workerJson(call: Call, worker: WorkerView, usage: WorkerUsage | undefined): Sendable<Worker> {
 	const { engine, params } = call;
-	const { id, launcher, host, createdAt, seenAt, jobs, gpus, gpuMemoryGb, version, notice } = worker;
+	const { id, launcher, host, createdAt, seenAt, jobs, gpus, gpuMemoryGb, version, notice, excess } = worker;
+	const reason = notice ? reasonIn(notice) : excess;
 	return {
 		id,
 		state: stateOf(worker),
@@ -101,7 +102,7 @@ function workerJson(call: Call, worker: WorkerView, usage: WorkerUsage | undefin
 		gpus: gpus.length > 0 ? gpus : undefined,
 		gpuMemoryGb,
 		version,
-		reason: notice && reasonJson(call, params.endpoint, reasonIn(notice)),
+		reason: reason && reasonJson(call, params.endpoint, reason),
 		warning: version === undefined ? undefined : sdkWarning(version),
 		host,
 		usage,

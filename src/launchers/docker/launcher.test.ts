@@ -14,7 +14,7 @@ import { DockerLauncher } from "./launcher.ts";
 
 type Service = ReturnType<typeof open>;
 
-const SMI = "2026-01-01T00:00:00.0Z GPU-1, NVIDIA L4, 23034\n";
+const SMI = "2026-01-01T00:00:00.0Z 0, NVIDIA L4, 23034, 0, 0, GPU-1, 550.54.15, [N/A]\n";
 
 interface Container {
 	Id: string;

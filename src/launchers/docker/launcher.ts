@@ -11,6 +11,8 @@ import {
 	type StraySearch,
 	type WorkerCommand,
 } from "../launcher.ts";
+import { machineGpus } from "../machine-gpus.ts";
+import { memoryByWorker } from "../nvidia-smi.ts";
 import { listeners, WatchedWorkers } from "../watched-workers.ts";
 import { LABELS } from "./container-options.ts";
 import { copyOutput, endContainer, endOf, removeOthers } from "./container.ts";
@@ -37,6 +39,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 	readonly #starts: Starts;
 	readonly #early;
 	readonly #usageOf = containerUsage();
+	readonly #here;
 	/** Known once workers of earlier runs were adopted. Only then are other containers strays. */
 	#service: string | undefined;
 	#removed = 0;
@@ -45,6 +48,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 		super(d);
 		const { clock, log, serviceEnv, registryLogin, hosts: config = NO_HOSTS } = d;
 		this.#lostAfterMs = config.lostAfterMs;
+		this.#here = machineGpus(clock, serviceEnv);
 		this.#handles = listeners<[workerId: string, Handle]>("handles of workers", log);
 		this.#hosts = dockerHosts(config, {
 			clock,
@@ -185,6 +189,20 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 
 	usage(ids: readonly { id: string }[]): Promise<ReadonlyMap<string, WorkerUsage>> {
 		return this.#usageOf([...this.workers.values()].filter(({ id }) => ids.some((each) => each.id === id)));
+	}
+
+	/** Only of containers of this machine's daemon: pids of others are those of their machines. */
+	async gpuMemory(ids: readonly string[]): Promise<Map<string, Map<string, number>>> {
+		const workers = ids.flatMap((id) => this.workers.get(id) ?? []).filter(({ place }) => place?.host.isThisMachine);
+		const workerOf = new Map<number, string>();
+		await Promise.all(
+			workers.map(async ({ id, place, container }) => {
+				if (!place?.host.isReachable || container === undefined) return;
+				for (const [, pid] of await place.host.daemon.top(container).catch(() => [])) workerOf.set(Number(pid), id);
+			}),
+		);
+		const processes = workerOf.size > 0 ? await this.#here.processes() : [];
+		return memoryByWorker(processes, (pid) => workerOf.get(pid));
 	}
 
 	onHandle(listener: (workerId: string, handle: Handle) => void): void {

@@ -1,10 +1,12 @@
 import { closeSync, readFileSync } from "node:fs";
 import type { ExitReason } from "../../core/workers/worker-reason.ts";
-import type { GpuUsage, WorkerUsage } from "../../core/workers/worker-usage.ts";
+import type { MachineGpu } from "../../core/workers/gpus.ts";
+import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
 import type { LauncherDependencies } from "../definition.ts";
 import type { Exit, Handle, Launcher, StraySearch, WorkerCommand, WorkerSpec } from "../launcher.ts";
 import { boundLog, logPath, openLog, tail } from "../logs/log-files.ts";
-import { localGpus } from "../nvidia-smi.ts";
+import { machineGpus } from "../machine-gpus.ts";
+import { memoryByWorker } from "../nvidia-smi.ts";
 import { WatchedWorker, WatchedWorkers } from "../watched-workers.ts";
 import {
 	endGroup,
@@ -61,7 +63,7 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 	readonly endsWithService = isFirstInContainer(process);
 	readonly #volumeDir: string;
 	readonly #serviceEnv: Readonly<Record<string, string>>;
-	readonly #gpusHere;
+	readonly #here;
 	readonly #usageOf = usageReader(() => this.clock.now());
 	#isBounding = false;
 	#killsBefore = 0;
@@ -70,7 +72,7 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 		super({ log: () => {}, ...d });
 		this.#volumeDir = d.volumeDir ?? "volumes";
 		this.#serviceEnv = d.serviceEnv ?? {};
-		this.#gpusHere = localGpus(d.clock, this.#serviceEnv);
+		this.#here = machineGpus(d.clock, this.#serviceEnv);
 	}
 
 	protected async begin(spec: Spec): Promise<Handle> {
@@ -134,17 +136,31 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 		);
 		const found = this.#usageOf(leaders);
 		const isWanted = ids.some(({ gpus }) => gpus.length > 0);
-		const known = isWanted ? await this.#gpusHere() : [];
+		const known = isWanted ? await this.#here.gpus() : [];
 		for (const { id, gpus } of ids) {
 			const usage = found.get(id);
-			const own = known.filter((gpu) => gpus.includes(Number(gpu.id)));
+			const own = known
+				.filter((gpu) => gpus.includes(Number(gpu.id)))
+				.map(({ id, model, memory, memoryUsed, busy }) => ({ id, model, memory, memoryUsed, busy }));
 			if (usage && own.length > 0) usage.gpus = own;
 		}
 		return found;
 	}
 
-	machineGpus(): Promise<readonly GpuUsage[]> {
-		return this.#gpusHere();
+	machineGpus(): Promise<readonly MachineGpu[]> {
+		return this.#here.gpus();
+	}
+
+	async gpuMemory(ids: readonly string[]): Promise<Map<string, Map<string, number>>> {
+		const processes = await this.#here.processes();
+		const workers = ids.flatMap((id) => this.workers.get(id) ?? []);
+		return memoryByWorker(processes, (pid) => {
+			const group = processTable.find(pid)?.pgid;
+			const environment = new Set(processTable.environment(pid));
+			const isOf = ({ leader, marks }: Worker): boolean =>
+				leader.pid === group || (marks.length > 0 && marks.every((mark) => environment.has(mark)));
+			return workers.find(isOf)?.id;
+		});
 	}
 
 	async removeStrays({ serviceId }: StraySearch): Promise<number> {

@@ -18,6 +18,7 @@ describe("environmentOf", () => {
 			SLUICE_SERVICE_ID: "store",
 			CUDA_DEVICE_ORDER: "PCI_BUS_ID",
 			CUDA_VISIBLE_DEVICES: "1,3",
+			HIP_VISIBLE_DEVICES: "1,3",
 		});
 	});
 

@@ -1,6 +1,7 @@
 /** All targets, in the order of a round. */
 import type { Target } from "../target.ts";
 import { ADDRESS, WEBHOOK_URL } from "./addresses.ts";
+import { GPUS } from "./gpus.ts";
 import { IMAGES } from "./images.ts";
 import { BODY, CHUNK_SPLIT, ELEMENTS, JOB_TEXT, JSON_SCAN } from "./json.ts";
 import { REPOSITORY } from "./repository.ts";
@@ -35,6 +36,7 @@ export const TARGETS: readonly Target[] = [
 	PROMETHEUS,
 	LOG,
 	SLURM_JOBS,
+	GPUS,
 	IMAGES,
 	REPOSITORY,
 	STREAMS,

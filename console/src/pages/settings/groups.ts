@@ -30,6 +30,7 @@ export const GROUPS: readonly { title: string; names: readonly string[] }[] = [
 			"idleTimeout",
 			"gpusPerWorker",
 			"gpuMemoryGb",
+			"gpuMemoryEnforce",
 			"sleep",
 			"priority",
 			"preempt",

@@ -38,6 +38,7 @@ function starting(q: { refuses: "start" | "record" }) {
 			cluster: { id: "s", shared: false, scales: () => true },
 			access: { tokens: { issue: () => Promise.resolve("t"), revoke: () => Promise.resolve() } },
 			ended: { record: () => Promise.resolve() },
+			gpuAddresses: (numbers: readonly number[]) => Promise.resolve([...numbers]),
 		}),
 	);
 	const read = readEndpoint("e", { launcher: { type: "process", command: ["w"] }, gpusPerWorker: 1 });

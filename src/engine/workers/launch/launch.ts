@@ -50,6 +50,8 @@ interface StopRequest {
 
 interface Deps extends WorkersContext {
 	ended: EndedWorkers;
+	/** See `gpus.ts`. */
+	gpuAddresses: (numbers: readonly number[]) => Promise<(number | string)[]>;
 }
 
 export class WorkerLauncher {
@@ -127,15 +129,16 @@ export class WorkerLauncher {
 	}
 
 	/** Hands the worker no more jobs; it is to be stopped once it holds none (D28). */
-	retire(worker: Worker, why: string): void {
+	retire(worker: Worker, why: string, code?: WorkerReasonCode): void {
 		if (!worker.managed) return;
 		if (this.isLeaving(worker)) {
 			// The last reason counts: one that makes room may go on.
-			if (worker.retiring !== undefined) worker.retiring = why;
+			if (worker.retiring !== undefined) Object.assign(worker, { retiring: why, retiringCode: code });
 			return;
 		}
 		worker.draining = true;
 		worker.retiring = why;
+		worker.retiringCode = code;
 		endPolls(worker);
 		this.#d.events.emit("worker.draining", { endpoint: worker.endpoint, worker: worker.id, why });
 	}
@@ -145,6 +148,7 @@ export class WorkerLauncher {
 		if (this.isStopping(worker) || worker.notice?.state === "ending") return;
 		worker.draining = false;
 		delete worker.retiring;
+		delete worker.retiringCode;
 	}
 
 	/** Notifies the launcher when the worker has begun or ceased to hold jobs. */
@@ -239,8 +243,8 @@ export class WorkerLauncher {
 		const { store, access, address, cluster, events, registry, ended } = this.#d;
 		const { id, createdAt } = worker;
 		const { type } = endpoint.launcher;
-		const addresses = await address;
-		const { url, serviceId } = isShared(type) ? addresses.shared : addresses.own;
+		const { own, shared } = await address;
+		const { url, serviceId } = isShared(type) ? shared : own;
 		const row = { id, endpoint: endpoint.id, launcher: type, url, server: cluster.id, createdAt };
 		const launchedAs = launchHash(endpoint);
 		worker.launchedAs = launchedAs;
@@ -259,10 +263,12 @@ export class WorkerLauncher {
 		try {
 			const token = await access.tokens.issue({ endpoint: endpoint.id, worker: id });
 			await store.workers.put(row);
+			const spec = workerSpec({ endpoint, id, token, gpus, url, serviceId });
+			const addresses = await this.#d.gpuAddresses(gpus.gpus);
 			expectLead();
 			let later: Handle | undefined;
 			this.#recorders.set(id, (handle) => record((later = handle)));
-			const handle = await launcher.start(workerSpec({ endpoint, id, token, gpus, url, serviceId }));
+			const handle = await launcher.start({ ...spec, gpus: addresses });
 			hasStarted = true;
 			expectLead();
 			await record(later ?? handle);

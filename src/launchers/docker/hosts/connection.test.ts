@@ -43,6 +43,17 @@ describe("connectionOf", () => {
 		await expect(connection.options()).rejects.toThrow("the certificates cannot be read: ENOENT");
 	});
 
+	it("D27: only with a socket its pids are those of this machine", () => {
+		const isLocal = (DOCKER_HOST: string): boolean => connectionOf({ DOCKER_HOST }).isLocal;
+		expect(["", "unix:///x", "tcp://host", "https://host", "ssh://host"].map(isLocal)).toEqual([
+			true,
+			true,
+			false,
+			false,
+			false,
+		]);
+	});
+
 	it("without DOCKER_HOST the socket of this machine", () => {
 		expect(connectionOf({}, "linux").address).toMatch(/docker\.sock$/);
 		expect(connectionOf({ DOCKER_HOST: "" }, "win32").address).toBe("//./pipe/docker_engine");

@@ -11,6 +11,8 @@ export interface Connection {
 	/** Socket path, or host and port. */
 	readonly address: string;
 	readonly secure: boolean;
+	/** Whether it is a socket of this machine. */
+	readonly isLocal: boolean;
 	/** Options for `node:https` if `secure`, else `node:http`. Rejects if the machine is not reached. */
 	options(): Promise<RequestOptions>;
 	faultOf(error: Error): Error;
@@ -52,7 +54,7 @@ export function connectionTo(
 	const socket = /^(?:unix|npipe):\/\/(.*)$/.exec(host);
 	if (socket) {
 		const socketPath = socket[1] || (host.startsWith("npipe") ? PIPE : defaultSocket());
-		return direct(socketPath, false, () => ({ socketPath }));
+		return { ...direct(socketPath, false, () => ({ socketPath })), isLocal: true };
 	}
 	const url = URL.parse(host.includes("//") ? host : `tcp://${host}`);
 	if (!url || !["tcp:", "http:", "https:", "ssh:"].includes(url.protocol))
@@ -61,7 +63,7 @@ export function connectionTo(
 	if (protocol === "ssh:") {
 		const { open, ...tunnel } = sshTunnel(url, env);
 		const options = async (): Promise<RequestOptions> => ({ socketPath: await open() });
-		return { address: url.host, secure: false, options, ...tunnel };
+		return { address: url.host, secure: false, isLocal: false, options, ...tunnel };
 	}
 	const isSecure = secure || protocol === "https:" || port === TLS_PORT;
 	return direct(url.host, isSecure, () => ({
@@ -75,6 +77,7 @@ function direct(address: string, secure: boolean, options: () => RequestOptions)
 	return {
 		address,
 		secure,
+		isLocal: false,
 		options: async () => options(),
 		faultOf: (error) => error,
 		freeBytes: async () => undefined,

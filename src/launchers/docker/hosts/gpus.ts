@@ -1,11 +1,9 @@
 /** The GPUs of a daemon's machine, read by `nvidia-smi` in a container. */
-import { cudaOf } from "../../../core/workers/cuda.ts";
 import type { HostGpu } from "../../../core/workers/hosts.ts";
 import type { Clock } from "../../../system/clock.ts";
+import { GPUS, gpusIn, LIST, withMigDevices } from "../../nvidia-smi.ts";
 import { framesOf, textOf } from "../../platform-streams.ts";
 import { type Daemon, type DaemonInfo, unlessAborted } from "../daemon.ts";
-
-const QUERY = ["--query-gpu=uuid,name,memory.total,driver_version", "--format=csv,noheader,nounits"];
 
 const MIB = 1024 ** 2;
 
@@ -27,11 +25,24 @@ export async function readGpus(daemon: Daemon, image: string, clock: Clock): Pro
 	return await unlessAborted(readUntil(late.signal, daemon, image), late.signal).finally(() => over.abort());
 }
 
-/** Removes its container also when `signal` aborts. */
 async function readUntil(signal: AbortSignal, daemon: Daemon, image: string): Promise<HostGpu[]> {
+	const found = gpusIn(await run(GPUS, { signal, daemon, image }));
+	const isSplit = found.some((gpu) => gpu.isSplit);
+	const all = isSplit ? withMigDevices(found, await run(LIST, { signal, daemon, image })) : found;
+	return all.flatMap(({ uuid, model, memory, cuda }) => {
+		if (uuid === undefined || memory === 0) return [];
+		return { id: uuid, model, memoryGb: Math.round(memory / 1e8) / 10, ...(cuda !== undefined && { cuda }) };
+	});
+}
+
+/** Removes its container also when `signal` aborts. */
+async function run(
+	args: readonly string[],
+	{ signal, daemon, image }: { signal: AbortSignal; daemon: Daemon; image: string },
+): Promise<string> {
 	const container = await daemon.create({
 		Image: image,
-		Entrypoint: ["nvidia-smi", ...QUERY],
+		Entrypoint: ["nvidia-smi", ...args],
 		Cmd: [],
 		Env: ["NVIDIA_DRIVER_CAPABILITIES=utility"],
 		HostConfig: {
@@ -50,7 +61,7 @@ async function readUntil(signal: AbortSignal, daemon: Daemon, image: string): Pr
 			.split("\n")
 			.map((line) => line.replace(/^\S+ /, "").trim());
 		if (State.ExitCode !== 0) throw new Error(`nvidia-smi ended with exit code ${State.ExitCode}: ${lines.join(" ")}`);
-		return gpusIn(lines);
+		return lines.join("\n");
 	} finally {
 		await daemon.remove(container).catch(() => {});
 	}
@@ -58,14 +69,4 @@ async function readUntil(signal: AbortSignal, daemon: Daemon, image: string): Pr
 
 async function* bytesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 	for await (const pieces of framesOf(stream)) yield Buffer.concat(pieces.map(({ bytes }) => bytes));
-}
-
-/** Lines such as `GPU-8f1c, NVIDIA L4, 23034, 550.54.15`, memory in MiB. */
-export function gpusIn(lines: readonly string[]): HostGpu[] {
-	return lines.flatMap((line) => {
-		const [, id, model, mib, driver = ""] = /^([^\s,]+),\s*([^\s,][^,]*),\s*(\d+)(?:,\s*(\S+))?$/.exec(line) ?? [];
-		if (id === undefined || model === undefined) return [];
-		const cuda = cudaOf(driver);
-		return [{ id, model, memoryGb: Math.round((Number(mib) * MIB) / 1e8) / 10, ...(cuda !== undefined && { cuda }) }];
-	});
 }

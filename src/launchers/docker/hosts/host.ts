@@ -90,6 +90,10 @@ export class DockerHost {
 		this.removals = removals({ daemon: this.daemon, log: d.log, where });
 	}
 
+	get isThisMachine(): boolean {
+		return this.#connection.isLocal;
+	}
+
 	checked(): Promise<void> {
 		if (this.#first === undefined) {
 			this.#first = this.#check();
