@@ -75,6 +75,7 @@ export const SETTING_TEXTS = {
 			gpusPerWorker: "GPUs per worker",
 			gpuMemoryGb: "Part of each GPU, GB",
 			priority: "Priority",
+			"warmup.input": "Warm-up input",
 			executionTimeoutMs: "Execution timeout",
 			leaseMs: "Lease",
 			stopGraceMs: "Shutdown grace period",

@@ -8,12 +8,19 @@ import { flag, type Param, whole } from "./definition/params.ts";
 import { type Answer, MB, NO_BODY, route } from "./definition/route.ts";
 import { EXAMPLE, FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
-const { env: _env, webhookSecret: _secret, gpuMemoryGb: GPU_MEMORY, ...SETTINGS } = ENDPOINT_SCHEMA.properties;
+const {
+	env: _env,
+	webhookSecret: _secret,
+	gpuMemoryGb: GPU_MEMORY,
+	warmup: WARMUP,
+	...SETTINGS
+} = ENDPOINT_SCHEMA.properties;
 
 export const ENDPOINT = object({
 	id: ENDPOINT_ID,
 	...SETTINGS,
 	"gpuMemoryGb?": GPU_MEMORY,
+	"warmup?": WARMUP,
 	env: { ...list(TEXT), description: "Names of the variables; values are not shown." },
 	webhookSecretSet: FLAG,
 	"formerWebhookSecretUntil?": {

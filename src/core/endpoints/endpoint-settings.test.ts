@@ -75,7 +75,7 @@ describe("settings that are kept", () => {
 		expect(settings).toEqual(ENDPOINT_DEFAULTS);
 		for (const [name, { description, default: standard }] of Object.entries<Schema>(ENDPOINT_SCHEMA.properties)) {
 			expect(description, name).toMatch(/\.$/);
-			expect(standard === undefined, name).toBe(["name", "webhookSecret", "gpuMemoryGb"].includes(name));
+			expect(standard === undefined, name).toBe(["name", "webhookSecret", "gpuMemoryGb", "warmup"].includes(name));
 		}
 		expect(
 			Object.entries<Schema>(ENDPOINT_SCHEMA.properties)

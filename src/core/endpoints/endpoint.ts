@@ -32,7 +32,7 @@ export interface Endpoint {
 	leaseMs: number;
 	/** Time from the stop signal to the end of the process (D18). */
 	stopGraceMs: number;
-	/** Bounds the time from a launched worker's start to its first call. */
+	/** Bounds the time from a launched worker's start to its first call, and to the end of its warm-up. */
 	initTimeoutMs: number;
 	/** At least 1 with `gpuMemoryGb`. */
 	gpusPerWorker: number;
@@ -40,6 +40,8 @@ export interface Endpoint {
 	gpuMemoryGb?: number;
 	/** Counts where GPUs are scarce. */
 	priority: Priority;
+	/** Each launched worker first runs a job with this input. */
+	warmup?: { input: unknown };
 	webhooks: { schedule: Schedule; disableAfterMs: number | "off" };
 	/** Signs webhooks (D21); never returned, published or logged. */
 	webhookSecret?: string;
@@ -48,8 +50,9 @@ export interface Endpoint {
 /** Queue ttl (spec 2.4). */
 export const DEFAULT_TTL_MS = 86_400_000;
 
-type Filled = Omit<Endpoint, "id" | "name" | "env" | "launcher" | "limits"> & {
+type Filled = Omit<Endpoint, "id" | "name" | "env" | "launcher" | "limits" | "warmup"> & {
 	name?: string;
+	warmup?: { input?: unknown };
 	env: Record<string, string | number | boolean>;
 	launcher: LauncherSettings;
 	limits: unknown;
@@ -66,7 +69,7 @@ export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<
 	const crossed = workersCrossed(raw);
 	if (crossed && !faults.some(({ field }) => field === "workersMin" || field === "workersMax")) faults.push(crossed);
 	if (faults.length > 0) return { ok: false, faults };
-	const { name = id, env, launcher, limits, ...rest } = withDefaults(schema, raw) as Filled;
+	const { name = id, env, launcher, limits, warmup: { input } = {}, ...rest } = withDefaults(schema, raw) as Filled;
 	if (initTimeout !== undefined) rest.initTimeoutMs = initTimeout;
 	const texts = Object.fromEntries(Object.entries(env).map(([variable, value]) => [variable, String(value)]));
 	return {
@@ -79,6 +82,7 @@ export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<
 			env: texts,
 			launcher: readLauncher(launcher),
 			limits: readLimits(limits),
+			...(isAbsent(input) ? {} : { warmup: { input } }),
 			webhooks: { ...rest.webhooks, disableAfterMs: numberOrOff(rest.webhooks.disableAfterMs) },
 		},
 	};

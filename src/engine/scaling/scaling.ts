@@ -45,6 +45,11 @@ export function createScaling(d: ScalingContext) {
 		if (worker) scaler.replaceUnhealthy(worker, reason);
 	});
 
+	events.on("warmup.failed", ({ endpoint, worker: id, reason }) => {
+		const worker = registry.get({ endpoint, id });
+		if (worker) scaler.failed(worker, reason, "start_failed");
+	});
+
 	return {
 		queued: (endpoint: string): void => scaler.queued(endpoint),
 		replaceOutdated,

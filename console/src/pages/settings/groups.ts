@@ -32,6 +32,7 @@ export const GROUPS: readonly { title: string; names: readonly string[] }[] = [
 			"gpuMemoryGb",
 			"priority",
 			"initTimeoutMs",
+			"warmup.input",
 			"stopGraceMs",
 		],
 	},
