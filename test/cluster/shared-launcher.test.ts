@@ -121,9 +121,10 @@ describe("the warm-up of a worker on a shared platform", () => {
 	it("D28: its failure ends the worker, though it was reported to the other one", async () => {
 		const { driver, id } = await warmed({ fail: "no CUDA device" });
 		await until("the second warm-up", () => calls.filter((each) => each.startsWith("stop")).length > 1);
-		expect(await driver.engine.jobs.details({ endpoint: WARMED, id })).toMatchObject({
-			job: { state: "IN_QUEUE" },
-			reason: { message: "No worker could be started: its warm-up failed: Error: no CUDA device." },
+		expect(driver.engine.workers.reason(WARMED)).toMatchObject({
+			code: "start_failed",
+			message: "Its warm-up failed: Error: no CUDA device.",
 		});
+		expect((await call(driver.url, `/v2/${WARMED}/status/${id}`)).json.status).not.toBe("COMPLETED");
 	});
 });

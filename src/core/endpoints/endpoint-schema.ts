@@ -270,8 +270,8 @@ export function endpointSchema(launcher: Schema) {
 				example: "10m",
 				default: ENDPOINT_DEFAULTS.initTimeoutMs,
 				description:
-					"How long a launched worker may take to its first call and its warm-up, including loading its model. One that " +
-					"takes longer is stopped and counts as crashed. Settings without it, or with null, take " +
+					"How long a launched worker may take to its first call and its warm-up, including loading its model. One " +
+					"that takes longer is stopped and counts as crashed. Settings without it, or with null, take " +
 					"RUNPOD_INIT_TIMEOUT of env, in seconds; a later change of that variable alone changes nothing.",
 			}),
 			gpusPerWorker: whole(0, 64, {

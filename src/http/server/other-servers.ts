@@ -53,8 +53,8 @@ export async function answersElsewhere<A>(call: Call, signal: AbortSignal): Prom
 }
 
 /**
- * Lets the server that scales the worker's endpoint answer a poll, a ping or what a worker posts of its warm-up. Answers
- * here if that server does not answer; the post then has no effect.
+ * Lets the server that scales the worker's endpoint answer a poll, a ping or a post on its warm-up. Answers here if that
+ * server does not answer; the post then has no effect.
  */
 export function answeredByScaler(call: Call): Promise<"answered" | void> | void {
 	const { engine, req, params } = call;
@@ -108,8 +108,8 @@ function ask(
 	for (const name of [...SENT, ...(req.headers.cookie === undefined ? [] : SENT_WITH_COOKIE)])
 		if (req.headers[name] !== undefined) headers[name] = String(req.headers[name]);
 	return new Promise((resolve, reject) => {
-		const sent = send(`${url}${path}?${queryText}`, { method: req.method, headers, ...(signal && { signal }) }, resolve);
-		sent.on("error", reject);
+		const sent = send(`${url}${path}?${queryText}`, { method: req.method, headers, ...(signal && { signal }) });
+		sent.on("response", resolve).on("error", reject);
 		if (withBody) req.pipe(sent);
 		else sent.end();
 	});

@@ -1,12 +1,12 @@
 /**
- * The warm-up of launched workers (D28): a job of their own before they count as ready. The process that is launched does
- * nothing; a worker with the loops of the SDK makes the calls in its name.
+ * The warm-up of launched workers (D28): a job of their own before they count as ready. The process that is launched
+ * does nothing; a worker with the loops of the SDK makes the calls in its name.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { workerEnv } from "../../../src/core/workers/worker-env.ts";
 import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
 import { call } from "../../support/service.ts";
-import { idsOf, bench, type Bench } from "../../support/sdk-worker-bench.ts";
+import { bench, type Bench } from "../../support/sdk-worker-bench.ts";
 import { sdkProtocol, type SdkProtocol } from "../../support/sdk-protocol.ts";
 import type { SdkHandler, SdkWorker, SdkWorkerOptions } from "../../support/sdk-worker.ts";
 
@@ -124,7 +124,9 @@ describe("a launched worker with a warm-up", () => {
 		await b.pass(60_000);
 		expect(sdk.began).toEqual([warmupOf(worker)]);
 		release();
+		const over = b.clock.now();
 		while (b.of("job.settled").length < 2) await b.pass(50);
+		expect(b.clock.now() - over, "its open poll is ended").toBeLessThan(10_000);
 		expect(sdk.began.toSorted()).toEqual([...ids, warmupOf(worker)].toSorted());
 	});
 
@@ -209,14 +211,16 @@ describe("no warm-up", () => {
 	it("D28: has an external worker, and one of an endpoint without its input", async () => {
 		await b.fresh({ warmup: { input: INPUT } });
 		const id = await b.submit();
-		expect(idsOf(await (await b.worker()).take())).toEqual([id]);
+		const external = await b.worker();
+		await b.takes(external, id);
+		expect((await external.done(`warmup-${external.id}`, { error: "none" })).status).toBe(200);
+		expect(b.of("worker.failed")).toEqual([]);
 		await b.fresh({ ...WARMED, warmup: {} });
 		const other = await b.submit();
 		const worker = await launched();
 		expect(worker.warmup).toBeUndefined();
 		const protocol = await hand(worker);
 		await b.takes(protocol, other);
-		expect((await protocol.done(warmupOf(worker), { error: "late" })).status).toBe(200);
 		protocol.close();
 	});
 });
