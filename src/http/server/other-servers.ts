@@ -53,8 +53,8 @@ export async function answersElsewhere<A>(call: Call, signal: AbortSignal): Prom
 }
 
 /**
- * Lets the server that scales the worker's endpoint answer a poll, a ping or a post on its warm-up. Answers here if that
- * server does not answer; the post then has no effect.
+ * Lets the server that scales the worker's endpoint answer a poll, a ping or a post on its warm-up. Answers here if
+ * that server does not answer; the post then has no effect.
  */
 export function answeredByScaler(call: Call): Promise<"answered" | void> | void {
 	const { engine, req, params } = call;
