@@ -97,7 +97,11 @@ export const EVENTS = {
 	"worker.launched": info<{ endpoint: string; worker: string }>((facts) => `${nameOf(facts)} started`),
 	/** A worker of an earlier run of the service was taken over (D34). */
 	"worker.adopted": info<{ endpoint: string; worker: string }>((facts) => `${nameOf(facts)} taken over`),
-	/** A worker called for the first time. */
+	/** A launched worker got its warm-up (D28). */
+	"worker.warming": info<{ endpoint: string; worker: string }>((facts) => `${nameOf(facts)} runs its warm-up`),
+	/** A launched worker failed at its warm-up; `worker.failed` follows. */
+	"warmup.failed": silent<{ endpoint: string; worker: string; reason: string }>(),
+	/** A worker called for the first time, and its warm-up is over. */
 	"worker.ready": info<{ endpoint: string; worker: string }>((facts) => `${nameOf(facts)} ready`),
 	/** A worker reported itself unhealthy, or only its ping process is left. */
 	"worker.unhealthy": warn<{ endpoint: string; worker: string; reason: string }>(

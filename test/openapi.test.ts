@@ -144,7 +144,7 @@ describe("/openapi.json", () => {
 
 	it("D39: an endpoint's answer has every setting but the secret", () => {
 		const { required, properties } = ENDPOINT;
-		expect([...required, "formerWebhookSecretUntil", "gpuMemoryGb", "reason", "sleep"].toSorted()).toEqual(
+		expect([...required, "formerWebhookSecretUntil", "gpuMemoryGb", "reason", "sleep", "warmup"].toSorted()).toEqual(
 			Object.keys(properties).toSorted(),
 		);
 		expect(Object.keys(properties)).toEqual(

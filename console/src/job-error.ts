@@ -2,6 +2,7 @@
  * What a job's error says: a text, or the JSON object that RunPod's SDK sends, with the type, the
  * message and the traceback of a Python exception.
  */
+import { className } from "../../src/lib/text.ts";
 import { readExact } from "./exact.ts";
 
 export interface JobError {
@@ -28,7 +29,7 @@ export function readError(text: string): JobError {
 	if (rest["hostname"] === "unknown") delete rest["hostname"];
 	return {
 		message: named,
-		...(typeof type === "string" ? { type: type.replace(/^<class '(.*)'>$/, "$1") } : {}),
+		...(typeof type === "string" ? { type: className(type) } : {}),
 		...(typeof trace === "string" && trace.trim() !== "" ? { trace } : {}),
 		...(Object.keys(rest).length > 0 ? { rest } : {}),
 	};

@@ -122,6 +122,16 @@ describe("the settings form", () => {
 		expect(patchOf(FIELDS, {})).toEqual({});
 	});
 
+	it("D28, D39: the input of a warm-up is JSON, which may be replaced or emptied", () => {
+		const fields = fieldsOf(SETTINGS, { warmup: { input: { prompt: "a", seed: 1 } } });
+		expect(faultIn(field("warmup.input"), "")).toBeUndefined();
+		expect(faultIn(field("warmup.input"), "hello")).toBe(faults.json);
+		expect(patchOf(fields, { "warmup.input": '{"prompt": "b"}' })).toEqual({
+			warmup: { input: { prompt: "b", seed: null } },
+		});
+		expect(patchOf(fields, { "warmup.input": "" })).toEqual({ warmup: { input: null } });
+	});
+
 	it("numbers have separators where they are shown, and may be typed with and without", () => {
 		const limits = limitFields(SETTINGS["limits"], { storedMb: 20_480, run: { per10s: 12_000 } });
 		const [stored, per10s] = [named(limits, "limits.storedMb"), named(limits, "limits.run.per10s")];

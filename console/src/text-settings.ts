@@ -78,6 +78,7 @@ export const SETTING_TEXTS = {
 			sleep: "Sleep",
 			priority: "Priority",
 			preempt: "Preemption",
+			"warmup.input": "Warm-up input",
 			executionTimeoutMs: "Execution timeout",
 			leaseMs: "Lease",
 			stopGraceMs: "Shutdown grace period",

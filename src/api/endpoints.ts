@@ -13,6 +13,7 @@ const {
 	webhookSecret: _secret,
 	gpuMemoryGb: GPU_MEMORY,
 	sleep: SLEEP,
+	warmup: WARMUP,
 	...SETTINGS
 } = ENDPOINT_SCHEMA.properties;
 
@@ -21,6 +22,7 @@ export const ENDPOINT = object({
 	...SETTINGS,
 	"gpuMemoryGb?": GPU_MEMORY,
 	"sleep?": SLEEP,
+	"warmup?": WARMUP,
 	env: { ...list(TEXT), description: "Names of the variables; values are not shown." },
 	webhookSecretSet: FLAG,
 	"formerWebhookSecretUntil?": {

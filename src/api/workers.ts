@@ -60,7 +60,7 @@ export const WORKER = object({
 	"version?": { ...TEXT, description: "Version of its SDK, once it has pinged." },
 	"reason?": {
 		...WORKER_REASON,
-		description: "What its platform says: why it does not run yet, or why it will be ended.",
+		description: "What its platform says: why it does not run yet, or why it will be ended. Or that it warms up.",
 	},
 	"warning?": { ...TEXT, description: "Known problems of that version." },
 	"host?": { ...TEXT, description: "The machine, where it is known." },
@@ -74,7 +74,7 @@ export const ENDED_WORKER = object({
 	launcher: { ...TEXT, description: "What started it." },
 	"host?": { ...TEXT, description: "The machine, where it is known." },
 	createdAt: MOMENT,
-	"readyAt?": { ...MOMENT, description: "Its first call; absent if it made none." },
+	"readyAt?": { ...MOMENT, description: "Its first call, or the end of its warm-up; absent if it was never ready." },
 	endedAt: MOMENT,
 	"calledAt?": {
 		...MOMENT,

@@ -18,6 +18,11 @@ export function replaceControls(text: string): string {
 	return text.replace(EACH, "\ufffd");
 }
 
+/** `<class 'ValueError'>`, as Python prints it, as `ValueError`. */
+export function className(type: string): string {
+	return type.replace(/^<class '(.*)'>$/, "$1");
+}
+
 export function asSentence(text: string): string {
 	return withFullStop(text.charAt(0).toUpperCase() + text.slice(1));
 }

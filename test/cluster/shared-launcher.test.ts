@@ -85,3 +85,46 @@ describe("a shared platform", () => {
 		expect(calls.filter((each) => each.startsWith("stop"))).toEqual([]);
 	});
 });
+
+describe("the warm-up of a worker on a shared platform", () => {
+	const WARMED = "warmed";
+
+	/** Of an endpoint with this warm-up; every call of its workers goes to the server that does not drive them. */
+	async function warmed(input: object): Promise<{ driver: TestServer; id: string }> {
+		const settings = { ...endpoints[ID], initTimeoutMs: 60_000, warmup: { input } };
+		await call(leader.url, "/v1/endpoints", { body: { id: WARMED, ...settings } });
+		const driver = await until("a server scales it", () =>
+			[leader, other].find(({ engine }) => engine.cluster.scales(WARMED)),
+		);
+		const second = driver === leader ? other : leader;
+		await until("the second one knows it", () => second.engine.workers.scaledAt(WARMED) !== undefined);
+		front.lead(Number(new URL(second.url).port));
+		const { json } = await call(second.url, `/v2/${WARMED}/run`, { body: { input: {} } });
+		return { driver, id: json.id };
+	}
+	const begun = (): (readonly string[])[] =>
+		[...platform.values()].flatMap(({ worker }) => (worker ? [worker.began] : []));
+
+	it("D28: its result reaches the server that drives the worker by way of the other one", async () => {
+		const { driver, id } = await warmed({ holdMs: 1000 });
+		await until("it warms up", () => begun()[0]?.length === 1);
+		const [worker] = [...driver.engine.workers.of(WARMED)];
+		expect(worker).toMatchObject({ ready: false, managed: true });
+		const done = await until("the job completes", async () => {
+			const { json } = await call(driver.url, `/v2/${WARMED}/status/${id}`);
+			return json.status === "COMPLETED" && json;
+		});
+		expect(done.workerId).toBe(worker!.id);
+		expect(begun()).toEqual([[`warmup-${worker!.id}`, id]]);
+	});
+
+	it("D28: its failure ends the worker, though it was reported to the other one", async () => {
+		const { driver, id } = await warmed({ fail: "no CUDA device" });
+		await until("the second warm-up", () => calls.filter((each) => each.startsWith("stop")).length > 1);
+		expect(driver.engine.workers.reason(WARMED)).toMatchObject({
+			code: "start_failed",
+			message: "Its warm-up failed: Error: no CUDA device.",
+		});
+		expect((await call(driver.url, `/v2/${WARMED}/status/${id}`)).json.status).not.toBe("COMPLETED");
+	});
+});

@@ -171,6 +171,21 @@ const WEBHOOKS: Schema = {
 	"x-message": "must be an object: write { schedule: long, disableAfterMs: 5d }.",
 };
 
+const WARMUP: Schema = {
+	type: "object",
+	additionalProperties: false,
+	properties: {
+		input: {
+			description:
+				"Input of a job of its own that each launched worker runs first, so that no job waits for what the first one " +
+				"loads. A worker that fails at it is replaced. Not secret.",
+			examples: [{ prompt: "hello", max_tokens: 1 }],
+		},
+	},
+	description: "What a launched worker runs before it counts as ready. Without input: nothing.",
+	"x-message": "must be an object: write { input: { prompt: hello } }.",
+};
+
 const { retention: KEPT } = ENDPOINT_DEFAULTS;
 
 const RETENTION: Schema = {
@@ -301,8 +316,8 @@ export function endpointSchema(launcher: Schema) {
 				example: "10m",
 				default: ENDPOINT_DEFAULTS.initTimeoutMs,
 				description:
-					"How long a launched worker may take to its first call, including loading its model. One that " +
-					"takes longer is stopped and counts as crashed. Settings without it, or with null, take " +
+					"How long a launched worker may take to its first call and its warm-up, including loading its model. One " +
+					"that takes longer is stopped and counts as crashed. Settings without it, or with null, take " +
 					"RUNPOD_INIT_TIMEOUT of env, in seconds; a later change of that variable alone changes nothing.",
 			}),
 			gpusPerWorker: whole(0, 64, {
@@ -346,6 +361,7 @@ export function endpointSchema(launcher: Schema) {
 				"x-message": "must be finish or requeue.",
 			},
 			sleep: SLEEP,
+			warmup: WARMUP,
 			webhooks: WEBHOOKS,
 			webhookSecret: {
 				type: "string",

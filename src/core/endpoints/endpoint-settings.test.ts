@@ -75,7 +75,8 @@ describe("settings that are kept", () => {
 		expect(settings).toEqual(ENDPOINT_DEFAULTS);
 		for (const [name, { description, default: standard }] of Object.entries<Schema>(ENDPOINT_SCHEMA.properties)) {
 			expect(description, name).toMatch(/\.$/);
-			expect(standard === undefined, name).toBe(["name", "webhookSecret", "gpuMemoryGb", "sleep"].includes(name));
+			const optional = ["name", "webhookSecret", "gpuMemoryGb", "sleep", "warmup"];
+			expect(standard === undefined, name).toBe(optional.includes(name));
 		}
 		expect(
 			Object.entries<Schema>(ENDPOINT_SCHEMA.properties)

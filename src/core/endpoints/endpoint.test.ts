@@ -57,6 +57,17 @@ describe("readEndpoint", () => {
 			expect(fields({ [key]: value }), String(value)).toEqual([key]);
 	});
 
+	it("D28: a warm-up has any input as it was given; without one there is none", () => {
+		for (const input of [{ a: null, b: [1, { c: "10s" }] }, "text", 0, false, []])
+			expect(endpoint({ warmup: { input } })).toMatchObject({ warmup: { input } });
+		for (const warmup of [{}, { input: null }, null, undefined])
+			expect(endpoint({ warmup })).not.toHaveProperty("warmup");
+		const cleared = mergeSettings({ warmup: { input: { a: 1 } } }, { warmup: { input: null } });
+		expect(endpoint(cleared as object)).not.toHaveProperty("warmup");
+		for (const warmup of ["text", 7, true, []]) expect(fields({ warmup })).toEqual(["warmup"]);
+		expect(fields({ warmup: { inputs: {} } })).toEqual(["warmup.inputs"]);
+	});
+
 	it("D27: a part of a GPU implies one, and is for launchers whose workers can share it", () => {
 		const launcher = { type: "process", command: ["w"] };
 		expect(endpoint({ launcher, gpuMemoryGb: 9.5 })).toMatchObject({ gpusPerWorker: 1, gpuMemoryGb: 9.5 });

@@ -32,7 +32,7 @@ export interface Endpoint {
 	leaseMs: number;
 	/** Time from the stop signal to the end of the process (D18). */
 	stopGraceMs: number;
-	/** Bounds the time from a launched worker's start to its first call. */
+	/** Bounds the time from a launched worker's start to its first call, and to the end of its warm-up. */
 	initTimeoutMs: number;
 	/** At least 1 with `gpuMemoryGb`. */
 	gpusPerWorker: number;
@@ -46,6 +46,8 @@ export interface Endpoint {
 	priority: Priority;
 	/** Its busy workers, when they make room for a higher priority. */
 	preempt: Preemption;
+	/** Each launched worker first runs a job with this input. */
+	warmup?: { input: unknown };
 	webhooks: { schedule: Schedule; disableAfterMs: number | "off" };
 	/** Signs webhooks (D21); never returned, published or logged. */
 	webhookSecret?: string;
@@ -64,8 +66,9 @@ export interface SleepSettings {
 /** Queue ttl (spec 2.4). */
 export const DEFAULT_TTL_MS = 86_400_000;
 
-type Filled = Omit<Endpoint, "id" | "name" | "env" | "launcher" | "limits"> & {
+type Filled = Omit<Endpoint, "id" | "name" | "env" | "launcher" | "limits" | "warmup"> & {
 	name?: string;
+	warmup?: { input?: unknown };
 	env: Record<string, string | number | boolean>;
 	launcher: LauncherSettings;
 	limits: unknown;
@@ -84,7 +87,7 @@ export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<
 	if (isObject(raw) && raw["gpuMemoryEnforce"] === true && isAbsent(raw["gpuMemoryGb"]))
 		faults.push({ field: "gpuMemoryEnforce", message: "needs gpuMemoryGb, the part that is enforced." });
 	if (faults.length > 0) return { ok: false, faults };
-	const { name = id, env, launcher, limits, ...rest } = withDefaults(schema, raw) as Filled;
+	const { name = id, env, launcher, limits, warmup: { input } = {}, ...rest } = withDefaults(schema, raw) as Filled;
 	if (initTimeout !== undefined) rest.initTimeoutMs = initTimeout;
 	const texts = Object.fromEntries(Object.entries(env).map(([variable, value]) => [variable, String(value)]));
 	return {
@@ -97,6 +100,7 @@ export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<
 			env: texts,
 			launcher: readLauncher(launcher),
 			limits: readLimits(limits),
+			...(isAbsent(input) ? {} : { warmup: { input } }),
 			webhooks: { ...rest.webhooks, disableAfterMs: numberOrOff(rest.webhooks.disableAfterMs) },
 		},
 	};

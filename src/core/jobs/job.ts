@@ -105,6 +105,11 @@ export function jobId(operation: Operation, now: number, random: Random): string
 	return operation === "runsync" ? `sync-${id}` : id;
 }
 
+/** Id of the warm-up of a worker, which is in no store (D28). */
+export function warmupId(worker: string): string {
+	return `warmup-${worker}`;
+}
+
 /** Other texts need no lookup in the store. */
 export function isJobId(id: string): boolean {
 	return /^[a-zA-Z0-9_-]{1,80}$/.test(id);

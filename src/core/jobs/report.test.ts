@@ -1,6 +1,6 @@
 /** What posts of workers mean, by the bodies of protocol B.5. */
 import { describe, expect, it } from "vitest";
-import { notJson, readReport, type ReportParts, RESULT_LIMIT, startFailureIn, tooLarge } from "./report.ts";
+import { errorText, notJson, readReport, type ReportParts, RESULT_LIMIT, startFailureIn, tooLarge } from "./report.ts";
 
 const end = (on: "complete" | "fail", rest: object = {}): object => ({
 	kind: "end",
@@ -62,6 +62,17 @@ describe("readReport", () => {
 		],
 	])("B.5: the start of a worker in a failure: %s", (_, error, expected) => {
 		expect(startFailureIn(error)).toEqual(expected);
+	});
+
+	it.each([
+		["of RunPod's SDK", `{"error_type":"<class 'OSError'>","error_message":"no\\n model"}`, "OSError: no model"],
+		["without a type", '{"error_message":"no model"}', "no model"],
+		["of another kind of object", '{"detail":"no model"}', '{"detail":"no model"}'],
+		["that is a text", " CUDA out of\tmemory \u0007", "CUDA out of memory \ufffd"],
+		["that is empty", "", "it gave no reason"],
+		["that is long", "x".repeat(70_000), "x".repeat(500)],
+	])("D28: an error in one line: one %s", (_, error, line) => {
+		expect(errorText(error)).toBe(line);
 	});
 
 	it("D19: a result that cannot be kept is a failure that says its size, the limit and the reason", () => {

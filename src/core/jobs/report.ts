@@ -2,7 +2,7 @@
 
 import type { JsonText } from "../../lib/json/json-text.ts";
 import { isObject } from "../../lib/schema.ts";
-import { replaceControls } from "../../lib/text.ts";
+import { className, replaceControls } from "../../lib/text.ts";
 
 /** Bytes (D19). */
 export const RESULT_LIMIT = 64 * 1024 * 1024;
@@ -46,7 +46,7 @@ export function readReport(parts: ReportParts): Report {
 /** Members `event` of what RunPod's SDK reports of a start alone. */
 const START_EVENTS = ["prestart_failed", "prestart_timeout", "prestart_cancelled"];
 
-/** Characters of a report on a start; longer errors are those of handlers. */
+/** Characters of an error that is read; longer ones are those of handlers. */
 const START_LENGTH = 64 * 1024;
 
 const REASON_LENGTH = 500;
@@ -57,12 +57,28 @@ const REASON_LENGTH = 500;
  */
 export function startFailureIn(error: string | undefined): { reason: string; isStop: boolean } | undefined {
 	if (error === undefined || error.length > START_LENGTH || !error.startsWith("{")) return undefined;
-	const { event, error_type: type, error_message: message } = membersOf(error);
+	const members = membersOf(error);
+	const { event } = members;
 	if (!START_EVENTS.includes(String(event))) return undefined;
-	const said = [type, message].filter((each) => typeof each === "string" && each !== "").join(": ");
-	const line = replaceControls(said.slice(0, REASON_LENGTH).toWellFormed().replaceAll(/\s+/g, " "));
+	const line = lineOf(saidIn(members));
 	const reason = line === "" ? "its start failed" : `its start failed: ${line}`;
 	return { reason, isStop: event === "prestart_cancelled" };
+}
+
+/** An error of a handler as one line: type and message of what RunPod's SDK reports, else the text itself. */
+export function errorText(error: string): string {
+	const said = error.length <= START_LENGTH && error.startsWith("{") ? saidIn(membersOf(error)) : "";
+	return lineOf(said || error) || "it gave no reason";
+}
+
+function saidIn({ error_type: type, error_message: message }: Record<string, unknown>): string {
+	return [typeof type === "string" ? className(type) : "", typeof message === "string" ? message : ""]
+		.filter((each) => each !== "")
+		.join(": ");
+}
+
+function lineOf(text: string): string {
+	return replaceControls(text.slice(0, REASON_LENGTH).toWellFormed().replaceAll(/\s+/g, " ")).trim();
 }
 
 function membersOf(text: string): Record<string, unknown> {

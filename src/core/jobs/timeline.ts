@@ -66,6 +66,8 @@ export interface WaitSample {
 	busy: readonly string[];
 	starting: readonly string[];
 	waiting?: string | undefined;
+	/** One of the starting ones runs its warm-up. */
+	isWarming?: boolean;
 	/** Workers that may still run an old attempt of the job. */
 	fenced: readonly string[];
 	/** Last failed start or early exit, while starts are paused. */
@@ -107,7 +109,7 @@ export function waitReason(s: WaitSample): Reason {
 			code: "worker_starting",
 			message:
 				s.waiting === undefined
-					? `Worker ${s.starting.join(", ")} is starting.`
+					? `Worker ${s.starting.join(", ")} is starting${s.isWarming ? ": it runs its warm-up" : ""}.`
 					: `Worker ${s.starting.join(", ")} does not run yet: ${withFullStop(s.waiting)}`,
 		};
 	if (s.crashing !== undefined) {

@@ -60,6 +60,8 @@ interface WorkerLife {
 	readyAt?: number | undefined;
 	endedAt: number;
 	ending?: KnownEnding | undefined;
+	/** It had a warm-up to run. */
+	warmup?: { sent: boolean } | undefined;
 }
 
 const SIGNALS: Readonly<Record<string, number>> = {
@@ -102,7 +104,8 @@ export function exitText(exit: WorkerExit, life: Omit<WorkerLife, "ending">): st
 	const phrase = exitPhrase(exit);
 	const how = phrase === undefined ? "ended" : phrase.replace(/^exit code/, "ended with exit code");
 	const soon = life.endedAt - life.createdAt < CRASH_MS ? " soon after its start" : "";
-	const when = life.readyAt === undefined ? " before it asked for a job" : soon;
+	const early = life.warmup?.sent ? " during its warm-up" : " before it asked for a job";
+	const when = life.readyAt === undefined ? early : soon;
 	return `it ${how.replace(/^killed/, "was killed")}${when}`;
 }
 

@@ -45,6 +45,7 @@ export async function jobDetails(d: JobDeps, q: JobName): Promise<JobDetails> {
 		waiting: usable
 			.filter(({ notice }) => notice?.state === "waiting")
 			.flatMap(({ notice }) => (notice ? [reasonText(notice)] : []))[0],
+		isWarming: usable.some(({ notice }) => notice?.state === "warming"),
 		onlyLowPriority:
 			found.job.lowPriority && (await d.store.jobs.waiting({ endpoint: q.endpoint, now: d.now() })).jobs === 0,
 	});

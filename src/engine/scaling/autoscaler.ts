@@ -107,6 +107,12 @@ export class Autoscaler {
 		this.loop.nudge();
 	}
 
+	/** Before it was ready: it is stopped, and counts as one that crashed. */
+	failed(worker: Worker, why: string, code: WorkerReasonCode): void {
+		this.crashes.crashed(worker.endpoint, code, why);
+		this.#stop(worker, why, { code });
+	}
+
 	replaceUnhealthy(worker: Worker, reason: string): void {
 		const why = "it reports that it is unhealthy";
 		this.#replace(worker, "unhealthy", { why, details: `${why}: ${reason}` });
@@ -241,9 +247,8 @@ export class Autoscaler {
 		for (const worker of this.#managed(id)) {
 			if (worker.ready || this.#d.workers.launcher.isLeaving(worker) || worker.notice?.state === "waiting") continue;
 			if (this.#d.now() - worker.startingSince < initTimeoutMs) continue;
-			const why = `it did not ask for a job within ${initTimeoutMs} ms of its start (initTimeoutMs)`;
-			this.crashes.crashed(id, "init_timeout", why);
-			this.#stop(worker, why, { code: "init_timeout" });
+			const what = worker.warmup?.sent ? "its warm-up was not over" : "it did not ask for a job";
+			this.failed(worker, `${what} within ${initTimeoutMs} ms of its start (initTimeoutMs)`, "init_timeout");
 		}
 	}
 

@@ -52,6 +52,10 @@ export function createScaling(d: ScalingContext) {
 		const worker = ends ? registry.get({ endpoint, id }) : undefined;
 		if (worker) scaler.replaceExceeding(worker, why);
 	});
+	events.on("warmup.failed", ({ endpoint, worker: id, reason }) => {
+		const worker = registry.get({ endpoint, id });
+		if (worker) scaler.failed(worker, reason, "start_failed");
+	});
 
 	return {
 		queued: (endpoint: string): void => scaler.queued(endpoint),

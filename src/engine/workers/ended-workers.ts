@@ -22,9 +22,9 @@ export function endedWorkers({ store, now, problems }: EngineContext & { problem
 			return await store.workers.ended({ endpoint, since: now() - ENDED_WORKERS.ms, limit });
 		},
 		async record(worker: Worker, exit: WorkerExit & { lastOutput: string }): Promise<void> {
-			const { id, endpoint, launcher, host, createdAt, readyAt, ending } = worker;
+			const { id, endpoint, launcher, host, createdAt, readyAt, ending, warmup } = worker;
 			const life = { createdAt, readyAt, endedAt: now() };
-			const end = endOf(exit, { ...life, ending });
+			const end = endOf(exit, { ...life, ending, warmup });
 			const lastOutput = lastLines(exit.lastOutput);
 			const line = errorLine(lastOutput);
 			// A worker that was stopped without a fault explains nothing.

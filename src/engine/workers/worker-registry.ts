@@ -39,14 +39,16 @@ export interface Worker {
 	readonly createdAt: EpochMs;
 	/** `initTimeoutMs` counts from here: its creation, or the end of its wait. */
 	startingSince: EpochMs;
-	/** What its platform says until it runs. */
-	notice?: WorkerReason & { state: "waiting" | "ending" };
+	/** What its platform says until it runs, or that it is warming up. */
+	notice?: WorkerReason & { state: "waiting" | "ending" | "warming" };
 	/** It uses more of a GPU than its part. */
 	excess?: WorkerReason;
 	reportedBusy: boolean;
 	seenAt: EpochMs;
-	/** It has called. */
+	/** It has called, and its warm-up is over. */
 	ready: boolean;
+	/** What it has to run before that, as JSON text (D28). */
+	warmup?: { input: string; sent: boolean };
 	readyAt?: EpochMs;
 	pinged: boolean;
 	/** Until it asks for a job again. */
@@ -163,8 +165,12 @@ export function workerRegistry(events: EventBus) {
 		seen(worker: Worker, now: EpochMs): void {
 			worker.seenAt = now;
 			if (worker.ready) return;
+			if (worker.notice?.state === "waiting") {
+				delete worker.notice;
+				if (worker.warmup) worker.startingSince = now;
+			}
+			if (worker.warmup) return;
 			worker.ready = true;
-			if (worker.notice?.state === "waiting") delete worker.notice;
 			worker.readyAt = worker.idleSince = now;
 			events.emit("worker.ready", { endpoint: worker.endpoint, worker: worker.id });
 		},

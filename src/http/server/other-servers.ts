@@ -1,7 +1,10 @@
 /** Forwards requests to other servers of the store. */
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { warmupId } from "../../core/jobs/job.ts";
 import { type Call, drained } from "../exchange/call.ts";
+import { json } from "../exchange/reply.ts";
+import { POSTED } from "../worker/worker-api.ts";
 
 const FORWARDED = "sluice-forwarded";
 
@@ -50,12 +53,13 @@ export async function answersElsewhere<A>(call: Call, signal: AbortSignal): Prom
 }
 
 /**
- * Lets the server that scales the worker's endpoint answer a poll or a ping. Answers here if that server does not
- * answer.
+ * Lets the server that scales the worker's endpoint answer a poll, a ping or a post on its warm-up. Answers here if
+ * that server does not answer; the post then has no effect.
  */
 export function answeredByScaler(call: Call): Promise<"answered" | void> | void {
 	const { engine, req, params } = call;
-	if (req.method !== "GET" || req.headers[FORWARDED] !== undefined) return;
+	const isRead = req.method === "GET" || params.job === warmupId(params.worker);
+	if (!isRead || req.headers[FORWARDED] !== undefined) return;
 	const url = engine.workers.scaledAt(params.endpoint);
 	if (url !== undefined) return answeredAt(url, call);
 }
@@ -64,10 +68,15 @@ async function answeredAt(url: string, call: Call): Promise<"answered" | void> {
 	const { caller } = call;
 	const left = new AbortController();
 	caller.onDisconnect = () => left.abort();
-	const answer = await ask(url, call, left.signal).catch(() => undefined);
+	const isPost = call.req.method === "POST";
+	const answer = await ask(url, call, left.signal, isPost).catch(() => undefined);
 	caller.onDisconnect = undefined;
 	if (answer) await passOn(answer, call);
-	if (answer || caller.disconnected) return "answered";
+	else if (isPost) {
+		call.req.resume();
+		json(call.res, POSTED);
+	}
+	if (answer || isPost || caller.disconnected) return "answered";
 }
 
 /** A disconnect on one side ends the other. A client that reads nothing is cut off. */
@@ -88,14 +97,20 @@ async function passOn(answer: IncomingMessage, call: Call): Promise<void> {
 	}
 }
 
-function ask(url: string, { req, path, queryText }: Call, signal?: AbortSignal): Promise<IncomingMessage> {
+function ask(
+	url: string,
+	{ req, path, queryText }: Call,
+	signal?: AbortSignal,
+	withBody = false,
+): Promise<IncomingMessage> {
 	const send = url.startsWith("https:") ? httpsRequest : httpRequest;
 	const headers: Record<string, string> = { [FORWARDED]: "1" };
 	for (const name of [...SENT, ...(req.headers.cookie === undefined ? [] : SENT_WITH_COOKIE)])
 		if (req.headers[name] !== undefined) headers[name] = String(req.headers[name]);
 	return new Promise((resolve, reject) => {
-		send(`${url}${path}?${queryText}`, { method: req.method, headers, ...(signal && { signal }) }, resolve)
-			.on("error", reject)
-			.end();
+		const sent = send(`${url}${path}?${queryText}`, { method: req.method, headers, ...(signal && { signal }) });
+		sent.on("response", resolve).on("error", reject);
+		if (withBody) req.pipe(sent);
+		else sent.end();
 	});
 }

@@ -11,6 +11,7 @@ import {
 	type ReportParts,
 	tooLarge,
 } from "../../core/jobs/report.ts";
+import { warmupId } from "../../core/jobs/job.ts";
 import { replaceControls } from "../../lib/text.ts";
 import type { DispatchedJob } from "../../engine/jobs/dispatch/take.ts";
 import { BodyTooLarge, readJson, type ScannedBody } from "../exchange/body.ts";
@@ -37,7 +38,9 @@ export async function takeBatch(call: Call): Promise<void> {
 	const limit = Number.isInteger(size) ? Math.min(Math.max(size, 1), BATCH_LIMIT) : 1;
 	const jobs = await takeJobs(call, q, limit);
 	const texts = jobs.flatMap((job, index) => (index === 0 ? jobText(job) : [",", ...jobText(job)]));
-	if (jobs.length > 0) await handOut(call, jobs, piecesOf("[", ...texts, "]"), BATCHES);
+	// The post of a warm-up must name it in its path.
+	const isWarmup = jobs[0]?.id === warmupId(call.params.worker);
+	if (jobs.length > 0) await handOut(call, jobs, piecesOf("[", ...texts, "]"), isWarmup ? [] : BATCHES);
 }
 
 /** Long poll for ids of jobs to stop (D18). */

@@ -56,6 +56,7 @@ export function pretendLauncher({ clock }: Pick<LauncherDependencies, "clock">):
 			const run = (runs += 1);
 			const handler = async ({ input }: { input: any }): Promise<unknown> => {
 				if (input.holdMs !== undefined) await clock.sleep(input.holdMs);
+				if (input.fail !== undefined) throw new Error(String(input.fail));
 				return { ran: input };
 			};
 			const work = (): void => {

@@ -35,6 +35,7 @@ export const GROUPS: readonly { title: string; names: readonly string[] }[] = [
 			"priority",
 			"preempt",
 			"initTimeoutMs",
+			"warmup.input",
 			"stopGraceMs",
 		],
 	},

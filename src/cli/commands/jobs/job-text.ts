@@ -6,6 +6,7 @@ import { parseJson, type ServiceAnswer } from "../../client/service-client.ts";
 import { trimmedStack } from "../../framework/stack.ts";
 import { fieldList, shortTime, table } from "../../framework/table.ts";
 import { printable, printableLines } from "../../../lib/terminal-text.ts";
+import { className } from "../../../lib/text.ts";
 
 const MAX_PAYLOAD = 2000;
 
@@ -85,7 +86,7 @@ export function exceptionOf(error: string): { type?: string; message?: string; t
 	if (!isObject(value)) return {};
 	const { error_type: type, error_message: message, error_traceback: trace } = value;
 	return {
-		...(typeof type === "string" && { type: type.replace(/^<class '(.*)'>$/, "$1") }),
+		...(typeof type === "string" && { type: className(type) }),
 		...(typeof message === "string" && { message }),
 		...(typeof trace === "string" && { trace }),
 	};

@@ -2,10 +2,11 @@
 import { share, sizeOf } from "../../../lib/json/json-text.ts";
 import { type Report, startFailureIn } from "../../../core/jobs/report.ts";
 import { executionTime } from "../../../core/jobs/job-view.ts";
-import { isJobId } from "../../../core/jobs/job.ts";
+import { isJobId, warmupId } from "../../../core/jobs/job.ts";
 import { type HeldJob, releaseJobById, type Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
 import { markUnhealthy } from "./ping.ts";
+import { warmupReported } from "./warmup.ts";
 
 /** Never refused: a report on a job that the worker does not hold changes nothing (D16 Fence). */
 export async function report(
@@ -14,6 +15,7 @@ export async function report(
 ): Promise<void> {
 	const { worker, id, report: received } = q;
 	const { endpoint } = worker;
+	if (id === warmupId(worker.id)) return warmupReported(d, worker, received);
 	if (!isJobId(id)) return reportDropped(d, q, "missing");
 	const before = worker.held.get(id);
 	if (received.kind === "progress") {

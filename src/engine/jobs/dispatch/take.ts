@@ -9,6 +9,7 @@ import { releaseJob, type Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
 import { reconcileAttempts } from "./reconcile-attempts.ts";
 import { report } from "./report.ts";
+import { takeWarmup } from "./warmup.ts";
 
 export interface DispatchedJob {
 	id: string;
@@ -56,8 +57,14 @@ export async function take(
 		else if (worker.held.size === 0) worker.knownIdle = false;
 		// The polls may have been ended while the store was read.
 		if (isDraining()) return [];
+		const warmup = takeWarmup(d, worker, q);
+		if (warmup) return [warmup];
 		const { ended, done } = holdPoll(d.clock, worker, q.signal);
 		try {
+			if (worker.warmup) {
+				await ended;
+				return [];
+			}
 			const claimed = await d.dispatch.take({ worker, limit: q.limit, ended });
 			const { jobs, unreadable } = readClaimed(claimed, d.access.encryption);
 			for (const { id, error, damage } of unreadable) {

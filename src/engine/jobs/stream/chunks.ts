@@ -1,6 +1,6 @@
 /** A worker posts a chunk of a job's stream (D7). */
 import { streamBound } from "../../../core/endpoints/endpoint.ts";
-import { isJobId } from "../../../core/jobs/job.ts";
+import { isJobId, warmupId } from "../../../core/jobs/job.ts";
 import { megabytes } from "../../availability/storage/stored-bytes.ts";
 import type { HeldJob, Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
@@ -24,6 +24,7 @@ export type Acknowledge = (written: boolean) => void;
  */
 export async function addChunks(d: JobDeps, q: ChunkPost): Promise<Acknowledge> {
 	const { worker, id } = q;
+	if (id === warmupId(worker.id)) return () => {};
 	const held = worker.held.get(id);
 	if (held) held.began = true;
 	// Other posts of an external worker may have reached other servers: a chunk stored twice is better than one dropped.

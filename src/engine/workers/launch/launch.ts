@@ -92,6 +92,7 @@ export class WorkerLauncher {
 		const id = `${endpoint.id}-${hex(random(WORKER_ID_BYTES))}`;
 		const assigned = { gpus: gpus.gpus, gpuMemoryGb: endpoint.gpuMemoryGb };
 		const worker = registry.meet({ id, endpoint: endpoint.id, launcher: type, ready: false, now: now(), ...assigned });
+		if (endpoint.warmup) worker.warmup = { input: JSON.stringify(endpoint.warmup.input), sent: false };
 		const start = this.#launch(endpoint, { worker, launcher, gpus }).finally(() => this.#starts.delete(id));
 		this.#starts.set(id, start);
 		await start;
@@ -225,6 +226,7 @@ export class WorkerLauncher {
 		if (!worker) return;
 		const { endpoint, notice: before } = worker;
 		if (now.state === "running") {
+			if (before?.state === "warming") return;
 			delete worker.notice;
 			if (before?.state === "waiting") worker.startingSince = this.#d.now();
 			return;

@@ -1,0 +1,39 @@
+/**
+ * The warm-up of a launched worker: a job of its own that it runs before it counts as ready (D28). No store has it, and
+ * only the server that started the worker knows whether it is over.
+ */
+import { warmupId } from "../../../core/jobs/job.ts";
+import { errorText, type Report } from "../../../core/jobs/report.ts";
+import { withoutSecrets } from "../../../core/workers/ended-worker.ts";
+import { endPolls, type Worker } from "../../workers/worker-registry.ts";
+import type { JobDeps } from "../job-deps.ts";
+
+const AGAIN = "it asked to be restarted, so that it would never take a job. Leave refresh_worker or the warm-up out";
+
+/** Returns it again if the worker is `idle`, because it was lost then. Undefined while it runs. */
+export function takeWarmup(d: JobDeps, worker: Worker, { idle }: { idle: boolean }) {
+	const { id, endpoint, warmup } = worker;
+	if (!warmup || (warmup.sent && !idle)) return undefined;
+	warmup.sent = true;
+	worker.notice = { state: "warming", code: "starting", message: "It runs its warm-up." };
+	d.events.emit("worker.warming", { endpoint, worker: id });
+	return { id: warmupId(id), attempt: 0, input: warmup.input };
+}
+
+/** The end of a warm-up, unless it is progress. A worker that was taken over meanwhile is ready already. */
+export function warmupReported(d: JobDeps, worker: Worker, report: Report): void {
+	if (report.kind === "progress" || !worker.managed || d.workers.launcher.isLeaving(worker)) return;
+	const { id, endpoint } = worker;
+	if (report.on === "fail" || report.restart) {
+		const { env = d.endpoints.get(endpoint).env } = worker;
+		const why = report.on === "fail" ? errorText(withoutSecrets(report.error ?? "", env)) : AGAIN;
+		return d.events.emit("warmup.failed", { endpoint, worker: id, reason: `its warm-up failed: ${why}` });
+	}
+	if (!worker.warmup) return;
+	delete worker.warmup;
+	if (worker.notice?.state === "warming") delete worker.notice;
+	worker.hasSettled = true;
+	d.workers.registry.seen(worker, d.now());
+	// One that takes several jobs at once has a poll open.
+	endPolls(worker);
+}
