@@ -54,7 +54,7 @@ describe("a killed service, started again", () => {
 		expect(living(place)).toEqual([]);
 	});
 
-	it.concurrent("D28: takes a sleeping worker over asleep, though frozen, and wakes it; one that falls asleep is ended", {
+	it.concurrent("D28: takes a frozen worker over asleep, and wakes it; one that was falling asleep is ended", {
 		timeout: 60_000,
 	}, async (test) => {
 		const place = site(test);
