@@ -21,7 +21,7 @@ const { review } = parseArgs({ options: { review: { type: "string" } } }).values
 const IMAGES = review ?? fileURLToPath(new URL("../docs/images", import.meta.url));
 const KEY = "key-of-the-pictures-0123456789";
 const WINDOW = review === undefined ? { width: 1280, height: 800 } : { width: 1440, height: 900 };
-const PHONE = { width: review === undefined ? 360 : 375, height: 740 };
+const PHONE = { width: review === undefined ? 360 : 390, height: 740 };
 
 /** Most bytes of one picture, and of all. */
 const MOST = 150_000;

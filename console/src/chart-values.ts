@@ -15,6 +15,11 @@ export function spanOf(times: ArrayLike<number>): number {
 	return (times[times.length - 1] ?? 0) - (times[0] ?? 0);
 }
 
+/** Whether the step that begins at `start` is not over, s; `now`: ms since the epoch. */
+export function isOpen(start: number, step: number, now: number): boolean {
+	return (start + step) * 1000 > now;
+}
+
 /** Longer spans show days. */
 const DAYS = 36 * 3600;
 

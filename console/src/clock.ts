@@ -38,6 +38,11 @@ export function useNow(ms = 1000): number {
 	return now();
 }
 
+/** Another number every `ms` while the page is visible: what is read again then. */
+export function useTick(ms: number): number {
+	return Math.floor(useNow(ms) / ms);
+}
+
 /** Something that is done not too often. */
 export interface Throttled {
 	/** Does it: at once, or at the end of the pause for all calls that came in it. */

@@ -134,6 +134,17 @@ export function isChanged(field: FormField, typed: Typed): boolean {
 	return text !== undefined && plain(text) !== plain(field.value);
 }
 
+/** Whether the form has these values, however they are written; an empty text is the default. */
+export function holds(fields: readonly FormField[], typed: Typed, values: Typed): boolean {
+	const meant = (field: FormField, text: string): unknown =>
+		text.trim() === "" ? field.setting.default : valueOf(field, text);
+	return fields.every((field) => {
+		const [name, { value }] = [nameOf(field), field];
+		const wanted = values[name];
+		return wanted === undefined || meant(field, wanted) === meant(field, typed[name] ?? value);
+	});
+}
+
 /** The merge patch of the changed fields; an empty field restores the default. */
 export function patchOf(fields: readonly FormField[], typed: Typed): Record<string, unknown> {
 	const patch = {};

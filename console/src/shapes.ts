@@ -5,7 +5,7 @@ export type { JobDetail, JobList, JobSummary } from "../../src/api/job-records.t
 export type { JobCounts, WorkerCounts } from "../../src/api/jobs.ts";
 export type { Gpu } from "../../src/api/gpus.ts";
 export type { Host } from "../../src/api/hosts.ts";
-export type { Key, NewKey } from "../../src/api/keys.ts";
+export type { Key, KeyList, NewKey } from "../../src/api/keys.ts";
 export type { ConsoleSession } from "../../src/api/sessions.ts";
 export type { EndpointTotals, Metrics, Overview, Series, Totals } from "../../src/api/metrics.ts";
 export type { AuditEntry } from "../../src/api/audit.ts";

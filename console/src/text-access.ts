@@ -74,8 +74,9 @@ export const ACCESS_TEXTS = {
 		key: "API key",
 		create: "Create key",
 		mayNot: "Managing keys requires an admin key.",
-		none: "No keys stored.",
-		next: "You are signed in with the key from the service's environment. Create keys for others here.",
+		next: "Create keys for programs and people here.",
+		environment: "from the environment",
+		environmentHint: "It is not stored. Change it where the service is started.",
 		use: "What it is for",
 		presets: {
 			client: {

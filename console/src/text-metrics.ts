@@ -4,7 +4,7 @@ import { jobs } from "./text-requests.ts";
 export const METRIC_TEXTS = {
 	overview: {
 		endpoint: "Endpoint",
-		queue: "Waiting",
+		queue: "In queue",
 		running: "Running",
 		workers: "Workers",
 		perMinute: "Ended / min",
@@ -86,12 +86,12 @@ export const METRIC_TEXTS = {
 		perMinute: "per minute",
 		perHour: "per hour",
 		queue: "Peak queue depth",
-		queued: "Waiting",
+		queued: "In queue",
 		running: "Running",
 		outcomes: "Jobs ended",
 		failures: "Failures",
-		delay: "Delay time",
-		execution: "Execution time",
+		delay: "Delay",
+		execution: "Execution",
 		workers: "Peak workers",
 		busy: "Busy",
 		idle: "Idle",
@@ -100,6 +100,7 @@ export const METRIC_TEXTS = {
 	},
 	chart: {
 		now: "now",
+		soFar: (time: string) => `${time}, so far`,
 		last: "last values",
 		sums: (span: string) => `in ${span}`,
 	},

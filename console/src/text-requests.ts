@@ -66,6 +66,7 @@ export const REQUEST_TEXTS = {
 		hint: "Drag to select a time. With the keyboard: arrow keys, with Shift to extend, then Enter.",
 		at: (from: string, to: string, counts: string) => `${from} to ${to}: ${counts}`,
 		nothing: "no jobs ended",
+		soFar: (counts: string) => `${counts} so far`,
 	},
 	errors: {
 		title: "Errors",
@@ -81,10 +82,10 @@ export const REQUEST_TEXTS = {
 		cancel: {
 			open: "Cancel all …",
 			openOf: (count: string) => `Cancel ${count} …`,
-			means: "Running jobs are stopped, waiting ones leave the queue.",
+			means: "Running jobs are stopped, queued ones are removed from the queue.",
 			title: "Cancel all jobs that match?",
-			none: "No waiting or running job matches this filter.",
-			ask: (count: string) => `This filter matches ${jobs(count, "waiting or running ")}. Running jobs are stopped.`,
+			none: "No queued or running job matches this filter.",
+			ask: (count: string) => `This filter matches ${jobs(count, "queued or running ")}. Running jobs are stopped.`,
 			act: (count: string) => `Cancel ${jobs(count)}`,
 			doing: (done: string, all: string) => `${done} of ${all} cancelled …`,
 			done: (count: string) => `${jobs(count)} cancelled.`,

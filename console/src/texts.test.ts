@@ -3,7 +3,7 @@ import { OPERATIONS } from "../../src/api/operations.ts";
 import { markOf, withFiles } from "./attachments.ts";
 import { ago, duration, short } from "./format.ts";
 import { filterOf } from "./job-filter.ts";
-import { jobIdOf } from "./job-id.ts";
+import { jobEndOf, jobIdOf } from "./job-id.ts";
 import { to } from "./router.ts";
 import { SNIPPETS } from "./snippets.ts";
 import { textIn } from "../../src/lib/stream-text.ts";
@@ -29,6 +29,13 @@ describe("texts of the console", () => {
 		expect([jobIdOf(` sync-${ID.toUpperCase()}\n`), jobIdOf(ID), jobIdOf(ID.slice(1)), jobIdOf("thumbnail")]).toEqual([
 			`sync-${ID}`,
 			ID,
+			undefined,
+			undefined,
+		]);
+		expect(["…E8CE72", " 6fd9c3e8ce72", "e8ce7", "thumbnail", ID].map(jobEndOf)).toEqual([
+			"e8ce72",
+			"6fd9c3e8ce72",
+			undefined,
 			undefined,
 			undefined,
 		]);

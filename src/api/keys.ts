@@ -2,7 +2,7 @@
 import { ENDPOINT_ID } from "../core/endpoints/endpoint-schema.ts";
 import { KEY_REQUEST_SCHEMA, KEY_ROTATION_SCHEMA, SCOPES } from "../core/access/key-request.ts";
 import { NO_BODY, route } from "./definition/route.ts";
-import { EXAMPLE, extend, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { EXAMPLE, extend, FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
 export const KEY = object({
 	id: TEXT,
@@ -27,9 +27,17 @@ export const KEY_EXAMPLE = {
 	createdAt: EXAMPLE.at,
 };
 
+const KEY_LIST = extend(listIn("keys", KEY), {
+	environment: {
+		...FLAG,
+		description: "Whether SLUICE_API_KEY of the service's environment is an admin key too. It is not stored.",
+	},
+});
+export type KeyList = Static<typeof KEY_LIST>;
+
 export const LIST_KEYS = route("listKeys", "GET /v1/keys", "admin", {
 	summary: "API keys, without the keys themselves.",
-	answer: { description: "The keys.", schema: listIn("keys", KEY), example: { keys: [KEY_EXAMPLE] } },
+	answer: { description: "The keys.", schema: KEY_LIST, example: { keys: [KEY_EXAMPLE], environment: true } },
 });
 
 export const CREATE_KEY = route("createKey", "POST /v1/keys", "admin", {

@@ -39,6 +39,14 @@ describe.skipIf(noBrowser !== undefined)(titled("access in the console"), () => 
 			expect((await call(here.service.url, "/v2/ep/health", { key: each })).status).toBe(200);
 	});
 
+	it("D30: the key of the environment is in the list, and is not changed there", async () => {
+		const page = await here.open({ at: "#/keys" });
+		const row = page.getByRole("table", { name: T.pages.keys }).locator("tbody tr", { hasText: "SLUICE_API_KEY" });
+		await row.getByText(T.keys.environment).waitFor();
+		await row.getByText("admin", { exact: true }).waitFor();
+		expect(await row.getByRole("button").count()).toBe(0);
+	});
+
 	it("D30: a key is created for a use; for workers the page leads to their tokens", async () => {
 		const page = await here.open({ at: "#/keys" });
 		await press(page, T.keys.create);
@@ -120,6 +128,9 @@ describe.skipIf(noBrowser !== undefined)(titled("access in the console"), () => 
 		await page.getByText(T.audit.noMatch).waitFor();
 		await page.getByRole("link", { name: T.requests.clear }).click();
 		await rowOf(page, "endpoint_not_found").waitFor();
+		// What is done elsewhere appears.
+		await call(here.service.url, "/v1/endpoints/quiet/pause", { method: "POST" });
+		await rows.first().getByText(T.audit.actions.pauseEndpoint).waitFor();
 	});
 
 	it("D30: a key without the scope admin reads no audit log", async () => {

@@ -138,7 +138,9 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 	it("a preset fills the fields of scaling, which are saved as any others", async () => {
 		const page = await here.open({ at: "#/endpoints/waiting/settings" });
 		const presets = page.getByRole("group", { name: T.settings.presets.title });
+		const chosen = (): Promise<string[]> => presets.locator("[aria-pressed=true] b").allTextContents();
 		await presets.getByRole("button", { name: T.settings.presets.burst.title }).click();
+		expect(await chosen()).toEqual([T.settings.presets.burst.title]);
 		const bar = page.getByRole("region", { name: T.settings.unsaved });
 		await bar.getByText("scalerType, scalerValue").waitFor();
 		await press(page, T.settings.save);
@@ -148,6 +150,30 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 		await press(page, T.settings.save);
 		await bar.waitFor({ state: "detached" });
 		expect(await settingsOf("waiting")).toMatchObject({ scalerType: "QUEUE_DELAY", scalerValue: 4, idleTimeout: 5 });
+		expect(await chosen()).toEqual([T.settings.presets.zero.title]);
+		// The same time in other words is the same preset, another time none.
+		const idle = page.getByLabel(T.settings.names.idleTimeout).first();
+		await idle.fill("5000 ms");
+		expect(await chosen()).toEqual([T.settings.presets.zero.title]);
+		await idle.fill("6 s");
+		expect(await chosen()).toEqual([]);
+	});
+
+	it("the list of sections marks the one in view, and the one that it has led to", async () => {
+		const page = await here.open({ at: "#/endpoints/work/settings" });
+		const sections = page.getByRole("navigation", { name: T.settings.sections });
+		const current = sections.locator("[aria-current=location]");
+		const { groups, secret } = T.settings;
+		await expect.poll(() => current.allTextContents()).toEqual([groups.about]);
+		await page.evaluate("document.querySelector('#section-jobs').scrollIntoView()");
+		await expect.poll(() => current.allTextContents()).toEqual([groups.jobs]);
+		await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+		await expect.poll(() => current.allTextContents()).toEqual([T.settings.delete]);
+		// It is too near to the end to be at the top of the window.
+		await sections.getByRole("link", { name: secret, exact: true }).click();
+		await expect.poll(() => current.allTextContents()).toEqual([secret]);
+		await page.evaluate("scrollTo(0, 0)");
+		await expect.poll(() => current.allTextContents()).toEqual([groups.about]);
 	});
 
 	it("its launcher is a form, its limits are a table, which can be switched off", async () => {

@@ -55,6 +55,9 @@ describe.skipIf(noBrowser !== undefined)(titled("what jobs are about"), () => {
 		await page.getByRole("radio", { name: T.requests.ranges["15m"] }).click();
 		expect(new URL(page.url()).hash).toContain("range=15m");
 		const history = page.getByRole("slider", { name: T.histogram.title });
+		// The bar whose time is not over is marked, and says so.
+		await history.locator("g:last-of-type.open > title", { hasText: / so far$/ }).waitFor({ state: "attached" });
+		expect(await history.locator("g.open").count()).toBe(1);
 		await history.focus();
 		await page.keyboard.press("ArrowLeft");
 		await page.keyboard.press("Shift+ArrowLeft");

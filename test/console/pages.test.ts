@@ -69,6 +69,9 @@ beforeAll(async () => {
 	made.worker = (await call(here.service.url, "/v1/endpoints/work/workers")).json.workers[0].id;
 });
 
+/** Stops of the tour that are lists. */
+const LISTS = ["overview", "requests", "workers", "webhooks", "keys", "audit"];
+
 /** Rules of axe about colours. */
 const OF_COLOURS = ["color-contrast", "link-in-text-block"];
 
@@ -133,6 +136,43 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 		expect(found).toEqual({});
 	});
 
+	it("all rows of a list have one height: of one line or of two", async () => {
+		const page = await here.open();
+		const found: Record<string, number[]> = {};
+		for (const { name, at, ready } of tour(made).filter((stop) => LISTS.includes(stop.name))) {
+			await goTo(page, at());
+			await page.locator("main").getByText(ready(), { exact: false }).first().waitFor();
+			found[name] = await page.evaluate<number[]>(
+				"[...new Set([...document.querySelectorAll('main .table tbody tr')]" +
+					".filter((row) => !row.querySelector('.how')).map((row) => Math.round(row.getBoundingClientRect().height)))]",
+			);
+		}
+		const [one, two] = [[40], [52]];
+		expect(found).toEqual({
+			overview: one,
+			requests: one,
+			workers: expect.arrayContaining([...one, ...two]),
+			webhooks: two,
+			keys: one,
+			audit: one,
+		});
+		expect(
+			Object.values(found)
+				.flat()
+				.filter((height) => height !== 40 && height !== 52),
+		).toEqual([]);
+	});
+
+	it("on a phone the error of a job stands below its title", async () => {
+		const bad = await here.ended("talk", { fail: "broken" });
+		const page = await here.open({ at: "#/endpoints/talk/requests", width: NARROW });
+		const row = rowOf(page, tail(bad));
+		const [title, error] = [row.locator(".job-title"), row.locator(".line.bad")];
+		await error.waitFor();
+		const [above, below] = [(await title.boundingBox())!, (await error.boundingBox())!];
+		expect([below.height > 12, below.y >= above.y + above.height]).toEqual([true, true]);
+	});
+
 	it.each(["light", "dark"] as const)("axe finds no violation where one signs in, %s", async (colorScheme) => {
 		const page = await here.open({ key: null, width: NARROW, forgive: /status of 401/ });
 		await page.emulateMedia({ colorScheme });
@@ -172,8 +212,8 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 		await page.keyboard.press("/");
 		await search.waitFor();
 		await page.keyboard.type("waits try");
-		await page.getByRole("menuitem", { name: "Waits (waiting): Try it" }).waitFor();
-		await page.keyboard.press("ArrowDown");
+		const chosen = page.locator("[role=menuitem][data-focused]");
+		await chosen.getByText("Waits (waiting): Try it").waitFor();
 		await page.keyboard.press("Enter");
 		await page.getByText(T.try.nothing).waitFor();
 		await page.getByLabel(T.try.input).focus();
@@ -186,8 +226,7 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 		await page.keyboard.press("Control+k");
 		await search.waitFor();
 		await page.keyboard.type(id);
-		await page.getByRole("menuitem", { name: id }).waitFor();
-		await page.keyboard.press("ArrowDown");
+		await chosen.getByText(id).waitFor();
 		await page.keyboard.press("Enter");
 		await page.locator(".job-id", { hasText: id }).waitFor();
 		// Rows of a table are walked with j and k; what has the focus can be seen.

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { T } from "../../console/src/text.ts";
 import { call } from "../support/service.ts";
-import { noBrowser, press, site, titled } from "./site.ts";
+import { noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 
 const here = site({
 	endpoints: () => ({
@@ -21,9 +21,11 @@ async function command(page: Page, typed: string, name: string): Promise<void> {
 	await page.keyboard.type(typed);
 	const item = page.getByRole("menuitem", { name, exact: true });
 	await item.waitFor();
-	await page.keyboard.press("ArrowDown");
-	for (let n = 0; n < 10 && (await item.getAttribute("data-focused")) === null; n += 1)
+	const chosen = page.locator("[role=menuitem][data-focused]");
+	for (let at = await chosen.textContent(); at !== name; at = await chosen.textContent()) {
 		await page.keyboard.press("ArrowDown");
+		await expect.poll(() => chosen.textContent()).not.toBe(at);
+	}
 	await page.keyboard.press("Enter");
 }
 
@@ -49,6 +51,19 @@ describe.skipIf(noBrowser !== undefined)(titled("commands of the palette"), () =
 		await page.keyboard.press("/");
 		await page.keyboard.type("gw?");
 		expect(await page.locator("input:focus").inputValue()).toBe("gw?");
+	});
+
+	it("a job is found by the end of its id, and by its text in the list of an endpoint", async () => {
+		const id = await here.submit("first", { output: "a lighthouse" });
+		const page = await here.open({ at: "#/webhooks" });
+		await command(page, `…${tail(id)}`, T.palette.jobEnd(tail(id)));
+		await page.locator(".job-id", { hasText: id }).waitFor();
+		await command(page, "lighthouse", T.palette.searchJobs("First", "lighthouse"));
+		await rowOf(page, tail(id)).waitFor();
+		expect(new URL(page.url()).hash).toBe("#/endpoints/first/requests?search=lighthouse");
+		await command(page, "abcdef0", T.palette.jobEnd("abcdef0"));
+		await page.getByText(T.palette.noJobEnd("abcdef0")).waitFor();
+		await call(here.service.url, "/v2/first/purge-queue", { method: "POST" });
 	});
 
 	it("pause and resume an endpoint, from any page", async () => {

@@ -140,7 +140,6 @@ describe.skipIf(noBrowser !== undefined)(titled("signing in to the console"), ()
 			T.job.newer,
 			T.job.older,
 			T.close,
-			T.reload,
 			T.again,
 			T.webhooks.endpoint,
 			"Hide suggestions",

@@ -1,8 +1,8 @@
 /** The audit log (D42): what administrators changed or tried, newest first. */
 import type { ReactNode } from "react";
 import { ask, search } from "../api.ts";
+import { useTick } from "../clock.ts";
 import { useLoad } from "../load.ts";
-import { Button } from "../parts/button.tsx";
 import { Select } from "../parts/field.tsx";
 import { EndpointLink } from "../parts/endpoint-link.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
@@ -15,6 +15,8 @@ import type { AuditEntry, Key, Page } from "../shapes.ts";
 import { T } from "../text.ts";
 
 const PAGE_ROWS = 50;
+/** Ms between two reads of the newest entries. */
+const LOAD_MS = 5000;
 const ALL = "*";
 
 /** Their subject begins with an endpoint that exists. */
@@ -34,6 +36,7 @@ type Row = AuditEntry & { place: number };
 
 export default function AuditPage(): ReactNode {
 	const { query } = usePlace();
+	const tick = useTick(LOAD_MS);
 	const admin = useMay("admin");
 	const filter = {
 		key: query.get("key") ?? undefined,
@@ -44,7 +47,7 @@ export default function AuditPage(): ReactNode {
 	const { data, failure, loading, reload } = useLoad(
 		path,
 		(signal) => ask<Page<"entries", AuditEntry>>(path, { signal }),
-		{ keep: true },
+		{ keep: true, change: cursor === undefined ? tick : undefined },
 	);
 	const { data: keys = [] } = useLoad(
 		"keys",
@@ -60,11 +63,6 @@ export default function AuditPage(): ReactNode {
 		<>
 			<header className="page-head">
 				<h1>{T.pages.audit}</h1>
-				<div className="actions">
-					<Button icon="retry" onPress={reload}>
-						{T.reload}
-					</Button>
-				</div>
 			</header>
 			<div className="actions">
 				<Select

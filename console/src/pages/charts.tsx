@@ -4,7 +4,7 @@
  */
 import { type ReactNode, useMemo } from "react";
 import { ask, ofEndpoint, search } from "../api.ts";
-import { now, useNow } from "../clock.ts";
+import { now, useTick } from "../clock.ts";
 import { useFeed, useOverview } from "../feed.ts";
 import { count, moment } from "../format.ts";
 import { useLoad } from "../load.ts";
@@ -27,7 +27,7 @@ export default function ChartsPage({ id }: { id: string }): ReactNode {
 	const { query } = usePlace();
 	const { at } = useFeed();
 	const overview = useOverview(id);
-	const minute = Math.floor(useNow(MINUTE_MS) / MINUTE_MS);
+	const minute = useTick(MINUTE_MS);
 	const range = rangeOf(query, now());
 	const key = range.span ?? `${range.from} ${range.to}`;
 	const load = (signal: AbortSignal): Promise<Metrics> => {

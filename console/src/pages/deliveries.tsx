@@ -2,6 +2,7 @@
 import { type ReactNode, useState } from "react";
 import { useAct } from "../act.ts";
 import { ask, search } from "../api.ts";
+import { useTick } from "../clock.ts";
 import { duration, short } from "../format.ts";
 import { type Loaded, useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
@@ -16,6 +17,9 @@ import { useMay } from "../session.tsx";
 import type { Delivery, JobDetail, Page } from "../shapes.ts";
 import { T } from "../text.ts";
 import { DeliveryDialog } from "./delivery-dialog.tsx";
+
+/** Ms between two reads of the deliveries of a job. */
+const LOAD_MS = 5000;
 
 const COLUMNS: readonly Column<Delivery>[] = [
 	{
@@ -70,6 +74,7 @@ export function DeliveryTable({
 	return (
 		<>
 			<Table
+				tall
 				label={T.pages.webhooks}
 				columns={[...(ofJob ? JOB_COLUMNS : COLUMNS), act]}
 				rows={deliveries}
@@ -93,26 +98,23 @@ function Tries({ delivery: { tries, state, dueAt } }: { delivery: Delivery }): R
 				`${at} ${status ?? ""} ${error ?? ""} ${duration(tookMs)} ${answer ?? ""}`,
 		)
 		.join("\n");
+	if (last === undefined) return <span className="muted">{T.webhooks.notYet}</span>;
 	return (
 		<span title={all}>
-			{last === undefined ? (
-				<span className="muted">{T.webhooks.notYet}</span>
-			) : (
-				<>
-					{last.status === undefined ? "" : statusText(last.status)} {last.error ?? ""}{" "}
-					{last.answer === undefined || last.status === 200 ? null : <q className="break">{last.answer}</q>}
-					<span className="fact-line muted">
-						{duration(last.tookMs)}
-						{tries.length > 1 ? `, ${T.webhooks.count(tries.length)}` : ""}
-					</span>
-				</>
-			)}
-			{state === "pending" && dueAt !== undefined && tries.length > 0 ? (
-				<span className="muted">
-					{" "}
-					{T.webhooks.next} <Ago at={dueAt} />
-				</span>
-			) : null}
+			<span className="fact-line line">
+				{last.status === undefined ? "" : statusText(last.status)} {last.error ?? ""}{" "}
+				{last.answer === undefined || last.status === 200 ? null : <q>{last.answer}</q>}
+			</span>
+			<span className="fact-line line muted">
+				{duration(last.tookMs)}
+				{tries.length > 1 ? `, ${T.webhooks.count(tries.length)}` : ""}
+				{state === "pending" && dueAt !== undefined ? (
+					<>
+						{" "}
+						· {T.webhooks.next} <Ago at={dueAt} />
+					</>
+				) : null}
+			</span>
 		</span>
 	);
 }
@@ -145,7 +147,7 @@ export function useDeliveries(
 		`${path} ${webhook !== undefined}`,
 		async (signal) =>
 			webhook === undefined ? [] : (await ask<Page<"deliveries", Delivery>>(path, { signal })).deliveries,
-		{ change: status },
+		{ change: `${status} ${useTick(LOAD_MS)}` },
 	);
 	return { data, failure, reload };
 }
@@ -155,11 +157,6 @@ export function JobDeliveries({ data, failure, reload }: ReturnType<typeof useDe
 		<section className="card flush">
 			<header className="section-head padded">
 				<h2>{T.pages.webhooks}</h2>
-				{data === undefined ? null : (
-					<Button look="quiet" icon="retry" onPress={reload}>
-						{T.reload}
-					</Button>
-				)}
 			</header>
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
 			{data === undefined ? (

@@ -1,7 +1,7 @@
 /** Machines with a Docker daemon (D44): their state, GPUs, workers, images; drained and resumed. */
 import { type ReactNode, useState } from "react";
 import { ask } from "../api.ts";
-import { useNow } from "../clock.ts";
+import { useTick } from "../clock.ts";
 import { bytes, number } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
@@ -37,7 +37,7 @@ export default function HostsPage(): ReactNode {
 			]);
 			return { hosts, gpus };
 		},
-		{ change: Math.floor(useNow(LOAD_MS) / LOAD_MS) },
+		{ change: useTick(LOAD_MS) },
 	);
 	const { hosts, gpus = [] } = data ?? {};
 	if (!admin) return <Empty title={T.hosts.mayNot} />;

@@ -11,10 +11,15 @@ import { type Column, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { go, to, usePlace } from "../router.ts";
 import { useMay } from "../session.tsx";
-import type { Key } from "../shapes.ts";
+import type { Key, KeyList } from "../shapes.ts";
 import { T } from "../text.ts";
 import { CreateKey, RotateKey } from "./key-dialogs.tsx";
 import { Sessions } from "./sessions.tsx";
+
+/** That of the environment has no times, and is changed elsewhere. */
+type Row = Omit<Key, "createdAt"> & Partial<Pick<Key, "createdAt">>;
+const isStored = (row: Row): row is Key => row.createdAt !== undefined;
+const ENVIRONMENT: Row = { id: "environment", name: "SLUICE_API_KEY", scopes: ["admin"] };
 
 export default function KeysPage(): ReactNode {
 	const admin = useMay("admin");
@@ -23,14 +28,24 @@ export default function KeysPage(): ReactNode {
 	const setMaking = (on: boolean): void => go(to(["keys"], on ? { new: "1" } : {}), true);
 	const [rotating, setRotating] = useState<Key | undefined>(undefined);
 	const [revoking, setRevoking] = useState<Key | undefined>(undefined);
-	const {
-		data: keys,
-		failure,
-		reload,
-	} = useLoad("keys", async (signal) => (await ask<{ keys: Key[] }>("v1/keys", { signal })).keys);
+	const { data, failure, reload } = useLoad("keys", (signal) => ask<KeyList>("v1/keys", { signal }));
 	if (!admin) return <Empty title={T.keys.mayNot} />;
-	const columns: Column<Key>[] = [
-		{ name: T.keys.name, main: true, cell: ({ name }) => <b>{name}</b> },
+	const keys: readonly Row[] = data ? [...(data.environment ? [ENVIRONMENT] : []), ...data.keys] : [];
+	const columns: Column<Row>[] = [
+		{
+			name: T.keys.name,
+			main: true,
+			cell: (key) => (
+				<>
+					<b>{key.name}</b>{" "}
+					{isStored(key) ? null : (
+						<span className="muted" title={T.keys.environmentHint}>
+							{T.keys.environment}
+						</span>
+					)}
+				</>
+			),
+		},
 		{
 			name: T.keys.scopes,
 			cell: ({ scopes }) => (
@@ -54,18 +69,10 @@ export default function KeysPage(): ReactNode {
 					</span>
 				),
 		},
-		{ name: T.keys.created, cell: ({ createdAt }) => <Ago at={createdAt} /> },
+		{ name: T.keys.created, cell: (key) => (isStored(key) ? <Ago at={key.createdAt} /> : null) },
 		{
 			name: T.keys.used,
-			cell: ({ lastUsedAt, lastUsedAddress }) =>
-				lastUsedAt === undefined ? (
-					<span className="muted">{T.keys.never}</span>
-				) : (
-					<>
-						<Ago at={lastUsedAt} />{" "}
-						{lastUsedAddress === undefined ? null : <span className="muted">{T.keys.from(lastUsedAddress)}</span>}
-					</>
-				),
+			cell: (key) => (isStored(key) ? <LastUse of={key} /> : null),
 		},
 		{
 			name: T.keys.expires,
@@ -80,16 +87,17 @@ export default function KeysPage(): ReactNode {
 			name: T.keys.actions,
 			silent: true,
 			end: true,
-			cell: (key) => (
-				<span className="actions end">
-					<Button look="quiet" onPress={() => setRotating(key)}>
-						{T.keys.rotate}
-					</Button>
-					<Button look="quiet" onPress={() => setRevoking(key)}>
-						{T.keys.revoke}
-					</Button>
-				</span>
-			),
+			cell: (key) =>
+				isStored(key) ? (
+					<span className="actions end">
+						<Button look="quiet" onPress={() => setRotating(key)}>
+							{T.keys.rotate}
+						</Button>
+						<Button look="quiet" onPress={() => setRevoking(key)}>
+							{T.keys.revoke}
+						</Button>
+					</span>
+				) : null,
 		},
 	];
 	return (
@@ -103,18 +111,17 @@ export default function KeysPage(): ReactNode {
 				</div>
 			</header>
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
-			{keys === undefined ? (
+			{data === undefined ? (
 				failure ? null : (
 					<Loading />
 				)
-			) : keys.length === 0 ? (
-				<Empty title={T.keys.none}>{T.keys.next}</Empty>
 			) : (
 				<section className="card flush">
 					<Table label={T.pages.keys} columns={columns} rows={keys} id={({ id }) => id} />
 				</section>
 			)}
-			<Sessions change={keys} />
+			{data?.keys.length === 0 ? <p className="muted">{T.keys.next}</p> : null}
+			<Sessions change={data} />
 			{rotating ? (
 				<RotateKey
 					of={rotating}
@@ -148,5 +155,15 @@ export default function KeysPage(): ReactNode {
 				</Confirm>
 			) : null}
 		</>
+	);
+}
+
+function LastUse({ of: { lastUsedAt, lastUsedAddress } }: { of: Key }): ReactNode {
+	if (lastUsedAt === undefined) return <span className="muted">{T.keys.never}</span>;
+	return (
+		<span className="figure">
+			<Ago at={lastUsedAt} />{" "}
+			{lastUsedAddress === undefined ? null : <span className="muted">{T.keys.from(lastUsedAddress)}</span>}
+		</span>
 	);
 }

@@ -3,7 +3,7 @@
  */
 import { type ReactNode, useState } from "react";
 import { ask, search } from "../api.ts";
-import { now, useNow } from "../clock.ts";
+import { now, useTick } from "../clock.ts";
 import { useFeed } from "../feed.ts";
 import { count, duration, percent } from "../format.ts";
 import { useLoad } from "../load.ts";
@@ -81,7 +81,7 @@ async function totalsOf(ms: number, signal: AbortSignal): Promise<{ present: Tot
 }
 
 function Summary({ endpoints, span }: { endpoints: readonly Overview[]; span: ReturnType<typeof spanOf> }): ReactNode {
-	const minute = Math.floor(useNow(MINUTE_MS) / MINUTE_MS);
+	const minute = useTick(MINUTE_MS);
 	const { at } = useFeed();
 	const change = `${at} ${minute}`;
 	const { data, failure, reload } = useLoad(span.id, (signal) => totalsOf(span.ms, signal), {

@@ -101,7 +101,13 @@ export function WorkerTable({
 	];
 	return (
 		<section className="card flush">
-			<Table label={T.pages.workers} columns={columns} rows={rows} id={({ endpoint, id }) => `${endpoint}/${id}`} />
+			<Table
+				tall
+				label={T.pages.workers}
+				columns={columns}
+				rows={rows}
+				id={({ endpoint, id }) => `${endpoint}/${id}`}
+			/>
 			{stopping ? (
 				<Confirm
 					title={T.workers.stopTitle}

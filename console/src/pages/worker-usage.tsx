@@ -7,12 +7,17 @@ import { T } from "../text.ts";
 type Gpu = NonNullable<NonNullable<Worker["usage"]>["gpus"]>[number];
 
 export function PlaceCell({ launcher, host, gpus, usage }: Worker): ReactNode {
+	const place = [host, usage?.image, gpus && !usage?.gpus?.length ? `GPU ${gpus.join(", ")}` : undefined]
+		.filter(Boolean)
+		.join(" · ");
 	return (
 		<>
 			{launcher === "external" ? T.workers.external : launcher}
-			{host === undefined ? null : <span className="fact-line muted">{host}</span>}
-			{usage?.image === undefined ? null : <code className="fact-line muted break">{usage.image}</code>}
-			{gpus && !usage?.gpus?.length ? <span className="fact-line muted">GPU {gpus.join(", ")}</span> : null}
+			{place === "" ? null : (
+				<span className="fact-line line muted" title={place}>
+					{place}
+				</span>
+			)}
 		</>
 	);
 }

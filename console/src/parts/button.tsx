@@ -16,6 +16,8 @@ interface ButtonProps {
 	label?: string;
 	/** Whether what it opens is open. */
 	expanded?: boolean;
+	/** Whether it is the one of several that holds. */
+	pressed?: boolean;
 	/** The id of the form that it submits, where it stands elsewhere. */
 	form?: string;
 }
@@ -29,6 +31,7 @@ export function Button({
 	disabled = false,
 	label,
 	expanded,
+	pressed,
 	form,
 }: ButtonProps): ReactNode {
 	return (
@@ -41,6 +44,7 @@ export function Button({
 			{...(onPress ? { onPress } : {})}
 			{...(label === undefined ? {} : { "aria-label": label })}
 			{...(expanded === undefined ? {} : { "aria-expanded": expanded })}
+			{...(pressed === undefined ? {} : { "aria-pressed": pressed })}
 		>
 			{icon ? <Icon name={icon} /> : null}
 			<span>{children}</span>

@@ -1,6 +1,7 @@
 /** How a chart is drawn: the options of uPlot, the time without values, the markers. */
 import uPlot from "uplot";
-import { MS_STEPS, isolated, spanOf, timeOf } from "../chart-values.ts";
+import { MS_STEPS, isOpen, isolated, spanOf, timeOf } from "../chart-values.ts";
+import { now } from "../clock.ts";
 import { count, duration } from "../format.ts";
 import type { Series } from "../shapes.ts";
 
@@ -112,7 +113,7 @@ export function options(drawing: Drawing): uPlot.Options {
 				},
 			],
 			drawClear: [(plot) => drawUnknown(plot, place)],
-			draw: [(plot) => drawMarkers(plot, drawing)],
+			draw: [(plot) => drawOpen(plot, drawing), (plot) => drawMarkers(plot, drawing)],
 		},
 	};
 }
@@ -152,6 +153,18 @@ function drawUnknown({ ctx, bbox, data, valToPos }: uPlot, place: HTMLElement): 
 	ctx.save();
 	ctx.fillStyle = colorOf(place, "sunk");
 	ctx.fillRect(bbox.left, bbox.top, valToPos(times[first]!, "x", true) - bbox.left, bbox.height);
+	ctx.restore();
+}
+
+/** Lightens the bars of a step that is not over: they still grow. */
+function drawOpen({ ctx, bbox, data: [times], valToPos }: uPlot, { place, kind, step }: Drawing): void {
+	const last = times.at(-1);
+	if (kind !== "stacked" || last === undefined || !isOpen(last, step, now())) return;
+	const left = valToPos(last - step / 2, "x", true);
+	ctx.save();
+	ctx.globalAlpha = 0.6;
+	ctx.fillStyle = colorOf(place, "card");
+	ctx.fillRect(left, bbox.top, bbox.left + bbox.width - left, bbox.height);
 	ctx.restore();
 }
 

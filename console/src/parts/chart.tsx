@@ -5,7 +5,7 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { lastOf, spanOf, sumOf, timeOf } from "../chart-values.ts";
+import { isOpen, lastOf, spanOf, sumOf, timeOf } from "../chart-values.ts";
 import { now } from "../clock.ts";
 import { count, duration } from "../format.ts";
 import { spanText } from "../ranges.ts";
@@ -87,8 +87,8 @@ export function Chart({
 		swatch: `swatch ${tone}${dashed ? " dashed" : ""}`,
 		text: valueText(index !== undefined ? values[index] : sums ? sumOf(values) : lastOf(values, unit), format),
 	}));
-	const time = index === undefined ? "" : timeOf(times[index]!, spanOf(times));
-	const last = sums ? T.chart.sums(spanText(times.length * step * 1000, 2 * step * 1000)) : momentText(times, step);
+	const time = index === undefined ? "" : momentText(times, index, step);
+	const last = sums ? T.chart.sums(spanText(times.length * step * 1000, 2 * step * 1000)) : lastText(times, step);
 	const texts = shown.map(({ name, text }) => `${name} ${text}`).join(", ");
 	/** Arrow keys move the moment that all charts show. */
 	const onKeyDown = (event: KeyboardEvent): void => {
@@ -128,8 +128,14 @@ export function Chart({
 	);
 }
 
+/** The time of a value; the last one may be of a step that is not over. */
+function momentText(times: readonly number[], index: number, step: number): string {
+	const time = timeOf(times[index]!, spanOf(times));
+	return isOpen(times[index]!, step, now()) ? T.chart.soFar(time) : time;
+}
+
 /** Which moment the last values are of. */
-function momentText(times: readonly number[], step: number): string {
+function lastText(times: readonly number[], step: number): string {
 	return (times.at(-1) ?? 0) + 2 * step >= now() / 1000 ? T.chart.now : T.chart.last;
 }
 

@@ -60,10 +60,16 @@ export function JobHistogram({
 	const text = (at: number): string => clock(Math.min(start + at * step, now()), now()).replace(/:\d\d$/, "");
 	const sum = number(bars.flat().reduce((all, count) => all + count, 0));
 	const caption = last === undefined ? T.histogram.sum(sum) : T.histogram.sumOfLast(last, sum);
-	const counts = OUTCOMES.flatMap(({ state }, index) => {
-		const count = bars.slice(low, high + 1).reduce((sum, bar) => sum + bar[index]!, 0);
-		return count === 0 ? [] : [`${T.states[state]} ${number(count)}`];
-	}).join(", ");
+	const isOpen = start + bars.length * step > now();
+	/** From one bar to another, with what ended in them. */
+	const partText = (from: number, to: number): string => {
+		const counts = OUTCOMES.flatMap(({ state }, index) => {
+			const count = bars.slice(from, to + 1).reduce((all, bar) => all + bar[index]!, 0);
+			return count === 0 ? [] : [`${T.states[state]} ${number(count)}`];
+		}).join(", ");
+		const shown = counts || T.histogram.nothing;
+		return T.histogram.at(text(from), text(to + 1), to === end && isOpen ? T.histogram.soFar(shown) : shown);
+	};
 	return (
 		<div className="histogram">
 			<div
@@ -74,7 +80,7 @@ export function JobHistogram({
 				aria-valuemin={0}
 				aria-valuemax={end}
 				aria-valuenow={high}
-				aria-valuetext={T.histogram.at(text(low), text(high + 1), counts || T.histogram.nothing)}
+				aria-valuetext={partText(low, high)}
 				title={T.histogram.hint}
 				onKeyDown={onKeyDown}
 				onBlur={() => setBrush(undefined)}
@@ -90,13 +96,16 @@ export function JobHistogram({
 				<svg viewBox={`0 0 ${bars.length} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
 					{brush ? <rect className="brush" x={low} width={high - low + 1} y={0} height={HEIGHT} /> : null}
 					{bars.map((bar, at) => (
-						<Stack key={at} at={at} counts={bar} most={most} />
+						<g key={at} className={at === end && isOpen ? "open" : undefined}>
+							<title>{partText(at, at)}</title>
+							<Stack at={at} counts={bar} most={most} />
+						</g>
 					))}
 				</svg>
 			</div>
 			<p className="histogram-ends muted">
 				<span>{text(0)}</span>
-				<span>{brush ? T.histogram.at(text(low), text(high + 1), counts || T.histogram.nothing) : caption}</span>
+				<span>{brush ? partText(low, high) : caption}</span>
 				<span>{text(bars.length)}</span>
 			</p>
 		</div>

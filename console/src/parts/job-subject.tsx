@@ -1,4 +1,4 @@
-/** What a job in a list is about: a small picture of its output, a title, the rest of its input, its error. */
+/** What a job in a list is about: a small picture of its output, a title, its error or the rest of its input. */
 import { type ReactNode, useMemo } from "react";
 import { short } from "../format.ts";
 import { firstLine } from "../job-error.ts";
@@ -35,11 +35,13 @@ export function JobSubject({
 			) : (
 				<img className="thumbnail" src={url} alt="" />
 			)}
-			<span className="subject-text">
-				<span className="job-line">
-					<a className="job-title" href={href} title={id}>
-						{title ?? (media ? T.requests.media[media.kind](media.type) : T.requests.untitled(short(id)))}
-					</a>
+			<span className="job-line">
+				<a className="job-title" href={href} title={id}>
+					{title ?? (media ? T.requests.media[media.kind](media.type) : T.requests.untitled(short(id)))}
+				</a>
+				{failure && error !== undefined ? (
+					<span className="line bad">{firstLine(error)}</span>
+				) : (
 					<span className="pairs line">
 						{pairs.map(([name, value]) => (
 							<span key={name}>
@@ -47,8 +49,7 @@ export function JobSubject({
 							</span>
 						))}
 					</span>
-				</span>
-				{failure && error !== undefined ? <span className="line bad">{firstLine(error)}</span> : null}
+				)}
 			</span>
 		</span>
 	);

@@ -1,6 +1,6 @@
 /**
- * Search and commands, from anywhere with `/` or Ctrl-K: pages, endpoints, a job by its id, and what
- * can be done with them.
+ * Search and commands, from anywhere with `/` or Ctrl-K: pages, endpoints, a job by its id or the end of it, what can be
+ * done with them, and the search for a text in the jobs of each endpoint.
  */
 import { type ReactNode, useEffect, useState } from "react";
 import {
@@ -20,16 +20,19 @@ import {
 import { useAct } from "../act.ts";
 import { type CommandDialog, commandsFor } from "../commands.ts";
 import { useFeed } from "../feed.ts";
-import { findJob } from "../find-job.ts";
-import { jobIdOf } from "../job-id.ts";
+import { findJobs } from "../find-job.ts";
+import { jobEndOf, jobIdOf } from "../job-id.ts";
 import { ENDPOINT_PAGES, GLOBAL_PAGES } from "../page-list.ts";
 import { go, to } from "../router.ts";
 import { mayDo, useSession } from "../session.tsx";
 import { T } from "../text.ts";
 import { toast } from "./toast.tsx";
 
+/** Characters of a text that is searched in jobs. */
+const SHORTEST_SEARCH = 3;
+
 interface Target {
-	/** An address, `job:` and an id, or the id of a command. */
+	/** An address, `job:` and an id or its end, or the id of a command. */
 	id: string;
 	name: string;
 }
@@ -62,7 +65,8 @@ export function Palette({ close, open }: { close: () => void; open: (dialog: Com
 	const { run } = useAct();
 	const { principal, signOut } = useSession();
 	const endpoints = useFeed().endpoints ?? [];
-	const job = jobIdOf(text);
+	const [job, end] = [jobIdOf(text), jobEndOf(text)];
+	const typed = text.trim();
 	const commands = commandsFor({
 		endpoints,
 		may: (scope) => mayDo(principal, scope),
@@ -70,7 +74,15 @@ export function Palette({ close, open }: { close: () => void; open: (dialog: Com
 		signOut,
 	});
 	const groups: Group[] = [
-		{ name: T.palette.jobs, targets: job === undefined ? [] : [{ id: `job:${job}`, name: job }] },
+		{
+			name: T.palette.jobs,
+			targets:
+				job !== undefined
+					? [{ id: `job:${job}`, name: job }]
+					: end !== undefined
+						? [{ id: `job:${end}`, name: T.palette.jobEnd(end) }]
+						: [],
+		},
 		{
 			name: T.palette.pages,
 			targets: GLOBAL_PAGES.filter((page) => !("admin" in page) || mayDo(principal, "admin")).map(({ path, name }) => ({
@@ -82,21 +94,32 @@ export function Palette({ close, open }: { close: () => void; open: (dialog: Com
 			name: T.palette.endpoints,
 			targets: endpoints.flatMap(({ id, name }) =>
 				// All pages of an endpoint once something is typed; before, one line for each.
-				(text.trim() === "" ? ENDPOINT_PAGES.slice(0, 1) : ENDPOINT_PAGES).map(({ path, name: page }) => ({
+				(typed === "" ? ENDPOINT_PAGES.slice(0, 1) : ENDPOINT_PAGES).map(({ path, name: page }) => ({
 					id: to(["endpoints", id, path]),
 					name: `${name === id ? id : `${name} (${id})`}: ${page}`,
 				})),
 			),
 		},
 		{ name: T.palette.commands, targets: commands },
+		{
+			name: T.palette.inJobs,
+			targets:
+				typed.length < SHORTEST_SEARCH
+					? []
+					: endpoints.map(({ id, name }) => ({
+							id: to(["endpoints", id, "requests"], { search: typed }),
+							name: T.palette.searchJobs(name, typed),
+						})),
+		},
 	];
 	const findAndShow = async (id: string): Promise<void> => {
-		const endpoint = await findJob(
+		const [found, ...others] = await findJobs(
 			id,
 			endpoints.map((each) => each.id),
 		);
-		if (endpoint === undefined) toast({ text: T.palette.noJob(id), bad: true });
-		else go(to(["endpoints", endpoint, "requests", id]));
+		if (found === undefined) toast({ text: id === end ? T.palette.noJobEnd(id) : T.palette.noJob(id), bad: true });
+		else if (others.length > 0) go(to(["endpoints", found.endpoint, "requests"], { search: id }));
+		else go(to(["endpoints", found.endpoint, "requests", found.id]));
 	};
 	const act = (target: string): void => {
 		close();
@@ -117,9 +140,9 @@ export function Palette({ close, open }: { close: () => void; open: (dialog: Com
 					<Autocomplete
 						inputValue={text}
 						onInputChange={setText}
-						filter={(name, typed) =>
+						filter={(name, words) =>
 							name === job ||
-							typed
+							words
 								.trim()
 								.split(/\s+/)
 								.every((word) => contains(name, word))

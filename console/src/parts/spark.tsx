@@ -4,8 +4,9 @@ import type { ReactNode } from "react";
 const WIDTH = 120;
 const HEIGHT = 26;
 
-/** `label`: accessible name. */
-export function Spark({ values, label }: { values: readonly number[]; label: string }): ReactNode {
+/** `label`: accessible name. The last of the minutes is not over, and not drawn: it would look like a fall. */
+export function Spark({ values: minutes, label }: { values: readonly number[]; label: string }): ReactNode {
+	const values = minutes.slice(0, -1);
 	const top = Math.max(1, ...values);
 	const points = values.map(
 		(value, index) =>

@@ -33,11 +33,14 @@ interface TableProps<Row> {
 	isSelected?: (row: Row) => boolean;
 	/** A row has two lines on a narrow page, in place of a card. */
 	look?: "two-lines";
+	/** Cells have a second line: all rows have room for it. */
+	tall?: boolean;
 }
 
-export function Table<Row>({ label, columns, rows, id, leads, isSelected, look }: TableProps<Row>): ReactNode {
+export function Table<Row>(props: TableProps<Row>): ReactNode {
+	const { label, columns, rows, id, leads, isSelected, look, tall } = props;
 	return (
-		<table className={look ? `table ${look}` : "table"} role="table" onKeyDown={walk}>
+		<table className={["table", look, tall && "tall"].filter(Boolean).join(" ")} role="table" onKeyDown={walk}>
 			<caption className="hidden">{label}</caption>
 			<thead role="rowgroup">
 				<tr role="row">

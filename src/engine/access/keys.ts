@@ -147,6 +147,8 @@ export function apiKeys({
 			return made;
 		},
 		list: async () => (await store.list()).map(viewOf),
+		/** Whether the environment has a key. */
+		inEnvironment: own !== undefined,
 		/** Ends the key's sessions; the key before is valid for `overlapMs` more. Throws `key_not_found`. */
 		async rotate(
 			id: string,

@@ -9,9 +9,10 @@ import type { Call } from "../exchange/call.ts";
 import { readNothing, readObject } from "../exchange/object-body.ts";
 import { isoTime } from "../exchange/format.ts";
 
-/** Oldest first, without the environment's key. */
+/** Oldest first. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_KEYS>> {
-	return { keys: (await call.engine.access.keys.list()).map(keyView) };
+	const { keys } = call.engine.access;
+	return { keys: (await keys.list()).map(keyView), environment: keys.inEnvironment };
 }
 
 /** Only this answer contains the key. */

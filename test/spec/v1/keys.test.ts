@@ -99,6 +99,16 @@ describe("DELETE /v1/keys/{key}", () => {
 });
 
 describe("GET /v1/keys", () => {
+	it("D30: says whether the environment has a key too", async () => {
+		expect(await admin.seen("/keys")).toMatchObject({ environment: true });
+		const { app, key, end } = await keylessService();
+		try {
+			expect(await operator(app, key).seen("/keys")).toMatchObject({ environment: false });
+		} finally {
+			await end();
+		}
+	});
+
 	it("D30: notes the last use, at most once a minute", async () => {
 		const { id, key } = await keyWith(service, ["read"]);
 		expect(await listed(id)).not.toHaveProperty("lastUsedAt");

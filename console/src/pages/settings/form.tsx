@@ -137,7 +137,7 @@ export function SettingsForm({
 						<fieldset key={title} id={sectionId(title)} className="card" disabled={!admin}>
 							<legend>{title}</legend>
 							{title === T.settings.groups.scaling && admin ? (
-								<Presets choose={(values) => setTyped({ ...typed, ...values })} />
+								<Presets fields={fields} typed={typed} choose={(values) => setTyped({ ...typed, ...values })} />
 							) : null}
 							<div className="form-grid">
 								{mine.map((field) => (
