@@ -1,7 +1,6 @@
 /** Workers that make room for those of other endpoints: which, what is said of it, and when it is withdrawn (D28). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { evictable, isPreempted } from "../../core/workers/eviction.ts";
-import type { WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import { usesOwnGpus } from "../../launchers/index.ts";
 import type { PlacedWorker } from "../../launchers/launcher.ts";
@@ -13,6 +12,7 @@ import { isResting, type Worker } from "../workers/worker-registry.ts";
 import { launchHash } from "../workers/launch/worker-spec.ts";
 import { holderOf, settingsIn } from "./gpu-allocator.ts";
 import type { queueLengths } from "./queue-lengths.ts";
+import type { Stops } from "./stops.ts";
 
 /** Room is made again for a worker that still waits after this time, ms, doubled each time: it may not help. */
 const AGAIN_MS = 60_000;
@@ -25,9 +25,8 @@ interface Deps extends EngineContext {
 	workers: Workers;
 	cluster: Cluster;
 	queues: ReturnType<typeof queueLengths>;
-	stop: (worker: Worker, why: string, code?: WorkerReasonCode) => void;
-	/** It sleeps if it can, and is stopped otherwise. */
-	rest: (worker: Worker, why: string) => void;
+	stop: Stops["stop"];
+	rest: Stops["rest"];
 }
 
 /** Why a busy worker is stopped after its jobs. */
@@ -90,7 +89,7 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 			worker.preempted =
 				isBusy && endpoints.has(worker.endpoint) && isPreempted(endpoints.get(worker.endpoint), endpoint);
 			const leave = usesOwnGpus(endpoint.launcher) ? rest : stop;
-			if (worker.preempted) stop(worker, `it makes room for endpoint ${id}, whose priority is higher`, "preempted");
+			if (worker.preempted) stop(worker, `it makes room for endpoint ${id}, whose priority is higher`, { code: "preempted" });
 			else if (isBusy) launcher.retire(worker, roomText(id));
 			else leave(worker, `it is idle and makes room for endpoint ${id}`);
 		}
@@ -149,7 +148,7 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 		withdraw(): void {
 			for (const worker of registry.all()) {
 				const endpoint = leavesFor.get(worker);
-				if (worker.sleep?.state === "asleep") leavesFor.delete(worker);
+				if (!launcher.isLeaving(worker) && worker.sleep?.state !== "falling_asleep") leavesFor.delete(worker);
 				if (endpoint === undefined || worker.retiring !== roomText(endpoint) || worker.held.size === 0) continue;
 				if (!queues.isEmpty(endpoint) || !endpoints.has(worker.endpoint)) continue;
 				if (worker.launchedAs !== launchHash(endpoints.get(worker.endpoint))) continue;

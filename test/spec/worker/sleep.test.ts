@@ -294,6 +294,27 @@ describe("a worker that sleeps", () => {
 		expect(of("many").map(({ gpus }) => gpus)).toEqual([[0], [1]]);
 	});
 
+	it("D28: is the only one that is stopped for a new worker on a free GPU, which no other endpoint gets", async () => {
+		const command = ["sh", "-c", `trap '' TERM; ${TAKE}; echo $$ >> "$PLACE/started"; sleep 300 & while :; do wait; done`];
+		const slow = { launcher: { type: "process", command }, stopGraceMs: 5000, idleTimeout: 1 };
+		await serve({ first: sleeping({ ...slow, workersMax: 2 }), late: sleeping() }, 3);
+		for (const _ of [1, 2]) await submitted(service, "first");
+		await passUntil(() => started() === 2);
+		const both = of("first");
+		await Promise.all(both.map((worker) => works(worker)));
+		await passUntil(() => both.every(({ sleep }) => sleep?.state === "asleep"));
+		const stays = sleeping({ workersMin: 2, workersMax: 2, leaseMs: 600_000 }, undefined);
+		await call(service.url, "/v1/endpoints", { body: { id: "stays", ...stays } });
+		await passUntil(() => of("stays").length === 2 && started() === 4);
+		for (const worker of of("stays")) service.engine.workers.recordCall(worker);
+		await submitted(service, "first");
+		await pass(STEP_MS);
+		await submitted(service, "late");
+		await passUntil(() => started() === 5);
+		expect(asked).toEqual(["its GPUs are taken, and others are free for a new worker"]);
+		expect([of("late").length, of("first").at(-1)!.gpus]).toEqual([0, [2]]);
+	});
+
 	it("D28: is woken for workersMin", async () => {
 		await serve({});
 		await call(service.url, "/v1/endpoints", { body: { id: "late", ...sleeping({ idleTimeout: 1 }) } });
