@@ -1,6 +1,6 @@
 /** GPUs of this machine for new workers (D27, D28, D29). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { evictable, type EvictionQuery, turnEndsAt } from "../../core/workers/eviction.ts";
+import { evictable, type EvictionQuery, isPreempted, turnEndsAt } from "../../core/workers/eviction.ts";
 import { type AssignedGpus, freeGb, type GpuHolder, wakeOrAllocate } from "../../core/workers/gpu-allocation.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
@@ -22,12 +22,18 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 		return { ...waiting, gpus, memoryGb };
 	}
 
-	function queryOf({ id, gpusPerWorker }: Endpoint, mayEvict: boolean): EvictionQuery<GpuHolder> {
+	function queryOf(endpoint: Endpoint, mayEvict: boolean): EvictionQuery<GpuHolder> {
+		const { id, gpusPerWorker } = endpoint;
 		return {
 			needed: gpusPerWorker,
 			endpoint: id,
 			holders: [
-				...holders().map((worker) => ({ ...holderOf(worker), gpus: worker.gpus, memoryGb: worker.gpuMemoryGb })),
+				...holders().map((worker) => ({
+					...holderOf(worker),
+					gpus: worker.gpus,
+					memoryGb: worker.gpuMemoryGb,
+					...(mayEvict && isHurried(d, worker, endpoint) && { stopping: false }),
+				})),
 				...reserved.filter((each) => each.endpoint !== id),
 			],
 			settingsOf: settingsIn(d.endpoints),
@@ -107,6 +113,13 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 			return { evict, shortage: why };
 		},
 	};
+}
+
+/** Whether it is to be stopped after its jobs, and the endpoint may have it stopped now. */
+export function isHurried(d: { workers: Workers; endpoints: Endpoints }, worker: Worker, by: Endpoint): boolean {
+	const { endpoint, retiring, held } = worker;
+	if (retiring === undefined || held.size === 0 || d.workers.launcher.isStopping(worker)) return false;
+	return d.endpoints.has(endpoint) && isPreempted(d.endpoints.get(endpoint), by);
 }
 
 /** Returns all but the GPUs, which platforms that place workers do not name. */

@@ -10,7 +10,7 @@ import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
 import { isResting, type Worker } from "../workers/worker-registry.ts";
 import { launchHash } from "../workers/launch/worker-spec.ts";
-import { holderOf, settingsIn } from "./gpu-allocator.ts";
+import { holderOf, isHurried, settingsIn } from "./gpu-allocator.ts";
 import type { queueLengths } from "./queue-lengths.ts";
 import type { Stops } from "./stops.ts";
 
@@ -32,7 +32,8 @@ interface Deps extends EngineContext {
 /** Why a busy worker is stopped after its jobs. */
 const roomText = (endpoint: string): string => `it makes room for endpoint ${endpoint}`;
 
-export function roomMaker({ now, endpoints, workers: { launcher, registry }, cluster, queues, stop, rest }: Deps) {
+export function roomMaker({ now, endpoints, workers, cluster, queues, stop, rest }: Deps) {
+	const { launcher, registry } = workers;
 	/** The endpoint for which a worker makes room. */
 	const leavesFor = new WeakMap<Worker, string>();
 	/** What the platform of a waiting worker said, and what is shown with those that make room. */
@@ -53,7 +54,9 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 		const others = [...registry.all()].filter(
 			(worker) => worker.managed && worker.launcher === waiting.launcher && endpoints.has(worker.endpoint),
 		);
-		const leaving = others.filter((worker) => launcher.isLeaving(worker)).map(placed);
+		const isLeaving = (worker: Worker): boolean =>
+			launcher.isLeaving(worker) && !(mayEvict && isHurried({ endpoints, workers }, worker, endpoint));
+		const leaving = others.filter(isLeaving).map(placed);
 		if (leaving.some(({ gpus }) => gpus > 0)) othersLeftAt.set(waiting, now());
 		const placedOnes = others.filter(({ notice: own }) => own?.state !== "waiting");
 		const stoppable = evictable({
@@ -61,7 +64,7 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 				...holderOf(worker),
 				gpus: Array.from({ length: endpoints.get(worker.endpoint).gpusPerWorker }),
 				// Another server knows whether the workers of its endpoints are needed.
-				stopping: launcher.isLeaving(worker) || !cluster.scales(worker.endpoint),
+				stopping: isLeaving(worker) || !cluster.scales(worker.endpoint),
 			})),
 			endpoint: endpoint.id,
 			needed: endpoint.gpusPerWorker,

@@ -228,6 +228,23 @@ describe("busy workers", () => {
 		expect(json.ended).toMatchObject(Array.from({ length: MAX_LOSSES }, () => ({ code: "preempted" })));
 	});
 
+	it("D28: are preempted too while they would finish their job first", async () => {
+		const low = needing(1, { priority: "low", preempt: "requeue", workersMax: 1, leaseMs: 600_000 });
+		await serve({ low, other: needing(1, { priority: "low" }), high: needing(1, { priority: "high" }) }, { gpus: 1 });
+		const job = await submitted(service, "low");
+		const [worker] = await running("low", 1);
+		await takes(worker!);
+		await submitted(service, "other");
+		await pass(TURN_MS + 1000);
+		expect(worker!.retiring).toBe("it makes room for endpoint other");
+		await submitted(service, "high");
+		await pass(2000);
+		expect(of("high")).toHaveLength(1);
+		expect(ended).toEqual([worker!.id]);
+		const details = await service.engine.jobs.details({ endpoint: "low", id: job });
+		expect(details).toMatchObject({ job: { state: "IN_QUEUE", losses: 0 } });
+	});
+
 	it("D28: one of them at most makes room for an endpoint, and goes on without its job", async () => {
 		const holding = needing(1, { workersMax: 1, leaseMs: 600_000 });
 		await serve({ b: holding, c: holding, d: holding, a: needing(1) }, { gpus: 3 });
