@@ -271,6 +271,20 @@ describe("a worker that sleeps", () => {
 		expect(asked).toEqual([why]);
 	});
 
+	it("D28: is stopped while it wakes up where workersMax is lower by then", async () => {
+		await serve({});
+		const slow = sleeping({ idleTimeout: 1 }, { ...SLEEP, wakeCommand: ["sleep", "300"] });
+		await call(service.url, "/v1/endpoints", { body: { id: "late", ...slow } });
+		const one = await called("late");
+		await works(one);
+		await passUntil(() => one.sleep?.state === "asleep");
+		await submitted(service, "late");
+		await passUntil(() => one.sleep?.state === "waking");
+		await call(service.url, "/v1/endpoints/late", { method: "PATCH", body: { workersMax: 0 } });
+		await passUntil(() => ended.length === 1);
+		expect(asked).toEqual(["there are more than workersMax, which is 0"]);
+	});
+
 	it("D28: keeps no job waiting where other GPUs are free: another one starts, within workersMax", async () => {
 		const stays = sleeping({ workersMin: 1 }, undefined);
 		await serve({ first: sleeping({ idleTimeout: 1 }), many: sleeping({ idleTimeout: 1, workersMax: 2 }) }, 2);
