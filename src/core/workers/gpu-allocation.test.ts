@@ -231,9 +231,17 @@ describe("allocateGpus", () => {
 describe("wakeOrAllocate", () => {
 	const long = { ...busy("b", "b", [0]), readyAt: NOW - 2 * TURN_MS, startingSince: NOW - 2 * TURN_MS };
 	const cases: [string, readonly GpuHolder[], object][] = [
-		["an idle worker leaves the GPU of one that sleeps", [idle("b", "b", [0]), idle("c", "c", [1], 9000)], { evict: ["b"] }],
+		[
+			"an idle worker leaves the GPU of one that sleeps",
+			[idle("b", "b", [0]), idle("c", "c", [1], 9000)],
+			{ evict: ["b"] },
+		],
 		["no busy one, where an idle one elsewhere suffices", [long, idle("c", "c", [1])], { evict: ["c"], reserved: [1] }],
-		["a busy one rather than one elsewhere", [long, { ...long, worker: "c", endpoint: "c", gpus: [1] }], { evict: ["b"] }],
+		[
+			"a busy one rather than one elsewhere",
+			[long, { ...long, worker: "c", endpoint: "c", gpus: [1] }],
+			{ evict: ["b"] },
+		],
 	];
 	it.each(cases)("D28: %s", (_, holders, expected) => {
 		expect(wakeOrAllocate(ask({ holders }), [{ gpus: [0] }])).toMatchObject(expected);

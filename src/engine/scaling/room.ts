@@ -92,7 +92,8 @@ export function roomMaker({ now, endpoints, workers, cluster, queues, stop, rest
 			worker.preempted =
 				isBusy && endpoints.has(worker.endpoint) && isPreempted(endpoints.get(worker.endpoint), endpoint);
 			const leave = usesOwnGpus(endpoint.launcher) ? rest : stop;
-			if (worker.preempted) stop(worker, `it makes room for endpoint ${id}, whose priority is higher`, { code: "preempted" });
+			if (worker.preempted)
+				stop(worker, `it makes room for endpoint ${id}, whose priority is higher`, { code: "preempted" });
 			else if (isBusy) launcher.retire(worker, roomText(id));
 			else leave(worker, `it is idle and makes room for endpoint ${id}`);
 		}

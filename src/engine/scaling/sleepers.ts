@@ -38,8 +38,7 @@ export function sleepers({ now, endpoints, workers: { registry, sleep, launcher 
 				const staying = [...registry.of(id)].filter((each) => each.managed && !launcher.isLeaving(each));
 				const most = Math.max(0, all.length - Math.max(0, staying.length - workersMax));
 				for (const [index, worker] of all.entries()) {
-					const why =
-						index < most ? stopFor(worker) : `there are more than workersMax, which is ${workersMax}`;
+					const why = index < most ? stopFor(worker) : `there are more than workersMax, which is ${workersMax}`;
 					if (why !== undefined) stop(worker, why);
 				}
 			}

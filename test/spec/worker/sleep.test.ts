@@ -309,7 +309,11 @@ describe("a worker that sleeps", () => {
 	});
 
 	it("D28: is the only one that is stopped for a new worker on a free GPU, which no other endpoint gets", async () => {
-		const command = ["sh", "-c", `trap '' TERM; ${TAKE}; echo $$ >> "$PLACE/started"; sleep 300 & while :; do wait; done`];
+		const command = [
+			"sh",
+			"-c",
+			`trap '' TERM; ${TAKE}; echo $$ >> "$PLACE/started"; sleep 300 & while :; do wait; done`,
+		];
 		const slow = { launcher: { type: "process", command }, stopGraceMs: 5000, idleTimeout: 1 };
 		await serve({ first: sleeping({ ...slow, workersMax: 2 }), late: sleeping() }, 3);
 		for (const _ of [1, 2]) await submitted(service, "first");
