@@ -79,8 +79,8 @@ it("D28: the longest idle worker of the same GPUs ends for a job that waits, and
 	await advanceUntil(clock, () => stopped.length > 0, 100);
 	expect(clock.now() - began).toBeGreaterThanOrEqual(SCHEDULER_MS - 1000);
 	expect(stopped).toMatchObject([{ worker: ready.get("first"), why: "it is idle and makes room for endpoint seeker" }]);
-	expect((await get(`/v1/endpoints/seeker/jobs/${id}`)).reason.message).toContain(
-		`Stopped to make room, being idle: ${ready.get("first")}.`,
+	expect((await get(`/v1/endpoints/seeker/jobs/${id}`)).reason.message).toMatch(
+		new RegExp(`Stopped to make room: ${ready.get("first")} \\(idle for [1-5]\\d s, on .+\\)\\.$`),
 	);
 	// While its scheduler takes its time no other worker is stopped.
 	await clock.advance(30_000);

@@ -27,8 +27,8 @@ interface Deps extends EngineContext {
 }
 
 export function roomMaker({ now, endpoints, workers: { launcher, registry }, cluster, queues, stop }: Deps) {
-	/** The endpoint for which a worker makes room. */
-	const leavesFor = new WeakMap<Worker, string>();
+	/** The endpoint for which a worker makes room, and what is said of the worker. */
+	const leavesFor = new WeakMap<Worker, { endpoint: string; text: string }>();
 	/** What the platform of a waiting worker said, and what is shown with those that make room. */
 	const notices = new WeakMap<Worker, { own: string; shown: string; stopped: readonly string[] }>();
 	const made = new WeakMap<Worker, { at: EpochMs; times: number }>();
@@ -77,20 +77,23 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 	/** A busy one finishes its jobs first. */
 	function evict(workers: readonly Worker[], endpoint: Endpoint): void {
 		for (const worker of workers) {
-			leavesFor.set(worker, endpoint.id);
+			leavesFor.set(worker, { endpoint: endpoint.id, text: textOf(worker, now()) });
 			if (worker.held.size === 0) stop(worker, `it is idle and makes room for endpoint ${endpoint.id}`);
 			else launcher.retire(worker, `it makes room for endpoint ${endpoint.id}`);
 		}
 	}
 
-	/** Says which workers make room for an endpoint, and when. `stopped`: ids of those that may have ended. */
+	/** Says which workers make room for an endpoint, and when. `stopped`: what is said of those that may have ended. */
 	function leavingTexts({ id: endpoint }: Endpoint, stopped: readonly string[] = []): string[] {
-		const leaving = [...registry.all()].filter((worker) => leavesFor.get(worker) === endpoint);
-		const ending = leaving.filter(({ held }) => held.size === 0).map(({ id }) => id);
-		const idle = [...new Set([...stopped, ...ending])];
-		const busy = leaving.filter(({ held }) => held.size > 0).map(({ id }) => id);
+		const texts = (isBusy: boolean): string[] =>
+			[...registry.all()].flatMap((worker) => {
+				const leaving = leavesFor.get(worker);
+				return leaving?.endpoint === endpoint && worker.held.size > 0 === isBusy ? [leaving.text] : [];
+			});
+		const idle = [...new Set([...stopped, ...texts(false)])];
+		const busy = texts(true);
 		return [
-			...(idle.length > 0 ? [`Stopped to make room, being idle: ${idle.join(", ")}.`] : []),
+			...(idle.length > 0 ? [`Stopped to make room: ${idle.join(", ")}.`] : []),
 			...(busy.length > 0 ? [`To be stopped after their jobs, to make room: ${busy.join(", ")}.`] : []),
 		];
 	}
@@ -107,7 +110,7 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 				if (!notice) continue;
 				const before = notices.get(waiting);
 				const own = before?.shown === notice.message ? before.own : notice.message;
-				const idle = makers.filter(({ held }) => held.size === 0).map(({ id }) => id);
+				const idle = makers.filter(({ held }) => held.size === 0).map((worker) => leavesFor.get(worker)!.text);
 				const stopped = [...(before?.stopped ?? []), ...idle].slice(-SHOWN);
 				const shown = [own, ...leavingTexts(endpoint, stopped)].join(" ");
 				notices.set(waiting, { own, shown, stopped });
@@ -117,7 +120,7 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 		/** Lets workers go on that would make room for an endpoint without waiting jobs, unless their settings changed. */
 		withdraw(): void {
 			for (const worker of registry.all()) {
-				const endpoint = leavesFor.get(worker);
+				const { endpoint } = leavesFor.get(worker) ?? {};
 				if (endpoint === undefined || worker.retiring === undefined || worker.held.size === 0) continue;
 				if (!queues.isEmpty(endpoint) || !endpoints.has(worker.endpoint)) continue;
 				if (worker.launchedAs !== launchHash(endpoints.get(worker.endpoint))) continue;
@@ -126,4 +129,12 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 			}
 		},
 	};
+}
+
+/** Such as "captions-1f (idle for 40 s, GPU 0)". The time is that of the decision. */
+function textOf({ id, gpus, host, held, idleSince }: Worker, now: EpochMs): string {
+	const numbers = `${gpus.length === 1 ? "GPU" : "GPUs"} ${gpus.join(" and ")}`;
+	const place = gpus.length > 0 ? numbers : host && `on ${host}`;
+	const facts = [held.size === 0 && `idle for ${Math.round((now - idleSince) / 1000)} s`, place].filter(Boolean);
+	return facts.length === 0 ? id : `${id} (${facts.join(", ")})`;
 }

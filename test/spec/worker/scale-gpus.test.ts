@@ -210,7 +210,7 @@ describe("busy workers", () => {
 		await pass(3000);
 		expect(busy.map(({ retiring }) => retiring)).toEqual(["it makes room for endpoint a", undefined, undefined]);
 		expect(await reason("a", id)).toMatchObject({
-			message: expect.stringContaining(`To be stopped after their jobs, to make room: ${busy[0]!.id}.`),
+			message: expect.stringContaining(`To be stopped after their jobs, to make room: ${busy[0]!.id} (GPU 0).`),
 		});
 		await service.engine.jobs.cancel({ endpoint: "a", id });
 		await pass(3000);
