@@ -86,8 +86,12 @@ it("D28: the longest idle worker of the same GPUs ends for a job that waits, and
 	await clock.advance(30_000);
 	expect(stopped).toHaveLength(1);
 	announce.notice({ workerId: worker, state: "running" });
+	const placedAt = clock.now();
 	announce.run(worker);
 	await completed("seeker", id);
+	const iso = (ms: number): string => new Date(ms).toISOString();
+	const [{ room }] = (await get("/v1/endpoints/seeker/workers")).workers;
+	expect(room).toEqual({ since: iso(stopped[0]!.at), until: iso(placedAt) });
 	expect((await get("/v1/endpoints/kept/workers")).workers).toHaveLength(1);
 	expect(stopped).toHaveLength(1);
 });

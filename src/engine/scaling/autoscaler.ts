@@ -171,7 +171,7 @@ export class Autoscaler {
 		const { id } = endpoint;
 		this.#lastStartAt.set(id, now());
 		const begun = workers.launcher
-			.start(endpoint, gpus)
+			.start(endpoint, gpus, { roomSince: this.#room.takeTime(endpoint) })
 			.then(
 				() => this.crashes.answered(id),
 				(error: Error) => {

@@ -33,6 +33,8 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 	const notices = new WeakMap<Worker, { own: string; shown: string; stopped: readonly string[] }>();
 	const made = new WeakMap<Worker, { at: EpochMs; times: number }>();
 	const othersLeftAt = new WeakMap<Worker, EpochMs>();
+	/** When room began to be made for the next worker of an endpoint, on this machine. */
+	const madeSince = new Map<string, EpochMs>();
 
 	function placed({ id, endpoint }: Worker): PlacedWorker {
 		const { launcher: settings, gpusPerWorker } = endpoints.get(endpoint);
@@ -99,12 +101,23 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 	}
 
 	return {
-		evict,
 		leavingTexts,
+		/** Makes room for the next worker of the endpoint, which starts once they have ended. */
+		evict(workers: readonly Worker[], endpoint: Endpoint): void {
+			if (workers.length > 0 && !madeSince.has(endpoint.id)) madeSince.set(endpoint.id, now());
+			evict(workers, endpoint);
+		},
+		/** Returns when room began to be made for the worker that starts now. */
+		takeTime({ id }: Endpoint): EpochMs | undefined {
+			const since = madeSince.get(id);
+			madeSince.delete(id);
+			return since;
+		},
 		/** Makes room for those of the endpoint's workers that their platform cannot place. */
 		make(endpoint: Endpoint, staying: readonly Worker[], mayEvict: boolean): void {
 			for (const waiting of staying) {
 				const makers = makersFor(waiting, endpoint, mayEvict);
+				if (makers.length > 0) waiting.roomSince ??= now();
 				evict(makers, endpoint);
 				const { notice } = waiting;
 				if (!notice) continue;
@@ -119,6 +132,7 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 		},
 		/** Lets workers go on that would make room for an endpoint without waiting jobs, unless their settings changed. */
 		withdraw(): void {
+			for (const endpoint of madeSince.keys()) if (queues.isEmpty(endpoint)) madeSince.delete(endpoint);
 			for (const worker of registry.all()) {
 				const { endpoint } = leavesFor.get(worker) ?? {};
 				if (endpoint === undefined || worker.retiring === undefined || worker.held.size === 0) continue;

@@ -4,7 +4,7 @@
  */
 import { RotatingMap, RotatingSet } from "../../lib/rotating-map.ts";
 import type { EpochMs } from "../../lib/time.ts";
-import type { KnownEnding } from "../../core/workers/ended-worker.ts";
+import type { KnownEnding, RoomTime } from "../../core/workers/ended-worker.ts";
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { EventBus } from "../../events.ts";
 import { isManaged } from "../../launchers/index.ts";
@@ -39,6 +39,8 @@ export interface Worker {
 	readonly createdAt: EpochMs;
 	/** `initTimeoutMs` counts from here: its creation, or the end of its wait. */
 	startingSince: EpochMs;
+	/** When others began to make room for it, until `startingSince`. */
+	roomSince?: EpochMs | undefined;
 	/** What its platform says until it runs. */
 	notice?: WorkerReason & { state: "waiting" | "ending" };
 	reportedBusy: boolean;
@@ -105,6 +107,7 @@ interface Met {
 	pinged?: boolean;
 	gpus?: readonly number[];
 	gpuMemoryGb?: number | undefined;
+	roomSince?: EpochMs | undefined;
 	now: EpochMs;
 }
 
@@ -115,7 +118,17 @@ export function workerRegistry(events: EventBus) {
 	const byEndpoint = new Map<string, Map<string, Worker>>();
 	const everyWorker = new Set<Worker>();
 	return {
-		meet({ id, endpoint, launcher = "external", ready, pinged = false, gpus = [], gpuMemoryGb, now }: Met): Worker {
+		meet({
+			id,
+			endpoint,
+			launcher = "external",
+			ready,
+			pinged = false,
+			gpus = [],
+			gpuMemoryGb,
+			roomSince,
+			now,
+		}: Met): Worker {
 			const ofEndpoint = byEndpoint.get(endpoint) ?? new Map<string, Worker>();
 			const existing = ofEndpoint.get(id);
 			if (existing) return existing;
@@ -126,6 +139,7 @@ export function workerRegistry(events: EventBus) {
 				managed: isManaged(launcher),
 				createdAt: now,
 				startingSince: now,
+				roomSince,
 				reportedBusy: false,
 				seenAt: now,
 				ready,
@@ -172,6 +186,14 @@ export function workerRegistry(events: EventBus) {
 		of: (endpoint: string): Iterable<Worker> => byEndpoint.get(endpoint)?.values() ?? [],
 		all: (): Iterable<Worker> => everyWorker.values(),
 	};
+}
+
+/** Returns the time in which others made room for the worker, once it is over. */
+export function roomOf({
+	roomSince: since,
+	startingSince: until,
+}: Pick<Worker, "roomSince" | "startingSince">): RoomTime | undefined {
+	return since === undefined || until < since ? undefined : { since, until };
 }
 
 export function endPolls(worker: Worker): void {

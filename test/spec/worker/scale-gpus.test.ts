@@ -147,6 +147,30 @@ describe("gpus and gpusPerWorker", () => {
 		expect(of("first")).toEqual([]);
 	});
 
+	it("D39: a worker shows when others made room for it, also after its end; one without that does not", async () => {
+		await serve({ first: needing(1), second: needing(1) }, { gpus: 1 });
+		await submitted(service, "first");
+		const [worker] = await running("first", 1);
+		await works(worker!);
+		let decidedAt = 0;
+		service.events.on("worker.stopping", () => void (decidedAt ||= clock.now()));
+		await submitted(service, "second");
+		const [next] = await running("second", 1);
+		const placedAt = next!.createdAt;
+		await pass(3000);
+		await works(next!);
+		const iso = (ms: number): string => new Date(ms).toISOString();
+		const room = { since: iso(decidedAt), until: iso(placedAt) };
+		const list = async (endpoint: string): Promise<any> =>
+			(await call(service.url, `/v1/endpoints/${endpoint}/workers?ended=true`)).json;
+		expect((await list("second")).workers).toMatchObject([{ room, createdAt: room.until, readyAt: iso(clock.now()) }]);
+		expect((await list("first")).ended).toMatchObject([{ id: worker!.id }]);
+		expect((await list("first")).ended[0]).not.toHaveProperty("room");
+		await call(service.url, `/v1/endpoints/second/workers/${next!.id}/stop`, { method: "POST" });
+		while (of("second").length > 0) await pass(50);
+		expect((await list("second")).ended).toMatchObject([{ id: next!.id, room }]);
+	});
+
 	it("D27: workersMin stays", async () => {
 		await serve({ first: needing(2, { workersMin: 1 }), second: needing(1) });
 		const [worker] = await running("first", 1);
@@ -215,6 +239,25 @@ describe("busy workers", () => {
 		await service.engine.jobs.cancel({ endpoint: "a", id });
 		await pass(3000);
 		expect(busy.map(({ draining }) => draining)).toEqual([false, false, false]);
+	});
+
+	it("D39: room that was made for a cancelled job is not that of a later worker", async () => {
+		await serve({ b: needing(1, { workersMax: 1, leaseMs: 600_000 }), a: needing(1) }, { gpus: 1 });
+		await submitted(service, "b");
+		const [busy] = await running("b", 1);
+		const job = await takes(busy!);
+		await pass(TURN_MS);
+		const id = await submitted(service, "a");
+		await pass(2000);
+		expect(busy!.retiring).toBe("it makes room for endpoint a");
+		await service.engine.jobs.cancel({ endpoint: "a", id });
+		await pass(2000);
+		expect(busy!.draining).toBe(false);
+		await reports(busy!, job);
+		const from = clock.now();
+		await submitted(service, "a");
+		const [next] = await running("a", 1);
+		expect(next!.roomSince).toBeGreaterThanOrEqual(from);
 	});
 
 	it("D28: stay for an endpoint without a job, and for a minute for one that has crashed", async () => {
