@@ -113,6 +113,8 @@ export const EVENTS = {
 	),
 	/** A launched worker gets no more jobs, and is stopped once it holds none (D28). */
 	"worker.draining": silent<{ endpoint: string; worker: string; why: string }>(),
+	/** A launched worker is being stopped to make room for another endpoint; `was`: at the decision (D28). */
+	"room.made": silent<{ endpoint: string; worker: string; was: "idle" | "busy" }>(),
 	/** A launched worker is being stopped. */
 	"worker.stopping": info<{ endpoint: string; worker: string; why: string }>(
 		(facts) => `${nameOf(facts)} is stopped: ${facts.why}`,

@@ -102,7 +102,14 @@ export function createEngine(o: EngineOptions) {
 	const jobs = createJobs({ ...context, access, cluster, endpoints, workers });
 	const scaling = createScaling({ ...context, cluster, endpoints, workers, gpus: o.gpus });
 	const webhooks = createWebhooks({ ...context, cluster, endpoints, send: o.sendWebhook });
-	const metrics = createMetrics({ ...context, run, cluster, endpoints, views: workers.allViews });
+	const metrics = createMetrics({
+		...context,
+		run,
+		cluster,
+		endpoints,
+		views: workers.allViews,
+		registry: workers.registry,
+	});
 	const domains = { access, limits, cluster, endpoints, workers, jobs, webhooks, metrics };
 	const lifecycle = createLifecycle({
 		...context,

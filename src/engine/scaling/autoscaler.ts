@@ -254,8 +254,9 @@ export class Autoscaler {
 			const stays = isShared(worker.launcher) && endpoints.has(worker.endpoint);
 			if (cluster.scalesElsewhere(worker.endpoint) && !stays)
 				workers.launcher.retire(worker, "another server starts the workers of its endpoint");
-			if (worker.retiring !== undefined && worker.held.size === 0 && !workers.launcher.isStopping(worker))
-				this.#stop(worker, worker.retiring);
+			if (worker.retiring === undefined || worker.held.size > 0 || workers.launcher.isStopping(worker)) continue;
+			this.#room.finished(worker);
+			this.#stop(worker, worker.retiring);
 		}
 	}
 

@@ -26,7 +26,7 @@ interface Deps extends EngineContext {
 	stop: (worker: Worker, why: string) => void;
 }
 
-export function roomMaker({ now, endpoints, workers: { launcher, registry }, cluster, queues, stop }: Deps) {
+export function roomMaker({ now, events, endpoints, workers: { launcher, registry }, cluster, queues, stop }: Deps) {
 	/** The endpoint for which a worker makes room, and what is said of the worker. */
 	const leavesFor = new WeakMap<Worker, { endpoint: string; text: string }>();
 	/** What the platform of a waiting worker said, and what is shown with those that make room. */
@@ -80,10 +80,16 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 	function evict(workers: readonly Worker[], endpoint: Endpoint): void {
 		for (const worker of workers) {
 			leavesFor.set(worker, { endpoint: endpoint.id, text: textOf(worker, now()) });
-			if (worker.held.size === 0) stop(worker, `it is idle and makes room for endpoint ${endpoint.id}`);
-			else launcher.retire(worker, `it makes room for endpoint ${endpoint.id}`);
+			if (worker.held.size > 0) launcher.retire(worker, `it makes room for endpoint ${endpoint.id}`);
+			else {
+				emitMade(worker, "idle");
+				stop(worker, `it is idle and makes room for endpoint ${endpoint.id}`);
+			}
 		}
 	}
+
+	const emitMade = ({ endpoint, id }: Worker, was: "idle" | "busy"): void =>
+		events.emit("room.made", { endpoint, worker: id, was });
 
 	/** Says which workers make room for an endpoint, and when. `stopped`: what is said of those that may have ended. */
 	function leavingTexts({ id: endpoint }: Endpoint, stopped: readonly string[] = []): string[] {
@@ -106,6 +112,10 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 		evict(workers: readonly Worker[], endpoint: Endpoint): void {
 			if (workers.length > 0 && !madeSince.has(endpoint.id)) madeSince.set(endpoint.id, now());
 			evict(workers, endpoint);
+		},
+		/** Called when a worker is stopped that has finished its jobs. */
+		finished(worker: Worker): void {
+			if (leavesFor.has(worker)) emitMade(worker, "busy");
 		},
 		/** Returns when room began to be made for the worker that starts now. */
 		takeTime({ id }: Endpoint): EpochMs | undefined {

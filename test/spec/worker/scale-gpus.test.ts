@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MIN_STAY_MS, TURN_MS } from "../../../src/core/workers/eviction.ts";
 import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
-import { call, folder, type Folder, startService, type TestService } from "../../support/service.ts";
+import { call, folder, type Folder, KEY, startService, type TestService } from "../../support/service.ts";
 import { endWith, submitted } from "../hand-worker.ts";
 
 let clock: ManualClock;
@@ -239,6 +239,42 @@ describe("busy workers", () => {
 		await service.engine.jobs.cancel({ endpoint: "a", id });
 		await pass(3000);
 		expect(busy.map(({ draining }) => draining)).toEqual([false, false, false]);
+	});
+
+	it("D40: /metrics has who made room, busy or idle, the time of the swap, and the seconds of the GPU", async () => {
+		await serve({ b: needing(1, { leaseMs: 600_000 }), a: needing(1), none: needing(0) }, { gpus: 1 });
+		await submitted(service, "b");
+		const [busy] = await running("b", 1);
+		const job = await takes(busy!);
+		await pass(TURN_MS);
+		await submitted(service, "a");
+		await pass(2000);
+		await submitted(service, "none");
+		await works((await running("none", 1))[0]!);
+		await reports(busy!, job);
+		const [next] = await running("a", 1);
+		await works(next!);
+		await pass(MIN_STAY_MS + 1000);
+		await submitted(service, "b");
+		await running("b", 1);
+		await pass(1000);
+		const text = await (await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${KEY}` } })).text();
+		const value = (name: string): number =>
+			Number(
+				text
+					.split("\n")
+					.find((line) => line.startsWith(`${name} `))
+					?.split(" ")[1],
+			);
+		expect(value('sluice_workers_made_room_total{endpoint="b",state="busy"}')).toBe(1);
+		expect(value('sluice_workers_made_room_total{endpoint="b",state="idle"}')).toBe(0);
+		expect(value('sluice_workers_made_room_total{endpoint="a",state="idle"}')).toBe(1);
+		expect(value('sluice_swap_seconds_count{endpoint="a"}')).toBe(1);
+		expect(value('sluice_swap_seconds_count{endpoint="b"}')).toBe(0);
+		expect(value('sluice_gpu_seconds_total{endpoint="b",state="busy"}')).toBeGreaterThan(TURN_MS / 1000);
+		expect(value('sluice_gpu_seconds_total{endpoint="a",state="idle"}')).toBeGreaterThan(MIN_STAY_MS / 1000);
+		expect(value('sluice_gpu_seconds_total{endpoint="b",state="starting"}')).toBeGreaterThan(0);
+		expect(text).not.toContain('sluice_gpu_seconds_total{endpoint="none"');
 	});
 
 	it("D39: room that was made for a cancelled job is not that of a later worker", async () => {
