@@ -109,6 +109,7 @@ export function createEngine(o: EngineOptions) {
 		endpoints,
 		views: workers.allViews,
 		registry: workers.registry,
+		held: workers.gpus.held,
 	});
 	const domains = { access, limits, cluster, endpoints, workers, jobs, webhooks, metrics };
 	const lifecycle = createLifecycle({

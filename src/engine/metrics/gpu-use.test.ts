@@ -18,7 +18,7 @@ function bed() {
 		has: (id: string) => id in SETTINGS,
 		get: (id: string) => ({ gpusPerWorker: SETTINGS[id] }) as Endpoint,
 	};
-	const use = gpuUse(given({ clock, events, now: clock.now, endpoints, registry }));
+	const use = gpuUse(given({ clock, events, now: clock.now, endpoints, registry, held: () => [] }));
 	use.service.start();
 	const start = (endpoint: string, rest: object = {}) =>
 		registry.meet({ id: `${endpoint}-w`, endpoint, launcher: "process", ready: false, now: clock.now(), ...rest });

@@ -4,16 +4,15 @@
  */
 import { type Histogram, newHistogram, observe } from "../../lib/histogram.ts";
 import { record } from "../../lib/record.ts";
+import { GPU_USES, type GpuUse } from "../../core/workers/gpus.ts";
 import { loop } from "../../system/loop.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
-import type { Worker, WorkerRegistry } from "../workers/worker-registry.ts";
+import type { HeldGpu } from "../workers/gpus.ts";
+import { useOf, type Worker, type WorkerRegistry } from "../workers/worker-registry.ts";
+import { gpuHistory, type GpuSpan } from "./gpu-history.ts";
 
 const SAMPLE_MS = 1000;
-
-/** `starting` includes loading a model; `idle` also while it is being stopped. */
-export const GPU_USES = ["busy", "idle", "starting"] as const;
-export type GpuUse = (typeof GPU_USES)[number];
 
 export interface GpuTotals {
 	/** GPUs times ms. */
@@ -27,15 +26,12 @@ export interface GpuTotals {
 interface Deps extends EngineContext {
 	endpoints: Endpoints;
 	registry: WorkerRegistry;
+	held: () => readonly HeldGpu[];
 }
 
-export function useOf({ held, ready }: Worker): GpuUse {
-	if (held.size > 0) return "busy";
-	return ready ? "idle" : "starting";
-}
-
-export function gpuUse({ clock, events, now, endpoints, registry }: Deps) {
+export function gpuUse({ clock, events, now, endpoints, registry, held }: Deps) {
 	const totals = new Map<string, GpuTotals>();
+	const history = gpuHistory({ now, held });
 	let sampledAt = now();
 
 	function of(endpoint: string): GpuTotals {
@@ -62,6 +58,7 @@ export function gpuUse({ clock, events, now, endpoints, registry }: Deps) {
 			const gpus = gpusOf(worker);
 			if (gpus > 0) of(worker.endpoint).ms[useOf(worker)] += gpus * elapsed;
 		}
+		history.sample();
 	}
 
 	events.on("room.made", ({ endpoint, was }) => void (of(endpoint).madeRoom[was] += 1));
@@ -76,6 +73,11 @@ export function gpuUse({ clock, events, now, endpoints, registry }: Deps) {
 		totals(): ReadonlyMap<string, GpuTotals> {
 			sample();
 			return totals;
+		},
+		/** Returns who had the GPU in the last hour, until now. */
+		history(gpu: Omit<HeldGpu, "worker">): readonly GpuSpan[] {
+			sample();
+			return history.of(gpu);
 		},
 		service: loop({
 			clock,

@@ -4,6 +4,7 @@ import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { WorkerRegistry } from "../workers/worker-registry.ts";
 import type { WorkerViews } from "../workers/worker-views.ts";
 import { demand } from "./demand.ts";
+import type { HeldGpu } from "../workers/gpus.ts";
 import { gpuUse } from "./gpu-use.ts";
 import { endpointSnapshots, health } from "./health.ts";
 import { liveFeed } from "./live-feed.ts";
@@ -20,6 +21,7 @@ export function createMetrics(
 		cluster: Cluster;
 		views: WorkerViews;
 		registry: WorkerRegistry;
+		held: () => HeldGpu[];
 	},
 ) {
 	const snapshots = () => endpointSnapshots(d);
@@ -34,6 +36,7 @@ export function createMetrics(
 		stored: d.store.jobs.stored,
 		history,
 		gpuTotals: gpus.totals,
+		gpuHistory: gpus.history,
 		listen: feed.listen,
 		closeFeed: feed.close,
 		services: [history.service, feed.service, gpus.service],

@@ -5,6 +5,7 @@
 import { RotatingMap, RotatingSet } from "../../lib/rotating-map.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { KnownEnding, RoomTime } from "../../core/workers/ended-worker.ts";
+import type { GpuUse } from "../../core/workers/gpus.ts";
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { EventBus } from "../../events.ts";
 import { isManaged } from "../../launchers/index.ts";
@@ -186,6 +187,11 @@ export function workerRegistry(events: EventBus) {
 		of: (endpoint: string): Iterable<Worker> => byEndpoint.get(endpoint)?.values() ?? [],
 		all: (): Iterable<Worker> => everyWorker.values(),
 	};
+}
+
+export function useOf({ held, ready }: Worker): GpuUse {
+	if (held.size > 0) return "busy";
+	return ready ? "idle" : "starting";
 }
 
 /** Returns the time in which others made room for the worker, once it is over. */

@@ -3,11 +3,12 @@
  */
 import { EXPOSITION_TYPE } from "../../api/metrics.ts";
 import { type Budget, type BudgetMeter, type BudgetMeters, type BudgetName, BUDGETS } from "../../core/budgets.ts";
+import { GPU_USES } from "../../core/workers/gpus.ts";
 import { type MetricBucket, OUTCOMES } from "../../core/metrics/metric-buckets.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { EndpointSnapshot } from "../../engine/metrics/health.ts";
-import { GPU_USES, type GpuTotals } from "../../engine/metrics/gpu-use.ts";
+import type { GpuTotals } from "../../engine/metrics/gpu-use.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import { version } from "../../version.ts";
 import { principalOf } from "../gates/auth.ts";

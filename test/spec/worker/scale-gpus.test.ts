@@ -275,6 +275,18 @@ describe("busy workers", () => {
 		expect(value('sluice_gpu_seconds_total{endpoint="a",state="idle"}')).toBeGreaterThan(MIN_STAY_MS / 1000);
 		expect(value('sluice_gpu_seconds_total{endpoint="b",state="starting"}')).toBeGreaterThan(0);
 		expect(text).not.toContain('sluice_gpu_seconds_total{endpoint="none"');
+		const { gpus } = (await call(service.url, "/v1/gpus?history=true")).json;
+		const { history } = gpus[0];
+		const [first, , last] = [...new Set(history.map(({ worker }: any) => worker))];
+		expect([first, last]).toEqual([busy!.id, of("b")[0]!.id]);
+		expect(history[0]).toMatchObject({
+			endpoint: "b",
+			state: "busy",
+			from: expect.any(String),
+			to: expect.any(String),
+		});
+		expect(history.at(-1)).toMatchObject({ state: "starting", to: new Date(clock.now()).toISOString() });
+		expect((await call(service.url, "/v1/gpus")).json.gpus[0]).not.toHaveProperty("history");
 	});
 
 	it("D39: room that was made for a cancelled job is not that of a later worker", async () => {
