@@ -85,6 +85,7 @@ export const SETTING_TEXTS = {
 			"limits.queue": "Waiting jobs",
 			"limits.storedMb": "Stored megabytes",
 			"limits.streamMb": "Streamed megabytes",
+			"limits.gpuSecondsPerDay": "GPU seconds per day",
 			"webhooks.schedule": "Waits between attempts",
 			"webhooks.disableAfterMs": "Disable failing receivers after",
 		},

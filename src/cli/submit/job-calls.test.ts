@@ -9,11 +9,16 @@ let server: Server;
 afterEach(() => void server.close());
 
 /** Calls of a service that answers each path with these, one after the other. */
-async function callsOf(answers: Record<string, [status: number, json: object][]>, asked: string[] = []) {
+async function callsOf(
+	answers: Record<string, [status: number, json: object, retryAfter?: string][]>,
+	asked: string[] = [],
+) {
 	server = createServer(({ url = "" }, response) => {
 		asked.push(url);
-		const [status, json] = answers[url.split("?")[0]!]!.shift()!;
-		response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(json));
+		const [status, json, after] = answers[url.split("?")[0]!]!.shift()!;
+		response
+			.writeHead(status, { "content-type": "application/json", ...(after && { "retry-after": after }) })
+			.end(JSON.stringify(json));
 	});
 	await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
 	const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -48,6 +53,11 @@ it("D36: while a job waits its reason is asked for, until it runs", async () => 
 	expect(asked.filter((url) => url.startsWith(STATUS)).map((url) => Number(url.split("=")[1]))).toEqual([
 		2000, 2000, 15_000, 60_000,
 	]);
+});
+
+it("D36: a refusal for hours ends the command at once", async () => {
+	const calls = await callsOf({ "/v2/ep/run": [[429, { error: "Used up.", code: "gpu_quota_used" }, "3600"]] });
+	await expect(calls.submit("{}", "key")).rejects.toThrow(/^Used up\.$/);
 });
 
 it("D36: a key that may not read the reason waits without it", async () => {

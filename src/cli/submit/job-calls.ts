@@ -28,6 +28,8 @@ export interface Request {
 const MAX_OUTAGE_MS = 60_000;
 const RETRY_MS = { first: 250, max: 4000 } as const;
 const MAX_RETRY_AFTER_MS = 60_000;
+/** A command does not wait longer, as for the GPU seconds of the next day. */
+const LONGEST_RETRY_AFTER_MS = 600_000;
 /** Maximum wait of a status request, ms (D8). */
 const WAIT_MS = 60_000;
 /** The same where a caller shows why the job waits; where its input is long, which is read with the reason. */
@@ -68,6 +70,7 @@ export function jobCalls(q: {
 				response = await fetch(base + target, init);
 				hasAnswered = true;
 				if (response.status !== 429 && response.status < 500) return await read(response);
+				if (retryAfterOf(response) > LONGEST_RETRY_AFTER_MS) return await read(response);
 				reason = sentenceOf(await response.text(), response.status);
 				if (response.status === 429) unavailableSince = undefined;
 				else unavailableSince ??= clock.now();
@@ -95,7 +98,7 @@ export function jobCalls(q: {
 			const sentence = sentenceOf(text, status);
 			const { code } = (parseJson(text) ?? {}) as { code?: unknown };
 			// Every other submission would fail too.
-			if (status === 401 || code === "endpoint_not_found") throw new CliError(sentence, 1);
+			if (status === 401 || status === 429 || code === "endpoint_not_found") throw new CliError(sentence, 1);
 			throw new RefusedJob(sentence);
 		}
 		const found = membersOf(text, names);
@@ -133,8 +136,13 @@ export function jobCalls(q: {
 	};
 }
 
+/** Ms; NaN without the header. */
+function retryAfterOf(response: Response | undefined): number {
+	return Number(response?.headers.get("retry-after") ?? Number.NaN) * 1000;
+}
+
 function retryPause(response: Response | undefined, tries: number): number {
-	const retryAfterMs = Number(response?.headers.get("retry-after") ?? Number.NaN) * 1000;
+	const retryAfterMs = retryAfterOf(response);
 	if (Number.isFinite(retryAfterMs)) return Math.min(Math.max(retryAfterMs, RETRY_MS.first), MAX_RETRY_AFTER_MS);
 	return Math.min(RETRY_MS.first * 2 ** Math.min(tries, 10), RETRY_MS.max);
 }
