@@ -1,4 +1,4 @@
-/** A job as lanes of bars over one time: its waits, for room on a GPU too, the start of its worker, its runs, its webhook. */
+/** A job as lanes of bars over one time: waits, also for room on a GPU, start of its worker, runs, webhook. */
 import type { Delivery, EndedWorker, Worker } from "./shapes.ts";
 import { type JobTimes, spansOf } from "./spans.ts";
 
@@ -63,7 +63,7 @@ export function lanesOf(
 
 type Part = Pick<Bar, "kind" | "from" | "ms">;
 
-/** The times in which others made room for the worker of an attempt, and in which it started, within the wait for it. */
+/** When others made room for the worker of an attempt, and when it started, within the wait for it. */
 function partsOf({ createdAt, readyAt, room }: Started, wait: { from: number; to: number }): Part[] {
 	const at = (text: string): number => Math.min(wait.to, Math.max(wait.from, new Date(text).getTime()));
 	const created = new Date(createdAt).getTime();
