@@ -50,7 +50,7 @@ export class Autoscaler {
 		this.crashes = crashBackoff({ ...d, problems: d.workers.startProblems });
 		this.#gpus = gpuAllocator(d);
 		this.#queues = queueLengths(d);
-		this.#stops = workerStops({ ...d, leavesGpus: (worker) => this.#room.leavesGpus(worker) });
+		this.#stops = workerStops({ ...d, room: () => this.#room });
 		const { stop, rest } = this.#stops;
 		this.faults = workerFaults({ ...d, crashes: this.crashes, stop });
 		this.#room = roomMaker({ ...d, queues: this.#queues, stop, rest });
@@ -152,7 +152,7 @@ export class Autoscaler {
 		const { id } = endpoint;
 		this.#lastStartAt.set(id, now());
 		const begun = workers.launcher
-			.start(endpoint, gpus)
+			.start(endpoint, gpus, { roomSince: this.#room.takeTime(endpoint) })
 			.then(
 				() => this.crashes.answered(id),
 				(error: Error) => {
@@ -173,7 +173,7 @@ export class Autoscaler {
 			const asleep = this.#sleepers.of(endpoint.id);
 			const allocation = needsGpus ? this.#gpus.allocate(endpoint, mayEvict, asleep) : { gpus: [] };
 			if ("wake" in allocation) {
-				this.#d.workers.sleep.wake(allocation.wake);
+				this.#d.workers.sleep.wake(allocation.wake, this.#room.takeTime(endpoint));
 				continue;
 			}
 			if ("gpus" in allocation) {

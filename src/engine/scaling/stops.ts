@@ -7,6 +7,7 @@ import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import { isStarting, type Worker } from "../workers/worker-registry.ts";
 import type { Workers } from "../workers/workers.ts";
+import type { roomMaker } from "./room.ts";
 
 const STOP_AGAIN_MS = 5000;
 
@@ -14,13 +15,12 @@ interface Deps extends EngineContext {
 	endpoints: Endpoints;
 	workers: Workers;
 	cluster: Cluster;
-	/** Whether the worker is to be stopped for its GPUs only. */
-	leavesGpus: (worker: Worker) => boolean;
+	room: () => Pick<ReturnType<typeof roomMaker>, "leavesGpus" | "finished">;
 }
 
 export type Stops = ReturnType<typeof workerStops>;
 
-export function workerStops({ now, endpoints, background, cluster, workers, leavesGpus }: Deps) {
+export function workerStops({ now, endpoints, background, cluster, workers, room }: Deps) {
 	const { launcher, registry, sleep } = workers;
 
 	function stop(worker: Worker, why: string, q: { code?: WorkerReasonCode; isSurplus?: boolean } = {}): void {
@@ -44,7 +44,8 @@ export function workerStops({ now, endpoints, background, cluster, workers, leav
 				if (cluster.scalesElsewhere(worker.endpoint) && !stays)
 					launcher.retire(worker, "another server starts the workers of its endpoint");
 				if (worker.retiring === undefined || worker.held.size > 0 || launcher.isStopping(worker)) continue;
-				if (leavesGpus(worker)) rest(worker, worker.retiring);
+				room().finished(worker);
+				if (room().leavesGpus(worker)) rest(worker, worker.retiring);
 				else stop(worker, worker.retiring, worker.retiringCode && { code: worker.retiringCode });
 			}
 		},
