@@ -65,10 +65,13 @@ export function startFailureIn(error: string | undefined): { reason: string; isS
 	return { reason, isStop: event === "prestart_cancelled" };
 }
 
-/** An error of a handler as one line: type and message of what RunPod's SDK reports, else the text itself. */
-export function errorText(error: string): string {
+/**
+ * An error of a handler as one line: type and message of what RunPod's SDK reports, else the text itself. `hide`
+ * replaces what must not be shown, in the text as it was before it became JSON.
+ */
+export function errorText(error: string, hide: (text: string) => string): string {
 	const said = error.length <= START_LENGTH && error.startsWith("{") ? saidIn(membersOf(error)) : "";
-	return lineOf(said || error) || "it gave no reason";
+	return lineOf(hide((said || error).slice(0, START_LENGTH))) || "it gave no reason";
 }
 
 function saidIn({ error_type: type, error_message: message }: Record<string, unknown>): string {

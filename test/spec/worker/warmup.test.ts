@@ -136,6 +136,7 @@ describe("a launched worker with a warm-up", () => {
 		const worker = await launched();
 		const protocol = await hand(worker);
 		for (let n = 0; n < 2; n += 1) await b.takes(protocol, warmupOf(worker));
+		expect(b.of("worker.warming"), "its log line is one").toHaveLength(1);
 		const ready = b.next("worker.ready");
 		for (let n = 0; n < 2; n += 1) expect((await protocol.done(warmupOf(worker), { output: n })).status).toBe(200);
 		await ready;
@@ -145,14 +146,14 @@ describe("a launched worker with a warm-up", () => {
 	});
 
 	it("D28: that fails is ended with the reason, counts as crashed, and never gets a job", async () => {
-		await b.fresh({ ...WARMED, env: { HF_TOKEN: "hf_verysecret" } });
+		await b.fresh({ ...WARMED, env: { HF_TOKEN: "hf_verysecret", PEM: 'a "key"\nof lines' } });
 		const id = await b.submit();
 		for (let tries = 1; tries <= 3; tries += 1) {
 			const worker = await launched();
 			const exited = b.next("worker.exited");
 			const sdk = await loops(worker, {
 				handler: () => {
-					throw new RangeError("CUDA out of memory\nwith hf_verysecret");
+					throw new RangeError('CUDA out of memory\nwith hf_verysecret, a "key"\nof lines');
 				},
 			});
 			expect(await soon(exited)).toMatchObject({ worker: worker.id });
@@ -163,7 +164,7 @@ describe("a launched worker with a warm-up", () => {
 			expect(await reason(id)).toMatchObject({
 				code: "workers_crashing",
 				message: expect.stringMatching(
-					/^No worker could be started: its warm-up failed: RangeError: CUDA out of memory with \[HF_TOKEN\]\.$/,
+					/^No worker could be started: its warm-up failed: RangeError: CUDA out of memory with \[HF_TOKEN\], \[PEM\]\.$/,
 				),
 				worker: { id: worker.id },
 			});

@@ -199,20 +199,24 @@ export class WorkerLauncher {
 		for (const launcher of this.#d.launchers.values()) await launcher.close();
 	}
 
+	/** Hides variables of the worker, of an earlier run of the service those of its endpoint as they are now. */
+	withoutSecrets({ endpoint, env }: Worker, text: string): string {
+		const { endpoints } = this.#d;
+		return withoutSecrets(text, env ?? (endpoints.has(endpoint) ? endpoints.get(endpoint).env : {}));
+	}
+
 	#find(workerId: string): Worker | undefined {
 		return [...this.#d.registry.all()].find(({ id, managed }) => managed && id === workerId);
 	}
 
 	async #exited({ workerId, code, signal, reason, ...exit }: Exit): Promise<void> {
-		const { events, registry, endpoints, ended, access } = this.#d;
+		const { events, registry, ended, access } = this.#d;
 		this.#stopping.delete(workerId);
 		this.#recorders.delete(workerId);
 		const worker = this.#find(workerId);
 		if (!worker || this.#failed.has(workerId)) return;
 		const { endpoint } = worker;
-		// Those of its endpoint as it is now, where an earlier run of the service has started it.
-		const env = worker.env ?? (endpoints.has(endpoint) ? endpoints.get(endpoint).env : {});
-		const lastOutput = withoutSecrets(exit.lastOutput, env);
+		const lastOutput = this.withoutSecrets(worker, exit.lastOutput);
 		// While it is still in the registry: listeners look it up there.
 		events.emit("worker.exited", { endpoint, worker: workerId, code, signal, lastOutput, ...(reason && { reason }) });
 		endPolls(worker);
