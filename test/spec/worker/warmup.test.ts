@@ -2,7 +2,7 @@
  * The warm-up of launched workers (D28): a job of their own before they count as ready. The process that is launched
  * does nothing; a worker with the loops of the SDK makes the calls in its name.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { workerEnv } from "../../../src/core/workers/worker-env.ts";
 import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
 import { call } from "../../support/service.ts";
@@ -224,4 +224,26 @@ describe("no warm-up", () => {
 		await b.takes(protocol, other);
 		protocol.close();
 	});
+});
+
+it("D26: a worker that has ended is none again by a call that arrives before its token is revoked", async () => {
+	await b.fresh({ ...WARMED, warmup: {}, workersMin: 1 });
+	const worker = await launched();
+	const protocol = await hand(worker);
+	const { tokens } = b.service.engine.access;
+	const others = (): string[] =>
+		[...b.service.engine.workers.of(b.ep)].flatMap(({ managed, id }) => (managed ? [] : id));
+	const { revoke } = tokens;
+	const revoked = new Promise<string[]>((resolve) => {
+		vi.spyOn(tokens, "revoke").mockImplementationOnce(async (id) => {
+			expect((await protocol.ping([])).status).toBe(200);
+			resolve(others());
+			await revoke(id);
+		});
+	});
+	await b.service.engine.workers.stop({ endpoint: b.ep, id: worker.id });
+	expect(await soon(revoked)).toEqual([worker.id]);
+	await b.pass(1000);
+	expect(others()).toEqual([]);
+	protocol.close();
 });

@@ -126,7 +126,18 @@ export class WorkerLauncher {
 		this.#stopping.delete(worker.id);
 		this.#d.registry.forget(worker);
 		await this.#d.store.workers.remove({ id: worker.id });
-		await this.#d.access.tokens.revoke(worker.id);
+		await this.#refuse(worker);
+	}
+
+	/** Refuses its calls from now on. One that was under way may have registered it again, as if started elsewhere. */
+	async #refuse(worker: Worker): Promise<void> {
+		const { access, registry } = this.#d;
+		await access.tokens.revoke(worker.id);
+		const again = registry.get(worker);
+		if (!again || again.managed) return;
+		again.draining = true;
+		endPolls(again);
+		registry.forget(again);
 	}
 
 	/** Hands the worker no more jobs; it is to be stopped once it holds none (D28). */
@@ -210,7 +221,7 @@ export class WorkerLauncher {
 	}
 
 	async #exited({ workerId, code, signal, reason, ...exit }: Exit): Promise<void> {
-		const { events, registry, ended, access } = this.#d;
+		const { events, registry, ended } = this.#d;
 		this.#stopping.delete(workerId);
 		this.#recorders.delete(workerId);
 		const worker = this.#find(workerId);
@@ -222,7 +233,7 @@ export class WorkerLauncher {
 		endPolls(worker);
 		registry.forget(worker);
 		await ended.record(worker, { code, signal, reason, lastOutput });
-		await access.tokens.revoke(workerId);
+		await this.#refuse(worker);
 	}
 
 	#noticed({ workerId, ...now }: Notice): void {
@@ -301,7 +312,7 @@ export class WorkerLauncher {
 			if (isExplained)
 				await ended.record(worker, { reason: { code: "start_failed", message, crash: true }, lastOutput: "" });
 			else await store.workers.remove({ id });
-			await access.tokens.revoke(id);
+			await this.#refuse(worker);
 			throw error;
 		}
 	}
