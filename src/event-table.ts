@@ -133,6 +133,8 @@ export const EVENTS = {
 	"worker.woken": info<{ endpoint: string; worker: string; ms: number }>(
 		(facts) => `${nameOf(facts)} is awake, after ${facts.ms} ms`,
 	),
+	/** A launched worker is being stopped to make room for another endpoint; `was`: at the decision (D28). */
+	"room.made": silent<{ endpoint: string; worker: string; was: "idle" | "busy" }>(),
 	/** A launched worker is being stopped. */
 	"worker.stopping": info<{ endpoint: string; worker: string; why: string }>(
 		(facts) => `${nameOf(facts)} is stopped: ${facts.why}`,

@@ -199,6 +199,7 @@ describe("errors in /openapi.json", () => {
 			"memory_share",
 			"queue_full",
 			"quota_full",
+			"gpu_quota_used",
 		]);
 		expect(codes("run", "503")).toEqual(["memory_spent", "store_full", "store_unavailable", "outcome_unknown"]);
 		expect(codes("status", "404")).toEqual(["endpoint_not_found", "job_not_found"]);

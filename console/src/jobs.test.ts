@@ -159,6 +159,29 @@ it("lanes: the wait with the start of its worker, each attempt, and the webhook 
 	expect(lanes[2]!.bars.map(({ end }) => end)).toEqual(["failed", "delivered"]);
 });
 
+it("D39: lanes: others made room for the worker before it started, on this machine or while it waited", () => {
+	const at = (s: number): string => new Date(s * 1000).toISOString();
+	const attempt = {
+		attempt: 1,
+		workerId: "w1",
+		startedAt: at(20),
+		endedAt: at(30),
+		end: "completed",
+		open: false,
+	} as const;
+	const job = { submittedAt: at(5), endedAt: at(30), attempts: [attempt] } as const;
+	const bars = (createdAt: number, since: number, until: number): string[] => {
+		const room = { since: at(since), until: at(until) };
+		const workers = [{ id: "w1", createdAt: at(createdAt), readyAt: at(18), room }];
+		const { lanes } = lanesOf(job, { now: 0, workers, deliveries: [] });
+		return lanes.flatMap((lane) => lane.bars.map((bar) => `${bar.kind} ${bar.from / 1000}+${bar.ms / 1000}`));
+	};
+	expect(bars(10, 7, 10)).toEqual(["wait 0+2", "room 2+3", "start 5+8", "wait 13+2", "run 15+10"]);
+	expect(bars(6, 9, 12)).toEqual(["wait 0+4", "room 4+3", "start 7+6", "wait 13+2", "run 15+10"]);
+	// The decision was for an earlier job.
+	expect(bars(10, 1, 10)).toEqual(["room 0+5", "start 5+8", "wait 13+2", "run 15+10"]);
+});
+
 it("the example in code is the last input, without its pictures", () => {
 	const input = { flag: true, none: null, name: "it's `here`", image: `/9j/${"A".repeat(400)}` };
 	expect(exampleOf(input)).toEqual({ ...input, image: "BASE64" });

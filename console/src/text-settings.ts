@@ -89,6 +89,7 @@ export const SETTING_TEXTS = {
 			"limits.queue": "Jobs in queue",
 			"limits.storedMb": "Stored megabytes",
 			"limits.streamMb": "Streamed megabytes",
+			"limits.gpuSecondsPerDay": "GPU seconds per day",
 			"webhooks.schedule": "Waits between attempts",
 			"webhooks.disableAfterMs": "Disable failing receivers after",
 		},

@@ -1,9 +1,9 @@
-/** A job as lanes of bars over one time: its waits, the start of its worker, its runs, its webhook. */
+/** A job as lanes of bars over one time: waits, also for room on a GPU, start of its worker, runs, webhook. */
 import type { Delivery, EndedWorker, Worker } from "./shapes.ts";
 import { type JobTimes, spansOf } from "./spans.ts";
 
 export interface Bar {
-	kind: "wait" | "start" | "run" | "webhook";
+	kind: "wait" | "room" | "start" | "run" | "webhook";
 	/** Ms since the submission. */
 	from: number;
 	ms: number;
@@ -22,7 +22,7 @@ export interface Lane {
 const MOST_AFTER = 1;
 const LEAST_AFTER_MS = 250;
 
-type Started = Pick<Worker, "id" | "createdAt"> & Pick<EndedWorker, "readyAt">;
+type Started = Pick<Worker & EndedWorker, "id" | "createdAt" | "readyAt" | "room">;
 
 /** The lanes, and the time that they cover, ms. */
 export function lanesOf(
@@ -36,8 +36,8 @@ export function lanesOf(
 		if (kind === "wait") {
 			waits = [{ kind, from: from - began, ms, end }];
 			const worker = workers.find(({ id }) => id === job.attempts.find((each) => each.attempt === attempt)?.workerId);
-			const start = worker === undefined ? undefined : startOf(worker, { from, to: from + ms });
-			if (start !== undefined) waits = split(waits[0]!, { ...start, from: start.from - began });
+			for (const part of worker === undefined ? [] : partsOf(worker, { from, to: from + ms }))
+				waits = [...waits.slice(0, -1), ...split(waits.at(-1)!, { ...part, from: part.from - began })];
 		} else {
 			lanes.push({ kind: "attempt", number: attempt, bars: [...waits, { kind, from: from - began, ms, end }] });
 			waits = [];
@@ -61,23 +61,28 @@ export function lanesOf(
 	return { lanes, whole: Math.max(length, ...tries.map(({ from, ms }) => from + ms).filter((end) => end <= most)) };
 }
 
-/** The time in which the worker of an attempt started, within the wait for it. */
-function startOf(
-	{ createdAt, readyAt }: Started,
-	wait: { from: number; to: number },
-): { from: number; ms: number } | undefined {
+type Part = Pick<Bar, "kind" | "from" | "ms">;
+
+/** When others made room for the worker of an attempt, and when it started, within the wait for it. */
+function partsOf({ createdAt, readyAt, room }: Started, wait: { from: number; to: number }): Part[] {
+	const at = (text: string): number => Math.min(wait.to, Math.max(wait.from, new Date(text).getTime()));
 	const created = new Date(createdAt).getTime();
-	if (created < wait.from || created > wait.to) return undefined;
-	const ready = readyAt === undefined ? wait.to : Math.min(wait.to, new Date(readyAt).getTime());
-	return ready > created ? { from: created, ms: ready - created } : undefined;
+	if (created < wait.from || created > wait.to) return [];
+	const placed = room === undefined ? created : at(room.until);
+	const ready = readyAt === undefined ? wait.to : at(readyAt);
+	const since = room === undefined ? placed : at(room.since);
+	return [
+		{ kind: "room" as const, from: since, ms: placed - since },
+		{ kind: "start" as const, from: placed, ms: ready - placed },
+	].filter(({ ms }) => ms > 0);
 }
 
-/** A wait with a start in it. */
-function split(wait: Bar, { from, ms }: { from: number; ms: number }): Bar[] {
-	const after = from + ms;
+/** A wait with another time in it. */
+function split(wait: Bar, part: Part): Bar[] {
+	const after = part.from + part.ms;
 	return [
-		{ ...wait, ms: from - wait.from },
-		{ kind: "start" as const, from, ms, end: "" },
+		{ ...wait, ms: part.from - wait.from },
+		{ ...part, end: "" },
 		{ ...wait, from: after, ms: wait.from + wait.ms - after },
 	].filter((bar) => bar.ms > 0);
 }

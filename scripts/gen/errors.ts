@@ -44,6 +44,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	memory_share: "Read answers to the end, and send fewer large requests at once.",
 	queue_full: "Wait for `Retry-After`, then with exponential backoff, or raise `workersMax`.",
 	quota_full: "Wait for results to expire, shorten `retention`, or raise `limits.storedMb` of the endpoint.",
+	gpu_quota_used: "Wait for midnight UTC (`Retry-After`), or raise `limits.gpuSecondsPerDay` of the endpoint.",
 	draining: "Repeat it: another server or the next start continues.",
 	backup_running: "Wait until the other one has ended.",
 	backup_elsewhere: "Use the tools of PostgreSQL ([backup](../guides/backup.md)).",

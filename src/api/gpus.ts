@@ -1,6 +1,7 @@
 /** GPUs that Sluice assigns to workers, for operators (D27, D44). */
-import { GPU_HOLDER_STATES } from "../core/workers/gpus.ts";
+import { GPU_HOLDER_STATES, GPU_USES } from "../core/workers/gpus.ts";
 import { LOCAL } from "../core/workers/hosts.ts";
+import { flag } from "./definition/params.ts";
 import { route } from "./definition/route.ts";
 import { COUNT, EXAMPLE, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
@@ -17,6 +18,15 @@ const HOLDER = object({
 	},
 	"since?": { ...MOMENT, description: "Begin of the state, of a worker that starts, is idle or busy." },
 });
+
+const SPAN = object({
+	worker: TEXT,
+	endpoint: TEXT,
+	state: { enum: GPU_USES, description: "busy also in pauses of less than 10 s; idle also while it is stopped." },
+	from: MOMENT,
+	to: MOMENT,
+});
+export type GpuSpan = Static<typeof SPAN>;
 
 export const GPU = object({
 	host: { ...TEXT, description: `Host of the configuration; ${LOCAL}: the machine of this server.` },
@@ -35,11 +45,20 @@ export const GPU = object({
 		description: "What further workers with gpuMemoryGb may have, in 10^9 bytes; 0 if one has it whole.",
 	},
 	holders: { ...list(HOLDER), description: "Who has it: one worker, or several that have parts; empty: it is free." },
+	"history?": {
+		...list(SPAN),
+		description:
+			"With history=true: who had it in the last hour, to the second, since the start of the server that answers; " +
+			"the newest 1,000.",
+	},
 });
 export type Gpu = Static<typeof GPU>;
 
+export const HISTORY = flag("history", "Also who had each GPU in the last hour.");
+
 export const LIST_GPUS = route("listGpus", "GET /v1/gpus", "admin", {
 	summary: "Lists the GPUs of this machine and of Docker hosts, and the workers that have them.",
+	query: [HISTORY],
 	answer: {
 		description: "The GPUs as this server sees them. Kubernetes and Slurm choose their own, which are not listed.",
 		schema: listIn("gpus", GPU),

@@ -91,6 +91,7 @@ export const JOB_DETAIL = extend(LISTED_JOB, {
 		{
 			code: { enum: REASON_CODES },
 			message: TEXT,
+			"since?": { ...MOMENT, description: "When the worker that starts was started." },
 			"retryAt?": { ...MOMENT, description: "When the next worker is started after a crash." },
 			"worker?": { ...ENDED_WORKER, description: "The last worker, if workers crash." },
 		},

@@ -88,7 +88,7 @@ const SUBMISSION = {
 		example: { input: { prompt: "hello" } },
 		checked: true,
 	},
-	errors: ["queue_full", "quota_full", "store_full", "idempotency_reused", "idempotency_expired"],
+	errors: ["queue_full", "quota_full", "gpu_quota_used", "store_full", "idempotency_reused", "idempotency_expired"],
 } as const;
 
 const STATUS_ANSWER = {
@@ -246,7 +246,7 @@ const OPENAI = route("openai", "GET POST /v2/:endpoint/openai/*", "write", {
 		},
 		example: { model: "small", messages: [{ role: "user", content: "hello" }] },
 	},
-	errors: ["queue_full", "quota_full", "store_full", "not_ready"],
+	errors: ["queue_full", "quota_full", "gpu_quota_used", "store_full", "not_ready"],
 	maxBody: 20 * MB,
 	errorForm: "openai",
 	limit: "openai",

@@ -45,6 +45,11 @@ const WORKER_USAGE = {
 	},
 } as const;
 
+const ROOM = object(
+	{ since: MOMENT, until: MOMENT },
+	{ description: "When other workers made room for it: from the decision to its start." },
+);
+
 export const WORKER = object({
 	id: TEXT,
 	state: {
@@ -53,6 +58,8 @@ export const WORKER = object({
 	},
 	launcher: { ...TEXT, description: "What started it; external: not this service." },
 	createdAt: MOMENT,
+	"readyAt?": { ...MOMENT, description: "Its first call; absent while it starts." },
+	"room?": ROOM,
 	seenAt: { ...MOMENT, description: "Its last call." },
 	jobs: { ...list(TEXT), description: "Ids of the jobs it holds." },
 	"gpus?": { ...list(COUNT), description: "Numbers of the machine's GPUs assigned to it; asleep: when it is woken." },
@@ -75,6 +82,7 @@ export const ENDED_WORKER = object({
 	"host?": { ...TEXT, description: "The machine, where it is known." },
 	createdAt: MOMENT,
 	"readyAt?": { ...MOMENT, description: "Its first call, or the end of its warm-up; absent if it was never ready." },
+	"room?": ROOM,
 	endedAt: MOMENT,
 	"calledAt?": {
 		...MOMENT,

@@ -181,6 +181,13 @@ export const ERRORS = {
 			"shorten retention, or raise limits.storedMb.",
 		retryAfter: 5,
 	},
+	gpu_quota_used: {
+		status: 429,
+		sentence:
+			"Jobs of endpoint '{endpoint}' have used {used} GPU seconds since midnight UTC; its limit " +
+			"limits.gpuSecondsPerDay is {limit}. It accepts jobs again at {end}, or when limits.gpuSecondsPerDay is raised.",
+		retryAfter: 60,
+	},
 	draining: {
 		status: 429,
 		sentence: "This server is shutting down and sends no more jobs to workers.",

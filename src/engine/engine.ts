@@ -1,5 +1,6 @@
 /** Builds the engine: its domains in the order of their dependencies. */
 import type { BudgetMeters } from "../core/budgets.ts";
+import { HOUR_MS } from "../core/metrics/metric-buckets.ts";
 import type { Clock } from "../system/clock.ts";
 import type { EventBus } from "../events.ts";
 import { hex, type Random } from "../lib/ids.ts";
@@ -17,6 +18,7 @@ import type { EngineContext } from "./context.ts";
 import { Endpoints } from "./endpoints/endpoints.ts";
 import { createJobs } from "./jobs/jobs.ts";
 import { createLifecycle } from "./lifecycle/lifecycle.ts";
+import { gpuQuotas } from "./limits/gpu-quotas.ts";
 import { createLimits } from "./limits/limits.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import { createScaling } from "./scaling/scaling.ts";
@@ -99,10 +101,22 @@ export function createEngine(o: EngineOptions) {
 		address: address.promise,
 		hostname: o.hostname,
 	});
-	const jobs = createJobs({ ...context, access, cluster, endpoints, workers });
+	const metrics = createMetrics({
+		...context,
+		run,
+		cluster,
+		endpoints,
+		views: workers.allViews,
+		registry: workers.registry,
+		held: workers.gpus.held,
+	});
+	const quotas = gpuQuotas({
+		...context,
+		runTime: async (q) => (await metrics.history.total({ ...q, step: HOUR_MS })).execution.sum,
+	});
+	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, gpuQuotas: quotas });
 	const scaling = createScaling({ ...context, cluster, endpoints, workers, gpus: o.gpus });
 	const webhooks = createWebhooks({ ...context, cluster, endpoints, send: o.sendWebhook });
-	const metrics = createMetrics({ ...context, run, cluster, endpoints, views: workers.allViews });
 	const domains = { access, limits, cluster, endpoints, workers, jobs, webhooks, metrics };
 	const lifecycle = createLifecycle({
 		...context,

@@ -5,6 +5,7 @@ import { T } from "../../console/src/text.ts";
 import type { Gpu } from "../../src/api/gpus.ts";
 import type { Host } from "../../src/api/hosts.ts";
 import { call } from "../support/service.ts";
+import { HISTORY, usedGpus } from "./page-tour.ts";
 import { noBrowser, press, rowOf, site, titled } from "./site.ts";
 
 const REFUSED = /status of 40[13]/;
@@ -64,10 +65,11 @@ const GPUS: Gpu[] = [
 ];
 
 /** The page as it is where these are the hosts. */
-async function pageOf(hosts: readonly Host[], gpus: readonly Gpu[] = []): Promise<Page> {
+async function pageOf(hosts: readonly Host[], gpus: readonly Gpu[] = [], used: readonly Gpu[] = gpus): Promise<Page> {
 	const page = await here.open();
 	await page.route("**/v1/hosts", (route) => route.fulfill({ json: { hosts } }));
 	await page.route("**/v1/gpus", (route) => route.fulfill({ json: { gpus } }));
+	await page.route(HISTORY, (route) => route.fulfill({ json: { gpus: used } }));
 	await page.getByRole("link", { name: T.pages.hosts }).click();
 	return page;
 }
@@ -115,6 +117,33 @@ describe.skipIf(noBrowser !== undefined)(titled("hosts in the console"), () => {
 		await rig.getByText("other:2").waitFor();
 		await rows.nth(0).getByRole("link", { name: WORKER }).click();
 		await page.waitForURL(/#\/endpoints\/work\/workers\/work-0123456789ab$/);
+	});
+
+	it("D27: a lane of each GPU has who had it in the last hour, and shared ones in rows", async () => {
+		const used = usedGpus(Date.now());
+		const page = await pageOf([HOST], used, used);
+		const lanes = card(page, T.hosts.lanes);
+		await lanes.getByText(T.hosts.busyFor("20 min")).waitFor();
+		const first = lanes.getByRole("img", { name: `${T.hosts.number("0")}: ` });
+		expect(await first.getAttribute("aria-label")).toBe(
+			"GPU 0: chat starting for 3 min, chat busy for 15 min, chat idle for 5 min, captions starting for 2 min, " +
+				"captions busy for 5 min, captions idle for 28 min, talk starting for 10 min",
+		);
+		await lanes.getByRole("img", { name: `${T.hosts.number("1")}: ${T.hosts.free}` }).waitFor();
+		const boxes = await Promise.all(
+			(await first.locator(".lane-bar").all()).map(async (bar) => (await bar.boundingBox())!),
+		);
+		expect(boxes).toHaveLength(7);
+		const [whole, last, shared] = [(await first.boundingBox())!, boxes.at(-1)!, boxes.at(-2)!];
+		expect(last.width / whole.width).toBeCloseTo(10 / 60, 1);
+		expect([last.height, last.y]).toEqual([shared.height, shared.y + shared.height]);
+		for (const endpoint of ["chat", "captions", "talk"]) await lanes.getByText(endpoint, { exact: true }).waitFor();
+		expect(new Set(boxes.map(({ y }) => y)).size).toBe(2);
+	});
+
+	it("D27: while no worker has had a GPU, the card says so", async () => {
+		const page = await pageOf([HOST], GPUS);
+		await card(page, T.hosts.lanes).getByText(T.hosts.noSpans).waitFor();
 	});
 
 	it("D44: without other machines it shows the configuration that adds one", async () => {

@@ -19,6 +19,7 @@ const here = site({
 		work: place.stage(),
 		crowd: { name: "Crowd" },
 		busy: place.stage(),
+		slow: { launcher: { type: "process", command: ["sleep", "300"] }, stopGraceMs: 0 },
 		thumbnail: {
 			workersMax: 1,
 			launcher: {
@@ -86,6 +87,12 @@ describe.skipIf(noBrowser !== undefined)(titled("jobs in the console"), () => {
 		await press(page, T.job.retry);
 		await stateOf(page, "COMPLETED").waitFor();
 		expect(new URL(page.url()).hash).toContain(id);
+	});
+
+	it("D29: a job whose worker starts says since when", async () => {
+		const id = await here.submit("slow", {});
+		const page = await here.open({ at: `#/endpoints/slow/requests/${id}` });
+		await page.locator(".reason", { hasText: "is starting" }).locator("time").waitFor();
 	});
 
 	it("a waiting job says why it waits; edited and resent it is a new one", async () => {

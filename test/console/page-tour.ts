@@ -1,7 +1,36 @@
 /** The pages that every browser must show without a barrier, with what is to be opened on each. */
 import type { Page } from "playwright-core";
 import { T } from "../../console/src/text.ts";
-import { press, tail } from "./site.ts";
+import type { Gpu } from "../../src/api/gpus.ts";
+import { goTo, press, tail } from "./site.ts";
+
+export const HISTORY = "**/v1/gpus?history=true";
+
+/** Two GPUs: two endpoints on one after the other, then both at once on parts of it; the other one unused. */
+export function usedGpus(now: number): Gpu[] {
+	const span = (endpoint: string, state: "busy" | "idle" | "starting", from: number, to: number) => ({
+		worker: `${endpoint}-0123456789ab`,
+		endpoint,
+		state,
+		from: new Date(now - from * 60_000).toISOString(),
+		to: new Date(now - to * 60_000).toISOString(),
+	});
+	const history = [
+		span("chat", "busy", 90, 65),
+		span("chat", "starting", 58, 55),
+		span("chat", "busy", 55, 40),
+		span("chat", "idle", 40, 35),
+		span("captions", "starting", 35, 33),
+		span("captions", "busy", 33, 28),
+		span("captions", "idle", 28, 0),
+		span("talk", "starting", 10, 0),
+	];
+	const gpu = { host: "local", memoryGb: 24.2, holders: [] };
+	return [
+		{ ...gpu, id: "0", history },
+		{ ...gpu, id: "1", history: [] },
+	];
+}
 
 /** Ids of what the pages show. */
 export interface Made {
@@ -132,6 +161,18 @@ export const tour = (made: Made): readonly Stop[] => [
 	},
 	{ name: "workers", at: () => "#/workers", ready: () => made.worker },
 	{ name: "hosts", at: () => "#/hosts", ready: () => "NVIDIA L4" },
+	{
+		name: "GPUs of the last hour",
+		at: () => "#/hosts",
+		ready: () => "NVIDIA L4",
+		before: async (page) => {
+			await page.route(HISTORY, (route) => route.fulfill({ json: { gpus: usedGpus(Date.now()) } }));
+			await goTo(page, "#/workers");
+			await goTo(page, "#/hosts");
+			await page.getByText(T.hosts.busyFor("20 min")).waitFor();
+		},
+		after: (page) => page.unroute(HISTORY),
+	},
 	{
 		name: "drain a host",
 		at: () => "#/hosts",

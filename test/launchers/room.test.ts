@@ -79,15 +79,19 @@ it("D28: the longest idle worker of the same GPUs ends for a job that waits, and
 	await advanceUntil(clock, () => stopped.length > 0, 100);
 	expect(clock.now() - began).toBeGreaterThanOrEqual(SCHEDULER_MS - 1000);
 	expect(stopped).toMatchObject([{ worker: ready.get("first"), why: "it is idle and makes room for endpoint seeker" }]);
-	expect((await get(`/v1/endpoints/seeker/jobs/${id}`)).reason.message).toContain(
-		`Stopped to make room, being idle: ${ready.get("first")}.`,
+	expect((await get(`/v1/endpoints/seeker/jobs/${id}`)).reason.message).toMatch(
+		new RegExp(`Stopped to make room: ${ready.get("first")} \\(idle for [1-5]\\d s, on .+\\)\\.$`),
 	);
 	// While its scheduler takes its time no other worker is stopped.
 	await clock.advance(30_000);
 	expect(stopped).toHaveLength(1);
 	announce.notice({ workerId: worker, state: "running" });
+	const placedAt = clock.now();
 	announce.run(worker);
 	await completed("seeker", id);
+	const iso = (ms: number): string => new Date(ms).toISOString();
+	const [{ room }] = (await get("/v1/endpoints/seeker/workers")).workers;
+	expect(room).toEqual({ since: iso(stopped[0]!.at), until: iso(placedAt) });
 	expect((await get("/v1/endpoints/kept/workers")).workers).toHaveLength(1);
 	expect(stopped).toHaveLength(1);
 });

@@ -27,6 +27,7 @@ beforeAll(async () => {
 			ep: { limits: { queue: 0 } },
 			open: {},
 			small: { limits: { storedMb: 0 } },
+			spent: { limits: { gpuSecondsPerDay: 0 } },
 			tight: { limits: { cancel: { per10s: 1 }, requests: { concurrent: 0 } } },
 		},
 		settings: { budgets: { memory: 64 * 1024 * 1024 } },
@@ -283,6 +284,7 @@ const HOW: Record<ErrorCode, () => Promise<Answer>> = {
 		return await again();
 	},
 	quota_full: () => get("/v2/small/run", { body: { input: {} } }),
+	gpu_quota_used: () => get("/v2/spent/run", { body: { input: {} } }),
 	async store_full() {
 		const { stored } = service.engine.budgets;
 		stored.hold(stored.limit);
@@ -327,7 +329,9 @@ describe("every code", () => {
 		const header = (name: string): string | undefined =>
 			answer.headers instanceof Headers ? (answer.headers.get(name) ?? undefined) : answer.headers[name];
 		expect(header("content-type")).toBe("application/json");
-		expect(header("retry-after")).toBe(entry.retryAfter === undefined ? undefined : String(entry.retryAfter));
+		// The rest of the day.
+		if (code === "gpu_quota_used") expect(Number(header("retry-after"))).toBeLessThanOrEqual(86_400);
+		else expect(header("retry-after")).toBe(entry.retryAfter === undefined ? undefined : String(entry.retryAfter));
 		if (entry.status === 405) expect(header("allow")).toBe("POST");
 		expect(failed).toHaveLength(
 			["internal", "backup_failed", "store_unavailable", "outcome_unknown"].includes(code) ? 1 : 0,

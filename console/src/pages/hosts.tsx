@@ -14,6 +14,7 @@ import { to } from "../router.ts";
 import { useMay } from "../session.tsx";
 import type { Gpu, Host } from "../shapes.ts";
 import { T } from "../text.ts";
+import { GpuLanes } from "./gpu-lanes.tsx";
 import { GpuTable } from "./gpu-table.tsx";
 
 /** Between two loads, ms: the service checks its hosts as often. */
@@ -55,6 +56,7 @@ export default function HostsPage(): ReactNode {
 				<NoHosts />
 			) : (
 				<>
+					{gpus.length === 0 ? null : <GpuLanes />}
 					{numbered.length === 0 ? null : (
 						<section className="card stack" aria-label={T.hosts.here}>
 							<h2>{T.hosts.here}</h2>

@@ -8,7 +8,7 @@ import { useMay } from "../session.tsx";
 import type { EndedWorker, JobDetail, WorkerReason } from "../shapes.ts";
 import { T } from "../text.ts";
 import { Button } from "./button.tsx";
-import { Until } from "./time.tsx";
+import { Since, Until } from "./time.tsx";
 
 /** `title` stands before it, `children` behind. */
 export function WaitReason({
@@ -29,7 +29,13 @@ export function WaitReason({
 		<div className={reason.retryAt === undefined && !worker ? "reason" : "reason crashed"}>
 			<p role="status">
 				{title === undefined ? null : <b>{title} </b>}
-				{withProgress(reason)} {children} <code>{reason.code}</code>
+				{withProgress(reason)}{" "}
+				{"since" in reason && reason.since !== undefined ? (
+					<span className="muted">
+						<Since at={reason.since} />{" "}
+					</span>
+				) : null}
+				{children} <code>{reason.code}</code>
 			</p>
 			{"lastLine" in reason && reason.lastLine && !worker?.lastOutput ? (
 				<p>

@@ -123,7 +123,8 @@ function LaneView({ lane, whole }: { lane: Lane; whole: number }): ReactNode {
 function nameOf({ kind, ms }: Bar, { number }: Lane): string {
 	const span = duration(ms);
 	if (kind === "run") return T.job.ran(number, span);
-	return kind === "wait" ? T.job.waited(span) : kind === "start" ? T.job.started(span) : T.job.sent(span);
+	const texts = { wait: T.job.waited, room: T.job.madeRoom, start: T.job.started, webhook: T.job.sent };
+	return texts[kind](span);
 }
 
 /** When the workers of the job were started: of those that run, and of the last that have ended. */

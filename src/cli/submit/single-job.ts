@@ -3,6 +3,8 @@ import { randomUUID } from "node:crypto";
 import { printableLines } from "../../lib/terminal-text.ts";
 import { CliError } from "../client/errors.ts";
 import { errorText, readable } from "../commands/jobs/job-text.ts";
+import { systemClock } from "../../system/clock.ts";
+import { progressBar } from "../framework/progress-bar.ts";
 import { trimmedStack } from "../framework/stack.ts";
 import { membersOf } from "../framework/json-members.ts";
 import { path } from "../client/service-client.ts";
@@ -21,7 +23,9 @@ export async function submitOne(
 		return 0;
 	}
 	const chunks = print === "chunks" ? await printChunks(calls, endpoint, id) : 0;
-	const job = await calls.ended(id);
+	const bar = progressBar(systemClock.now);
+	const job = await calls.ended(id, (reason) => showWait(bar, reason));
+	bar.clear();
 	if (json && print === "result") process.stdout.write(`${job.text}\n`);
 	else if (chunks === 0 && job.output !== undefined)
 		process.stdout.write(`${process.stdout.isTTY ? readable(job.output) : job.output}\n`);
@@ -30,6 +34,12 @@ export async function submitOne(
 	const reason = error === "" ? "." : `: ${printableLines(trimmedStack(error, "--json"))}`;
 	process.stderr.write(`Job ${id} is ${job.status}${reason}\n`);
 	return 1;
+}
+
+/** Why a job waits; undefined: it runs. */
+export function showWait(bar: ReturnType<typeof progressBar>, reason: string | undefined): void {
+	if (reason === undefined) bar.clear();
+	else bar.show({ share: undefined, count: 0, text: printableLines(reason) });
 }
 
 async function printChunks(calls: JobCalls, endpoint: string, id: string): Promise<number> {

@@ -105,6 +105,12 @@ const LIMITS: Schema = {
 					default: STREAM_MB,
 					description: `A job fails whose chunks have more megabytes, or are more than ${MOST_CHUNKS}.`,
 				}),
+				gpuSecondsPerDay: wholeOrOff({
+					default: "off",
+					description:
+						"Submissions are refused until midnight UTC once the runs of the day have taken more seconds, times " +
+						"gpusPerWorker. Accepted jobs run on.",
+				}),
 				...Object.fromEntries(LIMITED_OPERATIONS.map((operation) => [operation, operationLimits(operation)])),
 			},
 		},
@@ -114,7 +120,9 @@ const LIMITS: Schema = {
 		"Rate, concurrency and queue limits: off for no limits, or changes to single numbers, each of " +
 		"which may be off. What is not named keeps its default.",
 	examples: [{ run: { per10s: 5000, concurrent: "off" }, queue: 10_000 }],
-	"x-message": "must be off, or an object of operations to { per10s, concurrent }, queue, storedMb and streamMb.",
+	"x-message":
+		"must be off, or an object of operations to { per10s, concurrent }, queue, storedMb, streamMb and " +
+		"gpuSecondsPerDay.",
 };
 
 const ENV: Schema = {

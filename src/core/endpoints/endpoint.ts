@@ -196,6 +196,14 @@ export function storedBound({ limits }: Endpoint): number | undefined {
 	return megabytes === "off" ? undefined : megabytes * 2 ** 20;
 }
 
+export const DAY_MS = 86_400_000;
+
+/** GPU seconds of a day's runs (D43); undefined: no bound. */
+export function gpuBound({ limits }: Endpoint): number | undefined {
+	const seconds = limits === "off" ? "off" : (limits.gpuSecondsPerDay ?? "off");
+	return seconds === "off" ? undefined : seconds;
+}
+
 /** Bounds the chunks of a job (D43); undefined: no bound. */
 export function streamBound({ limits }: Pick<Endpoint, "limits">): { bytes: number; chunks: number } | undefined {
 	const megabytes = limits === "off" ? "off" : (limits.streamMb ?? STREAM_MB);

@@ -29,7 +29,7 @@ export interface Limits {
 }
 
 /** Limits of the endpoint as a whole (D23, D43). */
-export const WHOLE_LIMITS = ["queue", "storedMb", "streamMb"] as const;
+export const WHOLE_LIMITS = ["queue", "storedMb", "streamMb", "gpuSecondsPerDay"] as const;
 
 /** Overrides (D24, D35). */
 export type LimitChanges = Partial<Record<(typeof WHOLE_LIMITS)[number], number | "off">> &

@@ -114,6 +114,15 @@ describe("waitReason", () => {
 		["nothing yet", {}, "worker_starting"],
 	];
 
+	it.each([
+		[0, "All 2 workers are busy."],
+		[1, "All 2 workers are busy; 1 waiting job was submitted before."],
+		[100, "All 2 workers are busy; 100 waiting jobs were submitted before."],
+		[101, "All 2 workers are busy; over 100 waiting jobs were submitted before."],
+	])("D29: behind %i jobs", (ahead, message) => {
+		expect(waitReason({ ...sample, busy: ["w1", "w2"], ahead }).message).toBe(message);
+	});
+
 	it.each(cases)("D29: %s", (_, given, code) => {
 		const reason = waitReason({ ...sample, ...given });
 		expect(reason.code).toBe(code);

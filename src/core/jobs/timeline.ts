@@ -54,7 +54,12 @@ export const REASON_CODES = [
 export interface Reason {
 	code: (typeof REASON_CODES)[number];
 	message: string;
+	/** Start of the worker that starts, ms since the epoch. */
+	since?: number | undefined;
 }
+
+/** Waiting jobs that were submitted before are counted up to this number. */
+export const MOST_AHEAD = 100;
 
 /** Workers are ids. */
 export interface WaitSample {
@@ -65,6 +70,8 @@ export interface WaitSample {
 	idle: readonly string[];
 	busy: readonly string[];
 	starting: readonly string[];
+	/** When the first of those was started, ms since the epoch. */
+	startingSince?: number | undefined;
 	waiting?: string | undefined;
 	/** One of the starting ones runs its warm-up. */
 	isWarming?: boolean;
@@ -75,6 +82,8 @@ export interface WaitSample {
 	crashCode?: WorkerReasonCode | undefined;
 	withoutGpu?: string | undefined;
 	onlyLowPriority?: boolean;
+	/** Waiting jobs that were submitted before, counted up to one more than {@link MOST_AHEAD}. */
+	ahead?: number | undefined;
 }
 
 export function waitReason(s: WaitSample): Reason {
@@ -101,7 +110,7 @@ export function waitReason(s: WaitSample): Reason {
 	if (present.length > 0 && s.idle.length === 0)
 		return {
 			code: "workers_busy",
-			message: `All ${s.busy.length} workers are busy${atMaximum ? `, and workersMax is ${s.workersMax}` : ""}.`,
+			message: `${busyText(s, atMaximum)}${aheadText(s.ahead)}.`,
 		};
 	if (s.idle.length > 0) return { code: "worker_starting", message: "A worker is idle and is about to take the job." };
 	if (s.starting.length > 0)
@@ -111,6 +120,7 @@ export function waitReason(s: WaitSample): Reason {
 				s.waiting === undefined
 					? `Worker ${s.starting.join(", ")} is starting${s.isWarming ? ": it runs its warm-up" : ""}.`
 					: `Worker ${s.starting.join(", ")} does not run yet: ${withFullStop(s.waiting)}`,
+			since: s.startingSince,
 		};
 	if (s.crashing !== undefined) {
 		const what = s.crashCode === "start_failed" ? "No worker could be started" : "Workers exit before taking a job";
@@ -132,4 +142,15 @@ export function waitReason(s: WaitSample): Reason {
 				"avoid the wait, submit it without lowPriority or raise workersMin.",
 		};
 	return { code: "worker_starting", message: "A worker is about to be started." };
+}
+
+function busyText({ busy, workersMax }: WaitSample, atMaximum: boolean): string {
+	const all = busy.length === 1 ? "The only worker is" : `All ${busy.length} workers are`;
+	return `${all} busy${atMaximum ? `, and workersMax is ${workersMax}` : ""}`;
+}
+
+function aheadText(ahead = 0): string {
+	if (ahead === 0) return "";
+	if (ahead > MOST_AHEAD) return `; over ${MOST_AHEAD} waiting jobs were submitted before`;
+	return ahead === 1 ? "; 1 waiting job was submitted before" : `; ${ahead} waiting jobs were submitted before`;
 }

@@ -31,6 +31,7 @@ export interface EndedWorker {
 	host?: string | undefined;
 	createdAt: number;
 	readyAt?: number | undefined;
+	room?: RoomTime | undefined;
 	endedAt: number;
 	/** It still runs, where its platform does not know it. */
 	calledAt?: number | undefined;
@@ -41,6 +42,12 @@ export interface EndedWorker {
 	message: string;
 	/** Has no escape sequences and no values of variables. */
 	lastOutput: string;
+}
+
+/** Time from the decision to make room for a worker to its start, ms since the epoch. */
+export interface RoomTime {
+	since: number;
+	until: number;
 }
 
 export interface WorkerExit {

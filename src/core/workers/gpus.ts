@@ -15,6 +15,10 @@ export interface MachineGpu extends GpuUsage {
 /** `other`: a container of another service. `starting` includes loading a model. */
 export const GPU_HOLDER_STATES = ["starting", "idle", "busy", "stopping", "other"] as const;
 
+/** What a worker does with its GPU; `idle` also while it is being stopped. */
+export const GPU_USES = ["busy", "idle", "starting"] as const;
+export type GpuUse = (typeof GPU_USES)[number];
+
 export interface GpuHolderView extends GpuPart {
 	state: (typeof GPU_HOLDER_STATES)[number];
 	worker?: string | undefined;

@@ -1,7 +1,7 @@
 /** One job as operators see it (D29, D39). */
 import { ApiError } from "../../core/errors.ts";
-import { type AttemptDetails, attemptsOf, type Reason, waitReason } from "../../core/jobs/timeline.ts";
-import { isJobId } from "../../core/jobs/job.ts";
+import { type AttemptDetails, attemptsOf, MOST_AHEAD, type Reason, waitReason } from "../../core/jobs/timeline.ts";
+import { isJobId, type Job } from "../../core/jobs/job.ts";
 import type { EndedWorker } from "../../core/workers/ended-worker.ts";
 import { reasonText } from "../../core/workers/worker-reason.ts";
 import { isManaged } from "../../launchers/index.ts";
@@ -19,6 +19,9 @@ export interface JobDetails extends Omit<JobRecord, "attempts"> {
 /** A worker that starts again after a crash may crash again. */
 const AFTER_CRASHES: ReadonlySet<Reason["code"]> = new Set(["workers_crashing", "worker_starting"]);
 
+/** Jobs that wait earlier are not counted in a longer queue. */
+const SHORT_QUEUE = 1000;
+
 /** Also of an erased job. Throws `job_not_found`. */
 export async function jobDetails(d: JobDeps, q: JobName): Promise<JobDetails> {
 	const found = isJobId(q.id) ? await d.store.jobs.record({ ...q, now: d.now() }) : undefined;
@@ -32,6 +35,7 @@ export async function jobDetails(d: JobDeps, q: JobName): Promise<JobDetails> {
 		(worker) => !worker.draining && !worker.unhealthy && !isResting(worker),
 	);
 	const ids = (fits: (worker: WorkerView) => boolean): string[] => usable.filter(fits).map(({ id }) => id);
+	const starting = usable.find(isStarting);
 	const reason = waitReason({
 		endpoint: endpoint.id,
 		paused,
@@ -40,6 +44,7 @@ export async function jobDetails(d: JobDeps, q: JobName): Promise<JobDetails> {
 		idle: ids((worker) => !isStarting(worker) && worker.jobs.length === 0),
 		busy: ids((worker) => worker.ready && worker.jobs.length > 0),
 		starting: ids(isStarting),
+		startingSince: starting?.sleep?.since ?? starting?.createdAt,
 		fenced: attempts.filter(({ open }) => open).map(({ worker }) => worker),
 		...views.heldBack(q.endpoint),
 		waiting: usable
@@ -48,6 +53,7 @@ export async function jobDetails(d: JobDeps, q: JobName): Promise<JobDetails> {
 		isWarming: usable.some(({ notice }) => notice?.state === "warming"),
 		onlyLowPriority:
 			found.job.lowPriority && (await d.store.jobs.waiting({ endpoint: q.endpoint, now: d.now() })).jobs === 0,
+		ahead: await aheadOf(d, found.job),
 	});
 	const { crashing, crashCode = "crashed", retryAt } = views.heldBack(q.endpoint);
 	const isCrash = crashing !== undefined && AFTER_CRASHES.has(reason.code);
@@ -62,4 +68,13 @@ export async function jobDetails(d: JobDeps, q: JobName): Promise<JobDetails> {
 			worker: worker?.code === crashCode ? worker : undefined,
 		},
 	};
+}
+
+/** Returns the number of waiting jobs that were submitted before, at most one more than {@link MOST_AHEAD}. */
+async function aheadOf(d: JobDeps, { endpoint, submittedAt }: Job): Promise<number | undefined> {
+	const { inQueue } = await d.store.jobs.counts({ endpoint, now: d.now() });
+	if (inQueue <= 1 || inQueue > SHORT_QUEUE) return undefined;
+	const filter = { states: ["IN_QUEUE"], to: submittedAt } as const;
+	const page = await d.store.jobs.list({ endpoint, filter, erased: false, limit: MOST_AHEAD + 1, now: d.now() });
+	return page.jobs.length;
 }

@@ -32,15 +32,19 @@ const KEY_KEPT_MS = 86_400_000;
 
 /**
  * Returns the job of an earlier submission under the same key, if any. Throws `store_unavailable` while its disk is
- * almost full (D41), `store_full`, `quota_full` (D43), `queue_full` (D23), `idempotency_reused`, `idempotency_expired`
- * (D14).
+ * almost full (D41), `store_full`, `quota_full` and `gpu_quota_used` (D43), `queue_full` (D23), `idempotency_reused`,
+ * `idempotency_expired` (D14).
  */
 export async function submit(d: JobDeps, q: SubmitRequest): Promise<Job> {
 	const { endpoint, operation, options, id } = q;
 	d.space.admit();
 	const size = sizeOf(q.input);
 	d.stored.admit(size);
-	const bound = queueBound(endpoint);
+	const refusing = d.gpuQuotas.refusal(endpoint);
+	const refusal = refusing && (await refusing);
+	// A repetition gets its job all the same: no queue is short enough for a new one.
+	if (refusal && !q.idempotency) throw refusal;
+	const bound = refusal ? -1 : queueBound(endpoint);
 	const most = storedBound(endpoint);
 	const answer = await d.store.jobs.insert({
 		submission: {
@@ -68,6 +72,7 @@ export async function submit(d: JobDeps, q: SubmitRequest): Promise<Job> {
 	q.input = "";
 	q.stored?.();
 	if (!answer.ok) {
+		if (answer.why === "full" && refusal) throw refusal;
 		if (answer.why === "full") throw new ApiError("queue_full", { endpoint: endpoint.id, limit: bound ?? 0 });
 		if (answer.why === "stored")
 			throw new ApiError("quota_full", {

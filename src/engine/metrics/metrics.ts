@@ -1,8 +1,11 @@
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
+import type { WorkerRegistry } from "../workers/worker-registry.ts";
 import type { WorkerViews } from "../workers/worker-views.ts";
 import { demand } from "./demand.ts";
+import type { HeldGpu } from "../workers/gpus.ts";
+import { gpuUse } from "./gpu-use.ts";
 import { endpointSnapshots, health } from "./health.ts";
 import { liveFeed } from "./live-feed.ts";
 import { MetricHistory } from "./metric-history.ts";
@@ -12,11 +15,19 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 /** `run`: random at each start. */
 export function createMetrics(
-	d: EngineContext & { run: string; endpoints: Endpoints; cluster: Cluster; views: WorkerViews },
+	d: EngineContext & {
+		run: string;
+		endpoints: Endpoints;
+		cluster: Cluster;
+		views: WorkerViews;
+		registry: WorkerRegistry;
+		held: () => HeldGpu[];
+	},
 ) {
 	const snapshots = () => endpointSnapshots(d);
 	const history = new MetricHistory({ ...d, snapshots });
 	const feed = liveFeed({ ...d, snapshots, window: rollingWindow(d) });
+	const gpus = gpuUse(d);
 	return {
 		health: (endpoint: string) => health(d, endpoint),
 		demand: (endpoint: string) => demand(d, endpoint),
@@ -24,8 +35,10 @@ export function createMetrics(
 		/** Bytes by endpoint (D43). */
 		stored: d.store.jobs.stored,
 		history,
+		gpuTotals: gpus.totals,
+		gpuHistory: gpus.history,
 		listen: feed.listen,
 		closeFeed: feed.close,
-		services: [history.service, feed.service],
+		services: [history.service, feed.service, gpus.service],
 	};
 }

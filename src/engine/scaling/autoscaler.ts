@@ -205,7 +205,7 @@ export class Autoscaler {
 		const { id } = endpoint;
 		this.#lastStartAt.set(id, now());
 		const begun = workers.launcher
-			.start(endpoint, gpus)
+			.start(endpoint, gpus, { roomSince: this.#room.takeTime(endpoint) })
 			.then(
 				() => this.crashes.answered(id),
 				(error: Error) => {
@@ -226,7 +226,7 @@ export class Autoscaler {
 			const asleep = this.#sleepers.of(endpoint.id);
 			const allocation = needsGpus ? this.#gpus.allocate(endpoint, mayEvict, asleep) : { gpus: [] };
 			if ("wake" in allocation) {
-				this.#d.workers.sleep.wake(allocation.wake);
+				this.#d.workers.sleep.wake(allocation.wake, this.#room.takeTime(endpoint));
 				continue;
 			}
 			if ("gpus" in allocation) {
@@ -299,6 +299,7 @@ export class Autoscaler {
 			if (cluster.scalesElsewhere(worker.endpoint) && !stays)
 				workers.launcher.retire(worker, "another server starts the workers of its endpoint");
 			if (worker.retiring === undefined || worker.held.size > 0 || workers.launcher.isStopping(worker)) continue;
+			this.#room.finished(worker);
 			if (this.#room.leavesGpus(worker)) this.#rest(worker, worker.retiring);
 			else this.#stop(worker, worker.retiring, worker.retiringCode && { code: worker.retiringCode });
 		}

@@ -33,13 +33,17 @@ interface Deps extends EngineContext {
 /** Why a busy worker is stopped after its jobs. */
 const roomText = (endpoint: string): string => `it makes room for endpoint ${endpoint}`;
 
-export function roomMaker({ now, endpoints, workers: { launcher, registry }, cluster, queues, stop, rest }: Deps) {
-	/** The endpoint for which a worker makes room. */
-	const leavesFor = new WeakMap<Worker, string>();
+export function roomMaker(d: Deps) {
+	const { now, events, endpoints, cluster, queues, stop, rest } = d;
+	const { launcher, registry } = d.workers;
+	/** The endpoint for which a worker makes room, and what is said of the worker. */
+	const leavesFor = new WeakMap<Worker, { endpoint: string; text: string }>();
 	/** What the platform of a waiting worker said, and what is shown with those that make room. */
 	const notices = new WeakMap<Worker, { own: string; shown: string; stopped: readonly string[] }>();
 	const made = new WeakMap<Worker, { at: EpochMs; times: number }>();
 	const othersLeftAt = new WeakMap<Worker, EpochMs>();
+	/** When room began to be made for the next worker of an endpoint, on this machine. */
+	const madeSince = new Map<string, EpochMs>();
 
 	function placed({ id, endpoint }: Worker): PlacedWorker {
 		const { launcher: settings, gpusPerWorker } = endpoints.get(endpoint);
@@ -86,28 +90,36 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 		const { id } = endpoint;
 		for (const worker of workers) {
 			const isBusy = worker.held.size > 0;
-			leavesFor.set(worker, id);
+			leavesFor.set(worker, { endpoint: id, text: textOf(worker, now()) });
 			worker.preempted =
 				isBusy && endpoints.has(worker.endpoint) && isPreempted(endpoints.get(worker.endpoint), endpoint);
+			if (isBusy && !worker.preempted) {
+				launcher.retire(worker, roomText(id));
+				continue;
+			}
+			emitMade(worker, isBusy ? "busy" : "idle");
 			const leave = usesOwnGpus(endpoint.launcher) ? rest : stop;
-			if (worker.preempted) stop(worker, `it makes room for endpoint ${id}, whose priority is higher`, "preempted");
-			else if (isBusy) launcher.retire(worker, roomText(id));
+			if (isBusy) stop(worker, `it makes room for endpoint ${id}, whose priority is higher`, "preempted");
 			else leave(worker, `it is idle and makes room for endpoint ${id}`);
 		}
 	}
 
-	/** Says which workers make room for an endpoint, and when. `stopped`: ids of those that may have ended. */
+	const emitMade = ({ endpoint, id }: Worker, was: "idle" | "busy"): void =>
+		events.emit("room.made", { endpoint, worker: id, was });
+
+	/** Says which workers make room for an endpoint, and when. `stopped`: what is said of those that may have ended. */
 	function leavingTexts({ id: endpoint }: Endpoint, stopped: readonly string[] = []): string[] {
-		const all = [...registry.all()].filter((worker) => leavesFor.get(worker) === endpoint);
-		const leaving = all.filter(({ sleep }) => !sleep);
-		const resting = all.filter(isResting).map(({ id }) => id);
-		const ending = leaving.filter(({ held }) => held.size === 0).map(({ id }) => id);
-		const idle = [...new Set([...stopped, ...ending])];
-		const [preempted, busy] = [true, false].map((is) =>
-			leaving.filter((worker) => worker.held.size > 0 && worker.preempted === is).map(({ id }) => id),
-		) as [string[], string[]];
+		const texts = (fits: (worker: Worker) => boolean): string[] =>
+			[...registry.all()].flatMap((worker) => {
+				const leaving = leavesFor.get(worker);
+				return leaving?.endpoint === endpoint && fits(worker) ? [leaving.text] : [];
+			});
+		const idle = [...new Set([...stopped, ...texts(({ held, sleep }) => held.size === 0 && !sleep)])];
+		const resting = texts(isResting);
+		const preempted = texts((worker) => worker.held.size > 0 && worker.preempted === true);
+		const busy = texts((worker) => worker.held.size > 0 && worker.preempted !== true);
 		return [
-			...(idle.length > 0 ? [`Stopped to make room, being idle: ${idle.join(", ")}.`] : []),
+			...(idle.length > 0 ? [`Stopped to make room: ${idle.join(", ")}.`] : []),
 			...(resting.length > 0 ? [`Put to sleep to make room: ${resting.join(", ")}.`] : []),
 			...(preempted.length > 0
 				? [`Stopped to make room, their jobs return to the queue: ${preempted.join(", ")}.`]
@@ -117,11 +129,10 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 	}
 
 	return {
-		evict,
 		leavingTexts,
 		/** Whether the worker is to be stopped for its GPUs only, so that it may sleep instead. */
 		leavesGpus(worker: Worker): boolean {
-			const endpoint = leavesFor.get(worker);
+			const { endpoint } = leavesFor.get(worker) ?? {};
 			return (
 				endpoint !== undefined &&
 				worker.retiring === roomText(endpoint) &&
@@ -129,16 +140,32 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 				usesOwnGpus(endpoints.get(endpoint).launcher)
 			);
 		},
+		/** Makes room for the next worker of the endpoint, which starts once they have ended. */
+		evict(workers: readonly Worker[], endpoint: Endpoint): void {
+			if (workers.length > 0 && !madeSince.has(endpoint.id)) madeSince.set(endpoint.id, now());
+			evict(workers, endpoint);
+		},
+		/** Called when a worker is stopped that has finished its jobs. */
+		finished(worker: Worker): void {
+			if (leavesFor.has(worker)) emitMade(worker, "busy");
+		},
+		/** Returns when room began to be made for the worker that starts now. */
+		takeTime({ id }: Endpoint): EpochMs | undefined {
+			const since = madeSince.get(id);
+			madeSince.delete(id);
+			return since;
+		},
 		/** Makes room for those of the endpoint's workers that their platform cannot place. */
 		make(endpoint: Endpoint, staying: readonly Worker[], mayEvict: boolean): void {
 			for (const waiting of staying) {
 				const makers = makersFor(waiting, endpoint, mayEvict);
+				if (makers.length > 0) waiting.roomSince ??= now();
 				evict(makers, endpoint);
 				const { notice } = waiting;
 				if (!notice) continue;
 				const before = notices.get(waiting);
 				const own = before?.shown === notice.message ? before.own : notice.message;
-				const idle = makers.filter(({ held }) => held.size === 0).map(({ id }) => id);
+				const idle = makers.filter(({ held }) => held.size === 0).map((worker) => leavesFor.get(worker)!.text);
 				const stopped = [...(before?.stopped ?? []), ...idle].slice(-SHOWN);
 				const shown = [own, ...leavingTexts(endpoint, stopped)].join(" ");
 				notices.set(waiting, { own, shown, stopped });
@@ -147,8 +174,9 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 		},
 		/** Lets workers go on that would make room for an endpoint without waiting jobs, unless their settings changed. */
 		withdraw(): void {
+			for (const endpoint of madeSince.keys()) if (queues.isEmpty(endpoint)) madeSince.delete(endpoint);
 			for (const worker of registry.all()) {
-				const endpoint = leavesFor.get(worker);
+				const { endpoint } = leavesFor.get(worker) ?? {};
 				if (worker.sleep?.state === "asleep") leavesFor.delete(worker);
 				if (endpoint === undefined || worker.retiring !== roomText(endpoint) || worker.held.size === 0) continue;
 				if (!queues.isEmpty(endpoint) || !endpoints.has(worker.endpoint)) continue;
@@ -158,4 +186,12 @@ export function roomMaker({ now, endpoints, workers: { launcher, registry }, clu
 			}
 		},
 	};
+}
+
+/** Such as "captions-1f (idle for 40 s, GPU 0)". The time is that of the decision. */
+function textOf({ id, gpus, host, held, idleSince }: Worker, now: EpochMs): string {
+	const numbers = `${gpus.length === 1 ? "GPU" : "GPUs"} ${gpus.join(" and ")}`;
+	const place = gpus.length > 0 ? numbers : host && `on ${host}`;
+	const facts = [held.size === 0 && `idle for ${Math.round((now - idleSince) / 1000)} s`, place].filter(Boolean);
+	return facts.length === 0 ? id : `${id} (${facts.join(", ")})`;
 }

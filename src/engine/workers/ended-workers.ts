@@ -9,7 +9,7 @@ import {
 } from "../../core/workers/ended-worker.ts";
 import type { EngineContext } from "../context.ts";
 import type { StartProblems } from "./start-problems.ts";
-import type { Worker } from "./worker-registry.ts";
+import { roomOf, type Worker } from "./worker-registry.ts";
 
 export type EndedWorkers = ReturnType<typeof endedWorkers>;
 
@@ -31,7 +31,7 @@ export function endedWorkers({ store, now, problems }: EngineContext & { problem
 			if (end.code !== undefined)
 				problems.set(endpoint, { printed: line === undefined ? line : { code: end.code, line } });
 			const recorded = store.workers.end({
-				worker: { id, endpoint, launcher, host, ...life, ...end, lastOutput },
+				worker: { id, endpoint, launcher, host, ...life, room: roomOf(worker), ...end, lastOutput },
 				count: ENDED_WORKERS.count,
 				since: life.endedAt - ENDED_WORKERS.ms,
 			});

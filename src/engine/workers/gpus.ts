@@ -5,6 +5,14 @@ import { type HostGpuPart, type HostView, LOCAL } from "../../core/workers/hosts
 import { holdsGpus, isResting, isStarting, type Worker } from "./worker-registry.ts";
 import type { WorkersContext } from "./workers-context.ts";
 
+/** A GPU that Sluice has assigned, and a worker that has it or a part of it. */
+export interface HeldGpu {
+	host: string;
+	/** Number on this machine, or UUID. */
+	id: string;
+	worker: Worker;
+}
+
 /** Rounds to 0.1 GB of 10^9 bytes. */
 const gb = (bytes: number | undefined): number | undefined =>
 	bytes === undefined ? undefined : Math.round(bytes / 1e8) / 10;
@@ -76,6 +84,24 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 	}
 
 	return {
+		/** Returns an entry for each of its workers. Reads nothing. */
+		held(): HeldGpu[] {
+			const workers = [...d.registry.all()];
+			const byId = new Map(workers.map((worker) => [worker.id, worker]));
+			return [
+				...workers
+					.filter(holdsGpus)
+					.flatMap((worker) => worker.gpus.map((number) => ({ host: LOCAL, id: String(number), worker }))),
+				...hosts().flatMap(({ name: host, gpus }) =>
+					gpus.flatMap(({ id, parts }) =>
+						parts.flatMap((part) => {
+							const worker = part.worker === undefined ? undefined : byId.get(part.worker);
+							return worker ? [{ host, id, worker }] : [];
+						}),
+					),
+				),
+			];
+		},
 		list: async (): Promise<GpuView[]> => [...(await here()), ...ofHosts()],
 		memoryOf,
 		/** Returns what programs need to find GPUs of these numbers. Reads it at the first call. */

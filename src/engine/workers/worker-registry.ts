@@ -4,7 +4,8 @@
  */
 import { RotatingMap, RotatingSet } from "../../lib/rotating-map.ts";
 import type { EpochMs } from "../../lib/time.ts";
-import type { KnownEnding } from "../../core/workers/ended-worker.ts";
+import type { KnownEnding, RoomTime } from "../../core/workers/ended-worker.ts";
+import type { GpuUse } from "../../core/workers/gpus.ts";
 import type { WorkerReason, WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import type { EventBus } from "../../events.ts";
 import { isManaged } from "../../launchers/index.ts";
@@ -39,6 +40,8 @@ export interface Worker {
 	readonly createdAt: EpochMs;
 	/** `initTimeoutMs` counts from here: its creation, or the end of its wait. */
 	startingSince: EpochMs;
+	/** When others began to make room for it, until `startingSince`. */
+	roomSince?: EpochMs | undefined;
 	/** What its platform says until it runs, or that it is warming up. */
 	notice?: WorkerReason & { state: "waiting" | "ending" | "warming" };
 	/** It uses more of a GPU than its part. */
@@ -115,6 +118,7 @@ interface Met {
 	pinged?: boolean;
 	gpus?: readonly number[];
 	gpuMemoryGb?: number | undefined;
+	roomSince?: EpochMs | undefined;
 	now: EpochMs;
 }
 
@@ -125,7 +129,17 @@ export function workerRegistry(events: EventBus) {
 	const byEndpoint = new Map<string, Map<string, Worker>>();
 	const everyWorker = new Set<Worker>();
 	return {
-		meet({ id, endpoint, launcher = "external", ready, pinged = false, gpus = [], gpuMemoryGb, now }: Met): Worker {
+		meet({
+			id,
+			endpoint,
+			launcher = "external",
+			ready,
+			pinged = false,
+			gpus = [],
+			gpuMemoryGb,
+			roomSince,
+			now,
+		}: Met): Worker {
 			const ofEndpoint = byEndpoint.get(endpoint) ?? new Map<string, Worker>();
 			const existing = ofEndpoint.get(id);
 			if (existing) return existing;
@@ -136,6 +150,7 @@ export function workerRegistry(events: EventBus) {
 				managed: isManaged(launcher),
 				createdAt: now,
 				startingSince: now,
+				roomSince,
 				reportedBusy: false,
 				seenAt: now,
 				ready,
@@ -201,6 +216,19 @@ export function isResting({ sleep }: Pick<Worker, "sleep">): boolean {
 /** Whether it cannot take jobs yet: it has not called, or is being woken. */
 export function isStarting({ ready, sleep }: Pick<Worker, "ready" | "sleep">): boolean {
 	return !ready || sleep?.state === "waking";
+}
+
+export function useOf(worker: Worker): GpuUse {
+	if (worker.held.size > 0) return "busy";
+	return isStarting(worker) ? "starting" : "idle";
+}
+
+/** Returns the time in which others made room for the worker, once it is over. */
+export function roomOf({
+	roomSince: since,
+	startingSince: until,
+}: Pick<Worker, "roomSince" | "startingSince">): RoomTime | undefined {
+	return since === undefined || until < since ? undefined : { since, until };
 }
 
 export function endPolls(worker: Worker): void {

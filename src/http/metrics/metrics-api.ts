@@ -3,10 +3,12 @@
  */
 import { EXPOSITION_TYPE } from "../../api/metrics.ts";
 import { type Budget, type BudgetMeter, type BudgetMeters, type BudgetName, BUDGETS } from "../../core/budgets.ts";
+import { GPU_USES } from "../../core/workers/gpus.ts";
 import { type MetricBucket, OUTCOMES } from "../../core/metrics/metric-buckets.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { EndpointSnapshot } from "../../engine/metrics/health.ts";
+import type { GpuTotals } from "../../engine/metrics/gpu-use.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import { version } from "../../version.ts";
 import { principalOf } from "../gates/auth.ts";
@@ -38,6 +40,7 @@ export async function metrics(call: Call): Promise<void> {
 				.map(({ endpoint, bytes }) => [{ endpoint }, bytes]),
 		),
 		...ofTotals(totals),
+		...ofGpus([...engine.metrics.gpuTotals()].filter(([endpoint]) => engine.endpoints.has(endpoint) && sees(endpoint))),
 		{
 			name: "sluice_store_seconds",
 			type: "histogram",
@@ -167,6 +170,29 @@ function ofTotals(totals: readonly (readonly [endpoint: string, tally: MetricBuc
 		total("sluice_workers_launched_total", "Workers started by this server.", "coldStarts"),
 		durations("sluice_job_delay_seconds", "Waits in the queue of jobs sent to workers by this server.", "delay"),
 		durations("sluice_job_execution_seconds", "Runs whose end a worker reported to this server.", "execution"),
+	];
+}
+
+function ofGpus(totals: readonly (readonly [endpoint: string, totals: GpuTotals])[]): (Family | Durations)[] {
+	return [
+		counter(
+			"sluice_gpu_seconds_total",
+			"GPUs of workers that this server launched, times seconds, by what the workers did.",
+			totals.flatMap(([endpoint, { ms }]) => GPU_USES.map((state) => [{ endpoint, state }, ms[state] / 1000])),
+		),
+		counter(
+			"sluice_workers_made_room_total",
+			"Workers of the endpoint that this server stopped to make room for another one, by what they did before.",
+			totals.flatMap(([endpoint, { madeRoom }]) =>
+				Object.entries(madeRoom).map(([state, count]) => [{ endpoint, state }, count] as const),
+			),
+		),
+		{
+			name: "sluice_swap_seconds",
+			type: "histogram",
+			help: "Time from the decision to make room for a worker of the endpoint to its first call.",
+			samples: totals.map(([endpoint, { swaps }]) => [{ endpoint }, swaps]),
+		},
 	];
 }
 

@@ -169,6 +169,7 @@ function detailPart(call: Call, { job, attempts, reason, chunks }: JobDetails, f
 		expiresAt: isoJobTime(engine, expiresAt(job)),
 		reason: reason && {
 			...reason,
+			since: isoJobTime(engine, reason.since),
 			retryAt: isoJobTime(engine, reason.retryAt),
 			worker: reason.worker && endedWorkerJson(call, reason.worker),
 		},

@@ -12,14 +12,15 @@ import {
 	type WorkerReason as ReasonJson,
 } from "../../api/workers.ts";
 import { ApiError } from "../../core/errors.ts";
-import { type EndedWorker, errorLine } from "../../core/workers/ended-worker.ts";
+import { type EndedWorker, errorLine, type RoomTime } from "../../core/workers/ended-worker.ts";
 import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
 import { may } from "../../engine/access/keys.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { isResting, isStarting, roomOf } from "../../engine/workers/worker-registry.ts";
 import { principalOf } from "../gates/auth.ts";
 import { valueOf } from "../exchange/params.ts";
 import { sdkWarning } from "../../core/workers/sdk-version.ts";
-import { isResting, isStarting } from "../../engine/workers/worker-registry.ts";
 import { reasonIn, type WorkerView } from "../../engine/workers/worker-views.ts";
 import type { Call } from "../exchange/call.ts";
 import { readNothing } from "../exchange/object-body.ts";
@@ -66,12 +67,13 @@ export async function start(call: Call): Promise<AnswerOf<typeof START_WORKERS> 
 /** Output is for admin keys only, like logs. */
 export function endedWorkerJson(call: Call, worker: EndedWorker): Sendable<EndedJson> {
 	const { engine, params } = call;
-	const { endpoint: _, lastOutput, createdAt, readyAt, endedAt, calledAt, ...rest } = worker;
+	const { endpoint: _, lastOutput, createdAt, readyAt, room, endedAt, calledAt, ...rest } = worker;
 	const admin = may(principalOf(call), "admin", params.endpoint);
 	return {
 		...rest,
 		createdAt: isoJobTime(engine, createdAt),
 		readyAt: isoJobTime(engine, readyAt),
+		room: roomJson(engine, room),
 		endedAt: isoJobTime(engine, endedAt),
 		calledAt: isoJobTime(engine, calledAt),
 		lastLine: admin && rest.code !== undefined ? errorLine(lastOutput) : undefined,
@@ -90,13 +92,15 @@ export function reasonJson(call: Call, endpoint: string, reason: WorkerReason): 
 
 function workerJson(call: Call, worker: WorkerView, usage: WorkerUsage | undefined): Sendable<Worker> {
 	const { engine, params } = call;
-	const { id, launcher, host, createdAt, seenAt, jobs, gpus, gpuMemoryGb, version, notice, excess } = worker;
+	const { id, launcher, host, createdAt, readyAt, seenAt, jobs, gpus, gpuMemoryGb, version, notice, excess } = worker;
 	const reason = notice ? reasonIn(notice) : excess;
 	return {
 		id,
 		state: stateOf(worker),
 		launcher,
 		createdAt: isoJobTime(engine, createdAt),
+		readyAt: isoJobTime(engine, readyAt),
+		room: roomJson(engine, roomOf(worker)),
 		seenAt: isoJobTime(engine, seenAt),
 		jobs,
 		gpus: gpus.length > 0 ? gpus : undefined,
@@ -107,6 +111,10 @@ function workerJson(call: Call, worker: WorkerView, usage: WorkerUsage | undefin
 		host,
 		usage,
 	};
+}
+
+function roomJson(engine: Engine, room: RoomTime | undefined): Worker["room"] {
+	return room && { since: isoJobTime(engine, room.since), until: isoJobTime(engine, room.until) };
 }
 
 function stateOf(worker: WorkerView): Worker["state"] {

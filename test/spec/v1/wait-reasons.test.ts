@@ -27,7 +27,7 @@ const WAITS: Record<(typeof REASON_CODES)[number], () => Promise<{ endpoint: str
 	async workers_busy() {
 		const worker = await handWorker(service, ep);
 		await worker.takeThis(await submitted(service, ep));
-		return { endpoint: ep, id: await submitted(service, ep), says: /All 1 workers are busy/ };
+		return { endpoint: ep, id: await submitted(service, ep), says: /The only worker is busy/ };
 	},
 	async worker_starting() {
 		const launch = service.next("worker.launched", ({ endpoint }) => endpoint === "slow");
@@ -77,6 +77,29 @@ describe("why a job waits", () => {
 			reason: { code, message: expect.stringMatching(says) },
 		});
 		expect(reason.message).toMatch(/^[A-Z].*\.$/);
+	});
+
+	it("D29: behind busy workers it says how many waiting jobs were submitted before", async () => {
+		const worker = await handWorker(service, ep);
+		await worker.takeThis(await submitted(service, ep));
+		const message = async (id: string): Promise<string> => (await job(id)).reason.message;
+		const ids: string[] = [];
+		for (let jobs = 0; jobs < 3; jobs += 1) {
+			await clock.advance(1);
+			ids.push(await submitted(service, ep));
+		}
+		expect(await message(ids[0]!)).toBe("The only worker is busy.");
+		expect(await message(ids[1]!)).toBe("The only worker is busy; 1 waiting job was submitted before.");
+		expect(await message(ids[2]!)).toBe("The only worker is busy; 2 waiting jobs were submitted before.");
+		await call(service.url, `/v2/${ep}/cancel/${ids[0]}`, { method: "POST" });
+		expect(await message(ids[2]!)).toBe("The only worker is busy; 1 waiting job was submitted before.");
+	});
+
+	it("D29: of a worker that starts it says since when", async () => {
+		const id = await submitted(service, "slow");
+		await until("the start", async () => (await job(id, "slow")).reason.since !== undefined);
+		const { workers } = await admin.seen("/endpoints/slow/workers");
+		expect((await job(id, "slow")).reason.since).toBe(workers[0].createdAt);
 	});
 
 	it("D29: a job that does not wait has no reason", async () => {

@@ -9,7 +9,7 @@ import { MAX_LOSSES } from "../../../src/core/jobs/job-transitions.ts";
 import { MIN_STAY_MS, TURN_MS } from "../../../src/core/workers/eviction.ts";
 import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
-import { call, folder, type Folder, startService, type TestService } from "../../support/service.ts";
+import { call, folder, type Folder, KEY, startService, type TestService } from "../../support/service.ts";
 import { endWith, submitted } from "../hand-worker.ts";
 
 let clock: ManualClock;
@@ -148,6 +148,30 @@ describe("gpus and gpusPerWorker", () => {
 		expect(of("first")).toEqual([]);
 	});
 
+	it("D39: a worker shows when others made room for it, also after its end; one without that does not", async () => {
+		await serve({ first: needing(1), second: needing(1) }, { gpus: 1 });
+		await submitted(service, "first");
+		const [worker] = await running("first", 1);
+		await works(worker!);
+		let decidedAt = 0;
+		service.events.on("worker.stopping", () => void (decidedAt ||= clock.now()));
+		await submitted(service, "second");
+		const [next] = await running("second", 1);
+		const placedAt = next!.createdAt;
+		await pass(3000);
+		await works(next!);
+		const iso = (ms: number): string => new Date(ms).toISOString();
+		const room = { since: iso(decidedAt), until: iso(placedAt) };
+		const list = async (endpoint: string): Promise<any> =>
+			(await call(service.url, `/v1/endpoints/${endpoint}/workers?ended=true`)).json;
+		expect((await list("second")).workers).toMatchObject([{ room, createdAt: room.until, readyAt: iso(clock.now()) }]);
+		expect((await list("first")).ended).toMatchObject([{ id: worker!.id }]);
+		expect((await list("first")).ended[0]).not.toHaveProperty("room");
+		await call(service.url, `/v1/endpoints/second/workers/${next!.id}/stop`, { method: "POST" });
+		while (of("second").length > 0) await pass(50);
+		expect((await list("second")).ended).toMatchObject([{ id: next!.id, room }]);
+	});
+
 	it("D27: workersMin stays", async () => {
 		await serve({ first: needing(2, { workersMin: 1 }), second: needing(1) });
 		const [worker] = await running("first", 1);
@@ -242,11 +266,78 @@ describe("busy workers", () => {
 		await pass(3000);
 		expect(busy.map(({ retiring }) => retiring)).toEqual(["it makes room for endpoint a", undefined, undefined]);
 		expect(await reason("a", id)).toMatchObject({
-			message: expect.stringContaining(`To be stopped after their jobs, to make room: ${busy[0]!.id}.`),
+			message: expect.stringContaining(`To be stopped after their jobs, to make room: ${busy[0]!.id} (GPU 0).`),
 		});
 		await service.engine.jobs.cancel({ endpoint: "a", id });
 		await pass(3000);
 		expect(busy.map(({ draining }) => draining)).toEqual([false, false, false]);
+	});
+
+	it("D40: /metrics has who made room, busy or idle, the time of the swap, and the seconds of the GPU", async () => {
+		await serve({ b: needing(1, { leaseMs: 600_000 }), a: needing(1), none: needing(0) }, { gpus: 1 });
+		await submitted(service, "b");
+		const [busy] = await running("b", 1);
+		const job = await takes(busy!);
+		await pass(TURN_MS);
+		await submitted(service, "a");
+		await pass(2000);
+		await submitted(service, "none");
+		await works((await running("none", 1))[0]!);
+		await reports(busy!, job);
+		const [next] = await running("a", 1);
+		await works(next!);
+		await pass(MIN_STAY_MS + 1000);
+		await submitted(service, "b");
+		await running("b", 1);
+		await pass(1000);
+		const text = await (await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${KEY}` } })).text();
+		const value = (name: string): number =>
+			Number(
+				text
+					.split("\n")
+					.find((line) => line.startsWith(`${name} `))
+					?.split(" ")[1],
+			);
+		expect(value('sluice_workers_made_room_total{endpoint="b",state="busy"}')).toBe(1);
+		expect(value('sluice_workers_made_room_total{endpoint="b",state="idle"}')).toBe(0);
+		expect(value('sluice_workers_made_room_total{endpoint="a",state="idle"}')).toBe(1);
+		expect(value('sluice_swap_seconds_count{endpoint="a"}')).toBe(1);
+		expect(value('sluice_swap_seconds_count{endpoint="b"}')).toBe(0);
+		expect(value('sluice_gpu_seconds_total{endpoint="b",state="busy"}')).toBeGreaterThan(TURN_MS / 1000);
+		expect(value('sluice_gpu_seconds_total{endpoint="a",state="idle"}')).toBeGreaterThan(MIN_STAY_MS / 1000);
+		expect(value('sluice_gpu_seconds_total{endpoint="b",state="starting"}')).toBeGreaterThan(0);
+		expect(text).not.toContain('sluice_gpu_seconds_total{endpoint="none"');
+		const { gpus } = (await call(service.url, "/v1/gpus?history=true")).json;
+		const { history } = gpus[0];
+		const [first, , last] = [...new Set(history.map(({ worker }: any) => worker))];
+		expect([first, last]).toEqual([busy!.id, of("b")[0]!.id]);
+		expect(history[0]).toMatchObject({
+			endpoint: "b",
+			state: "busy",
+			from: expect.any(String),
+			to: expect.any(String),
+		});
+		expect(history.at(-1)).toMatchObject({ state: "starting", to: new Date(clock.now()).toISOString() });
+		expect((await call(service.url, "/v1/gpus")).json.gpus[0]).not.toHaveProperty("history");
+	});
+
+	it("D39: room that was made for a cancelled job is not that of a later worker", async () => {
+		await serve({ b: needing(1, { workersMax: 1, leaseMs: 600_000 }), a: needing(1) }, { gpus: 1 });
+		await submitted(service, "b");
+		const [busy] = await running("b", 1);
+		const job = await takes(busy!);
+		await pass(TURN_MS);
+		const id = await submitted(service, "a");
+		await pass(2000);
+		expect(busy!.retiring).toBe("it makes room for endpoint a");
+		await service.engine.jobs.cancel({ endpoint: "a", id });
+		await pass(2000);
+		expect(busy!.draining).toBe(false);
+		await reports(busy!, job);
+		const from = clock.now();
+		await submitted(service, "a");
+		const [next] = await running("a", 1);
+		expect(next!.roomSince).toBeGreaterThanOrEqual(from);
 	});
 
 	it("D28: stay for an endpoint without a job, and for a minute for one that has crashed", async () => {

@@ -87,7 +87,7 @@ describe("a launched worker with a warm-up", () => {
 		expect((await viewed()).workers).toMatchObject([
 			{ state: "initializing", jobs: [], reason: { code: "starting", message: "It runs its warm-up." } },
 		]);
-		expect(await reason(id)).toEqual({
+		expect(await reason(id)).toMatchObject({
 			code: "worker_starting",
 			message: `Worker ${worker.id} is starting: it runs its warm-up.`,
 		});

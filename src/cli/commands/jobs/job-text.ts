@@ -4,19 +4,20 @@ import { isObject } from "../../../lib/schema.ts";
 import { membersOf } from "../../framework/json-members.ts";
 import { parseJson, type ServiceAnswer } from "../../client/service-client.ts";
 import { trimmedStack } from "../../framework/stack.ts";
-import { fieldList, shortTime, table } from "../../framework/table.ts";
+import { fieldList, shortTime, spanText, table } from "../../framework/table.ts";
 import { printable, printableLines } from "../../../lib/terminal-text.ts";
 import { className } from "../../../lib/text.ts";
 
 const MAX_PAYLOAD = 2000;
 
-export function jobText(answer: ServiceAnswer, endpoint: string): string {
+/** `now`: the time of day, ms since the epoch. */
+export function jobText(answer: ServiceAnswer, endpoint: string, now: number): string {
 	const job = answer.json as JobDetail;
 	const { written, delivered } = job.chunks;
 	const fields = fieldList([
 		["Job", job.id],
 		["Status", job.status],
-		["Waits", job.reason && `${job.reason.message} (${job.reason.code})`],
+		["Waits", job.reason && `${waitText(job.reason, now)} (${job.reason.code})`],
 		["Operation", job.operation],
 		["Worker", job.workerId],
 		["In queue", `${job.delayTime} ms`],
@@ -37,6 +38,12 @@ export function jobText(answer: ServiceAnswer, endpoint: string): string {
 		payload("Input", input) +
 		payload("Output", output)
 	);
+}
+
+/** Why a job waits, such as "Worker hello-1 is starting, for 12 s." */
+export function waitText({ message, since }: NonNullable<JobDetail["reason"]>, now: number): string {
+	if (since === undefined) return message;
+	return `${message.replace(/\.$/, "")}, for ${spanText(Math.max(0, now - Date.parse(since)))}.`;
 }
 
 function crash({ reason }: JobDetail, endpoint: string): string {

@@ -8,9 +8,11 @@ import { CliError } from "../../client/errors.ts";
 import { errorLine, jobText } from "./job-text.ts";
 import { wholeId } from "./short-id.ts";
 import { jobCalls, RefusedJob } from "../../submit/job-calls.ts";
+import { progressBar } from "../../framework/progress-bar.ts";
 import { stateStyled } from "../../framework/style.ts";
 import { cellsOf, type Columns, listAction, serviceAction } from "../../framework/service-action.ts";
 import { path, queryOf } from "../../client/service-client.ts";
+import { showWait } from "../../submit/single-job.ts";
 import { submit } from "../../submit/submit.ts";
 import { lineWidth, spanText, tableRow } from "../../framework/table.ts";
 
@@ -97,7 +99,7 @@ const get: Action = {
 		const [endpoint = "", given = ""] = input.args;
 		const job = await wholeId(input.service, endpoint, given);
 		const answer = await input.service.request("GET", path`/v1/endpoints/${endpoint}/jobs/${job}`);
-		return printAnswer(answer, input, () => jobText(answer, endpoint));
+		return printAnswer(answer, input, () => jobText(answer, endpoint, systemClock.wall()));
 	},
 };
 
@@ -112,8 +114,10 @@ const wait: Action = {
 		const ids: string[] = [];
 		for (const id of given as string[]) ids.push(await wholeId(service, endpoint, id));
 		const calls = jobCalls({ connection: service.connection(), endpoint, clock: systemClock });
+		const bar = progressBar(systemClock.now);
 		const ended = ids.map(async (id) => {
-			const { status, text } = await calls.ended(id).catch(refused);
+			const { status, text } = await calls.ended(id, (reason) => showWait(bar, reason)).catch(refused);
+			bar.clear();
 			process.stdout.write(flags["json"] ? `${text}\n` : `${id}  ${stateStyled(status)}\n`);
 			return status;
 		});

@@ -84,13 +84,17 @@ export class WorkerLauncher {
 	}
 
 	/** Starts a worker, in the registry from the moment of the call. Throws when it cannot start. */
-	async start(endpoint: Endpoint, gpus: AssignedGpus = { gpus: [] }): Promise<void> {
+	async start(
+		endpoint: Endpoint,
+		gpus: AssignedGpus = { gpus: [] },
+		{ roomSince }: Pick<Worker, "roomSince"> = {},
+	): Promise<void> {
 		const { launchers, registry, random, now } = this.#d;
 		const { type } = endpoint.launcher;
 		const launcher = launchers.get(type);
 		if (!launcher || !isManaged(type)) throw new Error(`Endpoint ${endpoint.id} launches no workers.`);
 		const id = `${endpoint.id}-${hex(random(WORKER_ID_BYTES))}`;
-		const assigned = { gpus: gpus.gpus, gpuMemoryGb: endpoint.gpuMemoryGb };
+		const assigned = { gpus: gpus.gpus, gpuMemoryGb: endpoint.gpuMemoryGb, roomSince };
 		const worker = registry.meet({ id, endpoint: endpoint.id, launcher: type, ready: false, now: now(), ...assigned });
 		if (endpoint.warmup) worker.warmup = { input: JSON.stringify(endpoint.warmup.input), sent: false };
 		const start = this.#launch(endpoint, { worker, launcher, gpus }).finally(() => this.#starts.delete(id));

@@ -98,13 +98,14 @@ export function workerSleep(d: WorkersContext & { launcher: WorkerLauncher }) {
 		begin(worker: Worker, why: string): void {
 			launcher.keep(worker);
 			worker.sleep = { state: "falling_asleep", since: now() };
+			worker.roomSince = undefined;
 			events.emit("worker.falling_asleep", { endpoint: worker.endpoint, worker: worker.id, why });
 			endPolls(worker);
 			d.background.run(`putting ${worker.id} to sleep`, fall(worker, now()));
 		},
-		/** It has its GPUs from now on. */
-		wake(worker: Worker): void {
-			worker.sleep = { state: "waking", since: now() };
+		/** It has its GPUs from now on. `roomSince`: see `Worker`. */
+		wake(worker: Worker, roomSince: EpochMs | undefined): void {
+			Object.assign(worker, { sleep: { state: "waking", since: now() }, roomSince });
 			d.background.run(`waking ${worker.id}`, rise(worker, now()));
 		},
 	};
