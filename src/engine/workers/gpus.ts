@@ -24,7 +24,7 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 	const launchers = [...d.launchers.values()];
 	let sizes: readonly (number | undefined)[] = Array.from({ length: d.gpus }, () => undefined);
 	let known: ReadonlyMap<string, MachineGpu> = new Map();
-	/** By number, as last read. */
+	/** Number and address of GPUs as they were read last. */
 	let addresses: ReadonlyMap<string, string | undefined> = new Map();
 	let reading: Promise<unknown> | undefined;
 

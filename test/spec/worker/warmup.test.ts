@@ -164,7 +164,7 @@ describe("a launched worker with a warm-up", () => {
 			expect(await reason(id)).toMatchObject({
 				code: "workers_crashing",
 				message: expect.stringMatching(
-					/^No worker could be started: its warm-up failed: RangeError: CUDA out of memory with \[HF_TOKEN\], \[PEM\]\.$/,
+					/^No worker could be started: its warm-up failed: RangeError: CUDA .* with \[HF_TOKEN\], \[PEM\]\.$/,
 				),
 				worker: { id: worker.id },
 			});

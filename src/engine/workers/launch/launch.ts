@@ -133,7 +133,7 @@ export class WorkerLauncher {
 		await this.#refuse(worker);
 	}
 
-	/** Refuses its calls from now on. One that was under way may have registered it again, as if started elsewhere. */
+	/** Refuses its calls from now on. One in flight may have registered it again, as if started elsewhere. */
 	async #refuse(worker: Worker): Promise<void> {
 		const { access, registry } = this.#d;
 		await access.tokens.revoke(worker.id);
