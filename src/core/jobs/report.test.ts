@@ -61,7 +61,7 @@ describe("readReport", () => {
 			{ reason: "its start failed: PrestartCancelled", isStop: true },
 		],
 	])("B.5: the start of a worker in a failure: %s", (_, error, expected) => {
-		expect(startFailureIn(error)).toEqual(expected);
+		expect(startFailureIn(error, (text) => text)).toEqual(expected);
 	});
 
 	it.each([

@@ -53,14 +53,17 @@ const REASON_LENGTH = 500;
 
 /**
  * What a failure says of a job that its worker took while it still started: the handler never ran (B.5). Undefined for
- * other failures. `isStop`: the start was cancelled by a stop of the worker.
+ * other failures. `isStop`: the start was cancelled by a stop of the worker. `hide`: see {@link errorText}.
  */
-export function startFailureIn(error: string | undefined): { reason: string; isStop: boolean } | undefined {
+export function startFailureIn(
+	error: string | undefined,
+	hide: (text: string) => string,
+): { reason: string; isStop: boolean } | undefined {
 	if (error === undefined || error.length > START_LENGTH || !error.startsWith("{")) return undefined;
 	const members = membersOf(error);
 	const { event } = members;
 	if (!START_EVENTS.includes(String(event))) return undefined;
-	const line = lineOf(saidIn(members));
+	const line = lineOf(hide(saidIn(members)));
 	const reason = line === "" ? "its start failed" : `its start failed: ${line}`;
 	return { reason, isStop: event === "prestart_cancelled" };
 }
