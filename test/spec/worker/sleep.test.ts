@@ -200,10 +200,11 @@ describe("an idle worker that makes room", () => {
 	it.each([
 		["fails", ["sh", "-c", "exit 3"], /^it did not fall asleep: "sh" exited with code 3; its output is in the log/],
 		["takes longer than timeoutMs", ["sleep", "300"], /^it did not fall asleep: "sleep" took longer than 2000 ms\.$/],
-		["is not there", ["no-such-program"], /^it did not fall asleep: the command "no-such-program" was not found/],
+		["is not there", ["no-such-program"], /^it did not fall asleep: the command "no-\[TOKEN\]" was not found/],
 	])("D28: is stopped where its command %s, and has its GPU until it has ended", async (_, command, why) => {
 		const sleep = { ...SLEEP, command, timeoutMs: 2000 };
-		const [one] = await swapped(sleeping({}, sleep));
+		const env = { PLACE: place.path, TOKEN: "such-program" };
+		const [one] = await swapped(sleeping({ env }, sleep));
 		expect(asked).toEqual([expect.stringMatching(why)]);
 		expect(ended).toEqual([one.id]);
 	});

@@ -42,7 +42,7 @@ export function workerSleep(d: WorkersContext & { launcher: WorkerLauncher }) {
 		// It may have ended meanwhile, or is being stopped.
 		if (registry.get(worker) !== worker || launcher.isLeaving(worker)) return;
 		const graceMs = endpoints.stopGraceMs(worker.endpoint);
-		const why = `${what}: ${(error as Error).message}`;
+		const why = launcher.withoutSecrets(worker, `${what}: ${(error as Error).message}`);
 		d.background.run(`stopping ${worker.id}`, launcher.stop(worker, { why, graceMs, code: "unhealthy" }));
 	}
 
