@@ -14,7 +14,7 @@ interface Deps extends EngineContext {
 	endpoints: Endpoints;
 	workers: Workers;
 	cluster: Cluster;
-	/** Of `room.ts`, which needs what is here. */
+	/** What `room.ts` knows of a worker. */
 	room: () => { leavesGpus: (worker: Worker) => boolean; finished: (worker: Worker) => void };
 }
 
