@@ -7,7 +7,6 @@ import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import { isStarting, type Worker } from "../workers/worker-registry.ts";
 import type { Workers } from "../workers/workers.ts";
-import type { roomMaker } from "./room.ts";
 
 const STOP_AGAIN_MS = 5000;
 
@@ -15,7 +14,8 @@ interface Deps extends EngineContext {
 	endpoints: Endpoints;
 	workers: Workers;
 	cluster: Cluster;
-	room: () => Pick<ReturnType<typeof roomMaker>, "leavesGpus" | "finished">;
+	/** What `room.ts` knows of a worker. */
+	room: () => { leavesGpus: (worker: Worker) => boolean; finished: (worker: Worker) => void };
 }
 
 export type Stops = ReturnType<typeof workerStops>;
