@@ -37,6 +37,8 @@ function sleeping(rest: object = {}, sleep: object | undefined = SLEEP): object 
 		launcher: { type: "process", command },
 		env: { PLACE: place.path },
 		idleTimeout: 3600,
+		// The clock of the test runs ahead of a shell that ends on a busy machine: a killed one would leave its link.
+		stopGraceMs: 600_000,
 		scalerType: "REQUEST_COUNT",
 		scalerValue: 1,
 		workersMax: 1,
@@ -214,7 +216,7 @@ describe("a worker that sleeps", () => {
 	it("D16, D28: may be frozen: it is not given up, is woken, and is stopped after its grace", async () => {
 		const command = ["sh", "-c", `${RELEASE}; kill -STOP "$SLUICE_WORKER_PID"`];
 		const wakeCommand = ["sh", "-c", `${TAKE}; kill -CONT "$SLUICE_WORKER_PID"`];
-		const frozen = sleeping({ leaseMs: 2000 }, { command, wakeCommand });
+		const frozen = sleeping({ leaseMs: 2000, stopGraceMs: 5000 }, { command, wakeCommand });
 		const [one, two] = await swapped(frozen);
 		await works(two);
 		await pass(20_000);
