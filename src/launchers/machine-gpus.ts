@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import type { MachineGpu } from "../core/workers/gpus.ts";
 import type { Clock } from "../system/clock.ts";
-import { GPUS, type GpuProcess, gpusIn, LIST, PROCESSES, processesIn, withMigDevices } from "./nvidia-smi.ts";
+import { type GpuProcess, PROCESSES, processesIn, readSmi } from "./nvidia-smi.ts";
 import { ROCM_GPUS, rocmGpusIn } from "./rocm-smi.ts";
 
 /** Minimum time between readings, also after a failed one, ms. */
@@ -16,21 +16,21 @@ type Env = Readonly<Record<string, string>>;
 export function machineGpus(clock: Pick<Clock, "now">, env: Env) {
 	const run = (program: string, args: readonly string[]): Promise<string> =>
 		new Promise((resolve, reject) => {
-			execFile(program, args, { env, timeout: TIMEOUT_MS, encoding: "utf8" }, (error, stdout) =>
-				error ? reject(error) : resolve(stdout),
-			);
+			// The signal also ends the wait for one that a broken driver keeps from ending.
+			const limits = { timeout: TIMEOUT_MS, killSignal: "SIGKILL", signal: AbortSignal.timeout(TIMEOUT_MS) } as const;
+			execFile(program, args, { env, encoding: "utf8", ...limits }, (error, stdout) => {
+				if (error) reject(stdout === "" ? error : new Error(stdout));
+				else resolve(stdout);
+			});
 		});
 
 	async function readGpus(): Promise<readonly MachineGpu[]> {
-		let text: string;
 		try {
-			text = await run("nvidia-smi", GPUS);
+			return await readSmi((args) => run("nvidia-smi", args));
 		} catch (error) {
 			if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
 			return rocmGpusIn(await run("rocm-smi", ROCM_GPUS));
 		}
-		const found = gpusIn(text);
-		return found.some(({ isSplit }) => isSplit) ? withMigDevices(found, await run("nvidia-smi", LIST)) : found;
 	}
 
 	return {

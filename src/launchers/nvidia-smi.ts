@@ -4,12 +4,11 @@ import type { MachineGpu } from "../core/workers/gpus.ts";
 
 const FORMAT = "--format=csv,noheader,nounits";
 
-/** Arguments for {@link gpusIn}, {@link withMigDevices} and {@link processesIn}; the first need driver 450. */
-export const GPUS = [
-	"--query-gpu=index,name,memory.total,memory.used,utilization.gpu,uuid,driver_version,mig.mode.current",
-	FORMAT,
-];
-export const LIST = ["-L"];
+/** Arguments for {@link gpusIn}, {@link withMigDevices} and {@link processesIn}. */
+const FIELDS = "index,name,memory.total,memory.used,utilization.gpu,uuid,driver_version";
+const GPUS = [`--query-gpu=${FIELDS},mig.mode.current`, FORMAT];
+const GPUS_BEFORE_450 = [`--query-gpu=${FIELDS}`, FORMAT];
+const LIST = ["-L"];
 export const PROCESSES = ["--query-compute-apps=gpu_uuid,pid,used_memory", FORMAT];
 
 const MIB = 1024 ** 2;
@@ -25,6 +24,16 @@ export interface GpuProcess {
 	pid: number;
 	/** Bytes. */
 	memory: number;
+}
+
+/** `run` rejects with what the program prints if it fails. */
+export async function readSmi(run: (args: readonly string[]) => Promise<string>): Promise<MachineGpu[]> {
+	const text = await run(GPUS).catch((error: Error) => {
+		if (!error.message.includes('mig.mode.current" is not a valid field')) throw error;
+		return run(GPUS_BEFORE_450);
+	});
+	const found = gpusIn(text);
+	return found.some(({ isSplit }) => isSplit) ? withMigDevices(found, await run(LIST)) : found;
 }
 
 /** Lines such as `0, NVIDIA L4, 23034, 512, 37, GPU-8f1c, 550.54.15, [N/A]`, memory in MiB; `[N/A]` is unknown. */

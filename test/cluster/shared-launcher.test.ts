@@ -2,10 +2,13 @@
  * Workers on a platform that all servers reach: one server drives them, any may get their calls, and
  * another takes them over (D28, D34).
  */
+import { once } from "node:events";
+import { request } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { LauncherDefinition } from "../../src/launchers/definition.ts";
 import type * as Registry from "../../src/launchers/index.ts";
-import { calls, platform } from "../launchers/pretend/launcher.ts";
+import { calls, platform, state } from "../launchers/pretend/launcher.ts";
 import { servers, type Servers, type TestServer } from "../support/servers.ts";
 import { call } from "../support/service.ts";
 import { tcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
@@ -49,6 +52,7 @@ afterEach(async () => {
 	for (const { worker } of platform.values()) await worker?.kill();
 	platform.clear();
 	calls.length = 0;
+	state.queueing = false;
 });
 
 const submit = async (input: object): Promise<string> =>
@@ -90,7 +94,7 @@ describe("the warm-up of a worker on a shared platform", () => {
 	const WARMED = "warmed";
 
 	/** Of an endpoint with this warm-up; every call of its workers goes to the server that does not drive them. */
-	async function warmed(input: object): Promise<{ driver: TestServer; id: string }> {
+	async function warmed(input: object): Promise<{ driver: TestServer; second: TestServer; id: string }> {
 		const settings = { ...endpoints[ID], initTimeoutMs: 60_000, warmup: { input } };
 		await call(leader.url, "/v1/endpoints", { body: { id: WARMED, ...settings } });
 		const driver = await until("a server scales it", () =>
@@ -100,7 +104,18 @@ describe("the warm-up of a worker on a shared platform", () => {
 		await until("the second one knows it", () => second.engine.workers.scaledAt(WARMED) !== undefined);
 		front.lead(Number(new URL(second.url).port));
 		const { json } = await call(second.url, `/v2/${WARMED}/run`, { body: { input: {} } });
-		return { driver, id: json.id };
+		return { driver, second, id: json.id };
+	}
+
+	/** One that has not begun, what answers its calls, and the headers and path of the post that ends its warm-up. */
+	async function posting() {
+		state.queueing = true;
+		const { driver, second } = await warmed({});
+		const [worker] = await until("it is launched", () => platform.size > 0 && [...driver.engine.workers.of(WARMED)]);
+		const { id } = worker!;
+		const token = await driver.engine.access.tokens.issue({ endpoint: WARMED, worker: id });
+		const path = `/worker/${WARMED}/job-done/${id}/warmup-${id}`;
+		return { worker: worker!, second, path, headers: { authorization: token } };
 	}
 	const begun = (): (readonly string[])[] =>
 		[...platform.values()].flatMap(({ worker }) => (worker ? [worker.began] : []));
@@ -126,5 +141,38 @@ describe("the warm-up of a worker on a shared platform", () => {
 			message: "Its warm-up failed: Error: no CUDA device.",
 		});
 		expect((await call(driver.url, `/v2/${WARMED}/status/${id}`)).json.status).not.toBe("COMPLETED");
+	});
+
+	it("D28: a large result of it passes the other one", async () => {
+		const { worker, second, path, headers } = await posting();
+		const sent = request(second.url + path, { method: "POST", headers });
+		const answered = once(sent, "response");
+		sent.write('{"output": "');
+		for (let mb = 0; mb < 60; mb += 1) if (!sent.write("x".repeat(1024 * 1024))) await once(sent, "drain");
+		sent.end('"}');
+		const [answer] = await answered;
+		answer.resume();
+		expect(answer.statusCode).toBe(200);
+		expect(worker.ready).toBe(true);
+	});
+
+	it("D28: an answer that comes before all of the post was read does not hold it up", async () => {
+		const { second, path, headers } = await posting();
+		const early = createServer((socket) => {
+			socket.on("error", () => {});
+			socket.once("data", () => socket.write("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\n{}"));
+		}).listen(0, "127.0.0.1");
+		await once(early, "listening");
+		const { port } = early.address() as AddressInfo;
+		vi.spyOn(second.engine.workers, "scaledAt").mockReturnValue(`http://127.0.0.1:${port}`);
+		const left = once(early, "connection").then(([socket]) => once(socket, "close"));
+		const sent = request(second.url + path, { method: "POST", headers });
+		const answered = once(sent, "response");
+		await new Promise<void>((resolve) => sent.end(Buffer.alloc(20 * 1024 * 1024), resolve));
+		const [answer] = await answered;
+		expect(answer.statusCode).toBe(413);
+		answer.resume();
+		await left;
+		early.close();
 	});
 });

@@ -56,6 +56,8 @@ export function withSmi(folder: string, gpus: readonly SmiGpu[]) {
 		runs(...processes: { gpu: string; pid: number; mib: number | "[N/A]" }[]): void {
 			writeFileSync(apps, processes.map(({ gpu, pid, mib }) => `${gpu}, ${pid}, ${mib}\n`).join(""));
 		},
+		/** From now on. */
+		fails: () => program(folder, "nvidia-smi", ["exit 15"]),
 		/** How many times it was asked for processes. */
 		readings: () => readFileSync(calls, "utf8").split("--query-compute-apps").length - 1,
 	};

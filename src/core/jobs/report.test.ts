@@ -61,7 +61,7 @@ describe("readReport", () => {
 			{ reason: "its start failed: PrestartCancelled", isStop: true },
 		],
 	])("B.5: the start of a worker in a failure: %s", (_, error, expected) => {
-		expect(startFailureIn(error)).toEqual(expected);
+		expect(startFailureIn(error, (text) => text)).toEqual(expected);
 	});
 
 	it.each([
@@ -72,7 +72,7 @@ describe("readReport", () => {
 		["that is empty", "", "it gave no reason"],
 		["that is long", "x".repeat(70_000), "x".repeat(500)],
 	])("D28: an error in one line: one %s", (_, error, line) => {
-		expect(errorText(error)).toBe(line);
+		expect(errorText(error, (text) => text)).toBe(line);
 	});
 
 	it("D19: a result that cannot be kept is a failure that says its size, the limit and the reason", () => {

@@ -53,22 +53,28 @@ const REASON_LENGTH = 500;
 
 /**
  * What a failure says of a job that its worker took while it still started: the handler never ran (B.5). Undefined for
- * other failures. `isStop`: the start was cancelled by a stop of the worker.
+ * other failures. `isStop`: the start was cancelled by a stop of the worker. `hide`: see {@link errorText}.
  */
-export function startFailureIn(error: string | undefined): { reason: string; isStop: boolean } | undefined {
+export function startFailureIn(
+	error: string | undefined,
+	hide: (text: string) => string,
+): { reason: string; isStop: boolean } | undefined {
 	if (error === undefined || error.length > START_LENGTH || !error.startsWith("{")) return undefined;
 	const members = membersOf(error);
 	const { event } = members;
 	if (!START_EVENTS.includes(String(event))) return undefined;
-	const line = lineOf(saidIn(members));
+	const line = lineOf(hide(saidIn(members)));
 	const reason = line === "" ? "its start failed" : `its start failed: ${line}`;
 	return { reason, isStop: event === "prestart_cancelled" };
 }
 
-/** An error of a handler as one line: type and message of what RunPod's SDK reports, else the text itself. */
-export function errorText(error: string): string {
+/**
+ * An error of a handler as one line: type and message of what RunPod's SDK reports, else the text itself. `hide`
+ * replaces what must not be shown, in the text as it was before it became JSON.
+ */
+export function errorText(error: string, hide: (text: string) => string): string {
 	const said = error.length <= START_LENGTH && error.startsWith("{") ? saidIn(membersOf(error)) : "";
-	return lineOf(said || error) || "it gave no reason";
+	return lineOf(hide((said || error).slice(0, START_LENGTH))) || "it gave no reason";
 }
 
 function saidIn({ error_type: type, error_message: message }: Record<string, unknown>): string {

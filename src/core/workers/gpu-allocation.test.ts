@@ -1,8 +1,8 @@
 /** Who gets which GPU, and who goes for it: cases, and what holds for every machine. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MIN_STAY_MS } from "./eviction.ts";
-import { allocateGpus, type GpuHolder, type GpuQuery, RESERVE_GB } from "./gpu-allocation.ts";
+import { MIN_STAY_MS, TURN_MS } from "./eviction.ts";
+import { allocateGpus, type GpuHolder, type GpuQuery, RESERVE_GB, wakeOrAllocate } from "./gpu-allocation.ts";
 
 const NOW = 1_000_000;
 const idle = (worker: string, endpoint: string, gpus: number[], idleMs = 1000): GpuHolder => ({
@@ -225,5 +225,25 @@ describe("allocateGpus", () => {
 				if (going.length > 0) expect(spare + coming).toBeGreaterThanOrEqual(needed);
 			}),
 		);
+	});
+});
+
+describe("wakeOrAllocate", () => {
+	const long = { ...busy("b", "b", [0]), readyAt: NOW - 2 * TURN_MS, startingSince: NOW - 2 * TURN_MS };
+	const cases: [string, readonly GpuHolder[], object][] = [
+		[
+			"an idle worker leaves the GPU of one that sleeps",
+			[idle("b", "b", [0]), idle("c", "c", [1], 9000)],
+			{ evict: ["b"] },
+		],
+		["no busy one, where an idle one elsewhere suffices", [long, idle("c", "c", [1])], { evict: ["c"], reserved: [1] }],
+		[
+			"a busy one rather than one elsewhere",
+			[long, { ...long, worker: "c", endpoint: "c", gpus: [1] }],
+			{ evict: ["b"] },
+		],
+	];
+	it.each(cases)("D28: %s", (_, holders, expected) => {
+		expect(wakeOrAllocate(ask({ holders }), [{ gpus: [0] }])).toMatchObject(expected);
 	});
 });

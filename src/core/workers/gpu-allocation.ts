@@ -36,7 +36,8 @@ export type GpuAllocation = AssignedGpus | { evict: string[]; reserved: readonly
 
 /**
  * Wakes a worker that sleeps where its own GPUs have room, the first such one; else as {@link allocateGpus}, but rather
- * with room on the GPUs of one that sleeps, because that is there sooner than a new one.
+ * with room on the GPUs of one that sleeps, because that is there sooner than a new one. Not if a busy worker had to
+ * leave these, and idle ones suffice elsewhere: its job may take long.
  */
 export function wakeOrAllocate<W extends { gpus: readonly number[] }>(
 	q: GpuQuery,
@@ -47,7 +48,9 @@ export function wakeOrAllocate<W extends { gpus: readonly number[] }>(
 	if (free) return { wake: free };
 	const anywhere = allocateGpus(q);
 	if ("gpus" in anywhere) return anywhere;
-	return own.find((each) => "evict" in each && each.evict.length > 0) ?? anywhere;
+	const idle = new Set(q.holders.filter(({ idleSince }) => idleSince !== undefined).map(({ worker }) => worker));
+	const helping = [...own, anywhere].flatMap((each) => ("evict" in each && each.evict.length > 0 ? [each] : []));
+	return helping.find(({ evict }) => evict.every((worker) => idle.has(worker))) ?? helping[0] ?? anywhere;
 }
 
 export function allocateGpus(q: GpuQuery): GpuAllocation {

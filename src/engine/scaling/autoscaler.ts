@@ -1,12 +1,11 @@
-/** Starts and stops workers of managed endpoints (D27, D28). */
+/** How many workers managed endpoints have: starts and wakes them, and has them stopped (D27, D28). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import { compareWaiting, type Waiting } from "../../core/workers/eviction.ts";
 import { desiredWorkers } from "../../core/workers/autoscaling.ts";
 import type { AssignedGpus } from "../../core/workers/gpu-allocation.ts";
-import { CRASH_MS, exitText, type WorkerExit } from "../../core/workers/ended-worker.ts";
-import type { WorkerReasonCode } from "../../core/workers/worker-reason.ts";
-import { isManaged, isShared, usesOwnGpus } from "../../launchers/index.ts";
+import { CRASH_MS } from "../../core/workers/ended-worker.ts";
+import { isManaged, usesOwnGpus } from "../../launchers/index.ts";
 import { PlatformUnavailable } from "../../launchers/launcher.ts";
 import { loop, type Loop } from "../../system/loop.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -19,10 +18,11 @@ import { gpuAllocator } from "./gpu-allocator.ts";
 import { queueLengths } from "./queue-lengths.ts";
 import { roomMaker } from "./room.ts";
 import { sleepers } from "./sleepers.ts";
+import { workerStops, type Stops } from "./stops.ts";
+import { workerFaults } from "./worker-faults.ts";
 import { sampleWorkers, type WorkerSample } from "./worker-sample.ts";
 
 const CHECK_MS = 1000;
-const STOP_AGAIN_MS = 5000;
 
 export interface ScalingContext extends EngineContext {
 	endpoints: Endpoints;
@@ -34,8 +34,10 @@ export interface ScalingContext extends EngineContext {
 export class Autoscaler {
 	readonly loop: Loop;
 	readonly crashes: ReturnType<typeof crashBackoff>;
+	readonly faults: ReturnType<typeof workerFaults>;
 	readonly #d: ScalingContext;
 	readonly #gpus: ReturnType<typeof gpuAllocator>;
+	readonly #stops: Stops;
 	readonly #room: ReturnType<typeof roomMaker>;
 	readonly #sleepers: ReturnType<typeof sleepers>;
 	readonly #queues: ReturnType<typeof queueLengths>;
@@ -48,9 +50,9 @@ export class Autoscaler {
 		this.crashes = crashBackoff({ ...d, problems: d.workers.startProblems });
 		this.#gpus = gpuAllocator(d);
 		this.#queues = queueLengths(d);
-		const stop = (worker: Worker, why: string, code?: WorkerReasonCode): void =>
-			this.#stop(worker, why, code && { code });
-		const rest = (worker: Worker, why: string): void => this.#rest(worker, why);
+		this.#stops = workerStops({ ...d, room: () => this.#room });
+		const { stop, rest } = this.#stops;
+		this.faults = workerFaults({ ...d, crashes: this.crashes, stop });
 		this.#room = roomMaker({ ...d, queues: this.#queues, stop, rest });
 		this.#sleepers = sleepers({ ...d, stop });
 		const checks = loop({
@@ -82,44 +84,9 @@ export class Autoscaler {
 		if (noneFree && staying.length < endpoint.workersMax) this.loop.nudge();
 	}
 
-	exited(worker: Worker, end: WorkerExit): void {
-		const { now, workers } = this.#d;
-		const { endpoint } = worker;
-		// One that exits with 0 after a call may have been stopped by its own code (protocol B.5).
-		const works = worker.ready && (end.code === 0 || now() - worker.createdAt >= CRASH_MS);
-		const crashed = !works && (end.reason?.crash ?? true);
-		if (!worker.draining) {
-			const { code, message } = end.reason ?? {
-				code: "crashed",
-				message: exitText(end, { ...worker, endedAt: now() }),
-			};
-			if (crashed) this.crashes.crashed(endpoint, code, message);
-			else if (end.reason || end.code !== 0)
-				workers.startProblems.set(endpoint, { ended: { code, message, at: now() } });
-		}
-		if (worker.ready && !worker.unhealthy && (works || worker.draining) && !this.crashes.holds(endpoint))
-			this.crashes.worked(endpoint);
-		this.loop.nudge();
-	}
-
 	startNow(endpoint: string): void {
 		this.crashes.reset(endpoint);
 		this.loop.nudge();
-	}
-
-	/** Before it was ready: it is stopped, and counts as one that crashed. */
-	failed(worker: Worker, why: string, code: WorkerReasonCode): void {
-		this.crashes.crashed(worker.endpoint, code, why);
-		this.#stop(worker, why, { code });
-	}
-
-	replaceUnhealthy(worker: Worker, reason: string): void {
-		const why = "it reports that it is unhealthy";
-		this.#replace(worker, "unhealthy", { why, details: `${why}: ${reason}` });
-	}
-
-	replaceExceeding(worker: Worker, why: string): void {
-		this.#replace(worker, "gpu_memory_exceeded", { why, details: why });
 	}
 
 	/** Hints may have been lost. */
@@ -128,20 +95,13 @@ export class Autoscaler {
 		this.loop.nudge();
 	}
 
-	#replace(worker: Worker, code: WorkerReasonCode, { why, details }: { why: string; details: string }): void {
-		const { launcher } = this.#d.workers;
-		if (!worker.managed || launcher.isLeaving(worker)) return;
-		this.crashes.crashed(worker.endpoint, code, details);
-		launcher.retire(worker, why, code);
-	}
-
 	/** Returns the time until the next check, ms. */
 	async #check(): Promise<number> {
-		this.#stopRetired();
+		this.#stops.stopRetired();
 		this.#sleepers.stopSurplus();
 		this.#room.withdraw();
 		const active = this.#scaled().filter((endpoint) => !this.#isIdle(endpoint));
-		for (const endpoint of active) this.#stopOverdue(endpoint);
+		for (const endpoint of active) this.faults.stopOverdue(endpoint);
 		// Workers before queues: a job that is taken in between must not be counted twice.
 		const samples = active.map((endpoint) => ({
 			endpoint,
@@ -187,19 +147,6 @@ export class Autoscaler {
 		return this.#managed(endpoint).filter((worker) => !this.#d.workers.sleep.isAsleep(worker));
 	}
 
-	/** It sleeps if it can, and is stopped otherwise. */
-	#rest(worker: Worker, why: string): void {
-		const { sleep } = this.#d.workers;
-		if (sleep.isPossible(worker)) sleep.begin(worker, why);
-		else this.#stop(worker, why);
-	}
-
-	#stop(worker: Worker, why: string, q: { code?: WorkerReasonCode; isSurplus?: boolean } = {}): void {
-		const { endpoints, workers, background } = this.#d;
-		const graceMs = endpoints.stopGraceMs(worker.endpoint);
-		background.run(`stopping ${worker.id}`, workers.launcher.stop(worker, { why, graceMs, ...q }));
-	}
-
 	#start(endpoint: Endpoint, gpus: AssignedGpus): void {
 		const { now, workers, cluster } = this.#d;
 		const { id } = endpoint;
@@ -230,9 +177,8 @@ export class Autoscaler {
 				continue;
 			}
 			if ("gpus" in allocation) {
-				const longest = asleep.at(-1);
-				if (longest && this.#managed(endpoint.id).length >= endpoint.workersMax)
-					return this.#stop(longest, "its GPUs are taken, and others are free for a new worker");
+				const longest = this.#managed(endpoint.id).length >= endpoint.workersMax ? asleep.at(-1) : undefined;
+				if (longest) return this.#makePlace(endpoint, longest, allocation);
 				this.#start(endpoint, allocation);
 				continue;
 			}
@@ -243,13 +189,12 @@ export class Autoscaler {
 		}
 	}
 
-	#stopOverdue({ id, initTimeoutMs }: Endpoint): void {
-		for (const worker of this.#managed(id)) {
-			if (worker.ready || this.#d.workers.launcher.isLeaving(worker) || worker.notice?.state === "waiting") continue;
-			if (this.#d.now() - worker.startingSince < initTimeoutMs) continue;
-			const what = worker.warmup?.sent ? "its warm-up was not over" : "it did not ask for a job";
-			this.failed(worker, `${what} within ${initTimeoutMs} ms of its start (initTimeoutMs)`, "init_timeout");
-		}
+	/** Stops one that sleeps, so that another may start on these GPUs, unless the end of one makes place already. */
+	#makePlace(endpoint: Endpoint, asleep: Worker, gpus: AssignedGpus): void {
+		const { launcher } = this.#d.workers;
+		const ending = this.#managed(endpoint.id).find((worker) => launcher.isStopping(worker));
+		if (!ending) this.#stops.stop(asleep, "its GPUs are taken, and others are free for a new worker");
+		this.#gpus.keepUntil(ending ?? asleep, endpoint, gpus);
 	}
 
 	/** Whether nothing waits, and the workers are the idle ones of the minimum. */
@@ -266,43 +211,15 @@ export class Autoscaler {
 	}
 
 	#apply(endpoint: Endpoint, { staying, stoppable, counts }: WorkerSample): void {
-		const { workers } = this.#d;
+		const { id } = endpoint;
 		const now = this.#d.now();
-		const { id, idleTimeout, workersMax } = endpoint;
 		if (staying.some((worker) => worker.ready && now - worker.createdAt >= CRASH_MS)) this.crashes.worked(id);
 		const { jobs: waiting, oldestQueuedAt = now } = this.#queues.of(id) ?? { jobs: 0 };
 		const wanted = desiredWorkers({ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt }, endpoint);
 		const mayEvict = waiting > 0 && !this.crashes.hasFailedLately(id);
 		this.#add(endpoint, wanted - staying.length, mayEvict);
 		if (waiting > 0) this.#room.make(endpoint, staying.slice(0, wanted), mayEvict);
-		const surplus = stoppable
-			.slice(0, Math.max(0, staying.length - wanted))
-			.filter((worker) => worker.held.size === 0 && !workers.launcher.isLeaving(worker))
-			.filter(({ unstopped }) => !unstopped || now - unstopped.at >= STOP_AGAIN_MS);
-		for (const worker of surplus) {
-			const since = worker.ready ? worker.idleSince : worker.createdAt;
-			const tooLong = now - since >= idleTimeout * 1000;
-			const overMax = `there are more than workersMax, which is ${workersMax}`;
-			const isPending = !worker.ready && worker.notice?.state === "waiting";
-			const isSurplus = tooLong && worker.ready;
-			const idleText = `idle for over ${idleTimeout} s`;
-			if (tooLong && isPending) this.#stop(worker, "it does not run yet, and no job waits for it");
-			else if (isSurplus && workers.sleep.isPossible(worker)) workers.sleep.begin(worker, idleText);
-			else this.#stop(worker, isSurplus ? idleText : overMax, { isSurplus });
-		}
-	}
-
-	#stopRetired(): void {
-		const { endpoints, cluster, workers } = this.#d;
-		for (const worker of workers.registry.all()) {
-			const stays = isShared(worker.launcher) && endpoints.has(worker.endpoint);
-			if (cluster.scalesElsewhere(worker.endpoint) && !stays)
-				workers.launcher.retire(worker, "another server starts the workers of its endpoint");
-			if (worker.retiring === undefined || worker.held.size > 0 || workers.launcher.isStopping(worker)) continue;
-			this.#room.finished(worker);
-			if (this.#room.leavesGpus(worker)) this.#rest(worker, worker.retiring);
-			else this.#stop(worker, worker.retiring, worker.retiringCode && { code: worker.retiringCode });
-		}
+		this.#stops.stopSurplus(endpoint, stoppable, staying.length - wanted);
 	}
 
 	/** Ms from now until the wait of the oldest job calls for another worker. */

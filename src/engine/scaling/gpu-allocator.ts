@@ -1,6 +1,6 @@
 /** GPUs of this machine for new workers (D27, D28, D29). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { evictable, type EvictionQuery, turnEndsAt } from "../../core/workers/eviction.ts";
+import { evictable, type EvictionQuery, isPreempted, turnEndsAt } from "../../core/workers/eviction.ts";
 import { type AssignedGpus, freeGb, type GpuHolder, wakeOrAllocate } from "../../core/workers/gpu-allocation.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
@@ -14,14 +14,27 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 	const holders = (): Worker[] => [...d.workers.registry.all()].filter(holdsGpus);
 	/** GPUs that become free for endpoints which were asked for before, in this round. */
 	let reserved: GpuHolder[] = [];
+	/** Free GPUs that an endpoint uses once this worker has ended. */
+	const kept = new Map<Worker, GpuHolder>();
 
-	function queryOf({ id, gpusPerWorker }: Endpoint, mayEvict: boolean): EvictionQuery<GpuHolder> {
+	function reservedFor({ id, gpuMemoryGb: memoryGb }: Endpoint, gpus: readonly number[]): GpuHolder {
+		const waiting = { worker: "", endpoint: id, startingSince: d.now(), stopping: false, isReserved: true };
+		return { ...waiting, gpus, memoryGb };
+	}
+
+	function queryOf(endpoint: Endpoint, mayEvict: boolean): EvictionQuery<GpuHolder> {
+		const { id, gpusPerWorker } = endpoint;
 		return {
 			needed: gpusPerWorker,
 			endpoint: id,
 			holders: [
-				...holders().map((worker) => ({ ...holderOf(worker), gpus: worker.gpus, memoryGb: worker.gpuMemoryGb })),
-				...reserved,
+				...holders().map((worker) => ({
+					...holderOf(worker),
+					gpus: worker.gpus,
+					memoryGb: worker.gpuMemoryGb,
+					...(mayEvict && isHurried(d, worker, endpoint) && { stopping: false }),
+				})),
+				...reserved.filter((each) => each.endpoint !== id),
 			],
 			settingsOf: settingsIn(d.endpoints),
 			mayEvict,
@@ -68,7 +81,16 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 
 	return {
 		/** Called before the endpoints of a round, which are asked for in their order. */
-		beginRound: (): void => void (reserved = []),
+		beginRound(): void {
+			for (const worker of kept.keys()) if (d.workers.registry.get(worker) !== worker) kept.delete(worker);
+			reserved = [...kept.values()];
+		},
+		/** No other endpoint gets the GPUs before that worker has ended. */
+		keepUntil(ending: Worker, endpoint: Endpoint, { gpus }: AssignedGpus): void {
+			const holder = reservedFor(endpoint, gpus);
+			kept.set(ending, holder);
+			reserved.push(holder);
+		},
 		/**
 		 * Returns one of the sleeping workers whose own GPUs have room, else GPUs, or the workers that should make room,
 		 * and why it waits.
@@ -84,15 +106,20 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 			const query = { ...queryOf(endpoint, mayEvict), sizes, memoryGb };
 			const allocation = wakeOrAllocate(query, asleep);
 			if (!("evict" in allocation)) return allocation;
-			const { id } = endpoint;
 			const coming = allocation.reserved;
 			const why = shortage(endpoint);
-			const waiting = { worker: "", endpoint: id, startingSince: d.now(), stopping: false, isReserved: true };
-			if (coming.length > 0) reserved.push({ ...waiting, gpus: coming, memoryGb });
+			if (coming.length > 0) reserved.push(reservedFor(endpoint, coming));
 			const evict = holders().filter(({ id }) => allocation.evict.includes(id));
 			return { evict, shortage: why };
 		},
 	};
+}
+
+/** Whether it is to be stopped after its jobs, and the endpoint may have it stopped now. */
+export function isHurried(d: { workers: Workers; endpoints: Endpoints }, worker: Worker, by: Endpoint): boolean {
+	const { endpoint, retiring, held } = worker;
+	if (retiring === undefined || held.size === 0 || d.workers.launcher.isStopping(worker)) return false;
+	return d.endpoints.has(endpoint) && isPreempted(d.endpoints.get(endpoint), by);
 }
 
 /** Returns all but the GPUs, which platforms that place workers do not name. */

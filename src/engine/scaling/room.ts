@@ -1,7 +1,6 @@
 /** Workers that make room for those of other endpoints: which, what is said of it, and when it is withdrawn (D28). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { evictable, isPreempted } from "../../core/workers/eviction.ts";
-import type { WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import { usesOwnGpus } from "../../launchers/index.ts";
 import type { PlacedWorker } from "../../launchers/launcher.ts";
@@ -11,8 +10,9 @@ import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
 import { isResting, type Worker } from "../workers/worker-registry.ts";
 import { launchHash } from "../workers/launch/worker-spec.ts";
-import { holderOf, settingsIn } from "./gpu-allocator.ts";
+import { holderOf, isHurried, settingsIn } from "./gpu-allocator.ts";
 import type { queueLengths } from "./queue-lengths.ts";
+import type { Stops } from "./stops.ts";
 
 /** Room is made again for a worker that still waits after this time, ms, doubled each time: it may not help. */
 const AGAIN_MS = 60_000;
@@ -25,17 +25,16 @@ interface Deps extends EngineContext {
 	workers: Workers;
 	cluster: Cluster;
 	queues: ReturnType<typeof queueLengths>;
-	stop: (worker: Worker, why: string, code?: WorkerReasonCode) => void;
-	/** It sleeps if it can, and is stopped otherwise. */
-	rest: (worker: Worker, why: string) => void;
+	stop: Stops["stop"];
+	rest: Stops["rest"];
 }
 
 /** Why a busy worker is stopped after its jobs. */
 const roomText = (endpoint: string): string => `it makes room for endpoint ${endpoint}`;
 
 export function roomMaker(d: Deps) {
-	const { now, events, endpoints, cluster, queues, stop, rest } = d;
-	const { launcher, registry } = d.workers;
+	const { now, events, endpoints, workers, cluster, queues, stop, rest } = d;
+	const { launcher, registry } = workers;
 	/** The endpoint for which a worker makes room, and what is said of the worker. */
 	const leavesFor = new WeakMap<Worker, { endpoint: string; text: string }>();
 	/** What the platform of a waiting worker said, and what is shown with those that make room. */
@@ -58,7 +57,9 @@ export function roomMaker(d: Deps) {
 		const others = [...registry.all()].filter(
 			(worker) => worker.managed && worker.launcher === waiting.launcher && endpoints.has(worker.endpoint),
 		);
-		const leaving = others.filter((worker) => launcher.isLeaving(worker)).map(placed);
+		const isLeaving = (worker: Worker): boolean =>
+			launcher.isLeaving(worker) && !(mayEvict && isHurried({ endpoints, workers }, worker, endpoint));
+		const leaving = others.filter(isLeaving).map(placed);
 		if (leaving.some(({ gpus }) => gpus > 0)) othersLeftAt.set(waiting, now());
 		const placedOnes = others.filter(({ notice: own }) => own?.state !== "waiting");
 		const stoppable = evictable({
@@ -66,7 +67,7 @@ export function roomMaker(d: Deps) {
 				...holderOf(worker),
 				gpus: Array.from({ length: endpoints.get(worker.endpoint).gpusPerWorker }),
 				// Another server knows whether the workers of its endpoints are needed.
-				stopping: launcher.isLeaving(worker) || !cluster.scales(worker.endpoint),
+				stopping: isLeaving(worker) || !cluster.scales(worker.endpoint),
 			})),
 			endpoint: endpoint.id,
 			needed: endpoint.gpusPerWorker,
@@ -99,7 +100,7 @@ export function roomMaker(d: Deps) {
 			}
 			emitMade(worker, isBusy ? "busy" : "idle");
 			const leave = usesOwnGpus(endpoint.launcher) ? rest : stop;
-			if (isBusy) stop(worker, `it makes room for endpoint ${id}, whose priority is higher`, "preempted");
+			if (isBusy) stop(worker, `it makes room for endpoint ${id}, whose priority is higher`, { code: "preempted" });
 			else leave(worker, `it is idle and makes room for endpoint ${id}`);
 		}
 	}
@@ -177,7 +178,7 @@ export function roomMaker(d: Deps) {
 			for (const endpoint of madeSince.keys()) if (queues.isEmpty(endpoint)) madeSince.delete(endpoint);
 			for (const worker of registry.all()) {
 				const { endpoint } = leavesFor.get(worker) ?? {};
-				if (worker.sleep?.state === "asleep") leavesFor.delete(worker);
+				if (!launcher.isLeaving(worker) && worker.sleep?.state !== "falling_asleep") leavesFor.delete(worker);
 				if (endpoint === undefined || worker.retiring !== roomText(endpoint) || worker.held.size === 0) continue;
 				if (!queues.isEmpty(endpoint) || !endpoints.has(worker.endpoint)) continue;
 				if (worker.launchedAs !== launchHash(endpoints.get(worker.endpoint))) continue;

@@ -36,7 +36,8 @@ export function createScaling(d: ScalingContext) {
 	);
 	events.on("worker.exited", ({ endpoint, worker: id, ...end }) => {
 		const worker = registry.get({ endpoint, id });
-		if (worker) scaler.exited(worker, end);
+		if (worker) scaler.faults.exited(worker, end);
+		scaler.loop.nudge();
 	});
 	events.on("worker.ready", ({ endpoint }) => scaler.crashes.ready(endpoint));
 	events.on("job.settled", ({ endpoint, worker }) => {
@@ -45,16 +46,16 @@ export function createScaling(d: ScalingContext) {
 	events.on("starts.resumed", ({ endpoint }) => scaler.startNow(endpoint));
 	events.on("worker.unhealthy", ({ endpoint, worker: id, reason }) => {
 		const worker = registry.get({ endpoint, id });
-		if (worker) scaler.replaceUnhealthy(worker, reason);
+		if (worker) scaler.faults.unhealthy(worker, reason);
 	});
 
 	events.on("worker.exceeded", ({ endpoint, worker: id, why, ends }) => {
 		const worker = ends ? registry.get({ endpoint, id }) : undefined;
-		if (worker) scaler.replaceExceeding(worker, why);
+		if (worker) scaler.faults.exceeded(worker, why);
 	});
 	events.on("warmup.failed", ({ endpoint, worker: id, reason }) => {
 		const worker = registry.get({ endpoint, id });
-		if (worker) scaler.failed(worker, reason, "start_failed");
+		if (worker) scaler.faults.failed(worker, reason, "start_failed");
 	});
 
 	return {

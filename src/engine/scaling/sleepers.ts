@@ -4,11 +4,12 @@ import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
 import type { Worker } from "../workers/worker-registry.ts";
 import type { EngineContext } from "../context.ts";
+import type { Stops } from "./stops.ts";
 
 interface Deps extends Pick<EngineContext, "now"> {
 	endpoints: Endpoints;
 	workers: Workers;
-	stop: (worker: Worker, why: string) => void;
+	stop: Stops["stop"];
 }
 
 export function sleepers({ now, endpoints, workers: { registry, sleep, launcher }, stop }: Deps) {
@@ -30,14 +31,14 @@ export function sleepers({ now, endpoints, workers: { registry, sleep, launcher 
 		of,
 		/** Stops those that have slept too long, that nothing wakes any more, and those over workersMax. */
 		stopSurplus(): void {
-			for (const { endpoint } of endpoints.all()) {
-				const all = of(endpoint.id);
-				if (all.length === 0) continue;
-				const staying = [...registry.of(endpoint.id)].filter((each) => each.managed && !launcher.isLeaving(each));
-				const most = Math.max(0, all.length - Math.max(0, staying.length - endpoint.workersMax));
+			const ids = new Set([...registry.all()].filter(sleep.isAsleep).map(({ endpoint }) => endpoint));
+			for (const id of [...ids].filter((each) => endpoints.has(each))) {
+				const { workersMax } = endpoints.get(id);
+				const all = of(id);
+				const staying = [...registry.of(id)].filter((each) => each.managed && !launcher.isLeaving(each));
+				const most = Math.max(0, all.length - Math.max(0, staying.length - workersMax));
 				for (const [index, worker] of all.entries()) {
-					const why =
-						index < most ? stopFor(worker) : `there are more than workersMax, which is ${endpoint.workersMax}`;
+					const why = index < most ? stopFor(worker) : `there are more than workersMax, which is ${workersMax}`;
 					if (why !== undefined) stop(worker, why);
 				}
 			}

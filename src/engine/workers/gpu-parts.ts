@@ -26,13 +26,18 @@ export function gpuParts(d: WorkersContext & { memoryOf: (workers: readonly Work
 	}
 
 	const step = async (): Promise<number> => {
-		const workers = [...d.registry.all()].flatMap((worker) => {
-			const { managed, ready, draining, sleep, gpuMemoryGb } = worker;
-			return managed && ready && !draining && !sleep && gpuMemoryGb !== undefined ? [{ worker, gpuMemoryGb }] : [];
+		const all = [...d.registry.all()].flatMap((worker) => {
+			const { managed, ready, gpuMemoryGb } = worker;
+			return managed && ready && gpuMemoryGb !== undefined ? [{ worker, gpuMemoryGb }] : [];
 		});
-		if (workers.length === 0) return NONE_MS;
+		if (all.length === 0) return NONE_MS;
+		// Those that sleep or are to be stopped may go on.
+		const workers = all.filter(({ worker }) => !worker.draining && !worker.sleep);
+		if (workers.length === 0) return LATER_MS;
 		const memory = await d.memoryOf(workers.map(({ worker }) => worker));
-		for (const { worker, gpuMemoryGb } of workers) compare(worker, gpuMemoryGb, memory.get(worker.id));
+		// Some may have begun to sleep meanwhile.
+		for (const { worker, gpuMemoryGb } of workers.filter(({ worker }) => !worker.sleep))
+			compare(worker, gpuMemoryGb, memory.get(worker.id));
 		const isNew = ({ readyAt = -Infinity }: { readyAt?: EpochMs }): boolean => d.now() - readyAt < FIRST_MINUTES_MS;
 		return workers.some(({ worker }) => isNew(worker)) ? FIRST_MS : LATER_MS;
 	};
@@ -43,7 +48,7 @@ export function gpuParts(d: WorkersContext & { memoryOf: (workers: readonly Work
 		onError: (error) => d.events.emit("fault", { where: "comparing the memory of GPUs", error }),
 		step,
 	});
-	d.events.on("worker.ready", ({ endpoint, worker: id }) => {
+	d.events.on(["worker.ready", "worker.woken"], ({ endpoint, worker: id }) => {
 		if (d.registry.get({ endpoint, id })?.gpuMemoryGb !== undefined) readings.nudge();
 	});
 	return readings;

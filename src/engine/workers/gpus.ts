@@ -24,11 +24,14 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 	const launchers = [...d.launchers.values()];
 	let sizes: readonly (number | undefined)[] = Array.from({ length: d.gpus }, () => undefined);
 	let known: ReadonlyMap<string, MachineGpu> = new Map();
+	/** Number and address of GPUs as they were read last. */
+	let addresses: ReadonlyMap<string, string | undefined> = new Map();
 	let reading: Promise<unknown> | undefined;
 
 	async function read(): Promise<void> {
 		const found = await Promise.all(launchers.map(async (each) => (await each.machineGpus?.()) ?? []));
 		known = new Map(found.flat().map((gpu) => [gpu.id, gpu]));
+		if (known.size > 0) addresses = new Map([...known].map(([id, { address }]) => [id, address]));
 		sizes = sizes.map((before, number) => gb(known.get(String(number))?.memory || undefined) ?? before);
 	}
 
@@ -103,8 +106,8 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 		memoryOf,
 		/** Returns what programs need to find GPUs of these numbers. Reads it at the first call. */
 		async addresses(numbers: readonly number[]): Promise<(number | string)[]> {
-			if (numbers.length > 0 && known.size === 0) await read();
-			return numbers.map((number) => known.get(String(number))?.address ?? number);
+			if (numbers.length > 0 && addresses.size === 0) await read();
+			return numbers.map((number) => addresses.get(String(number)) ?? number);
 		},
 		/**
 		 * Returns the memory of this machine's GPUs by number in 10^9 bytes, undefined where it is not known. Reads it

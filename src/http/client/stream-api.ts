@@ -98,6 +98,8 @@ async function sendChunks(
 	const bounded = boundedReads(call, READ_BYTES);
 	const { follower } = q;
 	let seen = q.first;
+	/** Whether the reader has chunks of the attempt that was seen. */
+	let hasChunks = q.from > 0 && seen.attempt > 0;
 	for (let at = q.from; !caller.disconnected; ) {
 		const found = await engine.jobs.streamFrom({
 			...job,
@@ -109,11 +111,16 @@ async function sendChunks(
 		});
 		if (found.attempt === undefined || found.attempt !== seen.attempt) {
 			const now = await engine.jobs.status(job);
-			if (now.job.returns > seen.returns) res.write("event: restart\ndata: {}\n\n");
+			// One that was preempted counts as no return, and is over once the next attempt begins.
+			if (now.job.returns > seen.returns || (hasChunks && now.job.attempt > seen.attempt)) {
+				res.write("event: restart\ndata: {}\n\n");
+				hasChunks = false;
+			}
 			seen = now.job;
 		}
 		// Numbers of dropped chunks are not reused: clients resume after the last number sent.
 		const firstNumber = found.next - found.chunks.length;
+		hasChunks ||= found.chunks.length > 0;
 		for (const [index, chunk] of found.chunks.entries()) {
 			if (!res.write(`id: ${firstNumber + index}\ndata: ${inLines(chunk)}\n\n`)) await drained(call);
 			if (caller.disconnected) return;

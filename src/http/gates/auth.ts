@@ -81,6 +81,7 @@ export async function authenticateWorker(call: Call): Promise<void> {
 		if (counted === refusal) call.engine.workers.refused({ endpoint, worker, from: peer.remoteAddress ?? "" });
 		throw counted;
 	}
+	call.service.connections.identified(call.connection);
 	const found = call.engine.endpoints.find(endpoint);
 	if (found instanceof Promise) await found;
 }
@@ -89,7 +90,6 @@ export async function authenticateWorker(call: Call): Promise<void> {
 export function recordWorker(call: Call): void {
 	const { endpoint, worker } = call.params;
 	call.identity.worker = call.engine.workers.recordCall({ id: worker, endpoint });
-	call.service.connections.identified(call.connection);
 }
 
 /** Ends early on a disconnect. */

@@ -72,9 +72,12 @@ async function answeredAt(url: string, call: Call): Promise<"answered" | void> {
 	const answer = await ask(url, call, left.signal, isPost).catch(() => undefined);
 	caller.onDisconnect = undefined;
 	if (answer) await passOn(answer, call);
-	else if (isPost) {
+	else if (isPost) json(call.res, POSTED);
+	if (isPost) {
+		// The other server may not read the rest of the body.
+		call.req.unpipe();
+		left.abort();
 		call.req.resume();
-		json(call.res, POSTED);
 	}
 	if (answer || isPost || caller.disconnected) return "answered";
 }

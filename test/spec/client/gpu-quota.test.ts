@@ -35,7 +35,7 @@ async function runs(endpoint: string, seconds: number): Promise<void> {
 	await worker.done(id, { output: 1 });
 }
 
-it("D43: beyond gpuSecondsPerDay jobs are refused until midnight UTC, after a restart too; accepted ones run", async () => {
+it("D43: beyond gpuSecondsPerDay jobs are refused until midnight UTC, after a restart too", async () => {
 	await runs("ep", 30);
 	const waits = await submitted(service, "ep");
 	const worker = await handWorker(service, "ep");

@@ -179,6 +179,21 @@ describe("server-sent events", () => {
 		]);
 	});
 
+	it("D7, D28: so is the end of an attempt that counts as no loss, once, when the next one begins", async () => {
+		const stream = await open();
+		await worker.chunk(id, { output: "first try" });
+		expect(await stream.next()).toEqual(event(0, "first try"));
+		await clock.advance(1);
+		await service.engine.jobs.workerEnded({ endpoint: ep, id: worker.id });
+		const other = await handWorker(service, ep);
+		await other.takeThis(id);
+		await other.chunk(id, { output: "second try" });
+		expect(await stream.next()).toEqual({ event: "restart", data: {} });
+		expect(await stream.next()).toEqual(event(1, "second try"));
+		await other.done(id, {});
+		expect(await stream.rest()).toEqual([{ event: "end", data: expect.objectContaining({ status: "COMPLETED" }) }]);
+	});
+
 	it("D7: while nothing happens a comment keeps the connection", async () => {
 		const stream = await open();
 		const next = stream.next();

@@ -243,7 +243,7 @@ describe("GET /v1/endpoints/{endpoint}/workers", () => {
 		const worker = await handWorker(service, id);
 		const job = await submitted(service, id);
 		await worker.takeThis(job);
-		const shown = { id: worker.id, launcher: "external", createdAt: MOMENT, seenAt: MOMENT };
+		const shown = { id: worker.id, launcher: "external", createdAt: MOMENT, readyAt: MOMENT, seenAt: MOMENT };
 		expect((await admin.seen(`/endpoints/${id}/workers`)).workers).toEqual([
 			{ ...shown, state: "running", jobs: [job] },
 		]);

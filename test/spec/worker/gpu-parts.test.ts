@@ -232,6 +232,18 @@ describe("MIG devices of this machine", () => {
 			{ id: "2", uuid: "GPU-b", model: "NVIDIA L4", memoryGb: 24.2, holders: [{ endpoint: "last" }] },
 		]);
 	});
+
+	it("D27: stay addressed by UUID when a later reading fails", async () => {
+		const smi = withSmi(place.path, [{ uuid: "GPU-a", mig: [["3g.40gb", "MIG-1"]] }]);
+		await serve({ one: sharing(undefined) });
+		expect(await gpus()).toMatchObject([{ uuid: "MIG-1" }]);
+		smi.fails();
+		await pass(2000);
+		const [gpu] = await gpus();
+		expect(gpu).not.toHaveProperty("uuid");
+		await submitted(service, "one");
+		expect(noted(await started("one"), "gpus")).toBe("MIG-1 MIG-1");
+	});
 });
 
 describe("GPUs of AMD", () => {

@@ -5,7 +5,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { MAX_LOSSES } from "../../../src/core/jobs/job-transitions.ts";
 import { MIN_STAY_MS, TURN_MS } from "../../../src/core/workers/eviction.ts";
 import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
@@ -219,37 +218,6 @@ describe("busy workers", () => {
 		expect(worker!.retiring).toBe("it makes room for endpoint high");
 		await reports(worker!, job);
 		expect(seen((await running("high", 1))[0]!)).toBe("0");
-	});
-
-	it("D28: are preempted where their endpoint says so, and their job begins again as often as that", async () => {
-		await serve(
-			{
-				low: needing(1, { priority: "low", preempt: "requeue", leaseMs: 600_000 }),
-				high: needing(1, { priority: "high" }),
-			},
-			{ gpus: 1 },
-		);
-		const job = await submitted(service, "low");
-		const { engine } = service;
-		for (let times = 1; times <= MAX_LOSSES; times += 1) {
-			const [worker] = await running("low", 1);
-			expect(await takes(worker!)).toBe(job);
-			const id = await submitted(service, "high");
-			await pass(MIN_STAY_MS + 1000);
-			const [next] = await running("high", 1);
-			expect(ended.at(-1)).toBe(worker!.id);
-			expect(await engine.jobs.details({ endpoint: "low", id: job })).toMatchObject({
-				job: { state: "IN_QUEUE", losses: 0 },
-				attempts: Array.from({ length: times }, () => ({ end: "released" })),
-			});
-			await works(next!);
-			expect((await engine.jobs.details({ endpoint: "high", id })).job.state).toBe("COMPLETED");
-			await pass(MIN_STAY_MS);
-		}
-		await works((await running("low", 1))[0]!);
-		expect((await engine.jobs.details({ endpoint: "low", id: job })).job.state).toBe("COMPLETED");
-		const { json } = await call(service.url, "/v1/endpoints/low/workers?ended=true");
-		expect(json.ended).toMatchObject(Array.from({ length: MAX_LOSSES }, () => ({ code: "preempted" })));
 	});
 
 	it("D28: one of them at most makes room for an endpoint, and goes on without its job", async () => {

@@ -200,10 +200,11 @@ describe("an idle worker that makes room", () => {
 	it.each([
 		["fails", ["sh", "-c", "exit 3"], /^it did not fall asleep: "sh" exited with code 3; its output is in the log/],
 		["takes longer than timeoutMs", ["sleep", "300"], /^it did not fall asleep: "sleep" took longer than 2000 ms\.$/],
-		["is not there", ["no-such-program"], /^it did not fall asleep: the command "no-such-program" was not found/],
+		["is not there", ["no-such-program"], /^it did not fall asleep: the command "no-\[TOKEN\]" was not found/],
 	])("D28: is stopped where its command %s, and has its GPU until it has ended", async (_, command, why) => {
 		const sleep = { ...SLEEP, command, timeoutMs: 2000 };
-		const [one] = await swapped(sleeping({}, sleep));
+		const env = { PLACE: place.path, TOKEN: "such-program" };
+		const [one] = await swapped(sleeping({ env }, sleep));
 		expect(asked).toEqual([expect.stringMatching(why)]);
 		expect(ended).toEqual([one.id]);
 	});
@@ -271,6 +272,20 @@ describe("a worker that sleeps", () => {
 		expect(asked).toEqual([why]);
 	});
 
+	it("D28: is stopped while it wakes up where workersMax is lower by then", async () => {
+		await serve({});
+		const slow = sleeping({ idleTimeout: 1 }, { ...SLEEP, wakeCommand: ["sleep", "300"] });
+		await call(service.url, "/v1/endpoints", { body: { id: "late", ...slow } });
+		const one = await called("late");
+		await works(one);
+		await passUntil(() => one.sleep?.state === "asleep");
+		await submitted(service, "late");
+		await passUntil(() => one.sleep?.state === "waking");
+		await call(service.url, "/v1/endpoints/late", { method: "PATCH", body: { workersMax: 0 } });
+		await passUntil(() => ended.length === 1);
+		expect(asked).toEqual(["there are more than workersMax, which is 0"]);
+	});
+
 	it("D28: keeps no job waiting where other GPUs are free: another one starts, within workersMax", async () => {
 		const stays = sleeping({ workersMin: 1 }, undefined);
 		await serve({ first: sleeping({ idleTimeout: 1 }), many: sleeping({ idleTimeout: 1, workersMax: 2 }) }, 2);
@@ -292,6 +307,31 @@ describe("a worker that sleeps", () => {
 		await passUntil(() => next.sleep?.state === "asleep");
 		await called("many", 2);
 		expect(of("many").map(({ gpus }) => gpus)).toEqual([[0], [1]]);
+	});
+
+	it("D28: is the only one that is stopped for a new worker on a free GPU, which no other endpoint gets", async () => {
+		const command = [
+			"sh",
+			"-c",
+			`trap '' TERM; ${TAKE}; echo $$ >> "$PLACE/started"; sleep 300 & while :; do wait; done`,
+		];
+		const slow = { launcher: { type: "process", command }, stopGraceMs: 5000, idleTimeout: 1 };
+		await serve({ first: sleeping({ ...slow, workersMax: 2 }), late: sleeping() }, 3);
+		for (const _ of [1, 2]) await submitted(service, "first");
+		await passUntil(() => started() === 2);
+		const both = of("first");
+		await Promise.all(both.map((worker) => works(worker)));
+		await passUntil(() => both.every(({ sleep }) => sleep?.state === "asleep"));
+		const stays = sleeping({ workersMin: 2, workersMax: 2, leaseMs: 600_000 }, undefined);
+		await call(service.url, "/v1/endpoints", { body: { id: "stays", ...stays } });
+		await passUntil(() => of("stays").length === 2 && started() === 4);
+		for (const worker of of("stays")) service.engine.workers.recordCall(worker);
+		await submitted(service, "first");
+		await pass(STEP_MS);
+		await submitted(service, "late");
+		await passUntil(() => started() === 5);
+		expect(asked).toEqual(["its GPUs are taken, and others are free for a new worker"]);
+		expect([of("late").length, of("first").at(-1)!.gpus]).toEqual([0, [2]]);
 	});
 
 	it("D28: is woken for workersMin", async () => {

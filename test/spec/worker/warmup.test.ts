@@ -2,7 +2,7 @@
  * The warm-up of launched workers (D28): a job of their own before they count as ready. The process that is launched
  * does nothing; a worker with the loops of the SDK makes the calls in its name.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { workerEnv } from "../../../src/core/workers/worker-env.ts";
 import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
 import { call } from "../../support/service.ts";
@@ -87,7 +87,7 @@ describe("a launched worker with a warm-up", () => {
 		expect((await viewed()).workers).toMatchObject([
 			{ state: "initializing", jobs: [], reason: { code: "starting", message: "It runs its warm-up." } },
 		]);
-		expect(await reason(id)).toEqual({
+		expect(await reason(id)).toMatchObject({
 			code: "worker_starting",
 			message: `Worker ${worker.id} is starting: it runs its warm-up.`,
 		});
@@ -136,6 +136,7 @@ describe("a launched worker with a warm-up", () => {
 		const worker = await launched();
 		const protocol = await hand(worker);
 		for (let n = 0; n < 2; n += 1) await b.takes(protocol, warmupOf(worker));
+		expect(b.of("worker.warming"), "its log line is one").toHaveLength(1);
 		const ready = b.next("worker.ready");
 		for (let n = 0; n < 2; n += 1) expect((await protocol.done(warmupOf(worker), { output: n })).status).toBe(200);
 		await ready;
@@ -145,14 +146,14 @@ describe("a launched worker with a warm-up", () => {
 	});
 
 	it("D28: that fails is ended with the reason, counts as crashed, and never gets a job", async () => {
-		await b.fresh({ ...WARMED, env: { HF_TOKEN: "hf_verysecret" } });
+		await b.fresh({ ...WARMED, env: { HF_TOKEN: "hf_verysecret", PEM: 'a "key"\nof lines' } });
 		const id = await b.submit();
 		for (let tries = 1; tries <= 3; tries += 1) {
 			const worker = await launched();
 			const exited = b.next("worker.exited");
 			const sdk = await loops(worker, {
 				handler: () => {
-					throw new RangeError("CUDA out of memory\nwith hf_verysecret");
+					throw new RangeError('CUDA out of memory\nwith hf_verysecret, a "key"\nof lines');
 				},
 			});
 			expect(await soon(exited)).toMatchObject({ worker: worker.id });
@@ -163,7 +164,7 @@ describe("a launched worker with a warm-up", () => {
 			expect(await reason(id)).toMatchObject({
 				code: "workers_crashing",
 				message: expect.stringMatching(
-					/^No worker could be started: its warm-up failed: RangeError: CUDA out of memory with \[HF_TOKEN\]\.$/,
+					/^No worker could be started: its warm-up failed: RangeError: CUDA .* with \[HF_TOKEN\], \[PEM\]\.$/,
 				),
 				worker: { id: worker.id },
 			});
@@ -223,4 +224,26 @@ describe("no warm-up", () => {
 		await b.takes(protocol, other);
 		protocol.close();
 	});
+});
+
+it("D26: a worker that has ended is none again by a call that arrives before its token is revoked", async () => {
+	await b.fresh({ ...WARMED, warmup: {}, workersMin: 1 });
+	const worker = await launched();
+	const protocol = await hand(worker);
+	const { tokens } = b.service.engine.access;
+	const others = (): string[] =>
+		[...b.service.engine.workers.of(b.ep)].flatMap(({ managed, id }) => (managed ? [] : id));
+	const { revoke } = tokens;
+	const revoked = new Promise<string[]>((resolve) => {
+		vi.spyOn(tokens, "revoke").mockImplementationOnce(async (id) => {
+			expect((await protocol.ping([])).status).toBe(200);
+			resolve(others());
+			await revoke(id);
+		});
+	});
+	await b.service.engine.workers.stop({ endpoint: b.ep, id: worker.id });
+	expect(await soon(revoked)).toEqual([worker.id]);
+	await b.pass(1000);
+	expect(others()).toEqual([]);
+	protocol.close();
 });

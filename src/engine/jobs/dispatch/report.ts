@@ -29,7 +29,7 @@ export async function report(
 		else reportDropped(d, q, "stale");
 		return;
 	}
-	const failure = startFailure(worker, before, received);
+	const failure = startFailure(d, { worker, held: before, received });
 	const { output, error } = failure ? {} : received;
 	const { attempt } = before ?? {};
 	const outcome = failure
@@ -73,9 +73,14 @@ export async function report(
  * A failed start is believed of a launched worker that has settled no job, for an attempt that has not begun: an error
  * is text, which may contain what a client sent (protocol B.5).
  */
-function startFailure(worker: Worker, held: HeldJob | undefined, { on, error }: Extract<Report, { kind: "end" }>) {
+function startFailure(
+	{ workers: { launcher } }: JobDeps,
+	q: { worker: Worker; held: HeldJob | undefined; received: Extract<Report, { kind: "end" }> },
+) {
+	const { worker, held, received } = q;
 	const canStart = worker.managed && !worker.hasSettled && held !== undefined && !held.began;
-	return on === "fail" && canStart ? startFailureIn(error) : undefined;
+	if (received.on !== "fail" || !canStart) return undefined;
+	return startFailureIn(received.error, (text) => launcher.withoutSecrets(worker, text));
 }
 
 export function reportDropped(

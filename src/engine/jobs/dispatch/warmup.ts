@@ -4,7 +4,6 @@
  */
 import { warmupId } from "../../../core/jobs/job.ts";
 import { errorText, type Report } from "../../../core/jobs/report.ts";
-import { withoutSecrets } from "../../../core/workers/ended-worker.ts";
 import { endPolls, type Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
 
@@ -14,9 +13,10 @@ const AGAIN = "it asked to be restarted, so that it would never take a job. Leav
 export function takeWarmup(d: JobDeps, worker: Worker, { idle }: { idle: boolean }) {
 	const { id, endpoint, warmup } = worker;
 	if (!warmup || (warmup.sent && !idle)) return undefined;
+	// A worker that always loses it must not fill the log.
+	if (!warmup.sent) d.events.emit("worker.warming", { endpoint, worker: id });
 	warmup.sent = true;
 	worker.notice = { state: "warming", code: "starting", message: "It runs its warm-up." };
-	d.events.emit("worker.warming", { endpoint, worker: id });
 	return { id: warmupId(id), attempt: 0, input: warmup.input };
 }
 
@@ -25,8 +25,8 @@ export function warmupReported(d: JobDeps, worker: Worker, report: Report): void
 	if (report.kind === "progress" || !worker.managed || d.workers.launcher.isLeaving(worker)) return;
 	const { id, endpoint } = worker;
 	if (report.on === "fail" || report.restart) {
-		const { env = d.endpoints.get(endpoint).env } = worker;
-		const why = report.on === "fail" ? errorText(withoutSecrets(report.error ?? "", env)) : AGAIN;
+		const hide = (text: string): string => d.workers.launcher.withoutSecrets(worker, text);
+		const why = report.on === "fail" ? errorText(report.error ?? "", hide) : AGAIN;
 		return d.events.emit("warmup.failed", { endpoint, worker: id, reason: `its warm-up failed: ${why}` });
 	}
 	if (!worker.warmup) return;

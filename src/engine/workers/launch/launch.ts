@@ -130,7 +130,18 @@ export class WorkerLauncher {
 		this.#stopping.delete(worker.id);
 		this.#d.registry.forget(worker);
 		await this.#d.store.workers.remove({ id: worker.id });
-		await this.#d.access.tokens.revoke(worker.id);
+		await this.#refuse(worker);
+	}
+
+	/** Refuses its calls from now on. One in flight may have registered it again, as if started elsewhere. */
+	async #refuse(worker: Worker): Promise<void> {
+		const { access, registry } = this.#d;
+		await access.tokens.revoke(worker.id);
+		const again = registry.get(worker);
+		if (!again || again.managed) return;
+		again.draining = true;
+		endPolls(again);
+		registry.forget(again);
 	}
 
 	/** Hands the worker no more jobs; it is to be stopped once it holds none (D28). */
@@ -203,26 +214,30 @@ export class WorkerLauncher {
 		for (const launcher of this.#d.launchers.values()) await launcher.close();
 	}
 
+	/** Hides variables of the worker, of an earlier run of the service those of its endpoint as they are now. */
+	withoutSecrets({ endpoint, env }: Worker, text: string): string {
+		const { endpoints } = this.#d;
+		return withoutSecrets(text, env ?? (endpoints.has(endpoint) ? endpoints.get(endpoint).env : {}));
+	}
+
 	#find(workerId: string): Worker | undefined {
 		return [...this.#d.registry.all()].find(({ id, managed }) => managed && id === workerId);
 	}
 
 	async #exited({ workerId, code, signal, reason, ...exit }: Exit): Promise<void> {
-		const { events, registry, endpoints, ended, access } = this.#d;
+		const { events, registry, ended } = this.#d;
 		this.#stopping.delete(workerId);
 		this.#recorders.delete(workerId);
 		const worker = this.#find(workerId);
 		if (!worker || this.#failed.has(workerId)) return;
 		const { endpoint } = worker;
-		// Those of its endpoint as it is now, where an earlier run of the service has started it.
-		const env = worker.env ?? (endpoints.has(endpoint) ? endpoints.get(endpoint).env : {});
-		const lastOutput = withoutSecrets(exit.lastOutput, env);
+		const lastOutput = this.withoutSecrets(worker, exit.lastOutput);
 		// While it is still in the registry: listeners look it up there.
 		events.emit("worker.exited", { endpoint, worker: workerId, code, signal, lastOutput, ...(reason && { reason }) });
 		endPolls(worker);
 		registry.forget(worker);
 		await ended.record(worker, { code, signal, reason, lastOutput });
-		await access.tokens.revoke(workerId);
+		await this.#refuse(worker);
 	}
 
 	#noticed({ workerId, ...now }: Notice): void {
@@ -301,7 +316,7 @@ export class WorkerLauncher {
 			if (isExplained)
 				await ended.record(worker, { reason: { code: "start_failed", message, crash: true }, lastOutput: "" });
 			else await store.workers.remove({ id });
-			await access.tokens.revoke(id);
+			await this.#refuse(worker);
 			throw error;
 		}
 	}

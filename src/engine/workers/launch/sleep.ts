@@ -42,7 +42,7 @@ export function workerSleep(d: WorkersContext & { launcher: WorkerLauncher }) {
 		// It may have ended meanwhile, or is being stopped.
 		if (registry.get(worker) !== worker || launcher.isLeaving(worker)) return;
 		const graceMs = endpoints.stopGraceMs(worker.endpoint);
-		const why = `${what}: ${(error as Error).message}`;
+		const why = launcher.withoutSecrets(worker, `${what}: ${(error as Error).message}`);
 		d.background.run(`stopping ${worker.id}`, launcher.stop(worker, { why, graceMs, code: "unhealthy" }));
 	}
 
@@ -53,9 +53,11 @@ export function workerSleep(d: WorkersContext & { launcher: WorkerLauncher }) {
 			// A claim was answered before its poll ended.
 			if (worker.held.size > 0) return wakes(worker, began);
 			await run(worker, "command");
-			worker.sleep = { state: "asleep", since: now() };
-			events.emit("worker.asleep", { endpoint, worker: id, ms: now() - began });
+			// Before it can be woken, which stores that it is.
 			await record(worker, now());
+			worker.sleep = { state: "asleep", since: now() };
+			delete worker.excess;
+			events.emit("worker.asleep", { endpoint, worker: id, ms: now() - began });
 		} catch (error) {
 			stop(worker, "it did not fall asleep", error);
 		}

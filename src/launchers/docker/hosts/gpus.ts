@@ -1,7 +1,7 @@
 /** The GPUs of a daemon's machine, read by `nvidia-smi` in a container. */
 import type { HostGpu } from "../../../core/workers/hosts.ts";
 import type { Clock } from "../../../system/clock.ts";
-import { GPUS, gpusIn, LIST, withMigDevices } from "../../nvidia-smi.ts";
+import { readSmi } from "../../nvidia-smi.ts";
 import { framesOf, textOf } from "../../platform-streams.ts";
 import { type Daemon, type DaemonInfo, unlessAborted } from "../daemon.ts";
 
@@ -26,10 +26,8 @@ export async function readGpus(daemon: Daemon, image: string, clock: Clock): Pro
 }
 
 async function readUntil(signal: AbortSignal, daemon: Daemon, image: string): Promise<HostGpu[]> {
-	const found = gpusIn(await run(GPUS, { signal, daemon, image }));
-	const isSplit = found.some((gpu) => gpu.isSplit);
-	const all = isSplit ? withMigDevices(found, await run(LIST, { signal, daemon, image })) : found;
-	return all.flatMap(({ uuid, model, memory, cuda }) => {
+	const found = await readSmi((args) => run(args, { signal, daemon, image }));
+	return found.flatMap(({ uuid, model, memory, cuda }) => {
 		if (uuid === undefined || memory === 0) return [];
 		return { id: uuid, model, memoryGb: Math.round(memory / 1e8) / 10, ...(cuda !== undefined && { cuda }) };
 	});

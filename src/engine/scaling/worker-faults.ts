@@ -1,0 +1,64 @@
+/** What the ends and faults of workers say about their endpoints: crashes pause their starts (D28, D29). */
+import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import { CRASH_MS, exitText, type WorkerExit } from "../../core/workers/ended-worker.ts";
+import type { WorkerReasonCode } from "../../core/workers/worker-reason.ts";
+import type { EngineContext } from "../context.ts";
+import type { Worker } from "../workers/worker-registry.ts";
+import type { Workers } from "../workers/workers.ts";
+import type { crashBackoff } from "./crash-backoff.ts";
+import type { Stops } from "./stops.ts";
+
+interface Deps extends Pick<EngineContext, "now"> {
+	workers: Workers;
+	crashes: ReturnType<typeof crashBackoff>;
+	stop: Stops["stop"];
+}
+
+export function workerFaults({ now, workers: { launcher, registry, startProblems }, crashes, stop }: Deps) {
+	function replace(worker: Worker, code: WorkerReasonCode, { why, details }: { why: string; details: string }): void {
+		if (!worker.managed || launcher.isLeaving(worker)) return;
+		crashes.crashed(worker.endpoint, code, details);
+		launcher.retire(worker, why, code);
+	}
+
+	/** Before it was ready: it is stopped, and counts as one that crashed. */
+	function failed(worker: Worker, why: string, code: WorkerReasonCode): void {
+		crashes.crashed(worker.endpoint, code, why);
+		stop(worker, why, { code });
+	}
+
+	return {
+		failed,
+		exited(worker: Worker, end: WorkerExit): void {
+			const { endpoint } = worker;
+			// One that exits with 0 after a call may have been stopped by its own code (protocol B.5).
+			const works = worker.ready && (end.code === 0 || now() - worker.createdAt >= CRASH_MS);
+			const crashed = !works && (end.reason?.crash ?? true);
+			if (!worker.draining) {
+				const { code, message } = end.reason ?? {
+					code: "crashed",
+					message: exitText(end, { ...worker, endedAt: now() }),
+				};
+				if (crashed) crashes.crashed(endpoint, code, message);
+				else if (end.reason || end.code !== 0) startProblems.set(endpoint, { ended: { code, message, at: now() } });
+			}
+			if (worker.ready && !worker.unhealthy && (works || worker.draining) && !crashes.holds(endpoint))
+				crashes.worked(endpoint);
+		},
+		unhealthy(worker: Worker, reason: string): void {
+			const why = "it reports that it is unhealthy";
+			replace(worker, "unhealthy", { why, details: `${why}: ${reason}` });
+		},
+		exceeded(worker: Worker, why: string): void {
+			replace(worker, "gpu_memory_exceeded", { why, details: why });
+		},
+		stopOverdue({ id, initTimeoutMs }: Endpoint): void {
+			for (const worker of registry.of(id)) {
+				if (!worker.managed || worker.ready || launcher.isLeaving(worker)) continue;
+				if (worker.notice?.state === "waiting" || now() - worker.startingSince < initTimeoutMs) continue;
+				const what = worker.warmup?.sent ? "its warm-up was not over" : "it did not ask for a job";
+				failed(worker, `${what} within ${initTimeoutMs} ms of its start (initTimeoutMs)`, "init_timeout");
+			}
+		},
+	};
+}

@@ -1,0 +1,47 @@
+/** Programs in place of `nvidia-smi` that answer badly, or not at all. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { folder, type Folder } from "../../test/support/service.ts";
+import { systemClock } from "../system/clock.ts";
+import { machineGpus } from "./machine-gpus.ts";
+
+let place: Folder;
+beforeEach(() => {
+	place = folder();
+});
+afterEach(() => place.remove());
+
+function programs(smi: string, { path } = place) {
+	writeFileSync(join(path, "nvidia-smi"), `#!/bin/sh\n${smi}\n`, { mode: 0o755 });
+	return machineGpus(systemClock, { PATH: `${path}:${process.env["PATH"]}` });
+}
+
+it("D27: GPUs are read from a driver before 450, which does not know the MIG mode", async () => {
+	const refusal = `echo 'Field "mig.mode.current" is not a valid field to query.'; exit 2`;
+	const row = "0, Tesla K80, 11441, 3, 0, GPU-8f1c, 418.67";
+	const { gpus } = programs(`case "$1" in *mig*) ${refusal} ;; esac; echo '${row}'`);
+	expect(await gpus()).toMatchObject([{ id: "0", model: "Tesla K80", memory: 11_441 * 1024 ** 2, uuid: "GPU-8f1c" }]);
+});
+
+it("D27: a program that ignores its end, or leaves its output open, delays a reading by its time at most", {
+	timeout: 15_000,
+}, async () => {
+	const other = folder();
+	const readings = [
+		programs("trap '' TERM; while :; do sleep 1; done").gpus(),
+		programs("sleep 20 & exit 0", other).gpus(),
+	];
+	expect(await Promise.all(readings)).toEqual([[], []]);
+	other.remove();
+});
+
+it("D27: what is no list of GPUs is none", async () => {
+	for (const smi of [
+		"echo 'No devices were found'",
+		"echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18",
+		"head -c 3000000 /dev/zero | tr '\\0' x",
+		"echo '[Insufficient Permissions], [N/A], [N/A]'",
+	])
+		expect(await programs(smi).gpus(), smi).toEqual([]);
+});
