@@ -31,6 +31,7 @@ export const JOB_TEXTS = {
 			attempt: (number: number) => `Attempt ${number}`,
 			waiting: "In queue",
 			webhook: "Webhook",
+			ran: (span: string) => `ran ${span}`,
 		},
 		bars: { wait: "In queue", room: "Making room", start: "Cold start", run: "Run", webhook: "Webhook" },
 		waited: (span: string) => `in queue for ${span}`,

@@ -99,7 +99,7 @@ export const METRIC_TEXTS = {
 		coldStarts: "Cold starts",
 	},
 	chart: {
-		now: "now",
+		lastStep: (minutes: boolean) => (minutes ? "last minute" : "last hour"),
 		soFar: (time: string) => `${time}, so far`,
 		last: "last values",
 		sums: (span: string) => `in ${span}`,

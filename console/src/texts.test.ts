@@ -68,6 +68,7 @@ describe("texts of the console", () => {
 		expect(
 			textIn(['data: {"choices":[{"text":"hel"}]}\n\n', 'data: {"choices":[{"text":"lo"}]}\n\ndata: [DONE]\n\n']),
 		).toBe("hello");
+		expect(textIn([{ choices: [{ message: { role: "assistant", content: "hello" } }], usage: {} }])).toBe("hello");
 		expect(textIn(['data: {"choices":[{"te', 'xt":"hel"}]}\n\ndata: {"cho'])).toBe("hel");
 		expect(textIn(["data: 1\n", "data: 2\n"])).toBe("data: 1\ndata: 2\n");
 		expect([textIn([]), textIn([{ width: 1 }]), textIn(["a", 1])]).toEqual([undefined, undefined, undefined]);

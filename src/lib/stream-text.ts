@@ -3,8 +3,15 @@
  * the bytes of its events, cut anywhere.
  */
 
+/** `delta` in a stream, `message` in a whole answer. */
+interface Choice {
+	text?: unknown;
+	delta?: { content?: unknown };
+	message?: { content?: unknown };
+}
+
 interface Piece {
-	choices?: readonly { text?: unknown; delta?: { content?: unknown } }[];
+	choices?: readonly Choice[];
 }
 
 /** The text so far; undefined where the chunks are something else. */
@@ -60,7 +67,7 @@ function textOfPiece(chunk: unknown): string | undefined {
 	if (typeof chunk !== "object" || chunk === null) return undefined;
 	const { choices } = chunk as Piece;
 	if (!Array.isArray(choices)) return undefined;
-	const { text, delta } = (choices[0] ?? {}) as { text?: unknown; delta?: { content?: unknown } };
-	const piece = text ?? delta?.content ?? "";
+	const { text, delta, message } = (choices[0] ?? {}) as Choice;
+	const piece = text ?? (delta ?? message)?.content ?? "";
 	return typeof piece === "string" ? piece : undefined;
 }

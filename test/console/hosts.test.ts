@@ -111,6 +111,13 @@ describe.skipIf(noBrowser !== undefined)(titled("hosts in the console"), () => {
 		const here = card(page, T.hosts.here).locator("tbody tr");
 		await here.nth(0).getByText("11.7 of 24.2 GB").waitFor();
 		await here.nth(0).getByText(T.workers.busy(96)).waitFor();
+		await here.nth(0).getByText(T.hosts.number("0")).waitFor();
+		const [meter, cell] = await Promise.all(
+			[here.nth(0).locator("meter"), here.nth(0).locator("td", { has: page.locator("meter") })].map(
+				async (each) => (await each.boundingBox())!,
+			),
+		);
+		expect(meter!.x + meter!.width).toBeLessThanOrEqual(cell!.x + cell!.width);
 		await here.nth(1).getByText(T.hosts.number("1")).waitFor();
 		await rows.nth(2).getByText(T.hosts.free).waitFor();
 		await rig.locator("summary").click();
@@ -139,6 +146,20 @@ describe.skipIf(noBrowser !== undefined)(titled("hosts in the console"), () => {
 		expect([last.height, last.y]).toEqual([shared.height, shared.y + shared.height]);
 		for (const endpoint of ["chat", "captions", "talk"]) await lanes.getByText(endpoint, { exact: true }).waitFor();
 		expect(new Set(boxes.map(({ y }) => y)).size).toBe(2);
+	});
+
+	it("D27: lanes of GPUs of hosts have the name of the host and the end of the id", async () => {
+		const id = "GPU-7c0d1f0a-9f1b-2d7e-88aa-0123456789ab";
+		const [gpu] = usedGpus(Date.now());
+		const page = await pageOf([HOST], GPUS, [{ ...gpu!, host: "rig2", id }]);
+		await card(page, T.hosts.lanes).getByRole("img", { name: "rig2 …6789ab: " }).waitFor();
+	});
+
+	it("D44: this machine's Docker does not say that GPUs which are listed above are unknown", async () => {
+		const page = await pageOf([{ ...HOST, name: "local" }, HOST], GPUS);
+		await card(page, "rig2").getByText(T.hosts.gpus, { exact: true }).waitFor();
+		await card(page, "local").getByText(T.hosts.images, { exact: true }).waitFor();
+		expect(await card(page, "local").getByText(T.hosts.gpus, { exact: true }).count()).toBe(0);
 	});
 
 	it("D27: while no worker has had a GPU, the card says so", async () => {

@@ -6,6 +6,7 @@ import { duration } from "../format.ts";
 import { useLoad } from "../load.ts";
 import type { Gpu, GpuSpan } from "../shapes.ts";
 import { T } from "../text.ts";
+import { gpuName, LOCAL } from "./gpu-table.tsx";
 
 /** Between two loads, ms. */
 const LOAD_MS = 15_000;
@@ -64,14 +65,15 @@ export function GpuLanes(): ReactNode {
 function Lane({ gpu, now, toneOf }: { gpu: Gpu; now: number; toneOf: (endpoint: string) => string }): ReactNode {
 	const bars = barsOf(gpu.history ?? [], now);
 	const rows = Math.max(1, ...bars.map(({ row }) => row + 1));
-	const name = /^\d+$/.test(gpu.id) ? T.hosts.number(gpu.id) : (gpu.model ?? gpu.id);
+	const name = gpuName(gpu.id);
+	const host = gpu.host === LOCAL ? "" : gpu.host;
 	const busyMs = bars.reduce((sum, { state, ms }) => sum + (state === "busy" ? ms : 0), 0);
 	return (
 		<div className="lane">
-			<span className="lane-name line" title={`${gpu.host} ${gpu.id}`}>
-				{name}
+			<span className="lane-name" title={`${gpu.host} ${gpu.id}`}>
+				{host === "" ? null : <span className="line">{host}</span>} <span>{name}</span>
 			</span>
-			<span className="lane-track" role="img" aria-label={`${name}: ${summaryOf(bars)}`}>
+			<span className="lane-track" role="img" aria-label={`${host} ${name}: ${summaryOf(bars)}`.trim()}>
 				{bars.map(({ worker, endpoint, state, row, since, ms, from }) => (
 					<span
 						key={`${worker} ${from}`}

@@ -12,25 +12,40 @@ export function GpuTable({ label, gpus }: { label: string; gpus: readonly Gpu[] 
 	return <Table label={label} columns={COLUMNS} rows={gpus} id={({ id }) => id} />;
 }
 
+/** The machine of the service, whose GPUs have numbers. */
+export const LOCAL = "local";
+
+/** Longer ids of GPUs are shown by their end. */
+const LONGEST_ID = 8;
+
+/** Such as `GPU 0`; those of a Docker host have ids in place of numbers. */
+export function gpuName(id: string): string {
+	if (/^\d+$/.test(id)) return T.hosts.number(id);
+	return id.length > LONGEST_ID ? `…${id.slice(-6)}` : id;
+}
+
 const COLUMNS: readonly Column<Gpu>[] = [
 	{
 		name: T.hosts.model,
 		main: true,
-		cell: ({ model, id }) => <b title={id}>{model ?? T.hosts.number(id)}</b>,
+		cell: ({ model, id }) => (
+			<span title={id}>
+				<b>{model ?? gpuName(id)}</b> {model === undefined ? null : <span className="muted">{gpuName(id)}</span>}
+			</span>
+		),
 	},
 	{
 		name: T.hosts.memory,
-		end: true,
 		cell: ({ memoryGb, memoryUsedGb, freeGb, holders }) =>
 			memoryGb === undefined ? null : (
 				<>
 					{memoryUsedGb === undefined ? (
 						`${number(memoryGb)} GB`
 					) : (
-						<>
-							{T.hosts.of(number(memoryUsedGb), `${number(memoryGb)} GB`)}{" "}
+						<span className="use-cell">
+							{T.hosts.of(number(memoryUsedGb), `${number(memoryGb)} GB`)}
 							<meter className="use" aria-label={T.hosts.memory} value={memoryUsedGb} max={memoryGb} />
-						</>
+						</span>
 					)}
 					{freeGb === undefined || holders.every((holder) => holder.memoryGb === undefined) ? null : (
 						<span className="fact-line muted">{T.hosts.left(`${number(freeGb)} GB`)}</span>

@@ -15,16 +15,13 @@ import { useMay } from "../session.tsx";
 import type { Gpu, Host } from "../shapes.ts";
 import { T } from "../text.ts";
 import { GpuLanes } from "./gpu-lanes.tsx";
-import { GpuTable } from "./gpu-table.tsx";
+import { GpuTable, LOCAL } from "./gpu-table.tsx";
 
 /** Between two loads, ms: the service checks its hosts as often. */
 const LOAD_MS = 5000;
 
 /** Characters of a launched worker's id behind that of its endpoint. */
 const WORKER_TAIL = 13;
-
-/** The machine of the service, whose GPUs have numbers. */
-const LOCAL = "local";
 
 export default function HostsPage(): ReactNode {
 	const admin = useMay("admin");
@@ -68,6 +65,7 @@ export default function HostsPage(): ReactNode {
 							key={host.name}
 							host={host}
 							gpus={gpus.filter((gpu) => gpu.host === host.name && !numbered.includes(gpu))}
+							above={host.name === LOCAL && numbered.length > 0}
 							act={() => setAsked(host)}
 						/>
 					))}
@@ -116,7 +114,18 @@ function NoHosts(): ReactNode {
 	);
 }
 
-function HostCard({ host, gpus, act }: { host: Host; gpus: readonly Gpu[]; act: () => void }): ReactNode {
+function HostCard({
+	host,
+	gpus,
+	above,
+	act,
+}: {
+	host: Host;
+	gpus: readonly Gpu[];
+	/** Its GPUs have a card of their own. */
+	above: boolean;
+	act: () => void;
+}): ReactNode {
 	const { name, state, since, fault, drained, labels } = host;
 	const id = `host-${name}`;
 	return (
@@ -143,14 +152,14 @@ function HostCard({ host, gpus, act }: { host: Host; gpus: readonly Gpu[]; act: 
 				))}
 			</p>
 			{fault === undefined ? null : <p className="reason">{fault}</p>}
-			<Facts host={host} />
+			<Facts host={host} hasGpus={above || host.gpus.length > 0} />
 			{gpus.length === 0 ? null : <GpuTable label={T.hosts.gpusOf(name)} gpus={gpus} />}
 		</section>
 	);
 }
 
-function Facts({ host }: { host: Host }): ReactNode {
-	const { address, version, freeDisk, workers, workersMax, images, gpus } = host;
+function Facts({ host, hasGpus }: { host: Host; hasGpus: boolean }): ReactNode {
+	const { address, version, freeDisk, workers, workersMax, images } = host;
 	const total = number(workers.length);
 	return (
 		<dl className="facts">
@@ -159,7 +168,7 @@ function Facts({ host }: { host: Host }): ReactNode {
 			</Fact>
 			{version === undefined ? null : <Fact name={T.hosts.version}>{version}</Fact>}
 			{freeDisk === undefined ? null : <Fact name={T.hosts.disk}>{bytes(freeDisk)}</Fact>}
-			{gpus.length > 0 ? null : <Fact name={T.hosts.gpus}>{T.hosts.noGpus}</Fact>}
+			{hasGpus ? null : <Fact name={T.hosts.gpus}>{T.hosts.noGpus}</Fact>}
 			<Fact name={T.hosts.workers}>
 				{workersMax !== undefined
 					? T.hosts.of(total, number(workersMax))

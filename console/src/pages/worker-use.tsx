@@ -9,16 +9,17 @@ const SHOWN = 5;
 
 export function WorkerUse({ rows, span: { ms } }: { rows: readonly EndpointRow[]; span: { ms: number } }): ReactNode {
 	const used = rows
-		.map(({ overview: { id, name, workers }, totals }) => ({
+		.map(({ overview: { id, name }, totals }) => ({
 			id,
 			name,
-			present: workers.running + workers.idle + workers.initializing,
 			seconds: totals?.executionSeconds ?? 0,
 			gpuSeconds: totals?.gpuSeconds ?? 0,
 		}))
 		.filter(({ seconds }) => seconds > 0)
 		.toSorted((a, b) => b.seconds - a.seconds)
 		.slice(0, SHOWN);
+	// One scale for all: the bars compare the endpoints.
+	const most = Math.max(1, (1000 * (used[0]?.seconds ?? 0)) / ms);
 	return (
 		<section className="card">
 			<h2>{T.overview.use}</h2>
@@ -26,7 +27,7 @@ export function WorkerUse({ rows, span: { ms } }: { rows: readonly EndpointRow[]
 				<p className="muted">{T.overview.noUse}</p>
 			) : (
 				<ul className="facts-list">
-					{used.map(({ id, name, present, seconds, gpuSeconds }) => (
+					{used.map(({ id, name, seconds, gpuSeconds }) => (
 						<li key={id}>
 							<span className="use-line">
 								<a href={to(["endpoints", id, "workers"])}>{name}</a>
@@ -38,13 +39,7 @@ export function WorkerUse({ rows, span: { ms } }: { rows: readonly EndpointRow[]
 									].join(" · ")}
 								</span>
 							</span>
-							<meter
-								className="use"
-								min={0}
-								max={Math.max(present, 1)}
-								value={(1000 * seconds) / ms}
-								aria-label={name}
-							/>
+							<meter className="use" min={0} max={most} value={(1000 * seconds) / ms} aria-label={name} />
 						</li>
 					))}
 				</ul>

@@ -88,7 +88,7 @@ export function Chart({
 		text: valueText(index !== undefined ? values[index] : sums ? sumOf(values) : lastOf(values, unit), format),
 	}));
 	const time = index === undefined ? "" : momentText(times, index, step);
-	const last = sums ? T.chart.sums(spanText(times.length * step * 1000, 2 * step * 1000)) : lastText(times, step);
+	const last = sums ? T.chart.sums(spanText(times.length * step * 1000, 2 * step * 1000)) : lastText(times, step, unit);
 	const texts = shown.map(({ name, text }) => `${name} ${text}`).join(", ");
 	/** Arrow keys move the moment that all charts show. */
 	const onKeyDown = (event: KeyboardEvent): void => {
@@ -134,9 +134,10 @@ function momentText(times: readonly number[], index: number, step: number): stri
 	return isOpen(times[index]!, step, now()) ? T.chart.soFar(time) : time;
 }
 
-/** Which moment the last values are of. */
-function lastText(times: readonly number[], step: number): string {
-	return (times.at(-1) ?? 0) + 2 * step >= now() / 1000 ? T.chart.now : T.chart.last;
+/** Which step the last values are of; each time is of the last step that has one. */
+function lastText(times: readonly number[], step: number, unit: "count" | "ms"): string {
+	const isOfNow = unit === "count" && (times.at(-1) ?? 0) + 2 * step >= now() / 1000;
+	return isOfNow ? T.chart.lastStep(step <= 60) : T.chart.last;
 }
 
 /** As uPlot has it: its types lack that other charts follow. */

@@ -34,6 +34,8 @@ interface TextProps {
 	/** The least number of lines, if more than one. */
 	lines?: number;
 	mono?: boolean;
+	/** Across the whole form, as high as its text. */
+	wide?: boolean;
 	/** Colours for code; only with `lines`. */
 	code?: boolean;
 	type?: "text" | "password" | "search";
@@ -66,6 +68,7 @@ export function TextField({
 	fault,
 	lines,
 	mono = false,
+	wide = false,
 	code = false,
 	type = "text",
 	unit,
@@ -85,7 +88,7 @@ export function TextField({
 	const named = bare ? { "aria-label": label } : {};
 	return (
 		<AriaTextField
-			className={marked ? "field marked" : "field"}
+			className={["field", marked && "marked", wide && "wide"].filter(Boolean).join(" ")}
 			value={value}
 			onChange={onChange}
 			type={type}

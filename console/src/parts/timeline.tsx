@@ -92,7 +92,6 @@ function Waterfall({
 
 function LaneView({ lane, whole }: { lane: Lane; whole: number }): ReactNode {
 	const end = lane.bars.at(-1)!;
-	const longest = lane.bars.reduce((most, bar) => (bar.ms > most.ms ? bar : most));
 	return (
 		<div className="lane">
 			<span className="lane-name">
@@ -109,12 +108,16 @@ function LaneView({ lane, whole }: { lane: Lane; whole: number }): ReactNode {
 						}}
 						title={nameOf(bar, lane)}
 					>
-						{bar === longest && bar.ms / whole > 0.12 ? <span>{duration(bar.ms)}</span> : null}
+						<span>{duration(bar.ms)}</span>
 					</span>
 				))}
 			</span>
 			<span className="lane-end muted">
-				{lane.kind === "webhook" && end.from > whole ? `+${duration(end.from)}` : duration(end.ms)}
+				{lane.kind === "webhook" && end.from > whole
+					? `+${duration(end.from)}`
+					: end.kind === "run"
+						? T.job.lanes.ran(duration(end.ms))
+						: duration(end.ms)}
 			</span>
 		</div>
 	);

@@ -349,7 +349,7 @@ export function endpointSchema(launcher: Schema) {
 				default: ENDPOINT_DEFAULTS.gpuMemoryEnforce,
 				description:
 					"With gpuMemoryGb: a worker on this machine that uses more than its part, as nvidia-smi reports it, gets " +
-					"no more jobs and is stopped after those it holds. By default it is only named.",
+					"no more jobs and is stopped after those it holds. By default only a note says so.",
 				"x-message": "must be true or false.",
 			},
 			priority: {

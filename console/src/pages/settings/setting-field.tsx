@@ -54,6 +54,7 @@ export function SettingField({
 			placeholder={usual ?? exampleOf(field)}
 			number={kind === "number"}
 			mono={kind !== "text" && kind !== "number"}
+			wide={kind === "json"}
 			{...(long ? { lines: Math.min(MOST_LINES, Math.max(2, value.split("\n").length)) } : {})}
 		/>
 	);
@@ -78,7 +79,9 @@ export function labelOf(field: FormField): string {
 
 function exampleOf({ kind, setting, required }: FormField): string | undefined {
 	const [example] = setting.examples ?? [];
-	return example === undefined || !required ? undefined : shown(kind, setting, example);
+	if (example === undefined) return undefined;
+	if (kind === "json") return T.settings.example(JSON.stringify(example, null, 1).replaceAll(/\n\s*/g, " "));
+	return required ? shown(kind, setting, example) : undefined;
 }
 
 /** What was typed as the field would show it, for tables of changes. */
