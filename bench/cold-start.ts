@@ -109,8 +109,11 @@ try {
 		through.push(await served());
 	}
 	if (swaps > 0) await ask("/v2/one/runsync", "POST", { input: {} });
-	const swapping: number[] = [];
-	for (let swap = 0; swap < swaps; swap += 1) swapping.push(await swapped(swap % 2 === 0 ? "other" : "one"));
+	const [beside, swapping]: [number[], number[]] = [[], []];
+	for (let swap = 0; swap < swaps; swap += 1) {
+		beside.push(await bare());
+		swapping.push(await swapped(swap % 2 === 0 ? "other" : "one"));
+	}
 	const round = (ms: number): number => Math.round(ms * 10) / 10;
 	const result = {
 		bench: "cold-start",
@@ -119,7 +122,7 @@ try {
 		aloneMs: round(median(alone)),
 		throughMs: round(median(through)),
 		addedMs: round(median(through) - median(alone)),
-		...(swaps > 0 && { swaps, swapMs: round(median(swapping)), swapAddedMs: round(median(swapping) - median(alone)) }),
+		...(swaps > 0 && { swaps, swapMs: round(median(swapping)), swapAddedMs: round(median(swapping) - median(beside)) }),
 	};
 	process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
 } finally {
