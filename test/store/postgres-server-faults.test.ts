@@ -61,7 +61,10 @@ describe("PostgreSQL ends", () => {
 	] as const)("%s: calls are refused in time; what was acknowledged is there after the start", async (what, end) => {
 		const kept = await Promise.all([site.add(), site.add()]);
 		await end();
-		const { fault, ms } = await timed(() => site.add());
+		const add = async (): Promise<void> => void kept.push(await site.add());
+		let { fault, ms } = await timed(add);
+		// Sessions of a killed server may still end a statement.
+		while (fault === undefined) ({ fault, ms } = await timed(add));
 		expect(fault).toMatchObject({ why: "unreachable" });
 		expect(ms).toBeLessThan(TOLD_MS);
 		await server.start();
@@ -71,7 +74,7 @@ describe("PostgreSQL ends", () => {
 			`${what}: refused after ${Math.round(ms)} ms, answers again ${Math.round(performance.now() - began)} ` +
 				"ms after the start",
 		);
-		expect(await site.takeIds({ limit: 3 })).toEqual(expect.arrayContaining(kept.map(({ id }) => id)));
+		expect(await site.takeIds({ limit: kept.length + 1 })).toEqual(expect.arrayContaining(kept.map(({ id }) => id)));
 	});
 
 	it("each connection, whatever it is used for, is opened again: callers notice nothing", async () => {

@@ -32,7 +32,7 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 					...holderOf(worker),
 					gpus: worker.gpus,
 					memoryGb: worker.gpuMemoryGb,
-					...(mayEvict && isHurried(d, worker, endpoint) && { stopping: false }),
+					...(mayEvict && canPreempt(d, worker, endpoint) && { stopping: false }),
 				})),
 				...reserved.filter((each) => each.endpoint !== id),
 			],
@@ -116,7 +116,7 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 }
 
 /** Whether it is to be stopped after its jobs, and the endpoint may have it stopped now. */
-export function isHurried(d: { workers: Workers; endpoints: Endpoints }, worker: Worker, by: Endpoint): boolean {
+export function canPreempt(d: { workers: Workers; endpoints: Endpoints }, worker: Worker, by: Endpoint): boolean {
 	const { endpoint, retiring, held } = worker;
 	if (retiring === undefined || held.size === 0 || d.workers.launcher.isStopping(worker)) return false;
 	return d.endpoints.has(endpoint) && isPreempted(d.endpoints.get(endpoint), by);

@@ -10,7 +10,7 @@ import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
 import { isResting, type Worker } from "../workers/worker-registry.ts";
 import { launchHash } from "../workers/launch/worker-spec.ts";
-import { holderOf, isHurried, settingsIn } from "./gpu-allocator.ts";
+import { holderOf, canPreempt, settingsIn } from "./gpu-allocator.ts";
 import type { queueLengths } from "./queue-lengths.ts";
 import type { Stops } from "./stops.ts";
 
@@ -58,7 +58,7 @@ export function roomMaker(d: Deps) {
 			(worker) => worker.managed && worker.launcher === waiting.launcher && endpoints.has(worker.endpoint),
 		);
 		const isLeaving = (worker: Worker): boolean =>
-			launcher.isLeaving(worker) && !(mayEvict && isHurried({ endpoints, workers }, worker, endpoint));
+			launcher.isLeaving(worker) && !(mayEvict && canPreempt({ endpoints, workers }, worker, endpoint));
 		const leaving = others.filter(isLeaving).map(placed);
 		if (leaving.some(({ gpus }) => gpus > 0)) othersLeftAt.set(waiting, now());
 		const placedOnes = others.filter(({ notice: own }) => own?.state !== "waiting");
