@@ -78,6 +78,7 @@ describe("a worker that waits", () => {
 		expect((await get(`/v1/endpoints/wait/jobs/${id}`)).reason).toEqual({
 			code: "worker_starting",
 			message: `Worker ${worker} does not run yet: Pulling image a:1, 43 %.`,
+			since: expect.any(String),
 		});
 		announce.notice({ workerId: worker, state: "running" });
 		announce.run(worker);
