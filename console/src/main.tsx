@@ -33,6 +33,7 @@ import "./styles/settings.css";
 import "./styles/requests.css";
 import "./styles/job-rows.css";
 import "./styles/job-page.css";
+import "./styles/lanes.css";
 
 try {
 	Intl.getCanonicalLocales(navigator.language);

@@ -54,20 +54,24 @@ export const WORKER = object({
 	id: TEXT,
 	state: {
 		enum: ["initializing", "idle", "running", "asleep", "unhealthy", "stopping"],
-		description: "asleep: its GPUs are free for others until it is woken, which is initializing.",
+		description: "asleep: others may have its GPUs. One that is being woken is initializing.",
 	},
 	launcher: { ...TEXT, description: "What started it; external: not this service." },
 	createdAt: MOMENT,
-	"readyAt?": { ...MOMENT, description: "Its first call; absent while it starts." },
+	"readyAt?": { ...MOMENT, description: "Its first call, or the end of its warm-up; absent while it starts." },
 	"room?": ROOM,
 	seenAt: { ...MOMENT, description: "Its last call." },
 	jobs: { ...list(TEXT), description: "Ids of the jobs it holds." },
-	"gpus?": { ...list(COUNT), description: "Numbers of the machine's GPUs assigned to it; asleep: when it is woken." },
+	"gpus?": {
+		...list(COUNT),
+		description: "Numbers of the machine's GPUs assigned to it; of one that sleeps, those it gets again.",
+	},
 	"gpuMemoryGb?": { type: "number", description: "Its part of each of them in 10^9 bytes; absent: the whole GPU." },
 	"version?": { ...TEXT, description: "Version of its SDK, once it has pinged." },
 	"reason?": {
 		...WORKER_REASON,
-		description: "What its platform says: why it does not run yet, or why it will be ended. Or that it warms up.",
+		description:
+			"What its platform says: why it does not run yet, or why it will be ended; or that it runs its warm-up.",
 	},
 	"warning?": { ...TEXT, description: "Known problems of that version." },
 	"host?": { ...TEXT, description: "The machine, where it is known." },

@@ -1,7 +1,9 @@
 /** Durations as people write them: `500ms`, `5m`, `1h30m`, `7d`. A schema that accepts them has `x-duration`. */
 import { isObject, type Schema } from "../lib/schema.ts";
 
-const UNITS = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;
+export const DAY_MS = 86_400_000;
+
+const UNITS = { d: DAY_MS, h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;
 
 /** Ms of the values of `x-unit`. */
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, seconds: 1000 };

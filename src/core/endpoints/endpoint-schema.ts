@@ -2,20 +2,13 @@
  * Schema of endpoint settings (D27, D35). The launchers add the `launcher` schema
  * (`src/launchers/endpoint-settings.ts`).
  */
-import {
-	DEFAULT_LIMITS,
-	LIMITED_OPERATIONS,
-	type LimitedOperation,
-	STORED_MB,
-	STREAM_CHUNKS,
-	STREAM_MB,
-} from "./limits.ts";
 import { PREEMPTIONS, PRIORITIES } from "../workers/eviction.ts";
-import { duration } from "../durations.ts";
+import { DAY_MS, duration } from "../durations.ts";
+import { LIMITS, OFF } from "./limits-schema.ts";
+import { SLEEP, WARMUP } from "./worker-schema.ts";
 import type { Schema } from "../../lib/schema.ts";
 import { NO_CONTROLS } from "../../lib/text.ts";
 
-const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;
 
 /** D9, D16, D18, D27. */
@@ -49,81 +42,12 @@ export const ENDPOINT_ID = {
 	"x-message": "must be 1 to 64 of the characters a-z, A-Z, 0-9, _ and -.",
 } as const satisfies Schema;
 
-const MOST_CHUNKS = STREAM_CHUNKS.toLocaleString("en");
 /** Bounds of `initTimeoutMs`. */
 export const INIT_TIMEOUT_MS = [1000, 86_400_000] as const;
 
 function whole(minimum: number, maximum: number, rest: Schema): Schema {
 	return { type: "integer", minimum, maximum, ...rest };
 }
-
-/** YAML 1.1 reads `off` as false. */
-const OFF: Schema = { enum: ["off", false] };
-
-function wholeOrOff(rest: Schema): Schema {
-	return {
-		oneOf: [OFF, { type: "integer", minimum: 0 }],
-		"x-message": "must be off or a whole number from 0.",
-		...rest,
-	};
-}
-
-function operationLimits(operation: LimitedOperation): Schema {
-	const { per10s = "off", concurrent = "off" } = DEFAULT_LIMITS[operation];
-	return {
-		type: "object",
-		additionalProperties: false,
-		properties: {
-			per10s: wholeOrOff({ default: per10s, description: `Requests of ${operation} in any 10 s.` }),
-			concurrent: wholeOrOff({
-				default: concurrent,
-				description: `Requests of ${operation} in progress at once.`,
-			}),
-		},
-		description: `Limits of ${operation}.`,
-		"x-message": "must be an object such as { per10s: 100, concurrent: 20 }; each of the two may be off.",
-	};
-}
-
-const LIMITS: Schema = {
-	oneOf: [
-		OFF,
-		{
-			type: "object",
-			additionalProperties: false,
-			properties: {
-				queue: wholeOrOff({
-					description:
-						"Submissions are refused while more jobs than this wait. By default 50, or 500 times workersMax " +
-						"where that is more.",
-				}),
-				storedMb: wholeOrOff({
-					default: STORED_MB,
-					description: "Submissions are refused while the endpoint's inputs, results and chunks have more megabytes.",
-				}),
-				streamMb: wholeOrOff({
-					default: STREAM_MB,
-					description: `A job fails whose chunks have more megabytes, or are more than ${MOST_CHUNKS}.`,
-				}),
-				gpuSecondsPerDay: wholeOrOff({
-					default: "off",
-					description:
-						"Submissions are refused until midnight UTC once the runs of the day have taken more seconds, times " +
-						"gpusPerWorker. Accepted jobs run on.",
-				}),
-				...Object.fromEntries(LIMITED_OPERATIONS.map((operation) => [operation, operationLimits(operation)])),
-			},
-		},
-	],
-	default: ENDPOINT_DEFAULTS.limits,
-	description:
-		"Rate, concurrency and queue limits: off for no limits, or changes to single numbers, each of " +
-		"which may be off. What is not named keeps its default.",
-	examples: [{ run: { per10s: 5000, concurrent: "off" }, queue: 10_000 }],
-	"x-message":
-		"must be off, or an object of operations to { per10s, concurrent }, queue, storedMb, streamMb and " +
-		"gpuSecondsPerDay.",
-};
 
 const ENV: Schema = {
 	type: "object",
@@ -179,19 +103,15 @@ const WEBHOOKS: Schema = {
 	"x-message": "must be an object: write { schedule: long, disableAfterMs: 5d }.",
 };
 
-const WARMUP: Schema = {
-	type: "object",
-	additionalProperties: false,
-	properties: {
-		input: {
-			description:
-				"Input of a job of its own that each launched worker runs first, so that no job waits for what the first one " +
-				"loads. A worker that fails at it is replaced. Not secret.",
-			examples: [{ prompt: "hello", max_tokens: 1 }],
-		},
-	},
-	description: "What a launched worker runs before it counts as ready. Without input: nothing.",
-	"x-message": "must be an object: write { input: { prompt: hello } }.",
+const WEBHOOK_SECRET: Schema = {
+	type: "string",
+	pattern:
+		"^whsec_(?:(?:[A-Za-z0-9+/]{4}){8,20}" +
+		"(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?" +
+		"|(?:[A-Za-z0-9+/]{4}){21}(?:[A-Za-z0-9+/]{2}==)?)$",
+	writeOnly: true,
+	description: "Signs the webhooks of this endpoint after the Standard Webhooks scheme. Not shown again.",
+	"x-message": "must be whsec_ and the base64 of 24 to 64 random bytes.",
 };
 
 const { retention: KEPT } = ENDPOINT_DEFAULTS;
@@ -219,50 +139,6 @@ const RETENTION: Schema = {
 	default: KEPT,
 	description: "How long results and records are kept.",
 	"x-message": "must be an object: write { run: 24h, runsync: 1m, records: 7d }.",
-};
-
-/** A call of vLLM's server, as an example. */
-const posted = (path: string): string[] => ["curl", "-fsS", "-X", "POST", `http://127.0.0.1:8000/${path}`];
-
-function sleepCommand(description: string, example: readonly string[]): Schema {
-	return {
-		type: "array",
-		minItems: 1,
-		items: { type: "string", "x-message": "must be text; put quotes around a number." },
-		description,
-		examples: [example],
-		"x-message": `must be a list of the command and its arguments, such as [${example.join(", ")}].`,
-	};
-}
-
-const SLEEP: Schema = {
-	type: "object",
-	additionalProperties: false,
-	required: ["command", "wakeCommand"],
-	properties: {
-		command: sleepCommand(
-			"Makes an idle worker release its GPUs, and returns when it has: program and arguments, without a shell. " +
-				"It runs where the worker runs, with the worker's variables, and SLUICE_WORKER_PID with launcher process.",
-			posted("sleep?level=1"),
-		),
-		wakeCommand: sleepCommand("Makes it use them again, and returns when it can take jobs.", posted("wake_up")),
-		timeoutMs: duration("ms", [1000, 600_000], {
-			example: "1m",
-			default: 60_000,
-			description: "How long each of them may take; a worker whose command fails or takes longer is stopped.",
-		}),
-		maxMs: duration("ms", [1000, 30 * DAY_MS], {
-			example: "12h",
-			default: DAY_MS,
-			description: "How long a worker sleeps before it is stopped.",
-		}),
-	},
-	description:
-		"Workers that would be stopped because they are idle, to make room or after idleTimeout, sleep instead: they " +
-		"give up their GPUs, stay in memory, count for workersMax, and are woken for a job. Launchers process, and " +
-		"docker without hosts, with gpusPerWorker or gpuMemoryGb only. Default: they are stopped.",
-	examples: [{ command: posted("sleep?level=1"), wakeCommand: posted("wake_up") }],
-	"x-message": "must be an object with command and wakeCommand.",
 };
 
 export function endpointSchema(launcher: Schema) {
@@ -308,7 +184,7 @@ export function endpointSchema(launcher: Schema) {
 			}),
 			launcher: { default: ENDPOINT_DEFAULTS.launcher, ...launcher },
 			env: ENV,
-			limits: LIMITS,
+			limits: { ...LIMITS, default: ENDPOINT_DEFAULTS.limits },
 			retention: RETENTION,
 			leaseMs: duration("ms", [2000, 600_000], {
 				example: "20s",
@@ -371,16 +247,7 @@ export function endpointSchema(launcher: Schema) {
 			sleep: SLEEP,
 			warmup: WARMUP,
 			webhooks: WEBHOOKS,
-			webhookSecret: {
-				type: "string",
-				pattern:
-					"^whsec_(?:(?:[A-Za-z0-9+/]{4}){8,20}" +
-					"(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?" +
-					"|(?:[A-Za-z0-9+/]{4}){21}(?:[A-Za-z0-9+/]{2}==)?)$",
-				writeOnly: true,
-				description: "Signs the webhooks of this endpoint after the Standard Webhooks scheme. Not shown again.",
-				"x-message": "must be whsec_ and the base64 of 24 to 64 random bytes.",
-			},
+			webhookSecret: WEBHOOK_SECRET,
 		},
 		"x-message": "must be an object of settings.",
 	} as const satisfies Schema;

@@ -196,8 +196,6 @@ export function storedBound({ limits }: Endpoint): number | undefined {
 	return megabytes === "off" ? undefined : megabytes * 2 ** 20;
 }
 
-export const DAY_MS = 86_400_000;
-
 /** GPU seconds of a day's runs (D43); undefined: no bound. */
 export function gpuBound({ limits }: Endpoint): number | undefined {
 	const seconds = limits === "off" ? "off" : (limits.gpuSecondsPerDay ?? "off");

@@ -6,7 +6,7 @@ import type { EndedWorker } from "../../core/workers/ended-worker.ts";
 import { reasonText } from "../../core/workers/worker-reason.ts";
 import { isManaged } from "../../launchers/index.ts";
 import type { JobRecord } from "../../store/contract/jobs.ts";
-import { isResting, isStarting } from "../workers/worker-registry.ts";
+import { isSleeping, isStarting } from "../workers/worker-registry.ts";
 import type { WorkerView } from "../workers/worker-views.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
 
@@ -32,7 +32,7 @@ export async function jobDetails(d: JobDeps, q: JobName): Promise<JobDetails> {
 	const { endpoint, paused } = d.endpoints.entry(q.endpoint);
 	const views = d.workers.allViews;
 	const usable = (await views.of(q.endpoint)).filter(
-		(worker) => !worker.draining && !worker.unhealthy && !isResting(worker),
+		(worker) => !worker.draining && !worker.unhealthy && !isSleeping(worker),
 	);
 	const ids = (fits: (worker: WorkerView) => boolean): string[] => usable.filter(fits).map(({ id }) => id);
 	const starting = usable.find(isStarting);

@@ -2,7 +2,8 @@
  * GPU seconds of each endpoint per day (D43): what the metrics of all servers have since midnight UTC. An endpoint
  * without a quota costs nothing.
  */
-import { DAY_MS, type Endpoint, gpuBound } from "../../core/endpoints/endpoint.ts";
+import { DAY_MS } from "../../core/durations.ts";
+import { type Endpoint, gpuBound } from "../../core/endpoints/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { EngineContext } from "../context.ts";

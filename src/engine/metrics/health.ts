@@ -5,7 +5,7 @@ import { isManaged } from "../../launchers/index.ts";
 import type { EngineContext } from "../context.ts";
 import type { EndpointEntry } from "../endpoints/endpoint-registry.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
-import { isResting, isStarting } from "../workers/worker-registry.ts";
+import { isSleeping, isStarting } from "../workers/worker-registry.ts";
 import type { WorkerView, WorkerViews } from "../workers/worker-views.ts";
 
 export interface EndpointSnapshot extends EndpointEntry {
@@ -41,7 +41,7 @@ export async function endpointSnapshots(
 				present: workers.length,
 				inQueue: jobs.inQueue,
 			});
-			const asleep = workers.filter(isResting).length;
+			const asleep = workers.filter(isSleeping).length;
 			return { ...entry, jobs, workers: workerCounts(workers), asleep, health: state };
 		}),
 	);
@@ -53,7 +53,7 @@ function workerCounts(workers: readonly WorkerView[]) {
 	for (const worker of workers) {
 		if (worker.unhealthy) counts.unhealthy += 1;
 		else if (worker.jobs.length > 0) counts.running += 1;
-		else if (isResting(worker)) continue;
+		else if (isSleeping(worker)) continue;
 		else if (isStarting(worker)) counts.initializing += 1;
 		else {
 			counts.idle += 1;

@@ -12,7 +12,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
-import { holdsGpus, isResting, type Worker } from "../workers/worker-registry.ts";
+import { holdsGpus, isSleeping, type Worker } from "../workers/worker-registry.ts";
 import { crashBackoff } from "./crash-backoff.ts";
 import { gpuAllocator } from "./gpu-allocator.ts";
 import { queueLengths } from "./queue-lengths.ts";
@@ -51,9 +51,9 @@ export class Autoscaler {
 		this.#gpus = gpuAllocator(d);
 		this.#queues = queueLengths(d);
 		this.#stops = workerStops({ ...d, room: () => this.#room });
-		const { stop, rest } = this.#stops;
+		const { stop, sleepOrStop } = this.#stops;
 		this.faults = workerFaults({ ...d, crashes: this.crashes, stop });
-		this.#room = roomMaker({ ...d, queues: this.#queues, stop, rest });
+		this.#room = roomMaker({ ...d, queues: this.#queues, stop, sleepOrStop });
 		this.#sleepers = sleepers({ ...d, stop });
 		const checks = loop({
 			clock: d.clock,
@@ -78,7 +78,7 @@ export class Autoscaler {
 		if (!this.#scales(endpoint)) return;
 		this.#queues.changed(id);
 		if (this.crashes.holds(id) || workers.startProblems.of(id).withoutGpu !== undefined) return;
-		const staying = this.#managed(id).filter((worker) => !workers.launcher.isLeaving(worker) && !isResting(worker));
+		const staying = this.#managed(id).filter((worker) => !workers.launcher.isLeaving(worker) && !isSleeping(worker));
 		const noneFree =
 			endpoint.scalerType === "REQUEST_COUNT" ? staying.every((worker) => worker.held.size > 0) : staying.length === 0;
 		if (noneFree && staying.length < endpoint.workersMax) this.loop.nudge();
@@ -107,7 +107,7 @@ export class Autoscaler {
 			endpoint,
 			sample: sampleWorkers(this.#present(endpoint.id), {
 				endpoint,
-				isLeaving: (worker) => this.#d.workers.launcher.isLeaving(worker) || isResting(worker),
+				isLeaving: (worker) => this.#d.workers.launcher.isLeaving(worker) || isSleeping(worker),
 				lastStartAt: this.#lastStartAt.get(endpoint.id) ?? -Infinity,
 				now: this.#d.now(),
 			}),

@@ -4,7 +4,7 @@ import { evictable, type EvictionQuery, isPreempted, turnEndsAt } from "../../co
 import { type AssignedGpus, freeGb, type GpuHolder, wakeOrAllocate } from "../../core/workers/gpu-allocation.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
-import { holdsGpus, isResting, isStarting, type Worker } from "../workers/worker-registry.ts";
+import { holdsGpus, isSleeping, isStarting, type Worker } from "../workers/worker-registry.ts";
 import type { Workers } from "../workers/workers.ts";
 
 /** Times in a sentence are rounded up to this, s, so that it does not change with each second. */
@@ -46,7 +46,7 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 		const taken = holders().map((worker) => {
 			const { id, gpus, gpuMemoryGb, draining } = worker;
 			const part = gpuMemoryGb === undefined ? "" : `: ${gpuMemoryGb} GB`;
-			return `${id} (${gpus.join(", ")}${part}${draining ? ", ending" : isResting(worker) ? ", going to sleep" : ""})`;
+			return `${id} (${gpus.join(", ")}${part}${draining ? ", ending" : isSleeping(worker) ? ", going to sleep" : ""})`;
 		});
 		const others = reserved.filter((each) => each.endpoint !== endpoint.id);
 		const kept = others.map((each) => `endpoint ${each.endpoint} next (${each.gpus.join(", ")})`);
@@ -129,7 +129,7 @@ export function holderOf(worker: Worker): Omit<GpuHolder, "gpus"> {
 	return {
 		worker: id,
 		endpoint,
-		stopping: draining || isResting(worker),
+		stopping: draining || isSleeping(worker),
 		readyAt: starts ? undefined : readyAt,
 		startingSince: sleep?.since ?? startingSince,
 		idleSince: !starts && held.size === 0 ? idleSince : undefined,

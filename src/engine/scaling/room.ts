@@ -1,90 +1,37 @@
 /** Workers that make room for those of other endpoints: which, what is said of it, and when it is withdrawn (D28). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { evictable, isPreempted } from "../../core/workers/eviction.ts";
+import { isPreempted } from "../../core/workers/eviction.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import { usesOwnGpus } from "../../launchers/index.ts";
-import type { PlacedWorker } from "../../launchers/launcher.ts";
-import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
-import type { Endpoints } from "../endpoints/endpoints.ts";
-import type { Workers } from "../workers/workers.ts";
-import { isResting, type Worker } from "../workers/worker-registry.ts";
+import { isSleeping, type Worker } from "../workers/worker-registry.ts";
 import { launchHash } from "../workers/launch/worker-spec.ts";
-import { holderOf, canPreempt, settingsIn } from "./gpu-allocator.ts";
+import { platformRoom, type PlatformRoomContext } from "./platform-room.ts";
 import type { queueLengths } from "./queue-lengths.ts";
 import type { Stops } from "./stops.ts";
-
-/** Room is made again for a worker that still waits after this time, ms, doubled each time: it may not help. */
-const AGAIN_MS = 60_000;
 
 /** So many of the workers that were stopped for a waiting one are named. */
 const SHOWN = 10;
 
-interface Deps extends EngineContext {
-	endpoints: Endpoints;
-	workers: Workers;
-	cluster: Cluster;
+interface Deps extends PlatformRoomContext, Pick<EngineContext, "events"> {
 	queues: ReturnType<typeof queueLengths>;
 	stop: Stops["stop"];
-	rest: Stops["rest"];
+	sleepOrStop: Stops["sleepOrStop"];
 }
 
 /** Why a busy worker is stopped after its jobs. */
 const roomText = (endpoint: string): string => `it makes room for endpoint ${endpoint}`;
 
 export function roomMaker(d: Deps) {
-	const { now, events, endpoints, workers, cluster, queues, stop, rest } = d;
-	const { launcher, registry } = workers;
+	const { now, events, endpoints, queues, stop, sleepOrStop } = d;
+	const { launcher, registry } = d.workers;
+	const platforms = platformRoom(d);
 	/** The endpoint for which a worker makes room, and what is said of the worker. */
 	const leavesFor = new WeakMap<Worker, { endpoint: string; text: string }>();
 	/** What the platform of a waiting worker said, and what is shown with those that make room. */
 	const notices = new WeakMap<Worker, { own: string; shown: string; stopped: readonly string[] }>();
-	const made = new WeakMap<Worker, { at: EpochMs; times: number }>();
-	const othersLeftAt = new WeakMap<Worker, EpochMs>();
 	/** When room began to be made for the next worker of an endpoint, on this machine. */
 	const madeSince = new Map<string, EpochMs>();
-
-	function placed({ id, endpoint }: Worker): PlacedWorker {
-		const { launcher: settings, gpusPerWorker } = endpoints.get(endpoint);
-		return { id, settings, gpus: gpusPerWorker };
-	}
-
-	/** Returns workers of other endpoints that should be stopped now. */
-	function makersFor(waiting: Worker, endpoint: Endpoint, mayEvict: boolean): Worker[] {
-		const { notice } = waiting;
-		const { at = -Infinity, times = 0 } = made.get(waiting) ?? {};
-		if (notice?.state !== "waiting" || now() - at < AGAIN_MS * 2 ** (times - 1)) return [];
-		const others = [...registry.all()].filter(
-			(worker) => worker.managed && worker.launcher === waiting.launcher && endpoints.has(worker.endpoint),
-		);
-		const isLeaving = (worker: Worker): boolean =>
-			launcher.isLeaving(worker) && !(mayEvict && canPreempt({ endpoints, workers }, worker, endpoint));
-		const leaving = others.filter(isLeaving).map(placed);
-		if (leaving.some(({ gpus }) => gpus > 0)) othersLeftAt.set(waiting, now());
-		const placedOnes = others.filter(({ notice: own }) => own?.state !== "waiting");
-		const stoppable = evictable({
-			holders: placedOnes.map((worker) => ({
-				...holderOf(worker),
-				gpus: Array.from({ length: endpoints.get(worker.endpoint).gpusPerWorker }),
-				// Another server knows whether the workers of its endpoints are needed.
-				stopping: isLeaving(worker) || !cluster.scales(worker.endpoint),
-			})),
-			endpoint: endpoint.id,
-			needed: endpoint.gpusPerWorker,
-			settingsOf: settingsIn(endpoints),
-			mayEvict,
-			now: now(),
-		});
-		const byId = new Map(others.map((worker) => [worker.id, worker]));
-		const chosen = launcher.roomFor(waiting, {
-			waiting: { ...placed(waiting), code: notice.code, message: notice.message },
-			quietMs: now() - Math.max(waiting.createdAt, othersLeftAt.get(waiting) ?? 0),
-			stoppable: stoppable.map(({ worker }) => placed(byId.get(worker)!)),
-			leaving,
-		});
-		if (chosen.length > 0) made.set(waiting, { at: now(), times: times + 1 });
-		return chosen.map((id) => byId.get(id)!);
-	}
 
 	/** A busy one finishes its jobs first, unless its endpoint lets a higher priority preempt them. */
 	function evict(workers: readonly Worker[], endpoint: Endpoint): void {
@@ -99,7 +46,7 @@ export function roomMaker(d: Deps) {
 				continue;
 			}
 			emitMade(worker, isBusy ? "busy" : "idle");
-			const leave = usesOwnGpus(endpoint.launcher) ? rest : stop;
+			const leave = usesOwnGpus(endpoint.launcher) ? sleepOrStop : stop;
 			if (isBusy) stop(worker, `it makes room for endpoint ${id}, whose priority is higher`, { code: "preempted" });
 			else leave(worker, `it is idle and makes room for endpoint ${id}`);
 		}
@@ -116,12 +63,12 @@ export function roomMaker(d: Deps) {
 				return leaving?.endpoint === endpoint && fits(worker) ? [leaving.text] : [];
 			});
 		const idle = [...new Set([...stopped, ...texts(({ held, sleep }) => held.size === 0 && !sleep)])];
-		const resting = texts(isResting);
+		const sleeping = texts(isSleeping);
 		const preempted = texts((worker) => worker.held.size > 0 && worker.preempted === true);
 		const busy = texts((worker) => worker.held.size > 0 && worker.preempted !== true);
 		return [
 			...(idle.length > 0 ? [`Stopped to make room: ${idle.join(", ")}.`] : []),
-			...(resting.length > 0 ? [`Put to sleep to make room: ${resting.join(", ")}.`] : []),
+			...(sleeping.length > 0 ? [`Put to sleep to make room: ${sleeping.join(", ")}.`] : []),
 			...(preempted.length > 0
 				? [`Stopped to make room, their jobs return to the queue: ${preempted.join(", ")}.`]
 				: []),
@@ -159,7 +106,7 @@ export function roomMaker(d: Deps) {
 		/** Makes room for those of the endpoint's workers that their platform cannot place. */
 		make(endpoint: Endpoint, staying: readonly Worker[], mayEvict: boolean): void {
 			for (const waiting of staying) {
-				const makers = makersFor(waiting, endpoint, mayEvict);
+				const makers = platforms.makersFor(waiting, endpoint, mayEvict);
 				if (makers.length > 0) waiting.roomSince ??= now();
 				evict(makers, endpoint);
 				const { notice } = waiting;

@@ -28,15 +28,14 @@ export function workerStops({ now, endpoints, background, cluster, workers, room
 		background.run(`stopping ${worker.id}`, launcher.stop(worker, { why, graceMs, ...q }));
 	}
 
-	/** It sleeps if it can, and is stopped otherwise. */
-	function rest(worker: Worker, why: string): void {
+	function sleepOrStop(worker: Worker, why: string): void {
 		if (sleep.isPossible(worker)) sleep.begin(worker, why);
 		else stop(worker, why);
 	}
 
 	return {
 		stop,
-		rest,
+		sleepOrStop,
 		/** Those that were to be stopped once they hold no job. */
 		stopRetired(): void {
 			for (const worker of registry.all()) {
@@ -45,7 +44,7 @@ export function workerStops({ now, endpoints, background, cluster, workers, room
 					launcher.retire(worker, "another server starts the workers of its endpoint");
 				if (worker.retiring === undefined || worker.held.size > 0 || launcher.isStopping(worker)) continue;
 				room().finished(worker);
-				if (room().leavesGpus(worker)) rest(worker, worker.retiring);
+				if (room().leavesGpus(worker)) sleepOrStop(worker, worker.retiring);
 				else stop(worker, worker.retiring, worker.retiringCode && { code: worker.retiringCode });
 			}
 		},

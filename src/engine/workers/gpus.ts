@@ -2,7 +2,7 @@
 import { freeGb } from "../../core/workers/gpu-allocation.ts";
 import type { GpuHolderView, GpuView, MachineGpu } from "../../core/workers/gpus.ts";
 import { type HostGpuPart, type HostView, LOCAL } from "../../core/workers/hosts.ts";
-import { holdsGpus, isResting, isStarting, type Worker } from "./worker-registry.ts";
+import { holdsGpus, isSleeping, isStarting, type Worker } from "./worker-registry.ts";
 import type { WorkersContext } from "./workers-context.ts";
 
 /** A GPU that Sluice has assigned, and a worker that has it or a part of it. */
@@ -126,7 +126,7 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 function viewOf(worker: Worker): GpuHolderView {
 	const { id, endpoint, gpuMemoryGb: memoryGb, draining, createdAt, sleep, idleSince, held } = worker;
 	const holder = { worker: id, endpoint, memoryGb };
-	if (draining || isResting(worker)) return { state: "stopping", ...holder };
+	if (draining || isSleeping(worker)) return { state: "stopping", ...holder };
 	if (isStarting(worker)) return { state: "starting", ...holder, since: sleep?.since ?? createdAt };
 	if (held.size === 0) return { state: "idle", ...holder, since: idleSince };
 	return { state: "busy", ...holder, since: Math.min(...[...held.values()].map(({ handedAt }) => handedAt)) };

@@ -209,7 +209,7 @@ export function holdsGpus({ gpus, sleep }: Pick<Worker, "gpus" | "sleep">): bool
 }
 
 /** Whether it sleeps, or is about to. */
-export function isResting({ sleep }: Pick<Worker, "sleep">): boolean {
+export function isSleeping({ sleep }: Pick<Worker, "sleep">): boolean {
 	return sleep !== undefined && sleep.state !== "waking";
 }
 

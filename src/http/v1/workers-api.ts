@@ -17,7 +17,7 @@ import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { Engine } from "../../engine/engine.ts";
-import { isResting, isStarting, roomOf } from "../../engine/workers/worker-registry.ts";
+import { isSleeping, isStarting, roomOf } from "../../engine/workers/worker-registry.ts";
 import { principalOf } from "../gates/auth.ts";
 import { valueOf } from "../exchange/params.ts";
 import { sdkWarning } from "../../core/workers/sdk-version.ts";
@@ -122,6 +122,6 @@ function stateOf(worker: WorkerView): Worker["state"] {
 	if (draining) return "stopping";
 	if (unhealthy) return "unhealthy";
 	if (jobs.length > 0) return "running";
-	if (isResting(worker)) return "asleep";
+	if (isSleeping(worker)) return "asleep";
 	return isStarting(worker) ? "initializing" : "idle";
 }

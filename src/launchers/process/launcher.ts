@@ -63,7 +63,7 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 	readonly endsWithService = isFirstInContainer(process);
 	readonly #volumeDir: string;
 	readonly #serviceEnv: Readonly<Record<string, string>>;
-	readonly #here;
+	readonly #gpuReadings;
 	readonly #usageOf = usageReader(() => this.clock.now());
 	#isBounding = false;
 	#killsBefore = 0;
@@ -72,7 +72,7 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 		super({ log: () => {}, ...d });
 		this.#volumeDir = d.volumeDir ?? "volumes";
 		this.#serviceEnv = d.serviceEnv ?? {};
-		this.#here = machineGpus(d.clock, this.#serviceEnv);
+		this.#gpuReadings = machineGpus(d.clock, this.#serviceEnv);
 	}
 
 	protected async begin(spec: Spec): Promise<Handle> {
@@ -136,7 +136,7 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 		);
 		const found = this.#usageOf(leaders);
 		const isWanted = ids.some(({ gpus }) => gpus.length > 0);
-		const known = isWanted ? await this.#here.gpus() : [];
+		const known = isWanted ? await this.#gpuReadings.gpus() : [];
 		for (const { id, gpus } of ids) {
 			const usage = found.get(id);
 			const own = known
@@ -148,11 +148,11 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 	}
 
 	machineGpus(): Promise<readonly MachineGpu[]> {
-		return this.#here.gpus();
+		return this.#gpuReadings.gpus();
 	}
 
 	async gpuMemory(ids: readonly string[]): Promise<Map<string, Map<string, number>>> {
-		const processes = await this.#here.processes();
+		const processes = await this.#gpuReadings.processes();
 		const workers = ids.flatMap((id) => this.workers.get(id) ?? []);
 		return memoryByWorker(processes, (pid) => {
 			const group = processTable.find(pid)?.pgid;

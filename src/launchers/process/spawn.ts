@@ -36,13 +36,13 @@ export function environmentOf(
 		...accountEnv(settings),
 		...machineEnv({ worker: workerId, gpus: gpus.length, volumes: settings.volumes }),
 		...env,
-		...(gpus.length > 0 && visible(gpus.join(","))),
+		...(gpus.length > 0 && visibleGpus(gpus.join(","))),
 		[SERVICE_VARIABLE]: serviceId,
 	};
 }
 
 /** The numbers are those of nvidia-smi, whose order is not CUDA's own. */
-function visible(gpus: string): Record<string, string> {
+function visibleGpus(gpus: string): Record<string, string> {
 	// ROCR_VISIBLE_DEVICES would count first, and the numbers of these among what is left.
 	return { CUDA_DEVICE_ORDER: "PCI_BUS_ID", CUDA_VISIBLE_DEVICES: gpus, HIP_VISIBLE_DEVICES: gpus };
 }

@@ -10,6 +10,7 @@ import { withRocm, withSmi } from "../../support/gpu-programs.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
 import { call, folder, type Folder, startService, type TestService } from "../../support/service.ts";
 import { endWith, submitted } from "../hand-worker.ts";
+import { launchedWorkers } from "../launched-workers.ts";
 
 let clock: ManualClock;
 let place: Folder;
@@ -45,6 +46,8 @@ async function serve(endpoints: Record<string, object>, gpus = 1): Promise<void>
 	service.events.on("worker.exited", ({ worker }) => ended.push(worker));
 }
 
+const { pass, passUntil, of, takes, reports } = launchedWorkers(() => ({ clock, service }));
+
 beforeEach(() => {
 	clock = manualClock();
 	place = folder();
@@ -54,19 +57,6 @@ afterEach(async () => {
 	place.remove();
 	vi.unstubAllEnvs();
 });
-
-async function pass(ms: number): Promise<void> {
-	for (let left = ms; left > 0; left -= 50) {
-		await clock.advance(50);
-		await service.engine.ready();
-	}
-}
-
-async function passUntil(isSo: () => boolean): Promise<void> {
-	while (!isSo()) await pass(50);
-}
-
-const of = (endpoint: string): Worker[] => [...service.engine.workers.of(endpoint)];
 
 function noted({ id }: Worker, what: "pid" | "child" | "gpus"): string | undefined {
 	const lines = existsSync(notes()) ? readFileSync(notes(), "utf8").split("\n") : [];
@@ -79,16 +69,6 @@ async function started(endpoint: string, before: readonly Worker[] = []): Promis
 	await passUntil(() => others().some((worker) => noted(worker, "child") && noted(worker, "gpus")));
 	return others()[0]!;
 }
-
-async function takes(worker: Worker): Promise<string> {
-	const { engine } = service;
-	engine.workers.recordCall(worker);
-	const [job] = await engine.jobs.take({ worker, limit: 1, idle: false, signal: new AbortController().signal });
-	return job!.id;
-}
-
-const reports = (worker: Worker, id: string): Promise<unknown> =>
-	service.engine.jobs.report({ worker, id, report: { kind: "end", on: "complete", restart: false } });
 
 const pidOf = (worker: Worker, what: "pid" | "child" = "pid"): number => Number(noted(worker, what));
 

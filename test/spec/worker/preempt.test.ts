@@ -10,6 +10,7 @@ import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
 import { call, folder, type Folder, startService, type TestService } from "../../support/service.ts";
 import { endWith, submitted } from "../hand-worker.ts";
+import { launchedWorkers } from "../launched-workers.ts";
 
 let clock: ManualClock;
 let place: Folder;
@@ -40,6 +41,8 @@ async function serve(endpoints: Record<string, object>): Promise<void> {
 	service.events.on("worker.exited", ({ worker }) => ended.push(worker));
 }
 
+const { pass, takes, works } = launchedWorkers(() => ({ clock, service }));
+
 beforeEach(() => {
 	clock = manualClock();
 	place = folder();
@@ -49,13 +52,6 @@ afterEach(async () => {
 	place.remove();
 });
 
-async function pass(ms: number): Promise<void> {
-	for (let left = ms; left > 0; left -= 50) {
-		await clock.advance(50);
-		await service.engine.ready();
-	}
-}
-
 /** Time passes until the endpoint has one worker, which runs. */
 async function running(endpoint: string): Promise<Worker> {
 	const runs = ({ id }: Worker): boolean => existsSync(notes()) && readFileSync(notes(), "utf8").includes(`${id}\n`);
@@ -64,20 +60,6 @@ async function running(endpoint: string): Promise<Worker> {
 		if (worker && others.length === 0 && runs(worker)) return worker;
 		await pass(50);
 	}
-}
-
-/** The worker calls for the first time and takes a job, whose id is returned. */
-async function takes(worker: Worker): Promise<string> {
-	const { engine } = service;
-	engine.workers.recordCall(worker);
-	const { signal } = new AbortController();
-	const [job] = await engine.jobs.take({ worker, limit: 1, idle: false, signal });
-	return job!.id;
-}
-
-async function works(worker: Worker): Promise<void> {
-	const id = await takes(worker);
-	await service.engine.jobs.report({ worker, id, report: { kind: "end", on: "complete", restart: false } });
 }
 
 describe("busy workers", () => {

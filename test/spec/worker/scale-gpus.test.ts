@@ -10,6 +10,7 @@ import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
 import { call, folder, type Folder, KEY, startService, type TestService } from "../../support/service.ts";
 import { endWith, submitted } from "../hand-worker.ts";
+import { launchedWorkers } from "../launched-workers.ts";
 
 let clock: ManualClock;
 let place: Folder;
@@ -48,6 +49,8 @@ async function serve(endpoints: Record<string, object>, settings: object = { gpu
 	service.events.on("worker.exited", ({ worker }) => ended.push(worker));
 }
 
+const { pass, of, takes, reports, works } = launchedWorkers(() => ({ clock, service }));
+
 beforeEach(() => {
 	clock = manualClock();
 	place = folder();
@@ -57,15 +60,6 @@ afterEach(async () => {
 	place.remove();
 	vi.unstubAllEnvs();
 });
-
-async function pass(ms: number): Promise<void> {
-	for (let left = ms; left > 0; left -= 50) {
-		await clock.advance(50);
-		await service.engine.ready();
-	}
-}
-
-const of = (endpoint: string): Worker[] => [...service.engine.workers.of(endpoint)];
 
 /** What the worker's process sees; undefined until it runs. */
 function seen({ id }: Worker): string | undefined {
@@ -81,20 +75,6 @@ async function running(endpoint: string, workers: number): Promise<Worker[]> {
 	while (of(endpoint).length !== workers || of(endpoint).some((worker) => seen(worker) === undefined)) await pass(50);
 	return of(endpoint);
 }
-
-/** The worker calls for the first time and takes a job, whose id is returned. */
-async function takes(worker: Worker): Promise<string> {
-	const { engine } = service;
-	engine.workers.recordCall(worker);
-	const { signal } = new AbortController();
-	const [job] = await engine.jobs.take({ worker, limit: 1, idle: false, signal });
-	return job!.id;
-}
-
-const reports = (worker: Worker, id: string): Promise<unknown> =>
-	service.engine.jobs.report({ worker, id, report: { kind: "end", on: "complete", restart: false } });
-
-const works = async (worker: Worker): Promise<unknown> => reports(worker, await takes(worker));
 
 const reason = async (endpoint: string, id: string): Promise<object> =>
 	(await service.engine.jobs.details({ endpoint, id })).reason!;

@@ -11,6 +11,7 @@ import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
 import { call, KEY, folder, type Folder, startService, type TestService } from "../../support/service.ts";
 import { endWith, submitted } from "../hand-worker.ts";
+import { launchedWorkers } from "../launched-workers.ts";
 
 /** Of time that passes. */
 const STEP_MS = 200;
@@ -56,6 +57,8 @@ async function serve(endpoints: Record<string, object>, gpus = 1): Promise<void>
 	service.events.on("worker.stopping", ({ why }) => asked.push(why));
 }
 
+const { pass, passUntil, of, reports } = launchedWorkers(() => ({ clock, service }), STEP_MS);
+
 beforeEach(() => {
 	clock = manualClock();
 	place = folder();
@@ -67,18 +70,6 @@ afterEach(async () => {
 	place.remove();
 });
 
-async function pass(ms: number): Promise<void> {
-	for (let left = ms; left > 0; left -= STEP_MS) {
-		await clock.advance(STEP_MS);
-		await service.engine.ready();
-	}
-}
-
-async function passUntil(isOver: () => boolean): Promise<void> {
-	while (!isOver()) await pass(STEP_MS);
-}
-
-const of = (endpoint: string): Worker[] => [...service.engine.workers.of(endpoint)];
 const started = (): number =>
 	existsSync(path("started")) ? readFileSync(path("started"), "utf8").split("\n").length - 1 : 0;
 /** Who has which GPU, as the workers see it. */
@@ -110,7 +101,7 @@ function polls(worker: Worker): Promise<DispatchedJob[]> {
 
 async function works(worker: Worker, poll = polls(worker)): Promise<void> {
 	const [job] = await poll;
-	await service.engine.jobs.report({ worker, id: job!.id, report: { kind: "end", on: "complete", restart: false } });
+	await reports(worker, job!.id);
 }
 
 /** An idle worker of `first` has been put to sleep for a job of `second`, whose worker has the GPU and no job. */

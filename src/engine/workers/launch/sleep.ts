@@ -46,12 +46,12 @@ export function workerSleep(d: WorkersContext & { launcher: WorkerLauncher }) {
 		d.background.run(`stopping ${worker.id}`, launcher.stop(worker, { why, graceMs, code: "unhealthy" }));
 	}
 
-	async function fall(worker: Worker, began: EpochMs): Promise<void> {
+	async function fallAsleep(worker: Worker, began: EpochMs): Promise<void> {
 		const { endpoint, id } = worker;
 		try {
 			await d.clock.sleep(POLLS_OUT_MS);
 			// A claim was answered before its poll ended.
-			if (worker.held.size > 0) return wakes(worker, began);
+			if (worker.held.size > 0) return setAwake(worker, began);
 			await run(worker, "command");
 			// Before it can be woken, which stores that it is.
 			await record(worker, now());
@@ -63,18 +63,18 @@ export function workerSleep(d: WorkersContext & { launcher: WorkerLauncher }) {
 		}
 	}
 
-	async function rise(worker: Worker, began: EpochMs): Promise<void> {
+	async function wakeUp(worker: Worker, began: EpochMs): Promise<void> {
 		try {
 			await run(worker, "wakeCommand");
 			await record(worker, undefined);
 			Object.assign(worker, { startingSince: began, readyAt: now(), idleSince: now(), seenAt: now() });
-			wakes(worker, began);
+			setAwake(worker, began);
 		} catch (error) {
 			stop(worker, "it did not wake up", error);
 		}
 	}
 
-	function wakes(worker: Worker, began: EpochMs): void {
+	function setAwake(worker: Worker, began: EpochMs): void {
 		delete worker.sleep;
 		events.emit("worker.woken", { endpoint: worker.endpoint, worker: worker.id, ms: now() - began });
 	}
@@ -103,12 +103,12 @@ export function workerSleep(d: WorkersContext & { launcher: WorkerLauncher }) {
 			worker.roomSince = undefined;
 			events.emit("worker.falling_asleep", { endpoint: worker.endpoint, worker: worker.id, why });
 			endPolls(worker);
-			d.background.run(`putting ${worker.id} to sleep`, fall(worker, now()));
+			d.background.run(`putting ${worker.id} to sleep`, fallAsleep(worker, now()));
 		},
 		/** It has its GPUs from now on. `roomSince`: see `Worker`. */
 		wake(worker: Worker, roomSince: EpochMs | undefined): void {
 			Object.assign(worker, { sleep: { state: "waking", since: now() }, roomSince });
-			d.background.run(`waking ${worker.id}`, rise(worker, now()));
+			d.background.run(`waking ${worker.id}`, wakeUp(worker, now()));
 		},
 	};
 }
