@@ -70,5 +70,5 @@ function variableFor(name: string): string {
 function folderNote({ id, launcher }: Endpoint): string {
 	const resolved = resolvePaths(launcher, "/") as unknown as Record<string, unknown>;
 	if (!("cwd" in resolved) || "cwd" in launcher) return "";
-	return `# ${id}: its workers start in the folder of the service; by this file they start in the folder of this file.\n`;
+	return `# ${id}: its workers start in the folder of the service; with this file, in the folder of the file.\n`;
 }
