@@ -161,6 +161,7 @@ export const ACCESS_TEXTS = {
 			createConsoleLink: "Create sign-in link",
 			createEndpoint: "Create endpoint",
 			updateEndpoint: "Change endpoint",
+			putEndpoint: "Set endpoint",
 			deleteEndpoint: "Delete endpoint",
 			pauseEndpoint: "Pause endpoint",
 			resumeEndpoint: "Resume endpoint",

@@ -20,13 +20,13 @@ type Method = RouteDefinition["methods"][number];
 
 /** Error codes besides {@link ALWAYS}. */
 export function refusalsOf(route: RouteDefinition, method: Method): ErrorCode[] {
-	const { access, path, query, body, limit, poll, errors = [] } = route;
+	const { access, path, query, body, limit, poll, creates, errors = [] } = route;
 	const codes: ErrorCode[] = [];
 	if (access === "worker") codes.push("worker_unauthorized", "too_many_failures");
 	else if (access !== "anyone") codes.push("unauthorized", "too_many_failures");
 	// Reports about jobs that the worker does not hold are accepted and dropped (D16, D19).
 	for (const segment of path.split("/"))
-		if (UNKNOWN[segment] && !(access === "worker" && segment === ":job")) codes.push(UNKNOWN[segment]);
+		if (!creates && UNKNOWN[segment] && !(access === "worker" && segment === ":job")) codes.push(UNKNOWN[segment]);
 	if (query && access !== "worker") codes.push("bad_query");
 	const { neverRefused, checked }: Partial<Pick<Body, "neverRefused" | "checked">> =
 		body && method !== "GET" ? body : { neverRefused: true };

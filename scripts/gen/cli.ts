@@ -24,7 +24,8 @@ export const cli: Page = {
 		);
 		return [
 			"`sluice help COMMAND` and `--help` explain each command. Exit codes: 0 success, 1 the service " +
-				"refused or is unavailable, 2 the command line or the configuration is wrong.",
+				"refused or is unavailable, 2 the command line or the configuration is wrong; those of `sluice diff` " +
+				"are its own.",
 			overview,
 			"## Service\n\nCommands that call a running service find it by `--context` or `SLUICE_CONTEXT`, else by " +
 				"`SLUICE_URL` and `SLUICE_API_KEY`, else by the current context; `--url` and `--key` override. The key " +

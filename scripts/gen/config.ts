@@ -46,7 +46,8 @@ With \`SLUICE_CA\`, a PEM file, they accept certificates of that authority.
 
 Under \`endpoints.<id>\` in \`sluice.yaml\`, and the same over \`/v1/endpoints\`. An id has 1 to 64
 of the characters a-z, A-Z, 0-9, _ and -. Endpoints of the file are created or updated at start;
-others in the store stay.
+others in the store stay. In a file, a value of \`env\` and \`webhookSecret\` may be \`\${NAME}\`, a variable of
+the service's environment.
 
 Wherever a value is a number of ms, s or seconds, text such as \`500ms\`, \`30s\`, \`5m\`, \`1h30m\` or \`7d\` is
 accepted too, in the file, in flags, in variables and in bodies of \`/v1/endpoints\`.

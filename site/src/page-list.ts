@@ -56,7 +56,7 @@ export const SECTIONS: readonly Section[] = [
 	},
 	{
 		label: "Run workers",
-		files: guides("endpoints", "gpus", "models", "docker", "docker-hosts", "kubernetes", "slurm"),
+		files: guides("endpoints", "endpoints-in-git", "gpus", "models", "docker", "docker-hosts", "kubernetes", "slurm"),
 		weight: GUIDE_WEIGHT,
 	},
 	{

@@ -130,6 +130,52 @@ const UPDATE_ENDPOINT = route("updateEndpoint", "PATCH /v1/endpoints/:endpoint",
 	maxBody: MB,
 });
 
+export const DRY_RUN = flag("dryRun", "Changes nothing: the answer says what would be changed.");
+
+const SETTING_CHANGE = object({
+	field: { ...TEXT, description: "Path of the setting, such as workersMax or env.MODEL." },
+	action: { enum: ["add", "change", "remove"] },
+	"before?": { description: "The value before; for a new endpoint the default. Absent for env and webhookSecret." },
+	"after?": { description: "The value afterwards. Absent for env and webhookSecret." },
+});
+
+const CHANGED_ENDPOINT = object({
+	id: ENDPOINT_ID,
+	action: { enum: ["create", "update", "none"], description: "none: the settings are these already." },
+	applied: { ...FLAG, description: "Whether something was changed." },
+	changes: list(SETTING_CHANGE),
+});
+export type ChangedEndpoint = Static<typeof CHANGED_ENDPOINT>;
+
+export const PUT_ENDPOINT = route("putEndpoint", "PUT /v1/endpoints/:endpoint", "admin", {
+	summary: "Creates an endpoint, or replaces all its settings: those that the body does not name get their defaults.",
+	answer: {
+		description: "What was changed, or with dryRun what would be.",
+		schema: CHANGED_ENDPOINT,
+		example: {
+			id: "hello",
+			action: "update",
+			applied: true,
+			changes: [
+				{ field: "workersMax", action: "change", before: 3, after: 5 },
+				{ field: "env.TOKEN", action: "change" },
+			],
+		},
+	},
+	body: {
+		description:
+			"All settings as in sluice.yaml, with all of env; a webhookSecret that is not named stays. If nothing differs, " +
+			"nothing is changed.",
+		schema: ENDPOINT_SCHEMA,
+		example: { workersMax: 5, env: { TOKEN: "…" } },
+		checked: true,
+	},
+	query: [DRY_RUN],
+	errors: ["endpoint_exists"],
+	creates: true,
+	maxBody: MB,
+});
+
 const DELETE_ENDPOINT = route("deleteEndpoint", "DELETE /v1/endpoints/:endpoint", "admin", {
 	summary: "Deletes an endpoint: its jobs are cancelled, its workers stopped.",
 	answer: ENDPOINT_ANSWER,
@@ -179,6 +225,7 @@ export const ENDPOINT_ROUTES = [
 	CREATE_ENDPOINT,
 	GET_ENDPOINT,
 	UPDATE_ENDPOINT,
+	PUT_ENDPOINT,
 	DELETE_ENDPOINT,
 	PAUSE_ENDPOINT,
 	RESUME_ENDPOINT,

@@ -31,6 +31,20 @@ describe("loadConfig", () => {
 		});
 	});
 
+	it("D35: ${NAME} as a value of env, or as the webhook secret, is that variable, which workers do not get", () => {
+		const webhookSecret = `whsec_${Buffer.alloc(24, 7).toString("base64")}`;
+		const files = {
+			"/srv/sluice.yaml":
+				"endpoints: { a: { env: { T: '${TOKEN}', U: 'x${TOKEN}', V: $TOKEN }, webhookSecret: '${HOOK}' } }",
+		};
+		const { endpoints, secretVariables } = config({ env: { TOKEN: "one", HOOK: webhookSecret }, files });
+		expect(endpoints[0]).toMatchObject({ env: { T: "one", U: "x${TOKEN}", V: "$TOKEN" }, webhookSecret });
+		expect(secretVariables).toEqual(["TOKEN", "HOOK"]);
+		// CI systems pass a secret that does not exist as empty text.
+		for (const env of [{ HOOK: webhookSecret }, { HOOK: webhookSecret, TOKEN: "" }])
+			expect(problems({ env, files })).toEqual(["/srv/sluice.yaml: endpoints.a.env.T: the variable TOKEN is not set."]);
+	});
+
 	it("D34: flags win over the environment, the environment over the file", () => {
 		const files = {
 			"/srv/a.yaml": "publicUrl: http://file.test",

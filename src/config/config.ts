@@ -4,9 +4,7 @@ import { budgetLimits, type BudgetLimits } from "../core/budgets.ts";
 import type { Endpoint } from "../core/endpoints/endpoint.ts";
 import type { HostConfig } from "../core/workers/hosts.ts";
 import type { RegistryLogin } from "../core/access/registry-login.ts";
-import { isObject } from "../lib/schema.ts";
-import { readEndpoint } from "../launchers/endpoint-settings.ts";
-import { resolvePaths } from "../launchers/index.ts";
+import { readEndpoints } from "./endpoints.ts";
 import { readHosts } from "./hosts.ts";
 import { readRegistries } from "./registries.ts";
 import { OPTIONS } from "./options.ts";
@@ -70,8 +68,9 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 	const text = readFile(path);
 	if (text === undefined && fileOption) problems.push(`${fileOption.source}: cannot read the file ${path}.`);
 	const file = text === undefined ? {} : parseFile(text, path, problems);
-	const endpoints = readEndpoints(file["endpoints"], path, problems);
-	const registries = readRegistries(file["registries"], { ...sources, path }, problems);
+	const configured = readEndpoints(file["endpoints"], { ...sources, path }, problems);
+	const endpoints = configured.all.map(({ endpoint }) => endpoint);
+	const { registries, secretVariables } = readRegistries(file["registries"], { ...sources, path }, problems);
 
 	const read = Object.entries(OPTIONS).map(([name, option]) => [name, optionValue(sources, option, problems, file)]);
 	const {
@@ -107,7 +106,8 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 		ok: true,
 		config: {
 			...values,
-			...registries,
+			registries,
+			secretVariables: [...secretVariables, ...configured.secretVariables],
 			tls: cert && key ? { cert: resolve(cwd, cert), key: resolve(cwd, key) } : undefined,
 			store,
 			endpoints,
@@ -145,20 +145,4 @@ function withoutSlash(url: string | undefined): string | undefined {
 function normalizedOrigin(origin: string): string {
 	const url = new URL(origin);
 	return url.origin === "null" ? origin : url.origin;
-}
-
-function readEndpoints(raw: unknown, path: string, problems: string[]): Endpoint[] {
-	const endpoints: Endpoint[] = [];
-	for (const [id, settings] of isObject(raw) ? Object.entries(raw) : []) {
-		const read = readEndpoint(id, settings ?? {});
-		if (!read.ok) {
-			for (const { field, message } of read.faults)
-				problems.push(`${path}: endpoints.${id}${field === "" ? "" : `.${field}`} ${message}`);
-			continue;
-		}
-		// Absolute, because the store outlives this working directory.
-		const launcher = resolvePaths(read.endpoint.launcher, dirname(path));
-		endpoints.push({ ...read.endpoint, launcher });
-	}
-	return endpoints;
 }

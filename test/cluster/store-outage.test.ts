@@ -96,6 +96,7 @@ describe("clients", () => {
 	const BODIES: Readonly<Record<string, unknown>> = {
 		createEndpoint: { id: "new", launcher: { type: "external" } },
 		updateEndpoint: { workersMax: 2 },
+		putEndpoint: { workersMax: 2 },
 		createKey: { name: "k", scopes: ["read"] },
 		rotateKey: {},
 		cancelJobs: { filter: {} },

@@ -89,6 +89,7 @@ sluice() {
     " dev "*" --test "*) "$TEST_NODE" "$TEST_SLUICE" "$@" --port 0 ;;
     " dev "*) background dev 'try it' "$@" --port 0; stop dev ;;
     " context add "*) printf '%s\\n' "$SLUICE_API_KEY" | "$TEST_NODE" "$TEST_SLUICE" "$@" ;;
+    " diff "*|" apply "*) "$TEST_NODE" "$TEST_SLUICE" "$@" ;;
     *" -f "*) timeout --signal=INT 2 "$TEST_NODE" "$TEST_SLUICE" "$@" || [ $? = 124 ] ;;
     *) "$TEST_NODE" "$TEST_SLUICE" "$@" ;;
   esac

@@ -32,6 +32,7 @@ const EXAMPLES: Setting = {
 const PICTURE = join(ROOT, "examples/pictures/receipt.jpg");
 const FIRST_HOUR = "docs/guides/first-hour.md";
 const ENDPOINTS = "docs/guides/endpoints.md";
+const IN_GIT = "docs/guides/endpoints-in-git.md";
 const WEBHOOKS = "docs/guides/webhooks.md";
 
 const PAGES: Readonly<Record<string, Setting>> = {
@@ -76,6 +77,10 @@ const PAGES: Readonly<Record<string, Setting>> = {
 				"package.json": '{"type": "module"}',
 			});
 		},
+	},
+	[IN_GIT]: {
+		before: "sluice serve",
+		prepare: (cwd) => write(cwd, { "endpoints.yaml": example(IN_GIT, "yaml") }),
 	},
 	[FIRST_HOUR]: {
 		before: "sluice serve",

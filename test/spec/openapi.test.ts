@@ -190,6 +190,7 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 			},
 		);
 		await ask("updateEndpoint", { endpoint: "own" }, { body: { name: "Mine", limits: "off" } });
+		await ask("putEndpoint", { endpoint: "own", query: "?dryRun=true" }, { body: { env: { B: "2" }, sleep: null } });
 		for (const id of ["getEndpoint", "pauseEndpoint", "resumeEndpoint", "renewWebhookSecret", "listWorkers"])
 			await ask(id, { endpoint: "own" });
 		await ask("workerEnv", { query: "?url=http://127.0.0.1:1" });

@@ -23,6 +23,7 @@ const ALL = "*";
 const ENDPOINT_ACTIONS: ReadonlySet<string> = new Set([
 	"createEndpoint",
 	"updateEndpoint",
+	"putEndpoint",
 	"pauseEndpoint",
 	"resumeEndpoint",
 	"renewWebhookSecret",

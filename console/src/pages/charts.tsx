@@ -105,7 +105,7 @@ function useChanges(id: string, { from, to: end, span }: Range): readonly Marker
 			admin
 				? (
 						await Promise.all(
-							(["updateEndpoint", "createEndpoint"] as const).map((action) =>
+							(["updateEndpoint", "putEndpoint", "createEndpoint"] as const).map((action) =>
 								ask<Page<"entries", AuditEntry>>(`v1/audit${search({ action, limit: 100 })}`, {
 									signal,
 								}),

@@ -65,6 +65,8 @@ export interface RouteDefinition {
 	/** Bytes (spec 8, D3). */
 	readonly maxBody: number;
 	readonly query?: readonly ParamDescription[];
+	/** The endpoint of the path need not exist. */
+	readonly creates?: true;
 	/** Rate limits (spec 8, D24). */
 	readonly limit?: LimitedOperation;
 	/** Refusals are delayed (D26). */

@@ -1,4 +1,6 @@
 /** All commands. */
+import { apply, diff } from "./apply/apply.ts";
+import { exportCommand } from "./apply/export.ts";
 import { audit } from "./audit.ts";
 import { backup } from "../backup/backup.ts";
 import { restore } from "../backup/restore.ts";
@@ -27,7 +29,7 @@ import { logsCommand, workers } from "./jobs/workers.ts";
 /** In the order of the help text. */
 export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
 	Start: [dev, init, importCommand, serve],
-	Run: [endpoints, jobs, workers, logsCommand, top, workerEnv, gpus, hosts, webhooks],
+	Run: [endpoints, diff, apply, exportCommand, jobs, workers, logsCommand, top, workerEnv, gpus, hosts, webhooks],
 	Access: [openCommand, consoleCommand, keys, sessions, registries, audit, context],
 	Data: [backup, restore, verify, migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],

@@ -35,6 +35,8 @@ export interface Action {
 	examples?: readonly string[];
 	local?: true;
 	env?: Readonly<Record<string, string>>;
+	/** Exit code of all failures, where 2 has another meaning. */
+	failureCode?: 1;
 	run(input: ActionInput): Promise<number>;
 }
 

@@ -5,6 +5,7 @@ import { version } from "../../version.ts";
 import { COMMAND_GROUPS, COMMANDS } from "../commands/commands.ts";
 import { misspeltVariables } from "../client/connection.ts";
 import { CliError } from "../client/errors.ts";
+import type { Command } from "./command.ts";
 import { usage } from "./help.ts";
 import { commandNamed, flagsLast, helpOf, runCommand } from "./run-command.ts";
 import { styled } from "./style.ts";
@@ -21,8 +22,9 @@ export async function run(words: readonly string[]): Promise<number> {
 	if (name === undefined) return print(help(), 2);
 	if (name === "--help" || name === "-h" || (name === "help" && !isHelp)) return print(help());
 	if (name === "--version" || name === "-v" || name === "version") return print(`${version}\n`);
+	let command: Command | undefined;
 	try {
-		const command = commandNamed(isHelp ? args[0]! : name, COMMANDS);
+		command = commandNamed(isHelp ? args[0]! : name, COMMANDS);
 		if (isHelp) return print(helpOf(command, args[1]));
 		trustService(process.env);
 		for (const line of misspeltVariables(process.env)) process.stderr.write(`${printableLines(line)}\n`);
@@ -31,7 +33,7 @@ export async function run(words: readonly string[]): Promise<number> {
 		if (!(error instanceof CliError)) throw error;
 		const [first = "", ...more] = printableLines(error.message.trimEnd()).split("\n");
 		process.stderr.write(`${[styled("red", first, process.stderr), ...more].join("\n")}\n`);
-		return error.exitCode;
+		return (command && "failureCode" in command && command.failureCode) || error.exitCode;
 	}
 }
 

@@ -1,4 +1,5 @@
 import { type Endpoint, ENDPOINT_DEFAULTS, mergeSettings } from "../../core/endpoints/endpoint.ts";
+import { changesBetween, type SettingChange } from "../../core/endpoints/endpoint-changes.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
 import type { LocalMs } from "../../lib/time.ts";
 import { readEndpoint } from "../../launchers/endpoint-settings.ts";
@@ -86,8 +87,7 @@ export class Endpoints {
 		await this.#checkLauncher(endpoint);
 		return await this.#inTurn(async () => {
 			if (this.has(id)) throw new ApiError("endpoint_exists", { endpoint: id, why: "" });
-			if (this.#registry.removing().includes(id))
-				throw new ApiError("endpoint_exists", { endpoint: id, why: ", which is being deleted" });
+			this.#refuseRemoving(id);
 			return await this.#put(endpoint);
 		});
 	}
@@ -100,6 +100,26 @@ export class Endpoints {
 			const endpoint = parse(id, mergeSettings(settings, patch));
 			await this.#checkLauncher(endpoint, before);
 			return await this.#put(endpoint);
+		});
+	}
+
+	/** Creates it, or sets all settings; a webhook secret that they do not name stays. `dryRun`: only compares. */
+	replace(
+		id: string,
+		settings: unknown,
+		{ dryRun }: { dryRun: boolean },
+	): Promise<{ isNew: boolean; applied: boolean; changes: SettingChange[] }> {
+		return this.#inTurn(async () => {
+			const isNew = !this.has(id);
+			if (isNew) this.#refuseRemoving(id);
+			const endpoint = parse(id, settings);
+			const before = isNew ? parse(id, {}) : this.get(id);
+			await this.#checkLauncher(endpoint, isNew ? undefined : before);
+			const secret = endpoint.webhookSecret === undefined ? undefined : this.webhookSecret(id);
+			const changes = changesBetween({ ...before, ...(secret?.ok && { webhookSecret: secret.text }) }, endpoint);
+			const applied = !dryRun && (isNew || changes.length > 0);
+			if (applied) await this.#put(endpoint);
+			return { isNew, applied, changes };
 		});
 	}
 
@@ -161,6 +181,11 @@ export class Endpoints {
 
 	refresh(): void {
 		this.#d.background.run("reading endpoints", this.#refreshNow());
+	}
+
+	#refuseRemoving(id: string): void {
+		if (this.#registry.removing().includes(id))
+			throw new ApiError("endpoint_exists", { endpoint: id, why: ", which is being deleted" });
 	}
 
 	/** Not where servers share the store: they may have different folders. */

@@ -4,9 +4,9 @@ import { quotaHeaders } from "../exchange/reply.ts";
 import type { Route } from "../server/route.ts";
 
 /** Holds the concurrency slot until the response closes, or throws 429. Synchronous on a single server. */
-export function admit(call: Call, { limit: operation }: Route): void | Promise<void> {
+export function admit(call: Call, { limit: operation, creates }: Route): void | Promise<void> {
 	const { endpoints, limits } = call.engine;
-	if (call.params.endpoint === "") return;
+	if (call.params.endpoint === "" || creates) return;
 	return then(endpoints.find(call.params.endpoint), (endpoint) => {
 		if (!endpoint || !operation) return;
 		return then(limits.admit({ endpoint, operation }), (admission) => {

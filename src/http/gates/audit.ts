@@ -5,7 +5,7 @@ import type { Route } from "../server/route.ts";
 
 /**
  * Records changes by known administrators, sign-ins and sign-outs. `result`: `ok` or a code. `answer` may name what
- * was created.
+ * was created, or say that nothing was changed (`applied`).
  */
 export function audit(
 	call: Call,
@@ -14,7 +14,8 @@ export function audit(
 ): Promise<void> | undefined {
 	if (!call.identity.principal || !(access === "admin" ? call.req.method !== "GET" : audited === true))
 		return undefined;
-	const { id } = (answer ?? {}) as { id?: unknown };
+	const { id, applied } = (answer ?? {}) as { id?: unknown; applied?: unknown };
+	if (applied === false) return undefined;
 	const { endpoint, worker, key, session, host, registry } = call.params;
 	const own = audited ? (call.identity.session ?? "") : "";
 	const named = [endpoint, worker, key, session, host, registry, own].filter((each) => each !== "");

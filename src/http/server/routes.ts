@@ -61,6 +61,7 @@ const HANDLERS: Handlers = {
 	createEndpoint: endpoints.create,
 	getEndpoint: endpoints.get,
 	updateEndpoint: endpoints.update,
+	putEndpoint: endpoints.put,
 	deleteEndpoint: endpoints.remove,
 	pauseEndpoint: endpoints.pause,
 	resumeEndpoint: endpoints.resume,

@@ -1,9 +1,11 @@
 /** `/v1/endpoints`: endpoints, for operators (D25, D27, D36, D39). */
 import {
+	DRY_RUN,
 	type Endpoint,
 	type GET_ENDPOINT,
 	type LIST_ENDPOINTS,
 	OVERLAP,
+	type PUT_ENDPOINT,
 	type RENEW_WEBHOOK_SECRET,
 	REPLICAS,
 	type WORKER_ENV,
@@ -44,6 +46,16 @@ export async function get(call: Call): EndpointAnswer {
 export async function update(call: Call): EndpointAnswer {
 	const patch = await readObject(call);
 	return await endpointView(call, await call.engine.endpoints.update(call.params.endpoint, patch));
+}
+
+/** The settings as a whole. */
+export async function put(call: Call): Promise<AnswerOf<typeof PUT_ENDPOINT>> {
+	const { endpoint: id } = call.params;
+	const settings = await readObject(call);
+	const { isNew, applied, changes } = await call.engine.endpoints.replace(id, settings, {
+		dryRun: valueOf(call, DRY_RUN),
+	});
+	return { id, action: isNew ? "create" : changes.length > 0 ? "update" : "none", applied, changes };
 }
 
 /** Cancels jobs and stops workers. Returns the last state. */

@@ -46,7 +46,7 @@ export const edit: Action = {
 };
 
 /** What can be edited: values of env and secrets are not shown. */
-function settingsOf(endpoint: Endpoint): Settings {
+export function settingsOf(endpoint: Endpoint): Settings {
 	const names = Object.keys(ENDPOINT_SCHEMA.properties).filter((name) => name !== "env" && name !== "webhookSecret");
 	return Object.fromEntries(Object.entries(endpoint).filter(([name]) => names.includes(name)));
 }

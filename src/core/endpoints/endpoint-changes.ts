@@ -1,0 +1,39 @@
+/** What differs between two settings of an endpoint (D39). */
+import { isObject } from "../../lib/schema.ts";
+
+export interface SettingChange {
+	/** Path, such as `retention.run`. */
+	field: string;
+	action: "add" | "change" | "remove";
+	/** Neither is shown of secrets. */
+	before?: unknown;
+	after?: unknown;
+}
+
+const SECRET = /^(?:webhookSecret$|env\.)/;
+
+/** One change for each member that differs; a list is a single value. Takes JSON values. */
+export function changesBetween(before: unknown, after: unknown, field = ""): SettingChange[] {
+	if (isObject(before) && isObject(after))
+		return namesOf(before, after).flatMap((name) =>
+			changesBetween(own(before, name), own(after, name), field === "" ? name : `${field}.${name}`),
+		);
+	if (isSame(before, after)) return [];
+	const action = before === undefined ? "add" : after === undefined ? "remove" : "change";
+	return [{ field, action, ...(!SECRET.test(field) && { before, after }) }];
+}
+
+function namesOf(...objects: Record<string, unknown>[]): string[] {
+	return [...new Set(objects.flatMap((each) => Object.keys(each)))];
+}
+
+function own(object: Record<string, unknown>, name: string): unknown {
+	return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+	if (Array.isArray(one) && Array.isArray(other))
+		return one.length === other.length && one.every((item, at) => isSame(item, other[at]));
+	if (!isObject(one) || !isObject(other)) return one === other;
+	return namesOf(one, other).every((name) => isSame(own(one, name), own(other, name)));
+}
