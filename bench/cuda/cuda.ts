@@ -1,8 +1,8 @@
 /**
- * Workers that hold memory of a real NVIDIA GPU: three endpoints whose parts do not fit together, OpenAI's client through
- * swaps of whole GPUs by stop and start and by sleep (the driver's checkpoints, from driver 570 on), and a worker that
- * takes more than its part. Prints what Sluice promised beside what `nvidia-smi` saw. `node bench/cuda/cuda.ts [jobs]
- * [model in GB]`, after `npm run build`; about five minutes. Needs Python 3, and memory of the machine as large as the GPU's.
+ * Workers that hold memory of a real NVIDIA GPU: three endpoints whose parts do not fit together, OpenAI's client
+ * through swaps of whole GPUs by stop and start and by sleep, and a worker that takes more than its part. Prints what
+ * Sluice promised beside what `nvidia-smi` saw. `node bench/cuda/cuda.ts [jobs] [model in GB]`, after `npm run build`;
+ * about five minutes. Needs Python 3, driver 570 or newer, and as much memory of the machine as of the GPU.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
