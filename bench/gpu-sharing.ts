@@ -1,47 +1,34 @@
 /**
- * Three endpoints on two pretended GPUs of 24 GB: one takes parts of 14 GB, one of 8 GB, one a whole GPU; 300 jobs in
- * bursts of one endpoint after another and all at once. What the workers themselves note is compared with what is
- * promised. `node bench/gpu-sharing.ts [jobs] [seed]`, after `npm run build`; about five minutes.
+ * Three endpoints on two pretended GPUs: on processes and Docker hosts one takes parts of 14 of 24 GB, one of 8 GB, one
+ * a whole GPU; on Kubernetes and Slurm each takes a whole one. 300 jobs in bursts of one endpoint after another and all
+ * at once. What the workers themselves note, and what the platform says all the time, is compared with what there is.
+ * `node bench/gpu-sharing.ts [jobs] [seed] [--launcher process|docker|kubernetes|slurm]`, after `npm run build`; about
+ * five minutes. The launchers need what their tests need (docs/testing.md).
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { TURN_MS } from "../src/core/workers/eviction.ts";
+import { longestWithoutGpu, mostByNotes, type Note, sampler } from "./gpu-sharing/account.ts";
+import type { Open } from "./gpu-sharing/platform.ts";
 import { machine } from "./machine.ts";
 import { end, KEY, startService } from "./processes.ts";
 
-const [jobs = 300, seed = 1] = process.argv.slice(2).map(Number);
-const GPUS = 2;
-const SIZE_MIB = 23_034;
-const SIZE_GB = 24.2;
 const BURST = 25;
+/** Ms that jobs take. */
+const [SHORTEST, LONGEST] = [100, 3000];
 
-interface Note {
-	at: number;
-	event: "begin" | "end" | "take" | "done";
-	worker: string;
-	gpus: string;
-	memoryGb?: string;
-	job?: string;
-}
+const { values, positionals } = parseArgs({
+	options: { launcher: { type: "string", default: "process" } },
+	allowPositionals: true,
+});
+const [jobs = 300, seed = 1] = positionals.map(Number);
+const { open } = (await import(`./gpu-sharing/${values.launcher}.ts`)) as { open: Open };
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
 const notes = join(folder, "notes");
-writeFileSync(
-	join(folder, "nvidia-smi"),
-	`#!/bin/sh\nfor gpu in 0 1; do echo "$gpu, NVIDIA L4, ${SIZE_MIB}, 0, 0"; done\n`,
-	{ mode: 0o755 },
-);
-const command = [process.execPath, fileURLToPath(new URL("gpu-worker.ts", import.meta.url))];
-const common = { launcher: { type: "process", command }, env: { NOTES: notes }, limits: "off", idleTimeout: 30 };
-const ENDPOINTS = {
-	large: { ...common, gpuMemoryGb: 14 },
-	small: { ...common, gpuMemoryGb: 8 },
-	whole: { ...common, gpusPerWorker: 1 },
-};
-type Name = keyof typeof ENDPOINTS;
-const NAMES = Object.keys(ENDPOINTS) as Name[];
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
 function random(state: number): () => number {
@@ -68,75 +55,68 @@ const read = (): Note[] =>
 		.filter((line) => line !== "")
 		.map((line) => JSON.parse(line) as Note);
 
-/** The most memory that workers alive at the same time were promised of one GPU, in GB. */
-function mostPromised(all: readonly Note[]): number {
-	const alive = new Map<string, Note>();
-	let most = 0;
-	for (const each of all) {
-		if (each.event === "begin") alive.set(each.worker, each);
-		if (each.event === "end") alive.delete(each.worker);
-		for (let gpu = 0; gpu < GPUS; gpu += 1) {
-			const parts = [...alive.values()].filter(({ gpus }) => gpus.split(",").includes(String(gpu)));
-			most = Math.max(
-				most,
-				parts.reduce((sum, { memoryGb = SIZE_GB }) => sum + Number(memoryGb), 0),
-			);
-		}
-	}
-	return Math.round(most * 10) / 10;
-}
-
-const service = await startService(folder, {
-	env: { SLUICE_GPUS: String(GPUS), PATH: `${folder}:${process.env["PATH"]}` },
+const platform = await open({ folder, notes });
+const service = await startService(folder, platform.service).catch(async (error: unknown) => {
+	await platform.close();
+	throw error;
 });
 try {
-	for (const id of NAMES) await ask("/v1/endpoints", "POST", { id, ...ENDPOINTS[id] });
-	const submitted = new Map<string, Name>();
-	const submittedAt = new Map<string, number>();
+	const names = Object.keys(platform.endpoints);
+	const common = { env: { NOTES: notes }, limits: "off", idleTimeout: 30 };
+	for (const id of names) await ask("/v1/endpoints", "POST", { id, ...common, ...platform.endpoints[id] });
+	const samples = sampler(platform);
+	const submitted = new Map<string, { endpoint: string; at: number }>();
 	while (submitted.size < jobs) {
-		const names = draw() < 0.5 ? [NAMES[Math.floor(draw() * NAMES.length)]!] : NAMES;
+		const chosen = draw() < 0.5 ? [names[Math.floor(draw() * names.length)]!] : names;
 		for (let count = 0; count < BURST && submitted.size < jobs; count += 1) {
-			const name = names[count % names.length]!;
-			const { id } = await ask(`/v2/${name}/run`, "POST", { input: { ms: Math.round(100 + 900 * draw()) } });
-			submitted.set(id, name);
-			submittedAt.set(id, Date.now());
+			const endpoint = chosen[count % chosen.length]!;
+			const input = { ms: Math.round(SHORTEST + (LONGEST - SHORTEST) * draw()) };
+			const at = Date.now();
+			const { id } = await ask(`/v2/${endpoint}/run`, "POST", { input });
+			submitted.set(id, { endpoint, at });
 		}
 		await sleep(1000 * Math.round(1 + 14 * draw()));
 	}
 	const states = new Map<string, string>();
 	while (states.size < jobs) {
-		for (const [id, name] of submitted) {
+		for (const [id, { endpoint }] of submitted) {
 			if (states.has(id)) continue;
-			const { status } = await ask(`/v2/${name}/status/${id}`, "GET");
+			const { status } = await ask(`/v2/${endpoint}/status/${id}`, "GET");
 			if (status !== "IN_QUEUE" && status !== "IN_PROGRESS") states.set(id, status);
 		}
 		await sleep(500);
 	}
-	for (const id of NAMES) await ask(`/v1/endpoints/${id}`, "PATCH", { workersMax: 0 });
-	while (read().filter(({ event }) => event === "begin").length > read().filter(({ event }) => event === "end").length)
-		await sleep(200);
+	for (const id of names) await ask(`/v1/endpoints/${id}`, "PATCH", { workersMax: 0 });
+	while ((await platform.shares()).length > 0) await sleep(200);
+	const { most, samples: sampled, seen } = await samples.end();
 	const all = read();
 	const takes = all.filter(({ event }) => event === "take");
-	const waits = takes.map(({ at, job }) => at - submittedAt.get(job!)!);
-	const cut = takes.filter(({ job }) => !all.some((each) => each.event === "done" && each.job === job));
+	const waits = takes.map(({ at, job }) => at - submitted.get(job!)!.at);
 	const begins = all.filter(({ event }) => event === "begin");
+	const ends = all.filter(({ event }) => event === "end");
 	const result = {
 		bench: "gpu-sharing",
 		...machine(),
+		launcher: values.launcher,
 		jobs,
 		seed,
 		completed: [...states.values()].filter((state) => state === "COMPLETED").length,
 		runTwice: takes.length - new Set(takes.map(({ job }) => job)).size,
-		cutJobs: cut.length,
-		mostPromisedGb: mostPromised(all),
-		ofGb: SIZE_GB,
+		cutJobs: takes.filter(({ job }) => !all.some((each) => each.event === "done" && each.job === job)).length,
+		killedWorkers: begins.length - ends.length,
+		mostTaken: { platform: most, workers: mostByNotes(all, seen), of: platform.capacity, unit: platform.unit },
+		samples: sampled,
 		workerStarts: begins.length,
-		leastStarts: NAMES.length,
+		leastStarts: names.length,
 		longestWaitS: Math.round(Math.max(...waits) / 1000),
+		longestWithoutGpuS: longestWithoutGpu(all, submitted),
+		/** The most that D28 allows of it, without the starts of workers. */
+		boundS: Math.round(((names.length - 1) * (TURN_MS + LONGEST)) / 1000),
 		seconds: Math.round((all.at(-1)!.at - all[0]!.at) / 1000),
 	};
 	process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
 } finally {
 	await end(service.child, "SIGINT");
+	await platform.close();
 	rmSync(folder, { recursive: true, force: true });
 }

@@ -63,7 +63,8 @@ export async function startJobRelay(
 /**
  * The service with one endpoint `noop`, `limits: off`, default durability; with `probe` it answers
  * how long its event loop was blocked (`loop-probe.ts`). `store` is a file in `folder` by default,
- * `endpoint` has further settings of it, `args` further options of `serve`.
+ * `endpoint` has further settings of it, `args` further options of `serve`, `file` further members
+ * of `sluice.yaml`.
  */
 export async function startService(
 	folder: string,
@@ -75,6 +76,7 @@ export async function startService(
 		endpoint = {} as Record<string, unknown>,
 		args: further = [] as string[],
 		env: variables = {} as Record<string, string>,
+		file = {},
 	} = {},
 ): Promise<{ url: string; child: ChildProcess }> {
 	const config = join(folder, "sluice.yaml");
@@ -83,6 +85,7 @@ export async function startService(
 		JSON.stringify({
 			endpoints: { noop: { launcher: { type: "external" }, limits: "off", ...endpoint } },
 			budgets,
+			...file,
 		}),
 	);
 	const args = [

@@ -1,6 +1,6 @@
 /** Idle workers make room for one that its platform cannot place (D28). */
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { MIN_STAY_MS } from "../../src/core/workers/eviction.ts";
+import { MIN_STAY_MS, TURN_MS } from "../../src/core/workers/eviction.ts";
 import type { LauncherDefinition } from "../../src/launchers/definition.ts";
 import type * as Registry from "../../src/launchers/index.ts";
 import { advanceUntil, manualClock } from "../support/manual-clock.ts";
@@ -37,6 +37,10 @@ beforeAll(async () => {
 			elsewhere: settings("other"),
 			cpu: settings("gpu", { gpusPerWorker: 0 }),
 			seeker: settings("gpu"),
+			greedy: settings("few", { scalerType: "REQUEST_COUNT", scalerValue: 1 }),
+			owner: settings("few", { scalerType: "REQUEST_COUNT", scalerValue: 1 }),
+			modest: settings("few"),
+			others: settings("many"),
 		},
 		clock,
 	});
@@ -94,4 +98,40 @@ it("D28: the longest idle worker of the same GPUs ends for a job that waits, and
 	expect(room).toEqual({ since: iso(stopped[0]!.at), until: iso(placedAt) });
 	expect((await get("/v1/endpoints/kept/workers")).workers).toHaveLength(1);
 	expect(stopped).toHaveLength(1);
+});
+
+it("D28: room is made for the endpoint that waits without a GPU: others give up their waiting workers", async () => {
+	const waiting = async (endpoint: string): Promise<string> => {
+		const { worker } = await launched(endpoint);
+		announce.notice({ workerId: worker, state: "waiting", code: "queued", message: "Resources." });
+		return worker;
+	};
+	state.queueing = false;
+	await launched("greedy", { holdMs: TURN_MS + 30_000 });
+	await clock.advance(20_000);
+	await launched("owner", { holdMs: 600_000 });
+	state.queueing = true;
+	const before = [await waiting("owner"), await waiting("greedy")];
+	await waiting("others");
+	const late = await waiting("modest");
+	stopped = [];
+	const started: string[] = [];
+	const remove = service.events.on("worker.launched", ({ endpoint }) => started.push(endpoint));
+	await advanceUntil(clock, () => stopped.length > 0, 1000);
+	const why = "it does not run yet, and room is made for endpoint modest";
+	expect(stopped).toMatchObject(before.map((worker) => ({ worker, why })));
+	await clock.advance(1000);
+	for (const endpoint of ["greedy", "owner"])
+		expect((await get(`/v1/endpoints/${endpoint}`)).reason).toEqual({
+			code: "no_gpu_free",
+			message: "What becomes free is kept for endpoint modest.",
+		});
+	await advanceUntil(clock, () => stopped.length > 2, 1000);
+	expect(stopped[2]).toMatchObject({ why: "it makes room for endpoint modest" });
+	await clock.advance(30_000);
+	expect(started).toEqual([]);
+	announce.notice({ workerId: late, state: "running" });
+	await advanceUntil(clock, () => started.length > 1, 1000);
+	expect(started.toSorted()).toEqual(["greedy", "owner"]);
+	remove();
 });

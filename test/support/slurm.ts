@@ -60,12 +60,12 @@ export interface SlurmCluster {
 }
 
 /** Starts a cluster; about 4 s. It is removed with its owner's process at the latest. */
-export async function startSlurm(): Promise<SlurmCluster> {
+export async function startSlurm(gpus = GPUS): Promise<SlurmCluster> {
 	const folder = mkdtempSync(join(tmpdir(), "sluice-slurm-cluster-"));
 	const env = { SLURM_CONF: join(folder, "slurm.conf"), PATH };
 	const stateFile = join(folder, "state", "job_state");
 	process.once("exit", remove);
-	await promisify(execFile)(SCRIPT, ["up", folder, String(GPUS)]);
+	await promisify(execFile)(SCRIPT, ["up", folder, String(gpus)]);
 
 	function remove(): void {
 		if (!existsSync(folder)) return;

@@ -12,7 +12,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
-import { holdsGpus, isSleeping, type Worker } from "../workers/worker-registry.ts";
+import { holdsGpus, isPlaced, isSleeping, type Worker } from "../workers/worker-registry.ts";
 import { crashBackoff } from "./crash-backoff.ts";
 import { gpuAllocator } from "./gpu-allocator.ts";
 import { queueLengths } from "./queue-lengths.ts";
@@ -114,7 +114,8 @@ export class Autoscaler {
 		}));
 		await Promise.all(active.map(({ id }) => this.#queues.count(id)));
 		for (const worker of this.#d.workers.registry.all())
-			if (holdsGpus(worker)) this.#hadGpuAt.set(worker.endpoint, this.#d.now());
+			if (worker.gpus.length > 0 ? holdsGpus(worker) : isPlaced(worker))
+				this.#hadGpuAt.set(worker.endpoint, this.#d.now());
 		const waitingOf = ({ id, priority }: Endpoint): Waiting => ({
 			priority,
 			oldestQueuedAt: this.#queues.of(id)?.oldestQueuedAt ?? Number.MAX_SAFE_INTEGER,
@@ -122,7 +123,11 @@ export class Autoscaler {
 		});
 		this.#gpus.beginRound();
 		const byWait = samples.toSorted((a, b) => compareWaiting(waitingOf(a.endpoint), waitingOf(b.endpoint)));
-		for (const { endpoint, sample } of byWait) this.#apply(endpoint, sample);
+		const later = new Set(byWait.map(({ endpoint }) => endpoint.id));
+		for (const { endpoint, sample } of byWait) {
+			later.delete(endpoint.id);
+			this.#apply(endpoint, sample, later);
+		}
 		return Math.min(CHECK_MS, ...active.map((endpoint) => this.#lateIn(endpoint)));
 	}
 
@@ -167,7 +172,9 @@ export class Autoscaler {
 
 	#add(endpoint: Endpoint, wanted: number, mayEvict: boolean): void {
 		const { startProblems } = this.#d.workers;
-		startProblems.set(endpoint.id, { withoutGpu: undefined });
+		const withoutGpu = wanted > 0 ? this.#room.keptFor(endpoint.id) : undefined;
+		startProblems.set(endpoint.id, { withoutGpu });
+		if (withoutGpu !== undefined) return;
 		for (let left = wanted; left > 0 && !this.crashes.holds(endpoint.id); left -= 1) {
 			const needsGpus = endpoint.gpusPerWorker > 0 && usesOwnGpus(endpoint.launcher);
 			const asleep = this.#sleepers.of(endpoint.id);
@@ -210,7 +217,8 @@ export class Autoscaler {
 		return present === workersMin;
 	}
 
-	#apply(endpoint: Endpoint, { staying, stoppable, counts }: WorkerSample): void {
+	/** `later`: endpoints after it in this round. */
+	#apply(endpoint: Endpoint, { staying, stoppable, counts }: WorkerSample, later: ReadonlySet<string>): void {
 		const { id } = endpoint;
 		const now = this.#d.now();
 		if (staying.some((worker) => worker.ready && now - worker.createdAt >= CRASH_MS)) this.crashes.worked(id);
@@ -218,7 +226,7 @@ export class Autoscaler {
 		const wanted = desiredWorkers({ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt }, endpoint);
 		const mayEvict = waiting > 0 && !this.crashes.hasFailedLately(id);
 		this.#add(endpoint, wanted - staying.length, mayEvict);
-		if (waiting > 0) this.#room.make(endpoint, staying.slice(0, wanted), mayEvict);
+		if (waiting > 0) this.#room.make(endpoint, staying.slice(0, wanted), { mayEvict, later });
 		this.#stops.stopSurplus(endpoint, stoppable, staying.length - wanted);
 	}
 

@@ -1,4 +1,4 @@
-/** Which workers make room for one that its platform cannot place (D28). */
+/** Which workers make room for one that its platform cannot place, and which wait until it has a place (D28). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { evictable } from "../../core/workers/eviction.ts";
 import type { EpochMs } from "../../lib/time.ts";
@@ -23,6 +23,8 @@ export function platformRoom({ now, endpoints, workers, cluster }: PlatformRoomC
 	const { launcher, registry } = workers;
 	const made = new WeakMap<Worker, { at: EpochMs; times: number }>();
 	const othersLeftAt = new WeakMap<Worker, EpochMs>();
+	/** The worker that room was made for, by each endpoint that is not to take it. */
+	const kept = new Map<string, { ahead: Worker; makers: readonly Worker[]; since: EpochMs }>();
 
 	function placed({ id, endpoint }: Worker): PlacedWorker {
 		const { launcher: settings, gpusPerWorker } = endpoints.get(endpoint);
@@ -66,5 +68,41 @@ export function platformRoom({ now, endpoints, workers, cluster }: PlatformRoomC
 		return chosen.map((id) => byId.get(id)!);
 	}
 
-	return { makersFor };
+	/**
+	 * Returns the workers that would take the place of the waiting one, as its platform knows no turns: waiting ones of
+	 * the `makers`' own endpoints and of `later` ones. None of these endpoints starts another before it has its place.
+	 */
+	function rivalsOf(ahead: Worker, makers: readonly Worker[], later: ReadonlySet<string>): Worker[] {
+		const behind = later.union(new Set(makers.map(({ endpoint }) => endpoint)));
+		const waiting = { ...placed(ahead), gpus: 1, ...ahead.notice! };
+		const sharesGpus = (worker: Worker): boolean =>
+			launcher.roomFor(ahead, { waiting, quietMs: Infinity, stoppable: [placed(worker)], leaving: [] }).length > 0;
+		const rivals = [...registry.all()].filter(
+			(worker) =>
+				worker.managed &&
+				worker.launcher === ahead.launcher &&
+				worker.notice?.state === "waiting" &&
+				behind.has(worker.endpoint) &&
+				cluster.scales(worker.endpoint) &&
+				!launcher.isLeaving(worker) &&
+				sharesGpus(worker),
+		);
+		for (const { endpoint } of [...makers, ...rivals]) kept.set(endpoint, { ahead, makers, since: now() });
+		return rivals;
+	}
+
+	/** Says for which endpoint room is made that this one is not to take. */
+	function keptFor(endpoint: string): string | undefined {
+		const room = kept.get(endpoint);
+		if (!room) return undefined;
+		const { ahead, makers } = room;
+		const isThere = (worker: Worker): boolean => registry.get(worker) === worker;
+		if (makers.some((worker) => isThere(worker) && launcher.isLeaving(worker))) room.since = now();
+		const waits = isThere(ahead) && !launcher.isLeaving(ahead) && ahead.notice?.state === "waiting";
+		if (waits && now() - room.since < AGAIN_MS) return `What becomes free is kept for endpoint ${ahead.endpoint}.`;
+		kept.delete(endpoint);
+		return undefined;
+	}
+
+	return { makersFor, rivalsOf, keptFor };
 }

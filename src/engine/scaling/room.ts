@@ -103,11 +103,16 @@ export function roomMaker(d: Deps) {
 			madeSince.delete(id);
 			return since;
 		},
-		/** Makes room for those of the endpoint's workers that their platform cannot place. */
-		make(endpoint: Endpoint, staying: readonly Worker[], mayEvict: boolean): void {
+		keptFor: platforms.keptFor,
+		/** Makes room for those of the endpoint's workers that their platform cannot place. `later`: endpoints after it. */
+		make(endpoint: Endpoint, staying: readonly Worker[], q: { mayEvict: boolean; later: ReadonlySet<string> }): void {
 			for (const waiting of staying) {
-				const makers = platforms.makersFor(waiting, endpoint, mayEvict);
-				if (makers.length > 0) waiting.roomSince ??= now();
+				const makers = platforms.makersFor(waiting, endpoint, q.mayEvict);
+				if (makers.length > 0) {
+					waiting.roomSince ??= now();
+					for (const rival of platforms.rivalsOf(waiting, makers, q.later))
+						stop(rival, `it does not run yet, and room is made for endpoint ${endpoint.id}`);
+				}
 				evict(makers, endpoint);
 				const { notice } = waiting;
 				if (!notice) continue;

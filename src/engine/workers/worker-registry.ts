@@ -208,6 +208,11 @@ export function holdsGpus({ gpus, sleep }: Pick<Worker, "gpus" | "sleep">): bool
 	return gpus.length > 0 && sleep?.state !== "asleep";
 }
 
+/** Whether its platform runs it. Until it is ready one that never waited is not known to. */
+export function isPlaced({ ready, notice, createdAt, startingSince }: Worker): boolean {
+	return notice?.state !== "waiting" && (ready || startingSince > createdAt);
+}
+
 /** Whether it sleeps, or is about to. */
 export function isSleeping({ sleep }: Pick<Worker, "sleep">): boolean {
 	return sleep !== undefined && sleep.state !== "waking";
