@@ -43,6 +43,7 @@ export const ERRORS = {
 		status: 404,
 		sentence: "There is no login to the registry '{registry}'. GET /v1/registries lists those that exist.",
 	},
+	resource_not_found: { status: 404, sentence: "There is no {kind} '{id}'. {list} lists those that exist." },
 	session_not_found: {
 		status: 404,
 		sentence: "There is no session '{session}', or it has ended. GET /v1/sessions lists all.",
@@ -83,6 +84,10 @@ export const ERRORS = {
 		sentence:
 			"The endpoint '{endpoint}' already exists{why}. Change it with PATCH " +
 			"/v1/endpoints/{endpoint}, or choose another id.",
+	},
+	secret_exists: {
+		status: 409,
+		sentence: "There is a secret '{name}' already. Change it with PATCH /v2/account/secrets/ID, or choose another name.",
 	},
 	receiver_not_found: {
 		status: 404,
