@@ -87,6 +87,10 @@ export const ERRORS = {
 			"The endpoint '{endpoint}' already exists{why}. Change it with PATCH " +
 			"/v1/endpoints/{endpoint}, or choose another id.",
 	},
+	secret_exists: {
+		status: 409,
+		sentence: "There is a secret '{name}' already. Change it with PATCH /v2/account/secrets/ID, or choose another name.",
+	},
 	receiver_not_found: {
 		status: 404,
 		sentence: "Endpoint '{endpoint}' has no failing webhook receiver '{receiver}'.",
