@@ -51,6 +51,8 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	canSleep?(settings: S): boolean;
 	/** Settings that may change without replacing running workers. */
 	readonly keepsWorkers?: readonly string[];
+	/** Rules between settings. Fields are without `launcher.`. */
+	faults?(settings: S): Fault[];
 	/** Makes paths relative to the folder of `sluice.yaml` absolute. */
 	resolvePaths?(settings: S, folder: string): S;
 	/** Returns what the settings name on this machine that is not there. Fields are without `launcher.`. */
