@@ -3,6 +3,7 @@ import { FILE, route } from "../definition/route.ts";
 import { BUILD_ROUTES } from "./builds.ts";
 import { LOGIN_ROUTES } from "./registries.ts";
 import { SECRET_ROUTES } from "./secrets.ts";
+import { TEMPLATE_ROUTES } from "./templates.ts";
 import { LIST_PODS, UNSUPPORTED_ROUTES } from "./unsupported.ts";
 import { VOLUME_ROUTES } from "./volumes.ts";
 
@@ -14,6 +15,7 @@ const MANAGEMENT_OPENAPI = route("managementOpenapi", "GET /v2/openapi.json", "a
 
 export const MANAGEMENT_ROUTES = [
 	...BUILD_ROUTES,
+	...TEMPLATE_ROUTES,
 	...LOGIN_ROUTES,
 	...VOLUME_ROUTES,
 	...SECRET_ROUTES,
