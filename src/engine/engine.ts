@@ -97,7 +97,7 @@ export function createEngine(o: EngineOptions) {
 		...context,
 		encryption: access.encryption,
 		endpoints,
-		rules: o.management ?? {},
+		rules: o.management ?? { launcher: "docker" },
 		dataCenters: ["local"],
 	});
 	const workers = new Workers({

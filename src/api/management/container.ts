@@ -1,17 +1,12 @@
 /** Members of requests that describe a container: the same of templates and endpoints (D49). */
-import { plainText, type Schema } from "../../lib/schema.ts";
+import { ARGS, STORED_MEMBERS } from "../../core/management/endpoint-members.ts";
+import type { Schema } from "../../lib/schema.ts";
 
 function texts(item: Schema, description: string, example: readonly string[]): Schema {
 	return { type: "array", items: item, description, examples: [example] };
 }
 
 const WORD: Schema = { type: "string", pattern: "^[^\\0]*$", "x-message": "must be text without NUL." };
-
-export const CUDA_VERSIONS: Schema = texts(
-	{ type: "string", pattern: "^\\d+\\.\\d+$", "x-message": "must be a CUDA version such as 12.4." },
-	"CUDA versions of drivers that it may use; [] for any.",
-	["12.4"],
-);
 
 /** Members that are left out are those of the template or of the image, or stay as they are. */
 export const CONTAINER = {
@@ -23,15 +18,17 @@ export const CONTAINER = {
 		"x-message": "must be the name of an image, such as registry.example.com/captions:3.",
 	},
 	args: {
-		...WORD,
+		...ARGS,
+		pattern: "^[^\\0]*$",
+		"x-message": "must be text of at most 100000 characters without NUL.",
 		description:
 			"Command: words as a shell reads them replace the CMD of the image; JSON has entrypoint, cmd or both. " +
 			"Empty: those of the image.",
 	},
 	cmd: texts(WORD, "Replaces the CMD of the image; [] restores it.", ["python", "-u", "handler.py"]),
 	entrypoint: texts(WORD, "Replaces the ENTRYPOINT of the image; [] restores it.", ["/bin/sh", "-c"]),
-	disk: { type: "integer", minimum: 1, maximum: 1_000_000, description: "GB. Stored and returned." },
-	ports: texts(plainText(1, 100), "Stored and returned.", ["8000/http"]),
+	disk: { ...STORED_MEMBERS.disk, description: "GB. Stored and returned." },
+	ports: { ...STORED_MEMBERS.ports, description: "Stored and returned.", examples: [["8000/http"]] },
 	env: {
 		type: "object",
 		propertyNames: {
@@ -52,6 +49,3 @@ export const CONTAINER = {
 		"x-message": "must be an id of GET /v2/registries, or null.",
 	},
 } as const satisfies Record<string, Schema>;
-
-/** Of new templates and endpoints, GB. */
-export const DEFAULT_DISK = 20;

@@ -1,9 +1,10 @@
 /** Templates of the management API (D49). */
+import { DEFAULT_DISK, GPU_MEMBERS } from "../../core/management/endpoint-members.ts";
 import { plainText, type Schema } from "../../lib/schema.ts";
 import { word } from "../definition/params.ts";
 import { MB, route } from "../definition/route.ts";
 import { FLAG, list, object, type Static, TEXT, TEXTS } from "../definition/schema.ts";
-import { CONTAINER, CUDA_VERSIONS, DEFAULT_DISK } from "./container.ts";
+import { CONTAINER } from "./container.ts";
 import { CURSOR, LAST_PAGE, LIMIT, pagesOf } from "./pages.ts";
 
 const CATEGORY = { enum: ["CPU", "NVIDIA", "AMD"] } as const;
@@ -86,7 +87,11 @@ const MEMBERS = {
 	category: stored(CATEGORY, "NVIDIA"),
 	startSsh: stored(FLAG, true),
 	startJupyter: stored(FLAG, true),
-	allowedCudaVersions: { ...CUDA_VERSIONS, default: [] },
+	allowedCudaVersions: {
+		...GPU_MEMBERS.allowedCudaVersions,
+		default: [],
+		description: "CUDA versions of drivers; [] for any.",
+	},
 } as const satisfies Record<string, Schema>;
 
 const CREATED = {

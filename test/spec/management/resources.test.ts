@@ -9,7 +9,7 @@ const UNKNOWN = "0000000000";
 let service: TestService;
 const logged: string[] = [];
 beforeAll(async () => {
-	service = await startService({ endpoints: {}, settings: { management: { launcher: "docker" } } });
+	service = await startService({ endpoints: {} });
 	service.events.onAny((name, facts) => logged.push(`${name} ${JSON.stringify(facts)}`));
 });
 afterAll(() => service?.end());
@@ -129,7 +129,7 @@ describe("D49: what a schema or a rule refuses", () => {
 		[422, "POST", "/account/secrets", { ...SECRET, value: "x".repeat(32_769) }, /^\$\.value must be/],
 		[422, "PATCH", "/account/secrets/ID", {}, /^\$ must have at least one of value, description/],
 		[422, "PATCH", "/account/secrets/ID", { name: "other" }, /^\$\.name /],
-	])("%i %s %s %j", async (status, method, path, body, error) => {
+	])("%i %s %s: row %#", async (status, method, path, body, error) => {
 		const kind = Object.entries(PATHS).find(([, [root]]) => path.startsWith(root))?.[0] ?? "templates";
 		const { id } = await made(kind as keyof typeof PATHS, { name: `x${Math.random()}` });
 		const answer = await ask(method, path.replace("ID", id), method === "GET" ? undefined : body);
