@@ -1,19 +1,12 @@
 /** Endpoints of the management API (D49). */
-import {
-	ARGS,
-	CPU,
-	GPU_MEMBERS,
-	MIN_CUDA_VERSION,
-	POOLS,
-	STORED_MEMBERS,
-} from "../../core/management/endpoint-members.ts";
+import { CPU, GPU_MEMBERS, MIN_CUDA_VERSION, POOLS, STORED_MEMBERS } from "../../core/management/endpoint-members.ts";
 import { plainText, type Schema } from "../../lib/schema.ts";
 import { MB, route } from "../definition/route.ts";
 import { COUNT, EXAMPLE, list, MOMENT, object, TEXT, TEXTS } from "../definition/schema.ts";
+import { CONTAINER } from "./container.ts";
 import { CURSOR, LAST_PAGE, LIMIT, pagesOf } from "./pages.ts";
 
 const WHOLE = { type: "integer" } as const;
-const WORDS: Schema = { type: "array", maxItems: 1000, items: ARGS };
 const VARIABLES = { type: "object", additionalProperties: TEXT } as const;
 
 const SCALING: Schema = {
@@ -48,19 +41,12 @@ const GPU = {
 	},
 } as const satisfies Schema;
 
-const CONTAINER = {
-	image: { type: "string", minLength: 1, maxLength: 1000, description: "Image of the workers." },
-	args: { ...ARGS, description: "Command: words of a shell, or JSON with the lists entrypoint and cmd." },
-	cmd: { ...WORDS, description: "Replaces the CMD of the image." },
-	entrypoint: { ...WORDS, description: "Replaces the ENTRYPOINT of the image." },
-	env: VARIABLES,
-	registry: { type: "string", minLength: 1, description: "Id of a registry login." },
-} as const satisfies Record<string, Schema>;
-
 const UPDATE = {
 	name: plainText(1, 191),
 	...CONTAINER,
-	...STORED_MEMBERS,
+	flashboot: STORED_MEMBERS.flashboot,
+	dataCenterIds: STORED_MEMBERS.dataCenterIds,
+	networkVolumes: STORED_MEMBERS.networkVolumes,
 	gpu: GPU,
 	cpu: CPU,
 	workers: {

@@ -4,6 +4,7 @@ import { BUILD_ROUTES } from "./builds.ts";
 import { MANAGED_ENDPOINT_ROUTES } from "./endpoints.ts";
 import { LOGIN_ROUTES } from "./registries.ts";
 import { SECRET_ROUTES } from "./secrets.ts";
+import { TEMPLATE_ROUTES } from "./templates.ts";
 import { LIST_PODS, UNSUPPORTED_ROUTES } from "./unsupported.ts";
 import { VOLUME_ROUTES } from "./volumes.ts";
 import { LIST_MANAGED_WORKERS } from "./workers.ts";
@@ -18,6 +19,7 @@ export const MANAGEMENT_ROUTES = [
 	...MANAGED_ENDPOINT_ROUTES,
 	LIST_MANAGED_WORKERS,
 	...BUILD_ROUTES,
+	...TEMPLATE_ROUTES,
 	...LOGIN_ROUTES,
 	...VOLUME_ROUTES,
 	...SECRET_ROUTES,

@@ -32,7 +32,7 @@ export type ManagedEndpoints = ReturnType<typeof managedEndpoints>;
 export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
 	async function prepared(given: ManagedRequest): Promise<{ request: EndpointRequest; context: ChangeContext }> {
 		const { templateId, ...rest } = given;
-		const request = templateId ? await filled(given, templateId) : rest;
+		const request = templateId ? await filled(rest, templateId) : rest;
 		const [volume] = request.networkVolumes ?? [];
 		// Throw `resource_not_found`.
 		const { source: volumeSource } = volume === undefined ? {} : await resources.volumes.get(volume);
@@ -42,9 +42,10 @@ export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
 	}
 
 	/** Its members, where the body leaves them out. */
-	async function filled(given: ManagedRequest, id: string): Promise<EndpointRequest> {
+	async function filled(body: EndpointRequest, id: string): Promise<EndpointRequest> {
 		const template = await resources.templates.get(id);
-		if (template.serverless) return withTemplate(template, given as Readonly<Record<string, unknown>>);
+		const given = Object.entries(body).filter(([name, value]) => value !== null || name === "registry");
+		if (template.serverless) return withTemplate(template, Object.fromEntries(given));
 		throw unprocessable([
 			{ field: "templateId", message: `must be a serverless template: ${template.name} has serverless false.` },
 		]);

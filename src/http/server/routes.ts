@@ -15,6 +15,7 @@ import * as managed from "../management/endpoints-api.ts";
 import * as managedWorkers from "../management/workers-api.ts";
 import * as logins from "../management/registries-api.ts";
 import * as secrets from "../management/secrets-api.ts";
+import * as templates from "../management/templates-api.ts";
 import { listPods, unsupported } from "../management/unsupported-api.ts";
 import * as volumes from "../management/volumes-api.ts";
 import { metrics as prometheus } from "../metrics/metrics-api.ts";
@@ -96,6 +97,12 @@ const HANDLERS: Handlers = {
 	rotateKey: keys.rotate,
 	listAudit: audit.list,
 	revokeKey: keys.revoke,
+	listTemplates: templates.list,
+	createTemplate: templates.create,
+	getTemplate: templates.get,
+	changeTemplate: templates.change,
+	removeTemplate: templates.remove,
+	listPublicTemplates: templates.listPublic,
 	listLogins: logins.list,
 	createLogin: logins.create,
 	getLogin: logins.get,
