@@ -11,6 +11,8 @@ import * as documentation from "../docs/site-api.ts";
 import { admit } from "../gates/admit.ts";
 import { boundManagement } from "../gates/management.ts";
 import * as builds from "../management/builds-api.ts";
+import * as managed from "../management/endpoints-api.ts";
+import * as managedWorkers from "../management/workers-api.ts";
 import * as logins from "../management/registries-api.ts";
 import * as secrets from "../management/secrets-api.ts";
 import * as templates from "../management/templates-api.ts";
@@ -140,6 +142,12 @@ const HANDLERS: Handlers = {
 	readyz: ready,
 	metrics: prometheus,
 	openapi,
+	listManaged: managed.list,
+	createManaged: managed.create,
+	getManaged: managed.get,
+	updateManaged: managed.update,
+	deleteManaged: managed.remove,
+	listManagedWorkers: managedWorkers.list,
 	listBuilds: builds.list,
 	getBuild: builds.get,
 	buildLogs: builds.get,
