@@ -30,13 +30,16 @@ export type ManagedEndpoints = ReturnType<typeof managedEndpoints>;
 
 /** Operations throw 400, 404 and 422 with members of the request as fields. */
 export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
-	async function prepared(given: ManagedRequest): Promise<{ request: EndpointRequest; context: ChangeContext }> {
+	async function prepared(
+		given: ManagedRequest,
+		launcher: string,
+	): Promise<{ request: EndpointRequest; context: ChangeContext }> {
 		const { templateId, ...rest } = given;
 		const request = templateId ? await filled(rest, templateId) : rest;
 		const [volume] = request.networkVolumes ?? [];
 		// Throw `resource_not_found`.
 		const { source: volumeSource } = volume === undefined ? {} : await resources.volumes.get(volume);
-		if (request.registry) await resources.logins.get(request.registry);
+		if (request.registry) await resources.logins.requireUsable(request.registry, launcher);
 		if (request.env) await resources.secrets.requireKnown(request.env);
 		return { request, context: { ...d, volumeSource } };
 	}
@@ -69,15 +72,15 @@ export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
 							"POST /v1/endpoints creates endpoints of any launcher.",
 					},
 				]);
-			const { request, context } = await prepared(given);
+			const { request, context } = await prepared(given, launcher.type);
 			const blank: Endpoint = { ...BLANK, launcher };
 			return await endpoints.create(createdFrom(blank, request, context)).catch(renamed);
 		},
 
 		async update(id: string, given: ManagedRequest): Promise<EndpointEntry> {
-			endpoints.get(id);
+			const { launcher } = endpoints.get(id);
 			requireChangeable(id);
-			const { request, context } = await prepared(given);
+			const { request, context } = await prepared(given, launcher.type);
 			return await endpoints.change(id, (endpoint) => changedBy(endpoint, request, context)).catch(renamed);
 		},
 

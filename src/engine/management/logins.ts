@@ -10,6 +10,15 @@ export interface LoginView {
 	createdAt: EpochMs;
 }
 
+const OTHERS: Readonly<Record<string, string>> = {
+	kubernetes:
+		"must be null: nodes of Kubernetes pull images with a Secret of the namespace. Name it in " +
+		"management.launcher.imagePullSecrets in sluice.yaml, or in launcher.imagePullSecrets over /v1.",
+	slurm:
+		"must be null: nodes of Slurm pull images with the credentials of the user. Log in there, such as with " +
+		"'apptainer registry login'.",
+};
+
 export type Logins = ReturnType<typeof logins>;
 
 /** `usedBy`: ids of endpoints that name the login. No answer has the user or the password. */
@@ -21,6 +30,15 @@ export function logins(d: ResourceContext & { usedBy: (id: string) => string[] }
 		list: async () => (await table.list()).map(viewOf),
 		get: async (id: string) => viewOf(await table.get(id)),
 		find: table.find,
+
+		/** Throws `resource_not_found`, and 400 for a launcher that pulls no images itself. */
+		async requireUsable(id: string, launcher: string): Promise<void> {
+			await table.get(id);
+			if (launcher !== "docker")
+				throw badRequest([
+					{ field: "registry", message: OTHERS[launcher] ?? "must be null: this launcher pulls no images." },
+				]);
+		},
 
 		/** Throws 400 for the name of another one. */
 		async create({ name, username, password }: RegistryLogin & { name: string }): Promise<LoginView> {

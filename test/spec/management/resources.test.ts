@@ -9,7 +9,7 @@ const UNKNOWN = "0000000000";
 let service: TestService;
 const logged: string[] = [];
 beforeAll(async () => {
-	service = await startService({ endpoints: {} });
+	service = await startService({ endpoints: {}, settings: { management: { launcher: "docker" } } });
 	service.events.onAny((name, facts) => logged.push(`${name} ${JSON.stringify(facts)}`));
 });
 afterAll(() => service?.end());
@@ -77,7 +77,10 @@ describe.each(Object.entries(PATHS))("D49: %s", (kind, [path, body]) => {
 	it("403 for a key without the scope admin, 405 with the methods", async () => {
 		const { json } = await call(service.url, "/v1/keys", { body: { name: kind, scopes: ["read", "write"] } });
 		for (const method of ["GET", "POST"])
-			expect((await call(service.url, `/v2${path}`, { method, body: method === "POST" ? body : undefined, key: json.key })).status).toBe(403);
+			expect(
+				(await call(service.url, `/v2${path}`, { method, body: method === "POST" ? body : undefined, key: json.key }))
+					.status,
+			).toBe(403);
 		const { status, headers } = await ask("PUT", path, body);
 		expect([status, headers.get("allow")]).toEqual([405, "GET, POST"]);
 	});
@@ -139,10 +142,13 @@ describe("D49: what a schema or a rule refuses", () => {
 		await ask("DELETE", `${path.split("/").slice(0, -1).join("/")}/${id}`);
 	});
 
-	it.each(["/templates", "/network-volumes", "/account/secrets"])("404 for PATCH of an unknown one: %s", async (path) => {
-		const body = path === "/account/secrets" ? { value: "v" } : { name: "new" };
-		expect((await ask("PATCH", `${path}/${UNKNOWN}`, body)).status).toBe(404);
-	});
+	it.each(["/templates", "/network-volumes", "/account/secrets"])(
+		"404 for PATCH of an unknown one: %s",
+		async (path) => {
+			const body = path === "/account/secrets" ? { value: "v" } : { name: "new" };
+			expect((await ask("PATCH", `${path}/${UNKNOWN}`, body)).status).toBe(404);
+		},
+	);
 
 	it("a taken name: 409 of a secret, 400 of a registry; others share one", async () => {
 		await made("secrets", { name: "taken" });
@@ -275,5 +281,59 @@ describe("D49: volumes and secrets", () => {
 		expect(all).not.toContain(PASSWORD);
 		expect(all).not.toContain(VALUE);
 		expect(all).not.toContain('"bot"');
+	});
+});
+
+describe("D49: endpoints that use them", () => {
+	const ENDPOINT = {
+		name: "user",
+		type: "QUEUE",
+		image: "registry.example/captions:3",
+		scaling: { type: "REQUEST_COUNT", requestCount: 1 },
+		cpu: [{ id: "cpu5c", vcpuCount: 2 }],
+	};
+
+	it("a registry and a volume of an endpoint cannot be deleted before it; its secrets can", async () => {
+		const [login, volume] = [await made("registries", { name: "used" }), await made("volumes", { name: "used" })];
+		const { id } = await made("secrets", { name: "used" });
+		const endpoint = await ask("POST", "/serverless", {
+			...ENDPOINT,
+			registry: login.id,
+			networkVolumes: [volume.id],
+			env: { TOKEN: "{{ RUNPOD_SECRET_used }}" },
+		});
+		expect(endpoint.status, endpoint.text).toBe(201);
+		expect(service.engine.endpoints.get(endpoint.json.id).launcher).toMatchObject({
+			registry: login.id,
+			volumes: [`sluice-${volume.id}:/runpod-volume`],
+		});
+		for (const path of [`/registries/${login.id}`, `/network-volumes/${volume.id}`]) {
+			const { status, json } = await ask("DELETE", path);
+			expect([status, json.errors]).toEqual([400, [expect.stringContaining(`endpoints use it (${endpoint.json.id})`)]]);
+		}
+		expect((await ask("DELETE", `/account/secrets/${id}`)).status).toBe(204);
+		await ask("PATCH", `/serverless/${endpoint.json.id}`, { registry: null });
+		expect((await ask("DELETE", `/registries/${login.id}`)).status).toBe(204);
+		expect((await ask("DELETE", `/serverless/${endpoint.json.id}`)).status).toBe(204);
+		expect((await ask("DELETE", `/network-volumes/${volume.id}`)).status).toBe(204);
+	});
+
+	it("a template fills in an endpoint, once", async () => {
+		const { id } = await made("templates", { disk: 33 });
+		const { image: _, ...body } = ENDPOINT;
+		const endpoint = await ask("POST", "/serverless", { ...body, templateId: id, env: { MORE: "1" } });
+		expect(endpoint.json).toMatchObject({ image: TEMPLATE.image, args: TEMPLATE.args, disk: 33 });
+		expect(endpoint.json.env).toEqual({ MODEL: "small", MORE: "1" });
+		await ask("PATCH", `/templates/${id}`, { image: "other:1" });
+		expect((await ask("DELETE", `/templates/${id}`)).status).toBe(204);
+		expect((await ask("GET", `/serverless/${endpoint.json.id}`)).json.image).toBe(TEMPLATE.image);
+	});
+
+	it("an unknown secret is 400, and a template that is not serverless 422", async () => {
+		const secret = await ask("POST", "/serverless", { ...ENDPOINT, env: { TOKEN: "{{ RUNPOD_SECRET_none }}" } });
+		expect([secret.status, secret.json.errors]).toEqual([400, [expect.stringContaining("'none'")]]);
+		const { id } = await made("templates", { serverless: false });
+		expect((await ask("POST", "/serverless", { ...ENDPOINT, templateId: id })).status).toBe(422);
+		expect((await ask("POST", "/serverless", { ...ENDPOINT, templateId: UNKNOWN })).status).toBe(404);
 	});
 });
