@@ -17,8 +17,8 @@ export interface LauncherDependencies {
 	volumeDir?: string;
 	/** Environment without secrets, for workers on the same machine. */
 	serviceEnv: Readonly<Record<string, string>>;
-	/** Undefined: the registry needs no login (D45). */
-	registryLogin?: (registry: string) => Promise<RegistryLogin | undefined>;
+	/** Undefined: the registry needs no login (D45). `id`: of a login of the management API, whatever the registry. */
+	registryLogin?: (registry: string, id?: string) => Promise<RegistryLogin | undefined>;
 	log: (message: string) => void;
 	hosts?: HostConfig;
 }

@@ -3,6 +3,7 @@
  */
 import type { Store } from "../../src/store/contract/store.ts";
 import { sessionRow } from "./sessions.ts";
+import { resourceRow } from "./resources.ts";
 import { endedWorker } from "./ended-workers.ts";
 import { nextId, siteOf, T0 } from "./site.ts";
 
@@ -138,6 +139,11 @@ export function everyCall(store: Store): Calls {
 			store.registries.put({
 				row: { registry: "r", username: "u", password: "p", updatedAt: now },
 			}),
+		"resources.insert": () => store.resources.insert({ row: resourceRow(), atMost: 9 }),
+		"resources.list": () => store.resources.list({ kind: "template" }),
+		"resources.find": () => store.resources.find({ kind: "template", id: "none" }),
+		"resources.update": () => store.resources.update({ row: resourceRow(), from: 1 }),
+		"resources.remove": () => store.resources.remove({ kind: "template", id: "none" }),
 		"registries.list": () => store.registries.list(),
 		"registries.remove": () => store.registries.remove({ registry: "none" }),
 		"registries.replace": () => store.registries.replace({ registry: "none", from: "a", to: "b" }),

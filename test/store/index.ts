@@ -22,6 +22,7 @@ import { payloadCases } from "./payloads.ts";
 import { propertyCases } from "./properties.ts";
 import { purgeCases } from "./purge.ts";
 import { registryCases } from "./registries.ts";
+import { resourceCases } from "./resources.ts";
 import { retentionCases } from "./retention.ts";
 import { searchCases } from "./searches.ts";
 import { secretCases } from "./secrets.ts";
@@ -64,6 +65,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	hosts: hostCases,
 	sessions: sessionCases,
 	registries: registryCases,
+	resources: resourceCases,
 	webhooks: webhookCases,
 	"webhook receivers": webhookReceiverCases,
 	metrics: metricsCases,

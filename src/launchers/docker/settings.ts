@@ -11,6 +11,8 @@ export interface DockerSettings {
 	pullPolicy?: "missing" | "always" | "never";
 	/** Default: true. */
 	prePull?: boolean;
+	/** Id of a login of the management API; default: the login of the image's registry. */
+	registry?: string;
 	command?: string[];
 	entrypoint?: string[];
 	/** Bytes, or a number with suffix `k`, `m` or `g`. */
@@ -59,6 +61,14 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 				"Whether the image is pulled when the endpoint is saved, before a worker is needed. Only " +
 				"with pullPolicy missing or always.",
 			"x-message": "must be true or false.",
+		},
+		registry: {
+			type: "string",
+			pattern: "^[a-z0-9]{1,64}$",
+			description:
+				"Login of the management API with which the image is pulled, by its id. Default: that of the image's registry.",
+			examples: ["3f9c2a17be"],
+			"x-message": "must be an id of GET /v2/registries.",
 		},
 		command: CONTAINER_COMMAND,
 		entrypoint: ENTRYPOINT,

@@ -13,6 +13,7 @@ export type Group =
 	| "keys"
 	| "sessions"
 	| "registries"
+	| "resources"
 	| "audit"
 	| "webhooks"
 	| "metrics"

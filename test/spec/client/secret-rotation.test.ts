@@ -51,10 +51,10 @@ it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrat
 		await expect(startService({ endpoints, in: place, env: { SLUICE_SECRET: "new" } })).rejects.toThrow(
 			"'sluice migrate --reencrypt'",
 		);
-		expect(await replaced(true)).toEqual({ endpoints: 1, registries: 1, jobs: 1 });
+		expect(await replaced(true)).toEqual({ endpoints: 1, registries: 1, resources: 0, jobs: 1 });
 		expect(keyIds(place)).toContain(before);
-		expect(await replaced(false)).toEqual({ endpoints: 1, registries: 1, jobs: 1 });
-		expect(await replaced(false)).toEqual({ endpoints: 0, registries: 0, jobs: 0 });
+		expect(await replaced(false)).toEqual({ endpoints: 1, registries: 1, resources: 0, jobs: 1 });
+		expect(await replaced(false)).toEqual({ endpoints: 0, registries: 0, resources: 0, jobs: 0 });
 		const after = keyIds(place);
 		expect(after).toHaveLength(7);
 		expect(new Set(after).size).toBe(1);
