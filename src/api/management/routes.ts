@@ -1,7 +1,10 @@
 /** RunPod's management API v2 (D49), in the order of the documentation. */
 import { FILE, route } from "../definition/route.ts";
 import { BUILD_ROUTES } from "./builds.ts";
+import { LOGIN_ROUTES } from "./registries.ts";
+import { SECRET_ROUTES } from "./secrets.ts";
 import { LIST_PODS, UNSUPPORTED_ROUTES } from "./unsupported.ts";
+import { VOLUME_ROUTES } from "./volumes.ts";
 
 const MANAGEMENT_OPENAPI = route("managementOpenapi", "GET /v2/openapi.json", "anyone", {
 	...FILE,
@@ -9,4 +12,12 @@ const MANAGEMENT_OPENAPI = route("managementOpenapi", "GET /v2/openapi.json", "a
 	errorForm: "problem",
 });
 
-export const MANAGEMENT_ROUTES = [...BUILD_ROUTES, LIST_PODS, MANAGEMENT_OPENAPI, ...UNSUPPORTED_ROUTES] as const;
+export const MANAGEMENT_ROUTES = [
+	...BUILD_ROUTES,
+	...LOGIN_ROUTES,
+	...VOLUME_ROUTES,
+	...SECRET_ROUTES,
+	LIST_PODS,
+	MANAGEMENT_OPENAPI,
+	...UNSUPPORTED_ROUTES,
+] as const;
