@@ -9,7 +9,7 @@ const UNKNOWN = "0000000000";
 let service: TestService;
 const logged: string[] = [];
 beforeAll(async () => {
-	service = await startService({ endpoints: {} });
+	service = await startService({ endpoints: {}, settings: { management: { launcher: "docker" } } });
 	service.events.onAny((name, facts) => logged.push(`${name} ${JSON.stringify(facts)}`));
 });
 afterAll(() => service?.end());
@@ -77,7 +77,10 @@ describe.each(Object.entries(PATHS))("D49: %s", (kind, [path, body]) => {
 	it("403 for a key without the scope admin, 405 with the methods", async () => {
 		const { json } = await call(service.url, "/v1/keys", { body: { name: kind, scopes: ["read", "write"] } });
 		for (const method of ["GET", "POST"])
-			expect((await call(service.url, `/v2${path}`, { method, body: method === "POST" ? body : undefined, key: json.key })).status).toBe(403);
+			expect(
+				(await call(service.url, `/v2${path}`, { method, body: method === "POST" ? body : undefined, key: json.key }))
+					.status,
+			).toBe(403);
 		const { status, headers } = await ask("PUT", path, body);
 		expect([status, headers.get("allow")]).toEqual([405, "GET, POST"]);
 	});
@@ -139,10 +142,13 @@ describe("D49: what a schema or a rule refuses", () => {
 		await ask("DELETE", `${path.split("/").slice(0, -1).join("/")}/${id}`);
 	});
 
-	it.each(["/templates", "/network-volumes", "/account/secrets"])("404 for PATCH of an unknown one: %s", async (path) => {
-		const body = path === "/account/secrets" ? { value: "v" } : { name: "new" };
-		expect((await ask("PATCH", `${path}/${UNKNOWN}`, body)).status).toBe(404);
-	});
+	it.each(["/templates", "/network-volumes", "/account/secrets"])(
+		"404 for PATCH of an unknown one: %s",
+		async (path) => {
+			const body = path === "/account/secrets" ? { value: "v" } : { name: "new" };
+			expect((await ask("PATCH", `${path}/${UNKNOWN}`, body)).status).toBe(404);
+		},
+	);
 
 	it("a taken name: 409 of a secret, 400 of a registry; others share one", async () => {
 		await made("secrets", { name: "taken" });
