@@ -24,7 +24,10 @@ const SCALING: Schema = {
 			type: "object",
 			additionalProperties: false,
 			required: ["type", "requestCount"],
-			properties: { type: { const: "REQUEST_COUNT" }, requestCount: { type: "integer", minimum: 1, maximum: 1_000_000 } },
+			properties: {
+				type: { const: "REQUEST_COUNT" },
+				requestCount: { type: "integer", minimum: 1, maximum: 1_000_000 },
+			},
 		},
 	],
 	"x-message": "must be an object with type QUEUE_DELAY and queueDelay, or REQUEST_COUNT and requestCount.",
@@ -44,6 +47,8 @@ const GPU = {
 const UPDATE = {
 	name: plainText(1, 191),
 	...CONTAINER,
+	/** Endpoints without one have an empty text, which is accepted as no change. */
+	image: { ...CONTAINER.image, pattern: "^\\S{0,255}$" },
 	flashboot: STORED_MEMBERS.flashboot,
 	dataCenterIds: STORED_MEMBERS.dataCenterIds,
 	networkVolumes: STORED_MEMBERS.networkVolumes,
@@ -69,6 +74,7 @@ const CREATED = {
 	required: ["name", "type", "scaling"],
 	properties: {
 		...UPDATE,
+		image: CONTAINER.image,
 		type: { enum: ["QUEUE"], "x-message": "must be QUEUE: there are no load-balancing endpoints here." },
 		gpu: { ...GPU, required: ["pools"] },
 	},

@@ -1,5 +1,5 @@
 /** Endpoints as RunPod's management API creates and changes them (D49). */
-import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import type { Endpoint, LauncherSettings } from "../../core/endpoints/endpoint.ts";
 import { ENDPOINT_DEFAULTS } from "../../core/endpoints/endpoint-schema.ts";
 import { ApiError, badRequest, unprocessable } from "../../core/errors.ts";
 import {
@@ -23,7 +23,8 @@ interface Deps {
 	resources: Resources;
 	rules: ManagementRules;
 	dataCenters: readonly string[];
-	gpuNeed: ChangeContext["gpuNeed"];
+	/** Of all machines for the launcher docker; undefined if some are not known. */
+	gpuModels: () => Promise<ChangeContext["gpuModels"]>;
 }
 
 export type ManagedEndpoints = ReturnType<typeof managedEndpoints>;
@@ -32,16 +33,17 @@ export type ManagedEndpoints = ReturnType<typeof managedEndpoints>;
 export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
 	async function prepared(
 		given: ManagedRequest,
-		launcher: string,
+		{ type }: LauncherSettings,
 	): Promise<{ request: EndpointRequest; context: ChangeContext }> {
 		const { templateId, ...rest } = given;
 		const request = templateId ? await filled(rest, templateId) : rest;
 		const [volume] = request.networkVolumes ?? [];
 		// Throw `resource_not_found`.
 		const { source: volumeSource } = volume === undefined ? {} : await resources.volumes.get(volume);
-		if (request.registry) await resources.logins.requireUsable(request.registry, launcher);
+		if (request.registry) await resources.logins.requireUsable(request.registry, type);
 		if (request.env) await resources.secrets.requireKnown(request.env);
-		return { request, context: { ...d, volumeSource } };
+		const gpuModels = request.gpu && type === "docker" ? await d.gpuModels() : undefined;
+		return { request, context: { ...d, volumeSource, gpuModels } };
 	}
 
 	/** Its members, where the body leaves them out. */
@@ -72,7 +74,7 @@ export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
 							"POST /v1/endpoints creates endpoints of any launcher.",
 					},
 				]);
-			const { request, context } = await prepared(given, launcher.type);
+			const { request, context } = await prepared(given, launcher);
 			const blank: Endpoint = { ...BLANK, launcher };
 			return await endpoints.create(createdFrom(blank, request, context)).catch(renamed);
 		},
@@ -80,7 +82,7 @@ export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
 		async update(id: string, given: ManagedRequest): Promise<EndpointEntry> {
 			const { launcher } = endpoints.get(id);
 			requireChangeable(id);
-			const { request, context } = await prepared(given, launcher.type);
+			const { request, context } = await prepared(given, launcher);
 			return await endpoints.change(id, (endpoint) => changedBy(endpoint, request, context)).catch(renamed);
 		},
 
