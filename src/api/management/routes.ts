@@ -1,10 +1,12 @@
 /** RunPod's management API v2 (D49), in the order of the documentation. */
 import { FILE, route } from "../definition/route.ts";
 import { BUILD_ROUTES } from "./builds.ts";
+import { CATALOG_ROUTES } from "./catalog.ts";
 import { LOGIN_ROUTES } from "./registries.ts";
 import { SECRET_ROUTES } from "./secrets.ts";
 import { LIST_PODS, UNSUPPORTED_ROUTES } from "./unsupported.ts";
 import { VOLUME_ROUTES } from "./volumes.ts";
+import { STREAM_WORKER_LOGS } from "./worker-logs.ts";
 
 const MANAGEMENT_OPENAPI = route("managementOpenapi", "GET /v2/openapi.json", "anyone", {
 	...FILE,
@@ -13,10 +15,12 @@ const MANAGEMENT_OPENAPI = route("managementOpenapi", "GET /v2/openapi.json", "a
 });
 
 export const MANAGEMENT_ROUTES = [
+	STREAM_WORKER_LOGS,
 	...BUILD_ROUTES,
 	...LOGIN_ROUTES,
 	...VOLUME_ROUTES,
 	...SECRET_ROUTES,
+	...CATALOG_ROUTES,
 	LIST_PODS,
 	MANAGEMENT_OPENAPI,
 	...UNSUPPORTED_ROUTES,

@@ -1,6 +1,6 @@
 /** What handlers of the management API read and send (D49). */
 import { CURSOR } from "../../api/management/pages.ts";
-import type { ParamWithDefault } from "../../api/definition/params.ts";
+import type { Param, ParamWithDefault } from "../../api/definition/params.ts";
 import { SUBMISSION_JSON } from "../../core/jobs/submission.ts";
 import { ApiError, unprocessable } from "../../core/errors.ts";
 import { type PageKey, pageOf } from "../../core/management/pages.ts";
@@ -32,16 +32,20 @@ export function paged<T>(
 	call: Call,
 	q: { list: string; limit: ParamWithDefault<number>; items: readonly T[]; keyOf: (item: T) => PageKey },
 ) {
-	const found = pageOf(q.items, q.keyOf, { after: cursorIn(call, q.list), limit: checked(call, q.limit) });
+	const found = pageOf(q.items, q.keyOf, { after: cursorIn(call, q.list), limit: queryValue(call, q.limit) });
 	const { next } = found;
 	const nextCursor = next ? cursorOf(call, [q.list, next.createdAt, next.id]) : null;
 	return { items: found.items, pagination: { nextCursor, hasNextPage: next !== undefined } };
 }
 
-function checked(call: Call, { name, read, bound, ...param }: ParamWithDefault<number>): number {
-	const text = query(call).get(name);
-	const value = text === null ? param.default : read(text);
-	if (value === undefined) throw unprocessable([{ field: name, message: `must be ${bound}.` }]);
+/** Throws 422 for a text that is not valid, and for a name that is there twice. */
+export function queryValue<T>(call: Call, param: ParamWithDefault<T>): T;
+export function queryValue<T>(call: Call, param: Param<T>): T | undefined;
+export function queryValue<T>(call: Call, { name, read, bound, ...param }: Param<T>): T | undefined {
+	const [text, ...more] = query(call).getAll(name);
+	if (text === undefined) return param.default;
+	const value = more.length > 0 ? undefined : read(text);
+	if (value === undefined) throw unprocessable([{ field: name, message: `must be ${bound}, and be given once.` }]);
 	return value;
 }
 

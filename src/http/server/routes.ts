@@ -11,10 +11,12 @@ import * as documentation from "../docs/site-api.ts";
 import { admit } from "../gates/admit.ts";
 import { boundManagement } from "../gates/management.ts";
 import * as builds from "../management/builds-api.ts";
+import * as catalog from "../management/catalog-api.ts";
 import * as logins from "../management/registries-api.ts";
 import * as secrets from "../management/secrets-api.ts";
 import { listPods, unsupported } from "../management/unsupported-api.ts";
 import * as volumes from "../management/volumes-api.ts";
+import { streamLogs } from "../management/worker-logs-api.ts";
 import { metrics as prometheus } from "../metrics/metrics-api.ts";
 import { openai } from "../openai/openai-api.ts";
 import type { Gate, Handler, Route } from "./route.ts";
@@ -133,9 +135,16 @@ const HANDLERS: Handlers = {
 	readyz: ready,
 	metrics: prometheus,
 	openapi,
+	streamWorkerLogs: streamLogs,
 	listBuilds: builds.list,
 	getBuild: builds.get,
 	buildLogs: builds.get,
+	listGpuTypes: catalog.listGpus,
+	getGpuType: catalog.getGpu,
+	listCpuTypes: catalog.listCpus,
+	getCpuType: catalog.getCpu,
+	listDataCenters: catalog.listCenters,
+	getDataCenter: catalog.getCenter,
 	listPods,
 	managementOpenapi: openapi,
 	unsupported,
