@@ -30,6 +30,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	job_not_retryable: "Submit a new job instead.",
 	idempotency_reused: "Choose a new key.",
 	idempotency_expired: "Choose a new key.",
+	secret_exists: "Change it, or choose another name. Of management operations only.",
 	endpoint_exists: "Change it, or choose another id.",
 	delivery_pending: "Wait for its end.",
 	last_admin_key: "Create another admin key first.",

@@ -128,7 +128,11 @@ export const CENTER_INCLUDE = words("include", ["GPU_AVAILABILITY", "CPU_AVAILAB
 export const REGION_FILTER = words("regions", REGIONS, "Those in any of these.");
 export const VOLUME_FILTER = words("networkVolumeTypes", VOLUME_TYPES, "Those that have all of these.");
 export const COMPLIANCE_FILTER = words("compliance", COMPLIANCE, "Those that have all of these.");
-export const GLOBAL_NETWORK = word("globalNetwork", ["true", "false"], "Those with or without one; there is none here.");
+export const GLOBAL_NETWORK = word(
+	"globalNetwork",
+	["true", "false"],
+	"Those with or without one; there is none here.",
+);
 
 const GPU_QUERY = [INCLUDE, GPU_PRODUCT, COUNT, CLOUD, COUNTRIES, CUDA_VERSIONS, MIN_CUDA] as const;
 const CPU_QUERY = [INCLUDE, CPU_PRODUCT, VCPU_COUNT] as const;

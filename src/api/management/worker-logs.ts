@@ -3,7 +3,11 @@ import { type Param, whole, word } from "../definition/params.ts";
 import { route } from "../definition/route.ts";
 import { DATE_TIME } from "../../lib/text.ts";
 
-export const SOURCE = word("source", ["container", "system"], "Whose lines; without it all. The system writes none here.");
+export const SOURCE = word(
+	"source",
+	["container", "system"],
+	"Whose lines; without it all. The system writes none here.",
+);
 
 export const LOG_TAIL = whole("tail", {
 	minimum: 0,

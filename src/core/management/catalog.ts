@@ -95,10 +95,9 @@ function manufacturerOf(model: string): GpuType["manufacturer"] {
 }
 
 function compareVersions(a: string, b: string): number {
-	const [[major = 0, minor = 0], [otherMajor = 0, otherMinor = 0]] = [a, b].map((each) => each.split(".").map(Number)) as [
-		number[],
-		number[],
-	];
+	const [[major = 0, minor = 0], [otherMajor = 0, otherMinor = 0]] = [a, b].map((each) =>
+		each.split(".").map(Number),
+	) as [number[], number[]];
 	return major - otherMajor || minor - otherMinor;
 }
 

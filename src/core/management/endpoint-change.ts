@@ -121,14 +121,19 @@ function misplaced({ workers, gpu, cpu }: EndpointRequest, { scaling }: Endpoint
 			field: "workers.idleTimeout",
 			message: "must be left out: idleTimeout does not apply to queue-based endpoints scaling on requestCount.",
 		});
-	if (gpu?.excludedTypes && !gpu.pools) faults.push({ field: "gpu.excludedTypes", message: "needs gpu.pools beside it." });
+	if (gpu?.excludedTypes && !gpu.pools)
+		faults.push({ field: "gpu.excludedTypes", message: "needs gpu.pools beside it." });
 	for (const [field, list] of Object.entries({ "gpu.excludedTypes": gpu?.excludedTypes, cpu }))
 		if (list && new Set(list.map((each) => JSON.stringify(each))).size < list.length)
 			faults.push({ field, message: "must not have an item twice." });
 	return faults;
 }
 
-function* broken(after: EndpointContent, before: EndpointContent, { rules, dataCenters }: ChangeContext): Iterable<Fault> {
+function* broken(
+	after: EndpointContent,
+	before: EndpointContent,
+	{ rules, dataCenters }: ChangeContext,
+): Iterable<Fault> {
 	const { workers, timeout, gpu, cpu, image } = after;
 	if (workers.min > workers.max)
 		yield { field: "workers.min", message: `must not be over workers.max (${workers.max}).` };
@@ -250,9 +255,9 @@ function canonical(value: unknown): string | undefined {
 }
 
 function withoutNulls<T extends object>(given: T): { [Name in keyof T]?: NonNullable<T[Name]> } {
-	return Object.fromEntries(
-		Object.entries(given).filter(([, value]) => value !== null && value !== undefined),
-	) as { [Name in keyof T]?: NonNullable<T[Name]> };
+	return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null && value !== undefined)) as {
+		[Name in keyof T]?: NonNullable<T[Name]>;
+	};
 }
 
 /** Names of settings as the request had them. */

@@ -11,9 +11,7 @@ export interface GpuContent {
 	minCudaVersion: string | null;
 }
 
-export type Scaling =
-	| { type: "QUEUE_DELAY"; queueDelay: number }
-	| { type: "REQUEST_COUNT"; requestCount: number };
+export type Scaling = { type: "QUEUE_DELAY"; queueDelay: number } | { type: "REQUEST_COUNT"; requestCount: number };
 
 export interface EndpointContent extends ContainerCommand {
 	name: string;

@@ -35,6 +35,8 @@ export class Endpoints {
 	#pendingRefresh: Promise<void> | undefined;
 	#searchedAt: LocalMs = -Infinity;
 	readonly #unstored: Endpoint[] = [];
+	/** Ids of those in `sluice.yaml`. */
+	#configured: ReadonlySet<string> = new Set();
 
 	constructor(d: Deps) {
 		const { events } = (this.#d = d);
@@ -97,10 +99,14 @@ export class Endpoints {
 
 	/** `null` restores a default. */
 	update(id: string, patch: unknown): Promise<EndpointEntry> {
+		return this.change(id, ({ id: _, ...settings }) => mergeSettings(settings, patch));
+	}
+
+	/** `changed` returns all settings. */
+	change(id: string, changed: (before: Endpoint) => unknown): Promise<EndpointEntry> {
 		return this.#inTurn(async () => {
 			const before = this.get(id);
-			const { id: _, ...settings } = before;
-			const endpoint = parse(id, mergeSettings(settings, patch));
+			const endpoint = parse(id, changed(before));
 			await this.#checkLauncher(endpoint, before);
 			return await this.#put(endpoint);
 		});
@@ -155,8 +161,14 @@ export class Endpoints {
 		return this.all().flatMap(({ endpoint: { id, launcher } }) => (isManaged(launcher.type) ? [id] : []));
 	}
 
+	/** Whether it is in this server's `sluice.yaml`, which replaces its settings at the next start. */
+	isConfigured(id: string): boolean {
+		return this.#configured.has(id);
+	}
+
 	/** `configured` endpoints of `sluice.yaml` replace stored ones. */
 	async load(configured: readonly Endpoint[]): Promise<void> {
+		this.#configured = new Set(configured.map(({ id }) => id));
 		await this.#reload();
 		for (const endpoint of configured)
 			if (!(await unlessFull(this.#registry.put(endpoint, this.#d.now())))) this.#unstored.push(endpoint);

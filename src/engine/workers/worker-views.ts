@@ -31,6 +31,7 @@ const SHOWN = [
 	"version",
 	"notice",
 	"excess",
+	"launchedAs",
 ] as const;
 type Shown = Pick<Worker, (typeof SHOWN)[number]>;
 

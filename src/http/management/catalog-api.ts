@@ -6,7 +6,7 @@ import type { AnswerOf } from "../../api/definition/route.ts";
 import { badRequest } from "../../core/errors.ts";
 import { availableTypes, cpuType, DATA_CENTER, type GpuFilter, gpuTypes } from "../../core/management/catalog.ts";
 import type { Call } from "../exchange/call.ts";
-import { missing, queryValue } from "./exchange.ts";
+import { missing, checkedParam } from "./exchange.ts";
 
 type Gpus = AnswerOf<typeof api.LIST_GPU_TYPES>;
 type Cpus = AnswerOf<typeof api.LIST_CPU_TYPES>;
@@ -24,7 +24,7 @@ export async function getGpu(call: Call): Promise<Gpus["gpus"][number]> {
 
 export function listCpus(call: Call): Cpus {
 	const product = productIn(call, api.CPU_PRODUCT, [api.VCPU_COUNT]);
-	const count = queryValue(call, api.VCPU_COUNT) ?? 0;
+	const count = checkedParam(call, api.VCPU_COUNT) ?? 0;
 	const type = cpuType(availableParallelism());
 	const availability = product?.includes("SERVERLESS") && count <= type.vcpu.max ? "HIGH" : "NONE";
 	return { cpus: [{ ...type, ...(product && { availability, dataCenters: [{ ...DATA_CENTER, availability }] }) }] };
@@ -35,11 +35,11 @@ export function getCpu(call: Call): Cpus["cpus"][number] {
 }
 
 export async function listCenters(call: Call): Promise<Centers> {
-	const regions = queryValue(call, api.REGION_FILTER);
-	const volumeTypes: readonly string[] = queryValue(call, api.VOLUME_FILTER) ?? [];
-	const compliance = queryValue(call, api.COMPLIANCE_FILTER) ?? [];
-	const network = queryValue(call, api.GLOBAL_NETWORK);
-	const include = queryValue(call, api.CENTER_INCLUDE) ?? [];
+	const regions = checkedParam(call, api.REGION_FILTER);
+	const volumeTypes: readonly string[] = checkedParam(call, api.VOLUME_FILTER) ?? [];
+	const compliance = checkedParam(call, api.COMPLIANCE_FILTER) ?? [];
+	const network = checkedParam(call, api.GLOBAL_NETWORK);
+	const include = checkedParam(call, api.CENTER_INCLUDE) ?? [];
 	const fits =
 		regions?.includes(CENTER.region) !== false &&
 		volumeTypes.every((type) => CENTER.networkVolumeTypes.includes(type)) &&
@@ -47,10 +47,17 @@ export async function listCenters(call: Call): Promise<Centers> {
 		network !== "true";
 	if (!fits) return { dataCenters: [] };
 	const gpus = include.includes("GPU_AVAILABILITY") ? await call.engine.workers.gpus.list() : [];
-	const gpuAvailability = availableTypes(gpus, ONE_GPU).map(({ id, name, availability }) => ({ id, name, availability }));
+	const gpuAvailability = availableTypes(gpus, ONE_GPU).map(({ id, name, availability }) => ({
+		id,
+		name,
+		availability,
+	}));
 	const { id, name } = cpuType(availableParallelism());
 	const cpuAvailability = include.includes("CPU_AVAILABILITY") && [{ id, name, availability: "HIGH" as const }];
-	const available = { ...(gpuAvailability.length > 0 && { gpuAvailability }), ...(cpuAvailability && { cpuAvailability }) };
+	const available = {
+		...(gpuAvailability.length > 0 && { gpuAvailability }),
+		...(cpuAvailability && { cpuAvailability }),
+	};
 	return { dataCenters: [{ ...CENTER, ...available }] };
 }
 
@@ -72,14 +79,14 @@ const ONE_GPU: GpuFilter = { count: 1, isServerless: true, isElsewhere: false };
 function gpuFilterIn(call: Call): GpuFilter | undefined {
 	const { COUNT, CLOUD, COUNTRIES, CUDA_VERSIONS, MIN_CUDA } = api;
 	const product = productIn(call, api.GPU_PRODUCT, [COUNT, CLOUD, COUNTRIES, CUDA_VERSIONS, MIN_CUDA]);
-	const allowedCudaVersions = queryValue(call, CUDA_VERSIONS);
-	const minCudaVersion = queryValue(call, MIN_CUDA);
+	const allowedCudaVersions = checkedParam(call, CUDA_VERSIONS);
+	const minCudaVersion = checkedParam(call, MIN_CUDA);
 	if (allowedCudaVersions && minCudaVersion !== undefined)
 		throw badRequest([{ field: MIN_CUDA.name, message: `is not for use with ${CUDA_VERSIONS.name}: leave out one.` }]);
-	const isElsewhere = queryValue(call, CLOUD) === "COMMUNITY" || queryValue(call, COUNTRIES) !== undefined;
+	const isElsewhere = checkedParam(call, CLOUD) === "COMMUNITY" || checkedParam(call, COUNTRIES) !== undefined;
 	return (
 		product && {
-			count: queryValue(call, COUNT) ?? 1,
+			count: checkedParam(call, COUNT) ?? 1,
 			isServerless: product.includes("SERVERLESS"),
 			isElsewhere,
 			minCudaVersion,
@@ -94,11 +101,11 @@ function productIn<P extends string>(
 	param: Param<P[]>,
 	others: readonly Param<unknown>[],
 ): readonly P[] | undefined {
-	const include = queryValue(call, api.INCLUDE);
-	const product = queryValue(call, param);
+	const include = checkedParam(call, api.INCLUDE);
+	const product = checkedParam(call, param);
 	if (include && !product) throw badRequest([{ field: param.name, message: "is required with include=AVAILABILITY." }]);
 	if (include) return product;
-	const given = [param, ...others].find((each) => queryValue<unknown>(call, each) !== undefined);
+	const given = [param, ...others].find((each) => checkedParam<unknown>(call, each) !== undefined);
 	if (given) throw badRequest([{ field: given.name, message: "needs include=AVAILABILITY." }]);
 	return undefined;
 }

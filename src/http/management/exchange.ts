@@ -32,20 +32,21 @@ export function paged<T>(
 	call: Call,
 	q: { list: string; limit: ParamWithDefault<number>; items: readonly T[]; keyOf: (item: T) => PageKey },
 ) {
-	const found = pageOf(q.items, q.keyOf, { after: cursorIn(call, q.list), limit: queryValue(call, q.limit) });
+	const found = pageOf(q.items, q.keyOf, { after: cursorIn(call, q.list), limit: checkedParam(call, q.limit) });
 	const { next } = found;
 	const nextCursor = next ? cursorOf(call, [q.list, next.createdAt, next.id]) : null;
 	return { items: found.items, pagination: { nextCursor, hasNextPage: next !== undefined } };
 }
 
 /** Throws 422 for a text that is not valid, and for a name that is there twice. */
-export function queryValue<T>(call: Call, param: ParamWithDefault<T>): T;
-export function queryValue<T>(call: Call, param: Param<T>): T | undefined;
-export function queryValue<T>(call: Call, { name, read, bound, ...param }: Param<T>): T | undefined {
+export function checkedParam<T>(call: Call, param: ParamWithDefault<T>): T;
+export function checkedParam<T>(call: Call, param: Param<T>): T | undefined;
+export function checkedParam<T>(call: Call, { name, read, bound, ...param }: Param<T>): T | undefined {
 	const [text, ...more] = query(call).getAll(name);
 	if (text === undefined) return param.default;
-	const value = more.length > 0 ? undefined : read(text);
-	if (value === undefined) throw unprocessable([{ field: name, message: `must be ${bound}, and be given once.` }]);
+	if (more.length > 0) throw unprocessable([{ field: name, message: "must be given once." }]);
+	const value = read(text);
+	if (value === undefined) throw unprocessable([{ field: name, message: `must be ${bound}.` }]);
 	return value;
 }
 

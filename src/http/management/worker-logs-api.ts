@@ -8,7 +8,7 @@ import { isoTime } from "../exchange/format.ts";
 import { EVENT_STREAM } from "../exchange/server-sent-events.ts";
 import { holderNow } from "../gates/auth.ts";
 import { answeredElsewhere } from "../server/other-servers.ts";
-import { queryValue } from "./exchange.ts";
+import { checkedParam } from "./exchange.ts";
 
 /** Digits of a position in the id of an event. */
 const DIGITS = 12;
@@ -18,7 +18,7 @@ const KEEP_ALIVE = ": keep-alive\n\n";
 /** Ends with the caller's key. Forwarded if another server has the worker. */
 export async function streamLogs(call: Call): Promise<void> {
 	const { engine, params, res, caller } = call;
-	const [source, tail, since] = [queryValue(call, SOURCE), queryValue(call, LOG_TAIL), queryValue(call, SINCE)];
+	const [source, tail, since] = [checkedParam(call, SOURCE), checkedParam(call, LOG_TAIL), checkedParam(call, SINCE)];
 	const resume = resumeOf(call);
 	const begins = resume ? resume.begins : since !== undefined && ((ms: number) => ms >= since);
 	const left = new AbortController();

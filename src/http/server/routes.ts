@@ -12,8 +12,11 @@ import { admit } from "../gates/admit.ts";
 import { boundManagement } from "../gates/management.ts";
 import * as builds from "../management/builds-api.ts";
 import * as catalog from "../management/catalog-api.ts";
+import * as managed from "../management/endpoints-api.ts";
+import * as managedWorkers from "../management/workers-api.ts";
 import * as logins from "../management/registries-api.ts";
 import * as secrets from "../management/secrets-api.ts";
+import * as templates from "../management/templates-api.ts";
 import { listPods, unsupported } from "../management/unsupported-api.ts";
 import * as volumes from "../management/volumes-api.ts";
 import { streamLogs } from "../management/worker-logs-api.ts";
@@ -96,6 +99,12 @@ const HANDLERS: Handlers = {
 	rotateKey: keys.rotate,
 	listAudit: audit.list,
 	revokeKey: keys.revoke,
+	listTemplates: templates.list,
+	createTemplate: templates.create,
+	getTemplate: templates.get,
+	changeTemplate: templates.change,
+	removeTemplate: templates.remove,
+	listPublicTemplates: templates.listPublic,
 	listLogins: logins.list,
 	createLogin: logins.create,
 	getLogin: logins.get,
@@ -136,6 +145,12 @@ const HANDLERS: Handlers = {
 	metrics: prometheus,
 	openapi,
 	streamWorkerLogs: streamLogs,
+	listManaged: managed.list,
+	createManaged: managed.create,
+	getManaged: managed.get,
+	updateManaged: managed.update,
+	deleteManaged: managed.remove,
+	listManagedWorkers: managedWorkers.list,
 	listBuilds: builds.list,
 	getBuild: builds.get,
 	buildLogs: builds.get,

@@ -140,7 +140,7 @@ describe("worker logs of the management API", () => {
 	it.each([
 		["?tail=-1", /^\$\.tail must be a whole number from 0 to 5000/],
 		["?tail=5001", /^\$\.tail must be/],
-		["?tail=1&tail=2", /^\$\.tail must be .* given once\.$/],
+		["?tail=1&tail=2", /^\$\.tail must be given once\.$/],
 		["?source=all", /^\$\.source must be one of container, system/],
 		["?since=yesterday", /^\$\.since must be a date and time/],
 		["?since=1700000000000", /^\$\.since must be/],
