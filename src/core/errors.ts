@@ -89,7 +89,8 @@ export const ERRORS = {
 	},
 	secret_exists: {
 		status: 409,
-		sentence: "There is a secret '{name}' already. Change it with PATCH /v2/account/secrets/ID, or choose another name.",
+		sentence:
+			"There is a secret '{name}' already. Change it with PATCH /v2/account/secrets/ID, or choose another name.",
 	},
 	receiver_not_found: {
 		status: 404,
