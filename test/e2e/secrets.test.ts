@@ -1,6 +1,9 @@
 /** `sluice secrets` (D36, D49). */
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
-import { KEY } from "../support/service.ts";
+import { call, KEY } from "../support/service.ts";
+import { until } from "../support/until.ts";
 import { sluice } from "./command.ts";
 import { site } from "./site.ts";
 
@@ -36,4 +39,23 @@ it("D36, D49: a secret is set from stdin, listed without its value, changed and 
 		code: 1,
 		stderr: expect.stringContaining("There is no secret 'hf_token'."),
 	});
+});
+
+it("D22, D34, D49: what a worker of an earlier run of the service prints last has no value of a secret", async (test) => {
+	const place = site(test);
+	const [up, go] = [join(place.folder.path, "up"), join(place.folder.path, "go")];
+	const script = `echo "token $TOKEN"; touch ${up}; while [ ! -e ${go} ]; do sleep 0.1; done; exit 7`;
+	const command = ["sh", "-c", script];
+	const ep = { workersMin: 1, launcher: { type: "process", command }, env: { TOKEN: "{{ RUNPOD_SECRET_t }}" } };
+	const first = await place.serve({ endpoints: { ep: { ...ep, workersMax: 0, workersMin: 0 } } });
+	await call(first.url, "/v2/account/secrets", { body: { name: "t", value: "the-secret-value" } });
+	await first.end("SIGKILL");
+	const second = await place.serve({ endpoints: { ep } });
+	await until("the worker runs", () => existsSync(up));
+	await second.end("SIGKILL");
+	const last = await place.serve();
+	writeFileSync(go, "");
+	const ended = async () => (await call(last.url, "/v1/endpoints/ep/workers?ended=true")).json.ended;
+	await expect.poll(async () => (await ended()).at(-1)?.lastOutput, { timeout: 20_000 }).toMatch(/^token /);
+	expect(JSON.stringify(await ended()) + last.stderr() + last.stdout()).not.toContain("the-secret-value");
 });

@@ -337,3 +337,23 @@ describe("D49: endpoints that use them", () => {
 		expect((await ask("POST", "/serverless", { ...ENDPOINT, templateId: UNKNOWN })).status).toBe(404);
 	});
 });
+
+it.each(["kubernetes", "slurm"])("D49: a registry is 400 where nodes pull images: %s", async (type) => {
+	const launcher = type === "slurm" ? { type, sharedDir: "/tmp" } : { type };
+	const other = await startService({ endpoints: {}, settings: { management: { launcher } } });
+	try {
+		const { id } = (await call(other.url, "/v2/registries", { body: LOGIN })).json;
+		const body = {
+			name: "n",
+			type: "QUEUE",
+			image: "a:1",
+			scaling: { type: "REQUEST_COUNT", requestCount: 1 },
+			cpu: [{ id: "cpu5c", vcpuCount: 2 }],
+			registry: id,
+		};
+		const { status, json } = await call(other.url, "/v2/serverless", { body });
+		expect([status, json.errors]).toEqual([400, [expect.stringMatching(/^\$\.registry must be null: nodes of/)]]);
+	} finally {
+		await other.end();
+	}
+});
