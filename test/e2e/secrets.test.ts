@@ -41,7 +41,7 @@ it("D36, D49: a secret is set from stdin, listed without its value, changed and 
 	});
 });
 
-it("D22, D34, D49: what a worker of an earlier run of the service prints last has no value of a secret", async (test) => {
+it("D22, D34, D49: the last output of a worker of an earlier run has no value of a secret", async (test) => {
 	const place = site(test);
 	const [up, go] = [join(place.folder.path, "up"), join(place.folder.path, "go")];
 	const script = `echo "token $TOKEN"; touch ${up}; while [ ! -e ${go} ]; do sleep 0.1; done; exit 7`;

@@ -238,7 +238,7 @@ describe.skipIf(noRegistry !== undefined)(titled("images of the docker launcher"
 			await until("it runs", () => notices.some(({ state }) => state === "running"));
 		});
 
-		it("D49: the login that the settings name is used, whatever the registry; each login pulls on its own", async () => {
+		it("D49: the login that the settings name is used; each login pulls on its own", async () => {
 			const name = await image(guarded);
 			logins.clear();
 			logins.set("3f9c2a17be", LOGIN);

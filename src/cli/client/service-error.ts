@@ -19,7 +19,7 @@ interface ErrorBody {
 	error?: unknown;
 	code?: unknown;
 	details?: { field: string; message: string }[];
-	/** Of problem details (D49). */
+	/** Sentence of problem details (D49). */
 	detail?: unknown;
 	errors?: string[];
 }

@@ -8,7 +8,7 @@ import { keyIdsIn } from "../workers/worker-views.ts";
 export interface Reencrypted {
 	endpoints: number;
 	registries: number;
-	/** Of the management API. */
+	/** Objects of the management API. */
 	resources: number;
 	jobs: number;
 }

@@ -1,4 +1,4 @@
-/** Registry logins of the management API: each is used for the images of endpoints that name it, whatever their host. */
+/** Registry logins of the management API. Each is used for images of the endpoints that name it, on any host. */
 import type { RegistryLogin } from "../../core/access/registry-login.ts";
 import { badRequest } from "../../core/errors.ts";
 import type { EpochMs } from "../../lib/time.ts";
@@ -55,7 +55,7 @@ export function logins(d: ResourceContext & { usedBy: (id: string) => string[] }
 			await table.remove(id);
 		},
 
-		/** For a pull. Throws an Error with a sentence. */
+		/** Returns the login for a pull. Throws an Error with a sentence. */
 		async loginOf(id: string): Promise<RegistryLogin> {
 			const found = await table.find(id);
 			if (!found)

@@ -73,7 +73,7 @@ export function secrets(d: ResourceContext) {
 			throw badRequest([{ field: `env.${variable}`, message }]);
 		},
 
-		/** For a worker that starts. Throws an Error with a sentence that names the secret. */
+		/** Returns the variables of a worker that starts. Throws an Error with a sentence that names the secret. */
 		async resolve(env: Variables): Promise<Variables> {
 			const { values, unreadable } = await valuesFor(env);
 			const unknown = unknownSecret(env, values);
@@ -85,7 +85,7 @@ export function secrets(d: ResourceContext) {
 			throw new Error(`the secret '${secret}' of env.${variable} ${why}: sluice secrets set ${secret}`);
 		},
 
-		/** For a worker that runs: what it was started with, as far as it is known. */
+		/** Returns the variables of a worker that runs, with the secrets as they are now. */
 		async resolveKnown(env: Variables): Promise<Variables> {
 			return withSecrets(env, (await valuesFor(env)).values);
 		},
