@@ -49,6 +49,7 @@ const DOMAINS = [
 	["cluster"],
 	["endpoints"],
 	["workers"],
+	["releases"],
 	["jobs", "scaling", "webhooks", "metrics"],
 	["lifecycle"],
 ];
