@@ -237,4 +237,8 @@ export const RULES: readonly Rule[] = [
 		id: "D48",
 		says: "What workers use of their machine is shown where that is cheap to know.",
 	},
+	{
+		id: "D49",
+		says: "RunPod's management API v2 works at /v2/serverless and beside it, with its codes and problem details.",
+	},
 ];

@@ -206,6 +206,12 @@ export const EVENTS = {
 		() =>
 			"stored secrets may be encrypted with the earlier key, which is still needed; run: sluice migrate --reencrypt",
 	),
+	/** A stored endpoint has an id that is now a path of the management API: only `/sdk/v2` leads to its jobs (D49). */
+	"endpoint.reserved": warn<{ endpoint: string }>(
+		({ endpoint }) =>
+			`/v2/${endpoint} is a path of the management API: call the jobs of the endpoint ${endpoint} at ` +
+			`/sdk/v2/${endpoint}, or create an endpoint with another id and delete this one`,
+	),
 	/** Other users of the machine can replace files in the data folder. */
 	"folder.writable": warn<{ path: string }>(
 		({ path }) => `other users of this machine can replace files in the data folder; run: chmod 700 ${path}`,

@@ -48,6 +48,7 @@ const DOMAINS = [
 	["access", "limits"],
 	["cluster"],
 	["endpoints"],
+	["management"],
 	["workers"],
 	["releases"],
 	["jobs", "scaling", "webhooks", "metrics"],

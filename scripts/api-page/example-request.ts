@@ -34,6 +34,11 @@ const IN_PATH: Readonly<Record<string, Piece>> = {
 	receiver: { variable: "RECEIVER" },
 	key: { variable: "KEY_ID" },
 	session: { variable: "SESSION_ID" },
+	template: { variable: "TEMPLATE_ID" },
+	volume: { variable: "VOLUME_ID" },
+	login: { variable: "REGISTRY_ID" },
+	secret: { variable: "SECRET_ID" },
+	id: { variable: "ID" },
 	host: "rig1",
 	registry: "registry.example.com",
 };

@@ -3,11 +3,12 @@ import { AUDIT_ENTRY, LIST_AUDIT } from "./audit.ts";
 import { BACKUP_ROUTES, BACKUP_STATUS } from "./backup.ts";
 import { CONSOLE_ROUTES, PRINCIPAL } from "./console.ts";
 import { ENDPOINT, ENDPOINT_ROUTES } from "./endpoints.ts";
-import { ERROR, OPENAI_ERROR } from "./definition/errors.ts";
+import { ERROR, OPENAI_ERROR, PROBLEM } from "./definition/errors.ts";
 import { BULK, JOB_DETAIL, JOB_RECORD_ROUTES, JOB_SUMMARY } from "./job-records.ts";
 import { CHUNK, CLIENT_ROUTES, HEALTH, JOB, LISTED_JOB, PURGED, STATUS_PAIR, sdkRoute } from "./jobs.ts";
 import { GPU, LIST_GPUS } from "./gpus.ts";
 import { HOST, HOST_ROUTES } from "./hosts.ts";
+import { MANAGEMENT_ROUTES } from "./management/routes.ts";
 import { KEY, KEY_ROUTES, NEW_KEY } from "./keys.ts";
 import {
 	ALL_METRICS,
@@ -37,6 +38,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	ListedJob: LISTED_JOB,
 	Error: ERROR,
 	OpenAIError: OPENAI_ERROR,
+	Problem: PROBLEM,
 	DispatchedJob: DISPATCHED_JOB,
 	Endpoint: ENDPOINT,
 	Worker: WORKER,
@@ -77,6 +79,7 @@ const OTHER_ROUTES = [
 	LIST_GPUS,
 	...HOST_ROUTES,
 	...BACKUP_ROUTES,
+	...MANAGEMENT_ROUTES,
 	...CONSOLE_ROUTES,
 	HEALTHZ,
 	READYZ,

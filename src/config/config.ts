@@ -4,6 +4,7 @@ import { budgetLimits, type BudgetLimits } from "../core/budgets.ts";
 import type { Endpoint } from "../core/endpoints/endpoint.ts";
 import type { HostConfig } from "../core/workers/hosts.ts";
 import type { RegistryLogin } from "../core/access/registry-login.ts";
+import { reservedFaults } from "../core/management/reserved-ids.ts";
 import { isObject } from "../lib/schema.ts";
 import { readEndpoint } from "../launchers/endpoint-settings.ts";
 import { resolvePaths } from "../launchers/index.ts";
@@ -150,6 +151,7 @@ function normalizedOrigin(origin: string): string {
 function readEndpoints(raw: unknown, path: string, problems: string[]): Endpoint[] {
 	const endpoints: Endpoint[] = [];
 	for (const [id, settings] of isObject(raw) ? Object.entries(raw) : []) {
+		for (const { message } of reservedFaults(id, id)) problems.push(`${path}: endpoints.${id} ${message}`);
 		const read = readEndpoint(id, settings ?? {});
 		if (!read.ok) {
 			for (const { field, message } of read.faults)

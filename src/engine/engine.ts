@@ -1,6 +1,7 @@
 /** Builds the engine: its domains in the order of their dependencies. */
 import type { BudgetMeters } from "../core/budgets.ts";
 import { HOUR_MS } from "../core/metrics/metric-buckets.ts";
+import type { VolumeRules } from "../core/management/volume-source.ts";
 import type { Clock } from "../system/clock.ts";
 import type { EventBus } from "../events.ts";
 import { hex, type Random } from "../lib/ids.ts";
@@ -20,6 +21,7 @@ import { createJobs } from "./jobs/jobs.ts";
 import { createLifecycle } from "./lifecycle/lifecycle.ts";
 import { gpuQuotas } from "./limits/gpu-quotas.ts";
 import { createLimits } from "./limits/limits.ts";
+import { createResources } from "./management/resources.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import { createScaling } from "./scaling/scaling.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
@@ -41,6 +43,7 @@ export interface EngineOptions {
 	storeId: string;
 	sendWebhook: SendWebhook;
 	apiKey?: string | undefined;
+	management?: VolumeRules;
 	/** GPUs of this machine that launched workers share. */
 	gpus: number;
 	hostname?: string | undefined;
@@ -90,8 +93,16 @@ export function createEngine(o: EngineOptions) {
 	const cluster = createCluster({ ...context, id: o.serviceId ?? run, run, clockFault: () => time.fault() });
 	const limits = createLimits({ ...context, server: cluster.id ?? "", run, others: cluster.others });
 	const endpoints = new Endpoints({ ...context, cluster, encryption: access.encryption });
+	const resources = createResources({
+		...context,
+		encryption: access.encryption,
+		endpoints,
+		rules: o.management ?? {},
+		dataCenters: ["local"],
+	});
 	const workers = new Workers({
 		...context,
+		secrets: resources.secrets,
 		access,
 		cluster,
 		endpoints,
@@ -117,7 +128,7 @@ export function createEngine(o: EngineOptions) {
 	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, gpuQuotas: quotas });
 	const scaling = createScaling({ ...context, cluster, endpoints, workers, gpus: o.gpus });
 	const webhooks = createWebhooks({ ...context, cluster, endpoints, send: o.sendWebhook });
-	const domains = { access, limits, cluster, endpoints, workers, jobs, webhooks, metrics };
+	const domains = { access, limits, cluster, endpoints, resources, workers, jobs, webhooks, metrics };
 	const lifecycle = createLifecycle({
 		...context,
 		...domains,

@@ -9,12 +9,16 @@ export function integer(minimum: number, maximum: number, description: string): 
 	return { type: "integer", minimum, maximum, description };
 }
 
+const WORDS = {
+	type: "array",
+	minItems: 1,
+	items: { type: "string", "x-message": "must be text; put quotes around a number." },
+} as const satisfies Schema;
+
 /** `isShown`: the example is the placeholder of the console's form. */
 export function command(description: string, example: readonly string[], isShown = true): Schema {
 	return {
-		type: "array",
-		minItems: 1,
-		items: { type: "string", "x-message": "must be text; put quotes around a number." },
+		...WORDS,
 		title: "Command",
 		description,
 		...(isShown && { examples: [example] }),
@@ -27,6 +31,12 @@ export const CONTAINER_COMMAND = command(
 	["python", "-u", "handler.py"],
 	false,
 );
+
+export const ENTRYPOINT: Schema = {
+	...WORDS,
+	description: "Replaces the ENTRYPOINT of the image, and its CMD: the command alone gives the arguments then.",
+	"x-message": "must be a list of a program and its arguments, such as [python, -u].",
+};
 
 export function image(description: string, example: string): Schema {
 	return {

@@ -254,6 +254,11 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		await ask("enableReceiver", { endpoint, receiver });
 	});
 
+	it("D49: management", async () => {
+		await ask("listBuilds");
+		await ask("listPods");
+	});
+
 	it("D44: hosts", async () => {
 		const { hosts } = (await ask("listHosts")).json;
 		expect(hosts).toMatchObject([{ name: "rig1", drained: false, workersMax: 2, workers: [] }]);

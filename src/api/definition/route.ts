@@ -9,11 +9,27 @@ export const MB = 1024 * KB;
 
 const SMALL_BODY = 64 * KB;
 
+export type ErrorForm = "openai" | "problem";
+
 export type Access = "read" | "write" | "admin" | "worker" | "anyone";
 
 /** `rest`: the remaining path with slashes. */
 export type PathParams = Record<
-	"endpoint" | "job" | "worker" | "delivery" | "receiver" | "key" | "session" | "host" | "registry" | "rest",
+	| "endpoint"
+	| "job"
+	| "worker"
+	| "delivery"
+	| "receiver"
+	| "key"
+	| "session"
+	| "host"
+	| "registry"
+	| "template"
+	| "volume"
+	| "login"
+	| "secret"
+	| "id"
+	| "rest",
 	string
 >;
 
@@ -57,7 +73,7 @@ export interface RouteDefinition {
 	readonly summary: string;
 	readonly answer: Answer;
 	/** If not 200. */
-	readonly status?: 201 | 303;
+	readonly status?: 201 | 204 | 303;
 	/** Absent: any body is ignored. */
 	readonly body?: Body;
 	/** Errors not implied by other members (`http/docs/refusals.ts`). */
@@ -73,9 +89,9 @@ export interface RouteDefinition {
 	readonly signIn?: true;
 	/** In the audit log besides changes by administrators (D42). */
 	readonly audited?: true;
-	/** If not ours (D32). */
-	readonly errorForm?: "openai";
-	/** Only browsers need it: not in `/openapi.json`. */
+	/** If not ours: OpenAI's (D32), or RFC 9457 for management operations (D49). */
+	readonly errorForm?: ErrorForm;
+	/** Only browsers need it, or it only refuses: not in `/openapi.json`. */
 	readonly page?: true;
 }
 

@@ -1,6 +1,7 @@
 /** `sluice import runpod`: RunPod's description of an endpoint as `sluice.yaml` (D36). */
 import { writeFileSync } from "node:fs";
 import { withDurationTexts } from "../../core/durations.ts";
+import { commandIn } from "../../core/management/command.ts";
 import { ENDPOINT_SCHEMA, readEndpoint } from "../../launchers/endpoint-settings.ts";
 import { isAbsent, isObject } from "../../lib/schema.ts";
 import { printable } from "../../lib/terminal-text.ts";
@@ -92,7 +93,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 const DESCRIBING = ["requestUrls", "createdAt"];
 
 function fromApi(endpoint: Members): Imported {
-	const { id, name, type, image, args, cmd, env, gpu, workers, scaling, timeout, ...others } = endpoint;
+	const { id, name, type, image, args, cmd, entrypoint, env, gpu, workers, scaling, timeout, ...others } = endpoint;
 	refuseLoadBalancer(type === "LOAD_BALANCER");
 	const { min, max, idleTimeout } = membersOf(workers);
 	const { count = 1, ...placing } = membersOf(gpu);
@@ -103,8 +104,8 @@ function fromApi(endpoint: Members): Imported {
 			([key, value]) => !DESCRIBING.includes(key) && !["", "OFF", "[]", "{}", "null"].includes(textOfValue(value)),
 		)
 		.map(([key]) => `'${key}' has no meaning here${ADVICE[key] ?? ""}.`);
-	const command = commandOf(args, cmd);
-	if (command === undefined && args) notes.push(`Write 'args' as the list launcher.command: ${textOfValue(args)}`);
+	const start = startOf({ args, cmd, entrypoint });
+	if ("fault" in start) notes.push(`Write 'args' as the list launcher.command: ${textOfValue(args)}`);
 	const hasTimeout = typeof timeout === "number" && timeout > 5000;
 	if (timeout && !hasTimeout) notes.push("'timeout' must be over 5 s: the default is used.");
 	const settings = {
@@ -114,8 +115,8 @@ function fromApi(endpoint: Members): Imported {
 		idleTimeout,
 		...(hasTimeout && { executionTimeoutMs: timeout }),
 		scalerType,
-		scalerValue: scalerType === "QUEUE_DELAY" ? Math.ceil(Number(queueDelay)) : requestCount,
-		launcher: { type: "docker", image, pullPolicy: "missing", ...(command && { command }) },
+		scalerValue: scalerType === "QUEUE_DELAY" ? queueDelay : requestCount,
+		launcher: { type: "docker", image, pullPolicy: "missing", ...("settings" in start && start.settings) },
 		...(gpu ? { gpusPerWorker: count } : {}),
 		env: variablesOf(membersOf(env), notes),
 	};
@@ -131,12 +132,18 @@ function variablesOf(env: Members, notes: string[]): Members {
 	return Object.fromEntries(plain!);
 }
 
-/** `args` is a shell's text, or JSON with `cmd`. Undefined if it is neither empty nor plain. */
-function commandOf(args: unknown, cmd: unknown): unknown[] | undefined {
-	const text = typeof args === "string" ? args.trim() : "";
-	const list = Array.isArray(cmd) && cmd.length > 0 ? cmd : membersOf(parseJson(text))["cmd"];
-	if (Array.isArray(list) && list.length > 0) return list;
-	return text === "" || /[{"'\\$`]/.test(text) ? undefined : text.split(/\s+/);
+/** Members of the launcher. Answers of the API have the lists, older descriptions only the text. */
+function startOf({ args, cmd, entrypoint }: Members): { settings: Members } | { fault: string } {
+	const isFull = (list: unknown): boolean => Array.isArray(list) && list.length > 0;
+	const given =
+		isFull(cmd) || isFull(entrypoint) ? { entrypoint, cmd } : commandIn(typeof args === "string" ? args : "");
+	if ("fault" in given) return given;
+	return {
+		settings: {
+			...(isFull(given.entrypoint) && { entrypoint: given.entrypoint }),
+			...(isFull(given.cmd) && { command: given.cmd }),
+		},
+	};
 }
 
 function textOfValue(value: unknown): string {

@@ -178,12 +178,16 @@ export function endpointSchema(launcher: Schema) {
 				default: ENDPOINT_DEFAULTS.scalerType,
 				description: "What workers are added for: the wait of the oldest job, or the number of jobs.",
 			},
-			scalerValue: whole(1, 1_000_000, {
+			scalerValue: {
+				type: "number",
+				minimum: 0.5,
+				maximum: 1_000_000,
 				default: ENDPOINT_DEFAULTS.scalerValue,
 				description:
-					"With QUEUE_DELAY the wait in seconds after which a worker is added; with REQUEST_COUNT the " +
-					"jobs per worker.",
-			}),
+					"With QUEUE_DELAY the wait in seconds after which a worker is added, also a fraction such as 1.5; with " +
+					"REQUEST_COUNT the jobs per worker, a whole number.",
+				"x-message": "must be a number from 0.5 to 1,000,000.",
+			},
 			launcher: { default: ENDPOINT_DEFAULTS.launcher, ...launcher },
 			env: ENV,
 			limits: { ...LIMITS, default: ENDPOINT_DEFAULTS.limits },

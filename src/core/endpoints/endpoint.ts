@@ -96,6 +96,8 @@ export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<
 	if (crossed && !faults.some(({ field }) => field === "workersMin" || field === "workersMax")) faults.push(crossed);
 	if (isObject(raw) && raw["gpuMemoryEnforce"] === true && isAbsent(raw["gpuMemoryGb"]))
 		faults.push({ field: "gpuMemoryEnforce", message: "needs gpuMemoryGb, the part that is enforced." });
+	if (isObject(raw) && raw["scalerType"] === "REQUEST_COUNT" && isFraction(raw["scalerValue"]))
+		faults.push({ field: "scalerValue", message: "must be a whole number from 1 with scalerType REQUEST_COUNT." });
 	if (faults.length > 0) return { ok: false, faults };
 	const { name = id, env, launcher, limits, warmup: { input } = {}, ...rest } = withDefaults(schema, raw) as Filled;
 	if (initTimeout !== undefined) rest.initTimeoutMs = initTimeout;
@@ -114,6 +116,10 @@ export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<
 			webhooks: { ...rest.webhooks, disableAfterMs: numberOrOff(rest.webhooks.disableAfterMs) },
 		},
 	};
+}
+
+function isFraction(value: unknown): boolean {
+	return typeof value === "number" && !Number.isInteger(value);
 }
 
 /** RunPod's variable for `initTimeoutMs`, in seconds. */

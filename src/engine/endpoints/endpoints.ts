@@ -1,6 +1,7 @@
 import { type Endpoint, ENDPOINT_DEFAULTS, mergeSettings } from "../../core/endpoints/endpoint.ts";
 import { launchedSettings, withLaunched } from "../../core/releases/launched-settings.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
+import { isReserved, reservedFaults } from "../../core/management/reserved-ids.ts";
 import type { LocalMs } from "../../lib/time.ts";
 import { readEndpoint } from "../../launchers/endpoint-settings.ts";
 import { hex } from "../../lib/ids.ts";
@@ -90,6 +91,8 @@ export class Endpoints {
 		const { id = hex(this.#d.random(7)), ...settings } = settingsIn(body);
 		if (typeof id !== "string")
 			throw badRequest([{ field: "id", message: "must be text of 1 to 64 of the characters a-z, A-Z, 0-9, _ and -." }]);
+		const reserved = reservedFaults(id, "id");
+		if (reserved.length > 0) throw badRequest(reserved);
 		const endpoint = parse(id, settings);
 		await this.#checkLauncher(endpoint);
 		return await this.#inTurn(async () => {
@@ -175,6 +178,8 @@ export class Endpoints {
 		await this.#reload();
 		for (const endpoint of configured)
 			if (!(await unlessFull(this.#store(endpoint, BY_FILE)))) this.#unstored.push(endpoint);
+		for (const { endpoint } of this.all())
+			if (isReserved(endpoint.id)) this.#d.events.emit("endpoint.reserved", { endpoint: endpoint.id });
 	}
 
 	refresh(): void {

@@ -15,9 +15,11 @@ export function audit(
 	if (!call.identity.principal || !(access === "admin" ? call.req.method !== "GET" : audited === true))
 		return undefined;
 	const { id } = (answer ?? {}) as { id?: unknown };
-	const { endpoint, worker, key, session, host, registry } = call.params;
+	const { endpoint, worker, key, session, host, registry, template, volume, login, secret } = call.params;
 	const own = audited ? (call.identity.session ?? "") : "";
-	const named = [endpoint, worker, key, session, host, registry, own].filter((each) => each !== "");
+	const named = [endpoint, worker, key, session, host, registry, template, volume, login, secret, own].filter(
+		(each) => each !== "",
+	);
 	return call.engine.access.audit.record({
 		principal: principalOf(call),
 		peer: call.req.socket,

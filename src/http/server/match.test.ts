@@ -31,6 +31,11 @@ const NONE = {
 	session: "",
 	registry: "",
 	host: "",
+	template: "",
+	volume: "",
+	login: "",
+	secret: "",
+	id: "",
 	rest: "",
 };
 
@@ -140,6 +145,11 @@ describe("matcher", () => {
 					session: job,
 					registry: job,
 					host: job,
+					template: job,
+					volume: job,
+					login: job,
+					secret: job,
+					id: job,
 					token: job,
 				};
 				const found = find(

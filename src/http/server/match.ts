@@ -18,6 +18,11 @@ export const NO_PARAMS: Readonly<PathParams> = {
 	key: "",
 	session: "",
 	registry: "",
+	template: "",
+	volume: "",
+	login: "",
+	secret: "",
+	id: "",
 	host: "",
 	rest: "",
 };

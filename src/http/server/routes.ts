@@ -10,6 +10,8 @@ import { apiFile, apiReference, openapi } from "../docs/docs-api.ts";
 import * as documentation from "../docs/site-api.ts";
 import { admit } from "../gates/admit.ts";
 import { boundManagement } from "../gates/management.ts";
+import * as builds from "../management/builds-api.ts";
+import { listPods, unsupported } from "../management/unsupported-api.ts";
 import { metrics as prometheus } from "../metrics/metrics-api.ts";
 import { openai } from "../openai/openai-api.ts";
 import type { Gate, Handler, Route } from "./route.ts";
@@ -114,6 +116,12 @@ const HANDLERS: Handlers = {
 	readyz: ready,
 	metrics: prometheus,
 	openapi,
+	listBuilds: builds.list,
+	getBuild: builds.get,
+	buildLogs: builds.get,
+	listPods,
+	managementOpenapi: openapi,
+	unsupported,
 	apiFile,
 	apiReference,
 	apiFolder: documentation.apiFolder,
@@ -142,10 +150,11 @@ const UNPACED: ReadonlySet<OperationName> = new Set([
 	"health",
 ]);
 
-function gatesOf({ access, path }: RouteDefinition): readonly Gate[] {
+function gatesOf({ access, path, errorForm }: RouteDefinition): readonly Gate[] {
 	if (access === "anyone") return [];
 	if (access === "worker") return [authenticateWorker, answeredByScaler, recordWorker];
-	return path.startsWith("/v1/") ? [authenticate, boundManagement, admit] : [authenticate, admit];
+	const managed = path.startsWith("/v1/") || errorForm === "problem";
+	return managed ? [authenticate, boundManagement, admit] : [authenticate, admit];
 }
 
 export const ROUTES: readonly Route[] = OPERATIONS.map((operation) => ({

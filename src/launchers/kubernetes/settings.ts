@@ -1,12 +1,13 @@
 import type { Schema } from "../../lib/schema.ts";
 import type { LauncherDefinition } from "../definition.ts";
-import { CONTAINER_COMMAND, image, list, volumes } from "../settings.ts";
+import { CONTAINER_COMMAND, ENTRYPOINT, image, list, volumes } from "../settings.ts";
 import type { Json } from "./objects/merge.ts";
 
 export interface KubernetesSettings {
 	type: "kubernetes";
 	image: string;
 	command?: string[];
+	entrypoint?: string[];
 	namespace?: string;
 	context?: string;
 	imagePullPolicy?: "Always" | "IfNotPresent" | "Never";
@@ -50,6 +51,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 	properties: {
 		image: image("Image of the worker; the nodes pull it.", "registry.example.com/my-worker:1.0"),
 		command: CONTAINER_COMMAND,
+		entrypoint: ENTRYPOINT,
 		namespace: {
 			type: "string",
 			pattern: NAME,

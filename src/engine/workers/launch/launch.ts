@@ -262,7 +262,7 @@ export class WorkerLauncher {
 		endpoint: Endpoint,
 		{ worker, launcher, gpus }: { worker: Worker; launcher: Launcher; gpus: AssignedGpus },
 	): Promise<void> {
-		const { store, access, address, cluster, events, registry, ended } = this.#d;
+		const { store, access, address, cluster, events, registry, ended, secrets } = this.#d;
 		const { id, createdAt } = worker;
 		const { type } = endpoint.launcher;
 		const { own, shared } = await address;
@@ -270,7 +270,6 @@ export class WorkerLauncher {
 		const row = { id, endpoint: endpoint.id, launcher: type, url, server: cluster.id, createdAt };
 		const launchedAs = launchHash(endpoint);
 		worker.launchedAs = launchedAs;
-		worker.env = endpoint.env;
 		/** A server that was paused may learn late that it does not. */
 		const expectLead = (): void => {
 			if (!cluster.scales(endpoint.id))
@@ -283,9 +282,11 @@ export class WorkerLauncher {
 		};
 		let hasStarted = false;
 		try {
+			const env = await secrets.resolve(endpoint.env);
+			worker.env = env;
 			const token = await access.tokens.issue({ endpoint: endpoint.id, worker: id });
 			await store.workers.put(row);
-			const spec = workerSpec({ endpoint, id, token, gpus, url, serviceId });
+			const spec = workerSpec({ endpoint: { ...endpoint, env }, id, token, gpus, url, serviceId });
 			const addresses = await this.#d.gpuAddresses(gpus.gpus);
 			expectLead();
 			let later: Handle | undefined;

@@ -86,7 +86,7 @@ export class TakeOver {
 
 	/** Returns false if it is not running, or its platform does not know it. */
 	async #restoreWorker(row: WorkerRow, url: string): Promise<boolean> {
-		const { registry, launchers, events, now, stop } = this.#d;
+		const { registry, launchers, events, now, stop, endpoints, secrets } = this.#d;
 		const launcher = launchers.get(row.launcher);
 		const worker = registry.meet({ ...row, ready: false, now: now() });
 		const handle = row.handle === undefined ? undefined : (JSON.parse(row.handle) as Handle);
@@ -97,6 +97,7 @@ export class TakeOver {
 		}
 		worker.host = hostOf(this.#d, row.launcher, handle);
 		Object.assign(worker, gpusIn(handle));
+		if (endpoints.has(row.endpoint)) worker.env = await secrets.resolveKnown(endpoints.get(row.endpoint).env);
 		if (handle[LAUNCHED_AS] !== undefined) worker.launchedAs = String(handle[LAUNCHED_AS]);
 		// It called the service that ran here before, unless its platform has not run it yet.
 		if (worker.notice?.state !== "waiting") {

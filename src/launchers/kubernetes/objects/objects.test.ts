@@ -106,6 +106,12 @@ describe("podOf", () => {
 		expect(containerOf(podFor(spec({ command }))).args).toEqual(["sh", "-c", "echo $$(NAME) $$$$ $$HOME"]);
 	});
 
+	it("D25: the ENTRYPOINT stays without entrypoint, which is passed as it is", () => {
+		expect(containerOf(podFor(spec({ command: ["-u"] })))).not.toHaveProperty("command");
+		const { command, args } = containerOf(podFor(spec({ entrypoint: ["sh", "$(A)"], command: ["-u"] })));
+		expect([command, args]).toEqual([["sh", "$$(A)"], ["-u"]]);
+	});
+
 	it("D25: a template changes anything but what the launcher finds its Pods by", () => {
 		const pod = podFor(
 			spec({

@@ -74,11 +74,12 @@ function podSpec(spec: Spec): Json {
 
 function container(spec: Spec, mounts: readonly Mount[]): Json {
 	const { settings, gpuCount } = spec;
-	const { image, command, imagePullPolicy, gpuResource = GPU_RESOURCE } = settings;
+	const { image, command, entrypoint, imagePullPolicy, gpuResource = GPU_RESOURCE } = settings;
 	const { requests, limits } = settings.resources ?? {};
 	return {
 		name: CONTAINER,
 		image,
+		...(entrypoint && { command: entrypoint.map(literal) }),
 		...(command && { args: command.map(literal) }),
 		...(imagePullPolicy && { imagePullPolicy }),
 		envFrom: [{ secretRef: { name: secretName(spec) } }],

@@ -1,0 +1,12 @@
+/** RunPod's management API v2 (D49), in the order of the documentation. */
+import { FILE, route } from "../definition/route.ts";
+import { BUILD_ROUTES } from "./builds.ts";
+import { LIST_PODS, UNSUPPORTED_ROUTES } from "./unsupported.ts";
+
+const MANAGEMENT_OPENAPI = route("managementOpenapi", "GET /v2/openapi.json", "anyone", {
+	...FILE,
+	summary: "The same document as /openapi.json.",
+	errorForm: "problem",
+});
+
+export const MANAGEMENT_ROUTES = [...BUILD_ROUTES, LIST_PODS, MANAGEMENT_OPENAPI, ...UNSUPPORTED_ROUTES] as const;

@@ -1,0 +1,45 @@
+/** Objects of the management API that are no endpoints. */
+import type { VolumeRules } from "../../core/management/volume-source.ts";
+import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import type { Endpoints } from "../endpoints/endpoints.ts";
+import { type Logins, logins } from "./logins.ts";
+import type { ResourceContext } from "./resource-table.ts";
+import { type Secrets, secrets } from "./secrets.ts";
+import { type Templates, templates } from "./templates.ts";
+import { type Volumes, volumes } from "./volumes.ts";
+
+export interface Resources {
+	templates: Templates;
+	logins: Logins;
+	volumes: Volumes;
+	secrets: Secrets;
+}
+
+interface Deps extends ResourceContext {
+	endpoints: Pick<Endpoints, "all">;
+	rules: VolumeRules;
+	dataCenters: readonly string[];
+}
+
+export function createResources(d: Deps): Resources {
+	const usedBy = (uses: (endpoint: Endpoint) => boolean): string[] =>
+		d.endpoints.all().flatMap(({ endpoint }) => (uses(endpoint) ? [endpoint.id] : []));
+	const registries = logins({
+		...d,
+		usedBy: (login) => usedBy(({ launcher }) => "registry" in launcher && launcher["registry"] === login),
+	});
+	const variables = secrets(d);
+	return {
+		secrets: variables,
+		logins: registries,
+		volumes: volumes({
+			...d,
+			usedBy: (volume) => usedBy((endpoint) => networkVolumesOf(endpoint).includes(volume)),
+		}),
+		templates: templates({ ...d, logins: registries, secrets: variables }),
+	};
+}
+
+function networkVolumesOf(endpoint: Endpoint): readonly string[] {
+	return (endpoint as { management?: { networkVolumes?: string[] } }).management?.networkVolumes ?? [];
+}
