@@ -159,12 +159,14 @@ export const EVENTS = {
 		({ endpoint, reason, retryMs }) =>
 			`${endpoint}: no worker could be started: ${reason}; next try in ${retryMs / 1000} s`,
 	),
-	/** A worker of an endpoint's current release was healthy (D55). */
+	/** A worker of an endpoint's current release was healthy (D50). */
 	"release.healthy": info<{ endpoint: string; version: number }>(
 		({ endpoint, version }) => `${endpoint}: version ${version} is healthy`,
 	),
-	/** Workers of a release crashed before one was healthy: the last healthy settings are in force (D55). */
-	"release.rolled_back": error<{ endpoint: string; reason: string }>(({ endpoint, reason }) => `${endpoint}: ${reason}`),
+	/** Workers of a release crashed before one was healthy: the last healthy settings are in force (D50). */
+	"release.rolled_back": error<{ endpoint: string; reason: string }>(
+		({ endpoint, reason }) => `${endpoint}: ${reason}`,
+	),
 	/** An operator resumed worker starts, which crashes had paused (D28). */
 	"starts.resumed": info<{ endpoint: string }>(({ endpoint }) => `${endpoint}: worker starts resumed`),
 	/** Two processes poll with one worker id; the later one was refused (D26). */

@@ -23,6 +23,7 @@ import { gpuQuotas } from "./limits/gpu-quotas.ts";
 import { createLimits } from "./limits/limits.ts";
 import { createResources } from "./management/resources.ts";
 import { createMetrics } from "./metrics/metrics.ts";
+import { createReleases } from "./releases/releases.ts";
 import { createScaling } from "./scaling/scaling.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
 import type { ServiceAddresses } from "./workers/launch/worker-spec.ts";
@@ -112,6 +113,7 @@ export function createEngine(o: EngineOptions) {
 		address: address.promise,
 		hostname: o.hostname,
 	});
+	const releases = createReleases({ ...context, endpoints, workers });
 	const metrics = createMetrics({
 		...context,
 		run,
@@ -142,6 +144,7 @@ export function createEngine(o: EngineOptions) {
 	return {
 		...domains,
 		...lifecycle,
+		releases,
 		backups: availability.backups,
 		now: context.now,
 		calendar: time.calendar,

@@ -1,6 +1,7 @@
 /** RunPod's management API v2 (D49), in the order of the documentation. */
 import { FILE, route } from "../definition/route.ts";
 import { BUILD_ROUTES } from "./builds.ts";
+import { LIST_MANAGED_RELEASES } from "./releases.ts";
 import { LIST_PODS, UNSUPPORTED_ROUTES } from "./unsupported.ts";
 
 const MANAGEMENT_OPENAPI = route("managementOpenapi", "GET /v2/openapi.json", "anyone", {
@@ -9,4 +10,10 @@ const MANAGEMENT_OPENAPI = route("managementOpenapi", "GET /v2/openapi.json", "a
 	errorForm: "problem",
 });
 
-export const MANAGEMENT_ROUTES = [...BUILD_ROUTES, LIST_PODS, MANAGEMENT_OPENAPI, ...UNSUPPORTED_ROUTES] as const;
+export const MANAGEMENT_ROUTES = [
+	LIST_MANAGED_RELEASES,
+	...BUILD_ROUTES,
+	LIST_PODS,
+	MANAGEMENT_OPENAPI,
+	...UNSUPPORTED_ROUTES,
+] as const;

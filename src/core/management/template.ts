@@ -45,6 +45,7 @@ export function withTemplate(template: TemplateContent, { templateId: _, ...body
 		env: { ...env, ...(body["env"] as Members | undefined) },
 	};
 	const gpu = body["gpu"] as Members | undefined;
-	if (gpu === undefined || gpu["allowedCudaVersions"] !== undefined || gpu["minCudaVersion"] !== undefined) return merged;
+	if (gpu === undefined || gpu["allowedCudaVersions"] !== undefined || gpu["minCudaVersion"] !== undefined)
+		return merged;
 	return { ...merged, gpu: { ...gpu, allowedCudaVersions } };
 }

@@ -1,4 +1,4 @@
-/** The releases of an endpoint in their order (D55). */
+/** The releases of an endpoint in their order (D50). */
 import type { ReleaseSettings } from "../endpoints/endpoint.ts";
 
 /** So many are kept, and those that workers run. */

@@ -1,4 +1,4 @@
-/** What a release is a version of: the settings with which workers are launched (D55). */
+/** What a release is a version of: the settings with which workers are launched (D50). */
 import type { Endpoint } from "../endpoints/endpoint.ts";
 
 const NAMES = ["launcher", "env", "gpusPerWorker", "gpuMemoryGb"] as const;

@@ -1,4 +1,4 @@
-/** Schema of the setting `release` (D55). */
+/** Schema of the setting `release` (D50). */
 import type { Schema } from "../../lib/schema.ts";
 
 export const RELEASE_DEFAULTS = { maxSurge: 1, maxUnavailable: 0, minJobs: 1, failAfter: 3 } as const;

@@ -1,4 +1,4 @@
-/** How many workers of an earlier release make place for those of the current one (D55). */
+/** How many workers of an earlier release make place for those of the current one (D50). */
 import type { ReleaseSettings } from "../endpoints/endpoint.ts";
 
 export interface Rollout {

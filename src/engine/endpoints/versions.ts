@@ -1,4 +1,4 @@
-/** The releases of endpoints in memory, and which a change of settings adds (D55). */
+/** The releases of endpoints in memory, and which a change of settings adds (D50). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { outdatedVersions } from "../../core/releases/history.ts";
 import { diffOf, launchedSettings } from "../../core/releases/launched-settings.ts";

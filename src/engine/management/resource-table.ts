@@ -78,7 +78,9 @@ export function resourceTable<Body>(kind: ResourceKind, { store, encryption, now
 			const result = await store.resources.insert({ row, atMost: MOST });
 			if (result === "taken" && taken) throw taken;
 			if (result !== "inserted")
-				throw badRequest([{ field: "", message: `would be ${noun} ${MOST + 1}; at most ${MOST} are kept. Delete some.` }]);
+				throw badRequest([
+					{ field: "", message: `would be ${noun} ${MOST + 1}; at most ${MOST} are kept. Delete some.` },
+				]);
 			return opened(row);
 		},
 

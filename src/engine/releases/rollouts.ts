@@ -1,5 +1,5 @@
 /**
- * Replaces the workers of earlier releases, and undoes a release whose workers crash (D55).
+ * Replaces the workers of earlier releases, and undoes a release whose workers crash (D50).
  *
  * The store has what outlives a server: the releases, whether one is proved, and its crashes. In memory is only how
  * many workers left before others took their place; a server that begins anew replaces one more at most.
@@ -152,9 +152,7 @@ export function rollouts(d: Deps) {
 			}
 			const known = progressOf.get(id);
 			const progress: Progress =
-				known?.launchHash === hash
-					? known
-					: { launchHash: hash, ahead: 0, hasRoom: true, arrived: new WeakSet() };
+				known?.launchHash === hash ? known : { launchHash: hash, ahead: 0, hasRoom: true, arrived: new WeakSet() };
 			progressOf.set(id, progress);
 			const current = staying.filter((worker) => !isOld(worker, hash));
 			const healthy = current.filter((worker) => isHealthy(endpoint, worker));

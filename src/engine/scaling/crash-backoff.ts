@@ -30,7 +30,11 @@ export function crashBackoff({ now, events, problems }: EngineContext & { proble
 	};
 	return {
 		/** Crashes during a pause count as one with the crash that began it. */
-		crashed({ endpoint, launchedAs }: Pick<Worker, "endpoint" | "launchedAs">, code: WorkerReasonCode, reason: string): void {
+		crashed(
+			{ endpoint, launchedAs }: Pick<Worker, "endpoint" | "launchedAs">,
+			code: WorkerReasonCode,
+			reason: string,
+		): void {
 			problems.set(endpoint, { crashing: reason, crashCode: code });
 			if (holds(endpoint)) return;
 			const count = (failures.get(endpoint)?.count ?? 0) + 1;

@@ -11,6 +11,7 @@ import * as documentation from "../docs/site-api.ts";
 import { admit } from "../gates/admit.ts";
 import { boundManagement } from "../gates/management.ts";
 import * as builds from "../management/builds-api.ts";
+import * as managedReleases from "../management/releases-api.ts";
 import { listPods, unsupported } from "../management/unsupported-api.ts";
 import { metrics as prometheus } from "../metrics/metrics-api.ts";
 import { openai } from "../openai/openai-api.ts";
@@ -27,6 +28,7 @@ import * as keys from "../v1/keys-api.ts";
 import * as logs from "../v1/logs-api.ts";
 import * as metrics from "../v1/metrics-api.ts";
 import { answeredByScaler } from "./other-servers.ts";
+import * as releases from "../v1/releases-api.ts";
 import * as registries from "../v1/registries-api.ts";
 import * as sessions from "../v1/sessions-api.ts";
 import * as webhooks from "../v1/webhooks-api.ts";
@@ -68,6 +70,9 @@ const HANDLERS: Handlers = {
 	resumeEndpoint: endpoints.resume,
 	workerEnv: endpoints.workerEnv,
 	renewWebhookSecret: endpoints.webhookSecret,
+	listReleases: releases.list,
+	rollBackRelease: releases.rollBack,
+	promoteRelease: releases.promote,
 	listWorkers: workers.list,
 	startWorkers: workers.start,
 	workerLogs: logs.logs,
@@ -116,6 +121,7 @@ const HANDLERS: Handlers = {
 	readyz: ready,
 	metrics: prometheus,
 	openapi,
+	listManagedReleases: managedReleases.list,
 	listBuilds: builds.list,
 	getBuild: builds.get,
 	buildLogs: builds.get,

@@ -1,4 +1,4 @@
-/** Releases: versions of what an endpoint's workers are launched with (D55). */
+/** Releases: versions of what an endpoint's workers are launched with (D50). */
 
 /** `unproven` until a worker of it was healthy; `failed` if it was rolled back before. */
 export type ReleaseState = "unproven" | "healthy" | "failed";
