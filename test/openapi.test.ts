@@ -144,9 +144,8 @@ describe("/openapi.json", () => {
 
 	it("D39: an endpoint's answer has every setting but the secret", () => {
 		const { required, properties } = ENDPOINT;
-		expect([...required, "formerWebhookSecretUntil", "gpuMemoryGb", "reason", "sleep", "warmup"].toSorted()).toEqual(
-			Object.keys(properties).toSorted(),
-		);
+		const optional = ["formerWebhookSecretUntil", "gpuMemoryGb", "management", "reason", "sleep", "warmup"];
+		expect([...required, ...optional].toSorted()).toEqual(Object.keys(properties).toSorted());
 		expect(Object.keys(properties)).toEqual(
 			expect.arrayContaining(Object.keys(ENDPOINT_SCHEMA.properties).filter((name) => name !== "webhookSecret")),
 		);

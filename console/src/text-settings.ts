@@ -88,6 +88,7 @@ export const SETTING_TEXTS = {
 			priority: "Priority",
 			preempt: "Preemption",
 			"warmup.input": "Warm-up input",
+			management: "RunPod management",
 			executionTimeoutMs: "Execution timeout",
 			leaseMs: "Lease",
 			stopGraceMs: "Shutdown grace period",

@@ -14,6 +14,7 @@ const {
 	gpuMemoryGb: GPU_MEMORY,
 	sleep: SLEEP,
 	warmup: WARMUP,
+	management: MANAGEMENT,
 	...SETTINGS
 } = ENDPOINT_SCHEMA.properties;
 
@@ -23,6 +24,7 @@ export const ENDPOINT = object({
 	"gpuMemoryGb?": GPU_MEMORY,
 	"sleep?": SLEEP,
 	"warmup?": WARMUP,
+	"management?": MANAGEMENT,
 	env: { ...list(TEXT), description: "Names of the variables; values are not shown." },
 	webhookSecretSet: FLAG,
 	"formerWebhookSecretUntil?": {

@@ -1,8 +1,11 @@
 /** RunPod's management API v2 (D49), in the order of the documentation. */
 import { FILE, route } from "../definition/route.ts";
 import { BUILD_ROUTES } from "./builds.ts";
+import { LOGIN_ROUTES } from "./registries.ts";
 import { LIST_MANAGED_RELEASES } from "./releases.ts";
+import { SECRET_ROUTES } from "./secrets.ts";
 import { LIST_PODS, UNSUPPORTED_ROUTES } from "./unsupported.ts";
+import { VOLUME_ROUTES } from "./volumes.ts";
 
 const MANAGEMENT_OPENAPI = route("managementOpenapi", "GET /v2/openapi.json", "anyone", {
 	...FILE,
@@ -13,6 +16,9 @@ const MANAGEMENT_OPENAPI = route("managementOpenapi", "GET /v2/openapi.json", "a
 export const MANAGEMENT_ROUTES = [
 	LIST_MANAGED_RELEASES,
 	...BUILD_ROUTES,
+	...LOGIN_ROUTES,
+	...VOLUME_ROUTES,
+	...SECRET_ROUTES,
 	LIST_PODS,
 	MANAGEMENT_OPENAPI,
 	...UNSUPPORTED_ROUTES,

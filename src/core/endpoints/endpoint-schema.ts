@@ -5,6 +5,7 @@
 import { PREEMPTIONS, PRIORITIES } from "../workers/eviction.ts";
 import { DAY_MS, duration } from "../durations.ts";
 import { LIMITS, OFF } from "./limits-schema.ts";
+import { MANAGEMENT_SETTING } from "../management/endpoint-members.ts";
 import { SLEEP, WARMUP } from "./worker-schema.ts";
 import { RELEASE, RELEASE_DEFAULTS } from "../releases/release-schema.ts";
 import type { Schema } from "../../lib/schema.ts";
@@ -253,6 +254,7 @@ export function endpointSchema(launcher: Schema) {
 			sleep: SLEEP,
 			warmup: WARMUP,
 			release: RELEASE,
+			management: MANAGEMENT_SETTING,
 			webhooks: WEBHOOKS,
 			webhookSecret: WEBHOOK_SECRET,
 		},

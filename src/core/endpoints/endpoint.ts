@@ -1,6 +1,7 @@
 /** Parses, changes and shows endpoint settings (D9, D27, D35). */
 import { parseDuration, withDurations } from "../durations.ts";
 import { ENDPOINT_DEFAULTS, ENDPOINT_ID, INIT_TIMEOUT_MS } from "./endpoint-schema.ts";
+import type { ManagementSetting } from "../management/endpoint-content.ts";
 import type { Schedule } from "../webhooks/delivery.ts";
 import { type LimitChanges, LIMITED_OPERATIONS, STORED_MB, STREAM_CHUNKS, STREAM_MB, WHOLE_LIMITS } from "./limits.ts";
 import type { Preemption, Priority } from "../workers/eviction.ts";
@@ -50,6 +51,8 @@ export interface Endpoint {
 	warmup?: { input: unknown };
 	/** How its workers are replaced. */
 	release: ReleaseSettings;
+	/** What RunPod's management API stores beside the other settings (D49). */
+	management?: ManagementSetting;
 	webhooks: { schedule: Schedule; disableAfterMs: number | "off" };
 	/** Signs webhooks (D21); never returned, published or logged. */
 	webhookSecret?: string;

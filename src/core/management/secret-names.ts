@@ -13,8 +13,8 @@ export const SECRET_NAME = {
 		"must be 1 to 191 of the characters a-z, A-Z, 0-9, _, ., / and -, begin with a letter or _, and not begin with RUNPOD.",
 } as const satisfies Schema;
 
-/** What Linux accepts as a variable's value, with room for its name. */
-export const MAX_SECRET_CHARS = 100_000;
+/** In UTF-8 at most what Linux accepts as a variable. */
+export const MAX_SECRET_CHARS = 32_768;
 
 /** Any name, so that one that no secret can have is reported and not handed to a worker. */
 const PLACEHOLDER = /\{\{\s*RUNPOD_SECRET_([^\s{}]*)\s*\}\}/g;

@@ -1,7 +1,8 @@
 /** What a release is a version of: the settings with which workers are launched (D50). */
 import type { Endpoint } from "../endpoints/endpoint.ts";
 
-const NAMES = ["launcher", "env", "gpusPerWorker", "gpuMemoryGb"] as const;
+/** `management` says how clients of RunPod's management API gave the others. */
+const NAMES = ["launcher", "env", "gpusPerWorker", "gpuMemoryGb", "management"] as const;
 export type LaunchedSettings = Pick<Endpoint, (typeof NAMES)[number]>;
 
 export function launchedSettings(endpoint: LaunchedSettings): LaunchedSettings {
@@ -42,12 +43,11 @@ export function diffOf(before: LaunchedSettings, after: LaunchedSettings): Relea
 	return [...changes, ...variables].toSorted((a, b) => (a.field < b.field ? -1 : 1));
 }
 
-function shownMembers({ launcher, env, ...gpus }: LaunchedSettings): Map<string, unknown> {
+function shownMembers({ launcher, env, gpusPerWorker, gpuMemoryGb }: LaunchedSettings): Map<string, unknown> {
 	return new Map<string, unknown>([
 		...Object.entries(launcher).map(([name, value]) => [`launcher.${name}`, value] as const),
 		...Object.keys(env).map((name) => [`env.${name}`, SET] as const),
-		...Object.entries(launchedSettings({ launcher, env, ...gpus })).filter(
-			([name, value]) => name !== "launcher" && name !== "env" && value !== 0,
-		),
+		...(gpusPerWorker > 0 ? [["gpusPerWorker", gpusPerWorker] as const] : []),
+		...(gpuMemoryGb === undefined ? [] : [["gpuMemoryGb", gpuMemoryGb] as const]),
 	]);
 }

@@ -1,4 +1,5 @@
 /** Objects of the management API that are no endpoints. */
+import { contentOf } from "../../core/management/endpoint-content.ts";
 import type { VolumeRules } from "../../core/management/volume-source.ts";
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
@@ -26,7 +27,7 @@ export function createResources(d: Deps): Resources {
 		d.endpoints.all().flatMap(({ endpoint }) => (uses(endpoint) ? [endpoint.id] : []));
 	const registries = logins({
 		...d,
-		usedBy: (login) => usedBy(({ launcher }) => "registry" in launcher && launcher["registry"] === login),
+		usedBy: (login) => usedBy((endpoint) => contentOf(endpoint).registry === login),
 	});
 	const variables = secrets(d);
 	return {
@@ -41,5 +42,5 @@ export function createResources(d: Deps): Resources {
 }
 
 function networkVolumesOf(endpoint: Endpoint): readonly string[] {
-	return (endpoint as { management?: { networkVolumes?: string[] } }).management?.networkVolumes ?? [];
+	return endpoint.management?.networkVolumes ?? [];
 }

@@ -19,6 +19,14 @@ export async function readManaged(call: Call, schema: Schema): Promise<Record<st
 	return value as Record<string, unknown>;
 }
 
+/** As {@link readManaged}, without members that are null. At least one is given, or 422. */
+export async function readChange<T extends object>(call: Call, schema: Schema): Promise<Partial<T>> {
+	const given = Object.entries(await readManaged(call, schema)).filter(([, value]) => value !== null);
+	const names = Object.keys(schema.properties ?? {}).join(", ");
+	if (given.length === 0) throw unprocessable([{ field: "", message: `must have at least one of ${names}.` }]);
+	return Object.fromEntries(given) as Partial<T>;
+}
+
 /** A page of a list of the operation `list`. Throws 422 for a cursor that is not of this list. */
 export function paged<T>(
 	call: Call,

@@ -12,7 +12,10 @@ import { admit } from "../gates/admit.ts";
 import { boundManagement } from "../gates/management.ts";
 import * as builds from "../management/builds-api.ts";
 import * as managedReleases from "../management/releases-api.ts";
+import * as logins from "../management/registries-api.ts";
+import * as secrets from "../management/secrets-api.ts";
 import { listPods, unsupported } from "../management/unsupported-api.ts";
+import * as volumes from "../management/volumes-api.ts";
 import { metrics as prometheus } from "../metrics/metrics-api.ts";
 import { openai } from "../openai/openai-api.ts";
 import type { Gate, Handler, Route } from "./route.ts";
@@ -96,6 +99,20 @@ const HANDLERS: Handlers = {
 	rotateKey: keys.rotate,
 	listAudit: audit.list,
 	revokeKey: keys.revoke,
+	listLogins: logins.list,
+	createLogin: logins.create,
+	getLogin: logins.get,
+	removeLogin: logins.remove,
+	listVolumes: volumes.list,
+	createVolume: volumes.create,
+	getVolume: volumes.get,
+	changeVolume: volumes.change,
+	removeVolume: volumes.remove,
+	listSecrets: secrets.list,
+	createSecret: secrets.create,
+	getSecret: secrets.get,
+	changeSecret: secrets.change,
+	removeSecret: secrets.remove,
 	listRegistries: registries.list,
 	putRegistry: registries.put,
 	removeRegistry: registries.remove,
