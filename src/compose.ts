@@ -118,6 +118,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 			resolve: hostResolver({ clock }),
 		}),
 		gpus: config.gpus,
+		management: config.management,
 		hostname: hostname(),
 	});
 	let server: HttpServer | undefined;

@@ -32,6 +32,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	idempotency_reused: "Choose a new key.",
 	idempotency_expired: "Choose a new key.",
 	release_refused: "Do what the sentence says.",
+	secret_exists: "Change it, or choose another name. Of management operations only.",
 	endpoint_exists: "Change it, or choose another id.",
 	delivery_pending: "Wait for its end.",
 	last_admin_key: "Create another admin key first.",

@@ -8,7 +8,9 @@ import { BULK, JOB_DETAIL, JOB_RECORD_ROUTES, JOB_SUMMARY } from "./job-records.
 import { CHUNK, CLIENT_ROUTES, HEALTH, JOB, LISTED_JOB, PURGED, STATUS_PAIR, sdkRoute } from "./jobs.ts";
 import { GPU, LIST_GPUS } from "./gpus.ts";
 import { HOST, HOST_ROUTES } from "./hosts.ts";
+import { MANAGED_ENDPOINT } from "./management/endpoints.ts";
 import { MANAGEMENT_ROUTES } from "./management/routes.ts";
+import { MANAGED_WORKER } from "./management/workers.ts";
 import { KEY, KEY_ROUTES, NEW_KEY } from "./keys.ts";
 import {
 	ALL_METRICS,
@@ -61,6 +63,8 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	Registry: REGISTRY,
 	ConsoleSession: CONSOLE_SESSION,
 	AuditEntry: AUDIT_ENTRY,
+	ManagedEndpoint: MANAGED_ENDPOINT,
+	ManagedWorker: MANAGED_WORKER,
 };
 
 const OTHER_ROUTES = [

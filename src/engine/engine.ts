@@ -1,7 +1,7 @@
 /** Builds the engine: its domains in the order of their dependencies. */
 import type { BudgetMeters } from "../core/budgets.ts";
 import { HOUR_MS } from "../core/metrics/metric-buckets.ts";
-import type { VolumeRules } from "../core/management/volume-source.ts";
+import type { ManagementRules } from "../core/management/rules.ts";
 import type { Clock } from "../system/clock.ts";
 import type { EventBus } from "../events.ts";
 import { hex, type Random } from "../lib/ids.ts";
@@ -21,6 +21,7 @@ import { createJobs } from "./jobs/jobs.ts";
 import { createLifecycle } from "./lifecycle/lifecycle.ts";
 import { gpuQuotas } from "./limits/gpu-quotas.ts";
 import { createLimits } from "./limits/limits.ts";
+import { managedEndpoints } from "./management/endpoints.ts";
 import { createResources } from "./management/resources.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import { createReleases } from "./releases/releases.ts";
@@ -44,7 +45,7 @@ export interface EngineOptions {
 	storeId: string;
 	sendWebhook: SendWebhook;
 	apiKey?: string | undefined;
-	management?: VolumeRules;
+	management?: ManagementRules;
 	/** GPUs of this machine that launched workers share. */
 	gpus: number;
 	hostname?: string | undefined;
@@ -53,6 +54,9 @@ export interface EngineOptions {
 	/** A longer gap between two readings of the clock is left out of the job clock. */
 	pauseMs?: number | undefined;
 }
+
+/** Names of data centres, for clients of the management API. */
+const DATA_CENTERS = ["local"];
 
 export type Engine = ReturnType<typeof createEngine>;
 
@@ -94,12 +98,25 @@ export function createEngine(o: EngineOptions) {
 	const cluster = createCluster({ ...context, id: o.serviceId ?? run, run, clockFault: () => time.fault() });
 	const limits = createLimits({ ...context, server: cluster.id ?? "", run, others: cluster.others });
 	const endpoints = new Endpoints({ ...context, cluster, encryption: access.encryption });
+	const { management: rules = {} } = o;
 	const resources = createResources({
 		...context,
 		encryption: access.encryption,
 		endpoints,
-		rules: o.management ?? {},
-		dataCenters: ["local"],
+		rules: { launcher: rules.launcher?.type, volumes: rules.volumes },
+		dataCenters: DATA_CENTERS,
+	});
+	const managed = managedEndpoints({
+		endpoints,
+		resources,
+		rules,
+		dataCenters: DATA_CENTERS,
+		gpuNeed: ({ allowedCudaVersions, minCudaVersion }) =>
+			minCudaVersion !== null
+				? { minCudaVersion }
+				: allowedCudaVersions.length > 0
+					? { allowedCudaVersions }
+					: undefined,
 	});
 	const workers = new Workers({
 		...context,
@@ -145,6 +162,7 @@ export function createEngine(o: EngineOptions) {
 		...domains,
 		...lifecycle,
 		releases,
+		managed,
 		backups: availability.backups,
 		now: context.now,
 		calendar: time.calendar,

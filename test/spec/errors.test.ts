@@ -106,8 +106,8 @@ async function secondUpload(path: string, size: number): Promise<Answer> {
 	return await answer;
 }
 
-/** `test/spec/management/problems.test.ts` produces these. */
-const OF_MANAGEMENT = ["forbidden", "unprocessable", "resource_not_found", "not_implemented"] as const;
+/** The tests in `test/spec/management` produce these. */
+const OF_MANAGEMENT = ["forbidden", "unprocessable", "resource_not_found", "secret_exists", "not_implemented"] as const;
 
 /** How each other code is produced. */
 const HOW: Record<Exclude<ErrorCode, (typeof OF_MANAGEMENT)[number]>, () => Promise<Answer>> = {

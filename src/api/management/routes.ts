@@ -1,11 +1,14 @@
 /** RunPod's management API v2 (D49), in the order of the documentation. */
 import { FILE, route } from "../definition/route.ts";
 import { BUILD_ROUTES } from "./builds.ts";
+import { MANAGED_ENDPOINT_ROUTES } from "./endpoints.ts";
 import { LOGIN_ROUTES } from "./registries.ts";
 import { LIST_MANAGED_RELEASES } from "./releases.ts";
 import { SECRET_ROUTES } from "./secrets.ts";
+import { TEMPLATE_ROUTES } from "./templates.ts";
 import { LIST_PODS, UNSUPPORTED_ROUTES } from "./unsupported.ts";
 import { VOLUME_ROUTES } from "./volumes.ts";
+import { LIST_MANAGED_WORKERS } from "./workers.ts";
 
 const MANAGEMENT_OPENAPI = route("managementOpenapi", "GET /v2/openapi.json", "anyone", {
 	...FILE,
@@ -15,7 +18,10 @@ const MANAGEMENT_OPENAPI = route("managementOpenapi", "GET /v2/openapi.json", "a
 
 export const MANAGEMENT_ROUTES = [
 	LIST_MANAGED_RELEASES,
+	...MANAGED_ENDPOINT_ROUTES,
+	LIST_MANAGED_WORKERS,
 	...BUILD_ROUTES,
+	...TEMPLATE_ROUTES,
 	...LOGIN_ROUTES,
 	...VOLUME_ROUTES,
 	...SECRET_ROUTES,

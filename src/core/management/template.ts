@@ -1,4 +1,7 @@
 /** Templates: the container of an endpoint by a name. An endpoint takes one once, and keeps no link to it. */
+import { badRequest } from "../errors.ts";
+import { isAbsent } from "../../lib/schema.ts";
+import { changedCommand, type CommandChange, commandIn, type ContainerCommand, type StoredCommand } from "./command.ts";
 
 /** Without the variables, which are stored encrypted. */
 export interface TemplateBody {
@@ -24,6 +27,11 @@ export interface TemplateContent extends TemplateBody {
 	env: Readonly<Record<string, string>>;
 }
 
+/** Body of a request, with the defaults of a new one. `null`, of an optional member: the default, or no change. */
+export type TemplateRequest = {
+	[Name in keyof TemplateContent]?: TemplateContent[Name] | null;
+} & CommandChange;
+
 type Members = Readonly<Record<string, unknown>>;
 
 const COMMAND = ["args", "cmd", "entrypoint"] as const;
@@ -48,4 +56,36 @@ export function withTemplate(template: TemplateContent, { templateId: _, ...body
 	if (gpu === undefined || gpu["allowedCudaVersions"] !== undefined || gpu["minCudaVersion"] !== undefined)
 		return merged;
 	return { ...merged, gpu: { ...gpu, allowedCudaVersions } };
+}
+
+const NO_COMMAND: StoredCommand = { args: "", cmd: [], entrypoint: [] };
+
+/** What its command starts, in lists. */
+export function commandOf({ args }: Pick<TemplateBody, "args">): ContainerCommand {
+	const meant = commandIn(args);
+	return "fault" in meant ? NO_COMMAND : meant;
+}
+
+/** `body` has its defaults. Throws 400 for a command without meaning. */
+export function newTemplate(body: TemplateRequest): TemplateContent {
+	return { args: "", registry: null, ...changeIn(NO_COMMAND, body) } as TemplateContent;
+}
+
+/** The members that change. Throws as {@link newTemplate}. */
+export function changedTemplate({ args }: TemplateContent, body: TemplateRequest): Partial<TemplateContent> {
+	const { mounts, ...change } = changeIn({ args, ...commandOf({ args }) }, body);
+	return {
+		...change,
+		...(mounts?.persistent && { mounts }),
+		...(body.registry === null && { registry: null }),
+	};
+}
+
+function changeIn(before: StoredCommand, body: TemplateRequest): Partial<TemplateContent> {
+	const given = Object.fromEntries(Object.entries(body).filter(([, value]) => !isAbsent(value))) as CommandChange;
+	const { args, cmd, entrypoint, ...members } = given;
+	const command = Object.entries({ args, cmd, entrypoint }).filter(([, value]) => value !== undefined);
+	const after = changedCommand(before, Object.fromEntries(command));
+	if ("fault" in after) throw badRequest([{ field: "args", message: after.fault.replace(/^args,? /, "") }]);
+	return { ...members, ...(command.length > 0 && { args: after.args }) };
 }

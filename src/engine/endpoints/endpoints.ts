@@ -41,6 +41,8 @@ export class Endpoints {
 	#pendingRefresh: Promise<void> | undefined;
 	#searchedAt: LocalMs = -Infinity;
 	readonly #unstored: Endpoint[] = [];
+	/** Ids of those in `sluice.yaml`. */
+	#configured: ReadonlySet<string> = new Set();
 
 	constructor(d: Deps) {
 		const { events } = (this.#d = d);
@@ -105,22 +107,16 @@ export class Endpoints {
 
 	/** `null` restores a default. */
 	update(id: string, patch: unknown, origin = BY_API): Promise<EndpointEntry> {
-		return this.change(id, (settings) => Promise.resolve([mergeSettings(settings, patch), origin]));
+		return this.change(id, ({ id: _, ...settings }) => mergeSettings(settings, patch), origin);
 	}
 
-	/** `changed` gets the settings as stored and returns new ones; undefined: no change. */
-	change(
-		id: string,
-		changed: (settings: Omit<Endpoint, "id">) => Promise<[settings: unknown, origin: Origin] | undefined>,
-	): Promise<EndpointEntry> {
+	/** `changed` returns all settings, or a promise of them. */
+	change(id: string, changed: (before: Endpoint) => unknown, origin = BY_API): Promise<EndpointEntry> {
 		return this.#inTurn(async () => {
 			const before = this.get(id);
-			const { id: _, ...settings } = before;
-			const change = await changed(settings);
-			if (!change) return this.entry(id);
-			const endpoint = parse(id, change[0]);
+			const endpoint = parse(id, await changed(before));
 			await this.#checkLauncher(endpoint, before);
-			return await this.#put(endpoint, change[1]);
+			return await this.#put(endpoint, origin);
 		});
 	}
 
@@ -173,8 +169,14 @@ export class Endpoints {
 		return this.all().flatMap(({ endpoint: { id, launcher } }) => (isManaged(launcher.type) ? [id] : []));
 	}
 
+	/** Whether it is in this server's `sluice.yaml`, which replaces its settings at the next start. */
+	isConfigured(id: string): boolean {
+		return this.#configured.has(id);
+	}
+
 	/** `configured` endpoints of `sluice.yaml` replace stored ones. */
 	async load(configured: readonly Endpoint[]): Promise<void> {
+		this.#configured = new Set(configured.map(({ id }) => id));
 		await this.#reload();
 		for (const endpoint of configured)
 			if (!(await unlessFull(this.#store(endpoint, BY_FILE)))) this.#unstored.push(endpoint);

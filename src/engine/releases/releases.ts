@@ -71,7 +71,7 @@ export function createReleases({ endpoints, workers, events }: Deps) {
 		},
 		/** A new version with the settings of an earlier one. Throws `release_not_found` and `release_refused`. */
 		async rollBack(id: string, { version, by }: { version: number; by: string }): Promise<void> {
-			await endpoints.change(id, async (settings) => {
+			const settingsOf = async ({ id: _, ...settings }: Endpoint): Promise<object> => {
 				const { settings: launched, unreadable } = versions.open(await rowOf(id, version));
 				if (unreadable.length > 0)
 					throw new ApiError("release_refused", {
@@ -79,11 +79,9 @@ export function createReleases({ endpoints, workers, events }: Deps) {
 							`The values of env ${unreadable.join(", ")} of version ${version} were stored under another SLUICE_SECRET ` +
 							"and cannot be read: set them with a change of the endpoint instead.",
 					});
-				return [
-					withLaunched<Omit<Endpoint, "id">>(settings, launched as unknown as LaunchedSettings),
-					{ source: "rollback", by },
-				];
-			});
+				return withLaunched(settings, launched as unknown as LaunchedSettings);
+			};
+			await endpoints.change(id, settingsOf, { source: "rollback", by });
 		},
 		/** The current release counts as healthy from now on. Throws `release_not_found` and `release_refused`. */
 		async promote(id: string, version: number): Promise<void> {

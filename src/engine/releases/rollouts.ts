@@ -75,16 +75,16 @@ export function rollouts(d: Deps) {
 			`Version ${failed.version} was rolled back to version ${target.version}: its workers crashed ${failed.failures} ` +
 			`times before one was healthy${last === undefined ? "." : `, the last one because: ${asSentence(last)}`}`;
 		let isDone = false;
-		await endpoints.change(id, async (settings) => {
+		const settingsBefore = async ({ id: _, ...settings }: Endpoint): Promise<object> => {
 			// Meanwhile another server may scale it, or someone may have changed it.
-			if (!cluster.scales(id) || head(id).version !== failed.version) return undefined;
+			if (!cluster.scales(id) || head(id).version !== failed.version) return settings;
 			const row = (await versions.rows(endpoints.entry(id))).find(({ version }) => version === target.version);
 			const opened = row && versions.open(row);
-			if (!opened || opened.unreadable.length > 0) return undefined;
+			if (!opened || opened.unreadable.length > 0) return settings;
 			isDone = true;
-			const launched = opened.settings as unknown as LaunchedSettings;
-			return [withLaunched(settings, launched), { source: "rollback", reason, fail: failed.version }];
-		});
+			return withLaunched(settings, opened.settings as unknown as LaunchedSettings);
+		};
+		await endpoints.change(id, settingsBefore, { source: "rollback", reason, fail: failed.version });
 		if (!isDone) return;
 		lastCrash.delete(id);
 		events.emit("release.rolled_back", { endpoint: id, reason });

@@ -32,6 +32,7 @@ const SHOWN = [
 	"launchedAs",
 	"notice",
 	"excess",
+	"launchedAs",
 ] as const;
 type Shown = Pick<Worker, (typeof SHOWN)[number]>;
 

@@ -32,13 +32,14 @@ export function paged<T>(
 	call: Call,
 	q: { list: string; limit: ParamWithDefault<number>; items: readonly T[]; keyOf: (item: T) => PageKey },
 ) {
-	const found = pageOf(q.items, q.keyOf, { after: cursorIn(call, q.list), limit: checked(call, q.limit) });
+	const found = pageOf(q.items, q.keyOf, { after: cursorIn(call, q.list), limit: checkedParam(call, q.limit) });
 	const { next } = found;
 	const nextCursor = next ? cursorOf(call, [q.list, next.createdAt, next.id]) : null;
 	return { items: found.items, pagination: { nextCursor, hasNextPage: next !== undefined } };
 }
 
-function checked(call: Call, { name, read, bound, ...param }: ParamWithDefault<number>): number {
+/** Throws 422. */
+export function checkedParam<T>(call: Call, { name, read, bound, ...param }: ParamWithDefault<T>): T {
 	const text = query(call).get(name);
 	const value = text === null ? param.default : read(text);
 	if (value === undefined) throw unprocessable([{ field: name, message: `must be ${bound}.` }]);

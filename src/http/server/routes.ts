@@ -12,8 +12,11 @@ import { admit } from "../gates/admit.ts";
 import { boundManagement } from "../gates/management.ts";
 import * as builds from "../management/builds-api.ts";
 import * as managedReleases from "../management/releases-api.ts";
+import * as managed from "../management/endpoints-api.ts";
+import * as managedWorkers from "../management/workers-api.ts";
 import * as logins from "../management/registries-api.ts";
 import * as secrets from "../management/secrets-api.ts";
+import * as templates from "../management/templates-api.ts";
 import { listPods, unsupported } from "../management/unsupported-api.ts";
 import * as volumes from "../management/volumes-api.ts";
 import { metrics as prometheus } from "../metrics/metrics-api.ts";
@@ -99,6 +102,12 @@ const HANDLERS: Handlers = {
 	rotateKey: keys.rotate,
 	listAudit: audit.list,
 	revokeKey: keys.revoke,
+	listTemplates: templates.list,
+	createTemplate: templates.create,
+	getTemplate: templates.get,
+	changeTemplate: templates.change,
+	removeTemplate: templates.remove,
+	listPublicTemplates: templates.listPublic,
 	listLogins: logins.list,
 	createLogin: logins.create,
 	getLogin: logins.get,
@@ -139,6 +148,12 @@ const HANDLERS: Handlers = {
 	metrics: prometheus,
 	openapi,
 	listManagedReleases: managedReleases.list,
+	listManaged: managed.list,
+	createManaged: managed.create,
+	getManaged: managed.get,
+	updateManaged: managed.update,
+	deleteManaged: managed.remove,
+	listManagedWorkers: managedWorkers.list,
 	listBuilds: builds.list,
 	getBuild: builds.get,
 	buildLogs: builds.get,

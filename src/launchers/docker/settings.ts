@@ -1,8 +1,8 @@
-import { CUDA_VERSION, HOST_NAME } from "../../core/workers/hosts.ts";
-import type { GpuNeed } from "../../core/workers/placement.ts";
+import { HOST_NAME } from "../../core/workers/hosts.ts";
+import type { GpuNeed } from "../../core/workers/gpu-need.ts";
 import type { Schema } from "../../lib/schema.ts";
 import type { LauncherDefinition } from "../definition.ts";
-import { CONTAINER_COMMAND, ENTRYPOINT, image, volumes } from "../settings.ts";
+import { CONTAINER_COMMAND, ENTRYPOINT, image, MACHINE_GPU, volumes } from "../settings.ts";
 
 export interface DockerSettings {
 	type: "docker";
@@ -119,30 +119,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			examples: [["rig1", "rig2"]],
 			"x-message": "must be all or a list of names or labels of hosts, such as [rig1, rig2].",
 		},
-		gpu: {
-			type: "object",
-			additionalProperties: false,
-			properties: {
-				model: {
-					type: "string",
-					minLength: 1,
-					maxLength: 100,
-					description: "Part of the model's name, such as L4.",
-				},
-				memoryMinGb: {
-					type: "number",
-					exclusiveMinimum: 0,
-					maximum: 10_000,
-					description: "Least memory of each GPU, in 10^9 bytes.",
-				},
-				minCudaVersion: {
-					...CUDA_VERSION,
-					description: "Least CUDA version that the driver must run, such as '12.4'.",
-				},
-			},
-			description: "Which GPUs of hosts its workers can use.",
-			"x-message": "must be an object such as { model: L4, memoryMinGb: 24 }.",
-		},
+		gpu: MACHINE_GPU,
 		placement: {
 			enum: ["pack", "spread"],
 			default: "pack",
