@@ -89,6 +89,13 @@ const ROWS: readonly Row[] = [
 		bad: { endpointId: "none", pools: ["ANY"] },
 		says: UNKNOWN,
 	},
+	{
+		tool: "list-endpoint-releases",
+		good: () => ({ id: id("endpoint") }),
+		answer: { endpointVersion: 3, releases: [{ version: 3 }, { version: 2 }, { version: 1 }] },
+		bad: NONE,
+		says: UNKNOWN,
+	},
 	{ tool: "list-endpoint-builds", good: { id: "ep" }, answer: { builds: [] }, bad: NONE, says: UNKNOWN },
 	{
 		tool: "get-endpoint-build",
