@@ -4,18 +4,23 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { handWorker, type HandWorker, submitted } from "../spec/hand-worker.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { call, startService, type TestService } from "../support/service.ts";
 import { mcpServer, type McpServer } from "./mcp-process.ts";
 
 let service: TestService;
 let worker: HandWorker;
 let server: McpServer;
+/** Its worker prints a line and takes no job. */
+const PRINTER = {
+	launcher: { type: "process", command: [process.execPath, "-e", "console.log('ready'); setInterval(() => {}, 1e9)"] },
+	workersMax: 1,
+};
 /** What earlier rows have made, by the name that later rows use. */
 const made = new Map<string, any>();
 
 beforeAll(async () => {
 	service = await startService({
-		endpoints: { ep: {} },
+		endpoints: { ep: {}, printer: PRINTER },
 		settings: { gpus: 2, management: { launcher: { type: "docker", prePull: false } } },
 	});
 	worker = await handWorker(service, "ep");
@@ -28,8 +33,8 @@ afterAll(async () => {
 
 interface Row {
 	tool: string;
-	/** Its arguments; a function for what earlier rows have made. */
-	good: object | (() => object | Promise<object>);
+	/** Its arguments; a function for what earlier rows have made. Undefined: none are good. */
+	good: object | (() => object | Promise<object>) | undefined;
 	/** Part of the answer; undefined: none (204). */
 	answer: object | undefined;
 	/** Keeps the answer under this name. */
@@ -71,13 +76,6 @@ const ROWS: readonly Row[] = [
 		says: UNKNOWN,
 	},
 	{
-		tool: "list-endpoints",
-		good: {},
-		answer: { items: expect.arrayContaining([expect.objectContaining({ name: "captions" })]) },
-		bad: { limit: 0 },
-		says: "limit",
-	},
-	{
 		tool: "update-endpoint",
 		good: () => ({ id: id("endpoint"), body: { env: { A: "1" }, workers: { idleTimeout: 60 } } }),
 		answer: { env: { A: "1" }, workers: { min: 0, max: 0, idleTimeout: 60 } },
@@ -91,7 +89,33 @@ const ROWS: readonly Row[] = [
 		bad: { endpointId: "none", pools: ["ANY"] },
 		says: UNKNOWN,
 	},
+	{
+		tool: "list-endpoint-releases",
+		good: () => ({ id: id("endpoint") }),
+		answer: { endpointVersion: 3, releases: [{ version: 3 }, { version: 2 }, { version: 1 }] },
+		bad: NONE,
+		says: UNKNOWN,
+	},
 	{ tool: "list-endpoint-builds", good: { id: "ep" }, answer: { builds: [] }, bad: NONE, says: UNKNOWN },
+	{
+		tool: "get-endpoint-build",
+		good: undefined,
+		answer: undefined,
+		bad: { id: "ep", buildId: "none" },
+		says: "There is no build 'none'",
+	},
+	{
+		tool: "stream-worker-logs",
+		good: async () => {
+			const launched = service.next("worker.launched");
+			await call(service.url, "/v1/endpoints/printer", { method: "PATCH", body: { workersMin: 1 } });
+			const { worker: workerId } = await launched;
+			return { endpointId: "printer", workerId };
+		},
+		answer: { items: [{ source: "container", line: "ready" }] },
+		bad: { endpointId: "printer", workerId: "none" },
+		says: "none",
+	},
 	// Jobs.
 	{
 		tool: "run-endpoint",
@@ -181,6 +205,31 @@ const ROWS: readonly Row[] = [
 		bad: { id: "ep" },
 		says: "is defined in sluice.yaml",
 	},
+	// Catalog.
+	{
+		tool: "list-gpu-types",
+		good: {},
+		answer: { gpus: [] },
+		bad: { cudaVersions: ["12.4"] },
+		says: "include",
+	},
+	{ tool: "get-gpu-type", good: undefined, answer: undefined, bad: { id: "NVIDIA L4" }, says: "NVIDIA L4" },
+	{
+		tool: "list-cpu-types",
+		good: { include: ["AVAILABILITY"], product: ["SERVERLESS"] },
+		answer: { cpus: [{ id: "local" }] },
+		bad: { include: ["AVAILABILITY"] },
+		says: "product",
+	},
+	{ tool: "get-cpu-type", good: { id: "local" }, answer: { id: "local" }, bad: NONE, says: "none" },
+	{
+		tool: "list-data-centers",
+		good: { regions: ["UNKNOWN"] },
+		answer: { dataCenters: [{ id: "local" }] },
+		bad: { regions: ["MARS"] },
+		says: "regions",
+	},
+	{ tool: "get-data-center", good: { id: "local" }, answer: { id: "local" }, bad: NONE, says: "none" },
 	// Templates, network volumes, registries.
 	{
 		tool: "create-template",
@@ -246,8 +295,9 @@ const ROWS: readonly Row[] = [
 	{ tool: "delete-registry", good: () => ({ id: id("registry") }), answer: undefined, bad: NONE, says: "no registry" },
 ];
 
-/** Tools without arguments that could be wrong. */
+/** Tools without arguments that the service could refuse. */
 const LISTS: readonly (readonly [tool: string, answer: object])[] = [
+	["list-endpoints", { items: expect.arrayContaining([expect.objectContaining({ id: "ep" })]) }],
 	["list-templates", { templates: [] }],
 	["list-network-volumes", { networkVolumes: [] }],
 	["list-registries", { registries: [] }],
@@ -291,10 +341,12 @@ const GRAPHQL = ["get-capacity", "list-hub-repos", "list-public-endpoints", "dep
 
 describe("RunPod's MCP server", () => {
 	it.each(ROWS.map((row) => [row.tool, row] as const))("D49: %s", async (tool, { good, answer, keeps, bad, says }) => {
-		const right = await server.call(tool, typeof good === "function" ? await good() : good);
-		expect(right.failed, right.text).toBe(false);
-		expect(right.json).toMatchObject(answer ?? { status: 204 });
-		if (keeps !== undefined) made.set(keeps, right.json);
+		if (good) {
+			const right = await server.call(tool, typeof good === "function" ? await good() : good);
+			expect(right.failed, right.text).toBe(false);
+			expect(right.json).toMatchObject(answer ?? { status: 204 });
+			if (keeps !== undefined) made.set(keeps, right.json);
+		}
 		const wrong = await server.call(tool, typeof bad === "function" ? bad() : bad);
 		expect([wrong.failed, wrong.text]).toEqual([true, expect.stringContaining(says)]);
 	});
