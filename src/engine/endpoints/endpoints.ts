@@ -107,7 +107,7 @@ export class Endpoints {
 
 	/** `null` restores a default. */
 	update(id: string, patch: unknown, origin = BY_API): Promise<EndpointEntry> {
-		return this.change(id, ({ id: _, ...settings }) => mergeSettings(settings, patch), origin);
+		return this.change(id, ({ id: _id, ...settings }) => mergeSettings(settings, patch), origin);
 	}
 
 	/** `changed` returns all settings, or a promise of them. */
