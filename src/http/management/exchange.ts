@@ -19,7 +19,7 @@ export async function readManaged(call: Call, schema: Schema): Promise<Record<st
 	return value as Record<string, unknown>;
 }
 
-/** As {@link readManaged}, without members that are null. At least one is given, or 422. */
+/** Returns the body as {@link readManaged} without members that are null. Throws 422 if none is left. */
 export async function readChange<T extends object>(call: Call, schema: Schema): Promise<Partial<T>> {
 	const given = Object.entries(await readManaged(call, schema)).filter(([, value]) => value !== null);
 	const names = Object.keys(schema.properties ?? {}).join(", ");
