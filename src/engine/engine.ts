@@ -1,6 +1,7 @@
 /** Builds the engine: its domains in the order of their dependencies. */
 import type { BudgetMeters } from "../core/budgets.ts";
 import { HOUR_MS } from "../core/metrics/metric-buckets.ts";
+import { knownModels } from "../core/management/gpu-pools.ts";
 import type { ManagementRules } from "../core/management/rules.ts";
 import type { Clock } from "../system/clock.ts";
 import type { EventBus } from "../events.ts";
@@ -105,18 +106,6 @@ export function createEngine(o: EngineOptions) {
 		rules: { launcher: rules.launcher?.type, volumes: rules.volumes },
 		dataCenters: DATA_CENTERS,
 	});
-	const managed = managedEndpoints({
-		endpoints,
-		resources,
-		rules,
-		dataCenters: DATA_CENTERS,
-		gpuNeed: ({ allowedCudaVersions, minCudaVersion }) =>
-			minCudaVersion !== null
-				? { minCudaVersion }
-				: allowedCudaVersions.length > 0
-					? { allowedCudaVersions }
-					: undefined,
-	});
 	const workers = new Workers({
 		...context,
 		secrets: resources.secrets,
@@ -128,6 +117,15 @@ export function createEngine(o: EngineOptions) {
 		gpus: o.gpus,
 		address: address.promise,
 		hostname: o.hostname,
+	});
+	const managed = managedEndpoints({
+		endpoints,
+		resources,
+		rules,
+		dataCenters: DATA_CENTERS,
+		// Each server may have other GPUs.
+		gpuModels: async () =>
+			cluster.shared ? undefined : knownModels(await workers.gpus.list(), workers.hosts.list()),
 	});
 	const metrics = createMetrics({
 		...context,

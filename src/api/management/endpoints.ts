@@ -47,6 +47,8 @@ const GPU = {
 const UPDATE = {
 	name: plainText(1, 191),
 	...CONTAINER,
+	/** Endpoints without one have an empty text, which is accepted as no change. */
+	image: { ...CONTAINER.image, pattern: "^\\S{0,255}$" },
 	flashboot: STORED_MEMBERS.flashboot,
 	dataCenterIds: STORED_MEMBERS.dataCenterIds,
 	networkVolumes: STORED_MEMBERS.networkVolumes,
@@ -72,6 +74,7 @@ const CREATED = {
 	required: ["name", "type", "scaling"],
 	properties: {
 		...UPDATE,
+		image: CONTAINER.image,
 		type: { enum: ["QUEUE"], "x-message": "must be QUEUE: there are no load-balancing endpoints here." },
 		gpu: { ...GPU, required: ["pools"] },
 	},

@@ -1,13 +1,14 @@
 /** Requests of RunPod's management API as settings of an endpoint (D49). */
 import type { Endpoint, LauncherSettings } from "../endpoints/endpoint.ts";
 import { badRequest, unprocessable } from "../errors.ts";
-import { alternatives, type Fault, isObject } from "../../lib/schema.ts";
+import { isSame } from "../../lib/same.ts";
+import { alternatives, type Fault } from "../../lib/schema.ts";
 import { changedCommand } from "./command.ts";
 import {
 	contentOf,
 	type EndpointContent,
 	type GpuContent,
-	hasGpuNeed,
+	gpuSettings,
 	launcherImage,
 	type ManagementSetting,
 } from "./endpoint-content.ts";
@@ -27,8 +28,8 @@ export interface ChangeContext {
 	dataCenters: readonly string[];
 	/** Of the network volume in the request: a folder, volume or claim. */
 	volumeSource: string | undefined;
-	/** Setting `gpu` of the launcher. Throws 400 for what no machine has. */
-	gpuNeed: (gpu: GpuContent) => object | undefined;
+	/** Models of all machines where workers may start; undefined if some are not known. */
+	gpuModels: readonly string[] | undefined;
 }
 
 type Settings = Omit<Endpoint, "id">;
@@ -80,7 +81,11 @@ export function changedBy(endpoint: Endpoint, request: EndpointRequest, context:
 
 function merged(before: EndpointContent, request: EndpointRequest, context: ChangeContext): EndpointContent {
 	const { gpu, cpu, workers, scaling, args, cmd, entrypoint, timeout, registry, ...simple } = withoutNulls(request);
-	const command = changedCommand(before, { ...(args !== undefined && { args }), ...withoutNulls({ cmd, entrypoint }) });
+	const { args: textBefore, cmd: cmdBefore, entrypoint: entrypointBefore } = before;
+	const command = changedCommand(
+		{ args: textBefore, cmd: cmdBefore, entrypoint: entrypointBefore },
+		withoutNulls({ args, cmd, entrypoint }),
+	);
 	if ("fault" in command) throw badRequest([{ field: "args", message: command.fault.replace(/^args,? /, "") }]);
 	const after: EndpointContent = {
 		...before,
@@ -193,7 +198,7 @@ function changedLauncher(
 	launcher: LauncherSettings & { volumes?: readonly string[] },
 	{ image, cmd, entrypoint, gpu, registry }: EndpointContent,
 	has: (...names: Member[]) => boolean,
-	{ volumeSource, gpuNeed }: ChangeContext,
+	{ volumeSource, gpuModels }: ChangeContext,
 ): LauncherSettings {
 	const isSlurm = launcher.type === "slurm";
 	const others = (launcher.volumes ?? []).filter((volume) => !volume.replace(/:(?:ro|rw)$/, "").endsWith(`:${MOUNT}`));
@@ -206,11 +211,20 @@ function changedLauncher(
 			entrypoint: entrypoint.length > 0 ? entrypoint : isSlurm ? "image" : undefined,
 		}),
 		...(has("networkVolumes") && { volumes: volumes.length > 0 ? volumes : undefined }),
-		...(has("gpu") && gpu && hasGpuNeed(launcher) && { gpu: gpuNeed(gpu) }),
+		...(has("gpu") && gpu && placedGpu(launcher, gpu, gpuModels)),
 		...(has("registry") && launcher.type === "docker" && { registry: registry ?? undefined }),
 	};
 	const members = Object.entries(settings).filter(([, value]) => value !== undefined);
 	return { ...(Object.fromEntries(members) as object), type: launcher.type };
+}
+
+/** Throws 400 for what no machine has. An undefined setting is removed. */
+function placedGpu(launcher: LauncherSettings, gpu: GpuContent, known: readonly string[] | undefined): object {
+	const settings = gpuSettings(launcher, gpu, known);
+	if (!("fault" in settings)) return settings;
+	const [, field = "gpu", message = `cannot be placed: ${settings.fault}`] =
+		/^(gpu\.\w+):? (.+)$/.exec(settings.fault) ?? [];
+	throw badRequest([{ field, message }]);
 }
 
 /** Undefined if none of the members that `management` stores has changed. */
@@ -241,17 +255,6 @@ function storedChanges(
 		...(has("cpu") && cpu && { cpu: cpu.map(({ id, vcpuCount }) => ({ id, vcpuCount })) }),
 	};
 	return Object.keys(changes).length > 0 ? changes : undefined;
-}
-
-/** The order of members does not matter: clients sort them. */
-function isSame(one: unknown, other: unknown): boolean {
-	return canonical(one) === canonical(other);
-}
-
-function canonical(value: unknown): string | undefined {
-	return JSON.stringify(value, (_, each: unknown) =>
-		isObject(each) ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1))) : each,
-	);
 }
 
 function withoutNulls<T extends object>(given: T): { [Name in keyof T]?: NonNullable<T[Name]> } {

@@ -1,6 +1,9 @@
 /** An endpoint's settings as RunPod's management API has them (D49). */
 import type { Endpoint, LauncherSettings } from "../endpoints/endpoint.ts";
+import type { GpuNeed } from "../workers/gpu-need.ts";
 import { argsOf, commandIn, type ContainerCommand } from "./command.ts";
+import { ANY_GPU, gpuNeedIn, gpuRequestOf, type GpuRequest, slurmGpuIn } from "./gpu-pools.ts";
+import { isSame } from "../../lib/same.ts";
 import { DEFAULT_DISK, type FLASHBOOT } from "./endpoint-members.ts";
 
 export interface GpuContent {
@@ -40,14 +43,14 @@ export type ManagementSetting = Pick<EndpointContent, "disk"> &
 	Partial<Pick<EndpointContent, "ports" | "flashboot" | "dataCenterIds" | "networkVolumes" | "args">> & {
 		/** Where the launcher has no such setting. */
 		registry?: string | undefined;
-		gpu?: Pick<GpuContent, "pools" | "excludedTypes"> & CudaNeed;
+		gpu?: StoredGpu;
 		cpu?: readonly { id: string; vcpuCount: number }[];
 	};
 
-interface CudaNeed {
+type StoredGpu = Pick<GpuContent, "pools" | "excludedTypes"> & {
 	allowedCudaVersions?: readonly string[];
 	minCudaVersion?: string;
-}
+};
 
 interface ContainerSettings extends LauncherSettings {
 	image?: string;
@@ -56,7 +59,8 @@ interface ContainerSettings extends LauncherSettings {
 	/** `image`: that of the image, as the launcher slurm names it. */
 	entrypoint?: "image" | string[];
 	registry?: string;
-	gpu?: CudaNeed;
+	gpu?: GpuNeed;
+	gpuType?: string;
 }
 
 export const LOCAL_CPU = "local";
@@ -96,8 +100,40 @@ function compute(
 		const flavours = cpu ?? [{ id: LOCAL_CPU, vcpuCount: 2 }];
 		return { gpu: null, cpu: flavours.map((each) => ({ ...each, memory: each.vcpuCount * GB_PER_VCPU })) };
 	}
-	const { allowedCudaVersions = [], minCudaVersion = null } = (hasGpuNeed(launcher) ? launcher.gpu : gpu) ?? {};
-	return { gpu: { pools: ["ANY"], ...gpu, count: gpusPerWorker, allowedCudaVersions, minCudaVersion } };
+	const { pools, excludedTypes, allowedCudaVersions = [], minCudaVersion } = shownGpu(launcher, gpu);
+	return {
+		gpu: {
+			pools,
+			...(excludedTypes && { excludedTypes }),
+			count: gpusPerWorker,
+			allowedCudaVersions,
+			minCudaVersion: minCudaVersion ?? null,
+		},
+	};
+}
+
+/** As it was given, unless the launcher's settings were changed since. */
+function shownGpu(launcher: ContainerSettings, stored: StoredGpu | undefined): GpuRequest {
+	const { gpu, gpuType = ANY_GPU } = launcher;
+	if (stored && isSame(gpuSettings(launcher, stored), { gpu, gpuType: launcher.gpuType })) return stored;
+	return launcher.type === "slurm" ? { pools: [gpuType] } : gpuRequestOf(gpu ?? {});
+}
+
+/** Settings of the launcher; an undefined one is removed. `fault`: a sentence. */
+export function gpuSettings(
+	launcher: LauncherSettings & { gpu?: GpuNeed },
+	request: GpuRequest,
+	known?: readonly string[],
+): { gpu?: GpuNeed | undefined; gpuType?: string | undefined } | { fault: string } {
+	if (launcher.type === "slurm") {
+		const found = slurmGpuIn(request);
+		return "fault" in found ? found : { gpuType: found.gpuType };
+	}
+	const need = gpuNeedIn(request, known);
+	if ("fault" in need) return need;
+	const { models: _, excludedModels: __, allowedCudaVersions: ___, minCudaVersion: ____, ...others } = launcher.gpu ?? {};
+	const gpu = { ...others, ...need };
+	return { gpu: Object.keys(gpu).length > 0 ? gpu : undefined };
 }
 
 function commandOf({ command = [], entrypoint = [] }: ContainerSettings): ContainerCommand {
@@ -109,11 +145,6 @@ function means(args: string | undefined, command: ContainerCommand): args is str
 	if (args === undefined) return false;
 	const meant = commandIn(args);
 	return !("fault" in meant) && argsOf(meant) === argsOf(command);
-}
-
-/** Whether the launcher has the setting `gpu`. */
-export function hasGpuNeed({ type }: LauncherSettings): boolean {
-	return type !== "slurm";
 }
 
 const DOCKER_SCHEME = "docker://";

@@ -1,5 +1,5 @@
 /** Endpoints as RunPod's management API creates and changes them (D49). */
-import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import type { Endpoint, LauncherSettings } from "../../core/endpoints/endpoint.ts";
 import { ENDPOINT_DEFAULTS } from "../../core/endpoints/endpoint-schema.ts";
 import { ApiError, badRequest, unprocessable } from "../../core/errors.ts";
 import {
@@ -23,14 +23,18 @@ interface Deps {
 	resources: Resources;
 	rules: ManagementRules;
 	dataCenters: readonly string[];
-	gpuNeed: ChangeContext["gpuNeed"];
+	/** Of all machines for the launcher docker; undefined if some are not known. */
+	gpuModels: () => Promise<ChangeContext["gpuModels"]>;
 }
 
 export type ManagedEndpoints = ReturnType<typeof managedEndpoints>;
 
 /** Operations throw 400, 404 and 422 with members of the request as fields. */
 export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
-	async function prepared(given: ManagedRequest): Promise<{ request: EndpointRequest; context: ChangeContext }> {
+	async function prepared(
+		given: ManagedRequest,
+		{ type }: LauncherSettings,
+	): Promise<{ request: EndpointRequest; context: ChangeContext }> {
 		const { templateId, ...rest } = given;
 		const request = templateId ? await filled(rest, templateId) : rest;
 		const [volume] = request.networkVolumes ?? [];
@@ -38,7 +42,8 @@ export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
 		const { source: volumeSource } = volume === undefined ? {} : await resources.volumes.get(volume);
 		if (request.registry) await resources.logins.get(request.registry);
 		if (request.env) await resources.secrets.requireKnown(request.env);
-		return { request, context: { ...d, volumeSource } };
+		const gpuModels = request.gpu && type === "docker" ? await d.gpuModels() : undefined;
+		return { request, context: { ...d, volumeSource, gpuModels } };
 	}
 
 	/** Its members, where the body leaves them out. */
@@ -69,15 +74,15 @@ export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
 							"POST /v1/endpoints creates endpoints of any launcher.",
 					},
 				]);
-			const { request, context } = await prepared(given);
+			const { request, context } = await prepared(given, launcher);
 			const blank: Endpoint = { ...BLANK, launcher };
 			return await endpoints.create(createdFrom(blank, request, context)).catch(renamed);
 		},
 
 		async update(id: string, given: ManagedRequest): Promise<EndpointEntry> {
-			endpoints.get(id);
+			const { launcher } = endpoints.get(id);
 			requireChangeable(id);
-			const { request, context } = await prepared(given);
+			const { request, context } = await prepared(given, launcher);
 			return await endpoints.change(id, (endpoint) => changedBy(endpoint, request, context)).catch(renamed);
 		},
 

@@ -9,7 +9,7 @@ const UNKNOWN = "0000000000";
 let service: TestService;
 const logged: string[] = [];
 beforeAll(async () => {
-	service = await startService({ endpoints: {} });
+	service = await startService({ endpoints: {}, settings: { management: { launcher: "docker" } } });
 	service.events.onAny((name, facts) => logged.push(`${name} ${JSON.stringify(facts)}`));
 });
 afterAll(() => service?.end());
