@@ -2,11 +2,14 @@
  * Every tool of RunPod's MCP server from npm, unmodified: once with good arguments and once with bad ones, against one
  * service (D49). To add a tool, add a row: the last test fails for a tool without one.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { handWorker, type HandWorker, submitted } from "../spec/hand-worker.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { withSmi } from "../support/gpu-programs.ts";
+import { folder, startService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
 import { mcpServer, type McpServer } from "./mcp-process.ts";
 
+const place = folder();
 let service: TestService;
 let worker: HandWorker;
 let server: McpServer;
@@ -14,8 +17,11 @@ let server: McpServer;
 const made = new Map<string, any>();
 
 beforeAll(async () => {
+	withSmi(place.path, [{ uuid: "GPU-a", model: "NVIDIA L4" }, { uuid: "GPU-b", model: "NVIDIA L4" }]);
+	const launcher = { type: "process", command: ["sh", "-c", "echo hello; exec sleep 300"] };
 	service = await startService({
-		endpoints: { ep: {} },
+		in: place,
+		endpoints: { ep: {}, launched: { launcher, workersMin: 1 } },
 		settings: { gpus: 2, management: { launcher: { type: "docker", prePull: false } } },
 	});
 	worker = await handWorker(service, "ep");
@@ -24,7 +30,20 @@ beforeAll(async () => {
 afterAll(async () => {
 	server?.end();
 	await service?.end();
+	place.remove();
+	vi.unstubAllEnvs();
 });
+
+/** The id of the launched worker, once it has written. */
+async function launchedWorker(): Promise<string> {
+	const { workers } = service.engine;
+	const found = await until("a line", async () => {
+		const [worker] = workers.of("launched");
+		const search = { endpoint: "launched", search: "hello", limit: 1, left: new AbortController().signal };
+		return (await workers.searchLogs(search)).lines.length > 0 ? worker : undefined;
+	});
+	return found.id;
+}
 
 interface Row {
 	tool: string;
@@ -175,6 +194,13 @@ const ROWS: readonly Row[] = [
 		says: UNKNOWN,
 	},
 	{
+		tool: "stream-worker-logs",
+		good: async () => ({ endpointId: "launched", workerId: await launchedWorker(), maxWaitMs: 1000 }),
+		answer: { items: [{ source: "container", line: "hello" }] },
+		bad: { endpointId: "launched", workerId: "none" },
+		says: "There is no log of worker 'none'",
+	},
+	{
 		tool: "delete-endpoint",
 		good: () => ({ id: id("endpoint") }),
 		answer: undefined,
@@ -242,6 +268,43 @@ const ROWS: readonly Row[] = [
 		answer: { name: "ci" },
 		bad: NONE,
 		says: "no registry",
+	},
+	// Catalog.
+	{
+		tool: "list-gpu-types",
+		good: { include: ["AVAILABILITY"], product: ["SERVERLESS"] },
+		answer: { gpus: [{ id: "NVIDIA L4", pool: "AMPERE_24", availability: "MEDIUM" }] },
+		bad: { include: ["AVAILABILITY"] },
+		says: "product is required with include=AVAILABILITY",
+	},
+	{
+		tool: "get-gpu-type",
+		good: { id: "NVIDIA L4" },
+		answer: { id: "NVIDIA L4", maxCount: { secure: 2 } },
+		bad: { id: "NVIDIA B200" },
+		says: "There is no GPU type 'NVIDIA B200'",
+	},
+	{
+		tool: "list-cpu-types",
+		good: {},
+		answer: { cpus: [{ id: "local" }] },
+		bad: { product: ["POD"] },
+		says: "product needs include=AVAILABILITY",
+	},
+	{ tool: "get-cpu-type", good: { id: "local" }, answer: { id: "local" }, bad: NONE, says: "no CPU type 'none'" },
+	{
+		tool: "list-data-centers",
+		good: { regions: ["EUROPE", "UNKNOWN"] },
+		answer: { dataCenters: [{ id: "local" }] },
+		bad: { regions: ["MOON"] },
+		says: "regions must be",
+	},
+	{
+		tool: "get-data-center",
+		good: { id: "local", include: ["GPU_AVAILABILITY"] },
+		answer: { id: "local", gpuAvailability: [{ id: "NVIDIA L4" }] },
+		bad: NONE,
+		says: "no data centre 'none'",
 	},
 	{ tool: "delete-registry", good: () => ({ id: id("registry") }), answer: undefined, bad: NONE, says: "no registry" },
 ];

@@ -124,6 +124,13 @@ describe("clients", () => {
 		// Nothing of it is in the store.
 		"unsupported",
 		"listPods",
+		"streamWorkerLogs",
+		"listGpuTypes",
+		"getGpuType",
+		"listCpuTypes",
+		"getCpuType",
+		"listDataCenters",
+		"getDataCenter",
 		"listBuilds",
 		"getBuild",
 		"buildLogs",

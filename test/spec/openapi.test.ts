@@ -257,6 +257,8 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 	it("D49: management", async () => {
 		await ask("listBuilds");
 		await ask("listPods");
+		for (const id of ["listGpuTypes", "listCpuTypes", "listDataCenters"]) await ask(id);
+		for (const each of ["getCpuType", "getDataCenter"]) await ask(each, { id: "local" });
 	});
 
 	it("D44: hosts", async () => {
@@ -363,6 +365,6 @@ describe("all together", () => {
 			operationsOf(document)
 				.map(({ id }) => id)
 				.filter((id) => !answered.has(id)),
-		).toEqual(["workerLogs", "feed", "createBackup", "metrics"]);
+		).toEqual(["workerLogs", "feed", "createBackup", "metrics", "streamWorkerLogs", "getGpuType"]);
 	});
 });
