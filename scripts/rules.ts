@@ -241,4 +241,8 @@ export const RULES: readonly Rule[] = [
 		id: "D49",
 		says: "RunPod's management API v2 works at /v2/serverless and beside it, with its codes and problem details.",
 	},
+	{
+		id: "D50",
+		says: "A change of what workers are launched with is a version; old workers stay until it is healthy; crashes undo it.",
+	},
 ];

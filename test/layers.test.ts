@@ -50,6 +50,7 @@ const DOMAINS = [
 	["endpoints"],
 	["management"],
 	["workers"],
+	["releases"],
 	["jobs", "scaling", "webhooks", "metrics"],
 	["lifecycle"],
 ];

@@ -23,6 +23,7 @@ import {
 	TOTALS,
 } from "./metrics.ts";
 import { REGISTRY, REGISTRY_ROUTES } from "./registries.ts";
+import { RELEASE, RELEASE_ROUTES } from "./releases.ts";
 import type { RouteDefinition } from "./definition/route.ts";
 import type { JsonSchema } from "./definition/schema.ts";
 import { CONSOLE_SESSION, SESSION_ROUTES } from "./sessions.ts";
@@ -58,6 +59,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	Key: KEY,
 	Principal: PRINCIPAL,
 	NewKey: NEW_KEY,
+	Release: RELEASE,
 	Registry: REGISTRY,
 	ConsoleSession: CONSOLE_SESSION,
 	AuditEntry: AUDIT_ENTRY,
@@ -68,6 +70,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 const OTHER_ROUTES = [
 	...WORKER_ROUTES,
 	...ENDPOINT_ROUTES,
+	...RELEASE_ROUTES,
 	...WORKER_ADMIN_ROUTES,
 	ENDPOINT_METRICS,
 	ALL_METRICS,

@@ -46,6 +46,12 @@ export const ERRORS = {
 		sentence: "There is no login to the registry '{registry}'. GET /v1/registries lists those that exist.",
 	},
 	resource_not_found: { status: 404, sentence: "There is no {kind} '{id}'. {list} lists those that exist." },
+	release_not_found: {
+		status: 404,
+		sentence:
+			"Endpoint '{endpoint}' has no version '{version}', or it is not kept any more. " +
+			"GET /v1/endpoints/{endpoint}/releases lists those that are.",
+	},
 	session_not_found: {
 		status: 404,
 		sentence: "There is no session '{session}', or it has ended. GET /v1/sessions lists all.",
@@ -81,6 +87,7 @@ export const ERRORS = {
 		status: 409,
 		sentence: "The job of this Idempotency-Key {fate} and does not run again. Use a new key to submit it again.",
 	},
+	release_refused: { status: 409, sentence: "{why}" },
 	endpoint_exists: {
 		status: 409,
 		sentence:

@@ -25,6 +25,7 @@ import { createLimits } from "./limits/limits.ts";
 import { managedEndpoints } from "./management/endpoints.ts";
 import { createResources } from "./management/resources.ts";
 import { createMetrics } from "./metrics/metrics.ts";
+import { createReleases } from "./releases/releases.ts";
 import { createScaling } from "./scaling/scaling.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
 import type { ServiceAddresses } from "./workers/launch/worker-spec.ts";
@@ -118,14 +119,14 @@ export function createEngine(o: EngineOptions) {
 		address: address.promise,
 		hostname: o.hostname,
 	});
+	const releases = createReleases({ ...context, endpoints, workers });
 	const managed = managedEndpoints({
 		endpoints,
 		resources,
 		rules,
 		dataCenters: DATA_CENTERS,
 		// Each server may have other GPUs.
-		gpuModels: async () =>
-			cluster.shared ? undefined : knownModels(await workers.gpus.list(), workers.hosts.list()),
+		gpuModels: async () => (cluster.shared ? undefined : knownModels(await workers.gpus.list(), workers.hosts.list())),
 	});
 	const metrics = createMetrics({
 		...context,
@@ -157,6 +158,7 @@ export function createEngine(o: EngineOptions) {
 	return {
 		...domains,
 		...lifecycle,
+		releases,
 		managed,
 		backups: availability.backups,
 		now: context.now,

@@ -234,7 +234,7 @@ it("D22: migrate --rotate-secret makes a key and encrypts with it; --reencrypt s
 	expect(await reencrypt("--check", "--json")).toMatchObject({
 		code: 1,
 		stdout: expect.stringContaining('"reencrypted":{"endpoints":1,"registries":0,"resources":0,"jobs":0}'),
-		stderr: "Secrets that need an earlier key: endpoints: 1, registries: 0, resources: 0, jobs: 0.\n",
+		stderr: "Secrets that need an earlier key: endpoints: 1, releases: 1, registries: 0, resources: 0, jobs: 0.\n",
 	});
 	await once(other, { secret: "old" });
 	expect(await reencrypt()).toMatchObject({

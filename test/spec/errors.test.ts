@@ -151,6 +151,12 @@ const HOW: Record<Exclude<ErrorCode, (typeof OF_MANAGEMENT)[number]>, () => Prom
 	job_not_found: () => get("/v2/open/status/none"),
 	endpoint_exists: () => get("/v1/endpoints", { body: { id: "open" } }),
 	key_not_found: () => get("/v1/keys/none", { method: "DELETE" }),
+	release_not_found: () => get("/v1/endpoints/open/releases/9/rollback", { method: "POST" }),
+	async release_refused() {
+		await get("/v1/endpoints", { body: { id: "changed" } });
+		await get("/v1/endpoints/changed", { method: "PATCH", body: { env: { A: "1" } } });
+		return await get("/v1/endpoints/changed/releases/1/promote", { method: "POST" });
+	},
 	session_not_found: () => get("/v1/sessions/none", { method: "DELETE" }),
 	registry_not_found: () => get("/v1/registries/none", { method: "DELETE" }),
 	async last_admin_key() {

@@ -33,6 +33,7 @@ beforeAll(async () => {
 		},
 		settings: {
 			webhooks: { allowPrivateNetworks: true },
+			management: { launcher: { type: "docker", prePull: false } },
 			hosts: { rig1: { docker: "unix:///nowhere/docker.sock", workersMax: 2 } },
 		},
 		clock,
@@ -254,11 +255,48 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		await ask("enableReceiver", { endpoint, receiver });
 	});
 
-	it("D49: management", async () => {
+	it("D49: endpoints of the management API", async () => {
+		const body = {
+			name: "captions",
+			type: "QUEUE",
+			image: "a:1",
+			gpu: { pools: ["ANY"] },
+			scaling: { type: "QUEUE_DELAY", queueDelay: 1.5 },
+			workers: { max: 0 },
+		};
+		const { id: endpoint } = (await ask("createManaged", {}, { body })).json;
+		await ask("updateManaged", { endpoint }, { body: { scaling: { type: "REQUEST_COUNT", requestCount: 2 } } });
+		await ask("updateManaged", { endpoint }, { body: { image: "a:2" } });
+		await ask("rollBackRelease", { endpoint, version: "1" });
+		await ask("promoteRelease", { endpoint, version: "3" });
+		await ask("listReleases", { endpoint });
+		for (const id of ["getManaged", "listManagedReleases", "deleteManaged"]) await ask(id, { endpoint });
+		await ask("listManaged");
+		expect((await ask("listManagedWorkers")).json.workers).toHaveLength(1);
+	});
+
+	it.each<[kind: string, parameter: "template" | "volume" | "login" | "secret", body: object, change?: object]>([
+		["Template", "template", { name: "t", image: "a:1", public: true }, { image: "a:2" }],
+		["Volume", "volume", { name: "models", size: 10, dataCenter: "local" }, { size: 20 }],
+		["Login", "login", { name: "ci", username: "a", password: "b" }],
+		["Secret", "secret", { name: "token", value: "v" }, { description: "d" }],
+	])("D49: %s", async (kind, parameter, body, change) => {
+		const { id } = (await ask(`create${kind}`, {}, { body })).json;
+		if (change) await ask(`change${kind}`, { [parameter]: id }, { body: change });
+		await ask(`get${kind}`, { [parameter]: id });
+		await ask(`list${kind}s`);
+		if (kind === "Template") await ask("listPublicTemplates");
+		await ask(`remove${kind}`, { [parameter]: id });
+	});
+
+	it("D49: the catalog", async () => {
+		for (const id of ["listGpuTypes", "listCpuTypes", "listDataCenters"]) await ask(id);
+		for (const id of ["getCpuType", "getDataCenter"]) await ask(id, { id: "local" });
+	});
+
+	it("D49: lists that are empty", async () => {
 		await ask("listBuilds");
 		await ask("listPods");
-		for (const id of ["listGpuTypes", "listCpuTypes", "listDataCenters"]) await ask(id);
-		for (const each of ["getCpuType", "getDataCenter"]) await ask(each, { id: "local" });
 	});
 
 	it("D44: hosts", async () => {
@@ -365,6 +403,6 @@ describe("all together", () => {
 			operationsOf(document)
 				.map(({ id }) => id)
 				.filter((id) => !answered.has(id)),
-		).toEqual(["workerLogs", "feed", "createBackup", "metrics", "streamWorkerLogs", "getGpuType"]);
+		).toEqual(["workerLogs", "feed", "createBackup", "streamWorkerLogs", "getGpuType", "metrics"]);
 	});
 });

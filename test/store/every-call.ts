@@ -135,6 +135,11 @@ export function everyCall(store: Store): Calls {
 		"limits.put": () => store.limits.put({ run: "r", server: "s", at: now, counts: "{}" }),
 		"limits.list": () => store.limits.list({ after: now }),
 		"limits.expire": () => store.limits.expire({ until: now - 1000 }),
+		"releases.heads": () => store.releases.heads(),
+		"releases.list": () => store.releases.list({ endpoint }),
+		"releases.prove": () => store.releases.prove({ endpoint, version: 9 }),
+		"releases.crashed": () => store.releases.crashed({ endpoint, version: 9 }),
+		"releases.replace": () => store.releases.replace({ endpoint, version: 9, from: "a", to: "b" }),
 		"registries.put": () =>
 			store.registries.put({
 				row: { registry: "r", username: "u", password: "p", updatedAt: now },

@@ -21,6 +21,7 @@ import { metricsCases } from "./metrics.ts";
 import { payloadCases } from "./payloads.ts";
 import { propertyCases } from "./properties.ts";
 import { purgeCases } from "./purge.ts";
+import { releaseCases } from "./releases.ts";
 import { registryCases } from "./registries.ts";
 import { resourceCases } from "./resources.ts";
 import { retentionCases } from "./retention.ts";
@@ -64,6 +65,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	keys: keyCases,
 	hosts: hostCases,
 	sessions: sessionCases,
+	releases: releaseCases,
 	registries: registryCases,
 	resources: resourceCases,
 	webhooks: webhookCases,

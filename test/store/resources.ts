@@ -42,9 +42,7 @@ export function resourceCases({ open }: Bed): void {
 
 	it("insert › at most as many of a kind as asked, also at once", () =>
 		alone(open, async ({ store: { resources } }) => {
-			const results = await Promise.all(
-				[1, 2, 3, 4].map(() => resources.insert({ row: resourceRow(), atMost: 2 })),
-			);
+			const results = await Promise.all([1, 2, 3, 4].map(() => resources.insert({ row: resourceRow(), atMost: 2 })));
 			expect(results.toSorted()).toEqual(["full", "full", "inserted", "inserted"]);
 			expect(await resources.insert({ row: resourceRow({ kind: "volume" }), atMost: 2 })).toBe("inserted");
 		}));

@@ -24,6 +24,7 @@ export type PathParams = Record<
 	| "session"
 	| "host"
 	| "registry"
+	| "version"
 	| "template"
 	| "volume"
 	| "login"

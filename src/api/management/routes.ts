@@ -4,6 +4,7 @@ import { BUILD_ROUTES } from "./builds.ts";
 import { CATALOG_ROUTES } from "./catalog.ts";
 import { MANAGED_ENDPOINT_ROUTES } from "./endpoints.ts";
 import { LOGIN_ROUTES } from "./registries.ts";
+import { LIST_MANAGED_RELEASES } from "./releases.ts";
 import { SECRET_ROUTES } from "./secrets.ts";
 import { TEMPLATE_ROUTES } from "./templates.ts";
 import { LIST_PODS, UNSUPPORTED_ROUTES } from "./unsupported.ts";
@@ -19,6 +20,7 @@ const MANAGEMENT_OPENAPI = route("managementOpenapi", "GET /v2/openapi.json", "a
 
 export const MANAGEMENT_ROUTES = [
 	STREAM_WORKER_LOGS,
+	LIST_MANAGED_RELEASES,
 	...MANAGED_ENDPOINT_ROUTES,
 	LIST_MANAGED_WORKERS,
 	...BUILD_ROUTES,

@@ -17,6 +17,7 @@ import { init } from "./init.ts";
 import { jobs } from "./jobs/jobs.ts";
 import { keys } from "./keys.ts";
 import { migrate } from "./migrate.ts";
+import { releases } from "./releases.ts";
 import { registries } from "./registries.ts";
 import { serve } from "../serve/serve.ts";
 import { sessions } from "./sessions.ts";
@@ -27,7 +28,7 @@ import { logsCommand, workers } from "./jobs/workers.ts";
 /** In the order of the help text. */
 export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
 	Start: [dev, init, importCommand, serve],
-	Run: [endpoints, jobs, workers, logsCommand, top, workerEnv, gpus, hosts, webhooks],
+	Run: [endpoints, releases, jobs, workers, logsCommand, top, workerEnv, gpus, hosts, webhooks],
 	Access: [openCommand, consoleCommand, keys, sessions, registries, audit, context],
 	Data: [backup, restore, verify, migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],

@@ -7,6 +7,7 @@ import { DAY_MS, duration } from "../durations.ts";
 import { LIMITS, OFF } from "./limits-schema.ts";
 import { MANAGEMENT_SETTING } from "../management/endpoint-members.ts";
 import { SLEEP, WARMUP } from "./worker-schema.ts";
+import { RELEASE, RELEASE_DEFAULTS } from "../releases/release-schema.ts";
 import type { Schema } from "../../lib/schema.ts";
 import { NO_CONTROLS } from "../../lib/text.ts";
 
@@ -32,6 +33,7 @@ export const ENDPOINT_DEFAULTS = {
 	priority: "normal",
 	preempt: "finish",
 	webhooks: { schedule: "short", disableAfterMs: 5 * DAY_MS },
+	release: RELEASE_DEFAULTS,
 } as const;
 
 /** Also in paths (D35). */
@@ -160,7 +162,7 @@ export function endpointSchema(launcher: Schema) {
 			}),
 			workersMax: whole(0, 1000, {
 				default: ENDPOINT_DEFAULTS.workersMax,
-				description: "Max workers at once; with 0, jobs wait.",
+				description: "Max workers at once, but for release.maxSurge; with 0, jobs wait.",
 			}),
 			idleTimeout: duration("seconds", [1, 3600], {
 				example: "5m",
@@ -251,6 +253,7 @@ export function endpointSchema(launcher: Schema) {
 			},
 			sleep: SLEEP,
 			warmup: WARMUP,
+			release: RELEASE,
 			management: MANAGEMENT_SETTING,
 			webhooks: WEBHOOKS,
 			webhookSecret: WEBHOOK_SECRET,

@@ -28,6 +28,7 @@ describe("readEndpoint", () => {
 			priority: "normal",
 			preempt: "finish",
 			webhooks: { schedule: "short", disableAfterMs: 432_000_000 },
+			release: { maxSurge: 1, maxUnavailable: 0, minJobs: 1, failAfter: 3 },
 		});
 	});
 

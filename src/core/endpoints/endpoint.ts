@@ -49,11 +49,21 @@ export interface Endpoint {
 	preempt: Preemption;
 	/** Each launched worker first runs a job with this input. */
 	warmup?: { input: unknown };
+	/** How its workers are replaced. */
+	release: ReleaseSettings;
 	/** What RunPod's management API stores beside the other settings (D49). */
 	management?: ManagementSetting;
 	webhooks: { schedule: Schedule; disableAfterMs: number | "off" };
 	/** Signs webhooks (D21); never returned, published or logged. */
 	webhookSecret?: string;
+}
+
+/** Numbers of workers, jobs and crashes; see `core/releases/`. */
+export interface ReleaseSettings {
+	maxSurge: number;
+	maxUnavailable: number;
+	minJobs: number;
+	failAfter: number;
 }
 
 /** The commands are a program and its arguments. */

@@ -131,7 +131,13 @@ export function gpuSettings(
 	}
 	const need = gpuNeedIn(request, known);
 	if ("fault" in need) return need;
-	const { models: _, excludedModels: __, allowedCudaVersions: ___, minCudaVersion: ____, ...others } = launcher.gpu ?? {};
+	const {
+		models: _,
+		excludedModels: __,
+		allowedCudaVersions: ___,
+		minCudaVersion: ____,
+		...others
+	} = launcher.gpu ?? {};
 	const gpu = { ...others, ...need };
 	return { gpu: Object.keys(gpu).length > 0 ? gpu : undefined };
 }

@@ -1,4 +1,5 @@
 import { type Endpoint, ENDPOINT_DEFAULTS, mergeSettings } from "../../core/endpoints/endpoint.ts";
+import { launchedSettings, withLaunched } from "../../core/releases/launched-settings.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
 import { isReserved, reservedFaults } from "../../core/management/reserved-ids.ts";
 import type { LocalMs } from "../../lib/time.ts";
@@ -12,9 +13,13 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import { type EndpointEntry, endpointRegistry, type EndpointRegistry } from "./endpoint-registry.ts";
 import { endpointRemoval } from "./removal.ts";
+import { endpointVersions, type EndpointVersions, type Origin } from "./versions.ts";
 import { decryptSecret, newWebhookSecret, type WebhookSecret } from "./webhook-secrets.ts";
 
 const SEARCH_MS = 200;
+
+const BY_API: Origin = { source: "api" };
+const BY_FILE: Origin = { source: "file" };
 
 interface Deps extends EngineContext {
 	encryption: Encryption;
@@ -27,6 +32,7 @@ interface Deps extends EngineContext {
  */
 export class Endpoints {
 	readonly services: readonly Service[];
+	readonly versions: EndpointVersions;
 	readonly #d: Deps;
 	readonly #registry: EndpointRegistry;
 	readonly #removal: Loop;
@@ -41,6 +47,7 @@ export class Endpoints {
 	constructor(d: Deps) {
 		const { events } = (this.#d = d);
 		this.#registry = endpointRegistry(d.store, d);
+		this.versions = endpointVersions(d.store, d);
 		this.#removal = endpointRemoval({ ...d, registry: this.#registry });
 		this.services = [this.#removal];
 		events.on("store.back", () => {
@@ -50,6 +57,7 @@ export class Endpoints {
 		});
 		events.on(["store.back", "hints.lost"], () => this.refresh());
 		events.on(["lease.taken", "server.joined", "server.left"], this.#removal.nudge);
+		events.on("endpoint.deleted", ({ endpoint }) => this.versions.forget(endpoint));
 	}
 
 	get(id: string): Endpoint {
@@ -81,7 +89,7 @@ export class Endpoints {
 	}
 
 	/** An endpoint without an id gets a random one. Throws `endpoint_exists`. */
-	async create(body: unknown): Promise<EndpointEntry> {
+	async create(body: unknown, origin = BY_API): Promise<EndpointEntry> {
 		const { id = hex(this.#d.random(7)), ...settings } = settingsIn(body);
 		if (typeof id !== "string")
 			throw badRequest([{ field: "id", message: "must be text of 1 to 64 of the characters a-z, A-Z, 0-9, _ and -." }]);
@@ -93,22 +101,22 @@ export class Endpoints {
 			if (this.has(id)) throw new ApiError("endpoint_exists", { endpoint: id, why: "" });
 			if (this.#registry.removing().includes(id))
 				throw new ApiError("endpoint_exists", { endpoint: id, why: ", which is being deleted" });
-			return await this.#put(endpoint);
+			return await this.#put(endpoint, origin);
 		});
 	}
 
 	/** `null` restores a default. */
-	update(id: string, patch: unknown): Promise<EndpointEntry> {
-		return this.change(id, ({ id: _, ...settings }) => mergeSettings(settings, patch));
+	update(id: string, patch: unknown, origin = BY_API): Promise<EndpointEntry> {
+		return this.change(id, ({ id: _, ...settings }) => mergeSettings(settings, patch), origin);
 	}
 
-	/** `changed` returns all settings. */
-	change(id: string, changed: (before: Endpoint) => unknown): Promise<EndpointEntry> {
+	/** `changed` returns all settings, or a promise of them. */
+	change(id: string, changed: (before: Endpoint) => unknown, origin = BY_API): Promise<EndpointEntry> {
 		return this.#inTurn(async () => {
 			const before = this.get(id);
-			const endpoint = parse(id, changed(before));
+			const endpoint = parse(id, await changed(before));
 			await this.#checkLauncher(endpoint, before);
-			return await this.#put(endpoint);
+			return await this.#put(endpoint, origin);
 		});
 	}
 
@@ -133,7 +141,7 @@ export class Endpoints {
 	renewWebhookSecret(id: string, overlapMs?: number): Promise<string> {
 		return this.#inTurn(async () => {
 			const webhookSecret = newWebhookSecret(this.#d.random);
-			await this.#registry.put({ ...this.get(id), webhookSecret }, this.#d.now(), overlapMs);
+			await this.#registry.put({ ...this.get(id), webhookSecret }, this.#d.now(), { overlapMs });
 			return webhookSecret;
 		});
 	}
@@ -171,7 +179,7 @@ export class Endpoints {
 		this.#configured = new Set(configured.map(({ id }) => id));
 		await this.#reload();
 		for (const endpoint of configured)
-			if (!(await unlessFull(this.#registry.put(endpoint, this.#d.now())))) this.#unstored.push(endpoint);
+			if (!(await unlessFull(this.#store(endpoint, BY_FILE)))) this.#unstored.push(endpoint);
 		for (const { endpoint } of this.all())
 			if (isReserved(endpoint.id)) this.#d.events.emit("endpoint.reserved", { endpoint: endpoint.id });
 	}
@@ -187,10 +195,27 @@ export class Endpoints {
 		if (faults.length > 0) throw badRequest(faults);
 	}
 
-	async #put(endpoint: Endpoint): Promise<EndpointEntry> {
-		await this.#registry.put(endpoint, this.#d.now());
+	async #put(endpoint: Endpoint, origin: Origin): Promise<EndpointEntry> {
+		await this.#store(endpoint, origin);
 		this.#d.events.emit("endpoints.changed", {});
 		return this.entry(endpoint.id);
+	}
+
+	/** With the release that the change makes. */
+	async #store(given: Endpoint, origin: Origin): Promise<void> {
+		for (;;) {
+			const before = this.has(given.id) ? this.entry(given.id) : undefined;
+			// What has failed is not tried again by a start with the same file.
+			const isKept = before && origin === BY_FILE && this.versions.isRolledBack(given);
+			const endpoint = isKept ? withLaunched(given, launchedSettings(before.endpoint)) : given;
+			const now = this.#d.now();
+			const releases = await this.versions.changes(endpoint, { before, origin, now });
+			if (await this.#registry.put(endpoint, now, releases && { releases })) {
+				if (releases) this.versions.changed(endpoint.id, releases);
+				return;
+			}
+			await this.#reload();
+		}
 	}
 
 	#afterLast<T>(work: () => Promise<T>): Promise<T> {
@@ -209,6 +234,7 @@ export class Endpoints {
 
 	async #reload(): Promise<void> {
 		const { events } = this.#d;
+		await this.versions.load();
 		const missing = await this.#registry.load((id, fault) =>
 			events.emit("fault", { where: `endpoint ${id} in the store`, error: fault }),
 		);
@@ -226,7 +252,7 @@ export class Endpoints {
 
 	/** At the start the disk may have been full. */
 	async #storeConfigured(): Promise<void> {
-		for (let next; (next = this.#unstored[0]); this.#unstored.shift()) await this.#put(next);
+		for (let next; (next = this.#unstored[0]); this.#unstored.shift()) await this.#put(next, BY_FILE);
 	}
 }
 

@@ -7,6 +7,7 @@ import { keyIdsIn } from "../workers/worker-views.ts";
 
 export interface Reencrypted {
 	endpoints: number;
+	releases: number;
 	registries: number;
 	/** Of the management API. */
 	resources: number;
@@ -50,8 +51,14 @@ async function requireCurrentKey({ cluster }: Store, { keyIds }: Encryption): Pr
 
 /** Compares and sets each text: one that a server replaces meanwhile has the current key. */
 async function rewrite({ secrets, ...store }: Store, sealing: Encryption, write: boolean): Promise<Reencrypted> {
-	const found = { endpoints: 0, registries: 0, resources: 0, jobs: 0 };
+	const found = { endpoints: 0, releases: 0, registries: 0, resources: 0, jobs: 0 };
 	for (const { id, settings, secret } of await store.endpoints.list()) {
+		for (const { version, settings: from } of await store.releases.list({ endpoint: id })) {
+			const resealed = resealEndpoint({ settings: from }, sealing);
+			if (!resealed) continue;
+			found.releases += 1;
+			if (write) await store.releases.replace({ endpoint: id, version, from, to: resealed.settings });
+		}
 		const to = resealEndpoint({ settings, secret }, sealing);
 		if (!to) continue;
 		found.endpoints += 1;

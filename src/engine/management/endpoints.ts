@@ -63,7 +63,7 @@ export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
 	}
 
 	return {
-		async create(given: ManagedRequest): Promise<EndpointEntry> {
+		async create(given: ManagedRequest, by: string): Promise<EndpointEntry> {
 			const { launcher } = d.rules;
 			if (!launcher)
 				throw badRequest([
@@ -76,14 +76,16 @@ export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
 				]);
 			const { request, context } = await prepared(given, launcher);
 			const blank: Endpoint = { ...BLANK, launcher };
-			return await endpoints.create(createdFrom(blank, request, context)).catch(renamed);
+			return await endpoints.create(createdFrom(blank, request, context), { source: "api", by }).catch(renamed);
 		},
 
-		async update(id: string, given: ManagedRequest): Promise<EndpointEntry> {
+		async update(id: string, given: ManagedRequest, by: string): Promise<EndpointEntry> {
 			const { launcher } = endpoints.get(id);
 			requireChangeable(id);
 			const { request, context } = await prepared(given, launcher);
-			return await endpoints.change(id, (endpoint) => changedBy(endpoint, request, context)).catch(renamed);
+			return await endpoints
+				.change(id, (endpoint) => changedBy(endpoint, request, context), { source: "api", by })
+				.catch(renamed);
 		},
 
 		/** Its jobs are cancelled, its workers stopped. */

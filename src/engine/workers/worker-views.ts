@@ -29,6 +29,7 @@ const SHOWN = [
 	"gpuMemoryGb",
 	"host",
 	"version",
+	"launchedAs",
 	"notice",
 	"excess",
 	"launchedAs",

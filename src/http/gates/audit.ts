@@ -15,9 +15,9 @@ export function audit(
 	if (!call.identity.principal || !(access === "admin" ? call.req.method !== "GET" : audited === true))
 		return undefined;
 	const { id } = (answer ?? {}) as { id?: unknown };
-	const { endpoint, worker, key, session, host, registry, template, volume, login, secret } = call.params;
+	const { endpoint, version, worker, key, session, host, registry, template, volume, login, secret } = call.params;
 	const own = audited ? (call.identity.session ?? "") : "";
-	const named = [endpoint, worker, key, session, host, registry, template, volume, login, secret, own].filter(
+	const named = [endpoint, version, worker, key, session, host, registry, template, volume, login, secret, own].filter(
 		(each) => each !== "",
 	);
 	return call.engine.access.audit.record({

@@ -6,6 +6,7 @@ import { unprocessable } from "../../core/errors.ts";
 import { contentOf } from "../../core/management/endpoint-content.ts";
 import type { EndpointEntry } from "../../engine/endpoints/endpoint-registry.ts";
 import type { ManagedRequest } from "../../engine/management/endpoints.ts";
+import { principalOf } from "../gates/auth.ts";
 import type { Call } from "../exchange/call.ts";
 import { isoJobTime } from "../exchange/format.ts";
 import { isEncrypted } from "../server/tls.ts";
@@ -27,7 +28,7 @@ export async function create(call: Call): Promise<Managed> {
 	const { type: _, ...request } = await readManaged(call, CREATE_MANAGED.body.schema);
 	if ((request["image"] ?? request["templateId"] ?? null) === null)
 		throw unprocessable([{ field: "image", message: "is missing; it must be text, unless templateId is given." }]);
-	return managedView(call, await call.engine.managed.create(request as ManagedRequest));
+	return managedView(call, await call.engine.managed.create(request as ManagedRequest, principalOf(call).keyId));
 }
 
 export function get(call: Call): Managed {
@@ -36,7 +37,8 @@ export function get(call: Call): Managed {
 
 export async function update(call: Call): Promise<Managed> {
 	const request = await readManaged(call, UPDATE_MANAGED.body.schema);
-	return managedView(call, await call.engine.managed.update(call.params.endpoint, request as ManagedRequest));
+	const { keyId } = principalOf(call);
+	return managedView(call, await call.engine.managed.update(call.params.endpoint, request as ManagedRequest, keyId));
 }
 
 export async function remove({ engine, params }: Call): Promise<void> {

@@ -4,7 +4,7 @@ import type { AnswerOf } from "../../api/definition/route.ts";
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { contentOf } from "../../core/management/endpoint-content.ts";
 import type { WorkerReasonCode } from "../../core/workers/worker-reason.ts";
-import { launchHash } from "../../engine/workers/launch/worker-spec.ts";
+import { launchHash } from "../../engine/endpoints/launch-hash.ts";
 import { isSleeping, isStarting } from "../../engine/workers/worker-registry.ts";
 import type { WorkerView } from "../../engine/workers/worker-views.ts";
 import type { Call } from "../exchange/call.ts";
@@ -29,7 +29,7 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_MANAGED_WOR
 		unhealthy: count("UNHEALTHY"),
 		total: workers.length,
 	};
-	return { workers, summary, endpointVersion: null };
+	return { workers, summary, endpointVersion: call.engine.releases.current(endpoint.id).version };
 }
 
 function workerJson(
@@ -45,7 +45,7 @@ function workerJson(
 		status: statusOf(worker),
 		isStale,
 		gpuCount: gpus.length > 0 ? gpus.length : isLaunched ? endpoint.gpusPerWorker : 0,
-		version: null,
+		version: engine.releases.versionOf(endpoint.id, worker) ?? null,
 		image: isLaunched && !isStale ? contentOf(endpoint).image : null,
 		uptimeSeconds: Math.max(0, Math.floor((engine.now() - createdAt) / 1000)),
 		gpuTypeId: null,

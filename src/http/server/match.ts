@@ -18,6 +18,7 @@ export const NO_PARAMS: Readonly<PathParams> = {
 	key: "",
 	session: "",
 	registry: "",
+	version: "",
 	template: "",
 	volume: "",
 	login: "",

@@ -12,6 +12,7 @@ import { admit } from "../gates/admit.ts";
 import { boundManagement } from "../gates/management.ts";
 import * as builds from "../management/builds-api.ts";
 import * as catalog from "../management/catalog-api.ts";
+import * as managedReleases from "../management/releases-api.ts";
 import * as managed from "../management/endpoints-api.ts";
 import * as managedWorkers from "../management/workers-api.ts";
 import * as logins from "../management/registries-api.ts";
@@ -35,6 +36,7 @@ import * as keys from "../v1/keys-api.ts";
 import * as logs from "../v1/logs-api.ts";
 import * as metrics from "../v1/metrics-api.ts";
 import { answeredByScaler } from "./other-servers.ts";
+import * as releases from "../v1/releases-api.ts";
 import * as registries from "../v1/registries-api.ts";
 import * as sessions from "../v1/sessions-api.ts";
 import * as webhooks from "../v1/webhooks-api.ts";
@@ -76,6 +78,9 @@ const HANDLERS: Handlers = {
 	resumeEndpoint: endpoints.resume,
 	workerEnv: endpoints.workerEnv,
 	renewWebhookSecret: endpoints.webhookSecret,
+	listReleases: releases.list,
+	rollBackRelease: releases.rollBack,
+	promoteRelease: releases.promote,
 	listWorkers: workers.list,
 	startWorkers: workers.start,
 	workerLogs: logs.logs,
@@ -145,6 +150,7 @@ const HANDLERS: Handlers = {
 	metrics: prometheus,
 	openapi,
 	streamWorkerLogs: streamLogs,
+	listManagedReleases: managedReleases.list,
 	listManaged: managed.list,
 	createManaged: managed.create,
 	getManaged: managed.get,

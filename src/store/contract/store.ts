@@ -23,6 +23,7 @@ import type { KeyStore } from "./keys.ts";
 import type { LimitStore } from "./limits.ts";
 import type { MetricsStore } from "./metrics.ts";
 import type { RegistryStore } from "./registries.ts";
+import type { ReleaseStore } from "./releases.ts";
 import type { ResourceStore } from "./resources.ts";
 import type { SecretStore } from "./secrets.ts";
 import type { SessionStore } from "./sessions.ts";
@@ -79,6 +80,7 @@ export interface Store {
 	keys: KeyStore;
 	sessions: SessionStore;
 	registries: RegistryStore;
+	releases: ReleaseStore;
 	resources: ResourceStore;
 	audit: AuditStore;
 	webhooks: WebhookStore;

@@ -13,6 +13,7 @@ export type Group =
 	| "keys"
 	| "sessions"
 	| "registries"
+	| "releases"
 	| "resources"
 	| "audit"
 	| "webhooks"

@@ -19,6 +19,7 @@ function keyIds(place: Folder): string[] {
 		...db.prepare("SELECT s3_config AS text FROM jobs WHERE s3_config IS NOT NULL").all(),
 		...db.prepare("SELECT settings AS text FROM endpoints").all(),
 		...db.prepare("SELECT secret AS text FROM endpoints").all(),
+		...db.prepare("SELECT settings AS text FROM releases").all(),
 		...db.prepare("SELECT password AS text FROM registries").all(),
 	].flatMap(({ text }) => [...String(text).matchAll(/\b1\.([0-9a-f]{8})\./g)].map(([, id]) => id!));
 	db.close();
@@ -47,16 +48,16 @@ it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrat
 		const worker = await handWorker(both, "ep");
 		for (const s3Config of [S3, S3]) expect(await worker.take()).toMatchObject({ s3Config });
 		await both.end();
-		expect(keyIds(place).filter((id) => id === before)).toHaveLength(4);
+		expect(keyIds(place).filter((id) => id === before)).toHaveLength(6);
 		await expect(startService({ endpoints, in: place, env: { SLUICE_SECRET: "new" } })).rejects.toThrow(
 			"'sluice migrate --reencrypt'",
 		);
-		expect(await replaced(true)).toEqual({ endpoints: 1, registries: 1, resources: 0, jobs: 1 });
+		expect(await replaced(true)).toEqual({ endpoints: 1, releases: 2, registries: 1, resources: 0, jobs: 1 });
 		expect(keyIds(place)).toContain(before);
-		expect(await replaced(false)).toEqual({ endpoints: 1, registries: 1, resources: 0, jobs: 1 });
-		expect(await replaced(false)).toEqual({ endpoints: 0, registries: 0, resources: 0, jobs: 0 });
+		expect(await replaced(false)).toEqual({ endpoints: 1, releases: 2, registries: 1, resources: 0, jobs: 1 });
+		expect(await replaced(false)).toEqual({ endpoints: 0, releases: 0, registries: 0, resources: 0, jobs: 0 });
 		const after = keyIds(place);
-		expect(after).toHaveLength(7);
+		expect(after).toHaveLength(9);
 		expect(new Set(after).size).toBe(1);
 		expect(after).not.toContain(before);
 		const last = await startService({ endpoints, in: place, env: { SLUICE_SECRET: "new" } });

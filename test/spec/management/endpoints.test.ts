@@ -170,6 +170,7 @@ describe("PATCH", () => {
 		expect(status, text).toBe(200);
 		expect(json).toEqual(one);
 		expect(settingsOf(one.id)).toEqual(before);
+		expect((await ask("GET", `/serverless/${one.id}/releases`)).json.releases).toHaveLength(1);
 	});
 
 	it("D49: so it is for an endpoint of the process launcher, whose container cannot be changed", async () => {
@@ -408,7 +409,7 @@ describe("workers", () => {
 		expect(json).toMatchObject({
 			workers: [{ id: worker.id, status: "RUNNING", isStale: false, gpuCount: 0, version: null }],
 			summary: { running: 1, idle: 0, initializing: 0, throttled: 0, unhealthy: 0, total: 1 },
-			endpointVersion: null,
+			endpointVersion: 1,
 		});
 		await worker.done(job, { output: 1 });
 		expect((await ask("GET", "/serverless/file/workers")).json.summary).toMatchObject({

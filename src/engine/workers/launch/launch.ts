@@ -30,10 +30,11 @@ import {
 	PlatformUnavailable,
 	type RoomQuery,
 } from "../../../launchers/launcher.ts";
+import { LAUNCHED_AS, launchHash } from "../../endpoints/launch-hash.ts";
 import type { EndedWorkers } from "../ended-workers.ts";
-import { gpuMembers, hostOf, LAUNCHED_AS, TakeOver } from "./take-over.ts";
+import { gpuMembers, hostOf, TakeOver } from "./take-over.ts";
 import { endPolls, type Worker } from "../worker-registry.ts";
-import { launchHash, WORKER_ID_BYTES, workerSpec } from "./worker-spec.ts";
+import { WORKER_ID_BYTES, workerSpec } from "./worker-spec.ts";
 import type { WorkersContext } from "../workers-context.ts";
 
 /** Time from the 204 of its polls to the signal, ms: the responses must be out first (protocol B.8). */

@@ -6,16 +6,16 @@ import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
 import { isShared } from "../../../launchers/index.ts";
 import type { EndpointWorkers, Exit, Handle } from "../../../launchers/launcher.ts";
 import type { WorkerRow } from "../../../store/contract/workers.ts";
+import { LAUNCHED_AS } from "../../endpoints/launch-hash.ts";
 import { SCALE } from "../../cluster/heartbeat.ts";
 import { unlessFull } from "../../availability/storage/free-space.ts";
 import { lastOutput } from "../logs/worker-logs.ts";
 import { endPolls, type HeldJob, type Worker } from "../worker-registry.ts";
 import type { WorkersContext } from "../workers-context.ts";
 
-/** Members of a stored handle: GPU numbers, comma separated, and the part of each in 10^9 bytes; the launch hash. */
+/** Members of a stored handle: GPU numbers, comma separated, and the part of each in 10^9 bytes. */
 const GPUS = "sluiceGpus";
 const GPU_MEMORY = "sluiceGpuMemoryGb";
-export const LAUNCHED_AS = "sluiceLaunchedAs";
 /** Since when it sleeps, ms since the epoch, or {@link UNSURE} while that changes. */
 export const ASLEEP_SINCE = "sluiceAsleepSince";
 export const UNSURE = "unsure";
