@@ -194,7 +194,7 @@ describe("releases of an endpoint", () => {
 		const running = versions(of("ep"));
 		expect(running).toContain(1);
 		const older = kept.map(([version]) => version).filter((version) => version <= 3);
-		expect(older.toSorted()).toEqual([1, 2, 3].filter((version) => running.includes(version)));
+		expect(older.toSorted((a, b) => a - b)).toEqual([1, 2, 3].filter((version) => running.includes(version)));
 		expect(kept.slice(0, KEPT_RELEASES).at(-1)![0]).toBe(4);
 	});
 
