@@ -71,9 +71,10 @@ export function rollouts(d: Deps) {
 		const id = failed.endpoint;
 		const { versions } = endpoints;
 		const last = lastCrash.get(id);
+		const because = last === undefined ? "." : `, the last one because: ${asSentence(last)}`;
 		const reason =
 			`Version ${failed.version} was rolled back to version ${target.version}: its workers crashed ` +
-			`${failed.failures} times before one was healthy${last === undefined ? "." : `, the last one because: ${asSentence(last)}`}`;
+			`${failed.failures} times before one was healthy${because}`;
 		let isDone = false;
 		const settingsOfTarget = async (before: Endpoint): Promise<object> => {
 			const settings = withoutId(before);

@@ -142,7 +142,7 @@ describe("workers of an earlier release", () => {
 		expect(next!.draining).toBe(true);
 	});
 
-	it("D50: with maxSurge 0 none starts beside them; maxUnavailable lets them leave together after the first", async () => {
+	it("D50: with maxSurge 0 none starts beside them; maxUnavailable lets several leave after the first", async () => {
 		await serve({ workersMin: 3, workersMax: 3, release: { maxSurge: 0, maxUnavailable: 2 } });
 		await ready(3);
 		await change({ env: { MODE: "new" } });
@@ -156,7 +156,7 @@ describe("workers of an earlier release", () => {
 });
 
 describe("releases of an endpoint", () => {
-	it("D50: scaling, and the same settings again, make none; a rollback is one, with its settings and values", async () => {
+	it("D50: scaling and the same settings make none; a rollback is one, with settings and values", async () => {
 		await serve({ env: { TOKEN: "one" } });
 		await change({ workersMax: 7, env: { TOKEN: "one" } });
 		expect(await states()).toEqual([[1, "unproven"]]);
