@@ -144,7 +144,15 @@ describe("/openapi.json", () => {
 
 	it("D39: an endpoint's answer has every setting but the secret", () => {
 		const { required, properties } = ENDPOINT;
-		const optional = ["formerWebhookSecretUntil", "gpuMemoryGb", "management", "reason", "sleep", "warmup"];
+		const optional = [
+			"formerWebhookSecretUntil",
+			"gpuMemoryGb",
+			"management",
+			"reason",
+			"rolledBack",
+			"sleep",
+			"warmup",
+		];
 		expect([...required, ...optional].toSorted()).toEqual(Object.keys(properties).toSorted());
 		expect(Object.keys(properties)).toEqual(
 			expect.arrayContaining(Object.keys(ENDPOINT_SCHEMA.properties).filter((name) => name !== "webhookSecret")),

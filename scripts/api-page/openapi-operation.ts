@@ -69,6 +69,7 @@ const IN_PATH: Readonly<Record<string, Omit<Parameter, "name" | "in" | "required
 	},
 	key: { description: "Id of the key, not the key itself.", schema: { type: "string" } },
 	session: { description: "Id of the session.", schema: { type: "string" } },
+	version: { description: "Number of the version.", schema: { type: "integer", minimum: 1 } },
 	template: { description: "Id of the template.", schema: { type: "string" } },
 	volume: { description: "Id of the network volume.", schema: { type: "string" } },
 	login: { description: "Id of the registry login.", schema: { type: "string" } },

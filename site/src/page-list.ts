@@ -56,7 +56,7 @@ export const SECTIONS: readonly Section[] = [
 	},
 	{
 		label: "Run workers",
-		files: guides("endpoints", "gpus", "models", "docker", "docker-hosts", "kubernetes", "slurm"),
+		files: guides("endpoints", "gpus", "models", "docker", "docker-hosts", "kubernetes", "slurm", "management-api"),
 		weight: GUIDE_WEIGHT,
 	},
 	{

@@ -101,6 +101,13 @@ describe("clients", () => {
 		cancelJobs: { filter: {} },
 		retryJobs: { filter: {} },
 		putRegistry: { username: "u", password: "p" },
+		createTemplate: { name: "t", image: "a:1" },
+		changeTemplate: { disk: 5 },
+		createLogin: { name: "l", username: "u", password: "p" },
+		createVolume: { name: "v", size: 10, dataCenter: "local" },
+		changeVolume: { size: 20 },
+		createSecret: { name: "s", value: "v" },
+		changeSecret: { value: "v" },
 	};
 
 	/** Routes that report what this server knows without the store. */
@@ -121,6 +128,8 @@ describe("clients", () => {
 		"createConsoleLink",
 		"feed",
 		"metrics",
+		// Without management.launcher.
+		"createVolume",
 		// Nothing of it is in the store.
 		"unsupported",
 		"listPods",
@@ -151,6 +160,7 @@ describe("clients", () => {
 							.replace(":delivery", "msg_1")
 							.replace(":key", "1")
 							.replace(":registry", "ghcr.io")
+							.replace(/:(?:template|login|volume|secret)/, "1")
 							.replace(":id", "1")
 							.replace("*", "v1/models") + (name === "workerEnv" ? "?url=http://127.0.0.1" : "");
 					const began = performance.now();

@@ -1,5 +1,5 @@
 /** GPUs, processors and data centres that endpoints of the management API can name (D49). */
-import { AVAILABILITY, DATA_CENTER } from "../../core/management/catalog.ts";
+import { AVAILABILITY, cpuType, DATA_CENTER } from "../../core/management/catalog.ts";
 import { type Param, whole, word, words } from "../definition/params.ts";
 import { route } from "../definition/route.ts";
 import { FLAG, list, listIn, object, TEXT, TEXTS } from "../definition/schema.ts";
@@ -136,7 +136,7 @@ export const GLOBAL_NETWORK = word(
 
 const GPU_QUERY = [INCLUDE, GPU_PRODUCT, COUNT, CLOUD, COUNTRIES, CUDA_VERSIONS, MIN_CUDA] as const;
 const CPU_QUERY = [INCLUDE, CPU_PRODUCT, VCPU_COUNT] as const;
-const PROBLEM = { errorForm: "problem", errors: ["bad_rule"] } as const;
+const PROBLEM = { errorForm: "problem", errors: ["bad_request"] } as const;
 
 const GPU_EXAMPLE = {
 	id: "NVIDIA GeForce RTX 4090",
@@ -150,14 +150,7 @@ const GPU_EXAMPLE = {
 	maxCount: { secure: 2, community: 0 },
 } as const;
 
-const CPU_EXAMPLE = {
-	id: DATA_CENTER.id,
-	name: "Processor of this machine",
-	group: DATA_CENTER.name,
-	vcpu: { min: 2, max: 16 },
-	ramGbPerVcpu: 4,
-	price: { securePerVcpu: 0, serverlessPerVcpu: 0 },
-} as const;
+const CPU_EXAMPLE = cpuType(16);
 
 const CENTER_EXAMPLE = {
 	...DATA_CENTER,
@@ -183,7 +176,7 @@ export const GET_GPU_TYPE = route("getGpuType", "GET /v2/catalog/gpus/:id", "adm
 	answer: { description: "The model.", schema: GPU_TYPE, example: GPU_EXAMPLE },
 	query: GPU_QUERY,
 	errorForm: "problem",
-	errors: ["bad_rule", "resource_not_found"],
+	errors: ["bad_request", "resource_not_found"],
 });
 
 export const LIST_CPU_TYPES = route("listCpuTypes", "GET /v2/catalog/cpus", "admin", {
@@ -198,7 +191,7 @@ export const GET_CPU_TYPE = route("getCpuType", "GET /v2/catalog/cpus/:id", "adm
 	answer: { description: "The kind.", schema: CPU_TYPE, example: CPU_EXAMPLE },
 	query: CPU_QUERY,
 	errorForm: "problem",
-	errors: ["bad_rule", "resource_not_found"],
+	errors: ["bad_request", "resource_not_found"],
 });
 
 export const LIST_DATA_CENTERS = route("listDataCenters", "GET /v2/catalog/datacenters", "admin", {

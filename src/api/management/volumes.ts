@@ -41,7 +41,7 @@ const CREATED = {
 		name: {
 			...NAME,
 			description:
-				"Its name. That of an entry of management.volumes in sluice.yaml, of a folder its last part: the volume is that.",
+				"Its name. That of an entry of management.volumes in sluice.yaml, or the last part of a folder there, selects it.",
 		},
 		size: SIZE,
 		dataCenter: { ...plainText(1, 191), description: "GET /v2/catalog/datacenters lists them.", examples: ["local"] },

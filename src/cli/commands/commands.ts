@@ -19,6 +19,7 @@ import { keys } from "./keys.ts";
 import { migrate } from "./migrate.ts";
 import { releases } from "./releases.ts";
 import { registries } from "./registries.ts";
+import { secrets } from "./secrets.ts";
 import { serve } from "../serve/serve.ts";
 import { sessions } from "./sessions.ts";
 import { webhooks } from "./webhooks.ts";
@@ -29,7 +30,7 @@ import { logsCommand, workers } from "./jobs/workers.ts";
 export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
 	Start: [dev, init, importCommand, serve],
 	Run: [endpoints, releases, jobs, workers, logsCommand, top, workerEnv, gpus, hosts, webhooks],
-	Access: [openCommand, consoleCommand, keys, sessions, registries, audit, context],
+	Access: [openCommand, consoleCommand, keys, sessions, registries, secrets, audit, context],
 	Data: [backup, restore, verify, migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],
 };

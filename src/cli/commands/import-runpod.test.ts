@@ -71,7 +71,7 @@ it("D36: an endpoint of the management API keeps its id, and each setting withou
 				command: ["python", "-u", "handler.py"],
 			},
 			gpusPerWorker: 2,
-			env: { MODEL: "small" },
+			env: { MODEL: "small", TOKEN: "{{ RUNPOD_SECRET_token }}" },
 		},
 	});
 	expect(readEndpoint("k3v9t2xa", endpoints["k3v9t2xa"])).toMatchObject({ ok: true, endpoint: { idleTimeout: 30 } });
@@ -81,7 +81,7 @@ it("D36: an endpoint of the management API keeps its id, and each setting withou
 		"k3v9t2xa: 'networkVolumes' has no meaning here: mount a folder with launcher.volumes: [/folder:/runpod-volume].",
 		"k3v9t2xa: 'gpu.pools' has no meaning here.",
 		"k3v9t2xa: 'gpu.minCudaVersion' has no meaning here.",
-		"k3v9t2xa: Set env.TOKEN yourself: its value is a secret of RunPod.",
+		"k3v9t2xa: Its workers start once there is the secret token: sluice secrets set token",
 	]);
 });
 

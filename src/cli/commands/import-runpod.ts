@@ -1,5 +1,6 @@
 /** `sluice import runpod`: RunPod's description of an endpoint as `sluice.yaml` (D36). */
 import { writeFileSync } from "node:fs";
+import { secretNames } from "../../core/management/secret-names.ts";
 import { withDurationTexts } from "../../core/durations.ts";
 import { commandIn } from "../../core/management/command.ts";
 import { ENDPOINT_SCHEMA, readEndpoint } from "../../launchers/endpoint-settings.ts";
@@ -108,6 +109,9 @@ function fromApi(endpoint: Members): Imported {
 	if ("fault" in start) notes.push(`Write 'args' as the list launcher.command: ${textOfValue(args)}`);
 	const hasTimeout = typeof timeout === "number" && timeout > 5000;
 	if (timeout && !hasTimeout) notes.push("'timeout' must be over 5 s: the default is used.");
+	const texts = Object.entries(membersOf(env)).map(([key, value]) => [key, String(value)]);
+	for (const secret of secretNames(Object.fromEntries(texts)))
+		notes.push(`Its workers start once there is the secret ${secret}: sluice secrets set ${secret}`);
 	const settings = {
 		name,
 		workersMin: min,
@@ -118,18 +122,10 @@ function fromApi(endpoint: Members): Imported {
 		scalerValue: scalerType === "QUEUE_DELAY" ? queueDelay : requestCount,
 		launcher: { type: "docker", image, pullPolicy: "missing", ...("settings" in start && start.settings) },
 		...(gpu ? { gpusPerWorker: count } : {}),
-		env: variablesOf(membersOf(env), notes),
+		env: membersOf(env),
 	};
 	const given = Object.entries(settings).filter(([, value]) => !isAbsent(value));
 	return { id: typeof id === "string" ? id : endpointId(String(name)), settings: Object.fromEntries(given), notes };
-}
-
-/** Values that name a secret of RunPod are left out, with a note. */
-function variablesOf(env: Members, notes: string[]): Members {
-	const isSecret = (value: unknown): boolean => /\{\{\s*RUNPOD_SECRET_/.test(String(value));
-	const [secret, plain] = [true, false].map((is) => Object.entries(env).filter(([, value]) => isSecret(value) === is));
-	for (const [name] of secret!) notes.push(`Set env.${name} yourself: its value is a secret of RunPod.`);
-	return Object.fromEntries(plain!);
 }
 
 /** Members of the launcher. Answers of the API have the lists, older descriptions only the text. */

@@ -2,9 +2,10 @@
 import { suits } from "../workers/gpu-need.ts";
 import type { GpuView } from "../workers/gpus.ts";
 import { LOCAL } from "../workers/hosts.ts";
+import { GB_PER_VCPU, LOCAL_CPU } from "./endpoint-content.ts";
 import { poolOf } from "./gpu-pools.ts";
 
-/** The only data centre, and the id of its kind of processor. */
+/** The only one. */
 export const DATA_CENTER = { id: LOCAL, name: "Local" } as const;
 
 export const AVAILABILITY = ["NONE", "LOW", "MEDIUM", "HIGH"] as const;
@@ -98,4 +99,16 @@ function compareVersions(a: string, b: string): number {
 		each.split(".").map(Number),
 	) as [number[], number[]];
 	return major - otherMajor || minor - otherMinor;
+}
+
+/** The kind of processors of this machine. Counts are powers of two, as in RunPod's requests. */
+export function cpuType(cores: number) {
+	return {
+		id: LOCAL_CPU,
+		name: "Processor of this machine",
+		group: DATA_CENTER.name,
+		vcpu: { min: 2, max: Math.max(2, 2 ** Math.floor(Math.log2(cores))) },
+		ramGbPerVcpu: GB_PER_VCPU,
+		price: { securePerVcpu: 0, serverlessPerVcpu: 0 },
+	};
 }

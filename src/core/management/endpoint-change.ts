@@ -168,7 +168,7 @@ function* broken(
 
 /** `changed`: members whose settings are written; others stay as they are. */
 function written(
-	{ id: _, ...before }: Endpoint,
+	{ id: _id, ...before }: Endpoint,
 	after: EndpointContent,
 	changed: ReadonlySet<Member>,
 	context: ChangeContext,

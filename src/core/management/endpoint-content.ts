@@ -64,7 +64,7 @@ interface ContainerSettings extends LauncherSettings {
 }
 
 export const LOCAL_CPU = "local";
-const GB_PER_VCPU = 2;
+export const GB_PER_VCPU = 2;
 
 export function contentOf(endpoint: Endpoint): EndpointContent {
 	const { name, env, workersMin, workersMax, idleTimeout, executionTimeoutMs, scalerType, scalerValue } = endpoint;

@@ -10,7 +10,8 @@ export const SECRET_NAME = {
 	description: "Name, as in {{ RUNPOD_SECRET_name }}. It cannot be changed.",
 	examples: ["hf_token"],
 	"x-message":
-		"must be 1 to 191 of the characters a-z, A-Z, 0-9, _, ., / and -, begin with a letter or _, and not begin with RUNPOD.",
+		"must be 1 to 191 of the characters a-z, A-Z, 0-9, _, ., / and -, begin with a letter or _, " +
+		"and not begin with RUNPOD.",
 } as const satisfies Schema;
 
 /** In UTF-8 at most what Linux accepts as a variable. */

@@ -3,7 +3,7 @@ import { badRequest } from "../errors.ts";
 import { isAbsent } from "../../lib/schema.ts";
 import { changedCommand, type CommandChange, commandIn, type ContainerCommand, type StoredCommand } from "./command.ts";
 
-/** Without the variables, which are stored encrypted. */
+/** Members that are not secret. */
 export interface TemplateBody {
 	image: string;
 	/** The command, as the request had it. */
@@ -36,11 +36,8 @@ type Members = Readonly<Record<string, unknown>>;
 
 const COMMAND = ["args", "cmd", "entrypoint"] as const;
 
-/**
- * The body of a request as if the template's container stood in it: members of the body win, and `env` by variable.
- * `templateId` is left out.
- */
-export function withTemplate(template: TemplateContent, { templateId: _, ...body }: Members): Members {
+/** Returns the body as if the template's container stood in it: members of the body win, and `env` by variable. */
+export function withTemplate(template: TemplateContent, body: Members): Members {
 	const { image, args, disk, ports, registry, env, allowedCudaVersions } = template;
 	const hasCommand = COMMAND.some((member) => body[member] !== undefined);
 	const merged = {

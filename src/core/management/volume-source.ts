@@ -12,7 +12,7 @@ const ANY = "*";
 
 type Found = { ok: true; source: string | undefined } | { ok: false; message: string };
 
-/** `source` is undefined for a new volume, which the launcher makes at its first use. A folder goes by its last part. */
+/** `source`: undefined for a new volume, which the launcher makes at its first use. A folder goes by its last part. */
 export function sourceOf(name: string, { launcher, volumes }: VolumeRules): Found {
 	const listed = volumes?.filter((entry) => entry !== ANY) ?? [];
 	const source = listed.find((entry) => entry === name || nameOf(entry) === name);
@@ -22,7 +22,9 @@ export function sourceOf(name: string, { launcher, volumes }: VolumeRules): Foun
 	if (launcher === "kubernetes")
 		return {
 			ok: false,
-			message: `${choice || "cannot be used: "}a volume is a claim that exists and that management.volumes names; add it there.`,
+			message:
+				`${choice || "cannot be used: "}a volume is a claim that exists and that management.volumes names; ` +
+				"add it there.",
 		};
 	if (volumes !== undefined && !volumes.includes(ANY))
 		return { ok: false, message: `${choice || "cannot be used: "}management.volumes allows others with * only.` };

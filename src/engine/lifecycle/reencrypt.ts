@@ -9,7 +9,7 @@ export interface Reencrypted {
 	endpoints: number;
 	releases: number;
 	registries: number;
-	/** Of the management API. */
+	/** Objects of the management API. */
 	resources: number;
 	jobs: number;
 }

@@ -40,7 +40,7 @@ export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
 		const [volume] = request.networkVolumes ?? [];
 		// Throw `resource_not_found`.
 		const { source: volumeSource } = volume === undefined ? {} : await resources.volumes.get(volume);
-		if (request.registry) await resources.logins.get(request.registry);
+		if (request.registry) await resources.logins.requireUsable(request.registry, type);
 		if (request.env) await resources.secrets.requireKnown(request.env);
 		const gpuModels = request.gpu && type === "docker" ? await d.gpuModels() : undefined;
 		return { request, context: { ...d, volumeSource, gpuModels } };

@@ -1,4 +1,4 @@
-/** Registry logins of the management API: each is used for the images of endpoints that name it, whatever their host. */
+/** Registry logins of the management API. Each is used for images of the endpoints that name it, on any host. */
 import type { RegistryLogin } from "../../core/access/registry-login.ts";
 import { badRequest } from "../../core/errors.ts";
 import type { EpochMs } from "../../lib/time.ts";
@@ -9,6 +9,15 @@ export interface LoginView {
 	name: string;
 	createdAt: EpochMs;
 }
+
+const OTHERS: Readonly<Record<string, string>> = {
+	kubernetes:
+		"must be null: nodes of Kubernetes pull images with a Secret of the namespace. Name it in " +
+		"management.launcher.imagePullSecrets in sluice.yaml, or in launcher.imagePullSecrets over /v1.",
+	slurm:
+		"must be null: nodes of Slurm pull images with the credentials of the user. Log in there, such as with " +
+		"'apptainer registry login'.",
+};
 
 export type Logins = ReturnType<typeof logins>;
 
@@ -21,6 +30,15 @@ export function logins(d: ResourceContext & { usedBy: (id: string) => string[] }
 		list: async () => (await table.list()).map(viewOf),
 		get: async (id: string) => viewOf(await table.get(id)),
 		find: table.find,
+
+		/** Throws `resource_not_found`, and 400 for a launcher that pulls no images itself. */
+		async requireUsable(id: string, launcher: string): Promise<void> {
+			await table.get(id);
+			if (launcher !== "docker")
+				throw badRequest([
+					{ field: "registry", message: OTHERS[launcher] ?? "must be null: this launcher pulls no images." },
+				]);
+		},
 
 		/** Throws 400 for the name of another one. */
 		async create({ name, username, password }: RegistryLogin & { name: string }): Promise<LoginView> {
@@ -37,7 +55,7 @@ export function logins(d: ResourceContext & { usedBy: (id: string) => string[] }
 			await table.remove(id);
 		},
 
-		/** For a pull. Throws an Error with a sentence. */
+		/** Returns the login for a pull. Throws an Error with a sentence. */
 		async loginOf(id: string): Promise<RegistryLogin> {
 			const found = await table.find(id);
 			if (!found)

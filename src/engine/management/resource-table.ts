@@ -6,7 +6,7 @@ import type { Encryption } from "../../secrets/encryption.ts";
 import type { ResourceKind, ResourceRow } from "../../store/contract/resources.ts";
 import type { EngineContext } from "../context.ts";
 
-/** Of each kind. */
+/** Maximum number of each kind. */
 const MOST = 1000;
 
 const ID_BYTES = 5;

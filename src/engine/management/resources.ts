@@ -35,12 +35,8 @@ export function createResources(d: Deps): Resources {
 		logins: registries,
 		volumes: volumes({
 			...d,
-			usedBy: (volume) => usedBy((endpoint) => networkVolumesOf(endpoint).includes(volume)),
+			usedBy: (volume) => usedBy(({ management }) => management?.networkVolumes?.includes(volume) ?? false),
 		}),
 		templates: templates({ ...d, logins: registries, secrets: variables }),
 	};
-}
-
-function networkVolumesOf(endpoint: Endpoint): readonly string[] {
-	return endpoint.management?.networkVolumes ?? [];
 }

@@ -9,10 +9,11 @@ type Variables = Readonly<Record<string, string>>;
 interface Body {
 	/** Null: none. */
 	description: string | null;
-	valueLastUpdatedAt: EpochMs;
+	/** Absent: when it was created. */
+	valueLastUpdatedAt?: EpochMs;
 }
 
-export interface SecretView extends Body {
+export interface SecretView extends Required<Body> {
 	id: string;
 	name: string;
 	createdAt: EpochMs;
@@ -45,20 +46,17 @@ export function secrets(d: ResourceContext) {
 
 		/** Throws `secret_exists`. */
 		async create(q: { name: string; value: string; description?: string | null | undefined }): Promise<SecretView> {
-			const body = { description: q.description || null, valueLastUpdatedAt: d.now() };
+			const body = { description: q.description || null };
 			const taken = new ApiError("secret_exists", { name: q.name });
 			return viewOf(await table.create({ name: q.name, body, sealed: q.value }, taken));
 		},
 
 		/** An empty description removes it. */
 		async update(id: string, q: { value?: string | undefined; description?: string | undefined }): Promise<SecretView> {
-			const valueLastUpdatedAt = d.now();
+			const isNew = q.value !== undefined && { valueLastUpdatedAt: d.now() };
 			const changed = await table.update(id, ({ name, body }) => ({
 				name,
-				body: {
-					description: q.description === undefined ? body.description : q.description || null,
-					valueLastUpdatedAt: q.value === undefined ? body.valueLastUpdatedAt : valueLastUpdatedAt,
-				},
+				body: { ...body, ...(q.description !== undefined && { description: q.description || null }), ...isNew },
 				sealed: q.value,
 			}));
 			return viewOf(changed);
@@ -75,7 +73,7 @@ export function secrets(d: ResourceContext) {
 			throw badRequest([{ field: `env.${variable}`, message }]);
 		},
 
-		/** For a worker that starts. Throws an Error with a sentence that names the secret. */
+		/** Returns the variables of a worker that starts. Throws an Error with a sentence that names the secret. */
 		async resolve(env: Variables): Promise<Variables> {
 			const { values, unreadable } = await valuesFor(env);
 			const unknown = unknownSecret(env, values);
@@ -87,7 +85,7 @@ export function secrets(d: ResourceContext) {
 			throw new Error(`the secret '${secret}' of env.${variable} ${why}: sluice secrets set ${secret}`);
 		},
 
-		/** For a worker that runs: what it was started with, as far as it is known. */
+		/** Returns the variables of a worker that runs, with the secrets as they are now. */
 		async resolveKnown(env: Variables): Promise<Variables> {
 			return withSecrets(env, (await valuesFor(env)).values);
 		},
@@ -95,5 +93,5 @@ export function secrets(d: ResourceContext) {
 }
 
 function viewOf({ id, name, createdAt, body }: Resource<Body>): SecretView {
-	return { id, name, createdAt, ...body };
+	return { id, name, createdAt, valueLastUpdatedAt: createdAt, ...body };
 }

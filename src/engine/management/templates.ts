@@ -16,7 +16,7 @@ export type Templates = ReturnType<typeof templates>;
 export function templates(d: ResourceContext & { logins: Logins; secrets: Secrets }) {
 	const table = resourceTable<TemplateBody>("template", d);
 
-	/** Of a deleted registry no id is shown. */
+	/** A deleted registry is shown as null. */
 	async function viewsOf(found: readonly Resource<TemplateBody>[]): Promise<Template[]> {
 		const known = new Set((await d.logins.list()).map(({ id }) => id));
 		return found.map(({ id, name, createdAt, sealed, body: { registry, ...body } }) => ({

@@ -1,6 +1,6 @@
 /** What handlers of the management API read and send (D49). */
 import { CURSOR } from "../../api/management/pages.ts";
-import type { ParamWithDefault } from "../../api/definition/params.ts";
+import type { Param, ParamWithDefault } from "../../api/definition/params.ts";
 import { SUBMISSION_JSON } from "../../core/jobs/submission.ts";
 import { ApiError, unprocessable } from "../../core/errors.ts";
 import { type PageKey, pageOf } from "../../core/management/pages.ts";
@@ -19,7 +19,7 @@ export async function readManaged(call: Call, schema: Schema): Promise<Record<st
 	return value as Record<string, unknown>;
 }
 
-/** As {@link readManaged}, without members that are null. At least one is given, or 422. */
+/** Returns the body as {@link readManaged} without members that are null. Throws 422 if none is left. */
 export async function readChange<T extends object>(call: Call, schema: Schema): Promise<Partial<T>> {
 	const given = Object.entries(await readManaged(call, schema)).filter(([, value]) => value !== null);
 	const names = Object.keys(schema.properties ?? {}).join(", ");
@@ -38,10 +38,14 @@ export function paged<T>(
 	return { items: found.items, pagination: { nextCursor, hasNextPage: next !== undefined } };
 }
 
-/** Throws 422. */
-export function checkedParam<T>(call: Call, { name, read, bound, ...param }: ParamWithDefault<T>): T {
-	const text = query(call).get(name);
-	const value = text === null ? param.default : read(text);
+/** Throws 422 for a text that is not valid, and for a name that is there twice. */
+export function checkedParam<T>(call: Call, param: ParamWithDefault<T>): T;
+export function checkedParam<T>(call: Call, param: Param<T>): T | undefined;
+export function checkedParam<T>(call: Call, { name, read, bound, ...param }: Param<T>): T | undefined {
+	const [text, ...more] = query(call).getAll(name);
+	if (text === undefined) return param.default;
+	if (more.length > 0) throw unprocessable([{ field: name, message: "must be given once." }]);
+	const value = read(text);
 	if (value === undefined) throw unprocessable([{ field: name, message: `must be ${bound}.` }]);
 	return value;
 }

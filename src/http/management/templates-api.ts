@@ -17,7 +17,7 @@ import type { Template } from "../../engine/management/templates.ts";
 import type { Call } from "../exchange/call.ts";
 import { checkedParam, paged, readManaged } from "./exchange.ts";
 
-/** Of public templates in one answer. */
+/** Maximum number of public templates in an answer. */
 const MOST_PUBLIC = 100;
 
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_TEMPLATES>> {
@@ -52,7 +52,7 @@ export async function listPublic(call: Call): Promise<AnswerOf<typeof LIST_PUBLI
 	return { templates: found.slice(0, MOST_PUBLIC).map(templateJson), pagination: LAST_PAGE };
 }
 
-function templateJson({ createdAt: _, ...template }: Template): Sendable<TemplateJson> {
+function templateJson({ createdAt: _createdAt, ...template }: Template): Sendable<TemplateJson> {
 	const { cmd, entrypoint } = commandOf(template);
 	return { ...template, cmd, entrypoint };
 }

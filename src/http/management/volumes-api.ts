@@ -29,6 +29,6 @@ export async function remove({ engine, params }: Call): Promise<void> {
 	await engine.resources.volumes.remove(params.volume);
 }
 
-function volumeJson({ createdAt: _, ...volume }: Volume) {
+function volumeJson({ createdAt: _createdAt, ...volume }: Volume) {
 	return volume;
 }

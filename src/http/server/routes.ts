@@ -11,6 +11,7 @@ import * as documentation from "../docs/site-api.ts";
 import { admit } from "../gates/admit.ts";
 import { boundManagement } from "../gates/management.ts";
 import * as builds from "../management/builds-api.ts";
+import * as catalog from "../management/catalog-api.ts";
 import * as managedReleases from "../management/releases-api.ts";
 import * as managed from "../management/endpoints-api.ts";
 import * as managedWorkers from "../management/workers-api.ts";
@@ -19,6 +20,7 @@ import * as secrets from "../management/secrets-api.ts";
 import * as templates from "../management/templates-api.ts";
 import { listPods, unsupported } from "../management/unsupported-api.ts";
 import * as volumes from "../management/volumes-api.ts";
+import { streamLogs } from "../management/worker-logs-api.ts";
 import { metrics as prometheus } from "../metrics/metrics-api.ts";
 import { openai } from "../openai/openai-api.ts";
 import type { Gate, Handler, Route } from "./route.ts";
@@ -147,6 +149,7 @@ const HANDLERS: Handlers = {
 	readyz: ready,
 	metrics: prometheus,
 	openapi,
+	streamWorkerLogs: streamLogs,
 	listManagedReleases: managedReleases.list,
 	listManaged: managed.list,
 	createManaged: managed.create,
@@ -157,6 +160,12 @@ const HANDLERS: Handlers = {
 	listBuilds: builds.list,
 	getBuild: builds.get,
 	buildLogs: builds.get,
+	listGpuTypes: catalog.listGpus,
+	getGpuType: catalog.getGpu,
+	listCpuTypes: catalog.listCpus,
+	getCpuType: catalog.getCpu,
+	listDataCenters: catalog.listCenters,
+	getDataCenter: catalog.getCenter,
 	listPods,
 	managementOpenapi: openapi,
 	unsupported,

@@ -22,7 +22,7 @@ export interface ResourceStore {
 	find(q: { kind: ResourceKind; id: string }): Promise<ResourceRow | undefined>;
 	/** `taken`: another has the name; `full`: `atMost` exist. */
 	insert(q: { row: ResourceRow; atMost: number }): Promise<"inserted" | "taken" | "full">;
-	/** False, without a change, if it is missing or its `updatedAt` is no longer `from`. Kind, id and `createdAt` stay. */
+	/** Keeps kind, id and `createdAt`. False, without a change, if its `updatedAt` is no longer `from`. */
 	update(q: { row: ResourceRow; from: number }): Promise<boolean>;
 	remove(q: { kind: ResourceKind; id: string }): Promise<boolean>;
 }

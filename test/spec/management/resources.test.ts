@@ -283,3 +283,77 @@ describe("D49: volumes and secrets", () => {
 		expect(all).not.toContain('"bot"');
 	});
 });
+
+describe("D49: endpoints that use them", () => {
+	const ENDPOINT = {
+		name: "user",
+		type: "QUEUE",
+		image: "registry.example/captions:3",
+		scaling: { type: "REQUEST_COUNT", requestCount: 1 },
+		cpu: [{ id: "cpu5c", vcpuCount: 2 }],
+	};
+
+	it("a registry and a volume of an endpoint cannot be deleted before it; its secrets can", async () => {
+		const [login, volume] = [await made("registries", { name: "used" }), await made("volumes", { name: "used" })];
+		const { id } = await made("secrets", { name: "used" });
+		const endpoint = await ask("POST", "/serverless", {
+			...ENDPOINT,
+			registry: login.id,
+			networkVolumes: [volume.id],
+			env: { TOKEN: "{{ RUNPOD_SECRET_used }}" },
+		});
+		expect(endpoint.status, endpoint.text).toBe(201);
+		expect(service.engine.endpoints.get(endpoint.json.id).launcher).toMatchObject({
+			registry: login.id,
+			volumes: [`sluice-${volume.id}:/runpod-volume`],
+		});
+		for (const path of [`/registries/${login.id}`, `/network-volumes/${volume.id}`]) {
+			const { status, json } = await ask("DELETE", path);
+			expect([status, json.errors]).toEqual([400, [expect.stringContaining(`endpoints use it (${endpoint.json.id})`)]]);
+		}
+		expect((await ask("DELETE", `/account/secrets/${id}`)).status).toBe(204);
+		await ask("PATCH", `/serverless/${endpoint.json.id}`, { registry: null });
+		expect((await ask("DELETE", `/registries/${login.id}`)).status).toBe(204);
+		expect((await ask("DELETE", `/serverless/${endpoint.json.id}`)).status).toBe(204);
+		expect((await ask("DELETE", `/network-volumes/${volume.id}`)).status).toBe(204);
+	});
+
+	it("a template fills in an endpoint, once", async () => {
+		const { id } = await made("templates", { disk: 33 });
+		const { image: _, ...body } = ENDPOINT;
+		const endpoint = await ask("POST", "/serverless", { ...body, templateId: id, env: { MORE: "1" } });
+		expect(endpoint.json).toMatchObject({ image: TEMPLATE.image, args: TEMPLATE.args, disk: 33 });
+		expect(endpoint.json.env).toEqual({ MODEL: "small", MORE: "1" });
+		await ask("PATCH", `/templates/${id}`, { image: "other:1" });
+		expect((await ask("DELETE", `/templates/${id}`)).status).toBe(204);
+		expect((await ask("GET", `/serverless/${endpoint.json.id}`)).json.image).toBe(TEMPLATE.image);
+	});
+
+	it("an unknown secret is 400, and a template that is not serverless 422", async () => {
+		const secret = await ask("POST", "/serverless", { ...ENDPOINT, env: { TOKEN: "{{ RUNPOD_SECRET_none }}" } });
+		expect([secret.status, secret.json.errors]).toEqual([400, [expect.stringContaining("'none'")]]);
+		const { id } = await made("templates", { serverless: false });
+		expect((await ask("POST", "/serverless", { ...ENDPOINT, templateId: id })).status).toBe(422);
+		expect((await ask("POST", "/serverless", { ...ENDPOINT, templateId: UNKNOWN })).status).toBe(404);
+	});
+});
+
+it.each(["kubernetes", "slurm"])("D49: a registry is 400 where nodes pull images: %s", async (type) => {
+	const launcher = type === "slurm" ? { type, sharedDir: "/tmp" } : { type };
+	const other = await startService({ endpoints: {}, settings: { management: { launcher } } });
+	try {
+		const { id } = (await call(other.url, "/v2/registries", { body: LOGIN })).json;
+		const body = {
+			name: "n",
+			type: "QUEUE",
+			image: "a:1",
+			scaling: { type: "REQUEST_COUNT", requestCount: 1 },
+			cpu: [{ id: "cpu5c", vcpuCount: 2 }],
+			registry: id,
+		};
+		const { status, json } = await call(other.url, "/v2/serverless", { body });
+		expect([status, json.errors]).toEqual([400, [expect.stringMatching(/^\$\.registry must be null: nodes of/)]]);
+	} finally {
+		await other.end();
+	}
+});

@@ -30,7 +30,7 @@ interface ImagesOptions extends Pick<LauncherDependencies, "clock" | "registryLo
 }
 
 export function dockerImages({ clock, daemon, registryLogin, where = "" }: ImagesOptions) {
-	/** By image and login. */
+	/** Keys have image and login. */
 	const pulls = new Map<string, Pull>();
 	const keyOf = ({ image, registry = "" }: ImageSource): string => `${registry} ${image}`;
 	const listeners: ((image: string) => void)[] = [];
