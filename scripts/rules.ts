@@ -243,6 +243,6 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		id: "D50",
-		says: "A change of what workers are launched with is a version; old workers stay until it is healthy; crashes undo it.",
+		says: "A change of what workers are launched with is a version: old ones stay until it is healthy.",
 	},
 ];

@@ -154,7 +154,7 @@ export const EVENTS = {
 			? sentence
 			: { sentence, below: `; its last lines:\n${lastOutput.trimEnd()}` };
 	}),
-	/** A worker could not be started, crashed or is unhealthy; the next start is after `retryMs`. `launchedAs`: of a crash. */
+	/** A worker could not be started, crashed or is unhealthy (`launchedAs`); the next start is after `retryMs`. */
 	"worker.failed": error<{ endpoint: string; reason: string; retryMs: number; launchedAs?: string | undefined }>(
 		({ endpoint, reason, retryMs }) =>
 			`${endpoint}: no worker could be started: ${reason}; next try in ${retryMs / 1000} s`,

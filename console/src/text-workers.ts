@@ -46,7 +46,8 @@ export const WORKER_TEXTS = {
 		back: "Roll back",
 		backTitle: (version: number) => `Roll back to version ${version}?`,
 		backText:
-			"Launcher, variables and GPUs become those of that version, as a new version. Workers are replaced once a new one is healthy; busy ones finish their jobs.",
+			"Launcher, variables and GPUs become those of that version, as a new version. Workers are replaced once a " +
+			"new one is healthy; busy ones finish their jobs.",
 		isBack: "Rolled back.",
 	},
 	ended: {

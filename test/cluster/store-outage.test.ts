@@ -133,6 +133,13 @@ describe("clients", () => {
 		// Nothing of it is in the store.
 		"unsupported",
 		"listPods",
+		"streamWorkerLogs",
+		"listGpuTypes",
+		"getGpuType",
+		"listCpuTypes",
+		"getCpuType",
+		"listDataCenters",
+		"getDataCenter",
 		"listBuilds",
 		"getBuild",
 		"buildLogs",

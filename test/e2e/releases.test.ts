@@ -36,7 +36,7 @@ const released = (service: Service, what: object): Promise<any> =>
 const workerOf = async (service: Service): Promise<string> =>
 	(await ended(service, "ours", await run(service, "ours", {}))).workerId as string;
 
-/** Submits jobs one after the other until told to stop; answers their ids. */
+/** Submits jobs one after the other until the returned function is called, which answers their ids. */
 function submitting(service: () => Service): () => Promise<string[]> {
 	let over = false;
 	const ids: string[] = [];

@@ -71,7 +71,7 @@ const columns = (current: number): readonly Column<Release>[] => [
 	{ name: T.releases.changes, cell: (release) => <Changes release={release} /> },
 ];
 
-/** Why it was made by itself, or the settings that it changed. */
+/** Why the service made it, or the settings that it changed. */
 function Changes({ release: { reason, diff } }: { release: Release }): ReactNode {
 	if (reason !== undefined) return reason;
 	if (diff.length === 0) return T.releases.first;

@@ -168,14 +168,14 @@ function* broken(
 
 /** `changed`: members whose settings are written; others stay as they are. */
 function written(
-	{ id: _, ...before }: Endpoint,
+	{ id: _id, ...before }: Endpoint,
 	after: EndpointContent,
 	changed: ReadonlySet<Member>,
 	context: ChangeContext,
 ): Settings {
 	const has = (...names: Member[]): boolean => names.some((name) => changed.has(name));
 	const { name, env, workers, scaling, timeout, gpu } = after;
-	const stored = storedChanges(after, before.launcher, has);
+	const stored = storedChanges(after, has);
 	return {
 		...before,
 		...(has("name") && { name }),
@@ -212,7 +212,7 @@ function changedLauncher(
 		}),
 		...(has("networkVolumes") && { volumes: volumes.length > 0 ? volumes : undefined }),
 		...(has("gpu") && gpu && placedGpu(launcher, gpu, gpuModels)),
-		...(has("registry") && launcher.type === "docker" && { registry: registry ?? undefined }),
+		...(has("registry") && { registry: registry ?? undefined }),
 	};
 	const members = Object.entries(settings).filter(([, value]) => value !== undefined);
 	return { ...(Object.fromEntries(members) as object), type: launcher.type };
@@ -230,10 +230,9 @@ function placedGpu(launcher: LauncherSettings, gpu: GpuContent, known: readonly 
 /** Undefined if none of the members that `management` stores has changed. */
 function storedChanges(
 	after: EndpointContent,
-	{ type }: LauncherSettings,
 	has: (...names: Member[]) => boolean,
 ): Partial<ManagementSetting> | undefined {
-	const { disk, ports, flashboot, dataCenterIds, networkVolumes, args, gpu, cpu, registry } = after;
+	const { disk, ports, flashboot, dataCenterIds, networkVolumes, args, gpu, cpu } = after;
 	const { pools = [], excludedTypes, allowedCudaVersions = [], minCudaVersion } = gpu ?? {};
 	const changes = {
 		...(has("disk") && { disk }),
@@ -242,7 +241,6 @@ function storedChanges(
 		...(has("dataCenterIds") && { dataCenterIds }),
 		...(has("networkVolumes") && { networkVolumes }),
 		...(has("args", "cmd", "entrypoint") && { args }),
-		...(has("registry") && type !== "docker" && { registry: registry ?? undefined }),
 		...(has("gpu") &&
 			gpu && {
 				gpu: {

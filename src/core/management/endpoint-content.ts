@@ -41,8 +41,6 @@ export interface EndpointContent extends ContainerCommand {
 /** The setting `management`: members as they were given, where other settings have less or nothing of them. */
 export type ManagementSetting = Pick<EndpointContent, "disk"> &
 	Partial<Pick<EndpointContent, "ports" | "flashboot" | "dataCenterIds" | "networkVolumes" | "args">> & {
-		/** Where the launcher has no such setting. */
-		registry?: string | undefined;
 		gpu?: StoredGpu;
 		cpu?: readonly { id: string; vcpuCount: number }[];
 	};
@@ -80,7 +78,7 @@ export function contentOf(endpoint: Endpoint): EndpointContent {
 		disk: stored.disk ?? DEFAULT_DISK,
 		ports: stored.ports ?? [],
 		env,
-		registry: launcher.registry ?? stored.registry ?? null,
+		registry: launcher.registry ?? null,
 		...compute(endpoint, stored, launcher),
 		workers: { min: workersMin, max: workersMax, ...(byCount ? {} : { idleTimeout }) },
 		scaling: byCount ? { type: scalerType, requestCount: scalerValue } : { type: scalerType, queueDelay: scalerValue },

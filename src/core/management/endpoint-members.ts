@@ -67,7 +67,6 @@ export const MANAGEMENT_SETTING: Schema = {
 	properties: {
 		...STORED_MEMBERS,
 		args: ARGS,
-		registry: NAME,
 		gpu: {
 			type: "object",
 			additionalProperties: false,

@@ -100,7 +100,7 @@ function rolledOut(
 		most = Math.max(most, old + settled + pending);
 		const arrived = q.healthy ? pending : 0;
 		settled += arrived;
-		// Those that crash are gone; the next ones are started in their place.
+		// Others are started in the place of those that crash.
 		state = { ...state, old, ahead, pending: 0, arrived, proven: state.proven || arrived > 0 };
 	}
 	return { old: state.old, least, most };

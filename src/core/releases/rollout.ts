@@ -22,7 +22,7 @@ export interface RolloutStep {
 	ahead: number;
 	/** Workers of the current release to be started besides those that the jobs need. */
 	start: number;
-	/** Of the pending ones, those that count for no job: they are there to be judged. */
+	/** So many of the pending ones count for no job: they are there to be judged. */
 	extra: number;
 }
 

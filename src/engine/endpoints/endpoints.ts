@@ -107,7 +107,7 @@ export class Endpoints {
 
 	/** `null` restores a default. */
 	update(id: string, patch: unknown, origin = BY_API): Promise<EndpointEntry> {
-		return this.change(id, ({ id: _, ...settings }) => mergeSettings(settings, patch), origin);
+		return this.change(id, (before) => mergeSettings(withoutId(before), patch), origin);
 	}
 
 	/** `changed` returns all settings, or a promise of them. */
@@ -254,6 +254,12 @@ export class Endpoints {
 	async #storeConfigured(): Promise<void> {
 		for (let next; (next = this.#unstored[0]); this.#unstored.shift()) await this.#put(next, BY_FILE);
 	}
+}
+
+/** Settings as `changed` of {@link Endpoints.change} returns them. */
+export function withoutId(endpoint: Endpoint): Omit<Endpoint, "id"> {
+	const { id: _, ...settings } = endpoint;
+	return settings;
 }
 
 function parse(id: string, settings: unknown): Endpoint {

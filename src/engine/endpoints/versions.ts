@@ -15,7 +15,7 @@ export interface Origin {
 	source: ReleaseSource;
 	/** Id of a key. */
 	by?: string | undefined;
-	/** Of an automatic rollback. */
+	/** Why the service rolls back. */
 	reason?: string | undefined;
 	/** The version that it ends. */
 	fail?: number | undefined;

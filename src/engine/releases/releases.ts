@@ -5,7 +5,7 @@ import { type LaunchedSettings, type ReleaseChange, withLaunched } from "../../c
 import type { EpochMs } from "../../lib/time.ts";
 import type { ReleaseHead, ReleaseRow } from "../../store/contract/releases.ts";
 import type { EngineContext } from "../context.ts";
-import type { Endpoints } from "../endpoints/endpoints.ts";
+import { type Endpoints, withoutId } from "../endpoints/endpoints.ts";
 import type { WorkerView } from "../workers/worker-views.ts";
 import type { Workers } from "../workers/workers.ts";
 
@@ -62,24 +62,20 @@ export function createReleases({ endpoints, workers, events }: Deps) {
 			return {
 				version,
 				workers: { current: byVersion.get(version)?.length ?? 0, all: launched.length },
-				releases: rows.map(({ endpoint: _, launchHash: __, settings: ___, diff, ...row }) => ({
-					...row,
-					diff: JSON.parse(diff) as ReleaseChange[],
-					workers: byVersion.get(row.version)?.length ?? 0,
-				})),
+				releases: rows.map((row) => releaseOf(row, byVersion.get(row.version)?.length ?? 0)),
 			};
 		},
 		/** A new version with the settings of an earlier one. Throws `release_not_found` and `release_refused`. */
 		async rollBack(id: string, { version, by }: { version: number; by: string }): Promise<void> {
-			const settingsOf = async ({ id: _, ...settings }: Endpoint): Promise<object> => {
+			const settingsOf = async (before: Endpoint): Promise<object> => {
 				const { settings: launched, unreadable } = versions.open(await rowOf(id, version));
 				if (unreadable.length > 0)
 					throw new ApiError("release_refused", {
 						why:
-							`The values of env ${unreadable.join(", ")} of version ${version} were stored under another SLUICE_SECRET ` +
-							"and cannot be read: set them with a change of the endpoint instead.",
+							`The values of env ${unreadable.join(", ")} of version ${version} were stored under another ` +
+							"SLUICE_SECRET and cannot be read: set them with a change of the endpoint instead.",
 					});
-				return withLaunched(settings, launched as unknown as LaunchedSettings);
+				return withLaunched(withoutId(before), launched as unknown as LaunchedSettings);
 			};
 			await endpoints.change(id, settingsOf, { source: "rollback", by });
 		},
@@ -97,4 +93,9 @@ export function createReleases({ endpoints, workers, events }: Deps) {
 			events.emit("endpoints.changed", {});
 		},
 	};
+}
+
+function releaseOf(row: ReleaseRow, workers: number): Release {
+	const { endpoint: _, launchHash: _hash, settings: _settings, diff, ...shown } = row;
+	return { ...shown, diff: JSON.parse(diff) as ReleaseChange[], workers };
 }

@@ -2,7 +2,7 @@
  * Replaces the workers of earlier releases, and undoes a release whose workers crash (D50).
  *
  * The store has what outlives a server: the releases, whether one is proved, and its crashes. In memory is only how
- * many workers left before others took their place; a server that begins anew replaces one more at most.
+ * many workers left before others took their place; a server that begins with it again replaces one more at most.
  */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { hasFailed, rollbackTarget } from "../../core/releases/history.ts";
@@ -13,7 +13,7 @@ import { isManaged } from "../../launchers/index.ts";
 import type { ReleaseHead } from "../../store/contract/releases.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
-import type { Endpoints } from "../endpoints/endpoints.ts";
+import { type Endpoints, withoutId } from "../endpoints/endpoints.ts";
 import { launchHash } from "../endpoints/launch-hash.ts";
 import type { Workers } from "../workers/workers.ts";
 import type { Worker } from "../workers/worker-registry.ts";
@@ -71,11 +71,13 @@ export function rollouts(d: Deps) {
 		const id = failed.endpoint;
 		const { versions } = endpoints;
 		const last = lastCrash.get(id);
+		const because = last === undefined ? "." : `, the last one because: ${asSentence(last)}`;
 		const reason =
-			`Version ${failed.version} was rolled back to version ${target.version}: its workers crashed ${failed.failures} ` +
-			`times before one was healthy${last === undefined ? "." : `, the last one because: ${asSentence(last)}`}`;
+			`Version ${failed.version} was rolled back to version ${target.version}: its workers crashed ` +
+			`${failed.failures} times before one was healthy${because}`;
 		let isDone = false;
-		const settingsBefore = async ({ id: _, ...settings }: Endpoint): Promise<object> => {
+		const settingsOfTarget = async (before: Endpoint): Promise<object> => {
+			const settings = withoutId(before);
 			// Meanwhile another server may scale it, or someone may have changed it.
 			if (!cluster.scales(id) || head(id).version !== failed.version) return settings;
 			const row = (await versions.rows(endpoints.entry(id))).find(({ version }) => version === target.version);
@@ -84,7 +86,7 @@ export function rollouts(d: Deps) {
 			isDone = true;
 			return withLaunched(settings, opened.settings as unknown as LaunchedSettings);
 		};
-		await endpoints.change(id, settingsBefore, { source: "rollback", reason, fail: failed.version });
+		await endpoints.change(id, settingsOfTarget, { source: "rollback", reason, fail: failed.version });
 		if (!isDone) return;
 		lastCrash.delete(id);
 		events.emit("release.rolled_back", { endpoint: id, reason });

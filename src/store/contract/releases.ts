@@ -41,7 +41,7 @@ export interface ReleaseChanges {
 }
 
 export interface ReleaseStore {
-	/** Of all endpoints, the earlier versions of each first. */
+	/** Those of all endpoints, the earlier versions of each first. */
 	heads(): Promise<ReleaseHead[]>;
 	/** Newest first. */
 	list(q: { endpoint: string }): Promise<ReleaseRow[]>;

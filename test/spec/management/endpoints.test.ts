@@ -1,57 +1,26 @@
-/** Endpoints of the management API: their life, what is refused with which code, and what reading and writing change. */
+/** Endpoints of the management API: their life, and what reading and writing change. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contentOf } from "../../../src/core/management/endpoint-content.ts";
-import { call, startService, type TestService } from "../../support/service.ts";
+import { call, type TestService } from "../../support/service.ts";
 import { handWorker, submitted } from "../hand-worker.ts";
+import { BODY, CPU_BODY, type Managed, managedService } from "./managed-endpoints.ts";
 
 let service: TestService;
-/** Neither has a launcher for new endpoints. */
-let without: TestService;
-
+let m: Managed;
 beforeAll(async () => {
-	const management = {
-		launcher: { type: "docker", prePull: false, shmSize: "2g" },
-		images: ["registry.example/*", "exact:1"],
-	};
-	// Models of these GPUs are not known: any pool may have a machine.
-	service = await startService({ endpoints: { file: {} }, settings: { management, gpus: 2 } });
-	without = await startService({ endpoints: {} });
+	m = await managedService();
+	({ service } = m);
 });
-afterAll(async () => {
-	await service.end();
-	await without.end();
-});
+afterAll(() => service.end());
 
-const ask = (method: string, path: string, body?: unknown) =>
-	call(service.url, `/v2${path}`, { method, ...(body === undefined ? {} : { body }) });
+const ask: Managed["ask"] = (...q) => m.ask(...q);
+const made: Managed["made"] = (...q) => m.made(...q);
+const settingsOf: Managed["settingsOf"] = (id) => m.settingsOf(id);
 
-const BODY = {
-	name: "captions",
-	type: "QUEUE",
-	image: "registry.example/captions:3",
-	cmd: ["python", "-u", "handler.py"],
-	gpu: { pools: ["ANY"], minCudaVersion: "12.4" },
-	scaling: { type: "QUEUE_DELAY", queueDelay: 1.5 },
-	// No worker is started: there need be no Docker.
-	workers: { max: 0, idleTimeout: 30 },
-	env: { MODEL: "small" },
-};
-const CPU_BODY = {
-	name: "letters",
-	type: "QUEUE",
-	image: "exact:1",
-	cpu: [{ id: "cpu5c", vcpuCount: 4 }],
-	scaling: { type: "REQUEST_COUNT", requestCount: 4 },
-	workers: { min: 0, max: 0 },
-};
-
-async function made(body: object = BODY): Promise<any> {
-	const { status, json, text } = await ask("POST", "/serverless", body);
-	expect(status, text).toBe(201);
-	return json;
+/** What PATCH takes. */
+function writable({ id: _id, type: _type, requestUrls: _urls, createdAt: _at, ...members }: any): any {
+	return members;
 }
-
-const settingsOf = (id: string) => structuredClone(service.engine.endpoints.get(id));
 
 describe("the life of an endpoint", () => {
 	it("D49: is created with all members, which are those of RunPod's document", async () => {
@@ -163,7 +132,7 @@ describe("PATCH", () => {
 	])("D49: what was read, and is sent back, changes no setting: %s", async (_, body) => {
 		const one = await made(body);
 		const before = settingsOf(one.id);
-		const { id, type, requestUrls, createdAt, ...members } = one;
+		const members = writable(one);
 		// Clients in Go sort the members of maps.
 		const sent = { ...members, env: Object.fromEntries(Object.entries(members.env).toReversed()) };
 		const { status, json, text } = await ask("PATCH", `/serverless/${one.id}`, sent);
@@ -179,7 +148,7 @@ describe("PATCH", () => {
 		const { json } = await ask("GET", "/serverless/program");
 		expect(json).toMatchObject({ image: "", cmd: ["node", "a b.js"], gpu: null, cpu: [{ id: "local" }] });
 		const before = settingsOf("program");
-		const { id, type, requestUrls, createdAt, ...members } = json;
+		const members = writable(json);
 		expect((await ask("PATCH", "/serverless/program", members)).json).toEqual(json);
 		expect(settingsOf("program")).toEqual(before);
 		const refused = await ask("PATCH", "/serverless/program", { cmd: ["python"] });
@@ -231,128 +200,6 @@ describe("PATCH", () => {
 			body: { launcher: { type: "docker", command: ["other"] } },
 		});
 		expect((await ask("GET", `/serverless/${id}`)).json).toMatchObject({ args: '{"cmd":["other"]}', cmd: ["other"] });
-	});
-});
-
-describe("what is refused", () => {
-	it.each<[number, string, object | ((body: any) => object), string]>([
-		[422, "no name", { name: undefined }, "$.name is missing"],
-		[422, "no scaling", { scaling: undefined }, "$.scaling is missing"],
-		[422, "no type", { type: undefined }, "$.type is missing"],
-		[422, "no image and no template", { image: undefined }, "$.image is missing"],
-		[422, "an empty name", { name: "" }, "$.name must be"],
-		[422, "an unknown member", { foo: 1 }, "$.foo is unknown"],
-		[422, "a text for a number", { disk: "20" }, "$.disk must be"],
-		[422, "a disk of 0", { disk: 0 }, "$.disk must be"],
-		[422, "a load balancer", { type: "LOAD_BALANCER" }, "no load-balancing endpoints"],
-		[422, "a delay below 0.5", { scaling: { type: "QUEUE_DELAY", queueDelay: 0.4 } }, "$.scaling.queueDelay must be"],
-		[
-			422,
-			"a count in parts",
-			{ scaling: { type: "REQUEST_COUNT", requestCount: 1.5 } },
-			"$.scaling.requestCount must be",
-		],
-		[422, "another scaling", { scaling: { type: "OTHER" } }, "$.scaling.type must be"],
-		[
-			422,
-			"members of both scalings",
-			{ scaling: { type: "QUEUE_DELAY", queueDelay: 1, requestCount: 1 } },
-			"is unknown",
-		],
-		[422, "an idle timeout of 0", { workers: { idleTimeout: 0 } }, "$.workers.idleTimeout must be"],
-		[422, "too many workers", { workers: { max: 1001 } }, "$.workers.max must be"],
-		[422, "a negative timeout", { timeout: -1 }, "$.timeout must be"],
-		[422, "no pool", { gpu: { pools: [] } }, "$.gpu.pools must be"],
-		[422, "GPUs without pools", { gpu: { count: 1 } }, "$.gpu.pools is missing"],
-		[422, "an exclusion with -", { gpu: { pools: ["ANY"], excludedTypes: ["-x"] } }, "$.gpu.excludedTypes.0 must"],
-		[
-			422,
-			"an exclusion with a space",
-			{ gpu: { pools: ["ANY"], excludedTypes: ["x "] } },
-			"$.gpu.excludedTypes.0 must",
-		],
-		[422, "an exclusion twice", { gpu: { pools: ["ANY"], excludedTypes: ["x", "x"] } }, "$.gpu.excludedTypes must"],
-		[422, "a CUDA version", { gpu: { pools: ["ANY"], minCudaVersion: "12" } }, "$.gpu.minCudaVersion must be"],
-		[422, "one vCPU", { gpu: undefined, cpu: [{ id: "a", vcpuCount: 1 }] }, "$.cpu.0.vcpuCount must be"],
-		[422, "a flavour twice", { gpu: undefined, cpu: Array(2).fill({ id: "a", vcpuCount: 2 }) }, "$.cpu must not"],
-		[422, "another flashboot", { flashboot: "ON" }, "$.flashboot must be"],
-		[422, "a number in env", { env: { A: 1 } }, "$.env.A must be"],
-		[
-			422,
-			"an idle timeout by count",
-			{ scaling: { type: "REQUEST_COUNT", requestCount: 1 }, workers: { idleTimeout: 5 } },
-			"idleTimeout does not apply to queue-based endpoints scaling on requestCount",
-		],
-		[400, "neither gpu nor cpu", { gpu: undefined }, "exactly one of gpu and cpu"],
-		[400, "gpu and cpu", { cpu: [{ id: "a", vcpuCount: 2 }] }, "exactly one of gpu and cpu"],
-		[400, "min over max", { workers: { min: 2, max: 1 } }, "$.workers.min must not be over workers.max (1)"],
-		[400, "a timeout below 5,001 ms", { timeout: 5000 }, "$.timeout must be at least 5001 ms"],
-		[400, "6 vCPUs", { gpu: undefined, cpu: [{ id: "a", vcpuCount: 6 }] }, "$.cpu.0.vcpuCount must be a power of two"],
-		[
-			400,
-			"two CUDA rules",
-			{ gpu: { pools: ["ANY"], minCudaVersion: "12.4", allowedCudaVersions: ["12.6"] } },
-			"$.gpu must not have both",
-		],
-		[400, "another data centre", { dataCenterIds: ["EU-RO-1"] }, "$.dataCenterIds.0 must be local"],
-		[400, "an image outside of the list", { image: "other:1" }, "management.images"],
-		[400, "a command that differs from its text", { args: "a", cmd: ["b"] }, "must mean the same"],
-		[400, "an open quote", { cmd: undefined, args: "a 'b" }, "$.args must close each quote"],
-		[400, "an unknown secret", { env: { A: "{{ RUNPOD_SECRET_none }}" } }, "names the secret 'none'"],
-		[404, "an unknown template", { templateId: "none" }, "no template 'none'"],
-		[404, "an unknown registry", { registry: "none" }, "no registry 'none'"],
-		[404, "an unknown volume", { networkVolumes: ["none"] }, "no network volume 'none'"],
-	])("D49: %i for %s at the creation", async (status, _, change, sentence) => {
-		const count = service.engine.endpoints.all().length;
-		const { status: found, json, text } = await ask("POST", "/serverless", { ...BODY, ...change });
-		expect(found, text).toBe(status);
-		expect([json.detail, ...(json.errors ?? [])].join("\n")).toContain(sentence);
-		if (status === 422) expect(json.errors).toHaveLength(1);
-		expect(service.engine.endpoints.all()).toHaveLength(count);
-	});
-
-	it.each<[number, string, object, object, string]>([
-		[422, "the type", BODY, { type: "QUEUE" }, "$.type is unknown"],
-		[422, "exclusions without pools", BODY, { gpu: { excludedTypes: ["x"] } }, "$.gpu.excludedTypes needs gpu.pools"],
-		[422, "an idle timeout by count", CPU_BODY, { workers: { idleTimeout: 5 } }, "idleTimeout does not apply"],
-		[400, "GPUs for CPU", CPU_BODY, { gpu: { pools: ["ANY"] } }, "$.gpu must be left out"],
-		[400, "CPU for GPUs", BODY, { cpu: [{ id: "a", vcpuCount: 2 }] }, "$.cpu must be left out"],
-		[400, "both", BODY, { gpu: { count: 1 }, cpu: [{ id: "a", vcpuCount: 2 }] }, "must not have both gpu and cpu"],
-		[400, "a second CUDA rule", BODY, { gpu: { allowedCudaVersions: ["12.6"] } }, "must not have both"],
-		[400, "min over the max of before", BODY, { workers: { min: 1 } }, "$.workers.min must not be over"],
-		[400, "an image outside of the list", BODY, { image: "other:1" }, "management.images"],
-	])("D49: %i for %s in a change", async (status, _, body, change, sentence) => {
-		const { id } = await made(body);
-		const before = settingsOf(id);
-		const { status: found, json, text } = await ask("PATCH", `/serverless/${id}`, change);
-		expect(found, text).toBe(status);
-		expect([json.detail, ...(json.errors ?? [])].join("\n")).toContain(sentence);
-		expect(settingsOf(id)).toEqual(before);
-	});
-
-	it("D49: text that is no JSON is 400, another value than an object 422, over 1 MiB 413", async () => {
-		for (const [text, status] of [
-			["{", 400],
-			["[]", 422],
-			[JSON.stringify({ name: "x".repeat(2 ** 20) }), 413],
-		] as const) {
-			const answer = await call(service.url, "/v2/serverless", { method: "POST", text });
-			expect([answer.status, answer.headers.get("content-type")]).toEqual([status, "application/problem+json"]);
-		}
-	});
-
-	it("D49: an endpoint of sluice.yaml can be read, and is changed there", async () => {
-		expect((await ask("GET", "/serverless/file")).status).toBe(200);
-		for (const [method, body] of [["PATCH", { name: "x" }], ["DELETE"]] as const) {
-			const { status, json } = await ask(method, "/serverless/file", body);
-			expect([status, json.detail]).toEqual([400, expect.stringContaining("is defined in sluice.yaml")]);
-		}
-	});
-
-	it("D49: without management.launcher reading works, and creation says what to set", async () => {
-		expect((await call(without.url, "/v2/serverless")).json.endpoints).toEqual([]);
-		const { status, json } = await call(without.url, "/v2/serverless", { body: BODY });
-		expect([status, json.detail]).toEqual([400, expect.stringContaining("set management.launcher in sluice.yaml")]);
 	});
 });
 
