@@ -23,7 +23,7 @@ function takeOver(rows: readonly Partial<WorkerRow>[], launcher: Partial<Launche
 			address: Promise.resolve({ own: ADDRESS, shared: ADDRESS }),
 			cluster: { id: "s", shared: false, scales: () => true },
 			endpoints: { all: () => [], has: () => true, get: () => ({ env: {} }) },
-			secrets: { resolveKnown: (env: object) => Promise.resolve(env) },
+			secrets: { resolveKnown: (env: Record<string, string>) => Promise.resolve(env) },
 			workerLogs: { extent: () => Promise.resolve(undefined) },
 			...q,
 		}),
