@@ -65,7 +65,7 @@ const PAGES: Readonly<Record<string, Setting>> = {
 	"docs/guides/releases.md": {
 		before: [
 			"sluice serve",
-			"sluice endpoints create captions --set launcher.type=docker --set launcher.image=registry.example.com/captions:1",
+			"sluice endpoints create captions --set launcher.type=docker --set launcher.image=example.com/captions:1",
 		].join("\n"),
 	},
 	"docs/guides/install.md": {},
