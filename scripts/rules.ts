@@ -237,4 +237,12 @@ export const RULES: readonly Rule[] = [
 		id: "D48",
 		says: "What workers use of their machine is shown where that is cheap to know.",
 	},
+	{
+		id: "D49",
+		says: "RunPod's management API v2 works at /v2/serverless and beside it, with its codes and problem details.",
+	},
+	{
+		id: "D50",
+		says: "A change of what workers are launched with is a version: old ones stay until it is healthy.",
+	},
 ];

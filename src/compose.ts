@@ -7,13 +7,13 @@ import { budgetMeters } from "./core/budgets.ts";
 import type { Clock } from "./system/clock.ts";
 import { withoutSecrets } from "./config/options.ts";
 import type { Config } from "./config/config.ts";
-import type { RegistryLogin } from "./core/access/registry-login.ts";
 import { makeFolder, openToOthers } from "./system/durable-file.ts";
 import type { SealKeys } from "./secrets/encryption.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
 import { hex, pooled, type Random } from "./lib/ids.ts";
 import type { EventBus } from "./events.ts";
 import { type HttpServer, listen, type Site } from "./http/server/server.ts";
+import type { LauncherDependencies } from "./launchers/definition.ts";
 import { LAUNCHERS } from "./launchers/index.ts";
 import { workerLogs } from "./launchers/logs/worker-logs.ts";
 import { secretKeys } from "./secrets/secret-key.ts";
@@ -88,7 +88,8 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	const launchers = await createLaunchers(config, {
 		...o,
 		logs,
-		registryLogin: (registry) => engine.access.registries.loginFor(registry),
+		registryLogin: (registry, id) =>
+			id === undefined ? engine.access.registries.loginFor(registry) : engine.resources.logins.loginOf(id),
 	});
 	const budgets = budgetMeters(config.budgets);
 	const disk = await diskOf(config.store, budgets.reservedDisk.limit);
@@ -117,6 +118,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 			resolve: hostResolver({ clock }),
 		}),
 		gpus: config.gpus,
+		management: config.management,
 		hostname: hostname(),
 	});
 	let server: HttpServer | undefined;
@@ -192,7 +194,7 @@ async function createLaunchers(
 		events,
 		logs,
 		registryLogin,
-	}: AppOptions & { logs: string; registryLogin: (registry: string) => Promise<RegistryLogin | undefined> },
+	}: AppOptions & Required<Pick<LauncherDependencies, "registryLogin">> & { logs: string },
 ) {
 	const base = withoutSecrets(env, secretVariables);
 	// If GPUs are assigned, a worker without any must see none. For HIP an empty list is all.

@@ -154,10 +154,18 @@ export const EVENTS = {
 			? sentence
 			: { sentence, below: `; its last lines:\n${lastOutput.trimEnd()}` };
 	}),
-	/** A worker could not be started, crashed or is unhealthy; the next start is after `retryMs`. */
-	"worker.failed": error<{ endpoint: string; reason: string; retryMs: number }>(
+	/** A worker could not be started, crashed or is unhealthy (`launchedAs`); the next start is after `retryMs`. */
+	"worker.failed": error<{ endpoint: string; reason: string; retryMs: number; launchedAs?: string | undefined }>(
 		({ endpoint, reason, retryMs }) =>
 			`${endpoint}: no worker could be started: ${reason}; next try in ${retryMs / 1000} s`,
+	),
+	/** A worker of an endpoint's current release was healthy (D50). */
+	"release.healthy": info<{ endpoint: string; version: number }>(
+		({ endpoint, version }) => `${endpoint}: version ${version} is healthy`,
+	),
+	/** Workers of a release crashed before one was healthy: the last healthy settings are in force (D50). */
+	"release.rolled_back": error<{ endpoint: string; reason: string }>(
+		({ endpoint, reason }) => `${endpoint}: ${reason}`,
 	),
 	/** An operator resumed worker starts, which crashes had paused (D28). */
 	"starts.resumed": info<{ endpoint: string }>(({ endpoint }) => `${endpoint}: worker starts resumed`),
@@ -199,6 +207,12 @@ export const EVENTS = {
 	"secrets.earlier": info(
 		() =>
 			"stored secrets may be encrypted with the earlier key, which is still needed; run: sluice migrate --reencrypt",
+	),
+	/** A stored endpoint has an id that is now a path of the management API: only `/sdk/v2` leads to its jobs (D49). */
+	"endpoint.reserved": warn<{ endpoint: string }>(
+		({ endpoint }) =>
+			`/v2/${endpoint} is a path of the management API: call the jobs of the endpoint ${endpoint} at ` +
+			`/sdk/v2/${endpoint}, or create an endpoint with another id and delete this one`,
 	),
 	/** Other users of the machine can replace files in the data folder. */
 	"folder.writable": warn<{ path: string }>(

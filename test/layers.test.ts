@@ -48,7 +48,9 @@ const DOMAINS = [
 	["access", "limits"],
 	["cluster"],
 	["endpoints"],
+	["management"],
 	["workers"],
+	["releases"],
 	["jobs", "scaling", "webhooks", "metrics"],
 	["lifecycle"],
 ];

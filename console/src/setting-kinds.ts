@@ -55,7 +55,7 @@ export function kindOf(name: string, setting: Setting): Kind {
 	if (setting.enum) return "choice";
 	if (type === "boolean") return "boolean";
 	if (type === "string") return "text";
-	if (type === "array" && items?.type === "string") return name === "command" ? "words" : "lines";
+	if (type === "array" && items?.type === "string") return ["command", "entrypoint"].includes(name) ? "words" : "lines";
 	if (type === "object" && !setting.properties && typeof rest === "object") return "map";
 	const lists = oneOf?.find((branch) => branch.type === "array");
 	if (lists?.items?.type === "integer" && (lists.items.minimum ?? 0) >= 1000) return "waits";

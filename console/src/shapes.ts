@@ -4,6 +4,7 @@ export type { Endpoint } from "../../src/api/endpoints.ts";
 export type { JobDetail, JobList, JobSummary } from "../../src/api/job-records.ts";
 export type { JobCounts, WorkerCounts } from "../../src/api/jobs.ts";
 export type { Gpu, GpuSpan } from "../../src/api/gpus.ts";
+export type { Release } from "../../src/api/releases.ts";
 export type { Host } from "../../src/api/hosts.ts";
 export type { Key, KeyList, NewKey } from "../../src/api/keys.ts";
 export type { ConsoleSession } from "../../src/api/sessions.ts";

@@ -169,6 +169,8 @@ export const ACCESS_TEXTS = {
 			workerEnv: "Create worker token",
 			startWorkers: "Start workers again",
 			createBackup: "Create backup",
+			rollBackRelease: "Roll back version",
+			promoteRelease: "Promote version",
 			stopWorker: "Stop worker",
 			drainHost: "Drain host",
 			resumeHost: "Resume host",

@@ -33,6 +33,23 @@ export const WORKER_TEXTS = {
 		onDemand: "A worker starts when a job arrives.",
 		attach: "Workers of this endpoint are started elsewhere.",
 	},
+	releases: {
+		title: "Versions",
+		version: "Version",
+		current: "current",
+		states: { healthy: "healthy", unproven: "not proved yet", failed: "rolled back" },
+		workers: "Workers",
+		made: "Made",
+		changes: "Changes",
+		first: "The first that is known.",
+		none: "nothing",
+		back: "Roll back",
+		backTitle: (version: number) => `Roll back to version ${version}?`,
+		backText:
+			"Launcher, variables and GPUs become those of that version, as a new version. Workers are replaced once a " +
+			"new one is healthy; busy ones finish their jobs.",
+		isBack: "Rolled back.",
+	},
 	ended: {
 		title: "Past workers",
 		none: "No worker has ended yet. The last 50 of each endpoint are listed here, with how they ended and what they wrote last.",

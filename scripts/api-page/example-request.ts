@@ -33,7 +33,13 @@ const IN_PATH: Readonly<Record<string, Piece>> = {
 	delivery: { variable: "DELIVERY" },
 	receiver: { variable: "RECEIVER" },
 	key: { variable: "KEY_ID" },
+	version: "2",
 	session: { variable: "SESSION_ID" },
+	template: { variable: "TEMPLATE_ID" },
+	volume: { variable: "VOLUME_ID" },
+	login: { variable: "REGISTRY_ID" },
+	secret: { variable: "SECRET_ID" },
+	id: { variable: "ID" },
 	host: "rig1",
 	registry: "registry.example.com",
 };

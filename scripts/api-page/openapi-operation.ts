@@ -1,6 +1,8 @@
 /** One operation of `/openapi.json`. */
 import { HOST_NAME } from "../../src/core/workers/hosts.ts";
-import { ERROR, OPENAI_ERROR } from "../../src/api/definition/errors.ts";
+import { isManagementPath } from "../../src/core/management/reserved-ids.ts";
+import { PROBLEM_TYPE } from "../../src/http/exchange/problem.ts";
+import { ERROR, OPENAI_ERROR, PROBLEM } from "../../src/api/definition/errors.ts";
 import type { Answer, Body, RouteDefinition } from "../../src/api/definition/route.ts";
 import type { JsonSchema } from "../../src/api/definition/schema.ts";
 import { ENDPOINT_ID } from "../../src/core/endpoints/endpoint-schema.ts";
@@ -16,8 +18,12 @@ const JSON_TYPE = "application/json";
 const EVENTS_TYPE = "text/event-stream";
 
 /** Groups in page order; the first match on the path wins. */
-export const TAGS: readonly (readonly [name: string, paths: RegExp, description: string])[] = [
-	["Jobs", /^\/v2\//, "What clients call: submit a job, follow it, end it."],
+export const TAGS: readonly (readonly [name: string, paths: Pick<RegExp, "test">, description: string])[] = [
+	[
+		"Jobs",
+		{ test: (path) => path.startsWith("/v2/") && !isManagementPath(path) },
+		"What clients call: submit a job, follow it, end it.",
+	],
 	[
 		"Jobs for SDKs",
 		/^\/sdk\/v2\//,
@@ -37,6 +43,11 @@ export const TAGS: readonly (readonly [name: string, paths: RegExp, description:
 		"The web console, and signing in to it. Its cookie, with the header Sluice-Page-Token, " +
 			"replaces the key on every path of clients and operators; a request that changes something " +
 			"must have an Origin of the service's own.",
+	],
+	[
+		"Management",
+		/^\/v2\//,
+		"RunPod's management API v2, for operators: errors are problem details (RFC 9457), deletions are answered 204.",
 	],
 	["Service", /^\//, "Health of the process, and these pages."],
 ];
@@ -58,6 +69,12 @@ const IN_PATH: Readonly<Record<string, Omit<Parameter, "name" | "in" | "required
 	},
 	key: { description: "Id of the key, not the key itself.", schema: { type: "string" } },
 	session: { description: "Id of the session.", schema: { type: "string" } },
+	version: { description: "Number of the version.", schema: { type: "integer", minimum: 1 } },
+	template: { description: "Id of the template.", schema: { type: "string" } },
+	volume: { description: "Id of the network volume.", schema: { type: "string" } },
+	login: { description: "Id of the registry login.", schema: { type: "string" } },
+	secret: { description: "Id of the secret.", schema: { type: "string" } },
+	id: { description: "Its id.", schema: { type: "string" } },
 	host: { description: "Name of the host.", schema: HOST_NAME, example: "rig1" },
 	registry: {
 		description: "Host of the registry, perhaps with its port.",
@@ -182,6 +199,7 @@ function success(route: RouteDefinition): Record<string, Response> {
 	const own = Object.fromEntries(
 		Object.entries(headers).map(([name, text]) => [name, { description: text, schema: { type: "string" } }]),
 	);
+	if (route.status === 204) return { 204: { description } };
 	return {
 		[route.status ?? 200]: { description, headers: { ...own, ...quota(route) }, content },
 		...(empty === undefined ? {} : { 204: { description: empty } }),
@@ -200,26 +218,31 @@ function failures(route: RouteDefinition, method: Method): Record<string, Respon
 }
 
 function failure(route: RouteDefinition, status: string, codes: readonly ErrorCode[]): Response {
-	const openai = route.errorForm === "openai";
+	const { errorForm = "own" } = route;
+	const { prefix, type, schema } = ERROR_FORMS[errorForm];
 	const headers = {
 		...(status === "429" || status === "503" ? { "Retry-After": header("Retry-After") } : {}),
 		...(status === "429" ? quota(route) : {}),
 	};
-	const examples = Object.fromEntries(
-		codes.map((code) => [code, { $ref: `#/components/examples/${openai ? "openai_" : ""}${code}` }]),
-	);
+	const examples = Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${prefix}${code}` }]));
 	return {
 		description:
 			status === "default"
 				? "Malformed HTTP (400), timeout (408), headers too large (431), or an internal error " +
-					`(500).${openai ? OPENAI_ENDS : ""}`
+					`(500).${errorForm === "openai" ? OPENAI_ENDS : ""}`
 				: codes.join(", "),
 		...(Object.keys(headers).length > 0 ? { headers } : {}),
 		content: {
-			[JSON_TYPE]: { schema: withReferences(openai ? OPENAI_ERROR : ERROR), examples },
+			[type]: { schema: withReferences(schema), examples },
 		},
 	};
 }
+
+const ERROR_FORMS = {
+	own: { prefix: "", type: JSON_TYPE, schema: ERROR },
+	openai: { prefix: "openai_", type: JSON_TYPE, schema: OPENAI_ERROR },
+	problem: { prefix: "problem_", type: PROBLEM_TYPE, schema: PROBLEM },
+} as const;
 
 /** Rate limit headers (D24). */
 function quota({ limit }: RouteDefinition): Record<string, JsonSchema> {

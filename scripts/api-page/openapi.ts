@@ -74,6 +74,7 @@ export function openapiOf(routes: readonly RouteDefinition[], version: string): 
 				(Object.keys(ERRORS) as ErrorCode[])
 					.flatMap((code) => [
 						[code, { summary: code, value: exampleBody(code, undefined) }] as const,
+						[`problem_${code}`, { summary: code, value: exampleBody(code, "problem") }] as const,
 						[`openai_${code}`, { summary: code, value: exampleBody(code, "openai") }] as const,
 					])
 					.filter(([name]) => examples.has(name)),

@@ -1,6 +1,7 @@
 /** Errors of an operation, derived from its definition (D3, D24, D26). */
 import type { Body, RouteDefinition } from "../../src/api/definition/route.ts";
-import { ApiError, badQuery, badRequest, errorBody, type ErrorCode } from "../../src/core/errors.ts";
+import { ApiError, badQuery, badRequest, errorBody, type ErrorCode, unprocessable } from "../../src/core/errors.ts";
+import { problemBody } from "../../src/http/exchange/problem.ts";
 import { failureBody, failureOfRefusal } from "../../src/core/openai/openai-error.ts";
 
 /** Errors of any request. */
@@ -20,21 +21,24 @@ type Method = RouteDefinition["methods"][number];
 
 /** Error codes besides {@link ALWAYS}. */
 export function refusalsOf(route: RouteDefinition, method: Method): ErrorCode[] {
-	const { access, path, query, body, limit, poll, creates, errors = [] } = route;
+	const { access, path, query, body, limit, poll, errorForm, creates, errors = [] } = route;
+	const managed = errorForm === "problem";
 	const codes: ErrorCode[] = [];
 	if (access === "worker") codes.push("worker_unauthorized", "too_many_failures");
-	else if (access !== "anyone") codes.push("unauthorized", "too_many_failures");
+	else if (access !== "anyone")
+		codes.push("unauthorized", "too_many_failures", ...(managed ? (["forbidden"] as const) : []));
 	// Reports about jobs that the worker does not hold are accepted and dropped (D16, D19).
 	for (const segment of path.split("/"))
 		if (!creates && UNKNOWN[segment] && !(access === "worker" && segment === ":job")) codes.push(UNKNOWN[segment]);
-	if (query && access !== "worker") codes.push("bad_query");
+	if (query && access !== "worker" && !managed) codes.push("bad_query");
 	const { neverRefused, checked }: Partial<Pick<Body, "neverRefused" | "checked">> =
 		body && method !== "GET" ? body : { neverRefused: true };
 	if (!neverRefused) codes.push("bad_json", "body_too_large");
 	if (checked) codes.push("bad_request");
+	if (managed && (query || checked)) codes.push("unprocessable");
 	if (limit) codes.push("rate_limited", "too_many_at_once");
 	if (poll) codes.push("duplicate_worker_id", "draining");
-	if (path.startsWith("/v1/")) codes.push("management_busy");
+	if (path.startsWith("/v1/") || (managed && access !== "anyone")) codes.push("management_busy");
 	if (access !== "anyone") codes.push("memory_share", "memory_spent");
 	codes.push(...errors);
 	// Public operations need no store, except readiness.
@@ -87,13 +91,16 @@ const WHY: Partial<Record<ErrorCode, string>> = {
 /** An example error. */
 export function exampleOf(code: ErrorCode): ApiError {
 	if (code === "bad_query") return badQuery("wait", "soon", "a number of ms from 1000 to 300000");
+	if (code === "unprocessable")
+		return unprocessable([{ field: "scaling", message: "is missing; it must be an object." }]);
 	if (code === "bad_request")
 		return badRequest([{ field: "policy.ttl", message: "must be a whole number of ms from 10000 to 604800000." }]);
 	return new ApiError(code, { ...VALUES, why: WHY[code] ?? "" });
 }
 
-/** Body of the example, in our form or OpenAI's. */
+/** Body of the example. */
 export function exampleBody(code: ErrorCode, form: RouteDefinition["errorForm"]): unknown {
 	const error = exampleOf(code);
+	if (form === "problem") return JSON.parse(problemBody(error));
 	return JSON.parse(form === "openai" ? failureBody(failureOfRefusal(error)) : errorBody(error));
 }

@@ -56,7 +56,17 @@ export const SECTIONS: readonly Section[] = [
 	},
 	{
 		label: "Run workers",
-		files: guides("endpoints", "endpoints-in-git", "gpus", "models", "docker", "docker-hosts", "kubernetes", "slurm"),
+		files: guides(
+			"endpoints",
+			"endpoints-in-git",
+			"gpus",
+			"models",
+			"docker",
+			"docker-hosts",
+			"kubernetes",
+			"slurm",
+			"management-api",
+		),
 		weight: GUIDE_WEIGHT,
 	},
 	{

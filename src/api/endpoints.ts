@@ -6,7 +6,7 @@ import { WORKER_REASON } from "./workers.ts";
 import { COUNTS_EXAMPLE, JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
 import { flag, type Param, whole } from "./definition/params.ts";
 import { type Answer, MB, NO_BODY, route } from "./definition/route.ts";
-import { EXAMPLE, FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { COUNT, EXAMPLE, FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
 const {
 	env: _env,
@@ -14,6 +14,7 @@ const {
 	gpuMemoryGb: GPU_MEMORY,
 	sleep: SLEEP,
 	warmup: WARMUP,
+	management: MANAGEMENT,
 	...SETTINGS
 } = ENDPOINT_SCHEMA.properties;
 
@@ -23,6 +24,7 @@ export const ENDPOINT = object({
 	"gpuMemoryGb?": GPU_MEMORY,
 	"sleep?": SLEEP,
 	"warmup?": WARMUP,
+	"management?": MANAGEMENT,
 	env: { ...list(TEXT), description: "Names of the variables; values are not shown." },
 	webhookSecretSet: FLAG,
 	"formerWebhookSecretUntil?": {
@@ -31,6 +33,11 @@ export const ENDPOINT = object({
 	},
 	paused: { ...FLAG, description: "Jobs are accepted and queued, but not sent to workers." },
 	createdAt: MOMENT,
+	version: { ...COUNT, description: "Of what its workers are launched with; see listReleases." },
+	"rolledBack?": {
+		...TEXT,
+		description: "Why this version has the settings of an earlier one: the workers of the one before it crashed.",
+	},
 	jobs: JOB_COUNTS,
 	workers: WORKER_COUNTS,
 	"reason?": {
@@ -50,6 +57,7 @@ const ENDPOINT_EXAMPLE = {
 	webhookSecretSet: true,
 	paused: false,
 	createdAt: EXAMPLE.at,
+	version: 1,
 	...COUNTS_EXAMPLE,
 };
 

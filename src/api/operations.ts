@@ -3,11 +3,14 @@ import { AUDIT_ENTRY, LIST_AUDIT } from "./audit.ts";
 import { BACKUP_ROUTES, BACKUP_STATUS } from "./backup.ts";
 import { CONSOLE_ROUTES, PRINCIPAL } from "./console.ts";
 import { ENDPOINT, ENDPOINT_ROUTES } from "./endpoints.ts";
-import { ERROR, OPENAI_ERROR } from "./definition/errors.ts";
+import { ERROR, OPENAI_ERROR, PROBLEM } from "./definition/errors.ts";
 import { BULK, JOB_DETAIL, JOB_RECORD_ROUTES, JOB_SUMMARY } from "./job-records.ts";
 import { CHUNK, CLIENT_ROUTES, HEALTH, JOB, LISTED_JOB, PURGED, STATUS_PAIR, sdkRoute } from "./jobs.ts";
 import { GPU, LIST_GPUS } from "./gpus.ts";
 import { HOST, HOST_ROUTES } from "./hosts.ts";
+import { MANAGED_ENDPOINT } from "./management/endpoints.ts";
+import { MANAGEMENT_ROUTES } from "./management/routes.ts";
+import { MANAGED_WORKER } from "./management/workers.ts";
 import { KEY, KEY_ROUTES, NEW_KEY } from "./keys.ts";
 import {
 	ALL_METRICS,
@@ -20,6 +23,7 @@ import {
 	TOTALS,
 } from "./metrics.ts";
 import { REGISTRY, REGISTRY_ROUTES } from "./registries.ts";
+import { RELEASE, RELEASE_ROUTES } from "./releases.ts";
 import type { RouteDefinition } from "./definition/route.ts";
 import type { JsonSchema } from "./definition/schema.ts";
 import { CONSOLE_SESSION, SESSION_ROUTES } from "./sessions.ts";
@@ -37,6 +41,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	ListedJob: LISTED_JOB,
 	Error: ERROR,
 	OpenAIError: OPENAI_ERROR,
+	Problem: PROBLEM,
 	DispatchedJob: DISPATCHED_JOB,
 	Endpoint: ENDPOINT,
 	Worker: WORKER,
@@ -54,14 +59,18 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	Key: KEY,
 	Principal: PRINCIPAL,
 	NewKey: NEW_KEY,
+	Release: RELEASE,
 	Registry: REGISTRY,
 	ConsoleSession: CONSOLE_SESSION,
 	AuditEntry: AUDIT_ENTRY,
+	ManagedEndpoint: MANAGED_ENDPOINT,
+	ManagedWorker: MANAGED_WORKER,
 };
 
 const OTHER_ROUTES = [
 	...WORKER_ROUTES,
 	...ENDPOINT_ROUTES,
+	...RELEASE_ROUTES,
 	...WORKER_ADMIN_ROUTES,
 	ENDPOINT_METRICS,
 	ALL_METRICS,
@@ -77,6 +86,7 @@ const OTHER_ROUTES = [
 	LIST_GPUS,
 	...HOST_ROUTES,
 	...BACKUP_ROUTES,
+	...MANAGEMENT_ROUTES,
 	...CONSOLE_ROUTES,
 	HEALTHZ,
 	READYZ,

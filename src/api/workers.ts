@@ -67,6 +67,7 @@ export const WORKER = object({
 		description: "Numbers of the machine's GPUs assigned to it; of one that sleeps, those it gets again.",
 	},
 	"gpuMemoryGb?": { type: "number", description: "Its part of each of them in 10^9 bytes; absent: the whole GPU." },
+	"release?": { ...COUNT, description: "Version of the endpoint that it runs; absent: not launched, or not kept." },
 	"version?": { ...TEXT, description: "Version of its SDK, once it has pinged." },
 	"reason?": {
 		...WORKER_REASON,

@@ -5,7 +5,9 @@ import type { Endpoint } from "../core/endpoints/endpoint.ts";
 import type { HostConfig } from "../core/workers/hosts.ts";
 import type { RegistryLogin } from "../core/access/registry-login.ts";
 import { readEndpoints } from "./endpoints.ts";
+import type { ManagementRules } from "../core/management/rules.ts";
 import { readHosts } from "./hosts.ts";
+import { readManagement } from "./management.ts";
 import { readRegistries } from "./registries.ts";
 import { OPTIONS } from "./options.ts";
 import { optionText, optionValue, parseFile, type Sources } from "./sources.ts";
@@ -38,6 +40,8 @@ export interface Config {
 	stopWorkers: boolean;
 	/** Number of GPUs of this machine. */
 	gpus: number;
+	/** What the management API may use (D49). */
+	management: ManagementRules;
 	/** Machines for the launcher `docker` (D44). */
 	hosts: HostConfig;
 	logLevel: "debug" | "info" | "warn" | "error";
@@ -57,7 +61,7 @@ export type StoreAddress = { kind: "sqlite"; path: string } | { kind: "postgres"
 /** Keyed as {@link OPTIONS}, in their units. */
 type Values = Omit<
 	Config,
-	"tls" | "endpoints" | "registries" | "secretVariables" | "store" | "drainMs" | "budgets" | "hosts"
+	"tls" | "endpoints" | "management" | "registries" | "secretVariables" | "store" | "drainMs" | "budgets" | "hosts"
 > & { config: string; store: string; hostTimeout: number; drainTimeout: number; tlsCert?: string; tlsKey?: string };
 
 export function loadConfig(sources: Sources): { ok: true; config: Config } | { ok: false; problems: string[] } {
@@ -97,6 +101,7 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 		{ path, url: values.publicUrl ?? values.advertiseUrl, listen: values.host, gpus: values.gpus, endpoints },
 		problems,
 	);
+	const management = readManagement(file["management"], path, problems);
 	if (problems.length > 0) return { ok: false, problems };
 
 	const { publicUrl, advertiseUrl, corsOrigins } = values;
@@ -111,6 +116,7 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 			tls: cert && key ? { cert: resolve(cwd, cert), key: resolve(cwd, key) } : undefined,
 			store,
 			endpoints,
+			management,
 			hosts: { hosts, lostAfterMs: hostTimeout * 1000 },
 			budgets: budgetLimits(file["budgets"] as Partial<BudgetLimits> | undefined, memory),
 			dataDir: store.kind === "sqlite" ? dirname(store.path) : resolve(cwd, values.dataDir),

@@ -1,6 +1,7 @@
 /** Endpoints of `sluice.yaml` (D35). */
 import { dirname } from "node:path";
 import type { Endpoint } from "../core/endpoints/endpoint.ts";
+import { reservedFaults } from "../core/management/reserved-ids.ts";
 import { isAbsent, isObject } from "../lib/schema.ts";
 import { readEndpoint } from "../launchers/endpoint-settings.ts";
 import { resolvePaths } from "../launchers/index.ts";
@@ -35,6 +36,7 @@ export function readEndpoints(
 			if (!source.env[name]) problems.push(`${at}.${field}: the variable ${name} is not set.`);
 			return source.env[name] ?? "";
 		};
+		for (const { message } of reservedFaults(id, id)) problems.push(`${at} ${message}`);
 		const given = isObject(settings) ? withVariables(settings, valueOf) : (settings ?? {});
 		const read = readEndpoint(id, given);
 		if (!read.ok) {

@@ -2,6 +2,7 @@
 import { parse } from "yaml";
 import { duration, withDurations } from "../core/durations.ts";
 import { type Budget, BUDGETS, FIXED_BUDGETS } from "../core/budgets.ts";
+import { MANAGEMENT_OPTION } from "../core/management/rules.ts";
 import { HOSTS_SCHEMA } from "../core/workers/hosts.ts";
 import { REGISTRY_SETTINGS_SCHEMA } from "../core/access/registry-login.ts";
 import { check, isAbsent, isObject, type Schema } from "../lib/schema.ts";
@@ -34,6 +35,7 @@ const FILE_SCHEMA: Schema = section({
 	gpus: OPTIONS.gpus.schema,
 	hosts: HOSTS_SCHEMA,
 	hostTimeout: OPTIONS.hostTimeout.schema,
+	management: section(MANAGEMENT_OPTION),
 	cors: section({ origins: OPTIONS.corsOrigins.schema }),
 	webhooks: section({ allowPrivateNetworks: OPTIONS.webhooksAllowPrivateNetworks.schema }),
 	budgets: section(Object.fromEntries(Object.entries<Budget>(BUDGETS).map(([name, one]) => [name, schemaOf(one)]))),

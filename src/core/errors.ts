@@ -12,10 +12,12 @@ interface Entry {
 export const ERRORS = {
 	bad_json: { status: 400, sentence: "The body cannot be read as a JSON object: {why} Send one{type}." },
 	bad_request: { status: 400, sentence: "The request has {count}: {first}" },
+	unprocessable: { status: 422, sentence: "The request has {count}: {first}" },
 	bad_query: { status: 400, sentence: "The query parameter {name} is {value}; it must be {bound}." },
 	bad_http: { status: 400, sentence: "The request is not well-formed HTTP." },
 	https_only: { status: 400, sentence: "This port speaks https only: begin the address with https://." },
 	unauthorized: { status: 401, sentence: "{why} Send the header 'Authorization: Bearer <API key>'." },
+	forbidden: { status: 403, sentence: "{why}" },
 	worker_unauthorized: {
 		status: 401,
 		sentence: "{why} Start the worker with the variables that 'sluice worker-env {endpoint}' prints.",
@@ -42,6 +44,13 @@ export const ERRORS = {
 	registry_not_found: {
 		status: 404,
 		sentence: "There is no login to the registry '{registry}'. GET /v1/registries lists those that exist.",
+	},
+	resource_not_found: { status: 404, sentence: "There is no {kind} '{id}'. {list} lists those that exist." },
+	release_not_found: {
+		status: 404,
+		sentence:
+			"Endpoint '{endpoint}' has no version '{version}', or it is not kept any more. " +
+			"GET /v1/endpoints/{endpoint}/releases lists those that are.",
 	},
 	session_not_found: {
 		status: 404,
@@ -78,11 +87,17 @@ export const ERRORS = {
 		status: 409,
 		sentence: "The job of this Idempotency-Key {fate} and does not run again. Use a new key to submit it again.",
 	},
+	release_refused: { status: 409, sentence: "{why}" },
 	endpoint_exists: {
 		status: 409,
 		sentence:
 			"The endpoint '{endpoint}' already exists{why}. Change it with PATCH " +
 			"/v1/endpoints/{endpoint}, or choose another id.",
+	},
+	secret_exists: {
+		status: 409,
+		sentence:
+			"There is a secret '{name}' already. Change it with PATCH /v2/account/secrets/ID, or choose another name.",
 	},
 	receiver_not_found: {
 		status: 404,
@@ -147,7 +162,7 @@ export const ERRORS = {
 	management_busy: {
 		status: 429,
 		sentence:
-			"This key has {limit} requests in flight under /v1 already, the budget 'management' of this server. " +
+			"This key has {limit} management requests in flight already, the budget 'management' of this server. " +
 			"Try again when some have ended.",
 		retryAfter: 1,
 	},
@@ -219,6 +234,7 @@ export const ERRORS = {
 		status: 500,
 		sentence: "The request failed because of an internal error; the log has the details under {reference}.",
 	},
+	not_implemented: { status: 501, sentence: "{why}" },
 	not_ready: { status: 503, sentence: "This server {why}; use another one.", retryAfter: 2 },
 	store_unavailable: {
 		status: 503,
@@ -291,8 +307,17 @@ export function badQuery(name: string, value: string, bound: string): ApiError {
 
 /** At least one fault; the sentence names the first two. */
 export function badRequest(faults: readonly Fault[]): ApiError {
+	return withFaults("bad_request", faults);
+}
+
+/** The 422 for what the schema of a management operation refuses (D49). At least one fault. */
+export function unprocessable(faults: readonly Fault[]): ApiError {
+	return withFaults("unprocessable", faults);
+}
+
+function withFaults(code: "bad_request" | "unprocessable", faults: readonly Fault[]): ApiError {
 	const sentences = faults.slice(0, 2).map(({ field, message }) => `${field === "" ? "the body" : field} ${message}`);
 	const count = faults.length === 1 ? "a bad field" : `${faults.length} bad fields`;
 	const more = faults.length > 2 ? ` And ${faults.length - 2} more.` : "";
-	return new ApiError("bad_request", { count, first: sentences.join(" ") + more }, faults);
+	return new ApiError(code, { count, first: sentences.join(" ") + more }, faults);
 }

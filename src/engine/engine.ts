@@ -1,6 +1,8 @@
 /** Builds the engine: its domains in the order of their dependencies. */
 import type { BudgetMeters } from "../core/budgets.ts";
 import { HOUR_MS } from "../core/metrics/metric-buckets.ts";
+import { knownModels } from "../core/management/gpu-pools.ts";
+import type { ManagementRules } from "../core/management/rules.ts";
 import type { Clock } from "../system/clock.ts";
 import type { EventBus } from "../events.ts";
 import { hex, type Random } from "../lib/ids.ts";
@@ -20,7 +22,10 @@ import { createJobs } from "./jobs/jobs.ts";
 import { createLifecycle } from "./lifecycle/lifecycle.ts";
 import { gpuQuotas } from "./limits/gpu-quotas.ts";
 import { createLimits } from "./limits/limits.ts";
+import { managedEndpoints } from "./management/endpoints.ts";
+import { createResources } from "./management/resources.ts";
 import { createMetrics } from "./metrics/metrics.ts";
+import { createReleases } from "./releases/releases.ts";
 import { createScaling } from "./scaling/scaling.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
 import type { ServiceAddresses } from "./workers/launch/worker-spec.ts";
@@ -41,6 +46,7 @@ export interface EngineOptions {
 	storeId: string;
 	sendWebhook: SendWebhook;
 	apiKey?: string | undefined;
+	management?: ManagementRules;
 	/** GPUs of this machine that launched workers share. */
 	gpus: number;
 	hostname?: string | undefined;
@@ -49,6 +55,9 @@ export interface EngineOptions {
 	/** A longer gap between two readings of the clock is left out of the job clock. */
 	pauseMs?: number | undefined;
 }
+
+/** Names of data centres, for clients of the management API. */
+const DATA_CENTERS = ["local"];
 
 export type Engine = ReturnType<typeof createEngine>;
 
@@ -90,8 +99,17 @@ export function createEngine(o: EngineOptions) {
 	const cluster = createCluster({ ...context, id: o.serviceId ?? run, run, clockFault: () => time.fault() });
 	const limits = createLimits({ ...context, server: cluster.id ?? "", run, others: cluster.others });
 	const endpoints = new Endpoints({ ...context, cluster, encryption: access.encryption });
+	const { management: rules = {} } = o;
+	const resources = createResources({
+		...context,
+		encryption: access.encryption,
+		endpoints,
+		rules: { launcher: rules.launcher?.type, volumes: rules.volumes },
+		dataCenters: DATA_CENTERS,
+	});
 	const workers = new Workers({
 		...context,
+		secrets: resources.secrets,
 		access,
 		cluster,
 		endpoints,
@@ -100,6 +118,15 @@ export function createEngine(o: EngineOptions) {
 		gpus: o.gpus,
 		address: address.promise,
 		hostname: o.hostname,
+	});
+	const releases = createReleases({ ...context, endpoints, workers });
+	const managed = managedEndpoints({
+		endpoints,
+		resources,
+		rules,
+		dataCenters: DATA_CENTERS,
+		// Each server may have other GPUs.
+		gpuModels: async () => (cluster.shared ? undefined : knownModels(await workers.gpus.list(), workers.hosts.list())),
 	});
 	const metrics = createMetrics({
 		...context,
@@ -117,7 +144,7 @@ export function createEngine(o: EngineOptions) {
 	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, gpuQuotas: quotas });
 	const scaling = createScaling({ ...context, cluster, endpoints, workers, gpus: o.gpus });
 	const webhooks = createWebhooks({ ...context, cluster, endpoints, send: o.sendWebhook });
-	const domains = { access, limits, cluster, endpoints, workers, jobs, webhooks, metrics };
+	const domains = { access, limits, cluster, endpoints, resources, workers, jobs, webhooks, metrics };
 	const lifecycle = createLifecycle({
 		...context,
 		...domains,
@@ -131,6 +158,8 @@ export function createEngine(o: EngineOptions) {
 	return {
 		...domains,
 		...lifecycle,
+		releases,
+		managed,
 		backups: availability.backups,
 		now: context.now,
 		calendar: time.calendar,

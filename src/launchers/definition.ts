@@ -17,8 +17,8 @@ export interface LauncherDependencies {
 	volumeDir?: string;
 	/** Environment without secrets, for workers on the same machine. */
 	serviceEnv: Readonly<Record<string, string>>;
-	/** Undefined: the registry needs no login (D45). */
-	registryLogin?: (registry: string) => Promise<RegistryLogin | undefined>;
+	/** Undefined: the registry needs no login (D45). `id`: of a login of the management API, whatever the registry. */
+	registryLogin?: (registry: string, id?: string) => Promise<RegistryLogin | undefined>;
 	log: (message: string) => void;
 	hosts?: HostConfig;
 }
@@ -51,6 +51,8 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	canSleep?(settings: S): boolean;
 	/** Settings that may change without replacing running workers. */
 	readonly keepsWorkers?: readonly string[];
+	/** Rules between settings. Fields are without `launcher.`. */
+	faults?(settings: S): Fault[];
 	/** Makes paths relative to the folder of `sluice.yaml` absolute. */
 	resolvePaths?(settings: S, folder: string): S;
 	/** Returns what the settings name on this machine that is not there. Fields are without `launcher.`. */

@@ -1,7 +1,7 @@
 import { endpointSchema } from "../core/endpoints/endpoint-schema.ts";
 import { type Endpoint, parseEndpoint } from "../core/endpoints/endpoint.ts";
 import type { Fault } from "../lib/schema.ts";
-import { canSleep, LAUNCHERS, sharesGpus } from "./index.ts";
+import { canSleep, launcherFaults, LAUNCHERS, sharesGpus } from "./index.ts";
 import { launcherSchema } from "./schema.ts";
 
 export const ENDPOINT_SCHEMA = endpointSchema(launcherSchema(LAUNCHERS));
@@ -9,7 +9,8 @@ export const ENDPOINT_SCHEMA = endpointSchema(launcherSchema(LAUNCHERS));
 export function readEndpoint(id: string, raw: unknown): ReturnType<typeof parseEndpoint> {
 	const read = parseEndpoint(ENDPOINT_SCHEMA, id, raw);
 	if (!read.ok) return read;
-	const faults = [...sharingFaults(read.endpoint), ...sleepFaults(read.endpoint)];
+	const { endpoint } = read;
+	const faults = [...launcherFaults(endpoint.launcher), ...sharingFaults(endpoint), ...sleepFaults(endpoint)];
 	return faults.length === 0 ? read : { ok: false, faults };
 }
 

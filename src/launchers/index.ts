@@ -34,6 +34,10 @@ export function usesOwnGpus(settings: LauncherSettings): boolean {
 	return !(definitionOf(settings.type)?.placesGpus?.(settings) ?? false);
 }
 
+export function launcherFaults(settings: LauncherSettings): Fault[] {
+	return inLauncher(definitionOf(settings.type)?.faults?.(settings) ?? []);
+}
+
 /** Settings whose change requires replacing the running workers. */
 export function replacementSettings(settings: LauncherSettings): Record<string, unknown> {
 	const kept = definitionOf(settings.type)?.keepsWorkers ?? [];
@@ -41,7 +45,10 @@ export function replacementSettings(settings: LauncherSettings): Record<string, 
 }
 
 export async function missingHere(settings: LauncherSettings): Promise<Fault[]> {
-	const faults = (await definitionOf(settings.type)?.missing?.(settings)) ?? [];
+	return inLauncher((await definitionOf(settings.type)?.missing?.(settings)) ?? []);
+}
+
+function inLauncher(faults: readonly Fault[]): Fault[] {
 	return faults.map(({ field, message }) => ({ field: `launcher.${field}`, message }));
 }
 

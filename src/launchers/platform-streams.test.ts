@@ -171,7 +171,7 @@ describe("an answer without end is not read to its end", () => {
 	it("D45: a line of a pull", async () => {
 		const { daemon, server } = await docker(() => ({ begin: '{"status":"', most: ENDLESS }));
 		const images = dockerImages({ clock: systemClock, daemon: () => daemon });
-		const pull = (): Promise<void> => images.pull("a/b:1", { signal: new AbortController().signal });
+		const pull = (): Promise<void> => images.pull({ image: "a/b:1" }, { signal: new AbortController().signal });
 		await isRefused(server, pull, /sends more than 4 MiB at once/);
 	});
 

@@ -242,7 +242,7 @@ function orDuration({ "x-duration": example }: Schema): string {
 	return example === undefined ? "" : `, or a duration such as ${example}`;
 }
 
-function alternatives(words: readonly string[]): string {
+export function alternatives(words: readonly string[]): string {
 	return words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
 

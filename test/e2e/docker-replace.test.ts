@@ -1,6 +1,6 @@
 /**
- * Workers whose endpoint has another command, image or environment now are replaced: idle ones at
- * once, busy ones after their job. For processes and for containers.
+ * Workers whose endpoint has another command, image or environment now are replaced once a new one is
+ * healthy: idle ones at once, busy ones after their job. For processes and for containers.
  */
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it, type TestContext } from "vitest";
@@ -53,7 +53,7 @@ function replacement(q: { endpoint: string; launcher: (place: Site) => object; c
 		expect(await within("the stop", service.end())).toBe(0);
 	});
 
-	it("D28: busy ones after their job, which gets no neighbour", {
+	it("D28, D50: busy ones after their job, while a new one takes the next", {
 		timeout: 60_000,
 	}, async (test: TestContext) => {
 		const place = site(test);
@@ -62,6 +62,7 @@ function replacement(q: { endpoint: string; launcher: (place: Site) => object; c
 		const { worker } = await started(place, busy);
 		await patch(service, { env: { MODE: "other" } });
 		const next = await run(service, endpoint, { until: "allowed" });
+		await until("another worker to take the next job", () => place.runs(next).length > 0);
 		expect(place.notes().some(({ what }) => what === "down")).toBe(false);
 		place.allow("allowed");
 		expect(await ended(service, endpoint, busy)).toMatchObject({

@@ -63,6 +63,12 @@ const PAGES: Readonly<Record<string, Setting>> = {
 		},
 	},
 	"docs/guides/gpus.md": {},
+	"docs/guides/releases.md": {
+		before: [
+			"sluice serve",
+			"sluice endpoints create captions --set launcher.type=docker --set launcher.image=example.com/captions:1",
+		].join("\n"),
+	},
 	"docs/guides/install.md": {},
 	[ENDPOINTS]: {
 		replace: [[/\/path\/to\//g, "./pack/"]],

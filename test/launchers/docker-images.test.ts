@@ -62,7 +62,7 @@ describe.skipIf(noRegistry !== undefined)(titled("images of the docker launcher"
 			clock,
 			logDir,
 			serviceEnv,
-			registryLogin: async (registry) => logins.get(registry),
+			registryLogin: async (registry, id) => logins.get(id ?? registry),
 			log: (message) => void logged.push(message),
 		});
 		opened.push(made);
@@ -236,6 +236,19 @@ describe.skipIf(noRegistry !== undefined)(titled("images of the docker launcher"
 			const { launcher: own, notices } = launcher();
 			await own.start(specOf(name));
 			await until("it runs", () => notices.some(({ state }) => state === "running"));
+		});
+
+		it("D49: the login that the settings name is used; each login pulls on its own", async () => {
+			const name = await image(guarded);
+			logins.clear();
+			logins.set("3f9c2a17be", LOGIN);
+			logins.set("0000000000", { username: "ci", password: "wrong-password" });
+			const { launcher: own, notices, exits } = launcher();
+			const refused = specOf(name, { registry: "0000000000" });
+			await Promise.all([own.start(refused), own.start(specOf(name, { registry: "3f9c2a17be" }))]);
+			await until("it runs", () => notices.some(({ state }) => state === "running"));
+			const { reason } = await exits.next(refused.workerId);
+			expect(reason?.message).toContain(`refuses image ${name} to user ci: wrong password`);
 		});
 
 		it("D45: a registry that is not there, or answers with errors", async () => {

@@ -10,6 +10,7 @@ import { ON_POSTGRES } from "../support/service-store.ts";
 import type { PathParams } from "../../src/api/definition/route.ts";
 import { call, KEY, startService, type TestService } from "../support/service.ts";
 import { endWith, handWorker, type HandWorker, submitted } from "./hand-worker.ts";
+import { BODY } from "./management/managed-endpoints.ts";
 import { held, operationsOf } from "./openapi-calls.ts";
 
 const EP = "thumbnail";
@@ -33,6 +34,7 @@ beforeAll(async () => {
 		},
 		settings: {
 			webhooks: { allowPrivateNetworks: true },
+			management: { launcher: { type: "docker", prePull: false } },
 			hosts: { rig1: { docker: "unix:///nowhere/docker.sock", workersMax: 2 } },
 		},
 		clock,
@@ -255,6 +257,38 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		await ask("enableReceiver", { endpoint, receiver });
 	});
 
+	it("D49: endpoints of the management API", async () => {
+		const { id: endpoint } = (await ask("createManaged", {}, { body: BODY })).json;
+		await ask("updateManaged", { endpoint }, { body: { scaling: { type: "REQUEST_COUNT", requestCount: 2 } } });
+		await ask("updateManaged", { endpoint }, { body: { image: "a:2" } });
+		await ask("rollBackRelease", { endpoint, version: "1" });
+		await ask("promoteRelease", { endpoint, version: "3" });
+		await ask("listReleases", { endpoint });
+		for (const id of ["getManaged", "listManagedReleases", "deleteManaged"]) await ask(id, { endpoint });
+		await ask("listManaged");
+		expect((await ask("listManagedWorkers")).json.workers).toHaveLength(1);
+	});
+
+	it.each<[kind: string, parameter: "template" | "volume" | "login" | "secret", body: object, change?: object]>([
+		["Template", "template", { name: "t", image: "a:1", public: true }, { image: "a:2" }],
+		["Volume", "volume", { name: "models", size: 10, dataCenter: "local" }, { size: 20 }],
+		["Login", "login", { name: "ci", username: "a", password: "b" }],
+		["Secret", "secret", { name: "token", value: "v" }, { description: "d" }],
+	])("D49: %s", async (kind, parameter, body, change) => {
+		const { id } = (await ask(`create${kind}`, {}, { body })).json;
+		if (change) await ask(`change${kind}`, { [parameter]: id }, { body: change });
+		await ask(`get${kind}`, { [parameter]: id });
+		await ask(`list${kind}s`);
+		if (kind === "Template") await ask("listPublicTemplates");
+		await ask(`remove${kind}`, { [parameter]: id });
+	});
+
+	it("D49: the catalog, and lists that are empty", async () => {
+		const lists = ["listGpuTypes", "listCpuTypes", "listDataCenters", "listBuilds", "listPods"];
+		for (const id of lists) await ask(id);
+		for (const id of ["getCpuType", "getDataCenter"]) await ask(id, { id: "local" });
+	});
+
 	it("D44: hosts", async () => {
 		const { hosts } = (await ask("listHosts")).json;
 		expect(hosts).toMatchObject([{ name: "rig1", drained: false, workersMax: 2, workers: [] }]);
@@ -359,6 +393,6 @@ describe("all together", () => {
 			operationsOf(document)
 				.map(({ id }) => id)
 				.filter((id) => !answered.has(id)),
-		).toEqual(["workerLogs", "feed", "createBackup", "metrics"]);
+		).toEqual(["workerLogs", "feed", "createBackup", "streamWorkerLogs", "getGpuType", "metrics"]);
 	});
 });

@@ -3,6 +3,7 @@
  */
 import type { Store } from "../../src/store/contract/store.ts";
 import { sessionRow } from "./sessions.ts";
+import { resourceRow } from "./resources.ts";
 import { endedWorker } from "./ended-workers.ts";
 import { nextId, siteOf, T0 } from "./site.ts";
 
@@ -134,10 +135,20 @@ export function everyCall(store: Store): Calls {
 		"limits.put": () => store.limits.put({ run: "r", server: "s", at: now, counts: "{}" }),
 		"limits.list": () => store.limits.list({ after: now }),
 		"limits.expire": () => store.limits.expire({ until: now - 1000 }),
+		"releases.heads": () => store.releases.heads(),
+		"releases.list": () => store.releases.list({ endpoint }),
+		"releases.prove": () => store.releases.prove({ endpoint, version: 9 }),
+		"releases.crashed": () => store.releases.crashed({ endpoint, version: 9 }),
+		"releases.replace": () => store.releases.replace({ endpoint, version: 9, from: "a", to: "b" }),
 		"registries.put": () =>
 			store.registries.put({
 				row: { registry: "r", username: "u", password: "p", updatedAt: now },
 			}),
+		"resources.insert": () => store.resources.insert({ row: resourceRow(), atMost: 9 }),
+		"resources.list": () => store.resources.list({ kind: "template" }),
+		"resources.find": () => store.resources.find({ kind: "template", id: "none" }),
+		"resources.update": () => store.resources.update({ row: resourceRow(), from: 1 }),
+		"resources.remove": () => store.resources.remove({ kind: "template", id: "none" }),
 		"registries.list": () => store.registries.list(),
 		"registries.remove": () => store.registries.remove({ registry: "none" }),
 		"registries.replace": () => store.registries.replace({ registry: "none", from: "a", to: "b" }),

@@ -21,7 +21,9 @@ import { metricsCases } from "./metrics.ts";
 import { payloadCases } from "./payloads.ts";
 import { propertyCases } from "./properties.ts";
 import { purgeCases } from "./purge.ts";
+import { releaseCases } from "./releases.ts";
 import { registryCases } from "./registries.ts";
+import { resourceCases } from "./resources.ts";
 import { retentionCases } from "./retention.ts";
 import { searchCases } from "./searches.ts";
 import { secretCases } from "./secrets.ts";
@@ -63,7 +65,9 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	keys: keyCases,
 	hosts: hostCases,
 	sessions: sessionCases,
+	releases: releaseCases,
 	registries: registryCases,
+	resources: resourceCases,
 	webhooks: webhookCases,
 	"webhook receivers": webhookReceiverCases,
 	metrics: metricsCases,

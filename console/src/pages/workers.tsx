@@ -14,6 +14,7 @@ import type { EndedWorker, Endpoint, Overview, Worker } from "../shapes.ts";
 import { T } from "../text.ts";
 import { endedGroups, type EndedRow } from "./crash-groups.ts";
 import { EndedWorkers, Times } from "./ended-workers.tsx";
+import { Releases } from "./releases.tsx";
 import { WorkerLimits } from "./worker-limits.tsx";
 import { type Row, WorkerTable } from "./worker-table.tsx";
 
@@ -72,6 +73,7 @@ export function WorkersPage({
 			) : (
 				<WorkerTable rows={data} reload={reload} />
 			)}
+			{launched ? <Releases id={id} change={overview?.workers} /> : null}
 			{launched || ended.length > 0 ? <EndedWorkers rows={ended} open={crashed === undefined} /> : null}
 		</>
 	);

@@ -9,6 +9,17 @@ export const ERROR = object({
 	),
 });
 
+/** RFC 9457. */
+export const PROBLEM = object(
+	{
+		title: TEXT,
+		status: { type: "integer" },
+		detail: { ...TEXT, description: "What is wrong, the bound, and what to do." },
+		"errors?": { ...list(TEXT), description: "One sentence for each fault, such as $.workers.min must be ..." },
+	},
+	{ description: "Errors of the management API are problem details." },
+);
+
 export const OPENAI_ERROR = object(
 	{
 		error: object({

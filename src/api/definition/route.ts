@@ -9,11 +9,28 @@ export const MB = 1024 * KB;
 
 const SMALL_BODY = 64 * KB;
 
+export type ErrorForm = "openai" | "problem";
+
 export type Access = "read" | "write" | "admin" | "worker" | "anyone";
 
 /** `rest`: the remaining path with slashes. */
 export type PathParams = Record<
-	"endpoint" | "job" | "worker" | "delivery" | "receiver" | "key" | "session" | "host" | "registry" | "rest",
+	| "endpoint"
+	| "job"
+	| "worker"
+	| "delivery"
+	| "receiver"
+	| "key"
+	| "session"
+	| "host"
+	| "registry"
+	| "version"
+	| "template"
+	| "volume"
+	| "login"
+	| "secret"
+	| "id"
+	| "rest",
 	string
 >;
 
@@ -57,7 +74,7 @@ export interface RouteDefinition {
 	readonly summary: string;
 	readonly answer: Answer;
 	/** If not 200. */
-	readonly status?: 201 | 303;
+	readonly status?: 201 | 204 | 303;
 	/** Absent: any body is ignored. */
 	readonly body?: Body;
 	/** Errors not implied by other members (`http/docs/refusals.ts`). */
@@ -75,9 +92,9 @@ export interface RouteDefinition {
 	readonly signIn?: true;
 	/** In the audit log besides changes by administrators (D42). */
 	readonly audited?: true;
-	/** If not ours (D32). */
-	readonly errorForm?: "openai";
-	/** Only browsers need it: not in `/openapi.json`. */
+	/** If not ours: OpenAI's (D32), or RFC 9457 for management operations (D49). */
+	readonly errorForm?: ErrorForm;
+	/** Only browsers need it, or it only refuses: not in `/openapi.json`. */
 	readonly page?: true;
 }
 

@@ -49,7 +49,7 @@ export function serviceClient(connection: () => Connection) {
 	async function read(status: number, body: Promise<string>): Promise<ServiceAnswer> {
 		const { base, keyFrom } = connection();
 		const text = await body.catch(connectionLost);
-		const json = parseJson(text);
+		const json = status === 204 ? {} : parseJson(text);
 		if (json === undefined) throw notSluiceError(base, status);
 		if (status < 200 || status > 299) throw new CliError(serviceError(json, { status, keyFrom }), 1, status);
 		return { text, json };

@@ -4,6 +4,8 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
 	[/ Send the header 'Authorization: Bearer <API key>'\./, ""],
 	[/Change it with PATCH \/v1\/endpoints\/([^,\s]+),/, "Change it with 'sluice endpoints update $1',"],
 	[/GET \/v1\/endpoints\/([^/\s]+)\/workers lists/, "'sluice workers list $1' lists"],
+	[/Create it with POST \/v2\/account\/secrets\./, "Create it with 'sluice secrets set'."],
+	[/Change it with PATCH \/v2\/account\/secrets\/ID,/, "Change it with 'sluice secrets set',"],
 	[/: GET \/v1\/backup shows how far it is\./, "."],
 	[/GET \/v1\/([a-z]+) lists/, "'sluice $1 list' lists"],
 	[/Try again after the time in Retry-After, then with exponential backoff\./, "Try again later."],
@@ -18,17 +20,21 @@ interface ErrorBody {
 	error?: unknown;
 	code?: unknown;
 	details?: { field: string; message: string }[];
+	/** Sentence of problem details (D49). */
+	detail?: unknown;
+	errors?: string[];
 }
 
 export function serviceError(body: unknown, { status, keyFrom }: { status: number; keyFrom: string }): string {
-	const { error, code, details = [] } = (body ?? {}) as ErrorBody;
+	const { code, detail, error = detail, details = [], ...rest } = (body ?? {}) as ErrorBody;
 	if (typeof error !== "string") return `The service answered with status ${status}.`;
 	if (code === "unauthorized" && error.startsWith("The API key is unknown"))
 		return `Invalid API key: check ${keyFrom}${keyFrom === "SLUICE_API_KEY" ? " or --key" : ""}.`;
 	const sentence = inCommandWords(error);
-	return details.length < 2
+	const { errors: faults = details.map(({ field, message }) => `${field} ${message}`) } = rest;
+	return faults.length < 2
 		? sentence
-		: [sentence.replace(/: .*$/s, ":"), ...details.map(({ field, message }) => `- ${field} ${message}`)].join("\n");
+		: [sentence.replace(/: .*$/s, ":"), ...faults.map((fault) => `- ${fault}`)].join("\n");
 }
 
 export function inCommandWords(sentence: string): string {

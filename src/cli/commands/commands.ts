@@ -19,7 +19,9 @@ import { init } from "./init.ts";
 import { jobs } from "./jobs/jobs.ts";
 import { keys } from "./keys.ts";
 import { migrate } from "./migrate.ts";
+import { releases } from "./releases.ts";
 import { registries } from "./registries.ts";
+import { secrets } from "./secrets.ts";
 import { serve } from "../serve/serve.ts";
 import { sessions } from "./sessions.ts";
 import { webhooks } from "./webhooks.ts";
@@ -29,8 +31,22 @@ import { logsCommand, workers } from "./jobs/workers.ts";
 /** In the order of the help text. */
 export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
 	Start: [dev, init, importCommand, serve],
-	Run: [endpoints, diff, apply, exportCommand, jobs, workers, logsCommand, top, workerEnv, gpus, hosts, webhooks],
-	Access: [openCommand, consoleCommand, keys, sessions, registries, audit, context],
+	Run: [
+		endpoints,
+		releases,
+		diff,
+		apply,
+		exportCommand,
+		jobs,
+		workers,
+		logsCommand,
+		top,
+		workerEnv,
+		gpus,
+		hosts,
+		webhooks,
+	],
+	Access: [openCommand, consoleCommand, keys, sessions, registries, secrets, audit, context],
 	Data: [backup, restore, verify, migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],
 };

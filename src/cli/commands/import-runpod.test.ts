@@ -63,7 +63,7 @@ it("D36: an endpoint of the management API keeps its id, and each setting withou
 			idleTimeout: "30s",
 			executionTimeoutMs: "5m",
 			scalerType: "QUEUE_DELAY",
-			scalerValue: 2,
+			scalerValue: 1.5,
 			launcher: {
 				type: "docker",
 				image: "registry.example/captions:3",
@@ -71,7 +71,7 @@ it("D36: an endpoint of the management API keeps its id, and each setting withou
 				command: ["python", "-u", "handler.py"],
 			},
 			gpusPerWorker: 2,
-			env: { MODEL: "small" },
+			env: { MODEL: "small", TOKEN: "{{ RUNPOD_SECRET_token }}" },
 		},
 	});
 	expect(readEndpoint("k3v9t2xa", endpoints["k3v9t2xa"])).toMatchObject({ ok: true, endpoint: { idleTimeout: 30 } });
@@ -81,7 +81,7 @@ it("D36: an endpoint of the management API keeps its id, and each setting withou
 		"k3v9t2xa: 'networkVolumes' has no meaning here: mount a folder with launcher.volumes: [/folder:/runpod-volume].",
 		"k3v9t2xa: 'gpu.pools' has no meaning here.",
 		"k3v9t2xa: 'gpu.minCudaVersion' has no meaning here.",
-		"k3v9t2xa: Set env.TOKEN yourself: its value is a secret of RunPod.",
+		"k3v9t2xa: Its workers start once there is the secret token: sluice secrets set token",
 	]);
 });
 
@@ -90,6 +90,8 @@ it("D36: a list of endpoints, one that is yet to be created, and commands as tex
 	const list = [
 		{ ...given, args: "python -u handler.py" },
 		{ ...given, name: "b", args: "sh -c 'echo hi'", cpu: [{ id: "cpu5c" }] },
+		{ ...given, name: "c", args: '{"entrypoint":["sh"],"cmd":["-c","x"]}' },
+		{ ...given, name: "d", args: "sh -c 'echo hi" },
 	];
 	const { stdout, stderr } = await imported({ endpoints: list, pagination: {} });
 	expect(parse(stdout)).toMatchObject({
@@ -99,11 +101,13 @@ it("D36: a list of endpoints, one that is yet to be created, and commands as tex
 				scalerValue: 4,
 				launcher: { command: ["python", "-u", "handler.py"] },
 			},
-			b: { launcher: { type: "docker", image: "a:1" } },
+			b: { launcher: { command: ["sh", "-c", "echo hi"] } },
+			c: { launcher: { entrypoint: ["sh"], command: ["-c", "x"] } },
+			d: { launcher: { type: "docker", image: "a:1" } },
 		},
 	});
 	expect(stderr).toContain("b: 'cpu' has no meaning here.");
-	expect(stderr).toContain("b: Write 'args' as the list launcher.command: sh -c 'echo hi'");
+	expect(stderr).toContain("d: Write 'args' as the list launcher.command: sh -c 'echo hi");
 });
 
 const HUB = {

@@ -1,6 +1,8 @@
 /** `sluice import runpod`: RunPod's description of an endpoint as `sluice.yaml` (D36). */
 import { writeFileSync } from "node:fs";
+import { secretNames } from "../../core/management/secret-names.ts";
 import { withDurationTexts } from "../../core/durations.ts";
+import { commandIn } from "../../core/management/command.ts";
 import { ENDPOINT_SCHEMA, readEndpoint } from "../../launchers/endpoint-settings.ts";
 import { isAbsent, isObject } from "../../lib/schema.ts";
 import { printable } from "../../lib/terminal-text.ts";
@@ -92,7 +94,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 const DESCRIBING = ["requestUrls", "createdAt"];
 
 function fromApi(endpoint: Members): Imported {
-	const { id, name, type, image, args, cmd, env, gpu, workers, scaling, timeout, ...others } = endpoint;
+	const { id, name, type, image, args, cmd, entrypoint, env, gpu, workers, scaling, timeout, ...others } = endpoint;
 	refuseLoadBalancer(type === "LOAD_BALANCER");
 	const { min, max, idleTimeout } = membersOf(workers);
 	const { count = 1, ...placing } = membersOf(gpu);
@@ -103,10 +105,13 @@ function fromApi(endpoint: Members): Imported {
 			([key, value]) => !DESCRIBING.includes(key) && !["", "OFF", "[]", "{}", "null"].includes(textOfValue(value)),
 		)
 		.map(([key]) => `'${key}' has no meaning here${ADVICE[key] ?? ""}.`);
-	const command = commandOf(args, cmd);
-	if (command === undefined && args) notes.push(`Write 'args' as the list launcher.command: ${textOfValue(args)}`);
+	const start = startOf({ args, cmd, entrypoint });
+	if ("fault" in start) notes.push(`Write 'args' as the list launcher.command: ${textOfValue(args)}`);
 	const hasTimeout = typeof timeout === "number" && timeout > 5000;
 	if (timeout && !hasTimeout) notes.push("'timeout' must be over 5 s: the default is used.");
+	const texts = Object.entries(membersOf(env)).map(([key, value]) => [key, String(value)]);
+	for (const secret of secretNames(Object.fromEntries(texts)))
+		notes.push(`Its workers start once there is the secret ${secret}: sluice secrets set ${secret}`);
 	const settings = {
 		name,
 		workersMin: min,
@@ -114,29 +119,27 @@ function fromApi(endpoint: Members): Imported {
 		idleTimeout,
 		...(hasTimeout && { executionTimeoutMs: timeout }),
 		scalerType,
-		scalerValue: scalerType === "QUEUE_DELAY" ? Math.ceil(Number(queueDelay)) : requestCount,
-		launcher: { type: "docker", image, pullPolicy: "missing", ...(command && { command }) },
+		scalerValue: scalerType === "QUEUE_DELAY" ? queueDelay : requestCount,
+		launcher: { type: "docker", image, pullPolicy: "missing", ...("settings" in start && start.settings) },
 		...(gpu ? { gpusPerWorker: count } : {}),
-		env: variablesOf(membersOf(env), notes),
+		env: membersOf(env),
 	};
 	const given = Object.entries(settings).filter(([, value]) => !isAbsent(value));
 	return { id: typeof id === "string" ? id : endpointId(String(name)), settings: Object.fromEntries(given), notes };
 }
 
-/** Values that name a secret of RunPod are left out, with a note. */
-function variablesOf(env: Members, notes: string[]): Members {
-	const isSecret = (value: unknown): boolean => /\{\{\s*RUNPOD_SECRET_/.test(String(value));
-	const [secret, plain] = [true, false].map((is) => Object.entries(env).filter(([, value]) => isSecret(value) === is));
-	for (const [name] of secret!) notes.push(`Set env.${name} yourself: its value is a secret of RunPod.`);
-	return Object.fromEntries(plain!);
-}
-
-/** `args` is a shell's text, or JSON with `cmd`. Undefined if it is neither empty nor plain. */
-function commandOf(args: unknown, cmd: unknown): unknown[] | undefined {
-	const text = typeof args === "string" ? args.trim() : "";
-	const list = Array.isArray(cmd) && cmd.length > 0 ? cmd : membersOf(parseJson(text))["cmd"];
-	if (Array.isArray(list) && list.length > 0) return list;
-	return text === "" || /[{"'\\$`]/.test(text) ? undefined : text.split(/\s+/);
+/** Members of the launcher. Answers of the API have the lists, older descriptions only the text. */
+function startOf({ args, cmd, entrypoint }: Members): { settings: Members } | { fault: string } {
+	const isFull = (list: unknown): boolean => Array.isArray(list) && list.length > 0;
+	const given =
+		isFull(cmd) || isFull(entrypoint) ? { entrypoint, cmd } : commandIn(typeof args === "string" ? args : "");
+	if ("fault" in given) return given;
+	return {
+		settings: {
+			...(isFull(given.entrypoint) && { entrypoint: given.entrypoint }),
+			...(isFull(given.cmd) && { command: given.cmd }),
+		},
+	};
 }
 
 function textOfValue(value: unknown): string {

@@ -5,7 +5,9 @@
 import { PREEMPTIONS, PRIORITIES } from "../workers/eviction.ts";
 import { DAY_MS, duration } from "../durations.ts";
 import { LIMITS, OFF } from "./limits-schema.ts";
+import { MANAGEMENT_SETTING } from "../management/endpoint-members.ts";
 import { SLEEP, WARMUP } from "./worker-schema.ts";
+import { RELEASE, RELEASE_DEFAULTS } from "../releases/release-schema.ts";
 import type { Schema } from "../../lib/schema.ts";
 import { NO_CONTROLS } from "../../lib/text.ts";
 
@@ -31,6 +33,7 @@ export const ENDPOINT_DEFAULTS = {
 	priority: "normal",
 	preempt: "finish",
 	webhooks: { schedule: "short", disableAfterMs: 5 * DAY_MS },
+	release: RELEASE_DEFAULTS,
 } as const;
 
 /** Also in paths (D35). */
@@ -159,7 +162,7 @@ export function endpointSchema(launcher: Schema) {
 			}),
 			workersMax: whole(0, 1000, {
 				default: ENDPOINT_DEFAULTS.workersMax,
-				description: "Max workers at once; with 0, jobs wait.",
+				description: "Max workers at once, but for release.maxSurge; with 0, jobs wait.",
 			}),
 			idleTimeout: duration("seconds", [1, 3600], {
 				example: "5m",
@@ -176,12 +179,16 @@ export function endpointSchema(launcher: Schema) {
 				default: ENDPOINT_DEFAULTS.scalerType,
 				description: "What workers are added for: the wait of the oldest job, or the number of jobs.",
 			},
-			scalerValue: whole(1, 1_000_000, {
+			scalerValue: {
+				type: "number",
+				minimum: 0.5,
+				maximum: 1_000_000,
 				default: ENDPOINT_DEFAULTS.scalerValue,
 				description:
-					"With QUEUE_DELAY the wait in seconds after which a worker is added; with REQUEST_COUNT the " +
-					"jobs per worker.",
-			}),
+					"With QUEUE_DELAY the wait in seconds after which a worker is added, also a fraction such as 1.5; with " +
+					"REQUEST_COUNT the jobs per worker, a whole number.",
+				"x-message": "must be a number from 0.5 to 1,000,000.",
+			},
 			launcher: { default: ENDPOINT_DEFAULTS.launcher, ...launcher },
 			env: ENV,
 			limits: { ...LIMITS, default: ENDPOINT_DEFAULTS.limits },
@@ -246,6 +253,8 @@ export function endpointSchema(launcher: Schema) {
 			},
 			sleep: SLEEP,
 			warmup: WARMUP,
+			release: RELEASE,
+			management: MANAGEMENT_SETTING,
 			webhooks: WEBHOOKS,
 			webhookSecret: WEBHOOK_SECRET,
 		},

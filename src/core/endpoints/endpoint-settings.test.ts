@@ -75,7 +75,7 @@ describe("settings that are kept", () => {
 		expect(settings).toEqual(ENDPOINT_DEFAULTS);
 		for (const [name, { description, default: standard }] of Object.entries<Schema>(ENDPOINT_SCHEMA.properties)) {
 			expect(description, name).toMatch(/\.$/);
-			const optional = ["name", "webhookSecret", "gpuMemoryGb", "sleep", "warmup"];
+			const optional = ["name", "webhookSecret", "gpuMemoryGb", "sleep", "warmup", "management"];
 			expect(standard === undefined, name).toBe(optional.includes(name));
 		}
 		expect(

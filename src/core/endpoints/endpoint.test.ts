@@ -28,6 +28,7 @@ describe("readEndpoint", () => {
 			priority: "normal",
 			preempt: "finish",
 			webhooks: { schedule: "short", disableAfterMs: 432_000_000 },
+			release: { maxSurge: 1, maxUnavailable: 0, minJobs: 1, failAfter: 3 },
 		});
 	});
 
@@ -35,7 +36,6 @@ describe("readEndpoint", () => {
 		["workersMax", 0, 1000],
 		["idleTimeout", 1, 3600],
 		["executionTimeoutMs", 5001, Number.MAX_SAFE_INTEGER],
-		["scalerValue", 1, 1_000_000],
 		["leaseMs", 2000, 600_000],
 		["stopGraceMs", 0, 600_000],
 		["initTimeoutMs", 1000, 86_400_000],
@@ -77,6 +77,15 @@ describe("readEndpoint", () => {
 		expect(fields({ scalerType: "queue_delay" })).toEqual(["scalerType"]);
 	});
 
+	it("D27: scalerValue is a number of seconds from 0.5, or a whole number of jobs from 1", () => {
+		for (const scalerValue of [0.5, 1.5, 4, 1_000_000]) expect(endpoint({ scalerValue }).scalerValue).toBe(scalerValue);
+		for (const value of [0, 0.49, 1_000_001, "1", true, [], NaN])
+			expect(fields({ scalerValue: value }), String(value)).toEqual(["scalerValue"]);
+		const byCount = (scalerValue: number): string[] => fields({ scalerType: "REQUEST_COUNT", scalerValue });
+		expect([1, 4, 1_000_000].flatMap(byCount)).toEqual([]);
+		for (const value of [0.5, 1.5]) expect(byCount(value)).toEqual(["scalerValue"]);
+	});
+
 	it("D25: launchers", () => {
 		expect(endpoint({ launcher: { type: "process", command: ["node", "w.js"], cwd: "/x" } }).launcher).toEqual({
 			type: "process",
@@ -94,6 +103,24 @@ describe("readEndpoint", () => {
 		expect(fields({ launcher: "process" })).toEqual(["launcher"]);
 		for (const type of ["nomad", "lambda", undefined])
 			expect(fields({ launcher: { type } }), type).toEqual(["launcher.type"]);
+	});
+
+	it("D25: a Slurm worker starts a command, or what its image starts", () => {
+		const faults = (launcher: object): string[] =>
+			fields({ launcher: { type: "slurm", sharedDir: "/s", ...launcher } });
+		for (const fitting of [
+			{ command: ["w"] },
+			{ image: "a", command: ["w"] },
+			{ image: "a", entrypoint: "image" },
+			{ image: "a", entrypoint: ["w"], container: "pyxis" },
+			{ image: "a", entrypoint: "image", command: ["w"], container: "pyxis" },
+		])
+			expect(faults(fitting), JSON.stringify(fitting)).toEqual([]);
+		for (const entrypoint of ["other", [], [7]])
+			expect(faults({ image: "a", entrypoint })[0], String(entrypoint)).toMatch(/^launcher.entrypoint/);
+		expect(faults({ image: "a" })).toEqual(["launcher.command"]);
+		expect(faults({ command: ["w"], entrypoint: ["x"] })).toEqual(["launcher.entrypoint"]);
+		expect(faults({ image: "a", entrypoint: "image", container: "pyxis" })).toEqual(["launcher.command"]);
 	});
 
 	it("D25: the docker launcher", () => {
@@ -119,6 +146,7 @@ describe("readEndpoint", () => {
 			expect(fields({ launcher: { type: "docker", image } }), String(image)).toEqual(["launcher.image"]);
 		for (const [name, values] of Object.entries({
 			command: ["python h.py", []],
+			entrypoint: ["python", []],
 			memory: ["512mb", "0", "-1m", 6_291_455, true],
 			shmSize: ["1", "65535", "63k", "1b", "2gb", 65_535],
 			cpus: [0, 0.001, 1025, "1"],

@@ -1,6 +1,7 @@
 /** Parses, changes and shows endpoint settings (D9, D27, D35). */
 import { parseDuration, withDurations } from "../durations.ts";
 import { ENDPOINT_DEFAULTS, ENDPOINT_ID, INIT_TIMEOUT_MS } from "./endpoint-schema.ts";
+import type { ManagementSetting } from "../management/endpoint-content.ts";
 import type { Schedule } from "../webhooks/delivery.ts";
 import { type LimitChanges, LIMITED_OPERATIONS, STORED_MB, STREAM_CHUNKS, STREAM_MB, WHOLE_LIMITS } from "./limits.ts";
 import type { Preemption, Priority } from "../workers/eviction.ts";
@@ -48,9 +49,21 @@ export interface Endpoint {
 	preempt: Preemption;
 	/** Each launched worker first runs a job with this input. */
 	warmup?: { input: unknown };
+	/** How its workers are replaced. */
+	release: ReleaseSettings;
+	/** What RunPod's management API stores beside the other settings (D49). */
+	management?: ManagementSetting;
 	webhooks: { schedule: Schedule; disableAfterMs: number | "off" };
 	/** Signs webhooks (D21); never returned, published or logged. */
 	webhookSecret?: string;
+}
+
+/** Numbers of workers, jobs and crashes; see `core/releases/`. */
+export interface ReleaseSettings {
+	maxSurge: number;
+	maxUnavailable: number;
+	minJobs: number;
+	failAfter: number;
 }
 
 /** The commands are a program and its arguments. */
@@ -86,6 +99,8 @@ export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<
 	if (crossed && !faults.some(({ field }) => field === "workersMin" || field === "workersMax")) faults.push(crossed);
 	if (isObject(raw) && raw["gpuMemoryEnforce"] === true && isAbsent(raw["gpuMemoryGb"]))
 		faults.push({ field: "gpuMemoryEnforce", message: "needs gpuMemoryGb, the part that is enforced." });
+	if (isObject(raw) && raw["scalerType"] === "REQUEST_COUNT" && isFraction(raw["scalerValue"]))
+		faults.push({ field: "scalerValue", message: "must be a whole number from 1 with scalerType REQUEST_COUNT." });
 	if (faults.length > 0) return { ok: false, faults };
 	const { name = id, env, launcher, limits, warmup: { input } = {}, ...rest } = withDefaults(schema, raw) as Filled;
 	if (initTimeout !== undefined) rest.initTimeoutMs = initTimeout;
@@ -104,6 +119,10 @@ export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<
 			webhooks: { ...rest.webhooks, disableAfterMs: numberOrOff(rest.webhooks.disableAfterMs) },
 		},
 	};
+}
+
+function isFraction(value: unknown): boolean {
+	return typeof value === "number" && !Number.isInteger(value);
 }
 
 /** RunPod's variable for `initTimeoutMs`, in seconds. */

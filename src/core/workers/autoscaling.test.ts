@@ -115,7 +115,7 @@ describe("desiredWorkers", () => {
 			min: fc.nat(10),
 			more: fc.nat(10),
 			scalerType: fc.constantFrom("QUEUE_DELAY" as const, "REQUEST_COUNT" as const),
-			scalerValue: fc.integer({ min: 1, max: 20 }),
+			scalerValue: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.double({ min: 0.5, max: 20, noNaN: true })),
 		})
 		.map(({ min, more, ...rest }): ScaleRule => ({ workersMin: min, workersMax: min + more, ...rest }));
 	const presentIn = ({ busy, idle, starting }: Sample): number => busy + idle + starting;

@@ -5,10 +5,11 @@ import { cudaOf, isAtLeast } from "./cuda.ts";
 it.each([
 	["550.54.15", "12.4"],
 	["525.147.05", "12.0"],
-	["565.57.01", "12.6"],
+	["565.57.01", "12.7"],
 	["580.65.06", "13.0"],
 	["418.87", undefined],
-	["590.10", undefined],
+	["590.44.01", "13.1"],
+	["596.10", undefined],
 	["[N/A]", undefined],
 ])("D44: driver %s runs CUDA up to %s", (driver, cuda) => {
 	expect(cudaOf(driver)).toBe(cuda);

@@ -18,9 +18,12 @@ const DRIVERS: readonly (readonly [driver: number, cuda: string])[] = [
 	[550, "12.4"],
 	[555, "12.5"],
 	[560, "12.6"],
+	[565, "12.7"],
 	[570, "12.8"],
 	[575, "12.9"],
 	[580, "13.0"],
+	[590, "13.1"],
+	[595, "13.2"],
 ];
 
 /** Returns the newest CUDA version of a driver such as `550.54.15`; undefined for one that is newer than the list. */

@@ -58,6 +58,8 @@ export interface HostView {
 	drained: boolean;
 	workersMax?: number | undefined;
 	gpus: readonly (HostGpu & { parts: readonly HostGpuPart[] })[];
+	/** False before they were read. */
+	areGpusKnown: boolean;
 	workers: readonly string[];
 	images: readonly string[];
 	/** Bytes, where the images are. */

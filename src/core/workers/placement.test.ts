@@ -104,6 +104,41 @@ describe("place", () => {
 			["2"],
 		],
 		[
+			"one of several models by its whole name",
+			{ gpuCount: 1, gpu: { models: ["NVIDIA A10", "NVIDIA L40"] } },
+			[host("a", { gpus: [gpu("1"), gpu("2", { model: "NVIDIA L40S" }), gpu("3", { model: "NVIDIA L40" })] })],
+			"a",
+			["3"],
+		],
+		[
+			"not an excluded model",
+			{ gpuCount: 1, gpu: { model: "L4", excludedModels: ["NVIDIA L4"] } },
+			[host("a", { gpus: [gpu("1"), gpu("2", { model: "NVIDIA L40S" })] })],
+			"a",
+			["2"],
+		],
+		[
+			"a driver of an allowed CUDA version, neither an older nor a newer one",
+			{ gpuCount: 1, gpu: { allowedCudaVersions: ["12.4", "12.6"] } },
+			[host("a", { gpus: [gpu("1", { cuda: "12.2" }), gpu("2", { cuda: "13.0" }), gpu("3", { cuda: "12.6" })] })],
+			"a",
+			["3"],
+		],
+		[
+			"a driver that is not known, whatever versions are allowed",
+			{ gpuCount: 1, gpu: { allowedCudaVersions: ["12.4"] } },
+			[host("a", { gpus: [gpu("1")] })],
+			"a",
+			["1"],
+		],
+		[
+			"an empty list allows all",
+			{ gpuCount: 1, gpu: { allowedCudaVersions: [] } },
+			[host("a", { gpus: [gpu("1", { cuda: "13.0" })] })],
+			"a",
+			["1"],
+		],
+		[
 			"a part: the GPU with the least free memory that suffices",
 			{ gpuCount: 1, memoryGb: 8 },
 			[
@@ -177,6 +212,16 @@ describe("place", () => {
 			{ gpuCount: 1, gpu: { minCudaVersion: "12.4" } },
 			[gpu("1", { cuda: "12.2" }), gpu("2", { cuda: "11.8" })],
 			"0 of 2 GPUs are with a driver for CUDA 12.4",
+		],
+		[
+			{ gpuCount: 1, gpu: { models: ["NVIDIA A10", "NVIDIA L40"], excludedModels: ["NVIDIA L40"] } },
+			[gpu("1")],
+			"0 of 1 GPUs are NVIDIA A10 or NVIDIA L40 other than NVIDIA L40",
+		],
+		[
+			{ gpuCount: 1, gpu: { allowedCudaVersions: ["12.4", "12.6"] } },
+			[gpu("1", { cuda: "13.0" })],
+			"0 of 1 GPUs are with a driver of CUDA 12.4 or 12.6",
 		],
 		[{ gpuCount: 1, memoryGb: 24 }, [gpu("1"), gpu("2")], "0 of 2 GPUs are with 24.5 GB or more"],
 	])("says which GPUs are missing: %j", (change, gpus, why) => {

@@ -1,6 +1,6 @@
 /** On which host and GPUs a new worker starts, or why on none (D44). */
-import { isAtLeast } from "./cuda.ts";
-import { freeGb, type GpuPart, RESERVE_GB } from "./gpu-allocation.ts";
+import { freeGb, type GpuPart } from "./gpu-allocation.ts";
+import { type GpuNeed, needText, suits } from "./gpu-need.ts";
 import type { HostGpu } from "./hosts.ts";
 
 export interface PlacementQuery extends GpuPart {
@@ -11,15 +11,6 @@ export interface PlacementQuery extends GpuPart {
 	/** `pack`: few hosts, as full as possible. */
 	placement: "pack" | "spread";
 	image: string;
-}
-
-export interface GpuNeed {
-	/** Part of the name, in any case. */
-	model?: string | undefined;
-	/** In 10^9 bytes. */
-	memoryMinGb?: number | undefined;
-	/** Such as `12.4`. GPUs whose version is not known fit. */
-	minCudaVersion?: string | undefined;
 }
 
 interface PlacementGpu extends HostGpu {
@@ -81,25 +72,16 @@ function fit(query: PlacementQuery, host: PlacementHost): readonly HostGpu[] | s
 	if ("fault" in gpus) return `its GPUs are not known (${gpus.fault ?? "not read yet"})`;
 	if (gpus.length === 0) return "no GPUs";
 	const suitable = gpus.filter((each) => suits(each, gpu) && freeGb(each.memoryGb, []) >= (memoryGb ?? 0));
-	const kind = kindText(gpu, memoryGb);
+	const kind = needText(gpu, memoryGb);
 	if (suitable.length < gpuCount && kind !== "")
 		return `${suitable.length} of ${gpus.length} GPUs ${suitable.length === 1 ? "is" : "are"}${kind}`;
 	const free = suitable.filter((each) => hasRoom(memoryGb, each));
 	if (free.length < gpuCount) {
 		const needed = gpuCount > 1 ? `, ${gpuCount} needed` : "";
 		const freeText = memoryGb === undefined ? "free" : `with ${memoryGb} GB free`;
-		return `${free.length} of ${suitable.length} GPUs${kindText(gpu)} ${freeText}${needed}`;
+		return `${free.length} of ${suitable.length} GPUs${needText(gpu)} ${freeText}${needed}`;
 	}
 	return free.toSorted((a, b) => sizeFor(memoryGb, a) - sizeFor(memoryGb, b)).slice(0, gpuCount);
-}
-
-function suits({ model, memoryGb, cuda }: HostGpu, need: GpuNeed = {}): boolean {
-	const { minCudaVersion } = need;
-	return (
-		model.toLowerCase().includes((need.model ?? "").toLowerCase()) &&
-		memoryGb >= (need.memoryMinGb ?? 0) &&
-		(minCudaVersion === undefined || cuda === undefined || isAtLeast(cuda, minCudaVersion))
-	);
 }
 
 export function hasRoom(memoryGb: number | undefined, gpu: PlacementGpu): boolean {
@@ -111,16 +93,6 @@ function sizeFor(memoryGb: number | undefined, gpu: PlacementGpu): number {
 	if (memoryGb === undefined) return gpu.parts.length === 0 ? gpu.memoryGb : 0;
 	const free = freeGb(gpu.memoryGb, gpu.parts);
 	return free >= memoryGb ? free : 0;
-}
-
-function kindText({ model, memoryMinGb, minCudaVersion }: GpuNeed = {}, memoryGb?: number): string {
-	const leastGb = memoryGb === undefined ? memoryMinGb : Math.max(memoryMinGb ?? 0, memoryGb + RESERVE_GB);
-	const parts = [
-		...(model === undefined ? [] : [model]),
-		...(leastGb === undefined ? [] : [`with ${leastGb} GB or more`]),
-		...(minCudaVersion === undefined ? [] : [`with a driver for CUDA ${minCudaVersion}`]),
-	];
-	return parts.length === 0 ? "" : ` ${parts.join(" ")}`;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import { readEndpoint } from "../../launchers/endpoint-settings.ts";
 import { ApiError } from "../../core/errors.ts";
+import type { ReleaseChanges } from "../../store/contract/releases.ts";
 import type { Store } from "../../store/contract/store.ts";
 import type { Random } from "../../lib/ids.ts";
 import type { Encryption } from "../../secrets/encryption.ts";
@@ -80,19 +81,27 @@ export function endpointRegistry(
 			}
 			return missing;
 		},
-		/** A replaced webhook secret signs together with the new one for `overlapMs`. */
-		async put(endpoint: Endpoint, now: EpochMs, overlapMs = SECRET_OVERLAP_MS): Promise<void> {
+		/**
+		 * A replaced webhook secret signs together with the new one for `overlapMs`. False, without a change, if another
+		 * server has added such a release.
+		 */
+		async put(
+			endpoint: Endpoint,
+			now: EpochMs,
+			{ overlapMs = SECRET_OVERLAP_MS, releases }: { overlapMs?: number | undefined; releases?: ReleaseChanges } = {},
+		): Promise<boolean> {
 			const { id, webhookSecret, ...settings } = endpoint;
 			const secretText = { text: webhookSecret, overlapMs, now };
 			const next = nextSecret({ encryption, random }, secrets.get(id), secretText);
 			// `sluice migrate --reencrypt` relies on it while servers run.
 			const secret = resealText(next, encryption);
 			const text = sealSettings(settings, encryption, settingsTexts.get(id));
-			await store.put({ id, settings: text, secret, now });
+			if (!(await store.put({ id, settings: text, secret, releases, now }))) return false;
 			settingsTexts.set(id, text);
 			removing.delete(id);
 			secrets.set(id, secret);
 			entries.set(id, { paused: false, createdAt: now, ...entries.get(id), endpoint: { id, ...settings } });
+			return true;
 		},
 		get: (id: string): Endpoint => entry(id).endpoint,
 		entry,

@@ -1,6 +1,8 @@
 import { type Endpoint, ENDPOINT_DEFAULTS, mergeSettings } from "../../core/endpoints/endpoint.ts";
 import { changesBetween, type SettingChange } from "../../core/endpoints/endpoint-changes.ts";
+import { launchedSettings, withLaunched } from "../../core/releases/launched-settings.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
+import { isReserved, reservedFaults } from "../../core/management/reserved-ids.ts";
 import type { LocalMs } from "../../lib/time.ts";
 import { readEndpoint } from "../../launchers/endpoint-settings.ts";
 import { hex } from "../../lib/ids.ts";
@@ -12,9 +14,13 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import { type EndpointEntry, endpointRegistry, type EndpointRegistry } from "./endpoint-registry.ts";
 import { endpointRemoval } from "./removal.ts";
+import { endpointVersions, type EndpointVersions, type Origin } from "./versions.ts";
 import { decryptSecret, newWebhookSecret, type WebhookSecret } from "./webhook-secrets.ts";
 
 const SEARCH_MS = 200;
+
+const BY_API: Origin = { source: "api" };
+const BY_FILE: Origin = { source: "file" };
 
 interface Deps extends EngineContext {
 	encryption: Encryption;
@@ -27,6 +33,7 @@ interface Deps extends EngineContext {
  */
 export class Endpoints {
 	readonly services: readonly Service[];
+	readonly versions: EndpointVersions;
 	readonly #d: Deps;
 	readonly #registry: EndpointRegistry;
 	readonly #removal: Loop;
@@ -35,10 +42,13 @@ export class Endpoints {
 	#pendingRefresh: Promise<void> | undefined;
 	#searchedAt: LocalMs = -Infinity;
 	readonly #unstored: Endpoint[] = [];
+	/** Ids of those in `sluice.yaml`. */
+	#configured: ReadonlySet<string> = new Set();
 
 	constructor(d: Deps) {
 		const { events } = (this.#d = d);
 		this.#registry = endpointRegistry(d.store, d);
+		this.versions = endpointVersions(d.store, d);
 		this.#removal = endpointRemoval({ ...d, registry: this.#registry });
 		this.services = [this.#removal];
 		events.on("store.back", () => {
@@ -48,6 +58,7 @@ export class Endpoints {
 		});
 		events.on(["store.back", "hints.lost"], () => this.refresh());
 		events.on(["lease.taken", "server.joined", "server.left"], this.#removal.nudge);
+		events.on("endpoint.deleted", ({ endpoint }) => this.versions.forget(endpoint));
 	}
 
 	get(id: string): Endpoint {
@@ -79,7 +90,7 @@ export class Endpoints {
 	}
 
 	/** An endpoint without an id gets a random one. Throws `endpoint_exists`. */
-	async create(body: unknown): Promise<EndpointEntry> {
+	async create(body: unknown, origin = BY_API): Promise<EndpointEntry> {
 		const { id = hex(this.#d.random(7)), ...settings } = settingsIn(body);
 		if (typeof id !== "string")
 			throw badRequest([{ field: "id", message: "must be text of 1 to 64 of the characters a-z, A-Z, 0-9, _ and -." }]);
@@ -87,19 +98,23 @@ export class Endpoints {
 		await this.#checkLauncher(endpoint);
 		return await this.#inTurn(async () => {
 			if (this.has(id)) throw new ApiError("endpoint_exists", { endpoint: id, why: "" });
-			this.#refuseRemoving(id);
-			return await this.#put(endpoint);
+			this.#refuseId(id);
+			return await this.#put(endpoint, origin);
 		});
 	}
 
 	/** `null` restores a default. */
-	update(id: string, patch: unknown): Promise<EndpointEntry> {
+	update(id: string, patch: unknown, origin = BY_API): Promise<EndpointEntry> {
+		return this.change(id, (before) => mergeSettings(withoutId(before), patch), origin);
+	}
+
+	/** `changed` returns all settings, or a promise of them. */
+	change(id: string, changed: (before: Endpoint) => unknown, origin = BY_API): Promise<EndpointEntry> {
 		return this.#inTurn(async () => {
 			const before = this.get(id);
-			const { id: _, ...settings } = before;
-			const endpoint = parse(id, mergeSettings(settings, patch));
+			const endpoint = parse(id, await changed(before));
 			await this.#checkLauncher(endpoint, before);
-			return await this.#put(endpoint);
+			return await this.#put(endpoint, origin);
 		});
 	}
 
@@ -107,18 +122,18 @@ export class Endpoints {
 	replace(
 		id: string,
 		settings: unknown,
-		{ dryRun }: { dryRun: boolean },
+		{ dryRun, origin = BY_API }: { dryRun: boolean; origin?: Origin },
 	): Promise<{ isNew: boolean; applied: boolean; changes: SettingChange[] }> {
 		return this.#inTurn(async () => {
 			const isNew = !this.has(id);
-			if (isNew) this.#refuseRemoving(id);
+			if (isNew) this.#refuseId(id);
 			const endpoint = parse(id, settings);
 			const before = isNew ? parse(id, {}) : this.get(id);
 			await this.#checkLauncher(endpoint, isNew ? undefined : before);
 			const secret = endpoint.webhookSecret === undefined ? undefined : this.webhookSecret(id);
 			const changes = changesBetween({ ...before, ...(secret?.ok && { webhookSecret: secret.text }) }, endpoint);
 			const applied = !dryRun && (isNew || changes.length > 0);
-			if (applied) await this.#put(endpoint);
+			if (applied) await this.#put(endpoint, origin);
 			return { isNew, applied, changes };
 		});
 	}
@@ -144,7 +159,7 @@ export class Endpoints {
 	renewWebhookSecret(id: string, overlapMs?: number): Promise<string> {
 		return this.#inTurn(async () => {
 			const webhookSecret = newWebhookSecret(this.#d.random);
-			await this.#registry.put({ ...this.get(id), webhookSecret }, this.#d.now(), overlapMs);
+			await this.#registry.put({ ...this.get(id), webhookSecret }, this.#d.now(), { overlapMs });
 			return webhookSecret;
 		});
 	}
@@ -172,18 +187,28 @@ export class Endpoints {
 		return this.all().flatMap(({ endpoint: { id, launcher } }) => (isManaged(launcher.type) ? [id] : []));
 	}
 
+	/** Whether it is in this server's `sluice.yaml`, which replaces its settings at the next start. */
+	isConfigured(id: string): boolean {
+		return this.#configured.has(id);
+	}
+
 	/** `configured` endpoints of `sluice.yaml` replace stored ones. */
 	async load(configured: readonly Endpoint[]): Promise<void> {
+		this.#configured = new Set(configured.map(({ id }) => id));
 		await this.#reload();
 		for (const endpoint of configured)
-			if (!(await unlessFull(this.#registry.put(endpoint, this.#d.now())))) this.#unstored.push(endpoint);
+			if (!(await unlessFull(this.#store(endpoint, BY_FILE)))) this.#unstored.push(endpoint);
+		for (const { endpoint } of this.all())
+			if (isReserved(endpoint.id)) this.#d.events.emit("endpoint.reserved", { endpoint: endpoint.id });
 	}
 
 	refresh(): void {
 		this.#d.background.run("reading endpoints", this.#refreshNow());
 	}
 
-	#refuseRemoving(id: string): void {
+	#refuseId(id: string): void {
+		const reserved = reservedFaults(id, "id");
+		if (reserved.length > 0) throw badRequest(reserved);
 		if (this.#registry.removing().includes(id))
 			throw new ApiError("endpoint_exists", { endpoint: id, why: ", which is being deleted" });
 	}
@@ -195,10 +220,27 @@ export class Endpoints {
 		if (faults.length > 0) throw badRequest(faults);
 	}
 
-	async #put(endpoint: Endpoint): Promise<EndpointEntry> {
-		await this.#registry.put(endpoint, this.#d.now());
+	async #put(endpoint: Endpoint, origin: Origin): Promise<EndpointEntry> {
+		await this.#store(endpoint, origin);
 		this.#d.events.emit("endpoints.changed", {});
 		return this.entry(endpoint.id);
+	}
+
+	/** With the release that the change makes. */
+	async #store(given: Endpoint, origin: Origin): Promise<void> {
+		for (;;) {
+			const before = this.has(given.id) ? this.entry(given.id) : undefined;
+			// What has failed is not tried again by a start with the same file.
+			const isKept = before && origin === BY_FILE && this.versions.isRolledBack(given);
+			const endpoint = isKept ? withLaunched(given, launchedSettings(before.endpoint)) : given;
+			const now = this.#d.now();
+			const releases = await this.versions.changes(endpoint, { before, origin, now });
+			if (await this.#registry.put(endpoint, now, releases && { releases })) {
+				if (releases) this.versions.changed(endpoint.id, releases);
+				return;
+			}
+			await this.#reload();
+		}
 	}
 
 	#afterLast<T>(work: () => Promise<T>): Promise<T> {
@@ -217,6 +259,7 @@ export class Endpoints {
 
 	async #reload(): Promise<void> {
 		const { events } = this.#d;
+		await this.versions.load();
 		const missing = await this.#registry.load((id, fault) =>
 			events.emit("fault", { where: `endpoint ${id} in the store`, error: fault }),
 		);
@@ -234,8 +277,14 @@ export class Endpoints {
 
 	/** At the start the disk may have been full. */
 	async #storeConfigured(): Promise<void> {
-		for (let next; (next = this.#unstored[0]); this.#unstored.shift()) await this.#put(next);
+		for (let next; (next = this.#unstored[0]); this.#unstored.shift()) await this.#put(next, BY_FILE);
 	}
+}
+
+/** Settings as `changed` of {@link Endpoints.change} returns them. */
+export function withoutId(endpoint: Endpoint): Omit<Endpoint, "id"> {
+	const { id: _, ...settings } = endpoint;
+	return settings;
 }
 
 function parse(id: string, settings: unknown): Endpoint {

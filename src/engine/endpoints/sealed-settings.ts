@@ -15,11 +15,7 @@ export interface OpenedSettings {
 }
 
 /** Values that `before`, the stored text, already has keep their ciphertext. */
-export function sealSettings(
-	settings: Omit<Endpoint, "id" | "webhookSecret">,
-	encryption: Encryption,
-	before?: string,
-): string {
+export function sealSettings(settings: Pick<Endpoint, "env">, encryption: Encryption, before?: string): string {
 	const { env, ...rest } = settings;
 	const stored = before === undefined ? {} : (JSON.parse(before) as StoredSettings);
 	const sealed = new Map(Object.entries(stored.sealedEnv ?? {}));

@@ -67,7 +67,7 @@ export function createLifecycle(d: Deps) {
 				shared: { url: sharedUrl, serviceId: storeId },
 			});
 			await workers.launcher.others.restore();
-			d.scaling.replaceOutdated();
+			d.scaling.replaceUnready();
 			d.scaling.prepare();
 			await recallStops(d, othersAlive);
 			stopListening = listenToStore(d);

@@ -7,7 +7,10 @@ import { keyIdsIn } from "../workers/worker-views.ts";
 
 export interface Reencrypted {
 	endpoints: number;
+	releases: number;
 	registries: number;
+	/** Objects of the management API. */
+	resources: number;
 	jobs: number;
 }
 
@@ -48,8 +51,14 @@ async function requireCurrentKey({ cluster }: Store, { keyIds }: Encryption): Pr
 
 /** Compares and sets each text: one that a server replaces meanwhile has the current key. */
 async function rewrite({ secrets, ...store }: Store, sealing: Encryption, write: boolean): Promise<Reencrypted> {
-	const found = { endpoints: 0, registries: 0, jobs: 0 };
+	const found = { endpoints: 0, releases: 0, registries: 0, resources: 0, jobs: 0 };
 	for (const { id, settings, secret } of await store.endpoints.list()) {
+		for (const { version, settings: from } of await store.releases.list({ endpoint: id })) {
+			const resealed = resealEndpoint({ settings: from }, sealing);
+			if (!resealed) continue;
+			found.releases += 1;
+			if (write) await store.releases.replace({ endpoint: id, version, from, to: resealed.settings });
+		}
 		const to = resealEndpoint({ settings, secret }, sealing);
 		if (!to) continue;
 		found.endpoints += 1;
@@ -63,6 +72,11 @@ async function rewrite({ secrets, ...store }: Store, sealing: Encryption, write:
 	}
 	for (const { registry, password: from } of await store.registries.list())
 		await renew("registries", from, (to) => store.registries.replace({ registry, from, to }));
+	for (const kind of ["template", "registry", "secret"] as const)
+		for (const row of await store.resources.list({ kind }))
+			await renew("resources", row.sealed ?? "", (sealed) =>
+				store.resources.update({ row: { ...row, sealed }, from: row.updatedAt }),
+			);
 	for (let after: string | undefined, more = true; more; more = after !== undefined) {
 		const { jobs, next } = await secrets.jobs({ after });
 		for (const { endpoint, id, s3Config: from } of jobs)

@@ -13,6 +13,8 @@ import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
 import { holdsGpus, isPlaced, isSleeping, type Worker } from "../workers/worker-registry.ts";
+import { launchHash } from "../endpoints/launch-hash.ts";
+import { type RolloutPlan, rollouts } from "../releases/rollouts.ts";
 import { crashBackoff } from "./crash-backoff.ts";
 import { gpuAllocator } from "./gpu-allocator.ts";
 import { queueLengths } from "./queue-lengths.ts";
@@ -35,6 +37,7 @@ export class Autoscaler {
 	readonly loop: Loop;
 	readonly crashes: ReturnType<typeof crashBackoff>;
 	readonly faults: ReturnType<typeof workerFaults>;
+	readonly rollouts: ReturnType<typeof rollouts>;
 	readonly #d: ScalingContext;
 	readonly #gpus: ReturnType<typeof gpuAllocator>;
 	readonly #stops: Stops;
@@ -55,6 +58,11 @@ export class Autoscaler {
 		this.faults = workerFaults({ ...d, crashes: this.crashes, stop });
 		this.#room = roomMaker({ ...d, queues: this.#queues, stop, sleepOrStop });
 		this.#sleepers = sleepers({ ...d, stop });
+		this.rollouts = rollouts({
+			...d,
+			noneWaits: (id) => d.endpoints.paused(id) || this.#queues.isEmpty(id),
+			resume: (id) => this.startNow(id),
+		});
 		const checks = loop({
 			clock: d.clock,
 			retryMs: CHECK_MS,
@@ -100,18 +108,25 @@ export class Autoscaler {
 		this.#stops.stopRetired();
 		this.#sleepers.stopSurplus();
 		this.#room.withdraw();
-		const active = this.#scaled().filter((endpoint) => !this.#isIdle(endpoint));
+		const scaled = this.#scaled();
+		for (const endpoint of scaled) this.rollouts.judge(endpoint);
+		const active = scaled.filter((endpoint) => !this.#isIdle(endpoint));
 		for (const endpoint of active) this.faults.stopOverdue(endpoint);
 		// Workers before queues: a job that is taken in between must not be counted twice.
-		const samples = active.map((endpoint) => ({
-			endpoint,
-			sample: sampleWorkers(this.#present(endpoint.id), {
-				endpoint,
-				isLeaving: (worker) => this.#d.workers.launcher.isLeaving(worker) || isSleeping(worker),
-				lastStartAt: this.#lastStartAt.get(endpoint.id) ?? -Infinity,
-				now: this.#d.now(),
-			}),
-		}));
+		const samples = active.map((endpoint) => {
+			const present = this.#present(endpoint.id);
+			const plan = this.rollouts.step(endpoint, present);
+			const sample = sampleWorkers(
+				present.filter((worker) => !plan.extra.has(worker)),
+				{
+					endpoint,
+					isLeaving: (worker) => this.#d.workers.launcher.isLeaving(worker) || isSleeping(worker),
+					lastStartAt: this.#lastStartAt.get(endpoint.id) ?? -Infinity,
+					now: this.#d.now(),
+				},
+			);
+			return { endpoint, plan, sample };
+		});
 		await Promise.all(active.map(({ id }) => this.#queues.count(id)));
 		for (const worker of this.#d.workers.registry.all())
 			if (worker.gpus.length > 0 ? holdsGpus(worker) : isPlaced(worker))
@@ -124,9 +139,9 @@ export class Autoscaler {
 		this.#gpus.beginRound();
 		const byWait = samples.toSorted((a, b) => compareWaiting(waitingOf(a.endpoint), waitingOf(b.endpoint)));
 		const later = new Set(byWait.map(({ endpoint }) => endpoint.id));
-		for (const { endpoint, sample } of byWait) {
-			later.delete(endpoint.id);
-			this.#apply(endpoint, sample, later);
+		for (const each of byWait) {
+			later.delete(each.endpoint.id);
+			this.#apply(each, later);
 		}
 		return Math.min(CHECK_MS, ...active.map((endpoint) => this.#lateIn(endpoint)));
 	}
@@ -163,7 +178,7 @@ export class Autoscaler {
 				(error: Error) => {
 					if (!cluster.scales(id)) return;
 					if (error instanceof PlatformUnavailable) this.crashes.unanswered(id, error.message);
-					else this.crashes.crashed(id, "start_failed", error.message);
+					else this.crashes.crashed({ endpoint: id, launchedAs: launchHash(endpoint) }, "start_failed", error.message);
 				},
 			)
 			.finally(() => this.#starts.delete(begun));
@@ -196,6 +211,19 @@ export class Autoscaler {
 		}
 	}
 
+	/** Starts workers of the current release besides those of earlier ones, on what is free. */
+	#addBeside(endpoint: Endpoint, count: number): void {
+		const { id, workersMax, release } = endpoint;
+		if (this.#room.keptFor(id) !== undefined) return;
+		for (let left = count; left > 0 && !this.crashes.holds(id); left -= 1) {
+			if (this.#present(id).length >= workersMax + release.maxSurge) return;
+			const needsGpus = endpoint.gpusPerWorker > 0 && usesOwnGpus(endpoint.launcher);
+			const allocation = needsGpus ? this.#gpus.allocate(endpoint, false, []) : { gpus: [] };
+			if (!("gpus" in allocation)) return this.rollouts.withoutRoom(id);
+			this.#start(endpoint, allocation);
+		}
+	}
+
 	/** Stops one that sleeps, so that another may start on these GPUs, unless the end of one makes place already. */
 	#makePlace(endpoint: Endpoint, asleep: Worker, gpus: AssignedGpus): void {
 		const { launcher } = this.#d.workers;
@@ -205,7 +233,9 @@ export class Autoscaler {
 	}
 
 	/** Whether nothing waits, and the workers are the idle ones of the minimum. */
-	#isIdle({ id, workersMin }: Endpoint): boolean {
+	#isIdle(endpoint: Endpoint): boolean {
+		const { id, workersMin } = endpoint;
+		if (this.rollouts.isRolling(endpoint)) return false;
 		const { registry, launcher } = this.#d.workers;
 		if (!this.#queues.isEmpty(id) || this.crashes.counts(id)) return false;
 		let present = 0;
@@ -218,14 +248,20 @@ export class Autoscaler {
 	}
 
 	/** `later`: endpoints after it in this round. */
-	#apply(endpoint: Endpoint, { staying, stoppable, counts }: WorkerSample, later: ReadonlySet<string>): void {
+	#apply(
+		{ endpoint, sample, plan }: { endpoint: Endpoint; sample: WorkerSample; plan: RolloutPlan },
+		later: ReadonlySet<string>,
+	): void {
 		const { id } = endpoint;
+		const { staying, stoppable, counts } = sample;
 		const now = this.#d.now();
 		if (staying.some((worker) => worker.ready && now - worker.createdAt >= CRASH_MS)) this.crashes.worked(id);
 		const { jobs: waiting, oldestQueuedAt = now } = this.#queues.of(id) ?? { jobs: 0 };
 		const wanted = desiredWorkers({ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt }, endpoint);
 		const mayEvict = waiting > 0 && !this.crashes.hasFailedLately(id);
-		this.#add(endpoint, wanted - staying.length, mayEvict);
+		const missing = Math.max(0, wanted - staying.length);
+		this.#add(endpoint, missing, mayEvict);
+		this.#addBeside(endpoint, plan.start - missing);
 		if (waiting > 0) this.#room.make(endpoint, staying.slice(0, wanted), { mayEvict, later });
 		this.#stops.stopSurplus(endpoint, stoppable, staying.length - wanted);
 	}

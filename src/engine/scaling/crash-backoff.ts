@@ -3,6 +3,7 @@ import type { EpochMs } from "../../lib/time.ts";
 import type { WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import type { EngineContext } from "../context.ts";
 import type { StartProblems } from "../workers/start-problems.ts";
+import type { Worker } from "../workers/worker-registry.ts";
 
 /** First and longest pause; doubled each time. */
 const PAUSE_MS = [1000, 60_000] as const;
@@ -29,7 +30,11 @@ export function crashBackoff({ now, events, problems }: EngineContext & { proble
 	};
 	return {
 		/** Crashes during a pause count as one with the crash that began it. */
-		crashed(endpoint: string, code: WorkerReasonCode, reason: string): void {
+		crashed(
+			{ endpoint, launchedAs }: Pick<Worker, "endpoint" | "launchedAs">,
+			code: WorkerReasonCode,
+			reason: string,
+		): void {
 			problems.set(endpoint, { crashing: reason, crashCode: code });
 			if (holds(endpoint)) return;
 			const count = (failures.get(endpoint)?.count ?? 0) + 1;
@@ -37,7 +42,7 @@ export function crashBackoff({ now, events, problems }: EngineContext & { proble
 			const retryAt = now() + retryMs;
 			failures.set(endpoint, { count, until: retryAt, code });
 			problems.set(endpoint, { retryAt });
-			events.emit("worker.failed", { endpoint, reason, retryMs });
+			events.emit("worker.failed", { endpoint, reason, retryMs, launchedAs });
 		},
 		/** It is no crash: the next start probes the platform soon. */
 		unanswered(endpoint: string, reason: string): void {

@@ -1,6 +1,7 @@
 /** GPUs of this machine for new workers (D27, D28, D29). */
-import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import type { Endpoint, LauncherSettings } from "../../core/endpoints/endpoint.ts";
 import { evictable, type EvictionQuery, isPreempted, turnEndsAt } from "../../core/workers/eviction.ts";
+import { type GpuNeed, needText } from "../../core/workers/gpu-need.ts";
 import { type AssignedGpus, freeGb, type GpuHolder, wakeOrAllocate } from "../../core/workers/gpu-allocation.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
@@ -9,6 +10,8 @@ import type { Workers } from "../workers/workers.ts";
 
 /** Times in a sentence are rounded up to this, s, so that it does not change with each second. */
 const ROUND_S = 10;
+
+const UNREAD = "nvidia-smi did not answer, or not yet.";
 
 export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers; endpoints: Endpoints }) {
 	const holders = (): Worker[] => [...d.workers.registry.all()].filter(holdsGpus);
@@ -53,13 +56,23 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 		return `are taken: by ${[...taken, ...kept].join(", ")}. ${turnText(queryOf(endpoint, true))}`;
 	}
 
+	/** Returns a sentence if too few GPUs are of the kind that it can use, or none is known to be. */
+	function tooFewOf({ launcher, gpusPerWorker }: Endpoint): string | undefined {
+		const need = needOf(launcher);
+		if (!need) return undefined;
+		const fitting = d.workers.gpus.fitting(need);
+		if (!fitting) return `the models of this machine's GPUs are not known: ${UNREAD}`;
+		if (fitting.length >= gpusPerWorker) return undefined;
+		const are = fitting.length === 1 ? "is" : "are";
+		return `${fitting.length} of them ${are}${needText(need)}: correct launcher.gpu, or lower gpusPerWorker.`;
+	}
+
 	/** Returns a sentence if no GPU could ever hold such a part, or none is known to. */
 	function tooSmall({ gpusPerWorker, gpuMemoryGb = 0 }: Endpoint): string | undefined {
 		const sizes = d.workers.gpus.sizes();
 		if (sizes.filter((size) => freeGb(size, []) >= gpuMemoryGb).length >= gpusPerWorker) return undefined;
 		const known = sizes.flatMap((size) => size ?? []);
-		if (known.length < sizes.length)
-			return "the memory of this machine's GPUs is not known: nvidia-smi did not answer, or not yet.";
+		if (known.length < sizes.length) return `the memory of this machine's GPUs is not known: ${UNREAD}`;
 		const largest = Math.max(...known.map((size) => freeGb(size, [])));
 		return `the GPUs of this machine have at most ${largest} GB for workers: lower gpuMemoryGb.`;
 	}
@@ -73,10 +86,10 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 				`${needs} ${gpusPerWorker} of the machine's GPUs, and this ` +
 				`service has ${d.gpus}: set gpus in sluice.yaml or SLUICE_GPUS, or lower gpusPerWorker.`
 			);
-		if (gpuMemoryGb === undefined)
-			return `${needs} ${gpusPerWorker} of the ${d.gpus} GPUs, and too many ${takenText(endpoint)}`;
+		const why = tooFewOf(endpoint) ?? (gpuMemoryGb === undefined ? undefined : tooSmall(endpoint));
 		const of = gpusPerWorker === 1 ? "one GPU" : `each of ${gpusPerWorker} GPUs`;
-		return `${needs} ${gpuMemoryGb} GB of ${of}, and ${tooSmall(endpoint) ?? `too many ${takenText(endpoint)}`}`;
+		const what = gpuMemoryGb === undefined ? `${gpusPerWorker} of the ${d.gpus} GPUs` : `${gpuMemoryGb} GB of ${of}`;
+		return `${needs} ${what}, and ${why ?? `too many ${takenText(endpoint)}`}`;
 	}
 
 	return {
@@ -103,7 +116,9 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 			const { gpuMemoryGb: memoryGb } = endpoint;
 			// Whole GPUs need no reading, which starts a program.
 			const sizes = memoryGb === undefined ? Array.from({ length: d.gpus }, () => undefined) : d.workers.gpus.sizes();
-			const query = { ...queryOf(endpoint, mayEvict), sizes, memoryGb };
+			const need = needOf(endpoint.launcher);
+			const only = need && (d.workers.gpus.fitting(need) ?? []);
+			const query = { ...queryOf(endpoint, mayEvict), sizes, memoryGb, ...(only && { only }) };
 			const allocation = wakeOrAllocate(query, asleep);
 			if (!("evict" in allocation)) return allocation;
 			const coming = allocation.reserved;
@@ -113,6 +128,11 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 			return { evict, shortage: why };
 		},
 	};
+}
+
+/** The launchers that use this machine's GPUs have it. */
+function needOf(launcher: LauncherSettings): GpuNeed | undefined {
+	return (launcher as { gpu?: GpuNeed }).gpu;
 }
 
 /** Whether it is to be stopped after its jobs, and the endpoint may have it stopped now. */

@@ -5,7 +5,7 @@ import type { EpochMs } from "../../lib/time.ts";
 import { usesOwnGpus } from "../../launchers/index.ts";
 import type { EngineContext } from "../context.ts";
 import { isSleeping, type Worker } from "../workers/worker-registry.ts";
-import { launchHash } from "../workers/launch/worker-spec.ts";
+import { launchHash } from "../endpoints/launch-hash.ts";
 import { platformRoom, type PlatformRoomContext } from "./platform-room.ts";
 import type { queueLengths } from "./queue-lengths.ts";
 import type { Stops } from "./stops.ts";

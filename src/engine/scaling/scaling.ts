@@ -1,4 +1,3 @@
-import { launchHash } from "../workers/launch/worker-spec.ts";
 import { Autoscaler, type ScalingContext } from "./autoscaler.ts";
 
 export type Scaling = ReturnType<typeof createScaling>;
@@ -8,22 +7,12 @@ export function createScaling(d: ScalingContext) {
 	const { registry, launcher, startProblems } = d.workers;
 	const scaler = new Autoscaler(d);
 
-	/** Replaced workers finish the jobs that they hold. */
-	function replaceOutdated(): void {
-		for (const { endpoint } of d.endpoints.all()) {
-			const current = launchHash(endpoint);
-			for (const worker of registry.of(endpoint.id))
-				if (worker.launchedAs !== undefined && worker.launchedAs !== current)
-					launcher.retire(worker, "its endpoint has another launcher or environment now");
-		}
-	}
-
 	const prepare = (): void => launcher.prepare((endpoint, preparing) => startProblems.set(endpoint, { preparing }));
 
 	events.on(["endpoint.removed", "lease.taken", "lease.lost"], prepare);
 	events.on(["job.queued", "job.returned"], ({ endpoint }) => scaler.queued(endpoint));
 	events.on("endpoints.changed", () => {
-		replaceOutdated();
+		scaler.rollouts.replaceUnready();
 		prepare();
 		scaler.loop.nudge();
 	});
@@ -60,7 +49,7 @@ export function createScaling(d: ScalingContext) {
 
 	return {
 		queued: (endpoint: string): void => scaler.queued(endpoint),
-		replaceOutdated,
+		replaceUnready: scaler.rollouts.replaceUnready,
 		prepare,
 		/** Stopped before the drain. */
 		loop: scaler.loop,

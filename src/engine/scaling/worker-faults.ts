@@ -17,13 +17,13 @@ interface Deps extends Pick<EngineContext, "now"> {
 export function workerFaults({ now, workers: { launcher, registry, startProblems }, crashes, stop }: Deps) {
 	function replace(worker: Worker, code: WorkerReasonCode, { why, details }: { why: string; details: string }): void {
 		if (!worker.managed || launcher.isLeaving(worker)) return;
-		crashes.crashed(worker.endpoint, code, details);
+		crashes.crashed(worker, code, details);
 		launcher.retire(worker, why, code);
 	}
 
 	/** Before it was ready: it is stopped, and counts as one that crashed. */
 	function failed(worker: Worker, why: string, code: WorkerReasonCode): void {
-		crashes.crashed(worker.endpoint, code, why);
+		crashes.crashed(worker, code, why);
 		stop(worker, why, { code });
 	}
 
@@ -39,7 +39,7 @@ export function workerFaults({ now, workers: { launcher, registry, startProblems
 					code: "crashed",
 					message: exitText(end, { ...worker, endedAt: now() }),
 				};
-				if (crashed) crashes.crashed(endpoint, code, message);
+				if (crashed) crashes.crashed(worker, code, message);
 				else if (end.reason || end.code !== 0) startProblems.set(endpoint, { ended: { code, message, at: now() } });
 			}
 			if (worker.ready && !worker.unhealthy && (works || worker.draining) && !crashes.holds(endpoint))

@@ -1,5 +1,6 @@
 /** The GPUs of this machine and of Docker hosts, as this server sees them. */
 import { freeGb } from "../../core/workers/gpu-allocation.ts";
+import { type GpuNeed, suits } from "../../core/workers/gpu-need.ts";
 import type { GpuHolderView, GpuView, MachineGpu } from "../../core/workers/gpus.ts";
 import { type HostGpuPart, type HostView, LOCAL } from "../../core/workers/hosts.ts";
 import { holdsGpus, isSleeping, isStarting, type Worker } from "./worker-registry.ts";
@@ -24,14 +25,14 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 	const launchers = [...d.launchers.values()];
 	let sizes: readonly (number | undefined)[] = Array.from({ length: d.gpus }, () => undefined);
 	let known: ReadonlyMap<string, MachineGpu> = new Map();
-	/** Number and address of GPUs as they were read last. */
-	let addresses: ReadonlyMap<string, string | undefined> = new Map();
+	/** The last GPUs that were read, by number. */
+	let facts = known;
 	let reading: Promise<unknown> | undefined;
 
 	async function read(): Promise<void> {
 		const found = await Promise.all(launchers.map(async (each) => (await each.machineGpus?.()) ?? []));
 		known = new Map(found.flat().map((gpu) => [gpu.id, gpu]));
-		if (known.size > 0) addresses = new Map([...known].map(([id, { address }]) => [id, address]));
+		if (known.size > 0) facts = known;
 		sizes = sizes.map((before, number) => gb(known.get(String(number))?.memory || undefined) ?? before);
 	}
 
@@ -83,6 +84,13 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 		);
 	}
 
+	/** `nvidia-smi` takes seconds where the driver is not loaded. */
+	function readInBackground(): void {
+		if (reading) return;
+		reading = read().finally(() => (reading = undefined));
+		d.background.run("reading the GPUs of this machine", reading);
+	}
+
 	return {
 		/** Returns an entry for each of its workers. Reads nothing. */
 		held(): HeldGpu[] {
@@ -106,19 +114,28 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 		memoryOf,
 		/** Returns what programs need to find GPUs of these numbers. Reads it at the first call. */
 		async addresses(numbers: readonly number[]): Promise<(number | string)[]> {
-			if (numbers.length > 0 && addresses.size === 0) await read();
-			return numbers.map((number) => addresses.get(String(number)) ?? number);
+			if (numbers.length > 0 && facts.size === 0) await read();
+			return numbers.map((number) => facts.get(String(number))?.address ?? number);
 		},
 		/**
 		 * Returns the memory of this machine's GPUs by number in 10^9 bytes, undefined where it is not known. Reads it
-		 * in the background if needed: `nvidia-smi` takes seconds where the driver is not loaded.
+		 * in the background if needed.
 		 */
 		sizes(): readonly (number | undefined)[] {
-			if (sizes.includes(undefined) && !reading) {
-				reading = read().finally(() => (reading = undefined));
-				d.background.run("reading the memory of GPUs", reading);
-			}
+			if (sizes.includes(undefined)) readInBackground();
 			return sizes;
+		},
+		/**
+		 * Returns the numbers of this machine's GPUs that fit; undefined while no GPU is known. Reads them in the
+		 * background if needed.
+		 */
+		fitting(need: GpuNeed): number[] | undefined {
+			if (facts.size === 0) readInBackground();
+			if (facts.size === 0) return undefined;
+			return sizes.flatMap((memoryGb = 0, number) => {
+				const gpu = facts.get(String(number));
+				return gpu && suits({ model: gpu.model, memoryGb, cuda: gpu.cuda }, need) ? number : [];
+			});
 		},
 	};
 }

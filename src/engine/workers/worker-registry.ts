@@ -60,6 +60,8 @@ export interface Worker {
 	draining: boolean;
 	/** It has reported the result of a job, or may have, to an earlier server. */
 	hasSettled?: boolean;
+	/** Jobs whose results it has reported to this server. */
+	settled?: number;
 	/** Its unfinished jobs return to the queue when it has ended, without a loss. */
 	preempted?: boolean;
 	/** Absent: awake. It gets no jobs in any of these states, and only `asleep` are its GPUs free for others (D28). */
@@ -75,7 +77,7 @@ export interface Worker {
 	env?: Readonly<Record<string, string>>;
 	/** A stop failed, because its platform did not respond. */
 	unstopped?: { why: string; at: EpochMs } | undefined;
-	/** See `worker-spec.ts`. */
+	/** See `launch-hash.ts`. */
 	launchedAs?: string;
 	/** Assigned GPUs of the machine. */
 	gpus: readonly number[];

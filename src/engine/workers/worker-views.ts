@@ -29,8 +29,10 @@ const SHOWN = [
 	"gpuMemoryGb",
 	"host",
 	"version",
+	"launchedAs",
 	"notice",
 	"excess",
+	"launchedAs",
 ] as const;
 type Shown = Pick<Worker, (typeof SHOWN)[number]>;
 

@@ -3,6 +3,7 @@ import type { Access } from "../access/access.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
+import type { Secrets } from "../management/secrets.ts";
 import type { WorkerRegistry } from "./worker-registry.ts";
 import type { ServiceAddresses } from "./launch/worker-spec.ts";
 
@@ -10,6 +11,7 @@ export interface WorkersContext extends EngineContext {
 	access: Access;
 	cluster: Cluster;
 	endpoints: Endpoints;
+	secrets: Pick<Secrets, "resolve" | "resolveKnown">;
 	registry: WorkerRegistry;
 	launchers: ReadonlyMap<string, Launcher>;
 	workerLogs: WorkerLogs;

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { PathParams } from "../../api/definition/route.ts";
+import type { ErrorForm, PathParams } from "../../api/definition/route.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Principal } from "../../engine/access/keys.ts";
 import type { Caller } from "../../engine/jobs/wait.ts";
@@ -11,7 +11,7 @@ import type { Pace, Turn } from "../gates/pace.ts";
 
 export interface Service {
 	connections: Connections;
-	/** Requests in flight under `/v1` by key. */
+	/** Management requests in flight by key. */
 	management: Map<string, number>;
 	memory: MemoryShares;
 	pace: Pace;
@@ -49,8 +49,8 @@ export interface Call {
 	params: Readonly<PathParams>;
 	/** Bytes. 0 without a route. */
 	maxBody: number;
-	/** Undefined: our form (D32). */
-	errorForm: "openai" | undefined;
+	/** Undefined: our form (D32, D49). */
+	errorForm: ErrorForm | undefined;
 	service: Service;
 	identity: Identity;
 	holds: Holds;

@@ -5,8 +5,10 @@ import { failureBody, failureOfRefusal } from "../../core/openai/openai-error.ts
 import type { Quota } from "../../engine/limits/budget.ts";
 import type { JsonPieces } from "../../lib/json/json-text.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
+import type { ErrorForm } from "../../api/definition/route.ts";
 import type { Call } from "./call.ts";
 import { sendErrorPage, wantsPage } from "./error-page.ts";
+import { PROBLEM_TYPE, problemBody } from "./problem.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -17,12 +19,13 @@ export function json(
 	headers: readonly string[] = [],
 	status = 200,
 	open = false,
+	type = JSON_TYPE,
 ): void {
 	const size =
 		typeof text === "string" ? Buffer.byteLength(text) : text.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
 	res.writeHead(status, [
 		"Content-Type",
-		JSON_TYPE,
+		type,
 		"Content-Length",
 		String(size),
 		"X-Content-Type-Options",
@@ -46,7 +49,7 @@ export function json(
 	else res.end();
 }
 
-/** 204, for worker polls only (D1). */
+/** 204, for worker polls (D1) and deletions of the management API (D49). */
 export function nothing(res: ServerResponse): void {
 	res.writeHead(204);
 	res.end();
@@ -81,13 +84,13 @@ export function refusalOf(error: unknown, reference: () => string): ApiError {
 }
 
 /**
- * Sends an error in our form or OpenAI's (D32), or destroys a begun answer. With `close` the caller must `end` the
- * response.
+ * Sends an error in our form, OpenAI's (D32) or RFC 9457's (D49), or destroys a begun answer. With `close` the
+ * caller must `end` the response.
  */
 export function refuse(
 	res: ServerResponse,
 	error: ApiError,
-	{ close = false, form }: { close?: boolean; form?: "openai" | undefined } = {},
+	{ close = false, form }: { close?: boolean; form?: ErrorForm | undefined } = {},
 ): void {
 	if (res.headersSent || res.destroyed) {
 		res.destroy();
@@ -99,5 +102,6 @@ export function refuse(
 	if (error.status === 401) headers.push("WWW-Authenticate", 'Bearer realm="sluice"');
 	if (close) headers.push("Connection", "close");
 	if (!close && form === undefined && wantsPage(res.req)) return sendErrorPage(res, error, headers);
+	if (form === "problem") return json(res, problemBody(error), headers, error.status, close, PROBLEM_TYPE);
 	json(res, form === "openai" ? failureBody(failureOfRefusal(error)) : errorBody(error), headers, error.status, close);
 }

@@ -21,7 +21,10 @@ export function presented(call: Call): string | undefined {
 	return match?.[1];
 }
 
-/** Throws 401. A key takes precedence over a session. `changes`: whether a GET has side effects. */
+/**
+ * Throws 401, and 403 on management routes. A key takes precedence over a session. `changes`: whether a GET has side
+ * effects.
+ */
 export async function authenticate(call: Call, { access, changes }: Pick<Route, "access" | "changes">): Promise<void> {
 	const { req, engine, service, identity } = call;
 	const key = presented(call);
@@ -31,7 +34,8 @@ export async function authenticate(call: Call, { access, changes }: Pick<Route, 
 		throw key === undefined
 			? new ApiError("unauthorized", { why: "The request carries no API key." })
 			: wrongKey(call, new ApiError("unauthorized", { why: "The API key is unknown." }));
-	permit(principal, access as Scope, call.params.endpoint || undefined);
+	const code = call.errorForm === "problem" ? "forbidden" : "unauthorized";
+	permit(principal, access as Scope, call.params.endpoint || undefined, code);
 	identity.principal = principal;
 	service.connections.identified(call.connection);
 }
@@ -41,14 +45,19 @@ export function wrongKey(call: Call, refusal: ApiError): ApiError {
 	return call.engine.access.failures.count(call.req.socket) ?? refusal;
 }
 
-/** Throws 401 without this scope or access to this endpoint (D30). */
-export function permit(principal: Principal, scope: Scope, endpoint?: string): void {
+/** Throws without this scope or access to this endpoint (D30). */
+export function permit(
+	principal: Principal,
+	scope: Scope,
+	endpoint?: string,
+	code: "unauthorized" | "forbidden" = "unauthorized",
+): void {
 	if (may(principal, scope, endpoint)) return;
 	const { scopes, endpoints = [] } = principal;
 	const why = may(principal, scope)
 		? `The API key is valid for ${endpoints.length === 1 ? "endpoint" : "endpoints"} ${endpoints.join(", ")} only.`
 		: `This needs an API key with the scope ${scope}; the one sent has ${scopes.join(", ")}.`;
-	throw new ApiError("unauthorized", { why });
+	throw new ApiError(code, { why });
 }
 
 /** The caller's key as it is now. Undefined once the key or session has ended. Not a use. */

@@ -31,6 +31,12 @@ const NONE = {
 	session: "",
 	registry: "",
 	host: "",
+	version: "",
+	template: "",
+	volume: "",
+	login: "",
+	secret: "",
+	id: "",
 	rest: "",
 };
 
@@ -140,6 +146,12 @@ describe("matcher", () => {
 					session: job,
 					registry: job,
 					host: job,
+					version: job,
+					template: job,
+					volume: job,
+					login: job,
+					secret: job,
+					id: job,
 					token: job,
 				};
 				const found = find(

@@ -18,6 +18,12 @@ export const NO_PARAMS: Readonly<PathParams> = {
 	key: "",
 	session: "",
 	registry: "",
+	version: "",
+	template: "",
+	volume: "",
+	login: "",
+	secret: "",
+	id: "",
 	host: "",
 	rest: "",
 };

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../system/clock.ts";
 import { ApiError, type ErrorCode } from "../../core/errors.ts";
+import { isManagementPath } from "../../core/management/reserved-ids.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { RotatingSet } from "../../lib/rotating-map.ts";
 import { may } from "../../engine/access/keys.ts";
@@ -13,13 +14,13 @@ import type { Call, Service } from "../exchange/call.ts";
 import { allowOrigin, answerOptions, type CorsOrigins } from "./cors.ts";
 import { audit } from "../gates/audit.ts";
 import { inTurn } from "../gates/management.ts";
-import { matcher, NO_PARAMS } from "./match.ts";
+import { NO_PARAMS } from "./match.ts";
 import { hold } from "../memory/call-memory.ts";
 import { memoryShares } from "../memory/shares.ts";
 import { pace } from "../gates/pace.ts";
-import { json, refusalOf, refuse } from "../exchange/reply.ts";
+import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
 import type { Route } from "./route.ts";
-import { ROUTES } from "./routes.ts";
+import { findRoutes } from "./routes.ts";
 
 const DISCARD_MS = 30_000;
 
@@ -30,9 +31,13 @@ const HEADERS_LIMIT = 16 * 1024;
 const OPENAI_PATH = /^\/(?:sdk\/)?v2\/[^/]+\/openai(?:\/|$)/;
 
 /** 5xx that are no fault of the service. */
-const EXPECTED: ReadonlySet<ErrorCode> = new Set(["not_ready", "memory_spent", "store_full", "backup_space"]);
-
-const findRoutes = matcher(ROUTES);
+const EXPECTED: ReadonlySet<ErrorCode> = new Set([
+	"not_implemented",
+	"not_ready",
+	"memory_spent",
+	"store_full",
+	"backup_space",
+]);
 
 export interface RequestOptions {
 	engine: Engine;
@@ -89,6 +94,7 @@ export class Requests {
 		const connection = req.socket.destroyed ? undefined : connections.received(req.socket);
 		if (!connection) return;
 		const { path, queryText } = targetOf(req.url ?? "/");
+		const management = isManagementPath(path);
 		const found = findRoutes(path);
 		const route = found?.byMethod.get(req.method ?? "");
 		const call: Call = {
@@ -104,9 +110,10 @@ export class Requests {
 			maxBody: route?.maxBody ?? 0,
 			queryText,
 			params: found?.params ?? NO_PARAMS,
-			errorForm: route ? route.errorForm : OPENAI_PATH.test(path) ? "openai" : undefined,
+			errorForm: management ? "problem" : route ? route.errorForm : OPENAI_PATH.test(path) ? "openai" : undefined,
 		};
 		res.on("close", () => this.#close(call, route));
+		if (management) res.setHeader("x-request-id", this.#o.reference());
 		// After a request with Upgrade, Node reports no malformed requests of the connection (D2).
 		if (this.#draining || req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
 		const { origin } = req.headers;
@@ -171,7 +178,8 @@ async function serve(call: Call, route: Route): Promise<void> {
 	const answer = route.paced ? await inTurn(call, route) : await route.handle(call);
 	const recorded = audit(call, route, { result: "ok", answer });
 	if (recorded) await recorded;
-	if (answer !== undefined) json(call.res, JSON.stringify(answer), [], route.status);
+	if (route.status === 204) nothing(call.res);
+	else if (answer !== undefined) json(call.res, JSON.stringify(answer), [], route.status);
 }
 
 async function noRoute(call: Call, byMethod: ReadonlyMap<string, Route> | undefined): Promise<void> {

@@ -1,6 +1,7 @@
 /** Connects the operations of `src/api` with handlers. */
 import { type Definition, type OperationName, OPERATIONS } from "../../api/operations.ts";
 import type { RouteDefinition } from "../../api/definition/route.ts";
+import { isManagementPath } from "../../core/management/reserved-ids.ts";
 import { authenticate, authenticateWorker, recordWorker } from "../gates/auth.ts";
 import * as client from "../client/client-api.ts";
 import { delivers, stream } from "../client/stream-api.ts";
@@ -10,8 +11,20 @@ import { apiFile, apiReference, openapi } from "../docs/docs-api.ts";
 import * as documentation from "../docs/site-api.ts";
 import { admit } from "../gates/admit.ts";
 import { boundManagement } from "../gates/management.ts";
+import * as builds from "../management/builds-api.ts";
+import * as catalog from "../management/catalog-api.ts";
+import * as managedReleases from "../management/releases-api.ts";
+import * as managed from "../management/endpoints-api.ts";
+import * as managedWorkers from "../management/workers-api.ts";
+import * as logins from "../management/registries-api.ts";
+import * as secrets from "../management/secrets-api.ts";
+import * as templates from "../management/templates-api.ts";
+import { listPods, unsupported } from "../management/unsupported-api.ts";
+import * as volumes from "../management/volumes-api.ts";
+import { streamLogs } from "../management/worker-logs-api.ts";
 import { metrics as prometheus } from "../metrics/metrics-api.ts";
 import { openai } from "../openai/openai-api.ts";
+import { type Match, matcher } from "./match.ts";
 import type { Gate, Handler, Route } from "./route.ts";
 import { alive, listServers, ready } from "./service-api.ts";
 import * as audit from "../v1/audit-api.ts";
@@ -25,6 +38,7 @@ import * as keys from "../v1/keys-api.ts";
 import * as logs from "../v1/logs-api.ts";
 import * as metrics from "../v1/metrics-api.ts";
 import { answeredByScaler } from "./other-servers.ts";
+import * as releases from "../v1/releases-api.ts";
 import * as registries from "../v1/registries-api.ts";
 import * as sessions from "../v1/sessions-api.ts";
 import * as webhooks from "../v1/webhooks-api.ts";
@@ -67,6 +81,9 @@ const HANDLERS: Handlers = {
 	resumeEndpoint: endpoints.resume,
 	workerEnv: endpoints.workerEnv,
 	renewWebhookSecret: endpoints.webhookSecret,
+	listReleases: releases.list,
+	rollBackRelease: releases.rollBack,
+	promoteRelease: releases.promote,
 	listWorkers: workers.list,
 	startWorkers: workers.start,
 	workerLogs: logs.logs,
@@ -90,6 +107,26 @@ const HANDLERS: Handlers = {
 	rotateKey: keys.rotate,
 	listAudit: audit.list,
 	revokeKey: keys.revoke,
+	listTemplates: templates.list,
+	createTemplate: templates.create,
+	getTemplate: templates.get,
+	changeTemplate: templates.change,
+	removeTemplate: templates.remove,
+	listPublicTemplates: templates.listPublic,
+	listLogins: logins.list,
+	createLogin: logins.create,
+	getLogin: logins.get,
+	removeLogin: logins.remove,
+	listVolumes: volumes.list,
+	createVolume: volumes.create,
+	getVolume: volumes.get,
+	changeVolume: volumes.change,
+	removeVolume: volumes.remove,
+	listSecrets: secrets.list,
+	createSecret: secrets.create,
+	getSecret: secrets.get,
+	changeSecret: secrets.change,
+	removeSecret: secrets.remove,
 	listRegistries: registries.list,
 	putRegistry: registries.put,
 	removeRegistry: registries.remove,
@@ -115,6 +152,26 @@ const HANDLERS: Handlers = {
 	readyz: ready,
 	metrics: prometheus,
 	openapi,
+	streamWorkerLogs: streamLogs,
+	listManagedReleases: managedReleases.list,
+	listManaged: managed.list,
+	createManaged: managed.create,
+	getManaged: managed.get,
+	updateManaged: managed.update,
+	deleteManaged: managed.remove,
+	listManagedWorkers: managedWorkers.list,
+	listBuilds: builds.list,
+	getBuild: builds.get,
+	buildLogs: builds.get,
+	listGpuTypes: catalog.listGpus,
+	getGpuType: catalog.getGpu,
+	listCpuTypes: catalog.listCpus,
+	getCpuType: catalog.getCpu,
+	listDataCenters: catalog.listCenters,
+	getDataCenter: catalog.getCenter,
+	listPods,
+	managementOpenapi: openapi,
+	unsupported,
 	apiFile,
 	apiReference,
 	apiFolder: documentation.apiFolder,
@@ -143,10 +200,11 @@ const UNPACED: ReadonlySet<OperationName> = new Set([
 	"health",
 ]);
 
-function gatesOf({ access, path }: RouteDefinition): readonly Gate[] {
+function gatesOf({ access, path, errorForm }: RouteDefinition): readonly Gate[] {
 	if (access === "anyone") return [];
 	if (access === "worker") return [authenticateWorker, answeredByScaler, recordWorker];
-	return path.startsWith("/v1/") ? [authenticate, boundManagement, admit] : [authenticate, admit];
+	const managed = path.startsWith("/v1/") || errorForm === "problem";
+	return managed ? [authenticate, boundManagement, admit] : [authenticate, admit];
 }
 
 export const ROUTES: readonly Route[] = OPERATIONS.map((operation) => ({
@@ -156,3 +214,11 @@ export const ROUTES: readonly Route[] = OPERATIONS.map((operation) => ({
 	paced: !UNPACED.has(operation.definition) && operation.access !== "anyone" && operation.access !== "worker",
 	changes: CHANGES[operation.definition],
 }));
+
+const findManagement = matcher(ROUTES.filter(({ errorForm }) => errorForm === "problem"));
+const findOther = matcher(ROUTES.filter(({ errorForm }) => errorForm !== "problem"));
+
+/** Two APIs share the prefix `/v2/`: the first segment says which (D49). */
+export function findRoutes(path: string): Match<Route> | undefined {
+	return (isManagementPath(path) ? findManagement : findOther)(path);
+}

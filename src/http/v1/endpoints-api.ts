@@ -17,6 +17,7 @@ import { settingsOf } from "../../core/endpoints/endpoint.ts";
 import { badQuery } from "../../core/errors.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { EndpointEntry } from "../../engine/endpoints/endpoint-registry.ts";
+import type { Origin } from "../../engine/endpoints/versions.ts";
 import { principalOf } from "../gates/auth.ts";
 import type { Call } from "../exchange/call.ts";
 import { valueOf } from "../exchange/params.ts";
@@ -34,7 +35,11 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_ENDPOINTS>>
 }
 
 export async function create(call: Call): EndpointAnswer {
-	return await endpointView(call, await call.engine.endpoints.create(await readObject(call)));
+	return await endpointView(call, await call.engine.endpoints.create(await readObject(call), byCaller(call)));
+}
+
+function byCaller(call: Call): Origin {
+	return { source: "api", by: principalOf(call).keyId };
 }
 
 /** Settings, and counts as in `/health`. */
@@ -45,7 +50,7 @@ export async function get(call: Call): EndpointAnswer {
 /** Takes a JSON merge patch. */
 export async function update(call: Call): EndpointAnswer {
 	const patch = await readObject(call);
-	return await endpointView(call, await call.engine.endpoints.update(call.params.endpoint, patch));
+	return await endpointView(call, await call.engine.endpoints.update(call.params.endpoint, patch, byCaller(call)));
 }
 
 /** The settings as a whole. */
@@ -54,6 +59,7 @@ export async function put(call: Call): Promise<AnswerOf<typeof PUT_ENDPOINT>> {
 	const settings = await readObject(call);
 	const { isNew, applied, changes } = await call.engine.endpoints.replace(id, settings, {
 		dryRun: valueOf(call, DRY_RUN),
+		origin: byCaller(call),
 	});
 	return { id, action: isNew ? "create" : changes.length > 0 ? "update" : "none", applied, changes };
 }
@@ -109,6 +115,7 @@ async function endpointView(call: Call, { endpoint, paused, createdAt }: Endpoin
 	const { engine } = call;
 	const { jobs, workers } = await engine.metrics.health(endpoint.id);
 	const reason = engine.workers.reason(endpoint.id);
+	const release = engine.releases.current(endpoint.id);
 	return {
 		...settingsOf(endpoint),
 		webhookSecretSet: engine.endpoints.encryptedSecret(endpoint.id) !== undefined,
@@ -117,6 +124,8 @@ async function endpointView(call: Call, { endpoint, paused, createdAt }: Endpoin
 		createdAt: isoJobTime(engine, createdAt),
 		jobs,
 		workers,
+		version: release.version,
+		rolledBack: release.reason,
 		reason: reason && reasonJson(call, endpoint.id, reason),
 	};
 }

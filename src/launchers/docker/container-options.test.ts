@@ -34,6 +34,19 @@ describe("containerOptions", () => {
 		expect(Env).not.toContain("GPU_MEMORY_UTILIZATION=0.25");
 	});
 
+	it.each<[Partial<DockerSettings>, object]>([
+		[{}, {}],
+		[{ command: ["-u", "h.py"] }, { Cmd: ["-u", "h.py"] }],
+		[{ entrypoint: ["python"] }, { Entrypoint: ["python"] }],
+		[
+			{ entrypoint: ["python"], command: ["-u"] },
+			{ Entrypoint: ["python"], Cmd: ["-u"] },
+		],
+	])("D25: ENTRYPOINT and CMD are replaced each by its own setting: %j", (change, replaced) => {
+		const { Entrypoint, Cmd } = containerOptions({ ...spec, settings: { ...plain, ...change } }, host);
+		expect({ Entrypoint, Cmd }).toEqual({ Entrypoint: undefined, Cmd: undefined, ...replaced });
+	});
+
 	it("D25: of the fewest settings", () => {
 		expect(containerOptions(spec, host)).toMatchInlineSnapshot(`
 			{

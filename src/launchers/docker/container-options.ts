@@ -53,7 +53,7 @@ export function containerName(workerId: string): string {
  * handlers too.
  */
 export function containerOptions(spec: WorkerSpec<DockerSettings>, context: ContainerContext) {
-	const { image, command, memory, shmSize, cpus, volumes, gpus } = spec.settings;
+	const { image, command, entrypoint, memory, shmSize, cpus, volumes, gpus } = spec.settings;
 	const placed = context.gpus ?? [];
 	const assigned = placed.length > 0 ? placed : spec.gpus;
 	const devices = deviceRequests(assigned, gpus);
@@ -75,7 +75,8 @@ export function containerOptions(spec: WorkerSpec<DockerSettings>, context: Cont
 	return {
 		name: containerName(spec.workerId),
 		Image: image,
-		...(command === undefined ? {} : { Cmd: [...command] }),
+		...(entrypoint && { Entrypoint: [...entrypoint] }),
+		...(command && { Cmd: [...command] }),
 		Env: Object.entries(env).map(([name, value]) => `${name}=${reachable(value, spec.url, context)}`),
 		Labels: {
 			[LABELS.service]: spec.serviceId,

@@ -13,7 +13,7 @@ export const DOCKER: LauncherDefinition<DockerSettings> = {
 	canSleep: ({ hosts }) => hosts === undefined,
 	placesGpus: ({ hosts }) => hosts !== undefined,
 	settings: SETTINGS,
-	keepsWorkers: ["pullPolicy", "prePull"],
+	keepsWorkers: ["pullPolicy", "prePull", "registry"],
 	create: async (dependencies) => new (await import("./launcher.ts")).DockerLauncher(dependencies),
 	doctor: async (...setup) => (await import("./doctor.ts")).findings(...setup),
 };

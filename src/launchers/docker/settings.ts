@@ -1,8 +1,8 @@
-import { CUDA_VERSION, HOST_NAME } from "../../core/workers/hosts.ts";
-import type { GpuNeed } from "../../core/workers/placement.ts";
+import { HOST_NAME } from "../../core/workers/hosts.ts";
+import type { GpuNeed } from "../../core/workers/gpu-need.ts";
 import type { Schema } from "../../lib/schema.ts";
 import type { LauncherDefinition } from "../definition.ts";
-import { CONTAINER_COMMAND, image, volumes } from "../settings.ts";
+import { CONTAINER_COMMAND, ENTRYPOINT, image, MACHINE_GPU, volumes } from "../settings.ts";
 
 export interface DockerSettings {
 	type: "docker";
@@ -11,7 +11,10 @@ export interface DockerSettings {
 	pullPolicy?: "missing" | "always" | "never";
 	/** Default: true. */
 	prePull?: boolean;
+	/** Id of a login of the management API; default: the login of the image's registry. */
+	registry?: string;
 	command?: string[];
+	entrypoint?: string[];
 	/** Bytes, or a number with suffix `k`, `m` or `g`. */
 	memory?: string | number;
 	/** Size of /dev/shm, in the form of `memory`. */
@@ -59,7 +62,16 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 				"with pullPolicy missing or always.",
 			"x-message": "must be true or false.",
 		},
+		registry: {
+			type: "string",
+			pattern: "^[a-z0-9]{1,64}$",
+			description:
+				"Login of the management API with which the image is pulled, by its id. Default: that of the image's registry.",
+			examples: ["3f9c2a17be"],
+			"x-message": "must be an id of GET /v2/registries.",
+		},
 		command: CONTAINER_COMMAND,
+		entrypoint: ENTRYPOINT,
 		memory: size(6 * 1024 ** 2, "Most memory it may use: bytes, or with k, m or g behind the number.", "8g"),
 		shmSize: size(
 			64 * 1024,
@@ -107,30 +119,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			examples: [["rig1", "rig2"]],
 			"x-message": "must be all or a list of names or labels of hosts, such as [rig1, rig2].",
 		},
-		gpu: {
-			type: "object",
-			additionalProperties: false,
-			properties: {
-				model: {
-					type: "string",
-					minLength: 1,
-					maxLength: 100,
-					description: "Part of the model's name, such as L4.",
-				},
-				memoryMinGb: {
-					type: "number",
-					exclusiveMinimum: 0,
-					maximum: 10_000,
-					description: "Least memory of each GPU, in 10^9 bytes.",
-				},
-				minCudaVersion: {
-					...CUDA_VERSION,
-					description: "Least CUDA version that the driver must run, such as '12.4'.",
-				},
-			},
-			description: "Which GPUs of hosts its workers can use.",
-			"x-message": "must be an object such as { model: L4, memoryMinGb: 24 }.",
-		},
+		gpu: MACHINE_GPU,
 		placement: {
 			enum: ["pack", "spread"],
 			default: "pack",

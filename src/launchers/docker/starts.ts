@@ -123,7 +123,7 @@ export class Starts {
 		try {
 			if (pulls ?? (await mustPull(spec, host))) {
 				const onProgress = (reason: WorkerReason): void => this.#d.onNotice(worker, { state: "waiting", ...reason });
-				await host.pulls.pull(spec.settings.image, { signal, onProgress });
+				await host.pulls.pull(spec.settings, { signal, onProgress });
 			}
 			code = "start_failed";
 			const container = await this.#run(worker, spec, host);

@@ -124,9 +124,9 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		const { gpuResource: lacks = GPU_RESOURCE } = settings as KubernetesSettings;
 		if (code !== "unschedulable" || !message.includes(`Insufficient ${lacks}`)) return [];
 		return roomInPool(q, (settings) => {
-			const { context, gpuResource = GPU_RESOURCE, podTemplate } = settings as KubernetesSettings;
+			const { context, gpuResource = GPU_RESOURCE, gpu, podTemplate } = settings as KubernetesSettings;
 			const { nodeSelector, affinity } = (podTemplate?.["spec"] ?? {}) as Record<string, unknown>;
-			return [context, gpuResource, nodeSelector, affinity];
+			return [context, gpuResource, gpu, nodeSelector, affinity];
 		});
 	}
 

@@ -1,12 +1,14 @@
 import type { Schema } from "../../lib/schema.ts";
 import type { LauncherDefinition } from "../definition.ts";
-import { CONTAINER_COMMAND, image, list, volumes } from "../settings.ts";
+import { CONTAINER_COMMAND, ENTRYPOINT, GPU_NEED, image, list, volumes } from "../settings.ts";
+import type { NodeGpuNeed } from "./objects/gpu-affinity.ts";
 import type { Json } from "./objects/merge.ts";
 
 export interface KubernetesSettings {
 	type: "kubernetes";
 	image: string;
 	command?: string[];
+	entrypoint?: string[];
 	namespace?: string;
 	context?: string;
 	imagePullPolicy?: "Always" | "IfNotPresent" | "Never";
@@ -14,6 +16,7 @@ export interface KubernetesSettings {
 	imagePullTries?: number;
 	resources?: { requests?: Quantities; limits?: Quantities };
 	gpuResource?: string;
+	gpu?: NodeGpuNeed;
 	/** `source:path` or `source:path:ro`; the source is a claim or an absolute path of the node. */
 	volumes?: string[];
 	shmSize?: string;
@@ -50,6 +53,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 	properties: {
 		image: image("Image of the worker; the nodes pull it.", "registry.example.com/my-worker:1.0"),
 		command: CONTAINER_COMMAND,
+		entrypoint: ENTRYPOINT,
 		namespace: {
 			type: "string",
 			pattern: NAME,
@@ -93,6 +97,15 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			default: GPU_RESOURCE,
 			description: "Resource that stands for one GPU of gpusPerWorker: nvidia.com/gpu, amd.com/gpu, or a MIG profile.",
 			"x-message": "must be the name of a resource, such as nvidia.com/gpu.",
+		},
+		gpu: {
+			type: "object",
+			additionalProperties: false,
+			properties: GPU_NEED,
+			description:
+				"Which nodes its workers can use, by the labels of NVIDIA's GPU feature discovery, which is part of the GPU " +
+				"operator. Added to the node affinity of podTemplate.",
+			"x-message": 'must be an object such as { models: [NVIDIA L4], minCudaVersion: "12.4" }.',
 		},
 		volumes: volumes(
 			"Volumes it sees, as source:/path or source:/path:ro: a PersistentVolumeClaim by its name, or a " +

@@ -1,5 +1,6 @@
+import type { GpuNeed } from "../../core/workers/gpu-need.ts";
 import type { LauncherDefinition } from "../definition.ts";
-import { command, cwd, integer, list } from "../settings.ts";
+import { command, cwd, integer, list, MACHINE_GPU } from "../settings.ts";
 
 export interface ProcessSettings {
 	type: "process";
@@ -13,6 +14,7 @@ export interface ProcessSettings {
 	volumes?: string[];
 	/** `minimal` and a list add to the same few variables. */
 	inheritEnv?: "all" | "minimal" | string[];
+	gpu?: GpuNeed;
 }
 
 /** Limits of each process, not of all together. */
@@ -63,6 +65,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			examples: [["models:/runpod-volume"]],
 			"x-message": "must be a list of name:/path, such as [models:/runpod-volume].",
 		}),
+		gpu: MACHINE_GPU,
 		inheritEnv: {
 			oneOf: [
 				{ enum: ["all", "minimal"] },

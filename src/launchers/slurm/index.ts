@@ -1,5 +1,6 @@
 /** Workers as batch jobs of Slurm (D25). */
 import { resolve } from "node:path";
+import type { Fault } from "../../lib/schema.ts";
 import type { LauncherDefinition } from "../definition.ts";
 import { SETTINGS, type SlurmSettings } from "./settings.ts";
 
@@ -14,6 +15,7 @@ export const SLURM: LauncherDefinition<SlurmSettings> = {
 	placesGpus: () => true,
 	shared: true,
 	keepsWorkers: ["drainBefore"],
+	faults: startFaults,
 	resolvePaths: (settings, folder) => ({
 		...settings,
 		cwd: resolve(folder, settings.cwd ?? "."),
@@ -22,3 +24,12 @@ export const SLURM: LauncherDefinition<SlurmSettings> = {
 	create: async (dependencies) => new (await import("./launcher.ts")).SlurmLauncher(dependencies),
 	doctor: async (endpoints, env) => (await import("./doctor.ts")).findings(endpoints, env),
 };
+
+function startFaults({ command, entrypoint, image, container }: SlurmSettings): Fault[] {
+	if (entrypoint !== undefined && image === undefined)
+		return [{ field: "entrypoint", message: "needs image: without one, the command names the program." }];
+	if (command !== undefined) return [];
+	if (entrypoint === undefined) return [{ field: "command", message: "is required, unless entrypoint is set." }];
+	if (entrypoint !== "image" || container !== "pyxis") return [];
+	return [{ field: "command", message: "is required with pyxis: srun starts no image without a command." }];
+}

@@ -170,6 +170,24 @@ describe("batchScript", () => {
 			1,
 			"exec 'srun' '--ntasks=1' '--container-image=w+w.sqsh' '--container-mounts=/m:/x,/n:/y:ro' 'node' 'worker.js'",
 		],
+		[
+			"apptainer with the ENTRYPOINT of the image",
+			{ image: "docker://w:1", entrypoint: "image", command: ["-u"] },
+			0,
+			"exec 'apptainer' 'run' 'docker://w:1' '-u'",
+		],
+		[
+			"apptainer with an entry point of its own",
+			{ image: "docker://w:1", entrypoint: ["sh", "-c"], command: ["run it"] },
+			0,
+			"exec 'apptainer' 'exec' 'docker://w:1' 'sh' '-c' 'run it'",
+		],
+		[
+			"pyxis with the ENTRYPOINT of the image",
+			{ image: "w:1", container: "pyxis", entrypoint: "image" },
+			0,
+			"exec 'srun' '--ntasks=1' '--container-image=w:1' '--container-entrypoint' 'node' 'worker.js'",
+		],
 	])("runs the command inside an image: %s", (_, settings, gpuCount, line) => {
 		expect(batchScript(spec(settings, { gpuCount })).trimEnd().split("\n").at(-1)).toBe(line);
 	});

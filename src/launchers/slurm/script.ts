@@ -149,10 +149,12 @@ export function variablesFile({ workerId: worker, gpuCount: gpus, settings, env 
 }
 
 function commandOf({ settings, gpuCount }: SlurmSpec): string[] {
-	const { command, image, container = "apptainer" } = settings;
+	const { command = [], entrypoint = [], image, container = "apptainer" } = settings;
+	const ownsEntry = entrypoint === "image";
+	const words = ownsEntry ? command : [...entrypoint, ...command];
 	const volumes = volumesOf(settings).map(({ folder, at }) => `${folder}:${at}`);
 	if (image === undefined) {
-		if (volumes.length === 0) return command;
+		if (volumes.length === 0) return words;
 		throw new Error("launcher.volumes needs launcher.image: a command on the node itself sees the node's own folders");
 	}
 	if (container === "pyxis")
@@ -160,16 +162,17 @@ function commandOf({ settings, gpuCount }: SlurmSpec): string[] {
 			"srun",
 			"--ntasks=1",
 			`--container-image=${image}`,
+			...(ownsEntry ? ["--container-entrypoint"] : []),
 			...(volumes.length > 0 ? [`--container-mounts=${volumes.join(",")}`] : []),
-			...command,
+			...words,
 		];
 	return [
 		"apptainer",
-		"exec",
+		ownsEntry ? "run" : "exec",
 		...(gpuCount > 0 ? ["--nv"] : []),
 		...volumes.map((volume) => `--bind=${volume}`),
 		image,
-		...command,
+		...words,
 	];
 }
 

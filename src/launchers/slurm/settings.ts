@@ -1,11 +1,14 @@
 import { duration } from "../../core/durations.ts";
 import type { Schema } from "../../lib/schema.ts";
 import type { LauncherDefinition } from "../definition.ts";
-import { command, cwd, integer, list } from "../settings.ts";
+import { command, cwd, ENTRYPOINT, integer, list } from "../settings.ts";
 
 export interface SlurmSettings {
 	type: "slurm";
-	command: string[];
+	/** Absent only with `entrypoint`. */
+	command?: string[];
+	/** `image`: that of the image, with `command` as its arguments. Absent: `command` is the program. */
+	entrypoint?: "image" | string[];
 	/** The same path here and on the nodes. */
 	sharedDir: string;
 	/** Default: the service's. */
@@ -52,13 +55,20 @@ function name(title: string | undefined, description: string, example: string): 
 }
 
 export const SETTINGS: LauncherDefinition["settings"] = {
-	required: ["command", "sharedDir"],
+	required: ["sharedDir"],
 	properties: {
 		command: command("Program and arguments, without a shell; with image, inside of it.", [
 			"python3",
 			"-u",
 			"handler.py",
 		]),
+		entrypoint: {
+			oneOf: [{ const: "image" }, ENTRYPOINT],
+			description:
+				"With image: what starts in it, with the command as arguments. image for its own ENTRYPOINT, or a list that " +
+				"replaces it. Default: none, so that the command names the program.",
+			"x-message": "must be image, or a list of a program and its arguments, such as [python, -u].",
+		},
 		sharedDir: {
 			type: "string",
 			pattern: "^[^\\0\\n%\\\\]{1,1000}$",

@@ -58,12 +58,13 @@ export class Worker extends WatchedWorker {
 }
 
 export function handleOf(spec: SlurmSpec, { job, folder }: { job: string; folder: string }): Handle {
-	const { command, drainBefore, memory, container } = spec.settings;
+	const { command = [], entrypoint = [], drainBefore, memory, container } = spec.settings;
+	const program = entrypoint === "image" ? undefined : (entrypoint[0] ?? command[0]);
 	return {
 		job,
 		name: nameOf(spec),
 		folder,
-		...(command[0] !== undefined && { program: command[0] }),
+		...(program !== undefined && { program }),
 		...(container === "pyxis" && { step: 0 }),
 		...(drainBefore !== undefined && { drainBefore }),
 		...(memory !== undefined && { memory }),

@@ -1,3 +1,5 @@
+import type { ReleaseChanges } from "./releases.ts";
+
 /** `settings` is JSON text of the engine. */
 export interface EndpointRow {
 	id: string;
@@ -10,8 +12,17 @@ export interface EndpointRow {
 }
 
 export interface EndpointStore {
-	/** `paused` and `createdAt` of an existing endpoint stay. Undoes a deletion that has not finished. */
-	put(q: { id: string; settings: string; secret?: string | undefined; now: number }): Promise<void>;
+	/**
+	 * `paused` and `createdAt` of an existing endpoint stay. Undoes a deletion that has not finished. False, without a
+	 * change, if a version of `releases` exists already.
+	 */
+	put(q: {
+		id: string;
+		settings: string;
+		secret?: string | undefined;
+		releases?: ReleaseChanges | undefined;
+		now: number;
+	}): Promise<boolean>;
 	list(): Promise<EndpointRow[]>;
 	pause(q: { id: string; paused: boolean }): Promise<boolean>;
 	remove(q: { id: string }): Promise<boolean>;

@@ -23,6 +23,8 @@ import type { KeyStore } from "./keys.ts";
 import type { LimitStore } from "./limits.ts";
 import type { MetricsStore } from "./metrics.ts";
 import type { RegistryStore } from "./registries.ts";
+import type { ReleaseStore } from "./releases.ts";
+import type { ResourceStore } from "./resources.ts";
 import type { SecretStore } from "./secrets.ts";
 import type { SessionStore } from "./sessions.ts";
 import type { WebhookStore } from "./webhooks.ts";
@@ -78,6 +80,8 @@ export interface Store {
 	keys: KeyStore;
 	sessions: SessionStore;
 	registries: RegistryStore;
+	releases: ReleaseStore;
+	resources: ResourceStore;
 	audit: AuditStore;
 	webhooks: WebhookStore;
 	metrics: MetricsStore;

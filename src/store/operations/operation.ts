@@ -13,6 +13,8 @@ export type Group =
 	| "keys"
 	| "sessions"
 	| "registries"
+	| "releases"
+	| "resources"
 	| "audit"
 	| "webhooks"
 	| "metrics"

@@ -21,6 +21,8 @@ import { keys, tokens } from "../tables/keys.ts";
 import { limits } from "../tables/limits.ts";
 import { metrics } from "../tables/metrics.ts";
 import { registries } from "../tables/registries.ts";
+import { releases } from "../tables/releases.ts";
+import { resources } from "../tables/resources.ts";
 import { sessions } from "../tables/sessions.ts";
 import { time } from "../tables/time.ts";
 import { webhooks } from "../tables/webhooks.ts";
@@ -72,6 +74,8 @@ export const OPERATIONS = {
 	...named("keys", keys),
 	...named("sessions", sessions),
 	...named("registries", registries),
+	...named("releases", releases),
+	...named("resources", resources),
 	...named("audit", audit),
 	...named("webhooks", webhooks),
 	"webhooks.claim": perDialect("write"),

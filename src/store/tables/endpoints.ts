@@ -1,6 +1,7 @@
 import type { EndpointRow } from "../contract/endpoints.ts";
 import { read, write } from "../operations/operation.ts";
 import { columns } from "./columns.ts";
+import { changeReleases } from "./releases.ts";
 import { change, notify, rows, type Sql, sql, type Value, type Work } from "./work.ts";
 
 const ENDPOINTS = columns<EndpointRow>("id, settings, secret, paused, removing, created_at", {
@@ -24,6 +25,7 @@ const FORGET = [
 	"tokens WHERE endpoint",
 	"metrics WHERE endpoint",
 	"ended_workers WHERE endpoint",
+	"releases WHERE endpoint",
 	"endpoints WHERE id",
 ].map((rows) => sql(`DELETE FROM ${rows} = $1`));
 
@@ -47,8 +49,9 @@ export function* forget(id: string): Work<void> {
 }
 
 export const endpoints = {
-	put: write<"endpoints.put">(function* ({ id, settings, secret, now }) {
-		yield* changed(PUT, id, settings, secret ?? null, now);
+	put: write<"endpoints.put">(function* ({ id, settings, secret, releases, now }) {
+		if (releases && !(yield* changeReleases(id, releases))) return false;
+		return yield* changed(PUT, id, settings, secret ?? null, now);
 	}),
 
 	list: read<"endpoints.list">(function* () {

@@ -1,6 +1,7 @@
 /** All targets, in the order of a round. */
 import type { Target } from "../target.ts";
 import { ADDRESS, WEBHOOK_URL } from "./addresses.ts";
+import { COMMANDS } from "./commands.ts";
 import { GPUS } from "./gpus.ts";
 import { IMAGES } from "./images.ts";
 import { BODY, CHUNK_SPLIT, ELEMENTS, JOB_TEXT, JSON_SCAN } from "./json.ts";
@@ -23,6 +24,7 @@ export const TARGETS: readonly Target[] = [
 	MERGE,
 	CONFIG,
 	CLI,
+	COMMANDS,
 	ADDRESS,
 	WEBHOOK_URL,
 	ROUTE_MATCH,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { keyId } from "../../../src/secrets/encryption.ts";
+import { newTemplate } from "../../../src/core/management/template.ts";
 import { migrateStore, reencryptStore } from "../../../src/stores.ts";
 import { folder, type Folder, startService } from "../../support/service.ts";
 import { handWorker, submitted } from "../hand-worker.ts";
@@ -19,7 +20,9 @@ function keyIds(place: Folder): string[] {
 		...db.prepare("SELECT s3_config AS text FROM jobs WHERE s3_config IS NOT NULL").all(),
 		...db.prepare("SELECT settings AS text FROM endpoints").all(),
 		...db.prepare("SELECT secret AS text FROM endpoints").all(),
+		...db.prepare("SELECT settings AS text FROM releases").all(),
 		...db.prepare("SELECT password AS text FROM registries").all(),
+		...db.prepare("SELECT sealed AS text FROM resources").all(),
 	].flatMap(({ text }) => [...String(text).matchAll(/\b1\.([0-9a-f]{8})\./g)].map(([, id]) => id!));
 	db.close();
 	return texts;
@@ -34,6 +37,10 @@ it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrat
 		const first = await startService({ endpoints, in: place, env: { SLUICE_SECRET: "old" } });
 		await submitted(first, "ep", { input: {}, s3Config: S3 });
 		await first.engine.access.registries.put("ghcr.io", LOGIN);
+		const { secrets, logins, templates } = first.engine.resources;
+		await secrets.create({ name: "s", value: "a-value" });
+		const login = await logins.create({ name: "l", ...LOGIN });
+		const template = await templates.create(newTemplate({ name: "t", image: "a:1", env: { TOKEN: "a-token" } }));
 		// A start encrypts those of the configuration file again.
 		await first.engine.endpoints.create({ id: "made", ...endpoints.ep });
 		await expect(replaced(false)).rejects.toThrow("in use by another process");
@@ -47,16 +54,16 @@ it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrat
 		const worker = await handWorker(both, "ep");
 		for (const s3Config of [S3, S3]) expect(await worker.take()).toMatchObject({ s3Config });
 		await both.end();
-		expect(keyIds(place).filter((id) => id === before)).toHaveLength(4);
+		expect(keyIds(place).filter((id) => id === before)).toHaveLength(9);
 		await expect(startService({ endpoints, in: place, env: { SLUICE_SECRET: "new" } })).rejects.toThrow(
 			"'sluice migrate --reencrypt'",
 		);
-		expect(await replaced(true)).toEqual({ endpoints: 1, registries: 1, jobs: 1 });
+		expect(await replaced(true)).toEqual({ endpoints: 1, releases: 2, registries: 1, resources: 3, jobs: 1 });
 		expect(keyIds(place)).toContain(before);
-		expect(await replaced(false)).toEqual({ endpoints: 1, registries: 1, jobs: 1 });
-		expect(await replaced(false)).toEqual({ endpoints: 0, registries: 0, jobs: 0 });
+		expect(await replaced(false)).toEqual({ endpoints: 1, releases: 2, registries: 1, resources: 3, jobs: 1 });
+		expect(await replaced(false)).toEqual({ endpoints: 0, releases: 0, registries: 0, resources: 0, jobs: 0 });
 		const after = keyIds(place);
-		expect(after).toHaveLength(7);
+		expect(after).toHaveLength(12);
 		expect(new Set(after).size).toBe(1);
 		expect(after).not.toContain(before);
 		const last = await startService({ endpoints, in: place, env: { SLUICE_SECRET: "new" } });
@@ -65,6 +72,10 @@ it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrat
 			expect(last.engine.endpoints.webhookSecret(id)).toMatchObject({ ok: true });
 		}
 		expect(await last.engine.access.registries.loginFor("ghcr.io")).toEqual(LOGIN);
+		const { resources } = last.engine;
+		expect(await resources.secrets.resolve({ A: "{{ RUNPOD_SECRET_s }}" })).toEqual({ A: "a-value" });
+		expect(await resources.logins.loginOf(login.id)).toEqual(LOGIN);
+		expect((await resources.templates.get(template.id)).env).toEqual({ TOKEN: "a-token" });
 		await last.end();
 		await expect(startService({ endpoints, in: place, env: { SLUICE_SECRET: "old" } })).rejects.toThrow(
 			"is not the one",

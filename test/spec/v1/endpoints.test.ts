@@ -39,6 +39,7 @@ describe("POST /v1/endpoints", () => {
 			name: "plain",
 			...defaults,
 			env: [],
+			version: 1,
 			webhookSecretSet: true,
 			paused: false,
 			createdAt: MOMENT,

@@ -37,6 +37,10 @@ export const GROUPS: readonly { title: string; names: readonly string[] }[] = [
 			"stopGraceMs",
 			"warmup.input",
 			"sleep",
+			"release.maxSurge",
+			"release.maxUnavailable",
+			"release.minJobs",
+			"release.failAfter",
 		],
 	},
 	{

@@ -30,10 +30,11 @@ import {
 	PlatformUnavailable,
 	type RoomQuery,
 } from "../../../launchers/launcher.ts";
+import { LAUNCHED_AS, launchHash } from "../../endpoints/launch-hash.ts";
 import type { EndedWorkers } from "../ended-workers.ts";
-import { gpuMembers, hostOf, LAUNCHED_AS, TakeOver } from "./take-over.ts";
+import { gpuMembers, hostOf, TakeOver } from "./take-over.ts";
 import { endPolls, type Worker } from "../worker-registry.ts";
-import { launchHash, WORKER_ID_BYTES, workerSpec } from "./worker-spec.ts";
+import { WORKER_ID_BYTES, workerSpec } from "./worker-spec.ts";
 import type { WorkersContext } from "../workers-context.ts";
 
 /** Time from the 204 of its polls to the signal, ms: the responses must be out first (protocol B.8). */
@@ -261,7 +262,7 @@ export class WorkerLauncher {
 		endpoint: Endpoint,
 		{ worker, launcher, gpus }: { worker: Worker; launcher: Launcher; gpus: AssignedGpus },
 	): Promise<void> {
-		const { store, access, address, cluster, events, registry, ended } = this.#d;
+		const { store, access, address, cluster, events, registry, ended, secrets } = this.#d;
 		const { id, createdAt } = worker;
 		const { type } = endpoint.launcher;
 		const { own, shared } = await address;
@@ -269,7 +270,6 @@ export class WorkerLauncher {
 		const row = { id, endpoint: endpoint.id, launcher: type, url, server: cluster.id, createdAt };
 		const launchedAs = launchHash(endpoint);
 		worker.launchedAs = launchedAs;
-		worker.env = endpoint.env;
 		/** A server that was paused may learn late that it does not. */
 		const expectLead = (): void => {
 			if (!cluster.scales(endpoint.id))
@@ -282,9 +282,11 @@ export class WorkerLauncher {
 		};
 		let hasStarted = false;
 		try {
+			const env = await secrets.resolve(endpoint.env);
+			worker.env = env;
 			const token = await access.tokens.issue({ endpoint: endpoint.id, worker: id });
 			await store.workers.put(row);
-			const spec = workerSpec({ endpoint, id, token, gpus, url, serviceId });
+			const spec = workerSpec({ endpoint: { ...endpoint, env }, id, token, gpus, url, serviceId });
 			const addresses = await this.#d.gpuAddresses(gpus.gpus);
 			expectLead();
 			let later: Handle | undefined;

@@ -10,7 +10,7 @@ import { endPolls, isStarting, type Worker } from "../worker-registry.ts";
 import type { WorkersContext } from "../workers-context.ts";
 import { POLLS_OUT_MS, type WorkerLauncher } from "./launch.ts";
 import { ASLEEP_SINCE, UNSURE } from "./take-over.ts";
-import { launchHash } from "./worker-spec.ts";
+import { launchHash } from "../../endpoints/launch-hash.ts";
 
 export type WorkerSleep = ReturnType<typeof workerSleep>;
 

@@ -6,16 +6,16 @@ import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
 import { isShared } from "../../../launchers/index.ts";
 import type { EndpointWorkers, Exit, Handle } from "../../../launchers/launcher.ts";
 import type { WorkerRow } from "../../../store/contract/workers.ts";
+import { LAUNCHED_AS } from "../../endpoints/launch-hash.ts";
 import { SCALE } from "../../cluster/heartbeat.ts";
 import { unlessFull } from "../../availability/storage/free-space.ts";
 import { lastOutput } from "../logs/worker-logs.ts";
 import { endPolls, type HeldJob, type Worker } from "../worker-registry.ts";
 import type { WorkersContext } from "../workers-context.ts";
 
-/** Members of a stored handle: GPU numbers, comma separated, and the part of each in 10^9 bytes; the launch hash. */
+/** Members of a stored handle: GPU numbers, comma separated, and the part of each in 10^9 bytes. */
 const GPUS = "sluiceGpus";
 const GPU_MEMORY = "sluiceGpuMemoryGb";
-export const LAUNCHED_AS = "sluiceLaunchedAs";
 /** Since when it sleeps, ms since the epoch, or {@link UNSURE} while that changes. */
 export const ASLEEP_SINCE = "sluiceAsleepSince";
 export const UNSURE = "unsure";
@@ -86,7 +86,7 @@ export class TakeOver {
 
 	/** Returns false if it is not running, or its platform does not know it. */
 	async #restoreWorker(row: WorkerRow, url: string): Promise<boolean> {
-		const { registry, launchers, events, now, stop } = this.#d;
+		const { registry, launchers, events, now, stop, endpoints, secrets } = this.#d;
 		const launcher = launchers.get(row.launcher);
 		const worker = registry.meet({ ...row, ready: false, now: now() });
 		const handle = row.handle === undefined ? undefined : (JSON.parse(row.handle) as Handle);
@@ -97,6 +97,7 @@ export class TakeOver {
 		}
 		worker.host = hostOf(this.#d, row.launcher, handle);
 		Object.assign(worker, gpusIn(handle));
+		if (endpoints.has(row.endpoint)) worker.env = await secrets.resolveKnown(endpoints.get(row.endpoint).env);
 		if (handle[LAUNCHED_AS] !== undefined) worker.launchedAs = String(handle[LAUNCHED_AS]);
 		// It called the service that ran here before, unless its platform has not run it yet.
 		if (worker.notice?.state !== "waiting") {

@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
-import { isWorkerOf, launchHash, workerSpec } from "./worker-spec.ts";
+import { launchHash } from "../../endpoints/launch-hash.ts";
+import { isWorkerOf, workerSpec } from "./worker-spec.ts";
 import { readEndpoint } from "../../../launchers/endpoint-settings.ts";
 
 function endpoint(settings: object): Endpoint {

@@ -1,8 +1,6 @@
-import { hash } from "node:crypto";
 import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
 import type { AssignedGpus } from "../../../core/workers/gpu-allocation.ts";
 import { gpuPartEnv, workerEnv } from "../../../core/workers/worker-env.ts";
-import { replacementSettings } from "../../../launchers/index.ts";
 import type { WorkerSpec } from "../../../launchers/launcher.ts";
 
 export const WORKER_ID_BYTES = 6;
@@ -24,17 +22,6 @@ export interface ServiceAddresses {
 /** Whether this is the id of a launched worker of the endpoint, running or not. */
 export function isWorkerOf(endpoint: string, worker: string): boolean {
 	return worker.startsWith(`${endpoint}-`) && /^[0-9a-f]{12}$/.test(worker.slice(endpoint.length + 1));
-}
-
-/** The order of members does not matter. */
-export function launchHash({ launcher, env, gpusPerWorker, gpuMemoryGb }: Endpoint): string {
-	const gpus = gpusPerWorker > 0 ? [{ gpusPerWorker, gpuMemoryGb }] : [];
-	const members = [replacementSettings(launcher), env, ...gpus];
-	return hash("sha256", JSON.stringify(members.map(sorted)), "hex");
-}
-
-function sorted(members: object): unknown {
-	return Object.entries(members).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
 export function workerSpec(q: {

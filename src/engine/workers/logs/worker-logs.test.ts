@@ -96,6 +96,25 @@ describe("logs", () => {
 		expect(await next(0)).toEqual({ done: true, value: undefined });
 	});
 
+	it("stays with a reader after the worker's end, and keeps its connection", async () => {
+		const worker = present.meet({ id: ID, endpoint: "ours", launcher: "process", ready: false, now: 0 });
+		writeFileSync(path, "one\nlast");
+		const left = new AbortController();
+		const lines = (await open({ follow: true, stays: true, left: left.signal }))[Symbol.asyncIterator]();
+		expect(await lines.next()).toEqual({ done: false, value: [{ text: "one", position: 4 }] });
+		present.forget(worker);
+		const next = async (ms: number): Promise<unknown> => {
+			const coming = lines.next();
+			await clock.advance(ms);
+			return await coming;
+		};
+		expect(await next(250)).toEqual({ done: false, value: [{ text: "last", position: 8 }] });
+		for (let round = 0; round < 3; round++) expect(await next(15_000)).toEqual({ done: false, value: [] });
+		const end = lines.next();
+		left.abort();
+		expect((await end).done).toBe(true);
+	});
+
 	it("ends when its reader has left", async () => {
 		present.meet({ id: ID, endpoint: "ours", launcher: "process", ready: false, now: 0 });
 		const left = new AbortController();

@@ -35,6 +35,8 @@ export interface LogQuery {
 	job?: string | undefined;
 	/** Until the worker has exited or `left`. */
 	follow: boolean;
+	/** Goes on until `left`, with empty lists only once the worker has exited. */
+	stays?: boolean;
 	left: AbortSignal;
 	/** Runs the waits for new lines. */
 	outside?: <T>(wait: Promise<T>) => Promise<T>;
@@ -67,9 +69,10 @@ async function* entries(d: WorkersContext, q: LogQuery, from: number): AsyncGene
 			yield found;
 		}
 		if (part && !part.end) continue;
-		if (!continues) return;
-		await outside(d.clock.sleep(POLL_MS, q.left));
-		quietMs += POLL_MS;
+		if (!continues && q.stays !== true) return;
+		const pauseMs = continues ? POLL_MS : KEEP_ALIVE_MS;
+		await outside(d.clock.sleep(pauseMs, q.left));
+		quietMs += pauseMs;
 	}
 }
 

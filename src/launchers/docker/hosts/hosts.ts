@@ -132,6 +132,7 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 					drained: drained.has(host.name),
 					workersMax: host.settings.workersMax,
 					gpus,
+					areGpusKnown: host.gpus !== undefined,
 					workers: workers.map(({ id }) => id),
 				};
 			});

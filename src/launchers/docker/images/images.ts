@@ -21,39 +21,49 @@ interface Pull {
 	listeners: Set<(reason: WorkerReason) => void>;
 }
 
+/** Settings of a pull. */
+export type ImageSource = Pick<DockerSettings, "image" | "registry">;
+
 interface ImagesOptions extends Pick<LauncherDependencies, "clock" | "registryLogin"> {
 	daemon: () => Daemon;
 	where?: string;
 }
 
 export function dockerImages({ clock, daemon, registryLogin, where = "" }: ImagesOptions) {
+	/** Keys have image and login. */
 	const pulls = new Map<string, Pull>();
+	const keyOf = ({ image, registry = "" }: ImageSource): string => `${registry} ${image}`;
 	const listeners: ((image: string) => void)[] = [];
 	const closed = new AbortController();
 
-	function begin(image: string): Pull {
+	function begin(source: ImageSource): Pull {
+		const { image } = source;
 		const pull: Pull = {
 			done: Promise.resolve(),
 			cancel: new AbortController(),
 			reason: pullProgress(image, where).reason(),
 			listeners: new Set(),
 		};
-		pull.done = run(image, pull.cancel.signal, (reason) => {
+		pull.done = run(source, pull.cancel.signal, (reason) => {
 			pull.reason = reason;
 			for (const listener of pull.listeners) listener(reason);
-		}).finally(() => remove(image, pull));
+		}).finally(() => remove(source, pull));
 		// Every waiter may have left.
 		pull.done.catch(() => {});
-		pulls.set(image, pull);
+		pulls.set(keyOf(source), pull);
 		for (const listener of listeners) listener(image);
 		return pull;
 	}
 
-	function remove(image: string, pull: Pull): void {
-		if (pulls.get(image) === pull) pulls.delete(image);
+	function remove(source: ImageSource, pull: Pull): void {
+		if (pulls.get(keyOf(source)) === pull) pulls.delete(keyOf(source));
 	}
 
-	async function run(image: string, cancelled: AbortSignal, report: (reason: WorkerReason) => void): Promise<void> {
+	async function run(
+		{ image, registry: id }: ImageSource,
+		cancelled: AbortSignal,
+		report: (reason: WorkerReason) => void,
+	): Promise<void> {
 		const over = new AbortController();
 		const progress = pullProgress(image, where);
 		let movedAt = clock.now();
@@ -78,7 +88,7 @@ export function dockerImages({ clock, daemon, registryLogin, where = "" }: Image
 		}
 
 		const { registry, repository, version } = imageName(image);
-		const login = await registryLogin?.(registry);
+		const login = await registryLogin?.(registry, id);
 		try {
 			const signal = AbortSignal.any([over.signal, closed.signal, cancelled]);
 			void watch();
@@ -118,11 +128,11 @@ export function dockerImages({ clock, daemon, registryLogin, where = "" }: Image
 		 * cancelled.
 		 */
 		async pull(
-			image: string,
+			source: ImageSource,
 			{ signal, onProgress = () => {} }: { signal: AbortSignal; onProgress?: (reason: WorkerReason) => void },
 		): Promise<void> {
 			signal.throwIfAborted();
-			const pull = pulls.get(image) ?? begin(image);
+			const pull = pulls.get(keyOf(source)) ?? begin(source);
 			onProgress(pull.reason);
 			pull.listeners.add(onProgress);
 			try {
@@ -130,7 +140,7 @@ export function dockerImages({ clock, daemon, registryLogin, where = "" }: Image
 			} finally {
 				pull.listeners.delete(onProgress);
 				if (pull.listeners.size === 0) {
-					remove(image, pull);
+					remove(source, pull);
 					pull.cancel.abort();
 				}
 			}

@@ -46,7 +46,7 @@ export function prePulls(d: {
 		for (let pauseMs: number = PAUSE_MS[0]; !signal.aborted; ) {
 			try {
 				if (await pulls.mustPull(image, pullPolicy))
-					await pulls.pull(image, { signal, onProgress: (reason) => report(endpoint, reason) });
+					await pulls.pull(task.settings, { signal, onProgress: (reason) => report(endpoint, reason) });
 				if (!signal.aborted) report(endpoint, undefined);
 				return;
 			} catch (error) {
@@ -65,8 +65,9 @@ export function prePulls(d: {
 	function prepareOn(host: DockerHost, wanted: ReadonlyMap<string, DockerSettings>, report: Report): void {
 		const own = tasksOn(host);
 		for (const [id, { settings, stop }] of own) {
-			const { image, pullPolicy } = wanted.get(id) ?? {};
-			if (image === settings.image && pullPolicy === settings.pullPolicy) continue;
+			const { image, pullPolicy, registry } = wanted.get(id) ?? {};
+			const isSameLogin = registry === settings.registry;
+			if (image === settings.image && pullPolicy === settings.pullPolicy && isSameLogin) continue;
 			stop.abort();
 			own.delete(id);
 			report(id, undefined);

@@ -87,6 +87,18 @@ describe("podOf", () => {
 		expect(pod.spec.tolerations).toEqual([{ key: "amd.com/gpu", operator: "Exists" }]);
 	});
 
+	it("D44: what its GPUs must be is node affinity, only for a worker with GPUs", () => {
+		const gpu = { models: ["NVIDIA L4"] };
+		expect(podFor(spec({ gpu })).spec).not.toHaveProperty("affinity");
+		expect(podFor(spec({ gpu }, 1)).spec.affinity.nodeAffinity).toEqual({
+			requiredDuringSchedulingIgnoredDuringExecution: {
+				nodeSelectorTerms: [
+					{ matchExpressions: [{ key: "nvidia.com/gpu.product", operator: "In", values: ["NVIDIA-L4"] }] },
+				],
+			},
+		});
+	});
+
 	it("D25: volumes are claims or folders of the node; /dev/shm is memory", () => {
 		const pod = podFor(spec({ volumes: ["models:/runpod-volume:ro", "/data:/data"], shmSize: "2Gi" }));
 		expect(pod.spec.volumes).toEqual([
@@ -104,6 +116,12 @@ describe("podOf", () => {
 	it("D25: a command is passed as it is", () => {
 		const command = ["sh", "-c", "echo $(NAME) $$ $HOME"];
 		expect(containerOf(podFor(spec({ command }))).args).toEqual(["sh", "-c", "echo $$(NAME) $$$$ $$HOME"]);
+	});
+
+	it("D25: the ENTRYPOINT stays without entrypoint, which is passed as it is", () => {
+		expect(containerOf(podFor(spec({ command: ["-u"] })))).not.toHaveProperty("command");
+		const { command, args } = containerOf(podFor(spec({ entrypoint: ["sh", "$(A)"], command: ["-u"] })));
+		expect([command, args]).toEqual([["sh", "$$(A)"], ["-u"]]);
 	});
 
 	it("D25: a template changes anything but what the launcher finds its Pods by", () => {

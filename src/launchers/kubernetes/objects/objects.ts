@@ -1,6 +1,7 @@
 /** The Pod and the Secret of a worker (D25). */
 import { machineEnv } from "../../../core/workers/worker-env.ts";
 import type { WorkerSpec } from "../../launcher.ts";
+import { withGpuAffinity } from "./gpu-affinity.ts";
 import { isObject, type Json, merged } from "./merge.ts";
 import { ANNOTATIONS, annotationsOf, CONTAINER, labelsOf, secretName, shortHash } from "./names.ts";
 import { GPU_RESOURCE, type KubernetesSettings } from "../settings.ts";
@@ -9,7 +10,7 @@ type Spec = WorkerSpec<KubernetesSettings>;
 
 /** Token and `env` are in the Secret only, since more users may read Pods. */
 export function podOf(spec: Spec, name: string): Json {
-	const { podTemplate = {} } = spec.settings;
+	const { podTemplate = {}, gpu } = spec.settings;
 	const pod = merged({ metadata: {}, spec: podSpec(spec) }, podTemplate);
 	const metadata = isObject(pod["metadata"]) ? pod["metadata"] : {};
 	const labels = labelsOf(spec, shortHash(JSON.stringify(spec.settings)));
@@ -21,7 +22,10 @@ export function podOf(spec: Spec, name: string): Json {
 			...merged(metadata, { labels, annotations: annotationsOf(spec) }),
 			name,
 		},
-		spec: { ...(pod["spec"] as Json), restartPolicy: "Never" },
+		spec: {
+			...(gpu && spec.gpuCount > 0 ? withGpuAffinity(pod["spec"] as Json, gpu) : (pod["spec"] as Json)),
+			restartPolicy: "Never",
+		},
 	};
 }
 
@@ -74,11 +78,12 @@ function podSpec(spec: Spec): Json {
 
 function container(spec: Spec, mounts: readonly Mount[]): Json {
 	const { settings, gpuCount } = spec;
-	const { image, command, imagePullPolicy, gpuResource = GPU_RESOURCE } = settings;
+	const { image, command, entrypoint, imagePullPolicy, gpuResource = GPU_RESOURCE } = settings;
 	const { requests, limits } = settings.resources ?? {};
 	return {
 		name: CONTAINER,
 		image,
+		...(entrypoint && { command: entrypoint.map(literal) }),
 		...(command && { args: command.map(literal) }),
 		...(imagePullPolicy && { imagePullPolicy }),
 		envFrom: [{ secretRef: { name: secretName(spec) } }],

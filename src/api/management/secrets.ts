@@ -1,0 +1,104 @@
+/** Secrets of the management API: variables name them as {{ RUNPOD_SECRET_name }} (D49). */
+import { MAX_SECRET_CHARS, SECRET_NAME } from "../../core/management/secret-names.ts";
+import { plainText, type Schema } from "../../lib/schema.ts";
+import { text } from "../definition/params.ts";
+import { MB, route } from "../definition/route.ts";
+import { EXAMPLE as COMMON, listIn, MOMENT, object, type Static, TEXT } from "../definition/schema.ts";
+
+const SECRET = object({
+	id: TEXT,
+	name: TEXT,
+	description: { type: ["string", "null"] } as const,
+	createdAt: MOMENT,
+	valueLastUpdatedAt: MOMENT,
+});
+export type Secret = Static<typeof SECRET>;
+
+const EXAMPLE = {
+	id: "c27d9a0e51",
+	name: "hf_token",
+	description: null,
+	createdAt: COMMON.at,
+	valueLastUpdatedAt: COMMON.at,
+};
+
+const VALUE = {
+	type: "string",
+	minLength: 1,
+	maxLength: MAX_SECRET_CHARS,
+	pattern: "^[^\\0]*$",
+	writeOnly: true,
+	description: "Stored encrypted, and never shown.",
+	"x-message": `must be text of 1 to ${MAX_SECRET_CHARS} characters without NUL.`,
+} as const satisfies Schema;
+
+const DESCRIPTION = plainText(0, 1000);
+
+const CREATED = {
+	type: "object",
+	additionalProperties: false,
+	required: ["name", "value"],
+	properties: { name: SECRET_NAME, value: VALUE, description: DESCRIPTION },
+	"x-message": "must be an object with name and value.",
+} as const satisfies Schema;
+
+const CHANGED = {
+	type: "object",
+	additionalProperties: false,
+	properties: { value: VALUE, description: { ...DESCRIPTION, description: "Empty: none." } },
+	"x-message": "must be an object with value or description.",
+} as const satisfies Schema;
+
+const ONE = { description: "The secret, without its value.", schema: SECRET, example: EXAMPLE };
+const PROBLEMS = { errorForm: "problem", errors: ["resource_not_found"] } as const;
+
+export const NAME_FILTER = text("name", 191, "Only the secret with this name, in any case.");
+
+export const LIST_SECRETS = route("listSecrets", "GET /v2/account/secrets", "admin", {
+	summary: "Secrets, without their values.",
+	answer: {
+		description: "The secrets, newest first.",
+		schema: listIn("secrets", SECRET),
+		example: { secrets: [EXAMPLE] },
+	},
+	query: [NAME_FILTER],
+	errorForm: "problem",
+});
+
+export const CREATE_SECRET = route("createSecret", "POST /v2/account/secrets", "admin", {
+	summary: "Stores a secret, which env of endpoints names as {{ RUNPOD_SECRET_name }}; workers get the value.",
+	status: 201,
+	answer: ONE,
+	body: {
+		description: "Name and value.",
+		schema: CREATED,
+		example: { name: "hf_token", value: "…" },
+		checked: true,
+	},
+	maxBody: MB,
+	errorForm: "problem",
+	errors: ["secret_exists"],
+});
+
+export const GET_SECRET = route("getSecret", "GET /v2/account/secrets/:secret", "admin", {
+	summary: "One secret, without its value.",
+	answer: ONE,
+	...PROBLEMS,
+});
+
+export const CHANGE_SECRET = route("changeSecret", "PATCH /v2/account/secrets/:secret", "admin", {
+	summary: "Changes the value or the description. Workers that run keep the value that they got.",
+	answer: ONE,
+	body: { description: "At least one of them.", schema: CHANGED, example: { value: "…" }, checked: true },
+	maxBody: MB,
+	...PROBLEMS,
+});
+
+export const REMOVE_SECRET = route("removeSecret", "DELETE /v2/account/secrets/:secret", "admin", {
+	summary: "Deletes a secret. Workers that still name it do not start any more.",
+	status: 204,
+	answer: { description: "It is deleted." },
+	...PROBLEMS,
+});
+
+export const SECRET_ROUTES = [LIST_SECRETS, CREATE_SECRET, GET_SECRET, CHANGE_SECRET, REMOVE_SECRET] as const;

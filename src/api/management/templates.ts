@@ -1,0 +1,181 @@
+/** Templates of the management API (D49). */
+import { DEFAULT_DISK, GPU_MEMBERS } from "../../core/management/endpoint-members.ts";
+import { plainText, type Schema } from "../../lib/schema.ts";
+import { word } from "../definition/params.ts";
+import { MB, route } from "../definition/route.ts";
+import { FLAG, list, object, type Static, TEXT, TEXTS } from "../definition/schema.ts";
+import { CONTAINER } from "./container.ts";
+import { CURSOR, LAST_PAGE, LIMIT, pagesOf } from "./pages.ts";
+
+const CATEGORY = { enum: ["CPU", "NVIDIA", "AMD"] } as const;
+
+const MOUNT = {
+	type: "object",
+	additionalProperties: false,
+	required: ["size", "path"],
+	properties: {
+		size: { type: "integer", minimum: 10, maximum: 1_000_000 },
+		path: { type: "string", pattern: "^/[^\\0:]*$", "x-message": "must be an absolute path." },
+	},
+	"x-message": "must be { size: 10, path: /workspace } with at least 10 GB.",
+} as const satisfies Schema;
+
+const MOUNTS = {
+	type: "object",
+	additionalProperties: false,
+	properties: { persistent: MOUNT },
+	"x-message": "must be {} or { persistent: { size, path } }.",
+} as const satisfies Schema;
+
+const TEMPLATE = object({
+	id: TEXT,
+	name: TEXT,
+	image: TEXT,
+	args: TEXT,
+	cmd: TEXTS,
+	entrypoint: TEXTS,
+	disk: { type: "integer" } as const,
+	mounts: object({ "persistent?": object({ size: { type: "integer" } as const, path: TEXT }) }),
+	ports: TEXTS,
+	env: { type: "object", additionalProperties: TEXT } as const,
+	registry: { type: ["string", "null"] } as const,
+	serverless: FLAG,
+	public: FLAG,
+	category: CATEGORY,
+	startSsh: FLAG,
+	startJupyter: FLAG,
+	allowedCudaVersions: list(TEXT),
+});
+export type TemplateJson = Static<typeof TEMPLATE>;
+
+const EXAMPLE = {
+	id: "51e0b7a9c2",
+	name: "captions",
+	image: "registry.example.com/captions:3",
+	args: "python -u handler.py",
+	cmd: ["python", "-u", "handler.py"],
+	entrypoint: [],
+	disk: DEFAULT_DISK,
+	mounts: {},
+	ports: [],
+	env: { MODEL: "small" },
+	registry: null,
+	serverless: true,
+	public: false,
+	category: "NVIDIA",
+	startSsh: true,
+	startJupyter: true,
+	allowedCudaVersions: [],
+} as const;
+
+const stored = (schema: Schema, value: unknown): Schema => ({
+	...schema,
+	default: value,
+	description: "Stored and returned.",
+});
+
+/** Members of requests, with the defaults of a new template. */
+const MEMBERS = {
+	name: { ...plainText(1, 191), description: "Its name; need not be unique." },
+	...CONTAINER,
+	disk: { ...CONTAINER.disk, default: DEFAULT_DISK },
+	ports: { ...CONTAINER.ports, default: [] },
+	env: { ...CONTAINER.env, default: {} },
+	mounts: stored(MOUNTS, {}),
+	serverless: { ...FLAG, default: false, description: "Whether endpoints can use it." },
+	public: { ...FLAG, default: false, description: "Whether GET /v2/catalog/templates lists it." },
+	category: stored(CATEGORY, "NVIDIA"),
+	startSsh: stored(FLAG, true),
+	startJupyter: stored(FLAG, true),
+	allowedCudaVersions: {
+		...GPU_MEMBERS.allowedCudaVersions,
+		default: [],
+		description: "CUDA versions of drivers; [] for any.",
+	},
+} as const satisfies Record<string, Schema>;
+
+const CREATED = {
+	type: "object",
+	additionalProperties: false,
+	required: ["name", "image"],
+	properties: MEMBERS,
+	"x-message": "must be an object with name and image.",
+} as const satisfies Schema;
+
+const CHANGED = {
+	type: "object",
+	additionalProperties: false,
+	properties: MEMBERS,
+	"x-message": "must be an object.",
+} as const satisfies Schema;
+
+const ONE = { description: "The template.", schema: TEMPLATE, example: EXAMPLE };
+const PAGE = {
+	description: "The templates, newest first.",
+	schema: pagesOf("templates", TEMPLATE),
+	example: { templates: [EXAMPLE], pagination: LAST_PAGE },
+};
+const PROBLEMS = { errorForm: "problem", errors: ["resource_not_found"] } as const;
+
+export const LIST_TEMPLATES = route("listTemplates", "GET /v2/templates", "admin", {
+	summary: "Templates, with the values of their variables.",
+	answer: PAGE,
+	query: [LIMIT, CURSOR],
+	errorForm: "problem",
+});
+
+export const CREATE_TEMPLATE = route("createTemplate", "POST /v2/templates", "admin", {
+	summary: "Stores a template. Endpoints take it once, by templateId, and do not follow later changes.",
+	status: 201,
+	answer: ONE,
+	body: {
+		description: "The template.",
+		schema: CREATED,
+		example: { name: "captions", image: "registry.example.com/captions:3", serverless: true },
+		checked: true,
+	},
+	maxBody: MB,
+	errorForm: "problem",
+});
+
+export const GET_TEMPLATE = route("getTemplate", "GET /v2/templates/:template", "admin", {
+	summary: "One template.",
+	answer: ONE,
+	...PROBLEMS,
+});
+
+export const CHANGE_TEMPLATE = route("changeTemplate", "PATCH /v2/templates/:template", "admin", {
+	summary: "Changes a template. Members that are left out stay; env is replaced as a whole; mounts {} stays too.",
+	answer: ONE,
+	body: { description: "What changes.", schema: CHANGED, example: { disk: 40 }, checked: true },
+	maxBody: MB,
+	...PROBLEMS,
+});
+
+export const REMOVE_TEMPLATE = route("removeTemplate", "DELETE /v2/templates/:template", "admin", {
+	summary: "Deletes a template. Endpoints made from it stay.",
+	status: 204,
+	answer: { description: "It is deleted." },
+	...PROBLEMS,
+});
+
+export const SOURCE = {
+	...word("source", ["official", "verified", "community"], "official: those with public. Others: none."),
+	default: "official",
+} as const;
+
+export const LIST_PUBLIC_TEMPLATES = route("listPublicTemplates", "GET /v2/catalog/templates", "admin", {
+	summary: "Templates with public, at most 100.",
+	answer: PAGE,
+	query: [SOURCE],
+	errorForm: "problem",
+});
+
+export const TEMPLATE_ROUTES = [
+	LIST_TEMPLATES,
+	CREATE_TEMPLATE,
+	GET_TEMPLATE,
+	CHANGE_TEMPLATE,
+	REMOVE_TEMPLATE,
+	LIST_PUBLIC_TEMPLATES,
+] as const;

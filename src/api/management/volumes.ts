@@ -1,0 +1,109 @@
+/** Network volumes of the management API (D49). */
+import { plainText, type Schema } from "../../lib/schema.ts";
+import { MB, route } from "../definition/route.ts";
+import { listIn, object, TEXT } from "../definition/schema.ts";
+
+const TYPE = { enum: ["STANDARD", "HIGH_PERFORMANCE"] } as const;
+
+const NAME = { ...plainText(1, 191), description: "Its name; need not be unique." } as const;
+const SIZE = {
+	type: "integer",
+	minimum: 10,
+	maximum: 4096,
+	description: "GB. A note: the launcher does not limit it.",
+} as const satisfies Schema;
+
+const VOLUME = object({
+	id: TEXT,
+	name: TEXT,
+	size: SIZE,
+	dataCenter: TEXT,
+	type: TYPE,
+	source: {
+		...TEXT,
+		description: "Folder, volume or claim that launcher.volumes names. Its data is never deleted by the service.",
+	},
+});
+const EXAMPLE = {
+	id: "9b01c44d7e",
+	name: "models",
+	size: 100,
+	dataCenter: "local",
+	type: "STANDARD",
+	source: "/srv/models",
+} as const;
+
+const CREATED = {
+	type: "object",
+	additionalProperties: false,
+	required: ["name", "size", "dataCenter"],
+	properties: {
+		name: {
+			...NAME,
+			description:
+				"Its name. An entry of management.volumes in sluice.yaml with this name, or a folder that ends in it, is used.",
+		},
+		size: SIZE,
+		dataCenter: { ...plainText(1, 191), description: "GET /v2/catalog/datacenters lists them.", examples: ["local"] },
+		type: { ...TYPE, default: "STANDARD", description: "Stored and returned." },
+	},
+	"x-message": "must be an object with name, size and dataCenter.",
+} as const satisfies Schema;
+
+const CHANGED = {
+	type: "object",
+	additionalProperties: false,
+	properties: { name: NAME, size: { ...SIZE, description: "GB, at least the present size." } },
+	"x-message": "must be an object with name or size.",
+} as const satisfies Schema;
+
+const ONE = { description: "The volume.", schema: VOLUME, example: EXAMPLE };
+const PROBLEMS = { errorForm: "problem", errors: ["resource_not_found"] } as const;
+
+export const LIST_VOLUMES = route("listVolumes", "GET /v2/network-volumes", "admin", {
+	summary: "Network volumes.",
+	answer: {
+		description: "The volumes, newest first.",
+		schema: listIn("networkVolumes", VOLUME),
+		example: { networkVolumes: [EXAMPLE] },
+	},
+	errorForm: "problem",
+});
+
+export const CREATE_VOLUME = route("createVolume", "POST /v2/network-volumes", "admin", {
+	summary: "Makes a network volume, which workers of endpoints that name it see at /runpod-volume.",
+	status: 201,
+	answer: ONE,
+	body: {
+		description: "The volume.",
+		schema: CREATED,
+		example: { name: "models", size: 100, dataCenter: "local" },
+		checked: true,
+	},
+	maxBody: MB,
+	errorForm: "problem",
+});
+
+export const GET_VOLUME = route("getVolume", "GET /v2/network-volumes/:volume", "admin", {
+	summary: "One network volume.",
+	answer: ONE,
+	...PROBLEMS,
+});
+
+export const CHANGE_VOLUME = route("changeVolume", "PATCH /v2/network-volumes/:volume", "admin", {
+	summary: "Changes the name or the size of a network volume.",
+	answer: ONE,
+	body: { description: "At least one of them.", schema: CHANGED, example: { size: 200 }, checked: true },
+	maxBody: MB,
+	...PROBLEMS,
+});
+
+export const REMOVE_VOLUME = route("removeVolume", "DELETE /v2/network-volumes/:volume", "admin", {
+	summary: "Deletes a network volume that no endpoint uses. Its data stays where it is.",
+	status: 204,
+	answer: { description: "It is deleted." },
+	...PROBLEMS,
+	errors: ["resource_not_found", "bad_request"],
+});
+
+export const VOLUME_ROUTES = [LIST_VOLUMES, CREATE_VOLUME, GET_VOLUME, CHANGE_VOLUME, REMOVE_VOLUME] as const;

@@ -1,0 +1,85 @@
+/** Releases of endpoints, for operators (D50). */
+import { NO_BODY, route } from "./definition/route.ts";
+import { COUNT, EXAMPLE, list, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+
+export const RELEASE = object({
+	version: { ...COUNT, description: "1, 2, 3, ... of the endpoint." },
+	state: {
+		enum: ["unproven", "healthy", "failed"],
+		description: "healthy: a worker of it was healthy. failed: it was undone because its workers crashed before that.",
+	},
+	source: {
+		enum: ["api", "file", "rollback", "stored"],
+		description: "What made it; file: sluice.yaml at a start; stored: an earlier version of Sluice.",
+	},
+	createdAt: MOMENT,
+	"createdBy?": { ...TEXT, description: "Id of the key; absent: the service." },
+	"reason?": { ...TEXT, description: "Why the service made it: an automatic rollback." },
+	failures: { ...COUNT, description: "Crashes of its workers before one was healthy." },
+	workers: { ...COUNT, description: "Workers that were launched with its settings." },
+	diff: {
+		...list(object({ field: TEXT, old: {}, new: {} })),
+		description:
+			"What it changed; old is null for what it added, new for what it removed. Values of env are never shown.",
+	},
+});
+export type Release = Static<typeof RELEASE>;
+
+const RELEASES = object({
+	version: { ...COUNT, description: "The current one." },
+	workers: object(
+		{ current: COUNT, all: COUNT },
+		{ description: "Launched workers: of the current version, and of all." },
+	),
+	releases: list(RELEASE),
+});
+
+const EXAMPLE_RELEASES = {
+	version: 2,
+	workers: { current: 1, all: 2 },
+	releases: [
+		{
+			version: 2,
+			state: "unproven",
+			source: "api",
+			createdAt: EXAMPLE.at,
+			createdBy: "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e78",
+			failures: 0,
+			workers: 1,
+			diff: [{ field: "launcher.image", old: "captions:1", new: "captions:2" }],
+		},
+	],
+} as const;
+
+const ANSWER = {
+	description: "The releases, the newest first: at most 100, and those that workers still run.",
+	schema: RELEASES,
+	example: EXAMPLE_RELEASES,
+} as const;
+
+export const LIST_RELEASES = route("listReleases", "GET /v1/endpoints/:endpoint/releases", "read", {
+	summary: "Versions of what the endpoint's workers are launched with, with what each changed.",
+	answer: ANSWER,
+});
+
+const CHANGE = {
+	answer: ANSWER,
+	body: NO_BODY,
+	errors: ["release_not_found", "release_refused"],
+} as const;
+
+export const ROLL_BACK_RELEASE = route(
+	"rollBackRelease",
+	"POST /v1/endpoints/:endpoint/releases/:version/rollback",
+	"admin",
+	{ ...CHANGE, summary: "Makes a new version with launcher, env and GPUs of an earlier one." },
+);
+
+export const PROMOTE_RELEASE = route(
+	"promoteRelease",
+	"POST /v1/endpoints/:endpoint/releases/:version/promote",
+	"admin",
+	{ ...CHANGE, summary: "Takes the current version as healthy: it is not undone any more." },
+);
+
+export const RELEASE_ROUTES = [LIST_RELEASES, ROLL_BACK_RELEASE, PROMOTE_RELEASE] as const;

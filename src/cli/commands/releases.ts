@@ -1,0 +1,85 @@
+/** `sluice releases`: versions of what an endpoint's workers are launched with (D36, D50). */
+import type { Release } from "../../api/releases.ts";
+import { CliError } from "../client/errors.ts";
+import { path } from "../client/service-client.ts";
+import type { Action, CommandGroup } from "../framework/command.ts";
+import { OUTPUT_FLAGS, printAnswer } from "../framework/common-flags.ts";
+import { listAction, serviceAction } from "../framework/service-action.ts";
+import { shortTime, table } from "../framework/table.ts";
+
+interface Releases {
+	version: number;
+	releases: Release[];
+}
+
+const changesOf = ({ diff }: Release): string => diff.map(({ field }) => field).join(", ");
+
+const list = listAction<Release>({
+	name: "list",
+	args: ["ENDPOINT"],
+	summary: "list the versions of an endpoint, the current one first",
+	examples: ["sluice releases list hello"],
+	request: "GET /v1/endpoints/{ENDPOINT}/releases",
+	member: "releases",
+	empty: "No releases.\n",
+	columns: {
+		VERSION: "version",
+		STATE: "state",
+		WORKERS: "workers",
+		MADE: ({ createdAt }) => shortTime(createdAt),
+		BY: ({ source, createdBy }) => createdBy ?? source,
+		CHANGES: (release) => release.reason ?? changesOf(release),
+	},
+});
+
+const diff: Action = {
+	name: "diff",
+	args: ["ENDPOINT", "[VERSION]"],
+	summary: "what a version changed, by default the current one; values of env are not shown",
+	flags: OUTPUT_FLAGS,
+	examples: ["sluice releases diff hello 3"],
+	async run(input) {
+		const [endpoint = "", version] = input.args;
+		const { json } = await input.service.request("GET", path`/v1/endpoints/${endpoint}/releases`);
+		const { releases, version: current } = json as Releases;
+		const found = releases.find((each) => String(each.version) === (version ?? String(current)));
+		if (!found)
+			throw new CliError(`${endpoint} has no version ${version}. List them: sluice releases list ${endpoint}`);
+		const shown = (value: unknown): string => (value === null ? "-" : JSON.stringify(value));
+		return printAnswer({ json: found, text: JSON.stringify(found) }, input, () =>
+			found.diff.length === 0
+				? `Version ${found.version} is the first that is known.\n`
+				: table(
+						["SETTING", "OLD", "NEW"],
+						found.diff.map((each) => [each.field, shown(each.old), shown(each.new)]),
+					),
+		);
+	},
+};
+
+const rollback = serviceAction<Releases>({
+	name: "rollback",
+	args: ["ENDPOINT", "VERSION"],
+	summary: "make a new version with launcher, env and GPUs of an earlier one",
+	examples: ["sluice releases rollback hello 2"],
+	question: ({ args: [endpoint, version] }) =>
+		`Replace the workers of ${endpoint} by workers with the settings of version ${version}?`,
+	request: "POST /v1/endpoints/{ENDPOINT}/releases/{VERSION}/rollback",
+	text: ({ version }, { args: [endpoint, from] }) =>
+		`${endpoint} is at version ${version}, with the settings of version ${from}.\n`,
+});
+
+const promote = serviceAction<Releases>({
+	name: "promote",
+	args: ["ENDPOINT", "VERSION"],
+	summary: "take the current version as healthy: crashes do not undo it any more",
+	examples: ["sluice releases promote hello 3"],
+	request: "POST /v1/endpoints/{ENDPOINT}/releases/{VERSION}/promote",
+	text: ({ version }, { args: [endpoint] }) => `Version ${version} of ${endpoint} counts as healthy.\n`,
+});
+
+export const releases: CommandGroup = {
+	name: "releases",
+	summary: "list, compare and roll back versions of endpoints",
+	actions: [list, diff, rollback, promote],
+};

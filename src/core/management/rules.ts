@@ -1,0 +1,74 @@
+/** The option `management` of the service: what the management API may use (D49). */
+import type { LauncherSettings } from "../endpoints/endpoint.ts";
+import type { Schema } from "../../lib/schema.ts";
+
+export interface ManagementRules {
+	/** How new endpoints get their workers; the request names image and command. Absent: none can be created. */
+	launcher?: LauncherSettings | undefined;
+	/** Images that may be used, `*` standing for any characters. Absent: all. */
+	images?: readonly string[] | undefined;
+	/** See `volume-source.ts`. */
+	volumes?: readonly string[] | undefined;
+}
+
+export const MANAGED_LAUNCHERS = ["docker", "kubernetes", "slurm"] as const;
+
+function names(description: string, example: readonly string[], message: string): Schema {
+	return {
+		type: "array",
+		maxItems: 1000,
+		items: { type: "string", minLength: 1, maxLength: 1000 },
+		description,
+		examples: [example],
+		"x-message": message,
+	};
+}
+
+export const MANAGEMENT_OPTION: Record<keyof ManagementRules, Schema> = {
+	launcher: {
+		oneOf: [
+			{ enum: MANAGED_LAUNCHERS },
+			{
+				type: "object",
+				required: ["type"],
+				properties: { type: { enum: MANAGED_LAUNCHERS } },
+				additionalProperties: true,
+			},
+		],
+		description:
+			"Launcher of the endpoints that RunPod's management API creates: docker, kubernetes or slurm, or an object with " +
+			"the type and other settings of the launcher. Without it none can be created.",
+		examples: ["docker", { type: "docker", hosts: "all", shmSize: "2g" }],
+		"x-message": "must be docker, kubernetes, slurm, or an object such as { type: docker, hosts: all }.",
+	},
+	images: names(
+		"Images that endpoints of the management API may have; * stands for any characters. Default: all.",
+		["registry.example.com/*", "vllm/vllm-openai:*"],
+		"must be a list of images, in which * stands for any characters, such as [registry.example.com/*].",
+	),
+	volumes: names(
+		"Folders, volumes and claims that exist and that network volumes may stand for, by name; * allows new volumes " +
+			"too. Default: new volumes only.",
+		["/srv/models", "*"],
+		"must be a list of folders, volumes or claims, such as [/srv/models].",
+	),
+};
+
+/** Whether one of the patterns matches the whole image. */
+export function allowsImage({ images }: ManagementRules, image: string): boolean {
+	return images === undefined || images.some((pattern) => matches(pattern, image));
+}
+
+function matches(pattern: string, text: string): boolean {
+	const [first = "", ...parts] = pattern.split("*");
+	const last = parts.pop();
+	if (last === undefined) return text === pattern;
+	if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return false;
+	let at = first.length;
+	for (const part of parts) {
+		const found = text.indexOf(part, at);
+		if (found < 0) return false;
+		at = found + part.length;
+	}
+	return at <= text.length - last.length;
+}

@@ -1,0 +1,41 @@
+/** The releases of an endpoint in their order (D50). */
+import type { ReleaseSettings } from "../endpoints/endpoint.ts";
+
+/** So many are kept, and those that workers run. */
+export const KEPT_RELEASES = 100;
+
+interface Release {
+	version: number;
+	launchHash: string;
+	state: "unproven" | "healthy" | "failed";
+	failures: number;
+}
+
+/**
+ * The last healthy release whose settings have not failed since: one that is rolled back to it and fails too does not
+ * come back. `releases`: the earlier versions first; the last one is current.
+ */
+export function rollbackTarget<R extends Release>(releases: readonly R[]): R | undefined {
+	const current = releases.at(-1);
+	const isFailed = ({ launchHash, version }: R): boolean =>
+		launchHash === current?.launchHash ||
+		releases.some((later) => later.version > version && later.launchHash === launchHash && later.state === "failed");
+	return releases.findLast((each) => each.state === "healthy" && !isFailed(each));
+}
+
+/** Whether the current release is to be rolled back, because its workers crashed before one was healthy. */
+export function hasFailed({ state, failures }: Release, { failAfter }: Pick<ReleaseSettings, "failAfter">): boolean {
+	return state === "unproven" && failAfter > 0 && failures >= failAfter;
+}
+
+/** Versions that are not kept once `added` more are stored. `running`: launch hashes of workers. */
+export function outdatedVersions(
+	releases: readonly Release[],
+	{ added, running }: { added: number; running: ReadonlySet<string> },
+): number[] {
+	const target = rollbackTarget(releases)?.version;
+	return releases
+		.slice(0, Math.max(0, releases.length + added - KEPT_RELEASES))
+		.filter(({ version, launchHash }) => version !== target && !running.has(launchHash))
+		.map(({ version }) => version);
+}

@@ -1,0 +1,46 @@
+/** How many workers of an earlier release make place for those of the current one (D50). */
+import type { ReleaseSettings } from "../endpoints/endpoint.ts";
+
+export interface Rollout {
+	/** Workers of earlier releases that take jobs. */
+	old: number;
+	/** Workers of the current release that are not healthy yet. */
+	pending: number;
+	/** Workers of the current release that became healthy since the last step. */
+	arrived: number;
+	/** Earlier ones that left before a healthy one took their place. */
+	ahead: number;
+	/** A worker of the current release has been healthy. */
+	proven: boolean;
+	/** The platform has room for a worker besides those of earlier releases. */
+	hasRoom: boolean;
+}
+
+export interface RolloutStep {
+	/** So many workers of earlier releases get no more jobs. */
+	retire: number;
+	ahead: number;
+	/** Workers of the current release to be started besides those that the jobs need. */
+	start: number;
+	/** So many of the pending ones count for no job: they are there to be judged. */
+	extra: number;
+}
+
+/**
+ * Each healthy worker of the current release takes the place of one of an earlier release. Until the first is healthy,
+ * none of those leaves, unless nothing can be started beside them: then one makes place.
+ */
+export function rolloutStep(q: Rollout, rule: Pick<ReleaseSettings, "maxSurge" | "maxUnavailable">): RolloutStep {
+	const surge = q.hasRoom ? rule.maxSurge : 0;
+	const unavailable = Math.max(q.proven ? rule.maxUnavailable : 0, surge === 0 ? 1 : 0);
+	const before = q.ahead - q.arrived;
+	const retire = Math.min(q.old, Math.max(0, unavailable - before));
+	const ahead = Math.max(0, before + retire);
+	const wanted = Math.min(surge, q.old - retire) + ahead;
+	return {
+		retire,
+		ahead,
+		start: Math.max(0, wanted - q.pending),
+		extra: Math.min(Math.max(0, q.pending - ahead), surge),
+	};
+}

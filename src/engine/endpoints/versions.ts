@@ -1,0 +1,123 @@
+/** The releases of endpoints in memory, and which a change of settings adds (D50). */
+import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import { outdatedVersions } from "../../core/releases/history.ts";
+import { diffOf, launchedSettings } from "../../core/releases/launched-settings.ts";
+import type { EpochMs } from "../../lib/time.ts";
+import { isManaged } from "../../launchers/index.ts";
+import type { Encryption } from "../../secrets/encryption.ts";
+import type { ReleaseChanges, ReleaseHead, ReleaseRow, ReleaseSource } from "../../store/contract/releases.ts";
+import type { Store } from "../../store/contract/store.ts";
+import { LAUNCHED_AS, launchHash } from "./launch-hash.ts";
+import { openSettings, type OpenedSettings, sealSettings } from "./sealed-settings.ts";
+
+/** Who or what changed an endpoint. */
+export interface Origin {
+	source: ReleaseSource;
+	/** Id of a key. */
+	by?: string | undefined;
+	/** Why the service rolls back. */
+	reason?: string | undefined;
+	/** The version that it ends. */
+	fail?: number | undefined;
+}
+
+interface StoredEndpoint {
+	endpoint: Endpoint;
+	createdAt: EpochMs;
+}
+
+export type EndpointVersions = ReturnType<typeof endpointVersions>;
+
+export function endpointVersions({ releases, workers }: Store, { encryption }: { encryption: Encryption }) {
+	let heads = new Map<string, ReleaseHead[]>();
+
+	/** A change that an earlier version of Sluice stored: what ran then is what a release goes back to. */
+	function unrecorded({ endpoint }: StoredEndpoint): ReleaseHead {
+		const version = (heads.get(endpoint.id)?.at(-1)?.version ?? 0) + 1;
+		const head = headOf(endpoint, version, "stored");
+		return isManaged(endpoint.launcher.type) ? { ...head, state: "healthy" } : head;
+	}
+
+	/** Earlier versions first, at least one. */
+	function of(stored: StoredEndpoint): readonly ReleaseHead[] {
+		const known = heads.get(stored.endpoint.id) ?? [];
+		return known.at(-1)?.launchHash === launchHash(stored.endpoint) ? known : [...known, unrecorded(stored)];
+	}
+
+	function rowOf(head: ReleaseHead, q: { after: Endpoint; before: Endpoint | undefined; at: EpochMs }): ReleaseRow {
+		const launched = launchedSettings(q.after);
+		return {
+			...head,
+			createdAt: q.at,
+			diff: JSON.stringify(q.before ? diffOf(q.before, launched) : []),
+			settings: sealSettings(launched, encryption),
+		};
+	}
+
+	const unrecordedRow = (stored: StoredEndpoint): ReleaseRow =>
+		rowOf(unrecorded(stored), { after: stored.endpoint, before: undefined, at: stored.createdAt });
+
+	async function runningHashes(): Promise<ReadonlySet<string>> {
+		const handles = (await workers.list()).map(({ handle = "{}" }) => JSON.parse(handle) as Record<string, unknown>);
+		return new Set(handles.map((handle) => String(handle[LAUNCHED_AS])));
+	}
+
+	return {
+		of,
+		async load(): Promise<void> {
+			heads = Map.groupBy(await releases.heads(), ({ endpoint }) => endpoint);
+		},
+		/** Newest first. */
+		async rows(stored: StoredEndpoint): Promise<ReleaseRow[]> {
+			const rows = await releases.list({ endpoint: stored.endpoint.id });
+			return rows[0]?.launchHash === launchHash(stored.endpoint) ? rows : [unrecordedRow(stored), ...rows];
+		},
+		open: ({ settings }: ReleaseRow): OpenedSettings => openSettings(settings, encryption),
+		/** Undefined: workers are launched as before. */
+		async changes(
+			after: Endpoint,
+			{ before, origin, now }: { before: StoredEndpoint | undefined; origin: Origin; now: EpochMs },
+		): Promise<ReleaseChanges | undefined> {
+			const known = heads.get(after.id) ?? [];
+			const current = before ? of(before).at(-1) : known.at(-1);
+			if (current?.launchHash === launchHash(after)) return undefined;
+			const { source, by, reason, fail } = origin;
+			const head = headOf(after, (current?.version ?? 0) + 1, source);
+			const row = {
+				...rowOf(head, { after, before: before?.endpoint, at: now }),
+				...(by !== undefined && { createdBy: by }),
+				...(reason !== undefined && { reason }),
+			};
+			const add = before && current !== known.at(-1) ? [unrecordedRow(before), row] : [row];
+			const q = { added: add.length, running: new Set<string>() };
+			const isFull = outdatedVersions(known, q).length > 0;
+			const remove = isFull ? outdatedVersions(known, { ...q, running: await runningHashes() }) : [];
+			return { add, fail, remove };
+		},
+		/** Called when {@link changes} are stored. */
+		changed(id: string, { add, fail, remove }: ReleaseChanges): void {
+			const kept = (heads.get(id) ?? []).filter(({ version }) => !remove.includes(version));
+			const known = kept.map((each) => (each.version === fail ? { ...each, state: "failed" as const } : each));
+			heads.set(id, [...known, ...add]);
+		},
+		async prove(head: ReleaseHead): Promise<void> {
+			head.state = "healthy";
+			await releases.prove(head);
+		},
+		async crashed(head: ReleaseHead): Promise<void> {
+			head.failures += 1;
+			await releases.crashed(head);
+		},
+		/** Whether such settings failed, and an automatic rollback of them is in force. */
+		isRolledBack(endpoint: Endpoint): boolean {
+			const known = heads.get(endpoint.id) ?? [];
+			if (known.at(-1)?.reason === undefined) return false;
+			return known.findLast((each) => each.launchHash === launchHash(endpoint))?.state === "failed";
+		},
+		forget: (id: string): void => void heads.delete(id),
+	};
+}
+
+function headOf(endpoint: Endpoint, version: number, source: ReleaseSource): ReleaseHead {
+	return { endpoint: endpoint.id, version, launchHash: launchHash(endpoint), state: "unproven", failures: 0, source };
+}

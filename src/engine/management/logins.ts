@@ -1,0 +1,77 @@
+/** Registry logins of the management API. Each is used for images of the endpoints that name it, on any host. */
+import type { RegistryLogin } from "../../core/access/registry-login.ts";
+import { badRequest } from "../../core/errors.ts";
+import type { EpochMs } from "../../lib/time.ts";
+import { type ResourceContext, resourceTable } from "./resource-table.ts";
+
+export interface LoginView {
+	id: string;
+	name: string;
+	createdAt: EpochMs;
+}
+
+const OTHERS: Readonly<Record<string, string>> = {
+	kubernetes:
+		"must be null: nodes of Kubernetes pull images with a Secret of the namespace. Name it in " +
+		"management.launcher.imagePullSecrets in sluice.yaml, or in launcher.imagePullSecrets over /v1.",
+	slurm:
+		"must be null: nodes of Slurm pull images with the credentials of the user. Log in there, such as with " +
+		"'apptainer registry login'.",
+};
+
+export type Logins = ReturnType<typeof logins>;
+
+/** `usedBy`: ids of endpoints that name the login. No answer has the user or the password. */
+export function logins(d: ResourceContext & { usedBy: (id: string) => string[] }) {
+	const table = resourceTable<object>("registry", d);
+	const viewOf = ({ id, name, createdAt }: LoginView): LoginView => ({ id, name, createdAt });
+
+	return {
+		list: async () => (await table.list()).map(viewOf),
+		get: async (id: string) => viewOf(await table.get(id)),
+		find: table.find,
+
+		/** Throws `resource_not_found`, and 400 for a launcher that pulls no images itself. */
+		async requireUsable(id: string, launcher: string): Promise<void> {
+			await table.get(id);
+			if (launcher !== "docker")
+				throw badRequest([
+					{ field: "registry", message: OTHERS[launcher] ?? "must be null: this launcher pulls no images." },
+				]);
+		},
+
+		/** Throws 400 for the name of another one. */
+		async create({ name, username, password }: RegistryLogin & { name: string }): Promise<LoginView> {
+			const taken = badRequest([{ field: "name", message: "is the name of another registry." }]);
+			const sealed = JSON.stringify({ username, password } satisfies RegistryLogin);
+			return viewOf(await table.create({ name, body: {}, sealed }, taken));
+		},
+
+		/** Throws 400 while endpoints use it. */
+		async remove(id: string): Promise<void> {
+			const { name } = await table.get(id);
+			const users = d.usedBy(id);
+			if (users.length > 0) throw badRequest([inUse("registry", name, users)]);
+			await table.remove(id);
+		},
+
+		/** Returns the login for a pull. Throws an Error with a sentence. */
+		async loginOf(id: string): Promise<RegistryLogin> {
+			const found = await table.find(id);
+			if (!found)
+				throw new Error(`the registry login ${id} of launcher.registry does not exist; GET /v2/registries lists all`);
+			if (found.sealed !== undefined) return JSON.parse(found.sealed) as RegistryLogin;
+			throw new Error(
+				`the registry login ${found.name} was stored under another SLUICE_SECRET and cannot be read; ` +
+					"delete it and create it again: POST /v2/registries",
+			);
+		},
+	};
+}
+
+export function inUse(noun: string, name: string, users: readonly string[]): { field: string; message: string } {
+	const shown = users.slice(0, 5).join(", ");
+	const more = users.length > 5 ? ` and ${users.length - 5} more` : "";
+	const message = `cannot be deleted: endpoints use it (${shown}${more}). Change or delete these first.`;
+	return { field: `${noun} ${name}`, message };
+}

@@ -1,0 +1,70 @@
+/** Templates of the management API. Endpoints keep no link to theirs, so that none is ever in use. */
+import { badRequest } from "../../core/errors.ts";
+import type { TemplateBody, TemplateContent } from "../../core/management/template.ts";
+import type { EpochMs } from "../../lib/time.ts";
+import type { Logins } from "./logins.ts";
+import { type Resource, type ResourceContext, resourceTable } from "./resource-table.ts";
+import type { Secrets } from "./secrets.ts";
+
+export interface Template extends TemplateContent {
+	id: string;
+	createdAt: EpochMs;
+}
+
+export type Templates = ReturnType<typeof templates>;
+
+export function templates(d: ResourceContext & { logins: Logins; secrets: Secrets }) {
+	const table = resourceTable<TemplateBody>("template", d);
+
+	/** A deleted registry is shown as null. */
+	async function viewsOf(found: readonly Resource<TemplateBody>[]): Promise<Template[]> {
+		const known = new Set((await d.logins.list()).map(({ id }) => id));
+		return found.map(({ id, name, createdAt, sealed, body: { registry, ...body } }) => ({
+			id,
+			name,
+			createdAt,
+			...body,
+			registry: registry !== null && known.has(registry) ? registry : null,
+			env: JSON.parse(sealed ?? "{}") as Record<string, string>,
+		}));
+	}
+
+	const viewOf = async (found: Resource<TemplateBody>): Promise<Template> => (await viewsOf([found]))[0]!;
+
+	async function requireKnown({ registry, env }: Partial<TemplateContent>): Promise<void> {
+		if (registry && !(await d.logins.find(registry)))
+			throw badRequest([{ field: "registry", message: "is no id of a registry. GET /v2/registries lists all." }]);
+		if (env) await d.secrets.requireKnown(env);
+	}
+
+	return {
+		/** Newest first. */
+		list: async () => await viewsOf(await table.list()),
+		get: async (id: string) => await viewOf(await table.get(id)),
+		find: async (id: string) => {
+			const found = await table.find(id);
+			return found && (await viewOf(found));
+		},
+
+		/** Throws 400 for an unknown registry or secret. */
+		async create(content: TemplateContent): Promise<Template> {
+			await requireKnown(content);
+			const { name, env, ...body } = content;
+			return await viewOf(await table.create({ name, body, sealed: JSON.stringify(env) }));
+		},
+
+		/** `change` gets the template as it is. Throws as `create`. */
+		async update(id: string, change: (before: Template) => Partial<TemplateContent>): Promise<Template> {
+			const given = change(await viewOf(await table.get(id)));
+			await requireKnown(given);
+			const { name, env, ...members } = given;
+			const changed = await table.update(id, (before) => ({
+				name: name ?? before.name,
+				body: { ...before.body, ...members },
+				sealed: env && JSON.stringify(env),
+			}));
+			return await viewOf(changed);
+		},
+		remove: table.remove,
+	};
+}

@@ -1,0 +1,82 @@
+/**
+ * Network volumes: a name for what a launcher mounts. The launchers docker and slurm make a volume at its first use;
+ * folders and claims that exist are named by `management.volumes`. Data is never deleted.
+ */
+import { badRequest } from "../../core/errors.ts";
+import { newVolumeName, sourceOf, type VolumeRules } from "../../core/management/volume-source.ts";
+import { alternatives } from "../../lib/schema.ts";
+import type { EpochMs } from "../../lib/time.ts";
+import { inUse } from "./logins.ts";
+import { type Resource, type ResourceContext, resourceTable } from "./resource-table.ts";
+
+interface Body {
+	/** GB, a note: no launcher enforces it. */
+	size: number;
+	dataCenter: string;
+	type: "STANDARD" | "HIGH_PERFORMANCE";
+	/** Absent: a new volume. */
+	source?: string;
+}
+
+export interface Volume extends Body {
+	id: string;
+	name: string;
+	/** Folder, volume or claim, as `launcher.volumes` names it. */
+	source: string;
+	createdAt: EpochMs;
+}
+
+export type Volumes = ReturnType<typeof volumes>;
+
+interface Deps extends ResourceContext {
+	/** Ids of endpoints that use the volume. */
+	usedBy: (id: string) => string[];
+	rules: VolumeRules;
+	dataCenters: readonly string[];
+}
+
+export function volumes(d: Deps) {
+	const table = resourceTable<Body>("volume", d);
+
+	return {
+		list: async () => (await table.list()).map(viewOf),
+		get: async (id: string) => viewOf(await table.get(id)),
+		find: async (id: string) => {
+			const found = await table.find(id);
+			return found && viewOf(found);
+		},
+
+		/** Throws 400 for an unknown data centre, and for a volume that the configuration does not allow. */
+		async create({ name, ...given }: Omit<Volume, "id" | "createdAt" | "source">): Promise<Volume> {
+			if (!d.dataCenters.includes(given.dataCenter))
+				throw badRequest([{ field: "dataCenter", message: `must be ${alternatives(d.dataCenters)}.` }]);
+			const found = sourceOf(name, d.rules);
+			if (!found.ok) throw badRequest([{ field: "name", message: found.message }]);
+			const { source } = found;
+			return viewOf(await table.create({ name, body: { ...given, ...(source !== undefined && { source }) } }));
+		},
+
+		/** Throws 400 for a smaller size. */
+		async update(id: string, q: { name?: string | undefined; size?: number | undefined }): Promise<Volume> {
+			const changed = await table.update(id, ({ name, body }) => {
+				const { size = body.size } = q;
+				if (size < body.size)
+					throw badRequest([{ field: "size", message: `must be at least ${body.size}, the size now.` }]);
+				return { name: q.name ?? name, body: { ...body, size } };
+			});
+			return viewOf(changed);
+		},
+
+		/** The data stays. Throws 400 while endpoints use it. */
+		async remove(id: string): Promise<void> {
+			const { name } = await table.get(id);
+			const users = d.usedBy(id);
+			if (users.length > 0) throw badRequest([inUse("volume", name, users)]);
+			await table.remove(id);
+		},
+	};
+}
+
+function viewOf({ id, name, createdAt, body }: Resource<Body>): Volume {
+	return { id, name, createdAt, source: newVolumeName(id), ...body };
+}

@@ -1,0 +1,101 @@
+/** The history of an endpoint's releases, and what operators do with it (D50). */
+import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import { ApiError } from "../../core/errors.ts";
+import { type LaunchedSettings, type ReleaseChange, withLaunched } from "../../core/releases/launched-settings.ts";
+import type { EpochMs } from "../../lib/time.ts";
+import type { ReleaseHead, ReleaseRow } from "../../store/contract/releases.ts";
+import type { EngineContext } from "../context.ts";
+import { type Endpoints, withoutId } from "../endpoints/endpoints.ts";
+import type { WorkerView } from "../workers/worker-views.ts";
+import type { Workers } from "../workers/workers.ts";
+
+export interface Release extends Omit<ReleaseHead, "endpoint" | "launchHash"> {
+	createdAt: EpochMs;
+	createdBy?: string;
+	diff: ReleaseChange[];
+	/** Workers that were launched with these settings. */
+	workers: number;
+}
+
+export interface History {
+	/** The current one. */
+	version: number;
+	/** Launched workers. */
+	workers: { current: number; all: number };
+	/** Newest first. */
+	releases: Release[];
+}
+
+export type Releases = ReturnType<typeof createReleases>;
+
+interface Deps extends Pick<EngineContext, "events"> {
+	endpoints: Endpoints;
+	workers: Workers;
+}
+
+export function createReleases({ endpoints, workers, events }: Deps) {
+	const { versions } = endpoints;
+
+	const heads = (id: string): readonly ReleaseHead[] => versions.of(endpoints.entry(id));
+	const current = (id: string): ReleaseHead => heads(id).at(-1)!;
+
+	/** Undefined for workers that were started elsewhere. Throws `endpoint_not_found`. */
+	function versionOf(id: string, { launchedAs }: Pick<WorkerView, "launchedAs">): number | undefined {
+		return launchedAs === undefined ? undefined : heads(id).findLast((each) => each.launchHash === launchedAs)?.version;
+	}
+
+	async function rowOf(id: string, version: number): Promise<ReleaseRow> {
+		const row = (await versions.rows(endpoints.entry(id))).find((each) => each.version === version);
+		if (!row) throw new ApiError("release_not_found", { endpoint: id, version: String(version) });
+		return row;
+	}
+
+	return {
+		current,
+		versionOf,
+		/** Throws `endpoint_not_found`. */
+		async history(id: string): Promise<History> {
+			const rows = await versions.rows(endpoints.entry(id));
+			const launched = (await workers.views(id)).flatMap((view) => (view.launchedAs === undefined ? [] : [view]));
+			const byVersion = Map.groupBy(launched, (view) => versionOf(id, view));
+			const { version } = current(id);
+			return {
+				version,
+				workers: { current: byVersion.get(version)?.length ?? 0, all: launched.length },
+				releases: rows.map((row) => releaseOf(row, byVersion.get(row.version)?.length ?? 0)),
+			};
+		},
+		/** A new version with the settings of an earlier one. Throws `release_not_found` and `release_refused`. */
+		async rollBack(id: string, { version, by }: { version: number; by: string }): Promise<void> {
+			const settingsOf = async (before: Endpoint): Promise<object> => {
+				const { settings: launched, unreadable } = versions.open(await rowOf(id, version));
+				if (unreadable.length > 0)
+					throw new ApiError("release_refused", {
+						why:
+							`The values of env ${unreadable.join(", ")} of version ${version} were stored under another ` +
+							"SLUICE_SECRET and cannot be read: set them with a change of the endpoint instead.",
+					});
+				return withLaunched(withoutId(before), launched as unknown as LaunchedSettings);
+			};
+			await endpoints.change(id, settingsOf, { source: "rollback", by });
+		},
+		/** The current release counts as healthy from now on. Throws `release_not_found` and `release_refused`. */
+		async promote(id: string, version: number): Promise<void> {
+			await rowOf(id, version);
+			const now = current(id);
+			if (now.version !== version)
+				throw new ApiError("release_refused", {
+					why:
+						`Only the current version can be promoted, which is ${now.version}: to return to version ${version}, ` +
+						`POST /v1/endpoints/${id}/releases/${version}/rollback.`,
+				});
+			await versions.prove(now);
+			events.emit("endpoints.changed", {});
+		},
+	};
+}
+
+function releaseOf(row: ReleaseRow, workers: number): Release {
+	const { endpoint: _, launchHash: _hash, settings: _settings, diff, ...shown } = row;
+	return { ...shown, diff: JSON.parse(diff) as ReleaseChange[], workers };
+}

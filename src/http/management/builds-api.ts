@@ -1,0 +1,23 @@
+/** Builds of an endpoint: none (D49). */
+import type { LIST_BUILDS } from "../../api/management/builds.ts";
+import { limitOf } from "../../api/management/pages.ts";
+import type { AnswerOf } from "../../api/definition/route.ts";
+import type { Call } from "../exchange/call.ts";
+import { missing, paged } from "./exchange.ts";
+
+/** Throws `endpoint_not_found`. */
+export function list(call: Call): AnswerOf<typeof LIST_BUILDS> {
+	call.engine.endpoints.get(call.params.endpoint);
+	const { items, pagination } = paged<never>(call, {
+		list: "builds",
+		limit: limitOf(100),
+		items: [],
+		keyOf: (none) => none,
+	});
+	return { builds: items, pagination };
+}
+
+export function get({ engine, params }: Call): never {
+	engine.endpoints.get(params.endpoint);
+	throw missing("build", params.id, `/v2/serverless/${params.endpoint}/builds`);
+}

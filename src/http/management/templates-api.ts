@@ -1,0 +1,58 @@
+/** Templates of the management API (D49). */
+import {
+	CHANGE_TEMPLATE,
+	CREATE_TEMPLATE,
+	type GET_TEMPLATE,
+	type LIST_PUBLIC_TEMPLATES,
+	type LIST_TEMPLATES,
+	SOURCE,
+	type TemplateJson,
+} from "../../api/management/templates.ts";
+import { LAST_PAGE, LIMIT } from "../../api/management/pages.ts";
+import type { AnswerOf } from "../../api/definition/route.ts";
+import type { Sendable } from "../../api/definition/schema.ts";
+import { commandOf, changedTemplate, newTemplate, type TemplateRequest } from "../../core/management/template.ts";
+import { withDefaults } from "../../lib/schema.ts";
+import type { Template } from "../../engine/management/templates.ts";
+import type { Call } from "../exchange/call.ts";
+import { checkedParam, paged, readManaged } from "./exchange.ts";
+
+/** Maximum number of public templates in an answer. */
+const MOST_PUBLIC = 100;
+
+export async function list(call: Call): Promise<AnswerOf<typeof LIST_TEMPLATES>> {
+	const all = await call.engine.resources.templates.list();
+	const { items, pagination } = paged(call, { list: "templates", limit: LIMIT, items: all, keyOf: (each) => each });
+	return { templates: items.map(templateJson), pagination };
+}
+
+export async function create(call: Call): Promise<AnswerOf<typeof CREATE_TEMPLATE>> {
+	const { schema } = CREATE_TEMPLATE.body;
+	const body = withDefaults(schema, await readManaged(call, schema)) as TemplateRequest;
+	return templateJson(await call.engine.resources.templates.create(newTemplate(body)));
+}
+
+export async function get({ engine, params }: Call): Promise<AnswerOf<typeof GET_TEMPLATE>> {
+	return templateJson(await engine.resources.templates.get(params.template));
+}
+
+export async function change(call: Call): Promise<AnswerOf<typeof CHANGE_TEMPLATE>> {
+	const body = (await readManaged(call, CHANGE_TEMPLATE.body.schema)) as TemplateRequest;
+	const { templates } = call.engine.resources;
+	return templateJson(await templates.update(call.params.template, (before) => changedTemplate(before, body)));
+}
+
+export async function remove({ engine, params }: Call): Promise<void> {
+	await engine.resources.templates.remove(params.template);
+}
+
+export async function listPublic(call: Call): Promise<AnswerOf<typeof LIST_PUBLIC_TEMPLATES>> {
+	const isHere = checkedParam(call, SOURCE) === "official";
+	const found = isHere ? (await call.engine.resources.templates.list()).filter((each) => each.public) : [];
+	return { templates: found.slice(0, MOST_PUBLIC).map(templateJson), pagination: LAST_PAGE };
+}
+
+function templateJson({ createdAt: _createdAt, ...template }: Template): Sendable<TemplateJson> {
+	const { cmd, entrypoint } = commandOf(template);
+	return { ...template, cmd, entrypoint };
+}

@@ -1,0 +1,18 @@
+/** Refuses what has no counterpart here, with what to use instead (D49). */
+import { type LIST_PODS, UNSUPPORTED } from "../../api/management/unsupported.ts";
+import { LIMIT } from "../../api/management/pages.ts";
+import type { AnswerOf } from "../../api/definition/route.ts";
+import { ApiError } from "../../core/errors.ts";
+import type { Call } from "../exchange/call.ts";
+import { paged } from "./exchange.ts";
+
+/** Throws 501. */
+export function unsupported({ path }: Call): never {
+	const why = UNSUPPORTED.find(([root]) => path === root || path.startsWith(`${root}/`))?.[1] ?? "Not available here.";
+	throw new ApiError("not_implemented", { why });
+}
+
+export function listPods(call: Call): AnswerOf<typeof LIST_PODS> {
+	const { items, pagination } = paged<never>(call, { list: "pods", limit: LIMIT, items: [], keyOf: (none) => none });
+	return { pods: items, pagination };
+}

@@ -1,0 +1,36 @@
+/** Releases of endpoints, for operators (D50). */
+import type { LIST_RELEASES } from "../../api/releases.ts";
+import type { AnswerOf } from "../../api/definition/route.ts";
+import { ApiError } from "../../core/errors.ts";
+import { principalOf } from "../gates/auth.ts";
+import type { Call } from "../exchange/call.ts";
+import { isoJobTime } from "../exchange/format.ts";
+import { readNothing } from "../exchange/object-body.ts";
+
+type ReleasesAnswer = Promise<AnswerOf<typeof LIST_RELEASES>>;
+
+export async function list({ engine, params }: Call): ReleasesAnswer {
+	const { releases, ...history } = await engine.releases.history(params.endpoint);
+	return {
+		...history,
+		releases: releases.map(({ createdAt, ...each }) => ({ ...each, createdAt: isoJobTime(engine, createdAt) })),
+	};
+}
+
+export async function rollBack(call: Call): ReleasesAnswer {
+	await readNothing(call);
+	const { engine, params } = call;
+	await engine.releases.rollBack(params.endpoint, { version: versionIn(call), by: principalOf(call).keyId });
+	return await list(call);
+}
+
+export async function promote(call: Call): ReleasesAnswer {
+	await readNothing(call);
+	await call.engine.releases.promote(call.params.endpoint, versionIn(call));
+	return await list(call);
+}
+
+function versionIn({ params: { endpoint, version } }: Call): number {
+	if (/^[1-9]\d{0,8}$/.test(version)) return Number(version);
+	throw new ApiError("release_not_found", { endpoint, version: version.slice(0, 20) });
+}

@@ -1,0 +1,54 @@
+/** A release whose workers crash, at two servers: the one that scales is killed, the other undoes it (D50). */
+import { afterEach, expect, it } from "vitest";
+import { join } from "node:path";
+import { WORKER } from "../e2e/site.ts";
+import { statusOf, submit } from "../support/sdk-worker-bench.ts";
+import { servers, type Servers } from "../support/servers.ts";
+import { call } from "../support/service.ts";
+import { untilFits } from "../support/until.ts";
+
+let group: Servers | undefined;
+afterEach(() => group?.end());
+
+const CRASHES = [process.execPath, "-e", "process.exit(3)"];
+
+it("D28, D50: kill -9 of the server that scales in the middle: the other one undoes it, once, and no job is lost", {
+	timeout: 120_000,
+}, async () => {
+	group = await servers();
+	const a = await group.spawn({ endpoints: {} });
+	const env = { DIARY: join(a.folder.path, "diary") };
+	const launcher = { type: "process", command: WORKER, cwd: "/" };
+	const body = { id: "ours", launcher, env, workersMin: 1, workersMax: 1 };
+	expect((await call(a.url, "/v1/endpoints", { body })).status).toBe(201);
+	const b = await group.spawn({ endpoints: {} });
+	const releasesAt = async (url: string): Promise<any[]> =>
+		(await call(url, "/v1/endpoints/ours/releases")).json.releases;
+	await untilFits(
+		() => releasesAt(b.url),
+		([newest]) => newest.state === "healthy",
+	);
+	// The server that does not scale takes the change.
+	await call(b.url, "/v1/endpoints/ours", { method: "PATCH", body: { launcher: { command: CRASHES } } });
+	const ids = [await submit(b.url, { input: {} }, "ours"), await submit(b.url, { input: {} }, "ours")];
+	await untilFits(
+		() => releasesAt(b.url),
+		([newest]) => newest.failures > 0,
+	);
+	await a.end("SIGKILL");
+	for (let n = 0; n < 3; n += 1) ids.push(await submit(b.url, { input: {} }, "ours"));
+	const releases = await untilFits(
+		() => releasesAt(b.url),
+		([newest]) => newest.source === "rollback" && newest.state === "healthy",
+	);
+	expect(releases.map(({ version, state }) => [version, state])).toEqual([
+		[3, "healthy"],
+		[2, "failed"],
+		[1, "healthy"],
+	]);
+	for (const id of ids)
+		await untilFits(
+			() => statusOf(b.url, id, "ours"),
+			({ status }) => status === "COMPLETED",
+		);
+});

@@ -1,0 +1,30 @@
+/** Commands of containers, as RunPod's management API takes them. */
+import fc from "fast-check";
+import { argsOf, changedCommand, commandIn, shellWords } from "../../../src/core/management/command.ts";
+import { jsonText, oddText } from "../generate.ts";
+import { must, same, target } from "../target.ts";
+
+const piece = fc.oneof(oddText, fc.constantFrom("'", '"', "\\", " ", "\n", "$", "`", "a", "{", '{"cmd":["a"]}'));
+const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
+
+export const COMMANDS = target({
+	name: "commands",
+	sources: ["core/management/command.ts"],
+	cases: fc.oneof(
+		jsonText,
+		fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join("")),
+	),
+	check(given) {
+		const text = String(given);
+		const meant = commandIn(text);
+		if ("fault" in meant) return;
+		same("lists as text", commandIn(argsOf(meant)), meant);
+		same("change", changedCommand({ args: "", entrypoint: [], cmd: [] }, { args: text, ...meant }), {
+			args: text,
+			...meant,
+		});
+		const words = shellWords(text);
+		if (!words) return must(text.trimStart().startsWith("{"), "no words");
+		same("quoted words", shellWords(words.map(quoted).join(" ")), words);
+	},
+});
