@@ -1,5 +1,6 @@
 /** Workers of an earlier run whose start was not recorded before a crash (D34). */
 import { expect, it } from "vitest";
+import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
 import { given } from "../../../../test/support/given.ts";
 import { eventBus } from "../../../events.ts";
 import type { Launcher } from "../../../launchers/launcher.ts";
@@ -22,7 +23,7 @@ function takeOver(rows: readonly Partial<WorkerRow>[], launcher: Partial<Launche
 			launchers: new Map([["process", launcher as Launcher]]),
 			address: Promise.resolve({ own: ADDRESS, shared: ADDRESS }),
 			cluster: { id: "s", shared: false, scales: () => true },
-			endpoints: { all: () => [], has: () => true, get: () => ({ env: {} }) },
+			endpoints: { all: () => [], has: () => true, get: () => given<Endpoint>({ env: {} }) },
 			secrets: { resolveKnown: (env: Record<string, string>) => Promise.resolve(env) },
 			workerLogs: { extent: () => Promise.resolve(undefined) },
 			...q,
