@@ -128,6 +128,9 @@ describe("clients", () => {
 		"createConsoleLink",
 		"feed",
 		"metrics",
+		// Without such a version.
+		"rollBackRelease",
+		"promoteRelease",
 		// Without management.launcher.
 		"createVolume",
 		// Nothing of it is in the store.
