@@ -1,5 +1,4 @@
 /** Workers of an earlier run whose start was not recorded before a crash (D34). */
-import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
 import { expect, it } from "vitest";
 import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
 import { given } from "../../../../test/support/given.ts";
@@ -24,11 +23,7 @@ function takeOver(rows: readonly Partial<WorkerRow>[], launcher: Partial<Launche
 			launchers: new Map([["process", launcher as Launcher]]),
 			address: Promise.resolve({ own: ADDRESS, shared: ADDRESS }),
 			cluster: { id: "s", shared: false, scales: () => true },
-<<<<<<< HEAD
-			endpoints: { all: () => [], has: () => true, get: () => ({ env: {} }) as Endpoint },
-=======
 			endpoints: { all: () => [], has: () => true, get: () => given<Endpoint>({ env: {} }) },
->>>>>>> w-resources
 			secrets: { resolveKnown: (env: Record<string, string>) => Promise.resolve(env) },
 			workerLogs: { extent: () => Promise.resolve(undefined) },
 			...q,
