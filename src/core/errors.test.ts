@@ -24,7 +24,7 @@ describe("errors", () => {
 		expect(new Set(statuses(CODES.filter((code) => !managed.includes(code))))).toEqual(
 			new Set([400, 401, 404, 405, 408, 409, 413, 429, 431, 500, 503, 507]),
 		);
-		expect(statuses(CODES.filter((code) => managed.includes(code))).toSorted()).toEqual([403, 422, 501]);
+		expect(new Set(statuses(CODES.filter((code) => managed.includes(code))))).toEqual(new Set([403, 422, 501]));
 	});
 
 	it("D3: 429 and 503 say when to come again", () => {
