@@ -18,7 +18,7 @@ describe("errors", () => {
 			expect(Object.keys(JSON.parse(errorBody(new ApiError(code, { status: 1, id: "x" }))))).toEqual(["error", "code"]);
 	});
 
-	it("D3, D49: only the statuses of the decision, and those of HTTP itself, are used; others by management alone", () => {
+	it("D3, D49: the statuses of the decision and of HTTP itself are used; others by management alone", () => {
 		const managed = ["forbidden", "unprocessable", "not_implemented"];
 		const statuses = (codes: readonly ErrorCode[]): number[] => codes.map((code) => ERRORS[code].status);
 		expect(new Set(statuses(CODES.filter((code) => !managed.includes(code))))).toEqual(
