@@ -33,7 +33,7 @@ const IN_PATH: Readonly<Record<string, Piece>> = {
 	delivery: { variable: "DELIVERY" },
 	receiver: { variable: "RECEIVER" },
 	key: { variable: "KEY_ID" },
-	version: "2",
+	version: "1",
 	session: { variable: "SESSION_ID" },
 	template: { variable: "TEMPLATE_ID" },
 	volume: { variable: "VOLUME_ID" },

@@ -25,6 +25,7 @@ describe("loadConfig", () => {
 			webhooksAllowPrivateNetworks: false,
 			budgets: budgetLimits(),
 			gpus: 0,
+			management: {},
 			hosts: { hosts: {}, lostAfterMs: 300_000 },
 			logLevel: "info",
 			logFormat: "auto",
@@ -326,7 +327,7 @@ describe("loadConfig", () => {
 		});
 		for (const field of [
 			"/srv/c.yaml: bogus is unknown; expected one of endpoints, registries, publicUrl, gpus, hosts, " +
-				"hostTimeout, cors, webhooks, budgets.",
+				"hostTimeout, management, cors, webhooks, budgets.",
 			"publicUrl must",
 			"endpoints.a b",
 			"endpoints.good.workersMax",

@@ -18,10 +18,13 @@ describe("errors", () => {
 			expect(Object.keys(JSON.parse(errorBody(new ApiError(code, { status: 1, id: "x" }))))).toEqual(["error", "code"]);
 	});
 
-	it("D3: only the statuses of the decision, and those of HTTP itself, are used; never 403", () => {
-		expect(new Set(CODES.map((code) => ERRORS[code].status))).toEqual(
+	it("D3, D49: the statuses of the decision and of HTTP itself are used; others by management alone", () => {
+		const managed = ["forbidden", "unprocessable", "not_implemented"];
+		const statuses = (codes: readonly ErrorCode[]): number[] => codes.map((code) => ERRORS[code].status);
+		expect(new Set(statuses(CODES.filter((code) => !managed.includes(code))))).toEqual(
 			new Set([400, 401, 404, 405, 408, 409, 413, 429, 431, 500, 503, 507]),
 		);
+		expect(new Set(statuses(CODES.filter((code) => managed.includes(code))))).toEqual(new Set([403, 422, 501]));
 	});
 
 	it("D3: 429 and 503 say when to come again", () => {
