@@ -19,6 +19,9 @@ export function readManagement(raw: unknown, path: string, problems: string[]): 
 	// Images of a new endpoint are on no machine yet.
 	const settings = launcher.type === "docker" ? { pullPolicy: "missing", ...launcher } : launcher;
 	const read = readEndpoint("management", { launcher: { ...REQUESTED, ...settings } });
-	if (!read.ok) for (const { field, message } of read.faults) problems.push(`${path}: management.${field} ${message}`);
+	if (!read.ok) {
+		problems.push(...read.faults.map(({ field, message }) => `${path}: management.${field} ${message}`));
+		return rules;
+	}
 	return { ...rules, launcher: resolvePaths(settings, dirname(path)) };
 }

@@ -106,6 +106,8 @@ describe("clients", () => {
 		createLogin: { name: "l", username: "u", password: "p" },
 		createVolume: { name: "v", size: 10, dataCenter: "local" },
 		changeVolume: { size: 20 },
+		createManaged: { name: "a", type: "QUEUE", image: "a:1", scaling: { type: "REQUEST_COUNT", requestCount: 1 } },
+		updateManaged: { name: "a" },
 		createSecret: { name: "s", value: "v" },
 		changeSecret: { value: "v" },
 	};
@@ -132,10 +134,23 @@ describe("clients", () => {
 		"rollBackRelease",
 		"promoteRelease",
 		// Without management.launcher.
+		// Without management.launcher, and of an endpoint in sluice.yaml.
 		"createVolume",
+		"createManaged",
+		"updateManaged",
+		"deleteManaged",
+		"listManaged",
+		"getManaged",
 		// Nothing of it is in the store.
 		"unsupported",
 		"listPods",
+		"streamWorkerLogs",
+		"listGpuTypes",
+		"getGpuType",
+		"listCpuTypes",
+		"getCpuType",
+		"listDataCenters",
+		"getDataCenter",
 		"listBuilds",
 		"getBuild",
 		"buildLogs",
@@ -162,6 +177,7 @@ describe("clients", () => {
 							.replace(":worker", "w")
 							.replace(":delivery", "msg_1")
 							.replace(":key", "1")
+							.replace(":version", "1")
 							.replace(":registry", "ghcr.io")
 							.replace(/:(?:template|login|volume|secret)/, "1")
 							.replace(":id", "1")

@@ -150,6 +150,23 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			});
 		});
 
+		it("D25: a command replaces the CMD of an image, and entrypoint its ENTRYPOINT", async () => {
+			const image = `${IMAGE}-with-entry`;
+			const container = await docker("create", IMAGE, "sh");
+			const print = '["node", "-p", "process.argv.slice(1).join()", "--", "own"]';
+			await docker("commit", "--change", `ENTRYPOINT ${print}`, "--change", 'CMD ["cmd"]', container, image);
+			await docker("rm", container);
+			const of = async ({ command, entrypoint }: Partial<DockerSettings>): Promise<string> => {
+				const { command: _, ...settings } = script("").settings;
+				const change = { image, ...(command && { command }), ...(entrypoint && { entrypoint }) };
+				return (await run({ ...script(""), settings: { ...settings, ...change } })).lastOutput.trim();
+			};
+			expect(await of({})).toBe("own,cmd");
+			expect(await of({ command: ["a b", "c"] })).toBe("own,a b,c");
+			expect(await of({ entrypoint: ["node", "-p", "1 + 1"] })).toBe("2");
+			expect(await of({ entrypoint: ["sh", "-c"], command: ["echo $0 hi", "it"] })).toBe("it hi");
+		});
+
 		it.each<[string, { image?: string; network?: string; volumes?: string[] }, RegExp]>([
 			[
 				"an image that is not there",

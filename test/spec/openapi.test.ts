@@ -288,30 +288,6 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		for (const id of ["getCpuType", "getDataCenter"]) await ask(id, { id: "local" });
 	});
 
-	it("D49: templates, registries, network volumes and secrets", async () => {
-		const template = (await ask("createTemplate", {}, { body: { name: "t", image: "a:1", public: true } })).json.id;
-		await ask("listTemplates");
-		await ask("listPublicTemplates");
-		await ask("getTemplate", { template });
-		await ask("changeTemplate", { template }, { body: { disk: 5 } });
-		await ask("removeTemplate", { template });
-		const login = (await ask("createLogin", {}, { body: { name: "l", username: "u", password: "p" } })).json.id;
-		await ask("listLogins");
-		await ask("getLogin", { login });
-		await ask("removeLogin", { login });
-		const body = { name: "v", size: 10, dataCenter: "local" };
-		const volume = (await ask("createVolume", {}, { body })).json.id;
-		await ask("listVolumes");
-		await ask("getVolume", { volume });
-		await ask("changeVolume", { volume }, { body: { size: 20 } });
-		await ask("removeVolume", { volume });
-		const secret = (await ask("createSecret", {}, { body: { name: "s", value: "v" } })).json.id;
-		await ask("listSecrets");
-		await ask("getSecret", { secret });
-		await ask("changeSecret", { secret }, { body: { description: "d" } });
-		await ask("removeSecret", { secret });
-	});
-
 	it("D44: hosts", async () => {
 		const { hosts } = (await ask("listHosts")).json;
 		expect(hosts).toMatchObject([{ name: "rig1", drained: false, workersMax: 2, workers: [] }]);

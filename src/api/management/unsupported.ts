@@ -36,7 +36,7 @@ function refused(path: string) {
 		name: "unsupported",
 		methods: path === "/v2/pods" ? ["POST", "PUT", "PATCH", "DELETE"] : ["GET", "POST", "PUT", "PATCH", "DELETE"],
 		path,
-		access: "admin",
+		access: "read",
 		summary: "Not available here.",
 		answer: { description: "None." },
 		maxBody: 0,

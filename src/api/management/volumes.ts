@@ -41,7 +41,7 @@ const CREATED = {
 		name: {
 			...NAME,
 			description:
-				"Its name. That of an entry of management.volumes in sluice.yaml, or the last part of a folder there, selects it.",
+				"Its name. An entry of management.volumes in sluice.yaml with this name, or a folder that ends in it, is used.",
 		},
 		size: SIZE,
 		dataCenter: { ...plainText(1, 191), description: "GET /v2/catalog/datacenters lists them.", examples: ["local"] },

@@ -38,9 +38,9 @@ export const STREAM_WORKER_LOGS = route(
 		summary: "The output of a launched worker: the last lines, then new ones, until the client leaves.",
 		answer: {
 			description:
-				'Each line is an event: {"ts", "source": "container", "line"}. Its id, <time>/<position>, as Last-Event-ID ' +
-				"continues after it, a time alone after all lines of that time; tail and since then have no effect. A comment " +
-				"every 15 s keeps the connection. The stream stays open when the worker has ended.",
+				'Each line is an event {"ts", "source": "container", "line"}. Its id, TIME/POSITION, as Last-Event-ID ' +
+				"continues after it, a time alone after all lines of that time; tail and since have no effect then. A " +
+				"comment every 15 s keeps the connection. The stream stays open when the worker has ended.",
 			media: "text/event-stream",
 		},
 		errors: ["worker_not_found"],

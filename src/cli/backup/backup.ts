@@ -17,7 +17,7 @@ const ASK_MS = 500;
 
 const KEY_NOTE =
 	"The key for secrets is not in it. Keep the key file of the store (its name ends in .secret) or the text " +
-	"of SLUICE_SECRET in another place: without it webhook secrets, s3Config, values of env and passwords " +
+	"of SLUICE_SECRET in another place: without it webhook secrets, s3Config, secrets, values of env and passwords " +
 	"of registries cannot be read after a restore.\n";
 
 export const backup: Action = {

@@ -4,14 +4,8 @@ import { badRequest, unprocessable } from "../errors.ts";
 import { isSame } from "../../lib/same.ts";
 import { alternatives, type Fault } from "../../lib/schema.ts";
 import { changedCommand } from "./command.ts";
-import {
-	contentOf,
-	type EndpointContent,
-	type GpuContent,
-	gpuSettings,
-	launcherImage,
-	type ManagementSetting,
-} from "./endpoint-content.ts";
+import { contentOf, type EndpointContent, type GpuContent, gpuSettings, launcherImage } from "./endpoint-content.ts";
+import type { ManagementSetting } from "./endpoint-members.ts";
 import { allowsImage, type ManagementRules } from "./rules.ts";
 
 type Nullable<T> = { readonly [Name in keyof T]?: T[Name] | null | undefined };
@@ -26,7 +20,7 @@ export interface EndpointRequest extends Omit<Nullable<EndpointContent>, "gpu" |
 export interface ChangeContext {
 	rules: ManagementRules;
 	dataCenters: readonly string[];
-	/** Of the network volume in the request: a folder, volume or claim. */
+	/** Folder, volume or claim of the network volume in the request. */
 	volumeSource: string | undefined;
 	/** Models of all machines where workers may start; undefined if some are not known. */
 	gpuModels: readonly string[] | undefined;
@@ -73,7 +67,9 @@ export function changedBy(endpoint: Endpoint, request: EndpointRequest, context:
 	const part = CONTAINER.find((name) => changed.has(name));
 	const { launcher } = endpoint;
 	if (part !== undefined && !("image" in launcher)) {
-		const message = `cannot be changed here: the launcher ${launcher.type} of this endpoint runs no image. Use PATCH /v1/endpoints/{id}.`;
+		const message =
+			`cannot be changed here: the launcher ${launcher.type} of this endpoint runs no image. ` +
+			"Use PATCH /v1/endpoints/{id}.";
 		throw badRequest([{ field: part, message }]);
 	}
 	return written(endpoint, after, changed, context);
@@ -175,7 +171,7 @@ function written(
 ): Settings {
 	const has = (...names: Member[]): boolean => names.some((name) => changed.has(name));
 	const { name, env, workers, scaling, timeout, gpu } = after;
-	const stored = storedChanges(after, before.launcher, has);
+	const stored = storedChanges(after, has);
 	return {
 		...before,
 		...(has("name") && { name }),
@@ -212,7 +208,7 @@ function changedLauncher(
 		}),
 		...(has("networkVolumes") && { volumes: volumes.length > 0 ? volumes : undefined }),
 		...(has("gpu") && gpu && placedGpu(launcher, gpu, gpuModels)),
-		...(has("registry") && launcher.type === "docker" && { registry: registry ?? undefined }),
+		...(has("registry") && { registry: registry ?? undefined }),
 	};
 	const members = Object.entries(settings).filter(([, value]) => value !== undefined);
 	return { ...(Object.fromEntries(members) as object), type: launcher.type };
@@ -230,10 +226,9 @@ function placedGpu(launcher: LauncherSettings, gpu: GpuContent, known: readonly 
 /** Undefined if none of the members that `management` stores has changed. */
 function storedChanges(
 	after: EndpointContent,
-	{ type }: LauncherSettings,
 	has: (...names: Member[]) => boolean,
 ): Partial<ManagementSetting> | undefined {
-	const { disk, ports, flashboot, dataCenterIds, networkVolumes, args, gpu, cpu, registry } = after;
+	const { disk, ports, flashboot, dataCenterIds, networkVolumes, args, gpu, cpu } = after;
 	const { pools = [], excludedTypes, allowedCudaVersions = [], minCudaVersion } = gpu ?? {};
 	const changes = {
 		...(has("disk") && { disk }),
@@ -242,7 +237,6 @@ function storedChanges(
 		...(has("dataCenterIds") && { dataCenterIds }),
 		...(has("networkVolumes") && { networkVolumes }),
 		...(has("args", "cmd", "entrypoint") && { args }),
-		...(has("registry") && type !== "docker" && { registry: registry ?? undefined }),
 		...(has("gpu") &&
 			gpu && {
 				gpu: {

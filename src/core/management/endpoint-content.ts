@@ -4,7 +4,7 @@ import type { GpuNeed } from "../workers/gpu-need.ts";
 import { argsOf, commandIn, type ContainerCommand } from "./command.ts";
 import { ANY_GPU, gpuNeedIn, gpuRequestOf, type GpuRequest, slurmGpuIn } from "./gpu-pools.ts";
 import { isSame } from "../../lib/same.ts";
-import { DEFAULT_DISK, type FLASHBOOT } from "./endpoint-members.ts";
+import { DEFAULT_DISK, type FLASHBOOT, type ManagementSetting, type StoredGpu } from "./endpoint-members.ts";
 
 export interface GpuContent {
 	pools: readonly string[];
@@ -38,20 +38,6 @@ export interface EndpointContent extends ContainerCommand {
 	flashboot: (typeof FLASHBOOT)[number];
 }
 
-/** The setting `management`: members as they were given, where other settings have less or nothing of them. */
-export type ManagementSetting = Pick<EndpointContent, "disk"> &
-	Partial<Pick<EndpointContent, "ports" | "flashboot" | "dataCenterIds" | "networkVolumes" | "args">> & {
-		/** Where the launcher has no such setting. */
-		registry?: string | undefined;
-		gpu?: StoredGpu;
-		cpu?: readonly { id: string; vcpuCount: number }[];
-	};
-
-type StoredGpu = Pick<GpuContent, "pools" | "excludedTypes"> & {
-	allowedCudaVersions?: readonly string[];
-	minCudaVersion?: string;
-};
-
 interface ContainerSettings extends LauncherSettings {
 	image?: string;
 	container?: string;
@@ -80,7 +66,7 @@ export function contentOf(endpoint: Endpoint): EndpointContent {
 		disk: stored.disk ?? DEFAULT_DISK,
 		ports: stored.ports ?? [],
 		env,
-		registry: launcher.registry ?? stored.registry ?? null,
+		registry: launcher.registry ?? null,
 		...compute(endpoint, stored, launcher),
 		workers: { min: workersMin, max: workersMax, ...(byCount ? {} : { idleTimeout }) },
 		scaling: byCount ? { type: scalerType, requestCount: scalerValue } : { type: scalerType, queueDelay: scalerValue },
@@ -112,7 +98,7 @@ function compute(
 	};
 }
 
-/** As it was given, unless the launcher's settings were changed since. */
+/** The request as it was given, unless the launcher's settings were changed since. */
 function shownGpu(launcher: ContainerSettings, stored: StoredGpu | undefined): GpuRequest {
 	const { gpu, gpuType = ANY_GPU } = launcher;
 	if (stored && isSame(gpuSettings(launcher, stored), { gpu, gpuType: launcher.gpuType })) return stored;

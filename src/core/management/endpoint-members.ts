@@ -1,4 +1,4 @@
-/** Members of an endpoint in RunPod's management API (D49), which the setting `management` stores as they were given. */
+/** Members of RunPod's management API that the setting `management` stores as they were given (D49). */
 import type { Schema } from "../../lib/schema.ts";
 
 export const FLASHBOOT = ["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"] as const;
@@ -67,7 +67,6 @@ export const MANAGEMENT_SETTING: Schema = {
 	properties: {
 		...STORED_MEMBERS,
 		args: ARGS,
-		registry: NAME,
 		gpu: {
 			type: "object",
 			additionalProperties: false,
@@ -81,3 +80,23 @@ export const MANAGEMENT_SETTING: Schema = {
 	examples: [{ disk: 20, ports: [], flashboot: "OFF" }],
 	"x-message": "must be an object with disk.",
 };
+
+/** Members as they were given, where other settings have less or nothing of them. */
+export interface ManagementSetting {
+	/** GB. */
+	disk: number;
+	ports?: readonly string[];
+	flashboot?: (typeof FLASHBOOT)[number];
+	dataCenterIds?: readonly string[];
+	networkVolumes?: readonly string[];
+	args?: string;
+	gpu?: StoredGpu;
+	cpu?: readonly { id: string; vcpuCount: number }[];
+}
+
+export interface StoredGpu {
+	pools: readonly string[];
+	excludedTypes?: readonly string[];
+	allowedCudaVersions?: readonly string[];
+	minCudaVersion?: string;
+}

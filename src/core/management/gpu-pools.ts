@@ -15,7 +15,7 @@ export interface GpuRequest {
 /** A pool of all models. */
 export const ANY_GPU = "ANY";
 
-/** From RunPod's reference of GPU types and its SDK. */
+/** Models by pool, as RunPod's reference of GPU types and its SDK have them. */
 const POOLS: ReadonlyMap<string, readonly string[]> = new Map(
 	Object.entries({
 		AMPERE_16: [

@@ -36,8 +36,8 @@ export const MANAGEMENT_OPTION: Record<keyof ManagementRules, Schema> = {
 			},
 		],
 		description:
-			"Launcher of the endpoints that RunPod's management API creates: docker, kubernetes or slurm, or an object with " +
-			"the type and other settings of the launcher. Without it none can be created.",
+			"Launcher of the endpoints that RunPod's management API creates: docker, kubernetes or slurm, or an object " +
+			"with the type and other settings of the launcher. Without it none can be created.",
 		examples: ["docker", { type: "docker", hosts: "all", shmSize: "2g" }],
 		"x-message": "must be docker, kubernetes, slurm, or an object such as { type: docker, hosts: all }.",
 	},

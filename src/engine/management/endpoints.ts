@@ -23,7 +23,7 @@ interface Deps {
 	resources: Resources;
 	rules: ManagementRules;
 	dataCenters: readonly string[];
-	/** Of all machines for the launcher docker; undefined if some are not known. */
+	/** Models of the GPUs of all machines for the launcher docker; undefined if some are not known. */
 	gpuModels: () => Promise<ChangeContext["gpuModels"]>;
 }
 

@@ -25,7 +25,7 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 	const launchers = [...d.launchers.values()];
 	let sizes: readonly (number | undefined)[] = Array.from({ length: d.gpus }, () => undefined);
 	let known: ReadonlyMap<string, MachineGpu> = new Map();
-	/** As they were read last, by number. */
+	/** The last GPUs that were read, by number. */
 	let facts = known;
 	let reading: Promise<unknown> | undefined;
 

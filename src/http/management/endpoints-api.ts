@@ -4,6 +4,7 @@ import { LIMIT } from "../../api/management/pages.ts";
 import type { AnswerOf } from "../../api/definition/route.ts";
 import { unprocessable } from "../../core/errors.ts";
 import { contentOf } from "../../core/management/endpoint-content.ts";
+import { isReserved } from "../../core/management/reserved-ids.ts";
 import type { EndpointEntry } from "../../engine/endpoints/endpoint-registry.ts";
 import type { ManagedRequest } from "../../engine/management/endpoints.ts";
 import { principalOf } from "../gates/auth.ts";
@@ -47,7 +48,7 @@ export async function remove({ engine, params }: Call): Promise<void> {
 
 function managedView(call: Call, { endpoint, createdAt }: EndpointEntry): Managed {
 	const { id } = endpoint;
-	const base = `${addressOf(call)}/v2/${encodeURIComponent(id)}`;
+	const base = `${addressOf(call)}${isReserved(id) ? "/sdk" : ""}/v2/${id}`;
 	const requestUrls = {
 		run: `${base}/run`,
 		runSync: `${base}/runsync`,

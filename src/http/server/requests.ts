@@ -14,13 +14,13 @@ import type { Call, Service } from "../exchange/call.ts";
 import { allowOrigin, answerOptions, type CorsOrigins } from "./cors.ts";
 import { audit } from "../gates/audit.ts";
 import { inTurn } from "../gates/management.ts";
-import { matcher, NO_PARAMS } from "./match.ts";
+import { NO_PARAMS } from "./match.ts";
 import { hold } from "../memory/call-memory.ts";
 import { memoryShares } from "../memory/shares.ts";
 import { pace } from "../gates/pace.ts";
 import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
 import type { Route } from "./route.ts";
-import { ROUTES } from "./routes.ts";
+import { findRoutes } from "./routes.ts";
 
 const DISCARD_MS = 30_000;
 
@@ -38,10 +38,6 @@ const EXPECTED: ReadonlySet<ErrorCode> = new Set([
 	"store_full",
 	"backup_space",
 ]);
-
-/** Two APIs share the prefix `/v2/`: the first segment says which (D49). */
-const findManagement = matcher(ROUTES.filter(({ errorForm }) => errorForm === "problem"));
-const findOther = matcher(ROUTES.filter(({ errorForm }) => errorForm !== "problem"));
 
 export interface RequestOptions {
 	engine: Engine;
@@ -99,7 +95,7 @@ export class Requests {
 		if (!connection) return;
 		const { path, queryText } = targetOf(req.url ?? "/");
 		const management = isManagementPath(path);
-		const found = (management ? findManagement : findOther)(path);
+		const found = findRoutes(path);
 		const route = found?.byMethod.get(req.method ?? "");
 		const call: Call = {
 			req,

@@ -1,6 +1,7 @@
 /** Connects the operations of `src/api` with handlers. */
 import { type Definition, type OperationName, OPERATIONS } from "../../api/operations.ts";
 import type { RouteDefinition } from "../../api/definition/route.ts";
+import { isManagementPath } from "../../core/management/reserved-ids.ts";
 import { authenticate, authenticateWorker, recordWorker } from "../gates/auth.ts";
 import * as client from "../client/client-api.ts";
 import { delivers, stream } from "../client/stream-api.ts";
@@ -23,6 +24,7 @@ import * as volumes from "../management/volumes-api.ts";
 import { streamLogs } from "../management/worker-logs-api.ts";
 import { metrics as prometheus } from "../metrics/metrics-api.ts";
 import { openai } from "../openai/openai-api.ts";
+import { type Match, matcher } from "./match.ts";
 import type { Gate, Handler, Route } from "./route.ts";
 import { alive, listServers, ready } from "./service-api.ts";
 import * as audit from "../v1/audit-api.ts";
@@ -211,3 +213,11 @@ export const ROUTES: readonly Route[] = OPERATIONS.map((operation) => ({
 	paced: !UNPACED.has(operation.definition) && operation.access !== "anyone" && operation.access !== "worker",
 	changes: CHANGES[operation.definition],
 }));
+
+const findManagement = matcher(ROUTES.filter(({ errorForm }) => errorForm === "problem"));
+const findOther = matcher(ROUTES.filter(({ errorForm }) => errorForm !== "problem"));
+
+/** Two APIs share the prefix `/v2/`: the first segment says which (D49). */
+export function findRoutes(path: string): Match<Route> | undefined {
+	return (isManagementPath(path) ? findManagement : findOther)(path);
+}

@@ -21,7 +21,8 @@ export async function resume(call: Call): Promise<AnswerOf<typeof RESUME_HOST>> 
 	return hostJson(await call.engine.workers.hosts.drain(call.params.host, false));
 }
 
-function hostJson({ since, gpus: all, areGpusKnown: _, ...host }: HostView): Sendable<Host> {
+function hostJson({ since, gpus: all, ...view }: HostView): Sendable<Host> {
+	const { areGpusKnown: _, ...host } = view;
 	const gpus = all.map(({ parts, ...gpu }) => ({ ...gpu, used: parts.length > 0 }));
 	return { ...host, gpus, since: since === undefined ? undefined : isoTime(since) };
 }

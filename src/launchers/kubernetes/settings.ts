@@ -103,8 +103,8 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			additionalProperties: false,
 			properties: GPU_NEED,
 			description:
-				"Which nodes its workers can use, by the labels that NVIDIA's GPU feature discovery (part of the GPU operator) " +
-				"gives them. Added to the node affinity of podTemplate.",
+				"Which nodes its workers can use, by the labels of NVIDIA's GPU feature discovery, which is part of the GPU " +
+				"operator. Added to the node affinity of podTemplate.",
 			"x-message": 'must be an object such as { models: [NVIDIA L4], minCudaVersion: "12.4" }.',
 		},
 		volumes: volumes(

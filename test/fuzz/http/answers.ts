@@ -3,8 +3,9 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ValidateFunction } from "ajv";
 import { operationIdOf } from "../../../scripts/api-page/openapi-operation.ts";
 import type { OpenApi, Operation, Response } from "../../../scripts/api-page/openapi-types.ts";
-import { matcher } from "../../../src/http/server/match.ts";
-import { ROUTES } from "../../../src/http/server/routes.ts";
+import { isManagementPath } from "../../../src/core/management/reserved-ids.ts";
+import { PROBLEM_TYPE } from "../../../src/http/exchange/problem.ts";
+import { findRoutes } from "../../../src/http/server/routes.ts";
 import { must, same } from "../target.ts";
 import type { Answer } from "./exchange.ts";
 
@@ -32,7 +33,6 @@ export function answerChecker(document: OpenApi): CheckAnswer {
 			.flatMap((item) => Object.values(item))
 			.map((operation) => [operation.operationId, operation]),
 	);
-	const match = matcher(ROUTES);
 	const compiled = new Map<string, ValidateFunction>();
 
 	function fits(key: string, schema: unknown, value: unknown): void {
@@ -45,23 +45,25 @@ export function answerChecker(document: OpenApi): CheckAnswer {
 			throw new Error(`${key}: ${ajv.errorsText(check.errors)} in ${JSON.stringify(value).slice(0, 300)}`);
 	}
 
-	/** An answer without an operation: a refusal in our form or OpenAI's, or that of OPTIONS. */
-	function refused(method: string, { status, text }: Answer): void {
+	/** An answer without an operation: a refusal in one of the three forms, or that of OPTIONS. */
+	function refused(method: string, { status, headers, text }: Answer): void {
 		if (method === "OPTIONS" && status === 200) return same("body", text, "");
 		must(status >= 400, `status ${status} of no operation`);
-		const { error, code } = JSON.parse(text);
+		const { error, code, ...problem } = JSON.parse(text);
+		if (headers["content-type"] === PROBLEM_TYPE)
+			return must(problem.status === status && typeof problem.detail === "string", text);
 		const sentence: unknown = error?.message ?? error;
 		must(typeof sentence === "string" && typeof (code ?? error?.code) === "string", text);
 	}
 
 	return ({ method, path, answer }) => {
 		const { status, headers, text } = answer;
-		if (method !== "HEAD" && status >= 400) same("type", headers["content-type"], "application/json");
-		const route = match(path)?.byMethod.get(method);
 		// Bytes that cannot be parsed have no operation, whatever they look like.
-		const unreadable = status === 400 && headers["connection"] === "close";
-		if (!route || method === "HEAD" || (unreadable && JSON.parse(text).code === "bad_http"))
-			return refusedOrHead(method, answer);
+		const unreadable = status === 400 && headers["connection"] === "close" && JSON.parse(text).code === "bad_http";
+		const errorType = isManagementPath(path) && !unreadable ? PROBLEM_TYPE : "application/json";
+		if (method !== "HEAD" && status >= 400) same("type", headers["content-type"], errorType);
+		const route = findRoutes(path)?.byMethod.get(method);
+		if (!route || method === "HEAD" || unreadable) return refusedOrHead(method, answer);
 		// Pages are in no document.
 		if (route.page) return status < 400 ? undefined : refused(method, answer);
 		const id = operationIdOf(route, method as "GET");
@@ -78,8 +80,8 @@ export function answerChecker(document: OpenApi): CheckAnswer {
 				status >= 300 || optional.test(name) || headers[name.toLowerCase()] !== undefined,
 				`${id}: no header ${name}`,
 			);
-		const media = found.content?.["application/json"];
-		if (type !== "application/json") {
+		const media = found.content?.[status >= 400 ? errorType : "application/json"];
+		if (type !== (status >= 400 ? errorType : "application/json")) {
 			const types = Object.keys(found.content ?? {}).map((each) => each.split(";")[0]);
 			return must(
 				type === undefined ? text === "" : types.includes(type) || types.includes("application/octet-stream"),
@@ -89,7 +91,7 @@ export function answerChecker(document: OpenApi): CheckAnswer {
 		const value = JSON.parse(text) as any;
 		must(media !== undefined, `${id}: JSON with ${status}`);
 		fits(`${id} ${status}`, media.schema, value);
-		if (status < 400) return;
+		if (status < 400 || errorType === PROBLEM_TYPE) return;
 		const code: unknown = value.code ?? value.error?.code;
 		const codes = [responses[status], responses["default"]].flatMap((each) =>
 			Object.keys(each?.content?.["application/json"]?.examples ?? {}),

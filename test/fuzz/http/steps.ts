@@ -49,6 +49,12 @@ const OF_PARAMETER: Record<string, fc.Arbitrary<string>> = {
 	key: fc.constant("@keyid"),
 	session: fc.constant("none"),
 	host: fc.constantFrom("rig1", "local"),
+	version: fc.constantFrom("1", "2"),
+	template: fc.constant("none"),
+	volume: fc.constant("none"),
+	login: fc.constant("none"),
+	secret: fc.constant("none"),
+	id: fc.constantFrom("local", "none"),
 	registry: fc.constantFrom("ghcr.io", "registry.example.com%3A5000"),
 };
 const encoded = oddText.map((text) => encodeURIComponent(text.toWellFormed()));

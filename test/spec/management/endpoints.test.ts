@@ -227,7 +227,7 @@ describe("objects that an endpoint names", () => {
 		expect([refused.status, refused.json.detail]).toEqual([422, expect.stringContaining("serverless template")]);
 	});
 
-	it("D49: a volume is mounted at /runpod-volume, a registry's login pulls the image; both are then in use", async () => {
+	it("D49: a volume is mounted at /runpod-volume, a login is that of the launcher; both are then in use", async () => {
 		const volume = (await ask("POST", "/network-volumes", { name: "models", size: 10, dataCenter: "local" })).json;
 		const login = (await ask("POST", "/registries", { name: "ci", username: "u", password: "p-0123456789" })).json;
 		const one = await made({ ...BODY, networkVolumes: [volume.id], registry: login.id });

@@ -1,4 +1,4 @@
-/** A service whose management API creates endpoints for the launcher docker. No worker is started: there need be none. */
+/** A service whose management API creates endpoints for the launcher docker; no worker is started. */
 import { expect } from "vitest";
 import type { Endpoint } from "../../../src/core/endpoints/endpoint.ts";
 import { call, startService, type TestService } from "../../support/service.ts";

@@ -93,7 +93,9 @@ it("D42: every change for admins is in it, for admin keys only, in pages", async
 	expectError(await operator(service).get("/audit?cursor=x"), 400, "bad_query");
 	const all = await newest(100);
 	const { entries } = await operator(service).seen("/audit?limit=100&action=createKey");
-	expect(entries).toEqual(all.filter(({ action }) => action === "createKey"));
+	// Older ones may follow.
+	const shown = all.filter(({ action }) => action === "createKey");
+	expect(entries.slice(0, shown.length)).toEqual(shown);
 	expect(entries.length).toBeGreaterThan(1);
 	const own = await operator(service).seen("/audit?limit=100&key=environment&action=createKey");
 	expect(own.entries).toEqual(entries);

@@ -1,4 +1,5 @@
 /** Workers of an earlier run whose start was not recorded before a crash (D34). */
+import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
 import { expect, it } from "vitest";
 import { given } from "../../../../test/support/given.ts";
 import { eventBus } from "../../../events.ts";
@@ -22,7 +23,8 @@ function takeOver(rows: readonly Partial<WorkerRow>[], launcher: Partial<Launche
 			launchers: new Map([["process", launcher as Launcher]]),
 			address: Promise.resolve({ own: ADDRESS, shared: ADDRESS }),
 			cluster: { id: "s", shared: false, scales: () => true },
-			endpoints: { all: () => [], has: () => true },
+			endpoints: { all: () => [], has: () => true, get: () => ({ env: {} }) as Endpoint },
+			secrets: { resolveKnown: (env: Record<string, string>) => Promise.resolve(env) },
 			workerLogs: { extent: () => Promise.resolve(undefined) },
 			...q,
 		}),

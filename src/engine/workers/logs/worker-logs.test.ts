@@ -96,7 +96,7 @@ describe("logs", () => {
 		expect(await next(0)).toEqual({ done: true, value: undefined });
 	});
 
-	it("stays with a reader after the worker's end, which is told of it every 15 s", async () => {
+	it("stays with a reader after the worker's end, and keeps its connection", async () => {
 		const worker = present.meet({ id: ID, endpoint: "ours", launcher: "process", ready: false, now: 0 });
 		writeFileSync(path, "one\nlast");
 		const left = new AbortController();

@@ -21,6 +21,8 @@ function fits(spec: any, labels: Labels): boolean {
 	return nodeSelectorTerms.some(({ matchExpressions }: any) =>
 		matchExpressions.every(({ key, operator, values }: any) => {
 			const value = labels[key];
+			// The API server refuses others.
+			for (const each of values) expect(each).toMatch(/^[A-Za-z0-9][\w.-]{0,62}$/);
 			if (operator === "NotIn") return value === undefined || !values.includes(value);
 			if (value === undefined) return false;
 			return operator === "In" ? values.includes(value) : Number(value) > Number(values[0]);
