@@ -133,7 +133,6 @@ describe("clients", () => {
 		// Without such a version.
 		"rollBackRelease",
 		"promoteRelease",
-		// Without management.launcher.
 		// Without management.launcher, and of an endpoint in sluice.yaml.
 		"createVolume",
 		"createManaged",
