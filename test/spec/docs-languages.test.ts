@@ -23,6 +23,11 @@ const VALUES = {
 	RECEIVER: "app.example.com",
 	KEY_ID: "1",
 	SESSION_ID: "2",
+	TEMPLATE_ID: "3",
+	VOLUME_ID: "4",
+	REGISTRY_ID: "5",
+	SECRET_ID: "6",
+	ID: "7",
 };
 
 const place = folder();

@@ -4,6 +4,7 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
 	[/ Send the header 'Authorization: Bearer <API key>'\./, ""],
 	[/Change it with PATCH \/v1\/endpoints\/([^,\s]+),/, "Change it with 'sluice endpoints update $1',"],
 	[/GET \/v1\/endpoints\/([^/\s]+)\/workers lists/, "'sluice workers list $1' lists"],
+	[/GET \/v1\/endpoints\/([^/\s]+)\/releases lists/, "'sluice releases list $1' lists"],
 	[/Create it with POST \/v2\/account\/secrets\./, "Create it with 'sluice secrets set'."],
 	[/Change it with PATCH \/v2\/account\/secrets\/ID,/, "Change it with 'sluice secrets set',"],
 	[/: GET \/v1\/backup shows how far it is\./, "."],

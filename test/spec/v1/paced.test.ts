@@ -68,6 +68,7 @@ it("D41: every operation of a key that is not one of clients on single jobs is p
 			"/v2/:endpoint/retry/:job",
 			"/v2/:endpoint/openai/*",
 			"/v2/:endpoint/health",
+			"/v2/openapi.json",
 			"/console/session",
 			"/console/*",
 			"/console/",
