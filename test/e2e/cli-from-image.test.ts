@@ -97,8 +97,8 @@ describe("a repository that needs its image", () => {
 		await ask("endpoints", "create", "alone", "--image", "me/other:3", "--set", "workersMax=1");
 		const { launcher } = (await call(service.url, "/v1/endpoints/alone")).json;
 		expect(launcher).toMatchObject({ type: "docker", image: "me/other:3" });
-		await ask("endpoints", "create", "pods", "--image", "me/other:3", "--set", "launcher.type=kubernetes");
-		expect((await call(service.url, "/v1/endpoints/pods")).json.launcher).toMatchObject({
+		await ask("endpoints", "create", "on-pods", "--image", "me/other:3", "--set", "launcher.type=kubernetes");
+		expect((await call(service.url, "/v1/endpoints/on-pods")).json.launcher).toMatchObject({
 			type: "kubernetes",
 			image: "me/other:3",
 		});
@@ -163,9 +163,9 @@ describe("--build", () => {
 		const names = calls().map((line) => line.split(" ")[2]);
 		expect(new Set(names).size).toBe(3);
 		expect(names[1]).toMatch(/^sluice\/[0-9a-f]{12}:latest$/);
-		await create("pods", ["--set", "launcher.type=kubernetes"]);
-		const { launcher } = (await call(service.url, "/v1/endpoints/pods")).json;
-		expect(launcher).toMatchObject({ type: "kubernetes", image: "sluice/pods:latest" });
+		await create("on-pods", ["--set", "launcher.type=kubernetes"]);
+		const { launcher } = (await call(service.url, "/v1/endpoints/on-pods")).json;
+		expect(launcher).toMatchObject({ type: "kubernetes", image: "sluice/on-pods:latest" });
 	});
 
 	it.concurrent("D36: builds nothing for an id that is taken or bad, and for bad settings", async (test) => {
