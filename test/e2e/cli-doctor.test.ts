@@ -74,7 +74,7 @@ describe("sluice doctor", () => {
 				users: [{ name: "u", user: { exec: { command: "./plugin" } } }],
 			}),
 		);
-		file("sluice.yaml", "endpoints: { pods: { launcher: { type: kubernetes, image: a/b } } }");
+		file("sluice.yaml", "endpoints: { ep: { launcher: { type: kubernetes, image: a/b } } }");
 		const secrets = { SLUICE_API_KEY: KEY, SLUICE_SECRET: "a secret of the service", PGPASSWORD: "another one" };
 		const env = { ...secrets, SLUICE_URL: "http://127.0.0.1:1", KUBECONFIG: join(place.path, "kubeconfig") };
 		await sluice(test, ["doctor"], { cwd: place.path, env });
