@@ -128,9 +128,9 @@ function misplaced({ workers, gpu, cpu }: EndpointRequest, { scaling }: Endpoint
 		});
 	if (gpu?.excludedTypes && !gpu.pools)
 		faults.push({ field: "gpu.excludedTypes", message: "needs gpu.pools beside it." });
-	for (const [field, list] of Object.entries({ "gpu.excludedTypes": gpu?.excludedTypes, cpu }))
-		if (list && new Set(list.map((each) => JSON.stringify(each))).size < list.length)
-			faults.push({ field, message: "must not have an item twice." });
+	const flavours = cpu?.map(({ id, vcpuCount }) => `${vcpuCount} ${id}`);
+	for (const [field, list] of Object.entries({ "gpu.excludedTypes": gpu?.excludedTypes, cpu: flavours }))
+		if (list && new Set(list).size < list.length) faults.push({ field, message: "must not have an item twice." });
 	return faults;
 }
 
