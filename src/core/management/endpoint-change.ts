@@ -144,7 +144,7 @@ function* broken(
 		yield { field: "workers.min", message: `must not be over workers.max (${workers.max}).` };
 	if (timeout < SHORTEST_TIMEOUT)
 		yield { field: "timeout", message: `must be at least ${SHORTEST_TIMEOUT} ms, or 0 for ${DEFAULT_TIMEOUT} ms.` };
-	if (gpu && gpu.minCudaVersion !== null && gpu.allowedCudaVersions.length > 0)
+	if (gpu && !isSame(gpu, before.gpu) && gpu.minCudaVersion !== null && gpu.allowedCudaVersions.length > 0)
 		yield {
 			field: "gpu",
 			message: 'must not have both allowedCudaVersions and minCudaVersion: clear one, with [] or "".',
