@@ -1,6 +1,7 @@
 /** Templates of the management API. Endpoints keep no link to theirs, so that none is ever in use. */
 import { badRequest } from "../../core/errors.ts";
 import type { TemplateBody, TemplateContent } from "../../core/management/template.ts";
+import { isSame } from "../../lib/same.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { Logins } from "./logins.ts";
 import { type Resource, type ResourceContext, resourceTable } from "./resource-table.ts";
@@ -55,9 +56,9 @@ export function templates(d: ResourceContext & { logins: Logins; secrets: Secret
 
 		/** `change` gets the template as it is. Throws as `create`. */
 		async update(id: string, change: (before: Template) => Partial<TemplateContent>): Promise<Template> {
-			const given = change(await viewOf(await table.get(id)));
-			await requireKnown(given);
-			const { name, env, ...members } = given;
+			const now = await viewOf(await table.get(id));
+			const { name, env, ...members } = change(now);
+			await requireKnown({ ...members, ...(!isSame(env, now.env) && { env }) });
 			const changed = await table.update(id, (before) => ({
 				name: name ?? before.name,
 				body: { ...before.body, ...members },

@@ -200,6 +200,15 @@ describe("D49: templates", () => {
 		expect((await ask("PATCH", `/templates/${id}`, members)).json).toEqual({ id, ...members });
 	});
 
+	it("read, change nothing, write: the same, also once its secret is deleted", async () => {
+		const secret = await made("secrets", { name: "soon_gone" });
+		const { id, ...members } = await made("templates", { env: { A: "{{ RUNPOD_SECRET_soon_gone }}" } });
+		await ask("DELETE", `/account/secrets/${secret.id}`);
+		const { status, json, text } = await ask("PATCH", `/templates/${id}`, members);
+		expect(status, text).toBe(200);
+		expect(json).toEqual({ id, ...members });
+	});
+
 	it("PATCH: env as a whole, {} keeps mounts, [] and null clear", async () => {
 		const login = await made("registries", { name: "for templates" });
 		const { id } = await made("templates", {
