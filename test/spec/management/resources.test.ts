@@ -209,6 +209,13 @@ describe("D49: templates", () => {
 		expect(json).toEqual({ id, ...members });
 	});
 
+	it("two changes of a command at once both hold", async () => {
+		const { id } = await made("templates", { args: "" });
+		const changes = [{ cmd: ["a"] }, { entrypoint: ["b"] }, { disk: 7 }];
+		await Promise.all(changes.map((change) => ask("PATCH", `/templates/${id}`, change)));
+		expect((await ask("GET", `/templates/${id}`)).json).toMatchObject({ cmd: ["a"], entrypoint: ["b"], disk: 7 });
+	});
+
 	it("PATCH: env as a whole, {} keeps mounts, [] and null clear", async () => {
 		const login = await made("registries", { name: "for templates" });
 		const { id } = await made("templates", {
