@@ -179,6 +179,18 @@ describe("check", () => {
 		expect(check({ type: "object", properties: { a: {} } }, { c: 1 })).toEqual([]);
 	});
 
+	it("D2: names at most 100 faults, however large the value", () => {
+		const many = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`k${at}`, 0]));
+		const items = { type: "array", items: { type: "string" } } as const;
+		for (const [schema, value] of [
+			[object({ name: {} }), many],
+			[object({}, { additionalProperties: { type: "string" } }), many],
+			[items, Array(5000).fill(0)],
+			[{ type: "array", items }, [Array(5000).fill(0)]],
+		] as const)
+			expect(check(schema, value)).toHaveLength(100);
+	});
+
 	it("D2: members of a map fit one schema, and their names another", () => {
 		const schema: Schema = {
 			type: "object",

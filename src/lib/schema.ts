@@ -76,6 +76,10 @@ const FORMATS = {
 	origin: { noun: "an origin such as https://app.example.com, without a path", fits: isOrigin },
 } as const;
 
+/** Bounds time and answer: a megabyte can have a hundred thousand faults. */
+const MOST_FAULTS = 100;
+
+/** At most 100 faults. */
 export function check(schema: Schema, value: unknown, field = ""): Fault[] {
 	const faults: Fault[] = [];
 	visit(schema, value, field, faults);
@@ -108,6 +112,7 @@ export function isAbsent(value: unknown): value is undefined | null {
 }
 
 function visit(schema: Schema, value: unknown, field: string, faults: Fault[]): void {
+	if (faults.length >= MOST_FAULTS) return;
 	if (schema.oneOf) return visitOneOf(schema, schema.oneOf, value, field, faults);
 	if (!fits(schema, value)) return void faults.push({ field, message: sentence(schema) + meantWord(schema, value) });
 	if (schema.items && Array.isArray(value))
@@ -143,6 +148,7 @@ function visitMembers(schema: Schema, value: Record<string, unknown>, field: str
 	}
 	for (const [name, member] of Object.entries(value)) {
 		if (Object.hasOwn(properties, name)) continue;
+		if (faults.length >= MOST_FAULTS) return;
 		const at = inside(field, name);
 		if (additionalProperties === false) faults.push({ field: at, message: unknownName(name, Object.keys(properties)) });
 		else if (propertyNames && !fits(propertyNames, name))

@@ -124,9 +124,9 @@ function misplaced({ workers, gpu, cpu }: EndpointRequest, { scaling }: Endpoint
 		});
 	if (gpu?.excludedTypes && !gpu.pools)
 		faults.push({ field: "gpu.excludedTypes", message: "needs gpu.pools beside it." });
-	for (const [field, list] of Object.entries({ "gpu.excludedTypes": gpu?.excludedTypes, cpu }))
-		if (list && new Set(list.map((each) => JSON.stringify(each))).size < list.length)
-			faults.push({ field, message: "must not have an item twice." });
+	const flavours = cpu?.map(({ id, vcpuCount }) => `${vcpuCount} ${id}`);
+	for (const [field, list] of Object.entries({ "gpu.excludedTypes": gpu?.excludedTypes, cpu: flavours }))
+		if (list && new Set(list).size < list.length) faults.push({ field, message: "must not have an item twice." });
 	return faults;
 }
 
@@ -140,7 +140,7 @@ function* broken(
 		yield { field: "workers.min", message: `must not be over workers.max (${workers.max}).` };
 	if (timeout < SHORTEST_TIMEOUT)
 		yield { field: "timeout", message: `must be at least ${SHORTEST_TIMEOUT} ms, or 0 for ${DEFAULT_TIMEOUT} ms.` };
-	if (gpu && gpu.minCudaVersion !== null && gpu.allowedCudaVersions.length > 0)
+	if (gpu && !isSame(gpu, before.gpu) && gpu.minCudaVersion !== null && gpu.allowedCudaVersions.length > 0)
 		yield {
 			field: "gpu",
 			message: 'must not have both allowedCudaVersions and minCudaVersion: clear one, with [] or "".',

@@ -54,9 +54,14 @@ export const MANAGEMENT_OPTION: Record<keyof ManagementRules, Schema> = {
 	),
 };
 
+/** What can name another place behind an allowed begin: `..`, and the registry and user of enroot. */
+const ELSEWHERE = /[#@]|(?:^|\/)\.\.(?:\/|$)/;
+const DIGEST = /@sha256:[0-9a-f]{64}$/;
+
 /** Whether one of the patterns matches the whole image. */
 export function allowsImage({ images }: ManagementRules, image: string): boolean {
-	return images === undefined || images.some((pattern) => matches(pattern, image));
+	if (images === undefined || images.includes(image)) return true;
+	return !ELSEWHERE.test(image.replace(DIGEST, "")) && images.some((pattern) => matches(pattern, image));
 }
 
 function matches(pattern: string, text: string): boolean {

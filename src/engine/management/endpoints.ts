@@ -9,8 +9,10 @@ import {
 	type EndpointRequest,
 	requestFault,
 } from "../../core/management/endpoint-change.ts";
+import { contentOf, type EndpointContent } from "../../core/management/endpoint-content.ts";
 import type { ManagementRules } from "../../core/management/rules.ts";
 import { withTemplate } from "../../core/management/template.ts";
+import { isSame } from "../../lib/same.ts";
 import type { EndpointEntry } from "../endpoints/endpoint-registry.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Resources } from "./resources.ts";
@@ -31,17 +33,20 @@ export type ManagedEndpoints = ReturnType<typeof managedEndpoints>;
 
 /** Operations throw 400, 404 and 422 with members of the request as fields. */
 export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
+	/** `before`: what the request may repeat without a check. */
 	async function prepared(
 		given: ManagedRequest,
 		{ type }: LauncherSettings,
+		before?: EndpointContent,
 	): Promise<{ request: EndpointRequest; context: ChangeContext }> {
 		const { templateId, ...rest } = given;
 		const request = templateId ? await filled(rest, templateId) : rest;
 		const [volume] = request.networkVolumes ?? [];
 		// Throw `resource_not_found`.
 		const { source: volumeSource } = volume === undefined ? {} : await resources.volumes.get(volume);
-		if (request.registry) await resources.logins.requireUsable(request.registry, type);
-		if (request.env) await resources.secrets.requireKnown(request.env);
+		const { registry, env } = request;
+		if (registry && registry !== before?.registry) await resources.logins.requireUsable(registry, type);
+		if (env && !isSame(env, before?.env)) await resources.secrets.requireKnown(env);
 		const gpuModels = request.gpu && type === "docker" ? await d.gpuModels() : undefined;
 		return { request, context: { ...d, volumeSource, gpuModels } };
 	}
@@ -80,9 +85,9 @@ export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
 		},
 
 		async update(id: string, given: ManagedRequest, by: string): Promise<EndpointEntry> {
-			const { launcher } = endpoints.get(id);
+			const before = endpoints.get(id);
 			requireChangeable(id);
-			const { request, context } = await prepared(given, launcher);
+			const { request, context } = await prepared(given, before.launcher, contentOf(before));
 			return await endpoints
 				.change(id, (endpoint) => changedBy(endpoint, request, context), { source: "api", by })
 				.catch(renamed);

@@ -73,11 +73,14 @@ export function secrets(d: ResourceContext) {
 			throw badRequest([{ field: `env.${variable}`, message }]);
 		},
 
-		/** Returns the variables of a worker that starts. Throws an Error with a sentence that names the secret. */
-		async resolve(env: Variables): Promise<Variables> {
+		/**
+		 * Variables of a worker that starts, and what its output must not show. Throws an Error with a sentence that names
+		 * the secret.
+		 */
+		async resolve(env: Variables): Promise<{ env: Variables; hidden: Variables }> {
 			const { values, unreadable } = await valuesFor(env);
 			const unknown = unknownSecret(env, values);
-			if (unknown === undefined) return values.size === 0 ? env : withSecrets(env, values);
+			if (unknown === undefined) return { env: withSecrets(env, values), hidden: hiddenOf(env, values) };
 			const { variable, secret } = unknown;
 			const why = unreadable.has(secret)
 				? "was stored under another SLUICE_SECRET and cannot be read; set it again"
@@ -85,11 +88,17 @@ export function secrets(d: ResourceContext) {
 			throw new Error(`the secret '${secret}' of env.${variable} ${why}: sluice secrets set ${secret}`);
 		},
 
-		/** Returns the variables of a worker that runs, with the secrets as they are now. */
-		async resolveKnown(env: Variables): Promise<Variables> {
-			return withSecrets(env, (await valuesFor(env)).values);
+		/** What the output of a worker that runs must not show, with the secrets as they are now. */
+		async hidden(env: Variables): Promise<Variables> {
+			return hiddenOf(env, (await valuesFor(env)).values);
 		},
 	};
+}
+
+/** Variables, and secrets by themselves, which may be a part of a variable. */
+function hiddenOf(env: Variables, values: ReadonlyMap<string, string>): Variables {
+	const secrets = [...values].map(([name, value]) => [`RUNPOD_SECRET_${name}`, value]);
+	return { ...Object.fromEntries(secrets), ...withSecrets(env, values) };
 }
 
 function viewOf({ id, name, createdAt, body }: Resource<Body>): SecretView {

@@ -1,6 +1,7 @@
 /** Templates of the management API. Endpoints keep no link to theirs, so that none is ever in use. */
 import { badRequest } from "../../core/errors.ts";
 import type { TemplateBody, TemplateContent } from "../../core/management/template.ts";
+import { isSame } from "../../lib/same.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { Logins } from "./logins.ts";
 import { type Resource, type ResourceContext, resourceTable } from "./resource-table.ts";
@@ -19,14 +20,11 @@ export function templates(d: ResourceContext & { logins: Logins; secrets: Secret
 	/** A deleted registry is shown as null. */
 	async function viewsOf(found: readonly Resource<TemplateBody>[]): Promise<Template[]> {
 		const known = new Set((await d.logins.list()).map(({ id }) => id));
-		return found.map(({ id, name, createdAt, sealed, body: { registry, ...body } }) => ({
-			id,
-			name,
-			createdAt,
-			...body,
-			registry: registry !== null && known.has(registry) ? registry : null,
-			env: JSON.parse(sealed ?? "{}") as Record<string, string>,
-		}));
+		return found.map((each) => {
+			const { registry, ...content } = contentOf(each);
+			const { id, createdAt } = each;
+			return { id, createdAt, ...content, registry: registry !== null && known.has(registry) ? registry : null };
+		});
 	}
 
 	const viewOf = async (found: Resource<TemplateBody>): Promise<Template> => (await viewsOf([found]))[0]!;
@@ -53,18 +51,21 @@ export function templates(d: ResourceContext & { logins: Logins; secrets: Secret
 			return await viewOf(await table.create({ name, body, sealed: JSON.stringify(env) }));
 		},
 
-		/** `change` gets the template as it is. Throws as `create`. */
-		async update(id: string, change: (before: Template) => Partial<TemplateContent>): Promise<Template> {
-			const given = change(await viewOf(await table.get(id)));
-			await requireKnown(given);
-			const { name, env, ...members } = given;
-			const changed = await table.update(id, (before) => ({
-				name: name ?? before.name,
-				body: { ...before.body, ...members },
-				sealed: env && JSON.stringify(env),
-			}));
+		/** `change` gets the template as it is, again if another changed it meanwhile. Throws as `create`. */
+		async update(id: string, change: (before: TemplateContent) => Partial<TemplateContent>): Promise<Template> {
+			const now = contentOf(await table.get(id));
+			const { env, ...members } = change(now);
+			await requireKnown({ ...members, ...(!isSame(env, now.env) && { env }) });
+			const changed = await table.update(id, (before) => {
+				const { name = before.name, env, ...members } = change(contentOf(before));
+				return { name, body: { ...before.body, ...members }, sealed: env && JSON.stringify(env) };
+			});
 			return await viewOf(changed);
 		},
 		remove: table.remove,
 	};
+}
+
+function contentOf({ name, body, sealed }: Resource<TemplateBody>): TemplateContent {
+	return { name, ...body, env: JSON.parse(sealed ?? "{}") as Record<string, string> };
 }

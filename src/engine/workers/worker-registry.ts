@@ -73,8 +73,8 @@ export interface Worker {
 	ending?: KnownEnding;
 	/** Its machine, where that is known. */
 	host?: string | undefined;
-	/** Variables of its start, some of them secret. */
-	env?: Readonly<Record<string, string>>;
+	/** Values that its output must not show, by name: its variables and secrets. */
+	hidden?: Readonly<Record<string, string>>;
 	/** A stop failed, because its platform did not respond. */
 	unstopped?: { why: string; at: EpochMs } | undefined;
 	/** See `launch-hash.ts`. */

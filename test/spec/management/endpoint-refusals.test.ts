@@ -61,6 +61,18 @@ describe("endpoints that are refused", () => {
 		[422, "a CUDA version", { gpu: { pools: ["ANY"], minCudaVersion: "12" } }, "$.gpu.minCudaVersion must be"],
 		[422, "one vCPU", { gpu: undefined, cpu: [{ id: "a", vcpuCount: 1 }] }, "$.cpu.0.vcpuCount must be"],
 		[422, "a flavour twice", { gpu: undefined, cpu: Array(2).fill({ id: "a", vcpuCount: 2 }) }, "$.cpu must not"],
+		[
+			422,
+			"a flavour twice in other words",
+			{
+				gpu: undefined,
+				cpu: [
+					{ id: "a", vcpuCount: 2 },
+					{ memory: 4, vcpuCount: 2, id: "a" },
+				],
+			},
+			"$.cpu must not",
+		],
 		[422, "another flashboot", { flashboot: "ON" }, "$.flashboot must be"],
 		[422, "a number in env", { env: { A: 1 } }, "$.env.A must be"],
 		[
@@ -94,6 +106,8 @@ describe("endpoints that are refused", () => {
 		],
 		[400, "another data centre", { dataCenterIds: ["EU-RO-1"] }, "$.dataCenterIds.0 must be local"],
 		[400, "an image outside of the list", { image: "other:1" }, "management.images"],
+		[400, "a folder above the list's", { image: "registry.example/../other:1" }, "management.images"],
+		[400, "another registry in an image's name", { image: "registry.example/@other#image" }, "management.images"],
 		[400, "a command that differs from its text", { args: "a", cmd: ["b"] }, "must mean the same"],
 		[400, "an open quote", { cmd: undefined, args: "a 'b" }, "$.args must close each quote"],
 		[400, "an unknown secret", { env: { A: "{{ RUNPOD_SECRET_none }}" } }, "names the secret 'none'"],

@@ -142,6 +142,26 @@ describe("PATCH", () => {
 		expect((await ask("GET", `/serverless/${one.id}/releases`)).json.releases).toHaveLength(1);
 	});
 
+	it.each<[string, object]>([
+		["a secret that was deleted", { env: { A: "{{ RUNPOD_SECRET_gone }}" } }],
+		["a registry that does not exist", { launcher: { type: "docker", image: "x:1", registry: "gone" } }],
+		[
+			"both bounds of CUDA",
+			{
+				gpusPerWorker: 1,
+				launcher: { type: "docker", image: "x:1", gpu: { minCudaVersion: "12.4", allowedCudaVersions: ["12.6"] } },
+			},
+		],
+	])("D49: what a change leaves as it is, is not checked: %s", async (name, settings) => {
+		const id = name.replaceAll(" ", "-");
+		const added = await call(service.url, "/v1/endpoints", { body: { id, workersMax: 0, ...settings } });
+		expect(added.status, added.text).toBe(201);
+		const members = writable((await ask("GET", `/serverless/${id}`)).json);
+		const { status, json, text } = await ask("PATCH", `/serverless/${id}`, { ...members, name: "renamed" });
+		expect(status, text).toBe(200);
+		expect(writable(json)).toEqual({ ...members, name: "renamed" });
+	});
+
 	it("D49: so it is for an endpoint of the process launcher, whose container cannot be changed", async () => {
 		const settings = { id: "program", launcher: { type: "process", command: ["node", "a b.js"] }, workersMax: 0 };
 		await call(service.url, "/v1/endpoints", { body: settings });

@@ -200,6 +200,22 @@ describe("D49: templates", () => {
 		expect((await ask("PATCH", `/templates/${id}`, members)).json).toEqual({ id, ...members });
 	});
 
+	it("read, change nothing, write: the same, also once its secret is deleted", async () => {
+		const secret = await made("secrets", { name: "soon_gone" });
+		const { id, ...members } = await made("templates", { env: { A: "{{ RUNPOD_SECRET_soon_gone }}" } });
+		await ask("DELETE", `/account/secrets/${secret.id}`);
+		const { status, json, text } = await ask("PATCH", `/templates/${id}`, members);
+		expect(status, text).toBe(200);
+		expect(json).toEqual({ id, ...members });
+	});
+
+	it("two changes of a command at once both hold", async () => {
+		const { id } = await made("templates", { args: "" });
+		const changes = [{ cmd: ["a"] }, { entrypoint: ["b"] }, { disk: 7 }];
+		await Promise.all(changes.map((change) => ask("PATCH", `/templates/${id}`, change)));
+		expect((await ask("GET", `/templates/${id}`)).json).toMatchObject({ cmd: ["a"], entrypoint: ["b"], disk: 7 });
+	});
+
 	it("PATCH: env as a whole, {} keeps mounts, [] and null clear", async () => {
 		const login = await made("registries", { name: "for templates" });
 		const { id } = await made("templates", {

@@ -77,6 +77,13 @@ it("the last output of a worker that failed has no value", async () => {
 	expect(await shown(endpoint)).not.toContain(FIRST);
 });
 
+it("the last output has no value that was a part of a variable", async () => {
+	await service.engine.resources.secrets.create({ name: "pw", value: FIRST });
+	const ended = service.next("worker.exited");
+	await made("pg://me:{{ RUNPOD_SECRET_pw }}@db", {}, "console.log(process.env.TOKEN.slice(8, -3)); process.exit(7)");
+	expect((await ended).lastOutput).toBe("token [TOKEN]\n[RUNPOD_SECRET_pw]");
+});
+
 it("an unknown secret fails the start with its name; once it exists the worker starts", async () => {
 	const failed = service.next("worker.failed");
 	await made("{{ RUNPOD_SECRET_later }}");

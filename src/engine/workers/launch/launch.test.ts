@@ -37,7 +37,7 @@ function starting(q: { refuses: "start" | "record" }) {
 			address: Promise.resolve({ own: address, shared: address }),
 			cluster: { id: "s", shared: false, scales: () => true },
 			access: { tokens: { issue: () => Promise.resolve("t"), revoke: () => Promise.resolve() } },
-			secrets: { resolve: (env: Record<string, string>) => Promise.resolve(env) },
+			secrets: { resolve: (env: Record<string, string>) => Promise.resolve({ env, hidden: env }) },
 			ended: { record: () => Promise.resolve() },
 			gpuAddresses: (numbers: readonly number[]) => Promise.resolve([...numbers]),
 		}),

@@ -216,9 +216,9 @@ export class WorkerLauncher {
 	}
 
 	/** Hides variables of the worker, of an earlier run of the service those of its endpoint as they are now. */
-	withoutSecrets({ endpoint, env }: Worker, text: string): string {
+	withoutSecrets({ endpoint, hidden }: Worker, text: string): string {
 		const { endpoints } = this.#d;
-		return withoutSecrets(text, env ?? (endpoints.has(endpoint) ? endpoints.get(endpoint).env : {}));
+		return withoutSecrets(text, hidden ?? (endpoints.has(endpoint) ? endpoints.get(endpoint).env : {}));
 	}
 
 	#find(workerId: string): Worker | undefined {
@@ -282,8 +282,8 @@ export class WorkerLauncher {
 		};
 		let hasStarted = false;
 		try {
-			const env = await secrets.resolve(endpoint.env);
-			worker.env = env;
+			const { env, hidden } = await secrets.resolve(endpoint.env);
+			worker.hidden = hidden;
 			const token = await access.tokens.issue({ endpoint: endpoint.id, worker: id });
 			await store.workers.put(row);
 			const spec = workerSpec({ endpoint: { ...endpoint, env }, id, token, gpus, url, serviceId });

@@ -24,7 +24,7 @@ function takeOver(rows: readonly Partial<WorkerRow>[], launcher: Partial<Launche
 			address: Promise.resolve({ own: ADDRESS, shared: ADDRESS }),
 			cluster: { id: "s", shared: false, scales: () => true },
 			endpoints: { all: () => [], has: () => true, get: () => given<Endpoint>({ env: {} }) },
-			secrets: { resolveKnown: (env: Record<string, string>) => Promise.resolve(env) },
+			secrets: { hidden: (env: Record<string, string>) => Promise.resolve(env) },
 			workerLogs: { extent: () => Promise.resolve(undefined) },
 			...q,
 		}),

@@ -97,7 +97,7 @@ export class TakeOver {
 		}
 		worker.host = hostOf(this.#d, row.launcher, handle);
 		Object.assign(worker, gpusIn(handle));
-		if (endpoints.has(row.endpoint)) worker.env = await secrets.resolveKnown(endpoints.get(row.endpoint).env);
+		if (endpoints.has(row.endpoint)) worker.hidden = await secrets.hidden(endpoints.get(row.endpoint).env);
 		if (handle[LAUNCHED_AS] !== undefined) worker.launchedAs = String(handle[LAUNCHED_AS]);
 		// It called the service that ran here before, unless its platform has not run it yet.
 		if (worker.notice?.state !== "waiting") {
