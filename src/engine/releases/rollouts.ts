@@ -127,6 +127,9 @@ export function rollouts(d: Deps) {
 	});
 
 	return {
+		/** Whether it is of an earlier release, whose jobs say nothing about the current one. */
+		isOld: (worker: Worker): boolean =>
+			endpoints.has(worker.endpoint) && isOld(worker, launchHash(endpoints.get(worker.endpoint))),
 		/** Whether no worker of its release was healthy so far. */
 		isUnproven({ endpoint, launchedAs }: Pick<Worker, "endpoint" | "launchedAs">): boolean {
 			if (!endpoints.has(endpoint)) return false;

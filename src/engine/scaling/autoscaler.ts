@@ -262,7 +262,8 @@ export class Autoscaler {
 		const { id } = endpoint;
 		const { staying, stoppable, counts } = sample;
 		const now = this.#d.now();
-		if (staying.some((worker) => worker.ready && now - worker.createdAt >= CRASH_MS)) this.crashes.worked(id);
+		const lasts = (worker: Worker): boolean => worker.ready && now - worker.createdAt >= CRASH_MS;
+		if (staying.some((worker) => lasts(worker) && !this.rollouts.isOld(worker))) this.crashes.worked(id);
 		const { jobs: waiting, oldestQueuedAt = now } = this.#queues.of(id) ?? { jobs: 0 };
 		const wanted = desiredWorkers({ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt }, endpoint);
 		const mayEvict = waiting > 0 && !this.crashes.hasFailedLately(id);

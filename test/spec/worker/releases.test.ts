@@ -22,7 +22,7 @@ let clock: ManualClock;
 let place: Folder;
 let service: TestService;
 
-const { pass, passUntil, of, takes, reports } = launchedWorkers(() => ({ clock, service }));
+const { pass, passUntil, of, takes, reports, works } = launchedWorkers(() => ({ clock, service }));
 
 beforeEach(() => {
 	clock = manualClock();
@@ -243,6 +243,21 @@ describe("a version whose workers end", () => {
 		void undone.finally(() => (over = true));
 		for (let n = 0; n < 40 && !over; n += 1) await pass(500);
 		expect((await states())[1]).toEqual([2, "failed"]);
+	});
+
+	it("D28, D50: is started ever less often, whatever jobs the old workers finish", async () => {
+		await serve({ workersMin: 1, workersMax: 1, release: { failAfter: 0 } });
+		const [old] = await ready(1);
+		const pauses: number[] = [];
+		service.events.on("worker.failed", ({ retryMs }) => void pauses.push(retryMs));
+		await pass(10_000);
+		await change({ launcher: { command: ["false"] } });
+		while (pauses.length < 3) {
+			await submitted(service, "ep");
+			await works(old!);
+			await pass(500);
+		}
+		expect(pauses).toEqual([1000, 2000, 4000]);
 	});
 
 	it("D50: is tried to be undone once where the settings before are refused by now", async () => {
