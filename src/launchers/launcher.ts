@@ -35,7 +35,7 @@ export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
 	gpuMemoryGb?: number | undefined;
 	/** Who gets a free place first. Default: normal. */
 	priority?: Priority;
-	/** Lets a platform refuse one more worker. */
+	/** With those of a replacement beside others. Lets a platform refuse one more worker. */
 	workersMax: number;
 	/** Usual grace, ms, for platforms that stop workers unasked. */
 	stopGraceMs: number;

@@ -305,7 +305,7 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 		await one.launcher.start(specs[0]!);
 		await two.launcher.start(specs[1]!);
 		const third = two.launcher.start(specs[2]!);
-		await expect(third).rejects.toThrow(/the 2 Pods that workersMax permits exist/);
+		await expect(third).rejects.toThrow(/the 2 Pods of workersMax and release.maxSurge exist/);
 		await one.launcher.stop(specs[0]!.workerId, 0);
 		const last = { ...script(SCRIPTS.runs), ...own };
 		await two.launcher.start(last);

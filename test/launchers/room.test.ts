@@ -41,6 +41,7 @@ beforeAll(async () => {
 			owner: settings("few", { scalerType: "REQUEST_COUNT", scalerValue: 1 }),
 			modest: settings("few"),
 			others: settings("many"),
+			changed: settings("own", { workersMin: 1, workersMax: 1, gpusPerWorker: 0 }),
 		},
 		clock,
 	});
@@ -134,4 +135,33 @@ it("D28: room is made for the endpoint that waits without a GPU: others give up 
 	await advanceUntil(clock, () => started.length > 1, 1000);
 	expect(started.toSorted()).toEqual(["greedy", "owner"]);
 	remove();
+});
+
+it("D50: an old worker makes place for one that waits in its queue, and none for one that no node fits", async () => {
+	state.queueing = false;
+	await advanceUntil(
+		clock,
+		async () => (await get("/v1/endpoints/changed/releases")).releases[0].state === "healthy",
+		500,
+	);
+	state.queueing = true;
+	stopped = [];
+	const change = async (partition: string): Promise<string> => {
+		const event = service.next("worker.launched", (facts) => facts.endpoint === "changed");
+		await call(service.url, "/v1/endpoints/changed", { method: "PATCH", body: { launcher: { partition } } });
+		await clock.advance(1000);
+		return (await event).worker;
+	};
+	const misplaced = await change("none");
+	const message = "No node fits its selector.";
+	announce.notice({ workerId: misplaced, state: "waiting", code: "unschedulable", message });
+	const waited = service.next("worker.stopping", ({ worker }) => worker === misplaced);
+	await clock.advance(30_000);
+	expect(stopped).toEqual([]);
+	const queued = await change("other");
+	await waited;
+	stopped = [];
+	announce.notice({ workerId: queued, state: "waiting", code: "queued", message: "Resources." });
+	await advanceUntil(clock, () => stopped.length > 0, 500);
+	expect(stopped).toMatchObject([{ why: "its endpoint has another launcher or environment now" }]);
 });

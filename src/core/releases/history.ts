@@ -9,6 +9,8 @@ interface Release {
 	launchHash: string;
 	state: "unproven" | "healthy" | "failed";
 	failures: number;
+	/** Set if the service rolled back to it. */
+	reason?: string;
 }
 
 /**
@@ -23,9 +25,15 @@ export function rollbackTarget<R extends Release>(releases: readonly R[]): R | u
 	return releases.findLast((each) => each.state === "healthy" && !isFailed(each));
 }
 
-/** Whether the current release is to be rolled back, because its workers crashed before one was healthy. */
-export function hasFailed({ state, failures }: Release, { failAfter }: Pick<ReleaseSettings, "failAfter">): boolean {
-	return state === "unproven" && failAfter > 0 && failures >= failAfter;
+/**
+ * Whether the current release is to be rolled back, because its workers crashed before one was healthy. Not one that
+ * the service has rolled back to: what makes workers fail that were healthy once is not in its settings.
+ */
+export function hasFailed(
+	{ state, failures, reason }: Release,
+	{ failAfter }: Pick<ReleaseSettings, "failAfter">,
+): boolean {
+	return state === "unproven" && reason === undefined && failAfter > 0 && failures >= failAfter;
 }
 
 /** Versions that are not kept once `added` more are stored. `running`: launch hashes of workers. */

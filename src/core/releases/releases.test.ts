@@ -88,7 +88,7 @@ function rolledOut(
 	rule: { maxSurge: number; maxUnavailable: number },
 	q: { hasRoom: boolean; healthy: boolean },
 ) {
-	let state: Rollout = { old: size, pending: 0, arrived: 0, ahead: 0, proven: false, hasRoom: q.hasRoom };
+	let state: Rollout = { old: size, pending: 0, arrived: 0, ahead: 0, proven: false, makers: q.hasRoom ? 0 : 1 };
 	let settled = 0;
 	let least = size;
 	let most = size;

@@ -68,6 +68,18 @@ export function allocateGpus(q: GpuQuery): GpuAllocation {
 	return { evict: evicted.map(({ worker }) => worker), reserved: gpusWithout(left) ?? [] };
 }
 
+/** Returns the fewest workers of `own` without which GPUs suffice; none if they never do, or once others have ended. */
+export function ownMakers(q: GpuQuery, own: ReadonlySet<string>): string[] {
+	const staying = q.holders.filter(({ stopping }) => !stopping);
+	const suffices = (some: readonly GpuHolder[]): boolean =>
+		freeGpus(
+			q,
+			staying.filter((holder) => !some.includes(holder)),
+		) !== undefined;
+	const may = staying.filter(({ worker }) => own.has(worker));
+	return firstThatSuffice(may, suffices).map(({ worker }) => worker);
+}
+
 /** Whole GPUs by number; parts where they leave the least memory unused. */
 function freeGpus({ sizes, needed, memoryGb, only }: GpuQuery, holders: readonly GpuHolder[]): number[] | undefined {
 	const each = sizes.map((size, gpu) => {

@@ -5,11 +5,13 @@
  * many workers left before others took their place; a server that begins with it again replaces one more at most.
  */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import { ApiError } from "../../core/errors.ts";
 import { hasFailed, rollbackTarget } from "../../core/releases/history.ts";
 import { type LaunchedSettings, withLaunched } from "../../core/releases/launched-settings.ts";
 import { rolloutStep } from "../../core/releases/rollout.ts";
 import { asSentence } from "../../lib/text.ts";
 import { isManaged } from "../../launchers/index.ts";
+import type { PlacedWorker } from "../../launchers/launcher.ts";
 import type { ReleaseHead } from "../../store/contract/releases.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
@@ -19,9 +21,6 @@ import type { Workers } from "../workers/workers.ts";
 import type { Worker } from "../workers/worker-registry.ts";
 
 const REPLACED = "its endpoint has another launcher or environment now";
-
-/** A platform's reasons for having no place. */
-const WITHOUT_PLACE: ReadonlySet<string | undefined> = new Set(["unschedulable", "queued"]);
 
 interface Deps extends EngineContext {
 	endpoints: Endpoints;
@@ -36,7 +35,9 @@ interface Deps extends EngineContext {
 interface Progress {
 	launchHash: string;
 	ahead: number;
-	hasRoom: boolean;
+	/** See `Rollout`; until one has become healthy. */
+	makers: number;
+	pending: number;
 	/** Healthy ones that have taken the place of another. */
 	arrived: WeakSet<Worker>;
 }
@@ -64,7 +65,30 @@ export function rollouts(d: Deps) {
 
 	function isHealthy({ id, release }: Endpoint, worker: Worker): boolean {
 		if (!worker.ready || worker.unhealthy || worker.sleep || launcher.isLeaving(worker)) return false;
+		const hasCalled = worker.takes > 0 || worker.seenAt > (worker.readyAt ?? 0);
+		// One that was taken over counts as ready before that.
+		if (worker.hasSettled && worker.settled === undefined && !hasCalled) return false;
 		return (worker.settled ?? 0) >= release.minJobs || (worker.held.size === 0 && d.noneWaits(id));
+	}
+
+	/** Returns how many of the `old` ones are to leave so that the waiting one gets a place. */
+	function makersFor(waiting: Worker, endpoint: Endpoint, old: readonly Worker[]): number {
+		const { code, message } = waiting.notice!;
+		if (code === "queued") return 1;
+		if (code !== "unschedulable") return 0;
+		const placed = ({ id }: Worker): PlacedWorker => ({
+			id,
+			settings: endpoint.launcher,
+			gpus: endpoint.gpusPerWorker,
+		});
+		const makers = launcher.roomFor(waiting, {
+			waiting: { ...placed(waiting), code, message },
+			quietMs: d.now() - waiting.createdAt,
+			stoppable: old.map(placed),
+			leaving: [],
+		});
+		// Whether another end helps is not known of cores and memory. No end helps where no node fits.
+		return makers.length || Number(endpoint.gpusPerWorker === 0 && message.includes("Insufficient"));
 	}
 
 	async function rollBack(failed: ReleaseHead, target: ReleaseHead): Promise<void> {
@@ -103,6 +127,15 @@ export function rollouts(d: Deps) {
 	});
 
 	return {
+		/** Whether it is of an earlier release, whose jobs say nothing about the current one. */
+		isOld: (worker: Worker): boolean =>
+			endpoints.has(worker.endpoint) && isOld(worker, launchHash(endpoints.get(worker.endpoint))),
+		/** Whether no worker of its release was healthy so far. */
+		isUnproven({ endpoint, launchedAs }: Pick<Worker, "endpoint" | "launchedAs">): boolean {
+			if (!endpoints.has(endpoint)) return false;
+			const { launchHash: hash, state } = head(endpoint);
+			return hash === launchedAs && state === "unproven";
+		},
 		/** Those that could take no jobs leave at once, also where no workers are launched any more. */
 		replaceUnready(): void {
 			for (const { endpoint } of endpoints.all()) {
@@ -136,7 +169,8 @@ export function rollouts(d: Deps) {
 			if (!target) return;
 			undone.add(current);
 			const done = rollBack(current, target).catch((error: unknown) => {
-				undone.delete(current);
+				// What is refused now, such as a folder that is not there any more, is refused again.
+				if (!(error instanceof ApiError)) undone.delete(current);
 				throw error;
 			});
 			background.run(`rollback of ${id}`, done);
@@ -152,25 +186,26 @@ export function rollouts(d: Deps) {
 				progressOf.delete(id);
 				return NOTHING;
 			}
-			const known = progressOf.get(id);
-			const progress: Progress =
-				known?.launchHash === hash ? known : { launchHash: hash, ahead: 0, hasRoom: true, arrived: new WeakSet() };
-			progressOf.set(id, progress);
 			const current = staying.filter((worker) => !isOld(worker, hash));
 			const healthy = current.filter((worker) => isHealthy(endpoint, worker));
+			const known = progressOf.get(id);
+			const progress = known?.launchHash === hash ? known : begun(hash, current, old.length - endpoint.workersMax);
+			progressOf.set(id, progress);
 			const pending = current.filter((worker) => !healthy.includes(worker) && !progress.arrived.has(worker));
 			const arrived = healthy.filter((worker) => !progress.arrived.has(worker));
 			for (const worker of arrived) progress.arrived.add(worker);
-			if (pending.some(({ notice }) => notice?.state === "waiting" && WITHOUT_PLACE.has(notice.code)))
-				progress.hasRoom = false;
-			const { ahead, hasRoom } = progress;
+			if (arrived.length > 0) progress.makers = 0;
+			progress.pending = pending.length;
+			const waiting = pending.find(({ notice }) => notice?.state === "waiting");
+			if (waiting && progress.makers === 0) makePlace(progress, makersFor(waiting, endpoint, old));
+			const { ahead, makers } = progress;
 			const next = rolloutStep(
 				{
 					old: old.length,
 					pending: pending.length,
 					arrived: arrived.length,
 					ahead,
-					hasRoom,
+					makers,
 					proven: state === "healthy",
 				},
 				release,
@@ -180,10 +215,28 @@ export function rollouts(d: Deps) {
 			for (const worker of byLoad.slice(0, next.retire)) launcher.retire(worker, REPLACED);
 			return { start: next.start, extra: new Set(pending.slice(0, next.extra)) };
 		},
-		/** Nothing was free for a worker of the current release. */
-		withoutRoom(id: string): void {
+		/** Nothing was free for a worker of the current release until so many of `old` ones leave; 0: that does not help. */
+		withoutRoom(id: string, makersOf: (old: (worker: Worker) => boolean) => number): void {
 			const progress = progressOf.get(id);
-			if (progress) progress.hasRoom = false;
+			if (!progress || progress.pending > 0 || progress.makers > 0) return;
+			makePlace(
+				progress,
+				makersOf((worker) => isOld(worker, progress.launchHash)),
+			);
 		},
 	};
+}
+
+function makePlace(progress: Progress, count: number): void {
+	if (count > 0) progress.makers = progress.ahead + count;
+}
+
+/**
+ * After a start of the service, or a change back: workers of the release that take jobs already have taken the place of
+ * others, except those over workersMax. `over`: workers of earlier releases over workersMax.
+ */
+function begun(hash: string, current: readonly Worker[], over: number): Progress {
+	const ready = current.filter((worker) => worker.ready);
+	const beside = Math.max(0, over + current.length);
+	return { launchHash: hash, ahead: 0, makers: 0, pending: 0, arrived: new WeakSet(ready.slice(beside)) };
 }

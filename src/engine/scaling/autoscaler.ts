@@ -55,7 +55,10 @@ export class Autoscaler {
 		this.#queues = queueLengths(d);
 		this.#stops = workerStops({ ...d, room: () => this.#room });
 		const { stop, sleepOrStop } = this.#stops;
-		this.faults = workerFaults({ ...d, crashes: this.crashes, stop });
+		this.faults = workerFaults({
+			...{ ...d, crashes: this.crashes, stop },
+			isUnproven: (worker) => this.rollouts.isUnproven(worker),
+		});
 		this.#room = roomMaker({ ...d, queues: this.#queues, stop, sleepOrStop });
 		this.#sleepers = sleepers({ ...d, stop });
 		this.rollouts = rollouts({
@@ -219,8 +222,12 @@ export class Autoscaler {
 			if (this.#present(id).length >= workersMax + release.maxSurge) return;
 			const needsGpus = endpoint.gpusPerWorker > 0 && usesOwnGpus(endpoint.launcher);
 			const allocation = needsGpus ? this.#gpus.allocate(endpoint, false, []) : { gpus: [] };
-			if (!("gpus" in allocation)) return this.rollouts.withoutRoom(id);
-			this.#start(endpoint, allocation);
+			if ("evict" in allocation) {
+				if (left < count) return;
+				this.rollouts.withoutRoom(id, (isOld) => this.#gpus.makersOf(endpoint, isOld).length);
+				return this.#d.workers.startProblems.set(id, { withoutGpu: allocation.shortage });
+			}
+			if ("gpus" in allocation) this.#start(endpoint, allocation);
 		}
 	}
 
@@ -255,7 +262,8 @@ export class Autoscaler {
 		const { id } = endpoint;
 		const { staying, stoppable, counts } = sample;
 		const now = this.#d.now();
-		if (staying.some((worker) => worker.ready && now - worker.createdAt >= CRASH_MS)) this.crashes.worked(id);
+		const lasts = (worker: Worker): boolean => worker.ready && now - worker.createdAt >= CRASH_MS;
+		if (staying.some((worker) => lasts(worker) && !this.rollouts.isOld(worker))) this.crashes.worked(id);
 		const { jobs: waiting, oldestQueuedAt = now } = this.#queues.of(id) ?? { jobs: 0 };
 		const wanted = desiredWorkers({ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt }, endpoint);
 		const mayEvict = waiting > 0 && !this.crashes.hasFailedLately(id);

@@ -2,7 +2,14 @@
 import type { Endpoint, LauncherSettings } from "../../core/endpoints/endpoint.ts";
 import { evictable, type EvictionQuery, isPreempted, turnEndsAt } from "../../core/workers/eviction.ts";
 import { type GpuNeed, needText } from "../../core/workers/gpu-need.ts";
-import { type AssignedGpus, freeGb, type GpuHolder, wakeOrAllocate } from "../../core/workers/gpu-allocation.ts";
+import {
+	type AssignedGpus,
+	freeGb,
+	type GpuHolder,
+	type GpuQuery,
+	ownMakers,
+	wakeOrAllocate,
+} from "../../core/workers/gpu-allocation.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import { holdsGpus, isSleeping, isStarting, type Worker } from "../workers/worker-registry.ts";
@@ -92,7 +99,21 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 		return `${needs} ${what}, and ${why ?? `too many ${takenText(endpoint)}`}`;
 	}
 
+	function gpuQueryOf(endpoint: Endpoint, mayEvict: boolean): GpuQuery {
+		const { gpuMemoryGb: memoryGb } = endpoint;
+		// Whole GPUs need no reading, which starts a program.
+		const sizes = memoryGb === undefined ? Array.from({ length: d.gpus }, () => undefined) : d.workers.gpus.sizes();
+		const need = needOf(endpoint.launcher);
+		const only = need && (d.workers.gpus.fitting(need) ?? []);
+		return { ...queryOf(endpoint, mayEvict), sizes, memoryGb, ...(only && { only }) };
+	}
+
 	return {
+		/** The fewest of the endpoint's own workers that have to leave for one; empty if that does not help, or others do. */
+		makersOf(endpoint: Endpoint, mayLeave: (worker: Worker) => boolean): string[] {
+			const own = holders().filter((worker) => worker.endpoint === endpoint.id && mayLeave(worker));
+			return ownMakers(gpuQueryOf(endpoint, false), new Set(own.map(({ id }) => id)));
+		},
 		/** Called before the endpoints of a round, which are asked for in their order. */
 		beginRound(): void {
 			for (const worker of kept.keys()) if (d.workers.registry.get(worker) !== worker) kept.delete(worker);
@@ -113,13 +134,7 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 			mayEvict: boolean,
 			asleep: readonly Worker[],
 		): { wake: Worker } | AssignedGpus | { evict: Worker[]; shortage: string } {
-			const { gpuMemoryGb: memoryGb } = endpoint;
-			// Whole GPUs need no reading, which starts a program.
-			const sizes = memoryGb === undefined ? Array.from({ length: d.gpus }, () => undefined) : d.workers.gpus.sizes();
-			const need = needOf(endpoint.launcher);
-			const only = need && (d.workers.gpus.fitting(need) ?? []);
-			const query = { ...queryOf(endpoint, mayEvict), sizes, memoryGb, ...(only && { only }) };
-			const allocation = wakeOrAllocate(query, asleep);
+			const allocation = wakeOrAllocate(gpuQueryOf(endpoint, mayEvict), asleep);
 			if (!("evict" in allocation)) return allocation;
 			const coming = allocation.reserved;
 			const why = shortage(endpoint);

@@ -29,8 +29,9 @@ export function createScaling(d: ScalingContext) {
 		scaler.loop.nudge();
 	});
 	events.on("worker.ready", ({ endpoint }) => scaler.crashes.ready(endpoint));
-	events.on("job.settled", ({ endpoint, worker }) => {
-		if (worker !== undefined) scaler.crashes.worked(endpoint);
+	events.on("job.settled", ({ endpoint, worker: id }) => {
+		const worker = id === undefined ? undefined : registry.get({ endpoint, id });
+		if (id !== undefined && !(worker && scaler.rollouts.isOld(worker))) scaler.crashes.worked(endpoint);
 	});
 	events.on("starts.resumed", ({ endpoint }) => scaler.startNow(endpoint));
 	events.on("worker.unhealthy", ({ endpoint, worker: id, reason }) => {

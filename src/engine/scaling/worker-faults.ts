@@ -12,9 +12,11 @@ interface Deps extends Pick<EngineContext, "now"> {
 	workers: Workers;
 	crashes: ReturnType<typeof crashBackoff>;
 	stop: Stops["stop"];
+	/** Whether no worker of its release was healthy so far. */
+	isUnproven: (worker: Worker) => boolean;
 }
 
-export function workerFaults({ now, workers: { launcher, registry, startProblems }, crashes, stop }: Deps) {
+export function workerFaults({ now, workers: { launcher, registry, startProblems }, crashes, stop, isUnproven }: Deps) {
 	function replace(worker: Worker, code: WorkerReasonCode, { why, details }: { why: string; details: string }): void {
 		if (!worker.managed || launcher.isLeaving(worker)) return;
 		crashes.crashed(worker, code, details);
@@ -32,7 +34,8 @@ export function workerFaults({ now, workers: { launcher, registry, startProblems
 		exited(worker: Worker, end: WorkerExit): void {
 			const { endpoint } = worker;
 			// One that exits with 0 after a call may have been stopped by its own code (protocol B.5).
-			const works = worker.ready && (end.code === 0 || now() - worker.createdAt >= CRASH_MS);
+			const lasted = now() - worker.createdAt >= CRASH_MS && !isUnproven(worker);
+			const works = worker.ready && (end.code === 0 || lasted);
 			const crashed = !works && (end.reason?.crash ?? true);
 			if (!worker.draining) {
 				const { code, message } = end.reason ?? {

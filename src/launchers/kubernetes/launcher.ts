@@ -239,7 +239,9 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 			const name = names.find((each) => ![used, this.#creating, refused].some((set) => set.has(each)));
 			if (name === undefined) {
 				if (this.isClosed || this.clock.now() >= giveUpAt)
-					throw new Error(`the ${names.length} Pods that workersMax permits exist; some of them are not removed yet`);
+					throw new Error(
+						`the ${names.length} Pods of workersMax and release.maxSurge exist; some are not removed yet`,
+					);
 				await this.clock.sleep(CHECK_MS, this.closed.signal);
 				refused.clear();
 				continue;

@@ -2,6 +2,7 @@
  * How workers of an earlier release make place for those of the current one (D50): real processes that
  * do nothing; the test calls for them, on a clock of its own.
  */
+import { mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -13,13 +14,15 @@ import { endWith, submitted } from "../hand-worker.ts";
 import { launchedWorkers } from "../launched-workers.ts";
 
 const SLEEPS = { type: "process", command: ["sleep", "300"] };
+/** The address for its workers, which is the same after a restart. */
+const AT = { publicUrl: "http://127.0.0.1:9" };
 const LAUNCHED = { launcher: SLEEPS, stopGraceMs: 0, idleTimeout: 3600 };
 
 let clock: ManualClock;
 let place: Folder;
 let service: TestService;
 
-const { pass, passUntil, of, takes, reports } = launchedWorkers(() => ({ clock, service }));
+const { pass, passUntil, of, takes, reports, works } = launchedWorkers(() => ({ clock, service }));
 
 beforeEach(() => {
 	clock = manualClock();
@@ -33,7 +36,7 @@ afterEach(async () => {
 async function serve(settings: object, options: Record<string, unknown> = {}): Promise<void> {
 	service = await startService({
 		endpoints: { ep: { ...LAUNCHED, ...settings } },
-		settings: options,
+		settings: { ...AT, ...options },
 		clock,
 		in: place,
 	});
@@ -63,6 +66,14 @@ async function ready(count: number): Promise<Worker[]> {
 	for (const worker of workers) callOf(worker);
 	await pass(1000);
 	return workers;
+}
+
+/** The service ends, its workers go on, and the next one takes them over. */
+async function restart(): Promise<void> {
+	let over = false;
+	void service.stop({ leaveWorkers: true }).finally(() => (over = true));
+	while (!over) await clock.advance(50);
+	service = await startService({ endpoints: {}, settings: AT, clock, in: place });
 }
 
 describe("workers of an earlier release", () => {
@@ -154,6 +165,149 @@ describe("workers of an earlier release", () => {
 		callOf(all[2]!);
 		await pass(3000);
 		expect(versions(await staying(3))).toEqual([2, 2, 2]);
+	});
+});
+
+describe("a restart, or a change, in the middle of a replacement", () => {
+	/** Versions of the workers that get jobs. */
+	const current = (): (number | undefined)[] => versions(of("ep").filter(({ draining }) => !draining));
+
+	it("D50: a new worker that had not called yet is not taken as healthy by the restart", async () => {
+		await serve({ workersMin: 1, workersMax: 1 });
+		await ready(1);
+		await change({ env: { MODE: "new" } });
+		await staying(2);
+		await restart();
+		for (const worker of of("ep").filter((each) => versions([each])[0] === 1)) callOf(worker);
+		await pass(3000);
+		expect(current()).toEqual([1, 2]);
+		expect((await states())[0]).toEqual([2, "unproven"]);
+		callOf(of("ep").find((each) => versions([each])[0] === 2)!);
+		await passUntil(() => String(current()) === "2");
+	});
+
+	it("D50: healthy workers that have taken the place of others take no second one", async () => {
+		await serve({ workersMin: 4, workersMax: 4 });
+		await ready(4);
+		await change({ env: { MODE: "new" } });
+		for (const mix of ["1,1,1,2", "1,1,2,2"]) {
+			await passUntil(() => current().length === 5);
+			callOf(of("ep").findLast(({ ready: hasCalled }) => !hasCalled)!);
+			await passUntil(() => String(current().slice(0, 4)) === mix);
+		}
+		await restart();
+		for (const worker of of("ep").slice(0, 4)) callOf(worker);
+		await pass(5000);
+		expect(current()).toEqual([1, 1, 2, 2, 2]);
+		// Back to the first version: the new ones are the earlier ones now.
+		await service.engine.releases.rollBack("ep", { version: 1, by: "key" });
+		await pass(3000);
+		const calling = of("ep").filter((worker) => !worker.draining && worker.ready);
+		expect(calling.length).toBeGreaterThanOrEqual(4);
+	});
+
+	it("D50: the old one leaves that a healthy one had replaced before a restart", async () => {
+		await serve({ workersMin: 1, workersMax: 1 });
+		const [old] = await ready(1);
+		await submitted(service, "ep");
+		await takes(old!);
+		await change({ env: { MODE: "new" } });
+		callOf((await staying(2))[1]!);
+		await passUntil(() => old!.draining);
+		await restart();
+		await pass(50);
+		for (const worker of of("ep")) callOf(worker);
+		await passUntil(() => String(current()) === "2");
+	});
+});
+
+describe("a version whose workers end", () => {
+	/** A program that runs until the file is there. */
+	const until = (file: string): object => ({
+		command: ["sh", "-c", `while ! [ -e ${join(place.path, file)} ]; do sleep 0.02; done; exit 3`],
+	});
+	const write = (file: string): void => writeFileSync(join(place.path, file), "");
+
+	it("D50: at its first job counts a crash, however long it took to start", async () => {
+		await serve({ workersMin: 1, workersMax: 1, scalerType: "REQUEST_COUNT", release: { failAfter: 1 } });
+		const [old] = await ready(1);
+		for (let n = 0; n < 3; n += 1) await submitted(service, "ep");
+		await takes(old!);
+		await change({ launcher: until("end") });
+		const [, fresh] = await staying(2);
+		await pass(15_000);
+		await takes(fresh!);
+		const undone = service.next("release.rolled_back");
+		write("end");
+		let over = false;
+		void undone.finally(() => (over = true));
+		for (let n = 0; n < 40 && !over; n += 1) await pass(500);
+		expect((await states())[1]).toEqual([2, "failed"]);
+	});
+
+	it("D28, D50: is started ever less often, whatever jobs the old workers finish", async () => {
+		await serve({ workersMin: 1, workersMax: 1, release: { failAfter: 0 } });
+		const [old] = await ready(1);
+		const pauses: number[] = [];
+		service.events.on("worker.failed", ({ retryMs }) => void pauses.push(retryMs));
+		await pass(10_000);
+		await change({ launcher: { command: ["false"] } });
+		while (pauses.length < 3) {
+			await submitted(service, "ep");
+			await works(old!);
+			await pass(500);
+		}
+		expect(pauses).toEqual([1000, 2000, 4000]);
+	});
+
+	it("D50: is tried to be undone once where the settings before are refused by now", async () => {
+		const gone = join(place.path, "gone");
+		mkdirSync(gone);
+		const launcher = { ...SLEEPS, cwd: gone };
+		await serve({ workersMin: 1, workersMax: 1, launcher, release: { failAfter: 1 } });
+		await ready(1);
+		const faults: string[] = [];
+		service.events.on("fault", ({ where, error }) => void faults.push(`${where}: ${(error as Error).message}`));
+		rmdirSync(gone);
+		await change({ launcher: { command: ["false"], cwd: place.path } });
+		while (faults.length === 0) await pass(500);
+		await pass(5000);
+		expect(faults).toEqual([expect.stringContaining("rollback of ep")]);
+	});
+
+	it("D50: is not undone if the service returned to it: it was healthy once", async () => {
+		await serve({ workersMin: 1, workersMax: 1, release: { failAfter: 1 } });
+		await ready(1);
+		await change({ launcher: until("end") });
+		callOf((await staying(2))[1]!);
+		await staying(1);
+		await change({ workersMin: 0, idleTimeout: 1 });
+		while ([...of("ep")].length > 0) await pass(500);
+		await change({ launcher: { command: ["false"] } });
+		write("end");
+		await submitted(service, "ep");
+		const crashes: (string | undefined)[] = [];
+		service.events.on("worker.failed", ({ launchedAs }) => void crashes.push(launchedAs));
+		while (crashes.length < 4) await pass(500);
+		expect((await states())[0]).toEqual([4, "unproven"]);
+	});
+});
+
+describe("GPUs that a new version cannot get", () => {
+	it("D50: no worker leaves for a version that no GPUs of the machine suffice for", async () => {
+		await serve({ workersMin: 1, workersMax: 1, gpusPerWorker: 1 }, { gpus: 2 });
+		const [old] = await ready(1);
+		await change({ gpusPerWorker: 3 });
+		await pass(5000);
+		expect(old!.draining).toBe(false);
+	});
+
+	it("D50: as many make place as the first worker of the new version needs", async () => {
+		await serve({ workersMin: 2, workersMax: 2, gpusPerWorker: 1 }, { gpus: 2 });
+		await ready(2);
+		await change({ gpusPerWorker: 2, workersMin: 1 });
+		await pass(10_000);
+		expect(versions(await staying(1))).toEqual([2]);
 	});
 });
 

@@ -36,7 +36,7 @@ describe("workerSpec", () => {
 			gpus: [1, 3],
 			gpuCount: 0,
 			priority: "normal",
-			workersMax: 3,
+			workersMax: 4,
 			stopGraceMs: 5000,
 		});
 		expect(env).toMatchObject({ A: "1", RUNPOD_POD_ID: given.id });

@@ -53,7 +53,7 @@ export function workerSpec(q: {
 		gpuCount: endpoint.gpusPerWorker,
 		gpuMemoryGb,
 		priority: endpoint.priority,
-		workersMax: endpoint.workersMax,
+		workersMax: endpoint.workersMax + endpoint.release.maxSurge,
 		stopGraceMs: endpoint.stopGraceMs,
 	};
 }
