@@ -248,7 +248,7 @@ describe.skipIf(noRegistry !== undefined)(titled("images of the docker launcher"
 			await Promise.all([own.start(refused), own.start(specOf(name, { registry: "3f9c2a17be" }))]);
 			await until("it runs", () => notices.some(({ state }) => state === "running"));
 			const { reason } = await exits.next(refused.workerId);
-			expect(reason?.message).toContain(`refuses image ${name} to user ci: wrong password`);
+			expect(reason?.message).toContain(`refuses image ${name} to the login 0000000000 of launcher.registry`);
 		});
 
 		it("D45: a registry that is not there, or answers with errors", async () => {

@@ -40,9 +40,12 @@ describe("a template in the body of a request", () => {
 		});
 	});
 
-	it.each([{ args: "" }, { cmd: ["serve"] }, { entrypoint: [] }])("%j replaces the whole command", (command) => {
+	it("args replaces the whole command, cmd and entrypoint each its own part", () => {
 		const { args: _, ...rest } = container;
-		expect(withTemplate(template, command)).toEqual({ ...rest, ...command });
+		const whole = { ...template, args: '{"entrypoint":["sh"],"cmd":["-c"]}' };
+		expect(withTemplate(whole, { args: "" })).toEqual({ ...rest, args: "" });
+		expect(withTemplate(whole, { cmd: ["serve"] })).toEqual({ ...rest, entrypoint: ["sh"], cmd: ["serve"] });
+		expect(withTemplate(whole, { entrypoint: [] })).toEqual({ ...rest, entrypoint: [], cmd: ["-c"] });
 	});
 
 	it.each([

@@ -34,15 +34,13 @@ export type TemplateRequest = {
 
 type Members = Readonly<Record<string, unknown>>;
 
-const COMMAND = ["args", "cmd", "entrypoint"] as const;
-
 /** Returns the body as if the template's container stood in it: members of the body win, and `env` by variable. */
 export function withTemplate(template: TemplateContent, body: Members): Members {
 	const { image, args, disk, ports, registry, env, allowedCudaVersions } = template;
-	const hasCommand = COMMAND.some((member) => body[member] !== undefined);
+	const hasParts = body["cmd"] !== undefined || body["entrypoint"] !== undefined;
 	const merged = {
 		image,
-		...(hasCommand ? {} : { args }),
+		...(body["args"] === undefined && (hasParts ? commandOf(template) : { args })),
 		disk,
 		ports,
 		registry,

@@ -38,7 +38,7 @@ export function diffOf(before: LaunchedSettings, after: LaunchedSettings): Relea
 		.map((field): ReleaseChange => ({ field, old: old.get(field) ?? null, new: next.get(field) ?? null }))
 		.filter((change) => JSON.stringify(change.old) !== JSON.stringify(change.new));
 	const variables = Object.keys(after.env)
-		.filter((name) => before.env[name] !== undefined && before.env[name] !== after.env[name])
+		.filter((name) => Object.hasOwn(before.env, name) && before.env[name] !== after.env[name])
 		.map((name): ReleaseChange => ({ field: `env.${name}`, old: SET, new: CHANGED }));
 	return [...changes, ...variables].toSorted((a, b) => (a.field < b.field ? -1 : 1));
 }

@@ -37,6 +37,11 @@ describe("what a release changed", () => {
 		expect(diffOf(after, after)).toEqual([]);
 	});
 
+	it("D50: a variable of any name", () => {
+		const added = [{ field: "env.constructor", old: null, new: "(set)" }];
+		expect(diffOf(launched(), launched({ env: Object.fromEntries([["constructor", "a"]]) }))).toEqual(added);
+	});
+
 	it("D50: a rollback takes launched settings whole, and leaves the others", () => {
 		const current = { workersMax: 5, ...launched({ image: "a:2", gpuMemoryGb: 4, env: { A: "1" } }) };
 		expect(withLaunched(current, launched())).toEqual({ workersMax: 5, ...launched() });

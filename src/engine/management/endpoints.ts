@@ -42,8 +42,9 @@ export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
 		const { templateId, ...rest } = given;
 		const request = templateId ? await filled(rest, templateId) : rest;
 		const [volume] = request.networkVolumes ?? [];
+		const find = volume !== undefined && before?.networkVolumes.includes(volume) ? "find" : "get";
 		// Throw `resource_not_found`.
-		const { source: volumeSource } = volume === undefined ? {} : await resources.volumes.get(volume);
+		const volumeSource = volume === undefined ? undefined : (await resources.volumes[find](volume))?.source;
 		const { registry, env } = request;
 		if (registry && registry !== before?.registry) await resources.logins.requireUsable(registry, type);
 		if (env && !isSame(env, before?.env)) await resources.secrets.requireKnown(env);

@@ -73,7 +73,7 @@ it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrat
 		}
 		expect(await last.engine.access.registries.loginFor("ghcr.io")).toEqual(LOGIN);
 		const { resources } = last.engine;
-		expect(await resources.secrets.resolve({ A: "{{ RUNPOD_SECRET_s }}" })).toEqual({ A: "a-value" });
+		expect((await resources.secrets.resolve({ A: "{{ RUNPOD_SECRET_s }}" })).env).toEqual({ A: "a-value" });
 		expect(await resources.logins.loginOf(login.id)).toEqual(LOGIN);
 		expect((await resources.templates.get(template.id)).env).toEqual({ TOKEN: "a-token" });
 		await last.end();

@@ -144,6 +144,7 @@ describe("PATCH", () => {
 
 	it.each<[string, object]>([
 		["a secret that was deleted", { env: { A: "{{ RUNPOD_SECRET_gone }}" } }],
+		["a volume of an earlier release", { management: { disk: 20, networkVolumes: ["gone"] } }],
 		["a registry that does not exist", { launcher: { type: "docker", image: "x:1", registry: "gone" } }],
 		[
 			"both bounds of CUDA",

@@ -282,9 +282,8 @@ describe("D49: volumes and secrets", () => {
 		expect(same.json).toEqual({ id, ...secret });
 		const cleared = await ask("PATCH", `/account/secrets/${id}`, { description: "", value: `${VALUE}-2` });
 		expect(cleared.json.description).toBeNull();
-		expect(await service.engine.resources.secrets.resolve({ A: "{{RUNPOD_SECRET_Mine}}" })).toEqual({
-			A: `${VALUE}-2`,
-		});
+		const { env } = await service.engine.resources.secrets.resolve({ A: "{{RUNPOD_SECRET_Mine}}" });
+		expect(env).toEqual({ A: `${VALUE}-2` });
 	});
 
 	it("values, users and passwords are in no answer, event and audit entry, and sealed in the store", async () => {

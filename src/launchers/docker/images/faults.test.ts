@@ -33,6 +33,10 @@ describe("D45: pullFault", () => {
 				"wrong password, or no access to this image; to replace them: sluice registries login " +
 				"registry.example.com",
 		);
+		expect(of(text, { username: "ci", login: "3f9c2a17be" })).toBe(
+			"the registry registry.example.com refuses image registry.example.com/w:1 to the login 3f9c2a17be of " +
+				"launcher.registry: wrong password, or no access to this image; POST /v2/registries makes another login",
+		);
 	});
 
 	it.each([

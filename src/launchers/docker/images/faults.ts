@@ -1,11 +1,13 @@
 /** Explains why an image cannot be pulled. */
 import { imageName } from "../../../core/access/image-name.ts";
 
-interface FailedPull {
+export interface FailedPull {
 	image: string;
 	/** Docker's words, which contain those of the registry. */
 	text: string;
 	username?: string | undefined;
+	/** Id of a login of the management API, whose user is not shown. */
+	login?: string | undefined;
 	where?: string | undefined;
 }
 
@@ -35,12 +37,15 @@ const FAULTS: readonly (readonly [RegExp, Sentence])[] = [
 	],
 	[
 		/unauthorized|denied|authentication required|no basic auth|forbidden|\b40[13]\b/i,
-		({ image, registry, username }) =>
-			username === undefined
-				? `the registry ${registry} refuses image ${image} without credentials, or there is no such ` +
-					`image; to set them: sluice registries login ${registry}`
-				: `the registry ${registry} refuses image ${image} to user ${username}: wrong password, or no ` +
-					`access to this image; to replace them: sluice registries login ${registry}`,
+		({ image, registry, username, login }) =>
+			login !== undefined
+				? `the registry ${registry} refuses image ${image} to the login ${login} of launcher.registry: wrong ` +
+					"password, or no access to this image; POST /v2/registries makes another login"
+				: username === undefined
+					? `the registry ${registry} refuses image ${image} without credentials, or there is no such ` +
+						`image; to set them: sluice registries login ${registry}`
+					: `the registry ${registry} refuses image ${image} to user ${username}: wrong password, or no ` +
+						`access to this image; to replace them: sluice registries login ${registry}`,
 	],
 	[
 		/server gave HTTP response to HTTPS client/i,

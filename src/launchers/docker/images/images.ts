@@ -5,7 +5,7 @@ import type { LauncherDependencies } from "../../definition.ts";
 import { jsonLines } from "../../platform-streams.ts";
 import { type Daemon, sentenceOf, statusOf, unlessAborted } from "../daemon.ts";
 import type { DockerSettings } from "../settings.ts";
-import { pullFault } from "./faults.ts";
+import { type FailedPull, pullFault } from "./faults.ts";
 import { type PullLine, pullProgress } from "./progress.ts";
 
 const REPORT_MS = 1000;
@@ -95,18 +95,18 @@ export function dockerImages({ clock, daemon, registryLogin, where = "" }: Image
 			const stream = await daemon().pull({ repository, version, login, signal });
 			for await (const line of jsonLines<PullLine>(stream, `the Docker daemon${where}`)) read(line);
 		} catch (error) {
-			throw new Error(sentence(error, { image, username: login?.username, isStalled }));
+			throw new Error(sentence(error, { image, username: login?.username, login: id, isStalled }));
 		} finally {
 			over.abort();
 		}
 	}
 
-	function sentence(error: unknown, q: { image: string; username: string | undefined; isStalled: boolean }): string {
-		const { image, username, isStalled } = q;
+	function sentence(error: unknown, { isStalled, ...q }: Omit<FailedPull, "text"> & { isStalled: boolean }): string {
+		const { image } = q;
 		if (closed.signal.aborted) return "the service stops";
 		if (isStalled) return `the pull of image ${image}${where} made no progress for ${STALL_MS / 60_000} minutes`;
 		if (error instanceof PullError || statusOf(error) !== undefined)
-			return pullFault({ image, text: (error as Error).message, username, where });
+			return pullFault({ ...q, text: (error as Error).message, where });
 		return sentenceOf(error, daemon());
 	}
 
