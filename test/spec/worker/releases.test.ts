@@ -2,7 +2,7 @@
  * How workers of an earlier release make place for those of the current one (D50): real processes that
  * do nothing; the test calls for them, on a clock of its own.
  */
-import { mkdirSync, rmdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -238,6 +238,8 @@ describe("a version whose workers end", () => {
 		await pass(15_000);
 		await takes(fresh!);
 		const undone = service.next("release.rolled_back");
+		// The next one would run.
+		service.events.on("worker.exited", () => rmSync(join(place.path, "end"), { force: true }));
 		write("end");
 		let over = false;
 		void undone.finally(() => (over = true));
