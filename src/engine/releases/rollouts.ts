@@ -215,7 +215,7 @@ export function rollouts(d: Deps) {
 			for (const worker of byLoad.slice(0, next.retire)) launcher.retire(worker, REPLACED);
 			return { start: next.start, extra: new Set(pending.slice(0, next.extra)) };
 		},
-		/** Nothing was free for a worker of the current release until so many of `old` ones leave; 0: that does not help. */
+		/** Nothing is free for one of the current release until so many `old` ones leave; 0: that does not help. */
 		withoutRoom(id: string, makersOf: (old: (worker: Worker) => boolean) => number): void {
 			const progress = progressOf.get(id);
 			if (!progress || progress.pending > 0 || progress.makers > 0) return;

@@ -263,14 +263,14 @@ describe("a version whose workers end", () => {
 	});
 
 	it("D50: is tried to be undone once where the settings before are refused by now", async () => {
-		const gone = join(place.path, "gone");
-		mkdirSync(gone);
-		const launcher = { ...SLEEPS, cwd: gone };
+		const missing = join(place.path, "missing");
+		mkdirSync(missing);
+		const launcher = { ...SLEEPS, cwd: missing };
 		await serve({ workersMin: 1, workersMax: 1, launcher, release: { failAfter: 1 } });
 		await ready(1);
 		const faults: string[] = [];
 		service.events.on("fault", ({ where, error }) => void faults.push(`${where}: ${(error as Error).message}`));
-		rmdirSync(gone);
+		rmdirSync(missing);
 		await change({ launcher: { command: ["false"], cwd: place.path } });
 		while (faults.length === 0) await pass(500);
 		await pass(5000);
