@@ -115,6 +115,34 @@ describe("workers of an earlier release", () => {
 		expect(old!.draining, "it runs the current settings again").toBe(false);
 	});
 
+	it("D50: under constant load never fewer take jobs than before, and each job is done once", async () => {
+		await serve({ workersMin: 3, workersMax: 3, scalerType: "REQUEST_COUNT" });
+		await ready(3);
+		const done: string[] = [];
+		service.events.on("job.settled", ({ id }) => void done.push(id));
+		await change({ env: { MODE: "new" } });
+		const ids: string[] = [];
+		let least = Infinity;
+		for (let n = 0; n < 200 && !(of("ep").length === 3 && versions(of("ep")).every((each) => each === 2)); n += 1) {
+			for (let more = 0; more < 5; more += 1) ids.push(await submitted(service, "ep"));
+			const taking = of("ep").filter(({ draining }) => !draining);
+			const held = [];
+			for (const worker of taking) held.push({ worker, id: await takes(worker) });
+			await pass(100);
+			for (const { worker, id } of held) await reports(worker, id);
+			least = Math.min(least, of("ep").filter((each) => each.ready && !each.draining).length);
+			await pass(50);
+		}
+		expect(versions(await staying(3))).toEqual([2, 2, 2]);
+		expect(least).toBeGreaterThanOrEqual(3);
+		while (done.length < ids.length) {
+			for (const worker of of("ep").filter(({ draining }) => !draining))
+				if (done.length < ids.length) await works(worker);
+			await pass(50);
+		}
+		expect(done.toSorted()).toEqual(ids.toSorted());
+	});
+
 	it("D50: with GPUs that are all taken, one makes place, and the next one waits for a healthy worker", async () => {
 		await serve({ workersMin: 2, workersMax: 2, gpusPerWorker: 1 }, { gpus: 2 });
 		await ready(2);
