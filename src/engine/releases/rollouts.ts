@@ -72,9 +72,13 @@ export function rollouts(d: Deps) {
 	}
 
 	/** Returns how many of the `old` ones are to leave so that the waiting one gets a place. */
-	function makersFor(waiting: Worker, endpoint: Endpoint, old: readonly Worker[]): number {
+	function makersFor(
+		waiting: Worker,
+		endpoint: Endpoint,
+		{ old, leaving }: { old: readonly Worker[]; leaving: readonly Worker[] },
+	): number {
 		const { code, message } = waiting.notice!;
-		if (code === "queued") return 1;
+		if (code === "queued") return Number(leaving.length === 0);
 		if (code !== "unschedulable") return 0;
 		const placed = ({ id }: Worker): PlacedWorker => ({
 			id,
@@ -85,10 +89,11 @@ export function rollouts(d: Deps) {
 			waiting: { ...placed(waiting), code, message },
 			quietMs: d.now() - waiting.createdAt,
 			stoppable: old.map(placed),
-			leaving: [],
+			leaving: leaving.map(placed),
 		});
 		// Whether another end helps is not known of cores and memory. No end helps where no node fits.
-		return makers.length || Number(endpoint.gpusPerWorker === 0 && message.includes("Insufficient"));
+		const isFull = endpoint.gpusPerWorker === 0 && message.includes("Insufficient");
+		return makers.length || Number(isFull && leaving.length === 0);
 	}
 
 	async function rollBack(failed: ReleaseHead, target: ReleaseHead): Promise<void> {
@@ -197,7 +202,8 @@ export function rollouts(d: Deps) {
 			if (arrived.length > 0) progress.makers = 0;
 			progress.pending = pending.length;
 			const waiting = pending.find(({ notice }) => notice?.state === "waiting");
-			if (waiting && progress.makers === 0) makePlace(progress, makersFor(waiting, endpoint, old));
+			const leaving = present.filter(launcher.isLeaving, launcher);
+			if (waiting && progress.makers === 0) makePlace(progress, makersFor(waiting, endpoint, { old, leaving }));
 			const { ahead, makers } = progress;
 			const next = rolloutStep(
 				{
@@ -215,7 +221,7 @@ export function rollouts(d: Deps) {
 			for (const worker of byLoad.slice(0, next.retire)) launcher.retire(worker, REPLACED);
 			return { start: next.start, extra: new Set(pending.slice(0, next.extra)) };
 		},
-		/** Nothing was free for a worker of the current release until so many of `old` ones leave; 0: that does not help. */
+		/** Nothing is free for one of the current release until so many `old` ones leave; 0: that does not help. */
 		withoutRoom(id: string, makersOf: (old: (worker: Worker) => boolean) => number): void {
 			const progress = progressOf.get(id);
 			if (!progress || progress.pending > 0 || progress.makers > 0) return;

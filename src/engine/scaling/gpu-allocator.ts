@@ -109,7 +109,7 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 	}
 
 	return {
-		/** The fewest of the endpoint's own workers that have to leave for one; empty if that does not help, or others do. */
+		/** Returns the fewest of its own workers that have to leave for one; none if that does not help, or others do. */
 		makersOf(endpoint: Endpoint, mayLeave: (worker: Worker) => boolean): string[] {
 			const own = holders().filter((worker) => worker.endpoint === endpoint.id && mayLeave(worker));
 			return ownMakers(gpuQueryOf(endpoint, false), new Set(own.map(({ id }) => id)));

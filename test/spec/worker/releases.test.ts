@@ -2,7 +2,7 @@
  * How workers of an earlier release make place for those of the current one (D50): real processes that
  * do nothing; the test calls for them, on a clock of its own.
  */
-import { mkdirSync, rmdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -113,6 +113,34 @@ describe("workers of an earlier release", () => {
 		expect([old!.draining, old!.held.size]).toEqual([true, 1]);
 		await service.engine.releases.rollBack("ep", { version: 1, by: "key" });
 		expect(old!.draining, "it runs the current settings again").toBe(false);
+	});
+
+	it("D50: under constant load never fewer take jobs than before, and each job is done once", async () => {
+		await serve({ workersMin: 3, workersMax: 3, scalerType: "REQUEST_COUNT" });
+		await ready(3);
+		const done: string[] = [];
+		service.events.on("job.settled", ({ id }) => void done.push(id));
+		await change({ env: { MODE: "new" } });
+		const ids: string[] = [];
+		let least = Infinity;
+		for (let n = 0; n < 200 && !(of("ep").length === 3 && versions(of("ep")).every((each) => each === 2)); n += 1) {
+			for (let more = 0; more < 5; more += 1) ids.push(await submitted(service, "ep"));
+			const taking = of("ep").filter(({ draining }) => !draining);
+			const held = [];
+			for (const worker of taking) held.push({ worker, id: await takes(worker) });
+			await pass(100);
+			for (const { worker, id } of held) await reports(worker, id);
+			least = Math.min(least, of("ep").filter((each) => each.ready && !each.draining).length);
+			await pass(50);
+		}
+		expect(versions(await staying(3))).toEqual([2, 2, 2]);
+		expect(least).toBeGreaterThanOrEqual(3);
+		while (done.length < ids.length) {
+			for (const worker of of("ep").filter(({ draining }) => !draining))
+				if (done.length < ids.length) await works(worker);
+			await pass(50);
+		}
+		expect(done.toSorted()).toEqual(ids.toSorted());
 	});
 
 	it("D50: with GPUs that are all taken, one makes place, and the next one waits for a healthy worker", async () => {
@@ -238,6 +266,8 @@ describe("a version whose workers end", () => {
 		await pass(15_000);
 		await takes(fresh!);
 		const undone = service.next("release.rolled_back");
+		// The next one would run.
+		service.events.on("worker.exited", () => rmSync(join(place.path, "end"), { force: true }));
 		write("end");
 		let over = false;
 		void undone.finally(() => (over = true));
@@ -261,14 +291,14 @@ describe("a version whose workers end", () => {
 	});
 
 	it("D50: is tried to be undone once where the settings before are refused by now", async () => {
-		const gone = join(place.path, "gone");
-		mkdirSync(gone);
-		const launcher = { ...SLEEPS, cwd: gone };
+		const missing = join(place.path, "missing");
+		mkdirSync(missing);
+		const launcher = { ...SLEEPS, cwd: missing };
 		await serve({ workersMin: 1, workersMax: 1, launcher, release: { failAfter: 1 } });
 		await ready(1);
 		const faults: string[] = [];
 		service.events.on("fault", ({ where, error }) => void faults.push(`${where}: ${(error as Error).message}`));
-		rmdirSync(gone);
+		rmdirSync(missing);
 		await change({ launcher: { command: ["false"], cwd: place.path } });
 		while (faults.length === 0) await pass(500);
 		await pass(5000);
