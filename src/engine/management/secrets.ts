@@ -95,7 +95,7 @@ export function secrets(d: ResourceContext) {
 	};
 }
 
-/** Variables, and secrets by themselves, which may be a part of a variable. */
+/** Variables, and the secrets alone, which may be a part of a variable. */
 function hiddenOf(env: Variables, values: ReadonlyMap<string, string>): Variables {
 	const secrets = [...values].map(([name, value]) => [`RUNPOD_SECRET_${name}`, value]);
 	return { ...Object.fromEntries(secrets), ...withSecrets(env, values) };

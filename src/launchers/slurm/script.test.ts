@@ -27,6 +27,7 @@ import {
 	variablesFile,
 	variablesPath,
 } from "./script.ts";
+import { check } from "../../lib/schema.ts";
 import { SETTINGS, type SlurmSettings } from "./settings.ts";
 
 const ODD = 'it\'s "$HOME" `id` \\ two\nlines !';
@@ -190,6 +191,12 @@ describe("batchScript", () => {
 		],
 	])("runs the command inside an image: %s", (_, settings, gpuCount, line) => {
 		expect(batchScript(spec(settings, { gpuCount })).trimEnd().split("\n").at(-1)).toBe(line);
+	});
+
+	it("no image is an option of apptainer, such as one that mounts a folder", () => {
+		const faults = (image: string) => check(SETTINGS.properties!["image"]!, image);
+		expect(faults("docker://w:1")).toEqual([]);
+		expect(faults("--bind=/home:/x,docker://w:1")).toHaveLength(1);
 	});
 
 	it("refuses volumes without an image, which would have no effect", () => {

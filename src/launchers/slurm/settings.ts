@@ -119,7 +119,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 		gpuType: name(undefined, "Type of the GPUs that gpusPerWorker counts, as the cluster names it.", "a100"),
 		image: {
 			type: "string",
-			pattern: "^\\S{1,1000}$",
+			pattern: "^[^\\s-]\\S{0,999}$",
 			title: "Image",
 			description:
 				"The command runs in this image: for apptainer a .sif file or docker://name, for pyxis a .sqsh " +

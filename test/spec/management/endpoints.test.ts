@@ -143,9 +143,9 @@ describe("PATCH", () => {
 	});
 
 	it.each<[string, object]>([
-		["a secret that was deleted", { env: { A: "{{ RUNPOD_SECRET_gone }}" } }],
-		["a volume of an earlier release", { management: { disk: 20, networkVolumes: ["gone"] } }],
-		["a registry that does not exist", { launcher: { type: "docker", image: "x:1", registry: "gone" } }],
+		["a secret that was deleted", { env: { A: "{{ RUNPOD_SECRET_removed }}" } }],
+		["a volume of an earlier release", { management: { disk: 20, networkVolumes: ["removed"] } }],
+		["a registry that does not exist", { launcher: { type: "docker", image: "x:1", registry: "removed" } }],
 		[
 			"both bounds of CUDA",
 			{
