@@ -1,4 +1,5 @@
 /** What differs between two settings of an endpoint (D39). */
+import { isSame } from "../../lib/same.ts";
 import { isObject } from "../../lib/schema.ts";
 
 export interface SettingChange {
@@ -29,11 +30,4 @@ function namesOf(...objects: Record<string, unknown>[]): string[] {
 
 function own(object: Record<string, unknown>, name: string): unknown {
 	return Object.hasOwn(object, name) ? object[name] : undefined;
-}
-
-function isSame(one: unknown, other: unknown): boolean {
-	if (Array.isArray(one) && Array.isArray(other))
-		return one.length === other.length && one.every((item, at) => isSame(item, other[at]));
-	if (!isObject(one) || !isObject(other)) return one === other;
-	return namesOf(one, other).every((name) => isSame(own(one, name), own(other, name)));
 }

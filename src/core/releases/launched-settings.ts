@@ -1,4 +1,5 @@
 /** What a release is a version of: the settings with which workers are launched (D50). */
+import { changesBetween } from "../endpoints/endpoint-changes.ts";
 import type { Endpoint } from "../endpoints/endpoint.ts";
 
 /** `management` says how clients of RunPod's management API gave the others. */
@@ -32,22 +33,15 @@ const CHANGED = "(changed)";
 
 /** Ordered by field. */
 export function diffOf(before: LaunchedSettings, after: LaunchedSettings): ReleaseChange[] {
-	const [old, next] = [shownMembers(before), shownMembers(after)];
-	const fields = [...new Set([...old.keys(), ...next.keys()])].toSorted();
-	const changes = fields
-		.map((field): ReleaseChange => ({ field, old: old.get(field) ?? null, new: next.get(field) ?? null }))
-		.filter((change) => JSON.stringify(change.old) !== JSON.stringify(change.new));
-	const variables = Object.keys(after.env)
-		.filter((name) => Object.hasOwn(before.env, name) && before.env[name] !== after.env[name])
-		.map((name): ReleaseChange => ({ field: `env.${name}`, old: SET, new: CHANGED }));
-	return [...changes, ...variables].toSorted((a, b) => (a.field < b.field ? -1 : 1));
+	return changesBetween(shown(before), shown(after))
+		.map(({ field, action, before: old = SET, after: next = action === "add" ? SET : CHANGED }) => ({
+			field,
+			old: action === "add" ? null : old,
+			new: action === "remove" ? null : next,
+		}))
+		.toSorted((a, b) => (a.field < b.field ? -1 : 1));
 }
 
-function shownMembers({ launcher, env, gpusPerWorker, gpuMemoryGb }: LaunchedSettings): Map<string, unknown> {
-	return new Map<string, unknown>([
-		...Object.entries(launcher).map(([name, value]) => [`launcher.${name}`, value] as const),
-		...Object.keys(env).map((name) => [`env.${name}`, SET] as const),
-		...(gpusPerWorker > 0 ? [["gpusPerWorker", gpusPerWorker] as const] : []),
-		...(gpuMemoryGb === undefined ? [] : [["gpuMemoryGb", gpuMemoryGb] as const]),
-	]);
+function shown({ launcher, env, gpusPerWorker, gpuMemoryGb }: LaunchedSettings): object {
+	return { launcher, env, gpusPerWorker: gpusPerWorker > 0 ? gpusPerWorker : undefined, gpuMemoryGb };
 }

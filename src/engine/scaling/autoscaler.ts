@@ -14,7 +14,7 @@ import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
 import { holdsGpus, isPlaced, isSleeping, type Worker } from "../workers/worker-registry.ts";
 import { launchHash } from "../endpoints/launch-hash.ts";
-import { type RolloutPlan, rollouts } from "../releases/rollouts.ts";
+import { rollouts } from "../releases/rollouts.ts";
 import { crashBackoff } from "./crash-backoff.ts";
 import { gpuAllocator } from "./gpu-allocator.ts";
 import { queueLengths } from "./queue-lengths.ts";
@@ -142,10 +142,13 @@ export class Autoscaler {
 		this.#gpus.beginRound();
 		const byWait = samples.toSorted((a, b) => compareWaiting(waitingOf(a.endpoint), waitingOf(b.endpoint)));
 		const later = new Set(byWait.map(({ endpoint }) => endpoint.id));
+		const beside: [Endpoint, count: number][] = [];
 		for (const each of byWait) {
 			later.delete(each.endpoint.id);
-			this.#apply(each, later);
+			beside.push([each.endpoint, each.plan.start - this.#apply(each, later)]);
 		}
+		// What is free and no job waits for.
+		for (const [endpoint, count] of beside) this.#addBeside(endpoint, count);
 		return Math.min(CHECK_MS, ...active.map((endpoint) => this.#lateIn(endpoint)));
 	}
 
@@ -254,11 +257,8 @@ export class Autoscaler {
 		return present === workersMin;
 	}
 
-	/** `later`: endpoints after it in this round. */
-	#apply(
-		{ endpoint, sample, plan }: { endpoint: Endpoint; sample: WorkerSample; plan: RolloutPlan },
-		later: ReadonlySet<string>,
-	): void {
+	/** Returns how many more workers the jobs need. `later`: endpoints after it in this round. */
+	#apply({ endpoint, sample }: { endpoint: Endpoint; sample: WorkerSample }, later: ReadonlySet<string>): number {
 		const { id } = endpoint;
 		const { staying, stoppable, counts } = sample;
 		const now = this.#d.now();
@@ -269,9 +269,9 @@ export class Autoscaler {
 		const mayEvict = waiting > 0 && !this.crashes.hasFailedLately(id);
 		const missing = Math.max(0, wanted - staying.length);
 		this.#add(endpoint, missing, mayEvict);
-		this.#addBeside(endpoint, plan.start - missing);
 		if (waiting > 0) this.#room.make(endpoint, staying.slice(0, wanted), { mayEvict, later });
 		this.#stops.stopSurplus(endpoint, stoppable, staying.length - wanted);
+		return missing;
 	}
 
 	/** Ms from now until the wait of the oldest job calls for another worker. */

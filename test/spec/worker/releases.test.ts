@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { KEPT_RELEASES } from "../../../src/core/releases/history.ts";
+import { MIN_STAY_MS } from "../../../src/core/workers/eviction.ts";
 import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
 import { call, folder, type Folder, startService, type TestService } from "../../support/service.ts";
@@ -338,6 +339,27 @@ describe("GPUs that a new version cannot get", () => {
 		await change({ gpusPerWorker: 2, workersMin: 1 });
 		await pass(10_000);
 		expect(versions(await staying(1))).toEqual([2]);
+	});
+});
+
+describe("GPUs that others wait for", () => {
+	it("D28, D50: no worker beside the old ones takes what was made free for a job", async () => {
+		await serve({ workersMin: 1, workersMax: 1, gpusPerWorker: 1, priority: "high" }, { gpus: 2 });
+		await ready(1);
+		const launched = { ...LAUNCHED, gpusPerWorker: 1 };
+		const stubborn = { type: "process", command: ["sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"] };
+		await service.engine.endpoints.create({ id: "idle", ...launched, launcher: stubborn, stopGraceMs: 5000 });
+		await submitted(service, "idle");
+		await passUntil(() => of("idle").length === 1);
+		await works(of("idle")[0]!);
+		await pass(MIN_STAY_MS + 1000);
+		await service.engine.endpoints.create({ id: "waits", ...launched });
+		await submitted(service, "waits");
+		await passUntil(() => of("idle")[0]!.draining);
+		await change({ env: { MODE: "new" } });
+		await passUntil(() => of("idle").length === 0);
+		await pass(1000);
+		expect(of("waits").map(({ gpus }) => gpus)).toEqual([[1]]);
 	});
 });
 
