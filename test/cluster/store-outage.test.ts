@@ -149,8 +149,6 @@ describe("clients", () => {
 		"listDataCenters",
 		"getDataCenter",
 		"listBuilds",
-		"getBuild",
-		"buildLogs",
 	]);
 
 	it.each<[string, () => void]>([

@@ -12,16 +12,3 @@ export const LIST_BUILDS = route("listBuilds", "GET /v2/serverless/:endpoint/bui
 	query: [limitOf(100), CURSOR],
 	errorForm: "problem",
 });
-
-const REFUSED = {
-	summary: "There are no builds.",
-	answer: { description: "None." },
-	errorForm: "problem",
-	page: true,
-} as const;
-
-export const BUILD_ROUTES = [
-	LIST_BUILDS,
-	route("getBuild", "GET /v2/serverless/:endpoint/builds/:id", "admin", REFUSED),
-	route("buildLogs", "GET /v2/serverless/:endpoint/builds/:id/logs", "admin", REFUSED),
-] as const;

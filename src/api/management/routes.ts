@@ -1,6 +1,6 @@
 /** RunPod's management API v2 (D49), in the order of the documentation. */
 import { FILE, route } from "../definition/route.ts";
-import { BUILD_ROUTES } from "./builds.ts";
+import { LIST_BUILDS } from "./builds.ts";
 import { CATALOG_ROUTES } from "./catalog.ts";
 import { MANAGED_ENDPOINT_ROUTES } from "./endpoints.ts";
 import { LOGIN_ROUTES } from "./registries.ts";
@@ -23,7 +23,7 @@ export const MANAGEMENT_ROUTES = [
 	LIST_MANAGED_RELEASES,
 	...MANAGED_ENDPOINT_ROUTES,
 	LIST_MANAGED_WORKERS,
-	...BUILD_ROUTES,
+	LIST_BUILDS,
 	...TEMPLATE_ROUTES,
 	...LOGIN_ROUTES,
 	...VOLUME_ROUTES,

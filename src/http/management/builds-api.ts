@@ -3,7 +3,7 @@ import type { LIST_BUILDS } from "../../api/management/builds.ts";
 import { limitOf } from "../../api/management/pages.ts";
 import type { AnswerOf } from "../../api/definition/route.ts";
 import type { Call } from "../exchange/call.ts";
-import { missing, paged } from "./exchange.ts";
+import { paged } from "./exchange.ts";
 
 /** Throws `endpoint_not_found`. */
 export function list(call: Call): AnswerOf<typeof LIST_BUILDS> {
@@ -15,9 +15,4 @@ export function list(call: Call): AnswerOf<typeof LIST_BUILDS> {
 		keyOf: (none) => none,
 	});
 	return { builds: items, pagination };
-}
-
-export function get({ engine, params }: Call): never {
-	engine.endpoints.get(params.endpoint);
-	throw missing("build", params.id, `/v2/serverless/${params.endpoint}/builds`);
 }

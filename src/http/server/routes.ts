@@ -161,8 +161,6 @@ const HANDLERS: Handlers = {
 	deleteManaged: managed.remove,
 	listManagedWorkers: managedWorkers.list,
 	listBuilds: builds.list,
-	getBuild: builds.get,
-	buildLogs: builds.get,
 	listGpuTypes: catalog.listGpus,
 	getGpuType: catalog.getGpu,
 	listCpuTypes: catalog.listCpus,

@@ -4,78 +4,30 @@
  */
 import { mkdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { KEPT_RELEASES } from "../../../src/core/releases/history.ts";
+import { describe, expect, it } from "vitest";
 import { MIN_STAY_MS } from "../../../src/core/workers/eviction.ts";
 import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
-import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
-import { call, folder, type Folder, startService, type TestService } from "../../support/service.ts";
-import { endWith, submitted } from "../hand-worker.ts";
-import { launchedWorkers } from "../launched-workers.ts";
+import { call } from "../../support/service.ts";
+import { submitted } from "../hand-worker.ts";
+import { LAUNCHED, releaseService } from "./release-service.ts";
 
-const SLEEPS = { type: "process", command: ["sleep", "300"] };
-/** The address for its workers, which is the same after a restart. */
-const AT = { publicUrl: "http://127.0.0.1:9" };
-const LAUNCHED = { launcher: SLEEPS, stopGraceMs: 0, idleTimeout: 3600 };
-
-let clock: ManualClock;
-let place: Folder;
-let service: TestService;
-
-const { pass, passUntil, of, takes, reports, works } = launchedWorkers(() => ({ clock, service }));
-
-beforeEach(() => {
-	clock = manualClock();
-	place = folder();
-});
-afterEach(async () => {
-	await endWith(service, clock);
-	place.remove();
-});
-
-async function serve(settings: object, options: Record<string, unknown> = {}): Promise<void> {
-	service = await startService({
-		endpoints: { ep: { ...LAUNCHED, ...settings } },
-		settings: { ...AT, ...options },
-		clock,
-		in: place,
-	});
-}
-
-const change = (body: object): Promise<unknown> => service.engine.endpoints.update("ep", body);
-const callOf = ({ id, endpoint }: Worker): Worker => service.engine.workers.recordCall({ id, endpoint });
-
-/** Time passes until so many workers stay that this service launched. */
-async function staying(count: number): Promise<Worker[]> {
-	const present = (): Worker[] => of("ep").filter(({ draining }) => !draining);
-	while (present().length !== count) await pass(50);
-	return present();
-}
-
-const versions = (workers: readonly Worker[]): (number | undefined)[] =>
-	workers.map((worker) => service.engine.releases.versionOf("ep", worker));
-
-async function states(): Promise<[number, string][]> {
-	const { releases } = await service.engine.releases.history("ep");
-	return releases.map(({ version, state }) => [version, state]);
-}
-
-/** Workers of version 1 that have called. */
-async function ready(count: number): Promise<Worker[]> {
-	const workers = await staying(count);
-	for (const worker of workers) callOf(worker);
-	await pass(1000);
-	return workers;
-}
-
-/** The service ends, its workers go on, and the next one takes them over. */
-async function restart(): Promise<void> {
-	let over = false;
-	void service.stop({ leaveWorkers: true }).finally(() => (over = true));
-	while (!over) await clock.advance(50);
-	service = await startService({ endpoints: {}, settings: AT, clock, in: place });
-}
+const {
+	pass,
+	passUntil,
+	of,
+	takes,
+	reports,
+	works,
+	at,
+	serve,
+	change,
+	callOf,
+	staying,
+	versions,
+	states,
+	ready,
+	restart,
+} = releaseService();
 
 describe("workers of an earlier release", () => {
 	it("D50: one new worker starts beside them, and each that is healthy takes the place of one", async () => {
@@ -102,7 +54,7 @@ describe("workers of an earlier release", () => {
 		await serve({ workersMin: 1, workersMax: 1, scalerType: "REQUEST_COUNT", release: { minJobs: 2 } });
 		const [old] = await ready(1);
 		const jobs = [];
-		for (let n = 0; n < 4; n += 1) jobs.push(await submitted(service, "ep"));
+		for (let n = 0; n < 4; n += 1) jobs.push(await submitted(at.service, "ep"));
 		await takes(old!);
 		await change({ env: { MODE: "new" } });
 		const [, fresh] = await staying(2);
@@ -112,7 +64,7 @@ describe("workers of an earlier release", () => {
 		await reports(fresh!, await takes(fresh!));
 		await pass(2000);
 		expect([old!.draining, old!.held.size]).toEqual([true, 1]);
-		await service.engine.releases.rollBack("ep", { version: 1, by: "key" });
+		await at.service.engine.releases.rollBack("ep", { version: 1, by: "key" });
 		expect(old!.draining, "it runs the current settings again").toBe(false);
 	});
 
@@ -120,12 +72,12 @@ describe("workers of an earlier release", () => {
 		await serve({ workersMin: 3, workersMax: 3, scalerType: "REQUEST_COUNT" });
 		await ready(3);
 		const done: string[] = [];
-		service.events.on("job.settled", ({ id }) => void done.push(id));
+		at.service.events.on("job.settled", ({ id }) => void done.push(id));
 		await change({ env: { MODE: "new" } });
 		const ids: string[] = [];
 		let least = Infinity;
 		for (let n = 0; n < 200 && !(of("ep").length === 3 && versions(of("ep")).every((each) => each === 2)); n += 1) {
-			for (let more = 0; more < 5; more += 1) ids.push(await submitted(service, "ep"));
+			for (let more = 0; more < 5; more += 1) ids.push(await submitted(at.service, "ep"));
 			const taking = of("ep").filter(({ draining }) => !draining);
 			const held = [];
 			for (const worker of taking) held.push({ worker, id: await takes(worker) });
@@ -160,7 +112,7 @@ describe("workers of an earlier release", () => {
 		await serve({ workersMin: 2, workersMax: 2, gpusPerWorker: 1 }, { gpus: 2 });
 		const old = await ready(2);
 		await change({ launcher: { command: ["false"] } });
-		const undone = service.next("release.rolled_back");
+		const undone = at.service.next("release.rolled_back");
 		let over = false;
 		void undone.finally(() => (over = true));
 		while (!over) await pass(500);
@@ -168,7 +120,7 @@ describe("workers of an earlier release", () => {
 		const workers = await staying(2);
 		expect(workers.filter((worker) => old.includes(worker))).toHaveLength(1);
 		expect(versions(workers)).toEqual([3, 3]);
-		expect((await call(service.url, "/v1/endpoints/ep")).json.rolledBack).toMatch(
+		expect((await call(at.service.url, "/v1/endpoints/ep")).json.rolledBack).toMatch(
 			/^Version 2 was rolled back to version 1/,
 		);
 	});
@@ -229,7 +181,7 @@ describe("a restart, or a change, in the middle of a replacement", () => {
 		await pass(5000);
 		expect(current()).toEqual([1, 1, 2, 2, 2]);
 		// Back to the first version: the new ones are the earlier ones now.
-		await service.engine.releases.rollBack("ep", { version: 1, by: "key" });
+		await at.service.engine.releases.rollBack("ep", { version: 1, by: "key" });
 		await pass(3000);
 		const calling = of("ep").filter((worker) => !worker.draining && worker.ready);
 		expect(calling.length).toBeGreaterThanOrEqual(4);
@@ -238,7 +190,7 @@ describe("a restart, or a change, in the middle of a replacement", () => {
 	it("D50: the old one leaves that a healthy one had replaced before a restart", async () => {
 		await serve({ workersMin: 1, workersMax: 1 });
 		const [old] = await ready(1);
-		await submitted(service, "ep");
+		await submitted(at.service, "ep");
 		await takes(old!);
 		await change({ env: { MODE: "new" } });
 		callOf((await staying(2))[1]!);
@@ -253,22 +205,22 @@ describe("a restart, or a change, in the middle of a replacement", () => {
 describe("a version whose workers end", () => {
 	/** A program that runs until the file is there. */
 	const until = (file: string): object => ({
-		command: ["sh", "-c", `while ! [ -e ${join(place.path, file)} ]; do sleep 0.02; done; exit 3`],
+		command: ["sh", "-c", `while ! [ -e ${join(at.place.path, file)} ]; do sleep 0.02; done; exit 3`],
 	});
-	const write = (file: string): void => writeFileSync(join(place.path, file), "");
+	const write = (file: string): void => writeFileSync(join(at.place.path, file), "");
 
 	it("D50: at its first job counts a crash, however long it took to start", async () => {
 		await serve({ workersMin: 1, workersMax: 1, scalerType: "REQUEST_COUNT", release: { failAfter: 1 } });
 		const [old] = await ready(1);
-		for (let n = 0; n < 3; n += 1) await submitted(service, "ep");
+		for (let n = 0; n < 3; n += 1) await submitted(at.service, "ep");
 		await takes(old!);
 		await change({ launcher: until("end") });
 		const [, fresh] = await staying(2);
 		await pass(15_000);
 		await takes(fresh!);
-		const undone = service.next("release.rolled_back");
+		const undone = at.service.next("release.rolled_back");
 		// The next one would run.
-		service.events.on("worker.exited", () => rmSync(join(place.path, "end"), { force: true }));
+		at.service.events.on("worker.exited", () => rmSync(join(at.place.path, "end"), { force: true }));
 		write("end");
 		let over = false;
 		void undone.finally(() => (over = true));
@@ -280,11 +232,11 @@ describe("a version whose workers end", () => {
 		await serve({ workersMin: 1, workersMax: 1, release: { failAfter: 0 } });
 		const [old] = await ready(1);
 		const pauses: number[] = [];
-		service.events.on("worker.failed", ({ retryMs }) => void pauses.push(retryMs));
+		at.service.events.on("worker.failed", ({ retryMs }) => void pauses.push(retryMs));
 		await pass(10_000);
 		await change({ launcher: { command: ["false"] } });
 		while (pauses.length < 3) {
-			await submitted(service, "ep");
+			await submitted(at.service, "ep");
 			await works(old!);
 			await pass(500);
 		}
@@ -292,15 +244,15 @@ describe("a version whose workers end", () => {
 	});
 
 	it("D50: is tried to be undone once where the settings before are refused by now", async () => {
-		const missing = join(place.path, "missing");
+		const missing = join(at.place.path, "missing");
 		mkdirSync(missing);
-		const launcher = { ...SLEEPS, cwd: missing };
+		const launcher = { ...LAUNCHED.launcher, cwd: missing };
 		await serve({ workersMin: 1, workersMax: 1, launcher, release: { failAfter: 1 } });
 		await ready(1);
 		const faults: string[] = [];
-		service.events.on("fault", ({ where, error }) => void faults.push(`${where}: ${(error as Error).message}`));
+		at.service.events.on("fault", ({ where, error }) => void faults.push(`${where}: ${(error as Error).message}`));
 		rmdirSync(missing);
-		await change({ launcher: { command: ["false"], cwd: place.path } });
+		await change({ launcher: { command: ["false"], cwd: at.place.path } });
 		while (faults.length === 0) await pass(500);
 		await pass(5000);
 		expect(faults).toEqual([expect.stringContaining("rollback of ep")]);
@@ -316,9 +268,9 @@ describe("a version whose workers end", () => {
 		while ([...of("ep")].length > 0) await pass(500);
 		await change({ launcher: { command: ["false"] } });
 		write("end");
-		await submitted(service, "ep");
+		await submitted(at.service, "ep");
 		const crashes: (string | undefined)[] = [];
-		service.events.on("worker.failed", ({ launchedAs }) => void crashes.push(launchedAs));
+		at.service.events.on("worker.failed", ({ launchedAs }) => void crashes.push(launchedAs));
 		while (crashes.length < 4) await pass(500);
 		expect((await states())[0]).toEqual([4, "unproven"]);
 	});
@@ -348,93 +300,17 @@ describe("GPUs that others wait for", () => {
 		await ready(1);
 		const launched = { ...LAUNCHED, gpusPerWorker: 1 };
 		const stubborn = { type: "process", command: ["sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"] };
-		await service.engine.endpoints.create({ id: "idle", ...launched, launcher: stubborn, stopGraceMs: 5000 });
-		await submitted(service, "idle");
+		await at.service.engine.endpoints.create({ id: "idle", ...launched, launcher: stubborn, stopGraceMs: 5000 });
+		await submitted(at.service, "idle");
 		await passUntil(() => of("idle").length === 1);
 		await works(of("idle")[0]!);
 		await pass(MIN_STAY_MS + 1000);
-		await service.engine.endpoints.create({ id: "waits", ...launched });
-		await submitted(service, "waits");
+		await at.service.engine.endpoints.create({ id: "waits", ...launched });
+		await submitted(at.service, "waits");
 		await passUntil(() => of("idle")[0]!.draining);
 		await change({ env: { MODE: "new" } });
 		await passUntil(() => of("idle").length === 0);
 		await pass(1000);
 		expect(of("waits").map(({ gpus }) => gpus)).toEqual([[1]]);
-	});
-});
-
-describe("releases of an endpoint", () => {
-	it("D50: scaling and the same settings make none; a rollback is one, with settings and values", async () => {
-		await serve({ env: { TOKEN: "one" } });
-		await change({ workersMax: 7, env: { TOKEN: "one" } });
-		expect(await states()).toEqual([[1, "unproven"]]);
-		await change({ env: { TOKEN: "two" } });
-		await service.engine.releases.rollBack("ep", { version: 1, by: "key" });
-		expect(service.engine.endpoints.get("ep")).toMatchObject({ workersMax: 7, env: { TOKEN: "one" } });
-		const [newest] = (await service.engine.releases.history("ep")).releases;
-		expect(newest).toMatchObject({ version: 3, source: "rollback", createdBy: "key" });
-		await service.engine.releases.rollBack("ep", { version: 3, by: "key" });
-		expect(await states()).toHaveLength(3);
-	});
-
-	it("D50: an endpoint that an earlier version stored is version 1, and can come back", async () => {
-		await serve({ env: { TOKEN: "one" } });
-		await service.end();
-		const db = new DatabaseSync(join(place.path, "sluice.db"));
-		db.exec("DELETE FROM releases");
-		db.close();
-		await serve({ env: { TOKEN: "one" } });
-		expect(await states()).toEqual([[1, "healthy"]]);
-		await change({ env: { TOKEN: "two" } });
-		expect(await states()).toEqual([
-			[2, "unproven"],
-			[1, "healthy"],
-		]);
-		await service.engine.releases.rollBack("ep", { version: 1, by: "key" });
-		expect(service.engine.endpoints.get("ep").env).toEqual({ TOKEN: "one" });
-	});
-
-	it("D50: 100 are kept, and those that workers run", async () => {
-		await serve({ workersMin: 1, workersMax: 1, scalerType: "REQUEST_COUNT" });
-		const [busy] = await ready(1);
-		await submitted(service, "ep");
-		await takes(busy!);
-		await change({ env: { N: "" } });
-		callOf((await staying(2))[1]!);
-		await passUntil(() => busy!.draining);
-		for (let n = 0; n <= KEPT_RELEASES; n += 1) await change({ env: { N: String(n) } });
-		const kept = await states();
-		const running = versions(of("ep"));
-		expect(running).toContain(1);
-		// Version 2 is what a rollback would return to; a worker may have started in the middle.
-		const older = kept.map(([version]) => version).filter((version) => version <= 3);
-		expect(older).toEqual([3, 2, 1].filter((version) => version === 2 || running.includes(version)));
-	});
-
-	it("D49, D50: RunPod's list of them has its members, and pages", async () => {
-		await serve({ workersMin: 1, env: { TOKEN: "one" } });
-		await ready(1);
-		await change({ env: { TOKEN: "a secret value" } });
-		const path = "/v2/serverless/ep/releases";
-		const { json, text } = await call(service.url, `${path}?limit=1`);
-		expect(text).not.toContain("a secret value");
-		expect(json).toMatchObject({
-			endpointVersion: 2,
-			rollout: { inProgress: true },
-			releases: [
-				{
-					id: "ep-2",
-					version: 2,
-					source: "MANUAL",
-					buildId: null,
-					diff: [{ field: "template.env.TOKEN", old: "(set)", new: "(changed)" }],
-				},
-			],
-			pagination: { hasNextPage: true },
-		});
-		const next = await call(service.url, `${path}?limit=1&cursor=${json.pagination.nextCursor}`);
-		expect(next.json).toMatchObject({ releases: [{ version: 1, diff: [] }], pagination: { hasNextPage: false } });
-		expect((await call(service.url, `${path}?cursor=x`)).status).toBe(422);
-		expect((await call(service.url, "/v2/serverless/none/releases")).status).toBe(404);
 	});
 });

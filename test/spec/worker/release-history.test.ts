@@ -1,0 +1,86 @@
+/** Which changes are releases, what is kept of them, and how a rollback brings one back (D50). */
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import { KEPT_RELEASES } from "../../../src/core/releases/history.ts";
+import { call } from "../../support/service.ts";
+import { submitted } from "../hand-worker.ts";
+import { releaseService } from "./release-service.ts";
+
+const { passUntil, of, takes, at, serve, change, callOf, staying, versions, states, ready } = releaseService();
+
+describe("releases of an endpoint", () => {
+	it("D50: scaling and the same settings make none; a rollback is one, with settings and values", async () => {
+		await serve({ env: { TOKEN: "one" } });
+		await change({ workersMax: 7, env: { TOKEN: "one" } });
+		expect(await states()).toEqual([[1, "unproven"]]);
+		await change({ env: { TOKEN: "two" } });
+		await at.service.engine.releases.rollBack("ep", { version: 1, by: "key" });
+		expect(at.service.engine.endpoints.get("ep")).toMatchObject({ workersMax: 7, env: { TOKEN: "one" } });
+		const [newest] = (await at.service.engine.releases.history("ep")).releases;
+		expect(newest).toMatchObject({ version: 3, source: "rollback", createdBy: "key" });
+		await at.service.engine.releases.rollBack("ep", { version: 3, by: "key" });
+		expect(await states()).toHaveLength(3);
+	});
+
+	it("D50: an endpoint that an earlier version stored is version 1, and can come back", async () => {
+		await serve({ env: { TOKEN: "one" } });
+		await at.service.end();
+		const db = new DatabaseSync(join(at.place.path, "sluice.db"));
+		db.exec("DELETE FROM releases");
+		db.close();
+		await serve({ env: { TOKEN: "one" } });
+		expect(await states()).toEqual([[1, "healthy"]]);
+		await change({ env: { TOKEN: "two" } });
+		expect(await states()).toEqual([
+			[2, "unproven"],
+			[1, "healthy"],
+		]);
+		await at.service.engine.releases.rollBack("ep", { version: 1, by: "key" });
+		expect(at.service.engine.endpoints.get("ep").env).toEqual({ TOKEN: "one" });
+	});
+
+	it("D50: 100 are kept, and those that workers run", async () => {
+		await serve({ workersMin: 1, workersMax: 1, scalerType: "REQUEST_COUNT" });
+		const [busy] = await ready(1);
+		await submitted(at.service, "ep");
+		await takes(busy!);
+		await change({ env: { N: "" } });
+		callOf((await staying(2))[1]!);
+		await passUntil(() => busy!.draining);
+		for (let n = 0; n <= KEPT_RELEASES; n += 1) await change({ env: { N: String(n) } });
+		const kept = await states();
+		const running = versions(of("ep"));
+		expect(running).toContain(1);
+		// Version 2 is what a rollback would return to; a worker may have started in the middle.
+		const older = kept.map(([version]) => version).filter((version) => version <= 3);
+		expect(older).toEqual([3, 2, 1].filter((version) => version === 2 || running.includes(version)));
+	});
+
+	it("D49, D50: RunPod's list of them has its members, and pages", async () => {
+		await serve({ workersMin: 1, env: { TOKEN: "one" } });
+		await ready(1);
+		await change({ env: { TOKEN: "a secret value" } });
+		const path = "/v2/serverless/ep/releases";
+		const { json, text } = await call(at.service.url, `${path}?limit=1`);
+		expect(text).not.toContain("a secret value");
+		expect(json).toMatchObject({
+			endpointVersion: 2,
+			rollout: { inProgress: true },
+			releases: [
+				{
+					id: "ep-2",
+					version: 2,
+					source: "MANUAL",
+					buildId: null,
+					diff: [{ field: "template.env.TOKEN", old: "(set)", new: "(changed)" }],
+				},
+			],
+			pagination: { hasNextPage: true },
+		});
+		const next = await call(at.service.url, `${path}?limit=1&cursor=${json.pagination.nextCursor}`);
+		expect(next.json).toMatchObject({ releases: [{ version: 1, diff: [] }], pagination: { hasNextPage: false } });
+		expect((await call(at.service.url, `${path}?cursor=x`)).status).toBe(422);
+		expect((await call(at.service.url, "/v2/serverless/none/releases")).status).toBe(404);
+	});
+});

@@ -1,0 +1,73 @@
+/** A service whose endpoint `ep` starts real processes that do nothing; tests call for them, on a clock of its own. */
+import { afterEach, beforeEach } from "vitest";
+import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
+import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
+import { folder, type Folder, startService, type TestService } from "../../support/service.ts";
+import { endWith } from "../hand-worker.ts";
+import { launchedWorkers } from "../launched-workers.ts";
+
+const SLEEPS = { type: "process", command: ["sleep", "300"] };
+/** The address for its workers, which is the same after a restart. */
+export const AT = { publicUrl: "http://127.0.0.1:9" };
+export const LAUNCHED = { launcher: SLEEPS, stopGraceMs: 0, idleTimeout: 3600 };
+
+/** Registers hooks: one service for each test of the file. */
+export function releaseService() {
+	const at = {} as { clock: ManualClock; place: Folder; service: TestService };
+	const steps = launchedWorkers(() => at);
+	const { pass, of } = steps;
+
+	beforeEach(() => {
+		at.clock = manualClock();
+		at.place = folder();
+	});
+	afterEach(async () => {
+		await endWith(at.service, at.clock);
+		at.place.remove();
+	});
+
+	async function serve(settings: object, options: Record<string, unknown> = {}): Promise<void> {
+		at.service = await startService({
+			endpoints: { ep: { ...LAUNCHED, ...settings } },
+			settings: { ...AT, ...options },
+			clock: at.clock,
+			in: at.place,
+		});
+	}
+
+	const change = (body: object): Promise<unknown> => at.service.engine.endpoints.update("ep", body);
+	const callOf = ({ id, endpoint }: Worker): Worker => at.service.engine.workers.recordCall({ id, endpoint });
+
+	/** Time passes until so many workers stay that this service launched. */
+	async function staying(count: number): Promise<Worker[]> {
+		const present = (): Worker[] => of("ep").filter(({ draining }) => !draining);
+		while (present().length !== count) await pass(50);
+		return present();
+	}
+
+	const versions = (workers: readonly Worker[]): (number | undefined)[] =>
+		workers.map((worker) => at.service.engine.releases.versionOf("ep", worker));
+
+	async function states(): Promise<[number, string][]> {
+		const { releases } = await at.service.engine.releases.history("ep");
+		return releases.map(({ version, state }) => [version, state]);
+	}
+
+	/** Workers of version 1 that have called. */
+	async function ready(count: number): Promise<Worker[]> {
+		const workers = await staying(count);
+		for (const worker of workers) callOf(worker);
+		await pass(1000);
+		return workers;
+	}
+
+	/** The service ends, its workers go on, and the next one takes them over. */
+	async function restart(): Promise<void> {
+		let over = false;
+		void at.service.stop({ leaveWorkers: true }).finally(() => (over = true));
+		while (!over) await at.clock.advance(50);
+		at.service = await startService({ endpoints: {}, settings: AT, clock: at.clock, in: at.place });
+	}
+
+	return { ...steps, at, serve, change, callOf, staying, versions, states, ready, restart };
+}
