@@ -19,7 +19,7 @@ it("D28, D50: kill -9 of the server that scales in the middle: the other one und
 	const a = await group.spawn({ endpoints: {} });
 	const env = { DIARY: join(a.folder.path, "diary") };
 	const launcher = { type: "process", command: WORKER, cwd: "/" };
-	const body = { id: "ours", launcher, env, workersMin: 1, workersMax: 1 };
+	const body = { id: "ours", launcher, env, workersMin: 1, workersMax: 2 };
 	expect((await call(a.url, "/v1/endpoints", { body })).status).toBe(201);
 	const b = await group.spawn({ endpoints: {} });
 	const releasesAt = async (url: string): Promise<any[]> =>

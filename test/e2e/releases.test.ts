@@ -13,7 +13,7 @@ const CRASHES = [process.execPath, "-e", "console.error('no such model'); proces
 type Service = { url: string };
 
 async function made(place: Site, service: Service, settings: object = {}): Promise<void> {
-	const body = { id: "ours", ...place.launched({ workersMin: 1, workersMax: 1, ...settings }) };
+	const body = { id: "ours", ...place.launched({ workersMin: 1, workersMax: 2, ...settings }) };
 	expect((await call(service.url, "/v1/endpoints", { body })).status).toBe(201);
 }
 
@@ -96,7 +96,7 @@ describe("releases", () => {
 		timeout: 90_000,
 	}, async (test: TestContext) => {
 		const place = site(test);
-		const good = place.launched({ workersMin: 1, workersMax: 1 });
+		const good = place.launched({ workersMin: 1, workersMax: 2 });
 		let service = await place.serve({
 			endpoints: { ours: { ...good, launcher: { type: "process", command: CRASHES } } },
 		});
@@ -147,7 +147,7 @@ describe("releases", () => {
 	}, async (test: TestContext) => {
 		const { place, service, stdoutOf, ask } = await managed(test);
 		await made(place, service, { env: { DIARY: "x", TOKEN: "a secret value" } });
-		await patched(service, { workersMax: 2, idleTimeout: 9, env: { TOKEN: "a secret value" } });
+		await patched(service, { workersMax: 3, idleTimeout: 9, env: { TOKEN: "a secret value" } });
 		await patched(service, {
 			env: { TOKEN: "another secret value", MODE: "x" },
 			launcher: { command: [...WORKER, "x"] },
@@ -159,7 +159,7 @@ describe("releases", () => {
 		expect(compared).not.toContain("secret value");
 		expect(await stdoutOf("releases", "rollback", "ours", "1", "--yes")).toContain("is at version 3");
 		expect((await asked(service, "")).env).toEqual(["DIARY", "TOKEN"]);
-		expect((await asked(service, "")).workersMax).toBe(2);
+		expect((await asked(service, "")).workersMax).toBe(3);
 		expect(await stdoutOf("releases", "promote", "ours", "3")).toContain("Version 3 of ours counts as healthy");
 		expect((await ask("releases", "promote", "ours", "2")).stderr).toContain("Only the current version");
 		expect((await ask("releases", "rollback", "ours", "9", "--yes")).stderr).toContain("has no version '9'");

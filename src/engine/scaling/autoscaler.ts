@@ -222,8 +222,12 @@ export class Autoscaler {
 		const { id, workersMax, release } = endpoint;
 		if (this.#room.keptFor(id) !== undefined) return;
 		for (let left = count; left > 0 && !this.crashes.holds(id); left -= 1) {
-			if (this.#present(id).length >= workersMax + release.maxSurge) return;
-			const needsGpus = endpoint.gpusPerWorker > 0 && usesOwnGpus(endpoint.launcher);
+			const ownsGpus = usesOwnGpus(endpoint.launcher);
+			// Where nothing counts what is free, workersMax is what the machine can run.
+			const isCounted = endpoint.gpusPerWorker > 0 || !ownsGpus;
+			if (this.#present(id).length >= workersMax + (isCounted ? release.maxSurge : 0))
+				return isCounted ? undefined : this.rollouts.withoutRoom(id, () => 1);
+			const needsGpus = endpoint.gpusPerWorker > 0 && ownsGpus;
 			const allocation = needsGpus ? this.#gpus.allocate(endpoint, false, []) : { gpus: [] };
 			if ("evict" in allocation) {
 				if (left < count) return;

@@ -8,8 +8,9 @@ import { launchedWorkers } from "../launched-workers.ts";
 
 const SLEEPS = { type: "process", command: ["sleep", "300"] };
 /** The address for its workers, which is the same after a restart. */
-export const AT = { publicUrl: "http://127.0.0.1:9" };
-export const LAUNCHED = { launcher: SLEEPS, stopGraceMs: 0, idleTimeout: 3600 };
+export const AT = { publicUrl: "http://127.0.0.1:9", gpus: 8 };
+/** With GPUs, which are counted: there may be workers over workersMax. */
+export const LAUNCHED = { launcher: SLEEPS, gpusPerWorker: 1, stopGraceMs: 0, idleTimeout: 3600 };
 
 /** Registers hooks: one service for each test of the file. */
 export function releaseService() {

@@ -277,6 +277,19 @@ describe("a version whose workers end", () => {
 });
 
 describe("GPUs that a new version cannot get", () => {
+	it("D50: where nothing counts them, a new worker starts within workersMax only: an old one leaves first", async () => {
+		await serve({ gpusPerWorker: 0, workersMin: 1, workersMax: 1 });
+		const [old] = await ready(1);
+		let most = 0;
+		const watched = (): Worker[] => {
+			most = Math.max(most, of("ep").length);
+			return of("ep");
+		};
+		await change({ env: { MODE: "new" } });
+		await passUntil(() => String(versions(watched())) === "2");
+		expect([most, watched().includes(old!)]).toEqual([1, false]);
+	});
+
 	it("D50: no worker leaves for a version that no GPUs of the machine suffice for", async () => {
 		await serve({ workersMin: 1, workersMax: 1, gpusPerWorker: 1 }, { gpus: 2 });
 		const [old] = await ready(1);
