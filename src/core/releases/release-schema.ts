@@ -14,8 +14,8 @@ export const RELEASE: Schema = {
 		maxSurge: whole(
 			100,
 			RELEASE_DEFAULTS.maxSurge,
-			"Workers of a new version besides those that jobs need; over workersMax with gpusPerWorker or on a platform that " +
-				"places workers. With 0, or where nothing is free for them, one old worker makes place first.",
+			"Workers of a new version besides those that jobs need; over workersMax with gpusPerWorker, or on a platform " +
+				"that places workers. With 0, or where nothing is free for them, one old worker makes place first.",
 		),
 		maxUnavailable: whole(
 			100,

@@ -277,7 +277,7 @@ describe("a version whose workers end", () => {
 });
 
 describe("GPUs that a new version cannot get", () => {
-	it("D50: where nothing counts them, a new worker starts within workersMax only: an old one leaves first", async () => {
+	it("D50: where nothing counts them, a worker starts within workersMax only: an old one leaves first", async () => {
 		await serve({ gpusPerWorker: 0, workersMin: 1, workersMax: 1 });
 		const [old] = await ready(1);
 		let most = 0;
