@@ -33,7 +33,12 @@ const SLEEP = { command: ["sh", "-c", RELEASE], wakeCommand: ["sh", "-c", TAKE] 
 
 /** Workers that have one GPU, release it at their end, and note a fault where another has it. */
 function sleeping(rest: object = {}, sleep: object | undefined = SLEEP): object {
-	const command = ["sh", "-c", `trap '${LEAVE}; exit' TERM; ${TAKE}; echo $$ >> "$PLACE/started"; sleep 300 & wait`];
+	// `sleep` misses a signal that comes before it has begun.
+	const command = [
+		"sh",
+		"-c",
+		`trap '${LEAVE}; kill $! 2>&-; exit' TERM; ${TAKE}; echo $$ >> "$PLACE/started"; sleep 300 & wait`,
+	];
 	return {
 		launcher: { type: "process", command },
 		env: { PLACE: place.path },
