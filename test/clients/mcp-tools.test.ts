@@ -102,7 +102,7 @@ const ROWS: readonly Row[] = [
 		good: undefined,
 		answer: undefined,
 		bad: { id: "ep", buildId: "none" },
-		says: "There is no build 'none'",
+		says: "There is no operation GET /v2/serverless/ep/builds/none",
 	},
 	{
 		tool: "stream-worker-logs",
