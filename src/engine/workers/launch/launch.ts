@@ -286,7 +286,8 @@ export class WorkerLauncher {
 			worker.hidden = hidden;
 			const token = await access.tokens.issue({ endpoint: endpoint.id, worker: id });
 			await store.workers.put(row);
-			const spec = workerSpec({ endpoint: { ...endpoint, env }, id, token, gpus, url, serviceId });
+			const isRolling = [...registry.of(endpoint.id)].some((each) => (each.launchedAs ?? launchedAs) !== launchedAs);
+			const spec = workerSpec({ endpoint: { ...endpoint, env }, id, token, gpus, url, serviceId, isRolling });
 			const addresses = await this.#d.gpuAddresses(gpus.gpus);
 			expectLead();
 			let later: Handle | undefined;

@@ -18,6 +18,7 @@ const given = {
 	gpus: { gpus: [] },
 	url: "http://127.0.0.1:1",
 	serviceId: "store",
+	isRolling: false,
 };
 const container = endpoint({
 	launcher: { type: "docker", image: "i", command: ["w"] },
@@ -36,9 +37,10 @@ describe("workerSpec", () => {
 			gpus: [1, 3],
 			gpuCount: 0,
 			priority: "normal",
-			workersMax: 4,
+			workersMax: 3,
 			stopGraceMs: 5000,
 		});
+		expect(workerSpec({ ...given, isRolling: true, endpoint: container }).workersMax).toBe(4);
 		expect(env).toMatchObject({ A: "1", RUNPOD_POD_ID: given.id });
 		expect(Object.keys(env).filter((name) => !name.startsWith("RUNPOD_"))).toEqual(["PYTHONUNBUFFERED", "A"]);
 	});

@@ -31,6 +31,8 @@ export function workerSpec(q: {
 	gpus: AssignedGpus;
 	url: string;
 	serviceId: string;
+	/** Whether workers of an earlier release are there. */
+	isRolling: boolean;
 }): WorkerSpec {
 	const { endpoint, id, url, serviceId } = q;
 	const { gpus, sizeGb } = q.gpus;
@@ -53,7 +55,7 @@ export function workerSpec(q: {
 		gpuCount: endpoint.gpusPerWorker,
 		gpuMemoryGb,
 		priority: endpoint.priority,
-		workersMax: endpoint.workersMax + endpoint.release.maxSurge,
+		workersMax: endpoint.workersMax + (q.isRolling ? endpoint.release.maxSurge : 0),
 		stopGraceMs: endpoint.stopGraceMs,
 	};
 }
