@@ -20,7 +20,7 @@ function replacement(q: { endpoint: string; launcher: (place: Site) => object; c
 	const patch = (service: { url: string }, body: object) =>
 		call(service.url, `/v1/endpoints/${endpoint}`, { method: "PATCH", body });
 	const settings = (place: Site): object =>
-		place.launched({ launcher: q.launcher(place), workersMin: 1, workersMax: 1 });
+		place.launched({ launcher: q.launcher(place), workersMin: 1, workersMax: 2 });
 	const workerOf = async (service: { url: string }): Promise<string> =>
 		(await ended(service, endpoint, await run(service, endpoint, {}))).workerId as string;
 
