@@ -77,3 +77,17 @@ function matches(pattern: string, text: string): boolean {
 	}
 	return at <= text.length - last.length;
 }
+
+/** Says why workers of this launcher do not pull with a registry login. */
+export function loginFault(launcher: string): string | undefined {
+	return launcher === "docker" ? undefined : (LOGINS[launcher] ?? "must be null: this launcher pulls no images.");
+}
+
+const LOGINS: Readonly<Record<string, string>> = {
+	kubernetes:
+		"must be null: nodes of Kubernetes pull images with a Secret of the namespace. Name it in " +
+		"management.launcher.imagePullSecrets in sluice.yaml, or in launcher.imagePullSecrets over /v1.",
+	slurm:
+		"must be null: nodes of Slurm pull images with the credentials of the user. Log in there, such as with " +
+		"'apptainer registry login'.",
+};

@@ -1,6 +1,7 @@
 /** Registry logins of the management API. Each is used for images of the endpoints that name it, on any host. */
 import type { RegistryLogin } from "../../core/access/registry-login.ts";
 import { badRequest } from "../../core/errors.ts";
+import { loginFault } from "../../core/management/rules.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import { type ResourceContext, resourceTable } from "./resource-table.ts";
 
@@ -9,15 +10,6 @@ export interface LoginView {
 	name: string;
 	createdAt: EpochMs;
 }
-
-const OTHERS: Readonly<Record<string, string>> = {
-	kubernetes:
-		"must be null: nodes of Kubernetes pull images with a Secret of the namespace. Name it in " +
-		"management.launcher.imagePullSecrets in sluice.yaml, or in launcher.imagePullSecrets over /v1.",
-	slurm:
-		"must be null: nodes of Slurm pull images with the credentials of the user. Log in there, such as with " +
-		"'apptainer registry login'.",
-};
 
 export type Logins = ReturnType<typeof logins>;
 
@@ -34,10 +26,8 @@ export function logins(d: ResourceContext & { usedBy: (id: string) => string[] }
 		/** Throws `resource_not_found`, and 400 for a launcher that pulls no images itself. */
 		async requireUsable(id: string, launcher: string): Promise<void> {
 			await table.get(id);
-			if (launcher !== "docker")
-				throw badRequest([
-					{ field: "registry", message: OTHERS[launcher] ?? "must be null: this launcher pulls no images." },
-				]);
+			const message = loginFault(launcher);
+			if (message !== undefined) throw badRequest([{ field: "registry", message }]);
 		},
 
 		/** Throws 400 for the name of another one. */

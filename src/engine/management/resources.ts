@@ -1,5 +1,4 @@
 /** Objects of the management API that are no endpoints. */
-import { contentOf } from "../../core/management/endpoint-content.ts";
 import type { VolumeRules } from "../../core/management/volume-source.ts";
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
@@ -27,7 +26,7 @@ export function createResources(d: Deps): Resources {
 		d.endpoints.all().flatMap(({ endpoint }) => (uses(endpoint) ? [endpoint.id] : []));
 	const registries = logins({
 		...d,
-		usedBy: (login) => usedBy((endpoint) => contentOf(endpoint).registry === login),
+		usedBy: (login) => usedBy((endpoint) => (endpoint.launcher as { registry?: string }).registry === login),
 	});
 	const variables = secrets(d);
 	return {

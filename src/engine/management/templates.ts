@@ -39,10 +39,6 @@ export function templates(d: ResourceContext & { logins: Logins; secrets: Secret
 		/** Newest first. */
 		list: async () => await viewsOf(await table.list()),
 		get: async (id: string) => await viewOf(await table.get(id)),
-		find: async (id: string) => {
-			const found = await table.find(id);
-			return found && (await viewOf(found));
-		},
 
 		/** Throws 400 for an unknown registry or secret. */
 		async create(content: TemplateContent): Promise<Template> {

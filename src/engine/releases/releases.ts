@@ -8,6 +8,7 @@ import type { EngineContext } from "../context.ts";
 import { type Endpoints, withoutId } from "../endpoints/endpoints.ts";
 import type { WorkerView } from "../workers/worker-views.ts";
 import type { Workers } from "../workers/workers.ts";
+import { releasesOf } from "./worker-release.ts";
 
 export interface Release extends Omit<ReleaseHead, "endpoint" | "launchHash"> {
 	createdAt: EpochMs;
@@ -36,12 +37,13 @@ interface Deps extends Pick<EngineContext, "events"> {
 export function createReleases({ endpoints, workers, events }: Deps) {
 	const { versions } = endpoints;
 
-	const heads = (id: string): readonly ReleaseHead[] => versions.of(endpoints.entry(id));
-	const current = (id: string): ReleaseHead => heads(id).at(-1)!;
+	const current = (id: string): ReleaseHead => releasesOf(endpoints, id).at(-1)!;
 
 	/** Undefined for workers that were started elsewhere. Throws `endpoint_not_found`. */
 	function versionOf(id: string, { launchedAs }: Pick<WorkerView, "launchedAs">): number | undefined {
-		return launchedAs === undefined ? undefined : heads(id).findLast((each) => each.launchHash === launchedAs)?.version;
+		return launchedAs === undefined
+			? undefined
+			: releasesOf(endpoints, id).findLast((each) => each.launchHash === launchedAs)?.version;
 	}
 
 	async function rowOf(id: string, version: number): Promise<ReleaseRow> {

@@ -14,6 +14,7 @@ import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
 import { holdsGpus, isPlaced, isSleeping, type Worker } from "../workers/worker-registry.ts";
 import { launchHash } from "../endpoints/launch-hash.ts";
+import { rollbacks } from "../releases/rollbacks.ts";
 import { rollouts } from "../releases/rollouts.ts";
 import { crashBackoff } from "./crash-backoff.ts";
 import { gpuAllocator } from "./gpu-allocator.ts";
@@ -38,6 +39,7 @@ export class Autoscaler {
 	readonly crashes: ReturnType<typeof crashBackoff>;
 	readonly faults: ReturnType<typeof workerFaults>;
 	readonly rollouts: ReturnType<typeof rollouts>;
+	readonly #rollbacks: ReturnType<typeof rollbacks>;
 	readonly #d: ScalingContext;
 	readonly #gpus: ReturnType<typeof gpuAllocator>;
 	readonly #stops: Stops;
@@ -57,15 +59,13 @@ export class Autoscaler {
 		const { stop, sleepOrStop } = this.#stops;
 		this.faults = workerFaults({
 			...{ ...d, crashes: this.crashes, stop },
-			isUnproven: (worker) => this.rollouts.isUnproven(worker),
+			isUnproven: (worker) => this.#rollbacks.isUnproven(worker),
 		});
 		this.#room = roomMaker({ ...d, queues: this.#queues, stop, sleepOrStop });
 		this.#sleepers = sleepers({ ...d, stop });
-		this.rollouts = rollouts({
-			...d,
-			noneWaits: (id) => d.endpoints.paused(id) || this.#queues.isEmpty(id),
-			resume: (id) => this.startNow(id),
-		});
+		const noneWaits = (id: string): boolean => d.endpoints.paused(id) || this.#queues.isEmpty(id);
+		this.rollouts = rollouts({ ...d, noneWaits });
+		this.#rollbacks = rollbacks({ ...d, noneWaits, resume: (id) => this.startNow(id) });
 		const checks = loop({
 			clock: d.clock,
 			retryMs: CHECK_MS,
@@ -112,7 +112,7 @@ export class Autoscaler {
 		this.#sleepers.stopSurplus();
 		this.#room.withdraw();
 		const scaled = this.#scaled();
-		for (const endpoint of scaled) this.rollouts.judge(endpoint);
+		for (const endpoint of scaled) this.#rollbacks.judge(endpoint);
 		const active = scaled.filter((endpoint) => !this.#isIdle(endpoint));
 		for (const endpoint of active) this.faults.stopOverdue(endpoint);
 		// Workers before queues: a job that is taken in between must not be counted twice.
@@ -227,8 +227,7 @@ export class Autoscaler {
 			const isCounted = endpoint.gpusPerWorker > 0 || !ownsGpus;
 			if (this.#present(id).length >= workersMax + (isCounted ? release.maxSurge : 0))
 				return isCounted ? undefined : this.rollouts.withoutRoom(id, () => 1);
-			const needsGpus = endpoint.gpusPerWorker > 0 && ownsGpus;
-			const allocation = needsGpus ? this.#gpus.allocate(endpoint, false, []) : { gpus: [] };
+			const allocation = isCounted && ownsGpus ? this.#gpus.allocate(endpoint, false, []) : { gpus: [] };
 			if ("evict" in allocation) {
 				if (left < count) return;
 				this.rollouts.withoutRoom(id, (isOld) => this.#gpus.makersOf(endpoint, isOld).length);

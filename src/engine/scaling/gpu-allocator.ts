@@ -63,27 +63,6 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 		return `are taken: by ${[...taken, ...kept].join(", ")}. ${turnText(queryOf(endpoint, true))}`;
 	}
 
-	/** Returns a sentence if too few GPUs are of the kind that it can use, or none is known to be. */
-	function tooFewOf({ launcher, gpusPerWorker }: Endpoint): string | undefined {
-		const need = needOf(launcher);
-		if (!need) return undefined;
-		const fitting = d.workers.gpus.fitting(need);
-		if (!fitting) return `the models of this machine's GPUs are not known: ${UNREAD}`;
-		if (fitting.length >= gpusPerWorker) return undefined;
-		const are = fitting.length === 1 ? "is" : "are";
-		return `${fitting.length} of them ${are}${needText(need)}: correct launcher.gpu, or lower gpusPerWorker.`;
-	}
-
-	/** Returns a sentence if no GPU could ever hold such a part, or none is known to. */
-	function tooSmall({ gpusPerWorker, gpuMemoryGb = 0 }: Endpoint): string | undefined {
-		const sizes = d.workers.gpus.sizes();
-		if (sizes.filter((size) => freeGb(size, []) >= gpuMemoryGb).length >= gpusPerWorker) return undefined;
-		const known = sizes.flatMap((size) => size ?? []);
-		if (known.length < sizes.length) return `the memory of this machine's GPUs is not known: ${UNREAD}`;
-		const largest = Math.max(...known.map((size) => freeGb(size, [])));
-		return `the GPUs of this machine have at most ${largest} GB for workers: lower gpuMemoryGb.`;
-	}
-
 	/** Returns a sentence. */
 	function shortage(endpoint: Endpoint): string {
 		const { id, gpusPerWorker, gpuMemoryGb } = endpoint;
@@ -93,7 +72,7 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 				`${needs} ${gpusPerWorker} of the machine's GPUs, and this ` +
 				`service has ${d.gpus}: set gpus in sluice.yaml or SLUICE_GPUS, or lower gpusPerWorker.`
 			);
-		const why = tooFewOf(endpoint) ?? (gpuMemoryGb === undefined ? undefined : tooSmall(endpoint));
+		const why = tooFewOf(d.workers.gpus, endpoint) ?? tooSmall(d.workers.gpus, endpoint);
 		const of = gpusPerWorker === 1 ? "one GPU" : `each of ${gpusPerWorker} GPUs`;
 		const what = gpuMemoryGb === undefined ? `${gpusPerWorker} of the ${d.gpus} GPUs` : `${gpuMemoryGb} GB of ${of}`;
 		return `${needs} ${what}, and ${why ?? `too many ${takenText(endpoint)}`}`;
@@ -143,6 +122,28 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 			return { evict, shortage: why };
 		},
 	};
+}
+
+/** Returns a sentence if too few GPUs are of the kind that it can use, or none is known to be. */
+function tooFewOf(gpus: Workers["gpus"], { launcher, gpusPerWorker }: Endpoint): string | undefined {
+	const need = needOf(launcher);
+	if (!need) return undefined;
+	const fitting = gpus.fitting(need);
+	if (!fitting) return `the models of this machine's GPUs are not known: ${UNREAD}`;
+	if (fitting.length >= gpusPerWorker) return undefined;
+	const are = fitting.length === 1 ? "is" : "are";
+	return `${fitting.length} of them ${are}${needText(need)}: correct launcher.gpu, or lower gpusPerWorker.`;
+}
+
+/** Returns a sentence if no GPU could ever hold such a part, or none is known to. */
+function tooSmall(gpus: Workers["gpus"], { gpusPerWorker, gpuMemoryGb }: Endpoint): string | undefined {
+	if (gpuMemoryGb === undefined) return undefined;
+	const sizes = gpus.sizes();
+	if (sizes.filter((size) => freeGb(size, []) >= gpuMemoryGb).length >= gpusPerWorker) return undefined;
+	const known = sizes.flatMap((size) => size ?? []);
+	if (known.length < sizes.length) return `the memory of this machine's GPUs is not known: ${UNREAD}`;
+	const largest = Math.max(...known.map((size) => freeGb(size, [])));
+	return `the GPUs of this machine have at most ${largest} GB for workers: lower gpuMemoryGb.`;
 }
 
 /** The launchers that use this machine's GPUs have it. */

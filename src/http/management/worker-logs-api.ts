@@ -1,13 +1,12 @@
 /** The output of a worker as RunPod's management API sends it (D49). */
 import { LOG_TAIL, SINCE, SOURCE, timeIn } from "../../api/management/worker-logs.ts";
-import { ApiError, unprocessable } from "../../core/errors.ts";
+import { unprocessable } from "../../core/errors.ts";
 import type { LogEntry } from "../../engine/workers/logs/worker-logs.ts";
 import type { WallMs } from "../../lib/time.ts";
-import { type Call, drained, outside } from "../exchange/call.ts";
+import type { Call } from "../exchange/call.ts";
 import { isoTime } from "../exchange/format.ts";
 import { EVENT_STREAM } from "../exchange/server-sent-events.ts";
-import { holderNow } from "../gates/auth.ts";
-import { answeredElsewhere } from "../server/other-servers.ts";
+import { sendWorkerLogs } from "../exchange/worker-log-stream.ts";
 import { checkedParam } from "./exchange.ts";
 
 /** Digits of a position in the id of an event. */
@@ -15,42 +14,21 @@ const DIGITS = 12;
 
 const KEEP_ALIVE = ": keep-alive\n\n";
 
-/** Ends with the caller's key. Forwarded if another server has the worker. */
-export async function streamLogs(call: Call): Promise<void> {
-	const { engine, params, res, caller } = call;
+export function streamLogs(call: Call): Promise<void> {
 	const [source, tail, since] = [checkedParam(call, SOURCE), checkedParam(call, LOG_TAIL), checkedParam(call, SINCE)];
 	const resume = resumeOf(call);
 	const begins = resume ? resume.begins : since !== undefined && ((ms: number) => ms >= since);
-	const left = new AbortController();
-	caller.onDisconnect = () => left.abort();
-	if (caller.disconnected) return;
-	const lines = await engine.workers
-		.logs({
-			endpoint: params.endpoint,
-			worker: params.worker,
-			from: resume?.position ?? (begins ? 0 : undefined),
-			tail: source === "system" ? 0 : tail,
-			follow: true,
-			stays: true,
-			left: left.signal,
-			outside: (wait) => outside(call, wait),
-		})
-		.catch(async (error: unknown) => {
-			const elsewhere = error instanceof ApiError && error.code === "worker_not_found";
-			if (elsewhere && (await answeredElsewhere(call))) return undefined;
-			throw error;
-		});
-	if (!lines) return;
-	res.writeHead(200, EVENT_STREAM);
-	res.flushHeaders();
-	const frames = framesOf({ begins: begins || undefined, now: () => engine.calendar.now() });
-	for await (const entries of lines) {
-		if (!(await holderNow(call))) return void res.end();
-		const text = source === "system" ? "" : frames(entries);
-		if (!res.write(text || KEEP_ALIVE)) await drained(call);
-		if (caller.disconnected) return;
-	}
-	res.end();
+	const framed = framesOf({ begins: begins || undefined, now: () => call.engine.calendar.now() });
+	const query = {
+		from: resume?.position ?? (begins ? 0 : undefined),
+		tail: source === "system" ? 0 : tail,
+		follow: true,
+		stays: true,
+	};
+	return sendWorkerLogs(call, query, {
+		headers: EVENT_STREAM,
+		textOf: (entries) => (source === "system" ? "" : framed(entries)) || KEEP_ALIVE,
+	});
 }
 
 /** `begins`: the first line that is sent, by its time; default: the first one. */

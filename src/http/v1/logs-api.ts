@@ -1,50 +1,29 @@
 /** Output of launched workers as JSON lines or events. */
 import { FOLLOW, JOB_FILTER, LINES, SEARCH, type SEARCH_LOGS, TAIL, WHOLE, WORKER_LINES } from "../../api/workers.ts";
-import { ApiError } from "../../core/errors.ts";
 import type { LogEntry } from "../../engine/workers/logs/worker-logs.ts";
-import { holderNow } from "../gates/auth.ts";
-import { type Call, drained, outside } from "../exchange/call.ts";
+import type { Call } from "../exchange/call.ts";
 import { valueOf } from "../exchange/params.ts";
 import { EVENT_STREAM, lastEventId, wantsEvents } from "../exchange/server-sent-events.ts";
+import { sendWorkerLogs } from "../exchange/worker-log-stream.ts";
 import { newest } from "../../engine/workers/logs/log-search.ts";
 import type { AnswerOf } from "../../api/definition/route.ts";
-import { answeredElsewhere, answersElsewhere } from "../server/other-servers.ts";
+import { answersElsewhere } from "../server/other-servers.ts";
 
-/**
- * `Last-Event-ID` resumes after that position. Ends with the caller's key or session. Forwarded if another server
- * has the worker.
- */
-export async function logs(call: Call): Promise<void> {
-	const { engine, params, req, res, caller } = call;
-	const left = new AbortController();
-	caller.onDisconnect = () => left.abort();
-	if (caller.disconnected) return;
-	const lines = await engine.workers
-		.logs({
-			endpoint: params.endpoint,
-			worker: params.worker,
-			from: lastEventId(req) ?? (valueOf(call, WHOLE) ? 0 : undefined),
-			tail: valueOf(call, TAIL),
-			job: valueOf(call, JOB_FILTER),
-			follow: valueOf(call, FOLLOW),
-			left: left.signal,
-			outside: (wait) => outside(call, wait),
-		})
-		.catch(async (error: unknown) => {
-			const elsewhere = error instanceof ApiError && error.code === "worker_not_found";
-			if (elsewhere && (await answeredElsewhere(call))) return undefined;
-			throw error;
-		});
-	if (!lines) return;
-	const events = wantsEvents(req);
-	res.writeHead(200, events ? EVENT_STREAM : { ...EVENT_STREAM, "Content-Type": "application/x-ndjson" });
-	res.flushHeaders();
-	for await (const entries of lines) {
-		if (!(await holderNow(call))) return void res.end();
-		if (!res.write(events ? eventsOf(entries) : linesOf(entries))) await drained(call);
-		if (caller.disconnected) return;
-	}
-	res.end(events ? "event: end\ndata: {}\n\n" : undefined);
+/** `Last-Event-ID` resumes after that position. */
+export function logs(call: Call): Promise<void> {
+	const events = wantsEvents(call.req);
+	const query = {
+		from: lastEventId(call.req) ?? (valueOf(call, WHOLE) ? 0 : undefined),
+		tail: valueOf(call, TAIL),
+		job: valueOf(call, JOB_FILTER),
+		follow: valueOf(call, FOLLOW),
+	};
+	const headers = events ? EVENT_STREAM : { ...EVENT_STREAM, "Content-Type": "application/x-ndjson" };
+	return sendWorkerLogs(call, query, {
+		headers,
+		textOf: events ? eventsOf : linesOf,
+		...(events && { end: "event: end\ndata: {}\n\n" }),
+	});
 }
 
 /** Asks all servers, each of which keeps the logs of its workers. */

@@ -32,7 +32,6 @@ interface ImagesOptions extends Pick<LauncherDependencies, "clock" | "registryLo
 export function dockerImages({ clock, daemon, registryLogin, where = "" }: ImagesOptions) {
 	/** Keys have image and login. */
 	const pulls = new Map<string, Pull>();
-	const keyOf = ({ image, registry = "" }: ImageSource): string => `${registry} ${image}`;
 	const listeners: ((image: string) => void)[] = [];
 	const closed = new AbortController();
 
@@ -150,6 +149,10 @@ export function dockerImages({ clock, daemon, registryLogin, where = "" }: Image
 
 		close: () => closed.abort(),
 	};
+}
+
+function keyOf({ image, registry = "" }: ImageSource): string {
+	return `${registry} ${image}`;
 }
 
 class PullError extends Error {}

@@ -1,0 +1,91 @@
+/** Takes a release as healthy, or undoes one whose workers crash (D50). All that decides is in the store. */
+import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import { ApiError } from "../../core/errors.ts";
+import { hasFailed, rollbackTarget } from "../../core/releases/history.ts";
+import { type LaunchedSettings, withLaunched } from "../../core/releases/launched-settings.ts";
+import { asSentence } from "../../lib/text.ts";
+import type { ReleaseHead } from "../../store/contract/releases.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { withoutId } from "../endpoints/endpoints.ts";
+import type { Worker } from "../workers/worker-registry.ts";
+import { isHealthy, type ReleaseDeps, releasesOf } from "./worker-release.ts";
+
+interface Deps extends ReleaseDeps {
+	cluster: Cluster;
+	/** Forgets crashes, so that workers are started at once. */
+	resume: (endpoint: string) => void;
+}
+
+export function rollbacks(d: Deps) {
+	const { endpoints, workers, events, background, cluster } = d;
+	const lastCrash = new Map<string, string>();
+	/** Releases whose rollback is in progress, or impossible. */
+	const undone = new WeakSet<ReleaseHead>();
+
+	async function rollBack(failed: ReleaseHead, target: ReleaseHead): Promise<void> {
+		const id = failed.endpoint;
+		const last = lastCrash.get(id);
+		const because = last === undefined ? "." : `, the last one because: ${asSentence(last)}`;
+		const reason =
+			`Version ${failed.version} was rolled back to version ${target.version}: its workers crashed ` +
+			`${failed.failures} times before one was healthy${because}`;
+		let isDone = false;
+		const settingsOfTarget = async (before: Endpoint): Promise<object> => {
+			const settings = withoutId(before);
+			// Meanwhile another server may scale it, or someone may have changed it.
+			if (!cluster.scales(id) || releasesOf(endpoints, id).at(-1)!.version !== failed.version) return settings;
+			const row = (await endpoints.versions.rows(endpoints.entry(id))).find(
+				({ version }) => version === target.version,
+			);
+			const opened = row && endpoints.versions.open(row);
+			if (!opened || opened.unreadable.length > 0) return settings;
+			isDone = true;
+			return withLaunched(settings, opened.settings as unknown as LaunchedSettings);
+		};
+		await endpoints.change(id, settingsOfTarget, { source: "rollback", reason, fail: failed.version });
+		if (!isDone) return;
+		lastCrash.delete(id);
+		events.emit("release.rolled_back", { endpoint: id, reason });
+		d.resume(id);
+	}
+
+	events.on("worker.failed", ({ endpoint, launchedAs, reason }) => {
+		if (launchedAs === undefined || !endpoints.has(endpoint)) return;
+		const current = releasesOf(endpoints, endpoint).at(-1)!;
+		if (current.launchHash !== launchedAs || current.state !== "unproven") return;
+		if (hasFailed(current, endpoints.get(endpoint).release)) return;
+		lastCrash.set(endpoint, reason);
+		background.run(`crashes of ${endpoint}`, endpoints.versions.crashed(current));
+	});
+
+	return {
+		/** Whether no worker of its release was healthy so far. */
+		isUnproven({ endpoint, launchedAs }: Pick<Worker, "endpoint" | "launchedAs">): boolean {
+			if (!endpoints.has(endpoint)) return false;
+			const { launchHash: hash, state } = releasesOf(endpoints, endpoint).at(-1)!;
+			return hash === launchedAs && state === "unproven";
+		},
+		/** A worker of the current release may prove it, or enough crashes undo it. */
+		judge(endpoint: Endpoint): void {
+			const { id } = endpoint;
+			const current = releasesOf(endpoints, id).at(-1)!;
+			if (current.state !== "unproven") return;
+			const isProof = (worker: Worker): boolean =>
+				worker.managed && worker.launchedAs === current.launchHash && isHealthy(d, endpoint, worker);
+			if ([...workers.registry.of(id)].some(isProof)) {
+				events.emit("release.healthy", { endpoint: id, version: current.version });
+				return background.run(`release of ${id}`, endpoints.versions.prove(current));
+			}
+			if (!hasFailed(current, endpoint.release) || undone.has(current)) return;
+			const target = rollbackTarget(releasesOf(endpoints, id));
+			if (!target) return;
+			undone.add(current);
+			const done = rollBack(current, target).catch((error: unknown) => {
+				// What is refused now, such as a folder that is not there any more, is refused again.
+				if (!(error instanceof ApiError)) undone.delete(current);
+				throw error;
+			});
+			background.run(`rollback of ${id}`, done);
+		},
+	};
+}
