@@ -1,4 +1,4 @@
-/** The history of an endpoint's releases, and what operators do with it (D50). */
+/** History of releases, and what operators do with it (D50). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
 import { type LaunchedSettings, type ReleaseChange, withLaunched } from "../../core/releases/launched-settings.ts";

@@ -31,8 +31,8 @@ export interface RolloutPlan {
 const NOTHING: RolloutPlan = { start: 0, extra: new Set() };
 
 export function rollouts(d: ReleaseDeps) {
-	const { endpoints, workers } = d;
-	const { registry, launcher } = workers;
+	const { endpoints } = d;
+	const { registry, launcher } = d.workers;
 	const progressOf = new Map<string, Progress>();
 
 	/** Returns how many of the `old` ones are to leave so that the waiting one gets a place. */

@@ -1,4 +1,4 @@
-/** The releases of an endpoint and its workers (D50). */
+/** Releases and their workers (D50). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { ReleaseHead } from "../../store/contract/releases.ts";
 import type { EngineContext } from "../context.ts";
