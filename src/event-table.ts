@@ -68,8 +68,15 @@ export const EVENTS = {
 	"queue.purged": info<{ endpoint: string; removed: number }>(
 		({ endpoint, removed }) => `${endpoint}: the queue was purged, ${removed} jobs removed`,
 	),
-	/** A job was dispatched to a worker, after it had waited for `waitedMs`. */
-	"job.started": silent<{ endpoint: string; id: string; worker: string; attempt: number; waitedMs: number }>(),
+	/** A job was dispatched to a worker, after it had waited for `waitedMs`; `release`: that launched the worker (D50). */
+	"job.started": silent<{
+		endpoint: string;
+		id: string;
+		worker: string;
+		release?: number | undefined;
+		attempt: number;
+		waitedMs: number;
+	}>(),
 	/**
 	 * A job reached its final state; `ranMs` where its worker reported it. `elsewhere`: another server
 	 * that shares the store did it, and announces it too.
@@ -81,6 +88,8 @@ export const EVENTS = {
 		ranMs?: number;
 		/** That reported it. */
 		worker?: string;
+		/** Version of the release that launched its worker (D50). */
+		release?: number | undefined;
 		elsewhere?: true;
 	}>(),
 	/** The worker of a job sent a progress value. */

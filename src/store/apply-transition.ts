@@ -51,11 +51,11 @@ export interface Projection {
 }
 
 export function signalsOf({ on, job, place, stop, closed }: TransitionStep): Signal[] {
-	const { endpoint, id } = job;
+	const { endpoint, id, release } = job;
 	const signals: Signal[] = [];
 	if (place) signals.push({ kind: "queued", endpoint, id, worker: closed?.worker });
 	if (isFinal(job.state) && on !== "expire" && on !== "forget")
-		signals.push({ kind: "settled", endpoint, id, state: job.state });
+		signals.push({ kind: "settled", endpoint, id, state: job.state, release });
 	if (stop !== undefined) signals.push({ kind: "stop", endpoint, id, worker: stop });
 	return signals;
 }

@@ -26,6 +26,7 @@ const JOB: Job = {
 	endedAt: undefined,
 	attempt: 4,
 	worker: "w",
+	release: 15,
 	losses: 5,
 	returns: 6,
 	missed: 7,
@@ -39,6 +40,8 @@ const JOB: Job = {
 	dueAt: 14,
 	webhook: "https://example.com",
 	s3Config: undefined,
+	requestId: "r",
+	trace: undefined,
 };
 
 describe("job columns", () => {
@@ -67,6 +70,8 @@ describe("job columns", () => {
 			"execution_timeout_ms",
 			"lease_ms",
 			"record_ms",
+			"request_id",
+			"trace",
 		]);
 		expect(namesOf(CHANGING)).toContain("s3_config");
 	});

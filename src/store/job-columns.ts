@@ -38,6 +38,7 @@ const COLUMNS: { [M in keyof Job]-?: Column<M> } = {
 	endedAt: { type: "int8", ...optional, submitted: false },
 	attempt: { type: "int8", ...changing, submitted: false },
 	worker: { type: "text", ...optional, submitted: false },
+	release: { type: "int8", ...optional, submitted: false },
 	losses: { type: "int8", ...changing, submitted: false },
 	returns: { type: "int8", ...changing, submitted: false },
 	missed: { type: "int8", ...changing, submitted: false },
@@ -51,6 +52,8 @@ const COLUMNS: { [M in keyof Job]-?: Column<M> } = {
 	dueAt: { type: "int8", ...changing, submitted: false },
 	webhook: { type: "text", ...optional, submitted: true },
 	s3Config: { type: "text", ...optional, submitted: true },
+	requestId: { type: "text", nullable: true, changes: false, submitted: true },
+	trace: { type: "text", nullable: true, changes: false, submitted: true },
 };
 
 const ALL: readonly JobColumn[] = Object.entries(COLUMNS).map(([member, column]) => ({

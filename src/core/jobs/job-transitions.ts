@@ -11,6 +11,8 @@ export const MISSED_PINGS = 2;
 export interface EventContext {
 	now: number;
 	worker?: string;
+	/** See `Job`. */
+	release?: number | undefined;
 	/** The worker has certainly ended the attempt (D16 Fence). Default false. */
 	over?: boolean;
 	/** How the process ended, or why its start failed, if that is why. */
@@ -63,6 +65,7 @@ export function transition(job: Job, on: JobEvent, context: EventContext): Trans
 			case "start":
 				after.attempt += 1;
 				after.worker = context.worker;
+				after.release = context.release;
 				after.startedAt = now;
 				after.missed = 0;
 				after.leaseUntil = now + job.leaseMs;
@@ -87,7 +90,7 @@ export function transition(job: Job, on: JobEvent, context: EventContext): Trans
 				result.place = effect;
 				if (effect === "front") result.chunks = "undelivered";
 				if (context.keepsDeadline !== true) after.queuedAt = now;
-				after.worker = after.startedAt = after.endedAt = after.leaseUntil = undefined;
+				after.worker = after.release = after.startedAt = after.endedAt = after.leaseUntil = undefined;
 				after.missed = 0;
 				break;
 			case "settle":

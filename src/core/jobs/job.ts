@@ -23,6 +23,8 @@ export interface Job {
 	attempt: number;
 	/** Absent while waiting. */
 	worker?: string | undefined;
+	/** Version of the release that launched the worker (D50); absent for workers that were started elsewhere. */
+	release?: number | undefined;
 	/** Since submission or the last retry (D16). */
 	losses: number;
 	/** `retries` in responses: by loss or `/retry` (D6, D13). */
@@ -47,6 +49,10 @@ export interface Job {
 	webhook?: string | undefined;
 	/** Encrypted; decrypted only for the worker (D22). */
 	s3Config?: string | undefined;
+	/** `X-Request-Id` of the submission. */
+	requestId?: string | undefined;
+	/** `traceparent` of the submission, with `tracestate` after a space. */
+	trace?: string | undefined;
 }
 
 /** {@link newJob} adds the rest. */
@@ -63,6 +69,8 @@ export type Submission = Pick<
 	| "recordMs"
 	| "webhook"
 	| "s3Config"
+	| "requestId"
+	| "trace"
 >;
 
 export function newJob(submission: Submission, now: number): Job {

@@ -28,16 +28,27 @@ export function workerTokens({
 	});
 	return {
 		/** Valid for any worker id of the endpoint if `worker` is absent (`--replicas`). */
-		async issue({ endpoint, worker }: { endpoint: string; worker?: string | undefined }): Promise<string> {
+		async issue({ endpoint, worker, launchedAs }: Omit<TokenRow, "hash" | "createdAt">): Promise<string> {
 			const token = `sluice_worker_${hex(random(TOKEN_BYTES))}`;
-			const row = { hash: digest(token), endpoint, worker, createdAt: now() };
+			const row = { hash: digest(token), endpoint, worker, launchedAs, createdAt: now() };
 			await store.put(row);
 			cache.set(token, entryOf(row));
 			return token;
 		},
-		async admits({ token, endpoint, worker, peer }: { token: string; endpoint: string; worker: string; peer: Peer }) {
+		/** Undefined: it is not valid for this worker. */
+		async find({
+			token,
+			endpoint,
+			worker,
+			peer,
+		}: {
+			token: string;
+			endpoint: string;
+			worker: string;
+			peer: Peer;
+		}): Promise<Pick<TokenRow, "launchedAs"> | undefined> {
 			const row = cache.get(token) ?? (await cache.read(token, peer));
-			return row?.endpoint === endpoint && (row.worker === undefined || row.worker === worker);
+			return row?.endpoint === endpoint && (row.worker === undefined || row.worker === worker) ? row : undefined;
 		},
 		async revoke(worker: string): Promise<void> {
 			await store.remove({ worker }).finally(() => cache.forget((row) => row.worker === worker));

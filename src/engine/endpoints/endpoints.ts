@@ -81,6 +81,12 @@ export class Endpoints {
 		return this.#registry.paused(id);
 	}
 
+	/** Version of the release that launched a worker; undefined for one that was started elsewhere. */
+	releaseOf(id: string, launchedAs: string | undefined): number | undefined {
+		if (launchedAs === undefined || !this.has(id)) return undefined;
+		return this.versions.of(this.entry(id)).findLast((each) => each.launchHash === launchedAs)?.version;
+	}
+
 	/** Finds also an endpoint that another server just created. */
 	find(id: string): Endpoint | Promise<Endpoint> {
 		const { cluster, clock } = this.#d;

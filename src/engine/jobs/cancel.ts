@@ -12,7 +12,7 @@ export async function cancel(d: JobDeps, q: JobName): Promise<JobState> {
 		// Before the event: the drain then checks what the workers hold.
 		if (job.startedAt !== undefined && job.worker !== undefined)
 			d.workers.stopSignals.request({ ...q, worker: job.worker });
-		d.events.emit("job.settled", { ...q, state: job.state });
+		d.events.emit("job.settled", { ...q, state: job.state, release: job.release });
 		d.waiters.jobEnded({ job });
 		return job.state;
 	}

@@ -18,9 +18,10 @@ export function onQueued(d: JobDeps, q: JobName & { lostBy: string | undefined }
 /** A job ended without a report through this server. */
 export function onSettled(
 	d: JobDeps,
-	{ endpoint, id, state, elsewhere }: JobName & { state: JobState; elsewhere?: true | undefined },
+	q: JobName & { state: JobState; release?: number | undefined; elsewhere?: true | undefined },
 ): void {
-	d.events.emit("job.settled", { endpoint, id, state, ...(elsewhere && { elsewhere }) });
+	const { endpoint, id, state, release, elsewhere } = q;
+	d.events.emit("job.settled", { endpoint, id, state, release, ...(elsewhere && { elsewhere }) });
 	d.waiters.notify(id);
 	if (d.waiters.isAwaited(id)) d.background.run("notifying callers", notifyCompletion(d, { endpoint, id }));
 }

@@ -28,12 +28,15 @@ export type Jobs = Omit<
 	"onQueued" | "onSettled" | "onPurged" | "onChunks" | "catchUp" | "close" | "services"
 >;
 
-export function createJobs(context: Omit<JobDeps, "dispatch" | "waiters"> & { endpoints: Pick<Endpoints, "paused"> }) {
+export function createJobs(
+	context: Omit<JobDeps, "dispatch" | "waiters"> & { endpoints: Pick<Endpoints, "paused" | "releaseOf"> },
+) {
 	const { events, store, now, random, background, workers } = context;
 	const move: typeof store.jobs.move = (q) => context.retry(() => store.jobs.move(q), { signal: background.stopped });
 	const dispatch = new Dispatch({
 		...context,
 		paused: (endpoint) => context.space.isScarce() || context.endpoints.paused(endpoint),
+		releaseOf: ({ endpoint, launchedAs }) => context.endpoints.releaseOf(endpoint, launchedAs),
 		requeue: (worker, jobs) => requeueUndelivered({ move, now }, worker, jobs),
 	});
 	const waiters = new CompletionWaiters(context.clock);

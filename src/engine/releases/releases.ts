@@ -6,7 +6,6 @@ import type { EpochMs } from "../../lib/time.ts";
 import type { ReleaseHead, ReleaseRow } from "../../store/contract/releases.ts";
 import type { EngineContext } from "../context.ts";
 import { type Endpoints, withoutId } from "../endpoints/endpoints.ts";
-import type { WorkerView } from "../workers/worker-views.ts";
 import type { Workers } from "../workers/workers.ts";
 import { releasesOf } from "./worker-release.ts";
 
@@ -39,13 +38,6 @@ export function createReleases({ endpoints, workers, events }: Deps) {
 
 	const current = (id: string): ReleaseHead => releasesOf(endpoints, id).at(-1)!;
 
-	/** Undefined for workers that were started elsewhere. Throws `endpoint_not_found`. */
-	function versionOf(id: string, { launchedAs }: Pick<WorkerView, "launchedAs">): number | undefined {
-		return launchedAs === undefined
-			? undefined
-			: releasesOf(endpoints, id).findLast((each) => each.launchHash === launchedAs)?.version;
-	}
-
 	async function rowOf(id: string, version: number): Promise<ReleaseRow> {
 		const row = (await versions.rows(endpoints.entry(id))).find((each) => each.version === version);
 		if (!row) throw new ApiError("release_not_found", { endpoint: id, version: String(version) });
@@ -54,12 +46,11 @@ export function createReleases({ endpoints, workers, events }: Deps) {
 
 	return {
 		current,
-		versionOf,
 		/** Throws `endpoint_not_found`. */
 		async history(id: string): Promise<History> {
 			const rows = await versions.rows(endpoints.entry(id));
 			const launched = (await workers.views(id)).flatMap((view) => (view.launchedAs === undefined ? [] : [view]));
-			const byVersion = Map.groupBy(launched, (view) => versionOf(id, view));
+			const byVersion = Map.groupBy(launched, (view) => endpoints.releaseOf(id, view.launchedAs));
 			const { version } = current(id);
 			return {
 				version,

@@ -78,7 +78,7 @@ export interface Worker {
 	/** A stop failed, because its platform did not respond. */
 	unstopped?: { why: string; at: EpochMs } | undefined;
 	/** See `launch-hash.ts`. */
-	launchedAs?: string;
+	launchedAs?: string | undefined;
 	/** Assigned GPUs of the machine. */
 	gpus: readonly number[];
 	/** Its part of each of its GPUs, in 10^9 bytes; absent: the whole GPU. */

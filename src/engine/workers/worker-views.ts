@@ -32,7 +32,6 @@ const SHOWN = [
 	"launchedAs",
 	"notice",
 	"excess",
-	"launchedAs",
 ] as const;
 type Shown = Pick<Worker, (typeof SHOWN)[number]>;
 

@@ -70,9 +70,11 @@ export class Workers {
 	}
 
 	/** The worker counts as seen now. */
-	recordCall({ id, endpoint }: WorkerName): Worker {
+	recordCall({ id, endpoint, launchedAs }: WorkerName & Pick<Worker, "launchedAs">): Worker {
 		const now = this.#d.now();
 		const worker = this.registry.get({ endpoint, id }) ?? this.registry.meet({ id, endpoint, ready: true, now });
+		// Another server has launched it.
+		if (launchedAs !== undefined) worker.launchedAs ??= launchedAs;
 		this.registry.seen(worker, now);
 		return worker;
 	}

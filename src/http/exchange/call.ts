@@ -27,6 +27,8 @@ export interface Identity {
 	session?: string;
 	/** Set on worker routes. */
 	worker?: Worker;
+	/** Launch hash of that worker, from its token. */
+	launchedAs?: string | undefined;
 }
 
 export interface Holds {

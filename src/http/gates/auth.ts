@@ -83,13 +83,15 @@ export async function authenticateWorker(call: Call): Promise<void> {
 	if (!/^[a-zA-Z0-9_.:-]{1,128}$/.test(worker))
 		throw refused("The worker id in the path must be 1 to 128 of the characters a-z, A-Z, 0-9, _, ., : and -.");
 	const peer = call.req.socket;
-	if (!(await call.engine.access.tokens.admits({ token, endpoint, worker, peer }))) {
+	const row = await call.engine.access.tokens.find({ token, endpoint, worker, peer });
+	if (!row) {
 		const refusal = refused("The worker's token is not valid for this worker id and endpoint.");
 		const counted = wrongKey(call, refusal);
 		// Guesses over the budget are not reported, since that costs a read of the store.
 		if (counted === refusal) call.engine.workers.refused({ endpoint, worker, from: peer.remoteAddress ?? "" });
 		throw counted;
 	}
+	call.identity.launchedAs = row.launchedAs;
 	call.service.connections.identified(call.connection);
 	const found = call.engine.endpoints.find(endpoint);
 	if (found instanceof Promise) await found;
@@ -98,7 +100,11 @@ export async function authenticateWorker(call: Call): Promise<void> {
 /** The worker counts as seen now. */
 export function recordWorker(call: Call): void {
 	const { endpoint, worker } = call.params;
-	call.identity.worker = call.engine.workers.recordCall({ id: worker, endpoint });
+	call.identity.worker = call.engine.workers.recordCall({
+		id: worker,
+		endpoint,
+		launchedAs: call.identity.launchedAs,
+	});
 }
 
 /** Ends early on a disconnect. */

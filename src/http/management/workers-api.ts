@@ -45,7 +45,7 @@ function workerJson(
 		status: statusOf(worker),
 		isStale,
 		gpuCount: gpus.length > 0 ? gpus.length : isLaunched ? endpoint.gpusPerWorker : 0,
-		version: engine.releases.versionOf(endpoint.id, worker) ?? null,
+		version: engine.endpoints.releaseOf(endpoint.id, worker.launchedAs) ?? null,
 		image: isLaunched && !isStale ? contentOf(endpoint).image : null,
 		uptimeSeconds: Math.max(0, Math.floor((engine.now() - createdAt) / 1000)),
 		gpuTypeId: null,

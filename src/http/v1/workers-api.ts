@@ -105,7 +105,7 @@ function workerJson(call: Call, worker: WorkerView, usage: WorkerUsage | undefin
 		jobs,
 		gpus: gpus.length > 0 ? gpus : undefined,
 		gpuMemoryGb,
-		release: engine.releases.versionOf(params.endpoint, worker),
+		release: engine.endpoints.releaseOf(params.endpoint, worker.launchedAs),
 		version,
 		reason: reason && reasonJson(call, params.endpoint, reason),
 		warning: version === undefined ? undefined : sdkWarning(version),

@@ -123,9 +123,16 @@ export interface JobStore {
 	waiting(q: { endpoint: string; now: number }): Promise<{ jobs: number; oldestQueuedAt?: number }>;
 	/**
 	 * In queue order, low priority last. The inputs have at most `maxBytes` characters in total, unless there is only
-	 * one. Skips lapsed jobs and those fenced from this worker.
+	 * one. Skips lapsed jobs and those fenced from this worker. `release`: that launched the worker (D50).
 	 */
-	claim(q: { endpoint: string; worker: string; limit: number; maxBytes: number; now: number }): Promise<Claim>;
+	claim(q: {
+		endpoint: string;
+		worker: string;
+		release?: number | undefined;
+		limit: number;
+		maxBytes: number;
+		now: number;
+	}): Promise<Claim>;
 	/**
 	 * `stale`: the worker does not hold the job; its old attempt is then known to have ended. `missing`: it never held
 	 * it.

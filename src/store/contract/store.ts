@@ -60,7 +60,7 @@ export class StoreUnavailable extends Error {
  */
 export type Signal =
 	| { kind: "queued"; endpoint: string; id: string; worker?: string | undefined }
-	| { kind: "settled"; endpoint: string; id: string; state: JobState }
+	| { kind: "settled"; endpoint: string; id: string; state: JobState; release?: number | undefined }
 	| { kind: "stop"; endpoint: string; id: string; worker: string }
 	| { kind: "purged"; endpoint: string }
 	| { kind: "delivery" }

@@ -64,6 +64,8 @@ export interface TokenRow {
 	endpoint: string;
 	/** Absent for a token of many replicas (D36). */
 	worker?: string | undefined;
+	/** Launch hash of its settings; absent for workers that were started elsewhere. */
+	launchedAs?: string | undefined;
 	createdAt: number;
 }
 

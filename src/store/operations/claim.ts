@@ -33,7 +33,7 @@ export function offer<Row extends JobRow, Input>(
 	claim: PendingClaim<Row, Input>,
 	row: Row,
 ): "taken" | "fenced" | "full" | "refused" {
-	const { worker, now, limit } = claim.q;
+	const { worker, release, now, limit } = claim.q;
 	if (isFenced(row, worker)) {
 		claim.fenced = true;
 		return "fenced";
@@ -44,7 +44,7 @@ export function offer<Row extends JobRow, Input>(
 		return "full";
 	}
 	claim.room -= inputs.size(input);
-	const applied = transitions.apply(row, "claim", { now, worker });
+	const applied = transitions.apply(row, "claim", { now, worker, release });
 	if (!applied?.row) return "refused";
 	claim.jobs.push({ row: applied.row, input });
 	claim.full = claim.jobs.length >= limit;

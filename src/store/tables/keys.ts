@@ -75,7 +75,7 @@ export const keys = {
 	}),
 };
 
-const TOKENS = columns<TokenRow>("hash, endpoint, worker, created_at");
+const TOKENS = columns<TokenRow>("hash, endpoint, worker, launched_as, created_at");
 
 const PUT_TOKEN = sql(`
   INSERT INTO tokens (${TOKENS.names}) VALUES (${TOKENS.parameters})

@@ -47,7 +47,7 @@ export function releaseService() {
 	}
 
 	const versions = (workers: readonly Worker[]): (number | undefined)[] =>
-		workers.map((worker) => at.service.engine.releases.versionOf("ep", worker));
+		workers.map((worker) => at.service.engine.endpoints.releaseOf("ep", worker.launchedAs));
 
 	async function states(): Promise<[number, string][]> {
 		const { releases } = await at.service.engine.releases.history("ep");

@@ -62,6 +62,7 @@ function sample({ held = false }: { held?: boolean } = {}) {
 		now: () => 1,
 		events,
 		paused: () => paused,
+		releaseOf: () => undefined,
 		background: backgroundTasks((_, error) => {
 			throw error;
 		}),

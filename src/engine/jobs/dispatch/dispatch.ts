@@ -41,6 +41,8 @@ export interface Undelivered {
 
 interface Deps extends Pick<EngineContext, "now" | "events" | "store" | "background"> {
 	paused: (endpoint: string) => boolean;
+	/** Version of the release that launched the worker. */
+	releaseOf: (worker: Worker) => number | undefined;
 	requeue: (worker: Worker, jobs: readonly Undelivered[]) => Promise<string[]>;
 }
 
@@ -128,7 +130,9 @@ export class Dispatch {
 		const { worker, limit } = poll;
 		const claim: StoreClaim = { since: now() };
 		worker.claims.add(claim);
-		store.jobs.claim({ endpoint, worker: worker.id, limit, maxBytes: MAX_INPUT_CHARACTERS, now: claim.since }).then(
+		const release = this.d.releaseOf(worker);
+		const q = { endpoint, worker: worker.id, release, limit, maxBytes: MAX_INPUT_CHARACTERS, now: claim.since };
+		store.jobs.claim(q).then(
 			(found) => {
 				claim.answeredAt = now();
 				forgetClaims(worker, claim.answeredAt);
@@ -169,12 +173,12 @@ export class Dispatch {
 		this.claimForParked(endpoint, lane);
 	}
 
-	private start(worker: Worker, { id, attempt, lowPriority, queuedAt, startedAt }: Claimed["job"]): void {
+	private start(worker: Worker, { id, attempt, lowPriority, queuedAt, startedAt, release }: Claimed["job"]): void {
 		const held: HeldJob = { attempt, handedAt: startedAt! };
 		if (lowPriority) held.lowPriority = true;
 		worker.held.set(id, held);
 		const waitedMs = startedAt! - queuedAt;
-		this.d.events.emit("job.started", { endpoint: worker.endpoint, id, worker: worker.id, attempt, waitedMs });
+		this.d.events.emit("job.started", { endpoint: worker.endpoint, id, worker: worker.id, release, attempt, waitedMs });
 	}
 }
 

@@ -21,6 +21,7 @@ function sample() {
 		now: clock.now,
 		events,
 		paused: () => false,
+		releaseOf: () => undefined,
 		store: { jobs: { claim: () => claim.promise } },
 	} as unknown as ConstructorParameters<typeof Dispatch>[0]);
 	const store: Pick<WorkerStore, "ping"> = {

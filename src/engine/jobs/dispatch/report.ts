@@ -61,7 +61,7 @@ export async function report(
 	} else if (moved.ok) {
 		const { job } = moved;
 		const ranMs = executionTime(job, job.endedAt!);
-		d.events.emit("job.settled", { endpoint, id, state: job.state, ranMs, worker: worker.id });
+		d.events.emit("job.settled", { endpoint, id, state: job.state, ranMs, worker: worker.id, release: job.release });
 		const readers = d.waiters.jobEnded({ job, output, error });
 		if (output !== undefined) share(output, readers);
 	} else {

@@ -284,7 +284,7 @@ export class WorkerLauncher {
 		try {
 			const { env, hidden } = await secrets.resolve(endpoint.env);
 			worker.hidden = hidden;
-			const token = await access.tokens.issue({ endpoint: endpoint.id, worker: id });
+			const token = await access.tokens.issue({ endpoint: endpoint.id, worker: id, launchedAs });
 			await store.workers.put(row);
 			const isRolling = [...registry.of(endpoint.id)].some((each) => (each.launchedAs ?? launchedAs) !== launchedAs);
 			const spec = workerSpec({ endpoint: { ...endpoint, env }, id, token, gpus, url, serviceId, isRolling });
