@@ -68,7 +68,7 @@ export const EVENTS = {
 	"queue.purged": info<{ endpoint: string; removed: number }>(
 		({ endpoint, removed }) => `${endpoint}: the queue was purged, ${removed} jobs removed`,
 	),
-	/** A job was dispatched to a worker, after it had waited for `waitedMs`; `release`: that launched the worker (D50). */
+	/** A job was dispatched to a worker after it had waited for `waitedMs`; `release`: that launched the worker (D50). */
 	"job.started": silent<{
 		endpoint: string;
 		id: string;
