@@ -18,6 +18,7 @@ import { LAUNCHERS } from "./launchers/index.ts";
 import { workerLogs } from "./launchers/logs/worker-logs.ts";
 import { secretKeys } from "./secrets/secret-key.ts";
 import { diskOf, openStore } from "./stores.ts";
+import { tracingSettings } from "./tracing/settings.ts";
 import { version } from "./version.ts";
 import { hostResolver } from "./webhooks/resolver.ts";
 import { webhookSender } from "./webhooks/post.ts";
@@ -62,6 +63,7 @@ interface AppOptions {
 
 export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	const { clock, events, random = pooled(randomBytes), open = openStore } = o;
+	const tracing = tracingSettings(o.env);
 	makeFolder(config.dataDir);
 	if (openToOthers(config.dataDir) === "write") events.emit("folder.writable", { path: config.dataDir });
 	const shared = config.store.kind === "postgres";
@@ -97,7 +99,17 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		[...launchers.keys()].map((name) => join(logs, name)),
 		clock,
 	);
+	// Loaded only where traces are exported.
+	const tracer = tracing
+		? (await import("./tracing/otel.ts")).openTracer(tracing, {
+				version,
+				instance: folder?.serverId ?? hex(random(8)),
+				clock,
+				onError: (message) => events.emit("traces.failed", { reason: message }),
+			})
+		: undefined;
 	const engine = createEngine({
+		tracer,
 		budgets,
 		pauseMs: o.pauseMs,
 		store,
@@ -164,6 +176,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 				await engine.stop({ drainMs: config.drainMs, leaveWorkers });
 				logFiles.marks.close();
 				await close(CLOSE_MS, lingerMs);
+				await tracer?.close();
 				await store.close();
 				folder?.close();
 			},

@@ -38,6 +38,7 @@ const ENGINE = [
 	"launchers/endpoint-settings.ts",
 	"secrets/encryption.ts",
 	"webhooks/contract.ts",
+	"tracing/contract.ts",
 	"events.ts",
 	"node:crypto",
 ];
@@ -50,7 +51,7 @@ const DOMAINS = [
 	["endpoints"],
 	["management"],
 	["workers"],
-	["releases"],
+	["releases", "tracing"],
 	["jobs", "scaling", "webhooks", "metrics"],
 	["lifecycle"],
 ];
@@ -94,6 +95,16 @@ const LAYERS: Record<string, readonly string[]> = {
 	"launchers/": ["launchers/", "core/", "lib/", "system/clock.ts", "node"],
 	"launchers/kubernetes/": ["launchers/", "core/", "lib/", "system/clock.ts", "node", "undici", "yaml"],
 	"webhooks/": ["webhooks/", "core/", "lib/", "system/clock.ts", "node"],
+	"tracing/": ["tracing/", "core/tracing/", "lib/"],
+	"tracing/otel.ts": [
+		"tracing/",
+		"core/tracing/",
+		"system/clock.ts",
+		"@opentelemetry/api",
+		"@opentelemetry/exporter-trace-otlp-proto",
+		"@opentelemetry/resources",
+		"@opentelemetry/sdk-trace",
+	],
 	...engineRows(),
 	// Types of TypeBox only: nothing of it is loaded.
 	"api/": ["api/", "core/", "lib/", "launchers/endpoint-settings.ts", "typebox/schema"],
@@ -142,6 +153,7 @@ const LAYERS: Record<string, readonly string[]> = {
 		"engine/",
 		"http/server/server.ts",
 		"launchers/",
+		"tracing/",
 		"webhooks/",
 		"secrets/",
 		"stores.ts",

@@ -27,6 +27,8 @@ import { createResources } from "./management/resources.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import { createReleases } from "./releases/releases.ts";
 import { createScaling } from "./scaling/scaling.ts";
+import type { Tracer } from "../tracing/contract.ts";
+import { createTraces } from "./tracing/traces.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
 import type { ServiceAddresses } from "./workers/launch/worker-spec.ts";
 import { Workers } from "./workers/workers.ts";
@@ -47,6 +49,7 @@ export interface EngineOptions {
 	sendWebhook: SendWebhook;
 	apiKey?: string | undefined;
 	management?: ManagementRules;
+	tracer?: Tracer | undefined;
 	/** GPUs of this machine that launched workers share. */
 	gpus: number;
 	hostname?: string | undefined;
@@ -141,9 +144,10 @@ export function createEngine(o: EngineOptions) {
 		...context,
 		runTime: async (q) => (await metrics.history.total({ ...q, step: HOUR_MS })).execution.sum,
 	});
-	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, gpuQuotas: quotas });
+	const traces = createTraces({ ...context, tracer: o.tracer });
+	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, gpuQuotas: quotas, traces });
 	const scaling = createScaling({ ...context, cluster, endpoints, workers, gpus: o.gpus });
-	const webhooks = createWebhooks({ ...context, cluster, endpoints, send: o.sendWebhook });
+	const webhooks = createWebhooks({ ...context, cluster, endpoints, traces, send: o.sendWebhook });
 	const domains = { access, limits, cluster, endpoints, resources, workers, jobs, webhooks, metrics };
 	const lifecycle = createLifecycle({
 		...context,
@@ -158,6 +162,7 @@ export function createEngine(o: EngineOptions) {
 	return {
 		...domains,
 		...lifecycle,
+		traces,
 		releases,
 		managed,
 		backups: availability.backups,

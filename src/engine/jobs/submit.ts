@@ -23,6 +23,8 @@ export interface SubmitRequest {
 	s3Config?: string | undefined;
 	/** `bodyHash`: SHA-256, hex (D14). */
 	idempotency?: { key: string; bodyHash: string } | undefined;
+	/** See `Job`. */
+	trace?: string | undefined;
 	/** Called when the store has answered; `input` is not used from then on. */
 	stored?: () => void;
 }
@@ -58,6 +60,7 @@ export async function submit(d: JobDeps, q: SubmitRequest): Promise<Job> {
 			retainMs: retentionOf(endpoint, operation),
 			recordMs: endpoint.retention.records,
 			webhook: options.webhook,
+			trace: q.trace,
 			s3Config: q.s3Config === undefined ? undefined : d.access.encryption.encrypt(q.s3Config),
 		},
 		input: q.input,

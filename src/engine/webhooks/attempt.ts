@@ -6,12 +6,14 @@ import type { SendWebhook, WebhookAnswer } from "../../webhooks/contract.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
+import type { Traces } from "../tracing/traces.ts";
 import type { LastAttempt } from "./delivery-queue.ts";
 
 export interface WebhooksContext extends EngineContext {
 	endpoints: Endpoints;
 	/** One server sends for all, within the limits of each receiver. */
 	cluster: Cluster;
+	traces: Traces;
 	send: SendWebhook;
 }
 

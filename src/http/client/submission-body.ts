@@ -4,6 +4,7 @@ import { badRequest } from "../../core/errors.ts";
 import type { Operation } from "../../core/jobs/job.ts";
 import type { JsonMember } from "../../lib/json/json-scan.ts";
 import type { JsonBlocks } from "../../lib/json/json-text.ts";
+import { traceText } from "../../core/tracing/trace-context.ts";
 import { ignoredMembers, SETTING_LIMIT, SUBMISSION_JSON, readSubmission } from "../../core/jobs/submission.ts";
 import type { SubmitRequest } from "../../engine/jobs/submit.ts";
 import { notAnObject, readJson } from "../exchange/body.ts";
@@ -47,6 +48,7 @@ export async function readSubmitted(call: Call, operation: Operation): Promise<S
 		ignored,
 		input: body.payload(input!),
 		s3Config: read.options.s3Config ? body.text(s3Config!) : undefined,
+		trace: call.trace && traceText(call.trace.context),
 		stored: releaseBody(call),
 		idempotency: key === undefined ? undefined : { key, bodyHash: hashOf(body.blocks) },
 	};

@@ -5,6 +5,7 @@ import type { Principal } from "../../engine/access/keys.ts";
 import type { Caller } from "../../engine/jobs/wait.ts";
 import type { Worker } from "../../engine/workers/worker-registry.ts";
 import type { Bundle, Site } from "../docs/bundle.ts";
+import type { RequestTrace } from "../server/request-trace.ts";
 import type { Connection, Connections } from "../server/connections.ts";
 import type { MemoryShares, Owner } from "../memory/shares.ts";
 import type { Pace, Turn } from "../gates/pace.ts";
@@ -55,6 +56,7 @@ export interface Call {
 	errorForm: ErrorForm | undefined;
 	service: Service;
 	identity: Identity;
+	trace?: RequestTrace | undefined;
 	holds: Holds;
 	/** Signals a disconnect to waiting operations. */
 	caller: Caller;

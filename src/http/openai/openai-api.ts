@@ -6,6 +6,7 @@ import { isFinal } from "../../core/jobs/job-states.ts";
 import { RESULT_LIMIT } from "../../core/jobs/report.ts";
 import { failureByEnd, failureInOutput, failureOfJob } from "../../core/openai/openai-error.ts";
 import { OPENAI_SUBMISSION_OPTIONS, openaiInput, outputOf, singleResult } from "../../core/openai/openai.ts";
+import { traceText } from "../../core/tracing/trace-context.ts";
 import { SUBMISSION_JSON } from "../../core/jobs/submission.ts";
 import { admitOutput, answer } from "../exchange/answer.ts";
 import { notAnObject, readJson } from "../exchange/body.ts";
@@ -29,6 +30,7 @@ export async function openai(call: Call): Promise<void> {
 		operation: "openai",
 		options: OPENAI_SUBMISSION_OPTIONS,
 		input,
+		trace: call.trace && traceText(call.trace.context),
 		stored: () => void hold(call, 0),
 	});
 	call.res.setHeader("x-request-id", id);
@@ -49,9 +51,11 @@ export async function openai(call: Call): Promise<void> {
 async function readRequest(call: Call): Promise<{ input: JsonText; stream: boolean }> {
 	const route = `/${call.params.rest}`;
 	if (call.req.method === "GET") return { input: openaiInput(route, undefined), stream: false };
-	const body = await readJson(call, { ...SUBMISSION_JSON, members: ["stream"] });
+	const body = await readJson(call, { ...SUBMISSION_JSON, members: ["stream", "model"] });
 	const { scan, size } = body;
 	if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
+	const { model } = scan.members;
+	if (model?.kind === "string") describeModel(call, route, String(JSON.parse(body.text(model))));
 	return {
 		input: openaiInput(route, body.payload({ start: 0, end: size })),
 		stream: scan.members["stream"]?.kind === "true",
@@ -109,4 +113,18 @@ async function chunksAsResult(call: Call, { endpoint, id }: JobName): Promise<Js
 		if (isFinal(found.state) || found.chunks.length === 0) break;
 	}
 	return outputs.length > 1 ? `[${outputs.join(",")}]` : outputs[0];
+}
+
+const GEN_AI_OPERATIONS: Readonly<Record<string, string>> = {
+	"chat/completions": "chat",
+	completions: "text_completion",
+	embeddings: "embeddings",
+};
+
+/** `gen_ai.*` of the request's span, if it is recorded. */
+function describeModel({ trace }: Call, route: string, model: string): void {
+	const operation = GEN_AI_OPERATIONS[route.replace(/^\/v1\//, "")];
+	if (!trace?.span) return;
+	trace.span.attributes["gen_ai.request.model"] = model.slice(0, 256);
+	if (operation) trace.span.attributes["gen_ai.operation.name"] = operation;
 }

@@ -19,6 +19,7 @@ import { hold } from "../memory/call-memory.ts";
 import { memoryShares } from "../memory/shares.ts";
 import { pace } from "../gates/pace.ts";
 import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
+import { beginTrace, endTrace } from "./request-trace.ts";
 import type { Route } from "./route.ts";
 import { findRoutes } from "./routes.ts";
 
@@ -106,6 +107,7 @@ export class Requests {
 			engine: this.#o.engine,
 			service: this.#service,
 			identity: {},
+			trace: route && beginTrace(req, route, this.#o.engine.traces),
 			holds: { bytes: 0 },
 			maxBody: route?.maxBody ?? 0,
 			queryText,
@@ -129,7 +131,8 @@ export class Requests {
 	};
 
 	#close(call: Call, route: Route | undefined): void {
-		const { res, connection, caller, holds } = call;
+		const { res, connection, caller, holds, trace, engine } = call;
+		if (trace) endTrace(trace, res.statusCode, engine.traces);
 		if (route?.poll) this.#polls.delete(call);
 		connection.waiting -= 1;
 		holds.release?.();

@@ -11,6 +11,7 @@ import {
 	type ReportParts,
 	tooLarge,
 } from "../../core/jobs/report.ts";
+import { traceparentOf } from "../../core/tracing/trace-context.ts";
 import { warmupId } from "../../core/jobs/job.ts";
 import { replaceControls } from "../../lib/text.ts";
 import type { DispatchedJob } from "../../engine/jobs/dispatch/take.ts";
@@ -76,8 +77,11 @@ export async function ping(call: Call): Promise<void> {
 	json(call.res, POSTED);
 }
 
-function jobText({ id, input, s3Config }: DispatchedJob): JsonText[] {
-	return [`{"id":"${id}","input":`, input, s3Config === undefined ? "}" : `,"s3Config":${s3Config}}`];
+function jobText({ id, input, s3Config, trace }: DispatchedJob): JsonText[] {
+	let rest = s3Config === undefined ? "" : `,"s3Config":${s3Config}`;
+	if (trace) rest += `,"traceparent":"${traceparentOf(trace)}"`;
+	if (trace?.state !== undefined) rest += `,"tracestate":${JSON.stringify(trace.state)}`;
+	return [`{"id":"${id}","input":`, input, `${rest}}`];
 }
 
 async function takeJobs(call: Call, q: URLSearchParams, limit: number): Promise<DispatchedJob[]> {

@@ -1,5 +1,7 @@
 /** A worker asks for jobs (protocol B.2, B.3). */
 import { ApiError } from "../../../core/errors.ts";
+import type { Job } from "../../../core/jobs/job.ts";
+import type { TraceContext } from "../../../core/tracing/trace-context.ts";
 import type { JsonText } from "../../../lib/json/json-text.ts";
 import type { EpochMs } from "../../../lib/time.ts";
 import type { Claimed } from "../../../store/contract/jobs.ts";
@@ -17,6 +19,7 @@ export interface DispatchedJob {
 	input: JsonText;
 	/** JSON text. */
 	s3Config?: string | undefined;
+	trace?: TraceContext | undefined;
 }
 
 /** A job that must fail instead. `damage`: for the log. */
@@ -66,7 +69,10 @@ export async function take(
 				return [];
 			}
 			const claimed = await d.dispatch.take({ worker, limit: q.limit, ended });
-			const { jobs, unreadable } = readClaimed(claimed, d.access.encryption);
+			const { jobs, unreadable } = readClaimed(claimed, {
+				encryption: d.access.encryption,
+				traceOf: d.traces.ofAttempt,
+			});
 			for (const { id, error, damage } of unreadable) {
 				if (damage !== undefined) d.events.emit("fault", { where: `reading the input of job ${id}`, error: damage });
 				await report(d, { worker, id, report: { kind: "end", on: "fail", error, restart: false } });
@@ -96,7 +102,7 @@ async function nothingRuns(d: JobDeps, worker: Worker, began: EpochMs, signal: A
 
 export function readClaimed(
 	claimed: readonly Claimed[],
-	encryption: Encryption,
+	{ encryption, traceOf }: { encryption: Encryption; traceOf: (job: Job) => TraceContext | undefined },
 ): { jobs: DispatchedJob[]; unreadable: UnreadableJob[] } {
 	const jobs: DispatchedJob[] = [];
 	const unreadable: UnreadableJob[] = [];
@@ -104,7 +110,7 @@ export function readClaimed(
 		const { id, attempt, s3Config } = job;
 		const decrypted = s3Config === undefined ? { ok: true as const, text: undefined } : encryption.decrypt(s3Config);
 		if (input === undefined) unreadable.push({ id, error: DAMAGED, damage });
-		else if (decrypted.ok) jobs.push({ id, attempt, input, s3Config: decrypted.text });
+		else if (decrypted.ok) jobs.push({ id, attempt, input, s3Config: decrypted.text, trace: traceOf(job) });
 		else unreadable.push({ id, error: OTHER_SECRET });
 	}
 	return { jobs, unreadable };

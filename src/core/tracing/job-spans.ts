@@ -1,0 +1,110 @@
+/**
+ * The spans of a job, made of its record when it has ended: none is kept in memory meanwhile, and another server or a
+ * restart makes the same ones. Their ids follow from the job's id, so that workers and receivers of webhooks get the ids
+ * of their parents before those are recorded.
+ */
+import type { EpochMs, WallMs } from "../../lib/time.ts";
+import type { Attempt, Job } from "../jobs/job.ts";
+import { isFinal } from "../jobs/job-states.ts";
+import { type AttemptDetails, attemptsOf } from "../jobs/timeline.ts";
+import type { Span } from "./span.ts";
+import { storedTrace, type TraceContext } from "./trace-context.ts";
+
+/** Ids of a job are UUIDs, `sync-` apart (D6). */
+const UUID = /([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})$/;
+
+/** Of the client, or one of the job's own: its id. Undefined for an id that is no UUID. */
+export function traceOf({ id, trace }: Pick<Job, "id" | "trace">): Omit<TraceContext, "spanId"> | undefined {
+	const given = trace === undefined ? undefined : storedTrace(trace);
+	if (given) return given;
+	const parts = UUID.exec(id)?.slice(1);
+	return parts && { traceId: parts.join(""), isSampled: false };
+}
+
+/** `part`: 0 for the submission, 2n - 1 and 2n for the wait and the run of attempt n. */
+function spanIdOf(id: string, part: number): string {
+	const [, , , , variant = "8000", node = "0"] = UUID.exec(id) ?? [];
+	return BigInt.asUintN(64, BigInt(`0x${variant}${node}`) + BigInt(part))
+		.toString(16)
+		.padStart(16, "0");
+}
+
+/** The parent of what a worker does for an attempt. */
+export function attemptContext(job: Pick<Job, "id" | "trace" | "attempt">): TraceContext | undefined {
+	const trace = traceOf(job);
+	return trace && { ...trace, spanId: spanIdOf(job.id, 2 * job.attempt) };
+}
+
+/** The parent of webhook deliveries. */
+export function submissionContext(job: Pick<Job, "id" | "trace">): TraceContext | undefined {
+	const trace = traceOf(job);
+	return trace && { ...trace, spanId: spanIdOf(job.id, 0) };
+}
+
+/**
+ * Those since the submission, or since the last retry of the ended job: the others were recorded then. `wall` converts
+ * times.
+ */
+export function jobSpans(job: Job, history: readonly Attempt[], wall: (at: EpochMs) => WallMs): Span[] {
+	const trace = traceOf(job);
+	if (!trace || !isFinal(job.state)) return [];
+	const { id, endpoint } = job;
+	const { traceId, state } = trace;
+	const submission = spanIdOf(id, 0);
+	const parent = job.trace === undefined ? undefined : storedTrace(job.trace)?.spanId;
+	const all = attemptsOf(job, history);
+	const retriedAt = all.findLastIndex((each) => isEnd(each) && !(each.attempt === job.attempt && job.startedAt));
+	const spans: Span[] = [];
+	const add = (
+		part: number,
+		name: string,
+		span: Pick<Span, "kind" | "attributes" | "error" | "link">,
+		at: [number, number],
+	): void => {
+		const [start, end] = [wall(at[0]), wall(Math.max(...at))];
+		const common = { "messaging.system": "sluice", "messaging.destination.name": endpoint, "messaging.message.id": id };
+		const attributes = { ...common, ...span.attributes };
+		const ids = { traceId, state, spanId: spanIdOf(id, part), parentId: part === 0 ? parent : submission };
+		spans.push({ ...span, ...ids, name: `${name} ${endpoint}`, start, end, attributes });
+	};
+	if (retriedAt < 0)
+		add(0, "publish", { kind: "producer", attributes: OPERATIONS.publish }, [job.submittedAt, job.submittedAt]);
+	let waitedFrom = retriedAt < 0 ? job.submittedAt : job.queuedAt;
+	for (const details of all.slice(retriedAt + 1)) {
+		const { attempt, startedAt, endedAt = job.endedAt ?? startedAt } = details;
+		add(2 * attempt - 1, "wait", { kind: "internal", attributes: { "sluice.attempt": attempt } }, [
+			Math.min(waitedFrom, startedAt),
+			startedAt,
+		]);
+		add(2 * attempt, "process", { kind: "consumer", link: submission, ...runOf(job, details) }, [startedAt, endedAt]);
+		waitedFrom = endedAt;
+	}
+	// It ended while it waited.
+	if (job.startedAt === undefined && job.endedAt !== undefined)
+		add(2 * job.attempt + 1, "wait", { kind: "internal", attributes: {}, error: job.state.toLowerCase() }, [
+			waitedFrom,
+			job.endedAt,
+		]);
+	return spans;
+}
+
+const OPERATIONS = {
+	publish: { "messaging.operation.name": "publish", "messaging.operation.type": "send" },
+	process: { "messaging.operation.name": "process", "messaging.operation.type": "process" },
+} as const;
+
+/** Whether the job ended with it, and did not return to the queue. */
+function isEnd({ end }: AttemptDetails): boolean {
+	return end !== "lost" && end !== "released" && end !== "running";
+}
+
+function runOf(job: Job, { attempt, worker, end }: AttemptDetails): Pick<Span, "attributes" | "error"> {
+	const attributes: Record<string, string | number> = {
+		...OPERATIONS.process,
+		"sluice.attempt": attempt,
+		"messaging.consumer.group.name": job.endpoint,
+		"messaging.client.id": worker,
+	};
+	if (attempt === job.attempt && job.release !== undefined) attributes["sluice.release"] = job.release;
+	return { attributes, ...(end !== "completed" && { error: end }) };
+}

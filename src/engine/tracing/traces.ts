@@ -1,0 +1,99 @@
+/**
+ * Traces of jobs and of their webhooks (D52). What began is decided at the submission, by its client or the sampler;
+ * jobs that failed or took long are recorded all the same, at their end. Without a tracer the context of the client is
+ * passed on as it is.
+ */
+import type { Job } from "../../core/jobs/job.ts";
+import { attemptContext, jobSpans, submissionContext, traceOf } from "../../core/tracing/job-spans.ts";
+import { storedTrace, type TraceContext } from "../../core/tracing/trace-context.ts";
+import { hex } from "../../lib/ids.ts";
+import type { WallMs } from "../../lib/time.ts";
+import type { Tracer } from "../../tracing/contract.ts";
+import { type EngineContext, unlessUnavailable } from "../context.ts";
+
+/** From the submission to the end, ms. */
+const SLOW_MS = 60_000;
+
+const TRACE_BYTES = 16;
+const SPAN_BYTES = 8;
+
+type Traced = Pick<Job, "id" | "trace">;
+
+export type Traces = ReturnType<typeof createTraces>;
+
+export function createTraces(d: EngineContext & { tracer: Tracer | undefined }) {
+	const { store, tracer, calendar, random } = d;
+	const newSpanId = (): string => hex(random(SPAN_BYTES));
+	const clientOf = ({ trace }: Traced): TraceContext | undefined =>
+		trace === undefined ? undefined : storedTrace(trace);
+
+	async function record(job: Job, isWhole: boolean): Promise<void> {
+		const { endpoint, id } = job;
+		const attempts = isWhole ? [] : await store.jobs.attempts({ endpoint, id });
+		for (const span of jobSpans(job, attempts, (at) => calendar.of(at))) tracer!.record(span);
+	}
+
+	function ended(job: Job): void {
+		if (!tracer) return;
+		const isLate = (job.endedAt ?? job.submittedAt) - job.submittedAt >= SLOW_MS;
+		const hasFailed = job.state === "FAILED" || job.state === "TIMED_OUT";
+		if (!isLate && !hasFailed && traceOf(job)?.isSampled !== true) return;
+		// The only attempt of a job whose worker reported its end is in its record.
+		const isWhole = job.attempt === 1 && (job.state === "COMPLETED" || job.state === "FAILED") && job.losses === 0;
+		record(job, isWhole).catch(unlessUnavailable(d, `tracing job ${job.id}`));
+	}
+
+	return {
+		tracer,
+		now: (): WallMs => calendar.now(),
+		/** Of a span below `parent`, or of a new trace. */
+		newIds: (parent: TraceContext | undefined): Pick<TraceContext, "traceId" | "spanId"> => ({
+			traceId: parent?.traceId ?? hex(random(TRACE_BYTES)),
+			spanId: newSpanId(),
+		}),
+		/** For the worker that gets the job. */
+		ofAttempt: (job: Traced & Pick<Job, "attempt">): TraceContext | undefined =>
+			tracer ? attemptContext(job) : clientOf(job),
+		/** The job ended here, by a report or a cancellation. */
+		ended,
+		/** The job ended without a report through this server. */
+		async settled({ endpoint, id }: { endpoint: string; id: string }): Promise<void> {
+			const found = tracer && (await store.jobs.get({ endpoint, id, now: d.now(), large: "size" }));
+			if (found) ended(found.job);
+		},
+		/** Returns the context for the receiver of a webhook, and what records the try when it has ended. */
+		ofDelivery(
+			job: Traced & { endpoint: string },
+			{ delivery, url }: { delivery: string; url: string },
+		): {
+			context: TraceContext | undefined;
+			end: (answer: { status?: number | undefined }) => void;
+		} {
+			const parent = tracer ? submissionContext(job) : clientOf(job);
+			if (!tracer || !parent) return { context: parent, end: () => {} };
+			const context = { ...parent, spanId: newSpanId() };
+			const start: WallMs = calendar.now();
+			return {
+				context,
+				end({ status }) {
+					if (!parent.isSampled && status === 200) return;
+					tracer.record({
+						...context,
+						parentId: parent.spanId,
+						name: `deliver ${job.endpoint}`,
+						kind: "client",
+						start,
+						end: calendar.now(),
+						attributes: {
+							"http.request.method": "POST",
+							"server.address": URL.parse(url)?.hostname ?? "",
+							"sluice.delivery.id": delivery,
+							...(status !== undefined && { "http.response.status_code": status }),
+						},
+						...(status !== 200 && { error: status === undefined ? "no_answer" : String(status) }),
+					});
+				},
+			};
+		},
+	};
+}

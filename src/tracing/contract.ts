@@ -1,0 +1,12 @@
+/** The interface of the service for traces. Absent where no OTEL_* variable asks for traces: nothing is loaded then. */
+import type { Span } from "../core/tracing/span.ts";
+import type { TraceContext } from "../core/tracing/trace-context.ts";
+
+export interface Tracer {
+	/** Whether a trace that begins here, or goes on from `parent`, is recorded. */
+	samples(traceId: string, parent: TraceContext | undefined): boolean;
+	/** Queues it for the exporter; drops it if too many wait. */
+	record(span: Span): void;
+	/** Exports what waits. */
+	close(): Promise<void>;
+}

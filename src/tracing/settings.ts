@@ -1,0 +1,65 @@
+/** The standard OTEL_* variables that decide whether and which traces are exported. The exporter reads its own. */
+
+export interface TracingSettings {
+	sampler: (typeof SAMPLERS)[number];
+	/** 0 to 1, of the samplers with `traceidratio`. */
+	ratio: number;
+	/** Of the batches, ms and spans; undefined: the SDK's. */
+	batch: {
+		scheduledDelayMillis?: number;
+		exportTimeoutMillis?: number;
+		maxQueueSize?: number;
+		maxExportBatchSize?: number;
+	};
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const SAMPLERS = [
+	"always_on",
+	"always_off",
+	"traceidratio",
+	"parentbased_always_on",
+	"parentbased_always_off",
+	"parentbased_traceidratio",
+] as const;
+
+const BATCH = {
+	scheduledDelayMillis: "OTEL_BSP_SCHEDULE_DELAY",
+	exportTimeoutMillis: "OTEL_BSP_EXPORT_TIMEOUT",
+	maxQueueSize: "OTEL_BSP_MAX_QUEUE_SIZE",
+	maxExportBatchSize: "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
+} as const;
+
+/** Undefined: no traces. Throws an error with the variable, its bound and its value. */
+export function tracingSettings(env: Env): TracingSettings | undefined {
+	const value = (name: string): string | undefined => env[name]?.trim() || undefined;
+	const exporter = value("OTEL_TRACES_EXPORTER");
+	if (value("OTEL_SDK_DISABLED")?.toLowerCase() === "true" || exporter === "none") return undefined;
+	if (exporter !== undefined && exporter !== "otlp")
+		throw new Error(`OTEL_TRACES_EXPORTER must be otlp or none, not "${exporter}".`);
+	const endpoint = value("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") ?? value("OTEL_EXPORTER_OTLP_ENDPOINT");
+	if (exporter === undefined && endpoint === undefined) return undefined;
+	if (endpoint !== undefined && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ""))
+		throw new Error(`OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL, such as http://localhost:4318.`);
+	const protocol =
+		value("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") ?? value("OTEL_EXPORTER_OTLP_PROTOCOL") ?? "http/protobuf";
+	if (protocol !== "http/protobuf")
+		throw new Error(
+			`OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, not "${protocol}": collectors have it at port 4318.`,
+		);
+	const name = value("OTEL_TRACES_SAMPLER") ?? "parentbased_always_on";
+	const sampler = SAMPLERS.find((each) => each === name);
+	if (!sampler) throw new Error(`OTEL_TRACES_SAMPLER must be one of ${SAMPLERS.join(", ")}, not "${name}".`);
+	const ratio = Number(value("OTEL_TRACES_SAMPLER_ARG") ?? 1);
+	if (!(ratio >= 0 && ratio <= 1))
+		throw new Error("OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1, such as 0.01.");
+	const batch: Record<string, number> = {};
+	for (const [option, variable] of Object.entries(BATCH)) {
+		const text = value(variable);
+		if (text === undefined) continue;
+		if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error(`${variable} must be a whole number over 0, not "${text}".`);
+		batch[option] = Number(text);
+	}
+	return { sampler, ratio, batch };
+}
