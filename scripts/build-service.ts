@@ -3,6 +3,7 @@
  * (docs/decisions/0006), and with what is used of OpenTelemetry, 34 MB as packages (0055). Other packages stay in
  * `node_modules`.
  */
+import { cpSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { build, type Plugin } from "vite";
 
@@ -36,6 +37,7 @@ export async function buildService(root: string): Promise<void> {
 			},
 		},
 	});
+	cpSync(`${root}node_modules/@opentelemetry/api/LICENSE`, `${root}dist/chunks/opentelemetry.LICENSE`);
 }
 
 /** Keeps `import.meta.url` the path that a module would have without bundling: files are found relative to it. */

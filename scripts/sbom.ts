@@ -3,8 +3,8 @@
  * development package uses too, so all are asked for and those of the service kept.
  */
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { lockedPackages, nameOf, ofService } from "./locked-packages.ts";
 
 interface Bom {
 	components: { name: string; version: string; "bom-ref": string }[];
@@ -14,14 +14,8 @@ interface Bom {
 const root = fileURLToPath(new URL("..", import.meta.url));
 const args = ["sbom", "--sbom-format", "cyclonedx", "--package-lock-only"];
 const bom = JSON.parse(execFileSync("npm", args, { cwd: root, encoding: "utf8", maxBuffer: 64 * 2 ** 20 })) as Bom;
-const { packages } = JSON.parse(readFileSync(`${root}/package-lock.json`, "utf8")) as {
-	packages: Record<string, { version: string; dev?: boolean; devOptional?: boolean }>;
-};
-const wanted = new Set(
-	Object.entries(packages).flatMap(([path, { version, dev, devOptional }]) =>
-		path === "" || dev || devOptional ? [] : [`${path.split("node_modules/").at(-1)}@${version}`],
-	),
-);
+const all = lockedPackages();
+const wanted = new Set([...ofService(all)].map((path) => `${nameOf(path)}@${all.get(path)!.version}`));
 const components = bom.components.filter(({ name, version }) => wanted.has(`${name}@${version}`));
 if (components.length !== wanted.size)
 	throw new Error(`npm names ${components.length} of the ${wanted.size} packages of the service.`);

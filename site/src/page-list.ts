@@ -82,7 +82,7 @@ export const SECTIONS: readonly Section[] = [
 	},
 	{
 		label: "Watch and repair",
-		files: guides("monitoring", "troubleshooting", "cost-per-job"),
+		files: guides("monitoring", "tracing", "troubleshooting", "cost-per-job"),
 		weight: GUIDE_WEIGHT,
 	},
 	{
