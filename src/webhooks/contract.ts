@@ -8,6 +8,8 @@ export interface WebhookTry {
 	body: JsonText;
 	/** `whsec_` + base64 of the key; several while one replaces another. */
 	secrets: readonly string[];
+	/** `X-Request-Id` of the submission. */
+	requestId?: string | undefined;
 	/** Aborts the try, which then rejects. */
 	signal: AbortSignal;
 }

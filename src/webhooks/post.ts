@@ -38,7 +38,7 @@ export function webhookSender({
 	userAgent: string;
 	resolve: Resolve;
 }): SendWebhook {
-	return async ({ url, id, body, secrets, signal }) => {
+	return async ({ url, id, body, secrets, requestId, signal }) => {
 		const over = new AbortController();
 		let late = false;
 		void clock.sleep(DELIVERY_TIMEOUT_MS, over.signal).then(() => {
@@ -54,6 +54,7 @@ export function webhookSender({
 				"content-type": "application/json",
 				"content-length": size,
 				"user-agent": userAgent,
+				...(requestId !== undefined && { "x-request-id": requestId }),
 				...signedHeaders({ id, at: clock.wall(), body, secrets }),
 			};
 			return await post(target.url, target.address, { headers, body, signal: limit });

@@ -23,8 +23,9 @@ export interface SubmitRequest {
 	s3Config?: string | undefined;
 	/** `bodyHash`: SHA-256, hex (D14). */
 	idempotency?: { key: string; bodyHash: string } | undefined;
-	/** Called when the store has answered; `input` is not used from then on. */
-	stored?: () => void;
+	requestId?: string | undefined;
+	/** Called when the store has answered, with the id of the job if there is one; `input` is not used from then on. */
+	stored?: (job: string | undefined) => void;
 }
 
 /** How long an idempotency key is remembered (D14). */
@@ -58,6 +59,7 @@ export async function submit(d: JobDeps, q: SubmitRequest): Promise<Job> {
 			retainMs: retentionOf(endpoint, operation),
 			recordMs: endpoint.retention.records,
 			webhook: options.webhook,
+			requestId: q.requestId,
 			s3Config: q.s3Config === undefined ? undefined : d.access.encryption.encrypt(q.s3Config),
 		},
 		input: q.input,
@@ -70,7 +72,7 @@ export async function submit(d: JobDeps, q: SubmitRequest): Promise<Job> {
 	});
 	// Frees the memory: callers may wait for minutes.
 	q.input = "";
-	q.stored?.();
+	q.stored?.(answer.ok ? answer.job.id : undefined);
 	if (!answer.ok) {
 		if (answer.why === "full" && refusal) throw refusal;
 		if (answer.why === "full") throw new ApiError("queue_full", { endpoint: endpoint.id, limit: bound ?? 0 });

@@ -54,7 +54,7 @@ export async function attempt(
 
 async function answerTo(
 	d: WebhooksContext,
-	{ id, endpoint, url, body: claimed, disabledAt }: DueDelivery,
+	{ id, endpoint, url, body: claimed, disabledAt, requestId }: DueDelivery,
 	signal: AbortSignal,
 ): Promise<WebhookAnswer & { sent: boolean }> {
 	if (disabledAt !== undefined)
@@ -70,6 +70,6 @@ async function answerTo(
 	const secrets = secret.former ? [secret.text, secret.former.text] : [secret.text];
 	const body = claimed ?? (await d.store.webhooks.body({ id }));
 	if (body === undefined) return { sent: false, error: "not sent: the result of the job was erased", final: true };
-	const answer = await d.send({ id, url, body, secrets, signal });
+	const answer = await d.send({ id, url, body, secrets, requestId, signal });
 	return { ...answer, sent: answer.final !== true };
 }

@@ -7,7 +7,7 @@ import { attempted, PENDING_ENDPOINTS, SQLITE_BODY_BYTES } from "../../tables/we
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import type { RunWork } from "../tables.ts";
 
-export function openWebhooks({ db, deliveries }: UnitOfWork, run: RunWork): DialectHandlers<"webhooks"> {
+export function openWebhooks({ db, deliveries, records }: UnitOfWork, run: RunWork): DialectHandlers<"webhooks"> {
 	const pendingEndpoints = db.prepare(`${PENDING_ENDPOINTS}
     SELECT endpoint, (SELECT min(due_at) FROM deliveries
       WHERE due_at IS NOT NULL AND deliveries.endpoint = pending.endpoint)
@@ -56,6 +56,7 @@ export function openWebhooks({ db, deliveries }: UnitOfWork, run: RunWork): Dial
 							bytes: bytes ?? 0,
 							body: (bytes ?? 0) > INLINE_BYTES ? undefined : deliveries.body(row.number),
 							disabledAt: disabledAt ?? undefined,
+							requestId: records.find({ endpoint, id: row.job })?.job.requestId,
 						});
 				}
 			const next = pending(skip).map(({ dueAt }) => dueAt);
