@@ -245,4 +245,8 @@ export const RULES: readonly Rule[] = [
 		id: "D50",
 		says: "A change of what workers are launched with is a version: old ones stay until it is healthy.",
 	},
+	{
+		id: "D51",
+		says: "Every request has an id, in its answer, the logs and with its job; the log can be read, and has no secret.",
+	},
 ];

@@ -7,11 +7,13 @@ import { budgetMeters } from "./core/budgets.ts";
 import type { Clock } from "./system/clock.ts";
 import { withoutSecrets } from "./config/options.ts";
 import type { Config } from "./config/config.ts";
+import { RecentLines } from "./system/recent-lines.ts";
 import { makeFolder, openToOthers } from "./system/durable-file.ts";
 import type { SealKeys } from "./secrets/encryption.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
 import { hex, pooled, type Random } from "./lib/ids.ts";
 import type { EventBus } from "./events.ts";
+import { log } from "./log.ts";
 import { type HttpServer, listen, type Site } from "./http/server/server.ts";
 import type { LauncherDependencies } from "./launchers/definition.ts";
 import { LAUNCHERS } from "./launchers/index.ts";
@@ -64,6 +66,8 @@ interface AppOptions {
 export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	const { clock, events, random = pooled(randomBytes), open = openStore } = o;
 	const tracing = tracingSettings(o.env);
+	const recent = new RecentLines(clock);
+	log({ events, clock, write: recent.add, level: config.logLevel });
 	makeFolder(config.dataDir);
 	if (openToOthers(config.dataDir) === "write") events.emit("folder.writable", { path: config.dataDir });
 	const shared = config.store.kind === "postgres";
@@ -153,7 +157,9 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 				reference: builtSite("reference"),
 				...o.siteFolders,
 			},
-			reference: () => hex(random(4)),
+			random,
+			accessLog: config.accessLog,
+			log: recent,
 		});
 		const url = `http${config.tls ? "s" : ""}://${reachable(server.host)}:${server.port}`;
 		const link = isLoopback(server.host) ? await engine.access.consoleLinks.makeOwn() : undefined;

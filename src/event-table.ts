@@ -1,6 +1,6 @@
 /**
- * Every event with its facts, level and log line. Events of no interest to an operator, or of each job, have no
- * line. Events never carry a payload or a secret.
+ * Every event with its facts, level and log line. Those of no interest to an operator, or of each job, have the level
+ * debug. Events never carry a payload or a secret.
  */
 import type { JobState } from "./core/jobs/job-states.ts";
 import type { ExitReason } from "./core/workers/worker-reason.ts";
@@ -9,19 +9,20 @@ import type { ExitReason } from "./core/workers/worker-reason.ts";
 type LogLine = string | { sentence: string; below: string } | undefined;
 
 export interface EventDefinition<Facts> {
-	level: "info" | "warn" | "error";
-	line(facts: Facts): LogLine;
+	level: "debug" | "info" | "warn" | "error";
+	/** Default: the name and the facts. */
+	line?(facts: Facts): LogLine;
 }
 
-type Line<Facts> = EventDefinition<Facts>["line"];
+type Line<Facts> = NonNullable<EventDefinition<Facts>["line"]>;
 const info = <Facts = Record<never, never>>(line: Line<Facts>): EventDefinition<Facts> => ({ level: "info", line });
 const warn = <Facts = Record<never, never>>(line: Line<Facts>): EventDefinition<Facts> => ({ level: "warn", line });
 const error = <Facts = Record<never, never>>(line: Line<Facts>): EventDefinition<Facts> => ({ level: "error", line });
-const silent = <Facts = Record<never, never>>(): EventDefinition<Facts> => info(() => undefined);
+const debug = <Facts = Record<never, never>>(): EventDefinition<Facts> => ({ level: "debug" });
 
 export const EVENTS = {
 	/** The service accepts requests at this address. */
-	"service.listening": silent<{ url: string }>(),
+	"service.listening": debug<{ url: string }>(),
 	/** A stop was requested; running jobs get time to finish (D34). */
 	"service.draining": info<{ drainMs: number; leaveWorkers: boolean }>(({ drainMs, leaveWorkers }) =>
 		leaveWorkers
@@ -45,13 +46,13 @@ export const EVENTS = {
 	/** It left, or sends no heartbeats any more. */
 	"server.left": warn<{ server: string; url: string }>(({ server, url }) => `server ${server} at ${url} has left`),
 	/** This server leads a role from now on, or (`scale:` and an endpoint) starts its workers. */
-	"lease.taken": silent<{ name: string }>(),
+	"lease.taken": debug<{ name: string }>(),
 	/** It does not lead it any more. */
-	"lease.lost": silent<{ name: string }>(),
+	"lease.lost": debug<{ name: string }>(),
 	/** Hints of the store or of other servers may have been lost: their subjects are read again. */
-	"hints.lost": silent(),
+	"hints.lost": debug(),
 	/** A job is persisted and waits; `again` when a retry queued it; `ignored`: members without effect. */
-	"job.queued": silent<{ endpoint: string; id: string; again?: true; ignored?: readonly string[] | undefined }>(),
+	"job.queued": debug<{ endpoint: string; id: string; again?: true; ignored?: readonly string[] | undefined }>(),
 	/** Jobs of the endpoint are queued, not dispatched (D29). */
 	"endpoint.paused": info<{ endpoint: string }>(({ endpoint }) => `${endpoint}: paused`),
 	/** They are dispatched again. */
@@ -61,15 +62,15 @@ export const EVENTS = {
 		({ endpoint }) => `${endpoint}: deleted; its jobs are being cancelled`,
 	),
 	/** Nothing of a removed endpoint is left. */
-	"endpoint.deleted": silent<{ endpoint: string }>(),
+	"endpoint.deleted": debug<{ endpoint: string }>(),
 	/** Endpoints were created, changed or removed, here or by another server. */
-	"endpoints.changed": silent(),
+	"endpoints.changed": debug(),
 	/** The waiting jobs of an endpoint were removed (D11). */
 	"queue.purged": info<{ endpoint: string; removed: number }>(
 		({ endpoint, removed }) => `${endpoint}: the queue was purged, ${removed} jobs removed`,
 	),
 	/** A job was dispatched to a worker after it had waited for `waitedMs`; `release`: that launched the worker (D50). */
-	"job.started": silent<{
+	"job.started": debug<{
 		endpoint: string;
 		id: string;
 		worker: string;
@@ -81,7 +82,7 @@ export const EVENTS = {
 	 * A job reached its final state; `ranMs` where its worker reported it. `elsewhere`: another server
 	 * that shares the store did it, and announces it too.
 	 */
-	"job.settled": silent<{
+	"job.settled": debug<{
 		endpoint: string;
 		id: string;
 		state: JobState;
@@ -93,7 +94,7 @@ export const EVENTS = {
 		elsewhere?: true;
 	}>(),
 	/** The worker of a job sent a progress value. */
-	"job.progressed": silent<{ endpoint: string; id: string }>(),
+	"job.progressed": debug<{ endpoint: string; id: string }>(),
 	/** A job went back to the front of the queue. */
 	"job.returned": warn<{ endpoint: string; id: string; worker: string; why: "lost" | "released" }>(
 		({ endpoint, id, worker, why }) =>
@@ -101,7 +102,7 @@ export const EVENTS = {
 			"and is back in the queue",
 	),
 	/** A report or chunk changed nothing, because the worker does not hold the job (D16 Fence). */
-	"report.dropped": silent<{ endpoint: string; id: string; worker: string; why: "missing" | "state" | "stale" }>(),
+	"report.dropped": debug<{ endpoint: string; id: string; worker: string; why: "missing" | "state" | "stale" }>(),
 	/** A launcher started a worker. */
 	"worker.launched": info<{ endpoint: string; worker: string }>((facts) => `${nameOf(facts)} started`),
 	/** A worker of an earlier run of the service was taken over (D34). */
@@ -109,7 +110,7 @@ export const EVENTS = {
 	/** A launched worker got its warm-up (D28). */
 	"worker.warming": info<{ endpoint: string; worker: string }>((facts) => `${nameOf(facts)} runs its warm-up`),
 	/** A launched worker failed at its warm-up; `worker.failed` follows. */
-	"warmup.failed": silent<{ endpoint: string; worker: string; reason: string }>(),
+	"warmup.failed": debug<{ endpoint: string; worker: string; reason: string }>(),
 	/** A worker called for the first time, and its warm-up is over. */
 	"worker.ready": info<{ endpoint: string; worker: string }>((facts) => `${nameOf(facts)} ready`),
 	/** A worker reported itself unhealthy, or only its ping process is left. */
@@ -129,7 +130,7 @@ export const EVENTS = {
 		(facts) => `${nameOf(facts)} does not run yet: ${facts.message}`,
 	),
 	/** A launched worker gets no more jobs, and is stopped once it holds none (D28). */
-	"worker.draining": silent<{ endpoint: string; worker: string; why: string }>(),
+	"worker.draining": debug<{ endpoint: string; worker: string; why: string }>(),
 	/** An idle launched worker is asked to release its GPUs (D28). */
 	"worker.falling_asleep": info<{ endpoint: string; worker: string; why: string }>(
 		(facts) => `${nameOf(facts)} is put to sleep: ${facts.why}`,
@@ -143,7 +144,7 @@ export const EVENTS = {
 		(facts) => `${nameOf(facts)} is awake, after ${facts.ms} ms`,
 	),
 	/** A launched worker is being stopped to make room for another endpoint; `was`: at the decision (D28). */
-	"room.made": silent<{ endpoint: string; worker: string; was: "idle" | "busy" }>(),
+	"room.made": debug<{ endpoint: string; worker: string; was: "idle" | "busy" }>(),
 	/** A launched worker is being stopped. */
 	"worker.stopping": info<{ endpoint: string; worker: string; why: string }>(
 		(facts) => `${nameOf(facts)} is stopped: ${facts.why}`,
@@ -189,7 +190,7 @@ export const EVENTS = {
 			"end its process there",
 	),
 	/** A worker was asked to stop a job (D18). */
-	"stop.sent": silent<{ endpoint: string; id: string; worker: string }>(),
+	"stop.sent": debug<{ endpoint: string; id: string; worker: string }>(),
 	/**
 	 * The grace is over and the worker cannot be killed for the job: Sluice does not manage it, or it
 	 * runs other jobs (D18).
@@ -198,7 +199,7 @@ export const EVENTS = {
 		(facts) => `${nameOf(facts)} was asked to stop job ${facts.id} and has not confirmed it`,
 	),
 	/** A receiver answered a webhook with 200 (D21). Path and query of its URL may be secret. */
-	"webhook.delivered": silent<{ endpoint: string; id: string; delivery: string; host: string }>(),
+	"webhook.delivered": debug<{ endpoint: string; id: string; delivery: string; host: string }>(),
 	/** An attempt to send a webhook failed; the next one is after `retryMs`, or never (D21). */
 	"webhook.failed": warn<{
 		endpoint: string;
@@ -281,12 +282,32 @@ export const EVENTS = {
 	"store.failed": error<{ why: string }>(({ why }) => `the store has failed: ${why}`),
 	/** The store can be written again. */
 	"store.back": info(() => "the store can be written again"),
+	/**
+	 * A request has ended, with the access log on. `route`: as the API defines it. `bytesIn` and `bytesOut`: what its
+	 * connection received and sent since the request before, headers included. `job`: of the path, or submitted (D51).
+	 */
+	"request.served": info<{
+		method: string;
+		route: string;
+		status: number;
+		ms: number;
+		bytesIn: number;
+		bytesOut: number;
+		keyId: string | undefined;
+		requestId: string;
+		traceId: string | undefined;
+		endpoint: string | undefined;
+		job: string | undefined;
+	}>(
+		({ method, route, status, ms, bytesIn, bytesOut, ...others }) =>
+			`${method} ${route} ${status} ${ms} ms, ${bytesIn} bytes in, ${bytesOut} out${namedFacts(others)}`,
+	),
 	/** A response was an error of 500 or more. */
-	"request.failed": error<{ method: string; path: string; status: number; reference: string; error: unknown }>(
-		({ method, path, status, reference, error }) => {
+	"request.failed": error<{ method: string; path: string; status: number; requestId: string; error: unknown }>(
+		({ method, path, status, requestId, error }) => {
 			// One `store.away` covers all requests.
 			if (status === 503) return undefined;
-			const what = `${method} ${path} was answered ${status}${reference === "" ? "" : ` (${reference})`}`;
+			const what = `${method} ${path} was answered ${status} (${requestId})`;
 			return status === 500
 				? withStack(what, error)
 				: `${what}: ${error instanceof Error ? error.message : String(error)}`;
@@ -298,6 +319,22 @@ export const EVENTS = {
 
 function nameOf({ endpoint, worker }: { endpoint: string; worker: string }): string {
 	return `${endpoint}: worker ${worker}`;
+}
+
+/** The first parts of their names, for levels. */
+export const AREAS: readonly string[] = [...new Set(Object.keys(EVENTS).map(areaOf))].toSorted();
+
+export function areaOf(event: string): string {
+	return event.split(".", 1)[0]!;
+}
+
+/** ` name=value` of each fact. */
+export function namedFacts(facts: object): string {
+	return Object.entries(facts)
+		.flatMap(([name, value]) =>
+			value === undefined ? [] : [` ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`],
+		)
+		.join("");
 }
 
 function mebibytes(bytes: number): string {

@@ -71,7 +71,7 @@ describe("JSON", () => {
 			method: "GET",
 			path: "/x",
 			status: 500,
-			reference: "r",
+			requestId: "r",
 			error: new Error("broken"),
 		});
 		expect(lines.map((line) => [line.endsWith("}\n"), JSON.parse(line)])).toEqual([
@@ -121,13 +121,28 @@ it.each(["text", "json"] as const)("%s: lines below the level are left out", (fo
 	expect(lines).toHaveLength(1);
 });
 
+it("levels of areas, by the first part of the event's name", () => {
+	const { events, lines } = logged({ level: "warn,endpoint=info,store=error,job=debug" });
+	events.emit("endpoint.paused", { endpoint: "e" });
+	events.emit("clock.stepped", { ms: 5000 });
+	events.emit("starts.resumed", { endpoint: "e" });
+	events.emit("store.back", {});
+	events.emit("job.queued", { endpoint: "e", id: "1", ignored: ["a", "b"] });
+	events.emit("lease.taken", { name: "sweep" });
+	expect(lines.map((line) => line.replace(/^\S+ /, ""))).toEqual([
+		"e: paused\n",
+		expect.stringContaining("the time of day was set forward"),
+		'job.queued endpoint=e id=1 ignored=["a","b"]\n',
+	]);
+});
+
 it.each(["text", "json"] as const)("%s: nothing for 503 and for what every job does", (format) => {
-	const { events, lines } = logged({ format, level: "debug" });
+	const { events, lines } = logged({ format });
 	events.emit("request.failed", {
 		method: "GET",
 		path: "/x",
 		status: 503,
-		reference: "",
+		requestId: "",
 		error: "store",
 	});
 	events.emit("job.queued", { endpoint: "e", id: "1" });

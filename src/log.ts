@@ -2,8 +2,8 @@
 import { pino } from "pino";
 import type { Clock } from "./system/clock.ts";
 import { printable, printableLines } from "./lib/terminal-text.ts";
-import { type EventDefinition, EVENTS } from "./event-table.ts";
-import type { EventBus } from "./events.ts";
+import { areaOf, type EventDefinition, EVENTS, namedFacts } from "./event-table.ts";
+import type { EventBus, EventName } from "./events.ts";
 
 /** Facts to redact. */
 const SECRETS = ["apiKey", "authorization", "key", "password", "secret", "token", "webhookSecret"];
@@ -13,13 +13,14 @@ export function log(q: {
 	clock: Clock;
 	write: (line: string) => void;
 	format?: "text" | "json";
-	level?: "debug" | "info" | "warn" | "error";
+	/** A level, then those of areas: `info,webhook=debug`. */
+	level?: string;
 }): void {
 	const { events, clock, write, format = "text", level = "info" } = q;
 	const time = (): string => new Date(clock.wall()).toISOString();
 	const logger = pino(
 		{
-			level,
+			level: "debug",
 			base: null,
 			timestamp: () => `,"time":"${time()}"`,
 			formatters: { level: (label) => ({ level: label }) },
@@ -27,10 +28,11 @@ export function log(q: {
 		},
 		{ write },
 	);
+	const isShown = filterOf(level);
 	events.onAny((event, facts) => {
+		if (!isShown(event)) return;
 		const { level: at, line: lineOf }: EventDefinition<typeof facts> = EVENTS[event];
-		if (!logger.isLevelEnabled(at)) return;
-		const line = lineOf(facts);
+		const line = lineOf ? lineOf(facts) : event + namedFacts(facts);
 		if (line === undefined) return;
 		const { sentence: raw, below = "" } = typeof line === "string" ? { sentence: line } : line;
 		// Text of a worker or a client could imitate log lines or control the terminal.
@@ -39,6 +41,20 @@ export function log(q: {
 		const { error, ...others } = facts as { error?: unknown };
 		logger[at]({ event, ...others, ...(error !== undefined && { err: error }) }, sentence);
 	});
+}
+
+const LEVELS = ["debug", "info", "warn", "error"];
+
+function filterOf(levels: string): (event: EventName) => boolean {
+	const [least, ...others] = levels.split(",");
+	const byArea = new Map(others.map((each) => each.split("=") as [string, string]));
+	const rankOf = (level: string): number => LEVELS.indexOf(level);
+	const shown = new Set(
+		Object.entries(EVENTS).flatMap(([event, { level }]) =>
+			rankOf(level) >= rankOf(byArea.get(areaOf(event)) ?? least!) ? [event] : [],
+		),
+	);
+	return (event) => shown.has(event);
 }
 
 function oneLine(text: string): string {

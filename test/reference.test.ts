@@ -114,16 +114,16 @@ function test(title: string, call = "it", quote = '"'): string {
 }
 
 describe("events", () => {
-	it("each has its docstring and its facts; one without shares the one before it", () => {
+	it("each has its level, its docstring and its facts; one without shares the one before it", () => {
 		const text =
 			"export const EVENTS = {\n  /** One. */\n" +
 			`  "a.b": warn<{ x: string; y: number | undefined }>(({ x }) => x),\n` +
-			"  /**\n   * Two\n   * lines.\n   */\n  c: silent(),\n" +
-			"  d: silent<{\n    z: string;\n  }>(),\n};\n";
+			"  /**\n   * Two\n   * lines.\n   */\n  c: debug(),\n" +
+			"  d: debug<{\n    z: string;\n  }>(),\n};\n";
 		expect(eventsIn(text)).toEqual([
-			{ name: "a.b", docstring: "One.", facts: ["x", "y"] },
-			{ name: "c", docstring: "Two lines.", facts: [] },
-			{ name: "d", docstring: "Two lines.", facts: ["z"] },
+			{ name: "a.b", level: "warn", docstring: "One.", facts: ["x", "y"] },
+			{ name: "c", level: "debug", docstring: "Two lines.", facts: [] },
+			{ name: "d", level: "debug", docstring: "Two lines.", facts: ["z"] },
 		]);
 	});
 

@@ -44,6 +44,7 @@ export const JOB_TEXTS = {
 		saveAs: (file: string) => `The input is large: save the body as ${file}.`,
 		copyBody: "Copy the body",
 		operation: "Submitted by",
+		requestId: "Request id",
 		ttl: "Queue timeout",
 		executionTimeout: "Execution timeout",
 		retries: "Returns to the queue",

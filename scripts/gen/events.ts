@@ -12,13 +12,13 @@ export const events: Page = {
 	body() {
 		const text = readFileSync(new URL("../../src/event-table.ts", import.meta.url), "utf8");
 		return [
-			"The log, the metrics and tests subscribe to these. The log, on stderr, has a line for those " +
-				"that concern an operator, and none for each single job. No event contains an input, an " +
-				"output or a secret.",
+			"The log, the metrics and tests subscribe to these. The log, on stderr, has a line for those of its level, " +
+				"`info` unless configured. No event contains an input, an output or a secret.",
 			table(
-				["Event", "When", "Facts"],
-				eventsIn(text).map(({ name, docstring, facts }) => [
+				["Event", "Level", "When", "Facts"],
+				eventsIn(text).map(({ name, level, docstring, facts }) => [
 					code(name),
+					level,
 					plain(withoutMarks(docstring)),
 					facts.map(code).join(", "),
 				]),
@@ -30,17 +30,18 @@ export const events: Page = {
 /**
  * The members of the table `EVENTS` with their docstrings; one without shares the one before it.
  */
-export function eventsIn(text: string): { name: string; docstring: string; facts: string[] }[] {
+export function eventsIn(text: string): { name: string; level: string; docstring: string; facts: string[] }[] {
 	const block = /export const EVENTS = \{\n(.*?)\n\};\n/s.exec(text)?.[1];
 	if (block === undefined) throw new Error("src/event-table.ts has no EVENTS.");
-	const found: { name: string; docstring: string; facts: string[] }[] = [];
+	const found: ReturnType<typeof eventsIn> = [];
 	let docstring = "";
-	const pattern = /\/\*\*(.*?)\*\/|^\s+"?([\w.]+)"?: [a-z]+(?:<\{(.*?)\}>)?\(/gms;
-	for (const [, comment, name, facts = ""] of block.matchAll(pattern)) {
+	const pattern = /\/\*\*(.*?)\*\/|^\s+"?([\w.]+)"?: ([a-z]+)(?:<\{(.*?)\}>)?\(/gms;
+	for (const [, comment, name, level = "", facts = ""] of block.matchAll(pattern)) {
 		if (name === undefined) docstring = comment!.replace(/\s*\n\s*\*\s?/g, " ").trim();
 		else
 			found.push({
 				name,
+				level,
 				docstring,
 				facts: [...facts.matchAll(/(\w+)\??:/g)].map((match) => match[1]!),
 			});

@@ -12,6 +12,7 @@ export const AUDIT_ENTRY = object(
 		action: { ...TEXT, description: "The operationId of what was called." },
 		subject: { ...TEXTS, description: "Ids of what it was about, such as endpoint and worker." },
 		result: { ...TEXT, description: "ok, or the code of the error." },
+		"requestId?": { ...TEXT, description: "X-Request-Id of the call; absent in entries of earlier versions." },
 		"count?": {
 			...COUNT,
 			description:

@@ -27,7 +27,7 @@ import { RELEASE, RELEASE_ROUTES } from "./releases.ts";
 import type { RouteDefinition } from "./definition/route.ts";
 import type { JsonSchema } from "./definition/schema.ts";
 import { CONSOLE_SESSION, SESSION_ROUTES } from "./sessions.ts";
-import { DOCUMENTATION_ROUTES, HEALTHZ, LIST_SERVERS, READYZ, SERVER } from "./service.ts";
+import { DOCUMENTATION_ROUTES, HEALTHZ, LIST_SERVERS, READYZ, SERVER, SERVICE_LOG } from "./service.ts";
 import { DELIVERY, WEBHOOK_ROUTES } from "./webhooks.ts";
 import { DISPATCHED_JOB, WORKER_ROUTES } from "./worker-protocol.ts";
 import { WORKER, WORKER_ADMIN_ROUTES } from "./workers.ts";
@@ -83,6 +83,7 @@ const OTHER_ROUTES = [
 	...SESSION_ROUTES,
 	LIST_AUDIT,
 	LIST_SERVERS,
+	SERVICE_LOG,
 	LIST_GPUS,
 	...HOST_ROUTES,
 	...BACKUP_ROUTES,

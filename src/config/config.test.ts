@@ -29,7 +29,23 @@ describe("loadConfig", () => {
 			hosts: { hosts: {}, lostAfterMs: 300_000 },
 			logLevel: "info",
 			logFormat: "auto",
+			accessLog: "off",
 		});
+	});
+
+	it("D51: levels of the log by area, from flag and file; an unknown area is an error that names them", () => {
+		const files = { "/srv/sluice.yaml": "log: { level: 'warn,job=debug', format: text, access: on }" };
+		const log = { logLevel: "warn,job=debug", logFormat: "text", accessLog: "on" };
+		expect(config({ files })).toMatchObject(log);
+		expect(config({ files, flags: { "log-level": "error", "access-log": "all" } })).toMatchObject({
+			...log,
+			logLevel: "error",
+			accessLog: "all",
+		});
+		for (const level of ["loud", "info,", "info,jobs=debug", "job=debug", "info,job=loud"])
+			expect(problems({ flags: { "log-level": level } })).toEqual([
+				expect.stringMatching(/^--log-level must be debug, .*; areas are backup, certificate, .*worker\.$/),
+			]);
 	});
 
 	it("D35: ${NAME} as a value of env, or as the webhook secret, is that variable, which workers do not get", () => {
@@ -327,7 +343,7 @@ describe("loadConfig", () => {
 		});
 		for (const field of [
 			"/srv/c.yaml: bogus is unknown; expected one of endpoints, registries, publicUrl, gpus, hosts, " +
-				"hostTimeout, management, cors, webhooks, budgets.",
+				"hostTimeout, management, cors, log, webhooks, budgets.",
 			"publicUrl must",
 			"endpoints.a b",
 			"endpoints.good.workersMax",

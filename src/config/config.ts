@@ -44,7 +44,9 @@ export interface Config {
 	management: ManagementRules;
 	/** Machines for the launcher `docker` (D44). */
 	hosts: HostConfig;
-	logLevel: "debug" | "info" | "warn" | "error";
+	/** A level, then those of areas: `info,webhook=debug`. */
+	logLevel: string;
+	accessLog: "off" | "on" | "all";
 	/** `auto`: text on a terminal, else JSON. */
 	logFormat: "auto" | "text" | "json";
 	/** Origins of web pages that may call `/v2` and `/sdk/v2` (D38). */

@@ -1,5 +1,10 @@
 import { duration } from "../core/durations.ts";
+import { AREAS } from "../event-table.ts";
 import { type Schema, webAddress } from "../lib/schema.ts";
+
+/** Levels and areas of the log, as patterns. */
+const LEVEL = "(?:debug|info|warn|error)";
+const AREA = `(?:${AREAS.join("|")})`;
 
 /** Precedence: flag, environment, file. */
 export interface Option {
@@ -137,15 +142,35 @@ export const OPTIONS = {
 	logLevel: {
 		flag: "log-level",
 		env: "SLUICE_LOG_LEVEL",
+		file: "log.level",
 		schema: {
-			enum: ["debug", "info", "warn", "error"],
+			type: "string",
+			pattern: `^${LEVEL}(?:,${AREA}=${LEVEL})*$`,
 			default: "info",
-			description: "Lowest level of the lines on stderr.",
+			description:
+				"Lowest level of the lines on stderr: debug, info, warn or error. By area, the first part of an event's " +
+				"name, after commas, such as info,webhook=debug,worker=warn.",
+			examples: ["info,webhook=debug"],
+			"x-message":
+				"must be debug, info, warn or error, then levels of areas, such as info,webhook=debug; areas are " +
+				`${AREAS.join(", ")}.`,
+		},
+	},
+	accessLog: {
+		flag: "access-log",
+		env: "SLUICE_ACCESS_LOG",
+		file: "log.access",
+		schema: {
+			enum: ["off", "on", "all"],
+			default: "off",
+			description:
+				"Whether the log has a line for each request (event request.served); on: without polls and pings of workers.",
 		},
 	},
 	logFormat: {
 		flag: "log-format",
 		env: "SLUICE_LOG_FORMAT",
+		file: "log.format",
 		schema: {
 			enum: ["auto", "text", "json"],
 			default: "auto",

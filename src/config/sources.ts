@@ -37,6 +37,11 @@ const FILE_SCHEMA: Schema = section({
 	hostTimeout: OPTIONS.hostTimeout.schema,
 	management: section(MANAGEMENT_OPTION),
 	cors: section({ origins: OPTIONS.corsOrigins.schema }),
+	log: section({
+		level: OPTIONS.logLevel.schema,
+		format: OPTIONS.logFormat.schema,
+		access: OPTIONS.accessLog.schema,
+	}),
 	webhooks: section({ allowPrivateNetworks: OPTIONS.webhooksAllowPrivateNetworks.schema }),
 	budgets: section(Object.fromEntries(Object.entries<Budget>(BUDGETS).map(([name, one]) => [name, schemaOf(one)]))),
 });

@@ -232,7 +232,7 @@ export const ERRORS = {
 	},
 	internal: {
 		status: 500,
-		sentence: "The request failed because of an internal error; the log has the details under {reference}.",
+		sentence: "The request failed because of an internal error; the log has the details under {requestId}.",
 	},
 	not_implemented: { status: 501, sentence: "{why}" },
 	not_ready: { status: 503, sentence: "This server {why}; use another one.", retryAfter: 2 },

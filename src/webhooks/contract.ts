@@ -1,4 +1,5 @@
 /** The engine's interface for sending a webhook. */
+import type { TraceContext } from "../core/tracing/trace-context.ts";
 import type { JsonText } from "../lib/json/json-text.ts";
 
 export interface WebhookTry {
@@ -8,6 +9,10 @@ export interface WebhookTry {
 	body: JsonText;
 	/** `whsec_` + base64 of the key; several while one replaces another. */
 	secrets: readonly string[];
+	/** `X-Request-Id` of the submission. */
+	requestId?: string | undefined;
+	/** `traceparent` and `tracestate`. */
+	trace?: TraceContext | undefined;
 	/** Aborts the try, which then rejects. */
 	signal: AbortSignal;
 }

@@ -3,6 +3,7 @@ import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
 import type { Clock } from "../system/clock.ts";
+import { traceparentOf } from "../core/tracing/trace-context.ts";
 import { DELIVERY_TIMEOUT_MS } from "../core/webhooks/delivery.ts";
 import { type JsonText, sizeOf } from "../lib/json/json-text.ts";
 import { printable } from "../lib/terminal-text.ts";
@@ -38,7 +39,7 @@ export function webhookSender({
 	userAgent: string;
 	resolve: Resolve;
 }): SendWebhook {
-	return async ({ url, id, body, secrets, signal }) => {
+	return async ({ url, id, body, secrets, requestId, trace, signal }) => {
 		const over = new AbortController();
 		let late = false;
 		void clock.sleep(DELIVERY_TIMEOUT_MS, over.signal).then(() => {
@@ -54,6 +55,9 @@ export function webhookSender({
 				"content-type": "application/json",
 				"content-length": size,
 				"user-agent": userAgent,
+				...(requestId !== undefined && { "x-request-id": requestId }),
+				...(trace && { traceparent: traceparentOf(trace) }),
+				...(trace?.state !== undefined && { tracestate: trace.state }),
 				...signedHeaders({ id, at: clock.wall(), body, secrets }),
 			};
 			return await post(target.url, target.address, { headers, body, signal: limit });

@@ -130,6 +130,7 @@ describe("clients", () => {
 		"getSession",
 		"createConsoleLink",
 		"feed",
+		"serviceLog",
 		"metrics",
 		// Without management.launcher, and of an endpoint in sluice.yaml.
 		"createVolume",

@@ -32,7 +32,7 @@ export async function answer(
 		const [kind] = request.path;
 		return await (kind === "v2" ? client : worker)(engine, request, connection);
 	} catch (error) {
-		const refusal = refusalOf(error, () => "simulated");
+		const refusal = refusalOf(error, "simulated");
 		if (refusal.code === "internal") onBug(error);
 		return { status: refusal.status, text: errorBody(refusal) };
 	}
@@ -194,7 +194,7 @@ async function statusOf(engine: Engine, caller: Worker, line: Posted): Promise<n
 		await report(engine, caller, line);
 		return 200;
 	} catch (error) {
-		const refusal = refusalOf(error, () => "");
+		const refusal = refusalOf(error, "");
 		if (refusal.code === "internal") throw error;
 		return refusal.status;
 	}

@@ -346,9 +346,9 @@ describe("every code", () => {
 			["internal", "backup_failed", "store_unavailable", "outcome_unknown"].includes(code) ? 1 : 0,
 		);
 		if (code === "internal") {
-			const [{ reference }] = failed as [{ reference: string }];
-			expect(reference).toMatch(/^[0-9a-f]{8}$/);
-			expect(body.error).toContain(reference);
+			const [{ requestId }] = failed as [{ requestId: string }];
+			expect(requestId).toBe(header("x-request-id"));
+			expect(body.error).toContain(requestId);
 			expect(body.error).not.toContain("secret");
 		}
 		expect((await call(service.url, "/v2/open/health")).status).toBe(200);

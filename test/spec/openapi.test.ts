@@ -393,6 +393,6 @@ describe("all together", () => {
 			operationsOf(document)
 				.map(({ id }) => id)
 				.filter((id) => !answered.has(id)),
-		).toEqual(["workerLogs", "feed", "createBackup", "streamWorkerLogs", "getGpuType", "metrics"]);
+		).toEqual(["workerLogs", "feed", "serviceLog", "createBackup", "streamWorkerLogs", "getGpuType", "metrics"]);
 	});
 });

@@ -79,6 +79,7 @@ export function MoreFacts({ job }: { job: JobDetail }): ReactNode {
 			<List
 				facts={[
 					{ name: T.job.operation, value: <code>/{job.operation}</code> },
+					{ name: T.job.requestId, value: job.requestId },
 					{ name: T.job.ttl, value: duration(job.policy.ttl) },
 					{ name: T.job.executionTimeout, value: duration(job.policy.executionTimeout) },
 					{ name: T.job.retries, value: job.retries },

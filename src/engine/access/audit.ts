@@ -16,7 +16,7 @@ const MOST_ALONE = 10;
 
 const MOST_ADDRESSES = 20;
 
-type Call = Pick<AuditEntry, "action" | "subject" | "result"> & {
+type Call = Pick<AuditEntry, "action" | "subject" | "result" | "requestId"> & {
 	principal: Principal;
 	peer: Peer;
 	repeatable: boolean;
@@ -52,15 +52,15 @@ export function auditLog({ now, budgets, events, store: { audit } }: EngineConte
 		 * Resolves also when the entry could not be stored. The more often a `repeatable` call is repeated, the rarer its
 		 * entries.
 		 */
-		async record({ principal, peer, action, subject, result, repeatable }: Call): Promise<void> {
+		async record({ principal, peer, repeatable, ...call }: Call): Promise<void> {
 			const at = now();
 			const { keyId, name: keyName } = principal;
 			const address = peer.remoteAddress ?? "";
 			try {
-				const count = repeatable ? counted(`${keyId} ${action}`, networkOf(peer), at) : 0;
+				const count = repeatable ? counted(`${keyId} ${call.action}`, networkOf(peer), at) : 0;
 				const isAlone = count <= MOST_ALONE;
 				if (!isAlone && !Number.isInteger(Math.log2(count / MOST_ALONE))) return;
-				const entry = { at, keyId, keyName, address, action, subject, result, ...(!isAlone && { count }) };
+				const entry = { at, keyId, keyName, address, ...call, ...(!isAlone && { count }) };
 				await audit.append({ entry });
 				await expire(at);
 			} catch (error) {

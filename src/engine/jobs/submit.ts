@@ -25,8 +25,9 @@ export interface SubmitRequest {
 	idempotency?: { key: string; bodyHash: string } | undefined;
 	/** See `Job`. */
 	trace?: string | undefined;
-	/** Called when the store has answered; `input` is not used from then on. */
-	stored?: () => void;
+	requestId?: string | undefined;
+	/** Called when the store has answered, with the id of the job if there is one; `input` is not used from then on. */
+	stored?: (job: string | undefined) => void;
 }
 
 /** How long an idempotency key is remembered (D14). */
@@ -61,6 +62,7 @@ export async function submit(d: JobDeps, q: SubmitRequest): Promise<Job> {
 			recordMs: endpoint.retention.records,
 			webhook: options.webhook,
 			trace: q.trace,
+			requestId: q.requestId,
 			s3Config: q.s3Config === undefined ? undefined : d.access.encryption.encrypt(q.s3Config),
 		},
 		input: q.input,
@@ -73,7 +75,7 @@ export async function submit(d: JobDeps, q: SubmitRequest): Promise<Job> {
 	});
 	// Frees the memory: callers may wait for minutes.
 	q.input = "";
-	q.stored?.();
+	q.stored?.(answer.ok ? answer.job.id : undefined);
 	if (!answer.ok) {
 		if (answer.why === "full" && refusal) throw refusal;
 		if (answer.why === "full") throw new ApiError("queue_full", { endpoint: endpoint.id, limit: bound ?? 0 });

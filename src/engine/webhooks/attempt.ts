@@ -56,7 +56,7 @@ export async function attempt(
 
 async function answerTo(
 	d: WebhooksContext,
-	{ id, endpoint, url, body: claimed, disabledAt }: DueDelivery,
+	{ id, endpoint, job, url, body: claimed, disabledAt, requestId, trace }: DueDelivery,
 	signal: AbortSignal,
 ): Promise<WebhookAnswer & { sent: boolean }> {
 	if (disabledAt !== undefined)
@@ -72,6 +72,8 @@ async function answerTo(
 	const secrets = secret.former ? [secret.text, secret.former.text] : [secret.text];
 	const body = claimed ?? (await d.store.webhooks.body({ id }));
 	if (body === undefined) return { sent: false, error: "not sent: the result of the job was erased", final: true };
-	const answer = await d.send({ id, url, body, secrets, signal });
+	const { context, end } = d.traces.ofDelivery({ id: job, endpoint, trace }, { delivery: id, url });
+	const answer = await d.send({ id, url, body, secrets, requestId, trace: context, signal });
+	end(answer);
 	return { ...answer, sent: answer.final !== true };
 }

@@ -10,6 +10,7 @@ import type { SubmitRequest } from "../../engine/jobs/submit.ts";
 import { notAnObject, readJson } from "../exchange/body.ts";
 import type { Call } from "../exchange/call.ts";
 import { hold } from "../memory/call-memory.ts";
+import { sentRequestId } from "../exchange/response.ts";
 
 const MAX_KEY_LENGTH = 255;
 
@@ -49,14 +50,18 @@ export async function readSubmitted(call: Call, operation: Operation): Promise<S
 		input: body.payload(input!),
 		s3Config: read.options.s3Config ? body.text(s3Config!) : undefined,
 		trace: call.trace && traceText(call.trace.context),
-		stored: releaseBody(call),
+		requestId: sentRequestId(call.req),
+		stored: onStored(call),
 		idempotency: key === undefined ? undefined : { key, bodyHash: hashOf(body.blocks) },
 	};
 }
 
 /** A separate function, because a closure in the caller would keep the body. */
-function releaseBody(call: Call): () => void {
-	return () => void hold(call, 0);
+export function onStored(call: Call): (job: string | undefined) => void {
+	return (job) => {
+		call.submitted = job;
+		void hold(call, 0);
+	};
 }
 
 /** Throws 400 for settings over `SETTING_LIMIT`. */

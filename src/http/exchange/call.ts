@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { ErrorForm, PathParams } from "../../api/definition/route.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Principal } from "../../engine/access/keys.ts";
@@ -8,7 +8,9 @@ import type { Bundle, Site } from "../docs/bundle.ts";
 import type { RequestTrace } from "../server/request-trace.ts";
 import type { Connection, Connections } from "../server/connections.ts";
 import type { MemoryShares, Owner } from "../memory/shares.ts";
+import type { RecentLines } from "../../system/recent-lines.ts";
 import type { Pace, Turn } from "../gates/pace.ts";
+import type { Response } from "./response.ts";
 
 export interface Service {
 	connections: Connections;
@@ -16,6 +18,8 @@ export interface Service {
 	management: Map<string, number>;
 	memory: MemoryShares;
 	pace: Pace;
+	/** The log of the service. */
+	log: RecentLines;
 	/** May differ from `Host` behind a proxy. */
 	publicUrl: URL | undefined;
 	sites: Readonly<Record<Site, Bundle>>;
@@ -44,7 +48,7 @@ export interface Holds {
 /** Path parameters are decoded. Absent ones are "". */
 export interface Call {
 	req: IncomingMessage;
-	res: ServerResponse;
+	res: Response;
 	connection: Connection;
 	engine: Engine;
 	path: string;
@@ -58,6 +62,8 @@ export interface Call {
 	identity: Identity;
 	trace?: RequestTrace | undefined;
 	holds: Holds;
+	/** Id of the job that it stored. */
+	submitted?: string | undefined;
 	/** Signals a disconnect to waiting operations. */
 	caller: Caller;
 }

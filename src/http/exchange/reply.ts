@@ -74,13 +74,13 @@ export function quotaHeaders(res: ServerResponse, { limit, remaining, reset }: Q
 }
 
 /** Unknown exceptions become `internal`. */
-export function refusalOf(error: unknown, reference: () => string): ApiError {
+export function refusalOf(error: unknown, requestId: string): ApiError {
 	if (error instanceof ApiError) return error;
 	if (error instanceof StoreUnavailable)
 		return new ApiError(error.unsure ? "outcome_unknown" : "store_unavailable", {
 			why: error.message,
 		});
-	return new ApiError("internal", { reference: reference() });
+	return new ApiError("internal", { requestId });
 }
 
 /**

@@ -1,4 +1,4 @@
-/** The output of a launched worker, as a stream of text. */
+/** Lines of a log as a stream of text. */
 import { ApiError } from "../../core/errors.ts";
 import type { LogEntry } from "../../engine/workers/logs/worker-logs.ts";
 import type { Workers } from "../../engine/workers/workers.ts";
@@ -8,27 +8,41 @@ import { type Call, drained, outside } from "./call.ts";
 
 type Query = Omit<Parameters<Workers["logs"]>[0], "endpoint" | "worker" | "left" | "outside">;
 
-/**
- * Ends with the caller's key or session. Forwarded if another server has the worker. `textOf` gets an empty list to
- * keep an idle connection open.
- */
-export async function sendWorkerLogs(
-	call: Call,
-	query: Query,
-	q: { headers: Readonly<Record<string, string>>; textOf: (entries: readonly LogEntry[]) => string; end?: string },
-): Promise<void> {
-	const { engine, params, res, caller } = call;
-	const left = new AbortController();
-	caller.onDisconnect = () => left.abort();
-	if (caller.disconnected) return;
-	const { endpoint, worker } = params;
-	const lines = await engine.workers
-		.logs({ ...query, endpoint, worker, left: left.signal, outside: (wait) => outside(call, wait) })
-		.catch(async (error: unknown) => {
+/** `textOf` gets an empty list to keep an idle connection open. */
+export interface LogForm {
+	headers: Readonly<Record<string, string>>;
+	textOf: (entries: readonly LogEntry[]) => string;
+	end?: string;
+}
+
+interface Reader {
+	left: AbortSignal;
+	outside: <T>(wait: Promise<T>) => Promise<T>;
+}
+
+/** The output of a launched worker. Forwarded if another server has it. */
+export function sendWorkerLogs(call: Call, query: Query, form: LogForm): Promise<void> {
+	const { endpoint, worker } = call.params;
+	return sendLog(call, form, (reader) =>
+		call.engine.workers.logs({ ...query, ...reader, endpoint, worker }).catch(async (error: unknown) => {
 			const elsewhere = error instanceof ApiError && error.code === "worker_not_found";
 			if (elsewhere && (await answeredElsewhere(call))) return undefined;
 			throw error;
-		});
+		}),
+	);
+}
+
+/** Ends with the caller's key or session. `open` returns undefined if it has answered. */
+export async function sendLog(
+	call: Call,
+	q: LogForm,
+	open: (reader: Reader) => AsyncIterable<LogEntry[]> | Promise<AsyncIterable<LogEntry[]> | undefined>,
+): Promise<void> {
+	const { res, caller } = call;
+	const left = new AbortController();
+	caller.onDisconnect = () => left.abort();
+	if (caller.disconnected) return;
+	const lines = await open({ left: left.signal, outside: (wait) => outside(call, wait) });
 	if (!lines) return;
 	res.writeHead(200, q.headers);
 	res.flushHeaders();

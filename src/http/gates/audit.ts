@@ -27,6 +27,7 @@ export function audit(
 		action: name,
 		subject: named.length === 0 && typeof id === "string" ? [id] : named,
 		result,
+		requestId: call.res.requestId,
 		repeatable: audited === true,
 	});
 }

@@ -11,7 +11,8 @@ import { SUBMISSION_JSON } from "../../core/jobs/submission.ts";
 import { admitOutput, answer } from "../exchange/answer.ts";
 import { notAnObject, readJson } from "../exchange/body.ts";
 import type { Call } from "../exchange/call.ts";
-import { hold } from "../memory/call-memory.ts";
+import { onStored } from "../client/submission-body.ts";
+import { sentRequestId } from "../exchange/response.ts";
 import { boundedReads } from "../memory/bounded-reads.ts";
 import { inSlices } from "../exchange/slices.ts";
 import { answerFailure, CHECK_MS, type JobName, READ_BYTES } from "./openai-reply.ts";
@@ -31,7 +32,8 @@ export async function openai(call: Call): Promise<void> {
 		options: OPENAI_SUBMISSION_OPTIONS,
 		input,
 		trace: call.trace && traceText(call.trace.context),
-		stored: () => void hold(call, 0),
+		requestId: sentRequestId(call.req),
+		stored: onStored(call),
 	});
 	call.res.setHeader("x-request-id", id);
 	const job = { endpoint: endpoint.id, id };

@@ -119,7 +119,7 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 	} catch (error) {
 		if (!res.headersSent || !(error instanceof ApiError || error instanceof StoreUnavailable)) throw error;
 		const removed = error instanceof ApiError && error.code === "job_not_found";
-		fail(removed ? failureByEnd("removed") : failureOfRefusal(refusalOf(error, () => "")));
+		fail(removed ? failureByEnd("removed") : failureOfRefusal(refusalOf(error, call.res.requestId)));
 		return false;
 	} finally {
 		follower.close();

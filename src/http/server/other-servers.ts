@@ -102,12 +102,12 @@ async function passOn(answer: IncomingMessage, call: Call): Promise<void> {
 
 function ask(
 	url: string,
-	{ req, path, queryText }: Call,
+	{ req, res, path, queryText }: Call,
 	signal?: AbortSignal,
 	withBody = false,
 ): Promise<IncomingMessage> {
 	const send = url.startsWith("https:") ? httpsRequest : httpRequest;
-	const headers: Record<string, string> = { [FORWARDED]: "1" };
+	const headers: Record<string, string> = { [FORWARDED]: "1", "x-request-id": res.requestId };
 	for (const name of [...SENT, ...(req.headers.cookie === undefined ? [] : SENT_WITH_COOKIE)])
 		if (req.headers[name] !== undefined) headers[name] = String(req.headers[name]);
 	return new Promise((resolve, reject) => {

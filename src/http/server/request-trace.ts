@@ -1,8 +1,9 @@
 /** The trace of a request: of its client, or one that begins here (D52). */
 import type { IncomingMessage } from "node:http";
-import { type Span } from "../../core/tracing/span.ts";
+import type { Span } from "../../core/tracing/span.ts";
 import { readTraceparent, type TraceContext } from "../../core/tracing/trace-context.ts";
 import type { Traces } from "../../engine/tracing/traces.ts";
+import type { Response } from "../exchange/response.ts";
 import type { Route } from "./route.ts";
 
 export interface RequestTrace {
@@ -37,8 +38,8 @@ export function beginTrace(req: IncomingMessage, route: Route, traces: Traces): 
 	return { context: { ...ids, isSampled: true, state: client?.state }, span };
 }
 
-export function endTrace({ span }: RequestTrace, status: number, traces: Traces): void {
+export function endTrace({ span }: RequestTrace, { statusCode: status, requestId }: Response, traces: Traces): void {
 	if (!span) return;
-	const attributes = { ...span.attributes, "http.response.status_code": status };
+	const attributes = { ...span.attributes, "http.response.status_code": status, "sluice.request.id": requestId };
 	traces.tracer?.record({ ...span, end: traces.now(), attributes, ...(status >= 500 && { error: String(status) }) });
 }

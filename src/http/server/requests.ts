@@ -1,7 +1,8 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../system/clock.ts";
 import { ApiError, type ErrorCode } from "../../core/errors.ts";
 import { isManagementPath } from "../../core/management/reserved-ids.ts";
+import type { Random } from "../../lib/ids.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { RotatingSet } from "../../lib/rotating-map.ts";
 import { may } from "../../engine/access/keys.ts";
@@ -11,6 +12,7 @@ import { REFUSED_POLL_MS, REFUSED_GUESS_MS, authenticate, delayRefusal } from ".
 import { BodyTooLarge } from "../exchange/body.ts";
 import { bundle, type Site } from "../docs/bundle.ts";
 import type { Call, Service } from "../exchange/call.ts";
+import { type AccessLog, accessLog } from "./access-log.ts";
 import { allowOrigin, answerOptions, type CorsOrigins } from "./cors.ts";
 import { audit } from "../gates/audit.ts";
 import { inTurn } from "../gates/management.ts";
@@ -20,6 +22,7 @@ import { memoryShares } from "../memory/shares.ts";
 import { pace } from "../gates/pace.ts";
 import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
 import { beginTrace, endTrace } from "./request-trace.ts";
+import { requestIds, type Response, sentRequestId } from "../exchange/response.ts";
 import type { Route } from "./route.ts";
 import { findRoutes } from "./routes.ts";
 
@@ -45,8 +48,9 @@ export interface RequestOptions {
 	connections: Service["connections"];
 	clock: Clock;
 	events: EventBus;
-	/** Random id that links a 500 to the log. */
-	reference: () => string;
+	random: Random;
+	accessLog: AccessLog;
+	log: Service["log"];
 	/** Default: all (D38). */
 	corsOrigins?: CorsOrigins;
 	/** Public address if different. The console may be loaded from there (D31). */
@@ -59,16 +63,21 @@ export class Requests {
 	readonly #service: Service;
 	/** Includes delayed refusals. */
 	readonly #polls = new RotatingSet<Call>();
+	readonly #newId;
+	readonly #logAccess;
 	#draining = false;
 
 	constructor(o: RequestOptions) {
 		const { engine, clock, publicUrl, siteFolders } = o;
 		this.#o = o;
+		this.#newId = requestIds(o.random);
+		this.#logAccess = o.accessLog === "off" ? undefined : accessLog({ ...o, log: o.accessLog });
 		this.#service = {
 			connections: o.connections,
 			management: new Map(),
 			memory: memoryShares({ meter: engine.budgets.memory, clock }),
 			pace: pace(clock),
+			log: o.log,
 			publicUrl: publicUrl === undefined ? undefined : new URL(publicUrl),
 			sites: {
 				console: bundle(siteFolders.console),
@@ -90,7 +99,7 @@ export class Requests {
 		}
 	}
 
-	readonly handle = (req: IncomingMessage, res: ServerResponse): void => {
+	readonly handle = (req: IncomingMessage, res: Response): void => {
 		const { connections, corsOrigins: origins = "*" } = this.#o;
 		const connection = req.socket.destroyed ? undefined : connections.received(req.socket);
 		if (!connection) return;
@@ -115,7 +124,8 @@ export class Requests {
 			errorForm: management ? "problem" : route ? route.errorForm : OPENAI_PATH.test(path) ? "openai" : undefined,
 		};
 		res.on("close", () => this.#close(call, route));
-		if (management) res.setHeader("x-request-id", this.#o.reference());
+		res.requestId = sentRequestId(req) ?? this.#newId();
+		this.#logAccess?.(call, route);
 		// After a request with Upgrade, Node reports no malformed requests of the connection (D2).
 		if (this.#draining || req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
 		const { origin } = req.headers;
@@ -132,7 +142,7 @@ export class Requests {
 
 	#close(call: Call, route: Route | undefined): void {
 		const { res, connection, caller, holds, trace, engine } = call;
-		if (trace) endTrace(trace, res.statusCode, engine.traces);
+		if (trace) endTrace(trace, res, engine.traces);
 		if (route?.poll) this.#polls.delete(call);
 		connection.waiting -= 1;
 		holds.release?.();
@@ -144,15 +154,15 @@ export class Requests {
 
 	async #answerError(call: Call, route: Route | undefined, error: unknown): Promise<void> {
 		const { clock, events } = this.#o;
-		let reference = "";
-		let refusal = refusalOf(error, () => (reference = this.#o.reference()));
+		const { requestId } = call.res;
+		let refusal = refusalOf(error, requestId);
 		if (refusal.code === "endpoint_not_found") refusal = withMeant(call, refusal);
 		if (refusal.status >= 500 && !EXPECTED.has(refusal.code))
 			events.emit("request.failed", {
 				method: call.req.method ?? "",
 				path: call.path,
 				status: refusal.status,
-				reference,
+				requestId,
 				error,
 			});
 		if (route) await audit(call, route, { result: refusal.code });

@@ -88,6 +88,7 @@ const HANDLERS: Handlers = {
 	startWorkers: workers.start,
 	workerLogs: logs.logs,
 	searchLogs: logs.search,
+	serviceLog: logs.serviceLog,
 	stopWorker: workers.stop,
 	endpointMetrics: metrics.metrics,
 	allMetrics: metrics.totals,

@@ -4,6 +4,7 @@ import type { TlsFiles } from "../../system/certificate.ts";
 import { ApiError, errorBody } from "../../core/errors.ts";
 import { Connections } from "./connections.ts";
 import { type RequestOptions, Requests } from "./requests.ts";
+import { Response } from "../exchange/response.ts";
 import { plainSocketOf, serverFor } from "./tls.ts";
 
 export type { Site } from "../docs/bundle.ts";
@@ -52,6 +53,7 @@ export async function listen(o: HttpOptions) {
 		stop: stopTls,
 	} = serverFor(
 		{
+			ServerResponse: Response,
 			keepAlive: true,
 			noDelay: true,
 			keepAliveTimeout: KEEP_ALIVE_MS,

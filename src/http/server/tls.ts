@@ -4,7 +4,7 @@ import {
 	createServer as createHttpServer,
 	type IncomingMessage,
 	type RequestListener,
-	type Server,
+	type Server as AnyServer,
 	type ServerOptions,
 } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
@@ -13,6 +13,9 @@ import { readCertificate, type TlsFiles } from "../../system/certificate.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { EventBus } from "../../events.ts";
 import { loop } from "../../system/loop.ts";
+import type { Response } from "../exchange/response.ts";
+
+type Server = AnyServer<typeof IncomingMessage, typeof Response>;
 
 const CHECK_MS = 60_000;
 
@@ -26,8 +29,8 @@ const LOCALHOST = /^localhost(:|$)/;
 
 /** `reload` reads the files now, `stop` ends their checks. */
 export function serverFor(
-	options: ServerOptions,
-	handle: RequestListener,
+	options: ServerOptions<typeof IncomingMessage, typeof Response>,
+	handle: RequestListener<typeof IncomingMessage, typeof Response>,
 	{ files, clock, events }: { files: TlsFiles | undefined; clock: Clock; events: EventBus },
 ): { server: Server; reload: () => void; stop: () => Promise<void> } {
 	if (!files)

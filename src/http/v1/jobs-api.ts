@@ -162,7 +162,7 @@ async function bulk(call: Call, on: "cancel" | "retry"): Promise<AnswerOf<typeof
 /** `full`: without redaction of the webhook URL. */
 function detailPart(call: Call, { job, attempts, reason, chunks }: JobDetails, full: boolean): DetailPart {
 	const { engine } = call;
-	const { operation, lowPriority, queuedAt, ttlMs, executionTimeoutMs, webhook, s3Config } = job;
+	const { operation, lowPriority, requestId, queuedAt, ttlMs, executionTimeoutMs, webhook, s3Config } = job;
 	return {
 		...summaryPart(engine, job),
 		queuedAt: isoJobTime(engine, queuedAt),
@@ -175,6 +175,7 @@ function detailPart(call: Call, { job, attempts, reason, chunks }: JobDetails, f
 		},
 		operation,
 		lowPriority,
+		requestId,
 		policy: { ttl: ttlMs, executionTimeout: executionTimeoutMs },
 		webhook: webhook === undefined || full ? webhook : redactedUrl(webhook),
 		s3Config: s3Config !== undefined,

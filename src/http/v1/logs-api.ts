@@ -1,29 +1,36 @@
-/** Output of launched workers as JSON lines or events. */
+/** Output of launched workers, and the log of the service, as JSON lines or events. */
 import { FOLLOW, JOB_FILTER, LINES, SEARCH, type SEARCH_LOGS, TAIL, WHOLE, WORKER_LINES } from "../../api/workers.ts";
+import { FOLLOW_LOG } from "../../api/service.ts";
 import type { LogEntry } from "../../engine/workers/logs/worker-logs.ts";
 import type { Call } from "../exchange/call.ts";
 import { valueOf } from "../exchange/params.ts";
 import { EVENT_STREAM, lastEventId, wantsEvents } from "../exchange/server-sent-events.ts";
-import { sendWorkerLogs } from "../exchange/worker-log-stream.ts";
+import { type LogForm, sendLog, sendWorkerLogs } from "../exchange/worker-log-stream.ts";
 import { newest } from "../../engine/workers/logs/log-search.ts";
 import type { AnswerOf } from "../../api/definition/route.ts";
 import { answersElsewhere } from "../server/other-servers.ts";
 
 /** `Last-Event-ID` resumes after that position. */
 export function logs(call: Call): Promise<void> {
-	const events = wantsEvents(call.req);
 	const query = {
 		from: lastEventId(call.req) ?? (valueOf(call, WHOLE) ? 0 : undefined),
 		tail: valueOf(call, TAIL),
 		job: valueOf(call, JOB_FILTER),
 		follow: valueOf(call, FOLLOW),
 	};
-	const headers = events ? EVENT_STREAM : { ...EVENT_STREAM, "Content-Type": "application/x-ndjson" };
-	return sendWorkerLogs(call, query, {
-		headers,
-		textOf: events ? eventsOf : linesOf,
-		...(events && { end: "event: end\ndata: {}\n\n" }),
-	});
+	return sendWorkerLogs(call, query, formFor(call));
+}
+
+/** The log of this server (D51). */
+export function serviceLog(call: Call): Promise<void> {
+	const query = { from: lastEventId(call.req), tail: valueOf(call, TAIL), follow: valueOf(call, FOLLOW_LOG) };
+	return sendLog(call, formFor(call), (reader) => call.service.log.read({ ...query, ...reader }));
+}
+
+function formFor({ req }: Call): LogForm {
+	return wantsEvents(req)
+		? { headers: EVENT_STREAM, textOf: eventsOf, end: "event: end\ndata: {}\n\n" }
+		: { headers: { ...EVENT_STREAM, "Content-Type": "application/x-ndjson" }, textOf: linesOf };
 }
 
 /** Asks all servers, each of which keeps the logs of its workers. */

@@ -41,7 +41,8 @@ async function accept(call: Call, line: LineReport | undefined): Promise<number>
 		await call.engine.jobs.report({ worker: call.identity.worker!, ...line });
 		return 200;
 	} catch (error) {
-		if (error instanceof ApiError || error instanceof StoreUnavailable) return refusalOf(error, () => "").status;
+		if (error instanceof ApiError || error instanceof StoreUnavailable)
+			return refusalOf(error, call.res.requestId).status;
 		throw error;
 	}
 }

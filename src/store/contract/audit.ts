@@ -10,6 +10,8 @@ export interface AuditEntry {
 	subject: string[];
 	/** `ok`, or the code of the error. */
 	result: string;
+	/** Absent in entries of earlier versions. */
+	requestId?: string | undefined;
 	/** Calls of this kind within an hour at most, by this key from this address. */
 	count?: number | undefined;
 }

@@ -29,6 +29,9 @@ export interface DueDelivery extends SizedDelivery {
 	body?: JsonText | undefined;
 	/** Since when its receiver is disabled. */
 	disabledAt?: number | undefined;
+	/** `X-Request-Id` of its job, while the record of that is kept. */
+	requestId?: string | undefined;
+	trace?: string | undefined;
 }
 
 export interface WebhookStore {

@@ -305,7 +305,7 @@ export const LOG = target({
 			method: "GET",
 			path: `/${text}`,
 			status: 500,
-			reference: "r",
+			requestId: "r",
 			error: new Error(text),
 		});
 		events.emit("fault", { where: "x", error: text });

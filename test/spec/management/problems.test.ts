@@ -35,7 +35,7 @@ describe("problem details", () => {
 	])("D49: %i %s of %s", async (status, title, path, init) => {
 		const answer = await get(path, init);
 		expect(answer.headers.get("content-type")).toBe("application/problem+json");
-		expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f]{8}$/);
+		expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f]{16}$/);
 		expect(answer.json).toMatchObject({ title, status, detail: expect.stringMatching(/\.$/) });
 		expect([answer.status, answer.json.code, answer.json.error]).toEqual([status, undefined, undefined]);
 		if (status === 405) expect(answer.headers.get("allow")).toBe("GET");

@@ -31,7 +31,13 @@ it("D42: says who did what, when, to what and with what result; never a secret",
 	const { json } = await own.post(`/keys/${id}/rotate`, {});
 	await call(service.url, "/console/session", { key: null, body: { key: json.key } });
 	await own.seen("/keys");
-	const common = { at: MOMENT, keyId: id, keyName: "admin", address: expect.any(String) };
+	const common = {
+		at: MOMENT,
+		keyId: id,
+		keyName: "admin",
+		address: expect.any(String),
+		requestId: expect.any(String),
+	};
 	expect(await newest(6)).toEqual([
 		{ ...common, action: "signIn", subject: [expect.any(String)], result: "ok" },
 		{ ...common, action: "rotateKey", subject: [id], result: "ok" },

@@ -181,11 +181,28 @@ async function followAll(service: ServiceClient, endpoint: string, flags: Action
 	}
 }
 
-/** `sluice logs`, which is `sluice workers logs`. */
+/** `sluice logs`: `sluice workers logs`, and the log of the service. */
 export const logsCommand: Action = {
 	...logs,
-	name: "logs",
-	examples: ["sluice logs hello -f", "sluice logs hello --search 'out of memory' -t"],
+	args: ["[ENDPOINT]", "[WORKER]"],
+	flags: {
+		...logs.flags,
+		service: { summary: "the log of the service instead, of the server that answers: its last 1,000 lines at most" },
+	},
+	examples: ["sluice logs hello -f", "sluice logs hello --search 'out of memory' -t", "sluice logs --service -f"],
+	async run(input) {
+		const { args, flags, service } = input;
+		if (flags["service"] === undefined) {
+			if (args[0] === undefined) throw new CliError("Name an ENDPOINT, or pass --service for the log of the service.");
+			return await logs.run(input);
+		}
+		const others = ["search", "job", "whole", "timestamps"].filter((name) => flags[name] !== undefined);
+		if (args.length > 0 || others.length > 0)
+			throw new CliError("With --service only --follow, --tail and --json have an effect, and no ENDPOINT is named.");
+		for await (const line of service.streamLines(path`/v1/logs?${queryOf(flags, ["follow", "tail"])}`))
+			process.stdout.write(`${flags["json"] ? line : printableLines((JSON.parse(line) as LogLine).text)}\n`);
+		return 0;
+	},
 };
 
 const TIME_LENGTH = 24;

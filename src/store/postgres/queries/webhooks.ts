@@ -15,8 +15,8 @@ const FIRST_DUE = `${PENDING_ENDPOINTS}, ready AS MATERIALIZED (
     FROM pending WHERE endpoint IS NOT NULL)`;
 
 /**
- * Rows claimed by another server are skipped. The last columns are body, size, disabling, whether the receiver is
- * paused, and the order.
+ * Rows claimed by another server are skipped. The last columns are request id and trace of the job, body, size, disabling,
+ * whether the receiver is paused, and the order.
  */
 const CLAIM = statement(`
   ${FIRST_DUE}, turns AS MATERIALIZED (
@@ -34,7 +34,10 @@ const CLAIM = statement(`
     FROM due LEFT JOIN receivers USING (endpoint, receiver)
   )
   UPDATE deliveries SET due_at = coalesce(paused, $4), in_flight = paused IS NULL FROM held WHERE number = claimed
-  RETURNING ${DELIVERIES.names}, CASE WHEN octet_length(body) <= ${INLINE_BYTES} THEN body END,
+  RETURNING ${DELIVERIES.names},
+    (SELECT json_build_array(request_id, trace)::text FROM jobs
+      WHERE jobs.endpoint = deliveries.endpoint AND jobs.id = deliveries.job),
+    CASE WHEN octet_length(body) <= ${INLINE_BYTES} THEN body END,
     octet_length(body), disabled_at, paused IS NOT NULL, was_due`);
 const NEXT_DUE = statement(`${FIRST_DUE} SELECT min(due_at) FROM ready WHERE endpoint <> ALL ($1::text[])`);
 const BODY = statement("SELECT body FROM deliveries WHERE id = $1 AND body <> ''");
@@ -67,7 +70,8 @@ export function openWebhooks(context: TableContext): AllDialectMethods["webhooks
 			const due = rows
 				.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)) || Number(one[0]) - Number(other[0]))
 				.flatMap((values) => {
-					const [body, bytes, disabledAt, paused] = values.slice(-5);
+					const [origin, body, bytes, disabledAt, paused] = values.slice(-6);
+					const [requestId, trace] = JSON.parse(String(origin ?? "[]")) as (string | null)[];
 					return paused === true
 						? []
 						: {
@@ -75,6 +79,8 @@ export function openWebhooks(context: TableContext): AllDialectMethods["webhooks
 								bytes: Number(bytes),
 								body: (body as string | null) || undefined,
 								disabledAt: (disabledAt as number | null) ?? undefined,
+								requestId: requestId ?? undefined,
+								trace: trace ?? undefined,
 							};
 				});
 			return { due, nextDueAt: nextDueAt ?? undefined };

@@ -7,7 +7,7 @@ import { attempted, PENDING_ENDPOINTS, SQLITE_BODY_BYTES } from "../../tables/we
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import type { RunWork } from "../tables.ts";
 
-export function openWebhooks({ db, deliveries }: UnitOfWork, run: RunWork): DialectHandlers<"webhooks"> {
+export function openWebhooks({ db, deliveries, records }: UnitOfWork, run: RunWork): DialectHandlers<"webhooks"> {
 	const pendingEndpoints = db.prepare(`${PENDING_ENDPOINTS}
     SELECT endpoint, (SELECT min(due_at) FROM deliveries
       WHERE due_at IS NOT NULL AND deliveries.endpoint = pending.endpoint)
@@ -50,13 +50,16 @@ export function openWebhooks({ db, deliveries }: UnitOfWork, run: RunWork): Dial
 					const paused = disabledAt === null && (pausedUntil ?? 0) > now;
 					const held = { ...row, dueAt: paused ? pausedUntil! : now + holdMs };
 					hold.run(held.dueAt, paused ? 0 : 1, row.number);
-					if (!paused)
-						claimed.push({
-							...withoutNumber(held),
-							bytes: bytes ?? 0,
-							body: (bytes ?? 0) > INLINE_BYTES ? undefined : deliveries.body(row.number),
-							disabledAt: disabledAt ?? undefined,
-						});
+					if (paused) continue;
+					const job = records.find({ endpoint, id: row.job })?.job;
+					claimed.push({
+						...withoutNumber(held),
+						bytes: bytes ?? 0,
+						body: (bytes ?? 0) > INLINE_BYTES ? undefined : deliveries.body(row.number),
+						disabledAt: disabledAt ?? undefined,
+						requestId: job?.requestId,
+						trace: job?.trace,
+					});
 				}
 			const next = pending(skip).map(({ dueAt }) => dueAt);
 			return { due: claimed, nextDueAt: next.length === 0 ? undefined : Math.min(...next) };

@@ -1,0 +1,53 @@
+/** A line of the log for each request (D51), if the service is configured so. */
+import type { Socket } from "node:net";
+import type { Clock } from "../../system/clock.ts";
+import type { EventBus } from "../../events.ts";
+import type { Call } from "../exchange/call.ts";
+import type { Route } from "./route.ts";
+
+/** `on`: without polls and pings of workers. */
+export type AccessLog = "off" | "on" | "all";
+
+/** The client has closed the connection before the answer began, as nginx calls it. */
+const CLOSED_BY_CLIENT = 499;
+
+const LONGEST_JOB = 128;
+
+/** Returns what a new call is passed to. */
+export function accessLog(q: {
+	clock: Clock;
+	events: EventBus;
+	log: AccessLog;
+}): (call: Call, route: Route | undefined) => void {
+	/** Bytes of the earlier requests of a connection. */
+	const earlier = new WeakMap<Socket, { read: number; written: number }>();
+
+	function ended(call: Call, route: Route | undefined, ms: number): void {
+		const { req, res, engine, identity, params } = call;
+		const { socket } = req;
+		const { read, written } = earlier.get(socket) ?? { read: 0, written: 0 };
+		earlier.set(socket, { read: socket.bytesRead, written: socket.bytesWritten });
+		if (q.log === "on" && (route?.poll || route?.name === "ping")) return;
+		// A client may put any text into a path, a key too.
+		const endpoint = engine.endpoints.has(params.endpoint) ? params.endpoint : undefined;
+		const job = endpoint === undefined || params.job === "" ? undefined : params.job.slice(0, LONGEST_JOB);
+		q.events.emit("request.served", {
+			method: req.method ?? "",
+			route: route?.path ?? "none",
+			status: res.headersSent ? res.statusCode : CLOSED_BY_CLIENT,
+			ms,
+			bytesIn: socket.bytesRead - read,
+			bytesOut: socket.bytesWritten - written,
+			keyId: identity.principal?.keyId,
+			requestId: res.requestId,
+			traceId: call.trace?.context.traceId,
+			endpoint,
+			job: call.submitted ?? job,
+		});
+	}
+
+	return (call, route) => {
+		const began = q.clock.now();
+		call.res.on("close", () => ended(call, route, Math.round(q.clock.now() - began)));
+	};
+}
