@@ -20,13 +20,14 @@ const LEASE_MS = 2000;
 let group: Servers;
 let collector: WebhookReceiver;
 let webhooks: WebhookReceiver;
+const groups: Servers[] = [];
 const protocols: SdkProtocol[] = [];
 beforeAll(async () => {
 	[group, collector, webhooks] = await Promise.all([servers(), webhookReceiver(), webhookReceiver()]);
 });
 afterAll(async () => {
 	for (const each of protocols) each.close();
-	await group.end();
+	for (const each of [...groups, group]) await each.end();
 	await Promise.all([collector.end(), webhooks.end()]);
 });
 
@@ -143,7 +144,10 @@ it("D52: unsampled jobs are recorded at their end if they failed, and only then"
 it("D52: without OTEL_ variables the context of the client goes to worker and webhook as it is", {
 	timeout: 60_000,
 }, async () => {
-	const d = await group.spawn({ endpoints: { plain: {} }, env: { SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: "true" } });
+	// Of servers that share a store, one sends all webhooks.
+	const alone = await servers();
+	groups.push(alone);
+	const d = await alone.spawn({ endpoints: { plain: {} }, env: { SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: "true" } });
 	const worker = sdkProtocol(await workerEnvOf(d.url, "plain"));
 	protocols.push(worker);
 	const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
