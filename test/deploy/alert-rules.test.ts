@@ -1,5 +1,5 @@
 /**
- * The alert rules and their runbooks (D40): promtool of Prometheus reads them, each fires when it should and not before.
+ * The alert rules and their runbooks (D40): promtool reads the rules; each fires when it should and not before.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
