@@ -13,11 +13,12 @@ import { jobStates } from "./gen/job-states.ts";
 import { licences } from "./gen/licences.ts";
 import { limits } from "./gen/limits.ts";
 import { type Page, pageText } from "./gen/markdown.ts";
+import { metrics } from "./gen/metrics.ts";
 import { rules } from "./gen/rules.ts";
 import { dashboardFiles } from "./monitoring/dashboards.ts";
 import { ruleFiles } from "./monitoring/rule-files.ts";
 
-const PAGES: readonly Page[] = [api, errors, limits, jobStates, config, cli, events, rules, licences];
+const PAGES: readonly Page[] = [api, errors, limits, jobStates, config, cli, events, metrics, rules, licences];
 
 const index: Page = {
 	file: "README.md",

@@ -84,7 +84,7 @@ it("D40: the text is well-formed: families with help and type, samples in order,
 			expect(head[2]).toBe(family);
 			families.set(family, head[3]!);
 		} else {
-			expect(line).toMatch(/^[a-z_]+(\{[a-z]+="[^"\\\n]*"(,[a-z]+="[^"\\\n]*")*\})? (\d+(\.\d+)?(e[-+]\d+)?)$/);
+			expect(line).toMatch(/^[a-z_0-9]+(\{[a-z]+="[^"\\\n]*"(,[a-z]+="[^"\\\n]*")*\})? (\d+(\.\d+)?(e[-+]\d+)?)$/);
 			const name = /^\w+/.exec(line)![0];
 			expect(families.get(family) === "histogram" ? name.replace(/_(bucket|sum|count)$/, "") : name).toBe(family);
 		}

@@ -4,12 +4,14 @@ import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { WorkerRegistry } from "../workers/worker-registry.ts";
 import type { WorkerViews } from "../workers/worker-views.ts";
 import { demand } from "./demand.ts";
+import { eventCounts } from "./event-counts.ts";
 import type { HeldGpu } from "../workers/gpus.ts";
 import { gpuUse } from "./gpu-use.ts";
-import { endpointSnapshots, health } from "./health.ts";
+import { type EndpointSnapshot, endpointSnapshots, health, oldestWaits } from "./health.ts";
 import { liveFeed } from "./live-feed.ts";
 import { MetricHistory } from "./metric-history.ts";
 import { rollingWindow } from "./rolling-window.ts";
+import { workerStarts } from "./worker-starts.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -32,6 +34,9 @@ export function createMetrics(
 		health: (endpoint: string) => health(d, endpoint),
 		demand: (endpoint: string) => demand(d, endpoint),
 		snapshots,
+		oldestWaits: (all: readonly EndpointSnapshot[]) => oldestWaits(d, all),
+		counts: eventCounts(d),
+		starts: workerStarts(d),
 		/** Bytes by endpoint (D43). */
 		stored: d.store.jobs.stored,
 		history,

@@ -7,6 +7,7 @@ import type { Worker } from "../../engine/workers/worker-registry.ts";
 import type { Bundle, Site } from "../docs/bundle.ts";
 import type { Connection, Connections } from "../server/connections.ts";
 import type { MemoryShares, Owner } from "../memory/shares.ts";
+import type { Traffic } from "../metrics/traffic.ts";
 import type { Pace, Turn } from "../gates/pace.ts";
 
 export interface Service {
@@ -15,6 +16,7 @@ export interface Service {
 	management: Map<string, number>;
 	memory: MemoryShares;
 	pace: Pace;
+	traffic: Traffic;
 	/** May differ from `Host` behind a proxy. */
 	publicUrl: URL | undefined;
 	sites: Readonly<Record<Site, Bundle>>;

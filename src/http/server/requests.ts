@@ -17,6 +17,7 @@ import { inTurn } from "../gates/management.ts";
 import { NO_PARAMS } from "./match.ts";
 import { hold } from "../memory/call-memory.ts";
 import { memoryShares } from "../memory/shares.ts";
+import { traffic } from "../metrics/traffic.ts";
 import { pace } from "../gates/pace.ts";
 import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
 import type { Route } from "./route.ts";
@@ -68,6 +69,7 @@ export class Requests {
 			management: new Map(),
 			memory: memoryShares({ meter: engine.budgets.memory, clock }),
 			pace: pace(clock),
+			traffic: traffic(),
 			publicUrl: publicUrl === undefined ? undefined : new URL(publicUrl),
 			sites: {
 				console: bundle(siteFolders.console),
@@ -113,6 +115,7 @@ export class Requests {
 			errorForm: management ? "problem" : route ? route.errorForm : OPENAI_PATH.test(path) ? "openai" : undefined,
 		};
 		res.on("close", () => this.#close(call, route));
+		if (route) this.#service.traffic.begun(route.name);
 		if (management) res.setHeader("x-request-id", this.#o.reference());
 		// After a request with Upgrade, Node reports no malformed requests of the connection (D2).
 		if (this.#draining || req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
@@ -130,6 +133,7 @@ export class Requests {
 
 	#close(call: Call, route: Route | undefined): void {
 		const { res, connection, caller, holds } = call;
+		if (route) this.#service.traffic.ended(route.name);
 		if (route?.poll) this.#polls.delete(call);
 		connection.waiting -= 1;
 		holds.release?.();
@@ -152,6 +156,7 @@ export class Requests {
 				reference,
 				error,
 			});
+		this.#service.traffic.refused(refusal.code);
 		if (route) await audit(call, route, { result: refusal.code });
 		const wait = route?.poll
 			? REFUSED_POLL_MS

@@ -153,6 +153,13 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 				return answer;
 			},
 		},
+		load: () => ({
+			commitMs: batches.commitMs,
+			commitSizes: batches.commitSizes,
+			waiting: batches.waiting,
+			lockTimeouts: batches.lockTimeouts,
+			statements: { ...database.pending(), control: control.pending },
+		}),
 		onSignal: signals.onSignal,
 		close,
 	};
