@@ -130,10 +130,10 @@ const OVERVIEW: readonly Panel[] = [
 		query: `sum by (code) (${rate("sluice_http_refusals_total")})`,
 	}),
 	lines({
-		title: "Overdue webhooks",
-		description: "How long the delivery has been due that has been due longest.",
-		unit: "s",
-		query: "max by (endpoint) (sluice_webhooks_oldest_pending_seconds)",
+		title: "Pending webhooks",
+		description: "Deliveries that are being sent, wait for their turn, or wait for another attempt.",
+		unit: "short",
+		query: "max by (endpoint) (sluice_webhooks_pending)",
 	}),
 ];
 

@@ -63,8 +63,8 @@ const CASES: Readonly<Record<string, Case>> = {
 		healthy: { [ended("failed")]: "0+5x180", [ended("completed")]: "0+95x180", [ended("cancelled")]: "0+99x180" },
 	},
 	SluiceWebhookBacklog: {
-		fault: { 'sluice_webhooks_oldest_pending_seconds{endpoint="e"}': "0+60x180" },
-		healthy: { 'sluice_webhooks_oldest_pending_seconds{endpoint="e"}': "300x180" },
+		fault: { 'sluice_webhooks_pending{endpoint="e"}': "501x180" },
+		healthy: { 'sluice_webhooks_pending{endpoint="e"}': "500x180" },
 	},
 	SluiceWebhooksFail: {
 		fault: { [webhooks("failed")]: "0x170 1x10" },

@@ -29,10 +29,8 @@ export interface Fault {
 export interface MonitoringSite {
 	/** Host and port of each server. */
 	targets: string[];
-	/** Of endpoints, and of what servers depend on while they run. */
-	endpointFaults: Fault[];
-	/** Of which some stop the others' metrics. */
-	serverFaults: Fault[];
+	/** Faults that may be there at the same time; later groups stop the metrics of earlier ones. */
+	faults: Fault[][];
 }
 
 const hostOf = ({ url }: ServiceProcess): string => new URL(url).host;
@@ -43,6 +41,8 @@ export async function monitoringSite(test: Pick<TestContext, "onTestFinished">):
 	const proxy = await tcpProxy(Number(new URL(database.url).port));
 	test.onTestFinished(() => proxy.close());
 	const webhooks = await heldReceiver(test);
+	const refusing = await webhookReceiver({ reply: () => 500 });
+	test.onTestFinished(refusing.end);
 	const [one, two, alone] = [site(test), site(test), site(test)];
 	const clock = join(two.folder.path, "clock");
 	const fixed = join(one.folder.path, "fixed");
@@ -86,21 +86,21 @@ export async function monitoringSite(test: Pick<TestContext, "onTestFinished">):
 		file: { budgets: { reservedDisk: MIB }, gpus: 1 },
 	});
 
-	const faults = new Set<string>();
+	const inLoad = new Set<string>();
 	/** A fault of the load. */
 	const ofLoad = (alert: string, endpoint: string): Fault => ({
 		alert,
 		labels: { endpoint },
-		begin: () => faults.add(alert),
-		repair: () => faults.delete(alert),
+		begin: () => inLoad.add(alert),
+		repair: () => inLoad.delete(alert),
 	});
 	load(test, {
 		// One after another: a server that does not answer holds up none of the others.
 		jobs: [
 			() => submit(a, "works", {}, webhooks.url),
 			() => submit(b, "works", {}),
-			() => submit(b, "fails", faults.has("SluiceFailures") ? { fail: "planted" } : {}),
-			() => faults.has("SluiceWebhooksFail") && submit(b, "works", {}, `${webhooks.url}/refused`),
+			() => submit(b, "fails", inLoad.has("SluiceFailures") ? { fail: "planted" } : {}),
+			() => inLoad.has("SluiceWebhooksFail") && submit(b, "works", {}, refusing.url),
 			() => submit(c, "left", {}),
 		],
 		every: [
@@ -120,71 +120,75 @@ export async function monitoringSite(test: Pick<TestContext, "onTestFinished">):
 	};
 	return {
 		targets: [a, b, c].map(hostOf),
-		endpointFaults: [
-			{ alert: "SluiceOldestWait", labels: { endpoint: "waits" }, ...waits },
-			{ alert: "SluiceNoWorkers", labels: { endpoint: "waits" }, ...waits },
-			{
-				alert: "SluiceCrashLoop",
-				labels: { endpoint: "crashes" },
-				begin: () => {},
-				async repair() {
-					writeFileSync(fixed, "");
-					await answer(b, "/v1/endpoints/crashes/workers/start", { method: "POST" });
+		faults: [
+			[
+				{ alert: "SluiceOldestWait", labels: { endpoint: "waits" }, ...waits },
+				{ alert: "SluiceNoWorkers", labels: { endpoint: "waits" }, ...waits },
+				{
+					alert: "SluiceCrashLoop",
+					labels: { endpoint: "crashes" },
+					begin: () => {},
+					async repair() {
+						writeFileSync(fixed, "");
+						await answer(b, "/v1/endpoints/crashes/workers/start", { method: "POST" });
+					},
 				},
-			},
-			{
-				alert: "SluiceNoCapacity",
-				labels: { endpoint: "large", reason: "no_gpu_free" },
-				begin: () => submit(c, "large", {}),
-				repair: () => answer(c, "/v2/large/purge-queue", { method: "POST" }),
-			},
-			ofLoad("SluiceFailures", "fails"),
-			ofLoad("SluiceWebhooksFail", "works"),
-			{
-				alert: "SluiceWebhookBacklog",
-				labels: { endpoint: "works" },
-				begin: () => webhooks.hold(),
-				repair: () => webhooks.release(),
-			},
-			{
-				alert: "SluiceClockSkew",
-				labels: { instance: hostOf(b) },
-				begin: () => writeFileSync(clock, "5000"),
-				repair: () => writeFileSync(clock, "0"),
-			},
-			{
-				alert: "SluiceStoreSlow",
-				labels: { instance: hostOf(a) },
-				begin: () => proxy.slow({ toServerMs: 600 }),
-				repair: () => proxy.pass(),
-			},
-		],
-		serverFaults: [
-			{
-				alert: "SluiceStoreDown",
-				labels: { instance: hostOf(a) },
-				begin() {
-					proxy.refuse();
-					proxy.cut();
+				{
+					alert: "SluiceNoCapacity",
+					labels: { endpoint: "large", reason: "no_gpu_free" },
+					begin: () => submit(c, "large", {}),
+					repair: () => answer(c, "/v2/large/purge-queue", { method: "POST" }),
 				},
-				repair: () => proxy.pass(),
-			},
-			{
-				alert: "SluiceServerDown",
-				labels: { instance: hostOf(b) },
-				begin: () => b.end("SIGKILL"),
-				repair: () => serve(two, database.url, clockEnv),
-			},
-			...(disk.missing === undefined
-				? [
-						{
-							alert: "SluiceDiskAlmostFull",
-							labels: { instance: hostOf(c) },
-							begin: disk.fill,
-							repair: disk.free,
-						},
-					]
-				: []),
+				ofLoad("SluiceFailures", "fails"),
+				ofLoad("SluiceWebhooksFail", "works"),
+				{
+					alert: "SluiceWebhookBacklog",
+					labels: { endpoint: "works" },
+					begin: () => webhooks.hold(),
+					repair: () => webhooks.release(),
+				},
+				{
+					alert: "SluiceClockSkew",
+					labels: { instance: hostOf(b) },
+					begin: () => writeFileSync(clock, "5000"),
+					repair: () => writeFileSync(clock, "0"),
+				},
+			],
+			[
+				{
+					alert: "SluiceStoreSlow",
+					labels: { instance: hostOf(a) },
+					begin: () => proxy.slow({ toServerMs: 600 }),
+					repair: () => proxy.pass(),
+				},
+			],
+			[
+				{
+					alert: "SluiceStoreDown",
+					labels: { instance: hostOf(a) },
+					begin() {
+						proxy.refuse();
+						proxy.cut();
+					},
+					repair: () => proxy.pass(),
+				},
+				{
+					alert: "SluiceServerDown",
+					labels: { instance: hostOf(b) },
+					begin: () => b.end("SIGKILL"),
+					repair: () => serve(two, database.url, clockEnv),
+				},
+				...(disk.missing === undefined
+					? [
+							{
+								alert: "SluiceDiskAlmostFull",
+								labels: { instance: hostOf(c) },
+								begin: disk.fill,
+								repair: disk.free,
+							},
+						]
+					: []),
+			],
 		],
 	};
 }
@@ -213,17 +217,14 @@ function load(
 	});
 }
 
-/** Answers webhooks with 200, but those to `/refused` with 500; or holds its answers. */
+/** Answers webhooks with 200, or holds its answers. */
 async function heldReceiver({ onTestFinished }: Pick<TestContext, "onTestFinished">) {
 	let held: (() => void)[] | undefined;
 	const receiver = await webhookReceiver({
-		reply: ({ path }) => {
-			if (path === "/refused") return 500;
-			return (response) => {
-				const answer = (): void => void response.writeHead(200).end();
-				if (held) held.push(answer);
-				else answer();
-			};
+		reply: () => (response) => {
+			const answer = (): void => void response.writeHead(200).end();
+			if (held) held.push(answer);
+			else answer();
 		},
 	});
 	onTestFinished(receiver.end);

@@ -122,13 +122,13 @@ export const ALERT_RULES: readonly AlertRule[] = [
 	},
 	{
 		name: "SluiceWebhookBacklog",
-		value: "max by (endpoint) (sluice_webhooks_oldest_pending_seconds)",
+		value: "max by (endpoint) (sluice_webhooks_pending)",
 		comparison: ">",
-		threshold: 5 * MINUTE,
-		unit: "seconds",
-		forSeconds: 5 * MINUTE,
+		threshold: 500,
+		unit: "count",
+		forSeconds: 10 * MINUTE,
 		severity: "warning",
-		summary: "A webhook of {endpoint} has been due for {value}.",
+		summary: "{value} webhooks of {endpoint} are pending.",
 	},
 	{
 		name: "SluiceWebhooksFail",
