@@ -70,6 +70,10 @@ export function newMetricBucket(): MetricBucket {
 	};
 }
 
+export function newReleaseJobs(): ReleaseJobs {
+	return { completed: 0, failed: 0, execution: newHistogram() };
+}
+
 export function addMetricBucket(to: MetricBucket, from: MetricBucket): void {
 	for (const name of COUNTERS) to.counts[name] += from.counts[name];
 	for (const name of GAUGES) to.most[name] = Math.max(to.most[name], from.most[name]);
@@ -101,7 +105,7 @@ export function addReleases(to: Map<number, ReleaseJobs>, from: ReadonlyMap<numb
 }
 
 function jobsOf(releases: Map<number, ReleaseJobs>, version: number): ReleaseJobs {
-	const found = releases.get(version) ?? { completed: 0, failed: 0, execution: newHistogram() };
+	const found = releases.get(version) ?? newReleaseJobs();
 	releases.set(version, found);
 	return found;
 }
