@@ -158,7 +158,7 @@ export async function monitoringSite(test: Pick<TestContext, "onTestFinished">):
 				{
 					alert: "SluiceStoreSlow",
 					labels: { instance: hostOf(a) },
-					begin: () => proxy.slow({ toServerMs: 600 }),
+					begin: () => proxy.slow({ toServerMs: 300 }),
 					repair: () => proxy.pass(),
 				},
 			],

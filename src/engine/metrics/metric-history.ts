@@ -7,6 +7,8 @@ import { type Histogram, newHistogram, observe } from "../../lib/histogram.ts";
 import { type DatedBucket, seriesOf } from "../../core/metrics/series.ts";
 import {
 	addMetricBucket,
+	addReleases,
+	HOUR_MS,
 	isEmpty,
 	type MetricBucket,
 	metricBucketText,
@@ -14,6 +16,7 @@ import {
 	MINUTE_MS,
 	newMetricBucket,
 	readMetricBucket,
+	type ReleaseJobs,
 	type StepMs,
 	STEPS,
 } from "../../core/metrics/metric-buckets.ts";
@@ -96,6 +99,16 @@ export class MetricHistory {
 		const sum = newMetricBucket();
 		const { buckets } = await this.#bucketsOf(q, [q.endpoint]);
 		for (const { bucket } of buckets) addMetricBucket(sum, bucket);
+		return sum;
+	}
+
+	/** By version of the release; minutes while they are kept for `from`, else hours. */
+	async byRelease(q: Omit<HistoryQuery, "step">): Promise<ReadonlyMap<number, ReleaseJobs>> {
+		const sum = new Map<number, ReleaseJobs>();
+		const minutesSince = this.#d.now() - METRICS_KEPT_MS[MINUTE_MS] - MINUTE_MS;
+		const step = q.from < minutesSince ? HOUR_MS : MINUTE_MS;
+		const { buckets } = await this.#bucketsOf({ ...q, step }, [q.endpoint]);
+		for (const { bucket } of buckets) addReleases(sum, bucket.releases);
 		return sum;
 	}
 

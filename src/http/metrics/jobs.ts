@@ -1,6 +1,6 @@
 /** Metrics of jobs, their runs and their webhooks. */
 import type { Histogram } from "../../lib/histogram.ts";
-import { type Counter, type MetricBucket, OUTCOMES } from "../../core/metrics/metric-buckets.ts";
+import { type Counter, type MetricBucket, OUTCOMES, type ReleaseJobs } from "../../core/metrics/metric-buckets.ts";
 import { DROP_REASONS, REQUEUE_CAUSES } from "../../engine/metrics/event-counts.ts";
 import { counter, each, gauge, histogram, type Metric, type Sample } from "./definition.ts";
 import type { Scrape } from "./scrape.ts";
@@ -14,6 +14,17 @@ const durations =
 	(of: (bucket: MetricBucket) => Histogram) =>
 	({ totals }: Scrape): Sample[] =>
 		totals.map(([endpoint, bucket]) => [[endpoint], of(bucket)]);
+
+/** Of each endpoint only the newest versions, which bounds the number of labels. */
+const SHOWN_RELEASES = 2;
+
+const releases = ({ totals }: Scrape): (readonly [labels: readonly [string, string], jobs: ReleaseJobs])[] =>
+	totals.flatMap(([endpoint, bucket]) =>
+		[...bucket.releases]
+			.toSorted(([one], [other]) => other - one)
+			.slice(0, SHOWN_RELEASES)
+			.map(([version, jobs]) => [[endpoint, String(version)], jobs] as const),
+	);
 
 export const JOB_METRICS: readonly Metric[] = [
 	gauge("sluice_jobs", ["endpoint", "state"], "Jobs that wait or run, on all servers.", ({ snapshots }) =>
@@ -63,6 +74,19 @@ export const JOB_METRICS: readonly Metric[] = [
 		["endpoint"],
 		"Runs whose end a worker reported to this server.",
 		durations(({ execution }) => execution),
+	),
+	counter(
+		"sluice_release_jobs_ended_total",
+		["endpoint", "release", "outcome"],
+		"Jobs that ended on launched workers, by version; failed: also timed out. The two newest with jobs.",
+		(scrape) =>
+			releases(scrape).flatMap(([labels, { completed, failed }]) => each({ completed, failed }, ...labels)),
+	),
+	histogram(
+		"sluice_release_execution_seconds",
+		["endpoint", "release"],
+		"Runs whose end a launched worker reported to this server, by version.",
+		(scrape) => releases(scrape).map(([labels, { execution }]) => [labels, execution]),
 	),
 	gauge("sluice_stored_bytes", ["endpoint"], "Inputs, results and chunks of jobs in the store.", ({ stored }) =>
 		stored.map(({ endpoint, bytes }) => [[endpoint], bytes]),
