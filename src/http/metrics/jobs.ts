@@ -79,8 +79,7 @@ export const JOB_METRICS: readonly Metric[] = [
 		"sluice_release_jobs_ended_total",
 		["endpoint", "release", "outcome"],
 		"Jobs that ended on launched workers, by version; failed: also timed out. The two newest with jobs.",
-		(scrape) =>
-			releases(scrape).flatMap(([labels, { completed, failed }]) => each({ completed, failed }, ...labels)),
+		(scrape) => releases(scrape).flatMap(([labels, { completed, failed }]) => each({ completed, failed }, ...labels)),
 	),
 	histogram(
 		"sluice_release_execution_seconds",
