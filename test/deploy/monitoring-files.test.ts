@@ -1,17 +1,20 @@
 /**
- * The alert rules and their runbooks (D40): promtool reads the rules; each fires when it should and not before.
+ * Alert rules, their runbooks and the files of Compose (D40): the programs read them, and each alert fires when it
+ * should and not before.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { ALERT_RULES, runbookOf } from "../../src/core/alerts/alert-rules.ts";
 import { folder } from "../support/service.ts";
 import { noPrometheus, titled } from "./prometheus.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const RULES = join(ROOT, "deploy/prometheus/rules.yaml");
+const DEPLOY = join(ROOT, "deploy");
+const RULES = join(DEPLOY, "prometheus/rules.yaml");
 
 /** Series in promtool's notation, one value a minute: a fault, and what is near to it. */
 interface Case {
@@ -103,9 +106,13 @@ function expectation(kind: keyof Case): object {
 	};
 }
 
-describe.skipIf(noPrometheus !== undefined)(titled("deploy/prometheus/rules.yaml"), () => {
-	it("D40: is read by promtool", () => {
+describe.skipIf(noPrometheus !== undefined)(titled("deploy/prometheus"), () => {
+	it("D40: rules and configuration are read by promtool and amtool", () => {
 		expect(promtool("check", "rules", RULES)).toMatchObject({ status: 0 });
+		const prometheus = join(DEPLOY, "prometheus/prometheus.yaml");
+		expect(promtool("check", "config", "--syntax-only", prometheus)).toMatchObject({ status: 0 });
+		const alertmanager = join(DEPLOY, "prometheus/alertmanager.yaml");
+		expect(spawnSync("amtool", ["check-config", alertmanager])).toMatchObject({ status: 0 });
 	});
 
 	it("D40: each alert fires at its fault, and not near to it", () => {
@@ -119,6 +126,27 @@ describe.skipIf(noPrometheus !== undefined)(titled("deploy/prometheus/rules.yaml
 		} finally {
 			place.remove();
 		}
+	});
+});
+
+describe("compose.observability.yaml", () => {
+	const services = Object.values<any>(
+		parse(readFileSync(join(ROOT, "compose.observability.yaml"), "utf8"), { merge: true }).services,
+	);
+
+	it("pins images of others to a version, and mounts files that exist", () => {
+		const images = services.map(({ image }) => image as string).filter((image) => image !== "sluice");
+		expect(images).toHaveLength(4);
+		for (const image of images) expect(image).toMatch(/^\$\{[A-Z]+_IMAGE:-[a-z-]+\/[a-z-]+:v?\d+\.\d+\.\d+\}$/);
+		const paths = services.flatMap(({ volumes }) => volumes as string[]).filter((each) => each.startsWith("./"));
+		expect(paths).toHaveLength(5);
+		for (const each of paths) expect(existsSync(join(ROOT, each.split(":")[0]!)), each).toBe(true);
+	});
+
+	it.skipIf(spawnSync("docker-compose", ["version"]).status !== 0)("is read by docker-compose", () => {
+		const env = { ...process.env, SLUICE_API_KEY: "key", GRAFANA_PASSWORD: "password" };
+		const args = ["-f", join(ROOT, "compose.observability.yaml"), "config", "--quiet"];
+		expect(spawnSync("docker-compose", args, { env })).toMatchObject({ status: 0 });
 	});
 });
 
