@@ -94,7 +94,7 @@ export const SECTIONS: readonly Section[] = [
 	{
 		label: "Reference",
 		files: [
-			...reference("cli", "config", "errors", "limits", "events", "job-states"),
+			...reference("cli", "config", "errors", "limits", "events", "metrics", "job-states"),
 			"docs/behaviour.md",
 			"docs/protocol.md",
 			"CHANGELOG.md",
