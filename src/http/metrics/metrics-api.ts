@@ -174,7 +174,7 @@ function ofTotals(totals: readonly (readonly [endpoint: string, tally: MetricBuc
 	];
 }
 
-/** Of each endpoint only the newest versions, which bounds the number of labels. */
+/** Versions of each endpoint, the newest with jobs, which bounds the number of labels. */
 const SHOWN_RELEASES = 2;
 
 function ofReleases(totals: readonly (readonly [endpoint: string, tally: MetricBucket])[]): (Family | Durations)[] {
