@@ -121,8 +121,7 @@ const OVERVIEW: readonly Panel[] = [
 		title: "GPUs",
 		description: "GPUs of the configuration by what they do, on all hosts.",
 		unit: "short",
-		query:
-			'sum by (state) (sluice_gpus{host="local"} or max by (host, model, state) (sluice_gpus{host!="local"}))',
+		query: 'sum by (state) (sluice_gpus{host="local"} or max by (host, model, state) (sluice_gpus{host!="local"}))',
 	}),
 	lines({
 		title: "Refusals",

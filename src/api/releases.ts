@@ -20,7 +20,10 @@ export const RELEASE = object({
 	workers: { ...COUNT, description: "Workers that were launched with its settings." },
 	jobs: object(
 		{ completed: COUNT, failed: { ...COUNT, description: "FAILED and TIMED_OUT." }, executionMs: TOTAL_PERCENTILES },
-		{ description: "Jobs that ended on its workers in the last 24 hours; percentiles of their runs within 5 %." },
+		{
+			description:
+				"Jobs that ended on its workers in this hour and the 24 before; percentiles of their runs within 5 %.",
+		},
 	),
 	diff: {
 		...list(object({ field: TEXT, old: {}, new: {} })),

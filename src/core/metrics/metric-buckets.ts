@@ -45,7 +45,7 @@ export interface MetricBucket {
 	delay: Histogram;
 	/** Runs whose workers reported the end, ms. */
 	execution: Histogram;
-	/** By version of the release that launched the worker (D50), of the newest `MOST_RELEASES` versions. */
+	/** Jobs by the version that launched the worker (D50), of the newest `MOST_RELEASES` versions. */
 	releases: Map<number, ReleaseJobs>;
 }
 

@@ -15,7 +15,7 @@ const durations =
 	({ totals }: Scrape): Sample[] =>
 		totals.map(([endpoint, bucket]) => [[endpoint], of(bucket)]);
 
-/** Of each endpoint only the newest versions, which bounds the number of labels. */
+/** Versions of each endpoint, the newest with jobs, which bounds the number of labels. */
 const SHOWN_RELEASES = 2;
 
 const releases = ({ totals }: Scrape): (readonly [labels: readonly [string, string], jobs: ReleaseJobs])[] =>

@@ -1,8 +1,9 @@
 /** Releases of endpoints, for operators (D50). */
 import type { LIST_RELEASES } from "../../api/releases.ts";
 import type { AnswerOf } from "../../api/definition/route.ts";
+import { DAY_MS } from "../../core/durations.ts";
 import { ApiError } from "../../core/errors.ts";
-import { METRICS_KEPT_MS, MINUTE_MS, newReleaseJobs } from "../../core/metrics/metric-buckets.ts";
+import { HOUR_MS, newReleaseJobs } from "../../core/metrics/metric-buckets.ts";
 import { percentilesOf } from "../../core/metrics/series.ts";
 import { principalOf } from "../gates/auth.ts";
 import type { Call } from "../exchange/call.ts";
@@ -13,8 +14,8 @@ type ReleasesAnswer = Promise<AnswerOf<typeof LIST_RELEASES>>;
 
 export async function list({ engine, params: { endpoint } }: Call): ReleasesAnswer {
 	const { releases, ...history } = await engine.releases.history(endpoint);
-	const from = engine.now() - METRICS_KEPT_MS[MINUTE_MS];
-	const jobs = await engine.metrics.history.byRelease({ endpoint, from, to: Infinity });
+	const from = engine.now() - DAY_MS;
+	const jobs = await engine.metrics.history.byRelease({ endpoint, step: HOUR_MS, from, to: Infinity });
 	return {
 		...history,
 		releases: releases.map(({ createdAt, ...each }) => {
