@@ -1,5 +1,6 @@
 /** Grafana's JSON of the dashboards. */
-import { type Dashboard, DASHBOARDS, type Panel } from "./panels.ts";
+import type { Panel } from "./panel.ts";
+import { type Dashboard, DASHBOARDS } from "./panels.ts";
 
 /** Grafana's grid has 24 columns. */
 const COLUMNS = 24;
