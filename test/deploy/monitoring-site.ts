@@ -6,7 +6,7 @@ import { mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, type TestContext } from "vitest";
-import { trouble } from "../support/failing-disk.ts";
+import { slowFlushes, trouble } from "../support/failing-disk.ts";
 import { postgres } from "../support/postgres.ts";
 import { call, type ServiceProcess } from "../support/service.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
@@ -14,6 +14,7 @@ import { webhookReceiver } from "../support/webhook-receiver.ts";
 import { run, site, WORKER } from "../e2e/site.ts";
 
 const MIB = 2 ** 20;
+const noStrace = trouble("strace", "-V");
 /** Pause between two rounds of jobs, ms. */
 const ROUND_MS = 200;
 const CLOCK = new URL("../support/step-clock.mjs", import.meta.url).pathname;
@@ -156,14 +157,6 @@ export async function monitoringSite(test: Pick<TestContext, "onTestFinished">):
 			],
 			[
 				{
-					alert: "SluiceStoreSlow",
-					labels: { instance: hostOf(a) },
-					begin: () => proxy.slow({ toServerMs: 300 }),
-					repair: () => proxy.pass(),
-				},
-			],
-			[
-				{
 					alert: "SluiceStoreDown",
 					labels: { instance: hostOf(a) },
 					begin() {
@@ -178,6 +171,7 @@ export async function monitoringSite(test: Pick<TestContext, "onTestFinished">):
 					begin: () => b.end("SIGKILL"),
 					repair: () => serve(two, database.url, clockEnv),
 				},
+				...(noStrace === undefined ? [slowDisk(c, `${disk.path}/sluice.db-wal`)] : []),
 				...(disk.missing === undefined
 					? [
 							{
@@ -190,6 +184,17 @@ export async function monitoringSite(test: Pick<TestContext, "onTestFinished">):
 					: []),
 			],
 		],
+	};
+}
+
+/** Flushes take longer than the alert allows. */
+function slowDisk(service: ServiceProcess, file: string): Fault {
+	let heal = async (): Promise<void> => {};
+	return {
+		alert: "SluiceStoreSlow",
+		labels: { instance: hostOf(service) },
+		begin: async () => void (heal = await slowFlushes(service, file, 600)),
+		repair: () => heal(),
 	};
 }
 

@@ -12,7 +12,7 @@ import { type Fault, monitoringSite } from "./monitoring-site.ts";
 import { noPrometheus, type Prometheus, startPrometheus, titled } from "./prometheus.ts";
 
 /** In place of minutes and hours, and at most as bounds of waits and of what waits. */
-const RANGE = "8s";
+const RANGE = "5s";
 const SECONDS = 2;
 const COUNT = 20;
 

@@ -53,8 +53,8 @@ async function started(program: string, args: readonly string[], folder: string,
 }
 
 /**
- * Both in a folder. The targets (host and port) are scraped with the key every 2 s, which is also the bound of one scrape;
- * rules are read every second, and Alertmanager calls the receiver at once.
+ * Both in a folder. The targets (host and port) are scraped with the key, and rules are read, every second;
+ * Alertmanager calls the receiver at once.
  */
 export async function startPrometheus(q: {
 	folder: string;
@@ -70,7 +70,7 @@ export async function startPrometheus(q: {
 	write("sluice.key", q.key);
 	write("rules.yaml", rulesText(q.rules));
 	write("prometheus.yaml", {
-		global: { scrape_interval: "2s", evaluation_interval: "1s" },
+		global: { scrape_interval: "1s", evaluation_interval: "1s" },
 		rule_files: ["rules.yaml"],
 		alerting: { alertmanagers: [{ static_configs: [{ targets: [`127.0.0.1:${alertPort}`] }] }] },
 		scrape_configs: [
