@@ -16,9 +16,6 @@ export interface EndpointSnapshot extends EndpointEntry {
 	health: EndpointHealth;
 }
 
-/** Reads of clients are not to wait behind those of all endpoints. */
-const READ_TOGETHER = 16;
-
 const NO_JOBS: Readonly<Counts> = { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 };
 
 export async function health(d: EngineContext & { views: WorkerViews }, endpoint: string) {
@@ -48,24 +45,6 @@ export async function endpointSnapshots(
 			return { ...entry, jobs, workers: workerCounts(workers), asleep, health: state };
 		}),
 	);
-}
-
-/** Returns for how long the oldest job waits that is not of low priority, ms. Throws as the store does. */
-export async function oldestWaits(
-	{ store, now }: EngineContext,
-	all: readonly EndpointSnapshot[],
-): Promise<ReadonlyMap<string, number>> {
-	const waits = new Map<string, number>();
-	const waiting = all.filter(({ jobs }) => jobs.inQueue > 0);
-	for (let from = 0; from < waiting.length; from += READ_TOGETHER)
-		await Promise.all(
-			waiting.slice(from, from + READ_TOGETHER).map(async ({ endpoint: { id: endpoint } }) => {
-				const at = now();
-				const { oldestQueuedAt = at } = await store.jobs.waiting({ endpoint, now: at });
-				waits.set(endpoint, Math.max(0, at - oldestQueuedAt));
-			}),
-		);
-	return waits;
 }
 
 /** An idle worker counts in `idle` and `ready`, a busy one only in `running`, one that sleeps nowhere. */
