@@ -47,21 +47,6 @@ export async function endpointSnapshots(
 	);
 }
 
-/** Returns for how long the oldest job waits that is not of low priority, ms. Throws as the store does. */
-export async function oldestWaits(
-	{ store, now }: EngineContext,
-	all: readonly EndpointSnapshot[],
-): Promise<ReadonlyMap<string, number>> {
-	const at = now();
-	const waits = all
-		.filter(({ jobs }) => jobs.inQueue > 0)
-		.map(async ({ endpoint: { id } }) => {
-			const { oldestQueuedAt = at } = await store.jobs.waiting({ endpoint: id, now: at });
-			return [id, Math.max(0, at - oldestQueuedAt)] as const;
-		});
-	return new Map(await Promise.all(waits));
-}
-
 /** An idle worker counts in `idle` and `ready`, a busy one only in `running`, one that sleeps nowhere. */
 function workerCounts(workers: readonly WorkerView[]) {
 	const counts = { idle: 0, initializing: 0, ready: 0, running: 0, throttled: 0, unhealthy: 0 };

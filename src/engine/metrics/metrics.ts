@@ -7,7 +7,7 @@ import { demand } from "./demand.ts";
 import { eventCounts } from "./event-counts.ts";
 import type { HeldGpu } from "../workers/gpus.ts";
 import { gpuUse } from "./gpu-use.ts";
-import { type EndpointSnapshot, endpointSnapshots, health, oldestWaits } from "./health.ts";
+import { endpointSnapshots, health } from "./health.ts";
 import { liveFeed } from "./live-feed.ts";
 import { MetricHistory } from "./metric-history.ts";
 import { rollingWindow } from "./rolling-window.ts";
@@ -34,7 +34,12 @@ export function createMetrics(
 		health: (endpoint: string) => health(d, endpoint),
 		demand: (endpoint: string) => demand(d, endpoint),
 		snapshots,
-		oldestWaits: (all: readonly EndpointSnapshot[]) => oldestWaits(d, all),
+		/** Returns for how long the oldest job of each endpoint waits that is not of low priority, ms. */
+		async oldestWaits(): Promise<ReadonlyMap<string, number>> {
+			const now = d.now();
+			const all = await d.store.jobs.oldestWaiting({ now });
+			return new Map(all.map(({ endpoint, queuedAt }) => [endpoint, Math.max(0, now - queuedAt)]));
+		},
 		counts: eventCounts(d),
 		starts: workerStarts(d),
 		/** Bytes by endpoint (D43). */

@@ -40,6 +40,11 @@ export async function scrapeOf(call: Call) {
 }
 
 async function presentOf({ metrics, webhooks }: Engine) {
-	const [snapshots, pending, stored] = await Promise.all([metrics.snapshots(), webhooks.pending(), metrics.stored()]);
-	return { isStoreUp: true, snapshots, waits: await metrics.oldestWaits(snapshots), pending, stored };
+	const [snapshots, waits, pending, stored] = await Promise.all([
+		metrics.snapshots(),
+		metrics.oldestWaits(),
+		webhooks.pending(),
+		metrics.stored(),
+	]);
+	return { isStoreUp: true, snapshots, waits, pending, stored };
 }
