@@ -56,7 +56,7 @@ it("D40: the phases of a start add up to it: the platform's wait, its pull, the 
 	expect([total(), outcomes()]).toEqual([[38], { ready: 1 }]);
 });
 
-it("D40: a worker that calls while its platform still waits has no load; without reports it is placed once launched", async () => {
+it("D40: one that calls before its platform reports it has no load; else it is placed once launched", async () => {
 	const { clock, registry, meet, launched, waits, phases, total } = bed();
 	const early = meet("early");
 	await clock.advance(500);

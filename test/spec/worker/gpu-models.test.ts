@@ -1,4 +1,7 @@
-/** GPUs of this machine by model, memory and CUDA version (D27, D44), and in `/metrics` (D40). Real processes; no GPU is needed. */
+/**
+ * GPUs of this machine by model, memory and CUDA version (D27, D44), and in `/metrics` (D40). Real processes; no GPU is
+ * needed.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
