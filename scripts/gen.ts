@@ -1,6 +1,6 @@
 /**
- * Generates the pages of `docs/reference/`. With `--check` it writes nothing, prints the pages that
- * are out of date, and exits with 1 if there are any.
+ * Generates the pages of `docs/reference/`, dashboards, alert rules and the index of runbooks. With `--check` it
+ * writes nothing, prints the files that are out of date, and exits with 1 if there are any.
  */
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -13,9 +13,12 @@ import { jobStates } from "./gen/job-states.ts";
 import { licences } from "./gen/licences.ts";
 import { limits } from "./gen/limits.ts";
 import { type Page, pageText } from "./gen/markdown.ts";
+import { metrics } from "./gen/metrics.ts";
 import { rules } from "./gen/rules.ts";
+import { dashboardFiles } from "./monitoring/dashboards.ts";
+import { ruleFiles } from "./monitoring/rule-files.ts";
 
-const PAGES: readonly Page[] = [api, errors, limits, jobStates, config, cli, events, rules, licences];
+const PAGES: readonly Page[] = [api, errors, limits, jobStates, config, cli, events, metrics, rules, licences];
 
 const index: Page = {
 	file: "README.md",
@@ -28,26 +31,33 @@ const index: Page = {
 		].join("\n\n"),
 };
 
-const folder = fileURLToPath(new URL("../docs/reference/", import.meta.url));
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+/** All that is in them is made here. */
+const FOLDERS = ["docs/reference/", "deploy/grafana/dashboards/"];
 
-function present(file: string): string | undefined {
+function present(path: string): string | undefined {
 	try {
-		return readFileSync(folder + file, "utf8");
+		return readFileSync(ROOT + path, "utf8");
 	} catch {
 		return undefined;
 	}
 }
 
-mkdirSync(folder, { recursive: true });
-const made = new Map([index, ...PAGES].map((page) => [page.file, pageText(page)]));
-const stale = [...made].filter(([file, text]) => present(file) !== text).map(([file]) => file);
-const left = readdirSync(folder).filter((file) => !made.has(file));
+for (const folder of FOLDERS) mkdirSync(ROOT + folder, { recursive: true });
+const made = new Map([
+	...[index, ...PAGES].map((page) => [`docs/reference/${page.file}`, pageText(page)] as const),
+	...dashboardFiles(),
+	...ruleFiles(),
+]);
+const stale = [...made].filter(([path, text]) => present(path) !== text).map(([path]) => path);
+const left = FOLDERS.flatMap((folder) => readdirSync(ROOT + folder).map((file) => folder + file)).filter(
+	(path) => !made.has(path),
+);
 
 if (!process.argv.includes("--check")) {
-	for (const file of left) rmSync(folder + file);
-	for (const [file, text] of made) writeFileSync(folder + file, text);
+	for (const path of left) rmSync(ROOT + path);
+	for (const [path, text] of made) writeFileSync(ROOT + path, text);
 } else if (stale.length + left.length > 0) {
-	const files = [...stale, ...left].map((file) => `docs/reference/${file}`).join(", ");
-	console.error(`Out of date: ${files}. Run npm run reference.`);
+	console.error(`Out of date: ${[...stale, ...left].join(", ")}. Run npm run reference.`);
 	process.exitCode = 1;
 }

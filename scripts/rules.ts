@@ -249,4 +249,8 @@ export const RULES: readonly Rule[] = [
 		id: "D51",
 		says: "Every request has an id, in its answer, the logs and with its job; the log can be read, and has no secret.",
 	},
+	{
+		id: "D52",
+		says: "A client's trace goes through queue, worker and webhook; spans are exported where OTEL_ variables ask for them.",
+	},
 ];

@@ -1,7 +1,7 @@
 /** Opens or migrates the configured store. Loads only its dialect, to save memory. */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { statfs } from "node:fs/promises";
+import { stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Clock, systemClock } from "./system/clock.ts";
 import type { StoreAddress } from "./config/config.ts";
@@ -44,6 +44,12 @@ export async function diskOf(address: StoreAddress, reserveBytes: number) {
 	const ballast = openBallast(address.path, Math.min(MOST_BALLAST, Math.floor(reserveBytes / 8)));
 	return {
 		ballast,
+		async fileBytes() {
+			const [database, wal] = await Promise.all(
+				[address.path, `${address.path}-wal`].map(async (path) => (await stat(path)).size),
+			);
+			return { database: database!, wal: wal! };
+		},
 		async freeBytes(): Promise<number> {
 			const [{ bavail, bsize }, held] = await Promise.all([statfs(folder), ballast.held()]);
 			return bavail * bsize + held;

@@ -20,7 +20,7 @@ const DOCUMENTS = [
 	"examples/README.md",
 	"examples/python/README.md",
 	"docs/testing.md",
-	...["docs/decisions", "docs/guides"].flatMap((folder) =>
+	...["docs/decisions", "docs/guides", "docs/runbooks"].flatMap((folder) =>
 		readdirSync(join(ROOT, folder)).map((file) => `${folder}/${file}`),
 	),
 ];

@@ -32,6 +32,11 @@ const DECISIONS = readdirSync(`${ROOT}docs/decisions`)
 	.toSorted()
 	.map((name) => `docs/decisions/${name}`);
 
+const RUNBOOKS = readdirSync(`${ROOT}docs/runbooks`)
+	.filter((name) => name !== "README.md")
+	.toSorted()
+	.map((name) => `docs/runbooks/${name}`);
+
 /** The start page, which no section has. */
 export const START = "docs/README.md";
 
@@ -83,12 +88,13 @@ export const SECTIONS: readonly Section[] = [
 	{
 		label: "Watch and repair",
 		files: guides("monitoring", "tracing", "troubleshooting", "cost-per-job"),
+		groups: [{ label: "Runbooks", files: ["docs/runbooks/README.md", ...RUNBOOKS], closed: true }],
 		weight: GUIDE_WEIGHT,
 	},
 	{
 		label: "Reference",
 		files: [
-			...reference("cli", "config", "errors", "limits", "events", "job-states"),
+			...reference("cli", "config", "errors", "limits", "events", "metrics", "job-states"),
 			"docs/behaviour.md",
 			"docs/protocol.md",
 			"CHANGELOG.md",

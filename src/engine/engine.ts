@@ -167,6 +167,10 @@ export function createEngine(o: EngineOptions) {
 		managed,
 		backups: availability.backups,
 		now: context.now,
+		disk: o.disk,
+		/** Measured by the store since its start, for `/metrics`. */
+		storeLoad: () => o.store.load?.(),
+		skewFromDatabase: () => time.skewFromDatabase(),
 		calendar: time.calendar,
 		/** Budgets (D41). */
 		budgets,

@@ -31,6 +31,7 @@ export function pagesWithShell(): string[] {
 		...["README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md", "deploy/README.md"],
 		...below("docs"),
 		...below("docs/guides"),
+		...below("docs/runbooks"),
 	];
 }
 

@@ -11,7 +11,7 @@ const shellBlocks = pagesWithShell().flatMap((page) =>
 	blocksOf(page).filter(({ language }) => /^(?:sh|bash)$/.test(language)),
 );
 
-/** What a page's blocks find: files, and commands before the first. */
+/** What the blocks of a page, or of all pages in a folder, find: files, and commands before the first. */
 interface Setting {
 	before?: string;
 	replace?: Replacements;
@@ -55,6 +55,7 @@ const PAGES: Readonly<Record<string, Setting>> = {
 	"docs/guides/monitoring.md": EXAMPLES,
 	"docs/guides/cost-per-job.md": EXAMPLES,
 	"docs/guides/troubleshooting.md": EXAMPLES,
+	"docs/runbooks/": { ...EXAMPLES, replace: [[/\bENDPOINT\b/g, "thumbnail"]] },
 	"docs/guides/webhooks.md": {
 		...EXAMPLES,
 		prepare(cwd) {
@@ -135,7 +136,7 @@ async function run({ onTestFinished }: TestContext, page: string): Promise<strin
 	onTestFinished(() => place.remove());
 	const { prepare, ...setting } = PAGES[page]!;
 	prepare?.(place.path);
-	const blocks = shellBlocks.filter((block) => block.page === page && block.notRun === undefined);
+	const blocks = shellBlocks.filter((block) => block.page.startsWith(page) && block.notRun === undefined);
 	const port = await freePort();
 	const said = await runBlocks(blocks, { cwd: place.path, port, ...setting });
 	expect(said).toHaveLength(blocks.length);
@@ -144,7 +145,9 @@ async function run({ onTestFinished }: TestContext, page: string): Promise<strin
 
 describe("shell blocks of the documentation", () => {
 	it("are on pages that are run, or say what runs them", () => {
-		const silent = shellBlocks.filter(({ page, notRun }) => notRun === undefined && PAGES[page] === undefined);
+		const silent = shellBlocks.filter(
+			({ page, notRun }) => notRun === undefined && !Object.keys(PAGES).some((run) => page.startsWith(run)),
+		);
 		expect(silent.map(({ page, line }) => `${page}:${line}`)).toEqual([]);
 		const notRun = shellBlocks.filter((block) => block.notRun !== undefined);
 		console.info(

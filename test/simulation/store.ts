@@ -29,7 +29,7 @@ export function simulatedStore(q: {
 }): Store {
 	const { process, times, plant = (unit) => unit } = q;
 	const unit = plant(new UnitOfWork(q.database));
-	const answer = openBatches(unit);
+	const answer = openBatches(unit, process.clock);
 	const thread = new EventEmitter();
 	const arrived: Batch[] = [];
 	let busy = false;

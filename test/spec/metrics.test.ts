@@ -1,15 +1,27 @@
 /** `/metrics` for Prometheus (D40). */
+import { spawnSync } from "node:child_process";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Family } from "../../src/http/metrics/definition.ts";
+import { exposition } from "../../src/http/metrics/exposition.ts";
+import { AREAS } from "../../src/http/metrics/families.ts";
+import { newHistogram } from "../../src/lib/histogram.ts";
 import { StoreUnavailable } from "../../src/store/contract/store.ts";
 import { manualClock } from "../support/manual-clock.ts";
-import { KEY, startService, type TestService } from "../support/service.ts";
-import { endWith, expectError, handWorker, submitted } from "./hand-worker.ts";
+import { call, KEY, startService, type TestService } from "../support/service.ts";
+import { ON_POSTGRES } from "../support/service-store.ts";
+import { begun, endWith, expectError, handWorker, submitted } from "./hand-worker.ts";
 import { keyWith, operator } from "./operator.ts";
 
 const clock = manualClock();
 let service: TestService;
 beforeAll(async () => {
-	service = await startService({ endpoints: { a: {}, b: {} }, clock });
+	service = await startService({
+		endpoints: { a: {}, b: {}, requeues: { leaseMs: 20_000 }, waits: {}, hooks: {} },
+		settings: { webhooks: { allowPrivateNetworks: true } },
+		clock,
+	});
 });
 afterAll(() => endWith(service, clock));
 
@@ -84,7 +96,7 @@ it("D40: the text is well-formed: families with help and type, samples in order,
 			expect(head[2]).toBe(family);
 			families.set(family, head[3]!);
 		} else {
-			expect(line).toMatch(/^[a-z_]+(\{[a-z]+="[^"\\\n]*"(,[a-z]+="[^"\\\n]*")*\})? (\d+(\.\d+)?(e[-+]\d+)?)$/);
+			expect(line).toMatch(/^[a-z_0-9]+(\{[a-z]+="[^"\\\n]*"(,[a-z]+="[^"\\\n]*")*\})? (\d+(\.\d+)?(e[-+]\d+)?)$/);
 			const name = /^\w+/.exec(line)![0];
 			expect(families.get(family) === "histogram" ? name.replace(/_(bucket|sum|count)$/, "") : name).toBe(family);
 		}
@@ -94,6 +106,130 @@ it("D40: the text is well-formed: families with help and type, samples in order,
 		.map(([, value]) => value);
 	expect(buckets).toEqual(buckets.toSorted((one, other) => one - other));
 	expect(buckets.length).toBe(13);
+});
+
+it.skipIf(spawnSync("promtool", ["--version"]).status !== 0)(
+	"D40: promtool has no objections (skipped without Debian's package prometheus)",
+	async () => {
+		// It checks only families that have samples.
+		const filled = exposition(
+			Object.values(AREAS)
+				.flat()
+				.map(({ type, labels, ...rest }): Family => {
+					const value = type === "histogram" ? newHistogram() : 1;
+					return { ...rest, type, labels, samples: [[labels, value]] };
+				}),
+		);
+		for (const input of [(await scraped()).text, filled]) {
+			const { status, stderr } = spawnSync("promtool", ["check", "metrics"], { input, encoding: "utf8" });
+			expect([status, stderr]).toEqual([0, ""]);
+		}
+	},
+);
+
+it("D40: each family is defined once", () => {
+	const names = Object.values(AREAS).flatMap((families) => families.map(({ name }) => name));
+	expect(names.length).toBe(new Set(names).size);
+});
+
+it("D40: returns to the queue by cause, purges, dropped reports and the oldest wait", async () => {
+	const of = async (name: string, labels = ""): Promise<number | undefined> =>
+		(await scraped()).samples.get(`${name}{endpoint="requeues"${labels}}`);
+	const requeued = async (): Promise<unknown[]> => {
+		const { samples } = await scraped();
+		return ["lost", "released", "retried"].map((cause) =>
+			samples.get(`sluice_jobs_requeued_total{endpoint="requeues",cause="${cause}"}`),
+		);
+	};
+	expect(await requeued()).toEqual([0, 0, 0]);
+	const id = await submitted(service, "requeues");
+	const lost = await handWorker(service, "requeues");
+	await lost.takeThis(id);
+	const returned = service.next("job.returned");
+	while ((await of("sluice_jobs_requeued_total", ',cause="lost"')) === 0) await clock.advance(5000);
+	await returned;
+	const worker = await handWorker(service, "requeues");
+	await worker.takeThis(id);
+	await lost.done(id, { output: 1 });
+	expect(await of("sluice_reports_dropped_total", ',reason="stale"')).toBe(1);
+	await worker.done(id, { error: "no" });
+	await call(service.url, `/v2/requeues/retry/${id}`, { method: "POST" });
+	expect(await requeued()).toEqual([1, 0, 1]);
+	expect(await of("sluice_job_oldest_wait_seconds")).toBe(0);
+	await clock.advance(7000);
+	await submitted(service, "requeues");
+	expect(await of("sluice_job_oldest_wait_seconds")).toBe(7);
+	await call(service.url, "/v2/requeues/purge-queue", { method: "POST" });
+	expect([await of("sluice_jobs_purged_total"), await of("sluice_job_oldest_wait_seconds")]).toEqual([2, 0]);
+});
+
+it("D40: requests in flight by operation, refusals by code, bytes of open and closed connections", async () => {
+	const valueOf = async (name: string): Promise<number> => (await scraped()).samples.get(name) ?? Number.NaN;
+	const polls = 'sluice_http_requests_in_flight{operation="jobTake"}';
+	const { id, token } = await handWorker(service, "waits");
+	const headers = { authorization: token };
+	const poll = await begun(service.url, `/worker/waits/job-take/${id}?gpu=none&job_in_progress=0`, { headers });
+	expect(await valueOf(polls)).toBe(1);
+	await submitted(service, "waits");
+	expect((await poll.answer).status).toBe(200);
+	expect(await valueOf(polls)).toBe(0);
+	const missing = 'sluice_http_refusals_total{code="job_not_found"}';
+	const before = await valueOf(missing);
+	await call(service.url, "/v2/waits/status/none");
+	expect(await valueOf(missing)).toBe(before + 1);
+	expect(await valueOf('sluice_http_refusals_total{code="bad_json"}')).toBe(0);
+	const [received, sent] = ["sluice_http_received_bytes_total", "sluice_http_sent_bytes_total"];
+	const [hadReceived, hadSent] = [await valueOf(received), await valueOf(sent)];
+	// On a connection of its own, which ends with the answer.
+	await new Promise<void>((resolve) => {
+		const closing = request(`${service.url}/v2/waits/run`, { method: "POST", agent: false, headers: {} });
+		closing
+			.on("close", resolve)
+			.on("response", (answer) => answer.resume())
+			.end(Buffer.alloc(100_000));
+	});
+	expect((await valueOf(received)) - hadReceived).toBeGreaterThan(100_000);
+	expect((await valueOf(sent)) - hadSent).toBeGreaterThan(100);
+});
+
+it("D40: how long webhooks are overdue", async () => {
+	const receiver = createServer((req, res) => void req.resume().on("end", () => res.writeHead(500).end()));
+	await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+	const { port } = receiver.address() as AddressInfo;
+	const overdue = async (): Promise<number | undefined> =>
+		(await scraped()).samples.get('sluice_webhooks_overdue_seconds{endpoint="hooks"}');
+	expect(await overdue()).toBeUndefined();
+	const failed = service.next("webhook.failed");
+	const id = await submitted(service, "hooks", { input: {}, webhook: `http://127.0.0.1:${port}` });
+	await call(service.url, `/v2/hooks/cancel/${id}`, { method: "POST" });
+	await failed;
+	expect(await overdue()).toBe(0);
+	const { pending } = service.engine.webhooks;
+	service.engine.webhooks.pending = async () =>
+		(await pending()).map((each) => ({ ...each, oldestDueAt: service.engine.now() - 90_000 }));
+	expect(await overdue()).toBe(90);
+	service.engine.webhooks.pending = pending;
+	receiver.close();
+});
+
+it("D40: health of endpoints, leases, and what the store measures", async () => {
+	const { samples } = await scraped();
+	const health = ["crashing", "no_workers", "hindered", "paused", "healthy"].map((state) =>
+		samples.get(`sluice_endpoint_health{endpoint="b",state="${state}"}`),
+	);
+	expect(health).toEqual([0, 0, 0, 0, 1]);
+	const leases = ["sweep", "removal", "deliveries"].map((role) => samples.get(`sluice_leases_held{role="${role}"}`));
+	expect([leases, samples.get("sluice_servers")]).toEqual([[1, 1, 1], 1]);
+	const commits = samples.get("sluice_store_commit_seconds_count")!;
+	expect(commits).toBeGreaterThan(5);
+	expect(samples.get("sluice_store_commit_operations_sum")).toBeGreaterThanOrEqual(commits);
+	expect(samples.get("nodejs_eventloop_active_seconds_total")).toBeGreaterThan(0);
+	const own = ON_POSTGRES
+		? ['sluice_store_statements_pending{connection="jobs"}', "sluice_store_lock_timeouts_total"]
+		: ['sluice_store_file_bytes{file="wal"}', "sluice_store_disk_free_bytes"];
+	const others = ON_POSTGRES ? "sluice_store_disk_free_bytes" : "sluice_clock_offset_seconds";
+	expect([own.every((name) => samples.has(name)), samples.has(others)]).toEqual([true, false]);
+	if (ON_POSTGRES) expect(samples.has("sluice_clock_offset_seconds")).toBe(true);
 });
 
 it("D30: it needs a key, and a limited one sees its endpoints only", async () => {

@@ -34,6 +34,7 @@ export function everyCall(store: Store): Calls {
 		"jobs.cancelAll": () => site.cancelAll(),
 		"jobs.list": () => site.list(),
 		"jobs.record": () => store.jobs.record(named),
+		"jobs.oldestWaiting": () => store.jobs.oldestWaiting({ now }),
 		"jobs.stored": () => store.jobs.stored(),
 		"jobs.settle": () => site.settle(now),
 		"jobs.extendAll": () => store.jobs.extendAll({ now }),

@@ -1,4 +1,5 @@
 /** One endpoint of a store under test, with short calls for what most cases do. */
+import { expect } from "vitest";
 import type { Job, Submission } from "../../src/core/jobs/job.ts";
 import type { JsonText } from "../../src/lib/json/json-text.ts";
 import type { JobState } from "../../src/core/jobs/job-states.ts";
@@ -191,7 +192,15 @@ export function siteOf(store: Store) {
 		},
 
 		counts: (now = T0) => store.jobs.counts({ endpoint, now }),
-		waiting: (now = T0) => store.jobs.waiting({ endpoint, now }),
+		/** As in the answer about all endpoints. */
+		async waiting(now = T0) {
+			const all = await store.jobs.oldestWaiting({ now });
+			const found = await store.jobs.waiting({ endpoint, now });
+			expect(all.filter((each) => each.endpoint === endpoint).map(({ queuedAt }) => queuedAt)).toEqual(
+				found.oldestQueuedAt === undefined ? [] : [found.oldestQueuedAt],
+			);
+			return found;
+		},
 		attempts: (id: string) => store.jobs.attempts({ endpoint, id }),
 		settle: (now: number, limit = 1000, expiries?: number) =>
 			store.jobs.settle({ now, limit, ...(expiries !== undefined && { expiries }) }),

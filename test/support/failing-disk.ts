@@ -23,17 +23,25 @@ const CALLS = {
 };
 
 /** These calls of the process on this file fail with EIO until the returned function is called. */
-export async function failing(
+export const failing = (process: { child: ChildProcess }, calls: keyof typeof CALLS, path: string) =>
+	injected(process, calls, path, "error=EIO");
+
+/** Flushes of this file take so much longer until the returned function is called. */
+export const slowFlushes = (process: { child: ChildProcess }, path: string, ms: number) =>
+	injected(process, "flush", path, `delay_enter=${1000 * ms}`);
+
+async function injected(
 	{ child }: { child: ChildProcess },
 	calls: keyof typeof CALLS,
 	path: string,
+	fault: string,
 ): Promise<() => Promise<void>> {
 	const names = CALLS[calls];
 	const strace = spawn(
 		"strace",
 		[
 			...["-f", "-p", String(child.pid), "-P", path, "-o", "/dev/null"],
-			...["-e", `trace=${names}`, "-e", `inject=${names}:error=EIO`],
+			...["-e", `trace=${names}`, "-e", `inject=${names}:${fault}`],
 		],
 		{ stdio: ["ignore", "ignore", "pipe"] },
 	);

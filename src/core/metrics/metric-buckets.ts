@@ -1,5 +1,12 @@
 /** Metrics of an endpoint per minute or hour (D40). Buckets of several servers are added. */
-import { addHistogram, type Histogram, newHistogram, packHistogram, unpackHistogram } from "../../lib/histogram.ts";
+import {
+	addHistogram,
+	type Histogram,
+	newHistogram,
+	observe,
+	packHistogram,
+	unpackHistogram,
+} from "../../lib/histogram.ts";
 import type { JobState } from "../jobs/job-states.ts";
 import { record } from "../../lib/record.ts";
 
@@ -38,6 +45,19 @@ export interface MetricBucket {
 	delay: Histogram;
 	/** Runs whose workers reported the end, ms. */
 	execution: Histogram;
+	/** Jobs by the version that launched the worker (D50), of the newest `MOST_RELEASES` versions. */
+	releases: Map<number, ReleaseJobs>;
+}
+
+const MOST_RELEASES = 4;
+
+/** Jobs that ended on workers of one release. */
+export interface ReleaseJobs {
+	completed: number;
+	/** FAILED and TIMED_OUT. */
+	failed: number;
+	/** Runs whose workers reported the end, ms. */
+	execution: Histogram;
 }
 
 export function newMetricBucket(): MetricBucket {
@@ -46,7 +66,12 @@ export function newMetricBucket(): MetricBucket {
 		most: record(GAUGES, () => 0),
 		delay: newHistogram(),
 		execution: newHistogram(),
+		releases: new Map(),
 	};
+}
+
+export function newReleaseJobs(): ReleaseJobs {
+	return { completed: 0, failed: 0, execution: newHistogram() };
 }
 
 export function addMetricBucket(to: MetricBucket, from: MetricBucket): void {
@@ -54,6 +79,39 @@ export function addMetricBucket(to: MetricBucket, from: MetricBucket): void {
 	for (const name of GAUGES) to.most[name] = Math.max(to.most[name], from.most[name]);
 	addHistogram(to.delay, from.delay);
 	addHistogram(to.execution, from.execution);
+	addReleases(to.releases, from.releases);
+	keepNewest(to.releases);
+}
+
+/** `ranMs`: if the worker reported the end. A cancelled job says nothing about a release. */
+export function countOfRelease(
+	{ releases }: MetricBucket,
+	{ release, outcome, ranMs }: { release: number; outcome: Outcome; ranMs?: number | undefined },
+): void {
+	if (outcome === "cancelled") return;
+	const jobs = jobsOf(releases, release);
+	jobs[outcome === "completed" ? "completed" : "failed"] += 1;
+	if (ranMs !== undefined) observe(jobs.execution, ranMs);
+	keepNewest(releases);
+}
+
+export function addReleases(to: Map<number, ReleaseJobs>, from: ReadonlyMap<number, ReleaseJobs>): void {
+	for (const [version, { completed, failed, execution }] of from) {
+		const jobs = jobsOf(to, version);
+		jobs.completed += completed;
+		jobs.failed += failed;
+		addHistogram(jobs.execution, execution);
+	}
+}
+
+function jobsOf(releases: Map<number, ReleaseJobs>, version: number): ReleaseJobs {
+	const found = releases.get(version) ?? newReleaseJobs();
+	releases.set(version, found);
+	return found;
+}
+
+function keepNewest(releases: Map<number, ReleaseJobs>): void {
+	while (releases.size > MOST_RELEASES) releases.delete(Math.min(...releases.keys()));
 }
 
 export function isEmpty({ counts, most, delay }: MetricBucket): boolean {
@@ -62,22 +120,31 @@ export function isEmpty({ counts, most, delay }: MetricBucket): boolean {
 	);
 }
 
-export function metricBucketText({ counts, most, delay, execution }: MetricBucket): string {
+export function metricBucketText({ counts, most, delay, execution, releases }: MetricBucket): string {
 	return JSON.stringify([
 		COUNTERS.map((name) => counts[name]),
 		GAUGES.map((name) => most[name]),
 		packHistogram(delay),
 		packHistogram(execution),
+		[...releases].map(([version, jobs]) => [version, jobs.completed, jobs.failed, ...packHistogram(jobs.execution)]),
 	]);
 }
 
+type Packed = [counts?: number[], most?: number[], delay?: number[], execution?: number[], releases?: number[][]];
+
 /** Counters missing in an older version are 0. */
 export function readMetricBucket(text: string): MetricBucket {
-	const [counts = [], most = [], delay = [], execution = []] = JSON.parse(text) as number[][];
+	const [counts = [], most = [], delay = [], execution = [], releases = []] = JSON.parse(text) as Packed;
 	return {
 		counts: record(COUNTERS, (_, index) => counts[index] ?? 0),
 		most: record(GAUGES, (_, index) => most[index] ?? 0),
 		delay: unpackHistogram(delay),
 		execution: unpackHistogram(execution),
+		releases: new Map(
+			releases.map(([version = 0, completed = 0, failed = 0, ...runs]) => [
+				version,
+				{ completed, failed, execution: unpackHistogram(runs) },
+			]),
+		),
 	};
 }

@@ -1,8 +1,10 @@
 /** Tallies as lines: what adds up, of what the most stays, and what is not known. */
 import { expect, it } from "vitest";
-import { observe } from "../../lib/histogram.ts";
+import { observe, sizeOfHistogram } from "../../lib/histogram.ts";
 import { seriesOf } from "./series.ts";
 import {
+	addMetricBucket,
+	countOfRelease,
 	isEmpty,
 	type MetricBucket,
 	metricBucketText,
@@ -66,5 +68,39 @@ it("a text of a version that counted less reads as zeros", () => {
 		true,
 		false,
 		false,
+	]);
+});
+
+it("D40: a bucket has completed and failed jobs of the four newest releases, also stored and added", () => {
+	const bucket = newMetricBucket();
+	for (const release of [3, 1, 2]) {
+		countOfRelease(bucket, { release, outcome: "completed", ranMs: 100 });
+		countOfRelease(bucket, { release, outcome: "failed", ranMs: 100 });
+		countOfRelease(bucket, { release, outcome: "timedOut" });
+		countOfRelease(bucket, { release, outcome: "cancelled" });
+	}
+	const sum = readMetricBucket(metricBucketText(bucket));
+	addMetricBucket(sum, bucket);
+	const counted = ({ releases }: MetricBucket) =>
+		[...releases].map(([version, { completed, failed, execution }]) => [
+			version,
+			completed,
+			failed,
+			sizeOfHistogram(execution),
+		]);
+	expect(counted(sum)).toEqual([
+		[3, 2, 4, 4],
+		[1, 2, 4, 4],
+		[2, 2, 4, 4],
+	]);
+	countOfRelease(sum, { release: 9, outcome: "completed" });
+	countOfRelease(bucket, { release: 7, outcome: "failed" });
+	countOfRelease(bucket, { release: 8, outcome: "cancelled" });
+	addMetricBucket(bucket, sum);
+	expect(counted(bucket).toSorted(([one], [other]) => one! - other!)).toEqual([
+		[2, 3, 6, 6],
+		[3, 3, 6, 6],
+		[7, 0, 1, 0],
+		[9, 1, 0, 0],
 	]);
 });

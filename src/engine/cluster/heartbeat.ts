@@ -15,7 +15,7 @@ const RETRY_MS = 1000;
 const PAUSE_MS = 100;
 
 /** Work that one server does for all. */
-const ROLES = ["sweep", "removal", "deliveries"] as const;
+export const ROLES = ["sweep", "removal", "deliveries"] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Prefix of the lease to start and stop the workers of an endpoint. */

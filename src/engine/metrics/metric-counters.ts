@@ -4,6 +4,7 @@
  */
 import {
 	addMetricBucket,
+	countOfRelease,
 	HOUR_MS,
 	type MetricBucket,
 	MINUTE_MS,
@@ -77,12 +78,13 @@ export function metricCounters({ events, now }: { events: EventBus; now: () => E
 
 	events.on("job.queued", ({ endpoint, again }) => void (of(endpoint).counts[again ? "retried" : "submitted"] += 1));
 	events.on("job.started", ({ endpoint, waitedMs }) => observe(of(endpoint).delay, waitedMs));
-	events.on("job.settled", ({ endpoint, state, ranMs, elsewhere }) => {
+	events.on("job.settled", ({ endpoint, state, ranMs, release, elsewhere }) => {
 		const outcome = OUTCOME_OF[state];
 		if (elsewhere || !outcome) return;
 		const tally = of(endpoint);
 		tally.counts[outcome] += 1;
 		if (ranMs !== undefined) observe(tally.execution, ranMs);
+		if (release !== undefined) countOfRelease(tally, { release, outcome, ranMs });
 	});
 	events.on("job.returned", ({ endpoint, why }) => {
 		if (why === "lost") of(endpoint).counts.retried += 1;

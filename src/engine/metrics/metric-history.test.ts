@@ -12,6 +12,8 @@ import { MetricHistory } from "./metric-history.ts";
 
 const T0 = 500_000 * HOUR_MS;
 
+const keyOf = ({ endpoint, step, at }: MetricsRow): string => `${endpoint} ${step} ${at}`;
+
 function bed() {
 	const clock = manualClock(T0);
 	const events = eventBus();
@@ -44,9 +46,11 @@ function bed() {
 				metrics: {
 					async put({ rows }) {
 						if (place.unavailable) throw new StoreUnavailable("unreachable", "refused");
-						place.rows.push(...rows);
+						const keys = new Set(rows.map(keyOf));
+						place.rows = [...place.rows.filter((row) => !keys.has(keyOf(row))), ...rows];
 					},
-					read: async () => [],
+					read: async ({ step, from, to }) =>
+						place.rows.filter((row) => row.endpoint === "ep" && row.step === step && row.at >= from && row.at < to),
 					async expire(q) {
 						place.expired.push(q);
 						return 0;
@@ -117,4 +121,40 @@ it("what was counted of an endpoint that is known no more is not written", async
 	await keeping.service.stop();
 	expect(submitted()).toEqual([]);
 	expect(place.rows.some(({ endpoint }) => endpoint === "")).toBe(true);
+});
+
+it("D40: jobs by release, of minutes for a day and of hours before; none of workers started elsewhere", async () => {
+	const { place, keeping } = bed();
+	const settle = (state: "COMPLETED" | "FAILED" | "TIMED_OUT", more: object = {}): void =>
+		place.events.emit("job.settled", { endpoint: "ep", id: "j", state, ...more });
+	const jobs = async (from: number, to: number) =>
+		[...(await keeping.byRelease({ endpoint: "ep", from, to }))].map(([version, { completed, failed, execution }]) => [
+			version,
+			completed,
+			failed,
+			execution.sum,
+		]);
+	settle("COMPLETED", { release: 1, ranMs: 40 });
+	settle("FAILED", { release: 1, elsewhere: true });
+	settle("COMPLETED", { ranMs: 40 });
+	await place.clock.advance(MINUTE_MS);
+	settle("TIMED_OUT", { release: 1 });
+	settle("FAILED", { release: 2, ranMs: 20 });
+	expect(await jobs(T0, T0 + HOUR_MS)).toEqual([
+		[1, 1, 1, 40],
+		[2, 0, 1, 20],
+	]);
+	expect(await jobs(T0 + MINUTE_MS, T0 + HOUR_MS)).toEqual([
+		[1, 0, 1, 0],
+		[2, 0, 1, 20],
+	]);
+	expect(await jobs(T0, T0 + MINUTE_MS)).toEqual([[1, 1, 0, 40]]);
+	await place.clock.advance(24 * HOUR_MS + 2 * MINUTE_MS);
+	place.rows = place.rows.filter(({ step }) => step === HOUR_MS);
+	expect(await jobs(T0, T0 + HOUR_MS)).toEqual([
+		[1, 1, 1, 40],
+		[2, 0, 1, 20],
+	]);
+	expect(await jobs(T0 + HOUR_MS, T0 + 2 * HOUR_MS)).toEqual([]);
+	await keeping.service.stop();
 });

@@ -4,12 +4,14 @@ import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { WorkerRegistry } from "../workers/worker-registry.ts";
 import type { WorkerViews } from "../workers/worker-views.ts";
 import { demand } from "./demand.ts";
+import { eventCounts } from "./event-counts.ts";
 import type { HeldGpu } from "../workers/gpus.ts";
 import { gpuUse } from "./gpu-use.ts";
 import { endpointSnapshots, health } from "./health.ts";
 import { liveFeed } from "./live-feed.ts";
 import { MetricHistory } from "./metric-history.ts";
 import { rollingWindow } from "./rolling-window.ts";
+import { workerStarts } from "./worker-starts.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -32,6 +34,14 @@ export function createMetrics(
 		health: (endpoint: string) => health(d, endpoint),
 		demand: (endpoint: string) => demand(d, endpoint),
 		snapshots,
+		/** Returns for how long the oldest job of each endpoint waits that is not of low priority, ms. */
+		async oldestWaits(): Promise<ReadonlyMap<string, number>> {
+			const now = d.now();
+			const all = await d.store.jobs.oldestWaiting({ now });
+			return new Map(all.map(({ endpoint, queuedAt }) => [endpoint, Math.max(0, now - queuedAt)]));
+		},
+		counts: eventCounts(d),
+		starts: workerStarts(d),
 		/** Bytes by endpoint (D43). */
 		stored: d.store.jobs.stored,
 		history,

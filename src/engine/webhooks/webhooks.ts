@@ -50,10 +50,7 @@ export function createWebhooks(d: WebhooksContext) {
 			if (!(await webhooks.enable({ endpoint, receiver, now: d.now() })))
 				throw new ApiError("receiver_not_found", { endpoint, receiver });
 		},
-		async pending(): Promise<ReadonlyMap<string, number>> {
-			const counts = await webhooks.pending({ atMost: MAX_COUNTED });
-			return new Map(counts.map(({ endpoint, count: number }) => [endpoint, number]));
-		},
+		pending: () => webhooks.pending({ atMost: MAX_COUNTED }),
 		/** Finished by this server since its start, by endpoint. */
 		totals: totals as ReadonlyMap<string, { delivered: number; failed: number }>,
 		nudge: deliverer.nudge,

@@ -14,6 +14,9 @@ export interface HeldGpu {
 	worker: Worker;
 }
 
+/** A GPU with several workers counts for the first of these that one of them has. */
+const MOST_ACTIVE = ["busy", "starting", "idle", "stopping", "other"] as const;
+
 /** Rounds to 0.1 GB of 10^9 bytes. */
 const gb = (bytes: number | undefined): number | undefined =>
 	bytes === undefined ? undefined : Math.round(bytes / 1e8) / 10;
@@ -91,7 +94,25 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 		d.background.run("reading the GPUs of this machine", reading);
 	}
 
+	function knownSizes(): readonly (number | undefined)[] {
+		if (sizes.includes(undefined)) readInBackground();
+		return sizes;
+	}
+
 	return {
+		/** Returns what is done with each GPU, as last read. */
+		uses(): { host: string; model?: string | undefined; state: GpuHolderView["state"] | "free" }[] {
+			const workers = [...d.registry.all()].filter(holdsGpus);
+			const own = knownSizes().map((_, number) => ({
+				host: LOCAL,
+				model: facts.get(String(number))?.model,
+				holders: workers.filter(({ gpus }) => gpus.includes(number)).map(viewOf),
+			}));
+			return [...own, ...ofHosts()].map(({ host, model, holders }) => {
+				const held = (state: GpuHolderView["state"]): boolean => holders.some((each) => each.state === state);
+				return { host, model, state: MOST_ACTIVE.find(held) ?? "free" };
+			});
+		},
 		/** Returns an entry for each of its workers. Reads nothing. */
 		held(): HeldGpu[] {
 			const workers = [...d.registry.all()];
@@ -121,10 +142,7 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 		 * Returns the memory of this machine's GPUs by number in 10^9 bytes, undefined where it is not known. Reads it
 		 * in the background if needed.
 		 */
-		sizes(): readonly (number | undefined)[] {
-			if (sizes.includes(undefined)) readInBackground();
-			return sizes;
-		},
+		sizes: knownSizes,
 		/**
 		 * Returns the numbers of this machine's GPUs that fit; undefined while no GPU is known. Reads them in the
 		 * background if needed.

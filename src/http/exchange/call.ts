@@ -9,6 +9,7 @@ import type { RequestTrace } from "../server/request-trace.ts";
 import type { Connection, Connections } from "../server/connections.ts";
 import type { MemoryShares, Owner } from "../memory/shares.ts";
 import type { RecentLines } from "../../system/recent-lines.ts";
+import type { Traffic } from "../metrics/traffic.ts";
 import type { Pace, Turn } from "../gates/pace.ts";
 import type { Response } from "./response.ts";
 
@@ -20,6 +21,7 @@ export interface Service {
 	pace: Pace;
 	/** The log of the service. */
 	log: RecentLines;
+	traffic: Traffic;
 	/** May differ from `Host` behind a proxy. */
 	publicUrl: URL | undefined;
 	sites: Readonly<Record<Site, Bundle>>;

@@ -1,67 +1,40 @@
 /** Prometheus text format (decision 0026 on libraries). */
 import { atMost, type Histogram, sizeOfHistogram } from "../../lib/histogram.ts";
+import type { Family } from "./definition.ts";
 
-type Labels = Readonly<Record<string, string>>;
-
-/** Undefined values are omitted. */
-export interface Family {
-	name: string;
-	type: "counter" | "gauge";
-	help: string;
-	samples: readonly (readonly [labels: Labels, value: number | undefined])[];
-}
-
-export function gauge(name: string, help: string, samples: Family["samples"]): Family {
-	return { name, type: "gauge", help, samples };
-}
-
-export function counter(name: string, help: string, samples: Family["samples"]): Family {
-	return { name, type: "counter", help, samples };
-}
-
-export interface Durations {
-	name: string;
-	type: "histogram";
-	help: string;
-	samples: readonly (readonly [labels: Labels, histogram: Histogram])[];
-}
-
-/** Bucket bounds are 2^power ms, 1 ms to 70 min. Each is also a bound of the finer histogram. */
+/** Bucket bounds are 2^power, of times ms: 1 ms to 70 min. Each is also a bound of the finer histogram. */
 const POWERS = Array.from({ length: 12 }, (_, index) => 2 * index);
 
-export function exposition(families: readonly (Family | Durations)[]): string {
-	return (
-		families
-			.flatMap((family) => [
-				`# HELP ${family.name} ${family.help}`,
-				`# TYPE ${family.name} ${family.type}`,
-				...linesOf(family),
-			])
-			.join("\n") + "\n"
-	);
+export function exposition(families: readonly Family[]): string {
+	return families
+		.flatMap(({ name, type, help, labels, samples }) => {
+			const lines = samples.flatMap(([values, value]) => {
+				const pairs = labels.map((label, index) => pair(label, values[index] ?? ""));
+				return typeof value === "object" ? bucketsOf(name, pairs, value) : line(name, pairs, value);
+			});
+			return [`# HELP ${name} ${help}\n`, `# TYPE ${name} ${type}\n`, ...lines];
+		})
+		.join("");
 }
 
-function linesOf(family: Family | Durations): string[] {
-	if (family.type === "histogram")
-		return family.samples.flatMap(([labels, histogram]) => durations(family.name, labels, histogram));
-	return family.samples.flatMap(([labels, value]) => (value === undefined ? [] : [line(family.name, labels, value)]));
-}
-
-function durations(name: string, labels: Labels, histogram: Histogram): string[] {
+/** Seconds are kept as ms. */
+function bucketsOf(name: string, labels: readonly string[], histogram: Histogram): string[] {
 	const size = sizeOfHistogram(histogram);
+	const scale = name.endsWith("_seconds") ? 1000 : 1;
+	const bucket = (bound: string, count: number): string =>
+		line(`${name}_bucket`, [...labels, pair("le", bound)], count);
 	return [
-		...POWERS.map((power) =>
-			line(`${name}_bucket`, { ...labels, le: String(2 ** power / 1000) }, atMost(histogram, power)),
-		),
-		line(`${name}_bucket`, { ...labels, le: "+Inf" }, size),
-		line(`${name}_sum`, labels, histogram.sum / 1000),
+		...POWERS.map((power) => bucket(String(2 ** power / scale), atMost(histogram, power))),
+		bucket("+Inf", size),
+		line(`${name}_sum`, labels, histogram.sum / scale),
 		line(`${name}_count`, labels, size),
 	];
 }
 
-function line(name: string, labels: Labels, value: number): string {
-	const pairs = Object.entries(labels).map(
-		([label, text]) => `${label}="${text.replace(/[\\"\n]/g, (char) => (char === "\n" ? "\\n" : `\\${char}`))}"`,
-	);
-	return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${value}`;
+function pair(label: string, text: string): string {
+	return `${label}="${text.replace(/[\\"\n]/g, (char) => (char === "\n" ? "\\n" : `\\${char}`))}"`;
+}
+
+function line(name: string, labels: readonly string[], value: number): string {
+	return `${name}${labels.length === 0 ? "" : `{${labels.join(",")}}`} ${value}\n`;
 }

@@ -30,6 +30,8 @@ export class Connections {
 	/** Oldest first. */
 	private readonly unidentified = new Set<Connection>();
 	private readonly d: { budget: BudgetMeter; clock: Clock; closed: () => void };
+	/** Bytes of connections that are closed. */
+	private readonly passed = { received: 0, sent: 0 };
 	private checking = false;
 	private unchecked = 0;
 
@@ -39,6 +41,13 @@ export class Connections {
 
 	get size(): number {
 		return this.all.size;
+	}
+
+	/** Returns the bytes of all connections so far. */
+	bytes(): { received: number; sent: number } {
+		const sum = { ...this.passed };
+		for (const socket of this.all.keys()) addBytes(sum, socket);
+		return sum;
 	}
 
 	/** Above the budget, replaces the oldest unidentified connection or is closed. */
@@ -79,6 +88,7 @@ export class Connections {
 
 	private forget(connection: Connection): void {
 		if (!this.all.delete(connection.socket)) return;
+		addBytes(this.passed, connection.socket);
 		this.unidentified.delete(connection);
 		this.d.budget.give(1);
 		this.d.closed();
@@ -112,4 +122,9 @@ export class Connections {
 		}
 		this.checking = false;
 	}
+}
+
+function addBytes(to: { received: number; sent: number }, { bytesRead, bytesWritten }: Socket): void {
+	to.received += bytesRead;
+	to.sent += bytesWritten;
 }

@@ -19,6 +19,7 @@ import { inTurn } from "../gates/management.ts";
 import { NO_PARAMS } from "./match.ts";
 import { hold } from "../memory/call-memory.ts";
 import { memoryShares } from "../memory/shares.ts";
+import { traffic } from "../metrics/traffic.ts";
 import { pace } from "../gates/pace.ts";
 import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
 import { beginTrace, endTrace } from "./request-trace.ts";
@@ -78,6 +79,7 @@ export class Requests {
 			memory: memoryShares({ meter: engine.budgets.memory, clock }),
 			pace: pace(clock),
 			log: o.log,
+			traffic: traffic(),
 			publicUrl: publicUrl === undefined ? undefined : new URL(publicUrl),
 			sites: {
 				console: bundle(siteFolders.console),
@@ -126,6 +128,7 @@ export class Requests {
 		res.on("close", () => this.#close(call, route));
 		res.requestId = sentRequestId(req) ?? this.#newId();
 		this.#logAccess?.(call, route);
+		if (route) this.#service.traffic.begun(route.name);
 		// After a request with Upgrade, Node reports no malformed requests of the connection (D2).
 		if (this.#draining || req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
 		const { origin } = req.headers;
@@ -143,6 +146,7 @@ export class Requests {
 	#close(call: Call, route: Route | undefined): void {
 		const { res, connection, caller, holds, trace, engine } = call;
 		if (trace) endTrace(trace, res, engine.traces);
+		if (route) this.#service.traffic.ended(route.name);
 		if (route?.poll) this.#polls.delete(call);
 		connection.waiting -= 1;
 		holds.release?.();
@@ -165,6 +169,7 @@ export class Requests {
 				requestId,
 				error,
 			});
+		this.#service.traffic.refused(refusal.code);
 		if (route) await audit(call, route, { result: refusal.code });
 		const wait = route?.poll
 			? REFUSED_POLL_MS

@@ -119,6 +119,8 @@ export interface JobStore {
 	allCounts(q: { now: number }): Promise<{ endpoint: string; counts: Counts }[]>;
 	/** Inputs, results and chunks of each endpoint's jobs, bytes (D43). */
 	stored(): Promise<{ endpoint: string; bytes: number }[]>;
+	/** When the oldest waiting job of each endpoint was queued, except low priority. */
+	oldestWaiting(q: { now: number }): Promise<{ endpoint: string; queuedAt: number }[]>;
 	/** Waiting jobs, except low priority, and since when the oldest waits (D20, D27). */
 	waiting(q: { endpoint: string; now: number }): Promise<{ jobs: number; oldestQueuedAt?: number }>;
 	/**

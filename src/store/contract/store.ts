@@ -12,6 +12,7 @@
  * 8. Signals report moves that other calls or servers caused. They are hints: possibly lost or duplicated, ids only.
  */
 import type { JobState } from "../../core/jobs/job-states.ts";
+import type { Histogram } from "../../lib/histogram.ts";
 import type { AuditStore } from "./audit.ts";
 import type { BackupStore } from "./backup.ts";
 import type { ChunkStore } from "./chunks.ts";
@@ -70,6 +71,20 @@ export type Signal =
 	| { kind: "servers" }
 	| { kind: "lost" };
 
+/** What a store measured since it was opened, and holds now, for `/metrics` (D40). */
+export interface StoreLoad {
+	/** Times of commits of jobs. */
+	commitMs: Histogram;
+	/** Operations in each commit. */
+	commitSizes: Histogram;
+	/** Statements that PostgreSQL has not answered, by connection. This and the rest are absent with SQLite. */
+	statements?: Readonly<Record<string, number>>;
+	/** Operations that wait for a transaction. */
+	waiting?: number;
+	/** Transactions that waited too long for a lock. */
+	lockTimeouts?: number;
+}
+
 export interface Store {
 	jobs: JobStore;
 	chunks: ChunkStore;
@@ -103,6 +118,7 @@ export interface Store {
 	confirm?(): Promise<void>;
 	/** Bytes of files that no job has stored any more, but that stay because their file has other texts. */
 	unusedBytes?(): number;
+	load?(): StoreLoad;
 	/** Called once when this process must end: a flush failed (decision 0031), or the database thread. */
 	onFailure?(listener: (error: Error) => void): void;
 	/** Returns the removal of the listener. `elsewhere`: another server caused the signal. */

@@ -65,8 +65,8 @@ export interface WebhookStore {
 	 * Signals `delivery`. False if it is not failing.
 	 */
 	enable(q: { endpoint: string; receiver: string; now: number }): Promise<boolean>;
-	/** Number of pending deliveries by endpoint, counted up to `atMost`. */
-	pending(q: { atMost: number }): Promise<{ endpoint: string; count: number }[]>;
+	/** Number of pending deliveries by endpoint, counted up to `atMost`, and when the first of them is due. */
+	pending(q: { atMost: number }): Promise<{ endpoint: string; count: number; oldestDueAt: number }[]>;
 	/** Signals `delivery`. */
 	redeliver(q: { id: string; now: number }): Promise<"due" | "missing" | "pending">;
 	find(q: { id: string }): Promise<SizedDelivery | undefined>;

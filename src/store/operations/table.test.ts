@@ -53,6 +53,7 @@ describe("operations", () => {
 			"jobs.counts",
 			"jobs.allCounts",
 			"jobs.stored",
+			"jobs.oldestWaiting",
 			"jobs.waiting",
 			"jobs.list",
 			"jobs.record",

@@ -44,6 +44,7 @@ export const OPERATIONS = {
 	"jobs.counts": perDialect("fresh"),
 	"jobs.allCounts": perDialect("fresh"),
 	"jobs.stored": perDialect("read"),
+	"jobs.oldestWaiting": perDialect("fresh"),
 	"jobs.waiting": perDialect("fresh"),
 	"jobs.claim": perDialect("claim"),
 	"jobs.report": jobs.report,

@@ -107,6 +107,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 			counts: open(reads.own.counts),
 			allCounts: open(reads.own.allCounts),
 			stored: open(reads.own.stored),
+			oldestWaiting: open(reads.own.oldestWaiting),
 			waiting: open(reads.own.waiting),
 			list: open(openList(database, sweeps)),
 			cancelAll: open(sweeps.cancelAll),
@@ -153,6 +154,13 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 				return answer;
 			},
 		},
+		load: () => ({
+			commitMs: batches.commitMs,
+			commitSizes: batches.commitSizes,
+			waiting: batches.waiting,
+			lockTimeouts: batches.lockTimeouts,
+			statements: { ...database.pending(), control: control.pending },
+		}),
 		onSignal: signals.onSignal,
 		close,
 	};

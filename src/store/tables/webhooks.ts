@@ -34,7 +34,8 @@ const FIND = sql(
 );
 const COUNT_PENDING = sql(`${PENDING_ENDPOINTS}
   SELECT endpoint, (SELECT count(*) FROM (SELECT 1 FROM deliveries
-    WHERE due_at IS NOT NULL AND deliveries.endpoint = pending.endpoint LIMIT $1) AS counted)
+    WHERE due_at IS NOT NULL AND deliveries.endpoint = pending.endpoint LIMIT $1) AS counted),
+    (SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL AND deliveries.endpoint = pending.endpoint)
   FROM pending WHERE endpoint IS NOT NULL`);
 const REDELIVER = sql(
 	"UPDATE deliveries SET state = 'pending', used = 0, due_at = $2 WHERE id = $1 AND state <> 'pending'",
@@ -119,9 +120,10 @@ export const webhooks = {
 	}),
 
 	pending: read<"webhooks.pending">(function* ({ atMost }) {
-		return (yield* rows(COUNT_PENDING, atMost)).map(([endpoint, count]) => ({
+		return (yield* rows(COUNT_PENDING, atMost)).map(([endpoint, count, dueAt]) => ({
 			endpoint: String(endpoint),
 			count: Number(count),
+			oldestDueAt: Number(dueAt),
 		}));
 	}),
 

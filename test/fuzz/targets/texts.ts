@@ -249,14 +249,16 @@ export const PROMETHEUS = target({
 			{
 				name: "a_total",
 				type: "counter",
+				labels: ["endpoint"],
 				help: "A.",
-				samples: samples.map(({ endpoint, value }) => [{ endpoint }, value] as const),
+				samples: samples.map(({ endpoint, value }) => [[endpoint], value] as const),
 			},
 			{
 				name: "b_seconds",
 				type: "histogram",
+				labels: ["endpoint"],
 				help: "B.",
-				samples: [[{ endpoint: samples[0]?.endpoint ?? "" }, histogram]],
+				samples: [[[samples[0]?.endpoint ?? ""], histogram]],
 			},
 		]);
 		const read = samplesIn(text);

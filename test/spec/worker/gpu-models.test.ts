@@ -1,4 +1,7 @@
-/** GPUs of this machine by model, memory and CUDA version (D27, D44). Real processes; no GPU is needed. */
+/**
+ * GPUs of this machine by model, memory and CUDA version (D27, D44), and in `/metrics` (D40). Real processes; no GPU is
+ * needed.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -6,7 +9,7 @@ import { MIN_STAY_MS } from "../../../src/core/workers/eviction.ts";
 import type { GpuNeed } from "../../../src/core/workers/gpu-need.ts";
 import { withSmi } from "../../support/gpu-programs.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
-import { folder, type Folder, startService, type TestService } from "../../support/service.ts";
+import { folder, type Folder, KEY, startService, type TestService } from "../../support/service.ts";
 import { endWith, submitted } from "../hand-worker.ts";
 import { launchedWorkers } from "../launched-workers.ts";
 
@@ -15,7 +18,7 @@ let place: Folder;
 let service: TestService;
 
 const notes = (): string => join(place.path, "notes");
-const { pass, passUntil, of, works } = launchedWorkers(() => ({ clock, service }));
+const { pass, passUntil, of, works, takes, reports } = launchedWorkers(() => ({ clock, service }));
 
 /** Workers that note the GPUs that they see. */
 function using(gpu: GpuNeed, rest: object = {}): object {
@@ -117,4 +120,39 @@ it("D29: without a reading none is assigned by its model, and the reason says so
 	const id = await submitted(service, "one");
 	await pass(2000);
 	expect(await reason("one", id)).toMatch(/the models of this machine's GPUs are not known: nvidia-smi did not answer/);
+});
+
+async function scraped(): Promise<string> {
+	const response = await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${KEY}` } });
+	return await response.text();
+}
+
+it("D40: /metrics has GPUs by model and use, and how starts of workers went", async () => {
+	withSmi(place.path, [L4, A100]);
+	await serve({ one: using({}, { gpuMemoryGb: 10, workersMax: 2 }) });
+	const gpus = async (model: string): Promise<Record<string, number>> => {
+		const text = await scraped();
+		const found = text.matchAll(
+			new RegExp(`^sluice_gpus\\{host="local",model="${model}",state="(\\w+)"\\} (\\d+)$`, "gm"),
+		);
+		return Object.fromEntries([...found].map(([, state, n]) => [state, Number(n)]));
+	};
+	const none = { starting: 0, idle: 0, busy: 0, stopping: 0, other: 0, free: 0 };
+	await passUntil(() => service.engine.workers.gpus.fitting({}) !== undefined);
+	await submitted(service, "one");
+	const number = await gpuOf("one");
+	const [model, other] = number === "0" ? [L4.model, A100.model] : [A100.model, L4.model];
+	expect([await gpus(model), await gpus(other)]).toEqual([
+		{ ...none, starting: 1 },
+		{ ...none, free: 1 },
+	]);
+	const [worker] = of("one");
+	const id = await takes(worker!);
+	expect(await gpus(model)).toEqual({ ...none, busy: 1 });
+	await reports(worker!, id);
+	expect(await gpus(model)).toEqual({ ...none, idle: 1 });
+	const text = await scraped();
+	expect(text).toContain('sluice_worker_starts_total{endpoint="one",outcome="ready"} 1\n');
+	expect(text).toContain('sluice_worker_start_seconds_count{endpoint="one"} 1\n');
+	expect(text).toContain('sluice_worker_start_phase_seconds_count{endpoint="one",phase="load"} 1\n');
 });

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { OP_NAMES } from "../../../src/store/operations/table.ts";
 import type { OpName } from "../../../src/store/operations/operation.ts";
 import { openBatches } from "../../../src/store/sqlite/thread/batch.ts";
+import { systemClock } from "../../../src/system/clock.ts";
 import { type Database, openDatabase } from "../../../src/store/sqlite/file/database.ts";
 import type { Reply } from "../../../src/store/sqlite/thread/messages.ts";
 import { UnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
@@ -56,7 +57,7 @@ export async function batchSite(options: { keptRows?: number } = {}): Promise<Ba
 			};
 		},
 	};
-	const batch = openBatches(new UnitOfWork(db, options));
+	const batch = openBatches(new UnitOfWork(db, options), systemClock);
 	runs.clear();
 	let waiting: unknown[][] = [];
 	let waits: boolean[] = [];

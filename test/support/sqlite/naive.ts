@@ -11,6 +11,7 @@ import { type Database, openDatabase, type Statement, type Value } from "../../.
 import { UnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
 import { prepareSchema } from "../../../src/store/sqlite/file/schema.ts";
 import { openBatches } from "../../../src/store/sqlite/thread/batch.ts";
+import { systemClock } from "../../../src/system/clock.ts";
 import type { Reply } from "../../../src/store/sqlite/thread/messages.ts";
 
 /** A new file without flushes to disk, removed by `end`. */
@@ -53,7 +54,7 @@ export async function openNaiveStore(): Promise<NaiveStore> {
 	};
 	return {
 		db,
-		run: (number, packed) => openBatches(new UnitOfWork(cached, { reservations }))([number, packed]),
+		run: (number, packed) => openBatches(new UnitOfWork(cached, { reservations }), systemClock)([number, packed]),
 		end,
 	};
 }

@@ -8,6 +8,7 @@ import { withPayloadFiles } from "../../../src/store/sqlite/payload-files/store-
 import { UnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
 import { prepareSchema } from "../../../src/store/sqlite/file/schema.ts";
 import { openBatches } from "../../../src/store/sqlite/thread/batch.ts";
+import { systemClock } from "../../../src/system/clock.ts";
 import { DatabaseClient } from "../../../src/store/sqlite/thread/client.ts";
 import type { Batch } from "../../../src/store/sqlite/thread/messages.ts";
 
@@ -17,7 +18,7 @@ export async function openInline(path: string): Promise<Pick<Store, "jobs" | "ch
 	try {
 		await prepareSchema(db);
 		const parts = new UnitOfWork(db);
-		const answer = openBatches(parts);
+		const answer = openBatches(parts, systemClock);
 		const thread = new EventEmitter();
 		const postMessage = (batch: Batch): void =>
 			void setImmediate(() => {

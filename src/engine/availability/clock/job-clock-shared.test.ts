@@ -104,7 +104,7 @@ describe("D16, D24: the present where servers share a store", () => {
 	it.each([0, 400, -400, HOUR, -24 * HOUR])("is the database's on a machine that is off by %i ms", async (skew) => {
 		const m = machine({ skew });
 		await m.begin();
-		expect(m.error()).toBe(0);
+		expect([m.error(), m.time.skewFromDatabase()]).toEqual([0, skew + m.clock.wall() - m.clock.now()]);
 		expect(m.emitted).toEqual([]);
 		expect(m.time.fault()).toBeUndefined();
 		await m.end();

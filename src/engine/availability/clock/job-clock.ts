@@ -154,6 +154,13 @@ export class JobClock {
 		return this.known && this.d.clock.now() - this.measuredAt <= STALE_MS ? undefined : FAULT;
 	}
 
+	/** Time of day of this machine minus the database's, ms; undefined where no database is shared. */
+	skewFromDatabase(): number | undefined {
+		const { clock, store } = this.d;
+		if (!store.cluster || this.measuredSkew === undefined) return undefined;
+		return clock.wall() - clock.now() - this.measuredSkew;
+	}
+
 	/** Notices a pause, and a suspension of this machine, which moves only its time of day forward. */
 	private check(): void {
 		const local = this.d.clock.now();

@@ -26,6 +26,8 @@ export interface Ballast {
 export interface StoreDisk {
 	/** Includes the space of the ballast. */
 	freeBytes: () => Promise<number>;
+	/** Sizes of the store's files, for `/metrics`. */
+	fileBytes?: () => Promise<{ database: number; wal: number }>;
 	reserve: BudgetMeter;
 	ballast?: Ballast;
 }

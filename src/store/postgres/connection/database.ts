@@ -103,6 +103,13 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
 			await Promise.all([hot, slow, ...readers].map((each) => each.open()));
 		},
 
+		/** Returns the number of statements without an answer. */
+		pending: () => ({
+			jobs: hot.pending,
+			slow: slow.pending,
+			reads: readers.reduce((sum, each) => sum + each.pending, 0),
+		}),
+
 		silent: reach.silent,
 
 		waiting: reach.waiting,

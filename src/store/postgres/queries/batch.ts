@@ -4,6 +4,7 @@
  * keep locked run apart: the rest need not wait for them.
  */
 import type { Clock } from "../../../system/clock.ts";
+import { newHistogram, observe } from "../../../lib/histogram.ts";
 import type { Job } from "../../../core/jobs/job.ts";
 import type { Answer, Operation, Query, Reads } from "../../operations/operation.ts";
 import { sizeOf } from "../../../lib/json/json-text.ts";
@@ -99,6 +100,9 @@ interface BatchesOptions {
 }
 
 export class Batches {
+	readonly commitMs = newHistogram();
+	readonly commitSizes = newHistogram();
+	lockTimeouts = 0;
 	readonly #q;
 	#waiting: Waiter[] = [];
 	/** Endpoints whose last transaction timed out at a lock. */
@@ -130,6 +134,10 @@ export class Batches {
 			this.#scheduled = true;
 			setImmediate(() => void this.#drain());
 		});
+	}
+
+	get waiting(): number {
+		return this.#waiting.length;
 	}
 
 	async close(): Promise<void> {
@@ -173,10 +181,13 @@ export class Batches {
 		ops: readonly Waiter[],
 		{ faulty = false, lockMs }: { faulty?: boolean; lockMs?: number | undefined } = {},
 	): Promise<boolean> {
-		const { database } = this.#q;
+		const { database, clock } = this.#q;
 		if (faulty && ops.length > 1) return await this.#runHalves(ops, lockMs);
 		try {
+			const began = clock.now();
 			const answers = await this.#commit(ops, lockMs);
+			observe(this.commitMs, clock.now() - began);
+			observe(this.commitSizes, ops.length);
 			// Claims first, as in SQLite: the worker can ask again while the other answers go out.
 			for (const first of [true, false])
 				for (const [at, op] of ops.entries()) if (isClaim(op) === first) op.resolve(answers[at]);
@@ -184,6 +195,7 @@ export class Batches {
 		} catch (error) {
 			let fault = faultOf(error, database.name);
 			if (isLockTimeout(error)) {
+				this.lockTimeouts += 1;
 				const whole = await lockedTable(database).catch(() => undefined);
 				if (!whole && lockMs === undefined) return await this.#runApart(ops);
 				if (!whole) this.#blocked.add(endpointOf(ops[0]!));

@@ -58,13 +58,15 @@ const ANY_DUE = statement(`
       AND NOT (state = '${WAITING}' AND jobs.epoch < queues.epoch)
   )`);
 /** Jobs at the back began to wait in rank order; of those at the front (rank below 0) the last began first. */
-const OLDEST = statement(`
-  SELECT least(
-    (SELECT queued_at FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}'
-      AND rank > $2 AND epoch = $3 ORDER BY rank LIMIT 1),
-    (SELECT queued_at FROM jobs WHERE endpoint = $1 AND low_priority = false AND state = '${WAITING}'
-      AND rank < 0 AND epoch = $3 ORDER BY rank DESC LIMIT 1))`);
-const EPOCH = statement("SELECT epoch, purged_to FROM queues WHERE endpoint = $1");
+const ALL_OLDEST = `
+  SELECT endpoint, least(
+    (SELECT queued_at FROM jobs WHERE endpoint = queues.endpoint AND low_priority = false AND state = '${WAITING}'
+      AND rank > queues.purged_to AND epoch = queues.epoch ORDER BY rank LIMIT 1),
+    (SELECT queued_at FROM jobs WHERE endpoint = queues.endpoint AND low_priority = false AND state = '${WAITING}'
+      AND rank < 0 AND epoch = queues.epoch ORDER BY rank DESC LIMIT 1))
+  FROM queues`;
+const OLDEST = statement(`${ALL_OLDEST} WHERE endpoint = $1`);
+const OLDEST_OF_ALL = statement(ALL_OLDEST);
 
 const MOST_ROWS = 128;
 
@@ -111,6 +113,11 @@ export function openReads({ read }: Pick<Database, "read">, sweeps: Pick<Sweeps,
 		if (found?.[0] === true) await sweeps.freshen({ endpoint, now });
 	}
 
+	async function freshenAll(now: number): Promise<void> {
+		for (const [endpoint] of (await read.run(ALL_DUE, [now])).rows)
+			await sweeps.freshen({ endpoint: String(endpoint), now });
+	}
+
 	async function sums(endpoint: string): Promise<{ counts: Awaited<ReturnType<JobStore["counts"]>>; low: number }> {
 		const [inQueue = 0, low = 0, inProgress = 0, completed = 0, failed = 0, retried = 0] = (
 			(await read.run(SUMS, [endpoint])).rows[0] ?? []
@@ -135,55 +142,61 @@ export function openReads({ read }: Pick<Database, "read">, sweeps: Pick<Sweeps,
 		return operation.apply(range ? readUnit(row, await readRange(read.run, range.row.job, range)) : unit, q);
 	}
 
-	const own: Pick<JobStore, "running" | "unstopped" | "counts" | "allCounts" | "stored" | "waiting"> = {
-		async running() {
-			const { rows } = await read.run(ALL_RUNNING);
-			return rows.map(([endpoint, id, worker, attempt, startedAt]) => ({
-				endpoint: String(endpoint),
-				id: String(id),
-				worker: String(worker),
-				attempt: Number(attempt),
-				startedAt: Number(startedAt),
-			}));
-		},
+	const own: Pick<JobStore, "running" | "unstopped" | "counts" | "allCounts" | "stored" | "oldestWaiting" | "waiting"> =
+		{
+			async running() {
+				const { rows } = await read.run(ALL_RUNNING);
+				return rows.map(([endpoint, id, worker, attempt, startedAt]) => ({
+					endpoint: String(endpoint),
+					id: String(id),
+					worker: String(worker),
+					attempt: Number(attempt),
+					startedAt: Number(startedAt),
+				}));
+			},
 
-		async unstopped() {
-			const { rows } = await read.run(UNSTOPPED, [`{${STOPPED.join(",")}}`]);
-			return rows.map(([endpoint, id, worker]) => ({
-				endpoint: String(endpoint),
-				id: String(id),
-				worker: String(worker),
-			}));
-		},
+			async unstopped() {
+				const { rows } = await read.run(UNSTOPPED, [`{${STOPPED.join(",")}}`]);
+				return rows.map(([endpoint, id, worker]) => ({
+					endpoint: String(endpoint),
+					id: String(id),
+					worker: String(worker),
+				}));
+			},
 
-		async counts(q) {
-			await freshen(q);
-			return (await sums(q.endpoint)).counts;
-		},
+			async counts(q) {
+				await freshen(q);
+				return (await sums(q.endpoint)).counts;
+			},
 
-		async allCounts({ now }) {
-			for (const [endpoint] of (await read.run(ALL_DUE, [now])).rows)
-				await sweeps.freshen({ endpoint: String(endpoint), now });
-			return (await read.run(ALL_SUMS)).rows.map(([endpoint, ...sums]) => {
-				const [inQueue = 0, inProgress = 0, completed = 0, failed = 0, retried = 0] = sums.map(Number);
-				return { endpoint: String(endpoint), counts: { inQueue, inProgress, completed, failed, retried } };
-			});
-		},
+			async allCounts({ now }) {
+				await freshenAll(now);
+				return (await read.run(ALL_SUMS)).rows.map(([endpoint, ...sums]) => {
+					const [inQueue = 0, inProgress = 0, completed = 0, failed = 0, retried = 0] = sums.map(Number);
+					return { endpoint: String(endpoint), counts: { inQueue, inProgress, completed, failed, retried } };
+				});
+			},
 
-		async stored() {
-			const { rows } = await read.run(STORED);
-			return rows.map(([endpoint, bytes]) => ({ endpoint: String(endpoint), bytes: Number(bytes) }));
-		},
+			async stored() {
+				const { rows } = await read.run(STORED);
+				return rows.map(([endpoint, bytes]) => ({ endpoint: String(endpoint), bytes: Number(bytes) }));
+			},
 
-		async waiting(q) {
-			await freshen(q);
-			const { counts, low } = await sums(q.endpoint);
-			const jobs = counts.inQueue - low;
-			if (jobs <= 0) return { jobs: 0 };
-			const [epoch = 0, purgedTo = 0] = (await read.run(EPOCH, [q.endpoint])).rows[0] ?? [];
-			const oldest = (await read.run(OLDEST, [q.endpoint, purgedTo, epoch])).rows[0]?.[0] ?? null;
-			return oldest === null ? { jobs } : { jobs, oldestQueuedAt: Number(oldest) };
-		},
-	};
+			async oldestWaiting({ now }) {
+				await freshenAll(now);
+				return (await read.run(OLDEST_OF_ALL)).rows.flatMap(([endpoint, queuedAt]) =>
+					queuedAt === null ? [] : [{ endpoint: String(endpoint), queuedAt: Number(queuedAt) }],
+				);
+			},
+
+			async waiting(q) {
+				await freshen(q);
+				const { counts, low } = await sums(q.endpoint);
+				const jobs = counts.inQueue - low;
+				if (jobs <= 0) return { jobs: 0 };
+				const oldest = (await read.run(OLDEST, [q.endpoint])).rows[0]?.[1] ?? null;
+				return oldest === null ? { jobs } : { jobs, oldestQueuedAt: Number(oldest) };
+			},
+		};
 	return { shared, own };
 }

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { openBatches } from "../thread/batch.ts";
+import { systemClock } from "../../../system/clock.ts";
 import { type Database, openDatabase } from "../file/database.ts";
 import { OP_NAMES } from "../../operations/table.ts";
 import type { OpName } from "../../operations/operation.ts";
@@ -77,7 +78,7 @@ async function withEndedJobs(
 			};
 		},
 	};
-	const batch = openBatches(new UnitOfWork(db));
+	const batch = openBatches(new UnitOfWork(db), systemClock);
 	const op = (name: OpName, q: unknown): unknown => {
 		const number = OP_NAMES.indexOf(name);
 		const { answers, failures } = batch([number, CODECS[number]?.pack(q)]);

@@ -28,7 +28,37 @@ export function openCounts({ queues, records, due }: Pick<UnitOfWork, "queues" |
 		return counts;
 	}
 
+	function waiting({ endpoint, now }: Query<"jobs.waiting">): Answer<"jobs.waiting"> {
+		due.freshen(now);
+		const queue = queues.find(endpoint);
+		if (!queue) return { jobs: 0 };
+		let jobs = queue.counts.inQueue - queue.lowInQueue;
+		// The purged interval reaches from the front to a rank at the back.
+		const { from, to } = queue.purged;
+		const began = [
+			oldestAtBack.get(queue.number, Math.max(0, to), now),
+			oldestAtFront.get(queue.number, Math.min(0, from), now),
+		].flatMap((found) => found ?? []) as number[];
+		for (const { row, after } of due.unsettled(queue, now)) {
+			if (row.job.lowPriority) continue;
+			if (row.job.state === WAITING) jobs -= 1;
+			if (after?.job.state === WAITING) {
+				jobs += 1;
+				began.push(after.job.queuedAt);
+			}
+		}
+		return jobs > 0 ? { jobs, oldestQueuedAt: Math.min(...began) } : { jobs };
+	}
+
 	return {
+		waiting,
+
+		oldestWaiting: ({ now }: Query<"jobs.oldestWaiting">): Answer<"jobs.oldestWaiting"> =>
+			[...queues.all()].flatMap(({ endpoint }) => {
+				const { oldestQueuedAt: queuedAt } = waiting({ endpoint, now });
+				return queuedAt === undefined ? [] : [{ endpoint, queuedAt }];
+			}),
+
 		counts({ endpoint, now }: Query<"jobs.counts">): Answer<"jobs.counts"> {
 			due.freshen(now);
 			const queue = queues.find(endpoint);
@@ -45,27 +75,5 @@ export function openCounts({ queues, records, due }: Pick<UnitOfWork, "queues" |
 
 		stored: (): Answer<"jobs.stored"> =>
 			[...queues.all()].map(({ endpoint, storedBytes }) => ({ endpoint, bytes: storedBytes })),
-
-		waiting({ endpoint, now }: Query<"jobs.waiting">): Answer<"jobs.waiting"> {
-			due.freshen(now);
-			const queue = queues.find(endpoint);
-			if (!queue) return { jobs: 0 };
-			let jobs = queue.counts.inQueue - queue.lowInQueue;
-			// The purged interval reaches from the front to a rank at the back.
-			const { from, to } = queue.purged;
-			const began = [
-				oldestAtBack.get(queue.number, Math.max(0, to), now),
-				oldestAtFront.get(queue.number, Math.min(0, from), now),
-			].flatMap((found) => found ?? []) as number[];
-			for (const { row, after } of due.unsettled(queue, now)) {
-				if (row.job.lowPriority) continue;
-				if (row.job.state === WAITING) jobs -= 1;
-				if (after?.job.state === WAITING) {
-					jobs += 1;
-					began.push(after.job.queuedAt);
-				}
-			}
-			return jobs > 0 ? { jobs, oldestQueuedAt: Math.min(...began) } : { jobs };
-		},
 	};
 }

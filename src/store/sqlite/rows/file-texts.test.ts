@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { JsonText } from "../../../lib/json/json-text.ts";
 import { openBatches } from "../thread/batch.ts";
+import { systemClock } from "../../../system/clock.ts";
 import { type Database, openDatabase } from "../file/database.ts";
 import { OP_NAMES } from "../../operations/table.ts";
 import type { OpName } from "../../operations/operation.ts";
@@ -41,7 +42,7 @@ async function site(run: (site: Site) => void): Promise<void> {
 	const db = openDatabase({ path: join(folder, `${(stores += 1)}.db`) });
 	await prepareSchema(db);
 	const unit = new UnitOfWork(db);
-	const batch = openBatches(unit);
+	const batch = openBatches(unit, systemClock);
 	let reported = 0;
 	const op: Site["op"] = (name, q) => {
 		const number = OP_NAMES.indexOf(name);

@@ -9,6 +9,7 @@ import type { Failure, Reply } from "./messages.ts";
 import type { Kind, Operation, OpName } from "../../operations/operation.ts";
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import { CODECS } from "./codecs.ts";
+import type { Clock } from "../../../system/clock.ts";
 import { openWebhooks } from "../queries/webhooks.ts";
 import { openTables } from "../tables.ts";
 
@@ -46,14 +47,17 @@ class BatchRun {
 	readonly failures: Failure[] = [];
 	readonly #unit;
 	readonly #handlers;
+	readonly #clock;
 	/** Claims are last (T3). */
 	readonly #shared: Op[] = [];
 	readonly #claims: Op[] = [];
 	open = false;
+	commitMs: number | undefined;
 	#fault: { error: unknown } | undefined;
 
-	constructor(unit: UnitOfWork, handlers: readonly Handler[]) {
+	constructor(unit: UnitOfWork, handlers: readonly Handler[], clock: Pick<Clock, "now">) {
 		this.#unit = unit;
+		this.#clock = clock;
 		this.#handlers = handlers;
 	}
 
@@ -74,7 +78,9 @@ class BatchRun {
 		if (this.open) {
 			this.#together(() => {
 				for (const op of this.#claims) op.run();
+				const began = this.#clock.now();
 				this.#unit.commit();
+				this.commitMs = this.#clock.now() - began;
 			});
 		}
 		const ops = [...this.#shared, ...this.#claims];
@@ -151,10 +157,11 @@ class BatchRun {
  */
 export function openBatches(
 	unit: UnitOfWork,
+	clock: Pick<Clock, "now">,
 ): (batch: readonly unknown[], next?: (mayWait: boolean) => readonly unknown[] | undefined) => Reply {
 	const handlers = handlersOf(unit);
 	return (first, next = () => undefined) => {
-		const run = new BatchRun(unit, handlers);
+		const run = new BatchRun(unit, handlers, clock);
 		let batches = 0;
 		for (let batch: readonly unknown[] | undefined = first; batch; ) {
 			batches += 1;
@@ -165,6 +172,7 @@ export function openBatches(
 		// Answers and signals leave only after the commit (T4).
 		return {
 			batches,
+			commitMs: run.commitMs,
 			answers: run.answers,
 			failures: run.failures,
 			signals: unit.signals.take(),

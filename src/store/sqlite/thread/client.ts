@@ -3,6 +3,7 @@
  * the thread runs a batch, the next ones gather here (decision 0003). T1 to T11: see README.md.
  */
 import type { Worker } from "node:worker_threads";
+import { newHistogram, observe } from "../../../lib/histogram.ts";
 import type { JsonText } from "../../../lib/json/json-text.ts";
 import { type Signal, type Store, StoreUnavailable } from "../../contract/store.ts";
 import { OP_NAMES, OPERATIONS, storeOf, weightOf } from "../../operations/table.ts";
@@ -56,12 +57,14 @@ export class DatabaseClient {
 			this.#listeners.add(own);
 			return () => this.#listeners.delete(own);
 		},
+		load: () => this.#load,
 		close: () => this.#close(),
 	};
 	readonly #thread;
 	readonly #onSegments;
 	readonly #endOfTurn;
 	readonly #turn;
+	readonly #load = { commitMs: newHistogram(), commitSizes: newHistogram() };
 	readonly #listeners = new Set<(signal: Signal) => void>();
 	/** Only the last accepts more operations. */
 	readonly #waiting: PendingBatch[] = [];
@@ -178,11 +181,15 @@ export class DatabaseClient {
 		if (this.#isIdle()) this.#idle?.();
 	}
 
-	#receive({ batches, answers, failures, signals, segments }: Reply): void {
+	#receive({ batches, commitMs, answers, failures, signals, segments }: Reply): void {
 		// T2
 		const answered = this.#sent.splice(0, batches);
 		for (const { weight } of answered) this.#sentWeight -= weight;
 		const waiters = answered.flatMap((batch) => batch.waiters);
+		if (commitMs !== undefined) {
+			observe(this.#load.commitMs, commitMs);
+			observe(this.#load.commitSizes, waiters.length);
+		}
 		// Before the callers continue: the thread works meanwhile.
 		if (!this.#scheduled) this.#send();
 		if (segments.length > 0) this.#onSegments(segments);

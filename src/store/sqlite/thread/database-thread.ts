@@ -28,7 +28,7 @@ try {
 	const [{ check }] = await keyChecked;
 	if (check !== undefined && check !== stored.check) keepCheck(db, check);
 	const parts = new UnitOfWork(db);
-	const answer = openBatches(parts);
+	const answer = openBatches(parts, systemClock);
 	const vacuum = openVacuum(db, { clock: systemClock });
 	const copier = openCopier(db, backups);
 	let closing = false;

@@ -22,6 +22,7 @@ import {
 	streaming,
 } from "../../../../test/support/sqlite/operations.ts";
 import { openBatches } from "./batch.ts";
+import { systemClock } from "../../../system/clock.ts";
 import { DatabaseClient } from "./client.ts";
 import { CODECS } from "./codecs.ts";
 import type { Batch, Reply, ThreadData } from "./messages.ts";
@@ -231,7 +232,7 @@ it.each([
 				try {
 					const { db, failNext } = failing(file.db);
 					const unit = new UnitOfWork(db, { keptRows: kept });
-					const answer = openBatches(unit);
+					const answer = openBatches(unit, systemClock);
 					const call = caller();
 					const { compare, signals } = comparison(naive);
 					const seen: Reply["signals"] = [];

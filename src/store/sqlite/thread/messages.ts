@@ -24,6 +24,8 @@ export interface Failure {
 
 export interface Reply {
 	batches: number;
+	/** Time of the commit, ms; absent where nothing was written, or operations ran alone after a failure. */
+	commitMs: number | undefined;
 	answers: unknown[];
 	failures: Failure[];
 	signals: Signal[];

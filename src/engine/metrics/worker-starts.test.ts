@@ -1,0 +1,114 @@
+/** Phases and outcomes of starts of workers, from events and the registry (D40). */
+import { expect, it } from "vitest";
+import { manualClock } from "../../../test/support/manual-clock.ts";
+import { eventBus, type Events } from "../../events.ts";
+import { sizeOfHistogram } from "../../lib/histogram.ts";
+import { type Worker, workerRegistry } from "../workers/worker-registry.ts";
+import { workerStarts } from "./worker-starts.ts";
+
+function bed() {
+	const clock = manualClock();
+	const events = eventBus();
+	const registry = workerRegistry(events);
+	const starts = workerStarts({ events, now: clock.now, registry });
+	const meet = (id = "w"): Worker =>
+		registry.meet({ id, endpoint: "e", launcher: "process", ready: false, now: clock.now() });
+	const names = (id = "w"): { endpoint: string; worker: string } => ({ endpoint: "e", worker: id });
+	return {
+		clock,
+		events,
+		registry,
+		starts,
+		meet,
+		launched: (id?: string) => events.emit("worker.launched", names(id)),
+		waits: (reason: string) => events.emit("worker.waiting", { ...names(), reason, message: "" }),
+		exits: (end: Partial<Events["worker.exited"]>, id?: string) =>
+			events.emit("worker.exited", { ...names(id), code: undefined, signal: undefined, lastOutput: "", ...end }),
+		/** Seconds by phase. */
+		phases: () => Object.fromEntries(starts.phases.samples().map(([[, phase], { sum }]) => [phase, sum / 1000])),
+		total: () => starts.total.samples().map(([, { sum }]) => sum / 1000),
+		outcomes: () => Object.fromEntries(starts.outcomes.samples().map(([[, outcome], n]) => [outcome, n])),
+		exitsBy: () => Object.fromEntries(starts.exits.samples().map(([[, why], n]) => [why, n])),
+	};
+}
+
+it("D40: the phases of a start add up to it: the platform's wait, its pull, the load, the warm-up", async () => {
+	const { clock, events, registry, meet, launched, waits, phases, total, outcomes } = bed();
+	const worker = meet();
+	worker.warmup = { input: "{}", sent: false };
+	await clock.advance(1000);
+	launched();
+	waits("unschedulable");
+	await clock.advance(4000);
+	waits("image_pull");
+	await clock.advance(20_000);
+	waits("starting");
+	await clock.advance(2000);
+	// Its platform reports that it runs.
+	worker.startingSince = clock.now();
+	await clock.advance(8000);
+	events.emit("worker.warming", { endpoint: "e", worker: "w" });
+	await clock.advance(3000);
+	expect([phases(), outcomes()]).toEqual([{}, {}]);
+	delete worker.warmup;
+	registry.seen(worker, clock.now());
+	expect(phases()).toEqual({ placement: 7, image_pull: 20, load: 8, warm_up: 3 });
+	expect([total(), outcomes()]).toEqual([[38], { ready: 1 }]);
+});
+
+it("D40: one that calls before its platform reports it has no load; else it is placed once launched", async () => {
+	const { clock, registry, meet, launched, waits, phases, total } = bed();
+	const early = meet("early");
+	await clock.advance(500);
+	// It calls before its start is recorded.
+	registry.seen(early, clock.now());
+	await clock.advance(100);
+	launched("early");
+	expect([phases(), total()]).toEqual([{ placement: 0.5, load: 0 }, [0.5]]);
+	const plain = meet("plain");
+	await clock.advance(1000);
+	launched("plain");
+	await clock.advance(6000);
+	registry.seen(plain, clock.now());
+	expect(phases()).toEqual({ placement: 1.5, load: 6 });
+	const pulled = meet();
+	launched();
+	waits("image_pull");
+	pulled.notice = { state: "waiting", code: "image_pull", message: "" };
+	await clock.advance(9000);
+	registry.seen(pulled, clock.now());
+	expect(phases()).toEqual({ placement: 1.5, load: 6, image_pull: 9 });
+});
+
+it("D40: ends before the first call are failed or stopped; ends have the code of their fault", async () => {
+	const { events, starts, registry, meet, launched, exits, outcomes, exitsBy } = bed();
+	const [crashed, stopped, late, evicted] = ["crashed", "stopped", "late", "evicted"].map(meet) as [
+		Worker,
+		Worker,
+		Worker,
+		Worker,
+	];
+	for (const { id } of [crashed, stopped, late, evicted]) launched(id);
+	exits({ code: 1 }, "crashed");
+	stopped.ending = { text: "it was stopped" };
+	exits({ code: 143 }, "stopped");
+	late.ending = { text: "it was stopped", code: "init_timeout" };
+	exits({ signal: "SIGKILL" }, "late");
+	registry.seen(evicted, 0);
+	exits({ reason: { code: "evicted", message: "", crash: false } }, "evicted");
+	exits({ code: 0 }, "evicted");
+	exits({ code: 0 }, "unknown");
+	expect(outcomes()).toEqual({ failed: 2, stopped: 1, ready: 1 });
+	expect(exitsBy()).toEqual({ crashed: 1, stopped: 1, init_timeout: 1, evicted: 1, exited: 1 });
+	// A worker of an earlier run of the service, which was taken over.
+	registry.seen(meet("adopted"), 0);
+	expect(outcomes()).toEqual({ failed: 2, stopped: 1, ready: 1 });
+	events.emit("worker.woken", { endpoint: "e", worker: "evicted", ms: 1200 });
+	expect(starts.wakes.samples().map(([, wakes]) => [sizeOfHistogram(wakes), wakes.sum])).toEqual([[1, 1200]]);
+	events.emit("endpoint.removed", { endpoint: "e" });
+	expect([outcomes(), exitsBy(), starts.wakes.samples()]).toEqual([{}, {}, []]);
+	expect(starts.outcomes.samples(["e"], ["ready", "failed"])).toEqual([
+		[["e", "ready"], 0],
+		[["e", "failed"], 0],
+	]);
+});

@@ -1,0 +1,57 @@
+/** Definitions of metric families: name, type, labels and meaning, with how their values are read. */
+import type { Histogram } from "../../lib/histogram.ts";
+import type { Scrape } from "./scrape.ts";
+
+export type MetricType = "gauge" | "counter" | "histogram";
+
+type Value = number | Histogram;
+
+/** Values of the labels, in their order. */
+export type Sample = readonly [labels: readonly string[], value: Value];
+
+/** The name ends with the unit, after Prometheus' conventions. */
+interface Description {
+	name: string;
+	type: MetricType;
+	labels: readonly string[];
+	/** A sentence. */
+	help: string;
+}
+
+export interface Family extends Description {
+	samples: readonly Sample[];
+}
+
+export interface Metric extends Description {
+	read: (scrape: Scrape) => readonly Sample[];
+}
+
+type Define = (name: string, labels: readonly string[], help: string, read: Metric["read"]) => Metric;
+
+const define =
+	(type: MetricType): Define =>
+	(name, labels, help, read) => ({ name, type, labels, help, read });
+
+export const gauge = define("gauge");
+export const counter = define("counter");
+export const histogram = define("histogram");
+
+/** The sample of a family without labels, if its value is known. */
+export function one(value: Value | undefined): Sample[] {
+	return value === undefined ? [] : [[[], value]];
+}
+
+/** A sample for each member; the name of the member is the last label. */
+export function each(values: Readonly<Record<string, Value>>, ...labels: readonly string[]): Sample[] {
+	return Object.entries(values).map(([name, value]) => [[...labels, name], value]);
+}
+
+/** Reads a family, with an endpoint only those that exist and that the key may see. */
+export function familyOf({ read, ...description }: Metric, scrape: Scrape): Family {
+	const samples = read(scrape);
+	const ofEndpoints = description.labels[0] === "endpoint";
+	return {
+		...description,
+		samples: ofEndpoints ? samples.filter(([[endpoint = ""]]) => scrape.sees(endpoint)) : samples,
+	};
+}

@@ -1,0 +1,50 @@
+/** What the metrics of one scrape are read from. Reads of the store are made once, before. */
+import { may } from "../../engine/access/keys.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { StoreUnavailable } from "../../store/contract/store.ts";
+import type { Call, Service } from "../exchange/call.ts";
+import { principalOf } from "../gates/auth.ts";
+
+export type Scrape = Awaited<ReturnType<typeof scrapeOf>>;
+
+/** Rows of the store are missing while it is unavailable. */
+export async function scrapeOf(call: Call) {
+	const { engine, service }: { engine: Engine; service: Service } = call;
+	const principal = principalOf(call);
+	const [present, files, diskFree] = await Promise.all([
+		presentOf(engine).catch((error: unknown) => {
+			if (error instanceof StoreUnavailable)
+				return { snapshots: [], waits: new Map<string, number>(), pending: [], stored: [] };
+			throw error;
+		}),
+		// That files of the store were removed is reported by `/readyz`.
+		engine.disk?.fileBytes?.().catch(() => undefined),
+		engine.disk?.freeBytes().catch(() => undefined),
+	]);
+	return {
+		engine,
+		service,
+		sees: (endpoint: string): boolean => engine.endpoints.has(endpoint) && may(principal, "read", endpoint),
+		/** Ids of all endpoints. */
+		endpoints: engine.endpoints.all().map(({ endpoint: { id } }) => id),
+		isStoreUp: false,
+		...present,
+		totals: [...engine.metrics.history.totals()],
+		gpus: [...engine.metrics.gpuTotals()],
+		/** Bytes. */
+		files,
+		diskFree,
+		storeLoad: engine.storeLoad(),
+		eventLoop: service.traffic.eventLoopDelay(),
+	};
+}
+
+async function presentOf({ metrics, webhooks }: Engine) {
+	const [snapshots, waits, pending, stored] = await Promise.all([
+		metrics.snapshots(),
+		metrics.oldestWaits(),
+		webhooks.pending(),
+		metrics.stored(),
+	]);
+	return { isStoreUp: true, snapshots, waits, pending, stored };
+}
