@@ -251,6 +251,6 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		id: "D52",
-		says: "A client's trace goes through queue, worker and webhook; spans are exported where OTEL_ variables ask for them.",
+		says: "A client's trace goes through queue, worker and webhook; OTEL_ variables have its spans exported.",
 	},
 ];

@@ -4,7 +4,7 @@ export interface TracingSettings {
 	sampler: (typeof SAMPLERS)[number];
 	/** 0 to 1, of the samplers with `traceidratio`. */
 	ratio: number;
-	/** Of the batches, ms and spans; undefined: the SDK's. */
+	/** Sizes and times (ms) of the batches; absent: the SDK's. */
 	batch: {
 		scheduledDelayMillis?: number;
 		exportTimeoutMillis?: number;

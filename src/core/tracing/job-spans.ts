@@ -1,7 +1,7 @@
 /**
  * The spans of a job, made of its record when it has ended: none is kept in memory meanwhile, and another server or a
- * restart makes the same ones. Their ids follow from the job's id, so that workers and receivers of webhooks get the ids
- * of their parents before those are recorded.
+ * restart makes the same ones. Their ids follow from the job's id, so that workers and receivers of webhooks get those
+ * of their parents before they are recorded.
  */
 import type { EpochMs, WallMs } from "../../lib/time.ts";
 import type { Attempt, Job } from "../jobs/job.ts";
@@ -13,7 +13,7 @@ import { storedTrace, type TraceContext } from "./trace-context.ts";
 /** Ids of a job are UUIDs, `sync-` apart (D6). */
 const UUID = /([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})$/;
 
-/** Of the client, or one of the job's own: its id. Undefined for an id that is no UUID. */
+/** The trace of the client, or one of the job's own: its id. Undefined for an id that is no UUID. */
 export function traceOf({ id, trace }: Pick<Job, "id" | "trace">): Omit<TraceContext, "spanId"> | undefined {
 	const given = trace === undefined ? undefined : storedTrace(trace);
 	if (given) return given;

@@ -28,7 +28,7 @@ export function traceparentOf({ traceId, spanId, isSampled }: TraceContext): str
 	return `00-${traceId}-${spanId}-${isSampled ? "01" : "00"}`;
 }
 
-/** As `Job.trace` stores it: `traceparent`, and after a space `tracestate`. */
+/** The text of `Job.trace`: `traceparent`, and after a space `tracestate`. */
 export function traceText(context: TraceContext): string {
 	const { state } = context;
 	return state === undefined ? traceparentOf(context) : `${traceparentOf(context)} ${state}`;

@@ -11,7 +11,7 @@ import type { WallMs } from "../../lib/time.ts";
 import type { Tracer } from "../../tracing/contract.ts";
 import { type EngineContext, unlessUnavailable } from "../context.ts";
 
-/** From the submission to the end, ms. */
+/** Time from the submission to the end, ms. */
 const SLOW_MS = 60_000;
 
 const TRACE_BYTES = 16;
@@ -46,12 +46,12 @@ export function createTraces(d: EngineContext & { tracer: Tracer | undefined }) 
 	return {
 		tracer,
 		now: (): WallMs => calendar.now(),
-		/** Of a span below `parent`, or of a new trace. */
+		/** Ids of a span below `parent`, or of a new trace. */
 		newIds: (parent: TraceContext | undefined): Pick<TraceContext, "traceId" | "spanId"> => ({
 			traceId: parent?.traceId ?? hex(random(TRACE_BYTES)),
 			spanId: newSpanId(),
 		}),
-		/** For the worker that gets the job. */
+		/** The context for the worker that gets the job. */
 		ofAttempt: (job: Traced & Pick<Job, "attempt">): TraceContext | undefined =>
 			tracer ? attemptContext(job) : clientOf(job),
 		/** The job ended here, by a report or a cancellation. */

@@ -15,8 +15,8 @@ const FIRST_DUE = `${PENDING_ENDPOINTS}, ready AS MATERIALIZED (
     FROM pending WHERE endpoint IS NOT NULL)`;
 
 /**
- * Rows claimed by another server are skipped. The last columns are request id and trace of the job, body, size, disabling,
- * whether the receiver is paused, and the order.
+ * Rows claimed by another server are skipped. The last columns are request id and trace of the job, body, size,
+ * disabling, whether the receiver is paused, and the order.
  */
 const CLAIM = statement(`
   ${FIRST_DUE}, turns AS MATERIALIZED (
