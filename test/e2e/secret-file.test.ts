@@ -297,7 +297,7 @@ it.skipIf(!STRACE)(
 );
 
 it.skipIf(!STRACE)(
-	`D22: a key file of an earlier version is flushed before its check value${STRACE ? "" : " (no strace here)"}`,
+	`D22: a key file that a killed process left is flushed before its check value${STRACE ? "" : " (no strace here)"}`,
 	{ timeout: 60_000 },
 	async (test) => {
 		const at = place(test);

@@ -33,9 +33,9 @@ export async function openMeta({
 	if (checkKey) {
 		const stored = (await database.read.run(KEPT, [CHECK_NAME])).rows[0]?.[0];
 		const check = stored === undefined ? undefined : String(stored);
-		const own = checkKey({ identity, check, encrypted: [] });
+		const own = checkKey({ identity, check });
 		// Another server that starts at the same time may have stored that of another key.
-		if (check === undefined) checkKey({ identity, check: await keep(CHECK_NAME, own), encrypted: [] });
+		if (check === undefined) checkKey({ identity, check: await keep(CHECK_NAME, own) });
 	}
 
 	return {
