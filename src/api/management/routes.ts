@@ -1,6 +1,6 @@
 /** RunPod's management API v2 (D49), in the order of the documentation. */
 import { FILE, route } from "../definition/route.ts";
-import { LIST_BUILDS } from "./builds.ts";
+import { LIST_BUILDS } from "./unsupported.ts";
 import { CATALOG_ROUTES } from "./catalog.ts";
 import { MANAGED_ENDPOINT_ROUTES } from "./endpoints.ts";
 import { LOGIN_ROUTES } from "./registries.ts";

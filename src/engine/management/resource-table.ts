@@ -36,8 +36,6 @@ export interface Resource<Body> extends Omit<Content<Body>, "sealed"> {
 	createdAt: EpochMs;
 }
 
-export type ResourceTable<Body> = ReturnType<typeof resourceTable<Body>>;
-
 export function resourceTable<Body>(kind: ResourceKind, { store, encryption, now, random }: ResourceContext) {
 	const { noun, list } = KINDS[kind];
 

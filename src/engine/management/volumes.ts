@@ -3,7 +3,7 @@
  * folders and claims that exist are named by `management.volumes`. Data is never deleted.
  */
 import { badRequest } from "../../core/errors.ts";
-import { newVolumeName, sourceOf, type VolumeRules } from "../../core/management/volume-source.ts";
+import { newVolumeName, sourceOf, type ManagementRules } from "../../core/management/rules.ts";
 import { alternatives } from "../../lib/schema.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import { inUse } from "./logins.ts";
@@ -31,7 +31,7 @@ export type Volumes = ReturnType<typeof volumes>;
 interface Deps extends ResourceContext {
 	/** Ids of endpoints that use the volume. */
 	usedBy: (id: string) => string[];
-	rules: VolumeRules;
+	rules: ManagementRules;
 	dataCenters: readonly string[];
 }
 
