@@ -5,7 +5,6 @@ import { bulk, list } from "./bulk.ts";
 import { abandon, cancel, notifyPurged, purge } from "./cancel.ts";
 import { addChunks } from "./stream/chunks.ts";
 import { Dispatch, requeueUndelivered } from "./dispatch/dispatch.ts";
-import { catchUpOnJobs, onQueued, onSettled } from "./hints.ts";
 import { jobDetails } from "./job-details.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
 import { follow, type Follower } from "./stream/live-chunks.ts";
@@ -20,6 +19,8 @@ import { submit, submitAndWait, type SubmitRequest } from "./submit.ts";
 import { sweep } from "./sweep.ts";
 import { take } from "./dispatch/take.ts";
 import { CompletionWaiters } from "./wait.ts";
+import type { JobState } from "../../core/jobs/job-states.ts";
+import type { ClusterStore } from "../../store/contract/cluster.ts";
 
 export type JobDomain = ReturnType<typeof createJobs>;
 
@@ -98,4 +99,44 @@ export function createJobs(
 		},
 		services: [sweeper, renewPolledLeases(d)],
 	};
+}
+
+const PAGE = 1000;
+
+/** `lostBy` had held the job. */
+function onQueued(d: JobDeps, q: JobName & { lostBy: string | undefined }): void {
+	const { endpoint, id, lostBy } = q;
+	if (lostBy !== undefined) d.events.emit("job.returned", { endpoint, id, worker: lostBy, why: "lost" });
+	d.waiters.notify(id);
+	d.dispatch.announce(endpoint);
+}
+
+/** A job ended without a report through this server. */
+function onSettled(
+	d: JobDeps,
+	q: JobName & { state: JobState; release?: number | undefined; elsewhere?: true | undefined },
+): void {
+	const { endpoint, id, state, release, elsewhere } = q;
+	d.events.emit("job.settled", { endpoint, id, state, release, ...(elsewhere && { elsewhere }) });
+	d.waiters.notify(id);
+	if (d.waiters.isAwaited(id)) d.background.run("notifying callers", notifyCompletion(d, { endpoint, id }));
+}
+
+async function notifyCompletion(d: JobDeps, { endpoint, id }: JobName): Promise<void> {
+	const found = await d.store.jobs.get({ endpoint, id, now: d.now(), large: "size" });
+	if (!found) d.waiters.jobRemoved(id);
+	else if (found.job.endedAt !== undefined) d.waiters.jobEnded(found);
+}
+
+/** Reads what lost hints would have announced. */
+async function catchUpOnJobs(d: JobDeps, cluster?: ClusterStore): Promise<void> {
+	d.waiters.notifyAll();
+	const awaited = d.waiters.awaitedJobs();
+	for (let from = 0; from < awaited.length; from += PAGE) {
+		const jobs = awaited.slice(from, from + PAGE);
+		const ended = cluster ? await cluster.over({ jobs }) : jobs;
+		await Promise.all(ended.map((job) => notifyCompletion(d, job)));
+	}
+	await d.workers.stopSignals.recall();
+	d.dispatch.checkAll();
 }
