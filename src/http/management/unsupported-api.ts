@@ -1,11 +1,10 @@
 /** Refuses what has no counterpart here, with what to use instead (D49). */
-import { type LIST_PODS, UNSUPPORTED } from "../../api/management/unsupported.ts";
+import { type LIST_BUILDS, type LIST_PODS, UNSUPPORTED } from "../../api/management/unsupported.ts";
 import { LIMIT, limitOf } from "../../api/management/pages.ts";
 import type { AnswerOf } from "../../api/definition/route.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { Call } from "../exchange/call.ts";
 import { paged } from "./exchange.ts";
-import type { LIST_BUILDS } from "../../api/management/unsupported.ts";
 
 /** Throws 501. */
 export function unsupported({ path }: Call): never {
