@@ -69,7 +69,6 @@ interface MigrationOptions {
 	rotateSecret?: boolean;
 	/** Go on without the log that the file needs (D17). */
 	acceptMissingLog?: boolean;
-	compact?: boolean;
 }
 
 interface Migrated {
@@ -99,7 +98,7 @@ async function migrateDatabase(url: string, check: boolean): Promise<Migrated> {
 
 async function migrateFile(
 	path: string,
-	{ check, newSecret, rotateSecret, acceptMissingLog = false, compact }: MigrationOptions,
+	{ check, newSecret, rotateSecret, acceptMissingLog = false }: MigrationOptions,
 ): Promise<Migrated> {
 	const [{ allMigrations, pendingMigrations, prepareSchema }, { openDatabase }, { acceptNewKey }] = await Promise.all([
 		import("./store/sqlite/file/schema.ts"),
@@ -114,7 +113,6 @@ async function migrateFile(
 		if (newSecret) acceptNewKey(db);
 		// Open, so locked: no service uses the key.
 		if (rotateSecret) rotateKeyFile(path, randomBytes(KEY_BYTES).toString("hex"));
-		if (compact) (await import("./store/sqlite/file/vacuum.ts")).compact(db);
 		return { name: path, migrations: migrations.map(({ name }) => name) };
 	} finally {
 		db.close();

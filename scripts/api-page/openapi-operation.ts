@@ -1,7 +1,7 @@
 /** One operation of `/openapi.json`. */
 import { HOST_NAME } from "../../src/core/workers/hosts.ts";
 import { isManagementPath } from "../../src/core/management/reserved-ids.ts";
-import { PROBLEM_TYPE } from "../../src/http/exchange/problem.ts";
+import { PROBLEM_TYPE } from "../../src/http/exchange/reply.ts";
 import { ERROR, OPENAI_ERROR, PROBLEM } from "../../src/api/definition/errors.ts";
 import type { Answer, Body, RouteDefinition } from "../../src/api/definition/route.ts";
 import type { JsonSchema } from "../../src/api/definition/schema.ts";

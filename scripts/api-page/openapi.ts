@@ -1,5 +1,5 @@
 /** `/openapi.json`: the definitions of `src/api` as an OpenAPI 3.1 document. */
-import { SCHEMAS } from "../../src/api/operations.ts";
+import { SCHEMAS } from "./schemas.ts";
 import type { RouteDefinition } from "../../src/api/definition/route.ts";
 import { type ErrorCode, ERRORS } from "../../src/core/errors.ts";
 import { HEADERS, TAGS, operationOf, pathOf } from "./openapi-operation.ts";

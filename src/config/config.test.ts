@@ -323,15 +323,6 @@ describe("loadConfig", () => {
 		);
 	});
 
-	it("D41: a former budget is refused with what bounds it now", () => {
-		const files = { "/srv/c.yaml": "budgets: { memoryWait: 0, writeTimeout: 1000, management: 64, bogus: 1 }" };
-		expect(problems({ flags: { config: "c.yaml" }, files })).toEqual([
-			"/srv/c.yaml: budgets.memoryWait is fixed at 5000 ms now; remove it.",
-			"/srv/c.yaml: budgets.writeTimeout is the same as readTimeout now; remove it.",
-			expect.stringMatching(/budgets.bogus is unknown; expected one of connections, .*, readTimeout\.$/),
-		]);
-	});
-
 	it("D34: every problem is listed at once, each with its field", () => {
 		const files = {
 			"/srv/c.yaml": "bogus: 1\npublicUrl: no\nendpoints:\n  'a b': {}\n  good: { workersMax: -1, leaseMs: 1 }\n",

@@ -1,7 +1,7 @@
 /** Reads options from flags, environment and `sluice.yaml`. */
 import { parse } from "yaml";
 import { duration, withDurations } from "../core/durations.ts";
-import { type Budget, BUDGETS, FIXED_BUDGETS } from "../core/budgets.ts";
+import { type Budget, BUDGETS } from "../core/budgets.ts";
 import { MANAGEMENT_OPTION } from "../core/management/rules.ts";
 import { HOSTS_SCHEMA } from "../core/workers/hosts.ts";
 import { REGISTRY_SETTINGS_SCHEMA } from "../core/access/registry-login.ts";
@@ -116,8 +116,7 @@ function memberAt(file: Record<string, unknown>, path: string): unknown {
 /** The endpoints are not checked. */
 export function parseFile(text: string, path: string, problems: string[]): Record<string, unknown> {
 	const file = withDurations(FILE_SCHEMA, readYaml(text, path, problems)) as Record<string, unknown>;
-	for (const { field, message } of check(FILE_SCHEMA, file))
-		problems.push(`${path}: ${field} ${FIXED_BUDGETS.get(field) ?? message}`);
+	for (const { field, message } of check(FILE_SCHEMA, file)) problems.push(`${path}: ${field} ${message}`);
 	return file;
 }
 

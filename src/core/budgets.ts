@@ -101,23 +101,6 @@ export const BUDGETS = {
 	},
 } as const satisfies Record<string, Budget>;
 
-/** How former budgets are bounded now, for the error about a configuration that names one. */
-export const FIXED_BUDGETS: ReadonlyMap<string, string> = new Map(
-	Object.entries({
-		failedKeys: "is fixed at 1000 a minute now",
-		webhookSendersPerEndpoint: "is fixed at 32 now",
-		webhookSendersPerReceiver: "is fixed at 4 now",
-		webhookBytes: "is fixed at 134217728 now",
-		webhookBytesPerEndpoint: "is fixed at 33554432 now",
-		pipelined: "is fixed at 256 now",
-		headers: "is fixed at 33554432 now",
-		headersTimeout: "is fixed at 15000 ms now",
-		managementTime: "is fixed at 150 ms now",
-		memoryWait: "is fixed at 5000 ms now",
-		writeTimeout: "is the same as readTimeout now",
-	}).map(([name, how]) => [`budgets.${name}`, `${how}; remove it.`]),
-);
-
 export type BudgetName = keyof typeof BUDGETS;
 
 export type BudgetLimits = Readonly<Record<BudgetName, number>>;

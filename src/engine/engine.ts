@@ -107,7 +107,7 @@ export function createEngine(o: EngineOptions) {
 		...context,
 		encryption: access.encryption,
 		endpoints,
-		rules: { launcher: rules.launcher?.type, volumes: rules.volumes },
+		rules,
 		dataCenters: DATA_CENTERS,
 	});
 	const workers = new Workers({

@@ -11,7 +11,7 @@ const ALGORITHM = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** `1.<key id>.<base64>`; earlier versions wrote the base64 alone. */
+/** `1.<key id>.<base64>`. */
 const FORM = /^1\.([0-9a-f]{8})\.([A-Za-z0-9+/]+=*)$/;
 
 /** Names a key without revealing it. */
@@ -44,14 +44,9 @@ export function encryption(ring: KeyRing, random: Random) {
 			return `1.${current.id}.${bytes.toString("base64")}`;
 		},
 		decrypt(encrypted: string): Decrypted {
-			const [, of, base64] = FORM.exec(encrypted) ?? [undefined, undefined, encrypted];
-			const bytes = Buffer.from(base64 ?? "", "base64");
-			for (const { key, id } of known) {
-				if (of !== undefined && of !== id) continue;
-				const decrypted = decryptWith(key, bytes);
-				if (decrypted.ok) return decrypted;
-			}
-			return { ok: false };
+			const [, of, base64 = ""] = FORM.exec(encrypted) ?? [];
+			const found = known.find(({ id }) => id === of);
+			return found ? decryptWith(found.key, Buffer.from(base64, "base64")) : { ok: false };
 		},
 		isCurrent: (encrypted: string): boolean => encrypted.startsWith(`1.${current.id}.`),
 	};

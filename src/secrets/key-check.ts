@@ -14,8 +14,6 @@ export interface StoredSecrets {
 	 * if none was stored yet, {@link ANY_KEY} if the operator gave up the old key.
 	 */
 	check: string | undefined;
-	/** Some encrypted texts if the store has no check value; else empty. */
-	encrypted: string[];
 }
 
 /** Stored by `sluice migrate --new-secret`, until the next key is used. */
@@ -33,6 +31,7 @@ export function joinChecks(checks: readonly string[]): string {
 	return [...new Set(checks)].join(" ");
 }
 
-export function checksIn(stored: string): string[] {
-	return stored.split(" ");
+/** Undefined if nothing is encrypted, or the operator gave up the old key. */
+export function checksIn({ check }: StoredSecrets): string[] | undefined {
+	return check === undefined || check === ANY_KEY ? undefined : check.split(" ");
 }

@@ -4,7 +4,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { encryption } from "./encryption.ts";
 import { removePreviousKey, rotateKeyFile } from "./key-file.ts";
 import { opensSecrets, secretKeys } from "./secret-key.ts";
 import { ANY_KEY, joinChecks, keyCheck, type StoredSecrets } from "./key-check.ts";
@@ -16,19 +15,11 @@ const KEY = "0123456789abcdef".repeat(4);
 const OTHER = "f".repeat(64);
 const identity = "i".repeat(32);
 const bytes = (text: string): Buffer => Buffer.from(text, "hex");
-const EMPTY: StoredSecrets = { identity, check: undefined, encrypted: [] };
+const EMPTY: StoredSecrets = { identity, check: undefined };
 const checked = (text: string): StoredSecrets => ({
 	...EMPTY,
 	check: keyCheck(bytes(text), identity),
 });
-/**
- * A database from before there were check values, with a text encrypted under each of these keys.
- */
-const before = (...keys: string[]): StoredSecrets => ({
-	...EMPTY,
-	encrypted: keys.map((key) => encryption([bytes(key)], (size) => new Uint8Array(size)).encrypt("a secret")),
-});
-
 let database: string;
 let files = 0;
 beforeEach(() => {
@@ -67,7 +58,7 @@ it.each([
 	["two line ends", `${KEY}\n\n`, "has 66 characters"],
 	["spaces", ` ${KEY}`, "has 65 characters"],
 ])("D22: refuses %s, whatever the database holds, and says what to do", (_, file, what) => {
-	for (const stored of [EMPTY, checked(KEY), before(KEY)]) {
+	for (const stored of [EMPTY, checked(KEY)]) {
 		expect(() => keyFor(stored, { file })).toThrow(what);
 		expect(() => keyFor(stored, { file })).toThrow(
 			/s\.db\.secret does not contain a key of 64 hex\w+ digits.*Restore \S+s\.db\.secret from a backup.*--new-secret/,
@@ -93,16 +84,8 @@ it("D22: refuses a key that the database was not encrypted with", () => {
 });
 
 it("D22: makes no new key where the old one is missing", () => {
-	for (const stored of [checked(KEY), before(KEY)])
-		expect(() => keyFor(stored)).toThrow(/s\.db\.secret is missing: it holds the key/);
+	expect(() => keyFor(checked(KEY))).toThrow(/s\.db\.secret is missing: it holds the key/);
 	expect(readdirSync(join(database, ".."))).toEqual([]);
-});
-
-it("D22: a database without a check value takes a key that decrypts some of it", () => {
-	expect(keyFor(before(KEY), { file: KEY })).toBe(KEY);
-	expect(keyFor(before(OTHER, KEY), { file: KEY })).toBe(KEY);
-	expect(() => keyFor(before(OTHER), { file: KEY })).toThrow(/is not the one/);
-	expect(() => keyFor(before(KEY), { secret: "a text" })).toThrow(/^SLUICE_SECRET is not the one/);
 });
 
 it("D22: takes any key once the operator gave the old one up, and makes one where there is none", () => {
@@ -147,14 +130,6 @@ describe("a secret that is replaced", () => {
 		const undone = joinChecks([a, b]);
 		expect(accepted(undone, "a")).toEqual({ opened: undone, used: undone, alone: b });
 		expect(accepted(b, "c")).toEqual({ opened: b, used: b, alone: b });
-	});
-
-	it("D22: a database without a check value gets those of the keys that decrypt some of it", () => {
-		const keys = (...texts: string[]) =>
-			secretKeys({ secret: "b", previousSecret: "a", database, random }, before(...texts)).checks.opened;
-		expect(keys(B)).toBe(b);
-		expect(keys(A)).toBe(joinChecks([b, a]));
-		expect(keys(A, B)).toBe(joinChecks([b, a]));
 	});
 
 	it("D22: a backup's keys fit if they are all those that its secrets may be encrypted with", () => {

@@ -3,10 +3,10 @@
  * decisions 0025 and 0033).
  */
 import { createHash } from "node:crypto";
-import { encryption, type KeyRing, type SealKeys } from "./encryption.ts";
+import type { KeyRing, SealKeys } from "./encryption.ts";
 import { hex, type Random } from "../lib/ids.ts";
 import { confirmKeyFile, createKeyFile, LOST, readKeyFile, recovery } from "./key-file.ts";
-import { ANY_KEY, checksIn, joinChecks, keyCheck, type StoredSecrets } from "./key-check.ts";
+import { checksIn, joinChecks, keyCheck, type StoredSecrets } from "./key-check.ts";
 
 const KEY_BYTES = 32;
 
@@ -26,35 +26,24 @@ interface KeySource {
 export function secretKeys(source: KeySource, stored: StoredSecrets): SealKeys {
 	const { secret, database } = source;
 	if (secret === undefined && database === undefined) throw new Error("SLUICE_SECRET is not set.");
-	const inUse = stored.check !== ANY_KEY && (stored.check !== undefined || stored.encrypted.length > 0);
-	const ring = readRing(source, inUse);
-	// An earlier version or a killed process may not have flushed the file.
-	if (secret === undefined && database !== undefined && !(inUse && stored.check !== undefined))
-		confirmKeyFile(database);
+	const required = checksIn(stored);
+	const ring = readRing(source, required !== undefined);
+	// A killed process may not have flushed the file.
+	if (secret === undefined && database !== undefined && !required) confirmKeyFile(database);
 	const checks = ring.map((key) => keyCheck(key, stored.identity));
 	const current = checks[0] ?? "";
 	const accepted = (opened: string, used = opened): SealKeys => ({ ring, checks: { opened, used, alone: current } });
-	if (!inUse) return accepted(current);
-	if (stored.check === undefined) {
-		const used = ring.flatMap((key, at) => (opensSome(key, stored.encrypted) ? [checks[at] ?? ""] : []));
-		if (used.length === 0) throw new Error(wrongKey(source));
-		return accepted(joinChecks([current, ...used]));
-	}
-	const required = checksIn(stored.check);
+	if (!required) return accepted(current);
 	if (!checks.includes(required[0] ?? "")) throw new Error(wrongKey(source));
 	if (!required.every((each) => checks.includes(each))) throw new Error(unfinished(source));
-	return accepted(stored.check, required.includes(current) ? stored.check : joinChecks([current, ...required]));
+	const opened = joinChecks(required);
+	return accepted(opened, required.includes(current) ? opened : joinChecks([current, ...required]));
 }
 
 /** Undefined if the store has no secrets. */
-export function opensSecrets(
-	keys: readonly Uint8Array[],
-	{ identity, check, encrypted }: StoredSecrets,
-): boolean | undefined {
-	if (check === ANY_KEY) return undefined;
-	if (check === undefined) return encrypted.length === 0 ? undefined : keys.some((key) => opensSome(key, encrypted));
-	const checks = keys.map((key) => keyCheck(key, identity));
-	return checksIn(check).every((each) => checks.includes(each));
+export function opensSecrets(keys: readonly Uint8Array[], stored: StoredSecrets): boolean | undefined {
+	const checks = keys.map((key) => keyCheck(key, stored.identity));
+	return checksIn(stored)?.every((each) => checks.includes(each));
 }
 
 function readRing({ secret, previousSecret, database, random }: KeySource, inUse: boolean): KeyRing {
@@ -68,12 +57,6 @@ function readRing({ secret, previousSecret, database, random }: KeySource, inUse
 
 export function fromText(secret: string): Uint8Array {
 	return createHash("sha256").update(secret).digest();
-}
-
-/** Several keys may have been used without a check value (earlier versions): one text suffices. */
-function opensSome(current: Uint8Array, encrypted: readonly string[]): boolean {
-	const { decrypt } = encryption([current], () => new Uint8Array());
-	return encrypted.some((text) => decrypt(text).ok);
 }
 
 function refuseMissing(database: string): never {

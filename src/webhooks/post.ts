@@ -2,13 +2,13 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
+import { createHmac } from "node:crypto";
 import type { Clock } from "../system/clock.ts";
 import { traceparentOf } from "../core/tracing/trace-context.ts";
 import { DELIVERY_TIMEOUT_MS } from "../core/webhooks/delivery.ts";
 import { type JsonText, sizeOf } from "../lib/json/json-text.ts";
 import { printable } from "../lib/terminal-text.ts";
 import type { SendWebhook, WebhookAnswer } from "./contract.ts";
-import { signedHeaders } from "./sign.ts";
 import { type Address, type Resolve, targetOf } from "./target.ts";
 
 /** Read of an answer; only {@link KEPT_BYTES} are kept. */
@@ -129,4 +129,36 @@ function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 function sentence(error: unknown): string {
 	const code = (error as NodeJS.ErrnoException).code ?? "UNKNOWN";
 	return FAULTS[code] ?? `the call failed (${code})`;
+}
+
+const PREFIX = "whsec_";
+
+/** A signature by each secret, `whsec_` + base64. `at`: ms since the epoch. */
+export function signedHeaders({
+	id,
+	at,
+	body,
+	secrets,
+}: {
+	id: string;
+	at: number;
+	body: JsonText;
+	secrets: readonly string[];
+}): Record<string, string> {
+	const timestamp = String(Math.floor(at / 1000));
+	const parts = typeof body === "string" ? [body] : body;
+	const signatures = secrets.map((secret) => {
+		const hmac = createHmac("sha256", keyOf(secret)).update(`${id}.${timestamp}.`);
+		for (const part of parts) hmac.update(part);
+		return `v1,${hmac.digest("base64")}`;
+	});
+	return {
+		"webhook-id": id,
+		"webhook-timestamp": timestamp,
+		"webhook-signature": signatures.join(" "),
+	};
+}
+
+function keyOf(secret: string): Buffer {
+	return Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, "base64");
 }

@@ -4,7 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { signedHeaders } from "./sign.ts";
+import { signedHeaders } from "./post.ts";
 
 describe("signatures", () => {
 	it("D21: are what the official library makes, for texts beyond ASCII too", () => {

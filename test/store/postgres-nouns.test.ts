@@ -6,7 +6,7 @@ import type { CheckKey } from "../../src/secrets/key-check.ts";
 import { describe, expect, it } from "vitest";
 import { openEndpoints } from "../../src/store/postgres/queries/endpoints.ts";
 import { insertDeliveries } from "../../src/store/postgres/rows/deliveries.ts";
-import { openMeta } from "../../src/store/postgres/meta.ts";
+import { openMeta } from "../../src/store/postgres/open.ts";
 import { statement } from "../../src/store/postgres/connection/statement.ts";
 import type { KeyRow } from "../../src/store/contract/keys.ts";
 import type { Store } from "../../src/store/contract/store.ts";

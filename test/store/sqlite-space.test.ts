@@ -2,12 +2,10 @@
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/contract/store.ts";
 import { verify } from "../../src/store/sqlite/file/verify.ts";
-import { migrateStore } from "../../src/stores.ts";
 import { until } from "../support/until.ts";
 import { type Site, siteOf, T0 } from "./site.ts";
 
@@ -25,21 +23,6 @@ async function fill(store: Store, jobs: number): Promise<Site> {
 	const input = JSON.stringify("x".repeat(MB));
 	for (let n = 0; n < jobs; n += 1) await site.add({ input });
 	return site;
-}
-
-/** As another program leaves it: its free pages cannot be returned. */
-function unshrinkable(path: string): void {
-	const db = new DatabaseSync(path);
-	db.exec("PRAGMA auto_vacuum = NONE; VACUUM");
-	expect(db.prepare("PRAGMA auto_vacuum").get()).toEqual({ auto_vacuum: 0 });
-	db.close();
-}
-
-function canShrink(path: string): boolean {
-	const db = new DatabaseSync(path);
-	const { auto_vacuum } = db.prepare("PRAGMA auto_vacuum").get() as { auto_vacuum: number };
-	db.close();
-	return auto_vacuum === 2;
 }
 
 it("D40: after a purge the file shrinks while the store is idle, and the store goes on", async () => {
@@ -73,14 +56,4 @@ it("D40: after a purge the file shrinks while jobs arrive without a pause", asyn
 	await arriving;
 	await store.close();
 	expect((await verify(path, { migrate: false })).problems).toEqual([]);
-});
-
-it("D40: `sluice migrate --compact` makes a file shrinkable", async () => {
-	const path = newPath();
-	await (await openSqlite({ path })).close();
-	unshrinkable(path);
-	await (await openSqlite({ path })).close();
-	expect(canShrink(path)).toBe(false);
-	await migrateStore({ address: { kind: "sqlite", path }, check: false, compact: true });
-	expect(canShrink(path)).toBe(true);
 });

@@ -1,7 +1,7 @@
 /** GPUs, processors and data centres that endpoints of the management API can name (D49). */
-import { AVAILABILITY, cpuType, DATA_CENTER } from "../../core/management/catalog.ts";
+import { AVAILABILITY, CENTER, cpuType } from "../../core/management/catalog.ts";
 import { type Param, whole, word, words } from "../definition/params.ts";
-import { route } from "../definition/route.ts";
+import { managed } from "./operation.ts";
 import { FLAG, list, listIn, object, TEXT, TEXTS } from "../definition/schema.ts";
 
 const NUMBER = { type: "number", minimum: 0 } as const;
@@ -64,7 +64,7 @@ const COMPLIANCE = [
 
 const VOLUME_TYPES = ["STANDARD", "HIGH_PERFORMANCE"] as const;
 
-const CENTER = object({
+const DATA_CENTER = object({
 	id: TEXT,
 	name: TEXT,
 	region: { enum: REGIONS },
@@ -110,12 +110,15 @@ export const CUDA_VERSIONS = listed("cudaVersions", /^\d{1,3}\.\d{1,3}$/, {
 	bound: "one or more versions such as 12.4, separated by commas",
 	description: "Newest CUDA versions of drivers. Needs include; not with minCudaVersion.",
 });
+
+const SHORT_VERSION = /^\d{1,3}(\.\d{1,3})?$/;
+
 export const MIN_CUDA: Param<string> = {
 	name: "minCudaVersion",
 	bound: "a version such as 12 or 12.4",
 	description: "Least CUDA version of drivers. Needs include; not with cudaVersions.",
-	schema: { type: "string", pattern: "^\\d{1,3}(\\.\\d{1,3})?$" },
-	read: (text) => (/^\d{1,3}(\.\d{1,3})?$/.test(text) ? text : undefined),
+	schema: { type: "string", pattern: SHORT_VERSION.source },
+	read: (text) => (SHORT_VERSION.test(text) ? text : undefined),
 };
 export const VCPU_COUNT: Param<number> = {
 	name: "vcpuCount",
@@ -136,7 +139,6 @@ export const GLOBAL_NETWORK = word(
 
 const GPU_QUERY = [INCLUDE, GPU_PRODUCT, COUNT, CLOUD, COUNTRIES, CUDA_VERSIONS, MIN_CUDA] as const;
 const CPU_QUERY = [INCLUDE, CPU_PRODUCT, VCPU_COUNT] as const;
-const PROBLEM = { errorForm: "problem", errors: ["bad_request"] } as const;
 
 const GPU_EXAMPLE = {
 	id: "NVIDIA GeForce RTX 4090",
@@ -152,15 +154,7 @@ const GPU_EXAMPLE = {
 
 const CPU_EXAMPLE = cpuType(16);
 
-const CENTER_EXAMPLE = {
-	...DATA_CENTER,
-	region: "UNKNOWN",
-	globalNetwork: false,
-	networkVolumeTypes: ["STANDARD"],
-	compliance: [],
-} as const;
-
-export const LIST_GPU_TYPES = route("listGpuTypes", "GET /v2/catalog/gpus", "admin", {
+export const LIST_GPU_TYPES = managed("listGpuTypes", "GET /v2/catalog/gpus", {
 	summary: "Models of the GPUs of this machine and of Docker hosts.",
 	answer: {
 		description: "Those that are known. What the nodes of a Kubernetes or Slurm cluster have is not.",
@@ -168,48 +162,44 @@ export const LIST_GPU_TYPES = route("listGpuTypes", "GET /v2/catalog/gpus", "adm
 		example: { gpus: [GPU_EXAMPLE] },
 	},
 	query: GPU_QUERY,
-	...PROBLEM,
+	errors: ["bad_request"],
 });
 
-export const GET_GPU_TYPE = route("getGpuType", "GET /v2/catalog/gpus/:id", "admin", {
+export const GET_GPU_TYPE = managed("getGpuType", "GET /v2/catalog/gpus/:id", {
 	summary: "One model of GPUs.",
 	answer: { description: "The model.", schema: GPU_TYPE, example: GPU_EXAMPLE },
 	query: GPU_QUERY,
-	errorForm: "problem",
 	errors: ["bad_request", "resource_not_found"],
 });
 
-export const LIST_CPU_TYPES = route("listCpuTypes", "GET /v2/catalog/cpus", "admin", {
+export const LIST_CPU_TYPES = managed("listCpuTypes", "GET /v2/catalog/cpus", {
 	summary: "The processor of this machine.",
 	answer: { description: "One.", schema: listIn("cpus", CPU_TYPE), example: { cpus: [CPU_EXAMPLE] } },
 	query: CPU_QUERY,
-	...PROBLEM,
+	errors: ["bad_request"],
 });
 
-export const GET_CPU_TYPE = route("getCpuType", "GET /v2/catalog/cpus/:id", "admin", {
+export const GET_CPU_TYPE = managed("getCpuType", "GET /v2/catalog/cpus/:id", {
 	summary: "One kind of processors.",
 	answer: { description: "The kind.", schema: CPU_TYPE, example: CPU_EXAMPLE },
 	query: CPU_QUERY,
-	errorForm: "problem",
 	errors: ["bad_request", "resource_not_found"],
 });
 
-export const LIST_DATA_CENTERS = route("listDataCenters", "GET /v2/catalog/datacenters", "admin", {
+export const LIST_DATA_CENTERS = managed("listDataCenters", "GET /v2/catalog/datacenters", {
 	summary: "The data centre: this service's machines.",
 	answer: {
-		description: `One, ${DATA_CENTER.id}, unless a filter leaves it out.`,
-		schema: listIn("dataCenters", CENTER),
-		example: { dataCenters: [CENTER_EXAMPLE] },
+		description: `One, ${CENTER.id}, unless a filter leaves it out.`,
+		schema: listIn("dataCenters", DATA_CENTER),
+		example: { dataCenters: [CENTER] },
 	},
 	query: [CENTER_INCLUDE, REGION_FILTER, VOLUME_FILTER, COMPLIANCE_FILTER, GLOBAL_NETWORK],
-	errorForm: "problem",
 });
 
-export const GET_DATA_CENTER = route("getDataCenter", "GET /v2/catalog/datacenters/:id", "admin", {
+export const GET_DATA_CENTER = managed("getDataCenter", "GET /v2/catalog/datacenters/:id", {
 	summary: "One data centre.",
-	answer: { description: "The data centre.", schema: CENTER, example: CENTER_EXAMPLE },
+	answer: { description: "The data centre.", schema: DATA_CENTER, example: CENTER },
 	query: [CENTER_INCLUDE],
-	errorForm: "problem",
 	errors: ["resource_not_found"],
 });
 

@@ -1,7 +1,7 @@
 /** Endpoints of the management API (D49). */
 import { CPU, GPU_MEMBERS, MIN_CUDA_VERSION, POOLS, STORED_MEMBERS } from "../../core/management/endpoint-members.ts";
 import { plainText, type Schema } from "../../lib/schema.ts";
-import { MB, route } from "../definition/route.ts";
+import { managed, removal } from "./operation.ts";
 import { COUNT, EXAMPLE, list, MOMENT, object, TEXT, TEXTS } from "../definition/schema.ts";
 import { CONTAINER } from "./container.ts";
 import { CURSOR, LAST_PAGE, LIMIT, pagesOf } from "./pages.ts";
@@ -166,7 +166,7 @@ const ENDPOINT_EXAMPLE = {
 
 const ONE = { description: "The endpoint.", schema: MANAGED_ENDPOINT, example: ENDPOINT_EXAMPLE } as const;
 
-export const LIST_MANAGED = route("listManaged", "GET /v2/serverless", "admin", {
+export const LIST_MANAGED = managed("listManaged", "GET /v2/serverless", {
 	summary: "All endpoints, newest first, those made elsewhere included.",
 	answer: {
 		description: "A page of endpoints.",
@@ -174,10 +174,9 @@ export const LIST_MANAGED = route("listManaged", "GET /v2/serverless", "admin", 
 		example: { endpoints: [ENDPOINT_EXAMPLE], pagination: LAST_PAGE },
 	},
 	query: [LIMIT, CURSOR],
-	errorForm: "problem",
 });
 
-export const CREATE_MANAGED = route("createManaged", "POST /v2/serverless", "admin", {
+export const CREATE_MANAGED = managed("createManaged", "POST /v2/serverless", {
 	summary: "Creates an endpoint with a random id, for the launcher of management.launcher.",
 	status: 201,
 	answer: ONE,
@@ -191,39 +190,29 @@ export const CREATE_MANAGED = route("createManaged", "POST /v2/serverless", "adm
 			gpu: { pools: ["ADA_24"] },
 			scaling: { type: "QUEUE_DELAY", queueDelay: 1.5 },
 		},
-		checked: true,
 	},
 	errors: ["resource_not_found"],
-	maxBody: MB,
-	errorForm: "problem",
 });
 
-export const GET_MANAGED = route("getManaged", "GET /v2/serverless/:endpoint", "admin", {
+export const GET_MANAGED = managed("getManaged", "GET /v2/serverless/:endpoint", {
 	summary: "One endpoint.",
 	answer: ONE,
-	errorForm: "problem",
 });
 
-export const UPDATE_MANAGED = route("updateManaged", "PATCH /v2/serverless/:endpoint", "admin", {
+export const UPDATE_MANAGED = managed("updateManaged", "PATCH /v2/serverless/:endpoint", {
 	summary: "Changes an endpoint. Members as they were change nothing.",
 	answer: ONE,
 	body: {
 		description: "The members to change; env replaces all variables.",
 		schema: CHANGED,
 		example: { workers: { max: 5 } },
-		checked: true,
 	},
 	errors: ["resource_not_found"],
-	maxBody: MB,
-	errorForm: "problem",
 });
 
-const DELETE_MANAGED = route("deleteManaged", "DELETE /v2/serverless/:endpoint", "admin", {
+const DELETE_MANAGED = removal("deleteManaged", "/v2/serverless/:endpoint", {
 	summary: "Deletes an endpoint: its jobs are cancelled, its workers stopped.",
-	status: 204,
-	answer: { description: "It is deleted." },
 	errors: ["bad_request"],
-	errorForm: "problem",
 });
 
 export const MANAGED_ENDPOINT_ROUTES = [

@@ -1,7 +1,7 @@
 /** Registry logins of the management API, without a host (D49). */
 import { REGISTRY_LOGIN_SCHEMA } from "../../core/access/registry-login.ts";
 import { plainText, type Schema } from "../../lib/schema.ts";
-import { MB, route } from "../definition/route.ts";
+import { managed, NOT_FOUND, removal } from "./operation.ts";
 import { listIn, object, TEXT } from "../definition/schema.ts";
 
 const LOGIN = object({ id: TEXT, name: TEXT });
@@ -19,19 +19,17 @@ const CREATED = {
 } as const satisfies Schema;
 
 const ONE = { description: "The registry.", schema: LOGIN, example: EXAMPLE };
-const PROBLEMS = { errorForm: "problem", errors: ["resource_not_found"] } as const;
 
-export const LIST_LOGINS = route("listLogins", "GET /v2/registries", "admin", {
+export const LIST_LOGINS = managed("listLogins", "GET /v2/registries", {
 	summary: "Registry logins, without user and password.",
 	answer: {
 		description: "The registries, newest first.",
 		schema: listIn("registries", LOGIN),
 		example: { registries: [EXAMPLE] },
 	},
-	errorForm: "problem",
 });
 
-export const CREATE_LOGIN = route("createLogin", "POST /v2/registries", "admin", {
+export const CREATE_LOGIN = managed("createLogin", "POST /v2/registries", {
 	summary:
 		"Stores a login for images of endpoints that name it in registry. It is sent to the registry of the image, " +
 		"whatever its host.",
@@ -41,23 +39,17 @@ export const CREATE_LOGIN = route("createLogin", "POST /v2/registries", "admin",
 		description: "Name, user and password.",
 		schema: CREATED,
 		example: { name: "ci", username: "ci", password: "…" },
-		checked: true,
 	},
-	maxBody: MB,
-	errorForm: "problem",
 });
 
-export const GET_LOGIN = route("getLogin", "GET /v2/registries/:login", "admin", {
+export const GET_LOGIN = managed("getLogin", "GET /v2/registries/:login", {
 	summary: "One registry login.",
 	answer: ONE,
-	...PROBLEMS,
+	errors: NOT_FOUND,
 });
 
-export const REMOVE_LOGIN = route("removeLogin", "DELETE /v2/registries/:login", "admin", {
+export const REMOVE_LOGIN = removal("removeLogin", "/v2/registries/:login", {
 	summary: "Deletes a registry login that no endpoint uses.",
-	status: 204,
-	answer: { description: "It is deleted." },
-	...PROBLEMS,
 	errors: ["resource_not_found", "bad_request"],
 });
 

@@ -1,5 +1,5 @@
 /** Releases of an endpoint, as RunPod's management API lists them (D49, D50). */
-import { route } from "../definition/route.ts";
+import { managed } from "./operation.ts";
 import { COUNT, EXAMPLE, FLAG, list, MOMENT, object, TEXT } from "../definition/schema.ts";
 import { CURSOR, LAST_PAGE, LIMIT, pagesOf } from "./pages.ts";
 
@@ -19,7 +19,7 @@ const PAGES = pagesOf(
 	}),
 );
 
-export const LIST_MANAGED_RELEASES = route("listManagedReleases", "GET /v2/serverless/:endpoint/releases", "admin", {
+export const LIST_MANAGED_RELEASES = managed("listManagedReleases", "GET /v2/serverless/:endpoint/releases", {
 	summary: "Versions of what the endpoint's workers are launched with, and how many run the current one.",
 	answer: {
 		description: "The releases, the newest first.",
@@ -56,5 +56,4 @@ export const LIST_MANAGED_RELEASES = route("listManagedReleases", "GET /v2/serve
 		},
 	},
 	query: [LIMIT, CURSOR],
-	errorForm: "problem",
 });

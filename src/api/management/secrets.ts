@@ -2,7 +2,7 @@
 import { MAX_SECRET_CHARS, SECRET_NAME } from "../../core/management/secret-names.ts";
 import { plainText, type Schema } from "../../lib/schema.ts";
 import { text } from "../definition/params.ts";
-import { MB, route } from "../definition/route.ts";
+import { managed, NOT_FOUND, removal } from "./operation.ts";
 import { EXAMPLE as COMMON, listIn, MOMENT, object, type Static, TEXT } from "../definition/schema.ts";
 
 const SECRET = object({
@@ -50,11 +50,10 @@ const CHANGED = {
 } as const satisfies Schema;
 
 const ONE = { description: "The secret, without its value.", schema: SECRET, example: EXAMPLE };
-const PROBLEMS = { errorForm: "problem", errors: ["resource_not_found"] } as const;
 
 export const NAME_FILTER = text("name", 191, "Only the secret with this name, in any case.");
 
-export const LIST_SECRETS = route("listSecrets", "GET /v2/account/secrets", "admin", {
+export const LIST_SECRETS = managed("listSecrets", "GET /v2/account/secrets", {
 	summary: "Secrets, without their values.",
 	answer: {
 		description: "The secrets, newest first.",
@@ -62,10 +61,9 @@ export const LIST_SECRETS = route("listSecrets", "GET /v2/account/secrets", "adm
 		example: { secrets: [EXAMPLE] },
 	},
 	query: [NAME_FILTER],
-	errorForm: "problem",
 });
 
-export const CREATE_SECRET = route("createSecret", "POST /v2/account/secrets", "admin", {
+export const CREATE_SECRET = managed("createSecret", "POST /v2/account/secrets", {
 	summary: "Stores a secret, which env of endpoints names as {{ RUNPOD_SECRET_name }}; workers get the value.",
 	status: 201,
 	answer: ONE,
@@ -73,32 +71,26 @@ export const CREATE_SECRET = route("createSecret", "POST /v2/account/secrets", "
 		description: "Name and value.",
 		schema: CREATED,
 		example: { name: "hf_token", value: "…" },
-		checked: true,
 	},
-	maxBody: MB,
-	errorForm: "problem",
 	errors: ["secret_exists"],
 });
 
-export const GET_SECRET = route("getSecret", "GET /v2/account/secrets/:secret", "admin", {
+export const GET_SECRET = managed("getSecret", "GET /v2/account/secrets/:secret", {
 	summary: "One secret, without its value.",
 	answer: ONE,
-	...PROBLEMS,
+	errors: NOT_FOUND,
 });
 
-export const CHANGE_SECRET = route("changeSecret", "PATCH /v2/account/secrets/:secret", "admin", {
+export const CHANGE_SECRET = managed("changeSecret", "PATCH /v2/account/secrets/:secret", {
 	summary: "Changes the value or the description. Workers that run keep the value that they got.",
 	answer: ONE,
-	body: { description: "At least one of them.", schema: CHANGED, example: { value: "…" }, checked: true },
-	maxBody: MB,
-	...PROBLEMS,
+	body: { description: "At least one of them.", schema: CHANGED, example: { value: "…" } },
+	errors: NOT_FOUND,
 });
 
-export const REMOVE_SECRET = route("removeSecret", "DELETE /v2/account/secrets/:secret", "admin", {
+export const REMOVE_SECRET = removal("removeSecret", "/v2/account/secrets/:secret", {
 	summary: "Deletes a secret. Workers that still name it do not start any more.",
-	status: 204,
-	answer: { description: "It is deleted." },
-	...PROBLEMS,
+	errors: NOT_FOUND,
 });
 
 export const SECRET_ROUTES = [LIST_SECRETS, CREATE_SECRET, GET_SECRET, CHANGE_SECRET, REMOVE_SECRET] as const;

@@ -2,7 +2,7 @@
 import { DEFAULT_DISK, GPU_MEMBERS } from "../../core/management/endpoint-members.ts";
 import { plainText, type Schema } from "../../lib/schema.ts";
 import { word } from "../definition/params.ts";
-import { MB, route } from "../definition/route.ts";
+import { managed, NOT_FOUND, removal } from "./operation.ts";
 import { FLAG, list, object, type Static, TEXT, TEXTS } from "../definition/schema.ts";
 import { CONTAINER } from "./container.ts";
 import { CURSOR, LAST_PAGE, LIMIT, pagesOf } from "./pages.ts";
@@ -115,16 +115,14 @@ const PAGE = {
 	schema: pagesOf("templates", TEMPLATE),
 	example: { templates: [EXAMPLE], pagination: LAST_PAGE },
 };
-const PROBLEMS = { errorForm: "problem", errors: ["resource_not_found"] } as const;
 
-export const LIST_TEMPLATES = route("listTemplates", "GET /v2/templates", "admin", {
+export const LIST_TEMPLATES = managed("listTemplates", "GET /v2/templates", {
 	summary: "Templates, with the values of their variables.",
 	answer: PAGE,
 	query: [LIMIT, CURSOR],
-	errorForm: "problem",
 });
 
-export const CREATE_TEMPLATE = route("createTemplate", "POST /v2/templates", "admin", {
+export const CREATE_TEMPLATE = managed("createTemplate", "POST /v2/templates", {
 	summary: "Stores a template. Endpoints take it once, by templateId, and do not follow later changes.",
 	status: 201,
 	answer: ONE,
@@ -132,31 +130,25 @@ export const CREATE_TEMPLATE = route("createTemplate", "POST /v2/templates", "ad
 		description: "The template.",
 		schema: CREATED,
 		example: { name: "captions", image: "registry.example.com/captions:3", serverless: true },
-		checked: true,
 	},
-	maxBody: MB,
-	errorForm: "problem",
 });
 
-export const GET_TEMPLATE = route("getTemplate", "GET /v2/templates/:template", "admin", {
+export const GET_TEMPLATE = managed("getTemplate", "GET /v2/templates/:template", {
 	summary: "One template.",
 	answer: ONE,
-	...PROBLEMS,
+	errors: NOT_FOUND,
 });
 
-export const CHANGE_TEMPLATE = route("changeTemplate", "PATCH /v2/templates/:template", "admin", {
+export const CHANGE_TEMPLATE = managed("changeTemplate", "PATCH /v2/templates/:template", {
 	summary: "Changes a template. Members that are left out stay; env is replaced as a whole; mounts {} stays too.",
 	answer: ONE,
-	body: { description: "What changes.", schema: CHANGED, example: { disk: 40 }, checked: true },
-	maxBody: MB,
-	...PROBLEMS,
+	body: { description: "What changes.", schema: CHANGED, example: { disk: 40 } },
+	errors: NOT_FOUND,
 });
 
-export const REMOVE_TEMPLATE = route("removeTemplate", "DELETE /v2/templates/:template", "admin", {
+export const REMOVE_TEMPLATE = removal("removeTemplate", "/v2/templates/:template", {
 	summary: "Deletes a template. Endpoints made from it stay.",
-	status: 204,
-	answer: { description: "It is deleted." },
-	...PROBLEMS,
+	errors: NOT_FOUND,
 });
 
 export const SOURCE = {
@@ -164,11 +156,10 @@ export const SOURCE = {
 	default: "official",
 } as const;
 
-export const LIST_PUBLIC_TEMPLATES = route("listPublicTemplates", "GET /v2/catalog/templates", "admin", {
+export const LIST_PUBLIC_TEMPLATES = managed("listPublicTemplates", "GET /v2/catalog/templates", {
 	summary: "Templates with public, at most 100.",
 	answer: PAGE,
 	query: [SOURCE],
-	errorForm: "problem",
 });
 
 export const TEMPLATE_ROUTES = [

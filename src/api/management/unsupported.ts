@@ -1,9 +1,10 @@
 /** Operations of RunPod's management API that have no counterpart here: 501, with what to use instead (D49). */
-import { type RouteDefinition, route } from "../definition/route.ts";
-import { CURSOR, LAST_PAGE, LIMIT, pagesOf } from "./pages.ts";
+import type { RouteDefinition } from "../definition/route.ts";
+import { managed } from "./operation.ts";
+import { CURSOR, LAST_PAGE, LIMIT, pagesOf, limitOf } from "./pages.ts";
 
 /** Key checks and set-up wizards of clients list pods: there are none. */
-export const LIST_PODS = route("listPods", "GET /v2/pods", "admin", {
+export const LIST_PODS = managed("listPods", "GET /v2/pods", {
 	summary: "An empty list: there are no pods here.",
 	answer: {
 		description: "No pods.",
@@ -11,7 +12,6 @@ export const LIST_PODS = route("listPods", "GET /v2/pods", "admin", {
 		example: { pods: [], pagination: LAST_PAGE },
 	},
 	query: [LIMIT, CURSOR],
-	errorForm: "problem",
 });
 
 /** Path, what to use instead. Also for what is below the path. */
@@ -46,3 +46,13 @@ function refused(path: string) {
 }
 
 export const UNSUPPORTED_ROUTES = UNSUPPORTED.flatMap(([path]) => [refused(path), refused(`${path}/*`)]);
+
+export const LIST_BUILDS = managed("listBuilds", "GET /v2/serverless/:endpoint/builds", {
+	summary: "An empty list: nothing is built here.",
+	answer: {
+		description: "No builds.",
+		schema: pagesOf("builds", { type: "object" }),
+		example: { builds: [], pagination: LAST_PAGE },
+	},
+	query: [limitOf(100), CURSOR],
+});

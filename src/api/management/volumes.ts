@@ -1,6 +1,6 @@
 /** Network volumes of the management API (D49). */
 import { plainText, type Schema } from "../../lib/schema.ts";
-import { MB, route } from "../definition/route.ts";
+import { managed, NOT_FOUND, removal } from "./operation.ts";
 import { listIn, object, TEXT } from "../definition/schema.ts";
 
 const TYPE = { enum: ["STANDARD", "HIGH_PERFORMANCE"] } as const;
@@ -58,19 +58,17 @@ const CHANGED = {
 } as const satisfies Schema;
 
 const ONE = { description: "The volume.", schema: VOLUME, example: EXAMPLE };
-const PROBLEMS = { errorForm: "problem", errors: ["resource_not_found"] } as const;
 
-export const LIST_VOLUMES = route("listVolumes", "GET /v2/network-volumes", "admin", {
+export const LIST_VOLUMES = managed("listVolumes", "GET /v2/network-volumes", {
 	summary: "Network volumes.",
 	answer: {
 		description: "The volumes, newest first.",
 		schema: listIn("networkVolumes", VOLUME),
 		example: { networkVolumes: [EXAMPLE] },
 	},
-	errorForm: "problem",
 });
 
-export const CREATE_VOLUME = route("createVolume", "POST /v2/network-volumes", "admin", {
+export const CREATE_VOLUME = managed("createVolume", "POST /v2/network-volumes", {
 	summary: "Makes a network volume, which workers of endpoints that name it see at /runpod-volume.",
 	status: 201,
 	answer: ONE,
@@ -78,31 +76,24 @@ export const CREATE_VOLUME = route("createVolume", "POST /v2/network-volumes", "
 		description: "The volume.",
 		schema: CREATED,
 		example: { name: "models", size: 100, dataCenter: "local" },
-		checked: true,
 	},
-	maxBody: MB,
-	errorForm: "problem",
 });
 
-export const GET_VOLUME = route("getVolume", "GET /v2/network-volumes/:volume", "admin", {
+export const GET_VOLUME = managed("getVolume", "GET /v2/network-volumes/:volume", {
 	summary: "One network volume.",
 	answer: ONE,
-	...PROBLEMS,
+	errors: NOT_FOUND,
 });
 
-export const CHANGE_VOLUME = route("changeVolume", "PATCH /v2/network-volumes/:volume", "admin", {
+export const CHANGE_VOLUME = managed("changeVolume", "PATCH /v2/network-volumes/:volume", {
 	summary: "Changes the name or the size of a network volume.",
 	answer: ONE,
-	body: { description: "At least one of them.", schema: CHANGED, example: { size: 200 }, checked: true },
-	maxBody: MB,
-	...PROBLEMS,
+	body: { description: "At least one of them.", schema: CHANGED, example: { size: 200 } },
+	errors: NOT_FOUND,
 });
 
-export const REMOVE_VOLUME = route("removeVolume", "DELETE /v2/network-volumes/:volume", "admin", {
+export const REMOVE_VOLUME = removal("removeVolume", "/v2/network-volumes/:volume", {
 	summary: "Deletes a network volume that no endpoint uses. Its data stays where it is.",
-	status: 204,
-	answer: { description: "It is deleted." },
-	...PROBLEMS,
 	errors: ["resource_not_found", "bad_request"],
 });
 

@@ -1,6 +1,6 @@
 /** The output of a worker as server-sent events, for clients of RunPod's management API (D49). */
 import { type Param, whole, word } from "../definition/params.ts";
-import { route } from "../definition/route.ts";
+import { managed } from "./operation.ts";
 import { DATE_TIME } from "../../lib/text.ts";
 
 export const SOURCE = word(
@@ -30,21 +30,15 @@ export function timeIn(text: string): number | undefined {
 	return Number.isNaN(time) ? undefined : time;
 }
 
-export const STREAM_WORKER_LOGS = route(
-	"streamWorkerLogs",
-	"GET /v2/serverless/:endpoint/workers/:worker/logs",
-	"admin",
-	{
-		summary: "The output of a launched worker: the last lines, then new ones, until the client leaves.",
-		answer: {
-			description:
-				'Each line is an event {"ts", "source": "container", "line"}. Its id, TIME/POSITION, as Last-Event-ID ' +
-				"continues after it, a time alone after all lines of that time; tail and since have no effect then. A " +
-				"comment every 15 s keeps the connection. The stream stays open when the worker has ended.",
-			media: "text/event-stream",
-		},
-		errors: ["worker_not_found"],
-		query: [SOURCE, LOG_TAIL, SINCE],
-		errorForm: "problem",
+export const STREAM_WORKER_LOGS = managed("streamWorkerLogs", "GET /v2/serverless/:endpoint/workers/:worker/logs", {
+	summary: "The output of a launched worker: the last lines, then new ones, until the client leaves.",
+	answer: {
+		description:
+			'Each line is an event {"ts", "source": "container", "line"}. Its id, TIME/POSITION, as Last-Event-ID ' +
+			"continues after it, a time alone after all lines of that time; tail and since have no effect then. A " +
+			"comment every 15 s keeps the connection. The stream stays open when the worker has ended.",
+		media: "text/event-stream",
 	},
-);
+	errors: ["worker_not_found"],
+	query: [SOURCE, LOG_TAIL, SINCE],
+});

@@ -1,5 +1,5 @@
 /** Workers of an endpoint in the management API (D49). */
-import { route } from "../definition/route.ts";
+import { managed } from "./operation.ts";
 import { COUNT, EXAMPLE, FLAG, list, MOMENT, object, type Static, TEXT } from "../definition/schema.ts";
 
 const STATUSES = ["RUNNING", "IDLE", "INITIALIZING", "THROTTLED", "UNHEALTHY"] as const;
@@ -25,7 +25,7 @@ export const MANAGED_WORKER = object({
 });
 export type ManagedWorker = Static<typeof MANAGED_WORKER>;
 
-export const LIST_MANAGED_WORKERS = route("listManagedWorkers", "GET /v2/serverless/:endpoint/workers", "admin", {
+export const LIST_MANAGED_WORKERS = managed("listManagedWorkers", "GET /v2/serverless/:endpoint/workers", {
 	summary: "The workers that exist, counted by status.",
 	answer: {
 		description: "The workers, oldest first.",
@@ -60,5 +60,4 @@ export const LIST_MANAGED_WORKERS = route("listManagedWorkers", "GET /v2/serverl
 			endpointVersion: null,
 		},
 	},
-	errorForm: "problem",
 });

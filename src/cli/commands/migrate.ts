@@ -31,11 +31,6 @@ export const migrate: Action = {
 				"encrypt stored secrets with SLUICE_SECRET, so that SLUICE_SECRET_PREVIOUS can be removed; " +
 				"--check counts what needs it; SQLite: stop the service",
 		},
-		compact: {
-			summary:
-				"SQLite: rewrite the file without free space, so that it shrinks automatically from now on; " +
-				"needs as much free disk space as the file has",
-		},
 		...JSON_FLAG,
 	},
 	examples: ["sluice migrate --check --store sqlite:data/sluice.db"],
@@ -51,7 +46,6 @@ export const migrate: Action = {
 			newSecret,
 			rotateSecret,
 			acceptMissingLog: given("accept-missing-log"),
-			compact: given("compact"),
 		}).catch(fail);
 		const done = check ? "missing" : "applied";
 		const isCurrent = !check || migrations.length === 0;
@@ -87,7 +81,6 @@ export const migrate: Action = {
 function conflictOf(given: (flag: string) => boolean, isPostgres: boolean): string | undefined {
 	const check = given("check");
 	const conflicts: readonly [boolean, string][] = [
-		[given("compact") && (check || isPostgres), "--compact is for SQLite, and cannot be combined with --check."],
 		[given("accept-missing-log") && check, "--accept-missing-log cannot be combined with --check."],
 		[
 			given("new-secret") && isPostgres,

@@ -1,21 +1,25 @@
 /** An interactive session of `sluice dev`: banner, keys, restarts, until it is stopped (D36). */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { relative } from "node:path";
+import { relative, basename } from "node:path";
+import { readFileSync } from "node:fs";
 import { systemClock } from "../../system/clock.ts";
 import type { FlagValues } from "../framework/command.ts";
 import { openBrowser } from "../client/browser.ts";
 import { CliError } from "../client/errors.ts";
 import { styled } from "../framework/style.ts";
-import { RefusedJob } from "../submit/job-calls.ts";
+import { RefusedJob, type JobCalls } from "../submit/job-calls.ts";
 import { banner, clientsText } from "./banner.ts";
-import { lastInput, type SampleInput, sampleInputs } from "./inputs.ts";
 import { type KeyAction, keysText, listenToKeys } from "./keys.ts";
 import { type DevSession, startDev } from "./service.ts";
 import { openState, refuseSecondSession } from "./state.ts";
 import { type DevTarget, envFileOf } from "./target.ts";
 import { watchSources } from "./watch.ts";
 import type { Crash } from "./output/worker-process.ts";
+import type { JobList } from "../../api/job-records.ts";
+import { membersOf } from "../framework/json-members.ts";
+import { path } from "../client/service-client.ts";
+import { hasTests, readTests } from "../repository/hub.ts";
 
 const NO_INPUT = 'No input to send: create test_input.json, such as {"input": {"prompt": "hi"}}, or send a job once.';
 
@@ -159,4 +163,37 @@ export function onStopSignal(): { requested: Promise<unknown>; signal: AbortSign
 	const stop = (): void => controller.abort();
 	for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, stop);
 	return { requested: once(signal, "abort"), signal, stop };
+}
+
+interface SampleInput {
+	name: string;
+	body: string;
+}
+
+/** Read at each call, since files may have changed. Throws {@link CliError}. */
+function sampleInputs({ testInput, folder }: DevTarget): SampleInput[] {
+	const samples = testInput === undefined ? [] : [readTestInput(testInput)];
+	if (hasTests(folder))
+		for (const { name, input } of readTests(folder).tests)
+			samples.push({ name: `test '${name}'`, body: JSON.stringify({ input }) });
+	return samples;
+}
+
+function readTestInput(file: string): SampleInput {
+	const found = membersOf(readFileSync(file, "utf8"), ["input"]);
+	if (!found.ok) throw new CliError(`${file} is not JSON: ${found.fault}`);
+	const { input } = found.texts;
+	if (input === undefined)
+		throw new CliError(`${file} must be an object with a member "input", such as {"input": {"prompt": "hi"}}.`);
+	return { name: basename(file), body: `{"input":${input}}` };
+}
+
+async function lastInput(calls: JobCalls, endpoint: string): Promise<SampleInput | undefined> {
+	const list = await calls.request(path`/v1/endpoints/${endpoint}/jobs?limit=1`);
+	const [job] = ((await list.json()) as JobList).jobs;
+	if (!job) return undefined;
+	const details = await calls.request(path`/v1/endpoints/${endpoint}/jobs/${job.id}`);
+	const found = membersOf(await details.text(), ["input"]);
+	const input = found.ok ? found.texts["input"] : undefined;
+	return input === undefined ? undefined : { name: `the input of job ${job.id}`, body: `{"input":${input}}` };
 }

@@ -1,4 +1,5 @@
 /** What the catalog of the management API lists: the GPUs of this service's machines, without prices (D49). */
+import { compareVersions } from "../workers/cuda.ts";
 import { suits } from "../workers/gpu-need.ts";
 import type { GpuView } from "../workers/gpus.ts";
 import { LOCAL } from "../workers/hosts.ts";
@@ -7,6 +8,15 @@ import { poolOf } from "./gpu-pools.ts";
 
 /** The only one. */
 export const DATA_CENTER = { id: LOCAL, name: "Local" } as const;
+
+/** The same with what its machines have. */
+export const CENTER = {
+	...DATA_CENTER,
+	region: "UNKNOWN",
+	globalNetwork: false,
+	networkVolumeTypes: ["STANDARD"],
+	compliance: [],
+} as const;
 
 export const AVAILABILITY = ["NONE", "LOW", "MEDIUM", "HIGH"] as const;
 type Availability = (typeof AVAILABILITY)[number];
@@ -22,21 +32,8 @@ export interface GpuFilter {
 	allowedCudaVersions?: readonly string[] | undefined;
 }
 
-export interface GpuType {
-	id: string;
-	name: string;
-	pool: string | null;
-	manufacturer: "NVIDIA" | "AMD" | "UNKNOWN";
-	/** In 2^30 bytes. */
-	memory: number;
-	secure: boolean;
-	community: boolean;
-	price: { secure: number; community: number };
-	maxCount: { secure: number; community: number };
-}
-
-/** One for each model, in the order of the GPUs. Those whose model is not known are left out. */
-export function gpuTypes(gpus: readonly GpuView[]): GpuType[] {
+/** One for each known model, in the order of the GPUs. `memory`: in 2^30 bytes. */
+export function gpuTypes(gpus: readonly GpuView[]) {
 	return [...byModel(gpus)].map(([id, all]) => ({
 		id,
 		name: id.replace(/^(?:NVIDIA|AMD) (?:GeForce )?/, ""),
@@ -89,16 +86,9 @@ function byModel(gpus: readonly GpuView[]): Map<string, GpuView[]> {
 
 const onHosts = (gpus: readonly GpuView[]): GpuView[][] => [...Map.groupBy(gpus, ({ host }) => host).values()];
 
-function manufacturerOf(model: string): GpuType["manufacturer"] {
+function manufacturerOf(model: string): "NVIDIA" | "AMD" | "UNKNOWN" {
 	if (/^(?:AMD|Radeon)\b/.test(model)) return "AMD";
 	return /^(?:NVIDIA|Tesla|Quadro|GRID)\b/.test(model) ? "NVIDIA" : "UNKNOWN";
-}
-
-function compareVersions(a: string, b: string): number {
-	const [[major = 0, minor = 0], [otherMajor = 0, otherMinor = 0]] = [a, b].map((each) =>
-		each.split(".").map(Number),
-	) as [number[], number[]];
-	return major - otherMajor || minor - otherMinor;
 }
 
 /** The kind of processors of this machine. Counts are powers of two, as in RunPod's requests. */

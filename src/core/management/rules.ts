@@ -1,13 +1,13 @@
 /** The option `management` of the service: what the management API may use (D49). */
 import type { LauncherSettings } from "../endpoints/endpoint.ts";
-import type { Schema } from "../../lib/schema.ts";
+import { type Schema, alternatives } from "../../lib/schema.ts";
 
 export interface ManagementRules {
 	/** How new endpoints get their workers; the request names image and command. Absent: none can be created. */
 	launcher?: LauncherSettings | undefined;
 	/** Images that may be used, `*` standing for any characters. Absent: all. */
 	images?: readonly string[] | undefined;
-	/** See `volume-source.ts`. */
+	/** Folders, volumes and claims that exist; `*`: new ones too. Absent: new ones only. */
 	volumes?: readonly string[] | undefined;
 }
 
@@ -91,3 +91,40 @@ const LOGINS: Readonly<Record<string, string>> = {
 		"must be null: nodes of Slurm pull images with the credentials of the user. Log in there, such as with " +
 		"'apptainer registry login'.",
 };
+
+const ANY = "*";
+
+type Found = { ok: true; source: string | undefined } | { ok: false; message: string };
+
+/** `source`: undefined for a new volume, which the launcher makes at its first use. A folder goes by its last part. */
+export function sourceOf(name: string, { launcher, volumes }: ManagementRules): Found {
+	const listed = volumes?.filter((entry) => entry !== ANY) ?? [];
+	const source = listed.find((entry) => entry === name || nameOf(entry) === name);
+	if (source !== undefined) return { ok: true, source };
+	const names = listed.map(nameOf);
+	const choice = names.length === 0 ? "" : `must be ${alternatives(names)}: `;
+	if (launcher?.type === "kubernetes")
+		return {
+			ok: false,
+			message:
+				`${choice || "cannot be used: "}a volume is a claim that exists and that management.volumes names; ` +
+				"add it there.",
+		};
+	if (volumes !== undefined && !volumes.includes(ANY))
+		return { ok: false, message: `${choice || "cannot be used: "}management.volumes allows others with * only.` };
+	if (launcher === undefined)
+		return {
+			ok: false,
+			message: "cannot be used: set management.launcher in the configuration to docker, kubernetes or slurm.",
+		};
+	return { ok: true, source: undefined };
+}
+
+function nameOf(entry: string): string {
+	return entry.split("/").findLast((part) => part !== "") ?? entry;
+}
+
+/** The name of a new volume at its launcher. */
+export function newVolumeName(id: string): string {
+	return `sluice-${id}`;
+}

@@ -1,6 +1,6 @@
 /** Drivers and what they run. */
 import { expect, it } from "vitest";
-import { cudaOf, isAtLeast } from "./cuda.ts";
+import { cudaOf, compareVersions } from "./cuda.ts";
 
 it.each([
 	["550.54.15", "12.4"],
@@ -16,7 +16,7 @@ it.each([
 });
 
 it("D44: versions are compared by their numbers", () => {
-	expect(["12.4", "12.10", "13.0", "12", "11.8"].map((version) => isAtLeast(version, "12.4"))).toEqual([
+	expect(["12.4", "12.10", "13.0", "12", "11.8"].map((version) => compareVersions(version, "12.4") >= 0)).toEqual([
 		true,
 		true,
 		true,

@@ -33,9 +33,9 @@ export function cudaOf(driver: string): string | undefined {
 	return DRIVERS.findLast(([first]) => first <= major)?.[1];
 }
 
-/** Compares versions such as `12.4`. */
-export function isAtLeast(version: string, least: string): boolean {
-	const [major = 0, minor = 0] = version.split(".").map(Number);
-	const [leastMajor = 0, leastMinor = 0] = least.split(".").map(Number);
-	return major === leastMajor ? minor >= leastMinor : major > leastMajor;
+/** Compares versions such as `12.4`, as a sort does. */
+export function compareVersions(one: string, other: string): number {
+	const [major = 0, minor = 0] = one.split(".").map(Number);
+	const [otherMajor = 0, otherMinor = 0] = other.split(".").map(Number);
+	return major - otherMajor || minor - otherMinor;
 }

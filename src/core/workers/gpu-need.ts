@@ -1,5 +1,5 @@
 /** Which GPUs the workers of an endpoint can use (D44). */
-import { isAtLeast } from "./cuda.ts";
+import { compareVersions } from "./cuda.ts";
 import { RESERVE_GB } from "./gpu-allocation.ts";
 import type { HostGpu } from "./hosts.ts";
 
@@ -26,7 +26,7 @@ export function suits({ model, memoryGb, cuda }: Omit<HostGpu, "id">, need: GpuN
 		(models === undefined || models.includes(model)) &&
 		excludedModels?.includes(model) !== true &&
 		memoryGb >= (need.memoryMinGb ?? 0) &&
-		(minCudaVersion === undefined || cuda === undefined || isAtLeast(cuda, minCudaVersion)) &&
+		(minCudaVersion === undefined || cuda === undefined || compareVersions(cuda, minCudaVersion) >= 0) &&
 		(allowed.length === 0 || cuda === undefined || allowed.includes(cuda))
 	);
 }

@@ -8,8 +8,6 @@ import type { Peer } from "../../core/access/network.ts";
 
 const TOKEN_BYTES = 24;
 
-export type WorkerTokens = ReturnType<typeof workerTokens>;
-
 export function workerTokens({
 	store: { tokens: store },
 	retry,

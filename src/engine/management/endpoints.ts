@@ -29,8 +29,6 @@ interface Deps {
 	gpuModels: () => Promise<ChangeContext["gpuModels"]>;
 }
 
-export type ManagedEndpoints = ReturnType<typeof managedEndpoints>;
-
 /** Operations throw 400, 404 and 422 with members of the request as fields. */
 export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
 	/** `before`: what the request may repeat without a check. */

@@ -38,12 +38,7 @@ export function logins(d: ResourceContext & { usedBy: (id: string) => string[] }
 		},
 
 		/** Throws 400 while endpoints use it. */
-		async remove(id: string): Promise<void> {
-			const { name } = await table.get(id);
-			const users = d.usedBy(id);
-			if (users.length > 0) throw badRequest([inUse("registry", name, users)]);
-			await table.remove(id);
-		},
+		remove: (id: string) => table.removeUnused(id, d.usedBy(id)),
 
 		/** Returns the login for a pull. Throws an Error with a sentence. */
 		async loginOf(id: string): Promise<RegistryLogin> {
@@ -57,11 +52,4 @@ export function logins(d: ResourceContext & { usedBy: (id: string) => string[] }
 			);
 		},
 	};
-}
-
-export function inUse(noun: string, name: string, users: readonly string[]): { field: string; message: string } {
-	const shown = users.slice(0, 5).join(", ");
-	const more = users.length > 5 ? ` and ${users.length - 5} more` : "";
-	const message = `cannot be deleted: endpoints use it (${shown}${more}). Change or delete these first.`;
-	return { field: `${noun} ${name}`, message };
 }

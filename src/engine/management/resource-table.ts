@@ -36,8 +36,6 @@ export interface Resource<Body> extends Omit<Content<Body>, "sealed"> {
 	createdAt: EpochMs;
 }
 
-export type ResourceTable<Body> = ReturnType<typeof resourceTable<Body>>;
-
 export function resourceTable<Body>(kind: ResourceKind, { store, encryption, now, random }: ResourceContext) {
 	const { noun, list } = KINDS[kind];
 
@@ -55,6 +53,16 @@ export function resourceTable<Body>(kind: ResourceKind, { store, encryption, now
 
 	const notFound = (id: string) => new ApiError("resource_not_found", { kind: noun, id: id.slice(0, 80), list });
 
+	async function get(id: string): Promise<Resource<Body>> {
+		const row = await store.resources.find({ kind, id });
+		if (!row) throw notFound(id);
+		return opened(row);
+	}
+
+	async function remove(id: string): Promise<void> {
+		if (!(await store.resources.remove({ kind, id }))) throw notFound(id);
+	}
+
 	return {
 		/** Newest first. */
 		list: async (name?: string) => (await store.resources.list({ kind, name })).map(opened),
@@ -65,11 +73,7 @@ export function resourceTable<Body>(kind: ResourceKind, { store, encryption, now
 		},
 
 		/** Throws `resource_not_found`. */
-		async get(id: string): Promise<Resource<Body>> {
-			const row = await store.resources.find({ kind, id });
-			if (!row) throw notFound(id);
-			return opened(row);
-		},
+		get,
 
 		/** Throws 400 when there are too many, and `taken` for the name of another one. */
 		async create(content: Content<Body>, taken?: ApiError): Promise<Resource<Body>> {
@@ -96,8 +100,16 @@ export function resourceTable<Body>(kind: ResourceKind, { store, encryption, now
 		},
 
 		/** Throws `resource_not_found`. */
-		async remove(id: string): Promise<void> {
-			if (!(await store.resources.remove({ kind, id }))) throw notFound(id);
+		remove,
+
+		/** Throws 400 while endpoints, `users`, use it. */
+		async removeUnused(id: string, users: readonly string[]): Promise<void> {
+			const { name } = await get(id);
+			const shown = users.slice(0, 5).join(", ");
+			const more = users.length > 5 ? ` and ${users.length - 5} more` : "";
+			const message = `cannot be deleted: endpoints use it (${shown}${more}). Change or delete these first.`;
+			if (users.length > 0) throw badRequest([{ field: `${kind} ${name}`, message }]);
+			await remove(id);
 		},
 	};
 }

@@ -1,5 +1,5 @@
 /** Objects of the management API that are no endpoints. */
-import type { VolumeRules } from "../../core/management/volume-source.ts";
+import type { ManagementRules } from "../../core/management/rules.ts";
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import { type Logins, logins } from "./logins.ts";
@@ -17,7 +17,7 @@ export interface Resources {
 
 interface Deps extends ResourceContext {
 	endpoints: Pick<Endpoints, "all">;
-	rules: VolumeRules;
+	rules: ManagementRules;
 	dataCenters: readonly string[];
 }
 

@@ -3,10 +3,9 @@
  * folders and claims that exist are named by `management.volumes`. Data is never deleted.
  */
 import { badRequest } from "../../core/errors.ts";
-import { newVolumeName, sourceOf, type VolumeRules } from "../../core/management/volume-source.ts";
+import { newVolumeName, sourceOf, type ManagementRules } from "../../core/management/rules.ts";
 import { alternatives } from "../../lib/schema.ts";
 import type { EpochMs } from "../../lib/time.ts";
-import { inUse } from "./logins.ts";
 import { type Resource, type ResourceContext, resourceTable } from "./resource-table.ts";
 
 interface Body {
@@ -31,7 +30,7 @@ export type Volumes = ReturnType<typeof volumes>;
 interface Deps extends ResourceContext {
 	/** Ids of endpoints that use the volume. */
 	usedBy: (id: string) => string[];
-	rules: VolumeRules;
+	rules: ManagementRules;
 	dataCenters: readonly string[];
 }
 
@@ -68,12 +67,7 @@ export function volumes(d: Deps) {
 		},
 
 		/** The data stays. Throws 400 while endpoints use it. */
-		async remove(id: string): Promise<void> {
-			const { name } = await table.get(id);
-			const users = d.usedBy(id);
-			if (users.length > 0) throw badRequest([inUse("volume", name, users)]);
-			await table.remove(id);
-		},
+		remove: (id: string) => table.removeUnused(id, d.usedBy(id)),
 	};
 }
 

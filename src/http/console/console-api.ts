@@ -1,7 +1,6 @@
 /** Files of the web console and redirects to it (D31, D38). */
-import { ApiError } from "../../core/errors.ts";
 import type { Call } from "../exchange/call.ts";
-import { INDEX, redirect, sendFile, sendNotBuilt } from "../docs/site-files.ts";
+import { INDEX, noFile, redirect, sendFile, sendNotBuilt } from "../docs/site-files.ts";
 
 /** No inline scripts or styles. Result media are data URLs. */
 const POLICY = [
@@ -33,11 +32,7 @@ export async function file(call: Call): Promise<void> {
 	const { path, params } = call;
 	const found = (await call.service.sites.console.files())?.get(params.rest);
 	if (found) return await sendFile(call, found, POLICY);
-	if (params.rest.includes("."))
-		throw new ApiError("path_not_found", {
-			method: call.req.method ?? "",
-			path: path.slice(0, 200),
-		});
+	if (params.rest.includes(".")) throw noFile(call);
 	redirect(call, "../".repeat(path.split("/").length - 3) || "./");
 }
 
@@ -47,7 +42,6 @@ export function folder(call: Call): void {
 
 /** Redirects browsers to the console, else 404. */
 export function root(call: Call): void {
-	if (!/\btext\/html\b/.test(call.req.headers.accept ?? ""))
-		throw new ApiError("path_not_found", { method: call.req.method ?? "", path: "/" });
+	if (!/\btext\/html\b/.test(call.req.headers.accept ?? "")) throw noFile(call);
 	redirect(call, "console/");
 }

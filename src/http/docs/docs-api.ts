@@ -1,7 +1,6 @@
 /** `/openapi.json` and `/docs/api/`, public, built by `scripts/api-page/`. */
-import { ApiError } from "../../core/errors.ts";
 import type { Call } from "../exchange/call.ts";
-import { INDEX, sendFile } from "./site-files.ts";
+import { INDEX, noFile, sendFile } from "./site-files.ts";
 
 const POLICY = [
 	"default-src 'none'",
@@ -29,5 +28,5 @@ export function apiFile(call: Call): Promise<void> {
 async function send(call: Call, name: string): Promise<void> {
 	const found = (await call.service.sites.reference.files())?.get(name);
 	if (found) return await sendFile(call, found, POLICY);
-	throw new ApiError("path_not_found", { method: call.req.method ?? "", path: call.path.slice(0, 200) });
+	throw noFile(call);
 }

@@ -1,7 +1,6 @@
 /** Files of the documentation site and redirects to them (D40). */
-import { ApiError } from "../../core/errors.ts";
 import { type Call, query } from "../exchange/call.ts";
-import { INDEX, redirect, sendFile, sendNotBuilt } from "./site-files.ts";
+import { INDEX, noFile, redirect, sendFile, sendNotBuilt } from "./site-files.ts";
 
 /** The search is WebAssembly. */
 const POLICY = [
@@ -31,15 +30,12 @@ export async function docs(call: Call): Promise<void> {
 }
 
 export async function docsFile(call: Call): Promise<void> {
-	const { path, params } = call;
+	const { params } = call;
 	const files = await call.service.sites.docs.files();
 	const found = files?.get(params.rest.replace(/\/$/, `/${INDEX}`));
 	if (found) return await sendFile(call, found, POLICY);
 	if (files?.has(`${params.rest}/${INDEX}`)) return redirect(call, `${params.rest.split("/").at(-1)}/`);
-	throw new ApiError("path_not_found", {
-		method: call.req.method ?? "",
-		path: path.slice(0, 200),
-	});
+	throw noFile(call);
 }
 
 /** `?endpoint=` still means the API reference. */

@@ -1,3 +1,4 @@
+import { ApiError } from "../../core/errors.ts";
 import type { BundleFile } from "./bundle.ts";
 import { sendCacheable } from "../exchange/cached-answer.ts";
 import type { Call } from "../exchange/call.ts";
@@ -48,6 +49,10 @@ export function sendNotBuilt(
 		"no-store",
 	]);
 	res.end(page);
+}
+
+export function noFile({ req, path }: Call): ApiError {
+	return new ApiError("path_not_found", { method: req.method ?? "", path: path.slice(0, 200) });
 }
 
 /** Relative, because a proxy may remove a path. */

@@ -20,10 +20,6 @@ export function escaped(text: string): string {
 }
 
 /** Backticks mark `code`. */
-export function prose(text: string): Html[] {
-	return text.split(/\n\n+/).map((paragraph) => html`<p>${inline(paragraph)}</p>`);
-}
-
 export function inline(text: string): Html[] {
 	return text.split("`").map((piece, at) => (at % 2 === 1 ? html`<code>${piece}</code>` : html`${piece}`));
 }

@@ -1,5 +1,5 @@
 /** Sends answers and errors (D1 to D3). */
-import type { ServerResponse } from "node:http";
+import { type ServerResponse, STATUS_CODES } from "node:http";
 import { ApiError, errorBody } from "../../core/errors.ts";
 import { failureBody, failureOfRefusal } from "../../core/openai/openai-error.ts";
 import type { Quota } from "../../engine/limits/budget.ts";
@@ -8,7 +8,7 @@ import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { ErrorForm } from "../../api/definition/route.ts";
 import type { Call } from "./call.ts";
 import { sendErrorPage, wantsPage } from "./error-page.ts";
-import { PROBLEM_TYPE, problemBody } from "./problem.ts";
+import type { Fault } from "../../lib/schema.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -104,4 +104,21 @@ export function refuse(
 	if (!close && form === undefined && wantsPage(res.req)) return sendErrorPage(res, error, headers);
 	if (form === "problem") return json(res, problemBody(error), headers, error.status, close, PROBLEM_TYPE);
 	json(res, form === "openai" ? failureBody(failureOfRefusal(error)) : errorBody(error), headers, error.status, close);
+}
+
+export const PROBLEM_TYPE = "application/problem+json";
+
+export function problemBody(error: ApiError): string {
+	const { status, message, details } = error;
+	return JSON.stringify({
+		title: STATUS_CODES[status],
+		status,
+		detail: message,
+		...(details ? { errors: details.map(sentenceOf) } : {}),
+	});
+}
+
+/** `$.workers.min must be ...`. */
+function sentenceOf({ field, message }: Fault): string {
+	return `$${field === "" ? "" : `.${field}`} ${message}`;
 }

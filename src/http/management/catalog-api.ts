@@ -4,7 +4,14 @@ import * as api from "../../api/management/catalog.ts";
 import type { Param } from "../../api/definition/params.ts";
 import type { AnswerOf } from "../../api/definition/route.ts";
 import { badRequest } from "../../core/errors.ts";
-import { availableTypes, cpuType, DATA_CENTER, type GpuFilter, gpuTypes } from "../../core/management/catalog.ts";
+import {
+	availableTypes,
+	CENTER,
+	cpuType,
+	DATA_CENTER,
+	type GpuFilter,
+	gpuTypes,
+} from "../../core/management/catalog.ts";
 import type { Call } from "../exchange/call.ts";
 import { missing, checkedParam } from "./exchange.ts";
 
@@ -36,13 +43,13 @@ export function getCpu(call: Call): Cpus["cpus"][number] {
 
 export async function listCenters(call: Call): Promise<Centers> {
 	const regions = checkedParam(call, api.REGION_FILTER);
-	const volumeTypes: readonly string[] = checkedParam(call, api.VOLUME_FILTER) ?? [];
+	const volumeTypes = checkedParam(call, api.VOLUME_FILTER) ?? [];
 	const compliance = checkedParam(call, api.COMPLIANCE_FILTER) ?? [];
 	const network = checkedParam(call, api.GLOBAL_NETWORK);
 	const include = checkedParam(call, api.CENTER_INCLUDE) ?? [];
 	const fits =
 		regions?.includes(CENTER.region) !== false &&
-		volumeTypes.every((type) => CENTER.networkVolumeTypes.includes(type)) &&
+		volumeTypes.every((type) => type === CENTER.networkVolumeTypes[0]) &&
 		compliance.length === 0 &&
 		network !== "true";
 	if (!fits) return { dataCenters: [] };
@@ -64,14 +71,6 @@ export async function listCenters(call: Call): Promise<Centers> {
 export async function getCenter(call: Call): Promise<Centers["dataCenters"][number]> {
 	return only((await listCenters(call)).dataCenters, call, { kind: "data centre", list: "datacenters" });
 }
-
-const CENTER: Centers["dataCenters"][number] = {
-	...DATA_CENTER,
-	region: "UNKNOWN",
-	globalNetwork: false,
-	networkVolumeTypes: ["STANDARD"],
-	compliance: [],
-};
 
 const ONE_GPU: GpuFilter = { count: 1, isServerless: true, isElsewhere: false };
 

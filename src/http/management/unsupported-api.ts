@@ -1,6 +1,6 @@
 /** Refuses what has no counterpart here, with what to use instead (D49). */
-import { type LIST_PODS, UNSUPPORTED } from "../../api/management/unsupported.ts";
-import { LIMIT } from "../../api/management/pages.ts";
+import { type LIST_BUILDS, type LIST_PODS, UNSUPPORTED } from "../../api/management/unsupported.ts";
+import { LIMIT, limitOf } from "../../api/management/pages.ts";
 import type { AnswerOf } from "../../api/definition/route.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { Call } from "../exchange/call.ts";
@@ -15,4 +15,16 @@ export function unsupported({ path }: Call): never {
 export function listPods(call: Call): AnswerOf<typeof LIST_PODS> {
 	const { items, pagination } = paged<never>(call, { list: "pods", limit: LIMIT, items: [], keyOf: (none) => none });
 	return { pods: items, pagination };
+}
+
+/** Throws `endpoint_not_found`. */
+export function listBuilds(call: Call): AnswerOf<typeof LIST_BUILDS> {
+	call.engine.endpoints.get(call.params.endpoint);
+	const { items, pagination } = paged<never>(call, {
+		list: "builds",
+		limit: limitOf(100),
+		items: [],
+		keyOf: (none) => none,
+	});
+	return { builds: items, pagination };
 }

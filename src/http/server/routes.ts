@@ -11,7 +11,6 @@ import { apiFile, apiReference, openapi } from "../docs/docs-api.ts";
 import * as documentation from "../docs/site-api.ts";
 import { admit } from "../gates/admit.ts";
 import { boundManagement } from "../gates/management.ts";
-import * as builds from "../management/builds-api.ts";
 import * as catalog from "../management/catalog-api.ts";
 import * as managedReleases from "../management/releases-api.ts";
 import * as managed from "../management/endpoints-api.ts";
@@ -19,7 +18,7 @@ import * as managedWorkers from "../management/workers-api.ts";
 import * as logins from "../management/registries-api.ts";
 import * as secrets from "../management/secrets-api.ts";
 import * as templates from "../management/templates-api.ts";
-import { listPods, unsupported } from "../management/unsupported-api.ts";
+import { listBuilds, listPods, unsupported } from "../management/unsupported-api.ts";
 import * as volumes from "../management/volumes-api.ts";
 import { streamLogs } from "../management/worker-logs-api.ts";
 import { metrics as prometheus } from "../metrics/metrics-api.ts";
@@ -161,7 +160,7 @@ const HANDLERS: Handlers = {
 	updateManaged: managed.update,
 	deleteManaged: managed.remove,
 	listManagedWorkers: managedWorkers.list,
-	listBuilds: builds.list,
+	listBuilds,
 	listGpuTypes: catalog.listGpus,
 	getGpuType: catalog.getGpu,
 	listCpuTypes: catalog.listCpus,

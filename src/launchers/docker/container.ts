@@ -1,13 +1,16 @@
+import { connect } from "node:net";
 import type { Clock } from "../../system/clock.ts";
 import type { ExitReason } from "../../core/workers/worker-reason.ts";
 import { framesOf } from "../platform-streams.ts";
 import { copyToLog } from "../logs/timed-log.ts";
 import { endInGrace, KILL_TIMEOUT_MS } from "../watched-workers.ts";
-import { containerOptions, LABELS } from "./container-options.ts";
+import { containerOptions, LABELS, type ContainerContext } from "./container-options.ts";
 import { type Daemon, type InspectedContainer, statusOf, Unreachable } from "./daemon.ts";
 import type { DockerHost } from "./hosts/host.ts";
-import { containerContext, serviceAddress } from "./network.ts";
 import type { Place, Spec, Worker } from "./worker.ts";
+import { LOCAL } from "../../core/workers/hosts.ts";
+import { loopbackOf } from "../loopback.ts";
+import type { DockerSettings } from "./settings.ts";
 
 const RETRY_MS = 1000;
 const BEGIN_MS = 10;
@@ -187,4 +190,51 @@ export async function removeOthers(
 	let count = 0;
 	for (const { Id } of strays) count += Number(await removals.remove(Id));
 	return count;
+}
+
+/** Maximum wait for the service's port on a network's gateway, ms. */
+const CONNECT_MS = 1000;
+
+/** Throws an Error if a container could not reach the service at `url`. */
+async function containerContext(
+	daemon: Daemon,
+	{ network }: Pick<DockerSettings, "network">,
+	url: string,
+): Promise<ContainerContext> {
+	// Docker Desktop runs in a virtual machine, whose daemon resolves this machine's name.
+	const desktop = (await daemon.info()).OperatingSystem === "Docker Desktop";
+	const name = network ?? (desktop ? "bridge" : "host");
+	const loopback = loopbackOf(url);
+	if (name === "host" || desktop || !loopback) return { network: name };
+	const { IPAM } = await daemon.network(name);
+	const machine = IPAM?.Config?.find(({ Gateway }) => Gateway !== undefined)?.Gateway;
+	if (machine !== undefined && (await listens(machine, loopback.port))) return { network: name, machine };
+	const where =
+		machine === undefined ? "an address of this machine on that network" : `--host ${machine} or --host 0.0.0.0`;
+	throw new Error(
+		`the Docker network "${name}" does not reach the service, which listens at ${url}: ` +
+			`start it with ${where}, set publicUrl, or use network: host`,
+	);
+}
+
+/** Throws an Error if only this machine reaches the service. */
+function serviceAddress({ name, settings }: DockerHost, url: string): string {
+	const address = settings.workerUrl ?? url;
+	if (name !== LOCAL && settings.docker?.startsWith("unix:") !== true && loopbackOf(address))
+		throw new Error(
+			`workers there do not reach the service at ${address}: set hosts.${name}.workerUrl ` +
+				"or publicUrl to its address in their network",
+		);
+	return address;
+}
+
+function listens(host: string, port: number): Promise<boolean> {
+	return new Promise((resolve) => {
+		const socket = connect({ host, port, timeout: CONNECT_MS });
+		const end = (answer: boolean) => (): void => {
+			socket.destroy();
+			resolve(answer);
+		};
+		socket.once("connect", end(true)).once("error", end(false)).once("timeout", end(false));
+	});
 }

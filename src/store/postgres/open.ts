@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import type { Clock } from "../../system/clock.ts";
 import type { Answer, Operation, OpName, Query } from "../operations/operation.ts";
 import {
@@ -11,14 +11,13 @@ import {
 	withSentCallback,
 } from "../operations/table.ts";
 import { type Signal, type Store, StoreUnavailable } from "../contract/store.ts";
-import type { CheckKey } from "../../secrets/key-check.ts";
+import { type CheckKey, CHECK_NAME } from "../../secrets/key-check.ts";
 import { openSessionLiveness } from "./connection/session-liveness.ts";
 import { type BatchedName, Batches } from "./queries/batch.ts";
 import { openCluster } from "./queries/cluster.ts";
-import { addressOf, openDatabase } from "./connection/database.ts";
+import { addressOf, openDatabase, type Database } from "./connection/database.ts";
 import { openEndpoints } from "./queries/endpoints.ts";
 import { openList } from "./queries/list.ts";
-import { openMeta } from "./meta.ts";
 import { openBarrier } from "./connection/barrier.ts";
 import { RankAllocator } from "./rows/rank-allocator.ts";
 import { timeoutRunner } from "./connection/timeouts.ts";
@@ -30,6 +29,7 @@ import { openSignals } from "./signals.ts";
 import { openSweeps } from "./queries/sweeps.ts";
 import { openWebhooks } from "./queries/webhooks.ts";
 import { tableMethod } from "./tables.ts";
+import { statement } from "./connection/statement.ts";
 
 interface PostgresOptions {
 	url: string;
@@ -163,5 +163,52 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 		}),
 		onSignal: signals.onSignal,
 		close,
+	};
+}
+
+/** More than a page, since values of `meta` are not compressed. */
+const TRIAL_BYTES = 16_384;
+
+const KEEP = statement("INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING");
+const KEPT = statement("SELECT value FROM meta WHERE name = $1");
+const FILL = statement("INSERT INTO meta (name, value) VALUES ($1, $2)");
+const EMPTY = statement("DELETE FROM meta WHERE name = $1");
+
+type Meta = Pick<Store, "identity" | "ping">;
+
+/** Creates the identity of a new store, and stores the check value of its first key (D22). */
+export async function openMeta({
+	database,
+	checkKey,
+}: {
+	database: Database;
+	checkKey: CheckKey | undefined;
+}): Promise<Meta> {
+	function keep(name: string, value: string): Promise<string> {
+		return database.write(async ({ run }) => {
+			await run(KEEP, [name, value]);
+			return String((await run(KEPT, [name])).rows[0]?.[0]);
+		});
+	}
+
+	const identity = await keep("identity", randomUUID().replaceAll("-", ""));
+	if (checkKey) {
+		const stored = (await database.read.run(KEPT, [CHECK_NAME])).rows[0]?.[0];
+		const check = stored === undefined ? undefined : String(stored);
+		const own = checkKey({ identity, check });
+		// Another server that starts at the same time may have stored that of another key.
+		if (check === undefined) checkKey({ identity, check: await keep(CHECK_NAME, own) });
+	}
+
+	return {
+		identity: async () => identity,
+		async ping() {
+			// A new row each time: concurrent pings do not wait for each other.
+			const name = `trial ${randomUUID()}`;
+			await database.write(async ({ run }) => {
+				await run(FILL, [name, "0".repeat(TRIAL_BYTES)]);
+				await run(EMPTY, [name]);
+			});
+		},
 	};
 }

@@ -4,7 +4,7 @@ import type { ValidateFunction } from "ajv";
 import { operationIdOf } from "../../../scripts/api-page/openapi-operation.ts";
 import type { OpenApi, Operation, Response } from "../../../scripts/api-page/openapi-types.ts";
 import { isManagementPath } from "../../../src/core/management/reserved-ids.ts";
-import { PROBLEM_TYPE } from "../../../src/http/exchange/problem.ts";
+import { PROBLEM_TYPE } from "../../../src/http/exchange/reply.ts";
 import { findRoutes } from "../../../src/http/server/routes.ts";
 import { must, same } from "../target.ts";
 import type { Answer } from "./exchange.ts";

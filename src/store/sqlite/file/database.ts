@@ -9,7 +9,7 @@ import { fileIdentity, type FileIdentity } from "./file-identity.ts";
 import { hasLog, header, markFile, missingLog, needsLog } from "./file-header.ts";
 
 /** Value of `auto_vacuum`: free pages can be returned (`vacuum.ts`). */
-export const INCREMENTAL = 2;
+const INCREMENTAL = 2;
 
 export type Value = string | number | null | Uint8Array;
 

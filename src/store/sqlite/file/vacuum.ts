@@ -2,7 +2,7 @@
  * Returns free pages to the file system in small steps between the batches of the database thread (D40, decision 0031).
  */
 import type { Clock } from "../../../system/clock.ts";
-import { type Database, INCREMENTAL, type Statement } from "./database.ts";
+import type { Database, Statement } from "./database.ts";
 import { throwIfFlushFailed } from "./disk-errors.ts";
 
 const STEP_PAGES = 64;
@@ -21,15 +21,6 @@ const BUSY_PAUSE = 19;
 const KEPT_PAGES = 4096;
 const KEPT_BUSY = 1 / 4;
 
-function number(db: Database, pragma: string): number {
-	return Number(db.prepare(`PRAGMA ${pragma}`).get()?.[0]);
-}
-
-/** Needs as much free space as the file has. */
-export function compact(db: Database): void {
-	db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
-}
-
 export function openVacuum(
 	db: Database,
 	{ clock, keptPages = KEPT_PAGES }: { clock: Pick<Clock, "now">; keptPages?: number },
@@ -37,7 +28,6 @@ export function openVacuum(
 	const free = db.prepare("PRAGMA freelist_count");
 	const all = db.prepare("PRAGMA page_count");
 	const count = (statement: Statement): number => Number(statement.get()?.[0]);
-	const shrinkable = number(db, "auto_vacuum") === INCREMENTAL;
 	let pages = STEP_PAGES;
 	let returned = false;
 
@@ -57,7 +47,6 @@ export function openVacuum(
 		 * is needed until the next batch. Throws `FlushFailed`.
 		 */
 		step(busy: boolean): number | undefined {
-			if (!shrinkable) return undefined;
 			try {
 				const kept = busy ? Math.max(keptPages, count(all) * KEPT_BUSY) : keptPages;
 				const left = Math.ceil(count(free) - kept);

@@ -1,4 +1,4 @@
-import type { Reservation } from "../../operations/unit-of-work.ts";
+import type { Reservation, KeyPlace, KeyUse } from "../../operations/unit-of-work.ts";
 import { openAttempts } from "./attempts.ts";
 import { openChunkRows } from "./chunk-rows.ts";
 import type { Database } from "../file/database.ts";
@@ -6,16 +6,15 @@ import { openDeliveries } from "./deliveries.ts";
 import { openDue, openHorizon } from "./due.ts";
 import { openFence } from "./fence.ts";
 import { openFileTexts } from "./file-texts.ts";
-import { openIdempotencyKeys } from "./idempotency.ts";
 import { openLive } from "../queries/live.ts";
 import { Transitions } from "../../apply-transition.ts";
 import { openPurge } from "../queries/purge.ts";
 import { Queues } from "./queues.ts";
 import { Records } from "./job-records.ts";
 import type { Row } from "./row.ts";
-import { Signals } from "./signals.ts";
 import { openPayloads } from "./payloads.ts";
 import { openViews } from "../../views.ts";
+import type { Signal } from "../../contract/store.ts";
 
 /**
  * Rows, the memory over them, and the open transaction. After `begin` call `commit` and `confirm`, or `rollback` if a
@@ -136,4 +135,67 @@ export class UnitOfWork {
 			throw error;
 		}
 	}
+}
+
+class Signals {
+	#signals: Signal[] = [];
+	/** Signals before the open transaction. */
+	#before = 0;
+	#delivery = false;
+
+	begin(): void {
+		this.#before = this.#signals.length;
+		this.#delivery = false;
+	}
+
+	/** Sent unless the transaction fails; of `delivery` one at most. */
+	add(signal: Signal): void {
+		if (signal.kind === "delivery") {
+			if (this.#delivery) return;
+			this.#delivery = true;
+		}
+		this.#signals.push(signal);
+	}
+
+	drop(): void {
+		this.#signals.length = this.#before;
+	}
+
+	take(): Signal[] {
+		const taken = this.#signals;
+		if (taken.length > 0) this.#signals = [];
+		return taken;
+	}
+}
+
+function openIdempotencyKeys(db: Database, queues: Queues) {
+	const select = db.prepare(
+		"SELECT body_hash, job FROM idempotency WHERE queue = ? AND operation = ? AND key = ? AND expires_at > ?",
+	);
+	const replace = db.prepare(
+		"INSERT OR REPLACE INTO idempotency (queue, operation, key, body_hash, job, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
+	);
+	const expired = db.prepare(
+		"SELECT queue, operation, key FROM idempotency WHERE expires_at <= ? ORDER BY expires_at LIMIT ?",
+	);
+	const remove = db.prepare("DELETE FROM idempotency WHERE queue = ? AND operation = ? AND key = ?");
+	const next = db.prepare("SELECT min(expires_at) FROM idempotency");
+
+	return {
+		find({ endpoint, operation, key }: KeyPlace, now: number): KeyUse | undefined {
+			const queue = queues.find(endpoint);
+			const found = queue && select.get(queue.number, operation, key, now);
+			return found && { bodyHash: String(found[0]), job: String(found[1]) };
+		},
+
+		put({ endpoint, operation, key }: KeyPlace, { bodyHash, job }: KeyUse, expiresAt: number): void {
+			replace.run(queues.of(endpoint).number, operation, key, bodyHash, job, expiresAt);
+		},
+
+		/** Returns when the next key expires, or `Infinity`. */
+		expire(now: number, limit: number): number {
+			for (const key of expired.all(now, limit)) remove.run(...key);
+			return Number(next.get()?.[0] ?? Infinity);
+		},
+	};
 }

@@ -1,0 +1,57 @@
+/** Schemas of the API by their names in its document. */
+import { AUDIT_ENTRY } from "../../src/api/audit.ts";
+import { BACKUP_STATUS } from "../../src/api/backup.ts";
+import { PRINCIPAL } from "../../src/api/console.ts";
+import { ENDPOINT } from "../../src/api/endpoints.ts";
+import { ERROR, OPENAI_ERROR, PROBLEM } from "../../src/api/definition/errors.ts";
+import { BULK, JOB_DETAIL, JOB_SUMMARY } from "../../src/api/job-records.ts";
+import { CHUNK, HEALTH, JOB, LISTED_JOB, PURGED, STATUS_PAIR } from "../../src/api/jobs.ts";
+import { GPU } from "../../src/api/gpus.ts";
+import { HOST } from "../../src/api/hosts.ts";
+import { MANAGED_ENDPOINT } from "../../src/api/management/endpoints.ts";
+import { MANAGED_WORKER } from "../../src/api/management/workers.ts";
+import { KEY, NEW_KEY } from "../../src/api/keys.ts";
+import { DEMAND, METRICS, TOTALS } from "../../src/api/metrics.ts";
+import { REGISTRY } from "../../src/api/registries.ts";
+import { RELEASE } from "../../src/api/releases.ts";
+import type { JsonSchema } from "../../src/api/definition/schema.ts";
+import { CONSOLE_SESSION } from "../../src/api/sessions.ts";
+import { SERVER } from "../../src/api/service.ts";
+import { DELIVERY } from "../../src/api/webhooks.ts";
+import { DISPATCHED_JOB } from "../../src/api/worker-protocol.ts";
+import { WORKER } from "../../src/api/workers.ts";
+
+export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
+	StatusPair: STATUS_PAIR,
+	Job: JOB,
+	Chunk: CHUNK,
+	Purged: PURGED,
+	Health: HEALTH,
+	ListedJob: LISTED_JOB,
+	Error: ERROR,
+	OpenAIError: OPENAI_ERROR,
+	Problem: PROBLEM,
+	DispatchedJob: DISPATCHED_JOB,
+	Endpoint: ENDPOINT,
+	Worker: WORKER,
+	Server: SERVER,
+	Gpu: GPU,
+	Host: HOST,
+	BackupStatus: BACKUP_STATUS,
+	Metrics: METRICS,
+	MetricTotals: TOTALS,
+	Demand: DEMAND,
+	Bulk: BULK,
+	JobSummary: JOB_SUMMARY,
+	JobDetail: JOB_DETAIL,
+	Delivery: DELIVERY,
+	Key: KEY,
+	Principal: PRINCIPAL,
+	NewKey: NEW_KEY,
+	Release: RELEASE,
+	Registry: REGISTRY,
+	ConsoleSession: CONSOLE_SESSION,
+	AuditEntry: AUDIT_ENTRY,
+	ManagedEndpoint: MANAGED_ENDPOINT,
+	ManagedWorker: MANAGED_WORKER,
+};

@@ -1,0 +1,27 @@
+/** What operations of RunPod's management API have in common (D49). */
+import { type Body, MB, type RouteDefinition, route } from "../definition/route.ts";
+
+type Rest = Pick<RouteDefinition, "summary" | "answer" | "status" | "query" | "errors"> & {
+	body?: Omit<Body, "checked">;
+};
+
+/** Errors of an operation on one object. */
+export const NOT_FOUND = ["resource_not_found"] as const;
+
+/** Such as `GET /v2/templates`. */
+type Request = `${"GET" | "POST" | "PATCH" | "DELETE"} /v2/${string}`;
+
+/** An operation for administrators, with problem details. Bodies are checked. */
+export function managed<const Name extends string, const R extends Rest>(name: Name, request: Request, rest: R) {
+	const { body } = rest;
+	const checked: object = body ? { maxBody: MB, body: { ...body, checked: true } } : {};
+	return route(name, request, "admin", { errorForm: "problem", ...rest, ...checked });
+}
+
+export function removal<const Name extends string>(
+	name: Name,
+	path: `/v2/${string}`,
+	q: Pick<RouteDefinition, "summary" | "errors">,
+) {
+	return managed(name, `DELETE ${path}`, { status: 204, answer: { description: "It is deleted." }, ...q });
+}
