@@ -2,7 +2,6 @@
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { text as textOf } from "node:stream/consumers";
-import type { Endpoint } from "../../api/endpoints.ts";
 import type { Connection } from "./connection.ts";
 import { CliError, noServiceError, notSluiceError } from "./errors.ts";
 import { serviceError } from "./service-error.ts";
@@ -91,11 +90,6 @@ export function serviceClient(connection: () => Connection) {
 			}
 		},
 	};
-}
-
-/** All endpoints that the key may use. */
-export async function endpointsOf({ request }: Pick<ServiceClient, "request">): Promise<Endpoint[]> {
-	return ((await request("GET", "/v1/endpoints")).json as { endpoints: Endpoint[] }).endpoints;
 }
 
 /** Escapes strings in a path. Inserts a `URLSearchParams` as is. */

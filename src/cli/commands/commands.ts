@@ -11,7 +11,7 @@ import { consoleCommand, openCommand } from "./console.ts";
 import { context } from "./context.ts";
 import { dev } from "../dev/dev.ts";
 import { doctor } from "../doctor/doctor.ts";
-import { endpoints } from "./jobs/endpoints.ts";
+import { endpoints, top } from "./jobs/endpoints.ts";
 import { gpus } from "./gpus.ts";
 import { hosts } from "./hosts.ts";
 import { importCommand } from "./import-runpod.ts";
@@ -31,7 +31,21 @@ import { logsCommand, workers } from "./jobs/workers.ts";
 /** In the order of the help text. */
 export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
 	Start: [dev, init, importCommand, serve],
-	Run: [endpoints, releases, diff, apply, exportCommand, jobs, workers, logsCommand, workerEnv, gpus, hosts, webhooks],
+	Run: [
+		endpoints,
+		releases,
+		diff,
+		apply,
+		exportCommand,
+		jobs,
+		workers,
+		logsCommand,
+		top,
+		workerEnv,
+		gpus,
+		hosts,
+		webhooks,
+	],
 	Access: [openCommand, consoleCommand, keys, sessions, registries, secrets, audit, context],
 	Data: [backup, restore, verify, migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],

@@ -4,9 +4,10 @@ import { withDurationTexts } from "../../../core/durations.ts";
 import { ENDPOINT_SCHEMA, readEndpoint } from "../../../launchers/endpoint-settings.ts";
 import { resolvePaths } from "../../../launchers/index.ts";
 import { isObject } from "../../../lib/schema.ts";
-import { endpointsOf, path } from "../../client/service-client.ts";
+import { path } from "../../client/service-client.ts";
 import type { Action } from "../../framework/command.ts";
 import { yamlText } from "../../framework/yaml-text.ts";
+import { settingsOf } from "../jobs/edit-endpoint.ts";
 
 export const exportCommand: Action = {
 	name: "export",
@@ -15,8 +16,10 @@ export const exportCommand: Action = {
 	flags: {},
 	examples: ["sluice export > sluice.yaml", "sluice export thumbnail --context production"],
 	async run({ args, service }) {
-		const all = args.length === 0 ? await endpointsOf(service) : [];
+		const all: Endpoint[] = [];
 		for (const id of args) all.push((await service.request("GET", path`/v1/endpoints/${id!}`)).json as Endpoint);
+		if (args.length === 0)
+			all.push(...((await service.request("GET", "/v1/endpoints")).json as { endpoints: Endpoint[] }).endpoints);
 		process.stdout.write(exportText(all));
 		return 0;
 	},
@@ -46,12 +49,6 @@ function exported(endpoint: Endpoint): unknown {
 		...(withDurationTexts(ENDPOINT_SCHEMA, Object.fromEntries(settings)) as object),
 		...(variables.length > 0 && { env: Object.fromEntries(variables) }),
 	};
-}
-
-/** Settings whose values the service shows: all but env and secrets. */
-function settingsOf(endpoint: Endpoint): Record<string, unknown> {
-	const names = Object.keys(ENDPOINT_SCHEMA.properties).filter((name) => name !== "env" && name !== "webhookSecret");
-	return Object.fromEntries(Object.entries(endpoint).filter(([name]) => names.includes(name)));
 }
 
 /** What differs from the default; undefined if nothing does. */

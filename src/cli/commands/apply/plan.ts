@@ -1,11 +1,11 @@
 /** What differs between the endpoints of a file and those of a service. */
-import type { ChangedEndpoint } from "../../../api/endpoints.ts";
+import type { ChangedEndpoint, Endpoint } from "../../../api/endpoints.ts";
 import { withDurationTexts } from "../../../core/durations.ts";
 import { ENDPOINT_SCHEMA } from "../../../launchers/endpoint-settings.ts";
 import { isObject } from "../../../lib/schema.ts";
 import { printable } from "../../../lib/terminal-text.ts";
 import { CliError } from "../../client/errors.ts";
-import { endpointsOf, path, type ServiceClient } from "../../client/service-client.ts";
+import { path, type ServiceClient } from "../../client/service-client.ts";
 import { styled } from "../../framework/style.ts";
 
 type Settings = Readonly<Record<string, unknown>>;
@@ -30,7 +30,8 @@ export async function planOf(
 	endpoints: ReadonlyMap<string, Settings>,
 	{ prune }: { prune: boolean },
 ): Promise<Plan> {
-	const others = (await endpointsOf(service)).map(({ id }) => id).filter((id) => !endpoints.has(id));
+	const listed = (await service.request("GET", "/v1/endpoints")).json as { endpoints: Endpoint[] };
+	const others = listed.endpoints.map(({ id }) => id).filter((id) => !endpoints.has(id));
 	const planned: PlannedEndpoint[] = [];
 	for (const [id, settings] of endpoints) planned.push(await putEndpoint(service, id, { settings, dryRun: true }));
 	if (!prune) return { endpoints: planned, untouched: others };

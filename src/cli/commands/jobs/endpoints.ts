@@ -5,13 +5,14 @@ import { endpointHealth, type EndpointHealth } from "../../../core/workers/endpo
 import { withDurationTexts } from "../../../core/durations.ts";
 import { ENDPOINT_SCHEMA } from "../../../launchers/endpoint-settings.ts";
 import { isManaged } from "../../../launchers/index.ts";
-import type { CommandGroup } from "../../framework/command.ts";
+import type { Action, CommandGroup } from "../../framework/command.ts";
 import { spanOf } from "../../framework/common-flags.ts";
 import { listAction, serviceAction } from "../../framework/service-action.ts";
 import { SOURCE_FLAGS, withSource } from "./endpoint-source.ts";
 import { SETTING_FLAGS, readSettings } from "./setting-flags.ts";
 import { shortTime } from "../../framework/table.ts";
 import { yamlText } from "../../framework/yaml-text.ts";
+import { edit } from "./edit-endpoint.ts";
 import { explained } from "./workers.ts";
 
 const list = listAction<Endpoint>({
@@ -58,6 +59,22 @@ export function stateOf({ paused, reason, launcher, workersMax, workers, jobs }:
 	});
 	return STATES[state === "healthy" && reason ? "hindered" : state];
 }
+
+const TOP_MS = 2000;
+
+export const top: Action = {
+	...list,
+	name: "top",
+	summary: "show queues and workers of all endpoints until Ctrl-C; once where there is no terminal",
+	async run(input) {
+		while (process.stdout.isTTY) {
+			process.stdout.write("\u001b[H\u001b[J");
+			await list.run(input);
+			await systemClock.sleep(TOP_MS);
+		}
+		return await list.run(input);
+	},
+};
 
 const get = serviceAction<Endpoint>({
 	name: "get",
@@ -159,5 +176,5 @@ const webhookSecret = serviceAction<{ webhookSecret: string; formerWebhookSecret
 export const endpoints: CommandGroup = {
 	name: "endpoints",
 	summary: "list, create, update, pause and delete endpoints",
-	actions: [list, get, create, update, remove, pause, resume, webhookSecret],
+	actions: [list, get, create, update, edit, remove, pause, resume, webhookSecret],
 };

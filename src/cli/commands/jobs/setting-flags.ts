@@ -43,7 +43,7 @@ export function textOfFile(file: string): string {
 }
 
 /** Throws {@link CliError}. `source`: how its sentences begin. */
-function settingsIn(text: string, source: string): Record<string, unknown> {
+export function settingsIn(text: string, source: string): Record<string, unknown> {
 	const settings = yaml(text, source);
 	if (isObject(settings)) return settings;
 	throw new CliError(`${source} must contain settings, such as workersMax: 5.`);

@@ -1,7 +1,8 @@
 /** Ids of jobs by their end, as lists on a terminal show them (D36). */
+import type { Endpoint } from "../../../api/endpoints.ts";
 import type { JobList } from "../../../api/job-records.ts";
 import { CliError } from "../../client/errors.ts";
-import { endpointsOf, path, type ServiceClient } from "../../client/service-client.ts";
+import { path, type ServiceClient } from "../../client/service-client.ts";
 
 /** Characters of the end of an id that commands take. */
 export const SHORTEST_ID = 6;
@@ -24,13 +25,18 @@ export async function findJob(service: ServiceClient, end: string, endpoints?: s
 	if (end.length < SHORTEST_ID || !/^[\w-]+$/.test(end))
 		throw new CliError(`'${end}' is no id of a job: pass it whole, or ${SHORTEST_ID} characters or more of its end.`);
 	const found: FoundJob[] = [];
-	for (const endpoint of endpoints ?? (await endpointsOf(service)).map(({ id }) => id))
+	for (const endpoint of endpoints ?? (await allEndpoints(service)))
 		for await (const id of idsWith(service, endpoint, end)) if (id.endsWith(end)) found.push({ endpoint, id });
 	if (found.length === 1) return found[0]!;
 	if (found.length === 0)
 		throw new CliError(`No job was found whose id ends with '${end}'. Of an old job pass the whole id.`, 1);
 	const ids = found.slice(0, 3).map(({ id }) => id);
 	throw new CliError(`More than one job has an id that ends with '${end}': ${ids.join(", ")}. Pass more of it.`, 1);
+}
+
+async function allEndpoints({ request }: ServiceClient): Promise<string[]> {
+	const { endpoints } = (await request("GET", "/v1/endpoints")).json as { endpoints: Endpoint[] };
+	return endpoints.map(({ id }) => id);
 }
 
 async function* idsWith({ request }: ServiceClient, endpoint: string, search: string): AsyncGenerator<string> {

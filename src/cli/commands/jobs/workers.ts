@@ -5,7 +5,7 @@ import { CliError } from "../../client/errors.ts";
 import type { Action, ActionInput, CommandGroup } from "../../framework/command.ts";
 import { formatOf, JSON_FLAG, OUTPUT_FLAGS, YES_FLAG, confirm, printAnswer } from "../../framework/common-flags.ts";
 import { serviceAction } from "../../framework/service-action.ts";
-import { endpointsOf, path, queryOf, type ServiceClient } from "../../client/service-client.ts";
+import { path, queryOf, type ServiceClient } from "../../client/service-client.ts";
 import { type Cell, lineWidth, spanText, table } from "../../framework/table.ts";
 import { systemClock } from "../../../system/clock.ts";
 import { afterReturns, printable, printableLines } from "../../../lib/terminal-text.ts";
@@ -77,11 +77,10 @@ function workersText(
 	return `No workers. Launched workers start when jobs wait; to attach others: sluice worker-env ${endpoint}\n`;
 }
 
-async function fetchWorkers(service: ServiceClient, endpoint?: string, withEnded = false): Promise<Workers> {
-	const { request } = service;
+async function fetchWorkers({ request }: ServiceClient, endpoint?: string, withEnded = false): Promise<Workers> {
 	const endpoints =
 		endpoint === undefined
-			? await endpointsOf(service)
+			? ((await request("GET", "/v1/endpoints")).json as { endpoints: Endpoint[] }).endpoints
 			: [(await request("GET", path`/v1/endpoints/${endpoint}`)).json as Endpoint];
 	const all: Workers = { workers: [], ...(withEnded && { ended: [] }), reasons: [] };
 	for (const { id, reason } of endpoints) {
