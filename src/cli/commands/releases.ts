@@ -1,5 +1,6 @@
 /** `sluice releases`: versions of what an endpoint's workers are launched with (D36, D50). */
-import type { Release } from "../../api/releases.ts";
+import type { Release, ReleaseCanary } from "../../api/releases.ts";
+import { durationText } from "../../core/durations.ts";
 import { CliError } from "../client/errors.ts";
 import { path } from "../client/service-client.ts";
 import type { Action, CommandGroup } from "../framework/command.ts";
@@ -12,6 +13,15 @@ interface Releases {
 	releases: Release[];
 }
 
+const jobsText = ({ completed, failed, medianMs }: ReleaseCanary["jobs"]): string =>
+	`${completed} completed, ${failed} failed${medianMs === undefined ? "" : `, median ${durationText(medianMs)}`}`;
+
+function canaryText({ version, stable, percent, minJobs, endsAt, jobs, stableJobs }: ReleaseCanary): string {
+	const compared = `${jobsText(jobs)}; version ${stable}: ${jobsText(stableJobs)}`;
+	return `Canary: version ${version} gets ${percent} % of the jobs until ${minJobs} have ended, or ${shortTime(endsAt)}. ${compared}.
+`;
+}
+
 const changesOf = ({ diff }: Release): string => diff.map(({ field }) => field).join(", ");
 
 const list = listAction<Release>({
@@ -22,6 +32,7 @@ const list = listAction<Release>({
 	request: "GET /v1/endpoints/{ENDPOINT}/releases",
 	member: "releases",
 	empty: "No releases.\n",
+	below: ({ canary }) => (canary ? canaryText(canary as ReleaseCanary) : undefined),
 	columns: {
 		VERSION: "version",
 		STATE: "state",

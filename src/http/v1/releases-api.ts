@@ -10,9 +10,16 @@ import { readNothing } from "../exchange/object-body.ts";
 type ReleasesAnswer = Promise<AnswerOf<typeof LIST_RELEASES>>;
 
 export async function list({ engine, params }: Call): ReleasesAnswer {
-	const { releases, ...history } = await engine.releases.history(params.endpoint);
+	const { releases, canary, ...history } = await engine.releases.history(params.endpoint);
 	return {
 		...history,
+		...(canary && {
+			canary: {
+				...canary,
+				startedAt: isoJobTime(engine, canary.startedAt),
+				endsAt: isoJobTime(engine, canary.endsAt),
+			},
+		}),
 		releases: releases.map(({ createdAt, ...each }) => ({ ...each, createdAt: isoJobTime(engine, createdAt) })),
 	};
 }

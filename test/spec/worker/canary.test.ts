@@ -1,0 +1,251 @@
+/**
+ * Canaries (D50): a new version gets a share of the jobs until those say that it is as good as the last healthy one.
+ * Real processes that do nothing; the test takes and reports their jobs, on a clock of its own.
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
+import { call } from "../../support/service.ts";
+import { submitted } from "../hand-worker.ts";
+import { releaseService } from "./release-service.ts";
+
+const { pass, passUntil, of, takes, reports, at, serve, change, callOf, staying, versions, states, ready, restart } =
+	releaseService();
+
+interface Run {
+	ms: number;
+	fails: boolean;
+}
+
+interface Settled {
+	id: string;
+	state: string;
+	release?: number | undefined;
+}
+
+/** Each worker takes one job after the other. `run`: of the nth job of a version, from 1. */
+function fleet(run: (version: number, n: number) => Run = () => ({ ms: 50, fails: false })) {
+	const working = new WeakSet<Worker>();
+	const ids: string[] = [];
+	const settled: Settled[] = [];
+	const started: number[] = [];
+	const counts = new Map<number, number>();
+
+	function watch(): void {
+		at.service.events.on("job.settled", ({ id, state, release }) => void settled.push({ id, state, release }));
+		at.service.events.on("job.started", ({ release }) => void started.push(release!));
+	}
+
+	async function work(worker: Worker): Promise<void> {
+		const { jobs } = at.service.engine;
+		const { signal } = new AbortController();
+		while (!worker.draining) {
+			callOf(worker);
+			const taken = await jobs.take({ worker, limit: 2, idle: false, signal }).catch(() => []);
+			for (const { id } of taken) {
+				const [version] = versions([worker]);
+				const n = (counts.get(version!) ?? 0) + 1;
+				counts.set(version!, n);
+				const { ms, fails } = run(version!, n);
+				await at.clock.sleep(ms);
+				const end = fails ? { on: "fail" as const, error: '"no"' } : { on: "complete" as const };
+				await jobs.report({ worker, id, report: { kind: "end", ...end, restart: false } });
+			}
+		}
+	}
+
+	/** Jobs come, and time passes. */
+	async function round(jobs = 6): Promise<void> {
+		for (let n = 0; n < jobs; n += 1) ids.push(await submitted(at.service, "ep"));
+		for (const worker of of("ep")) {
+			if (working.has(worker) || worker.draining) continue;
+			working.add(worker);
+			void work(worker);
+		}
+		await pass(100);
+	}
+
+	watch();
+	return {
+		...{ settled, started, watch },
+		async until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+			while (!(await isSo())) await round();
+		},
+		/** Until every job has ended, each once. */
+		async drained(): Promise<void> {
+			const own = (): string[] => settled.map(({ id }) => id).filter((id) => ids.includes(id));
+			while (own().length < ids.length) await round(0);
+			expect(own().toSorted()).toEqual(ids.toSorted());
+		},
+	};
+}
+
+const present = (): (number | undefined)[] => versions(of("ep").filter(({ draining }) => !draining));
+const newest = async (): Promise<any> => (await call(at.service.url, "/v1/endpoints/ep/releases")).json.releases[0];
+const canary = async (): Promise<any> => (await call(at.service.url, "/v1/endpoints/ep/releases")).json.canary;
+
+const RULE = { percent: 25, minJobs: 60, maxMs: 3_600_000 };
+const THREE = { workersMin: 3, workersMax: 3, release: { canary: RULE } };
+
+describe("a canary", () => {
+	it("D50: is undone by itself when three times as many of its jobs fail; no job is lost", async () => {
+		await serve(THREE);
+		await ready(3);
+		const jobs = fleet((version, n) => ({ ms: 50, fails: n % (version === 2 ? 3 : 9) === 0 }));
+		await change({ env: { MODE: "new" } });
+		await jobs.until(async () => (await newest()).source === "rollback");
+		const { reason } = await newest();
+		expect(reason).toMatch(
+			/^Version 2 was rolled back to version 1: its jobs were worse: \d+ of \d+ jobs failed \(3\d\.?\d? %\), median run \d+ ms, against \d+ of \d+ jobs failed \(1[01]\.?\d? %\), median run \d+ ms\.$/,
+		);
+		await jobs.drained();
+		await passUntil(() => String(present()) === "3,3,3");
+		expect(await states()).toEqual([
+			[3, "healthy"],
+			[2, "failed"],
+			[1, "healthy"],
+		]);
+		expect(new Set(jobs.settled.map(({ release }) => release))).toEqual(new Set([1, 2, 3]));
+	});
+
+	it("D50: that is as good takes the place of the rest after minJobs, with its share of the jobs until then", async () => {
+		await serve(THREE);
+		await ready(3);
+		const jobs = fleet((_, n) => ({ ms: 50, fails: n % 10 === 0 }));
+		await change({ env: { MODE: "new" } });
+		await jobs.until(() => jobs.started.includes(2));
+		const from = jobs.started.indexOf(2);
+		await jobs.until(async () => {
+			expect(present().filter((version) => version === 1).length).toBeGreaterThanOrEqual(
+				(await newest()).state === "healthy" ? 0 : 2,
+			);
+			return (await newest()).state === "healthy";
+		});
+		const shared = jobs.started.slice(from);
+		for (let n = 1; n <= 200; n += 1) {
+			const share = shared.slice(0, n).filter((version) => version === 2).length;
+			expect(share, `of ${n} jobs`).toBeLessThan(n / 4 + 1);
+			if (n === 200) expect(share).toBeGreaterThanOrEqual(48);
+		}
+		await jobs.until(() => String(present()) === "2,2,2");
+		await jobs.drained();
+		expect(new Set(jobs.settled.map(({ release }) => release))).toEqual(new Set([1, 2]));
+	});
+
+	it("D50: is shown while it lasts, with the jobs of both versions; promoted by hand it ends at once", async () => {
+		await serve({ ...THREE, release: { canary: { ...RULE, minJobs: 10_000 } } });
+		await ready(3);
+		const jobs = fleet();
+		await change({ env: { MODE: "new" } });
+		await jobs.until(async () => (await canary()).jobs.completed >= 15);
+		expect(await canary()).toMatchObject({
+			...{ version: 2, stable: 1, percent: 25, minJobs: 10_000 },
+			jobs: { failed: 0, medianMs: expect.any(Number) },
+			stableJobs: { failed: 0, medianMs: expect.any(Number) },
+		});
+		expect(Date.parse((await canary()).endsAt) - Date.parse((await canary()).startedAt)).toBe(RULE.maxMs);
+		expect(present().toSorted()).toEqual([1, 1, 2]);
+		await at.service.engine.releases.promote("ep", 2);
+		expect(await canary()).toBeUndefined();
+		await jobs.until(() => String(present()) === "2,2,2");
+		await jobs.drained();
+	});
+
+	it("D50: that takes over maxSlowdown times as long is undone at minJobs", async () => {
+		await serve({ ...THREE, release: { canary: { ...RULE, minJobs: 20 } } });
+		await ready(3);
+		const jobs = fleet((version) => ({ ms: version === 2 ? 250 : 50, fails: false }));
+		await change({ env: { MODE: "new" } });
+		await jobs.until(async () => (await newest()).source === "rollback");
+		expect((await newest()).reason).toMatch(/median run 2\d\d ms, against .* median run (4|5|6|7)\d ms\.$/);
+		await jobs.drained();
+	});
+
+	it("D50: of an endpoint that needs one worker starts a second one; no job waits for its share alone", async () => {
+		const until = 'while ! [ -e "$END" ]; do sleep 0.02; done; exit 3';
+		const launcher = { type: "process", command: ["sh", "-c", until] };
+		const end = (name: string): string => join(at.place.path, name);
+		const env = { END: end("first") };
+		await serve({ launcher, env, workersMin: 0, workersMax: 2, release: { canary: { ...RULE, percent: 10 } } });
+		await submitted(at.service, "ep");
+		const [old] = await staying(1);
+		await reports(callOf(old!), await takes(old!));
+		await pass(1000);
+		await change({ env: { END: end("second") } });
+		const held = await submitted(at.service, "ep");
+		const [, fresh] = await staying(2);
+		expect(versions(await staying(2))).toEqual([1, 2]);
+		expect(await takes(fresh!)).toBe(held);
+		await reports(fresh!, held);
+		await submitted(at.service, "ep");
+		const next = takes(fresh!);
+		await pass(2000);
+		expect(fresh!.held.size, "while the other one is there").toBe(0);
+		writeFileSync(end("first"), "");
+		await passUntil(() => fresh!.held.size === 1);
+		await reports(fresh!, await next);
+	});
+
+	it("D50: needs workersMax 2; with less the first healthy worker decides, and the log says so", async () => {
+		await serve({ workersMin: 1, workersMax: 1, release: { canary: RULE } });
+		await ready(1);
+		const said: string[] = [];
+		at.service.events.on("release.not_compared", ({ version, why }) => void said.push(`${version}: ${why}`));
+		await change({ env: { MODE: "new" } });
+		callOf((await staying(2))[1]!);
+		await passUntil(() => String(present()) === "2");
+		expect((await states())[0]).toEqual([2, "healthy"]);
+		expect(said).toEqual(["2: workersMax is below 2"]);
+	});
+
+	it("D50: for which there is no room ends after maxMs, and an old worker makes place", async () => {
+		await serve({ workersMin: 1, workersMax: 2, release: { canary: { ...RULE, maxMs: 60_000 } } }, { gpus: 1 });
+		await ready(1);
+		await change({ env: { MODE: "new" } });
+		await pass(50_000);
+		expect(present()).toEqual([1]);
+		await passUntil(() => String(present()) === "2");
+	});
+
+	it("D50: goes on after a restart of the service, with workers of both versions and the jobs until then", async () => {
+		await serve({ ...THREE, release: { canary: { ...RULE, minJobs: 40 } } });
+		await ready(3);
+		const jobs = fleet((version, n) => ({ ms: 50, fails: version === 2 && n % 2 === 0 && n > 9 }));
+		await change({ env: { MODE: "new" } });
+		await jobs.until(async () => (await canary()).jobs.completed >= 8);
+		await jobs.drained();
+		await restart();
+		jobs.watch();
+		expect((await canary()).jobs.completed).toBeGreaterThanOrEqual(8);
+		await jobs.until(async () => (await newest()).source === "rollback");
+		await jobs.drained();
+		expect((await states())[1]).toEqual([2, "failed"]);
+	});
+
+	it("D50: of a version after one that is compared takes its workers' place, and compares with the healthy one", async () => {
+		await serve({ ...THREE, release: { canary: { ...RULE, minJobs: 10_000 } } });
+		await ready(3);
+		const jobs = fleet();
+		await change({ env: { MODE: "new" } });
+		await jobs.until(() => present().includes(2) && jobs.started.includes(2));
+		await change({ env: { MODE: "newer" } });
+		await jobs.until(() => String(present().toSorted()) === "1,1,3");
+		expect(await canary()).toMatchObject({ version: 3, stable: 1 });
+		await jobs.drained();
+	});
+
+	it("D50: keeps one worker of each version while jobs come, and none without jobs", async () => {
+		await serve({ ...THREE, workersMin: 0, idleTimeout: 2, scalerType: "REQUEST_COUNT", scalerValue: 1 });
+		for (let n = 0; n < 3; n += 1) await submitted(at.service, "ep");
+		await staying(3);
+		const jobs = fleet();
+		await jobs.until(async () => (await newest()).state === "healthy");
+		await change({ env: { MODE: "new" } });
+		await jobs.until(() => present().includes(2) && jobs.started.includes(2));
+		await jobs.drained();
+		await passUntil(() => of("ep").length === 0);
+		await jobs.until(() => present().includes(1) && present().includes(2));
+		await jobs.drained();
+	});
+});
