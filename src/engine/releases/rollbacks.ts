@@ -8,10 +8,12 @@ import type { ReleaseHead } from "../../store/contract/releases.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { withoutId } from "../endpoints/endpoints.ts";
 import type { Worker } from "../workers/worker-registry.ts";
+import type { Canaries } from "./canaries.ts";
 import { isHealthy, type ReleaseDeps, releasesOf } from "./worker-release.ts";
 
 interface Deps extends ReleaseDeps {
 	cluster: Cluster;
+	canaries: Canaries;
 	/** Forgets crashes, so that workers are started at once. */
 	resume: (endpoint: string) => void;
 }

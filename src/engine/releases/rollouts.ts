@@ -8,6 +8,7 @@ import { rolloutStep } from "../../core/releases/rollout.ts";
 import { isManaged } from "../../launchers/index.ts";
 import { launchHash } from "../endpoints/launch-hash.ts";
 import type { Worker } from "../workers/worker-registry.ts";
+import type { Canaries } from "./canaries.ts";
 import { isHealthy, isOld, type ReleaseDeps, releasesOf } from "./worker-release.ts";
 
 const REPLACED = "its endpoint has another launcher or environment now";
@@ -31,7 +32,7 @@ export interface RolloutPlan {
 
 const NOTHING: RolloutPlan = { start: 0, extra: new Set() };
 
-export function rollouts(d: ReleaseDeps) {
+export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
 	const { endpoints, canaries } = d;
 	const { registry, launcher } = d.workers;
 	const progressOf = new Map<string, Progress>();

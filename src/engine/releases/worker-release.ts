@@ -4,13 +4,11 @@ import type { ReleaseHead } from "../../store/contract/releases.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
-import type { Canaries } from "./canaries.ts";
 import type { Worker } from "../workers/worker-registry.ts";
 
 export interface ReleaseDeps extends EngineContext {
 	endpoints: Endpoints;
 	workers: Workers;
-	canaries: Canaries;
 	/** Whether no job of the endpoint waits. */
 	noneWaits: (endpoint: string) => boolean;
 }
