@@ -161,14 +161,13 @@ export function createCanaries(d: Deps) {
 				!each.sleep &&
 				!launcher.isLeaving(each) &&
 				(each.managed || now() - each.seenAt < SEEN_MS);
-			const all = [...registry.of(id)];
 			// No job waits for the share.
-			if (!all.some(isThere)) return Infinity;
-			const claims = all.filter(isOf(canary.version)).flatMap((each) => [...each.claims]);
-			const claiming = claims.filter(({ answeredAt }) => answeredAt === undefined).length;
+			if (!Iterator.from(registry.of(id)).some(isThere)) return Infinity;
 			const { shares } = memoryOf(id, canary.version.version);
-			const counted = { canary: shares.canary + claiming, all: shares.all + claiming };
-			return mayTake(counted, canary.percent) ? 1 : 0;
+			if (!mayTake(shares, canary.percent)) return 0;
+			const claims = [...registry.of(id)].filter(isOf(canary.version)).flatMap((each) => [...each.claims]);
+			const claiming = claims.filter(({ answeredAt }) => answeredAt === undefined).length;
+			return mayTake({ canary: shares.canary + claiming, all: shares.all + claiming }, canary.percent) ? 1 : 0;
 		},
 		/** The settings for the next worker; undefined until those of the stable version are read. `staying`: of all. */
 		next(endpoint: Endpoint, staying: readonly Worker[]): Endpoint | undefined {

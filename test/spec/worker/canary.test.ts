@@ -83,6 +83,7 @@ function fleet(run: (version: number, n: number) => Run = () => ({ ms: 50, fails
 }
 
 const present = (): (number | undefined)[] => versions(of("ep").filter(({ draining }) => !draining));
+const mix = (): string => String(present().map(String).toSorted());
 const current = () => at.service.engine.releases.current("ep");
 const canary = async (): Promise<any> => (await call(at.service.url, "/v1/endpoints/ep/releases")).json.canary;
 
@@ -145,7 +146,7 @@ describe("a canary", () => {
 			stableJobs: { failed: 0, medianMs: expect.any(Number) },
 		});
 		expect(Date.parse((await canary()).endsAt) - Date.parse((await canary()).startedAt)).toBe(RULE.maxMs);
-		expect(present().toSorted()).toEqual([1, 1, 2]);
+		expect(mix()).toBe("1,1,2");
 		await at.service.engine.releases.promote("ep", 2);
 		expect(await canary()).toBeUndefined();
 		await jobs.until(() => String(present()) === "2,2,2");
@@ -230,7 +231,7 @@ describe("a canary", () => {
 		await change({ env: { MODE: "new" } });
 		await jobs.until(() => present().includes(2) && jobs.started.includes(2));
 		await change({ env: { MODE: "newer" } });
-		await jobs.until(() => String(present().toSorted()) === "1,1,3");
+		await jobs.until(() => mix() === "1,1,3");
 		expect(await canary()).toMatchObject({ version: 3, stable: 1 });
 		await jobs.drained();
 	});
