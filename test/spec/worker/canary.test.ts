@@ -70,9 +70,11 @@ function fleet(run: (version: number, n: number) => Run = () => ({ ms: 50, fails
 	watch();
 	return {
 		...{ settled, started, watch },
-		async until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-			while (!(await isSo())) await round();
+		/** `count`: of new jobs until the next look. */
+		async until(isSo: () => boolean | Promise<boolean>, count = 6): Promise<void> {
+			while (!(await isSo())) await round(count);
 		},
+		round,
 		/** Until every job has ended, each once. */
 		async drained(): Promise<void> {
 			const own = (): string[] => settled.map(({ id }) => id).filter((id) => ids.includes(id));
@@ -184,7 +186,9 @@ describe("a canary", () => {
 		await pass(2000);
 		expect(fresh!.held.size, "while the other one is there").toBe(0);
 		writeFileSync(end("first"), "");
+		const exitedAt = at.clock.now();
 		await passUntil(() => fresh!.held.size === 1);
+		expect(at.clock.now() - exitedAt).toBeLessThan(2000);
 		await reports(fresh!, await next);
 	});
 
@@ -216,6 +220,8 @@ describe("a canary", () => {
 		await change({ env: { MODE: "new" } });
 		await jobs.until(async () => (await canary()).jobs.completed >= 8);
 		await jobs.drained();
+		// Over the minute in which the canary began.
+		for (let n = 0; n < 120; n += 1) await at.clock.advance(1000);
 		await restart();
 		jobs.watch();
 		expect((await canary()).jobs.completed).toBeGreaterThanOrEqual(8);
@@ -236,17 +242,71 @@ describe("a canary", () => {
 		await jobs.drained();
 	});
 
-	it("D50: keeps one worker of each version while jobs come, and none without jobs", async () => {
-		await serve({ ...THREE, workersMin: 0, idleTimeout: 2, scalerType: "REQUEST_COUNT", scalerValue: 1 });
-		for (let n = 0; n < 3; n += 1) await submitted(at.service, "ep");
-		await staying(3);
+	it("D50: keeps one worker of each version while jobs come, whichever is idle longer, and none without jobs", async () => {
+		const rule = { ...RULE, percent: 10, minJobs: 10_000 };
+		await serve({
+			workersMin: 0,
+			workersMax: 4,
+			scalerType: "REQUEST_COUNT",
+			scalerValue: 100,
+			release: { canary: rule },
+		});
 		const jobs = fleet();
 		await jobs.until(() => current().state === "healthy");
 		await change({ env: { MODE: "new" } });
-		await jobs.until(() => present().includes(2) && jobs.started.includes(2));
+		await jobs.until(() => mix() === "1,2", 1);
+		await change({ workersMin: 4 });
+		await jobs.until(() => mix() === "1,1,1,2");
+		const fresh = of("ep").find((worker) => versions([worker])[0] === 2);
+		// It has had its share, and waits for the next tenth job.
+		const since = jobs.started.length;
+		await jobs.until(() => {
+			const shared = jobs.started.slice(since);
+			return shared.length > 0 && shared.filter((version) => version === 2).length * 10 >= shared.length;
+		});
+		await change({ workersMin: 0, idleTimeout: 1 });
+		// So rare that only the next worker of the stable version is not idle for longer than idleTimeout.
+		const rarely = async (): Promise<void> => {
+			await jobs.round(1);
+			await pass(400);
+		};
+		while (mix() !== "1,2") await rarely();
+		for (let n = 0; n < 8; n += 1) {
+			await rarely();
+			expect([mix(), fresh!.draining]).toEqual(["1,2", false]);
+		}
 		await jobs.drained();
 		await passUntil(() => of("ep").length === 0);
-		await jobs.until(() => present().includes(1) && present().includes(2));
-		await jobs.drained();
+	});
+
+	it("D50: workers of the stable version that have not called yet stay", async () => {
+		await serve({ workersMin: 2, workersMax: 3, release: { canary: RULE } });
+		const [called, starting] = await staying(2);
+		callOf(called!);
+		await pass(1000);
+		await change({ env: { MODE: "new" } });
+		expect([called!.draining, starting!.draining]).toEqual([false, false]);
+		await pass(2000);
+		expect([called!.draining, starting!.draining]).toEqual([false, false]);
+	});
+
+	it("D50: two of its workers that ask at once get their share together", async () => {
+		await serve({ workersMin: 4, workersMax: 4, scalerType: "REQUEST_COUNT", release: { canary: HALF } });
+		await ready(4);
+		await change({ env: { MODE: "new" } });
+		const ofNew = (): Worker[] => of("ep").filter((worker) => versions([worker])[0] === 2);
+		await passUntil(() => {
+			for (const worker of ofNew()) callOf(worker);
+			return mix() === "1,1,2,2";
+		});
+		const { signal } = new AbortController();
+		for (const worker of ofNew()) void at.service.engine.jobs.take({ worker, limit: 1, idle: false, signal });
+		await Promise.all([1, 2].map(() => submitted(at.service, "ep")));
+		await pass(100);
+		expect(
+			ofNew()
+				.map(({ held }) => held.size)
+				.toSorted((a, b) => a - b),
+		).toEqual([0, 1]);
 	});
 });
