@@ -131,7 +131,7 @@ describe("releases", () => {
 		});
 		expect(both).toMatchObject({ version: 2, stable: 1, percent: 50, stableJobs: { failed: 0 } });
 		expect(await stdoutOf("releases", "list", "ours")).toMatch(
-			/\nCanary: version 2 gets 50 % of the jobs until 20 have ended, or .*\. \d+ completed, \d+ failed, median .*; version 1: \d+ completed, 0 failed, median .*\.\n$/,
+			/\nCanary: version 2 gets 50 % .* until 20 have ended, or .*\. \d+ completed, .*; version 1: .* 0 failed,/,
 		);
 		await service.end("SIGKILL");
 		service = await place.serve();

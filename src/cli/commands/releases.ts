@@ -18,8 +18,8 @@ const jobsText = ({ completed, failed, medianMs }: ReleaseCanary["jobs"]): strin
 
 function canaryText({ version, stable, percent, minJobs, endsAt, jobs, stableJobs }: ReleaseCanary): string {
 	const compared = `${jobsText(jobs)}; version ${stable}: ${jobsText(stableJobs)}`;
-	return `Canary: version ${version} gets ${percent} % of the jobs until ${minJobs} have ended, or ${shortTime(endsAt)}. ${compared}.
-`;
+	const until = `${minJobs} have ended, or ${shortTime(endsAt)}`;
+	return `Canary: version ${version} gets ${percent} % of the jobs until ${until}. ${compared}.\n`;
 }
 
 const changesOf = ({ diff }: Release): string => diff.map(({ field }) => field).join(", ");

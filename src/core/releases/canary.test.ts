@@ -48,7 +48,7 @@ describe("a canary", () => {
 		);
 	});
 
-	it("D50: gets its share of any 100 jobs in a row, within one job, whoever asks first", () => {
+	it("D50: gets its share of any 100 jobs in a row, within one job, in any order of polls", () => {
 		fc.assert(
 			fc.property(fc.integer({ min: 1, max: 50 }), fc.infiniteStream(fc.boolean()), (percent, canAskFirst) => {
 				const counts = { canary: 0, all: 0 };
@@ -80,7 +80,7 @@ function seeded(seed: number): () => number {
 	};
 }
 
-/** Whether the version is undone, looked at after each of its jobs; 9 of the other version end for each. */
+/** Whether the version is undone, checked after each of its jobs; 9 of the other version end for each. */
 function isUndone(random: () => number, q: { minJobs: number; ratio: number; stableRatio: number }): boolean {
 	const [tried, stable] = [jobs(0, 0), jobs(0, 0)];
 	const settle = (of: ReleaseJobs, ratio: number): void => void (of[random() < ratio ? "failed" : "completed"] += 1);
@@ -115,7 +115,7 @@ describe("the jobs of a canary", () => {
 		expect(judged(jobs(0, 10), jobs(100, 0))).toBe("undo");
 		expect(judged(jobs(9, 1), jobs(99, 1))).toBe("runs");
 		expect(judged(jobs(38, 2), jobs(500, 0))).toBe("runs");
-		expect(judged(jobs(48, 2), jobs(500, 0)), "the last look").toBe("undo");
+		expect(judged(jobs(48, 2), jobs(500, 0)), "the last check").toBe("undo");
 		expect(judged(jobs(49, 1), jobs(100, 2)), "as many").toBe("over");
 	});
 
@@ -133,7 +133,7 @@ describe("the jobs of a canary", () => {
 		expect(judged(jobs(40, 10), jobs(9_900_000, 100_000))).toBe("undo");
 	});
 
-	it("D50: undo it when their median run is over maxSlowdown times that of the others, at the last look", () => {
+	it("D50: undo it when their median run is over maxSlowdown times that of the others, at the last check", () => {
 		const runs = (count: number, ms: number): ReleaseJobs => jobs(count, 0, Array<number>(count).fill(ms));
 		expect(judged(runs(50, 250), runs(100, 100))).toBe("undo");
 		expect(judged(runs(50, 190), runs(100, 100))).toBe("over");

@@ -1,4 +1,4 @@
-/** Canary of a release: its share of workers and jobs, and what its jobs say in comparison with the stable one (D50). */
+/** Canary of a release: its share of workers and jobs, and how its jobs compare with those of the stable one (D50). */
 import { percentiles, sizeOfHistogram } from "../../lib/histogram.ts";
 import type { CanarySettings, ReleaseSettings } from "../endpoints/endpoint.ts";
 import type { ReleaseJobs } from "../metrics/metric-buckets.ts";
@@ -40,7 +40,7 @@ export function mayTake({ canary, all }: { canary: number; all: number }, percen
 /** Fewer jobs say nothing. */
 const LEAST_JOBS = 10;
 
-/** Probabilities of such a difference by chance: at each look, and at the last one. */
+/** Probabilities of such a difference by chance: at each check, and at the last one. */
 const BY_CHANCE = { any: 0.001, last: 0.02 } as const;
 
 export interface CanaryVerdict {
@@ -82,8 +82,8 @@ function jobsText(jobs: ReleaseJobs): string {
 }
 
 /**
- * Probability that at least so many of the failures are among `jobs` if both versions fail equally often (Fisher's exact
- * test, one-sided): right for few failures too, where a normal approximation would undo a version for one.
+ * Probability that at least so many of the failures are among `jobs` if both versions fail equally often (one-sided
+ * exact test of Fisher): right for few failures too, where a normal approximation would undo a version for one.
  */
 function chanceOfFailures(jobs: ReleaseJobs, other: ReleaseJobs): number {
 	const [size, all] = [endedOf(jobs), endedOf(jobs) + endedOf(other)];

@@ -41,8 +41,8 @@ const CANARY: Schema = {
 		},
 	},
 	description:
-		"A new version first gets this share of the jobs; if they fail more often than those of the last healthy version, " +
-		"or take longer, it is undone. Needs workersMax of 2 or more. Default: its first healthy worker decides.",
+		"A new version first gets this share of the jobs; if they fail more often than those of the last healthy " +
+		"version, or take longer, it is undone. Needs workersMax of 2 or more. Default: its first healthy worker decides.",
 	examples: [{ percent: 10 }],
 	"x-message": "must be an object with percent: write { percent: 10, minJobs: 50 }.",
 };

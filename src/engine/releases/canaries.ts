@@ -1,7 +1,8 @@
 /**
- * Canaries of releases (D50): which endpoint has one, who takes the next job, which version the next worker runs, and
- * what the jobs say. What decides is in the store: the release, and the jobs in the metrics. In memory are the shares of
- * jobs since this server knows of the canary, and which canaries are over before a healthy worker proved their release.
+ * Canaries of releases (D50): which endpoint has one, which worker takes the next job, which version the next worker
+ * runs, and how the jobs compare. What decides is in the store: the release, and the jobs in the metrics. In memory are
+ * the shares of jobs since this server knows of the canary, and which canaries are over before a healthy worker proved
+ * their release.
  */
 import {
 	type Canary,
@@ -50,7 +51,7 @@ interface ShownJobs extends Pick<ReleaseJobs, "completed" | "failed"> {
 	medianMs?: number | undefined;
 }
 
-/** For operators. */
+/** What operators see of it. */
 export interface ShownCanary {
 	version: number;
 	stable: number;
@@ -68,7 +69,7 @@ export type Canaries = ReturnType<typeof createCanaries>;
 interface Deps extends EngineContext {
 	endpoints: Endpoints;
 	workers: Workers;
-	/** By version; see `MetricHistory`. */
+	/** Jobs by version; see `MetricHistory`. */
 	jobsByRelease: (q: { endpoint: string; from: EpochMs; to: EpochMs }) => Promise<ReadonlyMap<number, ReleaseJobs>>;
 }
 

@@ -23,7 +23,7 @@ export interface History {
 	workers: { current: number; all: number };
 	/** Newest first. */
 	releases: Release[];
-	/** Of the current one, while it lasts. */
+	/** That of the current one, while it lasts. */
 	canary?: ShownCanary | undefined;
 }
 

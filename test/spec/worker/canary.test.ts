@@ -70,7 +70,7 @@ function fleet(run: (version: number, n: number) => Run = () => ({ ms: 50, fails
 	watch();
 	return {
 		...{ settled, started, watch },
-		/** `count`: of new jobs until the next look. */
+		/** `count`: of new jobs until the next check. */
 		async until(isSo: () => boolean | Promise<boolean>, count = 6): Promise<void> {
 			while (!(await isSo())) await round(count);
 		},
@@ -94,7 +94,7 @@ const HALF = { ...RULE, percent: 50 };
 const THREE = { workersMin: 3, workersMax: 3, release: { canary: RULE } };
 
 describe("a canary", () => {
-	it("D50: is undone by itself when three times as many of its jobs fail; no job is lost", async () => {
+	it("D50: is undone without a human when three times as many of its jobs fail; no job is lost", async () => {
 		await serve({ ...THREE, release: { canary: HALF } });
 		await ready(3);
 		const jobs = fleet((version, n) => ({ ms: 50, fails: n % (version === 2 ? 2 : 6) === 0 }));
@@ -102,7 +102,10 @@ describe("a canary", () => {
 		await jobs.until(() => current().source === "rollback");
 		const { reason } = current();
 		expect(reason).toMatch(
-			/^Version 2 was rolled back to version 1: its jobs were worse: \d+ of \d+ jobs failed \((4|5)\d\.?\d? %\), median run \d+ ms, against \d+ of \d+ jobs failed \(1\d\.?\d? %\), median run \d+ ms\.$/,
+			/^Version 2 was rolled back to version 1: its jobs were worse: \d+ of \d+ jobs failed \([45]/,
+		);
+		expect(reason).toMatch(
+			/ %\), median run \d+ ms, against \d+ of \d+ jobs failed \(1[^(]* %\), median run \d+ ms\.$/,
 		);
 		await jobs.until(() => String(present()) === "3,3,3");
 		await jobs.drained();
@@ -114,7 +117,7 @@ describe("a canary", () => {
 		expect(new Set(jobs.settled.map(({ release }) => release))).toEqual(new Set([1, 2, 3]));
 	});
 
-	it("D50: that is as good takes the place of the rest after minJobs, with its share of the jobs until then", async () => {
+	it("D50: that is as good takes the place of the rest after minJobs, and has its share until then", async () => {
 		await serve(THREE);
 		await ready(3);
 		const jobs = fleet((_, n) => ({ ms: 50, fails: n % 10 === 0 }));
@@ -230,7 +233,7 @@ describe("a canary", () => {
 		expect((await states())[1]).toEqual([2, "failed"]);
 	});
 
-	it("D50: of a version after one that is compared takes its workers' place, and compares with the healthy one", async () => {
+	it("D50: of the next version takes the place of the one before, and compares with the healthy one", async () => {
 		await serve({ ...THREE, release: { canary: { ...RULE, minJobs: 10_000 } } });
 		await ready(3);
 		const jobs = fleet();
@@ -242,7 +245,7 @@ describe("a canary", () => {
 		await jobs.drained();
 	});
 
-	it("D50: keeps one worker of each version while jobs come, whichever is idle longer, and none without jobs", async () => {
+	it("D50: keeps one worker of each version while jobs come, however long idle, and none without jobs", async () => {
 		const rule = { ...RULE, percent: 10, minJobs: 10_000 };
 		await serve({
 			workersMin: 0,
