@@ -49,6 +49,28 @@ export const WORKER_TEXTS = {
 			"Launcher, variables and GPUs become those of that version, as a new version. Workers are replaced once a " +
 			"new one is healthy; busy ones finish their jobs.",
 		isBack: "Rolled back.",
+		numbered: (version: number) => `Version ${version}`,
+		compared: (current: number, before: number) => `Version ${current} compared with version ${before}`,
+		lastDay: "Jobs of the last 24 hours",
+		noJobs: "No job of this version has ended yet.",
+		figure: "Figure",
+		median: "Execution p50",
+		difference: "Difference",
+		same: "about the same",
+		begun: "failures are new",
+		ended: "no failures any more",
+		words: {
+			failures: {
+				times: (count: string) => `${count} times as many failures`,
+				more: (share: string) => `${share} more failures`,
+				less: (share: string) => `${share} fewer failures`,
+			},
+			runs: {
+				times: (count: string) => `${count} times as long`,
+				more: (share: string) => `${share} longer`,
+				less: (share: string) => `${share} shorter`,
+			},
+		},
 	},
 	ended: {
 		title: "Past workers",

@@ -33,6 +33,10 @@ const RECORD = {
 	submittedAt: MOMENT,
 	"startedAt?": MOMENT,
 	"endedAt?": MOMENT,
+	"release?": {
+		...COUNT,
+		description: "Version of the release that launched the worker; absent for workers that were started elsewhere.",
+	},
 	expired: { ...FLAG, description: "Input, output and error were erased; the record remains." },
 } as const;
 
@@ -112,7 +116,7 @@ export const JOB_DETAIL = extend(LISTED_JOB, {
 });
 export type JobDetail = Static<typeof JOB_DETAIL>;
 
-const TIMES = { submittedAt: EXAMPLE.at, startedAt: EXAMPLE.at, endedAt: EXAMPLE.at };
+const TIMES = { submittedAt: EXAMPLE.at, startedAt: EXAMPLE.at, endedAt: EXAMPLE.at, release: 2 };
 
 export const STATUS_FILTER = words("status", JOB_STATES, "Only jobs in these states.");
 export const WORKER_FILTER = text("worker", 128, "Only jobs whose current or last attempt is on this worker.");

@@ -89,7 +89,9 @@ export const ENDPOINT_METRICS = route("endpointMetrics", "GET /v1/endpoints/:end
 	query: [FROM, TO, STEP],
 });
 
-const TOTAL_PERCENTILES = object(each(["p50", "p95", "p99"], { type: ["integer", "null"], "x-unit": "ms" } as const));
+export const TOTAL_PERCENTILES = object(
+	each(["p50", "p95", "p99"], { type: ["integer", "null"], "x-unit": "ms" } as const),
+);
 
 const ENDPOINT_TOTALS = object({
 	id: TEXT,

@@ -1,4 +1,5 @@
 /** Releases of endpoints, for operators (D50). */
+import { TOTAL_PERCENTILES } from "./metrics.ts";
 import { NO_BODY, route } from "./definition/route.ts";
 import { COUNT, EXAMPLE, list, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
@@ -17,6 +18,13 @@ export const RELEASE = object({
 	"reason?": { ...TEXT, description: "Why the service made it: an automatic rollback." },
 	failures: { ...COUNT, description: "Crashes of its workers before one was healthy." },
 	workers: { ...COUNT, description: "Workers that were launched with its settings." },
+	jobs: object(
+		{ completed: COUNT, failed: { ...COUNT, description: "FAILED and TIMED_OUT." }, executionMs: TOTAL_PERCENTILES },
+		{
+			description:
+				"Jobs that ended on its workers in this hour and the 24 before; percentiles of their runs within 5 %.",
+		},
+	),
 	diff: {
 		...list(object({ field: TEXT, old: {}, new: {} })),
 		description:
@@ -68,6 +76,7 @@ const EXAMPLE_RELEASES = {
 			createdBy: "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e78",
 			failures: 0,
 			workers: 1,
+			jobs: { completed: 96, failed: 1, executionMs: { p50: 340, p95: 410, p99: 433 } },
 			diff: [{ field: "launcher.image", old: "captions:1", new: "captions:2" }],
 		},
 	],

@@ -9,6 +9,7 @@ import { beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { containersOf, docker, IMAGE, makeImage, noDocker, removeAll, titled } from "../support/docker.ts";
 import { call, KEY } from "../support/service.ts";
 import { sluice, start } from "./command.ts";
+import { CRASHES, crashedRelease, RELEASED } from "./crashed-release.ts";
 import { ended, jobAt, run, site, type Site, started, WORKER } from "./site.ts";
 import { until, within } from "../support/until.ts";
 
@@ -85,6 +86,15 @@ describe.skipIf(noDocker !== undefined)(titled("a service with containers as wor
 		for (const id of jobs) expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
 		expect(await within("the stop", service.end())).toBe(0);
 		expect(await place.containers()).toEqual([]);
+	});
+
+	it("D50: a release whose containers crash is undone, and the worker before it does all jobs", {
+		timeout: 60_000,
+	}, async (test) => {
+		const place = dockerSite(test);
+		const service = await place.serve({ endpoints: place.contained(RELEASED) });
+		await crashedRelease(place, { service, endpoint: place.id, launcher: { command: CRASHES } });
+		await until("no other container to be left", async () => (await place.containers()).length === 1);
 	});
 
 	it("D34: a killed service takes its running container over again, and a stop leaves none", {

@@ -26,6 +26,7 @@ import { call, type ServiceProcess } from "../support/service.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until, within } from "../support/until.ts";
 import { upgrade, UPGRADED } from "./upgrade.ts";
+import { CRASHES, crashedRelease, RELEASED } from "./crashed-release.ts";
 import { ended, jobAt, run, site, type Site, started, WIRE_WORKER, WORKER } from "./site.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
@@ -101,6 +102,15 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { concurrent: true }, () => {
 		const { json } = await call(service.url, `/v2/${ID}/run`, { body: { input: { chunks: 3 } } });
 		const output = [{ n: 0 }, { n: 1 }, { n: 2 }];
 		expect(await ended(service, ID, json.id)).toMatchObject({ status: "COMPLETED", output });
+	});
+
+	it("D50: a release whose Pods crash is undone, and the worker before it does all jobs", {
+		timeout: 90_000,
+	}, async (test) => {
+		const place = await clusterSite(test);
+		const service = await place.begin(place.endpoint(RELEASED));
+		await crashedRelease(place, { service, endpoint: ID, launcher: { command: CRASHES } });
+		await until("no other Pod to be left", async () => (await place.names()).length === 1, 60_000);
 	});
 
 	it("D18: cancel of a job that blocks ends its Pod", {

@@ -5,6 +5,7 @@
 import { describe, expect, it, type TestContext } from "vitest";
 import { call } from "../support/service.ts";
 import { until } from "../support/until.ts";
+import { submitting } from "./crashed-release.ts";
 import { managed } from "./managed.ts";
 import { ended, run, site, type Site, WORKER } from "./site.ts";
 
@@ -36,28 +37,6 @@ const released = (service: Service, what: object): Promise<any> =>
 const workerOf = async (service: Service): Promise<string> =>
 	(await ended(service, "ours", await run(service, "ours", {}))).workerId as string;
 
-/** Submits jobs one after the other until the returned function is called, which answers their ids. */
-function submitting(service: () => Service): () => Promise<string[]> {
-	let over = false;
-	const ids: string[] = [];
-	const done = (async () => {
-		for (let n = 0; !over; n += 1) {
-			const answer = await call(service().url, "/v2/ours/run", { body: { input: { n, ms: 50 } } }).catch(
-				() => undefined,
-			);
-			if (answer?.status !== 200) continue;
-			ids.push(answer.json.id as string);
-			// At the pace of the workers.
-			await ended(service(), "ours", ids.at(-1)!).catch(() => undefined);
-		}
-	})();
-	return async () => {
-		over = true;
-		await done;
-		return ids;
-	};
-}
-
 describe("releases", () => {
 	const kinds = [
 		{ name: "a release whose workers crash is undone, and the workers before it do all jobs", isKilled: false },
@@ -69,7 +48,7 @@ describe("releases", () => {
 		await made(place, service);
 		const first = await workerOf(service);
 		await released(service, { version: 1, state: "healthy" });
-		const stop = submitting(() => service);
+		const stop = submitting(() => service, "ours");
 		await patched(service, { launcher: { command: CRASHES } });
 		await until("a crash", async () => (await releases(service))[0].failures > 0);
 		if (isKilled) {
@@ -123,7 +102,7 @@ describe("releases", () => {
 		const canary = { percent: 50, minJobs: 20, maxSlowdown: 0 };
 		await made(place, service, { workersMin: 2, workersMax: 2, release: { canary } });
 		await released(service, { version: 1, state: "healthy" });
-		const stop = submitting(() => service);
+		const stop = submitting(() => service, "ours");
 		await patched(service, { env: { FAIL_EACH: "2" } });
 		const both = await until("jobs of both", async () => {
 			const { canary: shown } = await asked(service, "/releases");
@@ -183,6 +162,9 @@ describe("releases", () => {
 	}, async (test: TestContext) => {
 		const { place, service, stdoutOf, ask } = await managed(test);
 		await made(place, service, { env: { DIARY: "x", TOKEN: "a secret value" } });
+		await workerOf(service);
+		const failing = await run(service, "ours", { fail: "no" });
+		await ended(service, "ours", failing);
 		await patched(service, { workersMax: 3, idleTimeout: 9, env: { TOKEN: "a secret value" } });
 		await patched(service, {
 			env: { TOKEN: "another secret value", MODE: "x" },
@@ -190,6 +172,9 @@ describe("releases", () => {
 		});
 		const listed = await stdoutOf("releases", "list", "ours");
 		expect(listed).toMatch(/\n2 +(unproven|healthy) .*env\.MODE, env\.TOKEN, launcher\.command\n1 /);
+		expect(listed).toMatch(/\n1 +healthy +\d+ +2 +50\.0 % +\d+ms /);
+		expect(listed).toMatch(/\n2 .* 0 +- +- /);
+		expect(await stdoutOf("jobs", "get", "ours", failing)).toMatch(/\nRelease +1\n/);
 		const compared = await stdoutOf("releases", "diff", "ours");
 		expect(compared).toMatch(/env\.TOKEN +"\(set\)" +"\(changed\)"/);
 		expect(compared).not.toContain("secret value");

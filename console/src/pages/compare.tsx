@@ -62,6 +62,7 @@ function Facts({ endpoint, jobs }: { endpoint: string; jobs: readonly JobDetail[
 		[T.requests.delay, ({ delayTime }) => duration(delayTime)],
 		[T.requests.execution, ({ startedAt, executionTime }) => (startedAt === undefined ? "–" : duration(executionTime))],
 		[T.requests.worker, ({ workerId }) => workerId ?? "–"],
+		[T.releases.version, ({ release }) => release ?? "–"],
 		[T.compare.attempts, ({ attempts }) => attempts.length],
 	];
 	return (

@@ -65,6 +65,7 @@ export function Facts({ endpoint, job }: { endpoint: string; job: JobDetail }): 
 								</a>
 							),
 					},
+					{ name: T.releases.version, value: job.release },
 				]}
 			/>
 		</section>

@@ -11,6 +11,7 @@ import { Ago } from "../parts/time.tsx";
 import { useMay } from "../session.tsx";
 import type { Release } from "../shapes.ts";
 import { T } from "../text.ts";
+import { ReleaseComparison } from "./release-comparison.tsx";
 
 /** `change`: when to read them again. */
 export function Releases({ id, change }: { id: string; change: unknown }): ReactNode {
@@ -24,9 +25,12 @@ export function Releases({ id, change }: { id: string; change: unknown }): React
 	if (failure && !data) return <Refusal failure={failure} again={reload} />;
 	if (!data) return null;
 	const { version, releases } = data;
+	const at = releases.findIndex((each) => each.version === version);
+	const [current, before] = releases.slice(at);
 	return (
 		<section className="stack" aria-labelledby="releases">
 			<h2 id="releases">{T.releases.title}</h2>
+			{current && before ? <ReleaseComparison current={current} before={before} /> : null}
 			<div className="card flush">
 				<Table
 					label={T.releases.title}

@@ -1,12 +1,11 @@
 /** `sluice releases`: versions of what an endpoint's workers are launched with (D36, D50). */
 import type { Release, ReleaseCanary } from "../../api/releases.ts";
-import { durationText } from "../../core/durations.ts";
 import { CliError } from "../client/errors.ts";
 import { path } from "../client/service-client.ts";
 import type { Action, CommandGroup } from "../framework/command.ts";
 import { OUTPUT_FLAGS, printAnswer } from "../framework/common-flags.ts";
 import { listAction, serviceAction } from "../framework/service-action.ts";
-import { shortTime, table } from "../framework/table.ts";
+import { shortTime, spanText, table } from "../framework/table.ts";
 
 interface Releases {
 	version: number;
@@ -14,7 +13,7 @@ interface Releases {
 }
 
 const jobsText = ({ completed, failed, medianMs }: ReleaseCanary["jobs"]): string =>
-	`${completed} completed, ${failed} failed${medianMs === undefined ? "" : `, median ${durationText(medianMs)}`}`;
+	`${completed} completed, ${failed} failed${medianMs === undefined ? "" : `, median ${spanText(medianMs)}`}`;
 
 function canaryText({ version, stable, percent, minJobs, endsAt, jobs, stableJobs }: ReleaseCanary): string {
 	const compared = `${jobsText(jobs)}; version ${stable}: ${jobsText(stableJobs)}`;
@@ -22,12 +21,14 @@ function canaryText({ version, stable, percent, minJobs, endsAt, jobs, stableJob
 	return `Canary: version ${version} gets ${percent} % of the jobs until ${until}. ${compared}.\n`;
 }
 
+const failedOf = ({ jobs: { completed, failed } }: Release): string =>
+	completed + failed === 0 ? "-" : `${((failed / (completed + failed)) * 100).toFixed(1)} %`;
 const changesOf = ({ diff }: Release): string => diff.map(({ field }) => field).join(", ");
 
 const list = listAction<Release>({
 	name: "list",
 	args: ["ENDPOINT"],
-	summary: "list the versions of an endpoint, the current one first",
+	summary: "list the versions of an endpoint, the current one first, with their jobs of the last 24 hours",
 	examples: ["sluice releases list hello"],
 	request: "GET /v1/endpoints/{ENDPOINT}/releases",
 	member: "releases",
@@ -37,6 +38,9 @@ const list = listAction<Release>({
 		VERSION: "version",
 		STATE: "state",
 		WORKERS: "workers",
+		JOBS: ({ jobs: { completed, failed } }) => completed + failed,
+		FAILED: failedOf,
+		MEDIAN: ({ jobs: { executionMs } }) => (executionMs.p50 === null ? "-" : spanText(executionMs.p50)),
 		MADE: ({ createdAt }) => shortTime(createdAt),
 		BY: ({ source, createdBy }) => createdBy ?? source,
 		CHANGES: (release) => release.reason ?? changesOf(release),

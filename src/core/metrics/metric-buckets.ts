@@ -45,7 +45,7 @@ export interface MetricBucket {
 	delay: Histogram;
 	/** Runs whose workers reported the end, ms. */
 	execution: Histogram;
-	/** By version of the release that launched the worker (D50), of the newest `MOST_RELEASES` versions. */
+	/** Jobs by the version that launched the worker (D50), of the newest `MOST_RELEASES` versions. */
 	releases: Map<number, ReleaseJobs>;
 }
 
@@ -68,6 +68,10 @@ export function newMetricBucket(): MetricBucket {
 		execution: newHistogram(),
 		releases: new Map(),
 	};
+}
+
+export function newReleaseJobs(): ReleaseJobs {
+	return { completed: 0, failed: 0, execution: newHistogram() };
 }
 
 export function addMetricBucket(to: MetricBucket, from: MetricBucket): void {
@@ -101,7 +105,7 @@ export function addReleases(to: Map<number, ReleaseJobs>, from: ReadonlyMap<numb
 }
 
 function jobsOf(releases: Map<number, ReleaseJobs>, version: number): ReleaseJobs {
-	const found = releases.get(version) ?? { completed: 0, failed: 0, execution: newHistogram() };
+	const found = releases.get(version) ?? newReleaseJobs();
 	releases.set(version, found);
 	return found;
 }

@@ -123,7 +123,7 @@ it("what was counted of an endpoint that is known no more is not written", async
 	expect(place.rows.some(({ endpoint }) => endpoint === "")).toBe(true);
 });
 
-it("D40: jobs by release, of minutes for a day and of hours before; those of workers started elsewhere have none", async () => {
+it("D40: jobs by release, of minutes for a day and of hours before; none of workers started elsewhere", async () => {
 	const { place, keeping } = bed();
 	const settle = (state: "COMPLETED" | "FAILED" | "TIMED_OUT", more: object = {}): void =>
 		place.events.emit("job.settled", { endpoint: "ep", id: "j", state, ...more });

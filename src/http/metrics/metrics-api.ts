@@ -170,6 +170,34 @@ function ofTotals(totals: readonly (readonly [endpoint: string, tally: MetricBuc
 		total("sluice_workers_launched_total", "Workers started by this server.", "coldStarts"),
 		durations("sluice_job_delay_seconds", "Waits in the queue of jobs sent to workers by this server.", "delay"),
 		durations("sluice_job_execution_seconds", "Runs whose end a worker reported to this server.", "execution"),
+		...ofReleases(totals),
+	];
+}
+
+/** Versions of each endpoint, the newest with jobs, which bounds the number of labels. */
+const SHOWN_RELEASES = 2;
+
+function ofReleases(totals: readonly (readonly [endpoint: string, tally: MetricBucket])[]): (Family | Durations)[] {
+	const shown = totals.flatMap(([endpoint, { releases }]) =>
+		[...releases]
+			.toSorted(([one], [other]) => other - one)
+			.slice(0, SHOWN_RELEASES)
+			.map(([version, jobs]) => ({ labels: { endpoint, release: String(version) }, jobs })),
+	);
+	return [
+		counter(
+			"sluice_release_jobs_ended_total",
+			"Jobs that ended on launched workers, by version; failed: also timed out. The two newest with jobs.",
+			shown.flatMap(({ labels, jobs }) =>
+				(["completed", "failed"] as const).map((outcome) => [{ ...labels, outcome }, jobs[outcome]] as const),
+			),
+		),
+		{
+			name: "sluice_release_execution_seconds",
+			type: "histogram",
+			help: "Runs whose end a launched worker reported to this server, by version.",
+			samples: shown.map(({ labels, jobs }) => [labels, jobs.execution]),
+		},
 	];
 }
 

@@ -202,11 +202,12 @@ function jobTimes({ calendar }: Engine, { from, to }: Pick<JobFilter, "from" | "
 	};
 }
 
-function summaryPart(engine: Engine, { submittedAt, startedAt, endedAt, erased }: Job): SummaryPart {
+function summaryPart(engine: Engine, { submittedAt, startedAt, endedAt, release, erased }: Job): SummaryPart {
 	return {
 		submittedAt: isoJobTime(engine, submittedAt),
 		startedAt: isoJobTime(engine, startedAt),
 		endedAt: isoJobTime(engine, endedAt),
+		release,
 		expired: erased,
 	};
 }

@@ -1,7 +1,10 @@
 /** Releases of endpoints, for operators (D50). */
 import type { LIST_RELEASES } from "../../api/releases.ts";
 import type { AnswerOf } from "../../api/definition/route.ts";
+import { DAY_MS } from "../../core/durations.ts";
 import { ApiError } from "../../core/errors.ts";
+import { HOUR_MS, newReleaseJobs } from "../../core/metrics/metric-buckets.ts";
+import { percentilesOf } from "../../core/metrics/series.ts";
 import { principalOf } from "../gates/auth.ts";
 import type { Call } from "../exchange/call.ts";
 import { isoJobTime } from "../exchange/format.ts";
@@ -9,8 +12,10 @@ import { readNothing } from "../exchange/object-body.ts";
 
 type ReleasesAnswer = Promise<AnswerOf<typeof LIST_RELEASES>>;
 
-export async function list({ engine, params }: Call): ReleasesAnswer {
-	const { releases, canary, ...history } = await engine.releases.history(params.endpoint);
+export async function list({ engine, params: { endpoint } }: Call): ReleasesAnswer {
+	const { releases, canary, ...history } = await engine.releases.history(endpoint);
+	const from = engine.now() - DAY_MS;
+	const jobs = await engine.metrics.history.byRelease({ endpoint, step: HOUR_MS, from, to: Infinity });
 	return {
 		...history,
 		...(canary && {
@@ -20,7 +25,14 @@ export async function list({ engine, params }: Call): ReleasesAnswer {
 				endsAt: isoJobTime(engine, canary.endsAt),
 			},
 		}),
-		releases: releases.map(({ createdAt, ...each }) => ({ ...each, createdAt: isoJobTime(engine, createdAt) })),
+		releases: releases.map(({ createdAt, ...each }) => {
+			const { execution, ...counts } = jobs.get(each.version) ?? newReleaseJobs();
+			return {
+				...each,
+				createdAt: isoJobTime(engine, createdAt),
+				jobs: { ...counts, executionMs: percentilesOf(execution) },
+			};
+		}),
 	};
 }
 

@@ -3,11 +3,13 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { KEPT_RELEASES } from "../../../src/core/releases/history.ts";
-import { call } from "../../support/service.ts";
+import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
+import { call, KEY } from "../../support/service.ts";
 import { submitted } from "../hand-worker.ts";
 import { releaseService } from "./release-service.ts";
 
-const { passUntil, of, takes, at, serve, change, callOf, staying, versions, states, ready } = releaseService();
+const { pass, passUntil, of, takes, works, at, serve, change, callOf, staying, versions, states, ready } =
+	releaseService();
 
 describe("releases of an endpoint", () => {
 	it("D50: scaling and the same settings make none; a rollback is one, with settings and values", async () => {
@@ -82,5 +84,68 @@ describe("releases of an endpoint", () => {
 		expect(next.json).toMatchObject({ releases: [{ version: 1, diff: [] }], pagination: { hasNextPage: false } });
 		expect((await call(at.service.url, `${path}?cursor=x`)).status).toBe(422);
 		expect((await call(at.service.url, "/v2/serverless/none/releases")).status).toBe(404);
+	});
+});
+
+describe("jobs of a release", () => {
+	async function answered(path: string): Promise<any> {
+		const { status, json, text } = await call(at.service.url, path);
+		expect(status, text).toBe(200);
+		return json;
+	}
+
+	const fails = (worker: Worker, id: string): Promise<unknown> =>
+		at.service.engine.jobs.report({ worker, id, report: { kind: "end", on: "fail", restart: false } });
+
+	it("D40, D50: job records, the list of releases and /metrics have them by the version that ran them", async () => {
+		await serve({ workersMin: 1, workersMax: 1, scalerType: "REQUEST_COUNT" });
+		const [first] = await ready(1);
+		const ids = [];
+		for (let n = 0; n < 4; n += 1) ids.push(await submitted(at.service, "ep", { input: {} }));
+		await works(first!);
+		const failing = await takes(first!);
+		await pass(1000);
+		await fails(first!, failing);
+		await change({ env: { N: "2" } });
+		const [, second] = await staying(2);
+		await works(second!);
+		const policy = { executionTimeout: 6000 };
+		ids.push(await submitted(at.service, "ep", { input: {}, policy }));
+		await works(second!);
+		await takes(second!);
+		await pass(8000);
+		const listed = await answered("/v1/endpoints/ep/jobs");
+		expect(listed.jobs.map(({ release }: any) => release).toSorted()).toEqual([1, 1, 2, 2, 2]);
+		expect((await answered(`/v1/endpoints/ep/jobs/${ids.at(-1)!}`)).release).toBe(2);
+		expect(await answered(`/v2/ep/status/${ids.at(-1)!}`)).not.toHaveProperty("release");
+		const { releases } = await answered("/v1/endpoints/ep/releases");
+		expect(releases.map(({ jobs }: any) => jobs)).toMatchObject([
+			{ completed: 2, failed: 1, executionMs: { p99: expect.any(Number) } },
+			{ completed: 1, failed: 1 },
+		]);
+		expect(Math.abs(releases[1].jobs.executionMs.p99 - 1000)).toBeLessThan(50);
+		expect((await answered("/v2/serverless/ep/releases")).releases[0]).not.toHaveProperty("jobs");
+		await change({ env: { N: "3" } });
+		expect((await answered("/v1/endpoints/ep/releases")).releases[0].jobs).toEqual({
+			completed: 0,
+			failed: 0,
+			executionMs: { p50: null, p95: null, p99: null },
+		});
+		const third = (): Worker | undefined => of("ep").find((worker) => versions([worker])[0] === 3);
+		await passUntil(() => third() !== undefined);
+		await submitted(at.service, "ep");
+		await works(third()!);
+		const metrics = await fetch(`${at.service.url}/metrics`, { headers: { authorization: `Bearer ${KEY}` } });
+		const lines = (await metrics.text())
+			.split("\n")
+			.filter((line) => /^sluice_release_(jobs|execution_seconds_count)/.test(line));
+		expect(lines).toEqual([
+			'sluice_release_jobs_ended_total{endpoint="ep",release="3",outcome="completed"} 1',
+			'sluice_release_jobs_ended_total{endpoint="ep",release="3",outcome="failed"} 0',
+			'sluice_release_jobs_ended_total{endpoint="ep",release="2",outcome="completed"} 2',
+			'sluice_release_jobs_ended_total{endpoint="ep",release="2",outcome="failed"} 1',
+			'sluice_release_execution_seconds_count{endpoint="ep",release="3"} 1',
+			'sluice_release_execution_seconds_count{endpoint="ep",release="2"} 2',
+		]);
 	});
 });

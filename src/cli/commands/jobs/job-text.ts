@@ -20,6 +20,7 @@ export function jobText(answer: ServiceAnswer, endpoint: string, now: number): s
 		["Waits", job.reason && `${waitText(job.reason, now)} (${job.reason.code})`],
 		["Operation", job.operation],
 		["Worker", job.workerId],
+		["Release", job.release],
 		["In queue", `${job.delayTime} ms`],
 		["Run time", job.executionTime > 0 ? `${job.executionTime} ms` : undefined],
 		["Retries", job.retries],
