@@ -169,11 +169,16 @@ export const EVENTS = {
 		({ endpoint, reason, retryMs }) =>
 			`${endpoint}: no worker could be started: ${reason}; next try in ${retryMs / 1000} s`,
 	),
-	/** A worker of an endpoint's current release was healthy (D50). */
-	"release.healthy": info<{ endpoint: string; version: number }>(
-		({ endpoint, version }) => `${endpoint}: version ${version} is healthy`,
+	/** A worker of an endpoint's current release was healthy; `compared`: what its canary showed (D50). */
+	"release.healthy": info<{ endpoint: string; version: number; compared?: string | undefined }>(
+		({ endpoint, version, compared }) =>
+			`${endpoint}: version ${version} is healthy${compared === undefined ? "" : `: ${compared}`}`,
 	),
-	/** Workers of a release crashed before one was healthy: the last healthy settings are in force (D50). */
+	/** A release has no canary although its endpoint asks for one: its first healthy worker decides (D50). */
+	"release.not_compared": warn<{ endpoint: string; version: number; why: string }>(
+		({ endpoint, version, why }) => `${endpoint}: version ${version} has no canary: ${why}`,
+	),
+	/** A release's workers crashed or its canary's jobs failed: the last healthy settings are in force (D50). */
 	"release.rolled_back": error<{ endpoint: string; reason: string }>(
 		({ endpoint, reason }) => `${endpoint}: ${reason}`,
 	),

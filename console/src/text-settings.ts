@@ -104,6 +104,7 @@ export const SETTING_TEXTS = {
 			"release.maxUnavailable": "Old workers that may leave early",
 			"release.minJobs": "Jobs until a worker is healthy",
 			"release.failAfter": "Crashes until it is undone",
+			"release.canary": "Canary",
 			"webhooks.schedule": "Waits between attempts",
 			"webhooks.disableAfterMs": "Disable failing receivers after",
 		},

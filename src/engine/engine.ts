@@ -25,6 +25,7 @@ import { createLimits } from "./limits/limits.ts";
 import { managedEndpoints } from "./management/endpoints.ts";
 import { createResources } from "./management/resources.ts";
 import { createMetrics } from "./metrics/metrics.ts";
+import { createCanaries } from "./releases/canaries.ts";
 import { createReleases } from "./releases/releases.ts";
 import { createScaling } from "./scaling/scaling.ts";
 import type { Tracer } from "../tracing/contract.ts";
@@ -122,7 +123,6 @@ export function createEngine(o: EngineOptions) {
 		address: address.promise,
 		hostname: o.hostname,
 	});
-	const releases = createReleases({ ...context, endpoints, workers });
 	const managed = managedEndpoints({
 		endpoints,
 		resources,
@@ -140,13 +140,20 @@ export function createEngine(o: EngineOptions) {
 		registry: workers.registry,
 		held: workers.gpus.held,
 	});
+	const canaries = createCanaries({
+		...context,
+		endpoints,
+		workers,
+		jobsByRelease: (q) => metrics.history.byRelease(q),
+	});
+	const releases = createReleases({ ...context, endpoints, workers, canaries });
 	const quotas = gpuQuotas({
 		...context,
 		runTime: async (q) => (await metrics.history.total({ ...q, step: HOUR_MS })).execution.sum,
 	});
 	const traces = createTraces({ ...context, tracer: o.tracer });
-	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, gpuQuotas: quotas, traces });
-	const scaling = createScaling({ ...context, cluster, endpoints, workers, gpus: o.gpus });
+	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, canaries, gpuQuotas: quotas, traces });
+	const scaling = createScaling({ ...context, cluster, endpoints, workers, canaries, gpus: o.gpus });
 	const webhooks = createWebhooks({ ...context, cluster, endpoints, traces, send: o.sendWebhook });
 	const domains = { access, limits, cluster, endpoints, resources, workers, jobs, webhooks, metrics };
 	const lifecycle = createLifecycle({

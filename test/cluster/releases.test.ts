@@ -52,3 +52,45 @@ it("D28, D50: kill -9 of the server that scales in the middle: the other one und
 			({ status }) => status === "COMPLETED",
 		);
 });
+
+it("D50: kill -9 of the server that scales during a canary: the other one compares on, and undoes it", {
+	timeout: 180_000,
+}, async () => {
+	group = await servers();
+	const a = await group.spawn({ endpoints: {} });
+	const env = { DIARY: join(a.folder.path, "diary") };
+	const launcher = { type: "process", command: WORKER, cwd: "/" };
+	const release = { canary: { percent: 50, minJobs: 20, maxSlowdown: 0 } };
+	const body = { id: "ours", launcher, env, workersMin: 2, workersMax: 2, release };
+	expect((await call(a.url, "/v1/endpoints", { body })).status).toBe(201);
+	const b = await group.spawn({ endpoints: {} });
+	const at = async (url: string): Promise<any> => (await call(url, "/v1/endpoints/ours/releases")).json;
+	await untilFits(
+		() => at(b.url),
+		({ releases: [newest] }) => newest.state === "healthy",
+	);
+	const ids: string[] = [];
+	/** Of the last minute each server knows the jobs that ended at it: those of its workers. */
+	const work = async (url: string): Promise<any> => {
+		const id = await submit(b.url, { input: { ms: 20 } }, "ours");
+		ids.push(id);
+		await untilFits(
+			() => statusOf(b.url, id, "ours"),
+			({ status }) => ["COMPLETED", "FAILED"].includes(status),
+		);
+		return await at(url);
+	};
+	await call(b.url, "/v1/endpoints/ours", { method: "PATCH", body: { env: { FAIL_EACH: "2" } } });
+	await untilFits(
+		() => work(a.url),
+		({ canary }) => canary?.jobs.failed > 0 && canary.stableJobs.completed > 0,
+	);
+	await a.end("SIGKILL");
+	const { releases } = await untilFits(
+		() => work(b.url),
+		({ releases: [newest] }) => newest.source === "rollback",
+	);
+	expect(releases[0].reason).toMatch(/^Version 2 was rolled back to version 1: its jobs were worse/);
+	expect(releases[1].state).toBe("failed");
+	for (const id of ids) expect(["COMPLETED", "FAILED"]).toContain((await statusOf(b.url, id, "ours")).status);
+});

@@ -94,6 +94,42 @@ describe("releases", () => {
 		expect((await asked(service, "")).version).toBe(4);
 	});
 
+	it("D50: a canary of whose jobs half fail is undone, also with a kill -9 in the middle, and every job ends once", {
+		timeout: 90_000,
+	}, async (test: TestContext) => {
+		const { place, stdoutOf, ...first } = await managed(test);
+		let { service } = first;
+		const canary = { percent: 50, minJobs: 20, maxSlowdown: 0 };
+		await made(place, service, { workersMin: 2, workersMax: 2, release: { canary } });
+		await released(service, { version: 1, state: "healthy" });
+		const stop = submitting(() => service, "ours");
+		await patched(service, { env: { FAIL_EACH: "2" } });
+		const both = await until("jobs of both", async () => {
+			const { canary: shown } = await asked(service, "/releases");
+			return shown?.jobs.failed >= 2 && shown.stableJobs.completed >= 2 && shown;
+		});
+		expect(both).toMatchObject({ version: 2, stable: 1, percent: 50, stableJobs: { failed: 0 } });
+		expect(await stdoutOf("releases", "list", "ours")).toMatch(
+			/\nCanary: version 2 gets 50 % .* until 20 have ended, or .*\. \d+ completed, .*; version 1: .* 0 failed,/,
+		);
+		await service.end("SIGKILL");
+		service = await place.serve();
+		const { reason } = await released(service, { version: 3, source: "rollback" });
+		expect(reason).toMatch(/^Version 2 was rolled back to version 1: its jobs were worse: \d+ of \d+ jobs failed/);
+		expect(service.stderr()).toContain(reason);
+		await released(service, { version: 3, state: "healthy" });
+		for (const id of await stop()) {
+			const { status } = await ended(service, "ours", id);
+			expect(["COMPLETED", "FAILED"]).toContain(status);
+			expect(place.runs(id), id).toHaveLength(1);
+		}
+		expect((await releases(service)).map(({ version, state }) => [version, state])).toEqual([
+			[3, "healthy"],
+			[2, "failed"],
+			[1, "healthy"],
+		]);
+	});
+
 	it("D50: a busy worker takes no job any more once one of the new version is healthy, and not before", {
 		timeout: 60_000,
 	}, async (test: TestContext) => {

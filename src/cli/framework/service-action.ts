@@ -27,6 +27,8 @@ export type Columns<Item> = Readonly<Record<string, keyof Item | ((item: Item) =
 interface List<Item> extends Base {
 	member: string;
 	columns: Columns<Item> | ((items: readonly Item[], input: ActionInput) => Columns<Item>);
+	/** Line below the table. */
+	below?: (answer: Record<string, unknown>) => string | undefined;
 	empty: string | ((input: ActionInput, q: { query: URLSearchParams; next: string | null | undefined }) => string);
 }
 
@@ -51,7 +53,7 @@ export function serviceAction<Body>(call: Call<Body>): Action {
 
 /** The note about the next page goes to stderr, which leaves only the list on stdout. */
 export function listAction<Item>(list: List<Item>): Action {
-	const { request, query, member, columns, empty, ...action } = list;
+	const { request, query, member, columns, below, empty, ...action } = list;
 	return {
 		...action,
 		flags: { ...action.flags, ...OUTPUT_FLAGS },
@@ -64,7 +66,8 @@ export function listAction<Item>(list: List<Item>): Action {
 				const shown = typeof columns === "function" ? columns(items!, input) : columns;
 				const rows = items!.map((item) => cellsOf(shown, item));
 				const width = format === "wide" ? Infinity : lineWidth();
-				if (rows.length > 0) return table(Object.keys(shown), rows, { width });
+				if (rows.length > 0)
+					return table(Object.keys(shown), rows, { width }) + (below?.(answer.json as Record<string, unknown>) ?? "");
 				return typeof empty === "string" ? empty : empty(input, { query: query?.(input.flags) ?? NONE, next });
 			});
 			if (next && format !== "json") process.stderr.write(`There may be more: --cursor ${printable(next)}\n`);

@@ -64,6 +64,17 @@ export interface ReleaseSettings {
 	maxUnavailable: number;
 	minJobs: number;
 	failAfter: number;
+	/** Absent: a new version is judged by its first healthy worker. */
+	canary?: CanarySettings;
+}
+
+/** Shares of workers and jobs, and how a new version is compared with the one before. */
+export interface CanarySettings {
+	percent: number;
+	minJobs: number;
+	maxMs: number;
+	/** Ratio of median runs; 0: not judged. */
+	maxSlowdown: number;
 }
 
 /** The commands are a program and its arguments. */

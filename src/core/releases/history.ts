@@ -4,7 +4,7 @@ import type { ReleaseSettings } from "../endpoints/endpoint.ts";
 /** So many are kept, and those that workers run. */
 export const KEPT_RELEASES = 100;
 
-interface Release {
+export interface Release {
 	version: number;
 	launchHash: string;
 	state: "unproven" | "healthy" | "failed";

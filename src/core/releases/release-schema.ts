@@ -1,4 +1,5 @@
 /** Schema of the setting `release` (D50). */
+import { DAY_MS, duration } from "../durations.ts";
 import type { Schema } from "../../lib/schema.ts";
 
 export const RELEASE_DEFAULTS = { maxSurge: 1, maxUnavailable: 0, minJobs: 1, failAfter: 3 } as const;
@@ -6,6 +7,45 @@ export const RELEASE_DEFAULTS = { maxSurge: 1, maxUnavailable: 0, minJobs: 1, fa
 function whole(maximum: number, fallback: number, description: string): Schema {
 	return { type: "integer", minimum: 0, maximum, default: fallback, description };
 }
+
+const CANARY: Schema = {
+	type: "object",
+	additionalProperties: false,
+	required: ["percent"],
+	properties: {
+		percent: {
+			type: "integer",
+			minimum: 1,
+			maximum: 50,
+			description: "Share of jobs and workers, in percent; at least one worker.",
+			examples: [10],
+		},
+		minJobs: {
+			type: "integer",
+			minimum: 10,
+			maximum: 100_000,
+			default: 50,
+			description: "Jobs of the new version that must have ended.",
+		},
+		maxMs: duration("ms", [60_000, DAY_MS], {
+			example: "30m",
+			default: 1_800_000,
+			description: "How long it is compared at most, also with fewer jobs.",
+		}),
+		maxSlowdown: {
+			type: "number",
+			minimum: 0,
+			maximum: 100,
+			default: 2,
+			description: "A median run of more than so many times that of the version before undoes it; 0: not judged.",
+		},
+	},
+	description:
+		"A new version first gets this share of the jobs; if they fail more often than those of the last healthy " +
+		"version, or take longer, it is undone. Needs workersMax of 2 or more. Default: its first healthy worker decides.",
+	examples: [{ percent: 10 }],
+	"x-message": "must be an object with percent: write { percent: 10, minJobs: 50 }.",
+};
 
 export const RELEASE: Schema = {
 	type: "object",
@@ -32,6 +72,7 @@ export const RELEASE: Schema = {
 			RELEASE_DEFAULTS.failAfter,
 			"So many crashes before a worker of a new version was healthy bring the last healthy version back; 0: never.",
 		),
+		canary: CANARY,
 	},
 	default: RELEASE_DEFAULTS,
 	description: "How workers are replaced after a change of launcher, env or GPUs, and when the change is undone.",

@@ -32,9 +32,9 @@ export function endpointVersions({ releases, workers }: Store, { encryption }: {
 	let heads = new Map<string, ReleaseHead[]>();
 
 	/** A change that an earlier version of Sluice stored: what ran then is what a release goes back to. */
-	function unrecorded({ endpoint }: StoredEndpoint): ReleaseHead {
+	function unrecorded({ endpoint, createdAt }: StoredEndpoint): ReleaseHead {
 		const version = (heads.get(endpoint.id)?.at(-1)?.version ?? 0) + 1;
-		const head = headOf(endpoint, version, "stored");
+		const head = headOf(endpoint, { version, source: "stored", createdAt });
 		return isManaged(endpoint.launcher.type) ? { ...head, state: "healthy" } : head;
 	}
 
@@ -44,18 +44,17 @@ export function endpointVersions({ releases, workers }: Store, { encryption }: {
 		return known.at(-1)?.launchHash === launchHash(stored.endpoint) ? known : [...known, unrecorded(stored)];
 	}
 
-	function rowOf(head: ReleaseHead, q: { after: Endpoint; before: Endpoint | undefined; at: EpochMs }): ReleaseRow {
+	function rowOf(head: ReleaseHead, q: { after: Endpoint; before: Endpoint | undefined }): ReleaseRow {
 		const launched = launchedSettings(q.after);
 		return {
 			...head,
-			createdAt: q.at,
 			diff: JSON.stringify(q.before ? diffOf(q.before, launched) : []),
 			settings: sealSettings(launched, encryption),
 		};
 	}
 
 	const unrecordedRow = (stored: StoredEndpoint): ReleaseRow =>
-		rowOf(unrecorded(stored), { after: stored.endpoint, before: undefined, at: stored.createdAt });
+		rowOf(unrecorded(stored), { after: stored.endpoint, before: undefined });
 
 	async function runningHashes(): Promise<ReadonlySet<string>> {
 		const handles = (await workers.list()).map(({ handle = "{}" }) => JSON.parse(handle) as Record<string, unknown>);
@@ -82,9 +81,9 @@ export function endpointVersions({ releases, workers }: Store, { encryption }: {
 			const current = before ? of(before).at(-1) : known.at(-1);
 			if (current?.launchHash === launchHash(after)) return undefined;
 			const { source, by, reason, fail } = origin;
-			const head = headOf(after, (current?.version ?? 0) + 1, source);
+			const head = headOf(after, { version: (current?.version ?? 0) + 1, source, createdAt: now });
 			const row = {
-				...rowOf(head, { after, before: before?.endpoint, at: now }),
+				...rowOf(head, { after, before: before?.endpoint }),
 				...(by !== undefined && { createdBy: by }),
 				...(reason !== undefined && { reason }),
 			};
@@ -118,6 +117,6 @@ export function endpointVersions({ releases, workers }: Store, { encryption }: {
 	};
 }
 
-function headOf(endpoint: Endpoint, version: number, source: ReleaseSource): ReleaseHead {
-	return { endpoint: endpoint.id, version, launchHash: launchHash(endpoint), state: "unproven", failures: 0, source };
+function headOf(endpoint: Endpoint, q: Pick<ReleaseHead, "version" | "source" | "createdAt">): ReleaseHead {
+	return { endpoint: endpoint.id, launchHash: launchHash(endpoint), state: "unproven", failures: 0, ...q };
 }

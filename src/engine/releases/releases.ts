@@ -2,15 +2,14 @@
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
 import { type LaunchedSettings, type ReleaseChange, withLaunched } from "../../core/releases/launched-settings.ts";
-import type { EpochMs } from "../../lib/time.ts";
 import type { ReleaseHead, ReleaseRow } from "../../store/contract/releases.ts";
 import type { EngineContext } from "../context.ts";
 import { type Endpoints, withoutId } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
+import type { Canaries, ShownCanary } from "./canaries.ts";
 import { releasesOf } from "./worker-release.ts";
 
 export interface Release extends Omit<ReleaseHead, "endpoint" | "launchHash"> {
-	createdAt: EpochMs;
 	createdBy?: string;
 	diff: ReleaseChange[];
 	/** Workers that were launched with these settings. */
@@ -24,6 +23,8 @@ export interface History {
 	workers: { current: number; all: number };
 	/** Newest first. */
 	releases: Release[];
+	/** That of the current one, while it lasts. */
+	canary?: ShownCanary | undefined;
 }
 
 export type Releases = ReturnType<typeof createReleases>;
@@ -31,9 +32,10 @@ export type Releases = ReturnType<typeof createReleases>;
 interface Deps extends Pick<EngineContext, "events"> {
 	endpoints: Endpoints;
 	workers: Workers;
+	canaries: Canaries;
 }
 
-export function createReleases({ endpoints, workers, events }: Deps) {
+export function createReleases({ endpoints, workers, canaries, events }: Deps) {
 	const { versions } = endpoints;
 
 	const current = (id: string): ReleaseHead => releasesOf(endpoints, id).at(-1)!;
@@ -56,6 +58,7 @@ export function createReleases({ endpoints, workers, events }: Deps) {
 				version,
 				workers: { current: byVersion.get(version)?.length ?? 0, all: launched.length },
 				releases: rows.map((row) => releaseOf(row, byVersion.get(row.version)?.length ?? 0)),
+				canary: await canaries.shown(id),
 			};
 		},
 		/** A new version with the settings of an earlier one. Throws `release_not_found` and `release_refused`. */

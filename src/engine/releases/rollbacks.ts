@@ -1,34 +1,38 @@
-/** Takes a release as healthy, or undoes one whose workers crash (D50). All that decides is in the store. */
+/** Takes a release as healthy, or undoes one whose workers crash or whose jobs fail (D50). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
 import { hasFailed, rollbackTarget } from "../../core/releases/history.ts";
 import { type LaunchedSettings, withLaunched } from "../../core/releases/launched-settings.ts";
-import { asSentence } from "../../lib/text.ts";
+import { asSentence, withFullStop } from "../../lib/text.ts";
 import type { ReleaseHead } from "../../store/contract/releases.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { withoutId } from "../endpoints/endpoints.ts";
 import type { Worker } from "../workers/worker-registry.ts";
+import type { Canaries } from "./canaries.ts";
 import { isHealthy, type ReleaseDeps, releasesOf } from "./worker-release.ts";
 
 interface Deps extends ReleaseDeps {
 	cluster: Cluster;
+	canaries: Canaries;
 	/** Forgets crashes, so that workers are started at once. */
 	resume: (endpoint: string) => void;
 }
 
 export function rollbacks(d: Deps) {
-	const { endpoints, workers, events, background, cluster } = d;
+	const { endpoints, workers, events, background, cluster, canaries } = d;
 	const lastCrash = new Map<string, string>();
 	/** Releases whose rollback is in progress, or impossible. */
 	const undone = new WeakSet<ReleaseHead>();
 
-	async function rollBack(failed: ReleaseHead, target: ReleaseHead): Promise<void> {
+	function crashesText({ endpoint, failures }: ReleaseHead): string {
+		const last = lastCrash.get(endpoint);
+		const because = last === undefined ? "" : `, the last one because: ${asSentence(last)}`;
+		return `its workers crashed ${failures} times before one was healthy${because}`;
+	}
+
+	async function rollBack(failed: ReleaseHead, target: ReleaseHead, why: string): Promise<void> {
 		const id = failed.endpoint;
-		const last = lastCrash.get(id);
-		const because = last === undefined ? "." : `, the last one because: ${asSentence(last)}`;
-		const reason =
-			`Version ${failed.version} was rolled back to version ${target.version}: its workers crashed ` +
-			`${failed.failures} times before one was healthy${because}`;
+		const reason = withFullStop(`Version ${failed.version} was rolled back to version ${target.version}: ${why}`);
 		let isDone = false;
 		const settingsOfTarget = async (before: Endpoint): Promise<object> => {
 			const settings = withoutId(before);
@@ -65,22 +69,27 @@ export function rollbacks(d: Deps) {
 			const { launchHash: hash, state } = releasesOf(endpoints, endpoint).at(-1)!;
 			return hash === launchedAs && state === "unproven";
 		},
-		/** A worker of the current release may prove it, or enough crashes undo it. */
+		/** A worker of the current release may prove it once its canary is over; crashes or failed jobs undo it. */
 		judge(endpoint: Endpoint): void {
 			const { id } = endpoint;
 			const current = releasesOf(endpoints, id).at(-1)!;
 			if (current.state !== "unproven") return;
 			const isProof = (worker: Worker): boolean =>
 				worker.managed && worker.launchedAs === current.launchHash && isHealthy(d, endpoint, worker);
-			if ([...workers.registry.of(id)].some(isProof)) {
-				events.emit("release.healthy", { endpoint: id, version: current.version });
+			const verdict = canaries.verdict(endpoint);
+			if (!canaries.of(endpoint) && [...workers.registry.of(id)].some(isProof)) {
+				events.emit("release.healthy", { endpoint: id, version: current.version, compared: verdict?.text });
 				return background.run(`release of ${id}`, endpoints.versions.prove(current));
 			}
-			if (!hasFailed(current, endpoint.release) || undone.has(current)) return;
+			const why =
+				verdict?.result === "undo"
+					? `its jobs were worse: ${verdict.text}`
+					: hasFailed(current, endpoint.release) && crashesText(current);
+			if (!why || undone.has(current)) return;
 			const target = rollbackTarget(releasesOf(endpoints, id));
 			if (!target) return;
 			undone.add(current);
-			const done = rollBack(current, target).catch((error: unknown) => {
+			const done = rollBack(current, target, why).catch((error: unknown) => {
 				// What is refused now, such as a folder that is not there any more, is refused again.
 				if (!(error instanceof ApiError)) undone.delete(current);
 				throw error;

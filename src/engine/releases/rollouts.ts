@@ -3,10 +3,12 @@
  * server that begins with it again replaces one more at most.
  */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import { canaryWorkers } from "../../core/releases/canary.ts";
 import { rolloutStep } from "../../core/releases/rollout.ts";
 import { isManaged } from "../../launchers/index.ts";
 import { launchHash } from "../endpoints/launch-hash.ts";
 import type { Worker } from "../workers/worker-registry.ts";
+import type { Canaries } from "./canaries.ts";
 import { isHealthy, isOld, type ReleaseDeps, releasesOf } from "./worker-release.ts";
 
 const REPLACED = "its endpoint has another launcher or environment now";
@@ -30,8 +32,8 @@ export interface RolloutPlan {
 
 const NOTHING: RolloutPlan = { start: 0, extra: new Set() };
 
-export function rollouts(d: ReleaseDeps) {
-	const { endpoints } = d;
+export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
+	const { endpoints, canaries } = d;
 	const { registry, launcher } = d.workers;
 	const progressOf = new Map<string, Progress>();
 
@@ -66,14 +68,19 @@ export function rollouts(d: ReleaseDeps) {
 			for (const { endpoint } of endpoints.all()) {
 				const current = launchHash(endpoint);
 				const rolls = isManaged(endpoint.launcher.type);
+				const stable = canaries.of(endpoint)?.stable.launchHash;
 				for (const worker of registry.of(endpoint.id)) {
-					if (worker.launchedAs === current && worker.retiring === REPLACED) launcher.keep(worker);
-					if (isOld(worker, current) && (!rolls || !worker.ready || worker.sleep)) launcher.retire(worker, REPLACED);
+					const stays = worker.launchedAs === current || worker.launchedAs === stable;
+					if (stays && worker.retiring === REPLACED) launcher.keep(worker);
+					if (!stays && isOld(worker, current) && (!rolls || !worker.ready || worker.sleep))
+						launcher.retire(worker, REPLACED);
 				}
 			}
 		},
-		/** Whether workers of earlier releases are left. */
-		isRolling({ id }: Endpoint): boolean {
+		/** Whether workers of earlier releases are left, or compared. */
+		isRolling(endpoint: Endpoint): boolean {
+			if (canaries.of(endpoint)) return true;
+			const { id } = endpoint;
 			const current = releasesOf(endpoints, id).at(-1)!.launchHash;
 			for (const worker of registry.of(id)) if (isOld(worker, current)) return true;
 			return false;
@@ -82,18 +89,27 @@ export function rollouts(d: ReleaseDeps) {
 		step(endpoint: Endpoint, present: readonly Worker[]): RolloutPlan {
 			const { id, release } = endpoint;
 			const { launchHash: hash, state } = releasesOf(endpoints, id).at(-1)!;
+			const canary = canaries.of(endpoint);
+			const isStable = (worker: Worker): boolean => worker.launchedAs === canary?.stable.launchHash;
 			const staying = present.filter((worker) => !launcher.isLeaving(worker) && !worker.sleep);
-			for (const worker of staying) if (isOld(worker, hash) && !worker.ready) launcher.retire(worker, REPLACED);
-			const old = staying.filter((worker) => isOld(worker, hash) && worker.ready);
-			if (old.length === 0) {
+			const others = staying.filter((worker) => isOld(worker, hash) && !isStable(worker));
+			for (const worker of others) if (!worker.ready) launcher.retire(worker, REPLACED);
+			const ready = staying
+				.filter((worker) => isOld(worker, hash) && worker.ready)
+				.toSorted((a, b) => a.held.size - b.held.size || a.idleSince - b.idleSince);
+			// Workers take the place of those of a third version one by one, as many as the jobs need.
+			if (canary && others[0] && staying.every((worker) => worker.ready)) launcher.retire(others[0], REPLACED);
+			if (!canary && ready.length === 0) {
 				progressOf.delete(id);
 				return NOTHING;
 			}
 			const current = staying.filter((worker) => !isOld(worker, hash));
 			const healthy = current.filter((worker) => isHealthy(d, endpoint, worker));
 			const known = progressOf.get(id);
-			const progress = known?.launchHash === hash ? known : begun(hash, current, old.length - endpoint.workersMax);
+			const progress = known?.launchHash === hash ? known : begun(hash, current, ready.length - endpoint.workersMax);
 			progressOf.set(id, progress);
+			const settled = current.filter((worker) => progress.arrived.has(worker)).length;
+			const old = canary ? replaceable(ready.filter(isStable), canary.percent, settled) : ready;
 			const pending = current.filter((worker) => !healthy.includes(worker) && !progress.arrived.has(worker));
 			const arrived = healthy.filter((worker) => !progress.arrived.has(worker));
 			for (const worker of arrived) progress.arrived.add(worker);
@@ -115,8 +131,7 @@ export function rollouts(d: ReleaseDeps) {
 				release,
 			);
 			progress.ahead = next.ahead;
-			const byLoad = old.toSorted((a, b) => a.held.size - b.held.size || a.idleSince - b.idleSince);
-			for (const worker of byLoad.slice(0, next.retire)) launcher.retire(worker, REPLACED);
+			for (const worker of old.slice(0, next.retire)) launcher.retire(worker, REPLACED);
 			return { start: next.start, extra: new Set(pending.slice(0, next.extra)) };
 		},
 		/** Nothing is free for one of the current release until so many `old` ones leave; 0: that does not help. */
@@ -129,6 +144,12 @@ export function rollouts(d: ReleaseDeps) {
 			);
 		},
 	};
+}
+
+/** Workers of the stable version whose place those of its canary are still to take; one stays at least. */
+function replaceable(stable: readonly Worker[], percent: number, settled: number): readonly Worker[] {
+	const missing = canaryWorkers(stable.length + settled, percent) - settled;
+	return stable.slice(0, Math.max(0, Math.min(stable.length - 1, missing)));
 }
 
 function makePlace(progress: Progress, count: number): void {

@@ -14,7 +14,9 @@ import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
 import { holdsGpus, isPlaced, isSleeping, type Worker } from "../workers/worker-registry.ts";
 import { launchHash } from "../endpoints/launch-hash.ts";
+import type { Canaries } from "../releases/canaries.ts";
 import { rollbacks } from "../releases/rollbacks.ts";
+import { isOld } from "../releases/worker-release.ts";
 import { rollouts } from "../releases/rollouts.ts";
 import { crashBackoff } from "./crash-backoff.ts";
 import { gpuAllocator } from "./gpu-allocator.ts";
@@ -31,6 +33,7 @@ export interface ScalingContext extends EngineContext {
 	endpoints: Endpoints;
 	workers: Workers;
 	cluster: Cluster;
+	canaries: Canaries;
 	gpus: number;
 }
 
@@ -197,17 +200,21 @@ export class Autoscaler {
 		startProblems.set(endpoint.id, { withoutGpu });
 		if (withoutGpu !== undefined) return;
 		for (let left = wanted; left > 0 && !this.crashes.holds(endpoint.id); left -= 1) {
-			const needsGpus = endpoint.gpusPerWorker > 0 && usesOwnGpus(endpoint.launcher);
-			const asleep = this.#sleepers.of(endpoint.id);
-			const allocation = needsGpus ? this.#gpus.allocate(endpoint, mayEvict, asleep) : { gpus: [] };
+			const present = this.#present(endpoint.id).filter((worker) => !this.#d.workers.launcher.isLeaving(worker));
+			const next = this.#d.canaries.next(endpoint, present);
+			if (!next) return;
+			const needsGpus = next.gpusPerWorker > 0 && usesOwnGpus(next.launcher);
+			const asleep = this.#sleepers.of(endpoint.id).filter((worker) => !isOld(worker, launchHash(next)));
+			const allocation = needsGpus ? this.#gpus.allocate(next, mayEvict, asleep) : { gpus: [] };
 			if ("wake" in allocation) {
 				this.#d.workers.sleep.wake(allocation.wake, this.#room.takeTime(endpoint));
 				continue;
 			}
 			if ("gpus" in allocation) {
-				const longest = this.#managed(endpoint.id).length >= endpoint.workersMax ? asleep.at(-1) : undefined;
-				if (longest) return this.#makePlace(endpoint, longest, allocation);
-				this.#start(endpoint, allocation);
+				const isFull = this.#managed(endpoint.id).length >= endpoint.workersMax;
+				const longest = isFull ? this.#sleepers.of(endpoint.id).at(-1) : undefined;
+				if (longest) return this.#makePlace(next, longest, allocation);
+				this.#start(next, allocation);
 				continue;
 			}
 			const { evict, shortage } = allocation;
@@ -268,12 +275,16 @@ export class Autoscaler {
 		const lasts = (worker: Worker): boolean => worker.ready && now - worker.createdAt >= CRASH_MS;
 		if (staying.some((worker) => lasts(worker) && !this.rollouts.isOld(worker))) this.crashes.worked(id);
 		const { jobs: waiting, oldestQueuedAt = now } = this.#queues.of(id) ?? { jobs: 0 };
-		const wanted = desiredWorkers({ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt }, endpoint);
+		const needed = desiredWorkers({ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt }, endpoint);
+		// A canary needs one of each version.
+		const isCompared = needed > 0 && this.#d.canaries.of(endpoint) !== undefined;
+		const wanted = isCompared ? Math.max(needed, Math.min(2, endpoint.workersMax - counts.stopping)) : needed;
 		const mayEvict = waiting > 0 && !this.crashes.hasFailedLately(id);
 		const missing = Math.max(0, wanted - staying.length);
-		this.#add(endpoint, missing, mayEvict);
+		this.#add(endpoint, missing, mayEvict && needed > staying.length);
 		if (waiting > 0) this.#room.make(endpoint, staying.slice(0, wanted), { mayEvict, later });
-		this.#stops.stopSurplus(endpoint, stoppable, staying.length - wanted);
+		const surplus = this.#d.canaries.stoppable(endpoint, staying, { surplus: stoppable, wanted });
+		this.#stops.stopSurplus(endpoint, surplus, staying.length - wanted);
 		return missing;
 	}
 

@@ -13,11 +13,18 @@ import { readNothing } from "../exchange/object-body.ts";
 type ReleasesAnswer = Promise<AnswerOf<typeof LIST_RELEASES>>;
 
 export async function list({ engine, params: { endpoint } }: Call): ReleasesAnswer {
-	const { releases, ...history } = await engine.releases.history(endpoint);
+	const { releases, canary, ...history } = await engine.releases.history(endpoint);
 	const from = engine.now() - DAY_MS;
 	const jobs = await engine.metrics.history.byRelease({ endpoint, step: HOUR_MS, from, to: Infinity });
 	return {
 		...history,
+		...(canary && {
+			canary: {
+				...canary,
+				startedAt: isoJobTime(engine, canary.startedAt),
+				endsAt: isoJobTime(engine, canary.endsAt),
+			},
+		}),
 		releases: releases.map(({ createdAt, ...each }) => {
 			const { execution, ...counts } = jobs.get(each.version) ?? newReleaseJobs();
 			return {

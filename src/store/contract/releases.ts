@@ -16,13 +16,13 @@ export interface ReleaseHead {
 	source: ReleaseSource;
 	/** Why an automatic rollback made it: a sentence. */
 	reason?: string;
+	createdAt: number;
 }
 
 /** `stored`: of an earlier version of Sluice. */
 export type ReleaseSource = "api" | "file" | "rollback" | "stored";
 
 export interface ReleaseRow extends ReleaseHead {
-	createdAt: number;
 	/** Id of a key. */
 	createdBy?: string;
 	/** JSON: a list of `ReleaseChange`. */

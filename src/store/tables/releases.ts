@@ -4,9 +4,9 @@ import { read, write } from "../operations/operation.ts";
 import { columns } from "./columns.ts";
 import { change, notify, rows, type Sql, sql, type Value, type Work } from "./work.ts";
 
-const HEAD = "endpoint, version, launch_hash, state, failures, source, reason";
+const HEAD = "endpoint, version, launch_hash, state, failures, source, reason, created_at";
 const HEADS = columns<ReleaseHead>(HEAD);
-const RELEASES = columns<ReleaseRow>(`${HEAD}, created_at, created_by, diff, settings`);
+const RELEASES = columns<ReleaseRow>(`${HEAD}, created_by, diff, settings`);
 
 const ALL = sql(`SELECT ${HEADS.names} FROM releases ORDER BY endpoint, version`);
 const LIST = sql(`SELECT ${RELEASES.names} FROM releases WHERE endpoint = $1 ORDER BY version DESC`);

@@ -1,7 +1,7 @@
 /**
  * A worker on the built worker kit that keeps a diary: a line in the file `DIARY` for its own start
  * and for the start and end of every run, so that a test can count runs and knows each process. The
- * input says how a run behaves.
+ * input says how a run behaves; every nth one fails with FAIL_EACH=n.
  */
 import { appendFileSync, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -19,11 +19,15 @@ function note(what: string, id = ""): void {
 	appendFileSync(diary, `${JSON.stringify({ what, id, worker, pid: process.pid })}\n`);
 }
 
+const failEach = Number(process.env["FAIL_EACH"] ?? Infinity);
+let count = 0;
+
 async function run({ ms, block, until, fail }: Act, signal: AbortSignal): Promise<void> {
 	if (block !== undefined) for (const end = performance.now() + block; performance.now() < end; );
 	if (ms !== undefined) await sleep(ms);
 	while (until !== undefined && !existsSync(join(dirname(diary), until))) await sleep(20, undefined, { signal });
 	if (fail !== undefined) throw new Error(fail);
+	if ((count += 1) % failEach === 0) throw new Error("no such model");
 }
 
 note("up");

@@ -41,6 +41,7 @@ export const GROUPS: readonly { title: string; names: readonly string[] }[] = [
 			"release.maxUnavailable",
 			"release.minJobs",
 			"release.failAfter",
+			"release.canary",
 		],
 	},
 	{

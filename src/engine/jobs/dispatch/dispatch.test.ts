@@ -12,7 +12,13 @@ import { Dispatch, requeueUndelivered } from "./dispatch.ts";
 import { type Worker, workerRegistry } from "../../workers/worker-registry.ts";
 
 /** A queue in memory whose claims are answered when the test says so, or at once. */
-function sample({ held = false }: { held?: boolean } = {}) {
+function sample({
+	held = false,
+	mostFor = () => Infinity,
+}: {
+	held?: boolean;
+	mostFor?: (worker: Worker) => number;
+} = {}) {
 	const events = eventBus();
 	const present = workerRegistry(events);
 	const queue: string[] = [];
@@ -63,6 +69,7 @@ function sample({ held = false }: { held?: boolean } = {}) {
 		events,
 		paused: () => paused,
 		releaseOf: () => undefined,
+		mostFor,
 		background: backgroundTasks((_, error) => {
 			throw error;
 		}),

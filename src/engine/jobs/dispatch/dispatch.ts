@@ -43,6 +43,8 @@ interface Deps extends Pick<EngineContext, "now" | "events" | "store" | "backgro
 	paused: (endpoint: string) => boolean;
 	/** Version of the release that launched the worker. */
 	releaseOf: (worker: Worker) => number | undefined;
+	/** How many jobs the worker may take now, if fewer than it asks for (D50). */
+	mostFor: (worker: Worker) => number;
 	requeue: (worker: Worker, jobs: readonly Undelivered[]) => Promise<string[]>;
 }
 
@@ -77,6 +79,12 @@ export class Dispatch {
 				resolve([]);
 			});
 		});
+	}
+
+	/** Called when another worker may take jobs for which it was passed over. */
+	look(endpoint: string): void {
+		const lane = this.lanes.get(endpoint);
+		if (lane) this.claimForParked(endpoint, lane);
 	}
 
 	/** Ignores the estimates, because hints may have been lost. */
@@ -115,10 +123,12 @@ export class Dispatch {
 		if (this.closed || this.d.paused(endpoint)) return;
 		for (let at = 0; lane.waiting > 0 && at < lane.parked.length; ) {
 			const poll = lane.parked[at]!;
-			if (poll.fenced || poll.worker.draining || poll.worker.sleep) {
+			const most = poll.fenced || poll.worker.draining || poll.worker.sleep ? 0 : this.d.mostFor(poll.worker);
+			if (most === 0) {
 				at += 1;
 				continue;
 			}
+			poll.limit = Math.min(poll.limit, most);
 			lane.parked.splice(at, 1);
 			lane.waiting = Math.max(0, lane.waiting - poll.limit);
 			this.claim(endpoint, lane, poll);

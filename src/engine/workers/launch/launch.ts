@@ -97,6 +97,7 @@ export class WorkerLauncher {
 		const id = `${endpoint.id}-${hex(random(WORKER_ID_BYTES))}`;
 		const assigned = { gpus: gpus.gpus, gpuMemoryGb: endpoint.gpuMemoryGb, roomSince };
 		const worker = registry.meet({ id, endpoint: endpoint.id, launcher: type, ready: false, now: now(), ...assigned });
+		worker.launchedAs = launchHash(endpoint);
 		if (endpoint.warmup) worker.warmup = { input: JSON.stringify(endpoint.warmup.input), sent: false };
 		const start = this.#launch(endpoint, { worker, launcher, gpus }).finally(() => this.#starts.delete(id));
 		this.#starts.set(id, start);
@@ -268,8 +269,7 @@ export class WorkerLauncher {
 		const { own, shared } = await address;
 		const { url, serviceId } = isShared(type) ? shared : own;
 		const row = { id, endpoint: endpoint.id, launcher: type, url, server: cluster.id, createdAt };
-		const launchedAs = launchHash(endpoint);
-		worker.launchedAs = launchedAs;
+		const { launchedAs } = worker;
 		/** A server that was paused may learn late that it does not. */
 		const expectLead = (): void => {
 			if (!cluster.scales(endpoint.id))

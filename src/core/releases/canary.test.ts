@@ -1,0 +1,149 @@
+/** Canaries of releases: when there is one, its shares, and what its jobs say (D50). */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { newHistogram, observe } from "../../lib/histogram.ts";
+import type { ReleaseJobs } from "../metrics/metric-buckets.ts";
+import { canaryOf, canaryWorkers, judgeCanary, mayTake } from "./canary.ts";
+
+const RULE = { percent: 10, minJobs: 50, maxMs: 1_800_000, maxSlowdown: 2 };
+
+const jobs = (completed: number, failed: number, runMs: readonly number[] = []): ReleaseJobs => {
+	const execution = newHistogram();
+	for (const ms of runMs) observe(execution, ms);
+	return { completed, failed, execution };
+};
+
+type Made = { state?: "unproven" | "healthy" | "failed"; hash?: string; source?: string };
+const made = (...each: Made[]) =>
+	each.map(({ state = "healthy", hash, source = "api" }, index) => ({
+		...{ version: index + 1, launchHash: hash ?? `${index}`, state, failures: 0, source },
+	}));
+
+describe("a canary", () => {
+	const asked = { release: { canary: RULE }, workersMax: 3 };
+
+	it.each([
+		["compares an unproven version with the last healthy one", made({}, { state: "unproven" }), asked, 1],
+		["is not asked for", made({}, { state: "unproven" }), { ...asked, release: {} }, undefined],
+		["is over once its version is healthy", made({}, {}), asked, undefined],
+		["is none of the first version", made({ state: "unproven" }), asked, undefined],
+		["is none of a version that goes back", made({}, { state: "unproven", source: "rollback" }), asked, undefined],
+		["needs a healthy version", made({ state: "failed" }, { state: "unproven" }), asked, "no healthy version"],
+		["needs two workers", made({}, { state: "unproven" }), { ...asked, workersMax: 1 }, "workersMax is below 2"],
+	])("D50: %s", (_, releases, endpoint, what) => {
+		const found = canaryOf(releases, endpoint);
+		if (typeof what === "string") expect(found).toContain(what);
+		else expect(typeof found === "object" ? found.stable.version : found).toBe(what);
+	});
+
+	it("D50: has at least one of two workers, never more than its share above one, and leaves one", () => {
+		expect([0, 1, 2, 3, 19, 20, 30].map((total) => canaryWorkers(total, 10))).toEqual([0, 0, 1, 1, 1, 2, 3]);
+		fc.assert(
+			fc.property(fc.integer({ min: 2, max: 1000 }), fc.integer({ min: 1, max: 50 }), (total, percent) => {
+				const count = canaryWorkers(total, percent);
+				expect(count).toBeGreaterThanOrEqual(1);
+				expect(count).toBeLessThan(total);
+				expect(count).toBeLessThanOrEqual(Math.max(1, (total * percent) / 100));
+			}),
+		);
+	});
+
+	it("D50: gets its share of any 100 jobs in a row, within one job, in any order of polls", () => {
+		fc.assert(
+			fc.property(fc.integer({ min: 1, max: 50 }), fc.infiniteStream(fc.boolean()), (percent, canAskFirst) => {
+				const counts = { canary: 0, all: 0 };
+				for (let n = 1; n <= 300; n += 1) {
+					const asks = canAskFirst.next().value as boolean;
+					if (asks && mayTake(counts, percent)) counts.canary += 1;
+					counts.all += 1;
+					expect(counts.canary).toBeLessThan((percent * n) / 100 + 1);
+				}
+				const eager = { canary: 0, all: 0 };
+				for (let n = 1; n <= 300; n += 1) {
+					eager.canary += Number(mayTake(eager, percent));
+					eager.all += 1;
+					expect(Math.abs(eager.canary - (percent * n) / 100)).toBeLessThanOrEqual(1);
+				}
+			}),
+		);
+	});
+});
+
+/** Numbers from 0 to 1 (mulberry32). */
+function seeded(seed: number): () => number {
+	let at = seed;
+	return () => {
+		at = (at + 0x6d2b79f5) | 0;
+		let mixed = Math.imul(at ^ (at >>> 15), 1 | at);
+		mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+	};
+}
+
+/** Whether the version is undone, checked after each of its jobs; 9 of the other version end for each. */
+function isUndone(random: () => number, q: { minJobs: number; ratio: number; stableRatio: number }): boolean {
+	const [tried, stable] = [jobs(0, 0), jobs(0, 0)];
+	const settle = (of: ReleaseJobs, ratio: number): void => void (of[random() < ratio ? "failed" : "completed"] += 1);
+	for (;;) {
+		settle(tried, q.ratio);
+		for (let n = 0; n < 9; n += 1) settle(stable, q.stableRatio);
+		const { result } = judgeCanary({ ...RULE, minJobs: q.minJobs }, { jobs: tried, stable, ranMs: 0 });
+		if (result !== "runs") return result === "undo";
+	}
+}
+
+const undoneOf = (runs: number, q: Parameters<typeof isUndone>[1]): number => {
+	const random = seeded(7);
+	return Array.from({ length: runs }, () => isUndone(random, q)).filter(Boolean).length / runs;
+};
+
+describe("the jobs of a canary", () => {
+	it("D50: of which three times as many fail undo it in over 95 of 100 cases", () => {
+		expect(undoneOf(1000, { minJobs: 200, stableRatio: 0.05, ratio: 0.15 })).toBeGreaterThan(0.95);
+	});
+
+	it.each([0, 0.001, 0.01, 0.05, 0.3])("D50: of which as many fail, %d, undo it in under 5 of 100 cases", (ratio) => {
+		for (const minJobs of [20, 50, 200])
+			expect(undoneOf(500, { minJobs, stableRatio: ratio, ratio }), `minJobs ${minJobs}`).toBeLessThan(0.05);
+	});
+
+	const judged = (tried: ReleaseJobs, stable: ReleaseJobs, q: { ranMs?: number; maxSlowdown?: number } = {}) =>
+		judgeCanary({ ...RULE, ...q }, { jobs: tried, stable, ranMs: q.ranMs ?? 0 }).result;
+
+	it("D50: decide before minJobs only by a difference that chance makes once in 1000 cases, from 10 jobs on", () => {
+		expect(judged(jobs(0, 9), jobs(100, 0))).toBe("runs");
+		expect(judged(jobs(0, 10), jobs(100, 0))).toBe("undo");
+		expect(judged(jobs(9, 1), jobs(99, 1))).toBe("runs");
+		expect(judged(jobs(38, 2), jobs(500, 0))).toBe("runs");
+		expect(judged(jobs(48, 2), jobs(500, 0)), "the last check").toBe("undo");
+		expect(judged(jobs(49, 1), jobs(100, 2)), "as many").toBe("over");
+	});
+
+	it("D50: decide at maxMs, and fewer than 10 say nothing", () => {
+		const late = { ranMs: RULE.maxMs };
+		expect(judged(jobs(9, 3), jobs(100, 2))).toBe("runs");
+		expect(judged(jobs(9, 3), jobs(100, 2), late)).toBe("undo");
+		expect(judged(jobs(0, 9), jobs(100, 2), late)).toBe("over");
+		expect(judged(jobs(0, 0), jobs(0, 0), late)).toBe("over");
+		expect(judged(jobs(0, 50), jobs(0, 0)), "nothing to compare with").toBe("over");
+	});
+
+	it("D50: are as exact with many jobs of the other version", () => {
+		expect(judged(jobs(49, 1), jobs(9_900_000, 100_000))).toBe("over");
+		expect(judged(jobs(40, 10), jobs(9_900_000, 100_000))).toBe("undo");
+	});
+
+	it("D50: undo it when their median run is over maxSlowdown times that of the others, at the last check", () => {
+		const runs = (count: number, ms: number): ReleaseJobs => jobs(count, 0, Array<number>(count).fill(ms));
+		expect(judged(runs(50, 250), runs(100, 100))).toBe("undo");
+		expect(judged(runs(50, 190), runs(100, 100))).toBe("over");
+		expect(judged(runs(49, 250), runs(100, 100))).toBe("runs");
+		expect(judged(runs(50, 250), runs(9, 100)), "too few").toBe("over");
+		expect(judged(runs(50, 250), runs(100, 100), { maxSlowdown: 0 })).toBe("over");
+	});
+
+	it("D50: say why in a sentence", () => {
+		const { text } = judgeCanary(RULE, { jobs: jobs(57, 3, [100]), stable: jobs(0, 0), ranMs: 0 });
+		expect(text).toBe("3 of 60 jobs failed (5 %), median run 103 ms, against 0 of 0 jobs failed");
+	});
+});
