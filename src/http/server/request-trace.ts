@@ -1,10 +1,10 @@
 /** The trace of a request: of its client, or one that begins here (D52). */
 import type { IncomingMessage } from "node:http";
+import type { RouteDefinition } from "../../api/definition/route.ts";
 import type { Span } from "../../core/tracing/span.ts";
 import { readTraceparent, type TraceContext } from "../../core/tracing/trace-context.ts";
 import type { Traces } from "../../engine/tracing/traces.ts";
 import type { Response } from "../exchange/response.ts";
-import type { Route } from "./route.ts";
 
 export interface RequestTrace {
 	/** The parent of what the request causes. */
@@ -14,7 +14,11 @@ export interface RequestTrace {
 }
 
 /** Undefined without a `traceparent` if no trace begins here. Polls of workers have no spans. */
-export function beginTrace(req: IncomingMessage, route: Route, traces: Traces): RequestTrace | undefined {
+export function beginTrace(
+	req: IncomingMessage,
+	route: Pick<RouteDefinition, "access" | "path">,
+	traces: Traces,
+): RequestTrace | undefined {
 	const { traceparent, tracestate } = req.headers;
 	const { tracer } = traces;
 	if ((traceparent === undefined && !tracer) || route.access === "worker" || route.access === "anyone")
