@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { containersOf, docker, IMAGE, makeImage, noDocker, removeAll, titled } from "../support/docker.ts";
 import { call, KEY } from "../support/service.ts";
 import { sluice, start } from "./command.ts";
-import { CRASHES, crashedRelease, RELEASED } from "./crashed-release.ts";
+import { canaryRelease, COMPARED, CRASHES, crashedRelease, RELEASED } from "./crashed-release.ts";
 import { ended, jobAt, run, site, type Site, started, WORKER } from "./site.ts";
 import { until, within } from "../support/until.ts";
 
@@ -95,6 +95,14 @@ describe.skipIf(noDocker !== undefined)(titled("a service with containers as wor
 		const service = await place.serve({ endpoints: place.contained(RELEASED) });
 		await crashedRelease(place, { service, endpoint: place.id, launcher: { command: CRASHES } });
 		await until("no other container to be left", async () => (await place.containers()).length === 1);
+	});
+
+	it("D50: a canary of whose jobs half fail is undone, and every job ends once", {
+		timeout: 90_000,
+	}, async (test) => {
+		const place = dockerSite(test);
+		const service = await place.serve({ endpoints: place.contained(COMPARED) });
+		await canaryRelease(place, { service, endpoint: place.id });
 	});
 
 	it("D34: a killed service takes its running container over again, and a stop leaves none", {

@@ -26,7 +26,7 @@ import { call, type ServiceProcess } from "../support/service.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until, within } from "../support/until.ts";
 import { upgrade, UPGRADED } from "./upgrade.ts";
-import { CRASHES, crashedRelease, RELEASED } from "./crashed-release.ts";
+import { canaryRelease, COMPARED, CRASHES, crashedRelease, RELEASED } from "./crashed-release.ts";
 import { ended, jobAt, run, site, type Site, started, WIRE_WORKER, WORKER } from "./site.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
@@ -111,6 +111,14 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { concurrent: true }, () => {
 		const service = await place.begin(place.endpoint(RELEASED));
 		await crashedRelease(place, { service, endpoint: ID, launcher: { command: CRASHES } });
 		await until("no other Pod to be left", async () => (await place.names()).length === 1, 60_000);
+	});
+
+	it("D50: a canary of whose jobs half fail is undone, and every job ends once", {
+		timeout: 120_000,
+	}, async (test) => {
+		const place = await clusterSite(test);
+		const service = await place.begin(place.endpoint(COMPARED));
+		await canaryRelease(place, { service, endpoint: ID });
 	});
 
 	it("D18: cancel of a job that blocks ends its Pod", {
