@@ -8,7 +8,7 @@ import { attemptContext, jobSpans, submissionContext, traceOf } from "../../core
 import { storedTrace, type TraceContext } from "../../core/tracing/trace-context.ts";
 import { hex } from "../../lib/ids.ts";
 import type { WallMs } from "../../lib/time.ts";
-import type { Tracer } from "../../tracing/contract.ts";
+import type { Tracer } from "../../telemetry/contract.ts";
 import { type EngineContext, unlessUnavailable } from "../context.ts";
 
 /** Time from the submission to the end, ms. */

@@ -19,6 +19,8 @@ import { inTurn } from "../gates/management.ts";
 import { NO_PARAMS } from "./match.ts";
 import { hold } from "../memory/call-memory.ts";
 import { memoryShares } from "../memory/shares.ts";
+import type { Family } from "../metrics/definition.ts";
+import { familiesOf } from "../metrics/families.ts";
 import { traffic } from "../metrics/traffic.ts";
 import { pace } from "../gates/pace.ts";
 import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
@@ -88,6 +90,10 @@ export class Requests {
 			},
 		};
 	}
+
+	/** The metric families of all endpoints. */
+	readonly families = (): Promise<Family[]> =>
+		familiesOf({ engine: this.#o.engine, service: this.#service }, () => true);
 
 	/** Answers have `Connection: close` from now on, and polls are refused. */
 	drain(): void {
