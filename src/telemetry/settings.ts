@@ -66,16 +66,15 @@ function isExported(signal: "TRACES" | "METRICS", value: Value): boolean {
 	if (exporter === "none") return false;
 	if (exporter !== undefined && exporter !== "otlp")
 		throw new Error(`OTEL_${signal}_EXPORTER must be otlp or none, not "${exporter}".`);
-	const endpoint = value(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`) ?? value("OTEL_EXPORTER_OTLP_ENDPOINT");
-	if (exporter === undefined && endpoint === undefined) return false;
-	if (endpoint !== undefined && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ""))
-		throw new Error("OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL, such as http://localhost:4318.");
-	const protocol =
-		value(`OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`) ?? value("OTEL_EXPORTER_OTLP_PROTOCOL") ?? "http/protobuf";
-	if (protocol !== "http/protobuf")
-		throw new Error(
-			`OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, not "${protocol}": collectors have it at port 4318.`,
-		);
+	/** The variable of the signal wins. */
+	const nameOf = (what: string): string =>
+		[`OTEL_EXPORTER_OTLP_${signal}_${what}`, `OTEL_EXPORTER_OTLP_${what}`].find((name) => value(name)) ?? "";
+	const [at, by] = [nameOf("ENDPOINT"), nameOf("PROTOCOL")];
+	if (exporter === undefined && at === "") return false;
+	if (at !== "" && !/^https?:$/.test(URL.parse(value(at)!)?.protocol ?? ""))
+		throw new Error(`${at} must be an http or https URL, such as http://localhost:4318.`);
+	if (by !== "" && value(by) !== "http/protobuf")
+		throw new Error(`${by} must be http/protobuf, not "${value(by)}": collectors have it at port 4318.`);
 	return true;
 }
 

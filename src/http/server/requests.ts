@@ -150,8 +150,9 @@ export class Requests {
 	};
 
 	#close(call: Call, route: Route | undefined): void {
-		const { res, connection, caller, holds, trace, engine } = call;
-		if (trace) endTrace(trace, res, engine.traces);
+		const { res, connection, caller, holds, trace, engine, identity } = call;
+		// Anyone can send requests without a key, and a traceparent with them.
+		if (trace && identity.principal) endTrace(trace, res, engine.traces);
 		if (route) this.#service.traffic.ended(route.name);
 		if (route?.poll) this.#polls.delete(call);
 		connection.waiting -= 1;
