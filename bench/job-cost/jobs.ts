@@ -14,8 +14,11 @@ const INPUT: Input = { prompt: "x".repeat(170) };
 /** Bytes of the input and of the output, which is the input. */
 export const PAYLOAD_BYTES = 2 * JSON.stringify(INPUT).length;
 
-/** `run` is `/run` and one `/status-sync`; the others differ from it as their names say. */
-export const KINDS = ["run", "runsync", "chunks", "webhook", "retry", "expiry"] as const;
+/**
+ * `run` is `/run` and one `/status-sync`; the others differ from it as their names say. `traced` sends
+ * `X-Request-Id` and `traceparent`, which are stored with the job.
+ */
+export const KINDS = ["run", "traced", "runsync", "chunks", "webhook", "retry", "expiry"] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** Results of the endpoint `brief` expire after 1 s, records after 2 s; `noop` has the defaults. */
@@ -36,15 +39,21 @@ interface Answer {
 	status: string;
 }
 
+/** How a submission is called in other systems. */
+function originOf(id: string): Record<string, string> {
+	const digits = id.replaceAll("-", "");
+	return { "x-request-id": id, traceparent: `00-${digits}-${digits.slice(16)}-01` };
+}
+
 export type Jobs = Awaited<ReturnType<typeof openJobs>>;
 
 export async function openJobs(url: string) {
 	const receiver = await webhookReceiver();
 	const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
 
-	async function call<T>(path: string, body?: object): Promise<T> {
+	async function call<T>(path: string, body?: object, further: Record<string, string> = {}): Promise<T> {
 		const answer = await fetch(url + path, {
-			headers,
+			headers: { ...headers, ...further },
 			...(body && { method: "POST", body: JSON.stringify(body) }),
 		});
 		const text = await answer.text();
@@ -57,16 +66,17 @@ export async function openJobs(url: string) {
 		if (status !== wanted) throw new Error(`the job is ${status}, not ${wanted}`);
 	}
 
-	async function submit(endpoint: string, body: object): Promise<string> {
-		return (await call<Answer>(`/v2/${endpoint}/run`, body)).id;
+	async function submit(endpoint: string, body: object, further?: Record<string, string>): Promise<string> {
+		return (await call<Answer>(`/v2/${endpoint}/run`, body, further)).id;
 	}
 
-	async function simple(endpoint: string, body: object): Promise<void> {
-		await ended(endpoint, await submit(endpoint, body), "COMPLETED");
+	async function simple(endpoint: string, body: object, further?: Record<string, string>): Promise<void> {
+		await ended(endpoint, await submit(endpoint, body, further), "COMPLETED");
 	}
 
 	const run: Record<Kind, () => Promise<void>> = {
 		run: () => simple("noop", { input: INPUT }),
+		traced: () => simple("noop", { input: INPUT }, originOf(crypto.randomUUID())),
 		webhook: () => simple("noop", { input: INPUT, webhook: `${receiver.url}/` }),
 		expiry: () => simple("brief", { input: INPUT }),
 		async runsync() {

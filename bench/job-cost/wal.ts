@@ -36,7 +36,7 @@ function add(to: Figures, path: readonly string[], value: number): void {
 }
 
 /**
- * Rows by table, entries by index, commits, and bytes of records: by relation without the images of
+ * Rows by table, entries by index, commits, and bytes of records: by relation and kind without the images of
  * whole pages that follow a checkpoint, and these. `names` has the relations by their file.
  */
 export function readWal(q: { dataDir: string; from: string; to: string; names: ReadonlyMap<string, string> }): Figures {
@@ -59,8 +59,8 @@ export function readWal(q: { dataDir: string; from: string; to: string; names: R
 			string,
 		];
 		const file = RELATION.exec(detail)?.[1];
-		const relation = file === undefined ? kind.toLowerCase() : (q.names.get(file) ?? "catalogs");
-		add(figures, ["recordBytes", relation], Number(length));
+		const relation = file === undefined ? "none" : (q.names.get(file) ?? "catalogs");
+		add(figures, ["recordBytes", relation, kind.toLowerCase()], Number(length));
 		add(figures, ["pageImageBytes"], Number(total) - Number(length));
 		if (manager === "Transaction" && kind === "COMMIT") add(figures, ["commits"], 1);
 		if (manager === "Heap" && ROWS[kind]) add(figures, ["rows", relation, ROWS[kind]], 1);
