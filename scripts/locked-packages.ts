@@ -17,8 +17,10 @@ const FOLDER = "node_modules/";
 /** What the build puts into the service, because only a small part of each is used (docs/decisions/0055). */
 const BUNDLED = [
 	"@opentelemetry/api",
+	"@opentelemetry/exporter-metrics-otlp-proto",
 	"@opentelemetry/exporter-trace-otlp-proto",
 	"@opentelemetry/resources",
+	"@opentelemetry/sdk-metrics",
 	"@opentelemetry/sdk-trace",
 ];
 

@@ -251,6 +251,6 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		id: "D52",
-		says: "A client's trace goes through queue, worker and webhook; OTEL_ variables have its spans exported.",
+		says: "A client's trace goes through queue, worker and webhook; OTEL_ variables have spans and metrics exported.",
 	},
 ];

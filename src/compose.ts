@@ -20,7 +20,8 @@ import { LAUNCHERS } from "./launchers/index.ts";
 import { workerLogs } from "./launchers/logs/worker-logs.ts";
 import { secretKeys } from "./secrets/secret-key.ts";
 import { diskOf, openStore } from "./stores.ts";
-import { tracingSettings } from "./tracing/settings.ts";
+import { telemetrySettings } from "./telemetry/settings.ts";
+import { openTelemetry } from "./telemetry/telemetry.ts";
 import { version } from "./version.ts";
 import { hostResolver } from "./webhooks/resolver.ts";
 import { webhookSender } from "./webhooks/post.ts";
@@ -65,7 +66,7 @@ interface AppOptions {
 
 export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	const { clock, events, random = pooled(randomBytes), open = openStore } = o;
-	const tracing = tracingSettings(o.env);
+	const exported = telemetrySettings(o.env);
 	const recent = new RecentLines(clock);
 	log({ events, clock, write: recent.add, level: config.logLevel });
 	makeFolder(config.dataDir);
@@ -73,6 +74,12 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	const shared = config.store.kind === "postgres";
 	// On a shared store the server's identity marks the workers it launched.
 	const folder = shared ? (await import("./system/data-folder.ts")).openDataFolder(config.dataDir) : undefined;
+	const telemetry = await openTelemetry(exported, {
+		version,
+		instance: folder?.serverId ?? hex(random(8)),
+		clock,
+		onError: (message) => events.emit("telemetry.failed", { reason: message }),
+	});
 	const source = {
 		secret: config.secret,
 		previousSecret: config.secretPrevious,
@@ -103,17 +110,8 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		[...launchers.keys()].map((name) => join(logs, name)),
 		clock,
 	);
-	// Loaded only where traces are exported.
-	const tracer = tracing
-		? (await import("./tracing/otel.ts")).openTracer(tracing, {
-				version,
-				instance: folder?.serverId ?? hex(random(8)),
-				clock,
-				onError: (message) => events.emit("traces.failed", { reason: message }),
-			})
-		: undefined;
 	const engine = createEngine({
-		tracer,
+		tracer: telemetry.tracer,
 		budgets,
 		pauseMs: o.pauseMs,
 		store,
@@ -168,6 +166,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 			url: (shared ? config.advertiseUrl : config.publicUrl) ?? url,
 			sharedUrl: config.publicUrl ?? config.advertiseUrl ?? url,
 		});
+		telemetry.exportMetrics(server.families);
 		events.emit("service.listening", { url });
 		const { close, reload } = server;
 		return {
@@ -182,7 +181,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 				await engine.stop({ drainMs: config.drainMs, leaveWorkers });
 				logFiles.marks.close();
 				await close(CLOSE_MS, lingerMs);
-				await tracer?.close();
+				await telemetry.close();
 				await store.close();
 				folder?.close();
 			},

@@ -257,8 +257,8 @@ export const EVENTS = {
 			`${Math.round(failingMs / 3_600_000)} h, the last because ${reason}. When it works again: ` +
 			`sluice webhooks enable ${endpoint} ${host}`,
 	),
-	/** Spans could not be exported, and are lost; at most once a minute. */
-	"traces.failed": warn<{ reason: string }>(({ reason }) => `traces could not be exported: ${reason}`),
+	/** Spans or metrics could not be exported; at most once a minute. */
+	"telemetry.failed": warn<{ reason: string }>(({ reason }) => `traces or metrics could not be exported: ${reason}`),
 	/** The store cannot be written. */
 	"store.away": error<{ why: string }>(({ why }) => `the store cannot be written: ${why}`),
 	/**

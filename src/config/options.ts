@@ -267,6 +267,9 @@ export const OWN_VARIABLES: readonly string[] = [
 	"SLUICE_SECRET_PREVIOUS",
 	"SLUICE_STORE",
 	"PGPASSWORD",
+	"OTEL_EXPORTER_OTLP_HEADERS",
+	"OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+	"OTEL_EXPORTER_OTLP_METRICS_HEADERS",
 ];
 
 /** Variables for child processes. `more`: names that hold secrets by the configuration. */

@@ -28,7 +28,7 @@ import { createMetrics } from "./metrics/metrics.ts";
 import { createCanaries } from "./releases/canaries.ts";
 import { createReleases } from "./releases/releases.ts";
 import { createScaling } from "./scaling/scaling.ts";
-import type { Tracer } from "../tracing/contract.ts";
+import type { Tracer } from "../telemetry/contract.ts";
 import { createTraces } from "./tracing/traces.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
 import type { ServiceAddresses } from "./workers/launch/worker-spec.ts";

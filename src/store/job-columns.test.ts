@@ -24,6 +24,7 @@ const JOB: Job = {
 	queuedAt: 2,
 	startedAt: 3,
 	endedAt: undefined,
+	retriedAt: 16,
 	attempt: 4,
 	worker: "w",
 	release: 15,

@@ -36,6 +36,7 @@ const COLUMNS: { [M in keyof Job]-?: Column<M> } = {
 	queuedAt: { type: "int8", ...changing, submitted: false },
 	startedAt: { type: "int8", ...optional, submitted: false },
 	endedAt: { type: "int8", ...optional, submitted: false },
+	retriedAt: { type: "int8", ...optional, submitted: false },
 	attempt: { type: "int8", ...changing, submitted: false },
 	worker: { type: "text", ...optional, submitted: false },
 	release: { type: "int8", ...optional, submitted: false },

@@ -6,6 +6,9 @@ const MOST_LINES = 1000;
 /** Characters. */
 const MOST_TEXT = 2 ** 20;
 
+/** A longer line is cut, so that it leaves room for others. */
+const LONGEST_LINE = 2 ** 16;
+
 /** An empty list is sent this often while there are no new lines, to keep the connection. */
 const KEEP_ALIVE_MS = 15_000;
 
@@ -27,7 +30,8 @@ export class RecentLines {
 		this.#clock = clock;
 	}
 
-	readonly add = (line: string): void => {
+	readonly add = (whole: string): void => {
+		const line = whole.length > LONGEST_LINE ? `${whole.slice(0, LONGEST_LINE)}...\n` : whole;
 		this.#lines.push(line);
 		this.#end += 1;
 		this.#size += line.length;

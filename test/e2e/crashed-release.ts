@@ -1,4 +1,4 @@
-/** A release whose workers crash, or whose jobs fail, under load: it is undone without a human, no job is lost (D50). */
+/** A release whose workers crash or whose jobs fail, under load: it is undone without a human, no job is lost (D50). */
 import { expect } from "vitest";
 import { call } from "../support/service.ts";
 import { until } from "../support/until.ts";

@@ -30,7 +30,7 @@ interface Value {
 type Attributes = { key: string; value: Value }[];
 
 /** As protobufjs gives it. */
-interface Decoded {
+interface DecodedSpans {
 	resourceSpans: {
 		resource: { attributes: Attributes };
 		scopeSpans: {
@@ -52,16 +52,44 @@ interface Decoded {
 
 const ERROR = 2;
 
-interface Message {
+interface DecodedPoint {
+	attributes: Attributes;
+	asDouble?: number;
+	count?: string;
+	sum?: number;
+	bucketCounts?: string[];
+	explicitBounds?: number[];
+}
+
+interface DecodedMetrics {
+	resourceMetrics: {
+		scopeMetrics: {
+			metrics: ({ name: string; unit: string } & Partial<
+				Record<"gauge" | "sum" | "histogram", { dataPoints: DecodedPoint[] }>
+			>)[];
+		}[];
+	}[];
+}
+
+interface Message<Decoded> {
 	decode(bytes: Uint8Array): object;
 	toObject(message: object, options: object): Decoded;
 }
 
-const REQUEST = (
+const OPTIONS = { bytes: String, longs: String, arrays: true };
+
+const { trace, metrics } = (
 	definitions as unknown as {
-		opentelemetry: { proto: { collector: { trace: { v1: { ExportTraceServiceRequest: Message } } } } };
+		opentelemetry: {
+			proto: {
+				collector: {
+					trace: { v1: { ExportTraceServiceRequest: Message<DecodedSpans> } };
+					metrics: { v1: { ExportMetricsServiceRequest: Message<DecodedMetrics> } };
+				};
+			};
+		};
 	}
-).opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest;
+).opentelemetry.proto.collector;
 
 const hexOf = (base64: string): string => Buffer.from(base64, "base64").toString("hex");
 
@@ -75,8 +103,8 @@ export function spansIn(received: readonly Received[]): ReceivedSpan[] {
 	return received
 		.filter(({ path }) => path === "/v1/traces")
 		.flatMap(({ body }) => {
-			const options = { bytes: String, longs: String, arrays: true };
-			const { resourceSpans } = REQUEST.toObject(REQUEST.decode(body), options);
+			const request = trace.v1.ExportTraceServiceRequest;
+			const { resourceSpans } = request.toObject(request.decode(body), OPTIONS);
 			return resourceSpans.flatMap(({ resource, scopeSpans }) =>
 				scopeSpans.flatMap(({ spans }) =>
 					spans.map((span) => ({
@@ -95,4 +123,32 @@ export function spansIn(received: readonly Received[]): ReceivedSpan[] {
 				),
 			);
 		});
+}
+
+export interface ReceivedPoint {
+	labels: Record<string, string | number>;
+	/** Of a histogram its count. */
+	value: number;
+	/** Counts of buckets up to their bounds, and above. */
+	buckets?: { bounds: number[]; counts: number[] };
+}
+
+/** The last values in all requests to `/v1/metrics`, by family. */
+export function metricsIn(received: readonly Received[]): Map<string, { unit: string; points: ReceivedPoint[] }> {
+	const request = metrics.v1.ExportMetricsServiceRequest;
+	const found = new Map<string, { unit: string; points: ReceivedPoint[] }>();
+	for (const { path, body } of received) {
+		if (path !== "/v1/metrics") continue;
+		const { resourceMetrics } = request.toObject(request.decode(body), OPTIONS);
+		for (const metric of resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((each) => each.metrics))) {
+			const { dataPoints = [] } = metric.gauge ?? metric.sum ?? metric.histogram ?? {};
+			const points = dataPoints.map(({ attributes, asDouble, count, bucketCounts = [], explicitBounds = [] }) => ({
+				labels: read(attributes),
+				value: asDouble ?? Number(count),
+				...(explicitBounds.length > 0 && { buckets: { bounds: explicitBounds, counts: bucketCounts.map(Number) } }),
+			}));
+			found.set(metric.name, { unit: metric.unit, points });
+		}
+	}
+	return found;
 }

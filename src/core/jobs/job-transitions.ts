@@ -84,6 +84,7 @@ export function transition(job: Job, on: JobEvent, context: EventContext): Trans
 				result.chunks = "all";
 				after.losses = 0;
 				after.returns += 1;
+				after.retriedAt = now;
 				break;
 			case "front":
 			case "back":

@@ -19,6 +19,8 @@ export interface Job {
 	/** Absent while waiting. */
 	startedAt?: number | undefined;
 	endedAt?: number | undefined;
+	/** The last `/retry`. */
+	retriedAt?: number | undefined;
 	/** 0 before the first; never reset (D16). */
 	attempt: number;
 	/** Absent while waiting. */

@@ -125,7 +125,8 @@ describe("the jobs of a canary", () => {
 		expect(judged(jobs(9, 3), jobs(100, 2), late)).toBe("undo");
 		expect(judged(jobs(0, 9), jobs(100, 2), late)).toBe("over");
 		expect(judged(jobs(0, 0), jobs(0, 0), late)).toBe("over");
-		expect(judged(jobs(0, 50), jobs(0, 0)), "nothing to compare with").toBe("over");
+		expect(judged(jobs(0, 50), jobs(0, 9)), "too little to compare with").toBe("runs");
+		expect(judged(jobs(0, 50), jobs(0, 9), late)).toBe("over");
 	});
 
 	it("D50: are as exact with many jobs of the other version", () => {
@@ -138,7 +139,7 @@ describe("the jobs of a canary", () => {
 		expect(judged(runs(50, 250), runs(100, 100))).toBe("undo");
 		expect(judged(runs(50, 190), runs(100, 100))).toBe("over");
 		expect(judged(runs(49, 250), runs(100, 100))).toBe("runs");
-		expect(judged(runs(50, 250), runs(9, 100)), "too few").toBe("over");
+		expect(judged(runs(50, 250), runs(9, 100)), "too few").toBe("runs");
 		expect(judged(runs(50, 250), runs(100, 100), { maxSlowdown: 0 })).toBe("over");
 	});
 

@@ -57,7 +57,8 @@ export function judgeCanary(
 ): CanaryVerdict {
 	const { jobs, stable } = q;
 	const [ended, medians] = [endedOf(jobs), [medianOf(jobs), medianOf(stable)] as const];
-	const isLast = ended >= minJobs || q.ranMs >= maxMs;
+	// What failed at once, before the stable version had jobs, must not pass for want of a comparison.
+	const isLast = (ended >= minJobs && endedOf(stable) >= LEAST_JOBS) || q.ranMs >= maxMs;
 	const text = `${jobsText(jobs)}, against ${jobsText(stable)}`;
 	const chance = ended < LEAST_JOBS ? 1 : chanceOfFailures(jobs, stable);
 	const isSlow =

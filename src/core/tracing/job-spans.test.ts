@@ -79,10 +79,17 @@ it("D52: a job that ended in the queue has a wait that failed; one that runs has
 
 it("D52: after a retry only what came since", () => {
 	const failed: Attempt = { ...lost, end: "failed" };
-	const ended = job({ state: "COMPLETED", attempt: 2, worker: "w2", queuedAt: 5000, startedAt: 5100, endedAt: 6000 });
+	const ended = job({
+		...{ state: "COMPLETED", attempt: 2, worker: "w2", retriedAt: 5000 },
+		...{ queuedAt: 5000, startedAt: 5100, endedAt: 6000 },
+	});
 	expect(tree(jobSpans(ended, [failed], wall)).map((each) => each.replace(/ [0-9a-f]{16}/, " publish"))).toEqual([
 		"wait ep 5000-5100, below publish",
 		"process ep 5100-6000, below publish, for undefined",
+	]);
+	const exhausted = job({ state: "CANCELLED", attempt: 1, retriedAt: 5000, queuedAt: 5000, endedAt: 7000 });
+	expect(tree(jobSpans(exhausted, [lost], wall)).map((each) => each.replace(/ [0-9a-f]{16}/, " publish"))).toEqual([
+		"wait ep 5000-7000, below publish, cancelled",
 	]);
 	const overrun: Attempt = { ...lost, end: "timed_out" };
 	const late = job({ state: "TIMED_OUT", attempt: 1, worker: "w1", startedAt: 1500, endedAt: 2000 });

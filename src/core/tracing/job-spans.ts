@@ -52,8 +52,8 @@ export function jobSpans(job: Job, history: readonly Attempt[], wall: (at: Epoch
 	const { traceId, state } = trace;
 	const submission = spanIdOf(id, 0);
 	const parent = job.trace === undefined ? undefined : storedTrace(job.trace)?.spanId;
-	const all = attemptsOf(job, history);
-	const retriedAt = all.findLastIndex((each) => isEnd(each) && !(each.attempt === job.attempt && job.startedAt));
+	const { retriedAt } = job;
+	const attempts = attemptsOf(job, history).filter(({ startedAt }) => startedAt >= (retriedAt ?? 0));
 	const spans: Span[] = [];
 	const add = (
 		part: number,
@@ -67,10 +67,10 @@ export function jobSpans(job: Job, history: readonly Attempt[], wall: (at: Epoch
 		const ids = { traceId, state, spanId: spanIdOf(id, part), parentId: part === 0 ? parent : submission };
 		spans.push({ ...span, ...ids, name: `${name} ${endpoint}`, start, end, attributes });
 	};
-	if (retriedAt < 0)
+	if (retriedAt === undefined)
 		add(0, "publish", { kind: "producer", attributes: OPERATIONS.publish }, [job.submittedAt, job.submittedAt]);
-	let waitedFrom = retriedAt < 0 ? job.submittedAt : job.queuedAt;
-	for (const details of all.slice(retriedAt + 1)) {
+	let waitedFrom = retriedAt ?? job.submittedAt;
+	for (const details of attempts) {
 		const { attempt, startedAt, endedAt = job.endedAt ?? startedAt } = details;
 		add(2 * attempt - 1, "wait", { kind: "internal", attributes: { "sluice.attempt": attempt } }, [
 			Math.min(waitedFrom, startedAt),
@@ -92,11 +92,6 @@ const OPERATIONS = {
 	publish: { "messaging.operation.name": "publish", "messaging.operation.type": "send" },
 	process: { "messaging.operation.name": "process", "messaging.operation.type": "process" },
 } as const;
-
-/** Whether the job ended with it, and did not return to the queue. */
-function isEnd({ end }: AttemptDetails): boolean {
-	return end !== "lost" && end !== "released" && end !== "running";
-}
 
 function runOf(job: Job, { attempt, worker, end }: AttemptDetails): Pick<Span, "attributes" | "error"> {
 	const attributes: Record<string, string | number> = {

@@ -5,7 +5,7 @@ import type { EventBus } from "../../events.ts";
 /** `zero`: the value of a series before its first change. */
 function labelled<T>(events: EventBus, zero: () => T, changed: (before: T, by: number) => T) {
 	const byEndpoint = new Map<string, Map<string, T>>();
-	events.on("endpoint.removed", ({ endpoint }) => void byEndpoint.delete(endpoint));
+	events.on(["endpoint.removed", "endpoint.deleted"], ({ endpoint }) => void byEndpoint.delete(endpoint));
 	const named = (endpoint: string, label: string): string[] => (label === "" ? [endpoint] : [endpoint, label]);
 	return {
 		add(by: number, endpoint: string, label = ""): void {

@@ -23,14 +23,14 @@ export function workerStarts({
 	now: () => EpochMs;
 	registry: WorkerRegistry;
 }) {
-	const starts = new Map<string, Start>();
+	const starts = new WeakMap<Worker, Start>();
 	const outcomes = counts(events);
 	const exits = counts(events);
 	const total = durations(events);
 	const phases = durations(events);
 	const wakes = durations(events);
 
-	function startOf(worker: string): Start {
+	function startOf(worker: Worker): Start {
 		const found = starts.get(worker) ?? { pullMs: 0 };
 		starts.set(worker, found);
 		return found;
@@ -41,8 +41,8 @@ export function workerStarts({
 		delete start.waiting;
 	}
 
-	function over({ id, endpoint }: Worker, outcome: (typeof START_OUTCOMES)[number]): void {
-		if (starts.delete(id)) outcomes.add(1, endpoint, outcome);
+	function over(worker: Worker, outcome: (typeof START_OUTCOMES)[number]): void {
+		if (starts.delete(worker)) outcomes.add(1, worker.endpoint, outcome);
 	}
 
 	function ready(worker: Worker, start: Start): void {
@@ -63,23 +63,28 @@ export function workerStarts({
 
 	events.on("worker.launched", ({ endpoint, worker: id }) => {
 		const worker = registry.get({ endpoint, id });
-		const start = startOf(id);
+		if (!worker) return;
+		const start = startOf(worker);
 		start.launchedAt = now();
 		// It called before its start was recorded.
-		if (worker?.ready) ready(worker, start);
+		if (worker.ready) ready(worker, start);
 	});
-	events.on("worker.waiting", ({ worker, reason }) => {
+	events.on("worker.waiting", ({ endpoint, worker: id, reason }) => {
+		const worker = registry.get({ endpoint, id });
+		if (!worker) return;
 		const start = startOf(worker);
 		endWait(start, now());
 		start.waiting = { pulls: reason === "image_pull", since: now() };
 	});
-	events.on("worker.warming", ({ worker }) => {
-		const start = starts.get(worker);
+	events.on("worker.warming", ({ endpoint, worker: id }) => {
+		const worker = registry.get({ endpoint, id });
+		const start = worker && starts.get(worker);
 		if (start) start.warmingAt = now();
 	});
 	events.on("worker.ready", ({ endpoint, worker: id }) => {
-		const [worker, start] = [registry.get({ endpoint, id }), starts.get(id)];
-		if (worker && start?.launchedAt !== undefined) ready(worker, start);
+		const worker = registry.get({ endpoint, id });
+		const start = worker && starts.get(worker);
+		if (start?.launchedAt !== undefined) ready(worker!, start);
 	});
 	events.on("worker.woken", ({ endpoint, ms }) => wakes.add(ms, endpoint));
 	events.on("worker.exited", ({ endpoint, worker: id, code, reason }) => {

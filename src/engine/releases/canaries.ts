@@ -24,13 +24,15 @@ import type { Endpoints } from "../endpoints/endpoints.ts";
 import { launchHash } from "../endpoints/launch-hash.ts";
 import type { Worker } from "../workers/worker-registry.ts";
 import type { Workers } from "../workers/workers.ts";
+import { isManaged } from "../../launchers/index.ts";
 import { releasesOf } from "./worker-release.ts";
 
-/** Between two readings of the metrics. */
+/** Least time between two readings of the metrics, and its part of the time since the canary began. */
 const LOOK_MS = 5000;
+const LOOK_PART = 1 / 200;
 
-/** A worker of another server that did not call for this time is not known to be there. */
-const SEEN_MS = 60_000;
+/** Workers of the stable version are at other servers if one of their jobs ended there not longer ago. */
+const ELSEWHERE_MS = 10_000;
 
 const NO_JOBS: ReleaseJobs = { completed: 0, failed: 0, execution: newHistogram() };
 
@@ -45,6 +47,10 @@ interface Memory {
 	isReading?: true;
 	lookedAt: EpochMs;
 	verdict?: CanaryVerdict;
+	/** Why there is no comparison now, as it was logged. */
+	without?: string;
+	/** When a job of the stable version last ended at another server. */
+	stableElsewhereAt: EpochMs;
 }
 
 interface ShownJobs extends Pick<ReleaseJobs, "completed" | "failed"> {
@@ -81,14 +87,20 @@ export function createCanaries(d: Deps) {
 	function memoryOf(id: string, version: number): Memory {
 		const known = memories.get(id);
 		if (known?.version === version) return known;
-		const memory = { version, isOver: false, shares: { canary: 0, all: 0 }, lookedAt: -Infinity };
+		const memory = {
+			version,
+			isOver: false,
+			shares: { canary: 0, all: 0 },
+			lookedAt: -Infinity,
+			stableElsewhereAt: -Infinity,
+		};
 		memories.set(id, memory);
 		return memory;
 	}
 
 	/** Undefined: there is none, or it is over. */
 	function of(endpoint: Endpoint): Canary<ReleaseHead> | undefined {
-		if (!endpoint.release.canary) return undefined;
+		if (!endpoint.release.canary || !isManaged(endpoint.launcher.type)) return undefined;
 		const { id } = endpoint;
 		const canary = canaryOf(releasesOf(endpoints, id), endpoint);
 		if (typeof canary === "string") return undefined;
@@ -132,6 +144,14 @@ export function createCanaries(d: Deps) {
 		else memory.launched = launched;
 	}
 
+	/** In the background, once. */
+	function readStable(endpoint: Endpoint, stable: ReleaseHead, memory: Memory): void {
+		if (memory.launched || memory.isReading) return;
+		memory.isReading = true;
+		const reading = read(endpoint, stable, memory).finally(() => delete memory.isReading);
+		background.run(`settings of version ${stable.version} of ${endpoint.id}`, reading);
+	}
+
 	async function look(canary: Canary<ReleaseHead>, memory: Memory): Promise<void> {
 		const ranMs = now() - canary.version.createdAt;
 		memory.verdict = judgeCanary(canary, { ...(await compared(canary)), ranMs });
@@ -143,7 +163,10 @@ export function createCanaries(d: Deps) {
 
 	events.on("job.started", ({ endpoint, release }) => count(endpoint, release));
 	events.on("job.settled", ({ endpoint, release, elsewhere }) => {
-		if (elsewhere) count(endpoint, release);
+		if (!elsewhere) return;
+		count(endpoint, release);
+		const memory = memories.get(endpoint);
+		if (memory && release !== undefined && release !== memory.version) memory.stableElsewhereAt = now();
 	});
 	events.on("endpoint.deleted", ({ endpoint }) => memories.delete(endpoint));
 
@@ -154,17 +177,22 @@ export function createCanaries(d: Deps) {
 			const { endpoint: id } = worker;
 			const endpoint = endpoints.has(id) ? endpoints.get(id) : undefined;
 			const canary = endpoint && of(endpoint);
-			if (!canary || !isOf(canary.version)(worker) || now() >= canary.version.createdAt + canary.maxMs) return Infinity;
+			if (!canary || !isOf(canary.version)(worker)) return Infinity;
+			const memory = memoryOf(id, canary.version.version);
+			// A version that cannot be undone keeps its share.
+			const isOver = now() >= canary.version.createdAt + canary.maxMs && memory.verdict?.result !== "undo";
+			if (isOver) return Infinity;
 			const isThere = (each: Worker): boolean =>
 				isOf(canary.stable)(each) &&
 				each.ready &&
 				!each.unhealthy &&
 				!each.sleep &&
 				!launcher.isLeaving(each) &&
-				(each.managed || now() - each.seenAt < SEEN_MS);
+				(each.managed || each.takes > 0 || each.held.size > 0);
 			// No job waits for the share.
-			if (!Iterator.from(registry.of(id)).some(isThere)) return Infinity;
-			const { shares } = memoryOf(id, canary.version.version);
+			const isElsewhere = now() - memory.stableElsewhereAt < ELSEWHERE_MS;
+			if (!isElsewhere && !Iterator.from(registry.of(id)).some(isThere)) return Infinity;
+			const { shares } = memory;
 			if (!mayTake(shares, canary.percent)) return 0;
 			const claims = [...registry.of(id)].filter(isOf(canary.version)).flatMap((each) => [...each.claims]);
 			const claiming = claims.filter(({ answeredAt }) => answeredAt === undefined).length;
@@ -178,11 +206,7 @@ export function createCanaries(d: Deps) {
 			if (staying.filter(isOf(version)).length < canaryWorkers(staying.length + 1, percent)) return endpoint;
 			const memory = memoryOf(endpoint.id, version.version);
 			if (memory.launched) return withLaunched(endpoint, memory.launched);
-			if (!memory.isReading) {
-				memory.isReading = true;
-				const reading = read(endpoint, stable, memory).finally(() => delete memory.isReading);
-				background.run(`settings of version ${stable.version} of ${endpoint.id}`, reading);
-			}
+			readStable(endpoint, stable, memory);
 			return undefined;
 		},
 		/** Which of the surplus workers may be stopped, so that `wanted` of both versions stay. */
@@ -200,15 +224,22 @@ export function createCanaries(d: Deps) {
 				return left.filter((worker) => !isOne(worker) || going.has(worker));
 			}, q.surplus);
 		},
-		/** What its jobs say, read again every 5 s; undefined without a canary, and before the first answer. */
+		/** What its jobs say, read again every 5 s or later; undefined without a canary, and before the first answer. */
 		verdict(endpoint: Endpoint): CanaryVerdict | undefined {
 			const releases = releasesOf(endpoints, endpoint.id);
 			const canary = canaryOf(releases, endpoint);
 			if (!canary) return undefined;
 			const memory = memoryOf(endpoint.id, releases.at(-1)!.version);
 			if (memory.isOver) return memory.verdict;
-			if (typeof canary === "string") leaveOut(endpoint.id, memory, canary);
-			else if (now() - memory.lookedAt >= LOOK_MS) {
+			if (typeof canary === "string") {
+				if (memory.without !== canary)
+					events.emit("release.not_compared", { endpoint: endpoint.id, version: memory.version, why: canary });
+				memory.without = canary;
+				return undefined;
+			}
+			readStable(endpoint, canary.stable, memory);
+			const lookMs = Math.max(LOOK_MS, (now() - canary.version.createdAt) * LOOK_PART);
+			if (memory.verdict?.result !== "undo" && now() - memory.lookedAt >= lookMs) {
 				memory.lookedAt = now();
 				const where = `comparing version ${memory.version} of ${endpoint.id}`;
 				background.run(where, look(canary, memory).catch(unlessUnavailable(d, where)));

@@ -22,7 +22,7 @@ export function rollbacks(d: Deps) {
 	const { endpoints, workers, events, background, cluster, canaries } = d;
 	const lastCrash = new Map<string, string>();
 	/** Releases whose rollback is in progress, or impossible. */
-	const undone = new WeakSet<ReleaseHead>();
+	const undone = new Set<string>();
 
 	function crashesText({ endpoint, failures }: ReleaseHead): string {
 		const last = lastCrash.get(endpoint);
@@ -30,7 +30,8 @@ export function rollbacks(d: Deps) {
 		return `its workers crashed ${failures} times before one was healthy${because}`;
 	}
 
-	async function rollBack(failed: ReleaseHead, target: ReleaseHead, why: string): Promise<void> {
+	/** Returns false if another server or a person was faster. Throws what refuses the earlier settings. */
+	async function rollBack(failed: ReleaseHead, target: ReleaseHead, why: string): Promise<boolean> {
 		const id = failed.endpoint;
 		const reason = withFullStop(`Version ${failed.version} was rolled back to version ${target.version}: ${why}`);
 		let isDone = false;
@@ -42,15 +43,17 @@ export function rollbacks(d: Deps) {
 				({ version }) => version === target.version,
 			);
 			const opened = row && endpoints.versions.open(row);
-			if (!opened || opened.unreadable.length > 0) return settings;
+			if (!opened || opened.unreadable.length > 0)
+				throw new ApiError("release_refused", { why: `The settings of version ${target.version} cannot be read.` });
 			isDone = true;
 			return withLaunched(settings, opened.settings as unknown as LaunchedSettings);
 		};
 		await endpoints.change(id, settingsOfTarget, { source: "rollback", reason, fail: failed.version });
-		if (!isDone) return;
+		if (!isDone) return false;
 		lastCrash.delete(id);
 		events.emit("release.rolled_back", { endpoint: id, reason });
 		d.resume(id);
+		return true;
 	}
 
 	events.on("worker.failed", ({ endpoint, launchedAs, reason }) => {
@@ -85,15 +88,19 @@ export function rollbacks(d: Deps) {
 				verdict?.result === "undo"
 					? `its jobs were worse: ${verdict.text}`
 					: hasFailed(current, endpoint.release) && crashesText(current);
-			if (!why || undone.has(current)) return;
+			const key = `${id} ${current.version}`;
+			if (!why || undone.has(key)) return;
 			const target = rollbackTarget(releasesOf(endpoints, id));
 			if (!target) return;
-			undone.add(current);
-			const done = rollBack(current, target, why).catch((error: unknown) => {
-				// What is refused now, such as a folder that is not there any more, is refused again.
-				if (!(error instanceof ApiError)) undone.delete(current);
-				throw error;
-			});
+			undone.add(key);
+			const done = rollBack(current, target, why).then(
+				(isDone) => void (isDone || undone.delete(key)),
+				(error: unknown) => {
+					// What is refused now, such as a folder that is not there any more, is refused again.
+					if (!(error instanceof ApiError)) undone.delete(key);
+					throw error;
+				},
+			);
 			background.run(`rollback of ${id}`, done);
 		},
 	};

@@ -70,8 +70,11 @@ export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
 				const rolls = isManaged(endpoint.launcher.type);
 				const stable = canaries.of(endpoint)?.stable.launchHash;
 				for (const worker of registry.of(endpoint.id)) {
-					const stays = worker.launchedAs === current || worker.launchedAs === stable;
-					if (stays && worker.retiring === REPLACED) launcher.keep(worker);
+					const isStable = worker.launchedAs === stable;
+					const stays = worker.launchedAs === current || isStable;
+					// One of the stable version that makes place for the current one does not come back.
+					const makesPlace = isStable && progressOf.get(endpoint.id)?.launchHash === current;
+					if (stays && !makesPlace && worker.retiring === REPLACED) launcher.keep(worker);
 					if (!stays && isOld(worker, current) && (!rolls || !worker.ready || worker.sleep))
 						launcher.retire(worker, REPLACED);
 				}
@@ -98,7 +101,8 @@ export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
 				.filter((worker) => isOld(worker, hash) && worker.ready)
 				.toSorted((a, b) => a.held.size - b.held.size || a.idleSince - b.idleSince);
 			// Workers take the place of those of a third version one by one, as many as the jobs need.
-			if (canary && others[0] && staying.every((worker) => worker.ready)) launcher.retire(others[0], REPLACED);
+			const isSettled = staying.every((worker) => worker.ready) && !present.some(launcher.isLeaving, launcher);
+			if (canary && others[0] && isSettled) launcher.retire(others[0], REPLACED);
 			if (!canary && ready.length === 0) {
 				progressOf.delete(id);
 				return NOTHING;
@@ -132,7 +136,9 @@ export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
 			);
 			progress.ahead = next.ahead;
 			for (const worker of old.slice(0, next.retire)) launcher.retire(worker, REPLACED);
-			return { start: next.start, extra: new Set(pending.slice(0, next.extra)) };
+			// That of a canary counts for the jobs, unless it takes the place of another.
+			const extra = canary ? Math.min(next.extra, old.length) : next.extra;
+			return { start: next.start, extra: new Set(pending.slice(0, extra)) };
 		},
 		/** Nothing is free for one of the current release until so many `old` ones leave; 0: that does not help. */
 		withoutRoom(id: string, makersOf: (old: (worker: Worker) => boolean) => number): void {

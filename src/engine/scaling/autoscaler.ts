@@ -194,7 +194,8 @@ export class Autoscaler {
 		this.#starts.add(begun);
 	}
 
-	#add(endpoint: Endpoint, wanted: number, mayEvict: boolean): void {
+	/** Only the first `evicting` workers of all may evict others. */
+	#add(endpoint: Endpoint, wanted: number, evicting: number): void {
 		const { startProblems } = this.#d.workers;
 		const withoutGpu = wanted > 0 ? this.#room.keptFor(endpoint.id) : undefined;
 		startProblems.set(endpoint.id, { withoutGpu });
@@ -205,6 +206,7 @@ export class Autoscaler {
 			if (!next) return;
 			const needsGpus = next.gpusPerWorker > 0 && usesOwnGpus(next.launcher);
 			const asleep = this.#sleepers.of(endpoint.id).filter((worker) => !isOld(worker, launchHash(next)));
+			const mayEvict = present.length < evicting;
 			const allocation = needsGpus ? this.#gpus.allocate(next, mayEvict, asleep) : { gpus: [] };
 			if ("wake" in allocation) {
 				this.#d.workers.sleep.wake(allocation.wake, this.#room.takeTime(endpoint));
@@ -281,7 +283,8 @@ export class Autoscaler {
 		const wanted = isCompared ? Math.max(needed, Math.min(2, endpoint.workersMax - counts.stopping)) : needed;
 		const mayEvict = waiting > 0 && !this.crashes.hasFailedLately(id);
 		const missing = Math.max(0, wanted - staying.length);
-		this.#add(endpoint, missing, mayEvict && needed > staying.length);
+		// The second worker of a canary, which no job needs, evicts none.
+		this.#add(endpoint, missing, mayEvict ? needed + (isCompared ? 0 : Infinity) : 0);
 		if (waiting > 0) this.#room.make(endpoint, staying.slice(0, wanted), { mayEvict, later });
 		const surplus = this.#d.canaries.stoppable(endpoint, staying, { surplus: stoppable, wanted });
 		this.#stops.stopSurplus(endpoint, surplus, staying.length - wanted);

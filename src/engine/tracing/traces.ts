@@ -4,15 +4,18 @@
  * passed on as it is.
  */
 import type { Job } from "../../core/jobs/job.ts";
+import type { JobState } from "../../core/jobs/job-states.ts";
 import { attemptContext, jobSpans, submissionContext, traceOf } from "../../core/tracing/job-spans.ts";
 import { storedTrace, type TraceContext } from "../../core/tracing/trace-context.ts";
 import { hex } from "../../lib/ids.ts";
 import type { WallMs } from "../../lib/time.ts";
-import type { Tracer } from "../../tracing/contract.ts";
+import type { Tracer } from "../../telemetry/contract.ts";
 import { type EngineContext, unlessUnavailable } from "../context.ts";
 
 /** Time from the submission to the end, ms. */
 const SLOW_MS = 60_000;
+
+const MOST_READS = 100;
 
 const TRACE_BYTES = 16;
 const SPAN_BYTES = 8;
@@ -23,6 +26,7 @@ export type Traces = ReturnType<typeof createTraces>;
 
 export function createTraces(d: EngineContext & { tracer: Tracer | undefined }) {
 	const { store, tracer, calendar, random } = d;
+	let reads = 0;
 	const newSpanId = (): string => hex(random(SPAN_BYTES));
 	const clientOf = ({ trace }: Traced): TraceContext | undefined =>
 		trace === undefined ? undefined : storedTrace(trace);
@@ -39,7 +43,11 @@ export function createTraces(d: EngineContext & { tracer: Tracer | undefined }) 
 		const hasFailed = job.state === "FAILED" || job.state === "TIMED_OUT";
 		if (!isLate && !hasFailed && traceOf(job)?.isSampled !== true) return;
 		// The only attempt of a job whose worker reported its end is in its record.
-		const isWhole = job.attempt === 1 && (job.state === "COMPLETED" || job.state === "FAILED") && job.losses === 0;
+		const isWhole =
+			job.attempt === 1 &&
+			job.retriedAt === undefined &&
+			(job.state === "COMPLETED" || job.state === "FAILED") &&
+			job.losses === 0;
 		record(job, isWhole).catch(unlessUnavailable(d, `tracing job ${job.id}`));
 	}
 
@@ -56,10 +64,21 @@ export function createTraces(d: EngineContext & { tracer: Tracer | undefined }) 
 			tracer ? attemptContext(job) : clientOf(job),
 		/** The job ended here, by a report or a cancellation. */
 		ended,
-		/** The job ended without a report through this server. */
-		async settled({ endpoint, id }: { endpoint: string; id: string }): Promise<void> {
-			const found = tracer && (await store.jobs.get({ endpoint, id, now: d.now(), large: "size" }));
-			if (found) ended(found.job);
+		/**
+		 * The job ended without a report through this server. Its record is read, of {@link MOST_READS} jobs at a time: the
+		 * traces of the others are left out.
+		 */
+		async settled({ endpoint, id, state }: { endpoint: string; id: string; state: JobState }): Promise<void> {
+			if (!tracer || (state !== "FAILED" && state !== "TIMED_OUT") || reads >= MOST_READS) return;
+			reads += 1;
+			try {
+				const found = await store.jobs.get({ endpoint, id, now: d.now(), large: "size" });
+				if (found) ended(found.job);
+			} catch (error) {
+				unlessUnavailable(d, `tracing job ${id}`)(error);
+			} finally {
+				reads -= 1;
+			}
 		},
 		/** Returns the context for the receiver of a webhook, and what records the try when it has ended. */
 		ofDelivery(

@@ -1,5 +1,8 @@
-import type { Metric } from "./definition.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Service } from "../exchange/call.ts";
+import { type Family, familyOf, type Metric } from "./definition.ts";
 import { JOB_METRICS } from "./jobs.ts";
+import { scrapeOf } from "./scrape.ts";
 import { CLUSTER_METRICS, HTTP_METRICS, PROCESS_METRICS, STORE_METRICS } from "./server.ts";
 import { GPU_METRICS, WORKER_METRICS } from "./workers.ts";
 
@@ -13,3 +16,12 @@ export const AREAS: Readonly<Record<string, readonly Metric[]>> = {
 	Servers: CLUSTER_METRICS,
 	"The process": PROCESS_METRICS,
 };
+
+/** Reads all families; of endpoints only those that the reader sees. */
+export async function familiesOf(
+	server: { engine: Engine; service: Service },
+	sees: (endpoint: string) => boolean,
+): Promise<Family[]> {
+	const scrape = await scrapeOf(server, sees);
+	return Object.values(AREAS).flatMap((metrics) => metrics.map((metric) => familyOf(metric, scrape)));
+}

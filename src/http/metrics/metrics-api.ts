@@ -3,16 +3,15 @@
  * rest only this one.
  */
 import { EXPOSITION_TYPE } from "../../api/metrics.ts";
+import { may } from "../../engine/access/keys.ts";
 import type { Call } from "../exchange/call.ts";
-import { familyOf } from "./definition.ts";
+import { principalOf } from "../gates/auth.ts";
 import { exposition } from "./exposition.ts";
-import { AREAS } from "./families.ts";
-import { scrapeOf } from "./scrape.ts";
+import { familiesOf } from "./families.ts";
 
 export async function metrics(call: Call): Promise<void> {
-	const scrape = await scrapeOf(call);
-	const families = Object.values(AREAS).flat();
-	const text = exposition(families.map((metric) => familyOf(metric, scrape)));
+	const principal = principalOf(call);
+	const text = exposition(await familiesOf(call, (endpoint) => may(principal, "read", endpoint)));
 	call.res.writeHead(200, [
 		"Content-Type",
 		EXPOSITION_TYPE,

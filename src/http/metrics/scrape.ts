@@ -1,16 +1,15 @@
 /** What the metrics of one scrape are read from. Reads of the store are made once, before. */
-import { may } from "../../engine/access/keys.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import type { Call, Service } from "../exchange/call.ts";
-import { principalOf } from "../gates/auth.ts";
+import type { Service } from "../exchange/call.ts";
 
 export type Scrape = Awaited<ReturnType<typeof scrapeOf>>;
 
 /** Rows of the store are missing while it is unavailable. */
-export async function scrapeOf(call: Call) {
-	const { engine, service }: { engine: Engine; service: Service } = call;
-	const principal = principalOf(call);
+export async function scrapeOf(
+	{ engine, service }: { engine: Engine; service: Service },
+	sees: (endpoint: string) => boolean,
+) {
 	const [present, files, diskFree] = await Promise.all([
 		presentOf(engine).catch((error: unknown) => {
 			if (error instanceof StoreUnavailable)
@@ -24,7 +23,7 @@ export async function scrapeOf(call: Call) {
 	return {
 		engine,
 		service,
-		sees: (endpoint: string): boolean => engine.endpoints.has(endpoint) && may(principal, "read", endpoint),
+		sees: (endpoint: string): boolean => engine.endpoints.has(endpoint) && sees(endpoint),
 		/** Ids of all endpoints. */
 		endpoints: engine.endpoints.all().map(({ endpoint: { id } }) => id),
 		isStoreUp: false,

@@ -11,7 +11,8 @@ export type AccessLog = "off" | "on" | "all";
 /** The client has closed the connection before the answer began, as nginx calls it. */
 const CLOSED_BY_CLIENT = 499;
 
-const LONGEST_JOB = 128;
+/** The ids that the service gives to jobs. */
+const JOB = /^(?:sync-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Returns what a new call is passed to. */
 export function accessLog(q: {
@@ -30,7 +31,7 @@ export function accessLog(q: {
 		if (q.log === "on" && (route?.poll || route?.name === "ping")) return;
 		// A client may put any text into a path, a key too.
 		const endpoint = engine.endpoints.has(params.endpoint) ? params.endpoint : undefined;
-		const job = endpoint === undefined || params.job === "" ? undefined : params.job.slice(0, LONGEST_JOB);
+		const job = endpoint !== undefined && JOB.test(params.job) ? params.job : undefined;
 		q.events.emit("request.served", {
 			method: req.method ?? "",
 			route: route?.path ?? "none",

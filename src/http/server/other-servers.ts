@@ -1,6 +1,7 @@
 /** Forwards requests to other servers of the store. */
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { traceparentOf } from "../../core/tracing/trace-context.ts";
 import { warmupId } from "../../core/jobs/job.ts";
 import { type Call, drained } from "../exchange/call.ts";
 import { json } from "../exchange/reply.ts";
@@ -102,12 +103,16 @@ async function passOn(answer: IncomingMessage, call: Call): Promise<void> {
 
 function ask(
 	url: string,
-	{ req, res, path, queryText }: Call,
+	{ req, res, path, queryText, trace }: Call,
 	signal?: AbortSignal,
 	withBody = false,
 ): Promise<IncomingMessage> {
 	const send = url.startsWith("https:") ? httpsRequest : httpRequest;
-	const headers: Record<string, string> = { [FORWARDED]: "1", "x-request-id": res.requestId };
+	const headers: Record<string, string> = {
+		[FORWARDED]: "1",
+		"x-request-id": res.requestId,
+		...(trace && { traceparent: traceparentOf(trace.context) }),
+	};
 	for (const name of [...SENT, ...(req.headers.cookie === undefined ? [] : SENT_WITH_COOKIE)])
 		if (req.headers[name] !== undefined) headers[name] = String(req.headers[name]);
 	return new Promise((resolve, reject) => {

@@ -19,6 +19,8 @@ import { inTurn } from "../gates/management.ts";
 import { NO_PARAMS } from "./match.ts";
 import { hold } from "../memory/call-memory.ts";
 import { memoryShares } from "../memory/shares.ts";
+import type { Family } from "../metrics/definition.ts";
+import { familiesOf } from "../metrics/families.ts";
 import { traffic } from "../metrics/traffic.ts";
 import { pace } from "../gates/pace.ts";
 import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
@@ -89,6 +91,10 @@ export class Requests {
 		};
 	}
 
+	/** The metric families of all endpoints. */
+	readonly families = (): Promise<Family[]> =>
+		familiesOf({ engine: this.#o.engine, service: this.#service }, () => true);
+
 	/** Answers have `Connection: close` from now on, and polls are refused. */
 	drain(): void {
 		this.#draining = true;
@@ -144,8 +150,9 @@ export class Requests {
 	};
 
 	#close(call: Call, route: Route | undefined): void {
-		const { res, connection, caller, holds, trace, engine } = call;
-		if (trace) endTrace(trace, res, engine.traces);
+		const { res, connection, caller, holds, trace, engine, identity } = call;
+		// Anyone can send requests without a key, and a traceparent with them.
+		if (trace && identity.principal) endTrace(trace, res, engine.traces);
 		if (route) this.#service.traffic.ended(route.name);
 		if (route?.poll) this.#polls.delete(call);
 		connection.waiting -= 1;

@@ -25,7 +25,11 @@ interface Settled {
 }
 
 /** Each worker takes one job after the other. `run`: of the nth job of a version, from 1. */
-function fleet(run: (version: number, n: number) => Run = () => ({ ms: 50, fails: false })) {
+function fleet(
+	run: (version: number, n: number) => Run = () => ({ ms: 50, fails: false }),
+	{ silent = () => false }: { silent?: (worker: { release: number | undefined }) => boolean } = {},
+) {
+	let isSilent = silent;
 	const working = new WeakSet<Worker>();
 	const ids: string[] = [];
 	const settled: Settled[] = [];
@@ -60,7 +64,7 @@ function fleet(run: (version: number, n: number) => Run = () => ({ ms: 50, fails
 		const added = Array.from({ length: jobs }, () => submitted(at.service, "ep"));
 		ids.push(...(await Promise.all(added)));
 		for (const worker of of("ep")) {
-			if (working.has(worker) || worker.draining) continue;
+			if (working.has(worker) || worker.draining || isSilent({ release: versions([worker])[0] })) continue;
 			working.add(worker);
 			void work(worker);
 		}
@@ -70,6 +74,8 @@ function fleet(run: (version: number, n: number) => Run = () => ({ ms: 50, fails
 	watch();
 	return {
 		...{ settled, started, watch },
+		/** The silent ones call from now on. */
+		call: (): void => void (isSilent = () => false),
 		/** `count`: of new jobs until the next check. */
 		async until(isSo: () => boolean | Promise<boolean>, count = 6): Promise<void> {
 			while (!(await isSo())) await round(count);
@@ -214,6 +220,44 @@ describe("a canary", () => {
 		await pass(50_000);
 		expect(present()).toEqual([1]);
 		await passUntil(() => String(present()) === "2");
+	});
+
+	it("D50: that fails at once while no stable worker is ready is compared before it counts as healthy", async () => {
+		await serve({ workersMin: 0, workersMax: 2, release: { canary: HALF } });
+		await submitted(at.service, "ep");
+		const [old] = await staying(1);
+		await reports(callOf(old!), await takes(old!));
+		await pass(1000);
+		await change({ workersMax: 0 });
+		await passUntil(() => present().length === 0);
+		await change({ env: { MODE: "new" }, workersMax: 2 });
+		const jobs = fleet((version) => ({ ms: 50, fails: version === 2 }), { silent: ({ release }) => release === 1 });
+		await jobs.until(() => jobs.settled.filter(({ state }) => state === "FAILED").length > 60);
+		// Longer than the time between two readings of the metrics.
+		for (let n = 0; n < 100; n += 1) await jobs.round(0);
+		expect((await states())[0]).toEqual([2, "unproven"]);
+		jobs.call();
+		await jobs.until(() => current().source === "rollback");
+		await jobs.drained();
+	});
+
+	it("D50: whose first worker is slow to start is within workersMax", async () => {
+		await serve({ workersMin: 1, workersMax: 2, release: { canary: HALF } });
+		await ready(1);
+		await change({ env: { MODE: "new" } });
+		await passUntil(() => present().length === 2);
+		for (let n = 0; n < 50; n += 1) {
+			await pass(100);
+			expect(present().length).toBeLessThanOrEqual(2);
+		}
+		expect(mix()).toBe("1,2");
+	});
+
+	it("D50: there is none where the new version launches no workers: all old ones leave", async () => {
+		await serve(THREE);
+		await ready(3);
+		await change({ launcher: { type: "external" } });
+		await passUntil(() => present().length === 0);
 	});
 
 	it("D50: goes on after a restart of the service, with workers of both versions and the jobs until then", async () => {

@@ -123,7 +123,10 @@ export class Dispatch {
 		if (this.closed || this.d.paused(endpoint)) return;
 		for (let at = 0; lane.waiting > 0 && at < lane.parked.length; ) {
 			const poll = lane.parked[at]!;
-			const most = poll.fenced || poll.worker.draining || poll.worker.sleep ? 0 : this.d.mostFor(poll.worker);
+			const isOut = poll.fenced || poll.worker.draining || poll.worker.sleep;
+			// A job that others are fenced from waits for no share.
+			const least = Number(!isOut && lane.parked.some(({ fenced }) => fenced));
+			const most = isOut ? 0 : Math.max(least, this.d.mostFor(poll.worker));
 			if (most === 0) {
 				at += 1;
 				continue;

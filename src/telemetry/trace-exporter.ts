@@ -1,17 +1,7 @@
-/** Exports spans with OpenTelemetry's SDK, over OTLP (decision 0055). Loaded only where traces are exported. */
-import {
-	diag,
-	type DiagLogger,
-	DiagLogLevel,
-	ROOT_CONTEXT,
-	SpanKind,
-	SpanStatusCode,
-	createTraceState,
-	trace,
-	TraceFlags,
-} from "@opentelemetry/api";
+/** Exports spans with OpenTelemetry's SDK, over OTLP (decision 0055). */
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, createTraceState, trace, TraceFlags } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
-import { defaultResource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
+import type { Resource } from "@opentelemetry/resources";
 import {
 	AlwaysOffSampler,
 	AlwaysOnSampler,
@@ -24,9 +14,8 @@ import {
 } from "@opentelemetry/sdk-trace";
 import type { Span } from "../core/tracing/span.ts";
 import type { TraceContext } from "../core/tracing/trace-context.ts";
-import type { Clock } from "../system/clock.ts";
 import type { Tracer } from "./contract.ts";
-import type { TracingSettings } from "./settings.ts";
+import type { TraceSettings } from "./settings.ts";
 
 const KINDS = {
 	server: SpanKind.SERVER,
@@ -36,33 +25,14 @@ const KINDS = {
 	internal: SpanKind.INTERNAL,
 } as const;
 
-const CLOSE_MS = 3000;
-
-/** Time between two reports of failed exports, ms. */
-const REPORT_MS = 60_000;
-
-/** `instance`: of this server, where several share a store. */
 export function openTracer(
-	settings: TracingSettings,
-	{
-		version,
-		instance,
-		clock,
-		onError,
-	}: { version: string; instance: string; clock: Clock; onError: (message: string) => void },
+	settings: TraceSettings,
+	{ resource, version }: { resource: Resource; version: string },
 ): Tracer {
-	diag.setLogger(errorLogger(clock, onError), { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true });
 	const sampler = samplerOf(settings);
 	let ids = { traceId: "", spanId: "" };
-	const own = resourceFromAttributes({
-		"service.name": "sluice",
-		"service.version": version,
-		"service.instance.id": instance,
-	});
 	const provider = new TracerProvider({
-		resource: defaultResource()
-			.merge(own)
-			.merge(detectResources({ detectors: [envDetector] })),
+		resource,
 		// What is recorded was decided before.
 		sampler: new AlwaysOnSampler(),
 		idGenerator: { generateTraceId: () => ids.traceId, generateSpanId: () => ids.spanId },
@@ -96,33 +66,15 @@ export function openTracer(
 			}
 			span.end(end);
 		},
-		// Waits for a collector that does not answer only so long.
-		close: () => Promise.race([provider.shutdown(), clock.sleep(CLOSE_MS)]),
+		close: () => provider.shutdown(),
 	};
 }
 
-function samplerOf({ sampler, ratio }: TracingSettings): Sampler {
+function samplerOf({ sampler, ratio }: TraceSettings): Sampler {
 	const root = sampler.endsWith("always_on")
 		? new AlwaysOnSampler()
 		: sampler.endsWith("always_off")
 			? new AlwaysOffSampler()
 			: new TraceIdRatioBasedSampler(ratio);
 	return sampler.startsWith("parentbased") ? new ParentBasedSampler({ root }) : root;
-}
-
-/** The first error of each minute: a collector that does not answer fails each batch. */
-function errorLogger(clock: Clock, onError: (message: string) => void): DiagLogger {
-	const none = (): void => {};
-	let reportedAt = -Infinity;
-	return {
-		error(message) {
-			if (clock.now() - reportedAt < REPORT_MS) return;
-			reportedAt = clock.now();
-			onError(message);
-		},
-		warn: none,
-		info: none,
-		debug: none,
-		verbose: none,
-	};
 }

@@ -1,0 +1,20 @@
+/** What exported spans and metrics are of. */
+import {
+	defaultResource,
+	detectResources,
+	envDetector,
+	type Resource,
+	resourceFromAttributes,
+} from "@opentelemetry/resources";
+
+/** `instance`: of this server, where several share a store. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win. */
+export function serviceResource({ version, instance }: { version: string; instance: string }): Resource {
+	const own = resourceFromAttributes({
+		"service.name": "sluice",
+		"service.version": version,
+		"service.instance.id": instance,
+	});
+	return defaultResource()
+		.merge(own)
+		.merge(detectResources({ detectors: [envDetector] }));
+}
