@@ -39,7 +39,8 @@ const from = (await import(pathToFileURL(join(checkout, "bench/processes.ts")).h
 
 /** Of each measurement, at most. */
 const SECONDS = 2;
-const WARM_SECONDS = 3;
+/** Until compilers and caches have settled; a slow machine gets more time for it. */
+const WARM_UP = { inFlight: 64, most: 6000, seconds: 10 };
 const IDLE_SECONDS = 3;
 
 /** A service on one store, and its workers. */
@@ -84,10 +85,10 @@ async function start(store: string): Promise<Place> {
 		}
 		const jobs = await openJobs(service.url);
 		closing.push(() => jobs.end());
-		await jobs.run("run", { inFlight: 64, most: Infinity, seconds: WARM_SECONDS });
+		await jobs.run("run", WARM_UP);
 		for (const kind of KINDS) await jobs.run(kind, { inFlight: 16, most: 64, seconds: SECONDS });
 		const pid = service.child.pid!;
-		if (!server || !database) return { jobs, meter: sqliteMeter({ pid, file: join(folder, "sluice.db") }), close };
+		if (!server || !database) return { jobs, meter: sqliteMeter(pid), close };
 		const meter = await postgresMeter({ server, database: database.name, pid });
 		closing.push(() => meter.end());
 		return { jobs, meter, vacuum: meter.vacuum, close };
