@@ -34,7 +34,7 @@ const SECRETS = {
 };
 
 /** Prints all that it was given, then fails. */
-const CRASHES = ["sh", "-c", "env; exit 7"];
+const CRASHES = ["sh", "-c", "env; env | grep -E '^(RUNPOD|TOKEN|SLUICE)'; exit 7"];
 
 it.for(["json", "text"])(
 	"D22, D42, D47, D51: no secret is in what the service writes and sends, log as %s",

@@ -17,8 +17,11 @@ const SLOW_MS = 60_000;
 
 const MOST_READS = 100;
 
-const TRACE_BYTES = 16;
-const SPAN_BYTES = 8;
+const TRACE_DIGITS = 32;
+const SPAN_DIGITS = 16;
+
+/** Bytes that are drawn at a time, since each request needs some. */
+const POOL_BYTES = 4096;
 
 type Traced = Pick<Job, "id" | "trace">;
 
@@ -27,7 +30,16 @@ export type Traces = ReturnType<typeof createTraces>;
 export function createTraces(d: EngineContext & { tracer: Tracer | undefined }) {
 	const { store, tracer, calendar, random } = d;
 	let reads = 0;
-	const newSpanId = (): string => hex(random(SPAN_BYTES));
+	let pool = "";
+	let used = 0;
+	const newId = (digits: number): string => {
+		if (used + digits > pool.length) {
+			pool = hex(random(POOL_BYTES));
+			used = 0;
+		}
+		used += digits;
+		return pool.slice(used - digits, used);
+	};
 	const clientOf = ({ trace }: Traced): TraceContext | undefined =>
 		trace === undefined ? undefined : storedTrace(trace);
 
@@ -41,7 +53,8 @@ export function createTraces(d: EngineContext & { tracer: Tracer | undefined }) 
 		if (!tracer) return;
 		const isLate = (job.endedAt ?? job.submittedAt) - job.submittedAt >= SLOW_MS;
 		const hasFailed = job.state === "FAILED" || job.state === "TIMED_OUT";
-		if (!isLate && !hasFailed && traceOf(job)?.isSampled !== true) return;
+		// Most jobs of a service that samples few have none.
+		if (!isLate && !hasFailed && (job.trace === undefined || traceOf(job)?.isSampled !== true)) return;
 		// The only attempt of a job whose worker reported its end is in its record.
 		const isWhole =
 			job.attempt === 1 &&
@@ -56,8 +69,8 @@ export function createTraces(d: EngineContext & { tracer: Tracer | undefined }) 
 		now: (): WallMs => calendar.now(),
 		/** Ids of a span below `parent`, or of a new trace. */
 		newIds: (parent: TraceContext | undefined): Pick<TraceContext, "traceId" | "spanId"> => ({
-			traceId: parent?.traceId ?? hex(random(TRACE_BYTES)),
-			spanId: newSpanId(),
+			traceId: parent?.traceId ?? newId(TRACE_DIGITS),
+			spanId: newId(SPAN_DIGITS),
 		}),
 		/** The context for the worker that gets the job. */
 		ofAttempt: (job: Traced & Pick<Job, "attempt">): TraceContext | undefined =>
@@ -90,7 +103,7 @@ export function createTraces(d: EngineContext & { tracer: Tracer | undefined }) 
 		} {
 			const parent = tracer ? submissionContext(job) : clientOf(job);
 			if (!tracer || !parent) return { context: parent, end: () => {} };
-			const context = { ...parent, spanId: newSpanId() };
+			const context = { ...parent, spanId: newId(SPAN_DIGITS) };
 			const start: WallMs = calendar.now();
 			return {
 				context,
