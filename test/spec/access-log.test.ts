@@ -45,16 +45,19 @@ it("D51: a line has the route, not the path, status, time, bytes, key, request, 
 	expect([bytesIn > 5000, bytesIn < 6000, bytesOut > 200, bytesOut < 2000]).toEqual([true, true, true, true]);
 });
 
-it("D51: the job of the path; none of a refused submission; no key where none is valid", async () => {
-	const lines = [served("a"), served("b"), served("c")];
+it("D51: the job of the path, if it is an id; none of a refused submission; no key where none is valid", async () => {
+	const lines = [served("a"), served("b"), served("c"), served("d")];
+	const job = "01a219fa-57fa-7bcd-ad08-6ce6e2fa40c4";
 	const get = (path: string, id: string, init: object = {}) =>
 		call(service.url, path, { headers: { "x-request-id": id }, ...init });
-	await get("/v2/ep/status/none", "a");
+	await get(`/v2/ep/status/${job}`, "a");
+	await get("/v2/ep/status/sluice_a_key_by_mistake", "d");
 	await get("/v2/full/run", "first", { body: { input: {} } });
 	await get("/v2/full/run", "b", { body: { input: {} } });
 	await get("/x/y?key=1", "c", { key: "wrong-key-0123456789-0123456789" });
-	const [first, second, third] = await Promise.all(lines);
-	expect(first).toMatchObject({ route: "/v2/:endpoint/status/:job", status: 404, job: "none", keyId: "environment" });
+	const [first, second, third, last] = await Promise.all(lines);
+	expect(first).toMatchObject({ route: "/v2/:endpoint/status/:job", status: 404, job, keyId: "environment" });
+	expect(last).toMatchObject({ route: "/v2/:endpoint/status/:job", status: 404, job: undefined });
 	expect(second).toMatchObject({ status: 429, endpoint: "full", job: undefined });
 	expect(third).toMatchObject({ route: "none", status: 404, keyId: undefined, endpoint: undefined });
 });
