@@ -80,19 +80,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		clock,
 		onError: (message) => events.emit("telemetry.failed", { reason: message }),
 	});
-	const source = {
-		secret: config.secret,
-		previousSecret: config.secretPrevious,
-		database: config.store.kind === "sqlite" ? config.store.path : undefined,
-		random,
-	};
-	let sealKeys: SealKeys = { ring: [new Uint8Array()], checks: { opened: "", used: "", alone: "" } };
-	// SQLite calls this with the file locked, since another process may be creating the key before.
-	const store = await open({
-		address: config.store,
-		clock,
-		checkKey: (stored) => (sealKeys = secretKeys(source, stored)).checks.opened,
-	}).catch((error: unknown) => {
+	const { store, sealKeys } = await storeWithKeys(config, { clock, random, open }).catch((error: unknown) => {
 		folder?.close();
 		throw error;
 	});
@@ -188,10 +176,31 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		};
 	} catch (error) {
 		await server?.close(0);
+		await telemetry.close();
 		await store.close();
 		folder?.close();
 		throw error;
 	}
+}
+
+async function storeWithKeys(
+	config: Config,
+	{ clock, random, open }: Required<Pick<AppOptions, "clock" | "random" | "open">>,
+) {
+	const source = {
+		secret: config.secret,
+		previousSecret: config.secretPrevious,
+		database: config.store.kind === "sqlite" ? config.store.path : undefined,
+		random,
+	};
+	let sealKeys: SealKeys = { ring: [new Uint8Array()], checks: { opened: "", used: "", alone: "" } };
+	// SQLite calls this with the file locked, since another process may be creating the key before.
+	const store = await open({
+		address: config.store,
+		clock,
+		checkKey: (stored) => (sealKeys = secretKeys(source, stored)).checks.opened,
+	});
+	return { store, sealKeys };
 }
 
 /** A wildcard address becomes loopback. */

@@ -95,7 +95,7 @@ const LAYERS: Record<string, readonly string[]> = {
 	"launchers/": ["launchers/", "core/", "lib/", "system/clock.ts", "node"],
 	"launchers/kubernetes/": ["launchers/", "core/", "lib/", "system/clock.ts", "node", "undici", "yaml"],
 	"webhooks/": ["webhooks/", "core/", "lib/", "system/clock.ts", "node"],
-	"telemetry/": ["telemetry/", "core/tracing/", "lib/", "system/clock.ts"],
+	"telemetry/": ["telemetry/", "core/tracing/", "core/metrics/family.ts", "lib/", "system/clock.ts"],
 	"telemetry/error-report.ts": ["system/clock.ts", "@opentelemetry/api"],
 	"telemetry/resource.ts": ["@opentelemetry/resources", "telemetry/"],
 	"telemetry/trace-exporter.ts": [
@@ -108,6 +108,7 @@ const LAYERS: Record<string, readonly string[]> = {
 	],
 	"telemetry/metric-exporter.ts": [
 		"telemetry/",
+		"core/metrics/family.ts",
 		"lib/",
 		"@opentelemetry/api",
 		"@opentelemetry/exporter-metrics-otlp-proto",

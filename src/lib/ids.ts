@@ -22,6 +22,22 @@ export function hex(bytes: Uint8Array): string {
 	return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
 }
 
+const POOL_DIGITS = 8192;
+
+/** Ids of hex digits for what needs one at each call: a conversion of many bytes costs little more than one of few. */
+export function hexIds(random: Random): (digits: number) => string {
+	let pool = "";
+	let used = 0;
+	return (digits) => {
+		if (used + digits > pool.length) {
+			pool = hex(random(POOL_DIGITS / 2));
+			used = 0;
+		}
+		used += digits;
+		return pool.slice(used - digits, used);
+	};
+}
+
 const DIGITS = Buffer.from("0123456789abcdef");
 
 /** Offsets of a UUID's 16 bytes in its text. */

@@ -9,17 +9,14 @@ import {
 	type MetricData,
 	PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
-import { atMost, type Histogram, sizeOfHistogram } from "../lib/histogram.ts";
-import type { ExportedFamily } from "./contract.ts";
+import { bucketsOf, type Family } from "../core/metrics/family.ts";
+import type { Histogram } from "../lib/histogram.ts";
 import type { MetricSettings } from "./settings.ts";
-
-/** Bounds of buckets: 2^power, of times ms. */
-const POWERS = Array.from({ length: 12 }, (_, index) => 2 * index);
 
 /** `families` is called for each export. `now`: ms since the epoch. */
 export function exportMetrics(
 	settings: MetricSettings,
-	q: { resource: Resource; version: string; families: () => Promise<readonly ExportedFamily[]>; now: () => number },
+	q: { resource: Resource; version: string; families: () => Promise<readonly Family[]>; now: () => number },
 ): { close: () => Promise<void> } {
 	const startTime = timeOf(q.now());
 	const collect = async () => {
@@ -42,7 +39,7 @@ function timeOf(ms: number): HrTime {
 }
 
 function dataOf(
-	{ name, type, help, labels, samples }: ExportedFamily,
+	{ name, type, help, labels, samples }: Family,
 	times: { startTime: HrTime; endTime: HrTime },
 ): MetricData {
 	const unit = name.includes("_seconds") ? "s" : name.includes("_bytes") ? "By" : "";
@@ -56,8 +53,7 @@ function dataOf(
 		aggregationTemporality: AggregationTemporality.CUMULATIVE,
 	};
 	if (type === "histogram") {
-		const scale = unit === "s" ? 1000 : 1;
-		const dataPoints = points.map((point) => ({ ...point, value: bucketsOf(point.value as Histogram, scale) }));
+		const dataPoints = points.map((point) => ({ ...point, value: histogramOf(name, point.value as Histogram) }));
 		return { ...metric, dataPointType: DataPointType.HISTOGRAM, dataPoints };
 	}
 	const dataPoints = points.map((point) => ({ ...point, value: point.value as number }));
@@ -66,14 +62,8 @@ function dataOf(
 		: { ...metric, dataPointType: DataPointType.GAUGE, dataPoints };
 }
 
-/** `scale`: what the sum and the bounds are divided by. */
-function bucketsOf(histogram: Histogram, scale: number) {
-	const upTo = POWERS.map((power) => atMost(histogram, power));
-	const count = sizeOfHistogram(histogram);
+function histogramOf(name: string, histogram: Histogram) {
+	const { bounds, upTo, count, sum } = bucketsOf(name, histogram);
 	const counts = [...upTo, count].map((size, index) => size - (upTo[index - 1] ?? 0));
-	return {
-		buckets: { boundaries: POWERS.map((power) => 2 ** power / scale), counts },
-		sum: histogram.sum / scale,
-		count,
-	};
+	return { buckets: { boundaries: bounds, counts }, sum, count };
 }

@@ -1,13 +1,14 @@
 /** OpenTelemetry as the service uses it. Its SDK is loaded only for what is exported. */
+import type { Family } from "../core/metrics/family.ts";
 import type { Clock } from "../system/clock.ts";
-import type { ExportedFamily, Tracer } from "./contract.ts";
+import type { Tracer } from "./contract.ts";
 import type { TelemetrySettings } from "./settings.ts";
 
 export interface Telemetry {
 	/** Absent where no traces are exported. */
 	tracer: Tracer | undefined;
 	/** Exports the families from now on, if metrics are exported. */
-	exportMetrics(families: () => Promise<readonly ExportedFamily[]>): void;
+	exportMetrics(families: () => Promise<readonly Family[]>): void;
 	/** Exports what waits; a collector that does not answer is waited for only so long. */
 	close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Family } from "../../src/http/metrics/definition.ts";
+import type { Family } from "../../src/core/metrics/family.ts";
 import { exposition } from "../../src/http/metrics/exposition.ts";
 import { AREAS } from "../../src/http/metrics/families.ts";
 import { newHistogram } from "../../src/lib/histogram.ts";

@@ -80,7 +80,7 @@ describe("timelineOf", () => {
 		],
 		[
 			["claim", "fail", "retry", "claim", "loss", "claim"],
-			["0 submitted", "10 started 1", "20 failed 1", "40 retried", "40 started 2", "50 lost 2", "60 started 3"],
+			["0 submitted", "10 started 1", "20 failed 1", "30 retried", "40 started 2", "50 lost 2", "60 started 3"],
 		],
 		[
 			["claim", "overrun", "retry", "claim"],

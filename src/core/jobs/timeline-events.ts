@@ -47,7 +47,7 @@ const FINALS = {
  */
 export function timelineOf(job: Job, attempts: readonly AttemptDetails[]): TimelineEvent[] {
 	const events: TimelineEvent[] = [{ at: job.submittedAt, event: "submitted", message: "The job was submitted." }];
-	const lastRetry = lastRetryOf(job, attempts);
+	const lastRetry = job.retriedAt;
 	for (const [index, details] of attempts.entries()) {
 		const { attempt, worker, startedAt, endedAt, end } = details;
 		const before = attempts[index - 1];
@@ -98,12 +98,6 @@ function endText({ workerEnd }: AttemptDetails, end: keyof typeof ENDS): string 
 /** Ms since the epoch. */
 export function expiresAt(job: Job): number | undefined {
 	return isFinal(job.state) && job.endedAt !== undefined ? job.endedAt + job.retainMs : undefined;
-}
-
-/** Start of the current or last wait, if a retry began it. */
-function lastRetryOf({ submittedAt, queuedAt }: Job, attempts: readonly AttemptDetails[]): number | undefined {
-	const returned = attempts.some(({ end, endedAt }) => (end === "lost" || end === "released") && endedAt === queuedAt);
-	return queuedAt === submittedAt || returned ? undefined : queuedAt;
 }
 
 function retried(at: number): TimelineEvent {

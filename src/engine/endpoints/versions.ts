@@ -61,17 +61,23 @@ export function endpointVersions({ releases, workers }: Store, { encryption }: {
 		return new Set(handles.map((handle) => String(handle[LAUNCHED_AS])));
 	}
 
+	/** Newest first. */
+	async function rows(stored: StoredEndpoint): Promise<ReleaseRow[]> {
+		const kept = await releases.list({ endpoint: stored.endpoint.id });
+		return kept[0]?.launchHash === launchHash(stored.endpoint) ? kept : [unrecordedRow(stored), ...kept];
+	}
+
 	return {
 		of,
+		rows,
 		async load(): Promise<void> {
 			heads = Map.groupBy(await releases.heads(), ({ endpoint }) => endpoint);
 		},
-		/** Newest first. */
-		async rows(stored: StoredEndpoint): Promise<ReleaseRow[]> {
-			const rows = await releases.list({ endpoint: stored.endpoint.id });
-			return rows[0]?.launchHash === launchHash(stored.endpoint) ? rows : [unrecordedRow(stored), ...rows];
+		/** Undefined: the version is not kept. */
+		async settingsOf(stored: StoredEndpoint, version: number): Promise<OpenedSettings | undefined> {
+			const row = (await rows(stored)).find((each) => each.version === version);
+			return row && openSettings(row.settings, encryption);
 		},
-		open: ({ settings }: ReleaseRow): OpenedSettings => openSettings(settings, encryption),
 		/** Undefined: workers are launched as before. */
 		async changes(
 			after: Endpoint,

@@ -59,7 +59,7 @@ export function createJobs(
 		events.on(event, sweeper.nudge);
 	// The last worker of the stable version may have left (D50); an exited one is known until the event is over.
 	events.on(["worker.draining", "worker.stopping", "worker.unhealthy", "worker.exited"], ({ endpoint }) =>
-		queueMicrotask(() => dispatch.look(endpoint)),
+		queueMicrotask(() => dispatch.recheck(endpoint)),
 	);
 	events.on("worker.woken", ({ endpoint }) => dispatch.announce(endpoint));
 	events.on("endpoint.deleted", ({ endpoint }) => dispatch.forget(endpoint));

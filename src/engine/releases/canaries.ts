@@ -1,8 +1,7 @@
 /**
- * Canaries of releases (D50): which endpoint has one, which worker takes the next job, which version the next worker
- * runs, and how the jobs compare. What decides is in the store: the release, and the jobs in the metrics. In memory are
- * the shares of jobs since this server knows of the canary, and which canaries are over before a healthy worker proved
- * their release.
+ * Canaries of releases (D50): which endpoint has one, which version the next worker runs, and how the jobs compare. What
+ * decides is in the store: the release, and the jobs in the metrics. In memory is which canaries are over before a
+ * healthy worker proved their release.
  */
 import {
 	type Canary,
@@ -10,7 +9,6 @@ import {
 	canaryWorkers,
 	type CanaryVerdict,
 	judgeCanary,
-	mayTake,
 	medianOf,
 } from "../../core/releases/canary.ts";
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
@@ -22,43 +20,36 @@ import type { ReleaseHead } from "../../store/contract/releases.ts";
 import { type EngineContext, unlessUnavailable } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import { launchHash } from "../endpoints/launch-hash.ts";
+import { canaryShares } from "./canary-shares.ts";
 import type { Worker } from "../workers/worker-registry.ts";
 import type { Workers } from "../workers/workers.ts";
 import { isManaged } from "../../launchers/index.ts";
 import { releasesOf } from "./worker-release.ts";
 
 /** Least time between two readings of the metrics, and its part of the time since the canary began. */
-const LOOK_MS = 5000;
-const LOOK_PART = 1 / 200;
-
-/** Workers of the stable version are at other servers if one of their jobs ended there not longer ago. */
-const ELSEWHERE_MS = 10_000;
+const COMPARE_MS = 5000;
+const COMPARE_PART = 1 / 200;
 
 const NO_JOBS: ReleaseJobs = { completed: 0, failed: 0, execution: newHistogram() };
 
 /** What this server remembers of the last canary of an endpoint. */
-interface Memory {
+interface CanaryState {
 	version: number;
 	isOver: boolean;
-	/** Handed out here, and ended elsewhere. */
-	shares: { canary: number; all: number };
 	/** Settings of the stable version; undefined until they are read. */
 	launched?: LaunchedSettings;
 	isReading?: true;
-	lookedAt: EpochMs;
+	comparedAt: EpochMs;
 	verdict?: CanaryVerdict;
 	/** Why there is no comparison now, as it was logged. */
-	without?: string;
-	/** When a job of the stable version last ended at another server. */
-	stableElsewhereAt: EpochMs;
+	notCompared?: string;
 }
 
-interface ShownJobs extends Pick<ReleaseJobs, "completed" | "failed"> {
+interface CanaryJobs extends Pick<ReleaseJobs, "completed" | "failed"> {
 	medianMs?: number | undefined;
 }
 
-/** What operators see of it. */
-export interface ShownCanary {
+export interface CanaryView {
 	version: number;
 	stable: number;
 	percent: number;
@@ -66,8 +57,8 @@ export interface ShownCanary {
 	minJobs: number;
 	/** At the latest. */
 	endsAt: EpochMs;
-	jobs: ShownJobs;
-	stableJobs: ShownJobs;
+	jobs: CanaryJobs;
+	stableJobs: CanaryJobs;
 }
 
 export type Canaries = ReturnType<typeof createCanaries>;
@@ -81,21 +72,14 @@ interface Deps extends EngineContext {
 
 export function createCanaries(d: Deps) {
 	const { endpoints, events, now, background } = d;
-	const { registry, launcher } = d.workers;
-	const memories = new Map<string, Memory>();
+	const states = new Map<string, CanaryState>();
 
-	function memoryOf(id: string, version: number): Memory {
-		const known = memories.get(id);
+	function stateOf(id: string, version: number): CanaryState {
+		const known = states.get(id);
 		if (known?.version === version) return known;
-		const memory = {
-			version,
-			isOver: false,
-			shares: { canary: 0, all: 0 },
-			lookedAt: -Infinity,
-			stableElsewhereAt: -Infinity,
-		};
-		memories.set(id, memory);
-		return memory;
+		const state = { version, isOver: false, comparedAt: -Infinity };
+		states.set(id, state);
+		return state;
 	}
 
 	/** Undefined: there is none, or it is over. */
@@ -104,27 +88,15 @@ export function createCanaries(d: Deps) {
 		const { id } = endpoint;
 		const canary = canaryOf(releasesOf(endpoints, id), endpoint);
 		if (typeof canary === "string") return undefined;
-		return canary && memoryOf(id, canary.version.version).isOver ? undefined : canary;
+		return canary && stateOf(id, canary.version.version).isOver ? undefined : canary;
 	}
 
-	function leaveOut(endpoint: string, memory: Memory, why: string): void {
-		memory.isOver = true;
-		events.emit("release.not_compared", { endpoint, version: memory.version, why });
+	function endWithout(endpoint: string, state: CanaryState, why: string): void {
+		state.isOver = true;
+		events.emit("release.not_compared", { endpoint, version: state.version, why });
 	}
 
-	const isOf =
-		({ launchHash: hash }: ReleaseHead) =>
-		(worker: Worker): boolean =>
-			worker.launchedAs === hash;
-
-	function count(endpoint: string, release: number | undefined): void {
-		const memory = memories.get(endpoint);
-		if (!memory || release === undefined) return;
-		memory.shares.all += 1;
-		memory.shares.canary += Number(release === memory.version);
-	}
-
-	async function compared({ version, stable }: Canary<ReleaseHead>) {
+	async function jobsOfBoth({ version, stable }: Canary<ReleaseHead>) {
 		const { endpoint, createdAt } = version;
 		const byRelease = await d.jobsByRelease({ endpoint, from: createdAt, to: now() + 1 });
 		const jobsOf = ({ launchHash: hash }: ReleaseHead): ReleaseJobs =>
@@ -132,81 +104,49 @@ export function createCanaries(d: Deps) {
 		return { jobs: jobsOf(version), stable: jobsOf(stable) };
 	}
 
-	async function read(endpoint: Endpoint, stable: ReleaseHead, memory: Memory): Promise<void> {
-		const { versions } = endpoints;
-		const row = (await versions.rows(endpoints.entry(endpoint.id))).find(({ version }) => version === stable.version);
-		const { settings, unreadable } = row ? versions.open(row) : { settings: {}, unreadable: ["all"] };
-		const launched = settings as unknown as LaunchedSettings;
-		if (unreadable.length > 0 || launchHash(launched) !== stable.launchHash)
-			leaveOut(endpoint.id, memory, `the settings of version ${stable.version} cannot be read`);
-		else if (launched.launcher.type !== endpoint.launcher.type)
-			leaveOut(endpoint.id, memory, `version ${stable.version} has another launcher`);
-		else memory.launched = launched;
-	}
-
 	/** In the background, once. */
-	function readStable(endpoint: Endpoint, stable: ReleaseHead, memory: Memory): void {
-		if (memory.launched || memory.isReading) return;
-		memory.isReading = true;
-		const reading = read(endpoint, stable, memory).finally(() => delete memory.isReading);
+	function readStable(endpoint: Endpoint, stable: ReleaseHead, state: CanaryState): void {
+		if (state.launched || state.isReading) return;
+		state.isReading = true;
+		const reading = stableSettings(d, endpoint, stable)
+			.then((found) => {
+				if (typeof found === "string") endWithout(endpoint.id, state, found);
+				else state.launched = found;
+			})
+			.finally(() => delete state.isReading);
 		background.run(`settings of version ${stable.version} of ${endpoint.id}`, reading);
 	}
 
-	async function look(canary: Canary<ReleaseHead>, memory: Memory): Promise<void> {
+	async function compare(canary: Canary<ReleaseHead>, state: CanaryState): Promise<void> {
 		const ranMs = now() - canary.version.createdAt;
-		memory.verdict = judgeCanary(canary, { ...(await compared(canary)), ranMs });
-		if (memory.verdict.result === "over") {
-			memory.isOver = true;
+		state.verdict = judgeCanary(canary, { ...(await jobsOfBoth(canary)), ranMs });
+		if (state.verdict.result === "over") {
+			state.isOver = true;
 			events.emit("endpoints.changed", {});
 		}
 	}
 
-	events.on("job.started", ({ endpoint, release }) => count(endpoint, release));
-	events.on("job.settled", ({ endpoint, release, elsewhere }) => {
-		if (!elsewhere) return;
-		count(endpoint, release);
-		const memory = memories.get(endpoint);
-		if (memory && release !== undefined && release !== memory.version) memory.stableElsewhereAt = now();
-	});
-	events.on("endpoint.deleted", ({ endpoint }) => memories.delete(endpoint));
+	events.on("endpoint.deleted", ({ endpoint }) => states.delete(endpoint));
+
+	/** After maxMs no share is kept, unless the version is to be undone and cannot be. */
+	function limiting(endpoint: Endpoint): Canary<ReleaseHead> | undefined {
+		const canary = of(endpoint);
+		if (!canary || now() < canary.version.createdAt + canary.maxMs) return canary;
+		return stateOf(endpoint.id, canary.version.version).verdict?.result === "undo" ? canary : undefined;
+	}
 
 	return {
 		of,
-		/** How many jobs the worker may take now: those of a canary one by one, within their share. */
-		mostFor(worker: Worker): number {
-			const { endpoint: id } = worker;
-			const endpoint = endpoints.has(id) ? endpoints.get(id) : undefined;
-			const canary = endpoint && of(endpoint);
-			if (!canary || !isOf(canary.version)(worker)) return Infinity;
-			const memory = memoryOf(id, canary.version.version);
-			// A version that cannot be undone keeps its share.
-			const isOver = now() >= canary.version.createdAt + canary.maxMs && memory.verdict?.result !== "undo";
-			if (isOver) return Infinity;
-			const isThere = (each: Worker): boolean =>
-				isOf(canary.stable)(each) &&
-				each.ready &&
-				!each.unhealthy &&
-				!each.sleep &&
-				!launcher.isLeaving(each) &&
-				(each.managed || each.takes > 0 || each.held.size > 0);
-			// No job waits for the share.
-			const isElsewhere = now() - memory.stableElsewhereAt < ELSEWHERE_MS;
-			if (!isElsewhere && !Iterator.from(registry.of(id)).some(isThere)) return Infinity;
-			const { shares } = memory;
-			if (!mayTake(shares, canary.percent)) return 0;
-			const claims = [...registry.of(id)].filter(isOf(canary.version)).flatMap((each) => [...each.claims]);
-			const claiming = claims.filter(({ answeredAt }) => answeredAt === undefined).length;
-			return mayTake({ canary: shares.canary + claiming, all: shares.all + claiming }, canary.percent) ? 1 : 0;
-		},
+		mostFor: canaryShares({ ...d, canaryOf: limiting }),
 		/** The settings for the next worker; undefined until those of the stable version are read. `staying`: of all. */
 		next(endpoint: Endpoint, staying: readonly Worker[]): Endpoint | undefined {
 			const canary = of(endpoint);
 			if (!canary) return endpoint;
 			const { version, stable, percent } = canary;
 			if (staying.filter(isOf(version)).length < canaryWorkers(staying.length + 1, percent)) return endpoint;
-			const memory = memoryOf(endpoint.id, version.version);
-			if (memory.launched) return withLaunched(endpoint, memory.launched);
-			readStable(endpoint, stable, memory);
+			const state = stateOf(endpoint.id, version.version);
+			if (state.launched) return withLaunched(endpoint, state.launched);
+			readStable(endpoint, stable, state);
 			return undefined;
 		},
 		/** Which of the surplus workers may be stopped, so that `wanted` of both versions stay. */
@@ -214,52 +154,73 @@ export function createCanaries(d: Deps) {
 			const canary = of(endpoint);
 			if (!canary) return q.surplus;
 			const most = canaryWorkers(q.wanted, canary.percent);
-			const kept = [
-				{ isOne: isOf(canary.version), most },
-				{ isOne: isOf(canary.stable), most: q.wanted - most },
-			];
-			return kept.reduce((left, { isOne, most: stay }) => {
-				const over = Math.max(0, staying.filter(isOne).length - stay);
-				const going = new Set(left.filter(isOne).slice(0, over));
-				return left.filter((worker) => !isOne(worker) || going.has(worker));
-			}, q.surplus);
+			const left = withoutKept(q.surplus, staying.filter(isOf(canary.version)), most);
+			return withoutKept(left, staying.filter(isOf(canary.stable)), q.wanted - most);
 		},
 		/** What its jobs say, read again every 5 s or later; undefined without a canary, and before the first answer. */
 		verdict(endpoint: Endpoint): CanaryVerdict | undefined {
 			const releases = releasesOf(endpoints, endpoint.id);
 			const canary = canaryOf(releases, endpoint);
 			if (!canary) return undefined;
-			const memory = memoryOf(endpoint.id, releases.at(-1)!.version);
-			if (memory.isOver) return memory.verdict;
+			const state = stateOf(endpoint.id, releases.at(-1)!.version);
+			if (state.isOver) return state.verdict;
 			if (typeof canary === "string") {
-				if (memory.without !== canary)
-					events.emit("release.not_compared", { endpoint: endpoint.id, version: memory.version, why: canary });
-				memory.without = canary;
+				if (state.notCompared !== canary)
+					events.emit("release.not_compared", { endpoint: endpoint.id, version: state.version, why: canary });
+				state.notCompared = canary;
 				return undefined;
 			}
-			readStable(endpoint, canary.stable, memory);
-			const lookMs = Math.max(LOOK_MS, (now() - canary.version.createdAt) * LOOK_PART);
-			if (memory.verdict?.result !== "undo" && now() - memory.lookedAt >= lookMs) {
-				memory.lookedAt = now();
-				const where = `comparing version ${memory.version} of ${endpoint.id}`;
-				background.run(where, look(canary, memory).catch(unlessUnavailable(d, where)));
+			readStable(endpoint, canary.stable, state);
+			const compareMs = Math.max(COMPARE_MS, (now() - canary.version.createdAt) * COMPARE_PART);
+			if (state.verdict?.result !== "undo" && now() - state.comparedAt >= compareMs) {
+				state.comparedAt = now();
+				const where = `comparing version ${state.version} of ${endpoint.id}`;
+				background.run(where, compare(canary, state).catch(unlessUnavailable(d, where)));
 			}
-			return memory.verdict;
+			return state.verdict;
 		},
-		async shown(id: string): Promise<ShownCanary | undefined> {
+		async view(id: string): Promise<CanaryView | undefined> {
 			const canary = of(endpoints.get(id));
-			if (!canary) return undefined;
-			const { version, stable, percent, minJobs, maxMs } = canary;
-			const found = await compared(canary);
-			const jobsOf = (jobs: ReleaseJobs): ShownJobs => ({
-				...{ completed: jobs.completed, failed: jobs.failed },
-				...(medianOf(jobs) !== undefined && { medianMs: medianOf(jobs) }),
-			});
-			return {
-				...{ version: version.version, stable: stable.version, percent, minJobs },
-				...{ startedAt: version.createdAt, endsAt: version.createdAt + maxMs },
-				...{ jobs: jobsOf(found.jobs), stableJobs: jobsOf(found.stable) },
-			};
+			return canary && viewOf(canary, await jobsOfBoth(canary));
 		},
 	};
+}
+
+function isOf({ launchHash: hash }: ReleaseHead): (worker: Worker) => boolean {
+	return ({ launchedAs }) => launchedAs === hash;
+}
+
+/** Text: why no worker can be launched with them. */
+async function stableSettings(
+	{ endpoints }: Pick<Deps, "endpoints">,
+	{ id, launcher }: Endpoint,
+	{ version, launchHash: hash }: ReleaseHead,
+): Promise<LaunchedSettings | string> {
+	const opened = await endpoints.versions.settingsOf(endpoints.entry(id), version);
+	const launched = opened?.settings as unknown as LaunchedSettings | undefined;
+	if (!launched || launchHash(launched) !== hash) return `the settings of version ${version} cannot be read`;
+	return launched.launcher.type === launcher.type ? launched : `version ${version} has another launcher`;
+}
+
+/** The `surplus` without those of `staying` that are kept, so that `count` of them stay. */
+function withoutKept(surplus: readonly Worker[], staying: readonly Worker[], count: number): Worker[] {
+	const over = Math.max(0, staying.length - count);
+	const going = surplus.filter((worker) => staying.includes(worker)).slice(0, over);
+	return surplus.filter((worker) => !staying.includes(worker) || going.includes(worker));
+}
+
+function viewOf(
+	{ version, stable, percent, minJobs, maxMs }: Canary<ReleaseHead>,
+	found: { jobs: ReleaseJobs; stable: ReleaseJobs },
+): CanaryView {
+	return {
+		...{ version: version.version, stable: stable.version, percent, minJobs },
+		...{ startedAt: version.createdAt, endsAt: version.createdAt + maxMs },
+		...{ jobs: jobsViewOf(found.jobs), stableJobs: jobsViewOf(found.stable) },
+	};
+}
+
+function jobsViewOf(jobs: ReleaseJobs): CanaryJobs {
+	const medianMs = medianOf(jobs);
+	return { completed: jobs.completed, failed: jobs.failed, ...(medianMs !== undefined && { medianMs }) };
 }

@@ -6,7 +6,7 @@ import type { ReleaseHead, ReleaseRow } from "../../store/contract/releases.ts";
 import type { EngineContext } from "../context.ts";
 import { type Endpoints, withoutId } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
-import type { Canaries, ShownCanary } from "./canaries.ts";
+import type { Canaries, CanaryView } from "./canaries.ts";
 import { releasesOf } from "./worker-release.ts";
 
 export interface Release extends Omit<ReleaseHead, "endpoint" | "launchHash"> {
@@ -24,7 +24,7 @@ export interface History {
 	/** Newest first. */
 	releases: Release[];
 	/** That of the current one, while it lasts. */
-	canary?: ShownCanary | undefined;
+	canary?: CanaryView | undefined;
 }
 
 export type Releases = ReturnType<typeof createReleases>;
@@ -40,10 +40,8 @@ export function createReleases({ endpoints, workers, canaries, events }: Deps) {
 
 	const current = (id: string): ReleaseHead => releasesOf(endpoints, id).at(-1)!;
 
-	async function rowOf(id: string, version: number): Promise<ReleaseRow> {
-		const row = (await versions.rows(endpoints.entry(id))).find((each) => each.version === version);
-		if (!row) throw new ApiError("release_not_found", { endpoint: id, version: String(version) });
-		return row;
+	function notFound(id: string, version: number): ApiError {
+		return new ApiError("release_not_found", { endpoint: id, version: String(version) });
 	}
 
 	return {
@@ -58,13 +56,15 @@ export function createReleases({ endpoints, workers, canaries, events }: Deps) {
 				version,
 				workers: { current: byVersion.get(version)?.length ?? 0, all: launched.length },
 				releases: rows.map((row) => releaseOf(row, byVersion.get(row.version)?.length ?? 0)),
-				canary: await canaries.shown(id),
+				canary: await canaries.view(id),
 			};
 		},
 		/** A new version with the settings of an earlier one. Throws `release_not_found` and `release_refused`. */
 		async rollBack(id: string, { version, by }: { version: number; by: string }): Promise<void> {
 			const settingsOf = async (before: Endpoint): Promise<object> => {
-				const { settings: launched, unreadable } = versions.open(await rowOf(id, version));
+				const opened = await versions.settingsOf(endpoints.entry(id), version);
+				if (!opened) throw notFound(id, version);
+				const { settings: launched, unreadable } = opened;
 				if (unreadable.length > 0)
 					throw new ApiError("release_refused", {
 						why:
@@ -77,8 +77,8 @@ export function createReleases({ endpoints, workers, canaries, events }: Deps) {
 		},
 		/** The current release counts as healthy from now on. Throws `release_not_found` and `release_refused`. */
 		async promote(id: string, version: number): Promise<void> {
-			await rowOf(id, version);
 			const now = current(id);
+			if (!releasesOf(endpoints, id).some((each) => each.version === version)) throw notFound(id, version);
 			if (now.version !== version)
 				throw new ApiError("release_refused", {
 					why:

@@ -39,10 +39,7 @@ export function rollbacks(d: Deps) {
 			const settings = withoutId(before);
 			// Meanwhile another server may scale it, or someone may have changed it.
 			if (!cluster.scales(id) || releasesOf(endpoints, id).at(-1)!.version !== failed.version) return settings;
-			const row = (await endpoints.versions.rows(endpoints.entry(id))).find(
-				({ version }) => version === target.version,
-			);
-			const opened = row && endpoints.versions.open(row);
+			const opened = await endpoints.versions.settingsOf(endpoints.entry(id), target.version);
 			if (!opened || opened.unreadable.length > 0)
 				throw new ApiError("release_refused", { why: `The settings of version ${target.version} cannot be read.` });
 			isDone = true;

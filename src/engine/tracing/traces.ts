@@ -7,7 +7,7 @@ import type { Job } from "../../core/jobs/job.ts";
 import type { JobState } from "../../core/jobs/job-states.ts";
 import { attemptContext, jobSpans, submissionContext, traceOf } from "../../core/tracing/job-spans.ts";
 import { storedTrace, type TraceContext } from "../../core/tracing/trace-context.ts";
-import { hex } from "../../lib/ids.ts";
+import { hexIds } from "../../lib/ids.ts";
 import type { WallMs } from "../../lib/time.ts";
 import type { Tracer } from "../../telemetry/contract.ts";
 import { type EngineContext, unlessUnavailable } from "../context.ts";
@@ -20,9 +20,6 @@ const MOST_READS = 100;
 const TRACE_DIGITS = 32;
 const SPAN_DIGITS = 16;
 
-/** Bytes that are drawn at a time, since each request needs some. */
-const POOL_BYTES = 4096;
-
 type Traced = Pick<Job, "id" | "trace">;
 
 export type Traces = ReturnType<typeof createTraces>;
@@ -30,16 +27,7 @@ export type Traces = ReturnType<typeof createTraces>;
 export function createTraces(d: EngineContext & { tracer: Tracer | undefined }) {
 	const { store, tracer, calendar, random } = d;
 	let reads = 0;
-	let pool = "";
-	let used = 0;
-	const newId = (digits: number): string => {
-		if (used + digits > pool.length) {
-			pool = hex(random(POOL_BYTES));
-			used = 0;
-		}
-		used += digits;
-		return pool.slice(used - digits, used);
-	};
+	const newId = hexIds(random);
 	const clientOf = ({ trace }: Traced): TraceContext | undefined =>
 		trace === undefined ? undefined : storedTrace(trace);
 

@@ -1,6 +1,5 @@
 /** One id for a request: in its answer, the logs, the audit log and with the job that it submits (D51). */
 import { type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { hex, type Random } from "../../lib/ids.ts";
 
 /** 1 to 128 printable ASCII characters without spaces and quotes, and no API key that was put there by mistake. */
 const REQUEST_ID = /^(?!sluice_)[!#-&(-~]{1,128}$/;
@@ -9,23 +8,6 @@ const REQUEST_ID = /^(?!sluice_)[!#-&(-~]{1,128}$/;
 export function sentRequestId({ headers }: IncomingMessage): string | undefined {
 	const id = headers["x-request-id"];
 	return typeof id === "string" && REQUEST_ID.test(id) ? id : undefined;
-}
-
-const ID_DIGITS = 16;
-const POOL_BYTES = 4096;
-
-/** Ids for requests without one: random digits, of which many are drawn at a time, since each request needs some. */
-export function requestIds(random: Random): () => string {
-	let pool = "";
-	let used = 0;
-	return () => {
-		if (used === pool.length) {
-			pool = hex(random(POOL_BYTES));
-			used = 0;
-		}
-		used += ID_DIGITS;
-		return pool.slice(used - ID_DIGITS, used);
-	};
 }
 
 /** Whatever sends its head, the head has the id. Another id that was set before stays: that of a job (D32, D41). */

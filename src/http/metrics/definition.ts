@@ -1,28 +1,8 @@
 /** Definitions of metric families: name, type, labels and meaning, with how their values are read. */
-import type { Histogram } from "../../lib/histogram.ts";
+import type { Family, FamilyDescription, MetricType, MetricValue, Sample } from "../../core/metrics/family.ts";
 import type { Scrape } from "./scrape.ts";
 
-export type MetricType = "gauge" | "counter" | "histogram";
-
-type Value = number | Histogram;
-
-/** Values of the labels, in their order. */
-export type Sample = readonly [labels: readonly string[], value: Value];
-
-/** The name ends with the unit, after Prometheus' conventions. */
-interface Description {
-	name: string;
-	type: MetricType;
-	labels: readonly string[];
-	/** A sentence. */
-	help: string;
-}
-
-export interface Family extends Description {
-	samples: readonly Sample[];
-}
-
-export interface Metric extends Description {
+export interface Metric extends FamilyDescription {
 	read: (scrape: Scrape) => readonly Sample[];
 }
 
@@ -37,12 +17,12 @@ export const counter = define("counter");
 export const histogram = define("histogram");
 
 /** The sample of a family without labels, if its value is known. */
-export function one(value: Value | undefined): Sample[] {
+export function one(value: MetricValue | undefined): Sample[] {
 	return value === undefined ? [] : [[[], value]];
 }
 
 /** A sample for each member; the name of the member is the last label. */
-export function each(values: Readonly<Record<string, Value>>, ...labels: readonly string[]): Sample[] {
+export function each(values: Readonly<Record<string, MetricValue>>, ...labels: readonly string[]): Sample[] {
 	return Object.entries(values).map(([name, value]) => [[...labels, name], value]);
 }
 

@@ -1,33 +1,27 @@
 /** Prometheus text format (decision 0026 on libraries). */
-import { atMost, type Histogram, sizeOfHistogram } from "../../lib/histogram.ts";
-import type { Family } from "./definition.ts";
-
-/** Bucket bounds are 2^power, of times ms: 1 ms to 70 min. Each is also a bound of the finer histogram. */
-const POWERS = Array.from({ length: 12 }, (_, index) => 2 * index);
+import { bucketsOf, type Family } from "../../core/metrics/family.ts";
+import type { Histogram } from "../../lib/histogram.ts";
 
 export function exposition(families: readonly Family[]): string {
 	return families
 		.flatMap(({ name, type, help, labels, samples }) => {
 			const lines = samples.flatMap(([values, value]) => {
 				const pairs = labels.map((label, index) => pair(label, values[index] ?? ""));
-				return typeof value === "object" ? bucketsOf(name, pairs, value) : line(name, pairs, value);
+				return typeof value === "object" ? linesOf(name, pairs, value) : line(name, pairs, value);
 			});
 			return [`# HELP ${name} ${help}\n`, `# TYPE ${name} ${type}\n`, ...lines];
 		})
 		.join("");
 }
 
-/** Seconds are kept as ms. */
-function bucketsOf(name: string, labels: readonly string[], histogram: Histogram): string[] {
-	const size = sizeOfHistogram(histogram);
-	const scale = name.endsWith("_seconds") ? 1000 : 1;
-	const bucket = (bound: string, count: number): string =>
-		line(`${name}_bucket`, [...labels, pair("le", bound)], count);
+function linesOf(name: string, labels: readonly string[], histogram: Histogram): string[] {
+	const { bounds, upTo, count, sum } = bucketsOf(name, histogram);
+	const bucket = (bound: string, size: number): string => line(`${name}_bucket`, [...labels, pair("le", bound)], size);
 	return [
-		...POWERS.map((power) => bucket(String(2 ** power / scale), atMost(histogram, power))),
-		bucket("+Inf", size),
-		line(`${name}_sum`, labels, histogram.sum / scale),
-		line(`${name}_count`, labels, size),
+		...bounds.map((bound, index) => bucket(String(bound), upTo[index]!)),
+		bucket("+Inf", count),
+		line(`${name}_sum`, labels, sum),
+		line(`${name}_count`, labels, count),
 	];
 }
 

@@ -1,6 +1,7 @@
+import type { Family } from "../../core/metrics/family.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Service } from "../exchange/call.ts";
-import { type Family, familyOf, type Metric } from "./definition.ts";
+import { familyOf, type Metric } from "./definition.ts";
 import { JOB_METRICS } from "./jobs.ts";
 import { scrapeOf } from "./scrape.ts";
 import { CLUSTER_METRICS, HTTP_METRICS, PROCESS_METRICS, STORE_METRICS } from "./server.ts";

@@ -2,7 +2,8 @@
 import type { Histogram } from "../../lib/histogram.ts";
 import { type Counter, type MetricBucket, OUTCOMES, type ReleaseJobs } from "../../core/metrics/metric-buckets.ts";
 import { DROP_REASONS, REQUEUE_CAUSES } from "../../engine/metrics/event-counts.ts";
-import { counter, each, gauge, histogram, type Metric, type Sample } from "./definition.ts";
+import type { Sample } from "../../core/metrics/family.ts";
+import { counter, each, gauge, histogram, type Metric } from "./definition.ts";
 import type { Scrape } from "./scrape.ts";
 
 const total =

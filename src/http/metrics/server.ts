@@ -3,7 +3,8 @@ import { type Budget, type BudgetMeter, type BudgetName, BUDGETS } from "../../c
 import { ERRORS } from "../../core/errors.ts";
 import { ROLES } from "../../engine/cluster/heartbeat.ts";
 import { version } from "../../version.ts";
-import { counter, each, gauge, histogram, type Metric, one, type Sample } from "./definition.ts";
+import type { Sample } from "../../core/metrics/family.ts";
+import { counter, each, gauge, histogram, type Metric, one } from "./definition.ts";
 import type { Scrape } from "./scrape.ts";
 
 /** Budgets of times have limits only. */

@@ -2,7 +2,8 @@
 import { GPU_HOLDER_STATES, GPU_USES } from "../../core/workers/gpus.ts";
 import { HEALTH_STATES } from "../../core/workers/endpoint-health.ts";
 import { START_OUTCOMES } from "../../engine/metrics/worker-starts.ts";
-import { counter, each, gauge, histogram, type Metric, type Sample } from "./definition.ts";
+import type { Sample } from "../../core/metrics/family.ts";
+import { counter, each, gauge, histogram, type Metric } from "./definition.ts";
 
 const GPU_STATES = [...GPU_HOLDER_STATES, "free"] as const;
 

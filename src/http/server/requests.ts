@@ -2,7 +2,8 @@ import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../system/clock.ts";
 import { ApiError, type ErrorCode } from "../../core/errors.ts";
 import { isManagementPath } from "../../core/management/reserved-ids.ts";
-import type { Random } from "../../lib/ids.ts";
+import { hexIds, type Random } from "../../lib/ids.ts";
+import type { Family } from "../../core/metrics/family.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { RotatingSet } from "../../lib/rotating-map.ts";
 import { may } from "../../engine/access/keys.ts";
@@ -19,17 +20,19 @@ import { inTurn } from "../gates/management.ts";
 import { NO_PARAMS } from "./match.ts";
 import { hold } from "../memory/call-memory.ts";
 import { memoryShares } from "../memory/shares.ts";
-import type { Family } from "../metrics/definition.ts";
 import { familiesOf } from "../metrics/families.ts";
 import { traffic } from "../metrics/traffic.ts";
 import { pace } from "../gates/pace.ts";
 import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
 import { beginTrace, endTrace } from "./request-trace.ts";
-import { requestIds, type Response, sentRequestId } from "../exchange/response.ts";
+import { type Response, sentRequestId } from "../exchange/response.ts";
 import type { Route } from "./route.ts";
 import { findRoutes } from "./routes.ts";
 
 const DISCARD_MS = 30_000;
+
+/** Digits of a request id that is made here. */
+const ID_DIGITS = 16;
 
 /** Maximum request line and headers, bytes. Workers get more, because a ping names all their jobs. */
 const HEADERS_LIMIT = 16 * 1024;
@@ -73,7 +76,7 @@ export class Requests {
 	constructor(o: RequestOptions) {
 		const { engine, clock, publicUrl, siteFolders } = o;
 		this.#o = o;
-		this.#newId = requestIds(o.random);
+		this.#newId = hexIds(o.random);
 		this.#logAccess = o.accessLog === "off" ? undefined : accessLog({ ...o, log: o.accessLog });
 		this.#service = {
 			connections: o.connections,
@@ -132,7 +135,7 @@ export class Requests {
 			errorForm: management ? "problem" : route ? route.errorForm : OPENAI_PATH.test(path) ? "openai" : undefined,
 		};
 		res.on("close", () => this.#close(call, route));
-		res.requestId = sentRequestId(req) ?? this.#newId();
+		res.requestId = sentRequestId(req) ?? this.#newId(ID_DIGITS);
 		this.#logAccess?.(call, route);
 		if (route) this.#service.traffic.begun(route.name);
 		// After a request with Upgrade, Node reports no malformed requests of the connection (D2).

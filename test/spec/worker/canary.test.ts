@@ -255,9 +255,9 @@ describe("a canary", () => {
 
 	it("D50: there is none where the new version launches no workers: all old ones leave", async () => {
 		await serve(THREE);
-		await ready(3);
+		const workers = await ready(3);
 		await change({ launcher: { type: "external" } });
-		await passUntil(() => present().length === 0);
+		expect(workers.map(({ draining }) => draining)).toEqual([true, true, true]);
 	});
 
 	it("D50: goes on after a restart of the service, with workers of both versions and the jobs until then", async () => {

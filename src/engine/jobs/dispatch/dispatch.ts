@@ -82,7 +82,7 @@ export class Dispatch {
 	}
 
 	/** Called when another worker may take jobs for which it was passed over. */
-	look(endpoint: string): void {
+	recheck(endpoint: string): void {
 		const lane = this.lanes.get(endpoint);
 		if (lane) this.claimForParked(endpoint, lane);
 	}
@@ -125,8 +125,7 @@ export class Dispatch {
 			const poll = lane.parked[at]!;
 			const isOut = poll.fenced || poll.worker.draining || poll.worker.sleep;
 			// A job that others are fenced from waits for no share.
-			const least = Number(!isOut && lane.parked.some(({ fenced }) => fenced));
-			const most = isOut ? 0 : Math.max(least, this.d.mostFor(poll.worker));
+			const most = isOut ? 0 : this.d.mostFor(poll.worker) || Number(lane.parked.some(({ fenced }) => fenced));
 			if (most === 0) {
 				at += 1;
 				continue;
