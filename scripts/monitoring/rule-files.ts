@@ -1,6 +1,6 @@
 /** The rules of Prometheus, and the index of their runbooks. */
 import { stringify } from "yaml";
-import { ALERT_RULES, type AlertRule, expressionOf, runbookOf } from "../../src/core/alerts/alert-rules.ts";
+import { ALERT_RULES, type AlertRule, expressionOf, runbookOf } from "./alert-rules.ts";
 import { HEAD, table } from "../gen/markdown.ts";
 
 const VALUES: Readonly<Record<AlertRule["unit"], string>> = {
@@ -50,7 +50,7 @@ export function ruleFiles(): [path: string, text: string][] {
 	return [
 		[
 			"deploy/prometheus/rules.yaml",
-			`# Made by npm run reference of src/core/alerts/alert-rules.ts.\n${rulesText(ALERT_RULES)}`,
+			`# Made by npm run reference of scripts/monitoring/alert-rules.ts.\n${rulesText(ALERT_RULES)}`,
 		],
 		[
 			"docs/runbooks/README.md",

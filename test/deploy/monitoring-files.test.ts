@@ -8,7 +8,7 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { ALERT_RULES, runbookOf } from "../../src/core/alerts/alert-rules.ts";
+import { ALERT_RULES, runbookOf } from "../../scripts/monitoring/alert-rules.ts";
 import { folder } from "../support/service.ts";
 import { noPrometheus, titled } from "./prometheus.ts";
 

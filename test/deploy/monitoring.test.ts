@@ -4,7 +4,7 @@
  */
 import { describe, expect, it, type TestContext } from "vitest";
 import { DASHBOARDS } from "../../scripts/monitoring/panels.ts";
-import { ALERT_RULES, type AlertRule } from "../../src/core/alerts/alert-rules.ts";
+import { ALERT_RULES, type AlertRule } from "../../scripts/monitoring/alert-rules.ts";
 import { folder, KEY } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { webhookReceiver } from "../support/webhook-receiver.ts";

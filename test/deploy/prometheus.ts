@@ -5,7 +5,7 @@ import { createWriteStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { rulesText } from "../../scripts/monitoring/rule-files.ts";
-import type { AlertRule } from "../../src/core/alerts/alert-rules.ts";
+import type { AlertRule } from "../../scripts/monitoring/alert-rules.ts";
 import { freePort } from "../support/free-port.ts";
 import { until } from "../support/until.ts";
 

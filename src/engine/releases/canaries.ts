@@ -1,6 +1,6 @@
 /**
- * Canaries of releases (D50): which endpoint has one, which version the next worker runs, and how the jobs compare. What
- * decides is in the store: the release, and the jobs in the metrics. In memory is which canaries are over before a
+ * Canaries of releases (D50): which endpoint has one, which version the next worker runs, and how the jobs compare.
+ * What decides is in the store: the release, and the jobs in the metrics. In memory is which canaries are over before a
  * healthy worker proved their release.
  */
 import {

@@ -1,6 +1,6 @@
 /**
- * Shares of the jobs that workers of a canary take (D50), counted by each server since it knows of the canary: jobs that
- * it handed out, and jobs that ended at other servers.
+ * Shares of the jobs that workers of a canary take (D50), counted by each server since it knows of the canary: jobs
+ * that it handed out, and jobs that ended at other servers.
  */
 import { type Canary, mayTake } from "../../core/releases/canary.ts";
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
