@@ -71,8 +71,9 @@ export function conformance(name: string, subject: Subject): void {
 				return {
 					launcher,
 					exits: exitsOf(launcher),
-					start: async (behaviour: Behaviour) => {
-						const spec = { ...subject.spec(behaviour), serviceId };
+					start: async (behaviour: Behaviour, settings: object = {}) => {
+						const sample = subject.spec(behaviour);
+						const spec = { ...sample, serviceId, settings: { ...sample.settings, ...settings } };
 						started.push(spec.workerId);
 						return { spec, id: spec.workerId, handle: await launcher.start(spec) };
 					},
@@ -247,19 +248,15 @@ export function conformance(name: string, subject: Subject): void {
 		});
 
 		it("says in a sentence why a worker cannot start", async (test) => {
-			const { launcher, exits } = service(test)();
-			const spec = subject.spec("runs");
-			Object.assign(spec.settings, { command: ["no-such-command-anywhere"] });
+			const { launcher, exits, start } = service(test)();
+			const starting = start("runs", { command: ["no-such-command-anywhere"] });
 			if (subject.queues) {
-				await launcher.start(spec);
-				const { reason } = await exits.next(spec.workerId);
+				const { reason } = await exits.next((await starting).id);
 				expect(reason).toMatchObject({ code: "config", crash: true });
 				expect(reason?.message).toMatch(/no-such-command-anywhere/);
 				return;
 			}
-			await expect(launcher.start(spec)).rejects.toThrow(
-				/cannot start a worker of endpoint "sample": .*no-such-command-anywhere/,
-			);
+			await expect(starting).rejects.toThrow(/cannot start a worker of endpoint "sample": .*no-such-command-anywhere/);
 			expect(await launcher.list()).toEqual([]);
 		});
 	});
