@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { bundledDatabaseThread } from "./test/support/database-thread.ts";
 import { LongestFirst } from "./test/support/sequencer.ts";
 
 /**
@@ -52,6 +53,7 @@ const HOSTS = ["test/launchers/docker-hosts.test.ts", "test/e2e/docker-hosts.tes
 const COMPILED = fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url));
 
 export default defineConfig({
+	plugins: [bundledDatabaseThread()],
 	test: {
 		env: { NODE_COMPILE_CACHE: COMPILED },
 		globalSetup: ["./test/support/postgres-run.ts"],

@@ -5,7 +5,7 @@
  */
 import { cpSync } from "node:fs";
 import { dirname, relative } from "node:path";
-import { build, type Plugin } from "vite";
+import { build, type Plugin, type Rolldown } from "vite";
 
 /** The command, its threads, and what `sluice dev` starts in other processes. */
 const ENTRIES = [
@@ -18,7 +18,18 @@ const ENTRIES = [
 
 /** `root` ends with a slash. */
 export async function buildService(root: string): Promise<void> {
-	await build({
+	await bundle({ root, entries: ENTRIES });
+	cpSync(`${root}node_modules/@opentelemetry/api/LICENSE`, `${root}dist/chunks/opentelemetry.LICENSE`);
+}
+
+/** Bundles `entries`, paths in `src` without ending, into `dist/` unless `write` is false. Returns the files. */
+export async function bundle(q: {
+	root: string;
+	entries: readonly string[];
+	write?: boolean;
+}): Promise<Rolldown.RolldownOutput["output"]> {
+	const { root, entries, write = true } = q;
+	const result = await build({
 		root,
 		configFile: false,
 		logLevel: "warn",
@@ -30,14 +41,15 @@ export async function buildService(root: string): Promise<void> {
 			outDir: `${root}dist`,
 			emptyOutDir: false,
 			copyPublicDir: false,
+			write,
 			rolldownOptions: {
-				input: Object.fromEntries(ENTRIES.map((name) => [name, `${root}src/${name}.ts`])),
+				input: Object.fromEntries(entries.map((name) => [name, `${root}src/${name}.ts`])),
 				external: ["sluice/worker"],
 				output: { entryFileNames: "[name].js", chunkFileNames: "chunks/[name].js" },
 			},
 		},
 	});
-	cpSync(`${root}node_modules/@opentelemetry/api/LICENSE`, `${root}dist/chunks/opentelemetry.LICENSE`);
+	return (result as Rolldown.RolldownOutput).output;
 }
 
 /** Keeps `import.meta.url` the path that a module would have without bundling: files are found relative to it. */

@@ -7,7 +7,7 @@ import { it } from "vitest";
 import { compareWaiting, type Priority, TURN_MS, turnEndsAt } from "./eviction.ts";
 import { type GpuHolder, RESERVE_GB, wakeOrAllocate } from "./gpu-allocation.ts";
 
-const SCHEDULES = Number(process.env["SLUICE_SCHEDULES"] ?? 150);
+const SCHEDULES = Number(process.env["SLUICE_SCHEDULES"] ?? 60);
 
 const STEP_MS = 1000;
 const STEPS = 1500;

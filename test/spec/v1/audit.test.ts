@@ -76,7 +76,7 @@ it("D42: repeated sign-ins and sign-outs of a key have ten entries an hour, then
 	expect(await counts("signOut")).toEqual([20, ...alone]);
 	await Promise.all(Array.from({ length: 60 }, signIn));
 	expect(await counts("signIn")).toEqual([80, 40, 20, ...alone]);
-	await clock.advance(3_600_000);
+	await clock.leap(3_600_000);
 	await signIn();
 	expect(await counts("signIn")).toEqual([undefined, 80, 40, 20, ...alone]);
 });

@@ -300,6 +300,7 @@ describe("busy workers", () => {
 		});
 		await pass(MIN_STAY_MS + 2000);
 		expect(first!.draining, "for one without a job").toBe(false);
+		await call(service.url, "/v1/endpoints/warm", { method: "DELETE" });
 		await submitted(service, "crashing");
 		await pass(2000);
 		expect(first!.retiring).toBe("it makes room for endpoint crashing");
