@@ -1,14 +1,17 @@
 /**
  * Workers that hold memory of a real NVIDIA GPU: three endpoints whose parts do not fit together, OpenAI's client
  * through swaps of whole GPUs by stop and start and by sleep, and a worker that takes more than its part. Prints what
- * Sluice promised beside what `nvidia-smi` saw. `node bench/cuda/cuda.ts [jobs] [model in GB]`, after `npm run build`;
- * about five minutes. Needs Python 3, driver 570 or newer, and as much memory of the machine as of the GPU.
+ * Sluice promised beside what `nvidia-smi` saw. `node bench/cuda/cuda.ts [jobs] [model in GB] [--model torch] [--rounds
+ * 6] [--steps parts,greedy]`, after `npm run build`; about five minutes. Needs Python 3, driver 570 or newer, and as
+ * much memory of the machine as of the GPU; with `--model torch` PyTorch.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import OpenAI from "openai";
 import { machine } from "../machine.ts";
 import { end, KEY, startService } from "../processes.ts";
@@ -16,12 +19,22 @@ import { firstGpu, type Reading, readings } from "./gpu-readings.ts";
 
 const gpu = firstGpu();
 const SIZE_GB = (gpu.sizeMib * 2 ** 20) / 1e9;
-const [jobs = 90, holdGb = Math.floor(SIZE_GB / 2)] = process.argv.slice(2).map(Number);
+const STEPS = ["parts", "stopAndStart", "sleepByCheckpoint", "sleepByTheWorker", "moreThanItsPart"];
+const { values, positionals } = parseArgs({
+	options: {
+		model: { type: "string", default: "driver" },
+		rounds: { type: "string", default: "6" },
+		steps: { type: "string", default: STEPS.join() },
+	},
+	allowPositionals: true,
+});
+const [jobs = 90, holdGb = Math.floor(SIZE_GB / 2)] = positionals.map(Number);
+const rounds = Number(values.rounds);
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 interface Note {
 	at: number;
-	event: "begin" | "loaded" | "take" | "done" | "end" | "failed";
+	event: "begin" | "imported" | "loaded" | "take" | "done" | "asleep" | "awake" | "end" | "failed";
 	worker: string;
 	job?: string;
 	ms?: number;
@@ -29,6 +42,12 @@ interface Note {
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-cuda-"));
 const notes = join(folder, "notes");
+/** What `torch_model.py` reads, so often that it fills the model: 1 GiB. */
+const weights = join(folder, "weights");
+if (values.model === "torch") {
+	const piece = Buffer.alloc(2 ** 28, 7);
+	for (let count = 0; count < 4; count += 1) appendFileSync(weights, piece);
+}
 const read = (): Note[] =>
 	(existsSync(notes) ? readFileSync(notes, "utf8") : "")
 		.split("\n")
@@ -46,7 +65,7 @@ async function ask(path: string, method = "GET", body?: object): Promise<any> {
 
 async function create(id: string, holdGb: number, settings: object): Promise<void> {
 	const launcher = { type: "process", command: ["python3", file("worker.py")] };
-	const env = { NOTES: notes, HOLD_GB: String(holdGb) };
+	const env = { NOTES: notes, HOLD_GB: String(holdGb), MODEL: `${values.model}_model`, WEIGHTS: weights };
 	await ask("/v1/endpoints", "POST", { id, launcher, env, limits: "off", workersMax: 1, ...settings });
 }
 
@@ -82,6 +101,8 @@ async function parts(): Promise<object> {
 	for (const { id, job } of submitted) states.push(await until(id, job));
 	const seen = await watch.stop();
 	const { gpus } = await ask("/v1/gpus");
+	const env = { ...process.env, SLUICE_URL: service.url, SLUICE_API_KEY: KEY };
+	const printed = execFileSync(process.execPath, [file("../../bin/sluice.js"), "gpus", "list"], { env }).toString();
 	await remove(ids);
 	const all = read();
 	const takes = all.filter(({ event }) => event === "take");
@@ -100,6 +121,8 @@ async function parts(): Promise<object> {
 		),
 		seconds: Math.round((Date.now() - began) / 1000),
 		sluiceGpus: gpus,
+		printed,
+		workers: timesOf(all),
 	};
 }
 
@@ -109,7 +132,8 @@ async function swaps(settings: object): Promise<object> {
 	for (const id of ids) await create(id, holdGb, { gpusPerWorker: 1, idleTimeout: 300, ...settings });
 	const watch = readings();
 	const times: number[] = [];
-	for (let round = 0; round < 6; round += 1) {
+	const before = read().length;
+	for (let round = 0; round < rounds; round += 1) {
 		const id = ids[round % 2]!;
 		// A worker that has just come makes room after its minimum stay only.
 		if (round > 0) await sleep(11_000);
@@ -126,7 +150,17 @@ async function swaps(settings: object): Promise<object> {
 		startMs: times[1],
 		swapMs: times.slice(2),
 		mostUsedMib: mostOf(seen, ({ usedMib }) => usedMib),
+		workers: timesOf(read().slice(before)),
 	};
+}
+
+/** What took workers how long, by their own clocks, ms. */
+function timesOf(all: readonly Note[]): Record<string, number[]> {
+	const timed = Object.groupBy(
+		all.filter(({ ms }) => ms !== undefined),
+		({ event }) => event,
+	);
+	return Object.fromEntries(Object.entries(timed).map(([event, each]) => [event, each.map(({ ms }) => ms!)]));
 }
 
 /** Promised 10 GB, takes 20. */
@@ -148,10 +182,15 @@ async function greedy(): Promise<object> {
 try {
 	const result: Record<string, unknown> = { bench: "cuda", ...machine(), gpu };
 	const step = async (name: string, run: () => Promise<object>): Promise<void> => {
-		result[name] = await run().catch((error: unknown) => ({ failed: String(error), notes: read().slice(-5) }));
+		if (!values.steps.split(",").includes(name)) return;
+		result[name] = await run().catch(async (error: unknown) => {
+			const { endpoints } = await ask("/v1/endpoints");
+			await remove(endpoints.map(({ id }: { id: string }) => id).filter((id: string) => id !== "noop"));
+			return { failed: String(error), notes: read().slice(-5) };
+		});
 		process.stderr.write(`${name}: ${JSON.stringify(result[name])}\n`);
 	};
-	if (jobs > 0) await step("parts", parts);
+	await step("parts", parts);
 	await step("stopAndStart", () => swaps({}));
 	const checkpoint = (action: string) => ["sh", "-c", `python3 ${file("checkpoint.py")} ${action} $SLUICE_WORKER_PID`];
 	const sleeping = { command: checkpoint("sleep"), wakeCommand: checkpoint("wake"), timeoutMs: 60_000 };

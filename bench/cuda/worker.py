@@ -1,9 +1,10 @@
-"""A worker that holds real memory of a GPU, with nothing but Python and the driver.
+"""A worker that holds real memory of a GPU, with nothing but Python and what its model needs.
 
-HOLD_GB: GB of 10^9 bytes of a model that it copies to the GPU when it starts, context included. NOTES: a file to which
-it writes what happens, as lines of JSON. A job takes `ms`, in which the GPU writes over that memory.
+HOLD_GB: GB of 10^9 bytes of a model that it copies to the GPU when it starts, context included. MODEL: `driver_model`
+or `torch_model`. NOTES: a file to which it writes what happens, as lines of JSON. A job takes `ms`, in which the GPU
+writes over that memory.
 """
-import ctypes
+import importlib
 import json
 import os
 import signal
@@ -18,13 +19,6 @@ WORKER = os.environ["RUNPOD_POD_ID"]
 NOTES = os.environ["NOTES"]
 # What a context takes of the GPU besides the model.
 CONTEXT_GB = 0.7
-BLOCK = 1 << 28
-cuda = ctypes.CDLL("libcuda.so.1")
-cuda.cuMemAlloc_v2.argtypes = [ctypes.POINTER(ctypes.c_uint64), ctypes.c_size_t]
-cuda.cuMemcpyHtoD_v2.argtypes = [ctypes.c_uint64, ctypes.c_void_p, ctypes.c_size_t]
-cuda.cuMemsetD8_v2.argtypes = [ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t]
-cuda.cuMemFree_v2.argtypes = [ctypes.c_uint64]
-cuda.cuMemcpyDtoH_v2.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t]
 
 
 def note(event, **rest):
@@ -32,28 +26,16 @@ def note(event, **rest):
         file.write(json.dumps({"at": int(time.time() * 1000), "event": event, "worker": WORKER, **rest}) + "\n")
 
 
-def checked(result, what):
-    if result != 0:
-        note("failed", what=what, code=result)
-        sys.exit(f"{what} failed with {result}")
-
-
-def load(size):
-    """Copies a model of `size` bytes from the memory of the machine; returns its blocks on the GPU."""
-    checked(cuda.cuInit(0), "cuInit")
-    device, context = ctypes.c_int(), ctypes.c_void_p()
-    checked(cuda.cuDeviceGet(ctypes.byref(device), 0), "cuDeviceGet")
-    checked(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), "cuDevicePrimaryCtxRetain")
-    checked(cuda.cuCtxSetCurrent(context), "cuCtxSetCurrent")
-    model = (ctypes.c_ubyte * BLOCK)()
-    ctypes.memset(model, 7, BLOCK)
-    blocks = []
-    for _ in range(size // BLOCK):
-        block = ctypes.c_uint64()
-        checked(cuda.cuMemAlloc_v2(ctypes.byref(block), BLOCK), "cuMemAlloc")
-        checked(cuda.cuMemcpyHtoD_v2(block, model, BLOCK), "cuMemcpyHtoD")
-        blocks.append(block)
-    return blocks
+def timed(event, run):
+    """Notes how long it took, or what failed."""
+    began = time.monotonic()
+    try:
+        result = run()
+    except Exception as error:
+        note("failed", what=event, error=str(error))
+        raise
+    note(event, ms=int(1000 * (time.monotonic() - began)))
+    return result
 
 
 def call(url, body=None):
@@ -76,21 +58,19 @@ def ping():
         time.sleep(1)
 
 
-def run(blocks, job):
+def run(job):
     held.append(job["id"])
     note("take", job=job["id"])
     ends = time.monotonic() + (job["input"] or {}).get("ms", 100) / 1000
     while True:
-        checked(cuda.cuMemsetD8_v2(blocks[0], 7, BLOCK), "cuMemsetD8")
+        model.write()
         if time.monotonic() >= ends:
             break
         time.sleep(0.02)
     # A model that came back from sleep has what it had.
-    byte = (ctypes.c_ubyte * 1)()
-    for block in blocks:
-        checked(cuda.cuMemcpyDtoH_v2(byte, block, 1), "cuMemcpyDtoH")
-        if byte[0] != 7:
-            checked(1, "the model's content")
+    if not model.is_whole():
+        note("failed", what="the model's content")
+        sys.exit(1)
     message = {"role": "assistant", "content": f"from {WORKER}"}
     choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
     output = {"id": job["id"], "object": "chat.completion", "created": 0, "model": "bench", "choices": choices}
@@ -102,27 +82,16 @@ def run(blocks, job):
 
 leaving = threading.Event()
 ASLEEP = f"{NOTES}.{WORKER}.asleep"
-copies = []
 
 
 def fall_asleep(*_):
     """Moves the model to the memory of the machine, as engines do that can sleep."""
-    for block in model:
-        copy = (ctypes.c_ubyte * BLOCK)()
-        checked(cuda.cuMemcpyDtoH_v2(copy, block, BLOCK), "cuMemcpyDtoH")
-        checked(cuda.cuMemFree_v2(block), "cuMemFree")
-        copies.append(copy)
-    model.clear()
+    timed("asleep", model.to_host)
     open(ASLEEP, "w", encoding="utf-8").close()
 
 
 def wake_up(*_):
-    for copy in copies:
-        block = ctypes.c_uint64()
-        checked(cuda.cuMemAlloc_v2(ctypes.byref(block), BLOCK), "cuMemAlloc")
-        checked(cuda.cuMemcpyHtoD_v2(block, copy, BLOCK), "cuMemcpyHtoD")
-        model.append(block)
-    copies.clear()
+    timed("awake", model.to_gpu)
     os.remove(ASLEEP)
 
 
@@ -138,9 +107,8 @@ signal.signal(signal.SIGTERM, leave)
 signal.signal(signal.SIGUSR1, fall_asleep)
 signal.signal(signal.SIGUSR2, wake_up)
 note("begin", part=os.environ.get("SLUICE_GPU_MEMORY_GB"))
-began = time.monotonic()
-model = load(int((float(os.environ["HOLD_GB"]) - CONTEXT_GB) * 1e9))
-note("loaded", ms=int(1000 * (time.monotonic() - began)))
+module = timed("imported", lambda: importlib.import_module(os.environ["MODEL"]))
+model = timed("loaded", lambda: module.Model(int((float(os.environ["HOLD_GB"]) - CONTEXT_GB) * 1e9)))
 threading.Thread(target=ping, daemon=True).start()
 take = os.environ["RUNPOD_WEBHOOK_GET_JOB"].replace("$ID", WORKER)
 while not leaving.is_set():
@@ -153,5 +121,5 @@ while not leaving.is_set():
     except OSError:
         continue
     if text:
-        run(model, json.loads(text))
+        run(json.loads(text))
 note("end")

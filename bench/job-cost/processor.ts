@@ -1,7 +1,7 @@
 /** Processor time of processes and of named threads, µs (Linux: 100 ticks a second, user and system). */
 import { readdirSync, readFileSync } from "node:fs";
 
-const TICK_MICROS = 10_000;
+export const TICK_MICROS = 10_000;
 
 /** Fields of `stat` from the state on: parent 1, user 11, system 12, the same of ended children 13, 14. */
 function fields(path: string): { name: string; at: (index: number) => number } {
@@ -19,15 +19,40 @@ export function processMicros(pid: number): number {
 /** A process with its children, those that ended included. */
 export function familyMicros(pid: number): number {
 	const { at } = fields(`/proc/${pid}/stat`);
-	let micros = processMicros(pid) + (at(13) + at(14)) * TICK_MICROS;
-	for (const other of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+	const own = processMicros(pid) + (at(13) + at(14)) * TICK_MICROS;
+	return childrenOf(pid).reduce((sum, { user, system }) => sum + (user + system) * TICK_MICROS, own);
+}
+
+export interface Ticks {
+	user: number;
+	system: number;
+}
+
+/** Of the children that run now. */
+export function childrenOf(pid: number): ({ id: number } & Ticks)[] {
+	return readdirSync("/proc").flatMap((name) => {
 		try {
-			if (fields(`/proc/${other}/stat`).at(1) === pid) micros += processMicros(Number(other));
+			const { at } = fields(`/proc/${Number(name)}/stat`);
+			return at(1) === pid ? [{ id: Number(name), user: at(11), system: at(12) }] : [];
 		} catch {
-			// It has ended.
+			// No process, or it has ended.
+			return [];
 		}
-	}
-	return micros;
+	});
+}
+
+/** The children of a process that have ended. */
+export function endedChildren(pid: number): Ticks {
+	const { at } = fields(`/proc/${pid}/stat`);
+	return { user: at(13), system: at(14) };
+}
+
+/** Of the threads that run now. */
+export function threadsOf(pid: number): ({ id: number; name: string } & Ticks)[] {
+	return readdirSync(`/proc/${pid}/task`).map((id) => {
+		const { name, at } = fields(`/proc/${pid}/task/${id}/stat`);
+		return { id: Number(id), name, user: at(11), system: at(12) };
+	});
 }
 
 export interface Thread {
