@@ -14,11 +14,10 @@ export function readDockerfile(text: string): Dockerfile {
 	let cmd: string[] = [];
 	let isOwnCmd = false;
 	let isShell = false;
-	for (const line of text
-		.replaceAll(/^\s*#.*$/gm, "")
-		.replaceAll(/\\\s*\n/g, " ")
-		.split("\n")) {
-		const [, name = "", rest = ""] = /^\s*([A-Za-z]+)\s+(\S.*)$/.exec(line) ?? [];
+	const lines = text.split("\n").map((line) => line.trim());
+	const joined = lines.filter((line) => !line.startsWith("#")).join("\n");
+	for (const line of joined.replaceAll("\\\n", " ").split("\n")) {
+		const [, name = "", rest = ""] = /^([A-Za-z]+)\s+(\S.*)$/.exec(line) ?? [];
 		switch (name.toUpperCase()) {
 			case "FROM":
 				isOwnCmd = false;
@@ -43,7 +42,7 @@ export function readDockerfile(text: string): Dockerfile {
 	return { start: isShell ? entrypoint! : [...(entrypoint ?? []), ...cmd], sources };
 }
 
-/** Of a pattern, the folder of its files. */
+/** The folder of the files of a pattern. */
 function folderOf(source: string): string {
 	const path = posix.normalize(`/${source}`).slice(1) || ".";
 	return path.includes("*") ? posix.dirname(path) : path;

@@ -1,6 +1,6 @@
 /** What the worker of a repository is: the script that its Dockerfile starts, or its image (D36). */
 import { readFileSync } from "node:fs";
-import { basename, dirname, join, posix, relative } from "node:path";
+import { basename, join, posix, relative } from "node:path";
 import { CliError } from "../client/errors.ts";
 import { isFile } from "./hub.ts";
 import { readDockerfile } from "./dockerfile.ts";
@@ -89,7 +89,7 @@ function scriptIn(words: readonly string[]): { path: string; module?: string; ar
 	return SCRIPT.test(first) ? { path: first, args } : undefined;
 }
 
-/** Without the words at the beginning that are skipped. */
+/** The words after those at the beginning that are skipped. */
 function after(words: readonly string[], isSkipped: (word: string, index: number) => boolean): readonly string[] {
 	const at = words.findIndex((word, index) => !isSkipped(word, index));
 	return at === -1 ? [] : words.slice(at);
