@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { withoutSecrets } from "../../config/options.ts";
-import { hasModule, importsRunpod } from "../../launchers/process/python.ts";
+import { hasModule, importsRunpod } from "./python.ts";
 import { CliError } from "../client/errors.ts";
 import { type Entry, findEntry } from "../repository/entry.ts";
 import { hasTests, hubNotes, readHub } from "../repository/hub.ts";
