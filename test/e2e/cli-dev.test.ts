@@ -3,7 +3,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { call } from "../support/service.ts";
 import { SLUICE, sluice, start } from "./command.ts";
@@ -29,7 +29,7 @@ describe("sluice dev", () => {
 		await dev.says(new RegExp(`job …${id?.slice(-6)} done in \\d+ ms`));
 		await dev.says(/output \{"hello":"O'Neil \\"Ann\\" \$HOME!"\}/);
 
-		const [, line = ""] = await dev.says(/^ {2}try it +(curl .*)$/m);
+		const [, line = ""] = /^ {2}try it +(curl .*)$/m.exec(dev.stdout()) ?? [];
 		expect(JSON.parse(execFileSync("sh", ["-c", line], { encoding: "utf8" }))).toMatchObject({
 			status: "COMPLETED",
 			output: { hello: 'O\'Neil "Ann" $HOME!' },
