@@ -1,4 +1,5 @@
 import { printable } from "../../lib/terminal-text.ts";
+import { shellQuoted } from "../../lib/text.ts";
 import { styled } from "../framework/style.ts";
 
 const MAX_INLINE = 200;
@@ -28,7 +29,7 @@ export function banner(q: BannerFacts): string {
 }
 
 function curlLine(q: BannerFacts): string {
-	const body = shellWord(inlineOf(q) ?? `@${q.example?.path}`);
+	const body = shellQuoted(inlineOf(q) ?? `@${q.example?.path}`);
 	return `curl -sS ${q.url}/v2/${q.endpoint}/runsync -H 'Authorization: Bearer ${q.key}' -d ${body}`;
 }
 
@@ -51,8 +52,4 @@ function inlineOf({ example }: BannerFacts): string | undefined {
 	const line = lines.filter(Boolean).join(" ");
 	if (line.length <= MAX_INLINE && /^[\x20-\x7e]*$/.test(line)) return line;
 	return example?.path === undefined ? EXAMPLE : undefined;
-}
-
-function shellWord(text: string): string {
-	return `'${text.replaceAll("'", `'\\''`)}'`;
 }

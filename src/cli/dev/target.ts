@@ -8,8 +8,7 @@ import { CliError } from "../client/errors.ts";
 import { type Entry, findEntry } from "../repository/entry.ts";
 import { hasTests, hubNotes, readHub } from "../repository/hub.ts";
 import { commandFor, isScript } from "../repository/script-command.ts";
-
-type Env = Readonly<Record<string, string | undefined>>;
+import type { Env } from "../../lib/env.ts";
 
 export interface DevTarget {
 	what: string;

@@ -4,8 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { HostSettings } from "../../../core/workers/hosts.ts";
 import { sshTunnel } from "./ssh-tunnel.ts";
-
-export type Env = Readonly<Record<string, string | undefined>>;
+import type { Env } from "../../../lib/env.ts";
 
 export interface Connection {
 	/** Socket path, or host and port. */
