@@ -6,7 +6,7 @@ import { ERROR, OPENAI_ERROR, PROBLEM } from "./error-schemas.ts";
 import type { Answer, Body, RouteDefinition } from "../../src/api/definition/route.ts";
 import { EMPTY, type JsonSchema } from "../../src/api/definition/schema.ts";
 import { ENDPOINT_ID } from "../../src/core/endpoints/endpoint-schema.ts";
-import { type ErrorCode, ERRORS } from "../../src/core/errors.ts";
+import { type ErrorCode, ERRORS } from "../../src/core/error-table.ts";
 import { DEFAULT_LIMITS } from "../../src/core/endpoints/limits.ts";
 import { type Example, EXAMPLES } from "./examples.ts";
 import type { Operation, Parameter, Response } from "./openapi-types.ts";

@@ -1,5 +1,5 @@
 /** Definition of an API operation: all but its handler. */
-import type { ErrorCode } from "../../core/errors.ts";
+import type { ErrorCode } from "../../core/error-table.ts";
 import type { LimitedOperation } from "../../core/endpoints/limits.ts";
 import type { ParamDescription } from "./params.ts";
 import { EMPTY, type JsonSchema, type Sendable, type Static } from "./schema.ts";
