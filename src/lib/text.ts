@@ -31,7 +31,7 @@ export function withFullStop(text: string): string {
 	return text.replace(/\.?$/, ".");
 }
 
-/** For a POSIX shell. */
+/** One word for a POSIX shell. */
 export function shellQuoted(text: string): string {
 	return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -24,45 +24,20 @@ const gb = (bytes: number | undefined): number | undefined =>
 /** Bytes by worker and UUID of the GPU, where they are known. */
 export type GpuMemory = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** The GPUs of this machine, as its launchers report them. */
-class ThisMachine {
-	/** GB by number, undefined where it is not known. */
-	sizes: readonly (number | undefined)[];
-	/** What the last reading found, by number; empty if it failed. */
-	found: ReadonlyMap<string, MachineGpu> = new Map();
-	/** What the last reading that found any found. */
-	known = this.found;
-	readonly #d: WorkersContext;
-	#reading: Promise<unknown> | undefined;
-
-	constructor(d: WorkersContext) {
-		this.#d = d;
-		this.sizes = Array.from({ length: d.gpus }, () => undefined);
-	}
-
-	async read(): Promise<void> {
-		const launchers = [...this.#d.launchers.values()];
-		const found = await Promise.all(launchers.map(async (each) => (await each.machineGpus?.()) ?? []));
-		this.found = new Map(found.flat().map((gpu) => [gpu.id, gpu]));
-		if (this.found.size > 0) this.known = this.found;
-		this.sizes = this.sizes.map((before, number) => gb(this.found.get(String(number))?.memory || undefined) ?? before);
-	}
-
-	/** `nvidia-smi` takes seconds where the driver is not loaded. */
-	readInBackground(): void {
-		if (this.#reading) return;
-		this.#reading = this.read().finally(() => (this.#reading = undefined));
-		this.#d.background.run("reading the GPUs of this machine", this.#reading);
-	}
-
-	knownSizes(): readonly (number | undefined)[] {
-		if (this.sizes.includes(undefined)) this.readInBackground();
-		return this.sizes;
-	}
-}
-
 export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) {
-	const machine = new ThisMachine(d);
+	const launchers = [...d.launchers.values()];
+	let sizes: readonly (number | undefined)[] = Array.from({ length: d.gpus }, () => undefined);
+	let known: ReadonlyMap<string, MachineGpu> = new Map();
+	/** The last GPUs that were read, by number. */
+	let facts = known;
+	let reading: Promise<unknown> | undefined;
+
+	async function read(): Promise<void> {
+		const found = await Promise.all(launchers.map(async (each) => (await each.machineGpus?.()) ?? []));
+		known = new Map(found.flat().map((gpu) => [gpu.id, gpu]));
+		if (known.size > 0) facts = known;
+		sizes = sizes.map((before, number) => gb(known.get(String(number))?.memory || undefined) ?? before);
+	}
 
 	async function memoryOf(workers: readonly Worker[]): Promise<GpuMemory> {
 		const byLauncher = Map.groupBy(workers, ({ launcher }) => launcher);
@@ -75,9 +50,9 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 	async function here(): Promise<GpuView[]> {
 		if (d.gpus === 0) return [];
 		const workers = [...d.registry.all()].filter(({ gpus }) => gpus.length > 0);
-		const [memory] = await Promise.all([memoryOf(workers), machine.read()]);
-		return machine.sizes.map((memoryGb, number) => {
-			const { uuid, model, cuda, memoryUsed, busy } = machine.found.get(String(number)) ?? {};
+		const [memory] = await Promise.all([memoryOf(workers), read()]);
+		return sizes.map((memoryGb, number) => {
+			const { uuid, model, cuda, memoryUsed, busy } = known.get(String(number)) ?? {};
 			const holders = workers
 				.filter((each) => holdsGpus(each) && each.gpus.includes(number))
 				.map((worker) => ({ ...viewOf(worker), usedGb: gb(bytesOn(uuid, memory.get(worker.id))) }));
@@ -112,13 +87,25 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 		);
 	}
 
+	/** `nvidia-smi` takes seconds where the driver is not loaded. */
+	function readInBackground(): void {
+		if (reading) return;
+		reading = read().finally(() => (reading = undefined));
+		d.background.run("reading the GPUs of this machine", reading);
+	}
+
+	function knownSizes(): readonly (number | undefined)[] {
+		if (sizes.includes(undefined)) readInBackground();
+		return sizes;
+	}
+
 	return {
 		/** Returns what is done with each GPU, as last read. */
 		uses(): { host: string; model?: string | undefined; state: GpuHolderView["state"] | "free" }[] {
 			const workers = [...d.registry.all()].filter(holdsGpus);
-			const own = machine.knownSizes().map((_, number) => ({
+			const own = knownSizes().map((_, number) => ({
 				host: LOCAL,
-				model: machine.known.get(String(number))?.model,
+				model: facts.get(String(number))?.model,
 				holders: workers.filter(({ gpus }) => gpus.includes(number)).map(viewOf),
 			}));
 			return [...own, ...ofHosts()].map(({ host, model, holders }) => {
@@ -148,25 +135,23 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 		memoryOf,
 		/** Returns what programs need to find GPUs of these numbers. Reads it at the first call. */
 		async addresses(numbers: readonly number[]): Promise<(number | string)[]> {
-			if (numbers.length > 0 && machine.known.size === 0) await machine.read();
-			return numbers.map((number) => machine.known.get(String(number))?.address ?? number);
+			if (numbers.length > 0 && facts.size === 0) await read();
+			return numbers.map((number) => facts.get(String(number))?.address ?? number);
 		},
 		/**
 		 * Returns the memory of this machine's GPUs by number in 10^9 bytes, undefined where it is not known. Reads it
 		 * in the background if needed.
 		 */
-		sizes: () => machine.knownSizes(),
+		sizes: knownSizes,
 		/**
 		 * Returns the numbers of this machine's GPUs that fit; undefined while no GPU is known. Reads them in the
 		 * background if needed.
 		 */
 		fitting(need: GpuNeed): number[] | undefined {
-			if (machine.known.size === 0) {
-				machine.readInBackground();
-				return undefined;
-			}
-			return machine.sizes.flatMap((memoryGb = 0, number) => {
-				const gpu = machine.known.get(String(number));
+			if (facts.size === 0) readInBackground();
+			if (facts.size === 0) return undefined;
+			return sizes.flatMap((memoryGb = 0, number) => {
+				const gpu = facts.get(String(number));
 				return gpu && suits({ model: gpu.model, memoryGb, cuda: gpu.cuda }, need) ? number : [];
 			});
 		},
