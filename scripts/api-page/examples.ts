@@ -1,63 +1,11 @@
 /** Example bodies and answers of the operations, for `/openapi.json` and `/docs/api/`. Others have `{}`. */
 import type { OperationName } from "../../src/api/operations.ts";
-
-const AT = "2026-01-31T12:00:00.000Z";
-const JOB_ID = "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77";
-const WORKER = "hello-1a2b3c";
+import { AT, type Example, JOB_EXAMPLES, JOB_ID, WORKER } from "./job-examples.ts";
+import { MANAGEMENT_EXAMPLES } from "./management-examples.ts";
 
 const REGISTRY = { registry: "registry.example.com", username: "ci", updatedAt: AT };
 
-const VOLUME = {
-	id: "9b01c44d7e",
-	name: "models",
-	size: 100,
-	dataCenter: "local",
-	type: "STANDARD",
-	source: "/srv/models",
-};
-
-const DATA_CENTER = {
-	id: "local",
-	name: "Local",
-	region: "UNKNOWN",
-	globalNetwork: false,
-	networkVolumeTypes: ["STANDARD"],
-	compliance: [],
-};
-
 const KEY = { id: "019b2f6e-7c1a-7000-8000-000000000001", name: "nightly batch", scopes: ["write"], createdAt: AT };
-
-const SECRET = { id: "c27d9a0e51", name: "hf_token", description: null, createdAt: AT, valueLastUpdatedAt: AT };
-
-const JOB = {
-	id: JOB_ID,
-	status: "COMPLETED",
-	delayTime: 12,
-	executionTime: 340,
-	workerId: WORKER,
-	output: { greeting: "hello" },
-};
-
-const CPU_TYPE = {
-	id: "local",
-	name: "Processor of this machine",
-	group: "Local",
-	vcpu: { min: 2, max: 16 },
-	ramGbPerVcpu: 2,
-	price: { securePerVcpu: 0, serverlessPerVcpu: 0 },
-};
-
-const GPU_TYPE = {
-	id: "NVIDIA GeForce RTX 4090",
-	name: "RTX 4090",
-	pool: "ADA_24",
-	manufacturer: "NVIDIA",
-	memory: 24,
-	secure: true,
-	community: false,
-	price: { secure: 0, community: 0 },
-	maxCount: { secure: 2, community: 0 },
-};
 
 const HOST = {
 	name: "rig1",
@@ -91,31 +39,6 @@ const RELEASES = {
 	],
 };
 
-const TEMPLATE = {
-	templates: [
-		{
-			id: "51e0b7a9c2",
-			name: "captions",
-			image: "registry.example.com/captions:3",
-			args: "python -u handler.py",
-			cmd: ["python", "-u", "handler.py"],
-			entrypoint: [],
-			disk: 20,
-			mounts: {},
-			ports: [],
-			env: { MODEL: "small" },
-			registry: null,
-			serverless: true,
-			public: false,
-			category: "NVIDIA",
-			startSsh: true,
-			startJupyter: true,
-			allowedCudaVersions: [],
-		},
-	],
-	pagination: { nextCursor: null, hasNextPage: false },
-};
-
 const JOB_COUNTS = {
 	id: "hello",
 	name: "hello",
@@ -146,79 +69,9 @@ const JOB_COUNTS = {
 	workers: { idle: 0, initializing: 0, ready: 0, running: 1, throttled: 0, unhealthy: 0 },
 };
 
-const MANAGED_ENDPOINT = {
-	id: "k3v9t2xa",
-	name: "captions",
-	type: "QUEUE",
-	requestUrls: {
-		run: "https://sluice.example.com/v2/k3v9t2xa/run",
-		runSync: "https://sluice.example.com/v2/k3v9t2xa/runsync",
-		status: "https://sluice.example.com/v2/k3v9t2xa/status/{job_id}",
-		stream: "https://sluice.example.com/v2/k3v9t2xa/stream/{job_id}",
-		cancel: "https://sluice.example.com/v2/k3v9t2xa/cancel/{job_id}",
-		retry: "https://sluice.example.com/v2/k3v9t2xa/retry/{job_id}",
-		purgeQueue: "https://sluice.example.com/v2/k3v9t2xa/purge-queue",
-		health: "https://sluice.example.com/v2/k3v9t2xa/health",
-	},
-	image: "registry.example.com/captions:3",
-	args: "python -u handler.py",
-	cmd: ["python", "-u", "handler.py"],
-	entrypoint: [],
-	disk: 20,
-	ports: [],
-	env: { MODEL: "small" },
-	registry: null,
-	gpu: { pools: ["ADA_24"], count: 1, allowedCudaVersions: [], minCudaVersion: "12.4" },
-	workers: { min: 0, max: 2, idleTimeout: 30 },
-	scaling: { type: "QUEUE_DELAY", queueDelay: 1.5 },
-	dataCenterIds: [],
-	networkVolumes: [],
-	timeout: 300000,
-	flashboot: "OFF",
-	createdAt: AT,
-};
-
-export interface Example {
-	body?: unknown;
-	answer?: unknown;
-}
-
 export const EXAMPLES = {
-	run: { body: { input: { prompt: "hello" } }, answer: { id: JOB_ID, status: "IN_QUEUE" } },
-	runsync: { body: { input: { prompt: "hello" } }, answer: JOB },
-	status: { answer: JOB },
-	statusSync: { answer: JOB },
-	stream: { answer: [{ output: "hel", metrics: {} }] },
-	cancel: { answer: { id: JOB_ID, status: "IN_QUEUE" } },
-	retry: { answer: { id: JOB_ID, status: "IN_QUEUE" } },
-	purgeQueue: { answer: { removed: 3, status: "completed" } },
-	requests: {
-		answer: {
-			requests: [{ id: JOB_ID, status: "COMPLETED", delayTime: 12, executionTime: 340, workerId: WORKER }],
-			next: null,
-		},
-	},
-	openai: {
-		body: { model: "small", messages: [{ role: "user", content: "hello" }] },
-		answer: { object: "chat.completion", choices: [{ index: 0, message: { role: "assistant", content: "hello" } }] },
-	},
-	health: {
-		answer: {
-			jobs: { inQueue: 0, inProgress: 1, completed: 41, failed: 1, retried: 0 },
-			workers: { idle: 0, initializing: 0, ready: 0, running: 1, throttled: 0, unhealthy: 0 },
-		},
-	},
-	sdkStream: { answer: { status: "IN_PROGRESS", stream: [{ output: "hel", metrics: {} }] } },
-	jobTake: { answer: { id: JOB_ID, input: { prompt: "hello" } } },
-	jobTakeBatch: { answer: [{ id: JOB_ID, input: { prompt: "hello" } }] },
-	jobStop: { answer: { jobsToStop: [JOB_ID] } },
-	jobDone: { body: { output: { greeting: "hello" } } },
-	jobDoneBatch: {
-		body: '{"id":"0190a0b0-0000-7000-8000-000000000001","output":{"greeting":"hello"}}',
-		answer: [200, 200],
-	},
-	jobStream: { body: { output: "hel" } },
-	jobStreamBatch: { body: '{"output":"hel"}\n{"output":"lo"}' },
+	...JOB_EXAMPLES,
+	...MANAGEMENT_EXAMPLES,
 	listEndpoints: { answer: { endpoints: [JOB_COUNTS] } },
 	createEndpoint: { body: { id: "hello", workersMax: 3, launcher: { type: "external" } }, answer: JOB_COUNTS },
 	getEndpoint: { answer: JOB_COUNTS },
@@ -497,144 +350,6 @@ export const EXAMPLES = {
 	drainHost: { answer: HOST },
 	resumeHost: { answer: HOST },
 	getBackup: { answer: { state: "copying", doneBytes: 412000000, totalBytes: 1370000000 } },
-	listManagedReleases: {
-		answer: {
-			endpointVersion: 1,
-			rollout: { inProgress: false, workersOnLatest: 1, workersTotal: 1, percentOnLatest: 100 },
-			releases: [
-				{
-					id: "hello-1",
-					version: 1,
-					source: "MANUAL",
-					buildId: null,
-					createdByUserId: null,
-					createdAt: AT,
-					workerCount: 1,
-					diff: [],
-				},
-			],
-			pagination: { nextCursor: null, hasNextPage: false },
-		},
-	},
-	listManaged: { answer: { endpoints: [MANAGED_ENDPOINT], pagination: { nextCursor: null, hasNextPage: false } } },
-	createManaged: {
-		body: {
-			name: "captions",
-			type: "QUEUE",
-			image: "registry.example.com/captions:3",
-			gpu: { pools: ["ADA_24"] },
-			scaling: { type: "QUEUE_DELAY", queueDelay: 1.5 },
-		},
-		answer: MANAGED_ENDPOINT,
-	},
-	getManaged: { answer: MANAGED_ENDPOINT },
-	updateManaged: { body: { workers: { max: 5 } }, answer: MANAGED_ENDPOINT },
-	listManagedWorkers: {
-		answer: {
-			workers: [
-				{
-					id: WORKER,
-					status: "RUNNING",
-					isStale: false,
-					gpuCount: 1,
-					version: null,
-					image: "registry.example.com/captions:3",
-					uptimeSeconds: 42,
-					gpuTypeId: null,
-					dataCenterId: "local",
-					startedAt: AT,
-				},
-			],
-			summary: { running: 1, idle: 0, initializing: 0, throttled: 0, unhealthy: 0, total: 1 },
-			endpointVersion: null,
-		},
-	},
-	listBuilds: { answer: { builds: [], pagination: { nextCursor: null, hasNextPage: false } } },
-	listTemplates: { answer: TEMPLATE },
-	createTemplate: {
-		body: { name: "captions", image: "registry.example.com/captions:3", serverless: true },
-		answer: {
-			id: "51e0b7a9c2",
-			name: "captions",
-			image: "registry.example.com/captions:3",
-			args: "python -u handler.py",
-			cmd: ["python", "-u", "handler.py"],
-			entrypoint: [],
-			disk: 20,
-			mounts: {},
-			ports: [],
-			env: { MODEL: "small" },
-			registry: null,
-			serverless: true,
-			public: false,
-			category: "NVIDIA",
-			startSsh: true,
-			startJupyter: true,
-			allowedCudaVersions: [],
-		},
-	},
-	getTemplate: {
-		answer: {
-			id: "51e0b7a9c2",
-			name: "captions",
-			image: "registry.example.com/captions:3",
-			args: "python -u handler.py",
-			cmd: ["python", "-u", "handler.py"],
-			entrypoint: [],
-			disk: 20,
-			mounts: {},
-			ports: [],
-			env: { MODEL: "small" },
-			registry: null,
-			serverless: true,
-			public: false,
-			category: "NVIDIA",
-			startSsh: true,
-			startJupyter: true,
-			allowedCudaVersions: [],
-		},
-	},
-	changeTemplate: {
-		body: { disk: 40 },
-		answer: {
-			id: "51e0b7a9c2",
-			name: "captions",
-			image: "registry.example.com/captions:3",
-			args: "python -u handler.py",
-			cmd: ["python", "-u", "handler.py"],
-			entrypoint: [],
-			disk: 20,
-			mounts: {},
-			ports: [],
-			env: { MODEL: "small" },
-			registry: null,
-			serverless: true,
-			public: false,
-			category: "NVIDIA",
-			startSsh: true,
-			startJupyter: true,
-			allowedCudaVersions: [],
-		},
-	},
-	listPublicTemplates: { answer: TEMPLATE },
-	listLogins: { answer: { registries: [{ id: "3f9c2a17be", name: "ci" }] } },
-	createLogin: { body: { name: "ci", username: "ci", password: "…" }, answer: { id: "3f9c2a17be", name: "ci" } },
-	getLogin: { answer: { id: "3f9c2a17be", name: "ci" } },
-	listVolumes: { answer: { networkVolumes: [VOLUME] } },
-	createVolume: { body: { name: "models", size: 100, dataCenter: "local" }, answer: VOLUME },
-	getVolume: { answer: VOLUME },
-	changeVolume: { body: { size: 200 }, answer: VOLUME },
-	listSecrets: { answer: { secrets: [SECRET] } },
-	createSecret: { body: { name: "hf_token", value: "…" }, answer: SECRET },
-	getSecret: { answer: SECRET },
-	changeSecret: { body: { value: "…" }, answer: SECRET },
-	listGpuTypes: { answer: { gpus: [GPU_TYPE] } },
-	getGpuType: { answer: GPU_TYPE },
-	listCpuTypes: { answer: { cpus: [CPU_TYPE] } },
-	getCpuType: { answer: CPU_TYPE },
-	listDataCenters: { answer: { dataCenters: [DATA_CENTER] } },
-	getDataCenter: { answer: DATA_CENTER },
-	listPods: { answer: { pods: [], pagination: { nextCursor: null, hasNextPage: false } } },
 	createConsoleLink: { answer: { path: "/console/#/link/…", expiresAt: AT } },
 	signIn: {
 		body: { key: "sluice_…" },

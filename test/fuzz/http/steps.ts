@@ -1,7 +1,8 @@
 /** Requests to every operation, from its definition: valid, nearly valid, and not at all. */
 import fc from "fast-check";
 import { type Operation, OPERATIONS } from "../../../src/api/operations.ts";
-import { type Example, EXAMPLES } from "../../../scripts/api-page/examples.ts";
+import { EXAMPLES } from "../../../scripts/api-page/examples.ts";
+import type { Example } from "../../../scripts/api-page/job-examples.ts";
 import { type AnySchema, brokenJson, fromSchema, jsonText, oddText } from "../generate.ts";
 import type { Case } from "../target.ts";
 
