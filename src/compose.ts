@@ -25,6 +25,7 @@ import { openTelemetry } from "./telemetry/telemetry.ts";
 import { version } from "./version.ts";
 import { hostResolver } from "./webhooks/resolver.ts";
 import { webhookSender } from "./webhooks/post.ts";
+import type { Env } from "./lib/env.ts";
 
 export interface App {
 	/** Listening address, which has no trailing slash. */
@@ -58,7 +59,7 @@ interface AppOptions {
 	events: EventBus;
 	random?: Random;
 	open?: typeof openStore;
-	env: Readonly<Record<string, string | undefined>>;
+	env: Env;
 	siteFolders?: Partial<Record<Site, string>>;
 	/** A longer gap between two clock readings is left out of the job clock, ms. */
 	pauseMs?: number | undefined;

@@ -147,7 +147,6 @@ const LAYERS: Record<string, readonly string[]> = {
 		"launchers/endpoint-settings.ts",
 		"launchers/index.ts",
 		"launchers/definition.ts",
-		"launchers/process/python.ts",
 		"events.ts",
 		"log.ts",
 		"system/",

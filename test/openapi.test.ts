@@ -13,7 +13,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { ENDPOINT } from "../src/api/endpoints.ts";
 import { SCHEMAS } from "../scripts/api-page/schemas.ts";
 import { OPERATIONS } from "../src/api/operations.ts";
-import { ERRORS } from "../src/core/errors.ts";
+import { ERRORS } from "../src/core/error-table.ts";
 import { KEY_REQUEST_SCHEMA } from "../src/core/access/key-request.ts";
 import { LIMITED_OPERATIONS } from "../src/core/endpoints/limits.ts";
 import { SUBMISSION_SCHEMA } from "../src/core/jobs/submission.ts";

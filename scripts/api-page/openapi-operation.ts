@@ -2,12 +2,14 @@
 import { HOST_NAME } from "../../src/core/workers/hosts.ts";
 import { isManagementPath } from "../../src/core/management/reserved-ids.ts";
 import { PROBLEM_TYPE } from "../../src/http/exchange/reply.ts";
-import { ERROR, OPENAI_ERROR, PROBLEM } from "../../src/api/definition/errors.ts";
+import { ERROR, OPENAI_ERROR, PROBLEM } from "./error-schemas.ts";
 import type { Answer, Body, RouteDefinition } from "../../src/api/definition/route.ts";
-import type { JsonSchema } from "../../src/api/definition/schema.ts";
+import { EMPTY, type JsonSchema } from "../../src/api/definition/schema.ts";
 import { ENDPOINT_ID } from "../../src/core/endpoints/endpoint-schema.ts";
-import { type ErrorCode, ERRORS } from "../../src/core/errors.ts";
+import { type ErrorCode, ERRORS } from "../../src/core/error-table.ts";
 import { DEFAULT_LIMITS } from "../../src/core/endpoints/limits.ts";
+import { EXAMPLES } from "./examples.ts";
+import type { Example } from "./job-examples.ts";
 import type { Operation, Parameter, Response } from "./openapi-types.ts";
 import { withReferences } from "./references.ts";
 import { ALWAYS, refusalsOf } from "./refusals.ts";
@@ -147,7 +149,7 @@ export function operationOf(route: RouteDefinition, method: Method): Operation {
 		summary,
 		description: notes(route).join(" "),
 		...(parameters.length > 0 ? { parameters } : {}),
-		...(readsBody ? { requestBody: requestBody(body, maxBody) } : {}),
+		...(readsBody ? { requestBody: requestBody(body, maxBody, exampleOf(route).body) } : {}),
 		responses: { ...success(route), ...failures(route, method) },
 		security:
 			access === "anyone"
@@ -173,8 +175,9 @@ function notes({ access, limit, poll }: RouteDefinition): string[] {
 }
 
 function requestBody(
-	{ description, schema, example, optional, media = JSON_TYPE }: Body,
+	{ description, schema, optional, media = JSON_TYPE }: Body,
 	maxBody: number,
+	example: unknown = {},
 ): NonNullable<Operation["requestBody"]> {
 	return {
 		description: `${description} At most ${maxBody.toLocaleString("en-US")} bytes.`,
@@ -183,8 +186,16 @@ function requestBody(
 	};
 }
 
+/** Operations under `/sdk` have the examples of those under `/v2`. */
+function exampleOf({ name }: RouteDefinition): Example {
+	const own = name.replace(/^sdk(.)/, (_, letter: string) => letter.toLowerCase());
+	const examples: Readonly<Record<string, Example>> = EXAMPLES;
+	return examples[name] ?? examples[own] ?? {};
+}
+
 function success(route: RouteDefinition): Record<string, Response> {
-	const { description, schema, example, media, events, empty, headers = {} }: Answer = route.answer;
+	const { description, schema, media, events, empty, headers = {} }: Answer = route.answer;
+	const example = schema === EMPTY ? {} : exampleOf(route).answer;
 	const content: Response["content"] = {};
 	if (schema)
 		content[JSON_TYPE] = {

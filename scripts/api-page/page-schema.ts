@@ -1,5 +1,5 @@
 /** Schemas on `/docs`: tables of members; nested ones folded, named schemas linked. */
-import { html, type Html, inline } from "../../src/http/exchange/html.ts";
+import { html, type Html, inline } from "./html.ts";
 import { boundTexts, descriptionOf, type Member, membersOf, nameOf, typeText } from "./schema-text.ts";
 import type { JsonSchema } from "../../src/api/definition/schema.ts";
 

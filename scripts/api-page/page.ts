@@ -2,7 +2,7 @@
 import { exampleRequest, type PlacedOperation, type Target } from "./example-request.ts";
 import { memberTable, schemaAnchor, schemaHtml } from "./page-schema.ts";
 import { LANGUAGES, snippetOf } from "./snippets.ts";
-import { html, type Html, inline } from "../../src/http/exchange/html.ts";
+import { html, type Html, inline } from "./html.ts";
 import { descriptionOf } from "./schema-text.ts";
 import type { OpenApi, Operation, Parameter, Response } from "./openapi-types.ts";
 import { twinOf } from "./twins.ts";

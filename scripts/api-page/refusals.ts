@@ -1,6 +1,7 @@
 /** Errors of an operation, derived from its definition (D3, D24, D26). */
 import type { Body, RouteDefinition } from "../../src/api/definition/route.ts";
-import { ApiError, badQuery, badRequest, errorBody, type ErrorCode, unprocessable } from "../../src/core/errors.ts";
+import type { ErrorCode } from "../../src/core/error-table.ts";
+import { ApiError, badQuery, badRequest, errorBody, unprocessable } from "../../src/core/errors.ts";
 import { problemBody } from "../../src/http/exchange/reply.ts";
 import { failureBody, failureOfRefusal } from "../../src/core/openai/openai-error.ts";
 

@@ -3,7 +3,7 @@ import { AUDIT_ENTRY } from "../../src/api/audit.ts";
 import { BACKUP_STATUS } from "../../src/api/backup.ts";
 import { PRINCIPAL } from "../../src/api/console.ts";
 import { ENDPOINT } from "../../src/api/endpoints.ts";
-import { ERROR, OPENAI_ERROR, PROBLEM } from "../../src/api/definition/errors.ts";
+import { ERROR, OPENAI_ERROR, PROBLEM } from "./error-schemas.ts";
 import { BULK, JOB_DETAIL, JOB_SUMMARY } from "../../src/api/job-records.ts";
 import { CHUNK, HEALTH, JOB, LISTED_JOB, PURGED, STATUS_PAIR } from "../../src/api/jobs.ts";
 import { GPU } from "../../src/api/gpus.ts";

@@ -1,7 +1,7 @@
 /** The audit log (D42). */
 import { CURSOR, LIMIT, text } from "./definition/params.ts";
 import { route } from "./definition/route.ts";
-import { COUNT, EXAMPLE, MOMENT, object, pageOf, type Static, TEXT, TEXTS } from "./definition/schema.ts";
+import { COUNT, MOMENT, object, pageOf, type Static, TEXT, TEXTS } from "./definition/schema.ts";
 
 export const AUDIT_ENTRY = object(
 	{
@@ -32,20 +32,6 @@ export const LIST_AUDIT = route("listAudit", "GET /v1/audit", "admin", {
 	answer: {
 		description: "A page of entries.",
 		schema: pageOf("entries", AUDIT_ENTRY),
-		example: {
-			entries: [
-				{
-					at: EXAMPLE.at,
-					keyId: "environment",
-					keyName: "SLUICE_API_KEY",
-					address: "192.0.2.1",
-					action: "pauseEndpoint",
-					subject: ["hello"],
-					result: "ok",
-				},
-			],
-			next: null,
-		},
 	},
 	query: [KEY_FILTER, ACTION_FILTER, LIMIT, CURSOR],
 });

@@ -26,7 +26,6 @@ export const GET_BACKUP = route("getBackup", "GET /v1/backup", "admin", {
 	answer: {
 		description: "The progress.",
 		schema: BACKUP_STATUS,
-		example: { state: "copying", doneBytes: 412_000_000, totalBytes: 1_370_000_000 },
 	},
 });
 

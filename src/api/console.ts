@@ -1,7 +1,7 @@
 /** The web console: sign-in and files (D31, D38). */
-import { KEY, KEY_EXAMPLE } from "./keys.ts";
+import { KEY } from "./keys.ts";
 import { type Answer, emptyAnswer, FILE, NO_BODY, PAGE, REDIRECT, route } from "./definition/route.ts";
-import { EXAMPLE, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 import type { Schema } from "../lib/schema.ts";
 
 const CREDENTIAL = {
@@ -31,7 +31,6 @@ export type Principal = Static<typeof PRINCIPAL>;
 const SESSION = {
 	description: "The holder of the key.",
 	schema: object({ principal: PRINCIPAL }),
-	example: { principal: { name: KEY_EXAMPLE.name, scopes: KEY_EXAMPLE.scopes } },
 } as const satisfies Answer;
 
 const SIGNED_IN = {
@@ -40,7 +39,6 @@ const SIGNED_IN = {
 		principal: PRINCIPAL,
 		pageToken: { ...TEXT, description: "To be sent with the cookie as header Sluice-Page-Token, shown only here." },
 	}),
-	example: { ...SESSION.example, pageToken: "8f0c…" },
 } as const satisfies Answer;
 
 export const CREATE_CONSOLE_LINK = route("createConsoleLink", "POST /v1/console-link", "admin", {
@@ -48,7 +46,6 @@ export const CREATE_CONSOLE_LINK = route("createConsoleLink", "POST /v1/console-
 	answer: {
 		description: "The link: the path to append to the address of the service.",
 		schema: object({ path: TEXT, expiresAt: MOMENT }),
-		example: { path: "/console/#/link/…", expiresAt: EXAMPLE.at },
 	},
 	body: NO_BODY,
 });
@@ -59,7 +56,6 @@ export const SIGN_IN = route("signIn", "POST /console/session", "anyone", {
 	body: {
 		description: "The key or the sign-in link to sign in with.",
 		schema: SIGN_IN_SCHEMA,
-		example: { key: "sluice_…" },
 		checked: true,
 	},
 	errors: ["unauthorized", "console_link_over", "too_many_failures", "store_unavailable"],

@@ -1,12 +1,12 @@
 /** Endpoints, for operators (D25, D27, D36, D39). */
 import type { ShownSettings } from "../core/endpoints/endpoint.ts";
-import { ENDPOINT_DEFAULTS, ENDPOINT_ID } from "../core/endpoints/endpoint-schema.ts";
+import { ENDPOINT_ID } from "../core/endpoints/endpoint-schema.ts";
 import { ENDPOINT_SCHEMA } from "../launchers/endpoint-settings.ts";
 import { WORKER_REASON } from "./workers.ts";
-import { COUNTS_EXAMPLE, JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
+import { JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
 import { flag, type Param, whole } from "./definition/params.ts";
 import { type Answer, MB, NO_BODY, route } from "./definition/route.ts";
-import { COUNT, EXAMPLE, FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { COUNT, FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
 const {
 	env: _env,
@@ -49,22 +49,9 @@ export const ENDPOINT = object({
 });
 export type Endpoint = Omit<Static<typeof ENDPOINT>, keyof ShownSettings> & ShownSettings;
 
-const ENDPOINT_EXAMPLE = {
-	id: "hello",
-	name: "hello",
-	...ENDPOINT_DEFAULTS,
-	env: [],
-	webhookSecretSet: true,
-	paused: false,
-	createdAt: EXAMPLE.at,
-	version: 1,
-	...COUNTS_EXAMPLE,
-};
-
 const ENDPOINT_ANSWER = {
 	description: "The endpoint.",
 	schema: ENDPOINT,
-	example: ENDPOINT_EXAMPLE,
 } as const satisfies Answer;
 
 /** Bounds the trimming of slashes, which is quadratic. */
@@ -99,7 +86,6 @@ export const LIST_ENDPOINTS = route("listEndpoints", "GET /v1/endpoints", "read"
 	answer: {
 		description: "The endpoints.",
 		schema: listIn("endpoints", ENDPOINT),
-		example: { endpoints: [ENDPOINT_EXAMPLE] },
 	},
 });
 
@@ -112,7 +98,6 @@ const CREATE_ENDPOINT = route("createEndpoint", "POST /v1/endpoints", "admin", {
 			"Settings as in sluice.yaml, all optional, durations also as text such as 5m, and the id; without one it gets " +
 			"a random one.",
 		schema: { ...ENDPOINT_SCHEMA, properties: { id: ENDPOINT_ID, ...ENDPOINT_SCHEMA.properties } },
-		example: { id: "hello", workersMax: 3, launcher: { type: "external" } },
 		checked: true,
 	},
 	errors: ["endpoint_exists"],
@@ -132,7 +117,6 @@ const UPDATE_ENDPOINT = route("updateEndpoint", "PATCH /v1/endpoints/:endpoint",
 			"A JSON merge patch (RFC 7396): the settings to change, durations also as text such as 5m; null restores a " +
 			"default.",
 		schema: ENDPOINT_SCHEMA,
-		example: { workersMax: 5 },
 		checked: true,
 	},
 	maxBody: MB,
@@ -160,22 +144,12 @@ export const PUT_ENDPOINT = route("putEndpoint", "PUT /v1/endpoints/:endpoint", 
 	answer: {
 		description: "What was changed, or with dryRun what would be.",
 		schema: CHANGED_ENDPOINT,
-		example: {
-			id: "hello",
-			action: "update",
-			applied: true,
-			changes: [
-				{ field: "workersMax", action: "change", before: 3, after: 5 },
-				{ field: "env.TOKEN", action: "change" },
-			],
-		},
 	},
 	body: {
 		description:
 			"All settings as in sluice.yaml, with all of env; a webhookSecret that is not named stays. If nothing differs, " +
 			"nothing is changed.",
 		schema: ENDPOINT_SCHEMA,
-		example: { workersMax: 5, env: { TOKEN: "…" } },
 		checked: true,
 	},
 	query: [DRY_RUN],
@@ -207,7 +181,6 @@ export const WORKER_ENV = route("workerEnv", "POST /v1/endpoints/:endpoint/worke
 	answer: {
 		description: "Variables by name.",
 		schema: object({ env: { type: "object", additionalProperties: TEXT } }),
-		example: { env: { RUNPOD_ENDPOINT_ID: "hello", RUNPOD_POD_ID: EXAMPLE.worker } },
 	},
 	query: [WORKER_URL, REPLICAS],
 });
@@ -221,7 +194,6 @@ export const RENEW_WEBHOOK_SECRET = route(
 		answer: {
 			description: "The secret, shown only in this answer.",
 			schema: object({ webhookSecret: TEXT, "formerWebhookSecretUntil?": MOMENT }),
-			example: { webhookSecret: "whsec_…", formerWebhookSecretUntil: EXAMPLE.at },
 		},
 		query: [OVERLAP],
 		body: NO_BODY,

@@ -3,7 +3,7 @@ import { GPU_HOLDER_STATES, GPU_USES } from "../core/workers/gpus.ts";
 import { LOCAL } from "../core/workers/hosts.ts";
 import { flag } from "./definition/params.ts";
 import { route } from "./definition/route.ts";
-import { COUNT, EXAMPLE, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { COUNT, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
 const GB = { type: "number", minimum: 0, description: "In 10^9 bytes." } as const;
 
@@ -62,21 +62,5 @@ export const LIST_GPUS = route("listGpus", "GET /v1/gpus", "admin", {
 	answer: {
 		description: "The GPUs as this server sees them. Kubernetes and Slurm choose their own, which are not listed.",
 		schema: listIn("gpus", GPU),
-		example: {
-			gpus: [
-				{
-					host: LOCAL,
-					id: "0",
-					model: "NVIDIA L4",
-					memoryGb: 24.2,
-					memoryUsedGb: 11.7,
-					busyPercent: 96,
-					freeGb: 11.7,
-					holders: [
-						{ state: "busy", worker: EXAMPLE.worker, endpoint: "hello", memoryGb: 12, usedGb: 11.6, since: EXAMPLE.at },
-					],
-				},
-			],
-		},
 	},
 });

@@ -11,22 +11,10 @@ import {
 import { JOB_STATES } from "../core/jobs/job-states.ts";
 import { TIMELINE_EVENTS } from "../core/jobs/timeline-events.ts";
 import { REASON_CODES, STOP_STEPS } from "../core/jobs/timeline.ts";
-import { JOB_EXAMPLE, LISTED_JOB, LISTED_JOB_EXAMPLE, OUTPUT } from "./jobs.ts";
+import { LISTED_JOB, OUTPUT } from "./jobs.ts";
 import { CURSOR, LIMIT, flag, moment, text, words } from "./definition/params.ts";
 import { type Answer, type Body, route } from "./definition/route.ts";
-import {
-	COUNT,
-	EXAMPLE,
-	extend,
-	FLAG,
-	list,
-	MOMENT,
-	MS,
-	object,
-	pageOf,
-	type Static,
-	TEXT,
-} from "./definition/schema.ts";
+import { COUNT, extend, FLAG, list, MOMENT, MS, object, pageOf, type Static, TEXT } from "./definition/schema.ts";
 import { ENDED_WORKER } from "./workers.ts";
 
 const RECORD = {
@@ -117,8 +105,6 @@ export const JOB_DETAIL = extend(LISTED_JOB, {
 });
 export type JobDetail = Static<typeof JOB_DETAIL>;
 
-const TIMES = { submittedAt: EXAMPLE.at, startedAt: EXAMPLE.at, endedAt: EXAMPLE.at, release: 2 };
-
 export const STATUS_FILTER = words("status", JOB_STATES, "Only jobs in these states.");
 export const WORKER_FILTER = text("worker", 128, "Only jobs whose current or last attempt is on this worker.");
 export const FROM = moment("from", "Only jobs submitted at this moment or later.");
@@ -142,7 +128,6 @@ const LIST_JOBS = route("listJobs", "GET /v1/endpoints/:endpoint/jobs", "read", 
 	answer: {
 		description: "A page of jobs.",
 		schema: LISTED_PAGE,
-		example: { jobs: [{ ...LISTED_JOB_EXAMPLE, ...TIMES, expired: false }], next: null },
 	},
 	query: [STATUS_FILTER, WORKER_FILTER, FROM, TO, ID_FILTER, SEARCH, EXPIRED, PREVIEW, WITH_COUNT, LIMIT, CURSOR],
 });
@@ -152,30 +137,6 @@ const GET_JOB = route("getJob", "GET /v1/endpoints/:endpoint/jobs/:job", "read",
 	answer: {
 		description: "The job.",
 		schema: JOB_DETAIL,
-		example: {
-			...JOB_EXAMPLE,
-			...TIMES,
-			expired: false,
-			queuedAt: EXAMPLE.at,
-			expiresAt: EXAMPLE.at,
-			operation: "run",
-			lowPriority: false,
-			policy: { ttl: 86_400_000, executionTimeout: 600_000 },
-			s3Config: false,
-			chunks: { written: 0, delivered: 0 },
-			attempts: [
-				{
-					attempt: 1,
-					end: "completed",
-					open: false,
-					workerId: EXAMPLE.worker,
-					startedAt: EXAMPLE.at,
-					endedAt: EXAMPLE.at,
-				},
-			],
-			timeline: [{ at: EXAMPLE.at, event: "submitted", message: "The job was submitted." }],
-			input: { prompt: "hello" },
-		},
 	},
 });
 
@@ -190,14 +151,12 @@ export type Bulk = Static<typeof BULK>;
 const BULK_BODY = {
 	description: "Which jobs; without a filter all of the endpoint that can be cancelled, or retried.",
 	schema: BULK_SCHEMA,
-	example: { filter: { status: ["FAILED"], search: "out of memory" }, dryRun: true },
 	checked: true,
 } as const satisfies Body;
 
 const BULK_ANSWER = {
 	description: "What was done in this batch.",
 	schema: BULK,
-	example: { matched: 1000, done: 1000, more: true, next: "b2s" },
 } as const satisfies Answer;
 
 export const CANCEL_JOBS = route("cancelJobs", "POST /v1/endpoints/:endpoint/jobs/cancel", "write", {

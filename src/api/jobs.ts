@@ -3,7 +3,7 @@ import { JOB_STATES } from "../core/jobs/job-states.ts";
 import { SUBMISSION_SCHEMA } from "../core/jobs/submission.ts";
 import { CURSOR, LIMIT, wait, whole, word } from "./definition/params.ts";
 import { type Answer, MB, route, type RouteDefinition } from "./definition/route.ts";
-import { COUNT, EXAMPLE, extend, list, MS, object, pageOf, type Static, TEXT } from "./definition/schema.ts";
+import { COUNT, extend, list, MS, object, pageOf, type Static, TEXT } from "./definition/schema.ts";
 
 export const JOB_ID = {
 	type: "string",
@@ -66,26 +66,10 @@ export const HEALTH = object(
 	{ description: "completed, failed and retried are totals since the endpoint was created; the others are current." },
 );
 
-export const COUNTS_EXAMPLE = {
-	jobs: { inQueue: 0, inProgress: 1, completed: 41, failed: 1, retried: 0 },
-	workers: { idle: 0, initializing: 0, ready: 0, running: 1, throttled: 0, unhealthy: 0 },
-};
-export const LISTED_JOB_EXAMPLE = {
-	id: EXAMPLE.job,
-	status: "COMPLETED",
-	delayTime: 12,
-	executionTime: 340,
-	workerId: EXAMPLE.worker,
-};
-const CHUNK_EXAMPLE = { output: "hel", metrics: {} };
-
-export const JOB_EXAMPLE = { ...LISTED_JOB_EXAMPLE, output: { greeting: "hello" } };
-
 const SUBMISSION = {
 	body: {
 		description: "The job. Read as JSON whatever the Content-Type; other members are ignored, null means absent.",
 		schema: SUBMISSION_SCHEMA,
-		example: { input: { prompt: "hello" } },
 		checked: true,
 	},
 	errors: ["queue_full", "quota_full", "gpu_quota_used", "store_full", "idempotency_reused", "idempotency_expired"],
@@ -94,10 +78,9 @@ const SUBMISSION = {
 const STATUS_ANSWER = {
 	description: "Id and state of the job.",
 	schema: STATUS_PAIR,
-	example: { id: EXAMPLE.job, status: "IN_QUEUE" },
 } as const satisfies Answer;
 
-const JOB_ANSWER = { description: "The job.", schema: JOB, example: JOB_EXAMPLE } as const satisfies Answer;
+const JOB_ANSWER = { description: "The job.", schema: JOB } as const satisfies Answer;
 
 const SDK_STREAM = object({ status: TEXT, stream: list(CHUNK) });
 
@@ -115,7 +98,6 @@ const STREAM_FORMS = {
 const SDK_STREAM_ANSWER = {
 	description: "The chunks, in order, and the state of the job.",
 	schema: SDK_STREAM,
-	example: { status: "IN_PROGRESS", stream: [CHUNK_EXAMPLE] },
 	...STREAM_FORMS,
 } as const satisfies Answer;
 
@@ -181,7 +163,6 @@ const STREAM = route("stream", "GET POST /v2/:endpoint/stream/:job", "read", {
 			"those with a User-Agent that begins with RunPod-, an X-Request-ID that is the job id, or " +
 			"POST.",
 		schema: { oneOf: [list(CHUNK), SDK_STREAM] },
-		example: [CHUNK_EXAMPLE],
 		...STREAM_FORMS,
 	},
 	query: [STREAM_WAIT, OFFSET],
@@ -205,7 +186,6 @@ export const PURGE_QUEUE = route("purgeQueue", "POST /v2/:endpoint/purge-queue",
 	answer: {
 		description: "How many jobs were removed.",
 		schema: PURGED,
-		example: { removed: 3, status: "completed" },
 	},
 	limit: "purge-queue",
 });
@@ -215,7 +195,6 @@ const REQUESTS = route("requests", "GET /v2/:endpoint/requests", "read", {
 	answer: {
 		description: "A page of jobs.",
 		schema: pageOf("requests", LISTED_JOB),
-		example: { requests: [LISTED_JOB_EXAMPLE], next: null },
 	},
 	query: [STATUS_FILTER, LIMIT, CURSOR],
 	limit: "requests",
@@ -227,10 +206,6 @@ const OPENAI = route("openai", "GET POST /v2/:endpoint/openai/*", "write", {
 		description:
 			"The result as the worker produced it. A failure that the worker reported in OpenAI's form has its own status.",
 		schema: {},
-		example: {
-			object: "chat.completion",
-			choices: [{ index: 0, message: { role: "assistant", content: "hello" } }],
-		},
 		events: "the worker's chunks as it produced them",
 		headers: { "x-request-id": "Id of the job." },
 	},
@@ -244,7 +219,6 @@ const OPENAI = route("openai", "GET POST /v2/:endpoint/openai/*", "write", {
 			},
 			additionalProperties: true,
 		},
-		example: { model: "small", messages: [{ role: "user", content: "hello" }] },
 	},
 	errors: ["queue_full", "quota_full", "gpu_quota_used", "store_full", "not_ready"],
 	maxBody: 20 * MB,
@@ -254,7 +228,7 @@ const OPENAI = route("openai", "GET POST /v2/:endpoint/openai/*", "write", {
 
 export const GET_HEALTH = route("health", "GET /v2/:endpoint/health", "read", {
 	summary: "Counts of jobs and workers of the endpoint.",
-	answer: { description: "Counts.", schema: HEALTH, example: COUNTS_EXAMPLE },
+	answer: { description: "Counts.", schema: HEALTH },
 });
 
 export const CLIENT_ROUTES = [

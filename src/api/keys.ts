@@ -2,7 +2,7 @@
 import { ENDPOINT_ID } from "../core/endpoints/endpoint-schema.ts";
 import { KEY_REQUEST_SCHEMA, KEY_ROTATION_SCHEMA, SCOPES } from "../core/access/key-request.ts";
 import { NO_BODY, route } from "./definition/route.ts";
-import { EXAMPLE, extend, FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { extend, FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
 export const KEY = object({
 	id: TEXT,
@@ -20,13 +20,6 @@ export type Key = Static<typeof KEY>;
 export const NEW_KEY = extend(KEY, { key: { ...TEXT, description: "The key itself, shown only in this answer." } });
 export type NewKey = Static<typeof NEW_KEY>;
 
-export const KEY_EXAMPLE = {
-	id: "019b2f6e-7c1a-7000-8000-000000000001",
-	name: "nightly batch",
-	scopes: ["write"],
-	createdAt: EXAMPLE.at,
-};
-
 const KEY_LIST = extend(listIn("keys", KEY), {
 	environment: {
 		...FLAG,
@@ -37,7 +30,7 @@ export type KeyList = Static<typeof KEY_LIST>;
 
 export const LIST_KEYS = route("listKeys", "GET /v1/keys", "admin", {
 	summary: "API keys, without the keys themselves.",
-	answer: { description: "The keys.", schema: KEY_LIST, example: { keys: [KEY_EXAMPLE], environment: true } },
+	answer: { description: "The keys.", schema: KEY_LIST },
 });
 
 export const CREATE_KEY = route("createKey", "POST /v1/keys", "admin", {
@@ -45,13 +38,11 @@ export const CREATE_KEY = route("createKey", "POST /v1/keys", "admin", {
 	answer: {
 		description: "The key, shown only in this answer.",
 		schema: NEW_KEY,
-		example: { ...KEY_EXAMPLE, key: "sluice_…" },
 	},
 	status: 201,
 	body: {
 		description: "The requested key.",
 		schema: KEY_REQUEST_SCHEMA,
-		example: { name: "nightly batch", scopes: ["write"] },
 		checked: true,
 	},
 });
@@ -61,19 +52,17 @@ export const ROTATE_KEY = route("rotateKey", "POST /v1/keys/:key/rotate", "admin
 	answer: {
 		description: "The new key, shown only in this answer.",
 		schema: NEW_KEY,
-		example: { ...KEY_EXAMPLE, previousUntil: EXAMPLE.at, key: "sluice_…" },
 	},
 	body: {
 		description: "How long the key before stays valid.",
 		schema: KEY_ROTATION_SCHEMA,
-		example: { overlapMs: 86_400_000 },
 		checked: true,
 	},
 });
 
 export const REVOKE_KEY = route("revokeKey", "DELETE /v1/keys/:key", "admin", {
 	summary: "Revokes an API key.",
-	answer: { description: "The key before its removal.", schema: KEY, example: KEY_EXAMPLE },
+	answer: { description: "The key before its removal.", schema: KEY },
 	body: NO_BODY,
 	errors: ["last_admin_key"],
 });

@@ -6,7 +6,7 @@ import { JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
 import { moment, type Param, text, whole } from "./definition/params.ts";
 import { route } from "./definition/route.ts";
 import { WORKER_REASON } from "./workers.ts";
-import { COUNT, EXAMPLE, FLAG, list, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { COUNT, FLAG, list, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
 const NAMES = [...COUNTERS, ...GAUGES] as const;
 
@@ -72,19 +72,11 @@ export const STEP: Param<StepMs> = {
 	read: (value) => STEPS.find((step) => String(step) === value),
 };
 
-const VALUES = [3, null];
-const PERCENTILES_EXAMPLE = { p50: VALUES, p95: VALUES, p99: VALUES };
-
 export const ENDPOINT_METRICS = route("endpointMetrics", "GET /v1/endpoints/:endpoint/metrics", "read", {
 	summary: "History of the endpoint: jobs, waits, runs and workers.",
 	answer: {
 		description: "One value per step, from the first on; null where nothing is known.",
 		schema: METRICS,
-		example: {
-			step: MINUTE_MS,
-			from: EXAMPLE.at,
-			series: { ...each(NAMES, VALUES), delayMs: PERCENTILES_EXAMPLE, executionMs: PERCENTILES_EXAMPLE },
-		},
 	},
 	query: [FROM, TO, STEP],
 });
@@ -118,20 +110,6 @@ export const ALL_METRICS = route("allMetrics", "GET /v1/metrics", "read", {
 	answer: {
 		description: "One entry for each endpoint.",
 		schema: TOTALS,
-		example: {
-			step: MINUTE_MS,
-			from: EXAMPLE.at,
-			endpoints: [
-				{
-					id: "hello",
-					...each(COUNTERS, 3),
-					delayMs: { p50: 12, p95: 40, p99: 81 },
-					executionMs: { p50: 340, p95: 410, p99: 433 },
-					executionSeconds: 1,
-					gpuSeconds: 1,
-				},
-			],
-		},
 	},
 	query: [FROM, TO, STEP],
 });
@@ -153,7 +131,6 @@ export const ENDPOINT_DEMAND = route("endpointDemand", "GET /v1/endpoints/:endpo
 	answer: {
 		description: "The demand. While the store is unavailable the answer is 503, never 0.",
 		schema: DEMAND,
-		example: { wanted: 3, waiting: 2, running: 1, oldestWaitSeconds: 4 },
 	},
 });
 

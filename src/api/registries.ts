@@ -1,7 +1,7 @@
 /** Logins to registries of container images (D45, D39). */
 import { REGISTRY_LOGIN_SCHEMA } from "../core/access/registry-login.ts";
 import { NO_BODY, route } from "./definition/route.ts";
-import { EXAMPLE, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
 export const REGISTRY = object({
 	registry: { ...TEXT, description: "Its host, perhaps with a port; docker.io: Docker Hub." },
@@ -10,31 +10,27 @@ export const REGISTRY = object({
 });
 export type Registry = Static<typeof REGISTRY>;
 
-const REGISTRY_EXAMPLE = { registry: "registry.example.com", username: "ci", updatedAt: EXAMPLE.at };
-
 export const LIST_REGISTRIES = route("listRegistries", "GET /v1/registries", "admin", {
 	summary: "Registries of container images with a login, without the passwords.",
 	answer: {
 		description: "The registries, by name.",
 		schema: listIn("registries", REGISTRY),
-		example: { registries: [REGISTRY_EXAMPLE] },
 	},
 });
 
 export const PUT_REGISTRY = route("putRegistry", "PUT /v1/registries/:registry", "admin", {
 	summary: "Sets the login to a registry, which Docker hosts use for pulls of its images.",
-	answer: { description: "The registry.", schema: REGISTRY, example: REGISTRY_EXAMPLE },
+	answer: { description: "The registry.", schema: REGISTRY },
 	body: {
 		description: "User and password.",
 		schema: REGISTRY_LOGIN_SCHEMA,
-		example: { username: "ci", password: "…" },
 		checked: true,
 	},
 });
 
 export const REMOVE_REGISTRY = route("removeRegistry", "DELETE /v1/registries/:registry", "admin", {
 	summary: "Removes the login to a registry.",
-	answer: { description: "The registry before its removal.", schema: REGISTRY, example: REGISTRY_EXAMPLE },
+	answer: { description: "The registry before its removal.", schema: REGISTRY },
 	body: NO_BODY,
 	errors: ["registry_not_found"],
 });

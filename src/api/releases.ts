@@ -1,7 +1,7 @@
 /** Releases of endpoints, for operators (D50). */
 import { TOTAL_PERCENTILES } from "./metrics.ts";
 import { NO_BODY, route } from "./definition/route.ts";
-import { COUNT, EXAMPLE, list, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { COUNT, list, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
 export const RELEASE = object({
 	version: { ...COUNT, description: "1, 2, 3, ... of the endpoint." },
@@ -64,28 +64,9 @@ const RELEASES = object({
 	"canary?": CANARY,
 });
 
-const EXAMPLE_RELEASES = {
-	version: 2,
-	workers: { current: 1, all: 2 },
-	releases: [
-		{
-			version: 2,
-			state: "unproven",
-			source: "api",
-			createdAt: EXAMPLE.at,
-			createdBy: "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e78",
-			failures: 0,
-			workers: 1,
-			jobs: { completed: 96, failed: 1, executionMs: { p50: 340, p95: 410, p99: 433 } },
-			diff: [{ field: "launcher.image", old: "captions:1", new: "captions:2" }],
-		},
-	],
-} as const;
-
 const ANSWER = {
 	description: "The releases, the newest first: at most 100, and those that workers still run.",
 	schema: RELEASES,
-	example: EXAMPLE_RELEASES,
 } as const;
 
 export const LIST_RELEASES = route("listReleases", "GET /v1/endpoints/:endpoint/releases", "read", {

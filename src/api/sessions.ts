@@ -1,7 +1,7 @@
 /** Console sessions for administrators (D31, D39). */
 import { text } from "./definition/params.ts";
 import { emptyAnswer, NO_BODY, route } from "./definition/route.ts";
-import { COUNT, EXAMPLE, FLAG, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { COUNT, FLAG, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
 const SIGN_INS = ["key", "link"] as const;
 
@@ -19,19 +19,6 @@ export const CONSOLE_SESSION = object({
 });
 export type ConsoleSession = Static<typeof CONSOLE_SESSION>;
 
-const SESSION_EXAMPLE = {
-	id: "019b2f6e-7c1a-7000-8000-000000000002",
-	keyId: "environment",
-	keyName: "SLUICE_API_KEY",
-	signIn: "link",
-	createdAt: EXAMPLE.at,
-	lastUsedAt: EXAMPLE.at,
-	expiresAt: "2026-02-01T00:00:00.000Z",
-	address: "192.0.2.1",
-	client: "Firefox 143 on Linux",
-	current: false,
-};
-
 export const KEY_FILTER = text("key", 100, "Only sessions of the key with this id.");
 
 export const LIST_SESSIONS = route("listSessions", "GET /v1/sessions", "admin", {
@@ -39,7 +26,6 @@ export const LIST_SESSIONS = route("listSessions", "GET /v1/sessions", "admin", 
 	answer: {
 		description: "The sessions.",
 		schema: listIn("sessions", CONSOLE_SESSION),
-		example: { sessions: [SESSION_EXAMPLE] },
 	},
 });
 
@@ -51,7 +37,7 @@ export const END_SESSION = route("endSession", "DELETE /v1/sessions/:session", "
 
 export const END_SESSIONS = route("endSessions", "DELETE /v1/sessions", "admin", {
 	summary: "Ends all sessions of the console but that of the caller.",
-	answer: { description: "How many were ended.", schema: object({ ended: COUNT }), example: { ended: 3 } },
+	answer: { description: "How many were ended.", schema: object({ ended: COUNT }) },
 	body: NO_BODY,
 	query: [KEY_FILTER],
 });

@@ -2,19 +2,7 @@
 import { DELIVERY_STATES } from "../core/webhooks/delivery.ts";
 import { CURSOR, LIMIT, text, word } from "./definition/params.ts";
 import { emptyAnswer, NO_BODY, route } from "./definition/route.ts";
-import {
-	COUNT,
-	EXAMPLE,
-	extend,
-	list,
-	listIn,
-	MOMENT,
-	MS,
-	object,
-	pageOf,
-	type Static,
-	TEXT,
-} from "./definition/schema.ts";
+import { COUNT, extend, list, listIn, MOMENT, MS, object, pageOf, type Static, TEXT } from "./definition/schema.ts";
 
 export const DELIVERY = object({
 	id: TEXT,
@@ -39,16 +27,6 @@ export const DELIVERY = object({
 });
 export type Delivery = Static<typeof DELIVERY>;
 
-const DELIVERY_EXAMPLE = {
-	id: `msg_${EXAMPLE.job}_0`,
-	endpoint: "hello",
-	job: EXAMPLE.job,
-	state: "delivered",
-	url: "https://app.example.com/jobs",
-	createdAt: EXAMPLE.at,
-	tries: [{ at: EXAMPLE.at, tookMs: 35, status: 200 }],
-};
-
 export const ENDPOINT_FILTER = text(
 	"endpoint",
 	64,
@@ -62,7 +40,6 @@ export const LIST_DELIVERIES = route("listDeliveries", "GET /v1/webhooks", "read
 	answer: {
 		description: "A page of deliveries.",
 		schema: pageOf("deliveries", DELIVERY),
-		example: { deliveries: [DELIVERY_EXAMPLE], next: null },
 	},
 	query: [ENDPOINT_FILTER, JOB_FILTER, STATE_FILTER, LIMIT, CURSOR],
 });
@@ -80,7 +57,6 @@ export const GET_DELIVERY = route("getDelivery", "GET /v1/webhooks/:delivery", "
 	answer: {
 		description: "The delivery.",
 		schema: DELIVERY_DETAIL,
-		example: { ...DELIVERY_EXAMPLE, body: `{"id":"${EXAMPLE.job}","status":"COMPLETED"}`, bodySize: 74 },
 	},
 });
 
@@ -89,7 +65,6 @@ export const REDELIVER = route("redeliver", "POST /v1/webhooks/:delivery/redeliv
 	answer: {
 		description: "The delivery.",
 		schema: DELIVERY,
-		example: { ...DELIVERY_EXAMPLE, state: "pending", dueAt: EXAMPLE.at },
 	},
 	body: NO_BODY,
 	errors: ["delivery_pending"],
@@ -106,21 +81,11 @@ const RECEIVER = object({
 });
 export type Receiver = Static<typeof RECEIVER>;
 
-const RECEIVER_EXAMPLE = {
-	endpoint: "hello",
-	receiver: "app.example.com",
-	failingSince: EXAMPLE.at,
-	failures: 12,
-	reason: "the connection was refused",
-	pausedUntil: EXAMPLE.at,
-};
-
 export const LIST_RECEIVERS = route("listReceivers", "GET /v1/webhooks/receivers", "read", {
 	summary: "Webhook receivers whose last attempt failed, those that fail longest first.",
 	answer: {
 		description: "The receivers, at most 200.",
 		schema: listIn("receivers", RECEIVER),
-		example: { receivers: [RECEIVER_EXAMPLE] },
 	},
 	query: [ENDPOINT_FILTER],
 });

@@ -3,14 +3,13 @@ import { LINES_BODY_LIMIT, LINES_TOGETHER, RESULT_LIMIT } from "../core/jobs/rep
 import { JOB_ID } from "./jobs.ts";
 import type { ParamDescription } from "./definition/params.ts";
 import { emptyAnswer, route } from "./definition/route.ts";
-import { COUNT, EXAMPLE, list, object, TEXT, TEXTS } from "./definition/schema.ts";
+import { COUNT, list, object, TEXT, TEXTS } from "./definition/schema.ts";
 
 export const BATCH_LIMIT = 1000;
 
 export const DISPATCHED_JOB = object({ id: JOB_ID, input: { type: "object" }, "s3Config?": { type: "object" } });
 
 const NO_JOB = "Nothing in 50 s: poll again.";
-const DISPATCHED_EXAMPLE = { id: EXAMPLE.job, input: { prompt: "hello" } };
 const ACCEPTED = emptyAnswer("It was accepted. A result is durable.");
 
 /** Parsed leniently: a worker could not act on a refusal. */
@@ -22,7 +21,7 @@ const IN_PROGRESS: ParamDescription = {
 
 const JOB_TAKE = route("jobTake", "GET /worker/:endpoint/job-take/:worker", "worker", {
 	summary: "One job for the worker, held until there is one.",
-	answer: { description: "The job.", schema: DISPATCHED_JOB, example: DISPATCHED_EXAMPLE, empty: NO_JOB },
+	answer: { description: "The job.", schema: DISPATCHED_JOB, empty: NO_JOB },
 	query: [IN_PROGRESS],
 	poll: true,
 });
@@ -32,7 +31,6 @@ const JOB_TAKE_BATCH = route("jobTakeBatch", "GET /worker/:endpoint/job-take-bat
 	answer: {
 		description: "The jobs.",
 		schema: { ...list(DISPATCHED_JOB), minItems: 1 },
-		example: [DISPATCHED_EXAMPLE],
 		empty: NO_JOB,
 		headers: { "Sluice-Job-Done-Batch": "Most results in one post to job-done-batch." },
 	},
@@ -52,7 +50,6 @@ export const JOB_STOP = route("jobStop", "GET /worker/:endpoint/job-stop/:worker
 	answer: {
 		description: "Ids of the jobs.",
 		schema: object({ jobsToStop: TEXTS }),
-		example: { jobsToStop: [EXAMPLE.job] },
 		empty: NO_JOB,
 	},
 	poll: true,
@@ -69,7 +66,6 @@ const JOB_DONE = route("jobDone", "POST /worker/:endpoint/job-done/:worker/:job"
 			type: "object",
 			properties: { output: {}, error: {}, status: TEXT, stopPod: { type: "boolean" } },
 		},
-		example: { output: { greeting: "hello" } },
 		neverRefused: true,
 	},
 	maxBody: RESULT_LIMIT,
@@ -80,7 +76,6 @@ export const JOB_DONE_BATCH = route("jobDoneBatch", "POST /worker/:endpoint/job-
 	answer: {
 		description: "For each line, in order, the status that a post of its own would have got: 200 when it was accepted.",
 		schema: list({ type: "integer" }),
-		example: [200, 200],
 	},
 	body: {
 		description:
@@ -88,7 +83,6 @@ export const JOB_DONE_BATCH = route("jobDoneBatch", "POST /worker/:endpoint/job-
 			"job-done, and the job's id.",
 		schema: TEXT,
 		media: "application/x-ndjson",
-		example: '{"id":"0190a0b0-0000-7000-8000-000000000001","output":{"greeting":"hello"}}',
 		checked: true,
 	},
 	maxBody: LINES_BODY_LIMIT,
@@ -106,7 +100,6 @@ const JOB_STREAM = route("jobStream", "POST /worker/:endpoint/job-stream/:worker
 	body: {
 		description: "A part of the output.",
 		schema: { type: "object", properties: { output: {}, metrics: { type: "object" } } },
-		example: { output: "hel" },
 		neverRefused: true,
 	},
 	maxBody: RESULT_LIMIT,
@@ -120,7 +113,6 @@ const JOB_STREAM_BATCH = route("jobStreamBatch", "POST /worker/:endpoint/job-str
 		description: `Up to ${LINES_TOGETHER} lines, each the body of a job-stream without line breaks.`,
 		schema: TEXT,
 		media: "application/x-ndjson",
-		example: '{"output":"hel"}\n{"output":"lo"}',
 		checked: true,
 	},
 	maxBody: LINES_BODY_LIMIT,

@@ -2,7 +2,7 @@
 import { flag, text, whole } from "./definition/params.ts";
 import { NO_BODY, emptyAnswer, route } from "./definition/route.ts";
 import { WORKER_REASON_CODES } from "../core/workers/worker-reason.ts";
-import { COUNT, EXAMPLE, FLAG, list, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { COUNT, FLAG, list, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
 const LAST_LINE = {
 	...TEXT,
@@ -141,18 +141,6 @@ export const LIST_WORKERS = route("listWorkers", "GET /v1/endpoints/:endpoint/wo
 	answer: {
 		description: "The workers, oldest first; ended ones, the last first.",
 		schema: object({ workers: list(WORKER), "ended?": list(ENDED_WORKER) }),
-		example: {
-			workers: [
-				{
-					id: EXAMPLE.worker,
-					state: "running",
-					launcher: "process",
-					createdAt: EXAMPLE.at,
-					seenAt: EXAMPLE.at,
-					jobs: [EXAMPLE.job],
-				},
-			],
-		},
 	},
 });
 
@@ -193,10 +181,6 @@ export const SEARCH_LOGS = route("searchLogs", "GET /v1/endpoints/:endpoint/logs
 	answer: {
 		description: "The newest lines, newest first; more: there are others that match.",
 		schema: object({ lines: list(FOUND_LINE), more: FLAG }),
-		example: {
-			lines: [{ worker: EXAMPLE.worker, text: "loading model", position: 14, time: EXAMPLE.at, job: EXAMPLE.job }],
-			more: false,
-		},
 	},
 	query: [SEARCH, WORKER_LINES, JOB_FILTER, LINES],
 });

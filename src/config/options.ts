@@ -1,6 +1,7 @@
 import { duration } from "../core/durations.ts";
 import { AREAS } from "../event-table.ts";
 import { type Schema, webAddress } from "../lib/schema.ts";
+import type { Env } from "../lib/env.ts";
 
 /** Levels and areas of the log, as patterns. */
 const LEVEL = "(?:debug|info|warn|error)";
@@ -273,10 +274,7 @@ export const OWN_VARIABLES: readonly string[] = [
 ];
 
 /** Variables for child processes. `more`: names that hold secrets by the configuration. */
-export function withoutSecrets(
-	env: Readonly<Record<string, string | undefined>>,
-	more: readonly string[] = [],
-): Record<string, string> {
+export function withoutSecrets(env: Env, more: readonly string[] = []): Record<string, string> {
 	const hidden = [...OWN_VARIABLES, ...more];
 	return Object.fromEntries(
 		Object.entries(env).filter(

@@ -7,10 +7,11 @@ import { HOSTS_SCHEMA } from "../core/workers/hosts.ts";
 import { REGISTRY_SETTINGS_SCHEMA } from "../core/access/registry-login.ts";
 import { check, isAbsent, isObject, type Schema } from "../lib/schema.ts";
 import { type Option, OPTIONS } from "./options.ts";
+import type { Env } from "../lib/env.ts";
 
 export interface Sources {
 	flags: Readonly<Record<string, string | undefined>>;
-	env: Readonly<Record<string, string | undefined>>;
+	env: Env;
 	cwd: string;
 	/** Undefined if the file cannot be read. */
 	readFile: (path: string) => string | undefined;

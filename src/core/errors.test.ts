@@ -1,6 +1,7 @@
 /** The table of errors as a whole. */
 import { describe, expect, it } from "vitest";
-import { ApiError, badRequest, errorBody, type ErrorCode, ERRORS } from "./errors.ts";
+import { type ErrorCode, ERRORS } from "./error-table.ts";
+import { ApiError, badRequest, errorBody } from "./errors.ts";
 
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 

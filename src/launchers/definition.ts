@@ -9,6 +9,7 @@ import type { HostConfig } from "../core/workers/hosts.ts";
 import type { RegistryLogin } from "../core/access/registry-login.ts";
 import type { Fault, Schema } from "../lib/schema.ts";
 import type { Launcher } from "./launcher.ts";
+import type { Env } from "../lib/env.ts";
 
 export interface LauncherDependencies {
 	clock: Clock;
@@ -59,9 +60,5 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	missing?(settings: S): Promise<Fault[]>;
 	/** Called once per service. */
 	create(dependencies: LauncherDependencies): Promise<Launcher>;
-	doctor?(
-		endpoints: readonly EndpointToCheck<S>[],
-		env: Readonly<Record<string, string | undefined>>,
-		hosts: HostConfig,
-	): Promise<Finding[]>;
+	doctor?(endpoints: readonly EndpointToCheck<S>[], env: Env, hosts: HostConfig): Promise<Finding[]>;
 }

@@ -17,13 +17,6 @@ function programs(smi: string, { path } = place) {
 	return machineGpus(systemClock, { PATH: `${path}:${process.env["PATH"]}` });
 }
 
-it("D27: GPUs are read from a driver before 450, which does not know the MIG mode", async () => {
-	const refusal = `echo 'Field "mig.mode.current" is not a valid field to query.'; exit 2`;
-	const row = "0, Tesla K80, 11441, 3, 0, GPU-8f1c, 418.67";
-	const { gpus } = programs(`case "$1" in *mig*) ${refusal} ;; esac; echo '${row}'`);
-	expect(await gpus()).toMatchObject([{ id: "0", model: "Tesla K80", memory: 11_441 * 1024 ** 2, uuid: "GPU-8f1c" }]);
-});
-
 it("D27: a program that ignores its end, or leaves its output open, delays a reading by its time at most", {
 	timeout: 15_000,
 }, async () => {

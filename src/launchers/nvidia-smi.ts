@@ -5,9 +5,8 @@ import type { MachineGpu } from "../core/workers/gpus.ts";
 const FORMAT = "--format=csv,noheader,nounits";
 
 /** Arguments for {@link gpusIn}, {@link withMigDevices} and {@link processesIn}. */
-const FIELDS = "index,name,memory.total,memory.used,utilization.gpu,uuid,driver_version";
-const GPUS = [`--query-gpu=${FIELDS},mig.mode.current`, FORMAT];
-const GPUS_BEFORE_450 = [`--query-gpu=${FIELDS}`, FORMAT];
+const FIELDS = "index,name,memory.total,memory.used,utilization.gpu,uuid,driver_version,mig.mode.current";
+const GPUS = [`--query-gpu=${FIELDS}`, FORMAT];
 const LIST = ["-L"];
 export const PROCESSES = ["--query-compute-apps=gpu_uuid,pid,used_memory", FORMAT];
 
@@ -28,11 +27,7 @@ export interface GpuProcess {
 
 /** `run` rejects with what the program prints if it fails. */
 export async function readSmi(run: (args: readonly string[]) => Promise<string>): Promise<MachineGpu[]> {
-	const text = await run(GPUS).catch((error: Error) => {
-		if (!error.message.includes('mig.mode.current" is not a valid field')) throw error;
-		return run(GPUS_BEFORE_450);
-	});
-	const found = gpusIn(text);
+	const found = gpusIn(await run(GPUS));
 	return found.some(({ isSplit }) => isSplit) ? withMigDevices(found, await run(LIST)) : found;
 }
 

@@ -30,3 +30,8 @@ export function asSentence(text: string): string {
 export function withFullStop(text: string): string {
 	return text.replace(/\.?$/, ".");
 }
+
+/** One word for a POSIX shell. */
+export function shellQuoted(text: string): string {
+	return `'${text.replaceAll("'", `'\\''`)}'`;
+}

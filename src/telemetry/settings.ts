@@ -1,4 +1,5 @@
 /** The standard OTEL_* variables that decide what is exported. The exporters read their own (OTEL_EXPORTER_OTLP_*). */
+import type { Env } from "../lib/env.ts";
 
 export interface TelemetrySettings {
 	/** Absent: no traces. */
@@ -25,8 +26,6 @@ export interface MetricSettings {
 	exportIntervalMillis?: number;
 	exportTimeoutMillis?: number;
 }
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 const SAMPLERS = [
 	"always_on",

@@ -3,7 +3,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { call } from "../support/service.ts";
 import { SLUICE, sluice, start } from "./command.ts";
@@ -12,7 +12,7 @@ import { until, within } from "../support/until.ts";
 import { room, session, result, HELLO } from "./dev-session.ts";
 
 describe("sluice dev", () => {
-	it.concurrent("D36: runs a TypeScript handler; its curl, Python and JavaScript lines can be pasted", async (test) => {
+	it.concurrent("D36: runs a TypeScript handler; its curl line can be pasted", async (test) => {
 		const { cwd } = room(test, {
 			"greet/handler.ts":
 				'import { suffix } from "./suffix.ts";\ninterface Input { name: string }\n' +
@@ -29,18 +29,11 @@ describe("sluice dev", () => {
 		await dev.says(new RegExp(`job …${id?.slice(-6)} done in \\d+ ms`));
 		await dev.says(/output \{"hello":"O'Neil \\"Ann\\" \$HOME!"\}/);
 
-		const lines = [...dev.stdout().matchAll(/^ {2}((?:curl|python3|node) .*)$/gm)].map(([, line]) => line!);
-		expect(lines.map((line) => line.split(" ")[0])).toEqual(["curl", "python3", "node"]);
-		for (const line of lines) {
-			const said = execFileSync("sh", ["-c", line], {
-				encoding: "utf8",
-				env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env["PATH"]}` },
-			});
-			expect(JSON.parse(said), line).toMatchObject({
-				status: "COMPLETED",
-				output: { hello: 'O\'Neil "Ann" $HOME!' },
-			});
-		}
+		const [, line = ""] = /^ {2}try it +(curl .*)$/m.exec(dev.stdout()) ?? [];
+		expect(JSON.parse(execFileSync("sh", ["-c", line], { encoding: "utf8" }))).toMatchObject({
+			status: "COMPLETED",
+			output: { hello: 'O\'Neil "Ann" $HOME!' },
+		});
 		for (const base of [
 			`RUNPOD_ENDPOINT_BASE_URL=${dev.url}/sdk/v2`,
 			`baseUrl: "${dev.url}/v2"`,

@@ -1,12 +1,11 @@
 /** `sluice doctor`: every finding with the way out (D36). */
 import { once } from "node:events";
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, type TestContext } from "vitest";
 import { launcherFindings, nodeFinding } from "../../src/cli/doctor/machine.ts";
-import type { ProcessSettings } from "../../src/launchers/process/settings.ts";
 import { KEY, folder } from "../support/service.ts";
 import { sluice } from "./command.ts";
 import { managed } from "./managed.ts";
@@ -265,34 +264,6 @@ describe("sluice doctor", () => {
 				message: "No worker is attached: jobs will wait.",
 			}),
 		]);
-	});
-
-	it.concurrent("D36: finds programs, handlers and Python packages that launchers miss", async (test) => {
-		const place = folder();
-		test.onTestFinished(() => place.remove());
-		const python = join(place.path, "python3");
-		writeFileSync(python, '#!/bin/sh\nexec env -u PYTHONPATH python3 -s -S "$@"\n');
-		chmodSync(python, 0o755);
-		writeFileSync(join(place.path, "handler.py"), "import runpod\n");
-		const look = async (command: string[], cwd = place.path): Promise<string[]> => {
-			const launcher: ProcessSettings = { type: "process", command, cwd };
-			return (await launcherFindings([{ id: "words", launcher }], process.env)).map(
-				({ level, message }) => `${level} ${message}`,
-			);
-		};
-		expect(await look(["node", "worker.js"])).toEqual([]);
-		expect(await look(["no-such-program"])).toEqual(["problem Its program 'no-such-program' was not found."]);
-		expect(await look(["node"], join(place.path, "absent"))).toEqual([
-			`problem Its working directory ${join(place.path, "absent")} does not exist.`,
-		]);
-		expect(await look(["python3", "absent.py"])).toEqual([
-			`problem Its handler ${join(place.path, "absent.py")} does not exist.`,
-		]);
-		expect(await look([python, "handler.py"])).toEqual([
-			`problem ${python} does not have the runpod package that its workers import.`,
-		]);
-		writeFileSync(join(place.path, "runpod.py"), "");
-		expect(await look([python, "handler.py"])).toEqual([`ok ${python} has the runpod package.`]);
 	});
 
 	it.concurrent("D36: asks the Docker daemon where an endpoint uses it", async (test) => {

@@ -5,8 +5,7 @@ import { parse } from "yaml";
 import { describe, expect, it } from "vitest";
 import { withDurations } from "../../src/core/durations.ts";
 import { ENDPOINT_SCHEMA } from "../../src/launchers/endpoint-settings.ts";
-import { call, KEY } from "../support/service.ts";
-import { sluice } from "./command.ts";
+import { call } from "../support/service.ts";
 import { managed } from "./managed.ts";
 import { run } from "./site.ts";
 
@@ -142,32 +141,6 @@ describe("sluice endpoints", () => {
 				stdout: "",
 				stderr: expect.stringMatching(says),
 			});
-	});
-
-	it.concurrent("D36: edit opens the settings as YAML, shows what was changed, and sends only that", async (test) => {
-		const { ask, service, cwd } = await managed(test, () => ({ words: { workersMax: 7, env: { MODEL: "small" } } }));
-		const editor = join(cwd, "editor");
-		const script = "s/^idleTimeout: 5s$/idleTimeout: 2m/; s/run: 30m/run: 24h/; /^workersMax:/d";
-		writeFileSync(editor, `#!/bin/sh\nexec sed -i -e '${script}' "$1"\n`, { mode: 0o700 });
-		const edited = () =>
-			sluice(test, ["endpoints", "edit", "words", "--yes"], {
-				cwd,
-				env: { SLUICE_URL: service.url, SLUICE_API_KEY: KEY, EDITOR: editor },
-			});
-		expect(await edited()).toEqual({
-			code: 0,
-			stdout: "Updated endpoint 'words'.\n",
-			stderr: "- workersMax: 7\n- idleTimeout: 5s\n-   run: 30m\n+ idleTimeout: 2m\n+   run: 1d\n",
-		});
-		expect((await call(service.url, "/v1/endpoints/words")).json).toMatchObject({
-			idleTimeout: 120,
-			workersMax: 3,
-			retention: { run: 86_400_000, runsync: 60_000 },
-			env: ["MODEL"],
-		});
-		writeFileSync(editor, "#!/bin/sh\n", { mode: 0o700 });
-		expect(await edited()).toEqual({ code: 0, stdout: "Nothing was changed.\n", stderr: "" });
-		expect((await ask("endpoints", "get", "words", "-o", "name")).stdout).toBe("words\n");
 	});
 
 	it.concurrent("D36, D2: every bad setting is reported, and the exit code is 1", async (test) => {

@@ -1,12 +1,12 @@
 /**
- * Commands on many jobs, and further ways to print them: filters, `--follow`, `--file -`; workers
+ * Commands on many jobs, and further ways to print them: filters, `--file -`; workers
  * that are stopped (D36).
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { KEY, call } from "../support/service.ts";
-import { sluice, start } from "./command.ts";
+import { sluice } from "./command.ts";
 import { managed } from "./managed.ts";
 import { ended, run, started } from "./site.ts";
 import { until } from "../support/until.ts";
@@ -45,23 +45,6 @@ describe("sluice jobs", () => {
 		expect(await stdoutOf("jobs", "retry", "words", "--all", "--json", "--yes")).toBe(
 			'{"matched":0,"more":false,"done":0}\n',
 		);
-	});
-
-	it("D36: --follow prints each new job and change of state, until its reader has enough", async (test) => {
-		const { place, service, cwd } = await managed(test, () => ({
-			words: { launcher: { type: "external" } },
-		}));
-		const following = start(test, ["jobs", "list", "words", "-f"], {
-			cwd,
-			env: { SLUICE_URL: service.url, SLUICE_API_KEY: KEY },
-		});
-		await until("the headings", () => following.stdout().startsWith("ID "));
-		const id = await run(service, "words", { n: 1 });
-		await until("the new job", () => following.stdout().includes(`${id}  `));
-		await place.attach(service, "words");
-		await until("its end", () => new RegExp(`${id} +IN_QUEUE[^]*${id} +COMPLETED`).test(following.stdout()));
-		following.end("SIGINT");
-		await following.ended;
 	});
 
 	it("D36: workers stop lets a launched worker finish, and refuses others", async (test) => {

@@ -8,7 +8,7 @@ import { Agent, get as httpGet, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ErrorCode, ERRORS } from "../../src/core/errors.ts";
+import { type ErrorCode, ERRORS } from "../../src/core/error-table.ts";
 import { StoreUnavailable } from "../../src/store/contract/store.ts";
 import { advanceUntil, manualClock } from "../support/manual-clock.ts";
 import { RECEIVER_CERTIFICATE, RECEIVER_KEY } from "../support/receiver-certificate.ts";

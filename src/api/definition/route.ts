@@ -1,5 +1,5 @@
 /** Definition of an API operation: all but its handler. */
-import type { ErrorCode } from "../../core/errors.ts";
+import type { ErrorCode } from "../../core/error-table.ts";
 import type { LimitedOperation } from "../../core/endpoints/limits.ts";
 import type { ParamDescription } from "./params.ts";
 import { EMPTY, type JsonSchema, type Sendable, type Static } from "./schema.ts";
@@ -38,7 +38,6 @@ export interface Answer {
 	readonly description: string;
 	/** Only for JSON. */
 	readonly schema?: JsonSchema;
-	readonly example?: unknown;
 	/** If not JSON. */
 	readonly media?: string;
 	/** May answer with server-sent events; describes them. */
@@ -52,7 +51,6 @@ export interface Answer {
 export interface Body {
 	readonly description: string;
 	readonly schema: JsonSchema;
-	readonly example: unknown;
 	/** If not JSON. */
 	readonly media?: string;
 	readonly optional?: true;
@@ -122,7 +120,6 @@ export type AnswerOf<R extends RouteDefinition> = R["answer"] extends { readonly
 export const NO_BODY = {
 	description: "Nothing, or an empty object.",
 	schema: { type: "object" },
-	example: {},
 	optional: true,
 } as const satisfies Body;
 
@@ -148,5 +145,5 @@ export const REDIRECT = {
 } as const;
 
 export function emptyAnswer(description: string) {
-	return { description, schema: EMPTY, example: {} };
+	return { description, schema: EMPTY };
 }

@@ -82,9 +82,3 @@ export function pageOf<const Name extends string, const S>(name: Name, item: S) 
 	const items = { [name]: list(item) } as Readonly<Record<Name, List<S>>>;
 	return object({ ...items, next: CURSOR_OR_NULL });
 }
-
-export const EXAMPLE = {
-	job: "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77",
-	at: "2026-01-31T12:00:00.000Z",
-	worker: "hello-1a2b3c",
-} as const;

@@ -1,5 +1,5 @@
 /** GPUs, processors and data centres that endpoints of the management API can name (D49). */
-import { AVAILABILITY, CENTER, cpuType } from "../../core/management/catalog.ts";
+import { AVAILABILITY, CENTER } from "../../core/management/catalog.ts";
 import { type Param, whole, word, words } from "../definition/params.ts";
 import { managed } from "./operation.ts";
 import { FLAG, list, listIn, object, TEXT, TEXTS } from "../definition/schema.ts";
@@ -140,26 +140,11 @@ export const GLOBAL_NETWORK = word(
 const GPU_QUERY = [INCLUDE, GPU_PRODUCT, COUNT, CLOUD, COUNTRIES, CUDA_VERSIONS, MIN_CUDA] as const;
 const CPU_QUERY = [INCLUDE, CPU_PRODUCT, VCPU_COUNT] as const;
 
-const GPU_EXAMPLE = {
-	id: "NVIDIA GeForce RTX 4090",
-	name: "RTX 4090",
-	pool: "ADA_24",
-	manufacturer: "NVIDIA",
-	memory: 24,
-	secure: true,
-	community: false,
-	price: { secure: 0, community: 0 },
-	maxCount: { secure: 2, community: 0 },
-} as const;
-
-const CPU_EXAMPLE = cpuType(16);
-
 export const LIST_GPU_TYPES = managed("listGpuTypes", "GET /v2/catalog/gpus", {
 	summary: "Models of the GPUs of this machine and of Docker hosts.",
 	answer: {
 		description: "Those that are known. What the nodes of a Kubernetes or Slurm cluster have is not.",
 		schema: listIn("gpus", GPU_TYPE),
-		example: { gpus: [GPU_EXAMPLE] },
 	},
 	query: GPU_QUERY,
 	errors: ["bad_request"],
@@ -167,21 +152,21 @@ export const LIST_GPU_TYPES = managed("listGpuTypes", "GET /v2/catalog/gpus", {
 
 export const GET_GPU_TYPE = managed("getGpuType", "GET /v2/catalog/gpus/:id", {
 	summary: "One model of GPUs.",
-	answer: { description: "The model.", schema: GPU_TYPE, example: GPU_EXAMPLE },
+	answer: { description: "The model.", schema: GPU_TYPE },
 	query: GPU_QUERY,
 	errors: ["bad_request", "resource_not_found"],
 });
 
 export const LIST_CPU_TYPES = managed("listCpuTypes", "GET /v2/catalog/cpus", {
 	summary: "The processor of this machine.",
-	answer: { description: "One.", schema: listIn("cpus", CPU_TYPE), example: { cpus: [CPU_EXAMPLE] } },
+	answer: { description: "One.", schema: listIn("cpus", CPU_TYPE) },
 	query: CPU_QUERY,
 	errors: ["bad_request"],
 });
 
 export const GET_CPU_TYPE = managed("getCpuType", "GET /v2/catalog/cpus/:id", {
 	summary: "One kind of processors.",
-	answer: { description: "The kind.", schema: CPU_TYPE, example: CPU_EXAMPLE },
+	answer: { description: "The kind.", schema: CPU_TYPE },
 	query: CPU_QUERY,
 	errors: ["bad_request", "resource_not_found"],
 });
@@ -191,14 +176,13 @@ export const LIST_DATA_CENTERS = managed("listDataCenters", "GET /v2/catalog/dat
 	answer: {
 		description: `One, ${CENTER.id}, unless a filter leaves it out.`,
 		schema: listIn("dataCenters", DATA_CENTER),
-		example: { dataCenters: [CENTER] },
 	},
 	query: [CENTER_INCLUDE, REGION_FILTER, VOLUME_FILTER, COMPLIANCE_FILTER, GLOBAL_NETWORK],
 });
 
 export const GET_DATA_CENTER = managed("getDataCenter", "GET /v2/catalog/datacenters/:id", {
 	summary: "One data centre.",
-	answer: { description: "The data centre.", schema: DATA_CENTER, example: CENTER },
+	answer: { description: "The data centre.", schema: DATA_CENTER },
 	query: [CENTER_INCLUDE],
 	errors: ["resource_not_found"],
 });

@@ -2,9 +2,9 @@
 import { CPU, GPU_MEMBERS, MIN_CUDA_VERSION, POOLS, STORED_MEMBERS } from "../../core/management/endpoint-members.ts";
 import { plainText, type Schema } from "../../lib/schema.ts";
 import { managed, removal } from "./operation.ts";
-import { COUNT, EXAMPLE, list, MOMENT, object, TEXT, TEXTS } from "../definition/schema.ts";
+import { COUNT, list, MOMENT, object, TEXT, TEXTS } from "../definition/schema.ts";
 import { CONTAINER } from "./container.ts";
-import { CURSOR, LAST_PAGE, LIMIT, pagesOf } from "./pages.ts";
+import { CURSOR, LIMIT, pagesOf } from "./pages.ts";
 
 const WHOLE = { type: "integer" } as const;
 const VARIABLES = { type: "object", additionalProperties: TEXT } as const;
@@ -130,48 +130,13 @@ export const MANAGED_ENDPOINT = object({
 	createdAt: MOMENT,
 });
 
-const BASE = "https://sluice.example.com/v2/k3v9t2xa";
-
-const ENDPOINT_EXAMPLE = {
-	id: "k3v9t2xa",
-	name: "captions",
-	type: "QUEUE",
-	requestUrls: {
-		run: `${BASE}/run`,
-		runSync: `${BASE}/runsync`,
-		status: `${BASE}/status/{job_id}`,
-		stream: `${BASE}/stream/{job_id}`,
-		cancel: `${BASE}/cancel/{job_id}`,
-		retry: `${BASE}/retry/{job_id}`,
-		purgeQueue: `${BASE}/purge-queue`,
-		health: `${BASE}/health`,
-	},
-	image: "registry.example.com/captions:3",
-	args: "python -u handler.py",
-	cmd: ["python", "-u", "handler.py"],
-	entrypoint: [],
-	disk: 20,
-	ports: [],
-	env: { MODEL: "small" },
-	registry: null,
-	gpu: { pools: ["ADA_24"], count: 1, allowedCudaVersions: [], minCudaVersion: "12.4" },
-	workers: { min: 0, max: 2, idleTimeout: 30 },
-	scaling: { type: "QUEUE_DELAY", queueDelay: 1.5 },
-	dataCenterIds: [],
-	networkVolumes: [],
-	timeout: 300_000,
-	flashboot: "OFF",
-	createdAt: EXAMPLE.at,
-};
-
-const ONE = { description: "The endpoint.", schema: MANAGED_ENDPOINT, example: ENDPOINT_EXAMPLE } as const;
+const ONE = { description: "The endpoint.", schema: MANAGED_ENDPOINT } as const;
 
 export const LIST_MANAGED = managed("listManaged", "GET /v2/serverless", {
 	summary: "All endpoints, newest first, those made elsewhere included.",
 	answer: {
 		description: "A page of endpoints.",
 		schema: pagesOf("endpoints", MANAGED_ENDPOINT),
-		example: { endpoints: [ENDPOINT_EXAMPLE], pagination: LAST_PAGE },
 	},
 	query: [LIMIT, CURSOR],
 });
@@ -183,13 +148,6 @@ export const CREATE_MANAGED = managed("createManaged", "POST /v2/serverless", {
 	body: {
 		description: "image is required unless templateId is given, and exactly one of gpu and cpu.",
 		schema: CREATED,
-		example: {
-			name: "captions",
-			type: "QUEUE",
-			image: "registry.example.com/captions:3",
-			gpu: { pools: ["ADA_24"] },
-			scaling: { type: "QUEUE_DELAY", queueDelay: 1.5 },
-		},
 	},
 	errors: ["resource_not_found"],
 });
@@ -205,7 +163,6 @@ export const UPDATE_MANAGED = managed("updateManaged", "PATCH /v2/serverless/:en
 	body: {
 		description: "The members to change; env replaces all variables.",
 		schema: CHANGED,
-		example: { workers: { max: 5 } },
 	},
 	errors: ["resource_not_found"],
 });

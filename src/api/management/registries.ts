@@ -5,8 +5,6 @@ import { managed, NOT_FOUND, removal } from "./operation.ts";
 import { listIn, object, TEXT } from "../definition/schema.ts";
 
 const LOGIN = object({ id: TEXT, name: TEXT });
-const EXAMPLE = { id: "3f9c2a17be", name: "ci" };
-
 const CREATED = {
 	type: "object",
 	additionalProperties: false,
@@ -18,14 +16,13 @@ const CREATED = {
 	"x-message": "must be an object with name, username and password.",
 } as const satisfies Schema;
 
-const ONE = { description: "The registry.", schema: LOGIN, example: EXAMPLE };
+const ONE = { description: "The registry.", schema: LOGIN };
 
 export const LIST_LOGINS = managed("listLogins", "GET /v2/registries", {
 	summary: "Registry logins, without user and password.",
 	answer: {
 		description: "The registries, newest first.",
 		schema: listIn("registries", LOGIN),
-		example: { registries: [EXAMPLE] },
 	},
 });
 
@@ -38,7 +35,6 @@ export const CREATE_LOGIN = managed("createLogin", "POST /v2/registries", {
 	body: {
 		description: "Name, user and password.",
 		schema: CREATED,
-		example: { name: "ci", username: "ci", password: "…" },
 	},
 });
 

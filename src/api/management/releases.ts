@@ -1,7 +1,7 @@
 /** Releases of an endpoint, as RunPod's management API lists them (D49, D50). */
 import { managed } from "./operation.ts";
-import { COUNT, EXAMPLE, FLAG, list, MOMENT, object, TEXT } from "../definition/schema.ts";
-import { CURSOR, LAST_PAGE, LIMIT, pagesOf } from "./pages.ts";
+import { COUNT, FLAG, list, MOMENT, object, TEXT } from "../definition/schema.ts";
+import { CURSOR, LIMIT, pagesOf } from "./pages.ts";
 
 const TEXT_OR_NULL = { type: ["string", "null"] } as const;
 
@@ -37,23 +37,6 @@ export const LIST_MANAGED_RELEASES = managed("listManagedReleases", "GET /v2/ser
 				}),
 			},
 		} as const,
-		example: {
-			endpointVersion: 1,
-			rollout: { inProgress: false, workersOnLatest: 1, workersTotal: 1, percentOnLatest: 100 },
-			releases: [
-				{
-					id: "hello-1",
-					version: 1,
-					source: "MANUAL",
-					buildId: null,
-					createdByUserId: null,
-					createdAt: EXAMPLE.at,
-					workerCount: 1,
-					diff: [],
-				},
-			],
-			pagination: LAST_PAGE,
-		},
 	},
 	query: [LIMIT, CURSOR],
 });

@@ -3,7 +3,7 @@ import { MAX_SECRET_CHARS, SECRET_NAME } from "../../core/management/secret-name
 import { plainText, type Schema } from "../../lib/schema.ts";
 import { text } from "../definition/params.ts";
 import { managed, NOT_FOUND, removal } from "./operation.ts";
-import { EXAMPLE as COMMON, listIn, MOMENT, object, type Static, TEXT } from "../definition/schema.ts";
+import { listIn, MOMENT, object, type Static, TEXT } from "../definition/schema.ts";
 
 const SECRET = object({
 	id: TEXT,
@@ -13,14 +13,6 @@ const SECRET = object({
 	valueLastUpdatedAt: MOMENT,
 });
 export type Secret = Static<typeof SECRET>;
-
-const EXAMPLE = {
-	id: "c27d9a0e51",
-	name: "hf_token",
-	description: null,
-	createdAt: COMMON.at,
-	valueLastUpdatedAt: COMMON.at,
-};
 
 const VALUE = {
 	type: "string",
@@ -49,7 +41,7 @@ const CHANGED = {
 	"x-message": "must be an object with value or description.",
 } as const satisfies Schema;
 
-const ONE = { description: "The secret, without its value.", schema: SECRET, example: EXAMPLE };
+const ONE = { description: "The secret, without its value.", schema: SECRET };
 
 export const NAME_FILTER = text("name", 191, "Only the secret with this name, in any case.");
 
@@ -58,7 +50,6 @@ export const LIST_SECRETS = managed("listSecrets", "GET /v2/account/secrets", {
 	answer: {
 		description: "The secrets, newest first.",
 		schema: listIn("secrets", SECRET),
-		example: { secrets: [EXAMPLE] },
 	},
 	query: [NAME_FILTER],
 });
@@ -70,7 +61,6 @@ export const CREATE_SECRET = managed("createSecret", "POST /v2/account/secrets",
 	body: {
 		description: "Name and value.",
 		schema: CREATED,
-		example: { name: "hf_token", value: "…" },
 	},
 	errors: ["secret_exists"],
 });
@@ -84,7 +74,7 @@ export const GET_SECRET = managed("getSecret", "GET /v2/account/secrets/:secret"
 export const CHANGE_SECRET = managed("changeSecret", "PATCH /v2/account/secrets/:secret", {
 	summary: "Changes the value or the description. Workers that run keep the value that they got.",
 	answer: ONE,
-	body: { description: "At least one of them.", schema: CHANGED, example: { value: "…" } },
+	body: { description: "At least one of them.", schema: CHANGED },
 	errors: NOT_FOUND,
 });
 

@@ -5,7 +5,7 @@ import { word } from "../definition/params.ts";
 import { managed, NOT_FOUND, removal } from "./operation.ts";
 import { FLAG, list, object, type Static, TEXT, TEXTS } from "../definition/schema.ts";
 import { CONTAINER } from "./container.ts";
-import { CURSOR, LAST_PAGE, LIMIT, pagesOf } from "./pages.ts";
+import { CURSOR, LIMIT, pagesOf } from "./pages.ts";
 
 const CATEGORY = { enum: ["CPU", "NVIDIA", "AMD"] } as const;
 
@@ -48,26 +48,6 @@ const TEMPLATE = object({
 });
 export type TemplateJson = Static<typeof TEMPLATE>;
 
-const EXAMPLE = {
-	id: "51e0b7a9c2",
-	name: "captions",
-	image: "registry.example.com/captions:3",
-	args: "python -u handler.py",
-	cmd: ["python", "-u", "handler.py"],
-	entrypoint: [],
-	disk: DEFAULT_DISK,
-	mounts: {},
-	ports: [],
-	env: { MODEL: "small" },
-	registry: null,
-	serverless: true,
-	public: false,
-	category: "NVIDIA",
-	startSsh: true,
-	startJupyter: true,
-	allowedCudaVersions: [],
-} as const;
-
 const stored = (schema: Schema, value: unknown): Schema => ({
 	...schema,
 	default: value,
@@ -109,11 +89,10 @@ const CHANGED = {
 	"x-message": "must be an object.",
 } as const satisfies Schema;
 
-const ONE = { description: "The template.", schema: TEMPLATE, example: EXAMPLE };
+const ONE = { description: "The template.", schema: TEMPLATE };
 const PAGE = {
 	description: "The templates, newest first.",
 	schema: pagesOf("templates", TEMPLATE),
-	example: { templates: [EXAMPLE], pagination: LAST_PAGE },
 };
 
 export const LIST_TEMPLATES = managed("listTemplates", "GET /v2/templates", {
@@ -129,7 +108,6 @@ export const CREATE_TEMPLATE = managed("createTemplate", "POST /v2/templates", {
 	body: {
 		description: "The template.",
 		schema: CREATED,
-		example: { name: "captions", image: "registry.example.com/captions:3", serverless: true },
 	},
 });
 
@@ -142,7 +120,7 @@ export const GET_TEMPLATE = managed("getTemplate", "GET /v2/templates/:template"
 export const CHANGE_TEMPLATE = managed("changeTemplate", "PATCH /v2/templates/:template", {
 	summary: "Changes a template. Members that are left out stay; env is replaced as a whole; mounts {} stays too.",
 	answer: ONE,
-	body: { description: "What changes.", schema: CHANGED, example: { disk: 40 } },
+	body: { description: "What changes.", schema: CHANGED },
 	errors: NOT_FOUND,
 });
 

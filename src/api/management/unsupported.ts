@@ -1,7 +1,7 @@
 /** Operations of RunPod's management API that have no counterpart here: 501, with what to use instead (D49). */
 import type { RouteDefinition } from "../definition/route.ts";
 import { managed } from "./operation.ts";
-import { CURSOR, LAST_PAGE, LIMIT, pagesOf, limitOf } from "./pages.ts";
+import { CURSOR, LIMIT, pagesOf, limitOf } from "./pages.ts";
 
 /** Key checks and set-up wizards of clients list pods: there are none. */
 export const LIST_PODS = managed("listPods", "GET /v2/pods", {
@@ -9,7 +9,6 @@ export const LIST_PODS = managed("listPods", "GET /v2/pods", {
 	answer: {
 		description: "No pods.",
 		schema: pagesOf("pods", { type: "object" }),
-		example: { pods: [], pagination: LAST_PAGE },
 	},
 	query: [LIMIT, CURSOR],
 });
@@ -52,7 +51,6 @@ export const LIST_BUILDS = managed("listBuilds", "GET /v2/serverless/:endpoint/b
 	answer: {
 		description: "No builds.",
 		schema: pagesOf("builds", { type: "object" }),
-		example: { builds: [], pagination: LAST_PAGE },
 	},
 	query: [limitOf(100), CURSOR],
 });

@@ -24,15 +24,6 @@ const VOLUME = object({
 		description: "Folder, volume or claim that launcher.volumes names. Its data is never deleted by the service.",
 	},
 });
-const EXAMPLE = {
-	id: "9b01c44d7e",
-	name: "models",
-	size: 100,
-	dataCenter: "local",
-	type: "STANDARD",
-	source: "/srv/models",
-} as const;
-
 const CREATED = {
 	type: "object",
 	additionalProperties: false,
@@ -57,14 +48,13 @@ const CHANGED = {
 	"x-message": "must be an object with name or size.",
 } as const satisfies Schema;
 
-const ONE = { description: "The volume.", schema: VOLUME, example: EXAMPLE };
+const ONE = { description: "The volume.", schema: VOLUME };
 
 export const LIST_VOLUMES = managed("listVolumes", "GET /v2/network-volumes", {
 	summary: "Network volumes.",
 	answer: {
 		description: "The volumes, newest first.",
 		schema: listIn("networkVolumes", VOLUME),
-		example: { networkVolumes: [EXAMPLE] },
 	},
 });
 
@@ -75,7 +65,6 @@ export const CREATE_VOLUME = managed("createVolume", "POST /v2/network-volumes",
 	body: {
 		description: "The volume.",
 		schema: CREATED,
-		example: { name: "models", size: 100, dataCenter: "local" },
 	},
 });
 
@@ -88,7 +77,7 @@ export const GET_VOLUME = managed("getVolume", "GET /v2/network-volumes/:volume"
 export const CHANGE_VOLUME = managed("changeVolume", "PATCH /v2/network-volumes/:volume", {
 	summary: "Changes the name or the size of a network volume.",
 	answer: ONE,
-	body: { description: "At least one of them.", schema: CHANGED, example: { size: 200 } },
+	body: { description: "At least one of them.", schema: CHANGED },
 	errors: NOT_FOUND,
 });
 

@@ -1,6 +1,6 @@
 /** Workers of an endpoint in the management API (D49). */
 import { managed } from "./operation.ts";
-import { COUNT, EXAMPLE, FLAG, list, MOMENT, object, type Static, TEXT } from "../definition/schema.ts";
+import { COUNT, FLAG, list, MOMENT, object, type Static, TEXT } from "../definition/schema.ts";
 
 const STATUSES = ["RUNNING", "IDLE", "INITIALIZING", "THROTTLED", "UNHEALTHY"] as const;
 export type ManagedStatus = (typeof STATUSES)[number];
@@ -41,23 +41,5 @@ export const LIST_MANAGED_WORKERS = managed("listManagedWorkers", "GET /v2/serve
 			}),
 			endpointVersion: COUNT_OR_NULL,
 		}),
-		example: {
-			workers: [
-				{
-					id: EXAMPLE.worker,
-					status: "RUNNING",
-					isStale: false,
-					gpuCount: 1,
-					version: null,
-					image: "registry.example.com/captions:3",
-					uptimeSeconds: 42,
-					gpuTypeId: null,
-					dataCenterId: "local",
-					startedAt: EXAMPLE.at,
-				},
-			],
-			summary: { running: 1, idle: 0, initializing: 0, throttled: 0, unhealthy: 0, total: 1 },
-			endpointVersion: null,
-		},
 	},
 });

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { replaceFile } from "../../system/durable-file.ts";
 import { isObject } from "../../lib/schema.ts";
 import { CliError } from "./errors.ts";
+import type { Env } from "../../lib/env.ts";
 
 interface Context {
 	name: string;
@@ -17,8 +18,6 @@ interface Contexts {
 	current: string | undefined;
 	all: readonly Context[];
 }
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 export function contextsFile(env: Env): string {
 	return join(env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "sluice", "contexts.json");

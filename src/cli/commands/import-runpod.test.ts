@@ -1,4 +1,4 @@
-/** `sluice import runpod` with both forms of RunPod: what is written, and what is named as without meaning (D36). */
+/** `sluice import runpod` with RunPod's form: what is written, and what is named as without meaning (D36). */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -110,42 +110,11 @@ it("D36: a list of endpoints, one that is yet to be created, and commands as tex
 	expect(stderr).toContain("d: Write 'args' as the list launcher.command: sh -c 'echo hi");
 });
 
-const HUB = {
-	title: "Caption Maker",
-	description: "makes captions",
-	config: {
-		runsOn: "GPU",
-		gpuCount: 1,
-		containerDiskInGb: 20,
-		env: [
-			{ key: "MODEL", input: { type: "string", default: "small" } },
-			{ key: "TOKEN", input: { type: "string" } },
-		],
-	},
-};
-
-it("D36: hub.json becomes an endpoint with an image that is to be built", async () => {
-	const { code, stdout, stderr } = await imported(HUB);
-	expect(code).toBe(0);
-	expect(parse(stdout)).toEqual({
-		endpoints: {
-			"caption-maker": {
-				name: "Caption Maker",
-				launcher: { type: "docker", image: "caption-maker" },
-				env: { MODEL: "small" },
-				gpusPerWorker: 1,
-			},
-		},
-	});
-	expect(stderr).toContain("caption-maker: Without effect here: containerDiskInGb 20.");
-	expect(stderr).toContain("docker build -t caption-maker .");
-});
-
 it("D36: --output writes a new file and replaces none", async () => {
 	const output = join(root, "sluice.yaml");
-	expect(await imported(HUB, "-o", output)).toMatchObject({ code: 0, stdout: "" });
+	expect(await imported(FROM_API, "-o", output)).toMatchObject({ code: 0, stdout: "" });
 	const text = readFileSync(output, "utf8");
-	expect(text).toContain("caption-maker:");
+	expect(text).toContain("captions");
 	expect(await imported(FROM_API, "--output", output)).toMatchObject({
 		code: 1,
 		stderr: expect.stringContaining("EEXIST"),
@@ -154,11 +123,10 @@ it("D36: --output writes a new file and replaces none", async () => {
 });
 
 it.each<[unknown, RegExp]>([
-	["no json", /is neither RunPod's hub\.json nor an endpoint/],
-	[{ title: "x" }, /is neither/],
-	[{ endpoints: [] }, /is neither/],
+	["no json", /is no endpoint of RunPod's management API/],
+	[{ title: "x", config: {} }, /endpoints create ID --from FOLDER/],
+	[{ endpoints: [] }, /is no endpoint/],
 	[{ ...FROM_API, type: "LOAD_BALANCER" }, /load balancer cannot be imported/],
-	[{ ...HUB, config: { endpointType: "LB" } }, /load balancer cannot be imported/],
 	[{ ...FROM_API, workers: { min: 0, max: 5000 } }, /k3v9t2xa: workersMax must be a whole number from 0 to 1000/],
 ])("D36: %j is refused with a sentence, and nothing is written", async (value, says) => {
 	const output = join(root, "none.yaml");

@@ -8,7 +8,6 @@ import { isAbsent, isObject } from "../../lib/schema.ts";
 import { printable } from "../../lib/terminal-text.ts";
 import { CliError } from "../client/errors.ts";
 import { parseJson } from "../client/service-client.ts";
-import { hubNotes, hubSettings } from "../repository/hub.ts";
 import { textOfFile } from "./jobs/setting-flags.ts";
 import { endpointId } from "../dev/target.ts";
 import type { Action } from "../framework/command.ts";
@@ -24,14 +23,11 @@ interface Imported {
 
 export const importCommand: Action = {
 	name: "import",
-	summary: "print sluice.yaml for an endpoint of RunPod, from its hub.json or from the management API's JSON",
+	summary: "print sluice.yaml for endpoints of RunPod, from the JSON of its management API",
 	args: ["runpod", "[FILE]"],
 	local: true,
 	flags: { output: { short: "o", value: "FILE", summary: "write to this file, which must not exist" } },
-	examples: [
-		"sluice import runpod .runpod/hub.json",
-		"curl -s https://api.runpod.io/v2/serverless/ID -H 'Authorization: Bearer KEY' | sluice import runpod -",
-	],
+	examples: ["curl -s https://api.runpod.io/v2/serverless/ID -H 'Authorization: Bearer KEY' | sluice import runpod -"],
 	async run({ args: [from, file = "-"], flags: { output } }) {
 		if (from !== "runpod") throw new CliError(`Only endpoints of RunPod can be imported: sluice import runpod ${file}`);
 		const all = importedFrom(parseJson(textOfFile(file)), file);
@@ -60,29 +56,12 @@ function write(file: string, text: string): void {
 
 function importedFrom(value: unknown, file: string): Imported[] {
 	const found = isObject(value) ? (Array.isArray(value["endpoints"]) ? value["endpoints"] : [value]) : [];
-	const all = found.filter(isObject).map((each) => (isObject(each["scaling"]) ? fromApi(each) : fromHub(each)));
-	if (all.length > 0 && all.every((each) => each !== undefined)) return all;
-	throw new CliError(`${file} is neither RunPod's hub.json nor an endpoint of its management API with its scaling.`);
-}
-
-function fromHub(hub: Members): Imported | undefined {
-	const { title, config } = hub;
-	if (typeof title !== "string" || !isObject(config)) return undefined;
-	refuseLoadBalancer(config["endpointType"] === "LB");
-	const found = hubSettings(hub);
-	const id = endpointId(title);
-	const settings = {
-		name: found.name,
-		launcher: { type: "docker", image: id },
-		env: found.env,
-		gpusPerWorker: found.gpus,
-	};
-	const required = found.required.map(({ key }) => `Set env.${key}: hub.json requires it and has no default.`);
-	return {
-		id,
-		settings,
-		notes: [...hubNotes(found), ...required, `hub.json names no image. Build it: docker build -t ${id} .`],
-	};
+	const all = found.filter(isObject).filter((each) => isObject(each["scaling"]));
+	if (all.length > 0 && all.length === found.length) return all.map(fromApi);
+	throw new CliError(
+		`${file} is no endpoint of RunPod's management API with its scaling. Settings of a repository with a hub.json: ` +
+			"sluice endpoints create ID --from FOLDER",
+	);
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
@@ -95,7 +74,11 @@ const DESCRIBING = ["requestUrls", "createdAt"];
 
 function fromApi(endpoint: Members): Imported {
 	const { id, name, type, image, args, cmd, entrypoint, env, gpu, workers, scaling, timeout, ...others } = endpoint;
-	refuseLoadBalancer(type === "LOAD_BALANCER");
+	if (type === "LOAD_BALANCER")
+		throw new CliError(
+			"Endpoints behind a load balancer cannot be imported: Sluice has queue-based endpoints only.",
+			1,
+		);
 	const { min, max, idleTimeout } = membersOf(workers);
 	const { count = 1, ...placing } = membersOf(gpu);
 	const { type: scalerType, queueDelay, requestCount } = membersOf(scaling);
@@ -148,12 +131,4 @@ function textOfValue(value: unknown): string {
 
 function membersOf(value: unknown): Members {
 	return isObject(value) ? value : {};
-}
-
-function refuseLoadBalancer(is: boolean): void {
-	if (is)
-		throw new CliError(
-			"Endpoints behind a load balancer cannot be imported: Sluice has queue-based endpoints only.",
-			1,
-		);
 }

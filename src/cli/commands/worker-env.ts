@@ -2,11 +2,12 @@
 import type { Action } from "../framework/command.ts";
 import { CliError } from "../client/errors.ts";
 import { path } from "../client/service-client.ts";
+import { shellQuoted } from "../../lib/text.ts";
 
 /** Quoted, because a literal `$ID` must reach the worker (protocol B.1). */
 const FORMATS: Readonly<Record<string, (name: string, value: string) => string>> = {
 	env: (name, value) => `${name}=${value}`,
-	shell: (name, value) => `export ${name}='${value.replaceAll("'", `'\\''`)}'`,
+	shell: (name, value) => `export ${name}=${shellQuoted(value)}`,
 	compose: (name, value) => `${name}: ${JSON.stringify(value.replaceAll("$", "$$$$"))}`,
 };
 

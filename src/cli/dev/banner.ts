@@ -1,4 +1,5 @@
 import { printable } from "../../lib/terminal-text.ts";
+import { shellQuoted } from "../../lib/text.ts";
 import { styled } from "../framework/style.ts";
 
 const MAX_INLINE = 200;
@@ -27,27 +28,13 @@ export function banner(q: BannerFacts): string {
 	);
 }
 
-function addressOf({ url, endpoint }: BannerFacts): string {
-	return `${url}/v2/${endpoint}/runsync`;
-}
-
 function curlLine(q: BannerFacts): string {
-	const body = shellWord(inlineOf(q) ?? `@${q.example?.path}`);
-	return `curl -sS ${addressOf(q)} -H 'Authorization: Bearer ${q.key}' -d ${body}`;
+	const body = shellQuoted(inlineOf(q) ?? `@${q.example?.path}`);
+	return `curl -sS ${q.url}/v2/${q.endpoint}/runsync -H 'Authorization: Bearer ${q.key}' -d ${body}`;
 }
 
 export function clientsText(q: BannerFacts): string {
-	const { url, endpoint, key, example } = q;
-	const address = addressOf(q);
-	const inline = inlineOf(q);
-	const file = JSON.stringify(example?.path ?? "");
-	const pythonBody = inline === undefined ? `open(${file}, "rb").read()` : `${JSON.stringify(inline)}.encode()`;
-	const pythonHeaders = `{"Authorization": "Bearer ${key}", "Content-Type": "application/json"}`;
-	const request = `u.Request("${address}", ${pythonBody}, ${pythonHeaders})`;
-	const python = `import urllib.request as u; print(u.urlopen(${request}).read().decode())`;
-	const nodeBody = inline === undefined ? `require("fs").readFileSync(${file})` : JSON.stringify(inline);
-	const init = `{ method: "POST", headers: { Authorization: "Bearer ${key}" }, body: ${nodeBody} }`;
-	const node = `fetch("${address}", ${init}).then((r) => r.text()).then(console.log)`;
+	const { url, endpoint, key } = q;
 	return `${styled("bold", "Base addresses")}
   HTTP                   ${url}/v2
   RunPod SDK, Python     RUNPOD_ENDPOINT_BASE_URL=${url}/sdk/v2
@@ -55,11 +42,6 @@ export function clientsText(q: BannerFacts): string {
   RunPod SDK, Go         EndpointUrl: "${url}/v2"
   OpenAI clients         ${url}/v2/${endpoint}/openai/v1
   API key                ${key}
-
-${styled("bold", "A job")}
-  ${curlLine(q)}
-  python3 -c ${shellWord(python)}
-  node -e ${shellWord(node)}
 
 `;
 }
@@ -70,8 +52,4 @@ function inlineOf({ example }: BannerFacts): string | undefined {
 	const line = lines.filter(Boolean).join(" ");
 	if (line.length <= MAX_INLINE && /^[\x20-\x7e]*$/.test(line)) return line;
 	return example?.path === undefined ? EXAMPLE : undefined;
-}
-
-function shellWord(text: string): string {
-	return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -15,8 +15,7 @@ import type { DevState } from "./state.ts";
 import { type DevTarget, envFileOf } from "./target.ts";
 import { workerLine } from "./output/worker-lines.ts";
 import { type Crash, devWorker } from "./output/worker-process.ts";
-
-type Env = Readonly<Record<string, string | undefined>>;
+import type { Env } from "../../lib/env.ts";
 
 interface DevOptions {
 	target: DevTarget;

@@ -28,8 +28,7 @@ type FindSample = () => SampleInput | undefined | Promise<SampleInput | undefine
 export async function session(target: DevTarget, flags: FlagValues): Promise<number> {
 	const { folder, testInput } = target;
 	await refuseSecondSession(folder);
-	const samples = samplesNow(target);
-	const [first] = samples;
+	const [first] = samplesNow(target);
 	if (flags["run"] && !first)
 		throw new CliError(
 			`There is no test_input.json in ${folder}. Create it with a first job: {"input": {"prompt": "hi"}}`,
@@ -81,7 +80,11 @@ export async function session(target: DevTarget, flags: FlagValues): Promise<num
 
 	if (flags["run"]) void send(() => first);
 	const actions: KeyAction[] = [
-		...sampleKeys(samples, { dev, target, send }),
+		{
+			key: "enter",
+			what: first ? `sends ${first.name}` : "sends the last input again",
+			run: () => void send(() => sampleInputs(target)[0] ?? lastInput(dev.calls, target.endpoint)),
+		},
 		{ key: "c", what: "cancel", run: () => void dev.cancel().then(print) },
 		{ key: "r", what: "restart worker", run: () => dev.worker.restart() },
 		{ key: "o", what: "open console", run: () => void openConsole(dev) },
@@ -105,36 +108,6 @@ function samplesNow(target: DevTarget): SampleInput[] {
 	} catch {
 		return [];
 	}
-}
-
-function sampleKeys(
-	samples: readonly SampleInput[],
-	{ dev, target, send }: { dev: DevSession; target: DevTarget; send: (find: FindSample) => Promise<void> },
-): KeyAction[] {
-	const last: FindSample = () => lastInput(dev.calls, target.endpoint);
-	let index = 0;
-	const chosen: FindSample = () => {
-		const found = sampleInputs(target);
-		return found[index % Math.max(1, found.length)] ?? last();
-	};
-	const keys: KeyAction[] = [
-		{
-			key: "enter",
-			what: samples[0] ? `sends ${samples[0].name}` : "sends the last input again",
-			run: () => void send(chosen),
-		},
-	];
-	if (samples.length > 1)
-		keys.push({
-			key: "n",
-			what: "next input",
-			run() {
-				index = (index + 1) % samples.length;
-				print(`Enter sends ${samples[index]!.name} from now on.`);
-			},
-		});
-	if (samples.length > 0) keys.push({ key: "l", what: "last input again", run: () => void send(last) });
-	return keys;
 }
 
 async function openConsole(dev: DevSession): Promise<void> {

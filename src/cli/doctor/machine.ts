@@ -7,6 +7,7 @@ import { type HostConfig, NO_HOSTS } from "../../core/workers/hosts.ts";
 import { openToOthers } from "../../system/durable-file.ts";
 import type { EndpointToCheck } from "../../launchers/definition.ts";
 import { LAUNCHERS } from "../../launchers/index.ts";
+import type { Env } from "../../lib/env.ts";
 
 const NODE_NEEDED = 24;
 const DAY_MS = 86_400_000;
@@ -69,7 +70,7 @@ export async function portFinding({ host, port }: { host: string; port: number }
 
 export async function launcherFindings(
 	endpoints: readonly EndpointToCheck[],
-	env: Readonly<Record<string, string | undefined>>,
+	env: Env,
 	hosts: HostConfig = NO_HOSTS,
 ): Promise<Finding[]> {
 	const found = LAUNCHERS.map(async ({ type, doctor }) => {

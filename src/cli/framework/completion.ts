@@ -1,6 +1,7 @@
 /** `sluice completion`: completion scripts for shells (D36). */
 import { type Action, type Command, flagsOf } from "./command.ts";
 import { CliError } from "../client/errors.ts";
+import { shellQuoted } from "../../lib/text.ts";
 
 /** What may follow `path`, which is empty for `sluice` alone. */
 interface Level {
@@ -76,14 +77,12 @@ function levelOfAction(action: Action, path: string): Level {
 
 const pathsOf = (levels: readonly Level[]): string[] => levels.flatMap(({ path }) => (path === "" ? [] : [path]));
 
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-
 const namesOf = (words: readonly Word[]): string => words.map(({ name }) => name).join(" ");
 
 function bash(levels: readonly Level[]): string {
 	const cases = levels.map(
 		({ path, words, flags }) =>
-			`\t\t${quoted(path)}) words=${quoted(namesOf(words))} flags=${quoted(namesOf(flags))} ;;\n`,
+			`\t\t${shellQuoted(path)}) words=${shellQuoted(namesOf(words))} flags=${shellQuoted(namesOf(flags))} ;;\n`,
 	);
 	return `# bash completion of sluice
 _sluice() {
@@ -91,7 +90,7 @@ _sluice() {
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		word=\${COMP_WORDS[i]}
 		case "\${path:+$path }$word" in
-		${pathsOf(levels).map(quoted).join(" | ")}) path="\${path:+$path }$word" ;;
+		${pathsOf(levels).map(shellQuoted).join(" | ")}) path="\${path:+$path }$word" ;;
 		esac
 	done
 	case $path in
@@ -105,9 +104,10 @@ complete -o default -F _sluice sluice
 
 function zsh(levels: readonly Level[]): string {
 	const described = (all: readonly Word[]): string =>
-		all.map(({ name, summary }) => quoted(`${name.replaceAll(":", "\\:")}:${summary}`)).join(" ");
+		all.map(({ name, summary }) => shellQuoted(`${name.replaceAll(":", "\\:")}:${summary}`)).join(" ");
 	const cases = levels.map(
-		({ path, words, flags }) => `\t\t(${quoted(path)}) found=(${described(words)}) flags=(${described(flags)}) ;;\n`,
+		({ path, words, flags }) =>
+			`\t\t(${shellQuoted(path)}) found=(${described(words)}) flags=(${described(flags)}) ;;\n`,
 	);
 	return `#compdef sluice
 # zsh completion of sluice
@@ -116,7 +116,7 @@ _sluice() {
 	local path_= word
 	for word in "\${(@)words[2,CURRENT-1]}"; do
 		case "\${path_:+$path_ }$word" in
-		(${pathsOf(levels).map(quoted).join("|")}) path_="\${path_:+$path_ }$word" ;;
+		(${pathsOf(levels).map(shellQuoted).join("|")}) path_="\${path_:+$path_ }$word" ;;
 		esac
 	done
 	case $path_ in
@@ -135,7 +135,7 @@ if [[ $funcstack[1] == _sluice ]]; then _sluice "$@"; else compdef _sluice sluic
 
 function fish(levels: readonly Level[]): string {
 	const lines = levels.flatMap(({ path, words, flags }) => {
-		const at = `complete -c sluice -n ${quoted(`__sluice_at ${path}`)}`;
+		const at = `complete -c sluice -n ${shellQuoted(`__sluice_at ${path}`)}`;
 		return [
 			...words.map(({ name, summary }) => `${at} -f -a ${name} -d ${fishQuoted(summary)}`),
 			...flags.map(
@@ -147,7 +147,7 @@ function fish(levels: readonly Level[]): string {
 function __sluice_at
 	set -l at
 	for word in (commandline -opc)[2..-1]
-		contains -- (string join ' ' -- $at $word) ${pathsOf(levels).map(quoted).join(" ")}
+		contains -- (string join ' ' -- $at $word) ${pathsOf(levels).map(shellQuoted).join(" ")}
 		and set -a at $word
 	end
 	test "$at" = "$argv"

@@ -32,10 +32,6 @@ function cutCell(cell: string, width: number): string {
 	return cell.length <= width ? cell : `${cell.slice(0, width - 1)}…`;
 }
 
-export function tableRow(cells: readonly Cell[], widths: readonly number[]): string {
-	return line(texts(cells), widths, stateStyled);
-}
-
 function texts(cells: readonly Cell[]): string[] {
 	return cells.map((cell) => printable(String(cell ?? "")));
 }

@@ -2,7 +2,7 @@
  * What published workers of RunPod's organisation start here. Each is described by the form of its Dockerfile and the
  * files that matter; nothing of theirs is in this repository.
  */
-import { mkdirSync, mkdtempDisposableSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempDisposableSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -17,7 +17,6 @@ function inFolder<T>(files: Files, check: (folder: string) => T): T {
 	const folder = join(parent.path, "repository");
 	mkdirSync(folder);
 	writeFileSync(join(parent.path, "outside.py"), "");
-	symlinkSync(join(parent.path, "outside.py"), join(folder, "link.py"));
 	for (const [name, text] of Object.entries(files)) {
 		mkdirSync(dirname(join(folder, name)), { recursive: true });
 		writeFileSync(join(folder, name), text);
@@ -43,7 +42,7 @@ const PUBLISHED: [worker: string, files: Files, expected: string][] = [
 			"src/start.sh": "",
 			"src/handler.py": "",
 		},
-		"image: Dockerfile starts /src/start.sh",
+		"image: Dockerfile starts /bin/bash /src/start.sh",
 	],
 	[
 		"worker-comfyui",
@@ -62,7 +61,7 @@ COPY --from=downloader /comfyui/models /comfyui/models
 			"handler.py": "",
 			"src/start.sh": "",
 		},
-		"image: Dockerfile starts /start.sh, a shell script of the image",
+		"image: Dockerfile starts /start.sh",
 	],
 	[
 		"worker-a1111",
@@ -71,7 +70,7 @@ COPY --from=downloader /comfyui/models /comfyui/models
 			"src/start.sh": "",
 			"src/handler.py": "",
 		},
-		"image: Dockerfile starts /start.sh, a shell script of the image",
+		"image: Dockerfile starts /start.sh",
 	],
 	[
 		"worker-faster_whisper",
@@ -130,7 +129,7 @@ CMD ["uv", "run", "handler.py"]`,
 			Dockerfile: `FROM torch:2\nCOPY scripts/entrypoint.sh /entrypoint.sh\nENTRYPOINT ["/entrypoint.sh"]\n`,
 			"scripts/entrypoint.sh": "",
 		},
-		"image: Dockerfile starts /entrypoint.sh, a shell script of the image",
+		"image: Dockerfile starts /entrypoint.sh",
 	],
 	[
 		"vllm-loadbalancer-ep",
@@ -165,17 +164,7 @@ describe("entryOf", () => {
 			`CMD ["other.py"]\nFROM s0 AS s1\nENTRYPOINT ["python", "main.py"]`,
 			"python3 main.py",
 		],
-		[
-			"files that the base stage copies",
-			`COPY pkg /app/\nFROM s0 AS s1\nCOPY main.py /opt/\nCMD ["python", "/app/worker.py"]`,
-			"python3 pkg/worker.py",
-		],
 		["its own CMD stays", `CMD ["main.py"]\nENTRYPOINT ["python"]`, "python3 main.py"],
-		[
-			"the last stage",
-			`CMD ["python", "other.py"]\nFROM x\nCOPY main.py .\nCMD ["python", "main.py"]`,
-			"python3 main.py",
-		],
 		["an init program", `ENTRYPOINT ["/usr/bin/tini", "-s", "--"]\nCMD ["python", "main.py"]`, "python3 main.py"],
 		[
 			"COPY with flags and a list",
@@ -183,25 +172,13 @@ describe("entryOf", () => {
 			"python3 pkg/worker.py",
 		],
 		["exec and variables", `CMD exec A=1 python -u "main.py"`, "python3 main.py"],
-		["a shell with one program", `CMD ["bash", "-c", "python main.py"]`, "python3 main.py"],
-		["a module", `WORKDIR /app\nCOPY . .\nCMD ["python", "-m", "pkg.worker", "-v"]`, "python3 -m pkg.worker -v"],
+		["a module", `COPY . .\nCMD ["python", "-m", "pkg.worker", "-v"]`, "python3 -m pkg.worker -v"],
 		["comments and continued lines", `CMD ["python", \\\n# not this: other.py\n  "main.py"]`, "python3 main.py"],
-		["no line of a here-document", `CMD python main.py\nRUN <<END\nCMD python other.py\nEND`, "python3 main.py"],
-		[
-			"a variable of the image",
-			`ENV APP=/srv/app\nWORKDIR $APP\nCOPY pkg \${APP}\nCMD python \${APP:-x}/worker.py`,
-			"python3 pkg/worker.py",
-		],
-		["a program without a script", `CMD ["npm", "start"]`, "image: Dockerfile starts npm, a program of the image"],
-		[
-			"a script as an option of another program",
-			`CMD ["gunicorn", "-c", "other.py", "app:app"]`,
-			"image: Dockerfile starts gunicorn, a program of the image",
-		],
+		["a program without a script", `CMD ["npm", "start"]`, "image: Dockerfile starts npm start"],
 		...["torchrun --nproc 2", "accelerate launch"].map((program): [string, string, string] => [
 			`a script that ${program} starts`,
 			`CMD ${program} main.py`,
-			`image: Dockerfile starts ${program.split(" ")[0]}, a program of the image`,
+			`image: Dockerfile starts ${program} main.py`,
 		]),
 		["Python's options", `CMD ["python3.11", "-uB", "-O", "main.py", "-m"]`, "python3 main.py -m"],
 		[
@@ -209,73 +186,30 @@ describe("entryOf", () => {
 			`CMD ["python", "-c", "import main"]`,
 			"image: Dockerfile starts python -c import main",
 		],
-		[
-			"options of Node",
-			`CMD ["node", "--import", "./a.mjs", "b.mjs"]`,
-			"image: Dockerfile starts node --import ./a.mjs b.mjs",
-		],
 		["a runner", `CMD ["uv", "run", "python", "main.py"]`, "python3 main.py"],
 		[
-			"a runner with options",
-			`CMD ["uv", "run", "--with", "other.py", "main.py"]`,
-			"image: Dockerfile starts --with, a program of the image",
-		],
-		[
-			"a variable without a value",
+			"a variable",
 			`ARG MODEL=x\nCMD python -u main.py --model $MODEL --port 1`,
 			"image: Dockerfile starts python -u main.py --model $MODEL --port 1",
 		],
-		["a variable in a shell's line", `ENV H=main.py\nCMD ["sh", "-c", "exec python $H"]`, "python3 main.py"],
-		["none in a shell's line", `CMD ["sh", "-c", "exec python $H"]`, "image: Dockerfile starts exec python $H"],
-		[
-			"names of members of all objects",
-			`CMD python main.py $constructor`,
-			"image: Dockerfile starts python main.py $constructor",
-		],
 		[
 			"a module below another folder",
-			`WORKDIR /app\nCOPY lib/ .\nCMD ["python", "-mdeep.run", "a"]`,
+			`COPY lib/ .\nCMD ["python", "-m", "deep.run", "a"]`,
 			"python3 -m deep.run a in lib",
 		],
 		[
-			"a module under another name",
-			`WORKDIR /app\nCOPY main.py run.py\nCMD python -m run`,
-			"image: Dockerfile starts the module run of the image",
-		],
-		[
-			"a script that the build writes",
-			`FROM y\nRUN cat <<'EOF' > /main.py\nimport x\nEOF\nCMD ["python", "/main.py"]`,
-			"image: Dockerfile starts /main.py, a file of the image",
-		],
-		[
-			"a script in a here-document",
-			`FROM y\nCOPY <<EOF /main.py\nimport x\nEOF\nCMD ["python", "/main.py"]`,
-			"image: Dockerfile starts /main.py, a file of the image",
-		],
-		[
 			"files of another stage",
-			`WORKDIR /app\nCOPY pkg .\nFROM y\nCOPY --from=s0 /app /app\nCMD python /app/worker.py`,
+			`COPY pkg .\nFROM y\nCOPY --from=s0 /app /app\nCMD python /app/worker.py`,
 			"python3 pkg/worker.py",
 		],
-		["a file outside", `CMD python ../outside.py`, "image: Dockerfile starts ../outside.py, a file of the image"],
-		["a link that leads outside", `CMD python link.py`, "image: Dockerfile starts link.py, a file of the image"],
+		["a file outside", `CMD python ../outside.py`, "image: Dockerfile starts python ../outside.py"],
 		["no CMD: the known handler", "RUN true", "python3 handler.py"],
 		[
 			"several programs",
 			`CMD service x start && python main.py`,
 			"image: Dockerfile starts service x start && python main.py",
 		],
-		["a program", `CMD ["/opt/app/server"]`, "image: Dockerfile starts /opt/app/server, a program of the image"],
-		[
-			"a file that is not here",
-			`CMD python -u /opt/absent.py`,
-			"image: Dockerfile starts /opt/absent.py, a file of the image",
-		],
-		[
-			"a module that is not here",
-			`CMD python -m vllm.entry`,
-			"image: Dockerfile starts the module vllm.entry of the image",
-		],
+		["a file that is not here", `CMD python -u /opt/absent.py`, "image: Dockerfile starts python -u /opt/absent.py"],
 	])("D36: %s", (_, dockerfile, expected) => {
 		const files = {
 			Dockerfile: `FROM x AS s0\nCOPY . .\n${dockerfile}\n`,
@@ -286,31 +220,6 @@ describe("entryOf", () => {
 		expect(startedBy({ ...files, "pkg/worker.py": "", "lib/deep/run.py": "" })).toBe(expected);
 	});
 
-	it.each<[title: string, dockerfile: string]>([
-		[
-			"stages that copy from each other",
-			Array.from({ length: 30 }, (_, stage) => [
-				`FROM a AS s${stage}`,
-				...Array.from({ length: 9 }, () => (stage ? `COPY --from=s${stage - 1} / /` : "COPY . /")),
-			])
-				.flat()
-				.join("\n"),
-		],
-		[
-			"stages that begin as each other",
-			Array.from({ length: 5000 }, (_, stage) => `FROM s${stage - 1} AS s${stage}\nCOPY . /`).join("\n"),
-		],
-		["open variables", `FROM a\nWORKDIR ${"${a:-".repeat(50_000)}`],
-	])("D36: is fast with %s", (_, dockerfile) => {
-		const start = performance.now();
-		expect(startedBy({ Dockerfile: `${dockerfile}\nCMD python /opt/x.py` })).toMatch(/x\.py, a file of the image$/);
-		expect(performance.now() - start).toBeLessThan(2000);
-	});
-
-	it("D36: a Dockerfile over 256 KiB is not read", () => {
-		expect(startedBy({ Dockerfile: `FROM a\n#${"x".repeat(256 * 1024)}` })).toBe("image: Dockerfile has over 256 KiB");
-	});
-
 	it("D36: without a Dockerfile, a known handler; .runpod/Dockerfile comes first", () => {
 		expect(startedBy({ "src/rp_handler.py": "" })).toBe("python3 src/rp_handler.py");
 		expect(startedBy({ "notes.py": "" })).toBeUndefined();
@@ -319,7 +228,7 @@ describe("entryOf", () => {
 	});
 
 	it("D36: a repository of a base image's worker needs its image", () => {
-		const reason = "Dockerfile starts what its base image me/worker:1-base starts, and has no handler";
+		const reason = "Dockerfile starts what its base image starts";
 		expect(startedBy({ Dockerfile: "FROM me/worker:1-base\nRUN install-node a" })).toBe(`image: ${reason}`);
 	});
 });
@@ -330,7 +239,7 @@ it("D36: the sentence names the image and the commands", () => {
 		"handler.py": "",
 	};
 	expect(() => inFolder(files, findEntry)).toThrow(
-		/^This repository needs its image: Dockerfile starts \/start\.sh, [^]*--build[^]*--image IMAGE [^]*handler\.py$/,
+		/^This repository needs its image: Dockerfile starts \/start\.sh\. [^]*--build[^]*--image IMAGE [^]*handler\.py$/,
 	);
 	expect(() => inFolder({}, findEntry)).toThrow(/^No handler found in /);
 });

@@ -1,28 +1,22 @@
 /** What the worker of a repository is: the script that its Dockerfile starts, or its image (D36). */
-import { readFileSync, realpathSync, statSync } from "node:fs";
-import { basename, join, relative, sep } from "node:path";
+import { readFileSync } from "node:fs";
+import { basename, join, posix, relative } from "node:path";
 import { CliError } from "../client/errors.ts";
 import { isFile } from "./hub.ts";
-import { type Dockerfile, readDockerfile, sourcesOf, type Stage, startOf, wordsOf } from "./dockerfile.ts";
+import { readDockerfile } from "./dockerfile.ts";
 
 const HANDLERS = ["handler", "rp_handler", "worker", "main", "index"].flatMap((name) =>
 	["", "src/"].flatMap((folder) => ["py", "ts", "js", "mjs"].map((extension) => `${folder}${name}.${extension}`)),
 );
 
-/** Larger Dockerfiles are not read, bytes. */
-const MOST_BYTES = 256 * 1024;
-
 const SCRIPT = /\.(?:py|[cm]?[jt]s)$/i;
-const SHELL = /^(?:\/(?:usr\/)?bin\/)?(?:ba|da|z|a)?sh$/;
-const SHELL_SCRIPT = /\.(?:ba|z)?sh$/i;
 /** Programs that start another one: its name follows their options. */
 const WRAPPER = /^(?:exec|env|tini|dumb-init|docker-init|catatonit)$/;
 /** Programs that start a script, or another program, by `run`. */
 const RUNNER = /^(?:uv|poetry|pipenv)$/;
-const OPERATOR = /&&|\|\||[;|&<>$`]/;
-
-const PYTHON = /^(?:python|pypy)[\d.]*$/;
-const RUNTIME = /^(?:node|bun|tsx|ts-node)$/;
+/** What only a shell understands. */
+const SHELL = /&&|\|\||[;|&<>$`]/;
+const RUNTIME = /^(?:(?:python|pypy)[\d.]*|node|bun|tsx|ts-node)$/;
 /** Options of runtimes that nothing here depends on. */
 const OPTION = /^(?:-[bBdEiIOPqsSuvx]+|--enable-source-maps|--no-warnings)$/;
 
@@ -68,83 +62,47 @@ export function entryOf(folder: string): Found | undefined {
 	const fallback = known === undefined ? undefined : { file: join(folder, known), args: [] };
 	const file = dockerfileOf(folder);
 	if (file === undefined) return fallback;
-	const path = join(folder, file);
-	if (statSync(path).size > MOST_BYTES) return { needsImage: `${file} has over ${MOST_BYTES / 1024} KiB` };
-	const dockerfile = readDockerfile(readFileSync(path, "utf8"));
-	const stage = dockerfile.stages.at(-1);
-	if (!stage) return fallback;
-	const { words, isShell } = startOf(stage);
-	if (words.length === 0)
-		return fallback ?? { needsImage: `${file} starts what its base image ${stage.base} starts, and has no handler` };
-	if (isShell && OPERATOR.test(words.join(" "))) return { needsImage: `${file} starts ${words.join(" ")}` };
-	return entryIn(words, { folder, file, dockerfile, stage });
+	const { start, sources } = readDockerfile(readFileSync(join(folder, file), "utf8"));
+	if (start.length === 0) return fallback ?? { needsImage: `${file} starts what its base image starts` };
+	const script = start.some((word) => SHELL.test(word)) ? undefined : scriptIn(start);
+	const found = script && locate(script.path, { folder, sources });
+	if (!script || found === undefined) return { needsImage: `${file} starts ${start.join(" ")}` };
+	const { module, args, path } = script;
+	const entry = { file: join(folder, found), args };
+	if (module === undefined) return entry;
+	// It runs in the folder of its package.
+	return { ...entry, module, ...(found !== path && { cwd: entry.file.slice(0, -path.length - 1) }) };
 }
 
-interface Place {
-	folder: string;
-	file: string;
-	dockerfile: Dockerfile;
-	stage: Stage;
-}
-
-function entryIn(words: readonly string[], place: Place): Found {
-	const [program = "", ...rest] = unwrapped(words);
-	const needsImage = (what: string): Found => ({ needsImage: `${place.file} starts ${what}` });
-	if (SHELL.test(program)) {
-		const at = rest.findIndex((word) => /^-\w*c$/.test(word));
-		const line = at === -1 ? undefined : rest[at + 1];
-		if (line === undefined) return needsImage(rest.find((word) => !word.startsWith("-")) ?? program);
-		const filled = place.dockerfile.fill(line);
-		return OPERATOR.test(filled) ? needsImage(line) : entryIn(wordsOf(filled), place);
-	}
-	if (SHELL_SCRIPT.test(program)) return needsImage(`${program}, a shell script of the image`);
-	const name = basename(program);
-	if (RUNNER.test(name) && rest[0] === "run")
-		return SCRIPT.test(rest[1] ?? "") ? scriptEntry(rest.slice(1), place) : entryIn(rest.slice(1), place);
-	const isPython = PYTHON.test(name);
-	if (!isPython && !RUNTIME.test(name)) return needsImage(`${program}, a program of the image`);
-	const at = rest.findIndex((word) => !OPTION.test(word));
-	const [first = "", ...others] = at === -1 ? [] : rest.slice(at);
-	if (isPython && first === "-m") return moduleEntry(others, place);
-	if (isPython && first.startsWith("-m")) return moduleEntry([first.slice(2), ...others], place);
-	if (first === "" || first.startsWith("-")) return needsImage([program, ...rest].join(" "));
-	return scriptEntry([first, ...others], place);
-}
-
-/** Removes `exec`, variables, and init programs with their options. */
-function unwrapped(words: readonly string[]): readonly string[] {
-	const at = words.findIndex((word, index) => {
+/** A script or module directly behind Python, Node or a runner. `path`: of its file, as the command names it. */
+function scriptIn(words: readonly string[]): { path: string; module?: string; args: string[] } | undefined {
+	const [program = "", ...rest] = after(words, (word, index) => {
 		const isOption = index > 0 && word.startsWith("-");
-		return !(isOption || /^\w+=/.test(word) || WRAPPER.test(basename(word)));
+		return isOption || /^\w+=/.test(word) || WRAPPER.test(basename(word));
 	});
+	const isRunner = RUNNER.test(program) && rest[0] === "run";
+	if (isRunner && !SCRIPT.test(rest[1] ?? "")) return scriptIn(rest.slice(1));
+	if (!isRunner && !RUNTIME.test(basename(program))) return undefined;
+	const [first = "", ...args] = isRunner ? rest.slice(1) : after(rest, (word) => OPTION.test(word));
+	const [module, ...others] = first === "-m" ? args : [];
+	if (module !== undefined) return { path: `${module.replaceAll(".", "/")}.py`, module, args: others };
+	return SCRIPT.test(first) ? { path: first, args } : undefined;
+}
+
+/** The words after those at the beginning that are skipped. */
+function after(words: readonly string[], isSkipped: (word: string, index: number) => boolean): readonly string[] {
+	const at = words.findIndex((word, index) => !isSkipped(word, index));
 	return at === -1 ? [] : words.slice(at);
 }
 
-function scriptEntry([script = "", ...args]: readonly string[], place: Place): Found {
-	const found = SCRIPT.test(script) ? locate(script, place) : undefined;
-	if (found === undefined) return { needsImage: `${place.file} starts ${script}, a file of the image` };
-	return { file: join(place.folder, found), args };
-}
-
-/** It runs in the folder of its package. */
-function moduleEntry([module = "", ...args]: readonly string[], place: Place): Found {
-	const path = module.replaceAll(".", "/");
-	for (const name of [`${path}.py`, `${path}/__main__.py`]) {
-		const found = locate(name, place);
-		if (found !== name && found?.endsWith(`/${name}`) !== true) continue;
-		const file = join(place.folder, found);
-		return { file, module, args, ...(found !== name && { cwd: file.slice(0, -name.length - 1) }) };
-	}
-	return { needsImage: `${place.file} starts the module ${module} of the image` };
-}
-
-/** The script in the repository, by what the Dockerfile copies; none where links lead elsewhere. */
-function locate(script: string, { folder, dockerfile, stage }: Place): string | undefined {
-	const root = realpathSync(folder) + sep;
-	return sourcesOf(dockerfile.stages, stage, script).find((name) => {
-		const path = join(folder, name);
-		return isFile(path) && realpathSync(path).startsWith(root);
-	});
+/** The file in the repository that is copied to this path of the image: what is copied last comes first. */
+function locate(path: string, q: { folder: string; sources: readonly string[] }): string | undefined {
+	const parts = posix.normalize(`/${path}`).slice(1).split("/");
+	const ends = parts.map((_, index) => parts.slice(index).join("/"));
+	const candidates = q.sources
+		.toReversed()
+		.flatMap((source) => (basename(source) === parts.at(-1) ? [source] : ends.map((end) => posix.join(source, end))));
+	return candidates.find((name) => isFile(join(q.folder, name)));
 }
 
 /** `.runpod` comes first, as on RunPod. */

@@ -7,7 +7,6 @@ import type { JsonPieces } from "../../lib/json/json-text.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { ErrorForm } from "../../api/definition/route.ts";
 import type { Call } from "./call.ts";
-import { sendErrorPage, wantsPage } from "./error-page.ts";
 import type { Fault } from "../../lib/schema.ts";
 
 const JSON_TYPE = "application/json";
@@ -101,7 +100,6 @@ export function refuse(
 	if (error.allow !== undefined) headers.push("Allow", error.allow);
 	if (error.status === 401) headers.push("WWW-Authenticate", 'Bearer realm="sluice"');
 	if (close) headers.push("Connection", "close");
-	if (!close && form === undefined && wantsPage(res.req)) return sendErrorPage(res, error, headers);
 	if (form === "problem") return json(res, problemBody(error), headers, error.status, close, PROBLEM_TYPE);
 	json(res, form === "openai" ? failureBody(failureOfRefusal(error)) : errorBody(error), headers, error.status, close);
 }

@@ -1,6 +1,6 @@
 /** Metrics of a server: its requests, budgets, roles, process and store. */
 import { type Budget, type BudgetMeter, type BudgetName, BUDGETS } from "../../core/budgets.ts";
-import { ERRORS } from "../../core/errors.ts";
+import { ERRORS } from "../../core/error-table.ts";
 import { ROLES } from "../../engine/cluster/heartbeat.ts";
 import { version } from "../../version.ts";
 import type { Sample } from "../../core/metrics/family.ts";

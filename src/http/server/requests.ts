@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../system/clock.ts";
-import { ApiError, type ErrorCode } from "../../core/errors.ts";
+import type { ErrorCode } from "../../core/error-table.ts";
+import { ApiError } from "../../core/errors.ts";
 import { isManagementPath } from "../../core/management/reserved-ids.ts";
 import { hexIds, type Random } from "../../lib/ids.ts";
 import type { Family } from "../../core/metrics/family.ts";

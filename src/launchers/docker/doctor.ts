@@ -2,9 +2,10 @@
 import { type Finding, ok, problem } from "../../core/finding.ts";
 import { type HostConfig, type HostSettings, LOCAL } from "../../core/workers/hosts.ts";
 import type { EndpointToCheck } from "../definition.ts";
-import { type Connection, connectionOf, connectionTo, type Env } from "./hosts/connection.ts";
+import { type Connection, connectionOf, connectionTo } from "./hosts/connection.ts";
 import { dockerDaemon, sentenceOf } from "./daemon.ts";
 import type { DockerSettings } from "./settings.ts";
+import type { Env } from "../../lib/env.ts";
 
 const DOCKER_MS = 3000;
 const HOST_MS = 12_000;

@@ -2,11 +2,11 @@ import type { Clock } from "../../system/clock.ts";
 import type { LocalMs } from "../../lib/time.ts";
 import { kubernetesClient, statusOf } from "./api/client.ts";
 import { connectionOf } from "./api/credentials.ts";
-import type { Env } from "./api/exec-plugin.ts";
 import type { Json } from "./objects/merge.ts";
 import { BUSY_ANNOTATIONS, LABELS, MANAGED_BY } from "./objects/names.ts";
 import type { Pod } from "./pods/pod-status.ts";
 import { podWatch } from "./pods/pod-watch.ts";
+import type { Env } from "../../lib/env.ts";
 
 export interface Place {
 	context?: string | undefined;

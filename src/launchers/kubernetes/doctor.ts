@@ -4,8 +4,8 @@ import { type Finding, ok, problem, warning } from "../../core/finding.ts";
 import type { EndpointToCheck } from "../definition.ts";
 import { kubernetesClient, type KubernetesClient, sentenceOf, statusOf } from "./api/client.ts";
 import { connectionOf } from "./api/credentials.ts";
-import type { Env } from "./api/exec-plugin.ts";
 import type { KubernetesSettings } from "./settings.ts";
+import type { Env } from "../../lib/env.ts";
 
 /** Equal to the Role of `docs/guides/kubernetes.md`. */
 export const RIGHTS: readonly { resource: string; verbs: readonly string[] }[] = [

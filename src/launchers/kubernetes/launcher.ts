@@ -12,7 +12,6 @@ import { loopbackOf } from "../loopback.ts";
 import { WatchedWorkers } from "../watched-workers.ts";
 import { isUnanswered, Refusal, sentenceOf } from "./api/client.ts";
 import { type Cluster, openCluster, type Place, type PodEvent, type PodName } from "./cluster.ts";
-import type { Env } from "./api/exec-plugin.ts";
 import { podNames, shortHash } from "./objects/names.ts";
 import { podOf, secretOf, usesHostNetwork } from "./objects/objects.ts";
 import { endpointOf, type Pod, workerOf } from "./pods/pod-status.ts";
@@ -20,6 +19,7 @@ import { PodWorker } from "./pods/pod-worker.ts";
 import { roomInPool } from "../room.ts";
 import { GPU_RESOURCE, IMAGE_PULL_TRIES, type KubernetesSettings } from "./settings.ts";
 import { Strays } from "./strays.ts";
+import type { Env } from "../../lib/env.ts";
 
 /** Timeouts of the first Pod list before a start and before an adoption, ms. */
 const START_MS = 10_000;

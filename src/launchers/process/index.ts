@@ -20,7 +20,6 @@ export const PROCESS: LauncherDefinition<ProcessSettings> = {
 	}),
 	missing: async ({ cwd }) => (cwd === undefined ? [] : await faultsOfFolder(cwd)),
 	create: async (dependencies) => new (await import("./launcher.ts")).ProcessLauncher(dependencies),
-	doctor: async (endpoints, env) => (await import("./doctor.ts")).findings(endpoints, env),
 };
 
 /** An unreadable folder may be readable for the workers' user. */

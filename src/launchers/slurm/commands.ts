@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-
-export type Env = Readonly<Record<string, string | undefined>>;
+import type { Env } from "../../lib/env.ts";
 
 /** Longer than Slurm's own timeouts (MessageTimeout, 10 s), ms. */
 const COMMAND_MS = 30_000;

@@ -2,10 +2,11 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { type Finding, ok, problem } from "../../core/finding.ts";
 import type { EndpointToCheck } from "../definition.ts";
-import { type Env, type RunCommand, slurmCommands } from "./commands.ts";
+import { type RunCommand, slurmCommands } from "./commands.ts";
 import { batchScript, sbatchOptions } from "./script.ts";
 import type { SlurmSettings } from "./settings.ts";
 import { checkFolder } from "./shared-folder.ts";
+import type { Env } from "../../lib/env.ts";
 
 type Endpoint = EndpointToCheck<SlurmSettings>;
 

@@ -1,6 +1,7 @@
 /** The batch job of a worker: `sbatch` options, script and variables. */
 import { join } from "node:path";
 import { machineEnv } from "../../core/workers/worker-env.ts";
+import { shellQuoted } from "../../lib/text.ts";
 import type { WorkerSpec } from "../launcher.ts";
 import { logPath } from "../logs/log-files.ts";
 import type { SlurmSettings } from "./settings.ts";
@@ -107,9 +108,9 @@ export function batchScript(spec: SlurmSpec): string {
 		setup.length > 0 ? "#!/bin/bash -l" : "#!/bin/bash",
 		// `sbatch` passes on the service's token for Slurm.
 		"unset SLURM_JWT",
-		`variables=${quoted(variablesPath(folderOf(spec), spec.workerId))}`,
+		`variables=${shellQuoted(variablesPath(folderOf(spec), spec.workerId))}`,
 		'if [ -e "$variables" ] && [ ! -s "$variables" ]; then',
-		`  echo ${quoted(AGAIN)} >&2`,
+		`  echo ${shellQuoted(AGAIN)} >&2`,
 		'  rm -f "$variables"',
 		`  sleep ${WATCHDOG_MS / 1000}`,
 		`  exit ${STARTED_AGAIN}`,
@@ -120,14 +121,14 @@ export function batchScript(spec: SlurmSpec): string {
 		'    "sharedDir must be the same folder here and at the service, and of its user." >&2',
 		`  exit ${NO_VARIABLES}`,
 		"fi",
-		`exec 9> >(BASH_ENV= exec setsid /bin/bash -c ${quoted(WATCHDOG)} $$ "$variables" 8<&-)`,
+		`exec 9> >(BASH_ENV= exec setsid /bin/bash -c ${shellQuoted(WATCHDOG)} $$ "$variables" 8<&-)`,
 		// The worker may have a variable of this name.
 		"unset variables",
 		". /proc/self/fd/8",
 		": >/proc/self/fd/8",
 		"exec 8<&-",
 		...setup,
-		`exec ${commandOf(spec).map(quoted).join(" ")}`,
+		`exec ${commandOf(spec).map(shellQuoted).join(" ")}`,
 		"",
 	].join("\n");
 }
@@ -145,7 +146,7 @@ export function variablesFile({ workerId: worker, gpuCount: gpus, settings, env 
 			`the variables ${wrong.map((each) => JSON.stringify(each)).join(", ")} of env have names that no ` +
 				"shell can set: use letters, digits and _",
 		);
-	return all.map(([name, value]) => `export ${name}=${quoted(value)}\n`).join("");
+	return all.map(([name, value]) => `export ${name}=${shellQuoted(value)}\n`).join("");
 }
 
 function commandOf({ settings, gpuCount }: SlurmSpec): string[] {
@@ -187,8 +188,4 @@ export function volumesOf({
 		const folder = named ? join(sharedDir, "volumes", source) : source;
 		return { folder, at: at.join(":"), named };
 	});
-}
-
-function quoted(text: string): string {
-	return `'${text.replaceAll("'", `'\\''`)}'`;
 }

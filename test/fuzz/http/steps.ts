@@ -1,6 +1,8 @@
 /** Requests to every operation, from its definition: valid, nearly valid, and not at all. */
 import fc from "fast-check";
 import { type Operation, OPERATIONS } from "../../../src/api/operations.ts";
+import { EXAMPLES } from "../../../scripts/api-page/examples.ts";
+import type { Example } from "../../../scripts/api-page/job-examples.ts";
 import { type AnySchema, brokenJson, fromSchema, jsonText, oddText } from "../generate.ts";
 import type { Case } from "../target.ts";
 
@@ -107,7 +109,9 @@ function queryOf({ query = [], access }: Operation): fc.Arbitrary<string[][]> {
 	return fc.array(pair, { maxLength: 3 });
 }
 
-function bodyOf({ body }: Operation): fc.Arbitrary<string | null> {
+const examples: Readonly<Record<string, Example>> = EXAMPLES;
+
+function bodyOf({ body, definition }: Operation): fc.Arbitrary<string | null> {
 	if (!body) return fc.constantFrom(null, null, null, "{}", "x");
 	const valid = fromSchema(body.schema as AnySchema).map((value) => JSON.stringify(value));
 	const known =
@@ -118,7 +122,7 @@ function bodyOf({ body }: Operation): fc.Arbitrary<string | null> {
 			: valid;
 	return fc.oneof(
 		{ weight: 8, arbitrary: known },
-		{ weight: 8, arbitrary: fc.constant(JSON.stringify(body.example)) },
+		{ weight: 8, arbitrary: fc.constant(JSON.stringify(examples[definition]?.body ?? {})) },
 		{ weight: 2, arbitrary: fc.oneof(jsonText, brokenJson, oddText) },
 		{ weight: 1, arbitrary: fc.constantFrom(null, "", "[]", "null") },
 	);

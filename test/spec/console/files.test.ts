@@ -213,28 +213,3 @@ it("D31: where the console was not built the page says how, and it is there once
 	expect((await call(own.url, "/healthz", { key: null })).status).toBe(200);
 	await own.end();
 });
-
-describe("errors for people", () => {
-	const accept = "text/html,application/xhtml+xml,*/*;q=0.8";
-
-	it("D2: a browser that opens an address gets a page with the same status", async () => {
-		const answer = await get("/console/old/file.js?x=<b>", { accept });
-		expect(answer.status).toBe(404);
-		expect(answer.headers).toMatchObject({
-			"content-type": "text/html; charset=utf-8",
-			"content-security-policy": expect.stringContaining("default-src 'none'"),
-			"cache-control": "no-store",
-		});
-		expect(answer.text).toContain("path_not_found");
-		expect(answer.text).toContain('href="../../console/"');
-		expect(answer.text).not.toContain("<b>");
-		const refused = await get("/v2/ep/status/x", { accept });
-		expect([refused.status, refused.headers["content-type"]]).toEqual([401, "text/html; charset=utf-8"]);
-	});
-
-	it("D2: everyone else gets JSON", async () => {
-		for (const headers of [{}, { accept: "*/*" }, { accept: "application/json" }])
-			expectError(await get("/console/old.js", headers), 404, "path_not_found");
-		expectError(await get("/console/old.js", { accept }, "POST"), 405, "method_not_allowed");
-	});
-});

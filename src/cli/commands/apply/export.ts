@@ -7,7 +7,6 @@ import { isObject } from "../../../lib/schema.ts";
 import { path } from "../../client/service-client.ts";
 import type { Action } from "../../framework/command.ts";
 import { yamlText } from "../../framework/yaml-text.ts";
-import { settingsOf } from "../jobs/edit-endpoint.ts";
 
 export const exportCommand: Action = {
 	name: "export",
@@ -38,7 +37,9 @@ const HEAD = `# Settings that are not named here have their defaults.
 function exported(endpoint: Endpoint): unknown {
 	const { id, env } = endpoint;
 	const read = readEndpoint(id, {});
-	const settings = Object.entries(settingsOf(endpoint)).flatMap(([name, value]): [string, unknown][] => {
+	const settings = Object.entries(endpoint).flatMap(([name, value]): [string, unknown][] => {
+		// Values of env are not shown.
+		if (name === "env" || !Object.hasOwn(ENDPOINT_SCHEMA.properties, name)) return [];
 		const standard = read.ok ? (read.endpoint as unknown as Record<string, unknown>)[name] : undefined;
 		// Without it, RUNPOD_INIT_TIMEOUT would set it.
 		const own = name === "initTimeoutMs" && env.includes("RUNPOD_INIT_TIMEOUT") ? value : without(standard, value);

@@ -12,7 +12,6 @@ import { SOURCE_FLAGS, withSource } from "./endpoint-source.ts";
 import { SETTING_FLAGS, readSettings } from "./setting-flags.ts";
 import { shortTime } from "../../framework/table.ts";
 import { yamlText } from "../../framework/yaml-text.ts";
-import { edit } from "./edit-endpoint.ts";
 import { explained } from "./workers.ts";
 
 const list = listAction<Endpoint>({
@@ -176,5 +175,5 @@ const webhookSecret = serviceAction<{ webhookSecret: string; formerWebhookSecret
 export const endpoints: CommandGroup = {
 	name: "endpoints",
 	summary: "list, create, update, pause and delete endpoints",
-	actions: [list, get, create, update, edit, remove, pause, resume, webhookSecret],
+	actions: [list, get, create, update, remove, pause, resume, webhookSecret],
 };

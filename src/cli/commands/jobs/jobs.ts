@@ -1,5 +1,5 @@
 /** `sluice jobs` (D36). */
-import type { JobList, JobSummary } from "../../../api/job-records.ts";
+import type { JobSummary } from "../../../api/job-records.ts";
 import { systemClock } from "../../../system/clock.ts";
 import { JOB_FILTERS, bulkAction } from "./bulk-jobs.ts";
 import type { Action, ActionInput, CommandGroup } from "../../framework/command.ts";
@@ -10,11 +10,11 @@ import { wholeId } from "./short-id.ts";
 import { jobCalls, RefusedJob } from "../../submit/job-calls.ts";
 import { progressBar } from "../../framework/progress-bar.ts";
 import { stateStyled } from "../../framework/style.ts";
-import { cellsOf, type Columns, listAction, serviceAction } from "../../framework/service-action.ts";
+import { type Columns, listAction, serviceAction } from "../../framework/service-action.ts";
 import { path, queryOf } from "../../client/service-client.ts";
 import { showWait } from "../../submit/single-job.ts";
 import { submit } from "../../submit/submit.ts";
-import { lineWidth, spanText, tableRow } from "../../framework/table.ts";
+import { lineWidth, spanText } from "../../framework/table.ts";
 
 const FILTERS = { ...JOB_FILTERS, expired: { summary: "include jobs whose result has expired" } } as const;
 
@@ -39,16 +39,15 @@ function columnsOf(found: readonly JobSummary[], { flags }: ActionInput): Column
 	return { ...COMMON, ...(isShort && { ID: ({ id }: JobSummary) => id.slice(-SHORT_ID) }), ...last };
 }
 
-const listed = listAction<JobSummary>({
+const list = listAction<JobSummary>({
 	name: "list",
 	args: ["ENDPOINT"],
 	summary: "list jobs, last submitted first",
 	flags: {
 		...FILTERS,
-		follow: { short: "f", summary: "print new jobs and changes of state until Ctrl-C" },
 		...PAGE_FLAGS,
 	},
-	examples: ["sluice jobs list hello --status FAILED,TIMED_OUT", "sluice jobs list hello --follow"],
+	examples: ["sluice jobs list hello --status FAILED,TIMED_OUT"],
 	request: "GET /v1/endpoints/{ENDPOINT}/jobs",
 	query: (flags) => queryOf(flags, [...Object.keys(FILTERS), ...Object.keys(PAGE_FLAGS)]),
 	member: "jobs",
@@ -60,31 +59,6 @@ const listed = listAction<JobSummary>({
 		return `Endpoint '${endpoint}' has no jobs. Submit one: ${example}\n`;
 	},
 });
-
-const list: Action = {
-	...listed,
-	run: async (input) => (input.flags["follow"] === undefined ? await listed.run(input) : await follow(input)),
-};
-
-const FOLLOWED = { ...COMMON, ...WORKER, ...ERROR };
-const WIDTHS = [41, 11, 5, 5, 5, 25];
-
-const FOLLOW_MS = 1000;
-
-async function follow({ args: [endpoint = ""], flags, service }: ActionInput): Promise<number> {
-	const query = queryOf({ ...flags, limit: flags["limit"] ?? "100" }, [...Object.keys(FILTERS), "limit"]);
-	const url = path`/v1/endpoints/${endpoint}/jobs?${query}`;
-	let seen = new Map<string, string>();
-	for (let isFirst = true; ; isFirst = false) {
-		const { jobs } = (await service.request("GET", url)).json as JobList;
-		if (isFirst && !flags["json"]) process.stdout.write(tableRow(Object.keys(FOLLOWED), WIDTHS));
-		for (const job of jobs.toReversed())
-			if (seen.get(job.id) !== job.status)
-				process.stdout.write(flags["json"] ? `${JSON.stringify(job)}\n` : tableRow(cellsOf(FOLLOWED, job), WIDTHS));
-		seen = new Map(jobs.map(({ id, status }) => [id, status]));
-		await systemClock.sleep(FOLLOW_MS);
-	}
-}
 
 const get: Action = {
 	name: "get",

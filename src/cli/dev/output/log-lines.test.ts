@@ -102,23 +102,6 @@ it("D36: a streamed text that pauses is printed as far as it has come", async ()
 	await vi.waitFor(() => expect(q.lines.at(-1)).toBe("job …a done"));
 });
 
-it("D36: a silent job is mentioned after 30 s, then after twice the time, until it ends", async () => {
-	const q = printer({ result: async () => ({ error: "no luck" }) });
-	q.started("a");
-	await q.clock.advance(29_000);
-	expect(q.lines).toHaveLength(2);
-	await q.clock.advance(1000);
-	expect(q.lines.at(-1)).toBe("job …a has been running for 30 s and is silent. c cancels it.");
-	await q.clock.advance(29_000);
-	expect(q.lines).toHaveLength(3);
-	await q.clock.advance(1000);
-	expect(q.lines.at(-1)).toMatch(/for 60 s/);
-	q.settled("a", "FAILED");
-	await vi.waitFor(() => expect(q.lines.at(-1)).toBe("job …a FAILED in 60000 ms: no luck"));
-	await q.clock.advance(600_000);
-	expect(q.lines).toHaveLength(5);
-});
-
 it("D36: progress is printed while the job runs", async () => {
 	const q = printer({ result: async () => ({ output: '{"percent":5}' }) });
 	q.started("a");

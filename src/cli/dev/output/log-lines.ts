@@ -25,9 +25,6 @@ const SERVICE_LOG: ReadonlySet<EventName> = new Set<EventName>([
 
 const MAX_TEXT = 4000;
 
-/** Silence until a job is mentioned, ms. Doubled after each mention. */
-const SILENCE_MS = 30_000;
-
 /** A text that pauses is printed as far as it has come after this time, ms. */
 const PAUSE_MS = 1000;
 
@@ -48,9 +45,7 @@ export interface JobReader {
 
 interface Attempt {
 	startedAt: number;
-	newsAt: number;
 	chunks: number;
-	ended: AbortController;
 	lost: AbortController;
 	printed: Promise<void>;
 }
@@ -90,7 +85,6 @@ export function printEvents({ events, clock, read, verbose, print, saveMedia }: 
 			lines.chunks(part.chunks);
 			nextChunk.set(id, part.next);
 			attempt.chunks += part.chunks.length;
-			if (part.chunks.length > 0) attempt.newsAt = clock.now();
 			over = part.over || signal.aborted;
 		}
 		lines.end();
@@ -127,7 +121,6 @@ export function printEvents({ events, clock, read, verbose, print, saveMedia }: 
 	function end(id: string): Attempt | undefined {
 		const attempt = running.get(id);
 		running.delete(id);
-		attempt?.ended.abort();
 		return attempt;
 	}
 
@@ -143,20 +136,15 @@ export function printEvents({ events, clock, read, verbose, print, saveMedia }: 
 		const now = clock.now();
 		const attempt: Attempt = {
 			startedAt: now,
-			newsAt: now,
 			chunks: 0,
-			ended: new AbortController(),
 			lost: new AbortController(),
 			printed: Promise.resolve(),
 		};
 		running.set(id, attempt);
 		step(id, styled("dim", "started"));
 		attempt.printed = printChunks(id, attempt);
-		void mentionSilence(attempt, clock, (text) => step(id, text));
 	});
 	events.on("job.progressed", ({ id }) => {
-		const attempt = running.get(id);
-		if (attempt) attempt.newsAt = clock.now();
 		void printProgress(id);
 	});
 	events.on("job.returned", ({ id }) => {
@@ -174,20 +162,6 @@ export function printEvents({ events, clock, read, verbose, print, saveMedia }: 
 	return {
 		unfinished: (): string[] => (running.size > 0 ? [...running.keys()] : [...queued]),
 	};
-}
-
-/** Says that an attempt is silent, each time after twice as long, until it has ended. */
-async function mentionSilence(attempt: Attempt, clock: Clock, say: (text: string) => void): Promise<void> {
-	const { signal } = attempt.ended;
-	for (let silence = SILENCE_MS; !signal.aborted; ) {
-		const due = attempt.newsAt + silence;
-		if (clock.now() < due) await clock.sleep(due - clock.now(), signal);
-		else {
-			const seconds = Math.round((clock.now() - attempt.startedAt) / 1000);
-			say(styled("yellow", `has been running for ${seconds} s and is silent. c cancels it.`));
-			silence *= 2;
-		}
-	}
 }
 
 /** Uses lines of the service's log without their time. */

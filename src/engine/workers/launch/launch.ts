@@ -263,7 +263,7 @@ export class WorkerLauncher {
 		endpoint: Endpoint,
 		{ worker, launcher, gpus }: { worker: Worker; launcher: Launcher; gpus: AssignedGpus },
 	): Promise<void> {
-		const { store, access, address, cluster, events, registry, ended, secrets } = this.#d;
+		const { store, access, address, cluster, events, registry, secrets } = this.#d;
 		const { id, createdAt } = worker;
 		const { type } = endpoint.launcher;
 		const { own, shared } = await address;
@@ -298,30 +298,39 @@ export class WorkerLauncher {
 			await record(later ?? handle);
 			events.emit("worker.launched", { endpoint: endpoint.id, worker: id });
 		} catch (error) {
-			worker.draining = true;
-			this.#failed.add(id);
-			this.#recorders.delete(id);
-			try {
-				await launcher.stop(id, 0);
-			} catch (stopError) {
-				// It may run, with its GPUs: its stop is repeated. A start that was refused leaves nothing behind.
-				if (hasStarted) {
-					this.#stopping.set(id, false);
-					worker.unstopped = { why: "its start failed", at: this.#d.now() };
-					events.emit("fault", { where: `stopping ${id}`, error: stopError });
-					throw error;
-				}
-			}
-			this.#failed.delete(id);
-			registry.forget(worker);
-			const isExplained = cluster.scales(endpoint.id) && !(error instanceof PlatformUnavailable);
-			const { message } = error as Error;
-			if (isExplained)
-				await ended.record(worker, { reason: { code: "start_failed", message, crash: true }, lastOutput: "" });
-			else await store.workers.remove({ id });
-			await this.#refuse(worker);
+			await this.#abandon(worker, { launcher, hasStarted, error: error as Error });
 			throw error;
 		}
+	}
+
+	/** Ends what a failed start left. What it left may run on, with its GPUs: its stop is then repeated. */
+	async #abandon(
+		worker: Worker,
+		{ launcher, hasStarted, error }: { launcher: Launcher; hasStarted: boolean; error: Error },
+	): Promise<void> {
+		const { store, cluster, events, registry, ended } = this.#d;
+		const { id } = worker;
+		worker.draining = true;
+		this.#failed.add(id);
+		this.#recorders.delete(id);
+		try {
+			await launcher.stop(id, 0);
+		} catch (stopError) {
+			// A start that was refused leaves nothing behind.
+			if (hasStarted) {
+				this.#stopping.set(id, false);
+				worker.unstopped = { why: "its start failed", at: this.#d.now() };
+				events.emit("fault", { where: `stopping ${id}`, error: stopError });
+				return;
+			}
+		}
+		this.#failed.delete(id);
+		registry.forget(worker);
+		const { message } = error;
+		if (cluster.scales(worker.endpoint) && !(error instanceof PlatformUnavailable))
+			await ended.record(worker, { reason: { code: "start_failed", message, crash: true }, lastOutput: "" });
+		else await store.workers.remove({ id });
+		await this.#refuse(worker);
 	}
 
 	/** Withdraws its stop: it lives, and jobs may come that nothing else can take now. */

@@ -4,8 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { HostSettings } from "../../../core/workers/hosts.ts";
 import { sshTunnel } from "./ssh-tunnel.ts";
-
-export type Env = Readonly<Record<string, string | undefined>>;
+import type { Env } from "../../../lib/env.ts";
 
 export interface Connection {
 	/** Socket path, or host and port. */
@@ -23,16 +22,15 @@ export interface Connection {
 
 type Certificates = NonNullable<HostSettings["tls"]>;
 
-const PIPE = "//./pipe/docker_engine";
 const TLS_PORT = "2376";
 const PLAIN_PORT = "2375";
 
 /**
- * Takes `unix://`, `npipe://`, `tcp://`, `http://`, `https://` with `DOCKER_CERT_PATH`, or `ssh://`. Throws an Error
+ * Takes `unix://`, `tcp://`, `http://`, `https://` with `DOCKER_CERT_PATH`, or `ssh://`. Throws an Error
  * for others. Default: the local socket.
  */
-export function connectionOf(env: Env, platform = process.platform): Connection {
-	const host = env["DOCKER_HOST"] || (platform === "win32" ? `npipe://${PIPE}` : "unix://");
+export function connectionOf(env: Env): Connection {
+	const host = env["DOCKER_HOST"] || "unix://";
 	const folder = env["DOCKER_CERT_PATH"];
 	return connectionTo(host, {
 		env,
@@ -51,9 +49,9 @@ export function connectionTo(
 	host: string,
 	{ env, secure, certificates }: { env: Env; secure: boolean; certificates: Certificates | undefined },
 ): Connection {
-	const socket = /^(?:unix|npipe):\/\/(.*)$/.exec(host);
+	const socket = /^unix:\/\/(.*)$/.exec(host);
 	if (socket) {
-		const socketPath = socket[1] || (host.startsWith("npipe") ? PIPE : defaultSocket());
+		const socketPath = socket[1] || defaultSocket();
 		return { ...direct(socketPath, false, () => ({ socketPath })), isLocal: true };
 	}
 	const url = URL.parse(host.includes("//") ? host : `tcp://${host}`);

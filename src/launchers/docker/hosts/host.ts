@@ -2,7 +2,7 @@
 import type { GpuPart } from "../../../core/workers/gpu-allocation.ts";
 import { type HostGpu, type HostSettings, type HostView, LOCAL } from "../../../core/workers/hosts.ts";
 import type { LocalMs, WallMs } from "../../../lib/time.ts";
-import { type Connection, connectionOf, connectionTo, type Env } from "./connection.ts";
+import { type Connection, connectionOf, connectionTo } from "./connection.ts";
 import {
 	type Daemon,
 	type DaemonInfo,
@@ -17,6 +17,7 @@ import type { LauncherDependencies } from "../../definition.ts";
 import { dockerImages, type Images } from "../images/images.ts";
 import { hasNvidia, readGpus } from "./gpus.ts";
 import { type Removals, removals } from "./removals.ts";
+import type { Env } from "../../../lib/env.ts";
 
 /** Check interval, the interval while unreachable, and the timeout of a check, ms. */
 const CHECK_MS = 5000;

@@ -41,36 +41,7 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 		);
 	}
 
-	/** Returns its workers, and of each of its GPUs who has which part. */
-	function useOf(host: DockerHost, all: readonly Worker[]): { workers: Worker[]; gpus: HostView["gpus"] } {
-		const workers = all.filter(({ place }) => place?.host === host);
-		const others = host.gpuContainers.filter(
-			({ Id, Labels }) => Labels[LABELS.service] !== d.serviceId() || host.removals.isRefused(Id),
-		);
-		const held = [
-			...others.map(gpusOf),
-			...workers.map(({ id, place }) => ({ worker: id, gpus: place!.gpus, memoryGb: place!.memoryGb })),
-		];
-		const partsOf = (gpu: string): HostGpuPart[] =>
-			held.flatMap(({ gpus, ...part }) => (gpus.includes(gpu) ? [part] : []));
-		return { workers, gpus: (host.gpus ?? []).map((gpu) => ({ ...gpu, parts: partsOf(gpu.id) })) };
-	}
-
-	function placementHost(host: DockerHost, all: readonly Worker[]): PlacementHost {
-		const { name, settings, isReachable, images } = host;
-		const { workers, gpus } = useOf(host, all);
-		const ms = host.unreachableMs();
-		return {
-			name,
-			labels: settings.labels ?? [],
-			state: ms !== undefined ? { unreachableMs: ms } : isReachable ? "reachable" : "connecting",
-			drained: drained.has(name),
-			gpus: host.gpus === undefined ? { fault: host.gpuFault } : gpus,
-			workers: workers.length,
-			workersMax: settings.workersMax,
-			images,
-		};
-	}
+	const useOf = (host: DockerHost, all: readonly Worker[]): Use => useOfHost(host, all, d.serviceId());
 
 	return {
 		get,
@@ -99,7 +70,7 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 			const all = [...workers];
 			return place(
 				{ hosts: names, gpuCount: gpuCountOf(spec), memoryGb: spec.gpuMemoryGb, gpu, placement, image },
-				candidates(spec.settings).map((host) => placementHost(host, all)),
+				candidates(spec.settings).map((host) => placementHost(host, useOf(host, all), drained.has(host.name))),
 			);
 		},
 		/**
@@ -109,11 +80,8 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 		async stillFits(worker: Worker, workers: Iterable<Worker>): Promise<boolean> {
 			const { host, gpus, memoryGb } = worker.place!;
 			await host.readGpuContainers();
-			const rest = useOf(
-				host,
-				[...workers].filter((other) => other !== worker),
-			);
-			return rest.gpus.every((gpu) => !gpus.includes(gpu.id) || hasRoom(memoryGb, gpu));
+			const others = [...workers].filter((other) => other !== worker);
+			return useOf(host, others).gpus.every((gpu) => !gpus.includes(gpu.id) || hasRoom(memoryGb, gpu));
 		},
 		/** Returns those workers without which it has a place; empty where nothing helps. */
 		room(spec: Spec, q: { stoppable: readonly Worker[]; staying: readonly Worker[] }): Worker[] {
@@ -142,6 +110,41 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 		close(): void {
 			for (const host of hosts.values()) host.close();
 		},
+	};
+}
+
+/** Its workers, and of each of its GPUs who has which part. */
+interface Use {
+	workers: Worker[];
+	gpus: HostView["gpus"];
+}
+
+function useOfHost(host: DockerHost, all: readonly Worker[], serviceId: string | undefined): Use {
+	const workers = all.filter(({ place }) => place?.host === host);
+	const others = host.gpuContainers.filter(
+		({ Id, Labels }) => Labels[LABELS.service] !== serviceId || host.removals.isRefused(Id),
+	);
+	const held = [
+		...others.map(gpusOf),
+		...workers.map(({ id, place }) => ({ worker: id, gpus: place!.gpus, memoryGb: place!.memoryGb })),
+	];
+	const partsOf = (gpu: string): HostGpuPart[] =>
+		held.flatMap(({ gpus, ...part }) => (gpus.includes(gpu) ? [part] : []));
+	return { workers, gpus: (host.gpus ?? []).map((gpu) => ({ ...gpu, parts: partsOf(gpu.id) })) };
+}
+
+function placementHost(host: DockerHost, { workers, gpus }: Use, drained: boolean): PlacementHost {
+	const { name, settings, isReachable, images } = host;
+	const ms = host.unreachableMs();
+	return {
+		name,
+		labels: settings.labels ?? [],
+		state: ms !== undefined ? { unreachableMs: ms } : isReachable ? "reachable" : "connecting",
+		drained,
+		gpus: host.gpus === undefined ? { fault: host.gpuFault } : gpus,
+		workers: workers.length,
+		workersMax: settings.workersMax,
+		images,
 	};
 }
 

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { linesOf } from "../../platform-streams.ts";
+import type { Env } from "../../../lib/env.ts";
 
 /** Connect timeout, and interval of keep-alives of which 3 may be missed, s. */
 const CONNECT_S = 10;
@@ -21,8 +22,6 @@ const LINE_CHARACTERS = 500;
 
 /** Answers each path with its row of `df` and a line with a dot. */
 const SHELL = `exec sh -c 'while read -r path; do df -Pk "$path" 2>/dev/null | tail -n 1; echo .; done'`;
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 type Ssh = ChildProcessByStdio<Writable, Readable, Readable>;
 

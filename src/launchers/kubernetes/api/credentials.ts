@@ -4,7 +4,8 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import type { Clock } from "../../../system/clock.ts";
-import { type Credentials, type Env, type ExecConfig, execPlugin } from "./exec-plugin.ts";
+import { type Credentials, type ExecConfig, execPlugin } from "./exec-plugin.ts";
+import type { Env } from "../../../lib/env.ts";
 
 export interface Connection {
 	/** Has no slash at the end. */

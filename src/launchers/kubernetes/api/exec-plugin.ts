@@ -1,8 +1,7 @@
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import type { Clock } from "../../../system/clock.ts";
-
-export type Env = Readonly<Record<string, string | undefined>>;
+import type { Env } from "../../../lib/env.ts";
 
 export interface Credentials {
 	token?: string;

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import type { Env } from "../../lib/env.ts";
 
 export function importsRunpod(file: string): boolean {
 	return /^[ \t]*(?:import|from)[ \t]+runpod\b/m.test(readFileSync(file, "utf8"));
@@ -9,7 +10,7 @@ export function importsRunpod(file: string): boolean {
 export function hasModule(
 	python: string,
 	module: string,
-	{ cwd, env }: { cwd: string; env: Readonly<Record<string, string | undefined>> },
+	{ cwd, env }: { cwd: string; env: Env },
 ): boolean | undefined {
 	try {
 		execFileSync(

@@ -1,0 +1,265 @@
+/** All client-visible errors (D2, D3). */
+export interface ErrorEntry {
+	status: number;
+	/** `{name}` is replaced by that parameter. */
+	sentence: string;
+	/** Seconds for `Retry-After`. */
+	retryAfter?: number;
+}
+
+export const ERRORS = {
+	bad_json: { status: 400, sentence: "The body cannot be read as a JSON object: {why} Send one{type}." },
+	bad_request: { status: 400, sentence: "The request has {count}: {first}" },
+	unprocessable: { status: 422, sentence: "The request has {count}: {first}" },
+	bad_query: { status: 400, sentence: "The query parameter {name} is {value}; it must be {bound}." },
+	bad_http: { status: 400, sentence: "The request is not well-formed HTTP." },
+	https_only: { status: 400, sentence: "This port speaks https only: begin the address with https://." },
+	unauthorized: { status: 401, sentence: "{why} Send the header 'Authorization: Bearer <API key>'." },
+	forbidden: { status: 403, sentence: "{why}" },
+	worker_unauthorized: {
+		status: 401,
+		sentence: "{why} Start the worker with the variables that 'sluice worker-env {endpoint}' prints.",
+	},
+	console_link_over: {
+		status: 401,
+		sentence:
+			"This sign-in link has expired or was already used. Run 'sluice console' for a new one, or " +
+			"sign in with an API key at /console/.",
+	},
+	endpoint_not_found: {
+		status: 404,
+		sentence: "There is no endpoint '{endpoint}'.{meant} GET /v1/endpoints lists those that exist.",
+	},
+	job_not_found: {
+		status: 404,
+		sentence: "There is no job '{job}' on endpoint '{endpoint}': the id is unknown, or its result has expired.",
+	},
+	delivery_not_found: {
+		status: 404,
+		sentence: "There is no webhook delivery '{delivery}': the id is unknown, or it is over 7 days old.",
+	},
+	key_not_found: { status: 404, sentence: "There is no key '{key}'. GET /v1/keys lists those that exist." },
+	registry_not_found: {
+		status: 404,
+		sentence: "There is no login to the registry '{registry}'. GET /v1/registries lists those that exist.",
+	},
+	resource_not_found: { status: 404, sentence: "There is no {kind} '{id}'. {list} lists those that exist." },
+	release_not_found: {
+		status: 404,
+		sentence:
+			"Endpoint '{endpoint}' has no version '{version}', or it is not kept any more. " +
+			"GET /v1/endpoints/{endpoint}/releases lists those that are.",
+	},
+	session_not_found: {
+		status: 404,
+		sentence: "There is no session '{session}', or it has ended. GET /v1/sessions lists all.",
+	},
+	worker_not_found: {
+		status: 404,
+		sentence:
+			"There is no log of worker '{worker}' of endpoint '{endpoint}': the id is unknown, the " +
+			"worker is external, or it exited too long ago.",
+	},
+	worker_gone: {
+		status: 404,
+		sentence: "Endpoint '{endpoint}' has no worker '{worker}'. GET /v1/endpoints/{endpoint}/workers lists its workers.",
+	},
+	host_not_found: {
+		status: 404,
+		sentence: "There is no host '{host}' in the configuration. GET /v1/hosts lists all.",
+	},
+	path_not_found: {
+		status: 404,
+		sentence: "There is no operation {method} {path}. Job operations are at /v2/<endpoint>/<operation>.",
+	},
+	method_not_allowed: { status: 405, sentence: "{method} is not allowed here; use {allow}." },
+	job_not_retryable: {
+		status: 409,
+		sentence: "Job '{job}' is {state}; only FAILED and TIMED_OUT jobs can be retried.",
+	},
+	idempotency_reused: {
+		status: 409,
+		sentence: "The Idempotency-Key was used for another body. Use a new key for a new submission.",
+	},
+	idempotency_expired: {
+		status: 409,
+		sentence: "The job of this Idempotency-Key {fate} and does not run again. Use a new key to submit it again.",
+	},
+	release_refused: { status: 409, sentence: "{why}" },
+	endpoint_exists: {
+		status: 409,
+		sentence:
+			"The endpoint '{endpoint}' already exists{why}. Change it with PATCH " +
+			"/v1/endpoints/{endpoint}, or choose another id.",
+	},
+	secret_exists: {
+		status: 409,
+		sentence:
+			"There is a secret '{name}' already. Change it with PATCH /v2/account/secrets/ID, or choose another name.",
+	},
+	receiver_not_found: {
+		status: 404,
+		sentence: "Endpoint '{endpoint}' has no failing webhook receiver '{receiver}'.",
+	},
+	delivery_pending: {
+		status: 409,
+		sentence: "Delivery '{delivery}' is in progress; it can be sent again after it was delivered or has failed.",
+	},
+	last_admin_key: {
+		status: 409,
+		sentence: "This is the last admin key; without one the service cannot be managed. Create another one first.",
+	},
+	worker_not_launched: {
+		status: 409,
+		sentence:
+			"Worker '{worker}' is external: stop it where it was started. To send it no more jobs, " +
+			"pause endpoint '{endpoint}'.",
+	},
+	workers_external: {
+		status: 409,
+		sentence:
+			"The workers of endpoint '{endpoint}' are external: start them yourself, with the " +
+			"variables that 'sluice worker-env {endpoint}' prints.",
+	},
+	duplicate_worker_id: {
+		status: 409,
+		sentence: "Another process is already polling as worker '{worker}'. Give each worker its own id in RUNPOD_POD_ID.",
+	},
+	body_too_large: {
+		status: 413,
+		sentence:
+			"The body has {size} bytes; at most {limit} are accepted. Put large files into storage and send their URLs.",
+	},
+	headers_too_large: {
+		status: 431,
+		sentence:
+			"The request line and headers are over 16 KB together (of workers: 64 KB), or over 1000 " +
+			"lines; send fewer or shorter ones.",
+	},
+	request_timeout: { status: 408, sentence: "The request did not arrive completely in time; send it again." },
+	rate_limited: {
+		status: 429,
+		sentence:
+			"Endpoint '{endpoint}' allows {limit} requests of '{operation}' in any 10 s. Try again " +
+			"after the time in Retry-After, then with exponential backoff.",
+		retryAfter: 1,
+	},
+	too_many_at_once: {
+		status: 429,
+		sentence:
+			"Endpoint '{endpoint}' allows {limit} concurrent requests of '{operation}'. Try again when some have ended.",
+		retryAfter: 1,
+	},
+	too_many_failures: {
+		status: 429,
+		sentence:
+			"More than {limit} wrong keys, worker tokens or sign-in links in a minute came from {address}; " +
+			"this one is wrong too. A valid one is accepted at any time.",
+		retryAfter: 60,
+	},
+	management_busy: {
+		status: 429,
+		sentence:
+			"This key has {limit} management requests in flight already, the budget 'management' of this server. " +
+			"Try again when some have ended.",
+		retryAfter: 1,
+	},
+	documents_busy: {
+		status: 429,
+		sentence:
+			"Too many pending requests for documentation or console files from this address. " +
+			"Try again when some are answered.",
+		retryAfter: 1,
+	},
+	memory_share: {
+		status: 429,
+		sentence:
+			"This {owner} already holds {held} bytes of requests and unread answers; {bytes} more would exceed " +
+			"its share of the budget 'memory' of this server ({limit} bytes). " +
+			"Read responses fully and send fewer in parallel.",
+		retryAfter: 5,
+	},
+	queue_full: {
+		status: 429,
+		sentence:
+			"The queue of endpoint '{endpoint}' is full: {limit} jobs are waiting. Try again later " +
+			"with exponential backoff, or raise workersMax.",
+		retryAfter: 5,
+	},
+	quota_full: {
+		status: 429,
+		sentence:
+			"The jobs of endpoint '{endpoint}' have {stored} MB of inputs, results and chunks stored, and this " +
+			"input has {size} MB; its limit limits.storedMb is {limit} MB. Wait for results to expire, " +
+			"shorten retention, or raise limits.storedMb.",
+		retryAfter: 5,
+	},
+	gpu_quota_used: {
+		status: 429,
+		sentence:
+			"Jobs of endpoint '{endpoint}' have used {used} GPU seconds since midnight UTC; its limit " +
+			"limits.gpuSecondsPerDay is {limit}. It accepts jobs again at {end}, or when limits.gpuSecondsPerDay is raised.",
+		retryAfter: 60,
+	},
+	draining: {
+		status: 429,
+		sentence: "This server is shutting down and sends no more jobs to workers.",
+		retryAfter: 5,
+	},
+	backup_running: {
+		status: 409,
+		sentence:
+			"Another backup is being made; this server makes one at a time. Try again when it has ended: " +
+			"GET /v1/backup shows how far it is.",
+	},
+	backup_elsewhere: {
+		status: 409,
+		sentence:
+			"The store is in PostgreSQL, which has tools of its own for backups, such as: " +
+			'pg_dump --format=custom --file=sluice.dump "$SLUICE_STORE" (or continuously, with pgBackRest or WAL archiving).',
+	},
+	backup_space: {
+		status: 507,
+		sentence:
+			"A backup needs {needed} MB on the disk of the store for its temporary copy, and {free} MB are free " +
+			"in addition to the reserve of {reserve} MB for results. Free some; nothing was written.",
+	},
+	backup_failed: {
+		status: 500,
+		sentence: "The backup failed ({why}), and its temporary copy was removed. Try again.",
+	},
+	internal: {
+		status: 500,
+		sentence: "The request failed because of an internal error; the log has the details under {requestId}.",
+	},
+	not_implemented: { status: 501, sentence: "{why}" },
+	not_ready: { status: 503, sentence: "This server {why}; use another one.", retryAfter: 2 },
+	store_unavailable: {
+		status: 503,
+		sentence: "The store is unavailable ({why}). Nothing was accepted; send it again.",
+		retryAfter: 2,
+	},
+	store_full: {
+		status: 503,
+		sentence:
+			"The jobs of all endpoints have {stored} MB of inputs, results and chunks stored; the budget 'stored' " +
+			"is {limit} MB. Wait for results to expire, shorten retention, or raise budgets.stored.",
+		retryAfter: 5,
+	},
+	memory_spent: {
+		status: 503,
+		sentence:
+			"Requests and unread answers of all callers hold the budget 'memory' of this server ({limit} bytes), " +
+			"and this one needs {bytes} more. Try again after the time in Retry-After.",
+		retryAfter: 5,
+	},
+	outcome_unknown: {
+		status: 503,
+		sentence:
+			"The store became unavailable during this request ({why}). It may have been accepted: " +
+			"check before you send it again, or send it with its Idempotency-Key.",
+		retryAfter: 2,
+	},
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof ERRORS;

@@ -1,0 +1,2 @@
+/** Variables of a process. */
+export type Env = Readonly<Record<string, string | undefined>>;
