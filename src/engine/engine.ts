@@ -131,6 +131,7 @@ export function createEngine(o: EngineOptions) {
 		// Each server may have other GPUs.
 		gpuModels: async () => (cluster.shared ? undefined : knownModels(await workers.gpus.list(), workers.hosts.list())),
 	});
+	const traces = createTraces({ ...context, tracer: o.tracer, registry: workers.registry });
 	const metrics = createMetrics({
 		...context,
 		run,
@@ -139,6 +140,7 @@ export function createEngine(o: EngineOptions) {
 		views: workers.allViews,
 		registry: workers.registry,
 		held: workers.gpus.held,
+		onStart: traces.startEnded,
 	});
 	const canaries = createCanaries({
 		...context,
@@ -151,7 +153,6 @@ export function createEngine(o: EngineOptions) {
 		...context,
 		runTime: async (q) => (await metrics.history.total({ ...q, step: HOUR_MS })).execution.sum,
 	});
-	const traces = createTraces({ ...context, tracer: o.tracer });
 	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, canaries, gpuQuotas: quotas, traces });
 	const scaling = createScaling({ ...context, cluster, endpoints, workers, canaries, gpus: o.gpus });
 	const webhooks = createWebhooks({ ...context, cluster, endpoints, traces, send: o.sendWebhook });

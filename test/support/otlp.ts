@@ -13,7 +13,7 @@ export interface ReceivedSpan {
 	spanId: string;
 	/** "" for a root. */
 	parentId: string;
-	/** Ids of spans. */
+	/** Ids of spans, perhaps of other traces. */
 	links: string[];
 	attributes: Record<string, string | number>;
 	error: boolean;

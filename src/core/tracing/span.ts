@@ -14,6 +14,6 @@ export interface Span {
 	attributes: Readonly<Record<string, string | number>>;
 	/** Low cardinality, such as `timed_out`; absent: it succeeded. */
 	error?: string | undefined;
-	/** A span of the same trace that caused it. */
-	link?: string | undefined;
+	/** A span that caused it. */
+	link?: { traceId: string; spanId: string } | undefined;
 }

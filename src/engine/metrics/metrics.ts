@@ -24,6 +24,7 @@ export function createMetrics(
 		views: WorkerViews;
 		registry: WorkerRegistry;
 		held: () => HeldGpu[];
+		onStart: Parameters<typeof workerStarts>[0]["onStart"];
 	},
 ) {
 	const snapshots = () => endpointSnapshots(d);

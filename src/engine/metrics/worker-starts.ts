@@ -1,16 +1,18 @@
 /** How starts of workers by this server went: times of their phases, outcomes, and how workers ended (D40). */
 import type { EpochMs } from "../../lib/time.ts";
+import type { WorkerStart } from "../../core/tracing/start-spans.ts";
 import type { EventBus } from "../../events.ts";
 import type { Worker, WorkerRegistry } from "../workers/worker-registry.ts";
 import { counts, durations } from "./labelled.ts";
 
-export const START_OUTCOMES = ["ready", "failed", "stopped"] as const;
+export const START_OUTCOMES = ["ready", "failed", "stopped"] as const satisfies WorkerStart["outcome"][];
 
 /** Times of the job clock; `pullMs`: of pulls that are over. */
 interface Start {
 	launchedAt?: EpochMs;
 	waiting?: { pulls: boolean; since: EpochMs };
 	pullMs: number;
+	pull?: { from: EpochMs; until: EpochMs };
 	warmingAt?: EpochMs;
 }
 
@@ -18,10 +20,13 @@ export function workerStarts({
 	events,
 	now,
 	registry,
+	onStart,
 }: {
 	events: EventBus;
 	now: () => EpochMs;
 	registry: WorkerRegistry;
+	/** A start is over. */
+	onStart: (start: WorkerStart) => void;
 }) {
 	const starts = new WeakMap<Worker, Start>();
 	const outcomes = counts(events);
@@ -36,29 +41,38 @@ export function workerStarts({
 		return found;
 	}
 
-	function endWait(start: Start, at: EpochMs): void {
-		if (start.waiting?.pulls) start.pullMs += Math.max(0, at - start.waiting.since);
+	function endWait(start: Start, until: EpochMs): void {
+		const { waiting, pull } = start;
 		delete start.waiting;
+		if (!waiting?.pulls) return;
+		start.pullMs += Math.max(0, until - waiting.since);
+		start.pull = { from: pull?.from ?? waiting.since, until };
 	}
 
-	function over(worker: Worker, outcome: (typeof START_OUTCOMES)[number]): void {
-		if (starts.delete(worker)) outcomes.add(1, worker.endpoint, outcome);
+	function over(worker: Worker, start: Start, outcome: WorkerStart["outcome"], fault?: string): WorkerStart {
+		starts.delete(worker);
+		outcomes.add(1, worker.endpoint, outcome);
+		const { endpoint, createdAt, startingSince, readyAt: endedAt = now() } = worker;
+		const { launchedAt = endedAt, warmingAt } = start;
+		const calledAt = warmingAt ?? endedAt;
+		// Its platform reported that it runs, or it called before that, or there are no such reports.
+		const placedAt =
+			startingSince > createdAt ? startingSince : start.waiting ? calledAt : Math.min(launchedAt, calledAt);
+		endWait(start, placedAt);
+		const times = { createdAt, placedAt, pull: start.pull, warmingAt, endedAt };
+		const ended = { endpoint, worker: worker.id, outcome, fault, ...times };
+		onStart(ended);
+		return ended;
 	}
 
 	function ready(worker: Worker, start: Start): void {
-		const { endpoint, createdAt, startingSince, readyAt = now() } = worker;
-		const { launchedAt = readyAt, warmingAt = readyAt } = start;
-		// Its platform reported that it runs, or it called before that, or there are no such reports.
-		const placedAt =
-			startingSince > createdAt ? startingSince : start.waiting ? warmingAt : Math.min(launchedAt, warmingAt);
-		endWait(start, placedAt);
+		const { endpoint, createdAt, placedAt, warmingAt, endedAt } = over(worker, start, "ready");
 		const pulls = Math.min(start.pullMs, placedAt - createdAt);
 		phases.add(placedAt - createdAt - pulls, endpoint, "placement");
 		if (pulls > 0) phases.add(pulls, endpoint, "image_pull");
-		phases.add(Math.max(0, warmingAt - placedAt), endpoint, "load");
-		if (start.warmingAt !== undefined) phases.add(readyAt - warmingAt, endpoint, "warm_up");
-		total.add(readyAt - createdAt, endpoint);
-		over(worker, "ready");
+		phases.add(Math.max(0, (warmingAt ?? endedAt) - placedAt), endpoint, "load");
+		if (warmingAt !== undefined) phases.add(endedAt - warmingAt, endpoint, "warm_up");
+		total.add(endedAt - createdAt, endpoint);
 	}
 
 	events.on("worker.launched", ({ endpoint, worker: id }) => {
@@ -71,7 +85,7 @@ export function workerStarts({
 	});
 	events.on("worker.waiting", ({ endpoint, worker: id, reason }) => {
 		const worker = registry.get({ endpoint, id });
-		if (!worker) return;
+		if (!worker || worker.ready) return;
 		const start = startOf(worker);
 		endWait(start, now());
 		start.waiting = { pulls: reason === "image_pull", since: now() };
@@ -93,7 +107,8 @@ export function workerStarts({
 		const { ending } = worker;
 		const fault = ending ? ending.code : (reason?.code ?? (code === 0 ? undefined : "crashed"));
 		exits.add(1, endpoint, fault ?? (ending ? "stopped" : "exited"));
-		over(worker, ending && !fault ? "stopped" : "failed");
+		const start = starts.get(worker);
+		if (start) over(worker, start, ending && !fault ? "stopped" : "failed", fault);
 	});
 	return { outcomes, exits, total, phases, wakes };
 }

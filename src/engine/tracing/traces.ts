@@ -1,5 +1,5 @@
 /**
- * Traces of jobs and of their webhooks (D52). What began is decided at the submission, by its client or the sampler;
+ * Traces of jobs, of their webhooks and of starts of workers (D52). What began is decided at the submission, by its client or the sampler;
  * jobs that failed or took long are recorded all the same, at their end. Without a tracer the context of the client is
  * passed on as it is.
  */
@@ -8,9 +8,11 @@ import type { JobState } from "../../core/jobs/job-states.ts";
 import { attemptContext, jobSpans, submissionContext, traceOf } from "../../core/tracing/job-spans.ts";
 import { storedTrace, type TraceContext } from "../../core/tracing/trace-context.ts";
 import { hexIds } from "../../lib/ids.ts";
-import type { WallMs } from "../../lib/time.ts";
+import type { EpochMs, WallMs } from "../../lib/time.ts";
 import type { Tracer } from "../../telemetry/contract.ts";
 import { type EngineContext, unlessUnavailable } from "../context.ts";
+import type { WorkerRegistry } from "../workers/worker-registry.ts";
+import { startTraces } from "./start-traces.ts";
 
 /** Time from the submission to the end, ms. */
 const SLOW_MS = 60_000;
@@ -24,17 +26,20 @@ type Traced = Pick<Job, "id" | "trace">;
 
 export type Traces = ReturnType<typeof createTraces>;
 
-export function createTraces(d: EngineContext & { tracer: Tracer | undefined }) {
+export function createTraces(d: EngineContext & { tracer: Tracer | undefined; registry: WorkerRegistry }) {
 	const { store, tracer, calendar, random } = d;
 	let reads = 0;
 	const newId = hexIds(random);
+	const wall = (at: EpochMs): WallMs => calendar.of(at);
+	const starts = startTraces({ ...d, newId, wall });
 	const clientOf = ({ trace }: Traced): TraceContext | undefined =>
 		trace === undefined ? undefined : storedTrace(trace);
 
 	async function record(job: Job, isWhole: boolean): Promise<void> {
 		const { endpoint, id } = job;
 		const attempts = isWhole ? [] : await store.jobs.attempts({ endpoint, id });
-		for (const span of jobSpans(job, attempts, (at) => calendar.of(at))) tracer!.record(span);
+		const startOf = (worker: string) => starts.of(endpoint, worker);
+		for (const span of jobSpans(job, attempts, { wall, startOf })) tracer!.record(span);
 	}
 
 	function ended(job: Job): void {
@@ -55,6 +60,7 @@ export function createTraces(d: EngineContext & { tracer: Tracer | undefined }) 
 	return {
 		tracer,
 		now: (): WallMs => calendar.now(),
+		startEnded: starts.ended,
 		/** Ids of a span below `parent`, or of a new trace. */
 		newIds: (parent: TraceContext | undefined): Pick<TraceContext, "traceId" | "spanId"> => ({
 			traceId: parent?.traceId ?? newId(TRACE_DIGITS),

@@ -1,0 +1,57 @@
+/** What a service as a process exports of its workers by OTLP (D52). */
+import { expect, it } from "vitest";
+import { type ReceivedSpan, spansIn } from "../support/otlp.ts";
+import { untilFits } from "../support/until.ts";
+import { webhookReceiver } from "../support/webhook-receiver.ts";
+import { ended, run, site } from "./site.ts";
+
+const quickly = { OTEL_BSP_SCHEDULE_DELAY: "50", OTEL_METRICS_EXPORTER: "none" };
+
+it("D52: a job's wait has a link to the start of its worker, whose phases are a trace; one that crashes has its error", {
+	timeout: 60_000,
+}, async (test) => {
+	const collector = await webhookReceiver();
+	test.onTestFinished(() => collector.end());
+	const place = site(test);
+	const service = await place.serve({
+		endpoints: {
+			ours: place.launched({ workersMax: 1, warmup: { input: {} } }),
+			crash: { launcher: { type: "process", command: [process.execPath, "-e", "process.exit(7)"] } },
+		},
+		env: { ...quickly, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+	});
+	const job = await ended(service, "ours", await run(service, "ours", {}));
+	const second = await ended(service, "ours", await run(service, "ours", {}));
+	await run(service, "crash", {});
+	const named = (spans: readonly ReceivedSpan[], name: string) => spans.filter((each) => each.name === name);
+	const spans = await untilFits(
+		async () => spansIn(collector.received),
+		(found) => named(found, "start crash").length > 0 && named(found, "process ours").length === 2,
+	);
+
+	const [start] = named(spans, "start ours");
+	const phases = spans.filter(({ parentId }) => parentId === start!.spanId);
+	expect(phases.map(({ name }) => name)).toEqual(["placement ours", "load ours", "warm_up ours"]);
+	expect(phases.map((phase) => phase.start)).toEqual([start!.start, phases[0]!.end, phases[1]!.end]);
+	expect(phases[2]!.end).toBe(start!.end);
+	expect(start).toMatchObject({
+		parentId: "",
+		error: false,
+		attributes: {
+			"messaging.client.id": job.workerId,
+			"messaging.destination.name": "ours",
+			"sluice.start.outcome": "ready",
+		},
+	});
+	const linksOf = (id: string) =>
+		named(spans, "wait ours")
+			.filter(({ attributes }) => attributes["messaging.message.id"] === id)
+			.map(({ links }) => links);
+	expect(linksOf(job.id)).toEqual([[start!.spanId]]);
+	expect(linksOf(second.id)).toEqual([[]]);
+	const [crashed] = named(spans, "start crash");
+	expect(crashed).toMatchObject({
+		error: true,
+		attributes: { "error.type": "crashed", "sluice.start.outcome": "failed" },
+	});
+});
