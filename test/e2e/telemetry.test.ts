@@ -1,6 +1,9 @@
 /** What a service as a process exports of its workers by OTLP (D52). */
 import { expect, it } from "vitest";
 import { type ReceivedSpan, spansIn } from "../support/otlp.ts";
+import { sdkProtocol } from "../support/sdk-protocol.ts";
+import { workerEnvOf } from "../support/sdk-worker-bench.ts";
+import { call } from "../support/service.ts";
 import { untilFits } from "../support/until.ts";
 import { webhookReceiver } from "../support/webhook-receiver.ts";
 import { ended, run, site } from "./site.ts";
@@ -54,4 +57,31 @@ it("D52: a job's wait has a link to the start of its worker, whose phases are a 
 		error: true,
 		attributes: { "error.type": "crashed", "sluice.start.outcome": "failed" },
 	});
+});
+
+it("D52: the span of an OpenAI request has the model, and the tokens of its answer", async (test) => {
+	const collector = await webhookReceiver();
+	test.onTestFinished(() => collector.end());
+	const service = await site(test).serve({
+		endpoints: { llm: {} },
+		env: { ...quickly, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+	});
+	const worker = sdkProtocol(await workerEnvOf(service.url, "llm"));
+	test.onTestFinished(() => worker.close());
+	for (const usage of [{ prompt_tokens: 12, completion_tokens: 34, total_tokens: 46 }, undefined]) {
+		const answer = call(service.url, "/v2/llm/openai/v1/chat/completions", { body: { model: "m", messages: [] } });
+		const { id } = JSON.parse((await worker.take()).text) as { id: string };
+		await worker.done(id, { output: { choices: [], ...(usage && { usage }) } });
+		expect((await answer).status).toBe(200);
+	}
+	const spans = await untilFits(
+		async () => spansIn(collector.received).filter(({ attributes }) => "gen_ai.request.model" in attributes),
+		(found) => found.length === 2,
+	);
+	const genAi = { "gen_ai.request.model": "m", "gen_ai.operation.name": "chat" };
+	expect(
+		spans.map(({ attributes }) =>
+			Object.fromEntries(Object.entries(attributes).filter(([name]) => name.startsWith("gen_ai"))),
+		),
+	).toEqual([{ ...genAi, "gen_ai.usage.input_tokens": 12, "gen_ai.usage.output_tokens": 34 }, genAi]);
 });

@@ -8,6 +8,7 @@ import { eventCounts } from "./event-counts.ts";
 import type { HeldGpu } from "../workers/gpus.ts";
 import { gpuUse } from "./gpu-use.ts";
 import { endpointSnapshots, health } from "./health.ts";
+import { counts } from "./labelled.ts";
 import { liveFeed } from "./live-feed.ts";
 import { MetricHistory } from "./metric-history.ts";
 import { rollingWindow } from "./rolling-window.ts";
@@ -43,6 +44,8 @@ export function createMetrics(
 		},
 		counts: eventCounts(d),
 		starts: workerStarts(d),
+		/** Of answers of `/openai/*`, by `input` and `output`. */
+		tokens: counts(d.events),
 		/** Bytes by endpoint (D43). */
 		stored: d.store.jobs.stored,
 		history,
