@@ -106,6 +106,12 @@ const LAYERS: Record<string, readonly string[]> = {
 		"@opentelemetry/resources",
 		"@opentelemetry/sdk-trace",
 	],
+	"telemetry/log-exporter.ts": [
+		"telemetry/",
+		"@opentelemetry/api",
+		"@opentelemetry/exporter-logs-otlp-proto",
+		"@opentelemetry/resources",
+	],
 	"telemetry/metric-exporter.ts": [
 		"telemetry/",
 		"core/metrics/family.ts",

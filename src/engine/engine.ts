@@ -28,7 +28,7 @@ import { createMetrics } from "./metrics/metrics.ts";
 import { createCanaries } from "./releases/canaries.ts";
 import { createReleases } from "./releases/releases.ts";
 import { createScaling } from "./scaling/scaling.ts";
-import type { Tracer } from "../telemetry/contract.ts";
+import type { LogExporter, Tracer } from "../telemetry/contract.ts";
 import { createTraces } from "./tracing/traces.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
 import type { ServiceAddresses } from "./workers/launch/worker-spec.ts";
@@ -51,6 +51,7 @@ export interface EngineOptions {
 	apiKey?: string | undefined;
 	management?: ManagementRules;
 	tracer?: Tracer | undefined;
+	logExporter?: LogExporter | undefined;
 	/** GPUs of this machine that launched workers share. */
 	gpus: number;
 	hostname?: string | undefined;
@@ -131,7 +132,9 @@ export function createEngine(o: EngineOptions) {
 		// Each server may have other GPUs.
 		gpuModels: async () => (cluster.shared ? undefined : knownModels(await workers.gpus.list(), workers.hosts.list())),
 	});
-	const traces = createTraces({ ...context, tracer: o.tracer, registry: workers.registry });
+	const exportedLogs = o.logExporter && workers.exportLogs(o.logExporter);
+	const onAttempt = exportedLogs?.handed;
+	const traces = createTraces({ ...context, tracer: o.tracer, registry: workers.registry, onAttempt });
 	const metrics = createMetrics({
 		...context,
 		run,
@@ -163,7 +166,7 @@ export function createEngine(o: EngineOptions) {
 		availability,
 		scaling,
 		sealKeys,
-		services: [...limits.services, stored.service],
+		services: [...limits.services, stored.service, ...(exportedLogs ? [exportedLogs.service] : [])],
 		serviceId: o.serviceId ?? cluster.id,
 		setAddress: address.resolve,
 	});
@@ -176,6 +179,8 @@ export function createEngine(o: EngineOptions) {
 		backups: availability.backups,
 		now: context.now,
 		disk: o.disk,
+		/** Lines by `exported` and `dropped`, where logs are exported. */
+		exportedLines: o.logExporter?.counts,
 		/** Measured by the store since its start, for `/metrics`. */
 		storeLoad: () => o.store.load?.(),
 		skewFromDatabase: () => time.skewFromDatabase(),

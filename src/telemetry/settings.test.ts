@@ -23,7 +23,15 @@ it("D52: an endpoint or an exporter is enough, sampler, batches and interval fol
 	});
 });
 
+it("D52: logs only where a variable of their own asks for them", () => {
+	expect(telemetrySettings({ OTEL_LOGS_EXPORTER: "otlp" })).toEqual({ logs: { delayMs: 1000 } });
+	const env = { OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: "http://c/v1/logs", OTEL_BLRP_SCHEDULE_DELAY: "200" };
+	expect(telemetrySettings(env)).toEqual({ logs: { delayMs: 200 } });
+	expect(telemetrySettings({ ...ENDPOINT, OTEL_LOGS_EXPORTER: "none" })).toEqual({ traces: TRACES, metrics: {} });
+});
+
 it.each([
+	[{ OTEL_LOGS_EXPORTER: "console" }, 'OTEL_LOGS_EXPORTER must be otlp or none, not "console"'],
 	[{ OTEL_TRACES_EXPORTER: "zipkin" }, 'must be otlp or none, not "zipkin"'],
 	[{ OTEL_METRICS_EXPORTER: "prometheus" }, 'must be otlp or none, not "prometheus"'],
 	[{ OTEL_EXPORTER_OTLP_ENDPOINT: "localhost:4318" }, "must be an http or https URL"],

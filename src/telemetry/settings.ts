@@ -5,6 +5,8 @@ export interface TelemetrySettings {
 	traces?: TraceSettings;
 	/** Absent: no metrics. */
 	metrics?: MetricSettings;
+	/** Absent: no logs. `delayMs`: time between two exports. */
+	logs?: { delayMs: number };
 }
 
 export interface TraceSettings {
@@ -49,6 +51,11 @@ const INTERVAL = {
 	exportTimeoutMillis: "OTEL_METRIC_EXPORT_TIMEOUT",
 };
 
+const LOG_DELAY = { delayMs: "OTEL_BLRP_SCHEDULE_DELAY" };
+
+/** The default of OpenTelemetry. */
+const LOG_DELAY_MS = 1000;
+
 /** Throws an error with the variable, its bound and its value. */
 export function telemetrySettings(env: Env): TelemetrySettings {
 	const value = (name: string): string | undefined => env[name]?.trim() || undefined;
@@ -56,12 +63,13 @@ export function telemetrySettings(env: Env): TelemetrySettings {
 	return {
 		...(isExported("TRACES", value) && { traces: { ...samplerOf(value), batch: numbers(BATCH, value) } }),
 		...(isExported("METRICS", value) && { metrics: numbers(INTERVAL, value) }),
+		...(isExported("LOGS", value) && { logs: { delayMs: LOG_DELAY_MS, ...numbers(LOG_DELAY, value) } }),
 	};
 }
 
 type Value = (name: string) => string | undefined;
 
-function isExported(signal: "TRACES" | "METRICS", value: Value): boolean {
+function isExported(signal: "TRACES" | "METRICS" | "LOGS", value: Value): boolean {
 	const exporter = value(`OTEL_${signal}_EXPORTER`);
 	if (exporter === "none") return false;
 	if (exporter !== undefined && exporter !== "otlp")
@@ -70,7 +78,8 @@ function isExported(signal: "TRACES" | "METRICS", value: Value): boolean {
 	const nameOf = (what: string): string =>
 		[`OTEL_EXPORTER_OTLP_${signal}_${what}`, `OTEL_EXPORTER_OTLP_${what}`].find((name) => value(name)) ?? "";
 	const [at, by] = [nameOf("ENDPOINT"), nameOf("PROTOCOL")];
-	if (exporter === undefined && at === "") return false;
+	// Logs are many, and workers write what they want: the address of the others alone does not ask for them.
+	if (exporter === undefined && (at === "" || (signal === "LOGS" && !at.includes(signal)))) return false;
 	if (at !== "" && !/^https?:$/.test(URL.parse(value(at)!)?.protocol ?? ""))
 		throw new Error(`${at} must be an http or https URL, such as http://localhost:4318.`);
 	if (by !== "" && value(by) !== "http/protobuf")

@@ -26,7 +26,14 @@ type Traced = Pick<Job, "id" | "trace">;
 
 export type Traces = ReturnType<typeof createTraces>;
 
-export function createTraces(d: EngineContext & { tracer: Tracer | undefined; registry: WorkerRegistry }) {
+export function createTraces(
+	d: EngineContext & {
+		tracer: Tracer | undefined;
+		registry: WorkerRegistry;
+		/** A worker gets the job, with this context. */
+		onAttempt: ((job: Job, context: TraceContext | undefined) => void) | undefined;
+	},
+) {
 	const { store, tracer, calendar, random } = d;
 	let reads = 0;
 	const newId = hexIds(random);
@@ -67,8 +74,11 @@ export function createTraces(d: EngineContext & { tracer: Tracer | undefined; re
 			spanId: newId(SPAN_DIGITS),
 		}),
 		/** The context for the worker that gets the job. */
-		ofAttempt: (job: Traced & Pick<Job, "attempt">): TraceContext | undefined =>
-			tracer ? attemptContext(job) : clientOf(job),
+		ofAttempt(job: Job): TraceContext | undefined {
+			const context = tracer ? attemptContext(job) : clientOf(job);
+			d.onAttempt?.(job, context);
+			return context;
+		},
 		/** The job ended here, by a report or a cancellation. */
 		ended,
 		/**
