@@ -80,7 +80,6 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		clock,
 		onError: (message) => events.emit("telemetry.failed", { reason: message }),
 	});
-	if (telemetry.logs) log({ events, clock, write: telemetry.logs.add, format: "json", level: config.logLevel });
 	const { store, sealKeys } = await storeWithKeys(config, { clock, random, open }).catch((error: unknown) => {
 		folder?.close();
 		throw error;

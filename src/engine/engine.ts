@@ -132,8 +132,7 @@ export function createEngine(o: EngineOptions) {
 		// Each server may have other GPUs.
 		gpuModels: async () => (cluster.shared ? undefined : knownModels(await workers.gpus.list(), workers.hosts.list())),
 	});
-	const exportedLogs = o.logExporter && workers.exportLogs(o.logExporter);
-	const onAttempt = exportedLogs?.handed;
+	const onAttempt = o.logExporter && workers.exportLogs(o.logExporter);
 	const traces = createTraces({ ...context, tracer: o.tracer, registry: workers.registry, onAttempt });
 	const metrics = createMetrics({
 		...context,
@@ -166,7 +165,7 @@ export function createEngine(o: EngineOptions) {
 		availability,
 		scaling,
 		sealKeys,
-		services: [...limits.services, stored.service, ...(exportedLogs ? [exportedLogs.service] : [])],
+		services: [...limits.services, stored.service],
 		serviceId: o.serviceId ?? cluster.id,
 		setAddress: address.resolve,
 	});
@@ -179,7 +178,6 @@ export function createEngine(o: EngineOptions) {
 		backups: availability.backups,
 		now: context.now,
 		disk: o.disk,
-		/** Lines by `exported` and `dropped`, where logs are exported. */
 		exportedLines: o.logExporter?.counts,
 		/** Measured by the store since its start, for `/metrics`. */
 		storeLoad: () => o.store.load?.(),

@@ -12,23 +12,19 @@ export interface Tracer {
 	close(): Promise<void>;
 }
 
-/** A line of the service's log or of a worker. */
+/** A line that a worker wrote. */
 export interface ExportedLine {
 	text: string;
 	at: WallMs;
-	/** Such as `info`, in any case. */
+	/** Such as `INFO`. */
 	level?: string | undefined;
-	attributes: Readonly<Record<string, string | number | boolean>>;
+	attributes: Readonly<Record<string, string | number>>;
 	trace?: TraceContext | undefined;
 }
 
 export interface LogExporter {
-	/** Time between two exports, ms. */
-	delayMs: number;
 	/** Lines since the start. */
 	counts: Record<"exported" | "dropped", number>;
-	/** Queues a line of the service's log, in its JSON format, for the next {@link send}; drops it if too many wait. */
-	add(line: string): void;
-	/** Resolves when the collector has taken the lines and those that wait, or they were dropped. */
+	/** Resolves when the collector has taken the lines, or they were dropped. */
 	send(lines: readonly ExportedLine[]): Promise<void>;
 }

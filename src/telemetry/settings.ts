@@ -5,8 +5,8 @@ export interface TelemetrySettings {
 	traces?: TraceSettings;
 	/** Absent: no metrics. */
 	metrics?: MetricSettings;
-	/** Absent: no logs. `delayMs`: time between two exports. */
-	logs?: { delayMs: number };
+	/** Lines of workers. */
+	logs?: true;
 }
 
 export interface TraceSettings {
@@ -51,11 +51,6 @@ const INTERVAL = {
 	exportTimeoutMillis: "OTEL_METRIC_EXPORT_TIMEOUT",
 };
 
-const LOG_DELAY = { delayMs: "OTEL_BLRP_SCHEDULE_DELAY" };
-
-/** The default of OpenTelemetry. */
-const LOG_DELAY_MS = 1000;
-
 /** Throws an error with the variable, its bound and its value. */
 export function telemetrySettings(env: Env): TelemetrySettings {
 	const value = (name: string): string | undefined => env[name]?.trim() || undefined;
@@ -63,7 +58,7 @@ export function telemetrySettings(env: Env): TelemetrySettings {
 	return {
 		...(isExported("TRACES", value) && { traces: { ...samplerOf(value), batch: numbers(BATCH, value) } }),
 		...(isExported("METRICS", value) && { metrics: numbers(INTERVAL, value) }),
-		...(isExported("LOGS", value) && { logs: { delayMs: LOG_DELAY_MS, ...numbers(LOG_DELAY, value) } }),
+		...(isExported("LOGS", value) && { logs: true }),
 	};
 }
 
@@ -78,7 +73,7 @@ function isExported(signal: "TRACES" | "METRICS" | "LOGS", value: Value): boolea
 	const nameOf = (what: string): string =>
 		[`OTEL_EXPORTER_OTLP_${signal}_${what}`, `OTEL_EXPORTER_OTLP_${what}`].find((name) => value(name)) ?? "";
 	const [at, by] = [nameOf("ENDPOINT"), nameOf("PROTOCOL")];
-	// Logs are many, and workers write what they want: the address of the others alone does not ask for them.
+	// Workers write much, and what they want: the common address does not ask for it.
 	if (exporter === undefined && (at === "" || (signal === "LOGS" && !at.includes(signal)))) return false;
 	if (at !== "" && !/^https?:$/.test(URL.parse(value(at)!)?.protocol ?? ""))
 		throw new Error(`${at} must be an http or https URL, such as http://localhost:4318.`);

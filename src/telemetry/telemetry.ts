@@ -19,10 +19,10 @@ const CLOSE_MS = 3000;
 
 /** `instance`: of this server, where several share a store. `onError` is called at most once a minute. */
 export async function openTelemetry(
-	{ traces, metrics, logs: logSettings }: TelemetrySettings,
+	{ traces, metrics, logs: hasLogs }: TelemetrySettings,
 	q: { version: string; instance: string; clock: Clock; onError: (message: string) => void },
 ): Promise<Telemetry> {
-	if (!traces && !metrics && !logSettings)
+	if (!traces && !metrics && !hasLogs)
 		return { tracer: undefined, logs: undefined, exportMetrics: () => {}, close: async () => {} };
 	const [{ serviceResource }, { reportErrors }] = await Promise.all([
 		import("./resource.ts"),
@@ -34,7 +34,7 @@ export async function openTelemetry(
 	const tracer = traces && (await import("./trace-exporter.ts")).openTracer(traces, { resource, version });
 	const exporter = metrics && (await import("./metric-exporter.ts"));
 	const now = (): number => clock.wall();
-	const logs = logSettings && (await import("./log-exporter.ts")).openLogs(logSettings, { resource, version, now });
+	const logs = hasLogs && (await import("./log-exporter.ts")).openLogs({ resource, version, now });
 	const closes = [tracer, logs].flatMap((each) => (each ? [each.close] : []));
 	return {
 		tracer,

@@ -7,12 +7,16 @@ import type { EpochMs, WallMs } from "../../lib/time.ts";
 import type { Attempt, Job } from "../jobs/job.ts";
 import { isFinal } from "../jobs/job-states.ts";
 import { type AttemptDetails, attemptsOf } from "../jobs/timeline.ts";
-import type { Span } from "./span.ts";
-import type { Began } from "./start-spans.ts";
+import type { Span, SpanLink } from "./span.ts";
 import { storedTrace, type TraceContext } from "./trace-context.ts";
 
 /** Ids of jobs end with a UUID (D6). */
 const UUID_LENGTH = 36;
+
+/** The span of a worker's start or wake, and when it could take jobs. */
+export interface Began extends SpanLink {
+	at: EpochMs;
+}
 
 /** The trace of the client, or one of the job's own: its id. Undefined for an id without a UUID. */
 export function traceOf({ id, trace }: Pick<Job, "id" | "trace">): Omit<TraceContext, "spanId"> | undefined {

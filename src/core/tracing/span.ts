@@ -1,6 +1,11 @@
 /** A span as the service records it; times are ms since the epoch by the time of day. */
 import type { WallMs } from "../../lib/time.ts";
 
+export interface SpanLink {
+	traceId: string;
+	spanId: string;
+}
+
 export interface Span {
 	traceId: string;
 	spanId: string;
@@ -15,5 +20,5 @@ export interface Span {
 	/** Low cardinality, such as `timed_out`; absent: it succeeded. */
 	error?: string | undefined;
 	/** A span that caused it. */
-	link?: { traceId: string; spanId: string } | undefined;
+	link?: SpanLink | undefined;
 }

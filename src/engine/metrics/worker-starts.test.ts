@@ -22,14 +22,13 @@ function bed() {
 		events,
 		registry,
 		starts,
-		/** Starts that are over, with times in seconds since the first. */
+		/** Starts and wakes that are over, with times in seconds since the first. */
 		over: () =>
-			over.map(({ worker, outcome, fault, ...times }) => ({
-				...{ worker, outcome, fault },
-				...(JSON.parse(JSON.stringify(times), (_, value: unknown) =>
-					typeof value === "number" ? (value - began) / 1000 : value,
-				) as object),
-			})),
+			over.map(({ worker, outcome, fault = "", phases }) => [
+				worker,
+				outcome + fault,
+				...phases.map(([name, from, until]) => `${name} ${(from - began) / 1000}-${(until - began) / 1000}`),
+			]),
 		meet,
 		launched: (id?: string) => events.emit("worker.launched", names(id)),
 		waits: (reason: string, id?: string) => events.emit("worker.waiting", { ...names(id), reason, message: "" }),
@@ -65,8 +64,9 @@ it("D40: the phases of a start add up to it: the platform's wait, its pull, the 
 	registry.seen(worker, clock.now());
 	expect(phases()).toEqual({ placement: 7, image_pull: 20, load: 8, warm_up: 3 });
 	expect([total(), outcomes()]).toEqual([[38], { ready: 1 }]);
-	const times = { createdAt: 0, placedAt: 27, pull: { from: 5, until: 25 }, warmingAt: 35, endedAt: 38 };
-	expect(over()).toEqual([{ endpoint: "e", worker: "w", outcome: "ready", ...times }]);
+	expect(over()).toEqual([
+		["w", "ready", "start 0-38", "placement 0-27", "image_pull 5-25", "load 27-35", "warm_up 35-38"],
+	]);
 });
 
 it("D40: one that calls before its platform reports it has no load; else it is placed once launched", async () => {
@@ -103,8 +103,7 @@ it("D52: a start that ends in a pull has not been placed; what a platform says o
 		await clock.advance(1000);
 	}
 	exits({ reason: { code: "image_pull", message: "", crash: true } });
-	const times = { createdAt: 0, placedAt: 4, pull: { from: 1, until: 4 }, endedAt: 4 };
-	expect(over()).toEqual([{ endpoint: "e", worker: "w", outcome: "failed", fault: "image_pull", ...times }]);
+	expect(over()).toEqual([["w", "failedimage_pull", "start 0-4", "placement 0-4", "image_pull 1-4"]]);
 	const running = meet("running");
 	launched("running");
 	registry.seen(running, clock.now());
@@ -115,7 +114,7 @@ it("D52: a start that ends in a pull has not been placed; what a platform says o
 });
 
 it("D40: ends before the first call are failed or stopped; ends have the code of their fault", async () => {
-	const { events, starts, registry, meet, launched, exits, outcomes, exitsBy } = bed();
+	const { events, starts, registry, meet, launched, exits, outcomes, exitsBy, over } = bed();
 	const [crashed, stopped, late, evicted] = ["crashed", "stopped", "late", "evicted"].map(meet) as [
 		Worker,
 		Worker,
@@ -138,6 +137,7 @@ it("D40: ends before the first call are failed or stopped; ends have the code of
 	registry.seen(meet("adopted"), 0);
 	expect(outcomes()).toEqual({ failed: 2, stopped: 1, ready: 1 });
 	events.emit("worker.woken", { endpoint: "e", worker: "evicted", ms: 1200 });
+	expect(over().at(-1)).toEqual(["evicted", "ready", "wake -1.2-0"]);
 	expect(starts.wakes.samples().map(([, wakes]) => [sizeOfHistogram(wakes), wakes.sum])).toEqual([[1, 1200]]);
 	events.emit("endpoint.removed", { endpoint: "e" });
 	expect([outcomes(), exitsBy(), starts.wakes.samples()]).toEqual([{}, {}, []]);

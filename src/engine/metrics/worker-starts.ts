@@ -7,11 +7,10 @@ import { counts, durations } from "./labelled.ts";
 
 export const START_OUTCOMES = ["ready", "failed", "stopped"] as const satisfies WorkerStart["outcome"][];
 
-/** Times of the job clock; `pullMs`: of pulls that are over. */
+/** Times of the job clock; `pull`: from the first pull to the end of the last one. */
 interface Start {
 	launchedAt?: EpochMs;
 	waiting?: { pulls: boolean; since: EpochMs };
-	pullMs: number;
 	pull?: { from: EpochMs; until: EpochMs };
 	warmingAt?: EpochMs;
 }
@@ -25,7 +24,7 @@ export function workerStarts({
 	events: EventBus;
 	now: () => EpochMs;
 	registry: WorkerRegistry;
-	/** A start is over. */
+	/** A start is over, or a wake. */
 	onStart: (start: WorkerStart) => void;
 }) {
 	const starts = new WeakMap<Worker, Start>();
@@ -36,7 +35,7 @@ export function workerStarts({
 	const wakes = durations(events);
 
 	function startOf(worker: Worker): Start {
-		const found = starts.get(worker) ?? { pullMs: 0 };
+		const found = starts.get(worker) ?? {};
 		starts.set(worker, found);
 		return found;
 	}
@@ -44,35 +43,37 @@ export function workerStarts({
 	function endWait(start: Start, until: EpochMs): void {
 		const { waiting, pull } = start;
 		delete start.waiting;
-		if (!waiting?.pulls) return;
-		start.pullMs += Math.max(0, until - waiting.since);
-		start.pull = { from: pull?.from ?? waiting.since, until };
+		if (waiting?.pulls) start.pull = { from: pull?.from ?? waiting.since, until };
 	}
 
-	function over(worker: Worker, start: Start, outcome: WorkerStart["outcome"], fault?: string): WorkerStart {
+	/** Returns times of its phases, ms. */
+	function over(worker: Worker, start: Start, outcome: WorkerStart["outcome"], fault?: string): [string, number][] {
 		starts.delete(worker);
-		outcomes.add(1, worker.endpoint, outcome);
 		const { endpoint, createdAt, startingSince, readyAt: endedAt = now() } = worker;
+		outcomes.add(1, endpoint, outcome);
 		const { launchedAt = endedAt, warmingAt } = start;
 		const calledAt = warmingAt ?? endedAt;
 		// Its platform reported that it runs, or it called before that, or there are no such reports.
 		const placedAt =
 			startingSince > createdAt ? startingSince : start.waiting ? calledAt : Math.min(launchedAt, calledAt);
 		endWait(start, placedAt);
-		const times = { createdAt, placedAt, pull: start.pull, warmingAt, endedAt };
-		const ended = { endpoint, worker: worker.id, outcome, fault, ...times };
-		onStart(ended);
-		return ended;
+		const { pull } = start;
+		const parts = [
+			["placement", createdAt, placedAt],
+			...(pull && pull.from < placedAt ? [["image_pull", pull.from, Math.min(pull.until, placedAt)] as const] : []),
+			...(outcome === "ready" || placedAt < endedAt ? [["load", placedAt, Math.max(placedAt, calledAt)] as const] : []),
+			...(warmingAt === undefined ? [] : [["warm_up", warmingAt, endedAt] as const]),
+		] as const;
+		onStart({ endpoint, worker: worker.id, outcome, fault, phases: [["start", createdAt, endedAt], ...parts] });
+		return parts.map(([name, from, until]) => [name, until - from]);
 	}
 
 	function ready(worker: Worker, start: Start): void {
-		const { endpoint, createdAt, placedAt, warmingAt, endedAt } = over(worker, start, "ready");
-		const pulls = Math.min(start.pullMs, placedAt - createdAt);
-		phases.add(placedAt - createdAt - pulls, endpoint, "placement");
-		if (pulls > 0) phases.add(pulls, endpoint, "image_pull");
-		phases.add(Math.max(0, (warmingAt ?? endedAt) - placedAt), endpoint, "load");
-		if (warmingAt !== undefined) phases.add(endedAt - warmingAt, endpoint, "warm_up");
-		total.add(endedAt - createdAt, endpoint);
+		const { endpoint, createdAt, readyAt = now() } = worker;
+		const times = new Map(over(worker, start, "ready"));
+		times.set("placement", times.get("placement")! - (times.get("image_pull") ?? 0));
+		for (const [phase, ms] of times) phases.add(ms, endpoint, phase);
+		total.add(readyAt - createdAt, endpoint);
 	}
 
 	events.on("worker.launched", ({ endpoint, worker: id }) => {
@@ -100,7 +101,10 @@ export function workerStarts({
 		const start = worker && starts.get(worker);
 		if (start?.launchedAt !== undefined) ready(worker!, start);
 	});
-	events.on("worker.woken", ({ endpoint, ms }) => wakes.add(ms, endpoint));
+	events.on("worker.woken", ({ endpoint, worker, ms }) => {
+		wakes.add(ms, endpoint);
+		onStart({ endpoint, worker, outcome: "ready", phases: [["wake", now() - ms, now()]] });
+	});
 	events.on("worker.exited", ({ endpoint, worker: id, code, reason }) => {
 		const worker = registry.get({ endpoint, id });
 		if (!worker) return;

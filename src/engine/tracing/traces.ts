@@ -45,7 +45,7 @@ export function createTraces(
 	async function record(job: Job, isWhole: boolean): Promise<void> {
 		const { endpoint, id } = job;
 		const attempts = isWhole ? [] : await store.jobs.attempts({ endpoint, id });
-		const startOf = (worker: string) => starts.of(endpoint, worker);
+		const startOf = (worker: string) => starts.of({ endpoint, id: worker });
 		for (const span of jobSpans(job, attempts, { wall, startOf })) tracer!.record(span);
 	}
 

@@ -15,7 +15,7 @@ import { createHosts } from "./hosts.ts";
 import { workerHousekeeping } from "./housekeeping.ts";
 import { WorkerLauncher } from "./launch/launch.ts";
 import { workerSleep, type WorkerSleep } from "./launch/sleep.ts";
-import { workerLogExport } from "./logs/log-export.ts";
+import { exportWorkerLogs } from "./logs/log-export.ts";
 import { type LogSearch, searchLogs } from "./logs/log-search.ts";
 import { countPoll, holdPoll } from "./polls.ts";
 import { startProblems, type StartProblems } from "./start-problems.ts";
@@ -132,9 +132,8 @@ export class Workers {
 		return searchLogs(this.#d.workerLogs, q);
 	}
 
-	exportLogs(exporter: LogExporter): ReturnType<typeof workerLogExport> {
-		const withoutSecrets = (worker: Worker, text: string): string => this.launcher.withoutSecrets(worker, text);
-		return workerLogExport({ ...this.#d, exporter, withoutSecrets });
+	exportLogs(exporter: LogExporter): ReturnType<typeof exportWorkerLogs> {
+		return exportWorkerLogs(this.#d, { exporter, withoutSecrets: (...of) => this.launcher.withoutSecrets(...of) });
 	}
 
 	/** Returns false when another server launched it (D28). Throws `worker_gone`, `worker_not_launched`. */
