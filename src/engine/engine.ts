@@ -142,7 +142,7 @@ export function createEngine(o: EngineOptions) {
 		views: workers.allViews,
 		registry: workers.registry,
 		held: workers.gpus.held,
-		onStart: traces.startEnded,
+		onStart: traces.started,
 	});
 	const canaries = createCanaries({
 		...context,

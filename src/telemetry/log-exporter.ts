@@ -1,8 +1,8 @@
 /** Exports lines of workers with OpenTelemetry's exporter, over OTLP (decision 0055). */
-import { type HrTime, TraceFlags } from "@opentelemetry/api";
 import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-proto";
 import type { Resource } from "@opentelemetry/resources";
 import type { ExportedLine, LogExporter } from "./contract.ts";
+import { timeOf } from "./resource.ts";
 
 /** SeverityNumber of OpenTelemetry, by the levels of RunPod's SDK. */
 const SEVERITIES: Readonly<Record<string, number>> = { TRACE: 1, DEBUG: 5, INFO: 9, WARN: 13, ERROR: 17 };
@@ -17,7 +17,6 @@ export function openLogs(q: {
 	const of = { resource: q.resource, instrumentationScope: { name: "sluice", version: q.version } };
 
 	function recordOf({ text, at, level = "", attributes, trace }: ExportedLine) {
-		const traceFlags = trace?.isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
 		return {
 			hrTime: timeOf(at),
 			hrTimeObserved: timeOf(q.now()),
@@ -25,7 +24,7 @@ export function openLogs(q: {
 			severityNumber: SEVERITIES[level] ?? 0,
 			body: text,
 			...{ attributes, droppedAttributesCount: 0, ...of },
-			...(trace && { spanContext: { traceId: trace.traceId, spanId: trace.spanId, traceFlags } }),
+			...(trace && { spanContext: { ...trace, traceFlags: Number(trace.isSampled) } }),
 		};
 	}
 
@@ -39,8 +38,4 @@ export function openLogs(q: {
 		},
 		close: () => exporter.shutdown(),
 	};
-}
-
-function timeOf(ms: number): HrTime {
-	return [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)];
 }

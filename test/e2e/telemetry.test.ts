@@ -10,7 +10,7 @@ import { ended, run, site } from "./site.ts";
 
 const quickly = { OTEL_BSP_SCHEDULE_DELAY: "50", OTEL_METRICS_EXPORTER: "none" };
 
-it("D52: a job's wait has a link to the start of its worker, whose phases are a trace; one that crashes has its error", {
+it("D52: a job's wait links to the start of its worker, a trace with its phases; a crashed one has its error", {
 	timeout: 60_000,
 }, async (test) => {
 	const collector = await webhookReceiver();

@@ -10,7 +10,7 @@ it.each([
 	],
 	['{"data":[],"usage":{"prompt_tokens":8,"total_tokens":8}}', { input: 8 }],
 	[
-		'data: {"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\ndata: {"usage":{"prompt_tokens":1,"completion_tokens":2}}\n\n',
+		'data: {"usage":{"input_tokens":1,"output_tokens":1}}\n\ndata: {"usage":{"input_tokens":1,"output_tokens":2}}\n\n',
 		{ input: 1, output: 2 },
 	],
 	['data: {"usage":null,"x":{"prompt_tokens":5}}\n\n', undefined],

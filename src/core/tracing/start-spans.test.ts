@@ -22,7 +22,7 @@ function tree(start: Pick<WorkerStart, "outcome" | "fault">): string[] {
 	);
 }
 
-it("D52: the phases of a start are below it; a failed one has its error where it stopped, a stopped one has none", () => {
+it("D52: the phases of a start are below it; a failed one has its error where it stopped", () => {
 	const ready = [
 		"root start ep 10-90 below undefined ",
 		"span1 placement ep 10-50 below root ",

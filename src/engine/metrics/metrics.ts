@@ -44,7 +44,7 @@ export function createMetrics(
 		},
 		counts: eventCounts(d),
 		starts: workerStarts(d),
-		/** Of answers of `/openai/*`, by `input` and `output`. */
+		/** Tokens of answers of `/openai/*`, by `input` and `output`. */
 		tokens: counts(d.events),
 		/** Bytes by endpoint (D43). */
 		stored: d.store.jobs.stored,

@@ -93,7 +93,7 @@ it("D40: one that calls before its platform reports it has no load; else it is p
 	expect(phases()).toEqual({ placement: 1.5, load: 6, image_pull: 9 });
 });
 
-it("D52: a start that ends in a pull has not been placed; what a platform says of a ready worker is no start", async () => {
+it("D52: a start that ends in a pull has no load; a notice about a ready worker is no start", async () => {
 	const { clock, registry, meet, launched, waits, exits, over, outcomes } = bed();
 	meet();
 	launched();

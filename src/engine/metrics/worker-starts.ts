@@ -1,11 +1,11 @@
 /** How starts of workers by this server went: times of their phases, outcomes, and how workers ended (D40). */
-import type { EpochMs } from "../../lib/time.ts";
 import type { WorkerStart } from "../../core/tracing/start-spans.ts";
+import type { EpochMs } from "../../lib/time.ts";
 import type { EventBus } from "../../events.ts";
 import type { Worker, WorkerRegistry } from "../workers/worker-registry.ts";
 import { counts, durations } from "./labelled.ts";
 
-export const START_OUTCOMES = ["ready", "failed", "stopped"] as const satisfies WorkerStart["outcome"][];
+export const START_OUTCOMES = ["ready", "failed", "stopped"] as const;
 
 /** Times of the job clock; `pull`: from the first pull to the end of the last one. */
 interface Start {

@@ -142,7 +142,7 @@ export const PROCESS_METRICS: readonly Metric[] = [
 	counter(
 		"sluice_exported_log_lines_total",
 		["outcome"],
-		"Lines of workers for OTLP: `exported`, or `dropped` because the collector did not take them; no series without.",
+		"Lines of workers for OTLP, `exported` or not taken and `dropped`; no series without.",
 		({ engine }) => each(engine.exportedLines ?? {}),
 	),
 	gauge("process_resident_memory_bytes", [], "Resident memory.", () => one(process.memoryUsage.rss())),

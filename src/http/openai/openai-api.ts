@@ -65,6 +65,7 @@ async function readRequest(call: Call): Promise<{ input: JsonText; stream: boole
 	};
 }
 
+/** End of a large answer, with its `usage`. */
 const TAIL_BYTES = 4096;
 
 /** An error object for chunks over the result limit (protocol C.2). */
@@ -97,13 +98,9 @@ async function answerOutput(call: Call, { job, output }: JobResult): Promise<voi
 	const small = sizeOf(body) <= LARGE_BYTES;
 	const failure = small ? failureInOutput(stringOf(body)) : undefined;
 	if (failure) return answerFailure(call, failure);
-	countTokens(call, job.endpoint, usageIn(endOf(body)));
+	const end = typeof body === "string" ? body : cut(body, sizeOf(body) - TAIL_BYTES, sizeOf(body));
+	countTokens(call, job.endpoint, usageIn(stringOf(end)));
 	await answer(call, body);
-}
-
-/** Of a large one its last {@link TAIL_BYTES}: workers write `usage` after the answer. */
-function endOf(body: JsonText): string {
-	return stringOf(typeof body === "string" ? body : cut(body, sizeOf(body) - TAIL_BYTES, sizeOf(body)));
 }
 
 /** The only chunk's output, or a list of all. Undefined without chunks. */

@@ -95,7 +95,8 @@ it("D52: a secret of several lines is in none, together or apart; of a job the a
 	events.emit("worker.launched", name);
 	const hidden = ["key:", "[PEM]", "[PEM]", "[PEM]", "[PEM]", "and [PEM]"];
 	expect(await texts(6)).toEqual(hidden);
-	for (let number = 0; number <= 64; number += 1) handed({ id: `j${number}`, worker: ID, attempt: number }, undefined);
+	for (let number = 0; number <= 64; number += 1)
+		handed({ endpoint: "e", id: `j${number}`, worker: ID, attempt: number }, undefined);
 	appendFileSync(path, sdk("j1") + sdk("j0"));
 	expect((await texts(8)).slice(6)).toEqual(["j1", "j0"]);
 	const common = { "messaging.destination.name": "e", "messaging.client.id": ID };

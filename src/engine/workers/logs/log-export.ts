@@ -10,7 +10,7 @@ import type { Worker } from "../worker-registry.ts";
 import type { WorkersContext } from "../workers-context.ts";
 import { type LogEntry, readLog } from "./worker-logs.ts";
 
-/** The last jobs of each worker whose attempts are known: lines are read soon after they were written. */
+/** Attempts that are kept of each worker: lines are read soon after they were written. */
 const MOST_JOBS = 64;
 
 type Attempts = Map<string, { attempt: number; trace: TraceContext | undefined }>;
@@ -19,20 +19,16 @@ type Attempts = Map<string, { attempt: number; trace: TraceContext | undefined }
 export function exportWorkerLogs(
 	d: WorkersContext,
 	q: { exporter: LogExporter; withoutSecrets: (worker: Worker, text: string) => string },
-): (job: Pick<Job, "id" | "worker" | "attempt">, trace: TraceContext | undefined) => void {
-	const byWorker = new Map<string, Attempts>();
+): (job: Pick<Job, "endpoint" | "id" | "worker" | "attempt">, trace: TraceContext | undefined) => void {
+	const followed = new WeakMap<Worker, Attempts>();
 
 	async function follow(worker: Worker, from: number | undefined): Promise<void> {
 		const { endpoint, id } = worker;
 		const attempts: Attempts = new Map();
-		byWorker.set(id, attempts);
-		try {
-			const query = { endpoint, worker: id, from, tail: 0, follow: true, left: d.background.stopped };
-			for await (const entries of await readLog(d, query))
-				if (entries.length > 0) await q.exporter.send(linesOf(entries, worker, attempts));
-		} finally {
-			byWorker.delete(id);
-		}
+		followed.set(worker, attempts);
+		const query = { endpoint, worker: id, from, tail: 0, follow: true, left: d.background.stopped };
+		for await (const entries of await readLog(d, query))
+			if (entries.length > 0) await q.exporter.send(linesOf(entries, worker, attempts));
 	}
 
 	function linesOf(entries: readonly LogEntry[], worker: Worker, attempts: Attempts): ExportedLine[] {
@@ -40,7 +36,7 @@ export function exportWorkerLogs(
 		// All at once, which costs far less, unless a hidden value has several of the lines.
 		const texts = hidden(entries.map(({ text }) => text).join("\n")).split("\n");
 		return entries.map(({ text, time, job, level }, index) => {
-			const { attempt, trace } = (job !== undefined && attempts.get(job)) || {};
+			const { attempt, trace } = attempts.get(job ?? "") ?? {};
 			return {
 				text: texts.length === entries.length ? texts[index]! : hidden(text),
 				at: time === undefined ? d.clock.wall() : Date.parse(time),
@@ -56,23 +52,21 @@ export function exportWorkerLogs(
 		});
 	}
 
-	// One may end before its start is recorded. Of one that was taken over lines are exported from now on.
-	for (const [event, from] of [
-		["worker.launched", 0],
-		["worker.exited", 0],
-		["worker.adopted", undefined],
-	] as const)
+	for (const event of ["worker.launched", "worker.adopted", "worker.exited"] as const)
 		d.events.on(event, ({ endpoint, worker: id }) => {
+			// One may end before its start is recorded.
+			const from = event === "worker.adopted" ? undefined : 0;
 			const worker = d.registry.get({ endpoint, id });
-			if (!worker || byWorker.has(id)) return;
+			if (!worker || followed.has(worker)) return;
 			// A stop of the service does not wait for it.
 			follow(worker, from).catch((error: unknown) => {
 				// One without output that has ended is not found.
 				if (!(error instanceof ApiError)) d.events.emit("fault", { where: `exporting the log of ${id}`, error });
 			});
 		});
-	return ({ id, worker = "", attempt }, trace) => {
-		const attempts = byWorker.get(worker);
+	return ({ endpoint, id, worker: taker = "", attempt }, trace) => {
+		const worker = d.registry.get({ endpoint, id: taker });
+		const attempts = worker && followed.get(worker);
 		attempts?.set(id, { attempt, trace });
 		if (attempts && attempts.size > MOST_JOBS) attempts.delete(attempts.keys().next().value!);
 	};
