@@ -1,4 +1,5 @@
 /** What a service as a process exports of its workers by OTLP (D52). */
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { logsIn, type ReceivedSpan, spansIn } from "../support/otlp.ts";
 import { sdkProtocol } from "../support/sdk-protocol.ts";
@@ -6,6 +7,7 @@ import { workerEnvOf } from "../support/sdk-worker-bench.ts";
 import { call, KEY } from "../support/service.ts";
 import { untilFits } from "../support/until.ts";
 import { webhookReceiver } from "../support/webhook-receiver.ts";
+import { blocksOf, write } from "./guide-shell.ts";
 import { ended, run, site } from "./site.ts";
 
 const quickly = { OTEL_BSP_SCHEDULE_DELAY: "50", OTEL_METRICS_EXPORTER: "none" };
@@ -153,4 +155,57 @@ it("D52: lines of workers are exported when asked for, with job, attempt and tra
 	await service.end("SIGTERM");
 	expect(collector.received.some(({ path }) => path !== "/v1/logs")).toBe(false);
 	expect(logsIn(collector.received).filter(({ body }) => body === "it runs")).toHaveLength(1);
+});
+
+/** RunPod's module as far as the guide uses it. */
+const RUNPOD_MODULE = `
+import json, os, urllib.request
+
+class serverless:
+    @staticmethod
+    def start(config):
+        me = os.environ["RUNPOD_POD_ID"]
+        def ask(url, body=None):
+            headers = {"Authorization": os.environ["RUNPOD_AI_API_KEY"]}
+            with urllib.request.urlopen(urllib.request.Request(url, body, headers)) as answer:
+                return answer.status, answer.read()
+        while True:
+            status, text = ask(os.environ["RUNPOD_WEBHOOK_GET_JOB"].replace("$ID", me) + "&job_in_progress=0")
+            if status != 200:
+                continue
+            job = json.loads(text)
+            done = os.environ["RUNPOD_WEBHOOK_POST_OUTPUT"].replace("$RUNPOD_POD_ID", me).replace("$ID", job["id"])
+            ask(done + "&isStream=false", json.dumps({"output": config["handler"](job)}).encode())
+`;
+
+it("D52: the guide's worker in Python without packages sends a span below that of its attempt", async (test) => {
+	const [collector, ofWorker] = await Promise.all([webhookReceiver(), webhookReceiver()]);
+	test.onTestFinished(async () => void (await Promise.all([collector.end(), ofWorker.end()])));
+	const place = site(test);
+	const guide = blocksOf("docs/guides/tracing.md").find(({ text }) => text.includes("urllib"))!.text;
+	write(place.folder.path, {
+		"runpod.py": RUNPOD_MODULE,
+		"worker.py": `def infer(input):\n    return {"length": len(input["text"])}\n\n${guide}`,
+	});
+	const launcher = { type: "process", command: ["python3", join(place.folder.path, "worker.py")] };
+	const service = await place.serve({
+		endpoints: { ours: { launcher, env: { OTEL_EXPORTER_OTLP_ENDPOINT: ofWorker.url } } },
+		env: { ...quickly, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+	});
+	const { json } = await call(service.url, "/v2/ours/run", { body: { input: { text: "four" } } });
+	expect(await ended(service, "ours", json.id)).toMatchObject({ status: "COMPLETED", output: { length: 4 } });
+	const [sent] = await ofWorker.arrived(1, "/v1/traces");
+	const [run] = await untilFits(
+		async () => spansIn(collector.received).filter(({ name }) => name === "process ours"),
+		(found) => found.length === 1,
+	);
+	const [{ resource, scopeSpans }] = JSON.parse(sent!.body.toString()).resourceSpans;
+	expect(resource.attributes).toEqual([{ key: "service.name", value: { stringValue: "worker" } }]);
+	const [{ startTimeUnixNano: start, endTimeUnixNano: end, ...span }] = scopeSpans[0].spans;
+	expect(span).toEqual({
+		...{ traceId: run!.traceId, parentSpanId: run!.spanId, spanId: expect.stringMatching(/^[0-9a-f]{16}$/) },
+		...{ name: "infer", kind: 1 },
+	});
+	expect(Number(start) / 1e6).toBeGreaterThanOrEqual(run!.start - 1);
+	expect(Number(end)).toBeGreaterThanOrEqual(Number(start));
 });
