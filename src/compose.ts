@@ -101,6 +101,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	);
 	const engine = createEngine({
 		tracer: telemetry.tracer,
+		logExporter: telemetry.logs,
 		budgets,
 		pauseMs: o.pauseMs,
 		store,

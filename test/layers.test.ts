@@ -106,6 +106,7 @@ const LAYERS: Record<string, readonly string[]> = {
 		"@opentelemetry/resources",
 		"@opentelemetry/sdk-trace",
 	],
+	"telemetry/log-exporter.ts": ["telemetry/", "@opentelemetry/exporter-logs-otlp-proto", "@opentelemetry/resources"],
 	"telemetry/metric-exporter.ts": [
 		"telemetry/",
 		"core/metrics/family.ts",

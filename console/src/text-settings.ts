@@ -90,6 +90,7 @@ export const SETTING_TEXTS = {
 			"warmup.input": "Warm-up input",
 			management: "RunPod management",
 			executionTimeoutMs: "Execution timeout",
+			passRequestId: "Request id for workers",
 			leaseMs: "Lease",
 			stopGraceMs: "Shutdown grace period",
 			initTimeoutMs: "Startup timeout",

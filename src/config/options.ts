@@ -271,6 +271,7 @@ export const OWN_VARIABLES: readonly string[] = [
 	"OTEL_EXPORTER_OTLP_HEADERS",
 	"OTEL_EXPORTER_OTLP_TRACES_HEADERS",
 	"OTEL_EXPORTER_OTLP_METRICS_HEADERS",
+	"OTEL_EXPORTER_OTLP_LOGS_HEADERS",
 ];
 
 /** Variables for child processes. `more`: names that hold secrets by the configuration. */

@@ -28,7 +28,7 @@ import { createMetrics } from "./metrics/metrics.ts";
 import { createCanaries } from "./releases/canaries.ts";
 import { createReleases } from "./releases/releases.ts";
 import { createScaling } from "./scaling/scaling.ts";
-import type { Tracer } from "../telemetry/contract.ts";
+import type { LogExporter, Tracer } from "../telemetry/contract.ts";
 import { createTraces } from "./tracing/traces.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
 import type { ServiceAddresses } from "./workers/launch/worker-spec.ts";
@@ -51,6 +51,7 @@ export interface EngineOptions {
 	apiKey?: string | undefined;
 	management?: ManagementRules;
 	tracer?: Tracer | undefined;
+	logExporter?: LogExporter | undefined;
 	/** GPUs of this machine that launched workers share. */
 	gpus: number;
 	hostname?: string | undefined;
@@ -131,6 +132,8 @@ export function createEngine(o: EngineOptions) {
 		// Each server may have other GPUs.
 		gpuModels: async () => (cluster.shared ? undefined : knownModels(await workers.gpus.list(), workers.hosts.list())),
 	});
+	const onAttempt = o.logExporter && workers.exportLogs(o.logExporter);
+	const traces = createTraces({ ...context, tracer: o.tracer, registry: workers.registry, onAttempt });
 	const metrics = createMetrics({
 		...context,
 		run,
@@ -139,6 +142,7 @@ export function createEngine(o: EngineOptions) {
 		views: workers.allViews,
 		registry: workers.registry,
 		held: workers.gpus.held,
+		onStart: traces.started,
 	});
 	const canaries = createCanaries({
 		...context,
@@ -151,7 +155,6 @@ export function createEngine(o: EngineOptions) {
 		...context,
 		runTime: async (q) => (await metrics.history.total({ ...q, step: HOUR_MS })).execution.sum,
 	});
-	const traces = createTraces({ ...context, tracer: o.tracer });
 	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, canaries, gpuQuotas: quotas, traces });
 	const scaling = createScaling({ ...context, cluster, endpoints, workers, canaries, gpus: o.gpus });
 	const webhooks = createWebhooks({ ...context, cluster, endpoints, traces, send: o.sendWebhook });
@@ -175,6 +178,7 @@ export function createEngine(o: EngineOptions) {
 		backups: availability.backups,
 		now: context.now,
 		disk: o.disk,
+		exportedLines: o.logExporter?.counts,
 		/** Measured by the store since its start, for `/metrics`. */
 		storeLoad: () => o.store.load?.(),
 		skewFromDatabase: () => time.skewFromDatabase(),

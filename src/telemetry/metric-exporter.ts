@@ -11,6 +11,7 @@ import {
 } from "@opentelemetry/sdk-metrics";
 import { bucketsOf, type Family } from "../core/metrics/family.ts";
 import type { Histogram } from "../lib/histogram.ts";
+import { timeOf } from "./resource.ts";
 import type { MetricSettings } from "./settings.ts";
 
 /** `families` is called for each export. `now`: ms since the epoch. */
@@ -32,10 +33,6 @@ export function exportMetrics(
 	});
 	const provider = new MeterProvider({ resource: q.resource, readers: [reader] });
 	return { close: () => provider.shutdown() };
-}
-
-function timeOf(ms: number): HrTime {
-	return [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)];
 }
 
 function dataOf(

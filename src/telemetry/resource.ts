@@ -1,4 +1,4 @@
-/** What exported spans and metrics are of. */
+/** What exported spans, metrics and lines are of, and times as OpenTelemetry has them. */
 import {
 	defaultResource,
 	detectResources,
@@ -17,4 +17,9 @@ export function serviceResource({ version, instance }: { version: string; instan
 	return defaultResource()
 		.merge(own)
 		.merge(detectResources({ detectors: [envDetector] }));
+}
+
+/** Takes ms since the epoch. */
+export function timeOf(ms: number): [seconds: number, nanoseconds: number] {
+	return [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)];
 }

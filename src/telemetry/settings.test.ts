@@ -23,7 +23,14 @@ it("D52: an endpoint or an exporter is enough, sampler, batches and interval fol
 	});
 });
 
+it("D52: logs only where a variable of their own asks for them", () => {
+	expect(telemetrySettings({ OTEL_LOGS_EXPORTER: "otlp" })).toEqual({ logs: true });
+	expect(telemetrySettings({ OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: "http://c/v1/logs" })).toEqual({ logs: true });
+	expect(telemetrySettings({ ...ENDPOINT, OTEL_LOGS_EXPORTER: "none" })).toEqual({ traces: TRACES, metrics: {} });
+});
+
 it.each([
+	[{ OTEL_LOGS_EXPORTER: "console" }, 'OTEL_LOGS_EXPORTER must be otlp or none, not "console"'],
 	[{ OTEL_TRACES_EXPORTER: "zipkin" }, 'must be otlp or none, not "zipkin"'],
 	[{ OTEL_METRICS_EXPORTER: "prometheus" }, 'must be otlp or none, not "prometheus"'],
 	[{ OTEL_EXPORTER_OTLP_ENDPOINT: "localhost:4318" }, "must be an http or https URL"],

@@ -6,6 +6,8 @@ export interface TelemetrySettings {
 	traces?: TraceSettings;
 	/** Absent: no metrics. */
 	metrics?: MetricSettings;
+	/** Lines of workers. */
+	logs?: true;
 }
 
 export interface TraceSettings {
@@ -55,12 +57,13 @@ export function telemetrySettings(env: Env): TelemetrySettings {
 	return {
 		...(isExported("TRACES", value) && { traces: { ...samplerOf(value), batch: numbers(BATCH, value) } }),
 		...(isExported("METRICS", value) && { metrics: numbers(INTERVAL, value) }),
+		...(isExported("LOGS", value) && { logs: true }),
 	};
 }
 
 type Value = (name: string) => string | undefined;
 
-function isExported(signal: "TRACES" | "METRICS", value: Value): boolean {
+function isExported(signal: "TRACES" | "METRICS" | "LOGS", value: Value): boolean {
 	const exporter = value(`OTEL_${signal}_EXPORTER`);
 	if (exporter === "none") return false;
 	if (exporter !== undefined && exporter !== "otlp")
@@ -69,7 +72,8 @@ function isExported(signal: "TRACES" | "METRICS", value: Value): boolean {
 	const nameOf = (what: string): string =>
 		[`OTEL_EXPORTER_OTLP_${signal}_${what}`, `OTEL_EXPORTER_OTLP_${what}`].find((name) => value(name)) ?? "";
 	const [at, by] = [nameOf("ENDPOINT"), nameOf("PROTOCOL")];
-	if (exporter === undefined && at === "") return false;
+	// Workers write much, and what they want: the common address does not ask for it.
+	if (exporter === undefined && (at === "" || (signal === "LOGS" && !at.includes(signal)))) return false;
 	if (at !== "" && !/^https?:$/.test(URL.parse(value(at)!)?.protocol ?? ""))
 		throw new Error(`${at} must be an http or https URL, such as http://localhost:4318.`);
 	if (by !== "" && value(by) !== "http/protobuf")

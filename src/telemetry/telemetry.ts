@@ -1,12 +1,14 @@
 /** OpenTelemetry as the service uses it. Its SDK is loaded only for what is exported. */
 import type { Family } from "../core/metrics/family.ts";
 import type { Clock } from "../system/clock.ts";
-import type { Tracer } from "./contract.ts";
+import type { LogExporter, Tracer } from "./contract.ts";
 import type { TelemetrySettings } from "./settings.ts";
 
 export interface Telemetry {
 	/** Absent where no traces are exported. */
 	tracer: Tracer | undefined;
+	/** Absent where no logs are exported. */
+	logs: LogExporter | undefined;
 	/** Exports the families from now on, if metrics are exported. */
 	exportMetrics(families: () => Promise<readonly Family[]>): void;
 	/** Exports what waits; a collector that does not answer is waited for only so long. */
@@ -17,10 +19,11 @@ const CLOSE_MS = 3000;
 
 /** `instance`: of this server, where several share a store. `onError` is called at most once a minute. */
 export async function openTelemetry(
-	{ traces, metrics }: TelemetrySettings,
+	{ traces, metrics, logs: hasLogs }: TelemetrySettings,
 	q: { version: string; instance: string; clock: Clock; onError: (message: string) => void },
 ): Promise<Telemetry> {
-	if (!traces && !metrics) return { tracer: undefined, exportMetrics: () => {}, close: async () => {} };
+	if (!traces && !metrics && !hasLogs)
+		return { tracer: undefined, logs: undefined, exportMetrics: () => {}, close: async () => {} };
 	const [{ serviceResource }, { reportErrors }] = await Promise.all([
 		import("./resource.ts"),
 		import("./error-report.ts"),
@@ -30,12 +33,15 @@ export async function openTelemetry(
 	reportErrors(clock, q.onError);
 	const tracer = traces && (await import("./trace-exporter.ts")).openTracer(traces, { resource, version });
 	const exporter = metrics && (await import("./metric-exporter.ts"));
-	const closes = tracer ? [tracer.close] : [];
+	const now = (): number => clock.wall();
+	const logs = hasLogs && (await import("./log-exporter.ts")).openLogs({ resource, version, now });
+	const closes = [tracer, logs].flatMap((each) => (each ? [each.close] : []));
 	return {
 		tracer,
+		logs,
 		exportMetrics(families) {
 			if (!exporter || !metrics) return;
-			closes.push(exporter.exportMetrics(metrics, { resource, version, families, now: () => clock.wall() }).close);
+			closes.push(exporter.exportMetrics(metrics, { resource, version, families, now }).close);
 		},
 		async close() {
 			const over = new AbortController();

@@ -58,7 +58,9 @@ export function openTracer(
 			ids = { traceId, spanId };
 			const parent =
 				parentId === undefined ? ROOT_CONTEXT : contextOf({ traceId, spanId: parentId, isSampled: true, state });
-			const links = link === undefined ? [] : [{ context: { traceId, spanId: link, traceFlags: TraceFlags.SAMPLED } }];
+			const links = link
+				? [{ context: { traceId: link.traceId, spanId: link.spanId, traceFlags: TraceFlags.SAMPLED } }]
+				: [];
 			const span = tracer.startSpan(name, { kind: KINDS[kind], startTime: start, attributes, links }, parent);
 			if (error !== undefined) {
 				span.setAttribute("error.type", error);

@@ -1,11 +1,12 @@
 /**
  * Secrets of all kinds, in a service as a process that uses them, fails with them and logs all it can: none is in what
- * it writes or sends to others (D22, D30, D31, D42, D45, D47, D51).
+ * it writes or sends to others (D22, D30, D31, D42, D45, D47, D51, D52).
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { call } from "../support/service.ts";
+import { logsIn, metricsIn, spansIn } from "../support/otlp.ts";
 import { until } from "../support/until.ts";
 import { webhookReceiver } from "../support/webhook-receiver.ts";
 import { browser } from "../spec/console/browser.ts";
@@ -30,6 +31,7 @@ const SECRETS = {
 	header: planted("header"),
 	query: planted("query"),
 	body: planted("body"),
+	otlp: planted("otlp"),
 	webhook: `whsec_${Buffer.alloc(32, 7).toString("base64")}`,
 };
 
@@ -37,12 +39,13 @@ const SECRETS = {
 const CRASHES = ["sh", "-c", "env; env | grep -E '^(RUNPOD|TOKEN|SLUICE)'; exit 7"];
 
 it.for(["json", "text"])(
-	"D22, D42, D47, D51: no secret is in what the service writes and sends, log as %s",
+	"D22, D42, D47, D51, D52: no secret is in what the service writes and sends, log as %s",
 	{
 		timeout: 120_000,
 	},
 	async (format, test) => {
 		const receiver = await webhookReceiver({ reply: (_request, number) => (number === 0 ? 500 : 200) });
+		const collector = await webhookReceiver();
 		const place = site(test);
 		const service = await place.serve({
 			endpoints: {
@@ -62,6 +65,9 @@ it.for(["json", "text"])(
 				SLUICE_SECRET: SECRETS.serviceSecret,
 				SLUICE_LOG_FORMAT: "",
 				FILE_LOGIN: SECRETS.fileLogin,
+				OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+				OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer ${SECRETS.otlp}`,
+				OTEL_LOGS_EXPORTER: "otlp",
 			},
 		});
 		const ask = (path: string, q: Parameters<typeof call>[2] = {}) =>
@@ -171,7 +177,8 @@ it.for(["json", "text"])(
 		expect(await service.end("SIGTERM")).toBe(0);
 		sent["stdout"] = service.stdout();
 		sent["stderr"] = service.stderr();
-		await receiver.end();
+		await Promise.all([receiver.end(), collector.end()]);
+		sent["OTLP"] = Buffer.concat(collector.received.map(({ body }) => body)).toString("latin1");
 		// Addresses of webhooks are stored as they are; worker logs are not changed.
 		const files = readdirSync(place.folder.path).filter((name) => /\.db|\.key|ballast/.test(name));
 		const stored = files.map((name) => readFileSync(join(place.folder.path, name), "latin1")).join("");
@@ -183,6 +190,15 @@ it.for(["json", "text"])(
 		expect(sent["stderr"]).toMatch(/RUNPOD_AI_API_KEY=\[token\]/);
 		expect(sent["stderr"]).toContain("TOKEN=");
 		expect(sent["/v1/logs?tail=1000"]).toContain("request");
+		expect(spansIn(collector.received).map(({ name }) => name)).toEqual(
+			expect.arrayContaining(["POST /v2/:endpoint/run", "process ep", "deliver ep", "start crash"]),
+		);
+		expect(metricsIn(collector.received).has("sluice_jobs_submitted_total")).toBe(true);
+		const lines = logsIn(collector.received).map(({ body }) => body);
+		expect(lines).toEqual(
+			expect.arrayContaining(["TOKEN=[TOKEN]", "STORED=[RUNPOD_SECRET_stored]", "RUNPOD_AI_API_KEY=[token]"]),
+		);
+		expect(collector.received[0]!.headers.authorization).toContain(SECRETS.otlp);
 
 		const all = { ...SECRETS, ...Object.fromEntries(made.map((value, index) => [`made ${index}`, value])) };
 		const found = Object.entries(sent).flatMap(([where, text]) =>

@@ -15,7 +15,14 @@ let receiver: WebhookReceiver;
 beforeAll(async () => {
 	receiver = await webhookReceiver();
 	service = await startService({
-		endpoints: { ep: {}, hooked: {}, plain: {}, chat: {}, limited: { limits: { queue: 0 } } },
+		endpoints: {
+			ep: {},
+			hooked: {},
+			plain: {},
+			chat: {},
+			passing: { passRequestId: true },
+			limited: { limits: { queue: 0 } },
+		},
 		settings: { webhooks: { allowPrivateNetworks: true } },
 	});
 });
@@ -130,6 +137,19 @@ describe("with the job", () => {
 		await worker.done(taken!.id, { output: { data: [] } });
 		expect((await answer).headers.get("x-request-id")).toBe(taken!.id);
 		expect((await recordOf("chat", taken!.id)).requestId).toBe(ID);
+	});
+
+	it("D51: its worker gets it with passRequestId only, and none where the client sent none", async () => {
+		const taken = async (endpoint: string, headers: Record<string, string>) => {
+			const worker = await handWorker(service, endpoint);
+			await call(service.url, `/v2/${endpoint}/run`, { body: { input: {} }, headers });
+			const { id, text } = (await worker.take())!;
+			await worker.done(id, { output: 1 });
+			return JSON.parse(text) as object;
+		};
+		expect(await taken("passing", { "x-request-id": ID })).toMatchObject({ requestId: ID });
+		expect(await taken("passing", {})).not.toHaveProperty("requestId");
+		expect(await taken("plain", { "x-request-id": ID })).not.toHaveProperty("requestId");
 	});
 
 	it("D51, D42: of a change by an administrator it is in the audit log", async () => {

@@ -13,7 +13,7 @@ export interface ReceivedSpan {
 	spanId: string;
 	/** "" for a root. */
 	parentId: string;
-	/** Ids of spans. */
+	/** Ids of spans, perhaps of other traces. */
 	links: string[];
 	attributes: Record<string, string | number>;
 	error: boolean;
@@ -71,6 +71,21 @@ interface DecodedMetrics {
 	}[];
 }
 
+interface DecodedLogs {
+	resourceLogs: {
+		scopeLogs: {
+			logRecords: {
+				timeUnixNano: string;
+				severityNumber?: number;
+				body: Value;
+				attributes: Attributes;
+				traceId?: string;
+				spanId?: string;
+			}[];
+		}[];
+	}[];
+}
+
 interface Message<Decoded> {
 	decode(bytes: Uint8Array): object;
 	toObject(message: object, options: object): Decoded;
@@ -78,12 +93,13 @@ interface Message<Decoded> {
 
 const OPTIONS = { bytes: String, longs: String, arrays: true };
 
-const { trace, metrics } = (
+const { trace, metrics, logs } = (
 	definitions as unknown as {
 		opentelemetry: {
 			proto: {
 				collector: {
 					trace: { v1: { ExportTraceServiceRequest: Message<DecodedSpans> } };
+					logs: { v1: { ExportLogsServiceRequest: Message<DecodedLogs> } };
 					metrics: { v1: { ExportMetricsServiceRequest: Message<DecodedMetrics> } };
 				};
 			};
@@ -151,4 +167,33 @@ export function metricsIn(received: readonly Received[]): Map<string, { unit: st
 		}
 	}
 	return found;
+}
+
+export interface ReceivedLine {
+	body: string;
+	/** SeverityNumber of OpenTelemetry; 0: none. */
+	severity: number;
+	/** Milliseconds. */
+	time: number;
+	attributes: Record<string, string | number>;
+	/** "" without a trace. */
+	traceId: string;
+	spanId: string;
+}
+
+/** Of all requests to `/v1/logs`. */
+export function logsIn(received: readonly Received[]): ReceivedLine[] {
+	const request = logs.v1.ExportLogsServiceRequest;
+	return received
+		.filter(({ path }) => path === "/v1/logs")
+		.flatMap(({ body }) => request.toObject(request.decode(body), OPTIONS).resourceLogs)
+		.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
+		.map((record) => ({
+			body: record.body.stringValue ?? "",
+			severity: record.severityNumber ?? 0,
+			time: Number(BigInt(record.timeUnixNano) / 1_000_000n),
+			attributes: read(record.attributes),
+			traceId: hexOf(record.traceId ?? ""),
+			spanId: hexOf(record.spanId ?? ""),
+		}));
 }

@@ -32,6 +32,7 @@ export const ENDPOINT_DEFAULTS = {
 	gpuMemoryEnforce: false,
 	priority: "normal",
 	preempt: "finish",
+	passRequestId: false,
 	webhooks: { schedule: "short", disableAfterMs: 5 * DAY_MS },
 	release: RELEASE_DEFAULTS,
 } as const;
@@ -250,6 +251,12 @@ export function endpointSchema(launcher: Schema) {
 					"What busy workers do that make room for a higher priority: finish their jobs, or end now within " +
 					"stopGraceMs; unfinished jobs then return to the front of the queue and begin again. This counts as no loss.",
 				"x-message": "must be finish or requeue.",
+			},
+			passRequestId: {
+				type: "boolean",
+				default: ENDPOINT_DEFAULTS.passRequestId,
+				description: "Workers get the X-Request-Id that the client sent with a job, as its member requestId.",
+				"x-message": "must be true or false.",
 			},
 			sleep: SLEEP,
 			warmup: WARMUP,

@@ -27,6 +27,7 @@ describe("readEndpoint", () => {
 			gpuMemoryEnforce: false,
 			priority: "normal",
 			preempt: "finish",
+			passRequestId: false,
 			webhooks: { schedule: "short", disableAfterMs: 432_000_000 },
 			release: { maxSurge: 1, maxUnavailable: 0, minJobs: 1, failAfter: 3 },
 		});

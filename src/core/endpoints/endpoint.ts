@@ -47,6 +47,7 @@ export interface Endpoint {
 	priority: Priority;
 	/** Its busy workers, when they make room for a higher priority. */
 	preempt: Preemption;
+	passRequestId: boolean;
 	/** Each launched worker first runs a job with this input. */
 	warmup?: { input: unknown };
 	/** How its workers are replaced. */

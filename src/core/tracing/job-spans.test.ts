@@ -25,20 +25,20 @@ function tree(spans: ReturnType<typeof jobSpans>): string[] {
 		[
 			`${name} ${start}-${end}`,
 			`below ${parentId === undefined ? "none" : (byId.get(parentId) ?? parentId)}`,
-			...(link === undefined ? [] : [`for ${byId.get(link)}`]),
+			...(link === undefined ? [] : [`for ${byId.get(link.spanId)}`]),
 			...(error === undefined ? [] : [error]),
 		].join(", "),
 	);
 }
 
-const wall = (at: number): number => at;
+const times = { wall: (at: number): number => at, startOf: () => undefined };
 
 it("D52: submission, wait and run of a job that was lost once, in the trace of its client", () => {
 	const ended = job({
 		...{ trace: traceText(CLIENT), state: "COMPLETED", attempt: 2, worker: "w2", release: 3, losses: 1 },
 		...{ queuedAt: 2000, startedAt: 2600, endedAt: 4000 },
 	});
-	const spans = jobSpans(ended, [lost], wall);
+	const spans = jobSpans(ended, [lost], times);
 	expect(tree(spans)).toEqual([
 		`publish ep 1000-1000, below ${CLIENT.spanId}`,
 		"wait ep 1000-1500, below publish ep",
@@ -59,7 +59,7 @@ it("D52: submission, wait and run of a job that was lost once, in the trace of i
 
 it("D52: without a client's trace the job's id is the trace", () => {
 	const ended = job({ state: "FAILED", attempt: 1, worker: "w", startedAt: 1200, endedAt: 1300 });
-	const spans = jobSpans(ended, [], wall);
+	const spans = jobSpans(ended, [], times);
 	expect(tree(spans)).toEqual([
 		"publish ep 1000-1000, below none",
 		"wait ep 1000-1200, below publish ep",
@@ -70,11 +70,24 @@ it("D52: without a client's trace the job's id is the trace", () => {
 });
 
 it("D52: a job that ended in the queue has a wait that failed; one that runs has no spans yet", () => {
-	expect(tree(jobSpans(job({ state: "TIMED_OUT", endedAt: 9000 }), [], wall))).toEqual([
+	expect(tree(jobSpans(job({ state: "TIMED_OUT", endedAt: 9000 }), [], times))).toEqual([
 		"publish ep 1000-1000, below none",
 		"wait ep 1000-9000, below publish ep, timed_out",
 	]);
-	expect(jobSpans(job({ state: "IN_PROGRESS", attempt: 1, worker: "w", startedAt: 1200 }), [], wall)).toEqual([]);
+	expect(jobSpans(job({ state: "IN_PROGRESS", attempt: 1, worker: "w", startedAt: 1200 }), [], times)).toEqual([]);
+});
+
+it("D52: a wait that saw the end of its worker's start has a link to it, an earlier or later one has none", () => {
+	const ended = job({ state: "COMPLETED", attempt: 1, worker: "w", startedAt: 1200, endedAt: 1300 });
+	const start = { traceId: "a".repeat(32), spanId: "b".repeat(16) };
+	const linksWith = (at: number) =>
+		jobSpans(ended, [], {
+			...times,
+			startOf: (worker) => (worker === "w" ? { ...start, at } : undefined),
+		}).map(({ name, link }) => [name, link?.spanId]);
+	const [publish, wait, process] = linksWith(1100);
+	expect([publish, wait, process?.[0]]).toEqual([["publish ep", undefined], ["wait ep", start.spanId], "process ep"]);
+	for (const at of [900, 1000, 1250]) expect(linksWith(at)[1]).toEqual(["wait ep", undefined]);
 });
 
 it("D52: after a retry only what came since", () => {
@@ -83,15 +96,15 @@ it("D52: after a retry only what came since", () => {
 		...{ state: "COMPLETED", attempt: 2, worker: "w2", retriedAt: 5000 },
 		...{ queuedAt: 5000, startedAt: 5100, endedAt: 6000 },
 	});
-	expect(tree(jobSpans(ended, [failed], wall)).map((each) => each.replace(/ [0-9a-f]{16}/, " publish"))).toEqual([
+	expect(tree(jobSpans(ended, [failed], times)).map((each) => each.replace(/ [0-9a-f]{16}/, " publish"))).toEqual([
 		"wait ep 5000-5100, below publish",
 		"process ep 5100-6000, below publish, for undefined",
 	]);
 	const exhausted = job({ state: "CANCELLED", attempt: 1, retriedAt: 5000, queuedAt: 5000, endedAt: 7000 });
-	expect(tree(jobSpans(exhausted, [lost], wall)).map((each) => each.replace(/ [0-9a-f]{16}/, " publish"))).toEqual([
+	expect(tree(jobSpans(exhausted, [lost], times)).map((each) => each.replace(/ [0-9a-f]{16}/, " publish"))).toEqual([
 		"wait ep 5000-7000, below publish, cancelled",
 	]);
 	const overrun: Attempt = { ...lost, end: "timed_out" };
 	const late = job({ state: "TIMED_OUT", attempt: 1, worker: "w1", startedAt: 1500, endedAt: 2000 });
-	expect(tree(jobSpans(late, [overrun], wall))).toHaveLength(3);
+	expect(tree(jobSpans(late, [overrun], times))).toHaveLength(3);
 });

@@ -7,11 +7,16 @@ import type { EpochMs, WallMs } from "../../lib/time.ts";
 import type { Attempt, Job } from "../jobs/job.ts";
 import { isFinal } from "../jobs/job-states.ts";
 import { type AttemptDetails, attemptsOf } from "../jobs/timeline.ts";
-import type { Span } from "./span.ts";
+import type { Span, SpanLink } from "./span.ts";
 import { storedTrace, type TraceContext } from "./trace-context.ts";
 
 /** Ids of jobs end with a UUID (D6). */
 const UUID_LENGTH = 36;
+
+/** The span of a worker's start or wake, and when it could take jobs. */
+export interface Began extends SpanLink {
+	at: EpochMs;
+}
 
 /** The trace of the client, or one of the job's own: its id. Undefined for an id without a UUID. */
 export function traceOf({ id, trace }: Pick<Job, "id" | "trace">): Omit<TraceContext, "spanId"> | undefined {
@@ -41,9 +46,13 @@ export function submissionContext(job: Pick<Job, "id" | "trace">): TraceContext 
 
 /**
  * Those since the submission, or since the last retry of the ended job: the others were recorded then. `wall` converts
- * times.
+ * times, `startOf` returns the last start or wake of a worker, to which a wait that saw its end has a link.
  */
-export function jobSpans(job: Job, history: readonly Attempt[], wall: (at: EpochMs) => WallMs): Span[] {
+export function jobSpans(
+	job: Job,
+	history: readonly Attempt[],
+	{ wall, startOf }: { wall: (at: EpochMs) => WallMs; startOf: (worker: string) => Began | undefined },
+): Span[] {
 	const trace = traceOf(job);
 	if (!trace || !isFinal(job.state)) return [];
 	const { id, endpoint } = job;
@@ -69,12 +78,15 @@ export function jobSpans(job: Job, history: readonly Attempt[], wall: (at: Epoch
 		add(0, "publish", { kind: "producer", attributes: OPERATIONS.publish }, [job.submittedAt, job.submittedAt]);
 	let waitedFrom = retriedAt ?? job.submittedAt;
 	for (const details of attempts) {
-		const { attempt, startedAt, endedAt = job.endedAt ?? startedAt } = details;
-		add(2 * attempt - 1, "wait", { kind: "internal", attributes: { "sluice.attempt": attempt } }, [
+		const { attempt, worker, startedAt, endedAt = job.endedAt ?? startedAt } = details;
+		const start = startOf(worker);
+		const link = start && start.at > waitedFrom && start.at <= startedAt ? start : undefined;
+		add(2 * attempt - 1, "wait", { kind: "internal", attributes: { "sluice.attempt": attempt }, link }, [
 			Math.min(waitedFrom, startedAt),
 			startedAt,
 		]);
-		add(2 * attempt, "process", { kind: "consumer", link: submission, ...runOf(job, details) }, [startedAt, endedAt]);
+		const run = { kind: "consumer", link: { traceId, spanId: submission }, ...runOf(job, details) } as const;
+		add(2 * attempt, "process", run, [startedAt, endedAt]);
 		waitedFrom = endedAt;
 	}
 	// It ended while it waited.

@@ -1,6 +1,11 @@
 /** A span as the service records it; times are ms since the epoch by the time of day. */
 import type { WallMs } from "../../lib/time.ts";
 
+export interface SpanLink {
+	traceId: string;
+	spanId: string;
+}
+
 export interface Span {
 	traceId: string;
 	spanId: string;
@@ -14,6 +19,6 @@ export interface Span {
 	attributes: Readonly<Record<string, string | number>>;
 	/** Low cardinality, such as `timed_out`; absent: it succeeded. */
 	error?: string | undefined;
-	/** A span of the same trace that caused it. */
-	link?: string | undefined;
+	/** A span that caused it. */
+	link?: SpanLink | undefined;
 }

@@ -147,9 +147,10 @@ export function errorLine(lastOutput: string): string | undefined {
 	return lines.findLast((line) => ERROR.test(line)) ?? lines.at(-1);
 }
 
-/** Replaces values of `env`, some of which are secrets, and tokens by their names. */
+/** Replaces values of `env`, some of which are secrets, their lines, and tokens by their names. */
 export function withoutSecrets(text: string, env: Readonly<Record<string, string>>): string {
 	return Object.entries(env)
+		.flatMap(([name, value]) => Array.from(new Set([value, ...value.split("\n")]), (part) => [name, part] as const))
 		.filter(([, value]) => value.length >= SECRET_LENGTH)
 		.toSorted(([, a], [, b]) => b.length - a.length)
 		.reduce((left, [name, value]) => left.replaceAll(value, `[${name}]`), text)

@@ -8,6 +8,7 @@ import { eventCounts } from "./event-counts.ts";
 import type { HeldGpu } from "../workers/gpus.ts";
 import { gpuUse } from "./gpu-use.ts";
 import { endpointSnapshots, health } from "./health.ts";
+import { counts } from "./labelled.ts";
 import { liveFeed } from "./live-feed.ts";
 import { MetricHistory } from "./metric-history.ts";
 import { rollingWindow } from "./rolling-window.ts";
@@ -24,6 +25,7 @@ export function createMetrics(
 		views: WorkerViews;
 		registry: WorkerRegistry;
 		held: () => HeldGpu[];
+		onStart: Parameters<typeof workerStarts>[0]["onStart"];
 	},
 ) {
 	const snapshots = () => endpointSnapshots(d);
@@ -42,6 +44,8 @@ export function createMetrics(
 		},
 		counts: eventCounts(d),
 		starts: workerStarts(d),
+		/** Tokens of answers of `/openai/*`, by `input` and `output`. */
+		tokens: counts(d.events),
 		/** Bytes by endpoint (D43). */
 		stored: d.store.jobs.stored,
 		history,

@@ -1,5 +1,6 @@
 /** Phases and outcomes of starts of workers, from events and the registry (D40). */
 import { expect, it } from "vitest";
+import type { WorkerStart } from "../../core/tracing/start-spans.ts";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus, type Events } from "../../events.ts";
 import { sizeOfHistogram } from "../../lib/histogram.ts";
@@ -10,7 +11,9 @@ function bed() {
 	const clock = manualClock();
 	const events = eventBus();
 	const registry = workerRegistry(events);
-	const starts = workerStarts({ events, now: clock.now, registry });
+	const began = clock.now();
+	const over: WorkerStart[] = [];
+	const starts = workerStarts({ events, now: clock.now, registry, onStart: (start) => over.push(start) });
 	const meet = (id = "w"): Worker =>
 		registry.meet({ id, endpoint: "e", launcher: "process", ready: false, now: clock.now() });
 	const names = (id = "w"): { endpoint: string; worker: string } => ({ endpoint: "e", worker: id });
@@ -19,9 +22,16 @@ function bed() {
 		events,
 		registry,
 		starts,
+		/** Starts and wakes that are over, with times in seconds since the first. */
+		over: () =>
+			over.map(({ worker, outcome, fault = "", phases }) => [
+				worker,
+				outcome + fault,
+				...phases.map(([name, from, until]) => `${name} ${(from - began) / 1000}-${(until - began) / 1000}`),
+			]),
 		meet,
 		launched: (id?: string) => events.emit("worker.launched", names(id)),
-		waits: (reason: string) => events.emit("worker.waiting", { ...names(), reason, message: "" }),
+		waits: (reason: string, id?: string) => events.emit("worker.waiting", { ...names(id), reason, message: "" }),
 		exits: (end: Partial<Events["worker.exited"]>, id?: string) =>
 			events.emit("worker.exited", { ...names(id), code: undefined, signal: undefined, lastOutput: "", ...end }),
 		/** Seconds by phase. */
@@ -33,7 +43,7 @@ function bed() {
 }
 
 it("D40: the phases of a start add up to it: the platform's wait, its pull, the load, the warm-up", async () => {
-	const { clock, events, registry, meet, launched, waits, phases, total, outcomes } = bed();
+	const { clock, events, registry, meet, launched, waits, phases, total, outcomes, over } = bed();
 	const worker = meet();
 	worker.warmup = { input: "{}", sent: false };
 	await clock.advance(1000);
@@ -54,6 +64,9 @@ it("D40: the phases of a start add up to it: the platform's wait, its pull, the 
 	registry.seen(worker, clock.now());
 	expect(phases()).toEqual({ placement: 7, image_pull: 20, load: 8, warm_up: 3 });
 	expect([total(), outcomes()]).toEqual([[38], { ready: 1 }]);
+	expect(over()).toEqual([
+		["w", "ready", "start 0-38", "placement 0-27", "image_pull 5-25", "load 27-35", "warm_up 35-38"],
+	]);
 });
 
 it("D40: one that calls before its platform reports it has no load; else it is placed once launched", async () => {
@@ -80,8 +93,28 @@ it("D40: one that calls before its platform reports it has no load; else it is p
 	expect(phases()).toEqual({ placement: 1.5, load: 6, image_pull: 9 });
 });
 
+it("D52: a start that ends in a pull has no load; a notice about a ready worker is no start", async () => {
+	const { clock, registry, meet, launched, waits, exits, over, outcomes } = bed();
+	meet();
+	launched();
+	await clock.advance(1000);
+	for (const reason of ["image_pull", "image_pull_failed", "image_pull"]) {
+		waits(reason);
+		await clock.advance(1000);
+	}
+	exits({ reason: { code: "image_pull", message: "", crash: true } });
+	expect(over()).toEqual([["w", "failedimage_pull", "start 0-4", "placement 0-4", "image_pull 1-4"]]);
+	const running = meet("running");
+	launched("running");
+	registry.seen(running, clock.now());
+	waits("unreachable", "running");
+	exits({ code: 1 }, "running");
+	expect(outcomes()).toEqual({ failed: 1, ready: 1 });
+	expect(over()).toHaveLength(2);
+});
+
 it("D40: ends before the first call are failed or stopped; ends have the code of their fault", async () => {
-	const { events, starts, registry, meet, launched, exits, outcomes, exitsBy } = bed();
+	const { events, starts, registry, meet, launched, exits, outcomes, exitsBy, over } = bed();
 	const [crashed, stopped, late, evicted] = ["crashed", "stopped", "late", "evicted"].map(meet) as [
 		Worker,
 		Worker,
@@ -104,6 +137,7 @@ it("D40: ends before the first call are failed or stopped; ends have the code of
 	registry.seen(meet("adopted"), 0);
 	expect(outcomes()).toEqual({ failed: 2, stopped: 1, ready: 1 });
 	events.emit("worker.woken", { endpoint: "e", worker: "evicted", ms: 1200 });
+	expect(over().at(-1)).toEqual(["evicted", "ready", "wake -1.2-0"]);
 	expect(starts.wakes.samples().map(([, wakes]) => [sizeOfHistogram(wakes), wakes.sum])).toEqual([[1, 1200]]);
 	events.emit("endpoint.removed", { endpoint: "e" });
 	expect([outcomes(), exitsBy(), starts.wakes.samples()]).toEqual([{}, {}, []]);

@@ -1,4 +1,5 @@
 /** How starts of workers by this server went: times of their phases, outcomes, and how workers ended (D40). */
+import type { WorkerStart } from "../../core/tracing/start-spans.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { EventBus } from "../../events.ts";
 import type { Worker, WorkerRegistry } from "../workers/worker-registry.ts";
@@ -6,11 +7,11 @@ import { counts, durations } from "./labelled.ts";
 
 export const START_OUTCOMES = ["ready", "failed", "stopped"] as const;
 
-/** Times of the job clock; `pullMs`: of pulls that are over. */
+/** Times of the job clock; `pull`: from the first pull to the end of the last one. */
 interface Start {
 	launchedAt?: EpochMs;
 	waiting?: { pulls: boolean; since: EpochMs };
-	pullMs: number;
+	pull?: { from: EpochMs; until: EpochMs };
 	warmingAt?: EpochMs;
 }
 
@@ -18,10 +19,13 @@ export function workerStarts({
 	events,
 	now,
 	registry,
+	onStart,
 }: {
 	events: EventBus;
 	now: () => EpochMs;
 	registry: WorkerRegistry;
+	/** A start is over, or a wake. */
+	onStart: (start: WorkerStart) => void;
 }) {
 	const starts = new WeakMap<Worker, Start>();
 	const outcomes = counts(events);
@@ -31,34 +35,45 @@ export function workerStarts({
 	const wakes = durations(events);
 
 	function startOf(worker: Worker): Start {
-		const found = starts.get(worker) ?? { pullMs: 0 };
+		const found = starts.get(worker) ?? {};
 		starts.set(worker, found);
 		return found;
 	}
 
-	function endWait(start: Start, at: EpochMs): void {
-		if (start.waiting?.pulls) start.pullMs += Math.max(0, at - start.waiting.since);
+	function endWait(start: Start, until: EpochMs): void {
+		const { waiting, pull } = start;
 		delete start.waiting;
+		if (waiting?.pulls) start.pull = { from: pull?.from ?? waiting.since, until };
 	}
 
-	function over(worker: Worker, outcome: (typeof START_OUTCOMES)[number]): void {
-		if (starts.delete(worker)) outcomes.add(1, worker.endpoint, outcome);
+	/** Returns times of its phases, ms. */
+	function over(worker: Worker, start: Start, outcome: WorkerStart["outcome"], fault?: string): [string, number][] {
+		starts.delete(worker);
+		const { endpoint, createdAt, startingSince, readyAt: endedAt = now() } = worker;
+		outcomes.add(1, endpoint, outcome);
+		const { launchedAt = endedAt, warmingAt } = start;
+		const calledAt = warmingAt ?? endedAt;
+		// Its platform reported that it runs, or it called before that, or there are no such reports.
+		const placedAt =
+			startingSince > createdAt ? startingSince : start.waiting ? calledAt : Math.min(launchedAt, calledAt);
+		endWait(start, placedAt);
+		const { pull } = start;
+		const parts = [
+			["placement", createdAt, placedAt],
+			...(pull && pull.from < placedAt ? [["image_pull", pull.from, Math.min(pull.until, placedAt)] as const] : []),
+			...(outcome === "ready" || placedAt < endedAt ? [["load", placedAt, Math.max(placedAt, calledAt)] as const] : []),
+			...(warmingAt === undefined ? [] : [["warm_up", warmingAt, endedAt] as const]),
+		] as const;
+		onStart({ endpoint, worker: worker.id, outcome, fault, phases: [["start", createdAt, endedAt], ...parts] });
+		return parts.map(([name, from, until]) => [name, until - from]);
 	}
 
 	function ready(worker: Worker, start: Start): void {
-		const { endpoint, createdAt, startingSince, readyAt = now() } = worker;
-		const { launchedAt = readyAt, warmingAt = readyAt } = start;
-		// Its platform reported that it runs, or it called before that, or there are no such reports.
-		const placedAt =
-			startingSince > createdAt ? startingSince : start.waiting ? warmingAt : Math.min(launchedAt, warmingAt);
-		endWait(start, placedAt);
-		const pulls = Math.min(start.pullMs, placedAt - createdAt);
-		phases.add(placedAt - createdAt - pulls, endpoint, "placement");
-		if (pulls > 0) phases.add(pulls, endpoint, "image_pull");
-		phases.add(Math.max(0, warmingAt - placedAt), endpoint, "load");
-		if (start.warmingAt !== undefined) phases.add(readyAt - warmingAt, endpoint, "warm_up");
+		const { endpoint, createdAt, readyAt = now() } = worker;
+		const times = new Map(over(worker, start, "ready"));
+		times.set("placement", times.get("placement")! - (times.get("image_pull") ?? 0));
+		for (const [phase, ms] of times) phases.add(ms, endpoint, phase);
 		total.add(readyAt - createdAt, endpoint);
-		over(worker, "ready");
 	}
 
 	events.on("worker.launched", ({ endpoint, worker: id }) => {
@@ -71,7 +86,7 @@ export function workerStarts({
 	});
 	events.on("worker.waiting", ({ endpoint, worker: id, reason }) => {
 		const worker = registry.get({ endpoint, id });
-		if (!worker) return;
+		if (!worker || worker.ready) return;
 		const start = startOf(worker);
 		endWait(start, now());
 		start.waiting = { pulls: reason === "image_pull", since: now() };
@@ -86,14 +101,18 @@ export function workerStarts({
 		const start = worker && starts.get(worker);
 		if (start?.launchedAt !== undefined) ready(worker!, start);
 	});
-	events.on("worker.woken", ({ endpoint, ms }) => wakes.add(ms, endpoint));
+	events.on("worker.woken", ({ endpoint, worker, ms }) => {
+		wakes.add(ms, endpoint);
+		onStart({ endpoint, worker, outcome: "ready", phases: [["wake", now() - ms, now()]] });
+	});
 	events.on("worker.exited", ({ endpoint, worker: id, code, reason }) => {
 		const worker = registry.get({ endpoint, id });
 		if (!worker) return;
 		const { ending } = worker;
 		const fault = ending ? ending.code : (reason?.code ?? (code === 0 ? undefined : "crashed"));
 		exits.add(1, endpoint, fault ?? (ending ? "stopped" : "exited"));
-		over(worker, ending && !fault ? "stopped" : "failed");
+		const start = starts.get(worker);
+		if (start) over(worker, start, ending && !fault ? "stopped" : "failed", fault);
 	});
 	return { outcomes, exits, total, phases, wakes };
 }

@@ -1,16 +1,18 @@
 /**
- * Traces of jobs and of their webhooks (D52). What began is decided at the submission, by its client or the sampler;
- * jobs that failed or took long are recorded all the same, at their end. Without a tracer the context of the client is
- * passed on as it is.
+ * Traces of jobs, of their webhooks and of starts of workers (D52). What began is decided at the submission, by its
+ * client or the sampler; jobs that failed or took long are recorded all the same, at their end. Without a tracer the
+ * context of the client is passed on as it is.
  */
 import type { Job } from "../../core/jobs/job.ts";
 import type { JobState } from "../../core/jobs/job-states.ts";
 import { attemptContext, jobSpans, submissionContext, traceOf } from "../../core/tracing/job-spans.ts";
+import { startSpans, type WorkerStart } from "../../core/tracing/start-spans.ts";
 import { storedTrace, type TraceContext } from "../../core/tracing/trace-context.ts";
 import { hexIds } from "../../lib/ids.ts";
-import type { WallMs } from "../../lib/time.ts";
+import type { EpochMs, WallMs } from "../../lib/time.ts";
 import type { Tracer } from "../../telemetry/contract.ts";
 import { type EngineContext, unlessUnavailable } from "../context.ts";
+import type { WorkerRegistry } from "../workers/worker-registry.ts";
 
 /** Time from the submission to the end, ms. */
 const SLOW_MS = 60_000;
@@ -24,17 +26,26 @@ type Traced = Pick<Job, "id" | "trace">;
 
 export type Traces = ReturnType<typeof createTraces>;
 
-export function createTraces(d: EngineContext & { tracer: Tracer | undefined }) {
-	const { store, tracer, calendar, random } = d;
+export function createTraces(
+	d: EngineContext & {
+		tracer: Tracer | undefined;
+		registry: WorkerRegistry;
+		/** A worker gets the job. */
+		onAttempt: ((job: Job, context: TraceContext | undefined) => void) | undefined;
+	},
+) {
+	const { store, tracer, calendar, random, registry } = d;
 	let reads = 0;
 	const newId = hexIds(random);
+	const wall = (at: EpochMs): WallMs => calendar.of(at);
 	const clientOf = ({ trace }: Traced): TraceContext | undefined =>
 		trace === undefined ? undefined : storedTrace(trace);
 
 	async function record(job: Job, isWhole: boolean): Promise<void> {
 		const { endpoint, id } = job;
 		const attempts = isWhole ? [] : await store.jobs.attempts({ endpoint, id });
-		for (const span of jobSpans(job, attempts, (at) => calendar.of(at))) tracer!.record(span);
+		const startOf = (worker: string) => registry.get({ endpoint, id: worker })?.began;
+		for (const span of jobSpans(job, attempts, { wall, startOf })) tracer!.record(span);
 	}
 
 	function ended(job: Job): void {
@@ -55,14 +66,25 @@ export function createTraces(d: EngineContext & { tracer: Tracer | undefined }) 
 	return {
 		tracer,
 		now: (): WallMs => calendar.now(),
+		/** A start or wake is over. All are recorded: they are rare, and a job that waited for one links to it. */
+		started(start: WorkerStart): void {
+			if (!tracer) return;
+			const ids = { traceId: newId(TRACE_DIGITS), spanId: newId(SPAN_DIGITS) };
+			for (const span of startSpans(start, { ...ids, newSpanId: () => newId(SPAN_DIGITS), wall })) tracer.record(span);
+			const worker = registry.get({ endpoint: start.endpoint, id: start.worker });
+			if (worker) worker.began = { ...ids, at: start.phases[0][2] };
+		},
 		/** Ids of a span below `parent`, or of a new trace. */
 		newIds: (parent: TraceContext | undefined): Pick<TraceContext, "traceId" | "spanId"> => ({
 			traceId: parent?.traceId ?? newId(TRACE_DIGITS),
 			spanId: newId(SPAN_DIGITS),
 		}),
 		/** The context for the worker that gets the job. */
-		ofAttempt: (job: Traced & Pick<Job, "attempt">): TraceContext | undefined =>
-			tracer ? attemptContext(job) : clientOf(job),
+		ofAttempt(job: Job): TraceContext | undefined {
+			const context = tracer ? attemptContext(job) : clientOf(job);
+			d.onAttempt?.(job, context);
+			return context;
+		},
 		/** The job ended here, by a report or a cancellation. */
 		ended,
 		/**

@@ -6,6 +6,7 @@ import { RotatingMap, RotatingSet } from "../../lib/rotating-map.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { KnownEnding, RoomTime } from "../../core/workers/ended-worker.ts";
 import type { GpuUse } from "../../core/workers/gpus.ts";
+import type { Began } from "../../core/tracing/job-spans.ts";
 import type { WorkerReason, WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import type { EventBus } from "../../events.ts";
 import { isManaged } from "../../launchers/index.ts";
@@ -54,6 +55,8 @@ export interface Worker {
 	warmup?: { input: string; sent: boolean };
 	readyAt?: EpochMs;
 	pinged: boolean;
+	/** Its last start or wake, if it is traced. */
+	began?: Began;
 	/** Until it asks for a job again. */
 	unhealthy: boolean;
 	/** It gets no more jobs (D28). */

@@ -88,6 +88,12 @@ export const JOB_METRICS: readonly Metric[] = [
 		"Runs whose end a launched worker reported to this server, by version.",
 		(scrape) => releases(scrape).map(([labels, { execution }]) => [labels, execution]),
 	),
+	counter(
+		"sluice_openai_tokens_total",
+		["endpoint", "kind"],
+		"Tokens by the `usage` of answers of `/openai/*`, `input` and `output`; no series without any.",
+		({ engine }) => engine.metrics.tokens.samples(),
+	),
 	gauge("sluice_stored_bytes", ["endpoint"], "Inputs, results and chunks of jobs in the store.", ({ stored }) =>
 		stored.map(({ endpoint, bytes }) => [[endpoint], bytes]),
 	),

@@ -1,11 +1,12 @@
 /** `/openai/*` (D32, protocol C): each request is a job. */
 import { ApiError } from "../../core/errors.ts";
-import { type JsonText, LARGE_BYTES, sizeOf, stringOf } from "../../lib/json/json-text.ts";
+import { cut, type JsonText, LARGE_BYTES, sizeOf, stringOf } from "../../lib/json/json-text.ts";
 import type { AdmitOutput, JobResult } from "../../core/jobs/job-view.ts";
 import { isFinal } from "../../core/jobs/job-states.ts";
 import { RESULT_LIMIT } from "../../core/jobs/report.ts";
 import { failureByEnd, failureInOutput, failureOfJob } from "../../core/openai/openai-error.ts";
 import { OPENAI_SUBMISSION_OPTIONS, openaiInput, outputOf, singleResult } from "../../core/openai/openai.ts";
+import { usageIn } from "../../core/openai/openai-usage.ts";
 import { traceText } from "../../core/tracing/trace-context.ts";
 import { SUBMISSION_JSON } from "../../core/jobs/submission.ts";
 import { admitOutput, answer } from "../exchange/answer.ts";
@@ -15,7 +16,7 @@ import { onStored } from "../client/submission-body.ts";
 import { sentRequestId } from "../exchange/response.ts";
 import { boundedReads } from "../memory/bounded-reads.ts";
 import { inSlices } from "../exchange/slices.ts";
-import { answerFailure, CHECK_MS, type JobName, READ_BYTES } from "./openai-reply.ts";
+import { answerFailure, CHECK_MS, countTokens, type JobName, READ_BYTES } from "./openai-reply.ts";
 import { streamed } from "./openai-stream.ts";
 
 /** Ignores `Idempotency-Key`: the official clients send one per attempt, and results are not kept for another. */
@@ -64,6 +65,9 @@ async function readRequest(call: Call): Promise<{ input: JsonText; stream: boole
 	};
 }
 
+/** End of a large answer, with its `usage`. */
+const TAIL_BYTES = 4096;
+
 /** An error object for chunks over the result limit (protocol C.2). */
 const TOO_LARGE = JSON.stringify({
 	object: "error",
@@ -94,6 +98,8 @@ async function answerOutput(call: Call, { job, output }: JobResult): Promise<voi
 	const small = sizeOf(body) <= LARGE_BYTES;
 	const failure = small ? failureInOutput(stringOf(body)) : undefined;
 	if (failure) return answerFailure(call, failure);
+	const end = typeof body === "string" ? body : cut(body, sizeOf(body) - TAIL_BYTES, sizeOf(body));
+	countTokens(call, job.endpoint, usageIn(stringOf(end)));
 	await answer(call, body);
 }
 

@@ -1,4 +1,5 @@
 import { failureBody, type OpenAIFailure } from "../../core/openai/openai-error.ts";
+import { TOKEN_KINDS, type TokenUsage } from "../../core/openai/openai-usage.ts";
 import type { Call } from "../exchange/call.ts";
 import { json } from "../exchange/reply.ts";
 
@@ -17,4 +18,14 @@ export function answerFailure({ res }: Call, failure: OpenAIFailure): void {
 	const { status, retryAfter } = failure;
 	const again = retryAfter === undefined ? ["x-should-retry", "false"] : ["Retry-After", String(retryAfter)];
 	json(res, failureBody(failure), again, status);
+}
+
+/** Counts the tokens of an answer, once, and describes them in its span, if it is recorded. */
+export function countTokens({ engine, trace }: Call, endpoint: string, usage: TokenUsage | undefined): void {
+	for (const kind of TOKEN_KINDS) {
+		const tokens = usage?.[kind];
+		if (tokens === undefined) continue;
+		engine.metrics.tokens.add(tokens, endpoint, kind);
+		if (trace?.span) trace.span.attributes[`gen_ai.usage.${kind}_tokens`] = tokens;
+	}
 }

@@ -12,6 +12,7 @@ import {
 	type OpenAIFailure,
 } from "../../core/openai/openai-error.ts";
 import { eventText } from "../../core/openai/openai-events.ts";
+import { type TokenUsage, usageIn } from "../../core/openai/openai-usage.ts";
 import { outputOf, resultAsChunks } from "../../core/openai/openai.ts";
 import type { Follower } from "../../engine/jobs/stream/live-chunks.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
@@ -19,7 +20,7 @@ import { admitOutput } from "../exchange/answer.ts";
 import { type Call, drained } from "../exchange/call.ts";
 import { boundedReads } from "../memory/bounded-reads.ts";
 import { hold } from "../memory/call-memory.ts";
-import { answerFailure, CHECK_MS, type JobName, READ_BYTES } from "./openai-reply.ts";
+import { answerFailure, CHECK_MS, countTokens, type JobName, READ_BYTES } from "./openai-reply.ts";
 import { refusalOf } from "../exchange/reply.ts";
 import { EVENT_STREAM } from "../exchange/server-sent-events.ts";
 
@@ -30,8 +31,10 @@ import { EVENT_STREAM } from "../exchange/server-sent-events.ts";
 export async function streamed(call: Call, job: JobName): Promise<boolean> {
 	const { engine, res, caller } = call;
 	const text = eventText();
+	let usage: TokenUsage | undefined;
 
 	async function send(piece: string): Promise<void> {
+		usage = usageIn(piece) ?? usage;
 		if (!res.headersSent) res.writeHead(200, EVENT_STREAM);
 		if (piece === "") res.flushHeaders();
 		for (const part of slicesOf(piece)) if (!res.write(part)) await drained(call);
@@ -122,6 +125,7 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 		fail(removed ? failureByEnd("removed") : failureOfRefusal(refusalOf(error, call.res.requestId)));
 		return false;
 	} finally {
+		countTokens(call, job.endpoint, usage);
 		follower.close();
 	}
 }

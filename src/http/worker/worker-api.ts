@@ -77,10 +77,11 @@ export async function ping(call: Call): Promise<void> {
 	json(call.res, POSTED);
 }
 
-function jobText({ id, input, s3Config, trace }: DispatchedJob): JsonText[] {
+function jobText({ id, input, s3Config, trace, requestId }: DispatchedJob): JsonText[] {
 	let rest = s3Config === undefined ? "" : `,"s3Config":${s3Config}`;
 	if (trace) rest += `,"traceparent":"${traceparentOf(trace)}"`;
 	if (trace?.state !== undefined) rest += `,"tracestate":${JSON.stringify(trace.state)}`;
+	if (requestId !== undefined) rest += `,"requestId":${JSON.stringify(requestId)}`;
 	return [`{"id":"${id}","input":`, input, `${rest}}`];
 }
 

@@ -46,7 +46,14 @@ export const GROUPS: readonly { title: string; names: readonly string[] }[] = [
 	},
 	{
 		title: T.settings.groups.jobs,
-		names: ["executionTimeoutMs", "leaseMs", "retention.run", "retention.runsync", "retention.records"],
+		names: [
+			"executionTimeoutMs",
+			"leaseMs",
+			"retention.run",
+			"retention.runsync",
+			"retention.records",
+			"passRequestId",
+		],
 	},
 	{
 		title: T.settings.groups.webhooks,

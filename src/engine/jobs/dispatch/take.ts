@@ -20,6 +20,7 @@ export interface DispatchedJob {
 	/** JSON text. */
 	s3Config?: string | undefined;
 	trace?: TraceContext | undefined;
+	requestId?: string | undefined;
 }
 
 /** A job that must fail instead. `damage`: for the log. */
@@ -72,6 +73,7 @@ export async function take(
 			const { jobs, unreadable } = readClaimed(claimed, {
 				encryption: d.access.encryption,
 				traceOf: d.traces.ofAttempt,
+				hasRequestIds: d.endpoints.has(worker.endpoint) && d.endpoints.get(worker.endpoint).passRequestId,
 			});
 			for (const { id, error, damage } of unreadable) {
 				if (damage !== undefined) d.events.emit("fault", { where: `reading the input of job ${id}`, error: damage });
@@ -102,15 +104,17 @@ async function nothingRuns(d: JobDeps, worker: Worker, began: EpochMs, signal: A
 
 export function readClaimed(
 	claimed: readonly Claimed[],
-	{ encryption, traceOf }: { encryption: Encryption; traceOf: (job: Job) => TraceContext | undefined },
+	q: { encryption: Encryption; traceOf: (job: Job) => TraceContext | undefined; hasRequestIds: boolean },
 ): { jobs: DispatchedJob[]; unreadable: UnreadableJob[] } {
 	const jobs: DispatchedJob[] = [];
 	const unreadable: UnreadableJob[] = [];
 	for (const { job, input, damage } of claimed) {
 		const { id, attempt, s3Config } = job;
-		const decrypted = s3Config === undefined ? { ok: true as const, text: undefined } : encryption.decrypt(s3Config);
+		const requestId = q.hasRequestIds ? job.requestId : undefined;
+		const decrypted = s3Config === undefined ? { ok: true as const, text: undefined } : q.encryption.decrypt(s3Config);
 		if (input === undefined) unreadable.push({ id, error: DAMAGED, damage });
-		else if (decrypted.ok) jobs.push({ id, attempt, input, s3Config: decrypted.text, trace: traceOf(job) });
+		else if (decrypted.ok)
+			jobs.push({ id, attempt, input, s3Config: decrypted.text, trace: q.traceOf(job), requestId });
 		else unreadable.push({ id, error: OTHER_SECRET });
 	}
 	return { jobs, unreadable };

@@ -1,7 +1,7 @@
 /** /openai/* (D32): a request is a job, and its answer is the job's result. */
 import { describe, expect, it } from "vitest";
 import { advanceUntil, manualClock } from "../../../support/manual-clock.ts";
-import { call, startService } from "../../../support/service.ts";
+import { call, KEY, startService } from "../../../support/service.ts";
 import { handWorker, statusOf, type Taken } from "../../hand-worker.ts";
 import { ask, expectOpenAIError, nextArrival } from "./answers.ts";
 import { BODY, BOTH, answered, clock, ep, path, service, useCompletions, useEndpoint, worker } from "./completions.ts";
@@ -114,6 +114,31 @@ describe("one answer", () => {
 			});
 			expect(answer.text).toBe(body);
 		}
+	});
+
+	it("D40: tokens by the usage of answers, streams and large ones are counted by endpoint, once each", async () => {
+		const usage = (input: number, output: number) => ({ prompt_tokens: input, completion_tokens: output });
+		const tokens = async () => {
+			const response = await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${KEY}` } });
+			return (await response.text())
+				.split("\n")
+				.filter((line) => line.startsWith(`sluice_openai_tokens_total{endpoint="${ep}"`));
+		};
+		await answered(({ id }) => worker.done(id, { output: { a: 1 } }));
+		expect(await tokens()).toEqual([]);
+		await answered(({ id }) => worker.done(id, { output: [{ text: "x".repeat(3_000_000), usage: usage(1, 20) }] }));
+		const stream = ask(service.url, path, { ...BODY, stream: true });
+		const { id: streamed } = (await worker.take())!;
+		const event = (count: number) => `data: ${JSON.stringify({ choices: [], usage: usage(300, count) })}\n\n`;
+		for (const output of [event(1000), `${event(4000)}data: {"usage":null}\n\n`, "data: {}\n\n"])
+			await worker.chunk(streamed, { output });
+		await worker.done(streamed, { output: [] });
+		await (await stream.answer).rest();
+		await answered(({ id }) => worker.done(id, { output: { usage: { prompt_tokens: 50_000 } } }));
+		expect(await tokens()).toEqual([
+			`sluice_openai_tokens_total{endpoint="${ep}",kind="input"} 50301`,
+			`sluice_openai_tokens_total{endpoint="${ep}",kind="output"} 4020`,
+		]);
 	});
 
 	it("D32: it waits for as long as the job takes", async () => {
