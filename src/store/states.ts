@@ -2,13 +2,26 @@
  * States used as SQL literals, since partial indexes need them. Statements that change a state take it as a parameter.
  */
 import type { Attempt, AttemptEnd } from "../core/jobs/job.ts";
-import { RULES } from "../core/jobs/job-states.ts";
+import { isFinal, type JobState, RULES } from "../core/jobs/job-states.ts";
 
 const CLAIM: Extract<(typeof RULES)[number], { on: "claim" }> = RULES[0];
 
 export const WAITING = CLAIM.from[0];
 
 export const RUNNING = CLAIM.to;
+
+const COMPLETED: JobState = "COMPLETED";
+
+/**
+ * Final states whose jobs have an index of their own for lists. Most jobs complete: an entry for each would cost more
+ * than it saves, so these are found among all.
+ */
+export function isSeldom(state: JobState): boolean {
+	return isFinal(state) && state !== COMPLETED;
+}
+
+/** The same as the condition of that index. */
+export const SELDOM = `state NOT IN ('${WAITING}', '${RUNNING}', '${COMPLETED}')`;
 
 /** Attempt ends after which the worker is asked to stop (D18). */
 export const STOPPED = ["cancelled", "timed_out"] as const satisfies readonly AttemptEnd[];

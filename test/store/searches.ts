@@ -86,6 +86,12 @@ export function searchCases({ store, open }: Bed): void {
 			expect(await counted({})).toEqual({ count: 5, more: false });
 			await Promise.all(Array.from({ length: MOST_READ }, () => site.insert()));
 			expect(await counted({})).toEqual({ count: MOST_READ, more: true });
-			expect(await counted({ states: ["COMPLETED"] })).toEqual({ count: 1, more: false });
+			expect(await counted({ states: ["FAILED"] })).toEqual({ count: 1, more: false });
+			// Completed jobs have no index of their own: a page is empty where it reads only others.
+			expect(await counted({ states: ["COMPLETED"] })).toEqual({ count: 0, more: true });
+			const first = await site.list({ states: ["COMPLETED"], limit: 1 });
+			expect(first).toMatchObject({ jobs: [], next: expect.any(String) });
+			const second = await site.list({ states: ["COMPLETED"], limit: 1, cursor: first.next });
+			expect(second.jobs).toMatchObject([{ job: { state: "COMPLETED" } }]);
 		}));
 }

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it } from "vitest";
 import { DELIVERY_STATES } from "../../src/core/webhooks/delivery.ts";
-import { isFinal, JOB_STATES } from "../../src/core/jobs/job-states.ts";
+import { JOB_STATES } from "../../src/core/jobs/job-states.ts";
+import { isSeldom } from "../../src/store/states.ts";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
 import { type Signal, type Store, StoreUnavailable } from "../../src/store/contract/store.ts";
 import { nextId, siteOf, T0 } from "./site.ts";
@@ -260,7 +261,7 @@ describe("the schema of SQLite", () => {
 		expect(Object.fromEntries(indexes.map(({ name, sql }) => [name, states(String(sql))]))).toEqual({
 			jobs_waiting: ["IN_QUEUE"],
 			jobs_running: ["IN_PROGRESS"],
-			jobs_listed_ended: JOB_STATES.filter((state) => !isFinal(state)),
+			jobs_listed_seldom: JOB_STATES.filter((state) => !isSeldom(state)),
 		});
 	});
 });

@@ -15,7 +15,7 @@ import type { JobPage, ListedJob } from "../../contract/jobs.ts";
 import { wrongCursor } from "../../cursor.ts";
 import { fits, MOST_CHARACTERS, searchableSql, STRIDE } from "../../operations/list.ts";
 import type { Answer, Query } from "../../operations/operation.ts";
-import { RUNNING, WAITING } from "../../states.ts";
+import { isSeldom, RUNNING, SELDOM, WAITING } from "../../states.ts";
 import type { Database } from "../connection/database.ts";
 import { readModelColumns, readModelFrom, type ReadModelRow, VIEWS } from "../rows/read-model.ts";
 import { statement, type Statement } from "../connection/statement.ts";
@@ -41,7 +41,7 @@ const QUEUE_AND_ORDER = `LEFT JOIN queues ON queues.endpoint = jobs.endpoint
   ORDER BY jobs.number DESC, jobs.id DESC`;
 const RUNNING_JOBS = `SELECT * FROM jobs
   WHERE endpoint = $1 AND state = '${RUNNING}' AND (number, id) < ($2, $3)`;
-const ENDED_STATE = `state = $5 AND state NOT IN ('${WAITING}', '${RUNNING}')`;
+const SELDOM_STATE = `state = $5 AND ${SELDOM}`;
 
 interface Form {
 	input: string;
@@ -91,10 +91,10 @@ const PLAIN_STATEMENTS = statementsOf(PLAIN);
 const HEAD_STATEMENTS = statementsOf(HEADS);
 const SEARCH_STATEMENTS = statementsOf(SEARCHED);
 
-function statementsOf(form: Form): Record<"all" | "ended" | "running" | "live", Statement> {
+function statementsOf(form: Form): Record<"all" | "seldom" | "running" | "live", Statement> {
 	return {
 		all: over("number > 0", columnsOf(form, "$5")),
-		ended: over(ENDED_STATE, columnsOf(form, "$6")),
+		seldom: over(SELDOM_STATE, columnsOf(form, "$6")),
 		running: running(columnsOf(form, "$5")),
 		live: live(columnsOf(form, "$5")),
 	};
@@ -115,7 +115,7 @@ function counting(where: string): Statement {
     ) AS jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint`);
 }
 const COUNT_ALL = counting("number > 0");
-const COUNT_ENDED = counting(ENDED_STATE.replace("$5", "$8"));
+const COUNT_SELDOM = counting(SELDOM_STATE.replace("$5", "$8"));
 
 const FORM = /^n([1-9]\d{0,15})~([!-~]{1,200})$/;
 
@@ -164,8 +164,8 @@ export function openList(
 			const count = Number((await read.run(LIVE_COUNT, [q.endpoint])).rows[0]?.[0] ?? 0);
 			if (count <= STRIDE) return [walk(statements.live, q, from)];
 		}
-		if (states?.every(isFinal))
-			return [...new Set(states)].map((state) => walk(statements.ended, q, from, state, ...needle));
+		if (states?.every(isSeldom))
+			return [...new Set(states)].map((state) => walk(statements.seldom, q, from, state, ...needle));
 		return [walk(statements.all, q, from, ...needle)];
 	}
 
@@ -174,8 +174,8 @@ export function openList(
 		const { states = JOB_STATES, worker = null, from = 0, to = LAST.number } = filter;
 		const values = [endpoint, MOST_READ, from, to, erased, states.join(), worker];
 		const answers = await Promise.all(
-			states.every(isFinal)
-				? [...new Set(states)].map((state) => read.run(COUNT_ENDED, [...values, state]))
+			states.every(isSeldom)
+				? [...new Set(states)].map((state) => read.run(COUNT_SELDOM, [...values, state]))
 				: [read.run(COUNT_ALL, values)],
 		);
 		const counts = answers.map(({ rows }) => rows[0]!.map(Number));

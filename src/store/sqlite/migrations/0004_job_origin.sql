@@ -7,3 +7,6 @@ ALTER TABLE jobs ADD COLUMN request_id TEXT;
 ALTER TABLE jobs ADD COLUMN trace TEXT;
 -- Hash of the settings that the worker of a token was launched with: every server can find its version.
 ALTER TABLE tokens ADD COLUMN launched_as TEXT;
+-- For lists by state. Completed jobs, which most are, are found among all.
+DROP INDEX jobs_listed_ended;
+CREATE INDEX jobs_listed_seldom ON jobs (queue, state) WHERE state NOT IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED');

@@ -7,7 +7,7 @@ import { fits, MOST_CHARACTERS } from "../../operations/list.ts";
 import type { Answer } from "../../operations/operation.ts";
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import { LAST, type Queue, type Row } from "../rows/row.ts";
-import { RUNNING, WAITING } from "../../states.ts";
+import { isSeldom, RUNNING, SELDOM, WAITING } from "../../states.ts";
 import type { Value } from "../file/database.ts";
 import { fitting, ListIndex, type ListQuery } from "./list-index.ts";
 
@@ -25,15 +25,11 @@ export function openList({
 	payloads,
 }: UnitOfWork): (q: ListQuery) => Answer<"jobs.list"> {
 	const all = new ListIndex(records, "jobs_listed", "queue = ?");
-	const ended = new ListIndex(
-		records,
-		"jobs_listed_ended",
-		`queue = ? AND state = ? AND state NOT IN ('${WAITING}', '${RUNNING}')`,
-	);
+	const seldom = new ListIndex(records, "jobs_listed_seldom", `queue = ? AND state = ? AND ${SELDOM}`);
 
 	function walksOf({ filter: { states } }: ListQuery, queue: Queue): Walk[] {
-		return states?.every(isFinal)
-			? [...new Set(states)].map((state) => ({ index: ended, key: [queue.number, state] }))
+		return states?.every(isSeldom)
+			? [...new Set(states)].map((state) => ({ index: seldom, key: [queue.number, state] }))
 			: [{ index: all, key: [queue.number] }];
 	}
 
@@ -69,8 +65,8 @@ export function openList({
 		const walks = walksOf(q, queue);
 		const floor = floorOf(walks, q, from);
 		const numbers: Iterable<number>[] = walks.map(({ index, key }) => index.walk(key, { q, queue, from, floor }));
-		// Jobs with passed but unsettled deadlines are in no index of ended jobs.
-		if (states?.every(isFinal) && !searching)
+		// Jobs with passed but unsettled deadlines are not in the index of their state.
+		if (states?.every(isSeldom) && !searching)
 			numbers.push(
 				downwards(
 					due.unsettled(queue, q.now).map(({ row }) => row.seq),
