@@ -12,15 +12,12 @@ export const RUNNING = CLAIM.to;
 
 const COMPLETED: JobState = "COMPLETED";
 
-/**
- * Final states whose jobs have an index of their own for lists. Most jobs complete: an entry for each would cost more
- * than it saves, so these are found among all.
- */
+/** States with an index for lists. Completed jobs, which most are, are found among all (decision 0056). */
 export function isSeldom(state: JobState): boolean {
 	return isFinal(state) && state !== COMPLETED;
 }
 
-/** The same as the condition of that index. */
+/** The condition of that index. */
 export const SELDOM = `state NOT IN ('${WAITING}', '${RUNNING}', '${COMPLETED}')`;
 
 /** Attempt ends after which the worker is asked to stop (D18). */

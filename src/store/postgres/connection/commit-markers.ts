@@ -20,8 +20,8 @@ export interface Marker {
 const WROTE = "pg_current_xact_id_if_assigned() IS NOT NULL";
 
 /**
- * NULL is refused, which fails the whole transaction. A transaction without an id has written and locked nothing. The
- * row is there but for the first time: ON CONFLICT alone would also log a lock of it each time.
+ * NULL is refused, which fails the whole transaction. A transaction without an id has written and locked nothing. An
+ * upsert alone would log a lock of the row each time.
  */
 const MARK = statement(`
   WITH marked AS (
