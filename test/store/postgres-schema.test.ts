@@ -44,10 +44,12 @@ it("makes a store once, prints what is missing before, and opens it again withou
 /** Tables with their columns by name, indexes, constraints and options. */
 const SCHEMA = `
   SELECT t.relname, attname, format_type(atttypid, atttypmod), attnotnull, attcollation, attstorage, attidentity,
-    pg_get_expr(adbin, adrelid), (SELECT json_agg(pg_get_constraintdef(c.oid) ORDER BY conname)::text FROM pg_constraint AS c
-      WHERE c.conrelid = t.oid), (SELECT json_agg(pg_get_indexdef(indexrelid) ORDER BY indexrelid::regclass::text)::text FROM pg_index
-      WHERE indrelid = t.oid), (SELECT array_agg(option ORDER BY option)::text
-      FROM unnest(t.reloptions) AS option)
+    pg_get_expr(adbin, adrelid),
+    (SELECT json_agg(pg_get_constraintdef(c.oid) ORDER BY conname)::text
+      FROM pg_constraint AS c WHERE c.conrelid = t.oid),
+    (SELECT json_agg(pg_get_indexdef(indexrelid) ORDER BY indexrelid::regclass::text)::text
+      FROM pg_index WHERE indrelid = t.oid),
+    (SELECT array_agg(option ORDER BY option)::text FROM unnest(t.reloptions) AS option)
   FROM pg_class AS t JOIN pg_attribute ON attrelid = t.oid LEFT JOIN pg_attrdef ON adrelid = t.oid AND adnum = attnum
   WHERE t.relkind = 'r' AND t.relnamespace = 'public'::regnamespace AND attnum > 0 ORDER BY 1, 2`;
 
