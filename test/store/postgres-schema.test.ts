@@ -1,4 +1,6 @@
 /** Which databases are taken as a store, and which are refused with a sentence. */
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
 import { Client } from "pg";
 import { expect, it } from "vitest";
 import { readMigrations } from "../../src/store/migrate.ts";
@@ -37,6 +39,28 @@ it("makes a store once, prints what is missing before, and opens it again withou
 		ALL.map((name, index) => [index + 1, name]),
 	);
 	expect([await pendingMigrations({ url }), await prepareSchema({ url })]).toEqual([[], []]);
+});
+
+/** Tables with their columns by name, indexes, constraints and options. */
+const SCHEMA = `
+  SELECT t.relname, attname, format_type(atttypid, atttypmod), attnotnull, attcollation, attstorage, attidentity,
+    pg_get_expr(adbin, adrelid),
+    (SELECT json_agg(pg_get_constraintdef(c.oid) ORDER BY conname)::text
+      FROM pg_constraint AS c WHERE c.conrelid = t.oid),
+    (SELECT json_agg(pg_get_indexdef(indexrelid) ORDER BY indexrelid::regclass::text)::text
+      FROM pg_index WHERE indrelid = t.oid),
+    (SELECT array_agg(option ORDER BY option)::text FROM unnest(t.reloptions) AS option)
+  FROM pg_class AS t JOIN pg_attribute ON attrelid = t.oid LEFT JOIN pg_attrdef ON adrelid = t.oid AND adnum = attnum
+  WHERE t.relkind = 'r' AND t.relnamespace = 'public'::regnamespace AND attnum > 0 ORDER BY 1, 2`;
+
+it("an upgraded store differs from a new one in the order of columns only", async () => {
+	const [{ url: fresh }, { url: upgraded }] = await Promise.all([database(), database()]);
+	const kept = new URL("earlier/postgres-0001.sql.gz", import.meta.url);
+	await sql(upgraded, gunzipSync(readFileSync(kept)).toString());
+	await Promise.all([fresh, upgraded].map((url) => prepareSchema({ url })));
+	expect(await sql(upgraded, SCHEMA)).toEqual(await sql(fresh, SCHEMA));
+	const order = "SELECT attname FROM pg_attribute WHERE attrelid = 'jobs'::regclass AND attnum > 0 ORDER BY attnum";
+	expect(await sql(upgraded, order)).not.toEqual(await sql(fresh, order));
 });
 
 it("servers that start at once wait for each other: one applies, none fails", async () => {

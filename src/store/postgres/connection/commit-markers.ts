@@ -17,10 +17,19 @@ export interface Marker {
 	readonly serial: number;
 }
 
-/** NULL is refused, which fails the whole transaction. A transaction without an id has written and locked nothing. */
+const WROTE = "pg_current_xact_id_if_assigned() IS NOT NULL";
+
+/**
+ * NULL is refused, which fails the whole transaction. A transaction without an id has written and locked nothing. An
+ * upsert alone would log a lock of the row each time.
+ */
 const MARK = statement(`
+  WITH marked AS (
+    UPDATE commit_markers SET serial = CASE WHEN closed THEN NULL ELSE $2::int8 END, at = now()
+    WHERE session = $1::text AND ${WROTE} RETURNING session
+  )
   INSERT INTO commit_markers AS known (session, serial)
-  SELECT $1::text, $2::int8 WHERE pg_current_xact_id_if_assigned() IS NOT NULL
+  SELECT $1::text, $2::int8 WHERE ${WROTE} AND NOT EXISTS (SELECT FROM marked)
   ON CONFLICT (session) DO UPDATE
   SET serial = CASE WHEN known.closed THEN NULL ELSE excluded.serial END, at = excluded.at`);
 

@@ -59,11 +59,17 @@ const COUNTED = rowsOf<Queue>(
 	},
 	2,
 );
+const added = (by: string): string =>
+	COUNT_COLUMNS.map((name) => `${name} = counts.${name} + ${by}.${name}`).join(", ");
+/** Updates what exists, as the statement of a marker does (`connection/commit-markers.ts`). */
 const COUNT = statement(`
-  INSERT INTO queue_counts AS counted (slot, ${COUNTED.names})
-  SELECT $1::int8, changed.* FROM (${COUNTED.select}) AS changed
-  ON CONFLICT (endpoint, slot) DO UPDATE SET
-    ${COUNT_COLUMNS.map((name) => `${name} = counted.${name} + excluded.${name}`).join(", ")}`);
+  WITH changed AS MATERIALIZED (${COUNTED.select}), counted AS (
+    UPDATE queue_counts AS counts SET ${added("changed")}
+    FROM changed WHERE counts.endpoint = changed.endpoint AND counts.slot = $1 RETURNING counts.endpoint
+  )
+  INSERT INTO queue_counts AS counts (slot, ${COUNTED.names})
+  SELECT $1::int8, changed.* FROM changed WHERE endpoint NOT IN (SELECT endpoint FROM counted)
+  ON CONFLICT (endpoint, slot) DO UPDATE SET ${added("excluded")}`);
 
 interface QueuesOptions {
 	run: Runner["run"];
