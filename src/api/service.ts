@@ -1,7 +1,7 @@
 /** Servers, health and API documentation (D40). */
 import { flag, text } from "./definition/params.ts";
 import { FILE, PAGE, REDIRECT, route } from "./definition/route.ts";
-import { EXAMPLE, FLAG, list, listIn, MOMENT, object, TEXT } from "./definition/schema.ts";
+import { EXAMPLE, FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 import { ENDPOINT_FILTER } from "./metrics.ts";
 import { LEVEL, SEARCH, SINCE, TAIL, UNTIL } from "./workers.ts";
 
@@ -16,6 +16,8 @@ export const SERVER = object({
 			"What it does for all servers: sweep, removal, deliveries; scale: and an endpoint whose workers it launches.",
 	},
 });
+
+export type Server = Static<typeof SERVER>;
 
 export const LIST_SERVERS = route("listServers", "GET /v1/servers", "admin", {
 	summary: "The servers that share the store, and what each does for all.",
