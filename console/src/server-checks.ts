@@ -66,8 +66,8 @@ export function problemsOf(now: Samples, first: Samples | undefined): readonly P
 		const used = now.of("sluice_budget_used", { budget }) ?? 0;
 		const refused = (at: Samples): number => at.of("sluice_budget_refusals_total", { budget }) ?? 0;
 		const name = budgetName(budget);
-		// Wrong keys are a scan, and lock out no valid key.
-		if (budget === "failedKeysPerAddress") continue;
+		// Wrong keys are a scan, and lock out no valid key; free disk has a bound of its own.
+		if (budget === "failedKeysPerAddress" || budget === "reservedDisk") continue;
 		if (limit > 0 && used >= NEARLY_SPENT * limit)
 			add(
 				`budget ${budget}`,

@@ -164,7 +164,8 @@ export const OPTIONS = {
 			enum: ["off", "on", "all"],
 			default: "off",
 			description:
-				"Whether the log has a line for each request (event request.served); on: without polls and pings of workers.",
+				"Whether the log has a line for each request (event request.served); on: without polls and pings of " +
+				"workers and reads of logs.",
 		},
 	},
 	logFormat: {

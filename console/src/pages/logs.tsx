@@ -136,7 +136,7 @@ function Typed({
 	});
 	useEffect(() => after(TYPED_MS, apply), [text]);
 	return (
-		<div className={`typed-${name}`}>
+		<div className="typed">
 			<TextField
 				bare
 				type="search"
@@ -198,7 +198,7 @@ function Lines({
 			setParts((known) => new Map(read.map((part) => [part.source, logs.withNewest(known.get(part.source), part)])));
 			return true;
 		},
-		{ change: live ? tick : undefined },
+		{ change: tick, until: () => !live },
 	);
 	const open = logs.shortest([...parts.values()]);
 	const older = async (): Promise<void> => {
@@ -220,14 +220,16 @@ function Lines({
 	if (failure && data === undefined) return <Refusal failure={failure} again={reload} />;
 	return (
 		<div className="log whole-log">
-			<div className="log-bar">
+			<div className="actions">
 				{children}
 				{open.length === 0 ? null : (
 					<Button icon="left" busy={busy} onPress={() => void run(older)}>
 						{lines.length === 0 ? T.logs.further : T.logs.older}
 					</Button>
 				)}
-				<Copy text={() => logText(lines, plainText)} name={T.copy} />
+				<span className="filters-end">
+					<Copy text={() => logText(lines, plainText)} name={T.copy} />
+				</span>
 			</div>
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
 			<Box lines={lines} live={live}>

@@ -163,7 +163,11 @@ function Store({
 					<Fact name={T.server.file}>{bytes(size("database") ?? 0)}</Fact>
 					<Fact name={T.server.wal}>{bytes(size("wal") ?? 0)}</Fact>
 					{free === undefined ? null : (
-						<Fact name={T.server.disk} tone={toneOf("disk")} more={T.server.reserve(bytes(reserve))}>
+						<Fact
+							name={T.server.disk}
+							tone={toneOf("disk")}
+							more={reserve > 0 ? T.server.reserve(bytes(reserve)) : undefined}
+						>
 							{bytes(free)}
 						</Fact>
 					)}
@@ -184,23 +188,27 @@ interface Budget {
 }
 
 function Budgets({ samples, toneOf }: { samples: Samples; toneOf: ToneOf }): ReactNode {
-	const budgets = samples.by("sluice_budget_limit", "budget").map(
-		([budget, limit]): Budget => ({
-			id: budget,
-			limit,
-			used: samples.of("sluice_budget_used", { budget }) ?? 0,
-			refused: samples.of("sluice_budget_refusals_total", { budget }) ?? 0,
-		}),
-	);
+	const budgets = samples
+		.by("sluice_budget_limit", "budget")
+		// The card of the store has it.
+		.filter(([budget]) => budget !== "reservedDisk")
+		.map(
+			([budget, limit]): Budget => ({
+				id: budget,
+				limit,
+				used: samples.of("sluice_budget_used", { budget }) ?? 0,
+				refused: samples.of("sluice_budget_refusals_total", { budget }) ?? 0,
+			}),
+		);
 	const columns: readonly Column<Budget>[] = [
 		{
 			name: T.server.budget,
 			main: true,
 			cell: ({ id }) => <span className={toneOf(`budget ${id}`)}>{budgetName(id)}</span>,
 		},
-		{ name: T.server.used, end: true, cell: ({ id, used }) => (id === "reservedDisk" ? null : budgetValue(id, used)) },
+		{ name: T.server.used, end: true, cell: ({ id, used }) => budgetValue(id, used) },
 		{ name: T.server.limit, end: true, cell: ({ id, limit }) => budgetValue(id, limit) },
-		{ name: T.server.refused, end: true, cell: ({ refused }) => number(refused) },
+		{ name: T.server.refused, end: true, cell: ({ refused }) => (refused === 0 ? null : number(refused)) },
 	];
 	return (
 		<section className="stack" aria-label={T.server.budgets}>
@@ -233,7 +241,7 @@ function Servers({ samples, servers }: { samples: Samples; servers: readonly Ser
 			),
 		},
 		{ name: T.server.leads, cell: ({ leads }) => rolesOf(leads) },
-		{ name: T.server.started, cell: ({ startedAt }) => <Since at={startedAt} /> },
+		{ name: T.server.uptime, cell: ({ startedAt }) => <Since at={startedAt} /> },
 	];
 	return (
 		<section className="stack" aria-label={T.server.servers}>
@@ -263,21 +271,17 @@ function Requests({ samples }: { samples: Samples }): ReactNode {
 		.filter(([, count]) => count > 0)
 		.toSorted(([, a], [, b]) => b - a);
 	return (
-		<section className="stack" aria-label={T.server.requests}>
-			<h2>{T.server.requests}</h2>
-			<p className="hint">{T.server.requestsHint}</p>
-			<div className="card flush">
-				<Table
-					label={T.server.requests}
-					columns={[
-						{ name: T.server.operation, main: true, cell: ([operation]) => <code>{operation}</code> },
-						{ name: T.server.open, end: true, cell: ([, count]) => number(count) },
-					]}
-					rows={open}
-					id={([operation]) => operation}
-				/>
-			</div>
-		</section>
+		<Card title={T.server.requests}>
+			{open.map(([operation, count]) => (
+				<Fact
+					key={operation}
+					name={operation}
+					more={(T.server.operations as Readonly<Record<string, string>>)[operation]}
+				>
+					{number(count)}
+				</Fact>
+			))}
+		</Card>
 	);
 }
 

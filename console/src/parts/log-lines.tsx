@@ -28,7 +28,7 @@ export function LogLines({
 	return lines.map(({ position, text, level, time, worker, job, endpoint = only }) => (
 		<div
 			key={`${worker ?? ""} ${position} ${worker === undefined ? time : ""}`}
-			className={level && /^(error|critical|fatal)$/i.test(level) ? "log-line bad" : "log-line"}
+			className={`log-line ${toneOf(level)}`}
 		>
 			{time === undefined ? null : (
 				<time dateTime={time} title={moment(new Date(time).getTime())}>
@@ -59,6 +59,10 @@ export function LogLines({
 			</span>
 		</div>
 	));
+}
+
+function toneOf(level = ""): string {
+	return /^(error|critical|fatal)$/i.test(level) ? "bad" : /^warn/i.test(level) ? "tone-late" : "";
 }
 
 /** As a file has them. */
