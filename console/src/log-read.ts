@@ -4,11 +4,11 @@ import type { LogFilter, PageLine, Part, Source } from "./log-search.ts";
 import type { FoundLine } from "./shapes.ts";
 
 /** Lines of one read. */
-const PAGE = 300;
+const PAGE = 500;
 /** What the service keeps. */
 const SERVICE_LINES = 1000;
 /** Pages without a line that are read one after the other. */
-const MOST_EMPTY = 4;
+const MOST_EMPTY = 20;
 /** The newest lines, or those before a page. Reads on where what was read has none. */
 export async function readPart(
 	source: Source,

@@ -7,9 +7,9 @@ import { NARROW, noBrowser, site, titled } from "./site.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-/** Writes 700 lines and stays. */
+/** Writes 1,200 lines and stays. */
 const LOUD = `
-	for (let n = 0; n < 700; n++) console.log("many " + String(n).padStart(3, "0"));
+	for (let n = 0; n < 1200; n++) console.log("many " + String(n).padStart(4, "0"));
 	setInterval(() => {}, 1e6);
 `;
 
@@ -98,19 +98,19 @@ describe.skipIf(noBrowser !== undefined)(titled("the service in the console"), (
 	});
 
 	it("D47: older lines are loaded in front of those that are shown, which stay where they are", async () => {
-		const many = Array.from({ length: 700 }, (_, n) => `many ${String(n).padStart(3, "0")}`);
+		const many = Array.from({ length: 1200 }, (_, n) => `many ${String(n).padStart(4, "0")}`);
 		const page = await here.open({ at: "#/logs?endpoint=loud&lines=workers&search=many" });
-		await box(page).getByText("many 699").waitFor();
-		expect(await shown(page)).toEqual(many.slice(-300));
+		await box(page).getByText("many 1199").waitFor();
+		expect(await shown(page)).toEqual(many.slice(-500));
 		await box(page).evaluate((element) => (element.scrollTop = 0));
-		const first = page.getByText("many 400", { exact: true });
+		const first = page.getByText("many 0700", { exact: true });
 		const top = async (): Promise<number> => (await first.boundingBox())!.y;
 		const stood = await top();
 		await page.getByRole("button", { name: T.logs.older }).click();
-		await page.getByText("many 100", { exact: true }).waitFor({ state: "attached" });
+		await page.getByText("many 0200", { exact: true }).waitFor({ state: "attached" });
 		expect(Math.abs((await top()) - stood)).toBeLessThan(30);
 		await page.getByRole("button", { name: T.logs.older }).click();
-		await page.getByText("many 000", { exact: true }).waitFor({ state: "attached" });
+		await page.getByText("many 0000", { exact: true }).waitFor({ state: "attached" });
 		expect(await shown(page)).toEqual(many);
 		await page.getByRole("button", { name: T.logs.older }).waitFor({ state: "detached" });
 	});

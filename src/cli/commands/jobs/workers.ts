@@ -144,12 +144,23 @@ const logs: Action = {
 			if (isSearch) throw new CliError("--follow cannot be combined with --search, --level, --since or --until.");
 			return await followAll(service, endpoint, flags);
 		}
-		const query = queryOf({ ...flags, ...rangeOf(flags), limit: flags["tail"], worker }, [
-			...FILTERS,
-			...["job", "limit", "worker"],
-		]);
-		const { json } = await service.request("GET", path`/v1/endpoints/${endpoint}/logs?${query}`);
-		for (const line of (json as { lines: FoundLine[] }).lines.toReversed()) {
+		const found: FoundLine[] = [];
+		const range = rangeOf(flags);
+		for (
+			let next: string | undefined, limit = flags["tail"];
+			;
+			limit = String(Number(flags["tail"] ?? 100) - found.length)
+		) {
+			const filter = { ...flags, ...range, worker, limit, cursor: next };
+			const query = queryOf(filter, [...FILTERS, "job", "worker", "limit", "cursor"]);
+			const { json } = await service.request("GET", path`/v1/endpoints/${endpoint}/logs?${query}`);
+			const page = json as { lines: FoundLine[]; next?: string };
+			found.push(...page.lines);
+			next = page.next;
+			// A page reads a part of the logs, in which there may be few lines or none.
+			if (next === undefined || found.length >= Number(flags["tail"] ?? 100)) break;
+		}
+		for (const line of found.toReversed()) {
 			const prefix = worker === undefined ? `${line.worker}  ` : "";
 			process.stdout.write(`${flags["json"] ? JSON.stringify(line) : prefix + logText(line, flags)}\n`);
 		}
