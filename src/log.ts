@@ -53,7 +53,7 @@ export function log(q: {
 	});
 }
 
-/** Of an event of a job, `id` is that of the job. */
+/** The `id` of an event of a job is that of the job. */
 function subjectOf(event: string, facts: object): Pick<LineFacts, "endpoint" | "job"> {
 	const { endpoint, job, id } = facts as { endpoint?: string; job?: string; id?: string };
 	return { endpoint, job: areaOf(event) === "job" ? id : job };

@@ -12,7 +12,7 @@ interface Sample {
 	value: number;
 }
 
-const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
+const LABEL = /[{,](\w+)="((?:[^"\\]|\\.)*)"/gy;
 
 /** Families whose names do not begin with a prefix are passed over: those of endpoints are many. */
 export function samplesOf(text: string, prefixes: readonly string[]): Samples {

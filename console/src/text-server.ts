@@ -23,7 +23,7 @@ export const SERVER_TEXTS = {
 		noneYet: "No line matches in what was searched so far.",
 		count: (count: string) => (count === "1" ? "1 line" : `${count} lines`),
 		counted: (count: string, since: string) => `${count} since ${since}`,
-		kept: "Logs of ended workers are kept for 24 hours, of the service its last 1,000 lines, by the server that answers.",
+		kept: "Logs of ended workers are kept for 24 hours; of the service, the last 1,000 lines of this server.",
 		mayNot: "Only administrators see logs.",
 		ofJob: "Lines of all logs with this job",
 	},
@@ -90,11 +90,13 @@ export const SERVER_TEXTS = {
 			storeDown: "The store cannot be used: submissions are refused, results are held.",
 			storeSlow: (span: string, bound: string) => `One commit in a hundred takes ${span}; more than ${bound} is slow.`,
 			diskFull: (free: string, times: number, reserve: string) =>
-				`${free} of the disk are free, less than ${times} times the reserve of ${reserve}. At the reserve submissions are refused.`,
+				`${free} of the disk are free, less than ${times} times the reserve of ${reserve}. ` +
+				"At the reserve submissions are refused.",
 			skew: (span: string, bound: string) =>
 				`The clock differs from that of the database by ${span}; more than ${bound} is too much.`,
 			loop: (span: string, bound: string) =>
-				`Requests wait ${span} for the event loop (p99); more than ${bound} is slow. The processor is busy or the machine pauses the process.`,
+				`Requests wait ${span} for the event loop (p99); more than ${bound} is slow. ` +
+				"The processor is busy, or the machine pauses the process.",
 			budget: (name: string, used: string, limit: string) =>
 				`${name}: ${used} of ${limit} are in use; what exceeds the limit is refused.`,
 			refuses: (name: string) => `${name}: requests were refused since this page was opened.`,

@@ -49,7 +49,7 @@ export interface Config {
 	accessLog: "off" | "on" | "all";
 	/** `auto`: text on a terminal, else JSON. */
 	logFormat: "auto" | "text" | "json";
-	/** Of the page of a trace, with `{traceId}`. */
+	/** Address of a trace, with `{traceId}`. */
 	consoleTraceUrl?: string | undefined;
 	/** Origins of web pages that may call `/v2` and `/sdk/v2` (D38). */
 	corsOrigins: "*" | string[];

@@ -42,7 +42,7 @@ export default function LogsPage(): ReactNode {
 			{endpoints === undefined ? (
 				<Loading />
 			) : (
-				<Lines key={`${query} ${ids}`} query={query} endpoints={ids} live={isLive}>
+				<Lines key={`${query.toString()} ${ids.join(" ")}`} query={query} endpoints={ids} live={isLive}>
 					<Switch on={isLive} onChange={setLive}>
 						{T.logs.live}
 					</Switch>
@@ -274,12 +274,12 @@ function Box({
 		before.current = { ...before.current, first, height: shown.scrollHeight };
 	}, [lines, first, live]);
 	return (
-		// oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it is scrolled by the keyboard
 		<div
 			className="log-lines"
 			ref={box}
 			role="log"
 			aria-label={T.logs.box}
+			// oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it is scrolled by the keyboard
 			tabIndex={0}
 			onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
 				before.current.atEnd = scrollTop + clientHeight >= scrollHeight - 20;

@@ -99,12 +99,12 @@ function Problems({ problems }: { problems: readonly Problem[] }): ReactNode {
 type ToneOf = (about: Problem["about"]) => string | undefined;
 
 function Here({ samples, toneOf }: { samples: Samples; toneOf: ToneOf }): ReactNode {
-	const [[version = ""] = []] = samples.by("sluice_build_info", "version");
+	const [build] = samples.by("sluice_build_info", "version");
 	const loop = (part: string): number => 1000 * (samples.of(`nodejs_eventloop_delay_${part}_seconds`) ?? 0);
 	const skew = samples.of("sluice_clock_offset_seconds");
 	return (
 		<Card title={T.server.here}>
-			<Fact name={T.server.version}>{version}</Fact>
+			<Fact name={T.server.version}>{build?.[0]}</Fact>
 			<Fact name={T.server.uptime}>{duration(1000 * (samples.of("process_uptime_seconds") ?? 0))}</Fact>
 			<Fact name={T.server.memory} more={T.server.heap(bytes(samples.of("nodejs_heap_size_used_bytes") ?? 0))}>
 				{bytes(samples.of("process_resident_memory_bytes") ?? 0)}

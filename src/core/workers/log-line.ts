@@ -1,4 +1,4 @@
-/** Lines of logs: what RunPod's SDK writes as JSON with the job that a line is of, levels, and which lines are shown. */
+/** Lines of logs: those that RunPod's SDK writes as JSON with their job, levels, filters. */
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 
@@ -54,7 +54,7 @@ export function lineFilter({ search, level = "debug", since, until }: LineFilter
 	};
 }
 
-/** Of a level as an SDK or a logging library names it. */
+/** Takes levels as SDKs and logging libraries name them. */
 function rankOf(level = "info"): number {
 	const name = level.toLowerCase();
 	if (name === "critical" || name === "fatal") return LOG_LEVELS.indexOf("error");

@@ -24,7 +24,7 @@ export interface Service {
 	traffic: Traffic;
 	/** May differ from `Host` behind a proxy. */
 	publicUrl: URL | undefined;
-	/** Of the page of a trace elsewhere, with `{traceId}`. */
+	/** Address of a trace elsewhere, with `{traceId}`. */
 	traceUrl: string | undefined;
 	sites: Readonly<Record<Site, Bundle>>;
 }

@@ -45,8 +45,9 @@ it("D36: logs with filters: spans of time as moments, workers and service alike;
 				json: { lines: isFirst ? [] : [{ text: "found", worker: "hello-1" }], ...(isFirst && { next: "further" }) },
 			};
 		},
-		async *streamLines(path: string): AsyncGenerator<string> {
+		async *streamLines(path: string) {
 			asked.push(path);
+			yield* [];
 		},
 	};
 	const run = (args: string[], flags: Record<string, string>): Promise<number> =>

@@ -12,7 +12,7 @@ const LINE_CHARACTERS = 2000;
 
 /** Read of one log before the others are considered again. */
 const CHUNK_BYTES = 2 ** 20;
-/** With a very long line before it less than one read of a log. */
+/** Less than one read of a log, with a very long line before it. */
 const STEP_BYTES = 48 * 1024;
 
 /** The time of a line is noted after the last change of its file, by less than this. */
@@ -20,7 +20,7 @@ const NOTED_MS = 1000;
 
 export interface FoundLine extends LogEntry {
 	worker: string;
-	/** Of a log without times the time of its last line. */
+	/** In a log without times that of its last change. */
 	time: string;
 }
 
@@ -47,7 +47,7 @@ interface Unread {
 	worker: string;
 	/** Ms since the epoch. */
 	changed: number;
-	/** Of its unread lines none is newer, ISO 8601. */
+	/** No unread line is newer, ISO 8601. */
 	newest: string;
 	/** Where unread bytes begin and end; `first` is undefined before the first read. */
 	first?: number;
