@@ -132,6 +132,8 @@ it("D52: unsampled jobs are recorded at their end if they failed, and only then"
 		expect(job.traceparent).toMatch(/-00$/);
 		await worker.done(job.id, body);
 		ids.push(json.id);
+		const { json: record } = await call(c.url, `/v1/endpoints/quiet/jobs/${json.id}`);
+		expect(record.trace).toEqual({ id: json.id.replaceAll("-", "") });
 	}
 	await c.end("SIGTERM");
 	const jobs = spansIn(collector.received).filter(({ name }) => name.endsWith(" quiet"));
