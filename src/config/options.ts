@@ -184,7 +184,7 @@ export const OPTIONS = {
 		schema: {
 			type: "string",
 			maxLength: 2000,
-			pattern: "^https?://[^\\s/?#{}]+/\\S*\\{traceId\\}\\S*$",
+			pattern: "^https?://[^\\s/?#]+/\\S*\\{traceId\\}\\S*$",
 			description: "Address of a trace in Jaeger, Tempo or Grafana: the console links a job to its trace.",
 			examples: ["https://jaeger.example.com/trace/{traceId}"],
 			"x-message":

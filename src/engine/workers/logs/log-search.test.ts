@@ -64,15 +64,16 @@ async function all(q: Partial<LogSearch> = {}): Promise<FoundLine[][]> {
 const texts = (lines: readonly FoundLine[]): string[] => lines.map(({ text }) => text);
 
 it("D47: pages of the lines of two workers in the order of their times, none twice and none missing", async () => {
-	const even = Array.from({ length: 300 }, (_, n) => [2 * n, `line ${2 * n}`] as const);
-	write(ONE, even);
-	write(
-		TWO,
-		even.map(([at]) => [at + 1, `line ${at + 1}`]),
-	);
+	// Logs of many steps.
+	const text = (n: number): string => `line ${n} ${"x".repeat(1000)}`;
+	for (const [first, worker] of [ONE, TWO].entries())
+		write(
+			worker,
+			Array.from({ length: 300 }, (_, n) => [2 * n + first, text(2 * n + first)] as const),
+		);
 	const pages = await all({ limit: 7 });
 	expect(pages[0]).toHaveLength(7);
-	expect(pages.flatMap(texts)).toEqual(Array.from({ length: 600 }, (_, n) => `line ${599 - n}`));
+	expect(pages.flatMap(texts)).toEqual(Array.from({ length: 600 }, (_, n) => text(599 - n)));
 });
 
 it("D47: lines of the same time are in pages too", async () => {
@@ -89,9 +90,12 @@ it("D47: lines of the same time are in pages too", async () => {
 it("D47: a page reads 32 MiB and says where the next one begins; a time range reads only its part", async () => {
 	// Lines of 15 KiB, longer than the steps in which logs are read are parts of.
 	const text = "x".repeat(15_000);
-	const lines = Array.from({ length: 2500 }, (_, n) => [n, n === 3 ? `${text} rare` : text] as const);
+	const lines = Array.from(
+		{ length: 2500 },
+		(_, n) => [n, n === 3 || n === 1200 ? `${n} rare ${text}` : text] as const,
+	);
 	write(ONE, lines);
-	const whole = find({ search: "RARE" });
+	const whole = find({ search: "3 RARE" });
 	const first = await whole.page();
 	expect([first.lines, typeof first.next]).toEqual([[], "string"]);
 	expect(whole.bytes).toBeGreaterThan(32 * 2 ** 20);
@@ -99,9 +103,26 @@ it("D47: a page reads 32 MiB and says where the next one begins; a time range re
 	const second = await whole.page({ cursor: first.next });
 	expect(second).toMatchObject({ lines: [{ worker: ONE, time: "2026-01-31T12:00:03.000Z" }] });
 	expect(second).not.toHaveProperty("next");
-	const part = find({ search: "rare", since: START + 2000, until: START + 5000 });
+	const part = find({ search: "rare", since: START + 1_199_000, until: START + 1_201_000 });
 	expect((await part.page()).lines).toHaveLength(1);
 	expect(part.bytes).toBeLessThan(200_000);
+	// All of one time: where a page ends is a matter of positions.
+	for (const worker of [ONE, TWO])
+		write(
+			worker,
+			lines.map(([, each]) => [0, each]),
+		);
+	const every = (await all({ search: "x", limit: 10_000 })).flat();
+	expect(every).toHaveLength(2 * lines.length);
+	expect(new Set(every.map(({ worker, position }) => `${worker} ${position}`)).size).toBe(2 * lines.length);
+});
+
+it("D47: a line whose end was noted later is whole", async () => {
+	write(ONE, [[0, "first"]]);
+	writeFileSync(logPath(folder, ONE), "first\nsecond line\n");
+	writeFileSync(marksPath(logPath(folder, ONE)), `12 ${START} \n18 ${START + 1000} \n`);
+	expect((await all({ since: START + 1000 })).flatMap(texts)).toEqual(["second line"]);
+	expect((await all({ until: START })).flatMap(texts)).toEqual(["first"]);
 });
 
 it("D47: by time, level and job; a log without times has that of its last change", async () => {

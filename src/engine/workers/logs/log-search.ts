@@ -15,6 +15,9 @@ const CHUNK_BYTES = 2 ** 20;
 /** Less than one read of a log, with a very long line before it. */
 const STEP_BYTES = 48 * 1024;
 
+/** Above all positions. */
+const MOST = Number.MAX_SAFE_INTEGER;
+
 /** The time of a line is noted after the last change of its file, by less than this. */
 const NOTED_MS = 1000;
 
@@ -57,18 +60,19 @@ interface Unread {
 /** Throws `bad_query` for a cursor that no page had. */
 export async function searchLogs(logs: WorkerLogs, q: LogSearch): Promise<FoundLines> {
 	const before = q.cursor === undefined ? undefined : placeIn(q.cursor);
-	const until = Math.min(q.until ?? Infinity, before ? Date.parse(before.time) : Infinity);
+	/** Lines of the cursor's time are read already in workers after that of the cursor. */
+	const untilOf = (worker: string): number =>
+		Math.min(q.until ?? Infinity, before ? Date.parse(before.time) - Number(worker > before.worker) : Infinity);
 	const unread = (await logs.list())
 		.filter(({ workerId }) => isWorkerOf(q.endpoint, workerId) && (q.worker ?? workerId) === workerId)
 		.filter(({ changed }) => changed + NOTED_MS >= (q.since ?? 0))
 		.map(({ workerId: worker, changed }): Unread => {
-			const newest = iso(Math.min(changed + NOTED_MS, until));
-			return { worker, changed, newest, last: Number.MAX_SAFE_INTEGER - 1 };
+			const newest = iso(Math.min(changed + NOTED_MS, untilOf(worker)));
+			return { worker, changed, newest, last: (worker === before?.worker ? before.position : MOST) - 1 };
 		});
 	const passes = lineFilter(q);
 	const fits = (line: FoundLine): boolean =>
 		(q.job === undefined || q.job === line.job) && (!before || isOlder(line, before)) && passes(line);
-	const range = { since: q.since, until: Number.isFinite(until) ? until : undefined };
 	const found: FoundLine[] = [];
 	for (let bytes = 0; ; ) {
 		unread.sort((a, b) => compare(endOf(b), endOf(a)));
@@ -77,9 +81,9 @@ export async function searchLogs(logs: WorkerLogs, q: LogSearch): Promise<FoundL
 		if (!log || bytes >= SEARCHED_LOG_BYTES || q.left.aborted || isFull())
 			return pageOf([{ lines: found, next: log && textOf(endOf(log)) }], q.limit);
 		if (log.first === undefined) {
-			const extent = await logs.extent(log.worker, range);
+			const extent = await logs.extent(log.worker, { since: q.since, until: untilOf(log.worker) });
 			log.first = extent?.first ?? 0;
-			log.last = extent?.last ?? 0;
+			log.last = Math.min(log.last, extent?.last ?? 0);
 		}
 		const end = log.last;
 		for (let hits = 0; log.last > log.first && end - log.last < CHUNK_BYTES && hits <= q.limit; ) {
