@@ -1,6 +1,8 @@
 /** Samples of `/metrics`, of the families that the console shows. */
 
 export interface Samples {
+	/** Ms since the epoch. */
+	readAt: number;
 	/** The first sample of the name with this label. */
 	of: (name: string, labels?: Readonly<Record<string, string>>) => number | undefined;
 	/** Values by a label, in their order. */
@@ -15,7 +17,7 @@ interface Sample {
 const LABEL = /[{,](\w+)="((?:[^"\\]|\\.)*)"/gy;
 
 /** Families whose names do not begin with a prefix are passed over: those of endpoints are many. */
-export function samplesOf(text: string, prefixes: readonly string[]): Samples {
+export function samplesOf(text: string, prefixes: readonly string[], readAt: number): Samples {
 	const families = new Map<string, Sample[]>();
 	for (const line of text.split("\n")) {
 		if (!prefixes.some((prefix) => line.startsWith(prefix))) continue;
@@ -30,6 +32,7 @@ export function samplesOf(text: string, prefixes: readonly string[]): Samples {
 	}
 	const all = (name: string): readonly Sample[] => families.get(name) ?? [];
 	return {
+		readAt,
 		of: (name, wanted = {}) =>
 			all(name).find(({ labels }) => Object.entries(wanted).every(([label, value]) => labels[label] === value))?.value,
 		by: (name, label) => all(name).map(({ labels, value }) => [labels[label] ?? "", value]),

@@ -14,7 +14,7 @@ sluice_budget_limit{budget="reservedDisk"} 268435456
 sluice_budget_limit{budget="connections"} 10000
 sluice_budget_used{budget="connections"} 12
 sluice_jobs{endpoint="hello",state="queued"} 3`;
-	return samplesOf(`${lines}\n${healthy}`, FAMILIES);
+	return samplesOf(`${lines}\n${healthy}`, FAMILIES, 0);
 }
 
 const commits = (counts: readonly [string, number][]): string =>
@@ -68,6 +68,7 @@ it("quantiles by a straight line in their bucket; labels with escapes", () => {
 	const all = samplesOf(
 		'a_bucket{le="1"} 10\na_bucket{le="2"} 20\na_bucket{le="+Inf"} 20\nb{name="x \\"y\\" \\\\ }",other="z"} 1',
 		["a", "b"],
+		0,
 	);
 	const buckets = bucketsOf(all, undefined, "a");
 	expect([0.5, 0.75, 1].map((share) => quantile(buckets, share))).toEqual([1, 1.5, 2]);

@@ -27,8 +27,8 @@ export default function ServerPage(): ReactNode {
 				askText("metrics", { signal }),
 				ask<{ servers: Server[] }>("v1/servers", { signal }),
 			]);
-			const samples = samplesOf(text, FAMILIES);
-			setFirst((was) => was ?? samples);
+			const samples = samplesOf(text, FAMILIES, now());
+			setFirst((was) => (was && isSameProcess(was, samples) ? was : samples));
 			return { samples, servers };
 		},
 		{ change: useTick(LOAD_MS) },
@@ -45,6 +45,12 @@ export default function ServerPage(): ReactNode {
 			{(data ?? failure) ? null : <Loading />}
 		</>
 	);
+}
+
+/** Whether the counters go on: a balancer may lead to another server, and a server may have restarted. */
+function isSameProcess(before: Samples, samples: Samples): boolean {
+	const [then, since] = [before, samples].map((each) => each.readAt - 1000 * (each.of("process_uptime_seconds") ?? 0));
+	return Math.abs(then! - since!) < 1000;
 }
 
 function Health({
