@@ -139,6 +139,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 			tls: config.tls,
 			corsOrigins: config.corsOrigins,
 			publicUrl: config.publicUrl,
+			traceUrl: config.consoleTraceUrl,
 			siteFolders: {
 				console: builtSite("console"),
 				docs: builtSite("docs"),

@@ -4,6 +4,15 @@ import type { Clock } from "./system/clock.ts";
 import { printable, printableLines } from "./lib/terminal-text.ts";
 import { areaOf, type EventDefinition, EVENTS, namedFacts } from "./event-table.ts";
 import type { EventBus, EventName } from "./events.ts";
+import { LOG_LEVELS, type LogLevel } from "./core/workers/log-line.ts";
+
+/** What a line is about. */
+export interface LineFacts {
+	time: string;
+	level: LogLevel;
+	endpoint?: string | undefined;
+	job?: string | undefined;
+}
 
 /** Facts to redact. */
 const SECRETS = ["apiKey", "authorization", "key", "password", "secret", "token", "webhookSecret"];
@@ -11,22 +20,22 @@ const SECRETS = ["apiKey", "authorization", "key", "password", "secret", "token"
 export function log(q: {
 	events: EventBus;
 	clock: Clock;
-	write: (line: string) => void;
+	write: (line: string, facts: LineFacts) => void;
 	format?: "text" | "json";
 	/** A level, then those of areas: `info,webhook=debug`. */
 	level?: string;
 }): void {
 	const { events, clock, write, format = "text", level = "info" } = q;
-	const time = (): string => new Date(clock.wall()).toISOString();
+	let about: LineFacts = { time: "", level: "info" };
 	const logger = pino(
 		{
 			level: "debug",
 			base: null,
-			timestamp: () => `,"time":"${time()}"`,
+			timestamp: () => `,"time":"${about.time}"`,
 			formatters: { level: (label) => ({ level: label }) },
 			redact: [...SECRETS, ...SECRETS.map((name) => `*.${name}`)],
 		},
-		{ write },
+		{ write: (line) => write(line, about) },
 	);
 	const isShown = filterOf(level);
 	events.onAny((event, facts) => {
@@ -37,18 +46,23 @@ export function log(q: {
 		const { sentence: raw, below = "" } = typeof line === "string" ? { sentence: line } : line;
 		// Text of a worker or a client could imitate log lines or control the terminal.
 		const sentence = oneLine(raw);
-		if (format === "text") return write(`${time()} ${sentence}${indented(below)}\n`);
+		about = { time: new Date(clock.wall()).toISOString(), level: at, ...subjectOf(event, facts) };
+		if (format === "text") return write(`${about.time} ${sentence}${indented(below)}\n`, about);
 		const { error, ...others } = facts as { error?: unknown };
 		logger[at]({ event, ...others, ...(error !== undefined && { err: error }) }, sentence);
 	});
 }
 
-const LEVELS = ["debug", "info", "warn", "error"];
+/** The `id` of an event of a job is that of the job. */
+function subjectOf(event: string, facts: object): Pick<LineFacts, "endpoint" | "job"> {
+	const { endpoint, job, id } = facts as { endpoint?: string; job?: string; id?: string };
+	return { endpoint, job: areaOf(event) === "job" ? id : job };
+}
 
 function filterOf(levels: string): (event: EventName) => boolean {
 	const [least, ...others] = levels.split(",");
 	const byArea = new Map(others.map((each) => each.split("=") as [string, string]));
-	const rankOf = (level: string): number => LEVELS.indexOf(level);
+	const rankOf = (level: string): number => LOG_LEVELS.indexOf(level as LogLevel);
 	const shown = new Set(
 		Object.entries(EVENTS).flatMap(([event, { level }]) =>
 			rankOf(level) >= rankOf(byArea.get(areaOf(event)) ?? least!) ? [event] : [],

@@ -196,7 +196,14 @@ const LAYERS: Record<string, readonly string[]> = {
 	"main.ts": ["cli/"],
 	"event-table.ts": ["core/", "lib/"],
 	"events.ts": ["event-table.ts"],
-	"log.ts": ["event-table.ts", "events.ts", "system/clock.ts", "lib/terminal-text.ts", "pino"],
+	"log.ts": [
+		"core/workers/log-line.ts",
+		"event-table.ts",
+		"events.ts",
+		"system/clock.ts",
+		"lib/terminal-text.ts",
+		"pino",
+	],
 	"version.ts": ["node"],
 };
 

@@ -16,6 +16,8 @@ const AllWorkersPage = lazyPage(() =>
 );
 const WebhooksPage = lazyPage(() => import("./pages/webhooks.tsx"));
 const HostsPage = lazyPage(() => import("./pages/hosts.tsx"));
+const LogsPage = lazyPage(() => import("./pages/logs.tsx"));
+const ServerPage = lazyPage(() => import("./pages/server.tsx"));
 const KeysPage = lazyPage(() => import("./pages/keys.tsx"));
 const AuditPage = lazyPage(() => import("./pages/audit.tsx"));
 const CommandDialogView = lazyPage(() => import("./pages/command-dialog.tsx"));
@@ -47,6 +49,8 @@ function pageOf(first: string, id: string | undefined, rest: readonly string[]):
 	if (first === "workers") return <AllWorkersPage />;
 	if (first === "webhooks") return <WebhooksPage />;
 	if (first === "hosts") return <HostsPage />;
+	if (first === "logs") return <LogsPage />;
+	if (first === "server") return <ServerPage />;
 	if (first === "keys") return <KeysPage />;
 	if (first === "audit") return <AuditPage />;
 	return (

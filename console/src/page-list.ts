@@ -8,6 +8,8 @@ export const GLOBAL_PAGES = [
 	{ path: "workers", key: "w", name: T.pages.workers, icon: "worker" },
 	{ path: "hosts", key: "h", name: T.pages.hosts, icon: "host", admin: true },
 	{ path: "webhooks", key: "b", name: T.pages.webhooks, icon: "webhook" },
+	{ path: "logs", key: "l", name: T.pages.logs, icon: "lines", admin: true },
+	{ path: "server", key: "s", name: T.pages.server, icon: "pulse", admin: true },
 	{ path: "keys", key: "k", name: T.pages.keys, icon: "key", admin: true },
 	{ path: "audit", key: "a", name: T.pages.audit, icon: "list", admin: true },
 ] as const satisfies readonly { path: string; key: string; name: string; icon: IconName; admin?: true }[];

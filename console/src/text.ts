@@ -7,6 +7,7 @@ import { JOB_TEXTS } from "./text-jobs.ts";
 import { METRIC_TEXTS } from "./text-metrics.ts";
 import { PLAYGROUND_TEXTS } from "./text-playground.ts";
 import { jobs } from "./text-requests.ts";
+import { SERVER_TEXTS } from "./text-server.ts";
 import { SETTING_TEXTS } from "./text-settings.ts";
 import { WORKER_TEXTS } from "./text-workers.ts";
 
@@ -58,6 +59,8 @@ export const T = {
 		workers: "Workers",
 		hosts: "GPUs and hosts",
 		webhooks: "Webhooks",
+		logs: "Logs",
+		server: "Server",
 		keys: "API keys",
 		audit: "Audit log",
 		endpoints: "Endpoints",
@@ -143,5 +146,6 @@ export const T = {
 	...WORKER_TEXTS,
 	...PLAYGROUND_TEXTS,
 	...ACCESS_TEXTS,
+	...SERVER_TEXTS,
 	...SETTING_TEXTS,
 } as const;

@@ -92,6 +92,10 @@ export const JOB_DETAIL = extend(LISTED_JOB, {
 	operation: { enum: ["run", "runsync", "openai"] },
 	lowPriority: FLAG,
 	"requestId?": { ...TEXT, description: "X-Request-Id of the submission, if its client sent one." },
+	"trace?": object(
+		{ id: TEXT, "url?": { ...TEXT, description: "Its page, by the setting console.traceUrl." } },
+		{ description: "Where traces are exported, or its client sent one. Its spans may not have been sampled." },
+	),
 	policy: object({ ttl: MS, executionTimeout: MS }),
 	"webhook?": { ...TEXT, description: "Only scheme and host for a key with the scope read." },
 	s3Config: { ...FLAG, description: "Whether there is one; it is not shown." },

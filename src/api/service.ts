@@ -1,8 +1,9 @@
 /** Servers, health and API documentation (D40). */
-import { flag } from "./definition/params.ts";
+import { flag, text } from "./definition/params.ts";
 import { FILE, PAGE, REDIRECT, route } from "./definition/route.ts";
-import { FLAG, list, listIn, MOMENT, object, TEXT } from "./definition/schema.ts";
-import { TAIL } from "./workers.ts";
+import { FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { ENDPOINT_FILTER } from "./metrics.ts";
+import { LEVEL, SEARCH, SINCE, TAIL, UNTIL } from "./workers.ts";
 
 export const SERVER = object({
 	id: TEXT,
@@ -16,6 +17,8 @@ export const SERVER = object({
 	},
 });
 
+export type Server = Static<typeof SERVER>;
+
 export const LIST_SERVERS = route("listServers", "GET /v1/servers", "admin", {
 	summary: "The servers that share the store, and what each does for all.",
 	answer: {
@@ -26,14 +29,18 @@ export const LIST_SERVERS = route("listServers", "GET /v1/servers", "admin", {
 
 export const FOLLOW_LOG = flag("follow", "Continue with new lines until the connection is closed.");
 
+export const SUBJECT = text("job", 128, "Only lines with this id of a job or of a request.");
+
 export const SERVICE_LOG = route("serviceLog", "GET /v1/logs", "admin", {
 	summary: "The log of the server that answers: its last lines, 1,000 or 1 MiB at most, then new ones.",
 	answer: {
-		description: "One object per line: {text, position}. A line has further lines below it where the log has them.",
+		description:
+			"One object per line: {text, position, time, level}, and endpoint and job of what it is about. A line has " +
+			"further lines below it where the log has them.",
 		media: "application/x-ndjson",
 		events: "one event per line, with its position as id, which Last-Event-ID resumes after",
 	},
-	query: [TAIL, FOLLOW_LOG],
+	query: [SEARCH, LEVEL, ENDPOINT_FILTER, SUBJECT, SINCE, UNTIL, TAIL, FOLLOW_LOG],
 });
 
 export const HEALTHZ = route("healthz", "GET /healthz", "anyone", {

@@ -1,6 +1,7 @@
 /** Workers and their logs, for operators (D28, D39). */
-import { flag, text, whole } from "./definition/params.ts";
+import { CURSOR, flag, moment, text, whole, word } from "./definition/params.ts";
 import { NO_BODY, emptyAnswer, route } from "./definition/route.ts";
+import { LOG_LEVELS, SEARCHED_LOG_BYTES } from "../core/workers/log-line.ts";
 import { WORKER_REASON_CODES } from "../core/workers/worker-reason.ts";
 import { COUNT, FLAG, list, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
@@ -164,6 +165,9 @@ export const START_WORKERS = route("startWorkers", "POST /v1/endpoints/:endpoint
 	errors: ["workers_external", "not_ready"],
 });
 
+export const LEVEL = word("level", LOG_LEVELS, "Only lines of this level or above; a line without one counts as info.");
+export const SINCE = moment("since", "Only lines written at this moment or later.");
+export const UNTIL = moment("until", "Only lines written at this moment or before.");
 export const SEARCH = { ...text("search", 200, "Only lines with this text, in any case of letters."), default: "" };
 export const WORKER_LINES = text("worker", 128, "Only lines of this worker.");
 export const LINES = whole("limit", {
@@ -173,16 +177,18 @@ export const LINES = whole("limit", {
 	description: "At most this many lines.",
 });
 
-const FOUND_LINE = object({ worker: TEXT, ...LINE });
+const FOUND_LINE = object({ worker: TEXT, ...LINE, time: MOMENT });
 export type FoundLine = Static<typeof FOUND_LINE>;
 
 export const SEARCH_LOGS = route("searchLogs", "GET /v1/endpoints/:endpoint/logs", "admin", {
 	summary: "Lines in all kept logs of the endpoint's launched workers, ended ones too.",
 	answer: {
-		description: "The newest lines, newest first; more: there are others that match.",
-		schema: object({ lines: list(FOUND_LINE), more: FLAG }),
+		description:
+			"The newest lines, newest first; more: there may be others, from next on. A page reads about " +
+			`${SEARCHED_LOG_BYTES / 2 ** 20} MiB of logs at each server, so it may have no line.`,
+		schema: object({ lines: list(FOUND_LINE), more: FLAG, "next?": TEXT }),
 	},
-	query: [SEARCH, WORKER_LINES, JOB_FILTER, LINES],
+	query: [SEARCH, LEVEL, WORKER_LINES, JOB_FILTER, SINCE, UNTIL, LINES, CURSOR],
 });
 
 export const STOP_WORKER = route("stopWorker", "POST /v1/endpoints/:endpoint/workers/:worker/stop", "admin", {

@@ -48,6 +48,21 @@ describe("loadConfig", () => {
 			]);
 	});
 
+	it("D52: console.traceUrl is an http or https address with {traceId} in its path or query", () => {
+		const url = "https://grafana.test/explore?left=%7B%22q%22:%22{traceId}%22%7D";
+		const files = { "/srv/sluice.yaml": JSON.stringify({ console: { traceUrl: url } }) };
+		expect(config({ files }).consoleTraceUrl).toBe(url);
+		const env = (text: string) => ({ env: { SLUICE_CONSOLE_TRACE_URL: text } });
+		expect(config(env("http://jaeger:16686/trace/{traceId}")).consoleTraceUrl).toContain("jaeger");
+		for (const bad of [
+			...["jaeger/{traceId}", "https://jaeger.test/trace", "https://{traceId}.test/x", "javascript://x/{traceId}"],
+			...["https://jaeger.test/trace/{traceid}", "https://jaeger.test/ {traceId}", "https://jaeger.test{traceId}"],
+		])
+			expect(problems(env(bad)), bad).toEqual([
+				expect.stringMatching(/^SLUICE_CONSOLE_TRACE_URL must be an http or https address with \{traceId\} in/),
+			]);
+	});
+
 	it("D35: ${NAME} as a value of env, or as the webhook secret, is that variable, which workers do not get", () => {
 		const webhookSecret = `whsec_${Buffer.alloc(24, 7).toString("base64")}`;
 		const files = {
@@ -334,7 +349,7 @@ describe("loadConfig", () => {
 		});
 		for (const field of [
 			"/srv/c.yaml: bogus is unknown; expected one of endpoints, registries, publicUrl, gpus, hosts, " +
-				"hostTimeout, management, cors, log, webhooks, budgets.",
+				"hostTimeout, management, cors, log, console, webhooks, budgets.",
 			"publicUrl must",
 			"endpoints.a b",
 			"endpoints.good.workersMax",

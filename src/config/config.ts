@@ -49,6 +49,8 @@ export interface Config {
 	accessLog: "off" | "on" | "all";
 	/** `auto`: text on a terminal, else JSON. */
 	logFormat: "auto" | "text" | "json";
+	/** Address of a trace, with `{traceId}`. */
+	consoleTraceUrl?: string | undefined;
 	/** Origins of web pages that may call `/v2` and `/sdk/v2` (D38). */
 	corsOrigins: "*" | string[];
 	/** Private, loopback and link-local addresses (D21). */

@@ -165,7 +165,8 @@ export const OPTIONS = {
 			enum: ["off", "on", "all"],
 			default: "off",
 			description:
-				"Whether the log has a line for each request (event request.served); on: without polls and pings of workers.",
+				"Whether the log has a line for each request (event request.served); on: without polls and pings of " +
+				"workers and reads of logs.",
 		},
 	},
 	logFormat: {
@@ -176,6 +177,20 @@ export const OPTIONS = {
 			enum: ["auto", "text", "json"],
 			default: "auto",
 			description: "Form of the lines on stderr; auto: text on a terminal, JSON elsewhere.",
+		},
+	},
+	consoleTraceUrl: {
+		env: "SLUICE_CONSOLE_TRACE_URL",
+		file: "console.traceUrl",
+		schema: {
+			type: "string",
+			maxLength: 2000,
+			pattern: "^https?://[^\\s/?#]+/\\S*\\{traceId\\}\\S*$",
+			description: "Address of a trace in Jaeger, Tempo or Grafana: the console links a job to its trace.",
+			examples: ["https://jaeger.example.com/trace/{traceId}"],
+			"x-message":
+				"must be an http or https address with {traceId} in its path or query, such as " +
+				"https://jaeger.example.com/trace/{traceId}.",
 		},
 	},
 	gpus: {

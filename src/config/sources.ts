@@ -43,6 +43,7 @@ const FILE_SCHEMA: Schema = section({
 		format: OPTIONS.logFormat.schema,
 		access: OPTIONS.accessLog.schema,
 	}),
+	console: section({ traceUrl: OPTIONS.consoleTraceUrl.schema }),
 	webhooks: section({ allowPrivateNetworks: OPTIONS.webhooksAllowPrivateNetworks.schema }),
 	budgets: section(Object.fromEntries(Object.entries<Budget>(BUDGETS).map(([name, one]) => [name, schemaOf(one)]))),
 });

@@ -12,15 +12,22 @@ const LONGEST_LINE = 2 ** 16;
 /** An empty list is sent this often while there are no new lines, to keep the connection. */
 const KEEP_ALIVE_MS = 15_000;
 
-export interface NumberedLine {
+interface RecentLine {
 	text: string;
+	time: string;
+	level: string;
+	endpoint?: string | undefined;
+	job?: string | undefined;
+}
+
+export interface NumberedLine extends RecentLine {
 	/** Number of the next line, since the start of the service. */
 	position: number;
 }
 
 export class RecentLines {
 	readonly #clock: Clock;
-	#lines: string[] = [];
+	#lines: RecentLine[] = [];
 	/** Number of the line after the last one. */
 	#end = 0;
 	#size = 0;
@@ -30,32 +37,34 @@ export class RecentLines {
 		this.#clock = clock;
 	}
 
-	readonly add = (whole: string): void => {
-		const line = whole.length > LONGEST_LINE ? `${whole.slice(0, LONGEST_LINE)}...\n` : whole;
-		this.#lines.push(line);
+	readonly add = (whole: string, facts: Omit<RecentLine, "text">): void => {
+		const text = (whole.length > LONGEST_LINE ? `${whole.slice(0, LONGEST_LINE)}...` : whole).trimEnd();
+		this.#lines.push({ text, ...facts });
 		this.#end += 1;
-		this.#size += line.length;
-		while (this.#lines.length > MOST_LINES || this.#size > MOST_TEXT) this.#size -= this.#lines.shift()!.length;
+		this.#size += text.length;
+		while (this.#lines.length > MOST_LINES || this.#size > MOST_TEXT) this.#size -= this.#lines.shift()!.text.length;
 		this.#added?.resolve();
 		this.#added = undefined;
 	};
 
 	/**
-	 * The lines from the number `from` on, or the last `tail`; with `follow` new ones until `left`. Lines that were
-	 * removed before the caller reads on are left out. `outside` runs the waits for new lines.
+	 * The lines that fit from the number `from` on, or the last `tail` of them; with `follow` new ones until `left`.
+	 * Lines that were removed before the caller reads on are left out. `outside` runs the waits for new lines.
 	 */
 	async *read(q: {
 		from?: number | undefined;
 		tail: number;
+		fits: (line: NumberedLine) => boolean;
 		follow: boolean;
 		left: AbortSignal;
 		outside: <T>(wait: Promise<T>) => Promise<T>;
 	}): AsyncGenerator<NumberedLine[]> {
 		// Numbers of an earlier run of the service may be larger.
 		const resumed = q.from !== undefined && q.from <= this.#end ? q.from : undefined;
-		for (let at = resumed ?? this.#end - q.tail; !q.left.aborted; ) {
+		for (let at = resumed ?? 0, isFirst = true; !q.left.aborted; isFirst = false) {
 			const end = this.#end;
-			yield this.#from(at);
+			const lines = this.#from(at).filter(q.fits);
+			yield isFirst && resumed === undefined ? lines.slice(Math.max(0, lines.length - q.tail)) : lines;
 			if (!q.follow) return;
 			at = end;
 			if (at === this.#end) await q.outside(this.#next(q.left));
@@ -65,7 +74,7 @@ export class RecentLines {
 	#from(number: number): NumberedLine[] {
 		const first = this.#end - this.#lines.length;
 		const from = Math.max(number, first);
-		return this.#lines.slice(from - first).map((line, index) => ({ text: line.trimEnd(), position: from + index + 1 }));
+		return this.#lines.slice(from - first).map((line, index) => ({ ...line, position: from + index + 1 }));
 	}
 
 	async #next(left: AbortSignal): Promise<void> {

@@ -99,6 +99,8 @@ it("D52: client, request, queue, both attempts, worker and webhook have the righ
 			"worker: infer < sluice: process ep < sluice: publish ep < sluice: POST /v2/:endpoint/run < client: ask",
 		].toSorted(),
 	);
+	const { json: record } = await call(b.url, `/v1/endpoints/ep/jobs/${submitted.json.id}`);
+	expect(record.trace).toEqual({ id: traceId });
 	const runs = spans.filter(({ name }) => name === "process ep");
 	expect(
 		runs.map(({ error, attributes }) => [attributes["sluice.attempt"], error, attributes["messaging.client.id"]]),
@@ -130,6 +132,8 @@ it("D52: unsampled jobs are recorded at their end if they failed, and only then"
 		expect(job.traceparent).toMatch(/-00$/);
 		await worker.done(job.id, body);
 		ids.push(json.id);
+		const { json: record } = await call(c.url, `/v1/endpoints/quiet/jobs/${json.id}`);
+		expect(record.trace).toEqual({ id: json.id.replaceAll("-", "") });
 	}
 	await c.end("SIGTERM");
 	const jobs = spansIn(collector.received).filter(({ name }) => name.endsWith(" quiet"));

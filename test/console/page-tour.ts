@@ -191,6 +191,8 @@ export const tour = (made: Made): readonly Stop[] => [
 		},
 		after: (page) => page.keyboard.press("Escape"),
 	},
+	{ name: "logs", at: () => "#/logs?lines=workers&endpoint=work", ready: () => "another line" },
+	{ name: "server", at: () => "#/server", ready: () => T.server.budgets },
 	{ name: "keys", at: () => "#/keys", ready: () => T.keys.never },
 	{ name: "audit", at: () => "#/audit", ready: () => T.audit.ok },
 	{

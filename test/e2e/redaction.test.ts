@@ -169,10 +169,10 @@ it.for(["json", "text"])(
 		const logs = await sluice(test, ["logs", "--service", "--tail", "1000"], around);
 		expect(logs).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("ep: the webhook of job") });
 		sent["sluice logs"] = logs.stdout;
-		for (const args of [[], ["ep", "--service"], ["--service", "--search", "x"]])
+		for (const args of [[], ["ep", "w", "--service"], ["--service", "--whole"]])
 			expect(await sluice(test, ["logs", ...args], around)).toMatchObject({
 				code: 2,
-				stderr: expect.stringMatching(/Name an ENDPOINT, or pass --service|With --service only --follow/),
+				stderr: expect.stringMatching(/Name an ENDPOINT, or pass --service|With --service --whole/),
 			});
 		expect(await service.end("SIGTERM")).toBe(0);
 		sent["stdout"] = service.stdout();

@@ -90,7 +90,7 @@ it("D51: a client that left before the answer is 499", async () => {
 	expect(await line).toMatchObject({ status: 499, job: id });
 });
 
-it("D51: polls and pings of workers only with all; nothing when it is off", async () => {
+it("D51: polls and pings of workers and reads of logs only with all; nothing when it is off", async () => {
 	const routesOf = async (access: string): Promise<string[]> => {
 		const own = await startService({ endpoints: { ep: {} }, settings: { log: { access } } });
 		const routes: string[] = [];
@@ -102,13 +102,15 @@ it("D51: polls and pings of workers only with all; nothing when it is off", asyn
 		});
 		await call(own.url, "/v2/ep/run", { body: { input: {} } });
 		await worker.done((await poll.answer).json.id, { output: 1 });
+		await call(own.url, "/v1/logs");
+		await call(own.url, "/v1/endpoints/ep/logs");
 		await own.end();
 		return routes.map((route) => route.split("/").slice(3).join("/"));
 	};
 	const POST = ["job-done/:worker/:job"];
 	const [on, all, off] = await Promise.all([routesOf("on"), routesOf("all"), routesOf("off")]);
 	expect(on).toEqual(expect.arrayContaining(["run", ...POST]));
-	expect(on.filter((route) => /take|ping/.test(route))).toEqual([]);
-	expect(all).toEqual(expect.arrayContaining(["run", ...POST, "job-take/:worker", "ping/:worker"]));
+	expect(on.filter((route) => /take|ping|logs/.test(route))).toEqual([]);
+	expect(all).toEqual(expect.arrayContaining(["run", ...POST, "job-take/:worker", "ping/:worker", ":endpoint/logs"]));
 	expect(off).toEqual([]);
 });

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { duration, percent } from "../format.ts";
 import { Ago, At, Since } from "../parts/time.tsx";
 import { to } from "../router.ts";
+import { useMay } from "../session.tsx";
 import type { JobDetail } from "../shapes.ts";
 import { T } from "../text.ts";
 
@@ -80,7 +81,7 @@ export function MoreFacts({ job }: { job: JobDetail }): ReactNode {
 			<List
 				facts={[
 					{ name: T.job.operation, value: <code>/{job.operation}</code> },
-					{ name: T.job.requestId, value: job.requestId },
+					{ name: T.job.requestId, value: job.requestId === undefined ? undefined : <LogsOf id={job.requestId} /> },
 					{ name: T.job.ttl, value: duration(job.policy.ttl) },
 					{ name: T.job.executionTimeout, value: duration(job.policy.executionTimeout) },
 					{ name: T.job.retries, value: job.retries },
@@ -94,6 +95,17 @@ export function MoreFacts({ job }: { job: JobDetail }): ReactNode {
 				]}
 			/>
 		</details>
+	);
+}
+
+/** A request id, as a link to what the service wrote about it. */
+function LogsOf({ id }: { id: string }): ReactNode {
+	return useMay("admin") ? (
+		<a className="break" href={to(["logs"], { id, lines: "service" })}>
+			{id}
+		</a>
+	) : (
+		id
 	);
 }
 

@@ -164,6 +164,8 @@ function Logs({ endpoint, job }: { endpoint: string; job: JobDetail }): ReactNod
 			<LogView key={worker} endpoint={endpoint} worker={worker} job={id} over={isOver(job)} />
 			<p className="hint">
 				{T.job.onlyIts} <a href={to(["endpoints", endpoint, "workers", worker])}>{T.job.wholeLog}</a>
+				{" · "}
+				<a href={to(["logs"], { endpoint, id })}>{T.logs.ofJob}</a>
 			</p>
 		</section>
 	);

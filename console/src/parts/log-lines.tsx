@@ -1,43 +1,48 @@
-/** Lines of workers' logs: time, text with its colours, and the worker where there are several. */
+/** Lines of logs: time, text with its colours, the worker where there are several, the job. */
 import type { ReactNode } from "react";
 import { spansOf } from "../ansi.ts";
 import { moment, short, timeOfDay } from "../format.ts";
 import { to } from "../router.ts";
 import type { LogLine } from "../shapes.ts";
+import { T } from "../text.ts";
 
 export interface ShownLine extends LogLine {
 	worker?: string;
+	/** Where lines are of several endpoints. */
+	endpoint?: string | undefined;
 }
 
 export function LogLines({
 	lines,
-	endpoint,
+	endpoint: only,
 	everyWorker = false,
 	ofJob = false,
 }: {
 	lines: readonly ShownLine[];
 	endpoint: string;
-	/** They are of several workers. */
+	/** They are of several workers, or without one of the service. */
 	everyWorker?: boolean;
 	/** All are of one job. */
 	ofJob?: boolean;
 }): ReactNode {
-	return lines.map(({ position, text, level, time, worker, job }) => (
+	return lines.map(({ position, text, level, time, worker, job, endpoint = only }) => (
 		<div
-			key={`${worker ?? ""} ${position}`}
-			className={level && /^(error|critical|fatal)$/i.test(level) ? "log-line bad" : "log-line"}
+			key={`${worker ?? ""} ${position} ${worker === undefined ? time : ""}`}
+			className={`log-line ${toneOf(level)}`}
 		>
 			{time === undefined ? null : (
 				<time dateTime={time} title={moment(new Date(time).getTime())}>
 					{timeOfDay(time)}{" "}
 				</time>
 			)}
-			{worker === undefined || !everyWorker ? null : (
+			{!everyWorker ? null : worker === undefined ? (
+				<span className="muted">{T.logs.service} </span>
+			) : (
 				<>
 					<a href={to(["endpoints", endpoint, "workers", worker])}>{short(worker)}</a>{" "}
 				</>
 			)}
-			{job === undefined || ofJob ? null : (
+			{job === undefined || ofJob || endpoint === "" ? null : (
 				<>
 					<a className="log-job" href={to(["endpoints", endpoint, "requests", job])} title={job}>
 						{short(job)}
@@ -54,6 +59,10 @@ export function LogLines({
 			</span>
 		</div>
 	));
+}
+
+function toneOf(level = ""): string {
+	return /^(error|critical|fatal)$/i.test(level) ? "bad" : /^warn/i.test(level) ? "tone-late" : "";
 }
 
 /** As a file has them. */

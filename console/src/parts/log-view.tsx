@@ -1,11 +1,12 @@
 /** Lines that a launched worker wrote, as they come; a search in all that is kept; a download. */
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { ask, askText, ofEndpoint, search } from "../api.ts";
+import { askText, ofEndpoint, search } from "../api.ts";
 import { useAct } from "../act.ts";
 import { plainText } from "../ansi.ts";
 import { useEvents } from "../events.ts";
 import { useLoad } from "../load.ts";
-import type { FoundLine, LogLine } from "../shapes.ts";
+import { readPart } from "../log-read.ts";
+import type { LogLine } from "../shapes.ts";
 import { T } from "../text.ts";
 import { Button } from "./button.tsx";
 import { Copy } from "./copy.tsx";
@@ -16,8 +17,6 @@ import { Refusal } from "./notice.tsx";
 /** Lines that the page keeps. */
 const KEPT = 3000;
 const TAIL = 500;
-/** Lines that a search finds. */
-const HITS = 500;
 
 interface Shown {
 	endpoint: string;
@@ -156,10 +155,9 @@ function Hits({
 	job: string | undefined;
 	needle: string;
 }): ReactNode {
-	const path = ofEndpoint(endpoint, `/logs${search({ search: needle.slice(0, 200), worker, job, limit: HITS })}`);
 	const { data, failure, reload } = useLoad(
-		path,
-		(signal) => ask<{ lines: FoundLine[]; more: boolean }>(path, { signal }),
+		`${worker} ${job} ${needle}`,
+		(signal) => readPart(endpoint, { lines: "workers", worker, id: job, search: needle.slice(0, 200) }, { signal }),
 		{ keep: true },
 	);
 	if (failure) return <Refusal failure={failure} again={reload} />;
@@ -171,7 +169,11 @@ function Hits({
 				<LogLines lines={found} endpoint={endpoint} everyWorker={worker === undefined} ofJob={job !== undefined} />
 			</section>
 			<span className="muted" role="status">
-				{data === undefined ? T.loading : data.more ? T.log.moreHits(found.length) : T.log.hits(found.length)}
+				{data === undefined
+					? T.loading
+					: data.next !== undefined
+						? T.log.moreHits(found.length)
+						: T.log.hits(found.length)}
 			</span>
 		</>
 	);

@@ -7,6 +7,7 @@ import { useLoad } from "../load.ts";
 import type { Delivery, EndedWorker, JobDetail, Worker } from "../shapes.ts";
 import { T } from "../text.ts";
 import { type Bar, type Lane, lanesOf } from "../waterfall.ts";
+import { Copy } from "./copy.tsx";
 import { toneOf } from "./status.tsx";
 
 const NO_DELIVERIES: readonly Delivery[] = [];
@@ -26,6 +27,7 @@ export function Timeline({
 		<section className="card">
 			<h2>{T.job.timeline}</h2>
 			<Waterfall endpoint={endpoint} job={job} deliveries={deliveries} />
+			{job.trace === undefined ? null : <Trace trace={job.trace} />}
 			<details className="fold events">
 				<summary>{T.job.events(job.timeline.length)}</summary>
 				<ol className="timeline">
@@ -46,6 +48,21 @@ export function Timeline({
 				</p>
 			))}
 		</section>
+	);
+}
+
+/** Its trace, with a link to the page that the configuration has for it. */
+function Trace({ trace: { id, url } }: { trace: NonNullable<JobDetail["trace"]> }): ReactNode {
+	return (
+		<p className="trace">
+			<span className="muted">{T.job.traceId}</span> <code className="break">{id}</code>
+			<Copy text={id} name={T.job.copyTrace} />
+			{url === undefined ? null : (
+				<a href={url} target="_blank" rel="noopener noreferrer">
+					{T.job.openTrace(new URL(url).host)}
+				</a>
+			)}
+		</p>
 	);
 }
 

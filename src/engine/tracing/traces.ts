@@ -79,6 +79,8 @@ export function createTraces(
 			traceId: parent?.traceId ?? newId(TRACE_DIGITS),
 			spanId: newId(SPAN_DIGITS),
 		}),
+		/** The trace that has the spans of the job, if there is one. */
+		idOf: (job: Traced): string | undefined => (tracer ? traceOf(job) : clientOf(job))?.traceId,
 		/** The context for the worker that gets the job. */
 		ofAttempt(job: Job): TraceContext | undefined {
 			const context = tracer ? attemptContext(job) : clientOf(job);

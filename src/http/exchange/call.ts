@@ -24,6 +24,8 @@ export interface Service {
 	traffic: Traffic;
 	/** May differ from `Host` behind a proxy. */
 	publicUrl: URL | undefined;
+	/** Address of a trace elsewhere, with `{traceId}`. */
+	traceUrl: string | undefined;
 	sites: Readonly<Record<Site, Bundle>>;
 }
 

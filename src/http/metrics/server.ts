@@ -154,19 +154,19 @@ export const PROCESS_METRICS: readonly Metric[] = [
 	gauge(
 		"nodejs_eventloop_delay_p50_seconds",
 		[],
-		"Median delay of the event loop since the last scrape.",
+		"Median delay of the event loop in the last one to two minutes.",
 		({ eventLoop }) => one(eventLoop?.p50),
 	),
 	gauge(
 		"nodejs_eventloop_delay_p99_seconds",
 		[],
-		"99th percentile of the delay of the event loop since the last scrape.",
+		"99th percentile of the delay of the event loop in the last one to two minutes.",
 		({ eventLoop }) => one(eventLoop?.p99),
 	),
 	gauge(
 		"nodejs_eventloop_delay_max_seconds",
 		[],
-		"Longest delay of the event loop since the last scrape.",
+		"Longest delay of the event loop in the last one to two minutes.",
 		({ eventLoop }) => one(eventLoop?.max),
 	),
 	counter("nodejs_eventloop_active_seconds_total", [], "Time in which the event loop worked.", () =>

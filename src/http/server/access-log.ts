@@ -5,11 +5,14 @@ import type { EventBus } from "../../events.ts";
 import type { Call } from "../exchange/call.ts";
 import type { Route } from "./route.ts";
 
-/** `on`: without polls and pings of workers. */
+/** `on`: without polls and pings of workers, and without reads of logs. */
 export type AccessLog = "off" | "on" | "all";
 
 /** The client has closed the connection before the answer began, as nginx calls it. */
 const CLOSED_BY_CLIENT = 499;
+
+/** Sent every few seconds; a page that follows the log would fill it. */
+const FREQUENT: ReadonlySet<string> = new Set(["ping", "serviceLog", "searchLogs", "workerLogs"]);
 
 /** The ids that the service gives to jobs. */
 const JOB = /^(?:sync-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -28,7 +31,7 @@ export function accessLog(q: {
 		const { socket } = req;
 		const { read, written } = earlier.get(socket) ?? { read: 0, written: 0 };
 		earlier.set(socket, { read: socket.bytesRead, written: socket.bytesWritten });
-		if (q.log === "on" && (route?.poll || route?.name === "ping")) return;
+		if (q.log === "on" && (route?.poll || FREQUENT.has(route?.name ?? ""))) return;
 		// A client may put any text into a path, a key too.
 		const endpoint = engine.endpoints.has(params.endpoint) ? params.endpoint : undefined;
 		const job = endpoint !== undefined && JOB.test(params.job) ? params.job : undefined;

@@ -62,6 +62,7 @@ export interface RequestOptions {
 	corsOrigins?: CorsOrigins;
 	/** Public address if different. The console may be loaded from there (D31). */
 	publicUrl?: string | undefined;
+	traceUrl?: Service["traceUrl"];
 	siteFolders: Readonly<Record<Site, string>>;
 }
 
@@ -85,8 +86,9 @@ export class Requests {
 			memory: memoryShares({ meter: engine.budgets.memory, clock }),
 			pace: pace(clock),
 			log: o.log,
-			traffic: traffic(),
+			traffic: traffic(clock),
 			publicUrl: publicUrl === undefined ? undefined : new URL(publicUrl),
+			traceUrl: o.traceUrl,
 			sites: {
 				console: bundle(siteFolders.console),
 				docs: bundle(siteFolders.docs),

@@ -161,7 +161,8 @@ async function bulk(call: Call, on: "cancel" | "retry"): Promise<AnswerOf<typeof
 
 /** `full`: without redaction of the webhook URL. */
 function detailPart(call: Call, { job, attempts, reason, chunks }: JobDetails, full: boolean): DetailPart {
-	const { engine } = call;
+	const { engine, service } = call;
+	const traceId = engine.traces.idOf(job);
 	const { operation, lowPriority, requestId, queuedAt, ttlMs, executionTimeoutMs, webhook, s3Config } = job;
 	return {
 		...summaryPart(engine, job),
@@ -176,6 +177,7 @@ function detailPart(call: Call, { job, attempts, reason, chunks }: JobDetails, f
 		operation,
 		lowPriority,
 		requestId,
+		trace: traceId === undefined ? undefined : { id: traceId, url: service.traceUrl?.replaceAll("{traceId}", traceId) },
 		policy: { ttl: ttlMs, executionTimeout: executionTimeoutMs },
 		webhook: webhook === undefined || full ? webhook : redactedUrl(webhook),
 		s3Config: s3Config !== undefined,

@@ -1,12 +1,28 @@
 /** Output of launched workers, and the log of the service, as JSON lines or events. */
-import { FOLLOW, JOB_FILTER, LINES, SEARCH, type SEARCH_LOGS, TAIL, WHOLE, WORKER_LINES } from "../../api/workers.ts";
-import { FOLLOW_LOG } from "../../api/service.ts";
+import {
+	FOLLOW,
+	JOB_FILTER,
+	LEVEL,
+	LINES,
+	SEARCH,
+	type SEARCH_LOGS,
+	SINCE,
+	TAIL,
+	UNTIL,
+	WHOLE,
+	WORKER_LINES,
+} from "../../api/workers.ts";
+import { CURSOR } from "../../api/definition/params.ts";
+import { ENDPOINT_FILTER } from "../../api/metrics.ts";
+import { FOLLOW_LOG, SUBJECT } from "../../api/service.ts";
+import { lineFilter, type LineFilter } from "../../core/workers/log-line.ts";
 import type { LogEntry } from "../../engine/workers/logs/worker-logs.ts";
 import type { Call } from "../exchange/call.ts";
 import { valueOf } from "../exchange/params.ts";
 import { EVENT_STREAM, lastEventId, wantsEvents } from "../exchange/server-sent-events.ts";
 import { type LogForm, sendLog, sendWorkerLogs } from "../exchange/worker-log-stream.ts";
-import { newest } from "../../engine/workers/logs/log-search.ts";
+import { pageOf } from "../../engine/workers/logs/log-search.ts";
+import type { NumberedLine } from "../../system/recent-lines.ts";
 import type { AnswerOf } from "../../api/definition/route.ts";
 import { answersElsewhere } from "../server/other-servers.ts";
 
@@ -23,8 +39,27 @@ export function logs(call: Call): Promise<void> {
 
 /** The log of this server (D51). */
 export function serviceLog(call: Call): Promise<void> {
-	const query = { from: lastEventId(call.req), tail: valueOf(call, TAIL), follow: valueOf(call, FOLLOW_LOG) };
+	const [endpoint, subject] = [valueOf(call, ENDPOINT_FILTER), valueOf(call, SUBJECT)];
+	const passes = lineFilter(filterOf(call));
+	const query = {
+		from: lastEventId(call.req),
+		tail: valueOf(call, TAIL),
+		follow: valueOf(call, FOLLOW_LOG),
+		fits: (line: NumberedLine): boolean =>
+			(endpoint === undefined || line.endpoint === endpoint) &&
+			(subject === undefined || line.text.includes(subject)) &&
+			passes(line),
+	};
 	return sendLog(call, formFor(call), (reader) => call.service.log.read({ ...query, ...reader }));
+}
+
+function filterOf(call: Call): LineFilter {
+	return {
+		search: valueOf(call, SEARCH),
+		level: valueOf(call, LEVEL),
+		since: valueOf(call, SINCE),
+		until: valueOf(call, UNTIL),
+	};
 }
 
 function formFor({ req }: Call): LogForm {
@@ -41,8 +76,9 @@ export async function search(call: Call): Promise<AnswerOf<typeof SEARCH_LOGS>> 
 	const limit = valueOf(call, LINES);
 	const [own, others] = await Promise.all([
 		engine.workers.searchLogs({
+			...filterOf(call),
 			endpoint: params.endpoint,
-			search: valueOf(call, SEARCH),
+			cursor: valueOf(call, CURSOR),
 			worker: valueOf(call, WORKER_LINES),
 			job: valueOf(call, JOB_FILTER),
 			limit,
@@ -50,11 +86,8 @@ export async function search(call: Call): Promise<AnswerOf<typeof SEARCH_LOGS>> 
 		}),
 		answersElsewhere<AnswerOf<typeof SEARCH_LOGS>>(call, left.signal),
 	]);
-	const found = newest(
-		[own, ...others].flatMap(({ lines }) => lines),
-		limit,
-	);
-	return { ...found, more: [found, own, ...others].some(({ more }) => more) };
+	const found = pageOf([own, ...others], limit);
+	return { ...found, more: found.next !== undefined };
 }
 
 /** An empty line keeps an idle connection open. */

@@ -1,7 +1,7 @@
 /** Reads log files of managed workers across rotations. */
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
-import type { LogLine, LogPart, WorkerLogs } from "../launcher.ts";
+import type { LogLine, LogPart, TimeRange, WorkerLogs } from "../launcher.ts";
 import { logMarks, type Mark, markAt, readMarks } from "./log-marks.ts";
 import { logPath, logsIn, marksPath, startOf } from "./log-files.ts";
 import type { Clock } from "../../system/clock.ts";
@@ -47,8 +47,13 @@ export function workerLogs(folders: readonly string[], clock: Clock): WorkerLogs
 	}
 
 	return {
-		extent: async (workerId) =>
-			opened(workerId, (segments) => ({ first: segments[0]!.from, last: segments.at(-1)!.to })),
+		async extent(workerId, range) {
+			if (range) marks.update(workerId);
+			return opened(workerId, (segments, path) => {
+				const whole = { first: segments[0]!.from, last: segments.at(-1)!.to };
+				return range ? partOf(whole, marksOf(path), range) : whole;
+			});
+		},
 		async read({ workerId, from, whole }) {
 			// Reads of a long log must not block other work.
 			await setImmediate();
@@ -66,13 +71,27 @@ export function workerLogs(folders: readonly string[], clock: Clock): WorkerLogs
 		},
 		async list() {
 			const found = await Promise.all(folders.map(logsIn));
-			return found
-				.flat()
-				.toSorted((a, b) => b.changed - a.changed)
-				.map(({ workerId }) => workerId);
+			return found.flat().map(({ workerId, path, changed }) => {
+				// Output of a platform is noted later than it was written.
+				const noted = statSync(marksPath(path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+				return { workerId, changed: Math.max(changed, noted) };
+			});
 		},
 		marks,
 	};
+}
+
+/** Lines after the last mark have no time and belong to any. */
+function partOf(
+	{ first, last }: { first: number; last: number },
+	marks: readonly Mark[],
+	{ since = 0, until = Infinity }: TimeRange,
+): { first: number; last: number } {
+	const later = marks.findIndex(({ time }) => time > until);
+	const earlier = marks.findLast(({ time }) => time < since);
+	// A line that crosses the border is read from its begin.
+	const begin = Math.max(first, (earlier?.position ?? first) - LINE_BYTES);
+	return { first: begin, last: later < 0 ? last : Math.max(begin, marks[later - 1]?.position ?? first) };
 }
 
 function detailsOf(marks: readonly Mark[], { position }: LogLine): Pick<LogLine, "time" | "job"> {

@@ -66,6 +66,34 @@ it("D51: as events that Last-Event-ID resumes, none twice and none missing", asy
 	expect(textOf((await restarted.next()).replace("data: ", ""))).toBe("meanwhile: paused");
 });
 
+it("D51: lines by text, level, endpoint, id and time, in those that follow too", async () => {
+	const id = "0197c2f0-aaaa-7bcd-ad08-6ce6e2fa40c4";
+	say("alpha");
+	service.events.emit("job.returned", { endpoint: "beta", id, worker: "w", why: "lost" });
+	say("beta");
+	const lines = async (query: string): Promise<Record<string, string>[]> => {
+		const response = await fetch(`${service.url}/v1/logs?${query}`, { headers: { authorization: KEY } });
+		expect(response.status).toBe(200);
+		const texts = (await response.text()).split("\n").filter((line) => line !== "");
+		return texts.map((line) => JSON.parse(line) as Record<string, string>);
+	};
+	const paused = { text: expect.stringContaining("alpha: paused") as string, level: "info", endpoint: "alpha" };
+	expect(await lines("search=ALPHA: p")).toMatchObject([paused]);
+	const lost = { level: "warn", endpoint: "beta", job: id };
+	expect(await lines("level=warn&endpoint=beta")).toMatchObject([lost]);
+	expect(await lines(`job=${id}`)).toMatchObject([lost]);
+	expect(await lines("endpoint=beta&tail=1")).toMatchObject([{ level: "info" }]);
+	const [{ time = "" } = {}] = await lines(`job=${id}`);
+	expect(await lines(`job=${id}&since=${time}&until=${time}`)).toHaveLength(1);
+	expect(await lines(`job=${id}&since=${Date.parse(time) + 1}`)).toEqual([]);
+	expect(await lines(`job=${id}&until=${Date.parse(time) - 1}`)).toEqual([]);
+	const live = await follow("?follow=true&tail=0&endpoint=beta");
+	say("alpha");
+	say("beta");
+	expect(textOf(await live.next())).toBe("beta: paused");
+	live.response.destroy();
+});
+
 it("D51: at most 1,000 lines are kept", async () => {
 	for (let n = 0; n < 1100; n += 1) say(`n${n}`);
 	const all = await follow("?tail=10000");

@@ -34,3 +34,38 @@ it("D36: logs -f prints workers that crash between two looks, and outlives a log
 		"/v1/endpoints/hello/workers/crash-2/logs?follow=true&whole=true",
 	]);
 });
+
+it("D36: logs with filters: spans of time as moments, workers and service alike; not with --follow", async () => {
+	const asked: string[] = [];
+	const service = {
+		request: async (_method: string, path: string) => {
+			asked.push(path);
+			const isFirst = asked.length === 1;
+			return {
+				json: { lines: isFirst ? [] : [{ text: "found", worker: "hello-1" }], ...(isFirst && { next: "further" }) },
+			};
+		},
+		async *streamLines(path: string) {
+			asked.push(path);
+			yield* [];
+		},
+	};
+	const run = (args: string[], flags: Record<string, string>): Promise<number> =>
+		logsCommand.run({ args, flags, service } as unknown as ActionInput);
+	const write = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+	const began = Date.now();
+	await run(["hello", "hello-1"], { since: "15m", until: "2026-01-31T12:00:00Z", level: "warn", job: "j", tail: "5" });
+	await run(["hello"], { service: "true", search: "lost", since: "1h", tail: "5" });
+	const queries = asked.map((path) => new URL(path, "http://x").searchParams);
+	const [search, further, log] = queries.map((query) => Object.fromEntries(query));
+	const logs = "/v1/endpoints/hello/logs";
+	expect(asked.map((path) => path.split("?")[0])).toEqual([logs, logs, "/v1/logs"]);
+	expect(further).toEqual({ ...search, cursor: "further" });
+	expect(write.mock.calls).toEqual([["found\n"]]);
+	const rest = { level: "warn", worker: "hello-1", job: "j", limit: "5" };
+	expect(search).toEqual({ ...rest, until: "2026-01-31T12:00:00Z", since: expect.stringMatching(/^\d{13}$/) });
+	expect(Number(search!["since"]) - began + 15 * 60_000).toBeLessThan(5000);
+	expect(log).toMatchObject({ search: "lost", endpoint: "hello", tail: "5" });
+	await expect(run(["hello"], { follow: "true", since: "15m" })).rejects.toThrow("--follow cannot be combined with");
+	await expect(run(["hello"], { service: "true", whole: "true" })).rejects.toThrow("have no effect");
+});

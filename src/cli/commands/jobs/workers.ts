@@ -7,6 +7,7 @@ import { formatOf, JSON_FLAG, OUTPUT_FLAGS, YES_FLAG, confirm, printAnswer } fro
 import { serviceAction } from "../../framework/service-action.ts";
 import { path, queryOf, type ServiceClient } from "../../client/service-client.ts";
 import { type Cell, lineWidth, spanText, table } from "../../framework/table.ts";
+import { parseDuration } from "../../../core/durations.ts";
 import { systemClock } from "../../../system/clock.ts";
 import { afterReturns, printable, printableLines } from "../../../lib/terminal-text.ts";
 import { reasonText } from "../../../core/workers/worker-reason.ts";
@@ -116,6 +117,9 @@ const logs: Action = {
 	summary: "print the log of a launched worker, or the last lines of all, also after they have exited",
 	flags: {
 		search: { value: "TEXT", summary: "only lines with this text, of all that is kept; newest last" },
+		level: { value: "LEVEL", summary: "only lines of debug, info, warn or error and above" },
+		since: { value: "TIME", summary: "only lines written since then, such as 15m ago or 2026-01-31T12:00:00Z" },
+		until: { value: "TIME", summary: "only lines written until then" },
 		timestamps: { short: "t", summary: "begin each line with its time" },
 		whole: { summary: "start with the first line that is kept" },
 		follow: { short: "f", summary: "print new lines until the worker exits; without WORKER those of all until Ctrl-C" },
@@ -128,7 +132,8 @@ const logs: Action = {
 		"sluice workers logs hello --search 'out of memory' -t",
 	],
 	async run({ args: [endpoint = "", worker], flags, service }) {
-		if (flags["search"] === undefined && worker !== undefined) {
+		const isSearch = FILTERS.some((name) => flags[name] !== undefined);
+		if (!isSearch && worker !== undefined) {
 			const query = queryOf(flags, ["follow", "tail", "whole", "job"]);
 			const url = path`/v1/endpoints/${endpoint}/workers/${worker}/logs?${query}`;
 			for await (const line of service.streamLines(url))
@@ -136,19 +141,43 @@ const logs: Action = {
 			return 0;
 		}
 		if (flags["follow"] !== undefined) {
-			if (worker !== undefined || flags["search"] !== undefined)
-				throw new CliError("--follow cannot be combined with --search.");
+			if (isSearch) throw new CliError("--follow cannot be combined with --search, --level, --since or --until.");
 			return await followAll(service, endpoint, flags);
 		}
-		const query = queryOf({ ...flags, limit: flags["tail"], worker }, ["search", "job", "limit", "worker"]);
-		const { json } = await service.request("GET", path`/v1/endpoints/${endpoint}/logs?${query}`);
-		for (const line of (json as { lines: FoundLine[] }).lines.toReversed()) {
+		const found: FoundLine[] = [];
+		const range = rangeOf(flags);
+		for (
+			let next: string | undefined, limit = flags["tail"];
+			;
+			limit = String(Number(flags["tail"] ?? 100) - found.length)
+		) {
+			const filter = { ...flags, ...range, worker, limit, cursor: next };
+			const query = queryOf(filter, [...FILTERS, "job", "worker", "limit", "cursor"]);
+			const { json } = await service.request("GET", path`/v1/endpoints/${endpoint}/logs?${query}`);
+			const page = json as { lines: FoundLine[]; next?: string };
+			found.push(...page.lines);
+			next = page.next;
+			// A page reads a part of the logs, in which there may be few lines or none.
+			if (next === undefined || found.length >= Number(flags["tail"] ?? 100)) break;
+		}
+		for (const line of found.toReversed()) {
 			const prefix = worker === undefined ? `${line.worker}  ` : "";
 			process.stdout.write(`${flags["json"] ? JSON.stringify(line) : prefix + logText(line, flags)}\n`);
 		}
 		return 0;
 	},
 };
+
+const FILTERS = ["search", "level", "since", "until"];
+
+/** Spans of time as moments; the service checks the rest. */
+function rangeOf(flags: ActionInput["flags"]): ActionInput["flags"] {
+	const moment = (text: string | undefined): string | undefined => {
+		const ms = parseDuration(text ?? "");
+		return ms === undefined ? text : String(Math.max(0, systemClock.wall() - ms));
+	};
+	return { since: moment(flags["since"]), until: moment(flags["until"]) };
+}
 
 const NEW_WORKERS_MS = 2000;
 const LATER = ["follow", "whole", "job"];
@@ -187,7 +216,9 @@ export const logsCommand: Action = {
 	args: ["[ENDPOINT]", "[WORKER]"],
 	flags: {
 		...logs.flags,
-		service: { summary: "the log of the service instead, of the server that answers: its last 1,000 lines at most" },
+		service: {
+			summary: "the log of the service instead, about ENDPOINT if one is named: the last 1,000 lines at most",
+		},
 	},
 	examples: ["sluice logs hello -f", "sluice logs hello --search 'out of memory' -t", "sluice logs --service -f"],
 	async run(input) {
@@ -196,10 +227,13 @@ export const logsCommand: Action = {
 			if (args[0] === undefined) throw new CliError("Name an ENDPOINT, or pass --service for the log of the service.");
 			return await logs.run(input);
 		}
-		const others = ["search", "job", "whole", "timestamps"].filter((name) => flags[name] !== undefined);
-		if (args.length > 0 || others.length > 0)
-			throw new CliError("With --service only --follow, --tail and --json have an effect, and no ENDPOINT is named.");
-		for await (const line of service.streamLines(path`/v1/logs?${queryOf(flags, ["follow", "tail"])}`))
+		if (args.length > 1 || flags["whole"] !== undefined || flags["timestamps"] !== undefined)
+			throw new CliError("With --service --whole, --timestamps and WORKER have no effect.");
+		const query = queryOf({ ...flags, ...rangeOf(flags), endpoint: args[0] }, [
+			...FILTERS,
+			...["job", "endpoint", "follow", "tail"],
+		]);
+		for await (const line of service.streamLines(path`/v1/logs?${query}`))
 			process.stdout.write(`${flags["json"] ? line : printableLines((JSON.parse(line) as LogLine).text)}\n`);
 		return 0;
 	},
