@@ -12,6 +12,7 @@ const ALERT = object({
 	summary: TEXT,
 	since: { ...MOMENT, description: "When it fired." },
 	runbook: { ...TEXT, description: "Address of the page with what to do." },
+	"notifiedAt?": { ...MOMENT, description: "The last message, once all receivers have it." },
 	"silencedUntil?": MOMENT,
 });
 export type Alert = Static<typeof ALERT>;

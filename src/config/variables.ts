@@ -28,7 +28,7 @@ export function variables({ env }: Pick<Sources, "env">, problems: string[]): Va
 
 /** All texts in a value. */
 export function withVariables(value: unknown, at: string, variables: Variables): unknown {
-	if (Array.isArray(value)) return value.map((item, index) => withVariables(item, `${at}[${index}]`, variables));
+	if (Array.isArray(value)) return value.map((item, index) => withVariables(item, `${at}.${index}`, variables));
 	if (!isObject(value)) return variables.valueOf(value, at);
 	const members = Object.entries(value).map(([name, member]) => [
 		name,

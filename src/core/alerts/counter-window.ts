@@ -12,11 +12,12 @@ export class CounterWindow {
 	/** Takes the present values, and returns the growth of each. Counters that are left out are forgotten. */
 	grown(values: Iterable<readonly [name: string, value: number]>, now: number): Map<string, number> {
 		const grown = new Map<string, number>();
+		const step = this.#ms / 20;
 		for (const [name, value] of values) {
-			const samples = this.#samples.get(name) ?? [[now, this.#first ? value : 0]];
+			const samples = this.#samples.get(name) ?? [this.#first ? [now, value] : [now - step, 0]];
 			// It began again, as after a restart.
-			if (value < samples[0]![1]) samples.splice(0, samples.length, [now, 0]);
-			if (now - samples.at(-1)![0] >= this.#ms / 20) samples.push([now, value]);
+			if (value < samples[0]![1]) samples.splice(0, samples.length, [now - step, 0]);
+			if (now - samples.at(-1)![0] >= step) samples.push([now, value]);
 			while (samples.length > 1 && samples[1]![0] <= now - this.#ms) samples.shift();
 			this.#samples.set(name, samples);
 			grown.set(name, value - samples[0]![1]);

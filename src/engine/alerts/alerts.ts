@@ -4,10 +4,11 @@
  */
 import { createHash } from "node:crypto";
 import { alertMessage, testMessage } from "../../core/alerts/alert-message.ts";
-import { ruleOf } from "../../core/alerts/alert-rules.ts";
+import { ruleOf, summaryOf } from "../../core/alerts/alert-rules.ts";
 import { type AlertSettings, receiverNames } from "../../core/alerts/alert-settings.ts";
 import {
 	type Alert,
+	type AlertState,
 	alertView,
 	type Evaluation,
 	evaluated,
@@ -112,18 +113,21 @@ export function createAlerts(d: Deps) {
 
 	async function evaluate(): Promise<void> {
 		const q = evaluation(await measure());
-		let before: readonly Alert[] = [];
-		const { alerts } = await document.updateAnyway((state) =>
-			evaluated({ ...state, alerts: (before = state.alerts) }, q),
-		);
-		const view = await viewer();
-		const firing = new Set(before.flatMap((alert) => (alert.resolvedAt === undefined ? [keyOf(alert)] : [])));
-		for (const alert of alerts) {
-			const facts = { alert: alert.name, summary: view(alert).summary };
-			if (alert.resolvedAt === q.now) events.emit("alert.resolved", facts);
-			else if (alert.resolvedAt === undefined && !firing.has(keyOf(alert))) events.emit("alert.fired", facts);
-		}
+		let before = new Map<string, Alert>();
+		const state = await document.updateAnyway((found) => {
+			before = firing(found);
+			return evaluated(found, q);
+		});
+		const after = firing(state);
+		for (const [key, alert] of after) if (!before.has(key)) events.emit("alert.fired", factsOf(alert));
+		for (const [key, alert] of before) if (!after.has(key)) events.emit("alert.resolved", factsOf(alert));
 		await Promise.all(receivers.map((name, index) => notify(name, index)));
+	}
+
+	/** Those of this server, by key. */
+	function firing({ alerts }: AlertState): Map<string, Alert> {
+		const own = alerts.filter((alert) => owns(alert) && alert.resolvedAt === undefined);
+		return new Map(own.map((alert) => [keyOf(alert), alert]));
 	}
 
 	async function viewer() {
@@ -216,6 +220,10 @@ export function createAlerts(d: Deps) {
 
 function isSame(one: Pick<Silence, "name" | "endpoint">, other: Pick<Silence, "name" | "endpoint">): boolean {
 	return one.name === other.name && one.endpoint === other.endpoint;
+}
+
+function factsOf({ name, labels, value }: Alert) {
+	return { alert: name, summary: summaryOf(name, labels, value) };
 }
 
 /** The same for the same message, as receivers of webhooks expect of one that is repeated. */

@@ -33,7 +33,12 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_ALERTS>> {
 			.map((alert) => {
 				const { status: _, ...shown } = view(alert);
 				const until = core.silenceOf(state, alert, engine.now())?.until;
-				return { ...shown, silencedUntil: isoJobTime(engine, until) };
+				const notifiedAt = alert.owed.length === 0 ? alert.notifiedAt : undefined;
+				return {
+					...shown,
+					notifiedAt: isoJobTime(engine, notifiedAt),
+					silencedUntil: isoJobTime(engine, until),
+				};
 			}),
 		silences: state.silences.filter(({ endpoint }) => sees(endpoint)).map((each) => silenceJson(call, each)),
 		receivers: may(principal, "admin") ? engine.alerts.receivers : undefined,
