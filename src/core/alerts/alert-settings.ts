@@ -120,7 +120,13 @@ const RULES: Record<string, Schema> = Object.fromEntries(
 			type: "object",
 			additionalProperties: false,
 			properties: {
-				threshold: { type: "number", minimum: 0, maximum: 1e9, default: threshold, "x-unit": unit },
+				threshold: {
+					type: "number",
+					minimum: 0,
+					maximum: 1e9,
+					default: threshold,
+					...(unit === "seconds" && { "x-unit": unit }),
+				},
 				for: duration("seconds", [0, DAY], { example: "5m", default: forSeconds }),
 				enabled: { type: "boolean", default: true },
 			},
