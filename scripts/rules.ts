@@ -254,7 +254,7 @@ export const RULES: readonly Rule[] = [
 		says: "A client's trace goes through queue, worker and webhook; OTEL_ variables have spans and metrics exported.",
 	},
 	{
-		id: "D56",
-		says: "The service evaluates the alert rules itself, and each receiver gets one message, over restarts and servers.",
+		id: "D53",
+		says: "The service evaluates the alert rules itself; each receiver gets one message, over restarts and servers.",
 	},
 ];

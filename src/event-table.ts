@@ -220,12 +220,12 @@ export const EVENTS = {
 			`${endpoint}: the webhook of job ${id} to ${host} failed: ${reason}; ` +
 			(retryMs === undefined ? "it is not tried again" : `next try in ${retryMs / 1000} s`),
 	),
-	/** Receivers of alerts get a message about it (D56). */
+	/** Receivers of alerts get a message about it (D53). */
 	"alert.fired": warn<{ alert: string; summary: string }>(({ alert, summary }) => `${alert}: ${summary}`),
 	"alert.resolved": info<{ alert: string; summary: string }>(
 		({ alert, summary }) => `${alert} is resolved; it was: ${summary}`,
 	),
-	/** A receiver has not got a message about alerts; the next try is after `retryMs` (D56). */
+	/** A receiver has not got a message about alerts; the next try is after `retryMs` (D53). */
 	"alert.unsent": error<{ receiver: string; reason: string; retryMs: number }>(
 		({ receiver, reason, retryMs }) =>
 			`the receiver ${receiver} was not notified of alerts: ${reason}; next try in ${retryMs / 1000} s`,

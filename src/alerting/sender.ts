@@ -1,5 +1,5 @@
 /**
- * Sends a message about alerts to a receiver (D56): one POST in its form, or a mail. Addresses are the operator's, so
+ * Sends a message about alerts to a receiver (D53): one POST in its form, or a mail. Addresses are the operator's, so
  * private ones are called too.
  */
 import { type AlertMessage, textOf } from "../core/alerts/alert-message.ts";

@@ -1,4 +1,4 @@
-/** Alerts that the service evaluates (D56, D39). */
+/** Alerts that the service evaluates (D53, D39). */
 import { SILENCE_SCHEMA } from "../core/alerts/silence.ts";
 import { text } from "./definition/params.ts";
 import { emptyAnswer, NO_BODY, route } from "./definition/route.ts";
@@ -67,7 +67,7 @@ export const SILENCE_ALERT = route("silenceAlert", "PUT /v1/alerts/:alert/silenc
 	body: {
 		description: "How long, and of which endpoint.",
 		schema: SILENCE_SCHEMA,
-		example: { for: "2h", endpoint: "hello", comment: "reindexing" },
+		example: { for: 7200, endpoint: "hello", comment: "reindexing" },
 		checked: true,
 	},
 });

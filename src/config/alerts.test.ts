@@ -1,4 +1,4 @@
-/** `alerts` of `sluice.yaml`: defaults, variables, and what is refused with its bound (D56). */
+/** `alerts` of `sluice.yaml`: defaults, variables, and what is refused with its bound (D53). */
 import { expect, it } from "vitest";
 import { config, problems } from "../../test/support/load-config.ts";
 import { ALERT_NAMES } from "../core/alerts/alert-rules.ts";
@@ -9,7 +9,7 @@ const setup = (alerts: unknown, env: Record<string, string> = {}) => ({
 	files: { "/srv/sluice.yaml": JSON.stringify({ alerts }) },
 });
 
-it("D56: without alerts nothing is evaluated; with them all rules, unless they are changed", () => {
+it("D53: without alerts nothing is evaluated; with them all rules, unless they are changed", () => {
 	expect(config({}).alerts).toBeUndefined();
 	const bare = config(setup({})).alerts!;
 	expect([...bare.rules.keys()]).toEqual(ALERT_NAMES);
@@ -25,7 +25,7 @@ it("D56: without alerts nothing is evaluated; with them all rules, unless they a
 	expect([changed.rules.has("SluiceSwaps"), changed.repeatMs]).toEqual([false, 1_800_000]);
 });
 
-it("D56: secrets come from variables, which workers do not get", () => {
+it("D53: secrets come from variables, which workers do not get", () => {
 	const given = setup(
 		{
 			receivers: [
@@ -61,7 +61,7 @@ it.each<[object, string]>([
 	[{ rules: { SluiceSwaps: { threshold: -1 } } }, "threshold must be"],
 	[{ rules: { SluiceSwaps: { for: "2d" } } }, "for must be"],
 	[{ repeatEvery: "1s" }, "repeatEvery must be"],
-])("D56: %j is refused: %s", (alerts, message) => {
+])("D53: %j is refused: %s", (alerts, message) => {
 	const found = problems(setup(alerts));
 	expect(found).toHaveLength(1);
 	expect(found[0]).toMatch(/^\/srv\/sluice\.yaml: alerts\./);

@@ -1,4 +1,4 @@
-/** `alerts` of `sluice.yaml` (D56). */
+/** `alerts` of `sluice.yaml` (D53). */
 import { ALERTS_SCHEMA, alertSettings, type AlertSettings, type AlertsFile } from "../core/alerts/alert-settings.ts";
 import { withDurations } from "../core/durations.ts";
 import { check, isAbsent } from "../lib/schema.ts";

@@ -24,7 +24,7 @@ export interface Config {
 	/** Worker output, and with PostgreSQL the server's identity. */
 	dataDir: string;
 	endpoints: Endpoint[];
-	/** Undefined: none are evaluated (D56). */
+	/** Undefined: none are evaluated (D53). */
 	alerts?: AlertSettings | undefined;
 	/** Logins by registry (D45). */
 	registries: ReadonlyMap<string, RegistryLogin>;

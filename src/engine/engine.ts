@@ -51,7 +51,7 @@ export interface EngineOptions {
 	sealKeys: SealKeys;
 	storeId: string;
 	sendWebhook: SendWebhook;
-	/** Undefined: none are evaluated (D56). */
+	/** Undefined: none are evaluated (D53). */
 	alerts?: { settings: AlertSettings; send: SendAlert } | undefined;
 	apiKey?: string | undefined;
 	management?: ManagementRules;

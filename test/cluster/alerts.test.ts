@@ -1,4 +1,4 @@
-/** Alerts of servers that share a PostgreSQL: each is sent once, also when the server that sends is killed (D56). */
+/** Alerts of servers that share a PostgreSQL: each is sent once, also when the server that sends is killed (D53). */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { submit } from "../support/sdk-worker-bench.ts";
 import { servers, type Servers } from "../support/servers.ts";
@@ -32,7 +32,7 @@ const sent = (): string[] =>
 		),
 	);
 
-it("D56: one message for all servers; a killed one is reported by another, which repeats nothing", {
+it("D53: one message for all servers; a killed one is reported by another, which repeats nothing", {
 	timeout: 180_000,
 }, async () => {
 	const file = {

@@ -1,4 +1,4 @@
-/** Alerts on the overview in a real browser: what to do, and a silence that is made and ended (D56). */
+/** Alerts on the overview in a real browser: what to do, and a silence that is made and ended (D53). */
 import { describe, expect, it } from "vitest";
 import { T } from "../../console/src/text.ts";
 import { call } from "../support/service.ts";

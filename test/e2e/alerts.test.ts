@@ -1,5 +1,5 @@
 /**
- * Alerts of a service as a process (D56): real faults fire and are resolved, and every kind of receiver gets a message
+ * Alerts of a service as a process (D53): real faults fire and are resolved, and every kind of receiver gets a message
  * that it can read.
  */
 import { writeFileSync } from "node:fs";
@@ -110,7 +110,7 @@ async function bed(test: TestContext) {
 	return { receiver, smtp, fixed, serve, command };
 }
 
-it("D56: three faults fire and are resolved; every receiver gets them; a silence holds messages back", {
+it("D53: three faults fire and are resolved; every receiver gets them; a silence holds messages back", {
 	timeout: 240_000,
 }, async (test) => {
 	const { receiver, smtp, fixed, serve, command } = await bed(test);
@@ -181,7 +181,7 @@ it("D56: three faults fire and are resolved; every receiver gets them; a silence
 	for (const secret of Object.values(SECRETS)) expect(seen).not.toContain(secret);
 });
 
-it("D56: a kill -9 repeats no message; a test message shows who gets none and why, without secrets", {
+it("D53: a kill -9 repeats no message; a test message shows who gets none and why, without secrets", {
 	timeout: 180_000,
 }, async (test) => {
 	const { receiver, serve, command } = await bed(test);

@@ -36,7 +36,8 @@ const IN_GIT = "docs/guides/endpoints-in-git.md";
 const WEBHOOKS = "docs/guides/webhooks.md";
 const ALERTS = "docs/guides/alerts.md";
 const ACCEPTS_ALL =
-	'require("http").createServer((_, response) => response.end()).listen(0, function () { console.log(this.address().port) })';
+	'require("http").createServer((_, response) => response.end()).listen(0, ' +
+	"function () { console.log(this.address().port) })";
 
 const PAGES: Readonly<Record<string, Setting>> = {
 	"examples/README.md": {

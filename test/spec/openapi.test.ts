@@ -34,6 +34,7 @@ beforeAll(async () => {
 		},
 		settings: {
 			webhooks: { allowPrivateNetworks: true },
+			alerts: { receivers: [{ type: "ntfy", url: NEVER }] },
 			management: { launcher: { type: "docker", prePull: false } },
 			hosts: { rig1: { docker: "unix:///nowhere/docker.sock", workersMax: 2 } },
 		},
@@ -295,6 +296,13 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		expect((await ask("drainHost", { host: "rig1" })).json).toMatchObject({ drained: true });
 		expect((await ask("resumeHost", { host: "rig1" })).json).toMatchObject({ drained: false });
 		expect((await ask("listGpus")).json.gpus).toEqual([]);
+	});
+
+	it("D53: alerts", async () => {
+		expect((await ask("testAlerts")).json.receivers).toMatchObject([{ receiver: "1 ntfy 127.0.0.1:9" }]);
+		await ask("silenceAlert", { alert: "SluiceSwaps" }, { body: { endpoint: EP, comment: "c" } });
+		expect((await ask("listAlerts")).json).toMatchObject({ enabled: true, silences: [{ name: "SluiceSwaps" }] });
+		await ask("endSilence", { alert: "SluiceSwaps", query: `?endpoint=${EP}` });
 	});
 
 	it("D45: registries", async () => {

@@ -1,10 +1,10 @@
-/** Cases: alerts that fire, and silences (D56). */
+/** Cases: alerts that fire, and silences (D53). */
 import { expect, it } from "vitest";
 import type { Bed } from "./index.ts";
 import { alone } from "./site.ts";
 
 export function alertCases({ open }: Bed): void {
-	it("D56: replace › of two changes of the same text one is made; read › the text as it was written", () =>
+	it("D53: replace › of two changes of the same text one is made; read › the text as it was written", () =>
 		alone(open, async ({ store: { alerts } }) => {
 			expect(await alerts.read()).toBeUndefined();
 			const first = ['{"a":"\u00e9"}', "{}"].map((to) => alerts.replace({ from: undefined, to }));

@@ -1,4 +1,4 @@
-/** Alerts that fire (D56), each with its runbook and a button that silences it for the endpoint or for all. */
+/** Alerts that fire (D53), each with its runbook and a button that silences it for the endpoint or for all. */
 import type { ReactNode } from "react";
 import { useAct } from "../act.ts";
 import { ask, search } from "../api.ts";

@@ -1,4 +1,4 @@
-/** `sluice alerts` (D36, D56). */
+/** `sluice alerts` (D36, D53). */
 import type { Alert, Alerts, Silence, TestResult } from "../../api/alerts.ts";
 import { CliError } from "../client/errors.ts";
 import { path } from "../client/service-client.ts";

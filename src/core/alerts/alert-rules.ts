@@ -1,5 +1,5 @@
 /**
- * Alert rules (D56): the service evaluates them, and `deploy/prometheus/rules.yaml`, whose PromQL is in
+ * Alert rules (D53): the service evaluates them, and `deploy/prometheus/rules.yaml`, whose PromQL is in
  * `scripts/monitoring/alert-rules.ts`, and the index of `docs/runbooks/` are made of them (`npm run reference`).
  */
 import { durationText } from "../durations.ts";

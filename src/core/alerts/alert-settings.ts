@@ -1,4 +1,4 @@
-/** `alerts` of `sluice.yaml` (D56): which rules are evaluated, and who gets a message. */
+/** `alerts` of `sluice.yaml` (D53): which rules are evaluated, and who gets a message. */
 import { duration } from "../durations.ts";
 import { plainText, type Schema } from "../../lib/schema.ts";
 import { ALERT_NAMES, type AlertName, ruleOf } from "./alert-rules.ts";

@@ -1,4 +1,4 @@
-/** Alerts that fire, and silences (D56): one document in the store, and what changes it. */
+/** Alerts that fire, and silences (D53): one document in the store, and what changes it. */
 import { type AlertName, runbookOf, ruleOf, summaryOf } from "./alert-rules.ts";
 
 export type Labels = Readonly<Record<string, string>>;

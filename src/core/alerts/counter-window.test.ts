@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { CounterWindow } from "./counter-window.ts";
 
-it("D56: the growth within the window; what was counted before the first look does not count, later counters do", () => {
+it("D53: growth within the window; what was counted before the first reading is no growth, later counters are", () => {
 	const window = new CounterWindow(1000);
 	const grown = (now: number, values: Record<string, number>) =>
 		Object.fromEntries(window.grown(Object.entries(values), now));

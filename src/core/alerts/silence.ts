@@ -1,4 +1,4 @@
-/** The body of `PUT /v1/alerts/{alert}/silence` (D56). */
+/** The body of `PUT /v1/alerts/{alert}/silence` (D53). */
 import { duration, withDurations } from "../durations.ts";
 import { ENDPOINT_ID } from "../endpoints/endpoint-schema.ts";
 import { check, plainText, type Read, type Schema, withDefaults } from "../../lib/schema.ts";

@@ -1,4 +1,4 @@
-/** The document of alerts in the store, and this server's copy while the store is unavailable (D56). */
+/** The document of alerts in the store, and this server's copy while the store is unavailable (D53). */
 import { type Alert, type AlertState, NO_ALERTS } from "../../core/alerts/alert-state.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { EngineContext } from "../context.ts";

@@ -1,5 +1,5 @@
 /**
- * Alerts for people (D56): evaluates the rules, and sends what receivers have not got. Every server does so for its own
+ * Alerts for people (D53): evaluates the rules, and sends what receivers have not got. Every server does so for its own
  * rules, and the one that sends webhooks, which counts those that fail, for all others.
  */
 import { createHash } from "node:crypto";

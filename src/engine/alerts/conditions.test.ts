@@ -1,4 +1,4 @@
-/** Each condition holds at its fault and not near to it (D56). */
+/** Each condition holds at its fault and not near to it (D53). */
 import { expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { type AlertName, ruleOf } from "../../core/alerts/alert-rules.ts";
@@ -59,7 +59,7 @@ function bed() {
 	return { clock, now, commitMs, budgets, gpu, active, service };
 }
 
-it("D56: what is near to a fault raises none, also what was counted before the first look", async () => {
+it("D53: what is near to a fault raises none, also what was counted before the first look", async () => {
 	const { clock, now, commitMs, budgets, gpu, active } = bed();
 	for (let n = 0; n < 50; n += 1) observe(commitMs, 2000);
 	budgets.memory.spent = 7;
@@ -80,7 +80,7 @@ it("D56: what is near to a fault raises none, also what was counted before the f
 	expect(await active()).toEqual({});
 });
 
-it("D56: each fault raises its alert, with its labels, and only that", async () => {
+it("D53: each fault raises its alert, with its labels, and only that", async () => {
 	const { clock, now, commitMs, budgets, gpu, active, service } = bed();
 	await active();
 	await clock.advance(60_000);

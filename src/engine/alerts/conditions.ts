@@ -1,4 +1,4 @@
-/** The values of alert rules (D56), of what `/metrics` shows too. */
+/** The values of alert rules (D53), of what `/metrics` shows too. */
 import { type AlertName, FEWEST_FAILURES, NO_ROOM, ruleOf, UNALARMING_BUDGET } from "../../core/alerts/alert-rules.ts";
 import type { Labels } from "../../core/alerts/alert-state.ts";
 import { CounterWindow } from "../../core/alerts/counter-window.ts";

@@ -1,4 +1,4 @@
-/** Servers that stopped sending heartbeats without a stop, for `SluiceServerDown` (D56). */
+/** Servers that stopped sending heartbeats without a stop, for `SluiceServerDown` (D53). */
 import type { Alert } from "../../core/alerts/alert-state.ts";
 import { DAY_MS } from "../../core/durations.ts";
 import type { EngineContext } from "../context.ts";

@@ -1,4 +1,4 @@
-/** `/v1/alerts` (D56). */
+/** `/v1/alerts` (D53). */
 import {
 	type END_SILENCE,
 	type LIST_ALERTS,

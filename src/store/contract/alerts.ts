@@ -1,4 +1,4 @@
-/** Alerts that fire, and silences (D56): one text for all servers. */
+/** Alerts that fire, and silences (D53): one text for all servers. */
 export interface AlertStore {
 	read(): Promise<string | undefined>;
 	/** False, without a change, if the text is no longer `from`. */
