@@ -59,7 +59,7 @@ const PAGES: Readonly<Record<string, Setting>> = {
 	"docs/guides/monitoring.md": EXAMPLES,
 	[ALERTS]: {
 		before: [
-			`node -e '${ACCEPTS_ALL}' >port &`,
+			`"$TEST_NODE" -e '${ACCEPTS_ALL}' >port &`,
 			"until [ -s port ]; do sleep 0.1; done",
 			'sed -i "s|https://ntfy.sh|http://127.0.0.1:$(cat port)|" sluice.yaml',
 			"sluice serve",

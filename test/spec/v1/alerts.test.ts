@@ -89,7 +89,7 @@ describe("D53: an alert", () => {
 });
 
 describe("D53: silences and rights", () => {
-	it("a silence has bounds, replaces that of the same endpoint, ends by itself, and is ended by name", async () => {
+	it("a silence has bounds, replaces that of its endpoint, ends after its time, and is ended by name", async () => {
 		const made = await put("/alerts/SluiceSwaps/silence", { for: "1m", endpoint: "waits", comment: "why" });
 		const silence = { name: "SluiceSwaps", endpoint: "waits", until: MOMENT, comment: "why" };
 		expect(made.json).toEqual(silence);
