@@ -1,7 +1,7 @@
 /**
  * Bundles `src/` into `dist/`, with `yaml`, which is 72 files: a start reads a few files instead of hundreds
- * (docs/decisions/0006), and with what is used of OpenTelemetry, 34 MB as packages (0055). Other packages stay in
- * `node_modules`.
+ * (docs/decisions/0006), with what is used of OpenTelemetry, 34 MB as packages (0055), and with the SMTP client of
+ * alerts. Other packages stay in `node_modules`.
  */
 import { cpSync } from "node:fs";
 import { dirname, relative } from "node:path";
@@ -19,6 +19,7 @@ const ENTRIES = [
 /** `root` ends with a slash. */
 export async function buildService(root: string): Promise<void> {
 	await bundle({ root, entries: ENTRIES });
+	cpSync(`${root}node_modules/nodemailer/LICENSE`, `${root}dist/chunks/nodemailer.LICENSE`);
 	cpSync(`${root}node_modules/@opentelemetry/api/LICENSE`, `${root}dist/chunks/opentelemetry.LICENSE`);
 }
 
@@ -34,7 +35,7 @@ export async function bundle(q: {
 		configFile: false,
 		logLevel: "warn",
 		plugins: [ownPaths(`${root}src/`)],
-		ssr: { noExternal: ["yaml", /^@opentelemetry\//] },
+		ssr: { noExternal: ["nodemailer", "yaml", /^@opentelemetry\//] },
 		build: {
 			ssr: true,
 			target: "node24",

@@ -14,8 +14,12 @@ export type LockedPackages = ReadonlyMap<string, LockedPackage>;
 
 const FOLDER = "node_modules/";
 
-/** What the build puts into the service, because only a small part of each is used (docs/decisions/0055). */
+/**
+ * What the build puts into the service: only a small part of each is used (docs/decisions/0055), or it is loaded only
+ * where alerts are mailed.
+ */
 const BUNDLED = [
+	"nodemailer",
 	"@opentelemetry/api",
 	"@opentelemetry/exporter-metrics-otlp-proto",
 	"@opentelemetry/exporter-trace-otlp-proto",

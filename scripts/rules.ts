@@ -253,4 +253,8 @@ export const RULES: readonly Rule[] = [
 		id: "D52",
 		says: "A client's trace goes through queue, worker and webhook; OTEL_ variables have spans and metrics exported.",
 	},
+	{
+		id: "D53",
+		says: "The service evaluates the alert rules itself; each receiver gets one message, over restarts and servers.",
+	},
 ];

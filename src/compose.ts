@@ -23,6 +23,7 @@ import { diskOf, openStore } from "./stores.ts";
 import { telemetrySettings } from "./telemetry/settings.ts";
 import { openTelemetry } from "./telemetry/telemetry.ts";
 import { version } from "./version.ts";
+import { alertSender } from "./alerting/sender.ts";
 import { hostResolver } from "./webhooks/resolver.ts";
 import { webhookSender } from "./webhooks/post.ts";
 import type { Env } from "./lib/env.ts";
@@ -99,6 +100,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		[...launchers.keys()].map((name) => join(logs, name)),
 		clock,
 	);
+	const sender = { clock, userAgent: `Sluice/${version}`, resolve: hostResolver({ clock }) };
 	const engine = createEngine({
 		tracer: telemetry.tracer,
 		logExporter: telemetry.logs,
@@ -115,12 +117,11 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		sealKeys,
 		storeId: await store.identity(),
 		serviceId: folder?.serverId,
-		sendWebhook: webhookSender({
-			clock,
-			allowPrivateNetworks: config.webhooksAllowPrivateNetworks,
-			userAgent: `Sluice/${version}`,
-			resolve: hostResolver({ clock }),
-		}),
+		sendWebhook: webhookSender({ ...sender, allowPrivateNetworks: config.webhooksAllowPrivateNetworks }),
+		alerts: config.alerts && {
+			settings: config.alerts,
+			send: alertSender(webhookSender({ ...sender, allowPrivateNetworks: true })),
+		},
 		gpus: config.gpus,
 		management: config.management,
 		hostname: hostname(),

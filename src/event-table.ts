@@ -43,8 +43,10 @@ export const EVENTS = {
 	"server.joined": info<{ server: string; url: string }>(
 		({ server, url }) => `server ${server} at ${url} shares the store`,
 	),
-	/** It left, or sends no heartbeats any more. */
-	"server.left": warn<{ server: string; url: string }>(({ server, url }) => `server ${server} at ${url} has left`),
+	/** It left, or (`silent`) sends no heartbeats any more. */
+	"server.left": warn<{ server: string; url: string; silent: boolean }>(
+		({ server, url, silent }) => `server ${server} at ${url} ${silent ? "sends no heartbeats" : "has left"}`,
+	),
 	/** This server leads a role from now on, or (`scale:` and an endpoint) starts its workers. */
 	"lease.taken": debug<{ name: string }>(),
 	/** It does not lead it any more. */
@@ -217,6 +219,16 @@ export const EVENTS = {
 		({ endpoint, id, host, reason, retryMs }) =>
 			`${endpoint}: the webhook of job ${id} to ${host} failed: ${reason}; ` +
 			(retryMs === undefined ? "it is not tried again" : `next try in ${retryMs / 1000} s`),
+	),
+	/** Receivers of alerts get a message about it (D53). */
+	"alert.fired": warn<{ alert: string; summary: string }>(({ alert, summary }) => `${alert}: ${summary}`),
+	"alert.resolved": info<{ alert: string; summary: string }>(
+		({ alert, summary }) => `${alert} is resolved; it was: ${summary}`,
+	),
+	/** A receiver has not got a message about alerts; the next try is after `retryMs` (D53). */
+	"alert.unsent": error<{ receiver: string; reason: string; retryMs: number }>(
+		({ receiver, reason, retryMs }) =>
+			`the receiver ${receiver} was not notified of alerts: ${reason}; next try in ${retryMs / 1000} s`,
 	),
 	/** Stored secrets may still be encrypted with an earlier key (D22). */
 	"secrets.earlier": info(

@@ -38,6 +38,7 @@ const ENGINE = [
 	"launchers/endpoint-settings.ts",
 	"secrets/encryption.ts",
 	"webhooks/contract.ts",
+	"alerting/contract.ts",
 	"telemetry/contract.ts",
 	"events.ts",
 	"node:crypto",
@@ -53,6 +54,7 @@ const DOMAINS = [
 	["workers"],
 	["releases", "tracing"],
 	["jobs", "scaling", "webhooks", "metrics"],
+	["alerts"],
 	["lifecycle"],
 ];
 
@@ -95,6 +97,8 @@ const LAYERS: Record<string, readonly string[]> = {
 	"launchers/": ["launchers/", "core/", "lib/", "system/clock.ts", "node"],
 	"launchers/kubernetes/": ["launchers/", "core/", "lib/", "system/clock.ts", "node", "undici", "yaml"],
 	"webhooks/": ["webhooks/", "core/", "lib/", "system/clock.ts", "node"],
+	"alerting/": ["alerting/", "webhooks/contract.ts", "core/", "lib/"],
+	"alerting/mail.ts": ["alerting/", "core/", "lib/", "nodemailer"],
 	"telemetry/": ["telemetry/", "core/tracing/", "core/metrics/family.ts", "lib/", "system/clock.ts"],
 	"telemetry/error-report.ts": ["system/clock.ts", "@opentelemetry/api"],
 	"telemetry/resource.ts": ["@opentelemetry/resources", "telemetry/"],
@@ -164,6 +168,7 @@ const LAYERS: Record<string, readonly string[]> = {
 		"http/server/server.ts",
 		"launchers/",
 		"telemetry/",
+		"alerting/",
 		"webhooks/",
 		"secrets/",
 		"stores.ts",

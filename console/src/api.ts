@@ -56,7 +56,7 @@ export interface Fault {
 }
 
 interface Ask {
-	method?: "GET" | "POST" | "PATCH" | "DELETE";
+	method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 	body?: unknown;
 	/** The body as it is to be sent, in place of `body`. */
 	text?: string;

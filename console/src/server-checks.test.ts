@@ -1,6 +1,6 @@
 /** What the server's page says is wrong, and with which bounds. */
 import { expect, it } from "vitest";
-import { ALERT_RULES, runbookOf } from "../../scripts/monitoring/alert-rules.ts";
+import { ALERT_NAMES, ruleOf, runbookOf } from "../../src/core/alerts/alert-rules.ts";
 import { bucketsOf, quantile, samplesOf } from "./metric-samples.ts";
 import { BOUNDS, commitsOf, FAMILIES, problemsOf } from "./server-checks.ts";
 
@@ -28,8 +28,8 @@ const about = (lines: string, first?: string): string[] =>
 
 it("the bounds and runbooks are those of the alert rules", () => {
 	for (const [page, bound] of Object.entries(BOUNDS)) {
-		const rule = ALERT_RULES.find((each) => runbookOf(each) === `docs/runbooks/${page}.md`);
-		expect(rule?.threshold, page).toBe(bound);
+		const name = ALERT_NAMES.find((each) => runbookOf(each) === `docs/runbooks/${page}.md`);
+		expect(ruleOf(name!).threshold, page).toBe(bound);
 	}
 });
 

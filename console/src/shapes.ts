@@ -11,6 +11,7 @@ export type { ConsoleSession } from "../../src/api/sessions.ts";
 export type { EndpointTotals, Metrics, Overview, Series, Totals } from "../../src/api/metrics.ts";
 export type { Server } from "../../src/api/service.ts";
 export type { AuditEntry } from "../../src/api/audit.ts";
+export type { Alert, Alerts } from "../../src/api/alerts.ts";
 export type { Delivery, DeliveryDetail, Receiver } from "../../src/api/webhooks.ts";
 export type {
 	EndedWorker,

@@ -2,6 +2,15 @@
 import { jobs } from "./text-requests.ts";
 
 export const METRIC_TEXTS = {
+	alerts: {
+		title: "Alerts",
+		runbook: "What to do",
+		silence: "Silence for 2 h",
+		silencedNow: "No messages about this alert for 2 hours.",
+		silenced: "silenced, ends",
+		end: "End silence",
+		ended: "The silence has ended.",
+	},
 	overview: {
 		endpoint: "Endpoint",
 		queue: "In queue",

@@ -41,6 +41,7 @@ const IN_PATH: Readonly<Record<string, Piece>> = {
 	secret: { variable: "SECRET_ID" },
 	id: { variable: "ID" },
 	host: "rig1",
+	alert: "SluiceOldestWait",
 	registry: "registry.example.com",
 };
 

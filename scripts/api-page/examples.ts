@@ -21,6 +21,8 @@ const HOST = {
 	version: "28.2.2",
 };
 
+const SILENCE = { name: "SluiceOldestWait", endpoint: "hello", until: AT, comment: "reindexing" };
+
 const RELEASES = {
 	version: 2,
 	workers: { current: 1, all: 2 },
@@ -100,6 +102,28 @@ export const EXAMPLES = {
 		answer: {
 			workers: [{ id: WORKER, state: "running", launcher: "process", createdAt: AT, seenAt: AT, jobs: [JOB_ID] }],
 		},
+	},
+	listAlerts: {
+		answer: {
+			enabled: true,
+			alerts: [
+				{
+					name: "SluiceOldestWait",
+					severity: "warning",
+					labels: { endpoint: "hello" },
+					value: 372,
+					summary: "A job of hello has waited for 6m12s.",
+					since: AT,
+					runbook: "https://sluice.example.com/docs/runbooks/oldest-wait/",
+				},
+			],
+			silences: [SILENCE],
+			receivers: ["1 slack hooks.slack.com"],
+		},
+	},
+	silenceAlert: { answer: SILENCE, body: { for: 7200, endpoint: "hello", comment: "reindexing" } },
+	testAlerts: {
+		answer: { receivers: [{ receiver: "1 slack hooks.slack.com", error: "the receiver answered 404: no_service" }] },
 	},
 	searchLogs: {
 		answer: { lines: [{ worker: WORKER, text: "loading model", position: 14, time: AT, job: JOB_ID }], more: false },

@@ -34,6 +34,7 @@ export const TAGS: readonly (readonly [name: string, paths: Pick<RegExp, "test">
 	["Endpoints", /^\/v1\/(?:endpoints(?!.*\/jobs)|feed)/, "For operators: endpoints and their workers."],
 	["Job records", /^\/v1\/endpoints\/.*\/jobs/, "For operators: every job, its attempts, and why it waits."],
 	["Webhooks", /^\/v1\/webhooks/, "Deliveries, and sending one again."],
+	["Alerts", /^\/v1\/alerts/, "For operators: alerts that fire, silences, a test of their receivers."],
 	["Keys", /^\/v1\/(?:keys|sessions|audit)/, "API keys, sessions of the console, the audit log."],
 	["Workers", /^\/worker\//, "What workers call, as RunPod's worker SDK does. Refused polls are answered after 5 s."],
 	["Servers", /^\/v1\/servers/, "For operators: the servers that share the store."],
@@ -78,6 +79,7 @@ const IN_PATH: Readonly<Record<string, Omit<Parameter, "name" | "in" | "required
 	secret: { description: "Id of the secret.", schema: { type: "string" } },
 	id: { description: "Its id.", schema: { type: "string" } },
 	host: { description: "Name of the host.", schema: HOST_NAME, example: "rig1" },
+	alert: { description: "Name of the alert.", schema: { type: "string" }, example: "SluiceOldestWait" },
 	registry: {
 		description: "Host of the registry, perhaps with its port.",
 		schema: { type: "string" },

@@ -56,6 +56,7 @@ const VALUES = {
 	receiver: "app.example.com",
 	key: "1",
 	session: "1",
+	alert: "SluiceOldestWait",
 	registry: "registry.example.com",
 	host: "rig1",
 	worker: "hello-1a2b3c",

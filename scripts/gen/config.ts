@@ -3,6 +3,7 @@
  * that check them.
  */
 import { type Option, OPTIONS } from "../../src/config/options.ts";
+import { ALERTS_SCHEMA } from "../../src/core/alerts/alert-settings.ts";
 import { HOST_SCHEMA } from "../../src/core/workers/hosts.ts";
 import { boundTexts, typeText } from "../api-page/schema-text.ts";
 import { REGISTRY_SETTINGS_SCHEMA } from "../../src/core/access/registry-login.ts";
@@ -80,6 +81,13 @@ Machines with Docker for \`launcher.hosts\`, under \`hosts.<name>\` in \`sluice.
 ([guide](../guides/docker-hosts.md)).
 
 ${schemaTable(HOST_SCHEMA)}
+
+## Alerts
+
+Rules that the service evaluates, and who gets messages, under \`alerts\` in \`sluice.yaml\`
+([guide](../guides/alerts.md)). A text may be \`\${NAME}\`, a variable of the service's environment.
+
+${schemaTable(ALERTS_SCHEMA)}
 
 ## Launchers
 

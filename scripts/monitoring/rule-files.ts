@@ -1,6 +1,7 @@
 /** The rules of Prometheus, and the index of their runbooks. */
 import { stringify } from "yaml";
-import { ALERT_RULES, type AlertRule, expressionOf, runbookOf } from "./alert-rules.ts";
+import { type AlertRule, runbookOf } from "../../src/core/alerts/alert-rules.ts";
+import { ALERT_RULES, expressionOf, type PrometheusRule } from "./alert-rules.ts";
 import { HEAD, table } from "../gen/markdown.ts";
 
 const VALUES: Readonly<Record<AlertRule["unit"], string>> = {
@@ -17,7 +18,7 @@ function templateOf({ summary, unit }: AlertRule): string {
 }
 
 /** Text of a rules file. */
-export function rulesText(rules: readonly AlertRule[]): string {
+export function rulesText(rules: readonly PrometheusRule[]): string {
 	const group = {
 		name: "sluice",
 		rules: rules.map((rule) => ({
@@ -25,7 +26,7 @@ export function rulesText(rules: readonly AlertRule[]): string {
 			expr: expressionOf(rule),
 			for: `${rule.forSeconds}s`,
 			labels: { severity: rule.severity },
-			annotations: { summary: templateOf(rule), runbook: runbookOf(rule) },
+			annotations: { summary: templateOf(rule), runbook: runbookOf(rule.name) },
 		})),
 	};
 	return stringify({ groups: [group] }, { lineWidth: 0 });
@@ -41,7 +42,7 @@ export function ruleFiles(): [path: string, text: string][] {
 	const index = table(
 		["Alert", "Severity", "After", "Summary"],
 		ALERT_RULES.map((rule) => [
-			`[${rule.name}](${runbookOf(rule).replace("docs/runbooks/", "")})`,
+			`[${rule.name}](${runbookOf(rule.name).replace("docs/runbooks/", "")})`,
 			rule.severity,
 			durationText(rule.forSeconds),
 			rule.summary.replace(/\{(\w+)\}/g, (_, name: string) => `*${name}*`),
@@ -50,11 +51,12 @@ export function ruleFiles(): [path: string, text: string][] {
 	return [
 		[
 			"deploy/prometheus/rules.yaml",
-			`# Made by npm run reference of scripts/monitoring/alert-rules.ts.\n${rulesText(ALERT_RULES)}`,
+			`# Made by npm run reference of src/core/alerts/alert-rules.ts.\n${rulesText(ALERT_RULES)}`,
 		],
 		[
 			"docs/runbooks/README.md",
-			`${HEAD}\n\n# Runbooks\n\nWhat to do when an alert of [Prometheus](../guides/monitoring.md#alerts) fires. ` +
+			`${HEAD}\n\n# Runbooks\n\nWhat to do when an alert fires, of [the service itself](../guides/alerts.md) or ` +
+				"of [Prometheus](../guides/monitoring.md#alerts). " +
 				"Each page begins with what to type; then come the causes, and what to do about each. " +
 				"`critical`: jobs do not run, or are refused.\n\n" +
 				`${index}\n`,

@@ -87,7 +87,7 @@ export const SECTIONS: readonly Section[] = [
 	},
 	{
 		label: "Watch and repair",
-		files: guides("monitoring", "tracing", "troubleshooting", "cost-per-job"),
+		files: guides("alerts", "monitoring", "tracing", "troubleshooting", "cost-per-job"),
 		groups: [{ label: "Runbooks", files: ["docs/runbooks/README.md", ...RUNBOOKS], closed: true }],
 		weight: GUIDE_WEIGHT,
 	},

@@ -1,4 +1,5 @@
 /** In the order of the documentation. */
+import { ALERT_ROUTES } from "./alerts.ts";
 import { LIST_AUDIT } from "./audit.ts";
 import { BACKUP_ROUTES } from "./backup.ts";
 import { CONSOLE_ROUTES } from "./console.ts";
@@ -30,6 +31,7 @@ const OTHER_ROUTES = [
 	FEED,
 	...JOB_RECORD_ROUTES,
 	...WEBHOOK_ROUTES,
+	...ALERT_ROUTES,
 	...KEY_ROUTES,
 	...REGISTRY_ROUTES,
 	...SESSION_ROUTES,

@@ -44,7 +44,7 @@ describe("loadConfig", () => {
 		});
 		for (const level of ["loud", "info,", "info,jobs=debug", "job=debug", "info,job=loud"])
 			expect(problems({ flags: { "log-level": level } })).toEqual([
-				expect.stringMatching(/^--log-level must be debug, .*; areas are backup, certificate, .*worker\.$/),
+				expect.stringMatching(/^--log-level must be debug, .*; areas are alert, backup, certificate, .*worker\.$/),
 			]);
 	});
 
@@ -348,7 +348,7 @@ describe("loadConfig", () => {
 			files,
 		});
 		for (const field of [
-			"/srv/c.yaml: bogus is unknown; expected one of endpoints, registries, publicUrl, gpus, hosts, " +
+			"/srv/c.yaml: bogus is unknown; expected one of endpoints, registries, alerts, publicUrl, gpus, hosts, " +
 				"hostTimeout, management, cors, log, console, webhooks, budgets.",
 			"publicUrl must",
 			"endpoints.a b",

@@ -4,6 +4,8 @@ import { budgetLimits, type BudgetLimits } from "../core/budgets.ts";
 import type { Endpoint } from "../core/endpoints/endpoint.ts";
 import type { HostConfig } from "../core/workers/hosts.ts";
 import type { RegistryLogin } from "../core/access/registry-login.ts";
+import type { AlertSettings } from "../core/alerts/alert-settings.ts";
+import { readAlerts } from "./alerts.ts";
 import { readEndpoints } from "./endpoints.ts";
 import type { ManagementRules } from "../core/management/rules.ts";
 import { readHosts } from "./hosts.ts";
@@ -11,6 +13,7 @@ import { readManagement } from "./management.ts";
 import { readRegistries } from "./registries.ts";
 import { OPTIONS } from "./options.ts";
 import { optionText, optionValue, parseFile, type Sources } from "./sources.ts";
+import { variables as variablesOf } from "./variables.ts";
 
 export interface Config {
 	host: string;
@@ -21,6 +24,8 @@ export interface Config {
 	/** Worker output, and with PostgreSQL the server's identity. */
 	dataDir: string;
 	endpoints: Endpoint[];
+	/** Undefined: none are evaluated (D53). */
+	alerts?: AlertSettings | undefined;
 	/** Logins by registry (D45). */
 	registries: ReadonlyMap<string, RegistryLogin>;
 	secretVariables: readonly string[];
@@ -65,7 +70,16 @@ export type StoreAddress = { kind: "sqlite"; path: string } | { kind: "postgres"
 /** Keyed as {@link OPTIONS}, in their units. */
 type Values = Omit<
 	Config,
-	"tls" | "endpoints" | "management" | "registries" | "secretVariables" | "store" | "drainMs" | "budgets" | "hosts"
+	| "tls"
+	| "endpoints"
+	| "alerts"
+	| "management"
+	| "registries"
+	| "secretVariables"
+	| "store"
+	| "drainMs"
+	| "budgets"
+	| "hosts"
 > & { config: string; store: string; hostTimeout: number; drainTimeout: number; tlsCert?: string; tlsKey?: string };
 
 export function loadConfig(sources: Sources): { ok: true; config: Config } | { ok: false; problems: string[] } {
@@ -76,8 +90,9 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 	const text = readFile(path);
 	if (text === undefined && fileOption) problems.push(`${fileOption.source}: cannot read the file ${path}.`);
 	const file = text === undefined ? {} : parseFile(text, path, problems);
-	const configured = readEndpoints(file["endpoints"], { ...sources, path }, problems);
-	const endpoints = configured.all.map(({ endpoint }) => endpoint);
+	const variables = variablesOf(sources, problems);
+	const endpoints = readEndpoints(file["endpoints"], { path, variables }, problems).map(({ endpoint }) => endpoint);
+	const alerts = readAlerts(file["alerts"], { path, variables }, problems);
 	const { registries, secretVariables } = readRegistries(file["registries"], { ...sources, path }, problems);
 
 	const read = Object.entries(OPTIONS).map(([name, option]) => [name, optionValue(sources, option, problems, file)]);
@@ -116,10 +131,11 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 		config: {
 			...values,
 			registries,
-			secretVariables: [...secretVariables, ...configured.secretVariables],
+			secretVariables: [...secretVariables, ...variables.used],
 			tls: cert && key ? { cert: resolve(cwd, cert), key: resolve(cwd, key) } : undefined,
 			store,
 			endpoints,
+			alerts,
 			management,
 			hosts: { hosts, lostAfterMs: hostTimeout * 1000 },
 			budgets: budgetLimits(file["budgets"] as Partial<BudgetLimits> | undefined, memory),

@@ -6,6 +6,7 @@ import { isAbsent, isObject } from "../lib/schema.ts";
 import { readEndpoint } from "../launchers/endpoint-settings.ts";
 import { resolvePaths } from "../launchers/index.ts";
 import { parseFile, type Sources } from "./sources.ts";
+import { type Variables, variables, withVariables } from "./variables.ts";
 
 type Settings = Record<string, unknown>;
 type Source = Pick<Sources, "env"> & { path: string };
@@ -16,28 +17,16 @@ interface FileEndpoint {
 	given: Settings;
 }
 
-/** A value that is the variable of this name. */
-const VARIABLE = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
-
-/** `secretVariables`: those that the settings name. */
 export function readEndpoints(
 	raw: unknown,
-	source: Source,
+	source: { path: string; variables: Variables },
 	problems: string[],
-): { all: FileEndpoint[]; secretVariables: string[] } {
+): FileEndpoint[] {
 	const all: FileEndpoint[] = [];
-	const secretVariables: string[] = [];
 	for (const [id, settings] of isObject(raw) ? Object.entries(raw) : []) {
 		const at = `${source.path}: endpoints.${id}`;
-		const valueOf = (field: string, value: unknown): unknown => {
-			const name = typeof value === "string" ? VARIABLE.exec(value)?.[1] : undefined;
-			if (name === undefined) return value;
-			secretVariables.push(name);
-			if (!source.env[name]) problems.push(`${at}.${field}: the variable ${name} is not set.`);
-			return source.env[name] ?? "";
-		};
 		for (const { message } of reservedFaults(id, id)) problems.push(`${at} ${message}`);
-		const given = isObject(settings) ? withVariables(settings, valueOf) : (settings ?? {});
+		const given = isObject(settings) ? withValues(settings, at, source.variables) : (settings ?? {});
 		const read = readEndpoint(id, given);
 		if (!read.ok) {
 			for (const { field, message } of read.faults) problems.push(`${at}${field === "" ? "" : `.${field}`} ${message}`);
@@ -51,17 +40,15 @@ export function readEndpoints(
 			given: isAbsent(own["launcher"]) ? own : { ...own, launcher },
 		});
 	}
-	return { all, secretVariables };
+	return all;
 }
 
-function withVariables(settings: Settings, valueOf: (field: string, value: unknown) => unknown): Settings {
+function withValues(settings: Settings, at: string, of: Variables): Settings {
 	const { env, webhookSecret } = settings;
 	return {
 		...settings,
-		...(isObject(env) && {
-			env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, valueOf(`env.${name}`, value)])),
-		}),
-		...(!isAbsent(webhookSecret) && { webhookSecret: valueOf("webhookSecret", webhookSecret) }),
+		...(isObject(env) && { env: withVariables(env, `${at}.env`, of) }),
+		...(!isAbsent(webhookSecret) && { webhookSecret: withVariables(webhookSecret, `${at}.webhookSecret`, of) }),
 	};
 }
 
@@ -72,7 +59,8 @@ export function loadEndpoints(
 ): { ok: true; endpoints: ReadonlyMap<string, Settings>; ignored: string[] } | { ok: false; problems: string[] } {
 	const problems: string[] = [];
 	const { endpoints: raw, ...others } = parseFile(text, source.path, problems);
-	const { all } = readEndpoints(raw, source, problems);
+	const { path } = source;
+	const all = readEndpoints(raw, { path, variables: variables(source, problems) }, problems);
 	if (problems.length > 0) return { ok: false, problems };
 	const endpoints = new Map(all.map(({ endpoint: { id }, given }) => [id, given]));
 	return { ok: true, endpoints, ignored: Object.keys(others) };

@@ -19,7 +19,7 @@ export interface Sources {
 
 type TextSources = Pick<Sources, "flags" | "env">;
 
-/** `endpoint-settings.ts` checks the endpoints. */
+/** `endpoint-settings.ts` checks the endpoints, `alerts.ts` the alerts. */
 const FILE_SCHEMA: Schema = section({
 	endpoints: {
 		type: "object",
@@ -31,6 +31,11 @@ const FILE_SCHEMA: Schema = section({
 		additionalProperties: REGISTRY_SETTINGS_SCHEMA,
 		description: "Logins to registries of container images, by host.",
 		"x-message": "must be an object of registries to their logins.",
+	},
+	alerts: {
+		type: "object",
+		description: "Rules that the service evaluates, and who is notified.",
+		"x-message": "must be an object with receivers, repeatEvery and rules.",
 	},
 	publicUrl: OPTIONS.publicUrl.schema,
 	gpus: OPTIONS.gpus.schema,

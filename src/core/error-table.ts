@@ -101,6 +101,10 @@ export const ERRORS = {
 		status: 404,
 		sentence: "Endpoint '{endpoint}' has no failing webhook receiver '{receiver}'.",
 	},
+	silence_not_found: {
+		status: 404,
+		sentence: "There is no such silence of {alert}. GET /v1/alerts lists all; one of an endpoint needs ?endpoint=.",
+	},
 	delivery_pending: {
 		status: 409,
 		sentence: "Delivery '{delivery}' is in progress; it can be sent again after it was delivered or has failed.",

@@ -9,9 +9,12 @@ import { hex, type Random } from "../lib/ids.ts";
 import type { Launcher, WorkerLogs } from "../launchers/launcher.ts";
 import { backgroundTasks } from "../system/loop.ts";
 import type { Store } from "../store/contract/store.ts";
+import type { SendAlert } from "../alerting/contract.ts";
+import type { AlertSettings } from "../core/alerts/alert-settings.ts";
 import type { SendWebhook } from "../webhooks/contract.ts";
 import { createAccess } from "./access/access.ts";
 import type { SealKeys } from "../secrets/encryption.ts";
+import { createAlerts } from "./alerts/alerts.ts";
 import { createAvailability } from "./availability/availability.ts";
 import type { StoreDisk } from "./availability/storage/free-space.ts";
 import { storedBytes } from "./availability/storage/stored-bytes.ts";
@@ -48,6 +51,8 @@ export interface EngineOptions {
 	sealKeys: SealKeys;
 	storeId: string;
 	sendWebhook: SendWebhook;
+	/** Undefined: none are evaluated (D53). */
+	alerts?: { settings: AlertSettings; send: SendAlert } | undefined;
 	apiKey?: string | undefined;
 	management?: ManagementRules;
 	tracer?: Tracer | undefined;
@@ -158,6 +163,18 @@ export function createEngine(o: EngineOptions) {
 	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, canaries, gpuQuotas: quotas, traces });
 	const scaling = createScaling({ ...context, cluster, endpoints, workers, canaries, gpus: o.gpus });
 	const webhooks = createWebhooks({ ...context, cluster, endpoints, traces, send: o.sendWebhook });
+	const alerts = createAlerts({
+		...context,
+		...o.alerts,
+		cluster,
+		metrics,
+		webhooks,
+		disk: o.disk,
+		storeLoad: () => o.store.load?.(),
+		skewFromDatabase: () => time.skewFromDatabase(),
+		hostname: o.hostname ?? "",
+		url: address.promise.then(({ shared }) => shared.url),
+	});
 	const domains = { access, limits, cluster, endpoints, resources, workers, jobs, webhooks, metrics };
 	const lifecycle = createLifecycle({
 		...context,
@@ -165,13 +182,14 @@ export function createEngine(o: EngineOptions) {
 		availability,
 		scaling,
 		sealKeys,
-		services: [...limits.services, stored.service],
+		services: [...limits.services, stored.service, ...alerts.services],
 		serviceId: o.serviceId ?? cluster.id,
 		setAddress: address.resolve,
 	});
 	return {
 		...domains,
 		...lifecycle,
+		alerts,
 		traces,
 		releases,
 		managed,

@@ -7,8 +7,10 @@ export interface WebhookTry {
 	/** Header `webhook-id`. */
 	id: string;
 	body: JsonText;
-	/** `whsec_` + base64 of the key; several while one replaces another. */
+	/** `whsec_` + base64 of the key; several while one replaces another. None: not signed. */
 	secrets: readonly string[];
+	/** In addition to those of a webhook, or in place of them. */
+	headers?: Readonly<Record<string, string>> | undefined;
 	/** `X-Request-Id` of the submission. */
 	requestId?: string | undefined;
 	/** `traceparent` and `tracestate`. */

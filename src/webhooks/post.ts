@@ -39,7 +39,7 @@ export function webhookSender({
 	userAgent: string;
 	resolve: Resolve;
 }): SendWebhook {
-	return async ({ url, id, body, secrets, requestId, trace, signal }) => {
+	return async ({ url, id, body, secrets, headers: own, requestId, trace, signal }) => {
 		const over = new AbortController();
 		let late = false;
 		void clock.sleep(DELIVERY_TIMEOUT_MS, over.signal).then(() => {
@@ -58,7 +58,8 @@ export function webhookSender({
 				...(requestId !== undefined && { "x-request-id": requestId }),
 				...(trace && { traceparent: traceparentOf(trace) }),
 				...(trace?.state !== undefined && { tracestate: trace.state }),
-				...signedHeaders({ id, at: clock.wall(), body, secrets }),
+				...(secrets.length > 0 && signedHeaders({ id, at: clock.wall(), body, secrets })),
+				...own,
 			};
 			return await post(target.url, target.address, { headers, body, signal: limit });
 		} catch (error) {

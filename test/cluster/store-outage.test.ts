@@ -102,6 +102,7 @@ describe("clients", () => {
 		cancelJobs: { filter: {} },
 		retryJobs: { filter: {} },
 		putRegistry: { username: "u", password: "p" },
+		silenceAlert: {},
 		createTemplate: { name: "t", image: "a:1" },
 		changeTemplate: { disk: 5 },
 		createLogin: { name: "l", username: "u", password: "p" },
@@ -130,6 +131,8 @@ describe("clients", () => {
 		"getSession",
 		"createConsoleLink",
 		"feed",
+		// Without alerts in the configuration.
+		"testAlerts",
 		"serviceLog",
 		"metrics",
 		// Without management.launcher, and of an endpoint in sluice.yaml.
@@ -177,6 +180,7 @@ describe("clients", () => {
 							.replace(":key", "1")
 							.replace(":version", "1")
 							.replace(":registry", "ghcr.io")
+							.replace(":alert", "SluiceSwaps")
 							.replace(/:(?:template|login|volume|secret)/, "1")
 							.replace(":id", "1")
 							.replace("*", "v1/models") + (name === "workerEnv" ? "?url=http://127.0.0.1" : "");

@@ -8,7 +8,8 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { ALERT_RULES, runbookOf } from "../../scripts/monitoring/alert-rules.ts";
+import { ALERT_RULES } from "../../scripts/monitoring/alert-rules.ts";
+import { runbookOf } from "../../src/core/alerts/alert-rules.ts";
 import { folder } from "../support/service.ts";
 import { noPrometheus, titled } from "./prometheus.ts";
 
@@ -153,9 +154,9 @@ describe("compose.observability.yaml", () => {
 describe("docs/runbooks", () => {
 	it("has one page for each alert, which begins with what to type", () => {
 		const pages = readdirSync(join(ROOT, "docs/runbooks")).filter((file) => file !== "README.md");
-		expect(pages.toSorted()).toEqual(ALERT_RULES.map((rule) => basename(runbookOf(rule))).toSorted());
+		expect(pages.toSorted()).toEqual(ALERT_RULES.map((rule) => basename(runbookOf(rule.name))).toSorted());
 		for (const rule of ALERT_RULES) {
-			const text = readFileSync(join(ROOT, runbookOf(rule)), "utf8");
+			const text = readFileSync(join(ROOT, runbookOf(rule.name)), "utf8");
 			expect(text.startsWith(`# ${rule.name}\n\n\`\`\`sh\n`), rule.name).toBe(true);
 			expect(text).toContain("\n## Causes\n");
 		}

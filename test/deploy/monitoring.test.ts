@@ -4,7 +4,7 @@
  */
 import { describe, expect, it, type TestContext } from "vitest";
 import { DASHBOARDS } from "../../scripts/monitoring/panels.ts";
-import { ALERT_RULES, type AlertRule } from "../../scripts/monitoring/alert-rules.ts";
+import { ALERT_RULES, type PrometheusRule } from "../../scripts/monitoring/alert-rules.ts";
 import { folder, KEY } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { webhookReceiver } from "../support/webhook-receiver.ts";
@@ -17,7 +17,7 @@ const SECONDS = 2;
 const COUNT = 20;
 
 /** The rule with ranges, pauses and bounds for a test. */
-function quick(rule: AlertRule): AlertRule {
+function quick(rule: PrometheusRule): PrometheusRule {
 	return {
 		...rule,
 		value: rule.value.replace(/(?<=\[)\w+(?=\])/g, RANGE),

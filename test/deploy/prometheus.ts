@@ -5,7 +5,7 @@ import { createWriteStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { rulesText } from "../../scripts/monitoring/rule-files.ts";
-import type { AlertRule } from "../../scripts/monitoring/alert-rules.ts";
+import type { PrometheusRule } from "../../scripts/monitoring/alert-rules.ts";
 import { freePort } from "../support/free-port.ts";
 import { until } from "../support/until.ts";
 
@@ -60,7 +60,7 @@ export async function startPrometheus(q: {
 	folder: string;
 	targets: readonly string[];
 	key: string;
-	rules: readonly AlertRule[];
+	rules: readonly PrometheusRule[];
 	receiver: string;
 }): Promise<Prometheus> {
 	const [port, alertPort, clusterPort] = [await freePort(), await freePort(), await freePort()];

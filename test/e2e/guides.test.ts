@@ -34,6 +34,10 @@ const FIRST_HOUR = "docs/guides/first-hour.md";
 const ENDPOINTS = "docs/guides/endpoints.md";
 const IN_GIT = "docs/guides/endpoints-in-git.md";
 const WEBHOOKS = "docs/guides/webhooks.md";
+const ALERTS = "docs/guides/alerts.md";
+const ACCEPTS_ALL =
+	'require("http").createServer((_, response) => response.end()).listen(0, ' +
+	"function () { console.log(this.address().port) })";
 
 const PAGES: Readonly<Record<string, Setting>> = {
 	"examples/README.md": {
@@ -53,6 +57,15 @@ const PAGES: Readonly<Record<string, Setting>> = {
 	"docs/guides/streaming.md": EXAMPLES,
 	"docs/guides/priorities-and-limits.md": EXAMPLES,
 	"docs/guides/monitoring.md": EXAMPLES,
+	[ALERTS]: {
+		before: [
+			`"$TEST_NODE" -e '${ACCEPTS_ALL}' >port &`,
+			"until [ -s port ]; do sleep 0.1; done",
+			'sed -i "s|https://ntfy.sh|http://127.0.0.1:$(cat port)|" sluice.yaml',
+			"sluice serve",
+		].join("\n"),
+		prepare: (cwd) => write(cwd, { "sluice.yaml": example(ALERTS, "yaml") }),
+	},
 	"docs/guides/cost-per-job.md": EXAMPLES,
 	"docs/guides/troubleshooting.md": EXAMPLES,
 	"docs/runbooks/": { ...EXAMPLES, replace: [[/\bENDPOINT\b/g, "thumbnail"]] },

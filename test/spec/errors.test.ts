@@ -158,6 +158,7 @@ const HOW: Record<Exclude<ErrorCode, (typeof OF_MANAGEMENT)[number]>, () => Prom
 		return await get("/v1/endpoints/changed/releases/1/promote", { method: "POST" });
 	},
 	session_not_found: () => get("/v1/sessions/none", { method: "DELETE" }),
+	silence_not_found: () => get("/v1/alerts/SluiceSwaps/silence", { method: "DELETE" }),
 	registry_not_found: () => get("/v1/registries/none", { method: "DELETE" }),
 	async last_admin_key() {
 		const { app, key, end } = await keylessService();

@@ -297,7 +297,9 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		expect((await ask("listGpus")).json.gpus).toEqual([]);
 	});
 
-	it("D45: registries", async () => {
+	it("D45, D53: registries and alerts", async () => {
+		for (const id of ["silenceAlert", "listAlerts", "endSilence", "testAlerts"])
+			await ask(id, { alert: "SluiceSwaps" }, id === "silenceAlert" ? { body: {} } : {});
 		await ask("putRegistry", { registry: "ghcr.io" }, { body: { username: "a", password: "b" } });
 		expect((await ask("listRegistries")).json.registries).toHaveLength(1);
 		await ask("removeRegistry", { registry: "ghcr.io" });

@@ -133,6 +133,8 @@ export function everyCall(store: Store): Calls {
 		"cluster.over": () => cluster.over({ jobs: [named] }),
 		"cluster.running": () => cluster.running({ endpoint }),
 		"cluster.versions": () => cluster.versions(),
+		"alerts.read": () => store.alerts.read(),
+		"alerts.replace": () => store.alerts.replace({ from: undefined, to: "{}" }),
 		"limits.put": () => store.limits.put({ run: "r", server: "s", at: now, counts: "{}" }),
 		"limits.list": () => store.limits.list({ after: now }),
 		"limits.expire": () => store.limits.expire({ until: now - 1000 }),

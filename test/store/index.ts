@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe } from "vitest";
 import type { Store } from "../../src/store/contract/store.ts";
+import { alertCases } from "./alerts.ts";
 import { attemptCases } from "./attempts.ts";
 import { chunkCases } from "./chunks.ts";
 import { claimCases } from "./claim.ts";
@@ -72,6 +73,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	"webhook receivers": webhookReceiverCases,
 	metrics: metricsCases,
 	limits: limitCases,
+	alerts: alertCases,
 	secrets: secretCases,
 	signals: signalCases,
 	stored: storedCases,

@@ -48,6 +48,8 @@ export interface Servers {
 		port?: number;
 		drainSeconds?: number;
 		env?: Record<string, string>;
+		/** Further members of the configuration file. */
+		file?: object;
 	}): Promise<ServiceProcess & { folder: Folder }>;
 	/** Stops those that run and removes their folders. */
 	end(): Promise<void>;
@@ -104,11 +106,12 @@ export async function servers(on?: PostgresDatabases): Promise<Servers> {
 				stop: () => stop(each),
 			};
 		},
-		async spawn({ endpoints = {}, in: place = folder(), port = 0, drainSeconds = 0, env = {} } = {}) {
+		async spawn({ endpoints = {}, in: place = folder(), port = 0, drainSeconds = 0, env = {}, file = {} } = {}) {
 			const service = await spawnService({
 				in: place,
 				endpoints,
 				port,
+				file,
 				env: { SLUICE_SECRET: SECRET, ...env },
 				args: ["--store", store, "--data-dir", join(place.path, "data"), "--drain-timeout", String(drainSeconds)],
 			});

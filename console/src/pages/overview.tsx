@@ -16,6 +16,7 @@ import { useMay } from "../session.tsx";
 import type { EndpointTotals, Overview, Totals } from "../shapes.ts";
 import { T } from "../text.ts";
 import { endedOf, failedOf, fails, present } from "../totals.ts";
+import { Alerts } from "./alerts.tsx";
 import { Attention, urgency } from "./attention.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { LastFailures } from "./last-failures.tsx";
@@ -53,6 +54,7 @@ export function OverviewPage(): ReactNode {
 			) : (
 				<>
 					<FirstSteps endpoints={endpoints} />
+					<Alerts />
 					{endpoints.length === 0 ? null : <Summary endpoints={endpoints} span={span} />}
 				</>
 			)}

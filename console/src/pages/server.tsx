@@ -1,4 +1,5 @@
 /** The health of the service: its problems, this server, its store and budgets, and which server does what. */
+import { Alerts } from "./alerts.tsx";
 import { type ReactNode, useState } from "react";
 import { ask, askText, type Failure } from "../api.ts";
 import { now, useTick } from "../clock.ts";
@@ -39,7 +40,7 @@ export default function ServerPage(): ReactNode {
 			<header className="page-head">
 				<h1>{T.pages.server}</h1>
 			</header>
-			{/* Active alerts go here. */}
+			<Alerts />
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
 			{data ? <Health {...data} first={first === data.samples ? undefined : first} failure={failure} /> : null}
 			{(data ?? failure) ? null : <Loading />}

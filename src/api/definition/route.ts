@@ -29,6 +29,7 @@ export type PathParams = Record<
 	| "volume"
 	| "login"
 	| "secret"
+	| "alert"
 	| "id"
 	| "rest",
 	string

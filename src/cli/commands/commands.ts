@@ -1,4 +1,5 @@
 /** All commands. */
+import { alerts } from "./alerts.ts";
 import { apply, diff } from "./apply/apply.ts";
 import { exportCommand } from "./apply/export.ts";
 import { audit } from "./audit.ts";
@@ -45,6 +46,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
 		gpus,
 		hosts,
 		webhooks,
+		alerts,
 	],
 	Access: [openCommand, consoleCommand, keys, sessions, registries, secrets, audit, context],
 	Data: [backup, restore, verify, migrate],

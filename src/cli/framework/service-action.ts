@@ -29,7 +29,12 @@ interface List<Item> extends Base {
 	columns: Columns<Item> | ((items: readonly Item[], input: ActionInput) => Columns<Item>);
 	/** Line below the table. */
 	below?: (answer: Record<string, unknown>) => string | undefined;
-	empty: string | ((input: ActionInput, q: { query: URLSearchParams; next: string | null | undefined }) => string);
+	empty:
+		| string
+		| ((
+				input: ActionInput,
+				q: { query: URLSearchParams; next: string | null | undefined; answer: Record<string, unknown> },
+		  ) => string);
 }
 
 export function serviceAction<Body>(call: Call<Body>): Action {
@@ -68,7 +73,9 @@ export function listAction<Item>(list: List<Item>): Action {
 				const width = format === "wide" ? Infinity : lineWidth();
 				if (rows.length > 0)
 					return table(Object.keys(shown), rows, { width }) + (below?.(answer.json as Record<string, unknown>) ?? "");
-				return typeof empty === "string" ? empty : empty(input, { query: query?.(input.flags) ?? NONE, next });
+				return typeof empty === "string"
+					? empty
+					: empty(input, { query: query?.(input.flags) ?? NONE, next, answer: answer.json as Record<string, unknown> });
 			});
 			if (next && format !== "json") process.stderr.write(`There may be more: --cursor ${printable(next)}\n`);
 			return 0;

@@ -125,8 +125,12 @@ export class Heartbeat {
 		const now = new Set(this.peers.map(({ id }) => id));
 		for (const { id, url } of this.peers)
 			if (id !== own && !before.has(id)) events.emit("server.joined", { server: id, url });
-		for (const { id, url } of before.values())
-			if (id !== own && !now.has(id)) events.emit("server.left", { server: id, url });
+		for (const { id, url, aliveUntil } of before.values())
+			if (id !== own && !now.has(id)) {
+				// One that leaves removes itself before.
+				const silent = aliveUntil <= this.#d.now();
+				events.emit("server.left", { server: id, url, silent });
+			}
 		for (const name of this.led) if (!led.has(name)) events.emit("lease.taken", { name });
 		for (const name of led) if (!this.led.has(name)) events.emit("lease.lost", { name });
 	}

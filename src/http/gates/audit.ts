@@ -16,11 +16,13 @@ export function audit(
 		return undefined;
 	const { id, applied } = (answer ?? {}) as { id?: unknown; applied?: unknown };
 	if (applied === false) return undefined;
-	const { endpoint, version, worker, key, session, host, registry, template, volume, login, secret } = call.params;
+	const { endpoint, version, worker, key, session, host, registry, template, volume, login, secret, alert } =
+		call.params;
 	const own = audited ? (call.identity.session ?? "") : "";
-	const named = [endpoint, version, worker, key, session, host, registry, template, volume, login, secret, own].filter(
-		(each) => each !== "",
-	);
+	const named = [
+		...[endpoint, version, worker, key, session, host, registry, template, volume, login, secret, alert],
+		own,
+	].filter((each) => each !== "");
 	return call.engine.access.audit.record({
 		principal: principalOf(call),
 		peer: call.req.socket,

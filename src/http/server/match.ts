@@ -23,6 +23,7 @@ export const NO_PARAMS: Readonly<PathParams> = {
 	volume: "",
 	login: "",
 	secret: "",
+	alert: "",
 	id: "",
 	host: "",
 	rest: "",

@@ -26,6 +26,7 @@ import { openai } from "../openai/openai-api.ts";
 import { type Match, matcher } from "./match.ts";
 import type { Gate, Handler, Route } from "./route.ts";
 import { alive, listServers, ready } from "./service-api.ts";
+import * as alerts from "../v1/alerts-api.ts";
 import * as audit from "../v1/audit-api.ts";
 import * as backup from "../v1/backup-api.ts";
 import * as endpoints from "../v1/endpoints-api.ts";
@@ -102,6 +103,10 @@ const HANDLERS: Handlers = {
 	redeliver: webhooks.redeliver,
 	listReceivers: webhooks.listReceivers,
 	enableReceiver: webhooks.enableReceiver,
+	listAlerts: alerts.list,
+	testAlerts: alerts.test,
+	silenceAlert: alerts.silence,
+	endSilence: alerts.endSilence,
 	listKeys: keys.list,
 	createKey: keys.create,
 	rotateKey: keys.rotate,

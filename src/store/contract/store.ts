@@ -13,6 +13,7 @@
  */
 import type { JobState } from "../../core/jobs/job-states.ts";
 import type { Histogram } from "../../lib/histogram.ts";
+import type { AlertStore } from "./alerts.ts";
 import type { AuditStore } from "./audit.ts";
 import type { BackupStore } from "./backup.ts";
 import type { ChunkStore } from "./chunks.ts";
@@ -97,6 +98,7 @@ export interface Store {
 	registries: RegistryStore;
 	releases: ReleaseStore;
 	resources: ResourceStore;
+	alerts: AlertStore;
 	audit: AuditStore;
 	webhooks: WebhookStore;
 	metrics: MetricsStore;

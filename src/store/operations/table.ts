@@ -14,6 +14,7 @@ import {
 } from "./operation.ts";
 import * as secrets from "./secrets.ts";
 import type { Store } from "../contract/store.ts";
+import { alerts } from "../tables/alerts.ts";
 import { audit } from "../tables/audit.ts";
 import { endpoints } from "../tables/endpoints.ts";
 import { hosts } from "../tables/hosts.ts";
@@ -90,6 +91,7 @@ export const OPERATIONS = {
 	"secrets.replaceEndpoint": perDialect("write"),
 	"secrets.replaceCheck": perDialect("write"),
 	...named("time", time),
+	...named("alerts", alerts),
 	identity: perDialect("read"),
 	ping: perDialect("write"),
 } as const satisfies { [N in OpName]: Operation<N> };

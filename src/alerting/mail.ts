@@ -1,0 +1,46 @@
+/** A mail about alerts. Loaded only where a receiver is one, because it brings an SMTP client. */
+import { createTransport } from "nodemailer";
+import { type AlertMessage, textOf } from "../core/alerts/alert-message.ts";
+import type { AlertReceiver } from "../core/alerts/alert-settings.ts";
+import { printable } from "../lib/terminal-text.ts";
+
+const TIMEOUT_MS = 10_000;
+const MOST_TEXT = 50_000;
+const SHOWN_ERROR = 256;
+
+/** Returns why it was not accepted; rejects only when the signal aborts. */
+export async function sendMail(
+	{ smtp: { host, port, tls, user, password }, from, to }: Extract<AlertReceiver, { type: "email" }>,
+	message: AlertMessage,
+	signal: AbortSignal,
+): Promise<string | undefined> {
+	const transport = createTransport({
+		host,
+		port,
+		secure: tls === "tls",
+		requireTLS: tls === "starttls",
+		ignoreTLS: tls === "off",
+		...(user !== undefined && { auth: { user, pass: password ?? "" } }),
+		connectionTimeout: TIMEOUT_MS,
+		greetingTimeout: TIMEOUT_MS,
+		socketTimeout: TIMEOUT_MS,
+		disableFileAccess: true,
+		disableUrlAccess: true,
+	});
+	try {
+		await transport.sendMail({
+			from: { name: "Sluice", address: from },
+			to,
+			subject: `[Sluice] ${message.title}`,
+			text: textOf(message, MOST_TEXT),
+			messageId: `<${message.id}@sluice>`,
+			signal,
+		});
+		return undefined;
+	} catch (error) {
+		signal.throwIfAborted();
+		return printable((error as Error).message).slice(0, SHOWN_ERROR);
+	} finally {
+		transport.close();
+	}
+}

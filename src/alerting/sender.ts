@@ -1,0 +1,62 @@
+/**
+ * Sends a message about alerts to a receiver (D53): one POST in its form, or a mail. Addresses are the operator's, so
+ * private ones are called too.
+ */
+import { type AlertMessage, textOf } from "../core/alerts/alert-message.ts";
+import type { AlertReceiver } from "../core/alerts/alert-settings.ts";
+import type { SendWebhook, WebhookTry } from "../webhooks/contract.ts";
+import type { SendAlert } from "./contract.ts";
+
+/** Characters: https://docs.discord.com/developers/resources/webhook, https://docs.ntfy.sh/config (bytes). */
+const MOST = { discord: 2000, ntfy: 4096, slack: 4000 } as const;
+
+export function alertSender(post: SendWebhook): SendAlert {
+	return async (receiver, message, signal) => {
+		if (receiver.type === "email") return (await import("./mail.ts")).sendMail(receiver, message, signal);
+		const { status = 0, answer, error } = await post({ id: message.id, signal, ...postOf(receiver, message) });
+		if (error !== undefined) return error;
+		return status >= 200 && status < 300
+			? undefined
+			: `the receiver answered ${status}${answer === undefined ? "" : `: ${masked(answer, receiver)}`}`;
+	};
+}
+
+/** A receiver may answer with what it got. */
+function masked(text: string, receiver: Exclude<AlertReceiver, { type: "email" }>): string {
+	const { pathname, search } = new URL(receiver.url);
+	const secrets = [
+		pathname.slice(1),
+		search,
+		receiver.type === "webhook" ? receiver.secret : "",
+		receiver.type === "ntfy" ? (receiver.token ?? "") : "",
+	];
+	return secrets.reduce((rest, secret) => (secret === "" ? rest : rest.replaceAll(secret, "…")), text);
+}
+
+function postOf(
+	receiver: Exclude<AlertReceiver, { type: "email" }>,
+	message: AlertMessage,
+): Pick<WebhookTry, "url" | "body" | "secrets" | "headers"> {
+	const { url, type } = receiver;
+	if (type === "webhook") {
+		const { title, alerts } = message;
+		return { url, secrets: [receiver.secret], body: JSON.stringify({ title, alerts }) };
+	}
+	if (type === "ntfy") {
+		const { token } = receiver;
+		const headers = {
+			"content-type": "text/plain; charset=utf-8",
+			title: message.title,
+			priority: message.urgent ? "5" : "3",
+			...(token !== undefined && { authorization: `Bearer ${token}` }),
+		};
+		return { url, secrets: [], headers, body: textOf(message, MOST.ntfy) };
+	}
+	const text = textOf(message, MOST[type]);
+	// Slack reads markup in these characters; Discord would notify everyone who is mentioned.
+	const content =
+		type === "slack"
+			? { text: text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;") }
+			: { content: text, allowed_mentions: { parse: [] } };
+	return { url, secrets: [], body: JSON.stringify(content) };
+}

@@ -1,0 +1,38 @@
+/** `${NAME}` in `sluice.yaml`: a variable of the service, which its workers do not get. */
+import { isObject } from "../lib/schema.ts";
+import type { Sources } from "./sources.ts";
+
+/** A value that is the variable of this name. */
+const VARIABLE = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
+
+export interface Variables {
+	/** Names that the file has used. */
+	used: string[];
+	/** Returns the value of a variable for its name, everything else as it is. `at`: of the value, for problems. */
+	valueOf(value: unknown, at: string): unknown;
+}
+
+export function variables({ env }: Pick<Sources, "env">, problems: string[]): Variables {
+	const used: string[] = [];
+	return {
+		used,
+		valueOf(value, at) {
+			const name = typeof value === "string" ? VARIABLE.exec(value)?.[1] : undefined;
+			if (name === undefined) return value;
+			used.push(name);
+			if (!env[name]) problems.push(`${at}: the variable ${name} is not set.`);
+			return env[name] ?? "";
+		},
+	};
+}
+
+/** All texts in a value. */
+export function withVariables(value: unknown, at: string, variables: Variables): unknown {
+	if (Array.isArray(value)) return value.map((item, index) => withVariables(item, `${at}.${index}`, variables));
+	if (!isObject(value)) return variables.valueOf(value, at);
+	const members = Object.entries(value).map(([name, member]) => [
+		name,
+		withVariables(member, `${at}.${name}`, variables),
+	]);
+	return Object.fromEntries(members) as unknown;
+}
