@@ -59,6 +59,7 @@ const JOB_COUNTS = {
 	initTimeoutMs: 600000,
 	gpusPerWorker: 0,
 	gpuMemoryEnforce: false,
+	passRequestId: false,
 	priority: "normal",
 	preempt: "finish",
 	webhooks: { schedule: "short", disableAfterMs: 432000000 },

@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => endWith(service, clock));
 
 /** Operations whose example names nothing that this service has. */
-const NOT_HERE = new Set(["enableReceiver", "endSession", "drainHost", "resumeHost", "getGpuType"]);
+const NOT_HERE = new Set(["enableReceiver", "endSilence", "endSession", "drainHost", "resumeHost", "getGpuType"]);
 
 describe("/docs/api/ of a running service", () => {
 	/** The lines for a shell by operation. */
@@ -149,7 +149,7 @@ describe("/docs/api/ of a running service", () => {
 			await (id === "feed" ? answer.body?.cancel() : answer.arrayBuffer());
 			// A job that waits cannot be retried, and of an external worker no log is
 			// kept, and it is not ended from here. The example of a sign-in has no real key; no receiver fails, no one is
-			// signed in, and there are no other hosts.
+			// signed in, there are no other hosts and no silences.
 			const elsewhere =
 				(id === "signIn" && answer.status === 401) ||
 				(NOT_HERE.has(id) && answer.status === 404) ||

@@ -3,7 +3,17 @@
  * run: it starts thousands of times, and each start would read sixty modules of TypeScript.
  */
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+	cpSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundle } from "../../scripts/build-service.ts";
@@ -32,8 +42,10 @@ export async function bundledDatabaseThread() {
 /** Its path, in a folder named by its content: the compiled code is kept from run to run. */
 async function bundledThread(): Promise<string> {
 	const files = await bundle({ root: ROOT, entries: [ENTRY], write: false });
+	const migrations = join(ROOT, "src", MIGRATIONS);
 	const hash = createHash("sha256");
 	for (const file of files) hash.update(file.fileName).update(file.type === "chunk" ? file.code : file.source);
+	for (const name of readdirSync(migrations).toSorted()) hash.update(name).update(readFileSync(join(migrations, name)));
 	const folder = join(CACHE, hash.digest("hex").slice(0, 16));
 	if (!existsSync(folder)) {
 		mkdirSync(CACHE, { recursive: true });
@@ -42,13 +54,14 @@ async function bundledThread(): Promise<string> {
 			mkdirSync(dirname(join(made, file.fileName)), { recursive: true });
 			writeFileSync(join(made, file.fileName), file.type === "chunk" ? file.code : file.source);
 		}
+		cpSync(migrations, join(made, MIGRATIONS), { recursive: true });
 		try {
 			renameSync(made, folder);
-		} catch {
+		} catch (error) {
+			// Another run has made it meanwhile.
 			rmSync(made, { recursive: true });
+			if (!existsSync(folder)) throw error;
 		}
 	}
-	// Files of the thread that are not code.
-	cpSync(join(ROOT, "src", MIGRATIONS), join(folder, MIGRATIONS), { recursive: true });
 	return join(folder, `${ENTRY}.js`);
 }

@@ -51,6 +51,7 @@ const OF_PARAMETER: Record<string, fc.Arbitrary<string>> = {
 	key: fc.constant("@keyid"),
 	session: fc.constant("none"),
 	host: fc.constantFrom("rig1", "local"),
+	alert: fc.constantFrom("SluiceOldestWait", "none"),
 	version: fc.constantFrom("1", "2"),
 	template: fc.constant("none"),
 	volume: fc.constant("none"),

@@ -143,7 +143,7 @@ describe("rows without an endpoint in the path", () => {
 		const open = HELD.filter(
 			({ path, access, errorForm }) => access !== "admin" && errorForm !== "problem" && !path.includes(":endpoint"),
 		).map(({ path }) => path);
-		// The feed and /metrics in their own files; of the management API only what does not exist is for all keys.
+		// The feed, alerts and /metrics in their own files; of the management API only what does not exist is for all keys.
 		expect(open).toEqual([
 			"/v1/endpoints",
 			"/v1/metrics",
@@ -152,6 +152,7 @@ describe("rows without an endpoint in the path", () => {
 			"/v1/webhooks/:delivery",
 			"/v1/webhooks/:delivery/redeliver",
 			"/v1/webhooks/receivers",
+			"/v1/alerts",
 			"/console/session",
 			"/metrics",
 		]);
