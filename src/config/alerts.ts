@@ -19,7 +19,7 @@ export function readAlerts(
 	return problems.length === before ? alertSettings(given as AlertsFile) : undefined;
 }
 
-/** Without members that are empty in the file, which have their defaults (D4). */
+/** Leaves out members that are empty in the file: they have their defaults (D4). */
 function withoutAbsent(value: unknown): unknown {
 	if (Array.isArray(value)) return value.map(withoutAbsent);
 	if (!isObject(value)) return value;

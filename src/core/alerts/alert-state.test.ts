@@ -41,7 +41,7 @@ it("D53: one message when it fires, one each `repeatEvery` while it lasts, one w
 	expect(step(resolved, 9 * MINUTE + 1, true).alerts).toMatchObject([{ since: 9 * MINUTE + 1 }]);
 });
 
-it("D53: all receivers are notified of its end, also those that have not got it; a message is given up after 6 hours", () => {
+it("D53: its end is sent to all receivers, also if they have not got it; a message is given up after 6 hours", () => {
 	const fired = step(NO_ALERTS, 1, true);
 	// Who had the first message and not its repetition would take it for one that lasts.
 	const repeated = had(step(had(fired, "a", "b"), 11 * MINUTE, true), "a");

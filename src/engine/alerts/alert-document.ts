@@ -53,7 +53,7 @@ export function alertDocument({ store: { alerts } }: EngineContext, owns: (alert
 	};
 }
 
-/** Without rules of another release, whose servers wrote it. */
+/** Leaves out rules of another release, whose servers wrote them. */
 function known({ alerts, silences }: AlertState): AlertState {
 	const has = ({ name }: { name: string }): boolean => Object.hasOwn(ALERT_RULES, name);
 	return { alerts: alerts.filter(has), silences: silences.filter(has) };
