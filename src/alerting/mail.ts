@@ -3,8 +3,11 @@ import { createTransport } from "nodemailer";
 import { type AlertMessage, textOf } from "../core/alerts/alert-message.ts";
 import type { AlertReceiver } from "../core/alerts/alert-settings.ts";
 import { printable } from "../lib/terminal-text.ts";
+import { masked } from "./masked.ts";
 
+/** Time in which the server gives no sign. */
 const TIMEOUT_MS = 10_000;
+const TOTAL_MS = 30_000;
 const MOST_TEXT = 50_000;
 const SHOWN_ERROR = 256;
 
@@ -27,6 +30,7 @@ export async function sendMail(
 		disableFileAccess: true,
 		disableUrlAccess: true,
 	});
+	const limit = AbortSignal.any([signal, AbortSignal.timeout(TOTAL_MS)]);
 	try {
 		await transport.sendMail({
 			from: { name: "Sluice", address: from },
@@ -34,13 +38,20 @@ export async function sendMail(
 			subject: `[Sluice] ${message.title}`,
 			text: textOf(message, MOST_TEXT),
 			messageId: `<${message.id}@sluice>`,
-			signal,
+			signal: limit,
 		});
 		return undefined;
 	} catch (error) {
 		signal.throwIfAborted();
-		return printable((error as Error).message).slice(0, SHOWN_ERROR);
+		if (limit.aborted) return `the server did not accept it within ${TOTAL_MS / 1000} s`;
+		return printable(masked((error as Error).message, secretsOf(user, password))).slice(0, SHOWN_ERROR);
 	} finally {
 		transport.close();
 	}
+}
+
+/** In the forms in which the server gets it (AUTH PLAIN and LOGIN). */
+function secretsOf(user = "", password?: string): string[] {
+	if (password === undefined) return [];
+	return [...[`\0${user}\0${password}`, password].map((each) => Buffer.from(each).toString("base64")), password];
 }

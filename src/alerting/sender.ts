@@ -6,6 +6,7 @@ import { type AlertMessage, textOf } from "../core/alerts/alert-message.ts";
 import type { AlertReceiver } from "../core/alerts/alert-settings.ts";
 import type { SendWebhook, WebhookTry } from "../webhooks/contract.ts";
 import type { SendAlert } from "./contract.ts";
+import { masked } from "./masked.ts";
 
 /** Characters: https://docs.discord.com/developers/resources/webhook, https://docs.ntfy.sh/config (bytes). */
 const MOST = { discord: 2000, ntfy: 4096, slack: 4000 } as const;
@@ -17,20 +18,23 @@ export function alertSender(post: SendWebhook): SendAlert {
 		if (error !== undefined) return error;
 		return status >= 200 && status < 300
 			? undefined
-			: `the receiver answered ${status}${answer === undefined ? "" : `: ${masked(answer, receiver)}`}`;
+			: `the receiver answered ${status}${answer === undefined ? "" : `: ${masked(answer, secretsOf(receiver))}`}`;
 	};
 }
 
-/** A receiver may answer with what it got. */
-function masked(text: string, receiver: Exclude<AlertReceiver, { type: "email" }>): string {
-	const { pathname, search } = new URL(receiver.url);
-	const secrets = [
+/** Shorter parts of an address are words. */
+const SHORTEST_SECRET = 8;
+
+function secretsOf(receiver: Exclude<AlertReceiver, { type: "email" }>): string[] {
+	const { pathname, search, searchParams } = new URL(receiver.url);
+	const parts = [...pathname.split("/"), ...searchParams.values()];
+	return [
 		pathname.slice(1),
 		search,
+		...parts.filter(({ length }) => length >= SHORTEST_SECRET),
 		receiver.type === "webhook" ? receiver.secret : "",
 		receiver.type === "ntfy" ? (receiver.token ?? "") : "",
 	];
-	return secrets.reduce((rest, secret) => (secret === "" ? rest : rest.replaceAll(secret, "…")), text);
 }
 
 function postOf(

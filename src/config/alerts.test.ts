@@ -25,6 +25,20 @@ it("D53: without alerts nothing is evaluated; with them all rules, unless they a
 	expect([changed.rules.has("SluiceSwaps"), changed.repeatMs]).toEqual([false, 1_800_000]);
 });
 
+it("D53: a member that is empty in the file has its default, not the value 0 or off", () => {
+	const email = { type: "email", from: "a@b.c", to: ["d@e.f"] };
+	const smtp = { host: "mail", port: 587, tls: "starttls" };
+	expect(config(setup({ receivers: null, rules: null, repeatEvery: null })).alerts).toEqual(config(setup({})).alerts);
+	const { receivers, rules } = config(
+		setup({
+			receivers: [{ ...email, smtp: { host: "mail", port: null, tls: null, user: null } }],
+			rules: { SluiceSwaps: { threshold: null, for: null, enabled: null }, SluiceOldestWait: null },
+		}),
+	).alerts!;
+	expect(receivers).toEqual([{ ...email, smtp }]);
+	expect(rules).toEqual(config(setup({})).alerts!.rules);
+});
+
 it("D53: secrets come from variables, which workers do not get", () => {
 	const given = setup(
 		{

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { AlertName } from "./alert-rules.ts";
 import { alertMessage, textOf } from "./alert-message.ts";
 import { alertView } from "./alert-state.ts";
 
@@ -16,4 +17,21 @@ it("D53: a text keeps within its limit, and counts the alerts that have no room"
 	expect(text.length).toBeLessThanOrEqual(2000);
 	expect(text.endsWith(`\n\nand ${50 - shown} more: sluice alerts`)).toBe(true);
 	expect(textOf(message, 50_000)).not.toContain("more:");
+});
+
+it("D53: a message has critical alerts that fire first, and what is resolved last", () => {
+	const view = (name: AlertName, resolvedAt?: number) =>
+		alertView(
+			{ name, labels: {}, value: 1, since: 0, resolvedAt, owed: [] },
+			{ url: "https://sluice.example.com", iso: () => "2026-01-31T12:00:00.000Z" },
+		);
+	const given = [view("SluiceStoreDown", 1), view("SluiceOldestWait"), view("SluiceCrashLoop"), view("SluiceSwaps")];
+	const { title, alerts } = alertMessage("alert_1", given);
+	expect(title).toBe("SluiceCrashLoop and 3 more");
+	expect(alerts.map(({ name }) => name)).toEqual([
+		"SluiceCrashLoop",
+		"SluiceOldestWait",
+		"SluiceSwaps",
+		"SluiceStoreDown",
+	]);
 });

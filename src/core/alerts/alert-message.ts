@@ -11,7 +11,9 @@ export interface AlertMessage {
 	alerts: readonly ReturnType<typeof alertView>[];
 }
 
-export function alertMessage(id: string, alerts: AlertMessage["alerts"]): AlertMessage {
+/** The most urgent first, which name the message and have room in it. */
+export function alertMessage(id: string, given: AlertMessage["alerts"]): AlertMessage {
+	const alerts = given.toSorted((a, b) => rankOf(a) - rankOf(b));
 	const [first, ...others] = alerts;
 	const more = others.length === 0 ? "" : ` and ${others.length} more`;
 	return {
@@ -20,6 +22,11 @@ export function alertMessage(id: string, alerts: AlertMessage["alerts"]): AlertM
 		urgent: alerts.some(({ status, severity }) => status === "firing" && severity === "critical"),
 		alerts,
 	};
+}
+
+function rankOf({ status, severity }: AlertMessage["alerts"][number]): number {
+	if (status === "resolved") return 2;
+	return severity === "critical" ? 0 : 1;
 }
 
 export function testMessage(id: string): AlertMessage {

@@ -28,7 +28,7 @@ export interface AlertSettings {
 /** What the file has, with values of variables and durations as numbers. */
 export interface AlertsFile {
 	receivers?: AlertReceiver[];
-	rules?: Partial<Record<AlertName, { threshold?: number; for?: number; enabled?: boolean } | null>>;
+	rules?: Partial<Record<AlertName, { threshold?: number; for?: number; enabled?: boolean }>>;
 	repeatEvery?: number;
 }
 

@@ -85,13 +85,13 @@ export function evaluated(state: AlertState, q: Evaluation): AlertState {
 	return { silences, alerts: [...others, ...alerts].slice(0, MOST_ALERTS) };
 }
 
-/** Who does not know that it fired needs not know that it is resolved. */
+/** One that was never due needs no message of its end. */
 function withMessage(alert: Alert, silenced: boolean, { now, receivers, repeatMs }: Evaluation): Alert {
 	const { notifiedAt, resolvedAt } = alert;
 	const owed = alert.owed.filter((each) => receivers.includes(each));
-	if (silenced) return { ...alert, owed: [] };
-	if (resolvedAt === now)
-		return { ...alert, owed: notifiedAt === undefined ? [] : receivers.filter((each) => !owed.includes(each)) };
+	// What is sent when the silence ends counts as its first message.
+	if (silenced) return { ...alert, notifiedAt: undefined, owed: [] };
+	if (resolvedAt === now) return { ...alert, owed: notifiedAt === undefined ? [] : receivers };
 	if (resolvedAt === undefined && (notifiedAt === undefined || now - notifiedAt >= repeatMs))
 		return { ...alert, notifiedAt: now, owed: receivers };
 	return { ...alert, owed: now - (resolvedAt ?? notifiedAt ?? now) > GIVE_UP_MS ? [] : owed };

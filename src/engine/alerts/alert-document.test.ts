@@ -69,3 +69,12 @@ it("D53: in an outage this server's alerts change in memory, and replace those i
 	store.text = JSON.stringify({ alerts: [alertOf("own", 5)], silences: [] });
 	expect((await document.update((state) => state)).alerts).toMatchObject([{ value: 5 }]);
 });
+
+it("D53: alerts and silences of rules that this release does not know are left out", async () => {
+	const { store, document, stored } = bed();
+	const unknown = { ...alertOf("other", 1), name: "SluiceOfLater" };
+	store.text = JSON.stringify({ alerts: [unknown], silences: [{ name: "SluiceOfLater", until: 9 }] });
+	expect(await document.read()).toEqual({ alerts: [], silences: [] });
+	await document.update(withAlert(alertOf("own", 2)));
+	expect(stored()).toEqual([2]);
+});

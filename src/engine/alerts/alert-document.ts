@@ -1,4 +1,5 @@
 /** The document of alerts in the store, and this server's copy while the store is unavailable (D53). */
+import { ALERT_RULES } from "../../core/alerts/alert-rules.ts";
 import { type Alert, type AlertState, NO_ALERTS } from "../../core/alerts/alert-state.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { EngineContext } from "../context.ts";
@@ -12,7 +13,7 @@ export function alertDocument({ store: { alerts } }: EngineContext, owns: (alert
 
 	async function read(): Promise<{ text: string | undefined; state: AlertState }> {
 		const text = await alerts.read();
-		return { text, state: text === undefined ? NO_ALERTS : (JSON.parse(text) as AlertState) };
+		return { text, state: text === undefined ? NO_ALERTS : known(JSON.parse(text) as AlertState) };
 	}
 
 	/** The copy is right about the alerts of this server. */
@@ -50,4 +51,10 @@ export function alertDocument({ store: { alerts } }: EngineContext, owns: (alert
 		/** The state after the last change. */
 		copy: (): AlertState => copy,
 	};
+}
+
+/** Leaves out rules of another release, whose servers wrote them. */
+function known({ alerts, silences }: AlertState): AlertState {
+	const has = ({ name }: { name: string }): boolean => Object.hasOwn(ALERT_RULES, name);
+	return { alerts: alerts.filter(has), silences: silences.filter(has) };
 }

@@ -82,9 +82,10 @@ export function createAlerts(d: Deps) {
 		receivers: notifier.names,
 		viewer: notifier.viewer,
 		test: notifier.test,
-		/** Alerts that fire, the oldest first, and silences. */
+		/** Alerts that fire, the oldest first, and silences. Without settings no alerts: those of before are not ended. */
 		async list(): Promise<AlertState> {
-			const { alerts, silences } = await document.read();
+			const { alerts: stored, silences } = await document.read();
+			const alerts = d.settings ? stored : [];
 			const now = d.now();
 			return {
 				alerts: alerts.filter(({ resolvedAt }) => resolvedAt === undefined).toSorted((a, b) => a.since - b.since),

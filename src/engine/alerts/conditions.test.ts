@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { type AlertName, ruleOf } from "../../core/alerts/alert-rules.ts";
 import { BUDGETS, type BudgetName } from "../../core/budgets.ts";
+import { eventBus } from "../../events.ts";
 import { newHistogram, observe } from "../../lib/histogram.ts";
 import { record } from "../../lib/record.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
@@ -10,6 +11,7 @@ import { type Measured, type Measurement, serverConditions, serviceConditions } 
 
 function bed() {
 	const clock = manualClock();
+	const events = eventBus();
 	const commitMs = newHistogram();
 	const budgets = record(Object.keys(BUDGETS) as BudgetName[], () => ({ limit: 100, used: 0, spent: 0 }));
 	const gpu = { starting: 0, busy: 0 };
@@ -30,6 +32,7 @@ function bed() {
 	};
 	const measured = {
 		now: clock.now,
+		events,
 		budgets,
 		store: { alerts: { read: () => available(undefined) } },
 		metrics: {
@@ -56,7 +59,7 @@ function bed() {
 		});
 		return Object.fromEntries(holds.filter(([, found]) => found.length > 0));
 	}
-	return { clock, now, commitMs, budgets, gpu, active, service };
+	return { clock, events, now, commitMs, budgets, gpu, active, service };
 }
 
 it("D53: what is near to a fault raises none, also what was counted before the first look", async () => {
@@ -81,7 +84,7 @@ it("D53: what is near to a fault raises none, also what was counted before the f
 });
 
 it("D53: each fault raises its alert, with its labels, and only that", async () => {
-	const { clock, now, commitMs, budgets, gpu, active, service } = bed();
+	const { clock, events, now, commitMs, budgets, gpu, active, service } = bed();
 	await active();
 	await clock.advance(60_000);
 	const endpoint = { endpoint: "e" };
@@ -118,6 +121,11 @@ it("D53: each fault raises its alert, with its labels, and only that", async () 
 		SluiceClockSkew: [instance],
 		SluiceSwaps: [instance],
 	});
+	// A full disk can be read, not written.
+	events.emit("store.away", { why: "full" });
+	expect(Object.keys(await active())).toContain("SluiceStoreDown");
+	events.emit("store.back", {});
+	expect(Object.keys(await active())).not.toContain("SluiceStoreDown");
 	now.up = false;
 	expect(Object.keys(await active())).toContain("SluiceStoreDown");
 	// What only the store knows is unknown, and no alert is resolved for that.

@@ -38,6 +38,10 @@ export function serverConditions(d: Measured): (instance: string) => Promise<Mea
 	const commits = windowOf("SluiceStoreSlow");
 	const refusals = windowOf("SluiceRefuses");
 	const gpuTimes = windowOf("SluiceSwaps");
+	/** A full disk can be read. */
+	let isWritable = true;
+	d.events.on("store.away", () => (isWritable = false));
+	d.events.on("store.back", () => (isWritable = true));
 
 	/** 99th percentile of the window, s. */
 	function commitTime(now: EpochMs): number | undefined {
@@ -75,7 +79,7 @@ export function serverConditions(d: Measured): (instance: string) => Promise<Mea
 		const skew = d.skewFromDatabase();
 		const spent = BUDGET_NAMES.map((name) => [name, d.budgets[name].spent] as const);
 		return {
-			SluiceStoreDown: of(Number(isUp)),
+			SluiceStoreDown: of(Number(isUp && isWritable)),
 			SluiceStoreSlow: of(commitTime(now)),
 			SluiceDiskAlmostFull: of(free === undefined ? undefined : free / d.budgets.reservedDisk.limit),
 			SluiceRefuses: [...refusals.grown(spent, now)].flatMap(([budget, count]) => of(count, { budget })),
