@@ -89,7 +89,7 @@ it("D47: what was written while no service ran has the time of the last of it", 
 	writeFileSync(path, "one\n");
 	await clock.advance(200);
 	first.marks.close();
-	// It looks once more.
+	// It looks again.
 	await clock.advance(0);
 	const seen = clock.wall();
 	appendFileSync(path, "two\nthree\n");
