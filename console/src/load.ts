@@ -24,13 +24,15 @@ interface Options<D> {
 	until?: (last: D) => boolean;
 	/** What was shown stays, as old, while something else is loaded in its place. */
 	keep?: boolean;
+	/** Does not abort a load for the next one, which waits for it: for those that may take longer than the pace. */
+	whole?: boolean;
 }
 
 /** Loads when `key` or `change` does. `load` gets a signal that aborts a call whose result is not needed. */
 export function useLoad<D>(
 	key: string,
 	load: (signal: AbortSignal) => Promise<D>,
-	{ change, pace, until, keep = false }: Options<D> = {},
+	{ change, pace, until, keep = false, whole = false }: Options<D> = {},
 ): Loaded<D> {
 	const [state, setState] = useState<{ key: string; data?: D; failure?: Failure }>({ key });
 	const runner = useRef<Throttled | undefined>(undefined);
@@ -43,7 +45,13 @@ export function useLoad<D>(
 	useEffect(() => {
 		let under: AbortController | undefined;
 		let stopWaiting: (() => void) | undefined;
+		let [busy, again] = [false, false];
 		const run = async (): Promise<void> => {
+			if (whole && busy) {
+				again = true;
+				return;
+			}
+			busy = true;
 			under?.abort();
 			stopWaiting?.();
 			const mine = (under = new AbortController());
@@ -55,6 +63,10 @@ export function useLoad<D>(
 				const failure = error instanceof Failure ? error : new Failure(0, { error: String(error), code: "page" });
 				setState((last) => ({ ...(last.key === key ? last : { key }), failure }));
 				if (failure.outage) stopWaiting = afterSeen(OUTAGE_MS, () => void run());
+			} finally {
+				busy = false;
+				if (again && !mine.signal.aborted) runner.current?.call();
+				again = false;
 			}
 		};
 		const mine = throttled(
@@ -68,7 +80,7 @@ export function useLoad<D>(
 			stopWaiting?.();
 			under?.abort();
 		};
-	}, [key]);
+	}, [key, whole]);
 
 	const first = useRef(true);
 	useEffect(() => {

@@ -207,16 +207,17 @@ export interface LogPart {
 	end: boolean;
 }
 
-/** stdout and stderr of managed workers, running or ended. */
+/** Ms since the epoch. */
 export interface TimeRange {
 	since?: number | undefined;
 	until?: number | undefined;
 }
 
+/** stdout and stderr of managed workers, running or ended. */
 export interface WorkerLogs {
 	/** At most 64 KiB. Undefined if nothing is kept. `whole`: include a last line without newline. */
 	read(q: { workerId: string; from: number; whole: boolean }): Promise<LogPart | undefined>;
-	/** With a time range, ms since the epoch, about the part whose lines were written then. */
+	/** With a time range, about the part whose lines were written then. */
 	extent(workerId: string, range?: TimeRange): Promise<{ first: number; last: number } | undefined>;
 	/** `changed`: ms since the epoch. */
 	list(): Promise<{ workerId: string; changed: number }[]>;

@@ -12,7 +12,8 @@ export function openLogs(q: {
 	version: string;
 	now: () => number;
 }): LogExporter & { close: () => Promise<void> } {
-	const exporter = new OTLPLogExporter();
+	// Each worker has one export in flight: a limit would drop lines of those above it.
+	const exporter = new OTLPLogExporter({ concurrencyLimit: Infinity });
 	const counts = { exported: 0, dropped: 0 };
 	const of = { resource: q.resource, instrumentationScope: { name: "sluice", version: q.version } };
 

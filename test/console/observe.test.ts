@@ -97,6 +97,27 @@ describe.skipIf(noBrowser !== undefined)(titled("the service in the console"), (
 		await read;
 	});
 
+	it("D47: a search that takes longer than the pause between two reads is not broken off", async () => {
+		const page = await here.open({ at: "#/server" });
+		const [held, failed]: [(() => void)[], string[]] = [[], []];
+		await page.route(/\/v1\/endpoints\/two\/logs/, async (route) => {
+			await new Promise<void>((resolve) => held.push(resolve));
+			await route.continue();
+		});
+		page.on("requestfailed", (request) => failed.push(request.url()));
+		await page.clock.install();
+		const asked = page.waitForRequest(/\/v1\/endpoints\/two\/logs/);
+		await page.goto(`${here.service.url}/console/#/logs?endpoint=two&lines=workers`);
+		await asked;
+		await page.clock.runFor(20_000);
+		expect([held.length, failed]).toEqual([1, []]);
+		held[0]!();
+		await box(page).getByText("beta of two").waitFor();
+		// What changed meanwhile is read after it.
+		await page.clock.runFor(20_000);
+		await expect.poll(() => held.length).toBe(2);
+	});
+
 	it("D47: older lines are loaded in front of those that are shown, which stay where they are", async () => {
 		const many = Array.from({ length: 1200 }, (_, n) => `many ${String(n).padStart(4, "0")}`);
 		const page = await here.open({ at: "#/logs?endpoint=loud&lines=workers&search=many" });

@@ -198,7 +198,7 @@ function Lines({
 			setParts((known) => new Map(read.map((part) => [part.source, logs.withNewest(known.get(part.source), part)])));
 			return true;
 		},
-		{ change: tick, until: () => !live },
+		{ change: tick, until: () => !live, whole: true },
 	);
 	const open = logs.shortest([...parts.values()]);
 	const older = async (): Promise<void> => {

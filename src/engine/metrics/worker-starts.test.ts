@@ -113,6 +113,18 @@ it("D52: a start that ends in a pull has no load; a notice about a ready worker 
 	expect(over()).toHaveLength(2);
 });
 
+it("D40: a worker of an earlier run that was ready is no failed start when it ends", () => {
+	const { registry, meet, waits, exits, outcomes } = bed();
+	const adopted = meet();
+	waits("starting");
+	registry.seen(adopted, 0);
+	exits({ code: 1 });
+	meet("loading");
+	waits("starting", "loading");
+	exits({ code: 1 }, "loading");
+	expect(outcomes()).toEqual({ failed: 1 });
+});
+
 it("D40: ends before the first call are failed or stopped; ends have the code of their fault", async () => {
 	const { events, starts, registry, meet, launched, exits, outcomes, exitsBy, over } = bed();
 	const [crashed, stopped, late, evicted] = ["crashed", "stopped", "late", "evicted"].map(meet) as [

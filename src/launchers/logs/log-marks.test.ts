@@ -1,5 +1,5 @@
 /** When lines were written, and for which job, on real files. */
-import { appendFileSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -67,17 +67,36 @@ it("D47: a line is known as soon as it is read, and jobs that write nothing leav
 	logs.marks.close();
 });
 
+it("D47: times of the last lines come from memory, so a follower does not read the file of times", async () => {
+	const logs = open();
+	logs.marks.watch("w");
+	const began = clock.wall();
+	for (let n = 1; n <= 65; n += 1) {
+		appendFileSync(path, "one\n");
+		await clock.advance(200);
+	}
+	// The first is not among the last 64.
+	expect((await linesOf(logs))[0]).toEqual(["one", began + 200, undefined]);
+	writeFileSync(marksPath(path), "");
+	const last = await logs.read({ workerId: "w", from: 64 * 4, whole: true });
+	expect(last!.lines).toMatchObject([{ text: "one", time: clock.wall() }]);
+	logs.marks.close();
+});
+
 it("D47: what was written while no service ran has the time of the last of it", async () => {
 	const first = open();
 	first.marks.watch("w");
 	writeFileSync(path, "one\n");
 	await clock.advance(200);
 	first.marks.close();
+	// It looks again.
+	await clock.advance(0);
 	const seen = clock.wall();
 	appendFileSync(path, "two\nthree\n");
+	const at = seen + 5000;
+	utimesSync(path, at / 1000, at / 1000);
 	const second = open();
 	second.marks.watch("w");
-	const at = Math.round(statSync(path).mtimeMs);
 	expect(await linesOf(second)).toEqual([
 		["one", seen, undefined],
 		["two", at, undefined],

@@ -12,6 +12,9 @@ const LOOK_MS = 200;
 /** Above this size only the newer half is kept, bytes. */
 const MARKS_BYTES = 4 * 1024 * 1024;
 
+/** Kept in memory of each worker: enough for those who follow its log. */
+const RECENT_MARKS = 64;
+
 /** A piece of a log that ends at `position`. */
 export interface Mark {
 	position: number;
@@ -32,6 +35,7 @@ interface Watched {
 	position: number;
 	written: number;
 	jobs: readonly string[];
+	recent: Mark[];
 }
 
 export function logMarks(folders: readonly string[], clock: Clock) {
@@ -60,8 +64,11 @@ export function logMarks(folders: readonly string[], clock: Clock) {
 			if (position <= each.position) return;
 			each.position = position;
 			const jobs = each.jobs.join(",");
-			const line = `${position} ${Math.round(time ?? clock.wall())} ${jobs}\n`;
+			const at = Math.round(time ?? clock.wall());
+			const line = `${position} ${at} ${jobs}\n`;
 			appendFileSync(marksPath(path), line, { mode: 0o600 });
+			each.recent.push({ position, time: at, jobs: each.jobs });
+			if (each.recent.length > RECENT_MARKS) each.recent.shift();
 			each.written += line.length;
 			if (each.written < MARKS_BYTES / 2) return;
 			shorten(path);
@@ -97,7 +104,7 @@ export function logMarks(folders: readonly string[], clock: Clock) {
 	return {
 		watch(id: string): void {
 			if (watched.has(id)) return;
-			const each: Watched = { id, start: 0, size: 0, position: 0, written: 0, jobs: [] };
+			const each: Watched = { id, start: 0, size: 0, position: 0, written: 0, jobs: [], recent: [] };
 			watched.set(id, each);
 			resume(each);
 			if (!looking) void look();
@@ -112,6 +119,8 @@ export function logMarks(folders: readonly string[], clock: Clock) {
 			const each = watched.get(id);
 			if (each) note(each);
 		},
+		/** The last marks of a watched worker, from memory. */
+		recent: (id: string): readonly Mark[] => watched.get(id)?.recent ?? [],
 		end(id: string): void {
 			const each = watched.get(id);
 			if (!each) return;
@@ -122,6 +131,7 @@ export function logMarks(folders: readonly string[], clock: Clock) {
 	};
 }
 
+/** In the order of positions and of times: a clock that was set back corrects the times before. */
 export function readMarks(path: string): Mark[] {
 	let text: string;
 	try {
@@ -129,17 +139,20 @@ export function readMarks(path: string): Mark[] {
 	} catch {
 		return [];
 	}
+	let least = Infinity;
 	return text
 		.split("\n")
 		.slice(0, -1)
+		.reverse()
 		.map((line) => {
 			const [position, time, jobs = ""] = line.split(" ");
 			return {
 				position: Number(position),
-				time: Number(time),
+				time: (least = Math.min(least, Number(time))),
 				jobs: jobs === "" ? [] : jobs.split(","),
 			};
-		});
+		})
+		.reverse();
 }
 
 /** The mark of the byte before `position`. */

@@ -58,11 +58,15 @@ export function workerLogs(folders: readonly string[], clock: Clock): WorkerLogs
 			// Reads of a long log must not block other work.
 			await setImmediate();
 			marks.update(workerId);
+			const recent = marks.recent(workerId);
 			return opened(workerId, (segments, path) => {
 				const last = segments.at(-1)!.to;
 				const at = Math.min(Math.max(from, segments[0]!.from), last);
 				const part = linesOf(bytesAt(segments, at), at, { whole, last });
-				const known = marksOf(path);
+				const [line] = part.lines;
+				if (!line) return part;
+				const [mark] = recent;
+				const known = mark && mark.position <= line.position ? recent : marksOf(path);
 				return {
 					...part,
 					lines: part.lines.map((line) => ({ ...line, ...detailsOf(known, line) })),

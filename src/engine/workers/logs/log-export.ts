@@ -13,6 +13,8 @@ import { type LogEntry, readLog } from "./worker-logs.ts";
 /** Attempts that are kept of each worker: lines are read soon after they were written. */
 const MOST_JOBS = 64;
 
+const POLL_MS = 1000;
+
 type Attempts = Map<string, { attempt: number; trace: TraceContext | undefined }>;
 
 /** Returns what is to be called when a job is handed to its worker, with the context that the worker got. */
@@ -26,7 +28,7 @@ export function exportWorkerLogs(
 		const { endpoint, id } = worker;
 		const attempts: Attempts = new Map();
 		followed.set(worker, attempts);
-		const query = { endpoint, worker: id, from, tail: 0, follow: true, left: d.background.stopped };
+		const query = { endpoint, worker: id, from, tail: 0, follow: true, pollMs: POLL_MS, left: d.background.stopped };
 		for await (const entries of await readLog(d, query))
 			if (entries.length > 0) await q.exporter.send(linesOf(entries, worker, attempts));
 	}

@@ -1,10 +1,10 @@
 /** Searches in logs of workers, on real files: order, pages, times, what one page reads. */
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { manualClock } from "../../../../test/support/manual-clock.ts";
-import { logPath, marksPath } from "../../../launchers/logs/log-files.ts";
+import { boundLog, logPath, marksPath } from "../../../launchers/logs/log-files.ts";
 import { workerLogs } from "../../../launchers/logs/worker-logs.ts";
 import { type FoundLine, type LogSearch, pageOf, searchLogs } from "./log-search.ts";
 
@@ -28,7 +28,7 @@ function write(worker: string, lines: readonly (readonly [at: number, text: stri
 	for (const each of [path, marksPath(path)]) utimesSync(each, last, last);
 }
 
-function find(q: Partial<LogSearch> = {}) {
+function find(q: Partial<LogSearch> = {}, onRead = (): void => {}) {
 	const logs = workerLogs([folder], manualClock());
 	const left = new AbortController().signal;
 	let bytes = 0;
@@ -36,6 +36,7 @@ function find(q: Partial<LogSearch> = {}) {
 		...logs,
 		async read(part) {
 			const found = await logs.read(part);
+			onRead();
 			bytes += (found?.next ?? part.from) - part.from;
 			return found;
 		},
@@ -125,6 +126,16 @@ it("D47: a line whose end was noted later is whole", async () => {
 	expect((await all({ until: START })).flatMap(texts)).toEqual(["first"]);
 });
 
+it("D47: lines before a clock was set back are found by time too", async () => {
+	write(ONE, [
+		[0, "first"],
+		[900, "ahead"],
+		[2, "set back"],
+	]);
+	expect((await all({ until: START + 2000 })).flatMap(texts)).toEqual(["set back", "ahead", "first"]);
+	expect((await all({ since: START + 1000 })).flatMap(texts)).toEqual(["set back", "ahead"]);
+});
+
 it("D47: by time, level and job; a log without times has that of its last change", async () => {
 	const sdk = (level: string): string => JSON.stringify({ requestId: "job", message: level, level });
 	write(ONE, [
@@ -155,6 +166,22 @@ it("D47: of several servers only what is newer than all that one of them has not
 		lines: [line(9, ONE), line(5, TWO)],
 		next,
 	});
+});
+
+it("D47: a search ends when a rotation removes what it was to read", async () => {
+	const lines = Array.from({ length: 200 }, (_, n) => [n, `${n} ${"x".repeat(1000)}`] as const);
+	write(ONE, lines);
+	const path = logPath(folder, ONE);
+	let reads = 0;
+	const rotated = find({ limit: 1000 }, () => {
+		if ((reads += 1) !== 1) return;
+		boundLog(path, 0);
+		appendFileSync(path, `${"new\n".repeat(100)}`);
+		boundLog(path, 0);
+	});
+	const { lines: found, next } = await rotated.page();
+	expect([found[0]?.text, next]).toEqual([lines.at(-1)![1], undefined]);
+	expect(found.length).toBeLessThan(60);
 });
 
 it("D12: a cursor that no page had is refused", async () => {

@@ -86,7 +86,7 @@ export async function searchLogs(logs: WorkerLogs, q: LogSearch): Promise<FoundL
 			log.last = Math.min(log.last, extent?.last ?? 0);
 		}
 		const end = log.last;
-		for (let hits = 0; log.last > log.first && end - log.last < CHUNK_BYTES && hits <= q.limit; ) {
+		for (let hits = 0; log.last > log.first && end - log.last < CHUNK_BYTES && hits <= q.limit && !q.left.aborted; ) {
 			const lines = (await readBack(logs, log)).filter(fits);
 			hits += lines.length;
 			found.push(...lines.map((line) => ({ ...line, text: line.text.slice(0, LINE_CHARACTERS) })));
@@ -111,7 +111,9 @@ async function readBack(logs: WorkerLogs, log: Unread): Promise<FoundLine[]> {
 		}
 		start = line.position;
 	}
-	log.last = from > first ? (part?.lines[0]?.position ?? first) : first;
+	const begin = part?.lines[0]?.position ?? first;
+	// A rotation may have removed what was to be read.
+	log.last = from > first && begin < last ? begin : first;
 	const oldest = lines[0]?.time;
 	if (oldest !== undefined && oldest < log.newest) log.newest = oldest;
 	return lines;

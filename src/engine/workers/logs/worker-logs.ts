@@ -35,6 +35,8 @@ export interface LogQuery {
 	job?: string | undefined;
 	/** Until the worker has exited or `left`. */
 	follow: boolean;
+	/** Between two reads of a log without new lines, default 250. */
+	pollMs?: number;
 	/** Goes on until `left`, with empty lists only once the worker has exited. */
 	stays?: boolean;
 	left: AbortSignal;
@@ -56,7 +58,7 @@ function isRunning({ registry }: WorkersContext, { endpoint, worker }: LogQuery)
 }
 
 async function* entries(d: WorkersContext, q: LogQuery, from: number): AsyncGenerator<LogEntry[]> {
-	const { outside = (wait) => wait } = q;
+	const { outside = (wait) => wait, pollMs = POLL_MS } = q;
 	let quietMs = 0;
 	for (let at = from; !q.left.aborted; ) {
 		// Checked before reading, so that the last lines of an ending worker are read.
@@ -70,7 +72,7 @@ async function* entries(d: WorkersContext, q: LogQuery, from: number): AsyncGene
 		}
 		if (part && !part.end) continue;
 		if (!continues && q.stays !== true) return;
-		const pauseMs = continues ? POLL_MS : KEEP_ALIVE_MS;
+		const pauseMs = continues ? pollMs : KEEP_ALIVE_MS;
 		await outside(d.clock.sleep(pauseMs, q.left));
 		quietMs += pauseMs;
 	}
