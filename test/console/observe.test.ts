@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { T } from "../../console/src/text.ts";
 import { call } from "../support/service.ts";
+import { until } from "../support/until.ts";
 import { noBrowser, site, titled } from "./site.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -28,6 +29,9 @@ const made = { one: "", two: "", traced: "" };
 
 beforeAll(async () => {
 	if (noBrowser !== undefined) return;
+	// Its lines are older than those of the others, which are among the last 500 then.
+	const loud = async () => (await call(here.service.url, "/v1/endpoints/loud/logs?search=many%201199")).json.lines;
+	await until("the lines of loud", async () => (await loud()).length === 1);
 	made.one = await here.ended("one", { log: "alpha of one" });
 	made.two = await here.ended("two", { log: "beta of two" });
 	const headers = { traceparent: `00-${TRACE}-00f067aa0ba902b7-01`, "x-request-id": "request-of-the-test" };
