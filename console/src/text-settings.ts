@@ -90,7 +90,7 @@ export const SETTING_TEXTS = {
 			"warmup.input": "Warm-up input",
 			management: "RunPod management",
 			executionTimeoutMs: "Execution timeout",
-			passRequestId: "Request id for workers",
+			passRequestId: "Request id with the job",
 			leaseMs: "Lease",
 			stopGraceMs: "Shutdown grace period",
 			initTimeoutMs: "Startup timeout",

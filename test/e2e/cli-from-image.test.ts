@@ -47,7 +47,7 @@ describe("a repository that needs its image", () => {
 		const { ask, cwd } = await managed(test);
 		repository(cwd);
 		const sentence = new RegExp(
-			"This repository needs its image: Dockerfile starts /start\\.sh, a shell script of the image\\. [^]*" +
+			"This repository needs its image: Dockerfile starts /start\\.sh\\. [^]*" +
 				"sluice endpoints create ID --from \\. --build [^]*--from \\. --image IMAGE [^]*sluice dev src/handler\\.mjs$",
 			"m",
 		);
