@@ -7,7 +7,7 @@ import { BOUNDS, commitsOf, FAMILIES, problemsOf } from "./server-checks.ts";
 /** Samples in the text format; a server without problems, but for the lines given. */
 function samples(lines: string) {
 	const healthy = `
-# HELP sluice_store_up Whether the store can be read.
+# HELP sluice_store_up Whether the store can be read and written.
 sluice_store_up 1
 sluice_store_disk_free_bytes 9e9
 sluice_budget_limit{budget="reservedDisk"} 268435456

@@ -91,3 +91,9 @@ export function commitsOf(
 	const buckets = bucketsOf(now, isWhole ? undefined : first, name);
 	return { p50: quantile(buckets, 0.5), p99: quantile(buckets, 0.99), count: isWhole ? total(now) : recent, isWhole };
 }
+
+/** Whether the counters go on: a balancer may lead to another server, and a server may have restarted. */
+export function isSameProcess(before: Samples, samples: Samples): boolean {
+	const [then, since] = [before, samples].map((each) => each.readAt - 1000 * (each.of("process_uptime_seconds") ?? 0));
+	return Math.abs(then! - since!) < 1000;
+}

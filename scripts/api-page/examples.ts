@@ -1,6 +1,6 @@
 /** Example bodies and answers of the operations, for `/openapi.json` and `/docs/api/`. Others have `{}`. */
 import type { OperationName } from "../../src/api/operations.ts";
-import { AT, type Example, JOB_EXAMPLES, JOB_ID, WORKER } from "./job-examples.ts";
+import { AT, type Example, JOB, JOB_EXAMPLES, JOB_ID, WORKER } from "./job-examples.ts";
 import { MANAGEMENT_EXAMPLES } from "./management-examples.ts";
 
 const REGISTRY = { registry: "registry.example.com", username: "ci", updatedAt: AT };
@@ -19,6 +19,11 @@ const HOST = {
 	images: ["my-worker:1.0"],
 	freeDisk: 412000000000,
 	version: "28.2.2",
+};
+
+const BULK = {
+	body: { filter: { status: ["FAILED"], search: "out of memory" }, dryRun: true },
+	answer: { matched: 1000, done: 1000, more: true, next: "b2s" },
 };
 
 const SILENCE = { name: "SluiceOldestWait", endpoint: "hello", until: AT, comment: "reindexing" };
@@ -195,12 +200,7 @@ export const EXAMPLES = {
 	},
 	getJob: {
 		answer: {
-			id: JOB_ID,
-			status: "COMPLETED",
-			delayTime: 12,
-			executionTime: 340,
-			workerId: WORKER,
-			output: { greeting: "hello" },
+			...JOB,
 			submittedAt: AT,
 			startedAt: AT,
 			endedAt: AT,
@@ -218,14 +218,8 @@ export const EXAMPLES = {
 			input: { prompt: "hello" },
 		},
 	},
-	cancelJobs: {
-		body: { filter: { status: ["FAILED"], search: "out of memory" }, dryRun: true },
-		answer: { matched: 1000, done: 1000, more: true, next: "b2s" },
-	},
-	retryJobs: {
-		body: { filter: { status: ["FAILED"], search: "out of memory" }, dryRun: true },
-		answer: { matched: 1000, done: 1000, more: true, next: "b2s" },
-	},
+	cancelJobs: BULK,
+	retryJobs: BULK,
 	listDeliveries: {
 		answer: {
 			deliveries: [

@@ -5,7 +5,7 @@ export const AT = "2026-01-31T12:00:00.000Z";
 export const JOB_ID = "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77";
 export const WORKER = "hello-1a2b3c";
 
-const JOB = {
+export const JOB = {
 	id: JOB_ID,
 	status: "COMPLETED",
 	delayTime: 12,

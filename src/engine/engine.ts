@@ -170,6 +170,7 @@ export function createEngine(o: EngineOptions) {
 		metrics,
 		webhooks,
 		disk: o.disk,
+		isStoreAvailable: availability.isStoreAvailable,
 		storeLoad: () => o.store.load?.(),
 		skewFromDatabase: () => time.skewFromDatabase(),
 		hostname: o.hostname ?? "",
@@ -197,6 +198,7 @@ export function createEngine(o: EngineOptions) {
 		now: context.now,
 		disk: o.disk,
 		exportedLines: o.logExporter?.counts,
+		isStoreAvailable: availability.isStoreAvailable,
 		/** Measured by the store since its start, for `/metrics`. */
 		storeLoad: () => o.store.load?.(),
 		skewFromDatabase: () => time.skewFromDatabase(),

@@ -254,6 +254,20 @@ it("D40: while the store is unavailable it returns what this server knows", asyn
 	}
 });
 
+it("D40: a store that can be read but not written is not up", async () => {
+	const { isStoreAvailable } = service.engine;
+	service.engine.isStoreAvailable = () => false;
+	try {
+		const { samples } = await scraped();
+		expect([samples.get("sluice_store_up"), samples.has('sluice_jobs{endpoint="a",state="IN_QUEUE"}')]).toEqual([
+			0,
+			true,
+		]);
+	} finally {
+		service.engine.isStoreAvailable = isStoreAvailable;
+	}
+});
+
 it("D40: what was counted of an endpoint that was deleted is reported no more", async () => {
 	await operator(service).post("/endpoints", { id: "deleted" });
 	await submitted(service, "deleted");

@@ -26,24 +26,36 @@ export function Alerts(): ReactNode {
 			<h2 id="alerts">{T.alerts.title}</h2>
 			<ul className="attention">
 				{data.alerts.map((alert) => (
-					<Line key={JSON.stringify([alert.name, alert.labels])} alert={alert} reload={reload} />
+					<Line
+						key={JSON.stringify([alert.name, alert.labels])}
+						alert={alert}
+						silences={data.silences}
+						reload={reload}
+					/>
 				))}
 			</ul>
 		</section>
 	);
 }
 
-function Line({ alert, reload }: { alert: Alert; reload: () => void }): ReactNode {
+function Line({
+	alert,
+	silences,
+	reload,
+}: {
+	alert: Alert;
+	silences: AlertList["silences"];
+	reload: () => void;
+}): ReactNode {
 	const { name, severity, labels, summary, since, runbook, silencedUntil } = alert;
 	const { endpoint } = labels;
 	const admin = useMay("admin");
 	const { busy, run } = useAct();
 	const path = `v1/alerts/${name}/silence`;
 	const silence = (): Promise<unknown> => ask(path, { method: "PUT", body: { for: "2h", endpoint } });
-	const end = async (): Promise<void> => {
-		const { silences } = await ask<AlertList>("v1/alerts");
+	const end = (): Promise<unknown> => {
 		const own = silences.some((each) => each.name === name && each.endpoint === endpoint);
-		await ask(`${path}${search({ endpoint: own ? endpoint : undefined })}`, { method: "DELETE" });
+		return ask(`${path}${search({ endpoint: own ? endpoint : undefined })}`, { method: "DELETE" });
 	};
 	const act = async (doing: () => Promise<unknown>, done: string): Promise<void> => {
 		if (await run(doing, done)) reload();

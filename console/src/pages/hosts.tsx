@@ -7,6 +7,7 @@ import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
 import { CodeBlock } from "../parts/copy.tsx";
 import { Confirm } from "../parts/dialog.tsx";
+import { Fact } from "../parts/fact.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
 import { Badge, Status } from "../parts/status.tsx";
 import { Since } from "../parts/time.tsx";
@@ -196,15 +197,6 @@ function Facts({ host, hasGpus }: { host: Host; hasGpus: boolean }): ReactNode {
 				)}
 			</Fact>
 		</dl>
-	);
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }): ReactNode {
-	return (
-		<div>
-			<dt>{name}</dt>
-			<dd>{children}</dd>
-		</div>
 	);
 }
 

@@ -1,7 +1,7 @@
 /** Lines of workers and of the service on one page, by time: filters, live, older ones on request. */
-import { type ReactNode, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from "react";
+import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { useAct } from "../act.ts";
-import { after, now, useTick } from "../clock.ts";
+import { now, useTick } from "../clock.ts";
 import { plainText } from "../ansi.ts";
 import { useFeed } from "../feed.ts";
 import { fewAtOnce } from "../few-at-once.ts";
@@ -18,9 +18,8 @@ import { Empty, Loading, Refusal } from "../parts/notice.tsx";
 import { go, to, usePlace } from "../router.ts";
 import { useMay } from "../session.tsx";
 import { T } from "../text.ts";
+import { useTyped } from "../use-typed.ts";
 
-/** Ms without a further letter after which a text is searched. */
-const TYPED_MS = 350;
 const ALL = "*";
 /** Logs that are read at once. */
 const AT_ONCE = 4;
@@ -128,23 +127,13 @@ function Typed({
 	wanted: string;
 	set: (change: Change) => void;
 }): ReactNode {
-	const [typed, setTyped] = useState({ over: wanted, text: wanted });
-	// A filter that came from elsewhere replaces what was typed before.
-	const text = typed.over === wanted || typed.text.trim() === wanted ? typed.text : wanted;
-	const apply = useEffectEvent(() => {
-		if (text.trim() !== wanted) set({ [name]: text.trim() });
+	const { text, setText } = useTyped(wanted, {
+		termOf: (typed) => typed.trim(),
+		apply: (term) => set({ [name]: term }),
 	});
-	useEffect(() => after(TYPED_MS, apply), [text]);
 	return (
 		<div className="typed">
-			<TextField
-				bare
-				type="search"
-				label={label}
-				placeholder={label}
-				value={text}
-				onChange={(next) => setTyped({ over: wanted, text: next })}
-			/>
+			<TextField bare type="search" label={label} placeholder={label} value={text} onChange={setText} />
 		</div>
 	);
 }

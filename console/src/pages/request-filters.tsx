@@ -1,7 +1,7 @@
 /** Which jobs a list shows: by state, by a text while it is typed, by time. */
-import { type ReactNode, useEffect, useEffectEvent, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
-import { after, now } from "../clock.ts";
+import { now } from "../clock.ts";
 import { clock, short } from "../format.ts";
 import { countText, type StateCounts, sumOf } from "../job-counts.ts";
 import { type JobFilter, RANGES, STATES } from "../job-filter.ts";
@@ -10,10 +10,9 @@ import { Button, IconButton } from "../parts/button.tsx";
 import { TextField } from "../parts/field.tsx";
 import { go, to, usePlace } from "../router.ts";
 import { T } from "../text.ts";
+import { useTyped } from "../use-typed.ts";
 import { SavedFilters } from "./saved-filters.tsx";
 
-/** Ms without a further letter after which a text is searched. */
-const TYPED_MS = 350;
 const ANY = "any";
 
 /** The address with another filter; a new filter begins at the newest. */
@@ -117,22 +116,19 @@ function Search({
 	wanted: string;
 	set: (change: { search: string }) => void;
 }): ReactNode {
-	const [typed, setTyped] = useState({ over: wanted, text: wanted });
-	// A filter that came from elsewhere replaces what was typed before.
-	const text = typed.over === wanted || termOf(typed.text) === wanted ? typed.text : wanted;
-	const setText = (next: string): void => setTyped({ over: wanted, text: next });
-	const apply = (): void => {
-		if (termOf(text) !== wanted && jobIdOf(text) === undefined) set({ search: termOf(text) });
-	};
-	const onPause = useEffectEvent(apply);
-	useEffect(() => after(TYPED_MS, onPause), [text]);
+	const { text, setText, applyNow } = useTyped(wanted, {
+		termOf,
+		apply: (search) => {
+			if (jobIdOf(search) === undefined) set({ search });
+		},
+	});
 	return (
 		<form
 			onSubmit={(event) => {
 				event.preventDefault();
 				const whole = jobIdOf(text);
 				if (whole !== undefined) go(to(["endpoints", id, "requests", whole]));
-				else apply();
+				else applyNow();
 			}}
 		>
 			<TextField

@@ -1,19 +1,28 @@
 /** The health of the service: its problems, this server, its store and budgets, and which server does what. */
-import { Alerts } from "./alerts.tsx";
 import { type ReactNode, useState } from "react";
 import { ask, askText, type Failure } from "../api.ts";
 import { now, useTick } from "../clock.ts";
 import { bytes, duration, number } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { samplesOf, type Samples } from "../metric-samples.ts";
+import { Fact } from "../parts/fact.tsx";
 import { Empty, Loading, Refusal } from "../parts/notice.tsx";
 import { Badge } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Since } from "../parts/time.tsx";
-import { budgetName, budgetValue, commitsOf, FAMILIES, type Problem, problemsOf } from "../server-checks.ts";
+import {
+	budgetName,
+	budgetValue,
+	commitsOf,
+	FAMILIES,
+	isSameProcess,
+	type Problem,
+	problemsOf,
+} from "../server-checks.ts";
 import { useMay } from "../session.tsx";
 import type { Server } from "../shapes.ts";
 import { T } from "../text.ts";
+import { Alerts } from "./alerts.tsx";
 
 /** Between two loads, ms. */
 const LOAD_MS = 5000;
@@ -46,12 +55,6 @@ export default function ServerPage(): ReactNode {
 			{(data ?? failure) ? null : <Loading />}
 		</>
 	);
-}
-
-/** Whether the counters go on: a balancer may lead to another server, and a server may have restarted. */
-function isSameProcess(before: Samples, samples: Samples): boolean {
-	const [then, since] = [before, samples].map((each) => each.readAt - 1000 * (each.of("process_uptime_seconds") ?? 0));
-	return Math.abs(then! - since!) < 1000;
 }
 
 function Health({
@@ -298,27 +301,5 @@ function Card({ title, children }: { title: string; children: ReactNode }): Reac
 			<h2>{title}</h2>
 			<dl className="facts">{children}</dl>
 		</section>
-	);
-}
-
-function Fact({
-	name,
-	tone,
-	more,
-	children,
-}: {
-	name: string;
-	/** Class of a value that a problem is about. */
-	tone?: string | undefined;
-	more?: string | undefined;
-	children: ReactNode;
-}): ReactNode {
-	return (
-		<div>
-			<dt>{name}</dt>
-			<dd>
-				<span className={tone}>{children}</span> {more === undefined ? null : <span className="muted">{more}</span>}
-			</dd>
-		</div>
 	);
 }

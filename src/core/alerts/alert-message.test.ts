@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { AlertName } from "./alert-rules.ts";
-import { alertMessage, textOf } from "./alert-message.ts";
+import { alertMessage, testMessage, textOf } from "./alert-message.ts";
 import { alertView } from "./alert-state.ts";
 
 it("D53: a text keeps within its limit, and counts the alerts that have no room", () => {
@@ -34,4 +34,15 @@ it("D53: a message has critical alerts that fire first, and what is resolved las
 		"SluiceSwaps",
 		"SluiceStoreDown",
 	]);
+});
+
+it("D53: the text of what is resolved, and of a test", () => {
+	const resolved = alertView(
+		{ name: "SluiceOldestWait", labels: { endpoint: "waits" }, value: 90, since: 0, resolvedAt: 1, owed: [] },
+		{ url: "https://sluice.example.com", iso: () => "2026-01-31T12:00:00.000Z" },
+	);
+	expect(textOf(alertMessage("alert_1", [resolved]), 2000)).toMatch(
+		/^RESOLVED SluiceOldestWait: it had fired since 2026.* A job of waits/,
+	);
+	expect(textOf(testMessage("alert_2"), 2000)).toBe("Test of Sluice's alerts: this receiver works.");
 });

@@ -38,7 +38,7 @@ export function textOf({ alerts, title }: AlertMessage, limit: number): string {
 	if (alerts.length === 0) return `${title}: this receiver works.`;
 	const paragraphs = alerts.map(({ name, status, severity, summary, since, runbook }) =>
 		status === "resolved"
-			? `RESOLVED ${name}: it fired since ${since}, last as: ${summary}`
+			? `RESOLVED ${name}: it had fired since ${since}, last as: ${summary}`
 			: `${severity.toUpperCase()} ${name}: ${summary}\nSince ${since}. What to do: ${runbook}`,
 	);
 	let text = "";

@@ -3,7 +3,6 @@ import { expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { type AlertName, ruleOf } from "../../core/alerts/alert-rules.ts";
 import { BUDGETS, type BudgetName } from "../../core/budgets.ts";
-import { eventBus } from "../../events.ts";
 import { newHistogram, observe } from "../../lib/histogram.ts";
 import { record } from "../../lib/record.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
@@ -11,12 +10,12 @@ import { type Measured, type Measurement, serverConditions, serviceConditions } 
 
 function bed() {
 	const clock = manualClock();
-	const events = eventBus();
 	const commitMs = newHistogram();
 	const budgets = record(Object.keys(BUDGETS) as BudgetName[], () => ({ limit: 100, used: 0, spent: 0 }));
 	const gpu = { starting: 0, busy: 0 };
 	const now = {
 		up: true,
+		writable: true,
 		free: 400,
 		skew: 900,
 		health: { state: "healthy", reason: undefined as { code: string } | undefined },
@@ -32,9 +31,8 @@ function bed() {
 	};
 	const measured = {
 		now: clock.now,
-		events,
 		budgets,
-		store: { alerts: { read: () => available(undefined) } },
+		isStoreAvailable: () => now.up && now.writable,
 		metrics: {
 			gpuTotals: () => new Map([["e", { ms: gpu }]]),
 			snapshots: () => available([{ ...now, endpoint: { id: "e" } }]),
@@ -59,7 +57,7 @@ function bed() {
 		});
 		return Object.fromEntries(holds.filter(([, found]) => found.length > 0));
 	}
-	return { clock, events, now, commitMs, budgets, gpu, active, service };
+	return { clock, now, commitMs, budgets, gpu, active, service };
 }
 
 it("D53: what is near to a fault raises none, also what was counted before the first look", async () => {
@@ -84,7 +82,7 @@ it("D53: what is near to a fault raises none, also what was counted before the f
 });
 
 it("D53: each fault raises its alert, with its labels, and only that", async () => {
-	const { clock, events, now, commitMs, budgets, gpu, active, service } = bed();
+	const { clock, now, commitMs, budgets, gpu, active, service } = bed();
 	await active();
 	await clock.advance(60_000);
 	const endpoint = { endpoint: "e" };
@@ -122,9 +120,9 @@ it("D53: each fault raises its alert, with its labels, and only that", async () 
 		SluiceSwaps: [instance],
 	});
 	// A full disk can be read, not written.
-	events.emit("store.away", { why: "full" });
+	now.writable = false;
 	expect(Object.keys(await active())).toContain("SluiceStoreDown");
-	events.emit("store.back", {});
+	now.writable = true;
 	expect(Object.keys(await active())).not.toContain("SluiceStoreDown");
 	now.up = false;
 	expect(Object.keys(await active())).toContain("SluiceStoreDown");

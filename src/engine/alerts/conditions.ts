@@ -14,6 +14,7 @@ import type { Webhooks } from "../webhooks/webhooks.ts";
 export interface Measured extends EngineContext {
 	metrics: Metrics;
 	webhooks: Webhooks;
+	isStoreAvailable: () => boolean;
 	storeLoad: () => StoreLoad | undefined;
 	disk: StoreDisk | undefined;
 	/** Ms. */
@@ -38,10 +39,6 @@ export function serverConditions(d: Measured): (instance: string) => Promise<Mea
 	const commits = windowOf("SluiceStoreSlow");
 	const refusals = windowOf("SluiceRefuses");
 	const gpuTimes = windowOf("SluiceSwaps");
-	/** A full disk can be read. */
-	let isWritable = true;
-	d.events.on("store.away", () => (isWritable = false));
-	d.events.on("store.back", () => (isWritable = true));
 
 	/** 99th percentile of the window, s. */
 	function commitTime(now: EpochMs): number | undefined {
@@ -70,16 +67,13 @@ export function serverConditions(d: Measured): (instance: string) => Promise<Mea
 
 	return async (instance) => {
 		const now = d.now();
-		const [isUp, free] = await Promise.all([
-			d.store.alerts.read().then(() => true, isAvailable),
-			d.disk?.freeBytes().catch(() => undefined),
-		]);
+		const free = await d.disk?.freeBytes().catch(() => undefined);
 		const of = (value: number | undefined, more: Labels = {}): Values =>
 			value === undefined ? [] : [[{ instance, ...more }, value]];
 		const skew = d.skewFromDatabase();
 		const spent = BUDGET_NAMES.map((name) => [name, d.budgets[name].spent] as const);
 		return {
-			SluiceStoreDown: of(Number(isUp && isWritable)),
+			SluiceStoreDown: of(Number(d.isStoreAvailable())),
 			SluiceStoreSlow: of(commitTime(now)),
 			SluiceDiskAlmostFull: of(free === undefined ? undefined : free / d.budgets.reservedDisk.limit),
 			SluiceRefuses: [...refusals.grown(spent, now)].flatMap(([budget, count]) => of(count, { budget })),
@@ -87,11 +81,6 @@ export function serverConditions(d: Measured): (instance: string) => Promise<Mea
 			SluiceSwaps: of(swaps(now)),
 		};
 	};
-}
-
-function isAvailable(error: unknown): boolean {
-	if (error instanceof StoreUnavailable) return false;
-	throw error;
 }
 
 /** Rules that one server evaluates for all. `lost`: addresses of servers that do not answer. */
@@ -103,9 +92,12 @@ export function serviceConditions(d: Measured): (lost: readonly string[]) => Pro
 	return async (lost) => {
 		const down: Measurement = { SluiceServerDown: lost.map((instance) => [{ instance }, 0]) };
 		const read = await Promise.all([d.metrics.snapshots(), d.metrics.oldestWaits(), d.webhooks.pending()]).catch(
-			(error: unknown) => isAvailable(error) || undefined,
+			(error: unknown) => {
+				if (error instanceof StoreUnavailable) return undefined;
+				throw error;
+			},
 		);
-		if (!Array.isArray(read)) return down;
+		if (!read) return down;
 		const [snapshots, waits, pending] = read;
 		const now = d.now();
 		const states = (state: string): Values =>

@@ -24,6 +24,7 @@ export function createAvailability(d: {
 	const copies = backups({ ...d, disk: d.disk, backup: d.store.backup });
 	return {
 		store: health.store,
+		isStoreAvailable: () => health.isAvailable,
 		events: health.events,
 		time,
 		retry: retryWhileUnavailable({ ...d, waitUntilBack: (ms, signal) => health.waitUntilBack(ms, signal) }),

@@ -136,15 +136,18 @@ describe("D16: after an outage longer than the lease", () => {
 
 describe("D40: with a full disk", () => {
 	it("reads go on, writes are refused at once, and leases are extended when there is room again", async () => {
-		const { link, asked, site } = await sample();
+		const { link, asked, site, health } = await sample();
 		const { id } = await site.running();
+		expect(health.isAvailable).toBe(true);
 		link.fault = new StoreUnavailable("full", "disk full");
 		await expect(site.add()).rejects.toThrow("disk full");
 		link.fault = undefined;
 		asked.length = 0;
 		await site.get(id);
 		expect(asked).toEqual(["jobs.get"]);
+		expect(health.isAvailable, "for writes").toBe(false);
 		await site.add();
+		expect(health.isAvailable).toBe(true);
 		expect(asked).toEqual(["jobs.get", "ping", "jobs.extendAll", "jobs.insert"]);
 	});
 });

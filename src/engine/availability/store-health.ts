@@ -78,6 +78,11 @@ export class StoreHealth {
 		});
 	}
 
+	/** Whether it can be read and written, as far as operations have shown. */
+	get isAvailable(): boolean {
+		return this.#outage?.error === undefined;
+	}
+
 	waitUntilBack(ms: number, signal?: AbortSignal): Promise<void> {
 		const back = this.#back.signal;
 		return this.#d.clock.sleep(ms, signal ? AbortSignal.any([back, signal]) : back);

@@ -38,12 +38,12 @@ export async function scrapeOf(
 	};
 }
 
-async function presentOf({ metrics, webhooks }: Engine) {
+async function presentOf({ metrics, webhooks, isStoreAvailable }: Engine) {
 	const [snapshots, waits, pending, stored] = await Promise.all([
 		metrics.snapshots(),
 		metrics.oldestWaits(),
 		webhooks.pending(),
 		metrics.stored(),
 	]);
-	return { isStoreUp: true, snapshots, waits, pending, stored };
+	return { isStoreUp: isStoreAvailable(), snapshots, waits, pending, stored };
 }

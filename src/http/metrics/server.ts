@@ -65,7 +65,7 @@ export const HTTP_METRICS: readonly Metric[] = [
 ];
 
 export const STORE_METRICS: readonly Metric[] = [
-	gauge("sluice_store_up", [], "Whether the store can be read.", ({ isStoreUp }) => one(Number(isStoreUp))),
+	gauge("sluice_store_up", [], "Whether the store can be read and written.", ({ isStoreUp }) => one(Number(isStoreUp))),
 	histogram(
 		"sluice_store_seconds",
 		["operation"],

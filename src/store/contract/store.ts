@@ -13,7 +13,6 @@
  */
 import type { JobState } from "../../core/jobs/job-states.ts";
 import type { Histogram } from "../../lib/histogram.ts";
-import type { AlertStore } from "./alerts.ts";
 import type { AuditStore } from "./audit.ts";
 import type { BackupStore } from "./backup.ts";
 import type { ChunkStore } from "./chunks.ts";
@@ -84,6 +83,13 @@ export interface StoreLoad {
 	waiting?: number;
 	/** Transactions that waited too long for a lock. */
 	lockTimeouts?: number;
+}
+
+/** Alerts that fire, and silences (D53): one text for all servers. */
+interface AlertStore {
+	read(): Promise<string | undefined>;
+	/** False, without a change, if the text is no longer `from`. */
+	replace(q: { from: string | undefined; to: string }): Promise<boolean>;
 }
 
 export interface Store {

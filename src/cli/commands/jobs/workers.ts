@@ -146,20 +146,18 @@ const logs: Action = {
 		}
 		const found: FoundLine[] = [];
 		const range = rangeOf(flags);
-		for (
-			let next: string | undefined, limit = flags["tail"];
-			;
-			limit = String(Number(flags["tail"] ?? 100) - found.length)
-		) {
+		const wanted = Number(flags["tail"] ?? 100);
+		let next: string | undefined;
+		// A page reads a part of the logs, in which there may be few lines or none.
+		do {
+			const limit = found.length === 0 ? flags["tail"] : String(wanted - found.length);
 			const filter = { ...flags, ...range, worker, limit, cursor: next };
 			const query = queryOf(filter, [...FILTERS, "job", "worker", "limit", "cursor"]);
 			const { json } = await service.request("GET", path`/v1/endpoints/${endpoint}/logs?${query}`);
 			const page = json as { lines: FoundLine[]; next?: string };
 			found.push(...page.lines);
 			next = page.next;
-			// A page reads a part of the logs, in which there may be few lines or none.
-			if (next === undefined || found.length >= Number(flags["tail"] ?? 100)) break;
-		}
+		} while (next !== undefined && found.length < wanted);
 		for (const line of found.toReversed()) {
 			const prefix = worker === undefined ? `${line.worker}  ` : "";
 			process.stdout.write(`${flags["json"] ? JSON.stringify(line) : prefix + logText(line, flags)}\n`);

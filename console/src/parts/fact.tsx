@@ -1,0 +1,25 @@
+/** One fact of a list of facts. */
+import type { ReactNode } from "react";
+
+export function Fact({
+	name,
+	tone,
+	more,
+	children,
+}: {
+	name: string;
+	/** Class of a value that a problem is about. */
+	tone?: string | undefined;
+	more?: string | undefined;
+	children: ReactNode;
+}): ReactNode {
+	return (
+		<div>
+			<dt>{name}</dt>
+			<dd>
+				{tone === undefined ? children : <span className={tone}>{children}</span>}{" "}
+				{more === undefined ? null : <span className="muted">{more}</span>}
+			</dd>
+		</div>
+	);
+}
