@@ -137,6 +137,9 @@ it.for(["json", "text"])(
 			return ended.length > 0 && ended[0].lastOutput !== "";
 		});
 
+		const exported = () => logsIn(collector.received).map(({ body }) => body);
+		await until("its lines are exported", () => exported().includes("STORED=[RUNPOD_SECRET_stored]"));
+
 		// Secrets where they do not belong.
 		const wrong = { "x-api-key": SECRETS.header, cookie: `session=${SECRETS.header}`, "x-request-id": rotated.key };
 		await call(service.url, "/v2/ep/run", { key: null, headers: wrong, body: { input: {} } });
@@ -194,8 +197,7 @@ it.for(["json", "text"])(
 			expect.arrayContaining(["POST /v2/:endpoint/run", "process ep", "deliver ep", "start crash"]),
 		);
 		expect(metricsIn(collector.received).has("sluice_jobs_submitted_total")).toBe(true);
-		const lines = logsIn(collector.received).map(({ body }) => body);
-		expect(lines).toEqual(
+		expect(exported()).toEqual(
 			expect.arrayContaining(["TOKEN=[TOKEN]", "STORED=[RUNPOD_SECRET_stored]", "RUNPOD_AI_API_KEY=[token]"]),
 		);
 		expect(collector.received[0]!.headers.authorization).toContain(SECRETS.otlp);

@@ -125,6 +125,16 @@ it("D40: a worker of an earlier run that was ready is no failed start when it en
 	expect(outcomes()).toEqual({ failed: 1 });
 });
 
+it("D40, D52: a worker that ends before its start is recorded is a failed start", async () => {
+	const { clock, registry, meet, launched, exits, outcomes, over } = bed();
+	const worker = meet();
+	await clock.advance(300);
+	exits({ code: 7 });
+	registry.forget(worker);
+	launched();
+	expect([outcomes(), over()]).toEqual([{ failed: 1 }, [["w", "failedcrashed", "start 0-0.3", "placement 0-0.3"]]]);
+});
+
 it("D40: ends before the first call are failed or stopped; ends have the code of their fault", async () => {
 	const { events, starts, registry, meet, launched, exits, outcomes, exitsBy, over } = bed();
 	const [crashed, stopped, late, evicted] = ["crashed", "stopped", "late", "evicted"].map(meet) as [

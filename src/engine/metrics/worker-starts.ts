@@ -112,9 +112,9 @@ export function workerStarts({
 		const fault = ending ? ending.code : (reason?.code ?? (code === 0 ? undefined : "crashed"));
 		exits.add(1, endpoint, fault ?? (ending ? "stopped" : "exited"));
 		const start = starts.get(worker);
-		// An adopted one that was ready had started before.
-		if (start && (start.launchedAt !== undefined || !worker.ready))
-			over(worker, start, ending && !fault ? "stopped" : "failed", fault);
+		// An adopted one that was ready had started before. Others may end before their start is recorded.
+		if (worker.managed && (start?.launchedAt !== undefined || !worker.ready))
+			over(worker, start ?? {}, ending && !fault ? "stopped" : "failed", fault);
 	});
 	return { outcomes, exits, total, phases, wakes };
 }
