@@ -1,8 +1,10 @@
 /**
- * What traces cost: no-op jobs through `/runsync` on services without them, with 1 % and with all of them exported to
- * a receiver, and with `--checkout FOLDER` on the built service of another checkout. All run at once and are loaded in
- * turn, each with a worker of its own. Figures are processor time of the service per job and its ratio to the first.
- * `node bench/tracing.ts [seconds] [rounds] [--checkout FOLDER]`, after `npm run build`.
+ * What traces cost: no-op jobs through `/runsync` on services without them, again without them (the noise), with 1 %
+ * and with all of them exported to a receiver, and with `--checkout FOLDER` on the built service of another checkout.
+ * Of each there are several processes, since two of the same service differ by more than 1 % costs. All run at once
+ * and are loaded in turn, each with a worker of its own. Figures are processor time of the service per job and its
+ * ratio to the first. `node bench/tracing.ts [seconds] [rounds] [processes] [--checkout FOLDER]`, after
+ * `npm run build`.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createServer } from "node:http";
@@ -19,7 +21,7 @@ import { end, KEY, startWorker } from "./processes.ts";
 import { shoot } from "./wrk.ts";
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { checkout: { type: "string" } } });
-const [seconds, rounds] = [Number(positionals[0] ?? 4), Number(positionals[1] ?? 5)];
+const [seconds = 2, rounds = 9, processes = 4] = positionals.map(Number);
 const WARM_UP_S = 6;
 const CONNECTIONS = 64;
 
@@ -38,7 +40,7 @@ const sampled = (ratio: string): Record<string, string> => ({
 });
 
 async function started(name: string, checkout: string, env: Record<string, string>) {
-	const place = join(folder, name);
+	const place = join(folder, String(services.length));
 	mkdirSync(place);
 	writeFileSync(
 		join(place, "sluice.yaml"),
@@ -60,14 +62,27 @@ async function started(name: string, checkout: string, env: Record<string, strin
 	return { name, child, url, worker: await startWorker(url), microseconds: [] as number[], perSecond: [] as number[] };
 }
 
+/** The mean of the processes in each round. */
+function perRound(name: string): number[] {
+	const of = services.filter((each) => each.name === name);
+	return of[0]!.microseconds.map(
+		(_, round) => of.reduce((sum, { microseconds }) => sum + microseconds[round]!, 0) / of.length,
+	);
+}
+
 const body = JSON.stringify({ input: { prompt: "x".repeat(170) } });
 const headers = { "Content-Type": "application/json", Authorization: `Bearer ${KEY}` };
-const services = [
-	await started("off", here, {}),
-	await started("1%", here, sampled("0.01")),
-	await started("100%", here, sampled("1")),
-	...(values.checkout ? [await started("other", values.checkout, {})] : []),
+const kinds = [
+	{ name: "off", checkout: here, env: {} },
+	{ name: "off again", checkout: here, env: {} },
+	{ name: "1%", checkout: here, env: sampled("0.01") },
+	{ name: "100%", checkout: here, env: sampled("1") },
+	...(values.checkout ? [{ name: "other", checkout: values.checkout, env: {} }] : []),
 ];
+const services: Awaited<ReturnType<typeof started>>[] = [];
+for (let index = 0; index < processes; index += 1)
+	for (const { name, checkout, env } of index % 2 === 0 ? kinds : kinds.toReversed())
+		services.push(await started(name, checkout, env));
 try {
 	const load = (url: string, s: number) =>
 		shoot({ url: `${url}/v2/noop/runsync`, body, headers }, { connections: CONNECTIONS, seconds: s });
@@ -80,12 +95,12 @@ try {
 			service.microseconds.push((used / (perSecond * seconds)) * 1e6);
 			service.perSecond.push(perSecond);
 		}
-	const [off] = services;
-	const results = services.map(({ name, microseconds, perSecond }) => ({
+	const off = perRound("off");
+	const results = kinds.map(({ name }) => ({
 		name,
-		perSecond: Math.round(median(perSecond)),
-		microseconds: spread(microseconds),
-		ratio: spread(microseconds.map((each, round) => each / off!.microseconds[round]!)),
+		perSecond: Math.round(median(services.flatMap((each) => (each.name === name ? each.perSecond : [])))),
+		microseconds: spread(perRound(name)),
+		ratio: spread(perRound(name).map((each, round) => each / off[round]!)),
 	}));
 	console.log(JSON.stringify({ machine: machine(), receivedBytes: received, results }, undefined, 2));
 } finally {

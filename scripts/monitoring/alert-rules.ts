@@ -41,6 +41,7 @@ const VALUES: Readonly<Record<AlertName, string>> = {
 	SluiceRefuses:
 		"sum by (instance, budget) " + `(increase(sluice_budget_refusals_total{budget!="${UNALARMING_BUDGET}"}[window]))`,
 	SluiceClockSkew: "abs(sluice_clock_offset_seconds)",
+	SluiceReplicationAsync: 'max(sluice_store_standbys{commits="go_on"})',
 	SluiceSwaps:
 		'sum(rate(sluice_gpu_seconds_total{state="starting"}[window])) / ' +
 		'sum(rate(sluice_gpu_seconds_total{state="busy"}[window]))',

@@ -163,6 +163,7 @@ export function createEngine(o: EngineOptions) {
 	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, canaries, gpuQuotas: quotas, traces });
 	const scaling = createScaling({ ...context, cluster, endpoints, workers, canaries, gpus: o.gpus });
 	const webhooks = createWebhooks({ ...context, cluster, endpoints, traces, send: o.sendWebhook });
+	const standbys = async () => o.store.cluster?.standbys();
 	const alerts = createAlerts({
 		...context,
 		...o.alerts,
@@ -172,6 +173,7 @@ export function createEngine(o: EngineOptions) {
 		disk: o.disk,
 		isStoreAvailable: availability.isStoreAvailable,
 		storeLoad: () => o.store.load?.(),
+		standbys,
 		skewFromDatabase: () => time.skewFromDatabase(),
 		hostname: o.hostname ?? "",
 		url: address.promise.then(({ shared }) => shared.url),
@@ -201,6 +203,8 @@ export function createEngine(o: EngineOptions) {
 		isStoreAvailable: availability.isStoreAvailable,
 		/** Measured by the store since its start, for `/metrics`. */
 		storeLoad: () => o.store.load?.(),
+		/** Standbys of the database; undefined for a store without any such. */
+		standbys,
 		skewFromDatabase: () => time.skewFromDatabase(),
 		calendar: time.calendar,
 		/** Budgets (D41). */

@@ -82,6 +82,10 @@ const CASES: Readonly<Record<string, Case>> = {
 		fault: { 'sluice_clock_offset_seconds{instance="a"}': "-1.5x180" },
 		healthy: { 'sluice_clock_offset_seconds{instance="a"}': "-0.9x180" },
 	},
+	SluiceReplicationAsync: {
+		fault: { 'sluice_store_standbys{commits="go_on"}': "1x180", 'sluice_store_standbys{commits="wait"}': "0x180" },
+		healthy: { 'sluice_store_standbys{commits="go_on"}': "0x180", 'sluice_store_standbys{commits="wait"}': "2x180" },
+	},
 	SluiceSwaps: {
 		fault: { [gpu("starting")]: "0+2x180", [gpu("busy")]: "0+1x180" },
 		healthy: { [gpu("starting")]: "0+1x180", [gpu("busy")]: "0+2x180" },

@@ -62,6 +62,8 @@ it("D17: an asynchronous standby that is behind lacks acknowledged jobs when it 
 
 it("D36: doctor warns of a standby that no commit waits for, and of one that is missing", async () => {
 	await follow(1);
+	const { cluster } = await opened(primary.url(name));
+	expect(await cluster!.standbys()).toEqual({ connected: 1, isSynchronous: false });
 	expect(await finding("standby")).toMatch(
 		/^warning \| A standby is connected, and commits wait for none: .* \| ALTER SYSTEM SET synchronous_/,
 	);
@@ -71,6 +73,7 @@ it("D36: doctor warns of a standby that no commit waits for, and of one that is 
 	await until("a synchronous one", async () => (await query(primary, state)).length > 0);
 	expect(await finding("standby")).toMatch(new RegExp(`^ok \\| ${names}; connected: 1\\.$`));
 	expect(await finding("standby", primary.adminUrl(name))).toMatch(/connected: 1, synchronous: 1\.$/);
+	expect(await cluster!.standbys()).toEqual({ connected: 1, isSynchronous: true });
 	expect(await finding("commit")).toMatch(/^ok/);
 	await standby.stop();
 	expect(await finding("commit")).toBe(

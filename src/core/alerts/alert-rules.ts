@@ -154,6 +154,16 @@ export const ALERT_RULES = {
 		severity: "warning",
 		summary: "The clock of {instance} differs from that of the database by {value}.",
 	},
+	SluiceReplicationAsync: {
+		of: "service",
+		comparison: ">",
+		threshold: 0,
+		unit: "count",
+		// A new standby is asynchronous until it has caught up and is named.
+		forSeconds: 30 * MINUTE,
+		severity: "warning",
+		summary: "Standbys of PostgreSQL: {value}, and commits wait for none. A failover would lose acknowledged jobs.",
+	},
 	SluiceSwaps: {
 		of: "server",
 		comparison: ">",

@@ -24,6 +24,7 @@ function bed() {
 		wait: 0,
 		pending: 0,
 		givenUp: 0,
+		standbys: { connected: 2, isSynchronous: true },
 	};
 	const available = async <T>(value: T): Promise<T> => {
 		if (now.up) return value;
@@ -44,6 +45,7 @@ function bed() {
 		},
 		storeLoad: () => ({ commitMs }),
 		disk: { freeBytes: async () => now.free },
+		standbys: () => available(now.standbys),
 		skewFromDatabase: () => now.skew,
 	} as unknown as Measured;
 	const [server, service] = [serverConditions(measured), serviceConditions(measured)];
@@ -108,6 +110,7 @@ it("D53: each fault raises its alert, with its labels, and only that", async () 
 	expect(Object.keys(await active())).toEqual(["SluiceNoWorkers", "SluiceWebhooksFail"]);
 	await clock.advance(3_700_000);
 	now.health.state = "healthy";
+	now.standbys.isSynchronous = false;
 	Object.assign(now, { free: 399, skew: -1100 });
 	budgets.memory.spent = 1;
 	Object.assign(gpu, { starting: 20, busy: 10 });
@@ -118,6 +121,7 @@ it("D53: each fault raises its alert, with its labels, and only that", async () 
 		SluiceRefuses: [{ ...instance, budget: "memory" }],
 		SluiceClockSkew: [instance],
 		SluiceSwaps: [instance],
+		SluiceReplicationAsync: [{}],
 	});
 	// A full disk can be read, not written.
 	now.writable = false;

@@ -17,6 +17,8 @@ export interface Measured extends EngineContext {
 	isStoreAvailable: () => boolean;
 	storeLoad: () => StoreLoad | undefined;
 	disk: StoreDisk | undefined;
+	/** Standbys of the database; undefined for a store without any such. */
+	standbys: () => Promise<{ connected: number; isSynchronous: boolean } | undefined>;
 	/** Ms. */
 	skewFromDatabase: () => number | undefined;
 }
@@ -91,14 +93,17 @@ export function serviceConditions(d: Measured): (lost: readonly string[]) => Pro
 
 	return async (lost) => {
 		const down: Measurement = { SluiceServerDown: lost.map((instance) => [{ instance }, 0]) };
-		const read = await Promise.all([d.metrics.snapshots(), d.metrics.oldestWaits(), d.webhooks.pending()]).catch(
-			(error: unknown) => {
-				if (error instanceof StoreUnavailable) return undefined;
-				throw error;
-			},
-		);
+		const read = await Promise.all([
+			d.metrics.snapshots(),
+			d.metrics.oldestWaits(),
+			d.webhooks.pending(),
+			d.standbys(),
+		]).catch((error: unknown) => {
+			if (error instanceof StoreUnavailable) return undefined;
+			throw error;
+		});
 		if (!read) return down;
-		const [snapshots, waits, pending] = read;
+		const [snapshots, waits, pending, standbys] = read;
 		const now = d.now();
 		const states = (state: string): Values =>
 			snapshots.map(({ endpoint: { id }, health }) => [{ endpoint: id }, Number(health.state === state)]);
@@ -129,6 +134,7 @@ export function serviceConditions(d: Measured): (lost: readonly string[]) => Pro
 			),
 			SluiceWebhookBacklog: pending.map(({ endpoint, count }) => [{ endpoint }, count]),
 			SluiceWebhooksFail: [...givenUp].map(([endpoint, count]) => [{ endpoint }, count]),
+			SluiceReplicationAsync: standbys ? [[{}, standbys.isSynchronous ? 0 : standbys.connected]] : [],
 		};
 	};
 }

@@ -13,7 +13,7 @@ export async function scrapeOf(
 	const [present, files, diskFree] = await Promise.all([
 		presentOf(engine).catch((error: unknown) => {
 			if (error instanceof StoreUnavailable)
-				return { snapshots: [], waits: new Map<string, number>(), pending: [], stored: [] };
+				return { snapshots: [], waits: new Map<string, number>(), pending: [], stored: [], standbys: undefined };
 			throw error;
 		}),
 		// That files of the store were removed is reported by `/readyz`.
@@ -38,12 +38,13 @@ export async function scrapeOf(
 	};
 }
 
-async function presentOf({ metrics, webhooks, isStoreAvailable }: Engine) {
-	const [snapshots, waits, pending, stored] = await Promise.all([
+async function presentOf({ metrics, webhooks, isStoreAvailable, standbys: readStandbys }: Engine) {
+	const [snapshots, waits, pending, stored, standbys] = await Promise.all([
 		metrics.snapshots(),
 		metrics.oldestWaits(),
 		webhooks.pending(),
 		metrics.stored(),
+		readStandbys(),
 	]);
-	return { isStoreUp: isStoreAvailable(), snapshots, waits, pending, stored };
+	return { isStoreUp: isStoreAvailable(), snapshots, waits, pending, stored, standbys };
 }

@@ -109,6 +109,18 @@ export const STORE_METRICS: readonly Metric[] = [
 		"Transactions of a PostgreSQL store that waited too long for a lock of others.",
 		({ storeLoad }) => one(storeLoad?.lockTimeouts),
 	),
+	gauge(
+		"sluice_store_standbys",
+		["commits"],
+		"Standbys that stream from a PostgreSQL store; `go_on`: commits wait for none of them, `wait`: they may.",
+		({ standbys }) =>
+			standbys
+				? each({
+						go_on: standbys.isSynchronous ? 0 : standbys.connected,
+						wait: standbys.isSynchronous ? standbys.connected : 0,
+					})
+				: [],
+	),
 ];
 
 export const CLUSTER_METRICS: readonly Metric[] = [

@@ -40,6 +40,8 @@ export interface ClusterStore {
 	yield(q: { names: readonly string[]; server: string }): Promise<void>;
 	/** Time of day of the database, ms since the epoch, and the last time seen. */
 	clock(): Promise<{ wall: number; seen: LastSeen | undefined }>;
+	/** Standbys of the database that are connected, and whether commits wait for any. */
+	standbys(): Promise<{ connected: number; isSynchronous: boolean }>;
 	/** Those of these jobs that have ended or do not exist, as stored. */
 	over(q: { jobs: readonly { endpoint: string; id: string }[] }): Promise<{ endpoint: string; id: string }[]>;
 	running(q: { endpoint: string }): Promise<Running[]>;

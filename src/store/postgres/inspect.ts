@@ -2,6 +2,7 @@ import type { Clock } from "../../system/clock.ts";
 import { addressOf } from "./connection/database.ts";
 import { pendingMigrations } from "./schema.ts";
 import { connected, type Setup, usable } from "./connection/setup.ts";
+import { STANDBYS, type Standbys } from "./queries/standbys.ts";
 
 /** Times are ms. */
 export interface Inspection {
@@ -17,28 +18,9 @@ export interface Inspection {
 	commitMs: number | undefined;
 }
 
-/** Standbys by streaming replication only. */
-export interface Standbys {
-	/** `synchronous_standby_names`; "": commits wait for none. */
-	synchronousNames: string;
-	connected: number;
-	/** How many of them commits may wait for; null where the role may not see it. */
-	synchronous: number | null;
-}
-
 const COMMITS = 9;
 /** Maximum wait for a commit, ms: without its synchronous standby it has no end. */
 const COMMIT_MS = 5000;
-
-/** Details are visible to superusers and members of `pg_read_all_stats`; others see processes. */
-const STANDBYS = `
-  SELECT current_setting('synchronous_standby_names') AS "synchronousNames",
-    count(pid)::int AS connected,
-    CASE WHEN pg_has_role('pg_read_all_stats', 'USAGE')
-      THEN (count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')))::int END AS synchronous
-  FROM pg_stat_replication
-  WHERE state IS DISTINCT FROM 'backup' AND pid NOT IN
-    (SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active)`;
 
 const SETTINGS = `
   SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS "fullPageWrites",

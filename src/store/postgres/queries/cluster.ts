@@ -6,6 +6,7 @@ import { LAST_SEEN, lastSeenFrom } from "../../tables/time.ts";
 import { numbers, texts } from "../connection/arrays.ts";
 import { type Runner, statement } from "../connection/statement.ts";
 import { KEYS } from "../rows/row.ts";
+import { STANDBYS } from "./standbys.ts";
 
 // Starts at a time: a new row never repeats an earlier number.
 const BEAT = statement(`
@@ -40,6 +41,7 @@ const YIELD = statement("DELETE FROM leases WHERE server = $1 AND name = ANY ($2
 const CLOCK = statement(`
   SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8,
     (SELECT value FROM meta WHERE name = '${LAST_SEEN}')`);
+const READ_STANDBYS = statement(STANDBYS);
 const OVER = statement(`
   SELECT asked.endpoint, asked.id FROM (${KEYS.select}) AS asked
   LEFT JOIN jobs ON jobs.endpoint = asked.endpoint AND jobs.id = asked.id
@@ -109,6 +111,11 @@ export function openCluster({ run }: Runner, read: Runner, notifyOthers: (signal
 		async clock() {
 			const [wall, seen] = (await run(CLOCK)).rows[0] ?? [];
 			return { wall: Number(wall), seen: lastSeenFrom(seen) };
+		},
+
+		async standbys() {
+			const [names, connected] = (await read.run(READ_STANDBYS)).rows[0] ?? [];
+			return { connected: Number(connected), isSynchronous: names !== "" };
 		},
 
 		async over({ jobs }) {
