@@ -64,7 +64,7 @@ export async function startJobRelay(
  * The service with one endpoint `noop`, `limits: off`, default durability; with `probe` it answers
  * how long its event loop was blocked (`loop-probe.ts`). `store` is a file in `folder` by default,
  * `endpoint` has further settings of it, `args` further options of `serve`, `file` further members
- * of `sluice.yaml`.
+ * of `sluice.yaml`, `checkout` the folder of another built version.
  */
 export async function startService(
 	folder: string,
@@ -77,6 +77,7 @@ export async function startService(
 		args: further = [] as string[],
 		env: variables = {} as Record<string, string>,
 		file = {},
+		checkout = join(HERE, ".."),
 	} = {},
 ): Promise<{ url: string; child: ChildProcess }> {
 	const config = join(folder, "sluice.yaml");
@@ -90,7 +91,7 @@ export async function startService(
 	);
 	const args = [
 		...(probe ? ["--import", join(HERE, "loop-probe.ts")] : []),
-		join(HERE, "../bin/sluice.js"),
+		join(checkout, "bin/sluice.js"),
 		"serve",
 		"--config",
 		config,
