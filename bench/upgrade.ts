@@ -14,7 +14,9 @@ import { flushTimes, machine, spread } from "./machine.ts";
 import { end, KEY, startService, startWorker } from "./processes.ts";
 import { shoot } from "./wrk.ts";
 
-const { values } = parseArgs({ options: { checkout: { type: "string" }, jobs: { type: "string", default: "1000000" } } });
+const { values } = parseArgs({
+	options: { checkout: { type: "string" }, jobs: { type: "string", default: "1000000" } },
+});
 if (!values.checkout) throw new Error("--checkout FOLDER of the earlier version is missing.");
 const { checkout } = values;
 const jobs = Number(values.jobs);
@@ -38,7 +40,7 @@ function start(more: { checkout?: string } = {}) {
 	return startService(home, { store, file, ...more });
 }
 
-/** Runs jobs one after another until told to end; their times, ms, and what was not completed. */
+/** Runs jobs one after another until its end; their times, ms, and what was not completed. */
 function caller(url: string) {
 	const times: number[] = [];
 	const failed: string[] = [];
