@@ -104,7 +104,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 		const place = slurmSite(test, await ownCluster(test));
 		const { cluster } = place;
 		const service = await place.start(
-			place.batch({ workersMax: 2, scalerType: "REQUEST_COUNT", scalerValue: 1, leaseMs: 4000 }),
+			place.batch({ workersMax: 2, scalerType: "REQUEST_COUNT", scalerValue: 1, leaseMs: 8000 }),
 		);
 		const first = await run(service, place.id, { until: "allowed" });
 		const { worker } = await started(place, first);
@@ -121,7 +121,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 		} finally {
 			await cluster.startController();
 		}
-		await until("the next worker is submitted", async () => (await active(place)).length === 2, 5000);
+		await until("the next worker is submitted", async () => (await active(place)).length === 2, 15_000);
 		expect(place.runs(first)).toHaveLength(1);
 		place.allow("allowed");
 		expect(await ended(service, place.id, first)).toMatchObject({

@@ -215,6 +215,21 @@ describe("histories with one", () => {
 		],
 		[
 			"chunks",
+			"the last chunks are not delivered",
+			streamed()
+				.add("events", {
+					start: 0,
+					chunks: [
+						[0, "a"],
+						[1, "b"],
+					],
+					seen: ENDED,
+				})
+				.add("stream", { next: 0, chunks: [] })
+				.close(),
+		],
+		[
+			"chunks",
 			"a reader of events misses one",
 			begun()
 				.add("chunk", chunk("a"))

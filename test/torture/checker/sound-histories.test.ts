@@ -59,6 +59,21 @@ describe("histories without a bug", () => {
 				.close(),
 		],
 		[
+			"chunks that a server reserved which is cut off",
+			streamed()
+				.add("events", {
+					start: 0,
+					chunks: [
+						[0, "a"],
+						[1, "b"],
+					],
+					seen: ENDED,
+				})
+				.add("stream", { next: 0, chunks: [] })
+				.add("fault", { what: "partition in both directions", from: 30, to: 50_000 })
+				.close(),
+		],
+		[
 			"a repeated post at another server",
 			history()
 				.endpoint({ repeats: true })

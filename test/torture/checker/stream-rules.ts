@@ -104,11 +104,11 @@ const delivered: JobRule = (job) => {
 	const reads = answered(job, job.streams);
 	const [all] = complete(job);
 	const unsure = job.streams.filter(({ result }) => result === "unknown");
+	const broken = (from: number, to: number): boolean =>
+		unsure.some((each) => each.from < to && over(each) > from) || job.faultsIn({ from, to }).length > 0;
 	for (const [index, read] of reads.entries()) {
 		const before = reads[index - 1];
 		const start = (read.next ?? 0) - (read.chunks?.length ?? 0);
-		const broken = (from: number, to: number): boolean =>
-			unsure.some((each) => each.from < to && over(each) > from) || job.faultsIn({ from, to }).length > 0;
 		if (before && read.from < before.to) return [];
 		const known = before?.next ?? 0;
 		if (read.chunks!.length > 0 && start < known && !broken(before!.from, read.to))
@@ -119,7 +119,8 @@ const delivered: JobRule = (job) => {
 	}
 	const last = reads.at(-1);
 	const left = all?.chunks.find(([number]) => number >= (last?.next ?? 0));
-	const isAtEnd = last?.chunks?.length === 0 && all && last.from > all.from;
+	// A server that is cut off keeps what it reserved until its session ends: reads are empty, and not the last.
+	const isAtEnd = last?.chunks?.length === 0 && all && last.from > all.from && !broken(last.from, last.to);
 	return left && isAtEnd ? [found("chunks", "the last chunks were not delivered", last, all)] : [];
 };
 
