@@ -4,6 +4,7 @@
  * alerts. Other packages stay in `node_modules`.
  */
 import { cpSync } from "node:fs";
+import * as http from "node:http";
 import { dirname, relative } from "node:path";
 import { build, type Plugin, type Rolldown } from "vite";
 
@@ -34,7 +35,7 @@ export async function bundle(q: {
 		root,
 		configFile: false,
 		logLevel: "warn",
-		plugins: [ownPaths(`${root}src/`)],
+		plugins: [ownPaths(`${root}src/`), httpWithoutUndici()],
 		ssr: { noExternal: ["nodemailer", "yaml", /^@opentelemetry\//] },
 		build: {
 			ssr: true,
@@ -51,6 +52,29 @@ export async function bundle(q: {
 		},
 	});
 	return (result as Rolldown.RolldownOutput).output;
+}
+
+/** Exports of `node:http` for which it loads undici. */
+const OF_UNDICI = new Set(["WebSocket", "CloseEvent", "MessageEvent"]);
+
+/**
+ * An import of `node:http` reads all its exports, so that Node loads undici: 70 ms of processor time in each thread.
+ * The module itself has them as getters (docs/decisions/0006).
+ */
+function httpWithoutUndici(): Plugin {
+	const id = "\0http";
+	const names = Object.keys(http).filter((name) => name !== "default" && !OF_UNDICI.has(name));
+	return {
+		name: "http-without-undici",
+		enforce: "pre",
+		resolveId: (source) => (/^(node:)?http$/.test(source) ? id : undefined),
+		load: (module) =>
+			module === id
+				? `const http = process.getBuiltinModule("node:http");
+					export default http;
+					export const { ${names.join(", ")} } = http;`
+				: undefined,
+	};
 }
 
 /** Keeps `import.meta.url` the path that a module would have without bundling: files are found relative to it. */

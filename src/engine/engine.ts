@@ -163,18 +163,23 @@ export function createEngine(o: EngineOptions) {
 	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, canaries, gpuQuotas: quotas, traces });
 	const scaling = createScaling({ ...context, cluster, endpoints, workers, canaries, gpus: o.gpus });
 	const webhooks = createWebhooks({ ...context, cluster, endpoints, traces, send: o.sendWebhook });
-	const standbys = async () => o.store.cluster?.standbys();
+	/** What `/metrics` and the alerts have of the store. */
+	const storeState = {
+		disk: o.disk,
+		isStoreAvailable: availability.isStoreAvailable,
+		/** Measured since the start. */
+		storeLoad: () => o.store.load?.(),
+		/** Standbys of the database; undefined for a store without any such. */
+		standbys: async () => o.store.cluster?.standbys(),
+		skewFromDatabase: () => time.skewFromDatabase(),
+	};
 	const alerts = createAlerts({
 		...context,
 		...o.alerts,
 		cluster,
+		...storeState,
 		metrics,
 		webhooks,
-		disk: o.disk,
-		isStoreAvailable: availability.isStoreAvailable,
-		storeLoad: () => o.store.load?.(),
-		standbys,
-		skewFromDatabase: () => time.skewFromDatabase(),
 		hostname: o.hostname ?? "",
 		url: address.promise.then(({ shared }) => shared.url),
 	});
@@ -198,14 +203,8 @@ export function createEngine(o: EngineOptions) {
 		managed,
 		backups: availability.backups,
 		now: context.now,
-		disk: o.disk,
+		...storeState,
 		exportedLines: o.logExporter?.counts,
-		isStoreAvailable: availability.isStoreAvailable,
-		/** Measured by the store since its start, for `/metrics`. */
-		storeLoad: () => o.store.load?.(),
-		/** Standbys of the database; undefined for a store without any such. */
-		standbys,
-		skewFromDatabase: () => time.skewFromDatabase(),
 		calendar: time.calendar,
 		/** Budgets (D41). */
 		budgets,

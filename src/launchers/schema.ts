@@ -1,11 +1,9 @@
-import type { Schema } from "../lib/schema.ts";
+import { listText, type Schema } from "../lib/schema.ts";
 import type { LauncherDefinition } from "./definition.ts";
-
-const LIST = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
 /** One branch per launcher, discriminated by `type`. */
 export function launcherSchema(launchers: readonly LauncherDefinition[]): Schema {
-	const types = LIST.format(launchers.map(({ type }) => type));
+	const types = listText(launchers.map(({ type }) => type));
 	const message = `must be ${types}.`;
 	return {
 		oneOf: launchers.map(({ type, title, description, managed, settings }) => ({

@@ -135,7 +135,7 @@ function visitOneOf(schema: Schema, branches: readonly Schema[], value: unknown,
 	const branch = options.find(({ properties }) => properties?.[name]?.const === value[name]);
 	if (branch) return visit(branch, value, field, faults);
 	const words = options.map(({ properties }) => String(properties?.[name]?.const));
-	const must = first["x-message"] ?? `must be ${alternatives(words)}.`;
+	const must = first["x-message"] ?? `must be ${listText(words)}.`;
 	faults.push({ field: inside(field, name), message: isAbsent(value[name]) ? missing(must) : must });
 }
 
@@ -208,9 +208,9 @@ function fitsText({ minLength = 0, maxLength = Infinity, pattern, format }: Sche
 }
 
 function expected(schema: Schema): string {
-	if (schema.oneOf) return alternatives(schema.oneOf.map(expected));
+	if (schema.oneOf) return listText(schema.oneOf.map(expected));
 	if (schema.const !== undefined) return String(schema.const);
-	if (schema.enum) return alternatives(schema.enum.map(String));
+	if (schema.enum) return listText(schema.enum.map(String));
 	switch (schema.type) {
 		case "object":
 			return "an object";
@@ -248,8 +248,9 @@ function orDuration({ "x-duration": example }: Schema): string {
 	return example === undefined ? "" : `, or a duration such as ${example}`;
 }
 
-export function alternatives(words: readonly string[]): string {
-	return words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+/** The words of a sentence. `Intl.ListFormat` would read locale data at each start. */
+export function listText(words: readonly string[], last: "or" | "and" = "or"): string {
+	return words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`;
 }
 
 function missing(must: string): string {

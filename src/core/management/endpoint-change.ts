@@ -2,7 +2,7 @@
 import type { Endpoint, LauncherSettings } from "../endpoints/endpoint.ts";
 import { badRequest, unprocessable } from "../errors.ts";
 import { isSame } from "../../lib/same.ts";
-import { alternatives, type Fault } from "../../lib/schema.ts";
+import { listText, type Fault } from "../../lib/schema.ts";
 import { changedCommand } from "./command.ts";
 import { contentOf, type EndpointContent, type GpuContent, gpuSettings, launcherImage } from "./endpoint-content.ts";
 import type { ManagementSetting } from "./endpoint-members.ts";
@@ -152,13 +152,13 @@ function* broken(
 	if (!isSame(after.dataCenterIds, before.dataCenterIds))
 		for (const [at, id] of after.dataCenterIds.entries())
 			if (!dataCenters.includes(id))
-				yield { field: `dataCenterIds.${at}`, message: `must be ${alternatives(dataCenters)}; [] is anywhere.` };
+				yield { field: `dataCenterIds.${at}`, message: `must be ${listText(dataCenters)}; [] is anywhere.` };
 	if (after.networkVolumes.length > 1)
 		yield { field: "networkVolumes", message: `must have at most one volume: workers find it at ${MOUNT}.` };
 	if (image !== before.image && !allowsImage(rules, image))
 		yield {
 			field: "image",
-			message: `must be one that management.images in the configuration allows: ${alternatives(rules.images ?? [])}.`,
+			message: `must be one that management.images in the configuration allows: ${listText(rules.images ?? [])}.`,
 		};
 }
 

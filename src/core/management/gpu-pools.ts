@@ -1,4 +1,5 @@
 /** GPU pools of RunPod's management API as models of GPUs. */
+import { listText } from "../../lib/schema.ts";
 import type { GpuNeed } from "../workers/gpu-need.ts";
 import type { GpuView } from "../workers/gpus.ts";
 import type { HostView } from "../workers/hosts.ts";
@@ -55,7 +56,7 @@ export function gpuNeedIn(request: GpuRequest, known: readonly string[] | undefi
 	const { pools, excludedTypes: excluded = [], allowedCudaVersions: allowed = [], minCudaVersion } = request;
 	const all = pools.includes(ANY_GPU) ? undefined : [...new Set(pools.flatMap(modelsOf))];
 	const foreign = all ? excluded.filter((type) => !all.includes(type)) : [];
-	if (foreign.length > 0) return { fault: `gpu.excludedTypes: ${AND.format(foreign)} is in none of the pools.` };
+	if (foreign.length > 0) return { fault: `gpu.excludedTypes: ${listText(foreign, "and")} is in none of the pools.` };
 	const models = all?.filter((model) => !excluded.includes(model));
 	if (models?.length === 0) return { fault: "gpu.excludedTypes must leave at least one type of the pools." };
 	const fitting = known?.filter((model) => models?.includes(model) ?? !excluded.includes(model));
@@ -101,12 +102,10 @@ export function knownModels(
 	return isWhole ? [...new Set(models)] : undefined;
 }
 
-const AND = new Intl.ListFormat("en-GB");
-
 const modelsOf = (pool: string): readonly string[] => POOLS.get(pool) ?? [pool];
 
 function noneText({ pools, excludedTypes = [] }: GpuRequest, known: readonly string[]): string {
-	const less = excludedTypes.length > 0 ? ` without ${AND.format(excludedTypes)}` : "";
-	const present = known.length === 0 ? "no GPUs" : AND.format(known);
-	return `No machine has a GPU of gpu.pools ${AND.format(pools)}${less}: the machines have ${present}.`;
+	const less = excludedTypes.length > 0 ? ` without ${listText(excludedTypes, "and")}` : "";
+	const present = known.length === 0 ? "no GPUs" : listText(known, "and");
+	return `No machine has a GPU of gpu.pools ${listText(pools, "and")}${less}: the machines have ${present}.`;
 }

@@ -1,6 +1,6 @@
 /** The option `management` of the service: what the management API may use (D49). */
 import type { LauncherSettings } from "../endpoints/endpoint.ts";
-import { type Schema, alternatives } from "../../lib/schema.ts";
+import { type Schema, listText } from "../../lib/schema.ts";
 
 export interface ManagementRules {
 	/** How new endpoints get their workers; the request names image and command. Absent: none can be created. */
@@ -102,7 +102,7 @@ export function sourceOf(name: string, { launcher, volumes }: ManagementRules): 
 	const source = listed.find((entry) => entry === name || nameOf(entry) === name);
 	if (source !== undefined) return { ok: true, source };
 	const names = listed.map(nameOf);
-	const choice = names.length === 0 ? "" : `must be ${alternatives(names)}: `;
+	const choice = names.length === 0 ? "" : `must be ${listText(names)}: `;
 	if (launcher?.type === "kubernetes")
 		return {
 			ok: false,

@@ -1,4 +1,5 @@
 /** Which GPUs the workers of an endpoint can use (D44). */
+import { listText } from "../../lib/schema.ts";
 import { compareVersions } from "./cuda.ts";
 import { RESERVE_GB } from "./gpu-allocation.ts";
 import type { HostGpu } from "./hosts.ts";
@@ -31,19 +32,17 @@ export function suits({ model, memoryGb, cuda }: Omit<HostGpu, "id">, need: GpuN
 	);
 }
 
-const OR = new Intl.ListFormat("en-GB", { type: "disjunction" });
-
 /** Begins with a space, for a sentence such as `1 of 2 GPUs is L4 with 24 GB or more`; empty for any GPU. */
 export function needText(need: GpuNeed = {}, memoryGb?: number): string {
 	const { model, models, excludedModels = [], memoryMinGb, minCudaVersion, allowedCudaVersions: allowed = [] } = need;
 	const leastGb = memoryGb === undefined ? memoryMinGb : Math.max(memoryMinGb ?? 0, memoryGb + RESERVE_GB);
 	const parts = [
 		...(model === undefined ? [] : [model]),
-		...(models ? [OR.format(models)] : []),
-		...(excludedModels.length > 0 ? [`other than ${OR.format(excludedModels)}`] : []),
+		...(models ? [listText(models)] : []),
+		...(excludedModels.length > 0 ? [`other than ${listText(excludedModels)}`] : []),
 		...(leastGb === undefined ? [] : [`with ${leastGb} GB or more`]),
 		...(minCudaVersion === undefined ? [] : [`with a driver for CUDA ${minCudaVersion}`]),
-		...(allowed.length > 0 ? [`with a driver of CUDA ${OR.format(allowed)}`] : []),
+		...(allowed.length > 0 ? [`with a driver of CUDA ${listText(allowed)}`] : []),
 	];
 	return parts.length === 0 ? "" : ` ${parts.join(" ")}`;
 }

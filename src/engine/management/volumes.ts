@@ -4,7 +4,7 @@
  */
 import { badRequest } from "../../core/errors.ts";
 import { newVolumeName, sourceOf, type ManagementRules } from "../../core/management/rules.ts";
-import { alternatives } from "../../lib/schema.ts";
+import { listText } from "../../lib/schema.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import { type Resource, type ResourceContext, resourceTable } from "./resource-table.ts";
 
@@ -48,7 +48,7 @@ export function volumes(d: Deps) {
 		/** Throws 400 for an unknown data centre, and for a volume that the configuration does not allow. */
 		async create({ name, ...given }: Omit<Volume, "id" | "createdAt" | "source">): Promise<Volume> {
 			if (!d.dataCenters.includes(given.dataCenter))
-				throw badRequest([{ field: "dataCenter", message: `must be ${alternatives(d.dataCenters)}.` }]);
+				throw badRequest([{ field: "dataCenter", message: `must be ${listText(d.dataCenters)}.` }]);
 			const found = sourceOf(name, d.rules);
 			if (!found.ok) throw badRequest([{ field: "name", message: found.message }]);
 			const { source } = found;

@@ -1,6 +1,4 @@
 /** Renews leases even while a handler blocks the main thread (D16, protocol B.7). */
-import { request as httpRequest, Agent as HttpAgent } from "node:http";
-import { request as httpsRequest, Agent as HttpsAgent } from "node:https";
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock as clock } from "../clock.ts";
 import { readHeldTable } from "./held-table.ts";
@@ -25,8 +23,11 @@ async function pingForever(data: PingThreadData, parent: NonNullable<typeof pare
 	parent.on("message", (ids: string[]) => {
 		overflow = ids;
 	});
-	const secure = data.url.startsWith("https:");
-	const agent = secure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
+	// Not by an import: that of `node:http` reads all its exports, for which Node loads undici, 70 ms in each worker.
+	const { request, Agent } = data.url.startsWith("https:")
+		? process.getBuiltinModule("node:https")
+		: process.getBuiltinModule("node:http");
+	const agent = new Agent({ keepAlive: true });
 	parent.postMessage("ready");
 	for (;;) {
 		const began = clock.now();
@@ -42,7 +43,7 @@ async function pingForever(data: PingThreadData, parent: NonNullable<typeof pare
 		const url = data.url + (data.url.includes("?") ? "&" : "?") + query.join("&");
 		return new Promise((resolve) => {
 			const signal = AbortSignal.timeout(2 * data.intervalMs);
-			const call = (secure ? httpsRequest : httpRequest)(url, { agent, headers: data.headers, signal }, (answer) => {
+			const call = request(url, { agent, headers: data.headers, signal }, (answer) => {
 				const status = answer.statusCode ?? 0;
 				answer.resume();
 				answer.on("close", () => resolve(status !== 429 && status < 500));
