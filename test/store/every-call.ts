@@ -130,6 +130,7 @@ export function everyCall(store: Store): Calls {
 		"cluster.lead": () => cluster.lead({ names: ["a"], atMost: 1, server: "s", run: "r" }),
 		"cluster.yield": () => cluster.yield({ names: ["a"], server: "s" }),
 		"cluster.clock": () => cluster.clock(),
+		"cluster.standbys": () => cluster.standbys(),
 		"cluster.over": () => cluster.over({ jobs: [named] }),
 		"cluster.running": () => cluster.running({ endpoint }),
 		"cluster.versions": () => cluster.versions(),
