@@ -9,7 +9,7 @@ import {
 } from "./limits.ts";
 import type { Schema } from "../../lib/schema.ts";
 
-const MOST_CHUNKS = String(STREAM_CHUNKS).replace(/\B(?=(\d{3})+$)/g, ",");
+const MOST_CHUNKS = `${STREAM_CHUNKS / 1000},000`;
 
 /** YAML 1.1 reads `off` as false. */
 export const OFF: Schema = { enum: ["off", false] };
