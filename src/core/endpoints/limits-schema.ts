@@ -9,7 +9,7 @@ import {
 } from "./limits.ts";
 import type { Schema } from "../../lib/schema.ts";
 
-const MOST_CHUNKS = `${STREAM_CHUNKS / 1000},000`;
+const MOST_CHUNKS = `${STREAM_CHUNKS / 1e6} million`;
 
 /** YAML 1.1 reads `off` as false. */
 export const OFF: Schema = { enum: ["off", false] };
