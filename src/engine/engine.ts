@@ -169,7 +169,7 @@ export function createEngine(o: EngineOptions) {
 		isStoreAvailable: availability.isStoreAvailable,
 		/** Measured since the start. */
 		storeLoad: () => o.store.load?.(),
-		/** Standbys of the database; undefined for a store without any such. */
+		/** Standbys of PostgreSQL; undefined with SQLite. */
 		standbys: async () => o.store.cluster?.standbys(),
 		skewFromDatabase: () => time.skewFromDatabase(),
 	};

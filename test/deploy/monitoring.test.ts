@@ -28,9 +28,6 @@ function quick(rule: PrometheusRule): PrometheusRule {
 
 const RULES = ALERT_RULES.map(quick);
 
-/** Scrapes, rules and groups of alerts each wait for the one before, ms. */
-const ALERTED_MS = 80_000;
-
 /** What must have series, by what needs it. */
 const QUERIES: readonly (readonly [title: string, query: string])[] = [
 	...DASHBOARDS.flatMap(({ id, panels }) =>
@@ -96,21 +93,17 @@ async function expectSeries(prometheus: Prometheus): Promise<void> {
 		for (const [title, query] of lacking) if ((await prometheus.query(query)).length > 0) lacking.delete(title);
 		return lacking.size === 0;
 	};
-	await until("series of all queries", all, ALERTED_MS).catch(() => expect([...lacking.keys()]).toEqual([]));
+	await until("series of all queries", all).catch(() => expect([...lacking.keys()]).toEqual([]));
 }
 
 /** Resolves when Alertmanager has sent this about the fault last. */
 async function arrived(alerts: () => Alert[], { alert, labels }: Fault, status: Alert["status"]): Promise<void> {
-	await until(
-		`${alert} is ${status}`,
-		() => {
-			const last = alerts().findLast(
-				(each) =>
-					each.labels["alertname"] === alert &&
-					Object.entries(labels).every(([name, value]) => each.labels[name] === value),
-			);
-			return last?.status === status;
-		},
-		ALERTED_MS,
-	);
+	await until(`${alert} is ${status}`, () => {
+		const last = alerts().findLast(
+			(each) =>
+				each.labels["alertname"] === alert &&
+				Object.entries(labels).every(([name, value]) => each.labels[name] === value),
+		);
+		return last?.status === status;
+	});
 }

@@ -121,7 +121,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 		} finally {
 			await cluster.startController();
 		}
-		await until("the next worker is submitted", async () => (await active(place)).length === 2, 15_000);
+		await until("the next worker is submitted", async () => (await active(place)).length === 2, 5000);
 		expect(place.runs(first)).toHaveLength(1);
 		place.allow("allowed");
 		expect(await ended(service, place.id, first)).toMatchObject({

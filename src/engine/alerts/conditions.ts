@@ -17,7 +17,7 @@ export interface Measured extends EngineContext {
 	isStoreAvailable: () => boolean;
 	storeLoad: () => StoreLoad | undefined;
 	disk: StoreDisk | undefined;
-	/** Standbys of the database; undefined for a store without any such. */
+	/** Standbys of PostgreSQL; undefined with SQLite. */
 	standbys: () => Promise<{ connected: number; isSynchronous: boolean } | undefined>;
 	/** Ms. */
 	skewFromDatabase: () => number | undefined;
