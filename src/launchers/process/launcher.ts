@@ -11,6 +11,7 @@ import { WatchedWorker, WatchedWorkers } from "../watched-workers.ts";
 import {
 	endGroup,
 	groupRuns,
+	hasEnded,
 	identify,
 	type Identity,
 	identityOf,
@@ -134,7 +135,7 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 				return worker ? [[id, worker.leader] as const] : [];
 			}),
 		);
-		const found = this.#usageOf(leaders);
+		const found = unlessUnknown(() => this.#usageOf(leaders)) ?? new Map<string, WorkerUsage>();
 		const isWanted = ids.some(({ gpus }) => gpus.length > 0);
 		const known = isWanted ? await this.#gpuReadings.gpus() : [];
 		for (const { id, gpus } of ids) {
@@ -155,8 +156,8 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 		const processes = await this.#gpuReadings.processes();
 		const workers = ids.flatMap((id) => this.workers.get(id) ?? []);
 		return memoryByWorker(processes, (pid) => {
-			const group = processTable.find(pid)?.pgid;
-			const environment = new Set(processTable.environment(pid));
+			const group = unlessUnknown(() => processTable.find(pid))?.pgid;
+			const environment = new Set(unlessUnknown(() => processTable.environment(pid)));
 			const isOf = ({ leader, marks }: Worker): boolean =>
 				leader.pid === group || (marks.length > 0 && marks.every((mark) => environment.has(mark)));
 			return workers.find(isOf)?.id;
@@ -185,7 +186,7 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 			// Aligned, so hundreds of workers wake the service once per interval.
 			await this.clock.sleep(WATCH_MS - (this.clock.now() % WATCH_MS), over);
 			if (over.aborted) return;
-			if (!isRunning(worker.leader)) return await this.#leave(worker, {});
+			if (hasEnded(worker.leader, isRunning)) return await this.#leave(worker, {});
 		}
 	}
 
@@ -216,6 +217,15 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 		const lastOutput = tail(logPath(this.logDir, worker.id));
 		const reason = memoryReason({ ...how, lastOutput }, oomKills() > this.#killsBefore);
 		this.report(worker, { ...how, lastOutput, ...(reason && !isStopped && { reason }) });
+	}
+}
+
+/** Undefined where the system does not answer. */
+function unlessUnknown<T>(ask: () => T): T | undefined {
+	try {
+		return ask();
+	} catch {
+		return undefined;
 	}
 }
 

@@ -6,6 +6,7 @@ import {
 	endGroup,
 	groupOf,
 	groupRuns,
+	hasEnded,
 	identify,
 	type Identity,
 	identityOf,
@@ -79,6 +80,26 @@ describe("process group", () => {
 			`process ${leader.pid} still runs 10 s after SIGKILL`,
 		);
 		expect(clock.now()).toBe(10_000);
+	});
+
+	it("D34: asks again while the system does not answer, for 10 s", async () => {
+		const clock = hastyClock();
+		const answers = [[leader.pid], new Error("EMFILE"), []];
+		const find = (): number[] => {
+			const answer = answers.length > 1 ? answers.shift()! : answers[0]!;
+			if (answer instanceof Error) throw answer;
+			return answer;
+		};
+		const exit = once(child, "exit");
+		await killAll({ clock, find });
+		expect(await exit).toEqual([null, "SIGKILL"]);
+		const unknown = (): never => {
+			throw new Error("EMFILE");
+		};
+		expect(hasEnded(leader, unknown)).toBe(false);
+		const before = clock.now();
+		await expect(killAll({ clock, find: unknown })).rejects.toThrow("EMFILE");
+		expect(clock.now() - before).toBe(10_000);
 	});
 
 	it("D34: reads back only a handle of a process of this boot", () => {

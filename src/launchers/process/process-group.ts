@@ -88,10 +88,31 @@ export function signal(target: number, name: NodeJS.Signals | 0): boolean {
 	}
 }
 
+/** Asks the system again for 10 s while it does not answer, since no answer proves no end. Then throws its error. */
+export async function answered<T>(clock: Pick<Clock, "sleep">, ask: () => T): Promise<T> {
+	for (let waited = 0; ; waited += POLL_MS) {
+		try {
+			return ask();
+		} catch (error) {
+			if (waited >= KILL_TIMEOUT_MS) throw error;
+		}
+		await clock.sleep(POLL_MS);
+	}
+}
+
+/** False also where the system does not answer. */
+export function hasEnded(leader: Identity, runs: (leader: Identity) => boolean): boolean {
+	try {
+		return !runs(leader);
+	} catch {
+		return false;
+	}
+}
+
 /** Also kills groups led by them, until none are left. Throws after 10 s. */
 export async function killAll({ clock, find }: { clock: Clock; find: () => number[] }): Promise<void> {
 	for (let waited = 0; ; waited += POLL_MS) {
-		const pids = find();
+		const pids = await answered(clock, find);
 		if (pids.length === 0) return;
 		if (waited >= KILL_TIMEOUT_MS) {
 			throw new Error(`process ${pids.join(", ")} still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`);
@@ -114,8 +135,8 @@ export interface Ending {
 export async function endGroup(clock: Clock, ending: Ending): Promise<void> {
 	const { leader, marks } = ending;
 	await endInGrace(clock, ending, {
-		terminate: () => groupRuns(leader) && signal(-leader.pid, "SIGTERM"),
-		hasEnded: () => !groupRuns(leader),
+		terminate: () => answered(clock, () => groupRuns(leader) && signal(-leader.pid, "SIGTERM")),
+		hasEnded: () => hasEnded(leader, groupRuns),
 	});
 	await killAll({
 		clock,

@@ -1,5 +1,5 @@
 /** Both ways to read the process list, each against the real system. */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { isFirstInContainer, type ProcessTable, procTable, psTable } from "./process-table.ts";
@@ -58,6 +58,20 @@ describe.runIf(process.platform === "linux")("process table by /proc", () => {
 			child.kill("SIGKILL");
 			await once(child, "exit");
 		}
+	});
+
+	it("D34: without a free file descriptor no process counts as ended", () => {
+		const script = `
+			import { openSync } from "node:fs";
+			import { procTable } from ${JSON.stringify(import.meta.resolve("./process-table.ts"))};
+			try { for (;;) openSync("/dev/null"); } catch {}
+			const codes = [procTable.find, procTable.environment, procTable.boot, procTable.all].map((read) => {
+				try { return read(process.ppid) ?? "ended"; } catch (error) { return error.code; }
+			});
+			process.stdout.write(codes.join(" "));`;
+		const node = [process.execPath, "--input-type=module", "-e", script];
+		const found = execFileSync("sh", ["-c", 'ulimit -n 100 && exec "$@"', "sh", ...node], { encoding: "utf8" });
+		expect(found).toBe("EMFILE EMFILE EMFILE EMFILE");
 	});
 
 	it("reads the environment a process was started with", async () => {

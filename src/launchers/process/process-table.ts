@@ -28,7 +28,7 @@ export interface ProcessUsage {
 const TICK_MS = 10;
 const PAGE = 4096;
 
-/** Omits processes that end while they are read. */
+/** Omits processes that end while they are read. Each throws if the system does not answer, which proves no end. */
 export interface ProcessTable {
 	find(pid: number): ProcessRow | undefined;
 	all(): ProcessRow[];
@@ -38,12 +38,18 @@ export interface ProcessTable {
 	boot(): string | undefined;
 }
 
-/** Undefined if the process has ended or is another user's. */
+const ENDED_OR_FOREIGN = new Set(["ENOENT", "ESRCH", "EACCES"]);
+
+/**
+ * Undefined if the process has ended or is another user's. Throws where that is not known, such as without a free file
+ * descriptor.
+ */
 function read(path: string): string | undefined {
 	try {
 		return readFileSync(path, "utf8");
-	} catch {
-		return undefined;
+	} catch (error) {
+		if (ENDED_OR_FOREIGN.has((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+		throw error;
 	}
 }
 
