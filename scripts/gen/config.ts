@@ -48,7 +48,7 @@ With \`SLUICE_CA\`, a PEM file, they accept certificates of that authority.
 Under \`endpoints.<id>\` in \`sluice.yaml\`, and the same over \`/v1/endpoints\`. An id has 1 to 64
 of the characters a-z, A-Z, 0-9, _ and -. Endpoints of the file are created or updated at start;
 others in the store stay. In a file, a value of \`env\` and \`webhookSecret\` may be \`\${NAME}\`, a variable of
-the service's environment.
+the service's environment; the text itself is written \`$\${NAME}\`.
 
 Wherever a value is a number of ms, s or seconds, text such as \`500ms\`, \`30s\`, \`5m\`, \`1h30m\` or \`7d\` is
 accepted too, in the file, in flags, in variables and in bodies of \`/v1/endpoints\`.
@@ -85,7 +85,8 @@ ${schemaTable(HOST_SCHEMA)}
 ## Alerts
 
 Rules that the service evaluates, and who gets messages, under \`alerts\` in \`sluice.yaml\`
-([guide](../guides/alerts.md)). A text may be \`\${NAME}\`, a variable of the service's environment.
+([guide](../guides/alerts.md)). A text may be \`\${NAME}\`, a variable of the service's environment; the text itself is
+written \`$\${NAME}\`.
 
 ${schemaTable(ALERTS_SCHEMA)}
 

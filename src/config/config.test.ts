@@ -4,6 +4,7 @@ import { budgetLimits } from "../core/budgets.ts";
 import { describe, expect, it } from "vitest";
 import { config, problems } from "../../test/support/load-config.ts";
 import type { Config } from "./config.ts";
+import { OWN_VARIABLES } from "./options.ts";
 
 describe("loadConfig", () => {
 	it("D34: the defaults need no file", () => {
@@ -75,6 +76,30 @@ describe("loadConfig", () => {
 		// CI systems pass a secret that does not exist as empty text.
 		for (const env of [{ HOOK: webhookSecret }, { HOOK: webhookSecret, TOKEN: "" }])
 			expect(problems({ env, files })).toEqual(["/srv/sluice.yaml: endpoints.a.env.T: the variable TOKEN is not set."]);
+	});
+
+	it("D35: $${NAME} is the text ${NAME} itself, of which each $ more is one more", () => {
+		const files = {
+			"/srv/sluice.yaml":
+				"endpoints: { a: { env: { T: '$${TOKEN}', U: '$$${TOKEN}', V: '$$', W: 'x$${TOKEN}', X: '$${not one}' } } }",
+		};
+		const { endpoints, secretVariables } = config({ env: { TOKEN: "one" }, files });
+		expect(endpoints[0]!.env).toEqual({
+			...{ T: "${TOKEN}", U: "$${TOKEN}", V: "$$" },
+			...{ W: "x$${TOKEN}", X: "$${not one}" },
+		});
+		expect(secretVariables).toEqual([]);
+	});
+
+	it("D35: the service's own secrets are no values of a file", () => {
+		for (const name of [...OWN_VARIABLES, "SLUICE_SECRET_NEXT", "SLURM_JWT"]) {
+			const files = { "/srv/sluice.yaml": `endpoints: { a: { env: { T: '\${${name}}' } } }` };
+			const env = { SLUICE_API_KEY: "k".repeat(24), [name]: "k".repeat(24), SLUICE_STORE: "sqlite:./x.db" };
+			expect(problems({ env: { SLUICE_SECRET: "s", ...env }, files }), name).toEqual([
+				`/srv/sluice.yaml: endpoints.a.env.T: the variable ${name} is a secret of the service itself, which ` +
+					`no worker gets. Use a variable of another name; the text \${${name}} itself is written $\${${name}}.`,
+			]);
+		}
 	});
 
 	it("D34: flags win over the environment, the environment over the file", () => {

@@ -289,6 +289,11 @@ export const OWN_VARIABLES: readonly string[] = [
 	"OTEL_EXPORTER_OTLP_LOGS_HEADERS",
 ];
 
+/** Whether a file must not hand out the variable. `SLURM_JWT`: lets in to the cluster as the service. */
+export function isOwnSecret(name: string): boolean {
+	return OWN_VARIABLES.includes(name) || name.startsWith("SLUICE_SECRET") || name === "SLURM_JWT";
+}
+
 /** Variables for child processes. `more`: names that hold secrets by the configuration. */
 export function withoutSecrets(env: Env, more: readonly string[] = []): Record<string, string> {
 	const hidden = [...OWN_VARIABLES, ...more];

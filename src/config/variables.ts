@@ -1,9 +1,10 @@
 /** `${NAME}` in `sluice.yaml`: a variable of the service, which its workers do not get. */
 import { isObject } from "../lib/schema.ts";
+import { isOwnSecret } from "./options.ts";
 import type { Sources } from "./sources.ts";
 
-/** A value that is the variable of this name. */
-const VARIABLE = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
+/** A value that is the variable of this name. With a further `$` before it, the text itself, as in Compose files. */
+const VARIABLE = /^\$(\$*)\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
 
 export interface Variables {
 	/** Names that the file has used. */
@@ -17,13 +18,26 @@ export function variables({ env }: Pick<Sources, "env">, problems: string[]): Va
 	return {
 		used,
 		valueOf(value, at) {
-			const name = typeof value === "string" ? VARIABLE.exec(value)?.[1] : undefined;
-			if (name === undefined) return value;
+			const [text, more, name] = (typeof value === "string" && VARIABLE.exec(value)) || [];
+			if (text === undefined || name === undefined) return value;
+			if (more !== "") return text.slice(1);
+			if (isOwnSecret(name)) {
+				problems.push(
+					`${at}: the variable ${name} is a secret of the service itself, which no worker gets. Use a variable of ` +
+						`another name; the text ${text} itself is written $${text}.`,
+				);
+				return "";
+			}
 			used.push(name);
 			if (!env[name]) problems.push(`${at}: the variable ${name} is not set.`);
 			return env[name] ?? "";
 		},
 	};
+}
+
+/** The text with which a file says `text`: what others wrote is never read as a variable. */
+export function asWritten(text: string): string {
+	return VARIABLE.test(text) ? `$${text}` : text;
 }
 
 /** All texts in a value. */

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it, vi } from "vitest";
 import { parse } from "yaml";
+import { loadEndpoints } from "../../config/endpoints.ts";
 import { readEndpoint } from "../../launchers/endpoint-settings.ts";
 import { run } from "../framework/run.ts";
 
@@ -108,6 +109,21 @@ it("D36: a list of endpoints, one that is yet to be created, and commands as tex
 	});
 	expect(stderr).toContain("b: 'cpu' has no meaning here.");
 	expect(stderr).toContain("d: Write 'args' as the list launcher.command: sh -c 'echo hi");
+});
+
+it("D36: text of a foreign template is no variable of who applies the file, and no id vanishes", async () => {
+	const texts = { KEY: "${SLUICE_API_KEY}", OTHER: "$${HOME}", SHELL: "x${HOME}" };
+	const env: Record<string, unknown> = { ...texts, COUNT: 2, ON: true };
+	const one = { ...FROM_API, id: "constructor", env, constructor: "image" };
+	const other = { ...FROM_API, id: "__proto__", env: JSON.parse('{"__proto__":"${HOME}"}') as unknown };
+	const { stdout, stderr } = await imported({ endpoints: [one, other] });
+	expect(stderr).toContain("constructor: 'constructor' has no meaning here.\n");
+	const source = { path: join(root, "sluice.yaml"), env: { SLUICE_API_KEY: "operator", HOME: "/root" } };
+	const loaded = loadEndpoints(stdout, source);
+	expect(loaded.ok && [...loaded.endpoints].map(([id, settings]) => [id, Object.entries(settings["env"]!)])).toEqual([
+		["constructor", Object.entries({ ...texts, COUNT: 2, ON: true })],
+		["__proto__", [["__proto__", "${HOME}"]]],
+	]);
 });
 
 it("D36: --output writes a new file and replaces none", async () => {

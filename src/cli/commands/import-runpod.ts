@@ -1,5 +1,6 @@
 /** `sluice import runpod`: RunPod's description of an endpoint as `sluice.yaml` (D36). */
 import { writeFileSync } from "node:fs";
+import { asWritten } from "../../config/variables.ts";
 import { secretNames } from "../../core/management/secret-names.ts";
 import { withDurationTexts } from "../../core/durations.ts";
 import { commandIn } from "../../core/management/command.ts";
@@ -31,15 +32,16 @@ export const importCommand: Action = {
 	async run({ args: [from, file = "-"], flags: { output } }) {
 		if (from !== "runpod") throw new CliError(`Only endpoints of RunPod can be imported: sluice import runpod ${file}`);
 		const all = importedFrom(parseJson(textOfFile(file)), file);
-		const endpoints: Record<string, unknown> = {};
+		// An id may be that of a member of every object, such as __proto__.
+		const endpoints = new Map<string, unknown>();
 		for (const { id, settings, notes } of all) {
 			const read = readEndpoint(id, settings);
 			if (!read.ok)
 				throw new CliError(read.faults.map(({ field, message }) => `${id}: ${field} ${message}`).join("\n"), 1);
-			endpoints[id] = withDurationTexts(ENDPOINT_SCHEMA, settings);
+			endpoints.set(id, withDurationTexts(ENDPOINT_SCHEMA, { ...settings, ...written(settings["env"]) }));
 			for (const note of notes) process.stderr.write(`${id}: ${printable(note)}\n`);
 		}
-		const text = yamlText({ endpoints });
+		const text = yamlText({ endpoints: Object.fromEntries(endpoints) });
 		if (output === undefined) process.stdout.write(text);
 		else write(output, text);
 		return 0;
@@ -64,10 +66,20 @@ function importedFrom(value: unknown, file: string): Imported[] {
 	);
 }
 
-const ADVICE: Readonly<Record<string, string>> = {
-	registry: ": add its login to registries in sluice.yaml",
-	networkVolumes: ": mount a folder with launcher.volumes: [/folder:/runpod-volume]",
-};
+/** What stands as `${NAME}` there is a text, which must not become a variable of who applies the file. */
+function written(env: unknown): { env?: Members } {
+	if (!isObject(env)) return {};
+	const texts = Object.entries(env).map(([name, value]) => [
+		name,
+		typeof value === "string" ? asWritten(value) : value,
+	]);
+	return { env: Object.fromEntries(texts) as Members };
+}
+
+const ADVICE: ReadonlyMap<string, string> = new Map([
+	["registry", ": add its login to registries in sluice.yaml"],
+	["networkVolumes", ": mount a folder with launcher.volumes: [/folder:/runpod-volume]"],
+]);
 
 /** Members of RunPod's answer that describe it, and are no settings. */
 const DESCRIBING = ["requestUrls", "createdAt"];
@@ -87,7 +99,7 @@ function fromApi(endpoint: Members): Imported {
 		.filter(
 			([key, value]) => !DESCRIBING.includes(key) && !["", "OFF", "[]", "{}", "null"].includes(textOfValue(value)),
 		)
-		.map(([key]) => `'${key}' has no meaning here${ADVICE[key] ?? ""}.`);
+		.map(([key]) => `'${key}' has no meaning here${ADVICE.get(key) ?? ""}.`);
 	const start = startOf({ args, cmd, entrypoint });
 	if ("fault" in start) notes.push(`Write 'args' as the list launcher.command: ${textOfValue(args)}`);
 	const hasTimeout = typeof timeout === "number" && timeout > 5000;

@@ -30,7 +30,7 @@ export const workerEnv: Action = {
 	],
 	async run({ args: [endpoint = ""], flags, service }) {
 		const { "worker-url": url = service.connection().base, format = "env", replicas } = flags;
-		const line = FORMATS[format];
+		const line = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
 		if (!line) throw new CliError(`--format must be one of ${Object.keys(FORMATS).join(", ")}, not '${format}'.`);
 		const query = new URLSearchParams({ url, ...(replicas && { replicas }) });
 		const { json } = await service.request("POST", path`/v1/endpoints/${endpoint}/worker-env?${query}`);

@@ -31,7 +31,7 @@ export function completionCommand(commands: () => readonly Command[]): Action {
 			"sluice completion fish > ~/.config/fish/completions/sluice.fish",
 		],
 		async run({ args: [shell = ""] }) {
-			const script = SHELLS[shell];
+			const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
 			if (!script) throw new CliError(`SHELL must be one of ${Object.keys(SHELLS).join(", ")}, not '${shell}'.`);
 			process.stdout.write(script(levelsOf(commands())));
 			return 0;

@@ -78,6 +78,15 @@ it("D36: help of a command that calls a service has its flags, variables and exa
 	expect((await sluice("serve", "--help")).stdout).not.toContain("--context");
 });
 
+it.each([["completion"], ["worker-env", "hello", "--format"]])(
+	"D36: %s refuses a name that every object has",
+	async (...words) => {
+		const { code, stderr } = await sluice(...words, "constructor");
+		expect(code).toBe(2);
+		expect(stderr).toContain("must be one of");
+	},
+);
+
 const ALL = COMMANDS.flatMap((command): [string, Action][] =>
 	"actions" in command
 		? command.actions.map((action) => [`${command.name} ${action.name}`, action])

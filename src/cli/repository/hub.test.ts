@@ -87,3 +87,15 @@ it("D36: hub.json and tests.json with commas behind their last members", () => {
 	write("hub.json", '{"title": }');
 	expect(() => readHub(folder)).toThrow(/hub\.json is not JSON/);
 });
+
+it("D36: a variable named as a member of every object is one", () => {
+	const { env } = hubSettings({
+		config: {
+			env: [{ key: "__proto__", value: "a" }],
+			presets: [{ name: "p", defaults: { constructor: "b" } }],
+		},
+	});
+	expect(Object.entries(env)).toEqual([["__proto__", "a"]]);
+	const preset = hubSettings({ config: { presets: [{ name: "p", defaults: JSON.parse('{"__proto__":"b"}') }] } }, "p");
+	expect(Object.entries(preset.env)).toEqual([["__proto__", "b"]]);
+});

@@ -109,7 +109,7 @@ function unusedText(name: string, value: unknown): string {
 
 /** Accepts `[{key, value}]` and `[{key, input: {type, default}}]`. `preset` overrides both. */
 function readEnv(raw: unknown, preset: Record<string, unknown> = {}): Pick<HubSettings, "env" | "required" | "unset"> {
-	const env: Record<string, string> = {};
+	const env = new Map<string, string>();
 	const required: RequiredInput[] = [];
 	const unset: string[] = [];
 	const inputs = new Map<string, Record<string, unknown>>();
@@ -119,16 +119,16 @@ function readEnv(raw: unknown, preset: Record<string, unknown> = {}): Pick<HubSe
 		const input = isObject(described) ? described : {};
 		inputs.set(key, input);
 		const value = given ?? ("default" in input ? valueOf(input["default"], input) : "");
-		if (isText(value)) env[key] = String(value);
+		if (isText(value)) env.set(key, String(value));
 		else if (Object.hasOwn(preset, key)) continue;
 		else if (input["required"] === true) required.push({ key, title: titleOf(key, input) });
 		else unset.push(key);
 	}
 	for (const [key, value] of Object.entries(preset)) {
 		const found = valueOf(value, inputs.get(key) ?? {});
-		if (isText(found)) env[key] = String(found);
+		if (isText(found)) env.set(key, String(found));
 	}
-	return { env, required, unset };
+	return { env: Object.fromEntries(env), required, unset };
 }
 
 function isText(value: unknown): value is string | number | boolean {

@@ -50,7 +50,7 @@ interface Note {
 
 interface ParsedNote {
 	workers: ReadonlyMap<string, ReadonlyMap<string, WorkerFacts>>;
-	heldBack: Note["heldBack"];
+	heldBack: ReadonlyMap<string, HeldBack>;
 }
 
 export type WorkerViews = ReturnType<typeof workerViews>;
@@ -102,7 +102,11 @@ export function workerViews(d: WorkersContext & { problems: StartProblems }) {
 	function heldBack(endpoint: string): HeldBack {
 		const here = ownHeldBack(endpoint);
 		if (!shared || isHeldBack(here)) return here;
-		return notes().find((note) => note.heldBack[endpoint])?.heldBack[endpoint] ?? {};
+		return (
+			notes()
+				.find((note) => note.heldBack.has(endpoint))
+				?.heldBack.get(endpoint) ?? {}
+		);
 	}
 
 	return {
@@ -147,7 +151,7 @@ function parseNote(text: string): ParsedNote {
 		const ofEndpoint = byEndpoint.get(facts.endpoint) ?? new Map<string, WorkerFacts>();
 		byEndpoint.set(facts.endpoint, ofEndpoint.set(facts.id, facts));
 	}
-	return { workers: byEndpoint, heldBack };
+	return { workers: byEndpoint, heldBack: new Map(Object.entries(heldBack)) };
 }
 
 /** The key that encrypts comes first (D22). */

@@ -202,6 +202,27 @@ describe("endpoints of a file", () => {
 		);
 	});
 
+	it("D36: an endpoint named as a member of every object is listed, exported and compared", async () => {
+		for (const id of ["__proto__", "constructor"]) {
+			const { status } = await put(id, { workersMax: 0, env: { A: "${HOME}" } });
+			expect(status, id).toBe(200);
+			const { json } = await call(service.url, `/v1/endpoints/${id}`);
+			const endpoints = endpointsIn(exportText([json]), { A: "${HOME}" });
+			expect([...endpoints.keys()]).toEqual([id]);
+			expect(await changesOf(endpoints)).toEqual([]);
+		}
+	});
+
+	it("D36: export names no secret of the service for a worker's variable of the same name", async () => {
+		const names = ["SLUICE_API_KEY", "SLUICE-STORE", "PGPASSWORD"];
+		const { json } = await call(service.url, "/v1/endpoints/ep");
+		const text = exportText([{ ...json, env: names }]);
+		const values = { WORKER_SLUICE_API_KEY: "a", WORKER_SLUICE_STORE: "b", WORKER_PGPASSWORD: "c" };
+		expect(endpointsIn(text, { SLUICE_API_KEY: "operator", ...values }).get("ep")!["env"]).toEqual({
+			...{ SLUICE_API_KEY: "a", "SLUICE-STORE": "b", PGPASSWORD: "c" },
+		});
+	});
+
 	it("D36: a diff of what export prints finds nothing", { timeout: 120_000 }, async () => {
 		await fc.assert(
 			fc.asyncProperty(someSettings, async (settings) => {

@@ -1,5 +1,6 @@
 /** `sluice export`: endpoints of a service in the form of `sluice.yaml` (D36). */
 import type { Endpoint } from "../../../api/endpoints.ts";
+import { isOwnSecret } from "../../../config/options.ts";
 import { withDurationTexts } from "../../../core/durations.ts";
 import { ENDPOINT_SCHEMA, readEndpoint } from "../../../launchers/endpoint-settings.ts";
 import { resolvePaths } from "../../../launchers/index.ts";
@@ -63,8 +64,10 @@ function without(standard: unknown, value: unknown): unknown {
 	return members.length === 0 ? undefined : Object.fromEntries(members);
 }
 
+/** A worker's own key of this name is none of who applies the file. */
 function variableFor(name: string): string {
-	return name.replaceAll(/[^A-Za-z0-9_]/g, "_").replace(/^(?=\d)/, "_");
+	const variable = name.replaceAll(/[^A-Za-z0-9_]/g, "_").replace(/^(?=\d)/, "_");
+	return isOwnSecret(variable) ? `WORKER_${variable}` : variable;
 }
 
 /** A folder that is not set is that of the service there, and that of the file here. */

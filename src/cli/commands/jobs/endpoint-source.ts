@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { mergeSettings } from "../../../core/endpoints/endpoint.ts";
 import { readEndpoint } from "../../../launchers/endpoint-settings.ts";
 import { runsImages } from "../../../launchers/index.ts";
-import { isObject } from "../../../lib/schema.ts";
+import { isAbsent, isObject } from "../../../lib/schema.ts";
 import { printable } from "../../../lib/terminal-text.ts";
 import { CliError } from "../../client/errors.ts";
 import { path } from "../../client/service-client.ts";
@@ -104,8 +104,8 @@ function machineNotes({ gpus }: HubSettings, q: { isContainer: boolean; given: S
 
 /** Asks for what `given` does not have. Throws {@link CliError} where no terminal can be asked. */
 async function requiredValues(required: readonly RequiredInput[], given: Settings): Promise<Record<string, string>> {
-	const missing = required.filter(({ key }) => given[key] === undefined || given[key] === null);
-	const values: Record<string, string> = {};
+	const missing = required.filter(({ key }) => !Object.hasOwn(given, key) || isAbsent(given[key]));
+	const values = new Map<string, string>();
 	for (const { key, title } of missing) {
 		const value = await ask(`${printable(title)}: `);
 		if (value === undefined || value === "") {
@@ -115,9 +115,9 @@ async function requiredValues(required: readonly RequiredInput[], given: Setting
 					`Set ${names.length === 1 ? "it" : "them"}: ${names.map((name) => `--set env.${name}=VALUE`).join(" ")}`,
 			);
 		}
-		values[key] = value;
+		values.set(key, value);
 	}
-	return values;
+	return Object.fromEntries(values);
 }
 
 /** A build takes minutes: faults that the service would find are found before. */
