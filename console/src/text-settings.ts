@@ -108,6 +108,7 @@ export const SETTING_TEXTS = {
 			"release.canary": "Canary",
 			"webhooks.schedule": "Waits between attempts",
 			"webhooks.disableAfterMs": "Disable failing receivers after",
+			"webhooks.input": "Send the input",
 		},
 		faults: {
 			whole: "Must be a whole number.",

@@ -67,7 +67,7 @@ const JOB_COUNTS = {
 	passRequestId: false,
 	priority: "normal",
 	preempt: "finish",
-	webhooks: { schedule: "short", disableAfterMs: 432000000 },
+	webhooks: { schedule: "short", disableAfterMs: 432000000, input: true },
 	release: { maxSurge: 1, maxUnavailable: 0, minJobs: 1, failAfter: 3 },
 	webhookSecretSet: true,
 	paused: false,

@@ -47,7 +47,10 @@ export const LIST_DELIVERIES = route("listDeliveries", "GET /v1/webhooks", "read
 export const SHOWN_BODY = 16_384;
 
 const DELIVERY_DETAIL = extend(DELIVERY, {
-	body: { ...TEXT, description: `What each attempt sends: the first ${SHOWN_BODY} characters.` },
+	body: {
+		...TEXT,
+		description: `What each attempt sends, without input and webhook: the first ${SHOWN_BODY} characters.`,
+	},
 	bodySize: { ...COUNT, description: "Size of all of it, bytes." },
 });
 export type DeliveryDetail = Static<typeof DELIVERY_DETAIL>;

@@ -102,6 +102,7 @@ export function everyCall(store: Store): Calls {
 		"audit.expire": () => store.audit.expire({ before: now, limit: 1 }),
 		"webhooks.claim": () => store.webhooks.claim({ limit: 1, each: 1, skip: [], holdMs: 1, now }),
 		"webhooks.body": () => store.webhooks.body(named),
+		"webhooks.input": () => store.webhooks.input(named),
 		"webhooks.tried": () => store.webhooks.tried({ id: named.id, tried: { at: now, tookMs: 1 }, state: "failed" }),
 		"webhooks.receivers": () => store.webhooks.receivers({ limit: 1 }),
 		"webhooks.enable": () => store.webhooks.enable({ endpoint, receiver: "r", now }),

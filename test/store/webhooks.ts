@@ -55,7 +55,7 @@ export function webhookCases({ store, open }: Bed): void {
 				bytes: body.length,
 			});
 			const { due, nextDueAt } = await claim(site.store, { now: T0 + 6 });
-			expect(due).toEqual([{ ...row, dueAt: T0 + 6 + HOLD, bytes: body.length, body }]);
+			expect(due).toEqual([{ ...row, dueAt: T0 + 6 + HOLD, bytes: body.length, body, inputBytes: 7 }]);
 			expect(await bodyOf(site.store, row.id)).toBe(
 				`{"id":"${id}","status":"COMPLETED","delayTime":0,"executionTime":5,"output":{"n": 1.0},"workerId":"w1"}`,
 			);
@@ -337,6 +337,35 @@ export function webhookCases({ store, open }: Bed): void {
 			expect(await webhooks.body({ id: pending })).toBeUndefined();
 			await webhooks.tried({ id: kept, tried: failed(T0), state: "failed" });
 			expect(await bodyOf(site.store, kept)).toContain('"output":1');
+		}));
+
+	it("D5, D9, D21: the input of the job is read byte for byte until it is erased", () =>
+		alone(open, async (site) => {
+			const { webhooks, jobs } = site.store;
+			const small = '{"n": 1.0}';
+			const large = JSON.stringify("x".repeat(200_000));
+			const ids: string[] = [];
+			for (const input of [small, large]) {
+				const { id } = await site.running({ webhook, input });
+				await site.report(id);
+				ids.push(id);
+			}
+			const deliveries = ids.map((id) => `msg_${id}_0`);
+			const inputs = async () =>
+				Promise.all(
+					deliveries.map(async (id) => {
+						const input = await webhooks.input({ id });
+						return input && stringOf(input);
+					}),
+				);
+			const sizes = async (now: number) => (await claim(site.store, { now })).due.map(({ inputBytes }) => inputBytes);
+			expect(await sizes(T0)).toEqual([small.length, large.length]);
+			expect(await inputs()).toEqual([small, large]);
+			for (const id of ids) await jobs.retain({ endpoint: site.endpoint, id, retainMs: 0, now: T0 });
+			await site.settle(T0);
+			expect(await sizes(T0 + HOLD)).toEqual([0, 0]);
+			expect(await inputs()).toEqual([undefined, undefined]);
+			expect(await webhooks.input({ id: "msg_none_0" })).toBeUndefined();
 		}));
 
 	it("D21: outlives the result and its record", () =>

@@ -33,7 +33,7 @@ export const ENDPOINT_DEFAULTS = {
 	priority: "normal",
 	preempt: "finish",
 	passRequestId: false,
-	webhooks: { schedule: "short", disableAfterMs: 5 * DAY_MS },
+	webhooks: { schedule: "short", disableAfterMs: 5 * DAY_MS, input: true },
 	release: RELEASE_DEFAULTS,
 } as const;
 
@@ -101,9 +101,15 @@ const WEBHOOKS: Schema = {
 				"A receiver that fails for this time, and 10 deliveries or more, is disabled until it is enabled again.",
 			"x-message": "must be off or a duration from 1h to 30d, such as 5d; a number is in ms.",
 		},
+		input: {
+			type: "boolean",
+			default: ENDPOINT_DEFAULTS.webhooks.input,
+			description: "Webhooks contain the input of the job, as RunPod's do.",
+			"x-message": "must be true or false.",
+		},
 	},
 	default: ENDPOINT_DEFAULTS.webhooks,
-	description: "When webhooks are sent again, and when no more.",
+	description: "When webhooks are sent again, when no more, and whether they contain the input.",
 	"x-message": "must be an object: write { schedule: long, disableAfterMs: 5d }.",
 };
 

@@ -54,7 +54,7 @@ export interface Endpoint {
 	release: ReleaseSettings;
 	/** What RunPod's management API stores beside the other settings (D49). */
 	management?: ManagementSetting;
-	webhooks: { schedule: Schedule; disableAfterMs: number | "off" };
+	webhooks: { schedule: Schedule; disableAfterMs: number | "off"; input: boolean };
 	/** Signs webhooks (D21); never returned, published or logged. */
 	webhookSecret?: string;
 }

@@ -1,7 +1,7 @@
 /** Webhook deliveries (spec 6, D21). */
-import { asOne, type JsonText } from "../../lib/json/json-text.ts";
+import { asOne, cut, type JsonText, piecesOf, sizeOf } from "../../lib/json/json-text.ts";
 import { type JobResult, jobView } from "../jobs/job-view.ts";
-import { receiverOf } from "./receiver.ts";
+import { receiverOf, withoutUser } from "./receiver.ts";
 
 /** Waits after a failed try, ms (spec 6). */
 export const SPECIFIED_SCHEDULE: readonly number[] = [10_000, 10_000];
@@ -73,6 +73,18 @@ export function deliveryOf(result: JobResult): NewDelivery | undefined {
 		body: asOne(jobView(result, endedAt)),
 		createdAt: endedAt,
 	};
+}
+
+/**
+ * What is sent of a delivery: the stored body with the members that RunPod adds to it. The input is read from its job
+ * for each attempt, so that it is stored once.
+ */
+export function sentBody(body: JsonText, { url, input }: { url: string; input: JsonText | undefined }): JsonText {
+	const end = `,"webhook":${JSON.stringify(withoutUser(url))}}`;
+	if (typeof body === "string" && (input === undefined || typeof input === "string"))
+		return body.slice(0, -1) + (input === undefined ? "" : `,"input":${input}`) + end;
+	const open = typeof body === "string" ? body.slice(0, -1) : cut(body, 0, sizeOf(body) - 1);
+	return asOne(piecesOf(open, ...(input === undefined ? [] : [',"input":', input]), end));
 }
 
 /** Only status 200 acknowledges. */

@@ -69,6 +69,14 @@ function pauseMs(unanswered: number): number {
 /** No host name with its port is longer. */
 const MAX_RECEIVER = 300;
 
+/** The address as submitted; without user and password. */
+export function withoutUser(text: string): string {
+	const url = URL.parse(text);
+	if (url === null || (url.username === "" && url.password === "")) return text;
+	url.username = url.password = "";
+	return url.href;
+}
+
 /** Path and query may be secret. */
 export function receiverOf(url: string): string {
 	return (URL.parse(url)?.host ?? "").slice(0, MAX_RECEIVER);

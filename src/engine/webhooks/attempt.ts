@@ -1,5 +1,5 @@
 /** One attempt at a webhook's receiver (spec 6, D21). */
-import { afterTry, waitsOf } from "../../core/webhooks/delivery.ts";
+import { afterTry, sentBody, waitsOf } from "../../core/webhooks/delivery.ts";
 import { PAUSE_AFTER, receiverOf } from "../../core/webhooks/receiver.ts";
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
 import type { SendWebhook, WebhookAnswer } from "../../webhooks/contract.ts";
@@ -56,7 +56,7 @@ export async function attempt(
 
 async function answerTo(
 	d: WebhooksContext,
-	{ id, endpoint, job, url, body: claimed, disabledAt, requestId, trace }: DueDelivery,
+	{ id, endpoint, job, url, body: claimed, inputBytes, disabledAt, requestId, trace }: DueDelivery,
 	signal: AbortSignal,
 ): Promise<WebhookAnswer & { sent: boolean }> {
 	if (disabledAt !== undefined)
@@ -70,8 +70,10 @@ async function answerTo(
 		return { sent: false, error: `not sent: ${reason}; renew it` };
 	}
 	const secrets = secret.former ? [secret.text, secret.former.text] : [secret.text];
-	const body = claimed ?? (await d.store.webhooks.body({ id }));
-	if (body === undefined) return { sent: false, error: "not sent: the result of the job was erased", final: true };
+	const stored = claimed ?? (await d.store.webhooks.body({ id }));
+	if (stored === undefined) return { sent: false, error: "not sent: the result of the job was erased", final: true };
+	const input = inputBytes > 0 ? await d.store.webhooks.input({ id }) : undefined;
+	const body = sentBody(stored, { url, input });
 	const { context, end } = d.traces.ofDelivery({ id: job, endpoint, trace }, { delivery: id, url });
 	const answer = await d.send({ id, url, body, secrets, requestId, trace: context, signal });
 	end(answer);

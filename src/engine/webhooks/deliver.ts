@@ -53,7 +53,11 @@ export function webhookDeliverer(d: WebhooksContext): Loop {
 				holdMs: HOLD_MS,
 				now,
 			});
-			for (const delivery of due) queue.add(delivery, now + HOLD_MS);
+			for (const delivery of due) {
+				// The store is asked for no input that is not sent.
+				const inputBytes = d.endpoints.webhookSettings(delivery.endpoint).input ? delivery.inputBytes : 0;
+				queue.add({ ...delivery, inputBytes, bytes: delivery.bytes + inputBytes }, now + HOLD_MS);
+			}
 			sendNext();
 			if (oldLeft) return 0;
 			if (nextDueAt > now) return Math.min(CLAIM_MS, Math.max(0, nextDueAt - d.now()));

@@ -21,6 +21,7 @@ function delivery(host: string, { endpoint = "ep", bytes = 2, path = "x" } = {})
 		used: 0,
 		createdAt: 0,
 		bytes,
+		inputBytes: 0,
 	};
 }
 

@@ -27,6 +27,8 @@ export interface SizedDelivery extends DeliveryRow {
 export interface DueDelivery extends SizedDelivery {
 	/** A larger body than {@link INLINE_BYTES} is read when it is sent. */
 	body?: JsonText | undefined;
+	/** Size of the input of its job, 0 if that was erased. */
+	inputBytes: number;
 	/** Since when its receiver is disabled. */
 	disabledAt?: number | undefined;
 	/** `X-Request-Id` of its job, while the record of that is kept. */
@@ -48,6 +50,8 @@ export interface WebhookStore {
 		now: number;
 	}): Promise<{ due: DueDelivery[]; nextDueAt?: number | undefined }>;
 	body(q: { id: string }): Promise<JsonText | undefined>;
+	/** The input of its job; undefined if it was erased or is not as it was written. */
+	input(q: { id: string }): Promise<JsonText | undefined>;
 	/**
 	 * Ignored for a delivery that is not pending. With `counts` it is an attempt of the receiver, whose health after it
 	 * is returned.

@@ -82,6 +82,7 @@ export const OPERATIONS = {
 	...named("webhooks", webhooks),
 	"webhooks.claim": perDialect("write"),
 	"webhooks.body": perDialect("read"),
+	"webhooks.input": perDialect("read"),
 	"webhooks.tried": perDialect("write"),
 	"webhooks.expire": perDialect("write"),
 	...named("metrics", metrics),

@@ -57,6 +57,6 @@ export const GROUPS: readonly { title: string; names: readonly string[] }[] = [
 	},
 	{
 		title: T.settings.groups.webhooks,
-		names: ["webhooks.schedule", "webhooks.disableAfterMs"],
+		names: ["webhooks.schedule", "webhooks.disableAfterMs", "webhooks.input"],
 	},
 ];

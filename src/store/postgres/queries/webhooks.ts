@@ -15,8 +15,8 @@ const FIRST_DUE = `${PENDING_ENDPOINTS}, ready AS MATERIALIZED (
     FROM pending WHERE endpoint IS NOT NULL)`;
 
 /**
- * Rows claimed by another server are skipped. The last columns are request id and trace of the job, body, size,
- * disabling, whether the receiver is paused, and the order.
+ * Rows claimed by another server are skipped. The last columns are request id, trace and size of the input of the job,
+ * body, size, disabling, whether the receiver is paused, and the order.
  */
 const CLAIM = statement(`
   ${FIRST_DUE}, turns AS MATERIALIZED (
@@ -35,12 +35,15 @@ const CLAIM = statement(`
   )
   UPDATE deliveries SET due_at = coalesce(paused, $4), in_flight = paused IS NULL FROM held WHERE number = claimed
   RETURNING ${DELIVERIES.names},
-    (SELECT json_build_array(request_id, trace)::text FROM jobs
+    (SELECT json_build_array(request_id, trace, CASE WHEN input IS NULL THEN 0 ELSE input_bytes END)::text FROM jobs
       WHERE jobs.endpoint = deliveries.endpoint AND jobs.id = deliveries.job),
     CASE WHEN octet_length(body) <= ${INLINE_BYTES} THEN body END,
     octet_length(body), disabled_at, paused IS NOT NULL, was_due`);
 const NEXT_DUE = statement(`${FIRST_DUE} SELECT min(due_at) FROM ready WHERE endpoint <> ALL ($1::text[])`);
 const BODY = statement("SELECT body FROM deliveries WHERE id = $1 AND body <> ''");
+const INPUT = statement(`
+  SELECT input FROM deliveries JOIN jobs ON jobs.endpoint = deliveries.endpoint AND jobs.id = deliveries.job
+  WHERE deliveries.id = $1 AND input IS NOT NULL`);
 const PENDING = statement(
 	`SELECT ${DELIVERIES.names}, receiver FROM deliveries WHERE id = $1 AND state = 'pending' FOR UPDATE`,
 );
@@ -54,6 +57,8 @@ const EXPIRE = statement(`
   WITH old AS MATERIALIZED (SELECT number FROM deliveries WHERE due_at IS NULL AND created_at < $1
     ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   DELETE FROM deliveries USING old WHERE deliveries.number = old.number`);
+
+type JobFacts = [requestId?: string | null, trace?: string | null, inputBytes?: number];
 
 export function openWebhooks(context: TableContext): AllDialectMethods["webhooks"] {
 	const { read, write } = context.database;
@@ -71,13 +76,14 @@ export function openWebhooks(context: TableContext): AllDialectMethods["webhooks
 				.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)) || Number(one[0]) - Number(other[0]))
 				.flatMap((values) => {
 					const [origin, body, bytes, disabledAt, paused] = values.slice(-6);
-					const [requestId, trace] = JSON.parse(String(origin ?? "[]")) as (string | null)[];
+					const [requestId, trace, inputBytes] = JSON.parse(String(origin ?? "[]")) as JobFacts;
 					return paused === true
 						? []
 						: {
 								...withoutNumber(DELIVERIES.from(values)),
 								bytes: Number(bytes),
 								body: (body as string | null) || undefined,
+								inputBytes: inputBytes ?? 0,
 								disabledAt: (disabledAt as number | null) ?? undefined,
 								requestId: requestId ?? undefined,
 								trace: trace ?? undefined,
@@ -88,6 +94,11 @@ export function openWebhooks(context: TableContext): AllDialectMethods["webhooks
 
 		async body({ id }) {
 			const [found] = (await read.run(BODY, [id])).rows;
+			return found && jsonTextOf(String(found[0]));
+		},
+
+		async input({ id }) {
+			const [found] = (await read.run(INPUT, [id])).rows;
 			return found && jsonTextOf(String(found[0]));
 		},
 

@@ -106,6 +106,15 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 				const body = await webhooks.body(q);
 				return body && (await loaded(body));
 			},
+			async input(q) {
+				const input = await webhooks.input(q);
+				try {
+					return input && (await loaded(input));
+				} catch (error) {
+					damageOf(error);
+					return undefined;
+				}
+			},
 		},
 		async ping() {
 			await store.ping();

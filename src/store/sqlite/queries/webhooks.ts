@@ -4,10 +4,14 @@ import { recordTry } from "../../operations/steps.ts";
 import type { DialectHandlers } from "../../operations/table.ts";
 import { DELIVERIES, withoutNumber } from "../../tables/delivery-rows.ts";
 import { attempted, PENDING_ENDPOINTS, SQLITE_BODY_BYTES } from "../../tables/webhooks.ts";
+import { damageOf } from "../file/disk-errors.ts";
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import type { RunWork } from "../tables.ts";
 
-export function openWebhooks({ db, deliveries, records }: UnitOfWork, run: RunWork): DialectHandlers<"webhooks"> {
+export function openWebhooks(
+	{ db, deliveries, payloads, records }: UnitOfWork,
+	run: RunWork,
+): DialectHandlers<"webhooks"> {
 	const pendingEndpoints = db.prepare(`${PENDING_ENDPOINTS}
     SELECT endpoint, (SELECT min(due_at) FROM deliveries
       WHERE due_at IS NOT NULL AND deliveries.endpoint = pending.endpoint)
@@ -51,14 +55,15 @@ export function openWebhooks({ db, deliveries, records }: UnitOfWork, run: RunWo
 					const held = { ...row, dueAt: paused ? pausedUntil! : now + holdMs };
 					hold.run(held.dueAt, paused ? 0 : 1, row.number);
 					if (paused) continue;
-					const job = records.find({ endpoint, id: row.job })?.job;
+					const found = records.find({ endpoint, id: row.job });
 					claimed.push({
 						...withoutNumber(held),
 						bytes: bytes ?? 0,
 						body: (bytes ?? 0) > INLINE_BYTES ? undefined : deliveries.body(row.number),
+						inputBytes: found?.job.erased === false ? found.inputBytes : 0,
 						disabledAt: disabledAt ?? undefined,
-						requestId: job?.requestId,
-						trace: job?.trace,
+						requestId: found?.job.requestId,
+						trace: found?.job.trace,
 					});
 				}
 			const next = pending(skip).map(({ dueAt }) => dueAt);
@@ -68,6 +73,18 @@ export function openWebhooks({ db, deliveries, records }: UnitOfWork, run: RunWo
 		body({ id }) {
 			const row = deliveries.find(id);
 			return row && deliveries.body(row.number);
+		},
+
+		input({ id }) {
+			const row = deliveries.find(id);
+			const found = row && records.find({ endpoint: row.endpoint, id: row.job });
+			if (!found || found.job.erased) return undefined;
+			try {
+				return payloads.input(found);
+			} catch (error) {
+				damageOf(error);
+				return undefined;
+			}
 		},
 
 		tried({ counts, ...q }) {

@@ -64,7 +64,7 @@ describe("what is sent", () => {
 	};
 
 	it.each(Object.entries(ends))(
-		"spec 6, D21: %s brings the same JSON as /status, once",
+		"spec 6, D21: %s brings the same JSON as /status with input and webhook, once",
 		async (_name, { status, body, end }) => {
 			const id = await submit(body);
 			const done = delivered(id);
@@ -74,7 +74,7 @@ describe("what is sent", () => {
 			expect(json.status).toBe(status);
 			const [request, ...others] = await arrived(1);
 			expect(others).toEqual([]);
-			expect(request!.body.toString()).toBe(text);
+			expect(request!.body.toString()).toBe(`${text.slice(0, -1)},"input":{},"webhook":"${site.hook}"}`);
 			expect(request).toMatchObject({
 				method: "POST",
 				headers: {
@@ -105,7 +105,7 @@ describe("what is sent", () => {
 		await worker.takeThis(id);
 		await worker.done(id, { output: 2 });
 		const [request] = await arrived(1);
-		expect(request!.body.toString()).toBe((await answer).text);
+		expect(request!.body.toString()).toBe(`${(await answer).text.slice(0, -1)},"input":{},"webhook":"${site.hook}"}`);
 		expect(site.count).toBe(1);
 	});
 
@@ -117,19 +117,57 @@ describe("what is sent", () => {
 		expect(site.count).toBe(0);
 	});
 
-	it("D21: the body is kept as it was at the end, when the result has expired", async () => {
+	it("D5, D21: the input comes byte for byte; not where webhooks.input is false", async () => {
+		const input = '{"order_id": 12345678901234567890, "a":1.0,  "a":"\\u00e9\u{1f600}"}';
+		const ended = async (): Promise<string> => {
+			const { json } = await call(site.service.url, `/v2/${site.ep}/run`, {
+				text: `{"webhook": "${site.hook}?b=%20\\u0041", "input": ${input} }`,
+			});
+			const done = delivered(json.id);
+			await cancel(json.id);
+			await atOnce(hand, done);
+			return json.id as string;
+		};
+		await ended();
+		const path = `/v1/endpoints/${site.ep}`;
+		await call(site.service.url, path, { method: "PATCH", body: { webhooks: { input: false } } });
+		const id = await ended();
+		const { text } = await call(site.service.url, `/v2/${site.ep}/status/${id}`);
+		const webhook = `,"webhook":"${site.hook}?b=%20A"}`;
+		const [whole, without] = (await atOnce(hand, site.receiver.arrived(2, `${site.path}?b=%20A`))).map(({ body }) =>
+			body.toString(),
+		);
+		expect(whole!.slice(whole!.indexOf(',"input"'))).toBe(`,"input":${input}${webhook}`);
+		expect(without).toBe(text.slice(0, -1) + webhook);
+	});
+
+	it("D9, D21: a job without retention sends its result, and not the input, which is erased at its end", async () => {
+		await call(site.service.url, `/v1/endpoints/${site.ep}`, { method: "PATCH", body: { retention: { run: 0 } } });
+		const worker = await handWorker(site.service, site.ep);
+		const id = await submit();
+		await worker.takeThis(id);
+		const done = delivered(id);
+		await worker.done(id, { output: 1 });
+		await hand.advance(1000);
+		await atOnce(hand, done);
+		const [request] = await arrived(1);
+		expect(JSON.parse(request!.body.toString())).toMatchObject({ id, output: 1, webhook: site.hook });
+	});
+
+	it("D9, D21: the body is kept as it was at the end, when the result has expired, without the input", async () => {
 		site.reply((number) => (number === 0 ? 500 : 200));
 		const id = await submit();
 		const worker = await handWorker(site.service, site.ep);
 		await worker.takeThis(id);
 		const again = failed(id);
 		await worker.done(id, { output: "kept" });
+		await atOnce(hand, again);
 		const { text } = await call(site.service.url, `/v2/${site.ep}/status/${id}?ttl=0`);
 		expect((await call(site.service.url, `/v2/${site.ep}/status/${id}`)).status).toBe(404);
-		await atOnce(hand, again);
 		await hand.advance(10_000);
 		const requests = await arrived(2);
-		expect(requests.map(({ body }) => body.toString())).toEqual([text, text]);
+		const [head, webhook] = [text.slice(0, -1), `,"webhook":"${site.hook}"}`];
+		expect(requests.map(({ body }) => body.toString())).toEqual([`${head},"input":{}${webhook}`, head + webhook]);
 	});
 });
 

@@ -1,0 +1,92 @@
+/**
+ * What RunPod's service was seen to answer, beside what this one answers: no member is missing. Further members are
+ * allowed, since every client ignores those that it does not know.
+ */
+import { describe, expect, it } from "vitest";
+import { call } from "../../support/service.ts";
+import { atOnce, handWorker } from "../hand-worker.ts";
+import { webhookSite } from "./webhooks/site.ts";
+
+const site = webhookSite();
+const { hand, submit, cancel, ended, arrived, delivered } = site;
+
+const post = { method: "POST" };
+const answerOf = async (path: string, init: Parameters<typeof call>[2] = {}): Promise<any> => {
+	const { status, json, text } = await call(site.service.url, path.replace("{ep}", site.ep), init);
+	expect(status, text).toBe(200);
+	return json;
+};
+
+/** A job that a worker ended with what it posted. */
+async function over(posted: object): Promise<string> {
+	const worker = await handWorker(site.service, site.ep);
+	const id = await submit();
+	await worker.takeThis(id);
+	const done = delivered(id);
+	await worker.done(id, posted);
+	await atOnce(hand, done);
+	return id;
+}
+
+/** `members`: as RunPod sends them; `more`: only here. */
+const TABLE: Record<string, { members: string[]; more?: string[]; answer: () => Promise<any> }> = {
+	"/run": {
+		members: ["id", "status"],
+		answer: () => answerOf("/v2/{ep}/run", { body: { input: {} } }),
+	},
+	"/status of a waiting job": {
+		members: ["delayTime", "id", "status"],
+		more: ["executionTime"],
+		answer: async () => answerOf(`/v2/{ep}/status/${await submit()}`),
+	},
+	"/status of a completed job": {
+		members: ["delayTime", "executionTime", "id", "output", "status", "workerId"],
+		answer: async () => answerOf(`/v2/{ep}/status/${await over({ output: 1 })}`),
+	},
+	"/status of a job that failed at its second run": {
+		members: ["delayTime", "error", "executionTime", "id", "retries", "status", "workerId"],
+		async answer() {
+			const id = await over({ error: "first" });
+			await answerOf(`/v2/{ep}/retry/${id}`, post);
+			const worker = await handWorker(site.service, site.ep);
+			await worker.takeThis(id);
+			await worker.done(id, { error: "second" });
+			return answerOf(`/v2/{ep}/status/${id}`);
+		},
+	},
+	"/stream of the SDKs": {
+		members: ["status", "stream"],
+		answer: async () => answerOf(`/sdk/v2/{ep}/stream/${await over({ output: 1 })}`),
+	},
+	"/cancel": { members: ["id", "status"], answer: async () => (await cancel(await submit())).json },
+	"/purge-queue": { members: ["removed", "status"], answer: () => answerOf("/v2/{ep}/purge-queue", post) },
+	"/health, workers": {
+		members: ["idle", "initializing", "ready", "running", "throttled", "unhealthy"],
+		answer: async () => (await answerOf("/v2/{ep}/health")).workers,
+	},
+	"/health, jobs": {
+		members: ["completed", "failed", "inProgress", "inQueue", "retried"],
+		answer: async () => (await answerOf("/v2/{ep}/health")).jobs,
+	},
+	"the webhook of a completed job": {
+		members: ["delayTime", "executionTime", "id", "input", "output", "status", "webhook"],
+		more: ["workerId"],
+		async answer() {
+			await over({ output: 1 });
+			return JSON.parse((await arrived(1))[0]!.body.toString());
+		},
+	},
+	"the webhook of a job that ended without a result": {
+		members: ["delayTime", "executionTime", "id", "input", "status", "webhook"],
+		async answer() {
+			await ended();
+			return JSON.parse((await arrived(1))[0]!.body.toString());
+		},
+	},
+};
+
+describe("members of RunPod's answers", () => {
+	it.each(Object.entries(TABLE))("spec 4, 6: %s has all of them", async (_, { members, more = [], answer }) => {
+		expect(Object.keys(await answer()).toSorted()).toEqual([...members, ...more].toSorted());
+	});
+});
