@@ -64,3 +64,27 @@ it("D22: a change encrypts the webhook secret with the current key, whatever key
 		rmSync(folder, { recursive: true, force: true });
 	}
 });
+
+it("D39: what is stored of an endpoint with defaults is readable for servers of the version before", async () => {
+	const folder = mkdtempSync(join(tmpdir(), "sluice-registry-"));
+	const store = await openSqlite({ path: join(folder, "s.db") });
+	try {
+		const own = { encryption: encryption([randomBytes(32)], randomBytes), random: randomBytes };
+		const known = endpointRegistry(store, own);
+		const storedWebhooks = async () => {
+			const [row] = await store.endpoints.list();
+			return (JSON.parse(row!.settings) as { webhooks: object }).webhooks;
+		};
+		await known.put(settings("ep", { webhooks: { input: false } }), 1);
+		expect(await storedWebhooks()).toMatchObject({ input: false });
+		await known.put(settings("ep"), 2);
+		// They refuse members that they do not know, and with them the endpoint.
+		expect(await storedWebhooks()).toEqual({ schedule: "short", disableAfterMs: 432_000_000 });
+		const later = endpointRegistry(store, own);
+		await later.load((id, fault) => expect.unreachable(`${id}: ${fault}`));
+		expect(later.get("ep").webhooks).toEqual(settings("ep").webhooks);
+	} finally {
+		await store.close();
+		rmSync(folder, { recursive: true, force: true });
+	}
+});

@@ -1,5 +1,6 @@
 /** Settings of an endpoint as stored: the values of `env` encrypted, their names readable (D22). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import { ENDPOINT_DEFAULTS } from "../../core/endpoints/endpoint-schema.ts";
 import type { SealedEndpoint } from "../../store/contract/secrets.ts";
 import type { Encryption } from "../../secrets/encryption.ts";
 
@@ -14,9 +15,11 @@ export interface OpenedSettings {
 	unreadable: string[];
 }
 
+type Sealable = Pick<Endpoint, "env"> & Partial<Pick<Endpoint, "webhooks">>;
+
 /** Values that `before`, the stored text, already has keep their ciphertext. */
-export function sealSettings(settings: Pick<Endpoint, "env">, encryption: Encryption, before?: string): string {
-	const { env, ...rest } = settings;
+export function sealSettings(settings: Sealable, encryption: Encryption, before?: string): string {
+	const { env, ...rest } = withoutNewDefaults(settings);
 	const stored = before === undefined ? {} : (JSON.parse(before) as StoredSettings);
 	const sealed = new Map(Object.entries(stored.sealedEnv ?? {}));
 	const sealedEnv = Object.entries(env).map(([name, value]) => {
@@ -24,6 +27,14 @@ export function sealSettings(settings: Pick<Endpoint, "env">, encryption: Encryp
 		return [name, text !== undefined && keeps(text, value, encryption) ? text : encryption.encrypt(value)];
 	});
 	return JSON.stringify({ ...rest, sealedEnv: Object.fromEntries(sealedEnv) });
+}
+
+/** Servers of the version before, beside this one, refuse an endpoint with members that they do not know. */
+function withoutNewDefaults(settings: Sealable): Pick<Endpoint, "env"> {
+	const { webhooks, ...rest } = settings;
+	if (!webhooks) return rest;
+	const { input, ...known } = webhooks;
+	return { ...rest, webhooks: { ...known, ...(input !== ENDPOINT_DEFAULTS.webhooks.input && { input }) } } as Sealable;
 }
 
 function keeps(text: string, value: string, encryption: Encryption): boolean {
