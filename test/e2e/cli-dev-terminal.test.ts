@@ -120,10 +120,11 @@ describe("sluice dev", () => {
 		write("handler.js", "export default async () => new Promise(() => setInterval(() => {}, 1000));\n");
 		await dev.says(/handler\.js changed/);
 		dev.type("\r");
-		const [, id] = await dev.says(/changed[^]*job (\S+) .*queued/);
+		const [, id] = await dev.says(/changed[^]*job ([^\s…]+) .*queued/);
 		dev.type("c");
 		await dev.says(new RegExp(`Cancelling ${id}`));
 		await dev.says(new RegExp(`job …${id?.slice(-6)} .*CANCELLED`));
+		expect(dev.said()).not.toContain("requeued");
 		dev.type("\u0003");
 		await dev.ended();
 	});

@@ -97,8 +97,11 @@ export function devWorker(q: {
 		const run = current;
 		current = undefined;
 		if (!run) return;
-		await killGroup(clock, run.child, graceMs);
-		await registry.workerEnded(run.id);
+		const killed = killGroup(clock, run.child, graceMs);
+		// Killed at once it must get no job before its connection closes, which takes a moment.
+		if (graceMs === 0) await registry.workerEnded(run.id);
+		await killed;
+		if (graceMs > 0) await registry.workerEnded(run.id);
 	}
 
 	return {
