@@ -41,8 +41,7 @@ export function openapiOf(routes: readonly RouteDefinition[], version: string): 
 	for (const route of routes) {
 		if (route.page) continue;
 		const item = (paths[pathOf(route)] ??= {});
-		// As GET, without body.
-		for (const method of route.methods) if (method !== "HEAD") item[method.toLowerCase()] = operationOf(route, method);
+		for (const method of route.methods) item[method.toLowerCase()] = operationOf(route, method);
 	}
 	const operations = Object.values(paths).flatMap((item) => Object.values(item));
 	const used = new Set(operations.flatMap(({ tags }) => tags));

@@ -81,10 +81,10 @@ export const CONSOLE_ROUTES = [
 	SIGN_IN,
 	GET_SESSION,
 	SIGN_OUT,
-	route("consoleFile", "GET HEAD /console/*", "anyone", { summary: "A file of the console.", ...FILE }),
-	route("console", "GET HEAD /console/", "anyone", { summary: "The web console.", ...PAGE }),
-	route("consoleFolder", "GET HEAD /console", "anyone", { summary: "Redirects to the console.", ...REDIRECT }),
-	route("root", "GET HEAD /", "anyone", {
+	route("consoleFile", "GET /console/*", "anyone", { summary: "A file of the console.", ...FILE }),
+	route("console", "GET /console/", "anyone", { summary: "The web console.", ...PAGE }),
+	route("consoleFolder", "GET /console", "anyone", { summary: "Redirects to the console.", ...REDIRECT }),
+	route("root", "GET /", "anyone", {
 		summary: "Redirects a browser to the console.",
 		...REDIRECT,
 		errors: ["path_not_found"],

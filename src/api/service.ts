@@ -70,13 +70,13 @@ export const DOCUMENTATION_ROUTES = [
 		},
 		errors: ["documents_busy"],
 	}),
-	route("apiReference", "GET HEAD /docs/api/", "anyone", { summary: "The same as an HTML page.", ...PAGE }),
-	route("apiFolder", "GET HEAD /docs/api", "anyone", { summary: "Redirects to the API reference.", ...REDIRECT }),
-	route("apiFile", "GET HEAD /docs/api/*", "anyone", {
+	route("apiReference", "GET /docs/api/", "anyone", { summary: "The same as an HTML page.", ...PAGE }),
+	route("apiFolder", "GET /docs/api", "anyone", { summary: "Redirects to the API reference.", ...REDIRECT }),
+	route("apiFile", "GET /docs/api/*", "anyone", {
 		summary: "The style and script of the API reference.",
 		...FILE,
 	}),
-	route("docsFile", "GET HEAD /docs/*", "anyone", { summary: "A page or file of the documentation.", ...FILE }),
-	route("docs", "GET HEAD /docs/", "anyone", { summary: "The documentation.", ...PAGE }),
-	route("docsFolder", "GET HEAD /docs", "anyone", { summary: "Redirects to the documentation.", ...REDIRECT }),
+	route("docsFile", "GET /docs/*", "anyone", { summary: "A page or file of the documentation.", ...FILE }),
+	route("docs", "GET /docs/", "anyone", { summary: "The documentation.", ...PAGE }),
+	route("docsFolder", "GET /docs", "anyone", { summary: "Redirects to the documentation.", ...REDIRECT }),
 ] as const;

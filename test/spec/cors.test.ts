@@ -66,7 +66,10 @@ const real = (path: string): string =>
 	path.replace(":endpoint", "ep").replace(/:\w+/g, "none").replace("*", "v1/models");
 const PATHS = [...Map.groupBy(ROUTES, ({ path }) => path)].map(([path, routes]) => ({
 	path,
-	methods: routes.flatMap(({ methods }) => methods),
+	// HEAD goes with GET, but of workers.
+	methods: routes.flatMap(({ methods, access }) =>
+		methods.flatMap((method) => (method === "GET" && access !== "worker" ? [method, "HEAD"] : [method])),
+	),
 }));
 const OURS = PATHS.filter(({ path }) => /^(\/sdk)?\/v2\//.test(path));
 const OTHERS = PATHS.filter(({ path }) => !OURS.some((each) => each.path === path));

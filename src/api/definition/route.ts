@@ -61,9 +61,10 @@ export interface Body {
 	readonly neverRefused?: true;
 }
 
-type Method = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface RouteDefinition {
+	/** HEAD goes with GET, except of workers, whose take is a GET (D1). */
 	readonly methods: readonly Method[];
 	/** `:name` is a parameter; a final `*` the rest of the path. */
 	readonly path: string;

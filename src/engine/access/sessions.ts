@@ -88,16 +88,21 @@ export function sessions({
 		},
 		/**
 		 * Returns the caller and, as `until`, the end of session or key. Undefined for another page token, or when session
-		 * or key have ended. Without `peer` it is not a use.
+		 * or key have ended. With `peer` it is a use, unless `isUse` is false.
 		 */
-		async resume(token: string, pageToken: string, peer?: Peer): Promise<(KeyHolder & { id: string }) | undefined> {
+		async resume(
+			token: string,
+			pageToken: string,
+			peer?: Peer,
+			isUse = true,
+		): Promise<(KeyHolder & { id: string }) | undefined> {
 			let entry = cache.get(token) ?? (await cache.read(token, peer));
 			// Its last use may have been at another server.
 			if (entry && isOver(entry)) entry = await cache.read(token, peer);
 			if (!entry || isOver(entry) || !equal(entry.page, digest(pageToken))) return undefined;
-			const holder = await d.keys.holder(entry.keyId, peer);
+			const holder = await d.keys.holder(entry.keyId, isUse ? peer : undefined);
 			if (!holder || !equal(entry.mark, markOf(token, holder.hash))) return undefined;
-			if (peer) {
+			if (peer && isUse) {
 				entry.lastUsedAt = now();
 				const use = { id: entry.id, now: now(), address: peer.remoteAddress ?? "" };
 				if (cache.isUseDue(entry)) background.run("recording the use of a session", store.used(use));

@@ -12,7 +12,7 @@ import { CURSOR, LIMIT } from "../../api/definition/params.ts";
 import type { AnswerOf } from "../../api/definition/route.ts";
 import { jobView, statusView } from "../../core/jobs/job-view.ts";
 import { permit, principalOf } from "../gates/auth.ts";
-import { type Call, query } from "../exchange/call.ts";
+import { type Call, isHead, query } from "../exchange/call.ts";
 import { valueOf } from "../exchange/params.ts";
 import { admitOutput, answer, answerJob } from "../exchange/answer.ts";
 import { json } from "../exchange/reply.ts";
@@ -35,18 +35,19 @@ export async function runsync(call: Call): Promise<void> {
 /** `?ttl=` shortens the retention and needs `write` (D9, D30). */
 export async function status(call: Call): Promise<void> {
 	const q = { endpoint: call.params.endpoint, id: call.params.job, output: admitOutput(call) };
-	if (shortens(call)) permit(principalOf(call), "write");
-	const retainMs = valueOf(call, TTL);
+	const retainMs = shortens(call) ? valueOf(call, TTL) : undefined;
+	if (retainMs !== undefined) permit(principalOf(call), "write");
 	const { jobs } = call.engine;
 	answerJob(call, await (retainMs === undefined ? jobs.status(q) : jobs.retain({ ...q, retainMs })));
 }
 
 export function shortens(call: Call): boolean {
-	return call.queryText !== "" && query(call).has(TTL.name);
+	return call.queryText !== "" && !isHead(call) && query(call).has(TTL.name);
 }
 
 /** Held until the end or `?wait=` (D8). */
 export async function statusSync(call: Call): Promise<void> {
+	if (isHead(call)) return await status(call);
 	const { endpoint, job } = call.params;
 	const ms = valueOf(call, SYNC_WAIT);
 	const { caller } = call;

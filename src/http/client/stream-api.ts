@@ -8,12 +8,12 @@ import { may } from "../../engine/access/keys.ts";
 import type { Follower } from "../../engine/jobs/stream/live-chunks.ts";
 import type { StreamPart } from "../../engine/jobs/stream/stream.ts";
 import { principalOf } from "../gates/auth.ts";
-import { type Call, connected, drained, query } from "../exchange/call.ts";
+import { type Call, connected, drained, isHead, query } from "../exchange/call.ts";
 import { valueOf } from "../exchange/params.ts";
 import { admitOutput, mustRead } from "../exchange/answer.ts";
 import { boundedReads } from "../memory/bounded-reads.ts";
 import { hold } from "../memory/call-memory.ts";
-import { jsonWritten } from "../exchange/reply.ts";
+import { headOnly, JSON_HEADERS, jsonWritten } from "../exchange/reply.ts";
 import { EVENT_STREAM, lastEventId, wantsEvents } from "../exchange/server-sent-events.ts";
 
 /** Maximum silence, because proxies close idle connections, ms. */
@@ -25,11 +25,12 @@ const READ_BYTES = 1024 * 1024;
 
 /** Whether the cursor moves: not for events and reads by offset (D7 Delivery). */
 export function delivers(call: Call): boolean {
-	return !wantsEvents(call.req) && !query(call).has(OFFSET.name);
+	return !isHead(call) && !wantsEvents(call.req) && !query(call).has(OFFSET.name);
 }
 
 export async function stream(call: Call): Promise<void> {
 	const offset = valueOf(call, OFFSET);
+	if (isHead(call)) return await headers(call);
 	if (wantsEvents(call.req)) return await events(call, offset ?? (lastEventId(call.req) ?? -1) + 1);
 	// The cursor belongs to those who may change the job (D30).
 	const from = offset ?? (may(principalOf(call), "write") ? undefined : 0);
@@ -43,6 +44,13 @@ export async function stream(call: Call): Promise<void> {
 	const found =
 		from === undefined ? await call.engine.jobs.streamNext(q) : await call.engine.jobs.streamFrom({ ...q, from });
 	await send(call, found);
+}
+
+/** Answers HEAD without what depends on the chunks. */
+async function headers(call: Call): Promise<void> {
+	const { job } = await call.engine.jobs.status({ endpoint: call.params.endpoint, id: call.params.job });
+	if (wantsEvents(call.req)) headOnly(call.res, EVENT_STREAM);
+	else headOnly(call.res, { ...JSON_HEADERS, "Sluice-Job-Status": job.state });
 }
 
 /** User agents of RunPod's JavaScript SDK and MCP server. */

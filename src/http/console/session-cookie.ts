@@ -3,7 +3,7 @@ import { parseCookie, stringifySetCookie } from "cookie";
 import { ApiError } from "../../core/errors.ts";
 import type { Principal } from "../../engine/access/keys.ts";
 import type { BegunSession } from "../../engine/access/sessions.ts";
-import type { Call } from "../exchange/call.ts";
+import { type Call, isHead } from "../exchange/call.ts";
 import { placeOf, sourceOf } from "./origin.ts";
 
 /** Methods without side effects, except on routes with `changes`. */
@@ -40,7 +40,7 @@ export async function fromCookie(call: Call, changes?: (call: Call) => boolean):
 			why: "The cookie of a console session is valid only with the header Sluice-Page-Token of its sign-in.",
 		});
 	const { sessions, failures } = call.engine.access;
-	const resumed = await sessions.resume(token, pageToken, call.req.socket);
+	const resumed = await sessions.resume(token, pageToken, call.req.socket, !isHead(call));
 	if (!resumed) {
 		// Counted because each guess costs a read. A browser needs the 401 to sign in again.
 		failures.count(call.req.socket);

@@ -76,6 +76,11 @@ export function query(call: Call): URLSearchParams {
 	return new URLSearchParams(call.queryText);
 }
 
+/** Whether only the headers are asked for: a GET that waits, delivers, changes or never ends then does not (D1). */
+export function isHead({ req }: Call): boolean {
+	return req.method === "HEAD";
+}
+
 export function connected({ req, res }: Call): boolean {
 	// Only the first of pipelined responses has a socket, so the request's is used.
 	return !res.destroyed && !req.socket.destroyed && req.socket.writable;

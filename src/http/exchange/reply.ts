@@ -48,6 +48,19 @@ export function json(
 	else res.end();
 }
 
+/** Those of {@link json} that are known before the text is. */
+export const JSON_HEADERS = {
+	"Content-Type": JSON_TYPE,
+	"X-Content-Type-Options": "nosniff",
+	"Cache-Control": "no-store",
+} as const;
+
+/** Answers HEAD where GET would wait, deliver, change or never end (D1). */
+export function headOnly(res: ServerResponse, headers: Readonly<Record<string, string>>): void {
+	res.writeHead(200, headers);
+	res.end();
+}
+
 /** 204, for worker polls (D1) and deletions of the management API (D49). */
 export function nothing(res: ServerResponse): void {
 	res.writeHead(204);

@@ -4,7 +4,8 @@ import type { LogEntry } from "../../engine/workers/logs/worker-logs.ts";
 import type { Workers } from "../../engine/workers/workers.ts";
 import { holderNow } from "../gates/auth.ts";
 import { answeredElsewhere } from "../server/other-servers.ts";
-import { type Call, drained, outside } from "./call.ts";
+import { type Call, drained, isHead, outside } from "./call.ts";
+import { headOnly } from "./reply.ts";
 
 type Query = Omit<Parameters<Workers["logs"]>[0], "endpoint" | "worker" | "left" | "outside">;
 
@@ -44,6 +45,7 @@ export async function sendLog(
 	if (caller.disconnected) return;
 	const lines = await open({ left: left.signal, outside: (wait) => outside(call, wait) });
 	if (!lines) return;
+	if (isHead(call)) return headOnly(res, q.headers);
 	res.writeHead(200, q.headers);
 	res.flushHeaders();
 	for await (const entries of lines) {

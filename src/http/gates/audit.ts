@@ -1,6 +1,6 @@
 /** Records actions in the audit log (D42). */
 import { principalOf } from "./auth.ts";
-import type { Call } from "../exchange/call.ts";
+import { type Call, isHead } from "../exchange/call.ts";
 import type { Route } from "../server/route.ts";
 
 /**
@@ -12,6 +12,8 @@ export function audit(
 	{ name, access, audited }: Route,
 	{ result, answer }: { result: string; answer?: unknown },
 ): Promise<void> | undefined {
+	// HEAD has given nothing.
+	if (isHead(call)) return undefined;
 	if (!call.identity.principal || !(access === "admin" ? call.req.method !== "GET" : audited === true))
 		return undefined;
 	const { id, applied } = (answer ?? {}) as { id?: unknown; applied?: unknown };

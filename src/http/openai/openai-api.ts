@@ -11,7 +11,8 @@ import { traceText } from "../../core/tracing/trace-context.ts";
 import { SUBMISSION_JSON } from "../../core/jobs/submission.ts";
 import { admitOutput, answer } from "../exchange/answer.ts";
 import { notAnObject, readJson } from "../exchange/body.ts";
-import type { Call } from "../exchange/call.ts";
+import { type Call, isHead } from "../exchange/call.ts";
+import { headOnly, JSON_HEADERS } from "../exchange/reply.ts";
 import { onStored } from "../client/submission-body.ts";
 import { sentRequestId } from "../exchange/response.ts";
 import { boundedReads } from "../memory/bounded-reads.ts";
@@ -22,6 +23,10 @@ import { streamed } from "./openai-stream.ts";
 /** Ignores `Idempotency-Key`: the official clients send one per attempt, and results are not kept for another. */
 export async function openai(call: Call): Promise<void> {
 	const { engine, params } = call;
+	if (isHead(call)) {
+		engine.endpoints.get(params.endpoint);
+		return headOnly(call.res, JSON_HEADERS);
+	}
 	const { input, stream } = await readRequest(call);
 	if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
 	const endpoint = engine.endpoints.get(params.endpoint);

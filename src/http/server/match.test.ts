@@ -5,10 +5,10 @@ import { matcher } from "./match.ts";
 import type { RouteDefinition } from "../../api/definition/route.ts";
 import { ROUTES } from "./routes.ts";
 
-type Row = Pick<RouteDefinition, "methods" | "path">;
+type Row = Pick<RouteDefinition, "methods" | "path" | "access">;
 
-function row(methods: Row["methods"], path: string): Row {
-	return { methods, path };
+function row(methods: Row["methods"], path: string, access: Row["access"] = "read"): Row {
+	return { methods, path, access };
 }
 
 const TABLE = [
@@ -17,7 +17,7 @@ const TABLE = [
 	row(["GET"], "/v2/:endpoint/stream/:job"),
 	row(["POST"], "/v2/:endpoint/stream/:job"),
 	row(["GET"], "/v2/list/all"),
-	row(["GET"], "/w/:endpoint/:worker/:job"),
+	row(["GET"], "/w/:endpoint/:worker/:job", "worker"),
 ];
 TABLE.push(row(["POST"], "/v2/:endpoint/openai/*"));
 const match = matcher(TABLE);
@@ -46,10 +46,16 @@ describe("matcher", () => {
 		const found = match("/v2/ep/status/j-1");
 		expect([...found!.byMethod]).toEqual([
 			["GET", TABLE[1]],
+			["HEAD", TABLE[1]],
 			["POST", TABLE[1]],
 		]);
 		expect(found!.params).toEqual({ ...NONE, endpoint: "ep", job: "j-1" });
 		expect(match("/w/a/b/c")?.params).toEqual({ ...NONE, endpoint: "a", worker: "b", job: "c" });
+	});
+
+	it("D1: HEAD goes with GET, but of workers, whose GET takes a job", () => {
+		expect(match("/v2/list/all")!.byMethod.get("HEAD")).toBe(TABLE[4]);
+		expect([...match("/w/a/b/c")!.byMethod.keys()]).toEqual(["GET"]);
 	});
 
 	it("a path below a fixed segment that no row has is the rest of the * next to it", () => {
@@ -61,7 +67,7 @@ describe("matcher", () => {
 	});
 
 	it("rows of one path stand together", () => {
-		expect([...match("/v2/ep/stream/j")!.byMethod.keys()]).toEqual(["GET", "POST"]);
+		expect([...match("/v2/ep/stream/j")!.byMethod.keys()]).toEqual(["GET", "HEAD", "POST"]);
 	});
 
 	it.each([

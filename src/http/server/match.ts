@@ -35,7 +35,7 @@ export interface Match<R> {
 	params: PathParams;
 }
 
-export function matcher<R extends Pick<RouteDefinition, "methods" | "path">>(
+export function matcher<R extends Pick<RouteDefinition, "methods" | "path" | "access">>(
 	routes: readonly R[],
 ): (path: string) => Match<R> | undefined {
 	const node = (name = ""): Node<R> => ({ fixed: new Map(), name, byMethod: new Map() });
@@ -51,7 +51,11 @@ export function matcher<R extends Pick<RouteDefinition, "methods" | "path">>(
 				at = there;
 			}
 		}
-		for (const method of route.methods) at.byMethod.set(method, route);
+		for (const method of route.methods) {
+			at.byMethod.set(method, route);
+			// A take is a GET, and a HEAD of it would take a job.
+			if (method === "GET" && route.access !== "worker") at.byMethod.set("HEAD", route);
+		}
 	}
 
 	return (path) => {

@@ -4,6 +4,7 @@ import type { RouteDefinition } from "../../api/definition/route.ts";
 import { isManagementPath } from "../../core/management/reserved-ids.ts";
 import { authenticate, authenticateWorker, recordWorker } from "../gates/auth.ts";
 import * as client from "../client/client-api.ts";
+import { isHead } from "../exchange/call.ts";
 import { delivers, stream } from "../client/stream-api.ts";
 import * as site from "../console/console-api.ts";
 import * as session from "../console/session-api.ts";
@@ -187,7 +188,7 @@ const HANDLERS: Handlers = {
 const CHANGES: Partial<Record<OperationName, Route["changes"]>> = {
 	status: client.shortens,
 	stream: delivers,
-	openai: () => true,
+	openai: (call) => !isHead(call),
 };
 
 /** Client operations on single jobs have the limits of their endpoint (D24) instead. */

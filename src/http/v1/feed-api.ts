@@ -2,8 +2,9 @@
 import { ENDPOINT_FILTER, INTERVAL } from "../../api/metrics.ts";
 import { ApiError } from "../../core/errors.ts";
 import { holderNow, permit, principalOf } from "../gates/auth.ts";
-import { type Call, connected, drained } from "../exchange/call.ts";
+import { type Call, connected, drained, isHead } from "../exchange/call.ts";
 import { valueOf } from "../exchange/params.ts";
+import { headOnly } from "../exchange/reply.ts";
 import { EVENT_STREAM } from "../exchange/server-sent-events.ts";
 
 /**
@@ -21,6 +22,7 @@ export async function feed(call: Call): Promise<void> {
 	}
 	if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
 	if (caller.disconnected) return;
+	if (isHead(call)) return headOnly(res, EVENT_STREAM);
 	let unread: Promise<undefined> | undefined;
 	res.writeHead(200, EVENT_STREAM);
 	res.flushHeaders();

@@ -213,6 +213,23 @@ describe("the end of a session", () => {
 		await endWith(own, clock);
 	});
 
+	it("D1, D31: HEAD does not renew it", async () => {
+		const time = { ...clock, leap: 0, wall: () => clock.wall() + time.leap };
+		const own = await startService({ endpoints: {}, clock: time });
+		const page = browser(own);
+		await page.signIn();
+		const probe = async (ms: number): Promise<number> => {
+			let noticed = false;
+			void own.next("clock.stepped").then(() => (noticed = true));
+			time.leap += ms;
+			await advanceUntil(clock, () => noticed, 100);
+			return (await page.send("/console/session", { method: "HEAD" })).status;
+		};
+		expect(await probe(SESSION_MS - 60_000)).toBe(200);
+		expect(await probe(120_000)).toBe(401);
+		await endWith(own, clock);
+	});
+
 	it("D31: a sign-out ends it for every copy of its cookie, at once", async () => {
 		const page = await signedIn();
 		const copy = browser(service);

@@ -38,7 +38,7 @@ describe("problem details", () => {
 		expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f]{16}$/);
 		expect(answer.json).toMatchObject({ title, status, detail: expect.stringMatching(/\.$/) });
 		expect([answer.status, answer.json.code, answer.json.error]).toEqual([status, undefined, undefined]);
-		if (status === 405) expect(answer.headers.get("allow")).toBe("GET");
+		if (status === 405) expect(answer.headers.get("allow")).toBe("GET, HEAD");
 		if (status === 422) expect(answer.json.errors).toEqual([expect.stringMatching(/^\$\.(?:limit|cursor) must be /)]);
 	});
 

@@ -82,7 +82,7 @@ describe.each(Object.entries(PATHS))("D49: %s", (kind, [path, body]) => {
 					.status,
 			).toBe(403);
 		const { status, headers } = await ask("PUT", path, body);
-		expect([status, headers.get("allow")]).toEqual([405, "GET, POST"]);
+		expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD, POST"]);
 	});
 
 	it("each change is in the audit log, without what is secret", async () => {

@@ -235,9 +235,9 @@ it("spec 5.3: an unknown path under /v1 is 404 with a key and 401 without", asyn
 
 it("D3: a method that is not there is 405, and Allow names those that are", async () => {
 	for (const [path, allow] of [
-		["/v1/endpoints/ep/jobs", "GET"],
+		["/v1/endpoints/ep/jobs", "GET, HEAD"],
 		["/v1/keys/x", "DELETE"],
-		["/v1/endpoints", "GET, POST"],
+		["/v1/endpoints", "GET, HEAD, POST"],
 	] as const) {
 		const answer = await call(service.url, path, { method: "PUT", text: "{}" });
 		expectError(answer, 405, "method_not_allowed");

@@ -106,7 +106,7 @@ describe("refusals", () => {
 		expectOpenAIError(await call(service.url, at("nowhere"), { body: BODY }), 404, "endpoint_not_found");
 		const wrongMethod = await call(service.url, at(ep), { method: "DELETE" });
 		expectOpenAIError(wrongMethod, 405, "method_not_allowed");
-		expect(wrongMethod.headers.get("allow")).toBe("GET, POST");
+		expect(wrongMethod.headers.get("allow")).toBe("GET, HEAD, POST");
 	});
 
 	it.each([
