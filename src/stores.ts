@@ -180,20 +180,21 @@ export async function verifyStore(
 }
 
 /**
- * Gives a copy of a store its own identity: its services leave alone the workers of the original. Throws an Error for
- * the operator.
+ * Gives a copy of a store its own identity: its service leaves alone the workers of the original, whose jobs wait again
+ * here. Throws an Error for the operator.
  */
 export async function renewIdentity(path: string, key: KeyPlace): Promise<void> {
 	const keys = keysIn(path, key);
 	if (keys === undefined)
 		throw new Error(`A new identity needs the key: there is no ${key.file}, and SLUICE_SECRET is not set.`);
-	const [{ openDatabase }, secrets] = await Promise.all([
+	const [{ openDatabase }, copy] = await Promise.all([
 		import("./store/sqlite/file/database.ts"),
-		import("./store/sqlite/file/stored-secrets.ts"),
+		import("./store/sqlite/file/new-identity.ts"),
 	]);
 	const db = openDatabase({ path });
+	const checkOf = (identity: string): string => joinChecks(keys.map((each) => keyCheck(each, identity)));
 	try {
-		secrets.renewIdentity(db, (identity) => joinChecks(keys.map((each) => keyCheck(each, identity))));
+		copy.renewIdentity(db, { checkOf, now: systemClock.wall() });
 	} finally {
 		db.close();
 	}

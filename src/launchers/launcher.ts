@@ -47,6 +47,12 @@ export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
  */
 export type Handle = Readonly<Record<string, string | number>>;
 
+/**
+ * Member of a stored handle: the service that started the worker, which a copy of its store is not. Absent in handles
+ * of earlier versions.
+ */
+export const STARTED_BY = "sluiceService";
+
 export interface EndpointWorkers {
 	id: string;
 	settings: LauncherSettings;
@@ -119,10 +125,12 @@ export interface Launcher {
 	 */
 	start(spec: WorkerSpec): Promise<Handle>;
 	/**
-	 * Watches a worker of an earlier run. True also if already watched. False if it has ended or the handle names
-	 * something else now, or the platform does not respond. Never rejects.
+	 * Watches a worker of an earlier run. True also if already watched. False if it has ended, the handle names something
+	 * else now, or the platform shows the mark of another service than `serviceId`: a handle proves nothing, since a copy
+	 * of the store has it too. Where the platform does not answer, either false, or nothing is signalled before the mark
+	 * was seen. Never rejects.
 	 */
-	adopt(workerId: string, handle: Handle): Promise<boolean>;
+	adopt(workerId: string, handle: Handle, serviceId: string): Promise<boolean>;
 	/**
 	 * Asks the worker to end, and kills it and everything it started after `graceMs`. Resolves when the exit was
 	 * reported, at once if unknown. Concurrent stops share the shortest grace. Rejects if the platform does not

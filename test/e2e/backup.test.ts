@@ -11,7 +11,7 @@ import { call, folder, type ServiceProcess } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { sluice, start } from "./command.ts";
 import { managed, type Managed } from "./managed.ts";
-import { site } from "./site.ts";
+import { ended, isAlive, site, started } from "./site.ts";
 
 const EXTERNAL = { ep: { launcher: { type: "external" }, limits: "off" } };
 
@@ -294,6 +294,39 @@ describe.skipIf(ON_POSTGRES)("D46: verify and restore", () => {
 		await here.service.end();
 		expect(identity(store)).not.toEqual(identity(join(here.cwd, "sluice.db")));
 		await next.serve({ endpoints: EXTERNAL });
+	});
+
+	it("D34, D46: beside its original a copy with a new identity leaves the workers there alone, and runs their jobs", {
+		timeout: 60_000,
+	}, async (test) => {
+		const settings = { workersMin: 2, workersMax: 2, limits: "off" };
+		const here = await managed(test, (place) => ({ ep: place.launched(settings) }));
+		const { service, place } = here;
+		const jobs = [await submit(service, { until: "go" }), await submit(service, { until: "go" })];
+		const runs = await Promise.all(jobs.map((id) => started(place, id)));
+		const file = join(here.cwd, "b.tar");
+		expect((await here.ask("backup", file)).code).toBe(0);
+		const next = site(test);
+		const store = `sqlite:${join(next.folder.path, "sluice.db")}`;
+		const key = join(here.cwd, "sluice.db.secret");
+		const { code, stderr } = await here.ask("restore", file, "--store", store, "--key-file", key, "--new-identity");
+		expect([code, stderr]).toEqual([0, expect.stringContaining("happened after the backup")]);
+		const copy = await next.serve({ endpoints: { ep: next.launched(settings) } });
+		next.allow("go");
+		for (const id of jobs) {
+			expect(await ended(copy, "ep", id)).toMatchObject({ status: "COMPLETED" });
+			const { json } = await call(copy.url, `/v1/endpoints/ep/jobs/${id}`);
+			expect(json, "it was not lost").toMatchObject({ attempts: [{ end: "released" }, { end: "completed" }] });
+		}
+		expect(runs.filter(({ pid }) => isAlive(pid)).length, "workers of the original").toBe(2);
+		place.allow("go");
+		for (const [at, id] of jobs.entries()) {
+			const { status, output } = await ended(service, "ep", id);
+			expect([status, output.pid]).toEqual(["COMPLETED", runs[at]!.pid]);
+		}
+		expect(copy.stderr()).not.toMatch(/taken over|another service/);
+		await copy.end();
+		expect(runs.filter(({ pid }) => isAlive(pid)).length).toBe(2);
 	});
 
 	it("of PostgreSQL they name its own tools", async (test) => {

@@ -196,7 +196,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 		await before.launcher.close();
 		const after = open({ only });
 		for (const [at, { workerId }] of large.entries())
-			expect(await after.launcher.adopt(workerId, handles[at]!)).toBe(true);
+			expect(await after.launcher.adopt(workerId, handles[at]!, serviceId)).toBe(true);
 		expect(await after.start(need(3))).toMatchObject({ hostGpus: "GPU-rig1-0" });
 		const waiting = need(5);
 		expect(await after.start(waiting)).toEqual({});
@@ -220,7 +220,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 		await first.start(spec);
 		await first.launcher.close();
 		const { launcher } = open();
-		expect(await launcher.adopt(spec.workerId, {})).toBe(false);
+		expect(await launcher.adopt(spec.workerId, {}, spec.serviceId)).toBe(false);
 		await launcher.removeStrays({ serviceId, recorded: [spec.workerId], endpoints: [] });
 		await until(
 			"its container is removed",
@@ -257,7 +257,7 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 		await two.rig2.connect(false);
 		const { launcher, exits, said, view } = open();
 		try {
-			expect(await launcher.adopt(spec.workerId, handle)).toBe(true);
+			expect(await launcher.adopt(spec.workerId, handle, spec.serviceId)).toBe(true);
 			expect(said.at(-1)).toMatch(/is adopted without an answer/);
 			await until("it is unreachable", () => view("rig2").state === "unreachable");
 			writeFileSync(join(folder(spec), "release"), "");

@@ -138,7 +138,7 @@ describe.skipIf(noRegistry !== undefined)(titled("images of the docker launcher"
 
 		const next = launcher();
 		for (const [n, { workerId }] of specs.entries())
-			expect(await next.launcher.adopt(workerId, handles[n]!)).toBe(true);
+			expect(await next.launcher.adopt(workerId, handles[n]!, serviceId)).toBe(true);
 		expect(new Set(await next.launcher.list())).toEqual(new Set(specs.map(({ workerId }) => workerId)));
 		await Promise.all(specs.map(({ workerId }) => next.launcher.stop(workerId, 0)));
 		for (const { workerId } of specs) expect(next.exits.of(workerId)).toHaveLength(1);
@@ -170,7 +170,7 @@ describe.skipIf(noRegistry !== undefined)(titled("images of the docker launcher"
 		await own.close();
 		open.pass();
 		const next = launcher();
-		expect(await next.launcher.adopt(spec.workerId, handle)).toBe(false);
+		expect(await next.launcher.adopt(spec.workerId, handle, spec.serviceId)).toBe(false);
 		expect(await next.launcher.removeStrays({ serviceId, recorded: [spec.workerId], endpoints: [] })).toBe(0);
 		await next.launcher.start(specOf(await image()));
 		await until("another one runs", async () => (await next.launcher.list()).length === 1);

@@ -192,7 +192,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			expect(await launcher.list()).toEqual([]);
 			await launcher.stop("worker", 0);
 			expect(await launcher.removeStrays({ serviceId, recorded: ["worker"], endpoints: [] })).toBe(0);
-			expect(await launcher.adopt("worker", foreign), "its pings decide").toBe(true);
+			expect(await launcher.adopt("worker", foreign, serviceId), "its pings decide").toBe(true);
 			expect(said).toEqual([
 				expect.stringMatching(/^host local is unreachable: no Docker daemon answers at /),
 				expect.stringMatching(/^worker worker is adopted without an answer: host local is unre/),
@@ -265,7 +265,9 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			await until("lines are copied", () => readFileSync(log, "utf8").includes("line 10\n"));
 			await first.launcher.close();
 			const second = open();
-			expect(await second.launcher.adopt(spec.workerId, JSON.parse(JSON.stringify(handle)) as Handle)).toBe(true);
+			expect(
+				await second.launcher.adopt(spec.workerId, JSON.parse(JSON.stringify(handle)) as Handle, spec.serviceId),
+			).toBe(true);
 			const before = readFileSync(log, "utf8").length;
 			await until("lines are copied again", () => readFileSync(log, "utf8").length > before + 200);
 			writeFileSync(join(folder(spec), "release"), "");
@@ -285,7 +287,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			writeFileSync(join(folder(spec), "release"), "");
 			await docker("wait", String(handle["container"]));
 			const { launcher } = open();
-			expect(await launcher.adopt(spec.workerId, handle)).toBe(false);
+			expect(await launcher.adopt(spec.workerId, handle, spec.serviceId)).toBe(false);
 			expect(readFileSync(logPath(logDir, spec.workerId), "utf8")).toBe("last words\n");
 			expect(await containersOf(`sluice.worker=${spec.workerId}`)).toEqual([]);
 		});
@@ -301,7 +303,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 			await first.launcher.close();
 			try {
 				const second = open();
-				expect(await second.launcher.adopt(kept.workerId, handle)).toBe(true);
+				expect(await second.launcher.adopt(kept.workerId, handle, kept.serviceId)).toBe(true);
 				const recorded = [kept.workerId];
 				expect(await second.launcher.removeStrays({ serviceId: mine, recorded, endpoints: [] })).toBe(1);
 				expect(await Promise.all([kept, lost, other].map(({ workerId }) => processesOf(workerId)))).toEqual([1, 0, 1]);

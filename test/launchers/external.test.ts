@@ -27,7 +27,7 @@ describe("external launcher", () => {
 	it("has nothing to adopt, list, stop, report or close", async () => {
 		const launcher = externalLauncher();
 		launcher.onExit(() => expect.unreachable());
-		expect(await launcher.adopt("w", { pid: process.pid, startTime: 1 })).toBe(false);
+		expect(await launcher.adopt("w", { pid: process.pid, startTime: 1 }, "s")).toBe(false);
 		expect(await launcher.list()).toEqual([]);
 		await launcher.stop("w", 0);
 		await launcher.close();

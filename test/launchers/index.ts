@@ -61,7 +61,7 @@ export function conformance(name: string, subject: Subject): void {
 		/** Returns what opens launchers of one service. */
 		function service({ onTestFinished }: Pick<TestContext, "onTestFinished">) {
 			const serviceId = `contract-${randomUUID()}`;
-			return function open() {
+			return function open(by = serviceId) {
 				const launcher = subject.open();
 				const started: string[] = [];
 				onTestFinished(async () => {
@@ -71,6 +71,7 @@ export function conformance(name: string, subject: Subject): void {
 				return {
 					launcher,
 					exits: exitsOf(launcher),
+					adopt: (id: string, handle: Handle) => launcher.adopt(id, handle, by),
 					start: async (behaviour: Behaviour, settings: object = {}) => {
 						const sample = subject.spec(behaviour);
 						const spec = { ...sample, serviceId, settings: { ...sample.settings, ...settings } };
@@ -119,8 +120,8 @@ export function conformance(name: string, subject: Subject): void {
 			if (!launcher.run) return;
 			const { spec, id, handle } = await start("runs");
 			await subject.ready(spec);
-			const after = open().launcher;
-			expect(await after.adopt(id, handle)).toBe(true);
+			const { launcher: after, adopt } = open();
+			expect(await adopt(id, handle)).toBe(true);
 			const asked = { settings: spec.settings, timeoutMs: FOREVER };
 			await launcher.run(id, { ...asked, command: ["sh", "-c", ': > "$PIDS/beside"'] });
 			const isThere = { ...asked, command: ["sh", "-c", 'test -e "$PIDS/beside"'] };
@@ -194,7 +195,7 @@ export function conformance(name: string, subject: Subject): void {
 			const second = open();
 			expect(await second.launcher.list()).toEqual([]);
 			const recorded = JSON.parse(JSON.stringify(handle)) as Handle;
-			expect(await second.launcher.adopt(id, recorded)).toBe(true);
+			expect(await second.adopt(id, recorded)).toBe(true);
 			expect(await second.launcher.list()).toEqual([id]);
 			await second.launcher.stop(id, FOREVER);
 			expect(await second.launcher.list()).toEqual([]);
@@ -221,8 +222,8 @@ export function conformance(name: string, subject: Subject): void {
 			await subject.ready(one.spec);
 			await subject.ready(two.spec);
 			await first.launcher.close();
-			const { launcher, exits } = open();
-			for (const { id, handle } of [one, one, two]) expect(await launcher.adopt(id, handle)).toBe(true);
+			const { launcher, exits, adopt } = open();
+			for (const { id, handle } of [one, one, two]) expect(await adopt(id, handle)).toBe(true);
 			subject.release(one.spec);
 			expect((await exits.next(one.id)).code).toBe(subject.reportsAdopted ? 3 : undefined);
 			expect(await subject.processes(one.spec)).toBe(0);
@@ -238,13 +239,33 @@ export function conformance(name: string, subject: Subject): void {
 			const ended = await start("runs");
 			const running = await start("runs");
 			await launcher.stop(ended.id, FOREVER);
-			const other = open().launcher;
-			expect(await other.adopt(ended.id, ended.handle)).toBe(false);
-			expect(await other.adopt(running.id, subject.reused(running.handle))).toBe(false);
-			expect(await other.adopt(running.id, {})).toBe(false);
+			const { launcher: other, adopt } = open();
+			expect(await adopt(ended.id, ended.handle)).toBe(false);
+			expect(await adopt(running.id, subject.reused(running.handle))).toBe(false);
+			expect(await adopt(running.id, {})).toBe(false);
 			expect(await other.list()).toEqual([]);
 			await other.stop(running.id, 0);
 			expect(await launcher.list()).toEqual([running.id]);
+		});
+
+		it("D34: leaves a worker alone whose mark is that of another service, whatever its handle says", async (test) => {
+			const open = service(test);
+			const original = open();
+			const { spec, id, handle } = await original.start("runs");
+			await subject.ready(spec);
+			const copyId = `copy-${randomUUID()}`;
+			const copy = open(copyId);
+			expect(await copy.adopt(id, handle)).toBe(false);
+			const endpoints = [{ id: spec.endpoint, settings: spec.settings }];
+			await copy.launcher.removeStrays({ serviceId: copyId, recorded: [id], endpoints });
+			await copy.launcher.stop(id, 0);
+			expect(await copy.launcher.list()).toEqual([]);
+			expect(await subject.processes(spec)).toBe(1);
+			await original.launcher.close();
+			const next = open();
+			expect(await next.adopt(id, handle), "its own service finds it where it was").toBe(true);
+			await next.launcher.stop(id, 0);
+			expect(await subject.processes(spec)).toBe(0);
 		});
 
 		it("says in a sentence why a worker cannot start", async (test) => {

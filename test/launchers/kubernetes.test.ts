@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/system/clock.ts";
 import { findings } from "../../src/launchers/kubernetes/doctor.ts";
 import { KubernetesLauncher } from "../../src/launchers/kubernetes/launcher.ts";
-import { BUSY_ANNOTATIONS, secretName } from "../../src/launchers/kubernetes/objects/names.ts";
+import { BUSY_ANNOTATIONS, secretName, shortHash } from "../../src/launchers/kubernetes/objects/names.ts";
 import type { Pod } from "../../src/launchers/kubernetes/pods/pod-status.ts";
 import type { KubernetesSettings } from "../../src/launchers/kubernetes/settings.ts";
 import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";
@@ -249,13 +249,25 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 		}
 		await first.launcher.close();
 		const { launcher } = open();
-		expect(await launcher.adopt(kept.workerId, handle)).toBe(true);
+		expect(await launcher.adopt(kept.workerId, handle, kept.serviceId)).toBe(true);
 		const endpoints = [{ id: "sample", settings: kept.settings }];
 		const strays = { ...own, recorded: [kept.workerId], endpoints };
 		expect(await launcher.removeStrays(strays)).toBe(1);
 		await until("it ends", async () => (await processes(lost)) === 0);
 		expect(await processes(elsewhere), "another server's").toBe(1);
 		expect(await launcher.list()).toEqual([kept.workerId]);
+	});
+
+	it("D34: a Pod with the label of another service is not adopted, also where the handle says otherwise", async () => {
+		const [original, copy] = [`${serviceId}-original`, `${serviceId}-copy`];
+		const { launcher } = open();
+		const spec = { ...script(SCRIPTS.runs), serviceId: original };
+		const handle = await launcher.start(spec);
+		const second = open();
+		expect(await second.launcher.adopt(spec.workerId, handle, copy)).toBe(false);
+		expect(await second.launcher.adopt(spec.workerId, { ...handle, service: shortHash(copy) }, copy)).toBe(false);
+		expect(await second.launcher.list()).toEqual([]);
+		await launcher.stop(spec.workerId, 0);
 	});
 
 	it("D34: a Pod whose creation was not answered is deleted", async () => {
@@ -286,7 +298,7 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 		const spec = script(SCRIPTS.runs);
 		const handle = await first.launcher.start(spec);
 		await first.launcher.close();
-		expect(await second.launcher.adopt(spec.workerId, handle)).toBe(true);
+		expect(await second.launcher.adopt(spec.workerId, handle, spec.serviceId)).toBe(true);
 		await proxy.pass();
 		expect(new Set(await second.launcher.list())).toEqual(new Set([known.workerId, spec.workerId]));
 		for (const { workerId } of [known, spec]) await second.launcher.stop(workerId, 0);
@@ -324,7 +336,7 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 		await first.launcher.close();
 		const second = open();
 		const before = readFileSync(log, "utf8").length;
-		expect(await second.launcher.adopt(spec.workerId, handle)).toBe(true);
+		expect(await second.launcher.adopt(spec.workerId, handle, spec.serviceId)).toBe(true);
 		await until("lines are copied again", () => readFileSync(log, "utf8").length > before + 200);
 		writeFileSync(join(folder(spec), "release"), "");
 		expect(await second.exits.next(spec.workerId)).toMatchObject({

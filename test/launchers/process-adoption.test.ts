@@ -70,7 +70,7 @@ describe("process launcher: the service dies", () => {
 		await until("the worker goes on writing", () => statSync(log).size > size + 100);
 		const launcher = open();
 		const exits = exitsOf(launcher);
-		expect(await launcher.adopt(spec.workerId, handle)).toBe(true);
+		expect(await launcher.adopt(spec.workerId, handle, spec.serviceId)).toBe(true);
 		expect(await launcher.list()).toEqual([spec.workerId]);
 		await launcher.stop(spec.workerId, 600_000);
 		expect(samples.processes(spec)).toBe(0);
@@ -89,7 +89,7 @@ describe("process launcher: the service dies", () => {
 			startTime: expect.any(Number),
 			boot: expect.any(String),
 		});
-		expect(await open().adopt(spec.workerId, { ...handle, boot: "an earlier one" })).toBe(false);
+		expect(await open().adopt(spec.workerId, { ...handle, boot: "an earlier one" }, spec.serviceId)).toBe(false);
 		await launcher.stop(spec.workerId, 0);
 	});
 
@@ -99,7 +99,7 @@ describe("process launcher: the service dies", () => {
 		expect(await ended).toEqual([0, null]);
 		await samples.ready(spec);
 		const launcher = open();
-		expect(await launcher.adopt(spec.workerId, handle)).toBe(true);
+		expect(await launcher.adopt(spec.workerId, handle, spec.serviceId)).toBe(true);
 		await launcher.stop(spec.workerId, 0);
 	});
 

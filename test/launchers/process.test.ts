@@ -223,7 +223,7 @@ describe("process launcher: stop", () => {
 		await starter.close();
 		const launcher = open();
 		const exits = exitsOf(launcher);
-		await launcher.adopt(spec.workerId, handle);
+		await launcher.adopt(spec.workerId, handle, spec.serviceId);
 		const stop = launcher.stop(spec.workerId, 1_200);
 		await until("the leader has ended and its child has not", () => samples.processes(spec) === 1);
 		expect(await launcher.list()).toEqual([spec.workerId]);
@@ -260,7 +260,7 @@ describe("process launcher: logs", () => {
 			const spec = samples.spec("runs");
 			const [first, watching] = [open(), new ProcessLauncher({ clock: manual, logDir })];
 			const handle = await (how === "started" ? watching : first).start(spec);
-			if (how === "adopted") expect(await watching.adopt(spec.workerId, handle)).toBe(true);
+			if (how === "adopted") expect(await watching.adopt(spec.workerId, handle, spec.serviceId)).toBe(true);
 			const path = logPath(logDir, spec.workerId);
 			truncateSync(path, 16 * 1024 * 1024);
 			await manual.advance(2000);
@@ -270,7 +270,7 @@ describe("process launcher: logs", () => {
 			expect([statSync(path).size, statSync(`${path}.old`).size]).toEqual([0, 16 * 1024 * 1024 + 1]);
 			await watching.close();
 			// Ending a group takes time that passes.
-			await first.adopt(spec.workerId, handle);
+			await first.adopt(spec.workerId, handle, spec.serviceId);
 			await first.stop(spec.workerId, 0);
 			await first.close();
 		},

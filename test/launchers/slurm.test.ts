@@ -243,7 +243,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 			await until("it to be noticed", () => first.said.length > 0);
 			await first.launcher.close();
 			const second = open(run);
-			expect(await second.launcher.adopt(spec.workerId, handle)).toBe(true);
+			expect(await second.launcher.adopt(spec.workerId, handle, spec.serviceId)).toBe(true);
 			await expect(second.launcher.stop(spec.workerId, 1000)).rejects.toThrow("does not answer");
 			expect(pidsOf(spec)).toHaveLength(2);
 			release(spec);
@@ -315,7 +315,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 			await until("a fresh query", async () => (await second.launcher.list()).length === 1);
 			const handle = await first.launcher.start(spec);
 			await first.launcher.close();
-			expect(await second.launcher.adopt(spec.workerId, handle)).toBe(true);
+			expect(await second.launcher.adopt(spec.workerId, handle, spec.serviceId)).toBe(true);
 			for (const { workerId } of [known, spec]) await second.launcher.stop(workerId, 0);
 		});
 
@@ -332,7 +332,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 			for (const each of [kept, lost, other]) await ready(each);
 			await first.launcher.close();
 			const { launcher } = open();
-			expect(await launcher.adopt(kept.workerId, handle)).toBe(true);
+			expect(await launcher.adopt(kept.workerId, handle, kept.serviceId)).toBe(true);
 			expect(await launcher.removeStrays({ serviceId: mine, recorded: [kept.workerId], endpoints })).toBe(1);
 			await until("the stray to end", () => pidsOf(lost).length === 0);
 			expect([kept, other].map((each) => pidsOf(each).length)).toEqual([1, 1]);
@@ -351,7 +351,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 			expect(await first.launcher.list()).toEqual([]);
 			const second = open();
 			rmSync(logPath(logDir, moved.workerId));
-			expect(await second.launcher.adopt(moved.workerId, handle)).toBe(true);
+			expect(await second.launcher.adopt(moved.workerId, handle, moved.serviceId)).toBe(true);
 			expect(readFileSync(logPath(logDir, moved.workerId), "utf8")).toBe("");
 			const other = script(SCRIPTS.runs, {}, { endpoint: "other" });
 			await first.launcher.start(other);
@@ -372,7 +372,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 			await until("lines", () => readFileSync(log, "utf8").includes("line 5\n"));
 			await first.launcher.close();
 			const { launcher, exits } = open();
-			expect(await launcher.adopt(spec.workerId, handle)).toBe(true);
+			expect(await launcher.adopt(spec.workerId, handle, spec.serviceId)).toBe(true);
 			release(spec);
 			expect(await exits.next(spec.workerId)).toMatchObject({
 				code: 0,

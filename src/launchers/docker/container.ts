@@ -59,6 +59,34 @@ export async function endOf(q: {
 	return undefined;
 }
 
+/**
+ * Whether the container has the marks of the service and the worker, once its daemon answers. False if it is not there,
+ * undefined once `left` aborts.
+ */
+export async function isStartedBy(
+	serviceId: string,
+	q: Pick<Parameters<typeof endOf>[0], "host" | "container" | "workerId" | "left" | "clock">,
+): Promise<boolean | undefined> {
+	const { host, container, workerId, left, clock } = q;
+	while (!left.aborted) {
+		await host.reachable(left);
+		try {
+			return hasMarks(await host.daemon.inspect(container), { serviceId, workerId });
+		} catch (error) {
+			if (statusOf(error) === 404) return false;
+			await clock.sleep(RETRY_MS, left);
+		}
+	}
+	return undefined;
+}
+
+export function hasMarks(
+	{ Config: { Labels } }: Pick<InspectedContainer, "Config">,
+	{ serviceId, workerId }: Pick<Spec, "serviceId" | "workerId">,
+): boolean {
+	return Labels[LABELS.service] === serviceId && Labels[LABELS.worker] === workerId;
+}
+
 function endIn(
 	{ ExitCode, OOMKilled }: InspectedContainer["State"],
 	{ Memory = 0 }: InspectedContainer["HostConfig"],

@@ -34,13 +34,17 @@ interface MachineOptions {
 	onCreated?: () => void;
 	/** A list is answered when this resolves. */
 	beforeList?: () => Promise<unknown>;
+	/** Whether its daemon says what a container is. */
+	shows?: () => boolean;
 }
 
 /** Probes read the GPUs. */
-async function machine({ runtimes = {}, isStuck, startFault, onCreated, beforeList }: MachineOptions = {}) {
+async function machine(options: MachineOptions = {}) {
+	const { runtimes = {}, isStuck, startFault, onCreated, beforeList, shows = () => true } = options;
 	const bodies: { HostConfig?: { Ulimits?: object } }[] = [];
 	const all = new Map<string, Container>();
 	const removals: string[] = [];
+	const signals: string[] = [];
 	let made = 0;
 	function add(q: { Labels?: Record<string, string>; isProbe?: boolean }): Container {
 		const isProbe = q.isProbe ?? false;
@@ -88,6 +92,13 @@ async function machine({ runtimes = {}, isStuck, startFault, onCreated, beforeLi
 			found.started = true;
 			return json(204);
 		}
+		if (action === "json" && !shows()) return json(500, { message: "not now" });
+		if (action === "kill") {
+			signals.push(id);
+			found.runs = false;
+			found.ended.resolve();
+			return json(204);
+		}
 		if (action === "top") return json(200, { Processes: [["1", "python"]] });
 		if (action === "json")
 			return json(200, {
@@ -119,6 +130,7 @@ async function machine({ runtimes = {}, isStuck, startFault, onCreated, beforeLi
 		add,
 		bodies,
 		removals,
+		signals,
 		end(id: string): void {
 			all.get(id)!.runs = false;
 			all.get(id)!.ended.resolve();
@@ -249,6 +261,29 @@ it("D44: a container that Docker refuses to remove does not make its machine unr
 	stuck.clear();
 	await advanceUntil(clock, () => rig.all.size === 1, 1000);
 	expect([...rig.all.keys()]).toEqual(["c3"]);
+});
+
+it.each([
+	["another service is left alone", "original", []],
+	["this service is ended", "s", ["c1"]],
+])("D34: adopted before its daemon has shown whose it is, the container of %s", async (_, by, signals) => {
+	let shown = false;
+	const rig = await machine({ shows: () => shown });
+	rig.add({ Labels: { "sluice.service": by, "sluice.worker": "w1" } });
+	const { launcher, clock } = open({ rig: { docker: rig.docker } });
+	const exits: Exit[] = [];
+	launcher.onExit((exit) => exits.push(exit));
+	expect(await launcher.adopt("w1", { container: "c1", host: "rig" }, "s")).toBe(true);
+	await expect(launcher.stop("w1", 0)).rejects.toThrow("host rig has not shown yet that this service started its");
+	expect(rig.signals).toEqual([]);
+	shown = true;
+	// The service repeats its stop; the mark is read once a second.
+	const isOver = (): boolean => {
+		void launcher.stop("w1", 0).catch(() => {});
+		return exits.length > 0;
+	};
+	await advanceUntil(clock, isOver, 1000);
+	expect([[...new Set(rig.signals)], rig.removals]).toEqual([signals, signals]);
 });
 
 it("D44: a call that a daemon never answers ends, as one without an answer", async () => {

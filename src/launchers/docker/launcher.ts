@@ -15,7 +15,7 @@ import { machineGpus } from "../machine-gpus.ts";
 import { memoryByWorker } from "../nvidia-smi.ts";
 import { listeners, WatchedWorkers } from "../watched-workers.ts";
 import { LABELS } from "./container-options.ts";
-import { copyOutput, endContainer, endOf, removeOthers } from "./container.ts";
+import { copyOutput, endContainer, endOf, hasMarks, isStartedBy, removeOthers } from "./container.ts";
 import { isUnanswered, statusOf } from "./daemon.ts";
 import { type DockerHost, withTimeout } from "./hosts/host.ts";
 import { type DockerHosts, dockerHosts } from "./hosts/hosts.ts";
@@ -98,7 +98,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 		}
 	}
 
-	async adopt(workerId: string, handle: Handle): Promise<boolean> {
+	async adopt(workerId: string, handle: Handle, serviceId: string): Promise<boolean> {
 		const { container, host: name = LOCAL, url } = handle;
 		if (typeof container !== "string" || container === "") return false;
 		if (this.workers.get(workerId)?.container === container) return true;
@@ -109,8 +109,9 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 		}
 		await withTimeout(this.clock, host.checked());
 		try {
-			const { Id, Config, State } = await host.daemon.inspect(container);
-			if (Config.Labels[LABELS.worker] !== workerId) return false;
+			const inspected = await host.daemon.inspect(container);
+			const { Id, State } = inspected;
+			if (!hasMarks(inspected, { serviceId, workerId })) return false;
 			if (this.workers.get(workerId)?.container === Id) return true;
 			if (State.Running && url === host.settings.workerUrl) return this.#adoptOn(host, { workerId, handle, id: Id });
 			const { signal } = new AbortController();
@@ -120,7 +121,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 			if (statusOf(error) === 404) return false;
 			// The worker's pings show whether it runs, until the daemon answers again.
 			this.log(`worker ${workerId} is adopted without an answer: ${host.sentence(error)}`);
-			return this.#adoptOn(host, { workerId, handle, id: container });
+			return this.#adoptOn(host, { workerId, handle, id: container, unprovenOf: serviceId });
 		}
 		return false;
 	}
@@ -140,8 +141,10 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 	}
 
 	async run(workerId: string, { command, timeoutMs }: WorkerCommand): Promise<void> {
-		const { container, place } = this.workers.get(workerId) ?? {};
-		if (container === undefined || !place) throw new Error("it has ended.");
+		const worker = this.workers.get(workerId);
+		const { container, place } = worker ?? {};
+		if (!worker || container === undefined || !place) throw new Error("it has ended.");
+		requireProof(worker, place.host);
 		const program = JSON.stringify(command[0]);
 		const over = new AbortController();
 		const late = new Error(`${program} took longer than ${timeoutMs} ms.`);
@@ -220,6 +223,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 
 	protected async end(worker: Worker): Promise<void> {
 		const { host } = worker.place!;
+		requireProof(worker, host);
 		await endContainer(this.clock, host.daemon, worker).catch((error: unknown) => {
 			throw failedOn(host, error);
 		});
@@ -232,11 +236,12 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 		this.#starts.startWaiting();
 	}
 
-	#adoptOn(host: DockerHost, q: { workerId: string; handle: Handle; id: string }): true {
+	#adoptOn(host: DockerHost, q: { workerId: string; handle: Handle; id: string; unprovenOf?: string }): true {
 		const { hostGpus, hostGpuMemoryGb: memory } = q.handle;
 		const gpus = hostGpus === undefined ? [] : String(hostGpus).split(",");
 		const place = { host, gpus, memoryGb: memory === undefined ? undefined : Number(memory) };
 		const worker = this.add(new Worker(q.workerId, { container: q.id, place }));
+		worker.unprovenOf = q.unprovenOf;
 		void this.#watch(worker, host, q.id);
 		this.#leaveDrained(worker);
 		return true;
@@ -245,7 +250,14 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 	async #watch(worker: Worker, host: DockerHost, container: string): Promise<void> {
 		const { id: workerId, over, left } = worker;
 		const { clock, logDir, log } = this;
-		const end = await endOf({ host, container, workerId, left: left.signal, clock, logDir, log });
+		const watched = { host, container, workerId, left: left.signal, clock, logDir, log };
+		if (worker.unprovenOf !== undefined) {
+			const isOwn = await isStartedBy(worker.unprovenOf, watched);
+			if (isOwn === undefined) return;
+			if (!isOwn) return this.report(worker, {});
+			worker.unprovenOf = undefined;
+		}
+		const end = await endOf(watched);
 		if (!end || left.signal.aborted) return;
 		over.abort();
 		await host.removals.remove(container).catch((error: unknown) => {
@@ -266,6 +278,12 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 		const message = `Host ${place.host.name} is drained.`;
 		this.notice(worker, { state: "ending", code: "node_drained", message });
 	}
+}
+
+/** A handle alone may name the container of another service. */
+function requireProof({ unprovenOf }: Worker, host: DockerHost): void {
+	if (unprovenOf === undefined) return;
+	throw new PlatformUnavailable(`host ${host.name} has not shown yet that this service started its container`);
 }
 
 function failedOn(host: DockerHost, error: unknown, prefix = ""): Error {

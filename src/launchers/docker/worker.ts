@@ -25,6 +25,8 @@ export class Worker extends WatchedWorker {
 	waitsSince: LocalMs | undefined;
 	place: Place | undefined;
 	container: string | undefined;
+	/** The service whose mark its container must show before anything is done to it. Undefined: it was seen. */
+	unprovenOf: string | undefined;
 	starting: Promise<void> | undefined;
 	/** Aborted by a stop, which ends its pull. */
 	readonly unwanted = new AbortController();

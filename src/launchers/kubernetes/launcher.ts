@@ -14,7 +14,7 @@ import { isUnanswered, Refusal, sentenceOf } from "./api/client.ts";
 import { type Cluster, openCluster, type Place, type PodEvent, type PodName } from "./cluster.ts";
 import { podNames, shortHash } from "./objects/names.ts";
 import { podOf, secretOf, usesHostNetwork } from "./objects/objects.ts";
-import { endpointOf, type Pod, workerOf } from "./pods/pod-status.ts";
+import { endpointOf, type Pod, serviceOf, workerOf } from "./pods/pod-status.ts";
 import { PodWorker } from "./pods/pod-worker.ts";
 import { roomInPool } from "../room.ts";
 import { GPU_RESOURCE, IMAGE_PULL_TRIES, type KubernetesSettings } from "./settings.ts";
@@ -90,18 +90,20 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		}
 	}
 
-	async adopt(workerId: string, handle: Handle): Promise<boolean> {
+	async adopt(workerId: string, handle: Handle, serviceId: string): Promise<boolean> {
 		const { namespace, service, pod: name, uid, context, tries } = handle;
+		if (service !== shortHash(serviceId)) return false;
 		if (this.workers.has(workerId)) return this.workers.get(workerId)!.pod?.uid === uid;
 		if (typeof name !== "string" || typeof uid !== "string") return false;
 		try {
 			const cluster = this.#clusterAt({
 				context: context === undefined ? undefined : String(context),
 				namespace: String(namespace),
-				service: String(service),
+				service,
 			});
 			const pod = await this.#find(cluster, { name, uid });
-			if (pod === undefined || (pod !== "unknown" && workerOf(pod) !== workerId)) return false;
+			if (pod === undefined) return false;
+			if (pod !== "unknown" && (workerOf(pod) !== workerId || serviceOf(pod) !== service)) return false;
 			const endpoint = pod === "unknown" ? undefined : endpointOf(pod);
 			const worker = this.add(
 				this.#worker({ id: workerId, endpoint, cluster, tries: Number(tries ?? IMAGE_PULL_TRIES) }),

@@ -16,6 +16,7 @@ import {
 	type Identity,
 	identityOf,
 	isRunning,
+	isStartedBy,
 	SERVICE_VARIABLE,
 	signal,
 	sweepStrays,
@@ -102,11 +103,15 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 		}
 	}
 
-	async adopt(id: string, handle: Handle): Promise<boolean> {
+	async adopt(id: string, handle: Handle, serviceId: string): Promise<boolean> {
 		const leader = identityOf(handle);
 		if (!leader || !isRunning(leader)) return false;
 		if (this.workers.has(id)) return true;
 		const environment = processTable.environment(leader.pid);
+		if (!isStartedBy(serviceId, { environment, handle })) {
+			this.log(`worker ${id} was not adopted: process ${leader.pid} does not show that this service started it`);
+			return false;
+		}
 		void this.#watch(this.add(new Worker({ id, leader, isAdopted: true, environment })));
 		return true;
 	}

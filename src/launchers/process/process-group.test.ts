@@ -11,6 +11,7 @@ import {
 	type Identity,
 	identityOf,
 	isRunning,
+	isStartedBy,
 	killAll,
 	signal,
 } from "./process-group.ts";
@@ -55,6 +56,19 @@ describe("process group", () => {
 		await endGroup(hastyClock(), { leader: earlier, marks: [], graceLeftMs: 1000 });
 		await endGroup(hastyClock(), { leader: earlier, marks: [], graceLeftMs: 0 });
 		expect(isRunning(leader)).toBe(true);
+	});
+
+	it.runIf(process.platform === "linux")("D34: shows who started it, or its handle does where it shows nothing", () => {
+		const asks = (environment: string[], handle: Record<string, string>): boolean =>
+			isStartedBy("s", { environment, handle });
+		const [own, foreign] = ["SLUICE_SERVICE_ID=s", "SLUICE_SERVICE_ID=original"];
+		expect([asks([own], {}), asks([foreign], {}), asks([foreign], { sluiceService: "s" })]).toEqual([
+			true,
+			false,
+			false,
+		]);
+		const unreadable = [{}, { sluiceService: "s" }, { sluiceService: "original" }];
+		expect(unreadable.map((handle) => asks([], handle))).toEqual([false, true, false]);
 	});
 
 	it("is asked to end first, and killed at once without grace", async () => {

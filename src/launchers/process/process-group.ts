@@ -1,6 +1,6 @@
 /** Identifies and ends a worker's process group. */
 import type { Clock } from "../../system/clock.ts";
-import type { Handle } from "../launcher.ts";
+import { type Handle, STARTED_BY } from "../launcher.ts";
 import { endInGrace, KILL_TIMEOUT_MS } from "../watched-workers.ts";
 import { processTable } from "./process-table.ts";
 
@@ -33,6 +33,20 @@ export function identityOf(handle: Handle): Identity | undefined {
 	const current = processTable.boot();
 	if (boot !== current) return undefined;
 	return { pid, startTime, ...(current !== undefined && { boot: current }) };
+}
+
+/**
+ * A process that has overwritten its environment, or runs as a user whose processes cannot be read, shows no mark. Its
+ * handle then says who started it; one of an earlier version does not, and only where the system shows no environments
+ * at all that is enough.
+ */
+export function isStartedBy(
+	serviceId: string,
+	{ environment, handle }: { environment: readonly string[]; handle: Handle },
+): boolean {
+	const mark = environment.find((entry) => entry.startsWith(`${SERVICE_VARIABLE}=`));
+	if (mark !== undefined) return mark === `${SERVICE_VARIABLE}=${serviceId}`;
+	return handle[STARTED_BY] === undefined ? process.platform !== "linux" : handle[STARTED_BY] === serviceId;
 }
 
 export function isRunning({ pid, startTime }: Identity): boolean {

@@ -39,7 +39,7 @@ it("D25: a worker whose shared folder fails does not hide the end of another one
 	for (const [at, endpoint] of ["one", "two"].entries()) {
 		mkdirSync(folderOf(endpoint), { recursive: true, mode: 0o700 });
 		const handle = { job: String(at), name: names[at]!, folder: folderOf(endpoint) };
-		expect(await launcher.adopt(`w-${endpoint}`, handle)).toBe(true);
+		expect(await launcher.adopt(`w-${endpoint}`, handle, "s")).toBe(true);
 	}
 	// Fails as a stale mount does: not by ENOENT.
 	const file = variablesPath(folderOf("one"), "w-one");
@@ -50,6 +50,43 @@ it("D25: a worker whose shared folder fails does not hide the end of another one
 	expect(lines.filter((line) => line.includes("ELOOP"))).toHaveLength(1);
 	await launcher.close();
 });
+
+it.each([
+	["own", ["7"]],
+	["another", []],
+])(
+	"D34: adopted without an answer, a job is signalled only if the queue then shows its name: %s",
+	async (which, signalled) => {
+		const shared = mkdtempSync(join(tmpdir(), "sluice-slurm-"));
+		onTestFinished(() => rmSync(shared, { recursive: true, force: true }));
+		const folder = join(shared, "sluice-s", "one");
+		mkdirSync(folder, { recursive: true, mode: 0o700 });
+		const name = nameOf({ serviceId: "s", endpoint: "one", workerId: "w-one" });
+		const cancelled: string[] = [];
+		let queue: string | undefined;
+		const run: RunCommand = async (program, args) => {
+			if (program === "scancel") cancelled.push(args.at(-1)!);
+			if (program === "squeue" && queue === undefined) throw new SlurmFailure("no answer", true);
+			return program === "squeue" ? queue! : "";
+		};
+		const clock = manualClock();
+		const { launcher } = opened({ clock, run, shared });
+		expect(await launcher.adopt("w-one", { job: "7", name, folder }, "another")).toBe(false);
+		expect(await launcher.adopt("w-one", { job: "7", name, folder }, "s")).toBe(true);
+		await expect(launcher.stop("w-one", 1000)).rejects.toThrow("no answer");
+		expect(cancelled).toEqual([]);
+		queue = `7|RUNNING|None|1:00|1:00|${which === "own" ? name : "another job"}\n`;
+		const exits: Exit[] = [];
+		launcher.onExit((exit) => exits.push(exit));
+		const stop = launcher.stop("w-one", 1000).catch((error: Error) => error.message);
+		await clock.advance(100);
+		queue = "";
+		await clock.advance(20_000);
+		expect(await stop).toEqual(which === "own" ? undefined : expect.stringContaining("Slurm does not show its job 7"));
+		expect([[...new Set(cancelled)], exits]).toMatchObject([signalled, [{ workerId: "w-one" }]]);
+		await launcher.close();
+	},
+);
 
 it.each(["the file of a stray", "scancel"])(
 	"D34: %s that fails does not keep other endpoints from starts",

@@ -67,15 +67,17 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 			throw error;
 		});
 		const handle = handleOf(spec, { job, folder });
-		this.add(new Worker(workerId, handle));
+		this.add(new Worker(workerId, handle)).isSeen = true;
 		return handle;
 	}
 
-	async adopt(workerId: string, handle: Handle): Promise<boolean> {
+	async adopt(workerId: string, handle: Handle, serviceId: string): Promise<boolean> {
 		const { job, name, folder } = handle;
 		if (typeof job !== "string" || typeof folder !== "string") return false;
-		if (ownerIn(String(name))?.workerId !== workerId) return false;
+		const owner = ownerIn(String(name));
+		if (owner?.workerId !== workerId || owner.serviceId !== serviceId) return false;
 		if (this.workers.get(workerId)?.job === job) return true;
+		const worker = new Worker(workerId, handle);
 		try {
 			// Only a new answer has a job that another server has just submitted.
 			const row = (await this.#queue.recentRows(ADOPT_MS)).get(job) ?? (await this.#queue.rows()).get(job);
@@ -83,6 +85,7 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 				removeFile({ folder, id: workerId });
 				return false;
 			}
+			worker.isSeen = true;
 		} catch (error) {
 			// The worker's pings show whether it runs, until the queue can be read again.
 			this.log(`worker ${workerId} is adopted without an answer of Slurm: ${this.sentence(error)}`);
@@ -93,7 +96,7 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 		} catch (error) {
 			this.log(`the log of worker ${workerId} is not readable here: ${this.sentence(error)}`);
 		}
-		this.add(new Worker(workerId, handle));
+		this.add(worker);
 		return true;
 	}
 
@@ -147,6 +150,9 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 
 	protected async end(worker: Worker): Promise<void> {
 		const { job, step, over } = worker;
+		// Job ids are used again: after an adoption without an answer nothing is signalled before the queue was read.
+		if (!worker.isSeen && (await this.#queue.rows()).get(job)?.name !== worker.name)
+			throw new Error(`Slurm does not show its job ${job}`);
 		await endInGrace(this.clock, worker, {
 			terminate: async () => {
 				await this.#queue.terminate(job, { step, started: hasStarted(worker) });

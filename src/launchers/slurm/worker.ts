@@ -20,6 +20,8 @@ export class Worker extends WatchedWorker {
 	readonly program: string | undefined;
 	/** Undefined: the worker runs in the batch script. */
 	readonly step: number | undefined;
+	/** Whether the queue has shown the job with this name. */
+	isSeen = false;
 	#missing = 0;
 	/** When its file was removed because Slurm has no record of its job. */
 	#lostAt: LocalMs | undefined;
@@ -38,6 +40,7 @@ export class Worker extends WatchedWorker {
 	rowIn(rows: ReadonlyMap<string, JobRow>): JobRow | undefined {
 		const row = rows.get(this.job);
 		const isIts = row?.name === this.name;
+		this.isSeen ||= isIts;
 		this.#missing = isIts ? 0 : this.#missing + 1;
 		return isIts ? row : undefined;
 	}

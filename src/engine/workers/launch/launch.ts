@@ -29,6 +29,7 @@ import {
 	type Notice,
 	PlatformUnavailable,
 	type RoomQuery,
+	STARTED_BY,
 } from "../../../launchers/launcher.ts";
 import { LAUNCHED_AS, launchHash } from "../../endpoints/launch-hash.ts";
 import type { EndedWorkers } from "../ended-workers.ts";
@@ -277,7 +278,7 @@ export class WorkerLauncher {
 		};
 		const record = (handle: Handle): Promise<void> => {
 			worker.host = hostOf(this.#d, worker.launcher, handle);
-			const members = { [LAUNCHED_AS]: launchedAs, ...gpuMembers(worker) };
+			const members = { [LAUNCHED_AS]: launchedAs, [STARTED_BY]: serviceId, ...gpuMembers(worker) };
 			return store.workers.put({ ...row, handle: JSON.stringify({ ...handle, ...members }) });
 		};
 		let hasStarted = false;

@@ -52,6 +52,33 @@ it("D16: a worker without a recorded start gets no job, and loses its jobs only 
 	expect(order).toEqual(["ended", "draining: true", "lost e-1"]);
 });
 
+it("D34: a worker that another service has started is not touched; of earlier versions all are asked for", async () => {
+	const asked: unknown[][] = [];
+	const launcher = {
+		adopt(...q: unknown[]) {
+			asked.push(q);
+			return Promise.resolve(true);
+		},
+		removeStrays: () => Promise.resolve(0),
+	};
+	const rows = ["original", "s", undefined].map((by, n) => ({
+		id: `e-${n}`,
+		handle: JSON.stringify({ pid: n, ...(by !== undefined && { sluiceService: by }) }),
+	}));
+	const ends: string[] = [];
+	const exited = ({ workerId }: { workerId: string }) => {
+		ends.push(`${workerId}: ${registry.get({ endpoint: "e", id: workerId })?.ending?.text}`);
+		return Promise.resolve();
+	};
+	const { registry, others } = takeOver(rows, launcher, { exited });
+	await others.restore();
+	expect(asked).toMatchObject([
+		["e-1", { pid: 1 }, "s"],
+		["e-2", { pid: 2 }, "s"],
+	]);
+	expect(ends).toEqual(["e-0: another service has started it"]);
+});
+
 it.each([
 	["goes on where it slept", 5, { sleep: { state: "asleep", since: 5 } }, []],
 	["is awake without a note", undefined, { ready: true }, []],

@@ -4,7 +4,7 @@
  */
 import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
 import { isShared } from "../../../launchers/index.ts";
-import type { EndpointWorkers, Exit, Handle } from "../../../launchers/launcher.ts";
+import { type EndpointWorkers, type Exit, type Handle, STARTED_BY } from "../../../launchers/launcher.ts";
 import type { WorkerRow } from "../../../store/contract/workers.ts";
 import { LAUNCHED_AS } from "../../endpoints/launch-hash.ts";
 import { SCALE } from "../../cluster/heartbeat.ts";
@@ -46,7 +46,7 @@ export class TakeOver {
 		);
 		const of = (launcher: string) => (isShared(launcher) ? shared : own);
 		const lost: WorkerRow[] = [];
-		for (const row of rows) if (!(await this.#restoreWorker(row, of(row.launcher).url))) lost.push(row);
+		for (const row of rows) if (!(await this.#restoreWorker(row, of(row.launcher)))) lost.push(row);
 		for (const [name, launcher] of launchers) {
 			if (this.#movesWithLease(name)) continue;
 			const recorded = rows.filter((row) => row.launcher === name).map(({ id }) => id);
@@ -84,15 +84,18 @@ export class TakeOver {
 		return this.#d.cluster.shared && isShared(launcher);
 	}
 
-	/** Returns false if it is not running, or its platform does not know it. */
-	async #restoreWorker(row: WorkerRow, url: string): Promise<boolean> {
+	/** Returns false if it is not running, its platform does not know it, or another service started it. */
+	async #restoreWorker(row: WorkerRow, { url, serviceId }: { url: string; serviceId: string }): Promise<boolean> {
 		const { registry, launchers, events, now, stop, endpoints, secrets } = this.#d;
 		const launcher = launchers.get(row.launcher);
 		const worker = registry.meet({ ...row, ready: false, now: now() });
 		const handle = row.handle === undefined ? undefined : (JSON.parse(row.handle) as Handle);
-		if (!launcher || !handle || !(await launcher.adopt(row.id, handle))) {
+		const isForeign = handle?.[STARTED_BY] !== undefined && handle[STARTED_BY] !== serviceId;
+		if (!launcher || !handle || isForeign || !(await launcher.adopt(row.id, handle, serviceId))) {
 			worker.draining = true;
-			worker.ending = { text: "it ended while no service watched it" };
+			worker.ending = {
+				text: isForeign ? "another service has started it" : "it ended while no service watched it",
+			};
 			return false;
 		}
 		worker.host = hostOf(this.#d, row.launcher, handle);
@@ -139,7 +142,8 @@ export class TakeOver {
 
 	async #takeEndpoint(endpoint: Endpoint): Promise<void> {
 		const { store, registry, cluster, address, launchers } = this.#d;
-		const { url, serviceId } = (await address).shared;
+		const { shared } = await address;
+		const { serviceId } = shared;
 		const running = Map.groupBy(await store.jobs.running(), ({ worker }) => worker);
 		const rows = (await store.workers.list()).filter(
 			(row) => row.endpoint === endpoint.id && isShared(row.launcher) && !registry.get(row)?.managed,
@@ -148,7 +152,7 @@ export class TakeOver {
 		for (const row of rows) {
 			const jobs = (running.get(row.id) ?? []).filter((job) => job.endpoint === row.endpoint);
 			this.#meet(row, new Map(jobs.map(({ id, attempt, startedAt }) => [id, { attempt, handedAt: startedAt }])));
-			if (!(await this.#restoreWorker(row, url))) lost.push(row);
+			if (!(await this.#restoreWorker(row, shared))) lost.push(row);
 			else if (registry.get(row)) await store.workers.put({ ...row, server: cluster.id });
 		}
 		const recorded = rows.map(({ id }) => id);

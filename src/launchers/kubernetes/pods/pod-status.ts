@@ -1,6 +1,6 @@
 /** What a Pod's status says about its worker (D29). */
 import type { ExitReason, WorkerReason } from "../../../core/workers/worker-reason.ts";
-import { ANNOTATIONS, BUSY_ANNOTATIONS, CONTAINER } from "../objects/names.ts";
+import { ANNOTATIONS, BUSY_ANNOTATIONS, CONTAINER, LABELS } from "../objects/names.ts";
 
 export interface Pod {
 	metadata: {
@@ -10,6 +10,7 @@ export interface Pod {
 		deletionTimestamp?: string;
 		creationTimestamp?: string;
 		annotations?: Record<string, string>;
+		labels?: Record<string, string>;
 	};
 	spec?: {
 		nodeName?: string;
@@ -47,6 +48,11 @@ interface Terminated {
 
 export function workerOf({ metadata }: Pod): string | undefined {
 	return metadata.annotations?.[ANNOTATIONS.worker];
+}
+
+/** The hash in its label. */
+export function serviceOf({ metadata }: Pod): string | undefined {
+	return metadata.labels?.[LABELS.service];
 }
 
 export function endpointOf({ metadata }: Pod): string | undefined {

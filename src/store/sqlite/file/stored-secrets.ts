@@ -12,7 +12,7 @@ function put(db: Database, name: string, value: string): void {
 	db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)").run(name, value);
 }
 
-const newIdentity = (): string => randomUUID().replaceAll("-", "");
+export const newIdentity = (): string => randomUUID().replaceAll("-", "");
 
 export function identityOf(db: Database): string {
 	const known = valueOf(db, "identity");
@@ -35,10 +35,8 @@ export function acceptNewKey(db: Database): void {
 	keepCheck(db, ANY_KEY);
 }
 
-export function renewIdentity(db: Database, checkOf: (identity: string) => string): void {
-	const identity = newIdentity();
-	inTransaction(db, () => {
-		put(db, "identity", identity);
-		put(db, CHECK_NAME, checkOf(identity));
-	});
+/** Within a transaction. `check`: of the keys under this identity. */
+export function putIdentity(db: Database, { identity, check }: { identity: string; check: string }): void {
+	put(db, "identity", identity);
+	put(db, CHECK_NAME, check);
 }
