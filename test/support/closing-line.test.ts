@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { closingLines, MAX_FLAKY, type ReportedModule } from "./closing-line.ts";
+import { closingLines, MAX_FLAKY, mergedDurations, type ReportedModule } from "./closing-line.ts";
 
 type State = "passed" | "failed" | "skipped" | "pending";
 
@@ -55,6 +55,20 @@ describe("the closing line", () => {
 		expect(tooFlaky).toBe(true);
 		expect(lines[0]).toBe("4 flaky (passed on a retry): more than 3 fail the run");
 		expect(lines.at(-1)).toBe("4 passed, 1 failed");
+	});
+});
+
+it("a run of some files keeps the durations of the others", () => {
+	const before = { "system test/a.test.ts": 1, "system test/b.test.ts": 2, "system test/removed.test.ts": 3 };
+	const durations = new Map([
+		["system test/b.test.ts", 20],
+		["sluice test/a.test.ts", 5],
+		[" ../elsewhere.test.ts", 9],
+	]);
+	expect(mergedDurations(before, durations, (path) => !path.includes("removed"))).toEqual({
+		"sluice test/a.test.ts": 5,
+		"system test/a.test.ts": 1,
+		"system test/b.test.ts": 20,
 	});
 });
 

@@ -3,7 +3,7 @@
  * N failed[, N skipped]`. With SLUICE_KEEP_DURATIONS it writes the durations from which the order of
  * the next runs is made.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 
@@ -88,12 +88,20 @@ function slowest(durations: ReadonlyMap<string, number>): string[] {
 		.map(([name, ms]) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${name}`);
 }
 
-/** Replaces the durations of the projects that have run, so that files that no longer exist are dropped. */
+/** Replaces the durations of the files that have run, and drops those of files that no longer exist. */
 function keep(durations: ReadonlyMap<string, number>): void {
-	const projects = new Set([...durations.keys()].map((name) => name.split(" ")[0]));
-	const kept = Object.entries(JSON.parse(readFileSync(DURATIONS, "utf8")) as Record<string, number>).filter(
-		([name]) => !projects.has(name.split(" ")[0]),
-	);
-	const all = Object.fromEntries([...kept, ...durations].toSorted(([one], [other]) => (one < other ? -1 : 1)));
-	writeFileSync(DURATIONS, `${JSON.stringify(all, undefined, "\t")}\n`);
+	const before = JSON.parse(readFileSync(DURATIONS, "utf8")) as Record<string, number>;
+	writeFileSync(DURATIONS, `${JSON.stringify(mergedDurations(before, durations, existsSync), undefined, "\t")}\n`);
+}
+
+/** By project and path, sorted. `exists` is asked for the path of a file from the root of the repository. */
+export function mergedDurations(
+	before: Readonly<Record<string, number>>,
+	durations: ReadonlyMap<string, number>,
+	exists: (path: string) => boolean,
+): Record<string, number> {
+	const all = Object.entries({ ...before, ...Object.fromEntries(durations) });
+	const pathOf = (name: string): string => name.slice(name.indexOf(" ") + 1);
+	const present = all.filter(([name]) => !pathOf(name).startsWith("..") && exists(pathOf(name)));
+	return Object.fromEntries(present.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
