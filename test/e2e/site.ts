@@ -187,16 +187,22 @@ export async function jobAt({ url }: { url: string }, endpoint: string, id: stri
 	return json;
 }
 
-/** The job object once it is final. */
-export function ended(service: { url: string }, endpoint: string, id: string, ms?: number): Promise<any> {
-	return until(
-		`job ${id} of ${endpoint} to end`,
-		async () => {
-			const job = await jobAt(service, endpoint, id);
-			return ["COMPLETED", "FAILED", "TIMED_OUT", "CANCELLED"].includes(job.status) && job;
-		},
-		ms,
-	);
+/** The job object once it is final. A failure says what the endpoint and its workers do meanwhile. */
+export async function ended(service: { url: string }, endpoint: string, id: string, ms?: number): Promise<any> {
+	let job: any;
+	const isFinal = async (): Promise<boolean> => {
+		job = await jobAt(service, endpoint, id);
+		return ["COMPLETED", "FAILED", "TIMED_OUT", "CANCELLED"].includes(job.status);
+	};
+	try {
+		await until(`job ${id} of ${endpoint} to end`, isFinal, ms);
+		return job;
+	} catch (error) {
+		const { reason } = (await call(service.url, `/v1/endpoints/${endpoint}`)).json;
+		const { workers } = (await call(service.url, `/v1/endpoints/${endpoint}/workers`)).json;
+		const now = JSON.stringify({ status: job?.status, reason, workers });
+		throw new Error(`${(error as Error).message}; now ${now}`, { cause: error });
+	}
 }
 
 /** The run of a job that began after `before` others. */
