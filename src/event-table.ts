@@ -3,6 +3,7 @@
  * debug. Events never carry a payload or a secret.
  */
 import type { JobState } from "./core/jobs/job-states.ts";
+import { sharedIdText } from "./core/workers/shared-id.ts";
 import type { ExitReason } from "./core/workers/worker-reason.ts";
 
 /** `below` follows in the text format with indented lines. Undefined: no line. */
@@ -122,6 +123,10 @@ export const EVENTS = {
 	/** A worker uses more of a GPU than its part (`gpuMemoryGb`); `ends`: it gets no more jobs for that (D27). */
 	"worker.exceeded": warn<{ endpoint: string; worker: string; why: string; ends: boolean }>(
 		(facts) => `${nameOf(facts)}: ${facts.why}`,
+	),
+	/** A take and pings show that two processes use one worker id; again after ten minutes without a sign (D16). */
+	"worker.shared": warn<{ endpoint: string; worker: string }>(
+		({ endpoint, worker }) => `${endpoint}: ${sharedIdText(worker)}`,
 	),
 	/** The version of a worker's SDK has a known problem; once for each worker. */
 	"worker.warned": warn<{ endpoint: string; worker: string; warning: string }>(

@@ -61,7 +61,7 @@ describe("sluice worker-env", () => {
 	it.concurrent("D36: env, compose and --json say the same, and the lines attach a worker", async (test) => {
 		const { place, service, ask } = await setting(test);
 		const plain = await ask("theirs");
-		expect(plain).toMatchObject({ code: 0, stderr: "" });
+		expect(plain).toMatchObject({ code: 0, stderr: expect.stringContaining("sluice worker-env theirs --replicas") });
 		const env = variables(plain.stdout);
 		expect(Object.keys(env).sort()).toEqual([...NAMES].sort());
 		expect(env["RUNPOD_WEBHOOK_GET_JOB"]).toMatch(new RegExp(`^${service.url}/worker/theirs/job-take/\\$ID`));

@@ -55,7 +55,7 @@ export function everyCall(store: Store): Calls {
 		"workers.remove": () => store.workers.remove({ id: "w1" }),
 		"workers.end": () => store.workers.end({ worker: endedWorker({ endpoint }), count: 1, since: now }),
 		"workers.ended": () => store.workers.ended({ endpoint, since: now, limit: 1 }),
-		"workers.ping": () => store.workers.ping({ ...of, named: [], handedBefore: now }),
+		"workers.ping": () => store.workers.ping({ ...of, named: [], handedBefore: now, intervalMs: 0 }),
 		"workers.idle": () => store.workers.idle({ ...of, before: now }),
 		"workers.renew": () => store.workers.renew(of),
 		"hosts.drained": () => store.hosts.drained(),

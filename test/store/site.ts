@@ -6,7 +6,7 @@ import type { JobState } from "../../src/core/jobs/job-states.ts";
 import type { JobResult } from "../../src/core/jobs/job-view.ts";
 import type { Claim, Idempotency, JobFilter, MoveResult, Outcome, QueueFull } from "../../src/store/contract/jobs.ts";
 import type { Store } from "../../src/store/contract/store.ts";
-import type { AttemptReconciliation } from "../../src/store/contract/workers.ts";
+import type { AttemptReconciliation, IdleReconciliation } from "../../src/store/contract/workers.ts";
 
 /** The moment at which cases begin, in ms. */
 export const T0 = 1_800_000_000_000;
@@ -143,7 +143,7 @@ export function siteOf(store: Store) {
 
 		ping(
 			named: readonly string[],
-			given: { worker?: string; handedBefore?: number; now?: number } = {},
+			given: { worker?: string; handedBefore?: number; intervalMs?: number; now?: number } = {},
 		): Promise<AttemptReconciliation> {
 			const now = given.now ?? T0;
 			return store.workers.ping({
@@ -151,13 +151,19 @@ export function siteOf(store: Store) {
 				worker: "w1",
 				named,
 				handedBefore: now,
+				intervalMs: 0,
 				...given,
 				now,
 			});
 		},
 
-		idle: (given: { worker?: string; before: number; dead?: boolean; now?: number }): Promise<AttemptReconciliation> =>
-			store.workers.idle({ endpoint, worker: "w1", now: T0, ...given }),
+		idle: (given: {
+			worker?: string;
+			before: number;
+			dead?: boolean;
+			silenceMs?: number;
+			now?: number;
+		}): Promise<IdleReconciliation> => store.workers.idle({ endpoint, worker: "w1", silenceMs: 0, now: T0, ...given }),
 
 		purge: (now = T0): Promise<number> => store.jobs.purge({ endpoint, now }),
 		retain: (id: string, retainMs: number, now = T0): Promise<JobResult | undefined> =>

@@ -40,15 +40,42 @@ export function workerCases({ store, open }: Bed): void {
 	it("D16: ping › two in a row without the job take it back, known to be over", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running();
-		expect(await site.ping([], { now: T0 + 5000 })).toEqual({ lost: [], over: [] });
-		expect(await site.ping([id], { now: T0 + 6000 })).toEqual({ lost: [], over: [] });
-		expect(await site.ping([], { now: T0 + 7000 })).toEqual({ lost: [], over: [] });
-		expect(await site.ping([], { now: T0 + 8000 })).toEqual({ lost: [id], over: [] });
+		const intervalMs = 1000;
+		expect(await site.ping([], { now: T0 + 5000, intervalMs })).toEqual({ lost: [], over: [] });
+		// Two processes may use the id: this may be the first ping of the other.
+		expect(await site.ping([], { now: T0 + 5100, intervalMs })).toEqual({ lost: [], over: [] });
+		expect(await site.ping([], { now: T0 + 8000, intervalMs })).toEqual({ lost: [id], over: [] });
 		expect(await site.get(id, T0 + 8000)).toMatchObject({
 			job: { state: "IN_QUEUE", losses: 1, returns: 1, queuedAt: T0 + 8000 },
 		});
 		expect(await site.attempts(id)).toMatchObject([{ end: "lost", open: false }]);
 		expect(await site.takeIds({ now: T0 + 8000 })).toEqual([id]);
+	});
+
+	it("D16: ping › none proves anything within a lease of a sign: a ping that names the job, or progress", async () => {
+		const site = siteOf(store());
+		const signs = [
+			(id: string, now: number) => site.ping([id], { now }),
+			(id: string, now: number) =>
+				store().jobs.progress({ endpoint: site.endpoint, id, worker: "w1", value: "1", now }),
+		];
+		for (const sign of signs) {
+			const { id } = await site.running();
+			await sign(id, T0 + 1000);
+			for (const now of [T0 + 6000, T0 + 11_000, T0 + 16_000]) await site.ping([], { now });
+			expect(await site.state(id, T0 + 16_000)).toBe("IN_PROGRESS");
+			await site.move(id, "cancel", { now: T0 + 16_000 });
+			// The sign is known of the old attempt too.
+			for (const now of [T0 + 17_000, T0 + 19_000]) await site.ping([], { now });
+			expect(await site.attempts(id)).toMatchObject([{ open: true, missed: -(T0 + 1000) }]);
+			expect(await site.idle({ before: T0 + 20_000, silenceMs: 20_000, now: T0 + 20_000 })).toMatchObject({
+				over: [],
+				keptOpen: [id],
+			});
+			expect(await site.idle({ before: T0 + 20_000, silenceMs: 19_000, now: T0 + 20_000 })).toMatchObject({
+				over: [id],
+			});
+		}
 	});
 
 	it("D16: ping › does not count for jobs handed out at handedBefore or later, or of other workers", async () => {
@@ -113,14 +140,22 @@ export function workerCases({ store, open }: Bed): void {
 		const cancelled = await site.running({ now: T0 });
 		const fresh = await site.running({ now: T0 + 10 });
 		await site.move(cancelled.id, "cancel", { now: T0 + 10 });
+		expect(await site.idle({ before: T0 + 10, now: T0 + 11, silenceMs: 12 })).toEqual({
+			lost: [],
+			over: [],
+			kept: [old.id],
+			keptOpen: [cancelled.id],
+		});
 		expect(await site.idle({ before: T0 + 10, now: T0 + 11 })).toEqual({
 			lost: [old.id],
 			over: [cancelled.id],
+			kept: [],
+			keptOpen: [],
 		});
 		expect(await site.state(fresh.id, T0 + 11)).toBe("IN_PROGRESS");
 		expect(await site.attempts(old.id)).toMatchObject([{ end: "lost", open: false }]);
 		expect(await site.attempts(cancelled.id)).toMatchObject([{ end: "cancelled", open: false }]);
-		expect(await site.idle({ before: T0 + 10, now: T0 + 11 })).toEqual({ lost: [], over: [] });
+		expect(await site.idle({ before: T0 + 10, now: T0 + 11 })).toMatchObject({ lost: [], over: [] });
 	});
 
 	it("D18: idle › by the end of a process is kept apart from the worker's word", async () => {
@@ -157,5 +192,7 @@ export function workerCases({ store, open }: Bed): void {
 		await store().workers.renew({ endpoint: site.endpoint, worker: "w1", now: T0 + 100 });
 		const leases = await Promise.all([one, two, other].map(async ({ id }) => (await site.get(id))?.job.leaseUntil));
 		expect(leases).toEqual([T0 + 100 + LEASE, T0 + 100 + LEASE, T0 + LEASE]);
+		await store().workers.renew({ endpoint: site.endpoint, worker: "w1", since: T0 + 1, now: T0 + 200 });
+		expect((await site.get(one.id))?.job.leaseUntil, "handed out before").toBe(T0 + 100 + LEASE);
 	});
 }

@@ -70,7 +70,7 @@ export function WorkerTable({
 		{
 			name: T.workers.sdk,
 			cell: ({ version, warning }) =>
-				version === undefined ? null : (
+				version === undefined && warning === undefined ? null : (
 					<>
 						{version}
 						{warning === undefined ? null : (

@@ -40,9 +40,13 @@ export const workerEnv: Action = {
 			return 0;
 		}
 		for (const [name, value] of Object.entries(env)) process.stdout.write(`${line(name, value)}\n`);
-		if (replicas && format === "shell") process.stdout.write('export RUNPOD_POD_ID="$(hostname)"\n');
-		else if (replicas)
-			process.stderr.write("Set RUNPOD_POD_ID to a unique id for each worker, such as its host name.\n");
+		if (!replicas)
+			process.stderr.write(
+				"For one worker process. For several with the same variables: " +
+					`sluice worker-env ${shellQuoted(endpoint)} --replicas\n`,
+			);
+		else if (format === "shell") process.stdout.write('export RUNPOD_POD_ID="$(hostname)"\n');
+		else process.stderr.write("Set RUNPOD_POD_ID to a unique id for each worker, such as its host name.\n");
 		return 0;
 	},
 };

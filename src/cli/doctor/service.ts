@@ -1,16 +1,19 @@
 import type { Endpoint } from "../../api/endpoints.ts";
 import type { JobDetail, JobList } from "../../api/job-records.ts";
-import type { EndedWorker } from "../../api/workers.ts";
+import type { EndedWorker, Worker } from "../../api/workers.ts";
 import { type Finding, ok, problem, warning } from "../../core/finding.ts";
 import { isManaged } from "../../launchers/index.ts";
 import { SET_URL, failureReason, noServiceAt, notSluice } from "../client/errors.ts";
 import type { Connection } from "../client/connection.ts";
 import { printableLines } from "../../lib/terminal-text.ts";
+import { asSentence } from "../../lib/text.ts";
 import { parseJson, path } from "../client/service-client.ts";
 
 const REQUEST_TIMEOUT_MS = 5000;
 /** The Date header has a resolution of 1 s. */
 const MAX_CLOCK_DIFFERENCE_MS = 5000;
+/** Warnings about workers of one endpoint that are printed. */
+const MOST_WARNINGS = 3;
 
 type Fetcher = (path: string) => Promise<Reply>;
 
@@ -112,7 +115,7 @@ async function endpointFindings(get: Fetcher, endpoint: Endpoint): Promise<Findi
 		const message = `${workers.unhealthy} of its workers report that they are unhealthy.`;
 		findings.push(problem(check, message, `List them: sluice workers list ${id}. The service's log has the reasons.`));
 	}
-	findings.push(...(await strayFindings(get, id)));
+	findings.push(...(await workerFindings(get, id)));
 	const attached = workers.idle + workers.initializing + workers.running;
 	if (jobs.inQueue > 0) findings.push(...(await waitFindings(get, id, jobs.inQueue)));
 	else if (!isManaged(launcher.type) && attached === 0)
@@ -126,10 +129,24 @@ async function endpointFindings(get: Fetcher, endpoint: Endpoint): Promise<Findi
 	return [ok(check, `Jobs waiting: ${jobs.inQueue}. Workers: ${workers.running} busy, ${workers.idle} idle.`)];
 }
 
-/** Finds workers that run although their platform has lost them. */
-async function strayFindings(get: Fetcher, id: string): Promise<Finding[]> {
-	const list = await read<{ ended?: EndedWorker[] }>(get(path`/v1/endpoints/${id}/workers?ended=true`));
-	return (list?.ended ?? [])
+/** Finds workers that run although their platform has lost them, and what warnings there are about the others. */
+async function workerFindings(get: Fetcher, id: string): Promise<Finding[]> {
+	const list = await read<{ workers: Worker[]; ended?: EndedWorker[] }>(
+		get(path`/v1/endpoints/${id}/workers?ended=true`),
+	);
+	return [...warningFindings(id, list?.workers ?? []), ...strayFindings(id, list?.ended ?? [])];
+}
+
+function warningFindings(id: string, workers: readonly Worker[]): Finding[] {
+	const texts = [...new Set(workers.flatMap((worker) => worker.warning ?? []))];
+	if (texts.length === 0) return [];
+	const more = texts.length > MOST_WARNINGS ? [`${texts.length - MOST_WARNINGS} more workers have such warnings.`] : [];
+	const message = [...texts.slice(0, MOST_WARNINGS).map(asSentence), ...more].join(" ");
+	return [warning(`endpoint ${id}`, message, `List its workers: sluice workers list ${id}`)];
+}
+
+function strayFindings(id: string, ended: readonly EndedWorker[]): Finding[] {
+	return ended
 		.filter(({ calledAt }) => calledAt !== undefined)
 		.map((worker) =>
 			problem(

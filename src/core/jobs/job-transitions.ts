@@ -1,12 +1,10 @@
 /** Job transitions as pure functions; stores write the result. */
 import type { Attempt, AttemptEnd, Job } from "./job.ts";
+import { missedAfterSign, signsOfRun } from "./attempt-signs.ts";
 import { allowed, isFinal, type JobEvent, type JobState, ruleOf } from "./job-states.ts";
 
 /** At this many losses a job fails instead of returning to the queue (D16). */
 export const MAX_LOSSES = 3;
-
-/** Consecutive pings without the job until it is lost, or its old attempt is over (D16). */
-export const MISSED_PINGS = 2;
 
 export interface EventContext {
 	now: number;
@@ -123,7 +121,7 @@ export function transition(job: Job, on: JobEvent, context: EventContext): Trans
 function closedAttempt(job: Job, on: JobEvent, context: EventContext): Attempt | undefined {
 	const { worker, startedAt, attempt, endedAt } = job;
 	if (worker === undefined || startedAt === undefined) return undefined;
-	const run = { attempt, worker, startedAt, missed: 0 };
+	const run = { attempt, worker, startedAt, missed: missedAfterSign({ startedAt }, signsOfRun(job).signAt) };
 	// A final job keeps its last attempt in the record until a retry; others are already closed.
 	if (isFinal(job.state)) {
 		if (job.state === "TIMED_OUT" || endedAt === undefined || job.losses >= MAX_LOSSES) return undefined;

@@ -31,7 +31,7 @@ export interface Job {
 	losses: number;
 	/** `retries` in responses: by loss or `/retry` (D6, D13). */
 	returns: number;
-	/** Consecutive pings of its worker without this job (D16). */
+	/** 0, or 1 plus the ms from the start to the first of the last pings in a row that omitted it (D16). */
 	missed: number;
 	/** `policy.ttl`: maximum wait in the queue. */
 	ttlMs: number;
@@ -101,7 +101,7 @@ export interface Attempt {
 	end: AttemptEnd;
 	/** The worker may still run it and must not get the job again meanwhile (D16 Fence). */
 	open: boolean;
-	/** Consecutive pings without the job. */
+	/** See `Job`; negative: minus the time of the last sign after its start that it ran. */
 	missed: number;
 	/** The end of the worker's process ended it, not a report. */
 	killed?: boolean;

@@ -49,7 +49,7 @@ function lived(events: readonly { on: JobEvent | "loss"; after: number }[]): {
 
 function linesOf(...events: (JobEvent | "loss")[]): string[] {
 	const { job, history } = lived(events.map((on) => ({ on, after: 10 })));
-	return timelineOf(job, attemptsOf(job, history)).map(
+	return timelineOf(job, attemptsOf(job, history), () => undefined).map(
 		({ event, at, attempt }) => `${at - START} ${event}${attempt === undefined ? "" : ` ${attempt}`}`,
 	);
 }
@@ -130,7 +130,7 @@ describe("timelineOf", () => {
 				}),
 				(events) => {
 					const { job, history } = lived(events);
-					const times = timelineOf(job, attemptsOf(job, history)).map(({ at }) => at);
+					const times = timelineOf(job, attemptsOf(job, history), () => undefined).map(({ at }) => at);
 					expect(times).toEqual(times.toSorted((a, b) => a - b));
 				},
 			),
@@ -161,7 +161,7 @@ describe("timelineOf", () => {
 				}),
 				(events) => {
 					const { job, history, happened } = lived(events);
-					const timeline = timelineOf(job, attemptsOf(job, history));
+					const timeline = timelineOf(job, attemptsOf(job, history), () => undefined);
 					expect(timeline.map(({ at }) => at)).toEqual(timeline.map(({ at }) => at).toSorted((a, b) => a - b));
 					expect(timeline[0]).toMatchObject({ at: START, event: "submitted" });
 					expect(timeline.filter((each) => each.event === "started").map(({ at }) => at)).toEqual(

@@ -1,11 +1,14 @@
 /** The timeline of a job (D39). */
 import type { Job } from "./job.ts";
 import { isFinal, type JobState } from "./job-states.ts";
+import { asSentence } from "../../lib/text.ts";
+import { type SharedId, sharedIdText } from "../workers/shared-id.ts";
 import type { AttemptDetails } from "./timeline.ts";
 
 export const TIMELINE_EVENTS = [
 	"submitted",
 	"started",
+	"worker_shared",
 	"lost",
 	"released",
 	"retried",
@@ -45,7 +48,11 @@ const FINALS = {
  * The oldest first. Only the last retry's time is recorded: an earlier retry is shown at the start of the next attempt
  * if the previous one failed or timed out, else not at all.
  */
-export function timelineOf(job: Job, attempts: readonly AttemptDetails[]): TimelineEvent[] {
+export function timelineOf(
+	job: Job,
+	attempts: readonly AttemptDetails[],
+	sharedId: (worker: string) => SharedId | undefined,
+): TimelineEvent[] {
 	const events: TimelineEvent[] = [{ at: job.submittedAt, event: "submitted", message: "The job was submitted." }];
 	const lastRetry = job.retriedAt;
 	for (const [index, details] of attempts.entries()) {
@@ -62,6 +69,15 @@ export function timelineOf(job: Job, attempts: readonly AttemptDetails[]): Timel
 			worker,
 			message: `Worker ${worker} took the job (attempt ${attempt}).`,
 		});
+		const shared = sharedId(worker);
+		if (shared && shared.at >= startedAt && shared.since <= (endedAt ?? Infinity))
+			events.push({
+				at: Math.max(shared.since, startedAt),
+				event: "worker_shared",
+				attempt,
+				worker,
+				message: asSentence(sharedIdText(worker)),
+			});
 		if (end !== "running" && endedAt !== undefined)
 			events.push({
 				at: endedAt,

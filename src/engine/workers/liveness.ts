@@ -1,9 +1,11 @@
 /**
  * SDK workers ping from a child process, which may outlive the main process and name its jobs without end (D16). The
  * sign is a poll that is cut and not repeated, at an age that earlier polls of the worker have outlived: proxies cut
- * polls too, always at the same age, and a handler that blocks begins no new one.
+ * polls too, always at the same age, and a handler that blocks begins no new one. Where two processes use the id, the
+ * one that cut its polls may not be the one that pings.
  */
 import type { EpochMs } from "../../lib/time.ts";
+import { mayBeShared } from "./shared-id.ts";
 import type { Worker } from "./worker-registry.ts";
 
 /** Ping intervals, and pings, without a poll after which the main process counts as dead. */
@@ -17,7 +19,7 @@ export function pollBegun(worker: Worker, now: () => EpochMs): (cut: boolean) =>
 	return (cut) => {
 		const heldMs = now() - began;
 		if (!cut) worker.longestPollMs = Math.max(worker.longestPollMs, heldMs);
-		else if (heldMs <= worker.longestPollMs) worker.leftAt = now();
+		else if (heldMs <= worker.longestPollMs && !mayBeShared(worker, now())) worker.leftAt = now();
 	};
 }
 

@@ -8,6 +8,7 @@ import type { KnownEnding, RoomTime } from "../../core/workers/ended-worker.ts";
 import type { GpuUse } from "../../core/workers/gpus.ts";
 import type { Began } from "../../core/tracing/job-spans.ts";
 import type { WorkerReason, WorkerReasonCode } from "../../core/workers/worker-reason.ts";
+import type { SharedId } from "../../core/workers/shared-id.ts";
 import type { EventBus } from "../../events.ts";
 import { isManaged } from "../../launchers/index.ts";
 
@@ -91,12 +92,16 @@ export interface Worker {
 	/** Handed to it and not reported. */
 	readonly held: RotatingMap<string, HeldJob>;
 	/** Jobs that it must stop, of earlier attempts or cancelled. */
-	readonly stopping: Map<string, { since: EpochMs; failed: boolean; sentAt?: EpochMs }>;
+	readonly stopping: Map<string, { since: EpochMs; failed: boolean; sentAt?: EpochMs; namedAt?: EpochMs }>;
 	/**
 	 * The store has nothing open for it other than `held`: while that is empty, a ping or take without jobs need not ask
 	 * it. False after any sign of a job from another server.
 	 */
 	knownIdle: boolean;
+	/** When a take began that said it runs nothing, of which that was not believed: jobs handed out before are kept. */
+	deniedAt?: EpochMs | undefined;
+	/** Another process uses its id: the first and last ping that named a job which such a take had denied. */
+	shared?: SharedId;
 	/** Claims for it that the store has not answered, or answered late. */
 	readonly claims: Set<StoreClaim>;
 	/** Open polls for jobs, and for jobs to stop. */

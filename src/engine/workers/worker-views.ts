@@ -2,6 +2,7 @@
 import type { EpochMs } from "../../lib/time.ts";
 import { type HeldBack, reasonOf, type WorkerReason } from "../../core/workers/worker-reason.ts";
 import { isManaged } from "../../launchers/index.ts";
+import { isShownAsShared, type SharedId } from "../../core/workers/shared-id.ts";
 import type { ClusterStore } from "../../store/contract/cluster.ts";
 import { isHeldBack, type StartProblems } from "./start-problems.ts";
 import type { Worker } from "./worker-registry.ts";
@@ -9,7 +10,7 @@ import type { WorkersContext } from "./workers-context.ts";
 
 export const FORGET_MS = 120_000;
 
-/** Notes round `seenAt` to this, so that they do not change with each call. */
+/** Notes round the times of last calls to this, so that they do not change with each call. */
 const SEEN_MS = 10_000;
 
 const SHOWN = [
@@ -30,6 +31,7 @@ const SHOWN = [
 	"host",
 	"version",
 	"launchedAs",
+	"shared",
 	"notice",
 	"excess",
 ] as const;
@@ -127,6 +129,11 @@ export function workerViews(d: WorkersContext & { problems: StartProblems }) {
 		},
 		pings: (worker: Worker): boolean =>
 			worker.pinged || notes().some(({ workers }) => workers.get(worker.endpoint)?.get(worker.id)?.pinged === true),
+		/** When two processes were seen to use a worker id, if lately. */
+		sharedId({ endpoint, id }: { endpoint: string; id: string }): SharedId | undefined {
+			const seen = [d.registry.get({ endpoint, id }), ...notes().map((note) => note.workers.get(endpoint)?.get(id))];
+			return seen.map((facts) => facts?.shared).find((shared) => isShownAsShared(shared, d.now()));
+		},
 		/** Returns JSON text for the other servers. */
 		note(): string {
 			const reasons = d.endpoints.all().map(({ endpoint: { id } }) => [id, ownHeldBack(id)] as const);
@@ -181,6 +188,12 @@ function shownOf(worker: Shown): Shown {
 }
 
 function factsOf(worker: Worker): WorkerFacts {
-	const seenAt = Math.floor(worker.seenAt / SEEN_MS) * SEEN_MS;
-	return { ...shownOf(worker), seenAt, pinged: worker.pinged };
+	const rounded = (at: EpochMs): EpochMs => Math.floor(at / SEEN_MS) * SEEN_MS;
+	const { shared, seenAt, pinged } = worker;
+	return {
+		...shownOf(worker),
+		seenAt: rounded(seenAt),
+		pinged,
+		...(shared && { shared: { ...shared, at: Math.max(shared.since, rounded(shared.at)) } }),
+	};
 }

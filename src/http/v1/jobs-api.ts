@@ -190,11 +190,13 @@ function detailPart(call: Call, { job, attempts, reason, chunks }: JobDetails, f
 				endedAt: isoJobTime(engine, endedAt),
 			}),
 		),
-		timeline: timelineOf(job, attempts).map(({ at, worker, ...rest }) => ({
-			at: isoJobTime(engine, at),
-			...rest,
-			workerId: worker,
-		})),
+		timeline: timelineOf(job, attempts, (id) => engine.workers.allViews.sharedId({ endpoint: job.endpoint, id })).map(
+			({ at, worker, ...rest }) => ({
+				at: isoJobTime(engine, at),
+				...rest,
+				workerId: worker,
+			}),
+		),
 	};
 }
 

@@ -9,6 +9,12 @@ export interface AttemptReconciliation {
 	over: string[];
 }
 
+/** `kept`: jobs that were not believed to be over; `keptOpen`: likewise the jobs of old attempts. */
+export interface IdleReconciliation extends AttemptReconciliation {
+	kept: string[];
+	keptOpen: string[];
+}
+
 export interface WorkerRow {
 	id: string;
 	endpoint: string;
@@ -32,30 +38,33 @@ export interface WorkerStore {
 	/** Those that ended last first. */
 	ended(q: { endpoint: string; since: number; limit: number }): Promise<EndedWorker[]>;
 	/**
-	 * Renews the leases of the jobs `named`, counts a miss for the others given to the worker before `handedBefore`, and
-	 * takes back those missed {@link MISSED_PINGS} times; likewise for its old attempts, which have then ended (D16).
+	 * Renews the leases of the jobs `named`, and takes back others given to the worker before `handedBefore` that its
+	 * pings, `intervalMs` apart, have omitted twice; likewise for its old attempts, which have then ended (D16).
 	 */
 	ping(q: {
 		endpoint: string;
 		worker: string;
 		named: readonly string[];
 		handedBefore: number;
+		intervalMs: number;
 		now: number;
 	}): Promise<AttemptReconciliation>;
 	/**
-	 * The worker runs nothing that it was given before `before`: takes back its jobs and ends its old attempts (D16).
-	 * `dead`: its process has ended, as `workerEnd` says.
+	 * The worker runs nothing that it was given before `before`: takes back its jobs and ends its old attempts (D16),
+	 * if no sign of them is younger than `silenceMs`, by default the job's lease. `dead`: its process has ended, as
+	 * `workerEnd` says.
 	 */
 	idle(q: {
 		endpoint: string;
 		worker: string;
 		before: number;
 		dead?: boolean;
+		silenceMs?: number | undefined;
 		workerEnd?: string | undefined;
 		now: number;
-	}): Promise<AttemptReconciliation>;
-	/** Renews the leases of a worker that polls and never pinged (D16). */
-	renew(q: { endpoint: string; worker: string; now: number }): Promise<void>;
+	}): Promise<IdleReconciliation>;
+	/** Renews the leases of a worker that polls and never pinged, of jobs that it was given at `since` or later (D16). */
+	renew(q: { endpoint: string; worker: string; since?: number; now: number }): Promise<void>;
 }
 
 /** `hash`: SHA-256 in hex (D26). */

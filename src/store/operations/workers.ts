@@ -1,5 +1,12 @@
 /** Effect of pings and silence on the jobs of a worker (D16). */
-import { MISSED_PINGS } from "../../core/jobs/job-transitions.ts";
+import {
+	afterOmission,
+	type AttemptSigns,
+	isSilent,
+	missedAfterSign,
+	signsOfPast,
+	signsOfRun,
+} from "../../core/jobs/attempt-signs.ts";
 import type { JobRow } from "../row.ts";
 import { RUNNING } from "../states.ts";
 import type { AttemptReconciliation } from "../contract/workers.ts";
@@ -20,7 +27,7 @@ function takeBack<Row extends JobRow>(
 	unit: UnitOfWork<Row>,
 	rows: readonly Row[],
 	{ over, now, workerEnd }: { over: readonly string[]; now: number; workerEnd?: string | undefined },
-): AttemptReconciliation {
+): Pick<AttemptReconciliation, "lost" | "over"> {
 	const lost = unit.transitions.takeBack(rows, { now, over: true, workerEnd });
 	return {
 		lost,
@@ -31,25 +38,26 @@ function takeBack<Row extends JobRow>(
 export const ping: SharedOperation<"workers.ping"> = {
 	kind: "write",
 	reads: readsWorker,
-	apply(unit, { endpoint, worker, named, handedBefore, now }) {
+	apply(unit, { endpoint, worker, named, now, ...q }) {
 		const names = new Set(named);
 		const lost = [];
 		const over: string[] = [];
+		const pinged = { ...q, now };
 		// Old attempts first: those that this ping ends have already ended or were just named.
 		for (const { row, past } of unit.attempts.openOf({ endpoint, worker })) {
-			const missed = names.has(row.job.id) ? 0 : past.startedAt < handedBefore ? past.missed + 1 : past.missed;
-			if (missed >= MISSED_PINGS) {
+			const missed = names.has(row.job.id)
+				? missedAfterSign(past, now)
+				: afterOmission(signsOfPast(past, row.job), pinged);
+			if (missed === "over") {
 				unit.attempts.close(row, past);
 				over.push(row.job.id);
 			} else if (missed !== past.missed) unit.attempts.setMissed(row, past, missed);
 		}
 		for (const row of held(unit, { endpoint, worker, now })) {
-			if (names.has(row.job.id)) unit.transitions.renew(row, now, 0);
-			else if (row.job.startedAt !== undefined && row.job.startedAt < handedBefore) {
-				const missed = row.job.missed + 1;
-				if (missed >= MISSED_PINGS) lost.push(row);
-				else unit.records.update(row, { job: { ...row.job, missed } });
-			}
+			const missed = names.has(row.job.id) ? 0 : afterOmission(signsOfRun(row.job), pinged);
+			if (missed === "over") lost.push(row);
+			else if (names.has(row.job.id)) unit.transitions.renew(row, now, missed);
+			else if (missed !== row.job.missed) unit.records.update(row, { job: { ...row.job, missed } });
 		}
 		return takeBack(unit, lost, { over, now });
 	},
@@ -58,27 +66,35 @@ export const ping: SharedOperation<"workers.ping"> = {
 export const idle: SharedOperation<"workers.idle"> = {
 	kind: "write",
 	reads: readsWorker,
-	apply(unit, { endpoint, worker, before, dead = false, workerEnd, now }) {
-		const rows = held(unit, { endpoint, worker, now }).filter(
+	apply(unit, { endpoint, worker, before, dead = false, silenceMs, workerEnd, now }) {
+		const isBelieved = (signs: AttemptSigns): boolean => dead || isSilent(signs, { now, silenceMs });
+		const earlier = held(unit, { endpoint, worker, now }).filter(
 			({ job }) => job.startedAt !== undefined && job.startedAt < before,
 		);
+		const rows = earlier.filter(({ job }) => isBelieved(signsOfRun(job)));
+		const kept = earlier.filter((row) => !rows.includes(row)).map(({ job }) => job.id);
 		const over: string[] = [];
+		const keptOpen: string[] = [];
 		for (const { row, past } of unit.attempts.openOf({ endpoint, worker })) {
 			if (past.startedAt >= before) continue;
+			if (!isBelieved(signsOfPast(past, row.job))) {
+				keptOpen.push(row.job.id);
+				continue;
+			}
 			unit.attempts.close(row, past, {
 				killed: dead,
 				...(workerEnd !== undefined && { workerEnd }),
 			});
 			over.push(row.job.id);
 		}
-		return takeBack(unit, rows, { over, now, workerEnd });
+		return { ...takeBack(unit, rows, { over, now, workerEnd }), kept, keptOpen };
 	},
 };
 
 export const renew: SharedOperation<"workers.renew"> = {
 	kind: "write",
 	reads: readsWorker,
-	apply(unit, q) {
-		for (const row of held(unit, q)) unit.transitions.renew(row, q.now);
+	apply(unit, { since = -Infinity, ...q }) {
+		for (const row of held(unit, q)) if ((row.job.startedAt ?? 0) >= since) unit.transitions.renew(row, q.now);
 	},
 };

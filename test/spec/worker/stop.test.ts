@@ -9,6 +9,7 @@ import { untilTrue } from "../../support/until.ts";
 
 const GRACE_MS = 5000;
 const PING_MS = 5000;
+const LEASE_MS = 20_000;
 
 let b: Bench;
 beforeAll(async () => {
@@ -73,7 +74,7 @@ describe("D18: cancel of a running job", () => {
 		// Its list may still lag behind a take: not believed yet.
 		await worker.ping();
 		expect(await stopsAfter(worker, 1000)).toEqual([id]);
-		await b.clock.advance(PING_MS - 3000);
+		await b.clock.advance(PING_MS - 2000);
 		await worker.ping();
 		expect(await stopsAfter(worker, 50_000)).toEqual([]);
 	});
@@ -81,8 +82,11 @@ describe("D18: cancel of a running job", () => {
 	it.each([
 		["its late report", (worker: SdkProtocol, id: string) => worker.done(id, { output: 1 })],
 		[
-			"a take with job_in_progress=0",
-			async (worker: SdkProtocol) => (await b.held(worker, (signal) => worker.take({ signal }))).hangUp(),
+			"a take with job_in_progress=0, a lease after the last sign of the job",
+			async (worker: SdkProtocol) => {
+				await b.clock.advance(LEASE_MS);
+				await (await b.held(worker, (signal) => worker.take({ signal }))).hangUp();
+			},
 		],
 	])("ends with %s", async (_, word) => {
 		const worker = await b.worker();
@@ -246,9 +250,11 @@ describe("B.8: SDK workers that get a stop", () => {
 		finish();
 		await b.reached(untilTrue(() => sdk.held().length === 0));
 		expect(sdk.protocol.sent.filter(({ method }) => method === "POST")).toEqual([]);
-		// Its next take says that nothing runs there: the stop is over.
+		// Its next take says that nothing runs there: the stop is over two intervals after the ping that named it.
 		const seen = b.service.engine.workers.recordCall(sdk.protocol);
-		await b.reached(untilTrue(() => seen.takes > 0 && seen.stopping.size === 0));
+		await b.reached(untilTrue(() => seen.takes > 0));
+		await b.pass(2 * PING_MS);
+		await b.reached(untilTrue(() => seen.stopping.size === 0));
 		expect(await b.status(id)).toMatchObject({ status: "CANCELLED" });
 	});
 

@@ -46,7 +46,7 @@ function workersText(
 	const now = systemClock.wall();
 	const rows = [
 		...all.map((worker): Cell[] => {
-			const { id, state, launcher, seenAt, jobs, reason } = worker;
+			const { id, state, launcher, seenAt, jobs, reason, warning } = worker;
 			return [
 				worker.endpoint,
 				id,
@@ -54,7 +54,7 @@ function workersText(
 				launcher,
 				spanText(now - Date.parse(seenAt)),
 				jobs.length,
-				reason && explained(reason, now),
+				reason ? explained(reason, now) : warning,
 			];
 		}),
 		...ended.map((worker): Cell[] => {

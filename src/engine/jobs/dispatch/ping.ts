@@ -1,9 +1,11 @@
 /** A worker's ping keeps the leases of the jobs that it names; the others are lost (D16 Lease, protocol B.7). */
 import type { EpochMs } from "../../../lib/time.ts";
 import { sdkWarning } from "../../../core/workers/sdk-version.ts";
+import { isShownAsShared } from "../../../core/workers/shared-id.ts";
 import { pingIntervalMs } from "../../../core/workers/worker-env.ts";
 import type { RetryOptions } from "../../availability/retry-while-unavailable.ts";
 import { isMainProcessDead } from "../../workers/liveness.ts";
+import { showsSecondProcess } from "../../workers/shared-id.ts";
 import { forgetClaims, releaseJob, type Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
 import { reconcileAttempts, reconcileDead } from "./reconcile-attempts.ts";
@@ -36,13 +38,17 @@ export async function ping(
 		);
 		return await reconcileDead(d, worker);
 	}
+	noteSecondProcess(d, worker, said.named, { now, intervalMs });
 	// Another server handed it out, or it was reported a moment ago.
 	if (said.named.some((id) => !worker.held.has(id))) worker.knownIdle = false;
 	// An idle worker has nothing to renew and nothing to lose.
 	if (said.named.length === 0 && worker.held.size === 0 && worker.knownIdle) return;
-	// A job that was to stop and is not named any more has stopped, unless the ping is older than the request to stop.
-	for (const [id, { since }] of worker.stopping) {
-		if (!said.named.includes(id) && now - since >= intervalMs) d.workers.stopSignals.over(worker, id);
+	// A job that was to stop and is not named any more has stopped, unless the ping is older than the request to stop, or
+	// another process with this worker id named it.
+	for (const [id, request] of worker.stopping) {
+		if (said.named.includes(id)) request.namedAt = now;
+		else if (now - Math.max(request.since, request.namedAt ?? -Infinity) >= intervalMs)
+			d.workers.stopSignals.over(worker, id);
 	}
 	const { endpoint, id } = worker;
 	// A ping may be older than a take by one interval: it counts for jobs handed out before that. One that was held
@@ -60,6 +66,7 @@ export async function ping(
 					worker: id,
 					named: said.named,
 					handedBefore: handedBefore(attempt),
+					intervalMs,
 					now: d.now(),
 				}),
 			{ signal: q.signal },
@@ -82,6 +89,18 @@ function forgetReported(
 export function markUnhealthy({ events }: JobDeps, worker: Worker, reason: string): void {
 	worker.unhealthy = true;
 	events.emit("worker.unhealthy", { endpoint: worker.endpoint, worker: worker.id, reason });
+}
+
+function noteSecondProcess(
+	{ events }: JobDeps,
+	worker: Worker,
+	named: readonly string[],
+	q: { now: EpochMs; intervalMs: number },
+): void {
+	if (!showsSecondProcess(worker, named, q)) return;
+	const isKnown = isShownAsShared(worker.shared, q.now);
+	worker.shared = { since: isKnown ? worker.shared!.since : q.now, at: q.now };
+	if (!isKnown) events.emit("worker.shared", { endpoint: worker.endpoint, worker: worker.id });
 }
 
 function noteVersion({ events }: JobDeps, worker: Worker, version: string | undefined): void {

@@ -4,13 +4,15 @@ import { endPolls, type HeldJob, releaseJobById, type Worker } from "../../worke
 import type { JobDeps } from "../job-deps.ts";
 import type { Undelivered } from "./dispatch.ts";
 
-export async function reconcileAttempts(
+/** Returns what the store answered. */
+export async function reconcileAttempts<Answer extends AttemptReconciliation>(
 	d: JobDeps,
 	worker: Worker,
-	reconcile: () => Promise<AttemptReconciliation>,
-): Promise<void> {
+	reconcile: () => Promise<Answer>,
+): Promise<Answer> {
 	const before: ReadonlyMap<string, HeldJob> = new Map(worker.held);
-	const { lost, over } = await reconcile();
+	const answer = await reconcile();
+	const { lost, over } = answer;
 	for (const id of [...lost, ...over]) {
 		releaseJobById(worker, id, { before: before.get(id), now: d.now() });
 		d.workers.stopSignals.over(worker, id);
@@ -18,6 +20,7 @@ export async function reconcileAttempts(
 	// A job whose old attempt is over may be dispatched to this very worker now.
 	const freed = lost.length + over.length;
 	if (freed > 0) d.dispatch.announce(worker.endpoint, freed);
+	return answer;
 }
 
 /** Everything that the dead worker held is lost. */

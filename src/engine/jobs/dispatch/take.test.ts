@@ -14,7 +14,7 @@ it("D34: a poll that still reads its worker's jobs when polls are ended is answe
 		ready: true,
 		now: clock.now(),
 	});
-	const store = Promise.withResolvers<{ lost: []; over: [] }>();
+	const store = Promise.withResolvers<{ lost: []; over: []; kept: []; keptOpen: [] }>();
 	const signal = new AbortController().signal;
 	// Of the rest only these are reached: a poll that went on to the queue would fail of it.
 	const deps = {
@@ -22,12 +22,14 @@ it("D34: a poll that still reads its worker's jobs when polls are ended is answe
 		now: clock.now,
 		events,
 		dispatch: { closed: false },
+		endpoints: { get: () => ({ leaseMs: 20_000 }) },
+		workers: { allViews: { pings: () => true } },
 		retry: () => store.promise,
 	} as unknown as Parameters<typeof take>[0];
 	const poll = take(deps, { worker, limit: 1, idle: true, signal });
 	worker.draining = true;
 	for (const end of worker.polls) end();
-	store.resolve({ lost: [], over: [] });
+	store.resolve({ lost: [], over: [], kept: [], keptOpen: [] });
 	expect(await poll).toEqual([]);
 	expect(worker.takes).toBe(0);
 });

@@ -3,13 +3,12 @@ import { ApiError } from "../../../core/errors.ts";
 import type { Job } from "../../../core/jobs/job.ts";
 import type { TraceContext } from "../../../core/tracing/trace-context.ts";
 import type { JsonText } from "../../../lib/json/json-text.ts";
-import type { EpochMs } from "../../../lib/time.ts";
 import type { Claimed } from "../../../store/contract/jobs.ts";
 import type { Encryption } from "../../../secrets/encryption.ts";
 import { countPoll, holdPoll } from "../../workers/polls.ts";
-import { releaseJob, type Worker } from "../../workers/worker-registry.ts";
+import type { Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
-import { reconcileAttempts } from "./reconcile-attempts.ts";
+import { idleTake } from "./idle-take.ts";
 import { report } from "./report.ts";
 import { takeWarmup } from "./warmup.ts";
 
@@ -37,8 +36,8 @@ const OTHER_SECRET =
 const DAMAGED = "The stored input of the job is damaged: it is not as it was submitted. Submit the job again.";
 
 /**
- * Returns none when the poll ended. `idle`: the worker reports that it runs nothing, which proves that jobs handed out
- * before were lost (D16). Throws `duplicate_worker_id` and, while the worker or the service drains, `draining`.
+ * Returns none when the poll ended. `idle`: the worker reports that it runs nothing, see `idle-take.ts`. Throws
+ * `duplicate_worker_id` and, while the worker or the service drains, `draining`.
  */
 export async function take(
 	d: JobDeps,
@@ -53,10 +52,11 @@ export async function take(
 	const isDraining = (): boolean => worker.draining || d.dispatch.closed;
 	if (isDraining()) throw new ApiError("draining");
 	const over = countPoll(worker, "takes", { now: d.now, signal: q.signal });
+	const takeEnd = new AbortController();
 	// A worker that asks for a job is fit for one.
 	worker.unhealthy = false;
 	try {
-		if (q.idle) await nothingRuns(d, worker, began, q.signal);
+		if (q.idle) await idleTake(d, worker, { began, signal: AbortSignal.any([q.signal, takeEnd.signal]) });
 		// What it runs was handed out elsewhere.
 		else if (worker.held.size === 0) worker.knownIdle = false;
 		// The polls may have been ended while the store was read.
@@ -84,22 +84,9 @@ export async function take(
 			done();
 		}
 	} finally {
+		takeEnd.abort();
 		over();
 	}
-}
-
-async function nothingRuns(d: JobDeps, worker: Worker, began: EpochMs, signal: AbortSignal): Promise<void> {
-	for (const id of [...worker.stopping.keys()]) d.workers.stopSignals.over(worker, id);
-	if (worker.held.size === 0 && worker.knownIdle) return;
-	const { endpoint, id } = worker;
-	await reconcileAttempts(d, worker, () =>
-		d.retry(() => d.store.workers.idle({ endpoint, worker: id, before: began, now: d.now() }), {
-			signal,
-		}),
-	);
-	// It has reported these to other servers.
-	for (const [job, { handedAt }] of worker.held) if (handedAt < began) releaseJob(worker, job, d.now());
-	worker.knownIdle = true;
 }
 
 export function readClaimed(

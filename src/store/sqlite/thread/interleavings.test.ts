@@ -122,9 +122,9 @@ function caller() {
 				case "jobs.progress":
 					return { name, q: { ...q, value: "1" } };
 				case "workers.ping":
-					return { name, q: { ...q, handedBefore: now } };
+					return { name, q: { ...q, handedBefore: now, intervalMs: 0 } };
 				case "workers.idle":
-					return { name, q: { ...q, before: now } };
+					return { name, q: { ...q, before: now, silenceMs: 0 } };
 				default:
 					return { name, q };
 			}

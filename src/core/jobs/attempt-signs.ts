@@ -1,0 +1,54 @@
+/**
+ * What the calls of a worker prove about an attempt (D16). Two processes may use one worker id, and a proxy may repeat
+ * or delay a call: that one call does not name an attempt proves nothing while another call did a moment ago.
+ */
+import type { Attempt, Job } from "./job.ts";
+
+/** After a sign, omissions prove nothing for this time, or for a shorter lease, ms. */
+const SIGN_MS = 20_000;
+
+/** Least part of a ping interval between two omissions that count: pings may be a little early. */
+const INTERVAL_PART = 0.9;
+
+/** Times are ms since the epoch. */
+export interface AttemptSigns extends Pick<Attempt, "startedAt" | "missed"> {
+	/** The last call that showed that the attempt runs: at first its start. */
+	signAt: number;
+	leaseMs: number;
+}
+
+/** A sign renews the lease, so the lease contains its time. */
+export function signsOfRun({ startedAt = 0, leaseUntil = 0, leaseMs, missed }: Job): AttemptSigns {
+	return { startedAt, signAt: Math.max(startedAt, leaseUntil - leaseMs), leaseMs, missed };
+}
+
+export function signsOfPast({ startedAt, missed }: Attempt, { leaseMs }: Pick<Job, "leaseMs">): AttemptSigns {
+	return { startedAt, signAt: Math.max(startedAt, -missed), leaseMs, missed };
+}
+
+/** Returns `missed` of an attempt at a call that showed that it runs, see `Attempt`. */
+export function missedAfterSign({ startedAt }: Pick<Attempt, "startedAt">, at: number): number {
+	return at > startedAt ? -at : 0;
+}
+
+/**
+ * Returns `missed` after a ping that omits the attempt, or "over" at the second ping in a row: successive pings of one
+ * process are one interval apart. Pings count only for what was handed out before `handedBefore`.
+ */
+export function afterOmission(
+	{ startedAt, signAt, leaseMs, missed }: AttemptSigns,
+	{ now, handedBefore, intervalMs }: { now: number; handedBefore: number; intervalMs: number },
+): number | "over" {
+	if (startedAt >= handedBefore) return missed;
+	if (signAt > startedAt && now - signAt < Math.min(leaseMs, SIGN_MS)) return missed;
+	if (missed <= 0) return now - startedAt + 1;
+	return now - (startedAt + missed - 1) >= INTERVAL_PART * intervalMs ? "over" : missed;
+}
+
+/** Whether a take that reports nothing in progress is believed: no sign within `silenceMs`, by default the lease. */
+export function isSilent(
+	{ signAt, leaseMs }: AttemptSigns,
+	q: { now: number; silenceMs?: number | undefined },
+): boolean {
+	return q.now - signAt >= (q.silenceMs ?? leaseMs);
+}
