@@ -61,7 +61,14 @@ it("D22: servers with either secret first read the same texts; then a command le
 		expect(await keys()).toContain(before);
 
 		await second.stop();
-		expect(await renewed(group.store)).toEqual({ endpoints: 1, releases: 2, registries: 1, resources: 0, jobs: 2 });
+		expect(await renewed(group.store)).toEqual({
+			endpoints: 1,
+			releases: 2,
+			registries: 1,
+			resources: 0,
+			jobs: 2,
+			workers: 0,
+		});
 		const after = await keys();
 		expect(after).toHaveLength(8);
 		expect(new Set(after).size).toBe(1);

@@ -52,6 +52,7 @@ export function everyCall(store: Store): Calls {
 		"endpoints.forget": () => store.endpoints.forget({ id: "none", now }),
 		"workers.put": () => store.workers.put({ id: "w1", endpoint, launcher: "external", createdAt: now }),
 		"workers.list": () => store.workers.list(),
+		"workers.replaceHandle": () => store.workers.replaceHandle({ id: "w1", from: "{}", to: "{}" }),
 		"workers.remove": () => store.workers.remove({ id: "w1" }),
 		"workers.end": () => store.workers.end({ worker: endedWorker({ endpoint }), count: 1, since: now }),
 		"workers.ended": () => store.workers.ended({ endpoint, since: now, limit: 1 }),

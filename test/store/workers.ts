@@ -25,6 +25,18 @@ export function workerCases({ store, open }: Bed): void {
 			expect(await fresh.workers.list()).toEqual([two]);
 		}));
 
+	it("replaceHandle › changes a handle that is as expected, and no other", () =>
+		alone(open, async ({ store: { workers } }) => {
+			const row: WorkerRow = { id: "a", endpoint: "e", launcher: "process", handle: "{}", createdAt: T0 };
+			await workers.put(row);
+			await workers.put({ ...row, id: "b", handle: undefined });
+			expect(await workers.replaceHandle({ id: "a", from: '{"other":1}', to: "1" })).toBe(false);
+			expect(await workers.replaceHandle({ id: "b", from: "{}", to: "1" })).toBe(false);
+			expect(await workers.replaceHandle({ id: "none", from: "{}", to: "1" })).toBe(false);
+			expect(await workers.replaceHandle({ id: "a", from: "{}", to: '{"pid":1}' })).toBe(true);
+			expect((await workers.list()).map(({ handle }) => handle)).toEqual(['{"pid":1}', undefined]);
+		}));
+
 	it("D16: ping › renews the leases of the jobs it names", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running();

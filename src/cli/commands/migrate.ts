@@ -64,17 +64,17 @@ export const migrate: Action = {
 			);
 		if (rotateSecret) process.stderr.write(`${name}.secret has a new key. Back it up.\n`);
 		if (!reencrypted) return isCurrent ? 0 : 1;
-		const { endpoints, releases, registries, resources, jobs } = reencrypted;
+		const { endpoints, releases, registries, resources, jobs, workers } = reencrypted;
 		const what =
 			`endpoints: ${endpoints}, releases: ${releases}, registries: ${registries}, resources: ${resources}, ` +
-			`jobs: ${jobs}`;
+			`jobs: ${jobs}, workers: ${workers}`;
 		const removable = key.previousSecret ? ": SLUICE_SECRET_PREVIOUS can be removed" : "";
 		process.stderr.write(
 			check
 				? `Secrets that need an earlier key: ${what}.\n`
 				: `Encrypted again: ${what}. Nothing needs an earlier key any more${removable}.\n`,
 		);
-		return check && endpoints + releases + registries + resources + jobs > 0 ? 1 : 0;
+		return check && endpoints + releases + registries + resources + jobs + workers > 0 ? 1 : 0;
 	},
 };
 

@@ -11,17 +11,13 @@ export const ENDED_WORKERS = { count: 50, ms: 7 * 24 * 3_600_000 } as const;
 export const CRASH_MS = 10_000;
 
 const LAST_LINES = 20;
+const LAST_CHARACTERS = 2000;
 
 /** Characters. */
 const ERROR_LINE = 300;
 
 /** What programs write of an error, such as "TypeError: x", "Error [ERR_X]: x" or "CUDA out of memory". */
 const ERROR = /(?:error|exception|fatal|panic)(?: \[\w+\])?: |out of memory|cannot find (?:package|module)/i;
-
-/** Shorter values are no secrets, and are found in any text. */
-const SECRET_LENGTH = 8;
-
-const TOKEN = /sluice_worker_[0-9a-f]+/g;
 
 /** Times are ms since the epoch. */
 export interface EndedWorker {
@@ -132,6 +128,13 @@ export function endOf(
 	};
 }
 
+/** The last whole lines, at most 2,000 characters, or the end of a longer line. */
+export function lastCharacters(output: string): string {
+	if (output.length <= LAST_CHARACTERS) return output;
+	const end = output.slice(-LAST_CHARACTERS);
+	return end.slice(end.indexOf("\n") + 1).toWellFormed();
+}
+
 /** Text without terminal control. */
 export function lastLines(output: string): string {
 	const lines = output.trimEnd().split("\n").slice(-LAST_LINES);
@@ -145,14 +148,4 @@ export function errorLine(lastOutput: string): string | undefined {
 		.map((line) => line.trim().slice(0, ERROR_LINE).toWellFormed())
 		.filter((line) => line !== "");
 	return lines.findLast((line) => ERROR.test(line)) ?? lines.at(-1);
-}
-
-/** Replaces values of `env`, some of which are secrets, their lines, and tokens by their names. */
-export function withoutSecrets(text: string, env: Readonly<Record<string, string>>): string {
-	return Object.entries(env)
-		.flatMap(([name, value]) => Array.from(new Set([value, ...value.split("\n")]), (part) => [name, part] as const))
-		.filter(([, value]) => value.length >= SECRET_LENGTH)
-		.toSorted(([, a], [, b]) => b.length - a.length)
-		.reduce((left, [name, value]) => left.replaceAll(value, `[${name}]`), text)
-		.replaceAll(TOKEN, "[token]");
 }

@@ -3,6 +3,7 @@ import type { Random } from "../../lib/ids.ts";
 import type { Store } from "../../store/contract/store.ts";
 import { encryption, type Encryption, type SealKeys } from "../../secrets/encryption.ts";
 import { resealEndpoint, resealText } from "../endpoints/sealed-settings.ts";
+import { resealHandle } from "../workers/launch/shown-text.ts";
 import { keyIdsIn } from "../workers/worker-views.ts";
 
 export interface Reencrypted {
@@ -12,6 +13,8 @@ export interface Reencrypted {
 	/** Objects of the management API. */
 	resources: number;
 	jobs: number;
+	/** Records of launched workers. */
+	workers: number;
 }
 
 /**
@@ -51,7 +54,7 @@ async function requireCurrentKey({ cluster }: Store, { keyIds }: Encryption): Pr
 
 /** Compares and sets each text: one that a server replaces meanwhile has the current key. */
 async function rewrite({ secrets, ...store }: Store, sealing: Encryption, write: boolean): Promise<Reencrypted> {
-	const found = { endpoints: 0, releases: 0, registries: 0, resources: 0, jobs: 0 };
+	const found = { endpoints: 0, releases: 0, registries: 0, resources: 0, jobs: 0, workers: 0 };
 	for (const { id, settings, secret } of await store.endpoints.list()) {
 		for (const { version, settings: from } of await store.releases.list({ endpoint: id })) {
 			const resealed = resealEndpoint({ settings: from }, sealing);
@@ -64,8 +67,13 @@ async function rewrite({ secrets, ...store }: Store, sealing: Encryption, write:
 		found.endpoints += 1;
 		if (write) await secrets.replaceEndpoint({ id, from: { settings, secret }, to });
 	}
-	async function renew(kind: keyof Reencrypted, from: string, replace: (to: string) => Promise<unknown>) {
-		const to = resealText(from, sealing);
+	async function renew(
+		kind: keyof Reencrypted,
+		from: string,
+		replace: (to: string) => Promise<unknown>,
+		reseal = resealText,
+	) {
+		const to = reseal(from, sealing);
 		if (to === from) return;
 		found[kind] += 1;
 		if (write) await replace(to);
@@ -77,6 +85,9 @@ async function rewrite({ secrets, ...store }: Store, sealing: Encryption, write:
 			await renew("resources", row.sealed ?? "", (sealed) =>
 				store.resources.update({ row: { ...row, sealed }, from: row.updatedAt }),
 			);
+	for (const { id, handle: from } of await store.workers.list())
+		if (from !== undefined)
+			await renew("workers", from, (to) => store.workers.replaceHandle({ id, from, to }), resealHandle);
 	for (let after: string | undefined, more = true; more; more = after !== undefined) {
 		const { jobs, next } = await secrets.jobs({ after });
 		for (const { endpoint, id, s3Config: from } of jobs)

@@ -87,11 +87,6 @@ export function secrets(d: ResourceContext) {
 				: "does not exist; set it";
 			throw new Error(`the secret '${secret}' of env.${variable} ${why}: sluice secrets set ${secret}`);
 		},
-
-		/** What the output of a worker that runs must not show, with the secrets as they are now. */
-		async hidden(env: Variables): Promise<Variables> {
-			return hiddenOf(env, (await valuesFor(env)).values);
-		},
 	};
 }
 

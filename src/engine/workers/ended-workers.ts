@@ -4,9 +4,11 @@ import {
 	type EndedWorker,
 	endOf,
 	errorLine,
+	lastCharacters,
 	lastLines,
 	type WorkerExit,
 } from "../../core/workers/ended-worker.ts";
+import { shownOutput } from "./launch/shown-text.ts";
 import type { EngineContext } from "../context.ts";
 import type { StartProblems } from "./start-problems.ts";
 import { roomOf, type Worker } from "./worker-registry.ts";
@@ -21,11 +23,13 @@ export function endedWorkers({ store, now, problems }: EngineContext & { problem
 			await Promise.allSettled(recording);
 			return await store.workers.ended({ endpoint, since: now() - ENDED_WORKERS.ms, limit });
 		},
+		/** `lastOutput`: as it was printed, or more of it than is kept. */
 		async record(worker: Worker, exit: WorkerExit & { lastOutput: string }): Promise<void> {
 			const { id, endpoint, launcher, host, createdAt, readyAt, ending, warmup } = worker;
 			const life = { createdAt, readyAt, endedAt: now() };
 			const end = endOf(exit, { ...life, ending, warmup });
-			const lastOutput = lastLines(exit.lastOutput);
+			// After lines of the SDK were read as JSON, and before anything is cut.
+			const lastOutput = lastCharacters(shownOutput(worker, lastLines(exit.lastOutput)));
 			const line = errorLine(lastOutput);
 			// A worker that was stopped without a fault explains nothing.
 			if (end.code !== undefined)

@@ -5,6 +5,7 @@
 import { RotatingMap, RotatingSet } from "../../lib/rotating-map.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { KnownEnding, RoomTime } from "../../core/workers/ended-worker.ts";
+import type { HiddenValues } from "../../core/workers/hidden-values.ts";
 import type { GpuUse } from "../../core/workers/gpus.ts";
 import type { Began } from "../../core/tracing/job-spans.ts";
 import type { WorkerReason, WorkerReasonCode } from "../../core/workers/worker-reason.ts";
@@ -77,8 +78,8 @@ export interface Worker {
 	ending?: KnownEnding;
 	/** Its machine, where that is known. */
 	host?: string | undefined;
-	/** Values that its output must not show, by name: its variables and secrets. */
-	hidden?: Readonly<Record<string, string>>;
+	/** Its variables and secrets, as it was started with them. Absent if they are not known. */
+	hidden?: HiddenValues | undefined;
 	/** A stop failed, because its platform did not respond. */
 	unstopped?: { why: string; at: EpochMs } | undefined;
 	/** See `launch-hash.ts`. */

@@ -11,7 +11,7 @@ export interface WorkersContext extends EngineContext {
 	access: Access;
 	cluster: Cluster;
 	endpoints: Endpoints;
-	secrets: Pick<Secrets, "resolve" | "hidden">;
+	secrets: Pick<Secrets, "resolve">;
 	registry: WorkerRegistry;
 	launchers: ReadonlyMap<string, Launcher>;
 	workerLogs: WorkerLogs;

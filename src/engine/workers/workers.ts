@@ -133,7 +133,7 @@ export class Workers {
 	}
 
 	exportLogs(exporter: LogExporter): ReturnType<typeof exportWorkerLogs> {
-		return exportWorkerLogs(this.#d, { exporter, withoutSecrets: (...of) => this.launcher.withoutSecrets(...of) });
+		return exportWorkerLogs(this.#d, exporter);
 	}
 
 	/** Returns false when another server launched it (D28). Throws `worker_gone`, `worker_not_launched`. */

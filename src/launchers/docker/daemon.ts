@@ -162,6 +162,8 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 				for (const { bytes } of pieces) output = (output + bytes.toString("utf8")).slice(-OUTPUT_CHARACTERS);
 			// An abort ends the stream like an exit.
 			signal.throwIfAborted();
+			// Of a line that was cut what must not be shown would not be recognized.
+			if (output.length === OUTPUT_CHARACTERS) output = output.slice(output.indexOf("\n") + 1 || output.length);
 			return { code: (await get<{ ExitCode: number }>(`${exec}/json`)).ExitCode, output: output.trim() };
 		},
 		/** Rejects when the container is not paused. */

@@ -32,6 +32,8 @@ export interface WorkerRow {
 export interface WorkerStore {
 	put(row: WorkerRow): Promise<void>;
 	list(): Promise<WorkerRow[]>;
+	/** Changes nothing, and answers false, if the handle is no longer `from`. */
+	replaceHandle(q: { id: string; from: string; to: string }): Promise<boolean>;
 	remove(q: { id: string }): Promise<void>;
 	/** Replaces the worker's record; its endpoint keeps the last `count` that ended after `since` (D47). */
 	end(q: { worker: EndedWorker; count: number; since: number }): Promise<void>;

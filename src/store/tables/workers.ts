@@ -10,6 +10,7 @@ const PUT = sql(`
   INSERT INTO workers (${WORKERS.names}) VALUES (${WORKERS.parameters})
   ON CONFLICT (id) DO UPDATE SET ${WORKERS.replaced(1)}`);
 const ALL = sql(`SELECT ${WORKERS.names} FROM workers ORDER BY created_at, id`);
+const REPLACE_HANDLE = sql("UPDATE workers SET handle = $3 WHERE id = $1 AND handle = $2");
 const REMOVE = sql("DELETE FROM workers WHERE id = $1");
 const PUT_ENDED = sql(`
   INSERT INTO ended_workers (id, endpoint, ended_at, record) VALUES ($1, $2, $3, $4)
@@ -28,6 +29,10 @@ export const workerRows = {
 
 	list: read<"workers.list">(function* () {
 		return (yield* rows(ALL)).map(WORKERS.from);
+	}),
+
+	replaceHandle: write<"workers.replaceHandle">(function* ({ id, from, to }) {
+		return (yield* change(REPLACE_HANDLE, id, from, to)) > 0;
 	}),
 
 	remove: write<"workers.remove">(function* ({ id }) {

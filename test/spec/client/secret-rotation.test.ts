@@ -1,9 +1,13 @@
 /** `SLUICE_SECRET` is replaced on a store that one server has (D22, decision 0033). */
+import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { keyId } from "../../../src/secrets/encryption.ts";
+import { hiddenMember } from "../../../src/engine/workers/launch/shown-text.ts";
+import { encryption, keyId } from "../../../src/secrets/encryption.ts";
+import { fromText } from "../../../src/secrets/secret-key.ts";
+import { openSqlite } from "../../../src/store/sqlite/open.ts";
 import { newTemplate } from "../../../src/core/management/template.ts";
 import { migrateStore, reencryptStore } from "../../../src/stores.ts";
 import { folder, type Folder, startService } from "../../support/service.ts";
@@ -23,9 +27,19 @@ function keyIds(place: Folder): string[] {
 		...db.prepare("SELECT settings AS text FROM releases").all(),
 		...db.prepare("SELECT password AS text FROM registries").all(),
 		...db.prepare("SELECT sealed AS text FROM resources").all(),
+		...db.prepare("SELECT handle AS text FROM workers").all(),
 	].flatMap(({ text }) => [...String(text).matchAll(/\b1\.([0-9a-f]{8})\./g)].map(([, id]) => id!));
 	db.close();
 	return texts;
+}
+
+/** A launched worker that was started under this secret and still runs. */
+async function storeWorker(path: string, secret: string): Promise<void> {
+	const store = await openSqlite({ path });
+	const hidden = hiddenMember({ TOKEN: "a-token" }, encryption([fromText(secret)], randomBytes));
+	const handle = JSON.stringify({ pid: 1, ...hidden });
+	await store.workers.put({ id: "ep-1", endpoint: "ep", launcher: "process", handle, createdAt: 0 });
+	await store.close();
 }
 
 it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrate --reencrypt has run", async () => {
@@ -55,15 +69,17 @@ it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrat
 		for (const s3Config of [S3, S3]) expect(await worker.take()).toMatchObject({ s3Config });
 		await both.end();
 		expect(keyIds(place).filter((id) => id === before)).toHaveLength(9);
+		await storeWorker(address.path, "old");
 		await expect(startService({ endpoints, in: place, env: { SLUICE_SECRET: "new" } })).rejects.toThrow(
 			"'sluice migrate --reencrypt'",
 		);
-		expect(await replaced(true)).toEqual({ endpoints: 1, releases: 2, registries: 1, resources: 3, jobs: 1 });
+		const one = { endpoints: 1, releases: 2, registries: 1, resources: 3, jobs: 1, workers: 1 };
+		expect(await replaced(true)).toEqual(one);
 		expect(keyIds(place)).toContain(before);
-		expect(await replaced(false)).toEqual({ endpoints: 1, releases: 2, registries: 1, resources: 3, jobs: 1 });
-		expect(await replaced(false)).toEqual({ endpoints: 0, releases: 0, registries: 0, resources: 0, jobs: 0 });
+		expect(await replaced(false)).toEqual(one);
+		expect(new Set(Object.values(await replaced(false)))).toEqual(new Set([0]));
 		const after = keyIds(place);
-		expect(after).toHaveLength(12);
+		expect(after).toHaveLength(13);
 		expect(new Set(after).size).toBe(1);
 		expect(after).not.toContain(before);
 		const last = await startService({ endpoints, in: place, env: { SLUICE_SECRET: "new" } });

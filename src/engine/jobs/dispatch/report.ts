@@ -3,6 +3,7 @@ import { share, sizeOf } from "../../../lib/json/json-text.ts";
 import { type Report, startFailureIn } from "../../../core/jobs/report.ts";
 import { executionTime } from "../../../core/jobs/job-view.ts";
 import { isJobId, warmupId } from "../../../core/jobs/job.ts";
+import { shownText } from "../../workers/launch/shown-text.ts";
 import { type HeldJob, releaseJobById, type Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
 import { markUnhealthy } from "./ping.ts";
@@ -29,7 +30,7 @@ export async function report(
 		else reportDropped(d, q, "stale");
 		return;
 	}
-	const failure = startFailure(d, { worker, held: before, received });
+	const failure = startFailure({ worker, held: before, received });
 	const { output, error } = failure ? {} : received;
 	const { attempt } = before ?? {};
 	const outcome = failure
@@ -77,14 +78,11 @@ export async function report(
  * A failed start is believed of a launched worker that has settled no job, for an attempt that has not begun: an error
  * is text, which may contain what a client sent (protocol B.5).
  */
-function startFailure(
-	{ workers: { launcher } }: JobDeps,
-	q: { worker: Worker; held: HeldJob | undefined; received: Extract<Report, { kind: "end" }> },
-) {
+function startFailure(q: { worker: Worker; held: HeldJob | undefined; received: Extract<Report, { kind: "end" }> }) {
 	const { worker, held, received } = q;
 	const canStart = worker.managed && !worker.hasSettled && held !== undefined && !held.began;
 	if (received.on !== "fail" || !canStart) return undefined;
-	return startFailureIn(received.error, (text) => launcher.withoutSecrets(worker, text));
+	return startFailureIn(received.error, (text) => shownText(worker, text));
 }
 
 export function reportDropped(

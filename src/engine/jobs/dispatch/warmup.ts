@@ -4,6 +4,7 @@
  */
 import { warmupId } from "../../../core/jobs/job.ts";
 import { errorText, type Report } from "../../../core/jobs/report.ts";
+import { shownText } from "../../workers/launch/shown-text.ts";
 import { endPolls, type Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
 
@@ -25,7 +26,7 @@ export function warmupReported(d: JobDeps, worker: Worker, report: Report): void
 	if (report.kind === "progress" || !worker.managed || d.workers.launcher.isLeaving(worker)) return;
 	const { id, endpoint } = worker;
 	if (report.on === "fail" || report.restart) {
-		const hide = (text: string): string => d.workers.launcher.withoutSecrets(worker, text);
+		const hide = (text: string): string => shownText(worker, text);
 		const why = report.on === "fail" ? errorText(report.error ?? "", hide) : AGAIN;
 		return d.events.emit("warmup.failed", { endpoint, worker: id, reason: `its warm-up failed: ${why}` });
 	}

@@ -1,10 +1,12 @@
 /** Starts that fail halfway (D34). */
+import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { given } from "../../../../test/support/given.ts";
 import { manualClock } from "../../../../test/support/manual-clock.ts";
 import { eventBus } from "../../../events.ts";
 import type { Launcher } from "../../../launchers/launcher.ts";
 import { readEndpoint } from "../../../launchers/endpoint-settings.ts";
+import { encryption } from "../../../secrets/encryption.ts";
 import { WorkerLauncher } from "./launch.ts";
 import { workerRegistry } from "../worker-registry.ts";
 
@@ -36,7 +38,10 @@ function starting(q: { refuses: "start" | "record" }) {
 			launchers: new Map([["process", launcher]]),
 			address: Promise.resolve({ own: address, shared: address }),
 			cluster: { id: "s", shared: false, scales: () => true },
-			access: { tokens: { issue: () => Promise.resolve("t"), revoke: () => Promise.resolve() } },
+			access: {
+				encryption: encryption([randomBytes(32)], randomBytes),
+				tokens: { issue: () => Promise.resolve("t"), revoke: () => Promise.resolve() },
+			},
 			secrets: { resolve: (env: Record<string, string>) => Promise.resolve({ env, hidden: env }) },
 			ended: { record: () => Promise.resolve() },
 			gpuAddresses: (numbers: readonly number[]) => Promise.resolve([...numbers]),

@@ -18,7 +18,7 @@
  */
 import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
 import type { AssignedGpus } from "../../../core/workers/gpu-allocation.ts";
-import { withoutSecrets } from "../../../core/workers/ended-worker.ts";
+import { lastCharacters } from "../../../core/workers/ended-worker.ts";
 import type { WorkerReason, WorkerReasonCode } from "../../../core/workers/worker-reason.ts";
 import { hex } from "../../../lib/ids.ts";
 import { isManaged, isShared } from "../../../launchers/index.ts";
@@ -33,6 +33,7 @@ import {
 } from "../../../launchers/launcher.ts";
 import { LAUNCHED_AS, launchHash } from "../../endpoints/launch-hash.ts";
 import type { EndedWorkers } from "../ended-workers.ts";
+import { hiddenMember, shownOutput } from "./shown-text.ts";
 import { gpuMembers, hostOf, TakeOver } from "./take-over.ts";
 import { endPolls, type Worker } from "../worker-registry.ts";
 import { WORKER_ID_BYTES, workerSpec } from "./worker-spec.ts";
@@ -217,29 +218,23 @@ export class WorkerLauncher {
 		for (const launcher of this.#d.launchers.values()) await launcher.close();
 	}
 
-	/** Hides variables of the worker, of an earlier run of the service those of its endpoint as they are now. */
-	withoutSecrets({ endpoint, hidden }: Worker, text: string): string {
-		const { endpoints } = this.#d;
-		return withoutSecrets(text, hidden ?? (endpoints.has(endpoint) ? endpoints.get(endpoint).env : {}));
-	}
-
 	#find(workerId: string): Worker | undefined {
 		return [...this.#d.registry.all()].find(({ id, managed }) => managed && id === workerId);
 	}
 
-	async #exited({ workerId, code, signal, reason, ...exit }: Exit): Promise<void> {
+	async #exited({ workerId, code, signal, reason, lastOutput: printed }: Exit): Promise<void> {
 		const { events, registry, ended } = this.#d;
 		this.#stopping.delete(workerId);
 		this.#recorders.delete(workerId);
 		const worker = this.#find(workerId);
 		if (!worker || this.#failed.has(workerId)) return;
 		const { endpoint } = worker;
-		const lastOutput = this.withoutSecrets(worker, exit.lastOutput);
+		const lastOutput = lastCharacters(shownOutput(worker, printed));
 		// While it is still in the registry: listeners look it up there.
 		events.emit("worker.exited", { endpoint, worker: workerId, code, signal, lastOutput, ...(reason && { reason }) });
 		endPolls(worker);
 		registry.forget(worker);
-		await ended.record(worker, { code, signal, reason, lastOutput });
+		await ended.record(worker, { code, signal, reason, lastOutput: printed });
 		await this.#refuse(worker);
 	}
 
@@ -278,7 +273,8 @@ export class WorkerLauncher {
 		};
 		const record = (handle: Handle): Promise<void> => {
 			worker.host = hostOf(this.#d, worker.launcher, handle);
-			const members = { [LAUNCHED_AS]: launchedAs, [STARTED_BY]: serviceId, ...gpuMembers(worker) };
+			const hidden = hiddenMember(worker.hidden ?? {}, access.encryption);
+			const members = { [LAUNCHED_AS]: launchedAs, [STARTED_BY]: serviceId, ...hidden, ...gpuMembers(worker) };
 			return store.workers.put({ ...row, handle: JSON.stringify({ ...handle, ...members }) });
 		};
 		let hasStarted = false;

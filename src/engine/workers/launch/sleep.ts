@@ -6,6 +6,7 @@
 import type { SleepSettings } from "../../../core/endpoints/endpoint.ts";
 import type { EpochMs } from "../../../lib/time.ts";
 import type { Handle } from "../../../launchers/launcher.ts";
+import { shownText } from "./shown-text.ts";
 import { endPolls, isStarting, type Worker } from "../worker-registry.ts";
 import type { WorkersContext } from "../workers-context.ts";
 import { POLLS_OUT_MS, type WorkerLauncher } from "./launch.ts";
@@ -42,7 +43,7 @@ export function workerSleep(d: WorkersContext & { launcher: WorkerLauncher }) {
 		// It may have ended meanwhile, or is being stopped.
 		if (registry.get(worker) !== worker || launcher.isLeaving(worker)) return;
 		const graceMs = endpoints.stopGraceMs(worker.endpoint);
-		const why = launcher.withoutSecrets(worker, `${what}: ${(error as Error).message}`);
+		const why = shownText(worker, `${what}: ${(error as Error).message}`);
 		d.background.run(`stopping ${worker.id}`, launcher.stop(worker, { why, graceMs, code: "unhealthy" }));
 	}
 

@@ -1,13 +1,17 @@
 /** Workers of an earlier run whose start was not recorded before a crash (D34). */
+import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
 import { given } from "../../../../test/support/given.ts";
 import { eventBus } from "../../../events.ts";
 import type { Launcher } from "../../../launchers/launcher.ts";
+import { encryption } from "../../../secrets/encryption.ts";
 import type { WorkerRow } from "../../../store/contract/workers.ts";
+import { hiddenMember } from "./shown-text.ts";
 import { ASLEEP_SINCE, gpuMembers, TakeOver, UNSURE } from "./take-over.ts";
 import { holdsGpus, type Worker, workerRegistry } from "../worker-registry.ts";
 
+const ENCRYPTION = encryption([randomBytes(32)], randomBytes);
 const ADDRESS = { url: "http://own", serviceId: "s" };
 
 /** Workers of an earlier run, as `rows` of the store, on such a launcher. */
@@ -24,7 +28,7 @@ function takeOver(rows: readonly Partial<WorkerRow>[], launcher: Partial<Launche
 			address: Promise.resolve({ own: ADDRESS, shared: ADDRESS }),
 			cluster: { id: "s", shared: false, scales: () => true },
 			endpoints: { all: () => [], has: () => true, get: () => given<Endpoint>({ env: {} }) },
-			secrets: { hidden: (env: Record<string, string>) => Promise.resolve(env) },
+			access: { encryption: ENCRYPTION },
 			workerLogs: { extent: () => Promise.resolve(undefined) },
 			...q,
 		}),
@@ -112,5 +116,23 @@ it.each([{ gpus: [0, 2], gpuMemoryGb: 10.5 }, { gpus: [1] }, { gpus: [] }])(
 		const { registry, others } = takeOver([{ handle }], launcher);
 		await others.restore();
 		expect(registry.get(ROW)).toMatchObject(held);
+	},
+);
+
+it.each([true, false])(
+	"D22, D47: what it was started with is known of a worker that is taken over: %s",
+	async (lives) => {
+		const launcher = { adopt: () => Promise.resolve(lives), removeStrays: () => Promise.resolve(0) };
+		const rows = [{}, hiddenMember({ TOKEN: "of before" }, ENCRYPTION)].map((member, n) => ({
+			id: `e-${n}`,
+			handle: JSON.stringify({ pid: 1, ...member }),
+		}));
+		const ended: string[] = [];
+		const exited = ({ workerId }: { workerId: string }) => Promise.resolve(void ended.push(workerId));
+		const { registry, others } = takeOver(rows, launcher, { exited });
+		await others.restore();
+		expect(ended).toEqual(lives ? [] : ["e-0", "e-1"]);
+		const hidden = rows.map(({ id }) => registry.get({ endpoint: "e", id })?.hidden);
+		expect(hidden, "an earlier version has stored none").toEqual([undefined, { TOKEN: "of before" }]);
 	},
 );

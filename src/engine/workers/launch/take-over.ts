@@ -10,6 +10,7 @@ import { LAUNCHED_AS } from "../../endpoints/launch-hash.ts";
 import { SCALE } from "../../cluster/heartbeat.ts";
 import { unlessFull } from "../../availability/storage/free-space.ts";
 import { lastOutput } from "../logs/worker-logs.ts";
+import { hiddenIn } from "./shown-text.ts";
 import { endPolls, type HeldJob, type Worker } from "../worker-registry.ts";
 import type { WorkersContext } from "../workers-context.ts";
 
@@ -86,10 +87,11 @@ export class TakeOver {
 
 	/** Returns false if it is not running, its platform does not know it, or another service started it. */
 	async #restoreWorker(row: WorkerRow, { url, serviceId }: { url: string; serviceId: string }): Promise<boolean> {
-		const { registry, launchers, events, now, stop, endpoints, secrets } = this.#d;
+		const { registry, launchers, events, now, stop, access } = this.#d;
 		const launcher = launchers.get(row.launcher);
 		const worker = registry.meet({ ...row, ready: false, now: now() });
 		const handle = row.handle === undefined ? undefined : (JSON.parse(row.handle) as Handle);
+		worker.hidden = handle && hiddenIn(handle, access.encryption);
 		const isForeign = handle?.[STARTED_BY] !== undefined && handle[STARTED_BY] !== serviceId;
 		if (!launcher || !handle || isForeign || !(await launcher.adopt(row.id, handle, serviceId))) {
 			worker.draining = true;
@@ -100,7 +102,6 @@ export class TakeOver {
 		}
 		worker.host = hostOf(this.#d, row.launcher, handle);
 		Object.assign(worker, gpusIn(handle));
-		if (endpoints.has(row.endpoint)) worker.hidden = await secrets.hidden(endpoints.get(row.endpoint).env);
 		if (handle[LAUNCHED_AS] !== undefined) worker.launchedAs = String(handle[LAUNCHED_AS]);
 		// It called the service that ran here before, unless its platform has not run it yet.
 		if (worker.notice?.state !== "waiting") {

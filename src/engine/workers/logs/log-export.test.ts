@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { expect, it, type TestContext } from "vitest";
 import { given } from "../../../../test/support/given.ts";
 import { until } from "../../../../test/support/until.ts";
-import { withoutSecrets } from "../../../core/workers/ended-worker.ts";
 import { eventBus } from "../../../events.ts";
 import { logPath } from "../../../launchers/logs/log-files.ts";
 import { workerLogs } from "../../../launchers/logs/worker-logs.ts";
@@ -30,22 +29,17 @@ function bed({ onTestFinished }: TestContext) {
 	const sent: ExportedLine[] = [];
 	const handed = exportWorkerLogs(
 		given({ events, clock, registry, background, workerLogs: workerLogs([folder], clock) }),
-		{
-			exporter: {
-				counts: { exported: 0, dropped: 0 },
-				send: async (lines) => void sent.push(...lines),
-			},
-			withoutSecrets: (_, text) => withoutSecrets(text, { PEM }),
-		},
+		{ counts: { exported: 0, dropped: 0 }, send: async (lines) => void sent.push(...lines) },
 	);
 	onTestFinished(async () => {
 		await background.stop();
 		rmSync(folder, { recursive: true });
 	});
 	const worker = registry.meet({ id: ID, endpoint: "e", launcher: "process", ready: false, now: 0 });
+	worker.hidden = { PEM };
 	const name = { endpoint: "e", worker: ID };
 	return {
-		...{ events, path: logPath(folder, ID), handed, sent, faults, name },
+		...{ events, path: logPath(folder, ID), handed, sent, faults, name, worker },
 		exits(): void {
 			events.emit("worker.exited", { ...name, code: 0, signal: undefined, lastOutput: "" });
 			registry.forget(worker);
@@ -106,4 +100,14 @@ it("D52: a secret of several lines is in none, together or apart; of a job the a
 		{ level: "INFO", attributes: { ...common, "messaging.message.id": "j0" } },
 	]);
 	expect(JSON.stringify(sent)).not.toContain("planted-");
+});
+
+it("D52: of one whose hidden values are not known nothing is exported", async (test) => {
+	const { events, name, path, worker, exits, sent } = bed(test);
+	delete worker.hidden;
+	writeFileSync(path, `${PEM}\n`);
+	events.emit("worker.adopted", name);
+	exits();
+	await new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
+	expect(sent).toEqual([]);
 });

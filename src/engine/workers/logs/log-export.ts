@@ -1,9 +1,11 @@
 /**
  * Exports the output of launched workers (D52), from their log files: while the collector does not answer, lines wait
- * there and not in memory, and a failed export costs one part of them.
+ * there and not in memory, and a failed export costs one part of them. Lines of a worker whose hidden values are not
+ * known are not exported.
  */
 import { ApiError } from "../../../core/errors.ts";
 import type { Job } from "../../../core/jobs/job.ts";
+import { type HiddenValues, withoutSecrets } from "../../../core/workers/hidden-values.ts";
 import type { TraceContext } from "../../../core/tracing/trace-context.ts";
 import type { ExportedLine, LogExporter } from "../../../telemetry/contract.ts";
 import type { Worker } from "../worker-registry.ts";
@@ -20,27 +22,29 @@ type Attempts = Map<string, { attempt: number; trace: TraceContext | undefined }
 /** Returns what is to be called when a job is handed to its worker, with the context that the worker got. */
 export function exportWorkerLogs(
 	d: WorkersContext,
-	q: { exporter: LogExporter; withoutSecrets: (worker: Worker, text: string) => string },
+	exporter: LogExporter,
 ): (job: Pick<Job, "endpoint" | "id" | "worker" | "attempt">, trace: TraceContext | undefined) => void {
 	const followed = new WeakMap<Worker, Attempts>();
 
-	async function follow(worker: Worker, from: number | undefined): Promise<void> {
+	async function follow(worker: Worker, hidden: HiddenValues, from: number | undefined): Promise<void> {
 		const { endpoint, id } = worker;
 		const attempts: Attempts = new Map();
 		followed.set(worker, attempts);
 		const query = { endpoint, worker: id, from, tail: 0, follow: true, pollMs: POLL_MS, left: d.background.stopped };
 		for await (const entries of await readLog(d, query))
-			if (entries.length > 0) await q.exporter.send(linesOf(entries, worker, attempts));
+			if (entries.length > 0) await exporter.send(linesOf(entries, { worker, hidden, attempts }));
 	}
 
-	function linesOf(entries: readonly LogEntry[], worker: Worker, attempts: Attempts): ExportedLine[] {
-		const hidden = (text: string): string => q.withoutSecrets(worker, text);
+	function linesOf(
+		entries: readonly LogEntry[],
+		{ worker, hidden, attempts }: { worker: Worker; hidden: HiddenValues; attempts: Attempts },
+	): ExportedLine[] {
 		// All at once, which costs far less, unless a hidden value has several of the lines.
-		const texts = hidden(entries.map(({ text }) => text).join("\n")).split("\n");
+		const texts = withoutSecrets(entries.map(({ text }) => text).join("\n"), hidden).split("\n");
 		return entries.map(({ text, time, job, level }, index) => {
 			const { attempt, trace } = attempts.get(job ?? "") ?? {};
 			return {
-				text: texts.length === entries.length ? texts[index]! : hidden(text),
+				text: texts.length === entries.length ? texts[index]! : withoutSecrets(text, hidden),
 				at: time === undefined ? d.clock.wall() : Date.parse(time),
 				level,
 				trace,
@@ -59,9 +63,9 @@ export function exportWorkerLogs(
 			// One may end before its start is recorded.
 			const from = event === "worker.adopted" ? undefined : 0;
 			const worker = d.registry.get({ endpoint, id });
-			if (!worker || followed.has(worker)) return;
+			if (!worker?.hidden || followed.has(worker)) return;
 			// A stop of the service does not wait for it.
-			follow(worker, from).catch((error: unknown) => {
+			follow(worker, worker.hidden, from).catch((error: unknown) => {
 				// One without output that has ended is not found.
 				if (!(error instanceof ApiError)) d.events.emit("fault", { where: `exporting the log of ${id}`, error });
 			});
