@@ -33,6 +33,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	idempotency_reused: "Choose a new key.",
 	idempotency_expired: "Choose a new key.",
 	release_refused: "Do what the sentence says.",
+	endpoint_changed: "Send it again. With several servers only.",
 	secret_exists: "Change it, or choose another name. Of management operations only.",
 	endpoint_exists: "Change it, or choose another id.",
 	delivery_pending: "Wait for its end.",

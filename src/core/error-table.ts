@@ -92,6 +92,12 @@ export const ERRORS = {
 			"The endpoint '{endpoint}' already exists{why}. Change it with PATCH " +
 			"/v1/endpoints/{endpoint}, or choose another id.",
 	},
+	endpoint_changed: {
+		status: 409,
+		sentence:
+			"Other servers changed the endpoint '{endpoint}' at the same time, repeatedly, so that this change was " +
+			"not made. Send it again.",
+	},
 	secret_exists: {
 		status: 409,
 		sentence:

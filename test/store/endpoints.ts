@@ -11,7 +11,8 @@ export function endpointCases({ open }: Bed): void {
 			expect(await store.endpoints.list()).toEqual([]);
 			await store.endpoints.put({ id: "b", settings: '{"n": 1.0}', now: T0 });
 			await store.endpoints.put({ id: "a", settings: "{}", now: T0 + 1 });
-			await store.endpoints.put({ id: "b", settings: '{"n": 2}', now: T0 + 2 });
+			const before = { settings: '{"n": 1.0}' };
+			await store.endpoints.put({ id: "b", before, settings: '{"n": 2}', now: T0 + 2 });
 			const all = (await store.endpoints.list()).toSorted((x, y) => x.id.localeCompare(y.id));
 			expect(all).toEqual([
 				{ id: "a", settings: "{}", paused: false, removing: false, createdAt: T0 + 1 },
@@ -23,9 +24,10 @@ export function endpointCases({ open }: Bed): void {
 		alone(open, async ({ store: { endpoints } }) => {
 			const secret = async () => (await endpoints.list())[0]?.secret;
 			await endpoints.put({ id: "a", settings: "{}", secret: "sealed", now: T0 });
-			await endpoints.put({ id: "a", settings: "{}", now: T0 });
+			const before = { settings: "{}", secret: "sealed" };
+			await endpoints.put({ id: "a", before, settings: "{}", now: T0 });
 			expect(await secret()).toBe("sealed");
-			await endpoints.put({ id: "a", settings: "{}", secret: "other", now: T0 });
+			await endpoints.put({ id: "a", before, settings: "{}", secret: "other", now: T0 });
 			expect(await secret()).toBe("other");
 		}));
 
@@ -35,26 +37,55 @@ export function endpointCases({ open }: Bed): void {
 			await endpoints.put({ id: "b", settings: "{}", now: T0 });
 			expect(await endpoints.pause({ id: "a", paused: true })).toBe(true);
 			expect(await endpoints.remove({ id: "b" })).toBe(true);
-			await endpoints.put({ id: "a", settings: '{"n":1}', now: T0 + 1 });
+			await endpoints.put({ id: "a", before: { settings: "{}" }, settings: '{"n":1}', now: T0 + 1 });
 			expect(await endpoints.list()).toMatchObject([
 				{ id: "a", paused: true, removing: false, createdAt: T0 },
 				{ id: "b", paused: false, removing: true },
 			]);
 			expect(await endpoints.pause({ id: "a", paused: false })).toBe(true);
 			expect(await endpoints.list()).toMatchObject([{ id: "a", paused: false }, { id: "b" }]);
-			expect([await endpoints.pause({ id: "none", paused: true }), await endpoints.remove({ id: "none" })]).toEqual([
-				false,
-				false,
-			]);
+			// There is none, and the other is being deleted.
+			for (const id of ["none", "b"])
+				expect([await endpoints.pause({ id, paused: true }), await endpoints.remove({ id })]).toEqual([false, false]);
 		}));
 
-	it("D39: put › an endpoint that is being deleted is alive again", () =>
+	it("D27: put › changes nothing where the endpoint is no longer as it was read", () =>
+		alone(open, async ({ store: { endpoints } }) => {
+			const before = { settings: "{}", secret: "sealed" };
+			const late = { id: "a", settings: '{"late":1}', now: T0 };
+			expect(await endpoints.put({ ...late, before })).toBe(false);
+			expect(await endpoints.put({ id: "a", ...before, now: T0 })).toBe(true);
+			for (const other of [
+				undefined,
+				{ settings: "{}" },
+				{ ...before, secret: "other" },
+				{ ...before, settings: "[]" },
+			])
+				expect(await endpoints.put({ ...late, before: other })).toBe(false);
+			expect(await endpoints.list()).toMatchObject([before]);
+			expect(await endpoints.put({ ...late, before })).toBe(true);
+		}));
+
+	it("D27: put › of several at once one is made", () =>
+		alone(open, async ({ store: { endpoints } }) => {
+			const all = (before?: { settings: string }) =>
+				Promise.all(
+					[1, 2, 3].map((n) => endpoints.put({ id: "a", before, settings: `${before?.settings ?? ""}${n}`, now: T0 })),
+				);
+			expect((await all()).filter(Boolean)).toEqual([true]);
+			const { settings } = (await endpoints.list())[0]!;
+			expect((await all({ settings })).filter(Boolean)).toEqual([true]);
+		}));
+
+	it("D39: put › nothing returns from a deletion", () =>
 		alone(open, async ({ store: { endpoints } }) => {
 			await endpoints.put({ id: "a", settings: "{}", now: T0 });
 			await endpoints.remove({ id: "a" });
-			await endpoints.put({ id: "a", settings: "{}", now: T0 });
-			expect(await endpoints.list()).toMatchObject([{ removing: false }]);
-			expect(await endpoints.forget({ id: "a", now: T0 })).toBe(false);
+			for (const before of [undefined, { settings: "{}" }])
+				expect(await endpoints.put({ id: "a", before, settings: "{}", now: T0 })).toBe(false);
+			expect(await endpoints.list()).toMatchObject([{ removing: true }]);
+			expect(await endpoints.forget({ id: "a", now: T0 })).toBe(true);
+			expect(await endpoints.put({ id: "a", settings: "{}", now: T0 })).toBe(true);
 		}));
 
 	/** A site whose endpoint is stored. */

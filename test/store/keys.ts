@@ -78,20 +78,21 @@ export function keyCases({ open }: Bed): void {
 			const row = { ...keyOf(1), expiresAt: T0 + 9 };
 			await keys.insert({ row, ifNone: false });
 			const [one, two] = ["b".repeat(64), "c".repeat(64)];
-			expect(await keys.rotate({ id: "none", hash: one, previousUntil: T0 })).toBe(false);
-			expect(await keys.rotate({ id: row.id, hash: one, previousUntil: T0 + 5, expiresAt: T0 + 20 })).toBe(true);
+			expect(await keys.rotate({ id: "none", hash: one, previousUntil: T0 })).toBeUndefined();
 			const rotated = {
 				...row,
 				hash: one,
 				expiresAt: T0 + 20,
 				previous: { hash: row.hash, until: T0 + 5 },
 			};
+			expect(await keys.rotate({ id: row.id, hash: one, previousUntil: T0 + 5, expiresAt: T0 + 20 })).toEqual(rotated);
 			expect(await keys.find({ hash: row.hash })).toEqual(rotated);
 			expect(await keys.find({ hash: one })).toEqual(rotated);
 			await keys.rotate({ id: row.id, hash: two, previousUntil: T0 + 6 });
 			expect(await keys.find({ hash: row.hash })).toBeUndefined();
 			expect(await keys.find({ hash: one })).toEqual({
-				...keyOf(1),
+				// Its end stays where none is given.
+				...rotated,
 				hash: two,
 				previous: { hash: one, until: T0 + 6 },
 			});

@@ -18,13 +18,14 @@ const row = (version: number, given: Partial<ReleaseRow> = {}): ReleaseRow => ({
 });
 
 const put = { id: "a", settings: "{}", now: T0 };
+const again = { ...put, before: { settings: "{}" } };
 
 export function releaseCases({ open }: Bed): void {
 	it("D50: are stored with the settings of their endpoint, listed from the newest, and removed with it", () =>
 		alone(open, async ({ store: { endpoints, releases } }) => {
 			const second = row(2, { createdBy: "key", reason: "It crashed.", source: "rollback" });
 			await endpoints.put({ ...put, releases: { add: [row(1)], remove: [] } });
-			await endpoints.put({ ...put, releases: { add: [second], fail: 1, remove: [] } });
+			await endpoints.put({ ...again, releases: { add: [second], fail: 1, remove: [] } });
 			await endpoints.put({ ...put, id: "b", releases: { add: [row(1, { endpoint: "b" })], remove: [] } });
 			expect(await releases.list({ endpoint: "a" })).toEqual([second, row(1, { state: "failed" })]);
 			const heads = (await releases.heads()).map(({ endpoint, version, state }) => [endpoint, version, state]);
@@ -33,7 +34,7 @@ export function releaseCases({ open }: Bed): void {
 				["a", 2, "unproven"],
 				["b", 1, "unproven"],
 			]);
-			await endpoints.put({ ...put, releases: { add: [row(3)], remove: [1] } });
+			await endpoints.put({ ...again, releases: { add: [row(3)], remove: [1] } });
 			expect((await releases.list({ endpoint: "a" })).map(({ version }) => version)).toEqual([3, 2]);
 			await endpoints.remove({ id: "a" });
 			expect(await endpoints.forget({ id: "a", now: T0 })).toBe(true);
@@ -44,7 +45,7 @@ export function releaseCases({ open }: Bed): void {
 	it("D50: put › changes nothing where another server has added such a version", () =>
 		alone(open, async ({ store: { endpoints, releases } }) => {
 			expect(await endpoints.put({ ...put, releases: { add: [row(1)], remove: [] } })).toBe(true);
-			const late = { ...put, settings: '{"late":1}' };
+			const late = { ...again, settings: '{"late":1}' };
 			const add = [row(1, { launchHash: "late" }), row(2)];
 			expect(await endpoints.put({ ...late, releases: { add, fail: 1, remove: [] } })).toBe(false);
 			expect(await endpoints.list()).toMatchObject([{ settings: "{}" }]);

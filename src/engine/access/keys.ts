@@ -154,13 +154,11 @@ export function apiKeys({
 			id: string,
 			{ overlapMs, expiresAt }: { overlapMs: number; expiresAt?: number | undefined },
 		): Promise<NewKey> {
-			const row = (await store.list()).find((each) => each.id === id);
 			const key = newKey();
-			const next = { hash: digest(key), previousUntil: now() + overlapMs, expiresAt: expiresAt ?? row?.expiresAt };
-			if (!row || !(await store.rotate({ id, ...next }))) throw new ApiError("key_not_found", { key: id.slice(0, 80) });
+			const row = await store.rotate({ id, hash: digest(key), previousUntil: now() + overlapMs, expiresAt });
+			if (!row) throw new ApiError("key_not_found", { key: id.slice(0, 80) });
 			cache.forget();
-			const previous = { hash: row.hash, until: next.previousUntil };
-			return { key, shown: viewOf({ ...row, expiresAt: next.expiresAt, previous }) };
+			return { key, shown: viewOf(row) };
 		},
 		forgetCached: (): void => cache.forget(),
 		/** Throws `key_not_found`, and `last_admin_key` for the only key that could create others. */

@@ -32,7 +32,7 @@ export function endpointRegistry(
 	/** Throws `endpoint_not_found`. */
 	function entry(id: string): EndpointEntry {
 		const found = entries.get(id);
-		if (!found) throw new ApiError("endpoint_not_found", { endpoint: id });
+		if (!found) throw notFound(id);
 		return found;
 	}
 
@@ -51,8 +51,10 @@ export function endpointRegistry(
 			for (const row of rows) {
 				const { id, settings, secret, paused, createdAt, removing: isRemoving } = row;
 				if (secret !== undefined) secrets.set(id, secret);
+				else secrets.delete(id);
 				if (isRemoving) {
 					entries.delete(id);
+					settingsTexts.delete(id);
 					removing.add(id);
 					continue;
 				}
@@ -66,6 +68,8 @@ export function endpointRegistry(
 				const read = readEndpoint(id, opened.settings);
 				if (!read.ok) {
 					onFault(id, read.faults.map((fault) => `${fault.field} ${fault.message}`).join(" "));
+					// It may be set again, but not changed from what this server read earlier.
+					if (!current) settingsTexts.set(id, settings);
 					continue;
 				}
 				if (opened.unreadable.length > 0) onFault(id, unreadableEnv(opened.unreadable));
@@ -83,7 +87,7 @@ export function endpointRegistry(
 		},
 		/**
 		 * A replaced webhook secret signs together with the new one for `overlapMs`. False, without a change, if another
-		 * server has added such a release.
+		 * server has changed, created or removed it since it was read.
 		 */
 		async put(
 			endpoint: Endpoint,
@@ -95,10 +99,11 @@ export function endpointRegistry(
 			const next = nextSecret({ encryption, random }, secrets.get(id), secretText);
 			// `sluice migrate --reencrypt` relies on it while servers run.
 			const secret = resealText(next, encryption);
-			const text = sealSettings(settings, encryption, settingsTexts.get(id));
-			if (!(await store.put({ id, settings: text, secret, releases, now }))) return false;
+			const known = settingsTexts.get(id);
+			const before = known === undefined ? undefined : { settings: known, secret: secrets.get(id) };
+			const text = sealSettings(settings, encryption, known);
+			if (!(await store.put({ id, before, settings: text, secret, releases, now }))) return false;
 			settingsTexts.set(id, text);
-			removing.delete(id);
 			secrets.set(id, secret);
 			entries.set(id, { paused: false, createdAt: now, ...entries.get(id), endpoint: { id, ...settings } });
 			return true;
@@ -111,7 +116,7 @@ export function endpointRegistry(
 		paused: (id: string): boolean => entries.get(id)?.paused ?? false,
 		async pause(id: string, paused: boolean): Promise<void> {
 			entry(id);
-			await store.pause({ id, paused });
+			if (!(await store.pause({ id, paused }))) throw notFound(id);
 			const current = entries.get(id);
 			if (current) current.paused = paused;
 		},
@@ -119,7 +124,7 @@ export function endpointRegistry(
 		async remove(id: string): Promise<void> {
 			entry(id);
 			// The store first: a deletion that it refuses must not have begun.
-			await store.remove({ id });
+			if (!(await store.remove({ id }))) throw notFound(id);
 			entries.delete(id);
 			settingsTexts.delete(id);
 			removing.add(id);
@@ -129,6 +134,8 @@ export function endpointRegistry(
 		all: () => [...entries.values()],
 	};
 }
+
+const notFound = (id: string): ApiError => new ApiError("endpoint_not_found", { endpoint: id });
 
 function unreadableEnv(names: readonly string[]): string {
 	return (

@@ -19,6 +19,9 @@ import { decryptSecret, newWebhookSecret, type WebhookSecret } from "./webhook-s
 
 const SEARCH_MS = 200;
 
+/** How often a change is tried because another server made one meanwhile. */
+const TRIES = 10;
+
 const BY_API: Origin = { source: "api" };
 const BY_FILE: Origin = { source: "file" };
 
@@ -41,7 +44,8 @@ export class Endpoints {
 	/** A refresh that has not begun reads all changes until then. */
 	#pendingRefresh: Promise<void> | undefined;
 	#searchedAt: LocalMs = -Infinity;
-	readonly #unstored: Endpoint[] = [];
+	/** Those of `sluice.yaml` that are not stored yet: the disk is full, or one of that id is still being deleted. */
+	readonly #unstored = new Map<string, Endpoint>();
 	/** Ids of those in `sluice.yaml`. */
 	#configured: ReadonlySet<string> = new Set();
 
@@ -51,10 +55,11 @@ export class Endpoints {
 		this.versions = endpointVersions(d.store, d);
 		this.#removal = endpointRemoval({ ...d, registry: this.#registry });
 		this.services = [this.#removal];
-		events.on("store.back", () => {
-			if (this.#unstored.length === 0) return;
+		events.on(["store.back", "endpoint.deleted"], () => {
+			if (this.#unstored.size === 0) return;
 			const stored = this.#inTurn(() => this.#storeConfigured());
-			d.background.run("storing the configured endpoints", stored);
+			const done = stored.then(() => events.emit("endpoints.changed", {}));
+			d.background.run("storing the configured endpoints", done);
 		});
 		events.on(["store.back", "hints.lost"], () => this.refresh());
 		events.on(["lease.taken", "server.joined", "server.left"], this.#removal.nudge);
@@ -102,7 +107,7 @@ export class Endpoints {
 			throw badRequest([{ field: "id", message: "must be text of 1 to 64 of the characters a-z, A-Z, 0-9, _ and -." }]);
 		const endpoint = parse(id, settings);
 		await this.#checkLauncher(endpoint);
-		return await this.#inTurn(async () => {
+		return await this.#changing(id, async () => {
 			if (this.has(id)) throw new ApiError("endpoint_exists", { endpoint: id, why: "" });
 			this.#refuseId(id);
 			return await this.#put(endpoint, origin);
@@ -114,9 +119,9 @@ export class Endpoints {
 		return this.change(id, (before) => mergeSettings(withoutId(before), patch), origin);
 	}
 
-	/** `changed` returns all settings, or a promise of them. */
+	/** `changed` returns all settings, or a promise of them; it may run several times. */
 	change(id: string, changed: (before: Endpoint) => unknown, origin = BY_API): Promise<EndpointEntry> {
-		return this.#inTurn(async () => {
+		return this.#changing(id, async () => {
 			const before = this.get(id);
 			const endpoint = parse(id, await changed(before));
 			await this.#checkLauncher(endpoint, before);
@@ -130,7 +135,7 @@ export class Endpoints {
 		settings: unknown,
 		{ dryRun, origin = BY_API }: { dryRun: boolean; origin?: Origin },
 	): Promise<{ isNew: boolean; applied: boolean; changes: SettingChange[] }> {
-		return this.#inTurn(async () => {
+		return this.#changing(id, async () => {
 			const isNew = !this.has(id);
 			if (isNew) this.#refuseId(id);
 			const endpoint = parse(id, settings);
@@ -139,7 +144,7 @@ export class Endpoints {
 			const secret = endpoint.webhookSecret === undefined ? undefined : this.webhookSecret(id);
 			const changes = changesBetween({ ...before, ...(secret?.ok && { webhookSecret: secret.text }) }, endpoint);
 			const applied = !dryRun && (isNew || changes.length > 0);
-			if (applied) await this.#put(endpoint, origin);
+			if (applied && !(await this.#put(endpoint, origin))) return undefined;
 			return { isNew, applied, changes };
 		});
 	}
@@ -163,10 +168,10 @@ export class Endpoints {
 
 	/** Returns the new secret, only this once. One in `sluice.yaml` replaces it at the next start. */
 	renewWebhookSecret(id: string, overlapMs?: number): Promise<string> {
-		return this.#inTurn(async () => {
+		return this.#changing(id, async () => {
 			const webhookSecret = newWebhookSecret(this.#d.random);
-			await this.#registry.put({ ...this.get(id), webhookSecret }, this.#d.now(), { overlapMs });
-			return webhookSecret;
+			const isStored = await this.#registry.put({ ...this.get(id), webhookSecret }, this.#d.now(), { overlapMs });
+			return isStored ? webhookSecret : undefined;
 		});
 	}
 
@@ -202,8 +207,8 @@ export class Endpoints {
 	async load(configured: readonly Endpoint[]): Promise<void> {
 		this.#configured = new Set(configured.map(({ id }) => id));
 		await this.#reload();
-		for (const endpoint of configured)
-			if (!(await unlessFull(this.#store(endpoint, BY_FILE)))) this.#unstored.push(endpoint);
+		for (const endpoint of configured) this.#unstored.set(endpoint.id, endpoint);
+		await this.#storeConfigured();
 		for (const { endpoint } of this.all())
 			if (isReserved(endpoint.id)) this.#d.events.emit("endpoint.reserved", { endpoint: endpoint.id });
 	}
@@ -226,27 +231,40 @@ export class Endpoints {
 		if (faults.length > 0) throw badRequest(faults);
 	}
 
-	async #put(endpoint: Endpoint, origin: Origin): Promise<EndpointEntry> {
-		await this.#store(endpoint, origin);
+	/** Undefined, without a change: another server changed it meanwhile. */
+	async #put(endpoint: Endpoint, origin: Origin): Promise<EndpointEntry | undefined> {
+		if (!(await this.#store(endpoint, origin))) return undefined;
 		this.#d.events.emit("endpoints.changed", {});
 		return this.entry(endpoint.id);
 	}
 
 	/** With the release that the change makes. */
-	async #store(given: Endpoint, origin: Origin): Promise<void> {
-		for (;;) {
-			const before = this.has(given.id) ? this.entry(given.id) : undefined;
-			// What has failed is not tried again by a start with the same file.
-			const isKept = before && origin === BY_FILE && this.versions.isRolledBack(given);
-			const endpoint = isKept ? withLaunched(given, launchedSettings(before.endpoint)) : given;
-			const now = this.#d.now();
-			const releases = await this.versions.changes(endpoint, { before, origin, now });
-			if (await this.#registry.put(endpoint, now, releases && { releases })) {
-				if (releases) this.versions.changed(endpoint.id, releases);
-				return;
-			}
+	async #store(given: Endpoint, origin: Origin): Promise<true | undefined> {
+		const { id } = given;
+		const before = this.has(id) ? this.entry(id) : undefined;
+		// What has failed is not tried again by a start with the same file.
+		const isKept = before && origin === BY_FILE && this.versions.isRolledBack(given);
+		const endpoint = isKept ? withLaunched(given, launchedSettings(before.endpoint)) : given;
+		const now = this.#d.now();
+		const releases = await this.versions.changes(endpoint, { before, origin, now });
+		if (!(await this.#registry.put(endpoint, now, releases && { releases }))) return undefined;
+		if (releases) this.versions.changed(id, releases);
+		return true;
+	}
+
+	/** Makes a change again with what is stored then, until no other server came between. */
+	async #repeated<T>(id: string, made: () => Promise<T | undefined>): Promise<T> {
+		for (let tries = 1; tries <= TRIES; tries += 1) {
+			const result = await made();
+			if (result !== undefined) return result;
 			await this.#reload();
 		}
+		throw new ApiError("endpoint_changed", { endpoint: id });
+	}
+
+	/** One change after the other: each begins with the result of the one before, at any server. */
+	#changing<T>(id: string, made: () => Promise<T | undefined>): Promise<T> {
+		return this.#inTurn(() => this.#repeated(id, made));
 	}
 
 	#afterLast<T>(work: () => Promise<T>): Promise<T> {
@@ -258,7 +276,7 @@ export class Endpoints {
 		return mine;
 	}
 
-	/** One change after the other: each begins with the result of the one before, at any server. */
+	/** With servers that share the store, after a read of what these have stored. */
 	#inTurn<T>(work: () => Promise<T>): Promise<T> {
 		return this.#afterLast(this.#d.cluster.shared ? () => this.#reload().then(work) : work);
 	}
@@ -281,9 +299,13 @@ export class Endpoints {
 		}));
 	}
 
-	/** At the start the disk may have been full. */
+	/** Those that cannot be stored now stay unstored. */
 	async #storeConfigured(): Promise<void> {
-		for (let next; (next = this.#unstored[0]); this.#unstored.shift()) await this.#put(next, BY_FILE);
+		for (const [id, endpoint] of this.#unstored) {
+			if (this.#registry.removing().includes(id)) continue;
+			const stored = this.#repeated(id, () => this.#store(endpoint, BY_FILE));
+			if (await unlessFull(stored)) this.#unstored.delete(id);
+		}
 	}
 }
 

@@ -83,7 +83,8 @@ async function rewrite({ secrets, ...store }: Store, sealing: Encryption, write:
 	for (const kind of ["template", "registry", "secret"] as const)
 		for (const row of await store.resources.list({ kind }))
 			await renew("resources", row.sealed ?? "", (sealed) =>
-				store.resources.update({ row: { ...row, sealed }, from: row.updatedAt }),
+				// Grows, so that a server which read the row before does not store the earlier text again.
+				store.resources.update({ row: { ...row, sealed, updatedAt: row.updatedAt + 1 }, from: row.updatedAt }),
 			);
 	for (const { id, handle: from } of await store.workers.list())
 		if (from !== undefined)

@@ -5,6 +5,7 @@ import type { EpochMs } from "../../lib/time.ts";
 import type { Encryption } from "../../secrets/encryption.ts";
 import type { ResourceKind, ResourceRow } from "../../store/contract/resources.ts";
 import type { EngineContext } from "../context.ts";
+import { resealText } from "../endpoints/sealed-settings.ts";
 
 /** Maximum number of each kind. */
 const MOST = 1000;
@@ -94,7 +95,9 @@ export function resourceTable<Body>(kind: ResourceKind, { store, encryption, now
 				const row = await store.resources.find({ kind, id });
 				if (!row) throw notFound(id);
 				const from = row.updatedAt;
-				const changed = { ...row, ...rowOf(change(opened(row))), updatedAt: Math.max(now(), from + 1) };
+				// `sluice migrate --reencrypt` relies on it while servers run.
+				const sealed = row.sealed && resealText(row.sealed, encryption);
+				const changed = { ...row, sealed, ...rowOf(change(opened(row))), updatedAt: Math.max(now(), from + 1) };
 				if (await store.resources.update({ row: changed, from })) return opened(changed);
 			}
 		},

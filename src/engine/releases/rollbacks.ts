@@ -36,6 +36,7 @@ export function rollbacks(d: Deps) {
 		const reason = withFullStop(`Version ${failed.version} was rolled back to version ${target.version}: ${why}`);
 		let isDone = false;
 		const settingsOfTarget = async (before: Endpoint): Promise<object> => {
+			isDone = false;
 			const settings = withoutId(before);
 			// Meanwhile another server may scale it, or someone may have changed it.
 			if (!cluster.scales(id) || releasesOf(endpoints, id).at(-1)!.version !== failed.version) return settings;
@@ -94,7 +95,7 @@ export function rollbacks(d: Deps) {
 				(isDone) => void (isDone || undone.delete(key)),
 				(error: unknown) => {
 					// What is refused now, such as a folder that is not there any more, is refused again.
-					if (!(error instanceof ApiError)) undone.delete(key);
+					if (!(error instanceof ApiError) || error.code === "endpoint_changed") undone.delete(key);
 					throw error;
 				},
 			);

@@ -1,4 +1,5 @@
 import type { ReleaseChanges } from "./releases.ts";
+import type { SealedEndpoint } from "./secrets.ts";
 
 /** `settings` is JSON text of the engine. */
 export interface EndpointRow {
@@ -13,18 +14,22 @@ export interface EndpointRow {
 
 export interface EndpointStore {
 	/**
-	 * `paused` and `createdAt` of an existing endpoint stay. Undoes a deletion that has not finished. False, without a
-	 * change, if a version of `releases` exists already.
+	 * `before`: what was read of the endpoint; absent, it is created. `paused`, `createdAt`, and a secret that is not
+	 * given, stay. False, without a change, if it is no longer so, is being deleted, or exists already, or if a version
+	 * of `releases` exists already.
 	 */
 	put(q: {
 		id: string;
+		before?: SealedEndpoint | undefined;
 		settings: string;
 		secret?: string | undefined;
 		releases?: ReleaseChanges | undefined;
 		now: number;
 	}): Promise<boolean>;
 	list(): Promise<EndpointRow[]>;
+	/** False if there is none, or it is being deleted. */
 	pause(q: { id: string; paused: boolean }): Promise<boolean>;
+	/** False if there is none, or it is being deleted. */
 	remove(q: { id: string }): Promise<boolean>;
 	/**
 	 * Removes an endpoint that is being deleted, once none of its jobs is live and no delivery pending. True when it no

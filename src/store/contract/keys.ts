@@ -20,8 +20,16 @@ export interface KeyStore {
 	list(): Promise<KeyRow[]>;
 	/** Never sets an earlier time. */
 	used(q: { id: string; now: number; address?: string | undefined }): Promise<void>;
-	/** The hash before becomes `previous`, and the key's sessions end. False when there is no such key. */
-	rotate(q: { id: string; hash: string; previousUntil: number; expiresAt?: number | undefined }): Promise<boolean>;
+	/**
+	 * The hash before becomes `previous`, and the key's sessions end. `expiresAt`, if absent, stays. Returns the key as
+	 * it is then; undefined when there is no such key.
+	 */
+	rotate(q: {
+		id: string;
+		hash: string;
+		previousUntil: number;
+		expiresAt?: number | undefined;
+	}): Promise<KeyRow | undefined>;
 	/** Removes the key's sessions too. `last`: the only unexpired key with the scope `keep` stays. */
 	remove(q: { id: string; now: number; keep?: string | undefined }): Promise<"removed" | "missing" | "last">;
 }

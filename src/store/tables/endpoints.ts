@@ -1,21 +1,22 @@
 import type { EndpointRow } from "../contract/endpoints.ts";
+import type { SealedEndpoint } from "../contract/secrets.ts";
 import { read, write } from "../operations/operation.ts";
 import { columns } from "./columns.ts";
 import { changeReleases } from "./releases.ts";
-import { change, notify, rows, type Sql, sql, type Value, type Work } from "./work.ts";
+import { change, lock, notify, rows, type Sql, sql, type Value, type Work } from "./work.ts";
 
 const ENDPOINTS = columns<EndpointRow>("id, settings, secret, paused, removing, created_at", {
 	paused: Boolean,
 	removing: Boolean,
 });
 
-const PUT = sql(`
-  INSERT INTO endpoints (id, settings, secret, created_at) VALUES ($1, $2, $3, $4)
-  ON CONFLICT (id) DO UPDATE SET settings = excluded.settings,
-    secret = coalesce(excluded.secret, endpoints.secret), removing = false`);
+const CURRENT = "SELECT settings, secret, removing FROM endpoints WHERE id = $1";
+const FIND = sql(`${CURRENT} FOR UPDATE`, CURRENT);
+const INSERT = sql("INSERT INTO endpoints (id, settings, secret, created_at) VALUES ($1, $2, $3, $4)");
+const UPDATE = sql("UPDATE endpoints SET settings = $2, secret = coalesce($3, secret) WHERE id = $1");
 const ALL = sql(`SELECT ${ENDPOINTS.names} FROM endpoints ORDER BY id`);
-const PAUSE = sql("UPDATE endpoints SET paused = $2 WHERE id = $1");
-const REMOVE = sql("UPDATE endpoints SET removing = true WHERE id = $1");
+const PAUSE = sql("UPDATE endpoints SET paused = $2 WHERE id = $1 AND NOT removing");
+const REMOVE = sql("UPDATE endpoints SET removing = true WHERE id = $1 AND NOT removing");
 const REMOVING = "SELECT removing FROM endpoints WHERE id = $1";
 const FIND_REMOVING = sql(`${REMOVING} FOR UPDATE`, REMOVING);
 const PENDING = sql(
@@ -48,10 +49,21 @@ export function* forget(id: string): Work<void> {
 	yield* notify("access");
 }
 
+/** Whether an endpoint, or that there is none, is still as it was read. The row stays locked. */
+function* isStill(id: string, before: SealedEndpoint | undefined): Work<boolean> {
+	// Of two that create it at once, the later one finds the row of the other.
+	if (!before) yield* lock("endpoints");
+	const [found] = yield* rows(FIND, id);
+	if (!found || !before) return !found && !before;
+	const [settings, secret, removing] = found;
+	return !removing && settings === before.settings && secret === (before.secret ?? null);
+}
+
 export const endpoints = {
-	put: write<"endpoints.put">(function* ({ id, settings, secret, releases, now }) {
+	put: write<"endpoints.put">(function* ({ id, before, settings, secret = null, releases, now }) {
+		if (!(yield* isStill(id, before))) return false;
 		if (releases && !(yield* changeReleases(id, releases))) return false;
-		return yield* changed(PUT, id, settings, secret ?? null, now);
+		return yield* before ? changed(UPDATE, id, settings, secret) : changed(INSERT, id, settings, secret, now);
 	}),
 
 	list: read<"endpoints.list">(function* () {

@@ -24,9 +24,9 @@ const ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
 const USED = sql(
 	"UPDATE keys SET last_used_at = $2, last_used_address = $3 WHERE id = $1 AND coalesce(last_used_at, 0) < $2",
 );
-const ROTATE = sql(
-	"UPDATE keys SET previous_hash = hash, previous_until = $2, hash = $3, expires_at = $4 WHERE id = $1",
-);
+const ROTATE = sql(`
+  UPDATE keys SET previous_hash = hash, previous_until = $2, hash = $3, expires_at = coalesce($4, expires_at)
+  WHERE id = $1`);
 const REMOVE = sql("DELETE FROM keys WHERE id = $1");
 const REMOVE_SESSIONS = sql("DELETE FROM sessions WHERE key_id = $1");
 
@@ -58,10 +58,10 @@ export const keys = {
 	}),
 
 	rotate: write<"keys.rotate">(function* ({ id, hash, previousUntil, expiresAt }) {
-		if ((yield* change(ROTATE, id, previousUntil, hash, expiresAt ?? null)) === 0) return false;
+		if ((yield* change(ROTATE, id, previousUntil, hash, expiresAt ?? null)) === 0) return undefined;
 		yield* change(REMOVE_SESSIONS, id);
 		yield* notify("access");
-		return true;
+		return (yield* rows(FIND, hash)).map(keyFrom)[0];
 	}),
 
 	remove: write<"keys.remove">(function* (q) {

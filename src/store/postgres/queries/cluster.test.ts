@@ -244,7 +244,8 @@ describe("looks", () => {
 			last = now;
 		};
 		await differs("endpoints", () => first.endpoints.put({ id: "v", settings: "{}", now: T0 }));
-		await differs("endpoints", () => first.endpoints.put({ id: "v", settings: '{"name":"V"}', now: T0 }));
+		const before = { settings: "{}" };
+		await differs("endpoints", () => first.endpoints.put({ id: "v", before, settings: '{"name":"V"}', now: T0 }));
 		await differs("endpoints", () => first.endpoints.pause({ id: "v", paused: true }));
 		await differs("endpoints", () => first.endpoints.remove({ id: "v" }));
 		await differs("endpoints", () => first.endpoints.forget({ id: "v", now: T0 }));
