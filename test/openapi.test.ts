@@ -199,11 +199,12 @@ describe("errors in /openapi.json", () => {
 	});
 
 	it("D2: an operation names those that follow from its row", () => {
-		expect(codes("run", "400")).toEqual(["bad_json", "bad_request"]);
+		expect(codes("run", "400")).toEqual(["bad_json", "bad_encoding", "bad_request"]);
 		expect(codes("run", "401")).toEqual(["unauthorized"]);
 		expect(codes("run", "404")).toEqual(["endpoint_not_found"]);
 		expect(codes("run", "409")).toEqual(["idempotency_reused", "idempotency_expired"]);
 		expect(codes("run", "413")).toEqual(["body_too_large"]);
+		expect(codes("run", "415")).toEqual(["unsupported_encoding"]);
 		expect(codes("run", "429")).toEqual([
 			"too_many_failures",
 			"rate_limited",

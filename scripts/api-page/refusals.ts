@@ -34,7 +34,7 @@ export function refusalsOf(route: RouteDefinition, method: Method): ErrorCode[] 
 	if (query && access !== "worker" && !managed) codes.push("bad_query");
 	const { neverRefused, checked }: Partial<Pick<Body, "neverRefused" | "checked">> =
 		body && method !== "GET" ? body : { neverRefused: true };
-	if (!neverRefused) codes.push("bad_json", "body_too_large");
+	if (!neverRefused) codes.push("bad_json", "bad_encoding", "body_too_large", "unsupported_encoding");
 	if (checked) codes.push("bad_request");
 	if (managed && (query || checked)) codes.push("unprocessable");
 	if (limit) codes.push("rate_limited", "too_many_at_once");
@@ -70,6 +70,8 @@ const VALUES = {
 	bytes: 20_000_000,
 	operation: "run",
 	size: 20_000_000,
+	encoding: "gzip",
+	codings: "gzip, br, deflate",
 	state: "COMPLETED",
 	fate: "was COMPLETED and has expired",
 	reference: "1a2b3c4d",
@@ -81,6 +83,7 @@ const VALUES = {
 
 /** Example values of `{why}`. */
 const WHY: Partial<Record<ErrorCode, string>> = {
+	bad_encoding: "unexpected end of file",
 	bad_json: "it ends in the middle of a value.",
 	unauthorized: "The request carries no API key.",
 	worker_unauthorized: "The worker sent no token.",

@@ -42,6 +42,8 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	worker_not_launched: "Stop it where it was started, or pause the endpoint.",
 	duplicate_worker_id: "Give each worker an id of its own.",
 	body_too_large: "Put large files into storage and send their URLs.",
+	unsupported_encoding: "Send the body plain, or as gzip, br or deflate.",
+	bad_encoding: "Compress the body as `Content-Encoding` says, or leave the header out.",
 	headers_too_large: "Send fewer or shorter headers.",
 	request_timeout: "Send it again.",
 	rate_limited: "Wait for `Retry-After`, then with exponential backoff.",

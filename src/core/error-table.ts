@@ -140,6 +140,11 @@ export const ERRORS = {
 		sentence:
 			"The body has {size} bytes; at most {limit} are accepted. Put large files into storage and send their URLs.",
 	},
+	unsupported_encoding: {
+		status: 415,
+		sentence: "A body with Content-Encoding '{encoding}' is not read here; send it plain, or as one of {codings}.",
+	},
+	bad_encoding: { status: 400, sentence: "The body is no valid {encoding} as its Content-Encoding says: {why}." },
 	headers_too_large: {
 		status: 431,
 		sentence:

@@ -120,6 +120,8 @@ const HOW: Record<
 	...backupErrors(() => service, clock),
 	host_not_found: () => get("/v1/hosts/none/drain", { method: "POST" }),
 	bad_json: () => get("/v2/open/run", { text: "nonsense" }),
+	unsupported_encoding: () => get("/v2/open/run", { text: "{}", headers: { "content-encoding": "zstd" } }),
+	bad_encoding: () => get("/v2/open/run", { text: "{}", headers: { "content-encoding": "gzip" } }),
 	bad_request: () => get("/v2/open/run", { text: "{}" }),
 	bad_query: () => get("/v2/open/runsync?wait=soon", { body: { input: {} } }),
 	bad_http: () => raw("NONSENSE\r\n\r\n"),

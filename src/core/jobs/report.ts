@@ -109,6 +109,11 @@ export function tooLarge(bytes: number | undefined): Report {
 	};
 }
 
+/** The failure for a result whose bytes cannot be decoded (D19). `why` is a sentence. */
+export function unreadable(why: string): Report {
+	return { kind: "end", on: "fail", error: `The worker's result cannot be read. ${why}`, restart: false };
+}
+
 /** The failure for a result that is not JSON (D19). */
 export function notJson(why: string, bytes: number): Report {
 	return {

@@ -1,4 +1,5 @@
 /** Files of the web console and redirects to it (D31, D38). */
+import { prefers } from "../exchange/accept.ts";
 import type { Call } from "../exchange/call.ts";
 import { INDEX, noFile, redirect, sendFile, sendNotBuilt } from "../docs/site-files.ts";
 
@@ -42,6 +43,6 @@ export function folder(call: Call): void {
 
 /** Redirects browsers to the console, else 404. */
 export function root(call: Call): void {
-	if (!/\btext\/html\b/.test(call.req.headers.accept ?? "")) throw noFile(call);
+	if (!prefers(call.req.headers.accept, "text/html", "application/json")) throw noFile(call);
 	redirect(call, "console/");
 }

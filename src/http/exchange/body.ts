@@ -2,7 +2,9 @@
 import { ApiError } from "../../core/errors.ts";
 import { type JsonMember, type JsonScan, JsonScanner, type JsonScanOptions } from "../../lib/json/json-scan.ts";
 import { BLOCK_BYTES, cut, type JsonText, LARGE_BYTES, release } from "../../lib/json/json-text.ts";
+import { MarkFilter } from "../../lib/byte-order-mark.ts";
 import type { Call } from "./call.ts";
+import { type Content, contentOf } from "./content-coding.ts";
 import { FREE_BYTES, hold } from "../memory/call-memory.ts";
 
 const TURN_BYTES = 262_144;
@@ -47,15 +49,15 @@ export class BodyTooLarge extends ApiError {
 	}
 }
 
-/** Throws {@link BodyTooLarge}. A JSON fault is in `scan`. */
-export function readJson(call: Call, options: JsonScanOptions): Promise<ScannedBody> {
+/** Throws {@link BodyTooLarge} and refuses a coding. A JSON fault is in `scan`. */
+export async function readJson(call: Call, options: JsonScanOptions): Promise<ScannedBody> {
 	const scanner = new JsonScanner(options);
 	const finish: Finish<ScannedBody> = (blocks, size) => new ScannedBody(blocks, size, scanner.finish());
-	return new BodyReader(call, finish, scanner).read();
+	return await new BodyReader(call, finish, scanner).read();
 }
 
-export function readBytes(call: Call): Promise<Buffer> {
-	return new BodyReader(call, (blocks) => (blocks.length === 1 ? blocks[0]! : Buffer.concat(blocks))).read();
+export async function readBytes(call: Call): Promise<Buffer> {
+	return await new BodyReader(call, (blocks) => (blocks.length === 1 ? blocks[0]! : Buffer.concat(blocks))).read();
 }
 
 export function scanBytes(bytes: Buffer, options: JsonScanOptions): ScannedBody {
@@ -71,7 +73,13 @@ class BodyReader<T> {
 	private readonly call: Call;
 	private readonly finish: Finish<T>;
 	private readonly scanner: JsonScanner | undefined;
+	/** Declared bytes as they are sent. */
+	private readonly declared: number | undefined;
+	/** Declared bytes of the content. Undefined also with a coding. */
 	private readonly size: number | undefined;
+	private readonly mark = new MarkFilter();
+	private content: Content | undefined;
+	private received = 0;
 	private readonly blocks: BlockCollector;
 	/**
 	 * Cleared at the end to free the body. The request keeps its listeners until answered (minutes), and resolvers
@@ -90,24 +98,29 @@ class BodyReader<T> {
 		this.call = call;
 		this.finish = finish;
 		this.scanner = scanner;
-		this.size = declared === undefined ? undefined : Number(declared);
+		this.declared = declared === undefined ? undefined : Number(declared);
+		this.size = call.req.headers["content-encoding"] === undefined ? this.declared : undefined;
 		this.blocks = new BlockCollector(this.size);
 	}
 
+	/** Throws 413 and 415. */
 	read(): Promise<T> {
 		const { req, maxBody, engine } = this.call;
-		const { size } = this;
-		if (size !== undefined && size > maxBody) return Promise.reject(new BodyTooLarge(size, maxBody));
+		const { declared } = this;
+		if (declared !== undefined && declared > maxBody) throw new BodyTooLarge(declared, maxBody);
+		this.content = contentOf(req, (error) => this.refuse(error));
+		const { source } = this.content;
 		const { promise } = this.reading!;
-		req.on("data", (piece: Buffer) => this.add(piece));
+		if (source !== req) req.on("data", (piece: Buffer) => this.receive(piece));
+		source.on("data", (piece: Buffer) => this.add(this.mark.push(piece)));
 		// Most bodies have arrived with their headers, though their end may not be parsed yet.
-		if (!req.complete && req.readableLength !== size) {
+		if (!req.complete && req.readableLength !== declared) {
 			this.isTimed = true;
 			req.setTimeout(engine.budgets.readTimeout.limit, () => this.refuse(new ApiError("request_timeout")));
 		}
 		// Without a body the request has already ended.
-		if (req.readableEnded) this.ended();
-		req.on("end", () => this.ended());
+		if (source.readableEnded) this.ended();
+		source.on("end", () => this.ended());
 		req.on("error", (error) => this.fail(req.complete ? error : cutShort()));
 		req.on("close", () => {
 			if (!req.complete) this.fail(cutShort());
@@ -115,19 +128,30 @@ class BodyReader<T> {
 		return promise;
 	}
 
+	/** A coding may have any number of bytes without content. */
+	private receive({ length }: Buffer): void {
+		const { maxBody } = this.call;
+		this.received += length;
+		if (this.received > maxBody) this.refuse(new BodyTooLarge(undefined, maxBody));
+	}
+
 	private add(piece: Buffer): void {
-		const { req, maxBody } = this.call;
+		const { maxBody } = this.call;
+		const { source, fault } = this.content!;
+		if (piece.length === 0) return;
 		this.length += piece.length;
 		if (this.length > maxBody) return this.refuse(new BodyTooLarge(undefined, maxBody));
+		const refusal = fault(this.length);
+		if (refusal) return this.refuse(refusal);
 		this.scanner?.push(piece);
 		this.blocks.add(piece);
 		if (this.length > this.covered) this.cover();
 		this.turn += piece.length;
 		if (this.turn < TURN_BYTES) return;
 		this.turn = 0;
-		req.pause();
+		source.pause();
 		setImmediate(() => {
-			if (!this.waiting) req.resume();
+			if (!this.waiting) source.resume();
 		});
 	}
 
@@ -137,14 +161,15 @@ class BodyReader<T> {
 		this.covered = Math.max(this.length, this.size ?? Math.min(maxBody, 2 * this.length));
 		const held = hold(this.call, this.covered);
 		if (!held) return;
+		const { source } = this.content!;
 		this.waiting = true;
-		req.pause();
+		source.pause();
 		req.setTimeout(0);
 		held.then(
 			() => {
 				this.waiting = false;
 				req.setTimeout(engine.budgets.readTimeout.limit);
-				req.resume();
+				source.resume();
 			},
 			(error: Error) => this.refuse(error),
 		);
@@ -152,11 +177,13 @@ class BodyReader<T> {
 
 	private ended(): void {
 		if (this.isTimed) this.call.req.setTimeout(0);
+		if (this.reading) this.add(this.mark.end());
 		this.reading?.resolve(this.finish(this.blocks.finish(), this.length));
 		this.reading = undefined;
 	}
 
 	private fail(error: Error): void {
+		this.content?.drop();
 		this.reading?.reject(error);
 		this.reading = undefined;
 	}
@@ -165,9 +192,9 @@ class BodyReader<T> {
 	private refuse(error: Error): void {
 		const { req } = this.call;
 		this.blocks.drop();
+		this.fail(error);
 		req.removeAllListeners("data");
 		req.resume();
-		this.fail(error);
 	}
 }
 

@@ -3,6 +3,7 @@
  */
 import { ApiError } from "../../core/errors.ts";
 import { networkOf } from "../../core/access/network.ts";
+import { weightOf, weightsIn } from "./accept.ts";
 import type { Call } from "./call.ts";
 
 export type Coding = "br" | "gzip";
@@ -25,7 +26,7 @@ export async function sendCacheable(
 ): Promise<void> {
 	const { req, res, caller } = call;
 	const { "accept-encoding": accepted = "", "if-none-match": has = "" } = req.headers;
-	const coding = (["br", "gzip"] as const).find((each) => packed.has(each) && takes(accepted, each));
+	const coding = codingFor(accepted, packed);
 	const etag = `"${tag}${coding === undefined ? "" : `-${coding}`}"`;
 	const depends = packed.size > 0 ? [...vary, "Accept-Encoding"] : vary;
 	const kept = ["ETag", etag, ...headers, ...(depends.length > 0 ? ["Vary", depends.join(", ")] : [])];
@@ -51,9 +52,11 @@ export async function sendCacheable(
 	res.end();
 }
 
-function takes(accepted: string, coding: Coding): boolean {
-	return accepted.split(",").some((each) => {
-		const [name = "", ...weights] = each.split(";").map((part) => part.trim().toLowerCase());
-		return name === coding && !weights.some((weight) => /^q=0(?:\.0*)?$/.test(weight));
-	});
+/** The smallest of those that are wanted most. */
+function codingFor(accepted: string, packed: Cacheable["packed"]): Coding | undefined {
+	const weights = weightsIn(accepted);
+	const [best] = (["br", "gzip"] as const)
+		.filter((each) => packed.has(each) && weightOf(weights, each) > 0)
+		.toSorted((a, b) => weightOf(weights, b) - weightOf(weights, a));
+	return best;
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { prefers } from "./accept.ts";
 
 /** Keeps proxies from buffering. */
 export const EVENT_STREAM = {
@@ -8,8 +9,9 @@ export const EVENT_STREAM = {
 	"X-Accel-Buffering": "no",
 } as const;
 
+/** Where another form is wanted more, or events with weight 0, that form is sent (D7). */
 export function wantsEvents({ headers }: IncomingMessage): boolean {
-	return (headers.accept ?? "").includes("text/event-stream");
+	return prefers(headers.accept, "text/event-stream", "application/json");
 }
 
 /** Undefined if absent or not a number. */

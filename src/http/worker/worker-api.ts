@@ -10,7 +10,10 @@ import {
 	REPORT_MEMBERS,
 	type ReportParts,
 	tooLarge,
+	unreadable,
 } from "../../core/jobs/report.ts";
+import type { ErrorCode } from "../../core/error-table.ts";
+import { ApiError } from "../../core/errors.ts";
 import { traceparentOf } from "../../core/tracing/trace-context.ts";
 import { warmupId } from "../../core/jobs/job.ts";
 import { replaceControls } from "../../lib/text.ts";
@@ -116,6 +119,9 @@ async function withCaller<T>({ caller }: Call, wait: (signal: AbortSignal) => Pr
 	}
 }
 
+/** Refusing them would lose the result, as workers try a few times only. */
+const CODING_ERRORS: readonly ErrorCode[] = ["unsupported_encoding", "bad_encoding"];
+
 export async function readWorkerBody(
 	call: Call,
 	members: readonly string[],
@@ -129,6 +135,7 @@ export async function readWorkerBody(
 		return { report: notJson(why, body.size) };
 	} catch (error) {
 		if (error instanceof BodyTooLarge) return { report: tooLarge(error.size) };
+		if (error instanceof ApiError && CODING_ERRORS.includes(error.code)) return { report: unreadable(error.message) };
 		throw error;
 	}
 }

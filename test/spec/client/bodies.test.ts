@@ -67,7 +67,7 @@ describe("the body as JSON", () => {
 		["an array", '[{"input":{}}]', /an array/],
 		["a string", '"input"', /a string/],
 		["null", "null", /null/],
-		["after a byte order mark", "\ufeff" + '{"input":{}}', /byte order mark/],
+		["after two byte order marks", "\ufeff\ufeff" + '{"input":{}}', /byte order mark/],
 		["with NaN", '{"input":{"a":NaN}}', /NaN/],
 		["with -Infinity", '{"input":{"a":-Infinity}}', /-Infinity/],
 		["with single quotes", "{'input':{}}", /byte 1/],

@@ -1,0 +1,70 @@
+/** Decodes bodies that were compressed for the transfer (D3). */
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { ApiError } from "../../core/errors.ts";
+
+/** What `Content-Encoding` may be, as a refusal names it. */
+const CODINGS = "gzip, br, deflate";
+
+const DECODERS = {
+	gzip: createGunzip,
+	"x-gzip": createGunzip,
+	br: createBrotliDecompress,
+	deflate: createInflate,
+} as const;
+
+/** The first decoded bytes, for which no ratio is asked. */
+const FREE_BYTES = 1024 * 1024;
+
+/** Maximum decoded bytes of a received one. JSON reaches 20, with long runs of one character 1,000. */
+const MOST_RATIO = 200;
+
+type Decoder = ReturnType<(typeof DECODERS)[keyof typeof DECODERS]>;
+
+/** A body as its sender wrote it. */
+export interface Content {
+	source: Readable;
+	/** Returns the refusal of content that is out of proportion to what was received. */
+	fault(decodedBytes: number): ApiError | undefined;
+	/** Stops decoding. What still arrives is not kept. */
+	drop(): void;
+}
+
+/** Throws 415 for a coding that is not decoded here. `fail` gets the refusal of damaged content. */
+export function contentOf(req: IncomingMessage, fail: (error: ApiError) => void): Content {
+	const coding = codingOf(req);
+	if (coding === undefined) return { source: req, fault: () => undefined, drop: () => {} };
+	const decoder: Decoder = DECODERS[coding]();
+	const drop = (): void => {
+		req.unpipe(decoder);
+		decoder.destroy();
+	};
+	decoder.on("error", ({ message }) => fail(badCoding(coding, message)));
+	decoder.on("end", () => {
+		// A decoder reads nothing behind the end of its content, and the request would never end.
+		if (!req.readableEnded) fail(badCoding(coding, "there is more behind its end"));
+	});
+	req.pipe(decoder);
+	return {
+		source: decoder,
+		fault: (decoded) =>
+			decoded > FREE_BYTES && decoded > MOST_RATIO * decoder.bytesWritten
+				? badCoding(coding, `its content is over ${MOST_RATIO} times as large as what was sent`)
+				: undefined,
+		drop,
+	};
+}
+
+/** Undefined without one. */
+function codingOf({ headers }: IncomingMessage): keyof typeof DECODERS | undefined {
+	const given = headers["content-encoding"];
+	const coding = given?.trim().toLowerCase() ?? "";
+	if (coding === "" || coding === "identity") return undefined;
+	if (Object.hasOwn(DECODERS, coding)) return coding as keyof typeof DECODERS;
+	throw new ApiError("unsupported_encoding", { encoding: coding.slice(0, 40), codings: CODINGS });
+}
+
+function badCoding(coding: string, why: string): ApiError {
+	return new ApiError("bad_encoding", { encoding: coding, why });
+}
