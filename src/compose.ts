@@ -171,7 +171,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 			async stop({ leaveWorkers = false } = {}) {
 				const lingerMs = engine.cluster.others() ? LINGER_MS : 0;
 				await engine.stop({ drainMs: config.drainMs, leaveWorkers });
-				logFiles.marks.close();
+				await logFiles.marks.close();
 				await close(CLOSE_MS, lingerMs);
 				await telemetry.close();
 				await store.close();

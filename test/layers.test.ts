@@ -11,6 +11,8 @@ import { importCycles } from "./support/import-cycles.ts";
 const SRC = fileURLToPath(new URL("../src", import.meta.url));
 
 /** What both dialects share. */
+const LAUNCHERS = ["launchers/", "core/", "lib/", "system/clock.ts", "system/file-calls.ts", "node"];
+
 const STORE = [
 	"store/contract/",
 	"store/migrate.ts",
@@ -94,9 +96,9 @@ const LAYERS: Record<string, readonly string[]> = {
 		"node",
 		"pg",
 	],
-	"launchers/": ["launchers/", "core/", "lib/", "system/clock.ts", "node"],
-	"launchers/kubernetes/": ["launchers/", "core/", "lib/", "system/clock.ts", "node", "undici", "yaml"],
-	"webhooks/": ["webhooks/", "core/", "lib/", "system/clock.ts", "node"],
+	"launchers/": LAUNCHERS,
+	"launchers/kubernetes/": [...LAUNCHERS, "undici", "yaml"],
+	"webhooks/": ["webhooks/", "core/", "lib/", "system/clock.ts", "system/file-calls.ts", "node"],
 	"alerting/": ["alerting/", "webhooks/contract.ts", "core/", "lib/"],
 	"alerting/mail.ts": ["alerting/", "core/", "lib/", "nodemailer"],
 	"telemetry/": ["telemetry/", "core/tracing/", "core/metrics/family.ts", "lib/", "system/clock.ts"],

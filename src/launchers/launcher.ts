@@ -229,5 +229,5 @@ export interface WorkerLogs {
 	extent(workerId: string, range?: TimeRange): Promise<{ first: number; last: number } | undefined>;
 	/** `changed`: ms since the epoch. */
 	list(): Promise<{ workerId: string; changed: number }[]>;
-	marks: Pick<LogMarks, "watch" | "hold" | "end" | "close">;
+	marks: Pick<LogMarks, "watch" | "hold" | "update" | "end" | "close">;
 }

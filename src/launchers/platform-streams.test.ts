@@ -82,7 +82,7 @@ describe("one line of output without end", () => {
 	const signal = new AbortController().signal;
 	const q = { logDir: "", workerId: "w", namespace: "ai", pod: "p", signal };
 	const written = (): string => readFileSync(logPath(logDir, "w"), "latin1");
-	const total = (): number => startOf(logPath(logDir, "w")) + written().length;
+	const total = async (): Promise<number> => (await startOf(logPath(logDir, "w"))) + written().length;
 
 	it("D47: of a Pod is written as it arrives, and the next line follows", async () => {
 		const { client } = await apiServer(() => ({
@@ -91,7 +91,7 @@ describe("one line of output without end", () => {
 			end: `\n${TIME.replace("1Z", "2Z")} next\n`,
 		}));
 		const { blockedMs, memory } = await cost(() => copyPod(client, { ...q, logDir }));
-		expect(total()).toBe(MUCH + "\nnext\n".length);
+		expect(await total()).toBe(MUCH + "\nnext\n".length);
 		expect(written()).toMatch(/x\nnext\n$/);
 		expect(blockedMs).toBeLessThan(1000);
 		expect(memory).toBeLessThan(HELD);
@@ -101,7 +101,7 @@ describe("one line of output without end", () => {
 		const header = Buffer.from([1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]);
 		const { daemon } = await docker(() => ({ begin: Buffer.concat([header, Buffer.from(`${TIME} `)]), most: MUCH }));
 		const { blockedMs, memory } = await cost(() => copyContainer(daemon, "c", { ...q, logDir }));
-		expect(total()).toBeGreaterThan(MUCH - MIB);
+		expect(await total()).toBeGreaterThan(MUCH - MIB);
 		expect(blockedMs).toBeLessThan(1000);
 		expect(memory).toBeLessThan(HELD);
 	}, 30_000);
@@ -114,18 +114,18 @@ describe("lines and frames", () => {
 	}
 	/** Appends what arrives in these chunks, as a new connection; returns the log. */
 	async function copied(...chunks: readonly string[]): Promise<string> {
-		const log = timedLog(logDir, "w");
-		for await (const pieces of linesOf(sent(...chunks), 50)) log.append(pieces);
+		const log = await timedLog(logDir, "w");
+		for await (const pieces of linesOf(sent(...chunks), 50)) await log.append(pieces);
 		log.close();
 		return readFileSync(logPath(logDir, "w"), "utf8");
 	}
 
 	it("D47: a log goes on where it ended; only an unfinished long line is repeated", async () => {
 		const [one, two] = [`${time(1)} one\n`, `${time(2)} ${"x".repeat(60)}`];
-		const log = timedLog(logDir, "w");
+		const log = await timedLog(logDir, "w");
 		await expect(async () => {
 			for await (const pieces of linesOf(sent(one, two), 50)) {
-				log.append(pieces);
+				await log.append(pieces);
 				if (pieces.some(({ ends }) => !ends)) throw new Error("lost");
 			}
 		}).rejects.toThrow("lost");

@@ -8,7 +8,8 @@ import {
 	type WorkerSpec,
 	type WorkerState,
 } from "./launcher.ts";
-import { logPath, pruneLogs, tail } from "./logs/log-files.ts";
+import { logPath, tail } from "./logs/log-files.ts";
+import { pruneLogs } from "./logs/old-logs.ts";
 
 /** Interval of the grace countdown, ms, and so the delay of a shortened grace. */
 const STEP_MS = 25;
@@ -70,6 +71,9 @@ export async function endInGrace(
 	}
 }
 
+/** `now`: ms since the epoch. */
+type Prune = (folder: string, q: { running: () => string[]; now: number }) => Promise<void>;
+
 export abstract class WatchedWorkers<W extends WatchedWorker, S extends WorkerSpec> {
 	protected readonly clock: Clock;
 	protected readonly logDir: string;
@@ -83,6 +87,8 @@ export abstract class WatchedWorkers<W extends WatchedWorker, S extends WorkerSp
 	protected readonly closed = new AbortController();
 	readonly #exits;
 	readonly #notices;
+	/** Folders whose old files are being removed. */
+	readonly #pruned = new Set<string>();
 
 	constructor({ clock, logDir, log }: Pick<LauncherDependencies, "clock" | "logDir" | "log">) {
 		this.clock = clock;
@@ -101,7 +107,7 @@ export abstract class WatchedWorkers<W extends WatchedWorker, S extends WorkerSp
 		if (this.knows(workerId)) throw new Error(`worker ${workerId} already runs`);
 		this.starting.add(workerId);
 		try {
-			await pruneLogs(this.logDir, [...this.workers.keys(), ...this.starting], this.clock.wall());
+			this.pruneBeside(this.logDir, pruneLogs);
 			return await this.begin(spec as S);
 		} catch (error) {
 			throw this.failure(`cannot start a worker of endpoint "${endpoint}"`, error);
@@ -162,10 +168,21 @@ export abstract class WatchedWorkers<W extends WatchedWorker, S extends WorkerSp
 		return worker.ending;
 	}
 
+	/** A start does not wait for many old files, nor for a folder that hangs. */
+	protected pruneBeside(folder: string, prune: Prune): void {
+		if (this.#pruned.has(folder)) return;
+		this.#pruned.add(folder);
+		const running = (): string[] => [...this.workers.keys(), ...this.starting];
+		void prune(folder, { running, now: this.clock.wall() })
+			.catch((error: unknown) => this.log(`old files in ${folder} were not removed: ${this.sentence(error)}`))
+			.finally(() => this.#pruned.delete(folder));
+	}
+
 	/** Reports the exit once. */
-	protected report(worker: W, how: Partial<Exit>): void {
+	protected async report(worker: W, how: Partial<Exit>): Promise<void> {
 		if (!this.isWatched(worker)) return;
-		const lastOutput = how.lastOutput ?? tail(logPath(this.logDir, worker.id));
+		const lastOutput = how.lastOutput ?? (await tail(logPath(this.logDir, worker.id)));
+		if (!this.isWatched(worker)) return;
 		this.forget(worker);
 		if (!this.isClosed) this.#exits.call({ workerId: worker.id, ...how, lastOutput });
 	}

@@ -1,5 +1,7 @@
 /** Work that is in progress in this process, for clocks that must not leap over it. */
 
+import { fileCalls } from "../../src/system/file-calls.ts";
+
 let inProgress = 0;
 const waiting: (() => void)[] = [];
 
@@ -37,3 +39,6 @@ function watched(answer: unknown): unknown {
 	inProgress += 1;
 	return answer.finally(end);
 }
+
+/** Calls on files are work wherever they come from. */
+Object.assign(fileCalls, counted({ run: fileCalls.run.bind(fileCalls) }));

@@ -195,6 +195,6 @@ export class Workers {
 			marks.watch(facts.worker);
 			hold(facts);
 		});
-		events.on("worker.exited", ({ worker }) => marks.end(worker));
+		events.on("worker.exited", ({ worker }) => void marks.end(worker));
 	}
 }

@@ -67,7 +67,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 			onNotice: (worker, notice) => this.notice(worker, notice),
 			onHandle: (worker, handle) => this.#handles.call(worker.id, handle),
 			onRunning: (worker, host, container) => void this.#watch(worker, host, container),
-			onEnd: (worker, how) => this.report(worker, how),
+			onEnd: (worker, how) => void this.report(worker, how),
 		});
 		this.#early = prePulls({ clock, log, hostsOf: this.#hosts.named });
 		this.prepare = this.#early.prepare;
@@ -132,10 +132,10 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 		worker.unwanted.abort();
 		await worker.starting;
 		if (!this.isWatched(worker)) return;
-		if (!worker.place) return this.report(worker, {});
+		if (!worker.place) return await this.report(worker, {});
 		const lost = lostReason(worker.place.host, this.#lostAfterMs);
 		// The service revokes its token. Its container becomes a stray when the host returns.
-		if (lost?.isLost === true) return this.report(worker, { reason: { ...lost.reason, crash: false } });
+		if (lost?.isLost === true) return await this.report(worker, { reason: { ...lost.reason, crash: false } });
 		if (lost) this.notice(worker, { state: "ending", ...lost.reason });
 		await super.stop(workerId, graceMs);
 	}
@@ -230,9 +230,9 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 	}
 
 	/** A waiting worker may take its place. */
-	protected override report(worker: Worker, how: Partial<Exit>): void {
+	protected override async report(worker: Worker, how: Partial<Exit>): Promise<void> {
 		this.#starts.notePlace(worker);
-		super.report(worker, how);
+		await super.report(worker, how);
 		this.#starts.startWaiting();
 	}
 
@@ -264,7 +264,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 			log(`the container of worker ${workerId} was not removed: ${String(error)}`);
 			void host.recheck();
 		});
-		this.report(worker, end);
+		await this.report(worker, end);
 	}
 
 	async #returned(host: DockerHost): Promise<void> {

@@ -1,9 +1,19 @@
 /** Tails, bounds and removal of worker logs. */
-import { mkdtempSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdtempSync,
+	readFileSync,
+	readdirSync,
+	rmSync,
+	symlinkSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { boundLog, logPath, logsIn, pruneLogs, startOf, startPath, tail } from "./log-files.ts";
+import { boundLog, logPath, startOf, startPath, tail } from "./log-files.ts";
+import { logsIn, pruneLogs } from "./old-logs.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -12,51 +22,61 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The tail of a log with this content. */
-function tailOf(content: string | Buffer): string {
+function tailOf(content: string | Buffer): Promise<string> {
 	const path = join(folder, "log");
 	writeFileSync(path, content);
 	return tail(path);
 }
 
 describe("tail", () => {
-	it("is the whole of a short log, and nothing without one", () => {
-		expect(tailOf("one\ntwo\n")).toBe("one\ntwo");
-		expect(tailOf("x".repeat(2000))).toBe("x".repeat(2000));
-		expect(tail(join(folder, "absent"))).toBe("");
+	it("is the whole of a short log, and nothing without one", async () => {
+		expect(await tailOf("one\ntwo\n")).toBe("one\ntwo");
+		expect(await tailOf("x".repeat(2000))).toBe("x".repeat(2000));
+		expect(await tail(join(folder, "absent"))).toBe("");
 	});
 
-	it("begins with a whole line where it can, and is the end of a longer one", () => {
-		expect(tailOf(`${"a".repeat(1500)}\n${"b".repeat(1500)}\n`)).toBe("b".repeat(1500));
-		expect(tailOf(`start ${"c".repeat(5000)}`)).toBe("c".repeat(2000));
-		expect(tailOf(`${"x\n".repeat(9000)}end`)).toMatch(/^x\nx[^]*x\nend$/);
+	it("begins with a whole line where it can, and is the end of a longer one", async () => {
+		expect(await tailOf(`${"a".repeat(1500)}\n${"b".repeat(1500)}\n`)).toBe("b".repeat(1500));
+		expect(await tailOf(`start ${"c".repeat(5000)}`)).toBe("c".repeat(2000));
+		expect(await tailOf(`${"x\n".repeat(9000)}end`)).toMatch(/^x\nx[^]*x\nend$/);
 	});
 
-	it("holds no NUL and no half characters", () => {
-		expect(tailOf("a\0b")).toBe("ab");
-		const emoji = tailOf("🦀".repeat(4000) + "x");
+	it("holds no NUL and no half characters", async () => {
+		expect(await tailOf("a\0b")).toBe("ab");
+		const emoji = await tailOf("🦀".repeat(4000) + "x");
 		expect(emoji.isWellFormed()).toBe(true);
 		expect(emoji.length).toBeLessThanOrEqual(2000);
-		expect(tailOf(Buffer.from([0xff, 0x61]))).toBe("\ufffda");
+		expect(await tailOf(Buffer.from([0xff, 0x61]))).toBe("\ufffda");
 	});
 });
 
 describe("boundLog", () => {
-	it("sets a log aside only beyond its bound", () => {
+	it("sets a log aside only beyond its bound, and of it the end", async () => {
 		const path = join(folder, "log");
 		writeFileSync(path, "12345");
-		expect(boundLog(path, 5)).toBe(false);
-		expect(boundLog(path, 4)).toBe(true);
+		expect(await boundLog(path, 5)).toBe(false);
+		expect(await boundLog(path, 4)).toBe(true);
 		expect(readFileSync(path, "utf8")).toBe("");
-		expect(readFileSync(`${path}.old`, "utf8")).toBe("12345");
-		expect(startOf(path)).toBe(5);
+		expect(readFileSync(`${path}.old`, "utf8")).toBe("2345");
+		expect(await startOf(path)).toBe(5);
 		writeFileSync(path, "123456");
-		expect(boundLog(path, 4)).toBe(true);
-		expect(startOf(path)).toBe(11);
+		expect(await boundLog(path, 4)).toBe(true);
+		expect(await startOf(path)).toBe(11);
 		for (const torn of ["", "\0\0"]) {
 			writeFileSync(startPath(path), torn);
-			expect(startOf(path)).toBe(0);
+			expect(await startOf(path)).toBe(0);
 		}
-		expect(boundLog(join(folder, "absent"), 4)).toBe(false);
+		expect(await boundLog(join(folder, "absent"), 4)).toBe(false);
+	});
+
+	it("keeps neither a part of what was to be set aside nor the log, where the copy fails", async () => {
+		const path = join(folder, "log");
+		writeFileSync(path, "12345");
+		symlinkSync("/dev/full", `${path}.old`);
+		expect(await boundLog(path, 4)).toBe(true);
+		expect(readFileSync(path, "utf8")).toBe("");
+		expect(existsSync(`${path}.old`)).toBe(false);
+		expect(await startOf(path)).toBe(5);
 	});
 });
 
@@ -65,7 +85,7 @@ describe("pruneLogs", () => {
 		for (const name of ["worker-%.log", "worker-.log", "worker-%ff.log", "worker-a%2Fb.log"])
 			writeFileSync(join(folder, name), "x");
 		expect((await logsIn(folder)).map(({ workerId }) => workerId)).toEqual(["a/b"]);
-		await pruneLogs(folder, [], Date.now() + 2 * 24 * 3_600_000);
+		await pruneLogs(folder, { running: () => [], now: Date.now() + 2 * 24 * 3_600_000 });
 		expect(readdirSync(folder).sort()).toEqual(["worker-%.log", "worker-%ff.log", "worker-.log"]);
 	});
 
@@ -95,14 +115,14 @@ describe("pruneLogs", () => {
 		] as const)
 			log(id, ageMs);
 		writeFileSync(join(folder, "notes.log"), "");
-		await pruneLogs(folder, ["running"], 2 * DAY_MS - 999);
+		await pruneLogs(folder, { running: () => ["running"], now: 2 * DAY_MS - 999 });
 		expect(left()).toEqual(["notes.log", "worker-running.log", "worker-young.log"]);
 		expect(readdirSync(folder).filter((name) => name.includes("old"))).toEqual([
 			"worker-running.log.old",
 			"worker-young.log.old",
 		]);
 		expect(readdirSync(folder)).toHaveLength(7);
-		await pruneLogs(join(folder, "absent"), [], DAY_MS);
+		await pruneLogs(join(folder, "absent"), { running: () => [], now: DAY_MS });
 	});
 
 	it("removes the oldest logs of ended workers beyond a number of bytes", async () => {
@@ -113,9 +133,9 @@ describe("pruneLogs", () => {
 			["newest", 1],
 		] as const)
 			log(id, ageMs);
-		await pruneLogs(folder, ["running"], DAY_MS, 40);
+		await pruneLogs(folder, { running: () => ["running"], now: DAY_MS, bytes: 40 });
 		expect(left()).toEqual(["worker-newest.log", "worker-older.log", "worker-running.log"]);
-		await pruneLogs(folder, ["running"], DAY_MS, 39);
+		await pruneLogs(folder, { running: () => ["running"], now: DAY_MS, bytes: 39 });
 		expect(left()).toEqual(["worker-newest.log", "worker-running.log"]);
 	});
 

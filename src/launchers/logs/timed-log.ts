@@ -1,6 +1,6 @@
 /** Copies output that a platform keeps with times to a worker's log file. */
-import { closeSync, existsSync, fstatSync, futimesSync, writeSync } from "node:fs";
-import { boundLog, logPath, openLog, startPath } from "./log-files.ts";
+import { fileCalls } from "../../system/file-calls.ts";
+import { boundLog, LOG_BYTES, logPath, openLog, startOf } from "./log-files.ts";
 import type { Piece } from "../platform-streams.ts";
 
 /**
@@ -11,9 +11,9 @@ export async function copyToLog(
 	{ logDir, workerId, signal }: { logDir: string; workerId: string; signal: AbortSignal },
 	open: (since: number) => Promise<AsyncIterable<Piece[]>>,
 ): Promise<void> {
-	const log = timedLog(logDir, workerId);
+	const log = await timedLog(logDir, workerId);
 	try {
-		for await (const pieces of await open(log.since)) log.append(pieces);
+		for await (const pieces of await open(log.since)) await log.append(pieces);
 	} catch (error) {
 		if (!signal.aborted) throw error;
 	} finally {
@@ -25,11 +25,13 @@ export async function copyToLog(
  * The file's mtime is the time of the last line, where the next service continues. Only a very long unfinished line
  * is repeated.
  */
-export function timedLog(logDir: string, workerId: string) {
+export async function timedLog(logDir: string, workerId: string) {
 	const path = logPath(logDir, workerId);
-	const file = openLog(logDir, workerId);
-	const { size, mtimeMs } = fstatSync(file);
-	const known = size === 0 && !existsSync(startPath(path)) ? 0 : Math.floor(mtimeMs * 1000);
+	const file = await openLog(logDir, workerId);
+	const found = await fileCalls.run(path, () => file.stat());
+	let { size } = found;
+	const isNew = size === 0 && (await startOf(path)) === 0;
+	const known = isNew ? 0 : Math.floor(found.mtimeMs * 1000);
 	let last = known;
 	let at = 0;
 	return {
@@ -38,7 +40,7 @@ export function timedLog(logDir: string, workerId: string) {
 			return last / 1e6;
 		},
 		/** Appends lines newer than the first `since`. Each is an RFC 3339 time, a space, and text. */
-		append(pieces: readonly Piece[]): void {
+		async append(pieces: readonly Piece[]): Promise<void> {
 			const news: Buffer[] = [];
 			for (const { bytes, begins, ends } of pieces) {
 				if (begins) at = timeOf(bytes);
@@ -48,12 +50,15 @@ export function timedLog(logDir: string, workerId: string) {
 				last = Math.max(last, ends ? at : at - 1);
 			}
 			if (news.length === 0) return;
-			writeSync(file, Buffer.concat(news));
-			boundLog(path);
+			const bytes = Buffer.concat(news);
+			await fileCalls.run(path, () => file.writeFile(bytes));
+			size += bytes.length;
+			if (size > LOG_BYTES && (await boundLog(path))) size = 0;
 			// Mid-microsecond, which rounding does not change.
-			futimesSync(file, (last + 0.5) / 1e6, (last + 0.5) / 1e6);
+			const time = (last + 0.5) / 1e6;
+			await fileCalls.run(path, () => file.utimes(time, time));
 		},
-		close: () => closeSync(file),
+		close: () => void file.close().catch(() => {}),
 	};
 }
 

@@ -1,9 +1,11 @@
 /** Reads log files of managed workers across rotations. */
-import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
-import { setImmediate } from "node:timers/promises";
+import { type FileHandle, stat } from "node:fs/promises";
+import { fileCalls } from "../../system/file-calls.ts";
 import type { LogLine, LogPart, TimeRange, WorkerLogs } from "../launcher.ts";
-import { logMarks, type Mark, markAt, readMarks } from "./log-marks.ts";
-import { logPath, logsIn, marksPath, startOf } from "./log-files.ts";
+import { logMarks } from "./log-marks.ts";
+import { bytesOf, inTurn, type LogPlace, logPath, marksPath, oldPath, placeOf, reading, startOf } from "./log-files.ts";
+import { type Mark, markAt, readMarks } from "./mark-file.ts";
+import { logsIn } from "./old-logs.ts";
 import type { Clock } from "../../system/clock.ts";
 
 const WINDOW_BYTES = 64 * 1024;
@@ -15,7 +17,8 @@ const NEWLINE = 0x0a;
 
 /** One of a log's two files. Holds bytes `from` to `to` of all output. */
 interface Segment {
-	file: number;
+	place: LogPlace;
+	handle: FileHandle;
 	from: number;
 	to: number;
 }
@@ -24,49 +27,37 @@ export function workerLogs(folders: readonly string[], clock: Clock): WorkerLogs
 	const marks = logMarks(folders, clock);
 	const marksOf = cachedMarks();
 
-	/** Opens the files, older first. `read` is synchronous, so no rotation comes in between. */
-	function opened<T>(workerId: string, read: (segments: readonly Segment[], path: string) => T): T | undefined {
+	/** Undefined also for a log that cannot be read, such as one of a folder that hangs. */
+	async function opened<T>(workerId: string, read: (of: readonly Segment[], path: string) => Promise<T>) {
 		for (const folder of folders) {
 			const path = logPath(folder, workerId);
-			const file = open(path);
-			if (file === undefined) continue;
-			const old = open(`${path}.old`);
-			try {
-				const start = startOf(path);
-				const current = { file, from: start, to: start + fstatSync(file).size };
-				return read(
-					old === undefined ? [current] : [{ file: old, from: start - fstatSync(old).size, to: start }, current],
-					path,
-				);
-			} finally {
-				closeSync(file);
-				if (old !== undefined) closeSync(old);
-			}
+			const place = await placeOf(path).catch(() => undefined);
+			if (!place) continue;
+			// A rotation in between would change positions.
+			return await inTurn(path, () => withSegments(place, (segments) => read(segments, path))).catch(() => undefined);
 		}
 		return undefined;
 	}
 
 	return {
 		async extent(workerId, range) {
-			if (range) marks.update(workerId);
-			return opened(workerId, (segments, path) => {
+			if (range) await marks.update(workerId);
+			return await opened(workerId, async (segments, path) => {
 				const whole = { first: segments[0]!.from, last: segments.at(-1)!.to };
-				return range ? partOf(whole, marksOf(path), range) : whole;
+				return range ? partOf(whole, await marksOf(path), range) : whole;
 			});
 		},
 		async read({ workerId, from, whole }) {
-			// Reads of a long log must not block other work.
-			await setImmediate();
-			marks.update(workerId);
+			await marks.update(workerId);
 			const recent = marks.recent(workerId);
-			return opened(workerId, (segments, path) => {
+			return await opened(workerId, async (segments, path) => {
 				const last = segments.at(-1)!.to;
 				const at = Math.min(Math.max(from, segments[0]!.from), last);
-				const part = linesOf(bytesAt(segments, at), at, { whole, last });
+				const part = linesOf(await bytesAt(segments, at), at, { whole, last });
 				const [line] = part.lines;
 				if (!line) return part;
 				const [mark] = recent;
-				const known = mark && mark.position <= line.position ? recent : marksOf(path);
+				const known = mark && mark.position <= line.position ? recent : await marksOf(path);
 				return {
 					...part,
 					lines: part.lines.map((line) => ({ ...line, ...detailsOf(known, line) })),
@@ -74,15 +65,33 @@ export function workerLogs(folders: readonly string[], clock: Clock): WorkerLogs
 			});
 		},
 		async list() {
-			const found = await Promise.all(folders.map(logsIn));
-			return found.flat().map(({ workerId, path, changed }) => {
-				// Output of a platform is noted later than it was written.
-				const noted = statSync(marksPath(path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-				return { workerId, changed: Math.max(changed, noted) };
-			});
+			const found = (await Promise.all(folders.map((folder) => logsIn(folder)))).flat();
+			return await Promise.all(
+				found.map(async ({ workerId, path, changed }) => {
+					// Output of a platform is noted later than it was written.
+					const noted = await statOf(marksPath(path));
+					return { workerId, changed: Math.max(changed, noted?.mtimeMs ?? 0) };
+				}),
+			);
 		},
 		marks,
 	};
+}
+
+/** The older file, if there is one, comes first. */
+async function withSegments<T>(place: LogPlace, use: (segments: readonly Segment[]) => Promise<T>): Promise<T> {
+	const { path } = place;
+	const start = await startOf(path);
+	return await reading(place, async (handle) => {
+		const { size } = await fileCalls.run(place.file, () => handle.stat(), place.group);
+		const current = { place, handle, from: start, to: start + size };
+		const old = await placeOf(oldPath(path)).catch(() => undefined);
+		if (!old) return await use([current]);
+		return await reading(old, async (handle) => {
+			const { size } = await fileCalls.run(old.file, () => handle.stat());
+			return await use([{ place: old, handle, from: start - size, to: start }, current]);
+		});
+	});
 }
 
 /** Lines after the last mark have no time and belong to any. */
@@ -106,34 +115,31 @@ function detailsOf(marks: readonly Mark[], { position }: LogLine): Pick<LogLine,
 }
 
 /** A log is read in many pieces, so the last marks are kept. */
-function cachedMarks(): (path: string) => readonly Mark[] {
+function cachedMarks(): (path: string) => Promise<readonly Mark[]> {
 	let last: { key: string; marks: readonly Mark[] } | undefined;
-	return (path) => {
-		const found = statSync(marksPath(path), { throwIfNoEntry: false });
+	return async (path) => {
+		const found = await statOf(marksPath(path));
 		const key = `${path} ${found?.size} ${found?.mtimeMs}`;
-		if (last?.key !== key) last = { key, marks: found ? readMarks(path) : [] };
-		return last.marks;
+		if (last?.key === key) return last.marks;
+		const marks = found ? await readMarks(path) : [];
+		last = { key, marks };
+		return marks;
 	};
 }
 
-function open(path: string): number | undefined {
-	try {
-		return openSync(path, "r");
-	} catch {
-		return undefined;
-	}
+async function statOf(path: string) {
+	return await fileCalls.run(path, () => stat(path)).catch(() => undefined);
 }
 
-function bytesAt(segments: readonly Segment[], position: number): Buffer {
+async function bytesAt(segments: readonly Segment[], position: number): Promise<Buffer> {
 	const parts: Buffer[] = [];
 	let at = position;
-	for (const { file, from, to } of segments) {
+	for (const { place, handle, from, to } of segments) {
 		const length = Math.min(to - at, position + WINDOW_BYTES - at);
 		if (length <= 0) continue;
-		const bytes = Buffer.alloc(length);
-		const read = readSync(file, bytes, 0, length, at - from);
-		parts.push(bytes.subarray(0, read));
-		at += read;
+		const bytes = await bytesOf(place, handle, at - from, length);
+		parts.push(bytes);
+		at += bytes.length;
 	}
 	return Buffer.concat(parts);
 }

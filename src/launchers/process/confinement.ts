@@ -1,5 +1,6 @@
 /** The user, resource limits and inherited variables of a worker's process. */
-import { existsSync, readFileSync } from "node:fs";
+import { access, readFile } from "node:fs/promises";
+import { fileCalls } from "../../system/file-calls.ts";
 import type { ProcessLimits, ProcessSettings } from "./settings.ts";
 
 const PRLIMIT = ["/usr/bin/prlimit", "/bin/prlimit"];
@@ -27,16 +28,25 @@ export interface Confinement {
 }
 
 /** Throws an Error whose message ends a sentence when this machine does not allow it. */
-export function confinementOf({ user, limits }: ProcessSettings): Confinement {
+export async function confinementOf({ user, limits }: ProcessSettings): Promise<Confinement> {
 	const options = limits ? optionsOf(limits) : [];
-	const account = user === undefined ? undefined : accountOf(user);
+	const account = user === undefined ? undefined : await accountOf(user);
 	if (user !== undefined && !account) throw new Error(`/etc/passwd has no user ${user}`);
 	if (account && account.uid !== process.getuid?.() && process.getuid?.() !== 0)
 		throw new Error(`only a service that runs as root can start workers as user ${user}`);
 	if (options.length === 0) return { prefix: [], ...(account && { account }) };
-	const prlimit = PRLIMIT.find((path) => existsSync(path));
-	if (prlimit === undefined) throw new Error("launcher.limits needs the program prlimit, of the package util-linux");
-	return { prefix: [prlimit, ...options, "--"], ...(account && { account }) };
+	for (const path of PRLIMIT)
+		if (await isThere(path)) return { prefix: [path, ...options, "--"], ...(account && { account }) };
+	throw new Error("launcher.limits needs the program prlimit, of the package util-linux");
+}
+
+function isThere(path: string): Promise<boolean> {
+	return fileCalls
+		.run(path, () => access(path))
+		.then(
+			() => true,
+			() => false,
+		);
 }
 
 /** Variables that a worker inherits. */
@@ -51,8 +61,8 @@ export function inheritedEnv(
 	return Object.fromEntries(Object.entries(serviceEnv).filter(([name]) => isInherited(name)));
 }
 
-export function accountEnv({ user }: ProcessSettings): Record<string, string> {
-	const account = user === undefined ? undefined : accountOf(user);
+export async function accountEnv({ user }: ProcessSettings): Promise<Record<string, string>> {
+	const account = user === undefined ? undefined : await accountOf(user);
 	if (account?.name === undefined) return {};
 	return { USER: account.name, LOGNAME: account.name, HOME: account.home ?? "/" };
 }
@@ -70,10 +80,12 @@ function optionsOf({ memoryMb, processes, openFiles, fileSizeMb }: ProcessLimits
 }
 
 /** Takes `uid:gid` or a name in `/etc/passwd`. */
-function accountOf(user: string): Account | undefined {
+async function accountOf(user: string): Promise<Account | undefined> {
 	const [uid, gid] = user.split(":").map(Number);
 	if (gid !== undefined) return { uid: uid!, gid };
-	const rows = existsSync("/etc/passwd") ? readFileSync("/etc/passwd", "utf8").split("\n") : [];
+	const file = "/etc/passwd";
+	const text = await fileCalls.run(file, () => readFile(file, "utf8")).catch(() => "");
+	const rows = text.split("\n");
 	const row = rows.map((line) => line.split(":")).find(([name]) => name === user);
 	return row && { uid: Number(row[2]), gid: Number(row[3]), name: user, home: row[5] ?? "/" };
 }

@@ -1,10 +1,9 @@
-import { closeSync, readFileSync } from "node:fs";
 import type { ExitReason } from "../../core/workers/worker-reason.ts";
 import type { MachineGpu } from "../../core/workers/gpus.ts";
 import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
 import type { LauncherDependencies } from "../definition.ts";
 import type { Exit, Handle, Launcher, StraySearch, WorkerCommand, WorkerSpec } from "../launcher.ts";
-import { boundLog, logPath, openLog, tail } from "../logs/log-files.ts";
+import { logPath, openLog, tail } from "../logs/log-files.ts";
 import { machineGpus } from "../machine-gpus.ts";
 import { memoryByWorker } from "../nvidia-smi.ts";
 import { WatchedWorker, WatchedWorkers } from "../watched-workers.ts";
@@ -22,7 +21,7 @@ import {
 	sweepStrays,
 	WORKER_VARIABLE,
 } from "./process-group.ts";
-import { isFirstInContainer, processTable } from "./process-table.ts";
+import { isFirstInContainer, oomKills, processTable } from "./process-table.ts";
 import type { ProcessSettings } from "./settings.ts";
 import { environmentOf, spawnWorker } from "./spawn.ts";
 import { usageReader } from "./usage.ts";
@@ -30,7 +29,8 @@ import { runBeside } from "./worker-command.ts";
 
 /** Poll interval of adopted workers, ms. */
 const WATCH_MS = 500;
-const LOG_MS = 2000;
+/** Interval of the count of kills, ms. */
+const KILLS_MS = 2000;
 
 type Spec = WorkerSpec<ProcessSettings>;
 
@@ -67,7 +67,7 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 	readonly #serviceEnv: Readonly<Record<string, string>>;
 	readonly #gpuReadings;
 	readonly #usageOf = usageReader(() => this.clock.now());
-	#isBounding = false;
+	#isCounting = false;
 	#killsBefore = 0;
 
 	constructor(d: Pick<LauncherDependencies, "clock" | "logDir"> & Partial<LauncherDependencies>) {
@@ -79,10 +79,10 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 
 	protected async begin(spec: Spec): Promise<Handle> {
 		const { workerId: id } = spec;
-		const output = openLog(this.logDir, id);
+		const output = await openLog(this.logDir, id);
 		try {
-			const env = environmentOf(spec, this.#serviceEnv);
-			const { child, pid } = await spawnWorker({ ...spec, env }, { output, volumeDir: this.#volumeDir });
+			const env = await environmentOf(spec, this.#serviceEnv);
+			const { child, pid } = await spawnWorker({ ...spec, env }, { output: output.fd, volumeDir: this.#volumeDir });
 			// The event loop has not reaped it yet, so it exists even if already ended.
 			let leader: Identity | undefined;
 			try {
@@ -99,7 +99,7 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 			});
 			return { ...leader };
 		} finally {
-			closeSync(output);
+			output.close().catch(() => {});
 		}
 	}
 
@@ -119,13 +119,13 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 	async run(id: string, q: WorkerCommand): Promise<void> {
 		const worker = this.workers.get(id);
 		if (!worker) throw new Error("it has ended.");
-		const output = openLog(this.logDir, id);
+		const output = await openLog(this.logDir, id);
 		try {
 			const { pid } = worker.leader;
 			const { environment } = worker;
-			await runBeside(this.clock, { pid, environment }, { ...q, output, volumeDir: this.#volumeDir });
+			await runBeside(this.clock, { pid, environment }, { ...q, output: output.fd, volumeDir: this.#volumeDir });
 		} finally {
-			closeSync(output);
+			output.close().catch(() => {});
 		}
 	}
 
@@ -181,7 +181,7 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 
 	protected override add(worker: Worker): Worker {
 		super.add(worker);
-		if (!this.#isBounding) void this.#boundLogs();
+		if (!this.#isCounting) void this.#countKills();
 		return worker;
 	}
 
@@ -195,17 +195,16 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 		}
 	}
 
-	async #boundLogs(): Promise<void> {
-		this.#isBounding = true;
+	async #countKills(): Promise<void> {
+		this.#isCounting = true;
 		let kills = oomKills();
 		while (this.workers.size > 0 && !this.isClosed) {
 			// Kept from the interval before, since the exit is noticed some time after the kernel's count.
 			this.#killsBefore = kills;
 			kills = oomKills();
-			await this.clock.sleep(LOG_MS, this.closed.signal);
-			for (const id of this.workers.keys()) boundLog(logPath(this.logDir, id));
+			await this.clock.sleep(KILLS_MS, this.closed.signal);
 		}
-		this.#isBounding = false;
+		this.#isCounting = false;
 	}
 
 	/** Kills the rest of the group and reports the exit, once. */
@@ -219,9 +218,9 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 		} catch (error) {
 			this.log(String(error));
 		}
-		const lastOutput = tail(logPath(this.logDir, worker.id));
+		const lastOutput = await tail(logPath(this.logDir, worker.id));
 		const reason = memoryReason({ ...how, lastOutput }, oomKills() > this.#killsBefore);
-		this.report(worker, { ...how, lastOutput, ...(reason && !isStopped && { reason }) });
+		await this.report(worker, { ...how, lastOutput, ...(reason && !isStopped && { reason }) });
 	}
 }
 
@@ -231,17 +230,6 @@ function unlessUnknown<T>(ask: () => T): T | undefined {
 		return ask();
 	} catch {
 		return undefined;
-	}
-}
-
-const COUNTER = /^oom_kill (\d+)$/m;
-
-/** Processes that the kernel has killed for lack of memory, in any cgroup. 0 if unknown. */
-function oomKills(): number {
-	try {
-		return Number(COUNTER.exec(readFileSync("/proc/vmstat", "utf8"))?.[1] ?? 0);
-	} catch {
-		return 0;
 	}
 }
 

@@ -2,7 +2,9 @@
  * The list of processes: `/proc` on Linux, else `ps`. Synchronous, because a pid must be signalled in the turn in
  * which it was found.
  */
+// oxlint-disable-next-line no-restricted-imports -- on other systems than Linux, for development
 import { execFileSync } from "node:child_process";
+// oxlint-disable-next-line no-restricted-imports -- of /proc, which waits for no disk
 import { readdirSync, readFileSync } from "node:fs";
 
 /** `ended`: a zombie, whose parent has not read its exit yet. */
@@ -128,3 +130,14 @@ export const psTable: ProcessTable = {
 };
 
 export const processTable: ProcessTable = process.platform === "linux" ? procTable : psTable;
+
+const COUNTER = /^oom_kill (\d+)$/m;
+
+/** Processes that the kernel has killed for lack of memory, in any cgroup. 0 if unknown. */
+export function oomKills(): number {
+	try {
+		return Number((read("/proc/vmstat") ?? "").match(COUNTER)?.[1] ?? 0);
+	} catch {
+		return 0;
+	}
+}

@@ -8,8 +8,8 @@ const settings: ProcessSettings = { type: "process", command: ["node"] };
 const worker = { workerId: "w-1", env: { A: "1", HOME: "/h" }, serviceId: "store", gpus: [], settings };
 
 describe("environmentOf", () => {
-	it("D25: a process gets the environment of the service under its own, its mark and its GPUs", () => {
-		expect(environmentOf({ ...worker, gpus: [1, 3] }, serviceEnv)).toEqual({
+	it("D25: a process gets the environment of the service under its own, its mark and its GPUs", async () => {
+		expect(await environmentOf({ ...worker, gpus: [1, 3] }, serviceEnv)).toEqual({
 			PATH: "/bin",
 			HOME: "/h",
 			A: "1",
@@ -22,14 +22,14 @@ describe("environmentOf", () => {
 		});
 	});
 
-	it("D25: without GPUs of its own it keeps what the service says", () => {
-		expect(environmentOf(worker, serviceEnv)).toMatchObject({ CUDA_VISIBLE_DEVICES: "" });
+	it("D25: without GPUs of its own it keeps what the service says", async () => {
+		expect(await environmentOf(worker, serviceEnv)).toMatchObject({ CUDA_VISIBLE_DEVICES: "" });
 	});
 
-	it("D36: variables of RunPod's machines, never over those of the endpoint", () => {
+	it("D36: variables of RunPod's machines, never over those of the endpoint", async () => {
 		const volumes = ["models:/runpod-volume"];
 		const env = { RUNPOD_GPU_COUNT: "7" };
-		expect(environmentOf({ ...worker, env, gpus: [0], settings: { ...settings, volumes } }, {})).toMatchObject({
+		expect(await environmentOf({ ...worker, env, gpus: [0], settings: { ...settings, volumes } }, {})).toMatchObject({
 			RUNPOD_GPU_COUNT: "7",
 			RUNPOD_VOLUME_ID: "models",
 		});
@@ -51,8 +51,8 @@ describe("environmentOf", () => {
 		["a list next to the minimal ones", { inheritEnv: ["AWS_*"] }, { ...few, AWS_SECRET: "s" }],
 		["minimal as another user", { user: "1000:1000" }, few],
 		["all as another user, if so set", { user: "1000:1000", inheritEnv: "all" }, secrets],
-	])("D25: inherits %s", (_, change, inherited) => {
-		expect(environmentOf({ ...worker, env: {}, settings: { ...settings, ...change } }, secrets)).toEqual({
+	])("D25: inherits %s", async (_, change, inherited) => {
+		expect(await environmentOf({ ...worker, env: {}, settings: { ...settings, ...change } }, secrets)).toEqual({
 			...inherited,
 			RUNPOD_POD_HOSTNAME: "w-1",
 			SLUICE_SERVICE_ID: "store",

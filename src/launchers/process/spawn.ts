@@ -1,18 +1,10 @@
 /** Starts the process of a worker. Its volumes are folders of this machine, linked to their paths. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-	chownSync,
-	existsSync,
-	lstatSync,
-	mkdirSync,
-	readlinkSync,
-	realpathSync,
-	statSync,
-	symlinkSync,
-} from "node:fs";
+import { chown, lstat, mkdir, readlink, realpath, stat, symlink } from "node:fs/promises";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { machineEnv } from "../../core/workers/worker-env.ts";
+import { fileCalls } from "../../system/file-calls.ts";
 import type { WorkerSpec } from "../launcher.ts";
 import { accountEnv, confinementOf, inheritedEnv } from "./confinement.ts";
 import { SERVICE_VARIABLE } from "./process-group.ts";
@@ -21,7 +13,7 @@ import type { ProcessSettings } from "./settings.ts";
 type ProcessSpec = WorkerSpec<ProcessSettings>;
 
 /** The worker's variables override the service's. */
-export function environmentOf(
+export async function environmentOf(
 	{
 		workerId,
 		env,
@@ -30,10 +22,10 @@ export function environmentOf(
 		settings,
 	}: Pick<ProcessSpec, "workerId" | "env" | "gpus" | "serviceId" | "settings">,
 	serviceEnv: Readonly<Record<string, string>>,
-): Record<string, string> {
+): Promise<Record<string, string>> {
 	return {
 		...inheritedEnv(serviceEnv, settings),
-		...accountEnv(settings),
+		...(await accountEnv(settings)),
 		...machineEnv({ worker: workerId, gpus: gpus.length, volumes: settings.volumes }),
 		...env,
 		...(gpus.length > 0 && visibleGpus(gpus.join(","))),
@@ -58,10 +50,10 @@ export async function spawnWorker(
 	const { command, cwd = "." } = spec.settings;
 	const [file, ...args] = command;
 	if (file === undefined || file === "") throw new Error("its command is empty");
-	if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
-		throw new Error(`the working directory ${cwd} does not exist`);
-	const { prefix, account } = confinementOf(spec.settings);
-	linkVolumes(spec.settings, { volumeDir, owner: account });
+	const folder = await fileCalls.run(cwd, () => stat(cwd)).catch(hanging);
+	if (!folder?.isDirectory()) throw new Error(`the working directory ${cwd} does not exist`);
+	const { prefix, account } = await confinementOf(spec.settings);
+	await linkVolumes(spec.settings, { volumeDir, owner: account });
 	let child: ChildProcess;
 	try {
 		const [program = file, ...words] = [...prefix, file, ...args];
@@ -101,40 +93,49 @@ function sentence({ settings: { command }, env }: Pick<ProcessSpec, "settings" |
  * Links each volume once for all workers. `volumeDir`: for volumes with a name. `owner`: of created folders. Throws
  * an Error whose message ends a sentence.
  */
-function linkVolumes(
+async function linkVolumes(
 	{ volumes = [] }: Pick<ProcessSettings, "volumes">,
 	{ volumeDir, owner }: { volumeDir: string; owner?: { uid: number; gid: number } | undefined },
-): void {
+): Promise<void> {
 	for (const text of volumes) {
 		const [source = "", path = ""] = text.split(":");
 		const isNamed = !isAbsolute(source);
 		const folder = isNamed ? resolve(volumeDir, source) : source;
-		if (isNamed && !existsSync(folder)) {
-			mkdirSync(folder, { recursive: true, mode: 0o700 });
-			if (owner) chownSync(folder, owner.uid, owner.gid);
+		if (isNamed && (await realPathOf(folder)) === undefined) {
+			await fileCalls.run(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }));
+			if (owner) await fileCalls.run(folder, () => chown(folder, owner.uid, owner.gid));
 		}
-		if (!existsSync(folder)) throw new Error(`the folder ${folder} of launcher.volumes does not exist`);
-		if (!isAt(path, folder)) link(folder, path);
+		const real = await realPathOf(folder);
+		if (real === undefined) throw new Error(`the folder ${folder} of launcher.volumes does not exist`);
+		if ((await realPathOf(path)) !== real) await link(folder, path);
 	}
 }
 
-function isAt(path: string, folder: string): boolean {
-	return existsSync(path) && realpathSync(path) === realpathSync(folder);
+async function realPathOf(path: string): Promise<string | undefined> {
+	return await fileCalls.run(path, () => realpath(path)).catch(hanging);
 }
 
-function link(folder: string, path: string): void {
-	const present = lstatSync(path, { throwIfNoEntry: false });
+/** Errors but for this one mean that a file is not there, or not to be used. */
+function hanging(error: NodeJS.ErrnoException): undefined {
+	if (error.code === "ETIMEDOUT") throw error;
+}
+
+async function link(folder: string, path: string): Promise<void> {
+	const present = await fileCalls.run(path, () => lstat(path)).catch(hanging);
 	if (present) {
-		const what = present.isSymbolicLink() ? `a link to ${readlinkSync(path)}` : "something else";
+		const target = present.isSymbolicLink() && (await fileCalls.run(path, () => readlink(path)));
+		const what = target === false ? "something else" : `a link to ${target}`;
 		throw new Error(
 			`${path} of launcher.volumes is ${what}, not a link to ${folder}: remove it, or remove the volume ` +
 				"from launcher.volumes to use what is there",
 		);
 	}
 	try {
-		symlinkSync(folder, path);
+		await fileCalls.run(path, () => symlink(folder, path));
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
+		// Another worker of the same volumes has just made it.
+		if (code === "EEXIST" && (await realPathOf(path)) === (await realPathOf(folder))) return;
 		const fix = code === "ENOENT" ? `create the folder ${dirname(path)}` : `run once: sudo ln -s '${folder}' '${path}'`;
 		throw new Error(`a link at ${path} to ${folder} cannot be created (${code}): ${fix}`, {
 			cause: error,

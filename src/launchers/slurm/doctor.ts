@@ -1,5 +1,6 @@
 /** `sluice doctor` checks of endpoints with Slurm workers. */
-import { accessSync, constants, statSync } from "node:fs";
+import { constants } from "node:fs";
+import { access, stat } from "node:fs/promises";
 import { type Finding, ok, problem } from "../../core/finding.ts";
 import type { EndpointToCheck } from "../definition.ts";
 import { type RunCommand, slurmCommands } from "./commands.ts";
@@ -36,14 +37,14 @@ export async function findings(endpoints: readonly Endpoint[], env: Env): Promis
 
 async function findingsOf(endpoint: Endpoint, run: RunCommand): Promise<Finding[]> {
 	const check = `endpoint ${endpoint.id}`;
-	return [folderFinding(check, endpoint.launcher), await jobFinding({ ...endpoint, check, run })];
+	return [await folderFinding(check, endpoint.launcher), await jobFinding({ ...endpoint, check, run })];
 }
 
-function folderFinding(check: string, { sharedDir }: SlurmSettings): Finding {
+async function folderFinding(check: string, { sharedDir }: SlurmSettings): Promise<Finding> {
 	try {
-		if (!statSync(sharedDir).isDirectory()) throw new Error("it is not a directory");
-		accessSync(sharedDir, constants.W_OK | constants.X_OK);
-		checkFolder(sharedDir);
+		if (!(await stat(sharedDir)).isDirectory()) throw new Error("it is not a directory");
+		await access(sharedDir, constants.W_OK | constants.X_OK);
+		await checkFolder(sharedDir);
 		return ok(check, `Its shared folder ${sharedDir} can be written here; the nodes must see it under the same path.`);
 	} catch (error) {
 		return problem(

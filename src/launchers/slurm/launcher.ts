@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { LauncherDependencies } from "../definition.ts";
 import type { Handle, Launcher, RoomQuery, StraySearch } from "../launcher.ts";
 import { roomInPool } from "../room.ts";
-import { boundLog, logPath, tail } from "../logs/log-files.ts";
+import { logPath, tail } from "../logs/log-files.ts";
 import { endInGrace, KILL_TIMEOUT_MS, WatchedWorkers } from "../watched-workers.ts";
 import { type RunCommand, slurmCommands, SlurmFailure } from "./commands.ts";
 import { exitOf, faultIn, isActive, type JobRow, noticeOf, withoutNotes } from "./job-states.ts";
@@ -58,12 +58,11 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 		this.owned.set(endpoint, settings);
 		await this.#strays.swept();
 		const folder = folderOf(spec);
-		checkFolder(settings.sharedDir, folder);
-		const running = [...this.workers.keys(), ...this.starting];
-		await pruneFolder(folder, { running, now: this.clock.wall() });
-		prepareWorker(spec, logDir);
-		const job = await this.#submit(spec).catch((error: unknown) => {
-			discardWorker(spec, logDir);
+		await checkFolder(settings.sharedDir, folder);
+		this.pruneBeside(folder, pruneFolder);
+		await prepareWorker(spec, logDir);
+		const job = await this.#submit(spec).catch(async (error: unknown) => {
+			await discardWorker(spec, logDir);
 			throw error;
 		});
 		const handle = handleOf(spec, { job, folder });
@@ -82,7 +81,7 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 			// Only a new answer has a job that another server has just submitted.
 			const row = (await this.#queue.recentRows(ADOPT_MS)).get(job) ?? (await this.#queue.rows()).get(job);
 			if (row?.name !== name || !isActive(row!.state)) {
-				removeFile({ folder, id: workerId });
+				await removeFile({ folder, id: workerId });
 				return false;
 			}
 			worker.isSeen = true;
@@ -91,8 +90,8 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 			this.log(`worker ${workerId} is adopted without an answer of Slurm: ${this.sentence(error)}`);
 		}
 		try {
-			checkFolder(join(folder, "..", ".."), folder);
-			linkLog({ folder, workerId, logDir: this.logDir });
+			await checkFolder(join(folder, "..", ".."), folder);
+			await linkLog({ folder, workerId, logDir: this.logDir });
 		} catch (error) {
 			this.log(`the log of worker ${workerId} is not readable here: ${this.sentence(error)}`);
 		}
@@ -155,16 +154,16 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 			throw new Error(`Slurm does not show its job ${job}`);
 		await endInGrace(this.clock, worker, {
 			terminate: async () => {
-				await this.#queue.terminate(job, { step, started: hasStarted(worker) });
+				await this.#queue.terminate(job, { step, started: await hasStarted(worker) });
 				this.#wake.abort();
 			},
 			hasEnded: () => worker.hasEnded,
 			signal: over.signal,
 		});
 		if (worker.hasEnded) return;
-		await this.#queue.kill(job, { started: hasStarted(worker) });
+		await this.#queue.kill(job, { started: await hasStarted(worker) });
 		// The watchdog ends what Slurm has no record of. After it nothing runs that a cancelled job would hide.
-		removeFile(worker);
+		await removeFile(worker);
 		this.#wake.abort();
 		await this.clock.sleep(KILL_TIMEOUT_MS / 2, over.signal);
 		// A job takes no signal while it is suspended or before its batch script runs.
@@ -241,15 +240,14 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 		}
 		if (fault !== undefined && !this.#isFailing) this.log(fault);
 		this.#isFailing = fault !== undefined;
-		for (const { id } of watched) boundLog(logPath(this.logDir, id));
 	}
 
 	async #update(worker: Worker, rows: ReadonlyMap<string, JobRow>): Promise<void> {
 		if (!this.isWatched(worker)) return;
 		const row = worker.rowIn(rows);
 		if (row && isActive(row.state)) {
-			if (!worker.isOutdated(row)) this.notice(worker, noticeOf(row, worker.drainBeforeS));
-		} else if (row || worker.isLost(this.clock.now())) await this.#finish(worker, row !== undefined);
+			if (!(await worker.isOutdated(row))) this.notice(worker, noticeOf(row, worker.drainBeforeS));
+		} else if (row || (await worker.isLost(this.clock.now()))) await this.#finish(worker, row !== undefined);
 	}
 
 	/** `isPresent`: whether the queue shows the job. Throws if the controller does not answer. */
@@ -258,10 +256,10 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 		const end = (await this.#queue.endOf(job, name)) ?? { state: isPresent ? "COMPLETED" : "UNKNOWN" };
 		if (!this.isWatched(worker)) return;
 		const { reason, ...how } = exitOf(end, { job, memory });
-		const isUnread = removeFile(worker);
-		const output = tail(logPath(this.logDir, id));
+		const isUnread = await removeFile(worker);
+		const output = await tail(logPath(this.logDir, id));
 		const why = reason ?? faultIn(output, { job, end, memory, program, unreadIn: isUnread ? folder : undefined });
 		const isStopped = worker.ending !== undefined;
-		this.report(worker, { ...how, lastOutput: withoutNotes(output), ...(why && !isStopped && { reason: why }) });
+		await this.report(worker, { ...how, lastOutput: withoutNotes(output), ...(why && !isStopped && { reason: why }) });
 	}
 }

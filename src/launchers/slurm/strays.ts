@@ -56,8 +56,8 @@ export class Strays {
 			const file = isActive(state) && state !== "COMPLETING" ? this.#d.fileOf(name) : undefined;
 			if (!file) continue;
 			try {
-				await this.#d.queue.kill(id, { started: hasStarted(file) });
-				removeFile(file);
+				await this.#d.queue.kill(id, { started: await hasStarted(file) });
+				await removeFile(file);
 				count += 1;
 			} catch (error) {
 				if (error instanceof SlurmFailure && error.isUnanswered) throw error;

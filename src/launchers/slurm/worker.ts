@@ -46,17 +46,17 @@ export class Worker extends WatchedWorker {
 	}
 
 	/** Whether Slurm has lost the job's record and the watchdog has ended what may still run. */
-	isLost(now: LocalMs): boolean {
+	async isLost(now: LocalMs): Promise<boolean> {
 		if (this.#missing < MISSING_QUERIES) return false;
-		if (this.#lostAt === undefined && !hasStarted(this)) return true;
-		removeFile(this);
+		if (this.#lostAt === undefined && !(await hasStarted(this))) return true;
+		await removeFile(this);
 		this.#lostAt ??= now;
 		return now - this.#lostAt >= WATCHDOG_MS;
 	}
 
 	/** The controller restarted with an old state. Slurm corrects it within seconds. */
-	isOutdated(row: JobRow): boolean {
-		return isWaiting(row.state) && hasStarted(this);
+	async isOutdated(row: JobRow): Promise<boolean> {
+		return isWaiting(row.state) && (await hasStarted(this));
 	}
 }
 

@@ -28,7 +28,7 @@ function write(worker: string, lines: readonly (readonly [at: number, text: stri
 	for (const each of [path, marksPath(path)]) utimesSync(each, last, last);
 }
 
-function find(q: Partial<LogSearch> = {}, onRead = (): void => {}) {
+function find(q: Partial<LogSearch> = {}, onRead = async (): Promise<void> => {}) {
 	const logs = workerLogs([folder], manualClock());
 	const left = new AbortController().signal;
 	let bytes = 0;
@@ -36,7 +36,7 @@ function find(q: Partial<LogSearch> = {}, onRead = (): void => {}) {
 		...logs,
 		async read(part) {
 			const found = await logs.read(part);
-			onRead();
+			await onRead();
 			bytes += (found?.next ?? part.from) - part.from;
 			return found;
 		},
@@ -173,11 +173,11 @@ it("D47: a search ends when a rotation removes what it was to read", async () =>
 	write(ONE, lines);
 	const path = logPath(folder, ONE);
 	let reads = 0;
-	const rotated = find({ limit: 1000 }, () => {
+	const rotated = find({ limit: 1000 }, async () => {
 		if ((reads += 1) !== 1) return;
-		boundLog(path, 0);
+		await boundLog(path, 0);
 		appendFileSync(path, `${"new\n".repeat(100)}`);
-		boundLog(path, 0);
+		await boundLog(path, 0);
 	});
 	const { lines: found, next } = await rotated.page();
 	expect([found[0]?.text, next]).toEqual([lines.at(-1)![1], undefined]);
