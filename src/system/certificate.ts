@@ -1,7 +1,8 @@
 /** The TLS certificate and key of the service, from PEM files (D34). */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
+import { fileCalls } from "./file-calls.ts";
 
 export interface TlsFiles {
 	cert: string;
@@ -9,8 +10,11 @@ export interface TlsFiles {
 }
 
 /** Throws an Error for the operator if the files cannot be used. */
-export function readCertificate(files: TlsFiles, now: number): { options: SecureContextOptions; expiresAt: number } {
-	const [cert, key] = [read(files.cert, "certificate"), read(files.key, "key")];
+export async function readCertificate(
+	files: TlsFiles,
+	now: number,
+): Promise<{ options: SecureContextOptions; expiresAt: number }> {
+	const [cert, key] = await Promise.all([read(files.cert, "certificate"), read(files.key, "key")]);
 	const certificate = parse(cert, (text) => new X509Certificate(text), {
 		path: files.cert,
 		expected: "a certificate",
@@ -32,9 +36,9 @@ export function readCertificate(files: TlsFiles, now: number): { options: Secure
 	return { options, expiresAt };
 }
 
-function read(path: string, what: string): string {
+async function read(path: string, what: string): Promise<string> {
 	try {
-		return readFileSync(path, "utf8");
+		return await fileCalls.run(path, () => readFile(path, "utf8"));
 	} catch (error) {
 		const { code, message } = error as NodeJS.ErrnoException;
 		throw new Error(

@@ -3,10 +3,11 @@
  * a few names that nothing answers for would stop all lookups and file operations (decision 0029).
  */
 import { lookup, Resolver } from "node:dns/promises";
-import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { Clock } from "../system/clock.ts";
+import { fileCalls } from "../system/file-calls.ts";
 import type { Address, Resolve } from "./target.ts";
 
 const LOOKUP_MS = 5000;
@@ -43,17 +44,16 @@ export function hostResolver({
 	const inFlight = new Map<string, Promise<Address[]>>();
 	let network = { channel: new Resolver(), conf: "", readAt: -Infinity };
 
-	function current(): typeof network {
+	async function current(): Promise<typeof network> {
 		if (Math.abs(clock.now() - network.readAt) < FRESH_MS) return network;
 		const channel = new Resolver({ timeout: QUERY_MS, tries: QUERY_TRIES });
 		if (servers) channel.setServers(servers);
-		network = { channel, conf: textOf(resolvConf), readAt: clock.now() };
-		return network;
+		return (network = { channel, conf: await textOf(resolvConf), readAt: clock.now() });
 	}
 
 	/** The family that this machine can reach comes first. */
 	async function query(name: string): Promise<Address[]> {
-		const { channel } = current();
+		const { channel } = await current();
 		const [four, six] = await Promise.allSettled([channel.resolve4(name), channel.resolve6(name)]);
 		const answers = hasIpv4() ? [four, six] : [six, four];
 		const all = answers.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
@@ -64,7 +64,7 @@ export function hostResolver({
 
 	async function resolve(host: string, ended: AbortSignal): Promise<Address[]> {
 		if (!host.includes(".")) return await lookUpBare(host, ended);
-		for (const name of candidates(host, current().conf)) {
+		for (const name of candidates(host, (await current()).conf)) {
 			try {
 				return await query(name);
 			} catch (error) {
@@ -115,12 +115,8 @@ function valuesOf(keywords: readonly string[], conf: string): string {
 	return lines.findLast(([, keyword]) => keywords.includes(keyword!))?.[2] ?? "";
 }
 
-function textOf(path: string): string {
-	try {
-		return readFileSync(path, "utf8");
-	} catch {
-		return "";
-	}
+function textOf(path: string): Promise<string> {
+	return fileCalls.run(path, () => readFile(path, "utf8")).catch(() => "");
 }
 
 /** c-ares ends a late query some seconds after {@link LOOKUP_MS}, and nothing waits for it. */

@@ -95,7 +95,7 @@ it("D34: serves https only, from TLS 1.2 on, and asks browsers to stay with it",
 		{ error: expect.stringContaining("speaks https only"), code: "https_only" },
 	]);
 	// OpenSSL's own security level refuses older versions too: a handshake would show that only.
-	expect(readCertificate(files, Date.now()).options.minVersion).toBe("TLSv1.2");
+	expect((await readCertificate(files, Date.now())).options.minVersion).toBe("TLSv1.2");
 	expect((await ask(url, { ca })).status).toBe(200);
 });
 
@@ -139,27 +139,27 @@ it("D34: a service as a process reads the files at once on SIGHUP, and goes on w
 	expect(await service.end()).toBe(0);
 });
 
-it("D34: files that cannot be used are refused with a sentence", (test) => {
+it("D34: files that cannot be used are refused with a sentence", async (test) => {
 	const path = place(test);
 	const [one, two] = [certificate(path, "one"), certificate(path, "two")];
-	const fault = (files: object, now = Date.now()) => {
+	const fault = async (files: object, now = Date.now()) => {
 		try {
-			readCertificate({ ...one, ...files }, now);
+			await readCertificate({ ...one, ...files }, now);
 			return "none";
 		} catch (error) {
 			return (error as Error).message;
 		}
 	};
 	writeFileSync(join(path, "text"), "no certificate");
-	expect(fault({})).toBe("none");
-	expect(fault({ cert: join(path, "none") })).toMatch(/certificate file \S+none does not exist/);
-	expect(fault({ key: path })).toMatch(/key file \S+ cannot be read: EISDIR/);
-	expect(fault({ cert: join(path, "text") })).toMatch(/does not contain a certificate in PEM form/);
-	expect(fault({ key: join(path, "text") })).toMatch(/does not contain a private key/);
-	expect(fault({ key: two.key })).toMatch(/does not belong to the certificate/);
-	expect(fault({}, Date.now() + 31 * 86_400_000)).toMatch(/expired on/);
-	const level = (days: number) => certificateFinding(one, Date.now() + days * 86_400_000).level;
-	expect([level(0), level(20), level(31)]).toEqual(["ok", "warning", "problem"]);
+	expect(await fault({})).toBe("none");
+	expect(await fault({ cert: join(path, "none") })).toMatch(/certificate file \S+none does not exist/);
+	expect(await fault({ key: path })).toMatch(/key file \S+ cannot be read: EISDIR/);
+	expect(await fault({ cert: join(path, "text") })).toMatch(/does not contain a certificate in PEM form/);
+	expect(await fault({ key: join(path, "text") })).toMatch(/does not contain a private key/);
+	expect(await fault({ key: two.key })).toMatch(/does not belong to the certificate/);
+	expect(await fault({}, Date.now() + 31 * 86_400_000)).toMatch(/expired on/);
+	const level = async (days: number) => (await certificateFinding(one, Date.now() + days * 86_400_000)).level;
+	expect([await level(0), await level(20), await level(31)]).toEqual(["ok", "warning", "problem"]);
 	expect(loadConfig({ flags: { "tls-cert": "c" }, env: {}, cwd: path, readFile: () => undefined })).toMatchObject({
 		ok: false,
 		problems: [expect.stringContaining("must be set together")],

@@ -31,8 +31,8 @@ export const DOCKER = `unix://${join(FOLDER ?? "", "docker.sock")}`;
 /** Pods without a network of their own: the cluster has no network plugin. */
 export const ON_NODE = { spec: { hostNetwork: true } } as const;
 
-export function clientOf(kubeconfig: string): KubernetesClient {
-	return kubernetesClient(connectionOf({ KUBECONFIG: kubeconfig }, { clock: systemClock }));
+export async function clientOf(kubeconfig: string): Promise<KubernetesClient> {
+	return kubernetesClient(await connectionOf({ KUBECONFIG: kubeconfig }, { clock: systemClock }));
 }
 
 export interface Namespace {
@@ -48,7 +48,7 @@ export interface Namespace {
 
 /** A new namespace, in which the user `launcher` has the documented rights. */
 export async function namespace(name: string): Promise<Namespace> {
-	const admin = clientOf(ADMIN);
+	const admin = await clientOf(ADMIN);
 	const path = (kind: string, object?: string): string =>
 		`/api/v1/namespaces/${name}/${kind}${object === undefined ? "" : `/${object}`}`;
 	await admin.call("POST", "/api/v1/namespaces", { body: { metadata: { name } } });

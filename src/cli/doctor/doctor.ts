@@ -86,7 +86,7 @@ async function checkSetup(connection: Connection, { config: file, store }: FlagV
 				: await postgresFindings({ url: config.store.url, clock: systemClock })),
 			...folderFindings(config.dataDir),
 		);
-		if (config.tls) findings.push(certificateFinding(config.tls, systemClock.wall()));
+		if (config.tls) findings.push(await certificateFinding(config.tls, systemClock.wall()));
 		if (!service.answers && config.port !== 0) findings.push(await portFinding(config));
 	}
 	if (!loaded.ok)

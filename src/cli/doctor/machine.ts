@@ -80,9 +80,9 @@ export async function launcherFindings(
 	return (await Promise.all(found)).flat();
 }
 
-export function certificateFinding(files: TlsFiles, now: number): Finding {
+export async function certificateFinding(files: TlsFiles, now: number): Promise<Finding> {
 	try {
-		const days = Math.floor((readCertificate(files, now).expiresAt - now) / DAY_MS);
+		const days = Math.floor(((await readCertificate(files, now)).expiresAt - now) / DAY_MS);
 		const message = `The certificate in ${files.cert} is valid for ${days} more days.`;
 		return days < SOON_DAYS
 			? warning("tls", message, "Renew it; the service reads the new files within a minute.")

@@ -51,7 +51,7 @@ export async function listen(o: HttpOptions) {
 		server,
 		reload,
 		stop: stopTls,
-	} = serverFor(
+	} = await serverFor(
 		{
 			ServerResponse: Response,
 			keepAlive: true,

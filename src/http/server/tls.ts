@@ -1,5 +1,5 @@
 /** The server with or without TLS. Changed certificate files are read again (D34). */
-import { statSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import {
 	createServer as createHttpServer,
 	type IncomingMessage,
@@ -10,6 +10,7 @@ import {
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { readCertificate, type TlsFiles } from "../../system/certificate.ts";
+import { fileCalls } from "../../system/file-calls.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { EventBus } from "../../events.ts";
 import { loop } from "../../system/loop.ts";
@@ -28,20 +29,20 @@ const HSTS = ["Strict-Transport-Security", "max-age=31536000"] as const;
 const LOCALHOST = /^localhost(:|$)/;
 
 /** `reload` reads the files now, `stop` ends their checks. */
-export function serverFor(
+export async function serverFor(
 	options: ServerOptions<typeof IncomingMessage, typeof Response>,
 	handle: RequestListener<typeof IncomingMessage, typeof Response>,
 	{ files, clock, events }: { files: TlsFiles | undefined; clock: Clock; events: EventBus },
-): { server: Server; reload: () => void; stop: () => Promise<void> } {
+): Promise<{ server: Server; reload: () => void; stop: () => Promise<void> }> {
 	if (!files)
 		return {
 			server: createHttpServer(options, handle),
 			reload: () => {},
 			stop: async () => {},
 		};
-	let stamp = stampOf(files);
+	let stamp = await stampOf(files);
 	const server = createHttpsServer(
-		{ ...options, ...readCertificate(files, clock.wall()).options, handshakeTimeout: HANDSHAKE_MS },
+		{ ...options, ...(await readCertificate(files, clock.wall())).options, handshakeTimeout: HANDSHAKE_MS },
 		handle,
 	);
 	server.prependListener("request", ({ headers: { host = "" } }, response) => {
@@ -52,10 +53,10 @@ export function serverFor(
 		retryMs: CHECK_MS,
 		onError: (error) => events.emit("certificate.failed", { reason: (error as Error).message }),
 		step: async () => {
-			const found = stampOf(files);
+			const found = await stampOf(files);
 			if (found === stamp) return CHECK_MS;
 			stamp = found;
-			server.setSecureContext(readCertificate(files, clock.wall()).options);
+			server.setSecureContext((await readCertificate(files, clock.wall())).options);
 			events.emit("certificate.reloaded", {});
 			return CHECK_MS;
 		},
@@ -83,11 +84,10 @@ export function plainSocketOf(socket: Socket & { _parent?: Socket | null }): Soc
 /** Whether the service itself received it with TLS. */
 export const isEncrypted = ({ socket }: IncomingMessage): boolean => "encrypted" in socket;
 
-function stampOf({ cert, key }: TlsFiles): string {
-	return [cert, key]
-		.map((path) => {
-			const found = statSync(path, { throwIfNoEntry: false });
-			return found ? `${found.ino} ${found.mtimeMs} ${found.size}` : "missing";
-		})
-		.join(", ");
+async function stampOf({ cert, key }: TlsFiles): Promise<string> {
+	const stamps = [cert, key].map(async (path) => {
+		const found = await fileCalls.run(path, () => stat(path)).catch(() => undefined);
+		return found ? `${found.ino} ${found.mtimeMs} ${found.size}` : "missing";
+	});
+	return (await Promise.all(stamps)).join(", ");
 }

@@ -1,12 +1,11 @@
 import type { Clock } from "../../system/clock.ts";
 import type { LocalMs } from "../../lib/time.ts";
 import { kubernetesClient, statusOf } from "./api/client.ts";
-import { connectionOf } from "./api/credentials.ts";
+import type { Connection } from "./api/credentials.ts";
 import type { Json } from "./objects/merge.ts";
 import { BUSY_ANNOTATIONS, LABELS, MANAGED_BY } from "./objects/names.ts";
 import type { Pod } from "./pods/pod-status.ts";
 import { podWatch } from "./pods/pod-watch.ts";
-import type { Env } from "../../lib/env.ts";
 
 export interface Place {
 	context?: string | undefined;
@@ -34,14 +33,14 @@ interface EventList {
 export function openCluster(
 	place: Place,
 	q: {
-		env: Env;
+		connection: Connection;
 		clock: Clock;
 		onPod: (pod: Pod, present: boolean) => void;
 		onSynced: (began: LocalMs) => void;
 		onError: (error: unknown) => void;
 	},
 ) {
-	const client = kubernetesClient(connectionOf(q.env, { context: place.context, clock: q.clock }));
+	const client = kubernetesClient(q.connection);
 	const namespace = place.namespace ?? client.namespace;
 	const root = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
 	const selector = `${LABELS.managedBy}=${MANAGED_BY},${LABELS.service}=${place.service}`;

@@ -34,7 +34,7 @@ async function placeFindings(endpoints: readonly Endpoint[], env: Env): Promise<
 	const ids = endpoints.map(({ id }) => `'${id}'`).join(", ");
 	let client: KubernetesClient | undefined;
 	try {
-		client = kubernetesClient(connectionOf(env, { context, clock: systemClock }));
+		client = kubernetesClient(await connectionOf(env, { context, clock: systemClock }));
 		const namespace = set ?? client.namespace;
 		const missing = await missingRights(client, namespace);
 		const where = `namespace ${namespace} at ${client.server}`;

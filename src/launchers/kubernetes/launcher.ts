@@ -11,6 +11,7 @@ import {
 import { loopbackOf } from "../loopback.ts";
 import { WatchedWorkers } from "../watched-workers.ts";
 import { isUnanswered, Refusal, sentenceOf } from "./api/client.ts";
+import { connectionOf } from "./api/credentials.ts";
 import { type Cluster, openCluster, type Place, type PodEvent, type PodName } from "./cluster.ts";
 import { podNames, shortHash } from "./objects/names.ts";
 import { podOf, secretOf, usesHostNetwork } from "./objects/objects.ts";
@@ -61,7 +62,7 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		this.owned.set(endpoint, settings);
 		const { context, namespace, imagePullTries: tries = IMAGE_PULL_TRIES } = settings;
 		const service = shortHash(spec.serviceId);
-		const cluster = this.#clusterAt({ context, namespace, service });
+		const cluster = await this.#clusterAt({ context, namespace, service });
 		await cluster.watch.ready(START_MS);
 		const worker = this.add(this.#worker({ id, endpoint, cluster, tries }));
 		let pod: PodName | undefined;
@@ -96,7 +97,7 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		if (this.workers.has(workerId)) return this.workers.get(workerId)!.pod?.uid === uid;
 		if (typeof name !== "string" || typeof uid !== "string") return false;
 		try {
-			const cluster = this.#clusterAt({
+			const cluster = await this.#clusterAt({
 				context: context === undefined ? undefined : String(context),
 				namespace: String(namespace),
 				service,
@@ -144,7 +145,7 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		let removed = 0;
 		for (const place of places.values()) {
 			try {
-				const cluster = this.#clusterAt(place);
+				const cluster = await this.#clusterAt(place);
 				await cluster.watch.ready(ADOPT_MS);
 				removed += this.#strays.sweep(cluster);
 			} catch (error) {
@@ -187,13 +188,17 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		return sentenceOf(error, [...this.#clusters.values()][0]?.client.server ?? "");
 	}
 
-	#clusterAt(place: Place): Cluster {
+	async #clusterAt(place: Place): Promise<Cluster> {
 		const key = JSON.stringify([place.context, place.namespace, place.service]);
+		if (this.#clusters.has(key)) return this.#clusters.get(key)!;
+		const connection = await connectionOf(this.#env, { context: place.context, clock: this.clock });
+		// Another call may have opened it meanwhile.
 		const present = this.#clusters.get(key);
 		if (present) return present;
+		if (this.isClosed) throw new Error("the service stops");
 		let isFailing = false;
 		const cluster: Cluster = openCluster(place, {
-			env: this.#env,
+			connection,
 			clock: this.clock,
 			onPod: (pod, isPresent) => this.#seen(cluster, pod, isPresent),
 			onSynced: (began) => {
@@ -226,7 +231,7 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		return new PodWorker({
 			...{ ...q, clock: this.clock, logDir: this.logDir, log: this.log },
 			onState: (worker, state) => this.notice(worker, state),
-			onExit: (worker, end) => this.report(worker, end),
+			onExit: (worker, end) => void this.report(worker, end),
 		});
 	}
 

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
 	// Also where the test has failed: it would print without end.
-	await operator(service).remove("/endpoints/loud?force=true");
+	if (service) await operator(service).remove("/endpoints/loud?force=true");
 	await service?.end();
 });
 

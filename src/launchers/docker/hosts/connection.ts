@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
+import { access, readFile } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { HostSettings } from "../../../core/workers/hosts.ts";
+import { fileCalls } from "../../../system/file-calls.ts";
 import { sshTunnel } from "./ssh-tunnel.ts";
 import type { Env } from "../../../lib/env.ts";
 
@@ -22,6 +23,7 @@ export interface Connection {
 
 type Certificates = NonNullable<HostSettings["tls"]>;
 
+const SOCKET = "/var/run/docker.sock";
 const TLS_PORT = "2376";
 const PLAIN_PORT = "2375";
 
@@ -51,8 +53,8 @@ export function connectionTo(
 ): Connection {
 	const socket = /^unix:\/\/(.*)$/.exec(host);
 	if (socket) {
-		const socketPath = socket[1] || defaultSocket();
-		return { ...direct(socketPath, false, () => ({ socketPath })), isLocal: true };
+		const options = async () => ({ socketPath: socket[1] || (await defaultSocket()) });
+		return { ...direct(socket[1] || SOCKET, false, options), isLocal: true };
 	}
 	const url = URL.parse(host.includes("//") ? host : `tcp://${host}`);
 	if (!url || !["tcp:", "http:", "https:", "ssh:"].includes(url.protocol))
@@ -64,19 +66,19 @@ export function connectionTo(
 		return { address: url.host, secure: false, isLocal: false, options, ...tunnel };
 	}
 	const isSecure = secure || protocol === "https:" || port === TLS_PORT;
-	return direct(url.host, isSecure, () => ({
+	return direct(url.host, isSecure, async () => ({
 		hostname,
 		port: port || (isSecure ? TLS_PORT : PLAIN_PORT),
-		...(isSecure && certificates && read(certificates)),
+		...(isSecure && certificates && (await read(certificates))),
 	}));
 }
 
-function direct(address: string, secure: boolean, options: () => RequestOptions): Connection {
+function direct(address: string, secure: boolean, options: Connection["options"]): Connection {
 	return {
 		address,
 		secure,
 		isLocal: false,
-		options: async () => options(),
+		options,
 		faultOf: (error) => error,
 		freeBytes: async () => undefined,
 		close() {},
@@ -84,15 +86,23 @@ function direct(address: string, secure: boolean, options: () => RequestOptions)
 }
 
 /** Docker Desktop's socket is in the home directory. */
-function defaultSocket(): string {
+async function defaultSocket(): Promise<string> {
 	const own = join(homedir(), ".docker", "run", "docker.sock");
-	return existsSync(own) ? own : "/var/run/docker.sock";
+	return await fileCalls
+		.run(own, () => access(own))
+		.then(
+			() => own,
+			() => SOCKET,
+		);
 }
 
 /** Read for each call, since certificates are renewed in place. */
-function read({ ca, cert, key }: Certificates): RequestOptions {
+async function read({ ca, cert, key }: Certificates): Promise<RequestOptions> {
 	try {
-		return { ca: readFileSync(ca), cert: readFileSync(cert), key: readFileSync(key) };
+		const [caText, certText, keyText] = await Promise.all(
+			[ca, cert, key].map((path) => fileCalls.run(path, () => readFile(path))),
+		);
+		return { ca: caText, cert: certText, key: keyText };
 	} catch (cause) {
 		throw new Error(`the certificates cannot be read: ${(cause as Error).message}`, { cause });
 	}

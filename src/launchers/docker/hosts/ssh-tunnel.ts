@@ -3,10 +3,11 @@
  * shell answers questions and ends when this process does.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { fileCalls } from "../../../system/file-calls.ts";
 import { linesOf } from "../../platform-streams.ts";
 import type { Env } from "../../../lib/env.ts";
 
@@ -40,8 +41,8 @@ export function sshTunnel(url: URL, env: Env) {
 	let current: Session | undefined;
 	let opening: Promise<Session> | undefined;
 
-	function connect(): Promise<Session> {
-		const folder = mkdtempSync(join(tmpdir(), "sluice-ssh-"));
+	async function connect(): Promise<Session> {
+		const folder = await fileCalls.run(tmpdir(), () => mkdtemp(join(tmpdir(), "sluice-ssh-")));
 		const socket = join(folder, "docker.sock");
 		const options = [
 			"BatchMode=yes",
@@ -70,15 +71,15 @@ export function sshTunnel(url: URL, env: Env) {
 			session.questions.shift()?.(row);
 			row = "";
 		});
-		return new Promise((resolve, reject) => {
+		return await new Promise((resolve, reject) => {
 			ssh.once("error", (error: NodeJS.ErrnoException) => {
-				rmSync(folder, { recursive: true, force: true });
+				remove(folder);
 				const missing = error.code === "ENOENT";
 				reject(missing ? new Error("the program ssh was not found; install OpenSSH") : error);
 			});
 			ssh.once("close", () => {
 				if (current === session) current = undefined;
-				rmSync(folder, { recursive: true, force: true });
+				remove(folder);
 				void errorsRead.then(() => {
 					reject(new Error(connectFault(url.host, session.lastError)));
 					for (const answer of session.questions) answer("");
@@ -121,9 +122,14 @@ export function sshTunnel(url: URL, env: Env) {
 	};
 }
 
+/** What is left of a folder for the time of a session does no harm. */
+function remove(folder: string): void {
+	fileCalls.run(folder, () => rm(folder, { recursive: true, force: true })).catch(() => {});
+}
+
 function end({ ssh, folder }: Session): void {
 	ssh.kill();
-	rmSync(folder, { recursive: true, force: true });
+	remove(folder);
 }
 
 /** A bad escape stands for itself. */

@@ -40,7 +40,7 @@ const connect = (path: string, context?: string): ReturnType<typeof connectionOf
 describe("a kubeconfig", () => {
 	it("D25: the current context, or another one; entries of several files", async () => {
 		const first = kubeconfig({ token: "t" }, { "certificate-authority-data": "Q0E=" });
-		const { credentials, ...rest } = connect(first);
+		const { credentials, ...rest } = await connect(first);
 		expect(rest).toEqual({
 			server: "https://one:6443",
 			namespace: "jobs",
@@ -51,24 +51,24 @@ describe("a kubeconfig", () => {
 		expect(await credentials()).toEqual({ token: "t" });
 		const clusters = [{ name: "c2", cluster: { server: "https://two", "tls-server-name": "kube" } }];
 		const second = file("more", JSON.stringify({ clusters }));
-		expect(connect(`${first}:${second}`, "two")).toMatchObject({
+		expect(await connect(`${first}:${second}`, "two")).toMatchObject({
 			server: "https://two",
 			namespace: "default",
 			serverName: "kube",
 		});
-		expect(() => connect(first, "two")).toThrow(/has no cluster "c2"/);
-		expect(() => connect(first, "three")).toThrow(/has no context "three"/);
+		await expect(connect(first, "two")).rejects.toThrow(/has no cluster "c2"/);
+		await expect(connect(first, "three")).rejects.toThrow(/has no context "three"/);
 	});
 
 	it("D25: client certificates, as files next to it or in it", async () => {
 		file("cert.pem", "CERT");
 		const path = kubeconfig({ "client-certificate": "cert.pem", "client-key-data": "S0VZ" });
-		expect(await connect(path).credentials()).toEqual({ cert: "CERT", key: "KEY" });
+		expect(await (await connect(path)).credentials()).toEqual({ cert: "CERT", key: "KEY" });
 	});
 
 	it("D25: a token file is read again after a minute, or when the server refuses it", async () => {
 		file("token", "first\n");
-		const { credentials } = connect(kubeconfig({ tokenFile: "token" }));
+		const { credentials } = await connect(kubeconfig({ tokenFile: "token" }));
 		expect(await credentials()).toEqual({ token: "first" });
 		file("token", "second");
 		expect(await credentials()).toEqual({ token: "first" });
@@ -83,12 +83,12 @@ describe("a kubeconfig", () => {
 		[{ username: "a", password: "b" }, {}, /username, which is not supported/],
 		[{ token: "t" }, { "proxy-url": "http://p" }, /proxy-url, which is not supported/],
 		[{ token: "t" }, { server: undefined }, /has no server/],
-	])("D25: what is not supported is said: %j %j", (user, cluster, sentence) => {
-		expect(() => connect(kubeconfig(user, cluster))).toThrow(sentence);
+	])("D25: what is not supported is said: %j %j", async (user, cluster, sentence) => {
+		await expect(connect(kubeconfig(user, cluster))).rejects.toThrow(sentence);
 	});
 
-	it("says which file cannot be read", () => {
-		expect(() => connect(file("bad", "a: ["))).toThrow(/kubeconfig .*bad cannot be read/);
+	it("says which file cannot be read", async () => {
+		await expect(connect(file("bad", "a: ["))).rejects.toThrow(/kubeconfig .*bad cannot be read/);
 	});
 });
 
@@ -114,7 +114,7 @@ describe("an exec plugin", () => {
 	it("D25: is run with its arguments and variables, and again when its token is about to expire", async () => {
 		const expires = new Date(clock.wall() + 120_000).toISOString();
 		const status = `{"token":"$1-$NAME-$(wc -l < ${folder}/runs)","expirationTimestamp":"${expires}"}`;
-		const { credentials } = plugin(answer(status).replace("<<END", "<<END"));
+		const { credentials } = await plugin(answer(status).replace("<<END", "<<END"));
 		const both = await Promise.all([credentials(), credentials()]);
 		expect(both).toEqual([{ token: "x-v-1" }, { token: "x-v-1" }]);
 		await clock.advance(59_000);
@@ -124,13 +124,13 @@ describe("an exec plugin", () => {
 	});
 
 	it("D25: returns certificates too, and its failure names it", async () => {
-		const certificate = plugin(answer('{"clientCertificateData":"C","clientKeyData":"K"}'));
+		const certificate = await plugin(answer('{"clientCertificateData":"C","clientKeyData":"K"}'));
 		expect(await certificate.credentials()).toEqual({ cert: "C", key: "K" });
-		await expect(plugin("echo no login >&2; exit 3").credentials()).rejects.toThrow(
+		await expect((await plugin("echo no login >&2; exit 3")).credentials()).rejects.toThrow(
 			"the credential plugin ./plugin failed: exit code 3 no login; install it",
 		);
-		await expect(plugin(answer("{}")).credentials()).rejects.toThrow(/neither token nor certificate/);
-		await expect(plugin("exec yes").credentials()).rejects.toThrow(
+		await expect((await plugin(answer("{}"))).credentials()).rejects.toThrow(/neither token nor certificate/);
+		await expect((await plugin("exec yes")).credentials()).rejects.toThrow(
 			"the credential plugin ./plugin failed: stdout maxBuffer length exceeded; install it",
 		);
 	});
@@ -151,7 +151,7 @@ describe("without a kubeconfig", () => {
 			KUBERNETES_SERVICE_PORT: "443",
 			HOME: folder,
 		};
-		const { credentials, ...rest } = connectionOf(env, { clock, podFolder });
+		const { credentials, ...rest } = await connectionOf(env, { clock, podFolder });
 		expect(rest).toEqual({
 			server: "https://[fd00::1]:443",
 			namespace: "jobs",
@@ -161,7 +161,7 @@ describe("without a kubeconfig", () => {
 		expect(await credentials()).toEqual({ token: "t" });
 	});
 
-	it("says what to do where there is nothing", () => {
-		expect(() => connectionOf({ HOME: folder }, { clock })).toThrow(/set KUBECONFIG/);
+	it("says what to do where there is nothing", async () => {
+		await expect(connectionOf({ HOME: folder }, { clock })).rejects.toThrow(/set KUBECONFIG/);
 	});
 });

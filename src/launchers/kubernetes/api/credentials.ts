@@ -1,9 +1,10 @@
 /** Finds the cluster and its credentials, in a Pod or from a kubeconfig. */
-import { existsSync, readFileSync } from "node:fs";
+import { access, readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import type { Clock } from "../../../system/clock.ts";
+import { fileCalls } from "../../../system/file-calls.ts";
 import { type Credentials, type ExecConfig, execPlugin } from "./exec-plugin.ts";
 import type { Env } from "../../../lib/env.ts";
 
@@ -24,36 +25,50 @@ const POD_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
 const TOKEN_FILE_MS = 60_000;
 
 /** Throws an Error with a sentence if there are none, or of an unsupported kind. */
-export function connectionOf(
+export async function connectionOf(
 	env: Env,
 	{ context, clock, podFolder = POD_FOLDER }: { context?: string | undefined; clock: Clock; podFolder?: string },
-): Connection {
-	const files = kubeconfigFiles(env);
-	const inPod = env["KUBERNETES_SERVICE_HOST"] !== undefined && existsSync(join(podFolder, "token"));
-	if (context === undefined && !env["KUBECONFIG"] && inPod) return ofPod(env, podFolder, clock);
-	if (files.length > 0) return ofKubeconfig(files, context, { clock, env });
+): Promise<Connection> {
+	const files = await kubeconfigFiles(env);
+	const inPod = env["KUBERNETES_SERVICE_HOST"] !== undefined && (await isThere(join(podFolder, "token")));
+	if (context === undefined && !env["KUBECONFIG"] && inPod) return await ofPod(env, podFolder, clock);
+	if (files.length > 0) return await ofKubeconfig(files, context, { clock, env });
 	throw new Error(
 		"no credentials for Kubernetes: run the service in a Pod with a service account, or set " +
 			"KUBECONFIG to a kubeconfig",
 	);
 }
 
-function kubeconfigFiles(env: Env): string[] {
+function isThere(path: string): Promise<boolean> {
+	return fileCalls
+		.run(path, () => access(path))
+		.then(
+			() => true,
+			() => false,
+		);
+}
+
+function textAt(path: string): Promise<string> {
+	return fileCalls.run(path, () => readFile(path, "utf8"));
+}
+
+async function kubeconfigFiles(env: Env): Promise<string[]> {
 	const named = env["KUBECONFIG"];
 	const paths = named
 		? named.split(delimiter).filter((path) => path !== "")
 		: [join(env["HOME"] ?? homedir(), ".kube", "config")];
-	return paths.filter((path) => existsSync(path));
+	const present = await Promise.all(paths.map(isThere));
+	return paths.filter((_, at) => present[at]);
 }
 
-function ofPod(env: Env, folder: string, clock: Clock): Connection {
+async function ofPod(env: Env, folder: string, clock: Clock): Promise<Connection> {
 	const host = env["KUBERNETES_SERVICE_HOST"]!;
 	const port = env["KUBERNETES_SERVICE_PORT"] ?? "443";
 	const namespace = join(folder, "namespace");
 	return {
 		server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
-		namespace: existsSync(namespace) ? readFileSync(namespace, "utf8").trim() : "default",
-		ca: readFileSync(join(folder, "ca.crt"), "utf8"),
+		namespace: (await isThere(namespace)) ? (await textAt(namespace)).trim() : "default",
+		ca: await textAt(join(folder, "ca.crt")),
 		insecure: false,
 		credentials: tokenFile(join(folder, "token"), clock),
 	};
@@ -69,13 +84,13 @@ interface Kubeconfig {
 	contexts?: (Named & { context?: { cluster?: string; user?: string; namespace?: string } })[] | null;
 }
 
-function ofKubeconfig(
+async function ofKubeconfig(
 	files: readonly string[],
 	wanted: string | undefined,
 	{ clock, env }: { clock: Clock; env: Env },
-): Connection {
+): Promise<Connection> {
 	// As in kubectl, the first file with a name wins.
-	const read = files.map((path) => ({ path, config: parsed(path) }));
+	const read = await Promise.all(files.map(async (path) => ({ path, config: await parsed(path) })));
 	const name = wanted ?? read.map(({ config }) => config["current-context"]).find((each) => each);
 	const where = files.join(delimiter);
 	const first = <Entry extends Named>(
@@ -99,10 +114,10 @@ function ofKubeconfig(
 	return {
 		server: server.replace(/(?<!\/)\/+$/, ""),
 		namespace: context.namespace ?? "default",
-		ca: textOf(rest, "certificate-authority", dirname(cluster.path)),
+		ca: await textOf(rest, "certificate-authority", dirname(cluster.path)),
 		serverName: typeof serverName === "string" ? serverName : undefined,
 		insecure: rest["insecure-skip-tls-verify"] === true,
-		credentials: userCredentials(user.found.user ?? {}, {
+		credentials: await userCredentials(user.found.user ?? {}, {
 			name: context.user ?? "",
 			folder: dirname(user.path),
 			clock,
@@ -111,9 +126,9 @@ function ofKubeconfig(
 	};
 }
 
-function parsed(path: string): Kubeconfig {
+async function parsed(path: string): Promise<Kubeconfig> {
 	try {
-		return (parse(readFileSync(path, "utf8")) ?? {}) as Kubeconfig;
+		return (parse(await textAt(path)) ?? {}) as Kubeconfig;
 	} catch (error) {
 		throw new Error(`kubeconfig ${path} cannot be read: ${(error as Error).message}`, {
 			cause: error,
@@ -121,10 +136,10 @@ function parsed(path: string): Kubeconfig {
 	}
 }
 
-function userCredentials(
+async function userCredentials(
 	user: Record<string, unknown>,
 	{ name, folder, clock, env }: { name: string; folder: string; clock: Clock; env: Env },
-): Connection["credentials"] {
+): Promise<Connection["credentials"]> {
 	for (const unsupported of ["auth-provider", "username", "as"])
 		if (user[unsupported] !== undefined)
 			throw new Error(
@@ -132,8 +147,8 @@ function userCredentials(
 					"a client certificate or an exec plugin",
 			);
 	if (user["exec"] !== undefined) return execPlugin(user["exec"] as ExecConfig, { folder, clock, env });
-	const cert = textOf(user, "client-certificate", folder);
-	const key = textOf(user, "client-key", folder);
+	const cert = await textOf(user, "client-certificate", folder);
+	const key = await textOf(user, "client-key", folder);
 	const pair = { ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
 	if (typeof user["token"] === "string") {
 		const token = user["token"];
@@ -145,18 +160,18 @@ function userCredentials(
 }
 
 /** `name` is a path, `name-data` its content in base64. */
-function textOf(from: Record<string, unknown>, name: string, folder: string): string | undefined {
+async function textOf(from: Record<string, unknown>, name: string, folder: string): Promise<string | undefined> {
 	const data = from[`${name}-data`];
 	if (typeof data === "string") return Buffer.from(data, "base64").toString("utf8");
 	const path = from[name];
-	return typeof path === "string" ? readFileSync(resolve(folder, path), "utf8") : undefined;
+	return typeof path === "string" ? await textAt(resolve(folder, path)) : undefined;
 }
 
 function tokenFile(path: string, clock: Clock): Connection["credentials"] {
 	let read: { at: number; token: string } | undefined;
 	return async (renew = false) => {
 		if (!read || renew || clock.now() - read.at >= TOKEN_FILE_MS)
-			read = { at: clock.now(), token: readFileSync(path, "utf8").trim() };
+			read = { at: clock.now(), token: (await textAt(path)).trim() };
 		return { token: read.token };
 	};
 }
