@@ -21,12 +21,31 @@ export function resourceCases({ open }: Bed): void {
 			const later = resourceRow({ id: "a", createdAt: T0 + 1 });
 			const other = resourceRow({ kind: "volume", id: "b", name: "other" });
 			for (const row of [first, later, other]) expect(await resources.insert({ row, atMost: 9 })).toBe("inserted");
-			expect(await resources.list({ kind: "template" })).toEqual([later, first]);
-			expect(await resources.list({ kind: "volume", name: "other" })).toEqual([other]);
-			expect(await resources.list({ kind: "volume", name: "odd \u0000" })).toEqual([]);
+			const { sealed: _, ...head } = first;
+			expect(await resources.list({ kind: "template" })).toEqual([later, head]);
+			expect(await resources.named({ kind: "volume", name: "other" })).toEqual([other]);
+			expect(await resources.named({ kind: "volume", name: "odd \u0000" })).toEqual([]);
 			expect(await resources.list({ kind: "secret" })).toEqual([]);
 			expect(await resources.find({ kind: "template", id: "b" })).toEqual(first);
 			expect(await resources.find({ kind: "secret", id: "b" })).toBeUndefined();
+		}));
+
+	it("D41: page, size › what follows an object, the newest first, also of one moment", () =>
+		alone(open, async ({ store: { resources } }) => {
+			const rows = ["c", "b", "a"].map((id) =>
+				resourceRow({ id, createdAt: T0 + (id === "c" ? 1 : 0), sealed: "sealed" }),
+			);
+			for (const row of [...rows, resourceRow({ kind: "volume" })]) await resources.insert({ row, atMost: 9 });
+			for (const [after, limit, found] of [
+				[undefined, 2, rows.slice(0, 2)],
+				[rows[0], 1, rows.slice(1, 2)],
+				[rows[1], 9, rows.slice(2)],
+				[rows[2], 9, []],
+			] as const) {
+				const q = { kind: "template", after: after && { createdAt: after.createdAt, id: after.id }, limit } as const;
+				expect(await resources.page(q)).toEqual(found);
+				expect(await resources.size(q)).toBe(found.length * "{}sealed".length);
+			}
 		}));
 
 	it("insert › names of registries and of secrets are unique, those of others are not", () =>
@@ -55,7 +74,7 @@ export function resourceCases({ open }: Bed): void {
 			expect(await resources.update({ row: changed, from: T0 + 5 })).toBe(false);
 			expect(await resources.update({ row: changed, from: T0 })).toBe(true);
 			expect(await resources.update({ row: changed, from: T0 })).toBe(false);
-			expect(await resources.list({ kind: "template" })).toEqual([changed]);
+			expect(await resources.find({ kind: "template", id: row.id })).toEqual(changed);
 		}));
 
 	it("remove › once, and no update brings it back", () =>

@@ -5,7 +5,13 @@ import { diffOf, launchedSettings } from "../../core/releases/launched-settings.
 import type { EpochMs } from "../../lib/time.ts";
 import { isManaged } from "../../launchers/index.ts";
 import type { Encryption } from "../../secrets/encryption.ts";
-import type { ReleaseChanges, ReleaseHead, ReleaseRow, ReleaseSource } from "../../store/contract/releases.ts";
+import type {
+	ReleaseChanges,
+	ReleaseEntry,
+	ReleaseHead,
+	ReleaseRow,
+	ReleaseSource,
+} from "../../store/contract/releases.ts";
 import type { Store } from "../../store/contract/store.ts";
 import { LAUNCHED_AS, launchHash } from "./launch-hash.ts";
 import { openSettings, type OpenedSettings, sealSettings } from "./sealed-settings.ts";
@@ -24,6 +30,12 @@ export interface Origin {
 interface StoredEndpoint {
 	endpoint: Endpoint;
 	createdAt: EpochMs;
+}
+
+export interface VersionPage {
+	before: number;
+	limit: number;
+	hold: (size: number) => Promise<void> | undefined;
 }
 
 export type EndpointVersions = ReturnType<typeof endpointVersions>;
@@ -61,21 +73,26 @@ export function endpointVersions({ releases, workers }: Store, { encryption }: {
 		return new Set(handles.map((handle) => String(handle[LAUNCHED_AS])));
 	}
 
-	/** Newest first. */
-	async function rows(stored: StoredEndpoint): Promise<ReleaseRow[]> {
-		const kept = await releases.list({ endpoint: stored.endpoint.id });
-		return kept[0]?.launchHash === launchHash(stored.endpoint) ? kept : [unrecordedRow(stored), ...kept];
-	}
+	const isRecorded = (stored: StoredEndpoint): boolean => of(stored).length === heads.get(stored.endpoint.id)?.length;
 
 	return {
 		of,
-		rows,
+		/** Versions below `before`, the newest first. `hold`: called with the number of characters before they are read. */
+		async list(stored: StoredEndpoint, { hold, before, limit }: VersionPage): Promise<ReleaseEntry[]> {
+			const q = { endpoint: stored.endpoint.id, before, limit };
+			await hold(await releases.size(q));
+			const kept = await releases.list(q);
+			const { settings: _, ...current } = unrecordedRow(stored);
+			const isShown = !isRecorded(stored) && current.version < before;
+			return isShown ? [current, ...kept].slice(0, limit) : kept;
+		},
 		async load(): Promise<void> {
 			heads = Map.groupBy(await releases.heads(), ({ endpoint }) => endpoint);
 		},
 		/** Undefined: the version is not kept. */
 		async settingsOf(stored: StoredEndpoint, version: number): Promise<OpenedSettings | undefined> {
-			const row = (await rows(stored)).find((each) => each.version === version);
+			const isCurrent = !isRecorded(stored) && version === unrecorded(stored).version;
+			const row = isCurrent ? unrecordedRow(stored) : await releases.find({ endpoint: stored.endpoint.id, version });
 			return row && openSettings(row.settings, encryption);
 		},
 		/** Undefined: workers are launched as before. */

@@ -55,13 +55,14 @@ async function requireCurrentKey({ cluster }: Store, { keyIds }: Encryption): Pr
 /** Compares and sets each text: one that a server replaces meanwhile has the current key. */
 async function rewrite({ secrets, ...store }: Store, sealing: Encryption, write: boolean): Promise<Reencrypted> {
 	const found = { endpoints: 0, releases: 0, registries: 0, resources: 0, jobs: 0, workers: 0 };
+	for (const { endpoint, version } of await store.releases.heads()) {
+		const { settings: from } = (await store.releases.find({ endpoint, version })) ?? {};
+		const resealed = from === undefined ? undefined : resealEndpoint({ settings: from }, sealing);
+		if (from === undefined || !resealed) continue;
+		found.releases += 1;
+		if (write) await store.releases.replace({ endpoint, version, from, to: resealed.settings });
+	}
 	for (const { id, settings, secret } of await store.endpoints.list()) {
-		for (const { version, settings: from } of await store.releases.list({ endpoint: id })) {
-			const resealed = resealEndpoint({ settings: from }, sealing);
-			if (!resealed) continue;
-			found.releases += 1;
-			if (write) await store.releases.replace({ endpoint: id, version, from, to: resealed.settings });
-		}
 		const to = resealEndpoint({ settings, secret }, sealing);
 		if (!to) continue;
 		found.endpoints += 1;
@@ -81,11 +82,14 @@ async function rewrite({ secrets, ...store }: Store, sealing: Encryption, write:
 	for (const { registry, password: from } of await store.registries.list())
 		await renew("registries", from, (to) => store.registries.replace({ registry, from, to }));
 	for (const kind of ["template", "registry", "secret"] as const)
-		for (const row of await store.resources.list({ kind }))
-			await renew("resources", row.sealed ?? "", (sealed) =>
+		for (const { id } of await store.resources.list({ kind })) {
+			const row = await store.resources.find({ kind, id });
+			await renew("resources", row?.sealed ?? "", async (sealed) => {
 				// Grows, so that a server which read the row before does not store the earlier text again.
-				store.resources.update({ row: { ...row, sealed, updatedAt: row.updatedAt + 1 }, from: row.updatedAt }),
-			);
+				const changed = row && { ...row, sealed, updatedAt: row.updatedAt + 1 };
+				if (changed) await store.resources.update({ row: changed, from: row.updatedAt });
+			});
+		}
 	for (const { id, handle: from } of await store.workers.list())
 		if (from !== undefined)
 			await renew("workers", from, (to) => store.workers.replaceHandle({ id, from, to }), resealHandle);

@@ -3,7 +3,7 @@ import { ApiError, badRequest } from "../../core/errors.ts";
 import { hex } from "../../lib/ids.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { Encryption } from "../../secrets/encryption.ts";
-import type { ResourceKind, ResourceRow } from "../../store/contract/resources.ts";
+import type { ResourceKind, ResourcePage, ResourceRow } from "../../store/contract/resources.ts";
 import type { EngineContext } from "../context.ts";
 import { resealText } from "../endpoints/sealed-settings.ts";
 
@@ -37,6 +37,11 @@ export interface Resource<Body> extends Omit<Content<Body>, "sealed"> {
 	createdAt: EpochMs;
 }
 
+/** `hold`: called with the number of characters before they are read. */
+export interface PageQuery extends Omit<ResourcePage, "kind"> {
+	hold: (size: number) => Promise<void> | undefined;
+}
+
 export function resourceTable<Body>(kind: ResourceKind, { store, encryption, now, random }: ResourceContext) {
 	const { noun, list } = KINDS[kind];
 
@@ -65,8 +70,16 @@ export function resourceTable<Body>(kind: ResourceKind, { store, encryption, now
 	}
 
 	return {
+		/** Newest first, without what is secret. */
+		list: async () => (await store.resources.list({ kind })).map(opened),
 		/** Newest first. */
-		list: async (name?: string) => (await store.resources.list({ kind, name })).map(opened),
+		named: async (name: string) => (await store.resources.named({ kind, name })).map(opened),
+
+		async page({ hold, after, limit }: PageQuery): Promise<Resource<Body>[]> {
+			const q = { kind, after: after && { createdAt: after.createdAt, id: after.id }, limit };
+			await hold(await store.resources.size(q));
+			return (await store.resources.page(q)).map(opened);
+		},
 
 		async find(id: string): Promise<Resource<Body> | undefined> {
 			const row = await store.resources.find({ kind, id });

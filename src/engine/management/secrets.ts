@@ -30,7 +30,7 @@ export function secrets(d: ResourceContext) {
 		const values = new Map<string, string>();
 		const unreadable = new Set<string>();
 		for (const name of secretNames(env))
-			for (const { sealed } of await table.list(name))
+			for (const { sealed } of await table.named(name))
 				if (sealed === undefined) unreadable.add(name);
 				else values.set(name, sealed);
 		return { values, unreadable };

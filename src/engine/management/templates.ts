@@ -4,7 +4,7 @@ import type { TemplateBody, TemplateContent } from "../../core/management/templa
 import { isSame } from "../../lib/same.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { Logins } from "./logins.ts";
-import { type Resource, type ResourceContext, resourceTable } from "./resource-table.ts";
+import { type PageQuery, type Resource, type ResourceContext, resourceTable } from "./resource-table.ts";
 import type { Secrets } from "./secrets.ts";
 
 export interface Template extends TemplateContent {
@@ -37,7 +37,19 @@ export function templates(d: ResourceContext & { logins: Logins; secrets: Secret
 
 	return {
 		/** Newest first. */
-		list: async () => await viewsOf(await table.list()),
+		page: async (q: PageQuery) => await viewsOf(await table.page(q)),
+
+		/** The newest that are public. */
+		async published({ hold, limit }: PageQuery): Promise<Template[]> {
+			const found: Resource<TemplateBody>[] = [];
+			for (let after: Resource<TemplateBody> | undefined, more = true; more && found.length < limit; ) {
+				const page = await table.page({ after, limit, hold });
+				found.push(...page.filter(({ body }) => body.public));
+				after = page.at(-1);
+				more = page.length === limit;
+			}
+			return await viewsOf(found.slice(0, limit));
+		},
 		get: async (id: string) => await viewOf(await table.get(id)),
 
 		/** Throws 400 for an unknown registry or secret. */

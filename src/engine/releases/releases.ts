@@ -2,9 +2,10 @@
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
 import { type LaunchedSettings, type ReleaseChange, withLaunched } from "../../core/releases/launched-settings.ts";
-import type { ReleaseHead, ReleaseRow } from "../../store/contract/releases.ts";
+import type { ReleaseEntry, ReleaseHead } from "../../store/contract/releases.ts";
 import type { EngineContext } from "../context.ts";
 import { type Endpoints, withoutId } from "../endpoints/endpoints.ts";
+import type { VersionPage } from "../endpoints/versions.ts";
 import type { Workers } from "../workers/workers.ts";
 import type { Canaries, CanaryView } from "./canaries.ts";
 import { releasesOf } from "./worker-release.ts";
@@ -21,7 +22,7 @@ export interface History {
 	version: number;
 	/** Launched workers. */
 	workers: { current: number; all: number };
-	/** Newest first. */
+	/** Those of the page, the newest first. */
 	releases: Release[];
 	/** That of the current one, while it lasts. */
 	canary?: CanaryView | undefined;
@@ -47,8 +48,8 @@ export function createReleases({ endpoints, workers, canaries, events }: Deps) {
 	return {
 		current,
 		/** Throws `endpoint_not_found`. */
-		async history(id: string): Promise<History> {
-			const rows = await versions.rows(endpoints.entry(id));
+		async history(id: string, page: VersionPage): Promise<History> {
+			const rows = await versions.list(endpoints.entry(id), page);
 			const launched = (await workers.views(id)).flatMap((view) => (view.launchedAs === undefined ? [] : [view]));
 			const byVersion = Map.groupBy(launched, (view) => endpoints.releaseOf(id, view.launchedAs));
 			const { version } = current(id);
@@ -91,7 +92,7 @@ export function createReleases({ endpoints, workers, canaries, events }: Deps) {
 	};
 }
 
-function releaseOf(row: ReleaseRow, workers: number): Release {
-	const { endpoint: _, launchHash: _hash, settings: _settings, diff, ...shown } = row;
+function releaseOf(row: ReleaseEntry, workers: number): Release {
+	const { endpoint: _, launchHash: _hash, diff, ...shown } = row;
 	return { ...shown, diff: JSON.parse(diff) as ReleaseChange[], workers };
 }

@@ -27,12 +27,20 @@ export async function readChange<T extends object>(call: Call, schema: Schema): 
 	return Object.fromEntries(given) as Partial<T>;
 }
 
-/** A page of a list of the operation `list`. Throws 422 for a cursor that is not of this list. */
-export function paged<T>(
-	call: Call,
-	q: { list: string; limit: ParamWithDefault<number>; items: readonly T[]; keyOf: (item: T) => PageKey },
-) {
-	const found = pageOf(q.items, q.keyOf, { after: cursorIn(call, q.list), limit: checkedParam(call, q.limit) });
+interface List {
+	/** Its operation. */
+	list: string;
+	limit: ParamWithDefault<number>;
+}
+
+/** Throws 422 for a cursor that is not of this list. */
+export function pageAsked(call: Call, { list, limit }: List): { after: PageKey | undefined; limit: number } {
+	return { after: cursorIn(call, list), limit: checkedParam(call, limit) };
+}
+
+/** The page that is asked for. `items`: all, or as many of them as it may need, and one more. */
+export function paged<T>(call: Call, q: List & { items: readonly T[]; keyOf: (item: T) => PageKey }) {
+	const found = pageOf(q.items, q.keyOf, pageAsked(call, q));
 	const { next } = found;
 	const nextCursor = next ? cursorOf(call, [q.list, next.createdAt, next.id]) : null;
 	return { items: found.items, pagination: { nextCursor, hasNextPage: next !== undefined } };

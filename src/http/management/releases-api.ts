@@ -5,15 +5,21 @@ import type { AnswerOf } from "../../api/definition/route.ts";
 import type { ReleaseChange } from "../../core/releases/launched-settings.ts";
 import type { Call } from "../exchange/call.ts";
 import { isoJobTime } from "../exchange/format.ts";
-import { paged } from "./exchange.ts";
+import { holding } from "../memory/call-memory.ts";
+import { pageAsked, paged } from "./exchange.ts";
 
 /** Throws `endpoint_not_found`. */
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_MANAGED_RELEASES>> {
 	const { engine, params } = call;
-	const { version, workers, releases } = await engine.releases.history(params.endpoint);
+	const list = { list: `releases ${params.endpoint}`, limit: LIMIT };
+	const { after, limit } = pageAsked(call, list);
+	const { version, workers, releases } = await engine.releases.history(params.endpoint, {
+		before: after?.createdAt ?? Number.MAX_SAFE_INTEGER,
+		limit: limit + 1,
+		hold: holding(call),
+	});
 	const { items, pagination } = paged(call, {
-		list: `releases ${params.endpoint}`,
-		limit: LIMIT,
+		...list,
 		items: releases,
 		// In the order of versions.
 		keyOf: ({ version: createdAt }) => ({ createdAt, id: "" }),

@@ -15,14 +15,17 @@ import { commandOf, changedTemplate, newTemplate, type TemplateRequest } from ".
 import { withDefaults } from "../../lib/schema.ts";
 import type { Template } from "../../engine/management/templates.ts";
 import type { Call } from "../exchange/call.ts";
-import { checkedParam, paged, readManaged } from "./exchange.ts";
+import { holding } from "../memory/call-memory.ts";
+import { checkedParam, pageAsked, paged, readManaged } from "./exchange.ts";
 
 /** Maximum number of public templates in an answer. */
 const MOST_PUBLIC = 100;
 
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_TEMPLATES>> {
-	const all = await call.engine.resources.templates.list();
-	const { items, pagination } = paged(call, { list: "templates", limit: LIMIT, items: all, keyOf: (each) => each });
+	const list = { list: "templates", limit: LIMIT };
+	const { after, limit } = pageAsked(call, list);
+	const found = await call.engine.resources.templates.page({ after, limit: limit + 1, hold: holding(call) });
+	const { items, pagination } = paged(call, { ...list, items: found, keyOf: (each) => each });
 	return { templates: items.map(templateJson), pagination };
 }
 
@@ -48,8 +51,10 @@ export async function remove({ engine, params }: Call): Promise<void> {
 
 export async function listPublic(call: Call): Promise<AnswerOf<typeof LIST_PUBLIC_TEMPLATES>> {
 	const isHere = checkedParam(call, SOURCE) === "official";
-	const found = isHere ? (await call.engine.resources.templates.list()).filter((each) => each.public) : [];
-	return { templates: found.slice(0, MOST_PUBLIC).map(templateJson), pagination: LAST_PAGE };
+	const found = isHere
+		? await call.engine.resources.templates.published({ limit: MOST_PUBLIC, hold: holding(call) })
+		: [];
+	return { templates: found.map(templateJson), pagination: LAST_PAGE };
 }
 
 function templateJson({ createdAt: _createdAt, ...template }: Template): Sendable<TemplateJson> {

@@ -31,6 +31,11 @@ export function hold(call: Call, bytes: number): Promise<void> | undefined {
 	});
 }
 
+/** What a read calls with the size of the texts that it is about to read. They are held as read and as sent. */
+export function holding(call: Call): (size: number) => Promise<void> | undefined {
+	return (size) => hold(call, 2 * size);
+}
+
 /** Counts bytes that are in memory already. Neither waits nor fails. */
 export function holdNow(call: Call, bytes: number): void {
 	const more = bytes - call.holds.bytes;

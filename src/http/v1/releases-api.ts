@@ -9,11 +9,21 @@ import { principalOf } from "../gates/auth.ts";
 import type { Call } from "../exchange/call.ts";
 import { isoJobTime } from "../exchange/format.ts";
 import { readNothing } from "../exchange/object-body.ts";
+import { holding } from "../memory/call-memory.ts";
+
+/** Versions that workers run are kept beside the last 100: more than these are never there. */
+const ALL = 100_000;
 
 type ReleasesAnswer = Promise<AnswerOf<typeof LIST_RELEASES>>;
 
-export async function list({ engine, params: { endpoint } }: Call): ReleasesAnswer {
-	const { releases, canary, ...history } = await engine.releases.history(endpoint);
+export async function list(call: Call): ReleasesAnswer {
+	const { engine, params } = call;
+	const { endpoint } = params;
+	const { releases, canary, ...history } = await engine.releases.history(endpoint, {
+		before: Number.MAX_SAFE_INTEGER,
+		limit: ALL,
+		hold: holding(call),
+	});
 	const from = engine.now() - DAY_MS;
 	const jobs = await engine.metrics.history.byRelease({ endpoint, step: HOUR_MS, from, to: Infinity });
 	return {

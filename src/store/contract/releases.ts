@@ -22,11 +22,15 @@ export interface ReleaseHead {
 /** `stored`: of an earlier version of Sluice. */
 export type ReleaseSource = "api" | "file" | "rollback" | "stored";
 
-export interface ReleaseRow extends ReleaseHead {
+/** What lists show. */
+export interface ReleaseEntry extends ReleaseHead {
 	/** Id of a key. */
 	createdBy?: string;
 	/** JSON: a list of `ReleaseChange`. */
 	diff: string;
+}
+
+export interface ReleaseRow extends ReleaseEntry {
 	/** JSON of the launched settings, sealed as those of endpoints are. */
 	settings: string;
 }
@@ -40,11 +44,20 @@ export interface ReleaseChanges {
 	remove: readonly number[];
 }
 
+export interface ReleasePage {
+	endpoint: string;
+	before: number;
+	limit: number;
+}
+
 export interface ReleaseStore {
 	/** Those of all endpoints, the earlier versions of each first. */
 	heads(): Promise<ReleaseHead[]>;
-	/** Newest first. */
-	list(q: { endpoint: string }): Promise<ReleaseRow[]>;
+	/** Versions below `before`, the newest first. */
+	list(q: ReleasePage): Promise<ReleaseEntry[]>;
+	/** Characters of the differences of such a list. */
+	size(q: ReleasePage): Promise<number>;
+	find(q: { endpoint: string; version: number }): Promise<ReleaseRow | undefined>;
 	/** A worker of it was healthy; false if it is no longer unproven. */
 	prove(q: { endpoint: string; version: number }): Promise<boolean>;
 	/** A worker of it crashed; false if it is no longer unproven. */

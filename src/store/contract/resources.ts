@@ -2,23 +2,39 @@
 
 export type ResourceKind = "template" | "registry" | "volume" | "secret";
 
-export interface ResourceRow {
+/** What is not secret. */
+export interface ResourceHead {
 	kind: ResourceKind;
 	id: string;
 	/** Two registries, or two secrets, never have the same. */
 	name: string;
 	/** JSON of the members that are not secret. */
 	body: string;
-	/** Encrypted: env of a template, user and password of a registry, value of a secret. */
-	sealed?: string | undefined;
 	createdAt: number;
 	/** Grows with each change. */
 	updatedAt: number;
 }
 
+export interface ResourceRow extends ResourceHead {
+	/** Encrypted: env of a template, user and password of a registry, value of a secret. */
+	sealed?: string | undefined;
+}
+
+/** At most `limit`, the newest first; `after`: those that follow this one. */
+export interface ResourcePage {
+	kind: ResourceKind;
+	after?: { createdAt: number; id: string } | undefined;
+	limit: number;
+}
+
 export interface ResourceStore {
-	/** Newest first. `name`: those with this name only. */
-	list(q: { kind: ResourceKind; name?: string | undefined }): Promise<ResourceRow[]>;
+	/** Newest first. */
+	list(q: { kind: ResourceKind }): Promise<ResourceHead[]>;
+	/** Newest first. */
+	named(q: { kind: ResourceKind; name: string }): Promise<ResourceRow[]>;
+	page(q: ResourcePage): Promise<ResourceRow[]>;
+	/** Characters of such a page. */
+	size(q: ResourcePage): Promise<number>;
 	find(q: { kind: ResourceKind; id: string }): Promise<ResourceRow | undefined>;
 	/** `taken`: another has the name; `full`: `atMost` exist. */
 	insert(q: { row: ResourceRow; atMost: number }): Promise<"inserted" | "taken" | "full">;

@@ -1,15 +1,19 @@
 /** Written together with the settings of their endpoint (`endpoints.ts`). */
-import type { ReleaseChanges, ReleaseHead, ReleaseRow } from "../contract/releases.ts";
+import type { ReleaseChanges, ReleaseEntry, ReleaseHead, ReleaseRow } from "../contract/releases.ts";
 import { read, write } from "../operations/operation.ts";
 import { columns } from "./columns.ts";
 import { change, notify, rows, type Sql, sql, type Value, type Work } from "./work.ts";
 
 const HEAD = "endpoint, version, launch_hash, state, failures, source, reason, created_at";
 const HEADS = columns<ReleaseHead>(HEAD);
-const RELEASES = columns<ReleaseRow>(`${HEAD}, created_by, diff, settings`);
+const ENTRIES = columns<ReleaseEntry>(`${HEAD}, created_by, diff`);
+const RELEASES = columns<ReleaseRow>(`${ENTRIES.names}, settings`);
 
 const ALL = sql(`SELECT ${HEADS.names} FROM releases ORDER BY endpoint, version`);
-const LIST = sql(`SELECT ${RELEASES.names} FROM releases WHERE endpoint = $1 ORDER BY version DESC`);
+const PAGE = "FROM releases WHERE endpoint = $1 AND version < $2 ORDER BY version DESC LIMIT $3";
+const LIST = sql(`SELECT ${ENTRIES.names} ${PAGE}`);
+const SIZE = sql(`SELECT coalesce(sum(size), 0) FROM (SELECT length(diff) AS size ${PAGE}) AS page`);
+const FIND = sql(`SELECT ${RELEASES.names} FROM releases WHERE endpoint = $1 AND version = $2`);
 const INSERT = sql(`
   INSERT INTO releases (${RELEASES.names}) VALUES (${RELEASES.parameters}) ON CONFLICT DO NOTHING`);
 const FAIL = sql("UPDATE releases SET state = 'failed' WHERE endpoint = $1 AND version = $2");
@@ -38,8 +42,16 @@ export const releases = {
 		return (yield* rows(ALL)).map(HEADS.from);
 	}),
 
-	list: read<"releases.list">(function* ({ endpoint }) {
-		return (yield* rows(LIST, endpoint)).map(RELEASES.from);
+	list: read<"releases.list">(function* ({ endpoint, before, limit }) {
+		return (yield* rows(LIST, endpoint, before, limit)).map(ENTRIES.from);
+	}),
+
+	size: read<"releases.size">(function* ({ endpoint, before, limit }) {
+		return Number((yield* rows(SIZE, endpoint, before, limit))[0]![0]);
+	}),
+
+	find: read<"releases.find">(function* ({ endpoint, version }) {
+		return (yield* rows(FIND, endpoint, version)).map(RELEASES.from)[0];
 	}),
 
 	prove: write<"releases.prove">(function* ({ endpoint, version }) {

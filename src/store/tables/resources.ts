@@ -1,15 +1,21 @@
 /** Servers read them at each use. */
-import type { ResourceRow } from "../contract/resources.ts";
+import type { ResourceHead, ResourcePage, ResourceRow } from "../contract/resources.ts";
 import { read, write } from "../operations/operation.ts";
 import { columns } from "./columns.ts";
-import { change, lock, rows, sql } from "./work.ts";
+import { change, lock, rows, sql, type Value } from "./work.ts";
 
+const HEADS = columns<ResourceHead>("kind, id, name, body, created_at, updated_at");
 const RESOURCES = columns<ResourceRow>("kind, id, name, body, sealed, created_at, updated_at");
 
 const OF_KIND = `SELECT ${RESOURCES.names} FROM resources WHERE kind = $1`;
 const NEWEST_FIRST = "ORDER BY created_at DESC, id DESC";
+const PAGE = `FROM resources WHERE kind = $1 AND (created_at, id) < ($2, $3) ${NEWEST_FIRST} LIMIT $4`;
 
-const ALL = sql(`${OF_KIND} ${NEWEST_FIRST}`);
+const ALL = sql(`SELECT ${HEADS.names} FROM resources WHERE kind = $1 ${NEWEST_FIRST}`);
+const LIST = sql(`SELECT ${RESOURCES.names} ${PAGE}`);
+const SIZE = sql(`
+  SELECT coalesce(sum(size), 0)
+  FROM (SELECT length(body) + coalesce(length(sealed), 0) AS size ${PAGE}) AS page`);
 const NAMED = sql(`${OF_KIND} AND name = $2 ${NEWEST_FIRST}`);
 const FIND = sql(`${OF_KIND} AND id = $2`);
 const COUNT = sql("SELECT count(*) FROM resources WHERE kind = $1");
@@ -20,9 +26,28 @@ const UPDATE = sql(`
   WHERE kind = $1 AND id = $2 AND updated_at = $7`);
 const REMOVE = sql("DELETE FROM resources WHERE kind = $1 AND id = $2");
 
+const pageValues = ({ kind, after, limit }: ResourcePage): Value[] => [
+	kind,
+	after?.createdAt ?? Number.MAX_SAFE_INTEGER,
+	after?.id ?? "",
+	limit,
+];
+
 export const resources = {
-	list: read<"resources.list">(function* ({ kind, name }) {
-		return (yield* name === undefined ? rows(ALL, kind) : rows(NAMED, kind, name)).map(RESOURCES.from);
+	list: read<"resources.list">(function* ({ kind }) {
+		return (yield* rows(ALL, kind)).map(HEADS.from);
+	}),
+
+	named: read<"resources.named">(function* ({ kind, name }) {
+		return (yield* rows(NAMED, kind, name)).map(RESOURCES.from);
+	}),
+
+	page: read<"resources.page">(function* (q) {
+		return (yield* rows(LIST, ...pageValues(q))).map(RESOURCES.from);
+	}),
+
+	size: read<"resources.size">(function* (q) {
+		return Number((yield* rows(SIZE, ...pageValues(q)))[0]![0]);
 	}),
 
 	find: read<"resources.find">(function* ({ kind, id }) {

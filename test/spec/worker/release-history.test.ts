@@ -6,7 +6,7 @@ import { KEPT_RELEASES } from "../../../src/core/releases/history.ts";
 import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
 import { call, KEY } from "../../support/service.ts";
 import { submitted } from "../hand-worker.ts";
-import { releaseService } from "./release-service.ts";
+import { ALL_VERSIONS, releaseService } from "./release-service.ts";
 
 const { pass, passUntil, of, takes, works, at, serve, change, callOf, staying, versions, states, ready } =
 	releaseService();
@@ -19,7 +19,7 @@ describe("releases of an endpoint", () => {
 		await change({ env: { TOKEN: "two" } });
 		await at.service.engine.releases.rollBack("ep", { version: 1, by: "key" });
 		expect(at.service.engine.endpoints.get("ep")).toMatchObject({ workersMax: 7, env: { TOKEN: "one" } });
-		const [newest] = (await at.service.engine.releases.history("ep")).releases;
+		const [newest] = (await at.service.engine.releases.history("ep", ALL_VERSIONS)).releases;
 		expect(newest).toMatchObject({ version: 3, source: "rollback", createdBy: "key" });
 		await at.service.engine.releases.rollBack("ep", { version: 3, by: "key" });
 		expect(await states()).toHaveLength(3);

@@ -6,6 +6,8 @@ import { folder, type Folder, startService, type TestService } from "../../suppo
 import { endWith } from "../hand-worker.ts";
 import { launchedWorkers } from "../launched-workers.ts";
 
+export const ALL_VERSIONS = { before: 1000, limit: 1000, hold: () => undefined };
+
 const SLEEPS = { type: "process", command: ["sleep", "300"] };
 /** The address for its workers, which is the same after a restart. */
 export const AT = { publicUrl: "http://127.0.0.1:9", gpus: 8 };
@@ -50,7 +52,7 @@ export function releaseService() {
 		workers.map((worker) => at.service.engine.endpoints.releaseOf("ep", worker.launchedAs));
 
 	async function states(): Promise<[number, string][]> {
-		const { releases } = await at.service.engine.releases.history("ep");
+		const { releases } = await at.service.engine.releases.history("ep", ALL_VERSIONS);
 		return releases.map(({ version, state }) => [version, state]);
 	}
 
