@@ -15,6 +15,7 @@ import {
 import { rawConnection, requestText, stalledReader } from "../raw-http.ts";
 
 const clock = manualClock();
+const LEASE_MS = 20_000;
 const unused = endpointsByName(40);
 let service: TestService;
 /** A running job of an endpoint of its own for each test. */
@@ -262,7 +263,7 @@ describe("delivery", () => {
 		await worker.chunk(id, { output: "a" });
 		expect(contentOf(await read()).outputs).toEqual(["a"]);
 		await worker.chunk(id, { output: "lost" });
-		await clock.advance(1);
+		await clock.advance(LEASE_MS);
 		await worker.takeThis(id);
 		await worker.chunk(id, { output: "b" });
 		expect(contentOf(await read())).toEqual({ outputs: ["b"], state: "IN_PROGRESS", next: 3 });

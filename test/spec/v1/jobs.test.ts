@@ -202,8 +202,12 @@ describe("GET /v1/endpoints/{endpoint}/jobs/{job}", () => {
 		const id = await submitted(service, ep, body);
 		await moment();
 		await worker.takeThis(id);
+		await clock.advance(5000);
+		await worker.ping();
+		await clock.advance(4900);
 		await moment();
-		// A take with nothing in progress proves the job lost; the worker gets it again.
+		// The second ping that omits the job proves it lost; the worker gets it again.
+		await worker.ping();
 		await worker.takeThis(id);
 		await worker.chunk(id, { output: "one" });
 		await worker.chunk(id, { output: "two" });
