@@ -64,7 +64,9 @@ describe("sluice worker-env", () => {
 		expect(plain).toMatchObject({ code: 0, stderr: expect.stringContaining("sluice worker-env theirs --replicas") });
 		const env = variables(plain.stdout);
 		expect(Object.keys(env).sort()).toEqual([...NAMES].sort());
-		expect(env["RUNPOD_WEBHOOK_GET_JOB"]).toMatch(new RegExp(`^${service.url}/worker/theirs/job-take/\\$ID`));
+		expect(env["RUNPOD_WEBHOOK_GET_JOB"]).toMatch(
+			new RegExp(`^${service.url}/worker/theirs/job-take/theirs-[0-9a-f]{12}[?]`),
+		);
 		const compose = await ask("theirs", "--format", "compose");
 		const read = parse(compose.stdout) as Record<string, string>;
 		const asCompose = Object.fromEntries(

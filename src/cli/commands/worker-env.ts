@@ -42,8 +42,7 @@ export const workerEnv: Action = {
 		for (const [name, value] of Object.entries(env)) process.stdout.write(`${line(name, value)}\n`);
 		if (!replicas)
 			process.stderr.write(
-				"For one worker process. For several with the same variables: " +
-					`sluice worker-env ${shellQuoted(endpoint)} --replicas\n`,
+				"For one worker process. For several with the same variables: " + `sluice worker-env ${endpoint} --replicas\n`,
 			);
 		else if (format === "shell") process.stdout.write('export RUNPOD_POD_ID="$(hostname)"\n');
 		else process.stderr.write("Set RUNPOD_POD_ID to a unique id for each worker, such as its host name.\n");

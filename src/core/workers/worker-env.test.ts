@@ -4,12 +4,12 @@ import { describe, expect, it } from "vitest";
 import { gpuPartEnv, machineEnv, pingIntervalMs, workerEnv } from "./worker-env.ts";
 
 describe("worker-env", () => {
-	it("D36: the variables, with the placeholders standing literally", () => {
+	it("D36: the variables, with the id of the worker and the placeholder of the job's", () => {
 		expect(workerEnv({ url: "http://h:1", endpoint: "e", worker: "w", token: "t", leaseMs: 20_000 })).toEqual({
-			RUNPOD_WEBHOOK_GET_JOB: "http://h:1/worker/e/job-take/$ID?gpu=none",
-			RUNPOD_WEBHOOK_POST_OUTPUT: "http://h:1/worker/e/job-done/$RUNPOD_POD_ID/$ID?gpu=none",
-			RUNPOD_WEBHOOK_POST_STREAM: "http://h:1/worker/e/job-stream/$RUNPOD_POD_ID/$ID?gpu=none",
-			RUNPOD_WEBHOOK_PING: "http://h:1/worker/e/ping/$RUNPOD_POD_ID?gpu=none",
+			RUNPOD_WEBHOOK_GET_JOB: "http://h:1/worker/e/job-take/w?gpu=none",
+			RUNPOD_WEBHOOK_POST_OUTPUT: "http://h:1/worker/e/job-done/w/$ID?gpu=none",
+			RUNPOD_WEBHOOK_POST_STREAM: "http://h:1/worker/e/job-stream/w/$ID?gpu=none",
+			RUNPOD_WEBHOOK_PING: "http://h:1/worker/e/ping/w?gpu=none",
 			RUNPOD_AI_API_KEY: "t",
 			RUNPOD_POD_ID: "w",
 			RUNPOD_ENDPOINT_ID: "e",
@@ -19,9 +19,13 @@ describe("worker-env", () => {
 	});
 
 	it("D36: for many replicas the worker id comes from elsewhere", () => {
-		expect(workerEnv({ url: "http://h:1", endpoint: "e", token: "t", leaseMs: 20_000 })).not.toHaveProperty(
-			"RUNPOD_POD_ID",
-		);
+		const env = workerEnv({ url: "http://h:1", endpoint: "e", token: "t", leaseMs: 20_000 });
+		expect(env).not.toHaveProperty("RUNPOD_POD_ID");
+		expect(env).toMatchObject({
+			RUNPOD_WEBHOOK_GET_JOB: "http://h:1/worker/e/job-take/$ID?gpu=none",
+			RUNPOD_WEBHOOK_POST_OUTPUT: "http://h:1/worker/e/job-done/$RUNPOD_POD_ID/$ID?gpu=none",
+			RUNPOD_WEBHOOK_PING: "http://h:1/worker/e/ping/$RUNPOD_POD_ID?gpu=none",
+		});
 	});
 
 	it("D36: variables of RunPod's machines, as far as they are known", () => {

@@ -52,9 +52,17 @@ export function gpuPartEnv(partGb: number, sizeGb: number): Record<string, strin
 	};
 }
 
+/** What addresses have in place of the worker's id, which RunPod's SDK replaces (protocol B.1). */
+const PLACEHOLDERS = { take: "$ID", others: "$RUNPOD_POD_ID" } as const;
+
+/** Whether the worker's id in a path is a placeholder that the worker has not replaced. */
+export function isPlaceholder(worker: string): boolean {
+	return worker === PLACEHOLDERS.take || worker === PLACEHOLDERS.others;
+}
+
 /**
- * The worker replaces `$ID` and `$RUNPOD_POD_ID` (protocol B.1). Its id is set elsewhere if `worker` is absent
- * (`--replicas`).
+ * The worker replaces `$ID` by the job's id (protocol B.1). Its own id is in the addresses, since some workers replace
+ * nothing else; without `worker` (`--replicas`) its id is set elsewhere, and the worker replaces that as well.
  */
 export function workerEnv(q: {
 	url: string;
@@ -64,11 +72,12 @@ export function workerEnv(q: {
 	leaseMs: number;
 }): Record<string, string> {
 	const base = `${q.url}/worker/${q.endpoint}`;
+	const inPath = q.worker ?? PLACEHOLDERS.others;
 	return {
-		RUNPOD_WEBHOOK_GET_JOB: `${base}/job-take/$ID?gpu=none`,
-		RUNPOD_WEBHOOK_POST_OUTPUT: `${base}/job-done/$RUNPOD_POD_ID/$ID?gpu=none`,
-		RUNPOD_WEBHOOK_POST_STREAM: `${base}/job-stream/$RUNPOD_POD_ID/$ID?gpu=none`,
-		RUNPOD_WEBHOOK_PING: `${base}/ping/$RUNPOD_POD_ID?gpu=none`,
+		RUNPOD_WEBHOOK_GET_JOB: `${base}/job-take/${q.worker ?? PLACEHOLDERS.take}?gpu=none`,
+		RUNPOD_WEBHOOK_POST_OUTPUT: `${base}/job-done/${inPath}/$ID?gpu=none`,
+		RUNPOD_WEBHOOK_POST_STREAM: `${base}/job-stream/${inPath}/$ID?gpu=none`,
+		RUNPOD_WEBHOOK_PING: `${base}/ping/${inPath}?gpu=none`,
 		RUNPOD_AI_API_KEY: q.token,
 		...(q.worker === undefined ? {} : { RUNPOD_POD_ID: q.worker }),
 		RUNPOD_ENDPOINT_ID: q.endpoint,

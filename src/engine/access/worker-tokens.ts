@@ -33,7 +33,7 @@ export function workerTokens({
 			cache.set(token, entryOf(row));
 			return token;
 		},
-		/** Undefined: it is not valid for this worker. */
+		/** `worker` is absent where the path has no id. Undefined: the token is not valid for this worker. */
 		async find({
 			token,
 			endpoint,
@@ -42,11 +42,12 @@ export function workerTokens({
 		}: {
 			token: string;
 			endpoint: string;
-			worker: string;
+			worker: string | undefined;
 			peer: Peer;
-		}): Promise<Pick<TokenRow, "launchedAs"> | undefined> {
+		}): Promise<Pick<TokenRow, "launchedAs" | "worker"> | undefined> {
 			const row = cache.get(token) ?? (await cache.read(token, peer));
-			return row?.endpoint === endpoint && (row.worker === undefined || row.worker === worker) ? row : undefined;
+			if (row?.endpoint !== endpoint) return undefined;
+			return row.worker === undefined || worker === undefined || row.worker === worker ? row : undefined;
 		},
 		async revoke(worker: string): Promise<void> {
 			await store.remove({ worker }).finally(() => cache.forget((row) => row.worker === worker));

@@ -1,5 +1,6 @@
 /** Authenticates by API key (D30), console session (D31) or worker token (D26), before the endpoint is checked (D3). */
 import type { Clock } from "../../system/clock.ts";
+import { isPlaceholder } from "../../core/workers/worker-env.ts";
 import { ApiError } from "../../core/errors.ts";
 import { type KeyHolder, may, type Principal } from "../../engine/access/keys.ts";
 import type { Scope } from "../../core/access/key-request.ts";
@@ -76,11 +77,12 @@ export function principalOf({ identity: { principal } }: Call): Principal {
 
 /** Throws 401 if the worker's token is not valid for it. */
 export async function authenticateWorker(call: Call): Promise<void> {
-	const { endpoint, worker } = call.params;
+	const { endpoint } = call.params;
+	const worker = isPlaceholder(call.params.worker) ? undefined : call.params.worker;
 	const token = presented(call);
 	const refused = (why: string): ApiError => new ApiError("worker_unauthorized", { why, endpoint });
 	if (token === undefined) throw refused("The worker sent no token.");
-	if (!/^[a-zA-Z0-9_.:-]{1,128}$/.test(worker))
+	if (worker !== undefined && !/^[a-zA-Z0-9_.:-]{1,128}$/.test(worker))
 		throw refused("The worker id in the path must be 1 to 128 of the characters a-z, A-Z, 0-9, _, ., : and -.");
 	const peer = call.req.socket;
 	const row = await call.engine.access.tokens.find({ token, endpoint, worker, peer });
@@ -88,9 +90,18 @@ export async function authenticateWorker(call: Call): Promise<void> {
 		const refusal = refused("The worker's token is not valid for this worker id and endpoint.");
 		const counted = wrongKey(call, refusal);
 		// Guesses over the budget are not reported, since that costs a read of the store.
-		if (counted === refusal) call.engine.workers.refused({ endpoint, worker, from: peer.remoteAddress ?? "" });
+		if (counted === refusal && worker !== undefined)
+			call.engine.workers.refused({ endpoint, worker, from: peer.remoteAddress ?? "" });
 		throw counted;
 	}
+	const meant = worker ?? row.worker;
+	if (meant === undefined)
+		throw refused(
+			`The address has ${call.params.worker} instead of a worker id, and the token is one for many workers: ` +
+				"put the id of the worker there.",
+		);
+	// A worker that has not replaced the placeholder is the one that the token was made for.
+	if (worker === undefined) call.params = { ...call.params, worker: meant };
 	call.identity.launchedAs = row.launchedAs;
 	call.service.connections.identified(call.connection);
 	const found = call.engine.endpoints.find(endpoint);

@@ -9,7 +9,7 @@ import type { DockerSettings } from "./settings.ts";
 const url = "http://127.0.0.1:8080";
 const plain: DockerSettings = { type: "docker", image: "ocr:1" };
 const spec: WorkerSpec<DockerSettings> = {
-	workerId: "ocr-0a1b2c3d4e5f",
+	workerId: "ocr-0a1b2c3d",
 	endpoint: "ocr",
 	settings: plain,
 	gpus: [],
@@ -20,7 +20,7 @@ const spec: WorkerSpec<DockerSettings> = {
 	url,
 	env: {
 		MODEL: "small",
-		...workerEnv({ url, endpoint: "ocr", worker: "ocr-0a1b2c3d4e5f", token: "t", leaseMs: 20_000 }),
+		...workerEnv({ url, endpoint: "ocr", worker: "ocr-0a1b2c3d", token: "t", leaseMs: 20_000 }),
 	},
 };
 const host = { network: "host" };
@@ -51,14 +51,14 @@ describe("containerOptions", () => {
 		expect(containerOptions(spec, host)).toMatchInlineSnapshot(`
 			{
 			  "Env": [
-			    "RUNPOD_POD_HOSTNAME=ocr-0a1b2c3d4e5f",
+			    "RUNPOD_POD_HOSTNAME=ocr-0a1b2c3d",
 			    "MODEL=small",
-			    "RUNPOD_WEBHOOK_GET_JOB=http://127.0.0.1:8080/worker/ocr/job-take/$ID?gpu=none",
-			    "RUNPOD_WEBHOOK_POST_OUTPUT=http://127.0.0.1:8080/worker/ocr/job-done/$RUNPOD_POD_ID/$ID?gpu=none",
-			    "RUNPOD_WEBHOOK_POST_STREAM=http://127.0.0.1:8080/worker/ocr/job-stream/$RUNPOD_POD_ID/$ID?gpu=none",
-			    "RUNPOD_WEBHOOK_PING=http://127.0.0.1:8080/worker/ocr/ping/$RUNPOD_POD_ID?gpu=none",
+			    "RUNPOD_WEBHOOK_GET_JOB=http://127.0.0.1:8080/worker/ocr/job-take/ocr-0a1b2c3d?gpu=none",
+			    "RUNPOD_WEBHOOK_POST_OUTPUT=http://127.0.0.1:8080/worker/ocr/job-done/ocr-0a1b2c3d/$ID?gpu=none",
+			    "RUNPOD_WEBHOOK_POST_STREAM=http://127.0.0.1:8080/worker/ocr/job-stream/ocr-0a1b2c3d/$ID?gpu=none",
+			    "RUNPOD_WEBHOOK_PING=http://127.0.0.1:8080/worker/ocr/ping/ocr-0a1b2c3d?gpu=none",
 			    "RUNPOD_AI_API_KEY=t",
-			    "RUNPOD_POD_ID=ocr-0a1b2c3d4e5f",
+			    "RUNPOD_POD_ID=ocr-0a1b2c3d",
 			    "RUNPOD_ENDPOINT_ID=ocr",
 			    "RUNPOD_PING_INTERVAL=5000",
 			    "RUNPOD_SKIP_AUTO_SYSTEM_CHECKS=true",
@@ -94,9 +94,9 @@ describe("containerOptions", () => {
 			  "Labels": {
 			    "sluice.endpoint": "ocr",
 			    "sluice.service": "store-1",
-			    "sluice.worker": "ocr-0a1b2c3d4e5f",
+			    "sluice.worker": "ocr-0a1b2c3d",
 			  },
-			  "name": "sluice-ocr-0a1b2c3d4e5f",
+			  "name": "sluice-ocr-0a1b2c3d",
 			}
 		`);
 	});
@@ -175,19 +175,19 @@ describe("containerOptions", () => {
 			  "Labels": {
 			    "sluice.endpoint": "ocr",
 			    "sluice.service": "store-1",
-			    "sluice.worker": "ocr-0a1b2c3d4e5f",
+			    "sluice.worker": "ocr-0a1b2c3d",
 			  },
-			  "name": "sluice-ocr-0a1b2c3d4e5f",
+			  "name": "sluice-ocr-0a1b2c3d",
 			}
 		`);
 		expect(Env?.filter((each) => each.includes("://"))).toMatchInlineSnapshot(`
-      [
-        "RUNPOD_WEBHOOK_GET_JOB=http://host.docker.internal:8080/worker/ocr/job-take/$ID?gpu=none",
-        "RUNPOD_WEBHOOK_POST_OUTPUT=http://host.docker.internal:8080/worker/ocr/job-done/$RUNPOD_POD_ID/$ID?gpu=none",
-        "RUNPOD_WEBHOOK_POST_STREAM=http://host.docker.internal:8080/worker/ocr/job-stream/$RUNPOD_POD_ID/$ID?gpu=none",
-        "RUNPOD_WEBHOOK_PING=http://host.docker.internal:8080/worker/ocr/ping/$RUNPOD_POD_ID?gpu=none",
-      ]
-    `);
+			[
+			  "RUNPOD_WEBHOOK_GET_JOB=http://host.docker.internal:8080/worker/ocr/job-take/ocr-0a1b2c3d?gpu=none",
+			  "RUNPOD_WEBHOOK_POST_OUTPUT=http://host.docker.internal:8080/worker/ocr/job-done/ocr-0a1b2c3d/$ID?gpu=none",
+			  "RUNPOD_WEBHOOK_POST_STREAM=http://host.docker.internal:8080/worker/ocr/job-stream/ocr-0a1b2c3d/$ID?gpu=none",
+			  "RUNPOD_WEBHOOK_PING=http://host.docker.internal:8080/worker/ocr/ping/ocr-0a1b2c3d?gpu=none",
+			]
+		`);
 	});
 
 	it("D25: an address that is not of this machine alone stays as it is", () => {
@@ -202,7 +202,7 @@ describe("containerOptions", () => {
 			env: { A: "http://127.0.0.1:80801/x", B: "see http://127.0.0.1:8080/" },
 		};
 		expect(containerOptions(values, { network: "jobs" }).Env, "other values stay too").toEqual([
-			"RUNPOD_POD_HOSTNAME=ocr-0a1b2c3d4e5f",
+			"RUNPOD_POD_HOSTNAME=ocr-0a1b2c3d",
 			"A=http://127.0.0.1:80801/x",
 			"B=see http://127.0.0.1:8080/",
 		]);
@@ -249,7 +249,7 @@ describe("containerOptions", () => {
 		const settings: DockerSettings = { ...plain, cpus: 4, memory: "16g", volumes: ["m:/runpod-volume"] };
 		const q = { ...spec, settings, env: { RUNPOD_CPU_COUNT: "3" } };
 		expect(containerOptions(q, { ...host, gpus: ["GPU-1", "GPU-2"], place: "rig1" }).Env).toEqual([
-			"RUNPOD_POD_HOSTNAME=ocr-0a1b2c3d4e5f",
+			"RUNPOD_POD_HOSTNAME=ocr-0a1b2c3d",
 			"RUNPOD_GPU_COUNT=2",
 			"RUNPOD_CPU_COUNT=3",
 			"RUNPOD_MEM_GB=16",

@@ -35,6 +35,11 @@ function changed(worker: SdkProtocol, env: Record<string, string>): SdkProtocol 
 	return impostor;
 }
 
+/** Its variables with another text in the addresses. */
+function addressed({ env }: SdkProtocol, from: string, to: string): Record<string, string> {
+	return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value.replace(from, to)]));
+}
+
 /** An answer that comes after the pause of refused polls, not before, and not after another one. */
 async function paced(ask: () => Promise<Answer>, at = b): Promise<Answer> {
 	const pauses = (): number => at.slept.filter((ms) => ms === PACE_MS).length;
@@ -76,31 +81,13 @@ describe("D26: a worker's token is good for its worker id and endpoint only", ()
 		],
 		[
 			"its own token on another endpoint",
-			async (worker) =>
-				changed(
-					worker,
-					Object.fromEntries(
-						Object.entries(worker.env).map(([name, value]) => [
-							name,
-							value.replace(`/worker/${b.ep}/`, `/worker/${elsewhere}/`),
-						]),
-					),
-				),
+			async (worker) => changed(worker, addressed(worker, `/worker/${b.ep}/`, `/worker/${elsewhere}/`)),
 		],
 		[
 			"its own token on an endpoint that does not exist",
-			async (worker) =>
-				changed(
-					worker,
-					Object.fromEntries(
-						Object.entries(worker.env).map(([name, value]) => [
-							name,
-							value.replace(`/worker/${b.ep}/`, "/worker/nowhere/"),
-						]),
-					),
-				),
+			async (worker) => changed(worker, addressed(worker, `/worker/${b.ep}/`, "/worker/nowhere/")),
 		],
-		["a worker id that cannot be one", async (worker) => changed(worker, { RUNPOD_POD_ID: "a%20b" })],
+		["a worker id that cannot be one", async (worker) => changed(worker, addressed(worker, worker.id, "a%20b"))],
 	];
 
 	it.each(CASES)(
