@@ -26,6 +26,7 @@ import { version } from "./version.ts";
 import { alertSender } from "./alerting/sender.ts";
 import { hostResolver } from "./webhooks/resolver.ts";
 import { webhookSender } from "./webhooks/post.ts";
+import { webhookFault } from "./webhooks/target.ts";
 import type { Env } from "./lib/env.ts";
 
 export interface App {
@@ -118,6 +119,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		storeId: await store.identity(),
 		serviceId: folder?.serverId,
 		sendWebhook: webhookSender({ ...sender, allowPrivateNetworks: config.webhooksAllowPrivateNetworks }),
+		webhookFault: (url) => webhookFault(url, config.webhooksAllowPrivateNetworks),
 		alerts: config.alerts && {
 			settings: config.alerts,
 			send: alertSender(webhookSender({ ...sender, allowPrivateNetworks: true })),

@@ -3,7 +3,7 @@ import { createTransport } from "nodemailer";
 import { type AlertMessage, textOf } from "../core/alerts/alert-message.ts";
 import type { AlertReceiver } from "../core/alerts/alert-settings.ts";
 import { printable } from "../lib/terminal-text.ts";
-import { masked } from "./masked.ts";
+import { masked } from "../lib/masked.ts";
 
 /** Time in which the server gives no sign. */
 const TIMEOUT_MS = 10_000;

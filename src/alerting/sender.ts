@@ -6,7 +6,7 @@ import { type AlertMessage, textOf } from "../core/alerts/alert-message.ts";
 import type { AlertReceiver } from "../core/alerts/alert-settings.ts";
 import type { SendWebhook, WebhookTry } from "../webhooks/contract.ts";
 import type { SendAlert } from "./contract.ts";
-import { masked } from "./masked.ts";
+import { masked } from "../lib/masked.ts";
 
 /** Characters: https://docs.discord.com/developers/resources/webhook, https://docs.ntfy.sh/config (bytes). */
 const MOST = { discord: 2000, ntfy: 4096, slack: 4000 } as const;

@@ -51,6 +51,8 @@ export interface EngineOptions {
 	sealKeys: SealKeys;
 	storeId: string;
 	sendWebhook: SendWebhook;
+	/** Why a webhook can never be sent to this URL. Undefined if it may. */
+	webhookFault: (url: string) => string | undefined;
 	/** Undefined: none are evaluated (D53). */
 	alerts?: { settings: AlertSettings; send: SendAlert } | undefined;
 	apiKey?: string | undefined;
@@ -204,6 +206,7 @@ export function createEngine(o: EngineOptions) {
 		backups: availability.backups,
 		now: context.now,
 		...storeState,
+		webhookFault: o.webhookFault,
 		exportedLines: o.logExporter?.counts,
 		calendar: time.calendar,
 		/** Budgets (D41). */

@@ -1,7 +1,7 @@
 /** Which addresses are public, and where a URL leads, in every spelling (D21). */
 import { describe, expect, it } from "vitest";
 import { notPublic } from "./address.ts";
-import { type Address, targetOf } from "./target.ts";
+import { type Address, targetOf, webhookFault } from "./target.ts";
 
 describe("addresses", () => {
 	it.each([
@@ -164,9 +164,7 @@ describe("targets", () => {
 		"http://10.0.0.1/",
 		"http://192.168.1.1/",
 		"http://255.255.255.255/",
-		"http://user@1.1.1.1/",
-		"http://user:word@1.1.1.1/",
-		"http://:word@1.1.1.1/",
+		"http://user:%ff@1.1.1.1/",
 		"http://1.1.1.1@127.0.0.1/",
 		"http://1.1.1.1#@127.0.0.1/".replace("#", "%23"),
 		"http://[fe80::1%25eth0]/",
@@ -184,6 +182,26 @@ describe("targets", () => {
 			ok: false,
 			refusal: expect.stringMatching(/^not sent: ./),
 		});
+	});
+
+	it.each([
+		["http://user@1.1.1.1/", "user:"],
+		["http://user:word@1.1.1.1/", "user:word"],
+		["http://:word@1.1.1.1/", ":word"],
+		["http://%C3%BC:w%3Ard%40@1.1.1.1/x?y", "ü:w:rd@"],
+	])("D21: user and password of %s are sent as Basic, and are not in what is called", async (text, pair) => {
+		const target = await targetOf(text, { allowPrivateNetworks: false, resolve: never });
+		if (!target.ok) throw new Error(target.refusal);
+		expect(target.authorization).toBe(`Basic ${Buffer.from(pair).toString("base64")}`);
+		expect(target.url.href).toBe(text.replace(/\/\/.*@/, "//"));
+	});
+
+	it("D21: what the text alone decides is known without DNS; a name is not", () => {
+		for (const text of ["http://10.0.0.1/", "http://localhost/", "http://[::1]/", "http://0x7f.1/", "ftp://a.example/"])
+			expect(webhookFault(text, false), text).toMatch(/./);
+		for (const text of ["http://a.example/", "http://u:p@1.1.1.1/"]) expect(webhookFault(text, false)).toBeUndefined();
+		expect(webhookFault("http://10.0.0.1/", true)).toBeUndefined();
+		expect(webhookFault("http://u:%ff@10.0.0.1/", true)).toContain("percent-encoding");
 	});
 
 	it.each([
@@ -219,7 +237,7 @@ describe("targets", () => {
 		expect(await target()).toMatchObject({ ok: false });
 	});
 
-	it("D21: private networks allowed: the first address is called; user names and schemes stay refused", async () => {
+	it("D21: private networks allowed: the first address is called; schemes stay refused", async () => {
 		const target = (url: string) => targetOf(url, { allowPrivateNetworks: true, resolve: at("10.0.0.7", "1.1.1.1") });
 		expect(await target("http://hook.internal/")).toMatchObject({
 			ok: true,
@@ -230,8 +248,7 @@ describe("targets", () => {
 			ok: true,
 			address: { address: "::1", family: 6 },
 		});
-		for (const url of ["http://user:word@hook.internal/", "ftp://hook.internal/", "nothing"])
-			expect(await target(url)).toMatchObject({ ok: false });
+		for (const url of ["ftp://hook.internal/", "nothing"]) expect(await target(url)).toMatchObject({ ok: false });
 	});
 
 	it("D21: an address of this machine is refused, in every spelling, as its interfaces are then", async () => {
@@ -257,7 +274,7 @@ describe("targets", () => {
 	it("D21: the reason never holds the path, the query or the user name", async () => {
 		for (const url of [
 			"http://127.0.0.1/path-word?q=query-word",
-			"http://user-word:pass-word@1.1.1.1/",
+			"http://user-word:pass-word@127.0.0.1/",
 			"http://localhost/path-word",
 			"nonsense path-word",
 		]) {

@@ -9,6 +9,7 @@ import { DELIVERY_TIMEOUT_MS } from "../core/webhooks/delivery.ts";
 import { type JsonText, sizeOf } from "../lib/json/json-text.ts";
 import { printable } from "../lib/terminal-text.ts";
 import type { SendWebhook, WebhookAnswer } from "./contract.ts";
+import { masked } from "../lib/masked.ts";
 import { type Address, type Resolve, targetOf } from "./target.ts";
 
 /** Read of an answer; only {@link KEPT_BYTES} are kept. */
@@ -58,10 +59,12 @@ export function webhookSender({
 				...(requestId !== undefined && { "x-request-id": requestId }),
 				...(trace && { traceparent: traceparentOf(trace) }),
 				...(trace?.state !== undefined && { tracestate: trace.state }),
+				...(target.authorization !== undefined && { authorization: target.authorization }),
 				...(secrets.length > 0 && signedHeaders({ id, at: clock.wall(), body, secrets })),
 				...own,
 			};
-			return await post(target.url, target.address, { headers, body, signal: limit });
+			const { answer, ...rest } = await post(target.url, target.address, { headers, body, signal: limit });
+			return { ...rest, answer: answer && masked(answer, target.secrets) };
 		} catch (error) {
 			signal.throwIfAborted();
 			return {

@@ -10,7 +10,10 @@ import { T } from "../../console/src/text.ts";
 import { call } from "../support/service.ts";
 import { goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 
-const here = site({ endpoints: (place) => ({ work: place.stage(), waiting: { name: "Waits" } }) });
+const here = site({
+	endpoints: (place) => ({ work: place.stage(), waiting: { name: "Waits", webhooks: { schedule: [1000] } } }),
+	settings: { webhooks: { allowPrivateNetworks: true } },
+});
 
 async function settingsOf(endpoint: string): Promise<any> {
 	return (await call(here.service.url, `/v1/endpoints/${endpoint}`)).json;

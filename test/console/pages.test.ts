@@ -26,6 +26,7 @@ const here = site({
 		},
 	}),
 	settings: {
+		webhooks: { allowPrivateNetworks: true },
 		hosts: {
 			rig1: {
 				docker: "tcp://127.0.0.1:1",

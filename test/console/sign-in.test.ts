@@ -12,6 +12,7 @@ import { goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 
 const time = { leap: 0 };
 const here = site({
+	settings: { webhooks: { allowPrivateNetworks: true } },
 	endpoints: (place) => ({
 		work: place.stage({ name: "Works" }),
 		other: { name: "Other" },

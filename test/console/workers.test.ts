@@ -4,6 +4,7 @@ import { T } from "../../console/src/text.ts";
 import { NARROW, goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 
 const here = site({
+	settings: { webhooks: { allowPrivateNetworks: true } },
 	endpoints: (place) => ({
 		work: place.stage({ workersMax: 3, workersMin: 1 }),
 		alone: { name: "Alone" },

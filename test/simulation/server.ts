@@ -71,6 +71,7 @@ export function startServer(o: ServerOptions): SimulatedServer {
 			sealKeys: { ring: [new Uint8Array(32)], checks: { opened: "", used: "", alone: "" } },
 			storeId: await store.identity(),
 			sendWebhook: o.sendWebhook,
+			webhookFault: () => undefined,
 			gpus: 0,
 		});
 		engine = plant.engine?.(made) ?? made;

@@ -20,7 +20,10 @@ let worker: HandWorker;
 let document: OpenApi;
 
 beforeAll(async () => {
-	const settings = { management: { launcher: { type: "docker", prePull: false } } };
+	const settings = {
+		webhooks: { allowPrivateNetworks: true },
+		management: { launcher: { type: "docker", prePull: false } },
+	};
 	service = await startService({ endpoints: { [EP]: {} }, settings, clock });
 	worker = await handWorker(service, EP);
 	document = (await call(service.url, "/openapi.json", { key: null })).json as OpenApi;

@@ -41,6 +41,8 @@ export async function readSubmitted(call: Call, operation: Operation): Promise<S
 	const ignored = scan.others!.length > 0 || policy ? ignoredMembers(scan.others!, parsedPolicy) : NONE;
 	if (ignored.length > 0) call.res.setHeader("Sluice-Ignored", ignored.join(", "));
 	if (!read.ok) throw badRequest(read.faults);
+	const why = read.options.webhook === undefined ? undefined : call.engine.webhookFault(read.options.webhook);
+	if (why !== undefined) throw badRequest([{ field: "webhook", message: `can never be sent: ${why}.` }]);
 	return {
 		id: call.engine.jobs.newId(operation),
 		endpoint: call.engine.endpoints.get(call.params.endpoint),

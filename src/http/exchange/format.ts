@@ -1,5 +1,6 @@
 /** Values in answers of `/v1` (D39). */
 
+import { withoutUser } from "../../core/webhooks/receiver.ts";
 import type { EpochMs, WallMs } from "../../lib/time.ts";
 import type { Engine } from "../../engine/engine.ts";
 
@@ -18,8 +19,9 @@ export function isoTime(ms: WallMs | undefined): string | undefined {
 	return ms === undefined ? undefined : new Date(ms).toISOString();
 }
 
-/** Scheme and host only, because path and query may contain secrets (D21). */
-export function redactedUrl(url: string): string {
+/** Never has user and password; scheme and host only unless `full`, because path and query may be secret (D21). */
+export function shownUrl(url: string, full: boolean): string {
+	if (full) return withoutUser(url);
 	const { protocol, host } = new URL(url);
 	return `${protocol}//${host}/…`;
 }

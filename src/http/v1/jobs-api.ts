@@ -36,7 +36,7 @@ import { valueOf } from "../exchange/params.ts";
 import { answer } from "../exchange/answer.ts";
 import { hold, holdNow } from "../memory/call-memory.ts";
 import { readObject } from "../exchange/object-body.ts";
-import { isoJobTime, redactedUrl } from "../exchange/format.ts";
+import { isoJobTime, shownUrl } from "../exchange/format.ts";
 import { endedWorkerJson } from "./workers-api.ts";
 
 /** No submission is longer, bytes. */
@@ -179,7 +179,7 @@ function detailPart(call: Call, { job, attempts, reason, chunks }: JobDetails, f
 		requestId,
 		trace: traceId === undefined ? undefined : { id: traceId, url: service.traceUrl?.replaceAll("{traceId}", traceId) },
 		policy: { ttl: ttlMs, executionTimeout: executionTimeoutMs },
-		webhook: webhook === undefined || full ? webhook : redactedUrl(webhook),
+		webhook: webhook && shownUrl(webhook, full),
 		s3Config: s3Config !== undefined,
 		chunks,
 		attempts: attempts.map(

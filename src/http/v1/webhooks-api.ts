@@ -23,7 +23,7 @@ import type { Call } from "../exchange/call.ts";
 import { hold } from "../memory/call-memory.ts";
 import { valueOf } from "../exchange/params.ts";
 import { readNothing } from "../exchange/object-body.ts";
-import { isoJobTime, redactedUrl } from "../exchange/format.ts";
+import { isoJobTime, shownUrl } from "../exchange/format.ts";
 
 const MAX_RECEIVERS = 200;
 
@@ -115,7 +115,7 @@ function deliveryJson(call: Call, row: DeliveryRow): Sendable<Delivery> {
 		endpoint,
 		job,
 		state,
-		url: full ? url : redactedUrl(url),
+		url: shownUrl(url, full),
 		createdAt: isoJobTime(call.engine, createdAt),
 		dueAt: isoJobTime(call.engine, dueAt),
 		tries: tries.map(({ at, answer, ...rest }) => ({

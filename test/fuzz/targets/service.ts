@@ -40,6 +40,7 @@ async function started(): Promise<Site> {
 	const clock = manualClock();
 	const service = await startService({
 		endpoints: { [BYSTANDER]: {} },
+		settings: { webhooks: { allowPrivateNetworks: true } },
 		clock,
 	});
 	const faults: string[] = [];

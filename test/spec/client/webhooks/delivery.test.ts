@@ -196,7 +196,7 @@ describe("secrets of the URL", () => {
 		const url = `${site.hook}/path-word?token=query-word#hash-word`;
 		const ids = [
 			await ended({ webhook: url }),
-			await ended({ webhook: "http://name-word:pass-word@127.0.0.1/" }),
+			await ended({ webhook: "http://name-word:pass-word@127.0.0.1:1/" }),
 			await ended({ webhook: "http://127.0.0.1:1/path-word" }),
 		];
 		for (const id of ids) await over(id);

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { writtenIn } from "../../../support/service-store.ts";
 import { call, folder, startService, type TestService } from "../../../support/service.ts";
 import type { Received } from "../../../support/webhook-receiver.ts";
-import { atOnce, endWith } from "../../hand-worker.ts";
+import { endWith } from "../../hand-worker.ts";
 import { ALLOW, SECRET, webhookSite } from "./site.ts";
 
 const site = webhookSite();
-const { hand, clock, submit, cancel, ended, deliveryOf, arrived, failed } = site;
+const { hand, clock, ended, over, arrived } = site;
 describe("the signature", () => {
 	it("D21: is verified by the official library; another body, time or secret is not", async () => {
 		await ended();
@@ -129,31 +129,51 @@ describe("refused targets", () => {
 		["IPv6 around loopback", () => `http://[::ffff:127.0.0.1]:${site.receiver.port}${site.path}`, "a loopback address"],
 		["cloud metadata", () => "http://169.254.169.254/latest/meta-data", "a link-local address"],
 		["a private network", () => "https://10.1.2.3/", "a private address"],
-		["a user name", () => `http://me:word@127.0.0.1:${site.receiver.port}${site.path}`, "user name or password"],
-	])(
-		"D21: %s is taken at submission, refused at delivery, recorded with the reason and not tried again",
-		async (_name, url, reason) => {
-			const id = await submit({ webhook: url() }, strict);
-			const fault = failed(id, strict);
-			await cancel(id, strict);
-			expect(await atOnce(hand, fault)).toMatchObject({
-				reason: expect.stringContaining(reason),
-				retryMs: undefined,
-			});
-			await hand.advance(60_000);
-			expect(await deliveryOf(id, strict)).toMatchObject({
-				state: "failed",
-				tries: [{ error: expect.stringContaining(reason) }],
-			});
-			expect((await deliveryOf(id, strict)).tries).toHaveLength(1);
-			expect(site.count).toBe(0);
-		},
-	);
+	])("D21: %s is refused at submission, with the reason and without user and password", async (_name, url, reason) => {
+		const webhook = url().replace("//", "//name-word:pass-word@");
+		for (const operation of ["run", "runsync"]) {
+			const answer = await call(strict.url, `/v2/${site.ep}/${operation}`, { body: { input: {}, webhook } });
+			expect([answer.status, answer.json.code, answer.json.details[0].field]).toEqual([400, "bad_request", "webhook"]);
+			expect(answer.json.error).toContain(reason);
+			expect(answer.text).not.toContain("-word");
+		}
+		expect(site.count).toBe(0);
+	});
 
 	it("D21: the job itself is untouched by what becomes of its webhook", async () => {
-		const id = await ended({}, strict);
+		const id = await ended({ webhook: "http://receiver.invalid:1/" }, strict);
 		expect((await call(strict.url, `/v2/${site.ep}/status/${id}`)).json).toMatchObject({
 			status: "CANCELLED",
 		});
+	});
+});
+
+describe("user and password of the address", () => {
+	it("D21: are sent as Basic, and shown in no answer, whatever the receiver answers with", async () => {
+		const url = site.hook.replace("//", "//name-word:pass%3Aword@");
+		const basic = Buffer.from("name-word:pass:word").toString("base64");
+		site.reply(
+			(number) => (response) => response.writeHead(number === 0 ? 500 : 200).end(`you sent Basic ${basic}, pass:word`),
+		);
+		const id = await ended({ webhook: url });
+		await over(id);
+		const [first] = await arrived(2);
+		expect(first!.headers.authorization).toBe(`Basic ${basic}`);
+		expect(first!.headers.host).toBe(new URL(url).host);
+		expect(JSON.parse(first!.body.toString()).webhook).toBe(site.hook);
+		const { url: at } = site.service;
+		const [delivery] = (await call(at, `/v1/webhooks?job=${id}`)).json.deliveries;
+		const shown = [
+			first!.body.toString(),
+			...(await Promise.all(
+				[`/v1/endpoints/${site.ep}/jobs/${id}`, "/v1/webhooks", `/v1/webhooks/${delivery.id}`, "/v1/logs"].map(
+					async (path) => (await call(at, path)).text,
+				),
+			)),
+		];
+		expect(delivery.url).toBe(site.hook);
+		expect(delivery.tries[0].answer).toContain("you sent");
+		for (const text of shown)
+			for (const word of ["name-word", "pass:word", "pass%3Aword", basic]) expect(text).not.toContain(word);
 	});
 });
