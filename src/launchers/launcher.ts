@@ -63,7 +63,7 @@ export interface Exit {
 	workerId: string;
 	code?: number;
 	signal?: string;
-	/** The last whole lines, at most 2,000 characters. */
+	/** The last whole lines as they were printed, at most 64 KiB, or the end of a longer line. */
 	lastOutput: string;
 	reason?: ExitReason;
 }
@@ -227,6 +227,8 @@ export interface WorkerLogs {
 	read(q: { workerId: string; from: number; whole: boolean }): Promise<LogPart | undefined>;
 	/** With a time range, about the part whose lines were written then. */
 	extent(workerId: string, range?: TimeRange): Promise<{ first: number; last: number } | undefined>;
+	/** See {@link Exit}. Empty if nothing is kept. */
+	lastOutput(workerId: string): Promise<string>;
 	/** `changed`: ms since the epoch. */
 	list(): Promise<{ workerId: string; changed: number }[]>;
 	marks: Pick<LogMarks, "watch" | "hold" | "update" | "end" | "close">;

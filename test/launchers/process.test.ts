@@ -152,14 +152,14 @@ describe("process launcher: exit", () => {
 		expect(() => process.kill(pid as number, 0)).toThrow(/ESRCH/);
 	});
 
-	it("shows the last whole lines of a long output, at most 2,000 characters", async () => {
+	it("hands on the last whole lines of a long output, at most 64 KiB", async () => {
 		const exit = await run(
-			samples.script('i=0; while [ $i -lt 5000 ]; do i=$((i+1)); echo "line $i"; done; echo "the end" >&2'),
+			samples.script('i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo "line $i"; done; echo "the end" >&2'),
 		);
-		expect(exit.lastOutput.length).toBeLessThanOrEqual(2000);
-		expect(exit.lastOutput.length).toBeGreaterThan(1900);
-		expect(exit.lastOutput).toMatch(/^line \d{4}\nline \d{4}\n/);
-		expect(exit.lastOutput).toMatch(/line 4999\nline 5000\nthe end$/);
+		expect(exit.lastOutput.length).toBeLessThanOrEqual(65_536);
+		expect(exit.lastOutput.length).toBeGreaterThan(65_000);
+		expect(exit.lastOutput).toMatch(/^line \d{5}\nline \d{5}\n/);
+		expect(exit.lastOutput).toMatch(/line 19999\nline 20000\nthe end$/);
 	});
 
 	it("reports nothing after close", async () => {

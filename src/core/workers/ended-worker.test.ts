@@ -1,6 +1,6 @@
 /** Which line of a worker's output explains its end. */
 import { describe, expect, it } from "vitest";
-import { errorLine } from "./ended-worker.ts";
+import { errorLine, lastCharacters } from "./ended-worker.ts";
 
 const NODE = `node:internal/modules/package_json_reader:301
   throw new ERR_MODULE_NOT_FOUND(packageName, fileURLToPath(base), null);
@@ -49,4 +49,11 @@ describe("D47: the line of a worker's output that explains its end", () => {
 	it("none of a worker that wrote nothing", () => {
 		expect(errorLine(" \n")).toBeUndefined();
 	});
+});
+
+it("D47: of an output 2,000 characters are kept, from a whole line on, or the end of a longer line", () => {
+	expect(lastCharacters("x".repeat(2000))).toBe("x".repeat(2000));
+	expect(lastCharacters(`${"a".repeat(1500)}\n${"b".repeat(1500)}`)).toBe("b".repeat(1500));
+	expect(lastCharacters(`start ${"c".repeat(5000)}`)).toBe("c".repeat(2000));
+	expect(lastCharacters(`${"🦀".repeat(4000)}x`)).toMatch(/^\ufffd(🦀)+x$/u);
 });

@@ -8,8 +8,8 @@ import { fileCalls } from "../../system/file-calls.ts";
 const APPEND = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 /** What a worker prints may be secret. */
 export const OWNER_FILE = 0o600;
-const TAIL_CHARACTERS = 2_000;
-const TAIL_BYTES = 4 * TAIL_CHARACTERS;
+/** Much more than is kept of it, because values must be hidden before it is cut. */
+const TAIL_BYTES = 64 * 1024;
 export const LOG_BYTES = 16 * 1024 * 1024;
 /** A log is copied in pieces, each a call that may hang. */
 const PIECE_BYTES = 1024 * 1024;
@@ -74,7 +74,7 @@ export async function openLog(logDir: string, workerId: string, group = logDir):
 	}
 }
 
-/** The last whole lines, at most 2,000 characters, or the end of a longer line. Empty if it cannot be read. */
+/** The last whole lines, at most 64 KiB, or the end of a longer line. Empty if it cannot be read. */
 export async function tail(path: string): Promise<string> {
 	try {
 		const place = await placeOf(path);
@@ -84,9 +84,7 @@ export async function tail(path: string): Promise<string> {
 			const bytes = await bytesOf(place, handle, size - length, length);
 			// The text is stored in a database, so it has no NUL and no half characters.
 			const text = bytes.toString("utf8").replaceAll("\0", "").trimEnd();
-			if (text.length <= TAIL_CHARACTERS && size <= TAIL_BYTES) return text;
-			const end = text.slice(-TAIL_CHARACTERS);
-			return end.slice(end.indexOf("\n") + 1).toWellFormed();
+			return size <= TAIL_BYTES ? text : text.slice(text.indexOf("\n") + 1).replace(/^\ufffd+/, "");
 		});
 	} catch {
 		return "";

@@ -3,7 +3,18 @@ import { type FileHandle, stat } from "node:fs/promises";
 import { fileCalls } from "../../system/file-calls.ts";
 import type { LogLine, LogPart, TimeRange, WorkerLogs } from "../launcher.ts";
 import { logMarks } from "./log-marks.ts";
-import { bytesOf, inTurn, type LogPlace, logPath, marksPath, oldPath, placeOf, reading, startOf } from "./log-files.ts";
+import {
+	bytesOf,
+	inTurn,
+	type LogPlace,
+	logPath,
+	marksPath,
+	oldPath,
+	placeOf,
+	reading,
+	startOf,
+	tail,
+} from "./log-files.ts";
 import { type Mark, markAt, readMarks } from "./mark-file.ts";
 import { logsIn } from "./old-logs.ts";
 import type { Clock } from "../../system/clock.ts";
@@ -63,6 +74,13 @@ export function workerLogs(folders: readonly string[], clock: Clock): WorkerLogs
 					lines: part.lines.map((line) => ({ ...line, ...detailsOf(known, line) })),
 				};
 			});
+		},
+		async lastOutput(workerId) {
+			for (const folder of folders) {
+				const path = logPath(folder, workerId);
+				if (await placeOf(path).catch(() => undefined)) return await tail(path);
+			}
+			return "";
 		},
 		async list() {
 			const found = (await Promise.all(folders.map((folder) => logsIn(folder)))).flat();

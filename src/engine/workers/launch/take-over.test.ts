@@ -29,7 +29,7 @@ function takeOver(rows: readonly Partial<WorkerRow>[], launcher: Partial<Launche
 			cluster: { id: "s", shared: false, scales: () => true },
 			endpoints: { all: () => [], has: () => true, get: () => given<Endpoint>({ env: {} }) },
 			access: { encryption: ENCRYPTION },
-			workerLogs: { extent: () => Promise.resolve(undefined) },
+			workerLogs: { lastOutput: () => Promise.resolve("") },
 			...q,
 		}),
 	);

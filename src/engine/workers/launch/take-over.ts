@@ -9,7 +9,6 @@ import type { WorkerRow } from "../../../store/contract/workers.ts";
 import { LAUNCHED_AS } from "../../endpoints/launch-hash.ts";
 import { SCALE } from "../../cluster/heartbeat.ts";
 import { unlessFull } from "../../availability/storage/free-space.ts";
-import { lastOutput } from "../logs/worker-logs.ts";
 import { hiddenIn } from "./shown-text.ts";
 import { endPolls, type HeldJob, type Worker } from "../worker-registry.ts";
 import type { WorkersContext } from "../workers-context.ts";
@@ -126,7 +125,7 @@ export class TakeOver {
 		const { workerLogs, exited } = this.#d;
 		// What the store still has of an exited worker is removed at the next start.
 		for (const { id: workerId } of rows)
-			await unlessFull(lastOutput(workerLogs, workerId).then((output) => exited({ workerId, lastOutput: output })));
+			await unlessFull(workerLogs.lastOutput(workerId).then((lastOutput) => exited({ workerId, lastOutput })));
 	}
 
 	/** It may have called any server, so its jobs are those of the store. */

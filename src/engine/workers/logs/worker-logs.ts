@@ -13,8 +13,6 @@ const KEEP_ALIVE_MS = 15_000;
 /** How much of the end is read for the last lines; four times as much if that is too little. */
 const TAIL_BYTES = 64 * 1024;
 
-const OUTPUT_BYTES = 8 * 1024;
-
 /** A line, or a piece of a very long one. `level` and `job` as the SDK wrote them, else `job` is the only one held. */
 export interface LogEntry {
 	text: string;
@@ -76,18 +74,6 @@ async function* entries(d: WorkersContext, q: LogQuery, from: number): AsyncGene
 		await outside(d.clock.sleep(pauseMs, q.left));
 		quietMs += pauseMs;
 	}
-}
-
-export async function lastOutput(logs: WorkerLogs, workerId: string): Promise<string> {
-	const extent = await logs.extent(workerId);
-	if (!extent) return "";
-	const from = Math.max(extent.first, extent.last - OUTPUT_BYTES);
-	const lines = (await logs.read({ workerId, from, whole: true }))?.lines ?? [];
-	// The first line may be the end of a longer one.
-	return lines
-		.slice(from > extent.first ? 1 : 0)
-		.map(({ text }) => text)
-		.join("\n");
 }
 
 export async function tailFrom(
