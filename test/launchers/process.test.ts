@@ -1,5 +1,5 @@
 /** The process launcher with real processes: the common contract, and what only processes do. */
-import { readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/system/clock.ts";
@@ -8,7 +8,6 @@ import { ProcessLauncher } from "../../src/launchers/process/launcher.ts";
 import { logPath } from "../../src/launchers/logs/log-files.ts";
 import type { ProcessSettings } from "../../src/launchers/process/settings.ts";
 import { sweepStrays } from "../../src/launchers/process/process-group.ts";
-import { manualClock } from "../support/manual-clock.ts";
 import { conformance, exitsOf } from "./index.ts";
 import { until } from "../support/until.ts";
 import { lines, runs, sampleWorkers } from "./sample-workers.ts";
@@ -252,29 +251,6 @@ describe("process launcher: logs", () => {
 		expect(readFileSync(path, "utf8")).toBe("to stdout\nto stderr\n");
 		expect(statSync(path).mode & 0o777).toBe(0o600);
 	});
-
-	it.each(["started", "adopted"])(
-		"begins the log of a worker it has %s again from the start when it is over 16 MiB",
-		async (how) => {
-			const manual = manualClock(0);
-			const spec = samples.spec("runs");
-			const [first, watching] = [open(), new ProcessLauncher({ clock: manual, logDir })];
-			const handle = await (how === "started" ? watching : first).start(spec);
-			if (how === "adopted") expect(await watching.adopt(spec.workerId, handle, spec.serviceId)).toBe(true);
-			const path = logPath(logDir, spec.workerId);
-			truncateSync(path, 16 * 1024 * 1024);
-			await manual.advance(2000);
-			expect(statSync(path).size).toBe(16 * 1024 * 1024);
-			truncateSync(path, 16 * 1024 * 1024 + 1);
-			await manual.advance(2000);
-			expect([statSync(path).size, statSync(`${path}.old`).size]).toEqual([0, 16 * 1024 * 1024 + 1]);
-			await watching.close();
-			// Ending a group takes time that passes.
-			await first.adopt(spec.workerId, handle, spec.serviceId);
-			await first.stop(spec.workerId, 0);
-			await first.close();
-		},
-	);
 
 	it("does not start a worker whose log cannot be opened", async () => {
 		const file = join(samples.root, "a-file");

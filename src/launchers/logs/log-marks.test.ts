@@ -7,6 +7,7 @@ import {
 	rmSync,
 	statSync,
 	symlinkSync,
+	truncateSync,
 	utimesSync,
 	writeFileSync,
 } from "node:fs";
@@ -15,7 +16,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { until } from "../../../test/support/until.ts";
-import { boundLog, logPath, marksPath } from "./log-files.ts";
+import { boundLog, LOG_BYTES, logPath, marksPath } from "./log-files.ts";
 import { pruneLogs } from "./old-logs.ts";
 import { workerLogs } from "./worker-logs.ts";
 
@@ -138,6 +139,21 @@ it("D47: positions go on after a rotation; the file of times is bounded, and rem
 	expect(await logs.list()).toEqual([{ workerId: "w", changed: expect.any(Number) as number }]);
 	await pruneLogs(folder, { running: () => [], now: clock.wall() + 48 * 3_600_000, bytes: 0 });
 	expect(statSync(marksPath(path), { throwIfNoEntry: false })).toBeUndefined();
+	await logs.marks.close();
+});
+
+it("D25: the log of a worker keeps its last 16 MiB once it has more", async () => {
+	const logs = open();
+	logs.marks.watch("w");
+	writeFileSync(path, "");
+	truncateSync(path, LOG_BYTES);
+	await clock.advance(200);
+	await logs.marks.update("w");
+	expect(statSync(path).size).toBe(LOG_BYTES);
+	truncateSync(path, LOG_BYTES + 1);
+	await clock.advance(200);
+	await logs.marks.update("w");
+	expect([statSync(path).size, statSync(`${path}.old`).size]).toEqual([0, LOG_BYTES]);
 	await logs.marks.close();
 });
 
