@@ -274,6 +274,10 @@ export const EVENTS = {
 			`${Math.round(failingMs / 3_600_000)} h, the last because ${reason}. When it works again: ` +
 			`sluice webhooks enable ${endpoint} ${host}`,
 	),
+	/** Lines that are missing on stderr here, because nothing read it and as many wait for it as may. */
+	"log.dropped": warn<{ lines: number }>(
+		({ lines }) => `${lines} lines of this log are missing here: stderr was not read fast enough`,
+	),
 	/** Spans or metrics could not be exported; at most once a minute. */
 	"telemetry.failed": warn<{ reason: string }>(({ reason }) => `traces or metrics could not be exported: ${reason}`),
 	/** The store cannot be written. */

@@ -9,6 +9,7 @@ import { startApp } from "../../compose.ts";
 import type { Config } from "../../config/config.ts";
 import { eventBus } from "../../events.ts";
 import { log } from "../../log.ts";
+import { lineWriter } from "../../system/line-writer.ts";
 
 /** One at the start. `failed` also when the thread must end. */
 export type ServiceMessage =
@@ -50,7 +51,7 @@ const events = eventBus();
 log({
 	events,
 	clock: systemClock,
-	write: (line) => process.stderr.write(line),
+	write: lineWriter(process.stderr, (lines) => events.emit("log.dropped", { lines })),
 	level: config.logLevel,
 	format: config.logFormat === "auto" ? (isatty(2) ? "text" : "json") : config.logFormat,
 });
