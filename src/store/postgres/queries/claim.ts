@@ -183,12 +183,13 @@ export class Claims {
 		const { rows } =
 			(await this.#early(queue, stretch, q)) ??
 			(await this.#ask(queue.endpoint, stretch, { ...q, epoch: queue.epoch }));
-		return rows.map(([size, input, ...values]) => {
-			const row = this.#unit.records.take(values);
+		const jobs = await this.#unit.records.take(rows.map(([, , ...values]) => values));
+		for (const [index, row] of jobs.entries()) {
+			const [size, input] = rows[index] ?? [];
 			this.#sizes.set(row.key, Number(size));
 			if (input !== null) this.#unit.payloads.known(row, String(input));
-			return row;
-		});
+		}
+		return jobs;
 	}
 
 	async #early(

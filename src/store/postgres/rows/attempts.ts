@@ -2,7 +2,7 @@
 import type { Attempt, AttemptEnd } from "../../../core/jobs/job.ts";
 import { rowsOf } from "../connection/arrays.ts";
 import type { JobKey } from "../../operations/unit-of-work.ts";
-import { KEYS, type Row } from "./row.ts";
+import { keyOf, KEYS, type Row } from "./row.ts";
 import { openColumn, openMembers } from "../../states.ts";
 import { type Runner, statement } from "../connection/statement.ts";
 
@@ -22,6 +22,12 @@ const INSERT = statement(`
   INSERT INTO attempts (${ROWS.names}) ${ROWS.select}
   ON CONFLICT (endpoint, job, attempt) DO UPDATE SET open = excluded.open, missed = excluded.missed,
     worker_end = excluded.worker_end`);
+/** Those of a job as JSON text, where the statement names its table `jobs`. */
+export const ATTEMPTS_OF_JOB = `(
+  SELECT json_agg(json_build_array(attempt, worker, started_at, ended_at, outcome, open, missed,
+    worker_end) ORDER BY attempt)::text
+  FROM attempts WHERE attempts.endpoint = jobs.endpoint AND attempts.job = jobs.id)`;
+const LOAD = statement(`SELECT endpoint, id, ${ATTEMPTS_OF_JOB} FROM (${KEYS.select}) AS jobs`);
 const REMOVE = statement(
 	`DELETE FROM attempts USING (${KEYS.select}) AS removed
 		WHERE attempts.endpoint = removed.endpoint AND attempts.job = removed.id`,
@@ -73,8 +79,10 @@ export function openAttempts(run: Runner["run"]) {
 	}
 
 	return {
-		take({ key }: Row, json: string | null): void {
-			if (json !== null) byJob.set(key, attemptsFrom(json));
+		async load(jobs: readonly JobKey[]): Promise<void> {
+			if (jobs.length === 0) return;
+			for (const [endpoint, id, json] of (await run(LOAD, KEYS.values(jobs))).rows)
+				byJob.set(keyOf({ endpoint: String(endpoint), id: String(id) }), attemptsFrom(json as string | null));
 		},
 
 		add: put,

@@ -56,13 +56,8 @@ const NAMES = Object.keys({ ...KEY, ...FIXED, ...CHANGING });
 const jobOf = jobReader(NAMES, ({ nullable }, value) => (nullable ? `${value} ?? undefined` : value));
 const AT = Object.fromEntries(NAMES.map((name, index) => [name, index]));
 
-/** The columns that {@link rowOf} reads, with ended attempts as JSON text. */
-export const COLUMNS = `${NAMES.map((name) => `jobs.${name}`).join(", ")},
-  CASE WHEN jobs.past THEN (
-    SELECT json_agg(json_build_array(attempt, worker, started_at, ended_at, outcome, open, missed,
-      worker_end) ORDER BY attempt)::text
-    FROM attempts WHERE attempts.endpoint = jobs.endpoint AND attempts.job = jobs.id
-  ) END`;
+/** The columns that {@link rowOf} reads, then whether the job has rows in `attempts`. */
+export const COLUMNS = `${NAMES.map((name) => `jobs.${name}`).join(", ")}, jobs.past`;
 
 /**
  * Looks up each given job by its key. A plain join becomes a scan of all jobs and dead rows where the statistics say
@@ -154,17 +149,27 @@ export class Records {
 	 * transaction's changes.
 	 */
 	async query(asked: Statement, values: Parameters<Runner["run"]>[1]): Promise<Row[]> {
-		const { rows } = await this.#run(asked, values);
-		return rows.map((each) => this.take(each));
+		return await this.take((await this.#run(asked, values)).rows);
 	}
 
-	take(values: Value[]): Row {
+	/**
+	 * Rows of {@link COLUMNS}. Attempts are read after the locks: a statement that waited for the lock of a job sees the
+	 * job as it is now, and other tables as they were before.
+	 */
+	async take(found: Value[][]): Promise<Row[]> {
+		const withAttempts: JobKey[] = [];
+		const rows = found.map((values) => this.#track(values, withAttempts));
+		await this.#attempts.load(withAttempts);
+		return rows;
+	}
+
+	#track(values: Value[], withAttempts: JobKey[]): Row {
 		const row = rowOf(values, (endpoint) => this.#queues.of(endpoint));
 		const known = this.#tracked.get(row.key);
 		if (known?.row) return known.row;
 		if (known?.stored) return row;
 		this.#tracked.set(row.key, { row, stored: true, changed: false });
-		this.#attempts.take(row, values.at(-1) as string | null);
+		if (values.at(-1) === true) withAttempts.push(row.job);
 		return row;
 	}
 

@@ -6,7 +6,7 @@ import type { Result } from "../../row.ts";
 import type { ReadUnit } from "../../operations/unit-of-work.ts";
 import type { ChunkRead } from "../../contract/chunks.ts";
 import { openViews } from "../../views.ts";
-import { attemptsFrom } from "./attempts.ts";
+import { ATTEMPTS_OF_JOB, attemptsFrom } from "./attempts.ts";
 import { undelivered } from "./chunk-rows.ts";
 import { jsonTextOf } from "./buffer-transfer.ts";
 import { COLUMNS, rowOf } from "./job-records.ts";
@@ -21,7 +21,8 @@ export interface ReadModelRow extends Row {
 }
 
 export function readModelColumns({ input, output }: { input: string; output: string }): string {
-	return `queues.epoch, ${input}, ${output}, jobs.error, ${COLUMNS}`;
+	return `queues.epoch, ${input}, ${output}, jobs.error, ${COLUMNS},
+		CASE WHEN jobs.past THEN ${ATTEMPTS_OF_JOB} END`;
 }
 
 export function readModelFrom([epoch, input, output, error, ...values]: Value[]): ReadModelRow | undefined {
