@@ -56,6 +56,36 @@ export const PLANTED: readonly Planted[] = [
 		},
 	},
 	{
+		rules: ["late-result"],
+		what: "ignores the late result of a lost run",
+		plant: () => ({
+			store: ({ jobs }) => ({
+				jobs: {
+					async report(q) {
+						const found = await jobs.get({ ...q, large: "size" });
+						return await jobs.report(found?.job.state === "IN_QUEUE" ? { ...q, outcome: { on: "release" } } : q);
+					},
+				},
+			}),
+		}),
+	},
+	{
+		rules: ["fence", "acknowledged-result"],
+		what: "takes the result of a lost run while another worker has the job",
+		plant: () => ({
+			store: ({ jobs }) => ({
+				jobs: {
+					async report(q) {
+						const reported = await jobs.report(q);
+						if (reported.ok || reported.why !== "stale" || reported.state !== "IN_PROGRESS") return reported;
+						const { job } = (await jobs.get({ ...q, large: "size" }))!;
+						return await jobs.report({ ...q, worker: job.worker! });
+					},
+				},
+			}),
+		}),
+	},
+	{
 		rules: ["acknowledged-exists"],
 		what: "lets results expire at once",
 		plant: () => ({

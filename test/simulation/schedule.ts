@@ -44,6 +44,8 @@ export interface Participants {
 	workers: number;
 	concurrency: number;
 	crashes: number;
+	/** They send no pings and ask for no stops. */
+	silent?: true;
 	/** Most that a launcher starts. */
 	launched: number;
 	/** Of results, ms. */
@@ -90,6 +92,11 @@ export function scheduleOf(seed: number): Schedule {
 	const names = NAMES.filter(() => next() < 0.35);
 	if (names.length === 0) names.push(NAMES[below(NAMES.length)]!);
 	const participants = names.map((endpoint) => participantsOf(endpoint, next));
+	const plain = random(seed ^ 0x91a1);
+	if (plain() < 0.3) {
+		names.push("plain");
+		participants.push({ ...PLAIN, concurrency: 1 + Math.floor(plain() * 3) });
+	}
 	const jobs: Schedule["jobs"][number][] = [];
 	for (let count = 4 + below(JOBS - 4), n = 1; jobs.length < count; n += 1) {
 		const endpoint = names[below(names.length)]!;
@@ -123,6 +130,17 @@ function participantsOf(endpoint: EndpointName, next: () => number): Participant
 		retentionMs: endpoint === "bulk" && next() < 0.5 ? SHORT_MS : LONG_MS,
 	};
 }
+
+/** One worker without pings, so that no other takes what it has lost. */
+const PLAIN: Omit<Participants, "concurrency"> = {
+	endpoint: "plain",
+	clients: 3,
+	workers: 1,
+	silent: true,
+	crashes: 0,
+	launched: 0,
+	retentionMs: LONG_MS,
+};
 
 const LEASE_MS = 5000;
 const QUEUE_LIMIT = 3;

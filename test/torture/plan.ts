@@ -17,7 +17,7 @@ export function random(seed: number): () => number {
  * - `fail`: fails at its first run, completes at its second
  * - `hang`: runs until it is stopped
  * - `twice`: reports twice, two results
- * - `late`: is not named in pings any more, and reports then
+ * - `late`: is not named in pings any more, and reports later, when another worker may have it
  * - `slow`: reports progress, and the result after a second
  * - `chunks`: streams
  */
@@ -45,7 +45,7 @@ export interface Plan {
 	chance: number;
 }
 
-export type EndpointName = "bulk" | "mixed" | "stream" | "lapse" | "queue" | "purge";
+export type EndpointName = "bulk" | "mixed" | "stream" | "lapse" | "queue" | "purge" | "plain";
 
 /** Bytes of a large payload, at least and at most. */
 const LARGE = [100_000, 1_000_000] as const;
@@ -83,7 +83,8 @@ export function planOf(seed: number, endpoint: EndpointName, n: number, oneLarge
 	} else if (endpoint === "stream") {
 		plan.input.work = "chunks";
 		plan.input.chunks = 2 + Math.floor(next() * 12);
-	} else if (endpoint === "lapse") plan.ttlMs = TTL_MS;
+	} else if (endpoint === "plain") plan.input.work = next() < 0.8 ? "late" : "fail";
+	else if (endpoint === "lapse") plan.ttlMs = TTL_MS;
 	return plan;
 }
 

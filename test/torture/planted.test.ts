@@ -106,6 +106,19 @@ it.each<[string, string, EndpointName, Plant]>([
 		},
 	],
 	[
+		"late-result",
+		"ignores the late result of a lost run",
+		"plain",
+		({ jobs }) => ({
+			jobs: {
+				async report(q) {
+					const found = await jobs.get({ ...q, large: "size" });
+					return await jobs.report(found?.job.state === "IN_QUEUE" ? { ...q, outcome: { on: "release" } } : q);
+				},
+			},
+		}),
+	],
+	[
 		"one-job-per-request",
 		"forgets idempotency keys",
 		"bulk",

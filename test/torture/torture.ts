@@ -36,6 +36,8 @@ interface Part {
 	concurrency: number;
 	/** Part of the takes after which a worker crashes. */
 	crashes: number;
+	/** Its workers send no pings and ask for no stops. */
+	silent?: true;
 }
 
 const PARTS: Record<EndpointName, Part> = {
@@ -45,6 +47,8 @@ const PARTS: Record<EndpointName, Part> = {
 	lapse: { clients: 2, workers: 0, concurrency: 1, crashes: 0 },
 	queue: { clients: 4, workers: 1, concurrency: 2, crashes: 0 },
 	purge: { clients: 2, workers: 1, concurrency: 4, crashes: 0 },
+	// Its leases end while no take is open, and no other worker takes what it has lost.
+	plain: { clients: 16, workers: 1, concurrency: 8, crashes: 0, silent: true },
 };
 
 const NAMES = Object.keys(PARTS) as EndpointName[];

@@ -73,7 +73,7 @@ function toOf(op: object): number {
 	return "to" in op ? (op.to as number) : 0;
 }
 
-function isEndBy(seen: Seen, { kind, text }: ReportOp): boolean {
+export function isEndBy(seen: Seen, { kind, text }: ReportOp): boolean {
 	return kind === "complete"
 		? seen.state === "COMPLETED" && seen.output === text
 		: seen.state === "FAILED" && seen.error === text;
@@ -85,18 +85,19 @@ const acknowledgedResult: JobRule = (job) => {
 		for (const report of attempt.reports) {
 			if (report.result !== "ok" || report.to > job.heldUntil(attempt)) continue;
 			const violation = isEnded(job, attempt, report);
-			if (violation) return [violation];
+			if (violation) return [{ ...violation, rule: "acknowledged-result" }];
 		}
 	return [];
 };
 
-function isEnded(job: JobHistory, attempt: Attempt, report: ReportOp): Found | undefined {
+/** What shows that the report is not the end of the job, though it had to be. */
+export function isEnded(job: JobHistory, attempt: Attempt, report: ReportOp): Omit<Found, "rule"> | undefined {
 	const epoch = job.epochAt({ from: attempt.to, to: report.to });
 	if (epoch === undefined) return undefined;
 	const later = job.takes.find((take) => take.from > report.to && job.epochAt(take) === epoch);
 	if (later) {
 		const what = "a job whose result was acknowledged was handed out again";
-		return found("acknowledged-result", what, attempt.take, report, later);
+		return { what, lines: [attempt.take, report, later] };
 	}
 	const since = job.restartedFrom(epoch);
 	const earlier = job.reports.filter(({ from }) => from < report.to && from >= since);
@@ -106,11 +107,11 @@ function isEnded(job: JobHistory, attempt: Attempt, report: ReportOp): Found | u
 		if (!isEnd(seen)) {
 			if (from <= report.to) continue;
 			const what = "a job whose result was acknowledged has not ended";
-			return found("acknowledged-result", what, attempt.take, report, line);
+			return { what, lines: [attempt.take, report, line] };
 		}
 		if (seen.delayTime === undefined || (seen.state === "CANCELLED" && cancelled)) continue;
 		if (!earlier.some((each) => isEndBy(seen, each)))
-			return found("acknowledged-result", "the job ended otherwise", attempt.take, report, line);
+			return { what: "the job ended otherwise", lines: [attempt.take, report, line] };
 	}
 	return undefined;
 }

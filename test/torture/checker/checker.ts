@@ -16,9 +16,10 @@ import { ATTEMPT_RULES } from "./attempt-rules.ts";
 import { EndpointHistory, RequestHistory, dropOld } from "./endpoint-rules.ts";
 import { JobHistory, type Violation } from "./job-history.ts";
 import { JOB_RULES } from "./job-rules.ts";
+import { LATE_RULES } from "./late-rules.ts";
 import { STREAM_RULES } from "./stream-rules.ts";
 
-const RULES = [...JOB_RULES, ...ATTEMPT_RULES, ...STREAM_RULES];
+const RULES = [...JOB_RULES, ...ATTEMPT_RULES, ...LATE_RULES, ...STREAM_RULES];
 
 /** Longest time until an answer that waits for nothing, ms, also in a partition. */
 const ANSWER_MS = 40_000;
@@ -60,8 +61,8 @@ export function checker(): Checker {
 	function jobOf(id: string, endpoint: string): JobHistory {
 		let job = jobs.get(id);
 		if (!job) {
-			const { terms, purges } = endpoints.get(endpoint)!;
-			jobs.set(id, (job = new JobHistory(id, terms, { purges, faults })));
+			const { terms, purges, unsure } = endpoints.get(endpoint)!;
+			jobs.set(id, (job = new JobHistory(id, terms, { purges, faults, unsure })));
 		}
 		return job;
 	}

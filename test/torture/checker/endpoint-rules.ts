@@ -1,4 +1,5 @@
 /** Rules of an endpoint as a whole: queue limit, workers, purges, counts, one job per request. */
+import { MAX_LOSSES } from "../../../src/core/jobs/job-transitions.ts";
 import type { EndpointTerms, FaultOp, HealthOp, LaunchedOp, Op, PurgeOp, SubmitOp, TakeOp } from "../history.ts";
 import type { JobHistory, Violation } from "./job-history.ts";
 
@@ -29,7 +30,8 @@ export class EndpointHistory {
 	private readonly waiting = new Map<string, Waiting>();
 	/** Of jobs that a worker had before their client got the answer. */
 	private readonly leftBefore = new Map<string, number>();
-	private readonly unsure: { from: number; to: number }[] = [];
+	/** Purges, and takes without an answer. */
+	readonly unsure: (PurgeOp | TakeOp)[] = [];
 	readonly terms: EndpointTerms;
 	private readonly report: (violation: Violation) => void;
 
@@ -99,14 +101,14 @@ export class EndpointHistory {
 		const { jobs } = op;
 		if (!op.idle || !jobs) return;
 		const { inQueue, inProgress, completed, failed, retried } = jobs;
-		// A submission without an answer, before any worker took the job.
+		// A submission without an answer, before any worker got the answer that named its job, which may have been lost.
 		const slack = this.unknownSubmits;
 		const wrong = [
 			inQueue > 0 && `${inQueue} jobs wait`,
 			inProgress > 0 && `${inProgress} jobs run`,
 			isOutside(completed, this.completed, 0) && `completed ${completed}, seen ${show(this.completed)}`,
 			isOutside(failed, this.failed, slack) && `failed ${failed}, seen ${show(this.failed)}`,
-			isOutside(retried, this.retried, slack) && `retried ${retried}, seen ${show(this.retried)}`,
+			isOutside(retried, this.retried, slack * (MAX_LOSSES - 1)) && `retried ${retried}, seen ${show(this.retried)}`,
 		].filter((each) => each !== false);
 		if (wrong.length > 0) this.report({ rule: "health", what: wrong.join("; "), lines: [op] });
 	}

@@ -16,6 +16,7 @@ import type {
 	PurgeOp,
 	ReadOp,
 	ReportOp,
+	Result,
 	RetryOp,
 	Seen,
 	StreamOp,
@@ -88,7 +89,12 @@ export class JobHistory {
 	readonly id: string;
 	readonly terms: EndpointTerms;
 	/** Of the endpoint and of all; those that may matter are picked by their times. */
-	private readonly surroundings: { purges: readonly PurgeOp[]; faults: readonly FaultOp[] };
+	private readonly surroundings: {
+		purges: readonly PurgeOp[];
+		faults: readonly FaultOp[];
+		/** Takes without an answer, which may have been given any job, and purges. */
+		unsure: readonly { from: number; to: number; result: Result }[];
+	};
 
 	constructor(id: string, terms: EndpointTerms, surroundings: JobHistory["surroundings"]) {
 		this.id = id;
@@ -164,6 +170,11 @@ export class JobHistory {
 
 	faultsIn({ from, to }: { from: number; to: number }): FaultOp[] {
 		return this.surroundings.faults.filter((fault) => fault.from < to && over(fault) > from);
+	}
+
+	/** Whether a take that had no answer may have been given the job. */
+	isUnsureIn({ from, to }: { from: number; to: number }): boolean {
+		return this.surroundings.unsure.some((each) => each.from < to && over(each) > from);
 	}
 
 	/** States that were read, by the time of their requests. */

@@ -9,6 +9,8 @@ export const ENDED: Seen = {
 	delayTime: 1,
 	executionTime: 2,
 };
+/** The result of a second run. */
+export const AGAIN: Seen = { ...ENDED, output: '"r2"', retries: 1 };
 export const FAILED: Seen = { ...ENDED, state: "FAILED", error: "no", output: undefined! };
 delete FAILED.output;
 
@@ -71,6 +73,8 @@ export function rulesOf({ ops }: { ops: readonly Op[] }): string[] {
 }
 
 export const begun = () => history().endpoint().submit().take();
+/** The worker gives no sign for longer than the lease. */
+export const lost = () => begun().add("drop", { by: "w1", why: "omitted", at: 11_000 });
 export const ended = () => begun().report().read(ENDED);
 export const chunk = (text: string) => ({ by: "w1", take: 1, text });
 export const streamed = () => begun().add("chunk", chunk("a")).add("chunk", chunk("b")).report().read(ENDED);

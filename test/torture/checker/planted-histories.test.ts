@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Op } from "../history.ts";
 import { checker } from "./checker.ts";
 import {
+	AGAIN,
 	ENDED,
 	FAILED,
 	TIMED_OUT,
@@ -10,6 +11,7 @@ import {
 	rulesOf,
 	queued,
 	begun,
+	lost,
 	ended,
 	chunk,
 	streamed,
@@ -61,6 +63,21 @@ describe("histories with one", () => {
 				.report({ text: '"r2"' })
 				.read({ ...ENDED, output: '"r2"' })
 				.close(),
+		],
+		[
+			"late-result",
+			"the result of a lost run is thrown away, and the job handed out again",
+			lost().report({ at: 30_000 }).take({ idle: true }).report({ text: '"r2"' }).read(AGAIN).close(),
+		],
+		[
+			"late-result",
+			"the failure of a lost run is thrown away",
+			lost().report({ at: 30_000, kind: "fail", text: "no" }).read({ state: "IN_QUEUE" }).close(),
+		],
+		[
+			"fence",
+			"the result of a lost run ends a job that another worker has",
+			lost().take({ by: "w2", at: 15_000 }).report({ at: 16_000 }).read(ENDED).close(),
 		],
 		["one-attempt-at-a-time", "two workers get one job", begun().take({ by: "w2" }).report().read(ENDED).close()],
 		["fence", "a worker gets its job again", begun().take({ at: 50_000 }).report().read(ENDED).close()],

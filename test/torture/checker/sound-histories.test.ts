@@ -9,6 +9,7 @@ import {
 	queued,
 	cancelled,
 	begun,
+	lost,
 	ended,
 	chunk,
 	streamed,
@@ -39,6 +40,23 @@ describe("histories without a bug", () => {
 				.take({ by: "w2", at: 20_000 })
 				.report({ text: '"late"' })
 				.report({ by: "w2" })
+				.read(ENDED)
+				.close(),
+		],
+		["a late report of a lost run that no other worker has", lost().report({ at: 30_000 }).read(ENDED).close()],
+		[
+			"a late report of a lost run while a take is open that gets the job",
+			lost()
+				.add("report", { by: "w1", kind: "complete", text: '"late"', at: 30_000 })
+				.add("take", {
+					by: "w2",
+					size: 1,
+					idle: true,
+					jobs: [{ id: "j", n: 1, input: "i", take: 2 }],
+					from: 20_000,
+					to: 30_050,
+				})
+				.report({ by: "w2", at: 30_060 })
 				.read(ENDED)
 				.close(),
 		],
@@ -96,6 +114,13 @@ describe("histories without a bug", () => {
 		["webhooks, one twice", hooked().add("webhook", webhook("d1")).add("webhook", webhook("d1")).close()],
 		["a purge", history().endpoint().submit().add("purge", { removed: 1 }).read(undefined).close()],
 		["counts", ended().close().add("health", idleHealth({}))],
+		[
+			"counts of a job that was lost three times before any answer named it",
+			ended()
+				.close()
+				.submit({ n: 2, result: "unknown", job: undefined! })
+				.add("health", idleHealth({ failed: 1, retried: 2 })),
+		],
 		[
 			"an answer of a server that was stopped for a minute",
 			begun()
