@@ -104,6 +104,12 @@ export const EVENTS = {
 			`${endpoint}: job ${id} ${why === "lost" ? `was lost by worker ${worker}` : "was returned"} ` +
 			"and is back in the queue",
 	),
+	/** A worker reported the end of a job that it had lost, before another worker got it (D16 Late reports). */
+	"job.late": warn<{ endpoint: string; id: string; worker: string }>(
+		({ endpoint, id, worker }) =>
+			`${endpoint}: worker ${worker} reported job ${id} after it had lost it; the report counts, ` +
+			"because no other worker got the job",
+	),
 	/** A report or chunk changed nothing, because the worker does not hold the job (D16 Fence). */
 	"report.dropped": debug<{ endpoint: string; id: string; worker: string; why: "missing" | "state" | "stale" }>(),
 	/** A launcher started a worker. */

@@ -5,6 +5,7 @@ import { code, type Page, table } from "./markdown.ts";
 /** The cause of each event. */
 const CAUSES: Readonly<Record<JobEvent, string>> = {
 	claim: "a worker takes it",
+	resume: "the worker that lost it posts about it, and no worker had it since",
 	complete: "its worker reports a result",
 	fail: "its worker reports a failure",
 	overrun: "it runs longer than its execution timeout",

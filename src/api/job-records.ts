@@ -57,6 +57,10 @@ const ATTEMPT = object({
 	end: { enum: ["running", "completed", "failed", "lost", "released", "timed_out", "cancelled"] },
 	open: { ...FLAG, description: "The worker may still be running it." },
 	"workerEnd?": { ...TEXT, description: "How the worker's process ended, such as: exit code 7; out of memory." },
+	"continues?": {
+		...COUNT,
+		description: "The lost attempt that went on in this one: its worker posted before another worker got the job.",
+	},
 	"stop?": {
 		enum: STOP_STEPS,
 		description:

@@ -134,7 +134,7 @@ export function claimCases({ store, open }: Bed): void {
 		};
 		for (const [name, end] of Object.entries(ends)) {
 			const { id, attempt } = await site.running();
-			await site.move(id, "lose", { attempt });
+			await site.move(id, "release", { attempt });
 			expect([name, await site.take()]).toEqual([name, { jobs: [], fenced: true }]);
 			await end(id);
 			expect([name, await site.takeIds()]).toEqual([name, [id]]);
@@ -168,7 +168,7 @@ export function claimCases({ store, open }: Bed): void {
 		const old = [];
 		for (let i = 0; i < 30; i += 1) old.push((await site.add()).id);
 		await site.take({ limit: 30 });
-		for (const id of old) await site.move(id, "lose", { attempt: 1 });
+		for (const id of old.toReversed()) await site.move(id, "release", { attempt: 1 });
 		const behind = [await site.add(), await site.add(), await site.add()];
 		for (const { id } of behind) expect(await site.take()).toMatchObject({ jobs: [{ job: { id } }], fenced: true });
 		expect(await site.take()).toEqual({ jobs: [], fenced: true });

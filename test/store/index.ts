@@ -15,6 +15,7 @@ import { endpointCases } from "./endpoints.ts";
 import { idempotencyCases } from "./idempotency.ts";
 import { jobCases } from "./jobs.ts";
 import { keyCases } from "./keys.ts";
+import { lateReportCases } from "./late-reports.ts";
 import { limitCases } from "./limits.ts";
 import { listCases } from "./lists.ts";
 import { machineCases } from "./machine.ts";
@@ -58,6 +59,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	purge: purgeCases,
 	machine: machineCases,
 	attempts: attemptCases,
+	"late reports": lateReportCases,
 	chunks: chunkCases,
 	payloads: payloadCases,
 	workers: workerCases,

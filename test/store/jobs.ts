@@ -124,10 +124,10 @@ export function jobCases({ store }: Bed): void {
 		expect(await site.get(id)).toMatchObject({ job: { state: "COMPLETED" }, output: "1" });
 	});
 
-	it("D16: report › of a lost attempt is stale, also while another worker runs the job", async () => {
+	it("D16: report › of an attempt that does not hold the job is stale, also while another worker runs it", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running();
-		await site.move(id, "lose", { attempt: 1 });
+		await site.move(id, "release", { attempt: 1 });
 		expect(await site.report(id)).toEqual({ ok: false, why: "stale", state: "IN_QUEUE" });
 		expect(await site.takeIds({ worker: "w2" })).toEqual([id]);
 		expect(await site.report(id)).toEqual({ ok: false, why: "stale", state: "IN_PROGRESS" });

@@ -46,12 +46,12 @@ const CALL: Partial<Record<JobEvent, (site: Site, id: string) => Promise<boolean
 	purge: async (site) => (await site.purge()) === 1,
 };
 
-/** Events that only time brings about, or the third loss: see the cases of deadlines. */
-const BY_ITSELF: readonly JobEvent[] = ["overrun", "lapse", "exhaust", "expire", "forget"];
+/** Events that need time or losses: see the cases of deadlines and of late reports. */
+const ELSEWHERE: readonly JobEvent[] = ["resume", "overrun", "lapse", "exhaust", "expire", "forget"];
 
 export function machineCases({ store }: Bed): void {
 	it("each event of the table has a case", () => {
-		expect([...Object.keys(CALL), ...BY_ITSELF].toSorted()).toEqual(RULES.map(({ on }) => on).toSorted());
+		expect([...Object.keys(CALL), ...ELSEWHERE].toSorted()).toEqual(RULES.map(({ on }) => on).toSorted());
 	});
 
 	for (const [on, call] of Object.entries(CALL) as [JobEvent, (site: Site, id: string) => Promise<boolean>][]) {

@@ -11,6 +11,7 @@ import {
 	dueEvent,
 	type EventContext,
 	lossOf,
+	resumedBy,
 	transition,
 } from "../../src/core/jobs/job-transitions.ts";
 import { allowed, isFinal, type JobEvent, type JobState } from "../../src/core/jobs/job-states.ts";
@@ -181,6 +182,11 @@ export function modelOf() {
 			const job = jobs.get(id);
 			if (!job || job.erased) return "missing";
 			if (job.state === "IN_PROGRESS" && job.worker === worker) return apply(id, on, { now }) ? "ok" : "state";
+			const resumed = job.state === "IN_QUEUE" && resumedBy({ job, nextChunk: 0 }, this.history(id), { worker, now });
+			if (resumed) {
+				for (const past of openAt(id, worker)) past.open = false;
+				return apply(id, "resume", resumed) && apply(id, on, { now }) ? "ok" : "state";
+			}
 			if (job.worker !== worker && !histories.get(id)?.some((past) => past.worker === worker)) return "missing";
 			for (const past of openAt(id, worker)) past.open = false;
 			return "stale";

@@ -18,6 +18,7 @@ import {
  */
 const EXPECTED: Record<JobEvent, Partial<Record<JobState, JobState | "stays" | "removed">>> = {
 	claim: { IN_QUEUE: "IN_PROGRESS" },
+	resume: { IN_QUEUE: "IN_PROGRESS" },
 	complete: { IN_PROGRESS: "COMPLETED" },
 	fail: { IN_PROGRESS: "FAILED" },
 	overrun: { IN_PROGRESS: "TIMED_OUT" },

@@ -32,6 +32,7 @@ interface Rule {
 /** In the order of the reference page. */
 export const RULES = [
 	{ on: "claim", from: ["IN_QUEUE"], to: "IN_PROGRESS", effects: ["start"], source: "spec 3" },
+	{ on: "resume", from: ["IN_QUEUE"], to: "IN_PROGRESS", effects: ["start"], source: "D16" },
 	{ on: "complete", from: ["IN_PROGRESS"], to: "COMPLETED", effects: ["settle"], source: "spec 3" },
 	{ on: "fail", from: ["IN_PROGRESS"], to: "FAILED", effects: ["settle"], source: "spec 3" },
 	{

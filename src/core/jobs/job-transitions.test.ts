@@ -1,7 +1,7 @@
 /** What events do to a job: cases by decision, and what holds after any sequence of events. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Job, newJob, type Submission } from "./job.ts";
+import { type Attempt, type Job, newJob, type Submission } from "./job.ts";
 import {
 	type Counts,
 	countsOf,
@@ -11,6 +11,7 @@ import {
 	type EventContext,
 	lossOf,
 	MAX_LOSSES,
+	resumedBy,
 	transition,
 	type TransitionStep,
 } from "./job-transitions.ts";
@@ -282,11 +283,13 @@ function live(
 ): Job | undefined {
 	let job: Job | undefined = first;
 	let now = T;
+	const history: Attempt[] = [];
 	const apply = (on: JobEvent, context: EventContext): void => {
 		const before: Job = Object.freeze(job!);
 		const done = transition(before, on, context);
 		if (!done) return;
 		check(done, before);
+		if (done.closed) history.push(done.closed);
 		job = done.remove ? undefined : done.job;
 	};
 	for (const { wait, on, over } of happenings) {
@@ -296,7 +299,11 @@ function live(
 		expect(job.dueAt).toBeGreaterThan(now);
 		// Events that time alone brings about, and those that end the record, are not tried from
 		// outside.
-		if (!["lapse", "overrun", "expire", "forget", "lose", "exhaust"].includes(on))
+		if (on === "resume") {
+			const worker = history.at(-1)?.worker ?? "";
+			const resumed = resumedBy({ job, nextChunk: 0 }, history, { worker, now });
+			if (resumed) apply(on, resumed);
+		} else if (!["lapse", "overrun", "expire", "forget", "lose", "exhaust"].includes(on))
 			apply(on, { now, worker: `w${now}`, over });
 		else if ((on === "lose" || on === "exhaust") && job.state === "IN_PROGRESS") apply(lossOf(job), { now, over });
 	}
@@ -321,7 +328,7 @@ describe("any sequence of events", () => {
 					expect(sum.inQueue).toBe(Number(job.state === "IN_QUEUE" && !isRemoved));
 					expect(sum.inProgress).toBe(Number(job.state === "IN_PROGRESS"));
 					expect(sum.retried).toBe(job.returns);
-					expect(job.attempt).toBe(before.attempt + Number(on === "claim"));
+					expect(job.attempt).toBe(before.attempt + Number(on === "claim" || on === "resume"));
 					if (isFinal(before.state) && job.state !== before.state) expect(on).toBe("retry");
 					expect(job.dueAt).toBe(dueAt(job));
 					expect(job.endedAt !== undefined).toBe(isFinal(job.state));

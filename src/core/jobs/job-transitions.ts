@@ -17,6 +17,8 @@ export interface EventContext {
 	workerEnd?: string | undefined;
 	/** The queue deadline stays that of before. */
 	keepsDeadline?: boolean;
+	/** What a `resume` continues: a lost attempt, and when the wait before it began. */
+	resumed?: Pick<Attempt, "startedAt"> & Pick<Job, "queuedAt">;
 }
 
 export interface TransitionStep {
@@ -64,7 +66,8 @@ export function transition(job: Job, on: JobEvent, context: EventContext): Trans
 				after.attempt += 1;
 				after.worker = context.worker;
 				after.release = context.release;
-				after.startedAt = now;
+				after.startedAt = context.resumed?.startedAt ?? now;
+				after.queuedAt = context.resumed?.queuedAt ?? job.queuedAt;
 				after.missed = 0;
 				after.leaseUntil = now + job.leaseMs;
 				break;
@@ -169,6 +172,27 @@ export function dueEvent(job: Job, now: number): { on: JobEvent; at: number } | 
 /** The last allowed loss fails the job (D16). */
 export function lossOf(job: Job): "lose" | "exhaust" {
 	return job.losses + 1 >= MAX_LOSSES ? "exhaust" : "lose";
+}
+
+/**
+ * The lost attempt that a late report of the worker continues (D16 Late reports): no worker was given the job since,
+ * and no deadline of the run has passed. Undefined: the report is too late.
+ */
+export function resumedBy(
+	{ job, nextChunk }: { job: Job; nextChunk: number },
+	history: readonly Attempt[],
+	{ worker, now }: { worker: string; now: number },
+): EventContext | undefined {
+	const last = history.at(-1);
+	// Losses of before a retry do not count, and stored chunks may have been dropped with the attempt.
+	if (job.losses === 0 || nextChunk > 0) return undefined;
+	if (last?.attempt !== job.attempt || last.end !== "lost" || last.worker !== worker) return undefined;
+	if (now >= last.startedAt + job.executionTimeoutMs) return undefined;
+	const { startedAt } = last;
+	// An attempt that was resumed before began with the one that it continued.
+	const before = history.filter((past) => past.startedAt < startedAt).map(({ endedAt }) => endedAt);
+	const queuedAt = Math.min(Math.max(job.retriedAt ?? job.submittedAt, ...before), startedAt);
+	return { now, worker, resumed: { startedAt, queuedAt } };
 }
 
 /** Undefined for events other than ends without a report. */

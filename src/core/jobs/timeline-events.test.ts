@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Attempt, type Job, newJob } from "./job.ts";
-import { lossOf, transition } from "./job-transitions.ts";
+import { lossOf, resumedBy, transition } from "./job-transitions.ts";
 import { isFinal, type JobEvent } from "./job-states.ts";
 import { attemptsOf } from "./timeline.ts";
 import { timelineOf } from "./timeline-events.ts";
@@ -119,6 +119,23 @@ describe("timelineOf", () => {
 		],
 	])("D39: %j is shown as %j", (events, lines) => {
 		expect(linesOf(...events)).toEqual(lines);
+	});
+
+	it("D16: a late result is shown where it arrived, with the attempt that went on", () => {
+		const { job, history } = lived(["claim", "loss"].map((on) => ({ on: on as "claim" | "loss", after: 10 })));
+		const resumed = resumedBy({ job, nextChunk: 0 }, history, { worker: "w0", now: START + 30 })!;
+		const going = transition(job, "resume", resumed)!.job;
+		const { job: ended } = transition(going, "complete", { now: START + 30 })!;
+		const lines = timelineOf(ended, attemptsOf(ended, history), () => undefined);
+		expect(lines.map(({ event, at }) => [at - START, event])).toEqual([
+			[0, "submitted"],
+			[10, "started"],
+			[20, "lost"],
+			[30, "completed"],
+		]);
+		expect(lines.at(-1)?.message).toBe(
+			"Worker w0 reported its result (attempt 2, in which the lost attempt 1 went on).",
+		);
 	});
 
 	it("D39: is sorted by time, whatever the clock did", () => {

@@ -56,19 +56,20 @@ export function timelineOf(
 	const events: TimelineEvent[] = [{ at: job.submittedAt, event: "submitted", message: "The job was submitted." }];
 	const lastRetry = job.retriedAt;
 	for (const [index, details] of attempts.entries()) {
-		const { attempt, worker, startedAt, endedAt, end } = details;
+		const { attempt, worker, startedAt, endedAt, end, continues } = details;
 		const before = attempts[index - 1];
 		const hasLastRetry =
 			lastRetry !== undefined && lastRetry <= startedAt && (before?.endedAt ?? job.submittedAt) <= lastRetry;
 		if (hasLastRetry) events.push(retried(lastRetry));
 		else if (before?.end === "failed" || before?.end === "timed_out") events.push(retried(startedAt));
-		events.push({
-			at: startedAt,
-			event: "started",
-			attempt,
-			worker,
-			message: `Worker ${worker} took the job (attempt ${attempt}).`,
-		});
+		if (continues === undefined)
+			events.push({
+				at: startedAt,
+				event: "started",
+				attempt,
+				worker,
+				message: `Worker ${worker} took the job (attempt ${attempt}).`,
+			});
 		const shared = sharedId(worker);
 		if (shared && shared.at >= startedAt && shared.since <= (endedAt ?? Infinity))
 			events.push({
@@ -84,7 +85,7 @@ export function timelineOf(
 				event: end,
 				attempt,
 				worker,
-				message: `Worker ${worker} ${endText(details, end)} (attempt ${attempt}).`,
+				message: `Worker ${worker} ${endText(details, end)} (attempt ${attempt}${lateText(details)}).`,
 			});
 	}
 	const last = attempts.at(-1);
@@ -109,6 +110,10 @@ function endText({ workerEnd }: AttemptDetails, end: keyof typeof ENDS): string 
 	if (workerEnd === undefined) return ENDS[end];
 	if (end === "released") return `returned the job to the queue: ${workerEnd}`;
 	return end === "lost" ? `lost the job: ${workerEnd}` : `${ENDS[end]}: ${workerEnd}`;
+}
+
+function lateText({ continues }: AttemptDetails): string {
+	return continues === undefined ? "" : `, in which the lost attempt ${continues} went on`;
 }
 
 /** Ms since the epoch. */

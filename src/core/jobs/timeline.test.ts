@@ -68,6 +68,13 @@ describe("attemptsOf", () => {
 		expect(attemptsOf({ ...running, state: "CANCELLED", endedAt: 40 }, [cancelled])).toHaveLength(1);
 	});
 
+	it("D16: one that began with the lost one before it continues that", () => {
+		const late: Job = { ...running, worker: "w1", startedAt: 10, state: "COMPLETED", endedAt: 40 };
+		expect(attemptsOf(late, [LOST]).map(({ continues }) => continues)).toEqual([undefined, 1]);
+		expect(attemptsOf({ ...late, worker: "w2" }, [LOST]).at(-1)).not.toHaveProperty("continues");
+		expect(attemptsOf(late, [{ ...LOST, end: "released" }]).at(-1)).not.toHaveProperty("continues");
+	});
+
 	it.each([
 		[{ end: "cancelled", open: true }, "unconfirmed"],
 		[{ end: "timed_out", open: true }, "unconfirmed"],

@@ -17,6 +17,8 @@ export interface AttemptDetails {
 	stop?: (typeof STOP_STEPS)[number];
 	/** Such as "exit code 7". */
 	workerEnd?: string;
+	/** The lost attempt that it continues: its worker posted about it late (D16 Late reports). */
+	continues?: number;
 }
 
 /** Stop requested, reported by the worker, process ended (D18). */
@@ -24,6 +26,19 @@ export const STOP_STEPS = ["unconfirmed", "confirmed", "killed"] as const;
 
 /** The oldest first; the last one is from the job's record. */
 export function attemptsOf(job: Job, history: readonly Attempt[]): AttemptDetails[] {
+	const attempts = endedAndPresent(job, history);
+	return attempts.map((details, index) => {
+		const before = attempts[index - 1];
+		return before && isContinued(before, details) ? { ...details, continues: before.attempt } : details;
+	});
+}
+
+/** An attempt that continues a lost one began with it. */
+function isContinued(before: AttemptDetails, { worker, startedAt }: AttemptDetails): boolean {
+	return before.end === "lost" && before.worker === worker && before.startedAt === startedAt;
+}
+
+function endedAndPresent(job: Job, history: readonly Attempt[]): AttemptDetails[] {
 	const attempts = history.map((past): AttemptDetails => {
 		const { missed: _, killed, ...details } = past;
 		if (past.end !== "cancelled" && past.end !== "timed_out") return details;

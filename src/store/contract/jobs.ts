@@ -4,7 +4,10 @@ import type { Counts } from "../../core/jobs/job-transitions.ts";
 import type { JobResult } from "../../core/jobs/job-view.ts";
 import type { JsonText } from "../../lib/json/json-text.ts";
 
-export type MoveResult = { ok: true; job: Job } | { ok: false; why: "missing" | "state" | "stale"; state?: JobState };
+/** `late`: the report was of a lost attempt that no worker had been given since (D16 Late reports). */
+export type MoveResult =
+	| { ok: true; job: Job; late?: true }
+	| { ok: false; why: "missing" | "state" | "stale"; state?: JobState };
 
 export interface QueueFull {
 	ok: false;
@@ -137,7 +140,7 @@ export interface JobStore {
 	}): Promise<Claim>;
 	/**
 	 * `stale`: the worker does not hold the job; its old attempt is then known to have ended. `missing`: it never held
-	 * it.
+	 * it. A lost attempt that no worker was given since is continued by a report, a progress value or a chunk.
 	 */
 	report(q: { endpoint: string; id: string; worker: string; outcome: Outcome; now: number }): Promise<MoveResult>;
 	/** Renews the lease. False when the worker does not hold the job. */

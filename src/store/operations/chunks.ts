@@ -1,7 +1,7 @@
 /** Streams (D7). */
 import type { JobRow } from "../row.ts";
 import type { ChunkRead } from "../contract/chunks.ts";
-import { current, hadJob, holds } from "./jobs.ts";
+import { current, hadJob, runningAt } from "./jobs.ts";
 import type { Query, SharedOperation, SharedRead } from "./operation.ts";
 import type { JobKey, ReadUnit } from "./unit-of-work.ts";
 
@@ -46,9 +46,10 @@ export const append: SharedOperation<"chunks.append"> = {
 
 	apply(unit, q) {
 		const { endpoint, id, worker, chunks, unlessLast, now } = q;
-		const row = current(unit, { endpoint, id, now });
-		if (!row) return { ok: false, why: "missing" };
-		if (!holds(row, worker)) return { ok: false, why: hadJob(unit, row, worker) ? "stale" : "missing" };
+		const found = current(unit, { endpoint, id, now });
+		if (!found) return { ok: false, why: "missing" };
+		const row = runningAt(unit, found, { worker, now });
+		if (!row) return { ok: false, why: hadJob(unit, found, worker) ? "stale" : "missing" };
 		const last = unlessLast && chunks.length > 0 ? unit.chunks.last(row, chunks.length) : undefined;
 		const repeat = last?.every((text, index) => text === chunks[index]) ?? false;
 		const bytes = chunks.reduce((sum, text) => sum + text.length, 0);

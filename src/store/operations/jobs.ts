@@ -1,4 +1,4 @@
-import { dueAt, lossOf } from "../../core/jobs/job-transitions.ts";
+import { dueAt, lossOf, resumedBy } from "../../core/jobs/job-transitions.ts";
 import { allowed } from "../../core/jobs/job-states.ts";
 import type { JobRow } from "../row.ts";
 import { RUNNING, WAITING } from "../states.ts";
@@ -16,9 +16,25 @@ export function current<Row extends JobRow>(unit: UnitOfWork<Row>, q: JobKey & {
 	return row?.job.erased ? undefined : row;
 }
 
-/** Whether the worker runs the job now (D16). */
-export function holds(row: JobRow, worker: string): boolean {
-	return row.job.state === RUNNING && row.job.worker === worker;
+/** The row if the worker runs the job now (D16). */
+function held<Row extends JobRow>(row: Row, worker: string): Row | undefined {
+	return row.job.state === RUNNING && row.job.worker === worker ? row : undefined;
+}
+
+/**
+ * The row of a job that the worker runs. A job that was lost there and that no worker was given since runs there again
+ * (D16 Late reports).
+ */
+export function runningAt<Row extends JobRow>(
+	unit: UnitOfWork<Row>,
+	row: Row,
+	q: { worker: string; now: number },
+): Row | undefined {
+	if (!allowed(row.job.state, "resume")) return held(row, q.worker);
+	const resumed = resumedBy(row, unit.attempts.list(row), q);
+	if (!resumed) return undefined;
+	unit.attempts.closeAt(row, q.worker);
+	return unit.transitions.apply(row, "resume", resumed)?.row;
 }
 
 export function hadJob<Row extends JobRow>(unit: UnitOfWork<Row>, row: Row, worker: string): boolean {
@@ -36,15 +52,17 @@ export const report: SharedOperation<"jobs.report"> = {
 		const row = current(unit, { endpoint, id, now });
 		if (!row) return { ok: false, why: "missing" };
 		const { state } = row.job;
-		if (holds(row, worker)) {
-			const { on, attempt, output, error, workerEnd } = outcome;
-			const isRelease = on === "release";
+		const { on, attempt, output, error, workerEnd } = outcome;
+		const isRelease = on === "release";
+		const running = isRelease ? held(row, worker) : runningAt(unit, row, { worker, now });
+		if (running) {
 			if (isRelease && attempt !== row.job.attempt) return { ok: false, why: "stale", state };
 			const context = isRelease ? { over: true, workerEnd, keepsDeadline: true } : { result: { output, error } };
-			return moved(row, unit.transitions.apply(row, on, { now, ...context }));
+			const ended = moved(running, unit.transitions.apply(running, on, { now, ...context }));
+			return ended.ok && running !== row ? { ...ended, late: true } : ended;
 		}
 		if (!hadJob(unit, row, worker)) return { ok: false, why: "missing", state };
-		// A late report: its only effect is that this worker's attempts have ended.
+		// Another worker may have it: the only effect is that this worker's attempts have ended.
 		unit.attempts.closeAt(row, worker);
 		return { ok: false, why: "stale", state };
 	},
@@ -55,9 +73,10 @@ export const progress: SharedOperation<"jobs.progress"> = {
 	reads: readsJob,
 	apply(unit, { endpoint, id, worker, value, now }) {
 		const row = current(unit, { endpoint, id, now });
-		if (!row || !holds(row, worker)) return false;
-		unit.payloads.setResult(row, { output: value });
-		unit.transitions.renew(row, now);
+		const running = row && runningAt(unit, row, { worker, now });
+		if (!running) return false;
+		unit.payloads.setResult(running, { output: value });
+		unit.transitions.renew(running, now);
 		return true;
 	},
 };

@@ -51,21 +51,54 @@ async function allDropped(worker: SdkProtocol, id: string): Promise<void> {
 	}
 }
 
-/** A job whose attempt at `worker` was lost because its lease ended. */
-async function lostAt(worker: SdkProtocol): Promise<string> {
+/** A job whose attempt at `worker` was lost because its lease ended, `streamed`: after its first chunk. */
+async function lostAt(worker: SdkProtocol, { streamed = false } = {}): Promise<string> {
 	const id = await b.submit();
 	await b.takes(worker, id);
+	if (streamed) await worker.chunk(id, { output: "a" });
 	await b.clock.advance(LEASE_MS);
 	expect(await b.status(id)).toMatchObject({ status: "IN_QUEUE", retries: 1 });
 	return id;
 }
 
-describe("D16: what a worker posts that lost the job is 200 and changes nothing", () => {
-	it("while the job waits", async () => {
+describe("D16: what a worker posts that lost the job counts while the job waits", () => {
+	const ends: [string, object][] = [
+		["a result", { status: "COMPLETED", output: "late" }],
+		["an error", { status: "FAILED", error: "late" }],
+		["progress", { status: "IN_PROGRESS", output: "late" }],
+		["a chunk", { status: "IN_PROGRESS" }],
+		["a result that is not JSON", { status: "FAILED" }],
+		["a chunk that is not JSON", { status: "FAILED" }],
+	];
+
+	it.each(ends)("%s", async (what, status) => {
 		const late = await b.worker();
-		await allDropped(late, await lostAt(late));
+		const id = await lostAt(late);
+		await b.clock.advance(5000);
+		const [, post] = POSTS.find(([name]) => name === what)!;
+		expect((await post(late, id)).status).toBe(200);
+		expect(await b.status(id)).toMatchObject({ ...status, workerId: late.id, delayTime: 0, executionTime: 25_000 });
 	});
 
+	it("a generator goes on, and its result has all of its chunks", async () => {
+		const late = await b.worker();
+		const id = await lostAt(late);
+		for (const output of ["a", "b"]) await late.chunk(id, { output });
+		await late.done(id, { output: [] });
+		const { json } = await b.call(`stream/${id}?offset=0&wait=1000`, { headers: { accept: "application/json" } });
+		expect(json).toMatchObject([{ output: "a" }, { output: "b" }]);
+		expect(await b.status(id)).toMatchObject({ status: "COMPLETED", output: [] });
+	});
+
+	it("not for a job that has chunks: it runs again, and no stream has a gap", async () => {
+		const [late, other] = [await b.worker(), await b.worker()];
+		const id = await lostAt(late, { streamed: true });
+		await allDropped(late, id);
+		await b.takes(other, id);
+	});
+});
+
+describe("D16: what a worker posts that lost the job is 200 and changes nothing", () => {
 	it("while another worker runs it, and that one's result counts", async () => {
 		const [late, other] = [await b.worker(), await b.worker()];
 		const id = await lostAt(late);
@@ -173,9 +206,11 @@ describe("D16: ONE worker gets a job again only when its earlier attempt is know
 		expect(await b.status(id)).toMatchObject({ status: "COMPLETED", output: "second", retries: 1 });
 	}
 
-	it("its late report came: 200, dropped, and the job is handed to the waiting take, untouched", async () => {
+	it("its late report came: the job has ended, and no take gets it", async () => {
 		expect((await worker.done(id, { output: "first" })).status).toBe(200);
-		await gotIt();
+		await b.clock.advance(6000);
+		expect(answered).toBe(false);
+		expect(await b.status(id)).toMatchObject({ status: "COMPLETED", output: "first", retries: 1 });
 	});
 
 	it("a progress or a chunk shows that it still runs: not yet", async () => {
@@ -218,7 +253,7 @@ describe("D16: the word that an earlier attempt is over and the take that gets t
 	type At = Parameters<typeof b.service.engine.jobs.ping>[0]["worker"];
 	it.each<[what: string, pings: number, say: (worker: At, id: string) => Promise<void>]>([
 		[
-			"a late result",
+			"a late result of a job that has chunks",
 			0,
 			(worker, id) =>
 				b.service.engine.jobs.report({
@@ -230,7 +265,7 @@ describe("D16: the word that an earlier attempt is over and the take that gets t
 		["the second ping that omits it", 1, (worker) => b.service.engine.jobs.ping({ worker, said: { named: [] } })],
 	])("%s: the job stays in the worker's hands", async (_, pings, say) => {
 		const late = await b.worker();
-		const id = await lostAt(late);
+		const id = await lostAt(late, { streamed: true });
 		for (let n = 0; n < pings; n += 1) {
 			await b.clock.advance(PING_MS);
 			await late.ping();

@@ -9,7 +9,7 @@ import type { JobDeps } from "../job-deps.ts";
 import { markUnhealthy } from "./ping.ts";
 import { warmupReported } from "./warmup.ts";
 
-/** Never refused: a report on a job that the worker does not hold changes nothing (D16 Fence). */
+/** Never refused: a report on a job that another worker holds, or that has ended, changes nothing (D16 Fence). */
 export async function report(
 	d: JobDeps,
 	q: { worker: Worker; id: string; report: Report; signal?: AbortSignal | undefined },
@@ -61,6 +61,7 @@ export async function report(
 		d.dispatch.announce(endpoint);
 	} else if (moved.ok) {
 		const { job } = moved;
+		if (moved.late) d.events.emit("job.late", { endpoint, id, worker: worker.id });
 		const ranMs = executionTime(job, job.endedAt!);
 		d.events.emit("job.settled", { endpoint, id, state: job.state, ranMs, worker: worker.id, release: job.release });
 		d.traces.ended(job);

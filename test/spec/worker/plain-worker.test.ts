@@ -1,0 +1,76 @@
+/** A plain worker: it takes a job, works, posts the result, and sends no pings (D16 Late reports). */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { bench, type Bench } from "../../support/sdk-worker-bench.ts";
+import type { SdkProtocol } from "../../support/sdk-protocol.ts";
+import { call } from "../../support/service.ts";
+
+/** `leaseMs` by default. */
+const LEASE_MS = 20_000;
+
+let b: Bench;
+beforeAll(async () => {
+	b = await bench();
+});
+beforeEach(() => b.fresh());
+afterAll(() => b?.end());
+
+/** Takes the job, works for `ms` without a sign, and posts. */
+async function works(worker: SdkProtocol, id: string, ms: number, output: string): Promise<void> {
+	await b.takes(worker, id);
+	await b.pass(ms);
+	expect((await worker.done(id, { output })).status).toBe(200);
+}
+
+describe("D16: a job longer than the lease", () => {
+	it.each([30_000, 90_000])("of %i ms at the only worker runs once, and its result counts", async (ms) => {
+		const worker = await b.worker();
+		const id = await b.submit();
+		await works(worker, id, ms, "first");
+		expect(await b.status(id)).toEqual({
+			id,
+			status: "COMPLETED",
+			delayTime: 0,
+			executionTime: ms,
+			output: "first",
+			workerId: worker.id,
+			retries: 1,
+		});
+		expect(b.of("job.started")).toHaveLength(1);
+		expect(b.of("job.late")).toMatchObject([{ id, worker: worker.id }]);
+		expect((await b.call("health")).json.jobs).toMatchObject({ completed: 1, failed: 0, inQueue: 0, retried: 1 });
+	});
+
+	it("runs again where another worker is free when the lease ends, and the first result is kept", async () => {
+		const [first, second] = [await b.worker(), await b.worker()];
+		const id = await b.submit();
+		await b.takes(first, id);
+		await b.pass(LEASE_MS);
+		await b.takes(second, id);
+		await b.pass(10_000);
+		await first.done(id, { output: "first" });
+		expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS", workerId: second.id });
+		await b.pass(15_000);
+		await second.done(id, { output: "second" });
+		const ended = await b.status(id);
+		expect(ended).toMatchObject({ status: "COMPLETED", output: "second", executionTime: 25_000, retries: 2 });
+		await first.done(id, { output: "again" });
+		expect(await b.status(id)).toEqual(ended);
+	});
+
+	it("shows in the attempts and the timeline which attempt went on", async () => {
+		const worker = await b.worker();
+		const id = await b.submit();
+		await works(worker, id, 30_000, "first");
+		const { json: job } = await call(b.url, `/v1/endpoints/${b.ep}/jobs/${id}`);
+		expect(job.attempts).toMatchObject([
+			{ attempt: 1, end: "lost", open: false },
+			{ attempt: 2, end: "completed", continues: 1 },
+		]);
+		expect(job.timeline.map(({ event }: { event: string }) => event)).toEqual([
+			"submitted",
+			"started",
+			"lost",
+			"completed",
+		]);
+	});
+});
