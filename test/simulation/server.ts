@@ -16,6 +16,7 @@ const NO_LOGS: WorkerLogs = {
 	read: () => Promise.resolve(undefined),
 	extent: () => Promise.resolve(undefined),
 	list: () => Promise.resolve([]),
+	lastOutput: () => Promise.resolve(""),
 	marks: { watch() {}, hold() {}, end() {}, close: () => Promise.resolve() },
 } as unknown as WorkerLogs;
 
