@@ -20,7 +20,7 @@ export const AUDIT_ENTRY = object(
 				"doubling has an entry.",
 		},
 	},
-	{ description: "A change that an administrator made or tried." },
+	{ description: "A change that an administrator made or tried, or values of variables that one was shown." },
 );
 export type AuditEntry = Static<typeof AUDIT_ENTRY>;
 
@@ -28,7 +28,7 @@ export const KEY_FILTER = text("key", 100, "Only entries of the key with this id
 export const ACTION_FILTER = text("action", 100, "Only this operation, by its operationId.");
 
 export const LIST_AUDIT = route("listAudit", "GET /v1/audit", "admin", {
-	summary: "What administrators changed, most recent first.",
+	summary: "What administrators changed, and whose variables they were shown, most recent first.",
 	answer: {
 		description: "A page of entries.",
 		schema: pageOf("entries", AUDIT_ENTRY),

@@ -119,6 +119,7 @@ const UPDATE_ENDPOINT = route("updateEndpoint", "PATCH /v1/endpoints/:endpoint",
 		schema: ENDPOINT_SCHEMA,
 		checked: true,
 	},
+	errors: ["endpoint_changed"],
 	maxBody: MB,
 });
 
@@ -153,7 +154,7 @@ export const PUT_ENDPOINT = route("putEndpoint", "PUT /v1/endpoints/:endpoint", 
 		checked: true,
 	},
 	query: [DRY_RUN],
-	errors: ["endpoint_exists"],
+	errors: ["endpoint_exists", "endpoint_changed"],
 	creates: true,
 	maxBody: MB,
 });
@@ -197,6 +198,7 @@ export const RENEW_WEBHOOK_SECRET = route(
 		},
 		query: [OVERLAP],
 		body: NO_BODY,
+		errors: ["endpoint_changed"],
 	},
 );
 

@@ -84,7 +84,11 @@ export const ROLL_BACK_RELEASE = route(
 	"rollBackRelease",
 	"POST /v1/endpoints/:endpoint/releases/:version/rollback",
 	"admin",
-	{ ...CHANGE, summary: "Makes a new version with launcher, env and GPUs of an earlier one." },
+	{
+		...CHANGE,
+		summary: "Makes a new version with launcher, env and GPUs of an earlier one.",
+		errors: [...CHANGE.errors, "endpoint_changed"],
+	},
 );
 
 export const PROMOTE_RELEASE = route(

@@ -92,6 +92,8 @@ export interface RouteDefinition {
 	readonly signIn?: true;
 	/** In the audit log besides changes by administrators (D42). */
 	readonly audited?: true;
+	/** The answer has values of variables: in the audit log, though it is a read (D42). */
+	readonly showsValues?: true;
 	/** If not ours: OpenAI's (D32), or RFC 9457 for management operations (D49). */
 	readonly errorForm?: ErrorForm;
 	/** Only browsers need it, or it only refuses: not in `/openapi.json`. */

@@ -133,6 +133,7 @@ export const MANAGED_ENDPOINT = object({
 const ONE = { description: "The endpoint.", schema: MANAGED_ENDPOINT } as const;
 
 export const LIST_MANAGED = managed("listManaged", "GET /v2/serverless", {
+	showsValues: true,
 	summary: "All endpoints, newest first, those made elsewhere included.",
 	answer: {
 		description: "A page of endpoints.",
@@ -153,6 +154,7 @@ export const CREATE_MANAGED = managed("createManaged", "POST /v2/serverless", {
 });
 
 export const GET_MANAGED = managed("getManaged", "GET /v2/serverless/:endpoint", {
+	showsValues: true,
 	summary: "One endpoint.",
 	answer: ONE,
 });
@@ -164,7 +166,7 @@ export const UPDATE_MANAGED = managed("updateManaged", "PATCH /v2/serverless/:en
 		description: "The members to change; env replaces all variables.",
 		schema: CHANGED,
 	},
-	errors: ["resource_not_found"],
+	errors: ["resource_not_found", "endpoint_changed"],
 });
 
 const DELETE_MANAGED = removal("deleteManaged", "/v2/serverless/:endpoint", {

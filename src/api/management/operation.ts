@@ -1,7 +1,7 @@
 /** What operations of RunPod's management API have in common (D49). */
 import { type Body, MB, type RouteDefinition, route } from "../definition/route.ts";
 
-type Rest = Pick<RouteDefinition, "summary" | "answer" | "status" | "query" | "errors"> & {
+type Rest = Pick<RouteDefinition, "summary" | "answer" | "status" | "query" | "errors" | "showsValues"> & {
 	body?: Omit<Body, "checked">;
 };
 

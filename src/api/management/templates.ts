@@ -96,6 +96,7 @@ const PAGE = {
 };
 
 export const LIST_TEMPLATES = managed("listTemplates", "GET /v2/templates", {
+	showsValues: true,
 	summary: "Templates, with the values of their variables.",
 	answer: PAGE,
 	query: [LIMIT, CURSOR],
@@ -112,6 +113,7 @@ export const CREATE_TEMPLATE = managed("createTemplate", "POST /v2/templates", {
 });
 
 export const GET_TEMPLATE = managed("getTemplate", "GET /v2/templates/:template", {
+	showsValues: true,
 	summary: "One template.",
 	answer: ONE,
 	errors: NOT_FOUND,
@@ -135,6 +137,7 @@ export const SOURCE = {
 } as const;
 
 export const LIST_PUBLIC_TEMPLATES = managed("listPublicTemplates", "GET /v2/catalog/templates", {
+	showsValues: true,
 	summary: "Templates with public, at most 100.",
 	answer: PAGE,
 	query: [SOURCE],

@@ -16,11 +16,19 @@ const MOST_ALONE = 10;
 
 const MOST_ADDRESSES = 20;
 
+/** Period in which reads of one object's values by one key have one entry. */
+const SHOWN_MS = 600_000;
+
+/** Objects of one entry, which a page shows together. */
+const MOST_SUBJECTS = 50;
+
 type Call = Pick<AuditEntry, "action" | "subject" | "result" | "requestId"> & {
 	principal: Principal;
 	peer: Peer;
 	repeatable: boolean;
 };
+
+type Shown = Pick<Call, "action" | "requestId" | "principal" | "peer"> & { ids: readonly string[] };
 
 export function auditLog({ now, budgets, events, store: { audit } }: EngineContext) {
 	let expiredAt = -Infinity;
@@ -29,6 +37,20 @@ export function auditLog({ now, budgets, events, store: { audit } }: EngineConte
 		if (at - expiredAt < EXPIRE_EVERY_MS) return;
 		expiredAt = at;
 		await audit.expire({ before: at - budgets.auditRetention.limit, limit: EXPIRED_AT_ONCE });
+	}
+
+	/** What keys were shown in this period. */
+	const shown = new Set<string>();
+	let shownSince = -Infinity;
+
+	function notShownYet(keyId: string, ids: readonly string[], at: EpochMs): string[] {
+		if (at < shownSince || at - shownSince >= SHOWN_MS) {
+			shown.clear();
+			shownSince = at;
+		}
+		const fresh = ids.filter((id) => !shown.has(`${keyId} ${id}`));
+		for (const id of fresh) shown.add(`${keyId} ${id}`);
+		return fresh;
 	}
 
 	const repeated = new Map<string, Map<string, number>>();
@@ -47,7 +69,26 @@ export function auditLog({ now, budgets, events, store: { audit } }: EngineConte
 		return count;
 	}
 
+	async function append(entry: AuditEntry): Promise<void> {
+		try {
+			await audit.append({ entry });
+			await expire(entry.at);
+		} catch (error) {
+			events.emit("fault", { where: "writing the audit log", error });
+		}
+	}
+
 	return {
+		/** That the caller was shown values which are stored encrypted. Resolves also when it could not be stored. */
+		async shown({ principal, peer, ids, ...call }: Shown): Promise<void> {
+			const at = now();
+			const { keyId, name: keyName } = principal;
+			const fresh = notShownYet(keyId, ids, at);
+			const entry = { at, keyId, keyName, address: peer.remoteAddress ?? "", result: "ok", ...call };
+			for (let from = 0; from < fresh.length; from += MOST_SUBJECTS)
+				await append({ ...entry, subject: fresh.slice(from, from + MOST_SUBJECTS) });
+		},
+
 		/**
 		 * Resolves also when the entry could not be stored. The more often a `repeatable` call is repeated, the rarer its
 		 * entries.
@@ -56,16 +97,10 @@ export function auditLog({ now, budgets, events, store: { audit } }: EngineConte
 			const at = now();
 			const { keyId, name: keyName } = principal;
 			const address = peer.remoteAddress ?? "";
-			try {
-				const count = repeatable ? counted(`${keyId} ${call.action}`, networkOf(peer), at) : 0;
-				const isAlone = count <= MOST_ALONE;
-				if (!isAlone && !Number.isInteger(Math.log2(count / MOST_ALONE))) return;
-				const entry = { at, keyId, keyName, address, ...call, ...(!isAlone && { count }) };
-				await audit.append({ entry });
-				await expire(at);
-			} catch (error) {
-				events.emit("fault", { where: "writing the audit log", error });
-			}
+			const count = repeatable ? counted(`${keyId} ${call.action}`, networkOf(peer), at) : 0;
+			const isAlone = count <= MOST_ALONE;
+			if (!isAlone && !Number.isInteger(Math.log2(count / MOST_ALONE))) return;
+			await append({ at, keyId, keyName, address, ...call, ...(!isAlone && { count }) });
 		},
 		/** Returns the newest first. Throws `bad_query` for an invalid cursor. */
 		list: (q: Parameters<typeof audit.list>[0]) =>

@@ -3,6 +3,23 @@ import { principalOf } from "./auth.ts";
 import { type Call, isHead } from "../exchange/call.ts";
 import type { Route } from "../server/route.ts";
 
+interface WithVariables {
+	id: string;
+	env: Readonly<Record<string, string>>;
+}
+
+/** Records that the caller is shown the values of these variables: in 10 minutes once for a key and an object. */
+export async function auditShown(
+	call: Call,
+	{ name: action }: Pick<Route, "name">,
+	objects: readonly WithVariables[],
+): Promise<void> {
+	const ids = objects.flatMap(({ id, env }) => (Object.keys(env).length > 0 ? [id] : []));
+	if (isHead(call) || ids.length === 0) return;
+	const { requestId } = call.res;
+	await call.engine.access.audit.shown({ principal: principalOf(call), peer: call.req.socket, action, requestId, ids });
+}
+
 /**
  * Records changes by known administrators, sign-ins and sign-outs. `result`: `ok` or a code. `answer` may name what
  * was created, or say that nothing was changed (`applied`).

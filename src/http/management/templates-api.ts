@@ -2,9 +2,9 @@
 import {
 	CHANGE_TEMPLATE,
 	CREATE_TEMPLATE,
-	type GET_TEMPLATE,
-	type LIST_PUBLIC_TEMPLATES,
-	type LIST_TEMPLATES,
+	GET_TEMPLATE,
+	LIST_PUBLIC_TEMPLATES,
+	LIST_TEMPLATES,
 	SOURCE,
 	type TemplateJson,
 } from "../../api/management/templates.ts";
@@ -15,6 +15,7 @@ import { commandOf, changedTemplate, newTemplate, type TemplateRequest } from ".
 import { withDefaults } from "../../lib/schema.ts";
 import type { Template } from "../../engine/management/templates.ts";
 import type { Call } from "../exchange/call.ts";
+import { auditShown } from "../gates/audit.ts";
 import { holding } from "../memory/call-memory.ts";
 import { checkedParam, pageAsked, paged, readManaged } from "./exchange.ts";
 
@@ -26,6 +27,7 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_TEMPLATES>>
 	const { after, limit } = pageAsked(call, list);
 	const found = await call.engine.resources.templates.page({ after, limit: limit + 1, hold: holding(call) });
 	const { items, pagination } = paged(call, { ...list, items: found, keyOf: (each) => each });
+	await auditShown(call, LIST_TEMPLATES, items);
 	return { templates: items.map(templateJson), pagination };
 }
 
@@ -35,8 +37,10 @@ export async function create(call: Call): Promise<AnswerOf<typeof CREATE_TEMPLAT
 	return templateJson(await call.engine.resources.templates.create(newTemplate(body)));
 }
 
-export async function get({ engine, params }: Call): Promise<AnswerOf<typeof GET_TEMPLATE>> {
-	return templateJson(await engine.resources.templates.get(params.template));
+export async function get(call: Call): Promise<AnswerOf<typeof GET_TEMPLATE>> {
+	const template = await call.engine.resources.templates.get(call.params.template);
+	await auditShown(call, GET_TEMPLATE, [template]);
+	return templateJson(template);
 }
 
 export async function change(call: Call): Promise<AnswerOf<typeof CHANGE_TEMPLATE>> {
@@ -54,6 +58,7 @@ export async function listPublic(call: Call): Promise<AnswerOf<typeof LIST_PUBLI
 	const found = isHere
 		? await call.engine.resources.templates.published({ limit: MOST_PUBLIC, hold: holding(call) })
 		: [];
+	await auditShown(call, LIST_PUBLIC_TEMPLATES, found);
 	return { templates: found.map(templateJson), pagination: LAST_PAGE };
 }
 
