@@ -97,9 +97,18 @@ describe("in the answer", () => {
 		["an apostrophe", "a'b"],
 		["another byte", "caf\u00e9"],
 		["129 characters", "x".repeat(129)],
+		["the operator's key", KEY],
+		["the operator's key within", `k=${KEY};`],
+		["a key within", "id-sluice_0123"],
+		["a webhook secret", "whsec_0123"],
 		["two headers", ["a", "b"]],
 	])("D51: one that cannot be used is replaced: %s", async (_, id) => {
 		expect(await idOf("/healthz", "GET", { "x-request-id": id })).toMatch(/^[0-9a-f]{16}$/);
+	});
+
+	it("D51: one that has the credential of its request is replaced", async () => {
+		const headers = { authorization: "Bearer of-another-service", "x-request-id": "of-another-service/1" };
+		expect(await idOf("/healthz", "GET", headers)).toMatch(/^[0-9a-f]{16}$/);
 	});
 
 	it("D51: 128 characters are kept; each request without one gets another", async () => {

@@ -121,6 +121,12 @@ export function apiKeys({
 	}
 
 	return {
+		/** Whether a text has the key of the environment in it. Takes as long for one that nearly has. */
+		isOwnIn(text: string): boolean {
+			if (apiKey === undefined) return false;
+			const starts = Array.from({ length: Math.max(0, text.length - apiKey.length + 1) }, (_, start) => start);
+			return starts.filter((start) => equal(text.slice(start, start + apiKey.length), apiKey)).length > 0;
+		},
 		identify: async (key: string, peer: Peer) => (await signIn(key, peer))?.principal,
 		signIn,
 		/** Returns undefined when the key was revoked. With `peer` it is a use of the key. */

@@ -57,15 +57,28 @@ export function createAlerts(d: Deps) {
 		if (await notifier.notify(name, owed)) await document.updateAnyway((state) => sent(state, name, owed));
 	}
 
+	/** Messages on their way: a receiver that hangs keeps neither the rules nor other receivers waiting. */
+	const sending = new Map<string, Promise<void>>();
+
+	function onError(error: unknown): void {
+		if (!notifier.stopped.aborted) events.emit("fault", { where: "evaluating alerts", error });
+	}
+
+	function beginTo(name: string): void {
+		if (sending.has(name)) return;
+		const end = notify(name)
+			.catch(onError)
+			.finally(() => sending.delete(name));
+		sending.set(name, end);
+	}
+
 	const repeated = loop({
 		clock: d.clock,
 		retryMs: EVALUATE_MS,
-		onError(error) {
-			if (!notifier.stopped.aborted) events.emit("fault", { where: "evaluating alerts", error });
-		},
+		onError,
 		step: async () => {
 			await evaluate();
-			await Promise.all(notifier.names.map(notify));
+			notifier.names.forEach(beginTo);
 			return EVALUATE_MS;
 		},
 	});
@@ -74,6 +87,7 @@ export function createAlerts(d: Deps) {
 		async stop() {
 			notifier.stop();
 			await repeated.stop();
+			await Promise.all(sending.values());
 		},
 	};
 

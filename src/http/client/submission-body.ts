@@ -10,7 +10,6 @@ import type { SubmitRequest } from "../../engine/jobs/submit.ts";
 import { notAnObject, readJson } from "../exchange/body.ts";
 import type { Call } from "../exchange/call.ts";
 import { hold } from "../memory/call-memory.ts";
-import { sentRequestId } from "../exchange/response.ts";
 
 const MAX_KEY_LENGTH = 255;
 
@@ -52,7 +51,7 @@ export async function readSubmitted(call: Call, operation: Operation): Promise<S
 		input: body.payload(input!),
 		s3Config: read.options.s3Config ? body.text(s3Config!) : undefined,
 		trace: call.trace && traceText(call.trace.context),
-		requestId: sentRequestId(call.req),
+		requestId: call.res.sentRequestId,
 		stored: onStored(call),
 		idempotency: key === undefined ? undefined : { key, bodyHash: hashOf(body.blocks) },
 	};

@@ -1,18 +1,30 @@
 /** One id for a request: in its answer, the logs, the audit log and with the job that it submits (D51). */
 import { type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from "node:http";
 
-/** 1 to 128 printable ASCII characters without spaces and quotes, and no API key that was put there by mistake. */
-const REQUEST_ID = /^(?!sluice_)[!#-&(-~]{1,128}$/;
+/** 1 to 128 printable ASCII characters without spaces and quotes. */
+const REQUEST_ID = /^[!#-&(-~]{1,128}$/;
 
-/** `X-Request-Id` of the client. Undefined if it sent none, or one that cannot be used. */
-export function sentRequestId({ headers }: IncomingMessage): string | undefined {
+/** How API keys, tokens of workers and secrets of webhooks begin. */
+const SECRET_FORMS = ["sluice_", "whsec_"];
+
+/**
+ * `X-Request-Id` of the client. Undefined if it sent none, or one that cannot be used: it goes into logs, so it must
+ * have no credential that was put there by mistake. `isKeyIn`: whether a text has the operator's key.
+ */
+export function requestIdIn({ headers }: IncomingMessage, isKeyIn: (text: string) => boolean): string | undefined {
 	const id = headers["x-request-id"];
-	return typeof id === "string" && REQUEST_ID.test(id) ? id : undefined;
+	if (typeof id !== "string" || !REQUEST_ID.test(id)) return undefined;
+	const credential = headers.authorization?.split(" ").at(-1);
+	const isSecret =
+		SECRET_FORMS.some((form) => id.includes(form)) || isKeyIn(id) || (credential && id.includes(credential));
+	return isSecret ? undefined : id;
 }
 
 /** Whatever sends its head, the head has the id. Another id that was set before stays: that of a job (D32, D41). */
 export class Response extends ServerResponse {
 	requestId = "";
+	/** The same, if it is the client's. */
+	sentRequestId: string | undefined;
 
 	/** `headers` as a list: name, value, name, value. */
 	override writeHead(status: number, headers?: unknown): this {

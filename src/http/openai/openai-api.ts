@@ -14,7 +14,6 @@ import { notAnObject, readJson } from "../exchange/body.ts";
 import { type Call, isHead } from "../exchange/call.ts";
 import { headOnly, JSON_HEADERS } from "../exchange/reply.ts";
 import { onStored } from "../client/submission-body.ts";
-import { sentRequestId } from "../exchange/response.ts";
 import { boundedReads } from "../memory/bounded-reads.ts";
 import { inSlices } from "../exchange/slices.ts";
 import { answerFailure, CHECK_MS, countTokens, type JobName, READ_BYTES } from "./openai-reply.ts";
@@ -38,7 +37,7 @@ export async function openai(call: Call): Promise<void> {
 		options: OPENAI_SUBMISSION_OPTIONS,
 		input,
 		trace: call.trace && traceText(call.trace.context),
-		requestId: sentRequestId(call.req),
+		requestId: call.res.sentRequestId,
 		stored: onStored(call),
 	});
 	call.res.setHeader("x-request-id", id);

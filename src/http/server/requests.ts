@@ -26,7 +26,7 @@ import { traffic } from "../metrics/traffic.ts";
 import { pace } from "../gates/pace.ts";
 import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
 import { beginTrace, endTrace } from "./request-trace.ts";
-import { type Response, sentRequestId } from "../exchange/response.ts";
+import { type Response, requestIdIn } from "../exchange/response.ts";
 import type { Route } from "./route.ts";
 import { findRoutes } from "./routes.ts";
 
@@ -138,7 +138,8 @@ export class Requests {
 			errorForm: management ? "problem" : route ? route.errorForm : OPENAI_PATH.test(path) ? "openai" : undefined,
 		};
 		res.on("close", () => this.#close(call, route));
-		res.requestId = sentRequestId(req) ?? this.#newId(ID_DIGITS);
+		res.sentRequestId = requestIdIn(req, this.#o.engine.access.keys.isOwnIn);
+		res.requestId = res.sentRequestId ?? this.#newId(ID_DIGITS);
 		this.#logAccess?.(call, route);
 		if (route) this.#service.traffic.begun(route.name);
 		// After a request with Upgrade, Node reports no malformed requests of the connection (D2).

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { advanceUntil, manualClock } from "../../support/manual-clock.ts";
 import { call, startService, type TestService } from "../../support/service.ts";
-import { webhookReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
+import { silence, webhookReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
 import { endWith, expectError, submitted } from "../hand-worker.ts";
 import { keyWith, MOMENT, operator, type Operator } from "../operator.ts";
 
@@ -141,4 +141,31 @@ describe("D53: silences and rights", () => {
 		});
 		expect(messages().at(-1)).toEqual({ title: "Test of Sluice's alerts", alerts: [] });
 	});
+});
+
+it("D53: a receiver that hangs delays neither the rules nor other receivers", async () => {
+	const hand = manualClock();
+	const hanging = await webhookReceiver({ reply: () => silence });
+	const good = await webhookReceiver();
+	const own = await startService({
+		endpoints: { first: {}, second: {} },
+		clock: hand,
+		pauseMs: Infinity,
+		settings: {
+			alerts: {
+				receivers: [hanging, good].map(({ url }) => ({ type: "webhook", url, secret: SECRET })),
+				rules: { SluiceOldestWait: { threshold: 30, for: "1m" }, SluiceNoWorkers: { enabled: false } },
+			},
+		},
+	});
+	const firedAt: number[] = [];
+	own.events.on("alert.fired", () => firedAt.push(hand.now()));
+	await submitted(own, "first");
+	await hand.advance(EVALUATE_MS);
+	await submitted(own, "second");
+	await advanceUntil(hand, () => good.received.length > 1, 500);
+	expect(firedAt[1]! - firedAt[0]!).toBe(EVALUATE_MS);
+	expect(hanging.received.length).toBeGreaterThan(0);
+	await endWith(own, hand);
+	await Promise.all([hanging.end(), good.end()]);
 });

@@ -1,5 +1,14 @@
 /** Files of large texts: what is written is read, and a file is removed when nothing needs it. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	rmSync,
+	statSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it, onTestFinished } from "vitest";
@@ -173,6 +182,17 @@ it("a start removes the files that no row refers to, and nothing else", async ()
 	writeFileSync(join(folder, "note.txt"), "not ours");
 	await site([[3, 900]], folder);
 	expect(readdirSync(folder).toSorted()).toEqual(["3", "note.txt"]);
+});
+
+it("a folder that is named as a number is no payload file, and no file gets its name", async () => {
+	const { folder, files } = await site();
+	await files.write(bytes(900, 1));
+	await files.close();
+	mkdirSync(join(folder, "5"));
+	const again = await site([[1, 900]], folder);
+	expect((await again.files.write(bytes(10, 9))).block.segment).toBe(6);
+	expect(readdirSync(folder).toSorted()).toEqual(["1", "5", "6"]);
+	await expect(site([[5, 900]], folder)).rejects.toThrow("lacks the file 5");
 });
 
 it("D17: a start without the files that rows refer to is refused with what to do", async () => {

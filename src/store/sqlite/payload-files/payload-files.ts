@@ -37,6 +37,12 @@ export interface HeldFiles {
 	release(): void;
 }
 
+/** `last`: the highest number, also of a folder that an operator put there. No file gets its name. */
+interface Numbers {
+	files: ReadonlySet<number>;
+	last: number;
+}
+
 interface PayloadOptions {
 	folder: string;
 	referenced: readonly SegmentBytes[];
@@ -48,7 +54,7 @@ interface PayloadOptions {
 export async function openPayloadFiles(q: PayloadOptions): Promise<PayloadFiles> {
 	requireKind(q.folder, "folder");
 	const present = await numbersIn(q.folder);
-	const missing = q.referenced.map(([number]) => number).filter((number) => !present.has(number));
+	const missing = q.referenced.map(([number]) => number).filter((number) => !present.files.has(number));
 	if (missing.length > 0)
 		throw new Error(
 			`${q.folder} lacks ${missing.length === 1 ? "the file" : "the files"} ` +
@@ -81,9 +87,9 @@ export class PayloadFiles {
 	}
 
 	/** Begins with the files of an earlier process, and removes those that no row refers to. */
-	async load(present: ReadonlySet<number>, referenced: ReadonlyMap<number, number>): Promise<void> {
-		for (const number of present) {
-			this.#last = Math.max(this.#last, number);
+	async load({ files, last }: Numbers, referenced: ReadonlyMap<number, number>): Promise<void> {
+		this.#last = last;
+		for (const number of files) {
 			const parts = this.#partsOf(number);
 			const bytes = referenced.get(number);
 			if (bytes === undefined) await rm(parts.path, { force: true });
@@ -249,10 +255,12 @@ function damaged(path: string, why: string, cause?: Error): StoreUnavailable {
 	});
 }
 
-async function numbersIn(folder: string): Promise<Set<number>> {
-	const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+async function numbersIn(folder: string): Promise<Numbers> {
+	const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
 		if (error.code === "ENOENT") return [];
 		throw error;
 	});
-	return new Set(names.filter((name) => /^[1-9]\d{0,14}$/.test(name)).map(Number));
+	const numbered = entries.filter(({ name }) => /^[1-9]\d{0,14}$/.test(name));
+	const files = numbered.filter((entry) => !entry.isDirectory()).map(({ name }) => Number(name));
+	return { files: new Set(files), last: numbered.reduce((last, { name }) => Math.max(last, Number(name)), 0) };
 }
