@@ -32,6 +32,7 @@ const ENGINE = [
 	"lib/",
 	"system/clock.ts",
 	"system/loop.ts",
+	"system/paced.ts",
 	"core/",
 	"store/contract/",
 	"store/operations/table.ts",

@@ -25,8 +25,10 @@ export function refusalsOf(route: RouteDefinition, method: Method): ErrorCode[] 
 	const { access, path, query, body, limit, poll, errorForm, creates, errors = [] } = route;
 	const managed = errorForm === "problem";
 	const codes: ErrorCode[] = [];
-	if (access === "worker") codes.push("worker_unauthorized", "too_many_failures");
-	else if (access !== "anyone")
+	if (access === "worker") {
+		codes.push("worker_unauthorized", "too_many_failures");
+		if (method === "GET") codes.push("too_many_worker_ids");
+	} else if (access !== "anyone")
 		codes.push("unauthorized", "too_many_failures", ...(managed ? (["forbidden"] as const) : []));
 	// Reports about jobs that the worker does not hold are accepted and dropped (D16, D19).
 	for (const segment of path.split("/"))

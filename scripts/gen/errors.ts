@@ -48,6 +48,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	request_timeout: "Send it again.",
 	rate_limited: "Wait for `Retry-After`, then with exponential backoff.",
 	too_many_at_once: "Wait for some of your own requests to end.",
+	too_many_worker_ids: "Keep one id for each worker, or make another token. Refused polls are answered after 5 s.",
 	too_many_failures: "Use a valid key, token or link: those pass.",
 	management_busy: "Wait for some of your own requests to end.",
 	documents_busy: "Wait for some requests of your address to be answered.",

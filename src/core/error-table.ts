@@ -165,6 +165,14 @@ export const ERRORS = {
 			"Endpoint '{endpoint}' allows {limit} concurrent requests of '{operation}'. Try again when some have ended.",
 		retryAfter: 1,
 	},
+	too_many_worker_ids: {
+		status: 429,
+		sentence:
+			"{limit} workers use this token of endpoint '{endpoint}' at this server; '{worker}' would be one more. " +
+			"Give each worker one id for as long as it runs: an id counts for two minutes after its last call. " +
+			"For more workers make another token with 'sluice worker-env {endpoint} --replicas'.",
+		retryAfter: 5,
+	},
 	too_many_failures: {
 		status: 429,
 		sentence:

@@ -187,6 +187,21 @@ const HOW: Record<
 	worker_not_found: () => get("/v1/endpoints/open/workers/none/logs"),
 	path_not_found: () => get("/v2/open/none"),
 	method_not_allowed: () => get("/v2/open/run", { method: "DELETE" }),
+	async too_many_worker_ids() {
+		const { json } = await call(service.url, `/v1/endpoints/open/worker-env?url=${service.url}&replicas=true`, {
+			method: "POST",
+		});
+		const headers = { authorization: json.env.RUNPOD_AI_API_KEY as string };
+		const ping = (worker: string) => get(`/worker/open/ping/${worker}`, { headers });
+		await ping("one");
+		const { registry } = service.engine.workers;
+		const { token } = registry.get({ endpoint: "open", id: "one" })!;
+		for (let n = registry.countOf(token!); n < 2000; n += 1)
+			registry.meet({ endpoint: "open", id: `many-${n}`, ready: true, token, now: clock.now() });
+		const answer = await ping("another");
+		for (const worker of [...registry.of("open")]) if (worker.token === token) registry.forget(worker);
+		return answer;
+	},
 	async duplicate_worker_id() {
 		const worker = await handWorker(service, "open");
 		const path = `/worker/open/job-take/${worker.id}`;

@@ -44,7 +44,7 @@ export function workerTokens({
 			endpoint: string;
 			worker: string | undefined;
 			peer: Peer;
-		}): Promise<Pick<TokenRow, "launchedAs" | "worker"> | undefined> {
+		}): Promise<Omit<TokenRow, "createdAt"> | undefined> {
 			const row = cache.get(token) ?? (await cache.read(token, peer));
 			if (row?.endpoint !== endpoint) return undefined;
 			return row.worker === undefined || worker === undefined || row.worker === worker ? row : undefined;

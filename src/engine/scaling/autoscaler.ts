@@ -8,6 +8,7 @@ import { CRASH_MS } from "../../core/workers/ended-worker.ts";
 import { isManaged, usesOwnGpus } from "../../launchers/index.ts";
 import { PlatformUnavailable } from "../../launchers/launcher.ts";
 import { loop, type Loop } from "../../system/loop.ts";
+import { paced } from "../../system/paced.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
@@ -28,6 +29,9 @@ import { workerFaults } from "./worker-faults.ts";
 import { sampleWorkers, type WorkerSample } from "./worker-sample.ts";
 
 const CHECK_MS = 1000;
+
+/** Events of workers lead to checks of all: so many at once, then one per time, ms. */
+const CHECKS = { burst: 10, everyMs: 50 };
 
 export interface ScalingContext extends EngineContext {
 	endpoints: Endpoints;
@@ -77,6 +81,7 @@ export class Autoscaler {
 		});
 		this.loop = {
 			...checks,
+			nudge: paced(checks.nudge, { clock: d.clock, ...CHECKS }),
 			stop: async () => {
 				await checks.stop();
 				await Promise.all(this.#starts);

@@ -16,10 +16,10 @@ export function createScaling(d: ScalingContext) {
 		prepare();
 		scaler.loop.nudge();
 	});
-	events.on(
-		["endpoint.resumed", "worker.ready", "worker.draining", "worker.asleep", "worker.woken"],
-		scaler.loop.nudge,
-	);
+	events.on(["endpoint.resumed", "worker.draining", "worker.asleep", "worker.woken"], scaler.loop.nudge);
+	events.on("worker.ready", ({ endpoint, worker: id }) => {
+		if (registry.get({ endpoint, id })?.managed) scaler.loop.nudge();
+	});
 	events.on(["lease.taken", "lease.lost", "server.joined", "server.left", "store.back", "hints.lost"], () =>
 		scaler.recount(),
 	);

@@ -41,6 +41,8 @@ export interface Worker {
 	readonly launcher: string;
 	readonly managed: boolean;
 	readonly createdAt: EpochMs;
+	/** Hash of its token, if that is one for many workers. */
+	readonly token?: string | undefined;
 	/** `initTimeoutMs` counts from here: its creation, or the end of its wait. */
 	startingSince: EpochMs;
 	/** When others began to make room for it, until `startingSince`. */
@@ -130,6 +132,7 @@ interface Met {
 	gpus?: readonly number[];
 	gpuMemoryGb?: number | undefined;
 	roomSince?: EpochMs | undefined;
+	token?: string | undefined;
 	now: EpochMs;
 }
 
@@ -139,52 +142,18 @@ export type WorkerRegistry = ReturnType<typeof workerRegistry>;
 export function workerRegistry(events: EventBus) {
 	const byEndpoint = new Map<string, Map<string, Worker>>();
 	const everyWorker = new Set<Worker>();
+	/** Number of workers by the hash of the token that they share. */
+	const byToken = new Map<string, number>();
 	return {
-		meet({
-			id,
-			endpoint,
-			launcher = "external",
-			ready,
-			pinged = false,
-			gpus = [],
-			gpuMemoryGb,
-			roomSince,
-			now,
-		}: Met): Worker {
+		meet(met: Met): Worker {
+			const { endpoint, id, ready, token } = met;
 			const ofEndpoint = byEndpoint.get(endpoint) ?? new Map<string, Worker>();
 			const existing = ofEndpoint.get(id);
 			if (existing) return existing;
-			const worker: Worker = {
-				id,
-				endpoint,
-				launcher,
-				managed: isManaged(launcher),
-				createdAt: now,
-				startingSince: now,
-				roomSince,
-				reportedBusy: false,
-				seenAt: now,
-				ready,
-				pinged,
-				unhealthy: false,
-				draining: false,
-				gpus,
-				gpuMemoryGb,
-				idleSince: now,
-				knownIdle: false,
-				held: new RotatingMap(),
-				stopping: new Map(),
-				claims: new Set(),
-				takes: 0,
-				stops: 0,
-				longestPollMs: 0,
-				pingsAlone: 0,
-				polls: new RotatingSet(),
-				wakeStops: new RotatingSet(),
-				...(ready && { readyAt: now }),
-			};
+			const worker = newWorker(met);
 			byEndpoint.set(endpoint, ofEndpoint.set(id, worker));
 			everyWorker.add(worker);
+			if (token !== undefined) byToken.set(token, (byToken.get(token) ?? 0) + 1);
 			if (ready) events.emit("worker.ready", { endpoint, worker: id });
 			return worker;
 		},
@@ -207,10 +176,59 @@ export function workerRegistry(events: EventBus) {
 			if (!ofEndpoint || !worker) return;
 			everyWorker.delete(worker);
 			ofEndpoint.delete(id);
+			const left = (byToken.get(worker.token ?? "") ?? 1) - 1;
+			if (left > 0) byToken.set(worker.token!, left);
+			else byToken.delete(worker.token ?? "");
 			if (ofEndpoint.size === 0) byEndpoint.delete(endpoint);
 		},
 		of: (endpoint: string): Iterable<Worker> => byEndpoint.get(endpoint)?.values() ?? [],
 		all: (): Iterable<Worker> => everyWorker.values(),
+		countOf: (token: string): number => byToken.get(token) ?? 0,
+	};
+}
+
+/** A worker that the registry does not have. */
+export function newWorker({
+	id,
+	endpoint,
+	launcher = "external",
+	ready,
+	pinged = false,
+	gpus = [],
+	gpuMemoryGb,
+	roomSince,
+	token,
+	now,
+}: Met): Worker {
+	return {
+		id,
+		endpoint,
+		launcher,
+		managed: isManaged(launcher),
+		createdAt: now,
+		token,
+		startingSince: now,
+		roomSince,
+		reportedBusy: false,
+		seenAt: now,
+		ready,
+		pinged,
+		unhealthy: false,
+		draining: false,
+		gpus,
+		gpuMemoryGb,
+		idleSince: now,
+		knownIdle: false,
+		held: new RotatingMap(),
+		stopping: new Map(),
+		claims: new Set(),
+		takes: 0,
+		stops: 0,
+		longestPollMs: 0,
+		pingsAlone: 0,
+		polls: new RotatingSet(),
+		wakeStops: new RotatingSet(),
+		...(ready && { readyAt: now }),
 	};
 }
 

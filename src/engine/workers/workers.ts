@@ -22,10 +22,13 @@ import { startProblems, type StartProblems } from "./start-problems.ts";
 import { stopSignals, type StopSignals } from "./stop-signals.ts";
 import { createStrays } from "./strays.ts";
 import { type LogQuery, readLog } from "./logs/worker-logs.ts";
-import { type Worker, workerRegistry, type WorkerRegistry } from "./worker-registry.ts";
+import { newWorker, type Worker, workerRegistry, type WorkerRegistry } from "./worker-registry.ts";
 import { WORKER_ID_BYTES } from "./launch/worker-spec.ts";
 import { type WorkerView, workerViews, type WorkerViews } from "./worker-views.ts";
 import type { WorkersContext } from "./workers-context.ts";
+
+/** Workers that one token of many replicas may have at a server. */
+const IDS_PER_TOKEN = 2000;
 
 interface WorkerName {
 	endpoint: string;
@@ -71,10 +74,25 @@ export class Workers {
 		this.#markLogs();
 	}
 
-	/** The worker counts as seen now. */
-	recordCall({ id, endpoint, launchedAs }: WorkerName & Pick<Worker, "launchedAs">): Worker {
+	/**
+	 * The worker counts as seen now. Throws `too_many_worker_ids` beyond {@link IDS_PER_TOKEN}, unless the call
+	 * `reports`: no result is refused (D19), but its worker is then not listed.
+	 */
+	recordCall({
+		id,
+		endpoint,
+		launchedAs,
+		token,
+		reports = false,
+	}: WorkerName & Pick<Worker, "launchedAs" | "token"> & { reports?: boolean }): Worker {
 		const now = this.#d.now();
-		const worker = this.registry.get({ endpoint, id }) ?? this.registry.meet({ id, endpoint, ready: true, now });
+		const known = this.registry.get({ endpoint, id });
+		const met = { id, endpoint, ready: true, token, now };
+		if (!known && token !== undefined && this.registry.countOf(token) >= IDS_PER_TOKEN) {
+			if (reports) return newWorker(met);
+			throw new ApiError("too_many_worker_ids", { limit: IDS_PER_TOKEN, endpoint, worker: id });
+		}
+		const worker = known ?? this.registry.meet(met);
 		// Another server has launched it.
 		if (launchedAs !== undefined) worker.launchedAs ??= launchedAs;
 		this.registry.seen(worker, now);

@@ -38,6 +38,8 @@ export interface Identity {
 	worker?: Worker;
 	/** Launch hash of that worker, from its token. */
 	launchedAs?: string | undefined;
+	/** Hash of its token, if that is one for many workers. */
+	sharedToken?: string;
 }
 
 export interface Holds {

@@ -103,18 +103,21 @@ export async function authenticateWorker(call: Call): Promise<void> {
 	// A worker that has not replaced the placeholder is the one that the token was made for.
 	if (worker === undefined) call.params = { ...call.params, worker: meant };
 	call.identity.launchedAs = row.launchedAs;
+	if (row.worker === undefined) call.identity.sharedToken = row.hash;
 	call.service.connections.identified(call.connection);
 	const found = call.engine.endpoints.find(endpoint);
 	if (found instanceof Promise) await found;
 }
 
-/** The worker counts as seen now. */
+/** The worker counts as seen now. Throws `too_many_worker_ids`. */
 export function recordWorker(call: Call): void {
 	const { endpoint, worker } = call.params;
 	call.identity.worker = call.engine.workers.recordCall({
 		id: worker,
 		endpoint,
 		launchedAs: call.identity.launchedAs,
+		token: call.identity.sharedToken,
+		reports: call.req.method === "POST",
 	});
 }
 

@@ -4,6 +4,7 @@
  * clock of its own.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { advanceUntil } from "../../support/manual-clock.ts";
 import { bench, type Bench } from "../../support/sdk-worker-bench.ts";
 import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
 
@@ -20,12 +21,17 @@ function present(): Worker[] {
 	return [...b.service.engine.workers.of(b.ep)].filter(({ draining }) => !draining);
 }
 
-/** Resolves when so many are there, without time passing. */
+/** Resolves when so many are there, with next to no time passing. */
 async function counted(workers: number): Promise<Worker[]> {
-	const looked = async (): Promise<void> => {
-		while (present().length !== workers) await b.service.engine.ready();
-	};
-	await b.reached(looked());
+	// Checks are paced: after many the next one takes time.
+	await advanceUntil(
+		b.clock,
+		async () => {
+			await b.service.engine.ready();
+			return present().length === workers;
+		},
+		1,
+	);
 	return present();
 }
 
