@@ -11,7 +11,7 @@ import { call } from "../support/service.ts";
 import { goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 
 const here = site({
-	endpoints: (place) => ({ work: place.stage(), waiting: { name: "Waits", webhooks: { schedule: [1000] } } }),
+	endpoints: (place) => ({ work: place.stage(), waiting: { name: "Waits", webhooks: { schedule: [] } } }),
 	settings: { webhooks: { allowPrivateNetworks: true } },
 });
 

@@ -15,7 +15,7 @@ import { NARROW, WIDE, goTo, noBrowser, press, rowOf, site, tail, titled } from 
 const here = site({
 	endpoints: (place) => ({
 		work: place.stage({ name: "Works" }),
-		waiting: { name: "Waits" },
+		waiting: { name: "Waits", webhooks: { schedule: [] } },
 		// Its newest job decides how it is tried: that of others is JSON.
 		talk: place.stage(),
 		broken: {
@@ -153,7 +153,8 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 			overview: one,
 			requests: one,
 			workers: expect.arrayContaining([...one, ...two]),
-			webhooks: two,
+			// The failing receiver has one line, its deliveries have two.
+			webhooks: expect.arrayContaining([...one, ...two]),
 			keys: one,
 			audit: one,
 		});
