@@ -75,7 +75,10 @@ export const WORKER = object({
 		description:
 			"What its platform says: why it does not run yet, or why it will be ended; or that it runs its warm-up.",
 	},
-	"warning?": { ...TEXT, description: "Known problems of that version, or that two processes use its id." },
+	"warning?": {
+		...TEXT,
+		description: "Known problems of that version, that two processes use its id, or that it sends no pings.",
+	},
 	"host?": { ...TEXT, description: "The machine, where it is known." },
 	"usage?": { ...WORKER_USAGE, description: "With usage=true: what it uses, if the server that answers launched it." },
 });

@@ -49,6 +49,7 @@ export function signalCases({ store, open }: Bed): void {
 			endpoint,
 			id,
 			worker: "w1",
+			mayRun: true,
 		});
 	});
 

@@ -2,17 +2,28 @@
  * What the store's signals mean for jobs. They are hints: every wait and every poll also reads the store after a while.
  */
 import type { JobState } from "../../core/jobs/job-states.ts";
+import { pinglessText } from "../../core/workers/pingless.ts";
 import type { ClusterStore } from "../../store/contract/cluster.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
 
 const PAGE = 1000;
 
-/** `lostBy` had held the job. */
-export function onQueued(d: JobDeps, q: JobName & { lostBy: string | undefined }): void {
-	const { endpoint, id, lostBy } = q;
+/** `lostBy` had held the job, and may still run it where only its lease ended. */
+export function onQueued(d: JobDeps, q: JobName & { lostBy: string | undefined; mayRun?: true }): void {
+	const { endpoint, id, lostBy, mayRun } = q;
 	if (lostBy !== undefined) d.events.emit("job.returned", { endpoint, id, worker: lostBy, why: "lost" });
+	if (lostBy !== undefined && mayRun) warnIfPingless(d, { endpoint, id: lostBy });
 	d.waiters.notify(id);
 	d.dispatch.announce(endpoint);
+}
+
+/** Names a worker once that has never pinged and whose lease ended: it may run its jobs all the same (D16 Lease). */
+function warnIfPingless(d: JobDeps, q: { endpoint: string; id: string }): void {
+	const worker = d.workers.registry.get(q);
+	if (!worker || worker.pingless || d.workers.allViews.pings(worker)) return;
+	worker.pingless = true;
+	const warning = pinglessText(d.endpoints.get(q.endpoint).leaseMs);
+	d.events.emit("worker.warned", { endpoint: q.endpoint, worker: q.id, warning });
 }
 
 /** A job ended without a report through this server. */

@@ -59,6 +59,8 @@ export interface Worker {
 	warmup?: { input: string; sent: boolean };
 	readyAt?: EpochMs;
 	pinged: boolean;
+	/** It has never pinged, and the lease of a job of it has ended. */
+	pingless?: boolean;
 	/** Its last start or wake, if it is traced. */
 	began?: Began;
 	/** Until it asks for a job again. */

@@ -34,6 +34,7 @@ const SHOWN = [
 	"shared",
 	"notice",
 	"excess",
+	"pingless",
 ] as const;
 type Shown = Pick<Worker, (typeof SHOWN)[number]>;
 

@@ -20,6 +20,7 @@ import type { Engine } from "../../engine/engine.ts";
 import { isSleeping, isStarting, roomOf } from "../../engine/workers/worker-registry.ts";
 import { principalOf } from "../gates/auth.ts";
 import { valueOf } from "../exchange/params.ts";
+import { pinglessText } from "../../core/workers/pingless.ts";
 import { sharedIdText } from "../../core/workers/shared-id.ts";
 import { sdkWarning } from "../../core/workers/sdk-version.ts";
 import { reasonIn, type WorkerView } from "../../engine/workers/worker-views.ts";
@@ -93,9 +94,15 @@ export function reasonJson(call: Call, endpoint: string, reason: WorkerReason): 
 
 function workerJson(call: Call, worker: WorkerView, usage: WorkerUsage | undefined): Sendable<Worker> {
 	const { engine, params } = call;
-	const { id, launcher, host, createdAt, readyAt, seenAt, jobs, gpus, gpuMemoryGb, version, notice, excess } = worker;
+	const { id, launcher, host, createdAt, readyAt, seenAt, jobs, gpus, gpuMemoryGb, version, notice, excess, pingless } =
+		worker;
 	const shared = engine.workers.allViews.sharedId({ endpoint: params.endpoint, id });
-	const warnings = [version && sdkWarning(version), shared && sharedIdText(id)].filter((text) => text !== undefined);
+	const { leaseMs } = engine.endpoints.get(params.endpoint);
+	const warnings = [
+		version && sdkWarning(version),
+		shared && sharedIdText(id),
+		pingless ? `worker ${id} ${pinglessText(leaseMs)}` : undefined,
+	].filter((text) => text !== undefined);
 	const reason = notice ? reasonIn(notice) : excess;
 	return {
 		id,

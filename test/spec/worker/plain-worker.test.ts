@@ -57,6 +57,26 @@ describe("D16: a job longer than the lease", () => {
 		expect(await b.status(id)).toEqual(ended);
 	});
 
+	it("names the worker once that sends no pings, in the log and on its page, until it pings", async () => {
+		const worker = await b.worker();
+		for (const output of ["first", "second"]) await works(worker, await b.submit(), 30_000, output);
+		const warning = "sends no pings: jobs over 20 s are started again; set leaseMs of the endpoint";
+		expect(b.of("worker.warned")).toEqual([{ endpoint: b.ep, worker: worker.id, warning }]);
+		const shown = async (): Promise<unknown> =>
+			(await call(b.url, `/v1/endpoints/${b.ep}/workers`)).json.workers[0].warning;
+		expect(await shown()).toBe(`worker ${worker.id} ${warning}`);
+		await worker.ping();
+		expect(await shown()).toBeUndefined();
+	});
+
+	it("is no reason to name a worker that pings or whose end is known", async () => {
+		const worker = await b.worker();
+		await worker.ping();
+		await works(worker, await b.submit(), 30_000, "first");
+		expect(b.of("job.returned")).toHaveLength(1);
+		expect(b.of("worker.warned")).toEqual([]);
+	});
+
 	it("shows in the attempts and the timeline which attempt went on", async () => {
 		const worker = await b.worker();
 		const id = await b.submit();

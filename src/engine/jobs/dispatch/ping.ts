@@ -27,6 +27,7 @@ export async function ping(
 	noteVersion(d, worker, said.version);
 	if (said.unhealthy !== undefined) return markUnhealthy(d, worker, said.unhealthy);
 	worker.pinged = true;
+	worker.pingless = false;
 	/** Otherwise its polls and reports may be at another server. */
 	const callsOnlyHere = !d.cluster.others() || worker.managed;
 	if (callsOnlyHere && isMainProcessDead(worker, { now, pingIntervalMs: intervalMs })) {

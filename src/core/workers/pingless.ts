@@ -1,0 +1,7 @@
+/** Workers that have never pinged and had a job for longer than its lease (D16 Lease). */
+
+const MS = 1000;
+
+export function pinglessText(leaseMs: number): string {
+	return `sends no pings: jobs over ${leaseMs / MS} s are started again; set leaseMs of the endpoint`;
+}
