@@ -10,6 +10,7 @@ import { catchUpOnJobs, onQueued, onSettled } from "./hints.ts";
 import { jobDetails } from "./job-details.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
 import { follow, type Follower } from "./stream/live-chunks.ts";
+import { arrivingPost } from "./dispatch/arriving-post.ts";
 import { ping } from "./dispatch/ping.ts";
 import { renewPolledLeases } from "./dispatch/polled-leases.ts";
 import { workerEnded, workerExited } from "./dispatch/reconcile-attempts.ts";
@@ -94,6 +95,7 @@ export function createJobs(
 		report: bound(report),
 		addChunks: bound(addChunks),
 		ping: bound(ping),
+		arrivingPost: bound(arrivingPost),
 		workerEnded: bound(workerEnded),
 		onQueued: bound(onQueued),
 		onSettled: bound(onSettled),

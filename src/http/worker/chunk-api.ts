@@ -6,7 +6,7 @@ import { type Call, connected, query } from "../exchange/call.ts";
 import { jsonWritten } from "../exchange/reply.ts";
 import { inSlices } from "../exchange/slices.ts";
 import { linesOf } from "./lines.ts";
-import { POSTED, readWorkerBody } from "./worker-api.ts";
+import { POSTED, readWorkerBody, signOfLife } from "./worker-api.ts";
 
 /** The first invalid text is the `failure`, which ends the job. */
 interface ChunkTexts {
@@ -22,7 +22,9 @@ export async function chunk(call: Call): Promise<void> {
 
 /** Chunks are stored together, in order. Throws 400 for too many lines. */
 export async function chunkBatch(call: Call): Promise<void> {
-	const lines = linesOf(await readBytes(call));
+	const reading = readBytes(call);
+	signOfLife(call);
+	const lines = linesOf(await reading);
 	const chunks: string[] = [];
 	for (const line of lines) {
 		const body = scanBytes(line, { members: [...CHUNK_MEMBERS] });

@@ -119,6 +119,13 @@ async function withCaller<T>({ caller }: Call, wait: (signal: AbortSignal) => Pr
 	}
 }
 
+/** A large result may take longer than the lease of its job (D16). Most bodies have arrived with their headers. */
+export function signOfLife(call: Call): void {
+	const { job: id } = call.params;
+	if (call.req.complete || id === undefined) return;
+	call.req.on("data", call.engine.jobs.arrivingPost({ worker: call.identity.worker!, id }));
+}
+
 /** Refusing them would lose the result, as workers try a few times only. */
 const CODING_ERRORS: readonly ErrorCode[] = ["unsupported_encoding", "bad_encoding"];
 
@@ -127,7 +134,9 @@ export async function readWorkerBody(
 	members: readonly string[],
 ): Promise<ScannedBody | { report: Report }> {
 	try {
-		const body = await readJson(call, { members });
+		const reading = readJson(call, { members });
+		signOfLife(call);
+		const body = await reading;
 		if (body.scan.ok && body.scan.kind === "object") return body;
 		const why = body.scan.ok
 			? `it is ${body.scan.kind === "array" ? "an" : "a"} ${body.scan.kind}, not an object.`

@@ -55,9 +55,10 @@ export class StoreUnavailable extends Error {
 }
 
 /**
- * A hint (rule 8). `queued`: a job waits; `worker`, if one lost it, and `mayRun`, if only its lease ended. `delivery`: a
- * webhook is due. `lost`: every waiter must read the store. Only from other servers: chunks were added to a job, or its stream is free again; endpoints
- * changed; keys, sessions or worker tokens (`access`) changed; a server started, left or freed leases.
+ * A hint (rule 8). `queued`: a job waits; `worker`, if one lost it, and `mayRun`, if only its lease ended. `delivery`:
+ * a webhook is due. `lost`: every waiter must read the store. Only from other servers: chunks were added to a job, or
+ * its stream is free again; endpoints changed; keys, sessions or worker tokens (`access`) changed; a server started,
+ * left or freed leases.
  */
 export type Signal =
 	| { kind: "queued"; endpoint: string; id: string; worker?: string | undefined; mayRun?: true }

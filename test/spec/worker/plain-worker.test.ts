@@ -1,8 +1,9 @@
 /** A plain worker: it takes a job, works, posts the result, and sends no pings (D16 Late reports). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { bench, type Bench } from "../../support/sdk-worker-bench.ts";
+import { bench, type Bench, idsOf } from "../../support/sdk-worker-bench.ts";
 import type { SdkProtocol } from "../../support/sdk-protocol.ts";
 import { call } from "../../support/service.ts";
+import { request } from "../../support/transport.ts";
 
 /** `leaseMs` by default. */
 const LEASE_MS = 20_000;
@@ -13,6 +14,8 @@ beforeAll(async () => {
 });
 beforeEach(() => b.fresh());
 afterAll(() => b?.end());
+
+const held = async (id: string) => (await b.service.engine.jobs.details({ endpoint: b.ep, id })).job;
 
 /** Takes the job, works for `ms` without a sign, and posts. */
 async function works(worker: SdkProtocol, id: string, ms: number, output: string): Promise<void> {
@@ -75,6 +78,27 @@ describe("D16: a job longer than the lease", () => {
 		await works(worker, await b.submit(), 30_000, "first");
 		expect(b.of("job.returned")).toHaveLength(1);
 		expect(b.of("worker.warned")).toEqual([]);
+	});
+
+	it("keeps its lease while the body of its result arrives, and no other job does", async () => {
+		const worker = await b.worker();
+		const [id, other] = [await b.submit(), await b.submit()];
+		expect(idsOf(await worker.takeBatch({ size: 2 }))).toEqual([id, other]);
+		const headers = { authorization: worker.env["RUNPOD_AI_API_KEY"]! };
+		const { promise: answered, resolve } = Promise.withResolvers<number>();
+		const url = `${b.url}/worker/${b.ep}/job-done/${worker.id}/${id}`;
+		const post = request(url, { method: "POST", headers }, (res) => resolve(res.resume().statusCode!));
+		post.write('{"output":"');
+		for (let piece = 0; piece < 4; piece += 1) {
+			await b.pass(15_000);
+			post.write("a");
+			await expect.poll(async () => (await held(id))?.leaseUntil).toBe(b.clock.now() + LEASE_MS);
+		}
+		post.end('"}');
+		expect(await answered).toBe(200);
+		expect(await b.status(id)).toMatchObject({ status: "COMPLETED", output: "aaaa", executionTime: 60_000 });
+		expect(await b.status(id)).not.toHaveProperty("retries");
+		expect(await b.status(other)).toMatchObject({ status: "IN_QUEUE", retries: 1 });
 	});
 
 	it("shows in the attempts and the timeline which attempt went on", async () => {

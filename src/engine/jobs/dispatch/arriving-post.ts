@@ -1,0 +1,31 @@
+/** The body of a worker's post that is still arriving is a sign that its job runs (D16 Lease). */
+import { isJobId } from "../../../core/jobs/job.ts";
+import type { Worker } from "../../workers/worker-registry.ts";
+import type { JobDeps } from "../job-deps.ts";
+
+/** Least time between two renewals by one post, ms. */
+const RENEW_MS = 1000;
+
+/** Returns what to call at each piece of the body. It renews the lease if the worker holds the job, else nothing. */
+export function arrivingPost(d: JobDeps, { worker, id }: { worker: Worker; id: string }): () => void {
+	const { endpoint } = worker;
+	let renewedAt = d.now();
+	let isRenewing = false;
+
+	async function renew(): Promise<void> {
+		isRenewing = true;
+		try {
+			const unchanged = { handedBefore: -Infinity, intervalMs: RENEW_MS };
+			await d.store.workers.ping({ endpoint, worker: worker.id, named: [id], ...unchanged, now: renewedAt });
+		} finally {
+			isRenewing = false;
+		}
+	}
+
+	return () => {
+		const now = d.now();
+		if (isRenewing || now - renewedAt < RENEW_MS || !isJobId(id)) return;
+		renewedAt = now;
+		d.background.run(`renewing the lease of job ${id}`, renew());
+	};
+}
