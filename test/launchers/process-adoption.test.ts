@@ -9,7 +9,7 @@ import type { Handle, WorkerSpec } from "../../src/launchers/launcher.ts";
 import { ProcessLauncher } from "../../src/launchers/process/launcher.ts";
 import { logPath } from "../../src/launchers/logs/log-files.ts";
 import type { ProcessSettings } from "../../src/launchers/process/settings.ts";
-import { findStrays, sweepStrays } from "../../src/launchers/process/process-group.ts";
+import { findStrays, type Identity, isRunning, sweepStrays } from "../../src/launchers/process/process-group.ts";
 import { exitsOf } from "./index.ts";
 import { until } from "../support/until.ts";
 import { lines, sampleWorkers } from "./sample-workers.ts";
@@ -92,6 +92,22 @@ describe("process launcher: the service dies", () => {
 		expect(await open().adopt(spec.workerId, { ...handle, boot: "an earlier one" }, spec.serviceId)).toBe(false);
 		await launcher.stop(spec.workerId, 0);
 	});
+
+	it.runIf(linux)(
+		"D34: adopts a worker without a mark by the handle of an earlier version, which names no service",
+		async () => {
+			const [first, launcher] = [open(), open()];
+			const spec = withSettings(samples.spec("runs"), { command: ["env", "-i", "sleep", "300"] });
+			const handle = await first.start(spec);
+			const leader = Number(handle["pid"]);
+			await until("env has started sleep", () => readFileSync(`/proc/${leader}/comm`, "utf8") === "sleep\n");
+			await first.close();
+			expect(await launcher.adopt(spec.workerId, { ...handle, sluiceService: "original" }, spec.serviceId)).toBe(false);
+			expect(await launcher.adopt(spec.workerId, handle, spec.serviceId)).toBe(true);
+			await launcher.stop(spec.workerId, 0);
+			expect(isRunning({ ...handle } as object as Identity)).toBe(false);
+		},
+	);
 
 	it("D34: a service that closed its launcher can end while its worker runs", async () => {
 		const spec = samples.spec("runs");

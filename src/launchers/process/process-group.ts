@@ -37,8 +37,9 @@ export function identityOf(handle: Handle): Identity | undefined {
 
 /**
  * A process that has overwritten its environment, or runs as a user whose processes cannot be read, shows no mark. Its
- * handle then says who started it; one of an earlier version does not, and only where the system shows no environments
- * at all that is enough.
+ * handle then says who started it. One of an earlier version does not, and is believed: else an upgrade would leave the
+ * worker running, with its GPUs, which nothing would end. No copy has such a handle of its original, since the only way
+ * to a new identity (`renewIdentity`) removes the rows of workers with it.
  */
 export function isStartedBy(
 	serviceId: string,
@@ -46,7 +47,7 @@ export function isStartedBy(
 ): boolean {
 	const mark = environment.find((entry) => entry.startsWith(`${SERVICE_VARIABLE}=`));
 	if (mark !== undefined) return mark === `${SERVICE_VARIABLE}=${serviceId}`;
-	return handle[STARTED_BY] === undefined ? process.platform !== "linux" : handle[STARTED_BY] === serviceId;
+	return handle[STARTED_BY] === undefined || handle[STARTED_BY] === serviceId;
 }
 
 export function isRunning({ pid, startTime }: Identity): boolean {
