@@ -219,7 +219,7 @@ describe("errors in /openapi.json", () => {
 		expect(codes("status", "413")).toEqual([]);
 		expect(codes("jobDone", "404")).toEqual(["endpoint_not_found"]);
 		expect(codes("jobDone", "413")).toEqual([]);
-		expect(codes("jobTake", "429")).toEqual(["too_many_failures", "draining", "memory_share"]);
+		expect(codes("jobTake", "429")).toEqual(["too_many_failures", "too_many_worker_ids", "draining", "memory_share"]);
 		expect(codes("healthz", "401")).toEqual([]);
 	});
 
