@@ -82,13 +82,23 @@ describe("sluice dev", () => {
 	});
 
 	it.concurrent("D36: says what cannot run, with the way out", async (test) => {
-		const { cwd } = room(test, { "notes.txt": "", "handler.js": HELLO, "empty/notes.txt": "" });
+		const { cwd } = room(test, {
+			"notes.txt": "",
+			"handler.js": HELLO,
+			"empty/notes.txt": "",
+			"cut/handler.js": HELLO,
+			"cut/test_input.json": '{"input": {',
+			"bare/handler.js": HELLO,
+			"bare/test_input.json": '\ufeff{"prompt": "hi"}',
+		});
 		const cases: [string[], number, RegExp][] = [
 			[[], 2, /^Pass a handler, a folder or a command: sluice dev handler\.py/],
 			[["absent.py"], 2, /^\S*absent\.py does not exist\./],
 			[["notes.txt"], 2, /^Cannot run notes\.txt: unknown file type\. Pass the whole command/],
 			[["empty"], 2, /^No handler found in .*empty: .*sluice dev .*empty\/FILE/],
 			[["handler.js", "--run"], 2, /^There is no test_input\.json in /],
+			[["cut", "--run"], 2, /test_input\.json is not JSON: The text is cut off/],
+			[["bare", "--run"], 2, /test_input\.json must be an object with a member "input"/],
 			[["handler.js", "more"], 2, /^Unexpected argument 'more'\./],
 			[["handler.js", "--endpoint", "a b"], 2, /endpoints\.a b/],
 			[["handler.js", "--port", "99999"], 2, /--port must be a whole number from 0 to 65535/],

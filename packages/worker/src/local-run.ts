@@ -81,7 +81,7 @@ function readTestInput(argv: readonly string[], cwd: string): { source: string; 
 		return { source: "--test_input", text: text ?? "" };
 	}
 	const file = join(cwd, "test_input.json");
-	if (existsSync(file)) return { source: file, text: readFileSync(file, "utf8") };
+	if (existsSync(file)) return { source: file, text: readFileSync(file, "utf8").replace(/^\ufeff/, "") };
 	throw new Error(
 		"Nothing to do: RUNPOD_WEBHOOK_GET_JOB is not set, so the worker has no service, and there " +
 			"is neither --test_input JSON nor a file test_input.json in the working directory.",

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { replaceFile } from "../../system/durable-file.ts";
+import { withoutMark } from "../../lib/byte-order-mark.ts";
 import { isObject } from "../../lib/schema.ts";
 import { CliError } from "./errors.ts";
 import type { Env } from "../../lib/env.ts";
@@ -30,7 +31,7 @@ export function readContexts(env: Env): Contexts {
 		new CliError(`${path} is not a file of contexts. Correct or remove it; 'sluice context add' makes a new one.`);
 	let value: unknown;
 	try {
-		value = JSON.parse(readFileSync(path, "utf8"));
+		value = JSON.parse(withoutMark(readFileSync(path, "utf8")));
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code === "ENOENT") return { current: undefined, all: [] };
 		throw unusable();

@@ -63,7 +63,7 @@ async function testSession(target: DevTarget, flags: FlagValues): Promise<number
 			verbose: flags["verbose"] !== undefined,
 			env: process.env,
 			print,
-			onCrash: (crash) => crashed.reject(new CliError(crashText(crash), 1)),
+			onCrash: (crash) => crashed.reject(new CliError(crashText(crash, target), 1)),
 		});
 		let outcome: Awaited<ReturnType<typeof runTests>>;
 		try {

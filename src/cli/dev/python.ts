@@ -6,6 +6,11 @@ export function importsRunpod(file: string): boolean {
 	return /^[ \t]*(?:import|from)[ \t]+runpod\b/m.test(readFileSync(file, "utf8"));
 }
 
+/** Whether a handler may start its worker: as RunPod's SDK is called, or by a `start` that it imports. */
+export function callsStart(file: string): boolean {
+	return /\bstart[ \t]*\(/.test(readFileSync(file, "utf8"));
+}
+
 /** Does not import the module. Undefined if the interpreter cannot run. */
 export function hasModule(
 	python: string,

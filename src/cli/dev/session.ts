@@ -18,6 +18,8 @@ import { watchSources } from "./watch.ts";
 import type { Crash } from "./output/worker-process.ts";
 import type { JobList } from "../../api/job-records.ts";
 import { membersOf } from "../framework/json-members.ts";
+import { callsStart } from "./python.ts";
+import { withoutMark } from "../../lib/byte-order-mark.ts";
 import { path } from "../client/service-client.ts";
 import { hasTests, readTests } from "../repository/hub.ts";
 
@@ -28,7 +30,7 @@ type FindSample = () => SampleInput | undefined | Promise<SampleInput | undefine
 export async function session(target: DevTarget, flags: FlagValues): Promise<number> {
 	const { folder, testInput } = target;
 	await refuseSecondSession(folder);
-	const [first] = samplesNow(target);
+	const [first] = flags["run"] ? sampleInputs(target) : samplesNow(target);
 	if (flags["run"] && !first)
 		throw new CliError(
 			`There is no test_input.json in ${folder}. Create it with a first job: {"input": {"prompt": "hi"}}`,
@@ -45,7 +47,7 @@ export async function session(target: DevTarget, flags: FlagValues): Promise<num
 		env: process.env,
 		onCrash: (crash) =>
 			print(
-				`${styled("red", crashText(crash))} It restarts when a source file in ${folder} changes. ` +
+				`${styled("red", crashText(crash, target))} It restarts when a source file in ${folder} changes. ` +
 					`r restarts it now${crash.requeued > 0 ? ", c drops the job" : ""}.`,
 			),
 	});
@@ -117,7 +119,9 @@ async function openConsole(dev: DevSession): Promise<void> {
 	openBrowser(link);
 }
 
-export function crashText({ how, polled, requeued, spoke }: Crash): string {
+export function crashText({ how, polled, requeued, spoke }: Crash, { handler }: Pick<DevTarget, "handler">): string {
+	if (!polled && handler !== undefined && !callsStart(handler))
+		return `The worker ${how}: ${basename(handler)} never calls runpod.serverless.start.`;
 	const when = polled ? "" : " before it asked for a job";
 	const jobs = requeued === 1 ? " Its job is back in the queue." : ` Its ${requeued} jobs are back in the queue.`;
 	const printed = spoke ? "its last lines are above" : "it printed nothing";
@@ -153,7 +157,7 @@ function sampleInputs({ testInput, folder }: DevTarget): SampleInput[] {
 }
 
 function readTestInput(file: string): SampleInput {
-	const found = membersOf(readFileSync(file, "utf8"), ["input"]);
+	const found = membersOf(withoutMark(readFileSync(file, "utf8")), ["input"]);
 	if (!found.ok) throw new CliError(`${file} is not JSON: ${found.fault}`);
 	const { input } = found.texts;
 	if (input === undefined)

@@ -8,6 +8,7 @@ import { CliError } from "../client/errors.ts";
 import { type Entry, findEntry } from "../repository/entry.ts";
 import { hasTests, hubNotes, readHub } from "../repository/hub.ts";
 import { commandFor, isScript } from "../repository/script-command.ts";
+import { withoutMark } from "../../lib/byte-order-mark.ts";
 import type { Env } from "../../lib/env.ts";
 
 export interface DevTarget {
@@ -23,6 +24,8 @@ export interface DevTarget {
 	/** Runs `worker-entry.ts`, which exits when its pipe to this process closes. */
 	kit: boolean;
 	testInput: string | undefined;
+	/** The file of a handler in Python. */
+	handler?: string | undefined;
 	notes: readonly string[];
 }
 
@@ -73,6 +76,7 @@ export function devTarget(q: {
 		name: hub?.name,
 		env: hub?.env ?? {},
 		testInput: findTestInput([dirname(handler), folder]),
+		handler: extname(handler) === ".py" ? handler : undefined,
 		notes: [
 			...(hub ? hubNotes(hub) : []),
 			...requiredNote(hub?.required.map(({ key }) => key) ?? [], { ...envFileOf(folder, q.env), ...q.env }),
@@ -141,7 +145,7 @@ export const ENV_FILE = ".env";
 export function envFileOf(folder: string, shell: Env): Record<string, string> {
 	let text: string;
 	try {
-		text = readFileSync(join(folder, ENV_FILE), "utf8");
+		text = withoutMark(readFileSync(join(folder, ENV_FILE), "utf8"));
 	} catch {
 		return {};
 	}

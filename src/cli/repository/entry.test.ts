@@ -82,6 +82,11 @@ COPY --from=downloader /comfyui/models /comfyui/models
 		"python3 src/rp_handler.py",
 	],
 	[
+		"a lower-case dockerfile",
+		{ dockerfile: `FROM base:1\nADD src .\nCMD python -u /serve.py\n`, "src/serve.py": "", "handler.py": "" },
+		"python3 src/serve.py",
+	],
+	[
 		"worker-infinity-embedding",
 		{ Dockerfile: `FROM base:1\nADD src .\n\nCMD python3.11 -u /handler.py\n`, "src/handler.py": "", "handler.py": "" },
 		"python3 src/handler.py",

@@ -105,9 +105,11 @@ function locate(path: string, q: { folder: string; sources: readonly string[] })
 	return candidates.find((name) => isFile(join(q.folder, name)));
 }
 
-/** `.runpod` comes first, as on RunPod. */
+/** `.runpod` comes first, as on RunPod. Docker reads a lower-case name too. */
+const DOCKERFILES = [".runpod/Dockerfile", ".runpod/dockerfile", "Dockerfile", "dockerfile"];
+
 export function dockerfileOf(folder: string): string | undefined {
-	return [".runpod/Dockerfile", "Dockerfile"].find((name) => isFile(join(folder, name)));
+	return DOCKERFILES.find((name) => isFile(join(folder, name)));
 }
 
 function knownHandler(folder: string): string | undefined {

@@ -1,6 +1,7 @@
 /** Reads `.runpod/hub.json` and `.runpod/tests.json` of a repository in the layout of RunPod's Hub (D36). */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { withoutMark } from "../../lib/byte-order-mark.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { isObject } from "../../lib/schema.ts";
 import { printable } from "../../lib/terminal-text.ts";
@@ -210,7 +211,7 @@ function few(names: readonly string[]): string[] {
 /** A comma behind the last member is accepted: published files have some, and RunPod reads them. */
 function readJson(path: string): unknown {
 	if (!isFile(path)) return undefined;
-	const text = readFileSync(path, "utf8").replace(/^\ufeff/, "");
+	const text = withoutMark(readFileSync(path, "utf8"));
 	try {
 		return JSON.parse(text);
 	} catch {}

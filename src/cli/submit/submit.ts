@@ -1,5 +1,6 @@
 /** `sluice jobs submit`: one job, or one per line of a file (D36). */
 import { readFileSync, statSync } from "node:fs";
+import { withoutMark } from "../../lib/byte-order-mark.ts";
 import { systemClock } from "../../system/clock.ts";
 import type { Action, ActionInput } from "../framework/command.ts";
 import { JSON_FLAG } from "../framework/common-flags.ts";
@@ -81,7 +82,7 @@ function inputText(value: string): string {
 	if (!value.startsWith("@")) return value;
 	const name = value.slice(1);
 	try {
-		return readFileSync(name === "-" ? 0 : name, "utf8");
+		return withoutMark(readFileSync(name === "-" ? 0 : name, "utf8"));
 	} catch {
 		throw new CliError(`--input: cannot read the file ${name}.`);
 	}
