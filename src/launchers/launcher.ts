@@ -198,6 +198,9 @@ export interface LauncherHosts {
 	setDrained(names: ReadonlySet<string>): void;
 }
 
+/** Longer lines are returned in pieces. */
+export const LINE_BYTES = 16 * 1024;
+
 export interface LogLine {
 	text: string;
 	/** Byte offset after the line. */

@@ -1,11 +1,29 @@
 /** What is left of values in texts that were cut anywhere. */
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { withoutSecrets } from "./hidden-values.ts";
+import { eachWithoutSecrets, withoutSecrets } from "./hidden-values.ts";
 
 const TOKEN = "hf_0123456789abcdefghij";
 const PEM = "-----BEGIN KEY-----\nplanted-first\nplanted-second\nab==\n-----END KEY-----";
 const LONG = Array.from({ length: 500 }, (_, n) => `part-${n}`).join(".");
 const VALUES = { TOKEN, PEM, LONG, SHORT: "1234567" };
+
+/** The characters that stand in no value, and in no part of one at the begin or end. */
+function plainly(text: string, values: readonly string[]): string {
+	const hidden = new Set<number>();
+	const hide = (from: number, length: number): void => {
+		for (let at = from; at < from + length; at += 1) hidden.add(at);
+	};
+	for (const value of values) {
+		for (let at = 0; at < text.length; at += 1) if (text.startsWith(value, at)) hide(at, value.length);
+		for (let length = 8; length <= Math.min(value.length, text.length); length += 1) {
+			if (text.startsWith(value.slice(-length))) hide(0, length);
+			if (text.endsWith(value.slice(0, length))) hide(text.length - length, length);
+		}
+		if (text.length >= 8 && value.includes(text)) hide(0, text.length);
+	}
+	return [...text].filter((_, at) => !hidden.has(at)).join("");
+}
 
 describe("D22, D47: values of variables and secrets", () => {
 	it.each([
@@ -31,6 +49,44 @@ describe("D22, D47: values of variables and secrets", () => {
 		["two values, cut", `${TOKEN.slice(5)}${TOKEN}${TOKEN.slice(0, 9)}`, "[TOKEN][TOKEN][TOKEN]"],
 	])("a text that was cut has %s", (_, text, expected) => {
 		expect(withoutSecrets(text, VALUES)).toBe(expected);
+	});
+
+	it.each([
+		["two that share a part", "https://me@db.example.com/secret-path", "[A]"],
+		["a line that was trimmed", 'a "quoted": "member" b', "a [B] b"],
+		["a name that means something in a replacement", "a planted-value b", "a [$&] b"],
+	])("of %s nothing stays", (_, text, expected) => {
+		const values = { A: "https://me@db.example.com", A2: "db.example.com/secret-path" };
+		const more = { B: '{\n  "quoted": "member"\r\n}\n', "$&": "planted-value" };
+		expect(withoutSecrets(text, { ...values, ...more })).toBe(expected);
+	});
+
+	it("texts that follow one another show a value that stands in several of them in each", () => {
+		const lines = ["key:", ...PEM.split("\n"), "", `x ${TOKEN.slice(0, 4)}`].map((text) => ({ text }));
+		const goesOn = { text: `${LONG} ${TOKEN.slice(0, 4)}`, goesOn: true };
+		expect(eachWithoutSecrets([...lines, goesOn, { text: `${TOKEN.slice(4)} end` }, { text: "a\nb" }], VALUES)).toEqual(
+			[
+				...["key:", "[PEM]", "[PEM]", "[PEM]", "[PEM]", "[PEM]", "", "x hf_0"],
+				...["[LONG] [TOKEN]", "[TOKEN] end", "a\nb"],
+			],
+		);
+		expect(eachWithoutSecrets([], VALUES)).toEqual([]);
+	});
+
+	it("what is left is what a search for each value alone leaves", () => {
+		const letters = fc.constantFrom("a", "b");
+		const value = fc.string({ unit: letters, minLength: 8, maxLength: 12 });
+		const given = fc.array(value, { minLength: 1, maxLength: 6 }).chain((values) => {
+			const cut = fc.tuple(fc.constantFrom(...values), fc.nat(7)).map(([each, from]) => each.slice(from, -from || 12));
+			const texts = fc.array(fc.oneof(cut, fc.string({ unit: letters, maxLength: 4 })), { maxLength: 8 });
+			return fc.tuple(fc.constant(values), texts);
+		});
+		const property = fc.property(given, ([values, texts]) => {
+			const text = texts.join("");
+			const shown = withoutSecrets(text, Object.fromEntries(values.map((each, at) => [`V${at}`, each])));
+			expect(shown.replaceAll(/\[V\d\]/g, "")).toBe(plainly(text, values));
+		});
+		fc.assert(property, { numRuns: 1000 });
 	});
 
 	it("a value that is a part of another does not uncover the rest of it", () => {

@@ -7,9 +7,17 @@ const SECRET_LENGTH = 8;
 
 const TOKEN = /sluice_worker_[0-9a-f]+/g;
 
-interface Hidden {
+/** One way in which a value is written. */
+interface Form {
 	name: string;
 	value: string;
+}
+
+/** Where something of a value stands in a text. */
+interface Span {
+	name: string;
+	from: number;
+	to: number;
 }
 
 /**
@@ -18,44 +26,129 @@ interface Hidden {
  * elsewhere the rest is not recognized.
  */
 export function withoutSecrets(text: string, values: HiddenValues): string {
-	const all = partsOf(values);
-	const head = longest(all, (value) => (value.includes(text) ? text.length : overlap(value, text)));
-	const rest = text.slice(head?.length ?? 0);
-	const tail = longest(all, (value) => overlap(rest, value));
-	const middle = all
-		.reduce(
-			(left, { name, value }) => left.replaceAll(value, `[${name}]`),
-			rest.slice(0, rest.length - (tail?.length ?? 0)),
-		)
-		.replaceAll(TOKEN, "[token]");
-	return `${markOf(head)}${middle}${markOf(tail)}`;
+	return eachWithoutSecrets([{ text }], values).join("");
 }
 
-/** The longest first. A value within JSON is another text. */
-function partsOf(values: HiddenValues): Hidden[] {
+/**
+ * {@link withoutSecrets} of texts that follow one another, as lines or, with `goesOn`, without a line break. Each that
+ * has a part of a value shows its name.
+ */
+export function eachWithoutSecrets(
+	texts: readonly { text: string; goesOn?: boolean }[],
+	values: HiddenValues,
+): string[] {
+	const last = texts.length - 1;
+	const whole = texts.map(({ text, goesOn }, index) => (goesOn || index === last ? text : `${text}\n`)).join("");
+	const spans = spansIn(whole, formsOf(values));
+	let begin = 0;
+	let next = 0;
+	return texts.map(({ text, goesOn }) => {
+		const end = begin + text.length;
+		let shown = "";
+		let at = begin;
+		for (let span = spans[next]; span && span.from < end; span = spans[(next += 1)]) {
+			if (span.to > at) shown += `${whole.slice(at, Math.max(at, span.from))}[${span.name}]`;
+			at = Math.max(at, Math.min(span.to, end));
+			// The next text has the rest of it.
+			if (span.to > end) break;
+		}
+		begin = goesOn ? end : end + 1;
+		return shown + whole.slice(at, end);
+	});
+}
+
+/** The longest first. A value within JSON is another text, and who prints one line of it may trim it. */
+function formsOf(values: HiddenValues): Form[] {
 	return Object.entries(values)
 		.flatMap(([name, value]) => {
-			const forms = [value, JSON.stringify(value).slice(1, -1), ...value.split("\n")];
+			const texts = [value, ...value.split("\n")].map((text) => text.trim());
+			const forms = texts.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);
 			return Array.from(new Set(forms), (form) => ({ name, value: form }));
 		})
 		.filter(({ value }) => value.length >= SECRET_LENGTH)
 		.toSorted((a, b) => b.value.length - a.value.length);
 }
 
+/** In their order and apart: of spans that overlap the name of the first one stays. */
+function spansIn(text: string, forms: readonly Form[]): Span[] {
+	const tokens = Array.from(text.matchAll(TOKEN), ({ 0: { length }, index }) => spanOf("token", index, length));
+	const found = [...cutSpans(text, forms), ...wholeSpans(text, forms), ...tokens];
+	const apart: Span[] = [];
+	for (const span of found.toSorted((a, b) => a.from - b.from || b.to - a.to)) {
+		const before = apart.at(-1);
+		if (before && span.from < before.to) before.to = Math.max(before.to, span.to);
+		else apart.push(span);
+	}
+	return apart;
+}
+
+function spanOf(name: string, from: number, length: number): Span {
+	return { name, from, to: from + length };
+}
+
+/** Only where eight characters fit are the values searched, so their number hardly counts. */
+function wholeSpans(text: string, forms: readonly Form[]): Span[] {
+	const begins = new Set(forms.map(({ value }) => value.slice(0, SECRET_LENGTH)));
+	const find = finder(forms);
+	const spans: Span[] = [];
+	for (let from = 0; from <= text.length - SECRET_LENGTH; from += 1) {
+		const form = begins.has(text.slice(from, from + SECRET_LENGTH)) ? find(text, from) : undefined;
+		if (form) spans.push(spanOf(form.name, from, form.value.length));
+	}
+	return spans;
+}
+
+/** Returns what finds the longest form that stands at a place of a text, by halves of their order. */
+function finder(forms: readonly Form[]): (text: string, from: number) => Form | undefined {
+	const sorted = forms.toSorted((a, b) => (a.value < b.value ? -1 : 1));
+	const isAt = (form: Form, text: string, from: number): boolean =>
+		text.slice(from, from + form.value.length) === form.value;
+	// For each form the longest other one that it begins with.
+	const shorter: number[] = [];
+	for (const [index, form] of sorted.entries()) {
+		let other = index - 1;
+		while (other >= 0 && !isAt(sorted[other]!, form.value, 0)) other = shorter[other]!;
+		shorter.push(other);
+	}
+	return (text, from) => {
+		let [low, high] = [0, sorted.length];
+		while (low < high) {
+			const middle = (low + high) >> 1;
+			const { value } = sorted[middle]!;
+			if (value <= text.slice(from, from + value.length)) low = middle + 1;
+			else high = middle;
+		}
+		// What stands there is the last one before, or what that begins with.
+		let found = low - 1;
+		while (found >= 0 && !isAt(sorted[found]!, text, from)) found = shorter[found]!;
+		return sorted[found];
+	};
+}
+
+/** The longest end of a value at the begin of the text, and the longest begin of one at its end. */
+function cutSpans(text: string, forms: readonly Form[]): Span[] {
+	const [begin, end] = [text.slice(0, SECRET_LENGTH), text.slice(-SECRET_LENGTH)];
+	const head = longest(forms, (value) => {
+		if (!value.includes(begin)) return 0;
+		return value.includes(text) ? text.length : overlap(value, text);
+	});
+	const tail = longest(forms, (value) => (value.includes(end) ? overlap(text, value) : 0));
+	return [
+		...(head ? [spanOf(head.name, 0, head.length)] : []),
+		...(tail ? [spanOf(tail.name, text.length - tail.length, tail.length)] : []),
+	];
+}
+
 function longest(
-	all: readonly Hidden[],
+	forms: readonly Form[],
 	lengthOf: (value: string) => number,
 ): { name: string; length: number } | undefined {
 	let found: { name: string; length: number } | undefined;
-	for (const { name, value } of all) {
+	for (const { name, value } of forms) {
 		const length = lengthOf(value);
 		if (length >= SECRET_LENGTH && length > (found?.length ?? 0)) found = { name, length };
 	}
 	return found;
-}
-
-function markOf(found: { name: string } | undefined): string {
-	return found ? `[${found.name}]` : "";
 }
 
 /**

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { boundLog, logPath } from "./log-files.ts";
-import { LINE_BYTES, workerLogs } from "./worker-logs.ts";
+import { LINE_BYTES } from "../launcher.ts";
+import { workerLogs } from "./worker-logs.ts";
 
 const clock = manualClock();
 let folder: string;

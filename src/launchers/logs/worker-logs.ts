@@ -1,7 +1,7 @@
 /** Reads log files of managed workers across rotations. */
 import { type FileHandle, stat } from "node:fs/promises";
 import { fileCalls } from "../../system/file-calls.ts";
-import type { LogLine, LogPart, TimeRange, WorkerLogs } from "../launcher.ts";
+import { LINE_BYTES, type LogLine, type LogPart, type TimeRange, type WorkerLogs } from "../launcher.ts";
 import { logMarks } from "./log-marks.ts";
 import {
 	bytesOf,
@@ -20,9 +20,6 @@ import { logsIn } from "./old-logs.ts";
 import type { Clock } from "../../system/clock.ts";
 
 const WINDOW_BYTES = 64 * 1024;
-
-/** Longer lines are returned in pieces. */
-export const LINE_BYTES = 16 * 1024;
 
 const NEWLINE = 0x0a;
 

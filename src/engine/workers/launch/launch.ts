@@ -18,7 +18,6 @@
  */
 import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
 import type { AssignedGpus } from "../../../core/workers/gpu-allocation.ts";
-import { lastCharacters } from "../../../core/workers/ended-worker.ts";
 import type { WorkerReason, WorkerReasonCode } from "../../../core/workers/worker-reason.ts";
 import { hex } from "../../../lib/ids.ts";
 import { isManaged, isShared } from "../../../launchers/index.ts";
@@ -229,12 +228,12 @@ export class WorkerLauncher {
 		const worker = this.#find(workerId);
 		if (!worker || this.#failed.has(workerId)) return;
 		const { endpoint } = worker;
-		const lastOutput = lastCharacters(shownOutput(worker, printed));
+		const lastOutput = shownOutput(worker, printed);
 		// While it is still in the registry: listeners look it up there.
 		events.emit("worker.exited", { endpoint, worker: workerId, code, signal, lastOutput, ...(reason && { reason }) });
 		endPolls(worker);
 		registry.forget(worker);
-		await ended.record(worker, { code, signal, reason, lastOutput: printed });
+		await ended.record(worker, { code, signal, reason, lastOutput });
 		await this.#refuse(worker);
 	}
 

@@ -3,6 +3,7 @@
  * with: they are kept with its handle, since a variable or secret may have another value when it ends, and the old one
  * may be the dangerous one.
  */
+import { lastCharacters, lastLines } from "../../../core/workers/ended-worker.ts";
 import { type HiddenValues, withoutSecrets } from "../../../core/workers/hidden-values.ts";
 import type { Handle } from "../../../launchers/launcher.ts";
 import { resealText } from "../../endpoints/sealed-settings.ts";
@@ -38,7 +39,8 @@ export function shownText({ hidden }: Pick<Worker, "hidden">, text: string): str
 	return hidden ? withoutSecrets(text, hidden) : NOT_SHOWN;
 }
 
-/** Empty if the values are not known. */
-export function shownOutput({ hidden }: Pick<Worker, "hidden">, output: string): string {
-	return hidden ? withoutSecrets(output, hidden) : "";
+/** The last lines of what it printed. Empty if the values are not known. */
+export function shownOutput({ hidden }: Pick<Worker, "hidden">, printed: string): string {
+	// After lines of the SDK were read as JSON, and before anything is cut.
+	return hidden ? lastCharacters(withoutSecrets(lastLines(printed), hidden)) : "";
 }

@@ -1,4 +1,5 @@
 /** Which lines of workers are exported (D52), from real log files. */
+import { createHash } from "node:crypto";
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -102,6 +103,28 @@ it("D52: a secret of several lines is in none, together or apart; of a job the a
 		{ level: "INFO", attributes: { ...common, "messaging.message.id": "j0" } },
 	]);
 	expect(JSON.stringify(sent)).not.toContain("planted-");
+});
+
+it("D52: a secret across the border of two pieces of a long line is in neither", async (test) => {
+	const { events, name, path, worker, texts } = bed(test);
+	worker.hidden = { TOKEN: "planted-token-of-a-worker" };
+	const long = "x".repeat(16 * 1024 - 11);
+	writeFileSync(path, `${long}planted-token-of-a-worker y\n`);
+	events.emit("worker.launched", name);
+	expect(await texts(2)).toEqual([`${long}[TOKEN]`, "[TOKEN] y"]);
+});
+
+// A search for each line alone held up the service for 11 s.
+it("D52: lines around many values that stand in several of them are hidden in one go", {
+	timeout: 5000,
+}, async (test) => {
+	const { events, name, path, worker, texts } = bed(test);
+	const bundle = Array.from({ length: 1500 }, (_, n) => createHash("sha384").update(`${n}`).digest("base64"));
+	worker.hidden = { BUNDLE: bundle.join("\n") };
+	const others = Array.from({ length: 20_000 }, (_, n) => `line ${n}`);
+	writeFileSync(path, `${[...bundle.slice(-2), ...others].join("\n")}\n`);
+	events.emit("worker.launched", name);
+	expect(await texts(20_002)).toEqual(["[BUNDLE]", "[BUNDLE]", ...others]);
 });
 
 it("D52: of one whose hidden values are not known nothing is exported", async (test) => {

@@ -5,8 +5,9 @@
  */
 import { ApiError } from "../../../core/errors.ts";
 import type { Job } from "../../../core/jobs/job.ts";
-import { type HiddenValues, withoutSecrets } from "../../../core/workers/hidden-values.ts";
+import { eachWithoutSecrets, type HiddenValues } from "../../../core/workers/hidden-values.ts";
 import type { TraceContext } from "../../../core/tracing/trace-context.ts";
+import { LINE_BYTES } from "../../../launchers/launcher.ts";
 import type { ExportedLine, LogExporter } from "../../../telemetry/contract.ts";
 import type { Worker } from "../worker-registry.ts";
 import type { WorkersContext } from "../workers-context.ts";
@@ -16,6 +17,9 @@ import { type LogEntry, readLog } from "./worker-logs.ts";
 const MOST_JOBS = 64;
 
 const POLL_MS = 1000;
+
+/** What a piece may be shorter than a whole one: the begin of a character and a carriage return. */
+const CUT_BYTES = 4;
 
 type Attempts = Map<string, { attempt: number; trace: TraceContext | undefined }>;
 
@@ -39,12 +43,15 @@ export function exportWorkerLogs(
 		entries: readonly LogEntry[],
 		{ worker, hidden, attempts }: { worker: Worker; hidden: HiddenValues; attempts: Attempts },
 	): ExportedLine[] {
-		// All at once, which costs far less, unless a hidden value has several of the lines.
-		const texts = withoutSecrets(entries.map(({ text }) => text).join("\n"), hidden).split("\n");
-		return entries.map(({ text, time, job, level }, index) => {
+		// All at once, since a hidden value may have several of the lines, and stand in two pieces of one.
+		const shown = eachWithoutSecrets(
+			entries.map(({ text }) => ({ text, goesOn: mayGoOn(text) })),
+			hidden,
+		);
+		return entries.map(({ time, job, level }, index) => {
 			const { attempt, trace } = attempts.get(job ?? "") ?? {};
 			return {
-				text: texts.length === entries.length ? texts[index]! : withoutSecrets(text, hidden),
+				text: shown[index]!,
 				at: time === undefined ? d.clock.wall() : Date.parse(time),
 				level,
 				trace,
@@ -76,4 +83,9 @@ export function exportWorkerLogs(
 		attempts?.set(id, { attempt, trace });
 		if (attempts && attempts.size > MOST_JOBS) attempts.delete(attempts.keys().next().value!);
 	};
+}
+
+/** Whether it is as long as a piece of a longer line. A whole line that is taken for one is hidden as well. */
+function mayGoOn(text: string): boolean {
+	return Buffer.byteLength(text) >= LINE_BYTES - CUT_BYTES;
 }
