@@ -34,6 +34,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	idempotency_expired: "Choose a new key.",
 	release_refused: "Do what the sentence says.",
 	endpoint_changed: "Send it again. With several servers only.",
+	endpoint_unreadable: "Update this server, or set all settings with PUT.",
 	secret_exists: "Change it, or choose another name. Of management operations only.",
 	endpoint_exists: "Change it, or choose another id.",
 	delivery_pending: "Wait for its end.",

@@ -98,6 +98,12 @@ export const ERRORS = {
 			"Other servers changed the endpoint '{endpoint}' at the same time, repeatedly, so that this change was " +
 			"not made. Send it again.",
 	},
+	endpoint_unreadable: {
+		status: 409,
+		sentence:
+			"The settings of the endpoint '{endpoint}' were stored by another version of Sluice, and this server cannot " +
+			"read them: {fault} Update this server, or set all of them with PUT /v1/endpoints/{endpoint}.",
+	},
 	secret_exists: {
 		status: 409,
 		sentence:

@@ -109,8 +109,8 @@ async function secondUpload(path: string, size: number): Promise<Answer> {
 /** The tests in `test/spec/management` produce these. */
 const OF_MANAGEMENT = ["forbidden", "unprocessable", "resource_not_found", "secret_exists", "not_implemented"] as const;
 
-/** `src/engine/endpoints/endpoints.test.ts` produces it: it takes several servers. */
-const OF_SERVERS = ["endpoint_changed"] as const;
+/** `src/engine/endpoints/endpoints.test.ts` produces these: it takes several servers. */
+const OF_SERVERS = ["endpoint_changed", "endpoint_unreadable"] as const;
 
 /** How each other code is produced. */
 const HOW: Record<

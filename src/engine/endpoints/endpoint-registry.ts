@@ -26,8 +26,11 @@ export function endpointRegistry(
 	const entries = new Map<string, EndpointEntry>();
 	const removing = new Set<string>();
 	const secrets = new Map<string, string>();
-	/** Settings as last read: most are unchanged the next time. */
-	const settingsTexts = new Map<string, string>();
+	/**
+	 * Settings as stored, most of which are unchanged at the next read. With a `fault` this server cannot read them, and
+	 * an entry is of those that it read before.
+	 */
+	const stored = new Map<string, { text: string; fault?: string }>();
 
 	/** Throws `endpoint_not_found`. */
 	function entry(id: string): EndpointEntry {
@@ -54,33 +57,31 @@ export function endpointRegistry(
 				else secrets.delete(id);
 				if (isRemoving) {
 					entries.delete(id);
-					settingsTexts.delete(id);
+					stored.delete(id);
 					removing.add(id);
 					continue;
 				}
 				removing.delete(id);
 				const current = entries.get(id);
-				if (current && settingsTexts.get(id) === settings) {
-					current.paused = paused;
-					continue;
-				}
+				if (current) current.paused = paused;
+				if (stored.get(id)?.text === settings) continue;
 				const opened = openSettings(settings, encryption);
 				const read = readEndpoint(id, opened.settings);
 				if (!read.ok) {
-					onFault(id, read.faults.map((fault) => `${fault.field} ${fault.message}`).join(" "));
-					// It may be set again, but not changed from what this server read earlier.
-					if (!current) settingsTexts.set(id, settings);
+					const fault = read.faults.map(({ field, message }) => `${field} ${message}`).join(" ");
+					stored.set(id, { text: settings, fault });
+					onFault(id, fault);
 					continue;
 				}
 				if (opened.unreadable.length > 0) onFault(id, unreadableEnv(opened.unreadable));
-				settingsTexts.set(id, settings);
+				stored.set(id, { text: settings });
 				entries.set(id, { endpoint: read.endpoint, paused, createdAt });
 			}
-			const stored = new Set(rows.map(({ id }) => id));
-			const missing = [...entries.keys(), ...removing].filter((id) => !stored.has(id));
+			const ids = new Set(rows.map(({ id }) => id));
+			const missing = [...stored.keys(), ...removing].filter((id) => !ids.has(id));
 			for (const id of missing) {
 				entries.delete(id);
-				settingsTexts.delete(id);
+				stored.delete(id);
 				deleted(id);
 			}
 			return missing;
@@ -99,11 +100,11 @@ export function endpointRegistry(
 			const next = nextSecret({ encryption, random }, secrets.get(id), secretText);
 			// `sluice migrate --reencrypt` relies on it while servers run.
 			const secret = resealText(next, encryption);
-			const known = settingsTexts.get(id);
+			const known = stored.get(id)?.text;
 			const before = known === undefined ? undefined : { settings: known, secret: secrets.get(id) };
 			const text = sealSettings(settings, encryption, known);
 			if (!(await store.put({ id, before, settings: text, secret, releases, now }))) return false;
-			settingsTexts.set(id, text);
+			stored.set(id, { text });
 			secrets.set(id, secret);
 			entries.set(id, { paused: false, createdAt: now, ...entries.get(id), endpoint: { id, ...settings } });
 			return true;
@@ -113,6 +114,8 @@ export function endpointRegistry(
 		/** Also of a removed endpoint that still has deliveries (D21). */
 		encryptedSecret: (id: string): string | undefined => secrets.get(id),
 		has: (id: string): boolean => entries.has(id),
+		/** Why this server cannot read what is stored now. */
+		fault: (id: string): string | undefined => stored.get(id)?.fault,
 		paused: (id: string): boolean => entries.get(id)?.paused ?? false,
 		async pause(id: string, paused: boolean): Promise<void> {
 			entry(id);
@@ -126,7 +129,7 @@ export function endpointRegistry(
 			// The store first: a deletion that it refuses must not have begun.
 			if (!(await store.remove({ id }))) throw notFound(id);
 			entries.delete(id);
-			settingsTexts.delete(id);
+			stored.delete(id);
 			removing.add(id);
 		},
 		removing: () => [...removing],

@@ -45,7 +45,7 @@ export class Endpoints {
 	#pendingRefresh: Promise<void> | undefined;
 	#searchedAt: LocalMs = -Infinity;
 	/** Those of `sluice.yaml` that are not stored yet: the disk is full, or one of that id is still being deleted. */
-	readonly #unstored = new Map<string, Endpoint>();
+	readonly #unstored = new Map<string, { endpoint: Endpoint; afterDeletion: boolean }>();
 	/** Ids of those in `sluice.yaml`. */
 	#configured: ReadonlySet<string> = new Set();
 
@@ -55,12 +55,8 @@ export class Endpoints {
 		this.versions = endpointVersions(d.store, d);
 		this.#removal = endpointRemoval({ ...d, registry: this.#registry });
 		this.services = [this.#removal];
-		events.on(["store.back", "endpoint.deleted"], () => {
-			if (this.#unstored.size === 0) return;
-			const stored = this.#inTurn(() => this.#storeConfigured());
-			const done = stored.then(() => events.emit("endpoints.changed", {}));
-			d.background.run("storing the configured endpoints", done);
-		});
+		events.on("store.back", () => this.#storeLater([...this.#unstored.keys()]));
+		events.on("endpoint.deleted", ({ endpoint }) => this.#storeLater([endpoint]));
 		events.on(["store.back", "hints.lost"], () => this.refresh());
 		events.on(["lease.taken", "server.joined", "server.left"], this.#removal.nudge);
 		events.on("endpoint.deleted", ({ endpoint }) => this.versions.forget(endpoint));
@@ -108,7 +104,7 @@ export class Endpoints {
 		const endpoint = parse(id, settings);
 		await this.#checkLauncher(endpoint);
 		return await this.#changing(id, async () => {
-			if (this.has(id)) throw new ApiError("endpoint_exists", { endpoint: id, why: "" });
+			if (this.#exists(id)) throw new ApiError("endpoint_exists", { endpoint: id, why: "" });
 			this.#refuseId(id);
 			return await this.#put(endpoint, origin);
 		});
@@ -122,7 +118,7 @@ export class Endpoints {
 	/** `changed` returns all settings, or a promise of them; it may run several times. */
 	change(id: string, changed: (before: Endpoint) => unknown, origin = BY_API): Promise<EndpointEntry> {
 		return this.#changing(id, async () => {
-			const before = this.get(id);
+			const before = this.#stored(id);
 			const endpoint = parse(id, await changed(before));
 			await this.#checkLauncher(endpoint, before);
 			return await this.#put(endpoint, origin);
@@ -170,7 +166,7 @@ export class Endpoints {
 	renewWebhookSecret(id: string, overlapMs?: number): Promise<string> {
 		return this.#changing(id, async () => {
 			const webhookSecret = newWebhookSecret(this.#d.random);
-			const isStored = await this.#registry.put({ ...this.get(id), webhookSecret }, this.#d.now(), { overlapMs });
+			const isStored = await this.#registry.put({ ...this.#stored(id), webhookSecret }, this.#d.now(), { overlapMs });
 			return isStored ? webhookSecret : undefined;
 		});
 	}
@@ -207,14 +203,26 @@ export class Endpoints {
 	async load(configured: readonly Endpoint[]): Promise<void> {
 		this.#configured = new Set(configured.map(({ id }) => id));
 		await this.#reload();
-		for (const endpoint of configured) this.#unstored.set(endpoint.id, endpoint);
-		await this.#storeConfigured();
+		for (const endpoint of configured) this.#unstored.set(endpoint.id, { endpoint, afterDeletion: false });
+		await this.#storeConfigured(this.#configured);
 		for (const { endpoint } of this.all())
 			if (isReserved(endpoint.id)) this.#d.events.emit("endpoint.reserved", { endpoint: endpoint.id });
 	}
 
 	refresh(): void {
 		this.#d.background.run("reading endpoints", this.#refreshNow());
+	}
+
+	/** Also with settings that cannot be read. */
+	#exists(id: string): boolean {
+		return this.has(id) || this.#registry.fault(id) !== undefined;
+	}
+
+	/** What a change begins with. Throws `endpoint_unreadable` where it would begin with what was stored before. */
+	#stored(id: string): Endpoint {
+		const fault = this.#registry.fault(id);
+		if (fault !== undefined) throw new ApiError("endpoint_unreadable", { endpoint: id, fault });
+		return this.get(id);
 	}
 
 	#refuseId(id: string): void {
@@ -287,6 +295,7 @@ export class Endpoints {
 		const missing = await this.#registry.load((id, fault) =>
 			events.emit("fault", { where: `endpoint ${id} in the store`, error: fault }),
 		);
+		this.#dropOutlived();
 		for (const id of missing) events.emit("endpoint.deleted", { endpoint: id });
 	}
 
@@ -299,13 +308,36 @@ export class Endpoints {
 		}));
 	}
 
+	/** What a client made after the deletion that one of the file waits for is newer than the file. */
+	#dropOutlived(): void {
+		for (const [id, { afterDeletion }] of this.#unstored)
+			if (afterDeletion && this.#exists(id)) this.#unstored.delete(id);
+	}
+
+	#storeLater(ids: readonly string[]): void {
+		const unstored = ids.filter((id) => this.#unstored.has(id));
+		if (unstored.length === 0) return;
+		const stored = this.#inTurn(() => this.#storeConfigured(unstored));
+		const done = stored.then(() => this.#d.events.emit("endpoints.changed", {}));
+		this.#d.background.run("storing the configured endpoints", done);
+	}
+
 	/** Those that cannot be stored now stay unstored. */
-	async #storeConfigured(): Promise<void> {
-		for (const [id, endpoint] of this.#unstored) {
-			if (this.#registry.removing().includes(id)) continue;
-			const stored = this.#repeated(id, () => this.#store(endpoint, BY_FILE));
-			if (await unlessFull(stored)) this.#unstored.delete(id);
+	async #storeConfigured(ids: Iterable<string>): Promise<void> {
+		for (const id of ids) await unlessFull(this.#repeated(id, () => this.#tryConfigured(id)));
+	}
+
+	async #tryConfigured(id: string): Promise<true | undefined> {
+		this.#dropOutlived();
+		const unstored = this.#unstored.get(id);
+		if (!unstored) return true;
+		if (this.#registry.removing().includes(id)) {
+			unstored.afterDeletion = true;
+			return true;
 		}
+		if (!(await this.#store(unstored.endpoint, BY_FILE))) return undefined;
+		this.#unstored.delete(id);
+		return true;
 	}
 }
 
