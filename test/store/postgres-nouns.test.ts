@@ -11,7 +11,7 @@ import { statement } from "../../src/store/postgres/connection/statement.ts";
 import type { KeyRow } from "../../src/store/contract/keys.ts";
 import type { Store } from "../../src/store/contract/store.ts";
 import { keyCases } from "./keys.ts";
-import { place, tablesAt } from "./postgres-place.ts";
+import { type Place, place, tablesAt } from "./postgres-place.ts";
 import { sessionCases, sessionRow } from "./sessions.ts";
 import { T0 } from "./site.ts";
 import { until } from "../support/until.ts";
@@ -24,6 +24,14 @@ const key = (n: number, given: Partial<KeyRow> = {}): KeyRow => ({
 	createdAt: T0,
 	...given,
 });
+
+const WAITS = statement(
+	"SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+);
+
+/** Until one transaction waits for another. */
+const aWait = ({ database }: Place): Promise<unknown> =>
+	until("a wait for a lock", async () => (await database.read.run(WAITS)).rows[0]);
 
 /** A store of a few nouns only, for the cases that need no others. */
 async function open(): Promise<Store> {
@@ -104,6 +112,35 @@ it("D39: other servers are notified when an endpoint changes, and of its tokens 
 	expect(here.own).toEqual([]);
 });
 
+it("D27: put › is not made where an earlier version creates the endpoint at the same moment", async (test) => {
+	const here = await place(test);
+	const { endpoints, releases } = tablesAt(here);
+	const { promise: committing, resolve: commit } = Promise.withResolvers<void>();
+	const inserted = Promise.withResolvers<void>();
+	// It takes no lock of the table.
+	const earlier = here.another().write(async ({ run }) => {
+		await run(statement("INSERT INTO endpoints (id, settings, created_at) VALUES ('a', 'earlier', 1)"));
+		inserted.resolve();
+		await committing;
+	});
+	await inserted.promise;
+	const release = {
+		endpoint: "a",
+		version: 1,
+		launchHash: "h",
+		state: "unproven",
+		failures: 0,
+		source: "api",
+	} as const;
+	const add = [{ ...release, createdAt: T0, diff: "[]", settings: "{}" }];
+	const made = endpoints.put({ id: "a", settings: "late", releases: { add, remove: [] }, now: T0 });
+	await aWait(here);
+	commit();
+	await earlier;
+	expect(await made).toBe(false);
+	expect([await endpoints.list(), await releases.heads()]).toMatchObject([[{ settings: "earlier" }], []]);
+});
+
 it.for(["a submission", "the end of a job with a webhook"])(
 	"D39: forget › waits for %s at another server that is not through yet, and counts it",
 	async (change, test) => {
@@ -138,10 +175,7 @@ it.for(["a submission", "the end of a job with a webhook"])(
 		});
 		await counted.promise;
 		const forgotten = endpoints.forget({ id: "a", now: T0 });
-		const waits = statement(
-			"SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-		);
-		await until("a wait for a lock", async () => (await here.database.read.run(waits)).rows[0]);
+		await aWait(here);
 		commit();
 		await changed;
 		expect(await forgotten).toBe(false);

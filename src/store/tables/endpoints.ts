@@ -51,7 +51,7 @@ export function* forget(id: string): Work<void> {
 
 /** Whether an endpoint, or that there is none, is still as it was read. The row stays locked. */
 function* isStill(id: string, before: SealedEndpoint | undefined): Work<boolean> {
-	// Of two that create it at once, the later one finds the row of the other.
+	// Of two that create it at once the later one finds the row of the other: the lock keeps out every INSERT.
 	if (!before) yield* lock("endpoints");
 	const [found] = yield* rows(FIND, id);
 	if (!found || !before) return !found && !before;
