@@ -220,6 +220,7 @@ export async function useEndpoint(
 		if (!job) return await sleep(RETRY_MS);
 		job.left = false;
 		if (endpoint === "mixed") await mixed(job, plan);
+		else if (endpoint === "plain") await end(job);
 		else if (endpoint === "stream") {
 			await (plan.chance < 0.5 ? streamAtCursor(job) : events(job, by));
 			await end(job);

@@ -17,8 +17,8 @@ import { ENDPOINTS, torture } from "./torture.ts";
 const [MS, AT_END_MS] = [12_000, 1500];
 const AT_END = new Set(["health", "purge-count", "queue-limit"]);
 
-/** Part of the clients; more where a queue must fill. */
-const [SCALE, QUEUE_SCALE] = [0.1, 4];
+/** Part of the clients; more where a queue must fill, or all places of a worker. */
+const [SCALE, SCALES] = [0.1, { queue: 4, plain: 1 } as Partial<Record<EndpointName, number>>];
 
 type Plant = (store: Store) => { [Group in keyof Store]?: Partial<Store[Group]> };
 
@@ -55,7 +55,7 @@ async function rulesOf(plant: Plant, names: readonly EndpointName[], ms = MS): P
 		},
 	});
 	try {
-		const scale = names[0] === "queue" ? QUEUE_SCALE : SCALE;
+		const scale = SCALES[names[0]!] ?? SCALE;
 		const site = { urls: () => [app.url], end: () => Promise.resolve() };
 		const { violations } = await torture({ site, seed: 1, ms, scale, names });
 		return violations.map(({ rule }) => rule);
