@@ -56,7 +56,7 @@ export default defineConfig({
 	plugins: [bundledDatabaseThread()],
 	test: {
 		env: { NODE_COMPILE_CACHE: COMPILED },
-		globalSetup: ["./test/support/postgres-run.ts"],
+		globalSetup: ["./test/support/postgres-run.ts", "./test/support/own-processes.ts"],
 		// Most tests wait more than they compute: this is for 2 cores.
 		maxWorkers: 3,
 		sequence: { sequencer: LongestFirst },

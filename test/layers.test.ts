@@ -11,7 +11,8 @@ import { importCycles } from "./support/import-cycles.ts";
 const SRC = fileURLToPath(new URL("../src", import.meta.url));
 
 /** What both dialects share. */
-const LAUNCHERS = ["launchers/", "core/", "lib/", "system/clock.ts", "system/file-calls.ts", "node"];
+const CALLS = ["system/clock.ts", "system/file-calls.ts", "system/run-program.ts"];
+const LAUNCHERS = ["launchers/", "core/", "lib/", ...CALLS, "node"];
 
 const STORE = [
 	"store/contract/",

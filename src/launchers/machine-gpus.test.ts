@@ -1,5 +1,5 @@
 /** Programs in place of `nvidia-smi` that answer badly, or not at all. */
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { folder, type Folder } from "../../test/support/service.ts";
@@ -22,10 +22,12 @@ it("D27: a program that ignores its end, or leaves its output open, delays a rea
 }, async () => {
 	const other = folder();
 	const readings = [
-		programs("trap '' TERM; while :; do sleep 1; done").gpus(),
+		programs("trap '' TERM; echo $$ > ${0%/*}/pid; while :; do sleep 1; done").gpus(),
 		programs("sleep 20 & exit 0", other).gpus(),
 	];
 	expect(await Promise.all(readings)).toEqual([[], []]);
+	const pid = Number(readFileSync(join(place.path, "pid"), "utf8"));
+	await expect.poll(() => existsSync(`/proc/${pid}`), { message: "its end" }).toBe(false);
 	other.remove();
 });
 

@@ -1,7 +1,7 @@
 /** The GPUs of this machine, read by `nvidia-smi`, or by `rocm-smi` where that is missing. */
-import { execFile } from "node:child_process";
 import type { MachineGpu } from "../core/workers/gpus.ts";
 import type { Clock } from "../system/clock.ts";
+import { runProgram } from "../system/run-program.ts";
 import { type GpuProcess, PROCESSES, processesIn, readSmi } from "./nvidia-smi.ts";
 import { ROCM_GPUS, rocmGpusIn } from "./rocm-smi.ts";
 
@@ -14,15 +14,11 @@ type Env = Readonly<Record<string, string>>;
 
 /** Lists are empty without a program, or if it fails. */
 export function machineGpus(clock: Pick<Clock, "now">, env: Env) {
-	const run = (program: string, args: readonly string[]): Promise<string> =>
-		new Promise((resolve, reject) => {
-			// The signal also ends the wait for one that a broken driver keeps from ending.
-			const limits = { timeout: TIMEOUT_MS, killSignal: "SIGKILL", signal: AbortSignal.timeout(TIMEOUT_MS) } as const;
-			execFile(program, args, { env, encoding: "utf8", ...limits }, (error, stdout) => {
-				if (error) reject(stdout === "" ? error : new Error(stdout));
-				else resolve(stdout);
-			});
-		});
+	async function run(program: string, args: readonly string[]): Promise<string> {
+		const { how, code, stdout } = await runProgram(program, args, { env, timeoutMs: TIMEOUT_MS });
+		if (how === "exited" && code === 0) return stdout;
+		throw new Error(stdout === "" ? `${program} ended with ${code ?? how}` : stdout);
+	}
 
 	async function readGpus(): Promise<readonly MachineGpu[]> {
 		try {

@@ -1,5 +1,5 @@
-import { execFile } from "node:child_process";
 import type { Env } from "../../lib/env.ts";
+import { runProgram } from "../../system/run-program.ts";
 
 /** Longer than Slurm's own timeouts (MessageTimeout, 10 s), ms. */
 const COMMAND_MS = 30_000;
@@ -39,23 +39,20 @@ export function slurmCommands(env: Env): RunCommand {
 		([name, value]) => value !== undefined && (INHERITED.test(name) || CONFIGURATION.test(name)),
 	) as [string, string][];
 	const inherited = Object.fromEntries(kept);
-	return (program, args, { input = "", timeoutMs = COMMAND_MS } = {}) =>
-		new Promise((resolve, reject) => {
-			// Workers of `sbatch` inherit its locale.
-			const format = program === "sbatch" ? {} : FORMAT;
-			const env = { ...inherited, ...format };
-			const limits = { timeout: timeoutMs, killSignal: "SIGKILL", maxBuffer: OUTPUT_BYTES } as const;
-			const child = execFile(program, args, { env, ...limits }, (error, out, err) => {
-				if (!error) resolve(out);
-				else if (error.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER")
-					reject(new SlurmFailure(`${program} printed more than ${OUTPUT_BYTES / 1024 ** 2} MiB`, true));
-				else if (typeof error.code === "string") reject(notStarted(program, error));
-				else if (error.signal)
-					reject(new SlurmFailure(`${program} did not answer for ${timeoutMs / 1000} s: ${linesOf(err)}`, true));
-				else reject(failureOf(program, err));
-			});
-			child.stdin?.on("error", () => {}).end(input);
+	return async (program, args, { input = "", timeoutMs = COMMAND_MS } = {}) => {
+		// Workers of `sbatch` inherit its locale.
+		const env = { ...inherited, ...(program !== "sbatch" && FORMAT) };
+		const { how, code, stdout, stderr } = await runProgram(program, args, {
+			...{ env, timeoutMs, input, mostBytes: OUTPUT_BYTES },
+		}).catch((error: Error) => {
+			throw notStarted(program, error);
 		});
+		if (how === "exited" && code === 0) return stdout;
+		if (how === "long") throw new SlurmFailure(`${program} printed more than ${OUTPUT_BYTES / 1024 ** 2} MiB`, true);
+		if (how === "late" || code === null)
+			throw new SlurmFailure(`${program} did not answer for ${timeoutMs / 1000} s: ${linesOf(stderr)}`, true);
+		throw failureOf(program, stderr);
+	};
 }
 
 function notStarted(program: string, error: Error): SlurmFailure {

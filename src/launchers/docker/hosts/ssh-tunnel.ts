@@ -128,7 +128,8 @@ function remove(folder: string): void {
 }
 
 function end({ ssh, folder }: Session): void {
-	ssh.kill();
+	// Whatever it ignores.
+	ssh.kill("SIGKILL");
 	remove(folder);
 }
 

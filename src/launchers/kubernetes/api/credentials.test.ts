@@ -131,7 +131,7 @@ describe("an exec plugin", () => {
 		);
 		await expect((await plugin(answer("{}"))).credentials()).rejects.toThrow(/neither token nor certificate/);
 		await expect((await plugin("exec yes")).credentials()).rejects.toThrow(
-			"the credential plugin ./plugin failed: stdout maxBuffer length exceeded; install it",
+			"the credential plugin ./plugin failed: it printed more than 1 MiB; install it",
 		);
 	});
 });

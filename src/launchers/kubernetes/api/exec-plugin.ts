@@ -1,6 +1,6 @@
-import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import type { Clock } from "../../../system/clock.ts";
+import { runProgram } from "../../../system/run-program.ts";
 import type { Env } from "../../../lib/env.ts";
 
 export interface Credentials {
@@ -62,7 +62,7 @@ export function execPlugin(
 }
 
 /** A command with a slash is relative to the kubeconfig. */
-function outputOf(
+async function outputOf(
 	{ command, args, env, apiVersion, installHint }: ExecConfig,
 	q: { folder: string; env: Env },
 ): Promise<string> {
@@ -72,25 +72,21 @@ function outputOf(
 		spec: { interactive: false },
 	};
 	const added = Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]));
-	return new Promise((done, fail) => {
-		const child = execFile(
-			command.includes("/") ? resolve(q.folder, command) : command,
-			args ?? [],
-			{
-				env: { ...q.env, ...added, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
-				timeout: PLUGIN_MS,
-				killSignal: "SIGKILL",
-				maxBuffer: MAX_OUTPUT,
-			},
-			(error, stdout, stderr) => {
-				if (!error) return done(stdout);
-				const { code, signal, message } = error;
-				const why =
-					typeof code === "string" ? message : `${signal ?? `exit code ${code}`} ${stderr.trim().slice(-500)}`;
-				const hint = installHint === undefined ? "" : `; ${installHint.trim()}`;
-				fail(new Error(`the credential plugin ${command} failed: ${why.trim()}${hint}`));
-			},
-		);
-		child.stdin?.end();
+	const program = command.includes("/") ? resolve(q.folder, command) : command;
+	const failed = (why: string): Error => {
+		const hint = installHint === undefined ? "" : `; ${installHint.trim()}`;
+		return new Error(`the credential plugin ${command} failed: ${why.trim()}${hint}`);
+	};
+	const { how, code, stdout, stderr } = await runProgram(program, args ?? [], {
+		env: { ...q.env, ...added, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
+		timeoutMs: PLUGIN_MS,
+		mostBytes: MAX_OUTPUT,
+	}).catch((error: Error) => {
+		throw failed(error.message);
 	});
+	if (how === "long") throw failed("it printed more than 1 MiB");
+	const said = stderr.trim().slice(-500);
+	if (how === "late") throw failed(`no answer in ${PLUGIN_MS / 1000} s ${said}`);
+	if (code !== 0) throw failed(`exit code ${code} ${said}`);
+	return stdout;
 }
