@@ -102,8 +102,8 @@ describe("workers", () => {
 		await Promise.all([take, stop]);
 	});
 
-	it("D16: a take with nothing in progress at one server proves a job lost that another handed out", async () => {
-		const ep = await fresh();
+	it("D16: a take with nothing in progress gets a job that another server handed out when its lease ends", async () => {
+		const ep = await fresh({ leaseMs: 2000 });
 		const w = await worker(ep);
 		const id = await submit(a.url, { input: {} }, ep);
 		await w.at(a).take();
@@ -136,6 +136,52 @@ describe("workers", () => {
 			() => statusOf(b.url, id, ep),
 			({ status }) => status === "IN_QUEUE",
 		);
+	});
+
+	it("D16: polls at one server do not keep the lease of a job that a take at the other denied", {
+		timeout: 30_000,
+	}, async () => {
+		const ep = await fresh({ leaseMs: 2000 });
+		const w = await worker(ep);
+		const id = await submit(a.url, { input: {} }, ep);
+		await w.at(a).take();
+		const hung = new AbortController();
+		const stop = w
+			.at(b)
+			.stop({ signal: hung.signal })
+			.catch(() => {});
+		expect(idsOf(await w.at(a).take())).toEqual([id]);
+		expect(await statusOf(b.url, id, ep)).toMatchObject({ status: "IN_PROGRESS", retries: 1 });
+		hung.abort();
+		await stop;
+	});
+
+	it("D16: pings at one server that name a job which a take at the other denied show two processes", {
+		timeout: 30_000,
+	}, async () => {
+		const ep = await fresh({ leaseMs: 4000 });
+		const w = await worker(ep);
+		const id = await submit(a.url, { input: {} }, ep);
+		await w.at(a).take();
+		await w.at(b).ping([id]);
+		const hung = new AbortController();
+		const poll = w
+			.at(a)
+			.take({ signal: hung.signal })
+			.catch(() => {});
+		const shared = b.next("worker.shared", ({ endpoint }) => endpoint === ep);
+		const pinging = new AbortController();
+		const pings = (async () => {
+			while (!pinging.signal.aborted) {
+				await w.at(b).ping([id]);
+				await new Promise((later) => setTimeout(later, 500));
+			}
+		})();
+		expect(await shared).toEqual({ endpoint: ep, worker: w.id });
+		pinging.abort();
+		hung.abort();
+		await Promise.all([pings, poll]);
+		expect(await statusOf(a.url, id, ep)).toMatchObject({ status: "IN_PROGRESS" });
 	});
 
 	it("D16: a worker that cut its poll at one server and polls at the other is not held for dead", {

@@ -94,7 +94,7 @@ export function claimCases({ store, open }: Bed): void {
 		await site.move(retried.id, "retry");
 		expect(await site.takeIds({ limit: 4 })).toEqual(group);
 		const later = await site.add();
-		expect((await site.idle({ before: T0 + 1, now: T0 + 1 })).lost.toSorted()).toEqual(group.toSorted());
+		expect((await site.idle({ before: T0 + 1, dead: true, now: T0 + 1 })).lost.toSorted()).toEqual(group.toSorted());
 		expect(await site.takeIds({ worker: "w2", limit: 9, now: T0 + 2 })).toEqual([...group, later.id]);
 	});
 

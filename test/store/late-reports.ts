@@ -42,11 +42,11 @@ export function lateReportCases({ store }: Bed): void {
 		expect(await site.takeIds({ worker: "wa", now: LATE + 2 })).toEqual([id]);
 	});
 
-	it("D16: a result counts after a restart was inferred from a take", async () => {
+	it("D16: a result counts after the lease ended and a take said that nothing runs", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running();
-		await site.idle({ before: T0 + 1, now: T0 + 1 });
-		expect(await site.report(id, { output: "1", now: T0 + 2 })).toMatchObject({ ok: true, late: true });
+		expect(await site.idle({ before: T0 + 1, now: T0 + LEASE })).toMatchObject({ over: [id] });
+		expect(await site.report(id, { output: "1", now: T0 + LEASE + 1 })).toMatchObject({ ok: true, late: true });
 	});
 
 	it("D16: a second late report changes nothing", async () => {

@@ -2,6 +2,7 @@
  * A store of one endpoint in a few maps, moved by the pure core alone: what the real ones are
  * compared with.
  */
+import { missedAfterDenial } from "../../src/core/jobs/attempt-signs.ts";
 import type { Attempt, Job } from "../../src/core/jobs/job.ts";
 import { deliveryOf } from "../../src/core/webhooks/delivery.ts";
 import {
@@ -203,16 +204,19 @@ export function modelOf() {
 			return apply(id, on === "lose" ? lossOf(job) : on, { now, over }) ? "ok" : "state";
 		},
 
-		idle(worker: string): { lost: string[]; over: string[] } {
+		idle(worker: string, dead: boolean): { lost: string[]; over: string[] } {
 			const lost: string[] = [];
 			const over: string[] = [];
 			for (const [id, job] of jobs) {
 				for (const past of openAt(id, worker)) {
 					if (past.startedAt >= now) continue;
 					past.open = false;
+					if (dead) past.killed = true;
 					over.push(id);
 				}
-				if (job.state === "IN_PROGRESS" && job.worker === worker && (job.startedAt ?? now) < now) lost.push(id);
+				if (job.state !== "IN_PROGRESS" || job.worker !== worker || (job.startedAt ?? now) >= now) continue;
+				if (dead) lost.push(id);
+				else jobs.set(id, { ...job, missed: missedAfterDenial(job, now) });
 			}
 			takeBack(lost, { now, over: true });
 			return split(lost, over);

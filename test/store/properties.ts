@@ -53,7 +53,7 @@ const happening = fc.oneof(
 			queueBound: fc.nat({ max: 3 }),
 		}),
 	},
-	{ weight: 2, arbitrary: fc.record({ do: fc.constant("idle" as const), worker }) },
+	{ weight: 2, arbitrary: fc.record({ do: fc.constant("idle" as const), worker, dead: fc.boolean() }) },
 	{
 		weight: 1,
 		arbitrary: fc.record({
@@ -149,8 +149,8 @@ async function happen(site: Site, model: Model, what: Happening): Promise<Result
 		case "list":
 			return [await site.listIds({ ...what, now }), model.list(what)];
 		case "idle": {
-			const actual = await site.idle({ worker: what.worker, before: now, now });
-			const expected = model.idle(what.worker);
+			const actual = await site.idle({ worker: what.worker, dead: what.dead, before: now, now });
+			const expected = model.idle(what.worker, what.dead);
 			return [
 				{ lost: actual.lost.toSorted(), over: actual.over.toSorted() },
 				{ lost: expected.lost.toSorted(), over: expected.over.toSorted() },

@@ -96,7 +96,7 @@ export function signalCases({ store, open }: Bed): void {
 			await site.move(id, "lose", { attempt: loss, over: true });
 			await site.take();
 		}
-		expect(await heard(site, () => site.idle({ before: T0 + 1 }))).toContainEqual({
+		expect(await heard(site, () => site.idle({ before: T0 + 1, dead: true }))).toContainEqual({
 			kind: "settled",
 			endpoint,
 			id,

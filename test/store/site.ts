@@ -161,9 +161,9 @@ export function siteOf(store: Store) {
 			worker?: string;
 			before: number;
 			dead?: boolean;
-			silenceMs?: number;
+			pings?: boolean;
 			now?: number;
-		}): Promise<IdleReconciliation> => store.workers.idle({ endpoint, worker: "w1", silenceMs: 0, now: T0, ...given }),
+		}): Promise<IdleReconciliation> => store.workers.idle({ endpoint, worker: "w1", now: T0, ...given }),
 
 		purge: (now = T0): Promise<number> => store.jobs.purge({ endpoint, now }),
 		retain: (id: string, retainMs: number, now = T0): Promise<JobResult | undefined> =>

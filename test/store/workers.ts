@@ -80,13 +80,11 @@ export function workerCases({ store, open }: Bed): void {
 			// The sign is known of the old attempt too.
 			for (const now of [T0 + 17_000, T0 + 19_000]) await site.ping([], { now });
 			expect(await site.attempts(id)).toMatchObject([{ open: true, missed: -(T0 + 1000) }]);
-			expect(await site.idle({ before: T0 + 20_000, silenceMs: 20_000, now: T0 + 20_000 })).toMatchObject({
+			expect(await site.idle({ before: T0 + 20_000, pings: true, now: T0 + 20_999 })).toMatchObject({
 				over: [],
 				keptOpen: [id],
 			});
-			expect(await site.idle({ before: T0 + 20_000, silenceMs: 19_000, now: T0 + 20_000 })).toMatchObject({
-				over: [id],
-			});
+			expect(await site.idle({ before: T0 + 20_000, pings: true, now: T0 + 21_000 })).toMatchObject({ over: [id] });
 		}
 	});
 
@@ -146,28 +144,55 @@ export function workerCases({ store, open }: Bed): void {
 		expect(await site.attempts(id)).toMatchObject([{ end: "lost", open: true }]);
 	});
 
-	it("D16: idle › takes back what was handed out before, and ends old attempts", async () => {
+	it("D16: idle › of what was handed out before it ends old attempts, runs only if the process ended", async () => {
 		const site = siteOf(store());
 		const old = await site.running({ now: T0 });
 		const cancelled = await site.running({ now: T0 });
 		const fresh = await site.running({ now: T0 + 10 });
 		await site.move(cancelled.id, "cancel", { now: T0 + 10 });
-		expect(await site.idle({ before: T0 + 10, now: T0 + 11, silenceMs: 12 })).toEqual({
-			lost: [],
-			over: [],
-			kept: [old.id],
-			keptOpen: [cancelled.id],
-		});
-		expect(await site.idle({ before: T0 + 10, now: T0 + 11 })).toEqual({
+		for (const pings of [true, false])
+			expect(await site.idle({ before: T0 + 10, pings, now: T0 + 11 })).toEqual({
+				lost: [],
+				over: pings ? [cancelled.id] : [],
+				kept: [old.id],
+				keptOpen: [],
+			});
+		expect(await site.attempts(cancelled.id)).toMatchObject([{ end: "cancelled", open: false }]);
+		expect(await site.idle({ before: T0 + 10, dead: true, now: T0 + 12 })).toEqual({
 			lost: [old.id],
-			over: [cancelled.id],
+			over: [],
 			kept: [],
 			keptOpen: [],
 		});
-		expect(await site.state(fresh.id, T0 + 11)).toBe("IN_PROGRESS");
+		expect(await site.state(fresh.id, T0 + 12)).toBe("IN_PROGRESS");
 		expect(await site.attempts(old.id)).toMatchObject([{ end: "lost", open: false }]);
-		expect(await site.attempts(cancelled.id)).toMatchObject([{ end: "cancelled", open: false }]);
-		expect(await site.idle({ before: T0 + 10, now: T0 + 11 })).toMatchObject({ lost: [], over: [] });
+		expect(await site.idle({ before: T0 + 10, now: T0 + 12 })).toMatchObject({ lost: [], over: [] });
+	});
+
+	it("D16: idle › polls do not keep a run that it denied, so its old attempt ends with the lease", async () => {
+		const site = siteOf(store());
+		const { id } = await site.running();
+		const renew = (now: number) => store().workers.renew({ endpoint: site.endpoint, worker: "w1", now });
+		const leaseUntil = async () => (await site.get(id))?.job.leaseUntil;
+		await renew(T0 + 100);
+		for (const now of [T0 + 200, T0 + 300]) await site.idle({ before: T0 + 200, now });
+		await renew(T0 + 400);
+		expect(await leaseUntil()).toBe(T0 + 100 + LEASE);
+		expect(await site.idle({ before: T0 + 200, now: T0 + 100 + LEASE })).toMatchObject({ over: [id], kept: [] });
+		expect(await site.takeIds({ now: T0 + 100 + LEASE })).toEqual([id]);
+		await renew(T0 + 500 + LEASE);
+		expect(await leaseUntil()).toBe(T0 + 500 + 2 * LEASE);
+	});
+
+	it("D16: ping › one that names a run over an interval after a take denied it shows two processes", async () => {
+		const site = siteOf(store());
+		const { id } = await site.running();
+		await site.idle({ before: T0 + 200, now: T0 + 200 });
+		const ping = (now: number) => site.ping([id], { intervalMs: 1000, now });
+		expect(await ping(T0 + 1200)).toEqual({ lost: [], over: [] });
+		for (const now of [T0 + 1300, T0 + 1400]) await site.idle({ before: T0 + 200, now });
+		expect(await ping(T0 + 1500)).toEqual({ lost: [], over: [], shared: true });
+		expect(await ping(T0 + 2500)).toEqual({ lost: [], over: [] });
 	});
 
 	it("D18: idle › by the end of a process is kept apart from the worker's word", async () => {
@@ -204,7 +229,5 @@ export function workerCases({ store, open }: Bed): void {
 		await store().workers.renew({ endpoint: site.endpoint, worker: "w1", now: T0 + 100 });
 		const leases = await Promise.all([one, two, other].map(async ({ id }) => (await site.get(id))?.job.leaseUntil));
 		expect(leases).toEqual([T0 + 100 + LEASE, T0 + 100 + LEASE, T0 + LEASE]);
-		await store().workers.renew({ endpoint: site.endpoint, worker: "w1", since: T0 + 1, now: T0 + 200 });
-		expect((await site.get(one.id))?.job.leaseUntil, "handed out before").toBe(T0 + 100 + LEASE);
 	});
 }

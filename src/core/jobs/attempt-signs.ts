@@ -45,10 +45,17 @@ export function afterOmission(
 	return now - (startedAt + missed - 1) >= INTERVAL_PART * intervalMs ? "over" : missed;
 }
 
-/** Whether a take that reports nothing in progress is believed: no sign within `silenceMs`, by default the lease. */
-export function isSilent(
-	{ signAt, leaseMs }: AttemptSigns,
-	q: { now: number; silenceMs?: number | undefined },
-): boolean {
-	return q.now - signAt >= (q.silenceMs ?? leaseMs);
+/** Whether a take that reports nothing in progress ends an old attempt: no call named it, or none for a lease. */
+export function isSilent({ startedAt, signAt, leaseMs }: AttemptSigns, now: number): boolean {
+	return signAt === startedAt || now - signAt >= leaseMs;
+}
+
+/** Returns `missed` of a run after a take that began at `at` and reported nothing in progress, see `Job`. */
+export function missedAfterDenial({ missed }: Pick<Job, "missed">, at: number): number {
+	return missed === 0 ? -at : missed;
+}
+
+/** Whether a call that names a run shows two processes: a take denied it, and pings are at most `intervalMs` older. */
+export function isDisputed({ missed }: Pick<Job, "missed">, q: { now: number; intervalMs: number }): boolean {
+	return missed < 0 && q.now + missed > q.intervalMs;
 }

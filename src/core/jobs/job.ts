@@ -31,7 +31,10 @@ export interface Job {
 	losses: number;
 	/** `retries` in responses: by loss or `/retry` (D6, D13). */
 	returns: number;
-	/** 0, or 1 plus the ms from the start to the first of the last pings in a row that omitted it (D16). */
+	/**
+	 * 0, or 1 plus the ms from the start to the first of the last pings in a row that omitted it (D16). Negative: minus
+	 * the time of a take that denied it.
+	 */
 	missed: number;
 	/** `policy.ttl`: maximum wait in the queue. */
 	ttlMs: number;
@@ -101,7 +104,7 @@ export interface Attempt {
 	end: AttemptEnd;
 	/** The worker may still run it and must not get the job again meanwhile (D16 Fence). */
 	open: boolean;
-	/** See `Job`; negative: minus the time of the last sign after its start that it ran. */
+	/** Positive: see `Job`; negative: minus the time of the last sign after its start that it ran. */
 	missed: number;
 	/** The end of the worker's process ended it, not a report. */
 	killed?: boolean;

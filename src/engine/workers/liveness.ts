@@ -5,11 +5,13 @@
  * one that cut its polls may not be the one that pings.
  */
 import type { EpochMs } from "../../lib/time.ts";
-import { mayBeShared } from "./shared-id.ts";
 import type { Worker } from "./worker-registry.ts";
 
 /** Ping intervals, and pings, without a poll after which the main process counts as dead. */
 const INTERVALS = 2;
+
+/** How long after the last sign of two processes with one worker id a poll that is cut proves no end, ms. */
+const UNSURE_MS = 40_000;
 
 /** The returned function must be called when the poll ends, with whether the worker cut it. */
 export function pollBegun(worker: Worker, now: () => EpochMs): (cut: boolean) => void {
@@ -31,4 +33,9 @@ export function isMainProcessDead(
 	if (worker.leftAt === undefined || worker.takes + worker.stops > 0) return false;
 	worker.pingsAlone += 1;
 	return worker.pingsAlone >= INTERVALS && now - worker.leftAt >= INTERVALS * pingIntervalMs;
+}
+
+/** Whether a take of this worker id, or a ping, says so: it may also be a process that was started again. */
+function mayBeShared({ deniedAt = -Infinity, shared }: Worker, now: EpochMs): boolean {
+	return now - Math.max(deniedAt, shared?.at ?? -Infinity) < UNSURE_MS;
 }

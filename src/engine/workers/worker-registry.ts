@@ -103,7 +103,7 @@ export interface Worker {
 	 * it. False after any sign of a job from another server.
 	 */
 	knownIdle: boolean;
-	/** When a take began that said it runs nothing, of which that was not believed: jobs handed out before are kept. */
+	/** When a take began that said it runs nothing, while jobs that were handed out before run by their leases. */
 	deniedAt?: EpochMs | undefined;
 	/** Another process uses its id: the first and last ping that named a job which such a take had denied. */
 	shared?: SharedId;

@@ -9,7 +9,12 @@ export interface AttemptReconciliation {
 	over: string[];
 }
 
-/** `kept`: jobs that were not believed to be over; `keptOpen`: likewise the jobs of old attempts. */
+/** `shared`: it named a job that a take had denied over an interval before, so two processes use the id. */
+export interface PingReconciliation extends AttemptReconciliation {
+	shared?: boolean;
+}
+
+/** `kept`: jobs that run as long as their leases; `keptOpen`: jobs whose old attempts are not believed to be over. */
 export interface IdleReconciliation extends AttemptReconciliation {
 	kept: string[];
 	keptOpen: string[];
@@ -50,23 +55,23 @@ export interface WorkerStore {
 		handedBefore: number;
 		intervalMs: number;
 		now: number;
-	}): Promise<AttemptReconciliation>;
+	}): Promise<PingReconciliation>;
 	/**
-	 * The worker runs nothing that it was given before `before`: takes back its jobs and ends its old attempts (D16),
-	 * if no sign of them is younger than `silenceMs`, by default the job's lease. `dead`: its process has ended, as
-	 * `workerEnd` says.
+	 * The worker says that it runs nothing that it was given before `before`: ends its old attempts, if it does not ping
+	 * (`pings`) or no ping named them for a lease, and {@link WorkerStore.renew} renews such jobs no longer (D16).
+	 * `dead`: its process has ended, as `workerEnd` says: its jobs are taken back too.
 	 */
 	idle(q: {
 		endpoint: string;
 		worker: string;
 		before: number;
 		dead?: boolean;
-		silenceMs?: number | undefined;
+		pings?: boolean;
 		workerEnd?: string | undefined;
 		now: number;
 	}): Promise<IdleReconciliation>;
-	/** Renews the leases of a worker that polls and never pinged, of jobs that it was given at `since` or later (D16). */
-	renew(q: { endpoint: string; worker: string; since?: number; now: number }): Promise<void>;
+	/** Renews the leases of a worker that polls and never pinged, of jobs that no take of it denied (D16). */
+	renew(q: { endpoint: string; worker: string; now: number }): Promise<void>;
 }
 
 /** `hash`: SHA-256 in hex (D26). */

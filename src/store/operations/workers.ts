@@ -1,8 +1,9 @@
 /** Effect of pings and silence on the jobs of a worker (D16). */
 import {
 	afterOmission,
-	type AttemptSigns,
+	isDisputed,
 	isSilent,
+	missedAfterDenial,
 	missedAfterSign,
 	signsOfPast,
 	signsOfRun,
@@ -53,31 +54,35 @@ export const ping: SharedOperation<"workers.ping"> = {
 				over.push(row.job.id);
 			} else if (missed !== past.missed) unit.attempts.setMissed(row, past, missed);
 		}
+		let shared = false;
 		for (const row of held(unit, { endpoint, worker, now })) {
+			shared ||= names.has(row.job.id) && isDisputed(row.job, pinged);
 			const missed = names.has(row.job.id) ? 0 : afterOmission(signsOfRun(row.job), pinged);
 			if (missed === "over") lost.push(row);
 			else if (names.has(row.job.id)) unit.transitions.renew(row, now, missed);
 			else if (missed !== row.job.missed) unit.records.update(row, { job: { ...row.job, missed } });
 		}
-		return takeBack(unit, lost, { over, now });
+		return { ...takeBack(unit, lost, { over, now }), ...(shared && { shared }) };
 	},
 };
 
 export const idle: SharedOperation<"workers.idle"> = {
 	kind: "write",
 	reads: readsWorker,
-	apply(unit, { endpoint, worker, before, dead = false, silenceMs, workerEnd, now }) {
-		const isBelieved = (signs: AttemptSigns): boolean => dead || isSilent(signs, { now, silenceMs });
-		const earlier = held(unit, { endpoint, worker, now }).filter(
+	apply(unit, { endpoint, worker, before, dead = false, pings = false, workerEnd, now }) {
+		const rows = held(unit, { endpoint, worker, now }).filter(
 			({ job }) => job.startedAt !== undefined && job.startedAt < before,
 		);
-		const rows = earlier.filter(({ job }) => isBelieved(signsOfRun(job)));
-		const kept = earlier.filter((row) => !rows.includes(row)).map(({ job }) => job.id);
+		// Its word ends no run before the lease does, which polls renew no longer.
+		for (const row of dead ? [] : rows) {
+			const missed = missedAfterDenial(row.job, before);
+			if (missed !== row.job.missed) unit.records.update(row, { job: { ...row.job, missed } });
+		}
 		const over: string[] = [];
 		const keptOpen: string[] = [];
 		for (const { row, past } of unit.attempts.openOf({ endpoint, worker })) {
 			if (past.startedAt >= before) continue;
-			if (!isBelieved(signsOfPast(past, row.job))) {
+			if (!dead && pings && !isSilent(signsOfPast(past, row.job), now)) {
 				keptOpen.push(row.job.id);
 				continue;
 			}
@@ -87,14 +92,18 @@ export const idle: SharedOperation<"workers.idle"> = {
 			});
 			over.push(row.job.id);
 		}
-		return { ...takeBack(unit, rows, { over, now, workerEnd }), kept, keptOpen };
+		return {
+			...takeBack(unit, dead ? rows : [], { over, now, workerEnd }),
+			kept: dead ? [] : rows.map(({ job }) => job.id),
+			keptOpen,
+		};
 	},
 };
 
 export const renew: SharedOperation<"workers.renew"> = {
 	kind: "write",
 	reads: readsWorker,
-	apply(unit, { since = -Infinity, ...q }) {
-		for (const row of held(unit, q)) if ((row.job.startedAt ?? 0) >= since) unit.transitions.renew(row, q.now);
+	apply(unit, q) {
+		for (const row of held(unit, q)) if (row.job.missed === 0) unit.transitions.renew(row, q.now);
 	},
 };

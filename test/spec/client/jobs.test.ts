@@ -5,6 +5,7 @@ import { writtenIn } from "../../support/service-store.ts";
 import { call, startService, type TestService } from "../../support/service.ts";
 import { endWith, handWorker, type HandWorker, statusOf, submitted } from "../hand-worker.ts";
 
+const LEASE_MS = 20_000;
 const clock = manualClock();
 let service: TestService;
 let worker: HandWorker;
@@ -120,9 +121,8 @@ describe("the job object", () => {
 		const id = await submitted(service, "ep");
 		await clock.advance(1000);
 		await worker.takeThis(id);
-		await clock.advance(2000);
-		// A later take with nothing in progress proves the job lost, and its old attempt over: it comes
-		// back to this worker.
+		await clock.advance(LEASE_MS);
+		// A later take with nothing in progress proves the old attempt of the lost job over: it comes back to this worker.
 		await worker.takeThis(id);
 		await clock.advance(300);
 		expect(await read(id)).toEqual({

@@ -113,13 +113,15 @@ describe("D16: after a crash and a restart much later than the lease", () => {
 		expect(await b.status(id)).toMatchObject({ status: "COMPLETED", output: "again", retries: 1 });
 	});
 
-	it("the same by its first take, which says that nothing is in progress", async () => {
+	it("the same with its take, which says that nothing is in progress, and gets the job then", async () => {
 		const { before, worker, id } = await working();
 		const b = await afterCrash(before);
 		const same = b.again(worker);
 		await same.ping();
 		const { answer } = await b.held(same, (signal) => same.take({ signal }));
-		await b.pass(2 * PING_MS);
+		await b.pass(LEASE_MS - 1);
+		expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS" });
+		await b.pass(PING_MS);
 		expect(idsOf(await b.reached(answer))).toEqual([id]);
 		expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS", retries: 1 });
 	});

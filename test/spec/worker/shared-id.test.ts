@@ -73,6 +73,29 @@ describe("D16: two processes with one worker id", () => {
 		await free.hangUp();
 	});
 
+	it.each([
+		["5 s, of which two are lost", undefined, [5000, 15_000]],
+		["10 s and a little, as the SDK's default", undefined, [10_050, 10_050]],
+		["15 s, of a lease of 60 s", 60_000, [15_000, 15_000, 45_000]],
+	])("the busy one keeps its job by pings within the lease: each %s", async (_, leaseMs, gaps) => {
+		await b.fresh({ ...(leaseMs !== undefined && { leaseMs }) });
+		const first = await b.worker();
+		const second = copyOf(first);
+		await first.ping();
+		await second.ping();
+		const id = await b.submit();
+		await b.takes(first, id);
+		await b.pass(100);
+		const poll = await b.held(second, (signal) => second.take({ signal }));
+		for (const ms of gaps) {
+			await b.pass(ms);
+			await first.ping([id]);
+		}
+		expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS" });
+		expect(await b.status(id)).not.toHaveProperty("retries");
+		await poll.hangUp();
+	});
+
 	it("are named: once in the log, in lists of workers, by doctor and in the timeline of the job", async () => {
 		const first = await b.worker();
 		const second = copyOf(first);
@@ -182,7 +205,7 @@ describe("D16: two processes with one worker id", () => {
 });
 
 describe("D16: one process with its worker id", () => {
-	it("that was started again is believed two ping intervals after the last ping that named the job", async () => {
+	it("that was started again gets its job a lease after the last ping that named it", async () => {
 		const before = await b.worker();
 		await before.ping();
 		const id = await b.submit();
@@ -190,12 +213,50 @@ describe("D16: one process with its worker id", () => {
 		await b.pass(PING_MS);
 		await before.ping([id]);
 		const { answer } = await b.held(copyOf(before), (signal) => copyOf(before).take({ signal }));
-		await b.pass(PING_MS);
+		await b.pass(LEASE_MS - 1);
 		expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS" });
 		await b.pass(PING_MS);
 		expect(idsOf(await b.reached(answer))).toEqual([id]);
 		expect(await b.status(id)).toMatchObject({ status: "IN_PROGRESS", retries: 1 });
 		expect(b.of("worker.shared")).toEqual([]);
+	});
+
+	it.each([
+		["never pings", {}, []],
+		["never pings, and has a lease of ten minutes", { leaseMs: 600_000 }, []],
+		["pings, none of which named the job", {}, [[], []]],
+	])(
+		"gets a job again at once that timed out, when it takes with nothing in progress: %s",
+		async (_, settings, pings) => {
+			await b.fresh(settings);
+			const worker = await b.worker();
+			for (const named of pings) await worker.ping(named);
+			const id = await b.submit({ input: {}, policy: { executionTimeout: 6000 } });
+			await b.takes(worker, id);
+			const stop = await b.held(worker, (signal) => worker.stop({ signal }));
+			await b.pass(7000);
+			expect(await b.status(id)).toMatchObject({ status: "TIMED_OUT" });
+			const { answer } = await b.held(worker, (signal) => worker.take({ signal }));
+			await b.call(`retry/${id}`, { method: "POST" });
+			expect(idsOf(await b.reached(answer))).toEqual([id]);
+			await stop.hangUp();
+		},
+	);
+
+	it("gets a job again that timed out a lease after the last ping that named it", async () => {
+		const worker = await b.worker();
+		await worker.ping();
+		const id = await b.submit({ input: {}, policy: { executionTimeout: 6000 } });
+		await b.takes(worker, id);
+		await b.pass(PING_MS);
+		await worker.ping([id]);
+		await b.pass(PING_MS);
+		const { answer } = await b.held(worker, (signal) => worker.take({ signal }));
+		await b.call(`retry/${id}`, { method: "POST" });
+		await b.pass(LEASE_MS - PING_MS - 1);
+		expect(await b.status(id)).toMatchObject({ status: "IN_QUEUE" });
+		await b.pass(PING_MS);
+		expect(idsOf(await b.reached(answer))).toEqual([id]);
 	});
 
 	it("whose take a proxy delivers late or again keeps its job", async () => {

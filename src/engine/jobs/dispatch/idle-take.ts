@@ -1,7 +1,7 @@
 /**
- * What a take with `job_in_progress=0` proves (D16). Another process may use the same worker id, so the take is
- * believed of a job only once the job has given no sign for a while: two ping intervals, and of a worker that never
- * pings until the end of the lease. The open take repeats the question meanwhile.
+ * What a take with `job_in_progress=0` proves (D16). Another process may use the same worker id, so of a job that runs
+ * the lease decides: the store only keeps it no longer for open polls. An old attempt has ended if no ping named it for
+ * a lease. The open take repeats the question meanwhile, also of jobs whose leases end.
  */
 import { pingIntervalMs } from "../../../core/workers/worker-env.ts";
 import type { EpochMs } from "../../../lib/time.ts";
@@ -9,32 +9,27 @@ import { releaseJob, type Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
 import { reconcileAttempts } from "./reconcile-attempts.ts";
 
-/** Ping intervals without a sign. */
-const SILENT_INTERVALS = 2;
-
 interface IdleTake {
 	began: EpochMs;
-	intervalMs: number;
 	/** Aborted when the take has ended. */
 	signal: AbortSignal;
 }
 
-/** Returns once the store has decided. What it has not proved lost is asked again until the take ends. */
-export async function idleTake(d: JobDeps, worker: Worker, q: Omit<IdleTake, "intervalMs">): Promise<void> {
+/** Returns once the store has decided. What it has not proved over is asked again until the take ends. */
+export async function idleTake(d: JobDeps, worker: Worker, q: IdleTake): Promise<void> {
 	// A launched worker is killed for a job that it does not stop, so its word is enough for the stop.
 	if (worker.managed) for (const id of [...worker.stopping.keys()]) d.workers.stopSignals.over(worker, id);
 	if (worker.held.size === 0 && worker.knownIdle) return;
-	const asked = { ...q, intervalMs: pingIntervalMs(d.endpoints.get(worker.endpoint).leaseMs) };
-	if (await nothingRuns(d, worker, asked)) return;
-	d.background.run("asking again what an idle worker held", askAgain(d, worker, asked));
+	if (await nothingRuns(d, worker, q)) return;
+	d.background.run("asking again what an idle worker held", askAgain(d, worker, q));
 }
 
 /** False: it may run a job, or another process that uses its id does. */
-async function nothingRuns(d: JobDeps, worker: Worker, { began, intervalMs, signal }: IdleTake): Promise<boolean> {
+async function nothingRuns(d: JobDeps, worker: Worker, { began, signal }: IdleTake): Promise<boolean> {
 	const { endpoint, id } = worker;
-	const silenceMs = d.workers.allViews.pings(worker) ? SILENT_INTERVALS * intervalMs : undefined;
+	const pings = d.workers.allViews.pings(worker);
 	const { kept, keptOpen } = await reconcileAttempts(d, worker, () =>
-		d.retry(() => d.store.workers.idle({ endpoint, worker: id, before: began, silenceMs, now: d.now() }), { signal }),
+		d.retry(() => d.store.workers.idle({ endpoint, worker: id, before: began, pings, now: d.now() }), { signal }),
 	);
 	// It has reported the others to other servers.
 	for (const [job, { handedAt }] of worker.held)
@@ -45,7 +40,8 @@ async function nothingRuns(d: JobDeps, worker: Worker, { began, intervalMs, sign
 }
 
 async function askAgain(d: JobDeps, worker: Worker, q: IdleTake): Promise<void> {
+	const pauseMs = pingIntervalMs(d.endpoints.get(worker.endpoint).leaseMs);
 	do {
-		await d.clock.sleep(q.intervalMs, q.signal);
+		await d.clock.sleep(pauseMs, q.signal);
 	} while (!q.signal.aborted && !(await nothingRuns(d, worker, q)));
 }

@@ -5,7 +5,6 @@ import { isShownAsShared } from "../../../core/workers/shared-id.ts";
 import { pingIntervalMs } from "../../../core/workers/worker-env.ts";
 import type { RetryOptions } from "../../availability/retry-while-unavailable.ts";
 import { isMainProcessDead } from "../../workers/liveness.ts";
-import { showsSecondProcess } from "../../workers/shared-id.ts";
 import { forgetClaims, releaseJob, type Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
 import { reconcileAttempts, reconcileDead } from "./reconcile-attempts.ts";
@@ -39,7 +38,6 @@ export async function ping(
 		);
 		return await reconcileDead(d, worker);
 	}
-	noteSecondProcess(d, worker, said.named, { now, intervalMs });
 	// Another server handed it out, or it was reported a moment ago.
 	if (said.named.some((id) => !worker.held.has(id))) worker.knownIdle = false;
 	// An idle worker has nothing to renew and nothing to lose.
@@ -59,7 +57,7 @@ export async function ping(
 	const claimed = Math.min(...[...worker.claims].map(({ since }) => since));
 	const handedBefore = ({ held }: RetryOptions): EpochMs =>
 		held ? -Infinity : Math.min(now - intervalMs + 1, claimed);
-	await reconcileAttempts(d, worker, () =>
+	const { shared } = await reconcileAttempts(d, worker, () =>
 		d.retry(
 			(attempt) =>
 				d.store.workers.ping({
@@ -73,6 +71,7 @@ export async function ping(
 			{ signal: q.signal },
 		),
 	);
+	if (shared) noteSecondProcess(d, worker, now);
 	if (!callsOnlyHere) forgetReported(worker, said.named, { now, intervalMs });
 }
 
@@ -92,15 +91,9 @@ export function markUnhealthy({ events }: JobDeps, worker: Worker, reason: strin
 	events.emit("worker.unhealthy", { endpoint: worker.endpoint, worker: worker.id, reason });
 }
 
-function noteSecondProcess(
-	{ events }: JobDeps,
-	worker: Worker,
-	named: readonly string[],
-	q: { now: EpochMs; intervalMs: number },
-): void {
-	if (!showsSecondProcess(worker, named, q)) return;
-	const isKnown = isShownAsShared(worker.shared, q.now);
-	worker.shared = { since: isKnown ? worker.shared!.since : q.now, at: q.now };
+function noteSecondProcess({ events }: JobDeps, worker: Worker, now: EpochMs): void {
+	const isKnown = isShownAsShared(worker.shared, now);
+	worker.shared = { since: isKnown ? worker.shared!.since : now, at: now };
 	if (!isKnown) events.emit("worker.shared", { endpoint: worker.endpoint, worker: worker.id });
 }
 

@@ -35,10 +35,8 @@ export function renewPolledLeases(d: JobDeps): Loop {
 		step: async () => {
 			const now = d.now();
 			for (const worker of d.workers.registry.all()) {
-				const { endpoint, id, deniedAt } = worker;
-				// What it said that it does not run may run in another process, which polls renew nothing for.
-				const since = deniedAt ?? -Infinity;
-				if (isDue(worker, now)) await d.store.workers.renew({ endpoint, worker: id, since, now });
+				const { endpoint, id } = worker;
+				if (isDue(worker, now)) await d.store.workers.renew({ endpoint, worker: id, now });
 			}
 			if (now - claimedAt >= CLAIM_MS) {
 				claimedAt = now;

@@ -124,7 +124,7 @@ function caller() {
 				case "workers.ping":
 					return { name, q: { ...q, handedBefore: now, intervalMs: 0 } };
 				case "workers.idle":
-					return { name, q: { ...q, before: now, silenceMs: 0 } };
+					return { name, q: { ...q, before: now } };
 				default:
 					return { name, q };
 			}
