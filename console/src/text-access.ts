@@ -162,6 +162,7 @@ export const ACCESS_TEXTS = {
 			createEndpoint: "Create endpoint",
 			updateEndpoint: "Change endpoint",
 			putEndpoint: "Set endpoint",
+			compareEndpoints: "Compare endpoints",
 			deleteEndpoint: "Delete endpoint",
 			pauseEndpoint: "Pause endpoint",
 			resumeEndpoint: "Resume endpoint",

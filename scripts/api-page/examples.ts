@@ -96,6 +96,20 @@ export const EXAMPLES = {
 			],
 		},
 	},
+	compareEndpoints: {
+		body: { endpoints: { hello: { workersMax: 5 } } },
+		answer: {
+			applied: false,
+			endpoints: [
+				{
+					id: "hello",
+					action: "update",
+					applied: false,
+					changes: [{ field: "workersMax", action: "change", before: 3, after: 5 }],
+				},
+			],
+		},
+	},
 	deleteEndpoint: { answer: JOB_COUNTS },
 	pauseEndpoint: { answer: JOB_COUNTS },
 	resumeEndpoint: { answer: JOB_COUNTS },

@@ -1,5 +1,6 @@
 /** Endpoints, for operators (D25, D27, D36, D39). */
 import type { ShownSettings } from "../core/endpoints/endpoint.ts";
+import { MOST_COMPARED } from "../core/endpoints/endpoint-changes.ts";
 import { ENDPOINT_ID } from "../core/endpoints/endpoint-schema.ts";
 import { ENDPOINT_SCHEMA } from "../launchers/endpoint-settings.ts";
 import { WORKER_REASON } from "./workers.ts";
@@ -159,6 +160,28 @@ export const PUT_ENDPOINT = route("putEndpoint", "PUT /v1/endpoints/:endpoint", 
 	maxBody: MB,
 });
 
+export const COMPARE_ENDPOINTS = route("compareEndpoints", "POST /v1/diff", "admin", {
+	summary: "What PUT of each of these endpoints would change. Changes nothing.",
+	answer: {
+		description: "What would be changed, in the order of the body.",
+		schema: object({ applied: { const: false }, endpoints: list(CHANGED_ENDPOINT) }),
+	},
+	body: {
+		description: `The settings of at most ${MOST_COMPARED} endpoints by id, each as the body of PUT.`,
+		schema: {
+			type: "object",
+			additionalProperties: false,
+			required: ["endpoints"],
+			properties: {
+				endpoints: { type: "object", maxProperties: MOST_COMPARED, additionalProperties: ENDPOINT_SCHEMA },
+			},
+		},
+		checked: true,
+	},
+	errors: ["endpoint_exists"],
+	maxBody: 2 * MB,
+});
+
 const DELETE_ENDPOINT = route("deleteEndpoint", "DELETE /v1/endpoints/:endpoint", "admin", {
 	summary: "Deletes an endpoint: its jobs are cancelled, its workers stopped.",
 	answer: ENDPOINT_ANSWER,
@@ -208,6 +231,7 @@ export const ENDPOINT_ROUTES = [
 	GET_ENDPOINT,
 	UPDATE_ENDPOINT,
 	PUT_ENDPOINT,
+	COMPARE_ENDPOINTS,
 	DELETE_ENDPOINT,
 	PAUSE_ENDPOINT,
 	RESUME_ENDPOINT,

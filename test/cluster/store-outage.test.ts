@@ -97,6 +97,7 @@ describe("clients", () => {
 		createEndpoint: { id: "new", launcher: { type: "external" } },
 		updateEndpoint: { workersMax: 2 },
 		putEndpoint: { workersMax: 2 },
+		compareEndpoints: { endpoints: {} },
 		createKey: { name: "k", scopes: ["read"] },
 		rotateKey: {},
 		cancelJobs: { filter: {} },

@@ -127,11 +127,11 @@ describe("sluice diff and apply", () => {
 		expect(missing).toMatchObject({
 			code: 1,
 			stdout: "",
-			stderr: expect.stringMatching(/^Endpoint 'b': .*launcher\.cwd/),
+			stderr: expect.stringMatching(/endpoints\.b\.launcher\.cwd/),
 		});
 		mkdirSync(join(folder, "later"));
 		expect((await ask("diff --json")).code).toBe(2);
-		const env = { SLUICE_URL: await refusing(test, service.url, "PUT /v1/endpoints/b?dryRun=false") };
+		const env = { SLUICE_URL: await refusing(test, service.url, "PUT /v1/endpoints/b") };
 		const failed = await ask("apply --yes --json", { env });
 		expect(failed).toMatchObject({
 			code: 1,

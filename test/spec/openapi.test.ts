@@ -192,14 +192,14 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 			},
 		);
 		await ask("updateEndpoint", { endpoint: "own" }, { body: { name: "Mine", limits: "off" } });
+		await ask("compareEndpoints", {}, { body: { endpoints: { own: { workersMax: 1 } } } });
 		await ask("putEndpoint", { endpoint: "own", query: "?dryRun=true" }, { body: { env: { B: "2" }, sleep: null } });
 		for (const id of ["getEndpoint", "pauseEndpoint", "resumeEndpoint", "renewWebhookSecret", "listWorkers"])
 			await ask(id, { endpoint: "own" });
 		await ask("workerEnv", { query: "?url=http://127.0.0.1:1" });
 		for (const id of ["listEndpoints", "allMetrics"]) await ask(id);
 		expect((await ask("listWorkers")).json.workers).toHaveLength(1);
-		await ask("endpointMetrics", { endpoint: "own" });
-		await ask("endpointDemand", { endpoint: "own" });
+		for (const id of ["endpointMetrics", "endpointDemand"]) await ask(id, { endpoint: "own" });
 		const launched = service.next("worker.launched", ({ endpoint }) => endpoint === "own");
 		await ask(
 			"updateEndpoint",

@@ -2,6 +2,9 @@
 import { isSame } from "../../lib/same.ts";
 import { isObject } from "../../lib/schema.ts";
 
+/** Maximum number of endpoints in one comparison of `/v1`. */
+export const MOST_COMPARED = 100;
+
 export interface SettingChange {
 	/** Path, such as `retention.run`. */
 	field: string;

@@ -6,6 +6,7 @@ import { isReserved, reservedFaults } from "../../core/management/reserved-ids.t
 import type { LocalMs } from "../../lib/time.ts";
 import { readEndpoint } from "../../launchers/endpoint-settings.ts";
 import { hex } from "../../lib/ids.ts";
+import type { Fault } from "../../lib/schema.ts";
 import { isManaged, missingHere } from "../../launchers/index.ts";
 import type { Loop, Service } from "../../system/loop.ts";
 import { unlessFull } from "../availability/storage/free-space.ts";
@@ -24,6 +25,13 @@ const TRIES = 10;
 
 const BY_API: Origin = { source: "api" };
 const BY_FILE: Origin = { source: "file" };
+
+interface Compared {
+	id: string;
+	isNew: boolean;
+	endpoint: Endpoint;
+	changes: SettingChange[];
+}
 
 interface Deps extends EngineContext {
 	encryption: Encryption;
@@ -132,16 +140,24 @@ export class Endpoints {
 		{ dryRun, origin = BY_API }: { dryRun: boolean; origin?: Origin },
 	): Promise<{ isNew: boolean; applied: boolean; changes: SettingChange[] }> {
 		return this.#changing(id, async () => {
-			const isNew = !this.has(id);
-			if (isNew) this.#refuseId(id);
-			const endpoint = parse(id, settings);
-			const before = isNew ? parse(id, {}) : this.get(id);
-			await this.#checkLauncher(endpoint, isNew ? undefined : before);
-			const secret = endpoint.webhookSecret === undefined ? undefined : this.webhookSecret(id);
-			const changes = changesBetween({ ...before, ...(secret?.ok && { webhookSecret: secret.text }) }, endpoint);
+			const { isNew, endpoint, changes } = await this.#compared(id, settings);
 			const applied = !dryRun && (isNew || changes.length > 0);
 			if (applied && !(await this.#put(endpoint, origin))) return undefined;
 			return { isNew, applied, changes };
+		});
+	}
+
+	/** What {@link replace} would do with each. Refusals name the endpoint in their fields. */
+	compare(all: Readonly<Record<string, unknown>>): Promise<Omit<Compared, "endpoint">[]> {
+		return this.#inTurn(async () => {
+			const found: Omit<Compared, "endpoint">[] = [];
+			for (const [id, settings] of Object.entries(all)) {
+				const { isNew, changes } = await this.#compared(id, settings).catch((error: unknown) => {
+					throw error instanceof ApiError && error.details ? badRequest(fieldsOf(id, error.details)) : error;
+				});
+				found.push({ id, isNew, changes });
+			}
+			return found;
 		});
 	}
 
@@ -223,6 +239,17 @@ export class Endpoints {
 		const fault = this.#registry.fault(id);
 		if (fault !== undefined) throw new ApiError("endpoint_unreadable", { endpoint: id, fault });
 		return this.get(id);
+	}
+
+	async #compared(id: string, settings: unknown): Promise<Compared> {
+		const isNew = !this.has(id);
+		if (isNew) this.#refuseId(id);
+		const endpoint = parse(id, settings);
+		const before = isNew ? parse(id, {}) : this.get(id);
+		await this.#checkLauncher(endpoint, isNew ? undefined : before);
+		const secret = endpoint.webhookSecret === undefined ? undefined : this.webhookSecret(id);
+		const changes = changesBetween({ ...before, ...(secret?.ok && { webhookSecret: secret.text }) }, endpoint);
+		return { id, isNew, endpoint, changes };
 	}
 
 	#refuseId(id: string): void {
@@ -345,6 +372,10 @@ export class Endpoints {
 export function withoutId(endpoint: Endpoint): Omit<Endpoint, "id"> {
 	const { id: _, ...settings } = endpoint;
 	return settings;
+}
+
+function fieldsOf(id: string, faults: readonly Fault[]): Fault[] {
+	return faults.map(({ field, message }) => ({ field: `endpoints.${id}${field && `.${field}`}`, message }));
 }
 
 function parse(id: string, settings: unknown): Endpoint {

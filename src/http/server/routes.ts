@@ -77,6 +77,7 @@ const HANDLERS: Handlers = {
 	getEndpoint: endpoints.get,
 	updateEndpoint: endpoints.update,
 	putEndpoint: endpoints.put,
+	compareEndpoints: endpoints.compare,
 	deleteEndpoint: endpoints.remove,
 	pauseEndpoint: endpoints.pause,
 	resumeEndpoint: endpoints.resume,

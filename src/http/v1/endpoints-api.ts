@@ -1,5 +1,6 @@
 /** `/v1/endpoints`: endpoints, for operators (D25, D27, D36, D39). */
 import {
+	type COMPARE_ENDPOINTS,
 	DRY_RUN,
 	type Endpoint,
 	type GET_ENDPOINT,
@@ -14,7 +15,9 @@ import {
 import type { AnswerOf } from "../../api/definition/route.ts";
 import type { Sendable } from "../../api/definition/schema.ts";
 import { settingsOf } from "../../core/endpoints/endpoint.ts";
-import { badQuery } from "../../core/errors.ts";
+import { MOST_COMPARED } from "../../core/endpoints/endpoint-changes.ts";
+import { badQuery, badRequest } from "../../core/errors.ts";
+import { isObject } from "../../lib/schema.ts";
 import { may } from "../../engine/access/keys.ts";
 import type { EndpointEntry } from "../../engine/endpoints/endpoint-registry.ts";
 import type { Origin } from "../../engine/endpoints/versions.ts";
@@ -61,7 +64,32 @@ export async function put(call: Call): Promise<AnswerOf<typeof PUT_ENDPOINT>> {
 		dryRun: valueOf(call, DRY_RUN),
 		origin: byCaller(call),
 	});
-	return { id, action: isNew ? "create" : changes.length > 0 ? "update" : "none", applied, changes };
+	return { id, action: actionOf({ isNew, changes }), applied, changes };
+}
+
+function actionOf({ isNew, changes }: { isNew: boolean; changes: readonly object[] }): "create" | "update" | "none" {
+	return isNew ? "create" : changes.length > 0 ? "update" : "none";
+}
+
+/** A page of a file: one call for many endpoints. */
+export async function compare(call: Call): Promise<AnswerOf<typeof COMPARE_ENDPOINTS>> {
+	const { endpoints, ...rest } = await readObject(call);
+	const [other] = Object.keys(rest);
+	if (other !== undefined) throw badRequest([{ field: other, message: "is unknown; the body has endpoints." }]);
+	if (!isObject(endpoints) || Object.keys(endpoints).length > MOST_COMPARED) {
+		const message = `must be an object with the settings of at most ${MOST_COMPARED} endpoints by id.`;
+		throw badRequest([{ field: "endpoints", message }]);
+	}
+	const found = await call.engine.endpoints.compare(endpoints);
+	return {
+		applied: false,
+		endpoints: found.map((each) => ({
+			id: each.id,
+			action: actionOf(each),
+			applied: false,
+			changes: each.changes,
+		})),
+	};
 }
 
 /** Cancels jobs and stops workers. Returns the last state. */

@@ -163,6 +163,7 @@ const someSettings = fc
 type Settings = typeof someSettings extends fc.Arbitrary<infer S> ? S : never;
 
 const client = serviceClient(() => ({ base: service.url, key: KEY, keyFrom: "" }));
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 const FILE = (): string => join(service.folder.path, "sluice.yaml");
 
 function endpointsIn(text: string, env: Record<string, string> = {}) {
@@ -175,8 +176,32 @@ const changesOf = async (endpoints: ReturnType<typeof endpointsIn>) =>
 	changesIn(await planOf(client, endpoints, { prune: false })).flatMap(({ changes }) => changes);
 
 async function applyAll(endpoints: ReturnType<typeof endpointsIn>): Promise<void> {
-	for (const [id, settings] of endpoints) await putEndpoint(client, id, { settings, dryRun: false });
+	for (const [id, settings] of endpoints) await putEndpoint(client, id, settings);
 }
+
+it("D36: a diff asks once for a page of endpoints, and names the one that is refused", async () => {
+	const many = endpointsIn(
+		stringify({ endpoints: Object.fromEntries(numbers(250).map((n) => [`e${n}`, { workersMax: n }])) }),
+	);
+	let requests = 0;
+	const counting = {
+		...client,
+		request: (...q: Parameters<typeof client.request>) => ((requests += 1), client.request(...q)),
+	};
+	const { endpoints } = await planOf(counting, many, { prune: false });
+	expect(endpoints.map(({ id, action }) => [id, action])).toEqual([...many.keys()].map((id) => [id, "create"]));
+	expect(requests).toBe(1 + 3);
+	expect(await actions()).not.toContain("compareEndpoints");
+	const refused = await call(service.url, "/v1/diff", { body: { endpoints: { ep: {}, other: { workersMax: -1 } } } });
+	expect(expectError(refused, 400, "bad_request").error).toContain("endpoints.other.workersMax");
+	for (const body of [{}, { endpoints: [] }, { endpoints: {}, more: 1 }])
+		expectError(await call(service.url, "/v1/diff", { body }), 400, "bad_request");
+	const compared = await call(service.url, "/v1/diff", {
+		body: { endpoints: { ep: { env: { TOKEN: "another-value" } } } },
+	});
+	expect(compared.text).not.toMatch(/-value/);
+	expect(compared.json.endpoints[0].changes).toContainEqual({ field: "env.TOKEN", action: "change" });
+});
 
 const file = (settings: Settings): string => stringify({ endpoints: { any: settings } });
 

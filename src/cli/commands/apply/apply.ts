@@ -85,7 +85,7 @@ async function applied(
 	{ service, endpoints }: { service: ServiceClient; endpoints: Endpoints },
 ): Promise<void> {
 	if (action === "delete") await service.request("DELETE", path`/v1/endpoints/${id}`);
-	else await putEndpoint(service, id, { settings: endpoints.get(id)!, dryRun: false });
+	else await putEndpoint(service, id, endpoints.get(id)!);
 }
 
 function stopped(error: CliError, changes: readonly PlannedEndpoint[]): CliError {

@@ -1,12 +1,16 @@
 /** What differs between the endpoints of a file and those of a service. */
 import type { ChangedEndpoint, Endpoint } from "../../../api/endpoints.ts";
 import { withDurationTexts } from "../../../core/durations.ts";
+import { MOST_COMPARED } from "../../../core/endpoints/endpoint-changes.ts";
 import { ENDPOINT_SCHEMA } from "../../../launchers/endpoint-settings.ts";
 import { isObject } from "../../../lib/schema.ts";
 import { printable } from "../../../lib/terminal-text.ts";
 import { CliError } from "../../client/errors.ts";
 import { path, type ServiceClient } from "../../client/service-client.ts";
 import { styled } from "../../framework/style.ts";
+
+/** Characters of settings in one comparison, unless one endpoint has more. */
+const MOST_TEXT = 500_000;
 
 type Settings = Readonly<Record<string, unknown>>;
 type Change = ChangedEndpoint["changes"][number];
@@ -33,20 +37,34 @@ export async function planOf(
 	const listed = (await service.request("GET", "/v1/endpoints")).json as { endpoints: Endpoint[] };
 	const others = listed.endpoints.map(({ id }) => id).filter((id) => !endpoints.has(id));
 	const planned: PlannedEndpoint[] = [];
-	for (const [id, settings] of endpoints) planned.push(await putEndpoint(service, id, { settings, dryRun: true }));
+	for (const page of pagesOf(endpoints)) {
+		const answer = await service.request("POST", "/v1/diff", { endpoints: Object.fromEntries(page) });
+		planned.push(...(answer.json as { endpoints: ChangedEndpoint[] }).endpoints);
+	}
 	if (!prune) return { endpoints: planned, untouched: others };
 	for (const id of others) planned.push({ id, action: "delete", changes: [], applied: false });
 	return { endpoints: planned, untouched: [] };
 }
 
+/** Endpoints by the comparisons that take them. */
+function pagesOf(endpoints: ReadonlyMap<string, Settings>): [string, Settings][][] {
+	const pages: [string, Settings][][] = [];
+	let room = 0;
+	for (const entry of endpoints) {
+		const size = JSON.stringify(entry).length;
+		if (size > room || pages.at(-1)!.length === MOST_COMPARED) {
+			pages.push([]);
+			room = MOST_TEXT;
+		}
+		pages.at(-1)!.push(entry);
+		room -= size;
+	}
+	return pages;
+}
+
 /** Throws {@link CliError}, which names the endpoint. */
-export async function putEndpoint(
-	service: ServiceClient,
-	id: string,
-	{ settings, dryRun }: { settings: Settings; dryRun: boolean },
-): Promise<ChangedEndpoint> {
-	const query = new URLSearchParams({ dryRun: String(dryRun) });
-	const answer = await service.request("PUT", path`/v1/endpoints/${id}?${query}`, settings).catch((error: unknown) => {
+export async function putEndpoint(service: ServiceClient, id: string, settings: Settings): Promise<ChangedEndpoint> {
+	const answer = await service.request("PUT", path`/v1/endpoints/${id}`, settings).catch((error: unknown) => {
 		if (!(error instanceof CliError) || error.status === undefined) throw error;
 		throw new CliError(`Endpoint '${id}': ${error.message}`, 1, error.status);
 	});
