@@ -23,7 +23,8 @@ function entry(row: ReleaseRow): ReleaseEntry {
 	return shown;
 }
 
-const all = { endpoint: "a", before: 1000, limit: 1000 };
+/** As the first page has it. */
+const all = { endpoint: "a", before: Number.MAX_SAFE_INTEGER, limit: 1000 };
 
 const put = { id: "a", settings: "{}", now: T0 };
 const again = { ...put, before: { settings: "{}" } };

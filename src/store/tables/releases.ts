@@ -10,7 +10,8 @@ const ENTRIES = columns<ReleaseEntry>(`${HEAD}, created_by, diff`);
 const RELEASES = columns<ReleaseRow>(`${ENTRIES.names}, settings`);
 
 const ALL = sql(`SELECT ${HEADS.names} FROM releases ORDER BY endpoint, version`);
-const PAGE = "FROM releases WHERE endpoint = $1 AND version < $2 ORDER BY version DESC LIMIT $3";
+// The first page is below a number that is no integer of PostgreSQL.
+const PAGE = "FROM releases WHERE endpoint = $1 AND version < CAST($2 AS bigint) ORDER BY version DESC LIMIT $3";
 const LIST = sql(`SELECT ${ENTRIES.names} ${PAGE}`);
 const SIZE = sql(`SELECT coalesce(sum(size), 0) FROM (SELECT length(diff) AS size ${PAGE}) AS page`);
 const FIND = sql(`SELECT ${RELEASES.names} FROM releases WHERE endpoint = $1 AND version = $2`);
