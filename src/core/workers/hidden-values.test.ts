@@ -22,7 +22,9 @@ function plainly(text: string, values: readonly string[]): string {
 		}
 		if (text.length >= 8 && value.includes(text)) hide(0, text.length);
 	}
-	return [...text].filter((_, at) => !hidden.has(at)).join("");
+	return Array.from(text)
+		.filter((_, at) => !hidden.has(at))
+		.join("");
 }
 
 describe("D22, D47: values of variables and secrets", () => {

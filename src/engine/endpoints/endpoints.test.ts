@@ -170,7 +170,9 @@ it("D27, D39: an endpoint of the file waits for its own deletion only, and is ou
 it("D39: a server alone also keeps what is made at the end of a deletion", async () => {
 	const events = eventBus();
 	let made: Promise<unknown> | undefined;
-	events.on("endpoint.deleted", () => (made = own.replace("ep", { name: "made at once" }, { dryRun: false })));
+	events.on("endpoint.deleted", () => {
+		made = own.replace("ep", { name: "made at once" }, { dryRun: false });
+	});
 	const own = server(store, events, false);
 	await store.endpoints.put({ id: "ep", settings: "{}", now: 1 });
 	await store.endpoints.remove({ id: "ep" });

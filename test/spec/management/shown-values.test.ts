@@ -48,7 +48,7 @@ it("D42, D49: a read that shows values is recorded, once for a key and an object
 	expect(await recorded(paths, two)).toEqual(found);
 	await clock.advance(600_000);
 	const [[action, subject] = []] = await recorded(["/v2/serverless"], one);
-	expect([action, [...(subject ?? [])].toSorted()]).toEqual(["listManaged", ["ep", "other"]]);
+	expect([action, Array.from(subject ?? []).toSorted()]).toEqual(["listManaged", ["ep", "other"]]);
 });
 
 it("D42, D49: also one of templates; a HEAD shows none", async () => {
