@@ -120,7 +120,7 @@ const UPDATE_ENDPOINT = route("updateEndpoint", "PATCH /v1/endpoints/:endpoint",
 		schema: ENDPOINT_SCHEMA,
 		checked: true,
 	},
-	errors: ["endpoint_changed"],
+	errors: ["endpoint_changed", "endpoint_unreadable"],
 	maxBody: MB,
 });
 
@@ -221,7 +221,7 @@ export const RENEW_WEBHOOK_SECRET = route(
 		},
 		query: [OVERLAP],
 		body: NO_BODY,
-		errors: ["endpoint_changed"],
+		errors: ["endpoint_changed", "endpoint_unreadable"],
 	},
 );
 

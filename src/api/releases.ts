@@ -87,7 +87,7 @@ export const ROLL_BACK_RELEASE = route(
 	{
 		...CHANGE,
 		summary: "Makes a new version with launcher, env and GPUs of an earlier one.",
-		errors: [...CHANGE.errors, "endpoint_changed"],
+		errors: [...CHANGE.errors, "endpoint_changed", "endpoint_unreadable"],
 	},
 );
 

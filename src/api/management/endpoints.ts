@@ -166,7 +166,7 @@ export const UPDATE_MANAGED = managed("updateManaged", "PATCH /v2/serverless/:en
 		description: "The members to change; env replaces all variables.",
 		schema: CHANGED,
 	},
-	errors: ["resource_not_found", "endpoint_changed"],
+	errors: ["resource_not_found", "endpoint_changed", "endpoint_unreadable"],
 });
 
 const DELETE_MANAGED = removal("deleteManaged", "/v2/serverless/:endpoint", {

@@ -3,6 +3,7 @@
 const WORDS: readonly (readonly [RegExp, string])[] = [
 	[/ Send the header 'Authorization: Bearer <API key>'\./, ""],
 	[/Change it with PATCH \/v1\/endpoints\/([^,\s]+),/, "Change it with 'sluice endpoints update $1',"],
+	[/set all of them with PUT \/v1\/endpoints\/[^/\s]+\./, "set all of them with 'sluice apply'."],
 	[/GET \/v1\/endpoints\/([^/\s]+)\/workers lists/, "'sluice workers list $1' lists"],
 	[/GET \/v1\/endpoints\/([^/\s]+)\/releases lists/, "'sluice releases list $1' lists"],
 	[/Create it with POST \/v2\/account\/secrets\./, "Create it with 'sluice secrets set'."],
