@@ -15,6 +15,7 @@ import {
 	submitted,
 } from "../hand-worker.ts";
 
+const LEASE_MS = 20_000;
 const clock = manualClock();
 const unused = endpointsByName(20);
 let service: TestService;
@@ -168,9 +169,10 @@ describe("server-sent events", () => {
 		const stream = await open();
 		await worker.chunk(id, { output: "first try" });
 		expect(await stream.next()).toEqual(event(0, "first try"));
-		await clock.advance(1);
+		await clock.advance(LEASE_MS);
 		await worker.takeThis(id);
 		await worker.chunk(id, { output: "second try" });
+		expect(await stream.next()).toEqual({ comment: "waiting" });
 		expect(await stream.next()).toEqual({ event: "restart", data: {} });
 		expect(await stream.next()).toEqual(event(1, "second try"));
 		await worker.done(id, {});
