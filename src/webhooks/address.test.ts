@@ -196,6 +196,18 @@ describe("targets", () => {
 		expect(target.url.href).toBe(text.replace(/\/\/.*@/, "//"));
 	});
 
+	it.each([
+		["https://TOKEN@1.1.1.1/", ["TOKEN"], []],
+		["https://a%2Btoken@1.1.1.1/", ["a%2Btoken", "a+token"], []],
+		["https://a-long-token:x-oauth-basic@1.1.1.1/", ["a-long-token", "x-oauth-basic"], []],
+		["https://user:pass%3Aword@1.1.1.1/", ["pass%3Aword", "pass:word"], ["user"]],
+	])("D21: of %s no receiver may make us show what may be a secret, the user too", async (text, secret, open) => {
+		const target = await targetOf(text, { allowPrivateNetworks: false, resolve: never });
+		if (!target.ok) throw new Error(target.refusal);
+		expect(target.secrets).toEqual(expect.arrayContaining(secret));
+		for (const each of open) expect(target.secrets).not.toContain(each);
+	});
+
 	it("D21: what the text alone decides is known without DNS; a name is not", () => {
 		for (const text of ["http://10.0.0.1/", "http://localhost/", "http://[::1]/", "http://0x7f.1/", "ftp://a.example/"])
 			expect(webhookFault(text, false), text).toMatch(/./);

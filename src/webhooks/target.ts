@@ -77,15 +77,20 @@ function placeOf(text: string, allowPrivateNetworks: boolean): Place {
 	return { ok: true, ...call, host, family };
 }
 
+/** A user without password, or of so many characters, may be a token, as in `https://TOKEN:x-oauth-basic@host/`. */
+const TOKEN_LENGTH = 8;
+
 /** User and password are sent as Basic (RFC 7617). Undefined if they cannot be decoded. */
 function callOf(url: URL): Call | undefined {
 	const { username, password } = url;
 	if (username === "" && password === "") return { url, authorization: undefined, secrets: [] };
 	try {
 		const word = decodeURIComponent(password);
-		const basic = Buffer.from(`${decodeURIComponent(username)}:${word}`).toString("base64");
+		const user = decodeURIComponent(username);
+		const basic = Buffer.from(`${user}:${word}`).toString("base64");
+		const tokens = password === "" || user.length >= TOKEN_LENGTH ? [username, user] : [];
 		url.username = url.password = "";
-		return { url, authorization: `Basic ${basic}`, secrets: [basic, password, word] };
+		return { url, authorization: `Basic ${basic}`, secrets: [basic, password, word, ...tokens] };
 	} catch {
 		return undefined;
 	}
