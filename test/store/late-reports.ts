@@ -77,6 +77,22 @@ export function lateReportCases({ store }: Bed): void {
 		expect((await site.get(id, end))?.job).toMatchObject({ state: "TIMED_OUT", endedAt: end, startedAt: T0 });
 	});
 
+	it("D16: a late result counts after a take by another worker whose answer could not be delivered", async () => {
+		const site = siteOf(store());
+		const { id } = await lost(site);
+		for (const attempt of [2, 3]) {
+			await site.take({ worker: "wb", now: LATE });
+			await site.move(id, "release", { attempt, over: true, now: LATE + attempt });
+		}
+		const now = LATE + 10;
+		expect(await site.report(id, { worker: "wa", output: "1", now })).toMatchObject({ ok: true, late: true });
+		expect(await site.get(id, now)).toMatchObject({
+			output: "1",
+			job: { state: "COMPLETED", worker: "wa", attempt: 4, queuedAt: T0, startedAt: T0, endedAt: now },
+		});
+		expect(await site.attempts(id)).toMatchObject([{ end: "lost" }, { end: "released" }, { end: "released" }]);
+	});
+
 	describe("D16: a late report is dropped", () => {
 		it.each<[string, (site: Site, id: string) => Promise<unknown>, number?]>([
 			["while another worker has the job", (site) => site.take({ worker: "wb", now: LATE })],
@@ -85,6 +101,13 @@ export function lateReportCases({ store }: Bed): void {
 				async (site, id) => {
 					await site.take({ worker: "wb", now: LATE });
 					await site.move(id, "lose", { attempt: 2, now: LATE });
+				},
+			],
+			[
+				"while another worker may run it although it was given back",
+				async (site, id) => {
+					await site.take({ worker: "wb", now: LATE });
+					await site.move(id, "release", { attempt: 2, now: LATE });
 				},
 			],
 			["of a job that was cancelled", (site, id) => site.move(id, "cancel", { now: LATE })],

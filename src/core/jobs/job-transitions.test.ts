@@ -300,7 +300,7 @@ function live(
 		// Events that time alone brings about, and those that end the record, are not tried from
 		// outside.
 		if (on === "resume") {
-			const worker = history.at(-1)?.worker ?? "";
+			const worker = history.findLast(({ end }) => end === "lost")?.worker ?? "";
 			const resumed = resumedBy({ job, nextChunk: 0 }, history, { worker, now });
 			if (resumed) apply(on, resumed);
 		} else if (!["lapse", "overrun", "expire", "forget", "lose", "exhaust"].includes(on))

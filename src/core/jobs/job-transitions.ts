@@ -183,10 +183,11 @@ export function resumedBy(
 	history: readonly Attempt[],
 	{ worker, now }: { worker: string; now: number },
 ): EventContext | undefined {
-	const last = history.at(-1);
+	// A released run that is over was never delivered, or the service stopped it: no worker has anything of it.
+	const last = history.findLast(({ end, open }) => end !== "released" || open);
 	// Losses of before a retry do not count, and stored chunks may have been dropped with the attempt.
 	if (job.losses === 0 || nextChunk > 0) return undefined;
-	if (last?.attempt !== job.attempt || last.end !== "lost" || last.worker !== worker) return undefined;
+	if (last?.end !== "lost" || last.worker !== worker) return undefined;
 	if (now >= last.startedAt + job.executionTimeoutMs) return undefined;
 	const { startedAt } = last;
 	// An attempt that was resumed before began with the one that it continued.

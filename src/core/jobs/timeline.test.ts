@@ -71,6 +71,8 @@ describe("attemptsOf", () => {
 	it("D16: one that began with the lost one before it continues that", () => {
 		const late: Job = { ...running, worker: "w1", startedAt: 10, state: "COMPLETED", endedAt: 40 };
 		expect(attemptsOf(late, [LOST]).map(({ continues }) => continues)).toEqual([undefined, 1]);
+		const undelivered = { ...LOST, worker: "w2", startedAt: LOST.endedAt, end: "released" } as const;
+		expect(attemptsOf(late, [LOST, undelivered]).at(-1)).toMatchObject({ continues: 1 });
 		expect(attemptsOf({ ...late, worker: "w2" }, [LOST]).at(-1)).not.toHaveProperty("continues");
 		expect(attemptsOf(late, [{ ...LOST, end: "released" }]).at(-1)).not.toHaveProperty("continues");
 	});

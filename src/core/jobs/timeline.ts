@@ -28,8 +28,8 @@ export const STOP_STEPS = ["unconfirmed", "confirmed", "killed"] as const;
 export function attemptsOf(job: Job, history: readonly Attempt[]): AttemptDetails[] {
 	const attempts = endedAndPresent(job, history);
 	return attempts.map((details, index) => {
-		const before = attempts[index - 1];
-		return before && isContinued(before, details) ? { ...details, continues: before.attempt } : details;
+		const continued = attempts.slice(0, index).findLast((before) => isContinued(before, details));
+		return continued ? { ...details, continues: continued.attempt } : details;
 	});
 }
 

@@ -35,6 +35,7 @@ function isAlone(job: JobHistory, attempts: readonly Attempt[], attempt: Attempt
 		job.cancels.every((each) => each.from > to) &&
 		job.purges().every((each) => each.from > to) &&
 		job.faultsIn(life).length === 0 &&
+		// A take without an answer may have been given the job; only the service may know that it was not.
 		!job.isUnsureIn(life)
 	);
 }

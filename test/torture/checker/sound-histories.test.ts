@@ -20,6 +20,9 @@ import {
 	idleHealth,
 } from "./made-history.ts";
 
+/** Another worker's take had no answer after the run was lost. */
+const untold = () => lost().add("take", { by: "w2", size: 1, idle: true, result: "unknown", jobs: [], at: 15_000 });
+
 describe("histories without a bug", () => {
 	it.each<[string, { ops: readonly Op[] }]>([
 		["a job that completes", ended().close()],
@@ -44,6 +47,14 @@ describe("histories without a bug", () => {
 				.close(),
 		],
 		["a late report of a lost run that no other worker has", lost().report({ at: 30_000 }).read(ENDED).close()],
+		[
+			"a late report that counts after a take by another worker that had no answer",
+			untold().report({ at: 20_000 }).read(ENDED).close(),
+		],
+		[
+			"a late report that is dropped after a take that had no answer and may have been given the job",
+			untold().report({ at: 20_000 }).take({ by: "w3", at: 40_000 }).report({ by: "w3" }).close(),
+		],
 		[
 			"a late report of a lost run while a take is open that gets the job",
 			lost()
