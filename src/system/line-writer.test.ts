@@ -15,6 +15,18 @@ it("D51: of a stream that is not read, lines up to the bound wait; then the numb
 	await expect.poll(() => texts.at(-1)).toBe("again\n");
 });
 
+it("D51: a line above the bound is written where nothing waits, and the next ones follow it", async () => {
+	const texts: string[] = [];
+	const stream = new PassThrough().on("data", (piece: Buffer) => texts.push(piece.toString()));
+	const write = lineWriter(stream, (lines) => write(`${lines} dropped\n`), 20);
+	const long = `${"x".repeat(100)}\n`;
+	write(long);
+	write("beside it\n");
+	await expect.poll(() => texts.join("")).toBe(`${long}1 dropped\n`);
+	write("again\n");
+	await expect.poll(() => texts.at(-1)).toBe("again\n");
+});
+
 it("D51: a stream that is read loses nothing, and one that fails takes nothing more", async () => {
 	const read: string[] = [];
 	const good = new Writable({

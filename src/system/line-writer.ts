@@ -4,8 +4,8 @@ import type { Writable } from "node:stream";
 const MOST_BYTES = 2 ** 20;
 
 /**
- * Lines that would exceed the bound are dropped; `onDropped` gets their number once what waited has been taken. A
- * stream that fails takes nothing more.
+ * Lines that would exceed the bound are dropped, but for one where nothing waits, however long it is; `onDropped` gets
+ * their number once what waited has been taken. A stream that fails takes nothing more.
  */
 export function lineWriter(
 	stream: Pick<Writable, "write">,
@@ -26,7 +26,8 @@ export function lineWriter(
 	return (line) => {
 		const bytes = Buffer.byteLength(line);
 		// Once lines are missing the next one says so, so none comes before it.
-		if (dropped > 0 || waiting + bytes > mostBytes) {
+		const isFull = waiting > 0 && waiting + bytes > mostBytes;
+		if (dropped > 0 || isFull) {
 			dropped += 1;
 			return;
 		}
