@@ -75,5 +75,29 @@ it("waiting for calls that answer has no limit", async () => {
 it("files of several folders of one file system hang together", async () => {
 	const { run, begun } = bed();
 	for (const path of ["/s/a/1", "/s/b/1", "/s/c/1"]) void run(path, "/s");
-	expect(begun).toEqual(["/s/a/1", "/s/b/1"]);
+	expect(begun).toEqual(["/s/a/1"]);
+});
+
+it("two shared folders that hang leave a call to local folders, and one leaves a call to others", async () => {
+	const { run, clock, begun, answer } = bed();
+	const hanging = [run("/s/1", "/s"), run("/s/2", "/s")];
+	await clock.advance(5000);
+	const other = run("/t/1", "/t");
+	await answer("/t/1");
+	expect(await other, "another shared folder").toBe("/t/1 answered");
+	hanging.push(run("/t/2", "/t"), run("/t/3", "/t"));
+	const third = run("/u/1", "/u");
+	for (const path of ["/etc/1", "/etc/2"]) {
+		const local = run(path);
+		expect(begun.at(-1)).toBe(path);
+		await answer(path);
+		expect(await local).toBe(`${path} answered`);
+	}
+	await clock.advance(5000);
+	expect(await Promise.all([...hanging, third])).toEqual(
+		["/s/1", "/s/2", "/t/2", "/t/3", "/u/1"].map((path) => `${path} ${HANGS}`),
+	);
+	const local = run("/s/3");
+	await answer("/s/3");
+	expect(await local, "a file beside the shared folder").toBe("/s/3 answered");
 });

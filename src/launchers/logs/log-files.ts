@@ -18,8 +18,8 @@ const PIECE_BYTES = 1024 * 1024;
 export interface LogPlace {
 	path: string;
 	file: string;
-	/** The group of its file's calls. */
-	group: string;
+	/** The group of its file's calls; undefined: it is on this machine. */
+	group: string | undefined;
 }
 
 export function logPath(logDir: string, workerId: string): string {
@@ -31,8 +31,8 @@ export function sharedGroup(folder: string): string {
 	return dirname(dirname(folder));
 }
 
-/** Rejects if there is neither a log nor a link. `group`: of the calls on its folder. */
-export async function placeOf(path: string, group = dirname(path)): Promise<LogPlace> {
+/** Rejects if there is neither a log nor a link. `group`: of the calls on a shared folder. */
+export async function placeOf(path: string, group?: string): Promise<LogPlace> {
 	try {
 		const file = await fileCalls.run(path, () => readlink(path), group);
 		return { path, file, group: sharedGroup(dirname(file)) };
@@ -63,8 +63,8 @@ export async function sizeOf({ file, group }: LogPlace): Promise<number> {
 	return (await fileCalls.run(file, () => stat(file), group)).size;
 }
 
-/** Opens it for appending. `group`: of the calls on its folder. */
-export async function openLog(logDir: string, workerId: string, group = logDir): Promise<FileHandle> {
+/** Opens it for appending. `group`: of the calls on a shared folder. */
+export async function openLog(logDir: string, workerId: string, group?: string): Promise<FileHandle> {
 	const path = logPath(logDir, workerId);
 	try {
 		await fileCalls.run(logDir, () => mkdir(logDir, { recursive: true, mode: 0o700 }), group);

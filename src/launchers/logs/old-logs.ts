@@ -18,13 +18,13 @@ interface KeptLog {
 
 /**
  * Removes ended workers' logs older than 24 h, then the oldest above `bytes`. `now`: ms since the epoch. `group`: of
- * the calls on the folder.
+ * the calls on a shared folder.
  */
 export async function pruneLogs(
 	logDir: string,
 	q: { running: () => Iterable<string>; now: number; bytes?: number; group?: string },
 ): Promise<void> {
-	const { now, bytes = KEPT_BYTES, group = logDir } = q;
+	const { now, bytes = KEPT_BYTES, group } = q;
 	const found = await logsIn(logDir, group);
 	// Only now, so that a worker that has started meanwhile keeps its log.
 	const inUse = new Set([...q.running()].map((id) => logPath(logDir, id)));
@@ -40,7 +40,7 @@ export async function pruneLogs(
 }
 
 /** Leaves out those of folders that do not answer. */
-export async function logsIn(logDir: string, group = logDir): Promise<KeptLog[]> {
+export async function logsIn(logDir: string, group?: string): Promise<KeptLog[]> {
 	const names = await fileCalls.run(logDir, () => readdir(logDir), group).catch(() => []);
 	const found = names.map(async (name) => {
 		const id = workerIn(name);
@@ -57,7 +57,7 @@ function workerIn(name: string): string | undefined {
 	}
 }
 
-async function kept(path: string, workerId: string, group: string): Promise<KeptLog> {
+async function kept(path: string, workerId: string, group: string | undefined): Promise<KeptLog> {
 	const place = await placeOf(path, group);
 	const { mtimeMs, size } = await fileCalls
 		.run(place.file, () => stat(place.file), place.group)

@@ -103,7 +103,7 @@ async function withSegments<T>(place: LogPlace, use: (segments: readonly Segment
 		const old = await placeOf(oldPath(path)).catch(() => undefined);
 		if (!old) return await use([current]);
 		return await reading(old, async (handle) => {
-			const { size } = await fileCalls.run(old.file, () => handle.stat());
+			const { size } = await fileCalls.run(old.file, () => handle.stat(), old.group);
 			return await use([{ place: old, handle, from: start - size, to: start }, current]);
 		});
 	});

@@ -2,6 +2,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Fault } from "../../lib/schema.ts";
+import { fileCalls } from "../../system/file-calls.ts";
 import type { LauncherDefinition } from "../definition.ts";
 import { type ProcessSettings, SETTINGS } from "./settings.ts";
 
@@ -22,9 +23,9 @@ export const PROCESS: LauncherDefinition<ProcessSettings> = {
 	create: async (dependencies) => new (await import("./launcher.ts")).ProcessLauncher(dependencies),
 };
 
-/** An unreadable folder may be readable for the workers' user. */
+/** An unreadable folder may be readable for the workers' user, and one that hangs may answer by then. */
 async function faultsOfFolder(path: string): Promise<Fault[]> {
-	const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
+	const found = await fileCalls.run(path, () => stat(path), path).catch((error: NodeJS.ErrnoException) => error);
 	const isMissing = found instanceof Error ? found.code === "ENOENT" || found.code === "ENOTDIR" : !found.isDirectory();
 	const message = `must be a folder of the machine of the service; '${path}' is not there.`;
 	return isMissing ? [{ field: "cwd", message }] : [];

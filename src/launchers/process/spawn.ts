@@ -50,7 +50,9 @@ export async function spawnWorker(
 	const { command, cwd = "." } = spec.settings;
 	const [file, ...args] = command;
 	if (file === undefined || file === "") throw new Error("its command is empty");
-	const folder = await fileCalls.run(cwd, () => stat(cwd)).catch(hanging);
+	// The service's own folder, the default, must not wait for folders of other endpoints.
+	const group = resolve(cwd) === process.cwd() ? undefined : cwd;
+	const folder = await fileCalls.run(cwd, () => stat(cwd), group).catch(hanging);
 	if (!folder?.isDirectory()) throw new Error(`the working directory ${cwd} does not exist`);
 	const { prefix, account } = await confinementOf(spec.settings);
 	await linkVolumes(spec.settings, { volumeDir, owner: account });
@@ -101,18 +103,20 @@ async function linkVolumes(
 		const [source = "", path = ""] = text.split(":");
 		const isNamed = !isAbsolute(source);
 		const folder = isNamed ? resolve(volumeDir, source) : source;
+		const group = isNamed ? undefined : folder;
 		if (isNamed && (await realPathOf(folder)) === undefined) {
 			await fileCalls.run(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }));
 			if (owner) await fileCalls.run(folder, () => chown(folder, owner.uid, owner.gid));
 		}
-		const real = await realPathOf(folder);
+		const real = await realPathOf(folder, group);
 		if (real === undefined) throw new Error(`the folder ${folder} of launcher.volumes does not exist`);
-		if ((await realPathOf(path)) !== real) await link(folder, path);
+		if ((await realPathOf(path, group)) !== real) await link(folder, path, group);
 	}
 }
 
-async function realPathOf(path: string): Promise<string | undefined> {
-	return await fileCalls.run(path, () => realpath(path)).catch(hanging);
+/** `group`: of the volume's folder, to which the path may lead. */
+async function realPathOf(path: string, group?: string): Promise<string | undefined> {
+	return await fileCalls.run(path, () => realpath(path), group).catch(hanging);
 }
 
 /** Errors but for this one mean that a file is not there, or not to be used. */
@@ -120,10 +124,10 @@ function hanging(error: NodeJS.ErrnoException): undefined {
 	if (error.code === "ETIMEDOUT") throw error;
 }
 
-async function link(folder: string, path: string): Promise<void> {
-	const present = await fileCalls.run(path, () => lstat(path)).catch(hanging);
+async function link(folder: string, path: string, group: string | undefined): Promise<void> {
+	const present = await fileCalls.run(path, () => lstat(path), group).catch(hanging);
 	if (present) {
-		const target = present.isSymbolicLink() && (await fileCalls.run(path, () => readlink(path)));
+		const target = present.isSymbolicLink() && (await fileCalls.run(path, () => readlink(path), group));
 		const what = target === false ? "something else" : `a link to ${target}`;
 		throw new Error(
 			`${path} of launcher.volumes is ${what}, not a link to ${folder}: remove it, or remove the volume ` +
@@ -131,11 +135,11 @@ async function link(folder: string, path: string): Promise<void> {
 		);
 	}
 	try {
-		await fileCalls.run(path, () => symlink(folder, path));
+		await fileCalls.run(path, () => symlink(folder, path), group);
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
 		// Another worker of the same volumes has just made it.
-		if (code === "EEXIST" && (await realPathOf(path)) === (await realPathOf(folder))) return;
+		if (code === "EEXIST" && (await realPathOf(path, group)) === (await realPathOf(folder, group))) return;
 		const fix = code === "ENOENT" ? `create the folder ${dirname(path)}` : `run once: sudo ln -s '${folder}' '${path}'`;
 		throw new Error(`a link at ${path} to ${folder} cannot be created (${code}): ${fix}`, {
 			cause: error,

@@ -114,7 +114,7 @@ export async function prepareWorker(spec: SlurmSpec, logDir: string): Promise<vo
 export async function linkLog(q: { folder: string; workerId: string; logDir: string }): Promise<void> {
 	const { logDir } = q;
 	const link = logPath(logDir, q.workerId);
-	await fileCalls.run(logDir, () => mkdir(logDir, { mode: 0o700, recursive: true }), logDir);
+	await fileCalls.run(logDir, () => mkdir(logDir, { mode: 0o700, recursive: true }));
 	await fileCalls.run(link, () => rm(link, { force: true }));
 	await fileCalls.run(link, () => symlink(logPath(q.folder, q.workerId), link));
 }
@@ -124,10 +124,10 @@ export async function discardWorker(spec: SlurmSpec, logDir: string): Promise<vo
 	const { workerId } = spec;
 	const folder = folderOf(spec);
 	const group = sharedGroup(folder);
-	const remove = (path: string, group: string) =>
+	const remove = (path: string, group?: string) =>
 		fileCalls.run(path, () => rm(path, { force: true }), group).catch(() => {});
 	await remove(variablesPath(folder, workerId), group);
-	await remove(logPath(logDir, workerId), logDir);
+	await remove(logPath(logDir, workerId));
 	await remove(logPath(folder, workerId), group);
 }
 
