@@ -183,7 +183,7 @@ export function resumedBy(
 	history: readonly Attempt[],
 	{ worker, now }: { worker: string; now: number },
 ): EventContext | undefined {
-	// A released run that is over was never delivered, or the service stopped it: no worker has anything of it.
+	// A released run that is over was never delivered, or the service stopped it: no worker runs it.
 	const last = history.findLast(({ end, open }) => end !== "released" || open);
 	// Losses of before a retry do not count, and stored chunks may have been dropped with the attempt.
 	if (job.losses === 0 || nextChunk > 0) return undefined;

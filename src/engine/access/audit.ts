@@ -48,9 +48,7 @@ export function auditLog({ now, budgets, events, store: { audit } }: EngineConte
 			shown.clear();
 			shownSince = at;
 		}
-		const fresh = ids.filter((id) => !shown.has(`${keyId} ${id}`));
-		for (const id of fresh) shown.add(`${keyId} ${id}`);
-		return fresh;
+		return ids.filter((id) => !shown.has(`${keyId} ${id}`));
 	}
 
 	const repeated = new Map<string, Map<string, number>>();
@@ -69,13 +67,17 @@ export function auditLog({ now, budgets, events, store: { audit } }: EngineConte
 		return count;
 	}
 
-	async function append(entry: AuditEntry): Promise<void> {
+	/** Whether it is stored. */
+	async function append(entry: AuditEntry): Promise<boolean> {
+		let isStored = false;
 		try {
 			await audit.append({ entry });
+			isStored = true;
 			await expire(entry.at);
 		} catch (error) {
 			events.emit("fault", { where: "writing the audit log", error });
 		}
+		return isStored;
 	}
 
 	return {
@@ -85,8 +87,12 @@ export function auditLog({ now, budgets, events, store: { audit } }: EngineConte
 			const { keyId, name: keyName } = principal;
 			const fresh = notShownYet(keyId, ids, at);
 			const entry = { at, keyId, keyName, address: peer.remoteAddress ?? "", result: "ok", ...call };
-			for (let from = 0; from < fresh.length; from += MOST_SUBJECTS)
-				await append({ ...entry, subject: fresh.slice(from, from + MOST_SUBJECTS) });
+			for (let from = 0; from < fresh.length; from += MOST_SUBJECTS) {
+				const subject = fresh.slice(from, from + MOST_SUBJECTS);
+				const isStored = await append({ ...entry, subject });
+				// Else the next read has the entry; reads at one time may have one each.
+				if (isStored) for (const id of subject) shown.add(`${keyId} ${id}`);
+			}
 		},
 
 		/**
