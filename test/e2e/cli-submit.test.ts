@@ -92,11 +92,11 @@ describe("sluice jobs submit, one job", () => {
 		}));
 		const input = '{"seed": 18446744073709551615, "x": 1.0, "s": "\\u00e9"}';
 		const id = (
-			await stdoutOf("jobs", "submit", "words", "--input", input, "--webhook", "http://192.0.2.1/hook")
+			await stdoutOf("jobs", "submit", "words", "--input", input, "--webhook", "http://hooks.invalid/hook")
 		).trim();
 		const { text } = await call(service.url, `/v1/endpoints/words/jobs/${id}`);
 		expect(text).toContain(`"input":${input}`);
-		expect(text).toContain("http://192.0.2.1/hook");
+		expect(text).toContain("http://hooks.invalid/hook");
 	});
 
 	it.concurrent("D36, D7: --stream prints each chunk as it comes", async (test) => {

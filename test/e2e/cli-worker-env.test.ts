@@ -46,11 +46,9 @@ function variables(text: string): Record<string, string> {
 	);
 }
 
-/** What is the same each time it is asked for: token and worker id are new. */
-function lasting(env: Record<string, string>): Record<string, string> {
-	return Object.fromEntries(
-		Object.entries(env).filter(([name]) => name !== "RUNPOD_AI_API_KEY" && name !== "RUNPOD_POD_ID"),
-	);
+/** What is the same each time it is asked for: token and worker id, also in the addresses, are new. */
+function lasting({ RUNPOD_AI_API_KEY: _, RUNPOD_POD_ID: id = "", ...env }: Record<string, string>) {
+	return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value.replaceAll(id, "ID")]));
 }
 
 function diaryOf(place: Site): { DIARY: string } {

@@ -220,7 +220,7 @@ describe("D32: the official client", () => {
 			await other.end();
 			// The kit's own words: the signal was aborted, and then the handler ended before its text
 			// did.
-			expect((await exited).lastOutput).toMatch(/Stopping the job.*"Stopped\."/s);
+			expect((await exited).lastOutput).toMatch(/Stopping the job.*Stopped\./s);
 		}
 	});
 });
