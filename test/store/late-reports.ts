@@ -93,6 +93,18 @@ export function lateReportCases({ store }: Bed): void {
 		expect(await site.attempts(id)).toMatchObject([{ end: "lost" }, { end: "released" }, { end: "released" }]);
 	});
 
+	it("D50: a lost attempt that goes on has the release of its worker again", async () => {
+		const site = siteOf(store());
+		const given = { worker: "wa", release: 3, now: LATE };
+		const { endpoint } = site;
+		const [reported, progressed, streamed] = [await lost(site), await lost(site), await lost(site)];
+		expect(await site.report(reported.id, given)).toMatchObject({ ok: true, job: { release: 3 } });
+		await store().jobs.progress({ ...given, endpoint, id: progressed.id, value: "1" });
+		await store().chunks.append({ ...given, endpoint, id: streamed.id, chunks: ["a"], unlessLast: false });
+		for (const { id } of [progressed, streamed])
+			expect((await site.get(id, LATE))?.job).toMatchObject({ state: "IN_PROGRESS", release: 3 });
+	});
+
 	describe("D16: a late report is dropped", () => {
 		it.each<[string, (site: Site, id: string) => Promise<unknown>, number?]>([
 			["while another worker has the job", (site) => site.take({ worker: "wb", now: LATE })],

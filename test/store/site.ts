@@ -128,9 +128,12 @@ export function siteOf(store: Store) {
 			return (await site.get(id, now))?.job.state;
 		},
 
-		report(id: string, given: Partial<Outcome> & { worker?: string; now?: number } = {}): Promise<MoveResult> {
-			const { worker = "w1", now = T0, on = "complete", ...result } = given;
-			return store.jobs.report({ endpoint, id, worker, outcome: { on, ...result }, now });
+		report(
+			id: string,
+			given: Partial<Outcome> & { worker?: string; release?: number; now?: number } = {},
+		): Promise<MoveResult> {
+			const { worker = "w1", release, now = T0, on = "complete", ...result } = given;
+			return store.jobs.report({ endpoint, id, worker, release, outcome: { on, ...result }, now });
 		},
 
 		move(

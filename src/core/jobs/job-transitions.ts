@@ -181,7 +181,7 @@ export function lossOf(job: Job): "lose" | "exhaust" {
 export function resumedBy(
 	{ job, nextChunk }: { job: Job; nextChunk: number },
 	history: readonly Attempt[],
-	{ worker, now }: { worker: string; now: number },
+	{ worker, release, now }: Pick<EventContext, "release" | "now"> & { worker: string },
 ): EventContext | undefined {
 	// A released run that is over was never delivered, or the service stopped it: no worker runs it.
 	const last = history.findLast(({ end, open }) => end !== "released" || open);
@@ -193,7 +193,7 @@ export function resumedBy(
 	// An attempt that was resumed before began with the one that it continued.
 	const before = history.filter((past) => past.startedAt < startedAt).map(({ endedAt }) => endedAt);
 	const queuedAt = Math.min(Math.max(job.retriedAt ?? job.submittedAt, ...before), startedAt);
-	return { now, worker, resumed: { startedAt, queuedAt } };
+	return { now, worker, release, resumed: { startedAt, queuedAt } };
 }
 
 /** Undefined for events other than ends without a report. */

@@ -11,7 +11,7 @@ import type { CompletionWaiters } from "./wait.ts";
 export interface JobDeps extends EngineContext {
 	access: Pick<Access, "encryption" | "tokens">;
 	cluster: Pick<Cluster, "shared" | "others" | "leads">;
-	endpoints: Pick<Endpoints, "get" | "has" | "entry">;
+	endpoints: Pick<Endpoints, "get" | "has" | "entry" | "releaseOf">;
 	workers: Pick<Workers, "registry" | "launcher" | "stopSignals" | "allViews" | "ended">;
 	gpuQuotas: GpuQuotas;
 	traces: Traces;

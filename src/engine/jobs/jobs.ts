@@ -32,7 +32,7 @@ export type Jobs = Omit<
 
 export function createJobs(
 	context: Omit<JobDeps, "dispatch" | "waiters"> & {
-		endpoints: Pick<Endpoints, "paused" | "releaseOf">;
+		endpoints: Pick<Endpoints, "paused">;
 		canaries: Pick<Canaries, "mostFor">;
 	},
 ) {

@@ -23,6 +23,7 @@ export interface ChunkStore {
 		endpoint: string;
 		id: string;
 		worker: string;
+		release?: number | undefined;
 		chunks: readonly string[];
 		unlessLast: boolean;
 		bound?: { bytes: number; chunks: number } | undefined;

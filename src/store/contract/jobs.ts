@@ -140,11 +140,26 @@ export interface JobStore {
 	}): Promise<Claim>;
 	/**
 	 * `stale`: the worker does not hold the job; its old attempt is then known to have ended. `missing`: it never held
-	 * it. A lost attempt that no worker was given since is continued by a report, a progress value or a chunk.
+	 * it. A lost attempt that no worker was given since is continued by a report, a progress value or a chunk,
+	 * under the `release` that launched the worker.
 	 */
-	report(q: { endpoint: string; id: string; worker: string; outcome: Outcome; now: number }): Promise<MoveResult>;
+	report(q: {
+		endpoint: string;
+		id: string;
+		worker: string;
+		release?: number | undefined;
+		outcome: Outcome;
+		now: number;
+	}): Promise<MoveResult>;
 	/** Renews the lease. False when the worker does not hold the job. */
-	progress(q: { endpoint: string; id: string; worker: string; value: JsonText; now: number }): Promise<boolean>;
+	progress(q: {
+		endpoint: string;
+		id: string;
+		worker: string;
+		release?: number | undefined;
+		value: JsonText;
+		now: number;
+	}): Promise<boolean>;
 	/**
 	 * `release` and `lose` name their attempt; another one is `stale`. `over`: the attempt is known to have ended at its
 	 * worker. `queueBound` bounds a `retry` like an `insert`.

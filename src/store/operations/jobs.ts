@@ -28,7 +28,7 @@ function held<Row extends JobRow>(row: Row, worker: string): Row | undefined {
 export function runningAt<Row extends JobRow>(
 	unit: UnitOfWork<Row>,
 	row: Row,
-	q: { worker: string; now: number },
+	q: { worker: string; release: number | undefined; now: number },
 ): Row | undefined {
 	if (!allowed(row.job.state, "resume")) return held(row, q.worker);
 	const resumed = resumedBy(row, unit.attempts.list(row), q);
@@ -48,13 +48,13 @@ function moved<Row extends JobRow>(row: Row, applied: ReturnType<UnitOfWork<Row>
 export const report: SharedOperation<"jobs.report"> = {
 	kind: "write",
 	reads: readsJob,
-	apply(unit, { endpoint, id, worker, outcome, now }) {
+	apply(unit, { endpoint, id, worker, release, outcome, now }) {
 		const row = current(unit, { endpoint, id, now });
 		if (!row) return { ok: false, why: "missing" };
 		const { state } = row.job;
 		const { on, attempt, output, error, workerEnd } = outcome;
 		const isRelease = on === "release";
-		const running = isRelease ? held(row, worker) : runningAt(unit, row, { worker, now });
+		const running = isRelease ? held(row, worker) : runningAt(unit, row, { worker, release, now });
 		if (running) {
 			if (isRelease && attempt !== row.job.attempt) return { ok: false, why: "stale", state };
 			const context = isRelease ? { over: true, workerEnd, keepsDeadline: true } : { result: { output, error } };
@@ -71,9 +71,9 @@ export const report: SharedOperation<"jobs.report"> = {
 export const progress: SharedOperation<"jobs.progress"> = {
 	kind: "write",
 	reads: readsJob,
-	apply(unit, { endpoint, id, worker, value, now }) {
+	apply(unit, { endpoint, id, worker, release, value, now }) {
 		const row = current(unit, { endpoint, id, now });
-		const running = row && runningAt(unit, row, { worker, now });
+		const running = row && runningAt(unit, row, { worker, release, now });
 		if (!running) return false;
 		unit.payloads.setResult(running, { output: value });
 		unit.transitions.renew(running, now);

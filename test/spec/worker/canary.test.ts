@@ -204,6 +204,20 @@ describe("a canary", () => {
 		await reports(fresh!, await next);
 	});
 
+	it("D16, D50: a result that comes late counts for the version of its worker", async () => {
+		await serve({ workersMin: 1, leaseMs: 5000 });
+		const [worker] = await ready(1);
+		const settled: unknown[] = [];
+		at.service.events.on("job.settled", ({ release }) => void settled.push(release));
+		const id = await submitted(at.service, "ep");
+		const late = at.service.next("job.late");
+		expect(await takes(worker!)).toBe(id);
+		await pass(7000);
+		await reports(worker!, id);
+		expect(await late).toMatchObject({ id });
+		expect(settled).toEqual([1]);
+	});
+
 	it("D50: needs workersMax 2; with less the first healthy worker decides, and the log says so", async () => {
 		await serve({ workersMin: 1, workersMax: 1, release: { canary: RULE } });
 		await ready(1);

@@ -19,10 +19,11 @@ export async function report(
 	if (id === warmupId(worker.id)) return warmupReported(d, worker, received);
 	if (!isJobId(id)) return reportDropped(d, q, "missing");
 	const before = worker.held.get(id);
+	const by = { worker: worker.id, release: d.endpoints.releaseOf(endpoint, worker.launchedAs) };
 	if (received.kind === "progress") {
 		if (before) before.began = true;
 		const { value } = received;
-		const kept = await d.retry(() => d.store.jobs.progress({ endpoint, id, worker: worker.id, value, now: d.now() }), {
+		const kept = await d.retry(() => d.store.jobs.progress({ endpoint, id, ...by, value, now: d.now() }), {
 			bytes: sizeOf(value),
 			signal: q.signal,
 		});
@@ -41,7 +42,7 @@ export async function report(
 			d.store.jobs.report({
 				endpoint,
 				id,
-				worker: worker.id,
+				...by,
 				outcome,
 				now: d.now(),
 			}),

@@ -33,7 +33,7 @@ function setting() {
 		retry: (operation: (attempt: { held: boolean; unsure: boolean }) => Promise<unknown>) =>
 			operation({ held: false, unsure: false }),
 		waiters: { notify() {} },
-		endpoints: { get: () => ({ limits: "off" }) },
+		endpoints: { get: () => ({ limits: "off" }), releaseOf: () => undefined },
 		cluster: { others: () => false, shared: false },
 	} as unknown as Deps;
 	const post = (number: number, text: string) => addChunks(d, { worker, id: JOB, pieces: [text], number, count: 1 });

@@ -80,12 +80,14 @@ async function append(
 	const { endpoint } = worker;
 	if (!isJobId(id)) return reportDropped(d, q, "missing");
 	const bound = streamBound(d.endpoints.get(endpoint));
+	const release = d.endpoints.releaseOf(endpoint, worker.launchedAs);
 	const added = await d.retry(
 		(attempt) =>
 			d.store.chunks.append({
 				endpoint,
 				id,
 				worker: worker.id,
+				release,
 				chunks: q.pieces,
 				unlessLast: q.unsure || attempt.unsure,
 				bound,

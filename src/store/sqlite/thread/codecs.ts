@@ -60,6 +60,7 @@ const report: Codec<Args<"report">, Outcome<"report">> = {
 		"endpoint",
 		"id",
 		"worker",
+		"release",
 		"outcome.on",
 		"outcome.attempt",
 		"outcome.output",
