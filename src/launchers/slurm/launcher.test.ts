@@ -1,5 +1,6 @@
 /** The watch over batch jobs, on real folders, with a Slurm that prints what a test says. */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -48,6 +49,58 @@ it("D25: a worker whose shared folder fails does not hide the end of another one
 	await clock.advance(10_000);
 	expect(exits).toMatchObject([{ workerId: "w-two", code: 7 }]);
 	expect(lines.filter((line) => line.includes("ELOOP"))).toHaveLength(1);
+	await launcher.close();
+});
+
+it("D34: while their shared folder hangs, a worker is stopped and an ended one is reported", async () => {
+	const shared = mkdtempSync(join(tmpdir(), "sluice-slurm-"));
+	onTestFinished(() => rmSync(shared, { recursive: true, force: true }));
+	const names = ["one", "two"].map((endpoint) => nameOf({ serviceId: "s", endpoint, workerId: `w-${endpoint}` }));
+	const states = ["RUNNING", "RUNNING"];
+	const calls: string[] = [];
+	const killed = Promise.withResolvers<void>();
+	const run: RunCommand = async (program, args) => {
+		const rows = names.map((name, at) => `${at}|${states[at]}|None|1:00|1:00|${name}\n`);
+		if (program === "squeue") return rows.join("");
+		const at = Number(args.at(-1));
+		if (program === "scontrol") return `JobId=${at} JobName=${names[at]} JobState=${states[at]} ExitCode=7:0`;
+		if (program !== "scancel") return "";
+		calls.push(args.join(" "));
+		if (args.includes("--signal=KILL") && args.includes("--batch")) killed.resolve();
+		// Takes no signal, as a job that is suspended.
+		if (args.length === 1) states[0] = "CANCELLED";
+		return "";
+	};
+	const clock = manualClock();
+	const { launcher, lines } = opened({ clock, run, shared });
+	const exits = new Map<string, Exit>();
+	const bothEnded = Promise.withResolvers<void>();
+	launcher.onExit((exit) => {
+		exits.set(exit.workerId, exit);
+		if (exits.size === 2) bothEnded.resolve();
+	});
+	for (const [at, endpoint] of ["one", "two"].entries()) {
+		const folder = join(shared, "sluice-s", endpoint);
+		mkdirSync(folder, { recursive: true, mode: 0o700 });
+		expect(await launcher.adopt(`w-${endpoint}`, { job: String(at), name: names[at]!, folder }, "s")).toBe(true);
+		const file = variablesPath(folder, `w-${endpoint}`);
+		execFileSync("mkfifo", [file]);
+		// Ends the wait of all that open it.
+		onTestFinished(() => closeSync(openSync(file, "r+")));
+	}
+	const stop = launcher.stop("w-one", 1000);
+	stop.catch(killed.reject);
+	states[1] = "FAILED";
+	await clock.advance(5000);
+	await expect.poll(() => calls, { timeout: 20_000 }).toContain("--state=RUNNING --batch --signal=TERM 0");
+	await clock.advance(1000);
+	await killed.promise;
+	await clock.advance(20_000);
+	await stop;
+	await bothEnded.promise;
+	expect(calls.at(-1)).toBe("0");
+	expect(exits.get("w-two")).toMatchObject({ code: 7 });
+	expect(lines.filter((line) => line.includes("was not removed"))).not.toEqual([]);
 	await launcher.close();
 });
 

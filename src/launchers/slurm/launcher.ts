@@ -11,8 +11,8 @@ import { batchScript, folderOf, nameOf, ownerIn, sbatchOptions, type SlurmSpec }
 import {
 	checkFolder,
 	discardWorker,
-	hasStarted,
 	linkLog,
+	mayHaveStarted,
 	prepareWorker,
 	pruneFolder,
 	removeFile,
@@ -154,16 +154,16 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 			throw new Error(`Slurm does not show its job ${job}`);
 		await endInGrace(this.clock, worker, {
 			terminate: async () => {
-				await this.#queue.terminate(job, { step, started: await hasStarted(worker) });
+				await this.#queue.terminate(job, { step, started: await mayHaveStarted(worker) });
 				this.#wake.abort();
 			},
 			hasEnded: () => worker.hasEnded,
 			signal: over.signal,
 		});
 		if (worker.hasEnded) return;
-		await this.#queue.kill(job, { started: await hasStarted(worker) });
+		await this.#queue.kill(job, { started: await mayHaveStarted(worker) });
 		// The watchdog ends what Slurm has no record of. After it nothing runs that a cancelled job would hide.
-		await removeFile(worker);
+		await this.#tryToRemoveFile(worker);
 		this.#wake.abort();
 		await this.clock.sleep(KILL_TIMEOUT_MS / 2, over.signal);
 		// A job takes no signal while it is suspended or before its batch script runs.
@@ -256,10 +256,19 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 		const end = (await this.#queue.endOf(job, name)) ?? { state: isPresent ? "COMPLETED" : "UNKNOWN" };
 		if (!this.isWatched(worker)) return;
 		const { reason, ...how } = exitOf(end, { job, memory });
-		const isUnread = await removeFile(worker);
+		// Where Slurm has no record, only the absence of the file keeps the job from running again.
+		const isUnread = await (isPresent ? this.#tryToRemoveFile(worker) : removeFile(worker));
 		const output = await tail(logPath(this.logDir, id));
 		const why = reason ?? faultIn(output, { job, end, memory, program, unreadIn: isUnread ? folder : undefined });
 		const isStopped = worker.ending !== undefined;
 		await this.report(worker, { ...how, lastOutput: withoutNotes(output), ...(why && !isStopped && { reason: why }) });
+	}
+
+	/** Jobs that Slurm shows end, and have ended, without an answer of the shared folder. */
+	async #tryToRemoveFile(worker: Worker): Promise<boolean> {
+		return await removeFile(worker).catch((error: unknown) => {
+			this.log(`the file of worker ${worker.id} was not removed: ${this.sentence(error)}`);
+			return false;
+		});
 	}
 }

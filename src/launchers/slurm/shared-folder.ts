@@ -136,6 +136,11 @@ export async function hasStarted({ folder, id }: WorkerFile): Promise<boolean> {
 	return (await sizeOf(variablesPath(folder, id))) === 0;
 }
 
+/** Whether it has, or its folder does not answer. */
+export async function mayHaveStarted(file: WorkerFile): Promise<boolean> {
+	return await hasStarted(file).catch(() => true);
+}
+
 /** Ends the worker if it runs. Returns whether it had not read the file. */
 export async function removeFile({ folder, id }: WorkerFile): Promise<boolean> {
 	const path = variablesPath(folder, id);
