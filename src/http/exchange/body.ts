@@ -4,7 +4,7 @@ import { type JsonMember, type JsonScan, JsonScanner, type JsonScanOptions } fro
 import { BLOCK_BYTES, cut, type JsonText, LARGE_BYTES, release } from "../../lib/json/json-text.ts";
 import { MarkFilter } from "../../lib/byte-order-mark.ts";
 import type { Call } from "./call.ts";
-import { type Content, contentOf } from "./content-coding.ts";
+import { codingOf, type Content, contentOf, mostDecoded, WINDOW_BYTES } from "./content-coding.ts";
 import { FREE_BYTES, hold } from "../memory/call-memory.ts";
 
 const TURN_BYTES = 262_144;
@@ -105,27 +105,59 @@ class BodyReader<T> {
 
 	/** Throws 413 and 415. */
 	read(): Promise<T> {
-		const { req, maxBody, engine } = this.call;
+		const { req, maxBody } = this.call;
 		const { declared } = this;
 		if (declared !== undefined && declared > maxBody) throw new BodyTooLarge(declared, maxBody);
-		this.content = contentOf(req, (error) => this.refuse(error));
-		const { source } = this.content;
+		const coding = codingOf(req);
 		const { promise } = this.reading!;
-		if (source !== req) req.on("data", (piece: Buffer) => this.receive(piece));
-		source.on("data", (piece: Buffer) => this.add(this.mark.push(piece)));
-		// Most bodies have arrived with their headers, though their end may not be parsed yet.
-		if (!req.complete && req.readableLength !== declared) {
-			this.isTimed = true;
-			req.setTimeout(engine.budgets.readTimeout.limit, () => this.refuse(new ApiError("request_timeout")));
-		}
-		// Without a body the request has already ended.
-		if (source.readableEnded) this.ended();
-		source.on("end", () => this.ended());
 		req.on("error", (error) => this.fail(req.complete ? error : cutShort()));
 		req.on("close", () => {
 			if (!req.complete) this.fail(cutShort());
 		});
+		const held = coding === "br" ? this.coverDecoder() : undefined;
+		if (!held) this.open(coding);
+		else
+			held.then(
+				() => this.open(coding),
+				(error: Error) => this.refuse(error),
+			);
 		return promise;
+	}
+
+	/** Until it has begun, the request and its connection keep only the little that they buffer. */
+	private open(coding: ReturnType<typeof codingOf>): void {
+		const { req, res } = this.call;
+		// Nothing is held for a client that has left, so nothing may be allocated.
+		if (coding === "br" && res.closed) this.fail(cutShort());
+		if (!this.reading) return;
+		this.content = contentOf(req, coding, (error) => this.refuse(error));
+		const { source } = this.content;
+		if (source !== req) req.on("data", (piece: Buffer) => this.receive(piece));
+		source.on("data", (piece: Buffer) => this.add(this.mark.push(piece)));
+		// Most bodies have arrived with their headers, though their end may not be parsed yet.
+		if (!req.complete && req.readableLength !== this.declared) this.limitTime();
+		// Without a body the request has already ended.
+		if (source.readableEnded) this.ended();
+		source.on("end", () => this.ended());
+	}
+
+	/**
+	 * Holds a window and all that the body may contain, before there is a decoder: one that waited for more with its
+	 * window held would wait for others that do the same. No more than clients have of the budget, as the smallest one
+	 * would never have room for the largest body.
+	 */
+	private coverDecoder(): Promise<void> | undefined {
+		const { maxBody, engine } = this.call;
+		this.covered = Math.min(maxBody, mostDecoded(this.declared ?? maxBody));
+		return hold(this.call, Math.min(WINDOW_BYTES + this.covered, engine.budgets.memory.limit / 2));
+	}
+
+	/** Refuses a body of which nothing arrives for `readTimeout`. */
+	private limitTime(): void {
+		const { req, engine } = this.call;
+		const late = this.isTimed ? undefined : () => this.refuse(new ApiError("request_timeout"));
+		this.isTimed = true;
+		req.setTimeout(engine.budgets.readTimeout.limit, late);
 	}
 
 	/** A coding may have any number of bytes without content. */
@@ -157,7 +189,7 @@ class BodyReader<T> {
 
 	/** Pauses reading until the request may hold the declared size, or twice what has arrived. */
 	private cover(): void {
-		const { req, maxBody, engine } = this.call;
+		const { req, maxBody } = this.call;
 		this.covered = Math.max(this.length, this.size ?? Math.min(maxBody, 2 * this.length));
 		const held = hold(this.call, this.covered);
 		if (!held) return;
@@ -168,7 +200,7 @@ class BodyReader<T> {
 		held.then(
 			() => {
 				this.waiting = false;
-				req.setTimeout(engine.budgets.readTimeout.limit);
+				if (this.reading) this.limitTime();
 				source.resume();
 			},
 			(error: Error) => this.refuse(error),
@@ -178,6 +210,8 @@ class BodyReader<T> {
 	private ended(): void {
 		if (this.isTimed) this.call.req.setTimeout(0);
 		if (this.reading) this.add(this.mark.end());
+		// A window is freed now, and the content is of known size.
+		if (this.reading && this.length < this.call.holds.bytes) void hold(this.call, this.length);
 		this.reading?.resolve(this.finish(this.blocks.finish(), this.length));
 		this.reading = undefined;
 	}

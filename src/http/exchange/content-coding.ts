@@ -20,7 +20,12 @@ const FREE_BYTES = 1024 * 1024;
 /** Maximum decoded bytes of a received one. JSON reaches 20, with long runs of one character 1,000. */
 const MOST_RATIO = 200;
 
-type Decoder = ReturnType<(typeof DECODERS)[keyof typeof DECODERS]>;
+/** What a brotli decoder may allocate for its window at the first byte of its content. */
+export const WINDOW_BYTES = 16 * 1024 * 1024;
+
+type Coding = keyof typeof DECODERS;
+
+type Decoder = ReturnType<(typeof DECODERS)[Coding]>;
 
 /** A body as its sender wrote it. */
 export interface Content {
@@ -31,9 +36,13 @@ export interface Content {
 	drop(): void;
 }
 
-/** Throws 415 for a coding that is not decoded here. `fail` gets the refusal of damaged content. */
-export function contentOf(req: IncomingMessage, fail: (error: ApiError) => void): Content {
-	const coding = codingOf(req);
+/** Maximum decoded bytes of so many received ones. */
+export function mostDecoded(received: number): number {
+	return Math.max(FREE_BYTES, MOST_RATIO * received);
+}
+
+/** `fail` gets the refusal of damaged content. */
+export function contentOf(req: IncomingMessage, coding: Coding | undefined, fail: (error: ApiError) => void): Content {
 	if (coding === undefined) return { source: req, fault: () => undefined, drop: () => {} };
 	const decoder: Decoder = DECODERS[coding]();
 	const drop = (): void => {
@@ -49,19 +58,19 @@ export function contentOf(req: IncomingMessage, fail: (error: ApiError) => void)
 	return {
 		source: decoder,
 		fault: (decoded) =>
-			decoded > FREE_BYTES && decoded > MOST_RATIO * decoder.bytesWritten
+			decoded > mostDecoded(decoder.bytesWritten)
 				? badCoding(coding, `its content is over ${MOST_RATIO} times as large as what was sent`)
 				: undefined,
 		drop,
 	};
 }
 
-/** Undefined without one. */
-function codingOf({ headers }: IncomingMessage): keyof typeof DECODERS | undefined {
+/** Undefined without one. Throws 415 for one that is not decoded here. */
+export function codingOf({ headers }: IncomingMessage): Coding | undefined {
 	const given = headers["content-encoding"];
 	const coding = given?.trim().toLowerCase() ?? "";
 	if (coding === "" || coding === "identity") return undefined;
-	if (Object.hasOwn(DECODERS, coding)) return coding as keyof typeof DECODERS;
+	if (Object.hasOwn(DECODERS, coding)) return coding as Coding;
 	throw new ApiError("unsupported_encoding", { encoding: coding.slice(0, 40), codings: CODINGS });
 }
 
