@@ -47,8 +47,10 @@ function variables(text: string): Record<string, string> {
 }
 
 /** What is the same each time it is asked for: token and worker id, also in the addresses, are new. */
-function lasting({ RUNPOD_AI_API_KEY: _, RUNPOD_POD_ID: id = "", ...env }: Record<string, string>) {
-	return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value.replaceAll(id, "ID")]));
+function lasting(env: Record<string, string>): Record<string, string> {
+	const { RUNPOD_AI_API_KEY: token = "", RUNPOD_POD_ID: id = "" } = env;
+	const blank = (value: string): string => value.replaceAll(id, "ID").replaceAll(token, "TOKEN");
+	return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, blank(value)]));
 }
 
 function diaryOf(place: Site): { DIARY: string } {

@@ -126,7 +126,7 @@ it("D41: a brotli body whose client has left, also while it waited for memory, i
 	onTestFinished,
 }) => {
 	const { meter, memory } = shares();
-	memory.take({ kind: "key", id: "other" }, 128 * MB, () => new AbortController().signal);
+	void memory.take({ kind: "key", id: "other" }, 128 * MB, () => new AbortController().signal);
 	const call = await open({ body: BOMB, coding: "br", memory }, onTestFinished);
 	const refused = readBytes(call).catch((error: unknown) => error);
 	Object.assign(call.res, { closed: true }).emit("close");
