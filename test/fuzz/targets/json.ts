@@ -142,7 +142,7 @@ function callWith(pieces: readonly Buffer[], size: number | undefined, maxBody: 
 		maxBody,
 		identity: {},
 		holds: { bytes: 0 },
-		service: { memory: { take: () => undefined } },
+		service: { memory: { take: () => undefined, give: () => {} } },
 		engine: { budgets: { readTimeout: { limit: 30_000 } } },
 	} as unknown as Call;
 }
