@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Op } from "../history.ts";
 import {
+	AGAIN,
 	ENDED,
 	TIMED_OUT,
 	history,
@@ -53,7 +54,12 @@ describe("histories without a bug", () => {
 		],
 		[
 			"a late report that is dropped after a take that had no answer and may have been given the job",
-			untold().report({ at: 20_000 }).take({ by: "w3", at: 40_000 }).report({ by: "w3" }).close(),
+			untold()
+				.report({ at: 20_000 })
+				.take({ by: "w3", at: 40_000 })
+				.report({ by: "w3", text: '"r2"' })
+				.read(AGAIN)
+				.close(),
 		],
 		[
 			"a late report of a lost run while a take is open that gets the job",
