@@ -110,3 +110,9 @@ describe("D22, D47: values of variables and secrets", () => {
 			}
 	});
 });
+
+it("D47: of names with the same value the first one is shown", () => {
+	const value = "one-value-of-two-names";
+	const hidden = { RUNPOD_SECRET_stored: value, STORED: value };
+	expect(withoutSecrets(`STORED=${value}\nand more`, hidden)).toBe("STORED=[RUNPOD_SECRET_stored]\nand more");
+});

@@ -57,16 +57,17 @@ export function eachWithoutSecrets(
 	});
 }
 
-/** The longest first. A value within JSON is another text, and who prints one line of it may trim it. */
+/**
+ * The longest first, each text once: of names with the same value the first one is shown. A value within JSON is
+ * another text, and who prints one line of it may trim it.
+ */
 function formsOf(values: HiddenValues): Form[] {
-	return Object.entries(values)
-		.flatMap(([name, value]) => {
-			const texts = [value, ...value.split("\n")].map((text) => text.trim());
-			const forms = texts.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);
-			return Array.from(new Set(forms), (form) => ({ name, value: form }));
-		})
-		.filter(({ value }) => value.length >= SECRET_LENGTH)
-		.toSorted((a, b) => b.value.length - a.value.length);
+	const names = new Map<string, string>();
+	for (const [name, value] of Object.entries(values))
+		for (const text of [value, ...value.split("\n")].map((each) => each.trim()))
+			for (const form of [text, JSON.stringify(text).slice(1, -1)])
+				if (form.length >= SECRET_LENGTH && !names.has(form)) names.set(form, name);
+	return Array.from(names, ([value, name]) => ({ name, value })).toSorted((a, b) => b.value.length - a.value.length);
 }
 
 /** In their order and apart: of spans that overlap the name of the first one stays. */
