@@ -9,10 +9,10 @@ import { hex } from "../../lib/ids.ts";
 import type { Fault } from "../../lib/schema.ts";
 import { isManaged, missingHere } from "../../launchers/index.ts";
 import type { Loop, Service } from "../../system/loop.ts";
-import { unlessFull } from "../availability/storage/free-space.ts";
 import type { Encryption } from "../../secrets/encryption.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
+import { ConfiguredEndpoints } from "./configured-endpoints.ts";
 import { type EndpointEntry, endpointRegistry, type EndpointRegistry } from "./endpoint-registry.ts";
 import { endpointRemoval } from "./removal.ts";
 import { endpointVersions, type EndpointVersions, type Origin } from "./versions.ts";
@@ -52,10 +52,7 @@ export class Endpoints {
 	/** A refresh that has not begun reads all changes until then. */
 	#pendingRefresh: Promise<void> | undefined;
 	#searchedAt: LocalMs = -Infinity;
-	/** Those of `sluice.yaml` that are not stored yet: the disk is full, or one of that id is still being deleted. */
-	readonly #unstored = new Map<string, { endpoint: Endpoint; afterDeletion: boolean }>();
-	/** Ids of those in `sluice.yaml`. */
-	#configured: ReadonlySet<string> = new Set();
+	readonly #configured: ConfiguredEndpoints;
 
 	constructor(d: Deps) {
 		const { events } = (this.#d = d);
@@ -63,8 +60,14 @@ export class Endpoints {
 		this.versions = endpointVersions(d.store, d);
 		this.#removal = endpointRemoval({ ...d, registry: this.#registry });
 		this.services = [this.#removal];
-		events.on("store.back", () => this.#storeLater([...this.#unstored.keys()]));
-		events.on("endpoint.deleted", ({ endpoint }) => this.#storeLater([endpoint]));
+		this.#configured = new ConfiguredEndpoints({
+			...d,
+			exists: (id) => this.#exists(id),
+			isBeingDeleted: (id) => this.#registry.removing().includes(id),
+			store: (endpoint) => this.#store(endpoint, BY_FILE),
+			inTurn: (work) => this.#inTurn(work),
+			repeated: (id, made) => this.#repeated(id, made),
+		});
 		events.on(["store.back", "hints.lost"], () => this.refresh());
 		events.on(["lease.taken", "server.joined", "server.left"], this.#removal.nudge);
 		events.on("endpoint.deleted", ({ endpoint }) => this.versions.forget(endpoint));
@@ -217,10 +220,8 @@ export class Endpoints {
 
 	/** `configured` endpoints of `sluice.yaml` replace stored ones. */
 	async load(configured: readonly Endpoint[]): Promise<void> {
-		this.#configured = new Set(configured.map(({ id }) => id));
 		await this.#reload();
-		for (const endpoint of configured) this.#unstored.set(endpoint.id, { endpoint, afterDeletion: false });
-		await this.#storeConfigured(this.#configured);
+		await this.#configured.load(configured);
 		for (const { endpoint } of this.all())
 			if (isReserved(endpoint.id)) this.#d.events.emit("endpoint.reserved", { endpoint: endpoint.id });
 	}
@@ -322,7 +323,7 @@ export class Endpoints {
 		const missing = await this.#registry.load((id, fault) =>
 			events.emit("fault", { where: `endpoint ${id} in the store`, error: fault }),
 		);
-		this.#dropOutlived();
+		this.#configured.dropOlder();
 		for (const id of missing) events.emit("endpoint.deleted", { endpoint: id });
 	}
 
@@ -333,38 +334,6 @@ export class Endpoints {
 			this.#removal.nudge();
 			this.#d.events.emit("endpoints.changed", {});
 		}));
-	}
-
-	/** What a client made after the deletion that one of the file waits for is newer than the file. */
-	#dropOutlived(): void {
-		for (const [id, { afterDeletion }] of this.#unstored)
-			if (afterDeletion && this.#exists(id)) this.#unstored.delete(id);
-	}
-
-	#storeLater(ids: readonly string[]): void {
-		const unstored = ids.filter((id) => this.#unstored.has(id));
-		if (unstored.length === 0) return;
-		const stored = this.#inTurn(() => this.#storeConfigured(unstored));
-		const done = stored.then(() => this.#d.events.emit("endpoints.changed", {}));
-		this.#d.background.run("storing the configured endpoints", done);
-	}
-
-	/** Those that cannot be stored now stay unstored. */
-	async #storeConfigured(ids: Iterable<string>): Promise<void> {
-		for (const id of ids) await unlessFull(this.#repeated(id, () => this.#tryConfigured(id)));
-	}
-
-	async #tryConfigured(id: string): Promise<true | undefined> {
-		this.#dropOutlived();
-		const unstored = this.#unstored.get(id);
-		if (!unstored) return true;
-		if (this.#registry.removing().includes(id)) {
-			unstored.afterDeletion = true;
-			return true;
-		}
-		if (!(await this.#store(unstored.endpoint, BY_FILE))) return undefined;
-		this.#unstored.delete(id);
-		return true;
 	}
 }
 

@@ -1,0 +1,71 @@
+/** The endpoints of `sluice.yaml`, which replace stored ones when the service starts, or as soon as they can. */
+import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import { unlessFull } from "../availability/storage/free-space.ts";
+import type { EngineContext } from "../context.ts";
+
+interface Deps extends Pick<EngineContext, "events" | "background"> {
+	/** Whether it is stored, also with settings that cannot be read. */
+	exists: (id: string) => boolean;
+	isBeingDeleted: (id: string) => boolean;
+	/** Undefined: another server changed it meanwhile. */
+	store: (endpoint: Endpoint) => Promise<true | undefined>;
+	/** Runs after the changes before, and with servers that share the store after a read of what these have stored. */
+	inTurn: (work: () => Promise<void>) => Promise<void>;
+	/** Makes a change again until no other server came between. */
+	repeated: (id: string, made: () => Promise<true | undefined>) => Promise<true>;
+}
+
+export class ConfiguredEndpoints {
+	readonly #d: Deps;
+	#ids: ReadonlySet<string> = new Set();
+	/** Not stored yet: the disk is full, or the endpoint of that id is still being deleted. */
+	readonly #unstored = new Map<string, { endpoint: Endpoint; afterDeletion: boolean }>();
+
+	constructor(d: Deps) {
+		this.#d = d;
+		d.events.on("store.back", () => this.#storeLater([...this.#unstored.keys()]));
+		d.events.on("endpoint.deleted", ({ endpoint }) => this.#storeLater([endpoint]));
+	}
+
+	has(id: string): boolean {
+		return this.#ids.has(id);
+	}
+
+	async load(configured: readonly Endpoint[]): Promise<void> {
+		this.#ids = new Set(configured.map(({ id }) => id));
+		for (const endpoint of configured) this.#unstored.set(endpoint.id, { endpoint, afterDeletion: false });
+		await this.#store(this.#ids);
+	}
+
+	/** To be called after each read of the store: what was made after a deletion is newer than the file. */
+	dropOlder(): void {
+		for (const [id, { afterDeletion }] of this.#unstored)
+			if (afterDeletion && this.#d.exists(id)) this.#unstored.delete(id);
+	}
+
+	#storeLater(ids: readonly string[]): void {
+		const { inTurn, events, background } = this.#d;
+		const unstored = ids.filter((id) => this.#unstored.has(id));
+		if (unstored.length === 0) return;
+		const done = inTurn(() => this.#store(unstored)).then(() => events.emit("endpoints.changed", {}));
+		background.run("storing the configured endpoints", done);
+	}
+
+	/** Those that cannot be stored now stay unstored. */
+	async #store(ids: Iterable<string>): Promise<void> {
+		for (const id of ids) await unlessFull(this.#d.repeated(id, () => this.#tryToStore(id)));
+	}
+
+	async #tryToStore(id: string): Promise<true | undefined> {
+		this.dropOlder();
+		const unstored = this.#unstored.get(id);
+		if (!unstored) return true;
+		if (this.#d.isBeingDeleted(id)) {
+			unstored.afterDeletion = true;
+			return true;
+		}
+		if (!(await this.#d.store(unstored.endpoint))) return undefined;
+		this.#unstored.delete(id);
+		return true;
+	}
+}
