@@ -1,8 +1,9 @@
 /** Reads request bodies. They are bounded (D3) and scanned as JSON on arrival, not parsed (D5). */
 import { ApiError } from "../../core/errors.ts";
 import { type JsonMember, type JsonScan, JsonScanner, type JsonScanOptions } from "../../lib/json/json-scan.ts";
-import { BLOCK_BYTES, cut, type JsonText, LARGE_BYTES, release } from "../../lib/json/json-text.ts";
+import { cut, type JsonText, LARGE_BYTES } from "../../lib/json/json-text.ts";
 import { MarkFilter } from "../../lib/byte-order-mark.ts";
+import { BlockCollector } from "./block-collector.ts";
 import type { Call } from "./call.ts";
 import { codingOf, type Content, contentOf, mostDecoded, WINDOW_BYTES } from "./content-coding.ts";
 import { FREE_BYTES, hold } from "../memory/call-memory.ts";
@@ -235,65 +236,6 @@ class BodyReader<T> {
 /** The client caused it, so it is not logged. */
 function cutShort(): ApiError {
 	return new ApiError("bad_json", { why: "the connection closed before the end of the body.", type: "" });
-}
-
-/** Collects a small body in one block, a large one in blocks of {@link BLOCK_BYTES}. */
-class BlockCollector {
-	private readonly size: number | undefined;
-	private readonly full: Buffer[] = [];
-	private small: Buffer[] | undefined = [];
-	private bytes = 0;
-	private open: Buffer | undefined;
-	private filled = 0;
-
-	constructor(size: number | undefined) {
-		this.size = size;
-	}
-
-	add(piece: Buffer): void {
-		this.bytes += piece.length;
-		if (!this.small) return this.fill(piece);
-		this.small.push(piece);
-		if (this.bytes < LARGE_BYTES) return;
-		for (const each of this.small) this.fill(each);
-		this.small = undefined;
-	}
-
-	/** Keeps no block, because the request keeps this object until answered, which may take minutes (D40). */
-	finish(): Buffer[] {
-		this.close();
-		const { small } = this;
-		this.small = undefined;
-		if (!small) return this.full.splice(0);
-		return small.length === 1 ? small : [Buffer.concat(small, this.bytes)];
-	}
-
-	drop(): void {
-		this.full.length = 0;
-		this.small = undefined;
-		this.open = undefined;
-	}
-
-	private fill(piece: Buffer): void {
-		for (let at = 0; at < piece.length; ) {
-			if (!this.open) {
-				const left = this.size === undefined ? BLOCK_BYTES : this.size - this.full.length * BLOCK_BYTES;
-				this.open = Buffer.allocUnsafeSlow(Math.min(BLOCK_BYTES, left));
-			}
-			const copied = piece.copy(this.open, this.filled, at);
-			at += copied;
-			this.filled += copied;
-			if (this.filled === this.open.length) this.close();
-		}
-		// A piece with its own memory is reused now, before garbage collection.
-		if (piece.buffer.byteLength === piece.length) release([piece]);
-	}
-
-	private close(): void {
-		if (this.open) this.full.push(this.open.subarray(0, this.filled));
-		this.open = undefined;
-		this.filled = 0;
-	}
 }
 
 /** 400 for a body that is not a JSON object. Mentions a non-JSON Content-Type (D4). */
