@@ -1,4 +1,5 @@
 /** A text of a receiver, which may have what it got. */
+import { overlap } from "./overlap.ts";
 
 /** A shorter end of a text is not taken for the beginning of a secret. */
 const SHORTEST = 4;
@@ -33,11 +34,4 @@ function encodedForms(secret: string): string[] {
 function base64Within(bytes: Buffer, before: number): string {
 	const text = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64");
 	return text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
-}
-
-/** Length of the longest beginning of `secret` that is the end of `text`. */
-function overlap(text: string, secret: string): number {
-	let { length } = secret;
-	while (!text.endsWith(secret.slice(0, length))) length -= 1;
-	return length;
 }
