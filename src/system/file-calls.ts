@@ -3,7 +3,7 @@
  * threads of Node's pool until the system answers, so they are bounded: a folder that hangs blocks only its own calls,
  * several shared folders that hang block only those of shared folders, and nothing takes the last thread.
  */
-import { type FileHandle, open } from "node:fs/promises";
+import { access, type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Clock, systemClock } from "./clock.ts";
 
@@ -74,6 +74,14 @@ export class FileCalls {
 			isWanted = false;
 			throw error;
 		});
+	}
+
+	/** False also for a file that does not answer. */
+	isThere(path: string): Promise<boolean> {
+		return this.run(path, () => access(path)).then(
+			() => true,
+			() => false,
+		);
 	}
 
 	async #answer<T>(entry: Call, call: () => Promise<T>): Promise<T> {

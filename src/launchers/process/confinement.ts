@@ -1,5 +1,5 @@
 /** The user, resource limits and inherited variables of a worker's process. */
-import { access, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { fileCalls } from "../../system/file-calls.ts";
 import type { ProcessLimits, ProcessSettings } from "./settings.ts";
 
@@ -36,17 +36,8 @@ export async function confinementOf({ user, limits }: ProcessSettings): Promise<
 		throw new Error(`only a service that runs as root can start workers as user ${user}`);
 	if (options.length === 0) return { prefix: [], ...(account && { account }) };
 	for (const path of PRLIMIT)
-		if (await isThere(path)) return { prefix: [path, ...options, "--"], ...(account && { account }) };
+		if (await fileCalls.isThere(path)) return { prefix: [path, ...options, "--"], ...(account && { account }) };
 	throw new Error("launcher.limits needs the program prlimit, of the package util-linux");
-}
-
-function isThere(path: string): Promise<boolean> {
-	return fileCalls
-		.run(path, () => access(path))
-		.then(
-			() => true,
-			() => false,
-		);
 }
 
 /** Variables that a worker inherits. */

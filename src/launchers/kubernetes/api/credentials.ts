@@ -1,5 +1,5 @@
 /** Finds the cluster and its credentials, in a Pod or from a kubeconfig. */
-import { access, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
@@ -30,22 +30,13 @@ export async function connectionOf(
 	{ context, clock, podFolder = POD_FOLDER }: { context?: string | undefined; clock: Clock; podFolder?: string },
 ): Promise<Connection> {
 	const files = await kubeconfigFiles(env);
-	const inPod = env["KUBERNETES_SERVICE_HOST"] !== undefined && (await isThere(join(podFolder, "token")));
+	const inPod = env["KUBERNETES_SERVICE_HOST"] !== undefined && (await fileCalls.isThere(join(podFolder, "token")));
 	if (context === undefined && !env["KUBECONFIG"] && inPod) return await ofPod(env, podFolder, clock);
 	if (files.length > 0) return await ofKubeconfig(files, context, { clock, env });
 	throw new Error(
 		"no credentials for Kubernetes: run the service in a Pod with a service account, or set " +
 			"KUBECONFIG to a kubeconfig",
 	);
-}
-
-function isThere(path: string): Promise<boolean> {
-	return fileCalls
-		.run(path, () => access(path))
-		.then(
-			() => true,
-			() => false,
-		);
 }
 
 function textAt(path: string): Promise<string> {
@@ -57,7 +48,7 @@ async function kubeconfigFiles(env: Env): Promise<string[]> {
 	const paths = named
 		? named.split(delimiter).filter((path) => path !== "")
 		: [join(env["HOME"] ?? homedir(), ".kube", "config")];
-	const present = await Promise.all(paths.map(isThere));
+	const present = await Promise.all(paths.map((path) => fileCalls.isThere(path)));
 	return paths.filter((_, at) => present[at]);
 }
 
@@ -67,7 +58,7 @@ async function ofPod(env: Env, folder: string, clock: Clock): Promise<Connection
 	const namespace = join(folder, "namespace");
 	return {
 		server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
-		namespace: (await isThere(namespace)) ? (await textAt(namespace)).trim() : "default",
+		namespace: (await fileCalls.isThere(namespace)) ? (await textAt(namespace)).trim() : "default",
 		ca: await textAt(join(folder, "ca.crt")),
 		insecure: false,
 		credentials: tokenFile(join(folder, "token"), clock),
