@@ -4,13 +4,28 @@
  */
 import { describe, expect, it } from "vitest";
 import { idsOf, statusOf, stopsOf, submit } from "../support/sdk-worker-bench.ts";
-
 import type { TestServer } from "../support/servers.ts";
 import { call } from "../support/service.ts";
 import { untilFits } from "../support/until.ts";
 import { a, b, fresh, useTwoServers, worker } from "./two-servers.ts";
 
 useTwoServers();
+
+/** Holds a stop channel of the worker open at a server. Returns what cuts it. */
+function openStopPoll(w: Awaited<ReturnType<typeof worker>>, server: TestServer): () => Promise<void> {
+	const cut = new AbortController();
+	const poll = w
+		.at(server)
+		.stop({ signal: cut.signal })
+		.then(
+			() => {},
+			() => {},
+		);
+	return () => {
+		cut.abort();
+		return poll;
+	};
+}
 
 describe("workers", () => {
 	it("D16: take at one server, ping and report at the other: the job ends there, once", async () => {
@@ -118,11 +133,7 @@ describe("workers", () => {
 		const w = await worker(ep);
 		const id = await submit(a.url, { input: {} }, ep);
 		await w.at(a).take();
-		const hung = new AbortController();
-		const poll = w
-			.at(b)
-			.stop({ signal: hung.signal })
-			.catch(() => {});
+		const endPoll = openStopPoll(w, b);
 		const { executionTime, ...job } = await untilFits(
 			() => statusOf(b.url, id, ep),
 			(answer) => answer.executionTime > 6000 || answer.status !== "IN_PROGRESS",
@@ -130,8 +141,7 @@ describe("workers", () => {
 		expect(executionTime).toBeGreaterThan(6000);
 		expect(job).toMatchObject({ status: "IN_PROGRESS" });
 		expect(job).not.toHaveProperty("retries");
-		hung.abort();
-		await poll;
+		await endPoll();
 		await untilFits(
 			() => statusOf(b.url, id, ep),
 			({ status }) => status === "IN_QUEUE",
@@ -145,15 +155,10 @@ describe("workers", () => {
 		const w = await worker(ep);
 		const id = await submit(a.url, { input: {} }, ep);
 		await w.at(a).take();
-		const hung = new AbortController();
-		const stop = w
-			.at(b)
-			.stop({ signal: hung.signal })
-			.catch(() => {});
+		const endPoll = openStopPoll(w, b);
 		expect(idsOf(await w.at(a).take())).toEqual([id]);
 		expect(await statusOf(b.url, id, ep)).toMatchObject({ status: "IN_PROGRESS", retries: 1 });
-		hung.abort();
-		await stop;
+		await endPoll();
 	});
 
 	it("D16: pings at one server that name a job which a take at the other denied show two processes", {
