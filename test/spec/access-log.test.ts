@@ -45,6 +45,13 @@ it("D51: a line has the route, not the path, status, time, bytes, key, request, 
 	expect([bytesIn > 5000, bytesIn < 6000, bytesOut > 200, bytesOut < 2000]).toEqual([true, true, true, true]);
 });
 
+it("D51: a request id with the operator's key in it is hidden in the line, not in the answer", async () => {
+	const line = served("(hidden)");
+	const { headers } = await call(service.url, "/healthz", { key: null, headers: { "x-request-id": `k=${KEY};` } });
+	expect(headers.get("x-request-id")).toBe(`k=${KEY};`);
+	expect(await line).toMatchObject({ route: "/healthz", requestId: "(hidden)" });
+});
+
 it("D51: the job of the path, if it is an id; none of a refused submission; no key where none is valid", async () => {
 	const lines = [served("a"), served("b"), served("c"), served("d")];
 	const job = "01a219fa-57fa-7bcd-ad08-6ce6e2fa40c4";

@@ -6,7 +6,7 @@ import { call, KEY, startService, type TestService } from "../support/service.ts
 import { request } from "../support/transport.ts";
 import { webhookReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
 import { handWorker } from "./hand-worker.ts";
-import { operator } from "./operator.ts";
+import { keyWith, operator } from "./operator.ts";
 
 const ID = "client-1/of:2026";
 
@@ -97,8 +97,6 @@ describe("in the answer", () => {
 		["an apostrophe", "a'b"],
 		["another byte", "caf\u00e9"],
 		["129 characters", "x".repeat(129)],
-		["the operator's key", KEY],
-		["the operator's key within", `k=${KEY};`],
 		["a key within", "id-sluice_0123"],
 		["a webhook secret", "whsec_0123"],
 		["two headers", ["a", "b"]],
@@ -109,6 +107,11 @@ describe("in the answer", () => {
 	it("D51: one that has the credential of its request is replaced", async () => {
 		const headers = { authorization: "Bearer of-another-service", "x-request-id": "of-another-service/1" };
 		expect(await idOf("/healthz", "GET", headers)).toMatch(/^[0-9a-f]{16}$/);
+	});
+
+	it("D51: a guess of the operator's key is kept, right or wrong, so that no answer confirms one", async () => {
+		for (const id of [KEY, `k=${KEY};`, KEY.replace("test", "rest")])
+			expect(await idOf("/healthz", "GET", { "x-request-id": id })).toBe(id);
 	});
 
 	it("D51: 128 characters are kept; each request without one gets another", async () => {
@@ -137,6 +140,18 @@ describe("with the job", () => {
 		expect(await recordOf("hooked", id)).not.toHaveProperty("requestId");
 		await call(service.url, `/v2/hooked/cancel/${id}`, { method: "POST" });
 		expect((await receiver.arrived(2)).at(-1)!.headers).not.toHaveProperty("x-request-id");
+	});
+
+	it("D51, D30: jobs and webhooks of a key for one endpoint confirm no guess of the operator's key", async () => {
+		const { key } = await keyWith(service, ["write"], ["hooked"]);
+		const before = receiver.received.length;
+		for (const [index, guess] of [KEY, KEY.replace("test", "rest")].entries()) {
+			const id = await run("hooked", { authorization: `Bearer ${key}`, "x-request-id": guess });
+			expect((await recordOf("hooked", id)).requestId).toBe(guess);
+			await call(service.url, `/v2/hooked/cancel/${id}`, { method: "POST" });
+			const all = await receiver.arrived(before + index + 1);
+			expect(all.at(-1)!.headers["x-request-id"]).toBe(guess);
+		}
 	});
 
 	it("D51, D32: of a call of OpenAI's API too, whose answer names the job", async () => {

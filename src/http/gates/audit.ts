@@ -16,7 +16,7 @@ export async function auditShown(
 ): Promise<void> {
 	const ids = objects.flatMap(({ id, env }) => (Object.keys(env).length > 0 ? [id] : []));
 	if (isHead(call) || ids.length === 0) return;
-	const { requestId } = call.res;
+	const { loggedRequestId: requestId } = call.res;
 	await call.engine.access.audit.shown({ principal: principalOf(call), peer: call.req.socket, action, requestId, ids });
 }
 
@@ -48,7 +48,7 @@ export function audit(
 		action: name,
 		subject: named.length === 0 && typeof id === "string" ? [id] : named,
 		result,
-		requestId: call.res.requestId,
+		requestId: call.res.loggedRequestId,
 		repeatable: audited === true,
 	});
 }

@@ -43,7 +43,7 @@ export function accessLog(q: {
 			bytesIn: socket.bytesRead - read,
 			bytesOut: socket.bytesWritten - written,
 			keyId: identity.principal?.keyId,
-			requestId: res.requestId,
+			requestId: res.loggedRequestId,
 			traceId: call.trace?.context.traceId,
 			endpoint,
 			job: call.submitted ?? job,

@@ -42,8 +42,9 @@ export function beginTrace(
 	return { context: { ...ids, isSampled: true, state: client?.state }, span };
 }
 
-export function endTrace({ span }: RequestTrace, { statusCode: status, requestId }: Response, traces: Traces): void {
+export function endTrace({ span }: RequestTrace, res: Response, traces: Traces): void {
+	const { statusCode: status, loggedRequestId: id } = res;
 	if (!span) return;
-	const attributes = { ...span.attributes, "http.response.status_code": status, "sluice.request.id": requestId };
+	const attributes = { ...span.attributes, "http.response.status_code": status, "sluice.request.id": id };
 	traces.tracer?.record({ ...span, end: traces.now(), attributes, ...(status >= 500 && { error: String(status) }) });
 }

@@ -138,8 +138,9 @@ export class Requests {
 			errorForm: management ? "problem" : route ? route.errorForm : OPENAI_PATH.test(path) ? "openai" : undefined,
 		};
 		res.on("close", () => this.#close(call, route));
-		res.sentRequestId = requestIdIn(req, this.#o.engine.access.keys.isOwnIn);
+		res.sentRequestId = requestIdIn(req);
 		res.requestId = res.sentRequestId ?? this.#newId(ID_DIGITS);
+		res.loggedRequestId = this.#o.engine.access.keys.isOwnIn(res.requestId) ? "(hidden)" : res.requestId;
 		this.#logAccess?.(call, route);
 		if (route) this.#service.traffic.begun(route.name);
 		// After a request with Upgrade, Node reports no malformed requests of the connection (D2).
@@ -172,7 +173,7 @@ export class Requests {
 
 	async #answerError(call: Call, route: Route | undefined, error: unknown): Promise<void> {
 		const { clock, events } = this.#o;
-		const { requestId } = call.res;
+		const { requestId, loggedRequestId } = call.res;
 		let refusal = refusalOf(error, requestId);
 		if (refusal.code === "endpoint_not_found") refusal = withMeant(call, refusal);
 		if (refusal.status >= 500 && !EXPECTED.has(refusal.code))
@@ -180,7 +181,7 @@ export class Requests {
 				method: call.req.method ?? "",
 				path: call.path,
 				status: refusal.status,
-				requestId,
+				requestId: loggedRequestId,
 				error,
 			});
 		this.#service.traffic.refused(refusal.code);
