@@ -42,8 +42,8 @@ const SYSTEM = [
 	),
 	"test/store/postgres*.test.ts",
 	"test/store/earlier-versions.test.ts",
-	"src/store/postgres/*.test.ts",
-	"src/engine/cluster/cluster.test.ts",
+	"src/kernel/store/postgres/*.test.ts",
+	"src/kernel/engine/cluster/cluster.test.ts",
 ];
 
 /** Two machines with Docker, one by ssh, with deadlines of seconds: after all others, one file at a time. */

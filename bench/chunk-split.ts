@@ -2,7 +2,7 @@
  * How long a large chunk takes to split, ms per MB, for sizes that grow: the same for each, since the
  * work is in proportion to the size. `node bench/chunk-split.ts`.
  */
-import { splitOutput } from "../src/lib/json/chunk-split.ts";
+import { splitOutput } from "../src/kernel/lib/json/chunk-split.ts";
 import { machine, median } from "./machine.ts";
 
 const ELEMENT = `{"id":1,"text":"${"é".repeat(40)}","list":[1,2,[3]]}`;

@@ -4,10 +4,10 @@
  * (`pg_stat_statements`). `node bench/claim-pages.ts [many]`; minutes for a million.
  */
 import { Client } from "pg";
-import { systemClock } from "../src/system/clock.ts";
-import { NEXT_WAITING } from "../src/store/postgres/queries/claim.ts";
-import { openPostgres } from "../src/store/postgres/open.ts";
-import { prepareSchema } from "../src/store/postgres/schema.ts";
+import { systemClock } from "../src/kernel/system/clock.ts";
+import { NEXT_WAITING } from "../src/kernel/store/postgres/queries/claim.ts";
+import { openPostgres } from "../src/kernel/store/postgres/open.ts";
+import { prepareSchema } from "../src/kernel/store/postgres/schema.ts";
 import { startDatabase } from "./cluster/database.ts";
 import { machine } from "./machine.ts";
 

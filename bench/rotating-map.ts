@@ -4,7 +4,7 @@
  * [entries]`.
  */
 import { getHeapSpaceStatistics } from "node:v8";
-import { RotatingMap } from "../src/lib/rotating-map.ts";
+import { RotatingMap } from "../src/kernel/lib/rotating-map.ts";
 import { machine } from "./machine.ts";
 
 const entries = Number(process.argv[2] ?? 4000);

@@ -8,9 +8,9 @@ import { execFileSync } from "node:child_process";
 import { closeSync, fdatasyncSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { cpus, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
-import type { Submission } from "../src/core/jobs/job.ts";
-import { openSqlite } from "../src/store/sqlite/open.ts";
-import type { Store } from "../src/store/contract/store.ts";
+import type { Submission } from "../src/kernel/core/jobs/job.ts";
+import { openSqlite } from "../src/kernel/store/sqlite/open.ts";
+import type { Store } from "../src/kernel/store/contract/store.ts";
 
 const seconds = Number(process.argv[2] ?? 5);
 const parent = process.argv[3] ?? tmpdir();

@@ -5,9 +5,9 @@
  * `node bench/vacuum-starvation.ts [jobs in a window]`.
  */
 import { Client } from "pg";
-import { systemClock } from "../src/system/clock.ts";
-import { openPostgres } from "../src/store/postgres/open.ts";
-import type { Store } from "../src/store/contract/store.ts";
+import { systemClock } from "../src/kernel/system/clock.ts";
+import { openPostgres } from "../src/kernel/store/postgres/open.ts";
+import type { Store } from "../src/kernel/store/contract/store.ts";
 import { startDatabase } from "./cluster/database.ts";
 import { machine } from "./machine.ts";
 

@@ -1,10 +1,10 @@
 /**
- * Builds `dist/reference/`: the definitions of `src/api` as `openapi.json`, and as the page `/docs/api/`
+ * Builds `dist/reference/`: the definitions of `src/kernel/api` as `openapi.json`, and as the page `/docs/api/`
  * with its style and script.
  */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { OPERATIONS } from "../src/api/operations.ts";
-import { version } from "../src/version.ts";
+import { OPERATIONS } from "../src/kernel/api/operations.ts";
+import { version } from "../src/kernel/version.ts";
 import { openapiOf } from "./api-page/openapi.ts";
 import { docsPage } from "./api-page/page.ts";
 import { compressAll } from "./built-files.ts";

@@ -12,7 +12,7 @@ import { build, type Plugin, type Rolldown } from "vite";
 const ENTRIES = [
 	"main",
 	"cli/serve/service-thread",
-	"store/sqlite/thread/database-thread",
+	"kernel/store/sqlite/thread/database-thread",
 	"cli/dev/worker-entry",
 	"cli/dev/kit",
 ];

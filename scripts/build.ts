@@ -19,7 +19,7 @@ for (const name of readdirSync(`${root}dist`))
 await buildWorker(root);
 await buildService(root);
 for (const dialect of ["sqlite", "postgres"])
-	cpSync(`${root}src/store/${dialect}/migrations`, `${root}dist/store/${dialect}/migrations`, {
+	cpSync(`${root}src/kernel/store/${dialect}/migrations`, `${root}dist/kernel/store/${dialect}/migrations`, {
 		recursive: true,
 	});
 buildApiPage(root);

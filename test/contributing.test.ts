@@ -42,7 +42,7 @@ describe("documents", () => {
 		expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 	});
 
-	it.each(["src/core", "src/engine", "src/launchers", "src/http", "src/cli", "console"])(
+	it.each(["src/kernel/core", "src/kernel/engine", "src/kernel/launchers", "src/kernel/http", "src/cli", "console"])(
 		"every path that the README of %s names exists",
 		(folder) => {
 			const lines = readFileSync(join(ROOT, folder, "README.md"), "utf8").split("\n");
@@ -68,7 +68,7 @@ describe("documents", () => {
 			),
 		].map((match) => match[1]!);
 		expect(names.length).toBeGreaterThan(10);
-		expect(names.filter((name) => !existsSync(join(ROOT, "src", name)))).toEqual([]);
+		expect(names.filter((name) => !existsSync(join(ROOT, "src/kernel", name)))).toEqual([]);
 	});
 });
 

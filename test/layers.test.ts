@@ -7,214 +7,9 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { importCycles } from "./support/import-cycles.ts";
+import { LAYERS } from "./support/layers.ts";
 
 const SRC = fileURLToPath(new URL("../src", import.meta.url));
-
-/** What both dialects share. */
-const CALLS = ["system/clock.ts", "system/file-calls.ts", "system/run-program.ts"];
-const LAUNCHERS = ["launchers/", "core/", "lib/", ...CALLS, "node"];
-
-const STORE = [
-	"store/contract/",
-	"store/migrate.ts",
-	"store/apply-transition.ts",
-	"store/views.ts",
-	"store/row.ts",
-	"store/states.ts",
-	"store/operations/",
-	"store/job-columns.ts",
-	"store/positional.ts",
-	"store/cursor.ts",
-	"store/tables/",
-];
-
-/** What every part of the engine may import. */
-const ENGINE = [
-	"lib/",
-	"system/clock.ts",
-	"system/loop.ts",
-	"system/paced.ts",
-	"core/",
-	"store/contract/",
-	"store/operations/table.ts",
-	"launchers/launcher.ts",
-	"launchers/index.ts",
-	"launchers/endpoint-settings.ts",
-	"secrets/encryption.ts",
-	"webhooks/contract.ts",
-	"alerting/contract.ts",
-	"telemetry/contract.ts",
-	"events.ts",
-	"node:crypto",
-];
-
-/** The domains of the engine: each may import itself and those of the lines before. */
-const DOMAINS = [
-	["availability"],
-	["access", "limits"],
-	["cluster"],
-	["endpoints"],
-	["management"],
-	["workers"],
-	["releases", "tracing"],
-	["jobs", "scaling", "webhooks", "metrics"],
-	["alerts"],
-	["lifecycle"],
-];
-
-function engineRows(): Record<string, readonly string[]> {
-	const rows: Record<string, readonly string[]> = {
-		"engine/": [...ENGINE, "engine/"],
-		"engine/context.ts": [...ENGINE, "engine/availability/"],
-		"engine/invalid-cursor.ts": ["core/"],
-	};
-	const before: string[] = [];
-	for (const domains of DOMAINS) {
-		for (const name of domains) rows[`engine/${name}/`] = [...ENGINE, ...before, `engine/${name}/`];
-		before.push(...domains.map((name) => `engine/${name}/`));
-		if (before.length === 1) before.push("engine/context.ts", "engine/invalid-cursor.ts");
-	}
-	return rows;
-}
-
-/**
- * Layer of a file, by the longest prefix; what it may import: layers, `node:*` or package names.
- */
-const LAYERS: Record<string, readonly string[]> = {
-	"lib/": ["lib/"],
-	"system/": ["system/", "lib/", "node"],
-	"core/": ["core/", "lib/"],
-	"secrets/": ["secrets/", "lib/", "system/durable-file.ts", "node"],
-	"store/contract/": ["store/contract/", "core/", "lib/"],
-	"store/": [...STORE, "core/", "lib/", "secrets/key-check.ts", "node"],
-	"store/sqlite/": [...STORE, "store/sqlite/", "core/", "lib/", "secrets/key-check.ts", "system/", "node"],
-	"store/postgres/": [
-		...STORE,
-		"store/postgres/",
-		"core/",
-		"lib/",
-		"secrets/key-check.ts",
-		"system/clock.ts",
-		"node",
-		"pg",
-	],
-	"launchers/": LAUNCHERS,
-	"launchers/kubernetes/": [...LAUNCHERS, "undici", "yaml"],
-	"webhooks/": ["webhooks/", "core/", "lib/", "system/clock.ts", "system/file-calls.ts", "node"],
-	"alerting/": ["alerting/", "webhooks/contract.ts", "core/", "lib/"],
-	"alerting/mail.ts": ["alerting/", "core/", "lib/", "nodemailer"],
-	"telemetry/": ["telemetry/", "core/tracing/", "core/metrics/family.ts", "lib/", "system/clock.ts"],
-	"telemetry/error-report.ts": ["system/clock.ts", "@opentelemetry/api"],
-	"telemetry/resource.ts": ["@opentelemetry/resources", "telemetry/"],
-	"telemetry/trace-exporter.ts": [
-		"telemetry/",
-		"core/tracing/",
-		"@opentelemetry/api",
-		"@opentelemetry/exporter-trace-otlp-proto",
-		"@opentelemetry/resources",
-		"@opentelemetry/sdk-trace",
-	],
-	"telemetry/log-exporter.ts": ["telemetry/", "@opentelemetry/exporter-logs-otlp-proto", "@opentelemetry/resources"],
-	"telemetry/metric-exporter.ts": [
-		"telemetry/",
-		"core/metrics/family.ts",
-		"lib/",
-		"@opentelemetry/api",
-		"@opentelemetry/exporter-metrics-otlp-proto",
-		"@opentelemetry/resources",
-		"@opentelemetry/sdk-metrics",
-	],
-	...engineRows(),
-	// Types of TypeBox only: nothing of it is loaded.
-	"api/": ["api/", "core/", "lib/", "launchers/endpoint-settings.ts", "typebox/schema"],
-	"http/": [
-		"http/",
-		"api/",
-		"engine/",
-		"core/",
-		"lib/",
-		"store/contract/store.ts",
-		"store/contract/jobs.ts",
-		"store/contract/webhooks.ts",
-		"launchers/endpoint-settings.ts",
-		"system/",
-		"events.ts",
-		"version.ts",
-		"cookie",
-		"node",
-	],
-	"http/v1/backup-api.ts": ["http/", "api/", "core/", "engine/", "version.ts", "modern-tar", "node:crypto"],
-	"cli/": [
-		"cli/",
-		"core/",
-		"lib/",
-		"type api/",
-		"yaml",
-		"compose.ts",
-		"stores.ts",
-		"config/",
-		"launchers/endpoint-settings.ts",
-		"launchers/index.ts",
-		"launchers/definition.ts",
-		"events.ts",
-		"log.ts",
-		"system/",
-		"version.ts",
-		"node",
-	],
-	"cli/dev/kit.ts": ["sluice/worker"],
-	"cli/backup/archive.ts": ["cli/", "core/", "modern-tar", "node"],
-	"compose.ts": [
-		"lib/",
-		"core/",
-		"config/",
-		"engine/",
-		"http/server/server.ts",
-		"launchers/",
-		"telemetry/",
-		"alerting/",
-		"webhooks/",
-		"secrets/",
-		"stores.ts",
-		"system/",
-		"events.ts",
-		"log.ts",
-		"node",
-		"version.ts",
-	],
-	"stores.ts": [
-		"engine/lifecycle/reencrypt.ts",
-		"secrets/",
-		"config/",
-		"store/contract/",
-		"store/sqlite/",
-		"store/postgres/",
-		"system/clock.ts",
-		"node",
-	],
-	"config/": [
-		"config/",
-		"core/",
-		"lib/",
-		"event-table.ts",
-		"launchers/endpoint-settings.ts",
-		"launchers/index.ts",
-		"node",
-		"yaml",
-	],
-	"main.ts": ["cli/"],
-	"event-table.ts": ["core/", "lib/"],
-	"events.ts": ["event-table.ts"],
-	"log.ts": [
-		"core/workers/log-line.ts",
-		"event-table.ts",
-		"events.ts",
-		"system/clock.ts",
-		"lib/terminal-text.ts",
-		"pino",
-	],
-	"version.ts": ["node"],
-};
 
 /** Modules that a source text imports, dynamically too, and whether only types of them. */
 function importsOf(text: string): { wanted: string; typesOnly: boolean }[] {
@@ -256,20 +51,20 @@ describe("layers", () => {
 	});
 
 	it.each([
-		["http/client-api.ts", 'import { openSqlite } from "../store/sqlite/open.ts";'],
-		["core/jobs/job-states.ts", 'import type { Clock } from "../../system/clock.ts";'],
-		["core/jobs/job-states.ts", 'import { hash } from "node:crypto";'],
-		["api/keys.ts", 'import type { Call } from "../http/call.ts";'],
-		["engine/jobs/submit.ts", 'import type { Call } from "../../http/call.ts";'],
-		["engine/workers/polls.ts", 'import type { Dispatch } from "../jobs/dispatch.ts";'],
-		["engine/jobs/cancel.ts", 'import type { Scaling } from "../scaling/scaling.ts";'],
-		["engine/availability/clock/job-clock.ts", 'import type { EngineContext } from "../../context.ts";'],
-		["store/apply-transition.ts", 'import { openBlocks } from "./sqlite/rows/blocks.ts";'],
-		["store/sqlite/open.ts", 'import { statement } from "../postgres/connection/statement.ts";'],
+		["kernel/http/client-api.ts", 'import { openSqlite } from "../store/sqlite/open.ts";'],
+		["kernel/core/jobs/job-states.ts", 'import type { Clock } from "../../system/clock.ts";'],
+		["kernel/core/jobs/job-states.ts", 'import { hash } from "node:crypto";'],
+		["kernel/api/keys.ts", 'import type { Call } from "../http/call.ts";'],
+		["kernel/engine/jobs/submit.ts", 'import type { Call } from "../../http/call.ts";'],
+		["kernel/engine/workers/polls.ts", 'import type { Dispatch } from "../jobs/dispatch.ts";'],
+		["kernel/engine/jobs/cancel.ts", 'import type { Scaling } from "../scaling/scaling.ts";'],
+		["kernel/engine/availability/clock/job-clock.ts", 'import type { EngineContext } from "../../context.ts";'],
+		["kernel/store/apply-transition.ts", 'import { openBlocks } from "./sqlite/rows/blocks.ts";'],
+		["kernel/store/sqlite/open.ts", 'import { statement } from "../postgres/connection/statement.ts";'],
 		["cli/commands/keys.ts", 'import { KEY } from "../../api/keys.ts";'],
 		["cli/commands/keys.ts", 'import { type Key } from "../../api/keys.ts";'],
 		["cli/commands/keys.ts", 'const { KEY } = await import("../../api/keys.ts");'],
-		["launchers/process/launcher.ts", 'const engine = await import("../../engine/engine.ts");'],
+		["kernel/launchers/process/launcher.ts", 'const engine = await import("../../engine/engine.ts");'],
 	])("a planted violation in %s is found", (path, line) => {
 		expect(faultsOf(path, line)).toHaveLength(1);
 	});
@@ -345,7 +140,7 @@ describe("layers of the worker kit", () => {
 		const own = files.filter((path) => !path.endsWith(".test.ts"));
 		expect(own.length).toBeGreaterThan(20);
 		expect(own.flatMap((path) => kitFaults(path, readFileSync(join(KIT, path), "utf8")))).toEqual([]);
-		expect(kitFaults("index.ts", 'export { newJob } from "../../../src/core/job.ts";')).toHaveLength(1);
+		expect(kitFaults("index.ts", 'export { newJob } from "../../../src/kernel/core/job.ts";')).toHaveLength(1);
 	});
 });
 
@@ -376,8 +171,8 @@ describe("layers of the console", () => {
 					? [`${path} imports ${target}: parts know no page`]
 					: [];
 			// Code of lib/ uses nothing of Node's.
-			if (target.startsWith("../../src/lib/")) return [];
-			return typesOnly && /^\.\.\/\.\.\/src\/(core|api)\//.test(target) ? [] : [`${path} imports ${target}`];
+			if (target.startsWith("../../src/kernel/lib/")) return [];
+			return typesOnly && /^\.\.\/\.\.\/src\/kernel\/(core|api)\//.test(target) ? [] : [`${path} imports ${target}`];
 		});
 	}
 
@@ -387,9 +182,9 @@ describe("layers of the console", () => {
 	});
 
 	it.each([
-		["shapes.ts", 'const { JOB_STATES } = await import("../../src/core/job-states.ts");'],
-		["shapes.ts", 'import { JOB_STATES } from "../../src/core/job-states.ts";'],
-		["shapes.ts", 'import type { Known } from "../../src/engine/endpoints/endpoint-registry.ts";'],
+		["shapes.ts", 'const { JOB_STATES } = await import("../../src/kernel/core/job-states.ts");'],
+		["shapes.ts", 'import { JOB_STATES } from "../../src/kernel/core/job-states.ts";'],
+		["shapes.ts", 'import type { Known } from "../../src/kernel/engine/endpoints/endpoint-registry.ts";'],
 		["parts/table.tsx", 'import { KeysPage } from "../pages/keys.tsx";'],
 		["api.ts", 'import { readFile } from "node:fs/promises";'],
 	])("a planted violation in %s is found", (path, line) => {

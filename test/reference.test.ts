@@ -12,9 +12,9 @@ import { eventsIn } from "../scripts/gen/events.ts";
 import { headingAnchor } from "../scripts/gen/markdown.ts";
 import { testsByRule } from "../scripts/gen/rules.ts";
 import { titlesIn } from "../scripts/gen/titles.ts";
-import { loadConfig } from "../src/config/config.ts";
-import { EVENTS } from "../src/event-table.ts";
-import { ROUTES } from "../src/http/server/routes.ts";
+import { loadConfig } from "../src/kernel/config/config.ts";
+import { EVENTS } from "../src/kernel/event-table.ts";
+import { ROUTES } from "../src/kernel/http/server/routes.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const FOLDER = join(ROOT, "docs/reference");
@@ -128,7 +128,7 @@ describe("events", () => {
 	});
 
 	it("every event of the source is on the page", () => {
-		const text = readFileSync(join(ROOT, "src/event-table.ts"), "utf8");
+		const text = readFileSync(join(ROOT, "src/kernel/event-table.ts"), "utf8");
 		expect(eventsIn(text).map(({ name }) => name)).toEqual(Object.keys(EVENTS));
 	});
 });

@@ -38,7 +38,7 @@ describe("the check of the text", () => {
 		["the store is away", ['1: "away"']],
 		["it looks at the row; one look", ['1: "looks at"', '1: "one look"']],
 	])("finds the banned words of %j", (text, expected) => {
-		expect(messages("src/engine/engine.ts", text)).toEqual(expected);
+		expect(messages("src/kernel/engine/engine.ts", text)).toEqual(expected);
 	});
 
 	it.each([
@@ -48,7 +48,7 @@ describe("the check of the text", () => {
 		"error code worker_gone, column last_told, event store.away, user `nobody`",
 		"foretold, gateway, hands, looks like, looks up, steadily, hindering",
 	])("finds nothing in %j", (text) => {
-		expect(messages("src/engine/engine.ts", text)).toEqual([]);
+		expect(messages("src/kernel/engine/engine.ts", text)).toEqual([]);
 	});
 
 	it("counts columns with a tab as two, and allows 120", () => {

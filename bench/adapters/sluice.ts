@@ -1,7 +1,7 @@
 /** Sluice's PostgreSQL store, as a server uses it: calls of one turn share a transaction. */
-import { systemClock } from "../../src/system/clock.ts";
-import { openPostgres } from "../../src/store/postgres/open.ts";
-import { version } from "../../src/version.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { openPostgres } from "../../src/kernel/store/postgres/open.ts";
+import { version } from "../../src/kernel/version.ts";
 import type { JobData, Queue, QueueOptions } from "./queue.ts";
 
 const ENDPOINT = "bench";

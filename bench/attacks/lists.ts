@@ -9,10 +9,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Submission } from "../../src/core/jobs/job.ts";
-import type * as Stores from "../../src/stores.ts";
-import { systemClock } from "../../src/system/clock.ts";
-import { BLOCK_BYTES } from "../../src/lib/json/json-text.ts";
+import type { Submission } from "../../src/kernel/core/jobs/job.ts";
+import type * as Stores from "../../src/kernel/stores.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { BLOCK_BYTES } from "../../src/kernel/lib/json/json-text.ts";
 import { machine, median } from "../machine.ts";
 import type * as Processes from "../processes.ts";
 import { shoot, type Shot } from "../wrk.ts";
@@ -21,7 +21,7 @@ const [checkout = ".", seconds = "2", pattern = ".", address] = process.argv.sli
 const from = async <T>(path: string): Promise<T> =>
 	(await import(pathToFileURL(join(resolve(checkout), path)).href)) as T;
 const { KEY, end, startService, startWorker } = await from<typeof Processes>("bench/processes.ts");
-const { openStore } = await from<typeof Stores>("src/stores.ts");
+const { openStore } = await from<typeof Stores>("src/kernel/stores.ts");
 
 const CONNECTIONS = 16;
 const JOBS = 200_000;

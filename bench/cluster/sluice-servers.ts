@@ -5,7 +5,7 @@
 import type { ChildProcess } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/kernel/version.ts";
 import { KEY, end, startService, startWorker } from "../processes.ts";
 import { type Load, shoot } from "../wrk.ts";
 import { type Contender, INPUT } from "./contender.ts";

@@ -2,9 +2,9 @@
  * The store by itself, where the other queues are measured: in the process of who submits, no HTTP,
  * no worker process.
  */
-import { systemClock } from "../../src/system/clock.ts";
-import { openPostgres } from "../../src/store/postgres/open.ts";
-import { version } from "../../src/version.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { openPostgres } from "../../src/kernel/store/postgres/open.ts";
+import { version } from "../../src/kernel/version.ts";
 import { closedLoop, type Contender, INPUT } from "./contender.ts";
 
 export async function startSluiceStore(url: string): Promise<Contender> {

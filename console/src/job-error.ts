@@ -2,7 +2,7 @@
  * What a job's error says: a text, or the JSON object that RunPod's SDK sends, with the type, the
  * message and the traceback of a Python exception.
  */
-import { className } from "../../src/lib/text.ts";
+import { className } from "../../src/kernel/lib/text.ts";
 import { readExact } from "./exact.ts";
 
 export interface JobError {

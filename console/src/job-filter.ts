@@ -1,5 +1,5 @@
 /** Which jobs are meant: the filter as the address holds it, and as the service reads it. */
-import type { JobState } from "../../src/core/jobs/job-states.ts";
+import type { JobState } from "../../src/kernel/core/jobs/job-states.ts";
 import { HOUR_MS, MINUTE_MS } from "./ranges.ts";
 
 /** In the order in which they are offered. */

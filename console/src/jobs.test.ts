@@ -7,7 +7,7 @@ import { filterOf, isFiltered } from "./job-filter.ts";
 import { readBeginning, titleOf } from "./job-title.ts";
 import type { Delivery, JobSummary } from "./shapes.ts";
 import { partsOf } from "./stack-trace.ts";
-import { textIn } from "../../src/lib/stream-text.ts";
+import { textIn } from "../../src/kernel/lib/stream-text.ts";
 import { viewsOf } from "./views.ts";
 import { lanesOf } from "./waterfall.ts";
 

@@ -1,5 +1,5 @@
 /** Times that charts and the overview show: a span that ends now, or a fixed one. */
-import type { StepMs } from "../../src/core/metrics/metric-buckets.ts";
+import type { StepMs } from "../../src/kernel/core/metrics/metric-buckets.ts";
 import { duration } from "./format.ts";
 import { T } from "./text.ts";
 

@@ -1,6 +1,6 @@
 import { parse } from "yaml";
 import { describe, expect, it } from "vitest";
-import { ENDPOINT_SCHEMA, readEndpoint } from "../../src/launchers/endpoint-settings.ts";
+import { ENDPOINT_SCHEMA, readEndpoint } from "../../src/kernel/launchers/endpoint-settings.ts";
 import { durationIn, durationText } from "./duration-text.ts";
 import { endpointYaml } from "./endpoint-yaml.ts";
 import {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { OPERATIONS } from "../../src/api/operations.ts";
+import { OPERATIONS } from "../../src/kernel/api/operations.ts";
 import { markOf, withFiles } from "./attachments.ts";
 import { ago, duration, short } from "./format.ts";
 import { filterOf } from "./job-filter.ts";
 import { jobEndOf, jobIdOf } from "./job-id.ts";
 import { to } from "./router.ts";
 import { SNIPPETS } from "./snippets.ts";
-import { textIn } from "../../src/lib/stream-text.ts";
+import { textIn } from "../../src/kernel/lib/stream-text.ts";
 import { T } from "./text.ts";
 import { WORKER_SNIPPETS, isLoopback } from "./worker-snippets.ts";
 

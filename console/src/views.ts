@@ -1,7 +1,7 @@
 /** The ways in which a value can be shown: as text, as Markdown, as a conversation, as a table. */
 import { kindOf } from "./exact.ts";
-import { mediaOf } from "../../src/lib/media.ts";
-import { textIn } from "../../src/lib/stream-text.ts";
+import { mediaOf } from "../../src/kernel/lib/media.ts";
+import { textIn } from "../../src/kernel/lib/stream-text.ts";
 
 export interface Turn {
 	role: string;

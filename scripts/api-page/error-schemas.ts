@@ -1,5 +1,5 @@
 /** The bodies of errors (D2, D32). */
-import { list, object, TEXT } from "../../src/api/definition/schema.ts";
+import { list, object, TEXT } from "../../src/kernel/api/definition/schema.ts";
 
 export const ERROR = object({
 	error: { ...TEXT, description: "What is wrong, the bound, and what to do." },

@@ -1,5 +1,5 @@
 /** Example bodies and answers of the operations, for `/openapi.json` and `/docs/api/`. Others have `{}`. */
-import type { OperationName } from "../../src/api/operations.ts";
+import type { OperationName } from "../../src/kernel/api/operations.ts";
 import { AT, type Example, JOB, JOB_EXAMPLES, JOB_ID, WORKER } from "./job-examples.ts";
 import { MANAGEMENT_EXAMPLES } from "./management-examples.ts";
 

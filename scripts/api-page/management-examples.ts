@@ -1,5 +1,5 @@
 /** Examples of the management API. */
-import type { OperationName } from "../../src/api/operations.ts";
+import type { OperationName } from "../../src/kernel/api/operations.ts";
 import { AT, type Example, WORKER } from "./job-examples.ts";
 
 const VOLUME = {

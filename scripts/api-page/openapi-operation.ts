@@ -1,13 +1,13 @@
 /** One operation of `/openapi.json`. */
-import { HOST_NAME } from "../../src/core/workers/hosts.ts";
-import { isManagementPath } from "../../src/core/management/reserved-ids.ts";
-import { PROBLEM_TYPE } from "../../src/http/exchange/reply.ts";
+import { HOST_NAME } from "../../src/kernel/core/workers/hosts.ts";
+import { isManagementPath } from "../../src/kernel/core/management/reserved-ids.ts";
+import { PROBLEM_TYPE } from "../../src/kernel/http/exchange/reply.ts";
 import { ERROR, OPENAI_ERROR, PROBLEM } from "./error-schemas.ts";
-import type { Answer, Body, RouteDefinition } from "../../src/api/definition/route.ts";
-import { EMPTY, type JsonSchema } from "../../src/api/definition/schema.ts";
-import { ENDPOINT_ID } from "../../src/core/endpoints/endpoint-schema.ts";
-import { type ErrorCode, ERRORS } from "../../src/core/error-table.ts";
-import { DEFAULT_LIMITS } from "../../src/core/endpoints/limits.ts";
+import type { Answer, Body, RouteDefinition } from "../../src/kernel/api/definition/route.ts";
+import { EMPTY, type JsonSchema } from "../../src/kernel/api/definition/schema.ts";
+import { ENDPOINT_ID } from "../../src/kernel/core/endpoints/endpoint-schema.ts";
+import { type ErrorCode, ERRORS } from "../../src/kernel/core/error-table.ts";
+import { DEFAULT_LIMITS } from "../../src/kernel/core/endpoints/limits.ts";
 import { EXAMPLES } from "./examples.ts";
 import type { Example } from "./job-examples.ts";
 import type { Operation, Parameter, Response } from "./openapi-types.ts";

@@ -1,5 +1,5 @@
 /** The subset of OpenAPI 3.1 in use. */
-import type { JsonSchema } from "../../src/api/definition/schema.ts";
+import type { JsonSchema } from "../../src/kernel/api/definition/schema.ts";
 
 export interface OpenApi {
 	openapi: "3.1.1";

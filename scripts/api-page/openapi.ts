@@ -1,7 +1,7 @@
-/** `/openapi.json`: the definitions of `src/api` as an OpenAPI 3.1 document. */
+/** `/openapi.json`: the definitions of `src/kernel/api` as an OpenAPI 3.1 document. */
 import { SCHEMAS } from "./schemas.ts";
-import type { RouteDefinition } from "../../src/api/definition/route.ts";
-import { type ErrorCode, ERRORS } from "../../src/core/error-table.ts";
+import type { RouteDefinition } from "../../src/kernel/api/definition/route.ts";
+import { type ErrorCode, ERRORS } from "../../src/kernel/core/error-table.ts";
 import { HEADERS, TAGS, operationOf, pathOf } from "./openapi-operation.ts";
 import type { OpenApi } from "./openapi-types.ts";
 import { withReferences } from "./references.ts";

@@ -1,7 +1,7 @@
 /** Schemas on `/docs`: tables of members; nested ones folded, named schemas linked. */
 import { html, type Html, inline } from "./html.ts";
 import { boundTexts, descriptionOf, type Member, membersOf, nameOf, typeText } from "./schema-text.ts";
-import type { JsonSchema } from "../../src/api/definition/schema.ts";
+import type { JsonSchema } from "../../src/kernel/api/definition/schema.ts";
 
 export function memberTable(members: readonly Member[]): Html {
 	return html`<table><thead><tr><th>Name</th><th>Type</th><th>Meaning</th></tr></thead>

@@ -1,6 +1,6 @@
 /** Schemas as in the document: references to named ones; free objects say so. */
 import { SCHEMAS } from "./schemas.ts";
-import type { JsonSchema } from "../../src/api/definition/schema.ts";
+import type { JsonSchema } from "../../src/kernel/api/definition/schema.ts";
 
 const NAMES = new Map<unknown, string>(Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]));
 

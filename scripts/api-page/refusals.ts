@@ -1,9 +1,9 @@
 /** Errors of an operation, derived from its definition (D3, D24, D26). */
-import type { Body, RouteDefinition } from "../../src/api/definition/route.ts";
-import type { ErrorCode } from "../../src/core/error-table.ts";
-import { ApiError, badQuery, badRequest, errorBody, unprocessable } from "../../src/core/errors.ts";
-import { problemBody } from "../../src/http/exchange/reply.ts";
-import { failureBody, failureOfRefusal } from "../../src/core/openai/openai-error.ts";
+import type { Body, RouteDefinition } from "../../src/kernel/api/definition/route.ts";
+import type { ErrorCode } from "../../src/kernel/core/error-table.ts";
+import { ApiError, badQuery, badRequest, errorBody, unprocessable } from "../../src/kernel/core/errors.ts";
+import { problemBody } from "../../src/kernel/http/exchange/reply.ts";
+import { failureBody, failureOfRefusal } from "../../src/kernel/core/openai/openai-error.ts";
 
 /** Errors of any request. */
 export const ALWAYS: readonly ErrorCode[] = ["bad_http", "request_timeout", "headers_too_large", "internal"];

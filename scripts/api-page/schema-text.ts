@@ -1,5 +1,5 @@
 /** JSON Schemas in words, for `/docs` and the reference. */
-import type { JsonSchema } from "../../src/api/definition/schema.ts";
+import type { JsonSchema } from "../../src/kernel/api/definition/schema.ts";
 
 export interface Member {
 	name: string;

@@ -1,25 +1,25 @@
 /** Schemas of the API by their names in its document. */
-import { AUDIT_ENTRY } from "../../src/api/audit.ts";
-import { BACKUP_STATUS } from "../../src/api/backup.ts";
-import { PRINCIPAL } from "../../src/api/console.ts";
-import { ENDPOINT } from "../../src/api/endpoints.ts";
+import { AUDIT_ENTRY } from "../../src/kernel/api/audit.ts";
+import { BACKUP_STATUS } from "../../src/kernel/api/backup.ts";
+import { PRINCIPAL } from "../../src/kernel/api/console.ts";
+import { ENDPOINT } from "../../src/kernel/api/endpoints.ts";
 import { ERROR, OPENAI_ERROR, PROBLEM } from "./error-schemas.ts";
-import { BULK, JOB_DETAIL, JOB_SUMMARY } from "../../src/api/job-records.ts";
-import { CHUNK, HEALTH, JOB, LISTED_JOB, PURGED, STATUS_PAIR } from "../../src/api/jobs.ts";
-import { GPU } from "../../src/api/gpus.ts";
-import { HOST } from "../../src/api/hosts.ts";
-import { MANAGED_ENDPOINT } from "../../src/api/management/endpoints.ts";
-import { MANAGED_WORKER } from "../../src/api/management/workers.ts";
-import { KEY, NEW_KEY } from "../../src/api/keys.ts";
-import { DEMAND, METRICS, TOTALS } from "../../src/api/metrics.ts";
-import { REGISTRY } from "../../src/api/registries.ts";
-import { RELEASE } from "../../src/api/releases.ts";
-import type { JsonSchema } from "../../src/api/definition/schema.ts";
-import { CONSOLE_SESSION } from "../../src/api/sessions.ts";
-import { SERVER } from "../../src/api/service.ts";
-import { DELIVERY } from "../../src/api/webhooks.ts";
-import { DISPATCHED_JOB } from "../../src/api/worker-protocol.ts";
-import { WORKER } from "../../src/api/workers.ts";
+import { BULK, JOB_DETAIL, JOB_SUMMARY } from "../../src/kernel/api/job-records.ts";
+import { CHUNK, HEALTH, JOB, LISTED_JOB, PURGED, STATUS_PAIR } from "../../src/kernel/api/jobs.ts";
+import { GPU } from "../../src/kernel/api/gpus.ts";
+import { HOST } from "../../src/kernel/api/hosts.ts";
+import { MANAGED_ENDPOINT } from "../../src/kernel/api/management/endpoints.ts";
+import { MANAGED_WORKER } from "../../src/kernel/api/management/workers.ts";
+import { KEY, NEW_KEY } from "../../src/kernel/api/keys.ts";
+import { DEMAND, METRICS, TOTALS } from "../../src/kernel/api/metrics.ts";
+import { REGISTRY } from "../../src/kernel/api/registries.ts";
+import { RELEASE } from "../../src/kernel/api/releases.ts";
+import type { JsonSchema } from "../../src/kernel/api/definition/schema.ts";
+import { CONSOLE_SESSION } from "../../src/kernel/api/sessions.ts";
+import { SERVER } from "../../src/kernel/api/service.ts";
+import { DELIVERY } from "../../src/kernel/api/webhooks.ts";
+import { DISPATCHED_JOB } from "../../src/kernel/api/worker-protocol.ts";
+import { WORKER } from "../../src/kernel/api/workers.ts";
 
 export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	StatusPair: STATUS_PAIR,

@@ -1,9 +1,9 @@
 /** `docs/reference/api.md`: every operation, by group, from the OpenAPI document. */
 import { openapiOf } from "../api-page/openapi.ts";
 import type { Operation, Response } from "../api-page/openapi-types.ts";
-import { OPERATIONS } from "../../src/api/operations.ts";
+import { OPERATIONS } from "../../src/kernel/api/operations.ts";
 import { boundTexts, descriptionOf, nameOf, typeText } from "../api-page/schema-text.ts";
-import type { JsonSchema } from "../../src/api/definition/schema.ts";
+import type { JsonSchema } from "../../src/kernel/api/definition/schema.ts";
 import { twinOf } from "../api-page/twins.ts";
 import { code, headingAnchor, type Page, plain, table } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";

@@ -2,15 +2,15 @@
  * `docs/reference/config.md`: options of the service and settings of endpoints, from the schemas
  * that check them.
  */
-import { type Option, OPTIONS } from "../../src/config/options.ts";
-import { ALERTS_SCHEMA } from "../../src/core/alerts/alert-settings.ts";
-import { HOST_SCHEMA } from "../../src/core/workers/hosts.ts";
+import { type Option, OPTIONS } from "../../src/kernel/config/options.ts";
+import { ALERTS_SCHEMA } from "../../src/kernel/core/alerts/alert-settings.ts";
+import { HOST_SCHEMA } from "../../src/kernel/core/workers/hosts.ts";
 import { boundTexts, typeText } from "../api-page/schema-text.ts";
-import { REGISTRY_SETTINGS_SCHEMA } from "../../src/core/access/registry-login.ts";
+import { REGISTRY_SETTINGS_SCHEMA } from "../../src/kernel/core/access/registry-login.ts";
 import { code, type Page, plain, table } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";
-import type { Schema } from "../../src/lib/schema.ts";
-import { ENDPOINT_SCHEMA } from "../../src/launchers/endpoint-settings.ts";
+import type { Schema } from "../../src/kernel/lib/schema.ts";
+import { ENDPOINT_SCHEMA } from "../../src/kernel/launchers/endpoint-settings.ts";
 
 export const config: Page = {
 	file: "config.md",

@@ -1,5 +1,5 @@
 /** `docs/reference/errors.md`: every code of the table, and what to do. */
-import { type ErrorCode, ERRORS } from "../../src/core/error-table.ts";
+import { type ErrorCode, ERRORS } from "../../src/kernel/core/error-table.ts";
 import { code, type Page, plain, table } from "./markdown.ts";
 
 /** What the client should do, for each code. */

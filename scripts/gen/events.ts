@@ -1,6 +1,6 @@
 /**
  * `docs/reference/events.md`: the events of the service, from the docstrings of
- * `src/event-table.ts`.
+ * `src/kernel/event-table.ts`.
  */
 import { readFileSync } from "node:fs";
 import { code, type Page, plain, table, withoutMarks } from "./markdown.ts";
@@ -10,7 +10,7 @@ export const events: Page = {
 	title: "Events",
 	about: "what the service reports to its log, its metrics and other listeners",
 	body() {
-		const text = readFileSync(new URL("../../src/event-table.ts", import.meta.url), "utf8");
+		const text = readFileSync(new URL("../../src/kernel/event-table.ts", import.meta.url), "utf8");
 		return [
 			"The log, the metrics and tests subscribe to these. The log, on stderr, has a line for those of its level, " +
 				"`info` unless configured. No event contains an input, an output or a secret.",
@@ -32,7 +32,7 @@ export const events: Page = {
  */
 export function eventsIn(text: string): { name: string; level: string; docstring: string; facts: string[] }[] {
 	const block = /export const EVENTS = \{\n(.*?)\n\};\n/s.exec(text)?.[1];
-	if (block === undefined) throw new Error("src/event-table.ts has no EVENTS.");
+	if (block === undefined) throw new Error("src/kernel/event-table.ts has no EVENTS.");
 	const found: ReturnType<typeof eventsIn> = [];
 	let docstring = "";
 	const pattern = /\/\*\*(.*?)\*\/|^\s+"?([\w.]+)"?: ([a-z]+)(?:<\{(.*?)\}>)?\(/gms;

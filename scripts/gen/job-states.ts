@@ -1,5 +1,5 @@
 /** `docs/reference/job-states.md`: the table of `core/jobs/job-states.ts` as a diagram and in words. */
-import { type Effect, FINAL_STATES, JOB_STATES, type JobEvent, RULES } from "../../src/core/jobs/job-states.ts";
+import { type Effect, FINAL_STATES, JOB_STATES, type JobEvent, RULES } from "../../src/kernel/core/jobs/job-states.ts";
 import { code, type Page, table } from "./markdown.ts";
 
 /** The cause of each event. */

@@ -1,6 +1,6 @@
 /** Schemas as Markdown tables, with the words of the reading page. */
 import { boundTexts, descriptionOf, membersOf, typeText } from "../api-page/schema-text.ts";
-import type { JsonSchema } from "../../src/api/definition/schema.ts";
+import type { JsonSchema } from "../../src/kernel/api/definition/schema.ts";
 import { code, plain, table } from "./markdown.ts";
 
 /** All members of a schema, those inside others by their path. */

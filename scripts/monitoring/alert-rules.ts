@@ -7,8 +7,8 @@ import {
 	NO_ROOM,
 	ruleOf,
 	UNALARMING_BUDGET,
-} from "../../src/core/alerts/alert-rules.ts";
-import { durationText } from "../../src/core/durations.ts";
+} from "../../src/kernel/core/alerts/alert-rules.ts";
+import { durationText } from "../../src/kernel/core/durations.ts";
 
 export interface PrometheusRule extends AlertRule {
 	name: AlertName;

@@ -2,15 +2,15 @@
  * An hour of history for the pictures of the console, written to the store before its service
  * starts: a picture should not take an hour. The numbers are made up, and the same each time.
  */
-import { systemClock } from "../../src/system/clock.ts";
-import { observe } from "../../src/lib/histogram.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { observe } from "../../src/kernel/lib/histogram.ts";
 import {
 	type MetricBucket,
 	metricBucketText,
 	MINUTE_MS,
 	newMetricBucket,
-} from "../../src/core/metrics/metric-buckets.ts";
-import { openSqlite } from "../../src/store/sqlite/open.ts";
+} from "../../src/kernel/core/metrics/metric-buckets.ts";
+import { openSqlite } from "../../src/kernel/store/sqlite/open.ts";
 
 const MINUTES = 60;
 

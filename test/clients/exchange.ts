@@ -3,7 +3,7 @@
  * its own.
  */
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
-import type { Clock } from "../../src/system/clock.ts";
+import type { Clock } from "../../src/kernel/system/clock.ts";
 
 /** What a client sends. */
 export interface Asked {

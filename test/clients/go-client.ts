@@ -2,7 +2,7 @@
  * RunPod's Go SDK as a script: POST for everything but health, only 200 is success, strict types,
  * no pause between polls (protocol A.5, A.10).
  */
-import type { Clock } from "../../src/system/clock.ts";
+import type { Clock } from "../../src/kernel/system/clock.ts";
 import { type Asked, openExchange } from "./exchange.ts";
 import { type GoShape, type GoStruct, marshal, unmarshal } from "./go-json.ts";
 

@@ -2,7 +2,7 @@
  * RunPod's asyncio Python SDK as a script: no status code is ever read, every body must be
  * JSON and say so (protocol A.3, A.10).
  */
-import type { Clock } from "../../src/system/clock.ts";
+import type { Clock } from "../../src/kernel/system/clock.ts";
 import { type Asked, openExchange } from "./exchange.ts";
 import { COMPLETED, dumps, outputOf, type Pause, pythonError, subscript, yielded } from "./python.ts";
 

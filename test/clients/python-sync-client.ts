@@ -2,7 +2,7 @@
  * RunPod's synchronous Python SDK as a script: requests, retries, what it reads and when it stops
  * (protocol A.2, A.10).
  */
-import type { Clock } from "../../src/system/clock.ts";
+import type { Clock } from "../../src/kernel/system/clock.ts";
 import { type Answer, type Asked, type Fault, openExchange } from "./exchange.ts";
 import { COMPLETED, dumps, FINAL, outputOf, type Pause, pythonError, subscript, yielded } from "./python.ts";
 

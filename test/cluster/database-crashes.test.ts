@@ -5,9 +5,9 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { it } from "vitest";
-import { systemClock } from "../../src/system/clock.ts";
-import { openPostgres } from "../../src/store/postgres/open.ts";
-import type { Store } from "../../src/store/contract/store.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { openPostgres } from "../../src/kernel/store/postgres/open.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
 import { postgresPair, query } from "../support/postgres-pair.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { storeLoad } from "../support/store-load.ts";

@@ -4,7 +4,7 @@
  */
 import { Client } from "pg";
 import { afterEach, describe, expect, it } from "vitest";
-import { systemClock } from "../../src/system/clock.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
 import { rawConnection, requestText } from "../spec/raw-http.ts";
 import { sdkProtocol } from "../support/sdk-protocol.ts";
 import { movedEnv, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";

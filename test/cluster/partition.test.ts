@@ -4,7 +4,7 @@
  */
 import { Client } from "pg";
 import { expect, it } from "vitest";
-import { SESSION_LOCKS } from "../../src/store/postgres/connection/session-liveness.ts";
+import { SESSION_LOCKS } from "../../src/kernel/store/postgres/connection/session-liveness.ts";
 import { type Direction, networkFault, postgresNetwork } from "../support/postgres-network.ts";
 import { sdkProtocol } from "../support/sdk-protocol.ts";
 import { idsOf, movedEnv, statusOf, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";

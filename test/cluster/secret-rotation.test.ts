@@ -1,7 +1,7 @@
 /** `SLUICE_SECRET` is replaced by restarting servers on one PostgreSQL one by one (D22). */
 import pg from "pg";
 import { expect, it } from "vitest";
-import { reencryptStore } from "../../src/stores.ts";
+import { reencryptStore } from "../../src/kernel/stores.ts";
 import { site } from "../e2e/site.ts";
 import { browser } from "../spec/console/browser.ts";
 import { handWorker, submitted } from "../spec/hand-worker.ts";

@@ -6,15 +6,15 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { LauncherDefinition } from "../../src/launchers/definition.ts";
-import type * as Registry from "../../src/launchers/index.ts";
+import type { LauncherDefinition } from "../../src/kernel/launchers/definition.ts";
+import type * as Registry from "../../src/kernel/launchers/index.ts";
 import { calls, platform, state } from "../launchers/pretend/launcher.ts";
 import { servers, type Servers, type TestServer } from "../support/servers.ts";
 import { call } from "../support/service.ts";
 import { tcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 
-vi.mock("../../src/launchers/index.ts", async (original) => {
+vi.mock("../../src/kernel/launchers/index.ts", async (original) => {
 	const registry = await original<typeof Registry>();
 	const { PRETEND } = await import("../launchers/pretend/index.ts");
 	(registry.LAUNCHERS as LauncherDefinition[]).push({ ...PRETEND, shared: true } as never);

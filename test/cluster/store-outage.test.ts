@@ -3,10 +3,10 @@
  * afterwards (D16 Outages, D17, D40).
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../src/system/clock.ts";
-import type { EventName } from "../../src/events.ts";
-import { ROUTES } from "../../src/http/server/routes.ts";
-import { log } from "../../src/log.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import type { EventName } from "../../src/kernel/events.ts";
+import { ROUTES } from "../../src/kernel/http/server/routes.ts";
+import { log } from "../../src/kernel/log.ts";
 import { sdkProtocol, type SdkProtocol } from "../support/sdk-protocol.ts";
 import { idsOf, statusOf, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";
 import { servers, type Servers, type TestServer } from "../support/servers.ts";

@@ -4,7 +4,7 @@
  */
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { SESSION_LOCKS } from "../../src/store/postgres/connection/session-liveness.ts";
+import { SESSION_LOCKS } from "../../src/kernel/store/postgres/connection/session-liveness.ts";
 import { rawConnection, requestText } from "../spec/raw-http.ts";
 import { type SdkProtocol, sdkProtocol } from "../support/sdk-protocol.ts";
 import { idsOf, movedEnv, statusOf, stopsOf, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";

@@ -13,7 +13,7 @@ import { idsOf, movedEnv, statusOf, submit, workerEnvOf } from "../support/sdk-w
 import { servers } from "../support/servers.ts";
 import { call } from "../support/service.ts";
 
-const MIGRATIONS = fileURLToPath(new URL("../../src/store/postgres/migrations", import.meta.url));
+const MIGRATIONS = fileURLToPath(new URL("../../src/kernel/store/postgres/migrations", import.meta.url));
 const LAST = readdirSync(MIGRATIONS).length;
 const BEFORE = new URL(
 	`../store/earlier/postgres-${String(Math.max(1, LAST - 1)).padStart(4, "0")}.sql.gz`,

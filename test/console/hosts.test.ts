@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import type { Page } from "playwright-core";
 import { T } from "../../console/src/text.ts";
-import type { Gpu } from "../../src/api/gpus.ts";
-import type { Host } from "../../src/api/hosts.ts";
+import type { Gpu } from "../../src/kernel/api/gpus.ts";
+import type { Host } from "../../src/kernel/api/hosts.ts";
 import { call } from "../support/service.ts";
 import { HISTORY, usedGpus } from "./page-tour.ts";
 import { noBrowser, press, rowOf, site, titled } from "./site.ts";

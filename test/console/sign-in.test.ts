@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { T } from "../../console/src/text.ts";
-import { systemClock } from "../../src/system/clock.ts";
-import { SESSION_MS } from "../../src/engine/access/sessions.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { SESSION_MS } from "../../src/kernel/engine/access/sessions.ts";
 import { KEY, call } from "../support/service.ts";
 import { goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { T } from "../../console/src/text.ts";
-import type { Clock } from "../../src/system/clock.ts";
+import type { Clock } from "../../src/kernel/system/clock.ts";
 import { startBrowser } from "../support/browser.ts";
 import { IN_FIREFOX, insertAsTyped } from "../support/firefox.ts";
 import { call, folder, type Folder, KEY, startService, type TestService } from "../support/service.ts";

@@ -137,7 +137,7 @@ describe("the executable", () => {
 	it("unpacks them again if one is missing or cut off", async () => {
 		for (const damage of [
 			() => truncateSync(join(unpacked(), "dist/main.js"), 10),
-			() => rmSync(join(unpacked(), "dist/store"), { recursive: true }),
+			() => rmSync(join(unpacked(), "dist/kernel/store"), { recursive: true }),
 		]) {
 			damage();
 			expect(await start("--version")).toMatchObject({ code: 0, stdout: `${version}\n` });

@@ -8,14 +8,14 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "pg";
 import { describe, expect, it, type TestContext } from "vitest";
-import { readMigrations } from "../../src/store/migrate.ts";
+import { readMigrations } from "../../src/kernel/store/migrate.ts";
 import { postgres } from "../support/postgres.ts";
 import { KEY, folder } from "../support/service.ts";
 import { sluice, start } from "./command.ts";
 import { ended, run, site, started } from "./site.ts";
 import { until } from "../support/until.ts";
 
-const ALL = readMigrations(new URL("../../src/store/postgres/migrations/", import.meta.url))
+const ALL = readMigrations(new URL("../../src/kernel/store/postgres/migrations/", import.meta.url))
 	.map(({ name }) => name)
 	.join(", ");
 const SECRET = "the secret of all servers";
@@ -156,7 +156,8 @@ describe("sluice serve", () => {
 		const { cwd } = await place(test);
 		const script = `
       const { default: { _cache: loaded } } = await import("node:module");
-      const from = (path) => import(new URL(path, ${JSON.stringify(new URL("../../src/", import.meta.url).href)}));
+      const kernel = ${JSON.stringify(new URL("../../src/kernel/", import.meta.url).href)};
+      const from = (path) => import(new URL(path, kernel));
       const { openStore } = await from("stores.ts");
       const names = () => Object.keys(loaded).filter((path) => path.includes("/node_modules/pg/")).length;
       await from("compose.ts");

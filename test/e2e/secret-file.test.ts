@@ -8,7 +8,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, st
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, type TestContext } from "vitest";
-import { openDataFolder } from "../../src/system/data-folder.ts";
+import { openDataFolder } from "../../src/kernel/system/data-folder.ts";
 import { KEY, call, folder } from "../support/service.ts";
 import { sluice, start } from "./command.ts";
 import { until } from "../support/until.ts";

@@ -7,11 +7,11 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { systemClock as clock } from "../../src/system/clock.ts";
-import type { HostSettings } from "../../src/core/workers/hosts.ts";
-import { DockerLauncher } from "../../src/launchers/docker/launcher.ts";
-import type { DockerSettings } from "../../src/launchers/docker/settings.ts";
-import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";
+import { systemClock as clock } from "../../src/kernel/system/clock.ts";
+import type { HostSettings } from "../../src/kernel/core/workers/hosts.ts";
+import { DockerLauncher } from "../../src/kernel/launchers/docker/launcher.ts";
+import type { DockerSettings } from "../../src/kernel/launchers/docker/settings.ts";
+import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
 import { IMAGE } from "../support/docker.ts";
 import { type Machine, noHosts, titledHosts, twoMachines, type TwoMachines } from "../support/docker-hosts.ts";
 import { until } from "../support/until.ts";

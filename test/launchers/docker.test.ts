@@ -6,12 +6,12 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { systemClock as clock } from "../../src/system/clock.ts";
-import { DockerLauncher } from "../../src/launchers/docker/launcher.ts";
-import type { DockerSettings } from "../../src/launchers/docker/settings.ts";
-import type { Exit, Handle, Launcher, WorkerSpec } from "../../src/launchers/launcher.ts";
-import type { WorkerUsage } from "../../src/core/workers/worker-usage.ts";
-import { logPath } from "../../src/launchers/logs/log-files.ts";
+import { systemClock as clock } from "../../src/kernel/system/clock.ts";
+import { DockerLauncher } from "../../src/kernel/launchers/docker/launcher.ts";
+import type { DockerSettings } from "../../src/kernel/launchers/docker/settings.ts";
+import type { Exit, Handle, Launcher, WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
+import type { WorkerUsage } from "../../src/kernel/core/workers/worker-usage.ts";
+import { logPath } from "../../src/kernel/launchers/logs/log-files.ts";
 import {
 	containersOf,
 	docker,

@@ -1,9 +1,9 @@
 /** The launcher that launches nothing, and the table of launchers. */
 import { tmpdir } from "node:os";
 import { describe, expect, it } from "vitest";
-import { systemClock as clock } from "../../src/system/clock.ts";
-import { externalLauncher } from "../../src/launchers/external/index.ts";
-import { isManaged, LAUNCHERS } from "../../src/launchers/index.ts";
+import { systemClock as clock } from "../../src/kernel/system/clock.ts";
+import { externalLauncher } from "../../src/kernel/launchers/external/index.ts";
+import { isManaged, LAUNCHERS } from "../../src/kernel/launchers/index.ts";
 
 describe("external launcher", () => {
 	it("D25: refuses to start, with the way to attach workers", async () => {

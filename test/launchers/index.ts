@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it, type TestContext } from "vitest";
-import type { Exit, Handle, Launcher, WorkerSpec } from "../../src/launchers/launcher.ts";
+import type { Exit, Handle, Launcher, WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
 import { until } from "../support/until.ts";
 
 /**

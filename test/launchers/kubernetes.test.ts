@@ -4,14 +4,14 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { systemClock as clock } from "../../src/system/clock.ts";
-import { findings } from "../../src/launchers/kubernetes/doctor.ts";
-import { KubernetesLauncher } from "../../src/launchers/kubernetes/launcher.ts";
-import { BUSY_ANNOTATIONS, secretName, shortHash } from "../../src/launchers/kubernetes/objects/names.ts";
-import type { Pod } from "../../src/launchers/kubernetes/pods/pod-status.ts";
-import type { KubernetesSettings } from "../../src/launchers/kubernetes/settings.ts";
-import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/launchers/launcher.ts";
-import { logPath } from "../../src/launchers/logs/log-files.ts";
+import { systemClock as clock } from "../../src/kernel/system/clock.ts";
+import { findings } from "../../src/kernel/launchers/kubernetes/doctor.ts";
+import { KubernetesLauncher } from "../../src/kernel/launchers/kubernetes/launcher.ts";
+import { BUSY_ANNOTATIONS, secretName, shortHash } from "../../src/kernel/launchers/kubernetes/objects/names.ts";
+import type { Pod } from "../../src/kernel/launchers/kubernetes/pods/pod-status.ts";
+import type { KubernetesSettings } from "../../src/kernel/launchers/kubernetes/settings.ts";
+import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
+import { logPath } from "../../src/kernel/launchers/logs/log-files.ts";
 import { IMAGE, makeImage, TAKES_ALL_MEMORY } from "../support/docker.ts";
 import {
 	DOCKER,

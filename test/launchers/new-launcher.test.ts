@@ -1,21 +1,21 @@
 /**
  * A new launcher is one folder (`test/launchers/pretend/`) and one entry in
- * `src/launchers/index.ts`, which the mock below adds.
+ * `src/kernel/launchers/index.ts`, which the mock below adds.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { launcherFields, launchersIn, settingsIn } from "../../console/src/settings-form.ts";
 import { openapiOf } from "../../scripts/api-page/openapi.ts";
 import { config as reference } from "../../scripts/gen/config.ts";
-import { OPERATIONS } from "../../src/api/operations.ts";
+import { OPERATIONS } from "../../src/kernel/api/operations.ts";
 import { launcherFindings } from "../../src/cli/doctor/machine.ts";
-import { loadConfig } from "../../src/config/config.ts";
-import type { LauncherDefinition } from "../../src/launchers/definition.ts";
-import type * as Registry from "../../src/launchers/index.ts";
+import { loadConfig } from "../../src/kernel/config/config.ts";
+import type { LauncherDefinition } from "../../src/kernel/launchers/definition.ts";
+import type * as Registry from "../../src/kernel/launchers/index.ts";
 import { call, folder, KEY, startService, type TestService } from "../support/service.ts";
 import type { PretendSettings } from "./pretend/index.ts";
 import { calls, platform, startStray, state } from "./pretend/launcher.ts";
 
-vi.mock("../../src/launchers/index.ts", async (original) => {
+vi.mock("../../src/kernel/launchers/index.ts", async (original) => {
 	const registry = await original<typeof Registry>();
 	const { PRETEND } = await import("./pretend/index.ts");
 	(registry.LAUNCHERS as LauncherDefinition[]).push(PRETEND);

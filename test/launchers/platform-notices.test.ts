@@ -1,15 +1,15 @@
 /** What a platform says about its workers, as the engine acts on it and shows it (D28, D29). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import type { LauncherDefinition } from "../../src/launchers/definition.ts";
-import type * as Registry from "../../src/launchers/index.ts";
-import type { Exit } from "../../src/launchers/launcher.ts";
+import type { LauncherDefinition } from "../../src/kernel/launchers/definition.ts";
+import type * as Registry from "../../src/kernel/launchers/index.ts";
+import type { Exit } from "../../src/kernel/launchers/launcher.ts";
 import { advanceUntil, manualClock } from "../support/manual-clock.ts";
 import { endWith } from "../spec/hand-worker.ts";
 import { call, startService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { calls, platform, state, announce } from "./pretend/launcher.ts";
 
-vi.mock("../../src/launchers/index.ts", async (original) => {
+vi.mock("../../src/kernel/launchers/index.ts", async (original) => {
 	const registry = await original<typeof Registry>();
 	const { PRETEND } = await import("./pretend/index.ts");
 	(registry.LAUNCHERS as LauncherDefinition[]).push(PRETEND);

@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { systemClock as clock } from "../../src/system/clock.ts";
-import type { Handle, WorkerSpec } from "../../src/launchers/launcher.ts";
-import { ProcessLauncher } from "../../src/launchers/process/launcher.ts";
-import { logPath } from "../../src/launchers/logs/log-files.ts";
-import type { ProcessSettings } from "../../src/launchers/process/settings.ts";
-import { findStrays, type Identity, isRunning, sweepStrays } from "../../src/launchers/process/process-group.ts";
+import { systemClock as clock } from "../../src/kernel/system/clock.ts";
+import type { Handle, WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
+import { ProcessLauncher } from "../../src/kernel/launchers/process/launcher.ts";
+import { logPath } from "../../src/kernel/launchers/logs/log-files.ts";
+import type { ProcessSettings } from "../../src/kernel/launchers/process/settings.ts";
+import { findStrays, type Identity, isRunning, sweepStrays } from "../../src/kernel/launchers/process/process-group.ts";
 import { exitsOf } from "./index.ts";
 import { until } from "../support/until.ts";
 import { lines, sampleWorkers } from "./sample-workers.ts";
@@ -164,7 +164,7 @@ describe("process launcher: the service dies", () => {
 			"= await import(process.argv[2]); console.log(JSON.stringify(await sweepStrays({clock, " +
 			'serviceId: "nested", known: []})))';
 		const paths = ["process/process-group.ts", "../system/clock.ts"].map(
-			(name) => new URL(`../../src/launchers/${name}`, import.meta.url).href,
+			(name) => new URL(`../../src/kernel/launchers/${name}`, import.meta.url).href,
 		);
 		const command = [process.execPath, "--input-type=module", "-e", script, ...paths];
 		const launcher = open();

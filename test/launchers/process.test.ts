@@ -2,12 +2,12 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { systemClock as clock } from "../../src/system/clock.ts";
-import type { WorkerSpec } from "../../src/launchers/launcher.ts";
-import { ProcessLauncher } from "../../src/launchers/process/launcher.ts";
-import { logPath } from "../../src/launchers/logs/log-files.ts";
-import type { ProcessSettings } from "../../src/launchers/process/settings.ts";
-import { sweepStrays } from "../../src/launchers/process/process-group.ts";
+import { systemClock as clock } from "../../src/kernel/system/clock.ts";
+import type { WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
+import { ProcessLauncher } from "../../src/kernel/launchers/process/launcher.ts";
+import { logPath } from "../../src/kernel/launchers/logs/log-files.ts";
+import type { ProcessSettings } from "../../src/kernel/launchers/process/settings.ts";
+import { sweepStrays } from "../../src/kernel/launchers/process/process-group.ts";
 import { conformance, exitsOf } from "./index.ts";
 import { until } from "../support/until.ts";
 import { lines, runs, sampleWorkers } from "./sample-workers.ts";

@@ -1,14 +1,14 @@
 /** Idle workers make room for one that its platform cannot place (D28). */
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { MIN_STAY_MS, TURN_MS } from "../../src/core/workers/eviction.ts";
-import type { LauncherDefinition } from "../../src/launchers/definition.ts";
-import type * as Registry from "../../src/launchers/index.ts";
+import { MIN_STAY_MS, TURN_MS } from "../../src/kernel/core/workers/eviction.ts";
+import type { LauncherDefinition } from "../../src/kernel/launchers/definition.ts";
+import type * as Registry from "../../src/kernel/launchers/index.ts";
 import { advanceUntil, manualClock } from "../support/manual-clock.ts";
 import { endWith } from "../spec/hand-worker.ts";
 import { call, startService, type TestService } from "../support/service.ts";
 import { announce, platform, state } from "./pretend/launcher.ts";
 
-vi.mock("../../src/launchers/index.ts", async (original) => {
+vi.mock("../../src/kernel/launchers/index.ts", async (original) => {
 	const registry = await original<typeof Registry>();
 	const { PRETEND } = await import("./pretend/index.ts");
 	(registry.LAUNCHERS as LauncherDefinition[]).push(PRETEND);

@@ -6,9 +6,9 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { SERVICE_VARIABLE, WORKER_VARIABLE } from "../../src/launchers/process/process-group.ts";
-import type { WorkerSpec } from "../../src/launchers/launcher.ts";
-import type { ProcessSettings } from "../../src/launchers/process/settings.ts";
+import { SERVICE_VARIABLE, WORKER_VARIABLE } from "../../src/kernel/launchers/process/process-group.ts";
+import type { WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
+import type { ProcessSettings } from "../../src/kernel/launchers/process/settings.ts";
 import { until } from "../support/until.ts";
 import type { Behaviour } from "./index.ts";
 

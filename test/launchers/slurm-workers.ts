@@ -3,9 +3,9 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { WorkerSpec } from "../../src/launchers/launcher.ts";
-import type { SlurmSpec } from "../../src/launchers/slurm/script.ts";
-import type { SlurmSettings } from "../../src/launchers/slurm/settings.ts";
+import type { WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
+import type { SlurmSpec } from "../../src/kernel/launchers/slurm/script.ts";
+import type { SlurmSettings } from "../../src/kernel/launchers/slurm/settings.ts";
 import { until } from "../support/until.ts";
 import { runs } from "./sample-workers.ts";
 

@@ -4,9 +4,9 @@
  * disk that is full or broken.
  */
 import { DatabaseSync } from "node:sqlite";
-import { StoreUnavailable } from "../../src/store/contract/store.ts";
-import type { Database, Statement } from "../../src/store/sqlite/file/database.ts";
-import { prepareSchema } from "../../src/store/sqlite/file/schema.ts";
+import { StoreUnavailable } from "../../src/kernel/store/contract/store.ts";
+import type { Database, Statement } from "../../src/kernel/store/sqlite/file/database.ts";
+import { prepareSchema } from "../../src/kernel/store/sqlite/file/schema.ts";
 
 const SQLITE_FULL = 13;
 

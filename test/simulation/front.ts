@@ -2,16 +2,16 @@
  * What the HTTP layer does with a request, without sockets: one call of the engine, and the answer.
  * Paths, bodies and status codes are those of the service.
  */
-import { type JobResult, jobView, statusView } from "../../src/core/jobs/job-view.ts";
-import { isFinal } from "../../src/core/jobs/job-states.ts";
-import { errorBody } from "../../src/core/errors.ts";
-import { readReport } from "../../src/core/jobs/report.ts";
-import { readSubmission } from "../../src/core/jobs/submission.ts";
-import type { Engine } from "../../src/engine/engine.ts";
-import type { SubmitRequest } from "../../src/engine/jobs/submit.ts";
-import type { BoundedRead } from "../../src/engine/jobs/stream/stream.ts";
-import type { Worker } from "../../src/engine/workers/worker-registry.ts";
-import { refusalOf } from "../../src/http/exchange/reply.ts";
+import { type JobResult, jobView, statusView } from "../../src/kernel/core/jobs/job-view.ts";
+import { isFinal } from "../../src/kernel/core/jobs/job-states.ts";
+import { errorBody } from "../../src/kernel/core/errors.ts";
+import { readReport } from "../../src/kernel/core/jobs/report.ts";
+import { readSubmission } from "../../src/kernel/core/jobs/submission.ts";
+import type { Engine } from "../../src/kernel/engine/engine.ts";
+import type { SubmitRequest } from "../../src/kernel/engine/jobs/submit.ts";
+import type { BoundedRead } from "../../src/kernel/engine/jobs/stream/stream.ts";
+import type { Worker } from "../../src/kernel/engine/workers/worker-registry.ts";
+import { refusalOf } from "../../src/kernel/http/exchange/reply.ts";
 import type { Connection, Reply, Request } from "./network.ts";
 
 const WAIT_MS = { runsync: 90_000, "status-sync": 90_000, stream: 10_000 };

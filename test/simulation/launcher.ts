@@ -2,7 +2,7 @@
  * A simulated platform: starts workers, some of which fail or crash, and keeps them running while
  * the server is down. Each server sees it through a launcher of its own.
  */
-import type { Exit, Launcher } from "../../src/launchers/launcher.ts";
+import type { Exit, Launcher } from "../../src/kernel/launchers/launcher.ts";
 import type { Process } from "./process.ts";
 import type { World } from "./world.ts";
 

@@ -2,7 +2,7 @@
  * Requests of clients and workers to a simulated server: messages are delayed and overtake each
  * other, are lost or sent twice, connections break, and the server does not listen while it is down.
  */
-import type { Caller } from "../../src/engine/jobs/wait.ts";
+import type { Caller } from "../../src/kernel/engine/jobs/wait.ts";
 import type { Answer, Api, Call } from "../torture/api.ts";
 import type { Result } from "../torture/history.ts";
 import type { Process } from "./process.ts";

@@ -3,7 +3,7 @@
  * see (messages to the database, answers, webhooks, starts of workers). What it awaits then never
  * resolves.
  */
-import type { Clock } from "../../src/system/clock.ts";
+import type { Clock } from "../../src/kernel/system/clock.ts";
 import { type Event, sleepOn, type World } from "./world.ts";
 
 export class Process {

@@ -1,6 +1,6 @@
 /** What happens in a simulation, as far as it is decided beforehand: a function of the seed. */
-import type { Endpoint } from "../../src/core/endpoints/endpoint.ts";
-import { readEndpoint } from "../../src/launchers/endpoint-settings.ts";
+import type { Endpoint } from "../../src/kernel/core/endpoints/endpoint.ts";
+import { readEndpoint } from "../../src/kernel/launchers/endpoint-settings.ts";
 import type { EndpointTerms } from "../torture/history.ts";
 import { type EndpointName, planOf, random } from "../torture/plan.ts";
 

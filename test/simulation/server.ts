@@ -1,12 +1,12 @@
 /** A simulated server: the engine as `compose.ts` builds it, without sockets, files and containers. */
-import { budgetLimits, budgetMeters } from "../../src/core/budgets.ts";
-import type { Endpoint } from "../../src/core/endpoints/endpoint.ts";
-import { createEngine, type Engine } from "../../src/engine/engine.ts";
-import { eventBus } from "../../src/events.ts";
-import type { Launcher, WorkerLogs } from "../../src/launchers/launcher.ts";
-import { type Store, StoreUnavailable } from "../../src/store/contract/store.ts";
-import type { SendWebhook } from "../../src/webhooks/contract.ts";
-import type { UnitOfWork } from "../../src/store/sqlite/rows/unit-of-work.ts";
+import { budgetLimits, budgetMeters } from "../../src/kernel/core/budgets.ts";
+import type { Endpoint } from "../../src/kernel/core/endpoints/endpoint.ts";
+import { createEngine, type Engine } from "../../src/kernel/engine/engine.ts";
+import { eventBus } from "../../src/kernel/events.ts";
+import type { Launcher, WorkerLogs } from "../../src/kernel/launchers/launcher.ts";
+import { type Store, StoreUnavailable } from "../../src/kernel/store/contract/store.ts";
+import type { SendWebhook } from "../../src/kernel/webhooks/contract.ts";
+import type { UnitOfWork } from "../../src/kernel/store/sqlite/rows/unit-of-work.ts";
 import { answer } from "./front.ts";
 import type { Listener } from "./network.ts";
 import type { Process } from "./process.ts";

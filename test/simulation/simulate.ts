@@ -2,10 +2,10 @@
  * One schedule: clients, workers and a server on simulated machines, while the faults of the schedule
  * happen; then everything settles, the server is killed again, and the history is judged.
  */
-import { STEP_MS } from "../../src/engine/availability/clock/clock-measurement.ts";
-import type { Random } from "../../src/lib/ids.ts";
-import { stringOf } from "../../src/lib/json/json-text.ts";
-import type { SendWebhook, WebhookAnswer } from "../../src/webhooks/contract.ts";
+import { STEP_MS } from "../../src/kernel/engine/availability/clock/clock-measurement.ts";
+import type { Random } from "../../src/kernel/lib/ids.ts";
+import { stringOf } from "../../src/kernel/lib/json/json-text.ts";
+import type { SendWebhook, WebhookAnswer } from "../../src/kernel/webhooks/contract.ts";
 import { checker } from "../torture/checker/checker.ts";
 import type { Violation } from "../torture/checker/job-history.ts";
 import type { Op } from "../torture/history.ts";

@@ -5,11 +5,11 @@
  */
 import { EventEmitter } from "node:events";
 import type { Worker } from "node:worker_threads";
-import type { Store } from "../../src/store/contract/store.ts";
-import { UnitOfWork } from "../../src/store/sqlite/rows/unit-of-work.ts";
-import { openBatches } from "../../src/store/sqlite/thread/batch.ts";
-import { DatabaseClient } from "../../src/store/sqlite/thread/client.ts";
-import type { Batch } from "../../src/store/sqlite/thread/messages.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
+import { UnitOfWork } from "../../src/kernel/store/sqlite/rows/unit-of-work.ts";
+import { openBatches } from "../../src/kernel/store/sqlite/thread/batch.ts";
+import { DatabaseClient } from "../../src/kernel/store/sqlite/thread/client.ts";
+import type { Batch } from "../../src/kernel/store/sqlite/thread/messages.ts";
 import type { SimulatedDatabase } from "./database.ts";
 import type { Process } from "./process.ts";
 import type { Plant } from "./server.ts";

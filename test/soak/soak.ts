@@ -2,7 +2,7 @@
  * Clients, workers and faults of `npm run torture` at a fixed rate for hours or days, with short
  * retention, while processes, files and latencies are measured.
  */
-import { FINAL_STATES } from "../../src/core/jobs/job-states.ts";
+import { FINAL_STATES } from "../../src/kernel/core/jobs/job-states.ts";
 import type { Op } from "../torture/history.ts";
 import { random as randomOf } from "../torture/plan.ts";
 import type { MeasuredSite } from "../torture/site.ts";

@@ -1,6 +1,6 @@
 /** The access log: `request.served` for each request (D51). */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Events } from "../../src/events.ts";
+import type { Events } from "../../src/kernel/events.ts";
 import { call, KEY, startService, type TestService } from "../support/service.ts";
 import { request } from "../support/transport.ts";
 import { begun, handWorker } from "./hand-worker.ts";

@@ -1,7 +1,7 @@
 /** How the errors of `/v1/backup` (D46) are produced. */
-import { backups } from "../../src/engine/availability/storage/backups.ts";
-import type { BackupStore } from "../../src/store/contract/backup.ts";
-import type { Clock } from "../../src/system/clock.ts";
+import { backups } from "../../src/kernel/engine/availability/storage/backups.ts";
+import type { BackupStore } from "../../src/kernel/store/contract/backup.ts";
+import type { Clock } from "../../src/kernel/system/clock.ts";
 import { call, KEY, type TestService } from "../support/service.ts";
 import { untilTrue } from "../support/until.ts";
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { OPERATIONS } from "../../src/api/operations.ts";
+import { OPERATIONS } from "../../src/kernel/api/operations.ts";
 import { exampleRequest } from "../../scripts/api-page/example-request.ts";
 import { openapiOf } from "../../scripts/api-page/openapi.ts";
 import { type Language, snippetOf } from "../../scripts/api-page/snippets.ts";

@@ -8,8 +8,8 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ErrorCode, ERRORS } from "../../src/core/error-table.ts";
-import { StoreUnavailable } from "../../src/store/contract/store.ts";
+import { type ErrorCode, ERRORS } from "../../src/kernel/core/error-table.ts";
+import { StoreUnavailable } from "../../src/kernel/store/contract/store.ts";
 import { advanceUntil, manualClock } from "../support/manual-clock.ts";
 import { RECEIVER_CERTIFICATE, RECEIVER_KEY } from "../support/receiver-certificate.ts";
 import { call, folder, KEY, startService, type TestService } from "../support/service.ts";
@@ -110,7 +110,7 @@ async function secondUpload(path: string, size: number): Promise<Answer> {
 /** The tests in `test/spec/management` produce these. */
 const OF_MANAGEMENT = ["forbidden", "unprocessable", "resource_not_found", "secret_exists", "not_implemented"] as const;
 
-/** `src/engine/endpoints/endpoints.test.ts` produces these: it takes several servers. */
+/** `src/kernel/engine/endpoints/endpoints.test.ts` produces these: it takes several servers. */
 const OF_SERVERS = ["endpoint_changed", "endpoint_unreadable"] as const;
 
 /** How each other code is produced. */

@@ -1,5 +1,5 @@
 /** What launched workers of a test do by its hand, while its clock moves: their processes only run. */
-import type { Worker } from "../../src/engine/workers/worker-registry.ts";
+import type { Worker } from "../../src/kernel/engine/workers/worker-registry.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
 import type { TestService } from "../support/service.ts";
 

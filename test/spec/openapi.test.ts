@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { OpenApi } from "../../scripts/api-page/openapi-types.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { ON_POSTGRES } from "../support/service-store.ts";
-import type { PathParams } from "../../src/api/definition/route.ts";
+import type { PathParams } from "../../src/kernel/api/definition/route.ts";
 import { call, KEY, startService, type TestService } from "../support/service.ts";
 import { endWith, handWorker, type HandWorker, submitted } from "./hand-worker.ts";
 import { BODY } from "./management/managed-endpoints.ts";

@@ -1,9 +1,9 @@
 /** What an operator asks of `/v1`, and the keys that others get for it. */
 import { expect } from "vitest";
-import { systemClock } from "../../src/system/clock.ts";
-import { type App, startApp } from "../../src/compose.ts";
-import { loadConfig } from "../../src/config/config.ts";
-import { eventBus } from "../../src/events.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { type App, startApp } from "../../src/kernel/compose.ts";
+import { loadConfig } from "../../src/kernel/config/config.ts";
+import { eventBus } from "../../src/kernel/events.ts";
 import { storeIn } from "../support/service-store.ts";
 import { call, folder, KEY, type TestService } from "../support/service.ts";
 

@@ -10,10 +10,10 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { Client } from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type App, startApp } from "../../src/compose.ts";
-import { loadConfig } from "../../src/config/config.ts";
-import { eventBus } from "../../src/events.ts";
-import { verify } from "../../src/store/sqlite/file/verify.ts";
+import { type App, startApp } from "../../src/kernel/compose.ts";
+import { loadConfig } from "../../src/kernel/config/config.ts";
+import { eventBus } from "../../src/kernel/events.ts";
+import { verify } from "../../src/kernel/store/sqlite/file/verify.ts";
 import { advanceUntil, manualClock } from "../support/manual-clock.ts";
 import { postgres } from "../support/postgres.ts";
 import { sdkProtocol } from "../support/sdk-protocol.ts";
@@ -74,7 +74,7 @@ async function start(store: string, folder: string, { at }: Facts): Promise<{ ap
 
 describe.each<Dialect>(["sqlite", "postgres"])("databases of earlier versions: %s", (dialect) => {
 	it("one is kept of each schema that a service could use, up to the one before the last", () => {
-		const migrations = fileURLToPath(new URL(`../../src/store/${dialect}/migrations`, import.meta.url));
+		const migrations = fileURLToPath(new URL(`../../src/kernel/store/${dialect}/migrations`, import.meta.url));
 		const last = readdirSync(migrations).length;
 		const expected = Array.from({ length: Math.max(1, last - 1) }, (_, n) => n + 1);
 		expect(stored(dialect).map(Number)).toEqual(expect.arrayContaining(expected));

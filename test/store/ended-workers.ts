@@ -1,6 +1,6 @@
 /** Cases: launched workers that have ended, and how those of past attempts did (D16, D47). */
 import { expect, it } from "vitest";
-import type { EndedWorker } from "../../src/core/workers/ended-worker.ts";
+import type { EndedWorker } from "../../src/kernel/core/workers/ended-worker.ts";
 import type { Bed } from "./index.ts";
 import { alone, nextId, siteOf, T0 } from "./site.ts";
 

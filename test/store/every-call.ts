@@ -1,7 +1,7 @@
 /**
  * One call of every operation of the contract, by its name, as a store without any rows takes it.
  */
-import type { Store } from "../../src/store/contract/store.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
 import { sessionRow } from "./sessions.ts";
 import { resourceRow } from "./resources.ts";
 import { endedWorker } from "./ended-workers.ts";

@@ -1,6 +1,6 @@
 /** Cases: submissions under a key (D14). */
 import { expect, it } from "vitest";
-import type { Idempotency } from "../../src/store/contract/jobs.ts";
+import type { Idempotency } from "../../src/kernel/store/contract/jobs.ts";
 import type { Bed } from "./index.ts";
 import { alone, LEASE, RECORD, RETAIN, siteOf, T0, TTL } from "./site.ts";
 

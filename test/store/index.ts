@@ -3,7 +3,7 @@
  * found wrong in one dialect is first written here. The suite uses nothing but the contract.
  */
 import { afterAll, beforeAll, describe } from "vitest";
-import type { Store } from "../../src/store/contract/store.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
 import { alertCases } from "./alerts.ts";
 import { attemptCases } from "./attempts.ts";
 import { chunkCases } from "./chunks.ts";

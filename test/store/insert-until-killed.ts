@@ -2,8 +2,8 @@
  * A process that submits jobs as fast as it can and prints the id of each when it is acknowledged,
  * until it is killed.
  */
-import { LARGE_BYTES } from "../../src/lib/json/json-text.ts";
-import { openSqlite } from "../../src/store/sqlite/open.ts";
+import { LARGE_BYTES } from "../../src/kernel/lib/json/json-text.ts";
+import { openSqlite } from "../../src/kernel/store/sqlite/open.ts";
 import { siteOf, T0 } from "./site.ts";
 
 /** Resolves when the line is written: the reader may be slow, and the pipe full. */

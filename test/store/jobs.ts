@@ -1,6 +1,6 @@
 /** Cases: adding, reading, reporting, progress and moves of jobs. */
 import { expect, it } from "vitest";
-import { stringOf } from "../../src/lib/json/json-text.ts";
+import { stringOf } from "../../src/kernel/lib/json/json-text.ts";
 import type { Bed } from "./index.ts";
 import { LEASE, siteOf, T0, TTL } from "./site.ts";
 

@@ -1,6 +1,6 @@
 /** Cases: posts about a job that was lost by their worker (D16 Late reports). */
 import { describe, expect, it } from "vitest";
-import type { Job } from "../../src/core/jobs/job.ts";
+import type { Job } from "../../src/kernel/core/jobs/job.ts";
 import type { Bed } from "./index.ts";
 import { LEASE, type Site, siteOf, T0, TIMEOUT } from "./site.ts";
 

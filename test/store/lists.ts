@@ -1,6 +1,6 @@
 /** Cases: lists of jobs and what is known of one (D12, D39). */
 import { expect, it } from "vitest";
-import { FINAL_STATES, JOB_STATES, type JobState } from "../../src/core/jobs/job-states.ts";
+import { FINAL_STATES, JOB_STATES, type JobState } from "../../src/kernel/core/jobs/job-states.ts";
 import type { Bed } from "./index.ts";
 import { alone, LEASE, RECORD, RETAIN, type Site, siteOf, T0, TIMEOUT, TTL } from "./site.ts";
 

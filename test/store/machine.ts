@@ -2,8 +2,15 @@
  * Cases: every event on every state, accepted or refused as the table of `core/machine.ts` says.
  */
 import { describe, expect, it } from "vitest";
-import { type Counts, countsOf } from "../../src/core/jobs/job-transitions.ts";
-import { allowed, JOB_STATES, type JobEvent, type JobState, next, RULES } from "../../src/core/jobs/job-states.ts";
+import { type Counts, countsOf } from "../../src/kernel/core/jobs/job-transitions.ts";
+import {
+	allowed,
+	JOB_STATES,
+	type JobEvent,
+	type JobState,
+	next,
+	RULES,
+} from "../../src/kernel/core/jobs/job-states.ts";
 import type { Bed } from "./index.ts";
 import { type Site, siteOf, T0 } from "./site.ts";
 

@@ -2,9 +2,9 @@
  * A store of one endpoint in a few maps, moved by the pure core alone: what the real ones are
  * compared with.
  */
-import { missedAfterDenial } from "../../src/core/jobs/attempt-signs.ts";
-import type { Attempt, Job } from "../../src/core/jobs/job.ts";
-import { deliveryOf } from "../../src/core/webhooks/delivery.ts";
+import { missedAfterDenial } from "../../src/kernel/core/jobs/attempt-signs.ts";
+import type { Attempt, Job } from "../../src/kernel/core/jobs/job.ts";
+import { deliveryOf } from "../../src/kernel/core/webhooks/delivery.ts";
 import {
 	type Counts,
 	countsOf,
@@ -14,9 +14,9 @@ import {
 	lossOf,
 	resumedBy,
 	transition,
-} from "../../src/core/jobs/job-transitions.ts";
-import { allowed, isFinal, type JobEvent, type JobState } from "../../src/core/jobs/job-states.ts";
-import type { Idempotency } from "../../src/store/contract/jobs.ts";
+} from "../../src/kernel/core/jobs/job-transitions.ts";
+import { allowed, isFinal, type JobEvent, type JobState } from "../../src/kernel/core/jobs/job-states.ts";
+import type { Idempotency } from "../../src/kernel/store/contract/jobs.ts";
 import { T0 } from "./site.ts";
 
 export type Model = ReturnType<typeof modelOf>;

@@ -3,9 +3,9 @@
  * blocks (D5).
  */
 import { expect, it } from "vitest";
-import { asOne, BLOCK_BYTES, type JsonText, LARGE_BYTES, sizeOf } from "../../src/lib/json/json-text.ts";
-import { jobView } from "../../src/core/jobs/job-view.ts";
-import type { Claim } from "../../src/store/contract/jobs.ts";
+import { asOne, BLOCK_BYTES, type JsonText, LARGE_BYTES, sizeOf } from "../../src/kernel/lib/json/json-text.ts";
+import { jobView } from "../../src/kernel/core/jobs/job-view.ts";
+import type { Claim } from "../../src/kernel/store/contract/jobs.ts";
 import type { Bed } from "./index.ts";
 import { alone, RETAIN, siteOf, T0 } from "./site.ts";
 

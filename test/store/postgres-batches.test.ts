@@ -1,8 +1,8 @@
 /** What a faulty operation costs the others of its batch in PostgreSQL. */
 import { Client } from "pg";
 import { expect, it } from "vitest";
-import { systemClock } from "../../src/system/clock.ts";
-import { openPostgres } from "../../src/store/postgres/open.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { openPostgres } from "../../src/kernel/store/postgres/open.ts";
 import { postgres } from "../support/postgres.ts";
 import { siteOf } from "./site.ts";
 

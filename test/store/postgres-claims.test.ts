@@ -3,12 +3,12 @@
  * flight.
  */
 import { expect, it } from "vitest";
-import { systemClock } from "../../src/system/clock.ts";
-import { stringOf } from "../../src/lib/json/json-text.ts";
-import { openPostgres } from "../../src/store/postgres/open.ts";
-import { statement } from "../../src/store/postgres/connection/statement.ts";
-import { transaction } from "../../src/store/postgres/connection/transaction.ts";
-import type { Store } from "../../src/store/contract/store.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { stringOf } from "../../src/kernel/lib/json/json-text.ts";
+import { openPostgres } from "../../src/kernel/store/postgres/open.ts";
+import { statement } from "../../src/kernel/store/postgres/connection/statement.ts";
+import { transaction } from "../../src/kernel/store/postgres/connection/transaction.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
 import { postgres } from "../support/postgres.ts";
 import { place } from "./postgres-place.ts";
 import { T0, siteOf } from "./site.ts";

@@ -3,8 +3,8 @@
  * the caller learns whether it did or that this is unknown.
  */
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../src/system/clock.ts";
-import type { Signal } from "../../src/store/contract/store.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import type { Signal } from "../../src/kernel/store/contract/store.ts";
 import { siteOf, T0, LEASE } from "./site.ts";
 import { until } from "../support/until.ts";
 import { place, type Place, printTime, timed, TOLD_MS, untilAnswered } from "./postgres-proxied.ts";

@@ -5,16 +5,16 @@
  */
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/system/clock.ts";
-import { isCommitted, type Marker } from "../../src/store/postgres/connection/commit-markers.ts";
-import type { Session } from "../../src/store/postgres/connection/connection.ts";
-import { type Database, openDatabase } from "../../src/store/postgres/connection/database.ts";
-import { ConnectionLost, OutcomeUnknown } from "../../src/store/postgres/connection/errors.ts";
-import { openPostgres } from "../../src/store/postgres/open.ts";
-import { prepareSchema } from "../../src/store/postgres/schema.ts";
-import { type Answer, statement, type Statement } from "../../src/store/postgres/connection/statement.ts";
-import { transaction } from "../../src/store/postgres/connection/transaction.ts";
-import type { Store } from "../../src/store/contract/store.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { isCommitted, type Marker } from "../../src/kernel/store/postgres/connection/commit-markers.ts";
+import type { Session } from "../../src/kernel/store/postgres/connection/connection.ts";
+import { type Database, openDatabase } from "../../src/kernel/store/postgres/connection/database.ts";
+import { ConnectionLost, OutcomeUnknown } from "../../src/kernel/store/postgres/connection/errors.ts";
+import { openPostgres } from "../../src/kernel/store/postgres/open.ts";
+import { prepareSchema } from "../../src/kernel/store/postgres/schema.ts";
+import { type Answer, statement, type Statement } from "../../src/kernel/store/postgres/connection/statement.ts";
+import { transaction } from "../../src/kernel/store/postgres/connection/transaction.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { siteOf } from "./site.ts";
 

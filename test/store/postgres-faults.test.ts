@@ -3,9 +3,9 @@
  * automatically, and no caller gets a guess.
  */
 import { describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/system/clock.ts";
-import { SESSION_LOCKS } from "../../src/store/postgres/connection/session-liveness.ts";
-import { type Store, StoreUnavailable } from "../../src/store/contract/store.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { SESSION_LOCKS } from "../../src/kernel/store/postgres/connection/session-liveness.ts";
+import { type Store, StoreUnavailable } from "../../src/kernel/store/contract/store.ts";
 import { postgres } from "../support/postgres.ts";
 import { tcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";

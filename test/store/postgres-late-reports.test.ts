@@ -1,8 +1,8 @@
 /** Late reports where two servers share the store: each job has one outcome, whichever call is first (D16). */
 import { expect, it } from "vitest";
-import { systemClock } from "../../src/system/clock.ts";
-import { openPostgres } from "../../src/store/postgres/open.ts";
-import type { Store } from "../../src/store/contract/store.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { openPostgres } from "../../src/kernel/store/postgres/open.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
 import { postgres } from "../support/postgres.ts";
 import { type Site, siteOf, T0 } from "./site.ts";
 

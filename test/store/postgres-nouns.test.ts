@@ -2,14 +2,14 @@
  * Keys, tokens, workers and records of the servers, in PostgreSQL: which signals
  * other servers get, and what happens when several do it at once.
  */
-import type { CheckKey } from "../../src/secrets/key-check.ts";
+import type { CheckKey } from "../../src/kernel/secrets/key-check.ts";
 import { describe, expect, it } from "vitest";
-import { openEndpoints } from "../../src/store/postgres/queries/endpoints.ts";
-import { insertDeliveries } from "../../src/store/postgres/rows/deliveries.ts";
-import { openMeta } from "../../src/store/postgres/open.ts";
-import { statement } from "../../src/store/postgres/connection/statement.ts";
-import type { KeyRow } from "../../src/store/contract/keys.ts";
-import type { Store } from "../../src/store/contract/store.ts";
+import { openEndpoints } from "../../src/kernel/store/postgres/queries/endpoints.ts";
+import { insertDeliveries } from "../../src/kernel/store/postgres/rows/deliveries.ts";
+import { openMeta } from "../../src/kernel/store/postgres/open.ts";
+import { statement } from "../../src/kernel/store/postgres/connection/statement.ts";
+import type { KeyRow } from "../../src/kernel/store/contract/keys.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
 import { keyCases } from "./keys.ts";
 import { type Place, place, tablesAt } from "./postgres-place.ts";
 import { sessionCases, sessionRow } from "./sessions.ts";

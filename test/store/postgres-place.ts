@@ -1,14 +1,14 @@
 /** A database with the schema of a store, and connections to it as one server has them. */
 import type { TestContext } from "vitest";
-import { systemClock } from "../../src/system/clock.ts";
-import { type Database, openDatabase } from "../../src/store/postgres/connection/database.ts";
-import type { Operation, OpName } from "../../src/store/operations/operation.ts";
-import { OPERATIONS, storeOf } from "../../src/store/operations/table.ts";
-import { prepareSchema } from "../../src/store/postgres/schema.ts";
-import { type TableContext, tableMethod } from "../../src/store/postgres/tables.ts";
-import { openWebhooks } from "../../src/store/postgres/queries/webhooks.ts";
-import type { Signal } from "../../src/store/contract/store.ts";
-import type { WebhookStore } from "../../src/store/contract/webhooks.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { type Database, openDatabase } from "../../src/kernel/store/postgres/connection/database.ts";
+import type { Operation, OpName } from "../../src/kernel/store/operations/operation.ts";
+import { OPERATIONS, storeOf } from "../../src/kernel/store/operations/table.ts";
+import { prepareSchema } from "../../src/kernel/store/postgres/schema.ts";
+import { type TableContext, tableMethod } from "../../src/kernel/store/postgres/tables.ts";
+import { openWebhooks } from "../../src/kernel/store/postgres/queries/webhooks.ts";
+import type { Signal } from "../../src/kernel/store/contract/store.ts";
+import type { WebhookStore } from "../../src/kernel/store/contract/webhooks.ts";
 import { postgres } from "../support/postgres.ts";
 
 /** What a test of one noun is given. */

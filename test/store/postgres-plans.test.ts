@@ -1,15 +1,15 @@
 /** Statements mean the same whatever plan PostgreSQL chooses for them. */
 import { Client } from "pg";
 import { expect, it } from "vitest";
-import { systemClock } from "../../src/system/clock.ts";
-import { LOAD_JOBS, UPDATE_JOBS } from "../../src/store/postgres/rows/job-records.ts";
-import { insertDeliveries } from "../../src/store/postgres/rows/deliveries.ts";
-import { type Database, openDatabase } from "../../src/store/postgres/connection/database.ts";
-import { openPostgres } from "../../src/store/postgres/open.ts";
-import { expireKeys } from "../../src/store/postgres/queries/purge.ts";
-import { prepareSchema } from "../../src/store/postgres/schema.ts";
-import { statement } from "../../src/store/postgres/connection/statement.ts";
-import { openWebhooks } from "../../src/store/postgres/queries/webhooks.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { LOAD_JOBS, UPDATE_JOBS } from "../../src/kernel/store/postgres/rows/job-records.ts";
+import { insertDeliveries } from "../../src/kernel/store/postgres/rows/deliveries.ts";
+import { type Database, openDatabase } from "../../src/kernel/store/postgres/connection/database.ts";
+import { openPostgres } from "../../src/kernel/store/postgres/open.ts";
+import { expireKeys } from "../../src/kernel/store/postgres/queries/purge.ts";
+import { prepareSchema } from "../../src/kernel/store/postgres/schema.ts";
+import { statement } from "../../src/kernel/store/postgres/connection/statement.ts";
+import { openWebhooks } from "../../src/kernel/store/postgres/queries/webhooks.ts";
 import { postgres } from "../support/postgres.ts";
 import { tablesAt } from "./postgres-place.ts";
 import { siteOf, T0 } from "./site.ts";

@@ -1,9 +1,9 @@
 /** A database with a proxy before it, which makes the faults of a network. */
 import { Client } from "pg";
 import { onTestFinished } from "vitest";
-import { systemClock } from "../../src/system/clock.ts";
-import { openPostgres } from "../../src/store/postgres/open.ts";
-import type { Store } from "../../src/store/contract/store.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { openPostgres } from "../../src/kernel/store/postgres/open.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
 import { postgres } from "../support/postgres.ts";
 import { tcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";

@@ -3,13 +3,15 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { Client } from "pg";
 import { expect, it } from "vitest";
-import { readMigrations } from "../../src/store/migrate.ts";
-import { pendingMigrations, prepareSchema } from "../../src/store/postgres/schema.ts";
-import { type Facts, usable } from "../../src/store/postgres/connection/setup.ts";
+import { readMigrations } from "../../src/kernel/store/migrate.ts";
+import { pendingMigrations, prepareSchema } from "../../src/kernel/store/postgres/schema.ts";
+import { type Facts, usable } from "../../src/kernel/store/postgres/connection/setup.ts";
 import { postgres } from "../support/postgres.ts";
 import type { TestDatabase } from "../support/postgres-databases.ts";
 
-const ALL = readMigrations(new URL("../../src/store/postgres/migrations/", import.meta.url)).map(({ name }) => name);
+const ALL = readMigrations(new URL("../../src/kernel/store/postgres/migrations/", import.meta.url)).map(
+	({ name }) => name,
+);
 
 const database = async (): Promise<TestDatabase> => await (await postgres()).createDatabase();
 const names = (migrations: readonly { name: string }[]): string[] => migrations.map(({ name }) => name);

@@ -3,7 +3,7 @@
  * `sluice doctor` says of standbys (D17, D36).
  */
 import { beforeEach, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/system/clock.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
 import { postgresFindings } from "../../src/cli/doctor/postgres.ts";
 import { query } from "../support/postgres-pair.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";

@@ -3,7 +3,7 @@ import { chownSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { pendingMigrations } from "../../src/store/postgres/schema.ts";
+import { pendingMigrations } from "../../src/kernel/store/postgres/schema.ts";
 import { serverUser } from "../support/postgres-programs.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { RECEIVER_CERTIFICATE, RECEIVER_KEY } from "../support/receiver-certificate.ts";

@@ -1,8 +1,8 @@
 /** What outages leave in PostgreSQL is removed by autovacuum, however few they are. */
 import { Client } from "pg";
 import { expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/system/clock.ts";
-import { openPostgres } from "../../src/store/postgres/open.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { openPostgres } from "../../src/kernel/store/postgres/open.ts";
 import { startPostgres } from "../support/postgres-server.ts";
 import { until } from "../support/until.ts";
 

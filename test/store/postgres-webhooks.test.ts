@@ -3,10 +3,10 @@
  * claim at once.
  */
 import { expect, it } from "vitest";
-import type { NewDelivery } from "../../src/core/webhooks/delivery.ts";
-import { LARGE_BYTES, stringOf } from "../../src/lib/json/json-text.ts";
-import { insertDeliveries } from "../../src/store/postgres/rows/deliveries.ts";
-import { statement } from "../../src/store/postgres/connection/statement.ts";
+import type { NewDelivery } from "../../src/kernel/core/webhooks/delivery.ts";
+import { LARGE_BYTES, stringOf } from "../../src/kernel/lib/json/json-text.ts";
+import { insertDeliveries } from "../../src/kernel/store/postgres/rows/deliveries.ts";
+import { statement } from "../../src/kernel/store/postgres/connection/statement.ts";
 import { place, type Place, webhooksAt } from "./postgres-place.ts";
 import { T0 } from "./site.ts";
 

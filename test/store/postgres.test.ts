@@ -1,6 +1,6 @@
 /** The PostgreSQL dialect keeps the contract. */
-import { systemClock } from "../../src/system/clock.ts";
-import { openPostgres } from "../../src/store/postgres/open.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { openPostgres } from "../../src/kernel/store/postgres/open.ts";
 import { storeDatabase } from "../support/postgres-stores.ts";
 import { conformance } from "./index.ts";
 

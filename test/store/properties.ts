@@ -4,8 +4,8 @@
  */
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { FINAL_STATES, JOB_STATES } from "../../src/core/jobs/job-states.ts";
-import type { Store } from "../../src/store/contract/store.ts";
+import { FINAL_STATES, JOB_STATES } from "../../src/kernel/core/jobs/job-states.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
 import type { Bed } from "./index.ts";
 import { type Model, modelOf } from "./model.ts";
 import { alone, nextId, type Site, siteOf } from "./site.ts";

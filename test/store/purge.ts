@@ -3,7 +3,7 @@
  * may see the difference.
  */
 import { expect, it } from "vitest";
-import type { Signal } from "../../src/store/contract/store.ts";
+import type { Signal } from "../../src/kernel/store/contract/store.ts";
 import type { Bed } from "./index.ts";
 import { alone, LEASE, type Site, siteOf, T0, TTL } from "./site.ts";
 

@@ -1,7 +1,7 @@
 /** Cases: what a list of jobs finds, shows of inputs and counts (D39). */
 import { expect, it } from "vitest";
-import { MOST_READ, MOST_SEARCHED, PREVIEW_CHARACTERS } from "../../src/core/jobs/job-search.ts";
-import { type JsonBlocks, LARGE_BYTES, stringOf } from "../../src/lib/json/json-text.ts";
+import { MOST_READ, MOST_SEARCHED, PREVIEW_CHARACTERS } from "../../src/kernel/core/jobs/job-search.ts";
+import { type JsonBlocks, LARGE_BYTES, stringOf } from "../../src/kernel/lib/json/json-text.ts";
 import type { Bed } from "./index.ts";
 import { oneOfEach } from "./lists.ts";
 import { alone, type Listed, RETAIN, siteOf, T0, TTL } from "./site.ts";

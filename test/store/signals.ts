@@ -1,6 +1,6 @@
 /** Cases: signals report moves made in passing (contract rule 8). */
 import { expect, it } from "vitest";
-import type { Signal } from "../../src/store/contract/store.ts";
+import type { Signal } from "../../src/kernel/store/contract/store.ts";
 import type { Bed } from "./index.ts";
 import { alone, LEASE, type Site, siteOf, T0, TIMEOUT, TTL } from "./site.ts";
 

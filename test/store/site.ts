@@ -1,12 +1,19 @@
 /** One endpoint of a store under test, with short calls for what most cases do. */
 import { expect } from "vitest";
-import type { Job, Submission } from "../../src/core/jobs/job.ts";
-import type { JsonText } from "../../src/lib/json/json-text.ts";
-import type { JobState } from "../../src/core/jobs/job-states.ts";
-import type { JobResult } from "../../src/core/jobs/job-view.ts";
-import type { Claim, Idempotency, JobFilter, MoveResult, Outcome, QueueFull } from "../../src/store/contract/jobs.ts";
-import type { Store } from "../../src/store/contract/store.ts";
-import type { AttemptReconciliation, IdleReconciliation } from "../../src/store/contract/workers.ts";
+import type { Job, Submission } from "../../src/kernel/core/jobs/job.ts";
+import type { JsonText } from "../../src/kernel/lib/json/json-text.ts";
+import type { JobState } from "../../src/kernel/core/jobs/job-states.ts";
+import type { JobResult } from "../../src/kernel/core/jobs/job-view.ts";
+import type {
+	Claim,
+	Idempotency,
+	JobFilter,
+	MoveResult,
+	Outcome,
+	QueueFull,
+} from "../../src/kernel/store/contract/jobs.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
+import type { AttemptReconciliation, IdleReconciliation } from "../../src/kernel/store/contract/workers.ts";
 
 /** The moment at which cases begin, in ms. */
 export const T0 = 1_800_000_000_000;

@@ -16,11 +16,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { stringOf } from "../../src/lib/json/json-text.ts";
-import { openDatabase } from "../../src/store/sqlite/file/database.ts";
-import { openSqlite } from "../../src/store/sqlite/open.ts";
-import type { Signal, Store } from "../../src/store/contract/store.ts";
-import { migrateStore } from "../../src/stores.ts";
+import { stringOf } from "../../src/kernel/lib/json/json-text.ts";
+import { openDatabase } from "../../src/kernel/store/sqlite/file/database.ts";
+import { openSqlite } from "../../src/kernel/store/sqlite/open.ts";
+import type { Signal, Store } from "../../src/kernel/store/contract/store.ts";
+import { migrateStore } from "../../src/kernel/stores.ts";
 import { siteOf, T0 } from "./site.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-file-"));

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
-import type { Store } from "../../src/store/contract/store.ts";
-import { openDatabase } from "../../src/store/sqlite/file/database.ts";
-import { renewIdentity } from "../../src/store/sqlite/file/new-identity.ts";
-import { verify } from "../../src/store/sqlite/file/verify.ts";
-import { openSqlite } from "../../src/store/sqlite/open.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
+import { openDatabase } from "../../src/kernel/store/sqlite/file/database.ts";
+import { renewIdentity } from "../../src/kernel/store/sqlite/file/new-identity.ts";
+import { verify } from "../../src/kernel/store/sqlite/file/verify.ts";
+import { openSqlite } from "../../src/kernel/store/sqlite/open.ts";
 import { siteOf, T0, TTL } from "./site.ts";
 
 function newPath(): string {

@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { JOB_STATES } from "../../src/core/jobs/job-states.ts";
-import { type JsonBlocks, LARGE_BYTES } from "../../src/lib/json/json-text.ts";
-import { openSqlite } from "../../src/store/sqlite/open.ts";
-import { type Store, StoreUnavailable } from "../../src/store/contract/store.ts";
+import { JOB_STATES } from "../../src/kernel/core/jobs/job-states.ts";
+import { type JsonBlocks, LARGE_BYTES } from "../../src/kernel/lib/json/json-text.ts";
+import { openSqlite } from "../../src/kernel/store/sqlite/open.ts";
+import { type Store, StoreUnavailable } from "../../src/kernel/store/contract/store.ts";
 import { siteOf, T0 } from "./site.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-sqlite-"));

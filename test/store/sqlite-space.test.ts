@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { openSqlite } from "../../src/store/sqlite/open.ts";
-import type { Store } from "../../src/store/contract/store.ts";
-import { verify } from "../../src/store/sqlite/file/verify.ts";
+import { openSqlite } from "../../src/kernel/store/sqlite/open.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
+import { verify } from "../../src/kernel/store/sqlite/file/verify.ts";
 import { until } from "../support/until.ts";
 import { type Site, siteOf, T0 } from "./site.ts";
 

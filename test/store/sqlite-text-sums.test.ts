@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it, onTestFinished } from "vitest";
-import type { Store } from "../../src/store/contract/store.ts";
-import { openSqlite } from "../../src/store/sqlite/open.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
+import { openSqlite } from "../../src/kernel/store/sqlite/open.ts";
 import { type Site, siteOf, T0 } from "./site.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-sums-"));

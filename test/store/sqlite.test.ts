@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import { openSqlite } from "../../src/store/sqlite/open.ts";
+import { openSqlite } from "../../src/kernel/store/sqlite/open.ts";
 import { conformance } from "./index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-store-"));

@@ -1,7 +1,7 @@
 /** Cases: whose webhook deliveries are claimed, and receivers that fail (D21). */
 import { expect, it } from "vitest";
-import { DISABLE_AFTER_FAILED, FIRST_PAUSE_MS, PAUSE_AFTER } from "../../src/core/webhooks/receiver.ts";
-import type { Signal, Store } from "../../src/store/contract/store.ts";
+import { DISABLE_AFTER_FAILED, FIRST_PAUSE_MS, PAUSE_AFTER } from "../../src/kernel/core/webhooks/receiver.ts";
+import type { Signal, Store } from "../../src/kernel/store/contract/store.ts";
 import type { Bed } from "./index.ts";
 import { alone, siteOf, T0 } from "./site.ts";
 import { claim, delivering, failed, HOLD } from "./webhooks.ts";

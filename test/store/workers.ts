@@ -1,6 +1,6 @@
 /** Cases: worker records, and what pings and idle takes prove (D16). */
 import { expect, it } from "vitest";
-import type { WorkerRow } from "../../src/store/contract/workers.ts";
+import type { WorkerRow } from "../../src/kernel/store/contract/workers.ts";
 import type { Bed } from "./index.ts";
 import { alone, LEASE, siteOf, T0 } from "./site.ts";
 

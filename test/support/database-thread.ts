@@ -20,8 +20,8 @@ import { bundle } from "../../scripts/build-service.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const CACHE = join(ROOT, "node_modules/.cache/database-thread");
-const ENTRY = "store/sqlite/thread/database-thread";
-const MIGRATIONS = "store/sqlite/migrations";
+const ENTRY = "kernel/store/sqlite/thread/database-thread";
+const MIGRATIONS = "kernel/store/sqlite/migrations";
 
 const IN_SOURCE = "new URL(`./thread/database-thread${extname(import.meta.url)}`, import.meta.url)";
 
@@ -32,7 +32,7 @@ export async function bundledDatabaseThread() {
 		name: "bundled-database-thread",
 		enforce: "pre" as const,
 		transform(code: string, id: string): string | undefined {
-			if (id !== join(ROOT, "src/store/sqlite/open.ts")) return undefined;
+			if (id !== join(ROOT, "src/kernel/store/sqlite/open.ts")) return undefined;
 			if (!code.includes(IN_SOURCE)) throw new Error(`${id} starts the database thread in another way`);
 			return code.replace(IN_SOURCE, `new URL(${JSON.stringify(url)})`);
 		},

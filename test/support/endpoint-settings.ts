@@ -1,6 +1,6 @@
 /** Settings of an endpoint as they are read. */
-import type { Endpoint } from "../../src/core/endpoints/endpoint.ts";
-import { readEndpoint } from "../../src/launchers/endpoint-settings.ts";
+import type { Endpoint } from "../../src/kernel/core/endpoints/endpoint.ts";
+import { readEndpoint } from "../../src/kernel/launchers/endpoint-settings.ts";
 
 /** Returns the fields with faults. */
 export function fields(raw: unknown, id = "e"): string[] {

@@ -2,10 +2,10 @@
 import { expect } from "vitest";
 import { given } from "./given.ts";
 import type { ManualClock } from "./manual-clock.ts";
-import type { Admission, AdmissionRequest } from "../../src/engine/limits/admission.ts";
-import { eventBus } from "../../src/events.ts";
-import { createLimits, type Limits } from "../../src/engine/limits/limits.ts";
-import type { CountRow, LimitStore } from "../../src/store/contract/limits.ts";
+import type { Admission, AdmissionRequest } from "../../src/kernel/engine/limits/admission.ts";
+import { eventBus } from "../../src/kernel/events.ts";
+import { createLimits, type Limits } from "../../src/kernel/engine/limits/limits.ts";
+import type { CountRow, LimitStore } from "../../src/kernel/store/contract/limits.ts";
 
 export interface LimitingServer {
 	admit: Limits["admit"];

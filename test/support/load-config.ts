@@ -1,5 +1,5 @@
 /** A configuration from given sources; the working directory is /srv. */
-import { type Config, loadConfig } from "../../src/config/config.ts";
+import { type Config, loadConfig } from "../../src/kernel/config/config.ts";
 
 export interface Setup {
 	flags?: Record<string, string>;

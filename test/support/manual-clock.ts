@@ -2,7 +2,7 @@
  * A clock that a test moves: sleepers wake in due order, each finishing its work before
  * the next wakes.
  */
-import type { Clock } from "../../src/system/clock.ts";
+import type { Clock } from "../../src/kernel/system/clock.ts";
 import { idle, isIdle } from "./work.ts";
 
 /** A {@link Clock} with a hand to turn. */

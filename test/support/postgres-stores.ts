@@ -4,7 +4,7 @@
  * does.
  */
 import { Client } from "pg";
-import { prepareSchema } from "../../src/store/postgres/schema.ts";
+import { prepareSchema } from "../../src/kernel/store/postgres/schema.ts";
 import { postgres } from "./postgres.ts";
 
 /** A database of one store alone, without rows. */

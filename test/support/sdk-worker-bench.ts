@@ -5,7 +5,7 @@
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { EventName, Events } from "../../src/events.ts";
+import type { EventName, Events } from "../../src/kernel/events.ts";
 import { advanceUntil, type ManualClock, manualClock } from "./manual-clock.ts";
 import { type Answer, sdkProtocol, type SdkProtocol } from "./sdk-protocol.ts";
 import { sdkWorker, type SdkWorker, type SdkWorkerOptions } from "./sdk-worker.ts";

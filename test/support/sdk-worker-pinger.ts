@@ -4,7 +4,7 @@
  * message and may lag, as the real one's does.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import { systemClock } from "../../src/system/clock.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
 import { sdkProtocol } from "./sdk-protocol.ts";
 
 /** What the thread is started with. */

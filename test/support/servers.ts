@@ -4,10 +4,10 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Clock, systemClock } from "../../src/system/clock.ts";
-import { type App, startApp } from "../../src/compose.ts";
-import { loadConfig } from "../../src/config/config.ts";
-import { eventBus, type EventName, type Events } from "../../src/events.ts";
+import { type Clock, systemClock } from "../../src/kernel/system/clock.ts";
+import { type App, startApp } from "../../src/kernel/compose.ts";
+import { loadConfig } from "../../src/kernel/config/config.ts";
+import { eventBus, type EventName, type Events } from "../../src/kernel/events.ts";
 import type { PostgresDatabases } from "./postgres-databases.ts";
 import { postgres } from "./postgres.ts";
 import { folder, type Folder, KEY, nextEvent, type ServiceProcess, spawnService } from "./service.ts";

@@ -4,9 +4,9 @@
  */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Clock, systemClock } from "../../src/system/clock.ts";
-import type { Store } from "../../src/store/contract/store.ts";
-import { openStore } from "../../src/stores.ts";
+import { type Clock, systemClock } from "../../src/kernel/system/clock.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
+import { openStore } from "../../src/kernel/stores.ts";
 import type { StoreDatabase } from "./postgres-stores.ts";
 import { counted } from "./work.ts";
 

@@ -9,11 +9,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { type Clock, systemClock } from "../../src/system/clock.ts";
-import { type App, startApp } from "../../src/compose.ts";
-import { loadConfig } from "../../src/config/config.ts";
-import type { Site } from "../../src/http/server/server.ts";
-import { eventBus, type EventBus, type EventName, type Events } from "../../src/events.ts";
+import { type Clock, systemClock } from "../../src/kernel/system/clock.ts";
+import { type App, startApp } from "../../src/kernel/compose.ts";
+import { loadConfig } from "../../src/kernel/config/config.ts";
+import type { Site } from "../../src/kernel/http/server/server.ts";
+import { eventBus, type EventBus, type EventName, type Events } from "../../src/kernel/events.ts";
 import { ON_POSTGRES, leaveStore, openOn, storeIn } from "./service-store.ts";
 import { TLS_ENV } from "./transport.ts";
 

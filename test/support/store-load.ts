@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import { expect } from "vitest";
-import { type Store, StoreUnavailable } from "../../src/store/contract/store.ts";
+import { type Store, StoreUnavailable } from "../../src/kernel/store/contract/store.ts";
 
 const ENDPOINT = "load";
 const TERMS = {

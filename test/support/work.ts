@@ -1,6 +1,6 @@
 /** Work that is in progress in this process, for clocks that must not leap over it. */
 
-import { fileCalls } from "../../src/system/file-calls.ts";
+import { fileCalls } from "../../src/kernel/system/file-calls.ts";
 
 let inProgress = 0;
 const waiting: (() => void)[] = [];

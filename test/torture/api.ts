@@ -1,7 +1,7 @@
 /** Requests of clients and workers over connections that stay open, and what their answers mean. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
-import { FINAL_STATES, type JobState } from "../../src/core/jobs/job-states.ts";
+import { FINAL_STATES, type JobState } from "../../src/kernel/core/jobs/job-states.ts";
 import { KEY } from "../support/service.ts";
 import { brief, type Result, type Seen } from "./history.ts";
 

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import type { JobState } from "../../src/core/jobs/job-states.ts";
+import type { JobState } from "../../src/kernel/core/jobs/job-states.ts";
 
 /**
  * `ok`: acknowledged. `fail`: refused, or never sent: nothing changed. `unknown`: the connection

@@ -2,12 +2,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { systemClock } from "../../src/system/clock.ts";
-import { startApp } from "../../src/compose.ts";
-import { loadConfig } from "../../src/config/config.ts";
-import { eventBus } from "../../src/events.ts";
-import type { Store } from "../../src/store/contract/store.ts";
-import { openStore } from "../../src/stores.ts";
+import { systemClock } from "../../src/kernel/system/clock.ts";
+import { startApp } from "../../src/kernel/compose.ts";
+import { loadConfig } from "../../src/kernel/config/config.ts";
+import { eventBus } from "../../src/kernel/events.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
+import { openStore } from "../../src/kernel/stores.ts";
 import { KEY, folder } from "../support/service.ts";
 import type { EndpointName } from "./plan.ts";
 import { SETTINGS } from "./site.ts";

@@ -2,7 +2,7 @@
 import { type ReactNode, useEffect, useEffectEvent, useMemo, useState } from "react";
 import { useEvents } from "../events.ts";
 import { readExact } from "../exact.ts";
-import { textIn } from "../../../src/lib/stream-text.ts";
+import { textIn } from "../../../src/kernel/lib/stream-text.ts";
 import { T } from "../text.ts";
 import { JsonView } from "./json-view.tsx";
 import { ValueView } from "./value-view.tsx";

@@ -11,7 +11,7 @@ import {
 	isEntryName,
 	parseSums,
 	SUMS_NAME,
-} from "../../core/backup.ts";
+} from "../../kernel/core/backup.ts";
 
 const MOST_TEXT = 64 * 2 ** 20;
 

@@ -2,8 +2,8 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { systemClock } from "../../system/clock.ts";
-import { makeFolder, replaceFileBy } from "../../system/durable-file.ts";
+import { systemClock } from "../../kernel/system/clock.ts";
+import { makeFolder, replaceFileBy } from "../../kernel/system/durable-file.ts";
 import type { Action } from "../framework/command.ts";
 import { CliError } from "../client/errors.ts";
 import type { ServiceClient } from "../client/service-client.ts";

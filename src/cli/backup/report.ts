@@ -1,7 +1,7 @@
 /** The result of a check of a store, as text (D46). */
-import { printableLines } from "../../lib/terminal-text.ts";
+import { printableLines } from "../../kernel/lib/terminal-text.ts";
 import { fieldList, shortTime } from "../framework/table.ts";
-import type { KeyPlace, StoreReport } from "../../stores.ts";
+import type { KeyPlace, StoreReport } from "../../kernel/stores.ts";
 import type { Archive } from "./archive.ts";
 import { bytesText } from "../framework/progress-bar.ts";
 

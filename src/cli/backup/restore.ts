@@ -1,9 +1,9 @@
 /** `sluice restore`: puts the store of a backup in place (D46). */
 import { linkSync, lstatSync, mkdtempSync, readFileSync, readdirSync, renameSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { DATABASE_NAME } from "../../core/backup.ts";
-import { createFile, flushFile, makeFolder } from "../../system/durable-file.ts";
-import { renewIdentity, type StoreReport } from "../../stores.ts";
+import { DATABASE_NAME } from "../../kernel/core/backup.ts";
+import { createFile, flushFile, makeFolder } from "../../kernel/system/durable-file.ts";
+import { renewIdentity, type StoreReport } from "../../kernel/stores.ts";
 import type { Action } from "../framework/command.ts";
 import { CliError } from "../client/errors.ts";
 import { fail, keyPlace, sqlitePath } from "../client/store-flags.ts";

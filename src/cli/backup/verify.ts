@@ -2,8 +2,8 @@
 import { closeSync, mkdtempSync, openSync, readSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { INFO_NAME } from "../../core/backup.ts";
-import { verifyStore } from "../../stores.ts";
+import { INFO_NAME } from "../../kernel/core/backup.ts";
+import { verifyStore } from "../../kernel/stores.ts";
 import type { Action } from "../framework/command.ts";
 import { CliError } from "../client/errors.ts";
 import { fail, keyPlace, sqlitePath } from "../client/store-flags.ts";

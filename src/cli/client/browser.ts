@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { withoutSecrets } from "../../config/options.ts";
+import { withoutSecrets } from "../../kernel/config/options.ts";
 
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
 	darwin: ["open"],

@@ -1,6 +1,6 @@
 /** The service and key of a command (D36). */
-import { OPTIONS } from "../../config/options.ts";
-import { nearest } from "../../lib/nearest.ts";
+import { OPTIONS } from "../../kernel/config/options.ts";
+import { nearest } from "../../kernel/lib/nearest.ts";
 import { contextOf } from "./context-file.ts";
 
 const DEFAULT_URL = "http://127.0.0.1:8080";

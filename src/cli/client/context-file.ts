@@ -2,11 +2,11 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { replaceFile } from "../../system/durable-file.ts";
-import { withoutMark } from "../../lib/byte-order-mark.ts";
-import { isObject } from "../../lib/schema.ts";
+import { replaceFile } from "../../kernel/system/durable-file.ts";
+import { withoutMark } from "../../kernel/lib/byte-order-mark.ts";
+import { isObject } from "../../kernel/lib/schema.ts";
 import { CliError } from "./errors.ts";
-import type { Env } from "../../lib/env.ts";
+import type { Env } from "../../kernel/lib/env.ts";
 
 interface Context {
 	name: string;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { type ErrorCode, ERRORS } from "../../core/error-table.ts";
-import { ApiError } from "../../core/errors.ts";
+import { type ErrorCode, ERRORS } from "../../kernel/core/error-table.ts";
+import { ApiError } from "../../kernel/core/errors.ts";
 import { inCommandWords, serviceError } from "./service-error.ts";
 
 /** Errors of callers that are no command: programs that speak HTTP, and workers. */

@@ -1,5 +1,5 @@
-import { loadStore, type StoreAddress } from "../../config/config.ts";
-import type { KeyPlace } from "../../stores.ts";
+import { loadStore, type StoreAddress } from "../../kernel/config/config.ts";
+import type { KeyPlace } from "../../kernel/stores.ts";
 import { CliError } from "./errors.ts";
 
 /** Reads `--store` or `SLUICE_STORE`. Throws {@link CliError}. */

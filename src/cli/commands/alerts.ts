@@ -1,5 +1,5 @@
 /** `sluice alerts` (D36, D53). */
-import type { Alert, Alerts, Silence, TestResult } from "../../api/alerts.ts";
+import type { Alert, Alerts, Silence, TestResult } from "../../kernel/api/alerts.ts";
 import { CliError } from "../client/errors.ts";
 import { path } from "../client/service-client.ts";
 import type { Action, CommandGroup } from "../framework/command.ts";

@@ -1,5 +1,5 @@
 /** `sluice audit`: what administrators changed (D42, D36). */
-import type { AuditEntry } from "../../api/audit.ts";
+import type { AuditEntry } from "../../kernel/api/audit.ts";
 import { PAGE_FLAGS } from "../framework/common-flags.ts";
 import { listAction } from "../framework/service-action.ts";
 import { queryOf } from "../client/service-client.ts";

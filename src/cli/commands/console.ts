@@ -1,7 +1,7 @@
 /** `sluice console` and `sluice open`: the web console (D31, D36). */
 import { openBrowser } from "../client/browser.ts";
 import { path } from "../client/service-client.ts";
-import { printable } from "../../lib/terminal-text.ts";
+import { printable } from "../../kernel/lib/terminal-text.ts";
 import type { Action } from "../framework/command.ts";
 import { serviceAction } from "../framework/service-action.ts";
 import { findJob } from "./jobs/short-id.ts";

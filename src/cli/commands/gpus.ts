@@ -1,5 +1,5 @@
 /** `sluice gpus`: GPUs that workers are assigned to, and who has them (D36). */
-import type { Gpu } from "../../api/gpus.ts";
+import type { Gpu } from "../../kernel/api/gpus.ts";
 import type { CommandGroup } from "../framework/command.ts";
 import { formatOf } from "../framework/common-flags.ts";
 import { type Columns, cellsOf, serviceAction } from "../framework/service-action.ts";

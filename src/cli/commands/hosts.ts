@@ -1,5 +1,5 @@
 /** `sluice hosts`: machines on which the launcher docker starts workers (D36, D44). */
-import type { Host } from "../../api/hosts.ts";
+import type { Host } from "../../kernel/api/hosts.ts";
 import type { CommandGroup } from "../framework/command.ts";
 import { listAction, serviceAction } from "../framework/service-action.ts";
 import { shortTime } from "../framework/table.ts";

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it, vi } from "vitest";
 import { parse } from "yaml";
-import { loadEndpoints } from "../../config/endpoints.ts";
-import { readEndpoint } from "../../launchers/endpoint-settings.ts";
+import { loadEndpoints } from "../../kernel/config/endpoints.ts";
+import { readEndpoint } from "../../kernel/launchers/endpoint-settings.ts";
 import { run } from "../framework/run.ts";
 
 const root = mkdtempSync(join(tmpdir(), "sluice-import-"));

@@ -1,12 +1,12 @@
 /** `sluice import runpod`: RunPod's description of an endpoint as `sluice.yaml` (D36). */
 import { writeFileSync } from "node:fs";
-import { asWritten } from "../../config/variables.ts";
-import { secretNames } from "../../core/management/secret-names.ts";
-import { withDurationTexts } from "../../core/durations.ts";
-import { commandIn } from "../../core/management/command.ts";
-import { ENDPOINT_SCHEMA, readEndpoint } from "../../launchers/endpoint-settings.ts";
-import { isAbsent, isObject } from "../../lib/schema.ts";
-import { printable } from "../../lib/terminal-text.ts";
+import { asWritten } from "../../kernel/config/variables.ts";
+import { secretNames } from "../../kernel/core/management/secret-names.ts";
+import { withDurationTexts } from "../../kernel/core/durations.ts";
+import { commandIn } from "../../kernel/core/management/command.ts";
+import { ENDPOINT_SCHEMA, readEndpoint } from "../../kernel/launchers/endpoint-settings.ts";
+import { isAbsent, isObject } from "../../kernel/lib/schema.ts";
+import { printable } from "../../kernel/lib/terminal-text.ts";
 import { CliError } from "../client/errors.ts";
 import { parseJson } from "../client/service-client.ts";
 import { textOfFile } from "./jobs/setting-flags.ts";

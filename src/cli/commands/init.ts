@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { version } from "../../version.ts";
+import { version } from "../../kernel/version.ts";
 import type { Action } from "../framework/command.ts";
 import { endpointId } from "../dev/target.ts";
 import { CliError } from "../client/errors.ts";

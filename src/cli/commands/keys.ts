@@ -1,8 +1,8 @@
 /** `sluice keys`: API keys (D30, D36). */
-import type { Key, NewKey } from "../../api/keys.ts";
-import { SCOPES } from "../../core/access/key-request.ts";
-import { didYouMean } from "../../lib/nearest.ts";
-import { systemClock } from "../../system/clock.ts";
+import type { Key, NewKey } from "../../kernel/api/keys.ts";
+import { SCOPES } from "../../kernel/core/access/key-request.ts";
+import { didYouMean } from "../../kernel/lib/nearest.ts";
+import { systemClock } from "../../kernel/system/clock.ts";
 import type { CommandGroup, FlagValues } from "../framework/command.ts";
 import { spanOf } from "../framework/common-flags.ts";
 import { CliError } from "../client/errors.ts";

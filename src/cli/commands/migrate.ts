@@ -1,6 +1,6 @@
 /** `sluice migrate`: applies or lists a store's missing migrations. */
-import { OPTIONS } from "../../config/options.ts";
-import { migrateStore, reencryptStore } from "../../stores.ts";
+import { OPTIONS } from "../../kernel/config/options.ts";
+import { migrateStore, reencryptStore } from "../../kernel/stores.ts";
 import type { Action } from "../framework/command.ts";
 import { JSON_FLAG } from "../framework/common-flags.ts";
 import { CliError } from "../client/errors.ts";

@@ -1,5 +1,5 @@
 /** `sluice registries`: logins to registries of container images (D36, D45). */
-import type { Registry } from "../../api/registries.ts";
+import type { Registry } from "../../kernel/api/registries.ts";
 import type { CommandGroup } from "../framework/command.ts";
 import { readSecret } from "../framework/common-flags.ts";
 import { CliError } from "../client/errors.ts";

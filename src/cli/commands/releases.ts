@@ -1,5 +1,5 @@
 /** `sluice releases`: versions of what an endpoint's workers are launched with (D36, D50). */
-import type { Release, ReleaseCanary } from "../../api/releases.ts";
+import type { Release, ReleaseCanary } from "../../kernel/api/releases.ts";
 import { CliError } from "../client/errors.ts";
 import { path } from "../client/service-client.ts";
 import type { Action, CommandGroup } from "../framework/command.ts";

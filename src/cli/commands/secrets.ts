@@ -1,5 +1,5 @@
 /** `sluice secrets`: values that env of endpoints names as {{ RUNPOD_SECRET_name }} (D36, D49). */
-import type { Secret } from "../../api/management/secrets.ts";
+import type { Secret } from "../../kernel/api/management/secrets.ts";
 import { path, type ServiceClient } from "../client/service-client.ts";
 import type { Action, CommandGroup } from "../framework/command.ts";
 import { OUTPUT_FLAGS, printAnswer, readSecret } from "../framework/common-flags.ts";

@@ -1,5 +1,5 @@
 /** `sluice sessions`: sessions of the console (D31, D36). */
-import type { ConsoleSession } from "../../api/sessions.ts";
+import type { ConsoleSession } from "../../kernel/api/sessions.ts";
 import type { Action, CommandGroup } from "../framework/command.ts";
 import { JSON_FLAG, printAnswer } from "../framework/common-flags.ts";
 import { CliError } from "../client/errors.ts";

@@ -1,5 +1,5 @@
 /** `sluice webhooks`: deliveries (D21, D36). */
-import type { Delivery, Receiver } from "../../api/webhooks.ts";
+import type { Delivery, Receiver } from "../../kernel/api/webhooks.ts";
 import type { CommandGroup } from "../framework/command.ts";
 import { PAGE_FLAGS } from "../framework/common-flags.ts";
 import { listAction, serviceAction } from "../framework/service-action.ts";

@@ -2,7 +2,7 @@
 import type { Action } from "../framework/command.ts";
 import { CliError } from "../client/errors.ts";
 import { path } from "../client/service-client.ts";
-import { shellQuoted } from "../../lib/text.ts";
+import { shellQuoted } from "../../kernel/lib/text.ts";
 
 /** Quoted, because a literal `$ID` must reach the worker (protocol B.1). */
 const FORMATS: Readonly<Record<string, (name: string, value: string) => string>> = {

@@ -1,5 +1,5 @@
-import { printable } from "../../lib/terminal-text.ts";
-import { shellQuoted } from "../../lib/text.ts";
+import { printable } from "../../kernel/lib/terminal-text.ts";
+import { shellQuoted } from "../../kernel/lib/text.ts";
 import { styled } from "../framework/style.ts";
 
 const MAX_INLINE = 200;

@@ -15,7 +15,7 @@ import { openState } from "./state.ts";
 import { devTarget, type DevTarget } from "./target.ts";
 import type { EndedJob, JobCalls } from "../submit/job-calls.ts";
 import { table } from "../framework/table.ts";
-import { printable } from "../../lib/terminal-text.ts";
+import { printable } from "../../kernel/lib/terminal-text.ts";
 
 export const dev: Action = {
 	name: "dev",

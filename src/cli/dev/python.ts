@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import type { Env } from "../../lib/env.ts";
+import type { Env } from "../../kernel/lib/env.ts";
 
 export function importsRunpod(file: string): boolean {
 	return /^[ \t]*(?:import|from)[ \t]+runpod\b/m.test(readFileSync(file, "utf8"));

@@ -1,11 +1,11 @@
 /** The service of `sluice dev`: one endpoint on loopback, webhooks to this machine (D21, D36). */
-import { systemClock } from "../../system/clock.ts";
-import { isFinal } from "../../core/jobs/job-states.ts";
-import { stringOf } from "../../lib/json/json-text.ts";
-import type { App } from "../../compose.ts";
-import { withoutSecrets } from "../../config/options.ts";
-import { type Config, loadConfig } from "../../config/config.ts";
-import { eventBus, type EventBus } from "../../events.ts";
+import { systemClock } from "../../kernel/system/clock.ts";
+import { isFinal } from "../../kernel/core/jobs/job-states.ts";
+import { stringOf } from "../../kernel/lib/json/json-text.ts";
+import type { App } from "../../kernel/compose.ts";
+import { withoutSecrets } from "../../kernel/config/options.ts";
+import { type Config, loadConfig } from "../../kernel/config/config.ts";
+import { eventBus, type EventBus } from "../../kernel/events.ts";
 import { CliError } from "../client/errors.ts";
 import { membersOf } from "../framework/json-members.ts";
 import { jobCalls } from "../submit/job-calls.ts";
@@ -15,7 +15,7 @@ import type { DevState } from "./state.ts";
 import { type DevTarget, envFileOf } from "./target.ts";
 import { workerLine } from "./output/worker-lines.ts";
 import { type Crash, devWorker } from "./output/worker-process.ts";
-import type { Env } from "../../lib/env.ts";
+import type { Env } from "../../kernel/lib/env.ts";
 
 interface DevOptions {
 	target: DevTarget;
@@ -168,7 +168,7 @@ function workerRegistry({ engine, url }: App, events: EventBus, { target: { endp
 async function startService(options: DevOptions, events: EventBus): Promise<App> {
 	const { port } = options;
 	// A static import would load the service for every command.
-	const { startApp } = await import("../../compose.ts");
+	const { startApp } = await import("../../kernel/compose.ts");
 	const start = (at: string): Promise<App> => startApp(configOf(at, options), { clock: systemClock, events, env: {} });
 	try {
 		return await start(port ?? DEFAULT_PORT);

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { replaceFile } from "../../system/durable-file.ts";
+import { replaceFile } from "../../kernel/system/durable-file.ts";
 import { CliError } from "../client/errors.ts";
 
 const SQLITE_BUSY = 5;

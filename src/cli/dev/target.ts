@@ -2,14 +2,14 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { parseEnv } from "node:util";
-import { withoutSecrets } from "../../config/options.ts";
+import { withoutSecrets } from "../../kernel/config/options.ts";
 import { hasModule, importsRunpod } from "./python.ts";
 import { CliError } from "../client/errors.ts";
 import { type Entry, findEntry } from "../repository/entry.ts";
 import { hasTests, hubNotes, readHub } from "../repository/hub.ts";
 import { commandFor, isScript } from "../repository/script-command.ts";
-import { withoutMark } from "../../lib/byte-order-mark.ts";
-import type { Env } from "../../lib/env.ts";
+import { withoutMark } from "../../kernel/lib/byte-order-mark.ts";
+import type { Env } from "../../kernel/lib/env.ts";
 
 export interface DevTarget {
 	what: string;

@@ -1,7 +1,7 @@
 /** Watches source files and `.env`, not files that workers may write. */
 import { type Dirent, type FSWatcher, readdirSync, statSync, watch } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "../../system/clock.ts";
+import type { Clock } from "../../kernel/system/clock.ts";
 import { ENV_FILE } from "./target.ts";
 
 const SOURCES = /\.(?:py|[cm]?[jt]s|[jt]sx|go|rs|rb|php|java|sh)$/;

@@ -1,16 +1,16 @@
 /** `sluice doctor`: checks a setup and prints a fix for each problem (D36). */
 import { existsSync } from "node:fs";
-import { systemClock } from "../../system/clock.ts";
-import { OPTIONS, withoutSecrets } from "../../config/options.ts";
-import { loadConfig } from "../../config/config.ts";
-import { type Finding, ok, problem } from "../../core/finding.ts";
+import { systemClock } from "../../kernel/system/clock.ts";
+import { OPTIONS, withoutSecrets } from "../../kernel/config/options.ts";
+import { loadConfig } from "../../kernel/config/config.ts";
+import { type Finding, ok, problem } from "../../kernel/core/finding.ts";
 import type { Action, FlagValues } from "../framework/command.ts";
 import type { Connection } from "../client/connection.ts";
 import { JSON_FLAG } from "../framework/common-flags.ts";
 import { readFile } from "../serve/serve.ts";
 import { stateStyled } from "../framework/style.ts";
 import { counted } from "../framework/table.ts";
-import { printable } from "../../lib/terminal-text.ts";
+import { printable } from "../../kernel/lib/terminal-text.ts";
 import {
 	certificateFinding,
 	folderFindings,

@@ -1,13 +1,13 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname } from "node:path";
-import { readCertificate, type TlsFiles } from "../../system/certificate.ts";
-import { type Finding, ok, problem, warning } from "../../core/finding.ts";
-import { type HostConfig, NO_HOSTS } from "../../core/workers/hosts.ts";
-import { openToOthers } from "../../system/durable-file.ts";
-import type { EndpointToCheck } from "../../launchers/definition.ts";
-import { LAUNCHERS } from "../../launchers/index.ts";
-import type { Env } from "../../lib/env.ts";
+import { readCertificate, type TlsFiles } from "../../kernel/system/certificate.ts";
+import { type Finding, ok, problem, warning } from "../../kernel/core/finding.ts";
+import { type HostConfig, NO_HOSTS } from "../../kernel/core/workers/hosts.ts";
+import { openToOthers } from "../../kernel/system/durable-file.ts";
+import type { EndpointToCheck } from "../../kernel/launchers/definition.ts";
+import { LAUNCHERS } from "../../kernel/launchers/index.ts";
+import type { Env } from "../../kernel/lib/env.ts";
 
 const NODE_NEEDED = 24;
 const DAY_MS = 86_400_000;

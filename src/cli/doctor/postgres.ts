@@ -1,7 +1,7 @@
 /** `sluice doctor` checks of a PostgreSQL store (D36). */
-import type { Clock } from "../../system/clock.ts";
-import { type Inspection, inspectPostgres, type Standbys } from "../../stores.ts";
-import { type Finding, ok, problem, warning } from "../../core/finding.ts";
+import type { Clock } from "../../kernel/system/clock.ts";
+import { type Inspection, inspectPostgres, type Standbys } from "../../kernel/stores.ts";
+import { type Finding, ok, problem, warning } from "../../kernel/core/finding.ts";
 
 /** Servers with a larger difference are not ready, ms. */
 const MAX_CLOCK_DIFFERENCE_MS = 1000;

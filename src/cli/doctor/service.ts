@@ -1,12 +1,12 @@
-import type { Endpoint } from "../../api/endpoints.ts";
-import type { JobDetail, JobList } from "../../api/job-records.ts";
-import type { EndedWorker, Worker } from "../../api/workers.ts";
-import { type Finding, ok, problem, warning } from "../../core/finding.ts";
-import { isManaged } from "../../launchers/index.ts";
+import type { Endpoint } from "../../kernel/api/endpoints.ts";
+import type { JobDetail, JobList } from "../../kernel/api/job-records.ts";
+import type { EndedWorker, Worker } from "../../kernel/api/workers.ts";
+import { type Finding, ok, problem, warning } from "../../kernel/core/finding.ts";
+import { isManaged } from "../../kernel/launchers/index.ts";
 import { SET_URL, failureReason, noServiceAt, notSluice } from "../client/errors.ts";
 import type { Connection } from "../client/connection.ts";
-import { printableLines } from "../../lib/terminal-text.ts";
-import { asSentence } from "../../lib/text.ts";
+import { printableLines } from "../../kernel/lib/terminal-text.ts";
+import { asSentence } from "../../kernel/lib/text.ts";
 import { parseJson, path } from "../client/service-client.ts";
 
 const REQUEST_TIMEOUT_MS = 5000;

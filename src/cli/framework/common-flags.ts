@@ -1,10 +1,10 @@
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
-import { DURATION_RULE, parseDuration } from "../../core/durations.ts";
-import { didYouMean } from "../../lib/nearest.ts";
-import { isObject } from "../../lib/schema.ts";
-import { printable } from "../../lib/terminal-text.ts";
+import { DURATION_RULE, parseDuration } from "../../kernel/core/durations.ts";
+import { didYouMean } from "../../kernel/lib/nearest.ts";
+import { isObject } from "../../kernel/lib/schema.ts";
+import { printable } from "../../kernel/lib/terminal-text.ts";
 import type { ActionInput, Flags, FlagValues } from "./command.ts";
 import { CliError } from "../client/errors.ts";
 import type { ServiceAnswer } from "../client/service-client.ts";

@@ -1,7 +1,7 @@
 /** `sluice completion`: completion scripts for shells (D36). */
 import { type Action, type Command, flagsOf } from "./command.ts";
 import { CliError } from "../client/errors.ts";
-import { shellQuoted } from "../../lib/text.ts";
+import { shellQuoted } from "../../kernel/lib/text.ts";
 
 /** What may follow `path`, which is empty for `sluice` alone. */
 interface Level {

@@ -1,5 +1,5 @@
 /** Members of a JSON object as their exact source text (D5). */
-import { JsonScanner } from "../../lib/json/json-scan.ts";
+import { JsonScanner } from "../../kernel/lib/json/json-scan.ts";
 
 /** `object`: whether the value is one. `fault`: why the text is not JSON. */
 type Members = { ok: true; object: boolean; texts: Record<string, string | undefined> } | { ok: false; fault: string };

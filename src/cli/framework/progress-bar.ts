@@ -1,4 +1,4 @@
-import { systemClock } from "../../system/clock.ts";
+import { systemClock } from "../../kernel/system/clock.ts";
 
 const WIDTH = 30;
 const REDRAW_MS = 100;

@@ -2,7 +2,7 @@ import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import { type Action, type ActionInput, type Command, type CommandGroup, flagsOf } from "./command.ts";
 import { connectionOf, SERVICE_FLAGS } from "../client/connection.ts";
 import { CliError } from "../client/errors.ts";
-import { didYouMean, nearest } from "../../lib/nearest.ts";
+import { didYouMean, nearest } from "../../kernel/lib/nearest.ts";
 import { actionHelp, groupHelp, synopsisOf } from "./help.ts";
 import { serviceClient } from "../client/service-client.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { printableLines } from "../../lib/terminal-text.ts";
-import { version } from "../../version.ts";
+import { printableLines } from "../../kernel/lib/terminal-text.ts";
+import { version } from "../../kernel/version.ts";
 import { COMMAND_GROUPS, COMMANDS } from "../commands/commands.ts";
 import { misspeltVariables } from "../client/connection.ts";
 import { CliError } from "../client/errors.ts";

@@ -1,7 +1,7 @@
 import type { Action, ActionInput, Flags, FlagValues } from "./command.ts";
 import { confirm, formatOf, OUTPUT_FLAGS, printAnswer, YES_FLAG } from "./common-flags.ts";
 import { CliError } from "../client/errors.ts";
-import { printable, printableLines } from "../../lib/terminal-text.ts";
+import { printable, printableLines } from "../../kernel/lib/terminal-text.ts";
 import { type Cell, lineWidth, table } from "./table.ts";
 
 type Base = Omit<Action, "flags" | "run"> & {

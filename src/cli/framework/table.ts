@@ -1,4 +1,4 @@
-import { printable } from "../../lib/terminal-text.ts";
+import { printable } from "../../kernel/lib/terminal-text.ts";
 import { heading, stateStyled } from "./style.ts";
 
 export type Cell = string | number | undefined;

@@ -1,6 +1,6 @@
 /** Values as YAML that is safe on a terminal: it holds text of workers and clients. */
 import { Document, isScalar, Scalar, visit } from "yaml";
-import { UNPRINTABLE } from "../../lib/terminal-text.ts";
+import { UNPRINTABLE } from "../../kernel/lib/terminal-text.ts";
 
 /** Line ends and tabs steer nothing, and YAML has its own forms for them. */
 const isKept = (char: string): boolean => char === "\n" || char === "\t";

@@ -1,10 +1,10 @@
 /** Reads `.runpod/hub.json` and `.runpod/tests.json` of a repository in the layout of RunPod's Hub (D36). */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { withoutMark } from "../../lib/byte-order-mark.ts";
-import { didYouMean } from "../../lib/nearest.ts";
-import { isObject } from "../../lib/schema.ts";
-import { printable } from "../../lib/terminal-text.ts";
+import { withoutMark } from "../../kernel/lib/byte-order-mark.ts";
+import { didYouMean } from "../../kernel/lib/nearest.ts";
+import { isObject } from "../../kernel/lib/schema.ts";
+import { printable } from "../../kernel/lib/terminal-text.ts";
 import { CliError } from "../client/errors.ts";
 
 const TESTS_EXAMPLE = '{"tests": [{"name": "hello", "input": {"prompt": "hi"}, "timeout": 10000}]}';

@@ -4,12 +4,12 @@
  */
 import { isatty } from "node:tty";
 import { parentPort, workerData } from "node:worker_threads";
-import { systemClock } from "../../system/clock.ts";
-import { startApp } from "../../compose.ts";
-import type { Config } from "../../config/config.ts";
-import { eventBus } from "../../events.ts";
-import { log } from "../../log.ts";
-import { lineWriter } from "../../system/line-writer.ts";
+import { systemClock } from "../../kernel/system/clock.ts";
+import { startApp } from "../../kernel/compose.ts";
+import type { Config } from "../../kernel/config/config.ts";
+import { eventBus } from "../../kernel/events.ts";
+import { log } from "../../kernel/log.ts";
+import { lineWriter } from "../../kernel/system/line-writer.ts";
 
 /** One at the start. `failed` also when the thread must end. */
 export type ServiceMessage =

@@ -1,7 +1,7 @@
 /** Submissions that keep the input byte for byte (D5). */
 import { parse } from "yaml";
-import { isObject } from "../../lib/schema.ts";
-import { SUBMISSION_JSON } from "../../core/jobs/submission.ts";
+import { isObject } from "../../kernel/lib/schema.ts";
+import { SUBMISSION_JSON } from "../../kernel/core/jobs/submission.ts";
 import type { FlagValues } from "../framework/command.ts";
 import { CliError } from "../client/errors.ts";
 import { membersOf } from "../framework/json-members.ts";

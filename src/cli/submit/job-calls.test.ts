@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, it } from "vitest";
-import { systemClock } from "../../system/clock.ts";
+import { systemClock } from "../../kernel/system/clock.ts";
 import { jobCalls } from "./job-calls.ts";
 
 let server: Server;

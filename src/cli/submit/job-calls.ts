@@ -1,7 +1,7 @@
 /** Calls on jobs, retried on temporary failures (D14, D36). */
-import type { JobDetail } from "../../api/job-records.ts";
-import type { Clock } from "../../system/clock.ts";
-import { isFinal, type JobState } from "../../core/jobs/job-states.ts";
+import type { JobDetail } from "../../kernel/api/job-records.ts";
+import type { Clock } from "../../kernel/system/clock.ts";
+import { isFinal, type JobState } from "../../kernel/core/jobs/job-states.ts";
 import { CliError, failureReason, noServiceAt, noServiceError, notSluiceError } from "../client/errors.ts";
 import { membersOf } from "../framework/json-members.ts";
 import { waitText } from "../commands/jobs/job-text.ts";

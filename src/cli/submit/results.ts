@@ -10,7 +10,7 @@ import {
 	truncateSync,
 	writeSync,
 } from "node:fs";
-import { flushFile } from "../../system/durable-file.ts";
+import { flushFile } from "../../kernel/system/durable-file.ts";
 import { CliError } from "../client/errors.ts";
 import { parseJson } from "../client/service-client.ts";
 import { exceptionOf } from "../commands/jobs/job-text.ts";

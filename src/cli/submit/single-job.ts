@@ -1,9 +1,9 @@
 /** One job of `sluice jobs submit`: prints its id, result or chunks (D36). */
 import { randomUUID } from "node:crypto";
-import { printableLines } from "../../lib/terminal-text.ts";
+import { printableLines } from "../../kernel/lib/terminal-text.ts";
 import { CliError } from "../client/errors.ts";
 import { errorText, readable } from "../commands/jobs/job-text.ts";
-import { systemClock } from "../../system/clock.ts";
+import { systemClock } from "../../kernel/system/clock.ts";
 import { progressBar } from "../framework/progress-bar.ts";
 import { trimmedStack } from "../framework/stack.ts";
 import { membersOf } from "../framework/json-members.ts";

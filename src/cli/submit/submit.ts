@@ -1,7 +1,7 @@
 /** `sluice jobs submit`: one job, or one per line of a file (D36). */
 import { readFileSync, statSync } from "node:fs";
-import { withoutMark } from "../../lib/byte-order-mark.ts";
-import { systemClock } from "../../system/clock.ts";
+import { withoutMark } from "../../kernel/lib/byte-order-mark.ts";
+import { systemClock } from "../../kernel/system/clock.ts";
 import type { Action, ActionInput } from "../framework/command.ts";
 import { JSON_FLAG } from "../framework/common-flags.ts";
 import { CliError } from "../client/errors.ts";

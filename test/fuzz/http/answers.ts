@@ -3,9 +3,9 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ValidateFunction } from "ajv";
 import { operationIdOf } from "../../../scripts/api-page/openapi-operation.ts";
 import type { OpenApi, Operation, Response } from "../../../scripts/api-page/openapi-types.ts";
-import { isManagementPath } from "../../../src/core/management/reserved-ids.ts";
-import { PROBLEM_TYPE } from "../../../src/http/exchange/reply.ts";
-import { findRoutes } from "../../../src/http/server/routes.ts";
+import { isManagementPath } from "../../../src/kernel/core/management/reserved-ids.ts";
+import { PROBLEM_TYPE } from "../../../src/kernel/http/exchange/reply.ts";
+import { findRoutes } from "../../../src/kernel/http/server/routes.ts";
 import { must, same } from "../target.ts";
 import type { Answer } from "./exchange.ts";
 

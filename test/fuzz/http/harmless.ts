@@ -1,5 +1,5 @@
 /** Keeps generated bodies from starting programs and from calling other machines. */
-import { isObject } from "../../../src/lib/schema.ts";
+import { isObject } from "../../../src/kernel/lib/schema.ts";
 
 /** Hosts that webhooks may name. */
 const HOSTS = ["127.0.0.1", "[::1]", "localhost", "10.0.0.1"];

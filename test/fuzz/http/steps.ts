@@ -1,6 +1,6 @@
 /** Requests to every operation, from its definition: valid, nearly valid, and not at all. */
 import fc from "fast-check";
-import { type Operation, OPERATIONS } from "../../../src/api/operations.ts";
+import { type Operation, OPERATIONS } from "../../../src/kernel/api/operations.ts";
 import { EXAMPLES } from "../../../scripts/api-page/examples.ts";
 import type { Example } from "../../../scripts/api-page/job-examples.ts";
 import { type AnySchema, brokenJson, fromSchema, jsonText, oddText } from "../generate.ts";

@@ -1,6 +1,6 @@
 /** Commands of containers, as RunPod's management API takes them. */
 import fc from "fast-check";
-import { argsOf, changedCommand, commandIn, shellWords } from "../../../src/core/management/command.ts";
+import { argsOf, changedCommand, commandIn, shellWords } from "../../../src/kernel/core/management/command.ts";
 import { jsonText, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
@@ -9,7 +9,7 @@ const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
 
 export const COMMANDS = target({
 	name: "commands",
-	sources: ["core/management/command.ts"],
+	sources: ["kernel/core/management/command.ts"],
 	cases: fc.oneof(
 		jsonText,
 		fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join("")),

@@ -1,9 +1,9 @@
 /** Names of images and registries, and what Docker and registries say of a pull (D45). */
 import fc from "fast-check";
-import { imageName } from "../../../src/core/access/image-name.ts";
-import { readRegistryName } from "../../../src/core/access/registry-login.ts";
-import { pullFault } from "../../../src/launchers/docker/images/faults.ts";
-import { pullProgress } from "../../../src/launchers/docker/images/progress.ts";
+import { imageName } from "../../../src/kernel/core/access/image-name.ts";
+import { readRegistryName } from "../../../src/kernel/core/access/registry-login.ts";
+import { pullFault } from "../../../src/kernel/launchers/docker/images/faults.ts";
+import { pullProgress } from "../../../src/kernel/launchers/docker/images/progress.ts";
 import { oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
@@ -18,7 +18,11 @@ const word = fc.oneof(
 
 export const IMAGES = target({
 	name: "images",
-	sources: ["core/access/image-name.ts", "core/access/registry-login.ts", "launchers/docker/images/"],
+	sources: [
+		"kernel/core/access/image-name.ts",
+		"kernel/core/access/registry-login.ts",
+		"kernel/launchers/docker/images/",
+	],
 	cases: fc.record({
 		name,
 		text: oddText,

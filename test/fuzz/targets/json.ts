@@ -1,12 +1,12 @@
 /** The JSON scanner, the splitting of chunks, and the reading of bodies, against `JSON.parse`. */
 import { Readable } from "node:stream";
 import fc from "fast-check";
-import { splitOutput } from "../../../src/lib/json/chunk-split.ts";
-import { type JsonScan, JsonScanner, type JsonScanOptions, scanJson } from "../../../src/lib/json/json-scan.ts";
-import { stringOf } from "../../../src/lib/json/json-text.ts";
-import { elementsOf } from "../../../src/core/openai/openai.ts";
-import { BodyTooLarge, readJson } from "../../../src/http/exchange/body.ts";
-import type { Call } from "../../../src/http/exchange/call.ts";
+import { splitOutput } from "../../../src/kernel/lib/json/chunk-split.ts";
+import { type JsonScan, JsonScanner, type JsonScanOptions, scanJson } from "../../../src/kernel/lib/json/json-scan.ts";
+import { stringOf } from "../../../src/kernel/lib/json/json-text.ts";
+import { elementsOf } from "../../../src/kernel/core/openai/openai.ts";
+import { BodyTooLarge, readJson } from "../../../src/kernel/http/exchange/body.ts";
+import type { Call } from "../../../src/kernel/http/exchange/call.ts";
 import { readJobs } from "../../../packages/worker/src/polling/job-text.ts";
 import { bytesOf, jsonBytes, jsonText, natural } from "../generate.ts";
 import { must, same, target } from "../target.ts";
@@ -57,7 +57,7 @@ function inPieces(bytes: Uint8Array, cuts: readonly number[], options: JsonScanO
 
 export const JSON_SCAN = target({
 	name: "json-scan",
-	sources: ["lib/json/json-"],
+	sources: ["kernel/lib/json/json-"],
 	cases: fc.record({ text: jsonBytes, depth: fc.nat(6), digits: fc.nat(12) }),
 	check({ text, depth, digits }) {
 		const bytes = bytesOf(text);
@@ -101,7 +101,7 @@ function joined(one: unknown, other: unknown): unknown {
 
 export const CHUNK_SPLIT = target({
 	name: "chunk-split",
-	sources: ["lib/json/chunk-"],
+	sources: ["kernel/lib/json/chunk-"],
 	cases: fc.record({ text: jsonText, limit: fc.integer({ min: 8, max: 60 }) }),
 	check({ text, limit }) {
 		const bytes = Buffer.from(text);
@@ -149,7 +149,7 @@ function callWith(pieces: readonly Buffer[], size: number | undefined, maxBody: 
 
 export const BODY = target({
 	name: "body",
-	sources: ["http/exchange/body.ts", "lib/json/json-text.ts"],
+	sources: ["kernel/http/exchange/body.ts", "kernel/lib/json/json-text.ts"],
 	turn: 600,
 	cases: fc.record({
 		text: jsonBytes,
@@ -193,7 +193,7 @@ export const BODY = target({
 
 export const ELEMENTS = target({
 	name: "elements",
-	sources: ["core/openai/openai.ts"],
+	sources: ["kernel/core/openai/openai.ts"],
 	cases: jsonText,
 	check(any) {
 		const text = any.toWellFormed().trimStart();

@@ -1,11 +1,11 @@
 /** Routes, queries, cursors, origins and names of browsers: what callers forge. */
 import fc from "fast-check";
-import { OPERATIONS } from "../../../src/api/operations.ts";
-import type { Param } from "../../../src/api/definition/params.ts";
-import { placeOf, sourceOf } from "../../../src/http/console/origin.ts";
-import { clientOf } from "../../../src/http/console/user-agent.ts";
-import { matcher } from "../../../src/http/server/match.ts";
-import { cursorOf, numberOf } from "../../../src/store/cursor.ts";
+import { OPERATIONS } from "../../../src/kernel/api/operations.ts";
+import type { Param } from "../../../src/kernel/api/definition/params.ts";
+import { placeOf, sourceOf } from "../../../src/kernel/http/console/origin.ts";
+import { clientOf } from "../../../src/kernel/http/console/user-agent.ts";
+import { matcher } from "../../../src/kernel/http/server/match.ts";
+import { cursorOf, numberOf } from "../../../src/kernel/store/cursor.ts";
 import { natural, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
@@ -42,7 +42,7 @@ function naive(path: string): { path: string; params: Record<string, string> } |
 
 export const ROUTE_MATCH = target({
 	name: "route-match",
-	sources: ["http/server/match.ts"],
+	sources: ["kernel/http/server/match.ts"],
 	cases: fc.oneof(
 		fc.constantFrom(...OPERATIONS).chain(({ path }) =>
 			fc
@@ -81,7 +81,7 @@ const PARAMS = OPERATIONS.flatMap(({ query = [] }) => query).filter(
 
 export const QUERY = target({
 	name: "queries-and-cursors",
-	sources: ["api/definition/params.ts", "store/cursor.ts"],
+	sources: ["kernel/api/definition/params.ts", "kernel/store/cursor.ts"],
 	cases: fc.record({
 		param: fc.nat(PARAMS.length - 1),
 		text: fc.oneof(
@@ -159,7 +159,7 @@ const asRequest = (headers: Record<string, string | null>): Parameters<typeof so
 
 export const ORIGIN = target({
 	name: "origins",
-	sources: ["http/console/origin.ts"],
+	sources: ["kernel/http/console/origin.ts"],
 	cases: fc.record({
 		origin: fc.option(header),
 		host: fc.option(header),
@@ -183,7 +183,7 @@ export const ORIGIN = target({
 
 export const USER_AGENT = target({
 	name: "user-agents",
-	sources: ["http/console/user-agent.ts"],
+	sources: ["kernel/http/console/user-agent.ts"],
 	turn: 1000,
 	cases: fc.array(
 		fc.oneof(fc.constantFrom("Mozilla/5.0", "Chrome/", "140.0", "Version/26", " Safari/", "(X11; Linux"), oddText),

@@ -255,7 +255,7 @@ async function removed({ service, clock }: Site): Promise<void> {
 
 export const SERVICE = target({
 	name: "service",
-	sources: ["http/", "engine/", "core/", "api/"],
+	sources: ["kernel/http/", "kernel/engine/", "kernel/core/", "kernel/api/"],
 	turn: 60,
 	batch: 1,
 	slowMs: 20_000,

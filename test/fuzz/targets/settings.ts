@@ -6,14 +6,14 @@ import { runCommand } from "../../../src/cli/framework/run-command.ts";
 import type { Action, Command } from "../../../src/cli/framework/command.ts";
 import { CliError } from "../../../src/cli/client/errors.ts";
 import { SETTING_FLAGS, readSettings } from "../../../src/cli/commands/jobs/setting-flags.ts";
-import { loadConfig } from "../../../src/config/config.ts";
-import { type Option, OPTIONS } from "../../../src/config/options.ts";
-import { BULK_SCHEMA, readBulkRequest } from "../../../src/core/jobs/bulk-request.ts";
-import { mergeSettings } from "../../../src/core/endpoints/endpoint.ts";
-import { KEY_REQUEST_SCHEMA, readKeyRequest } from "../../../src/core/access/key-request.ts";
-import { check, isObject, type Schema } from "../../../src/lib/schema.ts";
-import { SUBMISSION_SCHEMA, readSubmission } from "../../../src/core/jobs/submission.ts";
-import { ENDPOINT_SCHEMA, readEndpoint } from "../../../src/launchers/endpoint-settings.ts";
+import { loadConfig } from "../../../src/kernel/config/config.ts";
+import { type Option, OPTIONS } from "../../../src/kernel/config/options.ts";
+import { BULK_SCHEMA, readBulkRequest } from "../../../src/kernel/core/jobs/bulk-request.ts";
+import { mergeSettings } from "../../../src/kernel/core/endpoints/endpoint.ts";
+import { KEY_REQUEST_SCHEMA, readKeyRequest } from "../../../src/kernel/core/access/key-request.ts";
+import { check, isObject, type Schema } from "../../../src/kernel/lib/schema.ts";
+import { SUBMISSION_SCHEMA, readSubmission } from "../../../src/kernel/core/jobs/submission.ts";
+import { ENDPOINT_SCHEMA, readEndpoint } from "../../../src/kernel/launchers/endpoint-settings.ts";
 import { fromSchema, jsonText, jsonValue, natural, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
@@ -75,11 +75,11 @@ const fits = Object.fromEntries(Object.entries(READERS).map(([name, { schema }])
 export const SCHEMAS = target({
 	name: "schemas",
 	sources: [
-		"lib/schema.ts",
-		"core/endpoints/",
-		"core/access/key-request.ts",
-		"core/jobs/",
-		"launchers/endpoint-settings.ts",
+		"kernel/lib/schema.ts",
+		"kernel/core/endpoints/",
+		"kernel/core/access/key-request.ts",
+		"kernel/core/jobs/",
+		"kernel/launchers/endpoint-settings.ts",
 	],
 	cases: fc.oneof(
 		...Object.entries(READERS).map(([name, { schema }]) =>
@@ -113,7 +113,7 @@ function merged(current: unknown, patch: unknown): unknown {
 
 export const MERGE = target({
 	name: "merge-settings",
-	sources: ["core/endpoints/endpoint.ts"],
+	sources: ["kernel/core/endpoints/endpoint.ts"],
 	cases: fc.record({
 		current: fromSchema(ENDPOINT_SCHEMA),
 		patch: fc.oneof(fromSchema(ENDPOINT_SCHEMA), jsonValue),
@@ -174,7 +174,7 @@ const yamlText = fc.oneof(
 
 export const CONFIG = target({
 	name: "config",
-	sources: ["config/", "launchers/"],
+	sources: ["kernel/config/", "kernel/launchers/"],
 	turn: 600,
 	cases: fc.record({
 		file: yamlText,

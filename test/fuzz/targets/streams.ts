@@ -1,6 +1,6 @@
 /** Output and answers of platforms, however their streams are cut. */
 import fc from "fast-check";
-import { framesOf, linesOf, type Piece } from "../../../src/launchers/platform-streams.ts";
+import { framesOf, linesOf, type Piece } from "../../../src/kernel/launchers/platform-streams.ts";
 import { bytesOf, natural, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
@@ -38,7 +38,7 @@ function frame(text: string): Buffer {
 
 export const STREAMS = target({
 	name: "platform-streams",
-	sources: ["launchers/platform-streams.ts"],
+	sources: ["kernel/launchers/platform-streams.ts"],
 	cases: fc.record({
 		lines: fc.array(fc.oneof(oddText, fc.string({ maxLength: 80 })), { maxLength: 12 }),
 		sizes: fc.array(fc.nat(64), { maxLength: 6 }),

@@ -1,17 +1,17 @@
 /** What workers send and what others read of it: reports, OpenAI streams, metrics, log lines. */
 import fc from "fast-check";
-import { newHistogram, observe } from "../../../src/lib/histogram.ts";
-import { eventText } from "../../../src/core/openai/openai-events.ts";
-import { failureBody, failureInOutput, failureOfError } from "../../../src/core/openai/openai-error.ts";
-import { openaiInput, outputOf, resultAsChunks, singleResult } from "../../../src/core/openai/openai.ts";
-import { stringOf } from "../../../src/lib/json/json-text.ts";
-import { WINDOW_MS, rateWindow } from "../../../src/core/endpoints/rate-window.ts";
-import { REPORT_MEMBERS } from "../../../src/core/jobs/report.ts";
-import { eventBus } from "../../../src/events.ts";
-import { scanBytes } from "../../../src/http/exchange/body.ts";
-import { exposition } from "../../../src/http/metrics/exposition.ts";
-import { reportOf } from "../../../src/http/worker/worker-api.ts";
-import { log } from "../../../src/log.ts";
+import { newHistogram, observe } from "../../../src/kernel/lib/histogram.ts";
+import { eventText } from "../../../src/kernel/core/openai/openai-events.ts";
+import { failureBody, failureInOutput, failureOfError } from "../../../src/kernel/core/openai/openai-error.ts";
+import { openaiInput, outputOf, resultAsChunks, singleResult } from "../../../src/kernel/core/openai/openai.ts";
+import { stringOf } from "../../../src/kernel/lib/json/json-text.ts";
+import { WINDOW_MS, rateWindow } from "../../../src/kernel/core/endpoints/rate-window.ts";
+import { REPORT_MEMBERS } from "../../../src/kernel/core/jobs/report.ts";
+import { eventBus } from "../../../src/kernel/events.ts";
+import { scanBytes } from "../../../src/kernel/http/exchange/body.ts";
+import { exposition } from "../../../src/kernel/http/metrics/exposition.ts";
+import { reportOf } from "../../../src/kernel/http/worker/worker-api.ts";
+import { log } from "../../../src/kernel/log.ts";
 import { bytesOf, jsonBytes, jsonText, jsonValue, natural, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
@@ -25,7 +25,7 @@ function parsed(text: string): { value: any } | undefined {
 
 export const REPORT = target({
 	name: "worker-reports",
-	sources: ["core/jobs/report.ts", "http/worker/worker-api.ts"],
+	sources: ["kernel/core/jobs/report.ts", "kernel/http/worker/worker-api.ts"],
 	cases: fc.oneof(
 		jsonBytes,
 		fc
@@ -85,7 +85,7 @@ const pythonText = fc.oneof(
 
 export const OPENAI_ERROR = target({
 	name: "openai-errors",
-	sources: ["core/openai/"],
+	sources: ["kernel/core/openai/"],
 	cases: fc.oneof(
 		pythonText,
 		jsonText,
@@ -146,7 +146,7 @@ function eventsIn(stream: string): string[] {
 
 export const OPENAI_STREAM = target({
 	name: "openai-streams",
-	sources: ["core/openai/openai-events.ts"],
+	sources: ["kernel/core/openai/openai-events.ts"],
 	cases: fc.record({
 		outputs: fc.array(
 			fc.oneof(
@@ -186,7 +186,7 @@ export const OPENAI_STREAM = target({
 
 export const RATE_WINDOW = target({
 	name: "rate-window",
-	sources: ["core/endpoints/rate-window.ts"],
+	sources: ["kernel/core/endpoints/rate-window.ts"],
 	cases: fc.array(
 		fc.record({
 			step: fc.oneof(fc.nat(12_000), fc.constantFrom(0, 1, 9999, 10_000, -5000)),
@@ -234,7 +234,7 @@ function samplesIn(text: string): [string, Record<string, string>, string][] {
 
 export const PROMETHEUS = target({
 	name: "prometheus",
-	sources: ["http/metrics/exposition.ts"],
+	sources: ["kernel/http/metrics/exposition.ts"],
 	cases: fc.array(
 		fc.record({
 			endpoint: fc.oneof(oddText, fc.constantFrom('a"}', "\\", "\\n", "a\nb 1")),
@@ -273,7 +273,7 @@ export const PROMETHEUS = target({
 
 export const LOG = target({
 	name: "log-lines",
-	sources: ["log.ts"],
+	sources: ["kernel/log.ts"],
 	cases: fc.record({
 		text: fc.oneof(
 			oddText,

@@ -1,6 +1,6 @@
 /** Workers on a platform that exists in this process only: all that a new launcher has to write. */
-import { ok } from "../../../src/core/finding.ts";
-import type { LauncherDefinition } from "../../../src/launchers/definition.ts";
+import { ok } from "../../../src/kernel/core/finding.ts";
+import type { LauncherDefinition } from "../../../src/kernel/launchers/definition.ts";
 
 export interface PretendSettings {
 	type: "pretend";

@@ -1,13 +1,13 @@
 /** The pretend platform, which outlives services, and its launcher. */
-import type { LauncherDependencies } from "../../../src/launchers/definition.ts";
+import type { LauncherDependencies } from "../../../src/kernel/launchers/definition.ts";
 import {
 	type Exit,
 	type Launcher,
 	type Notice,
 	PlatformUnavailable,
 	type WorkerSpec,
-} from "../../../src/launchers/launcher.ts";
-import { roomInPool } from "../../../src/launchers/room.ts";
+} from "../../../src/kernel/launchers/launcher.ts";
+import { roomInPool } from "../../../src/kernel/launchers/room.ts";
 import { sdkWorker, type SdkWorker } from "../../support/sdk-worker.ts";
 import type { PretendSettings } from "./index.ts";
 

@@ -1,9 +1,9 @@
 /** Section 5: who may call. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/system/clock.ts";
-import { startApp } from "../../../src/compose.ts";
-import { loadConfig } from "../../../src/config/config.ts";
-import { eventBus } from "../../../src/events.ts";
+import { systemClock } from "../../../src/kernel/system/clock.ts";
+import { startApp } from "../../../src/kernel/compose.ts";
+import { loadConfig } from "../../../src/kernel/config/config.ts";
+import { eventBus } from "../../../src/kernel/events.ts";
 import { storeIn, writtenIn } from "../../support/service-store.ts";
 import { call, folder, KEY, startService, type TestService } from "../../support/service.ts";
 import { expectError, handWorker, submitted } from "../hand-worker.ts";

@@ -3,7 +3,7 @@
  * {@link useLimitedService} once.
  */
 import { afterAll, beforeAll } from "vitest";
-import { LIMITED_OPERATIONS } from "../../../src/core/endpoints/limits.ts";
+import { LIMITED_OPERATIONS } from "../../../src/kernel/core/endpoints/limits.ts";
 import { type ManualClock, manualClock } from "../../support/manual-clock.ts";
 import { KEY, startService, type TestService } from "../../support/service.ts";
 import { endWith, endpointsByName } from "../hand-worker.ts";

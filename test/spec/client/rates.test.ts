@@ -2,8 +2,12 @@
  * Section 8, rates over HTTP: each operation's budget, and what a response reports about it (D24).
  */
 import { describe, expect, it } from "vitest";
-import { DEFAULT_LIMITS, LIMITED_OPERATIONS, type LimitedOperation } from "../../../src/core/endpoints/limits.ts";
-import { ROUTES } from "../../../src/http/server/routes.ts";
+import {
+	DEFAULT_LIMITS,
+	LIMITED_OPERATIONS,
+	type LimitedOperation,
+} from "../../../src/kernel/core/endpoints/limits.ts";
+import { ROUTES } from "../../../src/kernel/http/server/routes.ts";
 import { call } from "../../support/service.ts";
 import { rawConnection, requestText } from "../raw-http.ts";
 import { AUTH, clock, service, small, useLimitedService } from "./limited-service.ts";

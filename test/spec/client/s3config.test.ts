@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { migrateStore } from "../../../src/stores.ts";
+import { migrateStore } from "../../../src/kernel/stores.ts";
 import { folder, startService } from "../../support/service.ts";
 import { handWorker, statusOf, submitted } from "../hand-worker.ts";
 

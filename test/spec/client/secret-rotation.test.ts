@@ -4,12 +4,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { hiddenMember } from "../../../src/engine/workers/launch/shown-text.ts";
-import { encryption, keyId } from "../../../src/secrets/encryption.ts";
-import { fromText } from "../../../src/secrets/secret-key.ts";
-import { openSqlite } from "../../../src/store/sqlite/open.ts";
-import { newTemplate } from "../../../src/core/management/template.ts";
-import { migrateStore, reencryptStore } from "../../../src/stores.ts";
+import { hiddenMember } from "../../../src/kernel/engine/workers/launch/shown-text.ts";
+import { encryption, keyId } from "../../../src/kernel/secrets/encryption.ts";
+import { fromText } from "../../../src/kernel/secrets/secret-key.ts";
+import { openSqlite } from "../../../src/kernel/store/sqlite/open.ts";
+import { newTemplate } from "../../../src/kernel/core/management/template.ts";
+import { migrateStore, reencryptStore } from "../../../src/kernel/stores.ts";
 import { folder, type Folder, startService } from "../../support/service.ts";
 import { handWorker, submitted } from "../hand-worker.ts";
 

@@ -1,6 +1,6 @@
 /** Section 3: deadlines, cancelling, the order of the queue, and the end of results. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Clock } from "../../../src/system/clock.ts";
+import type { Clock } from "../../../src/kernel/system/clock.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { call, startService, type TestService } from "../../support/service.ts";
 import {

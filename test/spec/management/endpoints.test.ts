@@ -1,6 +1,6 @@
 /** Endpoints of the management API: their life, and what reading and writing change. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { contentOf } from "../../../src/core/management/endpoint-content.ts";
+import { contentOf } from "../../../src/kernel/core/management/endpoint-content.ts";
 import { call, type TestService } from "../../support/service.ts";
 import { handWorker, submitted } from "../hand-worker.ts";
 import { BODY, CPU_BODY, type Managed, managedService } from "./managed-endpoints.ts";

@@ -1,6 +1,6 @@
 /** A service whose management API creates endpoints for the launcher docker; no worker is started. */
 import { expect } from "vitest";
-import type { Endpoint } from "../../../src/core/endpoints/endpoint.ts";
+import type { Endpoint } from "../../../src/kernel/core/endpoints/endpoint.ts";
 import { call, startService, type TestService } from "../../support/service.ts";
 
 export const BODY = {

@@ -1,8 +1,8 @@
 /** Paths below a reserved first segment: problem details, rights, and what Sluice does not have. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { UNSUPPORTED } from "../../../src/api/management/unsupported.ts";
-import { encryption } from "../../../src/secrets/encryption.ts";
+import { UNSUPPORTED } from "../../../src/kernel/api/management/unsupported.ts";
+import { encryption } from "../../../src/kernel/secrets/encryption.ts";
 import { call, startService, type TestService } from "../../support/service.ts";
 
 let service: TestService;

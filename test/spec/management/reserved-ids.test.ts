@@ -2,10 +2,10 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
-import { eventBus } from "../../../src/events.ts";
-import { loadConfig } from "../../../src/config/config.ts";
-import { startApp } from "../../../src/compose.ts";
-import { systemClock } from "../../../src/system/clock.ts";
+import { eventBus } from "../../../src/kernel/events.ts";
+import { loadConfig } from "../../../src/kernel/config/config.ts";
+import { startApp } from "../../../src/kernel/compose.ts";
+import { systemClock } from "../../../src/kernel/system/clock.ts";
 import { call, folder, KEY, startService } from "../../support/service.ts";
 import { ON_POSTGRES } from "../../support/service-store.ts";
 

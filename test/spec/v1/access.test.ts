@@ -1,7 +1,7 @@
 /** Who may do what, over every row of the table of routes (D30, spec 5.3). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROUTES } from "../../../src/http/server/routes.ts";
-import type { Route } from "../../../src/http/server/route.ts";
+import { ROUTES } from "../../../src/kernel/http/server/routes.ts";
+import type { Route } from "../../../src/kernel/http/server/route.ts";
 import { call, startService, type TestService } from "../../support/service.ts";
 import { expectError, handWorker, submitted } from "../hand-worker.ts";
 import { keyWith, operator } from "../operator.ts";

@@ -1,6 +1,6 @@
 /** `/v1/audit`: what administrators changed (D42). */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { ROUTES } from "../../../src/http/server/routes.ts";
+import { ROUTES } from "../../../src/kernel/http/server/routes.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { endWith, expectError } from "../hand-worker.ts";

@@ -1,6 +1,6 @@
 /** `/v1/endpoints`: made, changed, paused; their workers (D27, D29, D39). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ENDPOINT_DEFAULTS } from "../../../src/core/endpoints/endpoint.ts";
+import { ENDPOINT_DEFAULTS } from "../../../src/kernel/core/endpoints/endpoint.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { call, folder, startService, type TestService } from "../../support/service.ts";
 import { begun, endWith, expectError, handWorker, submitted } from "../hand-worker.ts";

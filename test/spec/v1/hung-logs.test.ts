@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, openSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { logPath } from "../../../src/launchers/logs/log-files.ts";
+import { logPath } from "../../../src/kernel/launchers/logs/log-files.ts";
 import { call, startService, type TestService } from "../../support/service.ts";
 import { within } from "../../support/until.ts";
 import { handWorker, statusOf, submitted } from "../hand-worker.ts";

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { LOG_BYTES, logPath, oldPath, startPath } from "../../../src/launchers/logs/log-files.ts";
+import { LOG_BYTES, logPath, oldPath, startPath } from "../../../src/kernel/launchers/logs/log-files.ts";
 import { folder, startService, type TestService } from "../../support/service.ts";
 import { until, within } from "../../support/until.ts";
 import { operator } from "../operator.ts";

@@ -1,6 +1,6 @@
 /** Why a job waits, as `/v1/endpoints/{endpoint}/jobs/{job}` reports it (D29). */
 import { describe, expect, it } from "vitest";
-import { REASON_CODES } from "../../../src/core/jobs/timeline.ts";
+import { REASON_CODES } from "../../../src/kernel/core/jobs/timeline.ts";
 import { call } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
 import { handWorker, statusOf, submitted } from "../hand-worker.ts";

@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
+import type { Worker } from "../../../src/kernel/engine/workers/worker-registry.ts";
 import { call } from "../../support/service.ts";
 import { submitted } from "../hand-worker.ts";
 import { releaseService } from "./release-service.ts";

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
+import type { Worker } from "../../../src/kernel/engine/workers/worker-registry.ts";
 import { withRocm, withSmi } from "../../support/gpu-programs.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
 import { call, folder, type Folder, startService, type TestService } from "../../support/service.ts";

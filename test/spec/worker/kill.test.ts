@@ -3,7 +3,7 @@
  * and handlers that block (D16, D17; protocol B.4, B.6, B.7).
  */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/system/clock.ts";
+import { systemClock } from "../../../src/kernel/system/clock.ts";
 import { type SdkHandler, type SdkWorker, sdkWorker } from "../../support/sdk-worker.ts";
 import { EP, statusOf, submit, workerEnvOf } from "../../support/sdk-worker-bench.ts";
 import { call, folder, type Folder, type ServiceProcess, spawnService } from "../../support/service.ts";

@@ -4,9 +4,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { MAX_LOSSES } from "../../../src/core/jobs/job-transitions.ts";
-import { MIN_STAY_MS, TURN_MS } from "../../../src/core/workers/eviction.ts";
-import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
+import { MAX_LOSSES } from "../../../src/kernel/core/jobs/job-transitions.ts";
+import { MIN_STAY_MS, TURN_MS } from "../../../src/kernel/core/workers/eviction.ts";
+import type { Worker } from "../../../src/kernel/engine/workers/worker-registry.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
 import { call, folder, type Folder, startService, type TestService } from "../../support/service.ts";
 import { endWith, submitted } from "../hand-worker.ts";

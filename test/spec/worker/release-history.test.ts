@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { KEPT_RELEASES } from "../../../src/core/releases/history.ts";
-import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
+import { KEPT_RELEASES } from "../../../src/kernel/core/releases/history.ts";
+import type { Worker } from "../../../src/kernel/engine/workers/worker-registry.ts";
 import { call, KEY } from "../../support/service.ts";
 import { submitted } from "../hand-worker.ts";
 import { ALL_VERSIONS, releaseService } from "./release-service.ts";

@@ -1,6 +1,6 @@
 /** A service whose endpoint `ep` starts real processes that do nothing; tests call for them, on a clock of its own. */
 import { afterEach, beforeEach } from "vitest";
-import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
+import type { Worker } from "../../../src/kernel/engine/workers/worker-registry.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
 import { folder, type Folder, startService, type TestService } from "../../support/service.ts";
 import { endWith } from "../hand-worker.ts";

@@ -5,8 +5,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { MIN_STAY_MS, TURN_MS } from "../../../src/core/workers/eviction.ts";
-import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
+import { MIN_STAY_MS, TURN_MS } from "../../../src/kernel/core/workers/eviction.ts";
+import type { Worker } from "../../../src/kernel/engine/workers/worker-registry.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
 import { call, folder, type Folder, KEY, startService, type TestService } from "../../support/service.ts";
 import { endWith, submitted } from "../hand-worker.ts";

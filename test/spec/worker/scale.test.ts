@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { advanceUntil } from "../../support/manual-clock.ts";
 import { bench, type Bench } from "../../support/sdk-worker-bench.ts";
-import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
+import type { Worker } from "../../../src/kernel/engine/workers/worker-registry.ts";
 
 const LAUNCHED = { launcher: { type: "process", command: ["sleep", "300"] }, stopGraceMs: 0 };
 

@@ -4,7 +4,7 @@
  */
 import { advanceUntil } from "../../support/manual-clock.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/system/clock.ts";
+import { systemClock } from "../../../src/kernel/system/clock.ts";
 import { sdkFront } from "../../support/sdk-front.ts";
 import { type SdkHandler, type SdkWorker, sdkWorker } from "../../support/sdk-worker.ts";
 import { bench, type Bench, movedEnv } from "../../support/sdk-worker-bench.ts";

@@ -5,9 +5,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { MIN_STAY_MS, TURN_MS } from "../../../src/core/workers/eviction.ts";
-import type { DispatchedJob } from "../../../src/engine/jobs/dispatch/take.ts";
-import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
+import { MIN_STAY_MS, TURN_MS } from "../../../src/kernel/core/workers/eviction.ts";
+import type { DispatchedJob } from "../../../src/kernel/engine/jobs/dispatch/take.ts";
+import type { Worker } from "../../../src/kernel/engine/workers/worker-registry.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
 import { call, KEY, folder, type Folder, startService, type TestService } from "../../support/service.ts";
 import { endWith, submitted } from "../hand-worker.ts";

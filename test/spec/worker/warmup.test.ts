@@ -3,8 +3,8 @@
  * does nothing; a worker with the loops of the SDK makes the calls in its name.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { workerEnv } from "../../../src/core/workers/worker-env.ts";
-import type { Worker } from "../../../src/engine/workers/worker-registry.ts";
+import { workerEnv } from "../../../src/kernel/core/workers/worker-env.ts";
+import type { Worker } from "../../../src/kernel/engine/workers/worker-registry.ts";
 import { call } from "../../support/service.ts";
 import { bench, type Bench } from "../../support/sdk-worker-bench.ts";
 import { sdkProtocol, type SdkProtocol } from "../../support/sdk-protocol.ts";

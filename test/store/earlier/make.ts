@@ -23,7 +23,7 @@ const HERE = fileURLToPath(new URL(".", import.meta.url));
 const [dialect, version = fileURLToPath(new URL("../../..", import.meta.url)), commit = head()] = process.argv.slice(
 	2,
 ) as [Dialect, string?, string?];
-const number = readdirSync(join(version, `src/store/${dialect}/migrations`)).length;
+const number = readdirSync(join(version, `src/kernel/store/${dialect}/migrations`)).length;
 const place = mkdtempSync(join(tmpdir(), "sluice-earlier-"));
 const database = join(place, "sluice.db");
 const store = dialect === "sqlite" ? `sqlite:${database}` : process.env["SLUICE_STORE"]!;

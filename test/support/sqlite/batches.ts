@@ -5,15 +5,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { OP_NAMES } from "../../../src/store/operations/table.ts";
-import type { OpName } from "../../../src/store/operations/operation.ts";
-import { openBatches } from "../../../src/store/sqlite/thread/batch.ts";
-import { systemClock } from "../../../src/system/clock.ts";
-import { type Database, openDatabase } from "../../../src/store/sqlite/file/database.ts";
-import type { Reply } from "../../../src/store/sqlite/thread/messages.ts";
-import { UnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
-import { prepareSchema } from "../../../src/store/sqlite/file/schema.ts";
-import { CODECS } from "../../../src/store/sqlite/thread/codecs.ts";
+import { OP_NAMES } from "../../../src/kernel/store/operations/table.ts";
+import type { OpName } from "../../../src/kernel/store/operations/operation.ts";
+import { openBatches } from "../../../src/kernel/store/sqlite/thread/batch.ts";
+import { systemClock } from "../../../src/kernel/system/clock.ts";
+import { type Database, openDatabase } from "../../../src/kernel/store/sqlite/file/database.ts";
+import type { Reply } from "../../../src/kernel/store/sqlite/thread/messages.ts";
+import { UnitOfWork } from "../../../src/kernel/store/sqlite/rows/unit-of-work.ts";
+import { prepareSchema } from "../../../src/kernel/store/sqlite/file/schema.ts";
+import { CODECS } from "../../../src/kernel/store/sqlite/thread/codecs.ts";
 
 export const NOW = 1_800_000_000_000;
 export const MINUTE = 60_000;

@@ -6,13 +6,18 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Reservation } from "../../../src/store/operations/unit-of-work.ts";
-import { type Database, openDatabase, type Statement, type Value } from "../../../src/store/sqlite/file/database.ts";
-import { UnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
-import { prepareSchema } from "../../../src/store/sqlite/file/schema.ts";
-import { openBatches } from "../../../src/store/sqlite/thread/batch.ts";
-import { systemClock } from "../../../src/system/clock.ts";
-import type { Reply } from "../../../src/store/sqlite/thread/messages.ts";
+import type { Reservation } from "../../../src/kernel/store/operations/unit-of-work.ts";
+import {
+	type Database,
+	openDatabase,
+	type Statement,
+	type Value,
+} from "../../../src/kernel/store/sqlite/file/database.ts";
+import { UnitOfWork } from "../../../src/kernel/store/sqlite/rows/unit-of-work.ts";
+import { prepareSchema } from "../../../src/kernel/store/sqlite/file/schema.ts";
+import { openBatches } from "../../../src/kernel/store/sqlite/thread/batch.ts";
+import { systemClock } from "../../../src/kernel/system/clock.ts";
+import type { Reply } from "../../../src/kernel/store/sqlite/thread/messages.ts";
 
 /** A new file without flushes to disk, removed by `end`. */
 export async function temporaryDatabase(): Promise<{ db: Database; end: () => void }> {

@@ -1,5 +1,5 @@
 /** Rules of an endpoint as a whole: queue limit, workers, purges, counts, one job per request. */
-import { MAX_LOSSES } from "../../../src/core/jobs/job-transitions.ts";
+import { MAX_LOSSES } from "../../../src/kernel/core/jobs/job-transitions.ts";
 import type { EndpointTerms, FaultOp, HealthOp, LaunchedOp, Op, PurgeOp, SubmitOp, TakeOp } from "../history.ts";
 import type { JobHistory, Violation } from "./job-history.ts";
 

@@ -2,7 +2,7 @@
  * All operations on one job, and what follows from their times alone. An operation takes effect
  * between its request and its answer; one without an answer also a little later, or never.
  */
-import { isFinal, type JobState } from "../../../src/core/jobs/job-states.ts";
+import { isFinal, type JobState } from "../../../src/kernel/core/jobs/job-states.ts";
 import type {
 	CancelOp,
 	ChunkOp,

@@ -1,5 +1,5 @@
 /** Rules of a report that arrives after its run was lost (D16 Late reports). */
-import { MAX_LOSSES } from "../../../src/core/jobs/job-transitions.ts";
+import { MAX_LOSSES } from "../../../src/kernel/core/jobs/job-transitions.ts";
 import type { ReportOp } from "../history.ts";
 import { isEnded, isEndBy } from "./attempt-rules.ts";
 import { type Attempt, CLOCK_MS, isEnd, type JobHistory, over } from "./job-history.ts";

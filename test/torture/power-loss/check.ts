@@ -1,5 +1,5 @@
 /** Opens what a power loss left as the service does, and holds it against what was acknowledged. */
-import { type JsonText, stringOf } from "../../../src/lib/json/json-text.ts";
+import { type JsonText, stringOf } from "../../../src/kernel/lib/json/json-text.ts";
 import { T0 } from "../../store/site.ts";
 import type { Expected } from "./expected.ts";
 import { openInline } from "./inline-store.ts";

@@ -1,5 +1,5 @@
 /** What an acknowledgement says about a job from then on. */
-import type { JobState } from "../../../src/core/jobs/job-states.ts";
+import type { JobState } from "../../../src/kernel/core/jobs/job-states.ts";
 
 export interface Expected {
 	endpoint: string;

@@ -1,16 +1,16 @@
 /** A SQLite store whose database thread is in this one: thousands are opened after each other. */
 import { EventEmitter } from "node:events";
 import type { Worker } from "node:worker_threads";
-import type { Store } from "../../../src/store/contract/store.ts";
-import { openDatabase } from "../../../src/store/sqlite/file/database.ts";
-import { openPayloadFiles, payloadFolder } from "../../../src/store/sqlite/payload-files/payload-files.ts";
-import { withPayloadFiles } from "../../../src/store/sqlite/payload-files/store-with-files.ts";
-import { UnitOfWork } from "../../../src/store/sqlite/rows/unit-of-work.ts";
-import { prepareSchema } from "../../../src/store/sqlite/file/schema.ts";
-import { openBatches } from "../../../src/store/sqlite/thread/batch.ts";
-import { systemClock } from "../../../src/system/clock.ts";
-import { DatabaseClient } from "../../../src/store/sqlite/thread/client.ts";
-import type { Batch } from "../../../src/store/sqlite/thread/messages.ts";
+import type { Store } from "../../../src/kernel/store/contract/store.ts";
+import { openDatabase } from "../../../src/kernel/store/sqlite/file/database.ts";
+import { openPayloadFiles, payloadFolder } from "../../../src/kernel/store/sqlite/payload-files/payload-files.ts";
+import { withPayloadFiles } from "../../../src/kernel/store/sqlite/payload-files/store-with-files.ts";
+import { UnitOfWork } from "../../../src/kernel/store/sqlite/rows/unit-of-work.ts";
+import { prepareSchema } from "../../../src/kernel/store/sqlite/file/schema.ts";
+import { openBatches } from "../../../src/kernel/store/sqlite/thread/batch.ts";
+import { systemClock } from "../../../src/kernel/system/clock.ts";
+import { DatabaseClient } from "../../../src/kernel/store/sqlite/thread/client.ts";
+import type { Batch } from "../../../src/kernel/store/sqlite/thread/messages.ts";
 
 /** In the order of `openSqlite` and its thread, which do the same with messages between them. */
 export async function openInline(path: string): Promise<Pick<Store, "jobs" | "chunks" | "close" | "ping">> {

@@ -3,8 +3,8 @@
  * was acknowledged, a line each.
  */
 import { writeSync } from "node:fs";
-import { type JsonText, LARGE_BYTES } from "../../../src/lib/json/json-text.ts";
-import { openSqlite } from "../../../src/store/sqlite/open.ts";
+import { type JsonText, LARGE_BYTES } from "../../../src/kernel/lib/json/json-text.ts";
+import { openSqlite } from "../../../src/kernel/store/sqlite/open.ts";
 import { type Site, siteOf, T0 } from "../../store/site.ts";
 import type { Expected } from "./expected.ts";
 

@@ -1,6 +1,6 @@
 /** `sluice diff` and `sluice apply`: the endpoints of a file, compared with a service and set there (D36). */
 import { resolve } from "node:path";
-import { loadEndpoints } from "../../../config/endpoints.ts";
+import { loadEndpoints } from "../../../kernel/config/endpoints.ts";
 import { CliError } from "../../client/errors.ts";
 import { path, type ServiceClient } from "../../client/service-client.ts";
 import type { Action, ActionInput, Flags } from "../../framework/command.ts";

@@ -1,10 +1,10 @@
 /** `sluice export`: endpoints of a service in the form of `sluice.yaml` (D36). */
-import type { Endpoint } from "../../../api/endpoints.ts";
-import { isOwnSecret } from "../../../config/options.ts";
-import { withDurationTexts } from "../../../core/durations.ts";
-import { ENDPOINT_SCHEMA, readEndpoint } from "../../../launchers/endpoint-settings.ts";
-import { resolvePaths } from "../../../launchers/index.ts";
-import { isObject } from "../../../lib/schema.ts";
+import type { Endpoint } from "../../../kernel/api/endpoints.ts";
+import { isOwnSecret } from "../../../kernel/config/options.ts";
+import { withDurationTexts } from "../../../kernel/core/durations.ts";
+import { ENDPOINT_SCHEMA, readEndpoint } from "../../../kernel/launchers/endpoint-settings.ts";
+import { resolvePaths } from "../../../kernel/launchers/index.ts";
+import { isObject } from "../../../kernel/lib/schema.ts";
 import { path } from "../../client/service-client.ts";
 import type { Action } from "../../framework/command.ts";
 import { yamlText } from "../../framework/yaml-text.ts";

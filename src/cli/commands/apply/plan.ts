@@ -1,10 +1,10 @@
 /** What differs between the endpoints of a file and those of a service. */
-import type { ChangedEndpoint, Endpoint } from "../../../api/endpoints.ts";
-import { withDurationTexts } from "../../../core/durations.ts";
-import { MOST_COMPARED } from "../../../core/endpoints/endpoint-changes.ts";
-import { ENDPOINT_SCHEMA } from "../../../launchers/endpoint-settings.ts";
-import { isObject } from "../../../lib/schema.ts";
-import { printable } from "../../../lib/terminal-text.ts";
+import type { ChangedEndpoint, Endpoint } from "../../../kernel/api/endpoints.ts";
+import { withDurationTexts } from "../../../kernel/core/durations.ts";
+import { MOST_COMPARED } from "../../../kernel/core/endpoints/endpoint-changes.ts";
+import { ENDPOINT_SCHEMA } from "../../../kernel/launchers/endpoint-settings.ts";
+import { isObject } from "../../../kernel/lib/schema.ts";
+import { printable } from "../../../kernel/lib/terminal-text.ts";
 import { CliError } from "../../client/errors.ts";
 import { path, type ServiceClient } from "../../client/service-client.ts";
 import { styled } from "../../framework/style.ts";

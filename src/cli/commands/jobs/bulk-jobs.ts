@@ -1,10 +1,10 @@
 /** `sluice jobs cancel` and `retry`: jobs by id, or all that fit a filter (D36, D39). */
-import type { Bulk } from "../../../api/job-records.ts";
+import type { Bulk } from "../../../kernel/api/job-records.ts";
 import type { Action, ActionInput } from "../../framework/command.ts";
 import { JSON_FLAG, YES_FLAG, confirm } from "../../framework/common-flags.ts";
 import { CliError } from "../../client/errors.ts";
 import { path } from "../../client/service-client.ts";
-import { systemClock } from "../../../system/clock.ts";
+import { systemClock } from "../../../kernel/system/clock.ts";
 import { progressBar } from "../../framework/progress-bar.ts";
 import { stateStyled } from "../../framework/style.ts";
 import { wholeId } from "./short-id.ts";

@@ -1,11 +1,11 @@
 /** Settings of a new endpoint from a repository or an image: `--from`, `--image`, `--build`, `--preset` (D36). */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { mergeSettings } from "../../../core/endpoints/endpoint.ts";
-import { readEndpoint } from "../../../launchers/endpoint-settings.ts";
-import { runsImages } from "../../../launchers/index.ts";
-import { isAbsent, isObject } from "../../../lib/schema.ts";
-import { printable } from "../../../lib/terminal-text.ts";
+import { mergeSettings } from "../../../kernel/core/endpoints/endpoint.ts";
+import { readEndpoint } from "../../../kernel/launchers/endpoint-settings.ts";
+import { runsImages } from "../../../kernel/launchers/index.ts";
+import { isAbsent, isObject } from "../../../kernel/lib/schema.ts";
+import { printable } from "../../../kernel/lib/terminal-text.ts";
 import { CliError } from "../../client/errors.ts";
 import { path } from "../../client/service-client.ts";
 import { dockerfileOf, findEntry } from "../../repository/entry.ts";

@@ -1,10 +1,10 @@
 /** `sluice endpoints` (D36). */
-import type { Endpoint } from "../../../api/endpoints.ts";
-import { systemClock } from "../../../system/clock.ts";
-import { endpointHealth, type EndpointHealth } from "../../../core/workers/endpoint-health.ts";
-import { withDurationTexts } from "../../../core/durations.ts";
-import { ENDPOINT_SCHEMA } from "../../../launchers/endpoint-settings.ts";
-import { isManaged } from "../../../launchers/index.ts";
+import type { Endpoint } from "../../../kernel/api/endpoints.ts";
+import { systemClock } from "../../../kernel/system/clock.ts";
+import { endpointHealth, type EndpointHealth } from "../../../kernel/core/workers/endpoint-health.ts";
+import { withDurationTexts } from "../../../kernel/core/durations.ts";
+import { ENDPOINT_SCHEMA } from "../../../kernel/launchers/endpoint-settings.ts";
+import { isManaged } from "../../../kernel/launchers/index.ts";
 import type { Action, CommandGroup } from "../../framework/command.ts";
 import { spanOf } from "../../framework/common-flags.ts";
 import { listAction, serviceAction } from "../../framework/service-action.ts";

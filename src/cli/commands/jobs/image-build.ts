@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
-import { withoutSecrets } from "../../../config/options.ts";
+import { withoutSecrets } from "../../../kernel/config/options.ts";
 import { CliError } from "../../client/errors.ts";
 
 /** The image of an endpoint. Ids that no name of an image can have are hashed, so that no two share one. */

@@ -1,12 +1,12 @@
 /** Jobs as text (D39). */
-import type { JobDetail } from "../../../api/job-records.ts";
-import { isObject } from "../../../lib/schema.ts";
+import type { JobDetail } from "../../../kernel/api/job-records.ts";
+import { isObject } from "../../../kernel/lib/schema.ts";
 import { membersOf } from "../../framework/json-members.ts";
 import { parseJson, type ServiceAnswer } from "../../client/service-client.ts";
 import { trimmedStack } from "../../framework/stack.ts";
 import { fieldList, shortTime, spanText, table } from "../../framework/table.ts";
-import { printable, printableLines } from "../../../lib/terminal-text.ts";
-import { className } from "../../../lib/text.ts";
+import { printable, printableLines } from "../../../kernel/lib/terminal-text.ts";
+import { className } from "../../../kernel/lib/text.ts";
 
 const MAX_PAYLOAD = 2000;
 

@@ -1,6 +1,6 @@
 /** `sluice jobs` (D36). */
-import type { JobSummary } from "../../../api/job-records.ts";
-import { systemClock } from "../../../system/clock.ts";
+import type { JobSummary } from "../../../kernel/api/job-records.ts";
+import { systemClock } from "../../../kernel/system/clock.ts";
 import { JOB_FILTERS, bulkAction } from "./bulk-jobs.ts";
 import type { Action, ActionInput, CommandGroup } from "../../framework/command.ts";
 import { formatOf, JSON_FLAG, OUTPUT_FLAGS, PAGE_FLAGS, printAnswer } from "../../framework/common-flags.ts";

@@ -1,8 +1,8 @@
 /** Endpoint settings from `--file`, `--set` and `--unset` (D36). The service validates them. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { ENDPOINT_SCHEMA } from "../../../launchers/endpoint-settings.ts";
-import { isObject, type Schema } from "../../../lib/schema.ts";
+import { ENDPOINT_SCHEMA } from "../../../kernel/launchers/endpoint-settings.ts";
+import { isObject, type Schema } from "../../../kernel/lib/schema.ts";
 import type { ActionInput, Flags } from "../../framework/command.ts";
 import { CliError } from "../../client/errors.ts";
 

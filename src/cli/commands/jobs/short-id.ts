@@ -1,6 +1,6 @@
 /** Ids of jobs by their end, as lists on a terminal show them (D36). */
-import type { Endpoint } from "../../../api/endpoints.ts";
-import type { JobList } from "../../../api/job-records.ts";
+import type { Endpoint } from "../../../kernel/api/endpoints.ts";
+import type { JobList } from "../../../kernel/api/job-records.ts";
 import { CliError } from "../../client/errors.ts";
 import { path, type ServiceClient } from "../../client/service-client.ts";
 

@@ -1,16 +1,16 @@
 /** `sluice workers`: workers and their logs (D36). */
-import type { Endpoint } from "../../../api/endpoints.ts";
-import type { EndedWorker, FoundLine, LogLine, Worker, WorkerReason } from "../../../api/workers.ts";
+import type { Endpoint } from "../../../kernel/api/endpoints.ts";
+import type { EndedWorker, FoundLine, LogLine, Worker, WorkerReason } from "../../../kernel/api/workers.ts";
 import { CliError } from "../../client/errors.ts";
 import type { Action, ActionInput, CommandGroup } from "../../framework/command.ts";
 import { formatOf, JSON_FLAG, OUTPUT_FLAGS, YES_FLAG, confirm, printAnswer } from "../../framework/common-flags.ts";
 import { serviceAction } from "../../framework/service-action.ts";
 import { path, queryOf, type ServiceClient } from "../../client/service-client.ts";
 import { type Cell, lineWidth, spanText, table } from "../../framework/table.ts";
-import { parseDuration } from "../../../core/durations.ts";
-import { systemClock } from "../../../system/clock.ts";
-import { afterReturns, printable, printableLines } from "../../../lib/terminal-text.ts";
-import { reasonText } from "../../../core/workers/worker-reason.ts";
+import { parseDuration } from "../../../kernel/core/durations.ts";
+import { systemClock } from "../../../kernel/system/clock.ts";
+import { afterReturns, printable, printableLines } from "../../../kernel/lib/terminal-text.ts";
+import { reasonText } from "../../../kernel/core/workers/worker-reason.ts";
 
 type OfEndpoint<T> = T & { endpoint: string };
 

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import { manualClock } from "../../../../test/support/manual-clock.ts";
-import { eventBus } from "../../../events.ts";
+import { eventBus } from "../../../kernel/events.ts";
 import { type JobReader, printEvents } from "./log-lines.ts";
 
 const [endpoint, worker] = ["ep", "w"] as const;

@@ -1,12 +1,12 @@
-import type { Clock } from "../../../system/clock.ts";
-import type { JobState } from "../../../core/jobs/job-states.ts";
-import { eventBus, type EventBus, type EventName } from "../../../events.ts";
-import { log } from "../../../log.ts";
+import type { Clock } from "../../../kernel/system/clock.ts";
+import type { JobState } from "../../../kernel/core/jobs/job-states.ts";
+import { eventBus, type EventBus, type EventName } from "../../../kernel/events.ts";
+import { log } from "../../../kernel/log.ts";
 import { errorText, readable } from "../../commands/jobs/job-text.ts";
 import { SHORTEST_ID } from "../../commands/jobs/short-id.ts";
 import { stateStyled, styled } from "../../framework/style.ts";
 import { counted } from "../../framework/table.ts";
-import { printableLines } from "../../../lib/terminal-text.ts";
+import { printableLines } from "../../../kernel/lib/terminal-text.ts";
 import { parseJson } from "../../client/service-client.ts";
 import { trimmedStack } from "../../framework/stack.ts";
 import { streamLines } from "./stream-lines.ts";

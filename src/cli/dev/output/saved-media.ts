@@ -1,7 +1,7 @@
 /** Pictures, sounds and videos of outputs as files in `.sluice/outputs/`, instead of their base64 in the terminal. */
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { mediaIn } from "../../../lib/media.ts";
+import { mediaIn } from "../../../kernel/lib/media.ts";
 import { bytesText } from "../../framework/progress-bar.ts";
 import { parseJson } from "../../client/service-client.ts";
 

@@ -1,5 +1,5 @@
 /** Chunks of a job as lines: text that arrives in pieces is joined, other chunks stand on a line each. */
-import { textIn } from "../../../lib/stream-text.ts";
+import { textIn } from "../../../kernel/lib/stream-text.ts";
 import { parseJson } from "../../client/service-client.ts";
 
 /** A line is printed at this length, at a blank if there is one, characters. */

@@ -1,5 +1,5 @@
 /** Worker output of `sluice dev` without the SDKs' debugging. */
-import { printable, printableLines } from "../../../lib/terminal-text.ts";
+import { printable, printableLines } from "../../../kernel/lib/terminal-text.ts";
 
 const SDK_MESSAGE = /^(?:Started|Finished|Stopped)\.$|^Jobs in (?:queue|progress): \d+$/;
 

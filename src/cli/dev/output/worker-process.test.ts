@@ -1,7 +1,7 @@
 /** How long `sluice dev` waits for its worker to end (D36). */
 import { tmpdir } from "node:os";
 import { expect, it } from "vitest";
-import { systemClock } from "../../../system/clock.ts";
+import { systemClock } from "../../../kernel/system/clock.ts";
 import { isAlive } from "../../../../test/e2e/site.ts";
 import { devWorker } from "./worker-process.ts";
 

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import type { Clock } from "../../../system/clock.ts";
+import type { Clock } from "../../../kernel/system/clock.ts";
 import type { DevTarget } from "../target.ts";
 
 interface DevWorkers {

@@ -5,8 +5,8 @@
 import { advanceUntil } from "../../../support/manual-clock.ts";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { eventBus } from "../../../../src/events.ts";
-import { log } from "../../../../src/log.ts";
+import { eventBus } from "../../../../src/kernel/events.ts";
+import { log } from "../../../../src/kernel/log.ts";
 import { folder, startService, type TestService } from "../../../support/service.ts";
 import { silence, webhookReceiver } from "../../../support/webhook-receiver.ts";
 import { atOnce, endWith, submitted } from "../../hand-worker.ts";

@@ -1,7 +1,7 @@
 /** The endpoint's setting `webhooks`: its schedule of attempts, and receivers that are disabled (D21). */
 import { describe, expect, it } from "vitest";
-import { eventBus } from "../../../../src/events.ts";
-import { log } from "../../../../src/log.ts";
+import { eventBus } from "../../../../src/kernel/events.ts";
+import { log } from "../../../../src/kernel/log.ts";
 import { call } from "../../../support/service.ts";
 import { atOnce } from "../../hand-worker.ts";
 import { webhookSite } from "./site.ts";

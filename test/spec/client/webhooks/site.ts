@@ -3,9 +3,9 @@
  * and an endpoint with a path of the receiver's for each test.
  */
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
-import type { Clock } from "../../../../src/system/clock.ts";
-import type { Events } from "../../../../src/events.ts";
-import type { DeliveryRow } from "../../../../src/store/contract/webhooks.ts";
+import type { Clock } from "../../../../src/kernel/system/clock.ts";
+import type { Events } from "../../../../src/kernel/events.ts";
+import type { DeliveryRow } from "../../../../src/kernel/store/contract/webhooks.ts";
 import { manualClock, type ManualClock } from "../../../support/manual-clock.ts";
 import { call, startService, type TestService } from "../../../support/service.ts";
 import { type Received, type Reply, webhookReceiver, type WebhookReceiver } from "../../../support/webhook-receiver.ts";

@@ -1,0 +1,276 @@
+/**
+ * Schema of endpoint settings (D27, D35). The launchers add the `launcher` schema
+ * (`src/kernel/launchers/endpoint-settings.ts`).
+ */
+import { PREEMPTIONS, PRIORITIES } from "../workers/eviction.ts";
+import { DAY_MS, duration } from "../durations.ts";
+import { LIMITS, OFF } from "./limits-schema.ts";
+import { MANAGEMENT_SETTING } from "../management/endpoint-members.ts";
+import { SLEEP, WARMUP } from "./worker-schema.ts";
+import { RELEASE, RELEASE_DEFAULTS } from "../releases/release-schema.ts";
+import type { Schema } from "../../lib/schema.ts";
+import { NO_CONTROLS } from "../../lib/text.ts";
+
+const YEAR_MS = 365 * DAY_MS;
+
+/** D9, D16, D18, D27. */
+export const ENDPOINT_DEFAULTS = {
+	workersMin: 0,
+	workersMax: 3,
+	idleTimeout: 5,
+	executionTimeoutMs: 600_000,
+	scalerType: "QUEUE_DELAY",
+	scalerValue: 4,
+	launcher: { type: "external" },
+	env: {},
+	limits: {},
+	retention: { run: 30 * 60_000, runsync: 60_000, records: 7 * DAY_MS },
+	leaseMs: 20_000,
+	stopGraceMs: 5_000,
+	initTimeoutMs: 600_000,
+	gpusPerWorker: 0,
+	gpuMemoryEnforce: false,
+	priority: "normal",
+	preempt: "finish",
+	passRequestId: false,
+	webhooks: { schedule: "short", disableAfterMs: 5 * DAY_MS, input: true },
+	release: RELEASE_DEFAULTS,
+} as const;
+
+/** Also in paths (D35). */
+export const ENDPOINT_ID = {
+	type: "string",
+	pattern: "^[a-zA-Z0-9_-]{1,64}$",
+	description: "Endpoint id, as in the URL.",
+	examples: ["thumbnail"],
+	"x-message": "must be 1 to 64 of the characters a-z, A-Z, 0-9, _ and -.",
+} as const satisfies Schema;
+
+/** Bounds of `initTimeoutMs`. */
+export const INIT_TIMEOUT_MS = [1000, 86_400_000] as const;
+
+function whole(minimum: number, maximum: number, rest: Schema): Schema {
+	return { type: "integer", minimum, maximum, ...rest };
+}
+
+const ENV: Schema = {
+	type: "object",
+	propertyNames: {
+		type: "string",
+		pattern: "^[^=\\0]+$",
+		"x-message": "must be at least one character, without '=' and NUL.",
+	},
+	additionalProperties: {
+		oneOf: [
+			{ type: "string", pattern: "^[^\\0]*$", "x-message": "must be text without NUL." },
+			{ type: "number" },
+			{ type: "boolean" },
+		],
+		"x-message": "must be text without NUL, a number or a boolean.",
+	},
+	default: ENDPOINT_DEFAULTS.env,
+	description:
+		"Environment of launched workers, in addition to what they need to find the service. Values are not " +
+		"shown again: answers list the names.",
+	examples: [{ MODEL: "small" }],
+	"x-message": "must be an object of names to values.",
+};
+
+const WEBHOOKS: Schema = {
+	type: "object",
+	additionalProperties: false,
+	properties: {
+		schedule: {
+			oneOf: [
+				{ enum: ["short", "long"] },
+				{ type: "array", maxItems: 12, items: duration("ms", [1000, DAY_MS], { example: "10s" }) },
+			],
+			default: ENDPOINT_DEFAULTS.webhooks.schedule,
+			description:
+				"Waits between the attempts of a delivery: short for 2 more attempts, 10 s apart; long for 9 more, " +
+				"the last after a day; or a list of waits.",
+			examples: [[10_000, 60_000, 3_600_000]],
+			"x-message":
+				"must be short, long, or a list of at most 12 waits from 1s to 24h, such as [10s, 5m]; a number is in ms.",
+		},
+		disableAfterMs: {
+			oneOf: [OFF, duration("ms", [3_600_000, 30 * DAY_MS], { example: "5d" })],
+			"x-unit": "ms",
+			default: ENDPOINT_DEFAULTS.webhooks.disableAfterMs,
+			description:
+				"A receiver that fails for this time, and 10 deliveries or more, is disabled until it is enabled again.",
+			"x-message": "must be off or a duration from 1h to 30d, such as 5d; a number is in ms.",
+		},
+		input: {
+			type: "boolean",
+			default: ENDPOINT_DEFAULTS.webhooks.input,
+			description: "Webhooks contain the input of the job, as RunPod's do.",
+			"x-message": "must be true or false.",
+		},
+	},
+	default: ENDPOINT_DEFAULTS.webhooks,
+	description: "When webhooks are sent again, when no more, and whether they contain the input.",
+	"x-message": "must be an object: write { schedule: long, disableAfterMs: 5d }.",
+};
+
+const WEBHOOK_SECRET: Schema = {
+	type: "string",
+	pattern:
+		"^whsec_(?:(?:[A-Za-z0-9+/]{4}){8,20}" +
+		"(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?" +
+		"|(?:[A-Za-z0-9+/]{4}){21}(?:[A-Za-z0-9+/]{2}==)?)$",
+	writeOnly: true,
+	description: "Signs the webhooks of this endpoint after the Standard Webhooks scheme. Not shown again.",
+	"x-message": "must be whsec_ and the base64 of 24 to 64 random bytes.",
+};
+
+const { retention: KEPT } = ENDPOINT_DEFAULTS;
+
+const RETENTION: Schema = {
+	type: "object",
+	additionalProperties: false,
+	properties: {
+		run: duration("ms", [0, YEAR_MS], {
+			example: "24h",
+			default: KEPT.run,
+			description: "Results of /run jobs, from their end.",
+		}),
+		runsync: duration("ms", [0, YEAR_MS], {
+			example: "1m",
+			default: KEPT.runsync,
+			description: "Results of /runsync and /openai jobs, from their end.",
+		}),
+		records: duration("ms", [0, YEAR_MS], {
+			example: "7d",
+			default: KEPT.records,
+			description: "Records of jobs without their payloads, from their end.",
+		}),
+	},
+	default: KEPT,
+	description: "How long results and records are kept.",
+	"x-message": "must be an object: write { run: 24h, runsync: 1m, records: 7d }.",
+};
+
+export function endpointSchema(launcher: Schema) {
+	return {
+		type: "object",
+		additionalProperties: false,
+		properties: {
+			name: {
+				type: "string",
+				maxLength: 191,
+				pattern: NO_CONTROLS,
+				description: "Display name. Defaults to the id.",
+				"x-message": "must be text of at most 191 characters without control characters.",
+			},
+			workersMin: whole(0, 1000, {
+				default: ENDPOINT_DEFAULTS.workersMin,
+				description: "Workers that run even without jobs; at most workersMax.",
+			}),
+			workersMax: whole(0, 1000, {
+				default: ENDPOINT_DEFAULTS.workersMax,
+				description: "Max workers at once, but for release.maxSurge; with 0, jobs wait.",
+			}),
+			idleTimeout: duration("seconds", [1, 3600], {
+				example: "5m",
+				default: ENDPOINT_DEFAULTS.idleTimeout,
+				description: "How long an idle worker above workersMin stays.",
+			}),
+			executionTimeoutMs: duration("ms", [5001, Number.MAX_SAFE_INTEGER], {
+				example: "10m",
+				default: ENDPOINT_DEFAULTS.executionTimeoutMs,
+				description: "Execution timeout of jobs that do not set policy.executionTimeout.",
+			}),
+			scalerType: {
+				enum: ["QUEUE_DELAY", "REQUEST_COUNT"],
+				default: ENDPOINT_DEFAULTS.scalerType,
+				description: "What workers are added for: the wait of the oldest job, or the number of jobs.",
+			},
+			scalerValue: {
+				type: "number",
+				minimum: 0.5,
+				maximum: 1_000_000,
+				default: ENDPOINT_DEFAULTS.scalerValue,
+				description:
+					"With QUEUE_DELAY the wait in seconds after which a worker is added, also a fraction such as 1.5; with " +
+					"REQUEST_COUNT the jobs per worker, a whole number.",
+				"x-message": "must be a number from 0.5 to 1,000,000.",
+			},
+			launcher: { default: ENDPOINT_DEFAULTS.launcher, ...launcher },
+			env: ENV,
+			limits: { ...LIMITS, default: ENDPOINT_DEFAULTS.limits },
+			retention: RETENTION,
+			leaseMs: duration("ms", [2000, 600_000], {
+				example: "20s",
+				default: ENDPOINT_DEFAULTS.leaseMs,
+				description: "How long a worker holds a job without a sign of life.",
+			}),
+			stopGraceMs: duration("ms", [0, 600_000], {
+				example: "5s",
+				default: ENDPOINT_DEFAULTS.stopGraceMs,
+				description: "Time from the stop signal to the end of a worker's process.",
+			}),
+			initTimeoutMs: duration("ms", INIT_TIMEOUT_MS, {
+				example: "10m",
+				default: ENDPOINT_DEFAULTS.initTimeoutMs,
+				description:
+					"How long a launched worker may take to its first call and its warm-up, including loading its model. One " +
+					"that takes longer is stopped and counts as crashed. Settings without it, or with null, take " +
+					"RUNPOD_INIT_TIMEOUT of env, in seconds; a later change of that variable alone changes nothing.",
+			}),
+			gpusPerWorker: whole(0, 64, {
+				default: ENDPOINT_DEFAULTS.gpusPerWorker,
+				description:
+					"GPUs that each launched worker has to itself, or shares with gpuMemoryGb; 0: none. On this machine they " +
+					"are those of the option gpus. Workers of other endpoints make room: idle ones, busy ones after their turn.",
+			}),
+			gpuMemoryGb: {
+				type: "number",
+				minimum: 0.1,
+				maximum: 10_000,
+				description:
+					"Part of each of its GPUs that a worker may use, in GB of 10^9 bytes: workers then share a GPU as far as " +
+					"their parts fit into it. Implies a GPU. Launchers process and docker only. Default: the whole GPU.",
+				examples: [10],
+				"x-message": "must be a number of GB from 0.1 to 10,000.",
+			},
+			gpuMemoryEnforce: {
+				type: "boolean",
+				default: ENDPOINT_DEFAULTS.gpuMemoryEnforce,
+				description:
+					"With gpuMemoryGb: a worker on this machine that uses more than its part, as nvidia-smi reports it, gets " +
+					"no more jobs and is stopped after those it holds. By default only a note says so.",
+				"x-message": "must be true or false.",
+			},
+			priority: {
+				enum: PRIORITIES,
+				default: ENDPOINT_DEFAULTS.priority,
+				description:
+					"Who gets GPUs first. Busy workers of a lower priority finish their jobs and make room, and their " +
+					"workersMin does not count. Among equals endpoints take turns.",
+				"x-message": "must be low, normal or high.",
+			},
+			preempt: {
+				enum: PREEMPTIONS,
+				default: ENDPOINT_DEFAULTS.preempt,
+				description:
+					"What busy workers do that make room for a higher priority: finish their jobs, or end now within " +
+					"stopGraceMs; unfinished jobs then return to the front of the queue and begin again. This counts as no loss.",
+				"x-message": "must be finish or requeue.",
+			},
+			passRequestId: {
+				type: "boolean",
+				default: ENDPOINT_DEFAULTS.passRequestId,
+				description: "Workers get the X-Request-Id that the client sent with a job, as its member requestId.",
+				"x-message": "must be true or false.",
+			},
+			sleep: SLEEP,
+			warmup: WARMUP,
+			release: RELEASE,
+			management: MANAGEMENT_SETTING,
+			webhooks: WEBHOOKS,
+			webhookSecret: WEBHOOK_SECRET,
+		},
+		"x-message": "must be an object of settings.",
+	} as const satisfies Schema;
+}

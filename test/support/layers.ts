@@ -1,0 +1,246 @@
+/** The direction of dependency: which folder of `src` may import what. */
+
+/** What both dialects share. */
+const CALLS = ["kernel/system/clock.ts", "kernel/system/file-calls.ts", "kernel/system/run-program.ts"];
+const LAUNCHERS = ["kernel/launchers/", "kernel/core/", "kernel/lib/", ...CALLS, "node"];
+
+const STORE = [
+	"kernel/store/contract/",
+	"kernel/store/migrate.ts",
+	"kernel/store/apply-transition.ts",
+	"kernel/store/views.ts",
+	"kernel/store/row.ts",
+	"kernel/store/states.ts",
+	"kernel/store/operations/",
+	"kernel/store/job-columns.ts",
+	"kernel/store/positional.ts",
+	"kernel/store/cursor.ts",
+	"kernel/store/tables/",
+];
+
+/** What every part of the engine may import. */
+const ENGINE = [
+	"kernel/lib/",
+	"kernel/system/clock.ts",
+	"kernel/system/loop.ts",
+	"kernel/system/paced.ts",
+	"kernel/core/",
+	"kernel/store/contract/",
+	"kernel/store/operations/table.ts",
+	"kernel/launchers/launcher.ts",
+	"kernel/launchers/index.ts",
+	"kernel/launchers/endpoint-settings.ts",
+	"kernel/secrets/encryption.ts",
+	"kernel/webhooks/contract.ts",
+	"kernel/alerting/contract.ts",
+	"kernel/telemetry/contract.ts",
+	"kernel/events.ts",
+	"node:crypto",
+];
+
+/** The domains of the engine: each may import itself and those of the lines before. */
+const DOMAINS = [
+	["availability"],
+	["access", "limits"],
+	["cluster"],
+	["endpoints"],
+	["management"],
+	["workers"],
+	["releases", "tracing"],
+	["jobs", "scaling", "webhooks", "metrics"],
+	["alerts"],
+	["lifecycle"],
+];
+
+function engineRows(): Record<string, readonly string[]> {
+	const rows: Record<string, readonly string[]> = {
+		"kernel/engine/": [...ENGINE, "kernel/engine/"],
+		"kernel/engine/context.ts": [...ENGINE, "kernel/engine/availability/"],
+		"kernel/engine/invalid-cursor.ts": ["kernel/core/"],
+	};
+	const before: string[] = [];
+	for (const domains of DOMAINS) {
+		for (const name of domains) rows[`kernel/engine/${name}/`] = [...ENGINE, ...before, `kernel/engine/${name}/`];
+		before.push(...domains.map((name) => `kernel/engine/${name}/`));
+		if (before.length === 1) before.push("kernel/engine/context.ts", "kernel/engine/invalid-cursor.ts");
+	}
+	return rows;
+}
+
+/**
+ * Layer of a file, by the longest prefix; what it may import: layers, `node:*` or package names.
+ */
+export const LAYERS: Record<string, readonly string[]> = {
+	"kernel/lib/": ["kernel/lib/"],
+	"kernel/system/": ["kernel/system/", "kernel/lib/", "node"],
+	"kernel/core/": ["kernel/core/", "kernel/lib/"],
+	"kernel/secrets/": ["kernel/secrets/", "kernel/lib/", "kernel/system/durable-file.ts", "node"],
+	"kernel/store/contract/": ["kernel/store/contract/", "kernel/core/", "kernel/lib/"],
+	"kernel/store/": [...STORE, "kernel/core/", "kernel/lib/", "kernel/secrets/key-check.ts", "node"],
+	"kernel/store/sqlite/": [
+		...STORE,
+		"kernel/store/sqlite/",
+		"kernel/core/",
+		"kernel/lib/",
+		"kernel/secrets/key-check.ts",
+		"kernel/system/",
+		"node",
+	],
+	"kernel/store/postgres/": [
+		...STORE,
+		"kernel/store/postgres/",
+		"kernel/core/",
+		"kernel/lib/",
+		"kernel/secrets/key-check.ts",
+		"kernel/system/clock.ts",
+		"node",
+		"pg",
+	],
+	"kernel/launchers/": LAUNCHERS,
+	"kernel/launchers/kubernetes/": [...LAUNCHERS, "undici", "yaml"],
+	"kernel/webhooks/": [
+		"kernel/webhooks/",
+		"kernel/core/",
+		"kernel/lib/",
+		"kernel/system/clock.ts",
+		"kernel/system/file-calls.ts",
+		"node",
+	],
+	"kernel/alerting/": ["kernel/alerting/", "kernel/webhooks/contract.ts", "kernel/core/", "kernel/lib/"],
+	"kernel/alerting/mail.ts": ["kernel/alerting/", "kernel/core/", "kernel/lib/", "nodemailer"],
+	"kernel/telemetry/": [
+		"kernel/telemetry/",
+		"kernel/core/tracing/",
+		"kernel/core/metrics/family.ts",
+		"kernel/lib/",
+		"kernel/system/clock.ts",
+	],
+	"kernel/telemetry/error-report.ts": ["kernel/system/clock.ts", "@opentelemetry/api"],
+	"kernel/telemetry/resource.ts": ["@opentelemetry/resources", "kernel/telemetry/"],
+	"kernel/telemetry/trace-exporter.ts": [
+		"kernel/telemetry/",
+		"kernel/core/tracing/",
+		"@opentelemetry/api",
+		"@opentelemetry/exporter-trace-otlp-proto",
+		"@opentelemetry/resources",
+		"@opentelemetry/sdk-trace",
+	],
+	"kernel/telemetry/log-exporter.ts": [
+		"kernel/telemetry/",
+		"@opentelemetry/exporter-logs-otlp-proto",
+		"@opentelemetry/resources",
+	],
+	"kernel/telemetry/metric-exporter.ts": [
+		"kernel/telemetry/",
+		"kernel/core/metrics/family.ts",
+		"kernel/lib/",
+		"@opentelemetry/api",
+		"@opentelemetry/exporter-metrics-otlp-proto",
+		"@opentelemetry/resources",
+		"@opentelemetry/sdk-metrics",
+	],
+	...engineRows(),
+	// Types of TypeBox only: nothing of it is loaded.
+	"kernel/api/": [
+		"kernel/api/",
+		"kernel/core/",
+		"kernel/lib/",
+		"kernel/launchers/endpoint-settings.ts",
+		"typebox/schema",
+	],
+	"kernel/http/": [
+		"kernel/http/",
+		"kernel/api/",
+		"kernel/engine/",
+		"kernel/core/",
+		"kernel/lib/",
+		"kernel/store/contract/store.ts",
+		"kernel/store/contract/jobs.ts",
+		"kernel/store/contract/webhooks.ts",
+		"kernel/launchers/endpoint-settings.ts",
+		"kernel/system/",
+		"kernel/events.ts",
+		"kernel/version.ts",
+		"cookie",
+		"node",
+	],
+	"kernel/http/v1/backup-api.ts": [
+		"kernel/http/",
+		"kernel/api/",
+		"kernel/core/",
+		"kernel/engine/",
+		"kernel/version.ts",
+		"modern-tar",
+		"node:crypto",
+	],
+	"cli/": [
+		"cli/",
+		"kernel/core/",
+		"kernel/lib/",
+		"type kernel/api/",
+		"yaml",
+		"kernel/compose.ts",
+		"kernel/stores.ts",
+		"kernel/config/",
+		"kernel/launchers/endpoint-settings.ts",
+		"kernel/launchers/index.ts",
+		"kernel/launchers/definition.ts",
+		"kernel/events.ts",
+		"kernel/log.ts",
+		"kernel/system/",
+		"kernel/version.ts",
+		"node",
+	],
+	"cli/dev/kit.ts": ["sluice/worker"],
+	"cli/backup/archive.ts": ["cli/", "kernel/core/", "modern-tar", "node"],
+	"kernel/compose.ts": [
+		"kernel/lib/",
+		"kernel/core/",
+		"kernel/config/",
+		"kernel/engine/",
+		"kernel/http/server/server.ts",
+		"kernel/launchers/",
+		"kernel/telemetry/",
+		"kernel/alerting/",
+		"kernel/webhooks/",
+		"kernel/secrets/",
+		"kernel/stores.ts",
+		"kernel/system/",
+		"kernel/events.ts",
+		"kernel/log.ts",
+		"node",
+		"kernel/version.ts",
+	],
+	"kernel/stores.ts": [
+		"kernel/engine/lifecycle/reencrypt.ts",
+		"kernel/secrets/",
+		"kernel/config/",
+		"kernel/store/contract/",
+		"kernel/store/sqlite/",
+		"kernel/store/postgres/",
+		"kernel/system/clock.ts",
+		"node",
+	],
+	"kernel/config/": [
+		"kernel/config/",
+		"kernel/core/",
+		"kernel/lib/",
+		"kernel/event-table.ts",
+		"kernel/launchers/endpoint-settings.ts",
+		"kernel/launchers/index.ts",
+		"node",
+		"yaml",
+	],
+	"main.ts": ["cli/"],
+	"kernel/event-table.ts": ["kernel/core/", "kernel/lib/"],
+	"kernel/events.ts": ["kernel/event-table.ts"],
+	"kernel/log.ts": [
+		"kernel/core/workers/log-line.ts",
+		"kernel/event-table.ts",
+		"kernel/events.ts",
+		"kernel/system/clock.ts",
+		"kernel/lib/terminal-text.ts",
+		"pino",
+	],
+	"kernel/version.ts": ["node"],
+};
