@@ -105,6 +105,21 @@ describe("D16: the time of day is set while the service runs", () => {
 		expect(now()).toBe(hand.now());
 		expect(emitted).toEqual([]);
 	});
+
+	it.each([260, 760, -760])("a move of %i ms is followed at once, not in the middle of later waits", async (ms) => {
+		const hand = manualClock(T0);
+		const { now, emitted, site } = await server(place(), hand);
+		// The store answers in order: after this the measurement of the start is complete.
+		await site.settle(now());
+		const ahead = now() - hand.now();
+		hand.set(ms);
+		await hand.advance(250);
+		// An operation of the store waits until the move is measured.
+		await site.settle(now());
+		await hand.advance(1000);
+		expect(now() - hand.now()).toBe(ahead + ms);
+		expect(emitted).toEqual([]);
+	});
 });
 
 describe("D16: the service does not run", () => {

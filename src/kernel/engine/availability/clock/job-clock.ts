@@ -18,6 +18,12 @@ import { unlessFull } from "../storage/free-space.ts";
 const GAP_MS = 900;
 
 /**
+ * A larger move of this machine's time of day is measured at once, also one that is no pause. Otherwise the job clock
+ * would follow it up to a minute later, in the middle of waits that began after the move.
+ */
+const MOVE_MS = 250;
+
+/**
  * A longer gap is left out of the job clock. Shorter than every deadline of a job, long enough that a busy server's
  * time still passes.
  */
@@ -172,11 +178,11 @@ export class JobClock {
 		if (gap > this.pauseMs) this.offset -= gap;
 		this.checked = Math.max(this.checked, local + this.offset);
 		const moved = this.d.clock.wall() - local - this.skew;
-		const stepped = Math.abs(moved) > GAP_MS;
-		if (stepped) this.skew += moved;
+		const hasMoved = Math.abs(moved) > MOVE_MS;
+		if (hasMoved) this.skew += moved;
 		if (Math.max(gap, moved) > GAP_MS) this.gapFound = true;
 		if (gap > GAP_MS) this.d.events.emit("service.away", { ms: gap });
-		if (!stepped && gap <= this.pauseMs) return;
+		if (!hasMoved && gap <= this.pauseMs) return;
 		this.known = false;
 		this.measuring.nudge();
 	}
@@ -187,10 +193,13 @@ export class JobClock {
 
 	private async measureOnce(): Promise<void> {
 		const { clock, store, server } = this.d;
+		const { skew } = this;
 		const measurement = await measureClock(clock, store);
 		const { from, to, wall } = measurement;
 		if (to - from > MAX_ROUND_TRIP_MS) return;
 		this.check();
+		// What was read before a move is of no use after it; the check has asked for another measurement.
+		if (this.skew !== skew) return;
 		const own = this.offset === undefined ? undefined : from + this.offset;
 		const at = measuredTime(measurement, own, server);
 		const before = this.now();
@@ -201,9 +210,9 @@ export class JobClock {
 		this.ahead = wall - at;
 		this.known = true;
 		this.measuredAt = from;
-		const skew = wall - from;
-		const step = skew - (this.measuredSkew ?? skew);
-		this.measuredSkew = skew;
+		const measured = wall - from;
+		const step = measured - (this.measuredSkew ?? measured);
+		this.measuredSkew = measured;
 		if (Math.abs(step) > STEP_MS) this.d.events.emit("clock.stepped", { ms: step });
 		await this.save(at, measurement);
 	}
