@@ -10,9 +10,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { machine } from "../../bench/machine.ts";
+import { endpointsWith, QUEUE_SLACK } from "../torture/endpoints.ts";
 import { historyFile } from "../torture/history.ts";
 import { postgresSite, sqliteSite } from "../torture/site.ts";
-import { endpointsWith, QUEUE_SLACK } from "../torture/torture.ts";
 import { report } from "./report.ts";
 import { RETENTION, soak } from "./soak.ts";
 

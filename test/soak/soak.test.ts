@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { sqliteSite } from "../torture/site.ts";
-import { endpointsWith } from "../torture/torture.ts";
+import { endpointsWith } from "../torture/endpoints.ts";
 import { Times } from "./latency.ts";
 import { report } from "./report.ts";
 import type { Sample } from "./series.ts";

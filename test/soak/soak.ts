@@ -3,11 +3,12 @@
  * retention, while processes, files and latencies are measured.
  */
 import { FINAL_STATES } from "../../src/kernel/core/jobs/job-states.ts";
+import type { Retention } from "../torture/endpoints.ts";
 import type { Op } from "../torture/history.ts";
 import { random as randomOf } from "../torture/plan.ts";
 import type { MeasuredSite } from "../torture/site.ts";
 import { machineTime } from "../torture/time.ts";
-import { type Retention, torture, type Tortured, type TortureOptions } from "../torture/torture.ts";
+import { torture, type Tortured, type TortureOptions } from "../torture/torture.ts";
 import { LatencyWindow, percentiles, type Percentiles } from "./latency.ts";
 import { processSample, storeProbe } from "./sample.ts";
 import type { Sample } from "./series.ts";

@@ -17,7 +17,7 @@ export interface Answer {
 }
 
 export interface Call {
-	method?: "GET" | "POST";
+	method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 	body?: string;
 	headers?: Record<string, string>;
 	/** A worker's; by default the admin key. */

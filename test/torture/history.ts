@@ -131,6 +131,25 @@ export interface LaunchedOp extends Timed {
 	alive: number;
 }
 
+/** Members of an object as texts, by their names. */
+export type Members = Readonly<Record<string, string>>;
+
+/** Something that operators change, such as `endpoint mixed` or `template 12ab`. */
+interface ObjectOp extends Timed {
+	object: string;
+	/** The address of the server that was asked. */
+	server: string;
+}
+
+/**
+ * What an operator did to an object. A creation sets all members, and a `put` creates or sets them all; after a
+ * deletion there are none.
+ */
+export type ChangeOp = ObjectOp & { op: "change"; how: "create" | "put" | "set" | "delete"; sets: Members };
+
+/** What a server showed after it had read the store. `missing`: 404. */
+export type ShownOp = ObjectOp & { op: "shown"; members?: Members; missing?: true };
+
 /** A fault in which servers do not reach their store, and answer all the same: how it begins. */
 export const PARTITION = "partition";
 
@@ -151,7 +170,18 @@ export type JobBoundOp =
 	| DropOp
 	| WebhookOp
 	| CloseOp;
-export type Op = EndpointTerms | SubmitOp | JobBoundOp | TakeOp | PingOp | PurgeOp | HealthOp | LaunchedOp | FaultOp;
+export type Op =
+	| EndpointTerms
+	| SubmitOp
+	| JobBoundOp
+	| TakeOp
+	| PingOp
+	| PurgeOp
+	| HealthOp
+	| LaunchedOp
+	| ChangeOp
+	| ShownOp
+	| FaultOp;
 
 /** Longest text that a history holds as it is. */
 const BRIEF = 80;

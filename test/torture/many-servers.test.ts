@@ -3,8 +3,9 @@
  * that are cut off from the database and stopped, with workers that are stopped (D16, D17, D28).
  */
 import { expect, it } from "vitest";
+import { ENDPOINTS, QUEUE_SLACK } from "./endpoints.ts";
 import { postgresSite } from "./site.ts";
-import { ENDPOINTS, QUEUE_SLACK, torture } from "./torture.ts";
+import { torture } from "./torture.ts";
 
 it("D16, D17, D28: what clients and workers saw breaks no rule through partitions and stops", {
 	timeout: 300_000,
@@ -20,6 +21,7 @@ it("D16, D17, D28: what clients and workers saw breaks no rule through partition
 	try {
 		const { violations, acknowledged, closed, seconds, faults } = await torture({
 			site,
+			operators: 2,
 			seed: 3,
 			ms: 7000,
 			scale: 0.1,

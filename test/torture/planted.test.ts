@@ -9,13 +9,17 @@ import { eventBus } from "../../src/kernel/events.ts";
 import type { Store } from "../../src/kernel/store/contract/store.ts";
 import { openStore } from "../../src/kernel/stores.ts";
 import { KEY, folder } from "../support/service.ts";
+import { ENDPOINTS } from "./endpoints.ts";
 import type { EndpointName } from "./plan.ts";
 import { SETTINGS } from "./site.ts";
-import { ENDPOINTS, torture } from "./torture.ts";
+import { torture } from "./torture.ts";
 
-/** Longest time for a bug that shows in a job; for one that shows when all is known. */
+/** Longest time for a bug that shows in a job; for one that shows when all is known, or the service starts again. */
 const [MS, AT_END_MS] = [12_000, 1500];
 const AT_END = new Set(["health", "purge-count", "queue-limit"]);
+
+/** Between two restarts, ms, at least and at most; operators who change much between them. */
+const [RESTARTS, OPERATORS] = [[700, 1000] as const, 16];
 
 /** Part of the clients; more where a queue must fill, or all places of a worker. */
 const [SCALE, SCALES] = [0.1, { queue: 4, plain: 1 } as Partial<Record<EndpointName, number>>];
@@ -28,8 +32,16 @@ function every(n: number): () => boolean {
 	return () => (calls += 1) % n === 0;
 }
 
-/** Rules broken by a service with such a store, used for at most {@link MS}. */
-async function rulesOf(plant: Plant, names: readonly EndpointName[], ms = MS): Promise<string[]> {
+interface Use {
+	/** {@link MS} by default. */
+	ms?: number;
+	/** Operators change endpoints, and the service is started again while they do. */
+	operators?: number;
+}
+
+/** Rules broken by a service with such a store. */
+async function rulesOf(plant: Plant, names: readonly EndpointName[], use: Use = {}): Promise<string[]> {
+	const { ms = MS, operators = 0 } = use;
 	const place = folder();
 	const config = join(place.path, "sluice.yaml");
 	const file = JSON.stringify({ ...SETTINGS, endpoints: ENDPOINTS });
@@ -41,23 +53,30 @@ async function rulesOf(plant: Plant, names: readonly EndpointName[], ms = MS): P
 		readFile: () => file,
 	});
 	if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
-	const app = await startApp(loaded.config, {
-		clock: systemClock,
-		events: eventBus(),
-		env: process.env,
-		async open(q) {
-			const store = await openStore(q);
-			const planted = Object.entries(plant(store)).map(([group, operations]) => [
-				group,
-				{ ...(store[group as keyof Store] as object), ...(operations as object) },
-			]);
-			return { ...store, ...Object.fromEntries(planted) } as Store;
-		},
-	});
+	const start = () =>
+		startApp(loaded.config, {
+			clock: systemClock,
+			events: eventBus(),
+			env: process.env,
+			async open(q) {
+				const store = await openStore(q);
+				const planted = Object.entries(plant(store)).map(([group, operations]) => [
+					group,
+					{ ...(store[group as keyof Store] as object), ...(operations as object) },
+				]);
+				return { ...store, ...Object.fromEntries(planted) } as Store;
+			},
+		});
+	let app = await start();
+	async function fault(): Promise<string> {
+		await app.stop();
+		app = await start();
+		return "a restart";
+	}
 	try {
 		const scale = SCALES[names[0]!] ?? SCALE;
-		const site = { urls: () => [app.url], end: () => Promise.resolve() };
-		const { violations } = await torture({ site, seed: 1, ms, scale, names });
+		const site = { urls: () => [app.url], end: () => Promise.resolve(), ...(operators > 0 && { fault }) };
+		const { violations } = await torture({ site, seed: 1, ms, scale, names, operators, pauses: RESTARTS });
 		return violations.map(({ rule }) => rule);
 	} finally {
 		await app.stop();
@@ -66,7 +85,8 @@ async function rulesOf(plant: Plant, names: readonly EndpointName[], ms = MS): P
 }
 
 it("a service without a bug breaks no rule", { timeout: 60_000 }, async () => {
-	expect(await rulesOf(() => ({}), ["bulk", "purge", "queue"], 1500)).toEqual([]);
+	expect(await rulesOf(() => ({}), ["bulk", "purge", "queue"], { ms: 1500 })).toEqual([]);
+	expect(await rulesOf(() => ({}), ["purge"], { ms: 3000, operators: OPERATORS })).toEqual([]);
 });
 
 it.each<[string, string, EndpointName, Plant]>([
@@ -227,5 +247,26 @@ it.each<[string, string, EndpointName, Plant]>([
 	],
 ])("%s: a service that %s", { timeout: 60_000 }, async (rule, _, name, plant) => {
 	const ms = AT_END.has(rule) ? AT_END_MS : MS;
-	expect(await rulesOf(plant, [name], ms)).toContain(rule);
+	expect(await rulesOf(plant, [name], { ms })).toContain(rule);
+});
+
+it.each<[string, Plant]>([
+	[
+		"drops an acknowledged change of an endpoint",
+		({ endpoints }) => {
+			const lies = every(2);
+			return { endpoints: { put: async (q) => (q.before && lies() ? true : await endpoints.put(q)) } };
+		},
+	],
+	["lets a deleted endpoint come back", () => ({ endpoints: { remove: () => Promise.resolve(true) } })],
+	[
+		"drops an acknowledged change of a template",
+		({ resources }) => {
+			const lies = every(3);
+			return { resources: { update: async (q) => lies() || (await resources.update(q)) } };
+		},
+	],
+])("change-kept: a service that %s", { timeout: 60_000 }, async (_, plant) => {
+	const broken = await rulesOf(plant, ["purge"], { ms: 5000, operators: OPERATORS });
+	expect(new Set(broken)).toEqual(new Set(["change-kept"]));
 });

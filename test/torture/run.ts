@@ -1,7 +1,7 @@
 /**
  * `npm run torture -- [--seed N] [--minutes M] [--jobs N] [--store sqlite|postgres] [--servers N]
- * [--scale F] [--keep FOLDER] [--failovers] [--partitions] [--stops] [--skew] [--previous FOLDER]
- * [--no-kills]`: submits jobs while processes are killed, holds what clients and
+ * [--scale F] [--operators N] [--keep FOLDER] [--failovers] [--partitions] [--stops] [--skew]
+ * [--previous FOLDER] [--no-kills]`: submits jobs while processes are killed, holds what clients and
  * workers saw against the rules, and prints a summary as JSON. The history of a run with a
  * violation is kept.
  */
@@ -10,9 +10,10 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { machine } from "../../bench/machine.ts";
+import { ENDPOINTS, QUEUE_SLACK } from "./endpoints.ts";
 import { historyFile } from "./history.ts";
 import { postgresSite, sqliteSite } from "./site.ts";
-import { ENDPOINTS, QUEUE_SLACK, torture } from "./torture.ts";
+import { torture } from "./torture.ts";
 
 /** Part of the faults with `--failovers`. */
 const FAILOVERS = 0.6;
@@ -29,6 +30,7 @@ const { values } = parseArgs({
 		servers: { type: "string", default: "2" },
 		failovers: { type: "boolean", default: false },
 		scale: { type: "string", default: "1" },
+		operators: { type: "string", default: "4" },
 		keep: { type: "string", default: tmpdir() },
 		partitions: { type: "boolean", default: false },
 		stops: { type: "boolean", default: false },
@@ -64,6 +66,7 @@ const result = await torture({
 	ms: minutes * 60_000,
 	...(values.jobs === undefined ? {} : { jobs: Number(values.jobs) }),
 	scale: Number(values.scale),
+	operators: Number(values.operators),
 	workerStops: stops,
 	...(stops ? { auditAfterMs: AUDIT_AFTER_MS } : {}),
 	...(values.store === "sqlite" ? {} : { shared: { queueSlack: QUEUE_SLACK } }),

@@ -3,8 +3,9 @@
  * synchronous standby, both under load (D17).
  */
 import { expect, it } from "vitest";
+import { ENDPOINTS, QUEUE_SLACK } from "./endpoints.ts";
 import { postgresSite, sqliteSite } from "./site.ts";
-import { ENDPOINTS, QUEUE_SLACK, torture } from "./torture.ts";
+import { torture } from "./torture.ts";
 
 it("D17: what clients and workers saw breaks no rule while the server is killed", {
 	timeout: 300_000,
@@ -13,6 +14,7 @@ it("D17: what clients and workers saw breaks no rule while the server is killed"
 	try {
 		const { violations, acknowledged, closed, seconds, faults } = await torture({
 			site,
+			operators: 2,
 			seed: 1,
 			ms: 8000,
 			scale: 0.2,
@@ -34,6 +36,7 @@ it("D17: what clients and workers saw breaks no rule while a synchronous standby
 	try {
 		const { violations, acknowledged, closed, seconds, faults } = await torture({
 			site,
+			operators: 2,
 			seed: 2,
 			ms: 4000,
 			scale: 0.2,

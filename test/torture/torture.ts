@@ -2,56 +2,20 @@
  * Clients, workers and faults at a site, for a while; then everything settles and the history is
  * judged. A job is closed when it was read again after a fault that followed its end.
  */
-import { KEY } from "../support/service.ts";
-import { type Api, api as connect, type Cuts } from "./api.ts";
+import { api as connect, type Cuts } from "./api.ts";
 import { auditJob, readHealth, waitsFor } from "./audit.ts";
-import { checker } from "./checker/checker.ts";
+import { checker, type Counts } from "./checker/checker.ts";
 import type { Violation } from "./checker/job-history.ts";
 import { type ClientOptions, useEndpoint } from "./clients.ts";
+import { changedEndpoints, describe, NAMES, PARTS, type Retention, tokensOf } from "./endpoints.ts";
 import type { Op } from "./history.ts";
+import { operators } from "./operators.ts";
 import { type EndpointName, random as randomOf } from "./plan.ts";
 import { receiver } from "./receiver.ts";
-import type { Endpoints, Site } from "./site.ts";
+import type { Site } from "./site.ts";
 import { machineTime as time } from "./time.ts";
-import { type Tracker, tracker as track } from "./tracker.ts";
+import { tracker as track } from "./tracker.ts";
 import { work } from "./worker.ts";
-
-const LEASE_MS = 5000;
-const QUEUE_LIMIT = 60;
-/** How long results are kept, and records after them, ms. */
-export interface Retention {
-	bulk: number;
-	others: number;
-	records: number;
-}
-
-/** Jobs of `bulk` are many; webhooks of others take longer. */
-const RETENTION: Retention = { bulk: 180_000, others: 600_000, records: 0 };
-/** Submissions in flight to servers that share a store. */
-export const QUEUE_SLACK = 8;
-
-interface Part {
-	clients: number;
-	workers: number;
-	concurrency: number;
-	/** Part of the takes after which a worker crashes. */
-	crashes: number;
-	/** Its workers send no pings and ask for no stops. */
-	silent?: true;
-}
-
-const PARTS: Record<EndpointName, Part> = {
-	bulk: { clients: 64, workers: 4, concurrency: 64, crashes: 1 / 1000 },
-	mixed: { clients: 6, workers: 3, concurrency: 8, crashes: 1 / 100 },
-	stream: { clients: 4, workers: 2, concurrency: 4, crashes: 1 / 50 },
-	lapse: { clients: 2, workers: 0, concurrency: 1, crashes: 0 },
-	queue: { clients: 4, workers: 1, concurrency: 2, crashes: 0 },
-	purge: { clients: 2, workers: 1, concurrency: 4, crashes: 0 },
-	// Its leases end while no take is open, and no other worker takes what it has lost.
-	plain: { clients: 16, workers: 1, concurrency: 8, crashes: 0, silent: true },
-};
-
-const NAMES = Object.keys(PARTS) as EndpointName[];
 
 /** Longest wait for the last jobs, ms. */
 const DRAIN_MS = 150_000;
@@ -67,29 +31,6 @@ const OPEN_MS = 5000;
 /** The checker forgets what is older, ms: no job of a run lives that long. How often it does. */
 const [FORGET_MS, FORGET_EVERY_MS] = [900_000, 60_000];
 
-/** Settings of the endpoints of a run. */
-export function endpointsWith({ bulk, others, records }: Retention): Endpoints {
-	return Object.fromEntries(
-		NAMES.map((name) => {
-			const kept = name === "bulk" ? bulk : others;
-			const settings = {
-				launcher: { type: "external" },
-				leaseMs: LEASE_MS,
-				limits: name === "queue" ? { queue: QUEUE_LIMIT, ...NO_RATES() } : "off",
-				retention: { run: kept, runsync: kept, records },
-			};
-			return [name, settings];
-		}),
-	);
-}
-
-export const ENDPOINTS = endpointsWith(RETENTION);
-
-function NO_RATES(): object {
-	const off = { per10s: "off", concurrent: "off" };
-	return { run: off, runsync: off, status: off };
-}
-
 export interface TortureOptions {
 	site: Site;
 	seed: number;
@@ -98,6 +39,8 @@ export interface TortureOptions {
 	jobs?: number;
 	/** Part of the clients; 1 by default. */
 	scale?: number;
+	/** How many change endpoints and templates at all servers; none by default. */
+	operators?: number;
 	/** Endpoints that are used; all by default. */
 	names?: readonly EndpointName[];
 	/** Pauses between faults, ms, at least and at most. */
@@ -120,10 +63,7 @@ export interface TortureOptions {
 	progress?: (acknowledged: number, faults: number) => void;
 }
 
-export interface Tortured {
-	acknowledged: number;
-	closed: number;
-	operations: number;
+export interface Tortured extends Counts {
 	seconds: number;
 	/** How often what was broken. */
 	faults: Record<string, number>;
@@ -148,6 +88,13 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	const api = connect(site.urls, o.cuts);
 	const hooks = await receiver(tracker, randomOf(seed + 1));
 	describe(tracker, o);
+	const changes = operators({
+		...{ api, time, tracker },
+		random: randomOf(seed + 3),
+		busy: changedEndpoints(o.retention),
+	});
+	await changes.makeBusy();
+	const tokens = await tokensOf(api);
 
 	const submitting = new AbortController();
 	const working = new AbortController();
@@ -163,7 +110,7 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 			),
 		),
 	);
-	const tokens = await tokensOf(api, site);
+	const changing = Array.from({ length: o.operators ?? 0 }, (_, n) => changes.work(`operator-${n}`, submitting.signal));
 	const workers = names.flatMap((name) =>
 		Array.from({ length: PARTS[name].workers }, (_, n) =>
 			work(
@@ -252,7 +199,9 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	const drained = new AbortController();
 	if (checked.violations.length === 0)
 		await Promise.race([Promise.all(clients), sleep(DRAIN_MS, drained.signal)]).finally(() => drained.abort());
+	await Promise.all(changing);
 	await fault();
+	if (o.operators) await changes.readAll(site.urls());
 	for (const job of tracker.jobs.values()) job.left = true;
 	while (tracker.jobs.size > 0 && now() < drainedAt && checked.violations.length === 0) {
 		await audit();
@@ -273,34 +222,4 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 		// What is cut off by a violation is none.
 		violations: found.length > 0 ? found : checked.finish(),
 	};
-}
-
-function describe(tracker: Tracker, { shared, retention = RETENTION }: TortureOptions): void {
-	for (const id of NAMES) {
-		const kept = id === "bulk" ? retention.bulk : retention.others;
-		tracker.record({
-			op: "endpoint",
-			id,
-			leaseMs: LEASE_MS,
-			retentionMs: { run: kept, runsync: kept },
-			...(id === "queue" ? { queue: { limit: QUEUE_LIMIT, slack: shared?.queueSlack ?? 0 } } : {}),
-			...(shared ? { repeats: true as const } : {}),
-		});
-	}
-}
-
-/** A token of each endpoint, good for all of its workers. */
-async function tokensOf(api: Api, site: Site): Promise<Map<EndpointName, string>> {
-	const tokens = new Map<EndpointName, string>();
-	for (const name of NAMES) {
-		const url = site.urls()[0]!;
-		const query = `?replicas=true&url=${encodeURIComponent(url)}`;
-		const { json, text } = await api.call(`${url}/v1/endpoints/${name}/worker-env${query}`, {
-			method: "POST",
-			token: KEY,
-		});
-		if (!json?.env) throw new Error(`no token for workers of ${name}: ${text}`);
-		tokens.set(name, json.env.RUNPOD_AI_API_KEY as string);
-	}
-	return tokens;
 }

@@ -16,7 +16,8 @@ import { ATTEMPT_RULES } from "./attempt-rules.ts";
 import { EndpointHistory, RequestHistory, dropOld } from "./endpoint-rules.ts";
 import { JobHistory, type Violation } from "./job-history.ts";
 import { JOB_RULES } from "./job-rules.ts";
-import { LATE_RULES } from "./late-rules.ts";
+import { countsOfLate, LATE_RULES, type LateReports } from "./late-rules.ts";
+import { ObjectHistory } from "./object-rules.ts";
 import { STREAM_RULES } from "./stream-rules.ts";
 
 const RULES = [...JOB_RULES, ...ATTEMPT_RULES, ...LATE_RULES, ...STREAM_RULES];
@@ -34,18 +35,34 @@ export interface Checker {
 	 * submitted, and no request that has no answer was sent, before that moment.
 	 */
 	forget(before: number): void;
-	/** Jobs, requests, purges and faults in memory. */
+	/** Jobs, requests, purges, faults, and operations on objects in memory. */
 	readonly held: number;
 	/** Judges what is left. Answers all violations. */
 	finish(): Violation[];
 	readonly violations: readonly Violation[];
+	readonly counts: Counts;
+}
+
+export interface Counts {
 	/** Jobs whose id a client got; jobs that were closed. */
-	readonly counts: { acknowledged: number; closed: number; operations: number };
+	acknowledged: number;
+	closed: number;
+	operations: number;
+	operationsByKind: Record<string, number>;
+	/** Of closed jobs. */
+	lateReports: LateReports;
 }
 
 export function checker(): Checker {
 	const violations: Violation[] = [];
-	const counts = { acknowledged: 0, closed: 0, operations: 0 };
+	const counts: Counts = {
+		acknowledged: 0,
+		closed: 0,
+		operations: 0,
+		operationsByKind: {},
+		lateReports: { posted: 0, besideAnotherRun: 0, ended: 0 },
+	};
+	const objects = new Map<string, ObjectHistory>();
 	const endpoints = new Map<string, EndpointHistory>();
 	const jobs = new Map<string, JobHistory>();
 	const requests = new Map<number, RequestHistory>();
@@ -110,6 +127,12 @@ export function checker(): Checker {
 		for (const id of op.named) jobs.get(id)?.add(op);
 	}
 
+	function objectOf(id: string): ObjectHistory {
+		let object = objects.get(id);
+		if (!object) objects.set(id, (object = new ObjectHistory(id, report)));
+		return object;
+	}
+
 	/** Requests without an answer that may have made the job. */
 	function addUnanswered(job: JobHistory): void {
 		for (const n of job.numbers)
@@ -119,6 +142,7 @@ export function checker(): Checker {
 	function close(job: JobHistory): void {
 		addUnanswered(job);
 		check(job);
+		countsOfLate(job, counts.lateReports);
 		endpoints.get(job.terms.id)!.close(job);
 		counts.closed += 1;
 		jobs.delete(job.id);
@@ -143,6 +167,8 @@ export function checker(): Checker {
 		counts,
 		add(op) {
 			counts.operations += 1;
+			const kind = kindOf(op);
+			counts.operationsByKind[kind] = (counts.operationsByKind[kind] ?? 0) + 1;
 			if (isPrompt(op) && op.to - op.from > ANSWER_MS) late.push(op);
 			switch (op.op) {
 				case "endpoint":
@@ -159,6 +185,10 @@ export function checker(): Checker {
 					return endpoints.get(op.endpoint)!.health(op);
 				case "launched":
 					return endpoints.get(op.endpoint)!.launched(op);
+				case "change":
+					return objectOf(op.object).change(op);
+				case "shown":
+					return objectOf(op.object).show(op);
 				case "fault":
 					return void faults.push(op);
 				default:
@@ -167,17 +197,20 @@ export function checker(): Checker {
 		},
 		get held() {
 			const ofEndpoints = [...endpoints.values()].reduce((sum, { held }) => sum + held, 0);
-			return jobs.size + requests.size + faults.length + ofEndpoints;
+			const ofObjects = [...objects.values()].reduce((sum, { held }) => sum + held, 0);
+			return jobs.size + requests.size + faults.length + ofEndpoints + ofObjects;
 		},
 		forget(before) {
 			for (const [n, { lines, jobs: made }] of requests)
 				if ([...made].every(isClosed) && lines.every((op) => "to" in op && op.to < before)) requests.delete(n);
 			for (const endpoint of endpoints.values()) endpoint.forget(before, faults);
+			for (const object of objects.values()) object.judge(before);
 			dropOld(faults, before);
 		},
 		finish() {
 			for (const job of [...jobs.values()]) close(job);
 			for (const endpoint of endpoints.values()) endpoint.finish(faults);
+			for (const object of objects.values()) object.judge(Infinity);
 			const others = faults.filter(({ what }) => !what.startsWith(PARTITION));
 			for (const op of late)
 				if (!others.some(({ from, to }) => from < op.to && to > op.from))
@@ -192,4 +225,20 @@ function isPrompt(op: Op): op is Exclude<Op, EndpointTerms> {
 	if (op.op === "submit") return op.operation === "run";
 	if (op.op === "read") return op.how === "status";
 	return op.op === "cancel" || op.op === "retry" || op.op === "purge";
+}
+
+/** As the summary of a run names it. */
+function kindOf(op: Op): string {
+	switch (op.op) {
+		case "submit":
+			return op.operation;
+		case "read":
+			return op.how;
+		case "change":
+			return `${op.object.split(" ")[0]} ${op.how}, ${op.result}`;
+		case "shown":
+			return `${op.object.split(" ")[0]} read`;
+		default:
+			return op.op;
+	}
 }

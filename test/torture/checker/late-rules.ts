@@ -60,6 +60,29 @@ const lateFence: JobRule = (job) => {
 	return [];
 };
 
+export interface LateReports {
+	/** Acknowledged after the lease of their run had certainly ended. */
+	posted: number;
+	/** Of these: when another worker had got the job. */
+	besideAnotherRun: number;
+	/** Of these: the end of the job is what they say. */
+	ended: number;
+}
+
+/** Adds those of a job. */
+export function countsOfLate(job: JobHistory, counts: LateReports): void {
+	const attempts = job.attempts();
+	const end = job.end();
+	for (const attempt of attempts)
+		for (const report of attempt.reports) {
+			if (report.result !== "ok" || report.from <= attempt.to + job.terms.leaseMs) continue;
+			if (report.to <= job.heldUntil(attempt)) continue;
+			counts.posted += 1;
+			if (attempts.some(({ from, to }) => from > attempt.to && to < report.from)) counts.besideAnotherRun += 1;
+			if (end && isEndBy(end.seen, report)) counts.ended += 1;
+		}
+}
+
 /** Another run that certainly had the job from before the report until after it. */
 function holderAt(job: JobHistory, attempts: readonly Attempt[], attempt: Attempt, report: ReportOp) {
 	return attempts.find(
