@@ -10,7 +10,7 @@ import { CliError } from "../client/errors.ts";
 import { HEAP_FLAGS } from "../serve/serve.ts";
 import { printNotes, readTests, unusedNote, type HubTest } from "../repository/hub.ts";
 import { startDev } from "./service.ts";
-import { crashText, onStopSignal, print, session } from "./session.ts";
+import { crashText, onStopSignal, print, session, silenceText } from "./session.ts";
 import { openState } from "./state.ts";
 import { devTarget, type DevTarget } from "./target.ts";
 import type { EndedJob, JobCalls } from "../submit/job-calls.ts";
@@ -64,6 +64,7 @@ async function testSession(target: DevTarget, flags: FlagValues): Promise<number
 			env: process.env,
 			print,
 			onCrash: (crash) => crashed.reject(new CliError(crashText(crash, target), 1)),
+			onSilence: () => print(silenceText(target)),
 		});
 		let outcome: Awaited<ReturnType<typeof runTests>>;
 		try {

@@ -27,6 +27,7 @@ interface DevOptions {
 	verbose: boolean;
 	print: (line: string) => void;
 	onCrash: (crash: Crash) => void;
+	onSilence: () => void;
 }
 
 const DEFAULT_PORT = "8080";
@@ -36,7 +37,7 @@ export type DevSession = Awaited<ReturnType<typeof startDev>>;
 
 /** The worker starts at the first `restart`. Throws {@link CliError}. */
 export async function startDev(options: DevOptions) {
-	const { target, state, verbose, print, onCrash } = options;
+	const { target, state, verbose, print, onCrash, onSilence } = options;
 	const { endpoint } = target;
 	const events = eventBus();
 	// A static import would load the log for every command.
@@ -72,6 +73,7 @@ export async function startDev(options: DevOptions) {
 			if (line !== undefined) print(line);
 		},
 		onCrash,
+		onSilence,
 	});
 	return {
 		url,

@@ -1,9 +1,9 @@
-/** What `sluice dev` says of a worker that ended. */
+/** What `sluice dev` says of a worker that ended, or that is alive without asking for jobs. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { crashText } from "./session.ts";
+import { crashText, silenceText } from "./session.ts";
 
 const ENDED = { how: "exited with code 0", polled: false, requeued: 0, spoke: false };
 
@@ -26,4 +26,16 @@ it("D36: one that calls it, in either way, is not, nor one that asked for a job"
 		expect(crashText(ENDED, { handler: handlerWith(text) })).toContain("before it asked for a job");
 	expect(crashText({ ...ENDED, polled: true }, { handler: handlerWith("") })).not.toContain("never calls");
 	expect(crashText(ENDED, { handler: undefined })).toContain("it printed nothing");
+});
+
+it("D36: a worker that is alive without asking for a job: what is missing, unless it loads a model", () => {
+	const silence = "The worker runs and has not asked for a job within 30 s. If it is not loading a model: ";
+	const python = (text: string) => silenceText({ handler: handlerWith(text), kit: false });
+	expect(python("app.run()")).toBe(`${silence}handler.py never calls runpod.serverless.start.`);
+	const asked = `${silence}does it call start, such as runpod.serverless.start?`;
+	expect(python("runpod.serverless.start({})")).toBe(asked);
+	expect(silenceText({ kit: false })).toBe(asked);
+	expect(silenceText({ kit: true })).toBe(
+		`${silence}does the code outside its handler end? Jobs are taken after that.`,
+	);
 });

@@ -15,7 +15,7 @@ import { type DevSession, startDev } from "./service.ts";
 import { openState, refuseSecondSession } from "./state.ts";
 import { type DevTarget, envFileOf } from "./target.ts";
 import { watchSources } from "./watch.ts";
-import type { Crash } from "./output/worker-process.ts";
+import { type Crash, SILENT_MS } from "./output/worker-process.ts";
 import type { JobList } from "../../kernel/api/job-records.ts";
 import { membersOf } from "../framework/json-members.ts";
 import { callsStart } from "./python.ts";
@@ -50,6 +50,7 @@ export async function session(target: DevTarget, flags: FlagValues): Promise<num
 				`${styled("red", crashText(crash, target))} It restarts when a source file in ${folder} changes. ` +
 					`r restarts it now${crash.requeued > 0 ? ", c drops the job" : ""}.`,
 			),
+		onSilence: () => print(silenceText(target)),
 	});
 	state.setUrl(dev.url);
 	const variables = Object.keys(envFileOf(folder, process.env));
@@ -126,6 +127,16 @@ export function crashText({ how, polled, requeued, spoke }: Crash, { handler }: 
 	const jobs = requeued === 1 ? " Its job is back in the queue." : ` Its ${requeued} jobs are back in the queue.`;
 	const printed = spoke ? "its last lines are above" : "it printed nothing";
 	return `The worker ${how}${when}; ${printed}.${requeued === 0 ? "" : jobs}`;
+}
+
+/** A worker that loads a model may be silent for long, so this is a question. */
+export function silenceText({ handler, kit }: Pick<DevTarget, "handler" | "kit">): string {
+	let question = "does it call start, such as runpod.serverless.start?";
+	if (kit) question = "does the code outside its handler end? Jobs are taken after that.";
+	else if (handler !== undefined && !callsStart(handler))
+		question = `${basename(handler)} never calls runpod.serverless.start.`;
+	const seconds = SILENT_MS / 1000;
+	return `The worker runs and has not asked for a job within ${seconds} s. If it is not loading a model: ${question}`;
 }
 
 export function print(line: string): void {

@@ -29,6 +29,9 @@ interface Run {
 	closed: Promise<unknown>;
 }
 
+/** A worker that has not polled within this time of its start is reported, once. */
+export const SILENT_MS = 30_000;
+
 const CHECK_MS = 20;
 const KILL_WAIT_MS = 1000;
 
@@ -40,6 +43,7 @@ export function devWorker(q: {
 	clock: Clock;
 	onLine: (text: string) => void;
 	onCrash: (crash: Crash) => void;
+	onSilence: () => void;
 }) {
 	const { target, registry, clock, onLine } = q;
 	let current: Run | undefined;
@@ -69,6 +73,7 @@ export function devWorker(q: {
 			});
 		const run = { spoke: false, child, id: variables["RUNPOD_POD_ID"]!, closed: once(child, "close").catch(() => {}) };
 		current = run;
+		void watchSilence(run);
 		child.on("error", (error: NodeJS.ErrnoException) => {
 			if (child.pid !== undefined) return;
 			onLine(error.code === "ENOENT" ? `The program '${file}' was not found.` : error.message);
@@ -78,6 +83,13 @@ export function devWorker(q: {
 			const how = signal ? `was killed by ${signal}` : `exited with code ${code}`;
 			void enqueue(() => onExit(run, how, code));
 		});
+	}
+
+	async function watchSilence(run: Run): Promise<void> {
+		const ended = new AbortController();
+		for (const event of ["exit", "error"]) run.child.once(event, () => ended.abort());
+		await clock.sleep(SILENT_MS, ended.signal);
+		if (current === run && !ended.signal.aborted && !registry.progress(run.id).polled) q.onSilence();
 	}
 
 	/** Exit code 0 after work restarts the worker at once (`refresh_worker`). */

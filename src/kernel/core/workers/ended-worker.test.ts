@@ -1,6 +1,6 @@
 /** Which line of a worker's output explains its end. */
 import { describe, expect, it } from "vitest";
-import { errorLine, lastCharacters } from "./ended-worker.ts";
+import { errorLine, exitText, lastCharacters } from "./ended-worker.ts";
 
 const NODE = `node:internal/modules/package_json_reader:301
   throw new ERR_MODULE_NOT_FOUND(packageName, fileURLToPath(base), null);
@@ -49,6 +49,17 @@ describe("D47: the line of a worker's output that explains its end", () => {
 	it("none of a worker that wrote nothing", () => {
 		expect(errorLine(" \n")).toBeUndefined();
 	});
+});
+
+it("D47: one that ended with code 0 before it asked for a job may never ask for one, which the sentence says", () => {
+	const life = { createdAt: 0, endedAt: 1, warmup: undefined };
+	expect(exitText({ code: 0 }, { ...life, readyAt: undefined })).toBe(
+		"it ended with exit code 0 before it asked for a job, as a program does that never calls runpod.serverless.start",
+	);
+	expect(exitText({ code: 1 }, { ...life, readyAt: undefined })).toBe(
+		"it ended with exit code 1 before it asked for a job",
+	);
+	expect(exitText({ code: 0 }, { ...life, readyAt: 1 })).toBe("it ended with exit code 0 soon after its start");
 });
 
 it("D47: of an output 2,000 characters are kept, from a whole line on, or the end of a longer line", () => {

@@ -107,7 +107,8 @@ export function exitText(exit: WorkerExit, life: Omit<WorkerLife, "ending">): st
 	const phrase = exitPhrase(exit);
 	const how = phrase === undefined ? "ended" : phrase.replace(/^exit code/, "ended with exit code");
 	const soon = life.endedAt - life.createdAt < CRASH_MS ? " soon after its start" : "";
-	const early = life.warmup?.sent ? " during its warm-up" : " before it asked for a job";
+	const hint = exit.code === 0 ? ", as a program does that never calls runpod.serverless.start" : "";
+	const early = life.warmup?.sent ? " during its warm-up" : ` before it asked for a job${hint}`;
 	const when = life.readyAt === undefined ? early : soon;
 	return `it ${how.replace(/^killed/, "was killed")}${when}`;
 }

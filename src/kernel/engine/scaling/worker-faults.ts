@@ -59,8 +59,11 @@ export function workerFaults({ now, workers: { launcher, registry, startProblems
 			for (const worker of registry.of(id)) {
 				if (!worker.managed || worker.ready || launcher.isLeaving(worker)) continue;
 				if (worker.notice?.state === "waiting" || now() - worker.startingSince < initTimeoutMs) continue;
-				const what = worker.warmup?.sent ? "its warm-up was not over" : "it did not ask for a job";
-				failed(worker, `${what} within ${initTimeoutMs} ms of its start (initTimeoutMs)`, "init_timeout");
+				const when = `within ${initTimeoutMs} ms of its start (initTimeoutMs)`;
+				const what = worker.warmup?.sent
+					? `its warm-up was not over ${when}`
+					: `it did not ask for a job ${when}; unless it loads a model, it may never call runpod.serverless.start`;
+				failed(worker, what, "init_timeout");
 			}
 		},
 	};
