@@ -28,6 +28,7 @@ export function everyCall(store: Store): Calls {
 		"jobs.claim": () => site.take(),
 		"jobs.report": () => site.report(named.id),
 		"jobs.progress": () => store.jobs.progress({ ...named, worker: "w1", value: "1" }),
+		"jobs.renew": () => store.jobs.renew({ ...named, worker: "w1" }),
 		"jobs.move": () => site.move(named.id, "cancel"),
 		"jobs.retain": () => site.retain(named.id, 1),
 		"jobs.purge": () => site.purge(),

@@ -170,6 +170,20 @@ export function jobCases({ store }: Bed): void {
 		expect(ended?.error).toBe("no");
 	});
 
+	it("D16: renew › a post that arrives renews the lease of its own job, if its worker holds it", async () => {
+		const site = siteOf(store());
+		const [{ id }, other] = [await site.running(), await site.running()];
+		const renew = (worker: string, now: number) => store().jobs.renew({ endpoint: site.endpoint, id, worker, now });
+		await renew("w1", T0 + 10_000);
+		await renew("w2", T0 + 15_000);
+		expect((await site.get(id, T0 + 15_000))?.job).toMatchObject({ leaseUntil: T0 + 10_000 + LEASE });
+		expect(await site.state(other.id, T0 + LEASE)).toBe("IN_QUEUE");
+		expect(await site.state(id, T0 + 10_000 + LEASE)).toBe("IN_QUEUE");
+		await renew("w1", T0 + 11_000 + LEASE);
+		expect(await site.state(id, T0 + 11_000 + LEASE)).toBe("IN_QUEUE");
+		expect(await site.attempts(id)).toMatchObject([{ open: true, missed: -(T0 + 11_000 + LEASE) }]);
+	});
+
 	it("D16: move › release and lose name their attempt, else stale", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running();

@@ -64,12 +64,13 @@ export function workerCases({ store, open }: Bed): void {
 		expect(await site.takeIds({ now: T0 + 8000 })).toEqual([id]);
 	});
 
-	it("D16: ping › none proves anything within a lease of a sign: a ping that names the job, or progress", async () => {
+	it("D16: ping › none proves anything within a lease of a sign: a ping that names it, progress, a post", async () => {
 		const site = siteOf(store());
 		const signs = [
 			(id: string, now: number) => site.ping([id], { now }),
 			(id: string, now: number) =>
 				store().jobs.progress({ endpoint: site.endpoint, id, worker: "w1", value: "1", now }),
+			(id: string, now: number) => store().jobs.renew({ endpoint: site.endpoint, id, worker: "w1", now }),
 		];
 		for (const sign of signs) {
 			const { id } = await site.running();

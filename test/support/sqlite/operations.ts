@@ -85,7 +85,12 @@ export const anyOperation = fc.oneof(
 	},
 	{
 		weight: 1,
-		arbitrary: fc.record({ name: fc.constant("jobs.progress" as const), endpoint, worker, job }),
+		arbitrary: fc.record({
+			name: fc.constantFrom("jobs.progress" as const, "jobs.renew" as const),
+			endpoint,
+			worker,
+			job,
+		}),
 	},
 	{
 		weight: 1,

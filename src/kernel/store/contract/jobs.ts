@@ -160,6 +160,8 @@ export interface JobStore {
 		value: JsonText;
 		now: number;
 	}): Promise<boolean>;
+	/** A sign that the job runs at the worker: renews its lease if the worker holds it, as a ping that names it does. */
+	renew(q: { endpoint: string; id: string; worker: string; now: number }): Promise<void>;
 	/**
 	 * `release` and `lose` name their attempt; another one is `stale`. `over`: the attempt is known to have ended at its
 	 * worker. `queueBound` bounds a `retry` like an `insert`.

@@ -1,3 +1,4 @@
+import { missedAfterSign } from "../../core/jobs/attempt-signs.ts";
 import { dueAt, lossOf, resumedBy } from "../../core/jobs/job-transitions.ts";
 import { allowed } from "../../core/jobs/job-states.ts";
 import type { JobRow } from "../row.ts";
@@ -78,6 +79,19 @@ export const progress: SharedOperation<"jobs.progress"> = {
 		unit.payloads.setResult(running, { output: value });
 		unit.transitions.renew(running, now);
 		return true;
+	},
+};
+
+export const renew: SharedOperation<"jobs.renew"> = {
+	kind: "write",
+	reads: readsJob,
+	apply(unit, { endpoint, id, worker, now }) {
+		const row = current(unit, { endpoint, id, now });
+		if (!row) return;
+		for (const past of unit.attempts.list(row))
+			if (past.open && past.worker === worker) unit.attempts.setMissed(row, past, missedAfterSign(past, now));
+		const running = held(row, worker);
+		if (running) unit.transitions.renew(running, now, 0);
 	},
 };
 

@@ -50,6 +50,7 @@ export const OPERATIONS = {
 	"jobs.claim": perDialect("claim"),
 	"jobs.report": jobs.report,
 	"jobs.progress": jobs.progress,
+	"jobs.renew": jobs.renew,
 	"jobs.move": jobs.move,
 	"jobs.retain": jobs.retain,
 	"jobs.purge": perDialect("write"),

@@ -15,8 +15,7 @@ export function arrivingPost(d: JobDeps, { worker, id }: { worker: Worker; id: s
 	async function renew(): Promise<void> {
 		isRenewing = true;
 		try {
-			const unchanged = { handedBefore: -Infinity, intervalMs: RENEW_MS };
-			await d.store.workers.ping({ endpoint, worker: worker.id, named: [id], ...unchanged, now: renewedAt });
+			await d.store.jobs.renew({ endpoint, id, worker: worker.id, now: renewedAt });
 		} finally {
 			isRenewing = false;
 		}
