@@ -1,6 +1,6 @@
 /** An input as it stands in code of several languages; long texts in it are cut. */
 import { exactNumber, kindOf } from "./exact.ts";
-import { mediaOf } from "../../src/kernel/lib/media.ts";
+import { mediaOf } from "./media.ts";
 
 /** Used where an endpoint has had no job yet. */
 export const PROMPT = { prompt: "hello" };

@@ -1,6 +1,6 @@
 /** The subject of a job in a list: a title from its input, and the other members as names with values. */
 import { kindOf, pretty } from "./exact.ts";
-import { type Media, mediaOf } from "../../src/kernel/lib/media.ts";
+import { type Media, mediaOf } from "./media.ts";
 
 export interface JobTitle {
 	/** Undefined: the input has no text. */

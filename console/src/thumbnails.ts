@@ -6,7 +6,7 @@ import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { askResponse, Failure } from "./api.ts";
 import { fewAtOnce } from "./few-at-once.ts";
 import { recall, remember } from "./memory.ts";
-import { mediaIn } from "../../src/kernel/lib/media.ts";
+import { mediaIn } from "./media.ts";
 
 const [AT_ONCE, SIDE] = [2, 56];
 /** Bytes of an output that is read. */

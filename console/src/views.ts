@@ -1,6 +1,6 @@
 /** The ways in which a value can be shown: as text, as Markdown, as a conversation, as a table. */
 import { kindOf } from "./exact.ts";
-import { mediaOf } from "../../src/kernel/lib/media.ts";
+import { mediaOf } from "./media.ts";
 import { textIn } from "../../src/kernel/lib/stream-text.ts";
 
 export interface Turn {

@@ -3,7 +3,7 @@ import { type ReactNode, useMemo } from "react";
 import { diffOf } from "../diff.ts";
 import { pretty } from "../exact.ts";
 import { duration, short } from "../format.ts";
-import { mediaIn, mediaOf } from "../../../src/kernel/lib/media.ts";
+import { mediaIn, mediaOf } from "../media.ts";
 import { listAddress } from "../job-order.ts";
 import { LongText } from "../parts/long-text.tsx";
 import { mediaText, MediaView } from "../parts/media-view.tsx";

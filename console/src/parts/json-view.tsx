@@ -5,7 +5,7 @@
 import { memo, type ReactNode, useMemo, useState } from "react";
 import { exactNumber, kindOf, pretty } from "../exact.ts";
 import { number } from "../format.ts";
-import { mediaIn, mediaOf } from "../../../src/kernel/lib/media.ts";
+import { mediaIn, mediaOf } from "../media.ts";
 import { T } from "../text.ts";
 import { Copy } from "./copy.tsx";
 import { TextField } from "./field.tsx";

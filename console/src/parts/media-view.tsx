@@ -1,7 +1,7 @@
 /** Pictures, sounds and videos that JSON holds. */
 import { type ReactNode, useState } from "react";
 import { bytes } from "../format.ts";
-import type { Media } from "../../../src/kernel/lib/media.ts";
+import type { Media } from "../media.ts";
 import { T } from "../text.ts";
 
 interface Item {

@@ -6,7 +6,7 @@ import { type ReactNode, useState } from "react";
 import { pretty } from "../exact.ts";
 import { number } from "../format.ts";
 import { previewOf } from "../job-error.ts";
-import { mediaOf } from "../../../src/kernel/lib/media.ts";
+import { mediaOf } from "../media.ts";
 import { T } from "../text.ts";
 import type { Rows } from "../views.ts";
 import { mediaText } from "./media-view.tsx";

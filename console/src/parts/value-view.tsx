@@ -2,7 +2,7 @@
 import { type ReactNode, Suspense, useMemo, useState } from "react";
 import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
 import { lazyPage } from "../lazy-page.ts";
-import { mediaIn } from "../../../src/kernel/lib/media.ts";
+import { mediaIn } from "../media.ts";
 import { T } from "../text.ts";
 import { MOST_MARKDOWN, rowsOf, textOf, type Turn, turnsOf, type ViewName, viewsOf } from "../views.ts";
 import { Copy } from "./copy.tsx";

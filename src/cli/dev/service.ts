@@ -10,7 +10,6 @@ import { CliError } from "../client/errors.ts";
 import { membersOf } from "../framework/json-members.ts";
 import { jobCalls } from "../submit/job-calls.ts";
 import type { JobReader } from "./output/log-lines.ts";
-import { savedMedia } from "./output/saved-media.ts";
 import type { DevState } from "./state.ts";
 import { type DevTarget, envFileOf } from "./target.ts";
 import { workerLine } from "./output/worker-lines.ts";
@@ -47,14 +46,7 @@ export async function startDev(options: DevOptions) {
 	const stopping = new AbortController();
 	const { signal } = stopping;
 	const read = jobReader(app, endpoint, signal);
-	const { unfinished } = printEvents({
-		events,
-		print,
-		verbose,
-		clock: systemClock,
-		read,
-		saveMedia: savedMedia(target.folder).save,
-	});
+	const { unfinished } = printEvents({ events, print, verbose, clock: systemClock, read });
 	const registry = workerRegistry(app, events, options);
 	if (state.lastWorker !== undefined) await registry.workerEnded(state.lastWorker);
 	const worker = devWorker({

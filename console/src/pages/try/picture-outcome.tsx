@@ -1,7 +1,7 @@
 /** A job that makes pictures: its progress, then the pictures large. */
 import { type ReactNode, useMemo } from "react";
 import { duration, short } from "../../format.ts";
-import { mediaIn } from "../../../../src/kernel/lib/media.ts";
+import { mediaIn } from "../../media.ts";
 import { WaitReason } from "../../parts/crash.tsx";
 import { ErrorView } from "../../parts/error-view.tsx";
 import { JsonView } from "../../parts/json-view.tsx";

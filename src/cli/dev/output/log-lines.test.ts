@@ -17,7 +17,6 @@ function printer(read: Partial<JobReader> = {}) {
 		clock,
 		verbose: false,
 		print: (line) => lines.push(line),
-		saveMedia: (json) => json,
 		read: {
 			result: async () => ({}),
 			chunks: async (_, { from }) => ({ chunks: [], next: from, over: true }),

@@ -56,11 +56,9 @@ interface Output {
 	read: JobReader;
 	verbose: boolean;
 	print: (line: string) => void;
-	/** See `savedMedia`. */
-	saveMedia: (json: string, name: string) => string;
 }
 
-export function printEvents({ events, clock, read, verbose, print, saveMedia }: Output) {
+export function printEvents({ events, clock, read, verbose, print }: Output) {
 	const running = new Map<string, Attempt>();
 	const queued = new Set<string>();
 	/** Next chunk number. Numbers of a lost attempt are not reused. */
@@ -71,10 +69,9 @@ export function printEvents({ events, clock, read, verbose, print, saveMedia }: 
 
 	async function printChunks(id: string, attempt: Attempt): Promise<void> {
 		const { signal } = attempt.lost;
-		let number = nextChunk.get(id) ?? 0;
 		const lines = streamLines(
 			(line) => step(id, printableLines(line)),
-			(chunk) => step(id, `chunk ${shown(id, `chunk-${(number += 1)}`, chunk)}`),
+			(chunk) => step(id, `chunk ${shortened(chunk)}`),
 		);
 		for (let over = false; !over; ) {
 			const from = nextChunk.get(id) ?? 0;
@@ -107,16 +104,12 @@ export function printEvents({ events, clock, read, verbose, print, saveMedia }: 
 		const took = duration + (chunks === 0 ? "" : `, ${counted(chunks, "chunk")}`);
 		if (state === "COMPLETED") {
 			step(id, styled("green", "done") + took);
-			if (output !== undefined && !(chunks > 0 && isListOf(chunks, output)))
-				print(`output ${shown(id, "output", output)}`);
+			if (output !== undefined && !(chunks > 0 && isListOf(chunks, output))) print(`output ${shortened(output)}`);
 		} else {
 			const reason = error === undefined || state === "CANCELLED" ? "" : `: ${errorLines(error, verbose)}`;
 			step(id, stateStyled(state) + took + reason);
 		}
 	}
-
-	const shown = (id: string, what: string, json: string): string =>
-		shortened(saveMedia(json, `${id.slice(-SHORTEST_ID)}-${what}`));
 
 	function end(id: string): Attempt | undefined {
 		const attempt = running.get(id);
