@@ -14,7 +14,7 @@ import { until } from "../support/until.ts";
 
 interface Report {
 	ok: boolean;
-	findings: { check: string; level: string; message: string; fix?: string }[];
+	findings: { check: string; level: string; message: string; lines?: string[]; fix?: string }[];
 }
 
 /** What it says about one thing. */
@@ -228,7 +228,7 @@ describe("sluice doctor", () => {
 			const { code, stdout } = await ask("doctor", "--json");
 			expect(code).toBe(1);
 			const found = JSON.parse(stdout) as Report;
-			return about(found, "endpoint crashing").some(({ level }) => level === "problem") && found;
+			return about(found, "endpoint crashing").some(({ lines }) => lines !== undefined) && found;
 		});
 		expect(about(stdoutOf, "endpoint attached")).toEqual([
 			expect.objectContaining({
@@ -247,7 +247,7 @@ describe("sluice doctor", () => {
 		expect(about(stdoutOf, "endpoint crashing")).toEqual([
 			expect.objectContaining({
 				level: "problem",
-				message: expect.stringMatching(/exit code 7.*\(workers_crashing\)/),
+				message: expect.stringMatching(/exit code 7.*\((?:workers_crashing|worker_starting)\)/),
 				lines: ["no weights"],
 				fix: expect.stringContaining("sluice workers logs crashing"),
 			}),
@@ -264,6 +264,23 @@ describe("sluice doctor", () => {
 				message: "No worker is attached: jobs will wait.",
 			}),
 		]);
+	});
+
+	it.concurrent("D36, D29: a crash loop is a problem also while the next worker starts", async (test) => {
+		// The first worker ends, the second one starts for as long as the test takes.
+		const once = "if (fs.existsSync('tried')) setInterval(() => {}, 1e3); else { fs.writeFileSync('tried', ''); ";
+		const command = [process.execPath, "-e", `${once} console.error('no weights'); process.exit(7); }`];
+		const { ask, service } = await managed(test, ({ folder: { path: cwd } }) => ({
+			crashing: { launcher: { type: "process", command, cwd } },
+		}));
+		await run(service, "crashing", {});
+		await until("the second start", () => service.stderr().match(/worker \S+ started/g)?.length === 2);
+		const { code, stdout } = await ask("doctor");
+		expect(stdout).toMatch(
+			/^PROBLEM {2}endpoint crashing: 1 job waits: Worker \S+ is starting\. The one before: It ended/m,
+		);
+		expect(stdout).toMatch(/exit code 7.*\n +\| no weights\n +-> The whole log: sluice workers logs crashing\./);
+		expect(code).toBe(1);
 	});
 
 	it.concurrent("D36: asks the Docker daemon where an endpoint uses it", async (test) => {

@@ -162,12 +162,16 @@ async function waitFindings(get: Fetcher, id: string, waiting: number): Promise<
 	const job = list?.jobs[0]?.id;
 	if (job === undefined) return [];
 	const reason = (await read<JobDetail>(get(path`/v1/endpoints/${id}/jobs/${job}`)))?.reason;
-	const fix = reason && WAIT_FIXES[reason.code];
-	if (!fix) return [];
+	if (!reason) return [];
 	const { code, message, worker } = reason;
+	// Workers that crash start again: while one does, the crash of the one before is still what there is to correct.
+	const restarts = code === "worker_starting" && worker !== undefined;
+	const fix = WAIT_FIXES[restarts ? "workers_crashing" : code];
+	if (!fix) return [];
 	const lines = printableLines(worker?.lastOutput ?? worker?.lastLine ?? "").trimEnd();
 	const waits = waiting === 1 ? "1 job waits" : `${waiting} jobs wait`;
-	const found = problem(`endpoint ${id}`, `${waits}: ${message} (${code})`, fix(id));
+	const before = restarts ? ` The one before: ${worker.message}` : "";
+	const found = problem(`endpoint ${id}`, `${waits}: ${message}${before} (${code})`, fix(id));
 	return [lines === "" ? found : { ...found, lines: lines.split("\n") }];
 }
 
