@@ -64,7 +64,7 @@ export async function startJobRelay(
  * The service with one endpoint `noop`, `limits: off`, default durability; with `probe` it answers
  * how long its event loop was blocked (`loop-probe.ts`). `store` is a file in `folder` by default,
  * `endpoint` has further settings of it, `args` further options of `serve`, `file` further members
- * of `sluice.yaml`, `checkout` the folder of another built version.
+ * of `sluice.yaml`, `checkout` the folder of another built version; its stderr is this process's or a pipe.
  */
 export async function startService(
 	folder: string,
@@ -78,6 +78,7 @@ export async function startService(
 		env: variables = {} as Record<string, string>,
 		file = {},
 		checkout = join(HERE, ".."),
+		stderr = "inherit" as "inherit" | "pipe",
 	} = {},
 ): Promise<{ url: string; child: ChildProcess }> {
 	const config = join(folder, "sluice.yaml");
@@ -106,7 +107,7 @@ export async function startService(
 	const env = { ...process.env, SLUICE_API_KEY: KEY, SLUICE_SECRET: KEY, ...variables };
 	const child = spawn(process.execPath, args, {
 		cwd: folder,
-		stdio: ["ignore", "pipe", "inherit", ...(probe ? (["ipc"] as const) : [])],
+		stdio: ["ignore", "pipe", stderr, ...(probe ? (["ipc"] as const) : [])],
 		env,
 	});
 	return { url: await started(child, /https?:\/\/\S+/), child };

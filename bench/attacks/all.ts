@@ -1,6 +1,7 @@
 /**
- * Runs the attacks of this folder one after the other, each for ten minutes at most, and prints their
- * figures as one JSON object. `npm run attacks -- [pattern]`, `pattern` selects attacks by name.
+ * Runs the attacks of this folder one after the other, each for ten minutes at most, and prints their figures as one
+ * JSON object. Those with bounds say whether the service held. `npm run attacks -- [pattern]`, `pattern` selects
+ * attacks by name.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,10 +13,9 @@ import { fileURLToPath } from "node:url";
 const [pattern = "."] = process.argv.slice(2);
 const LONGEST_MS = 600_000;
 const HERE = fileURLToPath(new URL(".", import.meta.url));
-const SHARED = ["all.ts", "attacked.ts"];
 
 const figures: Record<string, unknown> = {};
-for (const file of readdirSync(HERE).filter((name) => name.endsWith(".ts") && !SHARED.includes(name))) {
+for (const file of readdirSync(HERE).filter((name) => name.endsWith(".ts") && name !== "all.ts")) {
 	const name = file.replace(/\.ts$/, "");
 	if (!new RegExp(pattern).test(name)) continue;
 	process.stderr.write(`${name} ...\n`);
@@ -25,9 +25,12 @@ for (const file of readdirSync(HERE).filter((name) => name.endsWith(".ts") && !S
 	const [said] = await Promise.all([text(child.stdout), once(child, "close")]);
 	clearTimeout(timer);
 	try {
-		figures[name] = JSON.parse(said);
+		const found = JSON.parse(said);
+		figures[name] = found;
+		if ("held" in found) process.stderr.write(`${name} ${found.held ? "held" : "did NOT hold"}\n`);
 	} catch {
 		figures[name] = { failed: child.signalCode ?? `exit code ${child.exitCode}` };
+		process.stderr.write(`${name} failed\n`);
 	}
 }
 process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);

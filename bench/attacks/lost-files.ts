@@ -4,7 +4,7 @@
  */
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { attacked, print, sleep } from "./attacked.ts";
+import { attacked, print, sleep } from "./parts/attacked.ts";
 
 const [BYTES, WATCHED_MS] = [4_000_000, 5000];
 

@@ -5,7 +5,7 @@
  */
 import { connect } from "node:net";
 import { KEY, workerEnv } from "../processes.ts";
-import { attacked, counts, print } from "./attacked.ts";
+import { attacked, counts, print } from "./parts/attacked.ts";
 
 const [requests = "3000"] = process.argv.slice(2);
 const [POLLS, AT_ONCE, PATIENCE_MS] = [300, 30, 8000];

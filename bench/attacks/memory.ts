@@ -2,9 +2,9 @@
  * A service in a cgroup of 512 MiB under all attacks on its memory at once, from one process each:
  * unread answers of 60 MB with a read key, partial uploads with a write key, and unfinished headers
  * and unread pipelined answers without a key. Prints JSON: whether it lives, its memory, and what
- * another client's `/runsync` takes meanwhile, with small inputs and with 1 MB. `node bench/attacks/memory.ts [CHECKOUT] [seconds]
- * [attacks]`, both built; `attacks`: some of `unread,uploads,headers,pipelined`. Needs root
- * and a cgroup of memory (v1 or v2).
+ * another client's `/runsync` takes meanwhile, with small inputs and with 1 MB.
+ * `node bench/attacks/memory.ts [CHECKOUT] [seconds] [attacks]`, both built; `attacks`: some of
+ * `unread,uploads,headers,pipelined`. Needs root and a cgroup of memory (v1 or v2).
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, rmdirSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";

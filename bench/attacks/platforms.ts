@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { peakMb } from "../memory-of.ts";
-import { attacked, print, sleep } from "./attacked.ts";
+import { attacked, print, sleep } from "./parts/attacked.ts";
 
 const [seconds = "10"] = process.argv.slice(2);
 /** Most bytes of one stream. */

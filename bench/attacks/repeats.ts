@@ -3,7 +3,7 @@
  * service within a rate window (submissions admitted, 30 in 10 s allowed). Prints JSON. `node
  * bench/attacks/repeats.ts`.
  */
-import { attacked, print } from "./attacked.ts";
+import { attacked, print } from "./parts/attacked.ts";
 
 const SIGN_IN_MS = 5000;
 const [PER_10S, KILLS] = [30, 3];

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as secureConnect } from "node:tls";
 import { workerEnv } from "../processes.ts";
-import { type Attacked, attacked, counts, print, sleep } from "./attacked.ts";
+import { type Attacked, attacked, counts, print, sleep } from "./parts/attacked.ts";
 
 const [CLIENTS, EACH, UPLOAD_BYTES, RESULT_BYTES] = [8, 4, 9_000_000, 40_000_000];
 const [CONNECTIONS, WAITING, STRANGERS] = [100, 10, 150];

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
-import { attacked, print } from "./attacked.ts";
+import { attacked, print } from "./parts/attacked.ts";
 
 const [ids = "12000"] = process.argv.slice(2);
 const CONNECTIONS = 64;

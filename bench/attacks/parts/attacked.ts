@@ -3,8 +3,9 @@ import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { machine } from "../machine.ts";
-import { end, KEY, startService } from "../processes.ts";
+import { machine } from "../../machine.ts";
+import { end, KEY, startService } from "../../processes.ts";
+import { endAllIn } from "./launched.ts";
 
 export interface Attacked {
 	folder: string;
@@ -14,7 +15,7 @@ export interface Attacked {
 	call(path: string, q?: Call): Promise<{ status: number; json: any; ms: number }>;
 	/** A new key with this scope. */
 	keyOf(scope: "read" | "write"): Promise<string>;
-	/** Ends it and starts it again on its store. */
+	/** Ends it and starts it again on its store and port, which its workers call. */
 	restart(signal: NodeJS.Signals): Promise<void>;
 }
 
@@ -25,15 +26,18 @@ interface Call {
 	timeoutMs?: number;
 }
 
+type Options = Parameters<typeof startService>[1];
+
 /** Runs an attack against a service of its own, which is ended in any case. */
 export async function attacked<T>(
-	options: Parameters<typeof startService>[1],
+	options: Options | ((folder: string) => Options),
 	attack: (service: Attacked) => Promise<T>,
 ): Promise<T> {
 	const folder = mkdtempSync(join(tmpdir(), "sluice-attack-"));
+	const given = typeof options === "function" ? options(folder) : options;
 	// Certificates of attacks are their own; everything is on loopback.
 	process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
-	let running = await startService(folder, options);
+	let running = await startService(folder, given);
 	const service: Attacked = {
 		folder,
 		...running,
@@ -59,7 +63,7 @@ export async function attacked<T>(
 		},
 		async restart(signal) {
 			await end(service.child, signal);
-			running = await startService(folder, options);
+			running = await startService(folder, { ...given, port: Number(new URL(service.url).port) });
 			Object.assign(service, running);
 		},
 	};
@@ -67,6 +71,7 @@ export async function attacked<T>(
 		return await attack(service);
 	} finally {
 		await end(service.child, "SIGKILL");
+		endAllIn(folder);
 		rmSync(folder, { recursive: true, force: true });
 	}
 }
