@@ -86,7 +86,6 @@ export const SETTING_TEXTS = {
 			gpuMemoryEnforce: "Enforce GPU memory",
 			sleep: "Sleep",
 			priority: "Priority",
-			preempt: "Preemption",
 			"warmup.input": "Warm-up input",
 			management: "RunPod management",
 			executionTimeoutMs: "Execution timeout",

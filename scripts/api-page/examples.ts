@@ -66,7 +66,6 @@ const JOB_COUNTS = {
 	gpuMemoryEnforce: false,
 	passRequestId: false,
 	priority: "normal",
-	preempt: "finish",
 	webhooks: { schedule: "short", disableAfterMs: 432000000, input: true },
 	release: { maxSurge: 1, maxUnavailable: 0, minJobs: 1, failAfter: 3 },
 	webhookSecretSet: true,

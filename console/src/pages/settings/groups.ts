@@ -32,7 +32,6 @@ export const GROUPS: readonly { title: string; names: readonly string[] }[] = [
 			"gpuMemoryGb",
 			"gpuMemoryEnforce",
 			"priority",
-			"preempt",
 			"initTimeoutMs",
 			"stopGraceMs",
 			"warmup.input",

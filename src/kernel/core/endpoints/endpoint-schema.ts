@@ -2,7 +2,7 @@
  * Schema of endpoint settings (D27, D35). The launchers add the `launcher` schema
  * (`src/kernel/launchers/endpoint-settings.ts`).
  */
-import { PREEMPTIONS, PRIORITIES } from "../workers/eviction.ts";
+import { PRIORITIES } from "../workers/eviction.ts";
 import { DAY_MS, duration } from "../durations.ts";
 import { LIMITS, OFF } from "./limits-schema.ts";
 import { MANAGEMENT_SETTING } from "../management/endpoint-members.ts";
@@ -31,7 +31,6 @@ export const ENDPOINT_DEFAULTS = {
 	gpusPerWorker: 0,
 	gpuMemoryEnforce: false,
 	priority: "normal",
-	preempt: "finish",
 	passRequestId: false,
 	webhooks: { schedule: "short", disableAfterMs: 5 * DAY_MS, input: true },
 	release: RELEASE_DEFAULTS,
@@ -249,14 +248,6 @@ export function endpointSchema(launcher: Schema) {
 					"Who gets GPUs first. Busy workers of a lower priority finish their jobs and make room, and their " +
 					"workersMin does not count. Among equals endpoints take turns.",
 				"x-message": "must be low, normal or high.",
-			},
-			preempt: {
-				enum: PREEMPTIONS,
-				default: ENDPOINT_DEFAULTS.preempt,
-				description:
-					"What busy workers do that make room for a higher priority: finish their jobs, or end now within " +
-					"stopGraceMs; unfinished jobs then return to the front of the queue and begin again. This counts as no loss.",
-				"x-message": "must be finish or requeue.",
 			},
 			passRequestId: {
 				type: "boolean",

@@ -26,7 +26,6 @@ describe("readEndpoint", () => {
 			gpusPerWorker: 0,
 			gpuMemoryEnforce: false,
 			priority: "normal",
-			preempt: "finish",
 			passRequestId: false,
 			webhooks: { schedule: "short", disableAfterMs: 432_000_000, input: true },
 			release: { maxSurge: 1, maxUnavailable: 0, minJobs: 1, failAfter: 3 },

@@ -15,17 +15,6 @@ const STARTS_PER_TURN = 4;
 export const PRIORITIES = ["low", "normal", "high"] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
-export const PREEMPTIONS = ["finish", "requeue"] as const;
-export type Preemption = (typeof PREEMPTIONS)[number];
-
-/** Whether a busy worker that makes room ends at once. */
-export function isPreempted(
-	{ priority, preempt }: { priority: Priority; preempt: Preemption },
-	by: { priority: Priority },
-): boolean {
-	return preempt === "requeue" && PRIORITIES.indexOf(priority) < PRIORITIES.indexOf(by.priority);
-}
-
 /** Times in ms since the epoch. */
 export interface Holder {
 	worker: string;

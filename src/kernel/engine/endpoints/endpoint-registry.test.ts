@@ -65,6 +65,24 @@ it("D22: a change encrypts the webhook secret with the current key, whatever key
 	}
 });
 
+it("D39: an endpoint that a server of the version before stored is read without removed members", async () => {
+	const folder = mkdtempSync(join(tmpdir(), "sluice-registry-"));
+	const store = await openSqlite({ path: join(folder, "s.db") });
+	try {
+		const before = JSON.stringify({ workersMax: 2, priority: "low", preempt: "requeue", sealedEnv: {} });
+		await store.endpoints.put({ id: "ep", settings: before, secret: "", now: 1 });
+		const known = endpointRegistry(store, {
+			encryption: encryption([randomBytes(32)], randomBytes),
+			random: randomBytes,
+		});
+		await known.load((id, fault) => expect.unreachable(`${id}: ${fault}`));
+		expect(known.get("ep")).toEqual(settings("ep", { workersMax: 2, priority: "low" }));
+	} finally {
+		await store.close();
+		rmSync(folder, { recursive: true, force: true });
+	}
+});
+
 it("D39: what is stored of an endpoint with defaults is readable for servers of the version before", async () => {
 	const folder = mkdtempSync(join(tmpdir(), "sluice-registry-"));
 	const store = await openSqlite({ path: join(folder, "s.db") });

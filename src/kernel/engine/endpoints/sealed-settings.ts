@@ -9,6 +9,9 @@ interface StoredSettings extends Record<string, unknown> {
 	sealedEnv?: Record<string, string>;
 }
 
+/** Members that servers of the version before store with their defaults, and that were removed. */
+const REMOVED: readonly { of?: string; member: string }[] = [{ member: "preempt" }];
+
 export interface OpenedSettings {
 	settings: Record<string, unknown>;
 	/** Variables that were encrypted with an unknown key; missing in `settings`. */
@@ -45,6 +48,10 @@ function keeps(text: string, value: string, encryption: Encryption): boolean {
 
 export function openSettings(text: string, encryption: Encryption): OpenedSettings {
 	const { sealedEnv, ...settings } = JSON.parse(text) as StoredSettings;
+	for (const { of, member } of REMOVED) {
+		const holder = of === undefined ? settings : (settings[of] as Record<string, unknown> | undefined);
+		delete holder?.[member];
+	}
 	if (sealedEnv === undefined) return { settings, unreadable: [] };
 	const env: [string, string][] = [];
 	const unreadable: string[] = [];

@@ -13,7 +13,7 @@ import { follow, type Follower } from "./stream/live-chunks.ts";
 import { arrivingPost } from "./dispatch/arriving-post.ts";
 import { ping } from "./dispatch/ping.ts";
 import { renewPolledLeases } from "./dispatch/polled-leases.ts";
-import { workerEnded, workerExited } from "./dispatch/reconcile-attempts.ts";
+import { reconcileDead, workerEnded } from "./dispatch/reconcile-attempts.ts";
 import { report } from "./dispatch/report.ts";
 import { retry } from "./retry.ts";
 import { retain, status, statusSync } from "./status.ts";
@@ -52,7 +52,7 @@ export function createJobs(
 	events.on("worker.exited", ({ endpoint, worker: id, ...exit }) => {
 		const worker = workers.registry.get({ endpoint, id });
 		const how = { workerEnd: exitPhrase(exit), signal: background.stopped };
-		if (worker) background.run(`jobs of worker ${id}`, workerExited(d, worker, how));
+		if (worker) background.run(`jobs of worker ${id}`, reconcileDead(d, worker, how));
 	});
 	for (const event of ["endpoints.changed", "endpoint.resumed", "store.back", "disk.enough"] as const)
 		events.on(event, dispatch.checkAll);

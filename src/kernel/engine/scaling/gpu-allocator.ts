@@ -1,6 +1,6 @@
 /** GPUs of this machine for new workers (D27, D28, D29). */
 import type { Endpoint, LauncherSettings } from "../../core/endpoints/endpoint.ts";
-import { evictable, type EvictionQuery, isPreempted, turnEndsAt } from "../../core/workers/eviction.ts";
+import { evictable, type EvictionQuery, turnEndsAt } from "../../core/workers/eviction.ts";
 import { type GpuNeed, needText } from "../../core/workers/gpu-need.ts";
 import {
 	type AssignedGpus,
@@ -42,7 +42,6 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 					...holderOf(worker),
 					gpus: worker.gpus,
 					memoryGb: worker.gpuMemoryGb,
-					...(mayEvict && canPreempt(d, worker, endpoint) && { stopping: false }),
 				})),
 				...reserved.filter((each) => each.endpoint !== id),
 			],
@@ -149,13 +148,6 @@ function tooSmall(gpus: Workers["gpus"], { gpusPerWorker, gpuMemoryGb }: Endpoin
 /** The launchers that use this machine's GPUs have it. */
 function needOf(launcher: LauncherSettings): GpuNeed | undefined {
 	return (launcher as { gpu?: GpuNeed }).gpu;
-}
-
-/** Whether it is to be stopped after its jobs, and the endpoint may have it stopped now. */
-export function canPreempt(d: { workers: Workers; endpoints: Endpoints }, worker: Worker, by: Endpoint): boolean {
-	const { endpoint, retiring, held } = worker;
-	if (retiring === undefined || held.size === 0 || d.workers.launcher.isStopping(worker)) return false;
-	return d.endpoints.has(endpoint) && isPreempted(d.endpoints.get(endpoint), by);
 }
 
 /** Returns all but the GPUs, which platforms that place workers do not name. */

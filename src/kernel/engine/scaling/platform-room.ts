@@ -8,7 +8,7 @@ import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
 import type { Worker } from "../workers/worker-registry.ts";
-import { canPreempt, holderOf, settingsIn } from "./gpu-allocator.ts";
+import { holderOf, settingsIn } from "./gpu-allocator.ts";
 
 /** Room is made again for a worker that still waits after this time, ms, doubled each time: it may not help. */
 const AGAIN_MS = 60_000;
@@ -39,9 +39,7 @@ export function platformRoom({ now, endpoints, workers, cluster }: PlatformRoomC
 		const others = [...registry.all()].filter(
 			(worker) => worker.managed && worker.launcher === waiting.launcher && endpoints.has(worker.endpoint),
 		);
-		const isLeaving = (worker: Worker): boolean =>
-			launcher.isLeaving(worker) && !(mayEvict && canPreempt({ endpoints, workers }, worker, endpoint));
-		const leaving = others.filter(isLeaving).map(placed);
+		const leaving = others.filter(launcher.isLeaving, launcher).map(placed);
 		if (leaving.some(({ gpus }) => gpus > 0)) othersLeftAt.set(waiting, now());
 		const placedOnes = others.filter(({ notice: own }) => own?.state !== "waiting");
 		const stoppable = evictable({
@@ -49,7 +47,7 @@ export function platformRoom({ now, endpoints, workers, cluster }: PlatformRoomC
 				...holderOf(worker),
 				gpus: Array.from({ length: endpoints.get(worker.endpoint).gpusPerWorker }),
 				// Another server knows whether the workers of its endpoints are needed.
-				stopping: isLeaving(worker) || !cluster.scales(worker.endpoint),
+				stopping: launcher.isLeaving(worker) || !cluster.scales(worker.endpoint),
 			})),
 			endpoint: endpoint.id,
 			needed: endpoint.gpusPerWorker,

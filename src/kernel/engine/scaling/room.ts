@@ -1,6 +1,5 @@
 /** Workers that make room for those of other endpoints: which, what is said of it, and when it is withdrawn (D28). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { isPreempted } from "../../core/workers/eviction.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import { usesOwnGpus } from "../../launchers/index.ts";
 import type { EngineContext } from "../context.ts";
@@ -33,22 +32,18 @@ export function roomMaker(d: Deps) {
 	/** When room began to be made for the next worker of an endpoint, on this machine. */
 	const madeSince = new Map<string, EpochMs>();
 
-	/** A busy one finishes its jobs first, unless its endpoint lets a higher priority preempt them. */
+	/** A busy worker finishes its jobs first. */
 	function evict(workers: readonly Worker[], endpoint: Endpoint): void {
 		const { id } = endpoint;
 		for (const worker of workers) {
-			const isBusy = worker.held.size > 0;
 			leavesFor.set(worker, { endpoint: id, text: textOf(worker, now()) });
-			worker.preempted =
-				isBusy && endpoints.has(worker.endpoint) && isPreempted(endpoints.get(worker.endpoint), endpoint);
-			if (isBusy && !worker.preempted) {
+			if (worker.held.size > 0) {
 				launcher.retire(worker, roomText(id));
 				continue;
 			}
-			emitMade(worker, isBusy ? "busy" : "idle");
+			emitMade(worker, "idle");
 			const leave = usesOwnGpus(endpoint.launcher) ? sleepOrStop : stop;
-			if (isBusy) stop(worker, `it makes room for endpoint ${id}, whose priority is higher`, { code: "preempted" });
-			else leave(worker, `it is idle and makes room for endpoint ${id}`);
+			leave(worker, `it is idle and makes room for endpoint ${id}`);
 		}
 	}
 
@@ -64,14 +59,10 @@ export function roomMaker(d: Deps) {
 			});
 		const idle = [...new Set([...stopped, ...texts(({ held, sleep }) => held.size === 0 && !sleep)])];
 		const sleeping = texts(isSleeping);
-		const preempted = texts((worker) => worker.held.size > 0 && worker.preempted === true);
-		const busy = texts((worker) => worker.held.size > 0 && worker.preempted !== true);
+		const busy = texts(({ held }) => held.size > 0);
 		return [
 			...(idle.length > 0 ? [`Stopped to make room: ${idle.join(", ")}.`] : []),
 			...(sleeping.length > 0 ? [`Put to sleep to make room: ${sleeping.join(", ")}.`] : []),
-			...(preempted.length > 0
-				? [`Stopped to make room, their jobs return to the queue: ${preempted.join(", ")}.`]
-				: []),
 			...(busy.length > 0 ? [`To be stopped after their jobs, to make room: ${busy.join(", ")}.`] : []),
 		];
 	}

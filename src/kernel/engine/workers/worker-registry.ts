@@ -71,8 +71,6 @@ export interface Worker {
 	hasSettled?: boolean;
 	/** Jobs whose results it has reported to this server. */
 	settled?: number;
-	/** Its unfinished jobs return to the queue when it has ended, without a loss. */
-	preempted?: boolean;
 	/** Absent: awake. It gets no jobs in any of these states, and only `asleep` are its GPUs free for others (D28). */
 	sleep?: { state: "falling_asleep" | "asleep" | "waking"; since: EpochMs };
 	/** Why it is stopped once it holds no job (D28). */

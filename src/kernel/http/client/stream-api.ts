@@ -119,7 +119,7 @@ async function sendChunks(
 		});
 		if (found.attempt === undefined || found.attempt !== seen.attempt) {
 			const now = await engine.jobs.status(job);
-			// One that was preempted counts as no return, and is over once the next attempt begins.
+			// A job whose worker an operator ended counts as no return: it begins again with the next attempt.
 			if (now.job.returns > seen.returns || (hasChunks && now.job.attempt > seen.attempt)) {
 				res.write("event: restart\ndata: {}\n\n");
 				hasChunks = false;

@@ -46,16 +46,6 @@ export async function reconcileDead(
 	);
 }
 
-/** A launched worker has ended. What it held is lost, or requeued if it was preempted (D28). */
-export async function workerExited(
-	d: JobDeps,
-	worker: Worker,
-	how: { workerEnd: string | undefined; signal: AbortSignal },
-): Promise<void> {
-	if (worker.preempted) await d.dispatch.requeue(worker, heldJobs(worker));
-	await reconcileDead(d, worker, how);
-}
-
 function heldJobs({ held }: Worker): Undelivered[] {
 	return [...held].map(([id, { attempt }]) => ({ id, attempt }));
 }
