@@ -81,10 +81,31 @@ export function resourceCases({ open }: Bed): void {
 		alone(open, async ({ store: { resources } }) => {
 			const row = resourceRow();
 			await resources.insert({ row, atMost: 9 });
-			expect(await resources.remove({ kind: "volume", id: row.id })).toBe(false);
-			expect(await resources.remove({ kind: "template", id: row.id })).toBe(true);
-			expect(await resources.remove({ kind: "template", id: row.id })).toBe(false);
+			expect(await resources.remove({ kind: "volume", id: row.id })).toBe("missing");
+			expect(await resources.remove({ kind: "template", id: row.id })).toBe("removed");
+			expect(await resources.remove({ kind: "template", id: row.id })).toBe("missing");
 			expect(await resources.update({ row, from: T0 })).toBe(false);
 			expect(await resources.list({ kind: "template" })).toEqual([]);
+		}));
+
+	it("D49: remove › not what endpoints use; put › not what uses a missing one", () =>
+		alone(open, async ({ store: { endpoints, resources } }) => {
+			const used = [
+				{ kind: "registry", id: "a1" },
+				{ kind: "volume", id: "b2" },
+			] as const;
+			const settings = JSON.stringify({ launcher: { registry: "a1" }, management: { networkVolumes: ["b2"] } });
+			const put = (id: string) => endpoints.put({ id, settings, uses: used, now: T0 });
+			expect(await put("one")).toBe(false);
+			for (const { kind, id } of used) await resources.insert({ row: resourceRow({ kind, id }), atMost: 9 });
+			expect([await put("two"), await put("one")]).toEqual([true, true]);
+			// Names one id as another kind, and the other one in a text.
+			const other = JSON.stringify({ launcher: { registry: "b2" }, name: "a1" });
+			await endpoints.put({ id: "other", settings: other, now: T0 });
+			for (const each of used) expect(await resources.remove(each)).toEqual({ users: ["one", "two"] });
+			await endpoints.remove({ id: "one" });
+			await endpoints.put({ id: "two", before: { settings }, settings: "{}", now: T0 });
+			for (const each of used) expect(await resources.remove(each)).toBe("removed");
+			expect(await put("three")).toBe(false);
 		}));
 }

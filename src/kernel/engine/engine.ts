@@ -115,7 +115,6 @@ export function createEngine(o: EngineOptions) {
 	const resources = createResources({
 		...context,
 		encryption: access.encryption,
-		endpoints,
 		rules,
 		dataCenters: DATA_CENTERS,
 	});

@@ -1,5 +1,6 @@
 /** Endpoints in memory over the store (D27, D35). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
+import type { ResourceKey } from "../../core/management/resources.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import { readEndpoint } from "../../launchers/endpoint-settings.ts";
 import { ApiError } from "../../core/errors.ts";
@@ -15,6 +16,12 @@ export interface EndpointEntry {
 	/** Jobs are accepted and queued, not dispatched (D29). */
 	paused: boolean;
 	createdAt: EpochMs;
+}
+
+interface PutOptions {
+	overlapMs?: number | undefined;
+	releases?: ReleaseChanges | undefined;
+	uses?: readonly ResourceKey[];
 }
 
 export type EndpointRegistry = ReturnType<typeof endpointRegistry>;
@@ -88,12 +95,12 @@ export function endpointRegistry(
 		},
 		/**
 		 * A replaced webhook secret signs together with the new one for `overlapMs`. False, without a change, if another
-		 * server has changed, created or removed it since it was read.
+		 * server has changed, created or removed it since it was read, or if one of the resources `uses` does not exist.
 		 */
 		async put(
 			endpoint: Endpoint,
 			now: EpochMs,
-			{ overlapMs = SECRET_OVERLAP_MS, releases }: { overlapMs?: number | undefined; releases?: ReleaseChanges } = {},
+			{ overlapMs = SECRET_OVERLAP_MS, ...more }: PutOptions = {},
 		): Promise<boolean> {
 			const { id, webhookSecret, ...settings } = endpoint;
 			const secretText = { text: webhookSecret, overlapMs, now };
@@ -103,7 +110,7 @@ export function endpointRegistry(
 			const known = stored.get(id)?.text;
 			const before = known === undefined ? undefined : { settings: known, secret: secrets.get(id) };
 			const text = sealSettings(settings, encryption, known);
-			if (!(await store.put({ id, before, settings: text, secret, releases, now }))) return false;
+			if (!(await store.put({ id, before, settings: text, secret, ...more, now }))) return false;
 			stored.set(id, { text });
 			secrets.set(id, secret);
 			entries.set(id, { paused: false, createdAt: now, ...entries.get(id), endpoint: { id, ...settings } });

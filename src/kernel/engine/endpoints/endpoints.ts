@@ -2,6 +2,7 @@ import { type Endpoint, ENDPOINT_DEFAULTS, mergeSettings } from "../../core/endp
 import { changesBetween, type SettingChange } from "../../core/endpoints/endpoint-changes.ts";
 import { launchedSettings, withLaunched } from "../../core/releases/launched-settings.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
+import { resourceNotFound, usedResources, uses } from "../../core/management/resources.ts";
 import { isReserved, reservedFaults } from "../../core/management/reserved-ids.ts";
 import type { LocalMs } from "../../lib/time.ts";
 import { readEndpoint } from "../../launchers/endpoint-settings.ts";
@@ -283,7 +284,12 @@ export class Endpoints {
 		const endpoint = isKept ? withLaunched(given, launchedSettings(before.endpoint)) : given;
 		const now = this.#d.now();
 		const releases = await this.versions.changes(endpoint, { before, origin, now });
-		if (!(await this.#registry.put(endpoint, now, releases && { releases }))) return undefined;
+		const used = origin.keepsUsed ? usedResources(endpoint) : [];
+		const begun = used.filter((each) => !before || !uses(before.endpoint, each));
+		if (!(await this.#registry.put(endpoint, now, { releases, uses: begun }))) {
+			for (const each of begun) if (!(await this.#d.store.resources.find(each))) throw resourceNotFound(each);
+			return undefined;
+		}
 		if (releases) this.versions.changed(id, releases);
 		return true;
 	}

@@ -25,6 +25,8 @@ export interface Origin {
 	reason?: string | undefined;
 	/** The version that it ends. */
 	fail?: number | undefined;
+	/** Registry and volumes that the endpoint begins to use must exist. */
+	keepsUsed?: boolean | undefined;
 }
 
 interface StoredEndpoint {

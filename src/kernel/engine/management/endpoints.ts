@@ -80,7 +80,8 @@ export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
 				]);
 			const { request, context } = await prepared(given, launcher);
 			const blank: Endpoint = { ...BLANK, launcher };
-			return await endpoints.create(createdFrom(blank, request, context), { source: "api", by }).catch(renamed);
+			const settings = createdFrom(blank, request, context);
+			return await endpoints.create(settings, { source: "api", by, keepsUsed: true }).catch(renamed);
 		},
 
 		async update(id: string, given: ManagedRequest, by: string): Promise<EndpointEntry> {
@@ -88,7 +89,7 @@ export function managedEndpoints({ endpoints, resources, ...d }: Deps) {
 			requireChangeable(id);
 			const { request, context } = await prepared(given, before.launcher, contentOf(before));
 			return await endpoints
-				.change(id, (endpoint) => changedBy(endpoint, request, context), { source: "api", by })
+				.change(id, (endpoint) => changedBy(endpoint, request, context), { source: "api", by, keepsUsed: true })
 				.catch(renamed);
 		},
 

@@ -13,8 +13,8 @@ export interface LoginView {
 
 export type Logins = ReturnType<typeof logins>;
 
-/** `usedBy`: ids of endpoints that name the login. No answer has the user or the password. */
-export function logins(d: ResourceContext & { usedBy: (id: string) => string[] }) {
+/** No answer has the user or the password. */
+export function logins(d: ResourceContext) {
 	const table = resourceTable<object>("registry", d);
 	const viewOf = ({ id, name, createdAt }: LoginView): LoginView => ({ id, name, createdAt });
 
@@ -37,8 +37,7 @@ export function logins(d: ResourceContext & { usedBy: (id: string) => string[] }
 			return viewOf(await table.create({ name, body: {}, sealed }, taken));
 		},
 
-		/** Throws 400 while endpoints use it. */
-		remove: (id: string) => table.removeUnused(id, d.usedBy(id)),
+		remove: table.remove,
 
 		/** Returns the login for a pull. Throws an Error with a sentence. */
 		async loginOf(id: string): Promise<RegistryLogin> {

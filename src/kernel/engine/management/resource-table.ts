@@ -1,9 +1,10 @@
 /** Objects of one kind of the management API, as its rules see them. */
-import { ApiError, badRequest } from "../../core/errors.ts";
+import { type ApiError, badRequest } from "../../core/errors.ts";
+import { nounOf, type ResourceKind, resourceNotFound } from "../../core/management/resources.ts";
 import { hex } from "../../lib/ids.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { Encryption } from "../../secrets/encryption.ts";
-import type { ResourceKind, ResourcePage, ResourceRow } from "../../store/contract/resources.ts";
+import type { ResourcePage, ResourceRow } from "../../store/contract/resources.ts";
 import type { EngineContext } from "../context.ts";
 import { resealText } from "../endpoints/sealed-settings.ts";
 
@@ -11,13 +12,6 @@ import { resealText } from "../endpoints/sealed-settings.ts";
 const MOST = 1000;
 
 const ID_BYTES = 5;
-
-const KINDS = {
-	template: { noun: "template", list: "GET /v2/templates" },
-	registry: { noun: "registry", list: "GET /v2/registries" },
-	volume: { noun: "network volume", list: "GET /v2/network-volumes" },
-	secret: { noun: "secret", list: "GET /v2/account/secrets" },
-} as const satisfies Record<ResourceKind, unknown>;
 
 export interface ResourceContext extends EngineContext {
 	encryption: Encryption;
@@ -43,7 +37,7 @@ export interface PageQuery extends Omit<ResourcePage, "kind"> {
 }
 
 export function resourceTable<Body>(kind: ResourceKind, { store, encryption, now, random }: ResourceContext) {
-	const { noun, list } = KINDS[kind];
+	const noun = nounOf(kind);
 
 	function opened({ id, name, body, sealed, createdAt }: ResourceRow): Resource<Body> {
 		const text = sealed === undefined ? undefined : encryption.decrypt(sealed);
@@ -57,16 +51,10 @@ export function resourceTable<Body>(kind: ResourceKind, { store, encryption, now
 		...(sealed !== undefined && { sealed: encryption.encrypt(sealed) }),
 	});
 
-	const notFound = (id: string) => new ApiError("resource_not_found", { kind: noun, id: id.slice(0, 80), list });
-
 	async function get(id: string): Promise<Resource<Body>> {
 		const row = await store.resources.find({ kind, id });
-		if (!row) throw notFound(id);
+		if (!row) throw resourceNotFound({ kind, id });
 		return opened(row);
-	}
-
-	async function remove(id: string): Promise<void> {
-		if (!(await store.resources.remove({ kind, id }))) throw notFound(id);
 	}
 
 	return {
@@ -106,7 +94,7 @@ export function resourceTable<Body>(kind: ResourceKind, { store, encryption, now
 		async update(id: string, change: (before: Resource<Body>) => Content<Body>): Promise<Resource<Body>> {
 			for (;;) {
 				const row = await store.resources.find({ kind, id });
-				if (!row) throw notFound(id);
+				if (!row) throw resourceNotFound({ kind, id });
 				const from = row.updatedAt;
 				// `sluice migrate --reencrypt` relies on it while servers run.
 				const sealed = row.sealed && resealText(row.sealed, encryption);
@@ -115,17 +103,17 @@ export function resourceTable<Body>(kind: ResourceKind, { store, encryption, now
 			}
 		},
 
-		/** Throws `resource_not_found`. */
-		remove,
-
-		/** Throws 400 while endpoints, `users`, use it. */
-		async removeUnused(id: string, users: readonly string[]): Promise<void> {
+		/** Throws `resource_not_found`, and 400 while endpoints use it. */
+		async remove(id: string): Promise<void> {
 			const { name } = await get(id);
+			const result = await store.resources.remove({ kind, id });
+			if (result === "missing") throw resourceNotFound({ kind, id });
+			if (result === "removed") return;
+			const { users } = result;
 			const shown = users.slice(0, 5).join(", ");
 			const more = users.length > 5 ? ` and ${users.length - 5} more` : "";
 			const message = `cannot be deleted: endpoints use it (${shown}${more}). Change or delete these first.`;
-			if (users.length > 0) throw badRequest([{ field: `${kind} ${name}`, message }]);
-			await remove(id);
+			throw badRequest([{ field: `${kind} ${name}`, message }]);
 		},
 	};
 }

@@ -28,8 +28,6 @@ export interface Volume extends Body {
 export type Volumes = ReturnType<typeof volumes>;
 
 interface Deps extends ResourceContext {
-	/** Ids of endpoints that use the volume. */
-	usedBy: (id: string) => string[];
 	rules: ManagementRules;
 	dataCenters: readonly string[];
 }
@@ -66,8 +64,8 @@ export function volumes(d: Deps) {
 			return viewOf(changed);
 		},
 
-		/** The data stays. Throws 400 while endpoints use it. */
-		remove: (id: string) => table.removeUnused(id, d.usedBy(id)),
+		/** The data stays. */
+		remove: table.remove,
 	};
 }
 

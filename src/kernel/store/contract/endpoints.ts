@@ -1,3 +1,4 @@
+import type { ResourceKey } from "../../core/management/resources.ts";
 import type { ReleaseChanges } from "./releases.ts";
 import type { SealedEndpoint } from "./secrets.ts";
 
@@ -15,8 +16,8 @@ export interface EndpointRow {
 export interface EndpointStore {
 	/**
 	 * `before`: what was read of the endpoint; absent, it is created. `paused`, `createdAt`, and a secret that is not
-	 * given, stay. False, without a change, if it is no longer so, is being deleted, or exists already, or if a version
-	 * of `releases` exists already.
+	 * given, stay. False, without a change, if it is no longer so, is being deleted, or exists already, if a version of
+	 * `releases` exists already, or if one of the resources `uses` does not exist.
 	 */
 	put(q: {
 		id: string;
@@ -24,6 +25,7 @@ export interface EndpointStore {
 		settings: string;
 		secret?: string | undefined;
 		releases?: ReleaseChanges | undefined;
+		uses?: readonly ResourceKey[];
 		now: number;
 	}): Promise<boolean>;
 	list(): Promise<EndpointRow[]>;

@@ -1,11 +1,8 @@
 /** Objects of the management API that are no endpoints. */
-
-export type ResourceKind = "template" | "registry" | "volume" | "secret";
+import type { ResourceKey, ResourceKind } from "../../core/management/resources.ts";
 
 /** What is not secret. */
-export interface ResourceHead {
-	kind: ResourceKind;
-	id: string;
+export interface ResourceHead extends ResourceKey {
 	/** Two registries, or two secrets, never have the same. */
 	name: string;
 	/** JSON of the members that are not secret. */
@@ -35,10 +32,11 @@ export interface ResourceStore {
 	page(q: ResourcePage): Promise<ResourceRow[]>;
 	/** Characters of such a page. */
 	size(q: ResourcePage): Promise<number>;
-	find(q: { kind: ResourceKind; id: string }): Promise<ResourceRow | undefined>;
+	find(q: ResourceKey): Promise<ResourceRow | undefined>;
 	/** `taken`: another has the name; `full`: `atMost` exist. */
 	insert(q: { row: ResourceRow; atMost: number }): Promise<"inserted" | "taken" | "full">;
 	/** Keeps kind, id and `createdAt`. False, without a change, if its `updatedAt` is no longer `from`. */
 	update(q: { row: ResourceRow; from: number }): Promise<boolean>;
-	remove(q: { kind: ResourceKind; id: string }): Promise<boolean>;
+	/** Unless endpoints use it: then their ids, without a change. */
+	remove(q: ResourceKey): Promise<"removed" | "missing" | { users: string[] }>;
 }

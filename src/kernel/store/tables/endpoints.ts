@@ -3,6 +3,7 @@ import type { SealedEndpoint } from "../contract/secrets.ts";
 import { read, write } from "../operations/operation.ts";
 import { columns } from "./columns.ts";
 import { changeReleases } from "./releases.ts";
+import { isKept } from "./resources.ts";
 import { change, lock, notify, rows, type Sql, sql, type Value, type Work } from "./work.ts";
 
 const ENDPOINTS = columns<EndpointRow>("id, settings, secret, paused, removing, created_at", {
@@ -60,8 +61,9 @@ function* isStill(id: string, before: SealedEndpoint | undefined): Work<boolean>
 }
 
 export const endpoints = {
-	put: write<"endpoints.put">(function* ({ id, before, settings, secret = null, releases, now }) {
+	put: write<"endpoints.put">(function* ({ id, before, settings, secret = null, releases, uses = [], now }) {
 		if (!(yield* isStill(id, before))) return false;
+		for (const each of uses) if (!(yield* isKept(each))) return false;
 		if (releases && !(yield* changeReleases(id, releases))) return false;
 		return yield* before ? changed(UPDATE, id, settings, secret) : changed(INSERT, id, settings, secret, now);
 	}),

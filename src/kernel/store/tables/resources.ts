@@ -1,8 +1,9 @@
 /** Servers read them at each use. */
+import { type ResourceKey, uses } from "../../core/management/resources.ts";
 import type { ResourceHead, ResourcePage, ResourceRow } from "../contract/resources.ts";
 import { read, write } from "../operations/operation.ts";
 import { columns } from "./columns.ts";
-import { change, lock, rows, sql, type Value } from "./work.ts";
+import { change, lock, rows, sql, type Value, type Work } from "./work.ts";
 
 const HEADS = columns<ResourceHead>("kind, id, name, body, created_at, updated_at");
 const RESOURCES = columns<ResourceRow>("kind, id, name, body, sealed, created_at, updated_at");
@@ -24,6 +25,13 @@ const INSERT = sql(`
 const UPDATE = sql(`
   UPDATE resources SET name = $3, body = $4, sealed = $5, updated_at = $6
   WHERE kind = $1 AND id = $2 AND updated_at = $7`);
+const EXISTS = "SELECT 1 FROM resources WHERE kind = $1 AND id = $2";
+const KEEP = sql(`${EXISTS} FOR SHARE`, EXISTS);
+const HOLD = sql(`${EXISTS} FOR UPDATE`, EXISTS);
+/** Endpoints that perhaps use it: the id stands somewhere in their settings. */
+const NAMING = sql(
+	"SELECT id, settings FROM endpoints WHERE NOT removing AND settings LIKE '%' || $1 || '%' ORDER BY id",
+);
 const REMOVE = sql("DELETE FROM resources WHERE kind = $1 AND id = $2");
 
 const pageValues = ({ kind, after, limit }: ResourcePage): Value[] => [
@@ -32,6 +40,17 @@ const pageValues = ({ kind, after, limit }: ResourcePage): Value[] => [
 	after?.id ?? "",
 	limit,
 ];
+
+/** Whether it exists. It is not removed before the end of the transaction. */
+export function* isKept({ kind, id }: ResourceKey): Work<boolean> {
+	return (yield* rows(KEEP, kind, id)).length > 0;
+}
+
+/** Ids of the endpoints that use it. */
+function* usersOf(resource: ResourceKey): Work<string[]> {
+	const naming = yield* rows(NAMING, resource.id);
+	return naming.flatMap(([id, settings]) => (uses(JSON.parse(settings as string), resource) ? [id as string] : []));
+}
 
 export const resources = {
 	list: read<"resources.list">(function* ({ kind }) {
@@ -66,6 +85,11 @@ export const resources = {
 	}),
 
 	remove: write<"resources.remove">(function* ({ kind, id }) {
-		return (yield* change(REMOVE, kind, id)) > 0;
+		// Waits for changes of endpoints that begin to use it: the next statement reads what these have stored.
+		if ((yield* rows(HOLD, kind, id)).length === 0) return "missing";
+		const users = yield* usersOf({ kind, id });
+		if (users.length > 0) return { users };
+		yield* change(REMOVE, kind, id);
+		return "removed";
 	}),
 };
