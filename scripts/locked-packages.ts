@@ -21,10 +21,8 @@ const FOLDER = "node_modules/";
 const BUNDLED = [
 	"nodemailer",
 	"@opentelemetry/api",
-	"@opentelemetry/exporter-metrics-otlp-proto",
 	"@opentelemetry/exporter-trace-otlp-proto",
 	"@opentelemetry/resources",
-	"@opentelemetry/sdk-metrics",
 	"@opentelemetry/sdk-trace",
 ];
 

@@ -251,7 +251,7 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		id: "D52",
-		says: "A client's trace goes through queue, worker and webhook; OTEL_ variables have spans and metrics exported.",
+		says: "A client's trace goes through queue, worker and webhook; OTEL_ variables have spans exported.",
 	},
 	{
 		id: "D53",

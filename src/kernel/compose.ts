@@ -20,7 +20,7 @@ import { LAUNCHERS } from "./launchers/index.ts";
 import { workerLogs } from "./launchers/logs/worker-logs.ts";
 import { secretKeys } from "./secrets/secret-key.ts";
 import { diskOf, openStore } from "./stores.ts";
-import { telemetrySettings } from "./telemetry/settings.ts";
+import { traceSettings } from "./telemetry/settings.ts";
 import { openTelemetry } from "./telemetry/telemetry.ts";
 import { version } from "./version.ts";
 import { alertSender } from "./alerting/sender.ts";
@@ -69,7 +69,7 @@ interface AppOptions {
 
 export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	const { clock, events, random = pooled(randomBytes), open = openStore } = o;
-	const exported = telemetrySettings(o.env);
+	const traces = traceSettings(o.env);
 	const recent = new RecentLines(clock);
 	log({ events, clock, write: recent.add, level: config.logLevel });
 	makeFolder(config.dataDir);
@@ -77,12 +77,9 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	const shared = config.store.kind === "postgres";
 	// On a shared store the server's identity marks the workers it launched.
 	const folder = shared ? (await import("./system/data-folder.ts")).openDataFolder(config.dataDir) : undefined;
-	const telemetry = await openTelemetry(exported, {
-		version,
-		instance: folder?.serverId ?? hex(random(8)),
-		clock,
-		onError: (message) => events.emit("telemetry.failed", { reason: message }),
-	});
+	const instance = folder?.serverId ?? hex(random(8));
+	const onError = (reason: string): void => events.emit("telemetry.failed", { reason });
+	const tracer = traces && (await openTelemetry(traces, { version, instance, clock, onError }));
 	const { store, sealKeys } = await storeWithKeys(config, { clock, random, open }).catch((error: unknown) => {
 		folder?.close();
 		throw error;
@@ -103,8 +100,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	);
 	const sender = { clock, userAgent: `Sluice/${version}`, resolve: hostResolver({ clock }) };
 	const engine = createEngine({
-		tracer: telemetry.tracer,
-		logExporter: telemetry.logs,
+		tracer,
 		budgets,
 		pauseMs: o.pauseMs,
 		store,
@@ -160,7 +156,6 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 			url: (shared ? config.advertiseUrl : config.publicUrl) ?? url,
 			sharedUrl: config.publicUrl ?? config.advertiseUrl ?? url,
 		});
-		telemetry.exportMetrics(server.families);
 		events.emit("service.listening", { url });
 		const { close, reload } = server;
 		return {
@@ -175,14 +170,14 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 				await engine.stop({ drainMs: config.drainMs, leaveWorkers });
 				await logFiles.marks.close();
 				await close(CLOSE_MS, lingerMs);
-				await telemetry.close();
+				await tracer?.close();
 				await store.close();
 				folder?.close();
 			},
 		};
 	} catch (error) {
 		await server?.close(0);
-		await telemetry.close();
+		await tracer?.close();
 		await store.close();
 		folder?.close();
 		throw error;

@@ -285,7 +285,7 @@ export const EVENTS = {
 		({ lines }) => `${lines} lines of this log are missing here: stderr was not read fast enough`,
 	),
 	/** Spans or metrics could not be exported; at most once a minute. */
-	"telemetry.failed": warn<{ reason: string }>(({ reason }) => `traces or metrics could not be exported: ${reason}`),
+	"telemetry.failed": warn<{ reason: string }>(({ reason }) => `traces could not be exported: ${reason}`),
 	/** The store cannot be written. */
 	"store.away": error<{ why: string }>(({ why }) => `the store cannot be written: ${why}`),
 	/**

@@ -7,11 +7,11 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { metricsIn, type ReceivedSpan, spansIn } from "../support/otlp.ts";
+import { type ReceivedSpan, spansIn } from "../support/otlp.ts";
 import { type SdkProtocol, sdkProtocol } from "../support/sdk-protocol.ts";
 import { movedEnv, workerEnvOf } from "../support/sdk-worker-bench.ts";
 import { servers, type Servers } from "../support/servers.ts";
-import { call, KEY } from "../support/service.ts";
+import { call } from "../support/service.ts";
 import { until, untilFits } from "../support/until.ts";
 import { webhookReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
 
@@ -122,7 +122,7 @@ it("D52: unsampled jobs are recorded at their end if they failed, and only then"
 		OTEL_BSP_SCHEDULE_DELAY: "50",
 		OTEL_TRACES_SAMPLER: "always_off",
 	};
-	const c = await group.spawn({ endpoints: { quiet: {} }, env: { ...env, OTEL_METRICS_EXPORTER: "none" } });
+	const c = await group.spawn({ endpoints: { quiet: {} }, env });
 	const worker = sdkProtocol(await workerEnvOf(c.url, "quiet"));
 	protocols.push(worker);
 	const ids: string[] = [];
@@ -166,37 +166,4 @@ it("D52: without OTEL_ variables the context of the client goes to worker and we
 	expect(webhook!.headers).toMatchObject({ traceparent });
 	await call(d.url, "/v2/plain/run", { body: { input: {} }, headers: { traceparent: "nonsense" } });
 	expect(JSON.parse((await worker.take()).text)).not.toHaveProperty("traceparent");
-});
-
-it("D52: the families of /metrics are exported too, with their values", { timeout: 60_000 }, async () => {
-	const receiver = await webhookReceiver();
-	const alone = await servers();
-	groups.push(alone);
-	const env = { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${receiver.url}/v1/metrics`, OTEL_METRIC_EXPORT_INTERVAL: "200" };
-	const e = await alone.spawn({ endpoints: { counted: {} }, env: { ...env, OTEL_METRIC_EXPORT_TIMEOUT: "150" } });
-	const worker = sdkProtocol(await workerEnvOf(e.url, "counted"));
-	protocols.push(worker);
-	await call(e.url, "/v2/counted/run", { body: { input: {} } });
-	const { id } = JSON.parse((await worker.take()).text) as { id: string };
-	await worker.done(id, { output: 1 });
-	const ofJobs = (name: string) =>
-		metricsIn(receiver.received)
-			.get(name)
-			?.points.filter(({ labels }) => labels["endpoint"] === "counted");
-	await until("the job's end", () =>
-		ofJobs("sluice_jobs_ended_total")?.some(({ labels, value }) => labels["outcome"] === "completed" && value === 1),
-	);
-	expect(ofJobs("sluice_jobs_submitted_total")).toEqual([{ labels: { endpoint: "counted" }, value: 1 }]);
-	const [delay] = ofJobs("sluice_job_delay_seconds")!;
-	expect(delay!.value).toBe(1);
-	expect(delay!.buckets!.bounds.slice(0, 3)).toEqual([0.001, 0.004, 0.016]);
-	expect(delay!.buckets!.counts.reduce((sum, count) => sum + count)).toBe(1);
-	const families = metricsIn(receiver.received);
-	expect(families.get("sluice_job_delay_seconds")!.unit).toBe("s");
-	const { text } = await fetch(`${e.url}/metrics`, { headers: { authorization: `Bearer ${KEY}` } }).then(
-		async (response) => ({ text: await response.text() }),
-	);
-	const names = Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name);
-	expect(new Set(families.keys())).toEqual(new Set(names));
-	await receiver.end();
 });

@@ -1,16 +1,16 @@
-/** What a service as a process exports of its workers by OTLP (D52). */
+/** Spans that a service as a process exports of its workers over OTLP (D52). */
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { logsIn, type ReceivedSpan, spansIn } from "../support/otlp.ts";
+import { type ReceivedSpan, spansIn } from "../support/otlp.ts";
 import { sdkProtocol } from "../support/sdk-protocol.ts";
 import { workerEnvOf } from "../support/sdk-worker-bench.ts";
-import { call, KEY } from "../support/service.ts";
+import { call } from "../support/service.ts";
 import { untilFits } from "../support/until.ts";
 import { webhookReceiver } from "../support/webhook-receiver.ts";
 import { blocksOf, write } from "./guide-shell.ts";
 import { ended, run, site } from "./site.ts";
 
-const quickly = { OTEL_BSP_SCHEDULE_DELAY: "50", OTEL_METRICS_EXPORTER: "none" };
+const quickly = { OTEL_BSP_SCHEDULE_DELAY: "50" };
 
 it("D52: a job's wait links to the start of its worker, a trace with its phases; a crashed one has its error", {
 	timeout: 60_000,
@@ -86,75 +86,6 @@ it("D52: the span of an OpenAI request has the model, and the tokens of its answ
 			Object.fromEntries(Object.entries(attributes).filter(([name]) => name.startsWith("gen_ai"))),
 		),
 	).toEqual([{ ...genAi, "gen_ai.usage.input_tokens": 12, "gen_ai.usage.output_tokens": 34 }, genAi]);
-});
-
-/** Prints lines before and while it runs jobs, with RunPod's wire. */
-const PRINTING = `
-const { RUNPOD_POD_ID: me, RUNPOD_AI_API_KEY: key, RUNPOD_WEBHOOK_GET_JOB, RUNPOD_WEBHOOK_POST_OUTPUT } = process.env;
-const take = RUNPOD_WEBHOOK_GET_JOB.replace("$ID", me) + "&job_in_progress=0";
-const done = (id) => RUNPOD_WEBHOOK_POST_OUTPUT.replace("$RUNPOD_POD_ID", me).replace("$ID", id) + "&isStream=false";
-console.log("loading the model");
-console.log("my variables: " + process.env.TOKEN + " " + key);
-console.log(process.env.PEM.split("\\n")[1]);
-for (;;) {
-	const answer = await fetch(take, { headers: { authorization: key } });
-	if (answer.status !== 200) continue;
-	const { id } = await answer.json();
-	console.log("it runs");
-	console.log(JSON.stringify({ requestId: id, message: "from the SDK", level: "ERROR" }));
-	await fetch(done(id), { method: "POST", headers: { authorization: key }, body: '{"output":1}' });
-}`;
-
-const LOGS = { OTEL_LOGS_EXPORTER: "otlp", OTEL_TRACES_EXPORTER: "none" };
-
-it("D52: lines of workers are exported when asked for, with job, attempt and trace, without secrets", {
-	timeout: 60_000,
-}, async (test) => {
-	const collector = await webhookReceiver();
-	test.onTestFinished(() => collector.end());
-	const place = site(test);
-	const env = { TOKEN: "planted-token-0123", PEM: "-----BEGIN-----\nplanted-key-line-0123\n-----END-----" };
-	const service = await place.serve({
-		endpoints: {
-			ours: { launcher: { type: "process", command: [process.execPath, "--input-type=module", "-e", PRINTING] }, env },
-			crash: { launcher: { type: "process", command: ["sh", "-c", "echo only this; exit 7"] } },
-		},
-		env: { ...quickly, ...LOGS, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
-	});
-	const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
-	const { json } = await call(service.url, "/v2/ours/run", { body: { input: {} }, headers: { traceparent } });
-	const job = await ended(service, "ours", json.id);
-	await run(service, "crash", {});
-	const lines = await untilFits(
-		async () => logsIn(collector.received),
-		(found) => ["from the SDK", "only this"].every((text) => found.some(({ body }) => body === text)),
-	);
-
-	const ofWorker = lines.filter(({ attributes }) => attributes["messaging.client.id"] === job.workerId);
-	const common = { "messaging.destination.name": "ours", "messaging.client.id": job.workerId };
-	const ofJob = { ...common, "messaging.message.id": json.id, "sluice.attempt": 1 };
-	const context = { traceId: "a".repeat(32), spanId: "b".repeat(16) };
-	expect(
-		ofWorker.map(({ body, severity, attributes, traceId, spanId }) => ({
-			body,
-			severity,
-			attributes,
-			traceId,
-			spanId,
-		})),
-	).toEqual([
-		...["loading the model", "my variables: [TOKEN] [token]", "[PEM]"].map((body) => ({
-			...{ body, severity: 0, attributes: common, traceId: "", spanId: "" },
-		})),
-		{ body: "it runs", severity: 0, attributes: ofJob, ...context },
-		{ body: "from the SDK", severity: 17, attributes: ofJob, ...context },
-	]);
-	expect(ofWorker.every(({ time }) => Math.abs(time - Date.now()) < 60_000)).toBe(true);
-	const metrics = await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${KEY}` } });
-	expect(await metrics.text()).toMatch(/^sluice_exported_log_lines_total\{outcome="exported"\} [1-9]\d*$/m);
-	await service.end("SIGTERM");
-	expect(collector.received.some(({ path }) => path !== "/v1/logs")).toBe(false);
-	expect(logsIn(collector.received).filter(({ body }) => body === "it runs")).toHaveLength(1);
 });
 
 /** RunPod's module as far as the guide uses it. */

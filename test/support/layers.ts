@@ -108,15 +108,8 @@ export const LAYERS: Record<string, readonly string[]> = {
 	],
 	"kernel/alerting/": ["kernel/alerting/", "kernel/webhooks/contract.ts", "kernel/core/", "kernel/lib/"],
 	"kernel/alerting/mail.ts": ["kernel/alerting/", "kernel/core/", "kernel/lib/", "nodemailer"],
-	"kernel/telemetry/": [
-		"kernel/telemetry/",
-		"kernel/core/tracing/",
-		"kernel/core/metrics/family.ts",
-		"kernel/lib/",
-		"kernel/system/clock.ts",
-	],
+	"kernel/telemetry/": ["kernel/telemetry/", "kernel/core/tracing/", "kernel/lib/", "kernel/system/clock.ts"],
 	"kernel/telemetry/error-report.ts": ["kernel/system/clock.ts", "@opentelemetry/api"],
-	"kernel/telemetry/resource.ts": ["@opentelemetry/resources", "kernel/telemetry/"],
 	"kernel/telemetry/trace-exporter.ts": [
 		"kernel/telemetry/",
 		"kernel/core/tracing/",
@@ -124,20 +117,6 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"@opentelemetry/exporter-trace-otlp-proto",
 		"@opentelemetry/resources",
 		"@opentelemetry/sdk-trace",
-	],
-	"kernel/telemetry/log-exporter.ts": [
-		"kernel/telemetry/",
-		"@opentelemetry/exporter-logs-otlp-proto",
-		"@opentelemetry/resources",
-	],
-	"kernel/telemetry/metric-exporter.ts": [
-		"kernel/telemetry/",
-		"kernel/core/metrics/family.ts",
-		"kernel/lib/",
-		"@opentelemetry/api",
-		"@opentelemetry/exporter-metrics-otlp-proto",
-		"@opentelemetry/resources",
-		"@opentelemetry/sdk-metrics",
 	],
 	...engineRows(),
 	// Types of TypeBox only: nothing of it is loaded.

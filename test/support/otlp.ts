@@ -52,40 +52,6 @@ interface DecodedSpans {
 
 const ERROR = 2;
 
-interface DecodedPoint {
-	attributes: Attributes;
-	asDouble?: number;
-	count?: string;
-	sum?: number;
-	bucketCounts?: string[];
-	explicitBounds?: number[];
-}
-
-interface DecodedMetrics {
-	resourceMetrics: {
-		scopeMetrics: {
-			metrics: ({ name: string; unit: string } & Partial<
-				Record<"gauge" | "sum" | "histogram", { dataPoints: DecodedPoint[] }>
-			>)[];
-		}[];
-	}[];
-}
-
-interface DecodedLogs {
-	resourceLogs: {
-		scopeLogs: {
-			logRecords: {
-				timeUnixNano: string;
-				severityNumber?: number;
-				body: Value;
-				attributes: Attributes;
-				traceId?: string;
-				spanId?: string;
-			}[];
-		}[];
-	}[];
-}
-
 interface Message<Decoded> {
 	decode(bytes: Uint8Array): object;
 	toObject(message: object, options: object): Decoded;
@@ -93,16 +59,10 @@ interface Message<Decoded> {
 
 const OPTIONS = { bytes: String, longs: String, arrays: true };
 
-const { trace, metrics, logs } = (
+const { trace } = (
 	definitions as unknown as {
 		opentelemetry: {
-			proto: {
-				collector: {
-					trace: { v1: { ExportTraceServiceRequest: Message<DecodedSpans> } };
-					logs: { v1: { ExportLogsServiceRequest: Message<DecodedLogs> } };
-					metrics: { v1: { ExportMetricsServiceRequest: Message<DecodedMetrics> } };
-				};
-			};
+			proto: { collector: { trace: { v1: { ExportTraceServiceRequest: Message<DecodedSpans> } } } };
 		};
 	}
 ).opentelemetry.proto.collector;
@@ -139,61 +99,4 @@ export function spansIn(received: readonly Received[]): ReceivedSpan[] {
 				),
 			);
 		});
-}
-
-export interface ReceivedPoint {
-	labels: Record<string, string | number>;
-	/** Of a histogram its count. */
-	value: number;
-	/** Counts of buckets up to their bounds, and above. */
-	buckets?: { bounds: number[]; counts: number[] };
-}
-
-/** The last values in all requests to `/v1/metrics`, by family. */
-export function metricsIn(received: readonly Received[]): Map<string, { unit: string; points: ReceivedPoint[] }> {
-	const request = metrics.v1.ExportMetricsServiceRequest;
-	const found = new Map<string, { unit: string; points: ReceivedPoint[] }>();
-	for (const { path, body } of received) {
-		if (path !== "/v1/metrics") continue;
-		const { resourceMetrics } = request.toObject(request.decode(body), OPTIONS);
-		for (const metric of resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((each) => each.metrics))) {
-			const { dataPoints = [] } = metric.gauge ?? metric.sum ?? metric.histogram ?? {};
-			const points = dataPoints.map(({ attributes, asDouble, count, bucketCounts = [], explicitBounds = [] }) => ({
-				labels: read(attributes),
-				value: asDouble ?? Number(count),
-				...(explicitBounds.length > 0 && { buckets: { bounds: explicitBounds, counts: bucketCounts.map(Number) } }),
-			}));
-			found.set(metric.name, { unit: metric.unit, points });
-		}
-	}
-	return found;
-}
-
-export interface ReceivedLine {
-	body: string;
-	/** SeverityNumber of OpenTelemetry; 0: none. */
-	severity: number;
-	/** Milliseconds. */
-	time: number;
-	attributes: Record<string, string | number>;
-	/** "" without a trace. */
-	traceId: string;
-	spanId: string;
-}
-
-/** Of all requests to `/v1/logs`. */
-export function logsIn(received: readonly Received[]): ReceivedLine[] {
-	const request = logs.v1.ExportLogsServiceRequest;
-	return received
-		.filter(({ path }) => path === "/v1/logs")
-		.flatMap(({ body }) => request.toObject(request.decode(body), OPTIONS).resourceLogs)
-		.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
-		.map((record) => ({
-			body: record.body.stringValue ?? "",
-			severity: record.severityNumber ?? 0,
-			time: Number(BigInt(record.timeUnixNano) / 1_000_000n),
-			attributes: read(record.attributes),
-			traceId: hexOf(record.traceId ?? ""),
-			spanId: hexOf(record.spanId ?? ""),
-		}));
 }

@@ -285,8 +285,6 @@ export const OWN_VARIABLES: readonly string[] = [
 	"PGPASSWORD",
 	"OTEL_EXPORTER_OTLP_HEADERS",
 	"OTEL_EXPORTER_OTLP_TRACES_HEADERS",
-	"OTEL_EXPORTER_OTLP_METRICS_HEADERS",
-	"OTEL_EXPORTER_OTLP_LOGS_HEADERS",
 ];
 
 /** Whether a file must not hand out the variable. `SLURM_JWT`: lets in to the cluster as the service. */

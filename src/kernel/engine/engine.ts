@@ -31,7 +31,7 @@ import { createMetrics } from "./metrics/metrics.ts";
 import { createCanaries } from "./releases/canaries.ts";
 import { createReleases } from "./releases/releases.ts";
 import { createScaling } from "./scaling/scaling.ts";
-import type { LogExporter, Tracer } from "../telemetry/contract.ts";
+import type { Tracer } from "../telemetry/contract.ts";
 import { createTraces } from "./tracing/traces.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
 import type { ServiceAddresses } from "./workers/launch/worker-spec.ts";
@@ -58,7 +58,6 @@ export interface EngineOptions {
 	apiKey?: string | undefined;
 	management?: ManagementRules;
 	tracer?: Tracer | undefined;
-	logExporter?: LogExporter | undefined;
 	/** GPUs of this machine that launched workers share. */
 	gpus: number;
 	hostname?: string | undefined;
@@ -138,8 +137,7 @@ export function createEngine(o: EngineOptions) {
 		// Each server may have other GPUs.
 		gpuModels: async () => (cluster.shared ? undefined : knownModels(await workers.gpus.list(), workers.hosts.list())),
 	});
-	const onAttempt = o.logExporter && workers.exportLogs(o.logExporter);
-	const traces = createTraces({ ...context, tracer: o.tracer, registry: workers.registry, onAttempt });
+	const traces = createTraces({ ...context, tracer: o.tracer, registry: workers.registry });
 	const metrics = createMetrics({
 		...context,
 		run,
@@ -206,7 +204,6 @@ export function createEngine(o: EngineOptions) {
 		now: context.now,
 		...storeState,
 		webhookFault: o.webhookFault,
-		exportedLines: o.logExporter?.counts,
 		calendar: time.calendar,
 		/** Budgets (D41). */
 		budgets,

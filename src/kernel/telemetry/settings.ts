@@ -1,14 +1,5 @@
-/** The standard OTEL_* variables that decide what is exported. The exporters read their own (OTEL_EXPORTER_OTLP_*). */
+/** The standard OTEL_* variables for traces. The exporter reads its own (OTEL_EXPORTER_OTLP_*). */
 import type { Env } from "../lib/env.ts";
-
-export interface TelemetrySettings {
-	/** Absent: no traces. */
-	traces?: TraceSettings;
-	/** Absent: no metrics. */
-	metrics?: MetricSettings;
-	/** Lines of workers. */
-	logs?: true;
-}
 
 export interface TraceSettings {
 	sampler: (typeof SAMPLERS)[number];
@@ -21,12 +12,6 @@ export interface TraceSettings {
 		maxQueueSize?: number;
 		maxExportBatchSize?: number;
 	};
-}
-
-/** Times in ms; absent: the SDK's. */
-export interface MetricSettings {
-	exportIntervalMillis?: number;
-	exportTimeoutMillis?: number;
 }
 
 const SAMPLERS = [
@@ -45,35 +30,25 @@ const BATCH = {
 	maxExportBatchSize: "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
 };
 
-const INTERVAL = {
-	exportIntervalMillis: "OTEL_METRIC_EXPORT_INTERVAL",
-	exportTimeoutMillis: "OTEL_METRIC_EXPORT_TIMEOUT",
-};
-
-/** Throws an error with the variable, its bound and its value. */
-export function telemetrySettings(env: Env): TelemetrySettings {
+/** Undefined: no traces. Throws an error with the variable, its bound and its value. */
+export function traceSettings(env: Env): TraceSettings | undefined {
 	const value = (name: string): string | undefined => env[name]?.trim() || undefined;
-	if (value("OTEL_SDK_DISABLED")?.toLowerCase() === "true") return {};
-	return {
-		...(isExported("TRACES", value) && { traces: { ...samplerOf(value), batch: numbers(BATCH, value) } }),
-		...(isExported("METRICS", value) && { metrics: numbers(INTERVAL, value) }),
-		...(isExported("LOGS", value) && { logs: true }),
-	};
+	if (value("OTEL_SDK_DISABLED")?.toLowerCase() === "true" || !isExported(value)) return undefined;
+	return { ...samplerOf(value), batch: batchOf(value) };
 }
 
 type Value = (name: string) => string | undefined;
 
-function isExported(signal: "TRACES" | "METRICS" | "LOGS", value: Value): boolean {
-	const exporter = value(`OTEL_${signal}_EXPORTER`);
+function isExported(value: Value): boolean {
+	const exporter = value("OTEL_TRACES_EXPORTER");
 	if (exporter === "none") return false;
 	if (exporter !== undefined && exporter !== "otlp")
-		throw new Error(`OTEL_${signal}_EXPORTER must be otlp or none, not "${exporter}".`);
-	/** The variable of the signal wins. */
+		throw new Error(`OTEL_TRACES_EXPORTER must be otlp or none, not "${exporter}".`);
+	/** The variable for traces wins over that of all signals. */
 	const nameOf = (what: string): string =>
-		[`OTEL_EXPORTER_OTLP_${signal}_${what}`, `OTEL_EXPORTER_OTLP_${what}`].find((name) => value(name)) ?? "";
+		[`OTEL_EXPORTER_OTLP_TRACES_${what}`, `OTEL_EXPORTER_OTLP_${what}`].find((name) => value(name)) ?? "";
 	const [at, by] = [nameOf("ENDPOINT"), nameOf("PROTOCOL")];
-	// Workers write much, and what they want: the common address does not ask for it.
-	if (exporter === undefined && (at === "" || (signal === "LOGS" && !at.includes(signal)))) return false;
+	if (exporter === undefined && at === "") return false;
 	if (at !== "" && !/^https?:$/.test(URL.parse(value(at)!)?.protocol ?? ""))
 		throw new Error(`${at} must be an http or https URL, such as http://localhost:4318.`);
 	if (by !== "" && value(by) !== "http/protobuf")
@@ -91,13 +66,13 @@ function samplerOf(value: Value): Omit<TraceSettings, "batch"> {
 	return { sampler, ratio };
 }
 
-function numbers<Name extends string>(variables: Record<Name, string>, value: Value): Partial<Record<Name, number>> {
-	const found: Partial<Record<Name, number>> = {};
-	for (const [option, variable] of Object.entries<string>(variables)) {
+function batchOf(value: Value): TraceSettings["batch"] {
+	const batch: TraceSettings["batch"] = {};
+	for (const [option, variable] of Object.entries(BATCH)) {
 		const text = value(variable);
 		if (text === undefined) continue;
 		if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error(`${variable} must be a whole number over 0, not "${text}".`);
-		found[option as Name] = Number(text);
+		batch[option as keyof typeof BATCH] = Number(text);
 	}
-	return found;
+	return batch;
 }

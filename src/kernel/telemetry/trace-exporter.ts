@@ -1,7 +1,13 @@
 /** Exports spans with OpenTelemetry's SDK, over OTLP (decision 0055). */
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, createTraceState, trace, TraceFlags } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
-import type { Resource } from "@opentelemetry/resources";
+import {
+	defaultResource,
+	detectResources,
+	envDetector,
+	type Resource,
+	resourceFromAttributes,
+} from "@opentelemetry/resources";
 import {
 	AlwaysOffSampler,
 	AlwaysOnSampler,
@@ -27,12 +33,12 @@ const KINDS = {
 
 export function openTracer(
 	settings: TraceSettings,
-	{ resource, version }: { resource: Resource; version: string },
+	{ version, instance }: { version: string; instance: string },
 ): Tracer {
 	const sampler = samplerOf(settings);
 	let ids = { traceId: "", spanId: "" };
 	const provider = new TracerProvider({
-		resource,
+		resource: resourceOf({ version, instance }),
 		// What is recorded was decided before.
 		sampler: new AlwaysOnSampler(),
 		idGenerator: { generateTraceId: () => ids.traceId, generateSpanId: () => ids.spanId },
@@ -70,6 +76,18 @@ export function openTracer(
 		},
 		close: () => provider.shutdown(),
 	};
+}
+
+/** The server that the spans are of. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win. */
+function resourceOf({ version, instance }: { version: string; instance: string }): Resource {
+	const own = resourceFromAttributes({
+		"service.name": "sluice",
+		"service.version": version,
+		"service.instance.id": instance,
+	});
+	return defaultResource()
+		.merge(own)
+		.merge(detectResources({ detectors: [envDetector] }));
 }
 
 function samplerOf({ sampler, ratio }: TraceSettings): Sampler {

@@ -1,7 +1,7 @@
 /** What is left of values in texts that were cut anywhere. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { eachWithoutSecrets, withoutSecrets } from "./hidden-values.ts";
+import { withoutSecrets } from "./hidden-values.ts";
 
 const TOKEN = "hf_0123456789abcdefghij";
 const PEM = "-----BEGIN KEY-----\nplanted-first\nplanted-second\nab==\n-----END KEY-----";
@@ -61,18 +61,6 @@ describe("D22, D47: values of variables and secrets", () => {
 		const values = { A: "https://me@db.example.com", A2: "db.example.com/secret-path" };
 		const more = { B: '{\n  "quoted": "member"\r\n}\n', "$&": "planted-value" };
 		expect(withoutSecrets(text, { ...values, ...more })).toBe(expected);
-	});
-
-	it("texts that follow one another show a value that stands in several of them in each", () => {
-		const lines = ["key:", ...PEM.split("\n"), "", `x ${TOKEN.slice(0, 4)}`].map((text) => ({ text }));
-		const goesOn = { text: `${LONG} ${TOKEN.slice(0, 4)}`, goesOn: true };
-		expect(eachWithoutSecrets([...lines, goesOn, { text: `${TOKEN.slice(4)} end` }, { text: "a\nb" }], VALUES)).toEqual(
-			[
-				...["key:", "[PEM]", "[PEM]", "[PEM]", "[PEM]", "[PEM]", "", "x hf_0"],
-				...["[LONG] [TOKEN]", "[TOKEN] end", "a\nb"],
-			],
-		);
-		expect(eachWithoutSecrets([], VALUES)).toEqual([]);
 	});
 
 	it("what is left is what a search for each value alone leaves", () => {

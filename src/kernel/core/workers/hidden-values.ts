@@ -27,35 +27,13 @@ interface Span {
  * elsewhere the rest is not recognized.
  */
 export function withoutSecrets(text: string, values: HiddenValues): string {
-	return eachWithoutSecrets([{ text }], values).join("");
-}
-
-/**
- * {@link withoutSecrets} of texts that follow one another, as lines or, with `goesOn`, without a line break. Each that
- * has a part of a value shows its name.
- */
-export function eachWithoutSecrets(
-	texts: readonly { text: string; goesOn?: boolean }[],
-	values: HiddenValues,
-): string[] {
-	const last = texts.length - 1;
-	const whole = texts.map(({ text, goesOn }, index) => (goesOn || index === last ? text : `${text}\n`)).join("");
-	const spans = spansIn(whole, formsOf(values));
-	let begin = 0;
-	let next = 0;
-	return texts.map(({ text, goesOn }) => {
-		const end = begin + text.length;
-		let shown = "";
-		let at = begin;
-		for (let span = spans[next]; span && span.from < end; span = spans[(next += 1)]) {
-			if (span.to > at) shown += `${whole.slice(at, Math.max(at, span.from))}[${span.name}]`;
-			at = Math.max(at, Math.min(span.to, end));
-			// The next text has the rest of it.
-			if (span.to > end) break;
-		}
-		begin = goesOn ? end : end + 1;
-		return shown + whole.slice(at, end);
-	});
+	let shown = "";
+	let at = 0;
+	for (const { name, from, to } of spansIn(text, formsOf(values))) {
+		shown += `${text.slice(at, from)}[${name}]`;
+		at = to;
+	}
+	return shown + text.slice(at);
 }
 
 /**

@@ -30,8 +30,6 @@ export function createTraces(
 	d: EngineContext & {
 		tracer: Tracer | undefined;
 		registry: WorkerRegistry;
-		/** A worker gets the job. */
-		onAttempt: ((job: Job, context: TraceContext | undefined) => void) | undefined;
 	},
 ) {
 	const { store, tracer, calendar, random, registry } = d;
@@ -82,11 +80,7 @@ export function createTraces(
 		/** The trace that has the spans of the job, if there is one. */
 		idOf: (job: Traced): string | undefined => (tracer ? traceOf(job) : clientOf(job))?.traceId,
 		/** The context for the worker that gets the job. */
-		ofAttempt(job: Job): TraceContext | undefined {
-			const context = tracer ? attemptContext(job) : clientOf(job);
-			d.onAttempt?.(job, context);
-			return context;
-		},
+		ofAttempt: (job: Job): TraceContext | undefined => (tracer ? attemptContext(job) : clientOf(job)),
 		/** The job ended here, by a report or a cancellation. */
 		ended,
 		/**

@@ -5,7 +5,6 @@ import { workerEnv } from "../../core/workers/worker-env.ts";
 import { hex } from "../../lib/ids.ts";
 import { isManaged, isShared } from "../../launchers/index.ts";
 import type { Service } from "../../system/loop.ts";
-import type { LogExporter } from "../../telemetry/contract.ts";
 import { SCALE } from "../cluster/heartbeat.ts";
 import type { Movable } from "../cluster/lease-balancer.ts";
 import { endedWorkers } from "./ended-workers.ts";
@@ -15,7 +14,6 @@ import { createHosts } from "./hosts.ts";
 import { workerHousekeeping } from "./housekeeping.ts";
 import { WorkerLauncher } from "./launch/launch.ts";
 import { workerSleep, type WorkerSleep } from "./launch/sleep.ts";
-import { exportWorkerLogs } from "./logs/log-export.ts";
 import { type LogSearch, searchLogs } from "./logs/log-search.ts";
 import { countPoll, holdPoll } from "./polls.ts";
 import { startProblems, type StartProblems } from "./start-problems.ts";
@@ -148,10 +146,6 @@ export class Workers {
 
 	searchLogs(q: LogSearch): ReturnType<typeof searchLogs> {
 		return searchLogs(this.#d.workerLogs, q);
-	}
-
-	exportLogs(exporter: LogExporter): ReturnType<typeof exportWorkerLogs> {
-		return exportWorkerLogs(this.#d, exporter);
 	}
 
 	/** Returns false when another server launched it (D28). Throws `worker_gone`, `worker_not_launched`. */

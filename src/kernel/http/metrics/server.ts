@@ -151,12 +151,6 @@ export const PROCESS_METRICS: readonly Metric[] = [
 		const { user, system } = process.cpuUsage();
 		return one((user + system) / 1e6);
 	}),
-	counter(
-		"sluice_exported_log_lines_total",
-		["outcome"],
-		"Lines of workers for OTLP, `exported` or not taken and `dropped`; no series without.",
-		({ engine }) => each(engine.exportedLines ?? {}),
-	),
 	gauge("process_resident_memory_bytes", [], "Resident memory.", () => one(process.memoryUsage.rss())),
 	gauge("process_uptime_seconds", [], "Time since the process began.", () => one(process.uptime())),
 	gauge("nodejs_heap_size_used_bytes", [], "Heap of the service's thread in use.", () =>

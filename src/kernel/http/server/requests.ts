@@ -4,7 +4,6 @@ import type { ErrorCode } from "../../core/error-table.ts";
 import { ApiError } from "../../core/errors.ts";
 import { isManagementPath } from "../../core/management/reserved-ids.ts";
 import { hexIds, type Random } from "../../lib/ids.ts";
-import type { Family } from "../../core/metrics/family.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { RotatingSet } from "../../lib/rotating-map.ts";
 import { may } from "../../engine/access/keys.ts";
@@ -21,7 +20,6 @@ import { inTurn } from "../gates/management.ts";
 import { NO_PARAMS } from "./match.ts";
 import { hold } from "../memory/call-memory.ts";
 import { memoryShares } from "../memory/shares.ts";
-import { familiesOf } from "../metrics/families.ts";
 import { traffic } from "../metrics/traffic.ts";
 import { pace } from "../gates/pace.ts";
 import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
@@ -96,10 +94,6 @@ export class Requests {
 			},
 		};
 	}
-
-	/** The metric families of all endpoints. */
-	readonly families = (): Promise<Family[]> =>
-		familiesOf({ engine: this.#o.engine, service: this.#service }, () => true);
 
 	/** Answers have `Connection: close` from now on, and polls are refused. */
 	drain(): void {

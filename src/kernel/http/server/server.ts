@@ -106,7 +106,6 @@ export async function listen(o: HttpOptions) {
 		host: address,
 		port,
 		reload,
-		families: requests.families,
 		/**
 		 * Answers for `lingerMs` with `Connection: close`, because clients must not send into a closing connection. Then
 		 * closes idle connections, and others after their answer. Resolves at the latest after `ms`.
