@@ -171,7 +171,6 @@ export const ACCESS_TEXTS = {
 			startWorkers: "Start workers again",
 			createBackup: "Create backup",
 			rollBackRelease: "Roll back version",
-			promoteRelease: "Promote version",
 			stopWorker: "Stop worker",
 			drainHost: "Drain host",
 			silenceAlert: "Silence alert",

@@ -101,8 +101,6 @@ export const SETTING_TEXTS = {
 			"limits.streamMb": "Streamed megabytes",
 			"limits.gpuSecondsPerDay": "GPU seconds per day",
 			"release.maxSurge": "Extra workers of a new version",
-			"release.maxUnavailable": "Old workers that may leave early",
-			"release.minJobs": "Jobs until a worker is healthy",
 			"release.failAfter": "Crashes until it is undone",
 			"release.canary": "Canary",
 			"webhooks.schedule": "Waits between attempts",

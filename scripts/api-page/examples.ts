@@ -67,7 +67,7 @@ const JOB_COUNTS = {
 	passRequestId: false,
 	priority: "normal",
 	webhooks: { schedule: "short", disableAfterMs: 432000000, input: true },
-	release: { maxSurge: 1, maxUnavailable: 0, minJobs: 1, failAfter: 3 },
+	release: { maxSurge: 1, failAfter: 3 },
 	webhookSecretSet: true,
 	paused: false,
 	createdAt: AT,
@@ -116,7 +116,6 @@ export const EXAMPLES = {
 	renewWebhookSecret: { answer: { webhookSecret: "whsec_…", formerWebhookSecretUntil: AT } },
 	listReleases: { answer: RELEASES },
 	rollBackRelease: { answer: RELEASES },
-	promoteRelease: { answer: RELEASES },
 	listWorkers: {
 		answer: {
 			workers: [{ id: WORKER, state: "running", launcher: "process", createdAt: AT, seenAt: AT, jobs: [JOB_ID] }],

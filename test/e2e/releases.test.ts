@@ -135,7 +135,7 @@ describe("releases", () => {
 	}, async (test: TestContext) => {
 		const place = site(test);
 		const service = await place.serve({ endpoints: {} });
-		await made(place, service, { release: { minJobs: 2 } });
+		await made(place, service);
 		const first = await workerOf(service);
 		const held = [await run(service, "ours", { until: "allowed" })];
 		await until("the first worker to be busy", () => place.runs(held[0]!).length > 0);
@@ -181,8 +181,6 @@ describe("releases", () => {
 		expect(await stdoutOf("releases", "rollback", "ours", "1", "--yes")).toContain("is at version 3");
 		expect((await asked(service, "")).env).toEqual(["DIARY", "TOKEN"]);
 		expect((await asked(service, "")).workersMax).toBe(3);
-		expect(await stdoutOf("releases", "promote", "ours", "3")).toContain("Version 3 of ours counts as healthy");
-		expect((await ask("releases", "promote", "ours", "2")).stderr).toContain("Only the current version");
 		expect((await ask("releases", "rollback", "ours", "9", "--yes")).stderr).toContain("has no version '9'");
 	});
 });

@@ -84,17 +84,8 @@ const rollback = serviceAction<Releases>({
 		`${endpoint} is at version ${version}, with the settings of version ${from}.\n`,
 });
 
-const promote = serviceAction<Releases>({
-	name: "promote",
-	args: ["ENDPOINT", "VERSION"],
-	summary: "take the current version as healthy: crashes do not undo it any more",
-	examples: ["sluice releases promote hello 3"],
-	request: "POST /v1/endpoints/{ENDPOINT}/releases/{VERSION}/promote",
-	text: ({ version }, { args: [endpoint] }) => `Version ${version} of ${endpoint} counts as healthy.\n`,
-});
-
 export const releases: CommandGroup = {
 	name: "releases",
 	summary: "list, compare and roll back versions of endpoints",
-	actions: [list, diff, rollback, promote],
+	actions: [list, diff, rollback],
 };

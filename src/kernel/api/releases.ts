@@ -74,28 +74,16 @@ export const LIST_RELEASES = route("listReleases", "GET /v1/endpoints/:endpoint/
 	answer: ANSWER,
 });
 
-const CHANGE = {
-	answer: ANSWER,
-	body: NO_BODY,
-	errors: ["release_not_found", "release_refused"],
-} as const;
-
 export const ROLL_BACK_RELEASE = route(
 	"rollBackRelease",
 	"POST /v1/endpoints/:endpoint/releases/:version/rollback",
 	"admin",
 	{
-		...CHANGE,
 		summary: "Makes a new version with launcher, env and GPUs of an earlier one.",
-		errors: [...CHANGE.errors, "endpoint_changed", "endpoint_unreadable"],
+		answer: ANSWER,
+		body: NO_BODY,
+		errors: ["release_not_found", "release_refused", "endpoint_changed", "endpoint_unreadable"],
 	},
 );
 
-export const PROMOTE_RELEASE = route(
-	"promoteRelease",
-	"POST /v1/endpoints/:endpoint/releases/:version/promote",
-	"admin",
-	{ ...CHANGE, summary: "Takes the current version as healthy: it is not undone any more." },
-);
-
-export const RELEASE_ROUTES = [LIST_RELEASES, ROLL_BACK_RELEASE, PROMOTE_RELEASE] as const;
+export const RELEASE_ROUTES = [LIST_RELEASES, ROLL_BACK_RELEASE] as const;

@@ -154,7 +154,7 @@ export function createEngine(o: EngineOptions) {
 		workers,
 		jobsByRelease: (q) => metrics.history.byRelease(q),
 	});
-	const releases = createReleases({ ...context, endpoints, workers, canaries });
+	const releases = createReleases({ endpoints, workers, canaries });
 	const quotas = gpuQuotas({
 		...context,
 		runTime: async (q) => (await metrics.history.total({ ...q, step: HOUR_MS })).execution.sum,

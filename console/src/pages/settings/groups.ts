@@ -37,8 +37,6 @@ export const GROUPS: readonly { title: string; names: readonly string[] }[] = [
 			"warmup.input",
 			"sleep",
 			"release.maxSurge",
-			"release.maxUnavailable",
-			"release.minJobs",
 			"release.failAfter",
 			"release.canary",
 		],

@@ -28,7 +28,7 @@ describe("readEndpoint", () => {
 			priority: "normal",
 			passRequestId: false,
 			webhooks: { schedule: "short", disableAfterMs: 432_000_000, input: true },
-			release: { maxSurge: 1, maxUnavailable: 0, minJobs: 1, failAfter: 3 },
+			release: { maxSurge: 1, failAfter: 3 },
 		});
 	});
 

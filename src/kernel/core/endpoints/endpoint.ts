@@ -61,8 +61,6 @@ export interface Endpoint {
 /** Numbers of workers, jobs and crashes; see `core/releases/`. */
 export interface ReleaseSettings {
 	maxSurge: number;
-	maxUnavailable: number;
-	minJobs: number;
 	failAfter: number;
 	/** Absent: a new version is judged by its first healthy worker. */
 	canary?: CanarySettings;

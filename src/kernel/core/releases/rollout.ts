@@ -10,8 +10,6 @@ export interface Rollout {
 	arrived: number;
 	/** Earlier ones that left before a healthy one took their place. */
 	ahead: number;
-	/** A worker of the current release has been healthy. */
-	proven: boolean;
 	/** So many of earlier releases must have left ahead before one can start; 0: there is room besides them. */
 	makers: number;
 }
@@ -30,9 +28,9 @@ export interface RolloutStep {
  * Each healthy worker of the current release takes the place of one of an earlier release. Until the first is healthy,
  * none of those leaves, unless nothing can be started beside them: then as many as one needs make place.
  */
-export function rolloutStep(q: Rollout, rule: Pick<ReleaseSettings, "maxSurge" | "maxUnavailable">): RolloutStep {
+export function rolloutStep(q: Rollout, rule: Pick<ReleaseSettings, "maxSurge">): RolloutStep {
 	const surge = q.makers === 0 ? rule.maxSurge : 0;
-	const unavailable = Math.max(q.proven ? rule.maxUnavailable : 0, surge === 0 ? Math.max(1, q.makers) : 0);
+	const unavailable = surge === 0 ? Math.max(1, q.makers) : 0;
 	const before = q.ahead - q.arrived;
 	const retire = Math.min(q.old, Math.max(0, unavailable - before));
 	const ahead = Math.max(0, before + retire);

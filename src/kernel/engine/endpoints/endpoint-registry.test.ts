@@ -69,14 +69,15 @@ it("D39: an endpoint that a server of the version before stored is read without 
 	const folder = mkdtempSync(join(tmpdir(), "sluice-registry-"));
 	const store = await openSqlite({ path: join(folder, "s.db") });
 	try {
-		const before = JSON.stringify({ workersMax: 2, priority: "low", preempt: "requeue", sealedEnv: {} });
+		const release = { maxSurge: 2, maxUnavailable: 0, minJobs: 1, failAfter: 3 };
+		const before = JSON.stringify({ priority: "low", preempt: "requeue", release, sealedEnv: {} });
 		await store.endpoints.put({ id: "ep", settings: before, secret: "", now: 1 });
 		const known = endpointRegistry(store, {
 			encryption: encryption([randomBytes(32)], randomBytes),
 			random: randomBytes,
 		});
 		await known.load((id, fault) => expect.unreachable(`${id}: ${fault}`));
-		expect(known.get("ep")).toEqual(settings("ep", { workersMax: 2, priority: "low" }));
+		expect(known.get("ep")).toEqual(settings("ep", { priority: "low", release: { maxSurge: 2 } }));
 	} finally {
 		await store.close();
 		rmSync(folder, { recursive: true, force: true });

@@ -10,7 +10,11 @@ interface StoredSettings extends Record<string, unknown> {
 }
 
 /** Members that servers of the version before store with their defaults, and that were removed. */
-const REMOVED: readonly { of?: string; member: string }[] = [{ member: "preempt" }];
+const REMOVED: readonly { of?: string; member: string }[] = [
+	{ member: "preempt" },
+	{ of: "release", member: "maxUnavailable" },
+	{ of: "release", member: "minJobs" },
+];
 
 export interface OpenedSettings {
 	settings: Record<string, unknown>;

@@ -3,7 +3,6 @@ import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { ApiError } from "../../core/errors.ts";
 import { type LaunchedSettings, type ReleaseChange, withLaunched } from "../../core/releases/launched-settings.ts";
 import type { ReleaseEntry, ReleaseHead } from "../../store/contract/releases.ts";
-import type { EngineContext } from "../context.ts";
 import { type Endpoints, withoutId } from "../endpoints/endpoints.ts";
 import type { VersionPage } from "../endpoints/versions.ts";
 import type { Workers } from "../workers/workers.ts";
@@ -30,20 +29,16 @@ export interface History {
 
 export type Releases = ReturnType<typeof createReleases>;
 
-interface Deps extends Pick<EngineContext, "events"> {
+interface Deps {
 	endpoints: Endpoints;
 	workers: Workers;
 	canaries: Canaries;
 }
 
-export function createReleases({ endpoints, workers, canaries, events }: Deps) {
+export function createReleases({ endpoints, workers, canaries }: Deps) {
 	const { versions } = endpoints;
 
 	const current = (id: string): ReleaseHead => releasesOf(endpoints, id).at(-1)!;
-
-	function notFound(id: string, version: number): ApiError {
-		return new ApiError("release_not_found", { endpoint: id, version: String(version) });
-	}
 
 	return {
 		current,
@@ -64,7 +59,7 @@ export function createReleases({ endpoints, workers, canaries, events }: Deps) {
 		async rollBack(id: string, { version, by }: { version: number; by: string }): Promise<void> {
 			const settingsOf = async (before: Endpoint): Promise<object> => {
 				const opened = await versions.settingsOf(endpoints.entry(id), version);
-				if (!opened) throw notFound(id, version);
+				if (!opened) throw new ApiError("release_not_found", { endpoint: id, version: String(version) });
 				const { settings: launched, unreadable } = opened;
 				if (unreadable.length > 0)
 					throw new ApiError("release_refused", {
@@ -75,19 +70,6 @@ export function createReleases({ endpoints, workers, canaries, events }: Deps) {
 				return withLaunched(withoutId(before), launched as unknown as LaunchedSettings);
 			};
 			await endpoints.change(id, settingsOf, { source: "rollback", by });
-		},
-		/** The current release counts as healthy from now on. Throws `release_not_found` and `release_refused`. */
-		async promote(id: string, version: number): Promise<void> {
-			const now = current(id);
-			if (!releasesOf(endpoints, id).some((each) => each.version === version)) throw notFound(id, version);
-			if (now.version !== version)
-				throw new ApiError("release_refused", {
-					why:
-						`Only the current version can be promoted, which is ${now.version}: to return to version ${version}, ` +
-						`POST /v1/endpoints/${id}/releases/${version}/rollback.`,
-				});
-			await versions.prove(now);
-			events.emit("endpoints.changed", {});
 		},
 	};
 }

@@ -91,7 +91,7 @@ export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
 		/** Lets workers of earlier releases go, and says what is to be started for them. */
 		step(endpoint: Endpoint, present: readonly Worker[]): RolloutPlan {
 			const { id, release } = endpoint;
-			const { launchHash: hash, state } = releasesOf(endpoints, id).at(-1)!;
+			const { launchHash: hash } = releasesOf(endpoints, id).at(-1)!;
 			const canary = canaries.of(endpoint);
 			const isStable = (worker: Worker): boolean => worker.launchedAs === canary?.stable.launchHash;
 			const staying = present.filter((worker) => !launcher.isLeaving(worker) && !worker.sleep);
@@ -124,14 +124,7 @@ export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
 			if (waiting && progress.makers === 0) makePlace(progress, makersFor(waiting, endpoint, { old, leaving }));
 			const { ahead, makers } = progress;
 			const next = rolloutStep(
-				{
-					old: old.length,
-					pending: pending.length,
-					arrived: arrived.length,
-					ahead,
-					makers,
-					proven: state === "healthy",
-				},
+				{ old: old.length, pending: pending.length, arrived: arrived.length, ahead, makers },
 				release,
 			);
 			progress.ahead = next.ahead;

@@ -23,10 +23,10 @@ export function isOld({ launchedAs }: Worker, hash: string): boolean {
 	return launchedAs !== undefined && launchedAs !== hash;
 }
 
-export function isHealthy({ workers, noneWaits }: ReleaseDeps, { id, release }: Endpoint, worker: Worker): boolean {
+export function isHealthy({ workers, noneWaits }: ReleaseDeps, { id }: Endpoint, worker: Worker): boolean {
 	if (!worker.ready || worker.unhealthy || worker.sleep || workers.launcher.isLeaving(worker)) return false;
 	const hasCalled = worker.takes > 0 || worker.seenAt > (worker.readyAt ?? 0);
 	// One that was taken over counts as ready before that.
-	if (worker.hasSettled && worker.settled === undefined && !hasCalled) return false;
-	return (worker.settled ?? 0) >= release.minJobs || (worker.held.size === 0 && noneWaits(id));
+	if (worker.hasSettled && !worker.hasReported && !hasCalled) return false;
+	return worker.hasReported === true || (worker.held.size === 0 && noneWaits(id));
 }

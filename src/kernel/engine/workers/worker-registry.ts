@@ -69,8 +69,8 @@ export interface Worker {
 	draining: boolean;
 	/** It has reported the result of a job, or may have, to an earlier server. */
 	hasSettled?: boolean;
-	/** Jobs whose results it has reported to this server. */
-	settled?: number;
+	/** It has reported a result to this server. */
+	hasReported?: boolean;
 	/** Absent: awake. It gets no jobs in any of these states, and only `asleep` are its GPUs free for others (D28). */
 	sleep?: { state: "falling_asleep" | "asleep" | "waking"; since: EpochMs };
 	/** Why it is stopped once it holds no job (D28). */

@@ -85,7 +85,6 @@ const HANDLERS: Handlers = {
 	renewWebhookSecret: endpoints.webhookSecret,
 	listReleases: releases.list,
 	rollBackRelease: releases.rollBack,
-	promoteRelease: releases.promote,
 	listWorkers: workers.list,
 	startWorkers: workers.start,
 	workerLogs: logs.logs,

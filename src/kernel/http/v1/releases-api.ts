@@ -53,12 +53,6 @@ export async function rollBack(call: Call): ReleasesAnswer {
 	return await list(call);
 }
 
-export async function promote(call: Call): ReleasesAnswer {
-	await readNothing(call);
-	await call.engine.releases.promote(call.params.endpoint, versionIn(call));
-	return await list(call);
-}
-
 function versionIn({ params: { endpoint, version } }: Call): number {
 	if (/^[1-9]\d{0,8}$/.test(version)) return Number(version);
 	throw new ApiError("release_not_found", { endpoint, version: version.slice(0, 20) });

@@ -50,10 +50,7 @@ export async function report(
 	);
 	releaseJobById(worker, id, { before, now: d.now() });
 	d.workers.stopSignals.over(worker, id);
-	if (!failure) {
-		worker.hasSettled = true;
-		worker.settled = (worker.settled ?? 0) + 1;
-	}
+	if (!failure) worker.hasSettled = worker.hasReported = true;
 	if (moved.ok && failure) {
 		d.events.emit("job.returned", { endpoint, id, worker: worker.id, why: "released" });
 		if (!(failure.isStop && d.workers.launcher.isLeaving(worker))) markUnhealthy(d, worker, failure.reason);
