@@ -58,14 +58,29 @@ async function looked(ep: string, id: string): Promise<void> {
 }
 
 describe("at once, from the database", () => {
-	it("D27: an endpoint that another server has just made is found", async () => {
+	/** Made by another server, whose word is lost. */
+	async function madeElsewhere(like: string): Promise<string> {
 		const ep = `ep-${(endpoints += 1)}`;
 		await sql(
 			"INSERT INTO endpoints (id, settings, created_at) SELECT $1, settings, created_at FROM endpoints WHERE id = $2",
 			ep,
-			await fresh(),
+			like,
 		);
-		expect(await submit(server.url, { input: {} }, ep)).toBeTruthy();
+		return ep;
+	}
+
+	it("D27: an endpoint that another server has just made is found", async () => {
+		expect(await submit(server.url, { input: {} }, await madeElsewhere(await fresh()))).toBeTruthy();
+	});
+
+	it("D27: also while this server is asked for unknown ones", async () => {
+		const like = await fresh();
+		for (let n = 0; n < 3; n += 1) {
+			const unknown = await call(server.url, `/v1/endpoints/unknown-${n}`);
+			const ep = await madeElsewhere(like);
+			const found = await call(server.url, `/v1/endpoints/${ep}`);
+			expect([unknown.status, found.status]).toEqual([404, 200]);
+		}
 	});
 
 	it("D27: a change begins with what another server has left", async () => {

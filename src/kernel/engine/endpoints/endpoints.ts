@@ -19,6 +19,7 @@ import { endpointRemoval } from "./removal.ts";
 import { endpointVersions, type EndpointVersions, type Origin } from "./versions.ts";
 import { decryptSecret, newWebhookSecret, type WebhookSecret } from "./webhook-secrets.ts";
 
+/** Calls with unknown ids wait for one search of all, since each reads all endpoints. */
 const SEARCH_MS = 200;
 
 /** How often a change is tried because another server made one meanwhile. */
@@ -52,6 +53,8 @@ export class Endpoints {
 	#last: Promise<void> = Promise.resolve();
 	/** A refresh that has not begun reads all changes until then. */
 	#pendingRefresh: Promise<void> | undefined;
+	/** A search that has not begun. */
+	#pendingSearch: Promise<void> | undefined;
 	#searchedAt: LocalMs = -Infinity;
 	readonly #configured: ConfiguredEndpoints;
 
@@ -102,10 +105,8 @@ export class Endpoints {
 
 	/** Finds also an endpoint that another server just created. */
 	find(id: string): Endpoint | Promise<Endpoint> {
-		const { cluster, clock } = this.#d;
-		if (this.has(id) || !cluster.shared || clock.now() - this.#searchedAt < SEARCH_MS) return this.get(id);
-		this.#searchedAt = clock.now();
-		return this.#refreshNow().then(() => this.get(id));
+		if (this.has(id) || !this.#d.cluster.shared) return this.get(id);
+		return this.#search().then(() => this.get(id));
 	}
 
 	/** An endpoint without an id gets a random one. Throws `endpoint_exists`. */
@@ -331,6 +332,18 @@ export class Endpoints {
 		);
 		this.#configured.dropOlder();
 		for (const id of missing) events.emit("endpoint.deleted", { endpoint: id });
+	}
+
+	#search(): Promise<void> {
+		if (this.#pendingSearch) return this.#pendingSearch;
+		const { clock } = this.#d;
+		const waitMs = this.#searchedAt + SEARCH_MS - clock.now();
+		const turn = waitMs > 0 ? clock.sleep(waitMs) : Promise.resolve();
+		return (this.#pendingSearch = turn.then(() => {
+			this.#searchedAt = clock.now();
+			this.#pendingSearch = undefined;
+			return this.#refreshNow();
+		}));
 	}
 
 	#refreshNow(): Promise<void> {
