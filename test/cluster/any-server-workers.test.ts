@@ -70,6 +70,22 @@ describe("workers", () => {
 			);
 	});
 
+	it("D16: a worker without pings is named, whichever server notices that its lease ended", async () => {
+		for (const server of [a, b]) {
+			const ep = await fresh({ leaseMs: 2000 });
+			const w = await worker(ep);
+			const id = await submit(a.url, { input: {} }, ep);
+			expect(idsOf(await w.at(server).take())).toEqual([id]);
+			const { warning } = await untilFits(
+				async () => (await call(server.url, `/v1/endpoints/${ep}/workers`)).json.workers[0],
+				(shown) => shown.warning !== undefined,
+			);
+			expect(warning).toBe(
+				`worker ${w.id} sends no pings: jobs over 2 s are started again; set leaseMs of the endpoint`,
+			);
+		}
+	});
+
 	it("D18: a cancel at one server reaches the stop channel at the other", async () => {
 		const ep = await fresh();
 		const w = await worker(ep);

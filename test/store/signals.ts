@@ -49,7 +49,7 @@ export function signalCases({ store, open }: Bed): void {
 			endpoint,
 			id,
 			worker: "w1",
-			mayRun: true,
+			silent: "w1",
 		});
 	});
 

@@ -53,8 +53,9 @@ export interface Projection {
 export function signalsOf({ on, job, place, stop, closed }: TransitionStep): Signal[] {
 	const { endpoint, id, release } = job;
 	const signals: Signal[] = [];
-	const mayRun = on === "lose" && closed?.open === true;
-	if (place) signals.push({ kind: "queued", endpoint, id, worker: closed?.worker, ...(mayRun && { mayRun }) });
+	const silent = on === "lose" && closed?.open === true ? closed.worker : undefined;
+	if (place)
+		signals.push({ kind: "queued", endpoint, id, worker: closed?.worker, ...(silent !== undefined && { silent }) });
 	if (isFinal(job.state) && on !== "expire" && on !== "forget")
 		signals.push({ kind: "settled", endpoint, id, state: job.state, release });
 	if (stop !== undefined) signals.push({ kind: "stop", endpoint, id, worker: stop });

@@ -8,16 +8,16 @@ import type { JobDeps, JobName } from "./job-deps.ts";
 
 const PAGE = 1000;
 
-/** `lostBy` had held the job, and may still run it where only its lease ended. */
-export function onQueued(d: JobDeps, q: JobName & { lostBy: string | undefined; mayRun?: true }): void {
-	const { endpoint, id, lostBy, mayRun } = q;
+/** `lostBy` had held the job. `silent`: a worker whose lease ended, at any server, so that it may still run the job. */
+export function onQueued(d: JobDeps, q: JobName & { lostBy: string | undefined; silent?: string | undefined }): void {
+	const { endpoint, id, lostBy, silent } = q;
 	if (lostBy !== undefined) d.events.emit("job.returned", { endpoint, id, worker: lostBy, why: "lost" });
-	if (lostBy !== undefined && mayRun) warnIfPingless(d, { endpoint, id: lostBy });
+	if (silent !== undefined) warnIfPingless(d, { endpoint, id: silent });
 	d.waiters.notify(id);
 	d.dispatch.announce(endpoint);
 }
 
-/** Names a worker once that has never pinged and whose lease ended: it may run its jobs all the same (D16 Lease). */
+/** Names a worker of this server once that has never pinged and whose lease ended (D16 Lease). */
 function warnIfPingless(d: JobDeps, q: { endpoint: string; id: string }): void {
 	const worker = d.workers.registry.get(q);
 	if (!worker || worker.pingless || d.workers.allViews.pings(worker)) return;

@@ -55,13 +55,13 @@ export class StoreUnavailable extends Error {
 }
 
 /**
- * A hint (rule 8). `queued`: a job waits; `worker`, if one lost it, and `mayRun`, if only its lease ended. `delivery`:
- * a webhook is due. `lost`: every waiter must read the store. Only from other servers: chunks were added to a job, or
- * its stream is free again; endpoints changed; keys, sessions or worker tokens (`access`) changed; a server started,
- * left or freed leases.
+ * A hint (rule 8). `queued`: a job waits; `worker` lost it, if this server noticed that; `silent` may still run it,
+ * because only its lease ended, whichever server noticed. `delivery`: a webhook is due. `lost`: every waiter must read
+ * the store. Only from other servers: chunks were added to a job, or its stream is free again; endpoints changed; keys,
+ * sessions or worker tokens (`access`) changed; a server started, left or freed leases.
  */
 export type Signal =
-	| { kind: "queued"; endpoint: string; id: string; worker?: string | undefined; mayRun?: true }
+	| { kind: "queued"; endpoint: string; id: string; worker?: string | undefined; silent?: string }
 	| { kind: "settled"; endpoint: string; id: string; state: JobState; release?: number | undefined }
 	| { kind: "stop"; endpoint: string; id: string; worker: string }
 	| { kind: "purged"; endpoint: string }

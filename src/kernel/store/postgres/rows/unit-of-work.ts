@@ -60,7 +60,7 @@ function openUnitOfWork({ run, server, slot }: { run: Runner["run"]; server: Ser
 		},
 		erase: ({ endpoint, id }: JobKey): void => void erased.push({ endpoint, id }),
 	};
-	// Only the server that noticed the loss of a worker needs its id.
+	// Only the server that noticed a loss records it; a worker that is silent is known to the servers that it calls.
 	const written = (step: TransitionStep): void =>
 		signalsOf(step).forEach((each) => notifyOthers(each.kind === "queued" ? { ...each, worker: undefined } : each));
 	const transitions = new Transitions<Row>({
