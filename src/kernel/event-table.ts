@@ -134,7 +134,7 @@ export const EVENTS = {
 	"worker.shared": warn<{ endpoint: string; worker: string }>(
 		({ endpoint, worker }) => `${endpoint}: ${sharedIdText(worker)}`,
 	),
-	/** The version of a worker's SDK has a known problem; once for each worker. */
+	/** A lease ended of a worker that has never pinged; once for each worker (D16). */
 	"worker.warned": warn<{ endpoint: string; worker: string; warning: string }>(
 		(facts) => `${nameOf(facts)}: ${facts.warning}`,
 	),
@@ -200,12 +200,6 @@ export const EVENTS = {
 	/** Two processes poll with one worker id; the later one was refused (D26). */
 	"worker.duplicate": warn<{ endpoint: string; worker: string }>(
 		({ endpoint, worker }) => `${endpoint}: a second process polls as worker ${worker} and was refused`,
-	),
-	/** A launched worker that has ended still calls, and is refused (D26); once for each worker. */
-	"worker.stray": error<{ endpoint: string; worker: string; from: string }>(
-		(facts) =>
-			`${nameOf(facts)} has ended for its platform, but still calls from ${facts.from} and is refused: ` +
-			"end its process there",
 	),
 	/** A worker was asked to stop a job (D18). */
 	"stop.sent": debug<{ endpoint: string; id: string; worker: string }>(),

@@ -1,5 +1,5 @@
 /** What is known of workers that have crashed, and what an operator can do (D16, D28, D29, D47). */
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, type TestContext } from "vitest";
 import { call, KEY } from "../support/service.ts";
@@ -167,40 +167,6 @@ describe("a worker that crashes at its start", { timeout: 120_000 }, () => {
 			await service.end();
 		},
 	);
-
-	it("D26: one that still calls after its end is named in the log, the API and by doctor", async (test) => {
-		const place = site(test);
-		const file = join(place.folder.path, "env");
-		const code = `require("fs").writeFileSync(${JSON.stringify(file)}, JSON.stringify(process.env)); process.exit(7)`;
-		const service = await place.serve({ endpoints: { ours: launched(node(code)) } });
-		const { worker } = await crashing(service.url, await run(service, "ours", {}));
-		const env = { SLUICE_URL: service.url, SLUICE_API_KEY: KEY };
-		const { RUNPOD_AI_API_KEY: key } = JSON.parse(readFileSync(file, "utf8"));
-		let last = 0;
-		const stray = await until("it to be named", async () => {
-			// Within the budget of wrong tokens.
-			if (performance.now() - last > 2000) last = performance.now();
-			else return undefined;
-			await call(service.url, `/worker/ours/ping/${worker.id}`, { key });
-			return (await endedOf(service.url)).find(({ calledAt }) => calledAt !== undefined);
-		});
-		expect(stray).toMatchObject({
-			id: worker.id,
-			message:
-				"It ended with exit code 7 before it asked for a job. " +
-				"It still calls from 127.0.0.1 and is refused: end its process there.",
-		});
-		const logged = (): RegExpMatchArray | null =>
-			service.stderr().match(/ours-\w+ has ended for its platform, but still calls from 127.0.0.1/g);
-		await until("the log names it", () => logged() ?? undefined);
-		expect(logged()).toHaveLength(1);
-		const { stdout } = await sluice(test, ["doctor"], { cwd: place.folder.path, env });
-		expect(stdout).toMatch(
-			new RegExp(`PROBLEM +endpoint ours: Its worker ${worker.id} has ended for its platform and`),
-		);
-		await call(service.url, `/worker/ours/ping/unknown`, { key });
-		expect((await endedOf(service.url)).filter(({ calledAt }) => calledAt !== undefined)).toHaveLength(1);
-	});
 
 	it("D47: ended workers stay listed after a restart; output only for admin keys", async (test) => {
 		const place = site(test);

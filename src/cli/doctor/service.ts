@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../kernel/api/endpoints.ts";
 import type { JobDetail, JobList } from "../../kernel/api/job-records.ts";
-import type { EndedWorker, Worker } from "../../kernel/api/workers.ts";
+import type { Worker } from "../../kernel/api/workers.ts";
 import { type Finding, ok, problem, warning } from "../../kernel/core/finding.ts";
 import { isManaged } from "../../kernel/launchers/index.ts";
 import { SET_URL, failureReason, noServiceAt, notSluice } from "../client/errors.ts";
@@ -129,32 +129,14 @@ async function endpointFindings(get: Fetcher, endpoint: Endpoint): Promise<Findi
 	return [ok(check, `Jobs waiting: ${jobs.inQueue}. Workers: ${workers.running} busy, ${workers.idle} idle.`)];
 }
 
-/** Finds workers that run although their platform has lost them, and what warnings there are about the others. */
+/** Finds what warnings there are about the workers. */
 async function workerFindings(get: Fetcher, id: string): Promise<Finding[]> {
-	const list = await read<{ workers: Worker[]; ended?: EndedWorker[] }>(
-		get(path`/v1/endpoints/${id}/workers?ended=true`),
-	);
-	return [...warningFindings(id, list?.workers ?? []), ...strayFindings(id, list?.ended ?? [])];
-}
-
-function warningFindings(id: string, workers: readonly Worker[]): Finding[] {
-	const texts = [...new Set(workers.flatMap((worker) => worker.warning ?? []))];
+	const list = await read<{ workers: Worker[] }>(get(path`/v1/endpoints/${id}/workers`));
+	const texts = [...new Set((list?.workers ?? []).flatMap((worker) => worker.warning ?? []))];
 	if (texts.length === 0) return [];
 	const more = texts.length > MOST_WARNINGS ? [`${texts.length - MOST_WARNINGS} more workers have such warnings.`] : [];
 	const message = [...texts.slice(0, MOST_WARNINGS).map(asSentence), ...more].join(" ");
 	return [warning(`endpoint ${id}`, message, `List its workers: sluice workers list ${id}`)];
-}
-
-function strayFindings(id: string, ended: readonly EndedWorker[]): Finding[] {
-	return ended
-		.filter(({ calledAt }) => calledAt !== undefined)
-		.map((worker) =>
-			problem(
-				`endpoint ${id}`,
-				`Its worker ${worker.id} has ended for its platform and still runs: ${worker.message}`,
-				"Log in there, find the process with: ps -ef, and end it: it may hold a GPU that counts as free.",
-			),
-		);
 }
 
 async function waitFindings(get: Fetcher, id: string, waiting: number): Promise<Finding[]> {

@@ -77,7 +77,7 @@ export const WORKER = object({
 	},
 	"warning?": {
 		...TEXT,
-		description: "Known problems of that version, that two processes use its id, or that it sends no pings.",
+		description: "That two processes use its id, or that it sends no pings.",
 	},
 	"host?": { ...TEXT, description: "The machine, where it is known." },
 	"usage?": { ...WORKER_USAGE, description: "With usage=true: what it uses, if the server that answers launched it." },
@@ -93,12 +93,6 @@ export const ENDED_WORKER = object({
 	"readyAt?": { ...MOMENT, description: "Its first call, or the end of its warm-up; absent if it was never ready." },
 	"room?": ROOM,
 	endedAt: MOMENT,
-	"calledAt?": {
-		...MOMENT,
-		description:
-			"Its last call since then to the server that answers, which refused it: its process runs where its " +
-			"platform has lost it, and must be ended there.",
-	},
 	"exitCode?": { type: "integer" },
 	"signal?": { ...TEXT, description: "That killed it, such as SIGKILL." },
 	"code?": {

@@ -29,8 +29,6 @@ export interface EndedWorker {
 	readyAt?: number | undefined;
 	room?: RoomTime | undefined;
 	endedAt: number;
-	/** It still runs, where its platform does not know it. */
-	calledAt?: number | undefined;
 	exitCode?: number | undefined;
 	signal?: string | undefined;
 	/** Absent if it was stopped or exited on its own. */

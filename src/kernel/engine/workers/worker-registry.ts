@@ -90,7 +90,7 @@ export interface Worker {
 	gpus: readonly number[];
 	/** Its part of each of its GPUs, in 10^9 bytes; absent: the whole GPU. */
 	gpuMemoryGb?: number | undefined;
-	version?: string;
+	version?: string | undefined;
 	idleSince: EpochMs;
 	/** Handed to it and not reported. */
 	readonly held: RotatingMap<string, HeldJob>;

@@ -18,7 +18,6 @@ import { type LogSearch, searchLogs } from "./logs/log-search.ts";
 import { countPoll, holdPoll } from "./polls.ts";
 import { startProblems, type StartProblems } from "./start-problems.ts";
 import { stopSignals, type StopSignals } from "./stop-signals.ts";
-import { createStrays } from "./strays.ts";
 import { type LogQuery, readLog } from "./logs/worker-logs.ts";
 import { newWorker, type Worker, workerRegistry, type WorkerRegistry } from "./worker-registry.ts";
 import { WORKER_ID_BYTES } from "./launch/worker-spec.ts";
@@ -43,8 +42,6 @@ export class Workers {
 	readonly gpus: ReturnType<typeof createGpus>;
 	readonly allViews: WorkerViews;
 	readonly services: readonly Service[];
-	/** See `strays.ts`. */
-	readonly refused: ReturnType<typeof createStrays>["refused"];
 	/** Launched workers that have ended, on all servers (D47). */
 	readonly ended: ReturnType<typeof endedWorkers>["of"];
 	readonly #d: WorkersContext;
@@ -55,7 +52,6 @@ export class Workers {
 		const d = { ...context, registry: this.registry, problems: this.startProblems };
 		this.#d = d;
 		const ended = endedWorkers(d);
-		const strays = createStrays({ ...d, ended });
 		this.hosts = createHosts(d);
 		this.gpus = createGpus(d, this.hosts.list);
 		this.launcher = new WorkerLauncher({ ...d, ended, gpuAddresses: this.gpus.addresses });
@@ -67,8 +63,7 @@ export class Workers {
 			this.hosts.service,
 			gpuParts({ ...d, memoryOf: this.gpus.memoryOf }),
 		];
-		this.refused = strays.refused;
-		this.ended = async (endpoint, limit) => (await ended.of(endpoint, limit)).map(strays.withCall);
+		this.ended = ended.of;
 		this.#markLogs();
 	}
 

@@ -84,16 +84,8 @@ export async function authenticateWorker(call: Call): Promise<void> {
 	if (token === undefined) throw refused("The worker sent no token.");
 	if (worker !== undefined && !/^[a-zA-Z0-9_.:-]{1,128}$/.test(worker))
 		throw refused("The worker id in the path must be 1 to 128 of the characters a-z, A-Z, 0-9, _, ., : and -.");
-	const peer = call.req.socket;
-	const row = await call.engine.access.tokens.find({ token, endpoint, worker, peer });
-	if (!row) {
-		const refusal = refused("The worker's token is not valid for this worker id and endpoint.");
-		const counted = wrongKey(call, refusal);
-		// Guesses over the budget are not reported, since that costs a read of the store.
-		if (counted === refusal && worker !== undefined)
-			call.engine.workers.refused({ endpoint, worker, from: peer.remoteAddress ?? "" });
-		throw counted;
-	}
+	const row = await call.engine.access.tokens.find({ token, endpoint, worker, peer: call.req.socket });
+	if (!row) throw wrongKey(call, refused("The worker's token is not valid for this worker id and endpoint."));
 	const meant = worker ?? row.worker;
 	if (meant === undefined)
 		throw refused(

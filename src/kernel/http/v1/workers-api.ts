@@ -22,7 +22,6 @@ import { principalOf } from "../gates/auth.ts";
 import { valueOf } from "../exchange/params.ts";
 import { pinglessText } from "../../core/workers/pingless.ts";
 import { sharedIdText } from "../../core/workers/shared-id.ts";
-import { sdkWarning } from "../../core/workers/sdk-version.ts";
 import { reasonIn, type WorkerView } from "../../engine/workers/worker-views.ts";
 import type { Call } from "../exchange/call.ts";
 import { readNothing } from "../exchange/object-body.ts";
@@ -69,7 +68,7 @@ export async function start(call: Call): Promise<AnswerOf<typeof START_WORKERS> 
 /** Output is for admin keys only, like logs. */
 export function endedWorkerJson(call: Call, worker: EndedWorker): Sendable<EndedJson> {
 	const { engine, params } = call;
-	const { endpoint: _, lastOutput, createdAt, readyAt, room, endedAt, calledAt, ...rest } = worker;
+	const { endpoint: _, lastOutput, createdAt, readyAt, room, endedAt, ...rest } = worker;
 	const admin = may(principalOf(call), "admin", params.endpoint);
 	return {
 		...rest,
@@ -77,7 +76,6 @@ export function endedWorkerJson(call: Call, worker: EndedWorker): Sendable<Ended
 		readyAt: isoJobTime(engine, readyAt),
 		room: roomJson(engine, room),
 		endedAt: isoJobTime(engine, endedAt),
-		calledAt: isoJobTime(engine, calledAt),
 		lastLine: admin && rest.code !== undefined ? errorLine(lastOutput) : undefined,
 		lastOutput: admin ? lastOutput : undefined,
 	};
@@ -98,11 +96,9 @@ function workerJson(call: Call, worker: WorkerView, usage: WorkerUsage | undefin
 		worker;
 	const shared = engine.workers.allViews.sharedId({ endpoint: params.endpoint, id });
 	const { leaseMs } = engine.endpoints.get(params.endpoint);
-	const warnings = [
-		version && sdkWarning(version),
-		shared && sharedIdText(id),
-		pingless ? `worker ${id} ${pinglessText(leaseMs)}` : undefined,
-	].filter((text) => text !== undefined);
+	const warnings = [shared && sharedIdText(id), pingless ? `worker ${id} ${pinglessText(leaseMs)}` : undefined].filter(
+		(text) => text !== undefined,
+	);
 	const reason = notice ? reasonIn(notice) : excess;
 	return {
 		id,

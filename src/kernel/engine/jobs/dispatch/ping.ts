@@ -1,6 +1,5 @@
 /** A worker's ping keeps the leases of the jobs that it names; the others are lost (D16 Lease, protocol B.7). */
 import type { EpochMs } from "../../../lib/time.ts";
-import { sdkWarning } from "../../../core/workers/sdk-version.ts";
 import { isShownAsShared } from "../../../core/workers/shared-id.ts";
 import { pingIntervalMs } from "../../../core/workers/worker-env.ts";
 import type { RetryOptions } from "../../availability/retry-while-unavailable.ts";
@@ -23,7 +22,7 @@ export async function ping(
 	const { worker, said } = q;
 	const now = d.now();
 	const intervalMs = pingIntervalMs(d.endpoints.get(worker.endpoint).leaseMs);
-	noteVersion(d, worker, said.version);
+	worker.version = said.version ?? worker.version;
 	if (said.unhealthy !== undefined) return markUnhealthy(d, worker, said.unhealthy);
 	worker.pinged = true;
 	worker.pingless = false;
@@ -95,11 +94,4 @@ function noteSecondProcess({ events }: JobDeps, worker: Worker, now: EpochMs): v
 	const isKnown = isShownAsShared(worker.shared, now);
 	worker.shared = { since: isKnown ? worker.shared!.since : now, at: now };
 	if (!isKnown) events.emit("worker.shared", { endpoint: worker.endpoint, worker: worker.id });
-}
-
-function noteVersion({ events }: JobDeps, worker: Worker, version: string | undefined): void {
-	if (version === undefined || worker.version === version) return;
-	worker.version = version;
-	const warning = sdkWarning(version);
-	if (warning !== undefined) events.emit("worker.warned", { endpoint: worker.endpoint, worker: worker.id, warning });
 }
