@@ -3,7 +3,7 @@
  * with its style and script.
  */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { OPERATIONS } from "../src/kernel/api/operations.ts";
+import { ROUTES } from "../src/kernel/http/server/routes.ts";
 import { version } from "../src/kernel/version.ts";
 import { openapiOf } from "./api-page/openapi.ts";
 import { docsPage } from "./api-page/page.ts";
@@ -17,7 +17,7 @@ export function buildApiPage(root: string): void {
 	const folder = `${root}dist/reference`;
 	rmSync(folder, { recursive: true, force: true });
 	mkdirSync(folder, { recursive: true });
-	const document = openapiOf(OPERATIONS, version);
+	const document = openapiOf(ROUTES, version);
 	writeFileSync(`${folder}/openapi.json`, JSON.stringify({ ...document, servers: [{ url: "/" }] }));
 	writeFileSync(`${folder}/index.html`, docsPage(document, TARGET));
 	for (const file of ["page.css", "page.js"]) cpSync(`${root}scripts/api-page/${file}`, `${folder}/${file}`);

@@ -12,7 +12,6 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ENDPOINT } from "../src/kernel/api/endpoints.ts";
 import { SCHEMAS } from "../scripts/api-page/schemas.ts";
-import { OPERATIONS } from "../src/kernel/api/operations.ts";
 import { ERRORS } from "../src/kernel/core/error-table.ts";
 import { KEY_REQUEST_SCHEMA } from "../src/kernel/core/access/key-request.ts";
 import { LIMITED_OPERATIONS } from "../src/kernel/core/endpoints/limits.ts";
@@ -32,7 +31,7 @@ import { folder } from "./support/service.ts";
 const REDOCLY = fileURLToPath(new URL("../site/node_modules/@redocly/cli/bin/cli.js", import.meta.url));
 
 /** As it arrives. */
-const document = JSON.parse(JSON.stringify(openapiOf(OPERATIONS, "1.2.3"))) as OpenApi;
+const document = JSON.parse(JSON.stringify(openapiOf(ROUTES, "1.2.3"))) as OpenApi;
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 	Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
 );

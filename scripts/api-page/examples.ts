@@ -1,5 +1,4 @@
 /** Example bodies and answers of the operations, for `/openapi.json` and `/docs/api/`. Others have `{}`. */
-import type { OperationName } from "../../src/kernel/api/operations.ts";
 import { AT, type Example, JOB, JOB_EXAMPLES, JOB_ID, WORKER } from "./job-examples.ts";
 import { MANAGEMENT_EXAMPLES } from "./management-examples.ts";
 
@@ -389,4 +388,4 @@ export const EXAMPLES = {
 	getSession: { answer: { principal: { name: "nightly batch", scopes: ["write"] } } },
 	healthz: { answer: { ok: true } },
 	readyz: { answer: { ready: true } },
-} satisfies Partial<Record<OperationName | "sdkStream", Example>>;
+} satisfies Readonly<Record<string, Example>>;

@@ -1,5 +1,4 @@
 /** Examples of the APIs of clients and of workers, and what the others share with them. */
-import type { OperationName } from "../../src/kernel/api/operations.ts";
 
 export const AT = "2026-01-31T12:00:00.000Z";
 export const JOB_ID = "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77";
@@ -55,4 +54,4 @@ export const JOB_EXAMPLES = {
 	},
 	jobStream: { body: { output: "hel" } },
 	jobStreamBatch: { body: '{"output":"hel"}\n{"output":"lo"}' },
-} satisfies Partial<Record<OperationName | "sdkStream", Example>>;
+} satisfies Readonly<Record<string, Example>>;

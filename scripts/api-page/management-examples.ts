@@ -1,5 +1,4 @@
 /** Examples of the management API. */
-import type { OperationName } from "../../src/kernel/api/operations.ts";
 import { AT, type Example, WORKER } from "./job-examples.ts";
 
 const VOLUME = {
@@ -198,4 +197,4 @@ export const MANAGEMENT_EXAMPLES = {
 	listDataCenters: { answer: { dataCenters: [DATA_CENTER] } },
 	getDataCenter: { answer: DATA_CENTER },
 	listPods: { answer: { pods: [], pagination: { nextCursor: null, hasNextPage: false } } },
-} satisfies Partial<Record<OperationName | "sdkStream", Example>>;
+} satisfies Readonly<Record<string, Example>>;

@@ -1,14 +1,14 @@
 /** `docs/reference/api.md`: every operation, by group, from the OpenAPI document. */
 import { openapiOf } from "../api-page/openapi.ts";
 import type { Operation, Response } from "../api-page/openapi-types.ts";
-import { OPERATIONS } from "../../src/kernel/api/operations.ts";
+import { ROUTES } from "../../src/kernel/http/server/routes.ts";
 import { boundTexts, descriptionOf, nameOf, typeText } from "../api-page/schema-text.ts";
 import type { JsonSchema } from "../../src/kernel/api/definition/schema.ts";
 import { twinOf } from "../api-page/twins.ts";
 import { code, headingAnchor, type Page, plain, table } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";
 
-const document = openapiOf(OPERATIONS, "");
+const document = openapiOf(ROUTES, "");
 
 export const api: Page = {
 	file: "api.md",

@@ -6,7 +6,7 @@ import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "../../src/kernel/core/endpoi
 import { MAX_LOSSES } from "../../src/kernel/core/jobs/job-transitions.ts";
 import { CHUNK_LIMIT, RESULT_LIMIT } from "../../src/kernel/core/jobs/report.ts";
 import { SUBMISSION_JSON, SUBMISSION_SCHEMA } from "../../src/kernel/core/jobs/submission.ts";
-import { OPERATIONS } from "../../src/kernel/api/operations.ts";
+import { ROUTES } from "../../src/kernel/http/server/routes.ts";
 import { SYNC_WAIT, STREAM_WAIT } from "../../src/kernel/api/jobs.ts";
 import { code, duration, grouped, type Page, table } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";
@@ -25,7 +25,7 @@ export const limits: Page = {
 			];
 		});
 		const sizes = Map.groupBy(
-			OPERATIONS.filter(({ body }) => body !== undefined),
+			ROUTES.filter(({ body }) => body !== undefined),
 			({ maxBody }) => maxBody,
 		);
 		const bodies = [...sizes]

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { launcherFields, launchersIn, settingsIn } from "../../console/src/settings-form.ts";
 import { openapiOf } from "../../scripts/api-page/openapi.ts";
 import { config as reference } from "../../scripts/gen/config.ts";
-import { OPERATIONS } from "../../src/kernel/api/operations.ts";
+import { ROUTES } from "../../src/kernel/http/server/routes.ts";
 import { launcherFindings } from "../../src/cli/doctor/machine.ts";
 import { loadConfig } from "../../src/kernel/config/config.ts";
 import type { LauncherDefinition } from "../../src/kernel/launchers/definition.ts";
@@ -92,7 +92,7 @@ describe("a service with a new launcher", () => {
 	});
 
 	it("the console's form has it", async () => {
-		const document = JSON.parse(JSON.stringify(openapiOf(OPERATIONS, "1"))) as Record<string, unknown>;
+		const document = JSON.parse(JSON.stringify(openapiOf(ROUTES, "1"))) as Record<string, unknown>;
 		const choice = launchersIn(settingsIn(document)).find(({ type }) => type === "pretend")!;
 		expect(choice).toMatchObject({
 			title: "A pretend platform",

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { OPERATIONS } from "../../src/kernel/api/operations.ts";
+import { ROUTES } from "../../src/kernel/http/server/routes.ts";
 import { exampleRequest } from "../../scripts/api-page/example-request.ts";
 import { openapiOf } from "../../scripts/api-page/openapi.ts";
 import { type Language, snippetOf } from "../../scripts/api-page/snippets.ts";
@@ -65,7 +65,7 @@ afterAll(() => {
 
 /** Each operation's example. */
 function examples(language: Language): { id: string; code: string }[] {
-	const document = openapiOf(OPERATIONS, "1");
+	const document = openapiOf(ROUTES, "1");
 	return Object.entries(document.paths).flatMap(([path, item]) =>
 		Object.entries(item).map(([method, operation]) => ({
 			id: operation.operationId,

@@ -7,7 +7,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { OpenApi } from "../../scripts/api-page/openapi-types.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { ON_POSTGRES } from "../support/service-store.ts";
-import type { PathParams } from "../../src/kernel/api/definition/route.ts";
 import { call, KEY, startService, type TestService } from "../support/service.ts";
 import { endWith, handWorker, type HandWorker, submitted } from "./hand-worker.ts";
 import { BODY } from "./management/managed-endpoints.ts";
@@ -77,23 +76,22 @@ const answered = new Set<string>();
  */
 async function ask(
 	id: string,
-	q: Partial<PathParams & { route: string }> & {
-		query?: string;
-		step?: number;
-	} = {},
+	{ query = "", step, ...params }: { query?: string; step?: number; [param: string]: string | number | undefined } = {},
 	init: Parameters<typeof call>[2] = {},
 ): Promise<{ status: number; json: any; code?: string }> {
 	const { method, path, operation } = operationsOf(document).find((each) => each.id === id)!;
-	const filled = path.replace(/\{(\w+)\}/g, (_, name: "endpoint") => q[name] ?? (name === "endpoint" ? EP : worker.id));
+	const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
+		String(params[name] ?? (name === "endpoint" ? EP : worker.id)),
+	);
 	const headers = path.startsWith("/worker/") ? { authorization: worker.token, ...init.headers } : init.headers;
 	const answer = await held(
 		clock,
-		call(service.url, filled + (q.query ?? ""), {
+		call(service.url, filled + query, {
 			method,
 			...init,
 			...(headers ? { headers } : {}),
 		}),
-		q.step ?? 0,
+		step ?? 0,
 	);
 	const said = operation.responses[answer.status];
 	expect(said, `${id} answered ${answer.status}: ${answer.text}`).toBeDefined();
@@ -394,6 +392,6 @@ describe("all together", () => {
 			operationsOf(document)
 				.map(({ id }) => id)
 				.filter((id) => !answered.has(id)),
-		).toEqual(["workerLogs", "feed", "serviceLog", "createBackup", "streamWorkerLogs", "getGpuType", "metrics"]);
+		).toEqual(["workerLogs", "feed", "createBackup", "streamWorkerLogs", "getGpuType", "serviceLog", "metrics"]);
 	});
 });

@@ -35,3 +35,5 @@ export const LIST_AUDIT = route("listAudit", "GET /v1/audit", "admin", {
 	},
 	query: [KEY_FILTER, ACTION_FILTER, LIMIT, CURSOR],
 });
+
+export const AUDIT_ROUTES = [LIST_AUDIT] as const;

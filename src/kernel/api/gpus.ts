@@ -64,3 +64,5 @@ export const LIST_GPUS = route("listGpus", "GET /v1/gpus", "admin", {
 		schema: listIn("gpus", GPU),
 	},
 });
+
+export const GPU_ROUTES = [LIST_GPUS] as const;

@@ -125,6 +125,7 @@ export const STREAM_WAIT = wait(5000);
 export const STATUS_FILTER = word("status", JOB_STATES, "Only jobs in this state.");
 
 const RUN = route("run", "POST /v2/:endpoint/run", "write", {
+	ownLimits: true,
 	summary: "Queues a job and returns its id.",
 	answer: STATUS_ANSWER,
 	...SUBMISSION,
@@ -133,6 +134,7 @@ const RUN = route("run", "POST /v2/:endpoint/run", "write", {
 });
 
 export const RUNSYNC = route("runsync", "POST /v2/:endpoint/runsync", "write", {
+	ownLimits: true,
 	summary: "Queues a job and waits for its result.",
 	answer: JOB_ANSWER,
 	...SUBMISSION,
@@ -142,6 +144,7 @@ export const RUNSYNC = route("runsync", "POST /v2/:endpoint/runsync", "write", {
 });
 
 const STATUS = route("status", "GET POST /v2/:endpoint/status/:job", "read", {
+	ownLimits: true,
 	summary: "Returns the current state of the job, with its result once it has ended.",
 	answer: JOB_ANSWER,
 	query: [TTL],
@@ -149,6 +152,7 @@ const STATUS = route("status", "GET POST /v2/:endpoint/status/:job", "read", {
 });
 
 const STATUS_SYNC = route("statusSync", "GET POST /v2/:endpoint/status-sync/:job", "read", {
+	ownLimits: true,
 	summary: "The job once it has ended, or as it is when the wait is over.",
 	answer: JOB_ANSWER,
 	query: [SYNC_WAIT],
@@ -156,6 +160,7 @@ const STATUS_SYNC = route("statusSync", "GET POST /v2/:endpoint/status-sync/:job
 });
 
 const STREAM = route("stream", "GET POST /v2/:endpoint/stream/:job", "read", {
+	ownLimits: true,
 	summary: "The chunks of a job that were not delivered yet, or those from an offset on.",
 	answer: {
 		description:
@@ -170,12 +175,14 @@ const STREAM = route("stream", "GET POST /v2/:endpoint/stream/:job", "read", {
 });
 
 export const CANCEL = route("cancel", "POST /v2/:endpoint/cancel/:job", "write", {
+	ownLimits: true,
 	summary: "Cancels a job that waits or runs.",
 	answer: STATUS_ANSWER,
 	limit: "cancel",
 });
 
 export const RETRY = route("retry", "POST /v2/:endpoint/retry/:job", "write", {
+	ownLimits: true,
 	summary: "Queues a FAILED or TIMED_OUT job again, under the same id.",
 	answer: STATUS_ANSWER,
 	errors: ["job_not_retryable", "queue_full"],
@@ -201,6 +208,7 @@ const REQUESTS = route("requests", "GET /v2/:endpoint/requests", "read", {
 });
 
 const OPENAI = route("openai", "GET POST /v2/:endpoint/openai/*", "write", {
+	ownLimits: true,
 	summary: "Runs a request of OpenAI's API as a job and answers in OpenAI's form.",
 	answer: {
 		description:
@@ -227,6 +235,7 @@ const OPENAI = route("openai", "GET POST /v2/:endpoint/openai/*", "write", {
 });
 
 export const GET_HEALTH = route("health", "GET /v2/:endpoint/health", "read", {
+	ownLimits: true,
 	summary: "Counts of jobs and workers of the endpoint.",
 	answer: { description: "Counts.", schema: HEALTH },
 });

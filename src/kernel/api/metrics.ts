@@ -166,3 +166,7 @@ export const PROMETHEUS = route("metrics", "GET /metrics", "read", {
 		media: EXPOSITION_TYPE,
 	},
 });
+
+export const METRICS_ROUTES = [ENDPOINT_METRICS, ALL_METRICS, ENDPOINT_DEMAND, FEED] as const;
+
+export const PROMETHEUS_ROUTES = [PROMETHEUS] as const;

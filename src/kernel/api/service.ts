@@ -80,3 +80,5 @@ export const DOCUMENTATION_ROUTES = [
 	route("docs", "GET /docs/", "anyone", { summary: "The documentation.", ...PAGE }),
 	route("docsFolder", "GET /docs", "anyone", { summary: "Redirects to the documentation.", ...REDIRECT }),
 ] as const;
+
+export const SERVICE_ROUTES = [LIST_SERVERS, SERVICE_LOG, HEALTHZ, READYZ] as const;

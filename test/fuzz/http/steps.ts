@@ -1,6 +1,7 @@
 /** Requests to every operation, from its definition: valid, nearly valid, and not at all. */
 import fc from "fast-check";
-import { type Operation, OPERATIONS } from "../../../src/kernel/api/operations.ts";
+import type { BoundRoute } from "../../../src/kernel/http/server/route.ts";
+import { ROUTES } from "../../../src/kernel/http/server/routes.ts";
 import { EXAMPLES } from "../../../scripts/api-page/examples.ts";
 import type { Example } from "../../../scripts/api-page/job-examples.ts";
 import { type AnySchema, brokenJson, fromSchema, jsonText, oddText } from "../generate.ts";
@@ -63,7 +64,7 @@ const OF_PARAMETER: Record<string, fc.Arbitrary<string>> = {
 const encoded = oddText.map((text) => encodeURIComponent(text.toWellFormed()));
 const rest = fc.constantFrom("v1/models", "v1/chat/completions", "index.html", "assets/..%2f..%2fx", "a//b");
 
-function pathOf({ path }: Operation): fc.Arbitrary<string> {
+function pathOf({ path }: BoundRoute): fc.Arbitrary<string> {
 	const names = path.match(/:\w+|\*/g) ?? [];
 	const values = names.map((name) =>
 		fc.oneof(
@@ -92,7 +93,7 @@ const WORKER_QUERY = [
 	"chunk",
 ];
 
-function queryOf({ query = [], access }: Operation): fc.Arbitrary<string[][]> {
+function queryOf({ query = [], access }: BoundRoute): fc.Arbitrary<string[][]> {
 	const names = [...query.map(({ name }) => name), ...(access === "worker" ? WORKER_QUERY : []), "x"];
 	const value = (name: string): fc.Arbitrary<string> => {
 		const schema = query.find((each) => each.name === name)?.schema as AnySchema | undefined;
@@ -112,7 +113,7 @@ function queryOf({ query = [], access }: Operation): fc.Arbitrary<string[][]> {
 
 const examples: Readonly<Record<string, Example>> = EXAMPLES;
 
-function bodyOf({ body, definition }: Operation): fc.Arbitrary<string | null> {
+function bodyOf({ body, definition }: BoundRoute): fc.Arbitrary<string | null> {
 	if (!body) return fc.constantFrom(null, null, null, "{}", "x");
 	const valid = fromSchema(body.schema as AnySchema).map((value) => JSON.stringify(value));
 	const known =
@@ -180,7 +181,7 @@ const strangeHeader = fc.tuple(
 
 const METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];
 
-function stepOf(operation: Operation): fc.Arbitrary<Step> {
+function stepOf(operation: BoundRoute): fc.Arbitrary<Step> {
 	const { methods, access } = operation;
 	return fc
 		.record({
@@ -227,7 +228,7 @@ const FREQUENT = [
 	"cancel",
 	"retry",
 ];
-const frequent = OPERATIONS.filter(({ definition }) => FREQUENT.includes(definition));
+const frequent = ROUTES.filter(({ definition }) => FREQUENT.includes(definition));
 
 const anySegment = fc.oneof(encoded, fc.constantFrom("v1", "v2", "sdk", "worker", "..", "%", ""));
 const nowhere: fc.Arbitrary<Step> = fc.record({
@@ -244,7 +245,7 @@ const nowhere: fc.Arbitrary<Step> = fc.record({
 export const steps: fc.Arbitrary<Step[]> = fc.array(
 	fc.oneof(
 		{ weight: 10, arbitrary: fc.oneof(...frequent.map(stepOf)) },
-		{ weight: 10, arbitrary: fc.oneof(...OPERATIONS.map(stepOf)) },
+		{ weight: 10, arbitrary: fc.oneof(...ROUTES.map(stepOf)) },
 		{ weight: 1, arbitrary: nowhere },
 	),
 	{ minLength: 1, maxLength: 14 },

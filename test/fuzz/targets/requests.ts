@@ -1,6 +1,6 @@
 /** Routes, queries, cursors, origins and names of browsers: what callers forge. */
 import fc from "fast-check";
-import { OPERATIONS } from "../../../src/kernel/api/operations.ts";
+import { ROUTES } from "../../../src/kernel/http/server/routes.ts";
 import type { Param } from "../../../src/kernel/api/definition/params.ts";
 import { placeOf, sourceOf } from "../../../src/kernel/http/console/origin.ts";
 import { clientOf } from "../../../src/kernel/http/console/user-agent.ts";
@@ -9,13 +9,13 @@ import { cursorOf, numberOf } from "../../../src/kernel/store/cursor.ts";
 import { natural, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
-const match = matcher(OPERATIONS);
-const segments = [...new Set(OPERATIONS.flatMap(({ path }) => path.split("/")))].filter((each) => !/^[:*]/.test(each));
+const match = matcher(ROUTES);
+const segments = [...new Set(ROUTES.flatMap(({ path }) => path.split("/")))].filter((each) => !/^[:*]/.test(each));
 
 /** All that fit, segment by segment; the one with the most fixed segments from the left wins. */
 function naive(path: string): { path: string; params: Record<string, string> } | undefined {
 	const parts = path.split("/").slice(1);
-	const found = OPERATIONS.flatMap((route) => {
+	const found = ROUTES.flatMap((route) => {
 		const names = route.path.split("/").slice(1);
 		const tail = names.at(-1) === "*";
 		if (!path.startsWith("/") || (tail ? parts.length < names.length : parts.length !== names.length)) return [];
@@ -44,7 +44,7 @@ export const ROUTE_MATCH = target({
 	name: "route-match",
 	sources: ["kernel/http/server/match.ts"],
 	cases: fc.oneof(
-		fc.constantFrom(...OPERATIONS).chain(({ path }) =>
+		fc.constantFrom(...ROUTES).chain(({ path }) =>
 			fc
 				.array(
 					fc.oneof(
@@ -75,9 +75,7 @@ function encodeURIComponentSafely(text: string): string {
 	return encodeURIComponent(text.toWellFormed());
 }
 
-const PARAMS = OPERATIONS.flatMap(({ query = [] }) => query).filter(
-	(param): param is Param<unknown> => "read" in param,
-);
+const PARAMS = ROUTES.flatMap(({ query = [] }) => query).filter((param): param is Param<unknown> => "read" in param);
 
 export const QUERY = target({
 	name: "queries-and-cursors",

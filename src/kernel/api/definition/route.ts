@@ -13,27 +13,14 @@ export type ErrorForm = "openai" | "problem";
 
 export type Access = "read" | "write" | "admin" | "worker" | "anyone";
 
-/** `rest`: the remaining path with slashes. */
-export type PathParams = Record<
-	| "endpoint"
-	| "job"
-	| "worker"
-	| "delivery"
-	| "receiver"
-	| "key"
-	| "session"
-	| "host"
-	| "registry"
-	| "version"
-	| "template"
-	| "volume"
-	| "login"
-	| "secret"
-	| "alert"
-	| "id"
-	| "rest",
-	string
->;
+/** Names of the parameters in a path; `rest` is the remaining path, with slashes, of a final `*`. */
+export type ParamNames<Path extends string> = Path extends `${infer Segment}/${infer Others}`
+	? ParamNames<Segment> | ParamNames<Others>
+	: Path extends `:${infer Name}`
+		? Name
+		: Path extends "*"
+			? "rest"
+			: never;
 
 export interface Answer {
 	readonly description: string;
@@ -86,6 +73,8 @@ export interface RouteDefinition {
 	readonly creates?: true;
 	/** Rate limits (spec 8, D24). */
 	readonly limit?: LimitedOperation;
+	/** A client's operation on one job: the limits of its endpoint hold instead of the pace of its key (D24, D41). */
+	readonly ownLimits?: true;
 	/** Refusals are delayed (D26). */
 	readonly poll?: true;
 	/** A key is in the body: refusals are delayed (D31). */
@@ -103,17 +92,18 @@ export interface RouteDefinition {
 /** Such as `GET /v1/keys`. */
 type Request = `${Method} /${string}` | `${Method} ${Method} /${string}`;
 
+type PathOf<R extends string> = R extends `${string} ${infer Rest}` ? PathOf<Rest> : R;
+
 type Rest = Omit<RouteDefinition, "name" | "methods" | "path" | "access" | "maxBody">;
 
 /** Keeps the literal types. */
-export function route<const Name extends string, const R extends Rest & { maxBody?: number }>(
-	name: Name,
-	request: Request,
-	access: Access,
-	rest: R,
-) {
+export function route<
+	const Name extends string,
+	const Wanted extends Request,
+	const R extends Rest & { maxBody?: number },
+>(name: Name, request: Wanted, access: Access, rest: R) {
 	const words = request.split(" ");
-	const [methods, path] = [words.slice(0, -1) as Method[], words.at(-1)!];
+	const [methods, path] = [words.slice(0, -1) as Method[], words.at(-1)! as PathOf<Wanted>];
 	return { name, methods, path, access, maxBody: SMALL_BODY, ...rest };
 }
 

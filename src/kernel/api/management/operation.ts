@@ -12,16 +12,20 @@ export const NOT_FOUND = ["resource_not_found"] as const;
 type Request = `${"GET" | "POST" | "PATCH" | "DELETE"} /v2/${string}`;
 
 /** An operation for administrators, with problem details. Bodies are checked. */
-export function managed<const Name extends string, const R extends Rest>(name: Name, request: Request, rest: R) {
+export function managed<const Name extends string, const Wanted extends Request, const R extends Rest>(
+	name: Name,
+	request: Wanted,
+	rest: R,
+) {
 	const { body } = rest;
 	const checked: object = body ? { maxBody: MB, body: { ...body, checked: true } } : {};
 	return route(name, request, "admin", { errorForm: "problem", ...rest, ...checked });
 }
 
-export function removal<const Name extends string>(
+export function removal<const Name extends string, const Path extends `/v2/${string}`>(
 	name: Name,
-	path: `/v2/${string}`,
+	path: Path,
 	q: Pick<RouteDefinition, "summary" | "errors">,
 ) {
-	return managed(name, `DELETE ${path}`, { status: 204, answer: { description: "It is deleted." }, ...q });
+	return managed(name, `DELETE ${path}` as const, { status: 204, answer: { description: "It is deleted." }, ...q });
 }

@@ -28,7 +28,7 @@ export function delivers(call: Call): boolean {
 	return !isHead(call) && !wantsEvents(call.req) && !query(call).has(OFFSET.name);
 }
 
-export async function stream(call: Call): Promise<void> {
+export async function stream(call: Call<"endpoint" | "job">): Promise<void> {
 	const offset = valueOf(call, OFFSET);
 	if (isHead(call)) return await headers(call);
 	if (wantsEvents(call.req)) return await events(call, offset ?? (lastEventId(call.req) ?? -1) + 1);
@@ -47,7 +47,7 @@ export async function stream(call: Call): Promise<void> {
 }
 
 /** Answers HEAD without what depends on the chunks. */
-async function headers(call: Call): Promise<void> {
+async function headers(call: Call<"endpoint" | "job">): Promise<void> {
 	const { job } = await call.engine.jobs.status({ endpoint: call.params.endpoint, id: call.params.job });
 	if (wantsEvents(call.req)) headOnly(call.res, EVENT_STREAM);
 	else headOnly(call.res, { ...JSON_HEADERS, "Sluice-Job-Status": job.state });
@@ -57,7 +57,7 @@ async function headers(call: Call): Promise<void> {
 const SDK_AGENT = /^(?:RunPod-|runpod-mcp-server\/)/;
 
 /** SDKs get the object (D7 Shape). */
-function wantsObject({ req, path, params }: Call): boolean {
+function wantsObject({ req, path, params }: Call<"job">): boolean {
 	return (
 		path.startsWith("/sdk/") ||
 		req.method === "POST" ||
@@ -66,7 +66,7 @@ function wantsObject({ req, path, params }: Call): boolean {
 	);
 }
 
-async function send(call: Call, { chunks, next, state, delivered }: StreamPart): Promise<void> {
+async function send(call: Call<"job">, { chunks, next, state, delivered }: StreamPart): Promise<void> {
 	const array = `[${chunks.join(",")}]`;
 	const text = wantsObject(call) ? `{"status":"${state}","stream":${array}}` : array;
 	let written = false;
@@ -80,7 +80,7 @@ async function send(call: Call, { chunks, next, state, delivered }: StreamPart):
 	}
 }
 
-async function events(call: Call, from: number): Promise<void> {
+async function events(call: Call<"endpoint" | "job">, from: number): Promise<void> {
 	const { engine, caller, params } = call;
 	const job = { endpoint: params.endpoint, id: params.job };
 	const first = await engine.jobs.status(job);
@@ -98,7 +98,7 @@ async function events(call: Call, from: number): Promise<void> {
 }
 
 async function sendChunks(
-	call: Call,
+	call: Call<"endpoint" | "job">,
 	q: { from: number; follower: Follower; first: Pick<Job, "attempt" | "returns"> },
 ): Promise<void> {
 	const { res, engine, caller, params } = call;

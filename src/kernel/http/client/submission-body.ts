@@ -21,7 +21,7 @@ const SCANNED = { ...SUBMISSION_JSON, others: true };
 const bytesOf = (member: JsonMember | undefined): number => (member ? member.end - member.start : 0);
 
 /** Throws 400 and 413. */
-export async function readSubmitted(call: Call, operation: Operation): Promise<SubmitRequest> {
+export async function readSubmitted(call: Call<"endpoint">, operation: Operation): Promise<SubmitRequest> {
 	const key = idempotencyKey(call);
 	const body = await readJson(call, SCANNED);
 	const { scan } = body;

@@ -29,7 +29,7 @@ export async function page(call: Call): Promise<void> {
 }
 
 /** Paths without a dot redirect to the page. */
-export async function file(call: Call): Promise<void> {
+export async function file(call: Call<"rest">): Promise<void> {
 	const { path, params } = call;
 	const found = (await call.service.sites.console.files())?.get(params.rest);
 	if (found) return await sendFile(call, found, POLICY);

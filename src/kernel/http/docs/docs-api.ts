@@ -21,7 +21,7 @@ export function apiReference(call: Call): Promise<void> {
 	return send(call, INDEX);
 }
 
-export function apiFile(call: Call): Promise<void> {
+export function apiFile(call: Call<"rest">): Promise<void> {
 	return send(call, call.params.rest);
 }
 

@@ -29,7 +29,7 @@ export async function docs(call: Call): Promise<void> {
 	else sendNotBuilt(call, NOT_BUILT, POLICY);
 }
 
-export async function docsFile(call: Call): Promise<void> {
+export async function docsFile(call: Call<"rest">): Promise<void> {
 	const { params } = call;
 	const files = await call.service.sites.docs.files();
 	const found = files?.get(params.rest.replace(/\/$/, `/${INDEX}`));

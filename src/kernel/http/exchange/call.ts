@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { ErrorForm, PathParams } from "../../api/definition/route.ts";
+import type { ErrorForm } from "../../api/definition/route.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Principal } from "../../engine/access/keys.ts";
 import type { Caller } from "../../engine/jobs/wait.ts";
@@ -51,15 +51,15 @@ export interface Holds {
 	turn?: Turn;
 }
 
-/** Path parameters are decoded. Absent ones are "". */
-export interface Call {
+/** `Params`: names of the parameters in the path of its route. They are decoded. */
+export interface Call<Params extends string = never> {
 	req: IncomingMessage;
 	res: Response;
 	connection: Connection;
 	engine: Engine;
 	path: string;
 	queryText: string;
-	params: Readonly<PathParams>;
+	params: Readonly<Record<Params, string>>;
 	/** Bytes. 0 without a route. */
 	maxBody: number;
 	/** Undefined: our form (D32, D49). */
@@ -72,6 +72,11 @@ export interface Call {
 	submitted?: string | undefined;
 	/** Signals a disconnect to waiting operations. */
 	caller: Caller;
+}
+
+/** A parameter of a path that may not have it: then "". */
+export function paramOf({ params }: Call, name: string): string {
+	return (params as Readonly<Record<string, string>>)[name] ?? "";
 }
 
 export function query(call: Call): URLSearchParams {

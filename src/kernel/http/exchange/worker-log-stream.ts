@@ -22,7 +22,7 @@ interface Reader {
 }
 
 /** The output of a launched worker. Forwarded if another server has it. */
-export function sendWorkerLogs(call: Call, query: Query, form: LogForm): Promise<void> {
+export function sendWorkerLogs(call: Call<"endpoint" | "worker">, query: Query, form: LogForm): Promise<void> {
 	const { endpoint, worker } = call.params;
 	return sendLog(call, form, (reader) =>
 		call.engine.workers.logs({ ...query, ...reader, endpoint, worker }).catch(async (error: unknown) => {

@@ -1,13 +1,14 @@
 /** Rate and concurrency limits of an endpoint's operation (D24). */
-import type { Call } from "../exchange/call.ts";
+import { type Call, paramOf } from "../exchange/call.ts";
 import { quotaHeaders } from "../exchange/reply.ts";
 import type { Route } from "../server/route.ts";
 
 /** Holds the concurrency slot until the response closes, or throws 429. Synchronous on a single server. */
 export function admit(call: Call, { limit: operation, creates }: Route): void | Promise<void> {
 	const { endpoints, limits } = call.engine;
-	if (call.params.endpoint === "" || creates) return;
-	return then(endpoints.find(call.params.endpoint), (endpoint) => {
+	const id = paramOf(call, "endpoint");
+	if (id === "" || creates) return;
+	return then(endpoints.find(id), (endpoint) => {
 		if (!endpoint || !operation) return;
 		return then(limits.admit({ endpoint, operation }), (admission) => {
 			if (!admission) return;

@@ -1,6 +1,6 @@
 /** Records actions in the audit log (D42). */
 import { principalOf } from "./auth.ts";
-import { type Call, isHead } from "../exchange/call.ts";
+import { type Call, isHead, paramOf } from "../exchange/call.ts";
 import type { Route } from "../server/route.ts";
 
 interface WithVariables {
@@ -26,7 +26,7 @@ export async function auditShown(
  */
 export function audit(
 	call: Call,
-	{ name, access, audited }: Route,
+	{ name, path, access, audited }: Route,
 	{ result, answer }: { result: string; answer?: unknown },
 ): Promise<void> | undefined {
 	// HEAD has given nothing.
@@ -35,13 +35,9 @@ export function audit(
 		return undefined;
 	const { id, applied } = (answer ?? {}) as { id?: unknown; applied?: unknown };
 	if (applied === false) return undefined;
-	const { endpoint, version, worker, key, session, host, registry, template, volume, login, secret, alert } =
-		call.params;
 	const own = audited ? (call.identity.session ?? "") : "";
-	const named = [
-		...[endpoint, version, worker, key, session, host, registry, template, volume, login, secret, alert],
-		own,
-	].filter((each) => each !== "");
+	const params = [...path.matchAll(/:(\w+)/g)].map(([, param]) => paramOf(call, param!));
+	const named = [...params, own].filter((each) => each !== "");
 	return call.engine.access.audit.record({
 		principal: principalOf(call),
 		peer: call.req.socket,

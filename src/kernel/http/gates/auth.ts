@@ -4,7 +4,7 @@ import { isPlaceholder } from "../../core/workers/worker-env.ts";
 import { ApiError } from "../../core/errors.ts";
 import { type KeyHolder, may, type Principal } from "../../engine/access/keys.ts";
 import type { Scope } from "../../core/access/key-request.ts";
-import type { Call } from "../exchange/call.ts";
+import { type Call, paramOf } from "../exchange/call.ts";
 import { fromCookie, pageTokenIn, tokenIn } from "../console/session-cookie.ts";
 import type { Route } from "../server/route.ts";
 
@@ -36,7 +36,7 @@ export async function authenticate(call: Call, { access, changes }: Pick<Route, 
 			? new ApiError("unauthorized", { why: "The request carries no API key." })
 			: wrongKey(call, new ApiError("unauthorized", { why: "The API key is unknown." }));
 	const code = call.errorForm === "problem" ? "forbidden" : "unauthorized";
-	permit(principal, access as Scope, call.params.endpoint || undefined, code);
+	permit(principal, access as Scope, paramOf(call, "endpoint") || undefined, code);
 	identity.principal = principal;
 	service.connections.identified(call.connection);
 }
@@ -77,8 +77,8 @@ export function principalOf({ identity: { principal } }: Call): Principal {
 
 /** Throws 401 if the worker's token is not valid for it. */
 export async function authenticateWorker(call: Call): Promise<void> {
-	const { endpoint } = call.params;
-	const worker = isPlaceholder(call.params.worker) ? undefined : call.params.worker;
+	const [endpoint, named] = [paramOf(call, "endpoint"), paramOf(call, "worker")];
+	const worker = isPlaceholder(named) ? undefined : named;
 	const token = presented(call);
 	const refused = (why: string): ApiError => new ApiError("worker_unauthorized", { why, endpoint });
 	if (token === undefined) throw refused("The worker sent no token.");
@@ -89,11 +89,11 @@ export async function authenticateWorker(call: Call): Promise<void> {
 	const meant = worker ?? row.worker;
 	if (meant === undefined)
 		throw refused(
-			`The address has ${call.params.worker} instead of a worker id, and the token is one for many workers: ` +
+			`The address has ${named} instead of a worker id, and the token is one for many workers: ` +
 				"put the id of the worker there.",
 		);
 	// A worker that has not replaced the placeholder is the one that the token was made for.
-	if (worker === undefined) call.params = { ...call.params, worker: meant };
+	if (worker === undefined) call.params = { ...call.params, worker: meant } as Call["params"];
 	call.identity.launchedAs = row.launchedAs;
 	if (row.worker === undefined) call.identity.sharedToken = row.hash;
 	call.service.connections.identified(call.connection);
@@ -103,7 +103,7 @@ export async function authenticateWorker(call: Call): Promise<void> {
 
 /** The worker counts as seen now. Throws `too_many_worker_ids`. */
 export function recordWorker(call: Call): void {
-	const { endpoint, worker } = call.params;
+	const [endpoint, worker] = [paramOf(call, "endpoint"), paramOf(call, "worker")];
 	call.identity.worker = call.engine.workers.recordCall({
 		id: worker,
 		endpoint,

@@ -25,7 +25,7 @@ export async function listGpus(call: Call): Promise<Gpus> {
 	return { gpus: filter ? availableTypes(gpus, filter) : gpuTypes(gpus) };
 }
 
-export async function getGpu(call: Call): Promise<Gpus["gpus"][number]> {
+export async function getGpu(call: Call<"id">): Promise<Gpus["gpus"][number]> {
 	return only((await listGpus(call)).gpus, call, { kind: "GPU type", list: "gpus" });
 }
 
@@ -37,7 +37,7 @@ export function listCpus(call: Call): Cpus {
 	return { cpus: [{ ...type, ...(product && { availability, dataCenters: [{ ...DATA_CENTER, availability }] }) }] };
 }
 
-export function getCpu(call: Call): Cpus["cpus"][number] {
+export function getCpu(call: Call<"id">): Cpus["cpus"][number] {
 	return only(listCpus(call).cpus, call, { kind: "CPU type", list: "cpus" });
 }
 
@@ -68,7 +68,7 @@ export async function listCenters(call: Call): Promise<Centers> {
 	return { dataCenters: [{ ...CENTER, ...available }] };
 }
 
-export async function getCenter(call: Call): Promise<Centers["dataCenters"][number]> {
+export async function getCenter(call: Call<"id">): Promise<Centers["dataCenters"][number]> {
 	return only((await listCenters(call)).dataCenters, call, { kind: "data centre", list: "datacenters" });
 }
 
@@ -109,7 +109,11 @@ function productIn<P extends string>(
 	return undefined;
 }
 
-function only<T extends { id: string }>(all: readonly T[], { params }: Call, q: { kind: string; list: string }): T {
+function only<T extends { id: string }>(
+	all: readonly T[],
+	{ params }: Call<"id">,
+	q: { kind: string; list: string },
+): T {
 	const found = all.find(({ id }) => id === params.id);
 	if (!found) throw missing(q.kind, params.id.slice(0, 128), `/v2/catalog/${q.list}`);
 	return found;

@@ -35,19 +35,19 @@ export async function create(call: Call): Promise<Managed> {
 	return managedView(call, await call.engine.managed.create(request as ManagedRequest, principalOf(call).keyId));
 }
 
-export async function get(call: Call): Promise<Managed> {
+export async function get(call: Call<"endpoint">): Promise<Managed> {
 	const shown = managedView(call, call.engine.endpoints.entry(call.params.endpoint));
 	await auditShown(call, GET_MANAGED, [shown]);
 	return shown;
 }
 
-export async function update(call: Call): Promise<Managed> {
+export async function update(call: Call<"endpoint">): Promise<Managed> {
 	const request = await readManaged(call, UPDATE_MANAGED.body.schema);
 	const { keyId } = principalOf(call);
 	return managedView(call, await call.engine.managed.update(call.params.endpoint, request as ManagedRequest, keyId));
 }
 
-export async function remove({ engine, params }: Call): Promise<void> {
+export async function remove({ engine, params }: Call<"endpoint">): Promise<void> {
 	await engine.managed.remove(params.endpoint);
 }
 

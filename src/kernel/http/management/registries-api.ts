@@ -16,11 +16,11 @@ export async function create(call: Call): Promise<AnswerOf<typeof CREATE_LOGIN>>
 	return loginJson(await call.engine.resources.logins.create(body));
 }
 
-export async function get({ engine, params }: Call): Promise<AnswerOf<typeof GET_LOGIN>> {
+export async function get({ engine, params }: Call<"login">): Promise<AnswerOf<typeof GET_LOGIN>> {
 	return loginJson(await engine.resources.logins.get(params.login));
 }
 
-export async function remove({ engine, params }: Call): Promise<void> {
+export async function remove({ engine, params }: Call<"login">): Promise<void> {
 	await engine.resources.logins.remove(params.login);
 }
 

@@ -9,7 +9,7 @@ import { holding } from "../memory/call-memory.ts";
 import { pageAsked, paged } from "./exchange.ts";
 
 /** Throws `endpoint_not_found`. */
-export async function list(call: Call): Promise<AnswerOf<typeof LIST_MANAGED_RELEASES>> {
+export async function list(call: Call<"endpoint">): Promise<AnswerOf<typeof LIST_MANAGED_RELEASES>> {
 	const { engine, params } = call;
 	const list = { list: `releases ${params.endpoint}`, limit: LIMIT };
 	const { after, limit } = pageAsked(call, list);

@@ -29,16 +29,16 @@ export async function create(call: Call): Promise<AnswerOf<typeof CREATE_SECRET>
 	return secretJson(call, await call.engine.resources.secrets.create(body));
 }
 
-export async function get(call: Call): Promise<AnswerOf<typeof GET_SECRET>> {
+export async function get(call: Call<"secret">): Promise<AnswerOf<typeof GET_SECRET>> {
 	return secretJson(call, await call.engine.resources.secrets.get(call.params.secret));
 }
 
-export async function change(call: Call): Promise<AnswerOf<typeof CHANGE_SECRET>> {
+export async function change(call: Call<"secret">): Promise<AnswerOf<typeof CHANGE_SECRET>> {
 	const body = await readChange<Omit<Given, "name">>(call, CHANGE_SECRET.body.schema);
 	return secretJson(call, await call.engine.resources.secrets.update(call.params.secret, body));
 }
 
-export async function remove({ engine, params }: Call): Promise<void> {
+export async function remove({ engine, params }: Call<"secret">): Promise<void> {
 	await engine.resources.secrets.remove(params.secret);
 }
 

@@ -37,19 +37,19 @@ export async function create(call: Call): Promise<AnswerOf<typeof CREATE_TEMPLAT
 	return templateJson(await call.engine.resources.templates.create(newTemplate(body)));
 }
 
-export async function get(call: Call): Promise<AnswerOf<typeof GET_TEMPLATE>> {
+export async function get(call: Call<"template">): Promise<AnswerOf<typeof GET_TEMPLATE>> {
 	const template = await call.engine.resources.templates.get(call.params.template);
 	await auditShown(call, GET_TEMPLATE, [template]);
 	return templateJson(template);
 }
 
-export async function change(call: Call): Promise<AnswerOf<typeof CHANGE_TEMPLATE>> {
+export async function change(call: Call<"template">): Promise<AnswerOf<typeof CHANGE_TEMPLATE>> {
 	const body = (await readManaged(call, CHANGE_TEMPLATE.body.schema)) as TemplateRequest;
 	const { templates } = call.engine.resources;
 	return templateJson(await templates.update(call.params.template, (before) => changedTemplate(before, body)));
 }
 
-export async function remove({ engine, params }: Call): Promise<void> {
+export async function remove({ engine, params }: Call<"template">): Promise<void> {
 	await engine.resources.templates.remove(params.template);
 }
 

@@ -18,7 +18,7 @@ export function listPods(call: Call): AnswerOf<typeof LIST_PODS> {
 }
 
 /** Throws `endpoint_not_found`. */
-export function listBuilds(call: Call): AnswerOf<typeof LIST_BUILDS> {
+export function listBuilds(call: Call<"endpoint">): AnswerOf<typeof LIST_BUILDS> {
 	call.engine.endpoints.get(call.params.endpoint);
 	const { items, pagination } = paged<never>(call, {
 		list: "builds",

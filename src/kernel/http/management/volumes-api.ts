@@ -16,16 +16,16 @@ export async function create(call: Call): Promise<AnswerOf<typeof CREATE_VOLUME>
 	return volumeJson(await call.engine.resources.volumes.create(body));
 }
 
-export async function get({ engine, params }: Call): Promise<AnswerOf<typeof GET_VOLUME>> {
+export async function get({ engine, params }: Call<"volume">): Promise<AnswerOf<typeof GET_VOLUME>> {
 	return volumeJson(await engine.resources.volumes.get(params.volume));
 }
 
-export async function change(call: Call): Promise<AnswerOf<typeof CHANGE_VOLUME>> {
+export async function change(call: Call<"volume">): Promise<AnswerOf<typeof CHANGE_VOLUME>> {
 	const body = await readChange<Pick<Volume, "name" | "size">>(call, CHANGE_VOLUME.body.schema);
 	return volumeJson(await call.engine.resources.volumes.update(call.params.volume, body));
 }
 
-export async function remove({ engine, params }: Call): Promise<void> {
+export async function remove({ engine, params }: Call<"volume">): Promise<void> {
 	await engine.resources.volumes.remove(params.volume);
 }
 

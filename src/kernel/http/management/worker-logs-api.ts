@@ -14,7 +14,7 @@ const DIGITS = 12;
 
 const KEEP_ALIVE = ": keep-alive\n\n";
 
-export function streamLogs(call: Call): Promise<void> {
+export function streamLogs(call: Call<"endpoint" | "worker">): Promise<void> {
 	const [source, tail, since] = [checkedParam(call, SOURCE), checkedParam(call, LOG_TAIL), checkedParam(call, SINCE)];
 	const resume = resumeOf(call);
 	const begins = resume ? resume.begins : since !== undefined && ((ms: number) => ms >= since);

@@ -13,7 +13,7 @@ import { isoJobTime } from "../exchange/format.ts";
 /** Reasons for which a worker waits for a machine. */
 const NO_MACHINE: ReadonlySet<WorkerReasonCode> = new Set(["unschedulable", "queued", "no_gpu_free"]);
 
-export async function list(call: Call): Promise<AnswerOf<typeof LIST_MANAGED_WORKERS>> {
+export async function list(call: Call<"endpoint">): Promise<AnswerOf<typeof LIST_MANAGED_WORKERS>> {
 	const endpoint = call.engine.endpoints.get(call.params.endpoint);
 	const views = await call.engine.workers.views(endpoint.id);
 	const current = launchHash(endpoint);

@@ -20,7 +20,7 @@ import { answerFailure, CHECK_MS, countTokens, type JobName, READ_BYTES } from "
 import { streamed } from "./openai-stream.ts";
 
 /** Ignores `Idempotency-Key`: the official clients send one per attempt, and results are not kept for another. */
-export async function openai(call: Call): Promise<void> {
+export async function openai(call: Call<"endpoint" | "rest">): Promise<void> {
 	const { engine, params } = call;
 	if (isHead(call)) {
 		engine.endpoints.get(params.endpoint);
@@ -55,7 +55,7 @@ export async function openai(call: Call): Promise<void> {
 	}
 }
 
-async function readRequest(call: Call): Promise<{ input: JsonText; stream: boolean }> {
+async function readRequest(call: Call<"rest">): Promise<{ input: JsonText; stream: boolean }> {
 	const route = `/${call.params.rest}`;
 	if (call.req.method === "GET") return { input: openaiInput(route, undefined), stream: false };
 	const body = await readJson(call, { ...SUBMISSION_JSON, members: ["stream", "model"] });

@@ -2,7 +2,7 @@
 import type { Socket } from "node:net";
 import type { Clock } from "../../system/clock.ts";
 import type { EventBus } from "../../events.ts";
-import type { Call } from "../exchange/call.ts";
+import { type Call, paramOf } from "../exchange/call.ts";
 import type { Route } from "./route.ts";
 
 /** `on`: without polls and pings of workers, and without reads of logs. */
@@ -27,14 +27,16 @@ export function accessLog(q: {
 	const earlier = new WeakMap<Socket, { read: number; written: number }>();
 
 	function ended(call: Call, route: Route | undefined, ms: number): void {
-		const { req, res, engine, identity, params } = call;
+		const { req, res, engine, identity } = call;
 		const { socket } = req;
 		const { read, written } = earlier.get(socket) ?? { read: 0, written: 0 };
 		earlier.set(socket, { read: socket.bytesRead, written: socket.bytesWritten });
 		if (q.log === "on" && (route?.poll || FREQUENT.has(route?.name ?? ""))) return;
 		// A client may put any text into a path, a key too.
-		const endpoint = engine.endpoints.has(params.endpoint) ? params.endpoint : undefined;
-		const job = endpoint !== undefined && JOB.test(params.job) ? params.job : undefined;
+		const named = paramOf(call, "endpoint");
+		const endpoint = engine.endpoints.has(named) ? named : undefined;
+		const id = paramOf(call, "job");
+		const job = endpoint !== undefined && JOB.test(id) ? id : undefined;
 		q.events.emit("request.served", {
 			method: req.method ?? "",
 			route: route?.path ?? "none",

@@ -1,5 +1,5 @@
 /** Finds routes. `:name` matches one segment, a final `*` the rest of the path. */
-import type { PathParams, RouteDefinition } from "../../api/definition/route.ts";
+import type { RouteDefinition } from "../../api/definition/route.ts";
 
 interface Node<R> {
 	fixed: Map<string, Node<R>>;
@@ -9,27 +9,9 @@ interface Node<R> {
 	byMethod: Map<string, R>;
 }
 
-export const NO_PARAMS: Readonly<PathParams> = {
-	endpoint: "",
-	job: "",
-	worker: "",
-	delivery: "",
-	receiver: "",
-	key: "",
-	session: "",
-	registry: "",
-	version: "",
-	template: "",
-	volume: "",
-	login: "",
-	secret: "",
-	alert: "",
-	id: "",
-	host: "",
-	rest: "",
-};
+/** Parameters of a path by name, decoded; `rest` is what a final `*` matched. */
+export type PathParams = Record<string, string>;
 
-/** Parameters are decoded. Absent ones are "". */
 export interface Match<R> {
 	byMethod: ReadonlyMap<string, R>;
 	params: PathParams;
@@ -61,7 +43,7 @@ export function matcher<R extends Pick<RouteDefinition, "methods" | "path" | "ac
 	return (path) => {
 		// Node also accepts targets that begin with an asterisk.
 		if (!path.startsWith("/")) return undefined;
-		const params: PathParams = { ...NO_PARAMS };
+		const params: PathParams = {};
 		const found = find(root, path, 1, params);
 		return found && { byMethod: found.byMethod, params };
 	};
@@ -80,13 +62,13 @@ function find<R>(at: Node<R>, path: string, start: number, params: PathParams): 
 	if (at.parameter && value !== undefined) {
 		const behind = find(at.parameter, path, end + 1, params);
 		if (behind) {
-			params[at.parameter.name as keyof PathParams] = value;
+			params[at.parameter.name] = value;
 			return behind;
 		}
 	}
 	const rest = at.tail && decoded(path.slice(start));
 	if (rest === undefined) return undefined;
-	params.rest = rest;
+	params["rest"] = rest;
 	return at.tail;
 }
 

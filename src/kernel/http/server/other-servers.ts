@@ -3,7 +3,7 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { traceparentOf } from "../../core/tracing/trace-context.ts";
 import { warmupId } from "../../core/jobs/job.ts";
-import { type Call, drained } from "../exchange/call.ts";
+import { type Call, drained, paramOf } from "../exchange/call.ts";
 import { json } from "../exchange/reply.ts";
 import { POSTED } from "../worker/worker-api.ts";
 
@@ -58,10 +58,10 @@ export async function answersElsewhere<A>(call: Call, signal: AbortSignal): Prom
  * that server does not answer; the post then has no effect.
  */
 export function answeredByScaler(call: Call): Promise<"answered" | void> | void {
-	const { engine, req, params } = call;
-	const isRead = req.method === "GET" || params.job === warmupId(params.worker);
+	const { engine, req } = call;
+	const isRead = req.method === "GET" || paramOf(call, "job") === warmupId(paramOf(call, "worker"));
 	if (!isRead || req.headers[FORWARDED] !== undefined) return;
-	const url = engine.workers.scaledAt(params.endpoint);
+	const url = engine.workers.scaledAt(paramOf(call, "endpoint"));
 	if (url !== undefined) return answeredAt(url, call);
 }
 

@@ -12,12 +12,11 @@ import type { EventBus } from "../../events.ts";
 import { REFUSED_POLL_MS, REFUSED_GUESS_MS, authenticate, delayRefusal } from "../gates/auth.ts";
 import { BodyTooLarge } from "../exchange/body.ts";
 import { bundle, type Site } from "../docs/bundle.ts";
-import type { Call, Service } from "../exchange/call.ts";
+import { type Call, paramOf, type Service } from "../exchange/call.ts";
 import { type AccessLog, accessLog } from "./access-log.ts";
 import { allowOrigin, answerOptions, type CorsOrigins } from "./cors.ts";
 import { audit } from "../gates/audit.ts";
 import { inTurn } from "../gates/management.ts";
-import { NO_PARAMS } from "./match.ts";
 import { hold } from "../memory/call-memory.ts";
 import { memoryShares } from "../memory/shares.ts";
 import { traffic } from "../metrics/traffic.ts";
@@ -128,7 +127,7 @@ export class Requests {
 			holds: { bytes: 0 },
 			maxBody: route?.maxBody ?? 0,
 			queryText,
-			params: found?.params ?? NO_PARAMS,
+			params: found?.params ?? {},
 			errorForm: management ? "problem" : route ? route.errorForm : OPENAI_PATH.test(path) ? "openai" : undefined,
 		};
 		res.on("close", () => this.#close(call, route));
@@ -255,9 +254,10 @@ function targetOf(url: string): { path: string; queryText: string } {
 }
 
 /** Names the endpoint that is meant, of those that the key may see. */
-function withMeant({ engine, identity, params }: Call, refusal: ApiError): ApiError {
+function withMeant(call: Call, refusal: ApiError): ApiError {
+	const { engine, identity } = call;
 	const { principal } = identity;
-	const endpoint = params.endpoint;
+	const endpoint = paramOf(call, "endpoint");
 	if (!principal || !endpoint) return refusal;
 	const ids = engine.endpoints.all().map(({ endpoint: { id } }) => id);
 	const meant = didYouMean(

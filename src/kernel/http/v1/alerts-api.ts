@@ -45,7 +45,7 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_ALERTS>> {
 	};
 }
 
-export async function silence(call: Call): Promise<AnswerOf<typeof SILENCE_ALERT>> {
+export async function silence(call: Call<"alert">): Promise<AnswerOf<typeof SILENCE_ALERT>> {
 	const { engine, params } = call;
 	const read = readSilence(params.alert, await readObject(call), engine.now());
 	if (!read.ok) throw badRequest(read.faults);
@@ -53,7 +53,7 @@ export async function silence(call: Call): Promise<AnswerOf<typeof SILENCE_ALERT
 	return silenceJson(call, read.silence);
 }
 
-export async function endSilence(call: Call): Promise<AnswerOf<typeof END_SILENCE>> {
+export async function endSilence(call: Call<"alert">): Promise<AnswerOf<typeof END_SILENCE>> {
 	await readNothing(call);
 	const read = readAlertName(call.params.alert);
 	if (!read.ok) throw badRequest(read.faults);

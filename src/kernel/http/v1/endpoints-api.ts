@@ -46,18 +46,18 @@ function byCaller(call: Call): Origin {
 }
 
 /** Settings, and counts as in `/health`. */
-export async function get(call: Call): EndpointAnswer {
+export async function get(call: Call<"endpoint">): EndpointAnswer {
 	return await endpointView(call, call.engine.endpoints.entry(call.params.endpoint));
 }
 
 /** Takes a JSON merge patch. */
-export async function update(call: Call): EndpointAnswer {
+export async function update(call: Call<"endpoint">): EndpointAnswer {
 	const patch = await readObject(call);
 	return await endpointView(call, await call.engine.endpoints.update(call.params.endpoint, patch, byCaller(call)));
 }
 
 /** The settings as a whole. */
-export async function put(call: Call): Promise<AnswerOf<typeof PUT_ENDPOINT>> {
+export async function put(call: Call<"endpoint">): Promise<AnswerOf<typeof PUT_ENDPOINT>> {
 	const { endpoint: id } = call.params;
 	const settings = await readObject(call);
 	const { isNew, applied, changes } = await call.engine.endpoints.replace(id, settings, {
@@ -93,7 +93,7 @@ export async function compare(call: Call): Promise<AnswerOf<typeof COMPARE_ENDPO
 }
 
 /** Cancels jobs and stops workers. Returns the last state. */
-export async function remove(call: Call): EndpointAnswer {
+export async function remove(call: Call<"endpoint">): EndpointAnswer {
 	await readNothing(call);
 	const last = await endpointView(call, call.engine.endpoints.entry(call.params.endpoint));
 	await call.engine.endpoints.remove(last.id);
@@ -101,21 +101,21 @@ export async function remove(call: Call): EndpointAnswer {
 }
 
 /** Jobs are queued, not sent to workers (D29). */
-export function pause(call: Call): EndpointAnswer {
+export function pause(call: Call<"endpoint">): EndpointAnswer {
 	return setPaused(call, true);
 }
 
-export function resume(call: Call): EndpointAnswer {
+export function resume(call: Call<"endpoint">): EndpointAnswer {
 	return setPaused(call, false);
 }
 
-async function setPaused(call: Call, paused: boolean): EndpointAnswer {
+async function setPaused(call: Call<"endpoint">, paused: boolean): EndpointAnswer {
 	await readNothing(call);
 	return await endpointView(call, await call.engine.endpoints.pause(call.params.endpoint, paused));
 }
 
 /** Only this answer has the secret (D21). */
-export async function webhookSecret(call: Call): Promise<AnswerOf<typeof RENEW_WEBHOOK_SECRET>> {
+export async function webhookSecret(call: Call<"endpoint">): Promise<AnswerOf<typeof RENEW_WEBHOOK_SECRET>> {
 	await readNothing(call);
 	const { endpoint } = call.params;
 	const overlapMs = valueOf(call, OVERLAP) * 1000;
@@ -124,7 +124,7 @@ export async function webhookSecret(call: Call): Promise<AnswerOf<typeof RENEW_W
 }
 
 /** Variables for an external worker (D36). */
-export async function workerEnv(call: Call): Promise<AnswerOf<typeof WORKER_ENV>> {
+export async function workerEnv(call: Call<"endpoint">): Promise<AnswerOf<typeof WORKER_ENV>> {
 	const url = valueOf(call, WORKER_URL);
 	if (url === undefined) throw badQuery("url", "", WORKER_URL.bound);
 	const { endpoint } = call.params;

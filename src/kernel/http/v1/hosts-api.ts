@@ -11,12 +11,12 @@ export function list({ engine }: Call): AnswerOf<typeof LIST_HOSTS> {
 	return { hosts: engine.workers.hosts.list().map(hostJson) };
 }
 
-export async function drain(call: Call): Promise<AnswerOf<typeof DRAIN_HOST>> {
+export async function drain(call: Call<"host">): Promise<AnswerOf<typeof DRAIN_HOST>> {
 	await readNothing(call);
 	return hostJson(await call.engine.workers.hosts.drain(call.params.host, true));
 }
 
-export async function resume(call: Call): Promise<AnswerOf<typeof RESUME_HOST>> {
+export async function resume(call: Call<"host">): Promise<AnswerOf<typeof RESUME_HOST>> {
 	await readNothing(call);
 	return hostJson(await call.engine.workers.hosts.drain(call.params.host, false));
 }

@@ -46,7 +46,7 @@ type SummaryPart = Sendable<Omit<JobSummary, keyof JobJson>>;
 type DetailPart = Sendable<Omit<JobDetail, keyof JobJson | "input">>;
 
 /** Sorts by submission, newest first. Has times, no output. */
-export async function list(call: Call): Promise<void> {
+export async function list(call: Call<"endpoint">): Promise<void> {
 	const { engine, params } = call;
 	const filter: JobFilter = {
 		states: valueOf(call, STATUS_FILTER),
@@ -82,7 +82,7 @@ function previewOf(head: JsonText): string {
 }
 
 async function one(
-	call: Call,
+	call: Call<"endpoint">,
 	{ id, filter, erased }: { id: string; filter: JobFilter; erased: boolean },
 ): Promise<ListedJob[]> {
 	try {
@@ -106,7 +106,7 @@ function matches({ state, worker, submittedAt }: Job, filter: JobFilter): boolea
 	);
 }
 
-async function details(call: Call, id: string): Promise<JobDetails> {
+async function details(call: Call<"endpoint">, id: string): Promise<JobDetails> {
 	const { engine, params } = call;
 	const q = { endpoint: params.endpoint, id };
 	const shown = await engine.jobs.status(q).catch((error: unknown) => {
@@ -121,7 +121,7 @@ async function details(call: Call, id: string): Promise<JobDetails> {
 }
 
 /** Also expired jobs. `input` and `output` are byte for byte (D5). */
-export async function get(call: Call): Promise<void> {
+export async function get(call: Call<"job" | "endpoint">): Promise<void> {
 	const { engine, params } = call;
 	const found = await details(call, params.job);
 	const full = may(principalOf(call), "write", params.endpoint);
@@ -136,16 +136,16 @@ export async function get(call: Call): Promise<void> {
 }
 
 /** Cancels a batch of waiting or running jobs. */
-export function cancel(call: Call): Promise<AnswerOf<typeof CANCEL_JOBS>> {
+export function cancel(call: Call<"endpoint">): Promise<AnswerOf<typeof CANCEL_JOBS>> {
 	return bulk(call, "cancel");
 }
 
 /** Retries a batch of FAILED and TIMED_OUT jobs. */
-export function retry(call: Call): Promise<AnswerOf<typeof CANCEL_JOBS>> {
+export function retry(call: Call<"endpoint">): Promise<AnswerOf<typeof CANCEL_JOBS>> {
 	return bulk(call, "retry");
 }
 
-async function bulk(call: Call, on: "cancel" | "retry"): Promise<AnswerOf<typeof CANCEL_JOBS>> {
+async function bulk(call: Call<"endpoint">, on: "cancel" | "retry"): Promise<AnswerOf<typeof CANCEL_JOBS>> {
 	const read = readBulkRequest(await readObject(call));
 	if (!read.ok) throw badRequest(read.faults);
 	const { endpoint } = call.params;
@@ -160,7 +160,7 @@ async function bulk(call: Call, on: "cancel" | "retry"): Promise<AnswerOf<typeof
 }
 
 /** `full`: without redaction of the webhook URL. */
-function detailPart(call: Call, { job, attempts, reason, chunks }: JobDetails, full: boolean): DetailPart {
+function detailPart(call: Call<"endpoint">, { job, attempts, reason, chunks }: JobDetails, full: boolean): DetailPart {
 	const { engine, service } = call;
 	const traceId = engine.traces.idOf(job);
 	const { operation, lowPriority, requestId, queuedAt, ttlMs, executionTimeoutMs, webhook, s3Config } = job;

@@ -24,7 +24,7 @@ export async function create(call: Call): Promise<AnswerOf<typeof CREATE_KEY>> {
 }
 
 /** Only this answer contains the new key. */
-export async function rotate(call: Call): Promise<AnswerOf<typeof ROTATE_KEY>> {
+export async function rotate(call: Call<"key">): Promise<AnswerOf<typeof ROTATE_KEY>> {
 	const read = readKeyRotation(await readObject(call), call.engine.calendar.now());
 	if (!read.ok) throw badRequest(read.faults);
 	const { shown, key } = await call.engine.access.keys.rotate(call.params.key, read.request);
@@ -32,7 +32,7 @@ export async function rotate(call: Call): Promise<AnswerOf<typeof ROTATE_KEY>> {
 }
 
 /** The next call with the key is refused. Returns the key as it was. */
-export async function revoke(call: Call): Promise<AnswerOf<typeof REVOKE_KEY>> {
+export async function revoke(call: Call<"key">): Promise<AnswerOf<typeof REVOKE_KEY>> {
 	await readNothing(call);
 	const { keys } = call.engine.access;
 	const revoked = (await keys.list()).find(({ id }) => id === call.params.key);

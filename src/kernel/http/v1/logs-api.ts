@@ -27,7 +27,7 @@ import type { AnswerOf } from "../../api/definition/route.ts";
 import { answersElsewhere } from "../server/other-servers.ts";
 
 /** `Last-Event-ID` resumes after that position. */
-export function logs(call: Call): Promise<void> {
+export function logs(call: Call<"endpoint" | "worker">): Promise<void> {
 	const query = {
 		from: lastEventId(call.req) ?? (valueOf(call, WHOLE) ? 0 : undefined),
 		tail: valueOf(call, TAIL),
@@ -69,7 +69,7 @@ function formFor({ req }: Call): LogForm {
 }
 
 /** Asks all servers, each of which keeps the logs of its workers. */
-export async function search(call: Call): Promise<AnswerOf<typeof SEARCH_LOGS>> {
+export async function search(call: Call<"endpoint">): Promise<AnswerOf<typeof SEARCH_LOGS>> {
 	const { engine, params, caller } = call;
 	const left = new AbortController();
 	caller.onDisconnect = () => left.abort();

@@ -21,7 +21,7 @@ import { valueOf } from "../exchange/params.ts";
 import { isoJobTime } from "../exchange/format.ts";
 
 /** One value per retained step, null if unknown. */
-export async function metrics(call: Call): Promise<AnswerOf<typeof ENDPOINT_METRICS>> {
+export async function metrics(call: Call<"endpoint">): Promise<AnswerOf<typeof ENDPOINT_METRICS>> {
 	const { endpoint } = call.params;
 	const { step, from, series } = await call.engine.metrics.history.series({
 		endpoint,
@@ -62,6 +62,6 @@ function rangeOf(call: Call): { step: StepMs; from: EpochMs; to: EpochMs } {
 	return { step, from, to };
 }
 
-export async function demand(call: Call): Promise<AnswerOf<typeof ENDPOINT_DEMAND>> {
+export async function demand(call: Call<"endpoint">): Promise<AnswerOf<typeof ENDPOINT_DEMAND>> {
 	return await call.engine.metrics.demand(call.params.endpoint);
 }

@@ -13,13 +13,13 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_REGISTRIES>
 	return { registries: (await call.engine.access.registries.list()).map(registryJson) };
 }
 
-export async function put(call: Call): Promise<AnswerOf<typeof PUT_REGISTRY>> {
+export async function put(call: Call<"registry">): Promise<AnswerOf<typeof PUT_REGISTRY>> {
 	const read = readRegistryLogin(call.params.registry, await readObject(call));
 	if (!read.ok) throw badRequest(read.faults);
 	return registryJson(await call.engine.access.registries.put(read.registry, read.login));
 }
 
-export async function remove(call: Call): Promise<AnswerOf<typeof REMOVE_REGISTRY>> {
+export async function remove(call: Call<"registry">): Promise<AnswerOf<typeof REMOVE_REGISTRY>> {
 	await readNothing(call);
 	const { registry: given } = call.params;
 	const registry = readRegistryName(given);

@@ -16,7 +16,7 @@ const ALL = 100_000;
 
 type ReleasesAnswer = Promise<AnswerOf<typeof LIST_RELEASES>>;
 
-export async function list(call: Call): ReleasesAnswer {
+export async function list(call: Call<"endpoint">): ReleasesAnswer {
 	const { engine, params } = call;
 	const { endpoint } = params;
 	const { releases, canary, ...history } = await engine.releases.history(endpoint, {
@@ -46,14 +46,14 @@ export async function list(call: Call): ReleasesAnswer {
 	};
 }
 
-export async function rollBack(call: Call): ReleasesAnswer {
+export async function rollBack(call: Call<"endpoint" | "version">): ReleasesAnswer {
 	await readNothing(call);
 	const { engine, params } = call;
 	await engine.releases.rollBack(params.endpoint, { version: versionIn(call), by: principalOf(call).keyId });
 	return await list(call);
 }
 
-function versionIn({ params: { endpoint, version } }: Call): number {
+function versionIn({ params: { endpoint, version } }: Call<"endpoint" | "version">): number {
 	if (/^[1-9]\d{0,8}$/.test(version)) return Number(version);
 	throw new ApiError("release_not_found", { endpoint, version: version.slice(0, 20) });
 }

@@ -20,7 +20,7 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_SESSIONS>> 
 	};
 }
 
-export async function end(call: Call): Promise<AnswerOf<typeof END_SESSION>> {
+export async function end(call: Call<"session">): Promise<AnswerOf<typeof END_SESSION>> {
 	await readNothing(call);
 	await call.engine.access.sessions.end(call.params.session);
 	return {};

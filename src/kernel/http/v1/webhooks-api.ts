@@ -51,7 +51,7 @@ function endpointOf(call: Call): string | undefined {
 }
 
 /** Includes the body, which the scope `read` also allows through the job. */
-export async function get(call: Call): Promise<AnswerOf<typeof GET_DELIVERY>> {
+export async function get(call: Call<"delivery">): Promise<AnswerOf<typeof GET_DELIVERY>> {
 	const { engine, params } = call;
 	const row = await engine.webhooks.get(params.delivery);
 	permit(principalOf(call), "read", row.endpoint);
@@ -67,7 +67,7 @@ export async function get(call: Call): Promise<AnswerOf<typeof GET_DELIVERY>> {
 	};
 }
 
-export async function redeliver(call: Call): Promise<AnswerOf<typeof REDELIVER>> {
+export async function redeliver(call: Call<"delivery">): Promise<AnswerOf<typeof REDELIVER>> {
 	await readNothing(call);
 	const { engine, params } = call;
 	const { endpoint } = await engine.webhooks.get(params.delivery);
@@ -95,7 +95,7 @@ export async function listReceivers(call: Call): Promise<AnswerOf<typeof LIST_RE
 	};
 }
 
-export async function enableReceiver(call: Call): Promise<AnswerOf<typeof ENABLE_RECEIVER>> {
+export async function enableReceiver(call: Call<"endpoint" | "receiver">): Promise<AnswerOf<typeof ENABLE_RECEIVER>> {
 	await readNothing(call);
 	const { endpoint, receiver } = call.params;
 	await call.engine.webhooks.enable({ endpoint, receiver });

@@ -29,7 +29,7 @@ import { isoJobTime } from "../exchange/format.ts";
 import { answeredElsewhere } from "../server/other-servers.ts";
 
 /** Workers of all servers, oldest first. */
-export async function list(call: Call): Promise<AnswerOf<typeof LIST_WORKERS>> {
+export async function list(call: Call<"endpoint">): Promise<AnswerOf<typeof LIST_WORKERS>> {
 	const { endpoint } = call.params;
 	const views = await call.engine.workers.views(endpoint);
 	const usage = valueOf(call, USAGE) ? await call.engine.workers.usage(endpoint) : undefined;
@@ -46,7 +46,7 @@ export async function list(call: Call): Promise<AnswerOf<typeof LIST_WORKERS>> {
  * The worker gets no more jobs and is stopped once it holds none. Forwarded if it belongs to another server. Throws
  * `worker_gone` and `worker_not_launched`.
  */
-export async function stop(call: Call): Promise<AnswerOf<typeof STOP_WORKER> | void> {
+export async function stop(call: Call<"endpoint" | "worker">): Promise<AnswerOf<typeof STOP_WORKER> | void> {
 	await readNothing(call);
 	const { endpoint, worker } = call.params;
 	if (await call.engine.workers.stop({ endpoint, id: worker })) return {};
@@ -57,7 +57,7 @@ export async function stop(call: Call): Promise<AnswerOf<typeof STOP_WORKER> | v
  * Ends a pause of starts. Forwarded to the server that starts the workers. Throws `workers_external` and
  * `not_ready`.
  */
-export async function start(call: Call): Promise<AnswerOf<typeof START_WORKERS> | void> {
+export async function start(call: Call<"endpoint">): Promise<AnswerOf<typeof START_WORKERS> | void> {
 	await readNothing(call);
 	const { endpoint } = call.params;
 	if (call.engine.workers.start(endpoint)) return {};
@@ -66,7 +66,7 @@ export async function start(call: Call): Promise<AnswerOf<typeof START_WORKERS> 
 }
 
 /** Output is for admin keys only, like logs. */
-export function endedWorkerJson(call: Call, worker: EndedWorker): Sendable<EndedJson> {
+export function endedWorkerJson(call: Call<"endpoint">, worker: EndedWorker): Sendable<EndedJson> {
 	const { engine, params } = call;
 	const { endpoint: _, lastOutput, createdAt, readyAt, room, endedAt, ...rest } = worker;
 	const admin = may(principalOf(call), "admin", params.endpoint);
@@ -90,7 +90,7 @@ export function reasonJson(call: Call, endpoint: string, reason: WorkerReason): 
 	};
 }
 
-function workerJson(call: Call, worker: WorkerView, usage: WorkerUsage | undefined): Sendable<Worker> {
+function workerJson(call: Call<"endpoint">, worker: WorkerView, usage: WorkerUsage | undefined): Sendable<Worker> {
 	const { engine, params } = call;
 	const { id, launcher, host, createdAt, readyAt, seenAt, jobs, gpus, gpuMemoryGb, version, notice, excess, pingless } =
 		worker;

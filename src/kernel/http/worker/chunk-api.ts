@@ -15,13 +15,13 @@ interface ChunkTexts {
 }
 
 /** A large chunk is split (D7). */
-export async function chunk(call: Call): Promise<void> {
+export async function chunk(call: Call<"job">): Promise<void> {
 	const body = await readWorkerBody(call, CHUNK_MEMBERS);
 	await add(call, "report" in body ? { chunks: [], failure: body.report } : await chunksOf(body), 1);
 }
 
 /** Chunks are stored together, in order. Throws 400 for too many lines. */
-export async function chunkBatch(call: Call): Promise<void> {
+export async function chunkBatch(call: Call<"job">): Promise<void> {
 	const reading = readBytes(call);
 	signOfLife(call);
 	const lines = linesOf(await reading);
@@ -36,7 +36,7 @@ export async function chunkBatch(call: Call): Promise<void> {
 }
 
 /** `count`: chunk numbers that the post uses. */
-async function add(call: Call, { chunks, failure }: ChunkTexts, count: number): Promise<void> {
+async function add(call: Call<"job">, { chunks, failure }: ChunkTexts, count: number): Promise<void> {
 	const { jobs } = call.engine;
 	const worker = call.identity.worker!;
 	const id = call.params.job;

@@ -36,7 +36,7 @@ export async function take(call: Call): Promise<void> {
 }
 
 /** Long poll for up to `batch_size` jobs. */
-export async function takeBatch(call: Call): Promise<void> {
+export async function takeBatch(call: Call<"worker">): Promise<void> {
 	const q = query(call);
 	const size = Number(q.get("batch_size") ?? 1);
 	const limit = Number.isInteger(size) ? Math.min(Math.max(size, 1), BATCH_LIMIT) : 1;
@@ -56,7 +56,7 @@ export async function stop(call: Call): Promise<AnswerOf<typeof JOB_STOP> | void
 	return { jobsToStop };
 }
 
-export async function done(call: Call): Promise<void> {
+export async function done(call: Call<"job">): Promise<void> {
 	await call.engine.jobs.report({
 		worker: call.identity.worker!,
 		id: call.params.job,
@@ -120,7 +120,7 @@ async function withCaller<T>({ caller }: Call, wait: (signal: AbortSignal) => Pr
 }
 
 /** A large result may take longer than the lease of its job (D16). Most bodies have arrived with their headers. */
-export function signOfLife(call: Call): void {
+export function signOfLife(call: Call<"job">): void {
 	const { job: id } = call.params;
 	if (call.req.complete || id === undefined) return;
 	call.req.on("data", call.engine.jobs.arrivingPost({ worker: call.identity.worker!, id }));
@@ -130,7 +130,7 @@ export function signOfLife(call: Call): void {
 const CODING_ERRORS: readonly ErrorCode[] = ["unsupported_encoding", "bad_encoding"];
 
 export async function readWorkerBody(
-	call: Call,
+	call: Call<"job">,
 	members: readonly string[],
 ): Promise<ScannedBody | { report: Report }> {
 	try {
@@ -149,7 +149,7 @@ export async function readWorkerBody(
 	}
 }
 
-async function readDone(call: Call): Promise<Report> {
+async function readDone(call: Call<"job">): Promise<Report> {
 	const body = await readWorkerBody(call, REPORT_MEMBERS);
 	return "report" in body ? body.report : reportOf(body);
 }

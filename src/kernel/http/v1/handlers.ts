@@ -1,0 +1,125 @@
+import type { ALERT_ROUTES } from "../../api/alerts.ts";
+import type { AUDIT_ROUTES } from "../../api/audit.ts";
+import type { BACKUP_ROUTES } from "../../api/backup.ts";
+import type { ENDPOINT_ROUTES } from "../../api/endpoints.ts";
+import type { GPU_ROUTES } from "../../api/gpus.ts";
+import type { HOST_ROUTES } from "../../api/hosts.ts";
+import type { JOB_RECORD_ROUTES } from "../../api/job-records.ts";
+import type { KEY_ROUTES } from "../../api/keys.ts";
+import type { METRICS_ROUTES } from "../../api/metrics.ts";
+import type { REGISTRY_ROUTES } from "../../api/registries.ts";
+import type { RELEASE_ROUTES } from "../../api/releases.ts";
+import type { SESSION_ROUTES } from "../../api/sessions.ts";
+import type { WEBHOOK_ROUTES } from "../../api/webhooks.ts";
+import type { WORKER_ADMIN_ROUTES } from "../../api/workers.ts";
+import * as alerts from "./alerts-api.ts";
+import * as audit from "./audit-api.ts";
+import * as backup from "./backup-api.ts";
+import * as endpoints from "./endpoints-api.ts";
+import * as gpus from "./gpus-api.ts";
+import * as hosts from "./hosts-api.ts";
+import * as jobs from "./jobs-api.ts";
+import * as keys from "./keys-api.ts";
+import * as liveFeed from "./feed-api.ts";
+import * as logs from "./logs-api.ts";
+import * as metrics from "./metrics-api.ts";
+import * as registries from "./registries-api.ts";
+import * as releases from "./releases-api.ts";
+import * as sessions from "./sessions-api.ts";
+import * as webhooks from "./webhooks-api.ts";
+import * as workers from "./workers-api.ts";
+import type { HandlersOf } from "../server/route.ts";
+
+export const ENDPOINT_HANDLERS: HandlersOf<typeof ENDPOINT_ROUTES> = {
+	listEndpoints: endpoints.list,
+	createEndpoint: endpoints.create,
+	getEndpoint: endpoints.get,
+	updateEndpoint: endpoints.update,
+	putEndpoint: endpoints.put,
+	compareEndpoints: endpoints.compare,
+	deleteEndpoint: endpoints.remove,
+	pauseEndpoint: endpoints.pause,
+	resumeEndpoint: endpoints.resume,
+	workerEnv: endpoints.workerEnv,
+	renewWebhookSecret: endpoints.webhookSecret,
+};
+
+export const RELEASE_HANDLERS: HandlersOf<typeof RELEASE_ROUTES> = {
+	listReleases: releases.list,
+	rollBackRelease: releases.rollBack,
+};
+
+export const WORKER_ADMIN_HANDLERS: HandlersOf<typeof WORKER_ADMIN_ROUTES> = {
+	listWorkers: workers.list,
+	startWorkers: workers.start,
+	workerLogs: logs.logs,
+	searchLogs: logs.search,
+	stopWorker: workers.stop,
+};
+
+export const METRICS_HANDLERS: HandlersOf<typeof METRICS_ROUTES> = {
+	endpointMetrics: metrics.metrics,
+	allMetrics: metrics.totals,
+	endpointDemand: metrics.demand,
+	feed: liveFeed.feed,
+};
+
+export const JOB_RECORD_HANDLERS: HandlersOf<typeof JOB_RECORD_ROUTES> = {
+	listJobs: jobs.list,
+	getJob: jobs.get,
+	cancelJobs: jobs.cancel,
+	retryJobs: jobs.retry,
+};
+
+export const WEBHOOK_HANDLERS: HandlersOf<typeof WEBHOOK_ROUTES> = {
+	listDeliveries: webhooks.list,
+	getDelivery: webhooks.get,
+	redeliver: webhooks.redeliver,
+	listReceivers: webhooks.listReceivers,
+	enableReceiver: webhooks.enableReceiver,
+};
+
+export const ALERT_HANDLERS: HandlersOf<typeof ALERT_ROUTES> = {
+	listAlerts: alerts.list,
+	testAlerts: alerts.test,
+	silenceAlert: alerts.silence,
+	endSilence: alerts.endSilence,
+};
+
+export const KEY_HANDLERS: HandlersOf<typeof KEY_ROUTES> = {
+	listKeys: keys.list,
+	createKey: keys.create,
+	rotateKey: keys.rotate,
+	revokeKey: keys.revoke,
+};
+
+export const REGISTRY_HANDLERS: HandlersOf<typeof REGISTRY_ROUTES> = {
+	listRegistries: registries.list,
+	putRegistry: registries.put,
+	removeRegistry: registries.remove,
+};
+
+export const SESSION_HANDLERS: HandlersOf<typeof SESSION_ROUTES> = {
+	listSessions: sessions.list,
+	endSession: sessions.end,
+	endSessions: sessions.endAll,
+};
+
+export const AUDIT_HANDLERS: HandlersOf<typeof AUDIT_ROUTES> = {
+	listAudit: audit.list,
+};
+
+export const GPU_HANDLERS: HandlersOf<typeof GPU_ROUTES> = {
+	listGpus: gpus.list,
+};
+
+export const HOST_HANDLERS: HandlersOf<typeof HOST_ROUTES> = {
+	listHosts: hosts.list,
+	drainHost: hosts.drain,
+	resumeHost: hosts.resume,
+};
+
+export const BACKUP_HANDLERS: HandlersOf<typeof BACKUP_ROUTES> = {
+	createBackup: backup.create,
+	getBackup: backup.get,
+};
