@@ -12,7 +12,8 @@ import type { StoreDisk } from "./storage/free-space.ts";
 import type { JobClock } from "./clock/job-clock.ts";
 
 const PROBE_MS = 250;
-const CHECK_MS = 1000;
+/** The probe of an available store waits for the next outage, which wakes it. */
+const IDLE_MS = 3_600_000;
 
 /** They concern no job and need no order. */
 const UNGATED: ReadonlySet<string> = new Set(["cluster", "limits", "time"]);
@@ -47,7 +48,7 @@ export class StoreHealth {
 	readonly store: Store;
 	/** Announces an outage once, not for each operation that fails. */
 	readonly events: EventBus;
-	/** Probes an unavailable store when no operation does, and checks the files of an available one. */
+	/** Probes an unavailable store when no operation does. */
 	readonly service: Loop;
 	readonly #d: Deps;
 	#outage: Outage | undefined;
@@ -57,7 +58,7 @@ export class StoreHealth {
 	#back = new AbortController();
 
 	constructor(d: Deps) {
-		const { store, events } = (this.#d = d);
+		const { events } = (this.#d = d);
 		this.store = this.#behindGate();
 		this.events = {
 			...events,
@@ -72,8 +73,7 @@ export class StoreHealth {
 			onError: () => {},
 			step: async () => {
 				if (this.#outage) await this.#recovered();
-				else if (store.confirm) await this.#watched(store.confirm)();
-				return this.#outage ? PROBE_MS : CHECK_MS;
+				return this.#outage ? PROBE_MS : IDLE_MS;
 			},
 		});
 	}

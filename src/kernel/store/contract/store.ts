@@ -120,11 +120,6 @@ export interface Store {
 	identity(): Promise<string>;
 	/** Resolves when a write works; otherwise throws {@link StoreUnavailable}. */
 	ping(): Promise<void>;
-	/**
-	 * Throws {@link StoreUnavailable} `moved` when files that rows refer to were deleted, moved or replaced. Absent where
-	 * there are none.
-	 */
-	confirm?(): Promise<void>;
 	/** Bytes of files that no job has stored any more, but that stay because their file has other texts. */
 	unusedBytes?(): number;
 	load?(): StoreLoad;

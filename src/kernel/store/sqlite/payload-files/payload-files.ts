@@ -12,7 +12,6 @@ import { FlushFailed, whyFull } from "../file/disk-errors.ts";
 import { piecesOf } from "../file/file-pieces.ts";
 import type { SegmentBytes } from "../thread/messages.ts";
 import type { FileBlock } from "./file-block.ts";
-import { filesInPlace } from "./files-in-place.ts";
 import { grouped } from "./grouped.ts";
 import { checksum, CutOff, Segment, type SegmentParts } from "./segment.ts";
 
@@ -68,8 +67,6 @@ export async function openPayloadFiles(q: PayloadOptions): Promise<PayloadFiles>
 }
 
 export class PayloadFiles {
-	/** Throws {@link StoreUnavailable} `moved` when a file that rows refer to is missing or was replaced. */
-	readonly confirm: () => Promise<void>;
 	readonly #folder: string;
 	readonly #segmentBytes: number;
 	readonly #flushFailed: (error: FlushFailed) => void;
@@ -83,7 +80,6 @@ export class PayloadFiles {
 		this.#folder = folder;
 		this.#segmentBytes = segmentBytes;
 		this.#flushFailed = flushFailed;
-		this.confirm = filesInPlace(folder, () => this.#needed());
 	}
 
 	/** Begins with the files of an earlier process, and removes those that no row refers to. */
@@ -178,12 +174,6 @@ export class PayloadFiles {
 		return segment;
 	}
 
-	#needed(): Set<string> {
-		const names = new Set<string>();
-		for (const { number, referenced } of this.#segments.values()) if (referenced > 0) names.add(String(number));
-		return names;
-	}
-
 	#withRoomFor(length: number): Segment {
 		if (this.#closed) throw new StoreUnavailable("closed", "The store is closed.");
 		const current = this.#current;
@@ -191,7 +181,7 @@ export class PayloadFiles {
 			return current;
 		if (current) this.#removeIfUnused(current.seal());
 		// Another folder in the place of a lost one would block the original.
-		if (this.#needed().size === 0) makeFolder(this.#folder);
+		if (!this.#segments.values().some(({ referenced }) => referenced > 0)) makeFolder(this.#folder);
 		return (this.#current = this.#add(Segment.create(this.#partsOf((this.#last += 1)))));
 	}
 

@@ -116,11 +116,6 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 				}
 			},
 		},
-		async ping() {
-			await store.ping();
-			await files.confirm();
-		},
-		confirm: () => files.confirm(),
 		async close() {
 			await store.close();
 			await files.close();
