@@ -72,6 +72,16 @@ it("D27: a change that another server outruns is made again on what that one sto
 	expect(await other.update("ep", {})).toEqual(changed);
 });
 
+it("D50: memory has as much of a version after its change as after a start", async () => {
+	const alone = server(store, eventBus(), false);
+	await alone.create({ id: "ep", env: { A: "1" } });
+	const { endpoint } = await alone.update("ep", { env: { A: "2" } });
+	const known = alone.versions.of({ endpoint, createdAt: 1 });
+	const started = server(store, eventBus(), false);
+	await started.load([]);
+	expect(known).toEqual(started.versions.of({ endpoint, createdAt: 1 }));
+});
+
 it("D27: endpoint_changed › 10 times outrun, nothing of it is stored", async () => {
 	const other = server();
 	await other.create({ id: "ep" });

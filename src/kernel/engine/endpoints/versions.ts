@@ -122,7 +122,9 @@ export function endpointVersions({ releases, workers }: Store, { encryption }: {
 		changed(id: string, { add, fail, remove }: ReleaseChanges): void {
 			const kept = (heads.get(id) ?? []).filter(({ version }) => !remove.includes(version));
 			const known = kept.map((each) => (each.version === fail ? { ...each, state: "failed" as const } : each));
-			heads.set(id, [...known, ...add]);
+			// Their settings may be large.
+			const added = add.map(({ createdBy: _by, diff: _diff, settings: _settings, ...head }) => head);
+			heads.set(id, [...known, ...added]);
 		},
 		async prove(head: ReleaseHead): Promise<void> {
 			head.state = "healthy";
