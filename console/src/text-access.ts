@@ -110,11 +110,8 @@ export const ACCESS_TEXTS = {
 		rotate: "Rotate",
 		rotateTitle: (name: string) => `Rotate the key ${name}?`,
 		rotateText:
-			"A new key with the same scopes replaces it, and its console sessions end. Both keys are valid until then:",
-		overlap: "How long the previous key stays valid",
-		overlaps: { none: "No time: it ends now", hour: "1 hour", day: "1 day", week: "7 days" },
-		previousUntil: (at: string) => `The key before is valid until ${at}.`,
-		previousOver: "The key before is no longer valid.",
+			"A new key with the same scopes replaces it at once, and its console sessions end. To change callers one by " +
+			"one, create a second key and revoke this one afterwards.",
 	},
 	sessions: {
 		title: "Console sessions",

@@ -298,13 +298,12 @@ export const EXAMPLES = {
 		},
 	},
 	rotateKey: {
-		body: { overlapMs: 86400000 },
+		body: {},
 		answer: {
 			id: "019b2f6e-7c1a-7000-8000-000000000001",
 			name: "nightly batch",
 			scopes: ["write"],
 			createdAt: AT,
-			previousUntil: AT,
 			key: "sluice_…",
 		},
 	},

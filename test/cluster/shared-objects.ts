@@ -135,7 +135,7 @@ export const SHARED_OBJECTS: Readonly<Record<string, SharedObject>> = {
 		async state(url, id) {
 			const { keys } = (await ask(url, "GET /v1/keys")).json;
 			const found = keys.find((each: any) => each.id === id);
-			return found && [found.expiresAt, found.previousUntil !== undefined];
+			return found && [found.expiresAt];
 		},
 	},
 	silence: {

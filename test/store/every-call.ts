@@ -74,7 +74,7 @@ export function everyCall(store: Store): Calls {
 		"keys.find": () => store.keys.find({ hash: "h" }),
 		"keys.list": () => store.keys.list(),
 		"keys.used": () => store.keys.used({ id: named.id, now }),
-		"keys.rotate": () => store.keys.rotate({ id: named.id, hash: nextId(), previousUntil: now }),
+		"keys.rotate": () => store.keys.rotate({ id: named.id, hash: nextId() }),
 		"keys.remove": () => store.keys.remove({ id: named.id, now }),
 		"sessions.insert": () =>
 			store.sessions.insert({

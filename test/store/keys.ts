@@ -73,29 +73,18 @@ export function keyCases({ open }: Bed): void {
 			expect(await keys.remove({ id: "key-2", keep: "admin", now: T0 })).toBe("removed");
 		}));
 
-	it("D30: rotate › a key is found by its hash and by the one before, until the next rotation", () =>
+	it("D30: rotate › a key is found by its new hash only; its end stays where none is given", () =>
 		alone(open, async ({ store: { keys } }) => {
 			const row = { ...keyOf(1), expiresAt: T0 + 9 };
 			await keys.insert({ row, ifNone: false });
 			const [one, two] = ["b".repeat(64), "c".repeat(64)];
-			expect(await keys.rotate({ id: "none", hash: one, previousUntil: T0 })).toBeUndefined();
-			const rotated = {
-				...row,
-				hash: one,
-				expiresAt: T0 + 20,
-				previous: { hash: row.hash, until: T0 + 5 },
-			};
-			expect(await keys.rotate({ id: row.id, hash: one, previousUntil: T0 + 5, expiresAt: T0 + 20 })).toEqual(rotated);
-			expect(await keys.find({ hash: row.hash })).toEqual(rotated);
-			expect(await keys.find({ hash: one })).toEqual(rotated);
-			await keys.rotate({ id: row.id, hash: two, previousUntil: T0 + 6 });
+			expect(await keys.rotate({ id: "none", hash: one })).toBeUndefined();
+			const rotated = { ...row, hash: one, expiresAt: T0 + 20 };
+			expect(await keys.rotate({ id: row.id, hash: one, expiresAt: T0 + 20 })).toEqual(rotated);
 			expect(await keys.find({ hash: row.hash })).toBeUndefined();
-			expect(await keys.find({ hash: one })).toEqual({
-				// Its end stays where none is given.
-				...rotated,
-				hash: two,
-				previous: { hash: one, until: T0 + 6 },
-			});
+			expect(await keys.find({ hash: one })).toEqual(rotated);
+			await keys.rotate({ id: row.id, hash: two });
+			expect(await keys.find({ hash: two })).toEqual({ ...rotated, hash: two });
 		}));
 
 	it("D42: the audit log is listed newest first, in pages, and expires from its oldest entry on", () =>

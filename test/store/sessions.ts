@@ -79,7 +79,7 @@ export function sessionCases({ open }: Bed): void {
 				await store.keys.insert({ row, ifNone: false });
 				await put(store, sessionRow(n, { keyId: row.id }));
 			}
-			await store.keys.rotate({ id: "key-1", hash: "new", previousUntil: T0 });
+			await store.keys.rotate({ id: "key-1", hash: "new" });
 			expect(await idsOf(store)).toEqual(["session-3", "session-2"]);
 			await store.keys.remove({ id: "key-2", now: T0 });
 			expect(await idsOf(store)).toEqual(["session-3"]);

@@ -3,11 +3,10 @@ import { type ReactNode, useState } from "react";
 import { Failure, ask } from "../api.ts";
 import { now } from "../clock.ts";
 import { useFeed } from "../feed.ts";
-import { moment } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { CodeBlock } from "../parts/copy.tsx";
 import { Dialog, DialogForm } from "../parts/dialog.tsx";
-import { Checkbox, Choices, Select, TextField } from "../parts/field.tsx";
+import { Checkbox, Choices, TextField } from "../parts/field.tsx";
 import { Refusal } from "../parts/notice.tsx";
 import { to } from "../router.ts";
 import type { Key, NewKey, Scope } from "../shapes.ts";
@@ -27,13 +26,12 @@ const DAY_MS = 86_400_000;
 const inDays = (days: number): string => new Date(now() + days * DAY_MS).toISOString();
 
 /** A new key, for as long as the dialog is open. */
-function NewKeyShown({ made, close, children }: { made: NewKey; close: () => void; children?: ReactNode }): ReactNode {
+function NewKeyShown({ made, close }: { made: NewKey; close: () => void }): ReactNode {
 	return (
 		<Dialog title={T.keys.createdTitle(made.name)} close={close}>
 			<div className="stack">
 				<p>{T.keys.once}</p>
 				<CodeBlock text={made.key} name={T.keys.key} />
-				{children}
 				<div className="actions end">
 					<Button look="main" onPress={close}>
 						{T.keys.kept}
@@ -138,40 +136,18 @@ export function CreateKey({ close }: { close: () => void }): ReactNode {
 	);
 }
 
-/** How long the key before stays valid, ms, in the order of the choices. */
-const OVERLAPS = { none: 0, hour: 3_600_000, day: DAY_MS, week: 7 * DAY_MS } as const;
-type Overlap = keyof typeof OVERLAPS;
-
 export function RotateKey({ of, close }: { of: Key; close: () => void }): ReactNode {
-	const [overlap, setOverlap] = useState<Overlap>("day");
 	const { made, failure, busy, make } = useNewKey();
-	if (made) {
-		const until = moment(new Date(made.previousUntil ?? 0).getTime());
-		return (
-			<NewKeyShown made={made} close={close}>
-				<p>{overlap === "none" ? T.keys.previousOver : T.keys.previousUntil(until)}</p>
-			</NewKeyShown>
-		);
-	}
+	if (made) return <NewKeyShown made={made} close={close} />;
 	return (
 		<Dialog title={T.keys.rotateTitle(of.name)} close={close}>
 			<DialogForm
 				act={T.keys.rotate}
 				busy={busy}
-				submit={() =>
-					void make(`v1/keys/${encodeURIComponent(of.id)}/rotate`, {
-						overlapMs: OVERLAPS[overlap],
-					})
-				}
+				submit={() => void make(`v1/keys/${encodeURIComponent(of.id)}/rotate`, {})}
 				close={close}
 			>
 				<p>{T.keys.rotateText}</p>
-				<Select
-					label={T.keys.overlap}
-					value={overlap}
-					onChange={(id) => setOverlap(id as Overlap)}
-					choices={Object.entries(T.keys.overlaps).map(([id, name]) => ({ id, name }))}
-				/>
 				{failure ? <Refusal failure={failure} /> : null}
 			</DialogForm>
 		</Dialog>

@@ -81,17 +81,12 @@ const create = serviceAction<NewKey>({
 const rotate = serviceAction<NewKey>({
 	name: "rotate",
 	args: ["ID"],
-	summary: "replace a key; the new one is printed to stdout, the one before stays valid for a while",
-	flags: { overlap: { value: "SPAN", summary: "how long the key before stays valid (default 24h)" }, ...EXPIRES },
-	examples: ["sluice keys rotate 3f2a91c4 --overlap 24h"],
+	summary: "replace a key; the new one is printed to stdout, the one before ends at once",
+	flags: EXPIRES,
+	examples: ["sluice keys rotate 3f2a91c4 --expires 90d"],
 	request: "POST /v1/keys/{ID}/rotate",
-	body: ({ flags }) => ({
-		overlapMs: spanOf("overlap", flags["overlap"] ?? "24h"),
-		expiresAt: expiresAt(flags),
-	}),
-	note: ({ name, previousUntil }) =>
-		`Rotated key '${name}'. The one before is valid until ${shortTime(previousUntil)}. ` +
-		"The new one is not shown again.\n",
+	body: ({ flags }) => ({ expiresAt: expiresAt(flags) }),
+	note: ({ name }) => `Rotated key '${name}'. The one before is no longer valid. The new one is not shown again.\n`,
 	shownOnce: "key",
 	text: ({ key }) => `${key}\n`,
 });

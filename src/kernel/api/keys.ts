@@ -13,7 +13,6 @@ export const KEY = object({
 	"expiresAt?": { ...MOMENT, description: "When it expires; absent: never." },
 	"lastUsedAt?": { ...MOMENT, description: "Recorded at most once a minute." },
 	"lastUsedAddress?": { ...TEXT, description: "Address of that use, or of the proxy before the service." },
-	"previousUntil?": { ...MOMENT, description: "Until when the key before the last rotation is valid, or was." },
 });
 export type Key = Static<typeof KEY>;
 
@@ -48,13 +47,13 @@ export const CREATE_KEY = route("createKey", "POST /v1/keys", "admin", {
 });
 
 export const ROTATE_KEY = route("rotateKey", "POST /v1/keys/:key/rotate", "admin", {
-	summary: "Replaces an API key; the one before stays valid for a while. Only this answer contains it.",
+	summary: "Replaces an API key; the one before ends at once. Only this answer contains the new one.",
 	answer: {
 		description: "The new key, shown only in this answer.",
 		schema: NEW_KEY,
 	},
 	body: {
-		description: "How long the key before stays valid.",
+		description: "The expiry, if it changes.",
 		schema: KEY_ROTATION_SCHEMA,
 		checked: true,
 	},

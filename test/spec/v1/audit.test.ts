@@ -31,7 +31,7 @@ it("D42: says who did what, when, to what and with what result; never a secret",
 	await own.post("/endpoints", { id: "made", env: { TOKEN: "value-of-env" } });
 	const { json } = await own.post(`/keys/${id}/rotate`, {});
 	await call(service.url, "/console/session", { key: null, body: { key: json.key } });
-	await own.seen("/keys");
+	await operator(service, json.key).seen("/keys");
 	const common = {
 		at: MOMENT,
 		keyId: id,

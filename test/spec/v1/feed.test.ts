@@ -154,7 +154,7 @@ it("D30: a feed of the key before a rotation ends with it", async () => {
 	const { id, key } = await keyWith(service, ["read"]);
 	const feed = await open(service, "?endpoint=b", { key });
 	await overview(feed);
-	await operator(service).post(`/keys/${id}/rotate`, { overlapMs: 0 });
+	await operator(service).post(`/keys/${id}/rotate`, {});
 	await submitted(service, "b");
 	expect(await feed.next()).toBeUndefined();
 });

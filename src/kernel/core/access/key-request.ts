@@ -44,23 +44,13 @@ export const KEY_REQUEST_SCHEMA = {
 	"x-message": "must be an object with name, scopes and optionally endpoints and expiresAt.",
 } as const satisfies Schema;
 
-const MAX_OVERLAP_MS = 30 * 86_400_000;
-
 export const KEY_ROTATION_SCHEMA = {
 	type: "object",
 	additionalProperties: false,
 	properties: {
-		overlapMs: {
-			type: "integer",
-			minimum: 0,
-			maximum: MAX_OVERLAP_MS,
-			default: 86_400_000,
-			description: "How long the key before stays valid, ms.",
-			"x-message": `must be a whole number of ms from 0 to ${MAX_OVERLAP_MS}.`,
-		},
 		expiresAt: { ...EXPIRES_AT, description: "New expiry; absent: as before." },
 	},
-	"x-message": "must be an object with overlapMs and expiresAt, both optional.",
+	"x-message": "must be an object, with expiresAt or nothing.",
 } as const satisfies Schema;
 
 interface KeyRequest {
@@ -73,7 +63,6 @@ interface KeyRequest {
 }
 
 interface KeyRotation {
-	overlapMs: number;
 	expiresAt?: number;
 }
 

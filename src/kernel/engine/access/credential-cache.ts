@@ -25,14 +25,10 @@ interface Source<R, E> {
 	store: { find(q: { hash: string }): Promise<R | undefined>; list(): Promise<readonly R[]> };
 	now: () => EpochMs;
 	strained: (peer: Peer) => boolean;
-	/** `found`: the hash by which the row was found, absent by its id. */
-	entryOf(row: R, found?: string): E;
+	entryOf(row: R): E;
 }
 
-export class CredentialCache<
-	R extends { id?: string; hash: string; previous?: { hash: string } | undefined },
-	E extends { recordedAt: EpochMs },
-> {
+export class CredentialCache<R extends { id?: string; hash: string }, E extends { recordedAt: EpochMs }> {
 	readonly #source: Source<R, E>;
 	readonly #bySecret = new Map<string, E>();
 	readonly #byId = new Map<string, E>();
@@ -57,7 +53,7 @@ export class CredentialCache<
 		const found = digest(secret);
 		const isShared = peer !== undefined && strained(peer);
 		const row = isShared ? this.#listed().then((rows) => rows.get(found)) : store.find({ hash: found });
-		return await this.#keep(this.#bySecret, secret, row, found);
+		return await this.#keep(this.#bySecret, secret, row);
 	}
 
 	async withId(id: string): Promise<E | undefined> {
@@ -80,10 +76,10 @@ export class CredentialCache<
 			for (const [name, entry] of entries) if (ended(entry)) entries.delete(name);
 	}
 
-	async #keep(entries: Map<string, E>, name: string, read: Promise<R | undefined>, found?: string) {
+	async #keep(entries: Map<string, E>, name: string, read: Promise<R | undefined>) {
 		const readIn = this.#generation;
 		const row = await read;
-		const entry = row && this.#source.entryOf(row, found);
+		const entry = row && this.#source.entryOf(row);
 		if (entry && readIn === this.#generation) entries.set(name, entry);
 		return entry;
 	}
@@ -91,9 +87,7 @@ export class CredentialCache<
 	#listed(): Promise<ReadonlyMap<string, R>> {
 		const { store, now } = this.#source;
 		if (this.#list && Math.abs(now() - this.#list.at) < FRESH_MS) return this.#list.byHash;
-		const byHash = store
-			.list()
-			.then((rows) => new Map(rows.flatMap((row) => [row, row.previous ?? row].map(({ hash: each }) => [each, row]))));
+		const byHash = store.list().then((rows) => new Map(rows.map((row) => [row.hash, row])));
 		const list = { at: now(), byHash };
 		this.#list = list;
 		byHash.catch(() => {

@@ -20,9 +20,7 @@ export interface Principal {
 }
 
 /** A key without its hash. Times are ms since the epoch. */
-export type KeyView = Omit<KeyRow, "hash" | "previous"> & {
-	previousUntil?: number | undefined;
-};
+export type KeyView = Omit<KeyRow, "hash">;
 
 /** A caller with the SHA-256 of its key, in hex. */
 export interface KeyHolder {
@@ -42,20 +40,17 @@ export function may(principal: Principal, scope: Scope, endpoint?: string): bool
 	return scopes.includes("admin") || scopes.includes(scope) || (scope === "read" && scopes.includes("write"));
 }
 
-function viewOf({ hash: _hash, previous, ...shown }: KeyRow): KeyView {
-	return { ...shown, previousUntil: previous?.until };
+function viewOf({ hash: _hash, ...shown }: KeyRow): KeyView {
+	return shown;
 }
 
-/** `found`: the hash that matched, which is another one than the row's for the key before a rotation. */
-function cachedKey(
-	{ id: keyId, name, hash: hashed, scopes, endpoints, expiresAt = Infinity, lastUsedAt = 0, previous }: KeyRow,
-	found = hashed,
-): CachedKey {
+function cachedKey(row: KeyRow): CachedKey {
+	const { id: keyId, name, hash, scopes, endpoints, expiresAt = Infinity, lastUsedAt = 0 } = row;
 	return {
-		hash: hashed,
+		hash,
 		principal: { keyId, name, scopes: scopes as Scope[], endpoints },
 		recordedAt: lastUsedAt,
-		until: found === hashed ? expiresAt : Math.min(expiresAt, previous?.until ?? 0),
+		until: expiresAt,
 	};
 }
 
@@ -114,7 +109,7 @@ export function apiKeys({
 		return own;
 	}
 
-	/** `until` is also the end of the key before a rotation. With `peer` it is a use of the key. */
+	/** With `peer` it is a use of the key. */
 	async function signIn(key: string, peer?: Peer): Promise<KeyHolder | undefined> {
 		const entry = cache.get(key) ?? (await read(key, peer));
 		return entry && isUsable(entry, peer) ? entry : undefined;
@@ -155,13 +150,10 @@ export function apiKeys({
 		list: async () => (await store.list()).map(viewOf),
 		/** Whether the environment has a key. */
 		inEnvironment: own !== undefined,
-		/** Ends the key's sessions; the key before is valid for `overlapMs` more. Throws `key_not_found`. */
-		async rotate(
-			id: string,
-			{ overlapMs, expiresAt }: { overlapMs: number; expiresAt?: number | undefined },
-		): Promise<NewKey> {
+		/** Ends the key before and its sessions. Throws `key_not_found`. */
+		async rotate(id: string, { expiresAt }: { expiresAt?: number | undefined }): Promise<NewKey> {
 			const key = newKey();
-			const row = await store.rotate({ id, hash: digest(key), previousUntil: now() + overlapMs, expiresAt });
+			const row = await store.rotate({ id, hash: digest(key), expiresAt });
 			if (!row) throw new ApiError("key_not_found", { key: id.slice(0, 80) });
 			cache.forget();
 			return { key, shown: viewOf(row) };

@@ -52,6 +52,5 @@ function keyView(key: KeyView): Sendable<Key> {
 		expiresAt: isoTime(expiresAt),
 		lastUsedAt: isoTime(lastUsedAt),
 		lastUsedAddress: key.lastUsedAddress,
-		previousUntil: isoTime(key.previousUntil),
 	};
 }

@@ -9,27 +9,20 @@ export interface KeyRow {
 	expiresAt?: number | undefined;
 	lastUsedAt?: number | undefined;
 	lastUsedAddress?: string | undefined;
-	previous?: { hash: string; until: number } | undefined;
 }
 
 export interface KeyStore {
 	/** `ifNone`: only when no key exists. False when it was not added. */
 	insert(q: { row: KeyRow; ifNone: boolean }): Promise<boolean>;
-	/** Finds a key also by its hash before the last rotation. */
 	find(q: { hash: string }): Promise<KeyRow | undefined>;
 	list(): Promise<KeyRow[]>;
 	/** Never sets an earlier time. */
 	used(q: { id: string; now: number; address?: string | undefined }): Promise<void>;
 	/**
-	 * The hash before becomes `previous`, and the key's sessions end. `expiresAt`, if absent, stays. Returns the key as
-	 * it is then; undefined when there is no such key.
+	 * Replaces the hash, and ends the key's sessions. `expiresAt`, if absent, stays. Returns the key as it is then;
+	 * undefined when there is no such key.
 	 */
-	rotate(q: {
-		id: string;
-		hash: string;
-		previousUntil: number;
-		expiresAt?: number | undefined;
-	}): Promise<KeyRow | undefined>;
+	rotate(q: { id: string; hash: string; expiresAt?: number | undefined }): Promise<KeyRow | undefined>;
 	/** Removes the key's sessions too. `last`: the only unexpired key with the scope `keep` stays. */
 	remove(q: { id: string; now: number; keep?: string | undefined }): Promise<"removed" | "missing" | "last">;
 }

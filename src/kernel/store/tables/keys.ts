@@ -4,7 +4,7 @@ import type { TokenRow } from "../contract/workers.ts";
 import { removal } from "../operations/steps.ts";
 import { read, write } from "../operations/operation.ts";
 import { columns } from "./columns.ts";
-import { change, lock, notify, rows, sql, type Value } from "./work.ts";
+import { change, lock, notify, rows, sql } from "./work.ts";
 
 const KEYS = columns<KeyRow>(
 	"id, hash, name, scopes, endpoints, created_at, expires_at, last_used_at, last_used_address",
@@ -13,27 +13,19 @@ const KEYS = columns<KeyRow>(
 		endpoints: (endpoints: string) => JSON.parse(endpoints) as string[],
 	},
 );
-const COLUMNS = `${KEYS.names}, previous_hash, previous_until`;
 
 const ANY = sql("SELECT 1 FROM keys LIMIT 1");
 const INSERT = sql(
 	"INSERT INTO keys (id, hash, name, scopes, endpoints, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
 );
-const FIND = sql(`SELECT ${COLUMNS} FROM keys WHERE hash = $1 OR previous_hash = $1`);
-const ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
+const FIND = sql(`SELECT ${KEYS.names} FROM keys WHERE hash = $1`);
+const ALL = sql(`SELECT ${KEYS.names} FROM keys ORDER BY created_at, id`);
 const USED = sql(
 	"UPDATE keys SET last_used_at = $2, last_used_address = $3 WHERE id = $1 AND coalesce(last_used_at, 0) < $2",
 );
-const ROTATE = sql(`
-  UPDATE keys SET previous_hash = hash, previous_until = $2, hash = $3, expires_at = coalesce($4, expires_at)
-  WHERE id = $1`);
+const ROTATE = sql("UPDATE keys SET hash = $2, expires_at = coalesce($3, expires_at) WHERE id = $1");
 const REMOVE = sql("DELETE FROM keys WHERE id = $1");
 const REMOVE_SESSIONS = sql("DELETE FROM sessions WHERE key_id = $1");
-
-function keyFrom(values: readonly Value[]): KeyRow {
-	const [hash, until] = values.slice(-2) as [string | null, number | null];
-	return { ...KEYS.from(values), previous: hash === null ? undefined : { hash, until: until ?? 0 } };
-}
 
 export const keys = {
 	insert: write<"keys.insert">(function* ({ row, ifNone }) {
@@ -46,27 +38,27 @@ export const keys = {
 	}),
 
 	find: read<"keys.find">(function* ({ hash }) {
-		return (yield* rows(FIND, hash)).map(keyFrom)[0];
+		return (yield* rows(FIND, hash)).map(KEYS.from)[0];
 	}),
 
 	list: read<"keys.list">(function* () {
-		return (yield* rows(ALL)).map(keyFrom);
+		return (yield* rows(ALL)).map(KEYS.from);
 	}),
 
 	used: write<"keys.used">(function* ({ id, now, address }) {
 		yield* change(USED, id, now, address ?? null);
 	}),
 
-	rotate: write<"keys.rotate">(function* ({ id, hash, previousUntil, expiresAt }) {
-		if ((yield* change(ROTATE, id, previousUntil, hash, expiresAt ?? null)) === 0) return undefined;
+	rotate: write<"keys.rotate">(function* ({ id, hash, expiresAt }) {
+		if ((yield* change(ROTATE, id, hash, expiresAt ?? null)) === 0) return undefined;
 		yield* change(REMOVE_SESSIONS, id);
 		yield* notify("access");
-		return (yield* rows(FIND, hash)).map(keyFrom)[0];
+		return (yield* rows(FIND, hash)).map(KEYS.from)[0];
 	}),
 
 	remove: write<"keys.remove">(function* (q) {
 		yield* lock("keys");
-		const outcome = removal((yield* rows(ALL)).map(keyFrom), q);
+		const outcome = removal((yield* rows(ALL)).map(KEYS.from), q);
 		if (outcome !== "removed") return outcome;
 		yield* change(REMOVE, q.id);
 		yield* change(REMOVE_SESSIONS, q.id);
