@@ -82,7 +82,7 @@ export const ROLL_BACK_RELEASE = route(
 		summary: "Makes a new version with launcher, env and GPUs of an earlier one.",
 		answer: ANSWER,
 		body: NO_BODY,
-		errors: ["release_not_found", "release_refused", "endpoint_changed", "endpoint_unreadable"],
+		errors: ["release_not_found", "release_refused", "resource_not_found", "endpoint_changed", "endpoint_unreadable"],
 	},
 );
 

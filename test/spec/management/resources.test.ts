@@ -333,6 +333,20 @@ describe("D49: endpoints that use them", () => {
 		expect((await ask("DELETE", `/network-volumes/${volume.id}`)).status).toBe(204);
 	});
 
+	it("D50: a rollback to a version whose registry was deleted is refused; the endpoint stays as it is", async () => {
+		const login = await made("registries", { name: "rolled back" });
+		const { id } = (await ask("POST", "/serverless", { ...ENDPOINT, registry: login.id })).json;
+		await ask("PATCH", `/serverless/${id}`, { registry: null });
+		const rollBack = () => call(service.url, `/v1/endpoints/${id}/releases/1/rollback`, { method: "POST" });
+		expect((await rollBack()).status).toBe(200);
+		await ask("PATCH", `/serverless/${id}`, { registry: null });
+		expect((await ask("DELETE", `/registries/${login.id}`)).status).toBe(204);
+		const { status, json } = await rollBack();
+		expect([status, json.error]).toEqual([404, expect.stringContaining(`no registry '${login.id}'`)]);
+		expect((await ask("GET", `/serverless/${id}`)).json.registry).toBeNull();
+		await ask("DELETE", `/serverless/${id}`);
+	});
+
 	it("a template fills in an endpoint, once", async () => {
 		const { id } = await made("templates", { disk: 33 });
 		const { image: _, ...body } = ENDPOINT;

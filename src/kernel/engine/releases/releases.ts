@@ -69,7 +69,7 @@ export function createReleases({ endpoints, workers, canaries }: Deps) {
 					});
 				return withLaunched(withoutId(before), launched as unknown as LaunchedSettings);
 			};
-			await endpoints.change(id, settingsOf, { source: "rollback", by });
+			await endpoints.change(id, settingsOf, { source: "rollback", by, keepsUsed: true });
 		},
 	};
 }

@@ -46,7 +46,7 @@ export function rollbacks(d: Deps) {
 			isDone = true;
 			return withLaunched(settings, opened.settings as unknown as LaunchedSettings);
 		};
-		await endpoints.change(id, settingsOfTarget, { source: "rollback", reason, fail: failed.version });
+		await endpoints.change(id, settingsOfTarget, { source: "rollback", reason, fail: failed.version, keepsUsed: true });
 		if (!isDone) return false;
 		lastCrash.delete(id);
 		events.emit("release.rolled_back", { endpoint: id, reason });
