@@ -72,6 +72,23 @@ it("D27: a change that another server outruns is made again on what that one sto
 	expect(await other.update("ep", {})).toEqual(changed);
 });
 
+it("D39: a comparison of a page of endpoints reads as a list does, without all that the store has", async () => {
+	await server().create({ id: "ep" });
+	let reads = 0;
+	const list: Store["endpoints"]["list"] = () => {
+		reads += 1;
+		return store.endpoints.list();
+	};
+	const one = server({ ...store, endpoints: { ...store.endpoints, list } });
+	await one.load([]);
+	const before = reads;
+	expect(await one.compare({ ep: {}, new: {} })).toEqual([
+		{ id: "ep", isNew: false, changes: [] },
+		{ id: "new", isNew: true, changes: [] },
+	]);
+	expect(reads).toBe(before);
+});
+
 it("D50: memory has as much of a version after its change as after a start", async () => {
 	const alone = server(store, eventBus(), false);
 	await alone.create({ id: "ep", env: { A: "1" } });

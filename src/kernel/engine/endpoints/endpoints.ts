@@ -152,18 +152,19 @@ export class Endpoints {
 		});
 	}
 
-	/** What {@link replace} would do with each. Refusals name the endpoint in their fields. */
-	compare(all: Readonly<Record<string, unknown>>): Promise<Omit<Compared, "endpoint">[]> {
-		return this.#inTurn(async () => {
-			const found: Omit<Compared, "endpoint">[] = [];
-			for (const [id, settings] of Object.entries(all)) {
-				const { isNew, changes } = await this.#compared(id, settings).catch((error: unknown) => {
-					throw error instanceof ApiError && error.details ? badRequest(fieldsOf(id, error.details)) : error;
-				});
-				found.push({ id, isNew, changes });
-			}
-			return found;
-		});
+	/**
+	 * What {@link replace} would do with each, by what this server knows, as a list: a file of many pages must not read
+	 * all endpoints of the store for each of them. Refusals name the endpoint in their fields.
+	 */
+	async compare(all: Readonly<Record<string, unknown>>): Promise<Omit<Compared, "endpoint">[]> {
+		const found: Omit<Compared, "endpoint">[] = [];
+		for (const [id, settings] of Object.entries(all)) {
+			const { isNew, changes } = await this.#compared(id, settings).catch((error: unknown) => {
+				throw error instanceof ApiError && error.details ? badRequest(fieldsOf(id, error.details)) : error;
+			});
+			found.push({ id, isNew, changes });
+		}
+		return found;
 	}
 
 	pause(id: string, paused: boolean): Promise<EndpointEntry> {
