@@ -14,8 +14,8 @@ const [seconds = "12"] = process.argv.slice(2);
 const EVERY_MS = 50;
 /** A log is shortened to 16 MiB whenever its length is read; `yes` prints about 1 GB a second, and had 6 GB once. */
 const MOST_LOG_MB = 1024;
-const MOST_BLOCKED_MS = 200;
-const MOST_P99_MS = 100;
+/** Of the event loop, and of 99 of 100 calls of another client, on a machine that is busy otherwise too. */
+const MOST_MS = 200;
 
 /** The disk that the files of its logs take. */
 function logMb(folder: string): number {
@@ -58,9 +58,9 @@ const figures = await attacked({ probe: true }, async (service) => {
 		...judged({
 			workersThatPrinted: { found: Number(hasBegun), atLeast: 1 },
 			logMb: { found: mostLogMb, atMost: MOST_LOG_MB },
-			blockedMs: { found: meanwhile.blockedMs, atMost: MOST_BLOCKED_MS },
-			runP99Ms: { found: meanwhile.run.p99, atMost: MOST_P99_MS },
-			healthzP99Ms: { found: meanwhile.healthz.p99, atMost: MOST_P99_MS },
+			blockedMs: { found: meanwhile.blockedMs, atMost: MOST_MS },
+			runP99Ms: { found: meanwhile.run.p99, atMost: MOST_MS },
+			healthzP99Ms: { found: meanwhile.healthz.p99, atMost: MOST_MS },
 			failedCalls: { found: meanwhile.run.failed + meanwhile.healthz.failed, atMost: 0 },
 		}),
 		seconds: Number(seconds),
