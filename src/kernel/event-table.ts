@@ -187,10 +187,6 @@ export const EVENTS = {
 		({ endpoint, version, compared }) =>
 			`${endpoint}: version ${version} is healthy${compared === undefined ? "" : `: ${compared}`}`,
 	),
-	/** A release has no canary although its endpoint asks for one: its first healthy worker decides (D50). */
-	"release.not_compared": warn<{ endpoint: string; version: number; why: string }>(
-		({ endpoint, version, why }) => `${endpoint}: version ${version} has no canary: ${why}`,
-	),
 	/** A release's workers crashed or its canary's jobs failed: the last healthy settings are in force (D50). */
 	"release.rolled_back": error<{ endpoint: string; reason: string }>(
 		({ endpoint, reason }) => `${endpoint}: ${reason}`,

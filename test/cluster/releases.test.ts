@@ -83,7 +83,7 @@ it("D50: kill -9 of the server that scales during a canary: the other one compar
 	await call(b.url, "/v1/endpoints/ours", { method: "PATCH", body: { env: { FAIL_EACH: "2" } } });
 	await untilFits(
 		() => work(a.url),
-		({ canary }) => canary?.jobs.failed > 0 && canary.stableJobs.completed > 0,
+		({ releases: [canary, stable] }) => canary.jobs.failed > 0 && stable.jobs.completed > 0,
 	);
 	await a.end("SIGKILL");
 	const { releases } = await untilFits(

@@ -46,8 +46,10 @@ const DOMAINS = [
 	["endpoints"],
 	["management"],
 	["workers"],
-	["releases", "tracing"],
-	["jobs", "scaling", "webhooks", "metrics"],
+	["tracing"],
+	["jobs", "webhooks", "metrics"],
+	["releases"],
+	["scaling"],
 	["alerts"],
 	["lifecycle"],
 ];

@@ -1,5 +1,5 @@
 /** `sluice releases`: versions of what an endpoint's workers are launched with (D36, D50). */
-import type { Release, ReleaseCanary } from "../../kernel/api/releases.ts";
+import type { Release } from "../../kernel/api/releases.ts";
 import { CliError } from "../client/errors.ts";
 import { path } from "../client/service-client.ts";
 import type { Action, CommandGroup } from "../framework/command.ts";
@@ -10,15 +10,6 @@ import { shortTime, spanText, table } from "../framework/table.ts";
 interface Releases {
 	version: number;
 	releases: Release[];
-}
-
-const jobsText = ({ completed, failed, medianMs }: ReleaseCanary["jobs"]): string =>
-	`${completed} completed, ${failed} failed${medianMs === undefined ? "" : `, median ${spanText(medianMs)}`}`;
-
-function canaryText({ version, stable, percent, minJobs, endsAt, jobs, stableJobs }: ReleaseCanary): string {
-	const compared = `${jobsText(jobs)}; version ${stable}: ${jobsText(stableJobs)}`;
-	const until = `${minJobs} have ended, or ${shortTime(endsAt)}`;
-	return `Canary: version ${version} gets ${percent} % of the jobs until ${until}. ${compared}.\n`;
 }
 
 const failedOf = ({ jobs: { completed, failed } }: Release): string =>
@@ -33,7 +24,6 @@ const list = listAction<Release>({
 	request: "GET /v1/endpoints/{ENDPOINT}/releases",
 	member: "releases",
 	empty: "No releases.\n",
-	below: ({ canary }) => (canary ? canaryText(canary as ReleaseCanary) : undefined),
 	columns: {
 		VERSION: "version",
 		STATE: "state",

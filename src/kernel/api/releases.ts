@@ -33,27 +33,6 @@ export const RELEASE = object({
 });
 export type Release = Static<typeof RELEASE>;
 
-const CANARY_JOBS = object({
-	completed: COUNT,
-	failed: { ...COUNT, description: "FAILED and TIMED_OUT." },
-	"medianMs?": { ...COUNT, description: "Median run; absent: none has ended." },
-});
-
-const CANARY = object(
-	{
-		version: COUNT,
-		stable: { ...COUNT, description: "The version that it is compared with." },
-		percent: { ...COUNT, description: "Its share of the jobs." },
-		startedAt: MOMENT,
-		minJobs: { ...COUNT, description: "It ends after so many jobs, or at endsAt." },
-		endsAt: MOMENT,
-		jobs: CANARY_JOBS,
-		stableJobs: CANARY_JOBS,
-	},
-	{ description: "While the current version is compared with the last healthy one: their jobs since startedAt." },
-);
-export type ReleaseCanary = Static<typeof CANARY>;
-
 const RELEASES = object({
 	version: { ...COUNT, description: "The current one." },
 	workers: object(
@@ -61,7 +40,6 @@ const RELEASES = object({
 		{ description: "Launched workers: of the current version, and of all." },
 	),
 	releases: list(RELEASE),
-	"canary?": CANARY,
 });
 
 const ANSWER = {

@@ -148,18 +148,19 @@ export function createEngine(o: EngineOptions) {
 		held: workers.gpus.held,
 		onStart: traces.started,
 	});
-	const canaries = createCanaries({
-		...context,
-		endpoints,
-		workers,
-		jobsByRelease: (q) => metrics.history.byRelease(q),
-	});
-	const releases = createReleases({ endpoints, workers, canaries });
 	const quotas = gpuQuotas({
 		...context,
 		runTime: async (q) => (await metrics.history.total({ ...q, step: HOUR_MS })).execution.sum,
 	});
-	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, canaries, gpuQuotas: quotas, traces });
+	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, gpuQuotas: quotas, traces });
+	const canaries = createCanaries({
+		...context,
+		endpoints,
+		workers,
+		setShare: jobs.setShare,
+		jobsByRelease: (q) => metrics.history.byRelease(q),
+	});
+	const releases = createReleases({ endpoints, workers });
 	const scaling = createScaling({ ...context, cluster, endpoints, workers, canaries, gpus: o.gpus });
 	const webhooks = createWebhooks({ ...context, cluster, endpoints, traces, send: o.sendWebhook });
 	/** What `/metrics` and the alerts have of the store. */

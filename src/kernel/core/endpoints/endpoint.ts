@@ -66,12 +66,12 @@ export interface ReleaseSettings {
 	canary?: CanarySettings;
 }
 
-/** Shares of workers and jobs, and how a new version is compared with the one before. */
+/** The share of the jobs that a new version gets, and how it is compared with the one before. */
 export interface CanarySettings {
 	percent: number;
 	minJobs: number;
 	maxMs: number;
-	/** Ratio of median runs; 0: not judged. */
+	/** Ratio of the p95 of runs; 0: not judged. */
 	maxSlowdown: number;
 }
 

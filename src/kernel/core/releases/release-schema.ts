@@ -13,36 +13,23 @@ const CANARY: Schema = {
 	additionalProperties: false,
 	required: ["percent"],
 	properties: {
-		percent: {
-			type: "integer",
-			minimum: 1,
-			maximum: 50,
-			description: "Share of jobs and workers, in percent; at least one worker.",
-			examples: [10],
-		},
+		percent: { type: "integer", minimum: 1, maximum: 50, description: "Share of the jobs, in percent." },
 		minJobs: {
-			type: "integer",
-			minimum: 10,
-			maximum: 100_000,
-			default: 50,
-			description: "Jobs of the new version that must have ended.",
+			...{ type: "integer", minimum: 10, maximum: 100_000, default: 50 },
+			description: "Jobs of the new version after which it is judged for good.",
 		},
 		maxMs: duration("ms", [60_000, DAY_MS], {
-			example: "30m",
-			default: 1_800_000,
+			...{ example: "30m", default: 1_800_000 },
 			description: "How long it is compared at most, also with fewer jobs.",
 		}),
 		maxSlowdown: {
-			type: "number",
-			minimum: 0,
-			maximum: 100,
-			default: 2,
-			description: "A median run of more than so many times that of the version before undoes it; 0: not judged.",
+			...{ type: "number", minimum: 0, maximum: 100, default: 2 },
+			description: "A p95 of the runs of over so many times that of the version before undoes it; 0: not judged.",
 		},
 	},
 	description:
-		"A new version first gets this share of the jobs; if they fail more often than those of the last healthy " +
-		"version, or take longer, it is undone. Needs workersMax of 2 or more. Default: its first healthy worker decides.",
+		"One worker of a new version first gets this share of the jobs; if they fail more often than those of the last " +
+		"healthy version, or take longer, it is undone. Needs workersMax of 2 or more.",
 	examples: [{ percent: 10 }],
 	"x-message": "must be an object with percent: write { percent: 10, minJobs: 50 }.",
 };

@@ -1,7 +1,6 @@
 import { jobId, type Operation } from "../../core/jobs/job.ts";
 import { exitPhrase } from "../../core/workers/ended-worker.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
-import type { Canaries } from "../releases/canaries.ts";
 import { bulk, list } from "./bulk.ts";
 import { abandon, cancel, notifyPurged, purge } from "./cancel.ts";
 import { addChunks } from "./stream/chunks.ts";
@@ -33,7 +32,6 @@ export type Jobs = Omit<
 export function createJobs(
 	context: Omit<JobDeps, "dispatch" | "waiters"> & {
 		endpoints: Pick<Endpoints, "paused">;
-		canaries: Pick<Canaries, "mostFor">;
 	},
 ) {
 	const { events, store, now, random, background, workers } = context;
@@ -42,7 +40,6 @@ export function createJobs(
 		...context,
 		paused: (endpoint) => context.space.isScarce() || context.endpoints.paused(endpoint),
 		releaseOf: ({ endpoint, launchedAs }) => context.endpoints.releaseOf(endpoint, launchedAs),
-		mostFor: context.canaries.mostFor,
 		requeue: (worker, jobs) => requeueUndelivered({ move, now }, worker, jobs),
 	});
 	const waiters = new CompletionWaiters(context.clock);
@@ -58,10 +55,6 @@ export function createJobs(
 		events.on(event, dispatch.checkAll);
 	for (const event of ["lease.taken", "server.joined", "server.left", "store.back"] as const)
 		events.on(event, sweeper.nudge);
-	// The last worker of the stable version may have left (D50); an exited one is known until the event is over.
-	events.on(["worker.draining", "worker.stopping", "worker.unhealthy", "worker.exited"], ({ endpoint }) =>
-		queueMicrotask(() => dispatch.recheck(endpoint)),
-	);
 	events.on("worker.woken", ({ endpoint }) => dispatch.announce(endpoint));
 	events.on("endpoint.deleted", ({ endpoint }) => dispatch.forget(endpoint));
 
@@ -92,6 +85,7 @@ export function createJobs(
 		details: bound(jobDetails),
 		take: bound(take),
 		requeueUndelivered: dispatch.requeue,
+		setShare: dispatch.setShare,
 		report: bound(report),
 		addChunks: bound(addChunks),
 		ping: bound(ping),

@@ -6,7 +6,6 @@ import type { ReleaseEntry, ReleaseHead } from "../../store/contract/releases.ts
 import { type Endpoints, withoutId } from "../endpoints/endpoints.ts";
 import type { VersionPage } from "../endpoints/versions.ts";
 import type { Workers } from "../workers/workers.ts";
-import type { Canaries, CanaryView } from "./canaries.ts";
 import { releasesOf } from "./worker-release.ts";
 
 export interface Release extends Omit<ReleaseHead, "endpoint" | "launchHash"> {
@@ -23,8 +22,6 @@ export interface History {
 	workers: { current: number; all: number };
 	/** Those of the page, the newest first. */
 	releases: Release[];
-	/** That of the current one, while it lasts. */
-	canary?: CanaryView | undefined;
 }
 
 export type Releases = ReturnType<typeof createReleases>;
@@ -32,10 +29,9 @@ export type Releases = ReturnType<typeof createReleases>;
 interface Deps {
 	endpoints: Endpoints;
 	workers: Workers;
-	canaries: Canaries;
 }
 
-export function createReleases({ endpoints, workers, canaries }: Deps) {
+export function createReleases({ endpoints, workers }: Deps) {
 	const { versions } = endpoints;
 
 	const current = (id: string): ReleaseHead => releasesOf(endpoints, id).at(-1)!;
@@ -52,7 +48,6 @@ export function createReleases({ endpoints, workers, canaries }: Deps) {
 				version,
 				workers: { current: byVersion.get(version)?.length ?? 0, all: launched.length },
 				releases: rows.map((row) => releaseOf(row, byVersion.get(row.version)?.length ?? 0)),
-				canary: await canaries.view(id),
 			};
 		},
 		/** A new version with the settings of an earlier one. Throws `release_not_found` and `release_refused`. */

@@ -3,7 +3,6 @@
  * server that begins with it again replaces one more at most.
  */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { canaryWorkers } from "../../core/releases/canary.ts";
 import { rolloutStep } from "../../core/releases/rollout.ts";
 import { isManaged } from "../../launchers/index.ts";
 import { launchHash } from "../endpoints/launch-hash.ts";
@@ -65,6 +64,7 @@ export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
 			endpoints.has(worker.endpoint) && isOld(worker, launchHash(endpoints.get(worker.endpoint))),
 		/** Those that could take no jobs leave at once, also where no workers are launched any more. */
 		replaceUnready(): void {
+			canaries.refresh();
 			for (const { endpoint } of endpoints.all()) {
 				const current = launchHash(endpoint);
 				const rolls = isManaged(endpoint.launcher.type);
@@ -113,7 +113,9 @@ export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
 			const progress = known?.launchHash === hash ? known : begun(hash, current, ready.length - endpoint.workersMax);
 			progressOf.set(id, progress);
 			const settled = current.filter((worker) => progress.arrived.has(worker)).length;
-			const old = canary ? replaceable(ready.filter(isStable), canary.percent, settled) : ready;
+			const stable = ready.filter(isStable);
+			// One worker of the stable version makes place for that of the canary, unless it is the only one.
+			const old = !canary ? ready : settled === 0 && stable.length > 1 ? stable.slice(0, 1) : [];
 			const pending = current.filter((worker) => !healthy.includes(worker) && !progress.arrived.has(worker));
 			const arrived = healthy.filter((worker) => !progress.arrived.has(worker));
 			for (const worker of arrived) progress.arrived.add(worker);
@@ -143,12 +145,6 @@ export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
 			);
 		},
 	};
-}
-
-/** Workers of the stable version whose place those of its canary are still to take; one stays at least. */
-function replaceable(stable: readonly Worker[], percent: number, settled: number): readonly Worker[] {
-	const missing = canaryWorkers(stable.length + settled, percent) - settled;
-	return stable.slice(0, Math.max(0, Math.min(stable.length - 1, missing)));
 }
 
 function makePlace(progress: Progress, count: number): void {

@@ -19,7 +19,7 @@ type ReleasesAnswer = Promise<AnswerOf<typeof LIST_RELEASES>>;
 export async function list(call: Call<"endpoint">): ReleasesAnswer {
 	const { engine, params } = call;
 	const { endpoint } = params;
-	const { releases, canary, ...history } = await engine.releases.history(endpoint, {
+	const { releases, ...history } = await engine.releases.history(endpoint, {
 		before: Number.MAX_SAFE_INTEGER,
 		limit: ALL,
 		hold: holding(call),
@@ -28,13 +28,6 @@ export async function list(call: Call<"endpoint">): ReleasesAnswer {
 	const jobs = await engine.metrics.history.byRelease({ endpoint, step: HOUR_MS, from, to: Infinity });
 	return {
 		...history,
-		...(canary && {
-			canary: {
-				...canary,
-				startedAt: isoJobTime(engine, canary.startedAt),
-				endsAt: isoJobTime(engine, canary.endsAt),
-			},
-		}),
 		releases: releases.map(({ createdAt, ...each }) => {
 			const { execution, ...counts } = jobs.get(each.version) ?? newReleaseJobs();
 			return {

@@ -12,13 +12,7 @@ import { Dispatch, requeueUndelivered } from "./dispatch.ts";
 import { type Worker, workerRegistry } from "../../workers/worker-registry.ts";
 
 /** A queue in memory whose claims are answered when the test says so, or at once. */
-function sample({
-	held = false,
-	mostFor = () => Infinity,
-}: {
-	held?: boolean;
-	mostFor?: (worker: Worker) => number;
-} = {}) {
+function sample({ held = false }: { held?: boolean } = {}) {
 	const events = eventBus();
 	const present = workerRegistry(events);
 	const queue: string[] = [];
@@ -69,7 +63,6 @@ function sample({
 		events,
 		paused: () => paused,
 		releaseOf: () => undefined,
-		mostFor,
 		background: backgroundTasks((_, error) => {
 			throw error;
 		}),
@@ -137,6 +130,32 @@ describe("dispatch", () => {
 		await settle();
 		expect(s.claims.length - before).toBe(1);
 		expect(s.lanes.parked("e")).toBe(1);
+	});
+
+	it("D50: a share decides what a worker may take; others are served, and its end opens the rest", async () => {
+		const s = sample();
+		const [limited, other] = [s.worker("w1"), s.worker("w2")];
+		const started: string[] = [];
+		let most = 0;
+		s.lanes.setShare("e", {
+			mostFor: (worker) => (worker === limited ? most : Infinity),
+			started: ({ id }) => started.push(id),
+		});
+		const [waits, served] = [s.take(limited, 5), s.take(other)];
+		s.add("a");
+		expect(await served.jobs).toEqual(["a"]);
+		s.add("b", "c");
+		await settle();
+		expect([s.started, started]).toEqual([["a to w2"], ["w2"]]);
+		most = 1;
+		s.add("d");
+		expect(await waits.jobs).toEqual(["b"]);
+		most = 0;
+		const rest = s.take(limited, 5);
+		await settle();
+		s.lanes.setShare("e", undefined);
+		expect(await rest.jobs).toHaveLength(2);
+		expect(started).toEqual(["w2", "w1"]);
 	});
 
 	it("D39: of a removed endpoint nothing is remembered: one of the same name starts empty", async () => {

@@ -23,6 +23,14 @@ interface Poll {
 	reject: (error: unknown) => void;
 }
 
+/** Limits which jobs of an endpoint its workers take; absent but while a canary of it runs (D50). */
+export interface Share {
+	/** How many jobs the worker may take now. */
+	mostFor: (worker: Worker) => number;
+	/** The worker has got a job. */
+	started: (worker: Worker) => void;
+}
+
 interface Lane {
 	parked: Poll[];
 	/**
@@ -32,6 +40,7 @@ interface Lane {
 	waiting: number;
 	/** There may be more than `waiting`: full claims are repeated until one finds the queue empty. */
 	unsure: boolean;
+	share?: Share | undefined;
 }
 
 export interface Undelivered {
@@ -43,8 +52,6 @@ interface Deps extends Pick<EngineContext, "now" | "events" | "store" | "backgro
 	paused: (endpoint: string) => boolean;
 	/** Version of the release that launched the worker. */
 	releaseOf: (worker: Worker) => number | undefined;
-	/** How many jobs the worker may take now, if fewer than it asks for (D50). */
-	mostFor: (worker: Worker) => number;
 	requeue: (worker: Worker, jobs: readonly Undelivered[]) => Promise<string[]>;
 }
 
@@ -81,11 +88,13 @@ export class Dispatch {
 		});
 	}
 
-	/** Called when another worker may take jobs for which it was passed over. */
-	recheck(endpoint: string): void {
-		const lane = this.lanes.get(endpoint);
-		if (lane) this.claimForParked(endpoint, lane);
-	}
+	/** Waiting jobs are offered again. */
+	readonly setShare = (endpoint: string, share: Share | undefined): void => {
+		const lane = share ? this.laneOf(endpoint) : this.lanes.get(endpoint);
+		if (!lane) return;
+		lane.share = share;
+		this.claimForParked(endpoint, lane);
+	};
 
 	/** Ignores the estimates, because hints may have been lost. */
 	readonly checkAll = (): void => {
@@ -124,13 +133,10 @@ export class Dispatch {
 		for (let at = 0; lane.waiting > 0 && at < lane.parked.length; ) {
 			const poll = lane.parked[at]!;
 			const isOut = poll.fenced || poll.worker.draining || poll.worker.sleep;
-			// A job that others are fenced from waits for no share.
-			const most = isOut ? 0 : this.d.mostFor(poll.worker) || Number(lane.parked.some(({ fenced }) => fenced));
-			if (most === 0) {
+			if (isOut || (lane.share && !isWithin(lane.share, poll, lane))) {
 				at += 1;
 				continue;
 			}
-			poll.limit = Math.min(poll.limit, most);
 			lane.parked.splice(at, 1);
 			lane.waiting = Math.max(0, lane.waiting - poll.limit);
 			this.claim(endpoint, lane, poll);
@@ -180,7 +186,10 @@ export class Dispatch {
 			const undelivered = jobs.map(({ job }) => job);
 			return this.d.background.run("requeueing jobs", this.requeue(worker, undelivered));
 		}
-		for (const { job } of jobs) this.start(worker, job);
+		for (const { job } of jobs) {
+			this.start(worker, job);
+			lane.share?.started(worker);
+		}
 		poll.resolve(jobs);
 		this.claimForParked(endpoint, lane);
 	}
@@ -192,6 +201,14 @@ export class Dispatch {
 		const waitedMs = startedAt! - queuedAt;
 		this.d.events.emit("job.started", { endpoint: worker.endpoint, id, worker: worker.id, release, attempt, waitedMs });
 	}
+}
+
+/** Whether the worker may take a job now; it then takes no more than its share. */
+function isWithin(share: Share, poll: Poll, { parked }: Lane): boolean {
+	// A job that others are fenced from waits for no share.
+	const most = share.mostFor(poll.worker) || Number(parked.some(({ fenced }) => fenced));
+	if (most > 0) poll.limit = Math.min(poll.limit, most);
+	return most > 0;
 }
 
 function expectMore(lane: Lane): void {

@@ -22,7 +22,6 @@ function sample() {
 		events,
 		paused: () => false,
 		releaseOf: () => undefined,
-		mostFor: () => Infinity,
 		store: { jobs: { claim: () => claim.promise } },
 	} as unknown as ConstructorParameters<typeof Dispatch>[0]);
 	const store: Pick<WorkerStore, "ping"> = {
