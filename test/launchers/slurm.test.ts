@@ -169,7 +169,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 			expect(exit.reason).toEqual({
 				code: "out_of_memory",
 				crash: true,
-				message: expect.stringContaining("used more than its memory, 100M: raise launcher.memory."),
+				message: expect.stringContaining("used more than its memory: raise launcher.memory."),
 			});
 		});
 
@@ -199,7 +199,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 
 	describe("the controller does not answer", () => {
 		const silent = (): never => {
-			throw new SlurmFailure("Slurm's controller does not answer: timed out", true);
+			throw new SlurmFailure("Slurm's controller does not answer: timed out", "answer_lost");
 		};
 
 		it("D34: sbatch whose answer is lost starts no second job", async () => {

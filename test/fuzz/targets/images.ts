@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { imageName } from "../../../src/kernel/core/access/image-name.ts";
 import { readRegistryName } from "../../../src/kernel/core/access/registry-login.ts";
-import { pullFault } from "../../../src/kernel/launchers/docker/images/faults.ts";
+import { pullFault } from "../../../src/kernel/launchers/docker/images/pull-texts.ts";
 import { pullProgress } from "../../../src/kernel/launchers/docker/images/progress.ts";
 import { oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";

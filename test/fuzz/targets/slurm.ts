@@ -61,9 +61,9 @@ export const SLURM_JOBS = target({
 		const accounting = endInAccounting(`${q.printed}|${nameOf(owner)}`, nameOf(owner));
 		for (const end of [endInRecord(q.printed), accounting]) {
 			if (!end) continue;
-			const { reason } = exitOf(end, { job: id, memory: undefined });
+			const { reason } = exitOf(end, id);
 			must(reason === undefined || reason.message.startsWith(`Slurm job ${id}`), "another job");
-			faultIn(q.printed, { job: id, end, memory: undefined, program: "train", unreadIn: undefined });
+			faultIn(q.printed, { job: id, end, program: "train", unreadIn: undefined });
 		}
 		must(withoutNotes(q.printed).length <= q.printed.length, "longer than before");
 	},

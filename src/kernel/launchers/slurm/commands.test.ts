@@ -35,10 +35,13 @@ describe("a command of Slurm", () => {
 
 	it("D25: that is late, fails or is missing is a sentence, which says whether the answer was lost", async () => {
 		const late = squeue("echo waiting >&2; exec sleep 60", { timeoutMs: 500 });
-		await expect(late).rejects.toMatchObject({ answerLost: true, message: "squeue did not answer for 0.5 s: waiting" });
+		await expect(late).rejects.toMatchObject({
+			fault: "answer_lost",
+			message: "squeue did not answer for 0.5 s: waiting",
+		});
 		const failed = squeue("echo 'squeue: error: no such partition' >&2; exit 1");
-		await expect(failed).rejects.toMatchObject({ answerLost: false, message: "squeue: no such partition" });
+		await expect(failed).rejects.toMatchObject({ fault: undefined, message: "squeue: no such partition" });
 		const missing = slurmCommands({ PATH: folder })("sbatch", []);
-		await expect(missing).rejects.toMatchObject({ answerLost: false, message: /sbatch was not found/ });
+		await expect(missing).rejects.toMatchObject({ fault: undefined, message: /sbatch was not found/ });
 	});
 });

@@ -1,5 +1,6 @@
 import type { Env } from "../../lib/env.ts";
 import { runProgram } from "../../system/run-program.ts";
+import { type CommandFault, commandFault } from "./slurm-texts.ts";
 
 /** Longer than Slurm's own timeouts (MessageTimeout, 10 s), ms. */
 const COMMAND_MS = 30_000;
@@ -16,14 +17,15 @@ const CONFIGURATION = /^(SLURM_CONF|SLURM_CONF_SERVER|SLURM_JWT|SBATCH_.*|MUNGE_
 const FORMAT = { SLURM_TIME_FORMAT: "standard", LC_ALL: "C" };
 
 export class SlurmFailure extends Error {
-	/** The answer was lost, so the request may have been or may still be carried out. */
-	readonly answerLost: boolean;
-	readonly isUnanswered: boolean;
+	readonly fault: CommandFault | undefined;
 
-	constructor(message: string, answerLost: boolean, isUnanswered = answerLost) {
+	constructor(message: string, fault?: CommandFault) {
 		super(message);
-		this.answerLost = answerLost;
-		this.isUnanswered = isUnanswered;
+		this.fault = fault;
+	}
+
+	get isUnanswered(): boolean {
+		return this.fault === "not_sent" || this.fault === "answer_lost";
 	}
 }
 
@@ -48,9 +50,10 @@ export function slurmCommands(env: Env): RunCommand {
 			throw notStarted(program, error);
 		});
 		if (how === "exited" && code === 0) return stdout;
-		if (how === "long") throw new SlurmFailure(`${program} printed more than ${OUTPUT_BYTES / 1024 ** 2} MiB`, true);
+		if (how === "long")
+			throw new SlurmFailure(`${program} printed more than ${OUTPUT_BYTES / 1024 ** 2} MiB`, "answer_lost");
 		if (how === "late" || code === null)
-			throw new SlurmFailure(`${program} did not answer for ${timeoutMs / 1000} s: ${linesOf(stderr)}`, true);
+			throw new SlurmFailure(`${program} did not answer for ${timeoutMs / 1000} s: ${linesOf(stderr)}`, "answer_lost");
 		throw failureOf(program, stderr);
 	};
 }
@@ -62,17 +65,15 @@ function notStarted(program: string, error: Error): SlurmFailure {
 			? `the command ${program} was not found: install Slurm's client commands on the service's machine, ` +
 					"or add their folder to its PATH"
 			: `${program} could not be run: ${error.message}`,
-		false,
 	);
 }
 
-export function failureOf(program: string, stderr: string): SlurmFailure {
+function failureOf(program: string, stderr: string): SlurmFailure {
 	const text = linesOf(stderr);
-	const refused = /connect failure|connection refused/i.test(text);
-	const answerLost = !refused && /timed out|zero bytes|communication|unexpected message/i.test(text);
-	const isUnanswered = refused || answerLost;
-	const sentence = isUnanswered ? `Slurm's controller does not answer: ${text}` : `${program}: ${text}`;
-	return new SlurmFailure(sentence, answerLost, isUnanswered);
+	const failure = new SlurmFailure(`${program}: ${text}`, commandFault(text));
+	return failure.isUnanswered
+		? new SlurmFailure(`Slurm's controller does not answer: ${text}`, failure.fault)
+		: failure;
 }
 
 function linesOf(stderr: string): string {

@@ -75,12 +75,12 @@ describe("waitingReason", () => {
 	it.each([
 		["Resources", "queued", " (no node has the requested resources free)."],
 		["Priority", "queued", " (jobs of higher priority are before it)."],
-		["None", "queued", " (Slurm has not considered it yet)."],
+		["None", "queued", ": None."],
 		["QOSMaxJobsPerUserLimit", "queued", "QOSMaxJobsPerUserLimit."],
 		["AssocGrpGRES", "queued", "AssocGrpGRES."],
 		["PartitionTimeLimit", "unschedulable", " (its time limit is longer than the partition allows)."],
 		["BadConstraints", "unschedulable", " (no node fits its constraint, GPUs, cores and memory)."],
-		["JobHeldUser", "unschedulable", " (it is held: scontrol release)."],
+		["JobHeldUser", "unschedulable", ": JobHeldUser."],
 		["ReqNodeNotAvail, May be reserved for other job", "unschedulable", " reserved)."],
 		["launch failed requeued held", "unschedulable", "launch failed requeued held."],
 	])("D29: %s is %s", (reason, code, end) => {
@@ -107,8 +107,7 @@ describe("isActive", () => {
 });
 
 describe("exitOf", () => {
-	const of = (line: string, memory?: string) =>
-		exitOf(endInRecord(`JobId=12 JobName=JobState=x ${line} BatchHost=n1`)!, { job: "12", memory });
+	const of = (line: string) => exitOf(endInRecord(`JobId=12 JobName=JobState=x ${line} BatchHost=n1`)!, "12");
 
 	it("has the exit code or the signal of the program", () => {
 		expect(of("JobState=COMPLETED Reason=None ExitCode=0:0")).toEqual({ code: 0 });
@@ -122,10 +121,10 @@ describe("exitOf", () => {
 		["CANCELLED", "deleted", false, "was cancelled, not by this service."],
 		["TIMEOUT", "time_limit", false, "reached its time limit."],
 		["PREEMPTED", "preempted", false, "was preempted by another job."],
-		["NODE_FAIL", "node_failed", false, "ended because its node failed (NODE_FAIL)."],
-		["OUT_OF_MEMORY", "out_of_memory", true, "used more than its memory, 1G: raise launcher.memory."],
+		["NODE_FAIL", "node_failed", false, "ended because its node failed."],
+		["OUT_OF_MEMORY", "out_of_memory", true, "used more than its memory: raise launcher.memory."],
 	])("D28, D29: %s is %s, a crash: %s", (state, code, crash, what) => {
-		expect(of(`JobState=${state} Reason=None ExitCode=0:15`, "1G")).toEqual({
+		expect(of(`JobState=${state} Reason=None ExitCode=0:15`)).toEqual({
 			reason: { code, crash, message: `Slurm job 12 on node n1 ${what}` },
 		});
 	});
@@ -135,9 +134,17 @@ describe("exitOf", () => {
 			code: "start_failed",
 			crash: true,
 		});
-		expect(exitOf({ state: "UNKNOWN" }, { job: "12", memory: undefined }).reason).toMatchObject({
+		expect(exitOf({ state: "UNKNOWN" }, "12").reason).toMatchObject({
 			code: "deleted",
 			crash: false,
+		});
+	});
+
+	it("D29: a state that no row names is said in Slurm's word", () => {
+		expect(of("JobState=LAUNCH_LATE Reason=None ExitCode=0:0").reason).toEqual({
+			code: "deleted",
+			crash: false,
+			message: "Slurm job 12 on node n1 has ended: LAUNCH_LATE.",
 		});
 	});
 
@@ -163,7 +170,6 @@ describe("faultIn", () => {
 		faultIn(output, {
 			job: "12",
 			end: { state: "FAILED", exitCode, node: "n1" },
-			memory: "1G",
 			program: "train",
 			unreadIn,
 		});

@@ -3,6 +3,7 @@ import { constants } from "node:os";
 import type { ExitReason, WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { Exit, WorkerState } from "../launcher.ts";
 import { AGAIN, STARTED_AGAIN } from "./script.ts";
+import { endReason, OVER_MEMORY, PENDING, SIGNAL_NOTES } from "./slurm-texts.ts";
 
 export interface JobRow {
 	id: string;
@@ -34,28 +35,6 @@ const ACTIVE = new Set(
 );
 
 const WAITING = new Set("PENDING CONFIGURING REQUEUED REQUEUE_FED REQUEUE_HOLD SPECIAL_EXIT RESV_DEL_HOLD".split(" "));
-
-/** Only a change of settings or an operator resolves these. */
-const UNSCHEDULABLE = /^(Bad|Invalid|Partition|JobHeld|ReqNodeNotAvail|DependencyNever)|NotAllowed|PerJob|launch|held/i;
-
-const EXPLAINED: Readonly<Record<string, string>> = {
-	None: "Slurm has not considered it yet",
-	Resources: "no node has the requested resources free",
-	Priority: "jobs of higher priority are before it",
-	ReqNodeNotAvail: "nodes that it needs are down, drained or reserved",
-	BadConstraints: "no node fits its constraint, GPUs, cores and memory",
-	PartitionConfig: "the partition does not offer what it requests",
-	PartitionNodeLimit: "the partition does not offer what it requests",
-	PartitionTimeLimit: "its time limit is longer than the partition allows",
-	PartitionDown: "the partition is down",
-	PartitionInactive: "the partition is inactive",
-	JobHeldAdmin: "an administrator holds it",
-	JobHeldUser: "it is held: scontrol release",
-	Licenses: "licenses are in use",
-	Reservation: "its reservation has not begun",
-	BeginTime: "its start is deferred",
-	AccountNotAllowed: "the partition does not admit the account",
-};
 
 export function isActive(state: string): boolean {
 	return ACTIVE.has(state);
@@ -92,12 +71,8 @@ export function seconds(duration: string): number | undefined {
 
 export function waitingReason({ id, state, reason }: JobRow): WorkerReason {
 	if (state === "CONFIGURING") return { code: "starting", message: `Slurm prepares the node of job ${id}.` };
-	const [word = ""] = reason.split(/[,: ]/, 1);
-	const explained = EXPLAINED[word];
-	return {
-		code: UNSCHEDULABLE.test(reason) ? "unschedulable" : "queued",
-		message: `Slurm job ${id} is pending: ${reason}${explained ? ` (${explained})` : ""}.`,
-	};
+	const [, code = "queued", sentence] = PENDING.find(([pattern]) => pattern.test(reason)) ?? [];
+	return { code, message: `Slurm job ${id} is pending: ${reason}${sentence ? ` (${sentence})` : ""}.` };
 }
 
 /** `drainBeforeS`: time before its limit at which a job counts as ending, at most half of the limit. */
@@ -131,37 +106,13 @@ export function endInAccounting(output: string, name: string): JobEnd | undefine
 
 export function exitOf(
 	{ state, exitCode = "", reason = "", node }: JobEnd,
-	q: { job: string; memory: string | undefined },
+	job: string,
 ): Pick<Exit, "code" | "signal" | "reason"> {
-	const job = nameOf(q.job, node);
 	const [code = 0, signal = 0] = exitCode.split(":").map(Number);
-	const how = signal > 0 ? { signal: signalName(signal) } : { code };
-	const because = (code_: ExitReason["code"], crash: boolean, what: string): { reason: ExitReason } => ({
-		reason: { code: code_, crash, message: `${job} ${what}` },
-	});
-	switch (state) {
-		case "COMPLETED":
-			return { code: 0 };
-		case "FAILED":
-			// Slurm reports a failed launch, such as an unreadable output file, without code and signal.
-			if (code === 0 && signal === 0) return because("start_failed", true, `could not be started: ${reason}.`);
-			return how;
-		case "OUT_OF_MEMORY":
-			return { reason: outOfMemory(job, q.memory) };
-		case "TIMEOUT":
-		case "DEADLINE":
-			return because("time_limit", false, "reached its time limit.");
-		case "PREEMPTED":
-			return because("preempted", false, "was preempted by another job.");
-		case "NODE_FAIL":
-		case "BOOT_FAIL":
-			return because("node_failed", false, `ended because its node failed (${state}).`);
-		case "CANCELLED":
-		case "REVOKED":
-			return because("deleted", false, "was cancelled, not by this service.");
-		default:
-			return because("deleted", false, `is not known to Slurm any more (${state}).`);
-	}
+	if (state === "COMPLETED") return { code: 0 };
+	if (state === "FAILED" && signal > 0) return { signal: signalName(signal) };
+	if (state === "FAILED" && code > 0) return { code };
+	return { reason: endReason(nameOf(job, node), state, state === "FAILED" ? reason : "") };
 }
 
 /** Undefined if the output says nothing beyond the exit code. */
@@ -170,7 +121,6 @@ export function faultIn(
 	q: {
 		job: string;
 		end: JobEnd;
-		memory: string | undefined;
 		program: string | undefined;
 		/** Set if the worker's variables in this folder were not read. */
 		unreadIn: string | undefined;
@@ -189,8 +139,7 @@ export function faultIn(
 		};
 	if (end.exitCode === `${STARTED_AGAIN}:0` && output.includes(AGAIN))
 		return { code: "deleted", crash: false, message: `${job} was started twice: its controller lost its first start.` };
-	// Without cgroups (OverMemoryKill) the state does not show it.
-	if (/^slurmstepd.*exceeded job memory limit/im.test(output)) return outOfMemory(job, q.memory);
+	if (OVER_MEMORY.test(output)) return endReason(job, "OUT_OF_MEMORY");
 	// A shell's codes for a program that it cannot execute or find.
 	const [, code] = /^(126|127):/.exec(end.exitCode ?? "") ?? [];
 	if (code === undefined) return undefined;
@@ -205,16 +154,7 @@ export function faultIn(
 
 /** Removes Slurm's own notes about signals from the output. */
 export function withoutNotes(output: string): string {
-	return output.replaceAll(/^slurmstepd\S*: error: (\*{3}|_\w+:) .*(\n|$)/gm, "").trimEnd();
-}
-
-function outOfMemory(job: string, memory: string | undefined): ExitReason {
-	const limit = memory === undefined ? "its memory" : `its memory, ${memory}`;
-	return {
-		code: "out_of_memory",
-		crash: true,
-		message: `${job} used more than ${limit}: raise launcher.memory.`,
-	};
+	return output.replaceAll(SIGNAL_NOTES, "").trimEnd();
 }
 
 function nameOf(job: string, node: string | undefined): string {

@@ -119,7 +119,7 @@ it.each([
 		let queue: string | undefined;
 		const run: RunCommand = async (program, args) => {
 			if (program === "scancel") cancelled.push(args.at(-1)!);
-			if (program === "squeue" && queue === undefined) throw new SlurmFailure("no answer", true);
+			if (program === "squeue" && queue === undefined) throw new SlurmFailure("no answer", "answer_lost");
 			return program === "squeue" ? queue! : "";
 		};
 		const clock = manualClock();
@@ -159,7 +159,7 @@ it.each(["the file of a stray", "scancel"])(
 			if (program === "squeue") return killed.has("7") ? "" : `7|RUNNING|None|1:00|1:00|${stray}\n`;
 			if (program === "sbatch") return "8\n";
 			if (program !== "scancel") return "";
-			if (what === "scancel" && fails) throw new SlurmFailure("scancel: Access/permission denied", false);
+			if (what === "scancel" && fails) throw new SlurmFailure("scancel: Access/permission denied");
 			killed.add(args.at(-1)!);
 			return "";
 		};

@@ -19,6 +19,7 @@ import {
 	type WorkerFile,
 } from "./shared-folder.ts";
 import type { SlurmSettings } from "./settings.ts";
+import { waitsForOthers } from "./slurm-texts.ts";
 import { Strays } from "./strays.ts";
 import { handleOf, Worker } from "./worker.ts";
 
@@ -105,9 +106,8 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 		return [...this.workers.values()].filter(({ job }) => isActive(rows.get(job)?.state ?? "")).map(({ id }) => id);
 	}
 
-	/** Jobs that wait for their turn have the reason Priority, the first of them Resources. */
 	roomFor(q: RoomQuery): string[] {
-		if (!/pending: (Resources|Priority)/.test(q.waiting.message)) return [];
+		if (!waitsForOthers(q.waiting.message)) return [];
 		return roomInPool(q, (settings) => {
 			const { partition, gpuType, constraint } = settings as SlurmSettings;
 			return [partition, gpuType, constraint];
@@ -181,7 +181,7 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 		try {
 			return await this.#queue.submit(sbatchOptions(spec), batchScript(spec));
 		} catch (error) {
-			if (!(error instanceof SlurmFailure) || !error.answerLost) throw error;
+			if (!(error instanceof SlurmFailure) || error.fault !== "answer_lost") throw error;
 			this.#expectLate();
 			// Makes the next start sweep first.
 			this.#strays.forgetSweep();
@@ -252,14 +252,14 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 
 	/** `isPresent`: whether the queue shows the job. Throws if the controller does not answer. */
 	async #finish(worker: Worker, isPresent: boolean): Promise<void> {
-		const { id, job, name, folder, memory, program } = worker;
+		const { id, job, name, folder, program } = worker;
 		const end = (await this.#queue.endOf(job, name)) ?? { state: isPresent ? "COMPLETED" : "UNKNOWN" };
 		if (!this.isWatched(worker)) return;
-		const { reason, ...how } = exitOf(end, { job, memory });
+		const { reason, ...how } = exitOf(end, job);
 		// Where Slurm has no record, only the absence of the file keeps the job from running again.
 		const isUnread = await (isPresent ? this.#tryToRemoveFile(worker) : removeFile(worker));
 		const output = await tail(logPath(this.logDir, id));
-		const why = reason ?? faultIn(output, { job, end, memory, program, unreadIn: isUnread ? folder : undefined });
+		const why = reason ?? faultIn(output, { job, end, program, unreadIn: isUnread ? folder : undefined });
 		const isStopped = worker.ending !== undefined;
 		await this.report(worker, { ...how, lastOutput: withoutNotes(output), ...(why && !isStopped && { reason: why }) });
 	}

@@ -1,5 +1,5 @@
 import type { Clock } from "../../system/clock.ts";
-import type { RunCommand } from "./commands.ts";
+import type { RunCommand, SlurmFailure } from "./commands.ts";
 import {
 	ACCOUNTING_FORMAT,
 	endInAccounting,
@@ -31,7 +31,8 @@ export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }) {
 		try {
 			await run("scancel", args, { timeoutMs: SIGNAL_MS });
 		} catch (error) {
-			if (!/already completing|invalid job id|already completed/i.test(String(error))) throw error;
+			const { fault } = error as SlurmFailure;
+			if (fault !== "job_ended" && fault !== "job_unknown") throw error;
 		}
 	}
 
@@ -66,8 +67,8 @@ export function slurmQueue({ clock, run }: { clock: Clock; run: RunCommand }) {
 		cancel: (job: string) => cancel(job),
 		/** Undefined if Slurm does not know the job any more. */
 		async endOf(job: string, name: string): Promise<JobEnd | undefined> {
-			const record = await run("scontrol", ["show", "job", "--oneliner", job]).catch((error: Error) => {
-				if (/invalid job id/i.test(error.message)) return "";
+			const record = await run("scontrol", ["show", "job", "--oneliner", job]).catch((error: SlurmFailure) => {
+				if (error.fault === "job_unknown") return "";
 				throw error;
 			});
 			const end = record.includes(` JobName=${name} `) ? endInRecord(record) : undefined;

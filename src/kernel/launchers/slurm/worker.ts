@@ -15,7 +15,6 @@ export class Worker extends WatchedWorker {
 	readonly name: string;
 	readonly folder: string;
 	readonly drainBeforeS: number;
-	readonly memory: string | undefined;
 	/** Undefined if an earlier version has started it. */
 	readonly program: string | undefined;
 	/** Undefined: the worker runs in the batch script. */
@@ -26,13 +25,12 @@ export class Worker extends WatchedWorker {
 	/** When its file was removed because Slurm has no record of its job. */
 	#lostAt: LocalMs | undefined;
 
-	constructor(id: string, { job, name, folder, drainBefore, memory, program, step }: Handle) {
+	constructor(id: string, { job, name, folder, drainBefore, program, step }: Handle) {
 		super(id);
 		this.job = String(job);
 		this.name = String(name);
 		this.folder = String(folder);
 		this.drainBeforeS = Number(drainBefore ?? DRAIN_BEFORE_S);
-		this.memory = memory === undefined ? undefined : String(memory);
 		this.program = program === undefined ? undefined : String(program);
 		this.step = step === undefined ? undefined : Number(step);
 	}
@@ -61,7 +59,7 @@ export class Worker extends WatchedWorker {
 }
 
 export function handleOf(spec: SlurmSpec, { job, folder }: { job: string; folder: string }): Handle {
-	const { command = [], entrypoint = [], drainBefore, memory, container } = spec.settings;
+	const { command = [], entrypoint = [], drainBefore, container } = spec.settings;
 	const program = entrypoint === "image" ? undefined : (entrypoint[0] ?? command[0]);
 	return {
 		job,
@@ -70,6 +68,5 @@ export function handleOf(spec: SlurmSpec, { job, folder }: { job: string; folder
 		...(program !== undefined && { program }),
 		...(container === "pyxis" && { step: 0 }),
 		...(drainBefore !== undefined && { drainBefore }),
-		...(memory !== undefined && { memory }),
 	};
 }

@@ -5,8 +5,8 @@ import type { LauncherDependencies } from "../../definition.ts";
 import { jsonLines } from "../../platform-streams.ts";
 import { type Daemon, sentenceOf, statusOf, unlessAborted } from "../daemon.ts";
 import type { DockerSettings } from "../settings.ts";
-import { type FailedPull, pullFault } from "./faults.ts";
 import { type PullLine, pullProgress } from "./progress.ts";
+import { type FailedPull, pullFault } from "./pull-texts.ts";
 
 const REPORT_MS = 1000;
 /** A pull without progress for this time fails, ms. Docker itself waits without end. */
