@@ -2,22 +2,13 @@
  * One worker token of many replicas used under 12,000 ids: the processor time that it costs the service, and what a
  * client of another endpoint waits meanwhile. Prints JSON. `node bench/attacks/worker-ids.ts [ids]`.
  */
-import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
+import { processorSeconds } from "../memory-of.ts";
 import { attacked, print } from "./parts/attacked.ts";
+import { type Seen, times } from "./parts/verdict.ts";
 
 const [ids = "12000"] = process.argv.slice(2);
 const CONNECTIONS = 64;
-
-/** Processor time of the service so far, in ms (Linux, 100 ticks a second). */
-function cpuMs(pid: number): number {
-	const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
-	return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-function quantile(values: readonly number[], part: number): number {
-	return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * part)] ?? 0;
-}
 
 const endpoints = {
 	noop: { launcher: { type: "external" }, limits: "off" },
@@ -41,18 +32,14 @@ const figures = await attacked({ file: { endpoints } }, async ({ url, call, chil
 			}).on("error", reject);
 		});
 	/** Times of a client of another endpoint, until `over`, ms. */
-	async function client(over: () => boolean): Promise<{ p50: number; p99: number }> {
-		const times: number[] = [];
-		while (!over() || times.length === 0) {
-			const began = performance.now();
-			await call("/v2/noop/health");
-			times.push(performance.now() - began);
-		}
-		return { p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
+	async function client(over: () => boolean): Promise<Seen> {
+		const found: number[] = [];
+		while (!over() || found.length === 0) found.push((await call("/v2/noop/health")).ms);
+		return times(found);
 	}
 	const until = performance.now() + 2000;
 	const alone = await client(() => performance.now() > until);
-	const before = cpuMs(child.pid!);
+	const before = processorSeconds(child.pid!);
 	const began = performance.now();
 	let next = 0;
 	let isOver = false;
@@ -67,7 +54,7 @@ const figures = await attacked({ file: { endpoints } }, async ({ url, call, chil
 		ids: Number(ids),
 		statuses,
 		ms: performance.now() - began,
-		cpuMs: cpuMs(child.pid!) - before,
+		cpuMs: Math.round((processorSeconds(child.pid!) - before) * 1000),
 		alone,
 		meanwhile,
 	};
