@@ -100,8 +100,11 @@ export function countsOfLate(job: JobHistory, counts: LateReports): void {
 function isFirstResult(job: JobHistory, { attempt, report }: { attempt: Attempt; report: ReportOp }): boolean {
 	const isRepeated = attempt.reports.some(({ result, to }) => result === "ok" && to < report.from);
 	const hasChunks = job.chunks.some(({ result, to }) => result === "ok" && to < report.from);
-	// Pings that omit the job prove that the run is over, but a fault may keep them from the service.
-	const isUnproven = job.faultsIn({ from: attempt.from, to: over(report) }).length > 0;
+	// Pings that omit the job prove that the run is over, but only a lease after the last sign, which an open poll may
+	// have given later than the take, and a fault may keep them from the service.
+	const isUnproven =
+		report.from < attempt.to + 2 * job.terms.leaseMs ||
+		job.faultsIn({ from: attempt.from, to: over(report) }).length > 0;
 	return report.kind === "complete" && !isRepeated && !hasChunks && (isUnproven || mayRun(attempt, report.from));
 }
 

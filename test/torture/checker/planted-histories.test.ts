@@ -78,7 +78,7 @@ describe("histories with one", () => {
 		[
 			"fence",
 			"the result of a run that pings denied ends a job that another worker has",
-			lost().take({ by: "w2", at: 15_000 }).report({ at: 16_000 }).read(ENDED).close(),
+			lost().take({ by: "w2", at: 25_000 }).report({ at: 26_000 }).read(ENDED).close(),
 		],
 		[
 			"fence",
