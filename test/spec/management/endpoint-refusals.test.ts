@@ -109,7 +109,7 @@ describe("endpoints that are refused", () => {
 		[400, "a folder above the list's", { image: "registry.example/../other:1" }, "management.images"],
 		[400, "another registry in an image's name", { image: "registry.example/@other#image" }, "management.images"],
 		[400, "a command that differs from its text", { args: "a", cmd: ["b"] }, "must mean the same"],
-		[400, "an open quote", { cmd: undefined, args: "a 'b" }, "$.args must close each quote"],
+		[400, "a quote", { cmd: undefined, args: "a 'b'" }, "$.args must have no quotes"],
 		[400, "an unknown secret", { env: { A: "{{ RUNPOD_SECRET_none }}" } }, "names the secret 'none'"],
 		[404, "an unknown template", { templateId: "none" }, "no template 'none'"],
 		[404, "an unknown registry", { registry: "none" }, "no registry 'none'"],

@@ -120,7 +120,7 @@ describe("the life of an endpoint", () => {
 });
 
 describe("PATCH", () => {
-	const TEXT = "python  -u 'my handler.py'";
+	const TEXT = "python  -u handler.py";
 	it.each<[string, object]>([
 		["GPUs and a text as command", { ...BODY, cmd: undefined, args: TEXT }],
 		["exclusions", { ...BODY, gpu: { pools: ["ANY"], count: 2, excludedTypes: ["NVIDIA T4"] } }],

@@ -96,7 +96,7 @@ describe.skipIf(FILE === undefined)("answers fit RunPod's schema", () => {
 		});
 		await checked(422, "POST", "/templates", { body: { name: "t" } });
 		await checked(200, "GET", "/templates/{id}", { id });
-		await checked(200, "PATCH", "/templates/{id}", { id, body: { name: "u", args: "python 'a b'" } });
+		await checked(200, "PATCH", "/templates/{id}", { id, body: { name: "u", args: "python a b" } });
 		await checked(422, "PATCH", "/templates/{id}", { id, body: { none: 1 } });
 		await checked(200, "GET", "/templates");
 		const volume = await checked(201, "POST", "/network-volumes", {

@@ -22,8 +22,8 @@ export const CONTAINER = {
 		pattern: "^[^\\0]*$",
 		"x-message": "must be text of at most 100000 characters without NUL.",
 		description:
-			"Command: words as a shell reads them replace the CMD of the image; JSON has entrypoint, cmd or both. " +
-			"Empty: those of the image.",
+			"Command: words separated by spaces, without quotes, replace the CMD of the image; JSON has entrypoint, cmd or " +
+			"both. Empty: those of the image.",
 	},
 	cmd: texts(WORD, "Replaces the CMD of the image; [] restores it.", ["python", "-u", "handler.py"]),
 	entrypoint: texts(WORD, "Replaces the ENTRYPOINT of the image; [] restores it.", ["/bin/sh", "-c"]),

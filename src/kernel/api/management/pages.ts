@@ -1,20 +1,22 @@
 /** Pages of lists of the management API (D49). */
-import { text, whole } from "../definition/params.ts";
+import { CURSOR_PATTERN, keyIn, type PageKey } from "../../core/management/pages.ts";
+import { type Param, whole } from "../definition/params.ts";
 import { FLAG, list, object } from "../definition/schema.ts";
 
-export const CURSOR = text("cursor", 500, "`pagination.nextCursor` of the page before; valid for the same list only.");
+export const CURSOR: Param<PageKey> = {
+	name: "cursor",
+	description: "`pagination.nextCursor` of the page before.",
+	bound: "pagination.nextCursor of the page before",
+	schema: { type: "string", pattern: CURSOR_PATTERN.source },
+	read: keyIn,
+};
 
-/** 1,000 for most lists, 100 for builds. */
-export function limitOf(maximum: 100 | 1000) {
-	return whole("limit", {
-		minimum: 1,
-		maximum,
-		default: maximum,
-		description: "Maximum number of items on this page.",
-	});
-}
-
-export const LIMIT = limitOf(1000);
+export const LIMIT = whole("limit", {
+	minimum: 1,
+	maximum: 1000,
+	default: 1000,
+	description: "Maximum number of items on this page.",
+});
 
 const PAGINATION = object({
 	nextCursor: { type: ["string", "null"], description: "Cursor of the next page; null on the last one." } as const,

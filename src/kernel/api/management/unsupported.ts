@@ -1,7 +1,7 @@
 /** Operations of RunPod's management API that have no counterpart here: 501, with what to use instead (D49). */
 import type { RouteDefinition } from "../definition/route.ts";
 import { managed } from "./operation.ts";
-import { CURSOR, LIMIT, pagesOf, limitOf } from "./pages.ts";
+import { pagesOf } from "./pages.ts";
 
 /** Key checks and set-up wizards of clients list pods: there are none. */
 export const LIST_PODS = managed("listPods", "GET /v2/pods", {
@@ -10,7 +10,6 @@ export const LIST_PODS = managed("listPods", "GET /v2/pods", {
 		description: "No pods.",
 		schema: pagesOf("pods", { type: "object" }),
 	},
-	query: [LIMIT, CURSOR],
 });
 
 /** Path, what to use instead. Also for what is below the path. */
@@ -52,5 +51,4 @@ export const LIST_BUILDS = managed("listBuilds", "GET /v2/serverless/:endpoint/b
 		description: "No builds.",
 		schema: pagesOf("builds", { type: "object" }),
 	},
-	query: [limitOf(100), CURSOR],
 });

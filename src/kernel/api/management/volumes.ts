@@ -31,8 +31,7 @@ const CREATED = {
 	properties: {
 		name: {
 			...NAME,
-			description:
-				"Its name. An entry of management.volumes in sluice.yaml with this name, or a folder that ends in it, is used.",
+			description: "Its name. An entry of management.volumes in sluice.yaml with this name is used.",
 		},
 		size: SIZE,
 		dataCenter: { ...plainText(1, 191), description: "GET /v2/catalog/datacenters lists them.", examples: ["local"] },

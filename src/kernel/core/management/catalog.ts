@@ -1,6 +1,5 @@
 /** What the catalog of the management API lists: the GPUs of this service's machines, without prices (D49). */
 import { compareVersions } from "../workers/cuda.ts";
-import { suits } from "../workers/gpu-need.ts";
 import type { GpuView } from "../workers/gpus.ts";
 import { LOCAL } from "../workers/hosts.ts";
 import { GB_PER_VCPU, LOCAL_CPU } from "./endpoint-content.ts";
@@ -21,17 +20,6 @@ export const CENTER = {
 export const AVAILABILITY = ["NONE", "LOW", "MEDIUM", "HIGH"] as const;
 type Availability = (typeof AVAILABILITY)[number];
 
-export interface GpuFilter {
-	/** GPUs of one worker. */
-	count: number;
-	/** Whether endpoints are asked for; there are no pods and clusters. */
-	isServerless: boolean;
-	/** Whether the machines of others are asked for, or those of a country, which no machine here is known to be in. */
-	isElsewhere: boolean;
-	minCudaVersion?: string | undefined;
-	allowedCudaVersions?: readonly string[] | undefined;
-}
-
 /** One for each known model, in the order of the GPUs. `memory`: in 2^30 bytes. */
 export function gpuTypes(gpus: readonly GpuView[]) {
 	return [...byModel(gpus)].map(([id, all]) => ({
@@ -47,36 +35,29 @@ export function gpuTypes(gpus: readonly GpuView[]) {
 	}));
 }
 
-/** The types that a filter leaves, with what is free of them. */
-export function availableTypes(gpus: readonly GpuView[], filter: GpuFilter) {
-	if (filter.isElsewhere) return [];
-	const models = byModel(gpus.filter((gpu) => hasVersion(gpu, filter)));
-	return gpuTypes(gpus).flatMap((type) => {
-		const fitting = models.get(type.id);
-		if (!fitting) return [];
-		const availability = filter.isServerless ? availabilityOf(fitting, filter.count) : "NONE";
-		const versions = [...new Set((byModel(gpus).get(type.id) ?? []).flatMap(({ cuda }) => cuda ?? []))];
+/** The types with what is free of them. */
+export function availableTypes(gpus: readonly GpuView[]) {
+	const models = byModel(gpus);
+	return gpuTypes(gpus).map((type) => {
+		const all = models.get(type.id) ?? [];
+		const availability = availabilityOf(all);
+		const versions = [...new Set(all.flatMap(({ cuda }) => cuda ?? []))];
 		return {
 			...type,
 			availability,
 			dataCenters: [{ ...DATA_CENTER, availability }],
 			cudaVersions: versions.toSorted(compareVersions).map((version) => ({
 				version,
-				available: fitting.some((gpu) => gpu.cuda === version && gpu.holders.length === 0),
+				available: all.some((gpu) => gpu.cuda === version && gpu.holders.length === 0),
 			})),
 		};
 	});
 }
 
-/** How many workers could start: none, one, up to three, or more. */
-function availabilityOf(gpus: readonly GpuView[], count: number): Availability {
-	const free = gpus.filter(({ holders }) => holders.length === 0);
-	const places = onHosts(free).reduce((sum, own) => sum + Math.floor(own.length / count), 0);
-	return places === 0 ? "NONE" : places === 1 ? "LOW" : places < 4 ? "MEDIUM" : "HIGH";
-}
-
-function hasVersion({ cuda }: GpuView, { minCudaVersion, allowedCudaVersions }: GpuFilter): boolean {
-	return suits({ model: "", memoryGb: 0, cuda }, { minCudaVersion, allowedCudaVersions });
+/** How many workers with one GPU could start: none, one, up to three, or more. */
+function availabilityOf(gpus: readonly GpuView[]): Availability {
+	const free = gpus.filter(({ holders }) => holders.length === 0).length;
+	return free === 0 ? "NONE" : free === 1 ? "LOW" : free < 4 ? "MEDIUM" : "HIGH";
 }
 
 function byModel(gpus: readonly GpuView[]): Map<string, GpuView[]> {

@@ -18,8 +18,8 @@ export type CommandChange = Partial<StoredCommand>;
 const MEMBERS: readonly string[] = ["entrypoint", "cmd"];
 
 /**
- * A shell's words are CMD. JSON, an object, has `entrypoint`, `cmd` or both. `fault`: a sentence about a text that is
- * neither.
+ * Words separated by spaces are CMD; there is no shell. JSON, an object, has `entrypoint`, `cmd` or both. `fault`: a
+ * sentence about a text that is neither.
  */
 export function commandIn(args: string): ContainerCommand | { fault: string } {
 	const members = membersIn(args);
@@ -29,8 +29,9 @@ export function commandIn(args: string): ContainerCommand | { fault: string } {
 			return { fault: 'args, as JSON, must have only the lists of texts "entrypoint" and "cmd".' };
 		return { entrypoint: [], cmd: [], ...Object.fromEntries(lists) };
 	}
-	const cmd = shellWords(args);
-	return cmd ? { entrypoint: [], cmd } : { fault: "args must close each quote, and not end with a backslash." };
+	if (/["'\\]/.test(args))
+		return { fault: "args must have no quotes and backslashes: give the words as the list cmd, or args as JSON." };
+	return { entrypoint: [], cmd: args.split(/[ \t\r\n]+/).filter((word) => word !== "") };
 }
 
 /** Returns the text for two lists; `""` if both are the image's. */
@@ -50,40 +51,6 @@ export function changedCommand(before: StoredCommand, change: CommandChange): St
 	if ("fault" in meant) return meant;
 	if (isSame({ ...meant, ...lists }, meant)) return { args, ...meant };
 	return { fault: "args and the lists cmd and entrypoint must mean the same: leave out args, or both lists." };
-}
-
-/**
- * Words as `sh` reads them, without its variables, patterns and operators. Undefined for an open quote or a backslash
- * at the end.
- */
-export function shellWords(text: string): string[] | undefined {
-	const words: string[] = [];
-	let word: string | undefined;
-	let quote = "";
-	for (let at = 0; at < text.length; at++) {
-		const each = text[at]!;
-		const next = text[at + 1];
-		if (quote === "" && /[ \t\r\n]/.test(each)) {
-			if (word !== undefined) words.push(word);
-			word = undefined;
-		} else if (quote === "" && (each === "'" || each === '"')) {
-			quote = each;
-			word ??= "";
-		} else if (each === quote) quote = "";
-		else if (each === "\\" && quote === "" && next === undefined) return undefined;
-		else if (each === "\\" && next !== undefined && isEscaped(next, quote)) {
-			at++;
-			// A line that goes on.
-			if (next !== "\n") word = (word ?? "") + next;
-		} else word = (word ?? "") + each;
-	}
-	if (quote !== "") return undefined;
-	return word === undefined ? words : [...words, word];
-}
-
-/** Whether a backslash before it disappears. */
-function isEscaped(next: string, quote: string): boolean {
-	return quote === "" || (quote === '"' && '$`"\\\n'.includes(next));
 }
 
 function membersIn(text: string): object | undefined {

@@ -23,3 +23,16 @@ export function pageOf<T>(
 	const found = left.slice(0, limit);
 	return { items: found.map(({ item }) => item), next: left.length > limit ? found.at(-1)!.key : undefined };
 }
+
+/** Time and id of the last item of a page: the next one begins after it, also if it was deleted meanwhile. */
+export function cursorOf({ createdAt, id }: PageKey): string {
+	return `${createdAt}-${id}`;
+}
+
+export const CURSOR_PATTERN = /^(\d{1,16})-([A-Za-z0-9_-]{0,64})$/;
+
+/** Undefined for a text that is no cursor. */
+export function keyIn(cursor: string): PageKey | undefined {
+	const [, createdAt, id] = CURSOR_PATTERN.exec(cursor) ?? [];
+	return id === undefined ? undefined : { createdAt: Number(createdAt), id };
+}

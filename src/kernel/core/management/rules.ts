@@ -7,7 +7,7 @@ export interface ManagementRules {
 	launcher?: LauncherSettings | undefined;
 	/** Images that may be used, `*` standing for any characters. Absent: all. */
 	images?: readonly string[] | undefined;
-	/** Folders, volumes and claims that exist; `*`: new ones too. Absent: new ones only. */
+	/** Folders, volumes and claims that exist and that may be used. */
 	volumes?: readonly string[] | undefined;
 }
 
@@ -47,9 +47,8 @@ export const MANAGEMENT_OPTION: Record<keyof ManagementRules, Schema> = {
 		"must be a list of images, in which * stands for any characters, such as [registry.example.com/*].",
 	),
 	volumes: names(
-		"Folders, volumes and claims that exist and that network volumes may stand for, by name; * allows new volumes " +
-			"too. Default: new volumes only.",
-		["/srv/models", "*"],
+		"Folders, volumes and claims that exist: a network volume with the same name stands for it. Another is new.",
+		["/srv/models", "hf-cache"],
 		"must be a list of folders, volumes or claims, such as [/srv/models].",
 	),
 };
@@ -92,36 +91,22 @@ const LOGINS: Readonly<Record<string, string>> = {
 		"'apptainer registry login'.",
 };
 
-const ANY = "*";
-
 type Found = { ok: true; source: string | undefined } | { ok: false; message: string };
 
-/** `source`: undefined for a new volume, which the launcher makes at its first use. A folder goes by its last part. */
-export function sourceOf(name: string, { launcher, volumes }: ManagementRules): Found {
-	const listed = volumes?.filter((entry) => entry !== ANY) ?? [];
-	const source = listed.find((entry) => entry === name || nameOf(entry) === name);
-	if (source !== undefined) return { ok: true, source };
-	const names = listed.map(nameOf);
-	const choice = names.length === 0 ? "" : `must be ${listText(names)}: `;
-	if (launcher?.type === "kubernetes")
-		return {
-			ok: false,
-			message:
-				`${choice || "cannot be used: "}a volume is a claim that exists and that management.volumes names; ` +
-				"add it there.",
-		};
-	if (volumes !== undefined && !volumes.includes(ANY))
-		return { ok: false, message: `${choice || "cannot be used: "}management.volumes allows others with * only.` };
+/** `source`: undefined for a new volume, which the launcher makes at its first use. */
+export function sourceOf(name: string, { launcher, volumes = [] }: ManagementRules): Found {
+	if (volumes.includes(name)) return { ok: true, source: name };
 	if (launcher === undefined)
 		return {
 			ok: false,
 			message: "cannot be used: set management.launcher in the configuration to docker, kubernetes or slurm.",
 		};
-	return { ok: true, source: undefined };
-}
-
-function nameOf(entry: string): string {
-	return entry.split("/").findLast((part) => part !== "") ?? entry;
+	if (launcher.type !== "kubernetes") return { ok: true, source: undefined };
+	const choice = volumes.length === 0 ? "cannot be used" : `must be ${listText(volumes)}`;
+	return {
+		ok: false,
+		message: `${choice}: a volume is a claim that exists and that management.volumes names; add it there.`,
+	};
 }
 
 /** The name of a new volume at its launcher. */

@@ -1,6 +1,5 @@
 /** `/v2/serverless`: endpoints for clients of RunPod's management API (D49). */
 import { CREATE_MANAGED, GET_MANAGED, LIST_MANAGED, UPDATE_MANAGED } from "../../api/management/endpoints.ts";
-import { LIMIT } from "../../api/management/pages.ts";
 import type { AnswerOf } from "../../api/definition/route.ts";
 import { unprocessable } from "../../core/errors.ts";
 import { contentOf } from "../../core/management/endpoint-content.ts";
@@ -18,8 +17,6 @@ type Managed = AnswerOf<typeof GET_MANAGED>;
 
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_MANAGED>> {
 	const { items, pagination } = paged(call, {
-		list: "serverless",
-		limit: LIMIT,
 		items: call.engine.endpoints.all(),
 		keyOf: ({ endpoint: { id }, createdAt }) => ({ createdAt, id }),
 	});

@@ -1,5 +1,4 @@
 /** Releases of an endpoint, as RunPod's management API lists them (D49, D50). */
-import { LIMIT } from "../../api/management/pages.ts";
 import type { LIST_MANAGED_RELEASES } from "../../api/management/releases.ts";
 import type { AnswerOf } from "../../api/definition/route.ts";
 import type { ReleaseChange } from "../../core/releases/launched-settings.ts";
@@ -11,15 +10,13 @@ import { pageAsked, paged } from "./exchange.ts";
 /** Throws `endpoint_not_found`. */
 export async function list(call: Call<"endpoint">): Promise<AnswerOf<typeof LIST_MANAGED_RELEASES>> {
 	const { engine, params } = call;
-	const list = { list: `releases ${params.endpoint}`, limit: LIMIT };
-	const { after, limit } = pageAsked(call, list);
+	const { after, limit } = pageAsked(call);
 	const { version, workers, releases } = await engine.releases.history(params.endpoint, {
 		before: after?.createdAt ?? Number.MAX_SAFE_INTEGER,
 		limit: limit + 1,
 		hold: holding(call),
 	});
 	const { items, pagination } = paged(call, {
-		...list,
 		items: releases,
 		// In the order of versions.
 		keyOf: ({ version: createdAt }) => ({ createdAt, id: "" }),

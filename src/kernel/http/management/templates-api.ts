@@ -8,7 +8,7 @@ import {
 	SOURCE,
 	type TemplateJson,
 } from "../../api/management/templates.ts";
-import { LAST_PAGE, LIMIT } from "../../api/management/pages.ts";
+import { LAST_PAGE } from "../../api/management/pages.ts";
 import type { AnswerOf } from "../../api/definition/route.ts";
 import type { Sendable } from "../../api/definition/schema.ts";
 import { commandOf, changedTemplate, newTemplate, type TemplateRequest } from "../../core/management/template.ts";
@@ -23,10 +23,9 @@ import { checkedParam, pageAsked, paged, readManaged } from "./exchange.ts";
 const MOST_PUBLIC = 100;
 
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_TEMPLATES>> {
-	const list = { list: "templates", limit: LIMIT };
-	const { after, limit } = pageAsked(call, list);
+	const { after, limit } = pageAsked(call);
 	const found = await call.engine.resources.templates.page({ after, limit: limit + 1, hold: holding(call) });
-	const { items, pagination } = paged(call, { ...list, items: found, keyOf: (each) => each });
+	const { items, pagination } = paged(call, { items: found, keyOf: (each) => each });
 	await auditShown(call, LIST_TEMPLATES, items);
 	return { templates: items.map(templateJson), pagination };
 }

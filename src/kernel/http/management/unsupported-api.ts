@@ -1,10 +1,9 @@
 /** Refuses what has no counterpart here, with what to use instead (D49). */
 import { type LIST_BUILDS, type LIST_PODS, UNSUPPORTED } from "../../api/management/unsupported.ts";
-import { LIMIT, limitOf } from "../../api/management/pages.ts";
+import { LAST_PAGE } from "../../api/management/pages.ts";
 import type { AnswerOf } from "../../api/definition/route.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { Call } from "../exchange/call.ts";
-import { paged } from "./exchange.ts";
 
 /** Throws 501. */
 export function unsupported({ path }: Call): never {
@@ -12,19 +11,12 @@ export function unsupported({ path }: Call): never {
 	throw new ApiError("not_implemented", { why });
 }
 
-export function listPods(call: Call): AnswerOf<typeof LIST_PODS> {
-	const { items, pagination } = paged<never>(call, { list: "pods", limit: LIMIT, items: [], keyOf: (none) => none });
-	return { pods: items, pagination };
+export function listPods(): AnswerOf<typeof LIST_PODS> {
+	return { pods: [], pagination: LAST_PAGE };
 }
 
 /** Throws `endpoint_not_found`. */
 export function listBuilds(call: Call<"endpoint">): AnswerOf<typeof LIST_BUILDS> {
 	call.engine.endpoints.get(call.params.endpoint);
-	const { items, pagination } = paged<never>(call, {
-		list: "builds",
-		limit: limitOf(100),
-		items: [],
-		keyOf: (none) => none,
-	});
-	return { builds: items, pagination };
+	return { builds: [], pagination: LAST_PAGE };
 }
