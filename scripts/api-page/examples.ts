@@ -298,12 +298,13 @@ export const EXAMPLES = {
 		},
 	},
 	rotateKey: {
-		body: {},
+		body: { expiresAt: "2099-01-31T00:00:00Z" },
 		answer: {
 			id: "019b2f6e-7c1a-7000-8000-000000000001",
 			name: "nightly batch",
 			scopes: ["write"],
 			createdAt: AT,
+			expiresAt: "2099-01-31T00:00:00.000Z",
 			key: "sluice_…",
 		},
 	},
