@@ -116,12 +116,9 @@ export function createCanaries(d: Deps) {
 		/** Begins and ends canaries after a change of endpoints. */
 		refresh(): void {
 			for (const { endpoint } of endpoints.all()) {
-				const {
-					id,
-					release,
-					launcher: { type },
-				} = endpoint;
-				const found = release.canary && isManaged(type) ? canaryOf(releasesOf(endpoints, id), endpoint) : undefined;
+				const { id, release, launcher: settings } = endpoint;
+				const isPossible = release.canary && isManaged(settings.type);
+				const found = isPossible ? canaryOf(releasesOf(endpoints, id), endpoint) : undefined;
 				const state = states.get(id);
 				if (found && state?.version.version === found.version.version) {
 					Object.assign(state, found);
@@ -131,7 +128,7 @@ export function createCanaries(d: Deps) {
 				if (found) begin(endpoint, found);
 			}
 		},
-		/** The settings for the next worker, undefined until those of the stable version are read: its are the first. */
+		/** Settings of the next worker: the new version's for the second one. Undefined until the stable ones are read. */
 		next(endpoint: Endpoint, staying: readonly Worker[]): Endpoint | undefined {
 			const state = of(endpoint);
 			if (!state || (staying.length > 0 && !staying.some(isOf(state.version)))) return endpoint;
@@ -148,7 +145,7 @@ export function createCanaries(d: Deps) {
 		verdict(endpoint: Endpoint): CanaryVerdict | undefined {
 			const state = states.get(endpoint.id);
 			if (!state || state.isOver || state.verdict?.result === "undo") return state?.verdict;
-			// The last worker of the stable version may have left.
+			// A job may wait for the last worker of the stable version, which has left meanwhile.
 			setShare(endpoint.id, state.share);
 			if (now() - state.comparedAt >= COMPARE_MS) {
 				state.comparedAt = now();
