@@ -137,7 +137,7 @@ export const PLANTED: readonly Planted[] = [
 	{
 		rules: ["webhook-per-end"],
 		what: "counts each try of a webhook as delivered",
-		seed: 50,
+		seed: 380,
 		plant: () => ({
 			store: ({ webhooks }) => ({
 				webhooks: {
