@@ -58,8 +58,8 @@ export async function diskOf(address: StoreAddress, reserveBytes: number) {
 	};
 }
 
-export async function inspectPostgres(q: { url: string; clock: Clock }): Promise<Inspection> {
-	return await (await import("./store/postgres/inspect.ts")).inspect(q);
+export async function inspectPostgres(url: string): Promise<Inspection> {
+	return await (await import("./store/postgres/inspect.ts")).inspect(url);
 }
 
 interface MigrationOptions {

@@ -17,7 +17,7 @@ import {
 	launcherFindings,
 	nodeFinding,
 	portFinding,
-	storeFindings,
+	storeFinding,
 } from "./machine.ts";
 import { postgresFindings } from "./postgres.ts";
 import { checkService, publicUrlFinding } from "./service.ts";
@@ -82,8 +82,8 @@ async function checkSetup(connection: Connection, { config: file, store }: FlagV
 		}
 		findings.push(
 			...(config.store.kind === "sqlite"
-				? storeFindings(config.store.path)
-				: await postgresFindings({ url: config.store.url, clock: systemClock })),
+				? [storeFinding(config.store.path)]
+				: await postgresFindings(config.store.url)),
 			...folderFindings(config.dataDir),
 		);
 		if (config.tls) findings.push(await certificateFinding(config.tls, systemClock.wall()));

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { readCertificate, type TlsFiles } from "../../kernel/system/certificate.ts";
@@ -13,8 +13,6 @@ const NODE_NEEDED = 24;
 const DAY_MS = 86_400_000;
 /** Certificates are renewed weeks before their end, so later renewal has failed. */
 const SOON_DAYS = 14;
-/** Free bytes: the store stops below `least`. Below `little` is a warning. */
-const DISK = { least: 100e6, little: 1e9 } as const;
 
 export function nodeFinding(version: string): Finding {
 	return Number(version.split(".")[0]) >= NODE_NEEDED
@@ -22,7 +20,7 @@ export function nodeFinding(version: string): Finding {
 		: problem("node", `Node ${version} is too old.`, `Install Node ${NODE_NEEDED} or newer.`);
 }
 
-export function storeFindings(path: string): Finding[] {
+export function storeFinding(path: string): Finding {
 	let folder = dirname(path);
 	while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
 	try {
@@ -31,15 +29,9 @@ export function storeFindings(path: string): Finding[] {
 		if (existsSync(path)) accessSync(path, constants.W_OK | constants.R_OK);
 	} catch (error) {
 		const fix = "Give this user the right to write there, or choose another place with --store sqlite:PATH.";
-		return [problem("store", `${path} cannot be written: ${(error as Error).message}.`, fix)];
+		return problem("store", `${path} cannot be written: ${(error as Error).message}.`, fix);
 	}
-	const { bavail, bsize } = statfsSync(folder);
-	const free = bavail * bsize;
-	const space = `${(free / 1e9).toFixed(1)} GB free at ${folder}`;
-	const fix = "Make room, or move the store with --store.";
-	if (free < DISK.least) return [problem("disk", `Only ${space}: submissions will be refused with 503.`, fix)];
-	if (free < DISK.little) return [warning("disk", `Only ${space}.`, fix)];
-	return [ok("store", `${path} can be written; ${space}.`)];
+	return ok("store", `${path} can be written.`);
 }
 
 export function folderFindings(path: string): Finding[] {

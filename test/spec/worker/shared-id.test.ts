@@ -1,9 +1,8 @@
 /** Several processes that use one worker id, and what their takes and pings prove about one another's jobs (D16). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { checkService } from "../../../src/cli/doctor/service.ts";
 import { bench, type Bench, idsOf } from "../../support/sdk-worker-bench.ts";
 import { type SdkProtocol, sdkProtocol } from "../../support/sdk-protocol.ts";
-import { call, KEY } from "../../support/service.ts";
+import { call } from "../../support/service.ts";
 
 const LEASE_MS = 20_000;
 const PING_MS = 5000;
@@ -96,7 +95,7 @@ describe("D16: two processes with one worker id", () => {
 		await poll.hangUp();
 	});
 
-	it("are named: once in the log, in lists of workers, by doctor and in the timeline of the job", async () => {
+	it("are named: once in the log, in lists of workers and in the timeline of the job", async () => {
 		const first = await b.worker();
 		const second = copyOf(first);
 		await first.ping();
@@ -112,13 +111,6 @@ describe("D16: two processes with one worker id", () => {
 		expect(b.of("worker.shared")).toEqual([{ endpoint: b.ep, worker: first.id }]);
 		const said = `two processes use the worker id ${first.id}: start each with its own \`sluice worker-env\``;
 		expect((await shown(first)).warning).toContain(said);
-		const { findings } = await checkService(
-			{ base: b.url, key: KEY, keyFrom: "SLUICE_API_KEY" },
-			{ now: b.clock.now, isNew: false },
-		);
-		expect(findings).toContainEqual(
-			expect.objectContaining({ check: `endpoint ${b.ep}`, level: "warning", message: `T${said.slice(1)}.` }),
-		);
 		const { timeline } = (await call(b.url, `/v1/endpoints/${b.ep}/jobs/${id}`)).json;
 		expect(timeline).toContainEqual(
 			expect.objectContaining({ event: "worker_shared", workerId: first.id, message: `T${said.slice(1)}.` }),
