@@ -29,6 +29,8 @@ it.skipIf(!hasGo())(
 				launched: { launcher: { type: "process", command: [program] }, workersMax: 1 },
 			},
 		});
+		// The worker that it launched writes no diary by which the site could end it.
+		test.onTestFinished(async () => void (await service.end()));
 		const variables = `/v1/endpoints/attached/worker-env?url=${encodeURIComponent(service.url)}`;
 		place.spawn([program], (await call(service.url, variables, { method: "POST" })).json.env);
 		for (const endpoint of ["attached", "launched"]) {
