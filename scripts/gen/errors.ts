@@ -18,7 +18,6 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	job_not_found: "Request it earlier, or raise the retention of the endpoint.",
 	delivery_not_found: "List the deliveries.",
 	silence_not_found: "List the alerts and silences.",
-	receiver_not_found: "List the receivers; it may have answered since.",
 	key_not_found: "List the keys.",
 	registry_not_found: "List the registries.",
 	resource_not_found: "List those that exist. Of management operations only.",

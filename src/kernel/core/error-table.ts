@@ -109,10 +109,6 @@ export const ERRORS = {
 		sentence:
 			"There is a secret '{name}' already. Change it with PATCH /v2/account/secrets/ID, or choose another name.",
 	},
-	receiver_not_found: {
-		status: 404,
-		sentence: "Endpoint '{endpoint}' has no failing webhook receiver '{receiver}'.",
-	},
 	silence_not_found: {
 		status: 404,
 		sentence: "There is no such silence of {alert}. GET /v1/alerts lists all; one of an endpoint needs ?endpoint=.",

@@ -75,8 +75,6 @@ export const WEBHOOK_HANDLERS: HandlersOf<typeof WEBHOOK_ROUTES> = {
 	listDeliveries: webhooks.list,
 	getDelivery: webhooks.get,
 	redeliver: webhooks.redeliver,
-	listReceivers: webhooks.listReceivers,
-	enableReceiver: webhooks.enableReceiver,
 };
 
 export const ALERT_HANDLERS: HandlersOf<typeof ALERT_ROUTES> = {
