@@ -3,7 +3,7 @@
  * with its style and script.
  */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { ROUTES } from "../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../src/modules/tables.ts";
 import { version } from "../src/kernel/version.ts";
 import { openapiOf } from "./api-page/openapi.ts";
 import { docsPage } from "./api-page/page.ts";

@@ -12,7 +12,6 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ENDPOINT } from "../src/kernel/api/endpoints.ts";
 import { SCHEMAS } from "../scripts/api-page/schemas.ts";
-import { ERRORS } from "../src/kernel/core/error-table.ts";
 import { KEY_REQUEST_SCHEMA } from "../src/kernel/core/access/key-request.ts";
 import { LIMITED_OPERATIONS } from "../src/kernel/core/endpoints/limits.ts";
 import { SUBMISSION_SCHEMA } from "../src/kernel/core/jobs/submission.ts";
@@ -23,7 +22,7 @@ import type { OpenApi, Operation } from "../scripts/api-page/openapi-types.ts";
 import { ALWAYS } from "../scripts/api-page/refusals.ts";
 import { LANGUAGES } from "../scripts/api-page/snippets.ts";
 import { twinOf } from "../scripts/api-page/twins.ts";
-import { ROUTES } from "../src/kernel/http/server/routes.ts";
+import { ALL_ERRORS, ROUTES } from "../src/modules/tables.ts";
 import { ENDPOINT_SCHEMA } from "../src/kernel/launchers/endpoint-settings.ts";
 import { folder } from "./support/service.ts";
 
@@ -188,13 +187,12 @@ describe("errors in /openapi.json", () => {
 			for (const [status, { content }] of Object.entries(responses)) {
 				for (const code of Object.values(content ?? {}).flatMap(({ examples = {} }) => Object.keys(examples))) {
 					named.add(code);
-					if (status !== "default")
-						expect([code, status]).toEqual([code, String(ERRORS[code as keyof typeof ERRORS].status)]);
+					if (status !== "default") expect([code, status]).toEqual([code, String(ALL_ERRORS[code]!.status)]);
 					else expect(ALWAYS).toContain(code);
 				}
 			}
 		}
-		expect([...named].toSorted()).toEqual(Object.keys(ERRORS).toSorted());
+		expect([...named].toSorted()).toEqual(Object.keys(ALL_ERRORS).toSorted());
 	});
 
 	it("D2: an operation names those that follow from its row", () => {

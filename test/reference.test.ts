@@ -2,19 +2,20 @@
  * The pages of `docs/reference/` are as the source has them, and what makes them notices what is
  * wrong.
  */
+import { MODULES } from "../src/modules/index.ts";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { RULES } from "../scripts/rules.ts";
-import { eventsIn } from "../scripts/gen/events.ts";
+import { eventsIn, eventTables } from "../scripts/gen/events.ts";
 import { headingAnchor } from "../scripts/gen/markdown.ts";
 import { testsByRule } from "../scripts/gen/rules.ts";
 import { titlesIn } from "../scripts/gen/titles.ts";
 import { loadConfig } from "../src/kernel/config/config.ts";
 import { EVENTS } from "../src/kernel/event-table.ts";
-import { ROUTES } from "../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../src/modules/tables.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const FOLDER = join(ROOT, "docs/reference");
@@ -57,7 +58,7 @@ describe("docs/reference", () => {
 describe("docs/reference/config.md", () => {
 	it("D35: its example is a configuration that the service takes", () => {
 		const [, yaml = ""] = /```yaml\n(.*?)```/s.exec(page("config.md"))!;
-		const loaded = loadConfig({ flags: {}, env: {}, cwd: "/", readFile: () => yaml });
+		const loaded = loadConfig({ modules: MODULES, flags: {}, env: {}, cwd: "/", readFile: () => yaml });
 		expect(loaded).toMatchObject({
 			ok: true,
 			config: { endpoints: [{ id: "thumbnail" }], publicUrl: "http://192.168.1.10:8080" },
@@ -128,7 +129,11 @@ describe("events", () => {
 	});
 
 	it("every event of the source is on the page", () => {
-		const text = readFileSync(join(ROOT, "src/kernel/event-table.ts"), "utf8");
-		expect(eventsIn(text).map(({ name }) => name)).toEqual(Object.keys(EVENTS));
+		const modules = MODULES.flatMap(({ events = {} }) => Object.keys(events));
+		expect(
+			eventTables()
+				.flatMap(eventsIn)
+				.map(({ name }) => name),
+		).toEqual([...Object.keys(EVENTS), ...modules]);
 	});
 });

@@ -1,6 +1,6 @@
 /** What the server's page says is wrong, and with which bounds. */
 import { expect, it } from "vitest";
-import { ALERT_NAMES, ruleOf, runbookOf } from "../../src/kernel/core/alerts/alert-rules.ts";
+import { ALERT_NAMES, ruleOf, runbookOf } from "../../src/modules/alerts/rules.ts";
 import { bucketsOf, quantile, samplesOf } from "./metric-samples.ts";
 import { BOUNDS, commitsOf, FAMILIES, problemsOf } from "./server-checks.ts";
 

@@ -104,6 +104,7 @@ export const SETTING_TEXTS = {
 			"release.failAfter": "Crashes until it is undone",
 			"release.canary": "Canary",
 			"webhooks.schedule": "Waits between attempts",
+			"webhooks.disableAfterMs": "Disable failing receivers after",
 			"webhooks.input": "Send the input",
 		},
 		faults: {

@@ -6,7 +6,7 @@ import { ERROR, OPENAI_ERROR, PROBLEM } from "./error-schemas.ts";
 import type { Answer, Body, RouteDefinition } from "../../src/kernel/api/definition/route.ts";
 import { EMPTY, type JsonSchema } from "../../src/kernel/api/definition/schema.ts";
 import { ENDPOINT_ID } from "../../src/kernel/core/endpoints/endpoint-schema.ts";
-import { type ErrorCode, ERRORS } from "../../src/kernel/core/error-table.ts";
+import { ALL_ERRORS } from "../../src/modules/tables.ts";
 import { DEFAULT_LIMITS } from "../../src/kernel/core/endpoints/limits.ts";
 import { EXAMPLES } from "./examples.ts";
 import type { Example } from "./job-examples.ts";
@@ -66,6 +66,10 @@ const IN_PATH: Readonly<Record<string, Omit<Parameter, "name" | "in" | "required
 		schema: { type: "string", pattern: "^[a-zA-Z0-9_.:-]{1,128}$" },
 	},
 	delivery: { description: "Id of the delivery.", schema: { type: "string" } },
+	receiver: {
+		description: "Host of the receiver, with the port if it is not the usual one.",
+		schema: { type: "string" },
+	},
 	key: { description: "Id of the key, not the key itself.", schema: { type: "string" } },
 	session: { description: "Id of the session.", schema: { type: "string" } },
 	version: { description: "Number of the version.", schema: { type: "integer", minimum: 1 } },
@@ -217,16 +221,16 @@ function success(route: RouteDefinition): Record<string, Response> {
 
 /** Errors by status; {@link ALWAYS} under `default`. */
 function failures(route: RouteDefinition, method: Method): Record<string, Response> {
-	const byStatus = new Map<string, ErrorCode[]>();
+	const byStatus = new Map<string, string[]>();
 	for (const code of refusalsOf(route, method)) {
-		const status = String(ERRORS[code].status);
+		const status = String(ALL_ERRORS[code]!.status);
 		byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
 	}
-	const all: [string, readonly ErrorCode[]][] = [...byStatus, ["default", ALWAYS]];
+	const all: [string, readonly string[]][] = [...byStatus, ["default", ALWAYS]];
 	return Object.fromEntries(all.map(([status, codes]) => [status, failure(route, status, codes)]));
 }
 
-function failure(route: RouteDefinition, status: string, codes: readonly ErrorCode[]): Response {
+function failure(route: RouteDefinition, status: string, codes: readonly string[]): Response {
 	const { errorForm = "own" } = route;
 	const { prefix, type, schema } = ERROR_FORMS[errorForm];
 	const headers = {

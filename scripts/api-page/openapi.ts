@@ -1,7 +1,7 @@
 /** `/openapi.json`: the definitions of `src/kernel/api` as an OpenAPI 3.1 document. */
 import { SCHEMAS } from "./schemas.ts";
 import type { RouteDefinition } from "../../src/kernel/api/definition/route.ts";
-import { type ErrorCode, ERRORS } from "../../src/kernel/core/error-table.ts";
+import { ALL_ERRORS } from "../../src/modules/tables.ts";
 import { HEADERS, TAGS, operationOf, pathOf } from "./openapi-operation.ts";
 import type { OpenApi } from "./openapi-types.ts";
 import { withReferences } from "./references.ts";
@@ -70,7 +70,7 @@ export function openapiOf(routes: readonly RouteDefinition[], version: string): 
 				]),
 			),
 			examples: Object.fromEntries(
-				(Object.keys(ERRORS) as ErrorCode[])
+				Object.keys(ALL_ERRORS)
 					.flatMap((code) => [
 						[code, { summary: code, value: exampleBody(code, undefined) }] as const,
 						[`problem_${code}`, { summary: code, value: exampleBody(code, "problem") }] as const,

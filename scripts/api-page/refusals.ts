@@ -1,15 +1,15 @@
 /** Errors of an operation, derived from its definition (D3, D24, D26). */
 import type { Body, RouteDefinition } from "../../src/kernel/api/definition/route.ts";
-import type { ErrorCode } from "../../src/kernel/core/error-table.ts";
 import { ApiError, badQuery, badRequest, errorBody, unprocessable } from "../../src/kernel/core/errors.ts";
 import { problemBody } from "../../src/kernel/http/exchange/reply.ts";
+import { ALL_ERRORS } from "../../src/modules/tables.ts";
 import { failureBody, failureOfRefusal } from "../../src/kernel/core/openai/openai-error.ts";
 
 /** Errors of any request. */
-export const ALWAYS: readonly ErrorCode[] = ["bad_http", "request_timeout", "headers_too_large", "internal"];
+export const ALWAYS: readonly string[] = ["bad_http", "request_timeout", "headers_too_large", "internal"];
 
 /** For unknown path parameters. */
-const UNKNOWN: Readonly<Record<string, ErrorCode>> = {
+const UNKNOWN: Readonly<Record<string, string>> = {
 	":endpoint": "endpoint_not_found",
 	":job": "job_not_found",
 	":delivery": "delivery_not_found",
@@ -21,10 +21,10 @@ const UNKNOWN: Readonly<Record<string, ErrorCode>> = {
 type Method = RouteDefinition["methods"][number];
 
 /** Error codes besides {@link ALWAYS}. */
-export function refusalsOf(route: RouteDefinition, method: Method): ErrorCode[] {
+export function refusalsOf(route: RouteDefinition, method: Method): string[] {
 	const { access, path, query, body, limit, poll, errorForm, creates, errors = [] } = route;
 	const managed = errorForm === "problem";
-	const codes: ErrorCode[] = [];
+	const codes: string[] = [];
 	if (access === "worker") {
 		codes.push("worker_unauthorized", "too_many_failures");
 		if (method === "GET") codes.push("too_many_worker_ids");
@@ -43,7 +43,7 @@ export function refusalsOf(route: RouteDefinition, method: Method): ErrorCode[] 
 	if (poll) codes.push("duplicate_worker_id", "draining");
 	if (path.startsWith("/v1/") || (managed && access !== "anyone")) codes.push("management_busy");
 	if (access !== "anyone") codes.push("memory_share", "memory_spent");
-	codes.push(...errors);
+	codes.push(...errors.map((each) => (typeof each === "string" ? each : each.code)));
 	// Public operations need no store, except readiness.
 	if (access !== "anyone" || errors.includes("not_ready")) codes.push("store_unavailable");
 	if (access !== "anyone" && method !== "GET") codes.push("outcome_unknown");
@@ -55,6 +55,7 @@ const VALUES = {
 	endpoint: "hello",
 	job: "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77",
 	delivery: "msg_1",
+	receiver: "app.example.com",
 	key: "1",
 	session: "1",
 	alert: "SluiceOldestWait",
@@ -83,7 +84,7 @@ const VALUES = {
 };
 
 /** Example values of `{why}`. */
-const WHY: Partial<Record<ErrorCode, string>> = {
+const WHY: Readonly<Record<string, string>> = {
 	bad_encoding: "unexpected end of file",
 	bad_json: "it ends in the middle of a value.",
 	unauthorized: "The request carries no API key.",
@@ -95,17 +96,17 @@ const WHY: Partial<Record<ErrorCode, string>> = {
 };
 
 /** An example error. */
-export function exampleOf(code: ErrorCode): ApiError {
+export function exampleOf(code: string): ApiError {
 	if (code === "bad_query") return badQuery("wait", "soon", "a number of ms from 1000 to 300000");
 	if (code === "unprocessable")
 		return unprocessable([{ field: "scaling", message: "is missing; it must be an object." }]);
 	if (code === "bad_request")
 		return badRequest([{ field: "policy.ttl", message: "must be a whole number of ms from 10000 to 604800000." }]);
-	return new ApiError(code, { ...VALUES, why: WHY[code] ?? "" });
+	return new ApiError({ ...ALL_ERRORS[code]!, code, advice: "" }, { ...VALUES, why: WHY[code] ?? "" });
 }
 
 /** Body of the example. */
-export function exampleBody(code: ErrorCode, form: RouteDefinition["errorForm"]): unknown {
+export function exampleBody(code: string, form: RouteDefinition["errorForm"]): unknown {
 	const error = exampleOf(code);
 	if (form === "problem") return JSON.parse(problemBody(error));
 	return JSON.parse(form === "openai" ? failureBody(failureOfRefusal(error)) : errorBody(error));

@@ -1,7 +1,7 @@
 /** `docs/reference/api.md`: every operation, by group, from the OpenAPI document. */
 import { openapiOf } from "../api-page/openapi.ts";
 import type { Operation, Response } from "../api-page/openapi-types.ts";
-import { ROUTES } from "../../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../../src/modules/tables.ts";
 import { boundTexts, descriptionOf, nameOf, typeText } from "../api-page/schema-text.ts";
 import type { JsonSchema } from "../../src/kernel/api/definition/schema.ts";
 import { twinOf } from "../api-page/twins.ts";

@@ -3,7 +3,8 @@
  * that check them.
  */
 import { type Option, OPTIONS } from "../../src/kernel/config/options.ts";
-import { ALERTS_SCHEMA } from "../../src/kernel/core/alerts/alert-settings.ts";
+import { MODULES } from "../../src/modules/index.ts";
+import type { ServiceModule } from "../../src/modules/module.ts";
 import { HOST_SCHEMA } from "../../src/kernel/core/workers/hosts.ts";
 import { boundTexts, typeText } from "../api-page/schema-text.ts";
 import { REGISTRY_SETTINGS_SCHEMA } from "../../src/kernel/core/access/registry-login.ts";
@@ -82,15 +83,7 @@ Machines with Docker for \`launcher.hosts\`, under \`hosts.<name>\` in \`sluice.
 
 ${schemaTable(HOST_SCHEMA)}
 
-## Alerts
-
-Rules that the service evaluates, and who gets messages, under \`alerts\` in \`sluice.yaml\`
-([guide](../guides/alerts.md)). A text may be \`\${NAME}\`, a variable of the service's environment; the text itself is
-written \`$\${NAME}\`.
-
-${schemaTable(ALERTS_SCHEMA)}
-
-## Launchers
+${MODULES.flatMap(moduleSection).join("")}## Launchers
 
 \`launcher\` of an endpoint: the type, and the settings of that launcher.
 
@@ -112,4 +105,20 @@ function launcherSection({ properties = {}, ...schema }: Schema): string {
 			}),
 		);
 	return lines.join("\n\n");
+}
+
+/** The member of a module in `sluice.yaml`; its guide has its name. */
+function moduleSection({ name, settings }: ServiceModule): string[] {
+	if (!settings) return [];
+	const title = name.charAt(0).toUpperCase() + name.slice(1);
+	return [
+		`## ${title}
+
+${settings.schema.description} Under \`${name}\` in \`sluice.yaml\` ([guide](../guides/${name}.md)). A text may be
+\`\${NAME}\`, a variable of the service's environment; the text itself is written \`$\${NAME}\`.
+
+${schemaTable(settings.schema)}
+
+`,
+	];
 }

@@ -1,5 +1,6 @@
 /** `docs/reference/errors.md`: every code of the table, and what to do. */
-import { type ErrorCode, ERRORS } from "../../src/kernel/core/error-table.ts";
+import { type ErrorCode, ERRORS, type ModuleError } from "../../src/kernel/core/error-table.ts";
+import { MODULES } from "../../src/modules/index.ts";
 import { code, type Page, plain, table } from "./markdown.ts";
 
 /** What the client should do, for each code. */
@@ -17,7 +18,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	endpoint_not_found: "Check the id in the path.",
 	job_not_found: "Request it earlier, or raise the retention of the endpoint.",
 	delivery_not_found: "List the deliveries.",
-	silence_not_found: "List the alerts and silences.",
+	receiver_not_found: "List the receivers; it may have answered since.",
 	key_not_found: "List the keys.",
 	registry_not_found: "List the registries.",
 	resource_not_found: "List those that exist. Of management operations only.",
@@ -75,14 +76,16 @@ export const errors: Page = {
 	title: "Errors",
 	about: "every code, its status, its sentence, and what to do",
 	body() {
-		const entries = Object.entries(ERRORS) as [ErrorCode, { status: number; sentence: string; retryAfter?: number }][];
+		const own = Object.entries(ERRORS).map(([name, entry]) => [name, { ...entry, advice: ADVICE[name as ErrorCode] }]);
+		const modules = MODULES.flatMap((module) => Object.entries(module.errors ?? {}));
+		const entries = [...own, ...modules] as [string, Omit<ModuleError, "code">][];
 		const overview = table(
 			["Code", "Status", "What to do"],
-			entries.map(([name, { status }]) => [`[${name}](#${name})`, String(status), ADVICE[name]]),
+			entries.map(([name, { status, advice }]) => [`[${name}](#${name})`, String(status), advice]),
 		);
-		const sections = entries.map(([name, { status, sentence, retryAfter }]) => {
+		const sections = entries.map(([name, { status, sentence, retryAfter, advice }]) => {
 			const wait = retryAfter === undefined ? "" : `, with \`Retry-After\` (${retryAfter} s by default)`;
-			return `### ${name}\n\n${status}${wait}. ${ADVICE[name]}\n\n> ${plain(sentence)}`;
+			return `### ${name}\n\n${status}${wait}. ${advice}\n\n> ${plain(sentence)}`;
 		});
 		return [
 			'Every error is JSON: `{"error": sentence, "code": word}`, and for a 400 `details` with each ' +

@@ -1,8 +1,6 @@
-/**
- * `docs/reference/events.md`: the events of the service, from the docstrings of
- * `src/kernel/event-table.ts`.
- */
-import { readFileSync } from "node:fs";
+/** `docs/reference/events.md`: the events of the kernel and of modules, from the docstrings of their tables. */
+import { existsSync, readFileSync } from "node:fs";
+import { MODULES } from "../../src/modules/index.ts";
 import { code, type Page, plain, table, withoutMarks } from "./markdown.ts";
 
 export const events: Page = {
@@ -10,29 +8,39 @@ export const events: Page = {
 	title: "Events",
 	about: "what the service reports to its log, its metrics and other listeners",
 	body() {
-		const text = readFileSync(new URL("../../src/kernel/event-table.ts", import.meta.url), "utf8");
 		return [
 			"The log, the metrics and tests subscribe to these. The log, on stderr, has a line for those of its level, " +
 				"`info` unless configured. No event contains an input, an output or a secret.",
 			table(
 				["Event", "Level", "When", "Facts"],
-				eventsIn(text).map(({ name, level, docstring, facts }) => [
-					code(name),
-					level,
-					plain(withoutMarks(docstring)),
-					facts.map(code).join(", "),
-				]),
+				eventTables()
+					.flatMap(eventsIn)
+					.map(({ name, level, docstring, facts }) => [
+						code(name),
+						level,
+						plain(withoutMarks(docstring)),
+						facts.map(code).join(", "),
+					]),
 			),
 		].join("\n\n");
 	},
 };
+
+/** Source texts with a table `EVENTS`. */
+export function eventTables(): string[] {
+	const paths = ["kernel/event-table.ts", ...MODULES.map(({ name }) => `modules/${name}/events.ts`)];
+	return paths
+		.map((path) => new URL(`../../src/${path}`, import.meta.url))
+		.filter((url) => existsSync(url))
+		.map((url) => readFileSync(url, "utf8"));
+}
 
 /**
  * The members of the table `EVENTS` with their docstrings; one without shares the one before it.
  */
 export function eventsIn(text: string): { name: string; level: string; docstring: string; facts: string[] }[] {
 	const block = /export const EVENTS = \{\n(.*?)\n\};\n/s.exec(text)?.[1];
-	if (block === undefined) throw new Error("src/kernel/event-table.ts has no EVENTS.");
+	if (block === undefined) throw new Error("A table of events has no EVENTS.");
 	const found: ReturnType<typeof eventsIn> = [];
 	let docstring = "";
 	const pattern = /\/\*\*(.*?)\*\/|^\s+"?([\w.]+)"?: ([a-z]+)(?:<\{(.*?)\}>)?\(/gms;

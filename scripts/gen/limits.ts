@@ -6,7 +6,7 @@ import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "../../src/kernel/core/endpoi
 import { MAX_LOSSES } from "../../src/kernel/core/jobs/job-transitions.ts";
 import { CHUNK_LIMIT, RESULT_LIMIT } from "../../src/kernel/core/jobs/report.ts";
 import { SUBMISSION_JSON, SUBMISSION_SCHEMA } from "../../src/kernel/core/jobs/submission.ts";
-import { ROUTES } from "../../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../../src/modules/tables.ts";
 import { SYNC_WAIT, STREAM_WAIT } from "../../src/kernel/api/jobs.ts";
 import { code, duration, grouped, type Page, table } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";

@@ -7,7 +7,7 @@ import {
 	NO_ROOM,
 	ruleOf,
 	UNALARMING_BUDGET,
-} from "../../src/kernel/core/alerts/alert-rules.ts";
+} from "../../src/modules/alerts/rules.ts";
 import { durationText } from "../../src/kernel/core/durations.ts";
 
 export interface PrometheusRule extends AlertRule {

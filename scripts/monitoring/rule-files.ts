@@ -1,6 +1,6 @@
 /** The rules of Prometheus, and the index of their runbooks. */
 import { stringify } from "yaml";
-import { type AlertRule, runbookOf } from "../../src/kernel/core/alerts/alert-rules.ts";
+import { type AlertRule, runbookOf } from "../../src/modules/alerts/rules.ts";
 import { ALERT_RULES, expressionOf, type PrometheusRule } from "./alert-rules.ts";
 import { HEAD, table } from "../gen/markdown.ts";
 
@@ -51,7 +51,7 @@ export function ruleFiles(): [path: string, text: string][] {
 	return [
 		[
 			"deploy/prometheus/rules.yaml",
-			`# Made by npm run reference of src/kernel/core/alerts/alert-rules.ts.\n${rulesText(ALERT_RULES)}`,
+			`# Made by npm run reference of src/modules/alerts/rules.ts.\n${rulesText(ALERT_RULES)}`,
 		],
 		[
 			"docs/runbooks/README.md",

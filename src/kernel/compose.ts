@@ -22,8 +22,9 @@ import { secretKeys } from "./secrets/secret-key.ts";
 import { diskOf, openStore } from "./stores.ts";
 import { traceSettings } from "./telemetry/settings.ts";
 import { openTelemetry } from "./telemetry/telemetry.ts";
+import type { Module } from "./module.ts";
+import { eventsOf, moduleHost } from "./module-host.ts";
 import { version } from "./version.ts";
-import { alertSender } from "./alerting/sender.ts";
 import { hostResolver } from "./webhooks/resolver.ts";
 import { webhookSender } from "./webhooks/post.ts";
 import { webhookFault } from "./webhooks/target.ts";
@@ -57,6 +58,7 @@ function builtSite(site: Site): string {
 }
 
 interface AppOptions {
+	modules: readonly Module[];
 	clock: Clock;
 	events: EventBus;
 	random?: Random;
@@ -71,7 +73,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	const { clock, events, random = pooled(randomBytes), open = openStore } = o;
 	const traces = traceSettings(o.env);
 	const recent = new RecentLines(clock);
-	log({ events, clock, write: recent.add, level: config.logLevel });
+	log({ events, clock, write: recent.add, level: config.logLevel, more: eventsOf(o.modules) });
 	makeFolder(config.dataDir);
 	if (openToOthers(config.dataDir) === "write") events.emit("folder.writable", { path: config.dataDir });
 	const shared = config.store.kind === "postgres";
@@ -116,21 +118,23 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		serviceId: folder?.serverId,
 		sendWebhook: webhookSender({ ...sender, allowPrivateNetworks: config.webhooksAllowPrivateNetworks }),
 		webhookFault: (url) => webhookFault(url, config.webhooksAllowPrivateNetworks),
-		alerts: config.alerts && {
-			settings: config.alerts,
-			send: alertSender(webhookSender({ ...sender, allowPrivateNetworks: true })),
-		},
 		gpus: config.gpus,
 		management: config.management,
 		hostname: hostname(),
 	});
+	const host = moduleHost(o.modules, config.modules);
 	let server: HttpServer | undefined;
 	try {
 		await engine.prepare(config.endpoints);
 		await engine.access.registries.load(config.registries);
+		const services = await host.openConfigured({
+			...engine.kernel,
+			post: (q) => webhookSender({ ...sender, ...q }),
+		});
 		const firstKey = await engine.access.keys.makeFirst();
 		server = await listen({
 			engine,
+			routes: host.routes,
 			clock,
 			events,
 			host: config.host,
@@ -155,6 +159,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		await engine.start({
 			url: (shared ? config.advertiseUrl : config.publicUrl) ?? url,
 			sharedUrl: config.publicUrl ?? config.advertiseUrl ?? url,
+			services,
 		});
 		events.emit("service.listening", { url });
 		const { close, reload } = server;

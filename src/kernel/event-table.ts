@@ -16,9 +16,18 @@ export interface EventDefinition<Facts> {
 }
 
 type Line<Facts> = NonNullable<EventDefinition<Facts>["line"]>;
-const info = <Facts = Record<never, never>>(line: Line<Facts>): EventDefinition<Facts> => ({ level: "info", line });
-const warn = <Facts = Record<never, never>>(line: Line<Facts>): EventDefinition<Facts> => ({ level: "warn", line });
-const error = <Facts = Record<never, never>>(line: Line<Facts>): EventDefinition<Facts> => ({ level: "error", line });
+export const info = <Facts = Record<never, never>>(line: Line<Facts>): EventDefinition<Facts> => ({
+	level: "info",
+	line,
+});
+export const warn = <Facts = Record<never, never>>(line: Line<Facts>): EventDefinition<Facts> => ({
+	level: "warn",
+	line,
+});
+export const error = <Facts = Record<never, never>>(line: Line<Facts>): EventDefinition<Facts> => ({
+	level: "error",
+	line,
+});
 const debug = <Facts = Record<never, never>>(): EventDefinition<Facts> => ({ level: "debug" });
 
 export const EVENTS = {
@@ -221,16 +230,6 @@ export const EVENTS = {
 			`${endpoint}: the webhook of job ${id} to ${host} failed: ${reason}; ` +
 			(retryMs === undefined ? "it is not tried again" : `next try in ${retryMs / 1000} s`),
 	),
-	/** Receivers of alerts get a message about it (D53). */
-	"alert.fired": warn<{ alert: string; summary: string }>(({ alert, summary }) => `${alert}: ${summary}`),
-	"alert.resolved": info<{ alert: string; summary: string }>(
-		({ alert, summary }) => `${alert} is resolved; it was: ${summary}`,
-	),
-	/** A receiver has not got a message about alerts; the next try is after `retryMs` (D53). */
-	"alert.unsent": error<{ receiver: string; reason: string; retryMs: number }>(
-		({ receiver, reason, retryMs }) =>
-			`the receiver ${receiver} was not notified of alerts: ${reason}; next try in ${retryMs / 1000} s`,
-	),
 	/** Stored secrets may still be encrypted with an earlier key (D22). */
 	"secrets.earlier": info(
 		() =>
@@ -260,6 +259,15 @@ export const EVENTS = {
 		({ endpoint, host, unanswered, reason, retryMs }) =>
 			`${endpoint}: webhooks to ${host} are paused for ${retryMs / 1000} s: ${unanswered} attempts in a row ` +
 			`were not answered, the last because ${reason}`,
+	),
+	/**
+	 * A receiver failed for too long: its webhooks are not sent until it is enabled (D21).
+	 */
+	"webhook.disabled": error<{ endpoint: string; host: string; reason: string; failingMs: number }>(
+		({ endpoint, host, reason, failingMs }) =>
+			`${endpoint}: webhooks to ${host} are not sent any more: all attempts failed for ` +
+			`${Math.round(failingMs / 3_600_000)} h, the last because ${reason}. When it works again: ` +
+			`sluice webhooks enable ${endpoint} ${host}`,
 	),
 	/** Lines that are missing on stderr here, because nothing read it and as many wait for it as may. */
 	"log.dropped": warn<{ lines: number }>(
@@ -333,9 +341,6 @@ export const EVENTS = {
 function nameOf({ endpoint, worker }: { endpoint: string; worker: string }): string {
 	return `${endpoint}: worker ${worker}`;
 }
-
-/** The first parts of their names, for levels. */
-export const AREAS: readonly string[] = [...new Set(Object.keys(EVENTS).map(areaOf))].toSorted();
 
 export function areaOf(event: string): string {
 	return event.split(".", 1)[0]!;

@@ -3,7 +3,7 @@ import { pino } from "pino";
 import type { Clock } from "./system/clock.ts";
 import { printable, printableLines } from "./lib/terminal-text.ts";
 import { areaOf, type EventDefinition, EVENTS, namedFacts } from "./event-table.ts";
-import type { EventBus, EventName } from "./events.ts";
+import type { EventBus, EventTable } from "./events.ts";
 import { LOG_LEVELS, type LogLevel } from "./core/workers/log-line.ts";
 
 /** What a line is about. */
@@ -24,8 +24,11 @@ export function log(q: {
 	format?: "text" | "json";
 	/** A level, then those of areas: `info,webhook=debug`. */
 	level?: string;
+	/** Events of modules. */
+	more?: EventTable;
 }): void {
 	const { events, clock, write, format = "text", level = "info" } = q;
+	const table: Readonly<Record<string, EventDefinition<never>>> = { ...EVENTS, ...q.more };
 	let about: LineFacts = { time: "", level: "info" };
 	const logger = pino(
 		{
@@ -37,10 +40,10 @@ export function log(q: {
 		},
 		{ write: (line) => write(line, about) },
 	);
-	const isShown = filterOf(level);
+	const isShown = filterOf(level, table);
 	events.onAny((event, facts) => {
 		if (!isShown(event)) return;
-		const { level: at, line: lineOf }: EventDefinition<typeof facts> = EVENTS[event];
+		const { level: at, line: lineOf } = table[event] as EventDefinition<typeof facts>;
 		const line = lineOf ? lineOf(facts) : event + namedFacts(facts);
 		if (line === undefined) return;
 		const { sentence: raw, below = "" } = typeof line === "string" ? { sentence: line } : line;
@@ -59,12 +62,12 @@ function subjectOf(event: string, facts: object): Pick<LineFacts, "endpoint" | "
 	return { endpoint, job: areaOf(event) === "job" ? id : job };
 }
 
-function filterOf(levels: string): (event: EventName) => boolean {
+function filterOf(levels: string, table: EventTable): (event: string) => boolean {
 	const [least, ...others] = levels.split(",");
 	const byArea = new Map(others.map((each) => each.split("=") as [string, string]));
 	const rankOf = (level: string): number => LOG_LEVELS.indexOf(level as LogLevel);
 	const shown = new Set(
-		Object.entries(EVENTS).flatMap(([event, { level }]) =>
+		Object.entries(table).flatMap(([event, { level }]) =>
 			rankOf(level) >= rankOf(byArea.get(areaOf(event)) ?? least!) ? [event] : [],
 		),
 	);

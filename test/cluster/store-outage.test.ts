@@ -5,7 +5,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/kernel/system/clock.ts";
 import type { EventName } from "../../src/kernel/events.ts";
-import { ROUTES } from "../../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../../src/modules/tables.ts";
 import { log } from "../../src/kernel/log.ts";
 import { sdkProtocol, type SdkProtocol } from "../support/sdk-protocol.ts";
 import { idsOf, statusOf, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";

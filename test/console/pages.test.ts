@@ -153,7 +153,8 @@ describe.skipIf(noBrowser !== undefined)(titled("pages of the console"), () => {
 			overview: one,
 			requests: one,
 			workers: expect.arrayContaining([...one, ...two]),
-			webhooks: two,
+			// The failing receiver has one line, its deliveries have two.
+			webhooks: expect.arrayContaining([...one, ...two]),
 			keys: one,
 			audit: one,
 		});

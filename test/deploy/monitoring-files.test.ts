@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { ALERT_RULES } from "../../scripts/monitoring/alert-rules.ts";
-import { runbookOf } from "../../src/kernel/core/alerts/alert-rules.ts";
+import { runbookOf } from "../../src/modules/alerts/rules.ts";
 import { folder } from "../support/service.ts";
 import { noPrometheus, titled } from "./prometheus.ts";
 

@@ -1,4 +1,5 @@
 /** The built-in TLS: certificates are made here with openssl (D34). */
+import { MODULES } from "../../src/modules/index.ts";
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
@@ -39,6 +40,7 @@ function place(test: TestContext): string {
 
 async function start(test: TestContext, path: string, files: { cert: string; key: string }) {
 	const loaded = loadConfig({
+		modules: MODULES,
 		flags: { port: "0", store: `sqlite:${join(path, "s.db")}`, "drain-timeout": "0" },
 		env: { SLUICE_API_KEY: KEY, SLUICE_TLS_CERT: files.cert, SLUICE_TLS_KEY: files.key },
 		cwd: path,
@@ -46,7 +48,7 @@ async function start(test: TestContext, path: string, files: { cert: string; key
 	});
 	if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
 	const [events, clock] = [eventBus(), manualClock(Date.now())];
-	const app = await startApp(loaded.config, { clock, events, env: {} });
+	const app = await startApp(loaded.config, { modules: MODULES, clock, events, env: {} });
 	test.onTestFinished(async () => {
 		let ended = false;
 		const end = app.stop().finally(() => (ended = true));
@@ -160,7 +162,9 @@ it("D34: files that cannot be used are refused with a sentence", async (test) =>
 	expect(await fault({}, Date.now() + 31 * 86_400_000)).toMatch(/expired on/);
 	const level = async (days: number) => (await certificateFinding(one, Date.now() + days * 86_400_000)).level;
 	expect([await level(0), await level(20), await level(31)]).toEqual(["ok", "warning", "problem"]);
-	expect(loadConfig({ flags: { "tls-cert": "c" }, env: {}, cwd: path, readFile: () => undefined })).toMatchObject({
+	expect(
+		loadConfig({ modules: MODULES, flags: { "tls-cert": "c" }, env: {}, cwd: path, readFile: () => undefined }),
+	).toMatchObject({
 		ok: false,
 		problems: [expect.stringContaining("must be set together")],
 	});

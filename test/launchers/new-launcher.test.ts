@@ -2,11 +2,12 @@
  * A new launcher is one folder (`test/launchers/pretend/`) and one entry in
  * `src/kernel/launchers/index.ts`, which the mock below adds.
  */
+import { MODULES } from "../../src/modules/index.ts";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { launcherFields, launchersIn, settingsIn } from "../../console/src/settings-form.ts";
 import { openapiOf } from "../../scripts/api-page/openapi.ts";
 import { config as reference } from "../../scripts/gen/config.ts";
-import { ROUTES } from "../../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../../src/modules/tables.ts";
 import { launcherFindings } from "../../src/cli/doctor/machine.ts";
 import { loadConfig } from "../../src/kernel/config/config.ts";
 import type { LauncherDefinition } from "../../src/kernel/launchers/definition.ts";
@@ -26,6 +27,7 @@ const launcher = { type: "pretend", partition: "gpu" };
 
 function loaded(settings: object): ReturnType<typeof loadConfig> {
 	return loadConfig({
+		modules: MODULES,
 		flags: {},
 		env: { SLUICE_API_KEY: KEY },
 		cwd: "/srv",

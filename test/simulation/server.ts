@@ -78,7 +78,7 @@ export function startServer(o: ServerOptions): SimulatedServer {
 		engine = plant.engine?.(made) ?? made;
 		await made.prepare(o.endpoints);
 		listens = true;
-		await made.start({ url: URL, sharedUrl: URL });
+		await made.start({ url: URL, sharedUrl: URL, services: [] });
 	}
 
 	return {

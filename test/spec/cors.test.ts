@@ -3,7 +3,7 @@
  * everywhere.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROUTES } from "../../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../../src/modules/tables.ts";
 import { call, KEY, startService, type TestService } from "../support/service.ts";
 import { expectError, handWorker, submitted } from "./hand-worker.ts";
 import { type RawAnswer, rawConnection, requestText } from "./raw-http.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROUTES } from "../../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../../src/modules/tables.ts";
 import { exampleRequest } from "../../scripts/api-page/example-request.ts";
 import { openapiOf } from "../../scripts/api-page/openapi.ts";
 import { type Language, snippetOf } from "../../scripts/api-page/snippets.ts";

@@ -172,7 +172,6 @@ const HOW: Record<
 		}
 	},
 	session_not_found: () => get("/v1/sessions/none", { method: "DELETE" }),
-	silence_not_found: () => get("/v1/alerts/SluiceSwaps/silence", { method: "DELETE" }),
 	registry_not_found: () => get("/v1/registries/none", { method: "DELETE" }),
 	async last_admin_key() {
 		const { app, key, end } = await keylessService();
@@ -301,6 +300,7 @@ const HOW: Record<
 	memory_spent: () => secondUpload("/v2/open/runsync", 20_000_000),
 	too_many_at_once: () => get("/v2/tight/requests"),
 	delivery_not_found: () => get("/v1/webhooks/msg_none/redeliver", { method: "POST" }),
+	receiver_not_found: () => get("/v1/endpoints/open/webhook-receivers/none.example/enable", { method: "POST" }),
 	async delivery_pending() {
 		const id = await submitted(service, "open", { input: {}, webhook: "http://receiver.invalid/" });
 		await get(`/v2/open/cancel/${id}`, { method: "POST" });

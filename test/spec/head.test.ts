@@ -1,7 +1,7 @@
 /** HEAD of every GET route but the worker's (D1): its headers, and nothing consumed. */
 import { type IncomingHttpHeaders, request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROUTES } from "../../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../../src/modules/tables.ts";
 import { call, KEY, startService, type TestService } from "../support/service.ts";
 import { handWorker, type HandWorker } from "./hand-worker.ts";
 

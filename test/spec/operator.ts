@@ -1,4 +1,5 @@
 /** What an operator asks of `/v1`, and the keys that others get for it. */
+import { MODULES } from "../../src/modules/index.ts";
 import { expect } from "vitest";
 import { systemClock } from "../../src/kernel/system/clock.ts";
 import { type App, startApp } from "../../src/kernel/compose.ts";
@@ -55,13 +56,14 @@ export async function keylessService(): Promise<{ app: App; key: string; end(): 
 	const place = folder();
 	const store = await storeIn(place.path);
 	const loaded = loadConfig({
+		modules: MODULES,
 		flags: { port: "0", "drain-timeout": "0", ...store.flags },
 		env: store.env,
 		cwd: place.path,
 		readFile: () => undefined,
 	});
 	if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
-	const app = await startApp(loaded.config, { clock: systemClock, events: eventBus(), env: {} });
+	const app = await startApp(loaded.config, { modules: MODULES, clock: systemClock, events: eventBus(), env: {} });
 	return {
 		app,
 		key: app.firstKey!,

@@ -1,7 +1,7 @@
 /** `X-Request-Id`: one id of a request in its answer, the logs, the audit log and with its job (D51). */
 import type { IncomingHttpHeaders } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROUTES } from "../../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../../src/modules/tables.ts";
 import { call, KEY, startService, type TestService } from "../support/service.ts";
 import { request } from "../support/transport.ts";
 import { webhookReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";

@@ -2,6 +2,7 @@
  * Databases that earlier versions made (`earlier/README.md`) open with this version: jobs, results,
  * streams, keys, endpoints, secrets and webhooks are there, and the service goes on with them.
  */
+import { MODULES } from "../../src/modules/index.ts";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -53,6 +54,7 @@ async function start(store: string, folder: string, { at }: Facts): Promise<{ ap
 	const endpoints = { ep: { name: "From a file", launcher: { type: "external" } } };
 	const file = JSON.stringify({ budgets: { reservedDisk: 0 }, endpoints });
 	const loaded = loadConfig({
+		modules: MODULES,
 		flags: { config: "sluice.yaml", port: "0", "drain-timeout": "0", "data-dir": folder },
 		env: { SLUICE_API_KEY: KEY, SLUICE_SECRET: SECRET, SLUICE_STORE: store },
 		cwd: folder,
@@ -60,7 +62,7 @@ async function start(store: string, folder: string, { at }: Facts): Promise<{ ap
 	});
 	if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
 	const open = openOn(clock);
-	const app = await startApp(loaded.config, { clock, events: eventBus(), env: {}, open });
+	const app = await startApp(loaded.config, { modules: MODULES, clock, events: eventBus(), env: {}, open });
 	return {
 		app,
 		async stop() {

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe } from "vitest";
 import type { Store } from "../../src/kernel/store/contract/store.ts";
-import { alertCases } from "./alerts.ts";
+import { documentCases } from "./documents.ts";
 import { attemptCases } from "./attempts.ts";
 import { chunkCases } from "./chunks.ts";
 import { claimCases } from "./claim.ts";
@@ -75,7 +75,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	"webhook receivers": webhookReceiverCases,
 	metrics: metricsCases,
 	limits: limitCases,
-	alerts: alertCases,
+	alerts: documentCases,
 	secrets: secretCases,
 	signals: signalCases,
 	stored: storedCases,

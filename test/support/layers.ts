@@ -32,7 +32,6 @@ const ENGINE = [
 	"kernel/launchers/endpoint-settings.ts",
 	"kernel/secrets/encryption.ts",
 	"kernel/webhooks/contract.ts",
-	"kernel/alerting/contract.ts",
 	"kernel/telemetry/contract.ts",
 	"kernel/events.ts",
 	"node:crypto",
@@ -50,7 +49,6 @@ const DOMAINS = [
 	["jobs", "webhooks", "metrics"],
 	["releases"],
 	["scaling"],
-	["alerts"],
 	["lifecycle"],
 ];
 
@@ -67,6 +65,45 @@ function engineRows(): Record<string, readonly string[]> {
 		if (before.length === 1) before.push("kernel/engine/context.ts", "kernel/engine/invalid-cursor.ts");
 	}
 	return rows;
+}
+
+/** What a module may use of the kernel: data, pure functions, forms of requests and answers; of the engine types. */
+const MODULE = [
+	"kernel/module.ts",
+	"kernel/events.ts",
+	"kernel/event-table.ts",
+	"kernel/lib/",
+	"kernel/core/",
+	"kernel/api/definition/",
+	"kernel/system/clock.ts",
+	"kernel/system/loop.ts",
+	"type kernel/engine/",
+	"kernel/engine/access/keys.ts",
+	"kernel/store/contract/",
+	"kernel/webhooks/contract.ts",
+	"kernel/http/exchange/",
+	"kernel/http/gates/auth.ts",
+	"type kernel/http/server/route.ts",
+	"modules/module.ts",
+	"node:crypto",
+];
+
+/** Rows of a module: what it uses, packages in the files that load them, and its commands. */
+function moduleRows(name: string, packages: Readonly<Record<string, string>> = {}): Record<string, readonly string[]> {
+	const own = [...MODULE, `modules/${name}/`];
+	return {
+		[`modules/${name}/`]: own,
+		[`modules/${name}/commands.ts`]: [
+			`modules/${name}/`,
+			"cli/framework/",
+			"cli/client/",
+			"kernel/lib/",
+			"kernel/core/",
+		],
+		...Object.fromEntries(
+			Object.entries(packages).map(([file, name_]) => [`modules/${name}/${file}`, [...own, name_]]),
+		),
+	};
 }
 
 /**
@@ -108,8 +145,6 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"kernel/system/file-calls.ts",
 		"node",
 	],
-	"kernel/alerting/": ["kernel/alerting/", "kernel/webhooks/contract.ts", "kernel/core/", "kernel/lib/"],
-	"kernel/alerting/mail.ts": ["kernel/alerting/", "kernel/core/", "kernel/lib/", "nodemailer"],
 	"kernel/telemetry/": ["kernel/telemetry/", "kernel/core/tracing/", "kernel/lib/", "kernel/system/clock.ts"],
 	"kernel/telemetry/error-report.ts": ["kernel/system/clock.ts", "@opentelemetry/api"],
 	"kernel/telemetry/trace-exporter.ts": [
@@ -155,6 +190,9 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"node:crypto",
 	],
 	"cli/": [
+		"modules/index.ts",
+		"modules/module.ts",
+		"kernel/module-host.ts",
 		"cli/",
 		"kernel/core/",
 		"kernel/lib/",
@@ -175,6 +213,8 @@ export const LAYERS: Record<string, readonly string[]> = {
 	"cli/dev/kit.ts": ["sluice/worker"],
 	"cli/backup/archive.ts": ["cli/", "kernel/core/", "modern-tar", "node"],
 	"kernel/compose.ts": [
+		"kernel/module.ts",
+		"kernel/module-host.ts",
 		"kernel/lib/",
 		"kernel/core/",
 		"kernel/config/",
@@ -182,7 +222,6 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"kernel/http/server/server.ts",
 		"kernel/launchers/",
 		"kernel/telemetry/",
-		"kernel/alerting/",
 		"kernel/webhooks/",
 		"kernel/secrets/",
 		"kernel/stores.ts",
@@ -212,6 +251,17 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"node",
 		"yaml",
 	],
+	...moduleRows("alerts", { "mail.ts": "nodemailer" }),
+	"modules/index.ts": ["modules/"],
+	"modules/module.ts": ["type cli/framework/command.ts", "kernel/module.ts"],
+	"modules/tables.ts": [
+		"modules/index.ts",
+		"kernel/module-host.ts",
+		"kernel/core/error-table.ts",
+		"kernel/http/server/routes.ts",
+	],
+	"kernel/module.ts": ["type kernel/"],
+	"kernel/module-host.ts": ["kernel/module.ts", "type kernel/"],
 	"main.ts": ["cli/"],
 	"kernel/event-table.ts": ["kernel/core/", "kernel/lib/"],
 	"kernel/events.ts": ["kernel/event-table.ts"],

@@ -1,4 +1,5 @@
 /** A configuration from given sources; the working directory is /srv. */
+import { MODULES } from "../../src/modules/index.ts";
 import { type Config, loadConfig } from "../../src/kernel/config/config.ts";
 
 export interface Setup {
@@ -8,7 +9,7 @@ export interface Setup {
 }
 
 function load({ flags = {}, env = {}, files = {} }: Setup): ReturnType<typeof loadConfig> {
-	return loadConfig({ flags, env, cwd: "/srv", readFile: (path) => files[path] });
+	return loadConfig({ modules: MODULES, flags, env, cwd: "/srv", readFile: (path) => files[path] });
 }
 
 export function config(setup: Setup): Config {

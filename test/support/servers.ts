@@ -2,6 +2,7 @@
  * Several servers in this process on one PostgreSQL, each with a folder of its own, and a clock of
  * its own where the test says so.
  */
+import { MODULES } from "../../src/modules/index.ts";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../src/kernel/system/clock.ts";
@@ -84,6 +85,7 @@ export async function servers(on?: PostgresDatabases): Promise<Servers> {
 			const file = JSON.stringify({ endpoints, ...config });
 			writeFileSync(path, file);
 			const loaded = loadConfig({
+				modules: MODULES,
 				flags: {
 					config: path,
 					port: "0",
@@ -97,7 +99,7 @@ export async function servers(on?: PostgresDatabases): Promise<Servers> {
 			});
 			if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
 			const events = eventBus();
-			const app = await startApp(loaded.config, { clock, events, env: process.env });
+			const app = await startApp(loaded.config, { modules: MODULES, clock, events, env: process.env });
 			const each = { app, place };
 			running.add(each);
 			return {

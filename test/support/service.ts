@@ -2,6 +2,7 @@
  * A whole service for tests: in this process on a clock of the test's choice, or as a process of
  * its own from the built package. A real store, real sockets, a folder of its own.
  */
+import { MODULES } from "../../src/modules/index.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -116,6 +117,7 @@ export async function startService(q: {
 	const store = await storeIn(place.path);
 	const clock = q.clock ?? systemClock;
 	const loaded = loadConfig({
+		modules: MODULES,
 		flags: { config, port: "0", "drain-timeout": String(q.drainSeconds ?? 0), ...store.flags },
 		env: { SLUICE_API_KEY: KEY, ...store.env, ...TLS_ENV, ...q.env },
 		cwd: place.path,
@@ -124,6 +126,7 @@ export async function startService(q: {
 	if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
 	const events = eventBus();
 	const app = await startApp(loaded.config, {
+		modules: MODULES,
 		clock,
 		events,
 		open: openOn(clock),

@@ -1,4 +1,5 @@
 /** The checker finds bugs that are planted in the store of a running service. */
+import { MODULES } from "../../src/modules/index.ts";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -47,6 +48,7 @@ async function rulesOf(plant: Plant, names: readonly EndpointName[], use: Use = 
 	const file = JSON.stringify({ ...SETTINGS, endpoints: ENDPOINTS });
 	writeFileSync(config, file);
 	const loaded = loadConfig({
+		modules: MODULES,
 		flags: { config, port: "0", store: `sqlite:${join(place.path, "s.db")}`, "drain-timeout": "0" },
 		env: { SLUICE_API_KEY: KEY },
 		cwd: place.path,
@@ -55,6 +57,7 @@ async function rulesOf(plant: Plant, names: readonly EndpointName[], use: Use = 
 	if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
 	const start = () =>
 		startApp(loaded.config, {
+			modules: MODULES,
 			clock: systemClock,
 			events: eventBus(),
 			env: process.env,

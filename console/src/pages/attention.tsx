@@ -1,4 +1,4 @@
-/** What needs attention: endpoints that get no workers or whose jobs fail. */
+/** What needs attention: endpoints that get no workers or whose jobs fail, receivers of webhooks that fail. */
 import type { ReactNode } from "react";
 import { useAct } from "../act.ts";
 import { ask, ofEndpoint } from "../api.ts";
@@ -6,14 +6,18 @@ import { number, percent, withProgress } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Button } from "../parts/button.tsx";
 import { StartNow } from "../parts/crash.tsx";
+import { EndpointLink } from "../parts/endpoint-link.tsx";
 import { Badge } from "../parts/status.tsx";
 import { to } from "../router.ts";
 import { useMay } from "../session.tsx";
-import type { EndedWorker, Overview } from "../shapes.ts";
+import type { EndedWorker, Overview, Receiver } from "../shapes.ts";
 import { T } from "../text.ts";
 import { type EndpointRow, fails, ratioOf } from "../totals.ts";
 import { endedGroups } from "./crash-groups.ts";
 import { Times } from "./ended-workers.tsx";
+
+const PACE_MS = 15_000;
+const SHOWN_RECEIVERS = 3;
 
 type State = Overview["health"]["state"];
 
@@ -39,14 +43,28 @@ export function Health({ state }: { state: State }): ReactNode {
 	return <Badge tone={TONES[state]}>{T.health[state]}</Badge>;
 }
 
-export function Attention({ rows, span }: { rows: readonly EndpointRow[]; span: string }): ReactNode {
+/** `change`: when to read again what the feed does not have. */
+export function Attention({
+	rows,
+	span,
+	change,
+}: {
+	rows: readonly EndpointRow[];
+	span: string;
+	change: unknown;
+}): ReactNode {
+	const { data: receivers = [] } = useLoad(
+		"receivers",
+		async (signal) => (await ask<{ receivers: Receiver[] }>("v1/webhooks/receivers", { signal })).receivers,
+		{ change, pace: () => PACE_MS },
+	);
 	const urgent = rows.filter(
 		(row) =>
 			!["healthy", "paused"].includes(row.overview.health.state) ||
 			isFailing(row) ||
 			(row.overview.paused && row.overview.queue.inQueue > 0),
 	);
-	if (urgent.length === 0) return null;
+	if (urgent.length + receivers.length === 0) return null;
 	return (
 		<section className="card">
 			<h2>{T.health.attention}</h2>
@@ -54,6 +72,22 @@ export function Attention({ rows, span }: { rows: readonly EndpointRow[]; span: 
 				{urgent.map((row) => (
 					<EndpointLine key={row.overview.id} row={row} span={span} />
 				))}
+				{receivers.length === 0 ? null : (
+					<li>
+						<p>
+							<Badge tone="late">{T.webhooks.stillFailing}</Badge>{" "}
+							{receivers.slice(0, SHOWN_RECEIVERS).map(({ endpoint, receiver, failures, reason }) => (
+								<span key={`${endpoint} ${receiver}`}>
+									<EndpointLink id={endpoint} /> → {receiver} {T.health.receiver(failures, reason)}{" "}
+								</span>
+							))}
+							{T.health.moreReceivers(receivers.length - SHOWN_RECEIVERS)}
+						</p>
+						<a className="button" href={to(["webhooks"])}>
+							{T.health.showReceivers}
+						</a>
+					</li>
+				)}
 			</ul>
 		</section>
 	);

@@ -16,7 +16,7 @@ import { useMay } from "../session.tsx";
 import type { EndpointTotals, Overview, Totals } from "../shapes.ts";
 import { T } from "../text.ts";
 import { endedOf, failedOf, fails, present } from "../totals.ts";
-import { Alerts } from "./alerts.tsx";
+import { Alerts } from "../modules/alerts/alerts.tsx";
 import { Attention, urgency } from "./attention.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { LastFailures } from "./last-failures.tsx";
@@ -111,7 +111,7 @@ function Summary({ endpoints, span }: { endpoints: readonly Overview[]; span: Re
 	return (
 		<>
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
-			<Attention rows={rows} span={spanText} />
+			<Attention rows={rows} span={spanText} change={change} />
 			{data && ended + (before ?? 0) === 0 ? null : (
 				<Hero rows={rows} span={span} ended={ended} before={before} change={change} />
 			)}

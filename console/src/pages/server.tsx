@@ -22,7 +22,7 @@ import {
 import { useMay } from "../session.tsx";
 import type { Server } from "../shapes.ts";
 import { T } from "../text.ts";
-import { Alerts } from "./alerts.tsx";
+import { Alerts } from "../modules/alerts/alerts.tsx";
 
 /** Between two loads, ms. */
 const LOAD_MS = 5000;

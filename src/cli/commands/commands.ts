@@ -1,5 +1,6 @@
 /** All commands. */
-import { alerts } from "./alerts.ts";
+import { MODULES } from "../../modules/index.ts";
+import type { CommandHeading } from "../../modules/module.ts";
 import { apply, diff } from "./apply/apply.ts";
 import { exportCommand } from "./apply/export.ts";
 import { audit } from "./audit.ts";
@@ -29,8 +30,8 @@ import { webhooks } from "./webhooks.ts";
 import { workerEnv } from "./worker-env.ts";
 import { logsCommand, workers } from "./jobs/workers.ts";
 
-/** In the order of the help text. */
-export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
+/** In the order of the help text; those of modules follow in their group. */
+const OWN: Readonly<Record<CommandHeading, readonly Command[]>> = {
 	Start: [dev, init, importCommand, serve],
 	Run: [
 		endpoints,
@@ -46,11 +47,23 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
 		gpus,
 		hosts,
 		webhooks,
-		alerts,
 	],
 	Access: [openCommand, consoleCommand, keys, sessions, registries, secrets, audit, context],
 	Data: [backup, restore, verify, migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],
 };
+
+const ofModules = await Promise.all(
+	MODULES.flatMap(({ commands }) =>
+		commands ? [commands.load().then((all) => ({ heading: commands.heading, all }))] : [],
+	),
+);
+
+export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = Object.fromEntries(
+	Object.entries(OWN).map(([heading, own]) => [
+		heading,
+		[...own, ...ofModules.flatMap((each) => (each.heading === heading ? each.all : []))],
+	]),
+);
 
 export const COMMANDS: readonly Command[] = Object.values(COMMAND_GROUPS).flat();

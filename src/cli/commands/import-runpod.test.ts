@@ -1,4 +1,5 @@
 /** `sluice import runpod` with RunPod's form: what is written, and what is named as without meaning (D36). */
+import { MODULES } from "../../modules/index.ts";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -118,7 +119,11 @@ it("D36: text of a foreign template is no variable of who applies the file, and 
 	const other = { ...FROM_API, id: "__proto__", env: JSON.parse('{"__proto__":"${HOME}"}') as unknown };
 	const { stdout, stderr } = await imported({ endpoints: [one, other] });
 	expect(stderr).toContain("constructor: 'constructor' has no meaning here.\n");
-	const source = { path: join(root, "sluice.yaml"), env: { SLUICE_API_KEY: "operator", HOME: "/root" } };
+	const source = {
+		path: join(root, "sluice.yaml"),
+		env: { SLUICE_API_KEY: "operator", HOME: "/root" },
+		modules: MODULES,
+	};
 	const loaded = loadEndpoints(stdout, source);
 	expect(loaded.ok && [...loaded.endpoints].map(([id, settings]) => [id, Object.entries(settings["env"]!)])).toEqual([
 		["constructor", Object.entries({ ...texts, COUNT: 2, ON: true })],

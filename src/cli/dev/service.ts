@@ -1,4 +1,5 @@
 /** The service of `sluice dev`: one endpoint on loopback, webhooks to this machine (D21, D36). */
+import { MODULES } from "../../modules/index.ts";
 import { systemClock } from "../../kernel/system/clock.ts";
 import { isFinal } from "../../kernel/core/jobs/job-states.ts";
 import { stringOf } from "../../kernel/lib/json/json-text.ts";
@@ -163,7 +164,8 @@ async function startService(options: DevOptions, events: EventBus): Promise<App>
 	const { port } = options;
 	// A static import would load the service for every command.
 	const { startApp } = await import("../../kernel/compose.ts");
-	const start = (at: string): Promise<App> => startApp(configOf(at, options), { clock: systemClock, events, env: {} });
+	const start = (at: string): Promise<App> =>
+		startApp(configOf(at, options), { modules: MODULES, clock: systemClock, events, env: {} });
 	try {
 		return await start(port ?? DEFAULT_PORT);
 	} catch (error) {
@@ -181,6 +183,7 @@ async function startService(options: DevOptions, events: EventBus): Promise<App>
 function configOf(port: string, { target, state, env }: DevOptions): Config {
 	const settings = { name: target.name, launcher: { type: "external" } };
 	const loaded = loadConfig({
+		modules: MODULES,
 		flags: { port, host: "127.0.0.1", store: `sqlite:${state.database}`, "drain-timeout": "0" },
 		env: {
 			SLUICE_API_KEY: state.key,

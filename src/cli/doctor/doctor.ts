@@ -1,4 +1,5 @@
 /** `sluice doctor`: checks a setup and prints a fix for each problem (D36). */
+import { MODULES } from "../../modules/index.ts";
 import { existsSync } from "node:fs";
 import { systemClock } from "../../kernel/system/clock.ts";
 import { OPTIONS, withoutSecrets } from "../../kernel/config/options.ts";
@@ -67,7 +68,7 @@ function verdict(findings: readonly Finding[]): string {
 async function checkSetup(connection: Connection, { config: file, store }: FlagValues): Promise<Finding[]> {
 	const { base } = connection;
 	const { env } = process;
-	const loaded = loadConfig({ flags: { config: file, store }, env, cwd: process.cwd(), readFile });
+	const loaded = loadConfig({ modules: MODULES, flags: { config: file, store }, env, cwd: process.cwd(), readFile });
 	const config = loaded.ok ? loaded.config : undefined;
 	const here = isLoopback(base);
 	const isNew = here && config?.store.kind === "sqlite" && !existsSync(config.store.path);

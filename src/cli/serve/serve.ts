@@ -1,4 +1,5 @@
 /** `sluice serve`: runs the service until it is stopped (D34). */
+import { MODULES } from "../../modules/index.ts";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
@@ -58,7 +59,7 @@ export const serve: Action = {
 	async run({ flags }) {
 		// The list of processes would show the password to every user.
 		if (/:[^/:@]*@/.test(flags["store"] ?? "")) process.title = "sluice serve";
-		const loaded = loadConfig({ flags, env: process.env, cwd: process.cwd(), readFile });
+		const loaded = loadConfig({ modules: MODULES, flags, env: process.env, cwd: process.cwd(), readFile });
 		if (!loaded.ok)
 			throw new CliError(["The configuration is not valid:", ...loaded.problems.map((each) => `- ${each}`)].join("\n"));
 		for (const flag of HEAP_FLAGS) setFlagsFromString(flag);

@@ -2,6 +2,7 @@
  * Runs the service in a thread, because only a thread can limit the young generation, which otherwise grows to 128
  * MB.
  */
+import { MODULES } from "../../modules/index.ts";
 import { isatty } from "node:tty";
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../../kernel/system/clock.ts";
@@ -60,7 +61,7 @@ events.on("store.away", ({ why }) => (readOnly = why));
 events.on("store.back", () => (readOnly = undefined));
 events.on("store.failed", ({ why }) => send({ kind: "failed", reason: why }));
 try {
-	const app = await startApp(config, { clock: systemClock, events, env: process.env });
+	const app = await startApp(config, { modules: MODULES, clock: systemClock, events, env: process.env });
 	parentPort?.on("message", (command: ServiceCommand) => {
 		if (command === "reload") app.reload();
 		else

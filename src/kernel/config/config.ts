@@ -4,8 +4,7 @@ import { budgetLimits, type BudgetLimits } from "../core/budgets.ts";
 import type { Endpoint } from "../core/endpoints/endpoint.ts";
 import type { HostConfig } from "../core/workers/hosts.ts";
 import type { RegistryLogin } from "../core/access/registry-login.ts";
-import type { AlertSettings } from "../core/alerts/alert-settings.ts";
-import { readAlerts } from "./alerts.ts";
+import { readModules, unknownArea } from "./module-settings.ts";
 import { readEndpoints } from "./endpoints.ts";
 import type { ManagementRules } from "../core/management/rules.ts";
 import { readHosts } from "./hosts.ts";
@@ -24,8 +23,8 @@ export interface Config {
 	/** Worker output, and with PostgreSQL the server's identity. */
 	dataDir: string;
 	endpoints: Endpoint[];
-	/** Undefined: none are evaluated (D53). */
-	alerts?: AlertSettings | undefined;
+	/** Settings of modules, by their names. */
+	modules: Readonly<Record<string, unknown>>;
 	/** Logins by registry (D45). */
 	registries: ReadonlyMap<string, RegistryLogin>;
 	secretVariables: readonly string[];
@@ -72,7 +71,7 @@ type Values = Omit<
 	Config,
 	| "tls"
 	| "endpoints"
-	| "alerts"
+	| "modules"
 	| "management"
 	| "registries"
 	| "secretVariables"
@@ -89,10 +88,10 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 	const path = resolve(cwd, fileOption?.text ?? OPTIONS.config.schema.default);
 	const text = readFile(path);
 	if (text === undefined && fileOption) problems.push(`${fileOption.source}: cannot read the file ${path}.`);
-	const file = text === undefined ? {} : parseFile(text, path, problems);
+	const file = text === undefined ? {} : parseFile(text, path, sources, problems);
 	const variables = variablesOf(sources, problems);
 	const endpoints = readEndpoints(file["endpoints"], { path, variables }, problems).map(({ endpoint }) => endpoint);
-	const alerts = readAlerts(file["alerts"], { path, variables }, problems);
+	const modules = readModules(sources.modules, file, { path, variables }, problems);
 	const { registries, secretVariables } = readRegistries(file["registries"], { ...sources, path }, problems);
 
 	const read = Object.entries(OPTIONS).map(([name, option]) => [name, optionValue(sources, option, problems, file)]);
@@ -121,6 +120,9 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 		problems,
 	);
 	const management = readManagement(file["management"], path, problems);
+	const noArea = unknownArea(values.logLevel, sources.modules);
+	const from = optionText(sources, OPTIONS.logLevel)?.source ?? `${path}: log.level`;
+	if (noArea !== undefined) problems.push(`${from} ${noArea}`);
 	if (problems.length > 0) return { ok: false, problems };
 
 	const { publicUrl, advertiseUrl, corsOrigins } = values;
@@ -135,7 +137,7 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 			tls: cert && key ? { cert: resolve(cwd, cert), key: resolve(cwd, key) } : undefined,
 			store,
 			endpoints,
-			alerts,
+			modules,
 			management,
 			hosts: { hosts, lostAfterMs: hostTimeout * 1000 },
 			budgets: budgetLimits(file["budgets"] as Partial<BudgetLimits> | undefined, memory),
@@ -150,7 +152,7 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 
 /** Loads what commands with only a store need. */
 export function loadStore(
-	sources: Omit<Sources, "readFile">,
+	sources: Omit<Sources, "readFile" | "modules">,
 ): { ok: true; store: StoreAddress } | { ok: false; problems: string[] } {
 	const problems: string[] = [];
 	const value = optionValue(sources, OPTIONS.store, problems);

@@ -55,10 +55,10 @@ function withValues(settings: Settings, at: string, of: Variables): Settings {
 /** The endpoints of a file for a service that runs. `ignored`: its other sections, which are read at a start. */
 export function loadEndpoints(
 	text: string,
-	source: Source,
+	source: Source & Pick<Sources, "modules">,
 ): { ok: true; endpoints: ReadonlyMap<string, Settings>; ignored: string[] } | { ok: false; problems: string[] } {
 	const problems: string[] = [];
-	const { endpoints: raw, ...others } = parseFile(text, source.path, problems);
+	const { endpoints: raw, ...others } = parseFile(text, source.path, source, problems);
 	const { path } = source;
 	const all = readEndpoints(raw, { path, variables: variables(source, problems) }, problems);
 	if (problems.length > 0) return { ok: false, problems };

@@ -1,9 +1,11 @@
 /** `hosts` in `sluice.yaml`: what is refused, with which sentence (D44). */
+import { MODULES } from "../../modules/index.ts";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "./config.ts";
 
 function load(file: object, flags: Record<string, string> = {}) {
 	return loadConfig({
+		modules: MODULES,
 		flags: { config: "/x/sluice.yaml", ...flags },
 		env: {},
 		cwd: "/x",

@@ -1,4 +1,5 @@
 /** Reads options from flags, environment and `sluice.yaml`. */
+import { moduleMembers, type ConfiguredModule } from "./module-settings.ts";
 import { parse } from "yaml";
 import { duration, withDurations } from "../core/durations.ts";
 import { type Budget, BUDGETS } from "../core/budgets.ts";
@@ -15,43 +16,42 @@ export interface Sources {
 	cwd: string;
 	/** Undefined if the file cannot be read. */
 	readFile: (path: string) => string | undefined;
+	/** Their members of the file are checked by them. */
+	modules: readonly ConfiguredModule[];
 }
 
 type TextSources = Pick<Sources, "flags" | "env">;
 
-/** `endpoint-settings.ts` checks the endpoints, `alerts.ts` the alerts. */
-const FILE_SCHEMA: Schema = section({
-	endpoints: {
-		type: "object",
-		description: "Settings by endpoint id.",
-		"x-message": "must be an object of endpoint ids to settings.",
-	},
-	registries: {
-		type: "object",
-		additionalProperties: REGISTRY_SETTINGS_SCHEMA,
-		description: "Logins to registries of container images, by host.",
-		"x-message": "must be an object of registries to their logins.",
-	},
-	alerts: {
-		type: "object",
-		description: "Rules that the service evaluates, and who is notified.",
-		"x-message": "must be an object with receivers, repeatEvery and rules.",
-	},
-	publicUrl: OPTIONS.publicUrl.schema,
-	gpus: OPTIONS.gpus.schema,
-	hosts: HOSTS_SCHEMA,
-	hostTimeout: OPTIONS.hostTimeout.schema,
-	management: section(MANAGEMENT_OPTION),
-	cors: section({ origins: OPTIONS.corsOrigins.schema }),
-	log: section({
-		level: OPTIONS.logLevel.schema,
-		format: OPTIONS.logFormat.schema,
-		access: OPTIONS.accessLog.schema,
-	}),
-	console: section({ traceUrl: OPTIONS.consoleTraceUrl.schema }),
-	webhooks: section({ allowPrivateNetworks: OPTIONS.webhooksAllowPrivateNetworks.schema }),
-	budgets: section(Object.fromEntries(Object.entries<Budget>(BUDGETS).map(([name, one]) => [name, schemaOf(one)]))),
-});
+/** `endpoint-settings.ts` checks the endpoints, each module its own member. */
+const fileSchema = (modules: Sources["modules"]): Schema =>
+	section({
+		endpoints: {
+			type: "object",
+			description: "Settings by endpoint id.",
+			"x-message": "must be an object of endpoint ids to settings.",
+		},
+		registries: {
+			type: "object",
+			additionalProperties: REGISTRY_SETTINGS_SCHEMA,
+			description: "Logins to registries of container images, by host.",
+			"x-message": "must be an object of registries to their logins.",
+		},
+		...moduleMembers(modules),
+		publicUrl: OPTIONS.publicUrl.schema,
+		gpus: OPTIONS.gpus.schema,
+		hosts: HOSTS_SCHEMA,
+		hostTimeout: OPTIONS.hostTimeout.schema,
+		management: section(MANAGEMENT_OPTION),
+		cors: section({ origins: OPTIONS.corsOrigins.schema }),
+		log: section({
+			level: OPTIONS.logLevel.schema,
+			format: OPTIONS.logFormat.schema,
+			access: OPTIONS.accessLog.schema,
+		}),
+		console: section({ traceUrl: OPTIONS.consoleTraceUrl.schema }),
+		webhooks: section({ allowPrivateNetworks: OPTIONS.webhooksAllowPrivateNetworks.schema }),
+		budgets: section(Object.fromEntries(Object.entries<Budget>(BUDGETS).map(([name, one]) => [name, schemaOf(one)]))),
+	});
 
 function schemaOf({ unit, minimum, maximum, default: value, description }: Budget): Schema {
 	if (unit === "ms") return duration(unit, [minimum, maximum], { example: "365d", default: value, description });
@@ -121,9 +121,15 @@ function memberAt(file: Record<string, unknown>, path: string): unknown {
 }
 
 /** The endpoints are not checked. */
-export function parseFile(text: string, path: string, problems: string[]): Record<string, unknown> {
-	const file = withDurations(FILE_SCHEMA, readYaml(text, path, problems)) as Record<string, unknown>;
-	for (const { field, message } of check(FILE_SCHEMA, file)) problems.push(`${path}: ${field} ${message}`);
+export function parseFile(
+	text: string,
+	path: string,
+	{ modules }: Pick<Sources, "modules">,
+	problems: string[],
+): Record<string, unknown> {
+	const schema = fileSchema(modules);
+	const file = withDurations(schema, readYaml(text, path, problems)) as Record<string, unknown>;
+	for (const { field, message } of check(schema, file)) problems.push(`${path}: ${field} ${message}`);
 	return file;
 }
 

@@ -1,7 +1,7 @@
 /** `${NAME}` in `sluice.yaml`: a variable of the service, which its workers do not get. */
 import { isObject } from "../lib/schema.ts";
 import { isOwnSecret } from "./options.ts";
-import type { Sources } from "./sources.ts";
+import type { Env } from "../lib/env.ts";
 
 /** A value that is the variable of this name. With a further `$` before it, the text itself, as in Compose files. */
 const VARIABLE = /^\$(\$*)\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
@@ -13,7 +13,7 @@ export interface Variables {
 	valueOf(value: unknown, at: string): unknown;
 }
 
-export function variables({ env }: Pick<Sources, "env">, problems: string[]): Variables {
+export function variables({ env }: { env: Env }, problems: string[]): Variables {
 	const used: string[] = [];
 	return {
 		used,

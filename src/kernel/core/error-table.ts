@@ -109,9 +109,9 @@ export const ERRORS = {
 		sentence:
 			"There is a secret '{name}' already. Change it with PATCH /v2/account/secrets/ID, or choose another name.",
 	},
-	silence_not_found: {
+	receiver_not_found: {
 		status: 404,
-		sentence: "There is no such silence of {alert}. GET /v1/alerts lists all; one of an endpoint needs ?endpoint=.",
+		sentence: "Endpoint '{endpoint}' has no failing webhook receiver '{receiver}'.",
 	},
 	delivery_pending: {
 		status: 409,
@@ -288,3 +288,21 @@ export const ERRORS = {
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof ERRORS;
+
+/** An error of a module, which has its code in itself. */
+export interface ModuleError extends ErrorEntry {
+	code: string;
+	/** What the client should do, for the documentation. */
+	advice: string;
+}
+
+/** Keys are codes. */
+export type ErrorTable = Readonly<Record<string, ModuleError>>;
+
+export function errorTable<const T extends Readonly<Record<string, Omit<ModuleError, "code">>>>(
+	entries: T,
+): { readonly [Code in keyof T]: ModuleError } {
+	return Object.fromEntries(Object.entries(entries).map(([code, entry]) => [code, { ...entry, code }])) as {
+		[Code in keyof T]: ModuleError;
+	};
+}

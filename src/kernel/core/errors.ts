@@ -1,26 +1,28 @@
 /** What a request is refused with; all codes are in `error-table.ts`. */
 import type { Fault } from "../lib/schema.ts";
-import { type ErrorCode, type ErrorEntry, ERRORS } from "./error-table.ts";
+import { type ErrorCode, type ErrorEntry, ERRORS, type ModuleError } from "./error-table.ts";
 
 export class ApiError extends Error {
-	readonly code: ErrorCode;
+	readonly code: string;
+	readonly status: number;
 	readonly details: readonly Fault[] | undefined;
 	/** Methods for the `Allow` header of a 405. */
 	readonly allow: string | undefined;
 	/** Seconds; `values.retryAfter` overrides the table. */
 	readonly retryAfter: number | undefined;
 
-	constructor(code: ErrorCode, values: Readonly<Record<string, string | number>> = {}, details?: readonly Fault[]) {
-		super(ERRORS[code].sentence.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "")));
-		this.code = code;
+	constructor(
+		error: ErrorCode | ModuleError,
+		values: Readonly<Record<string, string | number>> = {},
+		details?: readonly Fault[],
+	) {
+		const entry: ErrorEntry = typeof error === "string" ? ERRORS[error] : error;
+		super(entry.sentence.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "")));
+		this.code = typeof error === "string" ? error : error.code;
+		this.status = entry.status;
 		this.details = details;
 		this.allow = values["allow"]?.toString();
-		const entry: ErrorEntry = ERRORS[code];
 		this.retryAfter = values["retryAfter"] === undefined ? entry.retryAfter : Number(values["retryAfter"]);
-	}
-
-	get status(): number {
-		return ERRORS[this.code].status;
 	}
 }
 

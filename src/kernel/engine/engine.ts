@@ -8,13 +8,10 @@ import type { EventBus } from "../events.ts";
 import { hex, type Random } from "../lib/ids.ts";
 import type { Launcher, WorkerLogs } from "../launchers/launcher.ts";
 import { backgroundTasks } from "../system/loop.ts";
-import type { Store } from "../store/contract/store.ts";
-import type { SendAlert } from "../alerting/contract.ts";
-import type { AlertSettings } from "../core/alerts/alert-settings.ts";
+import type { Store, StoreLoad } from "../store/contract/store.ts";
 import type { SendWebhook } from "../webhooks/contract.ts";
 import { createAccess } from "./access/access.ts";
 import type { SealKeys } from "../secrets/encryption.ts";
-import { createAlerts } from "./alerts/alerts.ts";
 import { createAvailability } from "./availability/availability.ts";
 import type { StoreDisk } from "./availability/storage/free-space.ts";
 import { storedBytes } from "./availability/storage/stored-bytes.ts";
@@ -53,8 +50,6 @@ export interface EngineOptions {
 	sendWebhook: SendWebhook;
 	/** Why a webhook can never be sent to this URL. Undefined if it may. */
 	webhookFault: (url: string) => string | undefined;
-	/** Undefined: none are evaluated (D53). */
-	alerts?: { settings: AlertSettings; send: SendAlert } | undefined;
 	apiKey?: string | undefined;
 	management?: ManagementRules;
 	tracer?: Tracer | undefined;
@@ -65,6 +60,19 @@ export interface EngineOptions {
 	serviceId?: string | undefined;
 	/** A longer gap between two readings of the clock is left out of the job clock. */
 	pauseMs?: number | undefined;
+}
+
+/** What is known of the store and of where it is. */
+export interface StoreState {
+	/** Undefined where the store is on another machine. */
+	disk: StoreDisk | undefined;
+	isStoreAvailable: () => boolean;
+	/** Measured since the start. */
+	storeLoad: () => StoreLoad | undefined;
+	/** Standbys of PostgreSQL; undefined with SQLite. */
+	standbys: () => Promise<{ connected: number; isSynchronous: boolean } | undefined>;
+	/** Ms. */
+	skewFromDatabase: () => number | undefined;
 }
 
 /** Names of data centres, for clients of the management API. */
@@ -163,26 +171,13 @@ export function createEngine(o: EngineOptions) {
 	const releases = createReleases({ endpoints, workers });
 	const scaling = createScaling({ ...context, cluster, endpoints, workers, canaries, gpus: o.gpus });
 	const webhooks = createWebhooks({ ...context, cluster, endpoints, traces, send: o.sendWebhook });
-	/** What `/metrics` and the alerts have of the store. */
-	const storeState = {
+	const storeState: StoreState = {
 		disk: o.disk,
 		isStoreAvailable: availability.isStoreAvailable,
-		/** Measured since the start. */
 		storeLoad: () => o.store.load?.(),
-		/** Standbys of PostgreSQL; undefined with SQLite. */
 		standbys: async () => o.store.cluster?.standbys(),
 		skewFromDatabase: () => time.skewFromDatabase(),
 	};
-	const alerts = createAlerts({
-		...context,
-		...o.alerts,
-		cluster,
-		...storeState,
-		metrics,
-		webhooks,
-		hostname: o.hostname ?? "",
-		url: address.promise.then(({ shared }) => shared.url),
-	});
 	const domains = { access, limits, cluster, endpoints, resources, workers, jobs, webhooks, metrics };
 	const lifecycle = createLifecycle({
 		...context,
@@ -190,20 +185,30 @@ export function createEngine(o: EngineOptions) {
 		availability,
 		scaling,
 		sealKeys,
-		services: [...limits.services, stored.service, ...alerts.services],
+		services: [...limits.services, stored.service],
 		serviceId: o.serviceId ?? cluster.id,
 		setAddress: address.resolve,
 	});
 	return {
 		...domains,
 		...lifecycle,
-		alerts,
 		traces,
 		releases,
 		managed,
 		backups: availability.backups,
 		now: context.now,
 		...storeState,
+		/** What modules may use. */
+		kernel: {
+			...context,
+			...storeState,
+			cluster,
+			endpoints,
+			metrics,
+			webhooks,
+			hostname: o.hostname ?? "",
+			url: address.promise.then(({ shared }) => shared.url),
+		},
 		webhookFault: o.webhookFault,
 		calendar: time.calendar,
 		/** Budgets (D41). */

@@ -5,7 +5,7 @@ import { operationIdOf } from "../../../scripts/api-page/openapi-operation.ts";
 import type { OpenApi, Operation, Response } from "../../../scripts/api-page/openapi-types.ts";
 import { isManagementPath } from "../../../src/kernel/core/management/reserved-ids.ts";
 import { PROBLEM_TYPE } from "../../../src/kernel/http/exchange/reply.ts";
-import { findRoutes } from "../../../src/kernel/http/server/routes.ts";
+import { findRoutes } from "../../../src/modules/tables.ts";
 import { must, same } from "../target.ts";
 import type { Answer } from "./exchange.ts";
 

@@ -1,7 +1,7 @@
 /** Requests to every operation, from its definition: valid, nearly valid, and not at all. */
 import fc from "fast-check";
 import type { BoundRoute } from "../../../src/kernel/http/server/route.ts";
-import { ROUTES } from "../../../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../../../src/modules/tables.ts";
 import { EXAMPLES } from "../../../scripts/api-page/examples.ts";
 import type { Example } from "../../../scripts/api-page/job-examples.ts";
 import { type AnySchema, brokenJson, fromSchema, jsonText, oddText } from "../generate.ts";

@@ -1,6 +1,6 @@
 /** Routes, queries, cursors, origins and names of browsers: what callers forge. */
 import fc from "fast-check";
-import { ROUTES } from "../../../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../../../src/modules/tables.ts";
 import type { Param } from "../../../src/kernel/api/definition/params.ts";
 import { placeOf, sourceOf } from "../../../src/kernel/http/console/origin.ts";
 import { clientOf } from "../../../src/kernel/http/console/user-agent.ts";

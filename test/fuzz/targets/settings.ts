@@ -1,4 +1,5 @@
 /** What checks settings and requests: our checker against Ajv, the configuration, the command line. */
+import { MODULES } from "../../../src/modules/index.ts";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { COMMANDS } from "../../../src/cli/commands/commands.ts";
@@ -211,7 +212,7 @@ export const CONFIG = target({
 			if (byFlag && option.flag !== undefined) flags[option.flag] = String(text);
 			else env[option.env] = String(text);
 		}
-		const loaded = loadConfig({ flags, env, cwd: "/srv", readFile: () => file });
+		const loaded = loadConfig({ modules: MODULES, flags, env, cwd: "/srv", readFile: () => file });
 		if (!loaded.ok) {
 			must(loaded.problems.length > 0, "no problem is named");
 			for (const problem of loaded.problems) must(!problem.includes(SECRET), "a problem shows the secret");

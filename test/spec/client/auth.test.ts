@@ -1,4 +1,5 @@
 /** Section 5: who may call. */
+import { MODULES } from "../../../src/modules/index.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/kernel/system/clock.ts";
 import { startApp } from "../../../src/kernel/compose.ts";
@@ -138,6 +139,7 @@ describe("the first key", () => {
 		const place = folder();
 		const store = await storeIn(place.path);
 		const loaded = loadConfig({
+			modules: MODULES,
 			flags: { port: "0", "drain-timeout": "0", ...store.flags },
 			env: store.env,
 			cwd: place.path,
@@ -145,7 +147,7 @@ describe("the first key", () => {
 		});
 		if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
 		const start = (): ReturnType<typeof startApp> =>
-			startApp(loaded.config, { clock: systemClock, events: eventBus(), env: {} });
+			startApp(loaded.config, { modules: MODULES, clock: systemClock, events: eventBus(), env: {} });
 		try {
 			const first = await start();
 			const key = first.firstKey!;

@@ -7,7 +7,7 @@ import {
 	LIMITED_OPERATIONS,
 	type LimitedOperation,
 } from "../../../src/kernel/core/endpoints/limits.ts";
-import { ROUTES } from "../../../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../../../src/modules/tables.ts";
 import { call } from "../../support/service.ts";
 import { rawConnection, requestText } from "../raw-http.ts";
 import { AUTH, clock, service, small, useLimitedService } from "./limited-service.ts";

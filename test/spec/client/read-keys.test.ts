@@ -1,6 +1,6 @@
 /** A key that may only read changes nothing of a job, whatever the query (D7, D9, D30). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROUTES } from "../../../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../../../src/modules/tables.ts";
 import { call, startService, type TestService } from "../../support/service.ts";
 import { expectError, handWorker, type HandWorker, submitted } from "../hand-worker.ts";
 import { keyWith, operator } from "../operator.ts";

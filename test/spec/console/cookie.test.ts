@@ -1,6 +1,6 @@
 /** What the console's cookie allows (D31, spec 5.2). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROUTES } from "../../../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../../../src/modules/tables.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { browser, type Browser } from "./browser.ts";

@@ -1,4 +1,5 @@
 /** An endpoint of an earlier version whose id is now a path of the management API. */
+import { MODULES } from "../../../src/modules/index.ts";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
@@ -21,13 +22,14 @@ it.skipIf(ON_POSTGRES)("D49: still works at /sdk/v2, and is named at the start",
 	const named: string[] = [];
 	events.on("endpoint.reserved", ({ endpoint }) => named.push(endpoint));
 	const loaded = loadConfig({
+		modules: MODULES,
 		flags: { port: "0", "drain-timeout": "0", store: "sqlite:sluice.db" },
 		env: { SLUICE_API_KEY: KEY },
 		cwd: place.path,
 		readFile: () => undefined,
 	});
 	if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
-	const app = await startApp(loaded.config, { clock: systemClock, events, env: {} });
+	const app = await startApp(loaded.config, { modules: MODULES, clock: systemClock, events, env: {} });
 	onTestFinished(() => app.stop());
 	expect(named).toEqual(["templates"]);
 	const { status, json } = await call(app.url, "/sdk/v2/templates/run", { body: { input: {} } });

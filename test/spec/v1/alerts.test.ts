@@ -1,4 +1,6 @@
 /** `/v1/alerts`, and when messages are sent and repeated (D53). */
+import { busOf } from "../../../src/kernel/events.ts";
+import type { EVENTS } from "../../../src/modules/alerts/events.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { advanceUntil, manualClock } from "../../support/manual-clock.ts";
 import { call, startService, type TestService } from "../../support/service.ts";
@@ -37,6 +39,7 @@ afterAll(async () => {
 });
 
 const put = (path: string, body: unknown) => call(service.url, `/v1${path}`, { method: "PUT", body });
+const eventsOf = ({ events }: Pick<TestService, "events">) => busOf<typeof EVENTS>(events);
 const unsent: { retryMs: number }[] = [];
 const messages = (): object[] => receiver.received.map(({ body }) => JSON.parse(body.toString()) as object);
 const ids = (): unknown[] => receiver.received.map(({ headers }) => headers["webhook-id"]);
@@ -45,8 +48,8 @@ const passed = (ms: number): Promise<void> => clock.advance(ms);
 
 describe("D53: an alert", () => {
 	it("fires once its condition has held for its time, and is sent again until the receiver accepts it", async () => {
-		service.events.on("alert.unsent", (facts) => unsent.push(facts));
-		const fired = service.next("alert.fired");
+		eventsOf(service).on("alert.unsent", (facts) => unsent.push(facts));
+		const fired = new Promise((resolve) => eventsOf(service).on("alert.fired", resolve));
 		const from = clock.now();
 		await submitted(service, "waits");
 		await advanceUntil(clock, () => receiver.received.length > 0, 1000);
@@ -159,7 +162,7 @@ it("D53: a receiver that hangs delays neither the rules nor other receivers", as
 		},
 	});
 	const firedAt: number[] = [];
-	own.events.on("alert.fired", () => firedAt.push(hand.now()));
+	eventsOf(own).on("alert.fired", () => firedAt.push(hand.now()));
 	await submitted(own, "first");
 	await hand.advance(EVALUATE_MS);
 	await submitted(own, "second");

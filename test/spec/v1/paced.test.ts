@@ -1,6 +1,6 @@
 /** Management calls of one key take a bounded share of the service's time (D41). */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { ROUTES } from "../../../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../../../src/modules/tables.ts";
 import { advanceUntil, manualClock } from "../../support/manual-clock.ts";
 import { call, startService, type TestService } from "../../support/service.ts";
 import { endWith } from "../hand-worker.ts";

@@ -1,4 +1,5 @@
 /** `PUT /v1/endpoints/{id}`, and what `sluice diff`, `apply` and `export` make of it (D36, D39). */
+import { MODULES } from "../../../src/modules/index.ts";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -167,7 +168,7 @@ const numbers = (count: number): number[] => Array.from({ length: count }, (_, n
 const FILE = (): string => join(service.folder.path, "sluice.yaml");
 
 function endpointsIn(text: string, env: Record<string, string> = {}) {
-	const loaded = loadEndpoints(text, { path: FILE(), env });
+	const loaded = loadEndpoints(text, { path: FILE(), env, modules: MODULES });
 	if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
 	return loaded.endpoints;
 }

@@ -1,4 +1,5 @@
 /** `sluice diff` and `sluice apply`: the endpoints of a file, compared with a service and set there (D36). */
+import { MODULES } from "../../../modules/index.ts";
 import { resolve } from "node:path";
 import { loadEndpoints } from "../../../kernel/config/endpoints.ts";
 import { CliError } from "../../client/errors.ts";
@@ -69,7 +70,7 @@ const DONE = { create: "Created", update: "Changed", delete: "Deleted", none: "K
 /** Throws {@link CliError}. */
 async function read({ flags, service }: ActionInput): Promise<{ endpoints: Endpoints; plan: Plan }> {
 	const { file = "sluice.yaml", prune } = flags;
-	const loaded = loadEndpoints(textOfFile(file), { path: resolve(file), env: process.env });
+	const loaded = loadEndpoints(textOfFile(file), { path: resolve(file), env: process.env, modules: MODULES });
 	if (!loaded.ok) throw new CliError(loaded.problems.join("\n"));
 	const { endpoints, ignored } = loaded;
 	if (prune && endpoints.size === 0)

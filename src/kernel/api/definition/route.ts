@@ -1,5 +1,5 @@
 /** Definition of an API operation: all but its handler. */
-import type { ErrorCode } from "../../core/error-table.ts";
+import type { ErrorCode, ModuleError } from "../../core/error-table.ts";
 import type { LimitedOperation } from "../../core/endpoints/limits.ts";
 import type { ParamDescription } from "./params.ts";
 import { EMPTY, type JsonSchema, type Sendable, type Static } from "./schema.ts";
@@ -65,7 +65,7 @@ export interface RouteDefinition {
 	/** Absent: any body is ignored. */
 	readonly body?: Body;
 	/** Errors not implied by other members (`http/docs/refusals.ts`). */
-	readonly errors?: readonly ErrorCode[];
+	readonly errors?: readonly (ErrorCode | ModuleError)[];
 	/** Bytes (spec 8, D3). */
 	readonly maxBody: number;
 	readonly query?: readonly ParamDescription[];

@@ -14,7 +14,6 @@ const REMOVED: readonly { of?: string; member: string }[] = [
 	{ member: "preempt" },
 	{ of: "release", member: "maxUnavailable" },
 	{ of: "release", member: "minJobs" },
-	{ of: "webhooks", member: "disableAfterMs" },
 ];
 
 export interface OpenedSettings {

@@ -26,7 +26,7 @@ interface Deps extends Domains {
 
 export function createLifecycle(d: Deps) {
 	const { cluster, events, store, workers } = d;
-	const services: readonly Service[] = [
+	const own: readonly Service[] = [
 		...d.availability.services,
 		...d.metrics.services,
 		...cluster.services,
@@ -38,6 +38,7 @@ export function createLifecycle(d: Deps) {
 		...d.services,
 		d.scaling.loop,
 	];
+	let services = own;
 	let othersAlive = false;
 	let draining = false;
 	let stopListening = (): void => {};
@@ -58,9 +59,11 @@ export function createLifecycle(d: Deps) {
 		},
 		/**
 		 * `url`: this server, for the workers that it launches; `sharedUrl`: all servers, for workers on platforms that all
-		 * reach.
+		 * reach; `services`: those of modules.
 		 */
-		async start({ url, sharedUrl }: { url: string; sharedUrl: string }): Promise<void> {
+		async start(q: { url: string; sharedUrl: string; services: readonly Service[] }): Promise<void> {
+			const { url, sharedUrl } = q;
+			services = [...own, ...q.services];
 			const storeId = await store.identity();
 			d.setAddress({
 				own: { url, serviceId: d.serviceId ?? storeId },

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { matcher } from "./match.ts";
 import type { RouteDefinition } from "../../api/definition/route.ts";
-import { ROUTES } from "./routes.ts";
+import { ROUTES } from "../../../modules/tables.ts";
 
 type Row = Pick<RouteDefinition, "methods" | "path" | "access">;
 

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../system/clock.ts";
-import type { ErrorCode } from "../../core/error-table.ts";
 import { ApiError } from "../../core/errors.ts";
 import { isManagementPath } from "../../core/management/reserved-ids.ts";
 import { hexIds, type Random } from "../../lib/ids.ts";
@@ -24,8 +23,8 @@ import { pace } from "../gates/pace.ts";
 import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
 import { beginTrace, endTrace } from "./request-trace.ts";
 import { type Response, requestIdIn } from "../exchange/response.ts";
-import type { Route } from "./route.ts";
-import { findRoutes } from "./routes.ts";
+import type { BoundRoute, Route } from "./route.ts";
+import { finderOf, routesOf } from "./routes.ts";
 
 const DISCARD_MS = 30_000;
 
@@ -39,7 +38,7 @@ const HEADERS_LIMIT = 16 * 1024;
 const OPENAI_PATH = /^\/(?:sdk\/)?v2\/[^/]+\/openai(?:\/|$)/;
 
 /** 5xx that are no fault of the service. */
-const EXPECTED: ReadonlySet<ErrorCode> = new Set([
+const EXPECTED: ReadonlySet<string> = new Set([
 	"not_implemented",
 	"not_ready",
 	"memory_spent",
@@ -49,6 +48,8 @@ const EXPECTED: ReadonlySet<ErrorCode> = new Set([
 
 export interface RequestOptions {
 	engine: Engine;
+	/** Those of modules. */
+	routes: readonly BoundRoute[];
 	connections: Service["connections"];
 	clock: Clock;
 	events: EventBus;
@@ -70,11 +71,13 @@ export class Requests {
 	readonly #polls = new RotatingSet<Call>();
 	readonly #newId;
 	readonly #logAccess;
+	readonly #find;
 	#draining = false;
 
 	constructor(o: RequestOptions) {
 		const { engine, clock, publicUrl, siteFolders } = o;
 		this.#o = o;
+		this.#find = finderOf(routesOf(o.routes));
 		this.#newId = hexIds(o.random);
 		this.#logAccess = o.accessLog === "off" ? undefined : accessLog({ ...o, log: o.accessLog });
 		this.#service = {
@@ -112,7 +115,7 @@ export class Requests {
 		if (!connection) return;
 		const { path, queryText } = targetOf(req.url ?? "/");
 		const management = isManagementPath(path);
-		const found = findRoutes(path);
+		const found = this.#find(path);
 		const route = found?.byMethod.get(req.method ?? "");
 		const call: Call = {
 			req,

@@ -1,6 +1,5 @@
 /** Every operation with its handler and gates, in the order of the documentation. */
 import { AUDIT_ROUTES } from "../../api/audit.ts";
-import { ALERT_ROUTES } from "../../api/alerts.ts";
 import { BACKUP_ROUTES } from "../../api/backup.ts";
 import { CONSOLE_ROUTES } from "../../api/console.ts";
 import type { RouteDefinition } from "../../api/definition/route.ts";
@@ -52,7 +51,6 @@ const KERNEL: readonly BoundRoute[] = [
 	...bind(METRICS_ROUTES, v1.METRICS_HANDLERS),
 	...bind(JOB_RECORD_ROUTES, v1.JOB_RECORD_HANDLERS),
 	...bind(WEBHOOK_ROUTES, v1.WEBHOOK_HANDLERS),
-	...bind(ALERT_ROUTES, v1.ALERT_HANDLERS),
 	...bind(KEY_ROUTES, v1.KEY_HANDLERS),
 	...bind(REGISTRY_ROUTES, v1.REGISTRY_HANDLERS),
 	...bind(SESSION_ROUTES, v1.SESSION_HANDLERS),
@@ -74,16 +72,18 @@ function gatesOf({ access, path, errorForm }: RouteDefinition): readonly Gate[] 
 	return managed ? [authenticate, boundManagement, admit] : [authenticate, admit];
 }
 
-export const ROUTES: readonly Route[] = KERNEL.map((route) => ({
-	...route,
-	gates: gatesOf(route),
-	paced: route.access !== "anyone" && route.access !== "worker" && route.ownLimits !== true,
-}));
+/** Those of the kernel, and of modules. */
+export function routesOf(modules: readonly BoundRoute[]): readonly Route[] {
+	return [...KERNEL, ...modules].map((route) => ({
+		...route,
+		gates: gatesOf(route),
+		paced: route.access !== "anyone" && route.access !== "worker" && route.ownLimits !== true,
+	}));
+}
 
-const findManagement = matcher(ROUTES.filter(({ errorForm }) => errorForm === "problem"));
-const findOther = matcher(ROUTES.filter(({ errorForm }) => errorForm !== "problem"));
-
-/** Two APIs share the prefix `/v2/`: the first segment says which (D49). */
-export function findRoutes(path: string): Match<Route> | undefined {
-	return (isManagementPath(path) ? findManagement : findOther)(path);
+/** Finds the routes of a path. Two APIs share the prefix `/v2/`: the first segment says which (D49). */
+export function finderOf(routes: readonly Route[]): (path: string) => Match<Route> | undefined {
+	const managed = matcher(routes.filter(({ errorForm }) => errorForm === "problem"));
+	const others = matcher(routes.filter(({ errorForm }) => errorForm !== "problem"));
+	return (path) => (isManagementPath(path) ? managed : others)(path);
 }

@@ -1,4 +1,3 @@
-import type { ALERT_ROUTES } from "../../api/alerts.ts";
 import type { AUDIT_ROUTES } from "../../api/audit.ts";
 import type { BACKUP_ROUTES } from "../../api/backup.ts";
 import type { ENDPOINT_ROUTES } from "../../api/endpoints.ts";
@@ -12,7 +11,6 @@ import type { RELEASE_ROUTES } from "../../api/releases.ts";
 import type { SESSION_ROUTES } from "../../api/sessions.ts";
 import type { WEBHOOK_ROUTES } from "../../api/webhooks.ts";
 import type { WORKER_ADMIN_ROUTES } from "../../api/workers.ts";
-import * as alerts from "./alerts-api.ts";
 import * as audit from "./audit-api.ts";
 import * as backup from "./backup-api.ts";
 import * as endpoints from "./endpoints-api.ts";
@@ -75,13 +73,8 @@ export const WEBHOOK_HANDLERS: HandlersOf<typeof WEBHOOK_ROUTES> = {
 	listDeliveries: webhooks.list,
 	getDelivery: webhooks.get,
 	redeliver: webhooks.redeliver,
-};
-
-export const ALERT_HANDLERS: HandlersOf<typeof ALERT_ROUTES> = {
-	listAlerts: alerts.list,
-	testAlerts: alerts.test,
-	silenceAlert: alerts.silence,
-	endSilence: alerts.endSilence,
+	listReceivers: webhooks.listReceivers,
+	enableReceiver: webhooks.enableReceiver,
 };
 
 export const KEY_HANDLERS: HandlersOf<typeof KEY_ROUTES> = {

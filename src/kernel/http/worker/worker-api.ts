@@ -12,7 +12,6 @@ import {
 	tooLarge,
 	unreadable,
 } from "../../core/jobs/report.ts";
-import type { ErrorCode } from "../../core/error-table.ts";
 import { ApiError } from "../../core/errors.ts";
 import { traceparentOf } from "../../core/tracing/trace-context.ts";
 import { warmupId } from "../../core/jobs/job.ts";
@@ -127,7 +126,7 @@ export function signOfLife(call: Call<"job">): void {
 }
 
 /** Refusing them would lose the result, as workers try a few times only. */
-const CODING_ERRORS: readonly ErrorCode[] = ["unsupported_encoding", "bad_encoding"];
+const CODING_ERRORS: readonly string[] = ["unsupported_encoding", "bad_encoding"];
 
 export async function readWorkerBody(
 	call: Call<"job">,

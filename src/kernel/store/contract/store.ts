@@ -86,11 +86,11 @@ export interface StoreLoad {
 	lockTimeouts?: number;
 }
 
-/** Alerts that fire, and silences (D53): one text for all servers. */
-interface AlertStore {
-	read(): Promise<string | undefined>;
+/** Texts of modules by name, one for all servers. */
+interface DocumentStore {
+	read(name: string): Promise<string | undefined>;
 	/** False, without a change, if the text is no longer `from`. */
-	replace(q: { from: string | undefined; to: string }): Promise<boolean>;
+	replace(q: { name: string; from: string | undefined; to: string }): Promise<boolean>;
 }
 
 export interface Store {
@@ -105,7 +105,7 @@ export interface Store {
 	registries: RegistryStore;
 	releases: ReleaseStore;
 	resources: ResourceStore;
-	alerts: AlertStore;
+	documents: DocumentStore;
 	audit: AuditStore;
 	webhooks: WebhookStore;
 	metrics: MetricsStore;

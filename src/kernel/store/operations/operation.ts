@@ -4,7 +4,7 @@ import type { Work } from "../tables/work.ts";
 import type { JobKey, KeyPlace, RangeQuery, ReadUnit, UnitOfWork, WorkerKey } from "./unit-of-work.ts";
 
 export type Group =
-	| "alerts"
+	| "documents"
 	| "jobs"
 	| "chunks"
 	| "endpoints"

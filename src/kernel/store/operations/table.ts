@@ -14,7 +14,7 @@ import {
 } from "./operation.ts";
 import * as secrets from "./secrets.ts";
 import type { Store } from "../contract/store.ts";
-import { alerts } from "../tables/alerts.ts";
+import { documents } from "../tables/documents.ts";
 import { audit } from "../tables/audit.ts";
 import { endpoints } from "../tables/endpoints.ts";
 import { hosts } from "../tables/hosts.ts";
@@ -93,7 +93,7 @@ export const OPERATIONS = {
 	"secrets.replaceEndpoint": perDialect("write"),
 	"secrets.replaceCheck": perDialect("write"),
 	...named("time", time),
-	...named("alerts", alerts),
+	...named("documents", documents),
 	identity: perDialect("read"),
 	ping: perDialect("write"),
 } as const satisfies { [N in OpName]: Operation<N> };

@@ -1,0 +1,66 @@
+/** Members of `sluice.yaml` that belong to modules. */
+import { withDurations } from "../core/durations.ts";
+import { areaOf, EVENTS } from "../event-table.ts";
+import { check, isAbsent, isObject, type Schema } from "../lib/schema.ts";
+import { type Variables, withVariables } from "./variables.ts";
+
+export interface ModuleSettings<Settings> {
+	/** Its description says what the member is for. */
+	readonly schema: Schema;
+	/** Its argument fits the schema. */
+	from(given: unknown): Settings;
+}
+
+/** What the configuration needs of a module. */
+export interface ConfiguredModule {
+	readonly name: string;
+	readonly settings?: ModuleSettings<unknown>;
+	readonly events?: Readonly<Record<string, unknown>>;
+}
+
+/** What the schema of `sluice.yaml` has of these members, which `readModules` checks. */
+export function moduleMembers(modules: readonly ConfiguredModule[]): Record<string, Schema> {
+	const members = modules.flatMap(({ name, settings }) => {
+		if (!settings) return [];
+		const { description = "", "x-message": message = "must be an object." } = settings.schema;
+		return [[name, { type: "object", description, "x-message": message }] as const];
+	});
+	return Object.fromEntries(members);
+}
+
+/** Settings by name of the module. `file` may have any form; faults are added to `problems`. */
+export function readModules(
+	modules: readonly ConfiguredModule[],
+	file: Readonly<Record<string, unknown>>,
+	{ path, variables }: { path: string; variables: Variables },
+	problems: string[],
+): Record<string, unknown> {
+	const read = modules.flatMap(({ name, settings }) => {
+		const raw = file[name];
+		if (!settings || isAbsent(raw)) return [];
+		const before = problems.length;
+		const { schema } = settings;
+		const given = withDurations(schema, withVariables(withoutAbsent(raw), `${path}: ${name}`, variables));
+		if (problems.length === before)
+			for (const { field, message } of check(schema, given, name)) problems.push(`${path}: ${field} ${message}`);
+		return problems.length === before ? [[name, settings.from(given)] as const] : [];
+	});
+	return Object.fromEntries(read);
+}
+
+/** Leaves out members that are empty in the file: they have their defaults (D4). */
+function withoutAbsent(value: unknown): unknown {
+	if (Array.isArray(value)) return value.map(withoutAbsent);
+	if (!isObject(value)) return value;
+	const given = Object.entries(value).filter(([, member]) => !isAbsent(member));
+	return Object.fromEntries(given.map(([name, member]) => [name, withoutAbsent(member)]));
+}
+
+/** Why a level of the log names an area that has no events. Undefined if all have some. */
+export function unknownArea(level: string, modules: readonly ConfiguredModule[]): string | undefined {
+	const events = [EVENTS, ...modules.map((module) => module.events ?? {})].flatMap((table) => Object.keys(table));
+	const areas = [...new Set(events.map(areaOf))].toSorted();
+	const given = level.split(",").slice(1);
+	const unknown = given.map((each) => each.split("=")[0]!).find((area) => !areas.includes(area));
+	return unknown === undefined ? undefined : `has no area '${unknown}'; areas are ${areas.join(", ")}.`;
+}

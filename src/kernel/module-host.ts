@@ -1,0 +1,56 @@
+/** Opens modules: those with settings at the start, others at the first call of one of their routes. */
+import type { EventTable } from "./events.ts";
+import type { BoundRoute } from "./http/server/route.ts";
+import type { Kernel, Module, OpenModule } from "./module.ts";
+import type { Service } from "./system/loop.ts";
+
+export type ModuleHost = ReturnType<typeof moduleHost>;
+
+/** `settings`: by name of the module. */
+export function moduleHost(modules: readonly Module[], settings: Readonly<Record<string, unknown>>) {
+	const kernel = Promise.withResolvers<Kernel>();
+	const opened = new Map<string, Promise<OpenModule>>();
+
+	function open(module: Module): Promise<OpenModule> {
+		const { name } = module;
+		const before = opened.get(name);
+		if (before) return before;
+		const now = kernel.promise.then((its) => module.open(its, settings[name]));
+		opened.set(name, now);
+		// The next call tries again, such as when a file could not be read.
+		now.catch(() => opened.delete(name));
+		return now;
+	}
+
+	return {
+		routes: boundRoutes(modules, open),
+		/** Opens the modules that have settings. Their services are not started. */
+		async openConfigured(its: Kernel): Promise<Service[]> {
+			kernel.resolve(its);
+			const configured = modules.filter(({ name }) => settings[name] !== undefined);
+			const all = await Promise.all(configured.map(open));
+			return all.flatMap(({ services = [] }) => services);
+		},
+	};
+}
+
+/** Events of all modules. */
+export function eventsOf(modules: readonly Module[]): EventTable {
+	return Object.assign({}, ...modules.map(({ events }) => events));
+}
+
+/** Each handler opens its module. */
+export function boundRoutes(modules: readonly Module[], open: (module: Module) => Promise<OpenModule>): BoundRoute[] {
+	return modules.flatMap((module) =>
+		(module.routes ?? []).map((definition) => ({
+			...definition,
+			definition: definition.name,
+			async handle(call) {
+				const { handlers } = await open(module);
+				const handler = handlers?.[definition.name];
+				if (!handler) throw new Error(`The module ${module.name} has no handler of ${definition.name}.`);
+				return await handler(call as never);
+			},
+		})),
+	);
+}

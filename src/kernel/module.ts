@@ -1,0 +1,44 @@
+/**
+ * A capability that can be removed: a folder in `src/modules` and a line in its list. What is here is data, loaded at
+ * every start; `open` imports what runs.
+ */
+import type { RouteDefinition } from "./api/definition/route.ts";
+import type { ModuleSettings } from "./config/module-settings.ts";
+import type { ErrorTable } from "./core/error-table.ts";
+import type { EngineContext } from "./engine/context.ts";
+import type { Engine, StoreState } from "./engine/engine.ts";
+import type { EventTable } from "./events.ts";
+import type { Service } from "./system/loop.ts";
+import type { SendWebhook } from "./webhooks/contract.ts";
+
+export interface Module<Settings = unknown> {
+	/** That of its folder, and of its member of `sluice.yaml`. */
+	readonly name: string;
+	/** Its member of `sluice.yaml`. A start opens the module only if the file has it. */
+	readonly settings?: ModuleSettings<Settings>;
+	readonly routes?: readonly RouteDefinition[];
+	readonly errors?: ErrorTable;
+	readonly events?: EventTable;
+	/** Called once: at the start if there are settings, else at the first call of one of its routes. */
+	open(kernel: Kernel, settings: Settings | undefined): Promise<OpenModule>;
+}
+
+export interface OpenModule {
+	/** Keys are names of routes. */
+	readonly handlers?: Readonly<Record<string, (call: never) => unknown>>;
+	/** Started in the order of the list of modules, stopped in reverse. Only of modules that have settings. */
+	readonly services?: readonly Service[];
+}
+
+/** All that a module may use of the kernel. */
+export interface Kernel
+	extends EngineContext,
+		StoreState,
+		Pick<Engine, "cluster" | "endpoints" | "metrics" | "webhooks"> {
+	/** Name of this machine. */
+	hostname: string;
+	/** Address of the service, known once it listens. */
+	url: Promise<string>;
+	/** One POST to an address, which may be refused for the network that it is in. */
+	post: (q: { allowPrivateNetworks: boolean }) => SendWebhook;
+}

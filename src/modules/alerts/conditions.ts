@@ -1,0 +1,133 @@
+/** The values of alert rules (D53), of what `/metrics` shows too. */
+import { type AlertName, FEWEST_FAILURES, NO_ROOM, ruleOf, UNALARMING_BUDGET } from "./rules.ts";
+import type { Labels } from "./state.ts";
+import { CounterWindow } from "./counter-window.ts";
+import { BUDGETS, type BudgetName } from "../../kernel/core/budgets.ts";
+import { percentiles } from "../../kernel/lib/histogram.ts";
+import type { EpochMs } from "../../kernel/lib/time.ts";
+import { StoreUnavailable } from "../../kernel/store/contract/store.ts";
+import type { StoreState } from "../../kernel/engine/engine.ts";
+import type { EngineContext } from "../../kernel/engine/context.ts";
+import type { Metrics } from "../../kernel/engine/metrics/metrics.ts";
+import type { Webhooks } from "../../kernel/engine/webhooks/webhooks.ts";
+
+export interface Measured extends EngineContext, StoreState {
+	metrics: Metrics;
+	webhooks: Webhooks;
+}
+
+export type Values = readonly (readonly [labels: Labels, value: number])[];
+/** Values by rule; those of an absent one are not known. */
+export type Measurement = Partial<Record<AlertName, Values>>;
+
+const BUDGET_NAMES = (Object.keys(BUDGETS) as BudgetName[]).filter((name) => name !== UNALARMING_BUDGET);
+
+/** Time without work is left out: a ratio to it would be infinite. */
+const MOST_RATIO = 100;
+
+function windowOf(name: AlertName): CounterWindow {
+	return new CounterWindow((ruleOf(name).windowSeconds ?? 0) * 1000);
+}
+
+/** Rules that each server evaluates for itself. */
+export function serverConditions(d: Measured): (instance: string) => Promise<Measurement> {
+	const commits = windowOf("SluiceStoreSlow");
+	const refusals = windowOf("SluiceRefuses");
+	const gpuTimes = windowOf("SluiceSwaps");
+
+	/** 99th percentile of the window, s. */
+	function commitTime(now: EpochMs): number | undefined {
+		const { counts = [] } = d.storeLoad()?.commitMs ?? {};
+		const grown = commits.grown(
+			[...counts].map(([bucket, count]) => [String(bucket), count]),
+			now,
+		);
+		const within = new Map(
+			[...grown].filter(([, count]) => count > 0).map(([bucket, count]) => [Number(bucket), count]),
+		);
+		const [ms] = percentiles({ counts: within, sum: 0 }, [0.99]) ?? [];
+		return ms === undefined ? undefined : ms / 1000;
+	}
+
+	/** Time of GPUs whose workers start, by that of busy ones. */
+	function swaps(now: EpochMs): number {
+		const all = [...d.metrics.gpuTotals().values()];
+		const sums = (["starting", "busy"] as const).map(
+			(use) => [use, all.reduce((sum, { ms }) => sum + ms[use], 0)] as const,
+		);
+		const grown = gpuTimes.grown(sums, now);
+		const [starting = 0, busy = 0] = [grown.get("starting"), grown.get("busy")];
+		return starting === 0 ? 0 : Math.min(MOST_RATIO, starting / busy);
+	}
+
+	return async (instance) => {
+		const now = d.now();
+		const free = await d.disk?.freeBytes().catch(() => undefined);
+		const of = (value: number | undefined, more: Labels = {}): Values =>
+			value === undefined ? [] : [[{ instance, ...more }, value]];
+		const skew = d.skewFromDatabase();
+		const spent = BUDGET_NAMES.map((name) => [name, d.budgets[name].spent] as const);
+		return {
+			SluiceStoreDown: of(Number(d.isStoreAvailable())),
+			SluiceStoreSlow: of(commitTime(now)),
+			SluiceDiskAlmostFull: of(free === undefined ? undefined : free / d.budgets.reservedDisk.limit),
+			SluiceRefuses: [...refusals.grown(spent, now)].flatMap(([budget, count]) => of(count, { budget })),
+			SluiceClockSkew: of(skew === undefined ? undefined : Math.abs(skew) / 1000),
+			SluiceSwaps: of(swaps(now)),
+		};
+	};
+}
+
+/** Rules that one server evaluates for all. `lost`: addresses of servers that do not answer. */
+export function serviceConditions(d: Measured): (lost: readonly string[]) => Promise<Measurement> {
+	const failed = windowOf("SluiceFailures");
+	const ended = windowOf("SluiceFailures");
+	const webhooksFailed = windowOf("SluiceWebhooksFail");
+
+	return async (lost) => {
+		const down: Measurement = { SluiceServerDown: lost.map((instance) => [{ instance }, 0]) };
+		const read = await Promise.all([
+			d.metrics.snapshots(),
+			d.metrics.oldestWaits(),
+			d.webhooks.pending(),
+			d.standbys(),
+		]).catch((error: unknown) => {
+			if (error instanceof StoreUnavailable) return undefined;
+			throw error;
+		});
+		if (!read) return down;
+		const [snapshots, waits, pending, standbys] = read;
+		const now = d.now();
+		const states = (state: string): Values =>
+			snapshots.map(({ endpoint: { id }, health }) => [{ endpoint: id }, Number(health.state === state)]);
+		const failures = failed.grown(
+			snapshots.map(({ endpoint: { id }, jobs }) => [id, jobs.failed]),
+			now,
+		);
+		const ends = ended.grown(
+			snapshots.map(({ endpoint: { id }, jobs }) => [id, jobs.failed + jobs.completed]),
+			now,
+		);
+		const givenUp = webhooksFailed.grown(
+			[...d.webhooks.totals].map(([endpoint, counts]) => [endpoint, counts.failed]),
+			now,
+		);
+		return {
+			...down,
+			SluiceCrashLoop: states("crashing"),
+			SluiceNoWorkers: states("no_workers"),
+			SluiceNoCapacity: snapshots.flatMap(({ endpoint: { id }, health: { reason } }) =>
+				reason && NO_ROOM.includes(reason.code) ? [[{ endpoint: id, reason: reason.code }, 1] as const] : [],
+			),
+			SluiceOldestWait: snapshots.flatMap(({ endpoint: { id }, paused }) =>
+				paused ? [] : [[{ endpoint: id }, (waits.get(id) ?? 0) / 1000] as const],
+			),
+			SluiceFailures: [...failures].flatMap(([endpoint, count]) =>
+				count < FEWEST_FAILURES ? [] : [[{ endpoint }, count / ends.get(endpoint)!] as const],
+			),
+			SluiceWebhookBacklog: pending.map(({ endpoint, count }) => [{ endpoint }, count]),
+			SluiceWebhooksFail: [...givenUp].map(([endpoint, count]) => [{ endpoint }, count]),
+			SluiceReplicationAsync: standbys ? [[{}, standbys.isSynchronous ? 0 : standbys.connected]] : [],
+		};
+	};
+}

@@ -1,0 +1,27 @@
+/** Servers that stopped sending heartbeats without a stop, for `SluiceServerDown` (D53). */
+import type { Alert } from "./state.ts";
+import { DAY_MS } from "../../kernel/core/durations.ts";
+import type { EngineContext } from "../../kernel/engine/context.ts";
+
+/** One that is missing for longer was removed. */
+const FORGET_MS = DAY_MS;
+
+export function lostServers({ events, now }: Pick<EngineContext, "events" | "now">) {
+	const lost = new Map<string, { url: string; at: number }>();
+	events.on("server.left", ({ server, url, silent }) => {
+		if (silent) lost.set(server, { url, at: now() });
+	});
+	events.on("server.joined", ({ server }) => lost.delete(server));
+	return {
+		/** Also those of alerts that this server has not seen itself. `alive`: addresses. */
+		addresses(alerts: readonly Alert[], alive: readonly string[]): string[] {
+			const known = alerts.flatMap(({ name, labels: { instance }, since, resolvedAt }) =>
+				name === "SluiceServerDown" && instance !== undefined && resolvedAt === undefined
+					? [{ url: instance, at: since }]
+					: [],
+			);
+			const all = [...lost.values(), ...known].filter(({ url, at }) => !alive.includes(url) && now() - at < FORGET_MS);
+			return [...new Set(all.map(({ url }) => url))];
+		},
+	};
+}

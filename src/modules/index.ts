@@ -1,0 +1,5 @@
+/** The modules, in the order in which their services start. A line removed here removes a capability. */
+import { alerts } from "./alerts/module.ts";
+import type { ServiceModule } from "./module.ts";
+
+export const MODULES: readonly ServiceModule[] = [alerts];
